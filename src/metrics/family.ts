@@ -1,0 +1,147 @@
+/** What the exposition formats call the kind of a family; `untyped` is `unknown` in OpenMetrics. */
+export type FamilyType = 'gauge' | 'counter' | 'untyped' | 'histogram';
+
+/** How two values of one label set become one. */
+export type MergeRule = 'sum' | 'max' | 'min' | 'last';
+
+/**
+ * A declared metric. `labels` leaves out `crdb_cluster`: the sheet puts it first on every sample.
+ * Families with a low `dropOrder` are the first to lose series over a budget, those without one the last.
+ */
+export interface Family<L extends string = string> {
+  readonly name: string;
+  readonly type: FamilyType;
+  readonly help: string;
+  readonly labels: readonly L[];
+  readonly merge: MergeRule;
+  /** Derived from the name, for OpenMetrics: `seconds`, `bytes`, `ratio`. */
+  readonly unit: string | undefined;
+  readonly dropOrder?: number;
+}
+
+/** Histogram families only occur among the exporter's own metrics. */
+export interface HistogramFamily<L extends string = string> extends Family<L> {
+  readonly buckets: readonly number[];
+}
+
+export interface FamilyDefinition<L extends string> {
+  readonly name: string;
+  readonly help: string;
+  readonly labels: readonly L[];
+  readonly merge?: MergeRule;
+  readonly dropOrder?: number;
+}
+
+const NAME = /^[a-z][a-z0-9]*(_[a-z0-9]+)*$/;
+const UNIT = /_(seconds|bytes|ratio)$/;
+/** Suffixes that OpenMetrics gives to the samples of other types. */
+const RESERVED_SUFFIX = /_(total|count|sum|bucket|created)$/;
+/** Set by Prometheus, by the formats or by the sheet. */
+const RESERVED_LABELS: ReadonlySet<string> = new Set([
+  'le',
+  'quantile',
+  'job',
+  'instance',
+  'crdb_cluster',
+]);
+
+/** A value that may go up and down. Throws an Error on a name or label that the conventions forbid. */
+export function gauge<const L extends string = never>(definition: FamilyDefinition<L>): Family<L> {
+  return define('gauge', definition);
+}
+
+/** A value that only grows until its source restarts; the name ends in `_total`. Throws like `gauge`. */
+export function counter<const L extends string = never>(
+  definition: FamilyDefinition<L>,
+): Family<L> {
+  return define('counter', definition);
+}
+
+/** A value of which the exporter cannot know the kind. Throws like `gauge`. */
+export function untyped<const L extends string = never>(
+  definition: FamilyDefinition<L>,
+): Family<L> {
+  return define('untyped', definition);
+}
+
+/**
+ * Cumulative buckets. Bounds must not be integers: OpenMetrics writes 1 as `1.0` and the text format as `1`,
+ * which would be two series.
+ */
+export function histogram<const L extends string = never>(
+  definition: FamilyDefinition<L> & { readonly buckets: readonly number[] },
+): HistogramFamily<L> {
+  const integer = definition.buckets.find((bound) => Number.isInteger(bound));
+  if (integer !== undefined) {
+    throw new Error(
+      `family ${definition.name}: bucket bound ${integer} prints differently in the two formats; use a bound with decimals`,
+    );
+  }
+  return Object.freeze({
+    ...define('histogram', definition),
+    buckets: Object.freeze([...definition.buckets]),
+  });
+}
+
+/** The name that OpenMetrics gives the family: a counter's `_total` belongs to its samples. */
+export function baseName(family: Family): string {
+  return family.type === 'counter' ? family.name.slice(0, -'_total'.length) : family.name;
+}
+
+/**
+ * Every family by name, sorted. Throws an Error when two definitions share a name, or would in OpenMetrics
+ * (`x` beside `x_total`): for the list of all families, made once at the start.
+ */
+export function listFamilies(families: Iterable<Family>): ReadonlyMap<string, Family> {
+  const byBaseName = new Map<string, Family>();
+  for (const family of families) {
+    const other = byBaseName.get(baseName(family)) ?? family;
+    if (other !== family) {
+      throw new Error(
+        `family ${family.name} is defined twice or clashes with ${other.name}; rename one or share the definition`,
+      );
+    }
+    byBaseName.set(baseName(family), family);
+  }
+  const sorted = [...byBaseName.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  return new Map(sorted.map((family) => [family.name, family]));
+}
+
+function define<L extends string>(type: FamilyType, definition: FamilyDefinition<L>): Family<L> {
+  const { name, help, labels, merge = 'last', dropOrder } = definition;
+  const fault = findFault(type, definition);
+  if (fault !== undefined) {
+    throw new Error(`family ${JSON.stringify(name)}: ${fault}`);
+  }
+  return Object.freeze({
+    name,
+    type,
+    help,
+    labels: Object.freeze([...labels]),
+    merge,
+    unit: UNIT.exec(name.replace(/_total$/, ''))?.[1],
+    ...(dropOrder === undefined ? {} : { dropOrder }),
+  });
+}
+
+function findFault(
+  type: FamilyType,
+  { name, help, labels }: FamilyDefinition<string>,
+): string | undefined {
+  if (!NAME.test(name)) {
+    return 'the name must be lower case words joined by underscores';
+  }
+  if (type === 'counter' ? !name.endsWith('_total') : RESERVED_SUFFIX.test(name)) {
+    return type === 'counter'
+      ? 'a counter ends in _total'
+      : `a ${type} must not end like a counter`;
+  }
+  if (help.trim() === '') {
+    return 'the help text is missing';
+  }
+  const label = labels.find((one) => !NAME.test(one) || RESERVED_LABELS.has(one));
+  if (label !== undefined) {
+    return `label ${JSON.stringify(label)} is reserved or no lower case name`;
+  }
+  return new Set(labels).size === labels.length ? undefined : 'a label is listed twice';
+}

@@ -1,0 +1,113 @@
+import type { Family, MergeRule } from './family.ts';
+import { labelText } from './label-text.ts';
+
+type LabelValues<L extends string> = Readonly<Record<L, string>>;
+
+/** The samples of one family, keyed by their label text, oldest first. */
+export interface SheetFamily {
+  readonly family: Family;
+  readonly samples: ReadonlyMap<string, number>;
+}
+
+const MERGE: Readonly<Record<MergeRule, (before: number, now: number) => number>> = {
+  sum: (before, now) => before + now,
+  max: Math.max,
+  min: Math.min,
+  last: (_before, now) => now,
+};
+
+/** What one poll says. Written once, then rendered; a label set can be in it only once. */
+export class Sheet {
+  /** Label text that every sample begins with. */
+  readonly constantLabels: string;
+  readonly #families = new Map<string, { family: Family; samples: Map<string, number> }>();
+  readonly #duplicates = new Map<string, number>();
+  #series = 0;
+
+  /** `{ crdb_cluster: name }` for all that belongs to a cluster, `{}` for what belongs to the process. */
+  constructor(constantLabels: { readonly crdb_cluster?: string }) {
+    this.constantLabels = labelText(Object.keys(constantLabels), constantLabels);
+  }
+
+  /**
+   * Writes one sample. Undefined and NaN mean that the server did not say: nothing is written. A label set that
+   * is there already is merged by the family's rule and counted as a duplicate.
+   */
+  set<L extends string>(
+    family: Family<L>,
+    labels: LabelValues<NoInfer<L>>,
+    value: number | undefined,
+  ): void {
+    if (value !== undefined && !Number.isNaN(value)) {
+      this.#put(family, labelText(family.labels, labels), value);
+    }
+  }
+
+  /** Writes the constant 1 of an info family. */
+  info<L extends string>(family: Family<L>, labels: LabelValues<NoInfer<L>>): void {
+    this.set(family, labels, 1);
+  }
+
+  /**
+   * Writes a state set: one series per known state, 1 for the current one. A current state that is not known
+   * counts as `other` where the family has that state; undefined makes all of them 0.
+   */
+  states<L extends string, S extends L>(
+    family: Family<L>,
+    labels: LabelValues<Exclude<L, S>>,
+    stateLabel: S,
+    known: readonly string[],
+    current: string | undefined,
+  ): void {
+    const shown = current === undefined || known.includes(current) ? current : 'other';
+    for (const state of known) {
+      const text = labelText(family.labels, { ...labels, [stateLabel]: state });
+      this.#put(family, text, state === shown ? 1 : 0);
+    }
+  }
+
+  /** Number of samples written and not dropped. */
+  get series(): number {
+    return this.#series;
+  }
+
+  /** How many samples were merged into another one, by family name. */
+  get duplicates(): ReadonlyMap<string, number> {
+    return this.#duplicates;
+  }
+
+  /** In the order of their first sample. */
+  families(): Iterable<SheetFamily> {
+    return this.#families.values();
+  }
+
+  /** Takes the `count` youngest samples of a family out again, for the budget. */
+  dropLast(family: Family, count: number): void {
+    const samples = this.#families.get(family.name)?.samples;
+    for (const key of [...(samples?.keys() ?? [])].slice(-count)) {
+      samples?.delete(key);
+      this.#series -= 1;
+    }
+  }
+
+  #put(family: Family, key: string, value: number): void {
+    const samples = this.#samplesOf(family);
+    const before = samples.get(key);
+    if (before === undefined) {
+      samples.set(key, value);
+      this.#series += 1;
+      return;
+    }
+    samples.set(key, MERGE[family.merge](before, value));
+    this.#duplicates.set(family.name, (this.#duplicates.get(family.name) ?? 0) + 1);
+  }
+
+  #samplesOf(family: Family): Map<string, number> {
+    const entry = this.#families.get(family.name) ?? { family, samples: new Map<string, number>() };
+    if (entry.family !== family) {
+      throw new Error(`family ${family.name} has two definitions; share one`);
+    }
+    this.#families.set(family.name, entry);
+    return entry.samples;
+  }
+}
