@@ -1,0 +1,178 @@
+import type { Reading } from '../http/reading.ts';
+import { array, integer, object, optional, type Shape, string } from '../json/shape.ts';
+import type { Connection } from './connection.ts';
+import { readOffsetPages, readTokenPages } from './pages.ts';
+
+export type { FailureReason } from '../http/errors.ts';
+export type { Limit, Reading } from '../http/reading.ts';
+
+const offsetEnvelope = object({ next: optional(integer()) });
+const sessionsEnvelope = object({
+  next: optional(string()),
+  errors: array(object({ node_id: integer() })),
+  internal_app_name_prefix: optional(string()),
+});
+
+/** Who lists the ranges of a node: any server, the node itself through any server, or the URL's own. */
+export type RangeRoute = 'gateway' | 'proxy' | 'local';
+
+export interface NodesQuestion<T> {
+  /** Nodes per page. */
+  readonly limit: number;
+  readonly shape: Shape<T>;
+  readonly onNode: (node: T) => void;
+}
+
+export interface RangesQuestion<T> {
+  readonly nodeId: number;
+  readonly route: RangeRoute;
+  /** Ranges per page. */
+  readonly limit: number;
+  /** Index of the URL to begin with, so that no gateway carries every scan. */
+  readonly firstUrl: number;
+  readonly shape: Shape<T>;
+  readonly onRange: (range: T) => void;
+}
+
+export interface SessionsQuestion<T> {
+  /** Sessions per page. */
+  readonly limit: number;
+  readonly username?: string;
+  readonly shape: Shape<T>;
+  readonly onSession: (session: T) => void;
+}
+
+export interface SessionsEnd {
+  /** Nodes that could not be asked for their sessions; 0 where the server named none. */
+  readonly failedNodes: ReadonlySet<number>;
+  /** How the server says that internal application names begin. */
+  readonly internalPrefix: string | undefined;
+}
+
+/**
+ * The cluster API v2, one method an endpoint. Listings call back synchronously, element by element;
+ * the element is reused for the next one. Failures are RequestErrors.
+ */
+export interface ClusterApi {
+  /** GET /nodes/, all pages; `dateMs` is the Date header of the last answer. */
+  nodes<T>(
+    reading: Reading,
+    question: NodesQuestion<T>,
+  ): Promise<{ readonly dateMs: number | undefined }>;
+  /** GET /nodes/{node_id}/ranges/, all pages. */
+  nodeRanges<T>(reading: Reading, question: RangesQuestion<T>): Promise<void>;
+  /** GET /sessions/, all pages. Servers are asked to leave closed sessions out; old ones do not. */
+  sessions<T>(reading: Reading, question: SessionsQuestion<T>): Promise<SessionsEnd>;
+  /** GET /users/, never with a limit: servers answer that with a 500. */
+  users<T>(
+    reading: Reading,
+    question: { readonly shape: Shape<T>; readonly onUser: (user: T) => void },
+  ): Promise<void>;
+  /** GET /databases/{database}/tables/{table}/; `table` may be `schema.table`. */
+  table<T>(
+    reading: Reading,
+    question: { readonly database: string; readonly table: string; readonly shape: Shape<T> },
+  ): Promise<T>;
+}
+
+export function createClusterApi(connection: Connection): ClusterApi {
+  return {
+    nodes: (reading, question) => listNodes(connection, reading, question),
+    nodeRanges: (reading, question) => listRanges(connection, reading, question),
+    sessions: (reading, question) => listSessions(connection, reading, question),
+    async users(reading, { shape, onUser }) {
+      await connection.readList(reading, {
+        endpoint: 'users',
+        path: '/users/',
+        list: 'users',
+        element: shape,
+        envelope: offsetEnvelope,
+        onElement: onUser,
+      });
+    },
+    table(reading, { database, table, shape }) {
+      const path = `/databases/${encodeURIComponent(database)}/tables/${encodeURIComponent(table)}/`;
+      return connection.readObject(reading, { endpoint: 'table', path, shape });
+    },
+  };
+}
+
+async function listNodes<T>(
+  connection: Connection,
+  reading: Reading,
+  question: NodesQuestion<T>,
+): Promise<{ readonly dateMs: number | undefined }> {
+  let dateMs: number | undefined;
+  await readOffsetPages(reading, 'nodes', async (offset) => {
+    const page = await connection.readList(reading, {
+      endpoint: 'nodes',
+      path: `/nodes/?limit=${question.limit}&offset=${offset}`,
+      repeatOn500: true,
+      list: 'nodes',
+      element: question.shape,
+      envelope: offsetEnvelope,
+      onElement: question.onNode,
+    });
+    dateMs = page.dateMs;
+    return page.envelope.next;
+  });
+  return { dateMs };
+}
+
+function listRanges<T>(
+  connection: Connection,
+  reading: Reading,
+  question: RangesQuestion<T>,
+): Promise<void> {
+  const { nodeId, route, limit } = question;
+  return readOffsetPages(reading, `ranges of node ${nodeId}`, async (offset) => {
+    const page = await connection.readList(reading, {
+      endpoint: 'node_ranges',
+      path: `${rangesPath(nodeId, route)}limit=${limit}&offset=${offset}`,
+      firstUrl: question.firstUrl,
+      proxied: route === 'proxy',
+      list: 'ranges',
+      element: question.shape,
+      envelope: offsetEnvelope,
+      onElement: question.onRange,
+    });
+    return page.envelope.next;
+  });
+}
+
+function rangesPath(nodeId: number, route: RangeRoute): string {
+  if (route === 'gateway') return `/nodes/${nodeId}/ranges/?`;
+  if (route === 'local') return '/nodes/local/ranges/?';
+  return `/nodes/local/ranges/?remote_node_id=${nodeId}&`;
+}
+
+async function listSessions<T>(
+  connection: Connection,
+  reading: Reading,
+  question: SessionsQuestion<T>,
+): Promise<SessionsEnd> {
+  const failedNodes = new Set<number>();
+  let internalPrefix: string | undefined;
+  const query = new URLSearchParams({ exclude_closed_sessions: 'true' });
+  query.set('limit', String(question.limit));
+  if (question.username !== undefined) query.set('username', question.username);
+  await readTokenPages(reading, 'sessions', {
+    limit: question.limit,
+    async readPage(start) {
+      if (start !== undefined) query.set('start', start);
+      const { elements, envelope } = await connection.readList(reading, {
+        endpoint: 'sessions',
+        path: `/sessions/?${query.toString()}`,
+        repeatOn500: true,
+        list: 'sessions',
+        element: question.shape,
+        envelope: sessionsEnvelope,
+        onElement: question.onSession,
+      });
+      for (const failed of envelope.errors) failedNodes.add(failed.node_id ?? 0);
+      internalPrefix = envelope.internal_app_name_prefix ?? internalPrefix;
+      return { elements, next: envelope.next };
+    },
+  });
+  return { failedNodes, internalPrefix };
+}

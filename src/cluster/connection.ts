@@ -1,0 +1,131 @@
+import { orAborted } from '../http/abort.ts';
+import type { HttpClient, HttpRequest } from '../http/client.ts';
+import { RequestError } from '../http/errors.ts';
+import type { Reading } from '../http/reading.ts';
+import { createDecoder, decodeValue } from '../json/decoder.ts';
+import { object, type Shape, string } from '../json/shape.ts';
+import { Session, type SessionOptions } from './session.ts';
+
+/** Far above the largest honest element (a node with many stores: half a megabyte). */
+const MAX_ELEMENT_BYTES = 16 * 1024 * 1024;
+const MAX_DEPTH = 64;
+
+const loginAnswer = object({ session: string() });
+
+/** A question to the cluster API: a GET, under the session. */
+export type Question = Pick<
+  HttpRequest,
+  'endpoint' | 'path' | 'repeatOn500' | 'firstUrl' | 'proxied'
+>;
+
+export interface ListQuestion<T, E> extends Question {
+  /** Member of the answer that holds the elements. */
+  readonly list: string;
+  readonly element: Shape<T>;
+  readonly envelope: Shape<E>;
+  /** The element is reused for the next one: fold it at once. */
+  readonly onElement: (element: T) => void;
+}
+
+export interface ListAnswer<E> {
+  /** Elements that the answer held, skipped ones included. */
+  readonly elements: number;
+  readonly envelope: E;
+  readonly dateMs: number | undefined;
+}
+
+/** One cluster's API as asked under a session: an answer goes through a decoder as it comes. */
+export interface Connection {
+  readList<T, E>(reading: Reading, question: ListQuestion<T, E>): Promise<ListAnswer<E>>;
+  readObject<T>(reading: Reading, question: Question & { readonly shape: Shape<T> }): Promise<T>;
+  /** Ends the session that was created by a login here, if there is one. */
+  logOut(signal: AbortSignal): Promise<void>;
+}
+
+export interface ConnectionOptions {
+  readonly http: HttpClient;
+  readonly session: Omit<SessionOptions, 'login'>;
+  /** Of one login; the calls that wait for it may give up earlier. */
+  readonly loginTimeoutMs: number;
+  /** Fields or elements of a wrong shape. */
+  readonly decodeErrors: (endpoint: string, count: number) => void;
+}
+
+export function createConnection(options: ConnectionOptions): Connection {
+  const session = new Session({
+    ...options.session,
+    login: (username, password) => logIn(options, username, password),
+  });
+
+  async function send(
+    reading: Reading,
+    question: Question,
+    onChunk: (chunk: Uint8Array) => void,
+  ): Promise<number | undefined> {
+    const { signal } = reading;
+    const call = (headers: Record<string, string>): ReturnType<HttpClient['send']> =>
+      options.http.send({ ...question, method: 'GET', headers, signal, sentToken: true, onChunk });
+    const answer = await orAborted(session.run(call), signal, question.endpoint);
+    reading.pages += 1;
+    reading.bytes += answer.bytes;
+    return answer.dateMs;
+  }
+
+  return {
+    async readList(reading, question) {
+      const decoder = createDecoder({
+        ...question,
+        limits: { elementBytes: MAX_ELEMENT_BYTES, depth: MAX_DEPTH },
+      });
+      const dateMs = await send(reading, question, (chunk) => decoder.write(chunk));
+      const end = decoder.end();
+      reading.items += end.elements;
+      if (end.limitHit) reading.limits.add('bytes');
+      options.decodeErrors(question.endpoint, end.skipped + end.wrong);
+      return { elements: end.elements + end.skipped, envelope: end.envelope, dateMs };
+    },
+
+    async readObject(reading, question) {
+      const chunks: Uint8Array[] = [];
+      await send(reading, question, (chunk) => chunks.push(chunk.slice()));
+      reading.items += 1;
+      const { value, wrong } = decodeValue(Buffer.concat(chunks), question.shape);
+      options.decodeErrors(question.endpoint, wrong);
+      return value;
+    },
+
+    async logOut(signal) {
+      const headers = session.takeCreated();
+      if (headers === undefined) return;
+      const request = { endpoint: 'logout', method: 'POST', path: '/logout/' } as const;
+      await options.http.send({ ...request, headers, signal, onChunk: () => undefined });
+    },
+  };
+}
+
+/** POST /login/ with a form (a JSON body is not understood); resolves to the session token. */
+async function logIn(
+  options: ConnectionOptions,
+  username: string,
+  password: string,
+): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  try {
+    await options.http.send({
+      endpoint: 'login',
+      method: 'POST',
+      path: '/login/',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams({ username, password }).toString(),
+      signal: AbortSignal.timeout(options.loginTimeoutMs),
+      repeatOn500: true,
+      onChunk: (chunk) => chunks.push(chunk.slice()),
+    });
+  } catch (error) {
+    if (!(error instanceof RequestError) || error.status !== 400) throw error;
+    throw error.as('auth', `${error.message} (the login was refused)`);
+  }
+  const { value } = decodeValue(Buffer.concat(chunks), loginAnswer);
+  if (value.session) return value.session;
+  throw new RequestError('decode', 'login: the answer holds no session');
+}

@@ -1,0 +1,89 @@
+import type { Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import type { Dispatcher } from 'undici';
+import { RequestError } from './errors.ts';
+
+/** Enough of an error's body to tell the known texts apart. */
+const ERROR_TEXT_BYTES = 4096;
+
+export interface BodySink {
+  /** Most decoded bytes; beyond them the answer fails with reason limit. */
+  readonly maxBytes: number;
+  readonly what: string;
+  /** Bytes as they came over the wire. */
+  readonly onArrived: (bytes: number) => void;
+  /** Decoded bytes. */
+  readonly onChunk: (chunk: Uint8Array) => void;
+}
+
+/**
+ * Hands the body of a 200 on, unpacked, as it comes. Listens to events instead of iterating: a
+ * promise for each chunk of a 40 MB page would cost more than reading it.
+ */
+export async function readBody(response: Dispatcher.ResponseData, sink: BodySink): Promise<void> {
+  const encoding = String(response.headers['content-encoding'] ?? 'identity').toLowerCase();
+  if (encoding === 'identity') {
+    await pump(response.body, sink, (chunk) => sink.onArrived(chunk.length));
+    return;
+  }
+  if (encoding !== 'gzip' && encoding !== 'x-gzip') {
+    response.body.destroy();
+    throw new RequestError('decode', `${sink.what}: unknown content-encoding`);
+  }
+  const gunzip = createGunzip();
+  response.body.on('data', (chunk: Buffer) => sink.onArrived(chunk.length));
+  response.body.on('error', (error) => gunzip.destroy(error));
+  response.body.pipe(gunzip);
+  try {
+    await pump(gunzip, sink);
+  } finally {
+    response.body.destroy();
+  }
+}
+
+function pump(
+  stream: Readable,
+  sink: BodySink,
+  onRaw?: (chunk: Uint8Array) => void,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let total = 0;
+    stream.on('data', (chunk: Buffer) => {
+      total += chunk.length;
+      if (total > sink.maxBytes) {
+        const text = `${sink.what}: the answer is larger than ${sink.maxBytes} bytes`;
+        stream.destroy(new RequestError('limit', text));
+        return;
+      }
+      try {
+        onRaw?.(chunk);
+        sink.onChunk(chunk);
+      } catch (error) {
+        stream.destroy(error instanceof Error ? error : new Error(String(error)));
+      }
+    });
+    stream.on('error', reject);
+    stream.on('end', resolve);
+    stream.on('close', () => reject(new RequestError('network', `${sink.what}: cut short`)));
+  });
+}
+
+/** The start of an error's body as text. A body that breaks off says nothing more than its status. */
+export async function readErrorText(
+  body: AsyncIterable<Uint8Array>,
+  signal: AbortSignal,
+): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  try {
+    for await (const chunk of body) {
+      chunks.push(chunk);
+      length += chunk.length;
+      if (length >= ERROR_TEXT_BYTES) break;
+    }
+  } catch {
+    // The status is the news; without the text only the hint in the message is poorer.
+    signal.throwIfAborted();
+  }
+  return Buffer.concat(chunks).toString('utf8', 0, ERROR_TEXT_BYTES);
+}

@@ -1,0 +1,22 @@
+/** A bound that a poll ran into; the label `limit` of crdb_exporter_collector_limit_hit. */
+export const LIMITS = ['pages', 'bytes', 'items', 'duration', 'series'] as const;
+
+export type Limit = (typeof LIMITS)[number];
+
+/** What one poll (or one command) reads: its deadline, and what came, counted by the API clients. */
+export interface Reading {
+  /** Aborts when the poll's time is up or the process stops. */
+  readonly signal: AbortSignal;
+  /** Answers read to their end. */
+  pages: number;
+  /** Elements of listings, and single objects. */
+  items: number;
+  /** Decoded bytes of answers. */
+  bytes: number;
+  readonly limits: Set<Limit>;
+}
+
+/** A reading of which nothing has come yet. */
+export function startReading(signal: AbortSignal): Reading {
+  return { signal, pages: 0, items: 0, bytes: 0, limits: new Set() };
+}
