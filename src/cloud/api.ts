@@ -2,14 +2,14 @@ import type { HttpClient } from '../http/client.ts';
 import { RequestError } from '../http/errors.ts';
 import type { Reading } from '../http/reading.ts';
 import { decodeValue } from '../json/decoder.ts';
-import { object, type Shape, string } from '../json/shape.ts';
+import { type AnyShape, type Infer, object, string } from '../json/shape.ts';
 
 const errorBody = object({ message: string() });
 
 /** The Cloud API v1 for one cluster, one method an endpoint. Failures are RequestErrors. */
 export interface CloudApi {
   /** GET …/migration-assistant; undefined when the cluster has none. The answer holds a password. */
-  assistant<T>(reading: Reading, shape: Shape<T>): Promise<T | undefined>;
+  assistant<S extends AnyShape>(reading: Reading, shape: S): Promise<Infer<S> | undefined>;
 }
 
 export interface CloudApiOptions {
@@ -26,10 +26,10 @@ export interface CloudApiOptions {
 export function createCloudApi(options: CloudApiOptions): CloudApi {
   const base = `/api/v1/clusters/${encodeURIComponent(options.clusterId)}`;
 
-  async function read<T>(
+  async function read<S extends AnyShape>(
     reading: Reading,
-    question: { readonly endpoint: string; readonly path: string; readonly shape: Shape<T> },
-  ): Promise<T> {
+    question: { readonly endpoint: string; readonly path: string; readonly shape: S },
+  ): Promise<Infer<S>> {
     const chunks: Uint8Array[] = [];
     const answer = await options.http.send({
       endpoint: question.endpoint,

@@ -1,5 +1,5 @@
 import type { Reading } from '../http/reading.ts';
-import { array, integer, object, optional, type Shape, string } from '../json/shape.ts';
+import { type AnyShape, array, type Infer, integer, object, optional, string } from '../json/shape.ts';
 import type { Connection } from './connection.ts';
 import { readOffsetPages, readTokenPages } from './pages.ts';
 
@@ -16,30 +16,30 @@ const sessionsEnvelope = object({
 /** Who lists the ranges of a node: any server, the node itself through any server, or the URL's own. */
 export type RangeRoute = 'gateway' | 'proxy' | 'local';
 
-export interface NodesQuestion<T> {
+export interface NodesQuestion<S extends AnyShape> {
   /** Nodes per page. */
   readonly limit: number;
-  readonly shape: Shape<T>;
-  readonly onNode: (node: T) => void;
+  readonly shape: Shape<S extends AnyShape>;
+  readonly onNode: (node: Infer<S>) => void;
 }
 
-export interface RangesQuestion<T> {
+export interface RangesQuestion<S extends AnyShape> {
   readonly nodeId: number;
   readonly route: RangeRoute;
   /** Ranges per page. */
   readonly limit: number;
   /** Index of the URL to begin with, so that no gateway carries every scan. */
   readonly firstUrl: number;
-  readonly shape: Shape<T>;
-  readonly onRange: (range: T) => void;
+  readonly shape: Shape<S extends AnyShape>;
+  readonly onRange: (range: Infer<S>) => void;
 }
 
-export interface SessionsQuestion<T> {
+export interface SessionsQuestion<S extends AnyShape> {
   /** Sessions per page. */
   readonly limit: number;
   readonly username?: string;
-  readonly shape: Shape<T>;
-  readonly onSession: (session: T) => void;
+  readonly shape: Shape<S extends AnyShape>;
+  readonly onSession: (session: Infer<S>) => void;
 }
 
 export interface SessionsEnd {
@@ -55,24 +55,24 @@ export interface SessionsEnd {
  */
 export interface ClusterApi {
   /** GET /nodes/, all pages; `dateMs` is the Date header of the last answer. */
-  nodes<T>(
+  nodes<S extends AnyShape>(
     reading: Reading,
-    question: NodesQuestion<T>,
+    question: NodesQuestion<S>,
   ): Promise<{ readonly dateMs: number | undefined }>;
   /** GET /nodes/{node_id}/ranges/, all pages. */
-  nodeRanges<T>(reading: Reading, question: RangesQuestion<T>): Promise<void>;
+  nodeRanges<S extends AnyShape>(reading: Reading, question: RangesQuestion<S>): Promise<void>;
   /** GET /sessions/, all pages. Servers are asked to leave closed sessions out; old ones do not. */
-  sessions<T>(reading: Reading, question: SessionsQuestion<T>): Promise<SessionsEnd>;
+  sessions<S extends AnyShape>(reading: Reading, question: SessionsQuestion<S>): Promise<SessionsEnd>;
   /** GET /users/, never with a limit: servers answer that with a 500. */
-  users<T>(
+  users<S extends AnyShape>(
     reading: Reading,
-    question: { readonly shape: Shape<T>; readonly onUser: (user: T) => void },
+    question: { readonly shape: Shape<S extends AnyShape>; readonly onUser: (user: Infer<S>) => void },
   ): Promise<void>;
   /** GET /databases/{database}/tables/{table}/; `table` may be `schema.table`. */
-  table<T>(
+  table<S extends AnyShape>(
     reading: Reading,
-    question: { readonly database: string; readonly table: string; readonly shape: Shape<T> },
-  ): Promise<T>;
+    question: { readonly database: string; readonly table: string; readonly shape: Shape<S extends AnyShape> },
+  ): Promise<S extends AnyShape>;
 }
 
 export function createClusterApi(connection: Connection): ClusterApi {
@@ -97,10 +97,10 @@ export function createClusterApi(connection: Connection): ClusterApi {
   };
 }
 
-async function listNodes<T>(
+async function listNodes<S extends AnyShape>(
   connection: Connection,
   reading: Reading,
-  question: NodesQuestion<T>,
+  question: NodesQuestion<S>,
 ): Promise<{ readonly dateMs: number | undefined }> {
   let dateMs: number | undefined;
   await readOffsetPages(reading, 'nodes', async (offset) => {
@@ -119,10 +119,10 @@ async function listNodes<T>(
   return { dateMs };
 }
 
-function listRanges<T>(
+function listRanges<S extends AnyShape>(
   connection: Connection,
   reading: Reading,
-  question: RangesQuestion<T>,
+  question: RangesQuestion<S>,
 ): Promise<void> {
   const { nodeId, route, limit } = question;
   return readOffsetPages(reading, `ranges of node ${nodeId}`, async (offset) => {
@@ -146,10 +146,10 @@ function rangesPath(nodeId: number, route: RangeRoute): string {
   return `/nodes/local/ranges/?remote_node_id=${nodeId}&`;
 }
 
-async function listSessions<T>(
+async function listSessions<S extends AnyShape>(
   connection: Connection,
   reading: Reading,
-  question: SessionsQuestion<T>,
+  question: SessionsQuestion<S>,
 ): Promise<SessionsEnd> {
   const failedNodes = new Set<number>();
   let internalPrefix: string | undefined;

@@ -1,9 +1,9 @@
 import { orAborted } from '../http/abort.ts';
-import type { HttpClient, HttpRequest } from '../http/client.ts';
+import type { ClientRequest, HttpClient } from '../http/client.ts';
 import { RequestError } from '../http/errors.ts';
 import type { Reading } from '../http/reading.ts';
 import { createDecoder, decodeValue } from '../json/decoder.ts';
-import { object, type Shape, string } from '../json/shape.ts';
+import { type AnyShape, type Infer, object, string } from '../json/shape.ts';
 import { Session, type SessionOptions } from './session.ts';
 
 /** Far above the largest honest element (a node with many stores: half a megabyte). */
@@ -14,30 +14,36 @@ const loginAnswer = object({ session: string() });
 
 /** A question to the cluster API: a GET, under the session. */
 export type Question = Pick<
-  HttpRequest,
+  ClientRequest,
   'endpoint' | 'path' | 'repeatOn500' | 'firstUrl' | 'proxied'
 >;
 
-export interface ListQuestion<T, E> extends Question {
+export interface ListQuestion<S extends AnyShape, E extends AnyShape> extends Question {
   /** Member of the answer that holds the elements. */
   readonly list: string;
-  readonly element: Shape<T>;
-  readonly envelope: Shape<E>;
+  readonly element: S;
+  readonly envelope: E;
   /** The element is reused for the next one: fold it at once. */
-  readonly onElement: (element: T) => void;
+  readonly onElement: (element: Infer<S>) => void;
 }
 
-export interface ListAnswer<E> {
+export interface ListAnswer<E extends AnyShape> {
   /** Elements that the answer held, skipped ones included. */
   readonly elements: number;
-  readonly envelope: E;
+  readonly envelope: Infer<E>;
   readonly dateMs: number | undefined;
 }
 
 /** One cluster's API as asked under a session: an answer goes through a decoder as it comes. */
 export interface Connection {
-  readList<T, E>(reading: Reading, question: ListQuestion<T, E>): Promise<ListAnswer<E>>;
-  readObject<T>(reading: Reading, question: Question & { readonly shape: Shape<T> }): Promise<T>;
+  readList<S extends AnyShape, E extends AnyShape>(
+    reading: Reading,
+    question: ListQuestion<S, E>,
+  ): Promise<ListAnswer<E>>;
+  readObject<S extends AnyShape>(
+    reading: Reading,
+    question: Question & { readonly shape: S },
+  ): Promise<Infer<S>>;
   /** Ends the session that was created by a login here, if there is one. */
   logOut(signal: AbortSignal): Promise<void>;
 }

@@ -1,0 +1,186 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { Agent, type Dispatcher } from 'undici';
+import { readBody, readErrorText } from './body.ts';
+import { classifyStatus, classifyThrown, type RequestError } from './errors.ts';
+import type { Target } from './targets.ts';
+import { type RequestDeadlines, type RequestWatch, watchRequest } from './watch.ts';
+
+/** Of TCP and TLS together; a black-holed host must not eat the time that the next URL needs. */
+const CONNECT_TIMEOUT_MS = 5_000;
+const KEEP_ALIVE_MS = 60_000;
+
+export interface TlsOptions {
+  readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
+  readonly servername?: string;
+  readonly rejectUnauthorized: boolean;
+}
+
+/** What became of one request; reported once for each that went out. */
+export interface FinishedRequest {
+  readonly endpoint: string;
+  /** HTTP status, or `error` when no answer came. */
+  readonly code: string;
+  readonly seconds: number;
+  /** Decoded bytes of the answer. */
+  readonly bytes: number;
+}
+
+export interface ExchangeOptions {
+  readonly tls: TlsOptions;
+  readonly deadlines: RequestDeadlines;
+  readonly maxConcurrentRequests: number;
+  readonly maxResponseBytes: number;
+  /** Ask for gzip: saves network, costs the database node CPU. */
+  readonly compression: boolean;
+  readonly userAgent: string;
+  readonly requestFinished: (request: FinishedRequest) => void;
+}
+
+export interface HttpRequest {
+  /** The operation's name, as in metrics; never a path. */
+  readonly endpoint: string;
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** Below the configured URL, beginning with `/`; may carry a query. */
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  readonly signal: AbortSignal;
+  /** The request carries a token, so a 400 may mean that it was not understood. */
+  readonly sentToken?: boolean;
+  /** A 502 speaks of a node behind the URL, not of the URL. */
+  readonly proxied?: boolean;
+  /** Gets the decoded bytes of a 200 as they come; a chunk is only valid during the call. */
+  readonly onChunk: (chunk: Uint8Array) => void;
+}
+
+export interface HttpAnswer {
+  /** Decoded bytes. */
+  readonly bytes: number;
+  /** The answer's Date header, ms since the epoch. */
+  readonly dateMs: number | undefined;
+}
+
+/** One connection pool; sends one request to one URL. Redirects are not followed. */
+export interface Exchange extends AsyncDisposable {
+  /** Rejects with a RequestError, whatever went wrong. */
+  send(target: Target, request: HttpRequest): Promise<HttpAnswer>;
+}
+
+interface Attempt {
+  readonly target: Target;
+  readonly request: HttpRequest;
+  readonly watch: RequestWatch;
+  /** For messages: the operation and where it was sent. */
+  readonly what: string;
+}
+
+export function createExchange(options: ExchangeOptions): Exchange {
+  const agent = createAgent(options);
+
+  async function converse(attempt: Attempt, seen: { code: string; bytes: number }) {
+    const { target, request, watch, what } = attempt;
+    const response = await agent.request({
+      origin: target.url.origin,
+      path: target.url.pathname.replace(/\/$/, '') + request.path,
+      method: request.method,
+      headers: {
+        accept: 'application/json',
+        'accept-encoding': options.compression ? 'gzip' : 'identity',
+        'user-agent': options.userAgent,
+        ...request.headers,
+      },
+      body: request.body ?? null,
+      signal: watch.signal,
+    });
+    watch.headersArrived();
+    seen.code = String(response.statusCode);
+    if (response.statusCode !== 200) throw await readRefusal(response, attempt);
+    await readBody(response, {
+      maxBytes: options.maxResponseBytes,
+      what,
+      onArrived: (bytes) => watch.chunkArrived(bytes),
+      onChunk: (chunk) => {
+        seen.bytes += chunk.length;
+        request.onChunk(chunk);
+      },
+    });
+    return { bytes: seen.bytes, dateMs: readDate(response.headers) };
+  }
+
+  return {
+    async send(target, request) {
+      const what = `${request.endpoint} at ${target.name}`;
+      if (request.signal.aborted) throw classifyThrown(request.signal.reason, what);
+      const watch = watchRequest(request.signal, options.deadlines, what);
+      const seen = { code: 'error', bytes: 0 };
+      const startedAt = performance.now();
+      try {
+        return await converse({ target, request, watch, what }, seen);
+      } catch (error) {
+        throw judge(error, { target, request, watch, what }, options.deadlines.headersMs);
+      } finally {
+        watch.stop();
+        const seconds = (performance.now() - startedAt) / 1000;
+        options.requestFinished({ endpoint: request.endpoint, seconds, ...seen });
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      await agent.destroy();
+    },
+  };
+}
+
+function createAgent(options: ExchangeOptions): Agent {
+  return new Agent({
+    allowH2: false,
+    connections: options.maxConcurrentRequests,
+    pipelining: 1,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    // Our own watch knows when headers and chunks are due; undici's timers are coarse.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    connect: {
+      ...options.tls,
+      minVersion: 'TLSv1.2',
+      timeout: Math.min(CONNECT_TIMEOUT_MS, options.deadlines.headersMs),
+    },
+  });
+}
+
+async function readRefusal(
+  response: Dispatcher.ResponseData,
+  { request, watch, what }: Attempt,
+): Promise<RequestError> {
+  return classifyStatus(response.statusCode, what, {
+    retryAfterSeconds: readRetryAfter(response.headers),
+    serverText: await readErrorText(response.body, watch.signal),
+    sentToken: request.sentToken === true,
+  });
+}
+
+/** The failure as a RequestError that knows whether the URL is to blame. */
+function judge(error: unknown, { request, watch, what }: Attempt, headersMs: number): RequestError {
+  // The abort's own reason says more than the library's AbortError.
+  const isAbort = watch.signal.aborted && !(error instanceof Error && 'reason' in error);
+  const judged = classifyThrown(isAbort ? watch.signal.reason : error, what);
+  // A poll that ended while the URL had long been silent: let the next poll begin elsewhere.
+  if (judged.reason === 'timeout' && watch.silentMs() > headersMs / 2) {
+    return judged.as('timeout', `${what}: no headers came`, true);
+  }
+  const speaksOfAnotherNode = request.proxied === true && judged.status === 502;
+  return speaksOfAnotherNode ? judged.as(judged.reason, judged.message, false) : judged;
+}
+
+function readRetryAfter(headers: IncomingHttpHeaders): number | undefined {
+  const text = headers['retry-after'];
+  if (text === undefined) return undefined;
+  const seconds = /^\d+$/.test(text) ? Number(text) : (Date.parse(text) - Date.now()) / 1000;
+  return Number.isFinite(seconds) ? Math.max(0, seconds) : undefined;
+}
+
+function readDate(headers: IncomingHttpHeaders): number | undefined {
+  const milliseconds = Date.parse(headers.date ?? '');
+  return Number.isNaN(milliseconds) ? undefined : milliseconds;
+}
