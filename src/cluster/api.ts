@@ -19,7 +19,7 @@ export type RangeRoute = 'gateway' | 'proxy' | 'local';
 export interface NodesQuestion<S extends AnyShape> {
   /** Nodes per page. */
   readonly limit: number;
-  readonly shape: Shape<S extends AnyShape>;
+  readonly shape: S;
   readonly onNode: (node: Infer<S>) => void;
 }
 
@@ -30,7 +30,7 @@ export interface RangesQuestion<S extends AnyShape> {
   readonly limit: number;
   /** Index of the URL to begin with, so that no gateway carries every scan. */
   readonly firstUrl: number;
-  readonly shape: Shape<S extends AnyShape>;
+  readonly shape: S;
   readonly onRange: (range: Infer<S>) => void;
 }
 
@@ -38,7 +38,7 @@ export interface SessionsQuestion<S extends AnyShape> {
   /** Sessions per page. */
   readonly limit: number;
   readonly username?: string;
-  readonly shape: Shape<S extends AnyShape>;
+  readonly shape: S;
   readonly onSession: (session: Infer<S>) => void;
 }
 
@@ -66,12 +66,12 @@ export interface ClusterApi {
   /** GET /users/, never with a limit: servers answer that with a 500. */
   users<S extends AnyShape>(
     reading: Reading,
-    question: { readonly shape: Shape<S extends AnyShape>; readonly onUser: (user: Infer<S>) => void },
+    question: { readonly shape: S; readonly onUser: (user: Infer<S>) => void },
   ): Promise<void>;
   /** GET /databases/{database}/tables/{table}/; `table` may be `schema.table`. */
   table<S extends AnyShape>(
     reading: Reading,
-    question: { readonly database: string; readonly table: string; readonly shape: Shape<S extends AnyShape> },
+    question: { readonly database: string; readonly table: string; readonly shape: S },
   ): Promise<S extends AnyShape>;
 }
 
