@@ -1,0 +1,92 @@
+import { access, constants, stat } from 'node:fs/promises';
+import type { Findings } from './findings.ts';
+import type { Environment } from './givens.ts';
+import { quote } from './raw.ts';
+import type { Place } from './raw.ts';
+import { explainFileError, findSecretFault, Secret } from './secret.ts';
+import { isSet, keyOf, placeOf, read } from './section.ts';
+import type { Option, Section } from './section.ts';
+
+/** The three ways to give one secret. */
+export interface SecretRows {
+  readonly text: Option<Secret>;
+  readonly file: Option<string>;
+  readonly variable: Option<string>;
+}
+
+const READABLE_BY_ALL = 0o004;
+
+/** The secret given in one of three ways, or undefined when in none; its file is read once, to see that it can be. */
+export async function readSecret(
+  section: Section,
+  rows: SecretRows,
+  env: Environment,
+): Promise<Secret | undefined> {
+  reportSeveral(section, rows);
+  const file = read(section, rows.file);
+  const variable = read(section, rows.variable);
+  if (file) return readFromFile(file, placeOf(section, rows.file), section.findings);
+  if (variable) {
+    return readFromVariable(variable, env, placeOf(section, rows.variable), section.findings);
+  }
+  return read(section, rows.text);
+}
+
+function reportSeveral(section: Section, rows: SecretRows): void {
+  const given = Object.values(rows).filter((row: Option<unknown>) => isSet(section, row));
+  const [first, ...others] = given;
+  for (const other of others) {
+    const message = `${keyOf(other)} beside ${first ? keyOf(first) : ''}: keep one of them`;
+    section.findings.report(placeOf(section, other), message);
+  }
+}
+
+async function readFromFile(path: string, place: Place, findings: Findings): Promise<Secret> {
+  const secret = Secret.fromFile(path);
+  try {
+    await secret.reveal();
+    await warnWhenReadableByAll(path, place, findings);
+  } catch (error) {
+    findings.report(place, error instanceof Error ? error.message : String(error));
+  }
+  return secret;
+}
+
+async function warnWhenReadableByAll(
+  path: string,
+  place: Place,
+  findings: Findings,
+): Promise<void> {
+  const { mode } = await stat(path);
+  if ((mode & READABLE_BY_ALL) === 0) return;
+  findings.warn(place, `the secret file ${path} can be read by every user: chmod o-r it`);
+}
+
+function readFromVariable(
+  name: string,
+  env: Environment,
+  place: Place,
+  findings: Findings,
+): Secret {
+  const value = env[name] ?? '';
+  const fault = findSecretFault(value);
+  if (value === '') findings.report(place, `the environment variable ${quote(name)} is not set`);
+  else if (fault) findings.report(place, `the environment variable ${quote(name)} ${fault}`);
+  return Secret.fromText(value, `environment variable ${name}`);
+}
+
+/** A file that will be needed later, such as a certificate: reports when it cannot be read now. */
+export async function readReadablePath(
+  section: Section,
+  option: Option<string>,
+): Promise<string | undefined> {
+  const path = read(section, option);
+  if (!path) return path;
+  try {
+    await access(path, constants.R_OK);
+  } catch (error) {
+    const reason = explainFileError(error);
+    section.findings.report(placeOf(section, option), `cannot read the file ${path}: ${reason}`);
+  }
+  return path;
+}

@@ -1,0 +1,71 @@
+import { readFile } from 'node:fs/promises';
+import { inspect } from 'node:util';
+
+const MASK = '<secret>';
+
+/**
+ * A password or token that cannot be printed by accident: String(), JSON, template literals and
+ * util.inspect all give `<secret>`. Only `reveal()` gives the text.
+ */
+export class Secret {
+  /** Where it comes from, for messages: `file /run/secrets/crdb`. Never the secret itself. */
+  readonly source: string;
+  readonly #read: () => Promise<string>;
+
+  private constructor(source: string, read: () => Promise<string>) {
+    this.source = source;
+    this.#read = read;
+  }
+
+  static fromText(text: string, source: string): Secret {
+    return new Secret(source, async () => text);
+  }
+
+  /** Read again at every `reveal()`, so that a rotated secret needs no reload. */
+  static fromFile(path: string): Secret {
+    return new Secret(`file ${path}`, () => readSecretFile(path));
+  }
+
+  /** The text itself. Rejects with a message that names the file when it cannot be read. */
+  reveal(): Promise<string> {
+    return this.#read();
+  }
+
+  toString(): string {
+    return MASK;
+  }
+
+  toJSON(): string {
+    return MASK;
+  }
+
+  [inspect.custom](): string {
+    return MASK;
+  }
+}
+
+async function readSecretFile(path: string): Promise<string> {
+  const content = await readFile(path, 'utf8').catch((cause: unknown) => {
+    throw new Error(`cannot read the secret file ${path}: ${explainFileError(cause)}`, { cause });
+  });
+  // Editors and `echo` end a file with a newline that nobody means.
+  const text = content.replace(/[\r\n]+$/, '');
+  const wrong = findSecretFault(text);
+  if (wrong !== undefined) throw new Error(`the secret file ${path} ${wrong}`);
+  return text;
+}
+
+/** What keeps a text from being sent as a password or token, or undefined. */
+export function findSecretFault(text: string): string | undefined {
+  if (text === '') return 'is empty';
+  return /[\r\n\0]/.test(text) ? 'holds more than one line of text' : undefined;
+}
+
+/** A file error in words, without the path. */
+export function explainFileError(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'ENOENT' || code === 'ENOTDIR') return 'there is no such file';
+  if (code === 'EACCES' || code === 'EPERM') return 'permission denied';
+  if (code === 'EISDIR') return 'it is a directory';
+  return error instanceof Error ? error.message : String(error);
+}
