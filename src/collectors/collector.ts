@@ -3,6 +3,8 @@ import type { ClusterApi, FailureReason, Reading } from '../cluster/api.ts';
 import type { Family } from '../metrics/family.ts';
 import type { Sheet } from '../metrics/sheet.ts';
 
+export type { FailureReason, Limit, Reading } from '../cluster/api.ts';
+
 /** One option of a collector, as data: the configuration reads, checks and documents it by this. */
 export type OptionSpec = { readonly help: string } & (
   | {

@@ -104,6 +104,9 @@ export function classifyThrown(error: unknown, what: string): RequestError {
     const reason = error.kind === 'limit' || error.kind === 'depth' ? 'limit' : 'decode';
     return new RequestError(reason, `${what}: ${error.message}`, { cause: error });
   }
+  if (error instanceof Error && error.name === 'TimeoutError') {
+    return new RequestError('timeout', `${what}: the time for this poll is up`, { cause: error });
+  }
   const code = codeOf(error);
   const said = describe(error, code);
   const bad = { cause: error, blamesUrl: true };

@@ -1,0 +1,37 @@
+/** Spread of the first polls after start; all clusters and collectors at once would be a burst. */
+const FIRST_POLL_SPREAD_MS = 800;
+/** Later polls begin this share earlier or later, so that exporters and collectors drift apart. */
+const JITTER = 0.05;
+
+/** When the first poll begins after start, ms: within the first second. */
+export function firstDelayMs(random: () => number): number {
+  return random() * FIRST_POLL_SPREAD_MS;
+}
+
+/**
+ * The interval that keeps polls of this length within their share of the time, seconds: a cluster
+ * in trouble answers slowly and is then asked less often.
+ */
+export function effectiveIntervalSeconds(poll: {
+  readonly configuredSeconds: number;
+  readonly lastDurationSeconds: number;
+  readonly maxDuty: number;
+}): number {
+  return Math.max(poll.configuredSeconds, poll.lastDurationSeconds / poll.maxDuty);
+}
+
+/** Pause between the end of a poll and the start of the next one, ms; intervals run from start to start. */
+export function nextDelayMs(intervalMs: number, tookMs: number, random: () => number): number {
+  const jittered = intervalMs * (1 + JITTER * (2 * random() - 1));
+  return Math.max(0, jittered - tookMs);
+}
+
+/** How many polls were due while one was still running. */
+export function countOverruns(intervalMs: number, tookMs: number): number {
+  return Math.floor(tookMs / intervalMs);
+}
+
+/** Three intervals, but never more than ten minutes beyond one: what is older is no longer shown. */
+export function maxAgeSeconds(configured: number | undefined, intervalSeconds: number): number {
+  return configured ?? intervalSeconds + Math.min(2 * intervalSeconds, 600);
+}
