@@ -2,14 +2,14 @@ import type { HttpClient } from '../http/client.ts';
 import { RequestError } from '../http/errors.ts';
 import type { Reading } from '../http/reading.ts';
 import { decodeValue } from '../json/decoder.ts';
-import { type AnyShape, type Infer, object, string } from '../json/shape.ts';
+import { type ObjectShape, type Infer, object, string } from '../json/shape.ts';
 
 const errorBody = object({ message: string() });
 
 /** The Cloud API v1 for one cluster, one method an endpoint. Failures are RequestErrors. */
 export interface CloudApi {
   /** GET …/migration-assistant; undefined when the cluster has none. The answer holds a password. */
-  assistant<S extends AnyShape>(reading: Reading, shape: S): Promise<Infer<S> | undefined>;
+  assistant<S extends ObjectShape>(reading: Reading, shape: S): Promise<Infer<S> | undefined>;
 }
 
 export interface CloudApiOptions {
@@ -26,7 +26,7 @@ export interface CloudApiOptions {
 export function createCloudApi(options: CloudApiOptions): CloudApi {
   const base = `/api/v1/clusters/${encodeURIComponent(options.clusterId)}`;
 
-  async function read<S extends AnyShape>(
+  async function read<S extends ObjectShape>(
     reading: Reading,
     question: { readonly endpoint: string; readonly path: string; readonly shape: S },
   ): Promise<Infer<S>> {

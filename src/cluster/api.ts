@@ -1,5 +1,13 @@
 import type { Reading } from '../http/reading.ts';
-import { type AnyShape, array, type Infer, integer, object, optional, string } from '../json/shape.ts';
+import {
+  type ObjectShape,
+  array,
+  type Infer,
+  integer,
+  object,
+  optional,
+  string,
+} from '../json/shape.ts';
 import type { Connection } from './connection.ts';
 import { readOffsetPages, readTokenPages } from './pages.ts';
 
@@ -16,14 +24,14 @@ const sessionsEnvelope = object({
 /** Who lists the ranges of a node: any server, the node itself through any server, or the URL's own. */
 export type RangeRoute = 'gateway' | 'proxy' | 'local';
 
-export interface NodesQuestion<S extends AnyShape> {
+export interface NodesQuestion<S extends ObjectShape> {
   /** Nodes per page. */
   readonly limit: number;
   readonly shape: S;
   readonly onNode: (node: Infer<S>) => void;
 }
 
-export interface RangesQuestion<S extends AnyShape> {
+export interface RangesQuestion<S extends ObjectShape> {
   readonly nodeId: number;
   readonly route: RangeRoute;
   /** Ranges per page. */
@@ -34,7 +42,7 @@ export interface RangesQuestion<S extends AnyShape> {
   readonly onRange: (range: Infer<S>) => void;
 }
 
-export interface SessionsQuestion<S extends AnyShape> {
+export interface SessionsQuestion<S extends ObjectShape> {
   /** Sessions per page. */
   readonly limit: number;
   readonly username?: string;
@@ -55,24 +63,27 @@ export interface SessionsEnd {
  */
 export interface ClusterApi {
   /** GET /nodes/, all pages; `dateMs` is the Date header of the last answer. */
-  nodes<S extends AnyShape>(
+  nodes<S extends ObjectShape>(
     reading: Reading,
     question: NodesQuestion<S>,
   ): Promise<{ readonly dateMs: number | undefined }>;
   /** GET /nodes/{node_id}/ranges/, all pages. */
-  nodeRanges<S extends AnyShape>(reading: Reading, question: RangesQuestion<S>): Promise<void>;
+  nodeRanges<S extends ObjectShape>(reading: Reading, question: RangesQuestion<S>): Promise<void>;
   /** GET /sessions/, all pages. Servers are asked to leave closed sessions out; old ones do not. */
-  sessions<S extends AnyShape>(reading: Reading, question: SessionsQuestion<S>): Promise<SessionsEnd>;
+  sessions<S extends ObjectShape>(
+    reading: Reading,
+    question: SessionsQuestion<S>,
+  ): Promise<SessionsEnd>;
   /** GET /users/, never with a limit: servers answer that with a 500. */
-  users<S extends AnyShape>(
+  users<S extends ObjectShape>(
     reading: Reading,
     question: { readonly shape: S; readonly onUser: (user: Infer<S>) => void },
   ): Promise<void>;
   /** GET /databases/{database}/tables/{table}/; `table` may be `schema.table`. */
-  table<S extends AnyShape>(
+  table<S extends ObjectShape>(
     reading: Reading,
     question: { readonly database: string; readonly table: string; readonly shape: S },
-  ): Promise<S extends AnyShape>;
+  ): Promise<Infer<S>>;
 }
 
 export function createClusterApi(connection: Connection): ClusterApi {
@@ -97,7 +108,7 @@ export function createClusterApi(connection: Connection): ClusterApi {
   };
 }
 
-async function listNodes<S extends AnyShape>(
+async function listNodes<S extends ObjectShape>(
   connection: Connection,
   reading: Reading,
   question: NodesQuestion<S>,
@@ -119,7 +130,7 @@ async function listNodes<S extends AnyShape>(
   return { dateMs };
 }
 
-function listRanges<S extends AnyShape>(
+function listRanges<S extends ObjectShape>(
   connection: Connection,
   reading: Reading,
   question: RangesQuestion<S>,
@@ -146,7 +157,7 @@ function rangesPath(nodeId: number, route: RangeRoute): string {
   return `/nodes/local/ranges/?remote_node_id=${nodeId}&`;
 }
 
-async function listSessions<S extends AnyShape>(
+async function listSessions<S extends ObjectShape>(
   connection: Connection,
   reading: Reading,
   question: SessionsQuestion<S>,

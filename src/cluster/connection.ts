@@ -3,7 +3,7 @@ import type { ClientRequest, HttpClient } from '../http/client.ts';
 import { RequestError } from '../http/errors.ts';
 import type { Reading } from '../http/reading.ts';
 import { createDecoder, decodeValue } from '../json/decoder.ts';
-import { type AnyShape, type Infer, object, string } from '../json/shape.ts';
+import { type ObjectShape, type Infer, object, string } from '../json/shape.ts';
 import { Session, type SessionOptions } from './session.ts';
 
 /** Far above the largest honest element (a node with many stores: half a megabyte). */
@@ -18,7 +18,7 @@ export type Question = Pick<
   'endpoint' | 'path' | 'repeatOn500' | 'firstUrl' | 'proxied'
 >;
 
-export interface ListQuestion<S extends AnyShape, E extends AnyShape> extends Question {
+export interface ListQuestion<S extends ObjectShape, E extends ObjectShape> extends Question {
   /** Member of the answer that holds the elements. */
   readonly list: string;
   readonly element: S;
@@ -27,7 +27,7 @@ export interface ListQuestion<S extends AnyShape, E extends AnyShape> extends Qu
   readonly onElement: (element: Infer<S>) => void;
 }
 
-export interface ListAnswer<E extends AnyShape> {
+export interface ListAnswer<E extends ObjectShape> {
   /** Elements that the answer held, skipped ones included. */
   readonly elements: number;
   readonly envelope: Infer<E>;
@@ -36,11 +36,11 @@ export interface ListAnswer<E extends AnyShape> {
 
 /** One cluster's API as asked under a session: an answer goes through a decoder as it comes. */
 export interface Connection {
-  readList<S extends AnyShape, E extends AnyShape>(
+  readList<S extends ObjectShape, E extends ObjectShape>(
     reading: Reading,
     question: ListQuestion<S, E>,
   ): Promise<ListAnswer<E>>;
-  readObject<S extends AnyShape>(
+  readObject<S extends ObjectShape>(
     reading: Reading,
     question: Question & { readonly shape: S },
   ): Promise<Infer<S>>;
