@@ -1,0 +1,120 @@
+import { CLOSE_BRACE, CLOSE_BRACKET, OPEN_BRACE, OPEN_BRACKET } from './characters.ts';
+import type { Cursor } from './cursor.ts';
+import { Names } from './names.ts';
+import { readOther, wrong, WRONG, type Reader } from './reader.ts';
+import { skipValue } from './skip.ts';
+import { enter, keyText, proceed, readKey } from './structure.ts';
+import type { Choice } from './shape.ts';
+
+/** All elements of an array, those of the wrong kind left out. */
+export function arrayReader(inner: Reader): Reader {
+  const reader: Reader = {
+    read(cursor) {
+      if (cursor.bytes[cursor.pos] !== OPEN_BRACKET) return readOther(cursor, reader);
+      const items: unknown[] = [];
+      for (let more = enter(cursor, CLOSE_BRACKET); more; more = proceed(cursor, CLOSE_BRACKET)) {
+        const item = inner.read(cursor);
+        if (item !== WRONG) items.push(item);
+      }
+      return items;
+    },
+    absent: () => [],
+    unknown: () => [],
+  };
+  return reader;
+}
+
+/** The last element of an array. */
+export function lastReader(inner: Reader): Reader {
+  const reader: Reader = {
+    read(cursor) {
+      if (cursor.bytes[cursor.pos] !== OPEN_BRACKET) return readOther(cursor, reader);
+      let last = -1;
+      for (let more = enter(cursor, CLOSE_BRACKET); more; more = proceed(cursor, CLOSE_BRACKET)) {
+        last = cursor.pos;
+        skipValue(cursor);
+      }
+      return last < 0 ? undefined : readAgain(cursor, last, inner);
+    },
+    absent: () => undefined,
+    unknown: () => undefined,
+  };
+  return reader;
+}
+
+/** Goes back to read the value at `position`, and returns to where the cursor was. */
+function readAgain(cursor: Cursor, position: number, reader: Reader): unknown {
+  const after = cursor.pos;
+  cursor.pos = position;
+  cursor.depth++;
+  const value = reader.read(cursor);
+  cursor.depth--;
+  cursor.pos = after;
+  return value;
+}
+
+/** A map whose entries are chosen by `keyOf`, which gives the last key read as text if it is wanted. */
+function mapReader(inner: Reader, keyOf: (cursor: Cursor) => string | undefined): Reader {
+  const reader: Reader = {
+    read(cursor) {
+      if (cursor.bytes[cursor.pos] !== OPEN_BRACE) return readOther(cursor, reader);
+      const entries = new Map<string, unknown>();
+      for (let more = enter(cursor, CLOSE_BRACE); more; more = proceed(cursor, CLOSE_BRACE)) {
+        readKey(cursor);
+        const key = keyOf(cursor);
+        if (key === undefined) skipValue(cursor);
+        else readEntry(cursor, key, inner, entries);
+      }
+      return entries;
+    },
+    absent: () => new Map(),
+    unknown: () => new Map(),
+  };
+  return reader;
+}
+
+function readEntry(
+  cursor: Cursor,
+  key: string,
+  inner: Reader,
+  entries: Map<string, unknown>,
+): void {
+  const value = inner.read(cursor);
+  // Of a key that comes twice the last value counts, also when it is a wrong one.
+  if (value === WRONG) entries.delete(key);
+  else entries.set(key, value);
+}
+
+/** Every entry of a map; one whose key is not UTF-8 is left out and counted as wrong. */
+export function recordReader(inner: Reader): Reader {
+  return mapReader(inner, (cursor) => {
+    const key = keyText(cursor);
+    if (key === undefined) wrong(cursor);
+    return key;
+  });
+}
+
+/** The entries of a map whose keys are named or begin with a prefix. */
+export function selectedReader(choice: Choice, inner: Reader): Reader {
+  const names = new Names(choice.keys);
+  const prefixes = choice.prefixes.map((prefix) => Buffer.from(prefix));
+  return mapReader(inner, (cursor) => {
+    const name = names.find(cursor);
+    if (name !== undefined) return name.text;
+    if (prefixes.length === 0) return undefined;
+    if (!cursor.key.isEscaped && !prefixes.some((prefix) => startsWith(cursor, prefix))) {
+      return undefined;
+    }
+    const key = keyText(cursor);
+    return choice.prefixes.some((prefix) => key?.startsWith(prefix)) ? key : undefined;
+  });
+}
+
+function startsWith(cursor: Cursor, prefix: Uint8Array): boolean {
+  const { bytes, key } = cursor;
+  if (key.end - key.start < prefix.length) return false;
+  for (let i = 0; i < prefix.length; i++) {
+    if (bytes[key.start + i] !== prefix[i]) return false;
+  }
+  return true;
+}

@@ -1,0 +1,102 @@
+import { JsonError, type JsonErrorKind } from './errors.ts';
+
+/** Thrown, without a trace and always the same, when a value goes on behind the bytes at hand. */
+export const CUT: Error = signal('the value goes on in the next chunk');
+
+/** Thrown likewise when a value is nested deeper than the limit. */
+export const TOO_DEEP: Error = signal('the value is nested too deeply');
+
+/** How far the skipping of a value has come (skip.ts). */
+export interface SkipState {
+  /** Open brackets, those around the value included. */
+  depth: number;
+  /** The value has ended when `depth` is this again. */
+  base: number;
+  /** The deepest nesting met. */
+  deepest: number;
+  inString: boolean;
+  /** The byte that must close each open bracket, by depth. */
+  readonly closing: Uint8Array;
+}
+
+/** A short document needs no more; the window of a large one grows to an element and a chunk. */
+const INITIAL_BYTES = 128 * 1024;
+
+/**
+ * The bytes not yet read, in one buffer, and the place in them. Each chunk is copied behind the
+ * unread rest of the last one, so a value is always in one piece. A zero byte stands behind the
+ * data: no JSON token goes on over it, so inner loops need not test for the end at every byte, only
+ * when they meet something unusual.
+ */
+export class Cursor {
+  /** The window; data up to `end`, then a zero byte. */
+  bytes = Buffer.alloc(INITIAL_BYTES);
+  /** The window's data and nothing else, for searches that would run into old bytes. */
+  filled = this.bytes.subarray(0, 0);
+  pos = 0;
+  end = 0;
+  /** The first byte that is still needed: `pos`, or the start of a value that is searched for its end. */
+  keep = 0;
+  /** Values of the wrong kind met so far. */
+  wrong = 0;
+  /** How many brackets are open within the current element or envelope member. */
+  depth = 0;
+  /** The last key read: its bytes between the quotes, and whether one of them is a backslash. */
+  readonly key = { start: 0, end: 0, isEscaped: false };
+  readonly maxDepth: number;
+  readonly skip: SkipState;
+  /** Where in the document the window begins. */
+  #origin = 0;
+
+  constructor(maxDepth: number) {
+    this.maxDepth = maxDepth;
+    const closing = new Uint8Array(maxDepth + 1);
+    this.skip = { depth: 0, base: 0, deepest: 0, inString: false, closing };
+  }
+
+  /** Adds bytes behind those not yet read. */
+  append(chunk: Uint8Array): void {
+    if (this.end + chunk.length >= this.bytes.length) this.#makeRoom(chunk.length);
+    this.bytes.set(chunk, this.end);
+    this.end += chunk.length;
+    this.bytes[this.end] = 0;
+    this.filled = this.bytes.subarray(0, this.end);
+  }
+
+  /** Where `position` is in the whole document. */
+  offset(position: number): number {
+    return this.#origin + position;
+  }
+
+  fail(kind: JsonErrorKind, problem: string, position = this.pos): never {
+    throw new JsonError(kind, this.offset(position), problem);
+  }
+
+  /** A byte that cannot stand here: the end of the bytes at hand, or a mistake. */
+  unexpected(position: number, problem: string): never {
+    if (position >= this.end) throw CUT;
+    this.fail('syntax', problem, position);
+  }
+
+  /**
+   * Moves the bytes still needed to the front, into a larger buffer when they fill more than half
+   * of this one; so a byte is moved a bounded number of times, however small the chunks are.
+   */
+  #makeRoom(bytes: number): void {
+    const kept = this.end - this.keep;
+    const needed = 2 * kept + bytes + 1;
+    const target = needed > this.bytes.length ? Buffer.alloc(needed) : this.bytes;
+    this.bytes.copy(target, 0, this.keep, this.end);
+    this.bytes = target;
+    this.#origin += this.keep;
+    this.pos -= this.keep;
+    this.end = kept;
+    this.keep = 0;
+  }
+}
+
+function signal(message: string): Error {
+  const error = new Error(message);
+  delete error.stack;
+  return error;
+}

@@ -1,0 +1,33 @@
+import { compile } from './compile.ts';
+import { Cursor, CUT, TOO_DEEP } from './cursor.ts';
+import { readOrUnknown } from './reader.ts';
+import { typed, type AnyShape, type Infer } from './shape.ts';
+import { skipBlanks } from './structure.ts';
+
+/** Deeper than any answer; a document over it is not read. */
+const MAX_DEPTH = 128;
+
+/**
+ * Reads a small document that is complete and a single value (table details, a Cloud object) with
+ * a shape. Throws JsonError. `wrong` counts the values of the wrong kind.
+ */
+export function decodeValue<S extends AnyShape>(
+  bytes: Uint8Array,
+  shape: S,
+): { readonly value: Infer<S>; readonly wrong: number } {
+  const cursor = new Cursor(MAX_DEPTH);
+  cursor.append(bytes);
+  // Nothing can follow a number but white space, and a number ends where something follows.
+  cursor.append(Buffer.from('\n'));
+  try {
+    skipBlanks(cursor);
+    const value = readOrUnknown(cursor, compile(shape, true));
+    skipBlanks(cursor);
+    if (cursor.pos < cursor.end) cursor.fail('trailing', 'something follows the document');
+    return { value: typed(shape, value), wrong: cursor.wrong };
+  } catch (signal) {
+    if (signal === CUT) cursor.fail('truncated', 'the document is cut off', bytes.length);
+    if (signal === TOO_DEEP) cursor.fail('depth', 'the document is nested too deeply');
+    throw signal;
+  }
+}

@@ -1,0 +1,73 @@
+import { isUtf8 } from 'node:buffer';
+import { BACKSLASH, BLANK, COLON, COMMA, QUOTE } from './characters.ts';
+import { TOO_DEEP, type Cursor } from './cursor.ts';
+
+export function skipBlanks(cursor: Cursor): void {
+  while (BLANK[cursor.bytes[cursor.pos] ?? 0] === 1) cursor.pos++;
+}
+
+/**
+ * Steps over an opening bracket, and says whether an item follows, on which the cursor then stands.
+ * If not, the cursor is behind the closing bracket `close`.
+ */
+export function enter(cursor: Cursor, close: number): boolean {
+  if (++cursor.depth > cursor.maxDepth) throw TOO_DEEP;
+  cursor.pos++;
+  skipBlanks(cursor);
+  if (cursor.bytes[cursor.pos] !== close) return true;
+  return leave(cursor);
+}
+
+/** Steps from behind one item to the next, or out of the brackets; says whether there is a next. */
+export function proceed(cursor: Cursor, close: number): boolean {
+  skipBlanks(cursor);
+  const byte = cursor.bytes[cursor.pos];
+  if (byte === close) return leave(cursor);
+  if (byte !== COMMA) cursor.unexpected(cursor.pos, 'a comma or a closing bracket was expected');
+  cursor.pos++;
+  skipBlanks(cursor);
+  return true;
+}
+
+function leave(cursor: Cursor): false {
+  cursor.depth--;
+  cursor.pos++;
+  return false;
+}
+
+/** Reads a member's key into `cursor.key` and puts the cursor on the value. */
+export function readKey(cursor: Cursor): void {
+  const { bytes, key } = cursor;
+  let at = cursor.pos;
+  if (bytes[at] !== QUOTE) cursor.unexpected(at, 'a key was expected');
+  key.start = ++at;
+  key.isEscaped = false;
+  for (let byte = bytes[at]; byte !== QUOTE; byte = bytes[at]) {
+    if (byte === BACKSLASH) {
+      key.isEscaped = true;
+      at++;
+    }
+    if (at >= cursor.end) cursor.unexpected(at, 'a key was expected');
+    at++;
+  }
+  key.end = at;
+  cursor.pos = at + 1;
+  skipBlanks(cursor);
+  if (bytes[cursor.pos] !== COLON) cursor.unexpected(cursor.pos, 'a colon was expected');
+  cursor.pos++;
+  skipBlanks(cursor);
+}
+
+/** The last key as text; undefined when its bytes are not UTF-8. */
+export function keyText(cursor: Cursor): string | undefined {
+  const { start, end, isEscaped } = cursor.key;
+  if (!isUtf8(cursor.bytes.subarray(start, end))) return undefined;
+  if (!isEscaped) return cursor.bytes.toString('utf8', start, end);
+  try {
+    const text: unknown = JSON.parse(cursor.bytes.toString('utf8', start - 1, end + 1));
+    return String(text);
+  } catch {
+    // Without the cause: JSON.parse quotes the text in its message.
+    return cursor.fail('syntax', 'a malformed escape in a key', start);
+  }
+}

@@ -1,0 +1,79 @@
+import { DOT, ZERO } from './characters.ts';
+
+const DASH = 0x2d;
+const PLUS = 0x2b;
+const LETTER_T = 0x54;
+const LETTER_Z = 0x5a;
+
+/** The Gregorian calendar repeats itself after 400 years; Date.UTC misreads years below 100. */
+const CYCLE_YEARS = 400;
+const CYCLE_MS = 146_097 * 86_400_000;
+
+/** Behind `2006-01-02T15:04:05`. */
+const DATE_TIME_BYTES = 19;
+const OFFSET_BYTES = 6;
+const MOST_DECIMALS = 9;
+
+/** Go's zero time, 0001-01-01T00:00:00Z, which stands for "none". */
+export const ZERO_TIME_MS = -62_135_596_800_000;
+
+/** RFC 3339 text from `start` to `end` as milliseconds since the epoch; NaN when it is not such. */
+export function parseTime(bytes: Uint8Array, start: number, end: number): number {
+  const dateTime = parseDateTime(bytes, start);
+  let at = start + DATE_TIME_BYTES;
+  let fraction = 0;
+  if (bytes[at] === DOT) {
+    const first = ++at;
+    for (; digitAt(bytes, at) <= 9 && at < end; at++) fraction = fraction * 10 + digitAt(bytes, at);
+    const decimals = at - first;
+    if (decimals === 0 || decimals > MOST_DECIMALS) return NaN;
+    fraction = (fraction * 1000) / 10 ** decimals;
+  }
+  return dateTime + fraction - parseOffset(bytes, at, end);
+}
+
+function parseDateTime(bytes: Uint8Array, at: number): number {
+  const hasMarks =
+    bytes[at + 4] === DASH &&
+    bytes[at + 7] === DASH &&
+    bytes[at + 10] === LETTER_T &&
+    bytes[at + 13] === 0x3a &&
+    bytes[at + 16] === 0x3a;
+  if (!hasMarks) return NaN;
+  const year = twoDigits(bytes, at) * 100 + twoDigits(bytes, at + 2);
+  const month = twoDigits(bytes, at + 5);
+  const day = twoDigits(bytes, at + 8);
+  const hour = twoDigits(bytes, at + 11);
+  const minute = twoDigits(bytes, at + 14);
+  const second = twoDigits(bytes, at + 17);
+  const isInRange =
+    month >= 1 && month <= 12 && day >= 1 && hour <= 23 && minute <= 59 && second <= 59;
+  if (!isInRange || (day > 28 && day > daysInMonth(year, month))) return NaN;
+  return Date.UTC(year + CYCLE_YEARS, month - 1, day, hour, minute, second) - CYCLE_MS;
+}
+
+/** Milliseconds east of UTC: `Z`, `+02:00` or `-05:30`; NaN for anything else. */
+function parseOffset(bytes: Uint8Array, at: number, end: number): number {
+  if (bytes[at] === LETTER_Z && at + 1 === end) return 0;
+  const sign = bytes[at] === PLUS ? 1 : bytes[at] === DASH ? -1 : NaN;
+  if (at + OFFSET_BYTES !== end || bytes[at + 3] !== 0x3a) return NaN;
+  const hours = twoDigits(bytes, at + 1);
+  const minutes = twoDigits(bytes, at + 4);
+  return hours <= 23 && minutes <= 59 ? sign * (hours * 60 + minutes) * 60_000 : NaN;
+}
+
+function daysInMonth(year: number, month: number): number {
+  return new Date(Date.UTC(year + CYCLE_YEARS, month, 0)).getUTCDate();
+}
+
+/** Two digits as a number, NaN when they are not digits. */
+function twoDigits(bytes: Uint8Array, at: number): number {
+  const tens = digitAt(bytes, at);
+  const ones = digitAt(bytes, at + 1);
+  return tens <= 9 && ones <= 9 ? tens * 10 + ones : NaN;
+}
+
+/** 0 to 9, or more when the byte is no digit. */
+function digitAt(bytes: Uint8Array, at: number): number {
+  return ((bytes[at] ?? 0) - ZERO) >>> 0;
+}
