@@ -1,0 +1,163 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { openSync } from 'node:fs';
+import path from 'node:path';
+import { text } from 'node:stream/consumers';
+import { expect, test } from 'vitest';
+import { Secret } from '../src/config/secret.ts';
+import { createLog } from '../src/log.ts';
+import type { Log, LogOptions } from '../src/log.ts';
+
+const LOG_MODULE = path.resolve(import.meta.dirname, '../src/log.ts');
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+function recordLog(options: Pick<LogOptions, 'level' | 'format'>): { log: Log; lines: string[] } {
+  const lines: string[] = [];
+  const log = createLog({ ...options, destination: { write: (line) => lines.push(line) } });
+  return { log, lines };
+}
+
+/** The line without its time, whose form is checked. */
+function afterTime(line: string | undefined): string {
+  const [, time = '', rest = ''] = /^time=(\S+) (.*)\n$/s.exec(line ?? '') ?? [];
+  expect(time).toMatch(TIME);
+  return rest;
+}
+
+function logfmt(fields: object, message = 'm'): string {
+  const { log, lines } = recordLog({ level: 'info', format: 'logfmt' });
+  log.info(fields, message);
+  return afterTime(lines[0]).replace('level=info msg=m', '').trim();
+}
+
+test('a logfmt line begins with time, level and message', () => {
+  const { log, lines } = recordLog({ level: 'info', format: 'logfmt' });
+  log.warn({ cluster: 'prod', seconds: 1.5 }, 'the poll is late');
+  expect(lines).toHaveLength(1);
+  expect(afterTime(lines[0])).toBe('level=warn msg="the poll is late" cluster=prod seconds=1.5');
+});
+
+test('a JSON line is one object with time, level and message', () => {
+  const { log, lines } = recordLog({ level: 'info', format: 'json' });
+  log.warn({ cluster: 'prod' }, 'the poll is late');
+  const record: unknown = JSON.parse(lines.join(''));
+  expect(record).toEqual({
+    time: expect.stringMatching(TIME),
+    level: 'warn',
+    msg: 'the poll is late',
+    cluster: 'prod',
+  });
+});
+
+test.each([
+  ['a bare word', { k: 'word' }, 'k=word'],
+  ['a URL', { k: 'https://crdb:8080/?a' }, 'k=https://crdb:8080/?a'],
+  ['an empty text', { k: '' }, 'k=""'],
+  ['a space', { k: 'a b' }, 'k="a b"'],
+  ['an equals sign', { k: 'a=b' }, 'k="a=b"'],
+  ['a quote', { k: 'a"b' }, String.raw`k="a\"b"`],
+  ['a backslash', { k: 'a\\b' }, String.raw`k="a\\b"`],
+  ['line ends', { k: 'a\r\nb' }, String.raw`k="a\r\nb"`],
+  ['a control character', { k: '\u0007' }, String.raw`k="\u0007"`],
+  ['a line separator', { k: 'a\u2028b' }, 'k="a\u2028b"'],
+  ['letters of any script', { k: 'Zürich東京' }, 'k=Zürich東京'],
+  ['a number', { k: 0 }, 'k=0'],
+  ['a boolean', { k: false }, 'k=false'],
+  ['nothing', { k: null }, 'k=null'],
+  ['an undefined value', { k: undefined, l: 1 }, 'l=1'],
+  ['a list', { k: [1, 'a b'] }, String.raw`k="[1,\"a b\"]"`],
+  ['a key that would break the line', { 'a b="c\n': 1 }, 'a_b__c_=1'],
+])('logfmt writes %s so that one line stays one record', (_, fields, written) => {
+  expect(logfmt(fields)).toBe(written);
+});
+
+test.each(['logfmt', 'json'] as const)('secrets are masked in %s', (format) => {
+  const { log, lines } = recordLog({ level: 'info', format });
+  const headers = {
+    Authorization: 'hunter2',
+    'X-Cockroach-API-Session': 'hunter2',
+    accept: 'seen',
+  };
+  log.info({
+    password: 'hunter2',
+    login: { token: 'hunter2', request: { authorization: 'hunter2', cookie: 'hunter2' } },
+    headers,
+    held: Secret.fromText('hunter2', 'a test'),
+  });
+  log
+    .child({ session: 'hunter2' })
+    .info(`template ${String(Secret.fromText('hunter2', 'a test'))}`);
+  expect(lines.join('')).not.toContain('hunter2');
+  expect(lines.join('').match(/<secret>/g)).toHaveLength(9);
+  expect(lines.join('')).toContain('seen');
+  expect(headers.Authorization).toBe('hunter2');
+});
+
+test('an error is its message with its causes, and its stack only at debug', () => {
+  const { log, lines } = recordLog({ level: 'info', format: 'logfmt' });
+  const err = new Error('login failed', { cause: new Error('connection refused') });
+  log.error({ err, cluster: 'prod' }, 'poll failed');
+  expect(afterTime(lines[0])).toBe(
+    'level=error msg="poll failed" err="login failed: connection refused" cluster=prod',
+  );
+  log.level = 'debug';
+  log.error({ err }, 'poll failed');
+  expect(lines[1]).toContain(String.raw`stack="Error: login failed\n    at `);
+});
+
+test('a cause that the message already tells is not repeated, and a circle of causes ends', () => {
+  const inner = new Error('connection refused');
+  const outer = new Error('login failed: connection refused', { cause: inner });
+  inner.cause = outer;
+  expect(logfmt({ err: outer })).toBe('err="login failed: connection refused"');
+});
+
+test('messages below the level are not written, and the level may change', () => {
+  const { log, lines } = recordLog({ level: 'error', format: 'logfmt' });
+  log.warn('unseen');
+  log.level = 'debug';
+  log.debug('seen');
+  expect(lines).toHaveLength(1);
+});
+
+/** A program that logs and then says on standard error that it came to its end. */
+function spawnLogger(stdout: number | 'pipe') {
+  const program = `
+    import { createLog } from ${JSON.stringify(LOG_MODULE)};
+    const log = createLog({ level: 'info', format: 'logfmt' });
+    process.once('message', () => {
+      for (let line = 0; line < 5000; line++) log.info({ line }, 'x'.repeat(1000));
+      setImmediate(() => process.stderr.write('alive', () => process.exit(7)));
+    });
+    process.send('ready');
+  `;
+  return spawn(process.execPath, ['--input-type=module', '--eval', program], {
+    stdio: ['ignore', stdout, 'pipe', 'ipc'],
+  });
+}
+
+test('a reader of standard output that went away does not end the process', async () => {
+  const child = spawnLogger('pipe');
+  await once(child, 'message');
+  child.stdout?.destroy();
+  child.send('go');
+  const [said, [code]] = await Promise.all([
+    child.stderr ? text(child.stderr) : '',
+    once(child, 'exit'),
+  ]);
+  expect([said, code]).toEqual(['alive', 7]);
+});
+
+test.skipIf(process.platform !== 'linux')(
+  'a full disk under standard output does not end the process',
+  async () => {
+    const child = spawnLogger(openSync('/dev/full', 'w'));
+    await once(child, 'message');
+    child.send('go');
+    const [said, [code]] = await Promise.all([
+      child.stderr ? text(child.stderr) : '',
+      once(child, 'exit'),
+    ]);
+    expect([said, code]).toEqual(['alive', 7]);
+  },
+);
