@@ -1,0 +1,5 @@
+import type { Collector } from './collector.ts';
+import { nodes } from './nodes.ts';
+
+/** Every collector there is, in the order of the documentation. All that names collectors follows from this list. */
+export const COLLECTORS: readonly Collector[] = [nodes];

@@ -1,0 +1,60 @@
+import { clusterCollector } from './collector.ts';
+import { chooseKeys } from './nodes/choice.ts';
+import * as families from './nodes/families.ts';
+import { freshnessOf } from './nodes/liveness.ts';
+import { publishCluster, publishMetrics, publishNode } from './nodes/publish.ts';
+import { NODE_READINGS, STORE_READINGS } from './nodes/readings.ts';
+import { copyNode, type NodeRecord, nodeShape } from './nodes/record.ts';
+
+/** GET /nodes/: what the nodes are, whether they live, and the most telling of their own metrics. */
+export const nodes = clusterCollector({
+  name: 'nodes',
+  help: 'Liveness, version, locality, load and stores of the nodes.',
+  intervalSeconds: 30,
+  timeoutSeconds: 30,
+  maxDuty: 0.25,
+  enabledByDefault: true,
+  families: [
+    ...Object.values(families),
+    ...NODE_READINGS.map(({ family }) => family),
+    ...STORE_READINGS.map(({ family }) => family),
+  ],
+  options: {
+    page_limit: {
+      kind: 'integer',
+      default: 200,
+      min: 1,
+      help: 'Nodes per request; a record of a node is some 150 kB.',
+    },
+    metrics: {
+      kind: 'strings',
+      default: [],
+      pattern: /^[^*]*\*?$/,
+      expects: 'a key, or the beginning of keys and a *, as sql.mem.*',
+      help: 'Keys of the metrics of nodes and stores to show as crdb_node_metric and crdb_store_metric, exact or with a trailing *.',
+    },
+  },
+  createMemory: () => undefined,
+
+  async collect(api, sheet, context) {
+    const chosen = chooseKeys(context.options.metrics);
+    // By id: a node that moves between two pages is listed twice.
+    const byId = new Map<number, NodeRecord>();
+    const { dateMs } = await api.nodes(context, {
+      limit: context.options.page_limit,
+      shape: nodeShape(chosen),
+      onNode(element) {
+        const node = copyNode(element);
+        if (node !== undefined) byId.set(node.id, node);
+      },
+    });
+    const listed = [...byId.values()].toSorted((a, b) => a.id - b.id);
+    const isFresh = freshnessOf(listed, dateMs);
+    publishCluster(sheet, listed);
+    for (const node of listed) {
+      publishNode(sheet, node);
+      if (isFresh(node)) publishMetrics(sheet, node, chosen);
+    }
+    return undefined;
+  },
+});

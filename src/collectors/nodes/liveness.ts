@@ -1,0 +1,38 @@
+import type { NodeRecord } from './record.ts';
+
+/** Indexed by liveness_status. */
+const STATUSES = [
+  'unknown',
+  'dead',
+  'unavailable',
+  'live',
+  'decommissioning',
+  'decommissioned',
+  'draining',
+] as const;
+
+/** Values of the label `status`; `other` is any number that is not known here. */
+export const LIVENESS_STATUSES = [...STATUSES, 'other'] as const;
+
+type LivenessStatus = (typeof LIVENESS_STATUSES)[number];
+
+export function livenessOf({ livenessCode = -1 }: NodeRecord): LivenessStatus {
+  return STATUSES[livenessCode] ?? 'other';
+}
+
+/** Records are written every 10 s; one that missed five of these is frozen. */
+const MAX_LAG_SECONDS = 60;
+/** Against the clock of the answering node: when no record is young, their order says nothing. */
+const MAX_AGE_SECONDS = 120;
+
+/** Says of each node whether its metrics are present values, not those of a record that nobody writes any more. */
+export function freshnessOf(
+  nodes: readonly NodeRecord[],
+  answeredMs: number | undefined,
+): (node: NodeRecord) => boolean {
+  const newest = nodes.reduce((latest, node) => Math.max(latest, node.updatedSeconds), 0);
+  const answered = answeredMs === undefined ? newest : answeredMs / 1000;
+  const oldest = Math.max(newest - MAX_LAG_SECONDS, answered - MAX_AGE_SECONDS);
+  return (node) =>
+    node.updatedSeconds > 0 && node.updatedSeconds >= oldest && livenessOf(node) !== 'dead';
+}
