@@ -1,4 +1,5 @@
 import type { HttpClient } from '../http/client.ts';
+import type { Endpoint } from '../http/exchange.ts';
 import { RequestError } from '../http/errors.ts';
 import type { Reading } from '../http/reading.ts';
 import { decodeValue } from '../json/decoder.ts';
@@ -20,7 +21,7 @@ export interface CloudApiOptions {
   /** Cc-Version, a date; without it the service would answer in its newest dialect. */
   readonly apiVersion: string;
   /** Fields of a wrong shape. */
-  readonly decodeErrors: (endpoint: string, count: number) => void;
+  readonly decodeErrors: (endpoint: Endpoint, count: number) => void;
 }
 
 export function createCloudApi(options: CloudApiOptions): CloudApi {
@@ -28,7 +29,7 @@ export function createCloudApi(options: CloudApiOptions): CloudApi {
 
   async function read<S extends ObjectShape>(
     reading: Reading,
-    question: { readonly endpoint: string; readonly path: string; readonly shape: S },
+    question: { readonly endpoint: Endpoint; readonly path: string; readonly shape: S },
   ): Promise<Infer<S>> {
     const chunks: Uint8Array[] = [];
     const answer = await options.http.send({

@@ -1,6 +1,7 @@
 import { orAborted } from '../http/abort.ts';
 import type { ClientRequest, HttpClient } from '../http/client.ts';
 import { RequestError } from '../http/errors.ts';
+import type { Endpoint } from '../http/exchange.ts';
 import type { Reading } from '../http/reading.ts';
 import { createDecoder, decodeValue } from '../json/decoder.ts';
 import { type ObjectShape, type Infer, object, string } from '../json/shape.ts';
@@ -54,7 +55,7 @@ export interface ConnectionOptions {
   /** Of one login; the calls that wait for it may give up earlier. */
   readonly loginTimeoutMs: number;
   /** Fields or elements of a wrong shape. */
-  readonly decodeErrors: (endpoint: string, count: number) => void;
+  readonly decodeErrors: (endpoint: Endpoint, count: number) => void;
 }
 
 export function createConnection(options: ConnectionOptions): Connection {

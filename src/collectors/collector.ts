@@ -15,19 +15,28 @@ export type OptionSpec = { readonly help: string } & (
       readonly max?: number;
     }
   | { readonly kind: 'boolean'; readonly default: boolean }
-  | { readonly kind: 'string'; readonly default: string }
-  | { readonly kind: 'enum'; readonly values: readonly string[]; readonly default: string }
+  | ({ readonly kind: 'string'; readonly default: string } & TextRules)
+  | ({ readonly kind: 'strings'; readonly default: readonly string[] } & TextRules)
   | {
-      readonly kind: 'strings';
-      readonly default: readonly string[];
-      /** What each member must look like, and how to say it. */
-      readonly pattern?: RegExp;
-      readonly example?: string;
+      readonly kind: 'enum';
+      readonly values: readonly [string, ...string[]];
+      readonly default: string;
     }
-  | { readonly kind: 'rewrites'; readonly default: readonly Rewrite[] }
+  | {
+      readonly kind: 'rewrites';
+      readonly default: readonly Rewrite[];
+      /** Says what is wrong with a regular expression, or undefined. */
+      readonly check: (regex: string) => string | undefined;
+    }
 );
 
-/** The first rewrite whose expression matches the whole name replaces it. */
+interface TextRules {
+  readonly pattern?: RegExp;
+  /** What the pattern asks for, in words, with an example. */
+  readonly expects?: string;
+}
+
+/** The first rewrite whose expression matches a name replaces it. */
 export interface Rewrite {
   readonly regex: string;
   readonly replacement: string;

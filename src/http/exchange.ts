@@ -17,11 +17,23 @@ export interface TlsOptions {
   readonly rejectUnauthorized: boolean;
 }
 
+/** The operation's name, as the label `endpoint`; never a path. */
+export type Endpoint =
+  | 'login'
+  | 'logout'
+  | 'nodes'
+  | 'node_ranges'
+  | 'sessions'
+  | 'users'
+  | 'table'
+  | 'assistant'
+  | 'other';
+
 /** What became of one request; reported once for each that went out. */
 export interface FinishedRequest {
-  readonly endpoint: string;
-  /** HTTP status, or `error` when no answer came. */
-  readonly code: string;
+  readonly endpoint: Endpoint;
+  /** HTTP status, or `error` when no complete answer came. */
+  readonly code: number | 'error';
   readonly seconds: number;
   /** Decoded bytes of the answer. */
   readonly bytes: number;
@@ -39,8 +51,7 @@ export interface ExchangeOptions {
 }
 
 export interface HttpRequest {
-  /** The operation's name, as in metrics; never a path. */
-  readonly endpoint: string;
+  readonly endpoint: Endpoint;
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** Below the configured URL, beginning with `/`; may carry a query. */
   readonly path: string;
@@ -68,6 +79,12 @@ export interface Exchange extends AsyncDisposable {
   send(target: Target, request: HttpRequest): Promise<HttpAnswer>;
 }
 
+/** What has come of an answer so far. */
+interface Seen {
+  code: FinishedRequest['code'];
+  bytes: number;
+}
+
 interface Attempt {
   readonly target: Target;
   readonly request: HttpRequest;
@@ -79,7 +96,7 @@ interface Attempt {
 export function createExchange(options: ExchangeOptions): Exchange {
   const agent = createAgent(options);
 
-  async function converse(attempt: Attempt, seen: { code: string; bytes: number }) {
+  async function converse(attempt: Attempt, seen: Seen): Promise<HttpAnswer> {
     const { target, request, watch, what } = attempt;
     const response = await agent.request({
       origin: target.url.origin,
@@ -95,8 +112,10 @@ export function createExchange(options: ExchangeOptions): Exchange {
       signal: watch.signal,
     });
     watch.headersArrived();
-    seen.code = String(response.statusCode);
-    if (response.statusCode !== 200) throw await readRefusal(response, attempt);
+    if (response.statusCode !== 200) {
+      seen.code = response.statusCode;
+      throw await readRefusal(response, attempt);
+    }
     await readBody(response, {
       maxBytes: options.maxResponseBytes,
       what,
@@ -106,6 +125,7 @@ export function createExchange(options: ExchangeOptions): Exchange {
         request.onChunk(chunk);
       },
     });
+    seen.code = response.statusCode;
     return { bytes: seen.bytes, dateMs: readDate(response.headers) };
   }
 
@@ -114,7 +134,7 @@ export function createExchange(options: ExchangeOptions): Exchange {
       const what = `${request.endpoint} at ${target.name}`;
       if (request.signal.aborted) throw classifyThrown(request.signal.reason, what);
       const watch = watchRequest(request.signal, options.deadlines, what);
-      const seen = { code: 'error', bytes: 0 };
+      const seen: Seen = { code: 'error', bytes: 0 };
       const startedAt = performance.now();
       try {
         return await converse({ target, request, watch, what }, seen);

@@ -1,0 +1,164 @@
+import { readFile } from 'node:fs/promises';
+import { type CloudApi, createCloudApi } from './cloud/api.ts';
+import { type ClusterApi, createClusterApi } from './cluster/api.ts';
+import { type Connection, createConnection } from './cluster/connection.ts';
+import type {
+  CloudApiConfig,
+  ClusterApiConfig,
+  ClusterConfig,
+  TlsConfig,
+} from './config/config.ts';
+import { createHttpClient, type HttpClient } from './http/client.ts';
+import type { RequestError } from './http/errors.ts';
+import type { FinishedRequest, TlsOptions } from './http/exchange.ts';
+import type { ClusterSelf } from './metrics/self.ts';
+import type { Api } from './metrics/self-families.ts';
+
+/** Longest silence within an answer. */
+const IDLE_MS = 15_000;
+/** An answer must come at this average rate once it has had time to get going. */
+const MIN_BYTES_PER_SECOND = 16 * 1024;
+const RATE_GRACE_MS = 15_000;
+/** Of one call to the Cloud API, which answers with some hundred bytes. */
+const CLOUD_TIMEOUT_MS = 30_000;
+const CLOUD_MAX_REQUESTS = 2;
+const CLOUD_MAX_RESPONSE_BYTES = 1024 * 1024;
+/** A bad URL is left alone for a little less than an interval, so that the next poll may try it. */
+const BREAKER_SHARE_OF_INTERVAL = 0.9;
+const LONGEST_BREAKER_MS = 30_000;
+
+/** The APIs of one configured cluster, with what must be closed when it is no longer watched. */
+export interface Apis extends AsyncDisposable {
+  readonly cluster?: { readonly api: ClusterApi; readonly http: HttpClient };
+  readonly cloud?: { readonly api: CloudApi; readonly http: HttpClient };
+  /** Ends the session that was created by a login here. */
+  logOut(signal: AbortSignal): Promise<void>;
+}
+
+export interface ApisOptions {
+  readonly config: ClusterConfig;
+  readonly self: ClusterSelf;
+  readonly userAgent: string;
+  readonly monotonicMs: () => number;
+}
+
+/** Rejects when a TLS file cannot be read. */
+export async function createApis(options: ApisOptions): Promise<Apis> {
+  const { clusterApi, cloudApi } = options.config;
+  const cluster = clusterApi && (await createCluster(clusterApi, options));
+  const cloud = cloudApi && createCloud(cloudApi, options);
+  return {
+    ...(cluster && { cluster }),
+    ...(cloud && { cloud }),
+    async logOut(signal) {
+      await cluster?.connection.logOut(signal);
+    },
+    async [Symbol.asyncDispose]() {
+      await cluster?.http[Symbol.asyncDispose]();
+      await cloud?.http[Symbol.asyncDispose]();
+    },
+  };
+}
+
+async function createCluster(
+  config: ClusterApiConfig,
+  options: ApisOptions,
+): Promise<{ api: ClusterApi; http: HttpClient; connection: Connection }> {
+  const { self, monotonicMs } = options;
+  const timeoutMs = config.timeoutSeconds * 1000;
+  const http = createHttpClient({
+    ...common('cluster', options),
+    urls: config.urls,
+    tls: await readTls(config.tls),
+    deadlines: deadlines(timeoutMs),
+    maxConcurrentRequests: config.maxConcurrentRequests,
+    maxResponseBytes: config.maxResponseBytes,
+    compression: config.compression,
+  });
+  const { username, password, token } = config;
+  const connection = createConnection({
+    http,
+    session: {
+      ...(username !== undefined &&
+        password !== undefined && {
+          credentials: { username, password: () => password.reveal() },
+        }),
+      ...(token !== undefined && { token: () => token.reveal() }),
+      headerNames: config.sessionHeaders,
+      loginTried: self.loginTried,
+      loginFailed: (error) => self.loginFailed(loginFailureReason(error)),
+      monotonicMs,
+    },
+    loginTimeoutMs: timeoutMs,
+    decodeErrors: self.decodeErrors,
+  });
+  return { api: createClusterApi(connection), http, connection };
+}
+
+function createCloud(
+  config: CloudApiConfig,
+  options: ApisOptions,
+): { api: CloudApi; http: HttpClient } {
+  const http = createHttpClient({
+    ...common('cloud', options),
+    urls: [config.url],
+    tls: { rejectUnauthorized: true },
+    deadlines: deadlines(CLOUD_TIMEOUT_MS),
+    maxConcurrentRequests: CLOUD_MAX_REQUESTS,
+    maxResponseBytes: CLOUD_MAX_RESPONSE_BYTES,
+    compression: false,
+  });
+  const api = createCloudApi({
+    http,
+    clusterId: config.clusterId,
+    token: () => config.token.reveal(),
+    apiVersion: config.apiVersion,
+    decodeErrors: options.self.decodeErrors,
+  });
+  return { api, http };
+}
+
+function common(api: Api, { config, self, userAgent, monotonicMs }: ApisOptions) {
+  const intervals = Object.values(config.collectors)
+    .filter((collector) => collector.enabled)
+    .map((collector) => collector.intervalSeconds * 1000);
+  return {
+    userAgent,
+    monotonicMs,
+    breakerOpenMs: Math.min(
+      LONGEST_BREAKER_MS,
+      BREAKER_SHARE_OF_INTERVAL * Math.min(...intervals, LONGEST_BREAKER_MS),
+    ),
+    requestFinished: (request: FinishedRequest) => self.requestFinished({ ...request, api }),
+  };
+}
+
+function deadlines(headersMs: number) {
+  return {
+    headersMs,
+    idleMs: IDLE_MS,
+    minBytesPerSecond: MIN_BYTES_PER_SECOND,
+    rateGraceMs: RATE_GRACE_MS,
+  };
+}
+
+async function readTls(config: TlsConfig): Promise<TlsOptions> {
+  const [ca, cert, key] = await Promise.all(
+    [config.caFile, config.certFile, config.keyFile].map((path) => path && readFile(path, 'utf8')),
+  );
+  return {
+    ...(ca && { ca }),
+    ...(cert && { cert }),
+    ...(key && { key }),
+    ...(config.serverName && { servername: config.serverName }),
+    rejectUnauthorized: !config.insecureSkipVerify,
+  };
+}
+
+function loginFailureReason(error: RequestError) {
+  if (error.reason === 'auth') return 'rejected';
+  if (error.reason === 'timeout' || error.reason === 'network' || error.reason === 'tls') {
+    return error.reason;
+  }
+  return 'http';
+}

@@ -1,0 +1,206 @@
+import { type Apis, createApis } from './apis.ts';
+import type { Collector, CollectFailure, PollContext, Reading } from './collectors/collector.ts';
+import type { ClusterConfig, CollectorConfig, Config } from './config/config.ts';
+import { BREAKER_STATES } from './http/breaker.ts';
+import { classifyThrown } from './http/errors.ts';
+import type { Log } from './log.ts';
+import * as families from './metrics/outcome-families.ts';
+import type { ClusterSelf, Self } from './metrics/self.ts';
+import { Sheet } from './metrics/sheet.ts';
+import type { Snapshot } from './metrics/snapshot.ts';
+import { type CollectorPlan, writeOutcome } from './poll/outcome.ts';
+import { type Clock, Poller } from './poll/poller.ts';
+
+export interface WatchOptions {
+  readonly config: ClusterConfig;
+  readonly shard: Config['shard'];
+  readonly maxSeries: number;
+  readonly collectors: readonly Collector[];
+  readonly self: Self;
+  readonly userAgent: string;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly log: Log;
+}
+
+/** One configured cluster while it is watched: its APIs and a poller for each of its collectors. */
+export interface WatchedCluster {
+  readonly name: string;
+  readonly pollers: readonly Poller[];
+  /** Polls until the signal aborts, then logs out and closes its connections. */
+  run(signal: AbortSignal): Promise<void>;
+  /** Data of the chosen collectors that is young enough to be shown. */
+  snapshots(isChosen: (collector: string) => boolean): readonly Snapshot[];
+  /** What became of the polls, written anew for each scrape. */
+  outcomes(isChosen: (collector: string) => boolean): Sheet;
+}
+
+/** How long a logout may hold up the end of the process. */
+const LOGOUT_MS = 2_000;
+
+/** Prepares the APIs and pollers of one cluster. Rejects when a TLS file cannot be read. */
+export async function watchCluster(options: WatchOptions): Promise<WatchedCluster> {
+  const { config, self, clock } = options;
+  const clusterSelf = self.cluster(config.name);
+  const apis = await createApis({
+    config,
+    self: clusterSelf,
+    userAgent: options.userAgent,
+    monotonicMs: clock.monotonicMs,
+  });
+  const progress = { done: 0, planned: 0 };
+  const pollers: Poller[] = [];
+  for (const collector of options.collectors) {
+    const settings = config.collectors[collector.name];
+    if (!settings?.enabled || !isOurs(collector, options.shard)) continue;
+    pollers.push(
+      createPoller({ ...options, collector, settings, apis, self: clusterSelf, progress, pollers }),
+    );
+  }
+  if (apis.cluster !== undefined) clusterSelf.prepareLogins();
+  return {
+    name: config.name,
+    pollers,
+    async run(signal) {
+      await Promise.all(pollers.map((poller) => poller.run(signal)));
+      await close(apis, options.log.child({ cluster: config.name }));
+    },
+    snapshots: (isChosen) =>
+      pollers
+        .filter((poller) => isChosen(poller.plan.collector))
+        .flatMap((poller) => poller.snapshot() ?? []),
+    outcomes: (isChosen) => writeOutcomes({ ...options, pollers, apis, progress }, isChosen),
+  };
+}
+
+/** Every shard scans its own nodes; what is asked of a whole cluster is asked by shard 0 alone. */
+function isOurs(collector: Collector, shard: Config['shard']): boolean {
+  return collector.name === 'ranges' || shard.index === 0;
+}
+
+interface PollerParts extends Omit<WatchOptions, 'self'> {
+  readonly collector: Collector;
+  readonly settings: CollectorConfig;
+  readonly apis: Apis;
+  readonly self: ClusterSelf;
+  readonly progress: { done: number; planned: number };
+  readonly pollers: readonly Poller[];
+}
+
+function createPoller(parts: PollerParts): Poller {
+  const { collector, settings, apis, self, config, log } = parts;
+  const plan: CollectorPlan = {
+    collector: collector.name,
+    api: collector.api,
+    shard: collector.name === 'ranges' ? String(parts.shard.index) : '0',
+    configuredIntervalSeconds: settings.intervalSeconds,
+  };
+  const labels = { collector: plan.collector, shard: plan.shard };
+  self.preparePolls(labels);
+  return new Poller({
+    cluster: config.name,
+    plan,
+    timeoutSeconds: settings.timeoutSeconds,
+    maxAgeSeconds: settings.maxAgeSeconds,
+    maxDuty: settings.maxDuty,
+    maxSeries: settings.maxSeries,
+    clusterBudget: () => ({
+      maxSeries: parts.maxSeries,
+      others: parts.pollers
+        .filter((other) => other.plan !== plan)
+        .flatMap((other) => other.snapshot() ?? []),
+    }),
+    collect: bindRoom(parts, plan),
+    available: () => apis[collector.api]?.http.available() ?? false,
+    reasonOf: (error) => classifyThrown(error, collector.name).reason,
+    clock: parts.clock,
+    random: parts.random,
+    report: {
+      finished: () => self.pollFinished(labels),
+      failed: (reason) => self.pollFailed({ ...labels, reason }),
+      skipped: (reason) => self.pollSkipped({ ...labels, reason }),
+      seriesDropped: self.seriesDropped,
+    },
+    log,
+  });
+}
+
+type Collect = (sheet: Sheet, reading: Reading) => Promise<CollectFailure | undefined>;
+
+/** The room with its API, options and memory: what is left to the poller is the sheet and the reading. */
+function bindRoom(parts: PollerParts, plan: CollectorPlan): Collect {
+  const { collector, apis, settings, config, progress } = parts;
+  const memory: unknown = collector.createMemory();
+  const complete = (reading: Reading): PollContext<unknown, unknown> =>
+    Object.assign(reading, {
+      options: settings.options,
+      shard: plan.shard,
+      shards: parts.shard,
+      memory,
+      nowMs: parts.clock.wallMs,
+      urls: config.clusterApi?.urls.length ?? 1,
+      scanProgress(done: number, planned: number) {
+        Object.assign(progress, { done, planned });
+      },
+      reasonOf: (error: unknown) => classifyThrown(error, collector.name).reason,
+    });
+  if (collector.api === 'cloud') {
+    const api = apis.cloud?.api;
+    if (api === undefined) throw new Error(`${collector.name}: no Cloud API is configured`);
+    return (sheet, reading) => collector.collect(api, sheet, complete(reading));
+  }
+  const api = apis.cluster?.api;
+  if (api === undefined) throw new Error(`${collector.name}: no cluster API is configured`);
+  return (sheet, reading) => collector.collect(api, sheet, complete(reading));
+}
+
+interface OutcomeParts extends WatchOptions {
+  readonly pollers: readonly Poller[];
+  readonly apis: Apis;
+  readonly progress: { readonly done: number; readonly planned: number };
+}
+
+function writeOutcomes(parts: OutcomeParts, isChosen: (collector: string) => boolean): Sheet {
+  const { pollers, apis, config, shard } = parts;
+  const sheet = new Sheet({ crdb_cluster: config.name });
+  for (const api of ['cluster', 'cloud'] as const) {
+    const poller = mostFrequent(pollers.filter(({ plan }) => plan.api === api));
+    const isUp = poller?.outcome.isGood === true;
+    if (poller?.outcome.hasEnded) sheet.set(families.UP, { api }, isUp ? 1 : 0);
+    for (const { target, state } of apis[api]?.http.targets() ?? []) {
+      sheet.states(families.BREAKER_STATE, { target }, 'state', BREAKER_STATES, state);
+    }
+  }
+  sheet.set(families.SHARDS, {}, shard.count);
+  if (config.clusterApi !== undefined) {
+    const isOff = config.clusterApi.tls.insecureSkipVerify;
+    sheet.set(families.TLS_VERIFICATION_DISABLED, {}, isOff ? 1 : 0);
+  }
+  for (const poller of pollers) {
+    const { plan, outcome } = poller;
+    if (!isChosen(plan.collector)) continue;
+    writeOutcome(sheet, plan, { outcome, series: poller.snapshot()?.series ?? 0 });
+    if (plan.collector === 'ranges') {
+      const labels = { shard: plan.shard };
+      sheet.set(families.RANGE_SCAN_NODES_DONE, labels, parts.progress.done);
+      sheet.set(families.RANGE_SCAN_NODES_PLANNED, labels, parts.progress.planned);
+    }
+  }
+  return sheet;
+}
+
+/** The collector that tells soonest whether its API is up; on a tie the first of the list (nodes). */
+function mostFrequent(pollers: readonly Poller[]): Poller | undefined {
+  return pollers.toSorted(
+    (a, b) => a.plan.configuredIntervalSeconds - b.plan.configuredIntervalSeconds,
+  )[0];
+}
+
+async function close(apis: Apis, log: Log): Promise<void> {
+  try {
+    await apis.logOut(AbortSignal.timeout(LOGOUT_MS));
+  } catch (error) {
+    log.warn({ err: error }, 'could not log out; the session ends by itself');
+  }
+  await apis[Symbol.asyncDispose]();
+}

@@ -1,0 +1,69 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Log } from '../log.ts';
+import { landingPage } from './landing.ts';
+import { type ScrapeSource, sendMetrics } from './metrics.ts';
+
+export interface Route {
+  readonly path: string;
+  readonly methods: readonly string[];
+  readonly handle: (request: IncomingMessage, response: ServerResponse) => Promise<void> | void;
+}
+
+export interface RouteSources {
+  readonly telemetryPath: string;
+  readonly version: string;
+  readonly scrapeSource: ScrapeSource;
+  /** True once every collector has had its first poll, or long enough to have it. */
+  readonly isReady: () => boolean;
+  readonly log: Log;
+}
+
+const READ = ['GET', 'HEAD'];
+/** Pages of ours load nothing from elsewhere and run no script. */
+const PAGE_HEADERS = {
+  'content-type': 'text/html; charset=utf-8',
+  'content-security-policy':
+    "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
+  'x-content-type-options': 'nosniff',
+};
+const TEXT_HEADERS = {
+  'content-type': 'text/plain; charset=utf-8',
+  'x-content-type-options': 'nosniff',
+};
+
+/** What is answered where; everything else is 404, another method 405. */
+export function createRoutes(sources: RouteSources): readonly Route[] {
+  return [
+    {
+      path: sources.telemetryPath,
+      methods: READ,
+      handle: (request, response) => sendMetrics(sources.scrapeSource, request, response),
+    },
+    {
+      path: '/-/healthy',
+      methods: READ,
+      handle: (_request, response) => sendText(response, 200, 'crdb-exporter is healthy\n'),
+    },
+    {
+      path: '/-/ready',
+      methods: READ,
+      handle(_request, response) {
+        if (sources.isReady()) sendText(response, 200, 'crdb-exporter is ready\n');
+        else sendText(response, 503, 'first polls are still running\n');
+      },
+    },
+    {
+      path: '/',
+      methods: READ,
+      handle(_request, response) {
+        response.writeHead(200, PAGE_HEADERS);
+        response.end(landingPage(sources));
+      },
+    },
+  ];
+}
+
+function sendText(response: ServerResponse, status: number, text: string): void {
+  response.writeHead(status, TEXT_HEADERS);
+  response.end(text);
+}
