@@ -1,5 +1,5 @@
 import type { Family, MergeRule } from './family.ts';
-import { labelText } from './label-text.ts';
+import { labelText, labelWriter } from './label-text.ts';
 
 type LabelValues<L extends string> = Readonly<Record<L, string>>;
 
@@ -7,6 +7,11 @@ type LabelValues<L extends string> = Readonly<Record<L, string>>;
 export interface SheetFamily {
   readonly family: Family;
   readonly samples: ReadonlyMap<string, number>;
+}
+
+interface Entry extends SheetFamily {
+  readonly samples: Map<string, number>;
+  readonly labelText: (labels: LabelValues<string>) => string;
 }
 
 const MERGE: Readonly<Record<MergeRule, (before: number, now: number) => number>> = {
@@ -20,7 +25,7 @@ const MERGE: Readonly<Record<MergeRule, (before: number, now: number) => number>
 export class Sheet {
   /** Label text that every sample begins with. */
   readonly constantLabels: string;
-  readonly #families = new Map<string, { family: Family; samples: Map<string, number> }>();
+  readonly #families = new Map<string, Entry>();
   readonly #duplicates = new Map<string, number>();
   #series = 0;
 
@@ -39,7 +44,7 @@ export class Sheet {
     value: number | undefined,
   ): void {
     if (value !== undefined && !Number.isNaN(value)) {
-      this.#put(family, labelText(family.labels, labels), value);
+      this.#put(this.#entryOf(family), labels, value);
     }
   }
 
@@ -59,10 +64,10 @@ export class Sheet {
     known: readonly string[],
     current: string | undefined,
   ): void {
+    const entry = this.#entryOf(family);
     const shown = current === undefined || known.includes(current) ? current : 'other';
     for (const state of known) {
-      const text = labelText(family.labels, { ...labels, [stateLabel]: state });
-      this.#put(family, text, state === shown ? 1 : 0);
+      this.#put(entry, { ...labels, [stateLabel]: state }, state === shown ? 1 : 0);
     }
   }
 
@@ -90,8 +95,9 @@ export class Sheet {
     }
   }
 
-  #put(family: Family, key: string, value: number): void {
-    const samples = this.#samplesOf(family);
+  #put(entry: Entry, labels: LabelValues<string>, value: number): void {
+    const { family, samples } = entry;
+    const key = entry.labelText(labels);
     const before = samples.get(key);
     if (before === undefined) {
       samples.set(key, value);
@@ -102,12 +108,16 @@ export class Sheet {
     this.#duplicates.set(family.name, (this.#duplicates.get(family.name) ?? 0) + 1);
   }
 
-  #samplesOf(family: Family): Map<string, number> {
-    const entry = this.#families.get(family.name) ?? { family, samples: new Map<string, number>() };
-    if (entry.family !== family) {
+  #entryOf(family: Family): Entry {
+    const known = this.#families.get(family.name);
+    if (known === undefined) {
+      const entry = { family, samples: new Map(), labelText: labelWriter(family.labels) };
+      this.#families.set(family.name, entry);
+      return entry;
+    }
+    if (known.family !== family) {
       throw new Error(`family ${family.name} has two definitions; share one`);
     }
-    this.#families.set(family.name, entry);
-    return entry.samples;
+    return known;
   }
 }

@@ -28,9 +28,9 @@ export interface Snapshot {
 }
 
 /** How long rendering may hold the event loop before it lets other work in. */
-const SLICE_MS = 4;
-/** The clock is looked at once per so many samples, which take some tenths of a millisecond. */
-const SAMPLES_PER_LOOK = 500;
+const SLICE_MS = 3;
+/** The clock is looked at once per so many samples, which take about a tenth of a millisecond. */
+const SAMPLES_PER_LOOK = 250;
 /** Shorter families are compressed at the scrape, together: cheaper than an own piece, and smaller. */
 const MIN_DEFLATED_BYTES = 4096;
 /** Level 1 costs a third of the default and gives up a few percent on this kind of text. */
@@ -49,13 +49,19 @@ export async function renderSnapshot(
 ): Promise<Snapshot> {
   const slice = new Slice(options.sliceMs ?? SLICE_MS);
   const families = new Map<string, RenderedFamily>();
-  let series = 0;
+  // One family is compressed while the next is rendered; more at a time would only take memory.
+  let compressing = Promise.resolve();
   for (const { family, samples } of sheet.families()) {
-    const lines = await renderLines({ family, samples }, sheet.constantLabels, slice);
-    series += samples.size;
-    families.set(family.name, await withDeflated({ family, lines, series: samples.size }));
+    const [lines] = await Promise.all([
+      renderLines({ family, samples }, sheet.constantLabels, slice),
+      compressing,
+    ]);
+    compressing = withDeflated({ family, lines, series: samples.size }).then((rendered) => {
+      families.set(family.name, rendered);
+    });
   }
-  return Object.freeze({ families, series });
+  await compressing;
+  return Object.freeze({ families, series: sheet.series });
 }
 
 /** Renders a small sheet at once, as a scrape does with the outcomes of collectors. */
@@ -86,6 +92,7 @@ async function renderLines(
     }
   }
   chunks.push(Buffer.from(lines));
+  await slice.pauseWhenOver();
   return Buffer.concat(chunks);
 }
 
