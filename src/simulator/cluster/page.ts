@@ -1,0 +1,20 @@
+/** One page cut out of a list, and the offset of the next unless this is the last. */
+export interface Page<T> {
+  readonly items: readonly T[];
+  readonly next: number | undefined;
+}
+
+/** limit and offset as the server reads them: a bad limit means everything and no offset, a bad offset 0. */
+export function cutPage<T>(items: readonly T[], query: URLSearchParams): Page<T> {
+  const limit = goInteger(query.get('limit'));
+  if (limit === undefined || limit <= 0) return { items, next: undefined };
+  const offset = Math.min(Math.max(goInteger(query.get('offset')) ?? 0, 0), items.length);
+  const end = Math.min(offset + limit, items.length);
+  return { items: items.slice(offset, end), next: end === items.length ? undefined : end };
+}
+
+/** What Go's Atoi accepts: an optional sign and decimal digits within 64 bits. */
+export function goInteger(text: string | null): number | undefined {
+  if (text === null || !/^[+-]?\d{1,18}$/.test(text)) return undefined;
+  return Number(text);
+}

@@ -1,0 +1,107 @@
+import { textAnswer, unknownPath, jsonAnswer, type Answer, type Reply } from '../http/answer.ts';
+import type { Account } from '../options.ts';
+import { callerOf, isRefusal, refusalAtGate } from './caller.ts';
+import { health, ready, statusVars } from './health.ts';
+import { login, logout } from './login.ts';
+import { listNodes } from './nodes.ts';
+import { listNodeRanges } from './ranges.ts';
+import type { ClusterRequest, ClusterServer } from './request.ts';
+import { listSessions } from './sessions.ts';
+import { describeTable } from './tables.ts';
+import { listUsers } from './users.ts';
+
+export type ClusterEndpoint =
+  | 'login'
+  | 'logout'
+  | 'nodes'
+  | 'node_ranges'
+  | 'sessions'
+  | 'users'
+  | 'table'
+  | 'health'
+  | 'vars'
+  | 'other';
+
+interface Route {
+  readonly endpoint: ClusterEndpoint;
+  readonly pattern: RegExp;
+}
+
+/** Every route ends in a slash but those of the old mux; names of tables as the router's expression has them. */
+const ROUTES: readonly Route[] = [
+  { endpoint: 'login', pattern: /^\/api\/v2\/login\/$/ },
+  { endpoint: 'logout', pattern: /^\/api\/v2\/logout\/$/ },
+  { endpoint: 'nodes', pattern: /^\/api\/v2\/nodes\/$/ },
+  { endpoint: 'node_ranges', pattern: /^\/api\/v2\/nodes\/([^/]+)\/ranges\/$/ },
+  { endpoint: 'sessions', pattern: /^\/api\/v2\/sessions\/$/ },
+  { endpoint: 'users', pattern: /^\/api\/v2\/users\/$/ },
+  { endpoint: 'table', pattern: /^\/api\/v2\/databases\/([^/]+)\/tables\/([^/]+)\/$/ },
+  { endpoint: 'health', pattern: /^\/(?:health|api\/v2\/health\/)$/ },
+  { endpoint: 'vars', pattern: /^\/_status\/vars$/ },
+];
+
+/** The endpoint that a path belongs to, and the path's parts. */
+export function matchRoute(path: string): { endpoint: ClusterEndpoint; parts: readonly string[] } {
+  for (const { endpoint, pattern } of ROUTES) {
+    const match = pattern.exec(path);
+    if (match !== null) return { endpoint, parts: match.slice(1) };
+  }
+  return { endpoint: 'other', parts: [] };
+}
+
+/** The answer of the node that the request reached, directly or by proxy. */
+export async function answerLocally(
+  server: ClusterServer,
+  request: ClusterRequest,
+): Promise<Reply> {
+  const { endpoint, parts } = matchRoute(request.path);
+  switch (endpoint) {
+    case 'health':
+      return request.path === '/health' ? health() : ready(request);
+    case 'vars':
+      return statusVars(server, request);
+    case 'other':
+      return unknownPath();
+    case 'login':
+    case 'logout':
+    case 'nodes':
+    case 'node_ranges':
+    case 'sessions':
+    case 'users':
+    case 'table':
+      break;
+  }
+  const refusal = refusalOfTenant(server, endpoint);
+  if (refusal !== undefined) return refusal;
+  if (endpoint === 'login') return login(server, request);
+  if (endpoint === 'logout') return logout(server, request);
+  return answerCaller(server, request, endpoint, parts);
+}
+
+/** A virtual cluster has none of these endpoints. */
+function refusalOfTenant(server: ClusterServer, endpoint: ClusterEndpoint): Answer | undefined {
+  const { tenant } = server.quirks;
+  if (tenant === 'no') return undefined;
+  const isOld = tenant === 'null' && (endpoint === 'nodes' || endpoint === 'node_ranges');
+  return isOld ? jsonAnswer(501, 'null') : textAnswer(501, 'Not Available on Tenants');
+}
+
+async function answerCaller(
+  server: ClusterServer,
+  request: ClusterRequest,
+  endpoint: ClusterEndpoint,
+  parts: readonly string[],
+): Promise<Reply> {
+  const anonymous: Account = { name: '', admin: true };
+  const isOpen = endpoint === 'users' && !server.quirks.usersNeedSession;
+  const caller = isOpen ? anonymous : callerOf(server, request);
+  if (isRefusal(caller)) return caller;
+  const [first = '', second = ''] = parts;
+  if (endpoint === 'users') return listUsers(server, request, caller);
+  if (endpoint === 'table') return describeTable(server, first, second);
+  const refusal = refusalAtGate(server, caller);
+  if (refusal !== undefined) return refusal;
+  if (endpoint === 'nodes') return listNodes(server, request);
+  if (endpoint === 'node_ranges') return listNodeRanges(server, request, first);
+  return listSessions(server, request, caller);
+}

@@ -1,0 +1,141 @@
+import { jsonAnswer, type Reply } from '../http/answer.ts';
+import type { Account } from '../options.ts';
+import { encodeJson } from '../wire/encoding.ts';
+import { sessionElement } from '../wire/session.ts';
+import { normalizeName } from '../world/accounts.ts';
+import type { ClusterNode } from '../world/nodes.ts';
+import { isInternal, sessionsOfNode } from '../world/session-list.ts';
+import { INTERNAL_PREFIX } from '../world/session-texts.ts';
+import type { Session } from '../world/sessions.ts';
+import { hasPrivilege } from './caller.ts';
+import { goInteger } from './page.ts';
+import { reach } from './ranges.ts';
+import type { ClusterRequest, ClusterServer } from './request.ts';
+import { cutSessions, withAllNodes } from './session-pages.ts';
+import { decodeProgress, encodeProgress, freshProgress, type Progress } from './session-token.ts';
+
+interface FanOut {
+  readonly sessions: Session[];
+  readonly errors: { readonly node_id: number; readonly message: string }[];
+  progress: Progress;
+}
+
+/** GET /sessions/: asks every node that is not decommissioned; one that fails becomes an entry of `errors`. */
+export async function listSessions(
+  server: ClusterServer,
+  request: ClusterRequest,
+  caller: Account,
+): Promise<Reply> {
+  const limit = goInteger(request.query.get('limit')) ?? 0;
+  const found = await fanOut(server, request, caller, limit);
+  return found === 'silence' ? found : jsonAnswer(200, sessionsBody(server, caller, found, limit));
+}
+
+async function fanOut(
+  server: ClusterServer,
+  request: ClusterRequest,
+  caller: Account,
+  limit: number,
+): Promise<FanOut | 'silence'> {
+  const nodes = [...server.world.state.nodes.values()].filter(
+    (node) => node.liveness !== 'decommissioned',
+  );
+  const given = limit > 0 ? decodeProgress(request.query.get('start') ?? '') : freshProgress();
+  const found: FanOut = { sessions: [], errors: [], progress: given };
+  if (limit > 0)
+    found.progress = withAllNodes(
+      given,
+      nodes.map((node) => node.id),
+    );
+  const asked =
+    limit > 0 ? [found.progress.current, ...found.progress.toQuery] : nodes.map((node) => node.id);
+  for (const id of asked) {
+    const node = server.world.state.nodes.get(id);
+    if (node === undefined) continue;
+    const failure = await reach(server, request.node, node);
+    if (failure === 'silence') return 'silence';
+    if (failure !== undefined) found.errors.push(errorEntry(node));
+    else addNode(server, request, caller, found, node, limit);
+    if (limit > 0 && found.sessions.length >= limit) break;
+  }
+  return found;
+}
+
+function addNode(
+  server: ClusterServer,
+  request: ClusterRequest,
+  caller: Account,
+  found: FanOut,
+  node: ClusterNode,
+  limit: number,
+): void {
+  const sessions = visibleSessions(server, request, caller, node);
+  if (limit <= 0) {
+    found.sessions.push(...sessions);
+    return;
+  }
+  const left = limit - found.sessions.length;
+  const cut = cutSessions(found.progress, node.id, sessions.length, left);
+  found.sessions.push(...sessions.slice(cut.start, cut.end));
+  found.progress = cut.progress;
+}
+
+/** What this caller may see of a node's sessions under the request's filters. */
+function visibleSessions(
+  server: ClusterServer,
+  request: ClusterRequest,
+  caller: Account,
+  node: ClusterNode,
+): Session[] {
+  const { quirks, world } = server;
+  const everybody =
+    quirks.gate === 'none' ||
+    hasPrivilege(caller, 'VIEWACTIVITY') ||
+    hasPrivilege(caller, 'VIEWACTIVITYREDACTED');
+  const wanted = normalizeName(request.query.get('username') ?? '');
+  const noClosed =
+    !quirks.closedSessions ||
+    (quirks.excludeClosed && request.query.get('exclude_closed_sessions') === 'true');
+  return sessionsOfNode(world.state, node.id).filter(
+    (session) =>
+      (everybody || session.username === caller.name) &&
+      (wanted === '' || session.username === wanted) &&
+      (!noClosed || session.endMs === undefined) &&
+      (quirks.internalSessions || !isInternal(session)),
+  );
+}
+
+function errorEntry(node: ClusterNode): FanOut['errors'][number] {
+  const liveness = node.liveness.toUpperCase();
+  const message = `failed to dial into node ${node.id} (${liveness}): connection refused`;
+  return { node_id: node.id, message };
+}
+
+function* sessionsBody(
+  server: ClusterServer,
+  caller: Account,
+  found: FanOut,
+  limit: number,
+): Generator<string> {
+  const redacted = !hasPrivilege(caller, 'VIEWACTIVITY');
+  const view = (session: Session): object =>
+    sessionElement(session, server.quirks, {
+      nowMs: server.world.state.now(),
+      redacted: redacted && session.username !== caller.name,
+    });
+  yield '{"sessions":[';
+  for (const [index, session] of found.sessions.entries()) {
+    yield (index === 0 ? '' : ',') + encodeJson(view(session));
+  }
+  yield `],"errors":${encodeJson(found.errors)}`;
+  yield `,"internal_app_name_prefix":${encodeJson(INTERNAL_PREFIX)}`;
+  yield `${nextMember(server, found, limit)}}`;
+}
+
+/** The real server always sends a token, even when nothing is left; others leave it out then. */
+function nextMember(server: ClusterServer, found: FanOut, limit: number): string {
+  const { progress } = found;
+  const finished = progress.current === 0 && progress.toQuery.length === 0;
+  if (server.quirks.sessionsNext === 'until-end' && (limit <= 0 || finished)) return '';
+  return `,"next":${encodeJson(encodeProgress(progress))}`;
+}

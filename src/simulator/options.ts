@@ -1,0 +1,109 @@
+import type { Dialect, Quirks } from './quirks.ts';
+
+export interface Listen {
+  readonly host: string;
+  readonly port: number;
+}
+
+export type Privilege =
+  | 'VIEWCLUSTERMETADATA'
+  | 'VIEWACTIVITY'
+  | 'VIEWACTIVITYREDACTED'
+  | 'SELECT_USERS';
+
+/** A SQL user; without a password nobody can log in as that user. */
+export interface Account {
+  readonly name: string;
+  readonly password?: string;
+  readonly admin?: boolean;
+  readonly privileges?: readonly Privilege[];
+}
+
+export interface SimulatorOptions {
+  readonly seed: number;
+  readonly nodes: number;
+  readonly ranges: number;
+  readonly sessions: number;
+  /** 1 or 2 by seed when undefined. */
+  readonly storesPerNode: number | undefined;
+  readonly replication: number;
+  readonly metricKeys: 'full' | 'useful';
+  readonly dialect: Dialect;
+  readonly quirks: Partial<Quirks>;
+  readonly scenario: 'calm' | 'incident';
+  /**
+   * A dead, a draining and a left-over node, mixed builds, ranges and replicas with problems, old transactions
+   * and odd application names. Default: true, but false once a scenario is asked for by name.
+   */
+  readonly troubledNodes: boolean;
+  readonly listen: Listen;
+  readonly cloudListen: Listen;
+  /** Off when undefined. */
+  readonly controlListen: Listen | undefined;
+  /** HTTP addresses of the cluster: that many of the first nodes have a listener of their own. */
+  readonly gateways: number;
+  /** A cluster started with --insecure: no login, everything runs as root. */
+  readonly insecure: boolean;
+  /** PEM texts; with them the cluster API speaks https and answers plain http with 307. */
+  readonly tls: { readonly key: string; readonly cert: string } | undefined;
+  readonly username: string;
+  readonly password: string;
+  /** More accounts beside the exporter's own and the built-in ones. */
+  readonly users: readonly Account[];
+  readonly sessionTimeoutMs: number;
+  /** The world's clock in milliseconds. */
+  readonly now: () => number;
+  /** Counters, records and sessions stand still. */
+  readonly frozen: boolean;
+  /** Speed of the incident story and of the migration assistant. */
+  readonly timeScale: number;
+}
+
+const LOOPBACK: Listen = { host: '127.0.0.1', port: 0 };
+
+const DEFAULTS: SimulatorOptions = {
+  seed: 1,
+  nodes: 9,
+  ranges: 600,
+  sessions: 120,
+  storesPerNode: undefined,
+  replication: 3,
+  metricKeys: 'full',
+  dialect: 'real',
+  quirks: {},
+  scenario: 'calm',
+  troubledNodes: true,
+  listen: LOOPBACK,
+  cloudListen: LOOPBACK,
+  controlListen: undefined,
+  gateways: 1,
+  insecure: false,
+  tls: undefined,
+  username: 'exporter',
+  password: 'exporter-demo',
+  users: [],
+  sessionTimeoutMs: 168 * 3_600_000,
+  now: Date.now,
+  frozen: false,
+  timeScale: 1,
+};
+
+/** All options, defaults filled in; a number that makes no world is a RangeError. */
+export function resolveOptions(given: Partial<SimulatorOptions>): SimulatorOptions {
+  const options = { ...DEFAULTS, troubledNodes: given.scenario === undefined, ...given };
+  requireAtLeast('nodes', options.nodes, 1);
+  requireAtLeast('ranges', options.ranges, 1);
+  requireAtLeast('sessions', options.sessions, 0);
+  requireAtLeast('replication', options.replication, 1);
+  requireAtLeast('gateways', options.gateways, 1);
+  requireAtLeast('storesPerNode', options.storesPerNode ?? 1, 1);
+  if (options.gateways > options.nodes) {
+    throw new RangeError(`gateways: ${options.gateways} is more than the ${options.nodes} nodes`);
+  }
+  return options;
+}
+
+function requireAtLeast(name: string, value: number, least: number): void {
+  if (Number.isInteger(value) && value >= least) return;
+  throw new RangeError(`${name}: ${value} is not an integer of ${least} or more`);
+}

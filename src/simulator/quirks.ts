@@ -1,0 +1,116 @@
+/** How a server deviates; each can be switched alone. Values of the first member named are those of `real`. */
+export interface Quirks {
+  /** The request header that carries the session token. */
+  sessionHeader: string;
+  /** Keys and ids: base64 text, or arrays of integers as the first documents say. */
+  bytesAs: 'base64' | 'integers';
+  /** `next` of sessions: there for ever, or absent once everything was listed. */
+  sessionsNext: 'always' | 'until-end';
+  /** GET /users/ with limit: broken SQL and so 500, or a page. */
+  usersLimit: 'broken' | 'works';
+  usersNeedSession: boolean;
+  /** Who may ask for nodes, ranges and sessions. */
+  gate: 'metadata' | 'admin' | 'none';
+  /** Every gated request is answered 403, whatever the user's privileges. */
+  forbidden: boolean;
+  /** A virtual cluster: 501 with a text, or (older) 501 with the JSON body null for nodes and ranges. */
+  tenant: 'no' | 'text' | 'null';
+  /** Plain http requests are sent to https with 307, as a secure cluster does. */
+  redirectToHttps: boolean;
+  gzip: boolean;
+  hsts: boolean;
+  /** A NaN in this listing: status 200 is out already, the body is the text of the generic error. */
+  unencodable: 'none' | 'nodes' | 'ranges';
+  /** Replicas come and go between two pages of one listing. */
+  rangeChurn: boolean;
+  /** Zero values are written instead of omitted. */
+  writeZeros: boolean;
+  /** Empty lists are null (Go's nil slice) where the server does not make them. */
+  nullArrays: boolean;
+  /** Session status and end, since 22.1. */
+  sessionStatus: boolean;
+  closedSessions: boolean;
+  /** exclude_closed_sessions=true is understood. */
+  excludeClosed: boolean;
+  /** Internal sessions are listed, too. */
+  internalSessions: boolean;
+  storeMetrics: boolean;
+  /** Members of problems: the eight of 2021 or all eleven. */
+  problemMembers: 11 | 8;
+  /** Members of stats: queries and writes, or all seven. */
+  statsMembers: 7 | 2;
+  vcpus: boolean;
+  /** A restarted node is shown as starting (7) for its first 30 seconds. */
+  startingLiveness: boolean;
+  /** Unknown enum values, unknown true problems and fields nobody has heard of. */
+  unknownValues: boolean;
+  /** remote_node_id is ignored. */
+  ignoreRemoteNode: boolean;
+  /** How a call to a dead node fails. */
+  deadNode: 'at-once' | 'after-delay' | 'hang';
+  deadNodeDelayMs: number;
+  /** Table and database names in double quotes are understood. */
+  quotedNames: boolean;
+  /** Cloud API: 10 requests a second, then 429. */
+  cloudRateLimit: boolean;
+}
+
+export type Dialect = 'real' | 'documented';
+
+const REAL: Quirks = {
+  sessionHeader: 'X-Cockroach-API-Session',
+  bytesAs: 'base64',
+  sessionsNext: 'always',
+  usersLimit: 'broken',
+  usersNeedSession: true,
+  gate: 'metadata',
+  forbidden: false,
+  tenant: 'no',
+  redirectToHttps: false,
+  gzip: true,
+  hsts: false,
+  unencodable: 'none',
+  rangeChurn: false,
+  writeZeros: false,
+  nullArrays: true,
+  sessionStatus: true,
+  closedSessions: true,
+  excludeClosed: true,
+  internalSessions: false,
+  storeMetrics: true,
+  problemMembers: 11,
+  statsMembers: 7,
+  vcpus: false,
+  startingLiveness: false,
+  unknownValues: false,
+  ignoreRemoteNode: false,
+  deadNode: 'at-once',
+  deadNodeDelayMs: 4000,
+  quotedNames: false,
+  cloudRateLimit: true,
+};
+
+const DOCUMENTED: Quirks = {
+  ...REAL,
+  sessionHeader: 'X-Service-API-Session',
+  bytesAs: 'integers',
+  sessionsNext: 'until-end',
+  usersLimit: 'works',
+  usersNeedSession: false,
+  gate: 'admin',
+  writeZeros: true,
+  nullArrays: false,
+  sessionStatus: false,
+  closedSessions: false,
+  excludeClosed: false,
+  storeMetrics: false,
+  problemMembers: 8,
+  statsMembers: 2,
+  ignoreRemoteNode: true,
+  quotedNames: true,
+};
+
+/** The quirks of a dialect, with single ones overridden. */
+export function quirksOf(dialect: Dialect, overrides: Partial<Quirks>): Quirks {
+  return { ...(dialect === 'real' ? REAL : DOCUMENTED), ...overrides };
+}

@@ -1,0 +1,131 @@
+import type { ClusterNode } from '../world/nodes.ts';
+import { isInternal, sessionsOfNode } from '../world/session-list.ts';
+import { stateOfSession, type Session } from '../world/sessions.ts';
+import type { WorldState } from '../world/state.ts';
+
+interface SessionSums {
+  active: number;
+  idleInTransaction: number;
+  idle: number;
+  allocBytes: number;
+  activeQueries: number;
+  /** Beginnings in ms since the epoch; undefined when there is none. */
+  oldestTransactionMs: number | undefined;
+  oldestIdleTransactionMs: number | undefined;
+  oldestQueryMs: number | undefined;
+  explicitTransactions: number;
+  implicitTransactions: number;
+  retries: number;
+}
+
+export interface NodeSessionTruth extends SessionSums {
+  readonly nodeId: number;
+  readonly maxAllocBytes: number;
+  readonly largestAllocBytes: number;
+  readonly preparing: number;
+  readonly executing: number;
+  readonly clientHosts: number;
+}
+
+export interface ApplicationTruth extends SessionSums {
+  readonly application: string;
+  readonly user: string;
+}
+
+export interface SessionTruth {
+  /** Open sessions of clients, internal ones not counted. */
+  readonly open: number;
+  readonly closed: number;
+  readonly internal: number;
+  /** Nodes with open sessions. */
+  readonly byNode: readonly NodeSessionTruth[];
+  readonly byApplication: readonly ApplicationTruth[];
+  /** Nodes whose sessions nobody gets. */
+  readonly failedNodeIds: readonly number[];
+  readonly startsMs: readonly number[];
+}
+
+/** Counts the sessions on the nodes that can be asked. */
+export function sessionTruth(state: WorldState, askable: readonly ClusterNode[]): SessionTruth {
+  const all = askable.flatMap((node) => sessionsOfNode(state, node.id));
+  const clients = all.filter((session) => !isInternal(session));
+  const open = clients.filter((session) => session.endMs === undefined);
+  const asked = [...state.nodes.values()].filter((node) => node.liveness !== 'decommissioned');
+  return {
+    open: open.length,
+    closed: clients.length - open.length,
+    internal: all.length - clients.length,
+    byNode: [...groups(open, (session) => String(session.nodeId)).values()].map(nodeTruth),
+    byApplication: [
+      ...groups(open, (each) => `${each.applicationName}\0${each.username}`).values(),
+    ].map(applicationTruth),
+    failedNodeIds: asked.filter((node) => !askable.includes(node)).map((node) => node.id),
+    startsMs: open.map((session) => session.startMs),
+  };
+}
+
+function groups(
+  sessions: readonly Session[],
+  keyOf: (session: Session) => string,
+): Map<string, Session[]> {
+  const grouped = new Map<string, Session[]>();
+  for (const session of sessions) {
+    const group = grouped.get(keyOf(session)) ?? [];
+    group.push(session);
+    grouped.set(keyOf(session), group);
+  }
+  return grouped;
+}
+
+function nodeTruth(sessions: readonly Session[]): NodeSessionTruth {
+  const queries = sessions.flatMap((session) => session.queries);
+  return {
+    nodeId: sessions[0]?.nodeId ?? 0,
+    ...sums(sessions),
+    maxAllocBytes: total(sessions.map((session) => session.maxAllocBytes)),
+    largestAllocBytes: Math.max(...sessions.map((session) => session.allocBytes)),
+    preparing: queries.filter((query) => query.phase === 'preparing').length,
+    executing: queries.filter((query) => query.phase === 'executing').length,
+    clientHosts: new Set(sessions.map((session) => session.clientAddress.replace(/:\d+$/, '')))
+      .size,
+  };
+}
+
+function applicationTruth(sessions: readonly Session[]): ApplicationTruth {
+  const [first] = sessions;
+  return {
+    application: first?.applicationName ?? '',
+    user: first?.username ?? '',
+    ...sums(sessions),
+  };
+}
+
+function sums(sessions: readonly Session[]): SessionSums {
+  const inState = (state: string): Session[] =>
+    sessions.filter((session) => stateOfSession(session) === state);
+  const transactions = sessions.flatMap((session) => session.transaction ?? []);
+  const queries = sessions.flatMap((session) => session.queries);
+  return {
+    active: inState('active').length,
+    idleInTransaction: inState('idle_in_transaction').length,
+    idle: inState('idle').length,
+    allocBytes: total(sessions.map((session) => session.allocBytes)),
+    activeQueries: queries.length,
+    oldestTransactionMs: oldest(transactions),
+    oldestIdleTransactionMs: oldest(
+      inState('idle_in_transaction').flatMap((session) => session.transaction ?? []),
+    ),
+    oldestQueryMs: oldest(queries),
+    explicitTransactions: transactions.filter((each) => !each.implicit).length,
+    implicitTransactions: transactions.filter((each) => each.implicit).length,
+    retries: total(transactions.map((each) => each.retries + each.autoRetries)),
+  };
+}
+
+function oldest(items: readonly { readonly startMs: number }[]): number | undefined {
+  return items.length === 0 ? undefined : Math.min(...items.map((item) => item.startMs));
+}
+
+function total(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0);
+}

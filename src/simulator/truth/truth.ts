@@ -1,0 +1,84 @@
+import type { Assistant } from '../world/assistant.ts';
+import { answersCalls, type ClusterNode, type Liveness } from '../world/nodes.ts';
+import { recordOf } from '../world/records.ts';
+import type { WorldState } from '../world/state.ts';
+import { rangeTruth, type RangeTruth, type StoreTruth } from './range-truth.ts';
+import { sessionTruth, type SessionTruth } from './session-truth.ts';
+
+export interface NodeTruth {
+  readonly nodeId: number;
+  readonly status: Liveness;
+  /** Its ranges and sessions can be had: it is live, draining or decommissioning, and answers. */
+  readonly askable: boolean;
+  readonly buildTag: string;
+  readonly startedAtMs: number;
+  readonly updatedAtMs: number;
+  readonly storeIds: readonly number[];
+}
+
+export interface TableTruth {
+  readonly database: string;
+  readonly schema: string;
+  readonly table: string;
+  readonly tableId: number;
+  readonly ranges: number;
+  readonly columns: number;
+  readonly indexes: number;
+}
+
+/** What an exporter that makes no mistake would find out at this moment. */
+export interface Truth {
+  readonly nowMs: number;
+  readonly nodes: readonly NodeTruth[];
+  readonly nodesByStatus: Readonly<Record<string, number>>;
+  /** Stores of the nodes that can be asked. */
+  readonly stores: readonly StoreTruth[];
+  readonly ranges: RangeTruth;
+  readonly sessions: SessionTruth;
+  readonly users: readonly string[];
+  readonly tables: readonly TableTruth[];
+  readonly assistant: Assistant | undefined;
+}
+
+/** Read from the world itself, not from what is served. */
+export function truthOf(state: WorldState, assistant: Assistant | undefined): Truth {
+  const nodes = [...state.nodes.values()];
+  const askable = nodes.filter(isAskable);
+  const nodesByStatus: Record<string, number> = {};
+  for (const { liveness } of nodes) nodesByStatus[liveness] = (nodesByStatus[liveness] ?? 0) + 1;
+  return {
+    nowMs: state.now(),
+    nodes: nodes.map((node) => nodeTruth(state, node)),
+    nodesByStatus,
+    ...rangeTruth(state, askable),
+    sessions: sessionTruth(state, nodes.filter(answersCalls)),
+    users: state.accounts.map((account) => account.name),
+    tables: state.tables.map((table) => ({
+      database: table.database,
+      schema: table.schema,
+      table: table.name,
+      tableId: table.id,
+      ranges: [...state.ranges.values()].filter((range) => range.tableId === table.id).length,
+      columns: table.columns.length,
+      indexes: table.indexes.length,
+    })),
+    assistant: assistant === undefined ? undefined : { ...assistant },
+  };
+}
+
+function isAskable(node: ClusterNode): boolean {
+  const serves = ['live', 'draining', 'decommissioning'].includes(node.liveness);
+  return serves && answersCalls(node);
+}
+
+function nodeTruth(state: WorldState, node: ClusterNode): NodeTruth {
+  return {
+    nodeId: node.id,
+    status: node.liveness,
+    askable: isAskable(node),
+    buildTag: node.buildTag,
+    startedAtMs: node.startedAtMs,
+    updatedAtMs: recordOf(state, node).updatedAtMs,
+    storeIds: node.stores.map((store) => store.id),
+  };
+}

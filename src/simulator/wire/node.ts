@@ -1,0 +1,56 @@
+import type { Quirks } from '../quirks.ts';
+import type { ClusterNode, Liveness } from '../world/nodes.ts';
+import { recordOf } from '../world/records.ts';
+import type { WorldState } from '../world/state.ts';
+import { createEncoding, nanos } from './encoding.ts';
+
+export const LIVENESS_CODES: Readonly<Record<Liveness, number>> = {
+  unknown: 0,
+  dead: 1,
+  unavailable: 2,
+  live: 3,
+  decommissioning: 4,
+  decommissioned: 5,
+  draining: 6,
+  starting: 7,
+};
+const UNKNOWN_LIVENESS = 42;
+const STARTING_MS = 30_000;
+/** Above 2^53 and above what an int64 holds. */
+const HUGE_METRIC = 9.223_372_036_854_776e18;
+
+/** One element of GET /nodes/, members in the order of the server. */
+export function nodeElement(state: WorldState, quirks: Quirks, node: ClusterNode): object {
+  const encoding = createEncoding(quirks);
+  const record = recordOf(state, node);
+  const address = { network_field: 'tcp', address_field: `${node.host}:26257` };
+  const { major, minor, internal } = node.serverVersion;
+  return {
+    node_id: node.id,
+    address,
+    attrs: node.id % 2 === 0 ? { attrs: ['ssd'] } : {},
+    locality: { tiers: encoding.list(node.locality) },
+    ServerVersion: { major_val: major, minor_val: minor, patch: 0, internal },
+    build_tag: node.buildTag,
+    started_at: nanos(node.startedAtMs),
+    cluster_name: 'simulated',
+    sql_address: address,
+    metrics: quirks.unknownValues
+      ? { ...record.metrics, 'unheard.of': HUGE_METRIC }
+      : record.metrics,
+    store_metrics: quirks.storeMetrics ? Object.fromEntries(record.stores) : undefined,
+    total_system_memory: encoding.scalar(node.memoryBytes),
+    num_cpus: encoding.scalar(node.cpus),
+    num_vcpus: quirks.vcpus ? encoding.scalar(node.cpus / 2 + 0.5) : undefined,
+    updated_at: nanos(record.updatedAtMs),
+    liveness_status: livenessCode(state, quirks, node),
+    ...(quirks.unknownValues ? { unheard_of: { deep: [1, null, { x: 'y' }] } } : {}),
+  };
+}
+
+function livenessCode(state: WorldState, quirks: Quirks, node: ClusterNode): number {
+  if (quirks.unknownValues && node.id === 2) return UNKNOWN_LIVENESS;
+  const young = state.now() - node.startedAtMs < STARTING_MS;
+  if (quirks.startingLiveness && young && node.liveness === 'live') return LIVENESS_CODES.starting;
+  return LIVENESS_CODES[node.liveness];
+}

@@ -1,0 +1,69 @@
+import type { Random } from '../random.ts';
+import type { Replica } from './ranges.ts';
+
+export type LeaseKind = 'epoch' | 'expiration' | 'leader';
+
+export interface Lease {
+  readonly nodeId: number;
+  readonly storeId: number;
+  readonly replicaId: number;
+  readonly kind: LeaseKind;
+  /** The epoch of an epoch lease, the term of a leader lease, 0 of an expiration lease. */
+  readonly generation: number;
+  readonly sequence: number;
+  readonly startMs: number;
+  readonly acquisition: 'transfer' | 'request';
+}
+
+/** The server remembers this many leases of a replica. */
+const RING_SIZE = 5;
+const HOUR_MS = 3_600_000;
+
+/** A lease history that ends with one of the replicas holding the lease. */
+export function growLeases(replicas: readonly Replica[], random: Random, startMs: number): Lease[] {
+  const kind = random.chance(0.6) ? 'leader' : random.chance(0.9) ? 'epoch' : 'expiration';
+  const length = random.integer(1, RING_SIZE);
+  const firstSequence = random.integer(1, 40);
+  const leases: Lease[] = [];
+  for (let index = 0; index < length; index++) {
+    const replica = random.pick(replicas);
+    leases.push({
+      nodeId: replica.nodeId,
+      storeId: replica.storeId,
+      replicaId: replica.replicaId,
+      kind,
+      generation: kind === 'expiration' ? 0 : firstSequence + index,
+      sequence: firstSequence + index,
+      startMs: Math.floor(startMs - HOUR_MS * (length - index + random.next())),
+      acquisition: index === 0 ? 'request' : 'transfer',
+    });
+  }
+  return leases;
+}
+
+/** The history after the replica got the lease: the next sequence, the same kind, the oldest forgotten. */
+export function withNextLease(
+  leases: readonly Lease[],
+  replica: Replica,
+  acquisition: Lease['acquisition'],
+  startMs: number,
+): Lease[] {
+  const last = leases.at(-1);
+  const kind = last?.kind ?? 'epoch';
+  const next: Lease = {
+    nodeId: replica.nodeId,
+    storeId: replica.storeId,
+    replicaId: replica.replicaId,
+    kind,
+    generation: kind === 'expiration' ? 0 : (last?.generation ?? 0) + 1,
+    sequence: (last?.sequence ?? 0) + 1,
+    startMs,
+    acquisition,
+  };
+  return [...leases, next].slice(-RING_SIZE);
+}
+
+/** The leases that a replica knows of. */
+export function leasesSeenBy(leases: readonly Lease[], replica: Replica): readonly Lease[] {
+  return replica.lag === 0 ? leases : leases.slice(0, Math.max(1, leases.length - replica.lag));
+}

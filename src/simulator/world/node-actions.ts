@@ -1,0 +1,96 @@
+import { withNextLease } from './leases.ts';
+import { answersCalls, countsAsLive, type ClusterNode, type Liveness } from './nodes.ts';
+import { quorumOf } from './problems.ts';
+import { makeReplica, type Range } from './ranges.ts';
+import { recordOf } from './records.ts';
+import { nodeOf, type WorldState } from './state.ts';
+
+/** What may happen to a node. */
+export interface NodeActions {
+  /** The process is gone and its record freezes; ranges with a quorum left get leases elsewhere. */
+  killNode(id: number, liveness?: 'dead' | 'unavailable'): void;
+  /** A killed, partitioned, frozen or draining node is live again; a killed one has just started. */
+  reviveNode(id: number): void;
+  drainNode(id: number): void;
+  /** Its replicas move away at once; `finished` leaves the node behind without replicas as decommissioned. */
+  decommission(id: number, finished?: boolean): void;
+  /** A new process: counters begin at zero. */
+  restartNode(id: number): void;
+  /** The process runs, its own address answers, the other nodes cannot reach it. */
+  partition(id: number): void;
+  /** The process accepts calls and never answers. */
+  freezeNode(id: number): void;
+  setBuild(id: number, buildTag: string, major: number, minor: number, internal: number): void;
+}
+
+export function createNodeActions(state: WorldState): NodeActions {
+  const node = (id: number): ClusterNode => nodeOf(state, id);
+  return {
+    killNode: (id, liveness = 'dead') => stop(state, node(id), 'down', liveness),
+    reviveNode: (id) => revive(state, node(id)),
+    drainNode: (id) => {
+      node(id).liveness = 'draining';
+    },
+    decommission: (id, finished = false) => decommission(state, node(id), finished),
+    restartNode: (id) => {
+      node(id).startedAtMs = state.now();
+    },
+    partition: (id) => stop(state, node(id), 'partitioned', 'unavailable'),
+    freezeNode: (id) => stop(state, node(id), 'frozen', 'unavailable'),
+    setBuild: (id, buildTag, major, minor, internal) => {
+      Object.assign(node(id), { buildTag, serverVersion: { major, minor, internal } });
+    },
+  };
+}
+
+function stop(
+  state: WorldState,
+  node: ClusterNode,
+  process: ClusterNode['process'],
+  liveness: Liveness,
+): void {
+  node.frozenRecord = recordOf(state, node);
+  node.process = process;
+  node.liveness = liveness;
+  for (const range of state.ranges.values()) {
+    if (range.leases.at(-1)?.nodeId === node.id) moveLeaseAway(state, range);
+  }
+}
+
+/** Without a quorum nobody can take the lease over, and it stays where it was. */
+function moveLeaseAway(state: WorldState, range: Range): void {
+  const live = range.replicas.filter((replica) => countsAsLive(nodeOf(state, replica.nodeId)));
+  const [heir] = live;
+  if (heir === undefined || live.length < quorumOf(range.replicas.length)) return;
+  range.leases = withNextLease(range.leases, heir, 'request', state.now());
+}
+
+function revive(state: WorldState, node: ClusterNode): void {
+  if (node.process === 'down') node.startedAtMs = state.now();
+  node.process = 'up';
+  node.liveness = 'live';
+  node.frozenRecord = undefined;
+}
+
+function decommission(state: WorldState, node: ClusterNode, finished: boolean): void {
+  for (const range of state.ranges.values()) moveReplicaAway(state, range, node);
+  if (finished) stop(state, node, 'down', 'decommissioned');
+  else node.liveness = 'decommissioning';
+}
+
+function moveReplicaAway(state: WorldState, range: Range, node: ClusterNode): void {
+  const leaving = range.replicas.find((replica) => replica.nodeId === node.id);
+  if (leaving === undefined) return;
+  const taken = new Set(range.replicas.map((replica) => replica.nodeId));
+  const free = [...state.nodes.values()].filter(
+    (each) => answersCalls(each) && each.liveness === 'live' && !taken.has(each.id),
+  );
+  const target = free[range.id % Math.max(1, free.length)];
+  const store = target?.stores[0];
+  if (target === undefined || store === undefined) return;
+  const nextId = 1 + Math.max(...range.replicas.map((replica) => replica.replicaId));
+  const arrived = makeReplica(target, store.id, nextId);
+  range.replicas = range.replicas.map((replica) => (replica === leaving ? arrived : replica));
+  if (range.leases.at(-1)?.storeId !== leaving.storeId) return;
+  range.leases = withNextLease(range.leases, arrived, 'transfer', state.now());
+}

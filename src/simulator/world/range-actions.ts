@@ -1,0 +1,141 @@
+import { tableKey } from './keys.ts';
+import { withNextLease } from './leases.ts';
+import { answersCalls } from './nodes.ts';
+import {
+  makeReplica,
+  RANGE_PROBLEMS,
+  type Problem,
+  type Range,
+  type RangeProblem,
+  type Replica,
+} from './ranges.ts';
+import { nodeOf, rangeOf, type WorldState } from './state.ts';
+
+/** What may happen to a range. */
+export interface RangeActions {
+  /** A split off the last range: the highest id so far, replicas on the given nodes. Returns its id. */
+  addRange(nodeIds: readonly number[]): number;
+  removeRange(id: number): void;
+  /** Replaces the replicas of a range by ones on the first stores of these nodes; the lease goes to the first. */
+  placeRange(id: number, nodeIds: readonly number[]): void;
+  /**
+   * Sets or clears a problem. The four of the range are reported by its one counting replica, the others
+   * by the replica on `storeId` or, without it, by the leaseholder's.
+   */
+  setProblem(id: number, problem: Problem, on?: boolean, storeId?: number): void;
+  moveLease(id: number, nodeId: number): void;
+  /** The replica has not heard of the newest `leases` of the range. */
+  lagReplica(id: number, nodeId: number, leases: number): void;
+  setLoad(id: number, queriesPerSecond: number): void;
+  setQuiescent(id: number, quiescent: boolean): void;
+}
+
+export function createRangeActions(state: WorldState): RangeActions {
+  return {
+    addRange: (nodeIds) => addRange(state, nodeIds),
+    removeRange: (id) => {
+      rangeOf(state, id);
+      state.ranges.delete(id);
+    },
+    placeRange: (id, nodeIds) => placeRange(state, rangeOf(state, id), nodeIds),
+    setProblem: (id, problem, on = true, storeId) =>
+      setProblem(rangeOf(state, id), problem, on, storeId),
+    moveLease: (id, nodeId) => {
+      const range = rangeOf(state, id);
+      range.leases = withNextLease(range.leases, replicaOn(range, nodeId), 'transfer', state.now());
+    },
+    lagReplica: (id, nodeId, leases) => {
+      replicaOn(rangeOf(state, id), nodeId).lag = leases;
+    },
+    setLoad: (id, queriesPerSecond) => {
+      rangeOf(state, id).queriesPerSecond = queriesPerSecond;
+    },
+    setQuiescent: (id, quiescent) => {
+      for (const replica of rangeOf(state, id).replicas) {
+        Object.assign(replica, { quiescent, ticking: !quiescent });
+      }
+    },
+  };
+}
+
+function addRange(state: WorldState, nodeIds: readonly number[]): number {
+  const last = [...state.ranges.values()].at(-1);
+  if (last === undefined) throw new RangeError('a world without ranges has none to split');
+  const id = last.id + 1;
+  const replicas = replicasOn(state, nodeIds);
+  state.ranges.set(id, {
+    id,
+    start: tableKey(last.tableId ?? 121, 1, 1_000_000 + id),
+    end: last.end,
+    tableId: last.tableId,
+    replicas,
+    leases: withNextLease([], firstOf(replicas), 'request', state.now()),
+    wantedReplicas: state.options.replication,
+    queriesPerSecond: 1,
+    forced: new Set(),
+  });
+  return id;
+}
+
+function placeRange(state: WorldState, range: Range, nodeIds: readonly number[]): void {
+  range.replicas = replicasOn(state, nodeIds);
+  range.leases = withNextLease(range.leases, firstOf(range.replicas), 'transfer', state.now());
+}
+
+function replicasOn(state: WorldState, nodeIds: readonly number[]): Replica[] {
+  return nodeIds.map((nodeId, index) => {
+    const node = nodeOf(state, nodeId);
+    const [store] = node.stores;
+    if (store === undefined) throw new RangeError(`node ${nodeId} has no store`);
+    return makeReplica(node, store.id, index + 1);
+  });
+}
+
+function firstOf(replicas: readonly Replica[]): Replica {
+  const [first] = replicas;
+  if (first === undefined) throw new RangeError('a range needs at least one replica');
+  return first;
+}
+
+function replicaOn(range: Range, nodeId: number): Replica {
+  const replica = range.replicas.find((each) => each.nodeId === nodeId);
+  if (replica === undefined) throw new RangeError(`range ${range.id} is not on node ${nodeId}`);
+  return replica;
+}
+
+function setProblem(
+  range: Range,
+  problem: Problem,
+  on: boolean,
+  storeId: number | undefined,
+): void {
+  if (isRangeProblem(problem)) {
+    if (on) range.forced.add(problem);
+    else range.forced.delete(problem);
+    return;
+  }
+  const holder = storeId ?? range.leases.at(-1)?.storeId;
+  const replica = range.replicas.find((each) => each.storeId === holder) ?? firstOf(range.replicas);
+  if (problem === 'quiescent_equals_ticking') replica.ticking = on === replica.quiescent;
+  if (on) replica.flags.add(problem);
+  else replica.flags.delete(problem);
+}
+
+function isRangeProblem(problem: Problem): problem is RangeProblem {
+  return RANGE_PROBLEMS.some((each) => each === problem);
+}
+
+/** A replica moves in before all others and an old one goes: what happens between two pages of a listing. */
+export function churnRanges(state: WorldState): void {
+  const up = [...state.nodes.values()].filter(answersCalls).map((node) => node.id);
+  const [oldest] = state.ranges.keys();
+  const id = Math.max(...state.ranges.keys());
+  if (oldest === undefined || oldest === id) return;
+  state.ranges.delete(oldest);
+  const added = Array.from(
+    { length: state.options.replication },
+    (_, index) => up[(id + index) % up.length],
+  );
+  const nodeIds = new Set(added.filter((each) => each !== undefined));
+  addRange(state, [...nodeIds]);
+}

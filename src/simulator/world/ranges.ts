@@ -1,0 +1,143 @@
+import { createRandom, type Random } from '../random.ts';
+import type { SimulatorOptions } from '../options.ts';
+import { MAX_KEY, MIN_KEY, systemKey, tableKey, type Key } from './keys.ts';
+import { growLeases, type Lease } from './leases.ts';
+import type { ClusterNode } from './nodes.ts';
+import type { Table } from './tables.ts';
+
+export const RANGE_PROBLEMS = [
+  'unavailable',
+  'underreplicated',
+  'overreplicated',
+  'range_too_large',
+] as const;
+export const REPLICA_PROBLEMS = [
+  'leader_not_lease_holder',
+  'no_raft_leader',
+  'no_lease',
+  'quiescent_equals_ticking',
+  'raft_log_too_large',
+  'circuit_breaker_error',
+  'paused_followers',
+] as const;
+/** Reported by exactly one replica of the range. */
+export type RangeProblem = (typeof RANGE_PROBLEMS)[number];
+/** Reported by the replica that has it. */
+export type ReplicaProblem = (typeof REPLICA_PROBLEMS)[number];
+export type Problem = RangeProblem | ReplicaProblem;
+
+export interface Replica {
+  readonly nodeId: number;
+  readonly storeId: number;
+  readonly replicaId: number;
+  readonly flags: Set<ReplicaProblem>;
+  quiescent: boolean;
+  ticking: boolean;
+  /** How many of the newest leases this replica has not heard of yet. */
+  lag: number;
+}
+
+export interface Range {
+  readonly id: number;
+  readonly start: Key;
+  readonly end: Key;
+  /** The table that the span lies in; undefined for system ranges. */
+  readonly tableId: number | undefined;
+  replicas: Replica[];
+  /** Oldest first; the last is the present one. */
+  leases: Lease[];
+  readonly wantedReplicas: number;
+  /** Queries per second at the leaseholder on the average; 0 is an idle range. */
+  queriesPerSecond: number;
+  /** Problems set by hand or by the world's troubles. */
+  readonly forced: Set<RangeProblem>;
+}
+
+const SYSTEM_KEYS: readonly Key[] = [
+  systemKey('NodeLiveness', 'liveness-'),
+  systemKey('NodeLivenessMax', 'liveness.'),
+  systemKey('tsd', 'tsd'),
+  systemKey('tse', 'tse'),
+];
+const IDLE_SHARE = 0.25;
+const HOTTEST_QUERIES_PER_SECOND = 280;
+
+/** The ranges of a new world: the whole key space without a gap, replicas on distinct nodes. */
+export function growRanges(
+  options: SimulatorOptions,
+  nodes: readonly ClusterNode[],
+  tables: readonly Table[],
+  startMs: number,
+): Map<number, Range> {
+  const random = createRandom(options.seed ^ 0x72616e67);
+  const bounds = cutKeySpace(options.ranges, tables);
+  const ranges = new Map<number, Range>();
+  for (let id = 1; id < bounds.length; id++) {
+    const start = bounds[id - 1] ?? { key: MIN_KEY, tableId: undefined };
+    const end = bounds[id] ?? { key: MAX_KEY, tableId: undefined };
+    const replicas = placeReplicas(nodes, options.replication, random);
+    ranges.set(id, {
+      id,
+      start: start.key,
+      end: end.key,
+      tableId: start.tableId,
+      replicas,
+      leases: growLeases(replicas, random, startMs),
+      wantedReplicas: options.replication,
+      queriesPerSecond: random.chance(IDLE_SHARE) ? 0 : loadOfRank(random),
+      forced: new Set(),
+    });
+  }
+  return ranges;
+}
+
+interface Bound {
+  readonly key: Key;
+  readonly tableId: number | undefined;
+}
+
+/** Start keys of `count` ranges and the end of the last: system ranges first, then the tables by turns. */
+function cutKeySpace(count: number, tables: readonly Table[]): Bound[] {
+  const bounds: Bound[] = [{ key: MIN_KEY, tableId: undefined }];
+  for (const key of SYSTEM_KEYS.slice(0, count - 1)) bounds.push({ key, tableId: undefined });
+  const left = count - bounds.length;
+  tables.forEach((table, index) => {
+    const share =
+      Math.floor((left * (index + 1)) / tables.length) - Math.floor((left * index) / tables.length);
+    for (let cut = 0; cut < share; cut++) {
+      const key = cut === 0 ? tableKey(table.id) : tableKey(table.id, 1, cut * 2500);
+      bounds.push({ key, tableId: table.id });
+    }
+  });
+  bounds.push({ key: MAX_KEY, tableId: undefined });
+  return bounds;
+}
+
+/** Few hot ranges, many lukewarm ones, as access in real tables is. */
+function loadOfRank(random: Random): number {
+  return HOTTEST_QUERIES_PER_SECOND * random.next() ** 6 + random.next();
+}
+
+function placeReplicas(nodes: readonly ClusterNode[], count: number, random: Random): Replica[] {
+  const free = [...nodes];
+  const replicas: Replica[] = [];
+  while (replicas.length < count && free.length > 0) {
+    const [node] = free.splice(random.integer(0, free.length - 1), 1);
+    if (node === undefined) break;
+    replicas.push(makeReplica(node, random.pick(node.stores).id, replicas.length + 1));
+  }
+  return replicas;
+}
+
+/** A healthy replica on a store of the node. */
+export function makeReplica(node: ClusterNode, storeId: number, replicaId: number): Replica {
+  return {
+    nodeId: node.id,
+    storeId,
+    replicaId,
+    flags: new Set(),
+    quiescent: false,
+    ticking: true,
+    lag: 0,
+  };
+}

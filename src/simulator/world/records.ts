@@ -1,0 +1,29 @@
+import { nodeMetrics } from './node-metrics.ts';
+import type { ClusterNode, NodeRecord } from './nodes.ts';
+import type { WorldState } from './state.ts';
+import { storeMetrics } from './store-metrics.ts';
+
+const RECORD_PERIOD_MS = 10_000;
+
+/** The record that a node wrote last: at most ten seconds old, or frozen since the node stopped. */
+export function recordOf(state: WorldState, node: ClusterNode): NodeRecord {
+  return node.frozenRecord ?? writeRecord(state, node);
+}
+
+function writeRecord(state: WorldState, node: ClusterNode): NodeRecord {
+  const updatedAtMs = lastWriteMs(state, node);
+  return {
+    updatedAtMs,
+    metrics: nodeMetrics(state, node, updatedAtMs),
+    stores: new Map(
+      node.stores.map((store) => [store.id, storeMetrics(state, node, store, updatedAtMs)]),
+    ),
+  };
+}
+
+/** Nodes write every ten seconds, each at its own second. */
+function lastWriteMs(state: WorldState, node: ClusterNode): number {
+  const phase = (node.startedAtMs + node.id * 137) % RECORD_PERIOD_MS;
+  const periods = Math.floor((state.now() - phase) / RECORD_PERIOD_MS);
+  return Math.max(node.startedAtMs, periods * RECORD_PERIOD_MS + phase);
+}

@@ -1,0 +1,167 @@
+import { bytesOf, fractionOf, hashOf, pickAt } from '../random.ts';
+import { uuidOf } from './assistant.ts';
+import {
+  INTERNAL_PREFIX,
+  ODD_APPLICATIONS,
+  PLAIN_APPLICATIONS,
+  STATEMENTS,
+} from './session-texts.ts';
+import type { ActiveQuery, Session, Transaction } from './sessions.ts';
+
+/**
+ * A slot is a client that keeps reconnecting: what its session looks like follows from the seed, the
+ * slot's number and the time alone, so sessions live and die without anything being kept.
+ */
+export interface Slot {
+  readonly number: number;
+  readonly nodeId: number;
+  readonly habit: Habit;
+  readonly username: string;
+  readonly applicationName: string;
+  readonly lifetimeMs: number;
+}
+
+/** worker: implicit transactions; trader: explicit ones; analyst: long scans; leaky: never commits; closed: gone. */
+type Habit = 'worker' | 'trader' | 'analyst' | 'idle' | 'leaky' | 'closed' | 'internal';
+
+const HOUR_MS = 3_600_000;
+const USERNAMES = ['movr', 'movr', 'movr', 'reporting', 'payments', 'watcher', 'root'];
+/** Closed sessions beside each open one; the server keeps some of them in a bounded cache. */
+const CLOSED_SHARE = 0.15;
+
+/** The slots of a world: open ones in turn over the nodes, closed ones, and an internal one for each node. */
+export function growSlots(
+  seed: number,
+  sessions: number,
+  nodeIds: readonly number[],
+  troubled: boolean,
+): Slot[] {
+  const open = Array.from({ length: sessions }, (_, index) =>
+    growSlot(seed, index, nodeIds, pickHabit(seed, index, troubled), troubled),
+  );
+  const closed = Array.from({ length: Math.ceil(sessions * CLOSED_SHARE) }, (_, index) =>
+    growSlot(seed, sessions + index, nodeIds, 'closed', troubled),
+  );
+  const internal = nodeIds.map((_, index) =>
+    growSlot(seed, index + 1_000_000 * nodeIds.length, nodeIds, 'internal', troubled),
+  );
+  return [...open, ...closed, ...internal];
+}
+
+function pickHabit(seed: number, slot: number, troubled: boolean): Habit {
+  const fraction = fractionOf('habit', seed, slot);
+  if (troubled && fraction > 0.96) return 'leaky';
+  if (fraction < 0.35) return 'worker';
+  if (fraction < 0.6) return 'trader';
+  return fraction < 0.65 ? 'analyst' : 'idle';
+}
+
+function growSlot(
+  seed: number,
+  number: number,
+  nodeIds: readonly number[],
+  habit: Habit,
+  troubled: boolean,
+): Slot {
+  const fraction = (topic: string): number => fractionOf(topic, seed, number);
+  const names = troubled ? [...PLAIN_APPLICATIONS, ...ODD_APPLICATIONS] : PLAIN_APPLICATIONS;
+  return {
+    number,
+    nodeId: nodeIds[number % nodeIds.length] ?? 1,
+    habit,
+    username: habit === 'internal' ? 'node' : pickAt(USERNAMES, fraction('user')),
+    applicationName:
+      habit === 'internal' ? `${INTERNAL_PREFIX}-jobs` : pickAt(names, fraction('name')),
+    lifetimeMs:
+      habit === 'closed'
+        ? 120_000 + 240_000 * fraction('life')
+        : HOUR_MS * (0.5 + 20 * fraction('life')),
+  };
+}
+
+/** The session of a slot at a time; `undefined` while a slot has none. */
+export function sessionOfSlot(seed: number, slot: Slot, nowMs: number): Session {
+  const offset = slot.lifetimeMs * fractionOf('offset', seed, slot.number);
+  const generation =
+    Math.floor((nowMs + offset) / slot.lifetimeMs) - (slot.habit === 'closed' ? 1 : 0);
+  const startMs = Math.floor(generation * slot.lifetimeMs - offset);
+  const key = hashOf(seed, slot.number, generation);
+  const moment = momentOf(slot, key, startMs, nowMs);
+  const allocBytes = moment.queries.length > 0 ? 20_480 + (key % 2_000_000) : 10_240;
+  return {
+    id: bytesOf(16, 'session', key).toString('hex'),
+    nodeId: slot.nodeId,
+    username: slot.username,
+    clientAddress: `10.1.${slot.number % 4}.${1 + (slot.number % 37)}:${40_000 + (key % 20_000)}`,
+    applicationName: slot.applicationName,
+    startMs,
+    endMs: slot.habit === 'closed' ? Math.floor(startMs + slot.lifetimeMs) : undefined,
+    ...moment,
+    lastStatement: pickAt(STATEMENTS, fractionOf('last', key)),
+    allocBytes,
+    maxAllocBytes: allocBytes + (key % 500_000),
+    transactionsExecuted: Math.floor((nowMs - startMs) / 1000),
+    totalActiveMs: Math.floor((nowMs - startMs) * 0.3),
+  };
+}
+
+interface Moment {
+  readonly queries: readonly ActiveQuery[];
+  readonly transaction: Transaction | undefined;
+}
+
+const NOTHING: Moment = { queries: [], transaction: undefined };
+
+/** Where in its cycle of query, pause in the transaction, and rest the session is. */
+function momentOf(slot: Slot, key: number, startMs: number, nowMs: number): Moment {
+  if (slot.habit === 'idle' || slot.habit === 'closed' || slot.habit === 'internal') return NOTHING;
+  if (slot.habit === 'leaky') {
+    return { queries: [], transaction: transactionAt(key, 0, startMs + 5, false) };
+  }
+  const period = (slot.habit === 'analyst' ? 120_000 : 2000) * (1 + 4 * fractionOf('period', key));
+  const cycle = Math.floor((nowMs - startMs) / period);
+  const cycleStartMs = Math.floor(startMs + cycle * period);
+  const position = (nowMs - cycleStartMs) / period;
+  const transaction = transactionAt(key, cycle, cycleStartMs, slot.habit !== 'trader');
+  if (position < 0.4)
+    return { queries: [queryAt(slot, key, cycle, cycleStartMs, position)], transaction };
+  return slot.habit === 'trader' && position < 0.7 ? { queries: [], transaction } : NOTHING;
+}
+
+function queryAt(
+  slot: Slot,
+  key: number,
+  cycle: number,
+  startMs: number,
+  position: number,
+): ActiveQuery {
+  return {
+    id: bytesOf(16, 'query', key, cycle).toString('hex'),
+    statement: pickAt(STATEMENTS, fractionOf('statement', key, cycle)),
+    startMs,
+    phase: position < 0.02 ? 'preparing' : 'executing',
+    progress: slot.habit === 'analyst' ? Math.fround(position / 0.4) : 0,
+    fullScan: slot.habit === 'analyst',
+    distributed: slot.habit === 'analyst',
+  };
+}
+
+function transactionAt(
+  key: number,
+  cycle: number,
+  startMs: number,
+  implicit: boolean,
+): Transaction {
+  const chance = hashOf('transaction', key, cycle);
+  return {
+    id: uuidOf('transaction', key, cycle),
+    startMs,
+    implicit,
+    statements: implicit ? 1 : 1 + (chance % 7),
+    retries: chance % 11 === 0 ? 2 : 0,
+    autoRetries: chance % 13 === 0 ? 1 : 0,
+    allocBytes: 10_240 + (chance % 100_000),
+    maxAllocBytes: 110_240,
+    readOnly: chance % 3 === 0,
+  };
+}

@@ -1,0 +1,116 @@
+import { bulkMetrics } from './bulk-metrics.ts';
+import { loadOf } from './load.ts';
+import { histogramOf } from './node-metrics.ts';
+import type { ClusterNode, Store } from './nodes.ts';
+import { problemsOf } from './problems.ts';
+import type { Range, Replica } from './ranges.ts';
+import type { WorldState } from './state.ts';
+
+const BYTES_PER_REPLICA = 48_000_000;
+
+/** The map of one store of a record written at a time; its counts follow from the replicas. */
+export function storeMetrics(
+  state: WorldState,
+  node: ClusterNode,
+  store: Store,
+  atMs: number,
+): Record<string, number> {
+  const uptime = Math.max(0, (atMs - node.startedAtMs) / 1000);
+  const used = Math.floor(store.capacityBytes * store.usedShare);
+  return {
+    capacity: store.capacityBytes,
+    'capacity.available': store.capacityBytes - used,
+    'capacity.used': used,
+    sysbytes: 24_846,
+    intentcount: 3,
+    gcbytesage: -174,
+    'raftlog.behind': 0,
+    'requests.slow.latch': 0,
+    'requests.slow.lease': 0,
+    'requests.slow.raft': 0,
+    'admission.raft.paused_replicas': 0,
+    'storage.l0-sublevels': 2,
+    'storage.disk-slow': 0,
+    'storage.disk-stalled': 0,
+    'storage.write-stalls': 0,
+    'queue.replicate.purgatory': 0,
+    'range.splits': Math.floor(uptime / 3600),
+    'range.merges': Math.floor(uptime / 7200),
+    ...histogramOf('storage.wal.fsync.latency', 3e6, uptime * 40),
+    ...countReplicas(state, store, atMs),
+    ...(state.options.metricKeys === 'full' ? bulkMetrics('store', store.id, uptime) : {}),
+  };
+}
+
+function countReplicas(state: WorldState, store: Store, atMs: number): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const key of COUNTED) counts[key] = 0;
+  for (const range of state.ranges.values()) {
+    const replica = range.replicas.find((each) => each.storeId === store.id);
+    if (replica !== undefined) countReplica(counts, state, range, replica, atMs);
+  }
+  return counts;
+}
+
+const COUNTED = [
+  'ranges',
+  'ranges.unavailable',
+  'ranges.underreplicated',
+  'ranges.overreplicated',
+  'ranges.decommissioning',
+  'replicas',
+  'replicas.leaders',
+  'replicas.leaders_not_leaseholders',
+  'replicas.leaders_invalid_lease',
+  'replicas.leaders_not_fortified',
+  'replicas.leaseholders',
+  'replicas.quiescent',
+  'replicas.asleep',
+  'replicas.uninitialized',
+  'leases.epoch',
+  'leases.expiration',
+  'leases.leader',
+  'leases.error',
+  'livebytes',
+  'totalbytes',
+  'keycount',
+  'raftlog.size.max',
+  'raftlog.size.total',
+  'kv.replica_circuit_breaker.num_tripped_replicas',
+  'rebalancing.queriespersecond',
+  'rebalancing.writespersecond',
+];
+
+function countReplica(
+  counts: Record<string, number>,
+  state: WorldState,
+  range: Range,
+  replica: Replica,
+  atMs: number,
+): void {
+  const add = (key: string, amount: number): void => {
+    counts[key] = (counts[key] ?? 0) + amount;
+  };
+  const lease = range.leases.at(-1);
+  const load = loadOf(range, replica, atMs);
+  const problems = problemsOf(range, replica, state.nodes);
+  add('replicas', 1);
+  add('replicas.quiescent', replica.quiescent ? 1 : 0);
+  add('livebytes', BYTES_PER_REPLICA);
+  add('totalbytes', BYTES_PER_REPLICA * 1.1);
+  add('keycount', 50_000);
+  add('raftlog.size.total', 3000);
+  counts['raftlog.size.max'] = 50_380;
+  add('rebalancing.queriespersecond', load.queries);
+  add('rebalancing.writespersecond', load.writes);
+  for (const problem of ['unavailable', 'underreplicated', 'overreplicated'] as const) {
+    add(`ranges.${problem}`, problems.has(problem) ? 1 : 0);
+  }
+  add(
+    'kv.replica_circuit_breaker.num_tripped_replicas',
+    problems.has('circuit_breaker_error') ? 1 : 0,
+  );
+  if (lease?.storeId !== replica.storeId) return;
+  for (const key of ['ranges', 'replicas.leaseholders', 'replicas.leaders']) add(key, 1);
+  add(`leases.${lease.kind}`, 1);
+}
