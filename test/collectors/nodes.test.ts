@@ -1,0 +1,157 @@
+import { describe, expect, test } from 'vitest';
+import { nodes } from '../../src/collectors/nodes.ts';
+import { NOW_MS, pollNodes, recordOf } from './nodes/records.ts';
+import { answering, poll } from './support.ts';
+
+describe('liveness', () => {
+  test('every status is counted, also those that no node has', async () => {
+    const { of } = await pollNodes([
+      recordOf(1),
+      recordOf(2),
+      recordOf(3, { liveness_status: undefined }),
+      recordOf(4, { liveness_status: 6 }),
+      recordOf(5, { liveness_status: 7 }),
+    ]);
+    expect(of('crdb_nodes')).toEqual([
+      '{status="unknown"} 1',
+      '{status="dead"} 0',
+      '{status="unavailable"} 0',
+      '{status="live"} 2',
+      '{status="decommissioning"} 0',
+      '{status="decommissioned"} 0',
+      '{status="draining"} 1',
+      '{status="other"} 1',
+    ]);
+  });
+
+  test.each([
+    [undefined, 'unknown', '0'],
+    [0, 'unknown', '0'],
+    [1, 'dead', '1'],
+    [2, 'unavailable', '2'],
+    [3, 'live', '3'],
+    [4, 'decommissioning', '4'],
+    [5, 'decommissioned', '5'],
+    [6, 'draining', '6'],
+    [7, 'other', '7'],
+    [-1, 'other', '-1'],
+  ])('liveness_status %s is exactly one state, %s', async (code, status, raw) => {
+    const { of } = await pollNodes([recordOf(9, { liveness_status: code })]);
+    const states = of('crdb_node_liveness');
+    expect(states).toHaveLength(8);
+    expect(states.filter((line) => line.endsWith(' 1'))).toEqual([
+      `{node_id="9",status="${status}"} 1`,
+    ]);
+    expect(of('crdb_node_liveness_code')).toEqual([`{node_id="9"} ${raw}`]);
+  });
+
+  test('a liveness_status of the wrong kind is other, without a code', async () => {
+    const { of } = await pollNodes([recordOf(9, { liveness_status: 'LIVE' })]);
+    expect(of('crdb_node_liveness')).toContain('{node_id="9",status="other"} 1');
+    expect(of('crdb_node_liveness_code')).toEqual([]);
+  });
+});
+
+describe('what a node is', () => {
+  test('addresses, build, version and locality are labels of one info series', async () => {
+    const { of } = await pollNodes([recordOf(1)]);
+    expect(of('crdb_node_info')).toEqual([
+      '{node_id="1",address="crdb-1:26257",sql_address="sql-1:26257",build_tag="v25.4.3",' +
+        'server_version="25.4",cluster_name="movr",locality="region=us-east1,zone=b"} 1',
+    ]);
+    expect(of('crdb_node_locality_info')).toEqual([
+      '{node_id="1",tier="region",value="us-east1"} 1',
+      '{node_id="1",tier="zone",value="b"} 1',
+    ]);
+  });
+
+  test('a version between two releases shows its internal step', async () => {
+    const version = { major_val: 25, minor_val: 4, patch: 0, internal: 8 };
+    const { lines } = await pollNodes([recordOf(1, { ServerVersion: version })]);
+    expect(lines.join('\n')).toContain('server_version="25.4-8"');
+  });
+
+  test('builds and versions are counted over the nodes that are neither dead nor decommissioned', async () => {
+    const older = {
+      build_tag: 'v25.2.1',
+      ServerVersion: { major_val: 25, minor_val: 2, patch: 0, internal: 0 },
+    };
+    const gone = { build_tag: 'v20.1.0', ServerVersion: { major_val: 20, minor_val: 1 } };
+    const { of } = await pollNodes([
+      recordOf(1),
+      recordOf(2, older),
+      recordOf(3, { ...gone, liveness_status: 1 }),
+      recordOf(4, { ...gone, liveness_status: 5 }),
+      recordOf(5, { build_tag: undefined, ServerVersion: undefined }),
+    ]);
+    expect(of('crdb_build_tags')).toEqual(['2']);
+    expect(of('crdb_server_versions')).toEqual(['2']);
+  });
+
+  test('start and last record are seconds', async () => {
+    const { of } = await pollNodes([recordOf(1)]);
+    expect(of('crdb_node_started_timestamp_seconds')).toEqual([
+      `{node_id="1"} ${NOW_MS / 1000 - 3600}`,
+    ]);
+    expect(of('crdb_node_updated_timestamp_seconds')).toEqual([
+      `{node_id="1"} ${NOW_MS / 1000 - 5}`,
+    ]);
+  });
+
+  test('virtual CPUs win over those of the host; 0 and absence are unknown', async () => {
+    const { of } = await pollNodes([
+      recordOf(1, { num_vcpus: 1.5 }),
+      recordOf(2, { num_vcpus: 0 }),
+      recordOf(3, { num_cpus: 0, total_system_memory: 0 }),
+      recordOf(4, { num_cpus: undefined, total_system_memory: undefined }),
+    ]);
+    expect(of('crdb_node_cpus')).toEqual(['{node_id="1"} 1.5', '{node_id="2"} 8']);
+    expect(of('crdb_node_memory_bytes')).toEqual(['{node_id="1"} 4096', '{node_id="2"} 4096']);
+  });
+
+  test('a bare record gives what can be said and nothing more', async () => {
+    const { lines } = await pollNodes([{ node_id: 3 }]);
+    expect(
+      lines.filter((line) => line.includes('node_id="3"') && !/liveness\{/.test(line)),
+    ).toEqual([
+      'crdb_node_liveness_code{node_id="3"} 0',
+      'crdb_node_info{node_id="3",address="",sql_address="",build_tag="",server_version="",cluster_name="",locality=""} 1',
+    ]);
+  });
+});
+
+describe('the listing', () => {
+  test('pages are read to the end; a node that is listed twice counts once, by its later record', async () => {
+    const { api, asked } = answering((path) =>
+      path.endsWith('offset=0')
+        ? { nodes: [recordOf(10), recordOf(2)], next: 2 }
+        : { nodes: [recordOf(2, { num_cpus: 16 }), recordOf(3)] },
+    );
+    const options = { page_limit: 2, metrics: [] };
+    const { of } = await poll(nodes, api, { options, memory: undefined });
+    expect(asked).toEqual(['/nodes/?limit=2&offset=0', '/nodes/?limit=2&offset=2']);
+    expect(of('crdb_node_cpus')).toEqual([
+      '{node_id="2"} 16',
+      '{node_id="3"} 8',
+      '{node_id="10"} 8',
+    ]);
+    expect(of('crdb_nodes')).toContain('{status="live"} 3');
+  });
+
+  test('a node without a valid id is not shown', async () => {
+    const { of } = await pollNodes([recordOf(0), recordOf(1, { node_id: '7' }), recordOf(-2)]);
+    expect(of('crdb_node_info')).toEqual([]);
+    expect(of('crdb_nodes')).toContain('{status="live"} 0');
+  });
+
+  test('an empty cluster is no error', async () => {
+    const { failure, of } = await pollNodes(null);
+    expect(failure).toBeUndefined();
+    expect(of('crdb_build_tags')).toEqual(['0']);
+  });
+});
+
+test('nothing is written twice', async () => {
+  const { sheet } = await pollNodes([recordOf(1), recordOf(2)], { metrics: ['*'] });
+  expect(sheet.duplicates.size).toBe(0);
+});

@@ -1,0 +1,211 @@
+import { describe, expect, test } from 'vitest';
+import { nodes } from '../../../src/collectors/nodes.ts';
+import { answering, poll } from '../support.ts';
+import { NOW_MS, NOW_NS, OPTIONS, pollNodes, recordOf } from './records.ts';
+
+/** Ids of the nodes of which something that was measured is shown. */
+async function measuredNodes(
+  records: readonly unknown[],
+  dateMs?: number,
+): Promise<readonly string[]> {
+  const { lines } = await pollNodes(records, { dateMs: dateMs ?? NOW_MS, metrics: ['*'] });
+  const ids = lines
+    .filter((line) => /^crdb_(node_resident|store_|node_metric)/.test(line))
+    .map((line) => /node_id="(\d+)"/.exec(line)?.[1] ?? '');
+  return [...new Set(ids)];
+}
+
+describe('metrics of a node', () => {
+  test('nanoseconds become seconds, counters and ratios stay', async () => {
+    const metrics = {
+      'clock-offset.meannanos': -1_500_000,
+      'sys.cpu.combined.percent-normalized': 0.25,
+      'sys.cpu.host.combined.percent-normalized': 0.5,
+      'sys.rss': 1e9,
+      'sys.runnable.goroutines.per.cpu': 0.125,
+      'sql.conns': 12,
+      'sql.service.latency-p99': 20_000_000,
+      'liveness.heartbeatlatency-p99': 3_000_000,
+      'sql.query.count': 1e6,
+      'sql.failure.count': 7,
+      'liveness.heartbeatfailures': 1,
+      'requests.slow.distsender': 2,
+      'sys.fd.open': 100,
+      'sys.fd.softlimit': 1000,
+      'schedules.BACKUP.failed': 3,
+      'changefeed.failures': 4,
+      'changefeed.running': 5,
+      'changefeed.max_behind_nanos': 6e9,
+    };
+    const { lines } = await pollNodes([recordOf(1, { metrics })]);
+    expect(lines.filter((line) => /^crdb_node_\w+\{node_id="1"\}/.test(line)).slice(5)).toEqual([
+      'crdb_node_clock_offset_seconds{node_id="1"} -0.0015',
+      'crdb_node_cpu_ratio{node_id="1"} 0.25',
+      'crdb_node_host_cpu_ratio{node_id="1"} 0.5',
+      'crdb_node_resident_memory_bytes{node_id="1"} 1000000000',
+      'crdb_node_runnable_goroutines_per_cpu{node_id="1"} 0.125',
+      'crdb_node_sql_connections{node_id="1"} 12',
+      'crdb_node_sql_service_latency_p99_seconds{node_id="1"} 0.02',
+      'crdb_node_liveness_heartbeat_p99_seconds{node_id="1"} 0.003',
+      'crdb_node_slow_requests{node_id="1"} 2',
+      'crdb_node_open_file_descriptors{node_id="1"} 100',
+      'crdb_node_file_descriptor_limit{node_id="1"} 1000',
+      'crdb_node_changefeeds_running{node_id="1"} 5',
+      'crdb_node_changefeed_max_behind_seconds{node_id="1"} 6',
+      'crdb_node_sql_queries_total{node_id="1"} 1000000',
+      'crdb_node_sql_failures_total{node_id="1"} 7',
+      'crdb_node_liveness_heartbeat_failures_total{node_id="1"} 1',
+      'crdb_node_backup_schedule_failures_total{node_id="1"} 3',
+      'crdb_node_changefeed_failures_total{node_id="1"} 4',
+    ]);
+  });
+
+  test('a key that the server does not send is a series that is not there', async () => {
+    const { of } = await pollNodes([recordOf(1, { metrics: { 'sql.conns': 0 } })]);
+    expect(of('crdb_node_sql_connections')).toEqual(['{node_id="1"} 0']);
+    expect(of('crdb_node_resident_memory_bytes')).toEqual([]);
+  });
+
+  test.each([
+    [{ seconds_until_license_expiry: 100 }, NOW_MS / 1000 - 5 + 100],
+    [{ seconds_until_enterprise_license_expiry: 100 }, NOW_MS / 1000 - 5 + 100],
+    [{ seconds_until_license_expiry: -50 }, NOW_MS / 1000 - 5 - 50],
+    [
+      { seconds_until_license_expiry: 100, seconds_until_enterprise_license_expiry: 900 },
+      NOW_MS / 1000 - 5 + 100,
+    ],
+  ])('%o is the time at which the license expires', async (metrics, expiry) => {
+    const { of } = await pollNodes([recordOf(1, { metrics })]);
+    expect(of('crdb_node_license_expiry_timestamp_seconds')).toEqual([`{node_id="1"} ${expiry}`]);
+  });
+
+  test('no license is no expiry', async () => {
+    const { of } = await pollNodes([
+      recordOf(1, { metrics: { seconds_until_license_expiry: 0 } }),
+      recordOf(2),
+    ]);
+    expect(of('crdb_node_license_expiry_timestamp_seconds')).toEqual([]);
+  });
+
+  test('every certificate has its expiry, those that a node does not have have none', async () => {
+    const metrics = {
+      'security.certificate.expiration.ca': 1_900_000_000,
+      'security.certificate.expiration.node': 1_800_000_000,
+      'security.certificate.expiration.ui': 0,
+      'security.certificate.ttl.ca': 5,
+    };
+    const { of } = await pollNodes([recordOf(1, { metrics })]);
+    expect(of('crdb_node_certificate_expiry_timestamp_seconds')).toEqual([
+      '{node_id="1",certificate="ca"} 1900000000',
+      '{node_id="1",certificate="node"} 1800000000',
+    ]);
+  });
+
+  test('stores come by their ids', async () => {
+    const store = {
+      capacity: 100,
+      'capacity.available': 60,
+      'capacity.used': 30,
+      'storage.l0-sublevels': 1,
+      'storage.write-stalls': 2,
+      'storage.disk-slow': 3,
+      'storage.disk-stalled': 4,
+      'requests.slow.latch': 5,
+      'requests.slow.raft': 7,
+      ranges: 9,
+    };
+    const stores = { '10': store, '9': { capacity: 50 }, 'x"': store };
+    const { lines } = await pollNodes([recordOf(4, { store_metrics: stores })]);
+    expect(lines.filter((line) => line.startsWith('crdb_store_'))).toEqual([
+      'crdb_store_capacity_bytes{node_id="4",store_id="9"} 50',
+      'crdb_store_capacity_bytes{node_id="4",store_id="10"} 100',
+      'crdb_store_available_bytes{node_id="4",store_id="10"} 60',
+      'crdb_store_used_bytes{node_id="4",store_id="10"} 30',
+      'crdb_store_l0_sublevels{node_id="4",store_id="10"} 1',
+      'crdb_store_write_stalls_total{node_id="4",store_id="10"} 2',
+      'crdb_store_disk_slow_total{node_id="4",store_id="10"} 3',
+      'crdb_store_disk_stalled_total{node_id="4",store_id="10"} 4',
+      'crdb_store_slow_requests{node_id="4",store_id="10",kind="latch"} 5',
+      'crdb_store_slow_requests{node_id="4",store_id="10",kind="raft"} 7',
+    ]);
+  });
+
+  test('keys that the user lists are shown as they are, all others are not', async () => {
+    const { of } = await pollNodes(
+      [
+        recordOf(1, {
+          metrics: { 'sys.rss': 1, 'sql.mem.root.current': 2, 'sql.mem.root.max': 3, other: 4 },
+          store_metrics: { '1': { ranges: 5, capacity: 6, 'sql.mem.x': 7 } },
+        }),
+      ],
+      { metrics: ['sys.rss', 'sql.mem.*', 'ranges'] },
+    );
+    expect(of('crdb_node_metric')).toEqual([
+      '{node_id="1",key="sys.rss"} 1',
+      '{node_id="1",key="sql.mem.root.current"} 2',
+      '{node_id="1",key="sql.mem.root.max"} 3',
+    ]);
+    expect(of('crdb_store_metric')).toEqual([
+      '{node_id="1",store_id="1",key="ranges"} 5',
+      '{node_id="1",store_id="1",key="sql.mem.x"} 7',
+    ]);
+    expect(of('crdb_node_resident_memory_bytes')).toEqual(['{node_id="1"} 1']);
+  });
+
+  test('a lone star lists every key', async () => {
+    const metrics = { a: 1, 'b.c': 2, 'security.certificate.expiration.ca': 3 };
+    const { of } = await pollNodes([recordOf(1, { metrics })], { metrics: ['*'] });
+    expect(of('crdb_node_metric')).toHaveLength(3);
+  });
+});
+
+describe('a record that nobody writes any more', () => {
+  const measured = { metrics: { 'sys.rss': 1 }, store_metrics: { '1': { capacity: 1 } } };
+
+  test('has no metrics once it is more than a minute older than the newest', async () => {
+    const newest = NOW_NS - 5e9;
+    expect(
+      await measuredNodes([
+        recordOf(1, measured),
+        recordOf(2, { ...measured, updated_at: newest - 59e9 }),
+        recordOf(3, { ...measured, updated_at: newest - 61e9 }),
+      ]),
+    ).toEqual(['1', '2']);
+  });
+
+  test('has no metrics once it is more than two minutes older than the answer', async () => {
+    const records = [recordOf(1, measured), recordOf(2, measured)];
+    expect(await measuredNodes(records, NOW_MS + 114_000)).toEqual(['1', '2']);
+    expect(await measuredNodes(records, NOW_MS + 116_000)).toEqual([]);
+  });
+
+  test('has no metrics when its node is dead or when it has no time', async () => {
+    expect(
+      await measuredNodes([
+        recordOf(1, { ...measured, liveness_status: 1 }),
+        recordOf(2, { ...measured, updated_at: undefined }),
+        recordOf(3, { ...measured, liveness_status: 2 }),
+      ]),
+    ).toEqual(['3']);
+  });
+
+  test('keeps what it says about liveness, identity, start and age', async () => {
+    const { of } = await pollNodes([recordOf(1), recordOf(2, { updated_at: NOW_NS - 600e9 })]);
+    for (const family of [
+      'crdb_node_liveness_code',
+      'crdb_node_info',
+      'crdb_node_started_timestamp_seconds',
+      'crdb_node_updated_timestamp_seconds',
+    ]) {
+      expect([family, of(family).length]).toEqual([family, 2]);
+    }
+  });
+
+  test('is told from its neighbours also when the answer has no Date', async () => {
+    const { api } = answering(() => ({
+      nodes: [recordOf(1), recordOf(2, { updated_at: NOW_NS - 600e9 })],
+    }));
+    const { of } = await poll(nodes, api, { options: OPTIONS, memory: undefined });
+    expect(of('crdb_node_resident_memory_bytes')).toEqual(['{node_id="1"} 1024']);
+  });
+});
