@@ -143,9 +143,11 @@ function deadlines(headersMs: number) {
 }
 
 async function readTls(config: TlsConfig): Promise<TlsOptions> {
-  const [ca, cert, key] = await Promise.all(
-    [config.caFile, config.certFile, config.keyFile].map((path) => path && readFile(path, 'utf8')),
-  );
+  const [ca, cert, key] = await Promise.all([
+    readOptional(config.caFile),
+    readOptional(config.certFile),
+    readOptional(config.keyFile),
+  ]);
   return {
     ...(ca && { ca }),
     ...(cert && { cert }),
@@ -153,6 +155,10 @@ async function readTls(config: TlsConfig): Promise<TlsOptions> {
     ...(config.serverName && { servername: config.serverName }),
     rejectUnauthorized: !config.insecureSkipVerify,
   };
+}
+
+async function readOptional(path: string | undefined): Promise<string | undefined> {
+  return path === undefined ? undefined : readFile(path, 'utf8');
 }
 
 function loginFailureReason(error: RequestError) {

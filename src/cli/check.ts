@@ -1,0 +1,19 @@
+import { COLLECTORS } from '../collectors/index.ts';
+import { ConfigError, formatProblems } from '../config/findings.ts';
+import type { ConfigSources } from '../config/settings.ts';
+import { loadConfig } from '../config/load.ts';
+import { EXIT } from './exit.ts';
+
+/** Reads the configuration as `serve` would and prints every problem and warning at once. */
+export async function check(sources: Omit<ConfigSources, 'collectors'>): Promise<number> {
+  try {
+    const { config, warnings } = await loadConfig({ ...sources, collectors: COLLECTORS });
+    if (warnings.length > 0) process.stderr.write(`${formatProblems(warnings)}\n`);
+    process.stdout.write(`the configuration is good: ${config.clusters.length} cluster(s)\n`);
+    return EXIT.good;
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    return EXIT.failed;
+  }
+}
