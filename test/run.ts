@@ -1,0 +1,91 @@
+// `npm test`: formatting, lint, types, dead code and all tests. Ends with `N passed, N failed, N skipped`.
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { findUnlistedSkips } from './support/skips.ts';
+
+const ROOT = path.join(import.meta.dirname, '..');
+const BIN = path.join(ROOT, 'node_modules', '.bin');
+
+const CHECKS: readonly (readonly [name: string, ...command: string[]])[] = [
+  ['formatting', 'oxfmt', '--check', '.'],
+  ['lint', 'oxlint', '--type-aware', '--deny-warnings', '.'],
+  ['types', 'tsc', '--project', '.'],
+  ['dead code', 'knip'],
+];
+
+interface Report {
+  readonly testResults: readonly {
+    readonly name: string;
+    readonly status: string;
+    readonly message: string;
+    readonly assertionResults: readonly { readonly fullName: string; readonly status: string }[];
+  }[];
+}
+
+const counts = { passed: 0, failed: 0, skipped: 0 };
+
+for (const [name, tool, ...args] of CHECKS) {
+  const good = run(tool ?? '', args);
+  counts[good ? 'passed' : 'failed'] += 1;
+  console.log(`${good ? 'passed' : 'FAILED'}: ${name}`);
+}
+countTests(runTests());
+console.log(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
+process.exitCode = counts.failed === 0 ? 0 : 1;
+
+function run(tool: string, args: readonly string[]): boolean {
+  const env = { ...process.env, PATH: `${BIN}${path.delimiter}${process.env['PATH'] ?? ''}` };
+  const { status, error } = spawnSync(tool, args, { cwd: ROOT, stdio: 'inherit', env });
+  if (error !== undefined) console.error(`${tool}: ${error.message}`);
+  return status === 0;
+}
+
+/** Runs vitest, which prints for people and writes what is counted here. */
+function runTests(): Report {
+  const folder = mkdtempSync(path.join(tmpdir(), 'crdb-exporter-test-'));
+  const file = path.join(folder, 'report.json');
+  try {
+    const only = process.argv.slice(2);
+    const good = run('vitest', [
+      'run',
+      '--reporter=default',
+      '--reporter=json',
+      `--outputFile.json=${file}`,
+      ...only,
+    ]);
+    const report: Report = JSON.parse(readFileSync(file, 'utf8'));
+    const blames = report.testResults.some(({ status }) => status === 'failed');
+    // An error outside of any test (an unhandled rejection) fails the run as well.
+    if (!good && !blames) fail('vitest ended with an error outside of the tests');
+    return report;
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+function countTests({ testResults }: Report): void {
+  const skipped: string[] = [];
+  for (const { name, status, message, assertionResults } of testResults) {
+    if (status === 'failed' && !assertionResults.some((test) => test.status === 'failed')) {
+      fail(`${path.relative(ROOT, name)}: ${message}`);
+    }
+    for (const test of assertionResults) {
+      if (test.status === 'passed') counts.passed += 1;
+      else if (test.status === 'failed') counts.failed += 1;
+      else skipped.push(test.fullName);
+    }
+  }
+  for (const name of skipped) console.log(`skipped: ${name}`);
+  counts.skipped = skipped.length;
+  if (process.env['CI'] !== 'true') return;
+  for (const name of findUnlistedSkips(skipped)) {
+    fail(`skipped although CI=true, and not in test/skips.md: ${name}`);
+  }
+}
+
+function fail(reason: string): void {
+  console.error(`FAILED: ${reason}`);
+  counts.failed += 1;
+}
