@@ -1,0 +1,88 @@
+import { describe, expect, it } from 'vitest';
+import { counter, gauge, histogram, listFamilies, untyped } from '../../src/metrics/family.ts';
+
+const HELP = 'A family of the test.';
+
+describe('a family', () => {
+  it('is frozen and merges by "last" unless it says otherwise', () => {
+    const family = gauge({ name: 'crdb_test', help: HELP, labels: ['node_id'] });
+    expect(family).toEqual({
+      name: 'crdb_test',
+      type: 'gauge',
+      help: HELP,
+      labels: ['node_id'],
+      merge: 'last',
+      unit: undefined,
+    });
+    expect(Object.isFrozen(family) && Object.isFrozen(family.labels)).toBe(true);
+  });
+
+  it.each([
+    ['crdb_wait_seconds', 'seconds'],
+    ['crdb_size_bytes', 'bytes'],
+    ['crdb_cpu_ratio', 'ratio'],
+    ['crdb_writes_per_second', undefined],
+  ])('takes the unit of %s from its name', (name, unit) => {
+    expect(gauge({ name, help: HELP, labels: [] }).unit).toBe(unit);
+  });
+
+  it('takes the unit of a counter from before _total', () => {
+    expect(counter({ name: 'crdb_read_bytes_total', help: HELP, labels: [] }).unit).toBe('bytes');
+  });
+
+  it.each([
+    'crdb_x_total',
+    'crdb_x_count',
+    'crdb_x_sum',
+    'crdb_x_bucket',
+    'crdbX',
+    'crdb__x',
+    '1x',
+    '',
+  ])('must not be a gauge called %j', (name) => {
+    expect(() => gauge({ name, help: HELP, labels: [] })).toThrow(
+      `family ${JSON.stringify(name)}:`,
+    );
+  });
+
+  it('must end in _total when it is a counter', () => {
+    expect(() => counter({ name: 'crdb_x', help: HELP, labels: [] })).toThrow('_total');
+  });
+
+  it.each(['crdb_cluster', 'le', 'quantile', 'job', 'instance', '__name', 'nodeId'])(
+    'must not have the label %s',
+    (label) => {
+      expect(() => untyped({ name: 'crdb_x', help: HELP, labels: [label] })).toThrow(label);
+    },
+  );
+
+  it('must have a help text and no label twice', () => {
+    expect(() => gauge({ name: 'crdb_x', help: ' ', labels: [] })).toThrow('help');
+    expect(() => gauge({ name: 'crdb_x', help: HELP, labels: ['a', 'a'] })).toThrow('twice');
+  });
+
+  it('must not have integers as bounds, which the two formats print differently', () => {
+    const definition = { name: 'crdb_x_seconds', help: HELP, labels: [] };
+    expect(() => histogram({ ...definition, buckets: [0.5, 1] })).toThrow('bound 1');
+    expect(histogram({ ...definition, buckets: [0.5, 1.5] }).buckets).toEqual([0.5, 1.5]);
+  });
+});
+
+describe('the list of families', () => {
+  const first = gauge({ name: 'crdb_b', help: HELP, labels: [] });
+  const second = counter({ name: 'crdb_a_total', help: HELP, labels: [] });
+
+  it('is sorted by name and holds a shared definition once', () => {
+    expect([...listFamilies([first, second, first]).keys()]).toEqual(['crdb_a_total', 'crdb_b']);
+  });
+
+  it('refuses a second definition of a name', () => {
+    const other = gauge({ name: 'crdb_b', help: HELP, labels: ['node_id'] });
+    expect(() => listFamilies([first, other])).toThrow('crdb_b is defined twice');
+  });
+
+  it('refuses names that are the same in OpenMetrics', () => {
+    const clash = gauge({ name: 'crdb_a', help: HELP, labels: [] });
+    expect(() => listFamilies([second, clash])).toThrow('clashes with crdb_a_total');
+  });
+});

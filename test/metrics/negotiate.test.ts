@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+import { acceptsGzip, negotiateFormat } from '../../src/metrics/negotiate.ts';
+
+const PROMETHEUS_2_42 =
+  'application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1';
+const PROMETHEUS_2_53 =
+  'application/openmetrics-text;version=1.0.0;q=0.5,application/openmetrics-text;version=0.0.1;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2';
+const PROMETHEUS_2_53_PROTOBUF =
+  'application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited;q=0.6,application/openmetrics-text;version=1.0.0;q=0.5,application/openmetrics-text;version=0.0.1;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2';
+const PROMETHEUS_3 =
+  'application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.5,application/openmetrics-text;version=0.0.1;q=0.4,text/plain;version=1.0.0;escaping=allow-utf-8;q=0.3,text/plain;version=0.0.4;q=0.2,*/*;q=0.1';
+
+describe('the format', () => {
+  it.each([
+    ['Prometheus 2.42', PROMETHEUS_2_42, 'openmetrics'],
+    ['Prometheus 2.53', PROMETHEUS_2_53, 'openmetrics'],
+    ['Prometheus 2.53 with native histograms', PROMETHEUS_2_53_PROTOBUF, 'openmetrics'],
+    ['Prometheus 3', PROMETHEUS_3, 'openmetrics'],
+    ['no header', undefined, 'text'],
+    ['an empty header', '', 'text'],
+    ['anything', '*/*', 'text'],
+    ['any text', 'text/*', 'text'],
+    ['plain text', 'text/plain', 'text'],
+    ['a browser', 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8', 'text'],
+    ['an unknown type only', 'application/json', 'text'],
+    ['OpenMetrics without a version', 'application/openmetrics-text', 'openmetrics'],
+    [
+      'OpenMetrics in capitals, quoted',
+      'Application/OpenMetrics-Text; Version="1.0.0"',
+      'openmetrics',
+    ],
+    ['an OpenMetrics that we do not write', 'application/openmetrics-text;version=2.0.0', 'text'],
+    ['OpenMetrics refused', 'application/openmetrics-text;q=0,*/*;q=0.1', 'text'],
+    ['text preferred', 'application/openmetrics-text;q=0.4,text/plain;q=0.5', 'text'],
+    ['OpenMetrics beside anything', '*/*,application/openmetrics-text', 'openmetrics'],
+    ['a broken quality', 'application/openmetrics-text;q=high,text/plain;q=0.1', 'text'],
+  ])('for %s', (_, accept, format) => {
+    expect(negotiateFormat(accept)).toBe(format);
+  });
+});
+
+describe('gzip', () => {
+  it.each([
+    ['gzip', true],
+    ['deflate, GZIP;q=0.5', true],
+    ['*', true],
+    ['x-gzip', true],
+    ['gzip;q=0', false],
+    ['gzip; q=0.0, *', false],
+    ['*;q=0', false],
+    ['deflate, br', false],
+    ['identity', false],
+    ['', false],
+    [undefined, false],
+  ])('for Accept-Encoding %j is %s', (acceptEncoding, expected) => {
+    expect(acceptsGzip(acceptEncoding)).toBe(expected);
+  });
+});
