@@ -1,5 +1,6 @@
 import type { Collector } from './collector.ts';
 import { nodes } from './nodes.ts';
+import { sessions } from './sessions.ts';
 
 /** Every collector there is, in the order of the documentation. All that names collectors follows from this list. */
-export const COLLECTORS: readonly Collector[] = [nodes];
+export const COLLECTORS: readonly Collector[] = [nodes, sessions];
