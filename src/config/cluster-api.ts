@@ -29,7 +29,7 @@ export async function readClusterApi(
     username: read(section, CLUSTER_API.username),
     password: await readSecret(section, PASSWORD, env),
     token: await readSecret(section, TOKEN, env),
-    sessionHeaders: readHeaders(section),
+    sessionHeaders: read(section, CLUSTER_API.sessionHeaders),
     tls: await readTls(openMember(section, 'tls', keysAt('clusters[].cluster_api.tls'))),
     timeoutSeconds: read(section, CLUSTER_API.timeout),
     maxConcurrentRequests: read(section, CLUSTER_API.maxConcurrentRequests),
@@ -40,17 +40,15 @@ export async function readClusterApi(
 
 function readUrls(section: Section): readonly string[] {
   const urls = readNeeded(section, CLUSTER_API.urls);
-  const fault = isSet(section, CLUSTER_API.urls) ? findFault(urls) : undefined;
+  const fault = findFault(urls.filter((url) => url !== ''));
   if (fault) section.findings.report(placeOf(section, CLUSTER_API.urls), fault);
   warnOfPlainText(section, urls, [CLUSTER_API.username, ...Object.values(TOKEN)]);
   return urls;
 }
 
 function findFault(urls: readonly string[]): string | undefined {
-  const readable = urls.filter((url) => url !== '');
-  if (urls.length === 0) return 'the list is empty: name the URL of one node at least';
-  if (new Set(readable).size < readable.length) return 'a URL is listed twice: remove one';
-  const isMixed = new Set(readable.map((url) => new URL(url).protocol)).size > 1;
+  if (new Set(urls).size < urls.length) return 'a URL is listed twice: remove one';
+  const isMixed = new Set(urls.map((url) => new URL(url).protocol)).size > 1;
   return isMixed ? 'http:// and https:// are mixed: use one of them for all nodes' : undefined;
 }
 
@@ -85,17 +83,6 @@ function checkLogin(section: Section): void {
   if (!username && password !== undefined) {
     findings.report(placeOf(section, password), 'a password without username: add username');
   }
-}
-
-function readHeaders(section: Section): readonly string[] {
-  const headers = read(section, CLUSTER_API.sessionHeaders);
-  if (headers.length === 0) {
-    section.findings.report(
-      placeOf(section, CLUSTER_API.sessionHeaders),
-      'the list is empty: name one header at least or remove the key',
-    );
-  }
-  return headers;
 }
 
 async function readTls(section: Section): Promise<TlsConfig> {

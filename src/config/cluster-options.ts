@@ -48,7 +48,7 @@ export const CLUSTER = {
 export const CLUSTER_API = {
   urls: {
     path: 'clusters[].cluster_api.urls',
-    kind: listOf(clusterUrl),
+    kind: listOf(clusterUrl, { mayBeEmpty: false }),
     flag: 'cluster.url',
     help: 'URLs of nodes of the cluster; the next one is used when one fails. /api/v2 is added when missing.',
     example: ['https://crdb-1:8080', 'https://crdb-2:8080'],
@@ -97,7 +97,7 @@ export const CLUSTER_API = {
   },
   sessionHeaders: {
     path: 'clusters[].cluster_api.session_headers',
-    kind: listOf(headerName),
+    kind: listOf(headerName, { mayBeEmpty: false }),
     default: ['X-Cockroach-API-Session', 'X-Service-API-Session'],
     help: 'Headers that may carry the session token; the next is tried when a fresh token is refused.',
   },

@@ -1,6 +1,6 @@
-import { CLUSTER } from './cluster-options.ts';
 import { readCloudApi } from './cloud-api.ts';
 import { readClusterApi } from './cluster-api.ts';
+import { CLUSTER, CLUSTER_API } from './cluster-options.ts';
 import type { CollectorOptions } from './collector-options.ts';
 import { isLocalRoute, readCollectors } from './collectors.ts';
 import type { ClusterConfig } from './config.ts';
@@ -20,90 +20,80 @@ export interface ClusterContext {
 }
 
 const CLUSTER_KEYS = [...keysAt('clusters[]'), 'collectors'];
+const NO_CLUSTER =
+  'no cluster is configured: list one under clusters, or give --cluster.url; `crdb-exporter demo` needs neither';
 
 /** Reads the list `clusters`. */
 export async function readClusters(
   root: Section,
   context: ClusterContext,
 ): Promise<ClusterConfig[]> {
-  const raw = memberOf(root, 'clusters');
-  const { findings } = root;
-  if (raw.form !== 'list' && !(raw.form === 'scalar' && raw.value === null)) {
-    findings.report(raw.place, `${show(raw)} is not a list of clusters: begin each with "- name:"`);
-    return [];
-  }
-  const items = raw.form === 'list' ? raw.items : [];
-  if (items.length === 0) findings.report(raw.place, NO_CLUSTER);
+  const sections = listClusters(root).map((raw) => openSection(raw, CLUSTER_KEYS, root.findings));
+  reportSameNames(sections);
   const clusters: ClusterConfig[] = [];
-  const lines = new Map<string, number | undefined>();
-  for (const item of items) {
-    const section = openSection(item, CLUSTER_KEYS, findings);
-    const cluster = await readCluster(section, context);
-    const { line } = placeOf(section, CLUSTER.name);
-    if (cluster.name !== '' && lines.has(cluster.name)) {
-      const message = `the name ${quote(cluster.name)} is taken by the cluster in line ${lines.get(cluster.name)}`;
-      findings.report(placeOf(section, CLUSTER.name), `${message}: names must differ`);
-    }
-    lines.set(cluster.name, line);
-    clusters.push(cluster);
-  }
+  for (const section of sections) clusters.push(await readCluster(section, context));
   return clusters;
 }
 
-const NO_CLUSTER =
-  'no cluster is configured: list one under clusters, or give --cluster.url; `crdb-exporter demo` needs neither';
+function listClusters(root: Section): readonly Raw[] {
+  const raw = memberOf(root, 'clusters');
+  const isMissing = raw.form === 'scalar' && raw.value === null;
+  if (raw.form === 'list' && raw.items.length > 0) return raw.items;
+  const message = `${show(raw)} is not a list of clusters: begin each with "- name:"`;
+  root.findings.report(raw.place, isMissing || raw.form === 'list' ? NO_CLUSTER : message);
+  return [];
+}
+
+function reportSameNames(sections: readonly Section[]): void {
+  const firsts = new Map<unknown, Section>();
+  for (const section of sections) {
+    const raw = memberOf(section, 'name');
+    const name = raw.form === 'scalar' ? raw.value : null;
+    const first = firsts.get(name);
+    firsts.set(name, first ?? section);
+    if (first === undefined || typeof name !== 'string') continue;
+    const { line } = placeOf(first, CLUSTER.name);
+    const message = `the name ${quote(name)} is taken by the cluster in line ${line}`;
+    section.findings.report(raw.place, `${message}: names must differ`);
+  }
+}
 
 async function readCluster(section: Section, context: ClusterContext): Promise<ClusterConfig> {
-  const apis = {
-    cluster: hasMember(section, 'cluster_api'),
-    cloud: hasMember(section, 'cloud_api'),
-  };
-  if (!apis.cluster && !apis.cloud) {
+  const clusterApi = openApi(section, 'cluster_api');
+  const cloudApi = openApi(section, 'cloud_api');
+  if (clusterApi === undefined && cloudApi === undefined) {
     section.findings.report(section.place, 'a cluster needs cluster_api or cloud_api or both');
   }
-  const name = readNeeded(section, CLUSTER.name);
   const cluster = {
-    name,
-    clusterApi: apis.cluster
-      ? await readClusterApi(openApi(section, 'cluster_api'), context.env)
-      : undefined,
-    cloudApi: apis.cloud
-      ? await readCloudApi(openApi(section, 'cloud_api'), context.env)
-      : undefined,
+    name: readNeeded(section, CLUSTER.name),
+    clusterApi: clusterApi && (await readClusterApi(clusterApi, context.env)),
+    cloudApi: cloudApi && (await readCloudApi(cloudApi, context.env)),
     poll: read(section, CLUSTER.poll),
     collectors: readCollectors(
       context.commonCollectors,
       openCollectors(section, context.collectors),
       context.collectors,
-      apis,
+      { cluster: clusterApi !== undefined, cloud: cloudApi !== undefined },
     ),
   };
-  checkLocalRoute(section, cluster);
+  if (clusterApi !== undefined) checkLocalRoute(clusterApi, cluster);
   return cluster;
 }
 
-function hasMember(section: Section, key: string): boolean {
-  const { form } = memberOf(section, key);
-  return form !== 'scalar' || section.entries.has(key);
-}
-
-function openApi(section: Section, key: 'cluster_api' | 'cloud_api'): Section {
+function openApi(section: Section, key: 'cluster_api' | 'cloud_api'): Section | undefined {
+  if (!section.entries.has(key)) return undefined;
   return openMember(section, key, keysAt(`clusters[].${key}`));
 }
 
 /** The block `collectors`, of a cluster or for all. */
 export function openCollectors(section: Section, collectors: readonly CollectorOptions[]): Section {
-  return openMember(
-    section,
-    'collectors',
-    collectors.map(({ name }) => name),
-  );
+  const names = collectors.map(({ name }) => name);
+  return openMember(section, 'collectors', names);
 }
 
-function checkLocalRoute(section: Section, { clusterApi, collectors }: ClusterConfig): void {
-  const urls = clusterApi?.urls ?? [];
-  if (!isLocalRoute('ranges', collectors['ranges']) || urls.length < 2) return;
-  const raw: Raw = memberOf(openApi(section, 'cluster_api'), 'urls');
-  const message = `${urls.length} URLs with \`route: local\`: name only the node beside this exporter`;
-  section.findings.report(raw.place, message);
+function checkLocalRoute(api: Section, { clusterApi, collectors }: ClusterConfig): void {
+  const count = clusterApi?.urls.length ?? 0;
+  if (!isLocalRoute('ranges', collectors['ranges']) || count < 2) return;
+  const message = `${count} URLs with \`route: local\`: name only the node beside this exporter`;
+  api.findings.report(placeOf(api, CLUSTER_API.urls), message);
 }

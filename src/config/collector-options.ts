@@ -124,7 +124,7 @@ function kindOf(spec: OptionSpec): Kind<OptionValue> {
     case 'string':
       return text(spec);
     case 'strings':
-      return listOf(text(spec));
+      return listOf(text(spec), { mayBeEmpty: true });
     case 'enum':
       return choice(...spec.values);
     default:

@@ -12,7 +12,13 @@ interface Reading {
   place(node: { range?: readonly number[] | null | undefined } | null, path: string): Place;
 }
 
-const TAB_REMEDY = 'indent with spaces';
+/** Where the library's own words would not help, or would quote what may be a password. */
+const EXPLANATIONS: Readonly<Record<string, string>> = {
+  TAB_AS_INDENT: 'a tab cannot indent: use spaces',
+  MULTIPLE_DOCS: 'more than one document: remove the line ---',
+  TAG_RESOLVE_FAILED: 'an unknown tag: put a text that begins with ! in quotes',
+  BAD_DQ_ESCAPE: 'an unknown escape in double quotes: use single quotes or double the backslash',
+};
 
 /**
  * Reads YAML 1.2 and keeps the place of every key and value. Syntax errors and keys that are set
@@ -35,8 +41,8 @@ export function readDocument(
     return { source: file.name, line, column: col, path, folder: file.folder };
   };
   for (const error of [...document.errors, ...document.warnings]) {
-    const remedy = error.code === 'TAB_AS_INDENT' ? `: ${TAB_REMEDY}` : '';
-    findings.report(place({ range: error.pos }, ''), `not valid YAML: ${error.message}${remedy}`);
+    const reason = EXPLANATIONS[error.code] ?? error.message.replace(/(?<=\S): .*$/s, '');
+    findings.report(place({ range: error.pos }, ''), `not valid YAML: ${reason}`);
   }
   return readRoot({ document, findings, done: new Map(), place });
 }
@@ -84,7 +90,7 @@ function readAlias(node: ParsedNode, path: string, reading: Reading): Raw {
   const raw = reading.done.get(target);
   if (raw !== undefined) return raw;
   const place = reading.place(node, path);
-  reading.findings.report(place, 'this alias names no finished anchor above it');
+  reading.findings.report(place, 'this alias names no anchor that ends above it');
   return { form: 'scalar', place, value: null, isUntyped: false };
 }
 

@@ -1,6 +1,5 @@
-import { listCollectorRows } from './collector-options.ts';
 import type { CollectorOptions } from './collector-options.ts';
-import { OPTIONS } from './options.ts';
+import { listOptions } from './options.ts';
 import type { Option } from './section.ts';
 
 /** A flag of the command line, for whoever builds the command line. */
@@ -40,8 +39,7 @@ export function flagDefinitions(collectors: readonly CollectorOptions[]): FlagDe
     help: 'Configuration file; without one, a single cluster is given by flags.',
     default: undefined,
   };
-  const rows = [...OPTIONS, ...collectors.flatMap(listCollectorRows)];
-  return [configFile, ...rows.flatMap((row) => defineFlag(row))];
+  return [configFile, ...listOptions(collectors).flatMap(defineFlag)];
 }
 
 function defineFlag(option: Option<unknown>): FlagDefinition[] {

@@ -1,7 +1,6 @@
 import type { CollectorOptions } from './collector-options.ts';
-import { listCollectorRows } from './collector-options.ts';
 import { environmentName, isRepeatable } from './flags.ts';
-import { OPTIONS } from './options.ts';
+import { listOptions } from './options.ts';
 import { joinPath } from './raw.ts';
 import type { Place, Raw, RawMap } from './raw.ts';
 import type { Option } from './section.ts';
@@ -24,8 +23,7 @@ export function listGivens(
   folder: string,
   collectors: readonly CollectorOptions[],
 ): Given[] {
-  const rows = [...OPTIONS, ...collectors.flatMap(listCollectorRows)];
-  return rows.flatMap((option) => {
+  return listOptions(collectors).flatMap((option) => {
     const raw = givenByFlag(option, flags, folder) ?? givenByVariable(option, env, folder);
     return raw === undefined ? [] : [{ option, raw }];
   });

@@ -61,16 +61,24 @@ function acceptSome<T>(scalar: RawScalar, accept: (scalar: RawScalar) => T | Ref
 }
 
 /** Several values of one kind. A single value is refused: `urls: x` beside `urls: [x]` helps nobody. */
-export function listOf<T>(item: Kind<T>): Kind<readonly T[]> {
+export function listOf<T>(
+  item: Kind<T>,
+  { mayBeEmpty }: { readonly mayBeEmpty: boolean },
+): Kind<readonly T[]> {
   return {
     name: item.name,
     standIn: [],
-    schema: { type: 'array', items: item.schema },
+    schema: { type: 'array', ...(!mayBeEmpty && { minItems: 1 }), items: item.schema },
     write: (values) => values.map((value) => item.write(value)),
     parse(raw, findings) {
-      if (raw.form === 'list') return raw.items.map((one) => item.parse(one, findings));
-      findings.report(raw.place, `${show(raw)} is not a list: write it as [value, value]`);
-      return [];
+      if (raw.form !== 'list') {
+        findings.report(raw.place, `${show(raw)} is not a list: write it as [value, value]`);
+        return [];
+      }
+      if (raw.items.length === 0 && !mayBeEmpty) {
+        findings.report(raw.place, 'the list is empty: give it one value at least');
+      }
+      return raw.items.map((one) => item.parse(one, findings));
     },
   };
 }

@@ -40,7 +40,10 @@ function numeric(
     schema: { type: name, ...rangeSchema(range) },
     accept(scalar) {
       const value = scalar.isUntyped ? numberOf(scalar.value) : scalar.value;
-      if (typeof value !== 'number' || !isRight(value)) return new Refusal(`is not ${expected}`);
+      if (typeof value !== 'number' || !isRight(value)) {
+        const remedy = isRight(numberOf(value)) ? ': remove the quotes' : '';
+        return new Refusal(`is not ${expected}${remedy}`);
+      }
       return withinRange(value, range, String);
     },
   });
@@ -160,7 +163,7 @@ export const secretText: Kind<Secret> = scalarKind({
   name: 'secret',
   standIn: Secret.fromText('', 'nothing'),
   schema: { type: 'string', minLength: 1 },
-  show: (raw: Raw) => (raw.form === 'scalar' && raw.value === null ? 'nothing' : '<secret>'),
+  show: (raw: Raw) => (raw.form === 'scalar' && raw.value === null ? 'nothing' : 'the secret'),
   accept({ value, place }) {
     if (typeof value !== 'string') return new Refusal('is not a text: put it in quotes');
     const fault = findSecretFault(value);

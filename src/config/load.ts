@@ -43,7 +43,7 @@ async function readConfig(root: Section, { env, collectors }: ConfigSources): Pr
   readCollectors(commonCollectors, commonCollectors, collectors, { cluster: true, cloud: true });
   return {
     web: {
-      listenAddresses: readListenAddresses(web),
+      listenAddresses: read(web, WEB.listenAddress),
       telemetryPath: read(web, WEB.telemetryPath),
     },
     log: { level: read(log, LOG.level), format: read(log, LOG.format) },
@@ -51,15 +51,6 @@ async function readConfig(root: Section, { env, collectors }: ConfigSources): Pr
     maxSeries: read(root, ROOT.maxSeries),
     clusters: await readClusters(root, { env, collectors, commonCollectors }),
   };
-}
-
-function readListenAddresses(web: Section): Config['web']['listenAddresses'] {
-  const addresses = read(web, WEB.listenAddress);
-  if (addresses.length === 0) {
-    const message = 'the list is empty: name one address at least or remove the key';
-    web.findings.report(placeOf(web, WEB.listenAddress), message);
-  }
-  return addresses;
 }
 
 function readShard(section: Section): Config['shard'] {

@@ -1,11 +1,14 @@
 /** The one of `words` that was probably meant, or undefined when none is near. */
 export function findNearest(word: string, words: readonly string[]): string | undefined {
-  const farthest = Math.max(1, Math.floor(word.length / 3));
+  // Two letters in the wrong order are two edits.
+  const farthest = Math.max(2, Math.floor(word.length / 3));
   const ranked = words
     .map((candidate) => ({ candidate, distance: editDistance(word, candidate) }))
     .toSorted((a, b) => a.distance - b.distance);
   const [best] = ranked;
-  return best !== undefined && best.distance <= farthest ? best.candidate : undefined;
+  return best !== undefined && best.distance <= farthest && best.distance < word.length
+    ? best.candidate
+    : undefined;
 }
 
 /** Levenshtein: how many letters must be put in, taken out or replaced. */

@@ -1,4 +1,6 @@
 import { CLOUD_API, CLUSTER, CLUSTER_API, TLS } from './cluster-options.ts';
+import { listCollectorRows } from './collector-options.ts';
+import type { CollectorOptions } from './collector-options.ts';
 import type { Config } from './config.ts';
 import { listOf } from './kind.ts';
 import { choice, integer, text } from './kinds.ts';
@@ -20,7 +22,7 @@ const telemetryPath = text({
 export const WEB = {
   listenAddress: {
     path: 'web.listen_address',
-    kind: listOf(listenAddress),
+    kind: listOf(listenAddress, { mayBeEmpty: false }),
     default: [{ port: 10_137 }],
     flag: 'web.listen-address',
     help: 'Addresses to serve on: host:port, :port for all interfaces, [::1]:port or unix:/path.',
@@ -37,7 +39,7 @@ export const WEB = {
 export const LOG = {
   level: {
     path: 'log.level',
-    kind: choice('info', 'debug', 'warn', 'error'),
+    kind: choice('debug', 'info', 'warn', 'error'),
     default: 'info',
     flag: 'log.level',
     help: 'The least important messages to log.',
@@ -88,6 +90,11 @@ export const OPTIONS: readonly Option<unknown>[] = [
   CLOUD_API,
   ROOT,
 ].flatMap((rows: Rows) => Object.values(rows));
+
+/** Every row there is, those of the collectors included. */
+export function listOptions(collectors: readonly CollectorOptions[]): readonly Option<unknown>[] {
+  return [...OPTIONS, ...collectors.flatMap(listCollectorRows)];
+}
 
 /** The keys that the map at a path may have: `clusters[].cluster_api` has `urls`, `tls` and so on. */
 export function keysAt(path: string, options: readonly Option<unknown>[] = OPTIONS): string[] {

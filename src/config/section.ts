@@ -1,3 +1,4 @@
+import { createFindings } from './findings.ts';
 import type { Findings } from './findings.ts';
 import type { Kind } from './kind.ts';
 import { findNearest } from './nearest.ts';
@@ -33,8 +34,10 @@ export function openSection(raw: Raw, known: readonly string[], findings: Findin
   const { place } = raw;
   if (raw.form !== 'map') {
     const isEmpty = raw.form === 'scalar' && raw.value === null;
-    if (!isEmpty) findings.report(place, `${show(raw)} is not a map: expected ${list(known)}`);
-    return { place, entries: new Map(), findings };
+    if (isEmpty) return { place, entries: new Map(), findings };
+    findings.report(place, `${show(raw)} is not a map: expected ${list(known)}`);
+    // That keys are missing in it goes without saying.
+    return { place, entries: new Map(), findings: createFindings() };
   }
   for (const [name, { key }] of raw.entries) {
     if (!known.includes(name)) findings.report(key, explainUnknown(name, known));

@@ -1,0 +1,229 @@
+import { expect, test } from 'vitest';
+import { API, CLUSTER, testBadFiles } from './bad-file.ts';
+import { loadText } from './loading.ts';
+
+const CLOUD = 'clusters:\n  - name: prod\n    cloud_api:\n';
+
+testBadFiles([
+  [
+    'two clusters of one name',
+    `${CLUSTER}  - name: prod\n    cluster_api: { urls: ["https://b:1"] }\n`,
+    [
+      '5:11: clusters[1].name: the name "prod" is taken by the cluster in line 2: names must differ',
+    ],
+  ],
+  [
+    'a cluster without name',
+    'clusters:\n  - cluster_api: { urls: ["https://b:1"] }\n',
+    ['2:5: clusters[0]: the key "name" is missing: set it (or --cluster.name)'],
+  ],
+  [
+    'a cluster without API',
+    'clusters:\n  - name: prod\n',
+    ['2:5: clusters[0]: a cluster needs cluster_api or cloud_api or both'],
+  ],
+  [
+    'a name instead of a cluster',
+    'clusters: [prod]\n',
+    [
+      '1:12: clusters[0]: "prod" is not a map: expected name, poll, cluster_api, cloud_api, collectors',
+    ],
+  ],
+  [
+    'a map instead of clusters',
+    'clusters: { name: prod }\n',
+    ['1:11: clusters: a map is not a list of clusters: begin each with "- name:"'],
+  ],
+  [
+    'a name that begins with a space',
+    API.replace('prod', '" prod"') + '      urls: ["https://b:1"]\n',
+    [
+      '2:11: clusters[0].name: " prod" is not a name of at most 128 printable characters without a space at either end',
+    ],
+  ],
+  [
+    'a cluster API without URLs',
+    `${API}      timeout: 3s\n`,
+    ['4:7: clusters[0].cluster_api: the key "urls" is missing: set it (or --cluster.url)'],
+  ],
+  [
+    'an empty list of URLs',
+    `${API}      urls: []\n`,
+    ['4:13: clusters[0].cluster_api.urls: the list is empty: give it one value at least'],
+  ],
+  [
+    'an empty URL',
+    `${API}      urls: [""]\n`,
+    ['4:14: clusters[0].cluster_api.urls[0]: "" is empty: give the key a value or remove it'],
+  ],
+  [
+    'a URL that is none',
+    `${API}      urls: ["https://a:port"]\n`,
+    [
+      '4:14: clusters[0].cluster_api.urls[0]: "https://a:port" is not a valid URL: write it as https://crdb-1:8080',
+    ],
+  ],
+  [
+    'a URL without scheme',
+    `${API}      urls: ["crdb:8080"]\n`,
+    [
+      '4:14: clusters[0].cluster_api.urls[0]: "crdb:8080" does not begin with https:// or http://: write it as https://crdb-1:8080',
+    ],
+  ],
+  [
+    'a URL of another scheme',
+    `${API}      urls: ["ftp://crdb"]\n`,
+    [
+      '4:14: clusters[0].cluster_api.urls[0]: "ftp://crdb" does not begin with https:// or http://: write it as https://crdb-1:8080',
+    ],
+  ],
+  [
+    'a URL with a password',
+    `${API}      urls: ["https://me:hunter2@crdb:8080"]\n`,
+    [
+      '4:14: clusters[0].cluster_api.urls[0]: "<secret>@crdb:8080" holds a user or a password: move them to username and password_file',
+    ],
+  ],
+  [
+    'a password without scheme',
+    `${API}      urls: ["me:hunter2@crdb:8080"]\n`,
+    [
+      '4:14: clusters[0].cluster_api.urls[0]: "<secret>@crdb:8080" does not begin with https:// or http://: write it as https://crdb-1:8080',
+    ],
+  ],
+  [
+    'a query or a fragment',
+    `${API}      urls: ["https://a:1/?x=1", "https://b:1/#f"]\n`,
+    [
+      '4:14: clusters[0].cluster_api.urls[0]: "https://a:1/?x=1" has a query or a fragment: remove everything from the ? or # on',
+      '4:34: clusters[0].cluster_api.urls[1]: "https://b:1/#f" has a query or a fragment: remove everything from the ? or # on',
+    ],
+  ],
+  [
+    'a mix of schemes',
+    `${API}      urls: ["https://a:1", "http://b:1"]\n`,
+    [
+      '4:13: clusters[0].cluster_api.urls: http:// and https:// are mixed: use one of them for all nodes',
+    ],
+  ],
+  [
+    'a URL that is listed twice',
+    `${API}      urls: ["https://a:1", "https://a:1/api/v2/"]\n`,
+    ['4:13: clusters[0].cluster_api.urls: a URL is listed twice: remove one'],
+  ],
+  [
+    'what is no header',
+    `${CLUSTER}      session_headers: ["a b"]\n`,
+    ['5:25: clusters[0].cluster_api.session_headers[0]: "a b" is not the name of an HTTP header'],
+  ],
+  [
+    'a certificate that is not there',
+    `${CLUSTER}      tls: { ca_file: nope.crt }\n`,
+    [
+      '5:23: clusters[0].cluster_api.tls.ca_file: cannot read the file nope.crt: there is no such file',
+    ],
+  ],
+  [
+    'a certificate without key',
+    `${CLUSTER}      tls: { cert_file: client.crt }\n`,
+    [
+      '5:25: clusters[0].cluster_api.tls.cert_file: cert_file without key_file: a client certificate needs both',
+    ],
+    { files: { 'client.crt': 'x' } },
+  ],
+  [
+    'a key without certificate',
+    `${CLUSTER}      tls: { key_file: client.key }\n`,
+    [
+      '5:24: clusters[0].cluster_api.tls.key_file: key_file without cert_file: a client certificate needs both',
+    ],
+    { files: { 'client.key': 'x' } },
+  ],
+  [
+    'a cloud API without its keys',
+    `${CLOUD}      url: https://cockroachlabs.cloud\n`,
+    [
+      '4:7: clusters[0].cloud_api: a token is missing: set token_file, token_env or token',
+      '4:7: clusters[0].cloud_api: the key "cluster_id" is missing: set it (or --cloud.cluster-id)',
+    ],
+  ],
+  [
+    'a cloud API of wrong values',
+    `${CLOUD}      { token: t, cluster_id: a/b, api_version: v1, url: "https://x?y" }\n`,
+    [
+      '4:31: clusters[0].cloud_api.cluster_id: "a/b" is not the id of a cluster, as 35c4abb2-bb66-46d7-afed-25ebef5ed2aa',
+      '4:49: clusters[0].cloud_api.api_version: "v1" is not a version of the Cloud API: write it as 2024-09-16',
+      '4:58: clusters[0].cloud_api.url: "https://x?y" has a query or a fragment: remove everything from the ? or # on',
+    ],
+  ],
+  [
+    'a local route to several nodes',
+    `${API}      urls: ["https://a:1", "https://b:1"]\ncollectors: { ranges: { route: local } }\n`,
+    [
+      '4:13: clusters[0].cluster_api.urls: 2 URLs with `route: local`: name only the node beside this exporter',
+    ],
+  ],
+]);
+
+test.each([
+  ['https://crdb:8080', 'https://crdb:8080/api/v2'],
+  ['https://crdb:8080/', 'https://crdb:8080/api/v2'],
+  ['https://crdb:8080/api/v2', 'https://crdb:8080/api/v2'],
+  ['https://crdb:8080/api/v2/', 'https://crdb:8080/api/v2'],
+  ['HTTPS://CRDB:443', 'https://crdb/api/v2'],
+  ['http://[::1]:8080', 'http://[::1]:8080/api/v2'],
+  ['https://proxy/crdb/', 'https://proxy/crdb/api/v2'],
+])('the URL %s of a node becomes %s', async (written, url) => {
+  const { config } = await loadText(`${API}      urls: ["${written}"]\n`);
+  expect(config.clusters[0]?.clusterApi?.urls).toEqual([url]);
+});
+
+async function enabledOf(yaml: string): Promise<string[]> {
+  const { config } = await loadText(yaml);
+  const entries = Object.entries(config.clusters[0]?.collectors ?? {});
+  return entries.filter(([, { enabled }]) => enabled).map(([name]) => name);
+}
+
+test('a collector is enabled only where its API is configured', async () => {
+  expect(await enabledOf(CLUSTER)).toEqual(['nodes', 'ranges', 'sessions', 'tables']);
+  expect(await enabledOf(`${CLOUD}      { token: t, cluster_id: a }\n`)).toEqual(['cloud']);
+  expect(await enabledOf(`${CLUSTER}    cloud_api: { token: t, cluster_id: a }\n`)).toEqual([
+    'nodes',
+    'ranges',
+    'sessions',
+    'tables',
+    'cloud',
+  ]);
+});
+
+test('beside one node only ranges are read, and what is switched on by hand', async () => {
+  const local = 'collectors:\n  ranges: { route: local }\n';
+  expect(await enabledOf(`${CLUSTER}${local}`)).toEqual(['ranges']);
+  expect(await enabledOf(`${CLUSTER}${local}  sessions: { enabled: true }\n`)).toEqual([
+    'ranges',
+    'sessions',
+  ]);
+});
+
+test("a cluster's own settings of a collector override single keys of those for all", async () => {
+  const { config } = await loadText(`${CLUSTER}    collectors:
+      ranges: { interval: 2m, page_limit: 7 }
+collectors:
+  ranges: { interval: 5m, timeout: 9s, max_age: 1h, max_duty: 0.5, max_series: 12 }
+`);
+  expect(config.clusters[0]?.collectors['ranges']).toEqual({
+    enabled: true,
+    intervalSeconds: 120,
+    timeoutSeconds: 9,
+    maxAgeSeconds: 3600,
+    maxDuty: 0.5,
+    maxSeries: 12,
+    options: {
+      page_limit: 7,
+      concurrency: 2,
+      route: 'auto',
+      hot_ranges: 20,
+      problem_ranges: 20,
+    },
+  });
+});

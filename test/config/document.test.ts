@@ -1,0 +1,163 @@
+import { expect, test } from 'vitest';
+import { ConfigError } from '../../src/config/findings.ts';
+import { CLUSTER, NO_CLUSTER, testBadFiles } from './bad-file.ts';
+import { loadText, problemsOf } from './loading.ts';
+
+testBadFiles([
+  [
+    'an unknown key',
+    'clusterz: []\n',
+    [
+      '1:1: clusterz: unknown key "clusterz"; did you mean "clusters"?',
+      `1:1: clusters: ${NO_CLUSTER}`,
+    ],
+  ],
+  [
+    'an unknown key of a section',
+    `${CLUSTER}      timout: 30s\n`,
+    ['5:7: clusters[0].cluster_api.timout: unknown key "timout"; did you mean "timeout"?'],
+  ],
+  [
+    'an unknown key that is like no other',
+    `${CLUSTER}    colour: red\n`,
+    [
+      '5:5: clusters[0].colour: unknown key "colour"; expected name, poll, cluster_api, cloud_api, collectors',
+    ],
+  ],
+  [
+    'an unknown collector',
+    `${CLUSTER}collectors:\n  node: { enabled: true }\n`,
+    ['6:3: collectors.node: unknown key "node"; did you mean "nodes"?'],
+  ],
+  [
+    'an unknown option of a collector',
+    `${CLUSTER}collectors:\n  nodes: { page_limits: 1 }\n`,
+    ['6:12: collectors.nodes.page_limits: unknown key "page_limits"; did you mean "page_limit"?'],
+  ],
+  [
+    'an unknown key of an override',
+    `${CLUSTER}    collectors:\n      ranges: { intervall: 1m }\n`,
+    [
+      '6:17: clusters[0].collectors.ranges.intervall: unknown key "intervall"; did you mean "interval"?',
+    ],
+  ],
+  [
+    'a key that is set twice',
+    `${CLUSTER}      timeout: 1s\n      timeout: 2s\n`,
+    [
+      '6:7: clusters[0].cluster_api.timeout: the key "timeout" is set twice, first in line 5: remove one',
+    ],
+  ],
+  [
+    'a tab',
+    'web:\n\ttelemetry_path: /m\n',
+    ['2:1: not valid YAML: a tab cannot indent: use spaces'],
+  ],
+  [
+    'a bracket that is not closed',
+    'web: { telemetry_path: /m\nlog: 5\n',
+    [
+      '2:1: not valid YAML: Flow map in block collection must be sufficiently indented and end with a }',
+    ],
+  ],
+  [
+    'a second document',
+    'log: {}\n---\nweb: {}\n',
+    ['2:1: not valid YAML: more than one document: remove the line ---'],
+  ],
+  [
+    'an alias inside its own anchor',
+    'clusters: &a [*a]\n',
+    ['1:15: clusters[0]: this alias names no anchor that ends above it'],
+  ],
+  [
+    'an alias of nothing',
+    'clusters: *a\n',
+    ['1:11: clusters: this alias names no anchor that ends above it'],
+  ],
+  [
+    'a text instead of a map',
+    'hello\n',
+    ['1:1: expected keys and values such as `clusters:` at the top'],
+  ],
+  [
+    'a list instead of a map',
+    '- a\n',
+    ['1:1: expected keys and values such as `clusters:` at the top'],
+  ],
+  [
+    'a value for a section',
+    `web: 5\n${CLUSTER}`,
+    ['1:6: web: 5 is not a map: expected listen_address, telemetry_path'],
+  ],
+  [
+    'a list for a section',
+    `log: [a]\n${CLUSTER}`,
+    ['1:6: log: a list is not a map: expected level, format'],
+  ],
+]);
+
+test.each([
+  ['an empty file', ''],
+  ['a comment', '# nothing\n'],
+  ['a key without clusters', 'clusters:\n'],
+  ['an empty list of clusters', 'clusters: []\n'],
+])('%s has no cluster to serve, which is told with a hint at the demo', async (_, yaml) => {
+  const [problem, ...others] = await problemsOf(loadText(yaml));
+  expect(problem).toMatch(/^exporter\.yml:1:\d+: clusters: /);
+  expect(problem).toContain(NO_CLUSTER);
+  expect(others).toEqual([]);
+});
+
+test('all problems of a file are told at once, in its order, each once', async () => {
+  const problems = await problemsOf(
+    loadText(`${CLUSTER}    collectors: { nodes: { interval: 1 } }
+  - name: other
+    cluster_api: { urls: ["https://b:1"] }
+collectors: { nodes: { timeout: x } }
+web: { telemetry_path: x }
+`),
+  );
+  expect(problems.map((problem) => problem.split(' ')[1])).toEqual([
+    'clusters[0].collectors.nodes.interval:',
+    'collectors.nodes.timeout:',
+    'web.telemetry_path:',
+  ]);
+});
+
+test('the error carries the problems and says them as its message', async () => {
+  const error = await loadText('log: 5\n').catch((reason: unknown) => reason);
+  expect(error).toBeInstanceOf(ConfigError);
+  expect(String(error)).toMatch(/^ConfigError: \S+exporter\.yml:1:1: clusters: no cluster/);
+});
+
+test('an anchor gives its value to every alias', async () => {
+  const { config } = await loadText(`clusters:
+  - name: a
+    cluster_api: &api { urls: ["https://crdb:8080"], timeout: 7s }
+  - name: b
+    cluster_api: *api
+`);
+  expect(config.clusters.map(({ clusterApi }) => clusterApi?.timeoutSeconds)).toEqual([7, 7]);
+});
+
+test.each([
+  '!hunter2',
+  '"hunter2',
+  '"a" hunter2',
+  "'it's hunter2'",
+  '@hunter2',
+  String.raw`"\hunter2"`,
+  String.raw`"\Uhunter2"`,
+  '&hunter2',
+  '*hunter2',
+  '{hunter2',
+  '|hunter2',
+  '}hunter2',
+  ']hunter2"x',
+  '- hunter2',
+])('a password that is broken YAML is not repeated in the message: %s', async (password) => {
+  const problems = await problemsOf(loadText(`${CLUSTER}      password: ${password}\n`));
+  expect(problems).not.toEqual([]);
+  expect(problems.join('\n')).not.toContain('unter2');
+});

@@ -1,0 +1,49 @@
+import path from 'node:path';
+import { loadConfig } from '../../src/config/load.ts';
+import type { LoadedConfig } from '../../src/config/load.ts';
+import { ConfigError, formatProblems } from '../../src/config/findings.ts';
+import type { Environment, Flags } from '../../src/config/givens.ts';
+import { makeFolder } from './folder.ts';
+import { ROOMS } from './rooms.ts';
+
+export interface Loading {
+  readonly files?: Readonly<Record<string, string>>;
+  readonly flags?: Flags;
+  readonly env?: Environment;
+}
+
+/** Loads a file of this content from a folder of its own, where other files may stand beside it. */
+export async function loadText(
+  yaml: string,
+  { files, flags, env }: Loading = {},
+): Promise<LoadedConfig> {
+  const folder = await makeFolder({ ...files, 'exporter.yml': yaml });
+  const file = path.join(folder, 'exporter.yml');
+  return loadConfig({ file, flags: flags ?? {}, env: env ?? {}, collectors: ROOMS });
+}
+
+/** Loads what flags and variables say, without a file. */
+export function loadFlags(flags: Flags, env: Environment = {}): Promise<LoadedConfig> {
+  return loadConfig({ flags, env, collectors: ROOMS });
+}
+
+/** The problems of a configuration that cannot be used, a line each, without the temporary folder. */
+export async function problemsOf(loading: Promise<LoadedConfig>): Promise<string[]> {
+  const error = await loading.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof ConfigError))
+    throw new Error('this should not be usable', { cause: error });
+  return linesOf(formatProblems(error.problems));
+}
+
+export async function warningsOf(loading: Promise<LoadedConfig>): Promise<string[]> {
+  const { warnings } = await loading;
+  return linesOf(formatProblems(warnings));
+}
+
+function linesOf(text: string): string[] {
+  const lines = text.split('\n').filter((line) => line !== '');
+  return lines.map((line) => line.replaceAll(/\/\S*crdb-exporter-test-\w+\//g, ''));
+}
