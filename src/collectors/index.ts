@@ -1,6 +1,9 @@
+import { cloud } from './cloud.ts';
 import type { Collector } from './collector.ts';
 import { nodes } from './nodes.ts';
 import { sessions } from './sessions.ts';
+import { tables } from './tables.ts';
+import { users } from './users.ts';
 
 /** Every collector there is, in the order of the documentation. All that names collectors follows from this list. */
-export const COLLECTORS: readonly Collector[] = [nodes, sessions];
+export const COLLECTORS: readonly Collector[] = [nodes, sessions, users, tables, cloud];
