@@ -114,3 +114,11 @@ const DOCUMENTED: Quirks = {
 export function quirksOf(dialect: Dialect, overrides: Partial<Quirks>): Quirks {
   return { ...(dialect === 'real' ? REAL : DOCUMENTED), ...overrides };
 }
+
+/** Sets a quirk by name; false when there is none of that name or the value is of another type. */
+export function setNamedQuirk(quirks: Quirks, name: string, value: unknown): boolean {
+  const entry = Object.entries(quirks).find(([known]) => known === name);
+  if (entry === undefined || typeof entry[1] !== typeof value) return false;
+  Object.assign(quirks, { [name]: value });
+  return true;
+}

@@ -1,3 +1,4 @@
+import type { Faults } from '../http/faults.ts';
 import type { RequestRecorder } from '../http/request-log.ts';
 import type { Service } from '../http/serve.ts';
 import { createRateLimit } from './rate-limit.ts';
@@ -5,13 +6,15 @@ import { answerCloud, matchCloudRoute, versionOf } from './routes.ts';
 import type { CloudServer } from './service.ts';
 
 /** The cloud API as its address serves it; it echoes the version that the request asked for. */
-export function cloudService(server: CloudServer, log: RequestRecorder): Service {
+export function cloudService(server: CloudServer, log: RequestRecorder, faults: Faults): Service {
   // Real time: the limit is about requests, not about the world.
   const refusal = createRateLimit(() => performance.now());
   return {
     api: 'cloud',
-    node: 0,
+    gateway: 0,
+    targetOf: () => 0,
     log,
+    faults,
     now: server.world.state.now,
     endpointOf: (arrival) => matchCloudRoute(arrival.url.pathname).endpoint,
     compresses: () => true,

@@ -1,4 +1,5 @@
 import type { Reply } from '../http/answer.ts';
+import type { Faults } from '../http/faults.ts';
 import type { RequestRecorder } from '../http/request-log.ts';
 import type { Arrival, Service } from '../http/serve.ts';
 import { nodeOf } from '../world/state.ts';
@@ -11,11 +12,14 @@ export function clusterService(
   server: ClusterServer,
   nodeId: number,
   log: RequestRecorder,
+  faults: Faults,
 ): Service {
   return {
     api: 'cluster',
-    node: nodeId,
+    gateway: nodeId,
     log,
+    faults,
+    targetOf: (arrival) => targetOf(arrival, nodeId),
     now: server.world.state.now,
     endpointOf: (arrival) => matchRoute(arrival.url.pathname).endpoint,
     compresses: () => server.quirks.gzip,
@@ -23,6 +27,13 @@ export function clusterService(
       server.quirks.hsts ? { 'Strict-Transport-Security': 'max-age=31536000' } : {},
     answer: (arrival) => answerAt(server, nodeId, arrival),
   };
+}
+
+function targetOf(arrival: Arrival, gateway: number): number {
+  const { endpoint, parts } = matchRoute(arrival.url.pathname);
+  const inPath = endpoint === 'node_ranges' ? Number(parts[0]) : Number.NaN;
+  const target = inPath || Number(arrival.url.searchParams.get('remote_node_id'));
+  return Number.isInteger(target) && target > 0 ? target : gateway;
 }
 
 async function answerAt(server: ClusterServer, nodeId: number, arrival: Arrival): Promise<Reply> {

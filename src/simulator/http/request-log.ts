@@ -3,8 +3,10 @@ export interface LoggedRequest {
   readonly api: 'cluster' | 'cloud';
   /** login, logout, nodes, node_ranges, sessions, users, table, assistant, ca_cert, database, health, vars, other. */
   readonly endpoint: string;
-  /** The node whose address was asked. */
+  /** The node that the request is for: the one of the path or of remote_node_id, else the one addressed. */
   readonly node: number;
+  /** The node whose address was asked; 0 for the cloud. */
+  readonly gateway: number;
   readonly method: string;
   /** Path and query. */
   readonly path: string;

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { Readable, type Transform } from 'node:stream';
+import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip, gzipSync } from 'node:zlib';
 import type { Answer } from './answer.ts';
@@ -10,41 +10,63 @@ const GZIP_FROM_BYTES = 1400;
 const ONE_PIECE_BYTES = 2048;
 const PIECE_CHARACTERS = 65_536;
 
+/** How a body travels. */
+export interface Transport {
+  readonly gzip: boolean;
+  /** The connection ends after that many bytes of the body. */
+  readonly cutAfterBytes?: number | undefined;
+  /** What the body goes through at last. */
+  readonly filter?: ((source: AsyncIterable<Buffer>) => AsyncIterable<Buffer>) | undefined;
+}
+
 /** Sends an answer; a large body is produced no faster than the client reads. Rejects when the client goes. */
 export async function sendAnswer(
   response: ServerResponse,
   answer: Answer,
-  gzip: boolean,
-  disturbance?: Transform,
+  transport: Transport,
 ): Promise<void> {
   for (const [name, value] of Object.entries(answer.headers)) response.setHeader(name, value);
   response.statusCode = answer.status;
+  const { cutAfterBytes, filter } = transport;
+  if (cutAfterBytes !== undefined) return sendPart(response, answer, cutAfterBytes);
   const pieces = gathered(answer.body);
   const first = pieces.next();
   const head = first.done === true ? Buffer.alloc(0) : first.value;
   const second = pieces.next();
-  if (second.done === true && disturbance === undefined) {
-    sendWhole(response, head, gzip);
+  if (second.done === true && filter === undefined) {
+    sendWhole(response, head, transport.gzip);
     return;
   }
+  if (transport.gzip) markCompressed(response);
   const source = Readable.from(
-    restOf(head, second.done === true ? undefined : second.value, pieces),
+    following(head, second.done === true ? undefined : second.value, pieces),
   );
-  if (gzip) markCompressed(response);
-  const steps = [
-    ...(gzip ? [createGzip()] : []),
-    ...(disturbance === undefined ? [] : [disturbance]),
-  ];
-  await pipeline([source, ...steps, response]);
+  const through = filter ?? unchanged;
+  if (transport.gzip) await pipeline(source, createGzip(), through, response);
+  else await pipeline(source, through, response);
+}
+
+async function* unchanged(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  yield* source;
+}
+
+/** The bytes are on their way before the connection ends. */
+async function sendPart(response: ServerResponse, answer: Answer, bytes: number): Promise<void> {
+  const body = Buffer.concat([...gathered(answer.body)]).subarray(0, bytes);
+  response.setHeader('Transfer-Encoding', 'chunked');
+  await new Promise((resolve) => {
+    response.write(body, resolve);
+  });
+  response.destroy();
 }
 
 function sendWhole(response: ServerResponse, body: Buffer, gzip: boolean): void {
   const compress = gzip && body.length >= GZIP_FROM_BYTES;
   if (compress) markCompressed(response);
   const sent = compress ? gzipSync(body) : body;
-  if (sent.length <= ONE_PIECE_BYTES && response.statusCode !== 204) {
+  const hasLength = response.statusCode === 204 || response.hasHeader('Content-Length');
+  if (sent.length <= ONE_PIECE_BYTES && !hasLength)
     response.setHeader('Content-Length', sent.length);
-  }
   response.write(sent);
   response.end();
 }
@@ -54,7 +76,7 @@ function markCompressed(response: ServerResponse): void {
   response.setHeader('Vary', 'Accept-Encoding');
 }
 
-function* restOf(
+function* following(
   first: Buffer,
   second: Buffer | undefined,
   rest: Generator<Buffer>,

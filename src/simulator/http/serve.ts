@@ -1,8 +1,11 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Reply } from './answer.ts';
 import { readBody } from './body.ts';
+import { dripped, replyUnder } from './fault-effects.ts';
+import type { FaultEffect, Faults } from './faults.ts';
 import { headersOfInterest, type LoggedRequest, type RequestRecorder } from './request-log.ts';
-import { sendAnswer } from './send.ts';
+import { sendAnswer, type Transport } from './send.ts';
 
 /** A request in the terms of an API, before anything has looked at it. */
 export interface Arrival {
@@ -15,11 +18,15 @@ export interface Arrival {
 /** An API behind a port. */
 export interface Service {
   readonly api: LoggedRequest['api'];
-  readonly node: number;
+  /** The node whose address this is; 0 for the cloud. */
+  readonly gateway: number;
   /** The operation's name for the request log and for faults. */
   endpointOf(arrival: Arrival): string;
   answer(arrival: Arrival): Promise<Reply>;
+  /** The node that the request is for: the one of the path or of remote_node_id, else the one addressed. */
+  targetOf(arrival: Arrival): number;
   readonly log: RequestRecorder;
+  readonly faults: Faults;
   readonly now: () => number;
   readonly compresses: () => boolean;
   /** Headers that every answer of the API carries. */
@@ -50,16 +57,37 @@ async function handle(
     entry.status ??= 'aborted';
     service.log.end(entry, service.now());
   });
-  const reply = await service.answer(arrival);
+  const gone = new AbortController();
+  response.once('close', () => gone.abort());
+  const effect = service.faults.meet(entry);
+  if (effect?.kind === 'slow') await wait(effect.ms, undefined, { signal: gone.signal });
+  const right = await service.answer(arrival);
+  const reply = effect === undefined ? right : replyUnder(effect, right);
   response.setHeader('Date', new Date(service.now()).toUTCString());
-  await deliver(service, request, response, reply, entry);
+  const transport = transportUnder(effect, gone.signal, service.compresses() && wantsGzip(request));
+  await deliver(service, request, response, reply, entry, transport);
+}
+
+function transportUnder(
+  effect: FaultEffect | undefined,
+  signal: AbortSignal,
+  gzip: boolean,
+): Transport {
+  if (effect?.kind === 'cut') return { gzip: false, cutAfterBytes: effect.bytes };
+  if (effect?.kind === 'wrong-length') return { gzip: false };
+  if (effect?.kind === 'gzip-bomb') return { gzip: true };
+  if (effect?.kind !== 'drip') return { gzip };
+  const { bytesPerSecond } = effect;
+  const pause = (ms: number): Promise<unknown> => wait(ms, undefined, { signal });
+  return { gzip, filter: (source) => dripped(source, bytesPerSecond, pause) };
 }
 
 function logged(service: Service, arrival: Arrival): LoggedRequest {
   return {
     api: service.api,
     endpoint: service.endpointOf(arrival),
-    node: service.node,
+    node: service.targetOf(arrival),
+    gateway: service.gateway,
     method: arrival.method,
     path: arrival.url.pathname + arrival.url.search,
     headers: headersOfInterest(arrival.headers),
@@ -75,6 +103,7 @@ async function deliver(
   response: ServerResponse,
   reply: Reply,
   entry: LoggedRequest,
+  transport: Transport,
 ): Promise<void> {
   if (reply === 'silence') return;
   if (reply === 'reset') {
@@ -83,7 +112,7 @@ async function deliver(
   }
   for (const [name, value] of Object.entries(service.headers())) response.setHeader(name, value);
   entry.status = reply.status;
-  await sendAnswer(response, reply, service.compresses() && wantsGzip(request));
+  await sendAnswer(response, reply, transport);
 }
 
 function wantsGzip(request: IncomingMessage): boolean {

@@ -63,15 +63,9 @@ export function rangeTruth(
   askable: readonly ClusterNode[],
 ): { stores: StoreTruth[]; ranges: RangeTruth } {
   const seen = replicasSeen(state, new Set(askable.map((node) => node.id)));
+  const byStore = Map.groupBy(seen, (each) => each.replica.storeId);
   const stores = askable.flatMap((node) =>
-    node.stores.map((store) =>
-      storeTruth(
-        state,
-        node,
-        store.id,
-        seen.filter((each) => each.replica.storeId === store.id),
-      ),
-    ),
+    node.stores.map((store) => storeTruth(state, node, store.id, byStore.get(store.id) ?? [])),
   );
   return { stores, ranges: clusterTruth(state, seen) };
 }

@@ -55,26 +55,13 @@ export function sessionTruth(state: WorldState, askable: readonly ClusterNode[])
     open: open.length,
     closed: clients.length - open.length,
     internal: all.length - clients.length,
-    byNode: [...groups(open, (session) => String(session.nodeId)).values()].map(nodeTruth),
+    byNode: [...Map.groupBy(open, (session) => session.nodeId).values()].map(nodeTruth),
     byApplication: [
-      ...groups(open, (each) => `${each.applicationName}\0${each.username}`).values(),
+      ...Map.groupBy(open, (each) => `${each.applicationName}\0${each.username}`).values(),
     ].map(applicationTruth),
     failedNodeIds: asked.filter((node) => !askable.includes(node)).map((node) => node.id),
     startsMs: open.map((session) => session.startMs),
   };
-}
-
-function groups(
-  sessions: readonly Session[],
-  keyOf: (session: Session) => string,
-): Map<string, Session[]> {
-  const grouped = new Map<string, Session[]>();
-  for (const session of sessions) {
-    const group = grouped.get(keyOf(session)) ?? [];
-    group.push(session);
-    grouped.set(keyOf(session), group);
-  }
-  return grouped;
 }
 
 function nodeTruth(sessions: readonly Session[]): NodeSessionTruth {

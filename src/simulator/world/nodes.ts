@@ -28,6 +28,7 @@ export interface ServerVersion {
 
 /** The status record a node writes every 10 seconds. */
 export interface NodeRecord {
+  readonly startedAtMs: number;
   readonly updatedAtMs: number;
   readonly metrics: Readonly<Record<string, number>>;
   readonly stores: ReadonlyMap<number, Readonly<Record<string, number>>>;
@@ -45,6 +46,8 @@ export interface ClusterNode {
   liveness: Liveness;
   process: ProcessState;
   startedAtMs: number;
+  /** What it wrote last, kept until the next writing is due. */
+  written: NodeRecord | undefined;
   /** The last record of a node that no longer writes any. */
   frozenRecord: NodeRecord | undefined;
 }
@@ -93,6 +96,7 @@ function growNode(
     liveness: 'live',
     process: 'up',
     startedAtMs: Math.floor(startMs - DAY_MS * (2 + 28 * random.next())),
+    written: undefined,
     frozenRecord: undefined,
   };
 }

@@ -7,12 +7,18 @@ const RECORD_PERIOD_MS = 10_000;
 
 /** The record that a node wrote last: at most ten seconds old, or frozen since the node stopped. */
 export function recordOf(state: WorldState, node: ClusterNode): NodeRecord {
-  return node.frozenRecord ?? writeRecord(state, node);
+  if (node.frozenRecord !== undefined) return node.frozenRecord;
+  const updatedAtMs = lastWriteMs(state, node);
+  const { written, startedAtMs } = node;
+  if (written?.updatedAtMs === updatedAtMs && written.startedAtMs === startedAtMs) return written;
+  const record = writeRecord(state, node, updatedAtMs);
+  node.written = record;
+  return record;
 }
 
-function writeRecord(state: WorldState, node: ClusterNode): NodeRecord {
-  const updatedAtMs = lastWriteMs(state, node);
+function writeRecord(state: WorldState, node: ClusterNode, updatedAtMs: number): NodeRecord {
   return {
+    startedAtMs: node.startedAtMs,
     updatedAtMs,
     metrics: nodeMetrics(state, node, updatedAtMs),
     stores: new Map(

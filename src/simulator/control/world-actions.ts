@@ -1,0 +1,109 @@
+import { RANGE_PROBLEMS, REPLICA_PROBLEMS } from '../world/ranges.ts';
+import type { World } from '../world/world.ts';
+import {
+  choiceMember,
+  ControlError,
+  integerMember,
+  integersMember,
+  numberMember,
+  textMember,
+  type Members,
+} from './members.ts';
+
+type Action = (world: World, members: Members) => unknown;
+
+/** POST /world/NAME, with its members as a JSON object. */
+const ACTIONS: Readonly<Record<string, { readonly members: string; readonly act: Action }>> = {
+  kill: {
+    members: 'node, liveness? dead|unavailable',
+    act: (world, members) =>
+      world.killNode(
+        integerMember(members, 'node'),
+        choiceMember(members, 'liveness', ['dead', 'unavailable'] as const),
+      ),
+  },
+  revive: { members: 'node', act: (world, m) => world.reviveNode(integerMember(m, 'node')) },
+  drain: { members: 'node', act: (world, m) => world.drainNode(integerMember(m, 'node')) },
+  decommission: {
+    members: 'node, finished?',
+    act: (world, m) => world.decommission(integerMember(m, 'node'), m.get('finished') === true),
+  },
+  restart: { members: 'node', act: (world, m) => world.restartNode(integerMember(m, 'node')) },
+  partition: { members: 'node', act: (world, m) => world.partition(integerMember(m, 'node')) },
+  freeze: { members: 'node', act: (world, m) => world.freezeNode(integerMember(m, 'node')) },
+  problem: {
+    members: 'range, problem, on? true, store?',
+    act: (world, members) => setProblem(world, members),
+  },
+  lease: {
+    members: 'range, node',
+    act: (world, m) => world.moveLease(integerMember(m, 'range'), integerMember(m, 'node')),
+  },
+  load: {
+    members: 'range, queriesPerSecond',
+    act: (world, m) =>
+      world.setLoad(integerMember(m, 'range'), numberMember(m, 'queriesPerSecond') ?? 0),
+  },
+  'add-range': {
+    members: 'nodes (ids)',
+    act: (world, m) => ({ range: world.addRange(integersMember(m, 'nodes')) }),
+  },
+  'remove-range': {
+    members: 'range',
+    act: (world, m) => world.removeRange(integerMember(m, 'range')),
+  },
+  'open-session': {
+    members: 'node, application?, user?, state? active|idle_in_transaction|idle, transactionAgeMs?',
+    act: (world, members) => openSession(world, members),
+  },
+  'close-session': {
+    members: 'id (hexadecimal)',
+    act: (world, m) => world.closeSession(textMember(m, 'id') ?? ''),
+  },
+  'provision-assistant': {
+    members: 'region?, fails?',
+    act: (world, members) => {
+      if (members.get('fails') === true) world.failNextProvisioning();
+      return world.provisionAssistant(textMember(members, 'region') ?? '');
+    },
+  },
+  'delete-assistant': { members: '', act: (world) => world.deleteAssistant() },
+};
+
+/** The actions and their members, for people. */
+export function describeActions(): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(ACTIONS).map(([name, { members }]) => [`POST /world/${name}`, members]),
+  );
+}
+
+/** Does it; the result is what the action gives back, if anything. */
+export function actOnWorld(world: World, name: string, members: Members): unknown {
+  const action = ACTIONS[name];
+  if (action === undefined) throw new ControlError(`${name}: no such action; GET / lists them`);
+  try {
+    return action.act(world, members) ?? {};
+  } catch (error) {
+    if (error instanceof RangeError) throw new ControlError(error.message, { cause: error });
+    throw error;
+  }
+}
+
+function setProblem(world: World, members: Members): void {
+  const problem = choiceMember(members, 'problem', [...RANGE_PROBLEMS, ...REPLICA_PROBLEMS]);
+  if (problem === undefined) throw new ControlError('problem: missing');
+  const on = members.get('on') !== false;
+  world.setProblem(integerMember(members, 'range'), problem, on, numberMember(members, 'store'));
+}
+
+function openSession(world: World, members: Members): { id: string } {
+  const states = ['active', 'idle_in_transaction', 'idle'] as const;
+  const id = world.openSession({
+    nodeId: integerMember(members, 'node'),
+    applicationName: textMember(members, 'application') ?? 'opened-by-hand',
+    username: textMember(members, 'user') ?? 'movr',
+    state: choiceMember(members, 'state', states) ?? 'idle',
+    transactionAgeMs: numberMember(members, 'transactionAgeMs') ?? 0,
+  });
+  return { id };
+}

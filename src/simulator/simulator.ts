@@ -1,0 +1,178 @@
+import { cloudService } from './cloud/cloud-api.ts';
+import { CLOUD_TOKEN, rolesOfToken } from './cloud/cloud-tokens.ts';
+import type { ClusterServer } from './cluster/request.ts';
+import { clusterService, plainService } from './cluster/service.ts';
+import { createTokens, type Tokens } from './cluster/tokens.ts';
+import { openControl } from './control/control.ts';
+import { createFaults, type FaultHandle, type FaultRule, type Faults } from './http/faults.ts';
+import { openListener, type Listener } from './http/listener.ts';
+import { createRequestLog, type RequestLog, type RequestRecorder } from './http/request-log.ts';
+import { serve, type Service } from './http/serve.ts';
+import { calmStory, incidentStory, type Story } from './incident.ts';
+import { resolveOptions, type SimulatorOptions } from './options.ts';
+import { quirksOf, setNamedQuirk, type Quirks } from './quirks.ts';
+import { truthOf, type Truth } from './truth/truth.ts';
+import { createWorld, type World } from './world/world.ts';
+
+/** What tests and the demo may do to the world, tokens included. */
+export interface SimulatedWorld extends World {
+  /** Every token given out so far stops being valid. */
+  expireTokens(): void;
+  revokeTokens(): void;
+}
+
+/** A running simulator of both APIs. */
+export interface Simulator extends AsyncDisposable {
+  /** Root of the first cluster address, without /api/v2. */
+  readonly clusterUrl: string;
+  /** One for each gateway: the addresses of node 1, 2, … */
+  readonly clusterUrls: readonly string[];
+  readonly cloudUrl: string;
+  /** Undefined unless `controlListen` was given. */
+  readonly controlUrl: string | undefined;
+  readonly username: string;
+  readonly password: string;
+  /** A token with the role CLUSTER_ADMIN; `NAME-token` in small letters has just the role NAME. */
+  readonly cloudToken: string;
+  readonly cloudClusterId: string;
+  readonly world: SimulatedWorld;
+  readonly requests: RequestLog;
+  truth(): Truth;
+  /** From now on requests in the rule's scope meet its effect; the first rule that matches counts. */
+  fault(rule: FaultRule): FaultHandle;
+  clearFaults(): void;
+  setQuirk<Name extends keyof Quirks>(name: Name, value: Quirks[Name]): void;
+  /** Ends all connections and frees the ports; may be called twice. */
+  close(): Promise<void>;
+}
+
+/** What all services of a simulator share. */
+interface Parts {
+  readonly server: ClusterServer;
+  readonly world: SimulatedWorld;
+  readonly tokens: Tokens;
+  readonly requests: RequestRecorder;
+  readonly faults: Faults;
+  readonly story: Story;
+}
+
+/** Starts both APIs, on free loopback ports unless told otherwise; the same options give the same world. */
+export async function startSimulator(given: Partial<SimulatorOptions> = {}): Promise<Simulator> {
+  const parts = createParts(resolveOptions(given));
+  const { options, quirks } = parts.server;
+  const opened: Listener[] = [];
+  const close = async (): Promise<void> => {
+    await Promise.all(opened.map((listener) => listener.close()));
+  };
+  try {
+    const cluster = await openCluster(parts, opened);
+    const cloud = await openCloud(parts, opened);
+    const control = await openControlPort(parts, opened);
+    return {
+      ...steering(parts),
+      clusterUrl: cluster[0] ?? '',
+      clusterUrls: cluster,
+      cloudUrl: cloud,
+      controlUrl: control,
+      username: options.username,
+      password: options.password,
+      cloudToken: CLOUD_TOKEN,
+      cloudClusterId: parts.world.state.assistant.clusterId,
+      setQuirk: (name, value) => {
+        quirks[name] = value;
+      },
+      close,
+      [Symbol.asyncDispose]: close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+function createParts(options: SimulatorOptions): Parts {
+  const world = createWorld(options);
+  const tokens = createTokens(options.seed, options.sessionTimeoutMs, options.now);
+  return {
+    server: { options, world, tokens, quirks: quirksOf(options.dialect, options.quirks) },
+    world: {
+      ...world,
+      expireTokens: () => tokens.expireAll(),
+      revokeTokens: () => tokens.revokeAll(),
+    },
+    tokens,
+    requests: createRequestLog(),
+    faults: createFaults(options.seed),
+    story: options.scenario === 'incident' ? incidentStory(world) : calmStory(),
+  };
+}
+
+function steering(
+  parts: Parts,
+): Pick<Simulator, 'world' | 'requests' | 'truth' | 'fault' | 'clearFaults'> {
+  const { world, requests, faults, story } = parts;
+  return {
+    world,
+    requests,
+    truth: () => {
+      story.advance();
+      return truthOf(world.state, world.assistant());
+    },
+    fault: (rule) => faults.add(rule),
+    clearFaults: () => faults.clear(),
+  };
+}
+
+/** One address for each gateway; after the first fixed port come the next ones. */
+async function openCluster(parts: Parts, opened: Listener[]): Promise<string[]> {
+  const { options } = parts.server;
+  const urls: string[] = [];
+  for (let nodeId = 1; nodeId <= options.gateways; nodeId++) {
+    const service = inStory(
+      parts,
+      clusterService(parts.server, nodeId, parts.requests, parts.faults),
+    );
+    const port = options.listen.port === 0 ? 0 : options.listen.port + nodeId - 1;
+    const listen = { host: options.listen.host, port };
+    const listener = await openListener(
+      listen,
+      options.tls,
+      serve(service),
+      serve(plainService(service)),
+    );
+    opened.push(listener);
+    urls.push(listener.url);
+  }
+  return urls;
+}
+
+async function openCloud(parts: Parts, opened: Listener[]): Promise<string> {
+  const { options, quirks, world } = parts.server;
+  const server = { world, quirks, rolesOf: rolesOfToken };
+  const handler = serve(inStory(parts, cloudService(server, parts.requests, parts.faults)));
+  const listener = await openListener(options.cloudListen, undefined, handler, handler);
+  opened.push(listener);
+  return listener.url;
+}
+
+async function openControlPort(parts: Parts, opened: Listener[]): Promise<string | undefined> {
+  const { controlListen } = parts.server.options;
+  if (controlListen === undefined) return undefined;
+  const listener = await openControl(controlListen, {
+    ...steering(parts),
+    setNamedQuirk: (name, value) => setNamedQuirk(parts.server.quirks, name, value),
+  });
+  opened.push(listener);
+  return listener.url;
+}
+
+/** The story goes on before each answer. */
+function inStory(parts: Parts, service: Service): Service {
+  return {
+    ...service,
+    answer: (arrival) => {
+      parts.story.advance();
+      return service.answer(arrival);
+    },
+  };
+}
