@@ -74,6 +74,8 @@ export interface PollContext<Options, Memory> extends Reading {
   /** How far a scan of nodes has come. */
   readonly scanProgress: (done: number, planned: number) => void;
   readonly reasonOf: (error: unknown) => FailureReason;
+  /** Tells the label `shard` of a room that learns it by asking: from then on all that is said of it has that label. */
+  readonly shardLearned?: (shard: string) => void;
 }
 
 /** A poll that failed although it wrote something worth publishing. */

@@ -1,0 +1,214 @@
+import type { ClusterApi, FailureReason } from '../cluster/api.ts';
+import {
+  clusterCollector,
+  type CollectFailure,
+  type OptionValues,
+  type PollContext,
+} from './collector.ts';
+import * as families from './ranges/families.ts';
+import { chooseHot, createHotMemory, HotCandidates, type HotMemory } from './ranges/hot-ranges.ts';
+import {
+  ageUnseen,
+  beginScan,
+  createKnownRanges,
+  foldStore,
+  type KnownRanges,
+  sumUp,
+} from './ranges/known-ranges.ts';
+import {
+  createProblemMemory,
+  MAX_REMEMBERED,
+  type ProblemMemory,
+  ProblemReports,
+  rememberProblems,
+} from './ranges/problem-ranges.ts';
+import { publishFindings, publishNode, publishOutcome, publishWhole } from './ranges/publish.ts';
+import { AnswerError, readNode, type RouteMemory } from './ranges/read-node.ts';
+import { type FailedNode, type ScanMemory, scanNodes, type ScanResult } from './ranges/scan.ts';
+import { isUnreadOf, listShare, localShare, type Share } from './ranges/share.ts';
+import { type NodeTally, startTally } from './ranges/tally.ts';
+
+const OPTIONS = {
+  page_limit: {
+    kind: 'integer',
+    default: 20_000,
+    min: 1,
+    help: 'Ranges per request. Every request costs the database node a list of all its ranges, so few large ones are cheapest.',
+  },
+  concurrency: {
+    kind: 'integer',
+    default: 2,
+    min: 1,
+    help: 'Nodes that are read at a time.',
+  },
+  route: {
+    kind: 'enum',
+    values: ['auto', 'gateway', 'proxy', 'local'],
+    default: 'auto',
+    help: 'How a node is asked: by the configured URLs in turn (gateway), by the node itself through one of them (proxy), proxy where the servers can (auto), or only the node of the one URL (local), for an exporter beside each node.',
+  },
+  hot_ranges: {
+    kind: 'integer',
+    default: 20,
+    min: 0,
+    max: 1_000,
+    help: 'Hottest ranges that are listed.',
+  },
+  problem_ranges: {
+    kind: 'integer',
+    default: 20,
+    min: 0,
+    max: MAX_REMEMBERED,
+    help: 'Ranges that are listed for each problem, the oldest first.',
+  },
+} as const;
+
+interface RangesMemory extends RouteMemory, ScanMemory {
+  readonly known: KnownRanges;
+  readonly hot: HotMemory;
+  readonly problems: ProblemMemory;
+  /** The node beside this exporter, once it has named itself; else 0. */
+  localNodeId: number;
+}
+
+type Context = PollContext<OptionValues<typeof OPTIONS>, RangesMemory>;
+
+/** GET /nodes/{node_id}/ranges/ of every node: replicas, leases, problems and load, and the ranges behind them. */
+export const ranges = clusterCollector({
+  name: 'ranges',
+  help: 'Replicas, leases, problems and load of the ranges, node by node.',
+  intervalSeconds: 60,
+  timeoutSeconds: 300,
+  maxDuty: 0.1,
+  enabledByDefault: true,
+  families: Object.values(families),
+  options: OPTIONS,
+
+  createMemory: (): RangesMemory => ({
+    known: createKnownRanges(),
+    hot: createHotMemory(),
+    problems: createProblemMemory(),
+    gatewayOnly: false,
+    firstNodeId: 0,
+    scans: 0,
+    localNodeId: 0,
+  }),
+
+  async collect(api, sheet, context) {
+    const { options, memory, shards } = context;
+    const share =
+      options.route === 'local'
+        ? localShare(memory.localNodeId)
+        : await listShare(api, context, shards);
+    const found = startFindings(context);
+    const result = await scanShare(api, context, { share, found });
+    const nowSeconds = context.nowMs() / 1000;
+    const problems = rememberProblems(memory.problems, found.problems, {
+      nowSeconds,
+      isUnread: isUnreadOf(share, result.read),
+    });
+    const shard = shardOf(context);
+    publishOutcome(sheet, shard, { ...result, skipped: share.toSkip.length });
+    const failure = judge(share, result);
+    if (failure !== undefined) return failure;
+    const { known, hot } = memory;
+    const summary = sumUp(known);
+    const isComplete = result.failed.length === 0;
+    ageUnseen(known, isComplete);
+    for (const figures of result.read) publishNode(sheet, figures);
+    publishFindings(sheet, shard, {
+      read: result.read,
+      summary,
+      leaseChanges: known.leaseChanges,
+      hot: chooseHot(hot, found.hot, options.hot_ranges),
+      problems,
+      problemRanges: options.problem_ranges,
+    });
+    if (isComplete && share.isWhole) publishWhole(sheet, shard, summary);
+    return undefined;
+  },
+});
+
+/** What the complete nodes of a scan bring, beside their own figures and the known ranges. */
+interface Findings {
+  readonly hot: HotCandidates;
+  readonly problems: ProblemReports;
+}
+
+function startFindings({ options, memory }: Context): Findings {
+  return {
+    hot: new HotCandidates(options.hot_ranges, memory.hot.members),
+    problems: new ProblemReports(memory.problems),
+  };
+}
+
+async function scanShare(
+  api: ClusterApi,
+  context: Context,
+  { share, found }: { readonly share: Share; readonly found: Findings },
+): Promise<ScanResult> {
+  const { options, memory, urls, signal, reasonOf } = context;
+  beginScan(memory.known);
+  const result = await scanNodes({
+    nodeIds: share.toAsk,
+    concurrency: options.concurrency,
+    signal,
+    memory,
+    async readNode(nodeId, turn) {
+      const tally = await readNode(api, context, {
+        nodeId,
+        route: options.route,
+        pageLimit: options.page_limit,
+        firstUrl: turn % urls,
+        routeMemory: memory,
+        startTally: (id) => startTally(id, { ...startFindings(context), isOurs: share.isOurs }),
+      });
+      takeIn(context, found, tally);
+      return tally.figures;
+    },
+    describeFailure: (error) => ({
+      reason: error instanceof AnswerError ? 'decode' : reasonOf(error),
+      message: error instanceof Error ? error.message : String(error),
+    }),
+    progress: context.scanProgress,
+  });
+  if (result.wasCut) context.limits.add('duration');
+  return result;
+}
+
+/** A node is complete: only now does what it said count. */
+function takeIn(context: Context, found: Findings, tally: NodeTally): void {
+  const { memory, options } = context;
+  for (const staged of tally.staged.values()) foldStore(memory.known, staged);
+  found.hot.addAll(tally.hot);
+  found.problems.addAll(tally.problems);
+  if (options.route !== 'local') return;
+  if (tally.figures.nodeId === 0) tally.figures.nodeId = memory.localNodeId;
+  memory.localNodeId = tally.figures.nodeId;
+  context.shardLearned?.(shardOf(context));
+}
+
+/** An exporter beside a node is named for it as soon as the node has named itself. */
+function shardOf({ options, memory, shard }: Context): string {
+  return options.route === 'local' && memory.localNodeId !== 0 ? `n${memory.localNodeId}` : shard;
+}
+
+/** Too little was read to say anything: half of the nodes would halve every sum. */
+function judge({ isHopeless }: Share, { read, failed }: ScanResult): CollectFailure | undefined {
+  if (isHopeless) {
+    // Zeros would look like a cluster without problems.
+    return { reason: 'other', message: 'ranges: no node is live, draining or decommissioning' };
+  }
+  const planned = read.length + failed.length;
+  if (read.length * 2 >= planned) return undefined;
+  const reason = mostFrequentReason(failed);
+  const example = failed.find((node) => node.reason === reason);
+  const message = `ranges: ${failed.length} of ${planned} nodes were not read; ${example?.message}`;
+  return { reason, message };
+}
+
+function mostFrequentReason(failed: readonly FailedNode[]): FailureReason {
+  const counts = new Map<FailureReason, number>();
+  for (const { reason } of failed) counts.set(reason, (counts.get(reason) ?? 0) + 1);
+  return [...counts].toSorted(([, a], [, b]) => b - a)[0]?.[0] ?? 'other';
+}

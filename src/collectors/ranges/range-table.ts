@@ -1,0 +1,153 @@
+/** Of the slots; linear probing gets slow above. */
+const MAX_LOAD = 0.88;
+/** Small steps: a table that has just grown must not waste what it saves elsewhere. */
+const GROWTH = 1.25;
+const MIN_CAPACITY = 32;
+const MAX_NARROW_ID = 0xffff_ffff;
+
+/** What one slot costs; a narrow table so needs 12.5 to 15.7 bytes per range. */
+const VALUE_BYTES = 4 + 2 + 1;
+
+type Ids = Uint32Array | Float64Array;
+type Width = 'narrow' | 'wide';
+
+/**
+ * A hash table by range id, open addressing in columns: millions of ranges as JavaScript objects, or in
+ * a Map, would take ten times the memory. What `flags` and `counts` hold is the user's business.
+ * A slot is valid until the next `put` or `prune`.
+ */
+export class RangeTable {
+  readonly #width: Width;
+  /** 0 marks a free slot: no range has that id. */
+  #ids: Ids;
+  #sequences: Uint32Array;
+  #flags: Uint16Array;
+  #counts: Uint8Array;
+  #size = 0;
+
+  /** A wide table takes ids above 2^32, too, for 4 bytes more. */
+  constructor(width: Width) {
+    this.#width = width;
+    this.#ids = createIds(width, MIN_CAPACITY);
+    this.#sequences = new Uint32Array(MIN_CAPACITY);
+    this.#flags = new Uint16Array(MIN_CAPACITY);
+    this.#counts = new Uint8Array(MIN_CAPACITY);
+  }
+
+  /** Number of ids. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Number of slots. */
+  get capacity(): number {
+    return this.#ids.length;
+  }
+
+  get bytes(): number {
+    return this.capacity * (this.#ids.BYTES_PER_ELEMENT + VALUE_BYTES);
+  }
+
+  /** Id by slot, 0 where the slot is free. */
+  get ids(): Ids {
+    return this.#ids;
+  }
+
+  get sequences(): Uint32Array {
+    return this.#sequences;
+  }
+
+  get flags(): Uint16Array {
+    return this.#flags;
+  }
+
+  get counts(): Uint8Array {
+    return this.#counts;
+  }
+
+  /** Slot of the id, whose values are 0 when it was not there. The id is a positive integer. */
+  put(id: number): number {
+    const slot = this.#find(id);
+    if (this.#ids[slot] === id) return slot;
+    if (this.#size + 1 > this.capacity * MAX_LOAD) {
+      this.#rebuild(Math.ceil(this.capacity * GROWTH));
+      return this.#take(this.#find(id), id);
+    }
+    return this.#take(slot, id);
+  }
+
+  /** Drops the ids whose count is not to be kept. */
+  prune(isKept: (count: number) => boolean): void {
+    let kept = 0;
+    this.#ids.forEach((id, slot) => {
+      if (id !== 0 && isKept(this.#counts[slot] ?? 0)) kept += 1;
+    });
+    if (kept === this.#size) return;
+    this.#rebuild(Math.max(MIN_CAPACITY, Math.ceil((kept * GROWTH) / MAX_LOAD)), isKept);
+  }
+
+  #take(slot: number, id: number): number {
+    this.#ids[slot] = id;
+    this.#size += 1;
+    return slot;
+  }
+
+  /** Slot of the id, or the free slot where it belongs. */
+  #find(id: number): number {
+    const ids = this.#ids;
+    let slot = Math.floor(mix(id) * (ids.length / 0x1_0000_0000));
+    for (;;) {
+      const found = ids[slot];
+      if (found === id || found === 0) return slot;
+      slot += 1;
+      if (slot === ids.length) slot = 0;
+    }
+  }
+
+  /** Old slots are in the order of the hash, and so are the new ones: memory is walked, not jumped through. */
+  #rebuild(capacity: number, isKept: (count: number) => boolean = () => true): void {
+    const [ids, sequences] = [this.#ids, this.#sequences];
+    const [flags, counts] = [this.#flags, this.#counts];
+    this.#ids = createIds(this.#width, capacity);
+    this.#sequences = new Uint32Array(capacity);
+    this.#flags = new Uint16Array(capacity);
+    this.#counts = new Uint8Array(capacity);
+    this.#size = 0;
+    for (let from = 0; from < ids.length; from += 1) {
+      const id = ids[from] ?? 0;
+      const count = counts[from] ?? 0;
+      if (id === 0 || !isKept(count)) continue;
+      const to = this.#take(this.#find(id), id);
+      this.#sequences[to] = sequences[from] ?? 0;
+      this.#flags[to] = flags[from] ?? 0;
+      this.#counts[to] = count;
+    }
+  }
+}
+
+/** Both widths: real ids fit the narrow table, the wide one is there so that no id can do harm. */
+export interface RangeTables {
+  readonly narrow: RangeTable;
+  readonly wide: RangeTable;
+}
+
+export function createRangeTables(): RangeTables {
+  return { narrow: new RangeTable('narrow'), wide: new RangeTable('wide') };
+}
+
+/** The table that takes the id. */
+export function tableFor(tables: RangeTables, id: number): RangeTable {
+  return id > MAX_NARROW_ID ? tables.wide : tables.narrow;
+}
+
+function createIds(width: Width, capacity: number): Ids {
+  return width === 'narrow' ? new Uint32Array(capacity) : new Float64Array(capacity);
+}
+
+/** Spreads ids, which come in sequence, over 32 bits (the finalizer of MurmurHash3). */
+function mix(id: number): number {
+  let hash = (id | 0) ^ Math.imul(Math.floor(id / 0x1_0000_0000), 0x9e37_79b1);
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85eb_ca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2_ae35);
+  return (hash ^ (hash >>> 16)) >>> 0;
+}

@@ -1,0 +1,183 @@
+import { describe, expect, test } from 'vitest';
+import { RequestError } from '../../src/http/errors.ts';
+import { fakeCluster, pollRanges, replica } from './ranges/cluster.ts';
+
+/** Range 1 on stores 1 and 2 with the lease on store 1, range 2 on store 1 alone without a lease. */
+function twoNodes() {
+  return [
+    {
+      nodeId: 1,
+      ranges: [
+        replica({
+          rangeId: 1,
+          nodeId: 1,
+          storeId: 1,
+          lease: 1,
+          epoch: 4,
+          ticking: true,
+          problems: { underreplicated: true, unavailable: false },
+          stats: { queries_per_second: 12.5, writes_per_second: 2 },
+        }),
+        replica({ rangeId: 2, nodeId: 1, storeId: 1, problems: { no_raft_leader: true } }),
+      ],
+    },
+    {
+      nodeId: 2,
+      ranges: [
+        replica({
+          rangeId: 1,
+          nodeId: 2,
+          storeId: 2,
+          lease: 1,
+          epoch: 4,
+          quiescent: true,
+          stats: { writes_per_second: 2 },
+        }),
+      ],
+    },
+  ];
+}
+
+describe('a complete scan', () => {
+  test('counts replicas, leases and flags by store', async () => {
+    const { of, failure } = await pollRanges(fakeCluster(twoNodes()).api);
+    expect(failure).toBeUndefined();
+    expect(of('crdb_range_replicas')).toEqual([
+      '{node_id="1",store_id="1"} 2',
+      '{node_id="2",store_id="2"} 1',
+    ]);
+    expect(of('crdb_range_leases')).toEqual([
+      '{node_id="1",store_id="1"} 1',
+      '{node_id="2",store_id="2"} 0',
+    ]);
+    expect(of('crdb_range_replicas_ticking')).toEqual([
+      '{node_id="1",store_id="1"} 1',
+      '{node_id="2",store_id="2"} 0',
+    ]);
+    expect(of('crdb_range_replicas_quiescent')).toEqual([
+      '{node_id="1",store_id="1"} 0',
+      '{node_id="2",store_id="2"} 1',
+    ]);
+  });
+
+  test('counts each range once', async () => {
+    const { of } = await pollRanges(fakeCluster(twoNodes()).api);
+    expect(of('crdb_ranges')).toEqual(['{shard="0"} 2']);
+    expect(of('crdb_ranges_by_replicas')).toEqual([
+      '{replicas="1",shard="0"} 1',
+      '{replicas="2",shard="0"} 1',
+      ...[3, 4, 5, 6, 7, 'other'].map((count) => `{replicas="${count}",shard="0"} 0`),
+    ]);
+    expect(of('crdb_ranges_by_lease_kind')).toEqual([
+      '{kind="epoch",shard="0"} 1',
+      '{kind="expiration",shard="0"} 0',
+      '{kind="leader",shard="0"} 0',
+      '{kind="none",shard="0"} 1',
+    ]);
+  });
+
+  test('shows every problem, those that nobody has included', async () => {
+    const { of } = await pollRanges(fakeCluster(twoNodes()).api);
+    const problems = of('crdb_range_problem_ranges');
+    expect(problems).toHaveLength(12);
+    expect(problems.filter((line) => line.endsWith(' 1'))).toEqual([
+      '{problem="underreplicated",shard="0"} 1',
+      '{problem="no_raft_leader",shard="0"} 1',
+    ]);
+    expect(of('crdb_range_problem_replicas')).toHaveLength(24);
+    expect(of('crdb_range_problem_replicas')).toContain(
+      '{problem="underreplicated",node_id="1",store_id="1"} 1',
+    );
+  });
+
+  test('sums queries and writes, and leaves out what the server does not send', async () => {
+    const { of } = await pollRanges(fakeCluster(twoNodes()).api);
+    expect(of('crdb_store_queries_per_second')).toEqual([
+      '{node_id="1",store_id="1"} 12.5',
+      '{node_id="2",store_id="2"} 0',
+    ]);
+    expect(of('crdb_store_writes_per_second')).toEqual([
+      '{node_id="1",store_id="1"} 2',
+      '{node_id="2",store_id="2"} 2',
+    ]);
+    expect(of('crdb_store_cpu_seconds_per_second')).toEqual([]);
+    expect(of('crdb_store_requests_per_second')).toEqual([]);
+    expect(of('crdb_range_max_cpu_seconds_per_second')).toEqual([]);
+  });
+
+  test('says of each node that it was read', async () => {
+    const { of } = await pollRanges(fakeCluster(twoNodes()).api);
+    expect(of('crdb_range_scan_nodes')).toEqual([
+      '{state="scanned",shard="0"} 2',
+      '{state="failed",shard="0"} 0',
+      '{state="skipped",shard="0"} 0',
+    ]);
+    expect(of('crdb_range_scan_node_success')).toEqual(['{node_id="1"} 1', '{node_id="2"} 1']);
+  });
+});
+
+describe('a partial scan', () => {
+  const failing = { nodeId: 3, ranges: new RequestError('http', 'node_ranges: HTTP 500') };
+
+  test('publishes the nodes that were read and nothing about the whole', async () => {
+    const { of, failure } = await pollRanges(fakeCluster([...twoNodes(), failing]).api);
+    expect(failure).toBeUndefined();
+    expect(of('crdb_range_replicas')).toHaveLength(2);
+    expect(of('crdb_range_scan_nodes')).toContain('{state="failed",shard="0"} 1');
+    expect(of('crdb_range_scan_node_success')).toContain('{node_id="3"} 0');
+    expect(of('crdb_ranges')).toEqual([]);
+    expect(of('crdb_ranges_by_replicas')).toEqual([]);
+    expect(of('crdb_ranges_by_lease_kind')).toHaveLength(3);
+  });
+
+  test('a node whose second page fails leaves no trace', async () => {
+    const [first, second] = twoNodes();
+    const torn = { nodeId: 2, pages: [second?.ranges ?? [], new RequestError('network', 'gone')] };
+    const { of } = await pollRanges(fakeCluster([first ?? failing, torn]).api);
+    expect(of('crdb_range_replicas')).toEqual(['{node_id="1",store_id="1"} 2']);
+    expect(of('crdb_ranges_by_lease_kind')).toContain('{kind="epoch",shard="0"} 1');
+  });
+
+  test('of less than half of the nodes is a failure for the reason of most of them', async () => {
+    const timeout = { nodeId: 4, ranges: new RequestError('timeout', 'too slow') };
+    const cluster = fakeCluster([...twoNodes(), failing, timeout, { ...timeout, nodeId: 5 }]);
+    const { lines, failure } = await pollRanges(cluster.api);
+    expect(failure?.reason).toBe('timeout');
+    expect(failure?.message).toBe('ranges: 3 of 5 nodes were not read; too slow');
+    expect(new Set(lines.map((line) => line.split('{')[0]))).toEqual(
+      new Set(['crdb_range_scan_nodes', 'crdb_range_scan_node_success']),
+    );
+  });
+
+  test('of half of the nodes is published', async () => {
+    const cluster = fakeCluster([...twoNodes(), failing, { ...failing, nodeId: 4 }]);
+    const { of, failure } = await pollRanges(cluster.api);
+    expect(failure).toBeUndefined();
+    expect(of('crdb_range_replicas')).toHaveLength(2);
+  });
+});
+
+describe('the choice of nodes', () => {
+  test('only live, draining and decommissioning nodes are asked', async () => {
+    const cluster = fakeCluster(
+      [0, 1, 2, 3, 4, 5, 6, 7, null, 'LIVE'].map((status, at) => ({ nodeId: at + 1, status })),
+    );
+    const { of } = await pollRanges(cluster.api);
+    expect(cluster.asked.map(({ nodeId }) => nodeId)).toEqual(['4', '5', '7']);
+    expect(of('crdb_range_scan_nodes')).toContain('{state="skipped",shard="0"} 6');
+  });
+
+  test('a cluster without any node to ask is a failure, not a healthy empty cluster', async () => {
+    const cluster = fakeCluster([{ nodeId: 1, status: 1 }]);
+    const { lines, failure } = await pollRanges(cluster.api);
+    expect(failure).toEqual({
+      reason: 'other',
+      message: 'ranges: no node is live, draining or decommissioning',
+    });
+    expect(lines).toEqual([
+      'crdb_range_scan_nodes{state="scanned",shard="0"} 0',
+      'crdb_range_scan_nodes{state="failed",shard="0"} 0',
+      'crdb_range_scan_nodes{state="skipped",shard="0"} 1',
+    ]);
+  });
+});

@@ -1,0 +1,213 @@
+import { type ClusterApi, createClusterApi } from '../../../src/cluster/api.ts';
+import type { CollectFailure, PollContext } from '../../../src/collectors/collector.ts';
+import { ranges } from '../../../src/collectors/ranges.ts';
+import { classifyThrown, RequestError } from '../../../src/http/errors.ts';
+import { type Reading, startReading } from '../../../src/http/reading.ts';
+import { createDecoder } from '../../../src/json/decoder.ts';
+import { Sheet } from '../../../src/metrics/sheet.ts';
+import { renderFamilies } from '../../../src/metrics/snapshot.ts';
+
+/** What a node answers: its elements, one list a page, or what the request fails with. */
+type Answer = readonly unknown[] | Error;
+
+export interface FakeNode {
+  readonly nodeId: unknown;
+  readonly status?: unknown;
+  readonly ranges?: Answer;
+  /** Pages in place of `ranges`. */
+  readonly pages?: readonly Answer[];
+  /** What a proxied request gets, when it is not the same. */
+  readonly proxied?: Answer;
+}
+
+export interface Asked {
+  readonly nodeId: string;
+  readonly route: 'gateway' | 'proxy' | 'local';
+  readonly firstUrl: number | undefined;
+  readonly offset: string;
+}
+
+export interface FakeCluster {
+  readonly api: ClusterApi;
+  nodes: readonly FakeNode[];
+  /** Questions for ranges so far, oldest first. */
+  asked: Asked[];
+  /** Awaited before each answer; a test that cuts a scan waits here for the deadline. */
+  hold: (asked: Asked, reading: Reading) => Promise<void>;
+}
+
+const LIVE = 3;
+
+/** The cluster API over documents in memory: real paths, paging and decoding. The first node is the URL's own. */
+export function fakeCluster(nodes: readonly FakeNode[]): FakeCluster {
+  const cluster: FakeCluster = {
+    nodes,
+    asked: [],
+    hold: async () => undefined,
+    api: createClusterApi({
+      async readList(reading, question) {
+        const url = new URL(`http://fake${question.path}`);
+        const body =
+          url.pathname === '/nodes/'
+            ? listing(cluster)
+            : await listed(url, reading, question.firstUrl);
+        const limits = { elementBytes: 1 << 20, depth: 64 };
+        const decoder = createDecoder({ ...question, limits });
+        decoder.write(Buffer.from(JSON.stringify(body)));
+        const { elements, envelope } = decoder.end();
+        return { elements, envelope, dateMs: undefined };
+      },
+      readObject: () => Promise.reject(new Error('ranges ask for lists only')),
+      logOut: async () => undefined,
+    }),
+  };
+
+  async function listed(
+    url: URL,
+    reading: Reading,
+    firstUrl: number | undefined,
+  ): Promise<unknown> {
+    const asked: Asked = {
+      ...routeOf(url),
+      firstUrl,
+      offset: url.searchParams.get('offset') ?? '',
+    };
+    cluster.asked.push(asked);
+    await cluster.hold(asked, reading);
+    const [own] = cluster.nodes;
+    const node =
+      asked.route === 'local'
+        ? own
+        : cluster.nodes.find((each) => String(each.nodeId) === asked.nodeId);
+    return pageOf(asked, node);
+  }
+
+  return cluster;
+}
+
+function listing({ nodes }: FakeCluster): unknown {
+  return {
+    nodes: nodes.map(({ nodeId, status = LIVE }) => ({ node_id: nodeId, liveness_status: status })),
+  };
+}
+
+function routeOf(url: URL): Pick<Asked, 'nodeId' | 'route'> {
+  const nodeId = url.pathname.split('/')[2] ?? '';
+  const remote = url.searchParams.get('remote_node_id');
+  if (nodeId !== 'local') return { nodeId, route: 'gateway' };
+  return remote === null ? { nodeId, route: 'local' } : { nodeId: remote, route: 'proxy' };
+}
+
+/** Offsets count pages here: the API only asks that they grow. */
+function pageOf({ route, offset }: Asked, node: FakeNode | undefined): unknown {
+  const whole = (route === 'proxy' ? node?.proxied : undefined) ?? node?.ranges ?? [];
+  const pages = node?.pages ?? [whole];
+  const page = pages[Number(offset)];
+  if (page instanceof Error) throw page;
+  const next = Number(offset) + 1;
+  return { ranges: page, ...(next < pages.length ? { next } : {}) };
+}
+
+interface ReplicaFields {
+  readonly rangeId: unknown;
+  readonly nodeId?: unknown;
+  readonly storeId: unknown;
+  /** Store that holds the lease as far as this replica knows; node of it: `leaseNodeId`. */
+  readonly lease?: number;
+  readonly leaseNodeId?: number;
+  readonly sequence?: number;
+  readonly epoch?: number;
+  readonly term?: number;
+  readonly problems?: Readonly<Record<string, unknown>>;
+  readonly stats?: Readonly<Record<string, unknown>>;
+  readonly key?: string;
+  readonly quiescent?: true;
+  readonly ticking?: true;
+}
+
+/** An element as the server writes it: zeros are left out. */
+export function replica(fields: ReplicaFields): Record<string, unknown> {
+  const { lease, epoch, term, sequence } = fields;
+  return {
+    desc: { range_id: fields.rangeId, store_id: 0, queries_per_second: 0 },
+    span: { start_key: fields.key ?? '/Table/104/1' },
+    source_node_id: fields.nodeId,
+    source_store_id: fields.storeId,
+    lease_history:
+      lease === undefined
+        ? null
+        : [
+            { start: {}, replica: { node_id: 99, store_id: 99 }, sequence: 1 },
+            {
+              start: {},
+              replica: { node_id: fields.leaseNodeId ?? lease, store_id: lease, replica_id: 1 },
+              epoch,
+              term,
+              sequence,
+            },
+          ],
+    problems: fields.problems ?? {},
+    stats: fields.stats ?? {},
+    quiescent: fields.quiescent,
+    ticking: fields.ticking,
+  };
+}
+
+export type Options = Parameters<typeof ranges.collect>[2]['options'];
+export type Memory = ReturnType<typeof ranges.createMemory>;
+
+const OPTIONS: Options = {
+  page_limit: 20_000,
+  concurrency: 2,
+  route: 'gateway',
+  hot_ranges: 20,
+  problem_ranges: 20,
+};
+
+export interface PollGiven {
+  readonly options?: Partial<Options>;
+  readonly memory?: Memory;
+  readonly context?: Partial<PollContext<Options, Memory>>;
+}
+
+export interface Polled {
+  readonly failure: CollectFailure | undefined;
+  /** Sample lines, in the order of writing. */
+  readonly lines: readonly string[];
+  readonly context: PollContext<Options, Memory>;
+  /** Lines of one family, without its name. */
+  readonly of: (family: string) => readonly string[];
+}
+
+/** One poll of the room, as the poller would do it. */
+export async function pollRanges(api: ClusterApi, given: PollGiven = {}): Promise<Polled> {
+  const sheet = new Sheet({});
+  const context: PollContext<Options, Memory> = {
+    ...startReading(AbortSignal.timeout(20_000)),
+    options: { ...OPTIONS, ...given.options },
+    memory: given.memory ?? ranges.createMemory(),
+    shard: '0',
+    shards: { index: 0, count: 1 },
+    nowMs: () => 1_000_000,
+    urls: 1,
+    scanProgress: () => undefined,
+    reasonOf: (error) => classifyThrown(error, 'poll').reason,
+    ...given.context,
+  };
+  const failure = await ranges.collect(api, sheet, context);
+  const lines = renderFamilies(sheet)
+    .flatMap((rendered) => rendered.lines.toString().split('\n'))
+    .filter((line) => line !== '');
+  return { failure, lines, context, of: (family) => linesOf(lines, family) };
+}
+
+function linesOf(lines: readonly string[], family: string): readonly string[] {
+  return lines
+    .filter((line) => line.startsWith(`${family}{`) || line.startsWith(`${family} `))
+    .map((line) => line.slice(family.length).trim());
+}
+
+/** The error of an answer with that status, as the transport makes it. */
+export function statusError(status: number): RequestError {
+  return new RequestError('http', `node_ranges: HTTP ${status}`, { status });
+}
