@@ -1,0 +1,195 @@
+import { chmod, rename, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { inspect } from 'node:util';
+import { expect, test } from 'vitest';
+import { describeConfig } from '../../src/config/describe.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import { Secret } from '../../src/config/secret.ts';
+import { API, CLUSTER, testBadFiles } from './bad-file.ts';
+import { makeFolder } from './folder.ts';
+import { loadText, warningsOf } from './loading.ts';
+import { ROOMS } from './rooms.ts';
+
+const USER = `${CLUSTER}      username: u\n`;
+
+testBadFiles([
+  [
+    'a password file that is not there',
+    `${USER}      password_file: nope\n`,
+    [
+      '6:22: clusters[0].cluster_api.password_file: cannot read the secret file nope: there is no such file',
+    ],
+  ],
+  [
+    'a folder for a password file',
+    `${USER}      password_file: folder\n`,
+    [
+      '6:22: clusters[0].cluster_api.password_file: cannot read the secret file folder: it is a directory',
+    ],
+    { files: { 'folder/x': '' } },
+  ],
+  [
+    'an empty password file',
+    `${USER}      password_file: s\n`,
+    ['6:22: clusters[0].cluster_api.password_file: the secret file s is empty'],
+    { files: { s: '\n' } },
+  ],
+  [
+    'a password file of two lines',
+    `${USER}      password_file: s\n`,
+    [
+      '6:22: clusters[0].cluster_api.password_file: the secret file s holds more than one line of text',
+    ],
+    { files: { s: 'hunter2\nhunter3\n' } },
+  ],
+  [
+    'a password in three ways',
+    `${USER}      password: hunter2\n      password_file: s\n      password_env: X\n`,
+    [
+      '7:22: clusters[0].cluster_api.password_file: password_file beside password: keep one of them',
+      '8:21: clusters[0].cluster_api.password_env: password_env beside password: keep one of them',
+    ],
+    { files: { s: 'a' }, env: { X: 'a' } },
+  ],
+  [
+    'a token in two ways',
+    `${CLUSTER}      token: hunter2\n      token_env: X\n`,
+    ['6:18: clusters[0].cluster_api.token_env: token_env beside token: keep one of them'],
+    { env: { X: 'a' } },
+  ],
+  [
+    'a variable that is not set',
+    `${USER}      password_env: X\n`,
+    ['6:21: clusters[0].cluster_api.password_env: the environment variable "X" is not set'],
+  ],
+  [
+    'a variable of two lines',
+    `${USER}      password_env: X\n`,
+    [
+      '6:21: clusters[0].cluster_api.password_env: the environment variable "X" holds more than one line of text',
+    ],
+    { env: { X: 'hunter2\nhunter3' } },
+  ],
+  [
+    'a number for a password',
+    `${USER}      password: 12345678\n`,
+    ['6:17: clusters[0].cluster_api.password: the secret is not a text: put it in quotes'],
+  ],
+  [
+    'a list for a password',
+    `${USER}      password: [hunter2]\n`,
+    ['6:17: clusters[0].cluster_api.password: the secret is not one value'],
+  ],
+  [
+    'an empty password',
+    `${USER}      password: ""\n`,
+    ['6:17: clusters[0].cluster_api.password: the secret is empty'],
+  ],
+  [
+    'a username without password',
+    USER,
+    [
+      '5:17: clusters[0].cluster_api.username: a username without password: add password_file, password_env or password',
+    ],
+  ],
+  [
+    'a password without username',
+    `${CLUSTER}      password: hunter2\n`,
+    ['5:17: clusters[0].cluster_api.password: a password without username: add username'],
+  ],
+  [
+    'a token beside a username',
+    `${USER}      password: hunter2\n      token: hunter2\n`,
+    ['7:14: clusters[0].cluster_api.token: a token beside a username: keep one way to log in'],
+  ],
+]);
+
+test.each([
+  ['text', '      password: hunter2\n'],
+  ['file', '      password_file: secrets/crdb\n'],
+  ['variable', '      password_env: PASSWORD\n'],
+])('a password given as %s is revealed on demand and shown nowhere', async (_, line) => {
+  const { config } = await loadText(`${USER}${line}`, {
+    files: { 'secrets/crdb': 'hunter2\r\n' },
+    env: { PASSWORD: 'hunter2' },
+  });
+  expect(await config.clusters[0]?.clusterApi?.password?.reveal()).toBe('hunter2');
+  const shown = [
+    inspect(config, { depth: Infinity, showHidden: true, getters: true }),
+    inspect(config, { depth: Infinity, customInspect: false, showHidden: true }),
+    JSON.stringify(config),
+    JSON.stringify(describeConfig(config)),
+  ];
+  expect(shown.join('\n')).not.toContain('hunter2');
+  expect(describeConfig(config)).toMatchObject({
+    clusters: [{ clusterApi: { username: 'u', password: '<secret>' } }],
+  });
+});
+
+test('a secret prints as <secret> however it is printed', () => {
+  const secret = Secret.fromText('hunter2', 'a test');
+  const printed = [String(secret), [secret].join(), secret.toString(), inspect(secret)];
+  expect(printed).toEqual(['<secret>', '<secret>', '<secret>', '<secret>']);
+  expect(JSON.stringify({ secret })).toBe('{"secret":"<secret>"}');
+  expect(inspect({ deep: { secret } })).toBe('{ deep: { secret: <secret> } }');
+  expect(''.concat('a ', Object(secret))).toBe('a <secret>');
+});
+
+test('a secret file that is replaced is read anew, and its loss is told by name', async () => {
+  const folder = await makeFolder({
+    'exporter.yml': `${USER}      password_file: crdb\n`,
+    crdb: 'old',
+    'crdb.new': 'new',
+  });
+  const file = path.join(folder, 'exporter.yml');
+  const { config } = await loadConfig({ file, flags: {}, env: {}, collectors: ROOMS });
+  const password = config.clusters[0]?.clusterApi?.password;
+  expect(await password?.reveal()).toBe('old');
+  await rename(path.join(folder, 'crdb.new'), path.join(folder, 'crdb'));
+  expect(await password?.reveal()).toBe('new');
+  await writeFile(path.join(folder, 'crdb'), '');
+  await expect(password?.reveal()).rejects.toThrow(`the secret file ${folder}/crdb is empty`);
+  expect(password?.source).toBe(`file ${folder}/crdb`);
+});
+
+test('a secret file that everybody can read is warned of', async () => {
+  const folder = await makeFolder({
+    'exporter.yml': `${USER}      password_file: crdb\n`,
+    crdb: 'hunter2',
+  });
+  const load = () =>
+    loadConfig({ file: path.join(folder, 'exporter.yml'), flags: {}, env: {}, collectors: ROOMS });
+  expect(await warningsOf(load())).toEqual([]);
+  await chmod(path.join(folder, 'crdb'), 0o644);
+  expect(await warningsOf(load())).toEqual([
+    'exporter.yml:6:22: clusters[0].cluster_api.password_file: the secret file crdb can be read by every user: chmod o-r it',
+  ]);
+});
+
+test.each([
+  ['a user to another host', 'http://crdb:8080', 'username: u\n      password: hunter2', true],
+  ['a token to another host', 'http://crdb:8080', 'token: hunter2', true],
+  ['nothing to another host', 'http://crdb:8080', 'timeout: 1s', false],
+  ['a token by https', 'https://crdb:8080', 'token: hunter2', false],
+  ['a token to localhost', 'http://localhost:8080', 'token: hunter2', false],
+  ['a token to 127.0.0.1', 'http://127.0.0.1:8080', 'token: hunter2', false],
+  ['a token to ::1', 'http://[::1]:8080', 'token: hunter2', false],
+  ['a token to a name like a loopback', 'http://127.0.0.1.example:8080', 'token: hunter2', true],
+])(
+  'plain text is warned of only when it is read on the way: %s',
+  async (_, url, login, isWarned) => {
+    const warnings = await warningsOf(loadText(`${API}      urls: ["${url}"]\n      ${login}\n`));
+    const warning = `exporter.yml:4:7: clusters[0].cluster_api: credentials are sent in plain text to ${url}: use https://`;
+    expect(warnings).toEqual(isWarned ? [warning] : []);
+  },
+);
+
+test('a cloud token in plain text is warned of too', async () => {
+  const yaml = `clusters:
+  - name: prod
+    cloud_api: { url: "http://cloud.example", cluster_id: a, token: hunter2 }
+`;
+  expect(await warningsOf(loadText(yaml))).toEqual([
+    'exporter.yml:3:16: clusters[0].cloud_api: credentials are sent in plain text to http://cloud.example: use https://',
+  ]);
+});

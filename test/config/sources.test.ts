@@ -1,0 +1,250 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { expect, test } from 'vitest';
+import { UsageError } from '../../src/config/findings.ts';
+import { environmentName, flagDefinitions } from '../../src/config/flags.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import { makeFolder } from './folder.ts';
+import { CLUSTER, NO_CLUSTER } from './bad-file.ts';
+import { loadFlags, loadText, problemsOf, warningsOf } from './loading.ts';
+import { ROOMS } from './rooms.ts';
+
+const URL_FLAG = { 'cluster.url': ['https://crdb:8080'] };
+
+test('a flag wins over its variable, that over the file, and that over the default', async () => {
+  const file = `${CLUSTER}web: { telemetry_path: /file }\nlog: { level: debug }\nshard: { count: 5 }\n`;
+  const { config } = await loadText(file, {
+    flags: { 'web.telemetry-path': '/flag', 'shard.index': '3' },
+    env: { CRDB_EXPORTER_WEB_TELEMETRY_PATH: '/variable', CRDB_EXPORTER_SHARD_COUNT: '4' },
+  });
+  expect(config.web.telemetryPath).toBe('/flag');
+  expect(config.shard).toEqual({ index: 3, count: 4 });
+  expect(config.log).toEqual({ level: 'debug', format: 'logfmt' });
+});
+
+test('one cluster may be given by flags alone and is named default', async () => {
+  const folder = await makeFolder({ password: 'hunter2\n', token: 'hunter3', 'ca.crt': 'x' });
+  const { config } = await loadFlags({
+    ...URL_FLAG,
+    'cluster.username': 'exporter',
+    'cluster.password-file': path.join(folder, 'password'),
+    'cluster.ca-file': path.join(folder, 'ca.crt'),
+    'cloud.cluster-id': 'abc',
+    'cloud.token-file': path.join(folder, 'token'),
+    'cloud.url': 'https://cloud.example/',
+  });
+  const [cluster, ...others] = config.clusters;
+  expect(others).toEqual([]);
+  expect(cluster).toMatchObject({
+    name: 'default',
+    clusterApi: {
+      urls: ['https://crdb:8080/api/v2'],
+      username: 'exporter',
+      tls: { caFile: path.join(folder, 'ca.crt'), insecureSkipVerify: false },
+    },
+    cloudApi: { url: 'https://cloud.example', clusterId: 'abc', apiVersion: '2024-09-16' },
+  });
+  expect(await cluster?.clusterApi?.password?.reveal()).toBe('hunter2');
+  expect(await cluster?.cloudApi?.token.reveal()).toBe('hunter3');
+});
+
+test('variables say the same as flags, repeatable ones with commas, and secrets have variables alone', async () => {
+  const { config } = await loadFlags(
+    {},
+    {
+      CRDB_EXPORTER_CLUSTER_NAME: 'prod',
+      CRDB_EXPORTER_CLUSTER_URL: 'https://a:1, https://b:1,',
+      CRDB_EXPORTER_CLUSTER_USERNAME: 'u',
+      CRDB_EXPORTER_CLUSTER_PASSWORD: 'hunter2',
+      CRDB_EXPORTER_CLOUD_CLUSTER_ID: 'abc',
+      CRDB_EXPORTER_CLOUD_TOKEN: 'hunter3',
+      CRDB_EXPORTER_WEB_LISTEN_ADDRESS: '127.0.0.1:1,[::1]:2,unix:/run/x',
+      CRDB_EXPORTER_COLLECTOR_USERS: 'true',
+    },
+  );
+  const [cluster] = config.clusters;
+  expect(cluster?.name).toBe('prod');
+  expect(cluster?.clusterApi?.urls).toEqual(['https://a:1/api/v2', 'https://b:1/api/v2']);
+  expect(await cluster?.clusterApi?.password?.reveal()).toBe('hunter2');
+  expect(await cluster?.cloudApi?.token.reveal()).toBe('hunter3');
+  expect(cluster?.collectors['users']?.enabled).toBe(true);
+  expect(config.web.listenAddresses).toEqual([
+    { host: '127.0.0.1', port: 1 },
+    { host: '::1', port: 2 },
+    { path: '/run/x' },
+  ]);
+});
+
+test('variables of others and empty ones are ignored', async () => {
+  const { config } = await loadFlags(URL_FLAG, {
+    CRDB_EXPORTER_PORT: 'tcp://10.0.0.1:10137',
+    CRDB_EXPORTER_SERVICE_HOST: '10.0.0.1',
+    CRDB_EXPORTER_LOG_LEVEL: '',
+  });
+  expect(config.log.level).toBe('info');
+});
+
+test("a collector's switch wins over the file, a cluster's own block included", async () => {
+  const file = `${CLUSTER}    collectors: { ranges: { enabled: true }, users: { enabled: false } }\n`;
+  const { config } = await loadText(file, {
+    flags: { 'collector.ranges': false },
+    env: { CRDB_EXPORTER_COLLECTOR_USERS: 'true' },
+  });
+  expect(config.clusters[0]?.collectors['ranges']?.enabled).toBe(false);
+  expect(config.clusters[0]?.collectors['users']?.enabled).toBe(true);
+});
+
+test('the file may be named by flag or variable', async () => {
+  const folder = await makeFolder({ 'a.yml': `${CLUSTER}log: { level: warn }\n` });
+  const file = path.join(folder, 'a.yml');
+  const byFlag = await loadFlags({ 'config.file': file });
+  const byVariable = await loadFlags({}, { CRDB_EXPORTER_CONFIG_FILE: file });
+  expect([byFlag.config.log.level, byVariable.config.log.level]).toEqual(['warn', 'warn']);
+});
+
+test('flags and variables of a cluster beside a file are wrong usage', async () => {
+  const loading = loadText(CLUSTER, {
+    flags: URL_FLAG,
+    env: { CRDB_EXPORTER_CLOUD_URL: 'https://cloud.example' },
+  });
+  await expect(loading).rejects.toThrow(UsageError);
+  await expect(loading).rejects.toThrow(
+    /^--cluster\.url, CRDB_EXPORTER_CLOUD_URL beside the configuration file \S+exporter\.yml: describe the cluster in the file or by flags, not both$/,
+  );
+});
+
+test("a secret's variable beside a file is used when the file names it, and else warned of", async () => {
+  const env = { CRDB_EXPORTER_CLUSTER_TOKEN: 'hunter2' };
+  const named = loadText(`${CLUSTER}      token_env: CRDB_EXPORTER_CLUSTER_TOKEN\n`, { env });
+  expect(await warningsOf(named)).toEqual([]);
+  expect(await (await named).config.clusters[0]?.clusterApi?.token?.reveal()).toBe('hunter2');
+  expect(await warningsOf(loadText(CLUSTER, { env }))).toEqual([
+    'CRDB_EXPORTER_CLUSTER_TOKEN: not used beside a configuration file: name it there in password_env or token_env',
+  ]);
+});
+
+test.each([
+  [
+    { 'shard.index': 'x', ...URL_FLAG },
+    {},
+    ['--shard.index: shard.index: "x" is not a whole number'],
+  ],
+  [
+    { 'shard.index': '-1', ...URL_FLAG },
+    {},
+    ['--shard.index: shard.index: "-1" is too small: at least 0'],
+  ],
+  [
+    URL_FLAG,
+    { CRDB_EXPORTER_COLLECTOR_NODES: 'yes' },
+    ['CRDB_EXPORTER_COLLECTOR_NODES: collectors.nodes.enabled: "yes" is neither true nor false'],
+  ],
+  [
+    { 'cluster.username': 'u' },
+    {},
+    [
+      '--cluster.username: clusters[0].cluster_api.username: a username without password: add password_file, password_env or password',
+      '--cluster.username: clusters[0].cluster_api: the key "urls" is missing: set it (or --cluster.url)',
+    ],
+  ],
+  [
+    { 'cluster.name': 'prod' },
+    {},
+    ['command line: clusters[0]: a cluster needs cluster_api or cloud_api or both'],
+  ],
+  [{}, {}, [`command line: clusters: ${NO_CLUSTER}`]],
+  [
+    { 'config.file': '/nonexistent/exporter.yml' },
+    {},
+    ['/nonexistent/exporter.yml: cannot read the configuration file: there is no such file'],
+  ],
+])('wrong flags %j and variables %j are named', async (flags, env, problems) => {
+  expect(await problemsOf(loadFlags(flags, env))).toEqual(problems);
+});
+
+test('paths of a file are relative to the file', async () => {
+  const { config } = await loadText(
+    `${CLUSTER}      tls: { ca_file: tls/ca.crt }\nweb: { listen_address: ["unix:x.sock"] }\n`,
+    { files: { 'tls/ca.crt': 'x' } },
+  );
+  const file = config.clusters[0]?.clusterApi?.tls.caFile ?? '';
+  expect(await readFile(file, 'utf8')).toBe('x');
+  expect(config.web.listenAddresses).toEqual([{ path: path.join(file, '../../x.sock') }]);
+});
+
+test('what is loaded cannot be changed, not even deep inside', async () => {
+  const { config } = await loadFlags(URL_FLAG);
+  const deep = config.clusters[0]?.collectors['nodes']?.options;
+  expect(
+    [config, config.web, config.clusters[0]?.clusterApi?.tls, deep].every(Object.isFrozen),
+  ).toBe(true);
+});
+
+test('the command line learns its flags from the table', () => {
+  const flags = flagDefinitions(ROOMS);
+  expect(flags.map(({ name }) => name)).toEqual([
+    'config.file',
+    'web.listen-address',
+    'web.telemetry-path',
+    'log.level',
+    'log.format',
+    'shard.index',
+    'shard.count',
+    'cluster.name',
+    'cluster.url',
+    'cluster.username',
+    'cluster.password-file',
+    'cluster.token-file',
+    'cluster.ca-file',
+    'cloud.url',
+    'cloud.cluster-id',
+    'cloud.token-file',
+    ...ROOMS.map(({ name }) => `collector.${name}`),
+  ]);
+  expect(flags.filter(({ isRepeatable }) => isRepeatable).map(({ name }) => name)).toEqual([
+    'web.listen-address',
+    'cluster.url',
+  ]);
+  expect(flags.find(({ name }) => name === 'web.listen-address')).toEqual({
+    name: 'web.listen-address',
+    env: 'CRDB_EXPORTER_WEB_LISTEN_ADDRESS',
+    takesValue: 'address',
+    isRepeatable: true,
+    isNegatable: false,
+    help: 'Addresses to serve on: host:port, :port for all interfaces, [::1]:port or unix:/path.',
+    default: ':10137',
+  });
+  expect(flags.find(({ name }) => name === 'collector.users')).toMatchObject({
+    takesValue: undefined,
+    isNegatable: true,
+    default: 'false',
+  });
+});
+
+test.each([
+  ['web.listen-address', 'CRDB_EXPORTER_WEB_LISTEN_ADDRESS'],
+  ['collector.nodes', 'CRDB_EXPORTER_COLLECTOR_NODES'],
+])('the variable of --%s is %s', (flag, variable) => {
+  expect(environmentName(flag)).toBe(variable);
+});
+
+test('what is not set has its default', async () => {
+  const { config, warnings } = await loadConfig({ flags: URL_FLAG, env: {}, collectors: ROOMS });
+  expect(warnings).toEqual([]);
+  expect(config).toMatchObject({
+    web: { listenAddresses: [{ port: 10_137 }], telemetryPath: '/metrics' },
+    maxSeries: 100_000,
+    clusters: [
+      {
+        clusterApi: {
+          sessionHeaders: ['X-Cockroach-API-Session', 'X-Service-API-Session'],
+          timeoutSeconds: 30,
+          maxConcurrentRequests: 4,
+          maxResponseBytes: 2 * 1024 ** 3,
+          compression: false,
+        },
+        poll: true,
+      },
+    ],
+  });
+});
