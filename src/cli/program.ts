@@ -6,6 +6,7 @@ import { check } from './check.ts';
 import { demo, scenarioOption } from './demo.ts';
 import { CommandError, EXIT } from './exit.ts';
 import { addConfigFlags, readConfigFlags } from './flags.ts';
+import { addReferenceOptions, reference } from './reference.ts';
 import { serve } from './serve.ts';
 import { addSimulateOptions, simulate } from './simulate.ts';
 
@@ -70,6 +71,12 @@ function createProgram(env: Environment, done: (exitCode: number) => void): Comm
   );
   addSimulateOptions(simulateCommand);
   simulateCommand.action(async () => done(await simulate(simulateCommand)));
+
+  const referenceCommand = withCommon(program.command('reference')).description(
+    'print what every metric means',
+  );
+  addReferenceOptions(referenceCommand);
+  referenceCommand.action(() => done(reference(referenceCommand)));
   return program;
 }
 
