@@ -2,12 +2,11 @@ import type { CollectorOptions } from './collector-options.ts';
 import { environmentName, isRepeatable } from './flags.ts';
 import { listOptions } from './options.ts';
 import { joinPath } from './raw.ts';
-import type { Place, Raw, RawMap } from './raw.ts';
+import type { Place, Raw, RawMap, RawScalar } from './raw.ts';
 import type { Option } from './section.ts';
 
-export type FlagValue = string | boolean | readonly string[];
 /** Flags by their names without dashes; those not given are absent or undefined. */
-export type Flags = Readonly<Record<string, FlagValue | undefined>>;
+export type Flags = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** A setting given outside the file. */
@@ -32,11 +31,8 @@ export function listGivens(
 function givenByFlag(option: Option<unknown>, flags: Flags, folder: string): Raw | undefined {
   const value = option.flag === undefined ? undefined : flags[option.flag];
   if (value === undefined) return undefined;
-  const place = { source: `--${option.flag}`, path: pathOfGiven(option), folder };
-  if (typeof value === 'boolean' || typeof value === 'string') {
-    return isRepeatable(option) ? listRaw(place, [String(value)]) : scalarRaw(place, String(value));
-  }
-  return listRaw(place, value);
+  const isOne = typeof value === 'boolean' || typeof value === 'string';
+  return givenRaw(option, `--${option.flag}`, isOne ? [String(value)] : value, folder);
 }
 
 /** An empty variable counts as unset: that is what templates leave when they have nothing to say. */
@@ -48,28 +44,26 @@ function givenByVariable(
   const { flag, variable = flag === undefined ? undefined : environmentName(flag) } = option;
   const value = variable === undefined ? undefined : env[variable];
   if (variable === undefined || value === undefined || value === '') return undefined;
-  const place = { source: variable, path: pathOfGiven(option), folder };
-  return isRepeatable(option)
-    ? listRaw(
-        place,
-        value
-          .split(',')
-          .map((part) => part.trim())
-          .filter((part) => part !== ''),
-      )
-    : scalarRaw(place, value);
+  const parts = value.split(',').map((part) => part.trim());
+  const several = parts.filter((part) => part !== '');
+  return givenRaw(option, variable, isRepeatable(option) ? several : [value], folder);
 }
 
-function pathOfGiven(option: Option<unknown>): string {
-  return option.path.replace('[]', '[0]');
-}
-
-function scalarRaw(place: Place, value: string): Raw {
-  return { form: 'scalar', place, value, isUntyped: true };
-}
-
-function listRaw(place: Place, values: readonly string[]): Raw {
-  return { form: 'list', place, items: values.map((value) => scalarRaw(place, value)) };
+function givenRaw(
+  option: Option<unknown>,
+  source: string,
+  texts: readonly string[],
+  folder: string,
+): Raw {
+  const place = { source, path: option.path.replace('[]', '[0]'), folder };
+  const items = texts.map((value): RawScalar => ({
+    form: 'scalar',
+    place,
+    value,
+    isUntyped: true,
+  }));
+  const [only] = items;
+  return isRepeatable(option) || only === undefined ? { form: 'list', place, items } : only;
 }
 
 /** The file's settings with a given one over them. A collector's switch also overrides every cluster's own. */

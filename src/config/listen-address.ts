@@ -40,7 +40,7 @@ function parseAddress(value: string): ListenAddress | Refusal {
 }
 
 /** The address as it is written in the file. */
-export function formatListenAddress(address: ListenAddress): string {
+function formatListenAddress(address: ListenAddress): string {
   if ('path' in address) return `unix:${address.path}`;
   const { host = '', port } = address;
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;

@@ -18,7 +18,7 @@ export interface RawScalar {
   readonly isUntyped: boolean;
 }
 
-export interface RawList {
+interface RawList {
   readonly form: 'list';
   readonly place: Place;
   readonly items: readonly Raw[];
