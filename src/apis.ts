@@ -8,7 +8,7 @@ import type {
   ClusterConfig,
   TlsConfig,
 } from './config/config.ts';
-import { createHttpClient, type HttpClient } from './http/client.ts';
+import { createHttpClient, type HttpClient, type RetriedRequest } from './http/client.ts';
 import type { RequestError } from './http/errors.ts';
 import type { FinishedRequest, TlsOptions } from './http/exchange.ts';
 import type { ClusterSelf } from './metrics/self.ts';
@@ -40,6 +40,7 @@ export interface ApisOptions {
   readonly self: ClusterSelf;
   readonly userAgent: string;
   readonly monotonicMs: () => number;
+  readonly random: () => number;
 }
 
 /** Rejects when a TLS file cannot be read. */
@@ -118,18 +119,20 @@ function createCloud(
   return { api, http };
 }
 
-function common(api: Api, { config, self, userAgent, monotonicMs }: ApisOptions) {
+function common(api: Api, { config, self, userAgent, monotonicMs, random }: ApisOptions) {
   const intervals = Object.values(config.collectors)
     .filter((collector) => collector.enabled)
     .map((collector) => collector.intervalSeconds * 1000);
   return {
     userAgent,
     monotonicMs,
+    random,
     breakerOpenMs: Math.min(
       LONGEST_BREAKER_MS,
       BREAKER_SHARE_OF_INTERVAL * Math.min(...intervals, LONGEST_BREAKER_MS),
     ),
     requestFinished: (request: FinishedRequest) => self.requestFinished({ ...request, api }),
+    requestRetried: (retry: RetriedRequest) => self.requestRetried({ ...retry, api }),
   };
 }
 

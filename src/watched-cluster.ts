@@ -47,6 +47,7 @@ export async function watchCluster(options: WatchOptions): Promise<WatchedCluste
     self: clusterSelf,
     userAgent: options.userAgent,
     monotonicMs: clock.monotonicMs,
+    random: options.random,
   });
   const progress = { done: 0, planned: 0 };
   const pollers: Poller[] = [];

@@ -1,12 +1,21 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import { orAborted } from './abort.ts';
 import { RequestError } from './errors.ts';
 import {
   createExchange,
+  type Endpoint,
   type ExchangeOptions,
   type HttpAnswer,
   type HttpRequest,
 } from './exchange.ts';
+import {
+  backoffMs,
+  createRetryBudget,
+  LONGEST_WAIT_MS,
+  type RetryReason,
+  retryReason,
+} from './retry.ts';
 import { createTargets, orderTargets, type Target, type TargetState } from './targets.ts';
 
 export interface HttpClientOptions extends ExchangeOptions {
@@ -14,6 +23,14 @@ export interface HttpClientOptions extends ExchangeOptions {
   /** How long a bad URL is left alone. */
   readonly breakerOpenMs: number;
   readonly monotonicMs: () => number;
+  readonly random: () => number;
+  readonly requestRetried: (retry: RetriedRequest) => void;
+}
+
+/** A request that is about to be repeated. */
+export interface RetriedRequest {
+  readonly endpoint: Endpoint;
+  readonly reason: RetryReason;
 }
 
 export interface ClientRequest extends HttpRequest {
@@ -25,7 +42,7 @@ export interface ClientRequest extends HttpRequest {
 
 /**
  * The one door to one API of one cluster: bounded requests in flight, deadlines, the next URL when
- * one is bad. Failures are RequestErrors with a reason of the closed list.
+ * one is bad, few repeats. Failures are RequestErrors with a reason of the closed list.
  */
 export interface HttpClient extends AsyncDisposable {
   send(request: ClientRequest): Promise<HttpAnswer>;
@@ -35,35 +52,69 @@ export interface HttpClient extends AsyncDisposable {
 }
 
 export function createHttpClient(options: HttpClientOptions): HttpClient {
-  const targets = createTargets(options.urls, {
-    openMs: options.breakerOpenMs,
-    monotonicMs: options.monotonicMs,
-  });
-  const slots = pLimit(options.maxConcurrentRequests);
-  const exchange = createExchange(options);
+  const router = new Router(options);
+  return {
+    send: (request) => router.send(request),
+    available: () => router.targets.some(({ breaker }) => breaker.state() !== 'open'),
+    targets: () =>
+      router.targets.map(({ name, breaker }) => ({ target: name, state: breaker.state() })),
+    [Symbol.asyncDispose]: () => router.close(),
+  };
+}
 
-  /** One request to one URL, once a slot is free; its breaker learns what that says of the URL. */
-  async function attempt(target: Target, request: ClientRequest): Promise<HttpAnswer> {
-    const { breaker } = target;
-    const work = slots(() => exchange.send(target, request));
-    try {
-      const answer = await orAborted(work, request.signal, `${request.endpoint}: waiting`);
-      breaker.succeeded();
-      return answer;
-    } catch (error) {
-      if (error instanceof RequestError && error.blamesUrl) breaker.failed();
-      else if (error instanceof RequestError && error.status !== undefined) breaker.succeeded();
-      else breaker.released();
-      throw error;
+/** Decides which URL is asked when, and how often. */
+class Router {
+  readonly targets: readonly Target[];
+  readonly #options: HttpClientOptions;
+  readonly #slots: ReturnType<typeof pLimit>;
+  readonly #exchange: ReturnType<typeof createExchange>;
+  readonly #budget = createRetryBudget();
+  /** What the server said when it asked to be left alone, and until when (monotonic ms). */
+  #pause: { readonly error: RequestError; readonly untilMs: number } | undefined;
+
+  constructor(options: HttpClientOptions) {
+    const { urls, breakerOpenMs: openMs, monotonicMs, maxConcurrentRequests } = options;
+    this.#options = options;
+    this.targets = createTargets(urls, { openMs, monotonicMs });
+    this.#slots = pLimit(maxConcurrentRequests);
+    this.#exchange = createExchange(options);
+  }
+
+  async send(request: ClientRequest): Promise<HttpAnswer> {
+    this.#budget.earn();
+    let bytes = 0;
+    const onChunk = (chunk: Uint8Array): void => {
+      bytes += chunk.length;
+      request.onChunk(chunk);
+    };
+    for (let repeats = 0; ; repeats += 1) {
+      await this.#keepPause(request);
+      try {
+        return await this.#askTargets({ ...request, onChunk });
+      } catch (error) {
+        if (!(error instanceof RequestError) || request.signal.aborted) throw error;
+        this.#notePause(error);
+        const reason = retryReason(error, request, { repeats, bytes });
+        const waitMs = backoffMs(error, repeats, this.#options.random);
+        if (reason === undefined || waitMs > LONGEST_WAIT_MS || !this.#budget.spend()) throw error;
+        this.#options.requestRetried({ endpoint: request.endpoint, reason });
+        await pass(waitMs, request);
+      }
     }
   }
 
-  async function send(request: ClientRequest): Promise<HttpAnswer> {
+  async close(): Promise<void> {
+    this.#slots.clearQueue();
+    await this.#exchange[Symbol.asyncDispose]();
+  }
+
+  /** The URLs in turn, until one gives an answer that is not the URL's own fault. */
+  async #askTargets(request: ClientRequest): Promise<HttpAnswer> {
     let last: RequestError | undefined;
-    for (const target of orderTargets(targets, request.firstUrl ?? 0)) {
+    for (const target of orderTargets(this.targets, request.firstUrl ?? 0)) {
       if (!target.breaker.admit()) continue;
       try {
-        return await attempt(target, request);
+        return await this.#askTarget(target, request);
       } catch (error) {
         if (!(error instanceof RequestError) || request.signal.aborted) throw error;
         // A second 500 is the cluster's answer, not one gateway's.
@@ -75,13 +126,49 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     throw last ?? new RequestError('breaker_open', `${request.endpoint}: no URL may be asked now`);
   }
 
-  return {
-    send,
-    available: () => targets.some((target) => target.breaker.state() !== 'open'),
-    targets: () => targets.map(({ name, breaker }) => ({ target: name, state: breaker.state() })),
-    async [Symbol.asyncDispose]() {
-      slots.clearQueue();
-      await exchange[Symbol.asyncDispose]();
-    },
-  };
+  /** One request to one URL, once a slot is free; a poll that is over does not wait for its turn. */
+  async #askTarget(target: Target, request: ClientRequest): Promise<HttpAnswer> {
+    const turn = Promise.withResolvers<void>();
+    const work = this.#slots(() => {
+      turn.resolve();
+      return this.#exchangeWith(target, request);
+    });
+    const what = `${request.endpoint}: waiting for a free slot`;
+    await orAborted(Promise.race([turn.promise, work]), request.signal, what);
+    return work;
+  }
+
+  /** The URL's breaker learns what the outcome says of the URL. */
+  async #exchangeWith(target: Target, request: ClientRequest): Promise<HttpAnswer> {
+    const { breaker } = target;
+    try {
+      const answer = await this.#exchange.send(target, request);
+      breaker.succeeded();
+      return answer;
+    } catch (error) {
+      if (error instanceof RequestError && error.blamesUrl) breaker.failed();
+      else if (error instanceof RequestError && error.status !== undefined) breaker.succeeded();
+      else breaker.released();
+      throw error;
+    }
+  }
+
+  /** Waits out a pause that the server asked for, or fails as it did when the pause is long. */
+  async #keepPause(request: ClientRequest): Promise<void> {
+    if (this.#pause === undefined) return;
+    const leftMs = this.#pause.untilMs - this.#options.monotonicMs();
+    if (leftMs > LONGEST_WAIT_MS) throw this.#pause.error;
+    if (leftMs > 0) await pass(leftMs, request);
+  }
+
+  #notePause(error: RequestError): void {
+    if (error.retryAfterSeconds === undefined) return;
+    const untilMs = this.#options.monotonicMs() + error.retryAfterSeconds * 1000;
+    this.#pause = { error, untilMs };
+  }
+}
+
+async function pass(milliseconds: number, request: ClientRequest): Promise<void> {
+  const waited = sleep(milliseconds, undefined, { signal: request.signal });
+  await orAborted(waited, request.signal, `${request.endpoint}: waiting to ask again`);
 }

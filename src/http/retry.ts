@@ -1,0 +1,62 @@
+import type { RequestError } from './errors.ts';
+import type { HttpRequest } from './exchange.ts';
+
+/** Why a request was repeated; the label `reason` of crdb_exporter_http_retries_total. */
+export type RetryReason = 'timeout' | 'network' | 'http' | 'throttled';
+
+/** A request is sent three times at the most. */
+const MOST_REPEATS = 2;
+const FIRST_BACKOFF_MS = 200;
+/** A server that wants a longer pause is not waited for: the poll fails and the pause is kept. */
+export const LONGEST_WAIT_MS = 5_000;
+
+/** In the long run at most one repeat in ten requests, so that repeats never double the load of an outage. */
+const BUDGET_PER_REQUEST = 0.1;
+/** What a process that has just started may spend, and the most that can be saved up. */
+const FIRST_BUDGET = 5;
+const LARGEST_BUDGET = 10;
+
+export interface RetryBudget {
+  /** Call for each request that is not a repeat. */
+  earn(): void;
+  /** True when one repeat may be sent; it is then paid for. */
+  spend(): boolean;
+}
+
+export function createRetryBudget(): RetryBudget {
+  let budget = FIRST_BUDGET;
+  return {
+    earn() {
+      budget = Math.min(LARGEST_BUDGET, budget + BUDGET_PER_REQUEST);
+    },
+    spend() {
+      if (budget < 1) return false;
+      budget -= 1;
+      return true;
+    },
+  };
+}
+
+/**
+ * Why this failure is worth asking the same again; undefined when it is not. Only reads of which
+ * nothing has been handed on are repeated, and only failures that may pass: a 500 stands for a dead
+ * target or a missing privilege except where the request says otherwise.
+ */
+export function retryReason(
+  error: RequestError,
+  request: Pick<HttpRequest, 'method'> & { readonly repeatOn500?: boolean | undefined },
+  done: { readonly repeats: number; readonly bytes: number },
+): RetryReason | undefined {
+  if (request.method !== 'GET' || done.repeats >= MOST_REPEATS || done.bytes > 0) return undefined;
+  if (error.status === 429) return 'throttled';
+  if (error.status === 502 || error.status === 503 || error.status === 504) return 'http';
+  if (error.status === 500) return request.repeatOn500 === true ? 'http' : undefined;
+  if (error.status !== undefined) return undefined;
+  return error.reason === 'network' || error.reason === 'timeout' ? error.reason : undefined;
+}
+
+/** Full jitter: anything up to a bound that doubles; never less than what the server asked for. */
+export function backoffMs(error: RequestError, repeats: number, random: () => number): number {
+  const jittered = random() * FIRST_BACKOFF_MS * 2 ** repeats;
+  return Math.max(jittered, (error.retryAfterSeconds ?? 0) * 1000);
+}

@@ -1,0 +1,91 @@
+import { gzipSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { ask, connect } from '../support/http-client.ts';
+import { good, serve } from '../support/http-server.ts';
+
+describe('bounds', () => {
+  test('never more requests in flight than configured', async () => {
+    await using server = await serve((_request, response) => {
+      setTimeout(() => response.end('{}'), 10);
+    });
+    await using client = connect([server.url], { maxConcurrentRequests: 3 });
+    await Promise.all(Array.from({ length: 20 }, () => ask(client)));
+    expect(server.flight.most).toBe(3);
+  });
+
+  test('a request that waits for a slot gives up with its poll', async () => {
+    await using server = await serve(() => undefined);
+    await using client = connect([server.url], { maxConcurrentRequests: 1 });
+    const stop = new AbortController();
+    const holding = ask(client, { signal: stop.signal });
+    const waiting = ask(client, { signal: AbortSignal.timeout(50) });
+    await expect(waiting).rejects.toMatchObject({ reason: 'timeout' });
+    stop.abort();
+    await expect(holding).rejects.toMatchObject({ name: 'RequestError' });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  test('an answer that falls silent is given up', async () => {
+    await using server = await serve((_request, response) => response.write('{'));
+    await using client = connect([server.url], {
+      deadlines: { headersMs: 5_000, idleMs: 100, minBytesPerSecond: 0, rateGraceMs: 5_000 },
+    });
+    await expect(ask(client)).rejects.toMatchObject({ reason: 'timeout' });
+  });
+
+  test('an answer that drips below the promised rate is given up', async () => {
+    await using server = await serve((_request, response) => {
+      const drip = (): void => {
+        if (!response.destroyed) response.write(' ', () => setTimeout(drip, 10));
+      };
+      drip();
+    });
+    await using client = connect([server.url], {
+      deadlines: { headersMs: 5_000, idleMs: 5_000, minBytesPerSecond: 10_000, rateGraceMs: 100 },
+    });
+    await expect(ask(client)).rejects.toMatchObject({ reason: 'timeout' });
+  });
+
+  test('an answer over the limit is cut off, plain or after decompression', async () => {
+    const bomb = gzipSync(Buffer.alloc(1_000_000));
+    await using server = await serve((request, response) => {
+      if (request.headers['accept-encoding'] === 'gzip') {
+        response.writeHead(200, { 'content-encoding': 'gzip' });
+        response.end(bomb);
+      } else response.end(Buffer.alloc(1_000_000));
+    });
+    for (const compression of [false, true]) {
+      await using client = connect([server.url], { maxResponseBytes: 50_000, compression });
+      await expect(ask(client)).rejects.toMatchObject({ reason: 'limit' });
+    }
+  });
+
+  test('a compressed answer arrives unpacked', async () => {
+    await using server = await serve((_request, response) => {
+      response.writeHead(200, { 'content-encoding': 'gzip' });
+      response.end(gzipSync('{"fine":true}'));
+    });
+    await using client = connect([server.url]);
+    expect(await ask(client)).toBe('{"fine":true}');
+  });
+
+  test('a broken compressed answer is a decode failure', async () => {
+    await using server = await serve((_request, response) => {
+      response.writeHead(200, { 'content-encoding': 'gzip' });
+      response.end('this is no gzip');
+    });
+    await using client = connect([server.url]);
+    await expect(ask(client)).rejects.toMatchObject({ reason: 'decode' });
+  });
+
+  test('a redirect is not followed', async () => {
+    await using elsewhere = await good();
+    await using server = await serve((_request, response) => {
+      response.writeHead(307, { location: elsewhere.url });
+      response.end();
+    });
+    await using client = connect([server.url]);
+    await expect(ask(client)).rejects.toMatchObject({ reason: 'http', status: 307 });
+    expect(elsewhere.requests).toEqual([]);
+  });
+});

@@ -1,0 +1,181 @@
+import { describe, expect, test } from 'vitest';
+import { ask, connect } from '../support/http-client.ts';
+import { good, refusing, serve } from '../support/http-server.ts';
+
+describe('several URLs', () => {
+  test('the next one is used when one refuses, and the bad one is then left alone', async () => {
+    await using second = await good();
+    await using client = connect([await refusing(), second.url]);
+    expect(await ask(client)).toBe('{"fine":true}');
+    expect(await ask(client)).toBe('{"fine":true}');
+    expect(client.finished.map(({ code }) => code)).toEqual(['error', 200, 200]);
+    expect(client.http.targets().map(({ state }) => state)).toEqual(['open', 'closed']);
+  });
+
+  test.each([502, 503, 504])('the next one is used after a %d', async (status) => {
+    await using first = await serve((_request, response) => {
+      response.statusCode = status;
+      response.end();
+    });
+    await using second = await good();
+    await using client = connect([first.url, second.url]);
+    expect(await ask(client)).toBe('{"fine":true}');
+  });
+
+  test('the next one is used when no headers come in time', async () => {
+    await using silent = await serve(() => undefined);
+    await using second = await good();
+    await using client = connect([silent.url, second.url], {
+      deadlines: { headersMs: 100, idleMs: 5_000, minBytesPerSecond: 0, rateGraceMs: 5_000 },
+    });
+    expect(await ask(client)).toBe('{"fine":true}');
+  });
+
+  test('a URL that was silent until the poll gave up is left alone by the next poll', async () => {
+    await using silent = await serve(() => undefined);
+    await using second = await good();
+    await using client = connect([silent.url, second.url], {
+      deadlines: { headersMs: 150, idleMs: 5_000, minBytesPerSecond: 0, rateGraceMs: 5_000 },
+    });
+    const signal = AbortSignal.timeout(140);
+    await expect(ask(client, { signal })).rejects.toMatchObject({ reason: 'timeout' });
+    expect(await ask(client)).toBe('{"fine":true}');
+    expect(silent.requests).toHaveLength(1);
+  });
+
+  test('a 500 is asked once more at the next URL where the request says so, and only there', async () => {
+    await using sick = await serve((_request, response) => {
+      response.statusCode = 500;
+      response.end();
+    });
+    await using second = await good();
+    await using client = connect([sick.url, second.url]);
+    expect(await ask(client, { repeatOn500: true })).toBe('{"fine":true}');
+    await expect(ask(client)).rejects.toMatchObject({ reason: 'http', status: 500 });
+    expect(client.http.targets().map(({ state }) => state)).toEqual(['closed', 'closed']);
+  });
+
+  test('a recovered URL is used again', async () => {
+    let isSick = true;
+    await using first = await serve((_request, response) => {
+      response.statusCode = isSick ? 503 : 200;
+      response.end('{"from":1}');
+    });
+    await using second = await good();
+    let now = 0;
+    await using client = connect([first.url, second.url], {
+      breakerOpenMs: 1_000,
+      monotonicMs: () => now,
+    });
+    expect(await ask(client)).toBe('{"fine":true}');
+    isSick = false;
+    expect(await ask(client)).toBe('{"fine":true}');
+    now = 1_000;
+    expect(client.http.targets()[0]?.state).toBe('half_open');
+    expect(await ask(client)).toBe('{"from":1}');
+    expect(client.http.targets()[0]?.state).toBe('closed');
+  });
+});
+
+describe('a single URL', () => {
+  test('is left alone after three failures in a row, and then tried by one request only', async () => {
+    let now = 0;
+    const url = await refusing();
+    await using client = connect([url], { breakerOpenMs: 1_000, monotonicMs: () => now });
+    await expect(ask(client)).rejects.toMatchObject({ reason: 'network' });
+    expect(client.http.available()).toBe(false);
+    await expect(ask(client)).rejects.toMatchObject({ reason: 'breaker_open' });
+    expect(client.finished).toHaveLength(3);
+    now = 1_000;
+    const both = await Promise.allSettled([ask(client), ask(client)]);
+    expect(client.finished).toHaveLength(4);
+    expect(both.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  });
+
+  test('a 500 never opens its breaker', async () => {
+    await using sick = await serve((_request, response) => {
+      response.statusCode = 500;
+      response.end();
+    });
+    await using client = connect([sick.url]);
+    for (let poll = 0; poll < 6; poll += 1) {
+      await expect(ask(client)).rejects.toMatchObject({ status: 500 });
+    }
+    expect(client.http.available()).toBe(true);
+  });
+});
+
+describe('repeats', () => {
+  test('a read that failed for a passing reason is repeated and counted', async () => {
+    let failures = 2;
+    await using server = await serve((_request, response) => {
+      failures -= 1;
+      response.statusCode = failures >= 0 ? 503 : 200;
+      response.end('{"fine":true}');
+    });
+    await using client = connect([server.url]);
+    expect(await ask(client)).toBe('{"fine":true}');
+    expect(client.retried).toEqual([
+      { endpoint: 'nodes', reason: 'http' },
+      { endpoint: 'nodes', reason: 'http' },
+    ]);
+  });
+
+  test.each([400, 401, 403, 404, 500, 501])('none after a %d', async (status) => {
+    await using server = await serve((_request, response) => {
+      response.statusCode = status;
+      response.end();
+    });
+    await using client = connect([server.url]);
+    await expect(ask(client)).rejects.toMatchObject({ status });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  test('none of a write', async () => {
+    await using server = await serve((_request, response) => {
+      response.statusCode = 503;
+      response.end();
+    });
+    await using client = connect([server.url]);
+    await expect(ask(client, { method: 'POST' })).rejects.toMatchObject({ status: 503 });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  test('none once a part of the answer was handed on', async () => {
+    await using server = await serve((_request, response) => {
+      response.write('{"half":');
+      setTimeout(() => response.destroy(), 20);
+    });
+    await using client = connect([server.url]);
+    await expect(ask(client)).rejects.toMatchObject({ reason: 'network' });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  test('in a long outage no more than one in ten requests, once warm', async () => {
+    await using server = await serve((_request, response) => {
+      response.statusCode = 429;
+      response.end();
+    });
+    await using client = connect([server.url]);
+    for (let poll = 0; poll < 200; poll += 1) {
+      await expect(ask(client)).rejects.toMatchObject({ status: 429 });
+    }
+    expect(client.retried.length).toBeLessThanOrEqual(5 + 20);
+    expect(client.retried.length).toBeGreaterThan(5);
+  });
+
+  test.each(['30', new Date(Date.now() + 60_000).toUTCString()])(
+    'a long Retry-After (%s) is not waited for, and nothing is asked before it is over',
+    async (retryAfter) => {
+      await using server = await serve((_request, response) => {
+        response.writeHead(429, { 'retry-after': retryAfter });
+        response.end();
+      });
+      await using client = connect([server.url]);
+      for (let poll = 0; poll < 3; poll += 1) {
+        await expect(ask(client)).rejects.toMatchObject({ reason: 'http', status: 429 });
+      }
+      expect(server.requests).toHaveLength(1);
+    },
+  );
+});

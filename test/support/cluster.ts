@@ -1,0 +1,86 @@
+import { createClusterApi, type ClusterApi } from '../../src/cluster/api.ts';
+import { type Connection, createConnection } from '../../src/cluster/connection.ts';
+import {
+  createHttpClient,
+  type HttpClient,
+  type HttpClientOptions,
+} from '../../src/http/client.ts';
+import { type Reading, startReading } from '../../src/http/reading.ts';
+
+/** The client side of one cluster, as the exporter puts it together, with what it reported. */
+export interface TestClient extends AsyncDisposable {
+  readonly http: HttpClient;
+  readonly connection: Connection;
+  readonly api: ClusterApi;
+  readonly finished: { readonly endpoint: string; readonly code: number | 'error' }[];
+  readonly retried: { readonly endpoint: string; readonly reason: string }[];
+  readonly logins: { tried: number; failed: string[] };
+  readonly decodeErrors: Map<string, number>;
+}
+
+export interface TestClientOptions extends Partial<HttpClientOptions> {
+  readonly urls: readonly string[];
+  readonly username?: string;
+  readonly password?: () => Promise<string>;
+  readonly token?: () => Promise<string>;
+  readonly headerNames?: readonly string[];
+  readonly loginTimeoutMs?: number;
+}
+
+const HEADERS = ['X-Cockroach-API-Session', 'X-Service-API-Session'];
+
+export function createTestClient(options: TestClientOptions): TestClient {
+  const finished: TestClient['finished'] = [];
+  const retried: TestClient['retried'] = [];
+  const logins: TestClient['logins'] = { tried: 0, failed: [] };
+  const decodeErrors = new Map<string, number>();
+  const { username, password, token } = options;
+  const http = createHttpClient({
+    tls: { rejectUnauthorized: true },
+    deadlines: { headersMs: 5_000, idleMs: 5_000, minBytesPerSecond: 0, rateGraceMs: 5_000 },
+    maxConcurrentRequests: 4,
+    maxResponseBytes: 64 * 1024 * 1024,
+    compression: false,
+    userAgent: 'test',
+    breakerOpenMs: 200,
+    monotonicMs: () => performance.now(),
+    random: () => 0,
+    requestFinished: ({ endpoint, code }) => finished.push({ endpoint, code }),
+    requestRetried: (retry) => retried.push(retry),
+    ...options,
+    urls: options.urls.map((url) => `${url}/api/v2`),
+  });
+  const connection = createConnection({
+    http,
+    session: {
+      ...(username !== undefined &&
+        password !== undefined && { credentials: { username, password } }),
+      ...(token !== undefined && { token }),
+      headerNames: options.headerNames ?? HEADERS,
+      loginTried: () => {
+        logins.tried += 1;
+      },
+      loginFailed: (error) => logins.failed.push(error.reason),
+      monotonicMs: options.monotonicMs ?? (() => performance.now()),
+    },
+    loginTimeoutMs: options.loginTimeoutMs ?? 5_000,
+    decodeErrors(endpoint, count) {
+      decodeErrors.set(endpoint, (decodeErrors.get(endpoint) ?? 0) + count);
+    },
+  });
+  return {
+    http,
+    connection,
+    api: createClusterApi(connection),
+    finished,
+    retried,
+    logins,
+    decodeErrors,
+    [Symbol.asyncDispose]: () => http[Symbol.asyncDispose](),
+  };
+}
+
+/** A reading with a deadline far beyond what a test takes. */
+export function testReading(signal: AbortSignal = AbortSignal.timeout(20_000)): Reading {
+  return startReading(signal);
+}

@@ -1,0 +1,156 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { type App, startApp } from '../../src/app.ts';
+import { COLLECTORS } from '../../src/collectors/index.ts';
+import type { Config } from '../../src/config/config.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import { createLog } from '../../src/log.ts';
+import { type ParsedSample, parseExposition } from '../metrics/parse-exposition.ts';
+
+type Labels = Readonly<Record<string, string>>;
+
+/** The exporter under test, run in this process and asked through its socket. */
+export interface TestExporter extends AsyncDisposable {
+  readonly url: string;
+  readonly app: App;
+  /** Everything logged so far, debug included. */
+  log(): string;
+  /** GET, by default of /metrics. */
+  get(
+    target?: string,
+    headers?: Labels,
+  ): Promise<{ status: number; text: string; headers: Headers }>;
+  scrape(query?: string): Promise<Scrape>;
+  /** Scrapes until `isThere` holds; a test that waits in vain ends by its own time limit. */
+  until(isThere: (scrape: Scrape) => boolean): Promise<Scrape>;
+  stop(): Promise<void>;
+}
+
+export interface Scrape {
+  readonly samples: readonly ParsedSample[];
+  /** All samples of a family (by sample name) whose labels include these. */
+  all(name: string, labels?: Labels): readonly ParsedSample[];
+  /** The value of the one sample with these labels; undefined when there is none. Throws on several. */
+  value(name: string, labels?: Labels): number | undefined;
+}
+
+export interface TestExporterOptions {
+  /** The configuration file's text; `web` and `log` are set by the harness. */
+  readonly yaml: string;
+  /** In place of every collector's interval; may be below the second that the loader asks for. */
+  readonly intervalSeconds?: number;
+  /** Last changes to what was loaded. */
+  readonly adapt?: (config: Config) => Config;
+  readonly app?: Partial<Parameters<typeof startApp>[0]>;
+}
+
+const BUILD = { version: '0.0.0', revision: 'test', nodeVersion: 'v24.0.0', platform: 'linux/x64' };
+const PAUSE_MS = 20;
+
+export async function startTestExporter(options: TestExporterOptions): Promise<TestExporter> {
+  const config = await readConfig(options);
+  const lines: string[] = [];
+  const log = createLog({
+    level: 'debug',
+    format: 'logfmt',
+    destination: { write: (line: string) => lines.push(line) },
+  });
+  const app = await startApp({
+    config,
+    collectors: COLLECTORS,
+    build: BUILD,
+    log,
+    random: () => 0,
+    ...options.app,
+  });
+  const [url = ''] = app.addresses;
+
+  async function get(target = '/metrics', headers: Labels = {}) {
+    const response = await fetch(url + target, { headers });
+    return { status: response.status, text: await response.text(), headers: response.headers };
+  }
+
+  async function scrape(query = ''): Promise<Scrape> {
+    return readScrape((await get(`/metrics${query}`)).text);
+  }
+
+  return {
+    url,
+    app,
+    log: () => lines.join(''),
+    get,
+    scrape,
+    async until(isThere) {
+      for (;;) {
+        const seen = await scrape();
+        if (isThere(seen)) return seen;
+        await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+      }
+    },
+    stop: () => app.stop(),
+    [Symbol.asyncDispose]: () => app.stop(),
+  };
+}
+
+/** Samples of one exposition, to be asked by name and labels. */
+export function readScrape(text: string): Scrape {
+  const samples = parseExposition(text);
+  const all = (name: string, labels: Labels = {}): readonly ParsedSample[] =>
+    samples.filter(
+      (sample) =>
+        sample.name === name &&
+        Object.entries(labels).every(([label, value]) => sample.labels[label] === value),
+    );
+  return {
+    samples,
+    all,
+    value(name, labels) {
+      const found = all(name, labels);
+      if (found.length > 1) throw new Error(`${name} ${JSON.stringify(labels)} is not one sample`);
+      return found[0]?.value;
+    },
+  };
+}
+
+async function readConfig({ yaml, intervalSeconds, adapt }: TestExporterOptions): Promise<Config> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'crdb-exporter-'));
+  try {
+    const file = path.join(folder, 'exporter.yml');
+    await writeFile(file, `web: { listen_address: ["127.0.0.1:0"] }\n${yaml}`);
+    const { config } = await loadConfig({ file, flags: {}, env: {}, collectors: COLLECTORS });
+    const timed = intervalSeconds === undefined ? config : withInterval(config, intervalSeconds);
+    return adapt === undefined ? timed : adapt(timed);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+function withInterval(config: Config, intervalSeconds: number): Config {
+  return {
+    ...config,
+    clusters: config.clusters.map((cluster) => ({
+      ...cluster,
+      collectors: Object.fromEntries(
+        Object.entries(cluster.collectors).map(([name, collector]) => [
+          name,
+          { ...collector, intervalSeconds, maxDuty: 1 },
+        ]),
+      ),
+    })),
+  };
+}
+
+/** The YAML of one cluster that a simulator serves, with a login. */
+export function clusterYaml(
+  simulator: {
+    readonly clusterUrls: readonly string[];
+    readonly username: string;
+    readonly password: string;
+  },
+  { name = 'sim', more = '' } = {},
+): string {
+  return `  - name: ${name}
+    cluster_api: { urls: [${simulator.clusterUrls.map((url) => JSON.stringify(url)).join(', ')}], username: ${simulator.username}, password: ${simulator.password} ${more} }
+`;
+}

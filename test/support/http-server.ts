@@ -1,0 +1,47 @@
+import { createServer, type RequestListener, type Server } from 'node:http';
+
+/** A server that answers as a test wants, and remembers what it was asked. */
+export interface TestServer extends AsyncDisposable {
+  readonly url: string;
+  readonly requests: string[];
+  /** Requests being answered now, and the most at one time. */
+  readonly flight: { now: number; most: number };
+}
+
+export async function serve(listener: RequestListener): Promise<TestServer> {
+  const requests: string[] = [];
+  const flight = { now: 0, most: 0 };
+  const server: Server = createServer((request, response) => {
+    requests.push(request.url ?? '');
+    flight.now += 1;
+    flight.most = Math.max(flight.most, flight.now);
+    response.on('close', () => {
+      flight.now -= 1;
+    });
+    listener(request, response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    requests,
+    flight,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** Answers everything with a small document. */
+export function good(): Promise<TestServer> {
+  return serve((_request, response) => response.end('{"fine":true}'));
+}
+
+/** The URL of a port on which nothing listens. */
+export async function refusing(): Promise<string> {
+  const server = await good();
+  await server[Symbol.asyncDispose]();
+  return server.url;
+}
