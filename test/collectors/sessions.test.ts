@@ -1,0 +1,273 @@
+import { describe, expect, test } from 'vitest';
+import { sessions } from '../../src/collectors/sessions.ts';
+import {
+  ago,
+  listingOf,
+  NOW_MS,
+  OPTIONS,
+  pollListing,
+  queryOf,
+  sessionOf,
+  transactionOf,
+} from './sessions/listing.ts';
+import { answering, poll } from './support.ts';
+
+describe('states', () => {
+  test('follow from what is going on, not from the status', async () => {
+    const { of } = await pollListing([
+      sessionOf(1, { active_queries: [queryOf(1)], active_txn: transactionOf(1), status: 0 }),
+      sessionOf(1, { active_queries: [queryOf(1)] }),
+      sessionOf(1, { active_txn: transactionOf(1), status: undefined }),
+      sessionOf(1, { status: undefined, active_queries: [] }),
+      sessionOf(1, { status: 9 }),
+      sessionOf(1, { active_txn: null }),
+    ]);
+    expect(of('crdb_sessions')).toEqual([
+      '{node_id="1",state="active"} 2',
+      '{node_id="1",state="idle_in_transaction"} 1',
+      '{node_id="1",state="idle"} 3',
+    ]);
+  });
+
+  test('closed sessions are never counted: by their status, or by their end', async () => {
+    const { of } = await pollListing([
+      sessionOf(1),
+      sessionOf(1, { status: 1 }),
+      sessionOf(2, { status: undefined, end: ago(1) }),
+      sessionOf(1, { end: '0001-01-01T00:00:00Z' }),
+    ]);
+    expect(of('crdb_sessions')).toEqual([
+      '{node_id="1",state="active"} 0',
+      '{node_id="1",state="idle_in_transaction"} 0',
+      '{node_id="1",state="idle"} 2',
+    ]);
+    expect(of('crdb_session_fanout_errors')).toEqual(['{node_id="1"} 0', '{node_id="2"} 0']);
+  });
+});
+
+describe('rows of a node', () => {
+  test('sum memory, queries by phase and transactions by kind', async () => {
+    const { lines } = await pollListing([
+      sessionOf(7, {
+        active_queries: [
+          queryOf(5, { phase: undefined }),
+          queryOf(6),
+          queryOf(90, { phase: 7 }),
+          queryOf(1, { phase: 'x' }),
+        ],
+        active_txn: transactionOf(120, { implicit: true }),
+        alloc_bytes: 1000,
+        max_alloc_bytes: 3000,
+      }),
+      sessionOf(7, { active_txn: transactionOf(60), client_address: '10.0.0.2:1' }),
+      sessionOf(7, { alloc_bytes: undefined }),
+    ]);
+    expect(lines.filter((line) => line.includes('node_id="7"'))).toEqual([
+      'crdb_sessions{node_id="7",state="active"} 1',
+      'crdb_sessions{node_id="7",state="idle_in_transaction"} 1',
+      'crdb_sessions{node_id="7",state="idle"} 1',
+      'crdb_session_alloc_bytes{node_id="7"} 1100',
+      'crdb_session_max_alloc_bytes{node_id="7"} 3400',
+      'crdb_session_largest_alloc_bytes{node_id="7"} 1000',
+      'crdb_active_queries{node_id="7",phase="preparing"} 1',
+      'crdb_active_queries{node_id="7",phase="executing"} 1',
+      'crdb_active_queries{node_id="7",phase="other"} 2',
+      'crdb_open_transactions{node_id="7",kind="explicit"} 1',
+      'crdb_open_transactions{node_id="7",kind="implicit"} 1',
+      'crdb_oldest_transaction_age_seconds{node_id="7"} 120',
+      'crdb_oldest_query_age_seconds{node_id="7"} 90',
+      'crdb_session_client_addresses{node_id="7"} 2',
+      'crdb_session_fanout_errors{node_id="7"} 0',
+    ]);
+  });
+
+  test('the elapsed time that the server sends wins over the clocks; no age is negative', async () => {
+    const { of } = await pollListing([
+      sessionOf(1, {
+        active_queries: [queryOf(50, { elapsed_time: 2_500_000_000 })],
+        active_txn: transactionOf(50, { elapsed_time: 3_000_000_000 }),
+      }),
+      sessionOf(2, { active_queries: [queryOf(-50)], active_txn: transactionOf(-50) }),
+      sessionOf(3, {
+        active_queries: [queryOf(0, { start: undefined, elapsed_time: -5 })],
+        active_txn: transactionOf(0, { start: '0001-01-01T00:00:00Z' }),
+      }),
+    ]);
+    expect(of('crdb_oldest_query_age_seconds')).toEqual([
+      '{node_id="1"} 2.5',
+      '{node_id="2"} 0',
+      '{node_id="3"} 0',
+    ]);
+    expect(of('crdb_oldest_transaction_age_seconds')).toEqual([
+      '{node_id="1"} 3',
+      '{node_id="2"} 0',
+      '{node_id="3"} 0',
+    ]);
+  });
+
+  test('are sorted by id; a session that names no node has no place', async () => {
+    const { of } = await pollListing([
+      sessionOf(10),
+      sessionOf(9),
+      sessionOf(0),
+      sessionOf(1, { node_id: 'x' }),
+    ]);
+    expect(of('crdb_session_alloc_bytes')).toEqual(['{node_id="9"} 100', '{node_id="10"} 100']);
+  });
+
+  test('count hosts without their ports, of either family', async () => {
+    const addresses = [
+      '10.0.0.1:50000',
+      '10.0.0.1:50001',
+      '10.0.0.2:50000',
+      '[fe80::1]:26257',
+      '[fe80::1]:26258',
+      '[fe80::2]:26257',
+      'fe80::1',
+      'somewhere',
+      '',
+    ];
+    const { of, lines } = await pollListing(
+      addresses.map((address) => sessionOf(1, { client_address: address })),
+    );
+    expect(of('crdb_session_client_addresses')).toEqual(['{node_id="1"} 5']);
+    expect(lines.join('\n')).not.toMatch(/10\.0\.0|fe80|somewhere|secret/);
+  });
+});
+
+test('sessions by age are cumulative, and one without a start is only in the last', async () => {
+  const ages = [0, 60, 61, 600, 3600, 86_400, 86_401];
+  const { of } = await pollListing([
+    ...ages.map((age) => sessionOf(1, { start: ago(age) })),
+    sessionOf(1, { start: undefined }),
+    sessionOf(1, { start: ago(-10) }),
+  ]);
+  expect(of('crdb_sessions_by_age')).toEqual([
+    '{upper="60"} 3',
+    '{upper="600"} 5',
+    '{upper="3600"} 6',
+    '{upper="86400"} 7',
+    '{upper="+Inf"} 9',
+  ]);
+});
+
+describe('internal sessions', () => {
+  const internal = sessionOf(2, { application_name: '$ internal-jobs', username: 'node' });
+
+  test('are left out, with no row for a node that has no others', async () => {
+    const { of, lines } = await pollListing([sessionOf(1), internal]);
+    expect(of('crdb_session_alloc_bytes')).toEqual(['{node_id="1"} 100']);
+    expect(lines.join('\n')).not.toContain('internal-jobs');
+  });
+
+  test('are counted when asked for', async () => {
+    const { of } = await pollListing([sessionOf(1), internal], { include_internal: true });
+    expect(of('crdb_sessions')).toHaveLength(6);
+    expect(of('crdb_application_session_alloc_bytes')).toContain(
+      '{application="$ internal-jobs",user="node"} 100',
+    );
+  });
+
+  test('of a server with another prefix are left out by asking again, once', async () => {
+    const listed = [
+      sessionOf(1, { application_name: '%internal%x' }),
+      sessionOf(1, { application_name: '$ internal is my name' }),
+    ];
+    const { api, asked } = answering(() =>
+      listingOf(listed, { internal_app_name_prefix: '%internal%' }),
+    );
+    const given = { options: OPTIONS, memory: sessions.createMemory(), nowMs: NOW_MS };
+    const first = await poll(sessions, api, given);
+    expect(asked).toHaveLength(2);
+    expect(first.of('crdb_application_session_alloc_bytes')).toEqual([
+      '{application="other",user="other"} 0',
+      '{application="$ internal is my name",user="movr"} 100',
+    ]);
+    const second = await poll(sessions, api, given);
+    expect(asked).toHaveLength(3);
+    expect(second.lines).toEqual(first.lines);
+  });
+
+  test('a server that says no prefix, or an empty one, means the usual one', async () => {
+    for (const prefix of [undefined, '']) {
+      const { api, asked } = answering(() =>
+        listingOf([sessionOf(1), internal], { internal_app_name_prefix: prefix }),
+      );
+      const memory = sessions.createMemory();
+      const { of } = await poll(sessions, api, { options: OPTIONS, memory, nowMs: NOW_MS });
+      expect(asked).toHaveLength(1);
+      expect(of('crdb_session_alloc_bytes')).toEqual(['{node_id="1"} 100']);
+    }
+  });
+});
+
+function errorOf(id: number | undefined): object {
+  return { node_id: id, message: 'failed to dial' };
+}
+
+describe('the fan-out', () => {
+  const listed = { nodes: [{ node_id: 1 }, { node_id: 2, liveness_status: 1 }] };
+
+  test('is 1 for nodes with an error, 0 for those with sessions, nothing for the unnamed', async () => {
+    const { of } = await pollListing(() =>
+      listingOf([sessionOf(3), sessionOf(1)], {
+        errors: [errorOf(12), errorOf(undefined), errorOf(3)],
+      }),
+    );
+    expect(of('crdb_session_fanout_errors')).toEqual([
+      '{node_id="1"} 0',
+      '{node_id="3"} 1',
+      '{node_id="12"} 1',
+    ]);
+  });
+
+  test('without a session or an error is an empty cluster', async () => {
+    const { of, failure } = await pollListing([]);
+    expect(failure).toBeUndefined();
+    expect(of('crdb_sessions')).toEqual([]);
+    expect(of('crdb_sessions_by_age')).toContain('{upper="+Inf"} 0');
+    expect(of('crdb_application_session_alloc_bytes')).toEqual([
+      '{application="other",user="other"} 0',
+    ]);
+  });
+
+  test('with an error of every node is a failed poll', async () => {
+    const decommissioned = { node_id: 3, liveness_status: 5 };
+    const answer = (path: string): object =>
+      path.startsWith('/nodes/')
+        ? { nodes: [...listed.nodes, decommissioned] }
+        : listingOf([], { errors: [errorOf(1), errorOf(2)] });
+    await expect(pollListing(answer)).rejects.toThrow('errors of all nodes');
+  });
+
+  test('with an error of some nodes is an empty cluster with failed nodes', async () => {
+    const { of } = await pollListing((path) =>
+      path.startsWith('/nodes/') ? listed : listingOf([], { errors: [errorOf(2)] }),
+    );
+    expect(of('crdb_session_fanout_errors')).toEqual(['{node_id="2"} 1']);
+  });
+
+  test('with an error of no node in particular is a failed poll, and no nodes are listed', async () => {
+    const { api, asked } = answering(() => listingOf([], { errors: [errorOf(undefined)] }));
+    const memory = sessions.createMemory();
+    await expect(poll(sessions, api, { options: OPTIONS, memory, nowMs: NOW_MS })).rejects.toThrow(
+      'errors of all nodes',
+    );
+    expect(asked).toHaveLength(1);
+  });
+});
+
+test('pages are read to the end', async () => {
+  const token = Buffer.from('1,|2|1|3,').toString('base64');
+  const { api, asked } = answering((path) =>
+    path.includes('start=')
+      ? listingOf([sessionOf(2)])
+      : listingOf([sessionOf(1), sessionOf(1)], { next: token }),
+  );
+  const options = { ...OPTIONS, page_limit: 2 };
+  const memory = sessions.createMemory();
+  const { of } = await poll(sessions, api, { options, memory, nowMs: NOW_MS });
+  expect(asked).toHaveLength(2);
+  expect(asked[0]).toBe('/sessions/?exclude_closed_sessions=true&limit=2');
+  expect(of('crdb_session_alloc_bytes')).toEqual(['{node_id="1"} 200', '{node_id="2"} 100']);
+});

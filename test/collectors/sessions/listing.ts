@@ -1,0 +1,78 @@
+import type { Rewrite } from '../../../src/collectors/collector.ts';
+import { type Answer, answering, poll, type Polled } from '../support.ts';
+import { sessions } from '../../../src/collectors/sessions.ts';
+
+export const NOW_MS = Date.UTC(2026, 0, 2, 3, 4, 0);
+interface Options {
+  readonly page_limit: number;
+  readonly max_applications: number;
+  readonly include_internal: boolean;
+  readonly application_rewrite: readonly Rewrite[];
+}
+
+export const OPTIONS: Options = {
+  page_limit: 20_000,
+  max_applications: 50,
+  include_internal: false,
+  application_rewrite: [],
+};
+
+/** The time so many seconds before the poll. */
+export function ago(seconds: number): string {
+  return new Date(NOW_MS - seconds * 1000).toISOString();
+}
+
+/** An idle session as a server of today lists it. */
+export function sessionOf(nodeId: number, more: object = {}): Record<string, unknown> {
+  return {
+    node_id: nodeId,
+    username: 'movr',
+    client_address: '10.0.0.1:50000',
+    application_name: 'rides',
+    active_queries: null,
+    start: ago(30),
+    last_active_query: 'SELECT secret',
+    id: 'AAAA',
+    alloc_bytes: 100,
+    max_alloc_bytes: 200,
+    status: 2,
+    txn_fingerprint_ids: null,
+    total_active_time: 0,
+    ...more,
+  };
+}
+
+/** `count` idle sessions of an application. */
+export function sessionsOf(application: string, count: number, more: object = {}): object[] {
+  return Array.from({ length: count }, () =>
+    sessionOf(1, { application_name: application, ...more }),
+  );
+}
+
+export function queryOf(seconds: number, more: object = {}): object {
+  return { id: 'q', sql: 'SELECT secret', start: ago(seconds), phase: 1, ...more };
+}
+
+export function transactionOf(seconds: number, more: object = {}): object {
+  return { id: 't', start: ago(seconds), deadline: '0001-01-01T00:00:00Z', ...more };
+}
+
+export function listingOf(listed: readonly object[], more: object = {}): object {
+  return {
+    sessions: listed,
+    errors: [],
+    internal_app_name_prefix: '$ internal',
+    next: 'fDB8MHw=',
+    ...more,
+  };
+}
+
+/** Polls the sessions once, with a memory of its own. */
+export async function pollListing(
+  answer: Answer | readonly object[],
+  options: Partial<Options> = {},
+): Promise<Polled> {
+  const { api } = answering(typeof answer === 'function' ? answer : () => listingOf(answer));
+  const memory = sessions.createMemory();
+  return poll(sessions, api, { options: { ...OPTIONS, ...options }, memory, nowMs: NOW_MS });
+}
