@@ -78,7 +78,9 @@ function regexKind(check: CheckRegex): Kind<string> {
       const fault = check(value);
       return fault === undefined
         ? value
-        : new Refusal(`is not a usable regular expression: ${fault}`);
+        : new Refusal(
+            `cannot be used: ${fault}; the syntax is that of RE2, without lookaround and backreferences`,
+          );
     },
   });
 }

@@ -8,7 +8,7 @@ import { Secret } from '../../src/config/secret.ts';
 import { API, CLUSTER, testBadFiles } from './bad-file.ts';
 import { makeFolder } from './folder.ts';
 import { loadText, warningsOf } from './loading.ts';
-import { ROOMS } from './rooms.ts';
+import { COLLECTORS } from '../../src/collectors/index.ts';
 
 const USER = `${CLUSTER}      username: u\n`;
 
@@ -142,7 +142,7 @@ test('a secret file that is replaced is read anew, and its loss is told by name'
     'crdb.new': 'new',
   });
   const file = path.join(folder, 'exporter.yml');
-  const { config } = await loadConfig({ file, flags: {}, env: {}, collectors: ROOMS });
+  const { config } = await loadConfig({ file, flags: {}, env: {}, collectors: COLLECTORS });
   const password = config.clusters[0]?.clusterApi?.password;
   expect(await password?.reveal()).toBe('old');
   await rename(path.join(folder, 'crdb.new'), path.join(folder, 'crdb'));
@@ -158,7 +158,12 @@ test('a secret file that everybody can read is warned of', async () => {
     crdb: 'hunter2',
   });
   const load = () =>
-    loadConfig({ file: path.join(folder, 'exporter.yml'), flags: {}, env: {}, collectors: ROOMS });
+    loadConfig({
+      file: path.join(folder, 'exporter.yml'),
+      flags: {},
+      env: {},
+      collectors: COLLECTORS,
+    });
   expect(await warningsOf(load())).toEqual([]);
   await chmod(path.join(folder, 'crdb'), 0o644);
   expect(await warningsOf(load())).toEqual([

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { expect, test } from 'vitest';
 import { listOptions } from '../../src/config/options.ts';
 import { loadText } from './loading.ts';
-import { ROOMS } from './rooms.ts';
+import { COLLECTORS } from '../../src/collectors/index.ts';
 
 const EXAMPLE = path.resolve(import.meta.dirname, '../../config/exporter.example.yml');
 const FILES = { 'secrets/crdb': 'hunter2', 'secrets/cloud': 'hunter2', 'tls/ca.crt': 'x' };
@@ -35,6 +35,6 @@ collectors:
 
 test('the example names every key', async () => {
   const text = await readFile(EXAMPLE, 'utf8');
-  const keys = listOptions(ROOMS).map((option) => option.path.split('.').at(-1) ?? '');
+  const keys = listOptions(COLLECTORS).map((option) => option.path.split('.').at(-1) ?? '');
   expect([...new Set(keys)].filter((key) => !new RegExp(`\\b${key}\\b`).test(text))).toEqual([]);
 });

@@ -4,7 +4,7 @@ import type { LoadedConfig } from '../../src/config/load.ts';
 import { ConfigError, formatProblems } from '../../src/config/findings.ts';
 import type { Environment, Flags } from '../../src/config/givens.ts';
 import { makeFolder } from './folder.ts';
-import { ROOMS } from './rooms.ts';
+import { COLLECTORS } from '../../src/collectors/index.ts';
 
 export interface Loading {
   readonly files?: Readonly<Record<string, string>>;
@@ -19,12 +19,12 @@ export async function loadText(
 ): Promise<LoadedConfig> {
   const folder = await makeFolder({ ...files, 'exporter.yml': yaml });
   const file = path.join(folder, 'exporter.yml');
-  return loadConfig({ file, flags: flags ?? {}, env: env ?? {}, collectors: ROOMS });
+  return loadConfig({ file, flags: flags ?? {}, env: env ?? {}, collectors: COLLECTORS });
 }
 
 /** Loads what flags and variables say, without a file. */
 export function loadFlags(flags: Flags, env: Environment = {}): Promise<LoadedConfig> {
-  return loadConfig({ flags, env, collectors: ROOMS });
+  return loadConfig({ flags, env, collectors: COLLECTORS });
 }
 
 /** The problems of a configuration that cannot be used, a line each, without the temporary folder. */

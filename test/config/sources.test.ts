@@ -7,7 +7,7 @@ import { loadConfig } from '../../src/config/load.ts';
 import { makeFolder } from './folder.ts';
 import { CLUSTER, NO_CLUSTER } from './bad-file.ts';
 import { loadFlags, loadText, problemsOf, warningsOf } from './loading.ts';
-import { ROOMS } from './rooms.ts';
+import { COLLECTORS } from '../../src/collectors/index.ts';
 
 const URL_FLAG = { 'cluster.url': ['https://crdb:8080'] };
 
@@ -181,7 +181,7 @@ test('what is loaded cannot be changed, not even deep inside', async () => {
 });
 
 test('the command line learns its flags from the table', () => {
-  const flags = flagDefinitions(ROOMS);
+  const flags = flagDefinitions(COLLECTORS);
   expect(flags.map(({ name }) => name)).toEqual([
     'config.file',
     'web.listen-address',
@@ -199,7 +199,7 @@ test('the command line learns its flags from the table', () => {
     'cloud.url',
     'cloud.cluster-id',
     'cloud.token-file',
-    ...ROOMS.map(({ name }) => `collector.${name}`),
+    ...COLLECTORS.map(({ name }) => `collector.${name}`),
   ]);
   expect(flags.filter(({ isRepeatable }) => isRepeatable).map(({ name }) => name)).toEqual([
     'web.listen-address',
@@ -229,7 +229,11 @@ test.each([
 });
 
 test('what is not set has its default', async () => {
-  const { config, warnings } = await loadConfig({ flags: URL_FLAG, env: {}, collectors: ROOMS });
+  const { config, warnings } = await loadConfig({
+    flags: URL_FLAG,
+    env: {},
+    collectors: COLLECTORS,
+  });
   expect(warnings).toEqual([]);
   expect(config).toMatchObject({
     web: { listenAddresses: [{ port: 10_137 }], telemetryPath: '/metrics' },

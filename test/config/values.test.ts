@@ -133,16 +133,16 @@ testBadFiles([
     'what is no table',
     `${CLUSTER}collectors: { tables: { tables: [rides, a.b.c.d, movr.rides] } }\n`,
     [
-      '5:34: collectors.tables.tables[0]: "rides" is not a table: write it as movr.rides or movr.public.rides',
-      '5:41: collectors.tables.tables[1]: "a.b.c.d" is not a table: write it as movr.rides or movr.public.rides',
+      '5:34: collectors.tables.tables[0]: "rides" is not database.schema.table, or database.table of the schema public, as movr.public.rides',
+      '5:41: collectors.tables.tables[1]: "a.b.c.d" is not database.schema.table, or database.table of the schema public, as movr.public.rides',
     ],
   ],
   [
     'a regular expression that the engine refuses',
     `${CLUSTER}collectors:\n  sessions:\n    application_rewrite:\n      - { regex: (a)\\1, replacement: x }\n      - { regex: "a(?=b)", replacement: "" }\n`,
     [
-      String.raw`8:18: collectors.sessions.application_rewrite[0].regex: "(a)\\1" is not a usable regular expression: \1 is not supported`,
-      '9:18: collectors.sessions.application_rewrite[1].regex: "a(?=b)" is not a usable regular expression: (?= is not supported',
+      '8:18: collectors.sessions.application_rewrite[0].regex: "(a)\\\\1" cannot be used: error parsing regexp: invalid escape sequence: `\\1`; the syntax is that of RE2, without lookaround and backreferences',
+      '9:18: collectors.sessions.application_rewrite[1].regex: "a(?=b)" cannot be used: error parsing regexp: invalid or unsupported Perl syntax: `(?=`; the syntax is that of RE2, without lookaround and backreferences',
     ],
   ],
   [
