@@ -1,0 +1,157 @@
+import { crc32 } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { tables } from '../../src/collectors/tables.ts';
+import { TABLE_NAME } from '../../src/collectors/tables/table-name.ts';
+import { RequestError } from '../../src/http/errors.ts';
+import { type Answer, answering, poll, type Polled } from './support.ts';
+
+const STATEMENT = 'CREATE TABLE public.rides (id UUID NOT NULL, naïve STRING)';
+
+function detailsOf(more: object = {}): object {
+  return {
+    descriptor_id: 106,
+    range_count: 12,
+    zone_config_level: 3,
+    create_table_statement: STATEMENT,
+    columns: [{ name: 'id', type: 'UUID' }, { name: 'naïve' }],
+    indexes: [
+      { name: 'rides_pkey', column: 'id', seq: 1 },
+      { name: 'rides_pkey', column: 'naïve', seq: 2, storing: true },
+      { name: 'by_name', column: 'naïve', seq: 1 },
+    ],
+    grants: [
+      { user: 'admin', privileges: ['ALL'] },
+      { user: 'movr', privileges: ['SELECT', 'INSERT'] },
+      { user: 'movr', privileges: ['SELECT'] },
+      { user: 'watcher', privileges: ['SELECT'] },
+    ],
+    zone_config: {
+      range_min_bytes: 134217728,
+      range_max_bytes: 536870912,
+      gc: { ttl_seconds: 14400 },
+      num_replicas: 5,
+      num_voters: 3,
+      constraints: null,
+    },
+    ...more,
+  };
+}
+
+interface Listed extends Polled {
+  readonly asked: readonly string[];
+}
+
+async function pollTables(answer: Answer, listed: readonly string[]): Promise<Listed> {
+  const { api, asked } = answering(answer);
+  const polled = await poll(tables, api, { options: { tables: listed }, memory: undefined });
+  return { ...polled, asked };
+}
+
+/** Tables called `absent` or `forbidden` fail so. */
+function answerSome(path: string): object {
+  if (path.includes('absent')) throw new RequestError('not_available', `${path}: HTTP 404`);
+  if (path.includes('forbidden')) throw new RequestError('forbidden', `${path}: HTTP 403`);
+  return detailsOf();
+}
+
+test('a table has its size, schema, grants and effective zone configuration', async () => {
+  const { lines, asked } = await pollTables(() => detailsOf(), ['movr.public.rides']);
+  const labels = 'database="movr",schema="public",table="rides"';
+  expect(asked).toEqual(['/databases/movr/tables/public.rides/']);
+  expect(lines).toEqual([
+    `crdb_table_info{${labels},table_id="106",zone_config_level="table"} 1`,
+    `crdb_table_ranges{${labels}} 12`,
+    `crdb_table_columns{${labels}} 2`,
+    `crdb_table_indexes{${labels}} 2`,
+    `crdb_table_grants{${labels},privilege="ALL"} 1`,
+    `crdb_table_grants{${labels},privilege="SELECT"} 2`,
+    `crdb_table_grants{${labels},privilege="INSERT"} 1`,
+    `crdb_table_schema_hash{${labels}} ${crc32(STATEMENT)}`,
+    `crdb_table_zone_replicas{${labels}} 5`,
+    `crdb_table_zone_voters{${labels}} 3`,
+    `crdb_table_zone_range_min_bytes{${labels}} 134217728`,
+    `crdb_table_zone_range_max_bytes{${labels}} 536870912`,
+    `crdb_table_zone_gc_ttl_seconds{${labels}} 14400`,
+  ]);
+});
+
+test('what the server leaves out is not there, or zero where absence means that', async () => {
+  const { lines } = await pollTables(() => ({ zone_config: {}, indexes: null }), ['movr.rides']);
+  const labels = 'database="movr",schema="public",table="rides"';
+  expect(lines).toEqual([
+    `crdb_table_info{${labels},table_id="0",zone_config_level="unknown"} 1`,
+    `crdb_table_ranges{${labels}} 0`,
+    `crdb_table_columns{${labels}} 0`,
+    `crdb_table_indexes{${labels}} 0`,
+  ]);
+});
+
+test.each([
+  [undefined, 'unknown'],
+  [0, 'unknown'],
+  [1, 'cluster'],
+  [2, 'database'],
+  [3, 'table'],
+  [4, 'unknown'],
+])('zone_config_level %s is %s', async (level, name) => {
+  const { of } = await pollTables(() => detailsOf({ zone_config_level: level }), ['movr.rides']);
+  expect(of('crdb_table_info')[0]).toContain(`zone_config_level="${name}"`);
+});
+
+describe('the list', () => {
+  test('may leave out the schema public, and names each table once', async () => {
+    const { asked } = await pollTables(
+      () => detailsOf(),
+      ['movr.rides', 'movr.public.rides', 'MovR.Rides', 'movr.archive.rides'],
+    );
+    expect(asked).toEqual([
+      '/databases/movr/tables/public.rides/',
+      '/databases/movr/tables/archive.rides/',
+    ]);
+  });
+
+  test('when empty asks nothing and is no failure', async () => {
+    const { asked, lines, failure } = await pollTables(() => detailsOf(), []);
+    expect([asked, lines, failure]).toEqual([[], [], undefined]);
+  });
+
+  test.each([
+    ['movr.rides', true],
+    ['movr.public.rides', true],
+    ['rides', false],
+    ['a.b.c.d', false],
+    ['movr."Rides"', false],
+    ['movr..rides', false],
+    ['mo-vr.rides', false],
+  ])('%s is a table that can be asked for: %s', (text, isGood) => {
+    expect(TABLE_NAME.test(text)).toBe(isGood);
+  });
+});
+
+describe('a table that cannot be read', () => {
+  test('costs its own rows only', async () => {
+    const { of, failure } = await pollTables(answerSome, ['movr.absent', 'movr.rides']);
+    expect(failure).toBeUndefined();
+    expect(of('crdb_table_ranges')).toEqual(['{database="movr",schema="public",table="rides"} 12']);
+  });
+
+  test('is a failed poll when most cannot, for the reason that most have; rows that came stay', async () => {
+    const { of, failure } = await pollTables(answerSome, [
+      'movr.absent',
+      'movr.rides',
+      'movr.forbidden1',
+      'movr.forbidden2',
+    ]);
+    expect(failure).toEqual({
+      reason: 'forbidden',
+      message:
+        'tables: only 1 of 4 could be read; movr.public.forbidden1: ' +
+        '/databases/movr/tables/public.forbidden1/: HTTP 403',
+    });
+    expect(of('crdb_table_ranges')).toHaveLength(1);
+  });
+
+  test('is the error of the poll when no other can', async () => {
+    await expect(pollTables(answerSome, ['movr.absent'])).rejects.toThrow('HTTP 404');
+  });
+});
