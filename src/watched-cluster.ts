@@ -54,6 +54,8 @@ export async function watchCluster(options: WatchOptions): Promise<WatchedCluste
   for (const collector of options.collectors) {
     const settings = config.collectors[collector.name];
     if (!settings?.enabled || !isOurs(collector, options.shard)) continue;
+    // Success without a question would say nothing about the cluster.
+    if (collector.isIdle?.(settings.options) === true) continue;
     pollers.push(
       createPoller({ ...options, collector, settings, apis, self: clusterSelf, progress, pollers }),
     );

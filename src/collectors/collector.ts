@@ -96,6 +96,8 @@ interface Room<Api, Options, Memory> {
   readonly enabledByDefault: boolean;
   readonly families: readonly Family[];
   readonly options: OptionSpecs;
+  /** True where the options leave nothing to ask: such a collector is not planned at all. */
+  readonly isIdle?: (options: Options) => boolean;
   createMemory(): Memory;
   /**
    * Asks the API, folds what comes and writes the sheet once. Throws when there is nothing to

@@ -23,6 +23,7 @@ export const tables = clusterCollector({
       help: 'Tables to read. The server runs several SQL statements for each, costly ones for large tables; nothing is asked when the list is empty.',
     },
   },
+  isIdle: ({ tables: names }) => names.length === 0,
   createMemory: () => undefined,
 
   async collect(api, sheet, context) {

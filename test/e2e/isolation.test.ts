@@ -1,0 +1,151 @@
+import { describe, expect, test } from 'vitest';
+import { startSimulator, type Simulator } from '../../src/simulator/index.ts';
+import { clusterYaml, type Scrape, startTestExporter } from '../support/exporter.ts';
+import { refusing } from '../support/http-server.ts';
+
+function simulate(): Promise<Simulator> {
+  return startSimulator({ nodes: 3, ranges: 30, metricKeys: 'useful' });
+}
+
+function seriesOf(scrape: Scrape, cluster: string): readonly string[] {
+  return scrape.samples
+    .filter(({ labels, name }) => labels['crdb_cluster'] === cluster && !/_exporter_/.test(name))
+    .map(({ name, labels }) => `${name} ${JSON.stringify(labels)}`);
+}
+
+describe('one part that fails leaves the rest', () => {
+  test('a second cluster keeps all its series while the first is down', async () => {
+    await using first = await simulate();
+    await using second = await simulate();
+    await using exporter = await startTestExporter({
+      yaml: `clusters:\n${clusterYaml(first, { name: 'first' })}${clusterYaml(second, { name: 'second' })}`,
+      intervalSeconds: 0.3,
+    });
+    const ups = { api: 'cluster' };
+    const both = await exporter.until((scrape) =>
+      ['nodes', 'ranges', 'sessions'].every((collector) =>
+        ['first', 'second'].every(
+          (crdb_cluster) =>
+            scrape.value('crdb_exporter_collector_success', { crdb_cluster, collector }) === 1,
+        ),
+      ),
+    );
+    await first.close();
+    const alone = await exporter.until(
+      (scrape) =>
+        scrape.value('crdb_up', { ...ups, crdb_cluster: 'first' }) === 0 &&
+        seriesOf(scrape, 'first').length === 1,
+    );
+    expect(alone.value('crdb_up', { ...ups, crdb_cluster: 'second' })).toBe(1);
+    expect(seriesOf(alone, 'second')).toEqual(seriesOf(both, 'second'));
+  });
+
+  test('a failing collector leaves the other collectors of its cluster', async () => {
+    await using simulator = await simulate();
+    simulator.fault({ endpoint: 'sessions', kind: 'bad-json' });
+    await using exporter = await startTestExporter({
+      yaml: `clusters:\n${clusterYaml(simulator)}`,
+      intervalSeconds: 0.2,
+    });
+    const seen = await exporter.until(
+      (scrape) =>
+        scrape.value('crdb_exporter_collector_success', { collector: 'nodes' }) === 1 &&
+        (scrape.value('crdb_exporter_poll_failures_total', {
+          collector: 'sessions',
+          reason: 'decode',
+        }) ?? 0) > 1,
+    );
+    expect(seen.all('crdb_nodes').length).toBeGreaterThan(0);
+    expect(seen.all('crdb_sessions')).toEqual([]);
+    expect(seen.value('crdb_up', { api: 'cluster' })).toBe(1);
+  });
+});
+
+describe('a cluster that is down at start', () => {
+  test('is reported, and everything comes once it is there', async () => {
+    const url = await refusing();
+    await using exporter = await startTestExporter({
+      yaml: `clusters:\n  - name: late\n    cluster_api: { urls: ["${url}"] }\n`,
+      intervalSeconds: 0.2,
+    });
+    const down = await exporter.until((scrape) => scrape.value('crdb_up') === 0);
+    expect(down.all('crdb_exporter_collector_success').length).toBeGreaterThan(1);
+    expect(down.all('crdb_exporter_collector_last_success_timestamp_seconds')).toEqual([]);
+    expect(exporter.log()).toMatch(/level=warn .*collector=nodes .*reason=network/);
+    await using simulator = await startSimulator({
+      nodes: 3,
+      ranges: 30,
+      metricKeys: 'useful',
+      insecure: true,
+      listen: { host: '127.0.0.1', port: Number(new URL(url).port) },
+    });
+    const up = await exporter.until((scrape) => scrape.value('crdb_up') === 1);
+    expect(up.all('crdb_nodes').length).toBeGreaterThan(0);
+    expect(simulator.requests.count('login')).toBe(0);
+  });
+
+  test('is skipped, not queued, while its breaker is open', async () => {
+    await using exporter = await startTestExporter({
+      yaml: `clusters:\n  - name: down\n    cluster_api: { urls: ["${await refusing()}"] }\n`,
+      intervalSeconds: 0.2,
+      // A clock that stands still keeps the breaker open.
+      app: { clock: { wallMs: () => Date.now(), monotonicMs: () => 0 } },
+    });
+    const seen = await exporter.until(
+      (scrape) =>
+        (scrape.value('crdb_exporter_polls_skipped_total', {
+          collector: 'nodes',
+          reason: 'breaker_open',
+        }) ?? 0) > 2,
+    );
+    expect(seen.value('crdb_exporter_breaker_state', { state: 'open' })).toBe(1);
+    expect(seen.value('crdb_up')).toBe(0);
+  });
+});
+
+describe('old data', () => {
+  test('disappears at its max_age while the outcome series stay', async () => {
+    await using simulator = await simulate();
+    let now = 1_000;
+    await using exporter = await startTestExporter({
+      yaml: `clusters:\n${clusterYaml(simulator)}`,
+      intervalSeconds: 0.2,
+      app: { clock: { wallMs: () => Date.now(), monotonicMs: () => now } },
+    });
+    await exporter.until((scrape) => scrape.all('crdb_nodes').length > 0);
+    simulator.fault({ endpoint: 'nodes', kind: 'status', status: 403 });
+    const failing = await exporter.until((scrape) => scrape.value('crdb_up') === 0);
+    expect(failing.all('crdb_nodes').length).toBeGreaterThan(0);
+    now += 601;
+    const expired = await exporter.scrape();
+    expect(expired.all('crdb_nodes')).toEqual([]);
+    expect(expired.value('crdb_exporter_series', { collector: 'nodes' })).toBe(0);
+    expect(
+      expired.value('crdb_exporter_collector_last_success_timestamp_seconds', {
+        collector: 'nodes',
+      }),
+    ).toBeGreaterThan(0);
+  });
+
+  test('does not come back when the wall clock jumps', async () => {
+    await using simulator = await simulate();
+    let jumpMs = 0;
+    await using exporter = await startTestExporter({
+      yaml: `clusters:\n${clusterYaml(simulator)}`,
+      intervalSeconds: 0.2,
+      app: {
+        clock: { wallMs: () => Date.now() + jumpMs, monotonicMs: () => performance.now() },
+      },
+    });
+    await exporter.until((scrape) => scrape.all('crdb_nodes').length > 0);
+    for (jumpMs of [-3_600_000, 3_600_000]) {
+      const before = await exporter.scrape();
+      expect(before.all('crdb_nodes').length).toBeGreaterThan(0);
+      const polls = before.value('crdb_exporter_polls_total', { collector: 'nodes' }) ?? 0;
+      await exporter.until(
+        (scrape) =>
+          (scrape.value('crdb_exporter_polls_total', { collector: 'nodes' }) ?? 0) > polls + 2,
+      );
+    }
+  });
+});
