@@ -19,8 +19,8 @@ export interface SkipState {
   readonly closing: Uint8Array;
 }
 
-/** A short document needs no more; the window of a large one grows to an element and a chunk. */
-const INITIAL_BYTES = 128 * 1024;
+/** Enough for a short document; the window of a large one grows to an element and a chunk. */
+const INITIAL_BYTES = 4096;
 
 /**
  * The bytes not yet read, in one buffer, and the place in them. Each chunk is copied behind the

@@ -1,0 +1,156 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { decodeValue, JsonError } from '../../src/json/decoder.ts';
+import type { ObjectShape } from '../../src/json/shape.ts';
+import { documents, envelope as usualEnvelope } from './documents.ts';
+import { documentText, objectShape, valueText } from './generated.ts';
+import { project } from './oracle.ts';
+import { cutAt, readPieces } from './reading.ts';
+
+/** Values and counts as the oracle has them; times are compared to the microsecond. */
+function expectedReading(text: string, element: ObjectShape, envelope: ObjectShape) {
+  const document: { list: unknown[] } = JSON.parse(text);
+  const objects = document.list.filter(
+    (item) => typeof item === 'object' && item !== null && !Array.isArray(item),
+  );
+  const elements = objects.map((item) => project(element, item));
+  const around = project(envelope, document);
+  const skipped = document.list.length - objects.length;
+  return {
+    list: elements.map(({ value }) => value),
+    envelope: around.value,
+    elements: elements.length,
+    skipped,
+    wrong: elements.reduce((sum, { wrong }) => sum + wrong, around.wrong + skipped),
+    limitHit: false,
+  };
+}
+
+/** The decoder counts a wrong value also when a later one of the same key takes its place. */
+function hasDuplicates(text: string): boolean {
+  let entries = 0;
+  JSON.parse(text, (_key, value: unknown) => {
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+      entries += Object.keys(value).length;
+    }
+    return value;
+  });
+  return countMembers(text) !== entries;
+}
+
+/** Colons outside of strings. */
+function countMembers(text: string): number {
+  return text.replaceAll(/"(?:[^"\\]|\\.)*"/g, '').split(':').length - 1;
+}
+
+function failureOf(action: () => unknown): unknown {
+  try {
+    action();
+    return undefined;
+  } catch (error) {
+    return error;
+  }
+}
+
+test('random shapes read random documents as JSON.parse and a projection would', () => {
+  let compared = 0;
+  const property = fc.property(
+    documentText,
+    objectShape,
+    objectShape,
+    fc.double({ min: 0, max: 1, noNaN: true }),
+    (text, element, envelope, where) => {
+      const bytes = Buffer.from(text);
+      const pieces = cutAt(bytes, Math.floor(where * bytes.length));
+      const reading = readPieces(pieces, { list: 'list', element, envelope });
+      const expected = expectedReading(text, element, envelope);
+      const isExact = !hasDuplicates(text);
+      if (isExact) compared++;
+      expect(reading).toEqual(isExact ? expected : { ...expected, wrong: reading.wrong });
+    },
+  );
+  fc.assert(property, { numRuns: 6000 });
+  expect(compared).toBeGreaterThan(1000);
+});
+
+test('random shapes read random single values as JSON.parse and a projection would', () => {
+  const property = fc.property(valueText, objectShape, (text, shape) => {
+    const { value } = decodeValue(Buffer.from(text), shape);
+    expect(value).toEqual(project(shape, JSON.parse(text)).value);
+  });
+  fc.assert(property, { numRuns: 2500 });
+});
+
+test('a document with changed bytes is read or refused with a reason, never anything else', () => {
+  const change = fc.record({
+    where: fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }),
+    bytes: fc.oneof(
+      fc.constantFrom(
+        '"',
+        '\\',
+        '{',
+        '}',
+        '[',
+        ']',
+        ',',
+        ':',
+        '',
+        '\u0000',
+        ' ',
+        'n',
+        '0',
+        '"],"a',
+      ),
+      fc.string({ maxLength: 3 }),
+    ),
+    removed: fc.nat(20),
+  });
+  const property = fc.property(
+    fc.constantFrom(...documents),
+    fc.array(change, { minLength: 1, maxLength: 3 }),
+    fc.double({ min: 0, max: 1, noNaN: true }),
+    (document, changes, cut) => {
+      let { text } = document;
+      for (const { where, bytes, removed } of changes) {
+        const at = Math.floor(where * text.length);
+        text = text.slice(0, at) + bytes + text.slice(at + removed);
+      }
+      const bytes = Buffer.from(text);
+      const pieces = cutAt(bytes, Math.floor(cut * bytes.length));
+      const failure = failureOf(() => readPieces(pieces, { ...document, envelope: usualEnvelope }));
+      expect(failure === undefined || failure instanceof JsonError).toBe(true);
+    },
+  );
+  fc.assert(property, { numRuns: 2500 });
+});
+
+test('a generated document is truncated wherever it ends too early', () => {
+  const property = fc.property(
+    documentText,
+    objectShape,
+    objectShape,
+    fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }),
+    (text, element, envelope, where) => {
+      const bytes = Buffer.from(text.trimEnd());
+      const reading = () =>
+        readPieces([bytes.subarray(0, Math.floor(where * bytes.length))], {
+          list: 'list',
+          element,
+          envelope,
+        });
+      expect(reading).toThrow(expect.objectContaining({ kind: 'truncated' }));
+    },
+  );
+  fc.assert(property, { numRuns: 2000 });
+});
+
+test('random bytes are refused with a reason', () => {
+  const property = fc.property(fc.uint8Array({ maxLength: 64 }), objectShape, (bytes, element) => {
+    const start = Buffer.from('{"list":[{"a":');
+    const options = { list: 'list', element, envelope: element };
+    for (const pieces of [[bytes], [start, bytes]]) {
+      expect(() => readPieces(pieces, options)).toThrow(JsonError);
+    }
+  });
+  fc.assert(property, { numRuns: 2000 });
+});

@@ -1,0 +1,285 @@
+import { describe, expect, test } from 'vitest';
+import { createDecoder, JsonError } from '../../src/json/decoder.ts';
+import { array, integer, object, optional, raw, string } from '../../src/json/shape.ts';
+import { documents, envelope } from './documents.ts';
+import { project } from './oracle.ts';
+import { cutAt, generous, inPieces, readPieces } from './reading.ts';
+
+/** What the oracle says of a document whose elements are all objects. */
+function expected({ list, element, text }: (typeof documents)[number]) {
+  const { [list]: elements, ...others }: Record<string, unknown> = JSON.parse(text);
+  const members = Array.isArray(elements) ? elements : [];
+  const projections = members.map((member) => project(element, member));
+  const around = project(envelope, others);
+  return {
+    envelope: around.value,
+    elements: members.length,
+    skipped: 0,
+    wrong: projections.reduce((sum, { wrong }) => sum + wrong, around.wrong),
+    limitHit: false,
+    list: projections.map(({ value }) => value),
+  };
+}
+
+describe.each(documents)('a document of $list', (document) => {
+  const bytes = Buffer.from(document.text);
+  const options = { ...document, envelope };
+
+  test('reads as JSON.parse and a projection would', () => {
+    expect(readPieces([bytes], options)).toEqual(expected(document));
+  });
+
+  test('reads the same wherever it is cut in two', () => {
+    const whole = JSON.stringify(readPieces([bytes], options));
+    for (let position = 0; position <= bytes.length; position++) {
+      const reading = readPieces(cutAt(bytes, position), options);
+      expect(JSON.stringify(reading), `cut at ${position}`).toBe(whole);
+    }
+  });
+
+  test.each([1, 2, 3, 7, 64])('reads the same in pieces of %i bytes', (size) => {
+    expect(readPieces(inPieces(bytes, size), options)).toEqual(expected(document));
+  });
+
+  test('is truncated wherever it ends too early', () => {
+    for (let length = 0; length < bytes.length; length++) {
+      const reading = () => readPieces([bytes.subarray(0, length)], options);
+      expect(reading, `${length} bytes`).toThrow(expect.objectContaining({ kind: 'truncated' }));
+    }
+  });
+});
+
+const simple = {
+  list: 'items',
+  element: object({ a: integer(), s: string() }),
+  envelope: object({ next: optional(integer()) }),
+};
+
+function read(text: string | Uint8Array, limits = generous) {
+  return readPieces([Buffer.from(text)], { ...simple, limits });
+}
+
+describe('the list', () => {
+  test.each(['{}', '{"items":null}', '{"items":[]}', ' { "items" : [ ] , "x" : 1 } '])(
+    'may be missing or empty: %s',
+    (text) => {
+      expect(read(text)).toMatchObject({ elements: 0, skipped: 0, list: [], envelope: {} });
+    },
+  );
+
+  test('may come after the envelope, which may come twice: the last value counts', () => {
+    const text = '{"next":1,"items":[{"a":1}],"next":2,"next":"x","next":3}';
+    expect(read(text)).toMatchObject({ envelope: { next: 3 }, list: [{ a: 1 }] });
+  });
+
+  test('leaves out elements that are not objects, and counts them', () => {
+    const reading = read('{"items":[1,"x",null,[{"a":1}],true,{"a":2}]}');
+    expect(reading).toMatchObject({ elements: 1, skipped: 5, wrong: 5, limitHit: false });
+    expect(reading.list).toEqual([{ a: 2, s: '' }]);
+  });
+
+  test('hands over one record that is filled again', () => {
+    const records = new Set<unknown>();
+    const onElement = (element: unknown): unknown => records.add(element);
+    const decoder = createDecoder({ ...simple, limits: generous, onElement });
+    decoder.write(Buffer.from('{"items":[{"a":1},{"a":2},{}]}'));
+    expect(decoder.end().elements).toBe(3);
+    expect([...records]).toEqual([{ a: 0, s: '' }]);
+  });
+
+  test('keeps the objects inside arrays apart', () => {
+    const element = object({ inner: array(object({ a: object({ b: integer() }) })) });
+    const text = '{"items":[{"inner":[{"a":{"b":1}},{},{"a":{"b":3}}]}]}';
+    const { list } = readPieces([Buffer.from(text)], { ...simple, element });
+    expect(list).toEqual([{ inner: [{ a: { b: 1 } }, { a: { b: 0 } }, { a: { b: 3 } }] }]);
+  });
+
+  test('finds keys that are spelled with escapes', () => {
+    const reading = read('{"\\u0069tems":[{"\\u0061":1,"\\u0073":"x"}],"n\\u0065xt":5}');
+    expect(reading).toMatchObject({ envelope: { next: 5 }, list: [{ a: 1, s: 'x' }] });
+  });
+});
+
+describe('limits', () => {
+  const long = `{"a":7,"s":"${'x'.repeat(200)}"}`;
+
+  test.each([1, 10, 1000])('pass over an element that is too long, in pieces of %i', (size) => {
+    const bytes = Buffer.from(`{"items":[{"a":1},${long},{"a":2}],"next":9}`);
+    const limits = { elementBytes: long.length - 1, depth: 8 };
+    const reading = readPieces(inPieces(bytes, size), { ...simple, limits });
+    expect(reading).toMatchObject({ elements: 2, skipped: 1, wrong: 0, limitHit: true });
+    expect(reading.list).toEqual([
+      { a: 1, s: '' },
+      { a: 2, s: '' },
+    ]);
+    expect(reading.envelope).toEqual({ next: 9 });
+  });
+
+  test('let an element pass that is exactly as long as allowed', () => {
+    const reading = read(`{"items":[${long}]}`, { elementBytes: long.length, depth: 8 });
+    expect(reading).toMatchObject({ elements: 1, skipped: 0, limitHit: false });
+  });
+
+  test('do not hold an endless element in memory', () => {
+    const limits = { elementBytes: 1000, depth: 8 };
+    const decoder = createDecoder({ ...simple, limits, onElement: () => undefined });
+    decoder.write(Buffer.from('{"items":[{"s":"'));
+    const chunk = Buffer.alloc(65_536, 'x');
+    const before = process.memoryUsage().arrayBuffers;
+    for (let i = 0; i < 1000; i++) decoder.write(chunk);
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(2_000_000);
+    decoder.write(Buffer.from('"},{"a":1}]}'));
+    expect(decoder.end()).toMatchObject({ elements: 1, skipped: 1, limitHit: true });
+  });
+
+  test.each(['{"x":{"y":[{"z":1}]}}', `{"x":${'['.repeat(5000)}${']'.repeat(5000)}}`])(
+    'pass over an element that is too deep: %.22s',
+    (deep) => {
+      const bytes = Buffer.from(`{"items":[{"a":"?"},${deep},{"a":2}]}`);
+      for (const size of [1, 100_000]) {
+        const limits = { elementBytes: 100_000, depth: 3 };
+        const reading = readPieces(inPieces(bytes, size), { ...simple, limits });
+        expect(reading).toMatchObject({ elements: 2, skipped: 1, wrong: 1, limitHit: true });
+      }
+    },
+  );
+
+  test('let an element pass that is exactly as deep as allowed', () => {
+    const reading = read('{"items":[{"x":{"y":[1]}}]}', { elementBytes: 100, depth: 3 });
+    expect(reading).toMatchObject({ elements: 1, skipped: 0, limitHit: false });
+  });
+
+  test('do not concern members that nobody asked for', () => {
+    const text = `{"x":${'[1,"a",'.repeat(900)}0${']'.repeat(900)},"items":[]}`;
+    for (const size of [1, 100_000]) {
+      const limits = { elementBytes: 10, depth: 3 };
+      const reading = readPieces(inPieces(Buffer.from(text), size), { ...simple, limits });
+      expect(reading).toMatchObject({ skipped: 0, limitHit: false });
+    }
+  });
+});
+
+describe('broken documents', () => {
+  test.each([
+    ['', 'truncated'],
+    ['  \n', 'truncated'],
+    ['\uFEFF{}', 'encoding'],
+    ['\u0000{', 'encoding'],
+    ['<html></html>', 'syntax'],
+    ['An internal server error has occurred.', 'syntax'],
+    ['[]', 'kind'],
+    ['null', 'kind'],
+    ['"items"', 'kind'],
+    ['{"items":{}}', 'kind'],
+    ['{"items":1}', 'kind'],
+    ['{"items":"x"}', 'kind'],
+    ['{"items":[],"items":[]}', 'duplicate'],
+    ['{"items":null,"items":[]}', 'duplicate'],
+    ['{} {}', 'trailing'],
+    ['{}null', 'trailing'],
+    ['{"items":[]}]', 'trailing'],
+    ['{"items":[{"a":1}}', 'syntax'],
+    ['{"items":[{"a":1]}', 'syntax'],
+    ['{"items":[{"a":1},]}', 'syntax'],
+    ['{"items":[,{"a":1}]}', 'syntax'],
+    ['{"items":[{"a":1} {"a":2}]}', 'syntax'],
+    ['{"items":[{"a":1,}]}', 'syntax'],
+    ['{"items":[{"a"}]}', 'syntax'],
+    ['{"items":[{"a":}]}', 'syntax'],
+    ['{"items":[{a:1}]}', 'syntax'],
+    ["{'items':[]}", 'syntax'],
+    ['{"items":[{"a":nul}]}', 'syntax'],
+    ['{"items":[{"a":nulll}]}', 'syntax'],
+    ['{"items":[{"x":tru}]}', 'syntax'],
+    ['{"items":[{"x":NaN}]}', 'syntax'],
+    ['{"items":[{"x":[}]}]}', 'syntax'],
+    ['{"items":[{"x":{]}}]}', 'syntax'],
+    ['{"items":[{"x":[1;2]}]}', 'syntax'],
+    ['{"items":[{"a":01}]}', 'syntax'],
+    ['{"items":[{"a":-}]}', 'syntax'],
+    ['{"items":[{"a":1.}]}', 'syntax'],
+    ['{"items":[{"a":.5}]}', 'syntax'],
+    ['{"items":[{"a":+1}]}', 'syntax'],
+    ['{"items":[{"a":1e}]}', 'syntax'],
+    ['{"items":[{"a":0x1F}]}', 'syntax'],
+    ['{"items":[{"a":--1}]}', 'syntax'],
+    ['{"items":[{"s":"a\nb"}]}', 'syntax'],
+    ['{"items":[{"s":"a\u0000b"}]}', 'syntax'],
+    ['{"items":[{"s":"\\x"}]}', 'syntax'],
+    ['{"items":[{"s":"\\u12G4"}]}', 'syntax'],
+    ['{"items":[{"s":"\\u12"}]}', 'syntax'],
+    ['{"next":tru}', 'syntax'],
+    ['{"x":truf,"items":[]}', 'syntax'],
+    ['{"items" []}', 'syntax'],
+    ['{"items":[]', 'truncated'],
+    ['{"items":[{"a":1', 'truncated'],
+    ['{"items":[{"s":"abc\\', 'truncated'],
+    [`{"items":[{"a":${'1'.repeat(5000)}`, 'truncated'],
+    [`{"items":[${'1'.repeat(5000)}`, 'limit'],
+    [`{"${'k'.repeat(5000)}`, 'limit'],
+  ])('%j is an error of kind %s, in one piece and in many', (text, kind) => {
+    const bytes = Buffer.from(text);
+    for (const size of [1, 3, 100_000]) {
+      const reading = () => readPieces(inPieces(bytes, size), simple);
+      expect(reading, `pieces of ${size}`).toThrow(expect.objectContaining({ kind }));
+    }
+  });
+
+  test('an envelope member that is too long or too deep is an error', () => {
+    const options = { ...simple, envelope: object({ note: raw() }) };
+    const limits = { elementBytes: 20, depth: 2 };
+    const deep = Buffer.from('{"note":[[[]]]}');
+    const long = Buffer.from(`{"note":"${'x'.repeat(20)}"}`);
+    for (const size of [1, 100]) {
+      const kindOf = (bytes: Uint8Array) => () =>
+        readPieces(inPieces(bytes, size), { ...options, limits });
+      expect(kindOf(deep)).toThrow(expect.objectContaining({ kind: 'depth' }));
+      expect(kindOf(long)).toThrow(expect.objectContaining({ kind: 'limit' }));
+    }
+  });
+
+  test('a document that is too long is an error', () => {
+    const text = '{"items":[{"a":1},{"a":2}]}';
+    const limits = { ...generous, documentBytes: text.length };
+    expect(read(text, limits).elements).toBe(2);
+    expect(() => read(`${text} `, limits)).toThrow(expect.objectContaining({ kind: 'limit' }));
+  });
+
+  test('the message names the byte and nothing of the document', () => {
+    const text = '{"items":[{"s":"secret\\q"}]}';
+    let caught: unknown;
+    try {
+      read(text);
+    } catch (error) {
+      caught = error;
+    }
+    expect(caught).toBeInstanceOf(JsonError);
+    expect(caught).toMatchObject({ name: 'JsonError', kind: 'syntax', offset: 15 });
+    expect(caught).not.toHaveProperty('cause');
+    expect(String(caught)).toMatch(/byte 15/);
+    expect(String(caught)).not.toMatch(/secret/);
+  });
+
+  test('the offset counts from the start of the document, not of the chunk', () => {
+    const text = `{"items":[${'{"a":1,"s":"x"},'.repeat(20_000)}?`;
+    const reading = () => readPieces(inPieces(Buffer.from(text), 1000), simple);
+    expect(reading).toThrow(expect.objectContaining({ kind: 'syntax', offset: text.length - 1 }));
+  });
+
+  test('the error stays', () => {
+    const decoder = createDecoder({ ...simple, limits: generous, onElement: () => undefined });
+    expect(() => decoder.write(Buffer.from('{"items":?'))).toThrow(JsonError);
+    expect(() => decoder.write(Buffer.from('[]}'))).toThrow(expect.objectContaining({ offset: 9 }));
+    expect(() => decoder.end()).toThrow(expect.objectContaining({ offset: 9 }));
+  });
+
+  test('what onElement throws comes out unchanged, and stays', () => {
+    const failure = new Error('no more');
+    const onElement = (): never => {
+      throw failure;
+    };
+    const decoder = createDecoder({ ...simple, limits: generous, onElement });
+    expect(() => decoder.write(Buffer.from('{"items":[{"a":1},'))).toThrow(failure);
+    expect(() => decoder.end()).toThrow(failure);
+  });
+});
