@@ -40,6 +40,16 @@ export function renderMetrics(
     });
 }
 
+/** Without the values that speak of a collector that is not chosen. */
+export function ofCollectors(
+  metrics: readonly CollectedMetric[],
+  isChosen: (collector: string) => boolean,
+): readonly CollectedMetric[] {
+  const isWanted = ({ labels: { collector } }: CollectedValue): boolean =>
+    collector === undefined || isChosen(String(collector));
+  return metrics.map((metric) => ({ ...metric, values: metric.values.filter(isWanted) }));
+}
+
 /**
  * prom-client shows a gauge that was never set as 0, and the lag of an event loop of which it has no measurement
  * since the scrape before as 0, NaN and 292 years.

@@ -3,7 +3,7 @@ import type { Family, HistogramFamily } from './family.ts';
 import { labelText } from './label-text.ts';
 import { BUILD_INFO } from './outcome-families.ts';
 import * as families from './self-families.ts';
-import { renderMetrics, withoutUnset } from './self-render.ts';
+import { ofCollectors, renderMetrics, withoutUnset } from './self-render.ts';
 import { Sheet } from './sheet.ts';
 import type { RenderedFamily } from './snapshot.ts';
 import { renderFamilies } from './snapshot.ts';
@@ -14,8 +14,10 @@ export interface Self {
   readonly cluster: (name: string) => ClusterSelf;
   /** Drops all series of a removed cluster. Late reports through its old object are lost, as they should be. */
   readonly forget: (name: string) => void;
-  /** Rendered for one scrape. */
-  readonly families: () => Promise<readonly RenderedFamily[]>;
+  /** Rendered for one scrape; series that speak of one collector are left out unless it is chosen. */
+  readonly families: (
+    isChosen?: (collector: string) => boolean,
+  ) => Promise<readonly RenderedFamily[]>;
 }
 
 /** What is counted about one cluster: plain functions to be handed to whoever sees it happen. */
@@ -85,14 +87,15 @@ export function createSelf(build: Build): Self {
     forget(name: string) {
       clusters.delete(name);
     },
-    async families() {
+    async families(isChosen = () => true) {
       const rendered = [
         ...renderFamilies(buildSheet),
         ...renderMetrics(withoutUnset(await processRegistry.getMetricsAsJSON()), ''),
       ];
       for (const [name, { registry }] of clusters) {
         const constantLabels = labelText(['crdb_cluster'], { crdb_cluster: name });
-        rendered.push(...renderMetrics(await registry.getMetricsAsJSON(), constantLabels));
+        const metrics = ofCollectors(await registry.getMetricsAsJSON(), isChosen);
+        rendered.push(...renderMetrics(metrics, constantLabels));
       }
       return rendered;
     },

@@ -1,8 +1,13 @@
 import { spawnSync } from 'node:child_process';
 
-/** Whether tests that need this command must be skipped; never in CI, where all programs are installed. */
-export function isMissing(command: string, args: readonly string[] = ['--version']): boolean {
-  return process.env['CI'] !== 'true' && spawnSync(command, args).status !== 0;
+/** Whether a command is there and ends well. */
+export function works(command: string, args: readonly string[] = ['--version']): boolean {
+  return spawnSync(command, args).status === 0;
+}
+
+/** Whether tests that need this command must be skipped; never in CI, where it has to be installed. */
+export function isMissing(command: string): boolean {
+  return process.env['CI'] !== 'true' && !works(command);
 }
 
 /** Runs a command with `input` and returns its standard output. Throws an Error with what it said when it fails. */

@@ -14,8 +14,12 @@ function create(): Self {
   return createSelf({ version: '1.2.3', revision: 'abc', nodeVersion: 'v24', platform: 'linux' });
 }
 
-async function render(self: Self, format: ExpositionFormat = 'text'): Promise<string> {
-  const rendered = await self.families();
+async function render(
+  self: Self,
+  format: ExpositionFormat = 'text',
+  isChosen?: (collector: string) => boolean,
+): Promise<string> {
+  const rendered = await self.families(isChosen);
   const { chunks } = joinExposition({ parts: [], rendered, format, gzip: false });
   return Buffer.concat(chunks).toString();
 }
@@ -53,6 +57,19 @@ function reportOnce(self: Self, cluster: string): void {
 }
 
 describe("the exporter's own metrics", () => {
+  it('leave out the series of collectors that are not chosen, and nothing else', async () => {
+    const self = create();
+    reportOnce(self, 'prod');
+    self.cluster('prod').preparePolls({ collector: 'ranges', shard: '0' });
+    const all = parseExposition(await render(self));
+    const chosen = parseExposition(await render(self, 'text', (name) => name === 'ranges'));
+    const keys = (samples: typeof all): string[] =>
+      samples.map(({ name, labels }) => `${name} ${JSON.stringify(labels)}`);
+    const expected = all.filter(({ labels }) => labels['collector'] !== 'nodes');
+    expect(expected.length).toBeLessThan(all.length);
+    expect(keys(chosen)).toEqual(keys(expected));
+  });
+
   it('count what is reported, per cluster', async () => {
     const self = create();
     reportOnce(self, 'prod');
