@@ -87,12 +87,16 @@ class Router {
       bytes += chunk.length;
       request.onChunk(chunk);
     };
+    let before: RequestError | undefined;
     for (let repeats = 0; ; repeats += 1) {
       await this.#keepPause(request);
       try {
         return await this.#askTargets({ ...request, onChunk });
       } catch (error) {
         if (!(error instanceof RequestError) || request.signal.aborted) throw error;
+        // A repeat that was not admitted any more says less than the failure that led to it.
+        if (error.reason === 'breaker_open' && before !== undefined) throw before;
+        before = error;
         this.#notePause(error);
         const reason = retryReason(error, request, { repeats, bytes });
         const waitMs = backoffMs(error, repeats, this.#options.random);
