@@ -77,14 +77,19 @@ export function copyNode(node: NodeElement): NodeRecord | undefined {
     serverVersion: writeVersion(node.ServerVersion),
     clusterName: node.cluster_name ?? '',
     tiers: node.locality.tiers.map(({ key = '', value = '' }) => ({ key, value })),
-    startedSeconds: (node.started_at ?? 0) / 1e9,
-    updatedSeconds: (node.updated_at ?? 0) / 1e9,
+    startedSeconds: toSeconds(node.started_at),
+    updatedSeconds: toSeconds(node.updated_at),
     // Virtual CPUs respect the limit of the cgroup, which the CPUs of the host do not.
     cpus: positive(node.num_vcpus) ?? positive(node.num_cpus) ?? 0,
     memoryBytes: positive(node.total_system_memory) ?? 0,
     metrics: new Map(node.metrics),
     stores: copyStores(node.store_metrics),
   };
+}
+
+/** A double does not hold so many nanoseconds: the last digits are lost, and microseconds are what remains. */
+function toSeconds(nanoseconds = 0): number {
+  return Math.round(nanoseconds / 1e3) / 1e6;
 }
 
 /** `25.4`, or `25.4-8` for a step between releases; '' when the server did not say. */

@@ -1,0 +1,263 @@
+import { describe, expect, test } from 'vitest';
+import { createCloudApi } from '../../src/cloud/api.ts';
+import { cloud } from '../../src/collectors/cloud.ts';
+import { nodes } from '../../src/collectors/nodes.ts';
+import { sessions } from '../../src/collectors/sessions.ts';
+import { tables } from '../../src/collectors/tables.ts';
+import { users } from '../../src/collectors/users.ts';
+import { createHttpClient } from '../../src/http/client.ts';
+import { cleanLabelValue } from '../../src/metrics/label-text.ts';
+import { startSimulator, type Simulator, type Truth } from '../../src/simulator/index.ts';
+import { simulatedApi } from './ranges/simulated.ts';
+import { poll, type Polled } from './support.ts';
+
+const NODES = { page_limit: 4, metrics: [] };
+const SESSIONS = {
+  page_limit: 50,
+  max_applications: 1000,
+  include_internal: false,
+  application_rewrite: [],
+};
+const STATUS = 'crdb_cloud_migration_assistant_status';
+const STATUS_SINCE = 'crdb_cloud_migration_assistant_status_since_timestamp_seconds';
+const DIALECTS = ['real', 'documented'] as const;
+
+/** Sample values of a family by label text without braces. */
+function valuesOf({ of }: Polled, family: string): ReadonlyMap<string, number> {
+  return new Map(
+    of(family).map((line) => {
+      const space = line.lastIndexOf(' ');
+      return [line.slice(1, space - 1), Number(line.slice(space + 1))];
+    }),
+  );
+}
+
+function byNode<T extends { readonly nodeId: number }>(
+  truths: readonly T[],
+  value: (truth: T) => number,
+): ReadonlyMap<string, number> {
+  return new Map(truths.map((truth) => [`node_id="${truth.nodeId}"`, value(truth)]));
+}
+
+function ageSeconds(truth: Truth, sinceMs: number | undefined): number {
+  return sinceMs === undefined ? 0 : (truth.nowMs - sinceMs) / 1000;
+}
+
+function expectNodes(polled: Polled, truth: Truth): void {
+  const counts = valuesOf(polled, 'crdb_nodes');
+  for (const [status, count] of Object.entries(truth.nodesByStatus)) {
+    expect([status, counts.get(`status="${status}"`)]).toEqual([status, count]);
+  }
+  const states = valuesOf(polled, 'crdb_node_liveness');
+  expect(states.size).toBe(8 * truth.nodes.length);
+  for (const { nodeId, status } of truth.nodes) {
+    expect(states.get(`node_id="${nodeId}",status="${status}"`)).toBe(1);
+  }
+  const started = byNode(truth.nodes, (node) => node.startedAtMs / 1000);
+  const updated = byNode(truth.nodes, (node) => node.updatedAtMs / 1000);
+  expect(valuesOf(polled, 'crdb_node_started_timestamp_seconds')).toEqual(started);
+  expect(valuesOf(polled, 'crdb_node_updated_timestamp_seconds')).toEqual(updated);
+  const newestMs = Math.max(...truth.nodes.map((node) => node.updatedAtMs));
+  const fresh = truth.nodes.filter(
+    ({ status, updatedAtMs }) => status !== 'dead' && newestMs - updatedAtMs <= 60_000,
+  );
+  expect([...valuesOf(polled, 'crdb_node_resident_memory_bytes').keys()]).toEqual([
+    ...byNode(fresh, () => 0).keys(),
+  ]);
+}
+
+function expectSessions(polled: Polled, truth: Truth): void {
+  const { sessions: expected } = truth;
+  const byAge = valuesOf(polled, 'crdb_sessions_by_age');
+  for (const upper of [60, 600, 3600, 86_400, Infinity]) {
+    const young = expected.startsMs.filter((start) => truth.nowMs - start <= upper * 1000);
+    const label = upper === Infinity ? '+Inf' : upper;
+    expect([upper, byAge.get(`upper="${label}"`)]).toEqual([upper, young.length]);
+  }
+  const rows = expected.byNode.toSorted((a, b) => a.nodeId - b.nodeId);
+  for (const [family, value] of [
+    ['crdb_session_alloc_bytes', (row) => row.allocBytes],
+    ['crdb_session_max_alloc_bytes', (row) => row.maxAllocBytes],
+    ['crdb_session_largest_alloc_bytes', (row) => row.largestAllocBytes],
+    ['crdb_session_client_addresses', (row) => row.clientHosts],
+    ['crdb_oldest_transaction_age_seconds', (row) => ageSeconds(truth, row.oldestTransactionMs)],
+    ['crdb_oldest_query_age_seconds', (row) => ageSeconds(truth, row.oldestQueryMs)],
+  ] satisfies [string, (row: (typeof rows)[number]) => number][]) {
+    expect([family, valuesOf(polled, family)]).toEqual([family, byNode(rows, value)]);
+  }
+  const states = valuesOf(polled, 'crdb_sessions');
+  const phases = valuesOf(polled, 'crdb_active_queries');
+  const kinds = valuesOf(polled, 'crdb_open_transactions');
+  for (const row of rows) {
+    const node = `node_id="${row.nodeId}"`;
+    expect({
+      active: states.get(`${node},state="active"`),
+      idleInTransaction: states.get(`${node},state="idle_in_transaction"`),
+      idle: states.get(`${node},state="idle"`),
+      preparing: phases.get(`${node},phase="preparing"`),
+      executing: phases.get(`${node},phase="executing"`),
+      explicitTransactions: kinds.get(`${node},kind="explicit"`),
+      implicitTransactions: kinds.get(`${node},kind="implicit"`),
+    }).toEqual({
+      active: row.active,
+      idleInTransaction: row.idleInTransaction,
+      idle: row.idle,
+      preparing: row.preparing,
+      executing: row.executing,
+      explicitTransactions: row.explicitTransactions,
+      implicitTransactions: row.implicitTransactions,
+    });
+  }
+  const failed = valuesOf(polled, 'crdb_session_fanout_errors');
+  const failedIds = [...failed].filter(([, value]) => value === 1).map(([labels]) => labels);
+  expect(failedIds).toEqual(expected.failedNodeIds.map((id) => `node_id="${id}"`));
+}
+
+/** Sums by pair as labels show them. */
+function expectApplications(polled: Polled, { sessions: expected }: Truth): void {
+  const pairs = new Map<string, number>([['application="other",user="other"', 0]]);
+  for (const { application, user, allocBytes } of expected.byApplication) {
+    const name = cleanLabelValue(application).replaceAll(/[\\"]/g, String.raw`\$&`) || 'unset';
+    const pair = `application="${name}",user="${user}"`;
+    pairs.set(pair, (pairs.get(pair) ?? 0) + allocBytes);
+  }
+  expect(valuesOf(polled, 'crdb_application_session_alloc_bytes')).toEqual(pairs);
+  expect(polled.sheet.duplicates.size).toBe(0);
+}
+
+function pollSessions(api: Parameters<typeof sessions.collect>[0], truth: Truth): Promise<Polled> {
+  const memory = sessions.createMemory();
+  return poll(sessions, api, { options: SESSIONS, memory, nowMs: truth.nowMs });
+}
+
+describe.each(DIALECTS)('what is counted is what is true, in the %s dialect', (dialect) => {
+  test('of nodes and sessions, with dead, draining and odd ones', async () => {
+    await using simulator = await startSimulator({ frozen: true, dialect, sessions: 300 });
+    await using cluster = simulatedApi(simulator);
+    expectNodes(
+      await poll(nodes, cluster.api, { options: NODES, memory: undefined }),
+      simulator.truth(),
+    );
+    const polled = await pollSessions(cluster.api, simulator.truth());
+    expectSessions(polled, simulator.truth());
+    expectApplications(polled, simulator.truth());
+    expect(cluster.decodeErrors()).toBe(0);
+  });
+
+  test('of users and tables', async () => {
+    await using simulator = await startSimulator({ frozen: true, dialect });
+    await using cluster = simulatedApi(simulator);
+    const truth = simulator.truth();
+    const counted = await poll(users, cluster.api, { options: {}, memory: undefined });
+    expect(counted.lines).toEqual([`crdb_users ${truth.users.length}`]);
+    const listed = truth.tables.map((each) => `${each.database}.${each.schema}.${each.table}`);
+    const polled = await poll(tables, cluster.api, {
+      options: { tables: listed },
+      memory: undefined,
+    });
+    for (const [family, value] of [
+      ['crdb_table_ranges', (table) => table.ranges],
+      ['crdb_table_columns', (table) => table.columns],
+      ['crdb_table_indexes', (table) => table.indexes],
+    ] satisfies [string, (table: Truth['tables'][number]) => number][]) {
+      const expected = truth.tables.map((table): [string, number] => [
+        `database="${table.database}",schema="${table.schema}",table="${table.table}"`,
+        value(table),
+      ]);
+      expect([family, valuesOf(polled, family)]).toEqual([family, new Map(expected)]);
+    }
+    expect(cluster.decodeErrors()).toBe(0);
+  });
+});
+
+describe('servers of other kinds', () => {
+  test('one that lists closed and internal sessions is counted without them', async () => {
+    await using simulator = await startSimulator({
+      frozen: true,
+      quirks: { excludeClosed: false, internalSessions: true },
+    });
+    await using cluster = simulatedApi(simulator);
+    expect(simulator.truth().sessions.closed).toBeGreaterThan(0);
+    expectSessions(await pollSessions(cluster.api, simulator.truth()), simulator.truth());
+  });
+
+  test('one with values that nobody has heard of says other, and decodes', async () => {
+    await using simulator = await startSimulator({ frozen: true, quirks: { unknownValues: true } });
+    await using cluster = simulatedApi(simulator);
+    const polled = await poll(nodes, cluster.api, { options: NODES, memory: undefined });
+    expect(valuesOf(polled, 'crdb_nodes').get('status="other"')).toBe(1);
+    const listed = await pollSessions(cluster.api, simulator.truth());
+    const phases = valuesOf(listed, 'crdb_active_queries');
+    const others = [...phases].filter(([labels]) => labels.endsWith('phase="other"'));
+    expect(others.reduce((sum, [, count]) => sum + count, 0)).toBeGreaterThan(0);
+  });
+
+  test('a table that is not there costs its rows only', async () => {
+    await using simulator = await startSimulator({ frozen: true });
+    await using cluster = simulatedApi(simulator);
+    const listed = ['movr.rides', 'movr.nothing'];
+    const polled = await poll(tables, cluster.api, {
+      options: { tables: listed },
+      memory: undefined,
+    });
+    expect(polled.failure).toBeUndefined();
+    expect(polled.of('crdb_table_info')).toHaveLength(1);
+  });
+});
+
+/** The Cloud API over real sockets to a simulator. */
+function simulatedCloud(simulator: Simulator) {
+  const http = createHttpClient({
+    urls: [simulator.cloudUrl],
+    tls: { rejectUnauthorized: true },
+    deadlines: { headersMs: 10_000, idleMs: 5_000, minBytesPerSecond: 0, rateGraceMs: 5_000 },
+    maxConcurrentRequests: 2,
+    maxResponseBytes: 1 << 20,
+    compression: false,
+    userAgent: 'test',
+    breakerOpenMs: 10,
+    monotonicMs: () => performance.now(),
+    random: () => 0,
+    requestFinished: () => undefined,
+    requestRetried: () => undefined,
+  });
+  const api = createCloudApi({
+    http,
+    clusterId: simulator.cloudClusterId,
+    token: () => Promise.resolve(simulator.cloudToken),
+    apiVersion: '2024-09-16',
+    decodeErrors: () => undefined,
+  });
+  return { api, [Symbol.asyncDispose]: () => http[Symbol.asyncDispose]() };
+}
+
+/** The present state of a state set. */
+function presentOf({ of }: Polled, family: string): readonly string[] {
+  return of(family).filter((line) => line.endsWith(' 1'));
+}
+
+test('a migration assistant is not there, is provisioned, and runs', async () => {
+  let nowMs = Date.UTC(2026, 0, 2);
+  await using simulator = await startSimulator({ now: () => nowMs });
+  await using service = simulatedCloud(simulator);
+  const memory = cloud.createMemory();
+  const pollCloud = (): Promise<Polled> => poll(cloud, service.api, { options: {}, memory, nowMs });
+
+  const before = await pollCloud();
+  expect(before.of('crdb_cloud_migration_assistant_exists')).toEqual(['0']);
+  expect(presentOf(before, STATUS)).toEqual([]);
+
+  const { id, region } = simulator.world.provisionAssistant('us-east1');
+  const pending = await pollCloud();
+  expect(presentOf(pending, STATUS)).toEqual(['{status="pending"} 1']);
+  expect(pending.of('crdb_cloud_migration_assistant_info')).toEqual([
+    `{assistant_id="${id}",cluster_id="${simulator.cloudClusterId}",deployed_region="${region}"} 1`,
+  ]);
+  expect(pending.of(STATUS_SINCE)).toEqual([String(nowMs / 1000)]);
+
+  nowMs += 60_000;
+  const running = await pollCloud();
+  expect(running.of('crdb_cloud_migration_assistant_exists')).toEqual(['1']);
+  expect(presentOf(running, STATUS)).toEqual(['{status="running"} 1']);
+  expect(running.of(STATUS_SINCE)).toEqual([String(nowMs / 1000)]);
+});
