@@ -71,7 +71,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       parts: clusters.flatMap((cluster) => cluster.snapshots(isChosen)),
       rendered: [
         ...clusters.flatMap((cluster) => renderFamilies(cluster.outcomes(isChosen))),
-        ...(await self.families()),
+        ...(await self.families(isChosen)),
       ],
     }),
   };
@@ -84,12 +84,15 @@ export async function startApp(options: AppOptions): Promise<App> {
   });
   const stopping = new AbortController();
   const running = Promise.all(clusters.map((cluster) => cluster.run(stopping.signal)));
+  async function stop(): Promise<void> {
+    stopping.abort();
+    await Promise.all([running, server.close(CLOSE_MS)]);
+  }
+
+  let stopped: Promise<void> | undefined;
   return {
     addresses: server.addresses,
-    async stop() {
-      stopping.abort();
-      await Promise.all([running, server.close(CLOSE_MS)]);
-    },
+    stop: () => (stopped ??= stop()),
   };
 }
 

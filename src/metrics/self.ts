@@ -87,7 +87,7 @@ export function createSelf(build: Build): Self {
     forget(name: string) {
       clusters.delete(name);
     },
-    async families(isChosen = () => true) {
+    async families(isChosen: (collector: string) => boolean = () => true) {
       const rendered = [
         ...renderFamilies(buildSheet),
         ...renderMetrics(withoutUnset(await processRegistry.getMetricsAsJSON()), ''),

@@ -3,6 +3,7 @@ import { type Exposition, joinExposition } from '../metrics/exposition.ts';
 import { acceptsGzip, negotiateFormat } from '../metrics/negotiate.ts';
 import type { RenderedFamily, Snapshot } from '../metrics/snapshot.ts';
 import { CONTENT_TYPES } from '../metrics/text.ts';
+import { sendText } from './text.ts';
 
 /** What a scrape can be made of; the app joins the clusters, this file only chooses and sends. */
 export interface ScrapeSource {
@@ -24,8 +25,7 @@ export async function sendMetrics(
   const isChosen = chooseCollectors(parameters, source.collectors);
   if (isChosen === undefined) {
     const known = source.collectors.join(', ');
-    response.writeHead(400, { 'content-type': 'text/plain; charset=utf-8' });
-    response.end(`unknown collector in collect[] or exclude[]; there are ${known}\n`);
+    sendText(response, 400, `unknown collector in collect[] or exclude[]; there are ${known}\n`);
     return;
   }
   const names = parameters.getAll('name[]');

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Log } from '../log.ts';
 import { landingPage } from './landing.ts';
 import { type ScrapeSource, sendMetrics } from './metrics.ts';
+import { sendText } from './text.ts';
 
 export interface Route {
   readonly path: string;
@@ -24,10 +25,6 @@ const PAGE_HEADERS = {
   'content-type': 'text/html; charset=utf-8',
   'content-security-policy':
     "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
-  'x-content-type-options': 'nosniff',
-};
-const TEXT_HEADERS = {
-  'content-type': 'text/plain; charset=utf-8',
   'x-content-type-options': 'nosniff',
 };
 
@@ -61,9 +58,4 @@ export function createRoutes(sources: RouteSources): readonly Route[] {
       },
     },
   ];
-}
-
-function sendText(response: ServerResponse, status: number, text: string): void {
-  response.writeHead(status, TEXT_HEADERS);
-  response.end(text);
 }

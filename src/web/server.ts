@@ -2,7 +2,9 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
 import type { Config } from '../config/config.ts';
+import { prepareClosing } from './closing.ts';
 import { createRoutes, type RouteSources } from './routes.ts';
+import { sendText } from './text.ts';
 
 type ListenAddress = Config['web']['listenAddresses'][number];
 
@@ -25,19 +27,17 @@ export async function startWebServer(
   sources: RouteSources,
 ): Promise<WebServer> {
   const handler = createHandler(sources);
-  const servers: Server[] = [];
+  const listeners: Listener[] = [];
+  const close = async (graceMs: number): Promise<void> => {
+    await Promise.all(listeners.map((listener) => listener.close(graceMs)));
+  };
   try {
-    for (const address of addresses) servers.push(await listen(address, handler));
+    for (const address of addresses) listeners.push(await listen(address, handler));
   } catch (error) {
-    await Promise.all(servers.map((server) => closeServer(server, 0)));
+    await close(0);
     throw error;
   }
-  return {
-    addresses: servers.map(describeAddress),
-    async close(graceMs) {
-      await Promise.all(servers.map((server) => closeServer(server, graceMs)));
-    },
-  };
+  return { addresses: listeners.map(({ server }) => describeAddress(server)), close };
 }
 
 function createHandler(sources: RouteSources): RequestListener {
@@ -52,19 +52,15 @@ function createHandler(sources: RouteSources): RequestListener {
         await handle(request, response);
         return;
       }
-      response.writeHead(405, { allow: methods.join(', '), 'content-type': TEXT });
-      response.end('method not allowed\n');
+      sendText(response, 405, 'method not allowed\n', { allow: methods.join(', ') });
     });
   }
   app.use((_request, response) => {
-    response.writeHead(404, { 'content-type': TEXT });
-    response.end('not found\n');
+    sendText(response, 404, 'not found\n');
   });
   app.use(answerError(sources));
   return app;
 }
-
-const TEXT = 'text/plain; charset=utf-8';
 
 /** Express knows an error handler by its four parameters. */
 function answerError({ log }: RouteSources): express.ErrorRequestHandler {
@@ -74,12 +70,16 @@ function answerError({ log }: RouteSources): express.ErrorRequestHandler {
       response.destroy();
       return;
     }
-    response.writeHead(500, { 'content-type': TEXT });
-    response.end('internal error; see the log\n');
+    sendText(response, 500, 'internal error; see the log\n');
   };
 }
 
-async function listen(address: ListenAddress, handler: RequestListener): Promise<Server> {
+interface Listener {
+  readonly server: Server;
+  close(graceMs: number): Promise<void>;
+}
+
+async function listen(address: ListenAddress, handler: RequestListener): Promise<Listener> {
   const server = createServer(
     {
       headersTimeout: HEADERS_TIMEOUT_MS,
@@ -88,6 +88,7 @@ async function listen(address: ListenAddress, handler: RequestListener): Promise
     },
     handler,
   );
+  const close = prepareClosing(server);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(address, () => {
@@ -95,7 +96,7 @@ async function listen(address: ListenAddress, handler: RequestListener): Promise
       resolve();
     });
   });
-  return server;
+  return { server, close };
 }
 
 function describeAddress(server: Server): string {
@@ -105,16 +106,4 @@ function describeAddress(server: Server): string {
   const any = address.address === '::' || address.address === '0.0.0.0';
   const host = address.family === 'IPv6' ? `[${address.address}]` : address.address;
   return `http://${any ? 'localhost' : host}:${address.port}`;
-}
-
-function closeServer(server: Server, graceMs: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const cutOff = setTimeout(() => server.closeAllConnections(), graceMs);
-    server.close((error) => {
-      clearTimeout(cutOff);
-      if (error === undefined) resolve();
-      else reject(error);
-    });
-    server.closeIdleConnections();
-  });
 }

@@ -1,0 +1,142 @@
+import { existsSync } from 'node:fs';
+import http from 'node:http';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { makeFolder } from '../config/folder.ts';
+import { ask } from './ask.ts';
+import { manyTrees, ROOMS, SLEEPER, startOrchard, startPolledOrchard } from './orchard.ts';
+
+describe('listening', () => {
+  test('serves the same on several addresses: IPv4, IPv6 and a unix socket', async () => {
+    const socket = path.join(await makeFolder(), 'exporter.sock');
+    const { app } = await startOrchard({
+      flags: { 'web.listen-address': ['127.0.0.1:0', '[::1]:0', `unix:${socket}`] },
+    });
+    expect(app.addresses).toEqual([
+      expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+      expect.stringMatching(/^http:\/\/\[::1\]:\d+$/),
+      `unix:${socket}`,
+    ]);
+    for (const address of app.addresses) {
+      expect((await ask(address, '/-/healthy')).status).toBe(200);
+    }
+    await app.stop();
+    expect(existsSync(socket)).toBe(false);
+  });
+
+  test('names localhost for all interfaces', async () => {
+    const { app } = await startOrchard({ flags: { 'web.listen-address': [':0'] } });
+    expect(app.addresses).toEqual([expect.stringMatching(/^http:\/\/localhost:\d+$/)]);
+  });
+
+  test('fails as a whole when one port is in use, and gives the others back', async () => {
+    const first = await startOrchard();
+    const { port } = new URL(first.url);
+    const second = startOrchard({
+      flags: { 'web.listen-address': ['127.0.0.1:0', `127.0.0.1:${port}`] },
+    });
+    await expect(second).rejects.toMatchObject({ code: 'EADDRINUSE', syscall: 'listen' });
+    await first.app.stop();
+    const third = await startOrchard({ flags: { 'web.listen-address': [`127.0.0.1:${port}`] } });
+    expect((await ask(third.url, '/-/healthy')).status).toBe(200);
+  });
+});
+
+describe('paths and methods', () => {
+  test.each(['/nothing', '/metrics/', '/Metrics', '/-/', '/-/reload/x', '/../etc/passwd', '/%'])(
+    '%s is not found, and nothing of the question comes back',
+    async (target) => {
+      const { url } = await startOrchard();
+      const answer = await ask(url, `${target}?marker`);
+      expect(answer.status).toBe(404);
+      expect(answer.text).toBe('not found\n');
+      expect(answer.headers['content-type']).toBe('text/plain; charset=utf-8');
+      expect(answer.headers['x-content-type-options']).toBe('nosniff');
+    },
+  );
+
+  test.each(['/', '/metrics', '/-/healthy', '/-/ready'])('%s is only read', async (target) => {
+    const { url } = await startOrchard();
+    for (const method of ['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'TRACE']) {
+      const answer = await ask(url, target, { method });
+      expect(answer.status).toBe(405);
+      expect(answer.headers['allow']).toBe('GET, HEAD');
+      expect(answer.text).toBe('method not allowed\n');
+      expect(answer.headers['x-content-type-options']).toBe('nosniff');
+    }
+    expect((await ask(url, target, { method: 'HEAD' })).body.length).toBe(0);
+  });
+
+  test('no answer says what it is made with', async () => {
+    const { url } = await startOrchard();
+    for (const target of ['/', '/metrics', '/nothing']) {
+      const { headers } = await ask(url, target);
+      expect(headers['x-powered-by']).toBeUndefined();
+      expect(headers['server']).toBeUndefined();
+      expect(headers['etag']).toBeUndefined();
+    }
+  });
+});
+
+describe('/-/healthy and /-/ready', () => {
+  test('it is healthy at once, and ready when every collector has been polled', async () => {
+    const { url } = await startPolledOrchard();
+    const healthy = await ask(url, '/-/healthy');
+    expect([healthy.status, healthy.text]).toEqual([200, 'crdb-exporter is healthy\n']);
+    const ready = await ask(url, '/-/ready');
+    expect([ready.status, ready.text]).toEqual([200, 'crdb-exporter is ready\n']);
+  });
+
+  test('it is not ready while a first poll runs', async () => {
+    const { url } = await startOrchard({ collectors: [...ROOMS, SLEEPER] });
+    const ready = await ask(url, '/-/ready');
+    expect([ready.status, ready.text]).toEqual([503, 'first polls are still running\n']);
+    expect((await ask(url, '/-/healthy')).status).toBe(200);
+  });
+
+  test('it is ready after a minute, whatever the cluster does', async () => {
+    let nowMs = 0;
+    const clock = { wallMs: () => nowMs, monotonicMs: () => nowMs };
+    const { url } = await startOrchard({ collectors: [SLEEPER], app: { clock } });
+    expect((await ask(url, '/-/ready')).status).toBe(503);
+    nowMs = 60_001;
+    expect((await ask(url, '/-/ready')).status).toBe(200);
+  });
+});
+
+describe('the page at /', () => {
+  test('loads nothing from elsewhere, runs no script and cannot be framed', async () => {
+    const { url } = await startOrchard();
+    const { status, headers, text } = await ask(url, '/');
+    expect(status).toBe(200);
+    expect(headers['content-type']).toBe('text/html; charset=utf-8');
+    expect(headers['content-security-policy']).toContain("default-src 'none'");
+    expect(headers['content-security-policy']).toContain("frame-ancestors 'none'");
+    expect(headers['content-security-policy']).not.toContain('script-src');
+    expect(headers['x-content-type-options']).toBe('nosniff');
+    expect(text).not.toMatch(/<script|src=|href="http/);
+    for (const target of ['/metrics', '/-/healthy', '/-/ready']) {
+      expect(text).toContain(`href="${target}"`);
+    }
+  });
+});
+
+describe('stopping', () => {
+  test('lets an answer in flight end', async () => {
+    const { app, url } = await startPolledOrchard({ collectors: [manyTrees(60_000)] });
+    const response = await new Promise<http.IncomingMessage>((resolve, reject) => {
+      http.get(`${url}/metrics`, { agent: false }, resolve).on('error', reject);
+    });
+    const stopped = app.stop();
+    let length = 0;
+    for await (const chunk of response) length += Buffer.from(chunk).length;
+    expect(String(length)).toBe(response.headers['content-length']);
+    await stopped;
+  });
+
+  test('may be asked for twice; then nobody answers', async () => {
+    const { app, url } = await startOrchard();
+    await Promise.all([app.stop(), app.stop()]);
+    await expect(ask(url)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+  });
+});
