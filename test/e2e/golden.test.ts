@@ -1,0 +1,73 @@
+import { spawnSync } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { ASSISTANT_PASSWORD, SQL_MARKER, startSimulator } from '../../src/simulator/index.ts';
+import { startTestExporter } from '../support/exporter.ts';
+import { hasProgram } from '../support/programs.ts';
+
+const GOLDEN = path.join(import.meta.dirname, '..', 'golden', 'metrics.txt');
+const NOW_MS = Date.parse('2026-03-01T12:00:00Z');
+
+/** The exposition of one seeded world at one moment; what a run decides (times, ports) is masked. */
+async function expose(): Promise<string> {
+  await using simulator = await startSimulator({
+    seed: 7,
+    nodes: 5,
+    ranges: 60,
+    sessions: 40,
+    metricKeys: 'useful',
+    frozen: true,
+    now: () => NOW_MS,
+  });
+  await using exporter = await startTestExporter({
+    yaml: `collectors:
+  users: { enabled: true }
+  tables: { tables: [movr.public.rides, movr.public.users] }
+clusters:
+  - name: golden
+    cluster_api: { urls: ["${simulator.clusterUrl}"], username: ${simulator.username}, password: ${simulator.password} }
+    cloud_api: { url: "${simulator.cloudUrl}", cluster_id: ${simulator.cloudClusterId}, token: ${simulator.cloudToken} }
+`,
+    app: { clock: { wallMs: () => NOW_MS, monotonicMs: () => performance.now() } },
+  });
+  await exporter.until(
+    (scrape) =>
+      scrape.all('crdb_exporter_collector_success').length === 6 &&
+      scrape.all('crdb_exporter_collector_success').every(({ value }) => value === 1),
+  );
+  return (await exporter.get('/metrics')).text;
+}
+
+const OF_THE_PROCESS = /^(?:# (?:HELP|TYPE) )?(?:process_|nodejs_)/;
+/** Figures that depend on the run, not on the world. */
+const OF_THE_RUN =
+  /^crdb_exporter_(?:collector_duration|http_request_duration_seconds_(?:sum|bucket))/;
+
+function mask(exposition: string): string {
+  const kept = exposition.split('\n').filter((line) => !OF_THE_PROCESS.test(line));
+  const lines = kept.map((line) => {
+    const valueAt = line.lastIndexOf(' ');
+    const masked = OF_THE_RUN.test(line) ? `${line.slice(0, valueAt)} <of the run>` : line;
+    return masked.replace(/127\.0\.0\.1:\d+/, '127.0.0.1:<port>');
+  });
+  return lines.join('\n');
+}
+
+describe('the exposition of a seeded world', () => {
+  test('is the golden one, and promtool has nothing to say of it', async () => {
+    const exposition = await expose();
+    await expect(mask(exposition)).toMatchFileSnapshot(GOLDEN);
+    if (!hasProgram('promtool')) return;
+    const lint = spawnSync('promtool', ['check', 'metrics'], { input: exposition });
+    expect(lint.stderr.toString() + lint.stdout.toString()).toBe('');
+    expect(lint.status).toBe(0);
+  });
+
+  test('the golden file holds no secret, SQL text, key or client address', async () => {
+    const golden = await readFile(GOLDEN, 'utf8');
+    const secrets = [SQL_MARKER, ASSISTANT_PASSWORD, 'exporter-demo', 'simulated-cloud-token'];
+    expect(secrets.filter((secret) => golden.includes(secret))).toEqual([]);
+    expect(golden).not.toMatch(/\/Table\//);
+  });
+});
