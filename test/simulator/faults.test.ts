@@ -1,0 +1,168 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { startSimulator, type Simulator } from '../../src/simulator/index.ts';
+import { ask, clusterClient, failureOf, type NodesBody } from './client.ts';
+
+describe('faults', () => {
+  let simulator: Simulator;
+  let client: Awaited<ReturnType<typeof clusterClient>>;
+
+  beforeEach(async () => {
+    simulator = await startSimulator({ metricKeys: 'useful', frozen: true, sessions: 5 });
+    client = await clusterClient(simulator);
+  });
+  afterEach(() => simulator.close());
+
+  it('meet only what their scope says, and only as often', async () => {
+    const fault = simulator.fault({
+      endpoint: 'nodes',
+      times: 2,
+      skip: 1,
+      kind: 'status',
+      status: 503,
+    });
+    const statuses: number[] = [];
+    for (let turn = 0; turn < 4; turn++) statuses.push((await client('/nodes/')).status);
+    expect(statuses).toEqual([200, 503, 503, 200]);
+    expect((await client('/sessions/')).status).toBe(200);
+    expect(fault.hits).toBe(2);
+  });
+
+  it('can be removed one by one or all together', async () => {
+    const first = simulator.fault({ endpoint: 'nodes', kind: 'status', status: 500 });
+    simulator.fault({ endpoint: 'sessions', kind: 'status', status: 500 });
+    first.remove();
+    expect((await client('/nodes/')).status).toBe(200);
+    expect((await client('/sessions/')).status).toBe(500);
+    simulator.clearFaults();
+    expect((await client('/sessions/')).status).toBe(200);
+  });
+
+  it('know the node by path and by remote_node_id', async () => {
+    simulator.fault({ node: 3, kind: 'status', status: 500 });
+    expect((await client('/nodes/3/ranges/')).status).toBe(500);
+    expect((await client('/nodes/local/ranges/?remote_node_id=3')).status).toBe(500);
+    expect((await client('/nodes/2/ranges/')).status).toBe(200);
+  });
+
+  it('happen with a probability that follows the seed', async () => {
+    simulator.fault({ kind: 'status', status: 500, probability: 0.5 });
+    const statuses = [];
+    for (let turn = 0; turn < 40; turn++) statuses.push((await client('/health/')).status);
+    expect(statuses.filter((status) => status === 500).length).toBeGreaterThan(5);
+    expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(5);
+  });
+
+  it('set status, headers and body', async () => {
+    simulator.fault({
+      kind: 'status',
+      status: 429,
+      headers: { 'Retry-After': '7' },
+      body: 'slow down',
+    });
+    const answer = await client('/nodes/');
+    expect(answer).toMatchObject({ status: 429, text: 'slow down' });
+    expect(answer.headers.get('retry-after')).toBe('7');
+  });
+
+  it('slow: the right answer comes later', async () => {
+    simulator.fault({ kind: 'slow', ms: 60 });
+    const before = performance.now();
+    expect((await client('/nodes/')).status).toBe(200);
+    expect(performance.now() - before).toBeGreaterThan(55);
+  });
+
+  it('hang: nothing comes until the client gives up', async () => {
+    simulator.fault({ kind: 'hang' });
+    const failure = await failureOf(client('/nodes/', { signal: AbortSignal.timeout(50) }));
+    expect(failure).toContain('timeout');
+    await expect.poll(() => simulator.requests.entries.at(-1)?.status).toBe('aborted');
+  });
+
+  it('drip: the body comes in small pieces', async () => {
+    const whole = (await client('/sessions/')).text;
+    const bytesPerSecond = whole.length * 4;
+    simulator.fault({ kind: 'drip', bytesPerSecond });
+    const before = performance.now();
+    expect((await client('/sessions/', { headers: { 'accept-encoding': 'identity' } })).text).toBe(
+      whole,
+    );
+    expect(performance.now() - before).toBeGreaterThan(150);
+  });
+
+  it('cut: the connection ends in the middle of the body', async () => {
+    simulator.fault({ kind: 'cut', bytes: 1000 });
+    const response = await fetch(`${simulator.clusterUrl}/_status/vars`);
+    expect(response.status).toBe(200);
+    expect(await failureOf(response.text())).toContain('terminated');
+  });
+
+  it('reset: the connection ends before any answer', async () => {
+    simulator.fault({ kind: 'reset' });
+    expect(await failureOf(client('/nodes/'))).toContain('fetch failed');
+  });
+
+  it('bad-json: half of the body, properly ended', async () => {
+    const whole = (await client('/nodes/')).text;
+    simulator.fault({ kind: 'bad-json' });
+    const { status, text } = await client('/nodes/');
+    expect(status).toBe(200);
+    expect(whole.startsWith(text)).toBe(true);
+    expect(() => JSON.parse(text)).toThrow('JSON');
+  });
+
+  it('text, html and empty: status 200 and no JSON', async () => {
+    for (const kind of ['text', 'html', 'empty'] as const) {
+      simulator.clearFaults();
+      simulator.fault({ kind });
+      const { status, text } = await client('/nodes/');
+      expect(status).toBe(200);
+      expect(() => JSON.parse(text)).toThrow('JSON');
+    }
+  });
+
+  it('no-content: status 204', async () => {
+    simulator.fault({ kind: 'no-content' });
+    expect(await client('/nodes/')).toMatchObject({ status: 204, text: '' });
+  });
+
+  it('wrong-length: fewer bytes come than were announced', async () => {
+    simulator.fault({ kind: 'wrong-length' });
+    const response = await fetch(`${simulator.clusterUrl}/health`);
+    expect(Number(response.headers.get('content-length'))).toBe(102);
+    expect(await failureOf(response.text())).toContain('terminated');
+  });
+
+  it('redirect: another address', async () => {
+    simulator.fault({ kind: 'redirect', location: 'http://127.0.0.1:1/' });
+    const { status, headers } = await client('/nodes/');
+    expect([status, headers.get('location')]).toEqual([302, 'http://127.0.0.1:1/']);
+  });
+
+  it('huge and gzip-bomb: a list that never ends, the latter tiny on the wire', async () => {
+    for (const kind of ['huge', 'gzip-bomb'] as const) {
+      simulator.clearFaults();
+      simulator.fault({ kind });
+      const response = await bodyOf(`${simulator.clusterUrl}/health`);
+      const limit = 5_000_000;
+      let size = 0;
+      for await (const chunk of response) {
+        size += chunk.length;
+        if (size > limit) break;
+      }
+      expect(size).toBeGreaterThan(limit);
+    }
+  });
+
+  it('reach the cloud API alone when asked to', async () => {
+    simulator.fault({ api: 'cloud', kind: 'status', status: 503 });
+    const url = `${simulator.cloudUrl}/api/v1/clusters/${simulator.cloudClusterId}/migration-assistant`;
+    expect((await ask(url)).status).toBe(503);
+    expect((await client<NodesBody>('/nodes/')).json().nodes).toHaveLength(9);
+  });
+});
+
+async function bodyOf(url: string): Promise<AsyncIterable<Uint8Array>> {
+  const { body } = await fetch(url);
+  if (body === null) throw new Error('no body');
+  return body;
+}

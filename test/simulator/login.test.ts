@@ -1,0 +1,140 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startSimulator, type Simulator } from '../../src/simulator/index.ts';
+import { ask, logIn } from './client.ts';
+
+const NO_ACCOUNT = 'the provided credentials did not match any account on the server\n';
+const NOT_VALID = 'the provided authentication session could not be validated\n';
+
+describe('logging in to the simulated cluster', () => {
+  let simulator: Simulator;
+  let loginUrl: string;
+  let nodesUrl: string;
+
+  beforeAll(async () => {
+    simulator = await startSimulator({ metricKeys: 'useful', nodes: 3, ranges: 6, sessions: 4 });
+    loginUrl = `${simulator.clusterUrl}/api/v2/login/`;
+    nodesUrl = `${simulator.clusterUrl}/api/v2/nodes/`;
+  });
+  afterAll(() => simulator.close());
+
+  const post = (form: Record<string, string>): Promise<{ status: number; text: string }> =>
+    ask(loginUrl, { method: 'POST', body: new URLSearchParams(form) });
+
+  it('gives a token that is the base64 of a protobuf with id and 16-byte secret', async () => {
+    const bytes = Buffer.from(await logIn(simulator), 'base64');
+    expect(bytes[0]).toBe(0x08);
+    expect(bytes.subarray(-18, -16)).toEqual(Buffer.from([0x12, 16]));
+  });
+
+  it('folds the user name to lower case', async () => {
+    const { status } = await post({
+      username: simulator.username.toUpperCase(),
+      password: simulator.password,
+    });
+    expect(status).toBe(200);
+  });
+
+  it('refuses wrong passwords, unknown users and users without password alike', async () => {
+    for (const username of [simulator.username, 'nobody', 'root']) {
+      expect(await post({ username, password: 'wrong' })).toMatchObject({
+        status: 401,
+        text: NO_ACCOUNT,
+      });
+    }
+  });
+
+  it('asks for a user name and does not understand JSON', async () => {
+    expect(await post({ password: 'x' })).toMatchObject({
+      status: 400,
+      text: 'username not specified\n',
+    });
+    const json = await ask(loginUrl, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ username: simulator.username, password: simulator.password }),
+    });
+    expect(json.status).toBe(400);
+  });
+
+  it('answers GET with 404', async () => {
+    expect((await ask(loginUrl)).status).toBe(404);
+  });
+
+  it('answers 401 without a header, 400 with one that is not base64, 401 with one that nobody issued', async () => {
+    expect(await ask(nodesUrl)).toMatchObject({ status: 401, text: 'invalid session header\n' });
+    expect(await ask(nodesUrl, { token: 'ab!c' })).toMatchObject({
+      status: 400,
+      text: 'illegal base64 data at input byte 2\n',
+    });
+    const token = await logIn(simulator);
+    const forged = Buffer.from(token, 'base64');
+    forged[forged.length - 1] = (forged.at(-1) ?? 0) ^ 1;
+    for (const wrong of ['aGVsbG8=', forged.toString('base64')]) {
+      expect(await ask(nodesUrl, { token: wrong })).toMatchObject({ status: 401, text: NOT_VALID });
+    }
+  });
+
+  it('takes the token from the session cookie when the header says so', async () => {
+    const token = await logIn(simulator);
+    const cookie = { cookie: `other=1; session=${token}` };
+    expect((await ask(nodesUrl, { token: 'cookie', headers: cookie })).status).toBe(200);
+    expect((await ask(nodesUrl, { token: 'cookie' })).status).toBe(400);
+  });
+
+  it('ends a session at logout', async () => {
+    const token = await logIn(simulator);
+    const logoutUrl = `${simulator.clusterUrl}/api/v2/logout/`;
+    expect(await ask(logoutUrl, { method: 'POST' })).toMatchObject({
+      status: 400,
+      text: 'invalid or unspecified session\n',
+    });
+    expect(await ask(logoutUrl, { method: 'POST', token })).toMatchObject({
+      status: 200,
+      text: '{"logged_out":true}',
+    });
+    expect((await ask(nodesUrl, { token })).status).toBe(401);
+    expect(await ask(logoutUrl, { method: 'POST', token: 'CAESAA==' })).toMatchObject({
+      status: 400,
+      text: 'invalid session\n',
+    });
+  });
+
+  it('forgets tokens that are expired or revoked by hand, and new ones are good', async () => {
+    const token = await logIn(simulator);
+    simulator.world.expireTokens();
+    expect((await ask(nodesUrl, { token })).status).toBe(401);
+    const second = await logIn(simulator);
+    expect((await ask(nodesUrl, { token: second })).status).toBe(200);
+    simulator.world.revokeTokens();
+    expect((await ask(nodesUrl, { token: second })).status).toBe(401);
+  });
+});
+
+it('expires tokens after the session timeout, use does not extend it', async () => {
+  let nowMs = 1_800_000_000_000;
+  await using simulator = await startSimulator({
+    metricKeys: 'useful',
+    sessionTimeoutMs: 1000,
+    now: () => nowMs,
+  });
+  const token = await logIn(simulator);
+  nowMs += 999;
+  expect((await ask(`${simulator.clusterUrl}/api/v2/nodes/`, { token })).status).toBe(200);
+  nowMs += 1;
+  expect((await ask(`${simulator.clusterUrl}/api/v2/nodes/`, { token })).status).toBe(401);
+});
+
+it('needs no login on an insecure cluster and ignores the header', async () => {
+  await using simulator = await startSimulator({ metricKeys: 'useful', insecure: true });
+  const url = `${simulator.clusterUrl}/api/v2/nodes/`;
+  expect((await ask(url)).status).toBe(200);
+  expect((await ask(url, { token: '!' })).status).toBe(200);
+});
+
+it('accepts one token at every node', async () => {
+  await using simulator = await startSimulator({ metricKeys: 'useful', gateways: 3 });
+  const token = await logIn(simulator);
+  for (const url of simulator.clusterUrls) {
+    expect((await ask(`${url}/api/v2/nodes/`, { token })).status).toBe(200);
+  }
+});

@@ -1,0 +1,81 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { SQL_MARKER, startSimulator, type Simulator } from '../../src/simulator/index.ts';
+import { ask, logIn, type SessionsBody } from './client.ts';
+
+const GATED = ['/nodes/', '/nodes/local/ranges/', '/sessions/'];
+
+describe('privileges', () => {
+  let simulator: Simulator;
+
+  beforeAll(async () => {
+    simulator = await startSimulator({
+      metricKeys: 'useful',
+      users: [
+        {
+          name: 'Reader',
+          password: 'r',
+          privileges: ['VIEWCLUSTERMETADATA', 'VIEWACTIVITY'],
+        },
+      ],
+    });
+  });
+  afterAll(() => simulator.close());
+
+  async function asUser(
+    name: string,
+    password: string,
+    path: string,
+  ): Promise<{ status: number; text: string }> {
+    const token = await logIn(simulator, name, password);
+    return ask(`${simulator.clusterUrl}/api/v2${path}`, { token });
+  }
+
+  it('refuses nodes, ranges and sessions to a user without VIEWCLUSTERMETADATA', async () => {
+    for (const path of GATED) {
+      expect(await asUser('plain', 'plain-demo', path)).toMatchObject({
+        status: 403,
+        text: 'user not allowed to access this endpoint\n',
+      });
+    }
+  });
+
+  it('lets administrators and holders of VIEWCLUSTERMETADATA in', async () => {
+    for (const path of GATED) {
+      expect((await asUser('admin_user', 'admin-demo', path)).status).toBe(200);
+      expect((await asUser('watcher', 'watcher-demo', path)).status).toBe(200);
+    }
+  });
+
+  it('asks old releases for administrators only', async () => {
+    simulator.setQuirk('gate', 'admin');
+    expect((await asUser('watcher', 'watcher-demo', '/nodes/')).status).toBe(403);
+    expect((await asUser('admin_user', 'admin-demo', '/nodes/')).status).toBe(200);
+    simulator.setQuirk('gate', 'metadata');
+  });
+
+  it('shows only their own sessions to users who may not see activity', async () => {
+    const { text } = await asUser('watcher', 'watcher-demo', '/sessions/');
+    const body: SessionsBody = JSON.parse(text);
+    expect(body.sessions.length).toBeGreaterThan(0);
+    expect(new Set(body.sessions.map((session) => session.username))).toEqual(new Set(['watcher']));
+  });
+
+  it('hides constants from those who see activity redacted, and shows them with VIEWACTIVITY', async () => {
+    const redacted = await asUser(simulator.username, simulator.password, '/sessions/');
+    const whole = await asUser('reader', 'r', '/sessions/');
+    expect(redacted.text).toContain(SQL_MARKER);
+    expect(redacted.text).not.toContain(`${SQL_MARKER}-constant`);
+    expect(whole.text).toContain(`${SQL_MARKER}-constant`);
+  });
+
+  it('answers 500 to a user who may not read system.users', async () => {
+    expect((await asUser('watcher', 'watcher-demo', '/users/')).status).toBe(500);
+    expect((await asUser(simulator.username, simulator.password, '/users/')).status).toBe(200);
+  });
+
+  it('answers 403 to everybody under the quirk', async () => {
+    simulator.setQuirk('forbidden', true);
+    expect((await asUser('admin_user', 'admin-demo', '/nodes/')).status).toBe(403);
+    simulator.setQuirk('forbidden', false);
+  });
+});

@@ -1,0 +1,203 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { startSimulator, type Quirks, type Simulator } from '../../src/simulator/index.ts';
+import {
+  ask,
+  clusterClient,
+  logIn,
+  type NodesBody,
+  type RangesBody,
+  type SessionsBody,
+} from './client.ts';
+
+describe('single quirks of the real dialect', () => {
+  let simulator: Simulator;
+  let client: Awaited<ReturnType<typeof clusterClient>>;
+
+  beforeEach(async () => {
+    simulator = await startSimulator({ metricKeys: 'useful', frozen: true });
+    client = await clusterClient(simulator);
+  });
+  afterEach(() => simulator.close());
+
+  async function under<Name extends keyof Quirks>(
+    name: Name,
+    value: Quirks[Name],
+    path: string,
+  ): Promise<{ status: number; text: string }> {
+    simulator.setQuirk(name, value);
+    return client(path);
+  }
+
+  it('sessionHeader: another header carries the token', async () => {
+    const token = await logIn(simulator);
+    simulator.setQuirk('sessionHeader', 'X-Service-API-Session');
+    const url = `${simulator.clusterUrl}/api/v2/nodes/`;
+    expect((await ask(url, { token })).status).toBe(401);
+    expect((await ask(url, { headers: { 'X-Service-API-Session': token } })).status).toBe(200);
+  });
+
+  it('bytesAs: keys and ids are arrays of integers', async () => {
+    simulator.setQuirk('bytesAs', 'integers');
+    const ranges = (await client<RangesBody>('/nodes/1/ranges/')).json();
+    const key = ranges.ranges.find((range) => range.span.start_key === '/Table/112')?.desc
+      .start_key;
+    const any = ranges.ranges.find((range) => range.desc.start_key !== undefined)?.desc.start_key;
+    expect(key ?? any).toBeInstanceOf(Array);
+    const { sessions } = (await client<SessionsBody>('/sessions/?limit=1')).json();
+    expect(sessions[0]?.id).toHaveLength(16);
+  });
+
+  it('sessionsNext: no token once everything is listed', async () => {
+    simulator.setQuirk('sessionsNext', 'until-end');
+    expect((await client<SessionsBody>('/sessions/')).json()).not.toHaveProperty('next');
+    expect((await client<SessionsBody>('/sessions/?limit=2')).json()).toHaveProperty('next');
+  });
+
+  it('usersNeedSession: everybody may list users', async () => {
+    simulator.setQuirk('usersNeedSession', false);
+    expect((await ask(`${simulator.clusterUrl}/api/v2/users/`)).status).toBe(200);
+  });
+
+  it('tenant: 501 with a text, or the older null for nodes and ranges', async () => {
+    for (const path of ['/nodes/', '/sessions/', '/users/', '/login/']) {
+      expect(await under('tenant', 'text', path)).toMatchObject({
+        status: 501,
+        text: 'Not Available on Tenants\n',
+      });
+    }
+    expect(await under('tenant', 'null', '/nodes/')).toMatchObject({ status: 501, text: 'null' });
+    expect((await under('tenant', 'null', '/sessions/')).text).toContain('Tenants');
+  });
+
+  it('redirectToHttps: 307 for everything but health', async () => {
+    simulator.setQuirk('redirectToHttps', true);
+    const { status, headers } = await client('/nodes/');
+    expect([status, headers.get('location')?.startsWith('https://')]).toEqual([307, true]);
+    expect((await ask(`${simulator.clusterUrl}/health`)).status).toBe(200);
+  });
+
+  it('gzip and hsts: compression off, a header on', async () => {
+    simulator.setQuirk('gzip', false);
+    simulator.setQuirk('hsts', true);
+    const { headers } = await client('/nodes/');
+    expect(headers.get('content-encoding')).toBeNull();
+    expect(headers.get('strict-transport-security')).toContain('max-age');
+  });
+
+  it('unencodable: status 200, and the text of the generic error', async () => {
+    expect(await under('unencodable', 'nodes', '/nodes/')).toMatchObject({
+      status: 200,
+      text: expect.stringMatching(/^An internal server error/),
+    });
+    expect((await under('unencodable', 'ranges', '/nodes/1/ranges/')).text).toMatch(/^An internal/);
+  });
+
+  it('rangeChurn: replicas come and go between pages', async () => {
+    simulator.setQuirk('rangeChurn', true);
+    const highest = (): number =>
+      Math.max(...Object.keys(simulator.truth().ranges.leaseSequences).map(Number));
+    const before = highest();
+    await client('/nodes/1/ranges/?limit=10');
+    await client('/nodes/1/ranges/?limit=10&offset=10');
+    expect(highest()).toBe(before + 2);
+    const whole = (await client<RangesBody>('/nodes/1/ranges/')).json();
+    expect(whole.ranges.length).toBeGreaterThan(100);
+    expect(highest()).toBe(before + 2);
+  });
+
+  it('writeZeros: zeros and false flags are there', async () => {
+    simulator.setQuirk('writeZeros', true);
+    const { ranges } = (await client<RangesBody>('/nodes/1/ranges/')).json();
+    expect(ranges.every((range) => Object.keys(range.problems).length === 11)).toBe(true);
+    expect(ranges.some((range) => range.stats['queries_per_second'] === 0)).toBe(true);
+    expect(ranges.every((range) => 'quiescent' in range)).toBe(true);
+  });
+
+  it('nullArrays: empty lists are [] instead of null', async () => {
+    expect((await under('nullArrays', false, '/nodes/?limit=1&offset=50')).text).toBe(
+      '{"nodes":[]}',
+    );
+    const { sessions } = (await client<SessionsBody>('/sessions/')).json();
+    expect(sessions.every((session) => session.active_queries !== null)).toBe(true);
+  });
+
+  it('old releases: no status, no end, no closed sessions, no flag to leave them out', async () => {
+    simulator.setQuirk('excludeClosed', false);
+    const all = (await client<SessionsBody>('/sessions/?exclude_closed_sessions=true')).json();
+    expect(all.sessions.some((session) => session.status === 1)).toBe(true);
+    simulator.setQuirk('sessionStatus', false);
+    simulator.setQuirk('closedSessions', false);
+    const old = (await client<SessionsBody>('/sessions/')).json();
+    expect(old.sessions).toHaveLength(simulator.truth().sessions.open);
+    expect(old.sessions.some((session) => 'status' in session || 'end' in session)).toBe(false);
+  });
+
+  it('old releases: no metrics by store, eight problems, two stats', async () => {
+    simulator.setQuirk('storeMetrics', false);
+    simulator.setQuirk('problemMembers', 8);
+    simulator.setQuirk('statsMembers', 2);
+    const nodes = (await client<NodesBody>('/nodes/')).json().nodes ?? [];
+    expect(nodes.some((node) => 'store_metrics' in node)).toBe(false);
+    const { ranges } = (await client<RangesBody>('/nodes/1/ranges/')).json();
+    const stats = new Set(ranges.flatMap((range) => Object.keys(range.stats)));
+    expect(stats).toEqual(new Set(['queries_per_second', 'writes_per_second']));
+    const problems = new Set(ranges.flatMap((range) => Object.keys(range.problems)));
+    expect(problems.has('circuit_breaker_error') || problems.has('range_too_large')).toBe(false);
+  });
+
+  it('new releases: vCPUs and a starting node', async () => {
+    simulator.setQuirk('vcpus', true);
+    simulator.setQuirk('startingLiveness', true);
+    simulator.world.restartNode(1);
+    const nodes = (await client<{ nodes: object[] }>('/nodes/')).json().nodes;
+    expect(nodes[0]).toMatchObject({ liveness_status: 7, num_vcpus: 4.5 });
+    expect(nodes[1]).toMatchObject({ liveness_status: 3 });
+  });
+
+  it('unknownValues: enums, problems and members that nobody has heard of', async () => {
+    simulator.setQuirk('unknownValues', true);
+    const { nodes } = (await client<NodesBody>('/nodes/')).json();
+    expect(nodes?.[1]?.liveness_status).toBe(42);
+    expect(nodes?.[0]?.metrics['unheard.of']).toBeGreaterThan(Number.MAX_SAFE_INTEGER);
+    const replicas = (await client<RangesBody>('/nodes/1/ranges/')).text;
+    expect(replicas).toContain('"unheard_of_problem":true');
+    expect((await client('/sessions/')).text).toContain('"unheard_of":{"name":"}]\\"\\\\"}');
+  });
+
+  it('ignoreRemoteNode: the node asked answers itself', async () => {
+    simulator.setQuirk('ignoreRemoteNode', true);
+    const { ranges } = (
+      await client<RangesBody>('/nodes/local/ranges/?remote_node_id=3&limit=1')
+    ).json();
+    expect(ranges[0]?.source_node_id).toBe(1);
+    expect((await client('/nodes/?remote_node_id=99')).status).toBe(200);
+  });
+
+  it('writes fingerprints of 64 bits digit by digit', async () => {
+    const { text } = await client('/sessions/');
+    const [, digits = ''] = /"txn_fingerprint_ids":\[(\d+)\]/.exec(text) ?? [];
+    expect(BigInt(digits)).toBeGreaterThan(2n ** 63n - 1n);
+    expect(BigInt(digits)).not.toBe(BigInt(Number(digits)));
+  });
+});
+
+describe('the dialect of the documents', () => {
+  it('serves everything as they say', async () => {
+    await using simulator = await startSimulator({
+      dialect: 'documented',
+      metricKeys: 'useful',
+      frozen: true,
+    });
+    const token = await logIn(simulator);
+    const headers = { 'X-Service-API-Session': token };
+    const root = `${simulator.clusterUrl}/api/v2`;
+    expect((await ask(`${root}/users/?limit=2`)).json()).toMatchObject({ next: 2 });
+    const ranges = (await ask<RangesBody>(`${root}/nodes/1/ranges/`, { headers })).json().ranges;
+    expect(Object.keys(ranges[0]?.problems ?? {})).toHaveLength(8);
+    expect(ranges.every((range) => typeof range.desc.end_key === 'object')).toBe(true);
+    const sessions = (await ask<SessionsBody>(`${root}/sessions/`, { headers })).json();
+    expect(sessions).not.toHaveProperty('next');
+    expect(sessions.sessions[0]?.id).toHaveLength(16);
+    expect(sessions.sessions).toHaveLength(simulator.truth().sessions.open);
+  });
+});

@@ -1,0 +1,223 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startSimulator, type Simulator } from '../../src/simulator/index.ts';
+import { ask, clusterClient, failureOf, logIn, type RangesBody, type WireRange } from './client.ts';
+
+const ONE_REPLICA = ['unavailable', 'underreplicated', 'overreplicated', 'range_too_large'];
+
+describe('GET /nodes/{id}/ranges/', () => {
+  let simulator: Simulator;
+  let client: Awaited<ReturnType<typeof clusterClient>>;
+
+  beforeAll(async () => {
+    simulator = await startSimulator({ metricKeys: 'useful', frozen: true, gateways: 2 });
+    client = await clusterClient(simulator);
+  });
+  afterAll(() => simulator.close());
+
+  const page = async (path: string): Promise<RangesBody> => (await client<RangesBody>(path)).json();
+
+  async function allReplicas(): Promise<WireRange[]> {
+    const pages = await Promise.all(
+      [1, 2, 3, 4, 5, 6, 8].map((id) => page(`/nodes/${id}/ranges/`)),
+    );
+    return pages.flatMap((each) => each.ranges);
+  }
+
+  it('takes local or a positive 32-bit id, nothing else', async () => {
+    for (const id of ['0', '-1', 'x', '1.5', '2147483648', 'LOCAL']) {
+      expect(await client(`/nodes/${id}/ranges/`)).toMatchObject({
+        status: 400,
+        text: 'invalid node ID\n',
+      });
+    }
+    expect((await page('/nodes/local/ranges/')).ranges).toEqual(
+      (await page('/nodes/1/ranges/')).ranges,
+    );
+  });
+
+  it('answers 500 for unknown, dead and left-over nodes', async () => {
+    for (const id of [99, 9, 7]) expect((await client(`/nodes/${id}/ranges/`)).status).toBe(500);
+  });
+
+  it('serves draining nodes', async () => {
+    expect((await page('/nodes/8/ranges/')).ranges.length).toBeGreaterThan(0);
+  });
+
+  it('lists stores in the order of the node and ranges by id within each', async () => {
+    const { ranges } = await page('/nodes/1/ranges/');
+    const keys = ranges.map((range) => range.source_store_id * 1e6 + range.desc.range_id);
+    expect(keys).toEqual(keys.toSorted((a, b) => a - b));
+    expect(new Set(ranges.map((range) => range.source_store_id)).size).toBe(2);
+  });
+
+  it('cuts pages by position and joins them to the whole', async () => {
+    const whole = await page('/nodes/1/ranges/');
+    const joined: WireRange[] = [];
+    for (let offset: number | undefined = 0; offset !== undefined;) {
+      const part: RangesBody = await page(`/nodes/1/ranges/?limit=100&offset=${offset}`);
+      joined.push(...part.ranges);
+      offset = part.next;
+    }
+    expect(joined).toEqual(whole.ranges);
+    expect((await client('/nodes/1/ranges/?limit=5&offset=99999')).text).toBe('{"ranges":[]}');
+  });
+
+  it('filters by the first ranges parameter, ids elsewhere are silently absent', async () => {
+    const ids = (await page('/nodes/1/ranges/?limit=2')).ranges.map((range) => range.desc.range_id);
+    const some = await page(`/nodes/1/ranges/?ranges=${ids.join(',')},999999&ranges=1`);
+    expect(some.ranges.map((range) => range.desc.range_id)).toEqual(ids);
+    expect(await client('/nodes/1/ranges/?ranges=1,x')).toMatchObject({
+      status: 400,
+      text: 'invalid range ID\n',
+    });
+  });
+
+  it('leaves no gap in the key space', async () => {
+    const spans = new Map<number, WireRange['span']>();
+    for (const range of await allReplicas()) spans.set(range.desc.range_id, range.span);
+    const vanished = simulator.truth().ranges.unseen;
+    const sorted = [...spans].toSorted(([a], [b]) => a - b).map(([, span]) => span);
+    const gaps = sorted.filter((span, at) => at > 0 && sorted[at - 1]?.end_key !== span.start_key);
+    expect(gaps).toHaveLength(vanished);
+    expect(sorted[0]?.start_key).toBe('/Min');
+    expect(sorted.at(-1)?.end_key).toBe('/Max');
+  });
+
+  it('omits what is zero: no key for the first range, no stats for an idle one, no false flags', async () => {
+    const replicas = await allReplicas();
+    const first = replicas.find((range) => range.desc.range_id === 1);
+    expect(first?.desc).toHaveProperty('end_key');
+    expect(first?.desc).not.toHaveProperty('start_key');
+    expect(first?.desc).toMatchObject({ store_id: 0, queries_per_second: 0 });
+    expect(replicas.some((range) => Object.keys(range.stats).length === 0)).toBe(true);
+    const flags = replicas.flatMap((range) => [
+      range.quiescent,
+      range.ticking,
+      ...Object.values(range.problems),
+    ]);
+    expect(flags).not.toContain(false);
+    expect(replicas.every((range) => !('error_message' in range))).toBe(true);
+  });
+
+  it('writes members in the order of the server', async () => {
+    const replica = (await allReplicas()).find((range) => range.quiescent);
+    expect(Object.keys(replica ?? {})).toEqual([
+      'desc',
+      'span',
+      'source_node_id',
+      'source_store_id',
+      'lease_history',
+      'problems',
+      'stats',
+      'quiescent',
+    ]);
+  });
+
+  it('encodes keys as the server does', async () => {
+    const replica = (await allReplicas()).find(
+      (range) => range.span.start_key === '/Table/112/1/2500',
+    );
+    expect(replica?.desc.start_key).toBe(
+      Buffer.from([0xf6, 112, 0x89, 0xf7, 0x09, 0xc4]).toString('base64'),
+    );
+  });
+
+  it('shows leases of three kinds, each with what marks it', async () => {
+    const last = (await allReplicas()).map((range) => range.lease_history?.at(-1));
+    expect(last.some((lease) => lease?.epoch !== undefined && lease.term === undefined)).toBe(true);
+    expect(last.some((lease) => lease?.term !== undefined && lease.epoch === undefined)).toBe(true);
+    expect(last.some((lease) => lease?.expiration !== undefined)).toBe(true);
+    expect(last.every((lease) => Number(lease?.sequence) > 0)).toBe(true);
+  });
+
+  it('reports each problem of a range from exactly one replica', async () => {
+    const replicas = await allReplicas();
+    for (const problem of ONE_REPLICA) {
+      const ids = replicas
+        .filter((range) => range.problems[problem])
+        .map((range) => range.desc.range_id);
+      expect(ids.length).toBeGreaterThan(0);
+      expect(new Set(ids).size).toBe(ids.length);
+    }
+  });
+
+  it('reports from the leaseholder when it is live, else from the first live replica', async () => {
+    const id = simulator.world.addRange([4, 5, 6]);
+    simulator.world.moveLease(id, 5);
+    simulator.world.setProblem(id, 'range_too_large');
+    const reporters = async (): Promise<number[]> =>
+      (await allReplicas())
+        .filter((range) => range.desc.range_id === id && range.problems['range_too_large'])
+        .map((range) => range.source_node_id);
+    expect(await reporters()).toEqual([5]);
+    simulator.world.killNode(5);
+    simulator.world.killNode(6);
+    const survivors = await page(`/nodes/4/ranges/?ranges=${id}`);
+    expect(survivors.ranges[0]?.problems).toEqual({
+      unavailable: true,
+      underreplicated: true,
+      range_too_large: true,
+    });
+    simulator.world.reviveNode(5);
+    simulator.world.reviveNode(6);
+    simulator.world.removeRange(id);
+  });
+
+  it('shows other problems on the replica that has them', async () => {
+    const { ranges } = await page('/nodes/4/ranges/?limit=1');
+    const { desc, source_store_id: store } = ranges[0] ?? {
+      desc: { range_id: 0 },
+      source_store_id: 0,
+    };
+    simulator.world.setProblem(desc.range_id, 'circuit_breaker_error', true, store);
+    const shown = (await page(`/nodes/4/ranges/?ranges=${desc.range_id}`)).ranges;
+    expect(shown[0]?.problems).toHaveProperty('circuit_breaker_error', true);
+    simulator.world.setProblem(desc.range_id, 'circuit_breaker_error', false, store);
+  });
+
+  it('lets a partitioned node see itself alone, while the others do without it', async () => {
+    const id = simulator.world.addRange([2, 3, 4]);
+    simulator.world.partition(2);
+    expect((await client('/nodes/2/ranges/')).status).toBe(500);
+    const other = await page(`/nodes/3/ranges/?ranges=${id}`);
+    expect(other.ranges[0]?.problems).toEqual({ underreplicated: true });
+    const token = await logIn(simulator);
+    const alone = `${simulator.clusterUrls[1]}/api/v2/nodes`;
+    const own = await ask<RangesBody>(`${alone}/local/ranges/?ranges=${id}`, { token });
+    expect(own.json().ranges[0]?.problems).toEqual({ unavailable: true, underreplicated: true });
+    expect((await ask(`${alone}/`, { token })).status).toBe(500);
+    simulator.world.reviveNode(2);
+    simulator.world.removeRange(id);
+  });
+
+  it('counts a lease change in the sequence', async () => {
+    const id = simulator.world.addRange([1, 2, 3]);
+    const before = simulator.truth().ranges.leaseSequences[id] ?? Number.NaN;
+    simulator.world.moveLease(id, 3);
+    const [replica] = (await page(`/nodes/3/ranges/?ranges=${id}`)).ranges;
+    expect(replica?.lease_history?.at(-1)).toMatchObject({
+      sequence: before + 1,
+      replica: { node_id: 3 },
+    });
+    simulator.world.lagReplica(id, 1, 1);
+    const [lagging] = (await page(`/nodes/1/ranges/?ranges=${id}`)).ranges;
+    expect(lagging?.lease_history?.at(-1)).toMatchObject({ replica: { node_id: 1 } });
+    simulator.world.removeRange(id);
+  });
+});
+
+it('waits before it fails on a dead node, or never answers, under the quirk', async () => {
+  await using simulator = await startSimulator({
+    metricKeys: 'useful',
+    quirks: { deadNode: 'after-delay', deadNodeDelayMs: 30 },
+  });
+  const client = await clusterClient(simulator);
+  expect((await client('/nodes/9/ranges/')).status).toBe(500);
+  simulator.setQuirk('deadNode', 'hang');
+  const patience = new AbortController();
+  const failure = failureOf(client('/nodes/9/ranges/', { signal: patience.signal }));
+  await expect.poll(() => simulator.requests.inFlight.get('node_ranges')).toBe(1);
+  patience.abort();
+  expect(await failure).toContain('aborted');
+  await expect.poll(() => simulator.requests.inFlight.get('node_ranges')).toBe(0);
+});
