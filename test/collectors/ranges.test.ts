@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { ranges } from '../../src/collectors/ranges.ts';
 import { RequestError } from '../../src/http/errors.ts';
 import { fakeCluster, pollRanges, replica } from './ranges/cluster.ts';
 
@@ -180,4 +181,38 @@ describe('the choice of nodes', () => {
       'crdb_range_scan_nodes{state="skipped",shard="0"} 1',
     ]);
   });
+});
+
+test('the progress of a scan is told as it goes', async () => {
+  const told: string[] = [];
+  await pollRanges(fakeCluster(twoNodes()).api, {
+    context: { scanProgress: (done, planned) => told.push(`${done}/${planned}`) },
+  });
+  expect(told).toEqual(['0/2', '1/2', '2/2']);
+});
+
+test('lease changes add up from poll to poll, also over a node that was not read', async () => {
+  const memory = ranges.createMemory();
+  const cluster = fakeCluster([]);
+  const changes: (string | undefined)[] = [];
+  for (const sequence of [5, 6, undefined, 8]) {
+    const held = replica({ rangeId: 1, nodeId: 1, storeId: 1, lease: 1, sequence: sequence ?? 0 });
+    const follower = replica({ rangeId: 1, nodeId: 2, storeId: 2, lease: 1, sequence: 7 });
+    const gone = new RequestError('http', 'HTTP 500');
+    cluster.nodes = [
+      { nodeId: 1, ranges: sequence === undefined ? gone : [held] },
+      { nodeId: 2, ranges: [follower] },
+    ];
+    const { of } = await pollRanges(cluster.api, { memory });
+    changes.push(of('crdb_range_lease_changes_total')[0]?.split(' ')[1]);
+  }
+  expect(changes).toEqual(['0', '1', '1', '3']);
+});
+
+test('a failure to list the nodes fails the poll', async () => {
+  const api = {
+    ...fakeCluster([]).api,
+    nodes: () => Promise.reject(new RequestError('auth', 'nodes: HTTP 401')),
+  };
+  await expect(pollRanges(api)).rejects.toThrow('nodes: HTTP 401');
 });

@@ -16,6 +16,8 @@ export interface FakeNode {
   readonly ranges?: Answer;
   /** Pages in place of `ranges`. */
   readonly pages?: readonly Answer[];
+  /** A `next` that every page has. */
+  readonly next?: number;
   /** What a proxied request gets, when it is not the same. */
   readonly proxied?: Answer;
 }
@@ -104,8 +106,8 @@ function pageOf({ route, offset }: Asked, node: FakeNode | undefined): unknown {
   const pages = node?.pages ?? [whole];
   const page = pages[Number(offset)];
   if (page instanceof Error) throw page;
-  const next = Number(offset) + 1;
-  return { ranges: page, ...(next < pages.length ? { next } : {}) };
+  const following = Number(offset) + 1 < pages.length ? Number(offset) + 1 : undefined;
+  return { ranges: page, next: node?.next ?? following };
 }
 
 interface ReplicaFields {

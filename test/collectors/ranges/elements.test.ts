@@ -1,0 +1,245 @@
+import { describe, expect, test } from 'vitest';
+import { ranges } from '../../../src/collectors/ranges.ts';
+import { RequestError } from '../../../src/http/errors.ts';
+import { fakeCluster, type PollGiven, pollRanges, replica } from './cluster.ts';
+
+/** Polls a cluster of one node, 1, with these elements. */
+function pollElements(elements: readonly unknown[], given: PollGiven = {}) {
+  return pollRanges(fakeCluster([{ nodeId: 1, ranges: elements }]).api, given);
+}
+
+function hotLabels(id: number): string {
+  return `{range_id="${id}",node_id="1",store_id="${id}",table_id="104",shard="0"}`;
+}
+
+const GOOD = replica({ rangeId: 1, nodeId: 1, storeId: 1 });
+
+describe('bad input', () => {
+  test.each([
+    ['without desc', { ...GOOD, desc: undefined }],
+    ['with desc null', { ...GOOD, desc: null }],
+    ['with a range id of 0', replica({ rangeId: 0, nodeId: 1, storeId: 1 })],
+    ['with a negative range id', replica({ rangeId: -5, nodeId: 1, storeId: 1 })],
+    ['with a range id that is no integer', replica({ rangeId: 1.5, nodeId: 1, storeId: 1 })],
+    ['with a range id that is text', replica({ rangeId: '1', nodeId: 1, storeId: 1 })],
+    ['with a range id above 2^53', replica({ rangeId: 2 ** 60, nodeId: 1, storeId: 1 })],
+    ['with a store id of 0', replica({ rangeId: 2, nodeId: 1, storeId: 0 })],
+    ['without a store id', { ...GOOD, source_store_id: undefined }],
+  ])('an element %s counts nowhere', async (_what, element) => {
+    const { of } = await pollElements([GOOD, element]);
+    expect(of('crdb_range_replicas')).toEqual(['{node_id="1",store_id="1"} 1']);
+    expect(of('crdb_ranges')).toEqual(['{shard="0"} 1']);
+    expect(of('crdb_ranges_by_replicas')).toContain('{replicas="1",shard="0"} 1');
+  });
+
+  test('a node none of whose elements can be used was not read', async () => {
+    const { failure } = await pollElements([{ ...GOOD, desc: null }, {}]);
+    expect(failure).toEqual({
+      reason: 'decode',
+      message:
+        'ranges: 1 of 1 nodes were not read; ranges of node 1: none of 2 elements names its range and store',
+    });
+  });
+
+  test.each([
+    ['stats', {}],
+    ['stats', null],
+    ['stats', 'fast'],
+    ['problems', undefined],
+    ['problems', 7],
+    ['span', undefined],
+    ['lease_history', undefined],
+    ['lease_history', {}],
+    ['lease_history', [null]],
+  ])('an element with %s %j is counted for what it says', async (field, value) => {
+    const { of } = await pollElements([{ ...GOOD, [field]: value }]);
+    expect(of('crdb_range_replicas')).toEqual(['{node_id="1",store_id="1"} 1']);
+    expect(of('crdb_range_leases')).toEqual(['{node_id="1",store_id="1"} 0']);
+    expect(of('crdb_store_queries_per_second')).toEqual(['{node_id="1",store_id="1"} 0']);
+  });
+
+  test('a lease without a store is not held by a store without an id', async () => {
+    const lease_history = [{ replica: {}, sequence: 4 }];
+    const { of } = await pollElements([GOOD, { ...GOOD, source_store_id: 0, lease_history }]);
+    expect(of('crdb_range_leases')).toEqual(['{node_id="1",store_id="1"} 0']);
+  });
+
+  test('ids above 2^31 and 2^32 are ids like others', async () => {
+    const ids = [2 ** 31 + 1, 2 ** 32 + 1, 1];
+    const { of } = await pollElements(
+      ids.map((rangeId) =>
+        replica({ rangeId, nodeId: 1, storeId: 1, problems: { no_lease: true } }),
+      ),
+    );
+    expect(of('crdb_ranges')).toEqual(['{shard="0"} 3']);
+    expect(of('crdb_problem_range_first_seen_timestamp_seconds')).toContain(
+      '{problem="no_lease",range_id="4294967297",node_id="1",store_id="1",table_id="104",shard="0"} 1000',
+    );
+  });
+
+  test('a range that a store repeats on a later page counts once', async () => {
+    const held = replica({
+      rangeId: 5,
+      nodeId: 1,
+      storeId: 1,
+      lease: 1,
+      problems: { no_lease: true },
+      stats: { queries_per_second: 3 },
+    });
+    const cluster = fakeCluster([
+      {
+        nodeId: 1,
+        pages: [[GOOD, held], [held, GOOD], [replica({ rangeId: 9, nodeId: 1, storeId: 1 })]],
+      },
+    ]);
+    const { of } = await pollRanges(cluster.api);
+    expect(of('crdb_range_replicas')).toEqual(['{node_id="1",store_id="1"} 3']);
+    expect(of('crdb_range_leases')).toEqual(['{node_id="1",store_id="1"} 1']);
+    expect(of('crdb_store_queries_per_second')).toEqual(['{node_id="1",store_id="1"} 3']);
+    expect(of('crdb_ranges_by_queries_per_second')).toContain('{upper="+Inf",shard="0"} 1');
+    expect(of('crdb_ranges_by_replicas')).toContain('{replicas="1",shard="0"} 3');
+    expect(of('crdb_range_problem_replicas')).toContain(
+      '{problem="no_lease",node_id="1",store_id="1"} 1',
+    );
+  });
+
+  test('one range on two stores of a node is one range with two replicas', async () => {
+    const { of } = await pollElements([GOOD, replica({ rangeId: 1, nodeId: 1, storeId: 2 })]);
+    expect(of('crdb_range_replicas')).toHaveLength(2);
+    expect(of('crdb_ranges_by_replicas')).toContain('{replicas="2",shard="0"} 1');
+  });
+
+  test('a listing whose `next` stands still fails its node', async () => {
+    const standing = { nodeId: 1, ranges: [GOOD], next: 0 };
+    const { failure } = await pollRanges(fakeCluster([standing]).api);
+    expect(failure?.reason).toBe('limit');
+  });
+});
+
+describe('what an element means', () => {
+  test.each([
+    ['a term', { term: 3, epoch: 2 }, 'leader'],
+    ['an epoch', { epoch: 2 }, 'epoch'],
+    ['neither', {}, 'expiration'],
+  ])('a lease with %s is of kind %s', async (_what, fields, kind) => {
+    const { of } = await pollElements([
+      replica({ rangeId: 1, nodeId: 1, storeId: 1, lease: 1, ...fields }),
+    ]);
+    const counted = of('crdb_ranges_by_lease_kind').filter((line) => line.endsWith(' 1'));
+    expect(counted).toEqual([`{kind="${kind}",shard="0"} 1`]);
+  });
+
+  test('a member of problems that nobody has heard of is other, one that is false is nothing', async () => {
+    const { of } = await pollElements([
+      replica({ rangeId: 1, nodeId: 1, storeId: 1, problems: { haunted: true, cursed: true } }),
+      replica({ rangeId: 2, nodeId: 1, storeId: 1, problems: { haunted: false } }),
+    ]);
+    expect(of('crdb_range_problem_ranges').filter((line) => !line.endsWith(' 0'))).toEqual([
+      '{problem="other",shard="0"} 1',
+    ]);
+  });
+
+  test('queries per second are spread over bounds that include their upper end', async () => {
+    const { of } = await pollElements(
+      [0, 1, 1.5, 10, 2500, 2501, 9999].map((queries_per_second, at) =>
+        replica({
+          rangeId: at + 1,
+          nodeId: 1,
+          storeId: 1,
+          lease: 1,
+          stats: { queries_per_second },
+        }),
+      ),
+    );
+    expect(of('crdb_ranges_by_queries_per_second')).toEqual([
+      '{upper="1",shard="0"} 2',
+      ...[10, 50, 100, 250, 500, 1000].map((upper) => `{upper="${upper}",shard="0"} 4`),
+      '{upper="2500",shard="0"} 5',
+      '{upper="5000",shard="0"} 6',
+      '{upper="+Inf",shard="0"} 7',
+    ]);
+    expect(of('crdb_range_max_queries_per_second')).toEqual(['{shard="0"} 9999']);
+  });
+
+  test('a node that sends one of the newer stats sends zeros by leaving the others out', async () => {
+    const { of } = await pollElements([
+      replica({ rangeId: 1, nodeId: 1, storeId: 1, lease: 1, stats: { queries_per_second: 5 } }),
+      replica({
+        rangeId: 2,
+        nodeId: 1,
+        storeId: 2,
+        lease: 2,
+        stats: { queries_per_second: 9, writes_per_second: 1, cpu_time_per_second: 25e7 },
+      }),
+    ]);
+    expect(of('crdb_store_cpu_seconds_per_second')).toEqual([
+      '{node_id="1",store_id="1"} 0',
+      '{node_id="1",store_id="2"} 0.25',
+    ]);
+    expect(of('crdb_store_read_bytes_per_second')).toHaveLength(2);
+    expect(of('crdb_range_max_cpu_seconds_per_second')).toEqual(['{shard="0"} 0.25']);
+    expect(of('crdb_hot_range_queries_per_second')).toEqual([
+      `${hotLabels(2)} 9`,
+      `${hotLabels(1)} 5`,
+    ]);
+    expect(of('crdb_hot_range_writes_per_second')).toEqual([
+      `${hotLabels(2)} 1`,
+      `${hotLabels(1)} 0`,
+    ]);
+    expect(of('crdb_hot_range_cpu_seconds_per_second')).toEqual([
+      `${hotLabels(2)} 0.25`,
+      `${hotLabels(1)} 0`,
+    ]);
+  });
+
+  test.each([
+    ['/Table/104', '104'],
+    ['/Table/104/1/"secret"/7', '104'],
+    ['/Table/Max', ''],
+    ['/Table/104x/1', ''],
+    ['/Tenant/5/Table/104/1', ''],
+    ['/System/tsd/Table/104/1', ''],
+    ['/Min', ''],
+    ['', ''],
+  ])('the start key %s is in table "%s", and nothing else of it is shown', async (key, tableId) => {
+    const { of, lines } = await pollElements([
+      replica({ rangeId: 1, nodeId: 1, storeId: 1, key, problems: { no_lease: true } }),
+    ]);
+    expect(of('crdb_problem_range_first_seen_timestamp_seconds')).toEqual([
+      `{problem="no_lease",range_id="1",node_id="1",store_id="1",table_id="${tableId}",shard="0"} 1000`,
+    ]);
+    expect(lines.join('\n')).not.toContain('secret');
+  });
+});
+
+describe('the list of problem ranges', () => {
+  const ill = [5, 3, 4].map((rangeId) =>
+    replica({ rangeId, nodeId: 1, storeId: 1, problems: { unavailable: true } }),
+  );
+
+  test('holds the oldest, then the lowest, and tells how many it leaves out', async () => {
+    const memory = ranges.createMemory();
+    const given = { memory, options: { problem_ranges: 2 } };
+    await pollElements(ill.slice(0, 1), { ...given, context: { nowMs: () => 500_000 } });
+    const { of } = await pollElements(ill, given);
+    const shown = of('crdb_problem_range_first_seen_timestamp_seconds');
+    expect(shown.map((line) => /range_id="(\d+)".* (\d+)$/.exec(line)?.slice(1))).toEqual([
+      ['5', '500'],
+      ['3', '1000'],
+    ]);
+    expect(of('crdb_problem_ranges_omitted')).toHaveLength(12);
+    expect(of('crdb_problem_ranges_omitted')).toContain('{problem="unavailable",shard="0"} 1');
+    expect(of('crdb_range_problem_ranges')).toContain('{problem="unavailable",shard="0"} 3');
+  });
+
+  test('keeps first-seen times over a failed scan', async () => {
+    const memory = ranges.createMemory();
+    await pollElements(ill, { memory, context: { nowMs: () => 500_000 } });
+    const down = fakeCluster([{ nodeId: 1, ranges: new RequestError('http', 'HTTP 500') }]);
+    expect((await pollRanges(down.api, { memory })).failure?.reason).toBe('http');
+    const { of } = await pollElements(ill, { memory });
+    for (const line of of('crdb_problem_range_first_seen_timestamp_seconds')) {
+      expect(line).toMatch(/ 500$/);
+    }
+  });
+});

@@ -1,0 +1,106 @@
+import { describe, expect, test } from 'vitest';
+import {
+  chooseHot,
+  createHotMemory,
+  HotCandidates,
+  type HotMemory,
+} from '../../../src/collectors/ranges/hot-ranges.ts';
+
+const LENGTH = 2;
+
+/** Queries by range id -> ids of the list. */
+function choose(memory: HotMemory, queries: Readonly<Record<number, number>>): number[] {
+  const candidates = new HotCandidates(LENGTH, memory.members);
+  for (const [id, rate] of Object.entries(queries)) offer(candidates, Number(id), rate);
+  return chooseHot(memory, candidates, LENGTH).map(({ rangeId }) => rangeId);
+}
+
+function offer(candidates: HotCandidates, rangeId: number, queries: number, nodeId = 1): void {
+  if (!candidates.wants(rangeId, queries)) return;
+  const place = { nodeId, storeId: nodeId, tableId: '' };
+  candidates.add({ rangeId, queries, writes: 0, cpuSeconds: undefined, ...place });
+}
+
+describe('the hot list', () => {
+  test('begins with the hottest ranges, equals by id', () => {
+    expect(choose(createHotMemory(), { 1: 5, 2: 9, 3: 9, 4: 1 })).toEqual([2, 3]);
+  });
+
+  test('keeps a member that is beaten by less than 20 %', () => {
+    const memory = createHotMemory();
+    choose(memory, { 1: 100, 2: 50 });
+    expect(choose(memory, { 1: 100, 2: 50, 3: 59 })).toEqual([1, 2]);
+  });
+
+  test('takes a range in at once that beats the last by more', () => {
+    const memory = createHotMemory();
+    choose(memory, { 1: 100, 2: 50 });
+    expect(choose(memory, { 1: 100, 2: 50, 3: 61 })).toEqual([1, 3]);
+  });
+
+  test('takes a range in that has been above the last for three scans', () => {
+    const memory = createHotMemory();
+    choose(memory, { 1: 100, 2: 50 });
+    expect(choose(memory, { 1: 100, 2: 50, 3: 55 })).toEqual([1, 2]);
+    expect(choose(memory, { 1: 100, 2: 50, 3: 55 })).toEqual([1, 2]);
+    expect(choose(memory, { 1: 100, 2: 50, 3: 55 })).toEqual([1, 3]);
+  });
+
+  test('makes a range wait anew once it was below the last', () => {
+    const memory = createHotMemory();
+    choose(memory, { 1: 100, 2: 50 });
+    choose(memory, { 1: 100, 2: 50, 3: 55 });
+    choose(memory, { 1: 100, 2: 50, 3: 45 });
+    choose(memory, { 1: 100, 2: 50, 3: 55 });
+    expect(choose(memory, { 1: 100, 2: 50, 3: 55 })).toEqual([1, 2]);
+    expect(choose(memory, { 1: 100, 2: 50, 3: 55 })).toEqual([1, 3]);
+  });
+
+  test('fills the place of a member that is gone or idle at once', () => {
+    const memory = createHotMemory();
+    choose(memory, { 1: 100, 2: 50 });
+    expect(choose(memory, { 1: 0, 2: 50, 3: 1 })).toEqual([2, 3]);
+    expect(choose(memory, { 3: 1 })).toEqual([3]);
+  });
+
+  test('never holds a range without queries', () => {
+    expect(choose(createHotMemory(), { 1: 0 })).toEqual([]);
+  });
+
+  test('can be of length 0', () => {
+    const memory = createHotMemory();
+    const candidates = new HotCandidates(0, memory.members);
+    offer(candidates, 1, 100);
+    expect(chooseHot(memory, candidates, 0)).toEqual([]);
+  });
+});
+
+describe('candidates', () => {
+  test('hold the hottest and every member out of any number that is offered', () => {
+    const candidates = new HotCandidates(LENGTH, new Set([1, 2]));
+    for (let id = 1; id <= 10_000; id += 1) offer(candidates, id, id);
+    const ids = candidates.list().map(({ rangeId }) => rangeId);
+    expect(ids).toEqual([10_000, 9_999, 9_998, 9_997, 2, 1]);
+  });
+
+  test('of several nodes are put together, a range that two of them claim once', () => {
+    const all = new HotCandidates(LENGTH, new Set());
+    const other = new HotCandidates(LENGTH, new Set());
+    offer(all, 1, 10, 1);
+    offer(other, 1, 12, 2);
+    offer(other, 5, 11, 2);
+    all.addAll(other);
+    expect(all.list().map(({ rangeId, nodeId }) => [rangeId, nodeId])).toEqual([
+      [1, 2],
+      [5, 2],
+    ]);
+  });
+
+  test('are no longer wanted once enough hotter ones were seen', () => {
+    const candidates = new HotCandidates(LENGTH, new Set([3]));
+    for (let id = 100; id <= 200; id += 1) offer(candidates, id, id);
+    expect(candidates.wants(1, 50)).toBe(false);
+    expect(candidates.wants(3, 50)).toBe(true);
+    expect(candidates.wants(1, 500)).toBe(true);
+  });
+});

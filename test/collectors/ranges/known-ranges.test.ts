@@ -1,0 +1,167 @@
+import { describe, expect, test } from 'vitest';
+import {
+  ageUnseen,
+  beginScan,
+  createKnownRanges,
+  foldStore,
+  type KnownRanges,
+  stage,
+  type Staged,
+  sumUp,
+} from '../../../src/collectors/ranges/known-ranges.ts';
+import { createRangeTables } from '../../../src/collectors/ranges/range-table.ts';
+
+const EPOCH = 0;
+const LEADER = 2;
+
+/** One scan; each list is what one store says. */
+function scan(known: KnownRanges, stores: readonly (readonly Partial<Staged>[])[]) {
+  beginScan(known);
+  for (const replicas of stores) {
+    const staged = createRangeTables();
+    for (const replica of replicas) {
+      stage(staged, { rangeId: 1, problems: 0, heldKind: undefined, sequence: 0, ...replica });
+    }
+    foldStore(known, staged);
+  }
+  return sumUp(known);
+}
+
+function changesOver(scans: readonly (readonly (readonly Partial<Staged>[])[])[]): number {
+  const known = createKnownRanges();
+  for (const stores of scans) scan(known, stores);
+  return known.leaseChanges;
+}
+
+const held = (sequence: number, heldKind = EPOCH): Partial<Staged> => ({ sequence, heldKind });
+
+describe('lease changes', () => {
+  test('are the increases of the sequence where the lease is held', () => {
+    expect(changesOver([[[held(5)]], [[held(5)]], [[held(8)]], [[held(9)]]])).toBe(4);
+  });
+
+  test('are not counted at first sight', () => {
+    expect(changesOver([[[held(40)]]])).toBe(0);
+  });
+
+  test('of one range that two stores claim for a moment count once', () => {
+    expect(changesOver([[[held(5)]], [[held(5)], [held(7)]]])).toBe(2);
+    expect(changesOver([[[held(5)]], [[held(7)], [held(5)]]])).toBe(2);
+  });
+
+  test('that went by while the holder could not be read are counted when it is read again', () => {
+    expect(changesOver([[[held(5)]], [[{}]], [[held(9)]]])).toBe(4);
+  });
+
+  test('are counted by the shard to which a lease has come, from what its replica knew before', () => {
+    expect(changesOver([[[{ sequence: 5 }]], [[held(6)]]])).toBe(1);
+  });
+
+  test('are not counted by the shard from which a lease has gone, also when it comes back', () => {
+    expect(changesOver([[[held(5)]], [[{ sequence: 6 }]], [[held(7)]]])).toBe(1);
+  });
+
+  test('do not count a replica that is behind at first sight', () => {
+    expect(changesOver([[[{ sequence: 3 }], [held(9)]]])).toBe(0);
+  });
+
+  test('never go back when a sequence does', () => {
+    expect(changesOver([[[held(9)]], [[held(4)]], [[held(10)]]])).toBe(1);
+  });
+
+  test('ignore sequences that no server sends', () => {
+    const odd = [-1, 0, 2 ** 32, Number.MAX_SAFE_INTEGER].map((sequence) => [[held(sequence)]]);
+    expect(changesOver([[[held(3)]], ...odd, [[held(4)]]])).toBe(1);
+  });
+});
+
+describe('the summary of a scan', () => {
+  test('counts a range once, its replicas and its problems from all stores', () => {
+    const known = createKnownRanges();
+    const summary = scan(known, [
+      [{ rangeId: 1, problems: 0b1 }, { rangeId: 2 }],
+      [{ rangeId: 1, problems: 0b1000_0000_0001 }],
+      [{ rangeId: 1 }],
+    ]);
+    expect(summary.ranges).toBe(2);
+    expect(summary.byReplicas.slice(0, 5)).toEqual([0, 1, 0, 1, 0]);
+    expect(summary.byProblem).toEqual([1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
+  });
+
+  test('takes the kind of the younger of two claims to a lease', () => {
+    const claims = [[held(5, EPOCH)], [held(6, LEADER)]];
+    expect(scan(createKnownRanges(), claims).byLeaseKind).toEqual([0, 0, 1]);
+    expect(scan(createKnownRanges(), claims.toReversed()).byLeaseKind).toEqual([0, 0, 1]);
+  });
+
+  test('says nothing of the scan before', () => {
+    const known = createKnownRanges();
+    scan(known, [[{ ...held(5), problems: 1 }, { rangeId: 2 }]]);
+    const summary = scan(known, [[{ rangeId: 3 }]]);
+    expect(summary.ranges).toBe(1);
+    expect(summary.byProblem.every((count) => count === 0)).toBe(true);
+    expect(summary.byLeaseKind).toEqual([0, 0, 0]);
+  });
+
+  test('counts more replicas than there are numbers for as many', () => {
+    const summary = scan(
+      createKnownRanges(),
+      Array.from({ length: 40 }, () => [{}]),
+    );
+    expect(summary.ranges).toBe(1);
+    expect(summary.byReplicas.at(-1)).toBe(1);
+  });
+
+  test('knows ranges above 2^32 like any other', () => {
+    const rangeId = 2 ** 40 + 1;
+    const known = createKnownRanges();
+    scan(known, [[{ rangeId, ...held(5) }], [{ rangeId: 1 }]]);
+    const summary = scan(known, [[{ rangeId, ...held(7) }], [{ rangeId }, { rangeId: 1 }]]);
+    expect(summary.ranges).toBe(2);
+    expect(summary.byReplicas.slice(0, 3)).toEqual([0, 1, 1]);
+    expect(known.leaseChanges).toBe(2);
+  });
+});
+
+describe('ranges that are gone', () => {
+  const live = Array.from({ length: 50 }, (_, at) => ({ rangeId: at + 1 }));
+  const gone = Array.from({ length: 50 }, (_, at) => ({ rangeId: at + 1001, ...held(3) }));
+
+  function sizeAfter(scans: number, isComplete: boolean): number {
+    const known = createKnownRanges();
+    scan(known, [[...live, ...gone]]);
+    ageUnseen(known, true);
+    for (let count = 0; count < scans; count += 1) {
+      scan(known, [live]);
+      ageUnseen(known, isComplete);
+    }
+    return known.tables.narrow.size;
+  }
+
+  test('are forgotten after three complete scans', () => {
+    expect(sizeAfter(2, true)).toBe(100);
+    expect(sizeAfter(3, true)).toBe(50);
+  });
+
+  test('are remembered much longer while nodes cannot be read', () => {
+    expect(sizeAfter(14, false)).toBe(100);
+    expect(sizeAfter(15, false)).toBe(50);
+  });
+
+  test('are young again once they are seen', () => {
+    const known = createKnownRanges();
+    for (const isSeen of [true, false, false, true, false, false]) {
+      scan(known, [isSeen ? [...live, ...gone] : live]);
+      ageUnseen(known, true);
+    }
+    expect(known.tables.narrow.size).toBe(100);
+  });
+});
+
+test('a store that repeats a range on a later page is told so', () => {
+  const staged = createRangeTables();
+  const replica = { rangeId: 7, problems: 0, heldKind: undefined, sequence: 0 };
+  expect(stage(staged, replica)).toBe(true);
+  expect(stage(staged, { ...replica, rangeId: 6 })).toBe(true);
+  expect(stage(staged, { ...replica, problems: 1 })).toBe(false);
+});

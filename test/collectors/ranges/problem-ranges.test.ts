@@ -1,0 +1,123 @@
+import { describe, expect, test } from 'vitest';
+import {
+  createProblemMemory,
+  MAX_REMEMBERED,
+  type ProblemMemory,
+  type ProblemRange,
+  ProblemReports,
+  rememberProblems,
+} from '../../../src/collectors/ranges/problem-ranges.ts';
+
+const UNAVAILABLE = 1;
+const OTHER = 1 << 11;
+
+interface Report {
+  readonly rangeId: number;
+  readonly problems?: number;
+  readonly nodeId?: number;
+  readonly storeId?: number;
+}
+
+/** One scan at `nowSeconds`; returns the ranges reported unavailable, oldest first. */
+function scan(
+  memory: ProblemMemory,
+  nowSeconds: number,
+  reported: readonly Report[],
+  unread: readonly number[] = [],
+): readonly ProblemRange[] {
+  const reports = new ProblemReports(memory);
+  for (const { rangeId, problems = UNAVAILABLE, nodeId = 1, storeId = 1 } of reported) {
+    reports.add(rangeId, problems, { nodeId, storeId, tableId: '104' });
+  }
+  const isUnread = (nodeId: number): boolean => unread.includes(nodeId);
+  return rememberProblems(memory, reports, { nowSeconds, isUnread })[0] ?? [];
+}
+
+const timesOf = (ranges: readonly ProblemRange[]) =>
+  ranges.map(({ rangeId, firstSeenSeconds }) => [rangeId, firstSeenSeconds]);
+
+describe('first-seen times', () => {
+  test('are kept while a range is reported', () => {
+    const memory = createProblemMemory();
+    scan(memory, 100, [{ rangeId: 9 }]);
+    expect(timesOf(scan(memory, 200, [{ rangeId: 3 }, { rangeId: 9 }]))).toEqual([
+      [9, 100],
+      [3, 200],
+    ]);
+  });
+
+  test('begin anew when a problem was gone', () => {
+    const memory = createProblemMemory();
+    scan(memory, 100, [{ rangeId: 9 }]);
+    scan(memory, 200, []);
+    expect(timesOf(scan(memory, 300, [{ rangeId: 9 }]))).toEqual([[9, 300]]);
+  });
+
+  test('of ranges whose reporter could not be read are kept, but not shown', () => {
+    const memory = createProblemMemory();
+    scan(memory, 100, [{ rangeId: 9, nodeId: 4 }]);
+    expect(scan(memory, 200, [], [4])).toEqual([]);
+    expect(timesOf(scan(memory, 300, [{ rangeId: 9, nodeId: 4 }]))).toEqual([[9, 100]]);
+  });
+
+  test('belong to one problem each', () => {
+    const memory = createProblemMemory();
+    scan(memory, 100, [{ rangeId: 9, problems: OTHER }]);
+    expect(timesOf(scan(memory, 200, [{ rangeId: 9, problems: OTHER | UNAVAILABLE }]))).toEqual([
+      [9, 200],
+    ]);
+    expect(memory.byProblem[11]?.get(9)?.firstSeenSeconds).toBe(100);
+  });
+
+  test('of equal age are sorted by range id', () => {
+    const shown = scan(createProblemMemory(), 100, [{ rangeId: 11 }, { rangeId: 2 }]);
+    expect(timesOf(shown)).toEqual([
+      [2, 100],
+      [11, 100],
+    ]);
+  });
+});
+
+test('the reporter shown is the lowest node, and on it the lowest store', () => {
+  const [shown] = scan(createProblemMemory(), 100, [
+    { rangeId: 9, nodeId: 10, storeId: 1 },
+    { rangeId: 9, nodeId: 2, storeId: 8 },
+    { rangeId: 9, nodeId: 2, storeId: 7 },
+    { rangeId: 9, nodeId: 3, storeId: 1 },
+  ]);
+  expect(shown).toMatchObject({ nodeId: 2, storeId: 7 });
+});
+
+test('the reports of a node are put to those of the scan', () => {
+  const memory = createProblemMemory();
+  const all = new ProblemReports(memory);
+  const one = new ProblemReports(memory);
+  all.add(9, UNAVAILABLE, { nodeId: 2, storeId: 2, tableId: '' });
+  one.add(9, UNAVAILABLE, { nodeId: 1, storeId: 1, tableId: '' });
+  all.addAll(one);
+  expect(all.of(0).get(9)?.nodeId).toBe(1);
+});
+
+describe('a cluster with very many ill ranges', () => {
+  const many = Array.from({ length: 20_000 }, (_, at) => ({ rangeId: 20_000 - at }));
+
+  test('shows the lowest ids and remembers no more than it may', () => {
+    const memory = createProblemMemory();
+    const shown = scan(memory, 100, many);
+    expect(timesOf(shown.slice(0, 2))).toEqual([
+      [1, 100],
+      [2, 100],
+    ]);
+    expect(memory.byProblem[0]?.size).toBe(MAX_REMEMBERED);
+  });
+
+  test('does not lose an old one among new ones with lower ids', () => {
+    const memory = createProblemMemory();
+    scan(memory, 50, [{ rangeId: 1_000_000 }]);
+    const shown = scan(memory, 100, [{ rangeId: 1_000_000 }, ...many]);
+    expect(timesOf(shown.slice(0, 2))).toEqual([
+      [1_000_000, 50],
+      [1, 100],
+    ]);
+  });
+});

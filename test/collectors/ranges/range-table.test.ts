@@ -1,0 +1,124 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  createRangeTables,
+  RangeTable,
+  tableFor,
+} from '../../../src/collectors/ranges/range-table.ts';
+
+interface Value {
+  readonly sequence: number;
+  readonly flags: number;
+  readonly count: number;
+}
+
+function write(table: RangeTable, id: number, value: Value): void {
+  const slot = table.put(id);
+  table.sequences[slot] = value.sequence;
+  table.flags[slot] = value.flags;
+  table.counts[slot] = value.count;
+}
+
+function contentOf(table: RangeTable): Map<number, Value> {
+  const content = new Map<number, Value>();
+  for (const [slot, id] of table.ids.entries()) {
+    if (id === 0) continue;
+    content.set(id, {
+      sequence: table.sequences[slot] ?? -1,
+      flags: table.flags[slot] ?? -1,
+      count: table.counts[slot] ?? -1,
+    });
+  }
+  return content;
+}
+
+const values = fc.record({
+  sequence: fc.integer({ min: 0, max: 0xffff_ffff }),
+  flags: fc.integer({ min: 0, max: 0xffff }),
+  count: fc.integer({ min: 0, max: 0xff }),
+});
+const entries = (maxId: number) =>
+  fc.array(fc.tuple(fc.integer({ min: 1, max: maxId }), values), { maxLength: 400 });
+
+describe('a range table', () => {
+  test.each([
+    ['narrow', 0xffff_ffff],
+    ['narrow', 500],
+    ['wide', Number.MAX_SAFE_INTEGER],
+    ['wide', 500],
+  ] as const)('holds what a Map holds (%s, ids up to %d)', (width, maxId) => {
+    fc.assert(
+      fc.property(entries(maxId), (written) => {
+        const table = new RangeTable(width);
+        for (const [id, value] of written) write(table, id, value);
+        const expected = new Map(written);
+        expect(table.size).toBe(expected.size);
+        expect(contentOf(table)).toEqual(expected);
+        for (const [id, { sequence }] of expected) {
+          expect(table.sequences[table.put(id)]).toBe(sequence);
+        }
+        expect(table.size).toBe(expected.size);
+      }),
+    );
+  });
+
+  test('keeps exactly what pruning leaves, and goes on working', () => {
+    fc.assert(
+      fc.property(
+        entries(5_000),
+        fc.integer({ min: 0, max: 255 }),
+        entries(5_000),
+        (a, limit, b) => {
+          const table = new RangeTable('narrow');
+          for (const [id, value] of a) write(table, id, value);
+          table.prune((count) => count < limit);
+          const expected = new Map([...new Map(a)].filter(([, { count }]) => count < limit));
+          expect(contentOf(table)).toEqual(expected);
+          for (const [id, value] of b) {
+            write(table, id, value);
+            expected.set(id, value);
+          }
+          expect(contentOf(table)).toEqual(expected);
+        },
+      ),
+    );
+  });
+
+  test('a new id comes with zeros, also where something was pruned', () => {
+    const table = new RangeTable('narrow');
+    for (let id = 1; id <= 100; id += 1) write(table, id, { sequence: 7, flags: 7, count: 7 });
+    table.prune(() => false);
+    const slot = table.put(50);
+    expect([table.sequences[slot], table.flags[slot], table.counts[slot]]).toEqual([0, 0, 0]);
+  });
+
+  test('takes at most 16 bytes a range from 1,000 ranges to 2,000,000', () => {
+    const table = new RangeTable('narrow');
+    let most = 0;
+    for (let id = 1; id <= 2_000_000; id += 1) {
+      table.put(id);
+      if (id >= 1_000) most = Math.max(most, table.bytes / id);
+    }
+    expect(most).toBeLessThanOrEqual(16);
+    expect(table.size).toBe(2_000_000);
+  });
+
+  test('gives memory back when most ranges are gone', () => {
+    const table = new RangeTable('narrow');
+    for (let id = 1; id <= 10_000; id += 1) {
+      write(table, id, { sequence: 1, flags: 1, count: id <= 100 ? 1 : 0 });
+    }
+    table.prune((count) => count === 1);
+    expect(table.size).toBe(100);
+    expect(table.bytes).toBeLessThan(100 * 32);
+  });
+});
+
+test('ids above 32 bits go to the wide table, where their neighbours 2^32 away are others', () => {
+  const tables = createRangeTables();
+  for (const id of [5, 0xffff_ffff, 0x1_0000_0000, 0x1_0000_0005, 2 ** 52 + 5]) {
+    tableFor(tables, id).put(id);
+  }
+  expect(tables.narrow.size).toBe(2);
+  expect(tables.wide.size).toBe(3);
+});

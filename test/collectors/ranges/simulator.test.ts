@@ -1,0 +1,179 @@
+import { describe, expect, test } from 'vitest';
+import { ranges } from '../../../src/collectors/ranges.ts';
+import { startSimulator, type Truth } from '../../../src/simulator/index.ts';
+import { type Polled, pollRanges } from './cluster.ts';
+import { simulatedApi } from './simulated.ts';
+
+/** Sample values of a family, by label text without braces. */
+function valuesOf({ of }: Polled, family: string): Record<string, number> {
+  const entries = of(family).map((line) => {
+    const [labels = '', value = ''] = line.split(' ');
+    return [labels.slice(1, -1), Number(value)] as const;
+  });
+  return Object.fromEntries(entries);
+}
+
+function expectStores(polled: Polled, { stores }: Truth): void {
+  const filled = stores.filter(({ replicas }) => replicas > 0);
+  const byStore = (value: (store: Truth['stores'][number]) => number): Record<string, number> =>
+    Object.fromEntries(
+      filled.map((store) => [
+        `node_id="${store.nodeId}",store_id="${store.storeId}"`,
+        value(store),
+      ]),
+    );
+  expect(valuesOf(polled, 'crdb_range_replicas')).toEqual(byStore((store) => store.replicas));
+  expect(valuesOf(polled, 'crdb_range_leases')).toEqual(byStore((store) => store.leases));
+  expect(valuesOf(polled, 'crdb_range_replicas_quiescent')).toEqual(byStore((s) => s.quiescent));
+  expect(valuesOf(polled, 'crdb_range_replicas_ticking')).toEqual(byStore((s) => s.ticking));
+  const queries = valuesOf(polled, 'crdb_store_queries_per_second');
+  for (const [labels, value] of Object.entries(byStore((store) => store.queriesPerSecond))) {
+    expect(queries[labels]).toBeCloseTo(value, 6);
+  }
+  const cpu = valuesOf(polled, 'crdb_store_cpu_seconds_per_second');
+  for (const [labels, value] of Object.entries(byStore((store) => store.cpuNanosPerSecond))) {
+    expect(cpu[labels]).toBeCloseTo(value / 1e9, 9);
+  }
+  const problems = valuesOf(polled, 'crdb_range_problem_replicas');
+  for (const store of filled) {
+    for (const [problem, count] of Object.entries(store.problems)) {
+      const labels = `problem="${problem}",node_id="${store.nodeId}",store_id="${store.storeId}"`;
+      expect([labels, problems[labels]]).toEqual([labels, count]);
+    }
+  }
+}
+
+function expectRanges(polled: Polled, { ranges: truth }: Truth): void {
+  expect(valuesOf(polled, 'crdb_ranges')).toEqual({ 'shard="0"': truth.distinct });
+  const problems = valuesOf(polled, 'crdb_range_problem_ranges');
+  for (const [problem, count] of Object.entries(truth.problems)) {
+    const counted = problems[`problem="${problem}",shard="0"`];
+    expect([problem, counted]).toEqual([problem, count]);
+  }
+  const byReplicas = valuesOf(polled, 'crdb_ranges_by_replicas');
+  for (const count of [1, 2, 3, 4, 5, 6, 7]) {
+    expect(byReplicas[`replicas="${count}",shard="0"`]).toBe(truth.byReplicas[count] ?? 0);
+  }
+  const kinds = valuesOf(polled, 'crdb_ranges_by_lease_kind');
+  for (const [kind, count] of Object.entries(truth.byLeaseKind)) {
+    expect([kind, kinds[`kind="${kind}",shard="0"`]]).toEqual([kind, count]);
+  }
+  const held = truth.hot.map(({ queriesPerSecond }) => queriesPerSecond);
+  const byQueries = valuesOf(polled, 'crdb_ranges_by_queries_per_second');
+  for (const upper of [1, 10, 50, 100, 250, 500, 1000, 2500, 5000]) {
+    const count = held.filter((queries) => queries <= upper).length;
+    expect(byQueries[`upper="${upper}",shard="0"`]).toBe(count);
+  }
+  expect(byQueries['upper="+Inf",shard="0"']).toBe(held.length);
+}
+
+function expectHot(polled: Polled, { ranges: truth }: Truth): void {
+  const expected = truth.hot
+    .slice(0, 20)
+    .map(
+      (hot) =>
+        `range_id="${hot.rangeId}",node_id="${hot.nodeId}",store_id="${hot.storeId}",table_id="${hot.tableId}",shard="0"`,
+    );
+  expect(Object.keys(valuesOf(polled, 'crdb_hot_range_queries_per_second'))).toEqual(expected);
+}
+
+describe('what is counted is what is true', () => {
+  test.each([
+    { nodes: 3, storesPerNode: 1, replication: 3, ranges: 200 },
+    { nodes: 1, storesPerNode: 8, replication: 1, ranges: 300 },
+    { nodes: 7, storesPerNode: 3, replication: 5, ranges: 400 },
+    { nodes: 9, storesPerNode: 2, replication: 7, ranges: 400 },
+    { nodes: 2, storesPerNode: 4, replication: 3, ranges: 150 },
+  ])(
+    'in a world of $nodes nodes with $storesPerNode stores and $replication replicas',
+    async (world) => {
+      await using simulator = await startSimulator({
+        metricKeys: 'useful',
+        ...world,
+        frozen: true,
+        seed: 7,
+      });
+      await using cluster = simulatedApi(simulator);
+      const polled = await pollRanges(cluster.api, {
+        options: { route: 'auto', page_limit: 50 },
+      });
+      expect(polled.failure).toBeUndefined();
+      const truth = simulator.truth();
+      expectStores(polled, truth);
+      expectRanges(polled, truth);
+      expectHot(polled, truth);
+      expect(cluster.decodeErrors()).toBe(0);
+    },
+  );
+
+  test.each(['auto', 'gateway', 'proxy'] as const)(
+    'in a world with dead, draining and troubled nodes, by route %s',
+    async (route) => {
+      await using simulator = await startSimulator({
+        metricKeys: 'useful',
+        frozen: true,
+        troubledNodes: true,
+        gateways: 2,
+      });
+      await using cluster = simulatedApi(simulator);
+      const polled = await pollRanges(cluster.api, {
+        options: { route },
+        context: { urls: 2 },
+      });
+      expect(polled.failure).toBeUndefined();
+      expectStores(polled, simulator.truth());
+      expectRanges(polled, simulator.truth());
+    },
+  );
+
+  test('by servers of the first documents, which ignore the node asked for', async () => {
+    await using simulator = await startSimulator({
+      metricKeys: 'useful',
+      frozen: true,
+      dialect: 'documented',
+    });
+    await using cluster = simulatedApi(simulator);
+    const memory = ranges.createMemory();
+    const polled = await pollRanges(cluster.api, { options: { route: 'auto' }, memory });
+    expect(memory.gatewayOnly).toBe(true);
+    expect(polled.of('crdb_store_cpu_seconds_per_second')).toEqual([]);
+    const { ranges: truth } = simulator.truth();
+    expect(valuesOf(polled, 'crdb_ranges')).toEqual({ 'shard="0"': truth.distinct });
+  });
+
+  test('while a partitioned node believes that it is alone', async () => {
+    await using simulator = await startSimulator({
+      metricKeys: 'useful',
+      frozen: true,
+      nodes: 5,
+      troubledNodes: false,
+    });
+    await using cluster = simulatedApi(simulator);
+    simulator.world.partition(5);
+    const polled = await pollRanges(cluster.api, { options: { route: 'auto' } });
+    expect(polled.failure).toBeUndefined();
+    expectStores(polled, simulator.truth());
+  });
+
+  test('while ranges come and go between the pages, within what was there meanwhile', async () => {
+    await using simulator = await startSimulator({
+      metricKeys: 'useful',
+      frozen: true,
+      nodes: 3,
+      ranges: 120,
+      storesPerNode: 1,
+      troubledNodes: false,
+      quirks: { rangeChurn: true },
+    });
+    await using cluster = simulatedApi(simulator);
+    const polled = await pollRanges(cluster.api, {
+      options: { route: 'auto', page_limit: 10, concurrency: 1 },
+    });
+    // One range goes and one comes with every page, so 120 are there at any moment.
+    for (const count of Object.values(valuesOf(polled, 'crdb_range_replicas'))) {
+      expect(count).toBeLessThanOrEqual(132);
+      expect(count).toBeGreaterThan(100);
+    }
+    expect(valuesOf(polled, 'crdb_ranges_by_replicas')['replicas="other",shard="0"']).toBe(0);
+  });
+});
