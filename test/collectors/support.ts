@@ -12,7 +12,7 @@ const MAX_ELEMENT_BYTES = 1 << 24;
 /** Answers a path below /api/v2 with a document, or throws what the request would fail with. */
 export type Answer = (path: string) => unknown;
 
-export interface AnsweringApi {
+interface AnsweringApi {
   readonly api: ClusterApi;
   /** The paths asked for so far. */
   readonly asked: readonly string[];
@@ -44,7 +44,7 @@ export function answering(answer: Answer, dateMs?: number): AnsweringApi {
   return { api: createClusterApi(connection), asked };
 }
 
-export interface Room<Api, Options, Memory> {
+interface Room<Api, Options, Memory> {
   readonly options: Readonly<Record<string, { readonly default: unknown }>>;
   createMemory(): Memory;
   collect(

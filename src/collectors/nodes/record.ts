@@ -38,7 +38,7 @@ type NodeElement = Infer<ReturnType<typeof nodeShape>>;
 /** By their keys, as the server sends them. */
 export type Values = ReadonlyMap<string, number>;
 
-export interface Tier {
+interface Tier {
   readonly key: string;
   readonly value: string;
 }

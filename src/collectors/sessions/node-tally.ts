@@ -29,7 +29,7 @@ function createNodeTally(): NodeTally {
 }
 
 /** Upper bounds of the ages by which sessions are counted, in seconds; beside them +Inf. */
-export const AGE_BOUNDS = [60, 600, 3600, 86_400] as const;
+const AGE_BOUNDS = [60, 600, 3600, 86_400] as const;
 
 /** All that is counted but by application. */
 export interface ClusterTally {
