@@ -155,6 +155,15 @@ describe('a label value', () => {
     expect(cleanLabelValue(`${'x'.repeat(127)}😀y`)).toBe('x'.repeat(127));
   });
 
+  it('is cut on the sheet, where what was different may become one series', () => {
+    const sheet = new Sheet({});
+    for (const end of ['a', 'b']) {
+      sheet.set(BY_APPLICATION, { app: 'x'.repeat(128) + end, user: '' }, 1);
+    }
+    expect(lines(sheet)).toEqual([`crdb_by_application{app="${'x'.repeat(128)}",user=""} 1`]);
+    expect([...sheet.duplicates]).toEqual([['crdb_by_application', 1]]);
+  });
+
   it('is always well-formed, short and free of control characters', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 300 }), fc.nat(300), (text, at) => {
