@@ -1,0 +1,148 @@
+import { createServer, request as forward } from 'node:http';
+import { once } from 'node:events';
+import { spawnSync } from 'node:child_process';
+import { describe, expect, test } from 'vitest';
+import { type Simulator, startSimulator } from '../../src/simulator/index.ts';
+import { clusterYaml, startTestExporter, type TestExporter } from '../support/exporter.ts';
+import { hasProgram, hasPythonModule } from '../support/programs.ts';
+import { eventually, type Prometheus, startPrometheus } from '../support/prometheus.ts';
+
+function simulate(dialect: 'real' | 'documented'): Promise<Simulator> {
+  return startSimulator({ dialect, nodes: 5, ranges: 200, frozen: true, metricKeys: 'useful' });
+}
+
+async function watch(simulator: Simulator): Promise<TestExporter> {
+  const exporter = await startTestExporter({
+    yaml: `collectors: { users: { enabled: true } }\nclusters:\n${clusterYaml(simulator)}`,
+  });
+  await exporter.until((scrape) =>
+    scrape.all('crdb_exporter_collector_success').every(({ value }) => value === 1),
+  );
+  return exporter;
+}
+
+/** Prometheus asks for OpenMetrics when it may; this hides that it can read it. */
+async function withoutAccept(target: string): Promise<AsyncDisposable & { readonly host: string }> {
+  const server = createServer((request, response) => {
+    forward(target + (request.url ?? ''), { headers: { accept: 'text/plain' } }, (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(response);
+    }).end();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  return {
+    host: `127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+function scrapeConfig(targets: Readonly<Record<string, string>>): string {
+  const jobs = Object.entries(targets).map(
+    ([job, host]) => `  - job_name: ${job}
+    static_configs: [{ targets: ["${host}"] }]`,
+  );
+  return `global: { scrape_interval: 1s, scrape_timeout: 1s }\nscrape_configs:\n${jobs.join('\n')}\n`;
+}
+
+/** The values of a query by one label. */
+async function byLabel(
+  prometheus: Prometheus,
+  label: string,
+  expression: string,
+): Promise<Readonly<Record<string, number>>> {
+  const series = await prometheus.query(expression);
+  return Object.fromEntries(series.map(({ labels, value }) => [labels[label], value]));
+}
+
+describe.skipIf(!hasProgram('prometheus'))('a real Prometheus', () => {
+  test.each(['openmetrics', 'text'])(
+    'stores from the %s format what the simulated cluster is',
+    async (job) => {
+      await using simulator = await simulate('real');
+      await using exporter = await watch(simulator);
+      await using plain = await withoutAccept(exporter.url);
+      await using prometheus = await startPrometheus(
+        scrapeConfig({ openmetrics: new URL(exporter.url).host, text: plain.host }),
+      );
+      const S = `job="${job}"`;
+      await eventually(async () => (await prometheus.query(`crdb_ranges{${S}}`))[0]);
+      expect(await prometheus.query(`up{${S}}`)).toMatchObject([{ value: 1 }]);
+
+      const truth = simulator.truth();
+      const nodes = await byLabel(prometheus, 'status', `crdb_nodes{${S}} > 0`);
+      expect(nodes).toEqual(truth.nodesByStatus);
+      const stores = Object.fromEntries(
+        truth.stores.map(({ storeId, replicas }) => [String(storeId), replicas]),
+      );
+      expect(await byLabel(prometheus, 'store_id', `crdb_range_replicas{${S}}`)).toEqual(stores);
+      const leases = Object.fromEntries(
+        truth.stores.map((store) => [String(store.storeId), store.leases]),
+      );
+      expect(await byLabel(prometheus, 'store_id', `crdb_range_leases{${S}}`)).toEqual(leases);
+      expect(await prometheus.query(`crdb_ranges{${S}}`)).toMatchObject([
+        { value: truth.ranges.distinct },
+      ]);
+      const problems = await byLabel(prometheus, 'problem', `crdb_range_problem_ranges{${S}} > 0`);
+      const told = Object.entries(truth.ranges.problems).filter(([, count]) => count > 0);
+      expect(problems).toEqual(Object.fromEntries(told));
+      expect(await prometheus.query(`crdb_users{${S}}`)).toMatchObject([
+        { value: truth.users.length },
+      ]);
+    },
+  );
+
+  test('finds the same series and values in both formats', async () => {
+    await using simulator = await simulate('documented');
+    await using exporter = await watch(simulator);
+    await using plain = await withoutAccept(exporter.url);
+    await using prometheus = await startPrometheus(
+      scrapeConfig({ openmetrics: new URL(exporter.url).host, text: plain.host }),
+    );
+    const DATA = '__name__=~"crdb_.+",__name__!~"crdb_exporter_.+"';
+    await eventually(async () => {
+      const jobs = await prometheus.query('count by (job) (crdb_ranges)');
+      return jobs.length === 2 ? jobs : undefined;
+    });
+    const keysOf = async (job: string): Promise<readonly string[]> => {
+      const series = await prometheus.query(`{${DATA},job="${job}"}`);
+      return series
+        .map(({ labels: { job: _job, instance: _instance, ...labels }, value }) =>
+          JSON.stringify([labels, value]),
+        )
+        .toSorted();
+    };
+    const openMetrics = await keysOf('openmetrics');
+    expect(openMetrics.length).toBeGreaterThan(200);
+    expect(await keysOf('text')).toEqual(openMetrics);
+  });
+});
+
+const PARSERS = {
+  'text/plain; version=0.0.4; charset=utf-8': 'prometheus_client.parser',
+  'application/openmetrics-text; version=1.0.0; charset=utf-8':
+    'prometheus_client.openmetrics.parser',
+};
+
+describe.skipIf(!hasPythonModule('prometheus_client'))("Python's prometheus_client", () => {
+  test.each(Object.entries(PARSERS))('reads %s', async (contentType, parser) => {
+    await using simulator = await simulate('real');
+    await using exporter = await watch(simulator);
+    const answer = await exporter.get('/metrics', { accept: contentType });
+    expect(answer.headers.get('content-type')).toBe(contentType);
+    const script = `
+import sys
+from ${parser} import text_string_to_metric_families as families
+print(sum(len(family.samples) for family in families(sys.stdin.read())))
+`;
+    const python = spawnSync('python3', ['-c', script], { input: answer.text });
+    expect(python.stderr.toString()).toBe('');
+    const samples = answer.text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+    expect(Number(python.stdout.toString())).toBe(samples.length);
+  });
+});

@@ -1,0 +1,107 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+
+/** One series of an instant query. */
+export interface QueriedSeries {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+/** A real Prometheus on a loopback port, with a storage of its own. */
+export interface Prometheus extends AsyncDisposable {
+  readonly url: string;
+  query(expression: string): Promise<readonly QueriedSeries[]>;
+  /** Asks its HTTP API; resolves to `data` of the answer. */
+  api<T>(path: string): Promise<T>;
+}
+
+interface VectorElement {
+  readonly metric: Readonly<Record<string, string>>;
+  readonly value: readonly [timestamp: number, value: string];
+}
+
+const PAUSE_MS = 50;
+
+/** Starts the `prometheus` of the PATH with this configuration; the test needs `hasProgram('prometheus')`. */
+export async function startPrometheus(config: string): Promise<Prometheus> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'crdb-exporter-prometheus-'));
+  await writeFile(path.join(folder, 'prometheus.yml'), config);
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const child = spawn(
+    'prometheus',
+    [
+      `--config.file=${path.join(folder, 'prometheus.yml')}`,
+      `--storage.tsdb.path=${path.join(folder, 'data')}`,
+      `--web.listen-address=127.0.0.1:${port}`,
+    ],
+    { stdio: ['ignore', 'ignore', 'pipe'] },
+  );
+  let said = '';
+  child.stderr.on('data', (chunk: Buffer) => {
+    said += chunk.toString();
+  });
+  const ended = once(child, 'exit');
+  while (!(await answers(`${url}/-/ready`))) {
+    if (child.exitCode !== null) throw new Error(`prometheus ended:\n${said}`);
+    await pause();
+  }
+
+  async function api<T>(target: string): Promise<T> {
+    const response = await fetch(url + target);
+    const answer: { status: string; data: T; error?: string } = JSON.parse(await response.text());
+    if (answer.status !== 'success') throw new Error(`prometheus: ${answer.error}`);
+    return answer.data;
+  }
+
+  return {
+    url,
+    api,
+    async query(expression) {
+      const target = `/api/v1/query?query=${encodeURIComponent(expression)}`;
+      const { result } = await api<{ readonly result: readonly VectorElement[] }>(target);
+      return result.map(({ metric, value }) => ({ labels: metric, value: Number(value[1]) }));
+    },
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGTERM');
+      await ended;
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+/** Repeats `attempt` until it gives something; a test that waits in vain ends by its own time limit. */
+export async function eventually<T>(attempt: () => Promise<T | undefined>): Promise<T> {
+  for (;;) {
+    const result = await attempt();
+    if (result !== undefined) return result;
+    await pause();
+  }
+}
+
+/** A port that was free a moment ago. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
+
+async function answers(url: string): Promise<boolean> {
+  try {
+    return (await fetch(url)).ok;
+  } catch {
+    return false;
+  }
+}
+
+function pause(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+}
