@@ -33,7 +33,7 @@ const SLICE_MS = 2;
 const SAMPLES_PER_LOOK = 250;
 /** Shorter families are compressed at the scrape, together: cheaper than an own piece, and smaller. */
 const MIN_DEFLATED_BYTES = 4096;
-/** Level 1 costs a third of the default and gives up a few percent; lines repeat their neighbours, so a window of 4 KiB is enough. */
+/** Level 1 costs a third of the default for about the same size: lines repeat their neighbours, so a window of 4 KiB is enough. */
 const DEFLATE_OPTIONS = {
   level: 1,
   windowBits: 12,
