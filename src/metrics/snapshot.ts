@@ -28,7 +28,7 @@ export interface Snapshot {
 }
 
 /** How long rendering holds the event loop before it lets other work in; a collection of garbage may come on top. */
-const SLICE_MS = 2;
+const SLICE_MS = 3;
 /** The clock is looked at once per so many samples, which take about a tenth of a millisecond. */
 const SAMPLES_PER_LOOK = 250;
 /** Shorter families are compressed at the scrape, together: cheaper than an own piece, and smaller. */
