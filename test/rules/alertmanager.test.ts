@@ -1,0 +1,76 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { hasProgram } from '../support/programs.ts';
+import { run } from './promtool.ts';
+import { readRules, type Rule } from './rule-set.ts';
+
+const CONFIG = path.join(import.meta.dirname, '..', '..', 'config');
+const ALERTMANAGER = path.join(CONFIG, 'alertmanager', 'alertmanager.example.yml');
+const alerts = readRules()
+  .flatMap(({ rules }) => rules)
+  .filter(({ alert }) => alert !== undefined)
+  .map((rule) => ({ ...rule, title: `${rule.alert} (${rule.labels?.['severity']})` }));
+
+/** Who hears of an alert: a page wakes somebody, a note is read when something else is wrong. */
+function receiverOf({ labels }: Rule): string {
+  return { critical: 'pager', warning: 'team', info: 'notes' }[labels?.['severity'] ?? ''] ?? '';
+}
+
+async function route(labels: Readonly<Record<string, string>>): Promise<string> {
+  const matchers = Object.entries(labels).map(([name, value]) => `${name}=${value}`);
+  const { output } = await run('amtool', [
+    'config',
+    'routes',
+    'test',
+    `--config.file=${ALERTMANAGER}`,
+    ...matchers,
+  ]);
+  return output.trim();
+}
+
+describe.skipIf(!hasProgram('amtool'))('amtool', () => {
+  test('finds no fault with the example', async () => {
+    expect(await run('amtool', ['check-config', ALERTMANAGER])).toMatchObject({ passed: true });
+  });
+
+  test.each(alerts)('routes $title to the receiver of its severity', async (rule) => {
+    const labels = { alertname: rule.alert ?? '', crdb_cluster: 'prod', ...rule.labels };
+    expect(await route(labels)).toBe(receiverOf(rule));
+  });
+
+  test('leaves the alerts of others to the default receiver', async () => {
+    expect(await route({ alertname: 'InstanceDown', severity: 'critical' })).toBe('team');
+  });
+});
+
+describe.skipIf(!hasProgram('promtool'))('promtool', () => {
+  test('finds no fault with the example of Prometheus', async () => {
+    const file = path.join(CONFIG, 'prometheus', 'prometheus.example.yml');
+    const { text } = await run('promtool', ['check', 'config', file]);
+    expect(text).toContain('is valid prometheus config file syntax');
+    expect(text).toContain('1 rule files found');
+  });
+
+  // Debian builds Prometheus without the discovery of Kubernetes: all but its own lines is checked.
+  test('finds no fault with the jobs for Kubernetes', async () => {
+    const file = path.join(CONFIG, 'prometheus', 'prometheus.kubernetes.example.yml');
+    const folder = mkdtempSync(path.join(tmpdir(), 'crdb-exporter-kubernetes-'));
+    const text = readFileSync(file, 'utf8');
+    const plain = text.replace(
+      'kubernetes_sd_configs:\n      - role: endpoints',
+      'static_configs: []',
+    );
+    expect(plain).not.toBe(text);
+    try {
+      writeFileSync(path.join(folder, 'prometheus.yml'), plain);
+      const args = ['check', 'config', path.join(folder, 'prometheus.yml')];
+      expect((await run('promtool', args)).text).toContain(
+        'is valid prometheus config file syntax',
+      );
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+});

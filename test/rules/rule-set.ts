@@ -1,0 +1,83 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { parse } from 'yaml';
+
+export interface Rule {
+  readonly record?: string;
+  readonly alert?: string;
+  readonly expr: string;
+  readonly for?: string;
+  readonly keep_firing_for?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+}
+
+export interface RuleGroup {
+  readonly name: string;
+  readonly rules: readonly Rule[];
+}
+
+/** One case of a promtool test file; its name begins with the rule it is about and a colon. */
+export interface RuleCase {
+  readonly name: string;
+  readonly input_series: readonly { readonly series: string; readonly values: string }[];
+  readonly promql_expr_test?: readonly {
+    readonly expr: string;
+    readonly exp_samples?: readonly unknown[];
+  }[];
+  readonly alert_rule_test?: readonly { readonly alertname: string }[];
+}
+
+const ROOT = path.join(import.meta.dirname, '..', '..');
+export const RULES_FILE = path.join(ROOT, 'config', 'prometheus', 'rules.yml');
+
+export function readRules(): readonly RuleGroup[] {
+  const file: { readonly groups: readonly RuleGroup[] } = parse(readFileSync(RULES_FILE, 'utf8'));
+  return file.groups;
+}
+
+/** The cases of all files beside this one but all.yml, which needs every rule. */
+export function readCases(): readonly RuleCase[] {
+  const files = readdirSync(import.meta.dirname).filter(
+    (name) => name.endsWith('.yml') && name !== 'all.yml',
+  );
+  return files.flatMap((name) => {
+    const text = readFileSync(path.join(import.meta.dirname, name), 'utf8');
+    const file: { readonly tests: readonly RuleCase[] } = parse(text);
+    return file.tests;
+  });
+}
+
+export function nameOf(rule: Rule): string {
+  return rule.alert ?? rule.record ?? '';
+}
+
+/** Which rule a case is about. */
+export function subjectOf({ name }: RuleCase): string {
+  return name.slice(0, name.indexOf(': '));
+}
+
+/** Names of rules that a text uses: recorded series, and alerts asked for by ALERTS. */
+export function rulesNamedIn(text: string): ReadonlySet<string> {
+  const recorded = text.match(/\bcrdb_cluster[a-z_]*:[a-z0-9_]+:[a-z0-9_]+/g) ?? [];
+  const alerts = text.match(/\bCrdb[A-Z]\w+/g) ?? [];
+  return new Set([...recorded, ...alerts]);
+}
+
+/** The groups cut down to the named rules and those that they use in turn. */
+export function closureOf(
+  groups: readonly RuleGroup[],
+  names: Iterable<string>,
+): readonly RuleGroup[] {
+  const rules = groups.flatMap((group) => group.rules);
+  const wanted = new Set(names);
+  // A set grows while it is walked: names that are added are visited, too.
+  for (const name of wanted) {
+    for (const rule of rules.filter((one) => nameOf(one) === name)) {
+      for (const used of rulesNamedIn(JSON.stringify(rule))) wanted.add(used);
+    }
+  }
+  return groups
+    .map((group) => ({ ...group, rules: group.rules.filter((rule) => wanted.has(nameOf(rule))) }))
+    .filter((group) => group.rules.length > 0);
+}

@@ -1,0 +1,97 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { hasProgram } from '../support/programs.ts';
+import { run, testRules } from './promtool.ts';
+import * as set from './rule-set.ts';
+
+const RUNBOOKS = path.join(import.meta.dirname, '..', '..', 'docs', 'runbooks');
+const groups = set.readRules();
+const cases = set.readCases();
+const alerts = groups.flatMap(({ rules }) => rules.filter(({ alert }) => alert !== undefined));
+const names = [...new Set(groups.flatMap(({ rules }) => rules.map(set.nameOf)))];
+const subjects = [...new Set(cases.map(set.subjectOf))];
+
+describe.skipIf(!hasProgram('promtool'))('promtool', () => {
+  test('finds no fault with the rules', async () => {
+    expect(await run('promtool', ['check', 'rules', set.RULES_FILE])).toMatchObject({
+      passed: true,
+    });
+  });
+
+  test.each(subjects)('confirms every case of %s', { timeout: 120_000 }, async (name) => {
+    const own = cases.filter((one) => set.subjectOf(one) === name);
+    const used = set.rulesNamedIn(JSON.stringify(own));
+    const verdict = await testRules(set.closureOf(groups, [name, ...used]), own);
+    expect(verdict.text).not.toContain('FAILED');
+    expect(verdict.passed).toBe(true);
+  });
+
+  test('confirms what all rules say together', { timeout: 120_000 }, async () => {
+    const file = path.join(import.meta.dirname, 'all.yml');
+    expect(await run('promtool', ['test', 'rules', file])).toMatchObject({ passed: true });
+  });
+});
+
+describe('the cases', () => {
+  test('are about rules that there are, and need every one of them', () => {
+    expect(subjects.filter((name) => !names.includes(name))).toEqual([]);
+    const needed = set.closureOf(groups, [...subjects, ...set.rulesNamedIn(JSON.stringify(cases))]);
+    const reached = new Set(needed.flatMap(({ rules }) => rules.map(set.nameOf)));
+    expect(names.filter((name) => !reached.has(name))).toEqual([]);
+  });
+
+  test('let every alert fire and stay silent', () => {
+    const onlyOne = alerts.map(set.nameOf).filter((name) => {
+      const own = cases.filter((one) => set.subjectOf(one) === name);
+      const looks = own.flatMap((one) => one.promql_expr_test ?? []);
+      const fired = looks.filter(({ exp_samples = [] }) => exp_samples.length > 0);
+      return fired.length === 0 || fired.length === looks.length;
+    });
+    expect(onlyOne).toEqual([]);
+  });
+});
+
+describe('every alert', () => {
+  test('has a severity and a component that Alertmanager routes by', () => {
+    const severities = new Set(alerts.map(({ labels }) => labels?.['severity']));
+    const components = new Set(alerts.map(({ labels }) => labels?.['component']));
+    expect(severities).toEqual(new Set(['critical', 'warning', 'info']));
+    expect(components).toEqual(
+      new Set(['exporter', 'api', 'node', 'store', 'range', 'sql', 'job', 'cloud']),
+    );
+  });
+
+  test('has a summary, a description and the page of its runbook below the placeholder', () => {
+    const written = alerts.map(({ annotations = {} }) => ({
+      keys: Object.keys(annotations),
+      url: annotations['runbook_url'],
+    }));
+    const expected = alerts.map(({ alert }) => ({
+      keys: ['summary', 'description', 'runbook_url'],
+      url: `https://runbooks.example/crdb-exporter/${alert}.md`,
+    }));
+    expect(written).toEqual(expected);
+  });
+});
+
+describe('the runbooks', () => {
+  const pages = readdirSync(RUNBOOKS).filter((name) => name !== 'README.md');
+
+  test('have a page for each alert and no other', () => {
+    expect(new Set(pages)).toEqual(new Set(alerts.map(({ alert }) => `${alert}.md`)));
+  });
+
+  test.each(pages)('answer the same questions on %s', (page) => {
+    const text = readFileSync(path.join(RUNBOOKS, page), 'utf8');
+    expect(text).toMatch(new RegExp(`^# ${page.replace('.md', '')}\n`));
+    expect(text.match(/^## .*$/gm)).toEqual([
+      '## What it means',
+      '## What users feel',
+      '## Confirm',
+      '## Do',
+      '## Do not',
+      '## False alarm',
+    ]);
+  });
+});
