@@ -16,8 +16,7 @@ import type { Api } from './metrics/self-families.ts';
 
 /** Longest silence within an answer. */
 const IDLE_MS = 15_000;
-/** An answer must come at this average rate once it has had time to get going. */
-const MIN_BYTES_PER_SECOND = 16 * 1024;
+/** An answer must keep the promised rate once it has had time to get going. */
 const RATE_GRACE_MS = 15_000;
 /** Of one call to the Cloud API, which answers with some hundred bytes. */
 const CLOUD_TIMEOUT_MS = 30_000;
@@ -71,7 +70,7 @@ async function createCluster(
     ...common('cluster', options),
     urls: config.urls,
     tls: await readTls(config.tls),
-    deadlines: deadlines(timeoutMs),
+    deadlines: deadlines(timeoutMs, config.minRate),
     maxConcurrentRequests: config.maxConcurrentRequests,
     maxResponseBytes: config.maxResponseBytes,
     compression: config.compression,
@@ -104,7 +103,7 @@ function createCloud(
     ...common('cloud', options),
     urls: [config.url],
     tls: { rejectUnauthorized: true },
-    deadlines: deadlines(CLOUD_TIMEOUT_MS),
+    deadlines: deadlines(CLOUD_TIMEOUT_MS, 0),
     maxConcurrentRequests: CLOUD_MAX_REQUESTS,
     maxResponseBytes: CLOUD_MAX_RESPONSE_BYTES,
     compression: false,
@@ -136,11 +135,11 @@ function common(api: Api, { config, self, userAgent, monotonicMs, random }: Apis
   };
 }
 
-function deadlines(headersMs: number) {
+function deadlines(headersMs: number, minBytesPerSecond: number) {
   return {
     headersMs,
     idleMs: IDLE_MS,
-    minBytesPerSecond: MIN_BYTES_PER_SECOND,
+    minBytesPerSecond,
     rateGraceMs: RATE_GRACE_MS,
   };
 }

@@ -1,12 +1,16 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Collector } from './collectors/collector.ts';
 import type { Config } from './config/config.ts';
+import type { LoadedConfig } from './config/load.ts';
 import type { Log } from './log.ts';
 import { createSelf } from './metrics/self.ts';
 import { renderFamilies } from './metrics/snapshot.ts';
 import type { Clock } from './poll/poller.ts';
-import { startWebServer } from './web/server.ts';
+import { createReloader } from './reload.ts';
 import type { ScrapeSource } from './web/metrics.ts';
-import { watchCluster, type WatchedCluster } from './watched-cluster.ts';
+import type { Reloaded } from './web/reload.ts';
+import { startWebServer } from './web/server.ts';
+import { WatchedClusters } from './watched-clusters.ts';
 
 /** `/-/ready` does not wait longer than this for first polls. */
 const READY_AFTER_MS = 60_000;
@@ -23,6 +27,8 @@ export interface AppOptions {
     readonly platform: string;
   };
   readonly log: Log;
+  /** Reads the configuration anew for a reload; the one in force is kept when absent. */
+  readonly load?: () => Promise<LoadedConfig>;
   readonly clock?: Clock;
   readonly random?: () => number;
 }
@@ -31,6 +37,8 @@ export interface AppOptions {
 export interface App {
   /** What it listens on, as URLs or `unix:` paths. */
   readonly addresses: readonly string[];
+  /** Reads the configuration anew; a bad one leaves the running one in force. */
+  reload(): Promise<Reloaded>;
   /** Stops polling, finishes scrapes in flight, logs out. May be called twice. */
   stop(): Promise<void>;
 }
@@ -45,32 +53,28 @@ const SYSTEM_CLOCK: Clock = {
  * start is something to report and not a reason to fail. Rejects when an address cannot be had.
  */
 export async function startApp(options: AppOptions): Promise<App> {
-  const { config, log, build, clock = SYSTEM_CLOCK, random = Math.random } = options;
+  const { config, collectors, log, build, clock = SYSTEM_CLOCK, random = Math.random } = options;
   const self = createSelf(build);
-  const clusters = await Promise.all(
-    config.clusters
-      .filter((cluster) => cluster.poll)
-      .map((cluster) =>
-        watchCluster({
-          config: cluster,
-          shard: config.shard,
-          maxSeries: config.maxSeries,
-          collectors: options.collectors,
-          self,
-          userAgent: `crdb-exporter/${build.version}`,
-          clock,
-          random,
-          log,
-        }),
-      ),
-  );
+  const userAgent = `crdb-exporter/${build.version}`;
+  const clusters = new WatchedClusters({ collectors, self, userAgent, clock, random, log });
   const startedAt = clock.monotonicMs();
+  const reloader = createReloader({
+    load: options.load ?? (() => Promise.resolve({ config, warnings: [] })),
+    async apply(changed) {
+      warnOfRestart(config, changed, log);
+      await clusters.apply(changed);
+      log.level = changed.log.level;
+    },
+    wallMs: clock.wallMs,
+    log,
+  });
   const scrapeSource: ScrapeSource = {
-    collectors: options.collectors.map((collector) => collector.name),
+    collectors: collectors.map((collector) => collector.name),
     scrape: async (isChosen) => ({
-      parts: clusters.flatMap((cluster) => cluster.snapshots(isChosen)),
+      parts: clusters.polled.flatMap((cluster) => cluster.snapshots(isChosen)),
       rendered: [
-        ...clusters.flatMap((cluster) => renderFamilies(cluster.outcomes(isChosen))),
+        ...clusters.polled.flatMap((cluster) => renderFamilies(cluster.outcomes(isChosen))),
+        ...renderFamilies(reloader.outcome()),
         ...(await self.families(isChosen)),
       ],
     }),
@@ -79,23 +83,29 @@ export async function startApp(options: AppOptions): Promise<App> {
     telemetryPath: config.web.telemetryPath,
     version: build.version,
     scrapeSource,
-    isReady: () => hasPolled(clusters) || clock.monotonicMs() - startedAt > READY_AFTER_MS,
+    reload: config.web.enableLifecycle ? () => reloader.reload() : undefined,
+    isReady: () => clusters.hasPolled || clock.monotonicMs() - startedAt > READY_AFTER_MS,
     log,
   });
-  const stopping = new AbortController();
-  const running = Promise.all(clusters.map((cluster) => cluster.run(stopping.signal)));
   async function stop(): Promise<void> {
-    stopping.abort();
-    await Promise.all([running, server.close(CLOSE_MS)]);
+    await Promise.all([clusters.stop(), server.close(CLOSE_MS)]);
   }
-
+  try {
+    await clusters.apply(config);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
   let stopped: Promise<void> | undefined;
   return {
     addresses: server.addresses,
+    reload: () => reloader.reload(),
     stop: () => (stopped ??= stop()),
   };
 }
 
-function hasPolled(clusters: readonly WatchedCluster[]): boolean {
-  return clusters.every(({ pollers }) => pollers.every((poller) => poller.outcome.hasEnded));
+/** What is bound once cannot be changed by a reload; saying nothing would look as if it had been. */
+function warnOfRestart(running: Config, changed: Config, log: Log): void {
+  if (isDeepStrictEqual(running.web, changed.web)) return;
+  log.warn('web settings have changed: they take effect at the next start');
 }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { type Apis, createApis } from './apis.ts';
 import type { Collector, CollectFailure, PollContext, Reading } from './collectors/collector.ts';
 import type { ClusterConfig, CollectorConfig, Config } from './config/config.ts';
@@ -21,11 +22,15 @@ export interface WatchOptions {
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: Log;
+  /** The same cluster under an older configuration. */
+  readonly previous?: WatchedCluster | undefined;
 }
 
 /** One configured cluster while it is watched: its APIs and a poller for each of its collectors. */
 export interface WatchedCluster {
   readonly name: string;
+  /** False: only /probe asks this cluster. */
+  readonly isPolled: boolean;
   readonly pollers: readonly Poller[];
   /** Polls until the signal aborts, then logs out and closes its connections. */
   run(signal: AbortSignal): Promise<void>;
@@ -63,9 +68,11 @@ export async function watchCluster(options: WatchOptions): Promise<WatchedCluste
   if (apis.cluster !== undefined) clusterSelf.prepareLogins();
   return {
     name: config.name,
+    isPolled: config.poll,
     pollers,
     async run(signal) {
-      await Promise.all(pollers.map((poller) => poller.run(signal)));
+      if (config.poll) await Promise.all(pollers.map((poller) => poller.run(signal)));
+      else await aborted(signal);
       await close(apis, options.log.child({ cluster: config.name }));
     },
     snapshots: (isChosen) =>
@@ -118,6 +125,7 @@ function createPoller(parts: PollerParts): Poller {
     reasonOf: (error) => classifyThrown(error, collector.name).reason,
     clock: parts.clock,
     random: parts.random,
+    previous: parts.previous?.pollers.find((other) => isDeepStrictEqual(other.plan, plan)),
     report: {
       finished: () => self.pollFinished(labels),
       failed: (reason) => self.pollFailed({ ...labels, reason }),
@@ -197,6 +205,13 @@ function mostFrequent(pollers: readonly Poller[]): Poller | undefined {
   return pollers.toSorted(
     (a, b) => a.plan.configuredIntervalSeconds - b.plan.configuredIntervalSeconds,
   )[0];
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
 }
 
 async function close(apis: Apis, log: Log): Promise<void> {

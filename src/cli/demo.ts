@@ -1,12 +1,14 @@
-import { Option } from 'commander';
+import type { Command } from 'commander';
 import type { App } from '../app.ts';
 import { COLLECTORS } from '../collectors/index.ts';
 import type { Config } from '../config/config.ts';
 import { loadConfig } from '../config/load.ts';
 import { createLog } from '../log.ts';
-import { type Simulator, type SimulatorOptions, startSimulator } from '../simulator/index.ts';
+import { type Simulator, startSimulator } from '../simulator/index.ts';
 import type { Build } from './build.ts';
+import { addExamples, type Invocation } from './command.ts';
 import { CommandError, EXIT } from './exit.ts';
+import { type Scenario, scenarioOption } from './scenario.ts';
 import { startExporter } from './serve.ts';
 import { untilSignal } from './signals.ts';
 
@@ -18,17 +20,17 @@ const CLOUD_API_PORT = 10139;
 const PORTS_TO_TRY = 100;
 const WATCHED_TABLES = ['movr.public.rides', 'movr.public.users', 'movr.public.vehicles'];
 
-type Scenario = SimulatorOptions['scenario'];
-
-/** The option that chooses what happens in the simulated cluster. */
-export function scenarioOption(): Option {
-  return new Option('--scenario <name>', 'what happens in the simulated cluster')
-    .choices(['incident', 'calm'])
-    .default('incident');
+/** `demo`: something to look at without a cluster. */
+export function define(command: Command, { build, done }: Invocation): void {
+  command.addOption(scenarioOption());
+  addExamples(command, 'demo', 'demo --scenario calm');
+  command.action(async ({ scenario }: { readonly scenario: Scenario }) => {
+    done(await demo(scenario, build));
+  });
 }
 
 /** Runs the simulator and, beside it, the exporter that watches it, until told to stop. */
-export async function demo(scenario: Scenario, build: Build): Promise<number> {
+async function demo(scenario: Scenario, build: Build): Promise<number> {
   const simulator = await onFreePorts([CLUSTER_API_PORT, CLOUD_API_PORT], ([port, cloudPort]) =>
     startSimulator({
       scenario,
@@ -39,7 +41,7 @@ export async function demo(scenario: Scenario, build: Build): Promise<number> {
   const config = await configure(simulator);
   const log = createLog({ ...config.log, destination: 2 });
   const app = await onFreePorts([EXPORTER_PORT], ([port]) =>
-    startExporter(listenOn(config, port ?? 0), build, log),
+    startExporter({ config: listenOn(config, port ?? 0), build, log }),
   );
   process.stdout.write(describeDemo(app, simulator));
   await untilSignal();

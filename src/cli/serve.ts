@@ -1,26 +1,48 @@
-import { type App, startApp } from '../app.ts';
+import type { Command } from 'commander';
+import { type App, type AppOptions, startApp } from '../app.ts';
 import { COLLECTORS } from '../collectors/index.ts';
-import type { Config } from '../config/config.ts';
+import { FILE_CHECK_MS, watchFiles } from '../config/file-watch.ts';
 import { formatProblems } from '../config/findings.ts';
-import { loadConfig } from '../config/load.ts';
-import type { ConfigSources } from '../config/settings.ts';
-import { createLog, type Log } from '../log.ts';
+import { type LoadedConfig, loadConfig } from '../config/load.ts';
+import { type ConfigSources, findFile } from '../config/settings.ts';
+import { createLog } from '../log.ts';
 import type { Build } from './build.ts';
+import { check } from './check.ts';
+import { addExamples, type Invocation } from './command.ts';
 import { CommandError, EXIT } from './exit.ts';
+import { addConfigFlags, readConfigFlags } from './flags.ts';
 import { untilSignal } from './signals.ts';
 
+/** `serve`, also without its name: the exporter. */
+export function define(command: Command, { env, build, done }: Invocation): void {
+  command.option(
+    '--config.check',
+    'Check the configuration, print what is wrong with it and exit.',
+  );
+  addConfigFlags(command);
+  addExamples(
+    command,
+    '--config.file=exporter.yml',
+    'serve --config.file=exporter.yml --config.check',
+    '--cluster.url=https://crdb:8080 --cluster.username=exporter --cluster.password-file=/run/secrets/crdb',
+  );
+  command.action(async (options: { readonly 'config.check'?: boolean }) => {
+    const sources = { flags: readConfigFlags(command), env };
+    done(options['config.check'] === true ? await check(sources) : await serve(sources, build));
+  });
+}
+
 /** Runs the exporter until it is told to stop. */
-export async function serve(
-  sources: Omit<ConfigSources, 'collectors'>,
-  build: Build,
-): Promise<number> {
-  const { config, warnings } = await loadConfig({ ...sources, collectors: COLLECTORS });
+async function serve(sources: Omit<ConfigSources, 'collectors'>, build: Build): Promise<number> {
+  const load = (): Promise<LoadedConfig> => loadConfig({ ...sources, collectors: COLLECTORS });
+  const { config, warnings } = await load();
   const log = createLog(config.log);
   log.info({ version: build.version, revision: build.revision }, 'starting crdb-exporter');
   if (warnings.length > 0) {
     for (const line of formatProblems(warnings).split('\n')) log.warn(line);
   }
-  const app = await startExporter(config, build, log);
+  const app = await startExporter({ config, build, log, load });
+  using _reloads = await reloadOnChange(app, config.autoReload ? findFile(sources) : undefined);
   for (const address of app.addresses) log.info({ address }, 'listening');
   const signal = await untilSignal();
   log.info({ signal }, 'stopping');
@@ -29,12 +51,42 @@ export async function serve(
 }
 
 /** Starts the exporter; an address that cannot be had becomes a message with its remedy. */
-export async function startExporter(config: Config, build: Build, log: Log): Promise<App> {
+export async function startExporter(
+  options: Pick<AppOptions, 'config' | 'build' | 'log' | 'load'>,
+): Promise<App> {
   try {
-    return await startApp({ config, collectors: COLLECTORS, build, log });
+    return await startApp({ ...options, collectors: COLLECTORS });
   } catch (error) {
     throw explainListening(error) ?? error;
   }
+}
+
+/** Reloads on SIGHUP, and when the content of the file changes, if there is one to look at. */
+async function reloadOnChange(app: App, file: string | undefined): Promise<Disposable> {
+  const reload = async (): Promise<void> => {
+    await app.reload();
+  };
+  const onHangup = (): void => void reload();
+  process.on('SIGHUP', onHangup);
+  let isLoaded = false;
+  const watch =
+    file === undefined
+      ? undefined
+      : await watchFiles({
+          files: () => [file],
+          everyMs: FILE_CHECK_MS,
+          async load() {
+            // The first look only learns what is already running.
+            if (isLoaded) await reload();
+            isLoaded = true;
+          },
+        });
+  return {
+    [Symbol.dispose]() {
+      process.off('SIGHUP', onHangup);
+      watch?.[Symbol.dispose]();
+    },
+  };
 }
 
 function explainListening(error: unknown): CommandError | undefined {

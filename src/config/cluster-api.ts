@@ -34,6 +34,7 @@ export async function readClusterApi(
     timeoutSeconds: read(section, CLUSTER_API.timeout),
     maxConcurrentRequests: read(section, CLUSTER_API.maxConcurrentRequests),
     maxResponseBytes: read(section, CLUSTER_API.maxResponseBytes),
+    minRate: read(section, CLUSTER_API.minRate),
     compression: read(section, CLUSTER_API.compression),
   };
 }

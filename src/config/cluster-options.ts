@@ -119,6 +119,12 @@ export const CLUSTER_API = {
     default: 2 * GIBIBYTE,
     help: 'Largest answer that is read, after decompression.',
   },
+  minRate: {
+    path: 'clusters[].cluster_api.min_rate',
+    kind: bytes({ min: 0 }),
+    default: 16 * 1024,
+    help: 'Bytes per second that an answer must bring on the average once 15s have passed.',
+  },
   compression: {
     path: 'clusters[].cluster_api.compression',
     kind: boolean,

@@ -7,12 +7,21 @@ export interface Config {
   readonly web: {
     readonly listenAddresses: readonly ListenAddress[];
     readonly telemetryPath: string;
+    /** POST /-/reload is allowed. */
+    readonly enableLifecycle: boolean;
+    /** In the format of the exporter toolkit; it could be used when the configuration was read. */
+    readonly configFile?: string | undefined;
+    /** Scrapes at a time; 0 for any number. */
+    readonly maxRequests: number;
+    readonly protectProbes: boolean;
   };
   readonly log: {
     readonly level: 'debug' | 'info' | 'warn' | 'error';
     readonly format: 'logfmt' | 'json';
   };
   readonly shard: { readonly index: number; readonly count: number };
+  /** The file is read anew when its content changes. */
+  readonly autoReload: boolean;
   readonly maxSeries: number;
   /** At least one, with different names. */
   readonly clusters: readonly ClusterConfig[];
@@ -42,6 +51,8 @@ export interface ClusterApiConfig {
   readonly timeoutSeconds: number;
   readonly maxConcurrentRequests: number;
   readonly maxResponseBytes: number;
+  /** Bytes per second, on the average of an answer; 0 for any. */
+  readonly minRate: number;
   readonly compression: boolean;
 }
 

@@ -52,7 +52,8 @@ async function readFromFile(path: string, place: Place, findings: Findings): Pro
   return secret;
 }
 
-async function warnWhenReadableByAll(
+/** A secret that every user of the machine can read is none. */
+export async function warnWhenReadableByAll(
   path: string,
   place: Place,
   findings: Findings,

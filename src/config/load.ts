@@ -3,11 +3,12 @@ import { openCollectors, readClusters } from './clusters.ts';
 import { readCollectors } from './collectors.ts';
 import { ConfigError, createFindings } from './findings.ts';
 import type { Findings, Problem } from './findings.ts';
-import { keysAt, LOG, ROOT, SHARD, WEB } from './options.ts';
+import { CONFIG, keysAt, LOG, ROOT, SHARD, WEB } from './options.ts';
 import { openMember, openSection, placeOf, read } from './section.ts';
 import type { Section } from './section.ts';
 import { readSettings } from './settings.ts';
 import type { ConfigSources } from './settings.ts';
+import { readWebConfig } from './web-config-file.ts';
 
 export interface LoadedConfig {
   readonly config: Config;
@@ -36,20 +37,34 @@ function failOnProblems(findings: Findings): void {
 }
 
 async function readConfig(root: Section, { env, collectors }: ConfigSources): Promise<Config> {
-  const web = openMember(root, 'web', keysAt('web'));
   const log = openMember(root, 'log', keysAt('log'));
   const commonCollectors = openCollectors(root, collectors);
   // Read once for itself, so that its faults are found even where every cluster overrides them.
   readCollectors(commonCollectors, commonCollectors, collectors, { cluster: true, cloud: true });
   return {
-    web: {
-      listenAddresses: read(web, WEB.listenAddress),
-      telemetryPath: read(web, WEB.telemetryPath),
-    },
+    web: await readWeb(openMember(root, 'web', keysAt('web'))),
     log: { level: read(log, LOG.level), format: read(log, LOG.format) },
     shard: readShard(openMember(root, 'shard', keysAt('shard'))),
+    autoReload: read(openMember(root, 'config', keysAt('config')), CONFIG.autoReload),
     maxSeries: read(root, ROOT.maxSeries),
     clusters: await readClusters(root, { env, collectors, commonCollectors }),
+  };
+}
+
+async function readWeb(section: Section): Promise<Config['web']> {
+  const configFile = read(section, WEB.configFile);
+  if (configFile) {
+    const { problems, warnings } = await readWebConfig(configFile);
+    for (const { place, message } of problems) section.findings.report(place, message);
+    for (const { place, message } of warnings) section.findings.warn(place, message);
+  }
+  return {
+    listenAddresses: read(section, WEB.listenAddress),
+    telemetryPath: read(section, WEB.telemetryPath),
+    enableLifecycle: read(section, WEB.enableLifecycle),
+    configFile,
+    maxRequests: read(section, WEB.maxRequests),
+    protectProbes: read(section, WEB.protectProbes),
   };
 }
 

@@ -3,7 +3,7 @@ import { listCollectorRows } from './collector-options.ts';
 import type { CollectorOptions } from './collector-options.ts';
 import type { Config } from './config.ts';
 import { listOf } from './kind.ts';
-import { choice, integer, text } from './kinds.ts';
+import { boolean, choice, filePath, integer, text } from './kinds.ts';
 import { listenAddress } from './listen-address.ts';
 import type { Option, Rows } from './section.ts';
 
@@ -33,6 +33,34 @@ export const WEB = {
     default: '/metrics',
     flag: 'web.telemetry-path',
     help: 'Path of the metrics.',
+  },
+  configFile: {
+    path: 'web.config_file',
+    kind: filePath,
+    flag: 'web.config.file',
+    help: 'File with TLS, users, headers and rate limit, in the format of the Prometheus exporter toolkit.',
+    example: '/etc/crdb-exporter/web-config.yml',
+  },
+  enableLifecycle: {
+    path: 'web.enable_lifecycle',
+    kind: boolean,
+    default: false,
+    flag: 'web.enable-lifecycle',
+    help: 'Let a POST to /-/reload read the configuration anew; SIGHUP always does.',
+  },
+  maxRequests: {
+    path: 'web.max_requests',
+    kind: integer({ min: 0 }),
+    default: 40,
+    flag: 'web.max-requests',
+    help: 'Most scrapes at a time, beyond which the answer is 503; 0 for any number.',
+  },
+  protectProbes: {
+    path: 'web.protect_probes',
+    kind: boolean,
+    default: false,
+    flag: 'web.protect-probes',
+    help: 'Ask for a password at /-/healthy and /-/ready too, and count them for the rate limit.',
   },
 } satisfies Rows;
 
@@ -70,6 +98,16 @@ export const SHARD = {
   },
 } satisfies Rows;
 
+export const CONFIG = {
+  autoReload: {
+    path: 'config.auto_reload',
+    kind: boolean,
+    default: false,
+    flag: 'config.auto-reload',
+    help: 'Read the configuration file anew when its content changes.',
+  },
+} satisfies Rows;
+
 export const ROOT = {
   maxSeries: {
     path: 'max_series',
@@ -84,6 +122,7 @@ export const OPTIONS: readonly Option<unknown>[] = [
   WEB,
   LOG,
   SHARD,
+  CONFIG,
   CLUSTER,
   CLUSTER_API,
   TLS,

@@ -11,14 +11,17 @@ export class Secret {
   /** Where it comes from, for messages: `file /run/secrets/crdb`. Never the secret itself. */
   readonly source: string;
   readonly #read: () => Promise<string>;
+  /** The text where it does not stand in a file of its own. */
+  readonly #text: string | undefined;
 
-  private constructor(source: string, read: () => Promise<string>) {
+  private constructor(source: string, read: () => Promise<string>, text?: string) {
     this.source = source;
     this.#read = read;
+    this.#text = text;
   }
 
   static fromText(text: string, source: string): Secret {
-    return new Secret(source, async () => text);
+    return new Secret(source, async () => text, text);
   }
 
   /** Read again at every `reveal()`, so that a rotated secret needs no reload. */
@@ -29,6 +32,11 @@ export class Secret {
   /** The text itself. Rejects with a message that names the file when it cannot be read. */
   reveal(): Promise<string> {
     return this.#read();
+  }
+
+  /** Same source and same text; a file is the same whatever it holds, since it is read every time. */
+  isSameAs(other: Secret): boolean {
+    return this.source === other.source && this.#text === other.#text;
   }
 
   toString(): string {

@@ -40,7 +40,12 @@ export async function readSettings(sources: ConfigSources, findings: Findings): 
   return ofProcess.reduce(applyGiven, document);
 }
 
-function findFile({ file, flags, env }: ConfigSources): string | undefined {
+/** The configuration file that these sources name, if any. */
+export function findFile({
+  file,
+  flags,
+  env,
+}: Omit<ConfigSources, 'collectors'>): string | undefined {
   const flag = flags[CONFIG_FILE_FLAG];
   if (file !== undefined) return file;
   if (typeof flag === 'string') return flag;

@@ -45,6 +45,8 @@ export interface PollerOptions {
   readonly random: () => number;
   readonly report: PollReport;
   readonly log: Log;
+  /** A poller of the same plan whose data is shown until there is newer data. */
+  readonly previous?: Poller | undefined;
 }
 
 interface Published {
@@ -62,7 +64,8 @@ export class Poller {
   constructor(options: PollerOptions) {
     this.plan = options.plan;
     this.#options = options;
-    this.#outcome = beforeFirstPoll(options.plan);
+    this.#outcome = options.previous?.outcome ?? beforeFirstPoll(options.plan);
+    if (options.previous !== undefined) this.#published = options.previous.#published;
   }
 
   get outcome(): Outcome {

@@ -3,6 +3,7 @@ import type { Log } from '../log.ts';
 import { landingPage } from './landing.ts';
 import { type ScrapeSource, sendMetrics } from './metrics.ts';
 import { sendText } from './text.ts';
+import { type Reloaded, sendReload } from './reload.ts';
 
 export interface Route {
   readonly path: string;
@@ -16,6 +17,8 @@ export interface RouteSources {
   readonly scrapeSource: ScrapeSource;
   /** True once every collector has had its first poll, or long enough to have it. */
   readonly isReady: () => boolean;
+  /** Reads the configuration anew; undefined where that is not allowed over HTTP. */
+  readonly reload: (() => Promise<Reloaded>) | undefined;
   readonly log: Log;
 }
 
@@ -48,6 +51,11 @@ export function createRoutes(sources: RouteSources): readonly Route[] {
         if (sources.isReady()) sendText(response, 200, 'crdb-exporter is ready\n');
         else sendText(response, 503, 'first polls are still running\n');
       },
+    },
+    {
+      path: '/-/reload',
+      methods: ['POST', 'PUT'],
+      handle: (_request, response) => sendReload(sources.reload, response),
     },
     {
       path: '/',

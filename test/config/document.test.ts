@@ -88,7 +88,9 @@ testBadFiles([
   [
     'a value for a section',
     `web: 5\n${CLUSTER}`,
-    ['1:6: web: 5 is not a map: expected listen_address, telemetry_path'],
+    [
+      '1:6: web: 5 is not a map: expected listen_address, telemetry_path, config_file, enable_lifecycle, max_requests, protect_probes',
+    ],
   ],
   [
     'a list for a section',

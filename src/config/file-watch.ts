@@ -1,0 +1,51 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+
+/** Files are small and few; an operator who has renewed a certificate can wait so long. */
+export const FILE_CHECK_MS = 2_000;
+
+export interface FileWatch {
+  /** Asked each time, since a new content may name other files. */
+  readonly files: () => readonly string[];
+  readonly everyMs: number;
+  /**
+   * Reads the files. Runs once at the start, after the first look, so that no change is missed, and
+   * then whenever a content has changed, appeared or gone. Must not reject.
+   */
+  readonly load: () => Promise<void>;
+}
+
+/**
+ * Looks at the contents of files, not at events of the file system: those miss what Kubernetes does
+ * to mounted secrets and what happens on network drives. Resolves when they have been loaded.
+ */
+export async function watchFiles({ files, everyMs, load }: FileWatch): Promise<Disposable> {
+  let timer: NodeJS.Timeout | undefined;
+  let isOver = false;
+  let seen = '';
+  async function look(): Promise<void> {
+    const digest = await digestFiles(files());
+    if (digest !== seen) {
+      seen = digest;
+      await load();
+    }
+    if (!isOver) timer = setTimeout(() => void look(), everyMs).unref();
+  }
+  await look();
+  return {
+    [Symbol.dispose]() {
+      isOver = true;
+      clearTimeout(timer);
+    },
+  };
+}
+
+/** One text for the contents of all; a file that cannot be read counts by its error. */
+async function digestFiles(files: readonly string[]): Promise<string> {
+  const hash = createHash('sha256');
+  for (const file of files) {
+    const content = await readFile(file).catch((error: unknown) => String(error));
+    hash.update(`${file} ${content.length} `).update(content);
+  }
+  return hash.digest('hex');
+}

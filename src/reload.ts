@@ -1,0 +1,62 @@
+import type { Config } from './config/config.ts';
+import { ConfigError, formatProblems } from './config/findings.ts';
+import type { LoadedConfig } from './config/load.ts';
+import type { Log } from './log.ts';
+import * as families from './metrics/outcome-families.ts';
+import { Sheet } from './metrics/sheet.ts';
+import type { Reloaded } from './web/reload.ts';
+
+export interface ReloaderOptions {
+  /** Reads the configuration anew, from where it came at first. */
+  readonly load: () => Promise<LoadedConfig>;
+  /** Puts it in force as a whole; rejects with everything as it was. */
+  readonly apply: (config: Config) => Promise<void>;
+  readonly wallMs: () => number;
+  readonly log: Log;
+}
+
+export interface Reloader {
+  /** Reads and applies the configuration; the running one stays in force when that fails. */
+  reload(): Promise<Reloaded>;
+  /** Whether the last reload was good, and when one was. */
+  outcome(): Sheet;
+}
+
+/** Reloads one after the other; the start of the process counts as the first good one. */
+export function createReloader(options: ReloaderOptions): Reloader {
+  const { log, wallMs } = options;
+  let last: Reloaded = { isGood: true };
+  let lastGoodMs = wallMs();
+  let queue: Promise<unknown> = Promise.resolve();
+
+  async function reloadOnce(): Promise<Reloaded> {
+    try {
+      const { config, warnings } = await options.load();
+      await options.apply(config);
+      lastGoodMs = wallMs();
+      last = { isGood: true };
+      log.info({ clusters: config.clusters.length }, 'configuration reloaded');
+      if (warnings.length > 0) log.warn(formatProblems(warnings));
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      last = { isGood: false, why };
+      const fields = error instanceof ConfigError ? { problems: why } : { err: error };
+      log.error(fields, 'configuration not reloaded, the running one stays in force');
+    }
+    return last;
+  }
+
+  return {
+    reload() {
+      const done = queue.then(reloadOnce);
+      queue = done;
+      return done;
+    },
+    outcome() {
+      const sheet = new Sheet({});
+      sheet.set(families.CONFIG_LAST_RELOAD_SUCCESSFUL, {}, last.isGood ? 1 : 0);
+      sheet.set(families.CONFIG_LAST_RELOAD_SUCCESS, {}, lastGoodMs / 1000);
+      return sheet;
+    },
+  };
+}

@@ -1,0 +1,99 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { ClusterConfig, Config } from './config/config.ts';
+import type { Secret } from './config/secret.ts';
+import { watchCluster, type WatchedCluster, type WatchOptions } from './watched-cluster.ts';
+
+/** What every watched cluster is made with, whatever the configuration says. */
+export type WatchParts = Omit<WatchOptions, 'config' | 'shard' | 'maxSeries' | 'previous'>;
+
+interface Entry {
+  readonly cluster: WatchedCluster;
+  readonly config: ClusterConfig;
+  readonly stop: AbortController;
+  readonly running: Promise<void>;
+}
+
+/** The clusters that are watched at present; replaced as a whole when the configuration changes. */
+export class WatchedClusters {
+  readonly #parts: WatchParts;
+  #entries: ReadonlyMap<string, Entry> = new Map();
+  #settings: Pick<Config, 'shard' | 'maxSeries'> | undefined;
+  /** Clusters that are no longer watched and are still logging out. */
+  readonly #ending = new Set<Promise<void>>();
+
+  constructor(parts: WatchParts) {
+    this.#parts = parts;
+  }
+
+  get list(): readonly WatchedCluster[] {
+    return Array.from(this.#entries.values(), ({ cluster }) => cluster);
+  }
+
+  /** Those with polls of their own; the others are only asked by /probe. */
+  get polled(): readonly WatchedCluster[] {
+    return this.list.filter(({ isPolled }) => isPolled);
+  }
+
+  /** True once every collector of every polled cluster has ended its first poll, good or bad. */
+  get hasPolled(): boolean {
+    if (this.#settings === undefined) return false;
+    return this.polled.every(({ pollers }) => pollers.every(({ outcome }) => outcome.hasEnded));
+  }
+
+  /**
+   * Watches what this configuration names. An unchanged cluster goes on as it is; a changed one is
+   * started anew with the data of the old one until its own is there; a removed one is gone at once.
+   * Rejects, with everything as it was, when one cannot be prepared.
+   */
+  async apply({ clusters, shard, maxSeries }: Config): Promise<void> {
+    const settings = { shard, maxSeries };
+    const isSame = isDeepStrictEqual(settings, this.#settings);
+    const prepared = await Promise.all(
+      clusters.map(async (config) => {
+        const before = this.#entries.get(config.name);
+        if (before !== undefined && isSame && isSameCluster(before.config, config)) return before;
+        const previous = before?.cluster;
+        const cluster = await watchCluster({ ...this.#parts, ...settings, config, previous });
+        return { config, cluster };
+      }),
+    );
+    const kept = new Set<unknown>(prepared);
+    for (const entry of this.#entries.values()) if (!kept.has(entry)) this.#end(entry);
+    const names = new Set(clusters.map(({ name }) => name));
+    for (const name of this.#entries.keys()) if (!names.has(name)) this.#parts.self.forget(name);
+    this.#entries = new Map(
+      prepared.map((entry) => [entry.config.name, 'running' in entry ? entry : start(entry)]),
+    );
+    this.#settings = settings;
+  }
+
+  /** Ends all polling and logs out. */
+  async stop(): Promise<void> {
+    for (const entry of this.#entries.values()) this.#end(entry);
+    await Promise.all(this.#ending);
+  }
+
+  #end({ stop, running }: Entry): void {
+    stop.abort();
+    this.#ending.add(running);
+    void running.finally(() => this.#ending.delete(running));
+  }
+}
+
+function start({ config, cluster }: Pick<Entry, 'config' | 'cluster'>): Entry {
+  const stop = new AbortController();
+  return { config, cluster, stop, running: cluster.run(stop.signal) };
+}
+
+function isSameCluster(a: ClusterConfig, b: ClusterConfig): boolean {
+  return (
+    isDeepStrictEqual(a, b) &&
+    isSameSecret(a.clusterApi?.password, b.clusterApi?.password) &&
+    isSameSecret(a.clusterApi?.token, b.clusterApi?.token) &&
+    isSameSecret(a.cloudApi?.token, b.cloudApi?.token)
+  );
+}
+
+function isSameSecret(a: Secret | undefined, b: Secret | undefined): boolean {
+  return a === undefined || b === undefined ? a === b : a.isSameAs(b);
+}
