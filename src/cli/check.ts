@@ -1,8 +1,18 @@
+import type { Command } from 'commander';
 import { COLLECTORS } from '../collectors/index.ts';
 import { ConfigError, formatProblems } from '../config/findings.ts';
 import type { ConfigSources } from '../config/settings.ts';
 import { loadConfig } from '../config/load.ts';
+import { addExamples, type Invocation } from './command.ts';
 import { EXIT } from './exit.ts';
+import { addConfigFlags, readConfigFlags } from './flags.ts';
+
+/** `check`: the configuration as `serve` would read it. */
+export function define(command: Command, { env, done }: Invocation): void {
+  addConfigFlags(command);
+  addExamples(command, 'check --config.file=exporter.yml');
+  command.action(async () => done(await check({ flags: readConfigFlags(command), env })));
+}
 
 /** Reads the configuration as `serve` would and prints every problem and warning at once. */
 export async function check(sources: Omit<ConfigSources, 'collectors'>): Promise<number> {

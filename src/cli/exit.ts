@@ -1,5 +1,5 @@
 /** What the process says with its exit code; docs/commands.md lists them for users. */
-export const EXIT = { good: 0, failed: 1, usage: 2 } as const;
+export const EXIT = { good: 0, failed: 1, usage: 2, interrupted: 130, terminated: 143 } as const;
 
 /** A failure that a person can mend: its message is all that is printed, without a stack. */
 export class CommandError extends Error {
@@ -10,4 +10,9 @@ export class CommandError extends Error {
     super(message, { cause });
     this.exitCode = exitCode;
   }
+}
+
+/** The command line asks for something that does not exist or does not go together. */
+export function usageError(message: string): CommandError {
+  return new CommandError(message, EXIT.usage);
 }

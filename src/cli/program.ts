@@ -1,29 +1,75 @@
 import { Command, CommanderError } from 'commander';
 import { ConfigError, UsageError } from '../config/findings.ts';
 import type { Environment } from '../config/givens.ts';
+import { findNearest } from '../config/nearest.ts';
 import { readBuild } from './build.ts';
-import { check } from './check.ts';
-import { demo, scenarioOption } from './demo.ts';
-import { CommandError, EXIT } from './exit.ts';
-import { addConfigFlags, readConfigFlags } from './flags.ts';
-import { addReferenceOptions, reference } from './reference.ts';
-import { serve } from './serve.ts';
-import { addSimulateOptions, simulate } from './simulate.ts';
+import type { CommandFile, Invocation } from './command.ts';
+import { CommandError, EXIT, usageError } from './exit.ts';
+import { ignoreBrokenPipes } from './standard-output.ts';
 
 const EXAMPLES = `
 Examples:
   crdb-exporter demo
   crdb-exporter --config.file=exporter.yml
   crdb-exporter --cluster.url=https://crdb:8080 --cluster.username=exporter --cluster.password-file=/run/secrets/crdb
+  crdb-exporter ranges --problems --config.file=exporter.yml
+
+\`crdb-exporter COMMAND --help\` lists the options of a command, \`serve --help\` those of the exporter.
 `;
+
+interface Entry {
+  readonly name: string;
+  readonly group: 'Exporter:' | 'Cluster:' | 'Cloud:' | 'Simulator:';
+  readonly summary: string;
+  /** A command's file is read when it is asked for: the exporter never holds what only commands need. */
+  readonly load: () => Promise<CommandFile>;
+}
+
+/** Done when no command is named. */
+const DEFAULT_COMMAND = 'serve';
+
+const COMMANDS: readonly Entry[] = [
+  {
+    name: DEFAULT_COMMAND,
+    group: 'Exporter:',
+    summary: 'run the exporter (what is done when no command is named)',
+    load: () => import('./serve.ts'),
+  },
+  {
+    name: 'check',
+    group: 'Exporter:',
+    summary: 'check the configuration and print everything that is wrong with it',
+    load: () => import('./check.ts'),
+  },
+  {
+    name: 'reference',
+    group: 'Exporter:',
+    summary: 'print what every metric means',
+    load: loadReference,
+  },
+  {
+    name: 'demo',
+    group: 'Simulator:',
+    summary: 'run the built-in simulator and the exporter together',
+    load: () => import('./demo.ts'),
+  },
+  {
+    name: 'simulate',
+    group: 'Simulator:',
+    summary: 'run the simulator of the cluster API and the Cloud API alone',
+    load: () => import('./simulate.ts'),
+  },
+];
 
 /** Runs what the arguments ask for; resolves to the exit code once it is done. */
 export async function runCommandLine(args: readonly string[], env: Environment): Promise<number> {
   try {
     let exitCode: number = EXIT.good;
-    const program = createProgram(env, (code) => {
+    const done = (code: number): void => {
       exitCode = code;
-    });
+    };
+    refuseUnknownCommand(args);
+    const program = await createProgram(args, { env, build: readBuild(), done });
     await program.parseAsync(args, { from: 'user' });
     return exitCode;
   } catch (error) {
@@ -31,58 +77,55 @@ export async function runCommandLine(args: readonly string[], env: Environment):
   }
 }
 
-function createProgram(env: Environment, done: (exitCode: number) => void): Command {
-  const build = readBuild();
+/** Without this a mistyped command would be an argument of the exporter. */
+function refuseUnknownCommand([word]: readonly string[]): void {
+  const names = [...COMMANDS.map(({ name }) => name), 'help'];
+  if (word === undefined || word.startsWith('-') || names.includes(word)) return;
+  const nearest = findNearest(word, names);
+  const hint = nearest === undefined ? 'see crdb-exporter --help' : `did you mean ${nearest}?`;
+  throw usageError(`there is no command ${JSON.stringify(word)}: ${hint}`);
+}
+
+async function createProgram(args: readonly string[], invocation: Invocation): Promise<Command> {
+  const { version, revision, nodeVersion, platform } = invocation.build;
   const program = new Command('crdb-exporter')
     .description('Prometheus exporter for CockroachDB.')
     .version(
-      `crdb-exporter ${build.version} (revision ${build.revision}, Node.js ${build.nodeVersion}, ${build.platform})`,
+      `crdb-exporter ${version} (revision ${revision}, Node.js ${nodeVersion}, ${platform})`,
       '--version',
+      'print the version',
     )
-    .helpOption('-h, --help')
-    .showSuggestionAfterError()
+    .helpOption('-h, --help', 'print this help')
+    .helpCommand('help [command]', 'print the help of a command')
     .addHelpText('after', EXAMPLES)
     .enablePositionalOptions()
+    .allowExcessArguments(false)
+    .configureOutput({
+      outputError: (text, write) => write(text.replace(/^error: /, 'crdb-exporter: ')),
+    })
     .exitOverride();
-  const root = withCommon(program.command('serve', { isDefault: true }))
-    .description('run the exporter (what is done when no command is named)')
-    .option('--config.check', 'check the configuration, print what is wrong with it and exit');
-  addConfigFlags(root);
-  root.action(async (options: { readonly 'config.check'?: boolean }) => {
-    const sources = { flags: readConfigFlags(root), env };
-    done(options['config.check'] === true ? await check(sources) : await serve(sources, build));
-  });
-
-  const checkCommand = withCommon(program.command('check')).description(
-    'check the configuration and print everything that is wrong with it',
-  );
-  addConfigFlags(checkCommand);
-  checkCommand.action(async () => done(await check({ flags: readConfigFlags(checkCommand), env })));
-
-  withCommon(program.command('demo'))
-    .description('run the built-in simulator and the exporter together')
-    .addOption(scenarioOption())
-    .action(async ({ scenario }: { readonly scenario: 'calm' | 'incident' }) => {
-      done(await demo(scenario, build));
-    });
-
-  const simulateCommand = withCommon(program.command('simulate')).description(
-    'run the simulator of the cluster API and the Cloud API alone',
-  );
-  addSimulateOptions(simulateCommand);
-  simulateCommand.action(async () => done(await simulate(simulateCommand)));
-
-  const referenceCommand = withCommon(program.command('reference')).description(
-    'print what every metric means',
-  );
-  addReferenceOptions(referenceCommand);
-  referenceCommand.action(() => done(reference(referenceCommand)));
+  const asked = args[0] === 'help' ? args[1] : args[0];
+  const chosen = COMMANDS.find(({ name }) => name === asked)?.name ?? DEFAULT_COMMAND;
+  for (const { name, group, summary, load } of COMMANDS) {
+    const command = program
+      .command(name, { isDefault: name === DEFAULT_COMMAND })
+      .description(summary)
+      .helpGroup(group);
+    if (name === chosen) (await load()).define(command, invocation);
+  }
+  // The exporter logs to standard output in its own way.
+  if (chosen !== DEFAULT_COMMAND) ignoreBrokenPipes();
   return program;
 }
 
-/** Options of sub-commands come after the command's name; an argument too many is a typing error. */
-function withCommon(command: Command): Command {
-  return command.exitOverride().showSuggestionAfterError().allowExcessArguments(true);
+async function loadReference(): Promise<CommandFile> {
+  const { addReferenceOptions, reference } = await import('./reference.ts');
+  return {
+    define(command, { done }) {
+      addReferenceOptions(command);
+      command.action(() => done(reference(command)));
+    },
+  };
 }
 
 /** Prints what went wrong, for a person; resolves to the exit code. */

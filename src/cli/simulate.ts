@@ -1,8 +1,13 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type Simulator, type SimulatorOptions, startSimulator } from '../simulator/index.ts';
-import { scenarioOption } from './demo.ts';
+import { addExamples, type Invocation } from './command.ts';
 import { CommandError, EXIT } from './exit.ts';
+import { scenarioOption } from './scenario.ts';
 import { untilSignal } from './signals.ts';
+
+const LOOPBACK = '127.0.0.1';
+const CLUSTER_PORT = 10138;
+const CLOUD_PORT = 10139;
 
 type Listen = SimulatorOptions['listen'];
 
@@ -19,8 +24,8 @@ interface SimulateFlags {
   readonly insecure?: boolean;
 }
 
-/** Adds the options of `simulate`. */
-export function addSimulateOptions(command: Command): void {
+/** `simulate`: both APIs, without the exporter. */
+export function define(command: Command, { done }: Invocation): void {
   command
     .option('--nodes <count>', 'nodes of the cluster', parseCount, 9)
     .option('--ranges <count>', 'ranges of the cluster', parseCount, 600)
@@ -32,15 +37,21 @@ export function addSimulateOptions(command: Command): void {
         .default('real'),
     )
     .addOption(scenarioOption())
-    .option('--listen <address>', 'of the cluster API', parseListen, at(10138))
-    .option('--cloud-listen <address>', 'of the Cloud API', parseListen, at(10139))
+    .addOption(listenOption('--listen', 'of the cluster API', CLUSTER_PORT))
+    .addOption(listenOption('--cloud-listen', 'of the Cloud API', CLOUD_PORT))
     .option('--control-listen <address>', 'of the control API (default: off)', parseListen)
     .option('--insecure', 'a cluster without login');
+  addExamples(
+    command,
+    'simulate',
+    'simulate --nodes 30 --ranges 20000 --scenario calm --listen 127.0.0.1:8080',
+  );
+  command.action(async () => done(await simulate(command.opts<SimulateFlags>())));
 }
 
 /** Runs the simulator until told to stop. */
-export async function simulate(command: Command): Promise<number> {
-  const simulator = await start(command.opts<SimulateFlags>());
+async function simulate(flags: SimulateFlags): Promise<number> {
+  const simulator = await start(flags);
   process.stdout.write(describe(simulator));
   await untilSignal();
   await simulator.close();
@@ -73,13 +84,15 @@ function describe(simulator: Simulator): string {
   ].join('\n');
 }
 
-function at(port: number): Listen {
-  return { host: '127.0.0.1', port };
+function listenOption(flag: string, help: string, port: number): Option {
+  return new Option(`${flag} <address>`, help)
+    .argParser(parseListen)
+    .default({ host: LOOPBACK, port }, `${LOOPBACK}:${port}`);
 }
 
 function parseCount(text: string): number {
   if (/^\d{1,9}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('It must be a whole number.');
+  throw new InvalidArgumentError('It must be a whole number of at most nine digits.');
 }
 
 function parseListen(text: string): Listen {
@@ -88,5 +101,5 @@ function parseListen(text: string): Listen {
   if (parts === null || port > 65_535) {
     throw new InvalidArgumentError('It must be like 127.0.0.1:10138 or [::1]:10138.');
   }
-  return { host: parts[1] ?? (parts[2] || '127.0.0.1'), port };
+  return { host: parts[1] ?? (parts[2] || LOOPBACK), port };
 }

@@ -1,0 +1,25 @@
+/** Whoever reads our output may stop reading (`| head`): that is the end of the output, not an error. */
+export function ignoreBrokenPipes(): void {
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', (error) => {
+      if (!isBrokenPipe(error)) throw error;
+    });
+  }
+}
+
+/** Calls back when the reader of standard output is gone. */
+export function onBrokenPipe(callback: () => void): void {
+  process.stdout.on('error', (error) => {
+    if (isBrokenPipe(error)) callback();
+  });
+}
+
+function isBrokenPipe(error: Error): boolean {
+  return 'code' in error && error.code === 'EPIPE';
+}
+
+/** Writes to standard output; resolves when it may take more. */
+export async function writeOut(text: string): Promise<void> {
+  if (process.stdout.writableEnded || process.stdout.destroyed) return;
+  await new Promise<void>((resolve) => process.stdout.write(text, () => resolve()));
+}
