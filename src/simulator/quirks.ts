@@ -44,6 +44,8 @@ export interface Quirks {
   startingLiveness: boolean;
   /** Unknown enum values, unknown true problems and fields nobody has heard of. */
   unknownValues: boolean;
+  /** A metric beyond what an int64 holds, and lease sequences above 2^53. */
+  hugeIntegers: boolean;
   /** remote_node_id is ignored. */
   ignoreRemoteNode: boolean;
   /** How a call to a dead node fails. */
@@ -83,6 +85,7 @@ const REAL: Quirks = {
   vcpus: false,
   startingLiveness: false,
   unknownValues: false,
+  hugeIntegers: false,
   ignoreRemoteNode: false,
   deadNode: 'at-once',
   deadNodeDelayMs: 4000,
@@ -109,6 +112,20 @@ const DOCUMENTED: Quirks = {
   ignoreRemoteNode: true,
   quotedNames: true,
 };
+
+/** A server of the first releases with this API. */
+export const OLD_RELEASE: Partial<Quirks> = {
+  gate: 'admin',
+  sessionStatus: false,
+  closedSessions: false,
+  excludeClosed: false,
+  storeMetrics: false,
+  problemMembers: 8,
+  statsMembers: 2,
+};
+
+/** A server younger than the default one. */
+export const NEW_RELEASE: Partial<Quirks> = { vcpus: true, startingLiveness: true };
 
 /** The quirks of a dialect, with single ones overridden. */
 export function quirksOf(dialect: Dialect, overrides: Partial<Quirks>): Quirks {

@@ -160,3 +160,8 @@ export interface SessionsBody {
   readonly internal_app_name_prefix: string;
   readonly next?: string;
 }
+
+/** Whether the last lease that the replica knows of is on its own store. */
+export function holdsLease(replica: WireRange): boolean {
+  return replica.lease_history?.at(-1)?.replica.store_id === replica.source_store_id;
+}

@@ -1,5 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { startSimulator, type Quirks, type Simulator } from '../../src/simulator/index.ts';
+import {
+  NEW_RELEASE,
+  OLD_RELEASE,
+  startSimulator,
+  type Quirks,
+  type Simulator,
+} from '../../src/simulator/index.ts';
 import {
   ask,
   clusterClient,
@@ -132,36 +138,21 @@ describe('single quirks of the real dialect', () => {
     expect(old.sessions.some((session) => 'status' in session || 'end' in session)).toBe(false);
   });
 
-  it('old releases: no metrics by store, eight problems, two stats', async () => {
-    simulator.setQuirk('storeMetrics', false);
-    simulator.setQuirk('problemMembers', 8);
-    simulator.setQuirk('statsMembers', 2);
-    const nodes = (await client<NodesBody>('/nodes/')).json().nodes ?? [];
-    expect(nodes.some((node) => 'store_metrics' in node)).toBe(false);
-    const { ranges } = (await client<RangesBody>('/nodes/1/ranges/')).json();
-    const stats = new Set(ranges.flatMap((range) => Object.keys(range.stats)));
-    expect(stats).toEqual(new Set(['queries_per_second', 'writes_per_second']));
-    const problems = new Set(ranges.flatMap((range) => Object.keys(range.problems)));
-    expect(problems.has('circuit_breaker_error') || problems.has('range_too_large')).toBe(false);
-  });
-
-  it('new releases: vCPUs and a starting node', async () => {
-    simulator.setQuirk('vcpus', true);
-    simulator.setQuirk('startingLiveness', true);
-    simulator.world.restartNode(1);
-    const nodes = (await client<{ nodes: object[] }>('/nodes/')).json().nodes;
-    expect(nodes[0]).toMatchObject({ liveness_status: 7, num_vcpus: 4.5 });
-    expect(nodes[1]).toMatchObject({ liveness_status: 3 });
-  });
-
   it('unknownValues: enums, problems and members that nobody has heard of', async () => {
     simulator.setQuirk('unknownValues', true);
     const { nodes } = (await client<NodesBody>('/nodes/')).json();
     expect(nodes?.[1]?.liveness_status).toBe(42);
-    expect(nodes?.[0]?.metrics['unheard.of']).toBeGreaterThan(Number.MAX_SAFE_INTEGER);
     const replicas = (await client<RangesBody>('/nodes/1/ranges/')).text;
     expect(replicas).toContain('"unheard_of_problem":true');
     expect((await client('/sessions/')).text).toContain('"unheard_of":{"name":"}]\\"\\\\"}');
+  });
+
+  it('hugeIntegers: a metric beyond int64 and sequences that no double holds', async () => {
+    simulator.setQuirk('hugeIntegers', true);
+    const { nodes } = (await client<NodesBody>('/nodes/')).json();
+    expect(nodes?.[0]?.metrics['huge.metric']).toBeGreaterThan(Number.MAX_SAFE_INTEGER);
+    const [, digits = ''] = /"sequence":(\d+)/.exec((await client('/nodes/1/ranges/')).text) ?? [];
+    expect(BigInt(digits)).not.toBe(BigInt(Number(digits)));
   });
 
   it('ignoreRemoteNode: the node asked answers itself', async () => {
@@ -178,6 +169,41 @@ describe('single quirks of the real dialect', () => {
     const [, digits = ''] = /"txn_fingerprint_ids":\[(\d+)\]/.exec(text) ?? [];
     expect(BigInt(digits)).toBeGreaterThan(2n ** 63n - 1n);
     expect(BigInt(digits)).not.toBe(BigInt(Number(digits)));
+  });
+});
+
+describe('releases', () => {
+  it('an old one has no metrics by store, eight problems, two stats, and no closed sessions', async () => {
+    await using simulator = await startSimulator({
+      metricKeys: 'useful',
+      frozen: true,
+      quirks: OLD_RELEASE,
+      users: [{ name: 'exporter', password: 'old', admin: true }],
+    });
+    const token = await logIn(simulator, 'exporter', 'old');
+    const root = `${simulator.clusterUrl}/api/v2`;
+    const nodes = (await ask<NodesBody>(`${root}/nodes/`, { token })).json().nodes ?? [];
+    expect(nodes.some((node) => 'store_metrics' in node)).toBe(false);
+    const { ranges } = (await ask<RangesBody>(`${root}/nodes/1/ranges/`, { token })).json();
+    const stats = new Set(ranges.flatMap((range) => Object.keys(range.stats)));
+    expect(stats).toEqual(new Set(['queries_per_second', 'writes_per_second']));
+    const problems = new Set(ranges.flatMap((range) => Object.keys(range.problems)));
+    expect(problems.has('circuit_breaker_error') || problems.has('range_too_large')).toBe(false);
+    const { sessions } = (await ask<SessionsBody>(`${root}/sessions/`, { token })).json();
+    expect(sessions.some((session) => 'status' in session || 'end' in session)).toBe(false);
+  });
+
+  it('a new one tells vCPUs and that a node is starting', async () => {
+    await using simulator = await startSimulator({
+      metricKeys: 'useful',
+      frozen: true,
+      quirks: NEW_RELEASE,
+    });
+    const client = await clusterClient(simulator);
+    simulator.world.restartNode(1);
+    const { nodes } = (await client<{ nodes: object[] }>('/nodes/')).json();
+    expect(nodes[0]).toMatchObject({ liveness_status: 7, num_vcpus: 4.5 });
+    expect(nodes[1]).toMatchObject({ liveness_status: 3 });
   });
 });
 

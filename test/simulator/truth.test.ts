@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { startSimulator, type Simulator } from '../../src/simulator/index.ts';
 import {
   clusterClient,
+  holdsLease,
   type NodesBody,
   type RangesBody,
   type SessionsBody,
@@ -37,10 +38,6 @@ async function serve(simulator: Simulator): Promise<Served> {
 
 function startOf(seed: number): Promise<Simulator> {
   return startSimulator({ seed, frozen: true, metricKeys: 'useful', ranges: 300 });
-}
-
-function holdsLease(replica: WireRange): boolean {
-  return replica.lease_history?.at(-1)?.replica.store_id === replica.source_store_id;
 }
 
 function sum(replicas: readonly WireRange[], member: string): number {

@@ -107,7 +107,10 @@ function visibleSessions(
 
 function errorEntry(node: ClusterNode): FanOut['errors'][number] {
   const liveness = node.liveness.toUpperCase();
-  const message = `failed to dial into node ${node.id} (${liveness}): connection refused`;
+  const message =
+    node.process === 'partitioned'
+      ? `error requesting session list from node ${node.id} (${liveness}): rpc error: code = Unavailable`
+      : `failed to dial into node ${node.id} (${liveness}): connection refused`;
   return { node_id: node.id, message };
 }
 

@@ -46,8 +46,8 @@ async function answer(controlled: Controlled, request: IncomingMessage): Promise
   try {
     return steer(controlled, `${request.method ?? 'GET'} ${request.url ?? '/'}`, body);
   } catch (error) {
-    if (error instanceof ControlError) return { status: 400, value: { error: error.message } };
-    throw error;
+    const status = error instanceof ControlError ? 400 : 500;
+    return { status, value: { error: error instanceof Error ? error.message : String(error) } };
   }
 }
 

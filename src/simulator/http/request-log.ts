@@ -17,6 +17,8 @@ export interface LoggedRequest {
   endMs: number | undefined;
   /** Undefined until an answer begins; `aborted` when the connection ended before. */
   status: number | 'aborted' | undefined;
+  /** What broke inside the simulator; the client got a 500. No test should ever see one. */
+  failure: unknown;
 }
 
 export interface RequestLog {

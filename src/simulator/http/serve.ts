@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Reply } from './answer.ts';
+import { internalError, type Reply } from './answer.ts';
 import { readBody } from './body.ts';
 import { dripped, replyUnder } from './fault-effects.ts';
 import type { FaultEffect, Faults } from './faults.ts';
@@ -33,7 +33,10 @@ export interface Service {
   readonly headers: () => Readonly<Record<string, string>>;
 }
 
-/** Serves an API over node:http: reads, records, answers; a broken connection only ends the request. */
+/**
+ * Serves an API over node:http: reads, records, answers. What rejects here is a connection that the client or a
+ * fault has ended, which ends the request and nothing else.
+ */
 export function serve(service: Service): RequestListener {
   return (request, response) => {
     handle(service, request, response).catch(() => response.destroy());
@@ -61,11 +64,24 @@ async function handle(
   response.once('close', () => gone.abort());
   const effect = service.faults.meet(entry);
   if (effect?.kind === 'slow') await wait(effect.ms, undefined, { signal: gone.signal });
-  const right = await service.answer(arrival);
+  const right = await answerOrFail(service, arrival, entry);
   const reply = effect === undefined ? right : replyUnder(effect, right);
   response.setHeader('Date', new Date(service.now()).toUTCString());
   const transport = transportUnder(effect, gone.signal, service.compresses() && wantsGzip(request));
   await deliver(service, request, response, reply, entry, transport);
+}
+
+async function answerOrFail(
+  service: Service,
+  arrival: Arrival,
+  entry: LoggedRequest,
+): Promise<Reply> {
+  try {
+    return await service.answer(arrival);
+  } catch (error) {
+    entry.failure = error;
+    return internalError();
+  }
 }
 
 function transportUnder(
@@ -94,6 +110,7 @@ function logged(service: Service, arrival: Arrival): LoggedRequest {
     startMs: service.now(),
     endMs: undefined,
     status: undefined,
+    failure: undefined,
   };
 }
 

@@ -35,8 +35,8 @@ export function nodeElement(state: WorldState, quirks: Quirks, node: ClusterNode
     started_at: nanos(node.startedAtMs),
     cluster_name: 'simulated',
     sql_address: address,
-    metrics: quirks.unknownValues
-      ? { ...record.metrics, 'unheard.of': HUGE_METRIC }
+    metrics: quirks.hugeIntegers
+      ? { ...record.metrics, 'huge.metric': HUGE_METRIC }
       : record.metrics,
     store_metrics: quirks.storeMetrics ? Object.fromEntries(record.stores) : undefined,
     total_system_memory: encoding.scalar(node.memoryBytes),

@@ -99,10 +99,15 @@ function leaseElement(lease: Lease, encoding: Encoding, quirks: Quirks): object 
     },
     proposed_ts: { wall_time: nanos(lease.startMs) },
     epoch: lease.kind === 'epoch' ? lease.generation : undefined,
-    sequence: encoding.scalar(lease.sequence),
+    sequence: quirks.hugeIntegers ? hugeSequence(lease) : encoding.scalar(lease.sequence),
     acquisition_type: quirks.unknownValues ? 9 : acquisition,
     min_expiration:
       lease.kind === 'leader' ? { wall_time: nanos(lease.startMs + EXPIRATION_MS) } : undefined,
     term: lease.kind === 'leader' ? lease.generation : undefined,
   };
+}
+
+/** An odd number above 2^53, which no double holds: written digit by digit. */
+function hugeSequence(lease: Lease): object {
+  return JSON.rawJSON(String(2n ** 53n + 2n * BigInt(lease.sequence) + 1n));
 }

@@ -1,0 +1,192 @@
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { callerOf, isRefusal } from './cluster/caller.ts';
+import { login } from './cluster/login.ts';
+import { goInteger } from './cluster/page.ts';
+import type { ClusterRequest, ClusterServer } from './cluster/request.ts';
+import { matchRoute } from './cluster/routes.ts';
+import { createTokens } from './cluster/tokens.ts';
+import { internalError, unknownPath, type Answer } from './http/answer.ts';
+import { readBody } from './http/body.ts';
+import { openListener } from './http/listener.ts';
+import { sendAnswer } from './http/send.ts';
+import { resolveOptions, type Listen } from './options.ts';
+import { quirksOf } from './quirks.ts';
+import { makeBlock } from './scale/blocks.ts';
+import {
+  FIRST_NODE_ID,
+  layoutOf,
+  REPLICATION,
+  type Layout,
+  type ScaleOptions,
+} from './scale/layout.ts';
+import { createNodeList, type NodeList } from './scale/node-list.ts';
+import { elementsOf, type Blocks } from './scale/range-pages.ts';
+import { scaleTruth, type ScaleTruth } from './scale/scale-truth.ts';
+import { createSessionList, type SessionList } from './scale/session-list.ts';
+import type { ClusterNode } from './world/nodes.ts';
+import { createWorld, type World } from './world/world.ts';
+
+/** A cluster of hundreds of nodes and millions of replicas, served from ready bytes. */
+export interface ScaleSimulator extends AsyncDisposable {
+  readonly clusterUrl: string;
+  readonly username: string;
+  readonly password: string;
+  /** Exact, and the same for the whole life of the simulator. */
+  readonly truth: ScaleTruth;
+  /** Answers begun, by endpoint. */
+  readonly answers: ReadonlyMap<string, number>;
+  close(): Promise<void>;
+}
+
+interface Parts {
+  readonly layout: Layout;
+  readonly server: ClusterServer;
+  readonly model: ClusterNode;
+  readonly blocks: Blocks;
+  readonly nodeList: NodeList;
+  readonly sessionList: SessionList;
+  readonly answers: Map<string, number>;
+}
+
+/**
+ * Serves login, nodes, the ranges of nodes and sessions, of nodes that are all live. Nothing moves but the times of the
+ * node records, and little is computed, so that a client is measured and not this.
+ */
+export async function startScaleSimulator(
+  given: Partial<ScaleOptions> & { readonly listen?: Listen } = {},
+): Promise<ScaleSimulator> {
+  const { listen = { host: '127.0.0.1', port: 0 }, ...sizes } = given;
+  const parts = createParts(layoutOf(sizes));
+  const handle = (request: IncomingMessage, response: ServerResponse): void => {
+    answer(parts, request, response).catch(() => response.destroy());
+  };
+  const listener = await openListener(listen, undefined, handle, handle);
+  const close = (): Promise<void> => listener.close();
+  return {
+    clusterUrl: listener.url,
+    username: parts.server.options.username,
+    password: parts.server.options.password,
+    truth: scaleTruth(parts.layout, parts.blocks),
+    answers: parts.answers,
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+function createParts(layout: Layout): Parts {
+  const options = resolveOptions({
+    nodes: 1,
+    ranges: 8,
+    storesPerNode: 1,
+    sessions: layout.sessionsPerNode,
+    metricKeys: layout.metricKeys,
+    troubledNodes: false,
+    frozen: true,
+  });
+  const world = createWorld(options);
+  const quirks = quirksOf('real', {});
+  const tokens = createTokens(options.seed, options.sessionTimeoutMs, options.now);
+  const model = modelNode(world);
+  const three = { ...world.state, nodes: threeNodes(model) };
+  const turns = Array.from({ length: REPLICATION }, (_, turn) => turn);
+  return {
+    layout,
+    server: { options, world, quirks, tokens },
+    model,
+    blocks: {
+      troubled: turns.map((turn) => makeBlock(three, quirks, turn, true)),
+      healthy: turns.map((turn) => makeBlock(three, quirks, turn, false)),
+    },
+    nodeList: createNodeList(layout, world.state, quirks, model),
+    sessionList: createSessionList(layout, world.state, quirks),
+    answers: new Map(),
+  };
+}
+
+function modelNode(world: World): ClusterNode {
+  const [node] = world.state.nodes.values();
+  if (node === undefined) throw new RangeError('a world without nodes');
+  return node;
+}
+
+function threeNodes(model: ClusterNode): Map<number, ClusterNode> {
+  const ids = Array.from({ length: REPLICATION }, (_, turn) => FIRST_NODE_ID + turn);
+  return new Map(ids.map((id) => [id, { ...model, id }]));
+}
+
+async function answer(
+  parts: Parts,
+  incoming: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const url = new URL(`http://simulated${incoming.url ?? '/'}`);
+  const { endpoint, parts: pathParts } = matchRoute(url.pathname);
+  parts.answers.set(endpoint, (parts.answers.get(endpoint) ?? 0) + 1);
+  const request: ClusterRequest = {
+    method: incoming.method ?? 'GET',
+    path: url.pathname,
+    query: url.searchParams,
+    headers: incoming.headers,
+    body: await readBody(incoming),
+    node: parts.model,
+  };
+  if (endpoint === 'login') return refuse(response, login(parts.server, request));
+  const caller = callerOf(parts.server, request);
+  if (isRefusal(caller)) return refuse(response, caller);
+  if (endpoint === 'nodes') return sendPieces(response, nodesBody(parts, request));
+  if (endpoint === 'sessions') return sendPieces(response, sessionsBody(parts, request));
+  if (endpoint !== 'node_ranges') return refuse(response, unknownPath());
+  const node = targetOf(request, pathParts[0] ?? '') - FIRST_NODE_ID;
+  if (!(node >= 0 && node < parts.layout.nodes)) return refuse(response, internalError());
+  return sendPieces(response, rangesBody(parts, request, node));
+}
+
+function refuse(response: ServerResponse, reply: Answer): Promise<void> {
+  return sendAnswer(response, reply, { gzip: false });
+}
+
+/** Any node may be asked through the one address; `local` is the first. */
+function targetOf(request: ClusterRequest, inPath: string): number {
+  if (inPath !== 'local') return goInteger(inPath) ?? Number.NaN;
+  return goInteger(request.query.get('remote_node_id')) ?? FIRST_NODE_ID;
+}
+
+/** limit and offset as numbers from and to within a list. */
+function span(request: ClusterRequest, length: number): { from: number; to: number } {
+  const limit = goInteger(request.query.get('limit')) ?? 0;
+  if (limit <= 0) return { from: 0, to: length };
+  const from = Math.min(Math.max(goInteger(request.query.get('offset')) ?? 0, 0), length);
+  return { from, to: Math.min(from + limit, length) };
+}
+
+function* nodesBody(parts: Parts, request: ClusterRequest): Generator<Buffer> {
+  const { from, to } = span(request, parts.layout.nodes);
+  yield Buffer.from('{"nodes":[');
+  yield* parts.nodeList.elements(from, to, Date.now());
+  yield Buffer.from(to === parts.layout.nodes ? ']}' : `],"next":${to}}`);
+}
+
+function* rangesBody(parts: Parts, request: ClusterRequest, node: number): Generator<Buffer> {
+  const { layout, blocks } = parts;
+  const { from, to } = span(request, layout.replicasPerNode);
+  yield Buffer.from('{"ranges":[');
+  yield* elementsOf(layout, blocks, node, from, to, (size) => Buffer.allocUnsafe(size));
+  yield Buffer.from(to === layout.replicasPerNode ? ']}' : `],"next":${to}}`);
+}
+
+function sessionsBody(parts: Parts, request: ClusterRequest): Generator<Buffer> {
+  const limit = goInteger(request.query.get('limit')) ?? 0;
+  return parts.sessionList.body(limit, request.query.get('start') ?? '');
+}
+
+/** As fast as the client reads, and no faster. */
+async function sendPieces(response: ServerResponse, pieces: Iterable<Buffer>): Promise<void> {
+  response.setHeader('Content-Type', 'application/json');
+  const gone = new AbortController();
+  response.once('close', () => gone.abort());
+  for (const piece of pieces) {
+    if (!response.write(piece)) await once(response, 'drain', { signal: gone.signal });
+  }
+  response.end();
+}

@@ -1,0 +1,157 @@
+import type { Quirks } from '../quirks.ts';
+import { encodeJson } from '../wire/encoding.ts';
+import { rangeElement } from '../wire/range.ts';
+import { tableKey } from '../world/keys.ts';
+import type { Lease, LeaseKind } from '../world/leases.ts';
+import { loadOf, type ReplicaLoad } from '../world/load.ts';
+import {
+  makeReplica,
+  RANGE_PROBLEMS,
+  REPLICA_PROBLEMS,
+  type Problem,
+  type Range,
+} from '../world/ranges.ts';
+import type { WorldState } from '../world/state.ts';
+import { FIRST_NODE_ID, FIRST_RANGE_ID, FIRST_STORE_ID, REPLICATION } from './layout.ts';
+
+/** Elements of a block; a multiple of the replication, so that the same elements hold leases in every block. */
+export const BLOCK_ELEMENTS = 120;
+const LEASES = 5;
+const HOUR_MS = 3_600_000;
+
+/** What an element of a block says, apart from its ids. */
+export interface ElementFacts {
+  readonly holdsLease: boolean;
+  readonly kind: LeaseKind;
+  readonly problems: readonly Problem[];
+  readonly load: ReplicaLoad;
+}
+
+/** Ready text of some elements, each followed by a comma, and where their ids stand. */
+export interface Block {
+  readonly bytes: Buffer;
+  /** Where each element begins; one more for the end. */
+  readonly starts: Int32Array;
+  readonly rangeIdAt: Int32Array;
+  readonly nodeIdAt: Int32Array;
+  readonly storeIdAt: Int32Array;
+  readonly holderNodeIdAt: Int32Array;
+  readonly holderStoreIdAt: Int32Array;
+  readonly facts: readonly ElementFacts[];
+}
+
+/** A block as the node of that turn in its group shows it; with `troubled` every problem stands once in a group. */
+export function makeBlock(
+  state: WorldState,
+  quirks: Quirks,
+  turn: number,
+  troubled: boolean,
+): Block {
+  const block: Block = {
+    bytes: Buffer.alloc(0),
+    starts: new Int32Array(BLOCK_ELEMENTS + 1),
+    rangeIdAt: new Int32Array(BLOCK_ELEMENTS),
+    nodeIdAt: new Int32Array(BLOCK_ELEMENTS),
+    storeIdAt: new Int32Array(BLOCK_ELEMENTS),
+    holderNodeIdAt: new Int32Array(BLOCK_ELEMENTS),
+    holderStoreIdAt: new Int32Array(BLOCK_ELEMENTS),
+    facts: [],
+  };
+  const texts: string[] = [];
+  const facts: ElementFacts[] = [];
+  let start = 0;
+  for (let element = 0; element < BLOCK_ELEMENTS; element++) {
+    const { text, fact } = makeElement(state, quirks, element, turn, troubled);
+    markIds(block, element, text, start);
+    texts.push(text, ',');
+    facts.push(fact);
+    start += text.length + 1;
+    block.starts[element + 1] = start;
+  }
+  return { ...block, bytes: Buffer.from(texts.join(''), 'latin1'), facts };
+}
+
+function makeElement(
+  state: WorldState,
+  quirks: Quirks,
+  element: number,
+  turn: number,
+  troubled: boolean,
+): { text: string; fact: ElementFacts } {
+  const range = makeRange(state, element, troubled);
+  const replica = range.replicas[turn];
+  if (replica === undefined) throw new RangeError(`no replica for turn ${turn}`);
+  const holdsLease = element % REPLICATION === turn;
+  return {
+    text: encodeJson(rangeElement(state, quirks, range, replica)),
+    fact: {
+      holdsLease,
+      kind: kindOf(element),
+      problems: holdsLease ? [...range.forced, ...replica.flags] : [],
+      load: loadOf(range, replica, state.now()),
+    },
+  };
+}
+
+function makeRange(state: WorldState, element: number, troubled: boolean): Range {
+  const replicas = [...state.nodes.values()].map((node, index) =>
+    makeReplica(node, FIRST_STORE_ID + index, index + 1),
+  );
+  const range: Range = {
+    id: FIRST_RANGE_ID,
+    start: tableKey(104 + (element % 30), 1, 1000 + element),
+    end: tableKey(104 + (element % 30), 1, 1001 + element),
+    tableId: 104 + (element % 30),
+    replicas,
+    leases: makeLeases(state, element),
+    wantedReplicas: REPLICATION,
+    queriesPerSecond: element % 4 === 0 ? 0 : (element * 37) % 211,
+    forced: new Set(),
+  };
+  if (troubled) addProblem(range, element);
+  return range;
+}
+
+/** The first elements have one problem each. */
+function addProblem(range: Range, element: number): void {
+  const ofRange = RANGE_PROBLEMS[element];
+  const ofReplica = REPLICA_PROBLEMS[element - RANGE_PROBLEMS.length];
+  if (ofRange !== undefined) range.forced.add(ofRange);
+  if (ofReplica !== undefined) range.replicas[element % REPLICATION]?.flags.add(ofReplica);
+}
+
+function makeLeases(state: WorldState, element: number): Lease[] {
+  const kind = kindOf(element);
+  return Array.from({ length: LEASES }, (_, index) => {
+    const isLast = index === LEASES - 1;
+    const turn = isLast ? element % REPLICATION : index % REPLICATION;
+    return {
+      nodeId: FIRST_NODE_ID + turn,
+      storeId: FIRST_STORE_ID + turn,
+      replicaId: turn + 1,
+      kind,
+      generation: kind === 'expiration' ? 0 : 7 + index,
+      sequence: 20 + index,
+      startMs: state.startMs - HOUR_MS * (LEASES - index),
+      acquisition: 'transfer',
+    };
+  });
+}
+
+function kindOf(element: number): LeaseKind {
+  if (element % 10 === 9) return 'expiration';
+  return element % 2 === 0 ? 'leader' : 'epoch';
+}
+
+/** The text is ASCII, so a place in it is a place in the bytes. */
+function markIds(block: Block, element: number, text: string, start: number): void {
+  const after = (member: string, last = false): number => {
+    const at = last ? text.lastIndexOf(member) : text.indexOf(member);
+    return start + at + member.length;
+  };
+  block.rangeIdAt[element] = after('"range_id":');
+  block.nodeIdAt[element] = after('"source_node_id":');
+  block.storeIdAt[element] = after('"source_store_id":');
+  block.holderNodeIdAt[element] = after('"node_id":', true);
+  block.holderStoreIdAt[element] = after('"store_id":', true);
+}

@@ -1,0 +1,67 @@
+import type { Quirks } from '../quirks.ts';
+import { encodeJson } from '../wire/encoding.ts';
+import { nodeElement } from '../wire/node.ts';
+import type { ClusterNode } from '../world/nodes.ts';
+import { recordOf } from '../world/records.ts';
+import type { WorldState } from '../world/state.ts';
+import { nodeIdAt, storeIdAt, type Layout } from './layout.ts';
+
+/** Stands for the metrics in an element whose metrics are inserted as ready bytes. */
+const PLACEHOLDER = { '@': 1 };
+const PLACEHOLDER_TEXT = encodeJson(PLACEHOLDER);
+
+/** GET /nodes/ of many nodes that all have the same metrics. */
+export interface NodeList {
+  /** The elements from one node to another, in pieces, with commas between them. */
+  elements(from: number, to: number, nowMs: number): Generator<Buffer>;
+}
+
+export function createNodeList(
+  layout: Layout,
+  state: WorldState,
+  quirks: Quirks,
+  model: ClusterNode,
+): NodeList {
+  const record = recordOf(state, model);
+  const metrics = Buffer.from(encodeJson(record.metrics));
+  const [firstStore] = record.stores.values();
+  const storeMetrics = Buffer.from(encodeJson(firstStore ?? {}));
+  return {
+    *elements(from, to, nowMs) {
+      for (let node = from; node < to; node++) {
+        const text = encodeJson(
+          nodeElement(state, quirks, placeholderNode(layout, model, node, nowMs)),
+        );
+        const [head = '', ...rest] = text.split(PLACEHOLDER_TEXT);
+        yield Buffer.from((node === from ? '' : ',') + head);
+        for (const [index, part] of rest.entries()) {
+          yield index === 0 ? metrics : storeMetrics;
+          yield Buffer.from(part);
+        }
+      }
+    },
+  };
+}
+
+/** The model under another id, with a record that was written just now. */
+function placeholderNode(
+  layout: Layout,
+  model: ClusterNode,
+  node: number,
+  nowMs: number,
+): ClusterNode {
+  const stores = Array.from({ length: layout.storesPerNode }, (_, index) =>
+    storeIdAt(layout, node, index * layout.replicasPerStore),
+  );
+  return {
+    ...model,
+    id: nodeIdAt(node),
+    host: `crdb-${nodeIdAt(node)}.example.internal`,
+    frozenRecord: {
+      startedAtMs: model.startedAtMs,
+      updatedAtMs: nowMs,
+      metrics: PLACEHOLDER,
+      stores: new Map(stores.map((id) => [id, PLACEHOLDER])),
+    },
+  };
+}

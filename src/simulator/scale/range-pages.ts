@@ -1,0 +1,71 @@
+import { BLOCK_ELEMENTS, type Block } from './blocks.ts';
+import { holderAt, nodeIdAt, rangeIdAt, REPLICATION, storeIdAt, type Layout } from './layout.ts';
+
+/** By turn in the group; the first block of each node has problems in it. */
+export interface Blocks {
+  readonly troubled: readonly Block[];
+  readonly healthy: readonly Block[];
+}
+
+export function blockAt(blocks: Blocks, node: number, position: number): Block {
+  const list = position < BLOCK_ELEMENTS ? blocks.troubled : blocks.healthy;
+  const block = list[node % REPLICATION];
+  if (block === undefined) throw new RangeError(`no block for node ${node}`);
+  return block;
+}
+
+/**
+ * The elements of a node from one position to another, in pieces; commas between them, none at the end. `take` gives
+ * a buffer that may be overwritten.
+ */
+export function* elementsOf(
+  layout: Layout,
+  blocks: Blocks,
+  node: number,
+  from: number,
+  to: number,
+  take: (size: number) => Buffer,
+): Generator<Buffer> {
+  for (let position = from; position < to;) {
+    const blockStart = position - (position % BLOCK_ELEMENTS);
+    const end = Math.min(to, blockStart + BLOCK_ELEMENTS);
+    const block = blockAt(blocks, node, position);
+    const start = block.starts[position - blockStart] ?? 0;
+    const stop = block.starts[end - blockStart] ?? 0;
+    const piece = take(stop - start);
+    block.bytes.copy(piece, 0, start, stop);
+    for (let at = position; at < end; at++) {
+      overwriteIds(layout, block, piece, start, at - blockStart, node, at);
+    }
+    yield end === to ? piece.subarray(0, stop - start - 1) : piece.subarray(0, stop - start);
+    position = end;
+  }
+}
+
+function overwriteIds(
+  layout: Layout,
+  block: Block,
+  piece: Buffer,
+  start: number,
+  element: number,
+  node: number,
+  position: number,
+): void {
+  const holder = holderAt(node, position);
+  const write = (places: Int32Array, value: number, width: number): void =>
+    writeDigits(piece, (places[element] ?? 0) - start, value, width);
+  write(block.rangeIdAt, rangeIdAt(layout, node, position), 7);
+  write(block.nodeIdAt, nodeIdAt(node), 3);
+  write(block.storeIdAt, storeIdAt(layout, node, position), 4);
+  write(block.holderNodeIdAt, nodeIdAt(holder), 3);
+  write(block.holderStoreIdAt, storeIdAt(layout, holder, position), 4);
+}
+
+/** Decimal digits over the old ones; the width is the same for all values. */
+export function writeDigits(bytes: Buffer, at: number, value: number, width: number): void {
+  let rest = value;
+  for (let digit = at + width - 1; digit >= at; digit--) {
+    bytes[digit] = 48 + (rest % 10);
+    rest = (rest - (rest % 10)) / 10;
+  }
+}

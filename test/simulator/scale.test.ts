@@ -1,0 +1,141 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startScaleSimulator, type ScaleSimulator } from '../../src/simulator/scale.ts';
+import {
+  ask,
+  holdsLease,
+  type Answered,
+  type NodesBody,
+  type RangesBody,
+  type SessionsBody,
+  type WireRange,
+} from './client.ts';
+
+describe('the scale simulator', () => {
+  let simulator: ScaleSimulator;
+  let token = '';
+
+  beforeAll(async () => {
+    simulator = await startScaleSimulator({
+      nodes: 6,
+      replicasPerNode: 500,
+      storesPerNode: 2,
+      sessionsPerNode: 7,
+      metricKeys: 'useful',
+    });
+    const { username, password } = simulator;
+    const answer = await ask<{ session: string }>(`${simulator.clusterUrl}/api/v2/login/`, {
+      method: 'POST',
+      body: new URLSearchParams({ username, password }),
+    });
+    token = answer.json().session;
+  });
+  afterAll(() => simulator.close());
+
+  function get<Body>(path: string): Promise<Answered<Body>> {
+    return ask<Body>(`${simulator.clusterUrl}/api/v2${path}`, { token });
+  }
+
+  async function ranges(path: string): Promise<RangesBody> {
+    return (await get<RangesBody>(path)).json();
+  }
+
+  async function allReplicas(): Promise<WireRange[]> {
+    const replicas: WireRange[] = [];
+    for (let id = 101; id <= 106; id++)
+      replicas.push(...(await ranges(`/nodes/${id}/ranges/`)).ranges);
+    return replicas;
+  }
+
+  it('lists nodes and stores under ids of one width', async () => {
+    const { nodes } = (await get<NodesBody>('/nodes/')).json();
+    expect(nodes?.map((node) => node.node_id)).toEqual([101, 102, 103, 104, 105, 106]);
+    expect(Object.keys(nodes?.[1]?.store_metrics ?? {})).toEqual(['1003', '1004']);
+    expect(nodes?.[5]?.metrics['sys.uptime']).toBeGreaterThan(0);
+    const page = (await get<NodesBody>('/nodes/?limit=2&offset=4')).json();
+    expect(page.nodes?.map((node) => node.node_id)).toEqual([105, 106]);
+    expect(page).not.toHaveProperty('next');
+  });
+
+  it('tells the truth about distinct ranges, problems and leases', async () => {
+    const replicas = await allReplicas();
+    const { truth } = simulator;
+    expect(replicas).toHaveLength(truth.replicas);
+    const byRange = Map.groupBy(replicas, (replica) => replica.desc.range_id);
+    expect(byRange.size).toBe(truth.distinctRanges);
+    expect([...byRange.values()].every((group) => group.filter(holdsLease).length === 1)).toBe(
+      true,
+    );
+    for (const [problem, count] of Object.entries(truth.problems)) {
+      expect(count).toBe(2);
+      expect(replicas.filter((replica) => replica.problems[problem])).toHaveLength(count);
+    }
+    const leases = replicas.filter(holdsLease).map((replica) => replica.lease_history?.at(-1));
+    expect(leases.filter((lease) => lease?.term !== undefined)).toHaveLength(
+      truth.byLeaseKind.leader,
+    );
+    expect(leases.filter((lease) => lease?.epoch !== undefined)).toHaveLength(
+      truth.byLeaseKind.epoch,
+    );
+    const loads = replicas.map((replica) => replica.stats['queries_per_second'] ?? 0);
+    expect(Math.max(...loads)).toBe(truth.maxQueriesPerSecond);
+  });
+
+  it('tells the truth about each store', async () => {
+    const byStore = Map.groupBy(await allReplicas(), (replica) => replica.source_store_id);
+    expect(byStore.size).toBe(12);
+    for (const [storeId, replicas] of byStore) {
+      const truth = simulator.truth.store(replicas[0]?.source_node_id ?? 0, storeId);
+      const sum = replicas.reduce(
+        (total, each) => total + (each.stats['queries_per_second'] ?? 0),
+        0,
+      );
+      expect(replicas).toHaveLength(truth?.replicas ?? -1);
+      expect(replicas.filter(holdsLease)).toHaveLength(truth?.leases ?? -1);
+      expect(sum).toBe(truth?.queriesPerSecond);
+    }
+    expect(simulator.truth.store(101, 1003)).toBeUndefined();
+  });
+
+  it('lists ranges by store and id, and joins pages cut anywhere to the whole', async () => {
+    const whole = (await ranges('/nodes/105/ranges/')).ranges;
+    const keys = whole.map((each) => each.source_store_id * 1e8 + each.desc.range_id);
+    expect(keys).toEqual(keys.toSorted((a, b) => a - b));
+    const joined: WireRange[] = [];
+    for (let offset: number | undefined = 0; offset !== undefined;) {
+      const page: RangesBody = await ranges(`/nodes/105/ranges/?limit=77&offset=${offset}`);
+      joined.push(...page.ranges);
+      offset = page.next;
+    }
+    expect(joined).toEqual(whole);
+    expect((await ranges('/nodes/local/ranges/?remote_node_id=105')).ranges).toEqual(whole);
+  });
+
+  it('pages through sessions as a server does', async () => {
+    const whole = (await get<SessionsBody>('/sessions/')).json();
+    expect(whole.sessions).toHaveLength(simulator.truth.sessions);
+    const joined = [];
+    let start = '';
+    for (;;) {
+      const page = (await get<SessionsBody>(`/sessions/?limit=10&start=${start}`)).json();
+      joined.push(...page.sessions);
+      start = page.next ?? '';
+      if (page.sessions.length < 10) break;
+    }
+    expect(joined).toEqual(whole.sessions);
+    expect(new Set(joined.map((session) => session.node_id)).size).toBe(6);
+  });
+
+  it('wants a token, and knows neither other nodes nor other paths', async () => {
+    expect((await ask(`${simulator.clusterUrl}/api/v2/nodes/`)).status).toBe(401);
+    expect((await get('/nodes/107/ranges/')).status).toBe(500);
+    expect((await get('/nodes/5/ranges/')).status).toBe(500);
+    expect((await get('/nothing/')).status).toBe(404);
+    expect(simulator.answers.get('login')).toBe(1);
+  });
+
+  it('refuses sizes that its layout cannot hold', async () => {
+    for (const sizes of [{ nodes: 7 }, { nodes: 900 }, { replicasPerNode: 5, storesPerNode: 2 }]) {
+      await expect(startScaleSimulator(sizes)).rejects.toThrow('does not fit the layout');
+    }
+  });
+});
