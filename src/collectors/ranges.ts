@@ -1,10 +1,5 @@
-import type { ClusterApi, FailureReason } from '../cluster/api.ts';
-import {
-  clusterCollector,
-  type CollectFailure,
-  type OptionValues,
-  type PollContext,
-} from './collector.ts';
+import type { ClusterApi } from '../cluster/api.ts';
+import { clusterCollector, type OptionValues, type PollContext } from './collector.ts';
 import * as families from './ranges/families.ts';
 import { chooseHot, createHotMemory, HotCandidates, type HotMemory } from './ranges/hot-ranges.ts';
 import {
@@ -15,53 +10,19 @@ import {
   type KnownRanges,
   sumUp,
 } from './ranges/known-ranges.ts';
+import { OPTIONS } from './ranges/options.ts';
 import {
   createProblemMemory,
-  MAX_REMEMBERED,
   type ProblemMemory,
   ProblemReports,
   rememberProblems,
 } from './ranges/problem-ranges.ts';
 import { publishFindings, publishNode, publishOutcome, publishWhole } from './ranges/publish.ts';
 import { AnswerError, readNode, type RouteMemory } from './ranges/read-node.ts';
-import { type FailedNode, type ScanMemory, scanNodes, type ScanResult } from './ranges/scan.ts';
+import { type ScanMemory, scanNodes, type ScanResult } from './ranges/scan.ts';
 import { isUnreadOf, listShare, localShare, type Share } from './ranges/share.ts';
 import { type NodeTally, startTally } from './ranges/tally.ts';
-
-const OPTIONS = {
-  page_limit: {
-    kind: 'integer',
-    default: 20_000,
-    min: 1,
-    help: 'Ranges per request. Every request costs the database node a list of all its ranges, so few large ones are cheapest.',
-  },
-  concurrency: {
-    kind: 'integer',
-    default: 2,
-    min: 1,
-    help: 'Nodes that are read at a time.',
-  },
-  route: {
-    kind: 'enum',
-    values: ['auto', 'gateway', 'proxy', 'local'],
-    default: 'auto',
-    help: 'How a node is asked: by the configured URLs in turn (gateway), by the node itself through one of them (proxy), proxy where the servers can (auto), or only the node of the one URL (local), for an exporter beside each node.',
-  },
-  hot_ranges: {
-    kind: 'integer',
-    default: 20,
-    min: 0,
-    max: 1_000,
-    help: 'Hottest ranges that are listed.',
-  },
-  problem_ranges: {
-    kind: 'integer',
-    default: 20,
-    min: 0,
-    max: MAX_REMEMBERED,
-    help: 'Ranges that are listed for each problem, the oldest first.',
-  },
-} as const;
+import { judge } from './ranges/verdict.ts';
 
 interface RangesMemory extends RouteMemory, ScanMemory {
   readonly known: KnownRanges;
@@ -191,24 +152,4 @@ function takeIn(context: Context, found: Findings, tally: NodeTally): void {
 /** An exporter beside a node is named for it as soon as the node has named itself. */
 function shardOf({ options, memory, shard }: Context): string {
   return options.route === 'local' && memory.localNodeId !== 0 ? `n${memory.localNodeId}` : shard;
-}
-
-/** Too little was read to say anything: half of the nodes would halve every sum. */
-function judge({ isHopeless }: Share, { read, failed }: ScanResult): CollectFailure | undefined {
-  if (isHopeless) {
-    // Zeros would look like a cluster without problems.
-    return { reason: 'other', message: 'ranges: no node is live, draining or decommissioning' };
-  }
-  const planned = read.length + failed.length;
-  if (read.length * 2 >= planned) return undefined;
-  const reason = mostFrequentReason(failed);
-  const example = failed.find((node) => node.reason === reason);
-  const message = `ranges: ${failed.length} of ${planned} nodes were not read; ${example?.message}`;
-  return { reason, message };
-}
-
-function mostFrequentReason(failed: readonly FailedNode[]): FailureReason {
-  const counts = new Map<FailureReason, number>();
-  for (const { reason } of failed) counts.set(reason, (counts.get(reason) ?? 0) + 1);
-  return [...counts].toSorted(([, a], [, b]) => b - a)[0]?.[0] ?? 'other';
 }

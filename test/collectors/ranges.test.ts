@@ -209,6 +209,19 @@ test('lease changes add up from poll to poll, also over a node that was not read
   expect(changes).toEqual(['0', '1', '1', '3']);
 });
 
+test('ranges that are gone leave the memory after some polls', async () => {
+  const memory = ranges.createMemory();
+  const cluster = fakeCluster([]);
+  for (const firstId of [1, 1_000, 2_000, 3_000, 4_000, 5_000]) {
+    const elements = Array.from({ length: 50 }, (_, at) =>
+      replica({ rangeId: firstId + at, nodeId: 1, storeId: 1 }),
+    );
+    cluster.nodes = [{ nodeId: 1, ranges: elements }];
+    await pollRanges(cluster.api, { memory });
+  }
+  expect(memory.known.tables.narrow.size).toBe(150);
+});
+
 test('a failure to list the nodes fails the poll', async () => {
   const api = {
     ...fakeCluster([]).api,

@@ -68,17 +68,20 @@ export function beginScan(known: KnownRanges): void {
 
 /** Adds what one store of a complete node said. */
 export function foldStore(known: KnownRanges, staged: RangeTables): void {
-  for (const from of bothOf(staged)) {
-    const { ids, sequences, flags } = from;
-    for (let slot = 0; slot < ids.length; slot += 1) {
-      const id = ids[slot] ?? 0;
-      if (id === 0) continue;
-      const table = tableFor(known.tables, id);
-      const to = table.put(id);
-      foldLease(known, table, { to, flags: flags[slot] ?? 0, sequence: sequences[slot] ?? 0 });
-      const replicas = (table.counts[to] ?? 0) & REPLICA_BITS;
-      table.counts[to] = Math.min(replicas + 1, REPLICA_BITS);
-    }
+  foldTable(known, known.tables.narrow, staged.narrow);
+  foldTable(known, known.tables.wide, staged.wide);
+}
+
+function foldTable(known: KnownRanges, table: RangeTable, staged: RangeTable): void {
+  table.makeRoomFor(staged);
+  const { ids, sequences, flags } = staged;
+  for (let slot = 0; slot < ids.length; slot += 1) {
+    const id = ids[slot] ?? 0;
+    if (id === 0) continue;
+    const to = table.put(id);
+    foldLease(known, table, { to, flags: flags[slot] ?? 0, sequence: sequences[slot] ?? 0 });
+    const replicas = (table.counts[to] ?? 0) & REPLICA_BITS;
+    table.counts[to] = Math.min(replicas + 1, REPLICA_BITS);
   }
 }
 

@@ -76,6 +76,18 @@ export class RangeTable {
     return this.#take(slot, id);
   }
 
+  /**
+   * Makes room for what the other table holds. To put ids in the order of another table is quick, but it is the order
+   * of their hashes: in a table that grows meanwhile they would crowd at one end, and each look for a place for ages.
+   */
+  makeRoomFor(other: RangeTable): void {
+    if (this.#size + other.size <= this.capacity * MAX_LOAD) return;
+    let size = this.#size;
+    for (const id of other.ids) if (id !== 0 && this.#ids[this.#find(id)] !== id) size += 1;
+    if (size <= this.capacity * MAX_LOAD) return;
+    this.#rebuild(Math.max(Math.ceil(this.capacity * GROWTH), Math.ceil(size / MAX_LOAD)));
+  }
+
   /** Drops the ids whose count is not to be kept. */
   prune(isKept: (count: number) => boolean): void {
     let kept = 0;

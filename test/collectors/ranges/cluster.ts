@@ -22,7 +22,7 @@ export interface FakeNode {
   readonly proxied?: Answer;
 }
 
-export interface Asked {
+interface Asked {
   readonly nodeId: string;
   readonly route: 'gateway' | 'proxy' | 'local';
   readonly firstUrl: number | undefined;
@@ -155,8 +155,8 @@ export function replica(fields: ReplicaFields): Record<string, unknown> {
   };
 }
 
-export type Options = Parameters<typeof ranges.collect>[2]['options'];
-export type Memory = ReturnType<typeof ranges.createMemory>;
+type Options = Parameters<typeof ranges.collect>[2]['options'];
+type Memory = ReturnType<typeof ranges.createMemory>;
 
 const OPTIONS: Options = {
   page_limit: 20_000,

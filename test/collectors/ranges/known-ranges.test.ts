@@ -123,6 +123,22 @@ describe('the summary of a scan', () => {
   });
 });
 
+test('many ranges are folded into an empty table without crowding at one end of it', () => {
+  const known = createKnownRanges();
+  beginScan(known);
+  for (let store = 0; store < 3; store += 1) {
+    const staged = createRangeTables();
+    for (let id = 1; id <= 300_000; id += 1) {
+      const rangeId = store * 200_000 + id;
+      stage(staged, { rangeId, problems: 0, heldKind: undefined, sequence: 0 });
+    }
+    foldStore(known, staged);
+  }
+  const { ranges, byReplicas } = sumUp(known);
+  expect([ranges, byReplicas[1], byReplicas[2]]).toEqual([700_000, 500_000, 200_000]);
+  expect(known.tables.narrow.bytes / ranges).toBeLessThanOrEqual(16);
+});
+
 describe('ranges that are gone', () => {
   const live = Array.from({ length: 50 }, (_, at) => ({ rangeId: at + 1 }));
   const gone = Array.from({ length: 50 }, (_, at) => ({ rangeId: at + 1001, ...held(3) }));

@@ -180,6 +180,14 @@ describe('route local', () => {
     expect(failure?.message).toContain('the answer holds ranges of node 8');
   });
 
+  test('an element before the first that names the node counts nowhere', async () => {
+    const nameless = replica({ rangeId: 1, storeId: 7 });
+    const named = replica({ rangeId: 2, nodeId: 7, storeId: 7 });
+    const cluster = fakeCluster([{ nodeId: 7, ranges: [nameless, named] }]);
+    const { of } = await pollRanges(cluster.api, LOCAL);
+    expect(of('crdb_range_replicas')).toEqual(['{node_id="7",store_id="7"} 1']);
+  });
+
   test('counts lease changes that end on the node', async () => {
     const memory = ranges.createMemory();
     const cluster = fakeCluster([]);

@@ -1,0 +1,87 @@
+// What the table of ranges costs at the size of a very large cluster, beside a Map of objects.
+// Run with: node --expose-gc bench/range-table.bench.ts
+
+import { RangeTable } from '../src/collectors/ranges/range-table.ts';
+
+const RANGES = 2_000_000;
+/** Real ids ascend with gaps: merged ranges are gone. */
+const ID_STEP = 3;
+const ROUNDS = 5;
+
+interface Measured {
+  readonly bytesPerRange: number;
+  readonly insertNanos: number;
+  readonly updateNanos: number;
+}
+
+interface Store {
+  /** Adds one to the range's count. */
+  readonly update: (id: number, sequence: number) => void;
+  /** Bytes that the garbage collector does not see move, if the store knows them. */
+  readonly bytes?: () => number;
+}
+
+function tableStore(): Store {
+  const table = new RangeTable('narrow');
+  return {
+    update(id, sequence) {
+      const slot = table.put(id);
+      table.sequences[slot] = sequence;
+      table.flags[slot] = (table.flags[slot] ?? 0) | 1;
+      table.counts[slot] = (table.counts[slot] ?? 0) + 1;
+    },
+    bytes: () => table.bytes,
+  };
+}
+
+function mapStore(): Store {
+  const map = new Map<number, { sequence: number; flags: number; count: number }>();
+  return {
+    update(id, sequence) {
+      const range = map.get(id);
+      if (range === undefined) map.set(id, { sequence, flags: 1, count: 1 });
+      else {
+        range.sequence = sequence;
+        range.flags |= 1;
+        range.count += 1;
+      }
+    },
+  };
+}
+
+function measure(create: () => Store): Measured {
+  const before = usedBytes();
+  const store = create();
+  const insertNanos = time(store);
+  const bytes = store.bytes?.() ?? usedBytes() - before;
+  const updates = Array.from({ length: ROUNDS }, () => time(store));
+  return { bytesPerRange: bytes / RANGES, insertNanos, updateNanos: median(updates) };
+}
+
+/** Nanoseconds per call, ids ascending as a store lists them. */
+function time({ update }: Store): number {
+  const startedAt = performance.now();
+  for (let at = 1; at <= RANGES; at += 1) update(at * ID_STEP, at);
+  return ((performance.now() - startedAt) * 1e6) / RANGES;
+}
+
+function usedBytes(): number {
+  globalThis.gc?.();
+  const { heapUsed, arrayBuffers } = process.memoryUsage();
+  return heapUsed + arrayBuffers;
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+}
+
+for (const [name, create] of [
+  ['RangeTable', tableStore],
+  ['Map', mapStore],
+] as const) {
+  const { bytesPerRange, insertNanos, updateNanos } = measure(create);
+  console.log(
+    `${name}: ${RANGES} ranges, ${bytesPerRange.toFixed(1)} bytes/range, ` +
+      `${insertNanos.toFixed(0)} ns/insert, ${updateNanos.toFixed(0)} ns/update`,
+  );
+}
