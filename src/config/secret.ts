@@ -8,14 +8,13 @@ const MASK = '<secret>';
  * util.inspect all give `<secret>`. Only `reveal()` gives the text.
  */
 export class Secret {
-  /** Where it comes from, for messages: `file /run/secrets/crdb`. Never the secret itself. */
-  readonly source: string;
+  readonly #source: string;
   readonly #read: () => Promise<string>;
   /** The text where it does not stand in a file of its own. */
   readonly #text: string | undefined;
 
   private constructor(source: string, read: () => Promise<string>, text?: string) {
-    this.source = source;
+    this.#source = source;
     this.#read = read;
     this.#text = text;
   }
@@ -34,9 +33,15 @@ export class Secret {
     return this.#read();
   }
 
-  /** Same source and same text; a file is the same whatever it holds, since it is read every time. */
+  /** Where it comes from, for messages: `file /run/secrets/crdb`. Never the secret itself. */
+  get source(): string {
+    return this.#source;
+  }
+
+  /** The same text, wherever it stands, or the same file, whatever it holds: it is read every time. */
   isSameAs(other: Secret): boolean {
-    return this.source === other.source && this.#text === other.#text;
+    if (this.#text !== undefined) return this.#text === other.#text;
+    return other.#text === undefined && this.#source === other.#source;
   }
 
   toString(): string {

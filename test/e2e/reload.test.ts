@@ -1,0 +1,123 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { COLLECTORS } from '../../src/collectors/index.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import { type Simulator, startSimulator } from '../../src/simulator/index.ts';
+import { clusterYaml, startTestExporter, type TestExporter } from '../support/exporter.ts';
+
+interface Reloadable extends AsyncDisposable {
+  readonly exporter: TestExporter;
+  /** Writes the file and asks for a reload over HTTP. */
+  reload(yaml: string): Promise<{ readonly status: number; readonly text: string }>;
+}
+
+function simulate(): Promise<Simulator> {
+  return startSimulator({ nodes: 3, ranges: 30, metricKeys: 'useful' });
+}
+
+/** An exporter over a file that can be written anew. */
+async function watch(yaml: string): Promise<Reloadable> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'crdb-exporter-'));
+  const file = path.join(folder, 'exporter.yml');
+  const exporter = await startTestExporter({
+    yaml,
+    adapt: (config) => ({ ...config, web: { ...config.web, enableLifecycle: true } }),
+    app: { load: () => loadConfig({ file, flags: {}, env: {}, collectors: COLLECTORS }) },
+  });
+  return {
+    exporter,
+    async reload(changed) {
+      await writeFile(file, changed);
+      const answer = await fetch(`${exporter.url}/-/reload`, { method: 'POST' });
+      return { status: answer.status, text: await answer.text() };
+    },
+    async [Symbol.asyncDispose]() {
+      await exporter.stop();
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+describe('a reload', () => {
+  test('leaves an unchanged cluster, its data and its session alone, and takes in a new one', async () => {
+    await using first = await simulate();
+    await using second = await simulate();
+    const firstYaml = clusterYaml(first, { name: 'first' });
+    await using running = await watch(`clusters:\n${firstYaml}`);
+    const { exporter } = running;
+    const before = await exporter.until((scrape) => scrape.all('crdb_nodes').length > 0);
+    const answer = await running.reload(
+      `clusters:\n${firstYaml}${clusterYaml(second, { name: 'second' })}`,
+    );
+    expect(answer).toEqual({ status: 200, text: 'configuration reloaded\n' });
+    const after = await exporter.until(
+      (scrape) => scrape.all('crdb_nodes', { crdb_cluster: 'second' }).length > 0,
+    );
+    expect(after.all('crdb_nodes', { crdb_cluster: 'first' })).toEqual(before.all('crdb_nodes'));
+    expect(first.requests.count('login')).toBe(1);
+    expect(first.requests.count('logout')).toBe(0);
+    expect(after.value('crdb_exporter_config_last_reload_successful')).toBe(1);
+  });
+
+  test('drops every series of a removed cluster at once and logs its session out', async () => {
+    await using first = await simulate();
+    await using second = await simulate();
+    const secondYaml = clusterYaml(second, { name: 'second' });
+    await using running = await watch(
+      `clusters:\n${clusterYaml(first, { name: 'first' })}${secondYaml}`,
+    );
+    const { exporter } = running;
+    await exporter.until(
+      (scrape) =>
+        scrape.all('crdb_nodes', { crdb_cluster: 'first' }).length > 0 &&
+        scrape.all('crdb_nodes', { crdb_cluster: 'second' }).length > 0,
+    );
+    await running.reload(`clusters:\n${secondYaml}`);
+    const after = await exporter.scrape();
+    const ofFirst = after.samples.filter(({ labels }) => labels['crdb_cluster'] === 'first');
+    expect(ofFirst).toEqual([]);
+    expect(after.all('crdb_nodes', { crdb_cluster: 'second' }).length).toBeGreaterThan(0);
+    await expect.poll(() => first.requests.count('logout')).toBe(1);
+  });
+
+  test('shows the data of a changed cluster until its new polls bring newer data', async () => {
+    await using simulator = await simulate();
+    await using running = await watch(`clusters:\n${clusterYaml(simulator)}`);
+    await running.exporter.until((scrape) => scrape.all('crdb_nodes').length > 0);
+    const changed = clusterYaml(simulator, { more: ', timeout: 20s' });
+    expect(await running.reload(`clusters:\n${changed}`)).toMatchObject({ status: 200 });
+    const after = await running.exporter.scrape();
+    expect(after.all('crdb_nodes').length).toBeGreaterThan(0);
+    expect(after.value('crdb_up')).toBe(1);
+  });
+
+  test('of a bad file leaves the running configuration in force and says why everywhere', async () => {
+    await using simulator = await simulate();
+    await using running = await watch(`clusters:\n${clusterYaml(simulator)}`);
+    const { exporter } = running;
+    await exporter.until((scrape) => scrape.all('crdb_nodes').length > 0);
+    const answer = await running.reload('clusters: []\nnonsense: 1\n');
+    expect(answer.status).toBe(400);
+    expect(answer.text).toContain('exporter.yml:2:1: nonsense: unknown key');
+    const after = await exporter.scrape();
+    expect(after.value('crdb_exporter_config_last_reload_successful')).toBe(0);
+    expect(after.all('crdb_nodes').length).toBeGreaterThan(0);
+    expect(exporter.log()).toMatch(/level=error .*nonsense/);
+    await running.reload(`clusters:\n${clusterYaml(simulator)}`);
+    const mended = await exporter.scrape();
+    expect(mended.value('crdb_exporter_config_last_reload_successful')).toBe(1);
+  });
+});
+
+describe('without --web.enable-lifecycle', () => {
+  test('a reload over HTTP is refused', async () => {
+    await using simulator = await simulate();
+    await using exporter = await startTestExporter({
+      yaml: `clusters:\n${clusterYaml(simulator)}`,
+    });
+    const answer = await fetch(`${exporter.url}/-/reload`, { method: 'POST' });
+    expect(answer.status).toBe(403);
+  });
+});
