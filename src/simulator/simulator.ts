@@ -15,7 +15,7 @@ import { truthOf, type Truth } from './truth/truth.ts';
 import { createWorld, type World } from './world/world.ts';
 
 /** What tests and the demo may do to the world, tokens included. */
-export interface SimulatedWorld extends World {
+interface SimulatedWorld extends World {
   /** Every token given out so far stops being valid. */
   expireTokens(): void;
   revokeTokens(): void;

@@ -112,7 +112,7 @@ export interface WireRange {
   readonly ticking?: boolean;
 }
 
-export interface WireLease {
+interface WireLease {
   readonly replica: { readonly node_id: number; readonly store_id: number };
   readonly epoch?: number;
   readonly term?: number;
@@ -140,7 +140,7 @@ export interface NodesBody {
   readonly next?: number;
 }
 
-export interface WireSession {
+interface WireSession {
   readonly node_id: number;
   readonly username: string;
   readonly application_name?: string;

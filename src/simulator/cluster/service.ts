@@ -54,7 +54,7 @@ async function answerAt(server: ClusterServer, nodeId: number, arrival: Arrival)
 }
 
 /** What a secure cluster says to plain http. */
-export function redirectToHttps(arrival: Arrival): Reply {
+function redirectToHttps(arrival: Arrival): Reply {
   const host = arrival.headers['host'];
   const target = `https://${typeof host === 'string' ? host : ''}${arrival.url.pathname}${arrival.url.search}`;
   return {

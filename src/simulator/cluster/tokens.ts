@@ -60,7 +60,7 @@ const ID_FIELD = 0x08;
 const SECRET_FIELD = 0x12;
 
 /** Base64 of the protobuf {1: varint id, 2: secret}. */
-export function encodeToken(token: Token): string {
+function encodeToken(token: Token): string {
   const bytes = [ID_FIELD];
   let rest = token.id;
   while (rest > 127n) {

@@ -23,7 +23,7 @@ export interface StoreTruth {
   cpuNanosPerSecond: number;
 }
 
-export interface HotRange {
+interface HotRange {
   readonly rangeId: number;
   readonly nodeId: number;
   readonly storeId: number;

@@ -18,7 +18,7 @@ interface SessionSums {
   retries: number;
 }
 
-export interface NodeSessionTruth extends SessionSums {
+interface NodeSessionTruth extends SessionSums {
   readonly nodeId: number;
   readonly maxAllocBytes: number;
   readonly largestAllocBytes: number;
@@ -27,7 +27,7 @@ export interface NodeSessionTruth extends SessionSums {
   readonly clientHosts: number;
 }
 
-export interface ApplicationTruth extends SessionSums {
+interface ApplicationTruth extends SessionSums {
   readonly application: string;
   readonly user: string;
 }

@@ -5,7 +5,7 @@ import type { WorldState } from '../world/state.ts';
 import { rangeTruth, type RangeTruth, type StoreTruth } from './range-truth.ts';
 import { sessionTruth, type SessionTruth } from './session-truth.ts';
 
-export interface NodeTruth {
+interface NodeTruth {
   readonly nodeId: number;
   readonly status: Liveness;
   /** Its ranges and sessions can be had: it is live, draining or decommissioning, and answers. */
@@ -16,7 +16,7 @@ export interface NodeTruth {
   readonly storeIds: readonly number[];
 }
 
-export interface TableTruth {
+interface TableTruth {
   readonly database: string;
   readonly schema: string;
   readonly table: string;

@@ -4,7 +4,7 @@ import { recordOf } from '../world/records.ts';
 import type { WorldState } from '../world/state.ts';
 import { createEncoding, nanos } from './encoding.ts';
 
-export const LIVENESS_CODES: Readonly<Record<Liveness, number>> = {
+const LIVENESS_CODES: Readonly<Record<Liveness, number>> = {
   unknown: 0,
   dead: 1,
   unavailable: 2,

@@ -1,13 +1,12 @@
 import { hashOf } from '../random.ts';
 
-export type AssistantStatus = 'PENDING' | 'RUNNING' | 'DELETING' | 'FAILED';
-export type AssistantHealth = 'NOT_COMPUTED' | 'HEALTHY' | 'UNAVAILABLE' | 'UNKNOWN';
-
 export interface Assistant {
   readonly id: string;
   readonly region: string;
   readonly createdAtMs: number;
+  /** PENDING, RUNNING, DELETING, FAILED, or anything that a newer service might say. */
   status: string;
+  /** NOT_COMPUTED, HEALTHY, UNAVAILABLE, UNKNOWN, or anything else. */
   health: string;
   updatedAtMs: number;
   lastError: string;

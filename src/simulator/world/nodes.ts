@@ -12,7 +12,7 @@ export type Liveness =
   | 'starting';
 
 /** What the process does: down and partitioned nodes cannot be dialled, a frozen one accepts and never answers. */
-export type ProcessState = 'up' | 'down' | 'partitioned' | 'frozen';
+type ProcessState = 'up' | 'down' | 'partitioned' | 'frozen';
 
 export interface Store {
   readonly id: number;
@@ -20,7 +20,7 @@ export interface Store {
   readonly usedShare: number;
 }
 
-export interface ServerVersion {
+interface ServerVersion {
   readonly major: number;
   readonly minor: number;
   readonly internal: number;

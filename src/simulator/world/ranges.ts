@@ -23,7 +23,7 @@ export const REPLICA_PROBLEMS = [
 /** Reported by exactly one replica of the range. */
 export type RangeProblem = (typeof RANGE_PROBLEMS)[number];
 /** Reported by the replica that has it. */
-export type ReplicaProblem = (typeof REPLICA_PROBLEMS)[number];
+type ReplicaProblem = (typeof REPLICA_PROBLEMS)[number];
 export type Problem = RangeProblem | ReplicaProblem;
 
 export interface Replica {

@@ -6,7 +6,7 @@ import type { Session, Transaction } from './sessions.ts';
 import type { WorldState } from './state.ts';
 
 /** What a session opened by hand looks like. */
-export interface SessionWish {
+interface SessionWish {
   readonly nodeId: number;
   readonly username?: string;
   readonly applicationName?: string;
