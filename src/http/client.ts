@@ -82,23 +82,19 @@ class Router {
 
   async send(request: ClientRequest): Promise<HttpAnswer> {
     this.#budget.earn();
-    let bytes = 0;
-    const onChunk = (chunk: Uint8Array): void => {
-      bytes += chunk.length;
-      request.onChunk(chunk);
-    };
+    const handed = countHanded(request);
     let before: RequestError | undefined;
     for (let repeats = 0; ; repeats += 1) {
       await this.#keepPause(request);
       try {
-        return await this.#askTargets({ ...request, onChunk });
+        return await this.#askTargets(handed);
       } catch (error) {
         if (!(error instanceof RequestError) || request.signal.aborted) throw error;
         // A repeat that was not admitted any more says less than the failure that led to it.
         if (error.reason === 'breaker_open' && before !== undefined) throw before;
         before = error;
         this.#notePause(error);
-        const reason = retryReason(error, request, { repeats, bytes });
+        const reason = retryReason(error, request, { repeats, bytes: handed.bytes });
         const waitMs = backoffMs(error, repeats, this.#options.random);
         if (reason === undefined || waitMs > LONGEST_WAIT_MS || !this.#budget.spend()) throw error;
         this.#options.requestRetried({ endpoint: request.endpoint, reason });
@@ -113,7 +109,7 @@ class Router {
   }
 
   /** The URLs in turn, until one gives an answer that is not the URL's own fault. */
-  async #askTargets(request: ClientRequest): Promise<HttpAnswer> {
+  async #askTargets(request: CountedRequest): Promise<HttpAnswer> {
     let last: RequestError | undefined;
     for (const target of orderTargets(this.targets, request.firstUrl ?? 0)) {
       if (!target.breaker.admit()) continue;
@@ -121,6 +117,8 @@ class Router {
         return await this.#askTarget(target, request);
       } catch (error) {
         if (!(error instanceof RequestError) || request.signal.aborted) throw error;
+        // Half an answer was handed on; another server's cannot be put behind it.
+        if (request.bytes > 0) throw error;
         // A second 500 is the cluster's answer, not one gateway's.
         const isSick = error.status === 500 && request.repeatOn500 === true && last?.status !== 500;
         if (!error.blamesUrl && !isSick) throw error;
@@ -170,6 +168,23 @@ class Router {
     const untilMs = this.#options.monotonicMs() + error.retryAfterSeconds * 1000;
     this.#pause = { error, untilMs };
   }
+}
+
+/** A request that knows how much of its answer was handed on. */
+interface CountedRequest extends ClientRequest {
+  bytes: number;
+}
+
+function countHanded(request: ClientRequest): CountedRequest {
+  const counted: CountedRequest = {
+    ...request,
+    bytes: 0,
+    onChunk(chunk) {
+      counted.bytes += chunk.length;
+      request.onChunk(chunk);
+    },
+  };
+  return counted;
 }
 
 async function pass(milliseconds: number, request: ClientRequest): Promise<void> {

@@ -12,6 +12,18 @@ describe('several URLs', () => {
     expect(client.http.targets().map(({ state }) => state)).toEqual(['open', 'closed']);
   });
 
+  test('the next one is not used once a part of the answer was handed on', async () => {
+    await using first = await serve((_request, response) => {
+      response.write('{"half":');
+      setTimeout(() => response.destroy(), 20);
+    });
+    await using second = await good();
+    await using client = connect([first.url, second.url]);
+    await expect(ask(client)).rejects.toMatchObject({ reason: 'network' });
+    expect(second.requests).toEqual([]);
+    expect(await ask(client)).toBe('{"fine":true}');
+  });
+
   test.each([502, 503, 504])('the next one is used after a %d', async (status) => {
     await using first = await serve((_request, response) => {
       response.statusCode = status;
