@@ -1,14 +1,21 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Collector } from './collectors/collector.ts';
 import type { Config } from './config/config.ts';
+import { FILE_CHECK_MS } from './config/file-watch.ts';
 import type { LoadedConfig } from './config/load.ts';
+import type { ServerTls } from './config/server-tls.ts';
 import type { Log } from './log.ts';
+import { TLS_CERTIFICATE_NOT_AFTER } from './metrics/outcome-families.ts';
 import { createSelf } from './metrics/self.ts';
+import { Sheet } from './metrics/sheet.ts';
 import { renderFamilies } from './metrics/snapshot.ts';
 import type { Clock } from './poll/poller.ts';
 import { createReloader } from './reload.ts';
+import { openAccess } from './web/access.ts';
+import type { Patience } from './web/listener.ts';
 import type { ScrapeSource } from './web/metrics.ts';
 import type { Reloaded } from './web/reload.ts';
+import { createRoutes } from './web/routes.ts';
 import { startWebServer } from './web/server.ts';
 import { WatchedClusters } from './watched-clusters.ts';
 
@@ -30,6 +37,10 @@ export interface AppOptions {
   /** Reads the configuration anew for a reload; the one in force is kept when absent. */
   readonly load?: () => Promise<LoadedConfig>;
   readonly clock?: Clock;
+  /** How often certificates, secrets and the web config file are looked at. */
+  readonly fileCheckMs?: number;
+  /** How long scrapers may be slow. */
+  readonly patience?: Patience;
   readonly random?: () => number;
 }
 
@@ -50,10 +61,12 @@ const SYSTEM_CLOCK: Clock = {
 
 /**
  * Config → APIs → pollers → server. Listens first and polls then, so that a cluster that is down at
- * start is something to report and not a reason to fail. Rejects when an address cannot be had.
+ * start is something to report and not a reason to fail. Rejects when an address cannot be had or the web config file cannot be used.
  */
 export async function startApp(options: AppOptions): Promise<App> {
   const { config, collectors, log, build, clock = SYSTEM_CLOCK, random = Math.random } = options;
+  const { configFile: file } = config.web;
+  const access = await openAccess({ file, everyMs: options.fileCheckMs ?? FILE_CHECK_MS, log });
   const self = createSelf(build);
   const userAgent = `crdb-exporter/${build.version}`;
   const clusters = new WatchedClusters({ collectors, self, userAgent, clock, random, log });
@@ -75,18 +88,21 @@ export async function startApp(options: AppOptions): Promise<App> {
       rendered: [
         ...clusters.polled.flatMap((cluster) => renderFamilies(cluster.outcomes(isChosen))),
         ...renderFamilies(reloader.outcome()),
+        ...renderFamilies(describeCertificate(access.config().tls)),
         ...(await self.families(isChosen)),
       ],
     }),
   };
-  const server = await startWebServer(config.web.listenAddresses, {
+  const routes = createRoutes({
     telemetryPath: config.web.telemetryPath,
+    maxRequests: config.web.maxRequests,
     version: build.version,
     scrapeSource,
     reload: config.web.enableLifecycle ? () => reloader.reload() : undefined,
     isReady: () => clusters.hasPolled || clock.monotonicMs() - startedAt > READY_AFTER_MS,
-    log,
   });
+  const { monotonicMs } = clock;
+  const server = await startWebServer({ ...options, web: config.web, routes, access, monotonicMs });
   async function stop(): Promise<void> {
     await Promise.all([clusters.stop(), server.close(CLOSE_MS)]);
   }
@@ -108,4 +124,12 @@ export async function startApp(options: AppOptions): Promise<App> {
 function warnOfRestart(running: Config, changed: Config, log: Log): void {
   if (isDeepStrictEqual(running.web, changed.web)) return;
   log.warn('web settings have changed: they take effect at the next start');
+}
+
+function describeCertificate(tls: ServerTls | undefined): Sheet {
+  const sheet = new Sheet({});
+  if (tls !== undefined) {
+    sheet.set(TLS_CERTIFICATE_NOT_AFTER, { use: 'server' }, tls.notAfterMs / 1000);
+  }
+  return sheet;
 }

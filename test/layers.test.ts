@@ -32,8 +32,9 @@ const FLOORS: Readonly<Record<string, readonly string[]>> = {
 
 /** A package that does one job has one importer: a file, or the folder that ends in a slash. */
 const IMPORTERS: Readonly<Record<string, string>> = {
+  bcryptjs: 'web/password-worker.ts',
   commander: 'cli/',
-  express: 'web/server.ts',
+  express: 'web/handler.ts',
   'p-limit': 'http/client.ts',
   pino: 'log.ts',
   'prom-client': 'metrics/self.ts',

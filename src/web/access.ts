@@ -25,7 +25,8 @@ export interface AccessOptions {
  * when the file cannot be used at the start.
  */
 export async function openAccess({ file, everyMs, log }: AccessOptions): Promise<Access> {
-  if (file === undefined) return { config: () => NO_WEB_CONFIG, onNewTls() {}, [Symbol.dispose]() {} };
+  if (file === undefined)
+    return { config: () => NO_WEB_CONFIG, onNewTls() {}, [Symbol.dispose]() {} };
   const listeners: ((tls: ServerTls) => void)[] = [];
   const first = await readWebConfig(file);
   if (first.problems.length > 0) throw new ConfigError(first.problems);
@@ -57,7 +58,10 @@ export async function openAccess({ file, everyMs, log }: AccessOptions): Promise
 
 function logProblems(log: Log, problems: ConfigError['problems']): void {
   for (const problem of formatProblems(problems).split('\n')) {
-    log.error({ problem }, 'the web config file cannot be used; what it said before stays in force');
+    log.error(
+      { problem },
+      'the web config file cannot be used; what it said before stays in force',
+    );
   }
 }
 

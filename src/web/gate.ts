@@ -9,7 +9,7 @@ export function createGate(most: number): (response: ServerResponse) => boolean 
   return (response) => {
     if (most > 0 && underWay >= most) {
       const text = 'too many scrapes at a time; see --web.max-requests\n';
-      sendText(response, 503, text, { 'retry-after': RETRY_AFTER_SECONDS });
+      sendText(response, 503, text, { 'retry-after': String(RETRY_AFTER_SECONDS) });
       return false;
     }
     underWay += 1;

@@ -36,7 +36,7 @@ export function createGuard({ config, checker, monotonicMs }: GuardOptions): Gua
     if (verdict === 'bad') {
       sendText(response, 401, 'Unauthorized\n', { 'www-authenticate': 'Basic' });
     } else if (verdict === 'busy') {
-      sendText(response, 429, 'too many logins at a time\n', { 'retry-after': 1 });
+      sendText(response, 429, 'too many logins at a time\n', { 'retry-after': '1' });
     }
     return verdict === 'good';
   };

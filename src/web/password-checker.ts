@@ -22,6 +22,7 @@ export function createPasswordChecker(): PasswordChecker {
     });
     const { worker, ended } = thread;
     const answer = once(worker, 'message', { signal: ended });
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- threads have no origins
     worker.postMessage(question);
     const [isRight]: unknown[] = await answer;
     return isRight === true;

@@ -10,5 +10,6 @@ export interface PasswordQuestion {
 }
 
 parentPort?.on('message', ({ password, hash }: PasswordQuestion) => {
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- threads have no origins
   parentPort?.postMessage(compareSync(password, hash));
 });

@@ -6,7 +6,8 @@ export function createRateLimiter(monotonicMs: () => number): (limit: RateLimit)
   return (limit) => {
     const { intervalSeconds, burst } = limit;
     const nowMs = monotonicMs();
-    const isSame = bucket?.limit.burst === burst && bucket.limit.intervalSeconds === intervalSeconds;
+    const isSame =
+      bucket?.limit.burst === burst && bucket.limit.intervalSeconds === intervalSeconds;
     const before = isSame && bucket ? bucket : { tokens: burst, atMs: nowMs };
     const earned = (nowMs - before.atMs) / 1000 / intervalSeconds;
     const tokens = Math.min(burst, before.tokens + earned);

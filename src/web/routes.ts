@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Log } from '../log.ts';
+import { createGate } from './gate.ts';
 import { landingPage } from './landing.ts';
 import { type ScrapeSource, sendMetrics } from './metrics.ts';
 import { sendText } from './text.ts';
@@ -8,18 +8,21 @@ import { type Reloaded, sendReload } from './reload.ts';
 export interface Route {
   readonly path: string;
   readonly methods: readonly string[];
+  /** Asked by whoever watches the process; open to all unless told otherwise. */
+  readonly isProbe?: boolean;
   readonly handle: (request: IncomingMessage, response: ServerResponse) => Promise<void> | void;
 }
 
 export interface RouteSources {
   readonly telemetryPath: string;
   readonly version: string;
+  /** Scrapes at a time; 0 for any number. */
+  readonly maxRequests: number;
   readonly scrapeSource: ScrapeSource;
   /** True once every collector has had its first poll, or long enough to have it. */
   readonly isReady: () => boolean;
   /** Reads the configuration anew; undefined where that is not allowed over HTTP. */
   readonly reload: (() => Promise<Reloaded>) | undefined;
-  readonly log: Log;
 }
 
 const READ = ['GET', 'HEAD'];
@@ -33,19 +36,24 @@ const PAGE_HEADERS = {
 
 /** What is answered where; everything else is 404, another method 405. */
 export function createRoutes(sources: RouteSources): readonly Route[] {
+  const mayScrape = createGate(sources.maxRequests);
   return [
     {
       path: sources.telemetryPath,
       methods: READ,
-      handle: (request, response) => sendMetrics(sources.scrapeSource, request, response),
+      async handle(request, response) {
+        if (mayScrape(response)) await sendMetrics(sources.scrapeSource, request, response);
+      },
     },
     {
       path: '/-/healthy',
+      isProbe: true,
       methods: READ,
       handle: (_request, response) => sendText(response, 200, 'crdb-exporter is healthy\n'),
     },
     {
       path: '/-/ready',
+      isProbe: true,
       methods: READ,
       handle(_request, response) {
         if (sources.isReady()) sendText(response, 200, 'crdb-exporter is ready\n');
@@ -61,9 +69,16 @@ export function createRoutes(sources: RouteSources): readonly Route[] {
       path: '/',
       methods: READ,
       handle(_request, response) {
-        response.writeHead(200, PAGE_HEADERS);
-        response.end(landingPage(sources));
+        sendPage(response, landingPage(sources));
       },
     },
   ];
+}
+
+/** What the web config file says of a header is said on purpose and stays. */
+function sendPage(response: ServerResponse, page: string): void {
+  for (const [name, value] of Object.entries(PAGE_HEADERS)) {
+    if (!response.hasHeader(name)) response.setHeader(name, value);
+  }
+  response.end(page);
 }

@@ -1,0 +1,67 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import express from 'express';
+import type { Log } from '../log.ts';
+import type { Guard } from './guard.ts';
+import type { Route } from './routes.ts';
+import { sendText } from './text.ts';
+
+export interface HandlerOptions {
+  readonly routes: readonly Route[];
+  readonly guard: Guard;
+  /** Probes are guarded like everything else. */
+  readonly protectProbes: boolean;
+  readonly log: Log;
+}
+
+/** Far longer than what Prometheus sends; the parser refuses what is above 16 KiB with all headers. */
+const LONGEST_URL = 8_192;
+const MOST_PARAMETERS = 256;
+
+/** Limits → guard → route; what is no route is 404, another method 405. */
+export function createHandler({
+  routes,
+  guard,
+  protectProbes,
+  log,
+}: HandlerOptions): RequestListener {
+  const open = new Set(
+    routes.filter(({ isProbe }) => isProbe && !protectProbes).map(({ path }) => path),
+  );
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.enable('strict routing');
+  app.enable('case sensitive routing');
+  app.use(async (request, response, next) => {
+    const isAdmitted = await guard(request, response, open.has(request.path));
+    if (isAdmitted && isSmall(request, response)) next();
+  });
+  for (const { path, methods, handle } of routes) {
+    app.all(path, async (request, response) => {
+      if (methods.includes(request.method)) await handle(request, response);
+      else sendText(response, 405, 'method not allowed\n', { allow: methods.join(', ') });
+    });
+  }
+  app.use((_request, response) => sendText(response, 404, 'not found\n'));
+  app.use(answerError(log));
+  return app;
+}
+
+function isSmall({ url = '' }: IncomingMessage, response: ServerResponse): boolean {
+  if (url.length > LONGEST_URL) {
+    sendText(response, 414, 'the URL is too long\n');
+    return false;
+  }
+  const isSimple = url.split('&').length <= MOST_PARAMETERS;
+  if (!isSimple) sendText(response, 400, 'the URL has too many parameters\n');
+  return isSimple;
+}
+
+/** Express knows an error handler by its four parameters. */
+function answerError(log: Log): express.ErrorRequestHandler {
+  return (error: unknown, _request, response, _next) => {
+    log.error({ err: error }, 'a request could not be answered');
+    if (response.headersSent) response.destroy();
+    else sendText(response, 500, 'internal error; see the log\n');
+  };
+}
