@@ -85,6 +85,18 @@ describe('the HTTP layer of the simulated cluster', () => {
     expect(await client('/nodes/9/ranges/')).toMatchObject({ status: 500, text: INTERNAL });
   });
 
+  it('never breaks inside, whatever it is asked', async () => {
+    for (const path of [
+      '/databases/%zz/tables/%22/',
+      '/nodes/%00/ranges/',
+      '/sessions/?limit=%',
+      '//x/',
+    ]) {
+      expect((await client(path)).status).toBeLessThan(500);
+    }
+    expect(simulator.requests.entries.filter((entry) => entry.failure !== undefined)).toEqual([]);
+  });
+
   it('records requests without secrets', async () => {
     simulator.requests.clear();
     await client('/nodes/3/ranges/?limit=1');

@@ -36,7 +36,7 @@ export function matchCloudRoute(path: string): {
   if (rest === 'databases') return { endpoint: 'database', clusterId };
   const [, database] = /^databases\/([^/]+)$/.exec(rest) ?? [];
   if (database === undefined) return { endpoint: 'other', clusterId };
-  return { endpoint: 'database', clusterId, database: decodeURIComponent(database) };
+  return { endpoint: 'database', clusterId, database };
 }
 
 /** Token, version, role and cluster are checked in this order, then the operation answers. */

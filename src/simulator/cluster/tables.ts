@@ -28,8 +28,9 @@ function cutOnce(name: string): [string, string] {
 /** The name that SQL looks for; undefined when the router does not let it through. */
 function decodeName(part: string, quotedNames: boolean): string | undefined {
   if (/^[A-Za-z0-9_.]+$/.test(part)) return part.toLowerCase();
-  const text = decodeURIComponent(part);
-  if (!quotedNames || !/^(?:[A-Za-z0-9_]+|"[^"]+")(?:\.(?:[A-Za-z0-9_]+|"[^"]+"))?$/.test(text)) {
+  if (!quotedNames) return undefined;
+  const text = part.replaceAll('%22', '"');
+  if (!/^(?:[A-Za-z0-9_]+|"[^"]+")(?:\.(?:[A-Za-z0-9_]+|"[^"]+"))?$/.test(text)) {
     return undefined;
   }
   return text.replace(/"([^"]+)"|([^".]+)/g, (whole, quoted: string | undefined) =>

@@ -9,6 +9,8 @@ export interface Listener {
   close(): Promise<void>;
 }
 
+/** Go's server, unlike Node's, has no time limits of its own. */
+const NO_TIME_LIMITS = { keepAliveTimeout: 0, requestTimeout: 0, headersTimeout: 0 };
 /** The first byte of a TLS handshake. */
 const TLS_HANDSHAKE = 0x16;
 
@@ -19,7 +21,8 @@ export async function openListener(
   onRequest: RequestListener,
   onPlain: RequestListener,
 ): Promise<Listener> {
-  const server = tls === undefined ? createServer(onRequest) : sniffing(tls, onRequest, onPlain);
+  const server =
+    tls === undefined ? createServer(NO_TIME_LIMITS, onRequest) : sniffing(tls, onRequest, onPlain);
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
     sockets.add(socket);
@@ -42,8 +45,8 @@ function sniffing(
   onRequest: RequestListener,
   onPlain: RequestListener,
 ): Server {
-  const secure = createHttpsServer(tls, onRequest);
-  const plain: HttpServer = createServer(onPlain);
+  const secure = createHttpsServer({ ...tls, ...NO_TIME_LIMITS }, onRequest);
+  const plain: HttpServer = createServer(NO_TIME_LIMITS, onPlain);
   return createNetServer((socket) => {
     socket.once('data', (chunk: Buffer) => {
       socket.pause();

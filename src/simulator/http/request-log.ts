@@ -22,8 +22,9 @@ export interface LoggedRequest {
 }
 
 export interface RequestLog {
+  /** The latest ten thousand, oldest first. */
   readonly entries: readonly LoggedRequest[];
-  /** Requests of an endpoint, or all. */
+  /** Requests of an endpoint, or all, whether still among the entries or not. */
   count(endpoint?: string): number;
   /** Being answered now, and at most so far, by endpoint. */
   readonly inFlight: ReadonlyMap<string, number>;
@@ -58,8 +59,12 @@ export function headersOfInterest(
   return kept;
 }
 
+/** A simulator may run for months. */
+const MAX_ENTRIES = 10_000;
+
 export function createRequestLog(): RequestRecorder {
   const entries: LoggedRequest[] = [];
+  const counts = new Map<string, number>();
   const inFlight = new Map<string, number>();
   const maxInFlight = new Map<string, number>();
   return {
@@ -68,17 +73,21 @@ export function createRequestLog(): RequestRecorder {
     maxInFlight,
     count: (endpoint) =>
       endpoint === undefined
-        ? entries.length
-        : entries.filter((entry) => entry.endpoint === endpoint).length,
+        ? [...counts.values()].reduce((total, count) => total + count, 0)
+        : (counts.get(endpoint) ?? 0),
     clear: () => {
       entries.length = 0;
+      counts.clear();
       maxInFlight.clear();
     },
     begin: (request) => {
+      const { endpoint } = request;
       entries.push(request);
-      const now = (inFlight.get(request.endpoint) ?? 0) + 1;
-      inFlight.set(request.endpoint, now);
-      maxInFlight.set(request.endpoint, Math.max(now, maxInFlight.get(request.endpoint) ?? 0));
+      if (entries.length > MAX_ENTRIES) entries.splice(0, entries.length - MAX_ENTRIES);
+      counts.set(endpoint, (counts.get(endpoint) ?? 0) + 1);
+      const now = (inFlight.get(endpoint) ?? 0) + 1;
+      inFlight.set(endpoint, now);
+      maxInFlight.set(endpoint, Math.max(now, maxInFlight.get(endpoint) ?? 0));
     },
     end: (request, endMs) => {
       if (request.endMs !== undefined) return;

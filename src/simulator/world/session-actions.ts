@@ -3,7 +3,7 @@ import { uuidOf } from './assistant.ts';
 import { sessionsOfNode } from './session-list.ts';
 import { STATEMENTS } from './session-texts.ts';
 import type { Session, Transaction } from './sessions.ts';
-import type { WorldState } from './state.ts';
+import { nodeOf, type WorldState } from './state.ts';
 
 /** What a session opened by hand looks like. */
 interface SessionWish {
@@ -45,7 +45,9 @@ export function createSessionActions(state: WorldState): SessionActions {
 }
 
 function openSession(state: WorldState, wish: SessionWish): string {
-  const number = state.openedSessions.size + state.closedAtMs.size + 1;
+  const { id: nodeId } = nodeOf(state, wish.nodeId);
+  state.openedCount++;
+  const number = state.openedCount;
   const id = bytesOf(16, 'opened', state.options.seed, number).toString('hex');
   const [statement] = STATEMENTS;
   if (statement === undefined) throw new RangeError('there are no statements');
@@ -54,7 +56,7 @@ function openSession(state: WorldState, wish: SessionWish): string {
   const allocBytes = wish.allocBytes ?? 10_240;
   state.openedSessions.set(id, {
     id,
-    nodeId: wish.nodeId,
+    nodeId,
     username: wish.username ?? 'movr',
     applicationName: wish.applicationName ?? 'opened-by-hand',
     clientAddress: wish.clientAddress ?? `10.9.0.1:${50_000 + number}`,

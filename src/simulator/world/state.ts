@@ -23,6 +23,8 @@ export interface WorldState {
   readonly slots: readonly Slot[];
   /** Sessions opened by hand, by id in hexadecimal. */
   readonly openedSessions: Map<string, Session>;
+  /** How many were opened by hand so far, dropped ones included. */
+  openedCount: number;
   /** When sessions were closed by hand, by id in hexadecimal. */
   readonly closedAtMs: Map<string, number>;
   readonly assistant: AssistantState;
@@ -43,6 +45,7 @@ export function growWorld(options: SimulatorOptions): WorldState {
     accounts: growAccounts(options),
     slots: growSlots(options.seed, options.sessions, clientNodeIds(options), options.troubledNodes),
     openedSessions: new Map(),
+    openedCount: 0,
     closedAtMs: new Map(),
     assistant: createAssistant(options.seed),
   };
