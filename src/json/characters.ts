@@ -39,6 +39,9 @@ export const NUMERIC = table(0, [[1, '0123456789+-.eE']]);
 /** 1 for the four bytes of white space. */
 export const BLANK = table(0, [[1, ' \t\n\r']]);
 
+/** 1 for the letters that a key usually begins with. */
+export const LETTERS = table(0, [[1, 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_']]);
+
 function table(otherwise: number, classes: readonly (readonly [number, string])[]): Uint8Array {
   const classOf = new Uint8Array(256).fill(otherwise);
   for (const [value, characters] of classes) {

@@ -1,6 +1,8 @@
 import { CLOSE_BRACE, CLOSE_BRACKET, OPEN_BRACE, OPEN_BRACKET } from './characters.ts';
 import type { Cursor } from './cursor.ts';
+import { findLateObject } from './hop.ts';
 import { Names } from './names.ts';
+import { Prefixes } from './prefixes.ts';
 import { readOther, wrong, WRONG, type Reader } from './reader.ts';
 import { skipValue } from './skip.ts';
 import { enter, keyText, proceed, readKey } from './structure.ts';
@@ -24,33 +26,32 @@ export function arrayReader(inner: Reader): Reader {
   return reader;
 }
 
+/** From so many bytes on, an array is worth a hop to its last element. */
+const LONG_ARRAY = 300;
+
 /** The last element of an array. */
 export function lastReader(inner: Reader): Reader {
+  /** The length of the last array; the next one will be alike. */
+  let usual = 0;
   const reader: Reader = {
     read(cursor) {
       if (cursor.bytes[cursor.pos] !== OPEN_BRACKET) return readOther(cursor, reader);
-      let last = -1;
-      for (let more = enter(cursor, CLOSE_BRACKET); more; more = proceed(cursor, CLOSE_BRACKET)) {
-        last = cursor.pos;
-        skipValue(cursor);
+      const start = cursor.pos;
+      const wrongBefore = cursor.wrong;
+      let item: unknown;
+      let more = enter(cursor, CLOSE_BRACKET);
+      if (more && usual >= LONG_ARRAY) cursor.pos = findLateObject(cursor);
+      for (; more; more = proceed(cursor, CLOSE_BRACKET)) {
+        cursor.wrong = wrongBefore;
+        item = inner.read(cursor);
       }
-      return last < 0 ? undefined : readAgain(cursor, last, inner);
+      usual = cursor.pos - start;
+      return item;
     },
     absent: () => undefined,
     unknown: () => undefined,
   };
   return reader;
-}
-
-/** Goes back to read the value at `position`, and returns to where the cursor was. */
-function readAgain(cursor: Cursor, position: number, reader: Reader): unknown {
-  const after = cursor.pos;
-  cursor.pos = position;
-  cursor.depth++;
-  const value = reader.read(cursor);
-  cursor.depth--;
-  cursor.pos = after;
-  return value;
 }
 
 /** A map whose entries are chosen by `keyOf`, which gives the last key read as text if it is wanted. */
@@ -97,24 +98,12 @@ export function recordReader(inner: Reader): Reader {
 /** The entries of a map whose keys are named or begin with a prefix. */
 export function selectedReader(choice: Choice, inner: Reader): Reader {
   const names = new Names(choice.keys);
-  const prefixes = choice.prefixes.map((prefix) => Buffer.from(prefix));
+  const prefixes = new Prefixes(choice.prefixes);
   return mapReader(inner, (cursor) => {
-    const name = names.find(cursor);
-    if (name !== undefined) return name.text;
-    if (prefixes.length === 0) return undefined;
-    if (!cursor.key.isEscaped && !prefixes.some((prefix) => startsWith(cursor, prefix))) {
-      return undefined;
-    }
+    const name = choice.keys[names.find(cursor)];
+    if (name !== undefined) return name;
+    if (!prefixes.mayStand(cursor)) return undefined;
     const key = keyText(cursor);
     return choice.prefixes.some((prefix) => key?.startsWith(prefix)) ? key : undefined;
   });
-}
-
-function startsWith(cursor: Cursor, prefix: Uint8Array): boolean {
-  const { bytes, key } = cursor;
-  if (key.end - key.start < prefix.length) return false;
-  for (let i = 0; i < prefix.length; i++) {
-    if (bytes[key.start + i] !== prefix[i]) return false;
-  }
-  return true;
 }

@@ -19,6 +19,9 @@ export interface SkipState {
   readonly closing: Uint8Array;
 }
 
+/** Behind the data there is room for a zero byte and for reading four bytes at once. */
+const SLACK_BYTES = 8;
+
 /** Enough for a short document; the window of a large one grows to an element and a chunk. */
 const INITIAL_BYTES = 4096;
 
@@ -31,6 +34,8 @@ const INITIAL_BYTES = 4096;
 export class Cursor {
   /** The window; data up to `end`, then a zero byte. */
   bytes = Buffer.alloc(INITIAL_BYTES);
+  /** The same bytes, to be read by four. */
+  view = viewOf(this.bytes);
   /** The window's data and nothing else, for searches that would run into old bytes. */
   filled = this.bytes.subarray(0, 0);
   pos = 0;
@@ -56,7 +61,7 @@ export class Cursor {
 
   /** Adds bytes behind those not yet read. */
   append(chunk: Uint8Array): void {
-    if (this.end + chunk.length >= this.bytes.length) this.#makeRoom(chunk.length);
+    if (this.end + chunk.length + SLACK_BYTES > this.bytes.length) this.#makeRoom(chunk.length);
     this.bytes.set(chunk, this.end);
     this.end += chunk.length;
     this.bytes[this.end] = 0;
@@ -84,15 +89,20 @@ export class Cursor {
    */
   #makeRoom(bytes: number): void {
     const kept = this.end - this.keep;
-    const needed = 2 * kept + bytes + 1;
+    const needed = 2 * kept + bytes + SLACK_BYTES;
     const target = needed > this.bytes.length ? Buffer.alloc(needed) : this.bytes;
     this.bytes.copy(target, 0, this.keep, this.end);
+    if (target !== this.bytes) this.view = viewOf(target);
     this.bytes = target;
     this.#origin += this.keep;
     this.pos -= this.keep;
     this.end = kept;
     this.keep = 0;
   }
+}
+
+function viewOf(bytes: Buffer): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
 }
 
 function signal(message: string): Error {

@@ -15,11 +15,11 @@ export function flagsReader(texts: readonly string[]): Reader {
       const others = new Set<string>();
       for (let more = enter(cursor, CLOSE_BRACE); more; more = proceed(cursor, CLOSE_BRACE)) {
         readKey(cursor);
-        const name = names.find(cursor);
-        if (name === undefined) {
+        const index = names.find(cursor);
+        if (index < 0) {
           readOtherFlag(cursor, others);
         } else {
-          const bit = 1 << name.index;
+          const bit = 1 << index;
           mask = booleanReader.read(cursor) === true ? mask | bit : mask & ~bit;
         }
       }

@@ -1,54 +1,68 @@
 import type { Cursor } from './cursor.ts';
 import { keyText } from './structure.ts';
 
-/** A name that is looked for among the keys of a document, and its place in the list of names. */
-export interface Name {
-  readonly text: string;
-  readonly bytes: Uint8Array;
-  readonly index: number;
-}
-
 const BUCKETS = 256;
 
-/** Finds the keys of a document among a list of names, without making strings of them. */
+/** Finds keys of a document among a list of names by their bytes, without making strings of them. */
 export class Names {
-  readonly #buckets: Name[][] = Array.from({ length: BUCKETS }, () => []);
-  readonly #byText = new Map<string, Name>();
+  readonly #names: Uint8Array[] = [];
+  /** For each bucket the last name in it, and for each name the one before it in its bucket. */
+  readonly #last = new Int32Array(BUCKETS).fill(-1);
+  readonly #before: number[] = [];
 
   constructor(texts: readonly string[]) {
-    for (const [index, text] of texts.entries()) {
-      const name = { text, bytes: Buffer.from(text), index };
-      this.#byText.set(text, name);
-      this.#buckets[bucketOf(name.bytes, 0, name.bytes.length)]?.push(name);
+    for (const text of texts) this.add(Buffer.from(text));
+  }
+
+  get size(): number {
+    return this.#names.length;
+  }
+
+  /** Adds a name, which must not be there yet; its index is the number of names before it. */
+  add(name: Uint8Array): void {
+    const bucket = bucketOf(name, 0, name.length);
+    this.#before.push(this.#last[bucket] ?? -1);
+    this.#last[bucket] = this.#names.length;
+    this.#names.push(name);
+  }
+
+  /** The index of the name that the last key read is; -1 when it is none. */
+  find(cursor: Cursor): number {
+    const { start, end, isEscaped } = cursor.key;
+    if (!isEscaped) return this.#findBytes(cursor.bytes, start, end);
+    const text = keyText(cursor);
+    if (text === undefined) return -1;
+    const bytes = Buffer.from(text);
+    return this.#findBytes(bytes, 0, bytes.length);
+  }
+
+  #findBytes(bytes: Uint8Array, start: number, end: number): number {
+    let index = this.#last[bucketOf(bytes, start, end)] ?? -1;
+    while (index >= 0 && !isEqual(this.#names[index], bytes, start, end)) {
+      index = this.#before[index] ?? -1;
     }
-  }
-
-  /** The name that the cursor's key is, if it is one. */
-  find(cursor: Cursor): Name | undefined {
-    const { bytes, key } = cursor;
-    if (key.isEscaped) return this.findText(keyText(cursor));
-    const bucket = this.#buckets[bucketOf(bytes, key.start, key.end)];
-    return bucket?.find((name) => isAt(name.bytes, bytes, key.start, key.end));
-  }
-
-  /** The same for a key that had to be decoded. */
-  findText(text: string | undefined): Name | undefined {
-    return text === undefined ? undefined : this.#byText.get(text);
+    return index;
   }
 }
 
-/** Length, first and last bytes: enough to tell the names of one object apart most of the time. */
+/** Length, first, middle and last byte tell the names of one object apart most of the time. */
 function bucketOf(bytes: Uint8Array, start: number, end: number): number {
   if (end === start) return 0;
-  const ends = (bytes[start] ?? 0) * 5 + (bytes[end - 1] ?? 0);
-  return (ends + (end - start) * 29 + (bytes[(start + end) >> 1] ?? 0) * 11) % BUCKETS;
+  const first = bytes[start] ?? 0;
+  const middle = bytes[(start + end) >> 1] ?? 0;
+  const last = bytes[end - 1] ?? 0;
+  return (first * 5 + middle * 11 + last + (end - start) * 29) & (BUCKETS - 1);
 }
 
-/** Whether exactly `expected` stands from `start` to `end`. */
-function isAt(expected: Uint8Array, bytes: Uint8Array, start: number, end: number): boolean {
-  if (end - start !== expected.length) return false;
-  for (let i = 0; i < expected.length; i++) {
-    if (bytes[start + i] !== expected[i]) return false;
+function isEqual(
+  name: Uint8Array | undefined,
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+): boolean {
+  if (name === undefined || name.length !== end - start) return false;
+  for (let i = 0; i < name.length; i++) {
+    if (bytes[start + i] !== name[i]) return false;
   }
   return true;
 }

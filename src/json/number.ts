@@ -1,56 +1,57 @@
 import { DOT, MINUS, NUMERIC, ZERO } from './characters.ts';
 import { CUT, type Cursor } from './cursor.ts';
+import { MOST_DECIMALS, MOST_TAIL_DIGITS, scaleDown } from './decimal.ts';
 
 /** A number as RFC 8259 spells it; Number() alone would also take '01', '1.' and '.5'. */
 const SPELLING = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
 /** So many digits always make an integer that a double holds exactly. */
 const EXACT_DIGITS = 15;
+const FULL = 10 ** (EXACT_DIGITS - 1);
 
-/** The powers of ten that a double holds exactly. */
-const POWERS = Array.from({ length: 23 }, (_, exponent) => Number(`1e${exponent}`));
-
-/** Reads the number at the cursor, whose first byte is a digit or a minus, as JSON.parse would. */
+/**
+ * Reads the number at the cursor, whose first byte is a digit or a minus, as JSON.parse would:
+ * what is common by hand, everything else by way of text.
+ */
 export function readNumber(cursor: Cursor): number {
   const { bytes } = cursor;
   let at = cursor.pos;
-  const negative = bytes[at] === MINUS;
-  if (negative) at++;
+  const isNegative = bytes[at] === MINUS;
+  if (isNegative) at++;
   const first = at;
   let value = 0;
   for (let digit = digitAt(bytes, at); digit <= 9; digit = digitAt(bytes, ++at)) {
     value = value * 10 + digit;
   }
   const digits = at - first;
-  if (digits > EXACT_DIGITS || digits === 0 || (bytes[first] === ZERO && digits > 1)) {
+  if (digits > EXACT_DIGITS || digits === 0 || (digits > 1 && bytes[first] === ZERO)) {
     return readSlowly(cursor);
   }
-  if (NUMERIC[bytes[at] ?? 0] === 1) {
-    return bytes[at] === DOT ? readDecimal(cursor, at, value, negative) : readSlowly(cursor);
-  }
+  if (bytes[at] === DOT) return readDecimal(cursor, at, value, isNegative);
+  if (NUMERIC[bytes[at] ?? 0] === 1) return readSlowly(cursor);
   if (at >= cursor.end) throw CUT;
   cursor.pos = at;
-  return negative ? -value : value;
+  return isNegative ? -value : value;
 }
 
-/**
- * The part from the decimal point on. A short decimal is the quotient of two integers that doubles
- * hold exactly, and IEEE division rounds correctly: the result is the one of Number().
- */
-function readDecimal(cursor: Cursor, point: number, whole: number, negative: boolean): number {
+/** A number whose integer part `whole` is read and whose decimal point is at `point`. */
+function readDecimal(cursor: Cursor, point: number, whole: number, isNegative: boolean): number {
   const { bytes } = cursor;
   let at = point + 1;
-  let value = whole;
-  for (let digit = digitAt(bytes, at); digit <= 9; digit = digitAt(bytes, ++at)) {
-    value = value * 10 + digit;
-  }
+  let head = whole;
+  let digit = digitAt(bytes, at);
+  for (; digit <= 9 && head < FULL; digit = digitAt(bytes, ++at)) head = head * 10 + digit;
+  const headEnd = at;
+  let tail = 0;
+  for (; digit <= 9; digit = digitAt(bytes, ++at)) tail = tail * 10 + digit;
   const decimals = at - point - 1;
-  const power = POWERS[decimals];
-  const isExact = value < 1e15 && decimals > 0 && power !== undefined;
-  if (!isExact || NUMERIC[bytes[at] ?? 0] === 1) return readSlowly(cursor);
+  const isCommon = decimals > 0 && decimals <= MOST_DECIMALS && at - headEnd <= MOST_TAIL_DIGITS;
+  if (!isCommon || NUMERIC[bytes[at] ?? 0] === 1) return readSlowly(cursor);
+  const value = scaleDown(head, at - headEnd, tail, decimals);
+  if (Number.isNaN(value)) return readSlowly(cursor);
   if (at >= cursor.end) throw CUT;
   cursor.pos = at;
-  return negative ? -(value / power) : value / power;
+  return isNegative ? -value : value;
 }
 
 /** 0 to 9, or more when the byte is no digit. */

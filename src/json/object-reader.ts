@@ -1,79 +1,83 @@
 import { CLOSE_BRACE, OPEN_BRACE } from './characters.ts';
 import type { Cursor } from './cursor.ts';
-import { Names } from './names.ts';
-import { readOrUnknown, readOther, type Reader } from './reader.ts';
+import { Members } from './members.ts';
+import { readOther, WRONG, type Reader } from './reader.ts';
 import { skipValue } from './skip.ts';
-import { enter, proceed, readKey } from './structure.ts';
+import { enter, proceed } from './structure.ts';
 
-interface Field {
-  readonly name: string;
-  readonly reader: Reader;
-}
+type Record = { [name: string]: unknown };
 
 /**
  * Reads an object into a record. One record is filled again and again, unless `isKept`: then each
  * object gets its own.
  */
 export class ObjectReader implements Reader {
-  readonly #fields: readonly Field[];
-  readonly #names: Names;
+  readonly #names: readonly string[];
+  readonly #readers: readonly Reader[];
+  readonly #members: Members;
   readonly #isKept: boolean;
-  #record: Record<string, unknown> = {};
+  #record: Record = {};
   /** The object, by a running number, in which each field was last seen. */
   readonly #seenIn: number[];
   #object = 0;
 
   constructor(readers: ReadonlyMap<string, Reader>, isKept: boolean) {
-    this.#fields = [...readers].map(([name, reader]) => ({ name, reader }));
-    this.#names = new Names([...readers.keys()]);
+    this.#names = [...readers.keys()];
+    this.#readers = [...readers.values()];
+    this.#members = new Members(readers);
     this.#isKept = isKept;
-    this.#seenIn = this.#fields.map(() => 0);
-    for (const { name } of this.#fields) this.#record[name] = undefined;
+    this.#seenIn = this.#names.map(() => 0);
+    for (const name of this.#names) this.#record[name] = undefined;
   }
 
   read(cursor: Cursor): unknown {
     if (cursor.bytes[cursor.pos] !== OPEN_BRACE) return readOther(cursor, this);
     const record = this.#begin();
+    const seenIn = this.#seenIn;
     const object = ++this.#object;
-    let missing = this.#fields.length;
-    let more = enter(cursor, CLOSE_BRACE);
-    while (more) {
-      readKey(cursor);
-      const index = this.#names.find(cursor)?.index ?? -1;
-      const field = this.#fields[index];
-      if (field === undefined) {
+    let missing = this.#names.length;
+    let member = this.#members.start;
+    for (let more = enter(cursor, CLOSE_BRACE); more; more = proceed(cursor, CLOSE_BRACE)) {
+      member = this.#members.next(cursor, member);
+      const { reader, index } = member;
+      if (reader === undefined) {
         skipValue(cursor);
-      } else {
-        record[field.name] = readOrUnknown(cursor, field.reader);
-        if (this.#seenIn[index] !== object) missing--;
-        this.#seenIn[index] = object;
+        continue;
       }
-      more = proceed(cursor, CLOSE_BRACE);
+      const value = reader.read(cursor);
+      record[this.#names[index] ?? ''] = value === WRONG ? reader.unknown() : value;
+      if (seenIn[index] !== object) missing--;
+      seenIn[index] = object;
     }
     if (missing > 0) this.#fillMissing(record, object);
     return record;
   }
 
   absent(): unknown {
-    const record = this.#begin();
-    for (const { name, reader } of this.#fields) record[name] = reader.absent();
-    return record;
+    return this.#fill((reader) => reader.absent());
   }
 
   unknown(): unknown {
+    return this.#fill((reader) => reader.unknown());
+  }
+
+  #fill(valueOf: (reader: Reader) => unknown): Record {
     const record = this.#begin();
-    for (const { name, reader } of this.#fields) record[name] = reader.unknown();
+    for (const [index, reader] of this.#readers.entries()) {
+      record[this.#names[index] ?? ''] = valueOf(reader);
+    }
     return record;
   }
 
-  #begin(): Record<string, unknown> {
+  #begin(): Record {
     if (this.#isKept) this.#record = { ...this.#record };
     return this.#record;
   }
 
-  #fillMissing(record: Record<string, unknown>, object: number): void {
-    for (const [index, { name, reader }] of this.#fields.entries()) {
-      if (this.#seenIn[index] !== object) record[name] = reader.absent();
+  #fillMissing(record: Record, object: number): void {
+    for (let index = 0; index < this.#names.length; index++) {
+      if (this.#seenIn[index] === object) continue;
+      record[this.#names[index] ?? ''] = this.#readers[index]?.absent();
     }
   }
 }

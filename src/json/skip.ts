@@ -1,5 +1,6 @@
 import { BACKSLASH, CLOSE, NUMERIC, OPEN, OUTSIDE, PLAIN, QUOTE, STRING } from './characters.ts';
 import { CUT, TOO_DEEP, type Cursor } from './cursor.ts';
+import { findMark } from './marks.ts';
 
 /**
  * Finding the end of a value without looking into it. Checked: brackets match in number and kind,
@@ -9,8 +10,8 @@ import { CUT, TOO_DEEP, type Cursor } from './cursor.ts';
  * literals there, and the kind of brackets nested deeper than the limit.
  */
 
-/** From so many bytes on, looking for a quote with `indexOf` is faster than byte by byte. */
-const LONG_STRING = 64;
+/** From so many bytes on, looking for a quote with `indexOf` is faster than by four bytes. */
+const LONG_STRING = 256;
 
 const LITERALS = ['true', 'false', 'null'].map((text) => Buffer.from(text));
 
@@ -100,24 +101,27 @@ function skipBrackets(cursor: Cursor): boolean {
  * successor).
  */
 export function endOfString(cursor: Cursor, from: number): number {
-  const { bytes } = cursor;
+  const { bytes, view, end } = cursor;
   let at = from;
-  let far = at + LONG_STRING;
+  let near = Math.min(at + LONG_STRING, end);
   for (;;) {
-    const byte = bytes[at];
-    if (byte === QUOTE) return at + 1;
-    if (byte === BACKSLASH) {
-      if (at + 1 >= cursor.end) break;
-      at += 2;
-    } else if (byte === 0 && at >= cursor.end) {
-      break;
-    } else if (++at > far) {
+    at = findMark(view, at, near);
+    if (at >= end) {
+      cursor.pos = end;
+      return -1;
+    }
+    if (at >= near) {
       at = leap(cursor, at);
-      far = at + LONG_STRING;
+      near = Math.min(at + LONG_STRING, end);
+    } else if (bytes[at] === QUOTE) {
+      return at + 1;
+    } else if (at + 1 >= end) {
+      cursor.pos = at;
+      return -1;
+    } else {
+      at += 2;
     }
   }
-  cursor.pos = at;
-  return -1;
 }
 
 /**

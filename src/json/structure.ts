@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
-import { BACKSLASH, BLANK, COLON, COMMA, QUOTE } from './characters.ts';
-import { TOO_DEEP, type Cursor } from './cursor.ts';
+import { BLANK, COLON, COMMA, QUOTE } from './characters.ts';
+import { CUT, TOO_DEEP, type Cursor } from './cursor.ts';
+import { findMark } from './marks.ts';
 
 export function skipBlanks(cursor: Cursor): void {
   while (BLANK[cursor.bytes[cursor.pos] ?? 0] === 1) cursor.pos++;
@@ -37,19 +38,16 @@ function leave(cursor: Cursor): false {
 
 /** Reads a member's key into `cursor.key` and puts the cursor on the value. */
 export function readKey(cursor: Cursor): void {
-  const { bytes, key } = cursor;
-  let at = cursor.pos;
-  if (bytes[at] !== QUOTE) cursor.unexpected(at, 'a key was expected');
-  key.start = ++at;
+  const { bytes, view, key, pos, end } = cursor;
+  if (bytes[pos] !== QUOTE) cursor.unexpected(pos, 'a key was expected');
+  key.start = pos + 1;
   key.isEscaped = false;
-  for (let byte = bytes[at]; byte !== QUOTE; byte = bytes[at]) {
-    if (byte === BACKSLASH) {
-      key.isEscaped = true;
-      at++;
-    }
-    if (at >= cursor.end) cursor.unexpected(at, 'a key was expected');
-    at++;
+  let at = findMark(view, pos + 1, end);
+  while (at < end && bytes[at] !== QUOTE) {
+    key.isEscaped = true;
+    at = findMark(view, at + 2, end);
   }
+  if (at >= end) throw CUT;
   key.end = at;
   cursor.pos = at + 1;
   skipBlanks(cursor);
