@@ -1,16 +1,15 @@
-import { isDeepStrictEqual } from 'node:util';
 import { type Apis, createApis } from './apis.ts';
-import type { Collector, CollectFailure, PollContext, Reading } from './collectors/collector.ts';
-import type { ClusterConfig, CollectorConfig, Config } from './config/config.ts';
+import { createPollers } from './cluster-pollers.ts';
+import type { Collector } from './collectors/collector.ts';
+import type { ClusterConfig, Config } from './config/config.ts';
 import { BREAKER_STATES } from './http/breaker.ts';
-import { classifyThrown } from './http/errors.ts';
 import type { Log } from './log.ts';
 import * as families from './metrics/outcome-families.ts';
-import type { ClusterSelf, Self } from './metrics/self.ts';
+import type { Self } from './metrics/self.ts';
 import { Sheet } from './metrics/sheet.ts';
 import type { Snapshot } from './metrics/snapshot.ts';
-import { type CollectorPlan, writeOutcome } from './poll/outcome.ts';
-import { type Clock, Poller } from './poll/poller.ts';
+import { writeOutcome } from './poll/outcome.ts';
+import type { Clock, Poller } from './poll/poller.ts';
 
 export interface WatchOptions {
   readonly config: ClusterConfig;
@@ -55,16 +54,7 @@ export async function watchCluster(options: WatchOptions): Promise<WatchedCluste
     random: options.random,
   });
   const progress = { done: 0, planned: 0 };
-  const pollers: Poller[] = [];
-  for (const collector of options.collectors) {
-    const settings = config.collectors[collector.name];
-    if (!settings?.enabled || !isOurs(collector, options.shard)) continue;
-    // Success without a question would say nothing about the cluster.
-    if (collector.isIdle?.(settings.options) === true) continue;
-    pollers.push(
-      createPoller({ ...options, collector, settings, apis, self: clusterSelf, progress, pollers }),
-    );
-  }
+  const pollers = createPollers({ ...options, apis, self: clusterSelf, progress });
   if (apis.cluster !== undefined) clusterSelf.prepareLogins();
   return {
     name: config.name,
@@ -81,88 +71,6 @@ export async function watchCluster(options: WatchOptions): Promise<WatchedCluste
         .flatMap((poller) => poller.snapshot() ?? []),
     outcomes: (isChosen) => writeOutcomes({ ...options, pollers, apis, progress }, isChosen),
   };
-}
-
-/** Every shard scans its own nodes; what is asked of a whole cluster is asked by shard 0 alone. */
-function isOurs(collector: Collector, shard: Config['shard']): boolean {
-  return collector.name === 'ranges' || shard.index === 0;
-}
-
-interface PollerParts extends Omit<WatchOptions, 'self'> {
-  readonly collector: Collector;
-  readonly settings: CollectorConfig;
-  readonly apis: Apis;
-  readonly self: ClusterSelf;
-  readonly progress: { done: number; planned: number };
-  readonly pollers: readonly Poller[];
-}
-
-function createPoller(parts: PollerParts): Poller {
-  const { collector, settings, apis, self, config, log } = parts;
-  const plan: CollectorPlan = {
-    collector: collector.name,
-    api: collector.api,
-    shard: collector.name === 'ranges' ? String(parts.shard.index) : '0',
-    configuredIntervalSeconds: settings.intervalSeconds,
-  };
-  const labels = { collector: plan.collector, shard: plan.shard };
-  self.preparePolls(labels);
-  return new Poller({
-    cluster: config.name,
-    plan,
-    timeoutSeconds: settings.timeoutSeconds,
-    maxAgeSeconds: settings.maxAgeSeconds,
-    maxDuty: settings.maxDuty,
-    maxSeries: settings.maxSeries,
-    clusterBudget: () => ({
-      maxSeries: parts.maxSeries,
-      others: parts.pollers
-        .filter((other) => other.plan !== plan)
-        .flatMap((other) => other.snapshot() ?? []),
-    }),
-    collect: bindRoom(parts, plan),
-    available: () => apis[collector.api]?.http.available() ?? false,
-    reasonOf: (error) => classifyThrown(error, collector.name).reason,
-    clock: parts.clock,
-    random: parts.random,
-    previous: parts.previous?.pollers.find((other) => isDeepStrictEqual(other.plan, plan)),
-    report: {
-      finished: () => self.pollFinished(labels),
-      failed: (reason) => self.pollFailed({ ...labels, reason }),
-      skipped: (reason) => self.pollSkipped({ ...labels, reason }),
-      seriesDropped: self.seriesDropped,
-    },
-    log,
-  });
-}
-
-type Collect = (sheet: Sheet, reading: Reading) => Promise<CollectFailure | undefined>;
-
-/** The room with its API, options and memory: what is left to the poller is the sheet and the reading. */
-function bindRoom(parts: PollerParts, plan: CollectorPlan): Collect {
-  const { collector, apis, settings, config, progress } = parts;
-  const memory: unknown = collector.createMemory();
-  const complete = (reading: Reading): PollContext<unknown, unknown> =>
-    Object.assign(reading, {
-      options: settings.options,
-      shard: plan.shard,
-      shards: parts.shard,
-      memory,
-      nowMs: parts.clock.wallMs,
-      urls: config.clusterApi?.urls.length ?? 1,
-      scanProgress(done: number, planned: number) {
-        Object.assign(progress, { done, planned });
-      },
-      reasonOf: (error: unknown) => classifyThrown(error, collector.name).reason,
-    });
-  if (collector.api === 'cloud') {
-    const api = apis.cloud?.api;
-    if (api === undefined) throw new Error(`${collector.name}: no Cloud API is configured`);
-    return (sheet, reading) => collector.collect(api, sheet, complete(reading));
-  }
-  const api = apis.cluster?.api;
-  if (api === undefined) throw new Error(`${collector.name}: no cluster API is configured`);
-  return (sheet, reading) => collector.collect(api, sheet, complete(reading));
 }
 
 interface OutcomeParts extends WatchOptions {

@@ -59,8 +59,14 @@ type OptionValue<S extends OptionSpec> = S extends { readonly values: readonly (
 /** The values that the configuration gives for the specs. */
 export type OptionValues<S extends OptionSpecs> = { readonly [K in keyof S]: OptionValue<S[K]> };
 
+/** What one poll reads, and what is worth a line in the log although the poll is no failure. */
+export interface PollReading extends Reading {
+  /** Logged once, not again while each poll says the same. */
+  readonly notice: (text: string) => void;
+}
+
 /** What a room gets for one poll besides the API and the sheet. */
-export interface PollContext<Options, Memory> extends Reading {
+export interface PollContext<Options, Memory> extends PollReading {
   readonly options: Options;
   /** Value of the label `shard`. */
   readonly shard: string;
@@ -75,7 +81,7 @@ export interface PollContext<Options, Memory> extends Reading {
   readonly scanProgress: (done: number, planned: number) => void;
   readonly reasonOf: (error: unknown) => FailureReason;
   /** Tells the label `shard` of a room that learns it by asking: from then on all that is said of it has that label. */
-  readonly shardLearned?: (shard: string) => void;
+  readonly shardLearned: (shard: string) => void;
 }
 
 /** A poll that failed although it wrote something worth publishing. */

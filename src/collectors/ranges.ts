@@ -63,6 +63,7 @@ export const ranges = clusterCollector({
         : await listShare(api, context, shards);
     const found = startFindings(context);
     const result = await scanShare(api, context, { share, found });
+    tellFailures(context, result);
     const nowSeconds = context.nowMs() / 1000;
     const problems = rememberProblems(memory.problems, found.problems, {
       nowSeconds,
@@ -89,6 +90,17 @@ export const ranges = clusterCollector({
     return undefined;
   },
 });
+
+/** A scan that publishes is a success; what it lacks is told here and in crdb_range_scan_nodes. */
+function tellFailures({ notice }: Context, { failed, wasCut }: ScanResult): void {
+  for (const { wasAsked, reason, message } of failed) {
+    if (wasAsked && reason !== 'timeout') notice(message);
+  }
+  if (!wasCut) return;
+  notice(
+    'the scan did not fit its timeout, the next one goes on where it stopped: raise collectors.ranges.timeout or concurrency, or share the nodes among shards',
+  );
+}
 
 /** What the complete nodes of a scan bring, beside their own figures and the known ranges. */
 interface Findings {
@@ -146,7 +158,7 @@ function takeIn(context: Context, found: Findings, tally: NodeTally): void {
   if (options.route !== 'local') return;
   if (tally.figures.nodeId === 0) tally.figures.nodeId = memory.localNodeId;
   memory.localNodeId = tally.figures.nodeId;
-  context.shardLearned?.(shardOf(context));
+  context.shardLearned(shardOf(context));
 }
 
 /** An exporter beside a node is named for it as soon as the node has named itself. */

@@ -36,8 +36,10 @@ export const tables = clusterCollector({
       const read = await api.table(context, question).catch((error: unknown): Fault => {
         return { table: writeTableName(name), error, reason: context.reasonOf(error) };
       });
-      if ('error' in read) faults.push(read);
-      else publishTable(sheet, name, read);
+      if ('error' in read) {
+        faults.push(read);
+        context.notice(`table ${read.table} is left out: ${describe(read.error)}`);
+      } else publishTable(sheet, name, read);
     }
     return judge(faults, names.length);
   },
@@ -62,7 +64,10 @@ function judge(faults: readonly Fault[], asked: number): CollectFailure | undefi
   if (first === undefined || 2 * read >= asked) return undefined;
   if (read === 0) throw first.error;
   const { reason, table, error } = first;
-  const said = error instanceof Error ? error.message : String(error);
-  const message = `tables: only ${read} of ${asked} could be read; ${table}: ${said}`;
+  const message = `tables: only ${read} of ${asked} could be read; ${table}: ${describe(error)}`;
   return { reason, message };
+}
+
+function describe(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

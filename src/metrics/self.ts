@@ -24,6 +24,8 @@ export interface Self {
 export interface ClusterSelf {
   /** Lets the poll counters of a collector start at 0, with all reasons. */
   readonly preparePolls: (of: CollectorLabels) => void;
+  /** Drops the poll counters of a collector that is called by another label from now on. */
+  readonly forgetPolls: (of: CollectorLabels) => void;
   /** Lets the login counters start at 0, with all reasons. */
   readonly prepareLogins: () => void;
   /** Lets the decode errors of the operations start at 0. */
@@ -126,6 +128,17 @@ function createCluster(): { registry: Registry; self: ClusterSelf } {
       }
       for (const reason of families.POLL_SKIP_REASONS) {
         pollsSkipped({ collector, shard, reason }, 0);
+      }
+    },
+    forgetPolls({ collector, shard }) {
+      registry.getSingleMetric(families.POLLS.name)?.remove({ collector, shard });
+      for (const reason of families.POLL_FAILURE_REASONS) {
+        const labels = { collector, shard, reason };
+        registry.getSingleMetric(families.POLL_FAILURES.name)?.remove(labels);
+      }
+      for (const reason of families.POLL_SKIP_REASONS) {
+        const labels = { collector, shard, reason };
+        registry.getSingleMetric(families.POLLS_SKIPPED.name)?.remove(labels);
       }
     },
     prepareLogins() {

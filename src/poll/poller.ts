@@ -1,5 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { CollectFailure, FailureReason, Reading } from '../collectors/collector.ts';
+import type {
+  CollectFailure,
+  FailureReason,
+  PollReading,
+  Reading,
+} from '../collectors/collector.ts';
 import type { Log } from '../log.ts';
 import { applyBudget } from '../metrics/budget.ts';
 import { Sheet } from '../metrics/sheet.ts';
@@ -9,6 +14,7 @@ import {
   countOverruns,
   effectiveIntervalSeconds,
   firstDelayMs,
+  isDue,
   maxAgeSeconds,
   nextDelayMs,
 } from './schedule.ts';
@@ -37,7 +43,7 @@ export interface PollerOptions {
   readonly maxSeries: number | undefined;
   readonly clusterBudget: () => { readonly maxSeries: number; readonly others: Snapshot[] };
   /** The room, bound to its API, options and memory. */
-  readonly collect: (sheet: Sheet, reading: Reading) => Promise<CollectFailure | undefined>;
+  readonly collect: (sheet: Sheet, reading: PollReading) => Promise<CollectFailure | undefined>;
   /** False while every URL is known to be bad: the poll is then skipped. */
   readonly available: () => boolean;
   readonly reasonOf: (error: unknown) => FailureReason;
@@ -47,7 +53,18 @@ export interface PollerOptions {
   readonly log: Log;
   /** A poller of the same plan whose data is shown until there is newer data. */
   readonly previous?: Poller | undefined;
+  /** Called when a poll has ended or was skipped and the outcome says so. */
+  readonly ended?: (() => void) | undefined;
 }
+
+/** What a poll is told by who wants it: when to give up, and when nobody wants it any more. */
+interface PollOrder {
+  readonly stop: AbortSignal;
+  readonly timeoutMs: number;
+}
+
+/** How long a poll that was cut by its deadline may take to say so. */
+const CUT_MS = 200;
 
 interface Published {
   readonly snapshot: Snapshot;
@@ -56,20 +73,44 @@ interface Published {
 
 /** Polls one collector of one cluster: never two polls at once, each within its deadline. */
 export class Poller {
-  readonly plan: CollectorPlan;
   readonly #options: PollerOptions;
+  #plan: CollectorPlan;
   #outcome: Outcome;
+  #notices: ReadonlySet<string> = new Set();
   #published: Published | undefined;
+  /** The poll that is running; whoever wants one meanwhile waits for it. */
+  #polling: Promise<void> | undefined;
+  /** When the last poll began, monotonic ms. */
+  #beganAt: number | undefined;
+  #nextPollMs: number | undefined;
 
   constructor(options: PollerOptions) {
-    this.plan = options.plan;
+    this.#plan = options.plan;
     this.#options = options;
     this.#outcome = options.previous?.outcome ?? beforeFirstPoll(options.plan);
     if (options.previous !== undefined) this.#published = options.previous.#published;
   }
 
+  get plan(): CollectorPlan {
+    return this.#plan;
+  }
+
+  /** From now on all that is said of this collector has that label `shard`. */
+  relabel(shard: string): void {
+    this.#plan = { ...this.#plan, shard };
+  }
+
   get outcome(): Outcome {
     return this.#outcome;
+  }
+
+  get isPolling(): boolean {
+    return this.#polling !== undefined;
+  }
+
+  /** Wall clock, ms; undefined when no poll is planned. */
+  get nextPollMs(): number | undefined {
+    return this.#nextPollMs;
   }
 
   /** What the last poll that published said, unless it is too old to be shown. */
@@ -82,36 +123,79 @@ export class Poller {
   }
 
   /** Polls until the signal aborts; resolves when the last poll has ended. */
-  async run(signal: AbortSignal): Promise<void> {
-    const { random, available } = this.#options;
+  async run(stop: AbortSignal): Promise<void> {
+    const { random, clock, timeoutSeconds } = this.#options;
     let delayMs = firstDelayMs(random);
-    while (await sleepUnlessAborted(delayMs, signal)) {
-      const tookMs = available() ? await this.#poll(signal) : this.#skip();
-      delayMs = nextDelayMs(this.#outcome.intervalSeconds * 1000, tookMs, random);
+    let last = this.#beganAt;
+    while (await this.#sleep(delayMs, stop)) {
+      // Somebody may have asked for a poll meanwhile: then the interval runs from that one.
+      const isDone = this.#beganAt !== last && this.#polling === undefined;
+      if (!isDone) await this.#begin({ stop, timeoutMs: timeoutSeconds * 1000 });
+      last = this.#beganAt;
+      const elapsedMs = clock.monotonicMs() - (last ?? 0);
+      delayMs = nextDelayMs(this.#outcome.intervalSeconds * 1000, elapsedMs, random);
     }
+    await this.#polling;
   }
 
-  /** Resolves to the poll's length, ms. */
-  async #poll(stop: AbortSignal): Promise<number> {
-    const { clock, report, timeoutSeconds } = this.#options;
-    const startedAt = clock.monotonicMs();
-    const deadline = AbortSignal.timeout(timeoutSeconds * 1000);
+  /**
+   * Polls now, unless the last poll began less than an interval ago: nobody can make the exporter ask
+   * more often than it is configured to. Waits for the poll that is running, `waitMs` at most.
+   */
+  async pollNow({ stop, waitMs }: { stop: AbortSignal; waitMs: number }): Promise<void> {
+    if (this.#polling === undefined && !this.#isDue()) return;
+    const timeoutMs = Math.min(waitMs, this.#options.timeoutSeconds * 1000);
+    const waited = sleep(waitMs + CUT_MS, undefined, { ref: false });
+    await Promise.race([this.#begin({ stop, timeoutMs }), waited]);
+  }
+
+  /** The running poll, or a new one. */
+  #begin(order: PollOrder): Promise<void> {
+    this.#polling ??= this.#pollOrSkip(order).finally(() => {
+      this.#polling = undefined;
+      this.#options.ended?.();
+    });
+    return this.#polling;
+  }
+
+  async #pollOrSkip(order: PollOrder): Promise<void> {
+    this.#beganAt = this.#options.clock.monotonicMs();
+    if (this.#options.available()) await this.#poll(order, this.#beganAt);
+    else this.#skip();
+  }
+
+  #isDue(): boolean {
+    if (this.#beganAt === undefined) return true;
+    const elapsedMs = this.#options.clock.monotonicMs() - this.#beganAt;
+    return isDue(elapsedMs, this.#outcome.intervalSeconds * 1000);
+  }
+
+  /** False when the signal aborted instead. */
+  async #sleep(delayMs: number, stop: AbortSignal): Promise<boolean> {
+    this.#nextPollMs = this.#options.clock.wallMs() + delayMs;
+    const slept = await sleepUnlessAborted(delayMs, stop);
+    this.#nextPollMs = undefined;
+    return slept;
+  }
+
+  async #poll({ stop, timeoutMs }: PollOrder, beganAt: number): Promise<void> {
+    const { clock, report } = this.#options;
+    const deadline = AbortSignal.timeout(timeoutMs);
     const signal = AbortSignal.any([stop, deadline]);
     const reading: Reading = { signal, pages: 0, items: 0, bytes: 0, limits: new Set() };
     const error = await this.#collect(reading);
-    const tookMs = clock.monotonicMs() - startedAt;
-    if (stop.aborted) return tookMs;
+    const tookMs = clock.monotonicMs() - beganAt;
+    if (stop.aborted) return;
     if (deadline.aborted) reading.limits.add('duration');
     report.finished();
     if (error !== undefined) report.failed(error.reason);
     const missed = countOverruns(this.#outcome.intervalSeconds * 1000, tookMs);
     for (let due = 0; due < missed; due += 1) report.skipped('overrun');
     this.#conclude(error, { reading, tookMs });
-    return tookMs;
   }
 
   /** Runs the room and publishes what it wrote; resolves to what went wrong, if anything did. */
-  async #collect(reading: Reading): Promise<CollectFailure | undefined> {
+  async #collect(reading: PollReading): Promise<CollectFailure | undefined> {
     const { cluster, collect, reasonOf, clock } = this.#options;
     const sheet = new Sheet({ crdb_cluster: cluster });
     let failure: CollectFailure | undefined;
@@ -162,12 +246,18 @@ export class Poller {
     };
   }
 
-  #skip(): number {
+  #skip(): void {
     const error = { reason: 'breaker_open', message: 'every URL is bad; not asked' } as const;
     this.#options.report.skipped('breaker_open');
     this.#logChange(error);
     this.#outcome = { ...this.#outcome, isGood: false, hasEnded: true, error };
-    return 0;
+  }
+
+  #logNotices(notices: ReadonlySet<string>): void {
+    const { log, cluster } = this.#options;
+    const fields = { cluster, collector: this.plan.collector, shard: this.plan.shard };
+    for (const text of notices.difference(this.#notices)) log.warn(fields, text);
+    this.#notices = notices;
   }
 
   /** One line per change of state, not per poll. */

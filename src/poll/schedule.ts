@@ -26,6 +26,11 @@ export function nextDelayMs(intervalMs: number, tookMs: number, random: () => nu
   return Math.max(0, jittered - tookMs);
 }
 
+/** Whether it is time for the next poll, so long after the last one began; the drift counts as an interval. */
+export function isDue(elapsedMs: number, intervalMs: number): boolean {
+  return elapsedMs >= intervalMs * (1 - JITTER);
+}
+
 /** How many polls were due while one was still running. */
 export function countOverruns(intervalMs: number, tookMs: number): number {
   return Math.floor(tookMs / intervalMs);

@@ -79,6 +79,8 @@ export async function poll<Api, Options, Memory>(
     nowMs: () => given.nowMs ?? 0,
     urls: 1,
     scanProgress: () => undefined,
+    shardLearned: () => undefined,
+    notice: () => undefined,
     reasonOf: (error) => classifyThrown(error, 'poll').reason,
   });
   const lines = renderFamilies(sheet)

@@ -193,6 +193,8 @@ export async function pollRanges(api: ClusterApi, given: PollGiven = {}): Promis
     nowMs: () => 1_000_000,
     urls: 1,
     scanProgress: () => undefined,
+    shardLearned: () => undefined,
+    notice: () => undefined,
     reasonOf: (error) => classifyThrown(error, 'poll').reason,
     ...given.context,
   };

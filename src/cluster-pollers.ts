@@ -1,0 +1,136 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Apis } from './apis.ts';
+import type {
+  CollectFailure,
+  Collector,
+  PollContext,
+  PollReading,
+} from './collectors/collector.ts';
+import type { CollectorConfig, Config } from './config/config.ts';
+import { classifyThrown } from './http/errors.ts';
+import type { ClusterSelf } from './metrics/self.ts';
+import type { Sheet } from './metrics/sheet.ts';
+import type { CollectorPlan } from './poll/outcome.ts';
+import { Poller } from './poll/poller.ts';
+import type { WatchOptions } from './watched-cluster.ts';
+
+/** What the pollers of one cluster are made of. */
+export interface PollersParts extends Omit<WatchOptions, 'self'> {
+  readonly apis: Apis;
+  readonly self: ClusterSelf;
+  /** How far the running (or last) range scan has come. */
+  readonly progress: { done: number; planned: number };
+}
+
+interface PollerParts extends PollersParts {
+  readonly collector: Collector;
+  readonly settings: CollectorConfig;
+  readonly pollers: readonly Poller[];
+}
+
+/** A poller for each collector that this process runs on the cluster. */
+export function createPollers(parts: PollersParts): readonly Poller[] {
+  const pollers: Poller[] = [];
+  for (const collector of parts.collectors) {
+    const settings = parts.config.collectors[collector.name];
+    if (!settings?.enabled || !isOurs(collector, parts.shard)) continue;
+    // Success without a question would say nothing about the cluster.
+    if (collector.isIdle?.(settings.options) === true) continue;
+    pollers.push(createPoller({ ...parts, collector, settings, pollers }));
+  }
+  return pollers;
+}
+
+/** Every shard scans its own nodes; what is asked of a whole cluster is asked by shard 0 alone. */
+function isOurs(collector: Collector, shard: Config['shard']): boolean {
+  return collector.name === 'ranges' || shard.index === 0;
+}
+
+function createPoller(parts: PollerParts): Poller {
+  const { collector, settings, apis, self, config } = parts;
+  const plan: CollectorPlan = {
+    collector: collector.name,
+    api: collector.api,
+    shard: firstShard(parts),
+    configuredIntervalSeconds: settings.intervalSeconds,
+  };
+  const labels = (): { collector: string; shard: string } => ({
+    collector: plan.collector,
+    shard: poller.plan.shard,
+  });
+  const collect = bindRoom(parts, (shard) => {
+    if (shard === poller.plan.shard) return;
+    self.forgetPolls(labels());
+    poller.relabel(shard);
+    self.preparePolls(labels());
+  });
+  const poller: Poller = new Poller({
+    cluster: config.name,
+    plan,
+    timeoutSeconds: settings.timeoutSeconds,
+    maxAgeSeconds: settings.maxAgeSeconds,
+    maxDuty: settings.maxDuty,
+    maxSeries: settings.maxSeries,
+    clusterBudget: () => ({
+      maxSeries: parts.maxSeries,
+      others: parts.pollers
+        .filter((other) => other !== poller)
+        .flatMap((other) => other.snapshot() ?? []),
+    }),
+    collect: (sheet, reading) => collect(sheet, reading, poller.plan.shard),
+    available: () => apis[collector.api]?.http.available() ?? false,
+    reasonOf: (error) => classifyThrown(error, collector.name).reason,
+    clock: parts.clock,
+    random: parts.random,
+    previous: parts.previous?.pollers.find((other) => isDeepStrictEqual(other.plan, plan)),
+    report: {
+      finished: () => self.pollFinished(labels()),
+      failed: (reason) => self.pollFailed({ ...labels(), reason }),
+      skipped: (reason) => self.pollSkipped({ ...labels(), reason }),
+      seriesDropped: self.seriesDropped,
+    },
+    log: parts.log,
+  });
+  self.preparePolls(labels());
+  return poller;
+}
+
+/** With `route: local` the node has to name itself first; until then its exporter is just local. */
+function firstShard({ collector, settings, shard }: PollerParts): string {
+  if (collector.name !== 'ranges') return '0';
+  return settings.options['route'] === 'local' ? 'local' : String(shard.index);
+}
+
+type Collect = (
+  sheet: Sheet,
+  reading: PollReading,
+  shard: string,
+) => Promise<CollectFailure | undefined>;
+
+/** The room with its API, options and memory: what is left to the poller is the sheet and the reading. */
+function bindRoom(parts: PollerParts, shardLearned: (shard: string) => void): Collect {
+  const { collector, apis, settings, config, progress } = parts;
+  const memory: unknown = collector.createMemory();
+  const complete = (reading: PollReading, shard: string): PollContext<unknown, unknown> =>
+    Object.assign(reading, {
+      options: settings.options,
+      shard,
+      shards: parts.shard,
+      memory,
+      nowMs: parts.clock.wallMs,
+      urls: config.clusterApi?.urls.length ?? 1,
+      scanProgress(done: number, planned: number) {
+        Object.assign(progress, { done, planned });
+      },
+      reasonOf: (error: unknown) => classifyThrown(error, collector.name).reason,
+      shardLearned,
+    });
+  if (collector.api === 'cloud') {
+    const api = apis.cloud?.api;
+    if (api === undefined) throw new Error(`${collector.name}: no Cloud API is configured`);
+    return (sheet, reading, shard) => collector.collect(api, sheet, complete(reading, shard));
+  }
+  const api = apis.cluster?.api;
+  if (api === undefined) throw new Error(`${collector.name}: no cluster API is configured`);
+  return (sheet, reading, shard) => collector.collect(api, sheet, complete(reading, shard));
+}
