@@ -37,7 +37,7 @@ async function serve(simulator: Simulator): Promise<Served> {
 }
 
 function startOf(seed: number): Promise<Simulator> {
-  return startSimulator({ seed, frozen: true, metricKeys: 'useful', ranges: 300 });
+  return startSimulator({ seed, frozen: true, metricKeys: 'useful', ranges: 200 });
 }
 
 function sum(replicas: readonly WireRange[], member: string): number {
@@ -84,7 +84,7 @@ for (const seed of [1, 2, 3]) {
       const { ranges } = simulator.truth();
       const byRange = Map.groupBy(replicas, (replica) => replica.desc.range_id);
       expect(ranges.distinct).toBe(byRange.size);
-      expect(ranges.unseen).toBe(300 - byRange.size);
+      expect(ranges.unseen).toBe(200 - byRange.size);
       const counts = Map.groupBy(byRange.values(), (group) => String(group.length));
       expect(ranges.byReplicas).toEqual(
         Object.fromEntries([...counts].map(([count, groups]) => [count, groups.length])),
