@@ -1,8 +1,11 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Files are small and few; an operator who has renewed a certificate can wait so long. */
 export const FILE_CHECK_MS = 2_000;
+/** A change must have stood for this share of the time between two looks. */
+const SHARE_TO_SETTLE = 0.1;
 
 export interface FileWatch {
   /** Asked each time, since a new content may name other files. */
@@ -22,16 +25,29 @@ export interface FileWatch {
 export async function watchFiles({ files, everyMs, load }: FileWatch): Promise<Disposable> {
   let timer: NodeJS.Timeout | undefined;
   let isOver = false;
-  let seen = '';
+  let seen = await digestFiles(files());
+  await load();
+
+  /** A file that is being written is empty or half there for a moment. */
+  async function untilSettled(digest: string): Promise<string> {
+    await sleep(everyMs * SHARE_TO_SETTLE, undefined, { ref: false });
+    const next = await digestFiles(files());
+    return next === digest ? digest : untilSettled(next);
+  }
+
   async function look(): Promise<void> {
     const digest = await digestFiles(files());
     if (digest !== seen) {
-      seen = digest;
+      seen = await untilSettled(digest);
       await load();
     }
+    schedule();
+  }
+
+  function schedule(): void {
     if (!isOver) timer = setTimeout(() => void look(), everyMs).unref();
   }
-  await look();
+  schedule();
   return {
     [Symbol.dispose]() {
       isOver = true;

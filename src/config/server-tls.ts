@@ -1,4 +1,4 @@
-import type { KeyObject } from 'node:crypto';
+import { constants, type KeyObject } from 'node:crypto';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { warnWhenReadableByAll } from './credentials.ts';
 import { earliestExpiry, parseCertificates, parsePrivateKey, type Pem, readPem } from './pem.ts';
@@ -37,18 +37,26 @@ export function secureContextOptions(tls: ServerTls): SecureContextOptions {
   return {
     cert: tls.certificates,
     key: tls.key.export({ type: 'pkcs8', format: 'pem' }),
-    minVersion: tls.minVersion,
+    minVersion: hasNoOldSuite(tls) ? 'TLSv1.3' : tls.minVersion,
     maxVersion: tls.maxVersion,
     honorCipherOrder: tls.prefersServerCiphers,
     ...(tls.clientCas !== undefined && { ca: tls.clientCas }),
     ...(tls.curves.length > 0 && { ecdhCurve: tls.curves.join(':') }),
     ...describeCiphers(tls),
+    // A resumed session would not show its certificate again, although the CAs may have changed.
+    ...(tls.clientAuth.asks && { secureOptions: constants.SSL_OP_NO_TICKET }),
   };
+}
+
+/** Suites of TLS 1.3 alone were named: they cannot be chosen, but nothing is left for what is older. */
+function hasNoOldSuite({ cipherSuites }: Pick<ServerTls, 'cipherSuites'>): boolean {
+  return cipherSuites !== undefined && cipherSuites.length === 0;
 }
 
 function describeCiphers({ cipherSuites, minVersion }: ServerTls): { ciphers?: string } {
   const isOld = minVersion === 'TLSv1' || minVersion === 'TLSv1.1';
-  if (cipherSuites === undefined) return isOld ? { ciphers: DEFAULT_OLD_SUITES } : {};
+  if (cipherSuites === undefined || cipherSuites.length === 0)
+    return isOld ? { ciphers: DEFAULT_OLD_SUITES } : {};
   return { ciphers: [...cipherSuites, ...(isOld ? [ALLOW_OLD_VERSIONS] : [])].join(':') };
 }
 
@@ -63,12 +71,15 @@ export async function readServerTls(section: Section): Promise<ServerTls | undef
   const shared = {
     ...(await readClientAuth(section)),
     ...readVersions(section),
-    // Suites of TLS 1.3 alone leave none for what is older.
     cipherSuites: suites.length === 0 ? undefined : suites.filter((suite) => suite !== undefined),
     prefersServerCiphers: read(section, TLS_SERVER.preferServerCipherSuites),
     curves: read(section, TLS_SERVER.curvePreferences),
   };
   if (identity === undefined) return undefined;
+  if (hasNoOldSuite(shared) && shared.maxVersion < 'TLSv1.3') {
+    const place = placeOf(section, TLS_SERVER.cipherSuites);
+    section.findings.report(place, 'no suite for max_version: name one of TLS 1.2');
+  }
   const tls: ServerTls = { ...identity, ...shared };
   tryOut(tls, section);
   return tls;

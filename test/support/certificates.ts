@@ -1,0 +1,92 @@
+// oxlint-disable-next-line import/no-unassigned-import -- what the next import needs
+import 'reflect-metadata';
+import { webcrypto } from 'node:crypto';
+import * as x509 from '@peculiar/x509';
+
+const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
+const DAY_MS = 86_400_000;
+
+/** PEM texts. */
+export interface Identity {
+  readonly cert: string;
+  readonly key: string;
+}
+
+export interface Subject {
+  readonly name: string;
+  /** Of the form `dns:a`, `ip:1.2.3.4`, `email:a@b`, `url:spiffe://a`. */
+  readonly sans?: readonly string[];
+  readonly usage?: 'server' | 'client';
+  /** From now on; 1 by default. */
+  readonly days?: number;
+}
+
+/** Certificates of a CA of its own, made anew. */
+export interface Authority {
+  readonly cert: string;
+  issue(subject: Subject): Promise<Identity>;
+}
+
+export async function createAuthority(name = 'test CA'): Promise<Authority> {
+  const keys = await createKeys();
+  const certificate = await x509.X509CertificateGenerator.createSelfSigned({
+    serialNumber: '01',
+    name: `CN=${name}`,
+    ...validity(1),
+    keys,
+    extensions: [
+      new x509.BasicConstraintsExtension(true, undefined, true),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign, true),
+    ],
+  });
+  let serial = 1;
+  return {
+    cert: certificate.toString('pem'),
+    async issue({ name: subject, sans = [], usage = 'server', days = 1 }) {
+      const own = await createKeys();
+      serial += 1;
+      const issued = await x509.X509CertificateGenerator.create({
+        serialNumber: serial.toString(16).padStart(2, '0'),
+        subject: `CN=${subject}`,
+        issuer: certificate.subject,
+        ...validity(days),
+        publicKey: own.publicKey,
+        signingKey: keys.privateKey,
+        extensions: describe(sans, usage),
+      });
+      const key = await webcrypto.subtle.exportKey('pkcs8', own.privateKey);
+      return {
+        cert: issued.toString('pem'),
+        key: x509.PemConverter.encode(key, x509.PemConverter.PrivateKeyTag),
+      };
+    },
+  };
+}
+
+async function createKeys(): Promise<webcrypto.CryptoKeyPair> {
+  return webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
+}
+
+/** An expired one was valid the day before it expired. */
+function validity(days: number): { readonly notBefore: Date; readonly notAfter: Date } {
+  const end = Date.now() + days * DAY_MS;
+  return { notBefore: new Date(Math.min(Date.now(), end) - DAY_MS), notAfter: new Date(end) };
+}
+
+function describe(sans: readonly string[], usage: 'server' | 'client'): x509.Extension[] {
+  const purpose =
+    usage === 'server' ? x509.ExtendedKeyUsage.serverAuth : x509.ExtendedKeyUsage.clientAuth;
+  const names = sans.map((san) => {
+    const colon = san.indexOf(':');
+    return new x509.GeneralName(typeOf(san.slice(0, colon)), san.slice(colon + 1));
+  });
+  return [
+    new x509.ExtendedKeyUsageExtension([purpose]),
+    ...(names.length > 0 ? [new x509.SubjectAlternativeNameExtension(names)] : []),
+  ];
+}
+
+function typeOf(word: string): 'dns' | 'ip' | 'email' | 'url' {
+  if (word === 'dns' || word === 'ip' || word === 'email' || word === 'url') return word;
+  throw new Error(`no kind of name: ${word}`);
+}

@@ -1,0 +1,150 @@
+import { hashSync } from 'bcryptjs';
+import { describe, expect, test } from 'vitest';
+import { ask, type Answer } from './ask.ts';
+import { startOrchard, startPolledOrchard } from './orchard.ts';
+
+/** bcrypt of `secret`, at the lowest cost. */
+const OPS = '$2b$04$HWx1DrBFQJAm451ycqa1NOS6zzPo4Wi66A7z40s7XMpnTlmsOjUx.';
+const USERS = `basic_auth_users: { ops: "${OPS}", "123": "${OPS.replace('2b', '2y')}" }\n`;
+
+function basic(credentials: string): { readonly headers: { readonly authorization: string } } {
+  return { headers: { authorization: `Basic ${Buffer.from(credentials).toString('base64')}` } };
+}
+
+describe('basic_auth_users', () => {
+  test('let in who knows a password, to every path', async () => {
+    const { url } = await startPolledOrchard({ webConfig: USERS });
+    for (const path of ['/', '/metrics']) {
+      expect((await ask(url, path, basic('ops:secret'))).status).toBe(200);
+      expect((await ask(url, path, basic('123:secret'))).status).toBe(200);
+    }
+    expect((await ask(url, '/nothing', basic('ops:secret'))).status).toBe(404);
+  });
+
+  test.each([
+    ['nothing', undefined],
+    ['another password', basic('ops:Secret')],
+    ['no password', basic('ops:')],
+    ['no colon', basic('ops')],
+    ['an unknown user', basic('nobody:secret')],
+    ['a name of every object', basic('constructor:secret')],
+    ['another scheme', { headers: { authorization: 'Bearer c2VjcmV0' } }],
+    ['no scheme', { headers: { authorization: btoa('ops:secret') } }],
+    ['what is no base64', { headers: { authorization: 'Basic ops:secret' } }],
+    ['an empty header', { headers: { authorization: '' } }],
+  ])('answer 401 to %s, on every path, even one that does not exist', async (_what, question) => {
+    const { url } = await startOrchard({ webConfig: USERS });
+    for (const path of ['/', '/metrics', '/nothing', '/-/reload', '/-/healthy/', '//-/healthy']) {
+      const answer = await ask(url, path, question);
+      expect(answer.status).toBe(401);
+      expect(answer.headers['www-authenticate']).toBe('Basic');
+      expect(answer.text).toBe('Unauthorized\n');
+    }
+  });
+
+  test('the scheme may be written in any case', async () => {
+    const { url } = await startOrchard({ webConfig: USERS });
+    const { authorization } = basic('ops:secret').headers;
+    const headers = { authorization: authorization.replace('Basic', 'bASIC') };
+    expect((await ask(url, '/', { headers })).status).toBe(200);
+  });
+
+  test('the probes of the process are open, unless they are protected', async () => {
+    const open = await startPolledOrchard({ webConfig: USERS });
+    expect((await ask(open.url, '/-/healthy')).status).toBe(200);
+    expect((await ask(open.url, '/-/ready')).status).toBe(200);
+    const closed = await startOrchard({ webConfig: USERS, flags: { 'web.protect-probes': true } });
+    expect((await ask(closed.url, '/-/healthy')).status).toBe(401);
+    expect((await ask(closed.url, '/-/ready')).status).toBe(401);
+    expect((await ask(closed.url, '/-/healthy', basic('ops:secret'))).status).toBe(200);
+  });
+
+  test('a flood of wrong passwords does not keep out who has been let in before', async () => {
+    const slowHash = hashSync('secret', 10);
+    const { url } = await startOrchard({ webConfig: `basic_auth_users: { ops: "${slowHash}" }\n` });
+    expect((await ask(url, '/', basic('ops:secret'))).status).toBe(200);
+    const flood = Array.from({ length: 200 }, (_, guess) => ask(url, '/', basic(`ops:${guess}`)));
+    const good = Array.from({ length: 20 }, () => ask(url, '/', basic('ops:secret')));
+    const statuses = (await Promise.all(good)).map(({ status }) => status);
+    expect(new Set(statuses)).toEqual(new Set([200]));
+    const refused: Answer[] = await Promise.all(flood);
+    for (const { status, headers } of refused) {
+      expect([401, 429]).toContain(status);
+      expect(headers['retry-after']).toBe(status === 429 ? '1' : undefined);
+    }
+    expect(refused.some(({ status }) => status === 429)).toBe(true);
+  });
+
+  test('many scrapes with the same password, new to the exporter, are compared once', async () => {
+    const { url } = await startOrchard({ webConfig: USERS });
+    const answers = Array.from({ length: 30 }, () => ask(url, '/', basic('ops:secret')));
+    expect(new Set((await Promise.all(answers)).map(({ status }) => status))).toEqual(
+      new Set([200]),
+    );
+  });
+});
+
+describe('http_server_config.headers', () => {
+  test('stand in every answer, of errors too', async () => {
+    const { url } = await startOrchard({
+      webConfig: `http_server_config:
+  headers:
+    Strict-Transport-Security: max-age=31536000
+    X-Content-Type-Options: nosniff
+    X-Frame-Options: sameorigin
+    X-XSS-Protection: 0
+    Content-Security-Policy: "default-src 'self'"
+${USERS}`,
+    });
+    for (const question of [{}, basic('ops:secret')]) {
+      for (const path of ['/', '/metrics', '/nothing', '/-/healthy']) {
+        expect((await ask(url, path, question)).headers).toMatchObject({
+          'strict-transport-security': 'max-age=31536000',
+          'x-content-type-options': 'nosniff',
+          'x-frame-options': 'sameorigin',
+          'x-xss-protection': '0',
+          'content-security-policy': "default-src 'self'",
+        });
+      }
+    }
+  });
+});
+
+describe('rate_limit', () => {
+  test('lets a burst through, then one request per interval', async () => {
+    let nowMs = 0;
+    const clock = { wallMs: () => nowMs, monotonicMs: () => nowMs };
+    const { url } = await startOrchard({
+      webConfig: 'rate_limit: { interval: 1s, burst: 3 }\n',
+      app: { clock },
+    });
+    const statuses = async (count: number): Promise<number[]> => {
+      const found: number[] = [];
+      for (let index = 0; index < count; index += 1) found.push((await ask(url, '/')).status);
+      return found;
+    };
+    expect(await statuses(5)).toEqual([200, 200, 200, 429, 429]);
+    nowMs += 999;
+    expect(await statuses(1)).toEqual([429]);
+    nowMs += 1;
+    expect(await statuses(2)).toEqual([200, 429]);
+    nowMs += 60_000;
+    expect(await statuses(4)).toEqual([200, 200, 200, 429]);
+  });
+
+  test('comes before the password, and leaves the probes alone', async () => {
+    const { url } = await startOrchard({
+      webConfig: `rate_limit: { interval: 1h, burst: 1 }\n${USERS}`,
+    });
+    expect((await ask(url, '/')).status).toBe(401);
+    expect((await ask(url, '/', basic('ops:secret'))).status).toBe(429);
+    expect((await ask(url, '/-/healthy')).status).toBe(200);
+  });
+
+  test('with burst 0 lets nothing through, with interval 0 everything', async () => {
+    const closed = await startOrchard({ webConfig: 'rate_limit: { interval: 1ms, burst: 0 }\n' });
+    expect((await ask(closed.url, '/')).status).toBe(429);
+    const open = await startOrchard({ webConfig: 'rate_limit: { interval: 0, burst: 0 }\n' });
+    expect((await ask(open.url, '/')).status).toBe(200);
+  });
+});

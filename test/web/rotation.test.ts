@@ -1,0 +1,142 @@
+import { connect } from 'node:tls';
+import { describe, expect, test } from 'vitest';
+import { createAuthority, type Identity } from '../support/certificates.ts';
+import { ask } from './ask.ts';
+import { startOrchard, until, WEB_CONFIG } from './orchard.ts';
+
+const TLS = 'tls_server_config: { cert_file: server.crt, key_file: server.key }\n';
+/** bcrypt of `secret`, at the lowest cost. */
+const HASH = '$2b$04$HWx1DrBFQJAm451ycqa1NOS6zzPo4Wi66A7z40s7XMpnTlmsOjUx.';
+
+const authority = await createAuthority();
+const [first, second] = await Promise.all([issue(), issue()]);
+
+function issue(): Promise<Identity> {
+  return authority.issue({ name: 'exporter', sans: ['ip:127.0.0.1'] });
+}
+
+function filesOf({ cert, key }: Identity): Record<string, string> {
+  return { 'server.crt': cert, 'server.key': key, 'ca.crt': authority.cert };
+}
+
+/** The certificate that a new connection is shown, as PEM without line ends. */
+function servedBy(url: string): Promise<string> {
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host: hostname, port: Number(port), ca: authority.cert }, () => {
+      resolve(socket.getPeerCertificate().raw.toString('base64'));
+      socket.end();
+    });
+    socket.on('error', reject);
+  });
+}
+
+function bare({ cert }: Identity): string {
+  return cert.replaceAll(/-----[A-Z ]+-----|\s/g, '');
+}
+
+describe('while the exporter runs', () => {
+  test('a renewed certificate is served to new connections, and no scrape fails meanwhile', async () => {
+    const { url, write } = await startOrchard({ webConfig: TLS, files: filesOf(first) });
+    expect(await servedBy(url)).toBe(bare(first));
+    const statuses: number[] = [];
+    const over = new AbortController();
+    const scraping = Array.from({ length: 4 }, async () => {
+      while (!over.signal.aborted)
+        statuses.push((await ask(url, '/metrics', { tls: { ca: authority.cert } })).status);
+    });
+    for (const identity of [second, first, second]) {
+      await write('server.crt', identity.cert);
+      await write('server.key', identity.key);
+      await until(async () => (await servedBy(url)) === bare(identity));
+    }
+    over.abort();
+    await Promise.all(scraping);
+    expect(statuses.length).toBeGreaterThan(10);
+    expect(new Set(statuses)).toEqual(new Set([200]));
+  });
+
+  test('a broken certificate or key changes nothing and is logged with its remedy', async () => {
+    const { url, write, log } = await startOrchard({ webConfig: TLS, files: filesOf(first) });
+    await write('server.crt', 'not a certificate');
+    await until(() => log().includes('holds no certificate in PEM form'));
+    expect(await servedBy(url)).toBe(bare(first));
+    await write('server.crt', second.cert);
+    await until(() => log().includes('holds a key that does not belong to the certificate'));
+    expect(await servedBy(url)).toBe(bare(first));
+    await write('server.key', second.key);
+    await until(async () => (await servedBy(url)) === bare(second));
+    expect(log()).toContain('what it said before stays in force');
+  });
+
+  test('another file may be named, and one that is missing may come later', async () => {
+    const { url, write, log } = await startOrchard({ webConfig: TLS, files: filesOf(first) });
+    await write(WEB_CONFIG, TLS.replaceAll('server.', 'other.'));
+    await until(() => log().includes('there is no such file'));
+    expect(await servedBy(url)).toBe(bare(first));
+    await write('other.crt', second.cert);
+    await write('other.key', second.key);
+    await until(async () => (await servedBy(url)) === bare(second));
+  });
+
+  test('the CA of clients can be replaced', async () => {
+    const others = await createAuthority('others');
+    const client = { name: 'prometheus', usage: 'client' } as const;
+    const [old, next] = await Promise.all([authority.issue(client), others.issue(client)]);
+    const webConfig =
+      'tls_server_config: { cert_file: server.crt, key_file: server.key, client_ca_file: ca.crt, client_auth_type: RequireAndVerifyClientCert }\n';
+    const { url, write } = await startOrchard({ webConfig, files: filesOf(first) });
+    const isServed = (tls: Identity): Promise<boolean> =>
+      ask(url, '/', { tls: { ca: authority.cert, ...tls } }).then(
+        () => true,
+        () => false,
+      );
+    expect([await isServed(old), await isServed(next)]).toEqual([true, false]);
+    await write('ca.crt', others.cert);
+    await until(() => isServed(next));
+    expect(await isServed(old)).toBe(false);
+  });
+
+  test('users and headers come and go', async () => {
+    const { url, write } = await startOrchard({ webConfig: '' });
+    const status = async (auth?: string): Promise<number> => {
+      const headers = auth === undefined ? {} : { authorization: `Basic ${btoa(auth)}` };
+      return (await ask(url, '/', { headers })).status;
+    };
+    expect(await status()).toBe(200);
+    await write(
+      WEB_CONFIG,
+      `basic_auth_users: { ops: "${HASH}" }\nhttp_server_config: { headers: { X-Frame-Options: deny } }\n`,
+    );
+    await until(async () => (await status()) === 401);
+    expect((await ask(url, '/')).headers['x-frame-options']).toBe('deny');
+    expect(await status('ops:secret')).toBe(200);
+    await write(WEB_CONFIG, `basic_auth_users: { others: "${HASH}" }\n`);
+    await until(async () => (await status('ops:secret')) === 401);
+    expect(await status('others:secret')).toBe(200);
+    expect((await ask(url, '/')).headers['x-frame-options']).toBeUndefined();
+  });
+
+  test('a broken web config file keeps the door as it was', async () => {
+    const { url, write, log } = await startOrchard({
+      webConfig: `basic_auth_users: { ops: "${HASH}" }\n`,
+    });
+    await write(WEB_CONFIG, 'basic_auth_users: [');
+    await until(() => log().includes('not valid YAML'));
+    expect((await ask(url, '/')).status).toBe(401);
+    await write(WEB_CONFIG, 'basic_auth_user: {}\n');
+    await until(() => log().includes('did you mean'));
+    expect((await ask(url, '/')).status).toBe(401);
+  });
+
+  test('TLS itself is turned on or off only by a restart, and the log says so', async () => {
+    const plain = await startOrchard({ webConfig: '', files: filesOf(first) });
+    await plain.write(WEB_CONFIG, TLS);
+    await until(() => plain.log().includes('TLS is turned on or off only by a restart'));
+    expect((await ask(plain.url, '/')).status).toBe(200);
+    const encrypted = await startOrchard({ webConfig: TLS, files: filesOf(first) });
+    await encrypted.write(WEB_CONFIG, '');
+    await until(() => encrypted.log().includes('TLS is turned on or off only by a restart'));
+    expect(await servedBy(encrypted.url)).toBe(bare(first));
+  });
+});
