@@ -20,6 +20,8 @@ export interface PollersParts extends Omit<WatchOptions, 'self'> {
   readonly self: ClusterSelf;
   /** How far the running (or last) range scan has come. */
   readonly progress: { done: number; planned: number };
+  /** Called when a poll of this collector has ended. */
+  readonly ended: (collector: string) => void;
 }
 
 interface PollerParts extends PollersParts {
@@ -90,6 +92,7 @@ function createPoller(parts: PollerParts): Poller {
       seriesDropped: self.seriesDropped,
     },
     log: parts.log,
+    ended: () => parts.ended(collector.name),
   });
   self.preparePolls(labels());
   return poller;

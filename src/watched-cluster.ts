@@ -23,6 +23,8 @@ export interface WatchOptions {
   readonly log: Log;
   /** The same cluster under an older configuration. */
   readonly previous?: WatchedCluster | undefined;
+  /** Called when a poll of a collector has ended, good or bad. */
+  readonly pollEnded?: ((cluster: WatchedCluster, collector: string) => void) | undefined;
 }
 
 /** One configured cluster while it is watched: its APIs and a poller for each of its collectors. */
@@ -31,6 +33,8 @@ export interface WatchedCluster {
   /** False: only /probe asks this cluster. */
   readonly isPolled: boolean;
   readonly pollers: readonly Poller[];
+  /** Polls these collectors now where their interval has passed, and waits for them, `waitMs` at most. */
+  pollNow(isChosen: (collector: string) => boolean, waitMs: number): Promise<void>;
   /** Polls until the signal aborts, then logs out and closes its connections. */
   run(signal: AbortSignal): Promise<void>;
   /** Data of the chosen collectors that is young enough to be shown. */
@@ -54,23 +58,36 @@ export async function watchCluster(options: WatchOptions): Promise<WatchedCluste
     random: options.random,
   });
   const progress = { done: 0, planned: 0 };
-  const pollers = createPollers({ ...options, apis, self: clusterSelf, progress });
+  const pollers = createPollers({
+    ...options,
+    apis,
+    self: clusterSelf,
+    progress,
+    ended: (collector) => options.pollEnded?.(cluster, collector),
+  });
   if (apis.cluster !== undefined) clusterSelf.prepareLogins();
-  return {
+  const stopping = new AbortController();
+  const chosen = (isChosen: (collector: string) => boolean): readonly Poller[] =>
+    pollers.filter(({ plan }) => isChosen(plan.collector));
+  const cluster: WatchedCluster = {
     name: config.name,
     isPolled: config.poll,
     pollers,
+    async pollNow(isChosen, waitMs) {
+      const order = { stop: stopping.signal, waitMs };
+      await Promise.all(chosen(isChosen).map((poller) => poller.pollNow(order)));
+    },
     async run(signal) {
+      signal.addEventListener('abort', () => stopping.abort(), { once: true });
       if (config.poll) await Promise.all(pollers.map((poller) => poller.run(signal)));
       else await aborted(signal);
+      await Promise.all(pollers.map((poller) => poller.settled()));
       await close(apis, options.log.child({ cluster: config.name }));
     },
-    snapshots: (isChosen) =>
-      pollers
-        .filter((poller) => isChosen(poller.plan.collector))
-        .flatMap((poller) => poller.snapshot() ?? []),
+    snapshots: (isChosen) => chosen(isChosen).flatMap((poller) => poller.snapshot() ?? []),
     outcomes: (isChosen) => writeOutcomes({ ...options, pollers, apis, progress }, isChosen),
   };
+  return cluster;
 }
 
 interface OutcomeParts extends WatchOptions {

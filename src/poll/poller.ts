@@ -122,7 +122,7 @@ export class Poller {
     return ageSeconds <= limit ? this.#published.snapshot : undefined;
   }
 
-  /** Polls until the signal aborts; resolves when the last poll has ended. */
+  /** Polls until the signal aborts; resolves when its last poll has ended. */
   async run(stop: AbortSignal): Promise<void> {
     const { random, clock, timeoutSeconds } = this.#options;
     let delayMs = firstDelayMs(random);
@@ -135,6 +135,10 @@ export class Poller {
       const elapsedMs = clock.monotonicMs() - (last ?? 0);
       delayMs = nextDelayMs(this.#outcome.intervalSeconds * 1000, elapsedMs, random);
     }
+  }
+
+  /** Resolves when no poll is running. */
+  async settled(): Promise<void> {
     await this.#polling;
   }
 
@@ -182,10 +186,19 @@ export class Poller {
     const { clock, report } = this.#options;
     const deadline = AbortSignal.timeout(timeoutMs);
     const signal = AbortSignal.any([stop, deadline]);
-    const reading: Reading = { signal, pages: 0, items: 0, bytes: 0, limits: new Set() };
+    const notices = new Set<string>();
+    const reading: PollReading = {
+      signal,
+      pages: 0,
+      items: 0,
+      bytes: 0,
+      limits: new Set(),
+      notice: (text) => notices.add(text),
+    };
     const error = await this.#collect(reading);
     const tookMs = clock.monotonicMs() - beganAt;
     if (stop.aborted) return;
+    this.#logNotices(notices);
     if (deadline.aborted) reading.limits.add('duration');
     report.finished();
     if (error !== undefined) report.failed(error.reason);
