@@ -40,6 +40,8 @@ export interface RangesQuestion<S extends ObjectShape> {
   readonly firstUrl: number;
   readonly shape: S;
   readonly onRange: (range: Infer<S>) => void;
+  /** Waited for between pages, when no answer is being read: a slow reader of what came holds no request open. */
+  readonly onPageEnd?: () => Promise<void>;
 }
 
 export interface SessionsQuestion<S extends ObjectShape> {
@@ -48,6 +50,8 @@ export interface SessionsQuestion<S extends ObjectShape> {
   readonly username?: string;
   readonly shape: S;
   readonly onSession: (session: Infer<S>) => void;
+  /** Waited for between pages, as for ranges. */
+  readonly onPageEnd?: () => Promise<void>;
 }
 
 export interface SessionsEnd {
@@ -147,6 +151,7 @@ function listRanges<S extends ObjectShape>(
       envelope: offsetEnvelope,
       onElement: question.onRange,
     });
+    await question.onPageEnd?.();
     return page.envelope.next;
   });
 }
@@ -182,6 +187,7 @@ async function listSessions<S extends ObjectShape>(
       });
       for (const failed of envelope.errors) failedNodes.add(failed.node_id ?? 0);
       internalPrefix = envelope.internal_app_name_prefix ?? internalPrefix;
+      await question.onPageEnd?.();
       return { elements, next: envelope.next };
     },
   });

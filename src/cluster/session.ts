@@ -29,6 +29,18 @@ interface Token {
   readonly secret: string;
   /** True once the server has taken it. */
   accepted: boolean;
+  /** True once an endpoint would not take it under any header. */
+  refused: boolean;
+}
+
+/** One way to ask. */
+interface Attempt {
+  readonly token: Token;
+  /** Index of the header's name. */
+  readonly header: number;
+  readonly isRenewed: boolean;
+  /** No other header name is left to try. */
+  readonly isLastHeader: boolean;
 }
 
 interface Rejection {
@@ -44,38 +56,74 @@ export class Session {
   #pending: Promise<Token> | undefined;
   #header = 0;
   #rejected: Rejection | undefined;
+  #futileAtMs: number | undefined;
 
   constructor(options: SessionOptions) {
     this.#options = options;
   }
 
   /**
-   * Runs `call` with the session header. After a refusal it is repeated: once with a new token when
-   * the old one had been good before, once under the next header name when a fresh one is refused.
+   * Runs `call` with the session header. After a refusal it is repeated: with a new token when the
+   * old one had been good before, under the next header name when a token has never been good.
    */
   async run<T>(call: (headers: Record<string, string>) => Promise<T>): Promise<T> {
     if (!this.#hasToken()) return call({});
-    let token = await this.#current();
-    let renewed = false;
-    let header = this.#header;
-    for (let tries = 0; ; tries += 1) {
+    let attempt: Attempt | undefined = {
+      token: await this.#current(),
+      header: this.#header,
+      isRenewed: false,
+      isLastHeader: this.#options.headerNames.length === 1,
+    };
+    for (;;) {
+      const { token, header }: Attempt = attempt;
       try {
         const answer = await call({ [this.#headerName(header)]: token.text });
         token.accepted = true;
         this.#header = header;
         return answer;
       } catch (error) {
-        if (!(error instanceof RequestError) || error.reason !== 'auth' || tries === 2) throw error;
-        if (!renewed && (token.accepted || this.#token !== token)) {
-          token = await this.#renew(token);
-          renewed = true;
-        } else if (header === this.#header && this.#options.headerNames.length > 1) {
-          header = (header + 1) % this.#options.headerNames.length;
-        } else {
-          this.#reject(token, error);
-          throw error;
-        }
+        if (!(error instanceof RequestError) || error.reason !== 'auth') throw error;
+        attempt = await this.#afterRefusal(attempt, error);
+        if (attempt === undefined) throw error;
       }
+    }
+  }
+
+  /** How to ask once more; undefined when that would be no use. Each branch is taken once at most. */
+  async #afterRefusal(attempt: Attempt, error: RequestError): Promise<Attempt | undefined> {
+    const { token, header, isRenewed, isLastHeader } = attempt;
+    if (!isRenewed && this.#mayRenew(token)) {
+      if (this.#token === token) this.#token = undefined;
+      return { ...attempt, token: await this.#current(), header: this.#header, isRenewed: true };
+    }
+    if (!isLastHeader && !token.accepted) {
+      const next = header === this.#header ? header + 1 : this.#header;
+      return { ...attempt, header: next % this.#options.headerNames.length, isLastHeader: true };
+    }
+    this.#giveUp(token, error);
+    return undefined;
+  }
+
+  /** Another call has renewed it already, or it is worth a login: not after one that was no help. */
+  #mayRenew(token: Token): boolean {
+    if (token !== this.#token) return true;
+    const { monotonicMs } = this.#options;
+    const futileAtMs = this.#futileAtMs ?? Number.NEGATIVE_INFINITY;
+    const wasFutile = monotonicMs() - futileAtMs < REJECTED_PAUSE_MS;
+    return (token.accepted || token.refused) && !wasFutile;
+  }
+
+  /**
+   * A token from a login is kept, since other endpoints may take what this one refuses; one from a
+   * file is forgotten, so that the file is read anew.
+   */
+  #giveUp(token: Token, error: RequestError): void {
+    if (this.#options.credentials !== undefined) {
+      token.refused = true;
+      this.#futileAtMs = this.#options.monotonicMs();
+    } else if (!token.accepted) {
+      if (this.#token === token) this.#token = undefined;
+      this.#remember(error, token.secret);
     }
   }
 
@@ -93,22 +141,6 @@ export class Session {
 
   #headerName(index: number): string {
     return this.#options.headerNames[index] ?? 'X-Cockroach-API-Session';
-  }
-
-  /** A fresh token that no header makes acceptable: another login would not help either. */
-  #reject(token: Token, error: RequestError): void {
-    this.#drop(token);
-    this.#remember(error, token.secret);
-  }
-
-  /** A new token in place of one that was refused; another call may have fetched it already. */
-  async #renew(refused: Token): Promise<Token> {
-    this.#drop(refused);
-    return this.#current();
-  }
-
-  #drop(refused: Token): void {
-    if (this.#token === refused) this.#token = undefined;
   }
 
   async #current(): Promise<Token> {
@@ -129,7 +161,7 @@ export class Session {
     const text =
       credentials === undefined ? secret : await this.#logIn(credentials.username, secret);
     this.#rejected = undefined;
-    this.#token = { text, secret, accepted: false };
+    this.#token = { text, secret, accepted: false, refused: false };
     return this.#token;
   }
 

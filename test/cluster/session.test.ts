@@ -137,6 +137,29 @@ describe('the session header', () => {
   });
 });
 
+describe('an endpoint that refuses what others take', () => {
+  test('costs one login a minute and leaves the other endpoints alone', async () => {
+    await using simulator = await simulate();
+    let now = 0;
+    await using client = connect(simulator, { monotonicMs: () => now });
+    await countNodes(client);
+    simulator.fault({ endpoint: 'users', kind: 'status', status: 401 });
+    const askUsers = (): Promise<void> =>
+      client.api.users(testReading(), {
+        shape: object({ username: string() }),
+        onUser: () => undefined,
+      });
+    for (let poll = 0; poll < 5; poll += 1) {
+      await expect(askUsers()).rejects.toMatchObject({ reason: 'auth' });
+      expect(await countNodes(client)).toBeGreaterThan(0);
+    }
+    expect(simulator.requests.count('login')).toBe(2);
+    now = 60_001;
+    await expect(askUsers()).rejects.toMatchObject({ reason: 'auth' });
+    expect(simulator.requests.count('login')).toBe(3);
+  });
+});
+
 describe('a ready token', () => {
   test('is read anew after the server refused it', async () => {
     await using simulator = await simulate();
