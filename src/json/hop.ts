@@ -1,13 +1,6 @@
-import {
-  CLOSE_BRACE,
-  CLOSE_BRACKET,
-  COMMA,
-  LETTERS,
-  OPEN_BRACE,
-  OPEN_BRACKET,
-  QUOTE,
-} from './characters.ts';
+import { CLOSE_BRACE, CLOSE_BRACKET, COMMA, LETTERS, OPEN_BRACKET, QUOTE } from './characters.ts';
 import type { Cursor } from './cursor.ts';
+import { findBrace, hasOpenBrace } from './marks.ts';
 
 /**
  * Going to the last object of an array without looking at what lies between. A search for a byte
@@ -21,34 +14,46 @@ import type { Cursor } from './cursor.ts';
  * The proof holds for JSON; where a document is broken inside what was passed over, nobody notices.
  */
 
-/** `},{"`: what stands between two objects of an array when the writer is compact. */
-const SEAM = [CLOSE_BRACE, COMMA, OPEN_BRACE, QUOTE];
+const LETTER_Y = 0x79;
 
-/** How far a search backwards for the seam may go on when a byte of it, or another one, is met. */
-const STRIDE = new Uint8Array(256).fill(SEAM.length);
-STRIDE[COMMA] = 1;
-STRIDE[OPEN_BRACE] = 2;
-STRIDE[QUOTE] = 3;
+/** `},{"` as a word: what stands between two objects of an array when the writer is compact. */
+const SEAM = 0x227b2c7d;
+
+/** The brace that opens an object stands so far behind the start of the seam. */
+const SEAM_TO_OBJECT = 2;
 
 /**
  * The start of an object in the array whose first item is at the cursor, most likely of the last
  * one; or the cursor's own place if that cannot be told without reading.
  */
 export function findLateObject(cursor: Cursor): number {
-  const { bytes, pos } = cursor;
-  const end = findEnd(cursor);
-  let at = end - SEAM.length - 1;
-  while (at >= pos) {
-    const isSeam =
-      bytes[at] === CLOSE_BRACE &&
-      bytes[at + 1] === COMMA &&
-      bytes[at + 2] === OPEN_BRACE &&
-      beginsKey(bytes, at + 3);
-    // Without other brackets in the array, objects that follow each other can only be its items.
-    if (isSeam) return at + 2;
-    at -= STRIDE[bytes[at] ?? 0] ?? 1;
+  const { bytes, view, pos } = cursor;
+  const close = findEnd(cursor);
+  // Without other brackets in the array, objects that follow each other can only be its items.
+  for (let at = close - 4; at >= pos + SEAM_TO_OBJECT; at -= 4) {
+    if (!hasOpenBrace(view.getInt32(at, true))) continue;
+    for (let object = at + 3; object >= at; object--) {
+      const isSeam = view.getInt32(object - SEAM_TO_OBJECT, true) === SEAM;
+      if (isSeam && beginsKey(bytes, object + 1)) return object;
+    }
   }
   return pos;
+}
+
+/**
+ * Moves the cursor from the brace that opens an object behind the one that closes it, when no other
+ * brace stands between and the one found is proven; else says false.
+ */
+export function hopFlatObject(cursor: Cursor): boolean {
+  const { bytes, view, end } = cursor;
+  let at = cursor.pos;
+  do at = findBrace(view, at + 1, end);
+  while (at < end && bytes[at] === LETTER_Y);
+  const isProven =
+    at < end && bytes[at] === CLOSE_BRACE && bytes[at + 1] === COMMA && beginsKey(bytes, at + 2);
+  if (!isProven || cursor.depth >= cursor.maxDepth) return false;
+  cursor.pos = at + 1;
+  return true;
 }
 
 /** The place of the bracket that closes the array in which the cursor is, or -1 if not proven. */

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { QUOTE } from './characters.ts';
 import { CUT, type Cursor } from './cursor.ts';
 import { readNumber } from './number.ts';
-import { isNull, readOther, wrong, type Reader } from './reader.ts';
+import { readOther, wrong, type Reader } from './reader.ts';
 import { endOfString, isNumberStart, skipValue } from './skip.ts';
 import { readString } from './string.ts';
 import { parseTime, ZERO_TIME_MS } from './time.ts';
@@ -11,60 +11,73 @@ const LETTER_T = 0x74;
 const LETTER_F = 0x66;
 
 /** Readers for single values. They hold no state. */
-export const integerReader = scalar(0, (cursor, self) => {
-  if (!isNumberStart(cursor.bytes[cursor.pos])) return readOther(cursor, self);
-  const value = readNumber(cursor);
-  return Number.isInteger(value) ? value : wrong(cursor);
-});
+export const integerReader: Reader = {
+  read(cursor) {
+    if (!isNumberStart(cursor.bytes[cursor.pos])) return readOther(cursor, integerReader);
+    const value = readNumber(cursor);
+    return Number.isInteger(value) ? value : wrong(cursor);
+  },
+  absent: () => 0,
+  unknown: () => undefined,
+};
 
-export const numberReader = scalar(0, (cursor, self) => {
-  if (!isNumberStart(cursor.bytes[cursor.pos])) return readOther(cursor, self);
-  const value = readNumber(cursor);
-  return Number.isFinite(value) ? value : wrong(cursor);
-});
+export const numberReader: Reader = {
+  read(cursor) {
+    if (!isNumberStart(cursor.bytes[cursor.pos])) return readOther(cursor, numberReader);
+    const value = readNumber(cursor);
+    return Number.isFinite(value) ? value : wrong(cursor);
+  },
+  absent: () => 0,
+  unknown: () => undefined,
+};
 
-export const stringReader = scalar('', (cursor, self) => {
-  if (cursor.bytes[cursor.pos] !== QUOTE) return readOther(cursor, self);
-  return readString(cursor) ?? wrong(cursor);
-});
+export const stringReader: Reader = {
+  read(cursor) {
+    if (cursor.bytes[cursor.pos] !== QUOTE) return readOther(cursor, stringReader);
+    return readString(cursor) ?? wrong(cursor);
+  },
+  absent: () => '',
+  unknown: () => undefined,
+};
 
-export const booleanReader = scalar(false, (cursor, self) => {
-  const first = cursor.bytes[cursor.pos];
-  if (first !== LETTER_T && first !== LETTER_F) return readOther(cursor, self);
-  skipValue(cursor);
-  return first === LETTER_T;
-});
+export const booleanReader: Reader = {
+  read(cursor) {
+    const first = cursor.bytes[cursor.pos];
+    if (first !== LETTER_T && first !== LETTER_F) return readOther(cursor, booleanReader);
+    skipValue(cursor);
+    return first === LETTER_T;
+  },
+  absent: () => false,
+  unknown: () => undefined,
+};
 
-export const timeReader = scalar(undefined, (cursor, self) => {
-  if (cursor.bytes[cursor.pos] !== QUOTE) return readOther(cursor, self);
-  const time = readTime(cursor);
-  if (Number.isNaN(time)) return wrong(cursor);
-  return time === ZERO_TIME_MS ? undefined : time;
-});
+export const timeReader: Reader = {
+  read(cursor) {
+    if (cursor.bytes[cursor.pos] !== QUOTE) return readOther(cursor, timeReader);
+    const time = readTime(cursor);
+    if (Number.isNaN(time)) return wrong(cursor);
+    return time === ZERO_TIME_MS ? undefined : time;
+  },
+  absent: () => undefined,
+  unknown: () => undefined,
+};
 
-export const rawReader = scalar(undefined, (cursor) => {
-  const start = cursor.pos;
-  const isNothing = isNull(cursor);
-  skipValue(cursor);
-  if (isNothing) return null;
-  if (!isUtf8(cursor.bytes.subarray(start, cursor.pos))) return wrong(cursor);
-  try {
-    const value: unknown = JSON.parse(cursor.bytes.toString('utf8', start, cursor.pos));
-    return value;
-  } catch {
-    // Without the cause: JSON.parse quotes the text in its message.
-    return cursor.fail('syntax', 'a malformed value', start);
-  }
-});
-
-function scalar(absent: unknown, read: (cursor: Cursor, self: Reader) => unknown): Reader {
-  const reader: Reader = {
-    read: (cursor) => read(cursor, reader),
-    absent: () => absent,
-    unknown: () => undefined,
-  };
-  return reader;
-}
+export const rawReader: Reader = {
+  read(cursor) {
+    const start = cursor.pos;
+    skipValue(cursor);
+    if (!isUtf8(cursor.bytes.subarray(start, cursor.pos))) return wrong(cursor);
+    try {
+      const value: unknown = JSON.parse(cursor.bytes.toString('utf8', start, cursor.pos));
+      return value;
+    } catch {
+      // Without the cause: JSON.parse quotes the text in its message.
+      return cursor.fail('syntax', 'a malformed value', start);
+    }
+  },
+  absent: () => undefined,
+  unknown: () => undefined,
+};
 
 function readTime(cursor: Cursor): number {
   const start = cursor.pos;

@@ -1,5 +1,17 @@
-import { BACKSLASH, CLOSE, NUMERIC, OPEN, OUTSIDE, PLAIN, QUOTE, STRING } from './characters.ts';
+import {
+  BACKSLASH,
+  CLOSE,
+  NUMERIC,
+  OPEN,
+  OPEN_BRACE,
+  OUTSIDE,
+  PLAIN,
+  QUOTE,
+  STRING,
+} from './characters.ts';
+import { hopFlatObject } from './hop.ts';
 import { CUT, TOO_DEEP, type Cursor } from './cursor.ts';
+import { areDigits } from './digits.ts';
 import { findMark } from './marks.ts';
 
 /**
@@ -17,9 +29,18 @@ const LITERALS = ['true', 'false', 'null'].map((text) => Buffer.from(text));
 
 /** Moves the cursor from a value's first byte to the one behind it. */
 export function skipValue(cursor: Cursor): void {
-  beginSkip(cursor);
-  if (!resumeSkip(cursor)) throw CUT;
-  if (cursor.skip.deepest > cursor.maxDepth) throw TOO_DEEP;
+  const byte = cursor.bytes[cursor.pos] ?? 0;
+  if (byte === QUOTE) {
+    const after = endOfString(cursor, cursor.pos + 1);
+    if (after < 0) throw CUT;
+    cursor.pos = after;
+  } else if (OUTSIDE[byte] !== OPEN) {
+    if (!skipScalar(cursor)) throw CUT;
+  } else if (byte !== OPEN_BRACE || !hopFlatObject(cursor)) {
+    beginSkip(cursor);
+    if (!skipBrackets(cursor)) throw CUT;
+    if (cursor.skip.deepest > cursor.maxDepth) throw TOO_DEEP;
+  }
 }
 
 /** Makes ready to skip the value whose first byte is at the cursor. */
@@ -137,10 +158,14 @@ function leap(cursor: Cursor, from: number): number {
 
 /** A number (its characters, not their order), true, false or null. */
 export function skipScalar(cursor: Cursor): boolean {
-  const { bytes } = cursor;
+  const { bytes, view } = cursor;
   let at = cursor.pos;
   if (isNumberStart(bytes[at])) {
-    while (NUMERIC[bytes[at] ?? 0] === 1) at++;
+    for (;;) {
+      if (areDigits(view.getInt32(at, true))) at += 4;
+      else if (NUMERIC[bytes[at] ?? 0] === 1) at++;
+      else break;
+    }
     if (at >= cursor.end) return false;
     cursor.pos = at;
     return true;

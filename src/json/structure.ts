@@ -1,10 +1,15 @@
 import { isUtf8 } from 'node:buffer';
-import { BLANK, COLON, COMMA, QUOTE } from './characters.ts';
+import { BLANK, COLON, COMMA, QUOTE, SPACE } from './characters.ts';
 import { CUT, TOO_DEEP, type Cursor } from './cursor.ts';
 import { findMark } from './marks.ts';
 
 export function skipBlanks(cursor: Cursor): void {
-  while (BLANK[cursor.bytes[cursor.pos] ?? 0] === 1) cursor.pos++;
+  const { bytes } = cursor;
+  // Compact writers send none.
+  if ((bytes[cursor.pos] ?? 0) > SPACE) return;
+  let at = cursor.pos;
+  while (BLANK[bytes[at] ?? 0] === 1) at++;
+  cursor.pos = at;
 }
 
 /**

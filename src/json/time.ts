@@ -1,4 +1,5 @@
-import { DOT, ZERO } from './characters.ts';
+import { DOT } from './characters.ts';
+import { digitAt } from './digits.ts';
 
 const DASH = 0x2d;
 const PLUS = 0x2b;
@@ -71,9 +72,4 @@ function twoDigits(bytes: Uint8Array, at: number): number {
   const tens = digitAt(bytes, at);
   const ones = digitAt(bytes, at + 1);
   return tens <= 9 && ones <= 9 ? tens * 10 + ones : NaN;
-}
-
-/** 0 to 9, or more when the byte is no digit. */
-function digitAt(bytes: Uint8Array, at: number): number {
-  return ((bytes[at] ?? 0) - ZERO) >>> 0;
 }
