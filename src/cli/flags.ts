@@ -10,6 +10,18 @@ export function addConfigFlags(command: Command): void {
   }
 }
 
+/** What is of use to a command that asks a cluster; the rest is taken but not listed. */
+const CONNECTION_FLAG = /^(?:config\.file|cluster\.|cloud\.)/;
+
+/** Adds the same flags, but only those in the help that say how a cluster is reached. */
+export function addConnectionFlags(command: Command): void {
+  for (const flag of flagDefinitions(COLLECTORS)) {
+    for (const option of toOptions(flag)) {
+      command.addOption(CONNECTION_FLAG.test(flag.name) ? option : option.hideHelp());
+    }
+  }
+}
+
 /** What was given on the command line, by the flags' own names. */
 export function readConfigFlags(command: Command): Flags {
   const given = command.opts<Record<string, string | boolean | string[]>>();

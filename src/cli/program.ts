@@ -5,7 +5,7 @@ import { findNearest } from '../config/nearest.ts';
 import { readBuild } from './build.ts';
 import type { CommandFile, Invocation } from './command.ts';
 import { CommandError, EXIT, usageError } from './exit.ts';
-import { ignoreBrokenPipes } from './standard-output.ts';
+import { ignoreBrokenPipes, note } from './standard-output.ts';
 
 const EXAMPLES = `
 Examples:
@@ -46,6 +46,36 @@ const COMMANDS: readonly Entry[] = [
     group: 'Exporter:',
     summary: 'print what every metric means',
     load: loadReference,
+  },
+  {
+    name: 'nodes',
+    group: 'Cluster:',
+    summary: 'list the nodes: status, version, locality, load',
+    load: () => import('./nodes.ts'),
+  },
+  {
+    name: 'ranges',
+    group: 'Cluster:',
+    summary: 'list the ranges by node: problems, leases, load',
+    load: () => import('./ranges.ts'),
+  },
+  {
+    name: 'sessions',
+    group: 'Cluster:',
+    summary: 'list the SQL sessions: who is connected, what is open and for how long',
+    load: () => import('./sessions.ts'),
+  },
+  {
+    name: 'table',
+    group: 'Cluster:',
+    summary: 'show a table: size, columns, indexes, grants, zone configuration',
+    load: () => import('./table.ts'),
+  },
+  {
+    name: 'users',
+    group: 'Cluster:',
+    summary: 'list the SQL users',
+    load: () => import('./users.ts'),
   },
   {
     name: 'demo',
@@ -139,7 +169,7 @@ function explain(error: unknown): number {
     return EXIT.usage;
   }
   if (error instanceof CommandError) {
-    process.stderr.write(`crdb-exporter: ${error.message}\n`);
+    note(error.message);
     return error.exitCode;
   }
   throw error;

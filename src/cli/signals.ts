@@ -1,6 +1,6 @@
 import { EXIT } from './exit.ts';
 
-const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const;
+const SIGNALS = { SIGINT: EXIT.interrupted, SIGTERM: EXIT.terminated } as const;
 
 /** An orderly end that has not come by then is not going to come. */
 const LONGEST_STOP_MS = 4_500;

@@ -23,3 +23,8 @@ export async function writeOut(text: string): Promise<void> {
   if (process.stdout.writableEnded || process.stdout.destroyed) return;
   await new Promise<void>((resolve) => process.stdout.write(text, () => resolve()));
 }
+
+/** Says something to the person: standard output is for data alone. */
+export function note(text: string): void {
+  process.stderr.write(`crdb-exporter: ${text}\n`);
+}

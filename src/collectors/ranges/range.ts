@@ -73,6 +73,6 @@ export function leaseKindOf(lease: Lease): number {
 const TABLE_KEY = /^\/Table\/(\d+)(?:\/|$)/;
 
 /** Digits of the table that the range begins in, else ''. Nothing else of a key may leave this file. */
-export function tableIdOf(range: Range): string {
-  return TABLE_KEY.exec(range.span.start_key ?? '')?.[1] ?? '';
+export function tableIdOf({ span }: Pick<Range, 'span'>): string {
+  return TABLE_KEY.exec(span.start_key ?? '')?.[1] ?? '';
 }

@@ -1,0 +1,86 @@
+import type { ClusterConfig } from '../config/config.ts';
+import { codeOf, type RequestError } from '../http/errors.ts';
+import { CLOUD_RULES, isCloudOperation } from './advice/cloud-rules.ts';
+import { CLUSTER_RULES } from './advice/cluster-rules.ts';
+import { CONNECTION_RULES } from './advice/connection-rules.ts';
+
+/** What was being asked, as far as the remedy depends on it. */
+export type Operation =
+  | 'login'
+  | 'nodes'
+  | 'ranges'
+  | 'sessions'
+  | 'users'
+  | 'table'
+  | CloudOperation;
+
+export type CloudOperation =
+  | 'rename-database'
+  | 'assistant-get'
+  | 'assistant-provision'
+  | 'assistant-delete'
+  | 'ca-cert-get'
+  | 'ca-cert-set'
+  | 'ca-cert-delete';
+
+/** A failed request, and what the remedy may name. */
+export interface Failure {
+  readonly error: RequestError;
+  readonly operation: Operation;
+  readonly config: ClusterConfig;
+  /** The system's or TLS library's code of the error; '' when there is none. */
+  readonly code: string;
+  /** What the server said: for telling failures apart, and for a person where the service writes for persons. */
+  readonly text: string;
+}
+
+/** The first rule whose `when` holds tells the remedy, which goes on after a semicolon. */
+export interface Rule {
+  readonly when: (failure: Failure) => boolean;
+  readonly remedy: string | ((failure: Failure) => string);
+}
+
+export interface Advice {
+  readonly problem: string;
+  readonly remedy: string;
+}
+
+/** What went wrong and what to do about it, for a person. Neither holds a secret. */
+export function adviseOn(
+  error: RequestError,
+  { operation, config }: Pick<Failure, 'operation' | 'config'>,
+): Advice {
+  const failure: Failure = {
+    error,
+    operation,
+    config,
+    code: codeOf(error),
+    text: error.serverText,
+  };
+  const ofApi = isCloudOperation(operation) ? CLOUD_RULES : CLUSTER_RULES;
+  const rule = [...CONNECTION_RULES, ...ofApi].find(({ when }) => when(failure));
+  const remedy = rule?.remedy ?? 'see whether the server is well, then try again';
+  return {
+    problem: describeProblem(failure),
+    remedy: typeof remedy === 'string' ? remedy : remedy(failure),
+  };
+}
+
+/** The Cloud API writes its errors for people; those of a cluster are told by what was asked. */
+function describeProblem({ error, operation }: Failure): string {
+  const said = isCloudOperation(operation) ? readCloudError(error.serverText) : undefined;
+  return said === undefined ? error.message : `${error.message}: ${said}`;
+}
+
+/** `code 7: message` of the service's error body; undefined when it is of another kind. */
+function readCloudError(text: string): string | undefined {
+  try {
+    const body: unknown = JSON.parse(text);
+    if (typeof body !== 'object' || body === null || !('message' in body)) return undefined;
+    const code = 'code' in body ? `code ${String(body.code)}: ` : '';
+    return `${code}${String(body.message)}`;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
