@@ -41,7 +41,7 @@ async function demo(scenario: Scenario, build: Build): Promise<number> {
   const config = await configure(simulator);
   const log = createLog({ ...config.log, destination: 2 });
   const app = await onFreePorts([EXPORTER_PORT], ([port]) =>
-    startExporter(listenOn(config, port ?? 0), build, log),
+    startExporter({ config: listenOn(config, port ?? 0), build, log }),
   );
   process.stdout.write(describeDemo(app, simulator));
   await untilSignal();

@@ -32,27 +32,9 @@ export function define(command: Command, { env, build, done }: Invocation): void
   });
 }
 
-/** `serve`, also without its name: the exporter. */
-export function define(command: Command, { env, build, done }: Invocation): void {
-  command.option(
-    '--config.check',
-    'Check the configuration, print what is wrong with it and exit.',
-  );
-  addConfigFlags(command);
-  addExamples(
-    command,
-    '--config.file=exporter.yml',
-    'serve --config.file=exporter.yml --config.check',
-    '--cluster.url=https://crdb:8080 --cluster.username=exporter --cluster.password-file=/run/secrets/crdb',
-  );
-  command.action(async (options: { readonly 'config.check'?: boolean }) => {
-    const sources = { flags: readConfigFlags(command), env };
-    done(options['config.check'] === true ? await check(sources) : await serve(sources, build));
-  });
-}
-
 /** Runs the exporter until it is told to stop. */
 async function serve(sources: Omit<ConfigSources, 'collectors'>, build: Build): Promise<number> {
+  const load = (): Promise<LoadedConfig> => loadConfig({ ...sources, collectors: COLLECTORS });
   const { config, warnings } = await load();
   const log = createLog(config.log);
   log.info({ version: build.version, revision: build.revision }, 'starting crdb-exporter');
