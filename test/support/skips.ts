@@ -13,6 +13,6 @@ export function findUnlistedSkips(skipped: readonly string[]): readonly string[]
 export function readSkips(markdown: string): readonly string[] {
   return markdown
     .split('\n')
-    .map((line) => /^\| `([^`]+)` \| (\S.*) \|$/.exec(line))
+    .map((line) => /^\| `([^`]+)` +\| (\S.*?) +\|$/.exec(line))
     .flatMap((match) => match?.[1] ?? []);
 }

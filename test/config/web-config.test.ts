@@ -1,0 +1,118 @@
+import { spawnSync } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { readWebConfig } from '../../src/config/web-config-file.ts';
+import { run } from '../metrics/programs.ts';
+import { hasProgram } from '../support/programs.ts';
+import { makeFolder } from './folder.ts';
+import { FILES, HASH, PAIR, readText } from './web-files.ts';
+
+const EXAMPLE = path.join(import.meta.dirname, '../../config/web-config.example.yml');
+
+describe('a web config file', () => {
+  test('may be empty: then everybody may ask in plain text', async () => {
+    for (const text of ['', '# nothing\n', '{}', 'tls_server_config:\nbasic_auth_users:\n']) {
+      const { config, problems, warnings } = await readText(text);
+      expect([problems, warnings]).toEqual(['', '']);
+      expect(config.tls).toBeUndefined();
+      expect(config.users.size).toBe(0);
+    }
+  });
+
+  test('with every key that the format has is understood', async () => {
+    const { config, problems, warnings, files } = await readText(`
+tls_server_config:
+  cert_file: good.crt
+  key_file: good.key
+  client_auth_type: RequireAndVerifyClientCert
+  client_ca_file: ca.crt
+  client_allowed_sans: [a.example, 10.0.0.1]
+  min_version: TLS12
+  max_version: TLS13
+  cipher_suites: [TLS_AES_128_GCM_SHA256, TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256]
+  prefer_server_cipher_suites: false
+  curve_preferences: [CurveP256, CurveP384, CurveP521, X25519]
+http_server_config:
+  http2: false
+  headers: { X-Frame-Options: DENY, Strict-Transport-Security: max-age=1 }
+basic_auth_users: { alice: ${HASH}, bob: "${HASH.replace('2b', '2y')}" }
+rate_limit: { interval: 1m30s, burst: 5 }
+`);
+    expect([problems, warnings]).toEqual(['', '']);
+    expect(config.tls).toMatchObject({
+      clientAuth: { asks: true, needs: true, verifies: true },
+      allowedSans: ['a.example', '10.0.0.1'],
+      minVersion: 'TLSv1.2',
+      maxVersion: 'TLSv1.3',
+      cipherSuites: ['ECDHE-RSA-AES128-GCM-SHA256'],
+      prefersServerCiphers: false,
+      curves: ['prime256v1', 'secp384r1', 'secp521r1', 'X25519'],
+    });
+    expect(config.headers).toEqual({
+      'X-Frame-Options': 'DENY',
+      'Strict-Transport-Security': 'max-age=1',
+    });
+    expect([...config.users.keys()]).toEqual(['alice', 'bob']);
+    expect(config.rateLimit).toEqual({ intervalSeconds: 90, burst: 5 });
+    expect(files).toEqual(['web.yml', 'good.crt', 'good.key', 'ca.crt']);
+  });
+
+  test('prefers a file to what is written in it', async () => {
+    const { problems, config } = await readText(
+      `tls_server_config: { ${PAIR}, cert: nonsense, key: nonsense }`,
+    );
+    expect(problems).toBe('');
+    expect(config.tls?.certificates).toBe(FILES['good.crt']);
+  });
+
+  test.each([
+    ['1s', 1],
+    ['1.5s', 1.5],
+    ['100ms', 0.1],
+    ['250us', 0.000_25],
+    ['1h1m1s', 3661],
+    ['.5s', 0.5],
+  ])('reads the interval %s as %d seconds', async (text, seconds) => {
+    const { config } = await readText(`rate_limit: { interval: ${text}, burst: 1 }`);
+    expect(config.rateLimit?.intervalSeconds).toBeCloseTo(seconds, 12);
+  });
+});
+
+describe('the example', () => {
+  test('is good as it stands', async () => {
+    const { problems, warnings, config } = await readWebConfig(await placeExample());
+    expect([...problems, ...warnings]).toEqual([]);
+    expect(config.rateLimit).toEqual({ intervalSeconds: 0.1, burst: 20 });
+  });
+
+  describe.skipIf(!hasProgram('promtool'))('promtool', () => {
+    test('accepts it, but for the keys that an older one does not know', async () => {
+      const file = await placeExample((text) =>
+        text.replace(/^rate_limit:\n(?: .*\n)+/m, '').replace(/^ *client_allowed_sans: .*$/m, ''),
+      );
+      expect(() => run('promtool', ['check', 'web-config', file], '')).not.toThrow();
+    });
+
+    test.skipIf(!knowsNewerKeys())('accepts its newer keys too', async () => {
+      const file = await placeExample();
+      expect(() => run('promtool', ['check', 'web-config', file], '')).not.toThrow();
+    });
+  });
+});
+
+/** Prometheus 2.42 knows neither rate_limit nor client_allowed_sans; newer ones do. */
+function knowsNewerKeys(): boolean {
+  const { stderr } = spawnSync('promtool', ['check', 'web-config', EXAMPLE], { encoding: 'utf8' });
+  return !/(?:rate_limit|client_allowed_sans) not found/.test(stderr);
+}
+
+async function placeExample(change = (text: string) => text): Promise<string> {
+  const folder = await makeFolder({
+    'exporter.crt': FILES['good.crt'],
+    'exporter.key': FILES['good.key'],
+    'client-ca.crt': FILES['ca.crt'],
+    'web.yml': change(await readFile(EXAMPLE, 'utf8')),
+  });
+  return path.join(folder, 'web.yml');
+}
