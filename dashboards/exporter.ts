@@ -1,0 +1,267 @@
+import type { Dashboard } from '@grafana/grafana-foundation-sdk/dashboard';
+import { buildBoard, type Row } from './lib/board.ts';
+import { graph } from './lib/graph.ts';
+import { bars, stat, timeline } from './lib/panels.ts';
+import { EXPIRES, UP_DOWN, YES_NO } from './lib/style.ts';
+import { table } from './lib/table.ts';
+import { clustersVariable, many, S_MANY as S } from './lib/variables.ts';
+import { processRow } from './process.ts';
+
+const OF = `${S}, collector=~"$collector", shard=~"$shard"`;
+const KEYS = 'crdb_cluster, collector, shard';
+const COLLECTOR = '{{crdb_cluster}} {{collector}} {{shard}}';
+const AGE = `time() - max by (${KEYS}) (crdb_exporter_collector_last_success_timestamp_seconds{${OF}})`;
+
+function latest(family: string): string {
+  return `max by (${KEYS}) (${family}{${OF}})`;
+}
+
+function rateBy(labels: string, family: string, matchers: string): string {
+  return `sum by (${labels}) (rate(${family}{${matchers}}[$__rate_interval]))`;
+}
+
+const trust: Row = {
+  title: 'Trust',
+  panels: [
+    table('Collectors', {
+      about:
+        'What became of the last poll (crdb_exporter_collector_…). An age of more than 3 intervals: the data was dropped.',
+      labels: { crdb_cluster: 'cluster', collector: 'collector', shard: 'shard' },
+      values: [
+        { title: 'success', states: YES_NO, expr: latest('crdb_exporter_collector_success') },
+        { title: 'data age', unit: 's', expr: AGE },
+        {
+          title: 'age / interval',
+          unit: 'short',
+          steps: ['green', [2, 'orange'], [3, 'red']],
+          expr: `(${AGE}) / ${latest('crdb_exporter_collector_interval_seconds')}`,
+        },
+        {
+          title: 'interval',
+          unit: 's',
+          expr: latest('crdb_exporter_collector_interval_seconds'),
+        },
+        {
+          title: 'configured',
+          unit: 's',
+          expr: latest('crdb_exporter_collector_configured_interval_seconds'),
+        },
+        {
+          title: 'duration',
+          unit: 's',
+          expr: latest('crdb_exporter_collector_duration_seconds'),
+        },
+        { title: 'items', unit: 'short', expr: latest('crdb_exporter_collector_items') },
+        {
+          title: 'limit hit',
+          states: { 0: ['no', 'green'], 1: ['yes', 'orange'] },
+          expr: latest('crdb_exporter_collector_limit_hit'),
+        },
+      ],
+      width: 24,
+    }),
+    timeline('API up', {
+      about:
+        'Whether the API gave a good, authenticated answer (crdb_up). Down: CrdbClusterApiDown.',
+      queries: `max by (crdb_cluster, api) (crdb_up{${S}})`,
+      unit: 'none',
+      legend: '{{crdb_cluster}} {{api}}',
+      states: UP_DOWN,
+      width: 6,
+    }),
+    table('Exporters', {
+      about: 'Running processes (crdb_exporter_build_info). Several rows: an HA pair, or shards.',
+      labels: { instance: 'instance', version: 'version', revision: 'revision' },
+      values: [
+        {
+          title: 'is',
+          hidden: true,
+          expr: 'max by (instance, version, revision) (crdb_exporter_build_info{job=~"$job"})',
+        },
+      ],
+      width: 6,
+    }),
+    stat('Shards with fresh ranges / configured', {
+      about:
+        'Shards whose range data is fresh, and how many are configured (crdb_exporter_shards). Fewer: CrdbShardsMissing. With route local there is a shard for each node, and 1 configured.',
+      queries: [
+        {
+          expr: `count by (crdb_cluster) (time() - max by (crdb_cluster, shard) (crdb_exporter_collector_last_success_timestamp_seconds{${S}, collector="ranges"}) <= max by (crdb_cluster, shard) (crdb_exporter_collector_interval_seconds{${S}, collector="ranges"} + clamp_max(2 * crdb_exporter_collector_interval_seconds{${S}, collector="ranges"}, 600)))`,
+          legend: '{{crdb_cluster}} fresh',
+        },
+        {
+          expr: `max by (crdb_cluster) (crdb_exporter_shards{${S}})`,
+          legend: '{{crdb_cluster}} configured',
+        },
+      ],
+      unit: 'short',
+      height: 8,
+    }),
+    table('TLS not verified', {
+      about: 'Clusters whose certificate is not checked (crdb_exporter_tls_verification_disabled).',
+      labels: { crdb_cluster: 'cluster' },
+      values: [
+        {
+          title: 'off',
+          hidden: true,
+          expr: `max by (crdb_cluster) (crdb_exporter_tls_verification_disabled{${S}}) == 1`,
+        },
+      ],
+      empty: 'verified',
+      width: 4,
+    }),
+    table('Certificates of the exporter', {
+      about:
+        'Time until a certificate that the exporter presents expires (crdb_exporter_tls_certificate_not_after_timestamp_seconds); use server has no cluster.',
+      labels: { crdb_cluster: 'cluster', use: 'use' },
+      values: [
+        {
+          title: 'expires in',
+          unit: 's',
+          steps: EXPIRES,
+          expr: 'min by (crdb_cluster, use) (crdb_exporter_tls_certificate_not_after_timestamp_seconds{job=~"$job"}) - time()',
+        },
+      ],
+      empty: 'none in use',
+      width: 4,
+    }),
+    graph('Data age', {
+      about:
+        'Time since the last good poll (crdb_exporter_collector_last_success_timestamp_seconds): a saw tooth as high as the interval.',
+      queries: AGE,
+      unit: 's',
+      legend: COLLECTOR,
+      width: 6,
+    }),
+    graph('Time used of interval', {
+      about:
+        'Duration of the last poll of its interval (crdb_exporter_collector_duration_seconds). Near 100 %: CrdbExporterSaturated.',
+      queries: `max by (${KEYS}) (crdb_exporter_collector_duration_seconds{${OF}} / (crdb_exporter_collector_interval_seconds{${OF}} > 0))`,
+      unit: 'percentunit',
+      legend: COLLECTOR,
+      steps: ['green', [0.5, 'orange'], [1, 'red']],
+      width: 6,
+    }),
+    graph('Interval / configured', {
+      about:
+        'Above 1 the interval is stretched by max_duty (crdb_exporter_collector_interval_seconds). Above 3: CrdbIntervalStretched.',
+      queries: `min by (${KEYS}) (crdb_exporter_collector_interval_seconds{${OF}} / (crdb_exporter_collector_configured_interval_seconds{${OF}} > 0))`,
+      unit: 'short',
+      legend: COLLECTOR,
+      steps: ['green', [3, 'orange']],
+      width: 6,
+    }),
+    bars('Range scan progress', {
+      about: 'Nodes done of the running or last scan (crdb_exporter_range_scan_nodes_done).',
+      queries: `max by (crdb_cluster, shard) (crdb_exporter_range_scan_nodes_done{${S}} / (crdb_exporter_range_scan_nodes_planned{${S}} > 0))`,
+      unit: 'percentunit',
+      legend: '{{crdb_cluster}} {{shard}}',
+      width: 6,
+    }),
+  ],
+};
+
+const errors: Row = {
+  title: 'Errors and limits',
+  panels: [
+    graph('Poll failures by reason', {
+      about:
+        'Polls that published nothing (crdb_exporter_poll_failures_total). The log has each with its cause.',
+      queries: rateBy(`${KEYS}, reason`, 'crdb_exporter_poll_failures_total', OF),
+      unit: 'cps',
+      legend: `${COLLECTOR} {{reason}}`,
+    }),
+    graph('Skipped polls', {
+      about:
+        'Polls that did not start (crdb_exporter_polls_skipped_total): the one before still ran, or the breaker was open.',
+      queries: rateBy(`${KEYS}, reason`, 'crdb_exporter_polls_skipped_total', OF),
+      unit: 'cps',
+      legend: `${COLLECTOR} {{reason}}`,
+    }),
+    timeline('Limits hit', {
+      about:
+        'Polls that ran into a limit (crdb_exporter_collector_limit_hit): counts are lower bounds.',
+      queries: `max by (${KEYS}, limit) (crdb_exporter_collector_limit_hit{${OF}}) == 1`,
+      unit: 'none',
+      legend: `${COLLECTOR} {{limit}}`,
+      states: { 1: ['hit', 'orange'] },
+      empty: 'none',
+    }),
+    graph('Decode errors', {
+      about:
+        'Fields or elements of a wrong shape that were skipped (crdb_exporter_decode_errors_total): a new version of the server?',
+      queries: rateBy('endpoint', 'crdb_exporter_decode_errors_total', S),
+      unit: 'cps',
+      legend: '{{endpoint}}',
+    }),
+    graph('Login failures', {
+      about: 'Attempts to log in that failed (crdb_exporter_login_failures_total).',
+      queries: rateBy('reason', 'crdb_exporter_login_failures_total', S),
+      unit: 'cps',
+      legend: '{{reason}}',
+    }),
+    timeline('Circuit breakers', {
+      about:
+        'Present state for each configured address (crdb_exporter_breaker_state). Open: requests go to the others.',
+      queries: `max by (crdb_cluster, target, state) (crdb_exporter_breaker_state{${S}}) == 1`,
+      unit: 'none',
+      legend: '{{target}} {{state}}',
+      states: { 1: ['now', 'blue'] },
+    }),
+  ],
+};
+
+const cost: Row = {
+  title: 'Load put on the database',
+  panels: [
+    graph('Requests', {
+      about: 'Requests to the APIs by operation and status (crdb_exporter_http_requests_total).',
+      queries: rateBy('endpoint, code', 'crdb_exporter_http_requests_total', S),
+      unit: 'reqps',
+      legend: '{{endpoint}} {{code}}',
+      width: 6,
+    }),
+    graph('Request time p95', {
+      about: 'By operation (crdb_exporter_http_request_duration_seconds).',
+      queries: `histogram_quantile(0.95, ${rateBy('endpoint, le', 'crdb_exporter_http_request_duration_seconds_bucket', S)})`,
+      unit: 's',
+      legend: '{{endpoint}}',
+      width: 6,
+    }),
+    graph('Bytes read', {
+      about: 'Answers after decompression (crdb_exporter_http_response_bytes_total).',
+      queries: rateBy('api, endpoint', 'crdb_exporter_http_response_bytes_total', S),
+      unit: 'Bps',
+      legend: '{{api}} {{endpoint}}',
+      width: 6,
+    }),
+    graph('Retries', {
+      about: 'Requests that were sent again, by reason (crdb_exporter_http_retries_total).',
+      queries: rateBy('endpoint, reason', 'crdb_exporter_http_retries_total', S),
+      unit: 'cps',
+      legend: '{{endpoint}} {{reason}}',
+      empty: 'none',
+      width: 6,
+    }),
+  ],
+};
+
+function valuesOf(label: string): string {
+  return `label_values(crdb_exporter_collector_success{${S}}, ${label})`;
+}
+
+export function exporter(): Dashboard {
+  const instances = 'label_values(crdb_exporter_build_info{job=~"$job"}, instance)';
+  return buildBoard({
+    uid: 'crdb-exporter',
+    title: 'Exporter',
+    question: 'Can I believe the other dashboards?',
+    variables: [
+      clustersVariable(),
+      many('collector', 'Collector', valuesOf('collector')),
+      many('shard', 'Shard', valuesOf('shard')),
+      many('instance', 'Instance', instances),
+    ],
+    rows: [trust, errors, cost, processRow],
+  });
+}

@@ -1,0 +1,125 @@
+import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
+import {
+  AnnotationQueryBuilder,
+  type Dashboard,
+  DashboardBuilder,
+  DashboardCursorSync,
+  DashboardLinkBuilder,
+  DashboardLinkType,
+  type Panel,
+  RowBuilder,
+  type VariableModel,
+} from '@grafana/grafana-foundation-sdk/dashboard';
+import { DATA_SOURCE } from './panels.ts';
+import { consoleVariable, dataSourceVariable, jobVariable } from './variables.ts';
+
+export interface Row {
+  readonly title: string;
+  readonly collapsed?: boolean;
+  readonly panels: readonly Builder<Panel>[];
+}
+
+export interface Board {
+  readonly uid: string;
+  readonly title: string;
+  /** The question that the dashboard answers. */
+  readonly question: string;
+  /** Between the common ones: cluster and the dashboard's own. */
+  readonly variables: readonly Builder<VariableModel>[];
+  readonly rows: readonly Row[];
+}
+
+const TAG = 'cockroachdb';
+
+/** A whole dashboard: what all have in common, and its rows. */
+export function buildBoard({ uid, title, question, variables, rows }: Board): Dashboard {
+  const board = new DashboardBuilder(`CockroachDB / ${title}`)
+    .uid(uid)
+    .description(question)
+    .tags([TAG])
+    .readonly()
+    .time({ from: 'now-1h', to: 'now' })
+    .refresh('30s')
+    .timezone('browser')
+    .tooltip(DashboardCursorSync.Crosshair)
+    .variables([dataSourceVariable(), jobVariable(), ...variables, consoleVariable()])
+    .annotations(annotations())
+    .links([
+      new DashboardLinkBuilder('CockroachDB')
+        .type(DashboardLinkType.Dashboards)
+        .tags([TAG])
+        .asDropdown(true)
+        .includeVars(true)
+        .keepTime(true),
+    ]);
+  for (const row of rows) addRow(board, row);
+  return finished(board.build());
+}
+
+function addRow(board: DashboardBuilder, { title, collapsed = false, panels }: Row): void {
+  const row = new RowBuilder(title).collapsed(collapsed);
+  if (collapsed) {
+    // The panels of a collapsed row live inside of it.
+    for (const panel of panels) row.withPanel(panel);
+    board.withRow(row);
+    return;
+  }
+  board.withRow(row);
+  for (const panel of panels) board.withPanel(panel);
+}
+
+/**
+ * Ids in reading order, which the builder leaves to Grafana, which would number them anew at each import;
+ * and no placement: its default hides links and annotations in a menu.
+ */
+function finished(board: Dashboard): Dashboard {
+  const panels = (board.panels ?? []).flatMap((panel) =>
+    'panels' in panel ? [panel, ...panel.panels] : [panel],
+  );
+  for (const [index, panel] of panels.entries()) panel.id = index + 1;
+  for (const shown of [...(board.links ?? []), ...(board.annotations?.list ?? [])]) {
+    delete shown.placement;
+  }
+  return board;
+}
+
+function annotations(): AnnotationQueryBuilder[] {
+  const cluster = 'crdb_cluster=~"$cluster"';
+  const scope = `job=~"$job", ${cluster}`;
+  return [
+    annotation(
+      'Restarts',
+      'blue',
+      `max by (node_id) (changes(crdb_node_started_timestamp_seconds{${scope}}[1m])) > 0`,
+      'n{{node_id}} restarted',
+    ),
+    annotation(
+      'Builds',
+      'purple',
+      `max by (crdb_cluster) (changes(crdb_build_tags{${scope}}[1m])) > 0`,
+      'the number of builds changed',
+    ),
+    annotation(
+      'Alerts',
+      'red',
+      `max by (alertname, severity) (ALERTS{alertname=~"Crdb.+", alertstate="firing", severity=~"critical|warning", ${cluster}})`,
+      '{{alertname}}',
+    ),
+  ];
+}
+
+function annotation(
+  name: string,
+  colour: string,
+  expr: string,
+  titleFormat: string,
+): AnnotationQueryBuilder {
+  return new AnnotationQueryBuilder()
+    .name(name)
+    .datasource(DATA_SOURCE)
+    .enable(true)
+    .iconColor(colour)
+    .expr(expr)
+    .titleFormat(titleFormat)
+    .step('30s');
+}

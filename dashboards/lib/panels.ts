@@ -1,0 +1,188 @@
+import { PanelBuilder as BarGauge } from '@grafana/grafana-foundation-sdk/bargauge';
+import type { Builder, Dataquery } from '@grafana/grafana-foundation-sdk/cog';
+import {
+  BigValueColorMode,
+  BigValueGraphMode,
+  BigValueTextMode,
+  type DataSourceRef,
+  ReduceDataOptionsBuilder,
+  VizOrientation,
+} from '@grafana/grafana-foundation-sdk/common';
+import type {
+  DashboardLink,
+  DynamicConfigValue,
+  Panel,
+  ThresholdsConfig,
+  ValueMapping,
+} from '@grafana/grafana-foundation-sdk/dashboard';
+import { PanelBuilder as Heatmap } from '@grafana/grafana-foundation-sdk/heatmap';
+import { PanelBuilder as PieChart } from '@grafana/grafana-foundation-sdk/piechart';
+import { DataqueryBuilder, PromQueryFormat } from '@grafana/grafana-foundation-sdk/prometheus';
+import { PanelBuilder as Stat } from '@grafana/grafana-foundation-sdk/stat';
+import { PanelBuilder as StateTimeline } from '@grafana/grafana-foundation-sdk/statetimeline';
+import { PanelBuilder as Text } from '@grafana/grafana-foundation-sdk/text';
+import { mappings, type States, type Steps, thresholds } from './style.ts';
+
+export interface Query {
+  readonly expr: string;
+  readonly legend?: string;
+}
+
+/** What every panel says of itself. */
+export interface PanelOptions {
+  readonly queries: string | readonly (string | Query)[];
+  readonly unit: string;
+  /** What it shows, from where, and what to do when it is red. */
+  readonly about: string;
+  /** Of 24. */
+  readonly width?: number;
+  readonly height?: number;
+  readonly legend?: string;
+  readonly steps?: Steps;
+  readonly states?: States;
+  /** What an empty answer means, where that is the good case. */
+  readonly empty?: string;
+  readonly decimals?: number;
+  readonly links?: readonly Builder<DashboardLink>[];
+}
+
+export const DATA_SOURCE: DataSourceRef = { type: 'prometheus', uid: '${datasource}' };
+
+/** Nodes write every 10 s and are asked every 30 s: a shorter step shows nothing more. */
+const MIN_STEP = '30s';
+
+/** What the panel builders have in common. */
+interface AnyPanel extends Builder<Panel> {
+  withTarget(target: Builder<Dataquery>): this;
+  title(title: string): this;
+  description(description: string): this;
+  datasource(datasource: DataSourceRef): this;
+  height(height: number): this;
+  span(width: number): this;
+  unit(unit: string): this;
+  decimals(decimals: number): this;
+  interval(interval: string): this;
+  mappings(mappings: ValueMapping[]): this;
+  thresholds(thresholds: Builder<ThresholdsConfig>): this;
+  dataLinks(links: Builder<DashboardLink>[]): this;
+  noValue(text: string): this;
+  overrideByName(name: string, properties: DynamicConfigValue[]): this;
+}
+
+type Format = 'time_series' | 'table' | 'heatmap';
+
+/** Gives a panel its queries, texts and limits. */
+export function describe<P extends AnyPanel>(
+  panel: P,
+  title: string,
+  options: PanelOptions & { readonly instant?: boolean; readonly format?: Format },
+): P {
+  const { width = 8, height = 8, steps = ['text'], states, empty = 'no data' } = options;
+  panel
+    .title(title)
+    .description(options.about)
+    .datasource(DATA_SOURCE)
+    .span(width)
+    .height(height)
+    .unit(options.unit)
+    .thresholds(thresholds(steps))
+    .mappings(mappings(states))
+    .noValue(empty);
+  if (options.decimals !== undefined) panel.decimals(options.decimals);
+  if (options.links !== undefined) panel.dataLinks([...options.links]);
+  for (const [index, query] of queriesOf(options).entries()) {
+    panel.withTarget(target(query, index, options));
+  }
+  return options.instant === true ? panel : panel.interval(MIN_STEP);
+}
+
+export function queriesOf({ queries, legend = '' }: PanelOptions): readonly Query[] {
+  const listed = typeof queries === 'string' ? [queries] : queries;
+  return listed.map((query) => (typeof query === 'string' ? { expr: query, legend } : query));
+}
+
+function target(
+  { expr, legend = '' }: Query,
+  index: number,
+  { instant = false, format = 'time_series' }: { instant?: boolean; format?: Format },
+): DataqueryBuilder {
+  const formats = {
+    time_series: PromQueryFormat.TimeSeries,
+    table: PromQueryFormat.Table,
+    heatmap: PromQueryFormat.Heatmap,
+  };
+  const query = new DataqueryBuilder()
+    .datasource(DATA_SOURCE)
+    .expr(expr)
+    .refId(refIdOf(index))
+    .format(formats[format])
+    .legendFormat(legend === '' ? '__auto' : legend);
+  return instant ? query.instant() : query.range();
+}
+
+/** A, B, C, … as Grafana names the queries of a panel. */
+export function refIdOf(index: number): string {
+  return String.fromCharCode('A'.charCodeAt(0) + index);
+}
+
+function lastValue(): ReduceDataOptionsBuilder {
+  return new ReduceDataOptionsBuilder().calcs(['lastNotNull']).values(false);
+}
+
+export interface StatOptions extends PanelOptions {
+  /** Shows the names of the series and not their values. */
+  readonly names?: boolean;
+  readonly sparkline?: boolean;
+  /** Repeats the panel for each value of a variable. */
+  readonly repeat?: string;
+}
+
+/** One number, or a few; coloured by its limits. */
+export function stat(title: string, options: StatOptions): Stat {
+  const { names = false, sparkline = false, steps, states } = options;
+  const hasColour = steps !== undefined || states !== undefined;
+  const panel = describe(new Stat(), title, {
+    width: 4,
+    height: 4,
+    instant: !sparkline,
+    ...options,
+  })
+    .reduceOptions(lastValue())
+    .graphMode(sparkline ? BigValueGraphMode.Area : BigValueGraphMode.None)
+    .textMode(names ? BigValueTextMode.Name : BigValueTextMode.Auto)
+    .colorMode(hasColour ? BigValueColorMode.Background : BigValueColorMode.Value);
+  if (options.repeat === undefined) return panel;
+  return panel.repeat(options.repeat).repeatDirection('h').maxPerRow(6);
+}
+
+/** One bar a series, of its last value. */
+export function bars(title: string, options: PanelOptions): BarGauge {
+  return describe(new BarGauge(), title, { instant: true, ...options })
+    .reduceOptions(lastValue())
+    .orientation(VizOrientation.Horizontal)
+    .min(0);
+}
+
+/** Parts of a whole. */
+export function pie(title: string, options: PanelOptions): PieChart {
+  return describe(new PieChart(), title, { instant: true, ...options }).reduceOptions(lastValue());
+}
+
+/** One line a series, coloured by its state. */
+export function timeline(title: string, options: PanelOptions): StateTimeline {
+  return describe(new StateTimeline(), title, options).mergeValues(true).spanNulls(false);
+}
+
+/** Buckets that are counted anew at each poll, labelled `le`. */
+export function heatmap(title: string, options: PanelOptions): Heatmap {
+  return describe(new Heatmap(), title, {
+    format: 'heatmap',
+    legend: '{{le}}',
+    ...options,
+  }).calculate(false);
+}
+
+/** Says why a row may be empty. */
+export function note(title: string, text: string): Text {
+  return new Text().title(title).description(text).content(text).span(24).height(2);
+}

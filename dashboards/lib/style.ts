@@ -1,0 +1,69 @@
+import {
+  MappingType,
+  SpecialValueMatch,
+  ThresholdsConfigBuilder,
+  ThresholdsMode,
+  type ValueMapping,
+} from '@grafana/grafana-foundation-sdk/dashboard';
+
+/** Colours mean state only: good, degraded, act now, intended, unknown (grey), no data; `text` says nothing. */
+export type Colour = 'green' | 'orange' | 'red' | 'blue' | '#808080' | 'purple' | 'text';
+
+/** The colour of small values, then from which value on which colour. */
+export type Steps = readonly [base: Colour, ...(readonly [from: number, colour: Colour])[]];
+
+/** What a number is called, and its colour. */
+export type States = Readonly<Record<string, readonly [text: string, colour: Colour]>>;
+
+export const LIVENESS: States = {
+  0: ['unknown', '#808080'],
+  1: ['dead', 'red'],
+  2: ['unavailable', 'orange'],
+  3: ['live', 'green'],
+  4: ['decommissioning', 'blue'],
+  5: ['decommissioned', '#808080'],
+  6: ['draining', 'blue'],
+};
+
+export const HEALTH: States = {
+  0: ['OK', 'green'],
+  1: ['DEGRADED', 'orange'],
+  2: ['CRITICAL', 'red'],
+};
+
+export const YES_NO: States = { 0: ['no', 'red'], 1: ['yes', 'green'] };
+
+export const UP_DOWN: States = { 0: ['down', 'red'], 1: ['up', 'green'] };
+
+/** Time until something expires: three days, three weeks. */
+export const EXPIRES: Steps = ['red', [3 * 86_400, 'orange'], [21 * 86_400, 'green']];
+
+/** Fixed colours of series that are states, or the sum of what is not listed. */
+export const SERIES_COLOURS: Readonly<Record<string, Colour>> = {
+  idle_in_transaction: 'orange',
+  other: '#808080',
+};
+
+export function thresholds([base, ...steps]: Steps): ThresholdsConfigBuilder {
+  return new ThresholdsConfigBuilder()
+    .mode(ThresholdsMode.Absolute)
+    .steps([
+      { value: null, color: base },
+      ...steps.map(([from, colour]) => ({ value: from, color: colour })),
+    ]);
+}
+
+/** No data must not look like good data. */
+const NO_DATA: ValueMapping = {
+  type: MappingType.SpecialValue,
+  options: { match: SpecialValueMatch.NullAndNan, result: { text: 'no data', color: 'purple' } },
+};
+
+export function mappings(states: States = {}): ValueMapping[] {
+  const options = Object.fromEntries(
+    Object.entries(states).map(([value, [text, color]]) => [value, { text, color }]),
+  );
+  const named: ValueMapping[] =
+    Object.keys(options).length === 0 ? [] : [{ type: MappingType.ValueToText, options }];
+  return [...named, NO_DATA];
+}

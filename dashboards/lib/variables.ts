@@ -1,0 +1,79 @@
+import {
+  CustomVariableBuilder,
+  DatasourceVariableBuilder,
+  QueryVariableBuilder,
+  TextBoxVariableBuilder,
+  VariableRefresh,
+  VariableSort,
+} from '@grafana/grafana-foundation-sdk/dashboard';
+import { DATA_SOURCE } from './panels.ts';
+
+/** Series of the chosen cluster. */
+export const S = 'job=~"$job", crdb_cluster="$cluster"';
+/** Series of the chosen clusters. */
+export const S_MANY = 'job=~"$job", crdb_cluster=~"$cluster"';
+/** The All of a variable that is matched by a regular expression. */
+const ALL = '.+';
+
+export function dataSourceVariable(): DatasourceVariableBuilder {
+  return new DatasourceVariableBuilder('datasource').label('Data source').type('prometheus');
+}
+
+export function jobVariable(): QueryVariableBuilder {
+  return many('job', 'Job', 'label_values(crdb_up, job)');
+}
+
+export function clusterVariable(): QueryVariableBuilder {
+  return query('cluster', 'Cluster', 'label_values(crdb_up{job=~"$job"}, crdb_cluster)');
+}
+
+export function clustersVariable(): QueryVariableBuilder {
+  return many('cluster', 'Cluster', 'label_values(crdb_up{job=~"$job"}, crdb_cluster)');
+}
+
+export function nodeVariable(): QueryVariableBuilder {
+  const definition = `label_values(crdb_node_liveness{${S}}, node_id)`;
+  // oxlint-disable-next-line unicorn/no-array-sort -- no array: the builder's order of the values
+  return many('node', 'Node', definition).sort(VariableSort.NumericalAsc);
+}
+
+/** One value of a label. */
+export function query(name: string, label: string, definition: string): QueryVariableBuilder {
+  return (
+    new QueryVariableBuilder(name)
+      .label(label)
+      .datasource(DATA_SOURCE)
+      .query({ query: definition, refId: name })
+      .definition(definition)
+      .refresh(VariableRefresh.OnTimeRangeChanged)
+      // oxlint-disable-next-line unicorn/no-array-sort -- as above
+      .sort(VariableSort.NaturalAsc)
+  );
+}
+
+/** Some values of a label, or all. */
+export function many(name: string, label: string, definition: string): QueryVariableBuilder {
+  return query(name, label, definition)
+    .multi(true)
+    .includeAll(true)
+    .allValue(ALL)
+    .current({ selected: true, text: 'All', value: '$__all' });
+}
+
+export function choice(
+  name: string,
+  label: string,
+  values: readonly string[],
+): CustomVariableBuilder {
+  const [first = ''] = values;
+  return new CustomVariableBuilder(name)
+    .label(label)
+    .values(values.join(','))
+    .options(values.map((value) => ({ text: value, value, selected: value === first })))
+    .current({ selected: true, text: first, value: first });
+}
+
+/** Where the links to DB Console lead, as https://crdb.example.com:8080; empty when nobody said. */
+export function consoleVariable(): TextBoxVariableBuilder {
+  return new TextBoxVariableBuilder('console').label('DB Console').defaultValue('');
+}

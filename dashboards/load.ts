@@ -1,0 +1,196 @@
+import type { Dashboard } from '@grafana/grafana-foundation-sdk/dashboard';
+import { buildBoard, type Row } from './lib/board.ts';
+import { graph } from './lib/graph.ts';
+import { NODE_OF_ROW, toBoard, toConsole } from './lib/links.ts';
+import { heatmap, stat } from './lib/panels.ts';
+import { table } from './lib/table.ts';
+import { choice, clusterVariable, nodeVariable, S } from './lib/variables.ts';
+import { withTable } from './ranges.ts';
+
+const CHOSEN = `${S}, node_id=~"$node"`;
+const QUERIES_BY_NODE = `sum by (node_id) (max by (node_id, store_id) (crdb_store_queries_per_second{${S}}))`;
+const QUERIES = `sum(max by (node_id, store_id) (crdb_store_queries_per_second{${S}}))`;
+/** A distribution that is counted anew at each poll, as buckets: no rate() over it. */
+const BUCKETS = `label_replace(sum by (upper) (max by (upper, shard) (crdb_ranges_by_queries_per_second{${S}})), "le", "$1", "upper", "(.+)")`;
+const OF_RANGE = 'range_id, node_id, store_id, table_id';
+
+const spread: Row = {
+  title: 'Spread',
+  panels: [
+    stat('Queries per second', {
+      about: 'Of all stores (crdb_store_queries_per_second); an average over up to 30 minutes.',
+      queries: QUERIES,
+      unit: 'reqps',
+      sparkline: true,
+      width: 5,
+    }),
+    stat('Node skew (max / mean)', {
+      about:
+        'Load of the busiest node against the mean (crdb_store_queries_per_second). Red: look for hot ranges on that node.',
+      queries: `max(${QUERIES_BY_NODE}) / avg(${QUERIES_BY_NODE})`,
+      unit: 'short',
+      decimals: 2,
+      steps: ['green', [1.5, 'orange'], [2.5, 'red']],
+      width: 5,
+    }),
+    stat('Share of hottest range', {
+      about:
+        'Of all queries (crdb_range_max_queries_per_second). Red: one range is the load of the cluster.',
+      queries: `max(crdb_range_max_queries_per_second{${S}}) / ${QUERIES}`,
+      unit: 'percentunit',
+      steps: ['green', [0.2, 'orange'], [0.5, 'red']],
+      width: 5,
+    }),
+    stat('CPU of hottest range', {
+      about:
+        '100 % is one core (crdb_range_max_cpu_seconds_per_second). A range splits at 50 % by default; red: it does not. Only where the server sends it.',
+      queries: `max(crdb_range_max_cpu_seconds_per_second{${S}})`,
+      unit: 'percentunit',
+      steps: ['green', [0.5, 'orange'], [0.75, 'red']],
+      width: 5,
+    }),
+    stat('Ranges above 2500 q/s', {
+      about:
+        'Ranges over the default split threshold by queries (crdb_ranges_by_queries_per_second).',
+      queries: `sum(max by (shard) (crdb_ranges_by_queries_per_second{${S}, upper="+Inf"})) - sum(max by (shard) (crdb_ranges_by_queries_per_second{${S}, upper="2500"}))`,
+      unit: 'short',
+      steps: ['green', [1, 'orange']],
+    }),
+    heatmap('Distribution of range load', {
+      about:
+        'How many ranges have how many queries per second (crdb_ranges_by_queries_per_second).',
+      queries: BUCKETS,
+      unit: 'reqps',
+      width: 12,
+    }),
+    graph('Range load p50 / p99', {
+      about:
+        'Queries per second of the middle range and of the hottest hundredth (crdb_ranges_by_queries_per_second).',
+      queries: [
+        { expr: `histogram_quantile(0.5, ${BUCKETS})`, legend: 'p50' },
+        { expr: `histogram_quantile(0.99, ${BUCKETS})`, legend: 'p99' },
+      ],
+      unit: 'reqps',
+      width: 12,
+    }),
+    graph('Queries by node', {
+      about: 'Queries per second of the stores of a node (crdb_store_queries_per_second).',
+      queries: `sum by (node_id) (max by (node_id, store_id) (crdb_store_queries_per_second{${CHOSEN}}))`,
+      unit: 'reqps',
+      legend: 'n{{node_id}}',
+      width: 6,
+    }),
+    graph('Writes by node', {
+      about: 'Keys written per second; followers write, too (crdb_store_writes_per_second).',
+      queries: `sum by (node_id) (max by (node_id, store_id) (crdb_store_writes_per_second{${CHOSEN}}))`,
+      unit: 'wps',
+      legend: 'n{{node_id}}',
+      width: 6,
+    }),
+    graph('CPU of ranges by node', {
+      about:
+        '100 % is one core (crdb_store_cpu_seconds_per_second). Only where the server sends it.',
+      queries: `sum by (node_id) (max by (node_id, store_id) (crdb_store_cpu_seconds_per_second{${CHOSEN}}))`,
+      unit: 'percentunit',
+      legend: 'n{{node_id}}',
+      width: 6,
+    }),
+    graph('Bytes read and written by node', {
+      about:
+        'Read upwards, written downwards (crdb_store_read_bytes_per_second, crdb_store_write_bytes_per_second). Only where the server sends it.',
+      queries: [
+        {
+          expr: `sum by (node_id) (max by (node_id, store_id) (crdb_store_read_bytes_per_second{${CHOSEN}}))`,
+          legend: 'n{{node_id}} read',
+        },
+        {
+          expr: `sum by (node_id) (max by (node_id, store_id) (crdb_store_write_bytes_per_second{${CHOSEN}}))`,
+          legend: 'n{{node_id}} written',
+        },
+      ],
+      unit: 'Bps',
+      second: 'down',
+      width: 6,
+    }),
+  ],
+};
+
+const HOTTEST = `topk($top, max by (${OF_RANGE}) (crdb_hot_range_queries_per_second{${CHOSEN}}))`;
+
+const hotRanges: Row = {
+  title: 'Hot ranges',
+  panels: [
+    table('Hottest ranges now', {
+      about:
+        'The ranges with most queries, with their table where it is watched (crdb_hot_range_queries_per_second, crdb_table_info). A range that does not split is one key or an ascending key.',
+      labels: {
+        range_id: {
+          title: 'range',
+          links: [
+            toConsole('range report', 'reports/range/${__data.fields.range_id}'),
+            toConsole('hot ranges', 'hotranges'),
+          ],
+        },
+        table_id: 'table id',
+        database: 'database',
+        table: 'table',
+        node_id: { title: 'node', links: [toBoard('Nodes', 'crdb-nodes', NODE_OF_ROW)] },
+        store_id: 'store',
+      },
+      values: [
+        {
+          title: 'queries/s',
+          unit: 'reqps',
+          steps: ['text', [2500, 'orange']],
+          expr: withTable(HOTTEST, OF_RANGE),
+        },
+        { title: 'writes/s', unit: 'wps', expr: ofHottest('crdb_hot_range_writes_per_second') },
+        {
+          title: 'CPU',
+          unit: 'percentunit',
+          steps: ['text', [0.5, 'orange'], [0.75, 'red']],
+          expr: ofHottest('crdb_hot_range_cpu_seconds_per_second'),
+        },
+      ],
+      sortBy: 'queries/s',
+      width: 24,
+    }),
+    graph('Hot ranges over time', {
+      about:
+        'Queries per second of the ranges in the list; points, since ranges come and go (crdb_hot_range_queries_per_second).',
+      queries: `max by (range_id) (crdb_hot_range_queries_per_second{${CHOSEN}})`,
+      unit: 'reqps',
+      legend: 'r{{range_id}}',
+      draw: 'points',
+    }),
+    graph('Hot ranges by CPU', {
+      about:
+        'CPU of the ranges with most queries, 100 % is one core (crdb_hot_range_cpu_seconds_per_second). A range may be hot by CPU alone: compare CPU of hottest range.',
+      queries: `max by (range_id) (crdb_hot_range_cpu_seconds_per_second{${CHOSEN}})`,
+      unit: 'percentunit',
+      legend: 'r{{range_id}}',
+      draw: 'points',
+    }),
+    graph('Hot ranges by table', {
+      about:
+        'Queries per second of the listed ranges by table id (crdb_hot_range_queries_per_second).',
+      queries: `sum by (table_id) (max by (range_id, table_id) (crdb_hot_range_queries_per_second{${S}}))`,
+      unit: 'reqps',
+      legend: 'table {{table_id}}',
+    }),
+  ],
+};
+
+function ofHottest(family: string): string {
+  return `max by (${OF_RANGE}) (${family}{${CHOSEN}}) and on (${OF_RANGE}) ${HOTTEST}`;
+}
+
+export function load(): Dashboard {
+  return buildBoard({
+    uid: 'crdb-load',
+    title: 'Load and hot ranges',
+    question: 'Is the load spread, and which range or table is hot?',
+    variables: [clusterVariable(), nodeVariable(), choice('top', 'Top', ['10', '5', '20'])],
+    rows: [spread, hotRanges],
+  });
+}

@@ -1,0 +1,294 @@
+import type { Dashboard } from '@grafana/grafana-foundation-sdk/dashboard';
+import { buildBoard, type Row } from './lib/board.ts';
+import { graph } from './lib/graph.ts';
+import { NODE_OF_SERIES, toBoard, toConsole } from './lib/links.ts';
+import { bars, stat, timeline } from './lib/panels.ts';
+import { EXPIRES, LIVENESS } from './lib/style.ts';
+import { table } from './lib/table.ts';
+import { clusterVariable, nodeVariable, query, S } from './lib/variables.ts';
+import { storeRow } from './stores.ts';
+
+const CHOSEN = `${S}, node_id=~"$node"`;
+const LAST_POLL = `max(crdb_exporter_collector_last_success_timestamp_seconds{${S}, collector="nodes"})`;
+const RECORD_AGE = `${LAST_POLL} - on () group_right () max by (node_id) (crdb_node_updated_timestamp_seconds`;
+
+const fleet: Row = {
+  title: 'Fleet',
+  panels: [
+    table('Nodes', {
+      about: 'All nodes side by side (crdb_node_info and others): look for the one that differs.',
+      labels: {
+        node_id: {
+          title: 'node',
+          links: [
+            toConsole('node', 'node/${__data.fields.node_id}'),
+            toConsole('logs', 'node/${__data.fields.node_id}/logs'),
+          ],
+        },
+        address: 'address',
+        locality: 'locality',
+        build_tag: 'build',
+      },
+      values: [
+        {
+          title: 'info',
+          hidden: true,
+          expr: `max by (node_id, address, locality, build_tag) (crdb_node_info{${S}})`,
+        },
+        {
+          title: 'status',
+          unit: 'none',
+          states: LIVENESS,
+          expr: `max by (node_id) (crdb_node_liveness_code{${S}})`,
+        },
+        {
+          title: 'up for',
+          unit: 'dtdurations',
+          expr: `time() - max by (node_id) (crdb_node_started_timestamp_seconds{${S}})`,
+        },
+        {
+          title: 'record age',
+          unit: 's',
+          steps: ['text', [30, 'orange'], [120, 'red']],
+          expr: `${RECORD_AGE}{${S}})`,
+        },
+        { title: 'CPUs', unit: 'short', expr: `max by (node_id) (crdb_node_cpus{${S}})` },
+        { title: 'memory', unit: 'bytes', expr: `max by (node_id) (crdb_node_memory_bytes{${S}})` },
+        {
+          title: 'leases',
+          unit: 'short',
+          expr: `sum by (node_id) (max by (node_id, store_id) (crdb_range_leases{${S}}))`,
+        },
+        {
+          title: 'queries/s',
+          unit: 'reqps',
+          expr: `sum by (node_id) (max by (node_id, store_id) (crdb_store_queries_per_second{${S}}))`,
+        },
+        {
+          title: 'sessions',
+          unit: 'short',
+          expr: `max by (node_id) (sum without (state) (crdb_sessions{${S}}))`,
+        },
+        {
+          title: 'clock offset',
+          unit: 's',
+          steps: ['text', [0.3, 'orange'], [0.4, 'red']],
+          expr: `max by (node_id) (abs(crdb_node_clock_offset_seconds{${S}}))`,
+        },
+      ],
+      join: 'node_id',
+      width: 24,
+      height: 9,
+    }),
+    bars('Nodes by status', {
+      about: 'How many nodes are in which state (crdb_nodes).',
+      queries: `max by (status) (crdb_nodes{${S}})`,
+      unit: 'short',
+      legend: '{{status}}',
+      width: 6,
+    }),
+    stat('Nodes down', {
+      about:
+        'Nodes that are dead or unavailable (crdb_node_liveness). Red: two at once, see CrdbMultipleNodesDown.',
+      queries: `count(max by (node_id) (crdb_node_liveness{${S}, status=~"dead|unavailable"}) == 1)`,
+      unit: 'short',
+      steps: ['green', [1, 'orange'], [2, 'red']],
+      empty: '0',
+      width: 3,
+      height: 8,
+    }),
+    graph('Live nodes by $tier', {
+      about:
+        'Live nodes of each place (crdb_node_locality_info): a place that loses its nodes at once has lost its power or network.',
+      queries: `sum by (value) (max by (node_id) (crdb_node_liveness{${S}, status="live"}) * on (node_id) group_left (value) max by (node_id, value) (crdb_node_locality_info{${S}, tier="$tier"}))`,
+      unit: 'short',
+      legend: '{{value}}',
+      width: 5,
+    }),
+    table('Builds', {
+      about: 'Nodes by build (crdb_node_info). Two rows: an upgrade is in progress.',
+      labels: { build_tag: 'build', server_version: 'version' },
+      values: [
+        {
+          title: 'nodes',
+          unit: 'short',
+          expr: `count by (build_tag, server_version) (max by (node_id, build_tag, server_version) (crdb_node_info{${S}}))`,
+        },
+      ],
+      width: 5,
+    }),
+    table('Certificates', {
+      about:
+        'Time until the first certificate of each kind expires (crdb_node_certificate_expiry_timestamp_seconds). Red below 3 days.',
+      labels: { certificate: 'certificate' },
+      values: [
+        {
+          title: 'expires in',
+          unit: 's',
+          steps: EXPIRES,
+          expr: `min by (certificate) (crdb_node_certificate_expiry_timestamp_seconds{${S}}) - time()`,
+        },
+      ],
+      width: 5,
+    }),
+  ],
+};
+
+const selected: Row = {
+  title: 'Selected nodes',
+  panels: [
+    timeline('Liveness', {
+      about: 'State of the selected nodes (crdb_node_liveness_code).',
+      queries: `max by (node_id) (crdb_node_liveness_code{${CHOSEN}})`,
+      unit: 'none',
+      legend: 'n{{node_id}}',
+      states: LIVENESS,
+    }),
+    stat('Restarts in 24 h', {
+      about:
+        'How often the process started anew (crdb_node_started_timestamp_seconds). Red: see CrdbNodeFlapping.',
+      queries: `max by (node_id) (changes(crdb_node_started_timestamp_seconds{${CHOSEN}}[24h]))`,
+      unit: 'short',
+      legend: 'n{{node_id}}',
+      steps: ['green', [1, 'orange'], [3, 'red']],
+      width: 8,
+      height: 8,
+    }),
+    ofNode('Status record age', {
+      about:
+        'Age of the record that a node writes every 10 s (crdb_node_updated_timestamp_seconds). Red: its metrics are too old to be shown.',
+      expr: `${RECORD_AGE}{${CHOSEN}})`,
+      unit: 's',
+      steps: ['green', [30, 'orange'], [120, 'red']],
+    }),
+    ofNode('Clock offset', {
+      about:
+        'Mean offset to the other nodes (crdb_node_clock_offset_seconds). At 0.4 s a node stops itself.',
+      expr: `max by (node_id) (crdb_node_clock_offset_seconds{${CHOSEN}})`,
+      unit: 's',
+      steps: ['green', [0.3, 'orange'], [0.4, 'red']],
+    }),
+    ofNode('CPU', {
+      about:
+        'Of all cores, used by the process (crdb_node_cpu_ratio). Red for an hour: CrdbNodeCpuHigh.',
+      expr: `max by (node_id) (crdb_node_cpu_ratio{${CHOSEN}})`,
+      unit: 'percentunit',
+      steps: ['green', [0.8, 'orange'], [0.9, 'red']],
+    }),
+    ofNode('CPU of host', {
+      about:
+        'Of all cores, used by the machine (crdb_node_host_cpu_ratio). Far above CPU: a neighbour.',
+      expr: `max by (node_id) (crdb_node_host_cpu_ratio{${CHOSEN}})`,
+      unit: 'percentunit',
+      steps: ['green', [0.8, 'orange'], [0.9, 'red']],
+    }),
+    ofNode('Memory of process', {
+      about:
+        'Of the memory of the node (crdb_node_resident_memory_bytes, crdb_node_memory_bytes). Red: it may be killed.',
+      expr: `max by (node_id) (crdb_node_resident_memory_bytes{${CHOSEN}}) / on (node_id) max by (node_id) (crdb_node_memory_bytes{${S}})`,
+      unit: 'percentunit',
+      steps: ['green', [0.8, 'orange'], [0.9, 'red']],
+    }),
+    ofNode('Run queue per CPU', {
+      about:
+        'Goroutines that wait for a CPU (crdb_node_runnable_goroutines_per_cpu). Above 30 the node is overloaded.',
+      expr: `max by (node_id) (crdb_node_runnable_goroutines_per_cpu{${CHOSEN}})`,
+      unit: 'short',
+      steps: ['green', [30, 'red']],
+    }),
+    ofNode('SQL statements', {
+      about: 'Executed per second (crdb_node_sql_queries_total).',
+      expr: rateOf('crdb_node_sql_queries_total'),
+      unit: 'reqps',
+    }),
+    ofNode('Failed statements', {
+      about: 'Failed per second (crdb_node_sql_failures_total). On one node only: look at its log.',
+      expr: rateOf('crdb_node_sql_failures_total'),
+      unit: 'reqps',
+    }),
+    ofNode('SQL connections', {
+      about: 'Open connections (crdb_node_sql_connections). Uneven: look at the load balancer.',
+      expr: `max by (node_id) (crdb_node_sql_connections{${CHOSEN}})`,
+      unit: 'short',
+    }),
+    ofNode('SQL latency p99', {
+      about: 'Of recent statements (crdb_node_sql_service_latency_p99_seconds).',
+      expr: `max by (node_id) (crdb_node_sql_service_latency_p99_seconds{${CHOSEN}})`,
+      unit: 's',
+    }),
+    ofNode('Heartbeat latency p99', {
+      about:
+        'Of recent liveness heartbeats (crdb_node_liveness_heartbeat_p99_seconds). Red: the node is about to lose its leases.',
+      expr: `max by (node_id) (crdb_node_liveness_heartbeat_p99_seconds{${CHOSEN}})`,
+      unit: 's',
+      steps: ['green', [0.5, 'orange'], [3, 'red']],
+    }),
+    ofNode('Missed heartbeats', {
+      about:
+        'Heartbeats that failed (crdb_node_liveness_heartbeat_failures_total): disk, CPU or network.',
+      expr: rateOf('crdb_node_liveness_heartbeat_failures_total'),
+      unit: 'cps',
+    }),
+    ofNode('File descriptors', {
+      about:
+        'Open, of the limit (crdb_node_open_file_descriptors). Orange: CrdbFileDescriptorsHigh.',
+      expr: `max by (node_id) (crdb_node_open_file_descriptors{${CHOSEN}} / (crdb_node_file_descriptor_limit{${CHOSEN}} > 0))`,
+      unit: 'percentunit',
+      steps: ['green', [0.8, 'orange']],
+    }),
+    ofNode('Stuck requests of gateway', {
+      about:
+        'Sent to ranges that do not answer (crdb_node_slow_requests). Look at the problem ranges.',
+      expr: `max by (node_id) (crdb_node_slow_requests{${CHOSEN}})`,
+      unit: 'short',
+      steps: ['green', [1, 'orange']],
+    }),
+    table('Certificates of selected nodes', {
+      about:
+        'Time until each certificate expires (crdb_node_certificate_expiry_timestamp_seconds). Red below 3 days.',
+      labels: { node_id: 'node', certificate: 'certificate' },
+      values: [
+        {
+          title: 'expires in',
+          unit: 's',
+          steps: EXPIRES,
+          expr: `min by (node_id, certificate) (crdb_node_certificate_expiry_timestamp_seconds{${CHOSEN}}) - time()`,
+        },
+      ],
+      width: 8,
+    }),
+  ],
+};
+
+interface NodeGraph {
+  readonly about: string;
+  readonly expr: string;
+  readonly unit: string;
+  readonly steps?: Parameters<typeof graph>[1]['steps'];
+}
+
+/** One line a node; a click goes to that node alone. */
+function ofNode(title: string, { expr, steps, ...options }: NodeGraph): ReturnType<typeof graph> {
+  return graph(title, {
+    ...options,
+    queries: expr,
+    legend: 'n{{node_id}}',
+    links: [toBoard('Only this node', 'crdb-nodes', NODE_OF_SERIES)],
+    ...(steps === undefined ? {} : { steps }),
+  });
+}
+
+function rateOf(family: string): string {
+  return `max by (node_id) (rate(${family}{${CHOSEN}}[$__rate_interval]))`;
+}
+
+export function nodes(): Dashboard {
+  const tiers = `label_values(crdb_node_locality_info{${S}}, tier)`;
+  return buildBoard({
+    uid: 'crdb-nodes',
+    title: 'Nodes',
+    question: 'Which node is different from the others?',
+    variables: [clusterVariable(), query('tier', 'Locality tier', tiers), nodeVariable()],
+    rows: [fleet, selected, storeRow],
+  });
+}

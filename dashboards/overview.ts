@@ -1,0 +1,281 @@
+import type { Dashboard } from '@grafana/grafana-foundation-sdk/dashboard';
+import { assistantRow } from './assistant.ts';
+import { buildBoard, type Row } from './lib/board.ts';
+import { graph } from './lib/graph.ts';
+import { NODE_OF_ROW, toBoard, toConsole } from './lib/links.ts';
+import { stat, timeline } from './lib/panels.ts';
+import { EXPIRES, HEALTH, LIVENESS } from './lib/style.ts';
+import { table } from './lib/table.ts';
+import { clusterVariable, S } from './lib/variables.ts';
+
+const PROBLEMS = `crdb_range_problem_ranges{${S}`;
+const OF_CLUSTER = 'crdb_cluster="$cluster"';
+const ANY_IS_BAD = ['green', [1, 'red']] as const;
+const ANY_IS_DEGRADED = ['green', [1, 'orange']] as const;
+
+const health: Row = {
+  title: 'Now',
+  panels: [
+    stat('Health', {
+      about:
+        'The worst of the reasons beside it (recorded by rules.yml). No data: the rules are not loaded, or nothing is known.',
+      queries: `max(crdb_cluster_reason:crdb_health:code{${OF_CLUSTER}})`,
+      unit: 'none',
+      states: HEALTH,
+    }),
+    stat('Why', {
+      about: 'The reasons for DEGRADED or CRITICAL (recorded by rules.yml).',
+      queries: `crdb_cluster_reason:crdb_health:code{${OF_CLUSTER}} > 0`,
+      unit: 'none',
+      legend: '{{reason}}',
+      names: true,
+      steps: ['green', [1, 'orange'], [2, 'red']],
+      empty: 'nothing wrong',
+    }),
+    stat('Live nodes', {
+      about:
+        'Live nodes and all that are not decommissioned (crdb_nodes). Two nodes fewer can already cost ranges their quorum.',
+      queries: [
+        { expr: `max(crdb_nodes{${S}, status="live"})`, legend: 'live' },
+        {
+          expr: `max(sum without (status) (crdb_nodes{${S}, status!="decommissioned"}))`,
+          legend: 'all',
+        },
+      ],
+      unit: 'short',
+      links: [toBoard('Nodes', 'crdb-nodes')],
+    }),
+    stat('Unavailable ranges', {
+      about:
+        'Ranges without quorum: requests to them hang (crdb_range_problem_ranges). Red: see the runbook of CrdbRangesUnavailable.',
+      queries: `sum(max by (shard) (${PROBLEMS}, problem="unavailable"}))`,
+      unit: 'short',
+      steps: ANY_IS_BAD,
+      links: [toBoard('Ranges', 'crdb-ranges', 'var-problem=unavailable')],
+    }),
+    stat('No lease or leader', {
+      about:
+        'The larger of the ranges without lease and without raft leader, since a range can show both (crdb_range_problem_ranges). Moments are normal, ten minutes are not.',
+      queries: `max(sum by (problem) (max by (problem, shard) (${PROBLEMS}, problem=~"no_lease|no_raft_leader"})))`,
+      unit: 'short',
+      steps: ANY_IS_BAD,
+      links: [toBoard('Ranges', 'crdb-ranges')],
+    }),
+    stat('Under-replicated', {
+      about:
+        'Ranges with fewer replicas than they should have (crdb_range_problem_ranges). Orange: the next failure may make them unavailable.',
+      queries: `sum(max by (shard) (${PROBLEMS}, problem="underreplicated"}))`,
+      unit: 'short',
+      steps: ANY_IS_DEGRADED,
+      links: [toBoard('Ranges', 'crdb-ranges', 'var-problem=underreplicated')],
+    }),
+    stat('Vanished ranges', {
+      about:
+        'Against the most ranges of the last hour (crdb_ranges). Red while nodes are down: nobody reports a range whose replicas are all on them. No data: sharded, or a node could not be read.',
+      queries: `1 - max(crdb_ranges{${S}}) / max(max_over_time(crdb_ranges{${S}}[1h]))`,
+      unit: 'percentunit',
+      steps: ['green', [0.01, 'red']],
+      links: [toBoard('Ranges', 'crdb-ranges')],
+    }),
+    stat('Least free disk', {
+      about:
+        'Free part of the fullest store (crdb_store_available_bytes). Red below 10 %: see the runbook of CrdbStoreDiskLow.',
+      queries: `min(max by (node_id, store_id) (crdb_store_available_bytes{${S}}) / max by (node_id, store_id) (crdb_store_capacity_bytes{${S}}))`,
+      unit: 'percentunit',
+      steps: ['red', [0.1, 'orange'], [0.2, 'green']],
+      links: [toBoard('Nodes', 'crdb-nodes')],
+    }),
+    stat('License ends in', {
+      about:
+        'Time until the license expires (crdb_node_license_expiry_timestamp_seconds). Orange below 3 weeks, red below 3 days.',
+      queries: `min(crdb_node_license_expiry_timestamp_seconds{${S}}) - time()`,
+      unit: 's',
+      steps: EXPIRES,
+      empty: 'no license',
+    }),
+    stat('Oldest transaction', {
+      about:
+        'Age of the oldest open transaction (crdb_oldest_transaction_age_seconds). Red: it holds locks; find its application.',
+      queries: `max(crdb_oldest_transaction_age_seconds{${S}})`,
+      unit: 's',
+      steps: ['green', [300, 'orange'], [900, 'red']],
+      links: [toBoard('SQL sessions', 'crdb-sql')],
+    }),
+    stat('Data age / interval', {
+      about:
+        'Age of the oldest data in intervals of its collector (crdb_exporter_collector_last_success_timestamp_seconds). Above 3 data is dropped; believe nothing here before you know why.',
+      queries: `max((time() - max by (collector, shard) (crdb_exporter_collector_last_success_timestamp_seconds{${S}})) / on (collector, shard) max by (collector, shard) (crdb_exporter_collector_interval_seconds{${S}}))`,
+      unit: 'short',
+      decimals: 1,
+      steps: ['green', [2, 'orange'], [3, 'red']],
+      links: [toBoard('Exporter', 'crdb-exporter')],
+    }),
+    stat('Firing alerts', {
+      about: 'Alerts of rules.yml that fire for this cluster, by severity (ALERTS).',
+      queries: `count by (severity) (ALERTS{alertname=~"Crdb.+", alertstate="firing", ${OF_CLUSTER}})`,
+      unit: 'short',
+      legend: '{{severity}}',
+      empty: '0',
+    }),
+  ],
+};
+
+const lastHours: Row = {
+  title: 'Last hours',
+  panels: [
+    timeline('Node liveness', {
+      about: 'State of each node as the cluster sees it (crdb_node_liveness_code).',
+      queries: `max by (node_id) (crdb_node_liveness_code{${S}})`,
+      unit: 'none',
+      legend: 'n{{node_id}}',
+      states: LIVENESS,
+      width: 6,
+    }),
+    graph('Range problems', {
+      about: 'Ranges by problem, only those seen in the window (crdb_range_problem_ranges).',
+      queries: `sum by (problem) (max by (problem, shard) (${PROBLEMS}})) and on (problem) max by (problem) (max_over_time(${PROBLEMS}}[$__range])) > 0`,
+      unit: 'short',
+      legend: '{{problem}}',
+      draw: 'bars',
+      stacked: true,
+      empty: 'no problems',
+      width: 6,
+      links: [toBoard('Ranges', 'crdb-ranges', 'var-problem=${__field.labels.problem}')],
+    }),
+    graph('Load by node', {
+      about: 'Queries per second of the stores of each node (crdb_store_queries_per_second).',
+      queries: `sum by (node_id) (max by (node_id, store_id) (crdb_store_queries_per_second{${S}}))`,
+      unit: 'reqps',
+      legend: 'n{{node_id}}',
+      width: 6,
+      links: [toBoard('Load', 'crdb-load')],
+    }),
+    graph('Sessions by state', {
+      about: 'Open SQL sessions (crdb_sessions). Idle in transaction holds locks.',
+      queries: `max by (state) (sum without (node_id) (crdb_sessions{${S}}))`,
+      unit: 'short',
+      legend: '{{state}}',
+      stacked: true,
+      width: 6,
+      links: [toBoard('SQL sessions', 'crdb-sql')],
+    }),
+  ],
+};
+
+const suspects: Row = {
+  title: 'Suspects',
+  panels: [
+    table('Nodes not live', {
+      about: 'Nodes that are not live and what they are (crdb_node_liveness).',
+      labels: {
+        node_id: { title: 'node', links: [toBoard('Nodes', 'crdb-nodes', NODE_OF_ROW)] },
+        status: 'status',
+      },
+      values: [
+        {
+          title: 'is',
+          expr: `max by (node_id, status) (crdb_node_liveness{${S}, status!="live"}) == 1`,
+          hidden: true,
+        },
+      ],
+      empty: 'all live',
+      width: 6,
+    }),
+    table('Longest-standing problem ranges', {
+      about:
+        'Ranges that have had a problem for longest (crdb_problem_range_first_seen_timestamp_seconds). The node is the one that reports it, not the culprit.',
+      labels: {
+        range_id: {
+          title: 'range',
+          links: [toConsole('range report', 'reports/range/${__data.fields.range_id}')],
+        },
+        problem: 'problem',
+        table_id: 'table id',
+        node_id: {
+          title: 'reported by',
+          links: [toBoard('Nodes', 'crdb-nodes', NODE_OF_ROW)],
+        },
+      },
+      values: [
+        {
+          title: 'since',
+          unit: 's',
+          expr: `topk(10, time() - min by (problem, range_id, node_id, table_id) (crdb_problem_range_first_seen_timestamp_seconds{${S}}))`,
+        },
+      ],
+      sortBy: 'since',
+      empty: 'none',
+      width: 10,
+    }),
+    table('Applications with the oldest transaction', {
+      about:
+        'Who holds a transaction open for longest (crdb_application_oldest_transaction_age_seconds).',
+      labels: {
+        application: {
+          title: 'application',
+          links: [
+            toBoard('SQL sessions', 'crdb-sql', 'var-application=${__data.fields.application}'),
+          ],
+        },
+        user: 'user',
+      },
+      values: [
+        {
+          title: 'age',
+          unit: 's',
+          steps: ['text', [300, 'orange'], [900, 'red']],
+          expr: `topk(10, max by (application, user) (crdb_application_oldest_transaction_age_seconds{${S}}))`,
+        },
+      ],
+      sortBy: 'age',
+      width: 8,
+    }),
+  ],
+};
+
+const jobs: Row = {
+  title: 'Jobs',
+  panels: [
+    stat('Failed backups, 24 h', {
+      about:
+        'Scheduled backups that failed (crdb_node_backup_schedule_failures_total); backups by hand are not counted.',
+      queries: `sum(max by (node_id) (increase(crdb_node_backup_schedule_failures_total{${S}}[24h])))`,
+      unit: 'short',
+      decimals: 0,
+      steps: ANY_IS_DEGRADED,
+    }),
+    stat('Failed changefeeds, 24 h', {
+      about:
+        'Changefeeds that failed for good (crdb_node_changefeed_failures_total). They do not start again by themselves.',
+      queries: `sum(max by (node_id) (increase(crdb_node_changefeed_failures_total{${S}}[24h])))`,
+      unit: 'short',
+      decimals: 0,
+      steps: ANY_IS_DEGRADED,
+    }),
+    stat('Changefeeds running', {
+      about: 'Changefeeds that run now (crdb_node_changefeeds_running).',
+      queries: `sum(max by (node_id) (crdb_node_changefeeds_running{${S}}))`,
+      unit: 'short',
+    }),
+    graph('Changefeed lag', {
+      about:
+        'How far the slowest changefeed of each node is behind (crdb_node_changefeed_max_behind_seconds). Above the dashed line: see CrdbChangefeedLagging.',
+      queries: `max by (node_id) (crdb_node_changefeed_max_behind_seconds{${S}})`,
+      unit: 's',
+      legend: 'n{{node_id}}',
+      steps: ['green', [600, 'orange']],
+      width: 12,
+      height: 6,
+    }),
+  ],
+};
+
+export function overview(): Dashboard {
+  return buildBoard({
+    uid: 'crdb-overview',
+    title: 'Overview',
+    question: 'Is the cluster healthy, and where do I look?',
+    variables: [clusterVariable()],
+    rows: [health, lastHours, suspects, jobs, assistantRow],
+  });
+}

@@ -1,0 +1,267 @@
+import type { Dashboard } from '@grafana/grafana-foundation-sdk/dashboard';
+import { buildBoard, type Row } from './lib/board.ts';
+import { graph } from './lib/graph.ts';
+import { NODE_OF_ROW, toBoard, toConsole } from './lib/links.ts';
+import { bars, note, pie, stat } from './lib/panels.ts';
+import { table } from './lib/table.ts';
+import { clusterVariable, many, nodeVariable, S } from './lib/variables.ts';
+
+const CHOSEN = 'problem=~"$problem"';
+const LEASES = `sum by (node_id) (max by (node_id, store_id) (crdb_range_leases{${S}}))`;
+
+const state: Row = {
+  title: 'State',
+  panels: [
+    stat('Problem: $problem', {
+      about:
+        'Distinct ranges that show the problem (crdb_range_problem_ranges). Over shards an upper bound for what several replicas report.',
+      queries: `sum(max by (shard) (crdb_range_problem_ranges{${S}, ${CHOSEN}}))`,
+      unit: 'short',
+      sparkline: true,
+      repeat: 'problem',
+      steps: ['green', [1, 'orange']],
+      width: 24,
+      links: [toConsole('problem ranges', 'reports/problemranges')],
+    }),
+    stat('Ranges', {
+      about:
+        'Distinct ranges (crdb_ranges). No data: sharded, route local, or a node could not be read. A fall while nodes are down means ranges that nobody reports any more: CrdbRangesVanished.',
+      queries: `max(crdb_ranges{${S}})`,
+      unit: 'short',
+      sparkline: true,
+      width: 6,
+    }),
+    stat('Nodes scanned', {
+      about:
+        'Part of the nodes to be asked that were read in the last scan (crdb_range_scan_nodes). Below 100 % all counts are lower bounds.',
+      queries: `sum(max by (shard) (crdb_range_scan_nodes{${S}, state="scanned"})) / sum(max by (shard) (sum without (state) (crdb_range_scan_nodes{${S}, state=~"scanned|failed"})))`,
+      unit: 'percentunit',
+      steps: ['orange', [1, 'green']],
+      width: 6,
+    }),
+    stat('Nodes not asked', {
+      about:
+        'Nodes that are not live and so not asked (crdb_range_scan_nodes). Ranges with all their replicas there are in no count.',
+      queries: `sum(max by (shard) (crdb_range_scan_nodes{${S}, state="skipped"}))`,
+      unit: 'short',
+      steps: ['green', [1, 'orange']],
+      width: 6,
+    }),
+    table('Nodes that could not be read', {
+      about:
+        'Asked in vain in the last scan (crdb_range_scan_node_success). See CrdbRangeScanIncomplete.',
+      labels: {
+        node_id: { title: 'node', links: [toBoard('Nodes', 'crdb-nodes', NODE_OF_ROW)] },
+      },
+      values: [
+        {
+          title: 'read',
+          expr: `max by (node_id) (crdb_range_scan_node_success{${S}}) == 0`,
+          hidden: true,
+        },
+      ],
+      empty: 'all read',
+      width: 6,
+      height: 4,
+    }),
+  ],
+};
+
+const where: Row = {
+  title: 'Where',
+  panels: [
+    table('Node x problem', {
+      about:
+        'Replicas that report a problem, by the node that reports it, which is not the culprit (crdb_range_problem_replicas).',
+      labels: {
+        node_id: {
+          title: 'reported by',
+          links: [toBoard('Nodes', 'crdb-nodes', NODE_OF_ROW)],
+        },
+        problem: 'problem',
+      },
+      values: [
+        {
+          title: 'replicas',
+          steps: ['text', [1, 'orange']],
+          expr: `sum by (node_id, problem) (max by (node_id, store_id, problem) (crdb_range_problem_replicas{${S}, ${CHOSEN}, node_id=~"$node"})) > 0`,
+        },
+      ],
+      sortBy: 'replicas',
+      empty: 'none',
+    }),
+    graph('Problems over time', {
+      about: 'Distinct ranges by problem (crdb_range_problem_ranges).',
+      queries: `sum by (problem) (max by (problem, shard) (crdb_range_problem_ranges{${S}, ${CHOSEN}}))`,
+      unit: 'short',
+      legend: '{{problem}}',
+      width: 12,
+    }),
+    table('Problem ranges', {
+      about:
+        'The ranges that have had a problem for longest, with their table where it is watched (crdb_problem_range_first_seen_timestamp_seconds, crdb_table_info). Node and store are the lowest that report it, not the culprit.',
+      labels: {
+        range_id: {
+          title: 'range',
+          links: [toConsole('range report', 'reports/range/${__data.fields.range_id}')],
+        },
+        problem: 'problem',
+        table_id: 'table id',
+        database: 'database',
+        table: 'table',
+        node_id: {
+          title: 'reported by node',
+          links: [toBoard('Nodes', 'crdb-nodes', NODE_OF_ROW)],
+        },
+        store_id: 'reported by store',
+      },
+      values: [
+        {
+          title: 'since',
+          unit: 's',
+          expr: withTable(
+            `(time() - min by (problem, range_id, node_id, store_id, table_id) (crdb_problem_range_first_seen_timestamp_seconds{${S}, ${CHOSEN}, node_id=~"$node"}))`,
+            'problem, range_id, node_id, store_id, table_id',
+          ),
+        },
+      ],
+      sortBy: 'since',
+      empty: 'none',
+      width: 20,
+    }),
+    stat('Not listed', {
+      about:
+        'Ranges with a problem that did not fit the list (crdb_problem_ranges_omitted). Raise `problem_ranges` to see more.',
+      queries: `sum(max by (problem, shard) (crdb_problem_ranges_omitted{${S}, ${CHOSEN}}))`,
+      unit: 'short',
+      steps: ['green', [1, 'orange']],
+      height: 8,
+    }),
+  ],
+};
+
+/** Adds database and table to rows whose table is watched, and keeps the others. */
+export function withTable(rows: string, labels: string): string {
+  const info = `max by (table_id, database, schema, table) (crdb_table_info{${S}})`;
+  return `${rows} * on (table_id) group_left (database, schema, table) ${info} or on (${labels}) ${rows}`;
+}
+
+const leases: Row = {
+  title: 'Leases and replicas',
+  panels: [
+    graph('Leases by node', {
+      about: 'Ranges that a node serves (crdb_range_leases).',
+      queries: LEASES,
+      unit: 'short',
+      legend: 'n{{node_id}}',
+    }),
+    graph('Replicas by node', {
+      about: 'Replicas that a node holds (crdb_range_replicas).',
+      queries: `sum by (node_id) (max by (node_id, store_id) (crdb_range_replicas{${S}}))`,
+      unit: 'short',
+      legend: 'n{{node_id}}',
+    }),
+    graph('Lease imbalance (max / mean)', {
+      about:
+        'Leases of the node with most, against the mean (crdb_range_leases). Above 2: look at lease preferences and at nodes that came back.',
+      queries: `max(${LEASES}) / avg(${LEASES})`,
+      unit: 'short',
+      legend: 'max / mean',
+      steps: ['green', [1.5, 'orange'], [2, 'red']],
+    }),
+    graph('Lease changes', {
+      about:
+        'Leases that moved between two scans (crdb_range_lease_changes_total). Many: nodes miss heartbeats, or the load moves.',
+      queries: `sum(max by (shard) (rate(crdb_range_lease_changes_total{${S}}[$__rate_interval])))`,
+      unit: 'cps',
+      legend: 'changes',
+    }),
+    graph('Quiescent and ticking replicas', {
+      about:
+        'Replicas at rest and replicas whose raft group ticks (crdb_range_replicas_quiescent, _ticking). With leader leases nothing is quiescent.',
+      queries: [
+        {
+          expr: `sum(max by (node_id, store_id) (crdb_range_replicas_quiescent{${S}}))`,
+          legend: 'quiescent',
+        },
+        {
+          expr: `sum(max by (node_id, store_id) (crdb_range_replicas_ticking{${S}}))`,
+          legend: 'ticking',
+        },
+      ],
+      unit: 'short',
+    }),
+    pie('Lease kinds', {
+      about: 'Ranges by the kind of their last lease (crdb_ranges_by_lease_kind).',
+      queries: `sum by (kind) (max by (kind, shard) (crdb_ranges_by_lease_kind{${S}}))`,
+      unit: 'short',
+      legend: '{{kind}}',
+      width: 4,
+    }),
+    bars('Ranges by number of replicas', {
+      about: 'How many replicas of a range were seen (crdb_ranges_by_replicas).',
+      queries: `sum by (replicas) (max by (replicas, shard) (crdb_ranges_by_replicas{${S}}))`,
+      unit: 'short',
+      legend: '{{replicas}}',
+      width: 4,
+    }),
+  ],
+};
+
+const tables: Row = {
+  title: 'Tables',
+  collapsed: true,
+  panels: [
+    note(
+      'Why this may be empty',
+      'Only the tables that `collectors.tables.tables` lists are asked for, and only while the collector `tables` is on.',
+    ),
+    table('Watched tables', {
+      about:
+        'What the configured tables are made of (crdb_table_ranges, crdb_table_zone_replicas, …). Fewer than 3 replicas do not survive a failure.',
+      labels: { database: 'database', schema: 'schema', table: 'table' },
+      values: [
+        {
+          title: 'ranges',
+          unit: 'short',
+          expr: `max by (database, schema, table) (crdb_table_ranges{${S}})`,
+        },
+        {
+          title: 'replicas',
+          unit: 'short',
+          steps: ['orange', [3, 'green']],
+          expr: `max by (database, schema, table) (crdb_table_zone_replicas{${S}})`,
+        },
+        {
+          title: 'GC after',
+          unit: 's',
+          expr: `max by (database, schema, table) (crdb_table_zone_gc_ttl_seconds{${S}})`,
+        },
+        {
+          title: 'indexes',
+          unit: 'short',
+          expr: `max by (database, schema, table) (crdb_table_indexes{${S}})`,
+        },
+      ],
+      empty: 'no table is watched',
+    }),
+    graph('Ranges of watched tables', {
+      about: 'Growth of the configured tables in ranges (crdb_table_ranges).',
+      queries: `max by (database, schema, table) (crdb_table_ranges{${S}})`,
+      unit: 'short',
+      legend: '{{database}}.{{schema}}.{{table}}',
+      width: 12,
+    }),
+  ],
+};
+
+export function ranges(): Dashboard {
+  const problems = `label_values(crdb_range_problem_ranges{${S}}, problem)`;
+  return buildBoard({
+    uid: 'crdb-ranges',
+    title: 'Ranges',
+    question: 'Which ranges are broken, where, since when?',
+    variables: [clusterVariable(), many('problem', 'Problem', problems), nodeVariable()],
+    rows: [state, where, leases, tables],
+  });
+}

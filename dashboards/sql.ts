@@ -1,0 +1,212 @@
+import type { Dashboard } from '@grafana/grafana-foundation-sdk/dashboard';
+import { buildBoard, type Row } from './lib/board.ts';
+import { graph } from './lib/graph.ts';
+import { toConsole } from './lib/links.ts';
+import { bars, stat } from './lib/panels.ts';
+import { table } from './lib/table.ts';
+import { clusterVariable, many, nodeVariable, S } from './lib/variables.ts';
+
+const OF_NODES = `${S}, node_id=~"$node"`;
+const OF_APPS = `${S}, application=~"$application", user=~"$user"`;
+const ALL_SESSIONS = `max(sum without (node_id, state) (crdb_sessions{${OF_NODES}}))`;
+const OLD_TRANSACTION = ['text', [300, 'orange'], [900, 'red']] as const;
+
+const now: Row = {
+  title: 'Now',
+  panels: [
+    stat('Sessions', {
+      about: 'Open SQL sessions (crdb_sessions).',
+      queries: ALL_SESSIONS,
+      unit: 'short',
+      width: 3,
+    }),
+    stat('Idle in transaction', {
+      about: 'Sessions that hold a transaction open and run nothing (crdb_sessions).',
+      queries: `max(sum without (node_id) (crdb_sessions{${S}, state="idle_in_transaction", node_id=~"$node"}))`,
+      unit: 'short',
+      steps: ['green', [1, 'orange']],
+      width: 3,
+    }),
+    stat('Oldest idle transaction', {
+      about:
+        'Of the chosen applications (crdb_application_oldest_idle_transaction_age_seconds). Red: CrdbIdleInTransaction.',
+      queries: `max(crdb_application_oldest_idle_transaction_age_seconds{${OF_APPS}})`,
+      unit: 's',
+      steps: ['green', [60, 'orange'], [300, 'red']],
+      width: 3,
+    }),
+    stat('Oldest statement', {
+      about: 'Of the chosen applications (crdb_application_oldest_query_age_seconds).',
+      queries: `max(crdb_application_oldest_query_age_seconds{${OF_APPS}})`,
+      unit: 's',
+      steps: ['green', [300, 'orange'], [1800, 'red']],
+      width: 3,
+    }),
+    stat('Session memory', {
+      about: 'Held by all sessions (crdb_session_alloc_bytes).',
+      queries: `sum(max by (node_id) (crdb_session_alloc_bytes{${OF_NODES}}))`,
+      unit: 'bytes',
+      width: 3,
+    }),
+    stat('Largest session', {
+      about: 'Memory of the session that holds most (crdb_session_largest_alloc_bytes).',
+      queries: `max(crdb_session_largest_alloc_bytes{${OF_NODES}})`,
+      unit: 'bytes',
+      width: 3,
+    }),
+    stat('Nodes not answering', {
+      about: 'Nodes whose sessions are missing from the list (crdb_session_fanout_errors).',
+      queries: `sum(max by (node_id) (crdb_session_fanout_errors{${S}}))`,
+      unit: 'short',
+      steps: ['green', [1, 'orange']],
+      width: 3,
+    }),
+    stat('Connections / sessions seen', {
+      about:
+        'Connections that nodes count, and sessions that we may see (crdb_node_sql_connections, crdb_sessions). Many and none: the user lacks VIEWACTIVITY.',
+      queries: [
+        {
+          expr: `sum(max by (node_id) (crdb_node_sql_connections{${OF_NODES}}))`,
+          legend: 'connections',
+        },
+        { expr: ALL_SESSIONS, legend: 'sessions' },
+      ],
+      unit: 'short',
+      width: 3,
+    }),
+  ],
+};
+
+/** One value of each application and user. */
+function ofPair(family: string): string {
+  return `max by (application, user) (${family}{${OF_APPS}})`;
+}
+
+const applications: Row = {
+  title: 'By application',
+  panels: [
+    table('Applications', {
+      about:
+        'Who holds what (crdb_application_…). The pairs with most sessions; the others together are "other".',
+      labels: { application: 'application', user: 'user' },
+      values: [
+        {
+          title: 'sessions',
+          unit: 'short',
+          expr: `max by (application, user) (sum without (state) (crdb_application_sessions{${OF_APPS}}))`,
+          links: [toConsole('sessions', 'sql-activity?tab=Sessions')],
+        },
+        { title: 'running', unit: 'short', expr: ofPair('crdb_application_active_queries') },
+        { title: 'open tx', unit: 'short', expr: ofPair('crdb_application_open_transactions') },
+        {
+          title: 'oldest tx',
+          unit: 's',
+          steps: OLD_TRANSACTION,
+          expr: ofPair('crdb_application_oldest_transaction_age_seconds'),
+        },
+        {
+          title: 'oldest idle tx',
+          unit: 's',
+          steps: ['text', [60, 'orange'], [300, 'red']],
+          expr: ofPair('crdb_application_oldest_idle_transaction_age_seconds'),
+        },
+        {
+          title: 'tx retries',
+          unit: 'short',
+          expr: ofPair('crdb_application_open_transaction_retries'),
+        },
+        { title: 'memory', unit: 'bytes', expr: ofPair('crdb_application_session_alloc_bytes') },
+      ],
+      sortBy: 'sessions',
+      width: 24,
+      height: 9,
+    }),
+    graph('Sessions by application', {
+      about: 'Open sessions (crdb_application_sessions). A steady climb is a leak.',
+      queries: `max by (application) (sum without (user, state) (crdb_application_sessions{${OF_APPS}}))`,
+      unit: 'short',
+      legend: '{{application}}',
+      stacked: true,
+    }),
+    graph('Oldest transaction by application', {
+      about:
+        'Age of the oldest open transaction (crdb_application_oldest_transaction_age_seconds). Above the upper line: CrdbTransactionTooOld.',
+      queries: ofPair('crdb_application_oldest_transaction_age_seconds'),
+      unit: 's',
+      legend: '{{application}} ({{user}})',
+      steps: ['green', [300, 'orange'], [900, 'red']],
+    }),
+    graph('Session memory by application', {
+      about: 'Memory of open sessions (crdb_application_session_alloc_bytes).',
+      queries: `max by (application) (sum without (user) (crdb_application_session_alloc_bytes{${OF_APPS}}))`,
+      unit: 'bytes',
+      legend: '{{application}}',
+    }),
+  ],
+};
+
+const nodes: Row = {
+  title: 'By node',
+  panels: [
+    graph('Sessions by state', {
+      about: 'Open sessions (crdb_sessions). Idle in transaction holds locks.',
+      queries: `max by (state) (sum without (node_id) (crdb_sessions{${OF_NODES}}))`,
+      unit: 'short',
+      legend: '{{state}}',
+      stacked: true,
+    }),
+    graph('Sessions by node', {
+      about: 'Where clients are connected (crdb_sessions). Uneven: look at the load balancer.',
+      queries: `max by (node_id) (sum without (state) (crdb_sessions{${OF_NODES}}))`,
+      unit: 'short',
+      legend: 'n{{node_id}}',
+    }),
+    graph('Statements per CPU', {
+      about:
+        'Statements that are executed at once (crdb_active_queries, crdb_node_cpus). Above 4 more concurrency only adds latency.',
+      queries: `max by (node_id) (crdb_active_queries{${S}, phase="executing", node_id=~"$node"}) / on (node_id) (max by (node_id) (crdb_node_cpus{${S}}) > 0)`,
+      unit: 'short',
+      legend: 'n{{node_id}}',
+      steps: ['green', [4, 'red']],
+    }),
+    graph('Session memory / node memory', {
+      about:
+        'Part of the memory of the node (crdb_session_alloc_bytes). At 25 % the default budget is used up.',
+      queries: `max by (node_id) (crdb_session_alloc_bytes{${OF_NODES}}) / on (node_id) (max by (node_id) (crdb_node_memory_bytes{${S}}) > 0)`,
+      unit: 'percentunit',
+      legend: 'n{{node_id}}',
+      steps: ['green', [0.25, 'orange']],
+    }),
+    bars('Session age', {
+      about: 'Sessions that began at most so many seconds ago, cumulative (crdb_sessions_by_age).',
+      queries: `max by (upper) (crdb_sessions_by_age{${S}})`,
+      unit: 'short',
+      legend: '{{upper}} s',
+    }),
+    graph('Client addresses by node', {
+      about: 'Distinct hosts that are connected (crdb_session_client_addresses).',
+      queries: `max by (node_id) (crdb_session_client_addresses{${OF_NODES}})`,
+      unit: 'short',
+      legend: 'n{{node_id}}',
+    }),
+  ],
+};
+
+function valuesOf(label: string): string {
+  return `label_values(crdb_application_sessions{${S}}, ${label})`;
+}
+
+export function sql(): Dashboard {
+  return buildBoard({
+    uid: 'crdb-sql',
+    title: 'SQL sessions',
+    question: 'Which application holds what?',
+    variables: [
+      clusterVariable(),
+      nodeVariable(),
+      many('application', 'Application', valuesOf('application')),
+      many('user', 'User', valuesOf('user')),
+    ],
+    rows: [now, applications, nodes],
+  });
+}

@@ -1,0 +1,77 @@
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import {
+  type GridPos,
+  VariableRefresh,
+  VariableType,
+} from '@grafana/grafana-foundation-sdk/dashboard';
+import { writeBoard } from '../../dashboards/boards.ts';
+import { BOARDS, DATA_SOURCE } from './panels.ts';
+
+const FOLDER = path.join(import.meta.dirname, '..', '..', 'dashboards');
+
+describe.each(BOARDS)('$title', (board) => {
+  const variables = board.templating?.list ?? [];
+  const items = (board.panels ?? []).flatMap((item) =>
+    'panels' in item ? [item, ...item.panels] : [item],
+  );
+
+  test('is the committed file (vitest -u or npm run dashboards write it anew)', async () => {
+    await expect(writeBoard(board)).toMatchFileSnapshot(path.join(FOLDER, `${board.uid}.json`));
+  });
+
+  test('is a dashboard as Grafana writes one, not editable and without an id', () => {
+    expect(board).toMatchObject({
+      editable: false,
+      graphTooltip: 1,
+      refresh: '30s',
+      tags: ['cockroachdb'],
+      timezone: 'browser',
+      schemaVersion: expect.any(Number),
+      time: { from: 'now-1h', to: 'now' },
+    });
+    expect(board.id).toBeUndefined();
+    expect(board.uid).toMatch(/^crdb-[a-z]+$/);
+  });
+
+  test('begins with data source and job, ends with DB Console', () => {
+    expect(variables.map(({ name }) => name).slice(0, 3)).toEqual(['datasource', 'job', 'cluster']);
+    expect(variables.at(-1)?.name).toBe('console');
+    expect(variables[0]).toMatchObject({ type: 'datasource', query: 'prometheus' });
+    expect(variables[1]).toMatchObject({
+      label: 'Job',
+      multi: true,
+      includeAll: true,
+      allValue: '.+',
+    });
+  });
+
+  test('asks for the values of its variables anew when the time changes', () => {
+    const asked = variables.filter(({ type }) => type === VariableType.Query);
+    expect(asked.filter(({ refresh }) => refresh !== VariableRefresh.OnTimeRangeChanged)).toEqual(
+      [],
+    );
+    expect(asked.map(({ datasource }) => datasource)).toEqual(asked.map(() => DATA_SOURCE));
+  });
+
+  test('has unique ids and titles', () => {
+    expect(new Set(items.map(({ id }) => id)).size).toBe(items.length);
+    expect(new Set(items.map(({ title }) => title)).size).toBe(items.length);
+  });
+
+  test('has panels that fit the grid and do not overlap', () => {
+    const open = (board.panels ?? []).filter((item) => item.type !== 'row');
+    const cells = open.flatMap(({ gridPos }) => cellsOf(gridPos));
+    expect(new Set(cells).size).toBe(cells.length);
+    const isTooFar = open.filter(({ gridPos }) => (gridPos?.x ?? 0) + (gridPos?.w ?? 0) > 24);
+    expect(isTooFar).toEqual([]);
+  });
+});
+
+/** The squares of the grid that a panel covers. */
+function cellsOf({ x, y, w, h }: GridPos = { x: 0, y: 0, w: 0, h: 0 }): readonly string[] {
+  return Array.from(
+    { length: w * h },
+    (_, index) => `${x + (index % w)},${y + Math.floor(index / w)}`,
+  );
+}

@@ -1,0 +1,147 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { BOARDS, DATA_SOURCE, fillVariables, PANELS, type Placed } from './panels.ts';
+
+const LINT = path.join(import.meta.dirname, '..', '..', 'dashboards', '.lint');
+const WITH_UNIT = ['stat', 'timeseries', 'table', 'bargauge', 'heatmap', 'piechart'];
+
+interface Exclusion {
+  readonly entries?: readonly { readonly dashboard: string; readonly panel: string }[];
+}
+const excused: { readonly exclusions: Readonly<Record<string, Exclusion>> } = parse(
+  readFileSync(LINT, 'utf8'),
+);
+
+function isExcused(rule: string, { board, panel }: Placed): boolean {
+  const entries = excused.exclusions[rule]?.entries ?? [];
+  return entries.some((one) => one.dashboard === board.title && one.panel === panel.title);
+}
+
+/** Titles of the panels that break a rule of grafana/dashboard-linter and are not excused in dashboards/.lint. */
+function breaking(rule: string, isBroken: (placed: Placed) => boolean): readonly string[] {
+  return PANELS.filter(
+    (placed) => placed.panel.type !== 'text' && isBroken(placed) && !isExcused(rule, placed),
+  ).map(({ title }) => title);
+}
+
+describe('every panel', () => {
+  test('has a title and a description', () => {
+    const nameless = PANELS.filter(({ panel }) => !panel.title || !panel.description);
+    expect(nameless).toEqual([]);
+  });
+
+  test('asks the chosen data source', () => {
+    const chosen = JSON.stringify(DATA_SOURCE);
+    expect(
+      breaking('panel-datasource-rule', ({ panel, queries }) =>
+        [panel.datasource, ...queries.map(({ datasource }) => datasource)].some(
+          (source) => JSON.stringify(source) !== chosen,
+        ),
+      ),
+    ).toEqual([]);
+  });
+
+  test('has a unit', () => {
+    expect(
+      breaking(
+        'panel-units-rule',
+        ({ panel }) => WITH_UNIT.includes(panel.type) && !panel.fieldConfig?.defaults.unit,
+      ),
+    ).toEqual([]);
+  });
+
+  test('has queries', () => {
+    expect(breaking('panel-no-targets-rule', ({ queries }) => queries.length === 0)).toEqual([]);
+  });
+
+  test('matches job in every series it names', () => {
+    expect(
+      breaking('target-job-rule', ({ queries }) =>
+        queries.some(({ expr }) => {
+          const all = expr.match(/\b(?:crdb|process|nodejs|ALERTS)[\w:]*{/g) ?? [];
+          const scoped = expr.match(/\b(?:crdb|process|nodejs)_\w+{job=~"\$job"/g) ?? [];
+          return all.length === 0 || scoped.length !== all.length;
+        }),
+      ),
+    ).toEqual([]);
+  });
+
+  test('rates counters over $__rate_interval', () => {
+    expect(
+      breaking('target-rate-interval-rule', ({ queries }) =>
+        queries.some(({ expr }) =>
+          /\b(?:rate|irate|increase)\([^[]*\[(?!\$__rate_interval\])/.test(expr),
+        ),
+      ),
+    ).toEqual([]);
+  });
+
+  test('ranks only in tables of this moment', () => {
+    expect(
+      breaking('topk', ({ panel, queries }) =>
+        queries.some(
+          ({ expr, instant }) => expr.includes('topk') && !(instant && panel.type === 'table'),
+        ),
+      ),
+    ).toEqual([]);
+  });
+
+  test('asks for rows and not for series where it is a table', () => {
+    expect(
+      breaking(
+        'table',
+        ({ panel, queries }) =>
+          panel.type === 'table' &&
+          queries.some(({ format, instant }) => format !== 'table' || !instant),
+      ),
+    ).toEqual([]);
+  });
+
+  test('uses only variables that its dashboard has', () => {
+    const strangers = PANELS.flatMap(({ board, title, queries }) => {
+      const known = new Set((board.templating?.list ?? []).map(({ name }) => name));
+      const used = queries.flatMap(({ expr }) => fillVariables(expr).match(/\$(?!\d)\w+/g) ?? []);
+      return used.filter((name) => !known.has(name.slice(1))).map((name) => `${title}: ${name}`);
+    });
+    expect(strangers).toEqual([]);
+  });
+});
+
+describe('every data link', () => {
+  const links = PANELS.flatMap(({ title, panel }) =>
+    Array.from(
+      JSON.stringify(panel.fieldConfig ?? {}).matchAll(/"url":"([^"]*)"/g),
+      ([, url = '']) => ({ title, url }),
+    ),
+  );
+  const inside = links.filter(({ url }) => url.startsWith('/d/'));
+  const outside = links.filter(({ url }) => !url.startsWith('/d/'));
+
+  test.each(inside)('of $title sets only variables that its target has: $url', ({ url }) => {
+    const target = /^\/d\/(crdb-[a-z]+)\?/.exec(url)?.[1];
+    const board = BOARDS.find(({ uid }) => uid === target);
+    const known = new Set((board?.templating?.list ?? []).map(({ name }) => name));
+    const set = Array.from(
+      url.matchAll(/var-(\w+)=|\$\{(\w+):queryparam\}/g),
+      ([, a, b]) => a ?? b,
+    );
+    expect(set.length).toBeGreaterThan(3);
+    expect(set.filter((name) => !known.has(name ?? ''))).toEqual([]);
+    expect(url).toContain('${__url_time_range}');
+  });
+
+  test('to elsewhere leads to DB Console', () => {
+    expect(outside.length).toBeGreaterThan(0);
+    expect(outside.filter(({ url }) => !url.startsWith('${console}/#/'))).toEqual([]);
+  });
+});
+
+test('every excuse is still needed', () => {
+  const named = Object.values(excused.exclusions).flatMap(({ entries = [] }) => entries);
+  const titles = new Set(PANELS.map(({ title }) => title));
+  expect(named.filter(({ dashboard, panel }) => !titles.has(`${dashboard} / ${panel}`))).toEqual(
+    [],
+  );
+});

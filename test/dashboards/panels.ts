@@ -1,0 +1,62 @@
+import type { Dashboard, Panel } from '@grafana/grafana-foundation-sdk/dashboard';
+import { buildBoards } from '../../dashboards/boards.ts';
+
+/** A panel with the dashboard it stands on; rows are left out, what is in them is not. */
+export interface Placed {
+  readonly board: Dashboard;
+  readonly panel: Panel;
+  readonly title: string;
+  readonly queries: readonly PanelQuery[];
+}
+
+export interface PanelQuery {
+  readonly refId: string;
+  readonly expr: string;
+  readonly legend: string;
+  readonly format: string;
+  readonly instant: boolean;
+  readonly datasource: unknown;
+}
+
+/** The one that the variable chooses. */
+export const DATA_SOURCE = { type: 'prometheus', uid: '${datasource}' };
+
+export const BOARDS = buildBoards();
+
+export const PANELS: readonly Placed[] = BOARDS.flatMap((board) =>
+  (board.panels ?? []).flatMap((item) => {
+    const panels: readonly Panel[] = 'panels' in item ? item.panels : [item];
+    return panels.map((panel) => ({
+      board,
+      panel,
+      title: `${board.title} / ${panel.title}`,
+      queries: queriesOf(panel),
+    }));
+  }),
+);
+
+/** As the JSON has them: the types of the SDK do not know what kind of query it is. */
+function queriesOf(panel: Panel): readonly PanelQuery[] {
+  const written: readonly Readonly<Record<string, unknown>>[] = JSON.parse(
+    JSON.stringify(panel.targets ?? []),
+  );
+  return written.map((query) => ({
+    refId: String(query['refId']),
+    expr: String(query['expr']),
+    legend: String(query['legendFormat']),
+    format: String(query['format']),
+    instant: query['instant'] === true,
+    datasource: query['datasource'],
+  }));
+}
+
+/** Puts in what Grafana would: its own variables and those of the dashboards. */
+export function fillVariables(expr: string, values: Readonly<Record<string, string>> = {}): string {
+  const all: Readonly<Record<string, string>> = {
+    __rate_interval: '2m',
+    __range: '1h',
+    top: '10',
+    ...values,
+  };
+  return expr.replaceAll(/\$(\w+)/g, (variable, name: string) => all[name] ?? variable);
+}

@@ -1,0 +1,57 @@
+import { describe, expect, test } from 'vitest';
+import { checkQuery } from '../promql/check-query.ts';
+import { knownSeries } from '../promql/known.ts';
+import { BOARDS, fillVariables, PANELS } from './panels.ts';
+
+const known = knownSeries();
+
+describe('every query of a panel', () => {
+  test.each(PANELS)('parses and uses known metrics and labels: $title', ({ queries }) => {
+    const problems = queries.flatMap(({ expr }) => checkQuery(fillVariables(expr), known).problems);
+    expect(problems).toEqual([]);
+  });
+
+  test.each(PANELS)('has the labels that its legend or columns show: $title', (placed) => {
+    const results = placed.queries.map((query) => ({
+      ...query,
+      labels: checkQuery(fillVariables(query.expr), known).labels,
+    }));
+    for (const { legend, labels } of results) {
+      const shown = Array.from(legend.matchAll(/{{(\w+)}}/g), ([, label = '']) => label);
+      expect(shown.filter((label) => !labels.has(label))).toEqual([]);
+    }
+    const columns = Object.keys(renamedBy(placed.panel.transformations ?? []));
+    const given = new Set(results.flatMap(({ labels }) => [...labels]));
+    const strangers = columns.filter((name) => !name.startsWith('Value') && !given.has(name));
+    expect(strangers).toEqual([]);
+  });
+});
+
+function renamedBy(
+  transformations: readonly { readonly id: string; readonly options: unknown }[],
+): object {
+  const options = transformations.find(({ id }) => id === 'organize')?.options;
+  const hasNames = typeof options === 'object' && options !== null && 'renameByName' in options;
+  const names = hasNames ? options.renameByName : {};
+  return typeof names === 'object' && names !== null ? names : {};
+}
+
+describe('every query of a variable or an annotation', () => {
+  const texts = BOARDS.flatMap((board) => [
+    ...(board.templating?.list ?? []).flatMap(({ name, definition }) => {
+      const parts = /^label_values\((.*), (\w+)\)$/.exec(definition ?? '');
+      return parts === null
+        ? []
+        : [{ title: `${board.title} / ${name}`, expr: parts[1] ?? '', label: parts[2] ?? '' }];
+    }),
+    ...(board.annotations?.list ?? []).map(({ name, expr = '' }) => {
+      return { title: `${board.title} / ${name}`, expr, label: '' };
+    }),
+  ]);
+
+  test.each(texts)('uses known metrics and labels: $title', ({ expr, label }) => {
+    const { problems, labels } = checkQuery(expr, known);
+    expect(problems).toEqual([]);
+    expect(label === '' || labels.has(label)).toBe(true);
+  });
+});
