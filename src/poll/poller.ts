@@ -6,16 +6,16 @@ import type {
   Reading,
 } from '../collectors/collector.ts';
 import type { Log } from '../log.ts';
-import { applyBudget } from '../metrics/budget.ts';
 import { Sheet } from '../metrics/sheet.ts';
-import { renderSnapshot, type Snapshot } from '../metrics/snapshot.ts';
+import type { Snapshot } from '../metrics/snapshot.ts';
 import { beforeFirstPoll, type CollectorPlan, type Outcome } from './outcome.ts';
+import { createPollLog, type PollLog } from './poll-log.ts';
+import { Publication, type PublicationOptions } from './publication.ts';
 import {
   countOverruns,
   effectiveIntervalSeconds,
   firstDelayMs,
   isDue,
-  maxAgeSeconds,
   nextDelayMs,
 } from './schedule.ts';
 
@@ -30,18 +30,17 @@ export interface PollReport {
   readonly finished: () => void;
   readonly failed: (reason: FailureReason) => void;
   readonly skipped: (reason: 'overrun' | 'breaker_open' | 'shutdown') => void;
-  readonly seriesDropped: (family: string, reason: 'budget' | 'duplicate', count: number) => void;
+  readonly seriesDropped: PublicationOptions['seriesDropped'];
 }
 
-export interface PollerOptions {
+export interface PollerOptions extends Pick<
+  PublicationOptions,
+  'maxAgeSeconds' | 'maxSeries' | 'clusterBudget'
+> {
   readonly cluster: string;
   readonly plan: CollectorPlan;
   readonly timeoutSeconds: number;
-  readonly maxAgeSeconds: number | undefined;
   readonly maxDuty: number;
-  /** Series that the sheet may have, and the cluster's other snapshots that share a budget. */
-  readonly maxSeries: number | undefined;
-  readonly clusterBudget: () => { readonly maxSeries: number; readonly others: Snapshot[] };
   /** The room, bound to its API, options and memory. */
   readonly collect: (sheet: Sheet, reading: PollReading) => Promise<CollectFailure | undefined>;
   /** False while every URL is known to be bad: the poll is then skipped. */
@@ -66,18 +65,13 @@ interface PollOrder {
 /** How long a poll that was cut by its deadline may take to say so. */
 const CUT_MS = 200;
 
-interface Published {
-  readonly snapshot: Snapshot;
-  readonly atMonotonicMs: number;
-}
-
 /** Polls one collector of one cluster: never two polls at once, each within its deadline. */
 export class Poller {
   readonly #options: PollerOptions;
   #plan: CollectorPlan;
   #outcome: Outcome;
-  #notices: ReadonlySet<string> = new Set();
-  #published: Published | undefined;
+  readonly #publication: Publication;
+  readonly #log: PollLog;
   /** The poll that is running; whoever wants one meanwhile waits for it. */
   #polling: Promise<void> | undefined;
   /** When the last poll began, monotonic ms. */
@@ -88,7 +82,16 @@ export class Poller {
     this.#plan = options.plan;
     this.#options = options;
     this.#outcome = options.previous?.outcome ?? beforeFirstPoll(options.plan);
-    if (options.previous !== undefined) this.#published = options.previous.#published;
+    this.#publication = new Publication({
+      ...options,
+      monotonicMs: options.clock.monotonicMs,
+      seriesDropped: options.report.seriesDropped,
+      previous: options.previous === undefined ? undefined : options.previous.#publication,
+    });
+    this.#log = createPollLog(options.log, () => {
+      const { collector, shard } = this.#plan;
+      return { cluster: options.cluster, collector, shard };
+    });
   }
 
   get plan(): CollectorPlan {
@@ -115,11 +118,7 @@ export class Poller {
 
   /** What the last poll that published said, unless it is too old to be shown. */
   snapshot(): Snapshot | undefined {
-    if (this.#published === undefined) return undefined;
-    const { clock, maxAgeSeconds: configured } = this.#options;
-    const ageSeconds = (clock.monotonicMs() - this.#published.atMonotonicMs) / 1000;
-    const limit = maxAgeSeconds(configured, this.#outcome.intervalSeconds);
-    return ageSeconds <= limit ? this.#published.snapshot : undefined;
+    return this.#publication.snapshot(this.#outcome.intervalSeconds);
   }
 
   /** Polls until the signal aborts; resolves when its last poll has ended. */
@@ -198,7 +197,7 @@ export class Poller {
     const error = await this.#collect(reading);
     const tookMs = clock.monotonicMs() - beganAt;
     if (stop.aborted) return;
-    this.#logNotices(notices);
+    this.#log.noticed(notices);
     if (deadline.aborted) reading.limits.add('duration');
     report.finished();
     if (error !== undefined) report.failed(error.reason);
@@ -209,7 +208,7 @@ export class Poller {
 
   /** Runs the room and publishes what it wrote; resolves to what went wrong, if anything did. */
   async #collect(reading: PollReading): Promise<CollectFailure | undefined> {
-    const { cluster, collect, reasonOf, clock } = this.#options;
+    const { cluster, collect, reasonOf } = this.#options;
     const sheet = new Sheet({ crdb_cluster: cluster });
     let failure: CollectFailure | undefined;
     try {
@@ -218,23 +217,8 @@ export class Poller {
       const message = error instanceof Error ? error.message : String(error);
       return { reason: reasonOf(error), message };
     }
-    this.#trim(sheet, reading);
-    const snapshot = await renderSnapshot(sheet);
-    this.#published = { snapshot, atMonotonicMs: clock.monotonicMs() };
+    await this.#publication.publish(sheet, reading.limits);
     return failure;
-  }
-
-  #trim(sheet: Sheet, reading: Reading): void {
-    const { report, maxSeries = Infinity, clusterBudget } = this.#options;
-    for (const [family, count] of sheet.duplicates) {
-      report.seriesDropped(family, 'duplicate', count);
-    }
-    for (const budget of [{ maxSeries }, clusterBudget()]) {
-      for (const [family, count] of applyBudget({ sheet, ...budget })) {
-        reading.limits.add('series');
-        report.seriesDropped(family, 'budget', count);
-      }
-    }
   }
 
   #conclude(
@@ -244,7 +228,7 @@ export class Poller {
     const { items, pages, bytes, limits } = reading;
     const atMs = this.#options.clock.wallMs();
     const durationSeconds = tookMs / 1000;
-    this.#logChange(error);
+    this.#log.ended(this.#outcome, error);
     this.#outcome = {
       isGood: error === undefined,
       hasEnded: true,
@@ -262,29 +246,8 @@ export class Poller {
   #skip(): void {
     const error = { reason: 'breaker_open', message: 'every URL is bad; not asked' } as const;
     this.#options.report.skipped('breaker_open');
-    this.#logChange(error);
+    this.#log.ended(this.#outcome, error);
     this.#outcome = { ...this.#outcome, isGood: false, hasEnded: true, error };
-  }
-
-  #logNotices(notices: ReadonlySet<string>): void {
-    const { log, cluster } = this.#options;
-    const fields = { cluster, collector: this.plan.collector, shard: this.plan.shard };
-    for (const text of notices.difference(this.#notices)) log.warn(fields, text);
-    this.#notices = notices;
-  }
-
-  /** One line per change of state, not per poll. */
-  #logChange(error: CollectFailure | undefined): void {
-    const { log, cluster } = this.#options;
-    const { isGood, hasEnded, error: before } = this.#outcome;
-    const fields = { cluster, collector: this.plan.collector, shard: this.plan.shard };
-    if (error === undefined) {
-      if (!isGood) log.info(fields, hasEnded ? 'polls are good again' : 'first poll was good');
-    } else if (error.reason === before?.reason) {
-      log.debug({ ...fields, reason: error.reason }, error.message);
-    } else {
-      log.warn({ ...fields, reason: error.reason }, error.message);
-    }
   }
 }
 

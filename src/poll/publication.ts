@@ -1,0 +1,49 @@
+import type { Limit } from '../collectors/collector.ts';
+import { applyBudget } from '../metrics/budget.ts';
+import type { Sheet } from '../metrics/sheet.ts';
+import { renderSnapshot, type Snapshot } from '../metrics/snapshot.ts';
+import { maxAgeSeconds } from './schedule.ts';
+
+export interface PublicationOptions {
+  readonly monotonicMs: () => number;
+  readonly maxAgeSeconds: number | undefined;
+  /** Series that a sheet may have, and the cluster's other snapshots that share a budget. */
+  readonly maxSeries: number | undefined;
+  readonly clusterBudget: () => { readonly maxSeries: number; readonly others: Snapshot[] };
+  readonly seriesDropped: (family: string, reason: 'budget' | 'duplicate', count: number) => void;
+  /** What is shown until there is newer data. */
+  readonly previous: Publication | undefined;
+}
+
+/** What one collector shows of one cluster: the last sheet that was published, until it is too old. */
+export class Publication {
+  readonly #options: PublicationOptions;
+  #last: { readonly snapshot: Snapshot; readonly atMonotonicMs: number } | undefined;
+
+  constructor(options: PublicationOptions) {
+    this.#options = options;
+    if (options.previous !== undefined) this.#last = options.previous.#last;
+  }
+
+  /** Undefined before the first sheet, and when the last one is older than the interval allows. */
+  snapshot(intervalSeconds: number): Snapshot | undefined {
+    if (this.#last === undefined) return undefined;
+    const ageSeconds = (this.#options.monotonicMs() - this.#last.atMonotonicMs) / 1000;
+    const limit = maxAgeSeconds(this.#options.maxAgeSeconds, intervalSeconds);
+    return ageSeconds <= limit ? this.#last.snapshot : undefined;
+  }
+
+  /** Puts a sheet in the place of the last one, without what is over a budget. */
+  async publish(sheet: Sheet, limits: Set<Limit>): Promise<void> {
+    const { maxSeries = Infinity, clusterBudget, seriesDropped, monotonicMs } = this.#options;
+    for (const [family, count] of sheet.duplicates) seriesDropped(family, 'duplicate', count);
+    for (const budget of [{ maxSeries }, clusterBudget()]) {
+      for (const [family, count] of applyBudget({ sheet, ...budget })) {
+        limits.add('series');
+        seriesDropped(family, 'budget', count);
+      }
+    }
+    const snapshot = await renderSnapshot(sheet);
+    this.#last = { snapshot, atMonotonicMs: monotonicMs() };
+  }
+}
