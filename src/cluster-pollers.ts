@@ -6,20 +6,33 @@ import type {
   PollContext,
   PollReading,
 } from './collectors/collector.ts';
-import type { CollectorConfig, Config } from './config/config.ts';
+import type { ClusterConfig, CollectorConfig, Config } from './config/config.ts';
 import { classifyThrown } from './http/errors.ts';
+import type { Log } from './log.ts';
 import type { ClusterSelf } from './metrics/self.ts';
 import type { Sheet } from './metrics/sheet.ts';
 import type { CollectorPlan } from './poll/outcome.ts';
-import { Poller } from './poll/poller.ts';
-import type { WatchOptions } from './watched-cluster.ts';
+import { type Clock, Poller } from './poll/poller.ts';
+
+/** What every cluster is watched with. */
+export interface WatchParts {
+  readonly collectors: readonly Collector[];
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly log: Log;
+}
 
 /** What the pollers of one cluster are made of. */
-export interface PollersParts extends Omit<WatchOptions, 'self'> {
+export interface PollersParts extends WatchParts {
+  readonly config: ClusterConfig;
+  readonly shard: Config['shard'];
+  readonly maxSeries: number;
   readonly apis: Apis;
   readonly self: ClusterSelf;
   /** How far the running (or last) range scan has come. */
   readonly progress: { done: number; planned: number };
+  /** The same cluster under an older configuration. */
+  readonly previous: { readonly pollers: readonly Poller[] } | undefined;
   /** Called when a poll of this collector has ended. */
   readonly ended: (collector: string) => void;
 }

@@ -1,6 +1,5 @@
 import { type Apis, createApis } from './apis.ts';
-import { createPollers } from './cluster-pollers.ts';
-import type { Collector } from './collectors/collector.ts';
+import { createPollers, type WatchParts } from './cluster-pollers.ts';
 import type { ClusterConfig, Config } from './config/config.ts';
 import { BREAKER_STATES } from './http/breaker.ts';
 import type { Log } from './log.ts';
@@ -9,18 +8,14 @@ import type { Self } from './metrics/self.ts';
 import { Sheet } from './metrics/sheet.ts';
 import type { Snapshot } from './metrics/snapshot.ts';
 import { writeOutcome } from './poll/outcome.ts';
-import type { Clock, Poller } from './poll/poller.ts';
+import type { Poller } from './poll/poller.ts';
 
-export interface WatchOptions {
+export interface WatchOptions extends WatchParts {
   readonly config: ClusterConfig;
   readonly shard: Config['shard'];
   readonly maxSeries: number;
-  readonly collectors: readonly Collector[];
   readonly self: Self;
   readonly userAgent: string;
-  readonly clock: Clock;
-  readonly random: () => number;
-  readonly log: Log;
   /** The same cluster under an older configuration. */
   readonly previous?: WatchedCluster | undefined;
   /** Called when a poll of a collector has ended, good or bad. */
@@ -63,6 +58,7 @@ export async function watchCluster(options: WatchOptions): Promise<WatchedCluste
     apis,
     self: clusterSelf,
     progress,
+    previous: options.previous,
     ended: (collector) => options.pollEnded?.(cluster, collector),
   });
   if (apis.cluster !== undefined) clusterSelf.prepareLogins();

@@ -4,7 +4,7 @@ import type { Secret } from './config/secret.ts';
 import { watchCluster, type WatchedCluster, type WatchOptions } from './watched-cluster.ts';
 
 /** What every watched cluster is made with, whatever the configuration says. */
-export type WatchParts = Omit<WatchOptions, 'config' | 'shard' | 'maxSeries' | 'previous'>;
+export type SharedOptions = Omit<WatchOptions, 'config' | 'shard' | 'maxSeries' | 'previous'>;
 
 interface Entry {
   readonly cluster: WatchedCluster;
@@ -15,13 +15,13 @@ interface Entry {
 
 /** The clusters that are watched at present; replaced as a whole when the configuration changes. */
 export class WatchedClusters {
-  readonly #parts: WatchParts;
+  readonly #parts: SharedOptions;
   #entries: ReadonlyMap<string, Entry> = new Map();
   #settings: Pick<Config, 'shard' | 'maxSeries'> | undefined;
   /** Clusters that are no longer watched and are still logging out. */
   readonly #ending = new Set<Promise<void>>();
 
-  constructor(parts: WatchParts) {
+  constructor(parts: SharedOptions) {
     this.#parts = parts;
   }
 

@@ -1,21 +1,18 @@
 import { JsonError } from '../json/errors.ts';
 
 /** Why a poll failed; the closed list of the label `reason` of crdb_exporter_poll_failures_total. */
-export const FAILURE_REASONS = [
-  'timeout',
-  'network',
-  'tls',
-  'auth',
-  'forbidden',
-  'not_available',
-  'http',
-  'decode',
-  'limit',
-  'breaker_open',
-  'other',
-] as const;
-
-export type FailureReason = (typeof FAILURE_REASONS)[number];
+export type FailureReason =
+  | 'timeout'
+  | 'network'
+  | 'tls'
+  | 'auth'
+  | 'forbidden'
+  | 'not_available'
+  | 'http'
+  | 'decode'
+  | 'limit'
+  | 'breaker_open'
+  | 'other';
 
 export interface FailureDetails {
   readonly cause?: unknown;

@@ -1,7 +1,5 @@
 /** A bound that a poll ran into; the label `limit` of crdb_exporter_collector_limit_hit. */
-export const LIMITS = ['pages', 'bytes', 'items', 'duration', 'series'] as const;
-
-export type Limit = (typeof LIMITS)[number];
+export type Limit = 'pages' | 'bytes' | 'items' | 'duration' | 'series';
 
 /** What one poll (or one command) reads: its deadline, and what came, counted by the API clients. */
 export interface Reading {
