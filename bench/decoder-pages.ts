@@ -89,7 +89,7 @@ function sessionText(random: Random, index: number): string {
   const txn = `{"id":"6f1c2d3e-0000-4000-8000-000000000001","start":"${start}","num_statements_executed":3,"deadline":"0001-01-01T00:00:00Z","alloc_bytes":${upTo(random, 1e6)},"priority":"normal","elapsed_time":${upTo(random, 1e9)}}`;
   const isActive = random() < 0.3;
   return (
-    `{"node_id":${1 + (index % 9)},"username":"app_${index % 7}","client_address":"10.0.${index % 250}.9:5432",` +
+    `{"node_id":${1 + (index % 9)},"username":"app_${index % 7}","client_address":"10.0.${index % 250}.9:${10_000 + index}",` +
     `"application_name":"service-${index % 40}","active_queries":[${isActive ? query : ''}],"start":"${start}",` +
     (isActive ? `"active_txn":${txn},` : `"last_active_query":"${sql}","status":2,`) +
     `"id":"${base64(random, 16)}","alloc_bytes":${upTo(random, 1e6)},"max_alloc_bytes":${upTo(random, 1e7)},` +

@@ -16,7 +16,6 @@ import type { Plan } from './shape.ts';
 const SCALARS = {
   integer: integerReader,
   number: numberReader,
-  string: stringReader,
   boolean: booleanReader,
   time: timeReader,
   bytes: bytesReader,
@@ -32,6 +31,8 @@ const SCALARS = {
  */
 export function compile(plan: Plan, isKept: boolean): Reader {
   switch (plan.kind) {
+    case 'string':
+      return stringReader();
     case 'flags':
       return flagsReader(plan.names);
     case 'object':

@@ -1,7 +1,7 @@
 import type { Cursor } from './cursor.ts';
 import { keyText } from './structure.ts';
 
-const BUCKETS = 256;
+export const BUCKETS = 256;
 
 /** Finds keys of a document among a list of names by their bytes, without making strings of them. */
 export class Names {
@@ -46,7 +46,7 @@ export class Names {
 }
 
 /** Length, first, middle and last byte tell the names of one object apart most of the time. */
-function bucketOf(bytes: Uint8Array, start: number, end: number): number {
+export function bucketOf(bytes: Uint8Array, start: number, end: number): number {
   if (end === start) return 0;
   const first = bytes[start] ?? 0;
   const middle = bytes[(start + end) >> 1] ?? 0;

@@ -5,12 +5,13 @@ import { readNumber } from './number.ts';
 import { readOther, wrong, type Reader } from './reader.ts';
 import { endOfString, isNumberStart, skipValue } from './skip.ts';
 import { readString } from './string.ts';
+import { Texts } from './texts.ts';
 import { parseTime, ZERO_TIME_MS } from './time.ts';
 
 const LETTER_T = 0x74;
 const LETTER_F = 0x66;
 
-/** Readers for single values. They hold no state. */
+/** Readers for single values. */
 export const integerReader: Reader = {
   read(cursor) {
     if (!isNumberStart(cursor.bytes[cursor.pos])) return readOther(cursor, integerReader);
@@ -31,14 +32,18 @@ export const numberReader: Reader = {
   unknown: () => undefined,
 };
 
-export const stringReader: Reader = {
-  read(cursor) {
-    if (cursor.bytes[cursor.pos] !== QUOTE) return readOther(cursor, stringReader);
-    return readString(cursor) ?? wrong(cursor);
-  },
-  absent: () => '',
-  unknown: () => undefined,
-};
+export function stringReader(): Reader {
+  const texts = new Texts();
+  const reader: Reader = {
+    read(cursor) {
+      if (cursor.bytes[cursor.pos] !== QUOTE) return readOther(cursor, reader);
+      return readString(cursor, texts) ?? wrong(cursor);
+    },
+    absent: () => '',
+    unknown: () => undefined,
+  };
+  return reader;
+}
 
 export const booleanReader: Reader = {
   read(cursor) {

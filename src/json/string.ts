@@ -1,12 +1,13 @@
 import { isUtf8 } from 'node:buffer';
 import { ASCII, END, ESCAPE, INSIDE, WIDE } from './characters.ts';
 import type { Cursor } from './cursor.ts';
+import type { Texts } from './texts.ts';
 
 /**
  * Reads the string at the cursor, whose first byte is a quote, as JSON.parse would; undefined when
- * its bytes are not UTF-8.
+ * its bytes are not UTF-8. `texts` remembers texts that may come again.
  */
-export function readString(cursor: Cursor): string | undefined {
+export function readString(cursor: Cursor, texts?: Texts): string | undefined {
   const { bytes } = cursor;
   const start = cursor.pos;
   let at = start + 1;
@@ -29,6 +30,7 @@ export function readString(cursor: Cursor): string | undefined {
     }
   }
   cursor.pos = at + 1;
+  if (kinds === 0 && texts !== undefined) return texts.get(bytes, start + 1, at);
   return decodeString(cursor, start, at + 1, kinds);
 }
 

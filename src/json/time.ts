@@ -6,9 +6,10 @@ const PLUS = 0x2b;
 const LETTER_T = 0x54;
 const LETTER_Z = 0x5a;
 
-/** The Gregorian calendar repeats itself after 400 years; Date.UTC misreads years below 100. */
-const CYCLE_YEARS = 400;
-const CYCLE_MS = 146_097 * 86_400_000;
+const DAY_MS = 86_400_000;
+
+/** Days from 1 March of the year 0 to the epoch. */
+const EPOCH_DAY = 719_468;
 
 /** Behind `2006-01-02T15:04:05`. */
 const DATE_TIME_BYTES = 19;
@@ -50,7 +51,8 @@ function parseDateTime(bytes: Uint8Array, at: number): number {
   const isInRange =
     month >= 1 && month <= 12 && day >= 1 && hour <= 23 && minute <= 59 && second <= 59;
   if (!isInRange || (day > 28 && day > daysInMonth(year, month))) return NaN;
-  return Date.UTC(year + CYCLE_YEARS, month - 1, day, hour, minute, second) - CYCLE_MS;
+  const seconds = (hour * 60 + minute) * 60 + second;
+  return dayNumber(year, month, day) * DAY_MS + seconds * 1000;
 }
 
 /** Milliseconds east of UTC: `Z`, `+02:00` or `-05:30`; NaN for anything else. */
@@ -63,8 +65,22 @@ function parseOffset(bytes: Uint8Array, at: number, end: number): number {
   return hours <= 23 && minutes <= 59 ? sign * (hours * 60 + minutes) * 60_000 : NaN;
 }
 
+/**
+ * Days since the epoch. Counted in years that begin on 1 March, so that the leap day is the last
+ * one; from there the months have 31, 30, 31, 30, 31 days twice and once more, or 153 days in 5
+ * months. Date.UTC would do the same three times as slowly, and misreads years below 100.
+ */
+function dayNumber(year: number, month: number, day: number): number {
+  const monthFromMarch = (month + 9) % 12;
+  const years = monthFromMarch >= 10 ? year - 1 : year;
+  const leapDays = Math.floor(years / 4) - Math.floor(years / 100) + Math.floor(years / 400);
+  const daysBefore = Math.floor((153 * monthFromMarch + 2) / 5);
+  return 365 * years + leapDays + daysBefore + day - 1 - EPOCH_DAY;
+}
+
 function daysInMonth(year: number, month: number): number {
-  return new Date(Date.UTC(year + CYCLE_YEARS, month, 0)).getUTCDate();
+  if (month !== 2) return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
+  return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28;
 }
 
 /** Two digits as a number, NaN when they are not digits. */

@@ -1,0 +1,36 @@
+import { bucketOf, BUCKETS } from './names.ts';
+
+/** Longer texts are seldom repeated. */
+const LONGEST = 32;
+
+/**
+ * Remembers short ASCII texts of one place in a document. Users, applications and states repeat
+ * from element to element, and comparing a few bytes costs less than making a string again.
+ */
+export class Texts {
+  readonly #texts: string[] = Array.from({ length: BUCKETS }, () => '');
+  readonly #bytes = new Uint8Array(BUCKETS * LONGEST);
+
+  /** The text whose bytes, all below 128, stand from `start` to `end`. */
+  get(bytes: Buffer, start: number, end: number): string {
+    const length = end - start;
+    if (length === 0) return '';
+    if (length > LONGEST) return bytes.toString('latin1', start, end);
+    const bucket = bucketOf(bytes, start, end);
+    const known = this.#texts[bucket] ?? '';
+    const base = bucket * LONGEST;
+    if (known.length === length && this.#isKept(base, bytes, start, length)) return known;
+    const text = bytes.toString('latin1', start, end);
+    this.#texts[bucket] = text;
+    for (let i = 0; i < length; i++) this.#bytes[base + i] = bytes[start + i] ?? 0;
+    return text;
+  }
+
+  #isKept(base: number, bytes: Buffer, start: number, length: number): boolean {
+    const kept = this.#bytes;
+    for (let i = 0; i < length; i++) {
+      if (kept[base + i] !== bytes[start + i]) return false;
+    }
+    return true;
+  }
+}
