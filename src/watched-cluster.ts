@@ -61,7 +61,11 @@ export async function watchCluster(options: WatchOptions): Promise<WatchedCluste
     previous: options.previous,
     ended: (collector) => options.pollEnded?.(cluster, collector),
   });
-  if (apis.cluster !== undefined) clusterSelf.prepareLogins();
+  if (apis.cluster !== undefined) {
+    clusterSelf.prepareLogins();
+    clusterSelf.prepareEndpoints(['login', 'nodes', 'node_ranges', 'sessions', 'users', 'table']);
+  }
+  if (apis.cloud !== undefined) clusterSelf.prepareEndpoints(['assistant']);
   const stopping = new AbortController();
   const chosen = (isChosen: (collector: string) => boolean): readonly Poller[] =>
     pollers.filter(({ plan }) => isChosen(plan.collector));
