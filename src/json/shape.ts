@@ -31,19 +31,18 @@ export interface Choice {
   readonly prefixes: readonly string[];
 }
 
-declare const types: unique symbol;
-
 /**
  * A plan and what comes of it: `Value` when the kind is right, absent or null; `Wrong` otherwise.
- * The member `types` exists for the compiler only.
+ * The member `~types` exists for the compiler only; as a symbol it could not be named in declarations.
  */
 export type Shape<Value, Wrong = undefined> = Plan & {
-  readonly [types]?: readonly [value: Value, wrong: Wrong];
+  readonly '~types'?: readonly [value: Value, wrong: Wrong];
 };
 
 export type AnyShape = Shape<unknown, unknown>;
 
-interface Fields {
+/** Named in the declarations of every shape that is exported. @public */
+export interface Fields {
   readonly [name: string]: AnyShape;
 }
 
