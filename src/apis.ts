@@ -1,16 +1,15 @@
-import { readFile } from 'node:fs/promises';
-import { type CloudApi, createCloudApi } from './cloud/api.ts';
+import { type CloudControl, createCloudApi } from './cloud/api.ts';
 import { type ClusterApi, createClusterApi } from './cluster/api.ts';
 import { type Connection, createConnection } from './cluster/connection.ts';
-import type {
-  CloudApiConfig,
-  ClusterApiConfig,
-  ClusterConfig,
-  TlsConfig,
-} from './config/config.ts';
+import { type ClusterTls, openClusterTls } from './cluster-tls.ts';
+import { isLoopback } from './config/api-url.ts';
+import type { CloudApiConfig, ClusterApiConfig, ClusterConfig } from './config/config.ts';
+import type { ProxyConfig } from './config/proxy.ts';
+import type { Proxy } from './http/agents.ts';
 import { createHttpClient, type HttpClient, type RetriedRequest } from './http/client.ts';
 import type { RequestError } from './http/errors.ts';
-import type { FinishedRequest, TlsOptions } from './http/exchange.ts';
+import type { FinishedRequest } from './http/exchange.ts';
+import type { Log } from './log.ts';
 import type { ClusterSelf } from './metrics/self.ts';
 import type { Api } from './metrics/self-families.ts';
 
@@ -29,7 +28,9 @@ const LONGEST_BREAKER_MS = 30_000;
 /** The APIs of one configured cluster, with what must be closed when it is no longer watched. */
 export interface Apis extends AsyncDisposable {
   readonly cluster?: { readonly api: ClusterApi; readonly http: HttpClient };
-  readonly cloud?: { readonly api: CloudApi; readonly http: HttpClient };
+  /** When the certificate that is presented to the cluster expires, ms since the epoch. */
+  readonly certificateNotAfterMs: () => number | undefined;
+  readonly cloud?: { readonly api: CloudControl; readonly http: HttpClient };
   /** Ends the session that was created by a login here. */
   logOut(signal: AbortSignal): Promise<void>;
 }
@@ -40,20 +41,26 @@ export interface ApisOptions {
   readonly userAgent: string;
   readonly monotonicMs: () => number;
   readonly random: () => number;
+  readonly proxy: ProxyConfig;
+  /** How often TLS files are looked at. */
+  readonly fileCheckMs: number;
+  readonly log: Log;
 }
 
-/** Rejects when a TLS file cannot be read. */
+/** Rejects when a TLS file cannot be used. */
 export async function createApis(options: ApisOptions): Promise<Apis> {
   const { clusterApi, cloudApi } = options.config;
   const cluster = clusterApi && (await createCluster(clusterApi, options));
-  const cloud = cloudApi && createCloud(cloudApi, options);
+  const cloud = cloudApi && (await createCloud(cloudApi, options));
   return {
     ...(cluster && { cluster }),
     ...(cloud && { cloud }),
+    certificateNotAfterMs: () => cluster?.tls.current().notAfterMs,
     async logOut(signal) {
       await cluster?.connection.logOut(signal);
     },
     async [Symbol.asyncDispose]() {
+      cluster?.tls[Symbol.dispose]();
       await cluster?.http[Symbol.asyncDispose]();
       await cloud?.http[Symbol.asyncDispose]();
     },
@@ -63,18 +70,21 @@ export async function createApis(options: ApisOptions): Promise<Apis> {
 async function createCluster(
   config: ClusterApiConfig,
   options: ApisOptions,
-): Promise<{ api: ClusterApi; http: HttpClient; connection: Connection }> {
-  const { self, monotonicMs } = options;
+): Promise<{ api: ClusterApi; http: HttpClient; connection: Connection; tls: ClusterTls }> {
+  const { self, monotonicMs, log, fileCheckMs: everyMs } = options;
   const timeoutMs = config.timeoutSeconds * 1000;
+  const tls = await openClusterTls(config.tls, { everyMs, log });
   const http = createHttpClient({
     ...common('cluster', options),
     urls: config.urls,
-    tls: await readTls(config.tls),
+    tls: tls.current(),
+    proxy: await chooseProxy(options.proxy, config.urls),
     deadlines: deadlines(timeoutMs, config.minRate),
     maxConcurrentRequests: config.maxConcurrentRequests,
     maxResponseBytes: config.maxResponseBytes,
     compression: config.compression,
   });
+  tls.onChange((changed) => http.useTls(changed));
   const { username, password, token } = config;
   const connection = createConnection({
     http,
@@ -92,17 +102,18 @@ async function createCluster(
     loginTimeoutMs: timeoutMs,
     decodeErrors: self.decodeErrors,
   });
-  return { api: createClusterApi(connection), http, connection };
+  return { api: createClusterApi(connection), http, connection, tls };
 }
 
 function createCloud(
   config: CloudApiConfig,
   options: ApisOptions,
-): { api: CloudApi; http: HttpClient } {
+): { api: CloudControl; http: HttpClient } {
   const http = createHttpClient({
     ...common('cloud', options),
     urls: [config.url],
     tls: { rejectUnauthorized: true },
+    proxy: await chooseProxy(options.proxy, [config.url]),
     deadlines: deadlines(CLOUD_TIMEOUT_MS, 0),
     maxConcurrentRequests: CLOUD_MAX_REQUESTS,
     maxResponseBytes: CLOUD_MAX_RESPONSE_BYTES,
@@ -135,6 +146,17 @@ function common(api: Api, { config, self, userAgent, monotonicMs, random }: Apis
   };
 }
 
+/** The proxy for URLs of one scheme; those that lead to this host never need it. */
+async function chooseProxy(
+  { http, https, noProxy }: ProxyConfig,
+  urls: readonly string[],
+): Promise<Proxy | undefined> {
+  const secret = urls.some((url) => url.startsWith('https:')) ? https : http;
+  if (secret === undefined) return undefined;
+  const direct = urls.filter(isLoopback).map((url) => new URL(url).hostname);
+  return { url: await secret.reveal(), exceptions: [noProxy, ...direct].join(',') };
+}
+
 function deadlines(headersMs: number, minBytesPerSecond: number) {
   return {
     headersMs,
@@ -142,25 +164,6 @@ function deadlines(headersMs: number, minBytesPerSecond: number) {
     minBytesPerSecond,
     rateGraceMs: RATE_GRACE_MS,
   };
-}
-
-async function readTls(config: TlsConfig): Promise<TlsOptions> {
-  const [ca, cert, key] = await Promise.all([
-    readOptional(config.caFile),
-    readOptional(config.certFile),
-    readOptional(config.keyFile),
-  ]);
-  return {
-    ...(ca && { ca }),
-    ...(cert && { cert }),
-    ...(key && { key }),
-    ...(config.serverName && { servername: config.serverName }),
-    rejectUnauthorized: !config.insecureSkipVerify,
-  };
-}
-
-async function readOptional(path: string | undefined): Promise<string | undefined> {
-  return path === undefined ? undefined : readFile(path, 'utf8');
 }
 
 function loginFailureReason(error: RequestError) {

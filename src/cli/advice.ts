@@ -58,7 +58,7 @@ export function adviseOn(
     text: error.serverText,
   };
   const ofApi = isCloudOperation(operation) ? CLOUD_RULES : CLUSTER_RULES;
-  const rule = [...CONNECTION_RULES, ...ofApi].find(({ when }) => when(failure));
+  const rule = [...ofApi, ...CONNECTION_RULES].find(({ when }) => when(failure));
   const remedy = rule?.remedy ?? 'see whether the server is well, then try again';
   return {
     problem: describeProblem(failure),
