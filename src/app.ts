@@ -6,17 +6,20 @@ import type { LoadedConfig } from './config/load.ts';
 import type { ServerTls } from './config/server-tls.ts';
 import type { Log } from './log.ts';
 import { TLS_CERTIFICATE_NOT_AFTER } from './metrics/outcome-families.ts';
-import { createSelf } from './metrics/self.ts';
+import { createSelf, type Self } from './metrics/self.ts';
 import { Sheet } from './metrics/sheet.ts';
 import { renderFamilies } from './metrics/snapshot.ts';
 import type { Clock } from './poll/poller.ts';
-import { createReloader } from './reload.ts';
-import { openAccess } from './web/access.ts';
+import { createReloader, type Reloader } from './reload.ts';
+import { type Access, openAccess } from './web/access.ts';
 import type { Patience } from './web/listener.ts';
 import type { ScrapeSource } from './web/metrics.ts';
 import type { Reloaded } from './web/reload.ts';
 import { createRoutes } from './web/routes.ts';
 import { startWebServer } from './web/server.ts';
+import { loadAssets } from './web/status/assets.ts';
+import { History } from './web/status/history.ts';
+import type { WatchOptions } from './watched-cluster.ts';
 import { WatchedClusters } from './watched-clusters.ts';
 
 /** `/-/ready` does not wait longer than this for first polls. */
@@ -61,47 +64,45 @@ const SYSTEM_CLOCK: Clock = {
 
 /**
  * Config → APIs → pollers → server. Listens first and polls then, so that a cluster that is down at
- * start is something to report and not a reason to fail. Rejects when an address cannot be had or the web config file cannot be used.
+ * start is something to report and not a reason to fail. Rejects when an address cannot be had or the
+ * web config file cannot be used.
  */
 export async function startApp(options: AppOptions): Promise<App> {
   const { config, collectors, log, build, clock = SYSTEM_CLOCK, random = Math.random } = options;
   const { configFile: file } = config.web;
   const access = await openAccess({ file, everyMs: options.fileCheckMs ?? FILE_CHECK_MS, log });
   const self = createSelf(build);
-  const userAgent = `crdb-exporter/${build.version}`;
-  const clusters = new WatchedClusters({ collectors, self, userAgent, clock, random, log });
-  const startedAt = clock.monotonicMs();
+  const { monotonicMs, wallMs } = clock;
+  const history = new History();
+  const clusters = createClusters({ ...options, clock, random }, self, history);
+  let running = config;
+  const startedAt = monotonicMs();
   const reloader = createReloader({
     load: options.load ?? (() => Promise.resolve({ config, warnings: [] })),
     async apply(changed) {
       warnOfRestart(config, changed, log);
       await clusters.apply(changed);
+      history.keep(new Set(changed.clusters.map(({ name }) => name)));
       log.level = changed.log.level;
+      running = { ...changed, web: config.web };
     },
-    wallMs: clock.wallMs,
+    wallMs,
     log,
   });
-  const scrapeSource: ScrapeSource = {
-    collectors: collectors.map((collector) => collector.name),
-    scrape: async (isChosen) => ({
-      parts: clusters.polled.flatMap((cluster) => cluster.snapshots(isChosen)),
-      rendered: [
-        ...clusters.polled.flatMap((cluster) => renderFamilies(cluster.outcomes(isChosen))),
-        ...renderFamilies(reloader.outcome()),
-        ...renderFamilies(describeCertificate(access.config().tls)),
-        ...(await self.families(isChosen)),
-      ],
-    }),
-  };
   const routes = createRoutes({
     telemetryPath: config.web.telemetryPath,
     maxRequests: config.web.maxRequests,
     version: build.version,
-    scrapeSource,
+    scrapeSource: createScrapeSource({ collectors, clusters, reloader, access, self }),
     reload: config.web.enableLifecycle ? () => reloader.reload() : undefined,
-    isReady: () => clusters.hasPolled || clock.monotonicMs() - startedAt > READY_AFTER_MS,
+    isReady: () => clusters.hasPolled || monotonicMs() - startedAt > READY_AFTER_MS,
+    config: () => running,
+    clusters: () => clusters.list,
+    history,
+    assets: await loadAssets(),
+    startedMs: wallMs(),
+    wallMs,
   });
-  const { monotonicMs } = clock;
   const server = await startWebServer({ ...options, web: config.web, routes, access, monotonicMs });
   async function stop(): Promise<void> {
     await Promise.all([clusters.stop(), server.close(CLOSE_MS)]);
@@ -117,6 +118,48 @@ export async function startApp(options: AppOptions): Promise<App> {
     addresses: server.addresses,
     reload: () => reloader.reload(),
     stop: () => (stopped ??= stop()),
+  };
+}
+
+function createClusters(
+  options: AppOptions & Pick<WatchOptions, 'clock' | 'random'>,
+  self: Self,
+  history: History,
+): WatchedClusters {
+  const { collectors, build, clock, random, log, fileCheckMs } = options;
+  return new WatchedClusters({
+    collectors,
+    fileCheckMs,
+    self,
+    userAgent: `crdb-exporter/${build.version}`,
+    clock,
+    random,
+    log,
+    pollEnded: (cluster, collector) => history.record(cluster, collector, clock.wallMs()),
+  });
+}
+
+interface ScrapeParts {
+  readonly collectors: readonly Collector[];
+  readonly clusters: WatchedClusters;
+  readonly reloader: Reloader;
+  readonly access: Access;
+  readonly self: Self;
+}
+
+function createScrapeSource(parts: ScrapeParts): ScrapeSource {
+  const { collectors, clusters, reloader, access, self } = parts;
+  return {
+    collectors: collectors.map((collector) => collector.name),
+    scrape: async (isChosen) => ({
+      parts: clusters.polled.flatMap((cluster) => cluster.snapshots(isChosen)),
+      rendered: [
+        ...clusters.polled.flatMap((cluster) => renderFamilies(cluster.outcomes(isChosen))),
+        ...renderFamilies(reloader.outcome()),
+        ...renderFamilies(describeCertificate(access.config().tls)),
+        ...(await self.families(isChosen)),
+      ],
+    }),
   };
 }
 

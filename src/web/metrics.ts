@@ -3,6 +3,7 @@ import { type Exposition, joinExposition } from '../metrics/exposition.ts';
 import { acceptsGzip, negotiateFormat } from '../metrics/negotiate.ts';
 import type { RenderedFamily, Snapshot } from '../metrics/snapshot.ts';
 import { CONTENT_TYPES } from '../metrics/text.ts';
+import { readParameters } from './parameters.ts';
 import { sendText } from './text.ts';
 
 /** What a scrape can be made of; the app joins the clusters, this file only chooses and sends. */
@@ -30,11 +31,20 @@ export async function sendMetrics(
     sendText(response, 400, `unknown collector in collect[] or exclude[]; there are ${known}\n`);
     return;
   }
-  const names = parameters.getAll('name[]');
+  sendExposition(await source.scrape(isChosen), request, response);
+}
+
+/** Sends what was chosen; `name[]` leaves only the named families of it. */
+export function sendExposition(
+  scraped: Awaited<ReturnType<ScrapeSource['scrape']>>,
+  request: IncomingMessage,
+  response: ServerResponse,
+): void {
+  const names = readParameters(request).getAll('name[]');
   const format = negotiateFormat(request.headers.accept);
   const gzip = acceptsGzip(request.headers['accept-encoding']);
   const exposition = joinExposition({
-    ...(await source.scrape(isChosen)),
+    ...scraped,
     format,
     gzip,
     names: names.length === 0 ? undefined : new Set(names),
@@ -62,12 +72,6 @@ function send(
     response.uncork();
   }
   response.end();
-}
-
-function readParameters(request: IncomingMessage): URLSearchParams {
-  const { url = '' } = request;
-  const query = url.indexOf('?');
-  return new URLSearchParams(query === -1 ? '' : url.slice(query + 1));
 }
 
 /** Which collectors a scrape wants; undefined when it names one that does not exist. */

@@ -1,9 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Config } from '../config/config.ts';
+import { sendConfig } from './config-page.ts';
+import { sendClusterTargets, sendNodeTargets } from './discovery.ts';
 import { createGate } from './gate.ts';
-import { landingPage } from './landing.ts';
 import { type ScrapeSource, sendMetrics } from './metrics.ts';
-import { sendText } from './text.ts';
+import { type ProbedCluster, sendProbe } from './probe.ts';
 import { type Reloaded, sendReload } from './reload.ts';
+import type { Assets } from './status/assets.ts';
+import type { History } from './status/history.ts';
+import { createStatusRoutes } from './status/routes.ts';
+import { sendText } from './text.ts';
 
 export interface Route {
   readonly path: string;
@@ -23,20 +29,23 @@ export interface RouteSources {
   readonly isReady: () => boolean;
   /** Reads the configuration anew; undefined where that is not allowed over HTTP. */
   readonly reload: (() => Promise<Reloaded>) | undefined;
+  /** The running configuration. */
+  readonly config: () => Config;
+  readonly clusters: () => readonly ProbedCluster[];
+  readonly history: History;
+  readonly assets: Assets;
+  /** Wall clock, ms. */
+  readonly startedMs: number;
+  readonly wallMs: () => number;
 }
 
 const READ = ['GET', 'HEAD'];
-/** Pages of ours load nothing from elsewhere and run no script. */
-const PAGE_HEADERS = {
-  'content-type': 'text/html; charset=utf-8',
-  'content-security-policy':
-    "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
-  'x-content-type-options': 'nosniff',
-};
 
 /** What is answered where; everything else is 404, another method 405. */
 export function createRoutes(sources: RouteSources): readonly Route[] {
   const mayScrape = createGate(sources.maxRequests);
+  const { clusters, assets, telemetryPath } = sources;
+  const pages = { status: sources, assets, telemetryPath };
   return [
     {
       path: sources.telemetryPath,
@@ -66,19 +75,28 @@ export function createRoutes(sources: RouteSources): readonly Route[] {
       handle: (_request, response) => sendReload(sources.reload, response),
     },
     {
-      path: '/',
+      path: '/probe',
       methods: READ,
-      handle(_request, response) {
-        sendPage(response, landingPage(sources));
+      async handle(request, response) {
+        if (mayScrape(response)) await sendProbe(clusters(), request, response);
       },
     },
+    {
+      path: '/sd/nodes',
+      methods: READ,
+      handle: (request, response) => sendNodeTargets(clusters(), request, response),
+    },
+    {
+      path: '/sd/clusters',
+      methods: READ,
+      handle: (request, response) => sendClusterTargets(clusters(), request, response),
+    },
+    {
+      path: '/config',
+      methods: READ,
+      handle: (request, response) =>
+        sendConfig({ config: sources.config(), pages }, request, response),
+    },
+    ...createStatusRoutes(pages),
   ];
-}
-
-/** What the web config file says of a header is said on purpose and stays. */
-function sendPage(response: ServerResponse, page: string): void {
-  for (const [name, value] of Object.entries(PAGE_HEADERS)) {
-    if (!response.hasHeader(name)) response.setHeader(name, value);
-  }
-  response.end(page);
 }

@@ -105,16 +105,17 @@ describe('/-/healthy and /-/ready', () => {
 });
 
 describe('the page at /', () => {
-  test('loads nothing from elsewhere, runs no script and cannot be framed', async () => {
+  test('loads nothing from elsewhere, runs nothing inline and cannot be framed', async () => {
     const { url } = await startOrchard();
     const { status, headers, text } = await ask(url, '/');
     expect(status).toBe(200);
     expect(headers['content-type']).toBe('text/html; charset=utf-8');
     expect(headers['content-security-policy']).toContain("default-src 'none'");
     expect(headers['content-security-policy']).toContain("frame-ancestors 'none'");
-    expect(headers['content-security-policy']).not.toContain('script-src');
+    expect(headers['content-security-policy']).toContain("script-src 'self'");
+    expect(headers['content-security-policy']).not.toContain('unsafe');
     expect(headers['x-content-type-options']).toBe('nosniff');
-    expect(text).not.toMatch(/<script|src=|href="http/);
+    expect(text).not.toMatch(/<script>|<style|style=|(?:src|href)="(?:http|\/\/)/);
     for (const target of ['/metrics', '/-/healthy', '/-/ready']) {
       expect(text).toContain(`href="${target}"`);
     }

@@ -1,0 +1,133 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { readParameters } from './parameters.ts';
+import { Figures } from './status/figures.ts';
+import { sendJson } from './status/send.ts';
+import type { ClusterSource } from './status/source.ts';
+import { sendText } from './text.ts';
+
+/** What Prometheus' HTTP service discovery takes. */
+interface TargetGroup {
+  readonly targets: readonly string[];
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/** Where a node usually serves `/_status/vars`. */
+const DEFAULT_PORT = '8080';
+const HIGHEST_PORT = 65_535;
+
+/**
+ * The nodes of one or all polled clusters, for scraping their own metrics. 503 while the nodes of a cluster are
+ * not known: a shorter list would take their targets away.
+ */
+export function sendNodeTargets(
+  all: readonly ClusterSource[],
+  request: IncomingMessage,
+  response: ServerResponse,
+): void {
+  const parameters = readParameters(request);
+  const [name, port = DEFAULT_PORT] = [
+    parameters.get('cluster'),
+    parameters.get('port') ?? undefined,
+  ];
+  if (!/^[1-9][0-9]*$/.test(port) || Number(port) > HIGHEST_PORT) {
+    sendText(response, 400, `port is a number from 1 to ${HIGHEST_PORT}\n`);
+    return;
+  }
+  const clusters = all.filter((one) => (name === null ? isWatched(one) : one.name === name));
+  if (name !== null && clusters.length === 0) {
+    sendUnknownCluster(response, all);
+    return;
+  }
+  const unknown = clusters.filter((one) => nodesPoller(one)?.snapshot() === undefined);
+  if (unknown.length > 0 || clusters.length === 0) {
+    const which = unknown.map((one) => one.name).join(', ') || 'any cluster';
+    sendText(response, 503, `the nodes of ${which} are not known at present\n`, {
+      'retry-after': '5',
+    });
+    return;
+  }
+  sendJson(
+    response,
+    clusters.flatMap((cluster) => describeNodes(cluster, port)),
+  );
+}
+
+/** Every configured cluster, as a target at the address under which this exporter was asked. */
+export function sendClusterTargets(
+  clusters: readonly ClusterSource[],
+  request: IncomingMessage,
+  response: ServerResponse,
+): void {
+  const { host = '' } = request.headers;
+  if (!/^[\w.:[\]-]+$/.test(host)) {
+    sendText(response, 400, 'the Host header must name this exporter, as exporter:10137\n');
+    return;
+  }
+  const groups = clusters.map(({ name, isPolled }): TargetGroup => ({
+    targets: [host],
+    labels: {
+      __meta_crdb_cluster: name,
+      __meta_crdb_poll: String(isPolled),
+      __param_cluster: name,
+    },
+  }));
+  sendJson(response, groups);
+}
+
+export function sendUnknownCluster(
+  response: ServerResponse,
+  clusters: readonly ClusterSource[],
+): void {
+  const names = clusters.map(({ name }) => name).join(', ');
+  sendText(response, 404, `no such cluster; there are ${names}\n`);
+}
+
+/** Clusters whose nodes are polled without being asked for. */
+function isWatched(cluster: ClusterSource): boolean {
+  return cluster.isPolled && nodesPoller(cluster) !== undefined;
+}
+
+function nodesPoller({ pollers }: ClusterSource): ClusterSource['pollers'][number] | undefined {
+  return pollers.find(({ plan }) => plan.collector === 'nodes');
+}
+
+function describeNodes(cluster: ClusterSource, port: string): readonly TargetGroup[] {
+  const figures = new Figures(cluster);
+  const living = figures.all('crdb_node_liveness').filter(({ value }) => value === 1);
+  const statuses = new Map(living.map(({ labels }) => [labels['node_id'], labels['status']]));
+  const tiers = Map.groupBy(
+    figures.all('crdb_node_locality_info'),
+    ({ labels }) => labels['node_id'],
+  );
+  return figures.all('crdb_node_info').flatMap(({ labels }): readonly TargetGroup[] => {
+    const { node_id: id, address = '' } = labels;
+    const status = statuses.get(id) ?? 'unknown';
+    // It has left the cluster and will not be back under this id.
+    if (status === 'decommissioned' || address === '') return [];
+    const described = Object.entries(labels).map(([name, value]) => [metaName(name), value]);
+    const localities = (tiers.get(id) ?? []).map(({ labels: { tier = '', value = '' } }) => [
+      metaName(`locality_${tier}`),
+      value,
+    ]);
+    return [
+      {
+        targets: [`${hostOf(address)}:${port}`],
+        labels: {
+          ...Object.fromEntries([...described, ...localities]),
+          __meta_crdb_cluster: cluster.name,
+          __meta_crdb_status: status,
+        },
+      },
+    ];
+  });
+}
+
+/** `__meta_crdb_node_id` of `node_id`; what no label name may hold becomes an underscore. */
+function metaName(label: string): string {
+  return `__meta_crdb_${label.replaceAll(/[^a-zA-Z0-9_]/g, '_')}`;
+}
+
+/** `db-1` of `db-1:26257`, `[::1]` of `[::1]:26257`. */
+function hostOf(address: string): string {
+  return address.replace(/:[0-9]+$/, '');
+}

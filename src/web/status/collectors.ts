@@ -1,0 +1,70 @@
+import type { Outcome } from '../../poll/outcome.ts';
+import { adviseOn } from './advice.ts';
+import type { ClusterSource, CollectorSource } from './source.ts';
+
+export interface CollectorStatus {
+  readonly name: string;
+  readonly api: 'cluster' | 'cloud';
+  readonly shard: string;
+  /** `waiting` until the first poll has ended; `good` when the last one published its data. */
+  readonly state: 'waiting' | 'good' | 'failing';
+  readonly isPolling: boolean;
+  /** False when there is no data that is young enough to be shown. */
+  readonly hasData: boolean;
+  readonly lastPollAt: string | undefined;
+  readonly lastSuccessAt: string | undefined;
+  /** Absent when no poll is planned: one is running, or only /probe asks. */
+  readonly nextPollAt: string | undefined;
+  /** Effective interval; longer than the configured one when polls take long. */
+  readonly intervalSeconds: number;
+  readonly configuredIntervalSeconds: number;
+  readonly durationSeconds: number | undefined;
+  readonly items: number | undefined;
+  readonly bytes: number | undefined;
+  readonly series: number;
+  /** Limits that the last poll ran into. */
+  readonly limits: readonly string[];
+  readonly error: CollectorError | undefined;
+}
+
+/** Why the last poll failed or did not start. */
+export interface CollectorError {
+  readonly reason: NonNullable<Outcome['error']>['reason'];
+  readonly message: string;
+  /** What to do about it. */
+  readonly advice: string;
+}
+
+/** In the order of the documentation. */
+export function readCollectors(cluster: ClusterSource): readonly CollectorStatus[] {
+  return cluster.pollers.map((poller) => readCollector(cluster, poller));
+}
+
+function readCollector(cluster: ClusterSource, poller: CollectorSource): CollectorStatus {
+  const { plan, outcome } = poller;
+  const { last, error } = outcome;
+  const snapshot = poller.snapshot();
+  return {
+    name: plan.collector,
+    api: plan.api,
+    shard: plan.shard,
+    state: outcome.hasEnded ? (outcome.isGood ? 'good' : 'failing') : 'waiting',
+    isPolling: poller.isPolling,
+    hasData: snapshot !== undefined,
+    lastPollAt: timeOf(last?.atMs),
+    lastSuccessAt: timeOf(outcome.lastSuccessMs),
+    nextPollAt: poller.isPolling ? undefined : timeOf(poller.nextPollMs),
+    intervalSeconds: outcome.intervalSeconds,
+    configuredIntervalSeconds: plan.configuredIntervalSeconds,
+    durationSeconds: last?.durationSeconds,
+    items: last?.items,
+    bytes: last?.bytes,
+    series: snapshot?.series ?? 0,
+    limits: [...(last?.limits ?? [])],
+    error: error && { ...error, advice: adviseOn(error.reason, plan, cluster.name) },
+  };
+}
+
+function timeOf(milliseconds: number | undefined): string | undefined {
+  return milliseconds === undefined ? undefined : new Date(milliseconds).toISOString();
+}

@@ -1,0 +1,54 @@
+import { collectorTable } from './collector-table.ts';
+import { figureTiles } from './figure-tiles.ts';
+import { html, type Html } from './html.ts';
+import { age, mark, withCode } from './marks.ts';
+import { nodeMap } from './node-map.ts';
+import { hotRanges, problemRanges } from './range-tables.ts';
+import { assistantState, sessionTables } from './session-tables.ts';
+import type { ClusterStatus } from '../status.ts';
+
+/** Everything about one cluster, the most pressing first. */
+export function clusterDetails(cluster: ClusterStatus, nowMs: number): Html {
+  const { nodes, ranges, sessions, assistant, collectors } = cluster;
+  const plans = new Set(collectors.map(({ name }) => name));
+  return html`${findingList(cluster, nowMs)}${figureTiles(cluster)}
+    <div class="panels">
+      ${[
+        plans.has('nodes') && panel('Nodes', 'wide', nodes && nodeMap(nodes, nowMs)),
+        plans.has('ranges') && panel('Problem ranges', '', ranges && problemRanges(ranges, nowMs)),
+        plans.has('ranges') && panel('Hottest ranges', '', ranges && hotRanges(ranges)),
+        plans.has('sessions') && panel('Sessions', '', sessions && sessionTables(sessions)),
+        plans.has('cloud') &&
+          panel('Migration assistant', '', assistant && assistantState(assistant, nowMs)),
+        panel('Collectors', 'wide', collectorTable(collectors, nowMs)),
+      ]}
+    </div>`;
+}
+
+function panel(title: string, kind: string, content: Html | undefined): Html {
+  const id = title.toLowerCase().replaceAll(' ', '-');
+  return html`<section class="panel ${kind}" id="${id}" aria-labelledby="${id}-title">
+    <h3 id="${id}-title">${title}</h3>
+    ${content ?? html`<p class="quiet">There is no present data; the collectors below say why.</p>`}
+  </section>`;
+}
+
+function findingList({ findings }: ClusterStatus, nowMs: number): Html | undefined {
+  if (findings.length === 0) return undefined;
+  return html`<section class="findings" aria-labelledby="findings-title">
+    <h3 id="findings-title">What there is to know, and what next</h3>
+    <ul>
+      ${findings.map(
+        ({ level, text, next, since }) =>
+          html`<li class="${level}">
+            ${mark(level)}
+            <div>
+              <strong><span class="hidden">${level}: </span>${text}</strong>
+              <span class="advice">${withCode(next)}</span>
+            </div>
+            <span class="since">${age(since, nowMs)}</span>
+          </li>`,
+      )}
+    </ul>
+  </section>`;
+}
