@@ -32,6 +32,7 @@ const FLOORS: Readonly<Record<string, readonly string[]>> = {
 
 /** A package that does one job has one importer: a file, or the folder that ends in a slash. */
 const IMPORTERS: Readonly<Record<string, string>> = {
+  '@inquirer/confirm': 'cli/confirm.ts',
   bcryptjs: 'web/password-worker.ts',
   'cli-truncate': 'cli/grid.ts',
   commander: 'cli/',

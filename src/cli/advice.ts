@@ -68,8 +68,10 @@ export function adviseOn(
 
 /** The Cloud API writes its errors for people; those of a cluster are told by what was asked. */
 function describeProblem({ error, operation }: Failure): string {
-  const said = isCloudOperation(operation) ? readCloudError(error.serverText) : undefined;
-  return said === undefined ? error.message : `${error.message}: ${said}`;
+  if (!isCloudOperation(operation)) return error.message;
+  const message = error.message.replace(/^other(?= at )/, operation);
+  const said = readCloudError(error.serverText);
+  return said === undefined ? message : `${message}: ${said}`;
 }
 
 /** `code 7: message` of the service's error body; undefined when it is of another kind. */

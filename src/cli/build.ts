@@ -5,18 +5,18 @@ const ROOT = path.join(import.meta.dirname, '..', '..');
 
 export interface Build {
   readonly version: string;
-  /** Source revision; `unknown` outside of a checkout. */
+  /** Source revision; `unknown` when neither a checkout nor a build tells it. */
   readonly revision: string;
   readonly nodeVersion: string;
   readonly platform: string;
 }
 
-/** What is running: the version stands in package.json alone, the revision in the checkout. */
+/** What is running: the version stands in package.json alone, the revision in the checkout or, once built, beside the code. */
 export function readBuild(): Build {
   const manifest: unknown = JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8'));
   return {
     version: readVersion(manifest),
-    revision: readRevision(path.join(ROOT, '.git')),
+    revision: readRevision(path.join(ROOT, '.git')) ?? readBuiltRevision() ?? 'unknown',
     nodeVersion: process.version,
     platform: `${process.platform}/${process.arch}`,
   };
@@ -28,11 +28,16 @@ function readVersion(manifest: unknown): string {
 }
 
 /** The commit that HEAD names, without running git. */
-function readRevision(gitFolder: string): string {
+function readRevision(gitFolder: string): string | undefined {
   const head = readLine(path.join(gitFolder, 'HEAD'));
   const ref = /^ref: (refs\/[\w./-]+)$/.exec(head)?.[1];
   const revision = ref === undefined ? head : readLine(path.join(gitFolder, ref));
-  return /^[0-9a-f]{40}$/.test(revision) ? revision.slice(0, 12) : 'unknown';
+  return /^[0-9a-f]{40}$/.test(revision) ? revision.slice(0, 12) : undefined;
+}
+
+/** What the build noted down. */
+function readBuiltRevision(): string | undefined {
+  return /^\w+$/.exec(readLine(path.join(ROOT, 'dist', 'revision')))?.[0];
 }
 
 function readLine(file: string): string {

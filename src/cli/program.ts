@@ -78,6 +78,12 @@ const COMMANDS: readonly Entry[] = [
     load: () => import('./users.ts'),
   },
   {
+    name: 'cloud',
+    group: 'Cloud:',
+    summary: 'rename a database; see, provision and delete the migration assistant',
+    load: () => import('./cloud.ts'),
+  },
+  {
     name: 'demo',
     group: 'Simulator:',
     summary: 'run the built-in simulator and the exporter together',

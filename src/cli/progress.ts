@@ -48,6 +48,15 @@ export async function startProgress(
   };
 }
 
+/** A line on the terminal with a text that changes by itself, such as the time that has passed. */
+export async function startClock(text: () => string): Promise<{ stop(): void }> {
+  if (!process.stderr.isTTY) return NONE;
+  const { default: ora } = await import('ora');
+  // Evaluated for each frame.
+  const spinner = ora({ suffixText: text, discardStdin: false, stream: process.stderr }).start();
+  return { stop: () => void spinner.stop() };
+}
+
 function drawBar(share: number): string {
   const full = Math.round(share * BAR_WIDTH);
   return '█'.repeat(full) + '░'.repeat(BAR_WIDTH - full);

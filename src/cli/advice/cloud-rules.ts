@@ -14,8 +14,24 @@ const ROLES: Readonly<Record<CloudOperation, string>> = {
   'ca-cert-delete': ADMINS,
 };
 
+/** Codes of failures before a request could leave. */
+const NEVER_SENT = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+]);
+
 /** What the Cloud API refuses, and why. */
 export const CLOUD_RULES: readonly Rule[] = [
+  {
+    when: ({ error, code, operation }) =>
+      !operation.endsWith('-get') &&
+      (error.reason === 'timeout' || (error.reason === 'network' && !NEVER_SENT.has(code))),
+    remedy:
+      'whether the service has begun with it is not known: look what there is before trying again',
+  },
   {
     when: ({ error }) => error.status === 401,
     remedy:

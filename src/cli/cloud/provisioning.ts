@@ -1,0 +1,68 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { RequestError } from '../../http/errors.ts';
+import { adviseOn } from '../advice.ts';
+import { CommandError } from '../exit.ts';
+import { writeAge } from '../human.ts';
+import { startClock } from '../progress.ts';
+import { note } from '../standard-output.ts';
+import type { Target } from '../target.ts';
+import { type Assistant, assistantShape } from './assistant-view.ts';
+import { cloudApiOf } from './cloud-target.ts';
+
+const POLL_MS = 2_000;
+/** A service that has been out of reach for so long is not going to say more. */
+const PATIENCE_MS = 10 * 60_000;
+/** Failures that asking again does not mend. */
+const LASTING = new Set([400, 401, 403]);
+
+/**
+ * Asks until the assistant runs or has failed. What may pass (a lost connection, 429, a 5xx) is borne for a while;
+ * Ctrl-C ends the waiting, not the provisioning.
+ */
+export async function waitUntilRunning(target: Target, first: Assistant): Promise<Assistant> {
+  const startedAt = performance.now();
+  const clock = await startClock(() => {
+    return `${current.status}  ${writeAge((performance.now() - startedAt) / 1000)}`;
+  });
+  let current = first;
+  let answeredAt = startedAt;
+  try {
+    while (current.status === 'PENDING') {
+      await sleep(POLL_MS, undefined, { signal: target.ending.signal });
+      const next = await look(target);
+      if (next !== undefined) {
+        current = next;
+        answeredAt = performance.now();
+      } else if (performance.now() - answeredAt > PATIENCE_MS) {
+        throw new CommandError(
+          `the service has not answered for ${writeAge(PATIENCE_MS / 1000)}; it goes on: see \`cloud assistant get\``,
+        );
+      }
+    }
+    return current;
+  } catch (error) {
+    if (target.ending.signal.aborted) {
+      note('not waiting any more; the service goes on: see `cloud assistant get`');
+    }
+    throw error;
+  } finally {
+    clock.stop();
+  }
+}
+
+/** The assistant now; undefined when the service could not be asked this time. */
+async function look(target: Target): Promise<Assistant | undefined> {
+  try {
+    const found = await cloudApiOf(target).assistant(target.reading, assistantShape);
+    if (found === undefined) {
+      throw new CommandError('the migration assistant is gone: somebody deleted it');
+    }
+    return found;
+  } catch (error) {
+    if (!(error instanceof RequestError) || target.ending.signal.aborted) throw error;
+    if (LASTING.has(error.status ?? 0)) throw error;
+    const { config } = target;
+    note(`${adviseOn(error, { operation: 'assistant-get', config }).problem}; asking again`);
+    return undefined;
+  }
+}
