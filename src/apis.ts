@@ -1,7 +1,7 @@
 import { type CloudControl, createCloudApi } from './cloud/api.ts';
 import { type ClusterApi, createClusterApi } from './cluster/api.ts';
 import { type Connection, createConnection } from './cluster/connection.ts';
-import { type ClusterTls, openClusterTls } from './cluster-tls.ts';
+import { type ClusterTls, type Follow, openClusterTls } from './cluster-tls.ts';
 import { isLoopback } from './config/api-url.ts';
 import type { CloudApiConfig, ClusterApiConfig, ClusterConfig } from './config/config.ts';
 import type { ProxyConfig } from './config/proxy.ts';
@@ -9,7 +9,6 @@ import type { Proxy } from './http/agents.ts';
 import { createHttpClient, type HttpClient, type RetriedRequest } from './http/client.ts';
 import type { RequestError } from './http/errors.ts';
 import type { FinishedRequest } from './http/exchange.ts';
-import type { Log } from './log.ts';
 import type { ClusterSelf } from './metrics/self.ts';
 import type { Api } from './metrics/self-families.ts';
 
@@ -41,10 +40,8 @@ export interface ApisOptions {
   readonly userAgent: string;
   readonly monotonicMs: () => number;
   readonly random: () => number;
-  readonly proxy: ProxyConfig;
-  /** How often TLS files are looked at. */
-  readonly fileCheckMs: number;
-  readonly log: Log;
+  /** How to follow the TLS files; who lives only for a moment reads them once. */
+  readonly follow?: Follow;
 }
 
 /** Rejects when a TLS file cannot be used. */
@@ -71,14 +68,14 @@ async function createCluster(
   config: ClusterApiConfig,
   options: ApisOptions,
 ): Promise<{ api: ClusterApi; http: HttpClient; connection: Connection; tls: ClusterTls }> {
-  const { self, monotonicMs, log, fileCheckMs: everyMs } = options;
+  const { self, monotonicMs } = options;
   const timeoutMs = config.timeoutSeconds * 1000;
-  const tls = await openClusterTls(config.tls, { everyMs, log });
+  const tls = await openClusterTls(config.tls, options.follow);
   const http = createHttpClient({
     ...common('cluster', options),
     urls: config.urls,
     tls: tls.current(),
-    proxy: await chooseProxy(options.proxy, config.urls),
+    proxy: await chooseProxy(options.config.proxy, config.urls),
     deadlines: deadlines(timeoutMs, config.minRate),
     maxConcurrentRequests: config.maxConcurrentRequests,
     maxResponseBytes: config.maxResponseBytes,
@@ -105,15 +102,15 @@ async function createCluster(
   return { api: createClusterApi(connection), http, connection, tls };
 }
 
-function createCloud(
+async function createCloud(
   config: CloudApiConfig,
   options: ApisOptions,
-): { api: CloudControl; http: HttpClient } {
+): Promise<{ api: CloudControl; http: HttpClient }> {
   const http = createHttpClient({
     ...common('cloud', options),
     urls: [config.url],
     tls: { rejectUnauthorized: true },
-    proxy: await chooseProxy(options.proxy, [config.url]),
+    proxy: await chooseProxy(options.config.proxy, [config.url]),
     deadlines: deadlines(CLOUD_TIMEOUT_MS, 0),
     maxConcurrentRequests: CLOUD_MAX_REQUESTS,
     maxResponseBytes: CLOUD_MAX_RESPONSE_BYTES,

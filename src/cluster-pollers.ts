@@ -20,6 +20,8 @@ export interface WatchParts {
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: Log;
+  /** How often certificates and keys for the cluster are looked at. */
+  readonly fileCheckMs?: number | undefined;
 }
 
 /** What the pollers of one cluster are made of. */

@@ -1,6 +1,7 @@
 import { type Apis, createApis } from './apis.ts';
 import { createPollers, type WatchParts } from './cluster-pollers.ts';
 import type { ClusterConfig, Config } from './config/config.ts';
+import { FILE_CHECK_MS } from './config/file-watch.ts';
 import { BREAKER_STATES } from './http/breaker.ts';
 import type { Log } from './log.ts';
 import * as families from './metrics/outcome-families.ts';
@@ -51,6 +52,10 @@ export async function watchCluster(options: WatchOptions): Promise<WatchedCluste
     userAgent: options.userAgent,
     monotonicMs: clock.monotonicMs,
     random: options.random,
+    follow: {
+      everyMs: options.fileCheckMs ?? FILE_CHECK_MS,
+      log: options.log.child({ cluster: config.name }),
+    },
   });
   const progress = { done: 0, planned: 0 };
   const pollers = createPollers({
@@ -99,8 +104,10 @@ interface OutcomeParts extends WatchOptions {
 function writeOutcomes(parts: OutcomeParts, isChosen: (collector: string) => boolean): Sheet {
   const { pollers, apis, config, shard } = parts;
   const sheet = new Sheet({ crdb_cluster: config.name });
+  // Where only /probe asks, some collectors may never be asked for.
+  const asked = config.poll ? pollers : pollers.filter(({ outcome }) => outcome.hasEnded);
   for (const api of ['cluster', 'cloud'] as const) {
-    const poller = mostFrequent(pollers.filter(({ plan }) => plan.api === api));
+    const poller = mostFrequent(asked.filter(({ plan }) => plan.api === api));
     const isUp = poller?.outcome.isGood === true;
     if (poller?.outcome.hasEnded) sheet.set(families.UP, { api }, isUp ? 1 : 0);
     for (const { target, state } of apis[api]?.http.targets() ?? []) {
@@ -111,6 +118,10 @@ function writeOutcomes(parts: OutcomeParts, isChosen: (collector: string) => boo
   if (config.clusterApi !== undefined) {
     const isOff = config.clusterApi.tls.insecureSkipVerify;
     sheet.set(families.TLS_VERIFICATION_DISABLED, {}, isOff ? 1 : 0);
+  }
+  const notAfterMs = apis.certificateNotAfterMs();
+  if (notAfterMs !== undefined) {
+    sheet.set(families.TLS_CERTIFICATE_NOT_AFTER, { use: 'client' }, notAfterMs / 1000);
   }
   for (const poller of pollers) {
     const { plan, outcome } = poller;

@@ -54,6 +54,10 @@ function showWithoutUser(raw: Raw): string {
 
 /** True for `http://` to another host than this one: what is sent can be read on the way. */
 export function isReadableOnTheWay(url: string): boolean {
-  const { protocol, hostname } = new URL(url);
-  return protocol === 'http:' && !/^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
+  return new URL(url).protocol === 'http:' && !isLoopback(url);
+}
+
+/** Whether a URL leads to this host itself. */
+export function isLoopback(url: string): boolean {
+  return /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(new URL(url).hostname);
 }

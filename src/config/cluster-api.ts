@@ -1,9 +1,11 @@
 import { isReadableOnTheWay } from './api-url.ts';
 import { CLUSTER_API, TLS } from './cluster-options.ts';
 import type { ClusterApiConfig, TlsConfig } from './config.ts';
-import { readReadablePath, readSecret } from './credentials.ts';
+import { readSecret, warnWhenReadableByAll } from './credentials.ts';
 import type { Environment } from './givens.ts';
+import { checkCas, checkIdentity } from './identity.ts';
 import { keysAt } from './options.ts';
+import { readPem } from './pem.ts';
 import { isSet, keyOf, openMember, placeOf, read, readNeeded } from './section.ts';
 import type { Option, Section } from './section.ts';
 
@@ -89,13 +91,30 @@ function checkLogin(section: Section): void {
 async function readTls(section: Section): Promise<TlsConfig> {
   reportMissingHalf(section, TLS.certFile, TLS.keyFile);
   reportMissingHalf(section, TLS.keyFile, TLS.certFile);
+  await checkFiles(section);
+  if (read(section, TLS.insecureSkipVerify)) {
+    const message = 'the certificates of the nodes are not checked, so anybody on the way can read';
+    const place = placeOf(section, TLS.insecureSkipVerify);
+    section.findings.warn(place, `${message} the password: set ca_file instead`);
+  }
   return {
-    caFile: await readReadablePath(section, TLS.caFile),
-    certFile: await readReadablePath(section, TLS.certFile),
-    keyFile: await readReadablePath(section, TLS.keyFile),
+    caFile: read(section, TLS.caFile),
+    certFile: read(section, TLS.certFile),
+    keyFile: read(section, TLS.keyFile),
     serverName: read(section, TLS.serverName),
     insecureSkipVerify: read(section, TLS.insecureSkipVerify),
   };
+}
+
+/** The files are read again when they are used; what is wrong with them now is told now. */
+async function checkFiles(section: Section): Promise<void> {
+  const cas = await readPem(section, { file: TLS.caFile });
+  const certificates = await readPem(section, { file: TLS.certFile });
+  const key = await readPem(section, { file: TLS.keyFile });
+  if (cas) checkCas(section, cas);
+  if (certificates && key) checkIdentity(section, { certificates, key });
+  const keyFile = read(section, TLS.keyFile);
+  if (key && keyFile) await warnWhenReadableByAll(keyFile, key.place, section.findings);
 }
 
 function reportMissingHalf(section: Section, one: Option<string>, other: Option<string>): void {

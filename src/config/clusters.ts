@@ -6,6 +6,7 @@ import { isLocalRoute, readCollectors } from './collectors.ts';
 import type { ClusterConfig } from './config.ts';
 import type { Environment } from './givens.ts';
 import { keysAt } from './options.ts';
+import { readProxies } from './proxy.ts';
 import { quote, show } from './raw.ts';
 import type { Raw } from './raw.ts';
 import { memberOf, openMember, openSection, placeOf, read, readNeeded } from './section.ts';
@@ -64,10 +65,14 @@ async function readCluster(section: Section, context: ClusterContext): Promise<C
   if (clusterApi === undefined && cloudApi === undefined) {
     section.findings.report(section.place, 'a cluster needs cluster_api or cloud_api or both');
   }
-  const cluster = {
-    name: readNeeded(section, CLUSTER.name),
+  const apis = {
     clusterApi: clusterApi && (await readClusterApi(clusterApi, context.env)),
     cloudApi: cloudApi && (await readCloudApi(cloudApi, context.env)),
+  };
+  const cluster = {
+    name: readNeeded(section, CLUSTER.name),
+    ...apis,
+    proxy: readProxies(listUrls(apis), context.env, section.findings),
     poll: read(section, CLUSTER.poll),
     collectors: readCollectors(
       context.commonCollectors,
@@ -78,6 +83,10 @@ async function readCluster(section: Section, context: ClusterContext): Promise<C
   };
   if (clusterApi !== undefined) checkLocalRoute(clusterApi, cluster);
   return cluster;
+}
+
+function listUrls({ clusterApi, cloudApi }: Pick<ClusterConfig, 'clusterApi' | 'cloudApi'>) {
+  return [...(clusterApi?.urls ?? []), ...(cloudApi ? [cloudApi.url] : [])];
 }
 
 function openApi(section: Section, key: 'cluster_api' | 'cloud_api'): Section | undefined {

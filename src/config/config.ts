@@ -1,5 +1,6 @@
 import type { OptionValue } from './collector-options.ts';
 import type { ListenAddress } from './listen-address.ts';
+import type { ProxyConfig } from './proxy.ts';
 import type { Secret } from './secret.ts';
 
 /** The whole running configuration: checked, complete and frozen. Times are seconds, sizes bytes. */
@@ -32,6 +33,8 @@ export interface ClusterConfig {
   readonly name: string;
   readonly clusterApi?: ClusterApiConfig | undefined;
   readonly cloudApi?: CloudApiConfig | undefined;
+  /** From the environment. */
+  readonly proxy: ProxyConfig;
   /** False: only /probe asks this cluster. */
   readonly poll: boolean;
   /** Every known collector by its name. */

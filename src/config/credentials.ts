@@ -1,9 +1,9 @@
-import { access, constants, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import type { Findings } from './findings.ts';
 import type { Environment } from './givens.ts';
 import { quote } from './raw.ts';
 import type { Place } from './raw.ts';
-import { explainFileError, findSecretFault, Secret } from './secret.ts';
+import { findSecretFault, Secret } from './secret.ts';
 import { isSet, keyOf, placeOf, read } from './section.ts';
 import type { Option, Section } from './section.ts';
 
@@ -74,20 +74,4 @@ function readFromVariable(
   if (value === '') findings.report(place, `the environment variable ${quote(name)} is not set`);
   else if (fault) findings.report(place, `the environment variable ${quote(name)} ${fault}`);
   return Secret.fromText(value, `environment variable ${name}`);
-}
-
-/** A file that will be needed later, such as a certificate: reports when it cannot be read now. */
-export async function readReadablePath(
-  section: Section,
-  option: Option<string>,
-): Promise<string | undefined> {
-  const path = read(section, option);
-  if (!path) return path;
-  try {
-    await access(path, constants.R_OK);
-  } catch (error) {
-    const reason = explainFileError(error);
-    section.findings.report(placeOf(section, option), `cannot read the file ${path}: ${reason}`);
-  }
-  return path;
 }

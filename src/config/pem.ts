@@ -18,12 +18,13 @@ const CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE----
 /** The text that a file holds or that stands in the configuration itself; the file wins. */
 export async function readPem(
   section: Section,
-  rows: { readonly file: Option<string>; readonly text: Option<string> },
+  rows: { readonly file: Option<string>; readonly text?: Option<string> },
 ): Promise<Pem | undefined> {
   const file = read(section, rows.file);
   if (!file) {
-    const text = read(section, rows.text);
-    return text ? { text, place: placeOf(section, rows.text), source: 'the value' } : undefined;
+    const text = rows.text && read(section, rows.text);
+    if (!rows.text || !text) return undefined;
+    return { text, place: placeOf(section, rows.text), source: 'the value' };
   }
   const place = placeOf(section, rows.file);
   try {

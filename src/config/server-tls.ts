@@ -1,19 +1,15 @@
-import { constants, type KeyObject } from 'node:crypto';
+import { constants } from 'node:crypto';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { warnWhenReadableByAll } from './credentials.ts';
-import { earliestExpiry, parseCertificates, parsePrivateKey, type Pem, readPem } from './pem.ts';
+import { checkCas, checkIdentity, type Identity } from './identity.ts';
+import { type Pem, readPem } from './pem.ts';
 import { placeOf, read } from './section.ts';
 import type { Section } from './section.ts';
 import type { TlsVersion } from './tls-names.ts';
 import { type ClientAuth, TLS_SERVER } from './web-config-options.ts';
 
 /** How the exporter speaks TLS to its scrapers, in OpenSSL's words. */
-export interface ServerTls {
-  /** PEM, the leaf first. */
-  readonly certificates: string;
-  readonly key: KeyObject;
-  /** When the first of the certificates expires, ms since the epoch. */
-  readonly notAfterMs: number;
+export interface ServerTls extends Identity {
   readonly clientAuth: ClientAuth;
   /** PEM; the usual CAs when absent. */
   readonly clientCas?: string | undefined;
@@ -88,7 +84,7 @@ export async function readServerTls(section: Section): Promise<ServerTls | undef
 function readIdentity(
   section: Section,
   { certificates, key }: { readonly certificates: Pem | undefined; readonly key: Pem | undefined },
-): Pick<ServerTls, 'certificates' | 'key' | 'notAfterMs'> | undefined {
+): Identity | undefined {
   const { findings } = section;
   if (certificates === undefined && !isNamed(section, 'cert')) {
     findings.report(section.place, 'a certificate is missing: set cert_file or cert');
@@ -96,36 +92,12 @@ function readIdentity(
   if (key === undefined && !isNamed(section, 'key')) {
     findings.report(section.place, 'a private key is missing: set key_file or key');
   }
-  const chain = certificates && orReport(section, certificates, parseCertificates);
-  const privateKey = key && orReport(section, key, parsePrivateKey);
-  const [leaf] = chain ?? [];
-  if (!certificates || !key || !chain || !leaf || !privateKey) return undefined;
-  if (!leaf.checkPrivateKey(privateKey)) {
-    const message = `${key.source} holds a key that does not belong to the certificate in ${certificates.source}`;
-    findings.report(key.place, `${message}: give both of one pair`);
-    return undefined;
-  }
-  const notAfterMs = earliestExpiry(chain);
-  if (notAfterMs < Date.now()) {
-    const when = new Date(notAfterMs).toISOString();
-    findings.warn(certificates.place, `the certificate expired at ${when}: renew it`);
-  }
-  return { certificates: certificates.text, key: privateKey, notAfterMs };
+  return certificates && key && checkIdentity(section, { certificates, key });
 }
 
 /** Whether a certificate or key is named, even if it could not be read: that was reported already. */
 function isNamed({ entries }: Section, key: 'cert' | 'key'): boolean {
   return entries.has(key) || entries.has(`${key}_file`);
-}
-
-function orReport<T>(section: Section, pem: Pem, parse: (text: string) => T): T | undefined {
-  try {
-    return parse(pem.text);
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    section.findings.report(pem.place, `${pem.source} ${reason}`);
-    return undefined;
-  }
 }
 
 async function readKey(section: Section): Promise<Pem | undefined> {
@@ -142,7 +114,7 @@ async function readClientAuth(
   const clientAuth = read(section, TLS_SERVER.clientAuthType);
   const allowedSans = read(section, TLS_SERVER.clientAllowedSans);
   const cas = await readPem(section, { file: TLS_SERVER.clientCaFile, text: TLS_SERVER.clientCa });
-  if (cas !== undefined) orReport(section, cas, parseCertificates);
+  if (cas !== undefined) checkCas(section, cas);
   const remedy = 'set client_auth_type to RequireAndVerifyClientCert';
   if (cas !== undefined && !clientAuth.asks) {
     findings.report(

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import { orAborted } from './abort.ts';
+import type { TlsOptions } from './agents.ts';
 import { RequestError } from './errors.ts';
 import {
   createExchange,
@@ -49,6 +50,8 @@ export interface HttpClient extends AsyncDisposable {
   /** True while at least one URL may be asked. */
   available(): boolean;
   targets(): readonly TargetState[];
+  /** For connections from now on; requests under way end on theirs. */
+  useTls(tls: TlsOptions): void;
 }
 
 export function createHttpClient(options: HttpClientOptions): HttpClient {
@@ -58,6 +61,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     available: () => router.targets.some(({ breaker }) => breaker.state() !== 'open'),
     targets: () =>
       router.targets.map(({ name, breaker }) => ({ target: name, state: breaker.state() })),
+    useTls: (tls) => router.useTls(tls),
     [Symbol.asyncDispose]: () => router.close(),
   };
 }
@@ -101,6 +105,10 @@ class Router {
         await pass(waitMs, request);
       }
     }
+  }
+
+  useTls(tls: TlsOptions): void {
+    this.#exchange.useTls(tls);
   }
 
   async close(): Promise<void> {

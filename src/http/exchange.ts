@@ -1,21 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { Agent, type Dispatcher } from 'undici';
+import type { Dispatcher } from 'undici';
+import { createAgents, type Proxy, type TlsOptions } from './agents.ts';
 import { readBody, readErrorText } from './body.ts';
 import { classifyStatus, classifyThrown, type RequestError } from './errors.ts';
 import type { Target } from './targets.ts';
 import { type RequestDeadlines, type RequestWatch, watchRequest } from './watch.ts';
-
-/** Of TCP and TLS together; a black-holed host must not eat the time that the next URL needs. */
-const CONNECT_TIMEOUT_MS = 5_000;
-const KEEP_ALIVE_MS = 60_000;
-
-export interface TlsOptions {
-  readonly ca?: string;
-  readonly cert?: string;
-  readonly key?: string;
-  readonly servername?: string;
-  readonly rejectUnauthorized: boolean;
-}
 
 /** The operation's name, as the label `endpoint`; never a path. */
 export type Endpoint =
@@ -41,6 +30,7 @@ export interface FinishedRequest {
 
 export interface ExchangeOptions {
   readonly tls: TlsOptions;
+  readonly proxy?: Proxy | undefined;
   readonly deadlines: RequestDeadlines;
   readonly maxConcurrentRequests: number;
   readonly maxResponseBytes: number;
@@ -77,6 +67,8 @@ export interface HttpAnswer {
 export interface Exchange extends AsyncDisposable {
   /** Rejects with a RequestError, whatever went wrong. */
   send(target: Target, request: HttpRequest): Promise<HttpAnswer>;
+  /** For connections from now on; requests under way end on theirs. */
+  useTls(tls: TlsOptions): void;
 }
 
 /** What has come of an answer so far. */
@@ -94,11 +86,13 @@ interface Attempt {
 }
 
 export function createExchange(options: ExchangeOptions): Exchange {
-  const agent = createAgent(options);
+  const { maxConcurrentRequests, proxy, deadlines } = options;
+  const { headersMs } = deadlines;
+  const agents = createAgents({ maxConcurrentRequests, headersMs, proxy }, options.tls);
 
   async function converse(attempt: Attempt, seen: Seen): Promise<HttpAnswer> {
     const { target, request, watch, what } = attempt;
-    const response = await agent.request({
+    const response = await agents.current().request({
       origin: target.url.origin,
       path: target.url.pathname.replace(/\/$/, '') + request.path,
       method: request.method,
@@ -146,27 +140,9 @@ export function createExchange(options: ExchangeOptions): Exchange {
         options.requestFinished({ endpoint: request.endpoint, seconds, ...seen });
       }
     },
-    async [Symbol.asyncDispose]() {
-      await agent.destroy();
-    },
+    useTls: agents.useTls,
+    [Symbol.asyncDispose]: () => agents[Symbol.asyncDispose](),
   };
-}
-
-function createAgent(options: ExchangeOptions): Agent {
-  return new Agent({
-    allowH2: false,
-    connections: options.maxConcurrentRequests,
-    pipelining: 1,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    // Our own watch knows when headers and chunks are due; undici's timers are coarse.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    connect: {
-      ...options.tls,
-      minVersion: 'TLSv1.2',
-      timeout: Math.min(CONNECT_TIMEOUT_MS, options.deadlines.headersMs),
-    },
-  });
 }
 
 async function readRefusal(

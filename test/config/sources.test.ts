@@ -8,6 +8,7 @@ import { makeFolder } from './folder.ts';
 import { CLUSTER, NO_CLUSTER } from './bad-file.ts';
 import { loadFlags, loadText, problemsOf, warningsOf } from './loading.ts';
 import { COLLECTORS } from '../../src/collectors/index.ts';
+import { FILES as PEM } from './web-files.ts';
 
 const URL_FLAG = { 'cluster.url': ['https://crdb:8080'] };
 
@@ -23,7 +24,7 @@ test('a flag wins over its variable, that over the file, and that over the defau
 });
 
 test('one cluster may be given by flags alone and is named default', async () => {
-  const folder = await makeFolder({ password: 'hunter2\n', token: 'hunter3', 'ca.crt': 'x' });
+  const folder = await makeFolder({ password: 'hunter2\n', token: 'hunter3', 'ca.crt': PEM['ca.crt'] });
   const { config } = await loadFlags({
     ...URL_FLAG,
     'cluster.username': 'exporter',
@@ -165,7 +166,7 @@ test.each([
 test('paths of a file are relative to the file', async () => {
   const { config } = await loadText(
     `${CLUSTER}      tls: { ca_file: tls/ca.crt }\nweb: { listen_address: ["unix:x.sock"] }\n`,
-    { files: { 'tls/ca.crt': 'x' } },
+    { files: { 'tls/ca.crt': PEM['ca.crt'] } },
   );
   const file = config.clusters[0]?.clusterApi?.tls.caFile ?? '';
   expect(await readFile(file, 'utf8')).toBe('x');

@@ -1,0 +1,51 @@
+import { clientTlsFiles, type ClientTls, readClientTls } from './config/client-tls.ts';
+import type { TlsConfig } from './config/config.ts';
+import { watchFiles } from './config/file-watch.ts';
+import type { Log } from './log.ts';
+
+/** The CA, certificate and key for one cluster, as their files are at present. */
+export interface ClusterTls extends Disposable {
+  readonly current: () => ClientTls;
+  /** Names who puts changed ones in force. */
+  readonly onChange: (listener: (tls: ClientTls) => void) => void;
+}
+
+export interface Follow {
+  readonly everyMs: number;
+  readonly log: Log;
+}
+
+/**
+ * Reads the files and follows them: changed ones are in force at once, bad ones change nothing and
+ * are logged. Rejects when they cannot be used at the start.
+ */
+export async function openClusterTls(
+  config: TlsConfig,
+  follow: Follow | undefined,
+): Promise<ClusterTls> {
+  let current = await readClientTls(config);
+  let listener: ((tls: ClientTls) => void) | undefined;
+  const files = clientTlsFiles(config);
+  if (files.length === 0 || follow === undefined) {
+    return { current: () => current, onChange: () => undefined, [Symbol.dispose]() {} };
+  }
+
+  const { everyMs, log } = follow;
+  async function load(): Promise<void> {
+    try {
+      current = await readClientTls(config);
+      listener?.(current);
+    } catch (error) {
+      log.error({ err: error }, 'TLS files cannot be used; those read before stay in force');
+    }
+  }
+
+  const watch = await watchFiles({ files: () => files, everyMs, load });
+  return {
+    current: () => current,
+    onChange(newListener) {
+      listener = newListener;
+    },
+    [Symbol.dispose]: () => watch[Symbol.dispose](),
+  };
+}
