@@ -22,8 +22,8 @@ import { nodesPage, rangesPage, sessionsPage, WANTED_METRICS } from './decoder-p
  */
 
 const CHUNK_BYTES = 64 * 1024;
-const WARM_UPS = 2;
-const REPETITIONS = 9;
+const WARM_UPS = 5;
+const REPETITIONS = 11;
 
 const range = object({
   desc: object({ range_id: integer() }),

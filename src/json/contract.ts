@@ -18,7 +18,8 @@ export interface DecoderOptions<Element extends ObjectShape, Envelope extends Ob
   readonly envelope: Envelope;
   /**
    * Called at once for each element. The record and the objects in it are filled again for the next
-   * element: fold it and keep nothing but primitive values. What it throws comes out of `write`.
+   * element: fold it and keep nothing but primitive values. What it throws comes out of `write`
+   * or, as large elements at the end of a document may wait for it, of `end`.
    */
   readonly onElement: (element: Infer<Element>) => void;
   readonly limits: DecoderLimits;

@@ -1,5 +1,7 @@
 /** The powers of ten that a double holds exactly. */
-const POWERS = Array.from({ length: 23 }, (_, exponent) => Number(`1e${exponent}`));
+export const POWERS: readonly number[] = Array.from({ length: 23 }, (_, exponent) =>
+  Number(`1e${exponent}`),
+);
 
 /** So many digits of the tail and decimals are handled here. */
 export const MOST_TAIL_DIGITS = 7;

@@ -15,18 +15,33 @@ export type { Decoded, Decoder, DecoderLimits, DecoderOptions } from './contract
 export function createDecoder<Element extends ObjectShape, Envelope extends ObjectShape>(
   options: DecoderOptions<Element, Envelope>,
 ): Decoder<Infer<Envelope>> {
-  const decoding = new ListDocument({
+  const document = new ListDocument({
     list: options.list,
     element: compile(options.element, false),
     envelope: compileFields(options.envelope.fields, true),
     onElement: (element) => options.onElement(typed(options.element, element)),
     limits: options.limits,
   });
+  const attempt = createLatch();
   return {
-    write: (chunk) => decoding.write(chunk),
+    write: (chunk) => attempt(() => document.write(chunk)),
     end: () => {
-      const { envelope, ...counts } = decoding.end();
+      const { envelope, ...counts } = attempt(() => document.end());
       return { envelope: typed(options.envelope, envelope), ...counts };
     },
+  };
+}
+
+/** Runs actions until one fails; then, and ever after, that failure is thrown. */
+function createLatch(): <Result>(action: () => Result) => Result {
+  let failure: { readonly error: unknown } | undefined;
+  return (action) => {
+    if (failure !== undefined) throw failure.error;
+    try {
+      return action();
+    } catch (error) {
+      failure = { error };
+      throw error;
+    }
   };
 }

@@ -23,6 +23,14 @@ interface Options {
 /** Large chunks are taken in pieces, so that the window stays small. */
 const PIECE_BYTES = 64 * 1024;
 
+/**
+ * An element that is cut is read again from its start. For large ones that would be much, and the
+ * elements of a list are alike: so the next one is only tried when there are as many bytes as the
+ * last one had, and somewhat more.
+ */
+const LARGE_BYTES = 16 * 1024;
+const MARGIN = 1.25;
+
 /** A key of the document, or a number outside of elements, that is longer is not worth waiting for. */
 const MAX_TOKEN_BYTES = 4096;
 
@@ -55,9 +63,10 @@ export class ListDocument {
   #elements = 0;
   #skipped = 0;
   #limitHit = false;
+  /** How many bytes to have before the next element is tried. */
+  #patience = 0;
   /** The count of wrong values before the current element or member. */
   #wrongBefore = 0;
-  #failure: { readonly error: unknown } | undefined;
 
   constructor(options: Options) {
     this.#options = options;
@@ -65,24 +74,22 @@ export class ListDocument {
   }
 
   write(chunk: Uint8Array): void {
-    this.#guard(() => {
-      this.#received += chunk.length;
-      for (let at = 0; at < chunk.length; at += PIECE_BYTES) {
-        this.#cursor.append(chunk.subarray(at, at + PIECE_BYTES));
-        this.#advance();
-      }
-      const { documentBytes = Infinity } = this.#options.limits;
-      if (this.#received > documentBytes) {
-        this.#cursor.fail('limit', `the document is longer than ${documentBytes} bytes`);
-      }
-    });
+    this.#received += chunk.length;
+    for (let at = 0; at < chunk.length; at += PIECE_BYTES) {
+      this.#cursor.append(chunk.subarray(at, at + PIECE_BYTES));
+      this.#advance();
+    }
+    const { documentBytes = Infinity } = this.#options.limits;
+    if (this.#received > documentBytes) {
+      this.#cursor.fail('limit', `the document is longer than ${documentBytes} bytes`);
+    }
   }
 
   end(): Decoded<unknown> {
-    this.#guard(() => {
-      const { end } = this.#cursor;
-      if (this.#phase !== 'over') this.#cursor.fail('truncated', 'the document is cut off', end);
-    });
+    this.#patience = 0;
+    this.#advance();
+    const { end, wrong } = this.#cursor;
+    if (this.#phase !== 'over') this.#cursor.fail('truncated', 'the document is cut off', end);
     const envelope: Record<string, unknown> = {};
     for (const [name, reader] of this.#options.envelope) {
       envelope[name] = this.#envelope.has(name) ? this.#envelope.get(name) : reader.absent();
@@ -91,20 +98,9 @@ export class ListDocument {
       envelope,
       elements: this.#elements,
       skipped: this.#skipped,
-      wrong: this.#cursor.wrong,
+      wrong,
       limitHit: this.#limitHit,
     };
-  }
-
-  /** Runs `action`, unless an earlier one failed: then, and ever after, that failure is thrown. */
-  #guard(action: () => void): void {
-    if (this.#failure !== undefined) throw this.#failure.error;
-    try {
-      action();
-    } catch (error) {
-      this.#failure = { error };
-      throw error;
-    }
   }
 
   /** Goes as far as the bytes at hand go. */
@@ -196,8 +192,9 @@ export class ListDocument {
     return hasItems;
   }
 
-  #readElement(): true {
+  #readElement(): boolean {
     const cursor = this.#cursor;
+    if (cursor.end - cursor.pos < this.#patience) return false;
     if (cursor.bytes[cursor.pos] !== OPEN_BRACE) {
       skipValue(cursor);
       cursor.wrong++;
@@ -205,7 +202,9 @@ export class ListDocument {
       return this.#go('after element');
     }
     const element = this.#options.element.read(cursor);
-    if (cursor.pos - cursor.keep > this.#options.limits.elementBytes) {
+    const size = cursor.pos - cursor.keep;
+    this.#patience = size < LARGE_BYTES ? 0 : Math.ceil(size * MARGIN);
+    if (size > this.#options.limits.elementBytes) {
       this.#countOverLimit();
     } else {
       this.#elements++;

@@ -11,6 +11,7 @@ const HIGHEST = 0x80808080 | 0;
 
 const QUOTES = 0x22222222;
 const BACKSLASHES = 0x5c5c5c5c;
+const SPACES = 0x20202020;
 /** Both braces are 0x7f but for one of these two bits; so are `y` and DEL. */
 const BRACE_BITS = 0x06060606;
 const BRACES = 0x7f7f7f7f;
@@ -26,6 +27,18 @@ export function findMark(view: DataView, at: number, end: number): number {
       (((fromQuote - LOWEST) & ~fromQuote) | ((fromBackslash - LOWEST) & ~fromBackslash)) & HIGHEST;
     if (found !== 0) return place + ((31 - Math.clz32(found & -found)) >> 3);
     if (place >= end) return place;
+  }
+}
+
+/** A quote, a backslash, a control character (as is the zero behind the data) or a byte from 128. */
+export function findUnusual(view: DataView, at: number): number {
+  for (let place = at; ; place += 4) {
+    const word = view.getInt32(place, true);
+    const fromQuote = word ^ QUOTES;
+    const fromBackslash = word ^ BACKSLASHES;
+    const marks = ((fromQuote - LOWEST) & ~fromQuote) | ((fromBackslash - LOWEST) & ~fromBackslash);
+    const found = (marks | ((word - SPACES) & ~word) | word) & HIGHEST;
+    if (found !== 0) return place + ((31 - Math.clz32(found & -found)) >> 3);
   }
 }
 

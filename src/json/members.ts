@@ -77,8 +77,8 @@ function canBeGuessed(cursor: Cursor): boolean {
   return !isEscaped && end > start;
 }
 
-function createMember(name: Buffer, index: number, reader: Reader | undefined): Member {
-  const token = Buffer.concat([Buffer.from('"'), name, Buffer.from('":')]);
+function createMember(key: Uint8Array, index: number, reader: Reader | undefined): Member {
+  const token = Buffer.concat([Buffer.from('"'), key, Buffer.from('":')]);
   const { length } = token;
   const words: number[] = [];
   for (let at = 0; at + WORD < length; at += WORD) words.push(token.readInt32LE(at));

@@ -33,6 +33,7 @@ export class ObjectReader implements Reader {
   read(cursor: Cursor): unknown {
     if (cursor.bytes[cursor.pos] !== OPEN_BRACE) return readOther(cursor, this);
     const record = this.#begin();
+    const names = this.#names;
     const seenIn = this.#seenIn;
     const object = ++this.#object;
     let missing = this.#names.length;
@@ -45,7 +46,7 @@ export class ObjectReader implements Reader {
         continue;
       }
       const value = reader.read(cursor);
-      record[this.#names[index] ?? ''] = value === WRONG ? reader.unknown() : value;
+      record[names[index] ?? ''] = value === WRONG ? reader.unknown() : value;
       if (seenIn[index] !== object) missing--;
       seenIn[index] = object;
     }

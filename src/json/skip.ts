@@ -23,7 +23,7 @@ import { findMark } from './marks.ts';
  */
 
 /** From so many bytes on, looking for a quote with `indexOf` is faster than by four bytes. */
-const LONG_STRING = 256;
+const LONG_STRING = 64;
 
 const LITERALS = ['true', 'false', 'null'].map((text) => Buffer.from(text));
 

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
-import { ASCII, END, ESCAPE, INSIDE, WIDE } from './characters.ts';
+import { END, ESCAPE, INSIDE, WIDE } from './characters.ts';
 import type { Cursor } from './cursor.ts';
+import { findUnusual } from './marks.ts';
 import type { Texts } from './texts.ts';
 
 /**
@@ -8,15 +9,14 @@ import type { Texts } from './texts.ts';
  * its bytes are not UTF-8. `texts` remembers texts that may come again.
  */
 export function readString(cursor: Cursor, texts?: Texts): string | undefined {
-  const { bytes } = cursor;
+  const { bytes, view } = cursor;
   const start = cursor.pos;
   let at = start + 1;
   let kinds = 0;
   for (;;) {
+    at = findUnusual(view, at);
     const kind = INSIDE[bytes[at] ?? 0];
-    if (kind === ASCII) {
-      at++;
-    } else if (kind === END) {
+    if (kind === END) {
       break;
     } else if (kind === ESCAPE) {
       kinds |= ESCAPE;

@@ -1,4 +1,5 @@
 import { DOT } from './characters.ts';
+import { POWERS } from './decimal.ts';
 import { digitAt } from './digits.ts';
 
 const DASH = 0x2d;
@@ -29,7 +30,7 @@ export function parseTime(bytes: Uint8Array, start: number, end: number): number
     for (; digitAt(bytes, at) <= 9 && at < end; at++) fraction = fraction * 10 + digitAt(bytes, at);
     const decimals = at - first;
     if (decimals === 0 || decimals > MOST_DECIMALS) return NaN;
-    fraction = (fraction * 1000) / 10 ** decimals;
+    fraction = (fraction * 1000) / (POWERS[decimals] ?? NaN);
   }
   return dateTime + fraction - parseOffset(bytes, at, end);
 }
