@@ -78,6 +78,12 @@ const COMMANDS: readonly Entry[] = [
     load: () => import('./users.ts'),
   },
   {
+    name: 'probe',
+    group: 'Cluster:',
+    summary: 'poll all collectors once and print the metrics',
+    load: () => import('./probe.ts'),
+  },
+  {
     name: 'cloud',
     group: 'Cloud:',
     summary: 'rename a database; see, provision and delete the migration assistant',
