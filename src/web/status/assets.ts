@@ -5,7 +5,8 @@ import type { AssetPaths } from './page/page.ts';
 
 const FILES = {
   style: ['page.css', 'text/css; charset=utf-8'],
-  script: ['page.js', 'text/javascript; charset=utf-8'],
+  // Not page.js: that is what page.ts becomes in the package.
+  script: ['in-browser.js', 'text/javascript; charset=utf-8'],
   icon: ['icon.svg', 'image/svg+xml'],
 } as const;
 

@@ -19,7 +19,8 @@ export interface Finding {
   readonly since?: string | undefined;
 }
 
-const LEVELS = ['trouble', 'warning', 'notice'];
+/** The worst first. */
+export const LEVELS: readonly string[] = ['trouble', 'warning', 'notice'];
 /** An open transaction without a query holds locks and keeps old versions from being collected. */
 const OLD_TRANSACTION_SECONDS = 300;
 

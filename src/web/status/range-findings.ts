@@ -16,12 +16,12 @@ const REPLICAS_NEXT = 'Bring nodes back; the cluster then mends it by itself.';
 export const PROBLEM_RULES: Readonly<Record<string, ProblemRule>> = {
   unavailable: {
     level: 'trouble',
-    what: 'without a quorum of replicas: reads and writes of them wait',
+    what: 'without a quorum of replicas: requests wait',
     next: 'Bring back the nodes that hold their replicas.',
   },
   no_lease: {
     level: 'trouble',
-    what: 'without a valid lease: nobody serves them',
+    what: 'without a valid lease: requests wait',
     next: 'Should pass within seconds; if not, see the log of the reporting node.',
   },
   circuit_breaker_error: {
@@ -51,7 +51,7 @@ export const PROBLEM_RULES: Readonly<Record<string, ProblemRule>> = {
   },
   range_too_large: {
     level: 'warning',
-    what: 'more than twice as large as their limit',
+    what: 'more than twice as large as allowed',
     next: 'They cannot be split: look for one row with very many versions.',
   },
   other: {

@@ -20,6 +20,11 @@ export function sayDuration(seconds: number): string {
   return parts.filter((part) => part !== '').join(' ') || '0 s';
 }
 
+/** `14 h`: the larger unit of the duration alone, where there is no room for two. */
+export function sayRoughly(seconds: number): string {
+  return sayDuration(seconds).split(' ').slice(0, 2).join(' ');
+}
+
 /** `1,234`; small ones with one decimal. */
 export function sayNumber(value: number): string {
   const digits = Math.abs(value) < 10 ? 1 : 0;

@@ -17,9 +17,14 @@ export function clusterDetails(cluster: ClusterStatus, nowMs: number): Html {
         plans.has('nodes') && panel('Nodes', 'wide', nodes && nodeMap(nodes, nowMs)),
         plans.has('ranges') && panel('Problem ranges', '', ranges && problemRanges(ranges, nowMs)),
         plans.has('ranges') && panel('Hottest ranges', '', ranges && hotRanges(ranges)),
-        plans.has('sessions') && panel('Sessions', '', sessions && sessionTables(sessions)),
+        plans.has('sessions') &&
+          panel(
+            'Sessions',
+            plans.has('cloud') ? 'broad' : 'wide',
+            sessions && sessionTables(sessions),
+          ),
         plans.has('cloud') &&
-          panel('Migration assistant', '', assistant && assistantState(assistant, nowMs)),
+          panel('Migration assistant', 'narrow', assistant && assistantState(assistant, nowMs)),
         panel('Collectors', 'wide', collectorTable(collectors, nowMs)),
       ]}
     </div>`;

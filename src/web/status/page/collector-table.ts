@@ -11,7 +11,7 @@ export function collectorTable(collectors: readonly CollectorStatus[], nowMs: nu
         <tr>
           <th scope="col">Collector</th>
           <th scope="col">State</th>
-          <th scope="col" colspan="2">Age of interval</th>
+          <th scope="col" colspan="2">Data</th>
           <th scope="col" class="number">Took</th>
           <th scope="col" class="number">Items</th>
           <th scope="col" class="number">Read</th>
@@ -30,7 +30,8 @@ function collectorRows(one: CollectorStatus, nowMs: number): Html {
   const { error } = one;
   return html`<tr>
       <th scope="row">${one.name}</th>
-      <td>${mark(one.state)} ${one.state}${ageCells(one, nowMs)}</td>
+      <td>${mark(one.state)} ${one.state}</td>
+      ${ageCells(one, nowMs)}
       <td class="number">
         ${one.durationSeconds === undefined ? '–' : sayDuration(one.durationSeconds)}
       </td>
@@ -52,12 +53,12 @@ function collectorRows(one: CollectorStatus, nowMs: number): Html {
 
 function ageCells({ lastSuccessAt, intervalSeconds }: CollectorStatus, nowMs: number): Html {
   const interval = sayDuration(intervalSeconds);
-  if (lastSuccessAt === undefined)
-    return html`<td></td>
-      <td>no data yet, every ${interval}</td>`;
+  if (lastSuccessAt === undefined) {
+    return html`<td colspan="2">none yet, every ${interval}</td>`;
+  }
   const ratio = (nowMs - Date.parse(lastSuccessAt)) / 1000 / intervalSeconds;
   return html`<td>${bar(ratio)}</td>
-    <td>${age(lastSuccessAt, nowMs)} of ${interval}</td>`;
+    <td>${age(lastSuccessAt, nowMs)} old, every ${interval}</td>`;
 }
 
 function sayNext({ isPolling, nextPollAt }: CollectorStatus, nowMs: number): Html {

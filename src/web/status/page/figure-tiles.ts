@@ -1,7 +1,7 @@
 import { html, type Html } from './html.ts';
 import type { ClusterStatus } from '../status.ts';
 import { trendLine } from './trend-line.ts';
-import { sayDuration, sayNumber, sayPercent } from '../words.ts';
+import { sayNumber, sayPercent, sayRoughly } from '../words.ts';
 
 interface Tile {
   /** As in the history. */
@@ -16,7 +16,7 @@ const TILES: readonly Tile[] = [
   { name: 'queriesPerSecond', title: 'Queries per second', say: sayNumber },
   { name: 'problemRanges', title: 'Range problems', say: sayNumber },
   { name: 'openSessions', title: 'Open sessions', say: sayNumber },
-  { name: 'oldestTransactionSeconds', title: 'Oldest transaction', say: sayDuration },
+  { name: 'oldestTransactionSeconds', title: 'Oldest transaction', say: sayRoughly },
 ];
 
 /** The figures that tell most, each with its course since the start. */

@@ -9,10 +9,14 @@ export class Html {
 
 type Part = Html | string | number | undefined | false | readonly Part[];
 
-/** Markup around values; every value that is not markup itself is escaped, undefined and false are nothing. */
+/**
+ * Markup around values; every value that is not markup itself is escaped, undefined and false are nothing.
+ * The indentation of the source is not sent.
+ */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
+  const texts = strings.map((text) => text.replaceAll(/\n\s*/g, '\n'));
   return new Html(
-    strings.map((text, index) => (index === 0 ? text : render(parts[index - 1]) + text)).join(''),
+    texts.map((text, index) => (index === 0 ? text : render(parts[index - 1]) + text)).join(''),
   );
 }
 

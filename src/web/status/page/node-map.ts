@@ -11,28 +11,44 @@ const HEAT_STEPS = 5;
 
 /** The nodes by locality: where they are, whether they live, what they bear. */
 export function nodeMap({ list }: NodesStatus, nowMs: number): Html {
-  const isSmall = list.length <= MAX_CARDS;
-  const shown = list.length <= MAX_TILES ? list : list.filter((node) => !isWell(node));
-  const draw = (node: NodeStatus): Html => (isSmall ? nodeCard(node, nowMs) : nodeTile(node));
   const regions = groupBy(list, ({ locality }) => locality.split(',')[0] ?? '');
-  return html`<div class="map">
-    ${Array.from(regions, ([region, nodes]) => {
-      const zones = groupBy(nodes, ({ locality }) => locality.split(',').slice(1).join(', '));
-      return html`<section class="region">
-        <h4>${region || 'no locality'} <small>${nodes.length}</small></h4>
-        ${Array.from(
-          zones,
-          ([zone, members]) =>
-            html`<div class="zone">
-              ${zone !== '' && html`<h5>${zone}</h5>`}
-              <ul class="${isSmall ? 'cards' : 'tiles'}">
-                ${members.filter((node) => shown.includes(node)).map(draw)}
-              </ul>
-              ${sayHidden(members.length - members.filter((node) => shown.includes(node)).length)}
-            </div>`,
-        )}
-      </section>`;
-    })}
+  const isSmall = list.length <= MAX_CARDS;
+  const drawn: Drawing = {
+    kind: isSmall ? 'cards' : 'tiles',
+    draw: (node) => (isSmall ? nodeCard(node, nowMs) : nodeTile(node)),
+    isShown: (node) => list.length <= MAX_TILES || !isWell(node),
+  };
+  return html`<div class="map">${Array.from(regions, (region) => drawRegion(region, drawn))}</div>`;
+}
+
+interface Drawing {
+  readonly kind: 'cards' | 'tiles';
+  readonly draw: (node: NodeStatus) => Html;
+  readonly isShown: (node: NodeStatus) => boolean;
+}
+
+function drawRegion(
+  [region, nodes]: readonly [string, readonly NodeStatus[]],
+  drawing: Drawing,
+): Html {
+  const zones = groupBy(nodes, ({ locality }) => locality.split(',').slice(1).join(', '));
+  return html`<section class="region">
+    <h4>${region || 'no locality'} <small>${nodes.length}</small></h4>
+    <div class="zones">${Array.from(zones, (zone) => drawZone(zone, drawing))}</div>
+  </section>`;
+}
+
+function drawZone(
+  [zone, nodes]: readonly [string, readonly NodeStatus[]],
+  { kind, draw, isShown }: Drawing,
+): Html {
+  const shown = nodes.filter(isShown);
+  return html`<div class="zone of-${kind}">
+    ${zone !== '' && html`<h5>${zone}</h5>`}
+    <ul class="${kind}">
+      ${shown.map(draw)}
+    </ul>
+    ${sayHidden(nodes.length - shown.length)}
   </div>`;
 }
 

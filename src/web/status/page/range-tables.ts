@@ -1,7 +1,8 @@
 import { html, type Html } from './html.ts';
 import { age, bar } from './marks.ts';
+import { LEVELS } from '../findings.ts';
 import { PROBLEM_RULES } from '../range-findings.ts';
-import type { RangesStatus } from '../ranges.ts';
+import type { HotRange, ProblemRange, RangesStatus } from '../ranges.ts';
 import { sayNumber, sayPercent } from '../words.ts';
 
 /** Rows of a table; the rest is on /metrics and in /api/status. */
@@ -12,7 +13,8 @@ export function problemRanges({ problems, oldest, nodes }: RangesStatus, nowMs: 
   const counts = Object.entries(problems);
   const { scanned = 0, failed = 0, skipped = 0 } = nodes;
   const read = html`<p class="quiet">
-    Read from ${scanned} of ${scanned + failed} nodes; ${skipped} not asked because they are down.
+    Read from ${scanned} of ${scanned + failed}
+    nodes${skipped > 0 && `; ${skipped} down and not asked`}.
   </p>`;
   if (counts.length === 0)
     return html`<p>No range reports a problem.</p>
@@ -37,7 +39,7 @@ export function problemRanges({ problems, oldest, nodes }: RangesStatus, nowMs: 
           </tr>
         </thead>
         <tbody>
-          ${oldest.slice(0, MAX_ROWS).map(
+          ${mostPressing(oldest).map(
             (range) =>
               html`<tr>
                 <th scope="row">r${range.rangeId}</th>
@@ -67,38 +69,42 @@ export function hotRanges({ hottest }: RangesStatus): Html {
           <th scope="col">Table</th>
           <th scope="col">Node</th>
           <th scope="col" class="number" colspan="2">Queries/s</th>
-          <th scope="col" class="number">
-            Writes/s${hasCpu && html`<th scope="col" class="number">CPU</th>`}
-          </th>
+          <th scope="col" class="number">Writes/s</th>
+          ${hasCpu && html`<th scope="col" class="number">CPU</th>`}
         </tr>
       </thead>
       <tbody>
-        ${hottest.slice(0, MAX_ROWS).map(
-          ({
-            rangeId,
-            table,
-            nodeId,
-            queriesPerSecond,
-            writesPerSecond,
-            cpuSecondsPerSecond: cpu,
-          }) =>
-            html`<tr>
-              <th scope="row">r${rangeId}</th>
-              <td>${table || '–'}</td>
-              <td>n${nodeId}</td>
-              <td>${bar(queriesPerSecond / most)}</td>
-              <td class="number">${sayNumber(queriesPerSecond)}</td>
-              <td class="number">
-                ${writesPerSecond === undefined ? '–' : sayNumber(writesPerSecond)}${
-                  hasCpu &&
-                  html`<td class="number">${cpu === undefined ? '–' : sayPercent(cpu)}</td>`
-                }
-              </td>
-            </tr>`,
-        )}
+        ${hottest.slice(0, MAX_ROWS).map((range) => hotRow(range, most, hasCpu))}
       </tbody>
     </table>
   </div>`;
+}
+
+function hotRow(range: HotRange, most: number, hasCpu: boolean): Html {
+  const { rangeId, table, nodeId, queriesPerSecond, writesPerSecond: writes } = range;
+  const { cpuSecondsPerSecond: cpu } = range;
+  return html`<tr>
+    <th scope="row">r${rangeId}</th>
+    <td>${table || '–'}</td>
+    <td>n${nodeId}</td>
+    <td>${bar(queriesPerSecond / most)}</td>
+    <td class="number">${sayNumber(queriesPerSecond)}</td>
+    <td class="number">${writes === undefined ? '–' : sayNumber(writes)}</td>
+    ${hasCpu && html`<td class="number">${cpu === undefined ? '–' : sayPercent(cpu)}</td>`}
+  </tr>`;
+}
+
+/** Those that hurt most, the oldest of them first. */
+function mostPressing(ranges: readonly ProblemRange[]): readonly ProblemRange[] {
+  return ranges
+    .toSorted(
+      (a, b) => rankOf(a) - rankOf(b) || Date.parse(a.firstSeenAt) - Date.parse(b.firstSeenAt),
+    )
+    .slice(0, MAX_ROWS);
+}
+
+function rankOf({ problem }: ProblemRange): number {
+  return LEVELS.indexOf(PROBLEM_RULES[problem]?.level ?? 'warning');
 }
 
 function sayProblem(problem: string): string {
