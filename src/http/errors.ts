@@ -78,6 +78,9 @@ const NETWORK_CODES = new Set([
   'ENOENT',
   'ENOTFOUND',
   'EPIPE',
+  // What a proxy that refuses to connect leads to; our own aborts have their own reasons.
+  'UND_ERR_ABORTED',
+  'UND_ERR_PRX_CONN',
   'UND_ERR_SOCKET',
   'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
 ]);
@@ -92,6 +95,7 @@ const TLS_CODES = new Set([
   'UNABLE_TO_GET_ISSUER_CERT',
   'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'UND_ERR_PRX_TLS',
 ]);
 
 /** The error of a failed attempt, from whatever undici, TLS, zlib or the decoder threw. */

@@ -1,0 +1,104 @@
+import type { ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { TLSSocket } from 'node:tls';
+import { describe, expect, test } from 'vitest';
+import { createAuthority } from '../support/certificates.ts';
+import { ask, connect } from '../support/http-client.ts';
+import { serveTls } from '../support/https-server.ts';
+
+const authority = await createAuthority();
+const ca = authority.cert;
+const server = await authority.issue({ name: 'node', sans: ['ip:127.0.0.1', 'dns:crdb.example'] });
+const [first, second] = await Promise.all([
+  authority.issue({ name: 'first', usage: 'client' }),
+  authority.issue({ name: 'second', usage: 'client' }),
+]);
+const CHECKED = { rejectUnauthorized: true } as const;
+
+describe('the certificate of a node', () => {
+  test('is accepted when it comes from the CA that is named, and only then', async () => {
+    await using node = await serveTls(server);
+    await using client = connect([node.url], { tls: { ...CHECKED, ca } });
+    expect(await ask(client)).toBe('{"fine":true}');
+    await using stranger = connect([node.url], { tls: CHECKED });
+    await expect(ask(stranger)).rejects.toMatchObject({ reason: 'tls' });
+  });
+
+  test('is not accepted when it has expired or is for another host', async () => {
+    for (const subject of [
+      { name: 'expired', sans: ['ip:127.0.0.1'], days: -1 },
+      { name: 'elsewhere', sans: ['dns:elsewhere.example'] },
+    ]) {
+      await using node = await serveTls(await authority.issue(subject));
+      await using client = connect([node.url], { tls: { ...CHECKED, ca } });
+      await expect(ask(client)).rejects.toMatchObject({ reason: 'tls' });
+      expect(node.requests).toEqual([]);
+    }
+  });
+
+  test('may be for the name that is configured', async () => {
+    await using node = await serveTls(server);
+    await using good = connect([node.url], { tls: { ...CHECKED, ca, servername: 'crdb.example' } });
+    expect(await ask(good)).toBe('{"fine":true}');
+    await using bad = connect([node.url], { tls: { ...CHECKED, ca, servername: 'x.example' } });
+    await expect(ask(bad)).rejects.toMatchObject({ reason: 'tls' });
+  });
+
+  test('is not looked at when the check is turned off', async () => {
+    await using node = await serveTls(await authority.issue({ name: 'x', days: -1 }));
+    await using client = connect([node.url], { tls: { rejectUnauthorized: false } });
+    expect(await ask(client)).toBe('{"fine":true}');
+  });
+
+  test('is not asked for over TLS older than 1.2', async () => {
+    await using node = await serveTls({
+      ...server,
+      minVersion: 'TLSv1',
+      maxVersion: 'TLSv1.1',
+      ciphers: 'DEFAULT:@SECLEVEL=0',
+    });
+    await using client = connect([node.url], { tls: { ...CHECKED, ca } });
+    await expect(ask(client)).rejects.toMatchObject({ reason: 'tls' });
+  });
+});
+
+describe('the certificate of the exporter', () => {
+  const demanding = { ...server, ca, requestCert: true, rejectUnauthorized: true };
+
+  test('is shown to a node that asks for one', async () => {
+    await using node = await serveTls(demanding);
+    await using client = connect([node.url], { tls: { ...CHECKED, ca, ...first } });
+    expect(await ask(client)).toBe('{"fine":true}');
+    await using without = connect([node.url], { tls: { ...CHECKED, ca } });
+    await expect(ask(without)).rejects.toMatchObject({ name: 'RequestError' });
+  });
+
+  test('can be replaced: what is under way ends, what comes next shows the new one', async () => {
+    const waiting: ServerResponse[] = [];
+    const shown: string[] = [];
+    await using node = await serveTls(demanding, (request, response) => {
+      const { socket } = request;
+      if (socket instanceof TLSSocket) shown.push(socket.getPeerCertificate().subject.CN);
+      if (waiting.push(response) > 1) response.end('{"fine":true}');
+    });
+    await using client = connect([node.url], { tls: { ...CHECKED, ca, ...first } });
+    const underWay = ask(client);
+    while (waiting.length === 0) await sleep(5);
+    client.http.useTls({ ...CHECKED, ca, ...second });
+    expect(await ask(client)).toBe('{"fine":true}');
+    waiting[0]?.end('{"old":true}');
+    expect(await underWay).toBe('{"old":true}');
+    expect(await ask(client)).toBe('{"fine":true}');
+    expect(shown).toEqual(['first', 'second', 'second']);
+  });
+
+  test('connections of the replaced one are closed', async () => {
+    await using node = await serveTls(demanding);
+    await using client = connect([node.url], { tls: { ...CHECKED, ca, ...first } });
+    await ask(client);
+    const socket = node.requests[0]?.socket;
+    client.http.useTls({ ...CHECKED, ca, ...second });
+    while (socket?.destroyed === false) await sleep(5);
+    expect(socket?.destroyed).toBe(true);
+  });
+});
