@@ -21,6 +21,7 @@ import { publishFindings, publishNode, publishOutcome, publishWhole } from './ra
 import { AnswerError, readNode, type RouteMemory } from './ranges/read-node.ts';
 import { type ScanMemory, scanNodes, type ScanResult } from './ranges/scan.ts';
 import { isUnreadOf, listShare, localShare, type Share } from './ranges/share.ts';
+import { inSlices } from './ranges/slices.ts';
 import { type NodeTally, startTally } from './ranges/tally.ts';
 import { judge } from './ranges/verdict.ts';
 
@@ -74,9 +75,9 @@ export const ranges = clusterCollector({
     const failure = judge(share, result);
     if (failure !== undefined) return failure;
     const { known, hot } = memory;
-    const summary = sumUp(known);
+    const summary = await inSlices(sumUp(known));
     const isComplete = result.failed.length === 0;
-    ageUnseen(known, isComplete);
+    await inSlices(ageUnseen(known, isComplete));
     for (const figures of result.read) publishNode(sheet, figures);
     publishFindings(sheet, shard, {
       read: result.read,
@@ -121,7 +122,8 @@ async function scanShare(
   { share, found }: { readonly share: Share; readonly found: Findings },
 ): Promise<ScanResult> {
   const { options, memory, urls, signal, reasonOf } = context;
-  beginScan(memory.known);
+  await inSlices(beginScan(memory.known));
+  let folded = Promise.resolve();
   const result = await scanNodes({
     nodeIds: share.toAsk,
     concurrency: options.concurrency,
@@ -136,7 +138,9 @@ async function scanShare(
         routeMemory: memory,
         startTally: (id) => startTally(id, { ...startFindings(context), isOurs: share.isOurs }),
       });
-      takeIn(context, found, tally);
+      // Folding has pauses: two nodes at a time would be in each other's way.
+      folded = folded.then(() => takeIn(context, found, tally));
+      await folded;
       return tally.figures;
     },
     describeFailure: (error) => ({
@@ -150,9 +154,9 @@ async function scanShare(
 }
 
 /** A node is complete: only now does what it said count. */
-function takeIn(context: Context, found: Findings, tally: NodeTally): void {
+async function takeIn(context: Context, found: Findings, tally: NodeTally): Promise<void> {
   const { memory, options } = context;
-  for (const staged of tally.staged.values()) foldStore(memory.known, staged);
+  for (const staged of tally.staged.values()) await inSlices(foldStore(memory.known, staged));
   found.hot.addAll(tally.hot);
   found.problems.addAll(tally.problems);
   if (options.route !== 'local') return;

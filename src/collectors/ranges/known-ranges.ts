@@ -1,5 +1,6 @@
 import { LEASE_KINDS, PROBLEMS } from './range.ts';
 import { createRangeTables, type RangeTable, type RangeTables, tableFor } from './range-table.ts';
+import { walk, type Work } from './slices.ts';
 
 /**
  * What is known of each range, in the columns of a RangeTable. The sequence outlives scans; the rest is of the
@@ -56,33 +57,36 @@ export function stage(tables: RangeTables, replica: Staged): boolean {
 }
 
 /** Forgets the last scan, but not the sequences it left. */
-export function beginScan(known: KnownRanges): void {
-  for (const table of bothOf(known.tables)) {
-    const { sequences, flags, counts } = table;
-    for (let slot = 0; slot < flags.length; slot += 1) {
-      flags[slot] = sequences[slot] === 0 ? 0 : FROM_EARLIER_SCAN;
-      counts[slot] = (counts[slot] ?? 0) & ~REPLICA_BITS;
-    }
+export function* beginScan({ tables }: KnownRanges): Work {
+  for (const { capacity, sequences, flags, counts } of bothOf(tables)) {
+    yield* walk(capacity, (from, to) => {
+      for (let slot = from; slot < to; slot += 1) {
+        flags[slot] = sequences[slot] === 0 ? 0 : FROM_EARLIER_SCAN;
+        counts[slot] = (counts[slot] ?? 0) & ~REPLICA_BITS;
+      }
+    });
   }
 }
 
 /** Adds what one store of a complete node said. */
-export function foldStore(known: KnownRanges, staged: RangeTables): void {
-  foldTable(known, known.tables.narrow, staged.narrow);
-  foldTable(known, known.tables.wide, staged.wide);
+export function* foldStore(known: KnownRanges, staged: RangeTables): Work {
+  yield* foldTable(known, known.tables.narrow, staged.narrow);
+  yield* foldTable(known, known.tables.wide, staged.wide);
 }
 
-function foldTable(known: KnownRanges, table: RangeTable, staged: RangeTable): void {
-  table.makeRoomFor(staged);
-  const { ids, sequences, flags } = staged;
-  for (let slot = 0; slot < ids.length; slot += 1) {
-    const id = ids[slot] ?? 0;
-    if (id === 0) continue;
-    const to = table.put(id);
-    foldLease(known, table, { to, flags: flags[slot] ?? 0, sequence: sequences[slot] ?? 0 });
-    const replicas = (table.counts[to] ?? 0) & REPLICA_BITS;
-    table.counts[to] = Math.min(replicas + 1, REPLICA_BITS);
-  }
+function* foldTable(known: KnownRanges, table: RangeTable, staged: RangeTable): Work {
+  yield* table.makeRoomFor(staged);
+  const { ids, sequences, flags, capacity } = staged;
+  yield* walk(capacity, (from, end) => {
+    for (let slot = from; slot < end; slot += 1) {
+      const id = ids[slot] ?? 0;
+      if (id === 0) continue;
+      const to = table.put(id);
+      foldLease(known, table, { to, flags: flags[slot] ?? 0, sequence: sequences[slot] ?? 0 });
+      const replicas = (table.counts[to] ?? 0) & REPLICA_BITS;
+      table.counts[to] = Math.min(replicas + 1, REPLICA_BITS);
+    }
+  });
 }
 
 /**
@@ -120,21 +124,23 @@ export interface RangeSummary {
   readonly byProblem: number[];
 }
 
-export function sumUp(known: KnownRanges): RangeSummary {
+export function* sumUp({ tables }: KnownRanges): Work<RangeSummary> {
   const summary: RangeSummary = {
     ranges: 0,
     byReplicas: Array.from({ length: REPLICA_BITS + 1 }, () => 0),
     byLeaseKind: LEASE_KINDS.map(() => 0),
     byProblem: PROBLEMS.map(() => 0),
   };
-  for (const { flags, counts } of bothOf(known.tables)) {
-    for (let slot = 0; slot < flags.length; slot += 1) {
-      const replicas = (counts[slot] ?? 0) & REPLICA_BITS;
-      if (replicas === 0) continue;
-      summary.ranges += 1;
-      increase(summary.byReplicas, replicas);
-      addFlags(summary, flags[slot] ?? 0);
-    }
+  for (const { capacity, flags, counts } of bothOf(tables)) {
+    yield* walk(capacity, (from, to) => {
+      for (let slot = from; slot < to; slot += 1) {
+        const replicas = (counts[slot] ?? 0) & REPLICA_BITS;
+        if (replicas === 0) continue;
+        summary.ranges += 1;
+        increase(summary.byReplicas, replicas);
+        addFlags(summary, flags[slot] ?? 0);
+      }
+    });
   }
   return summary;
 }
@@ -152,20 +158,22 @@ function increase(counts: number[], index: number): void {
 }
 
 /** Lets the ranges that the scan did not see age, and forgets those that are gone: merged, or dropped. */
-export function ageUnseen(known: KnownRanges, isComplete: boolean): void {
+export function* ageUnseen({ tables }: KnownRanges, isComplete: boolean): Work {
   const years = isComplete ? COMPLETE_SCAN_AGE : PARTIAL_SCAN_AGE;
-  for (const table of bothOf(known.tables)) {
-    const { ids, counts } = table;
+  for (const table of bothOf(tables)) {
+    const { capacity, ids, counts } = table;
     let forgotten = 0;
-    for (let slot = 0; slot < ids.length; slot += 1) {
-      const count = counts[slot] ?? 0;
-      if (ids[slot] === 0 || (count & REPLICA_BITS) !== 0) continue;
-      const age = Math.min((count >>> AGE_SHIFT) + years, FORGOTTEN_AGE);
-      counts[slot] = age << AGE_SHIFT;
-      if (age === FORGOTTEN_AGE) forgotten += 1;
-    }
+    yield* walk(capacity, (from, to) => {
+      for (let slot = from; slot < to; slot += 1) {
+        const count = counts[slot] ?? 0;
+        if (ids[slot] === 0 || (count & REPLICA_BITS) !== 0) continue;
+        const age = Math.min((count >>> AGE_SHIFT) + years, FORGOTTEN_AGE);
+        counts[slot] = age << AGE_SHIFT;
+        if (age === FORGOTTEN_AGE) forgotten += 1;
+      }
+    });
     if (forgotten * FORGOTTEN_SHARE > table.size) {
-      table.prune((count) => count >>> AGE_SHIFT < FORGOTTEN_AGE);
+      yield* table.prune((count) => count >>> AGE_SHIFT < FORGOTTEN_AGE);
     }
   }
 }

@@ -1,3 +1,5 @@
+import { atOnce, walk, type Work } from './slices.ts';
+
 /** Of the slots; linear probing gets slow above. */
 const MAX_LOAD = 0.88;
 /** Small steps: a table that has just grown must not waste what it saves elsewhere. */
@@ -70,7 +72,7 @@ export class RangeTable {
     const slot = this.#find(id);
     if (this.#ids[slot] === id) return slot;
     if (this.#size + 1 > this.capacity * MAX_LOAD) {
-      this.#rebuild(Math.ceil(this.capacity * GROWTH));
+      atOnce(this.#rebuild(Math.ceil(this.capacity * GROWTH)));
       return this.#take(this.#find(id), id);
     }
     return this.#take(slot, id);
@@ -80,22 +82,37 @@ export class RangeTable {
    * Makes room for what the other table holds. To put ids in the order of another table is quick, but it is the order
    * of their hashes: in a table that grows meanwhile they would crowd at one end, and each look for a place for ages.
    */
-  makeRoomFor(other: RangeTable): void {
+  *makeRoomFor(other: RangeTable): Work {
     if (this.#size + other.size <= this.capacity * MAX_LOAD) return;
     let size = this.#size;
-    for (const id of other.ids) if (id !== 0 && this.#ids[this.#find(id)] !== id) size += 1;
+    yield* walk(other.capacity, (from, to) => {
+      size += this.#countNew(other.ids, from, to);
+    });
     if (size <= this.capacity * MAX_LOAD) return;
-    this.#rebuild(Math.max(Math.ceil(this.capacity * GROWTH), Math.ceil(size / MAX_LOAD)));
+    const enough = Math.ceil(size / MAX_LOAD);
+    yield* this.#rebuild(Math.max(Math.ceil(this.capacity * GROWTH), enough));
   }
 
   /** Drops the ids whose count is not to be kept. */
-  prune(isKept: (count: number) => boolean): void {
+  *prune(isKept: (count: number) => boolean): Work {
     let kept = 0;
-    this.#ids.forEach((id, slot) => {
-      if (id !== 0 && isKept(this.#counts[slot] ?? 0)) kept += 1;
+    yield* walk(this.capacity, (from, to) => {
+      for (let slot = from; slot < to; slot += 1) {
+        if (this.#ids[slot] !== 0 && isKept(this.#counts[slot] ?? 0)) kept += 1;
+      }
     });
     if (kept === this.#size) return;
-    this.#rebuild(Math.max(MIN_CAPACITY, Math.ceil((kept * GROWTH) / MAX_LOAD)), isKept);
+    const capacity = Math.max(MIN_CAPACITY, Math.ceil((kept * GROWTH) / MAX_LOAD));
+    yield* this.#rebuild(capacity, isKept);
+  }
+
+  #countNew(ids: Ids, from: number, to: number): number {
+    let fresh = 0;
+    for (let slot = from; slot < to; slot += 1) {
+      const id = ids[slot] ?? 0;
+      if (id !== 0 && this.#ids[this.#find(id)] !== id) fresh += 1;
+    }
+    return fresh;
   }
 
   #take(slot: number, id: number): number {
@@ -117,7 +134,7 @@ export class RangeTable {
   }
 
   /** Old slots are in the order of the hash, and so are the new ones: memory is walked, not jumped through. */
-  #rebuild(capacity: number, isKept: (count: number) => boolean = () => true): void {
+  *#rebuild(capacity: number, isKept: (count: number) => boolean = () => true): Work {
     const [ids, sequences] = [this.#ids, this.#sequences];
     const [flags, counts] = [this.#flags, this.#counts];
     this.#ids = createIds(this.#width, capacity);
@@ -125,15 +142,17 @@ export class RangeTable {
     this.#flags = new Uint16Array(capacity);
     this.#counts = new Uint8Array(capacity);
     this.#size = 0;
-    for (let from = 0; from < ids.length; from += 1) {
-      const id = ids[from] ?? 0;
-      const count = counts[from] ?? 0;
-      if (id === 0 || !isKept(count)) continue;
-      const to = this.#take(this.#find(id), id);
-      this.#sequences[to] = sequences[from] ?? 0;
-      this.#flags[to] = flags[from] ?? 0;
-      this.#counts[to] = count;
-    }
+    yield* walk(ids.length, (first, end) => {
+      for (let from = first; from < end; from += 1) {
+        const id = ids[from] ?? 0;
+        const count = counts[from] ?? 0;
+        if (id === 0 || !isKept(count)) continue;
+        const to = this.#take(this.#find(id), id);
+        this.#sequences[to] = sequences[from] ?? 0;
+        this.#flags[to] = flags[from] ?? 0;
+        this.#counts[to] = count;
+      }
+    });
   }
 }
 

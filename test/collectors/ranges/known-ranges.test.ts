@@ -10,21 +10,22 @@ import {
   sumUp,
 } from '../../../src/collectors/ranges/known-ranges.ts';
 import { createRangeTables } from '../../../src/collectors/ranges/range-table.ts';
+import { atOnce } from '../../../src/collectors/ranges/slices.ts';
 
 const EPOCH = 0;
 const LEADER = 2;
 
 /** One scan; each list is what one store says. */
 function scan(known: KnownRanges, stores: readonly (readonly Partial<Staged>[])[]) {
-  beginScan(known);
+  atOnce(beginScan(known));
   for (const replicas of stores) {
     const staged = createRangeTables();
     for (const replica of replicas) {
       stage(staged, { rangeId: 1, problems: 0, heldKind: undefined, sequence: 0, ...replica });
     }
-    foldStore(known, staged);
+    atOnce(foldStore(known, staged));
   }
-  return sumUp(known);
+  return atOnce(sumUp(known));
 }
 
 function changesOver(scans: readonly (readonly (readonly Partial<Staged>[])[])[]): number {
@@ -125,16 +126,16 @@ describe('the summary of a scan', () => {
 
 test('many ranges are folded into an empty table without crowding at one end of it', () => {
   const known = createKnownRanges();
-  beginScan(known);
+  atOnce(beginScan(known));
   for (let store = 0; store < 3; store += 1) {
     const staged = createRangeTables();
     for (let id = 1; id <= 300_000; id += 1) {
       const rangeId = store * 200_000 + id;
       stage(staged, { rangeId, problems: 0, heldKind: undefined, sequence: 0 });
     }
-    foldStore(known, staged);
+    atOnce(foldStore(known, staged));
   }
-  const { ranges, byReplicas } = sumUp(known);
+  const { ranges, byReplicas } = atOnce(sumUp(known));
   expect([ranges, byReplicas[1], byReplicas[2]]).toEqual([700_000, 500_000, 200_000]);
   expect(known.tables.narrow.bytes / ranges).toBeLessThanOrEqual(16);
 });
@@ -146,10 +147,10 @@ describe('ranges that are gone', () => {
   function sizeAfter(scans: number, isComplete: boolean): number {
     const known = createKnownRanges();
     scan(known, [[...live, ...gone]]);
-    ageUnseen(known, true);
+    atOnce(ageUnseen(known, true));
     for (let count = 0; count < scans; count += 1) {
       scan(known, [live]);
-      ageUnseen(known, isComplete);
+      atOnce(ageUnseen(known, isComplete));
     }
     return known.tables.narrow.size;
   }
@@ -168,7 +169,7 @@ describe('ranges that are gone', () => {
     const known = createKnownRanges();
     for (const isSeen of [true, false, false, true, false, false]) {
       scan(known, [isSeen ? [...live, ...gone] : live]);
-      ageUnseen(known, true);
+      atOnce(ageUnseen(known, true));
     }
     expect(known.tables.narrow.size).toBe(100);
   });

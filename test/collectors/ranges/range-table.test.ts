@@ -5,6 +5,7 @@ import {
   RangeTable,
   tableFor,
 } from '../../../src/collectors/ranges/range-table.ts';
+import { atOnce } from '../../../src/collectors/ranges/slices.ts';
 
 interface Value {
   readonly sequence: number;
@@ -71,7 +72,7 @@ describe('a range table', () => {
         (a, limit, b) => {
           const table = new RangeTable('narrow');
           for (const [id, value] of a) write(table, id, value);
-          table.prune((count) => count < limit);
+          atOnce(table.prune((count) => count < limit));
           const expected = new Map([...new Map(a)].filter(([, { count }]) => count < limit));
           expect(contentOf(table)).toEqual(expected);
           for (const [id, value] of b) {
@@ -87,7 +88,7 @@ describe('a range table', () => {
   test('a new id comes with zeros, also where something was pruned', () => {
     const table = new RangeTable('narrow');
     for (let id = 1; id <= 100; id += 1) write(table, id, { sequence: 7, flags: 7, count: 7 });
-    table.prune(() => false);
+    atOnce(table.prune(() => false));
     const slot = table.put(50);
     expect([table.sequences[slot], table.flags[slot], table.counts[slot]]).toEqual([0, 0, 0]);
   });
@@ -108,7 +109,7 @@ describe('a range table', () => {
     for (let id = 1; id <= 10_000; id += 1) {
       write(table, id, { sequence: 1, flags: 1, count: id <= 100 ? 1 : 0 });
     }
-    table.prune((count) => count === 1);
+    atOnce(table.prune((count) => count === 1));
     expect(table.size).toBe(100);
     expect(table.bytes).toBeLessThan(100 * 32);
   });
