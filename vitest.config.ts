@@ -1,9 +1,26 @@
 import { defineConfig } from 'vitest/config';
 
+/** Real programs against the clock: they get the machine for themselves, after all others. */
+const ALONE = 'test/e2e/alerts/*.test.ts';
+
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
     testTimeout: 30_000,
     hookTimeout: 30_000,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'together',
+          include: ['test/**/*.test.ts'],
+          exclude: [ALONE],
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        extends: true,
+        test: { name: 'alone', include: [ALONE], sequence: { groupOrder: 1 } },
+      },
+    ],
   },
 });

@@ -36,13 +36,15 @@ export function readRules(): readonly RuleGroup[] {
   return file.groups;
 }
 
-/** The cases of all files beside this one but all.yml, which needs every rule. */
+/** The cases that need every rule. */
+export const ALL_CASES_FILE = path.join(import.meta.dirname, 'cases', 'all.yml');
+
+/** All other cases. */
 export function readCases(): readonly RuleCase[] {
-  const files = readdirSync(import.meta.dirname).filter(
-    (name) => name.endsWith('.yml') && name !== 'all.yml',
-  );
+  const folder = path.dirname(ALL_CASES_FILE);
+  const files = readdirSync(folder).filter((name) => name !== path.basename(ALL_CASES_FILE));
   return files.flatMap((name) => {
-    const text = readFileSync(path.join(import.meta.dirname, name), 'utf8');
+    const text = readFileSync(path.join(folder, name), 'utf8');
     const file: { readonly tests: readonly RuleCase[] } = parse(text);
     return file.tests;
   });
