@@ -39,6 +39,8 @@ export interface AppOptions {
   readonly log: Log;
   /** Reads the configuration anew for a reload; the one in force is kept when absent. */
   readonly load?: () => Promise<LoadedConfig>;
+  /** Descriptors of sockets that listen already; taken instead of the configured addresses when there are any. */
+  readonly sockets?: readonly number[];
   readonly clock?: Clock;
   /** How often certificates, secrets and the web config file are looked at. */
   readonly fileCheckMs?: number;

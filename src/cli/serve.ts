@@ -11,6 +11,7 @@ import { check } from './check.ts';
 import { addExamples, type Invocation } from './command.ts';
 import { CommandError, EXIT } from './exit.ts';
 import { addConfigFlags, readConfigFlags } from './flags.ts';
+import { createServiceManager, inheritedSockets } from './service-manager.ts';
 import { untilSignal } from './signals.ts';
 
 /** `serve`, also without its name: the exporter. */
@@ -41,18 +42,23 @@ async function serve(sources: Omit<ConfigSources, 'collectors'>, build: Build): 
   if (warnings.length > 0) {
     for (const line of formatProblems(warnings).split('\n')) log.warn(line);
   }
-  const app = await startExporter({ config, build, log, load });
+  const { env } = sources;
+  const sockets = inheritedSockets({ env, pid: process.pid });
+  using serviceManager = createServiceManager({ env, pid: process.pid, log });
+  const app = await startExporter({ config, build, log, load, sockets });
   using _reloads = await reloadOnChange(app, config.autoReload ? findFile(sources) : undefined);
   for (const address of app.addresses) log.info({ address }, 'listening');
+  serviceManager.ready(`listening on ${app.addresses.join(', ')}`);
   const signal = await untilSignal();
   log.info({ signal }, 'stopping');
+  serviceManager.stopping();
   await app.stop();
   return EXIT.good;
 }
 
 /** Starts the exporter; an address that cannot be had becomes a message with its remedy. */
 export async function startExporter(
-  options: Pick<AppOptions, 'config' | 'build' | 'log' | 'load'>,
+  options: Pick<AppOptions, 'config' | 'build' | 'log' | 'load' | 'sockets'>,
 ): Promise<App> {
   try {
     return await startApp({ ...options, collectors: COLLECTORS });

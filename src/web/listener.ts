@@ -9,7 +9,8 @@ import type { Log } from '../log.ts';
 import { isClientAdmitted } from './client-certificate.ts';
 import { prepareClosing } from './closing.ts';
 
-export type ListenAddress = Config['web']['listenAddresses'][number];
+/** As configured, or the descriptor of a socket that listens already. */
+export type ListenAddress = Config['web']['listenAddresses'][number] | { readonly fd: number };
 
 /** How long others may be slow, in ms. */
 export interface Patience {

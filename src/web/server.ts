@@ -9,6 +9,8 @@ import type { Route } from './routes.ts';
 
 export interface WebServerOptions {
   readonly web: Pick<Config['web'], 'listenAddresses' | 'protectProbes'>;
+  /** Descriptors of sockets that listen already; taken instead of the addresses when there are any. */
+  readonly sockets?: readonly number[];
   readonly routes: readonly Route[];
   /** Ends with the server. */
   readonly access: Access;
@@ -27,6 +29,8 @@ export interface WebServer {
 /** Listens on every address, or on none: rejects with the system's error of the first that fails. */
 export async function startWebServer(options: WebServerOptions): Promise<WebServer> {
   const { web, access, log, monotonicMs, routes, patience = PATIENCE } = options;
+  const { sockets = [] } = options;
+  const inherited = sockets.map((fd) => ({ fd }));
   const checker = createPasswordChecker();
   const guard = createGuard({ config: access.config, checker, monotonicMs });
   const handler = createHandler({ routes, guard, protectProbes: web.protectProbes, log });
@@ -37,7 +41,7 @@ export async function startWebServer(options: WebServerOptions): Promise<WebServ
     await checker[Symbol.asyncDispose]();
   };
   try {
-    for (const address of web.listenAddresses) {
+    for (const address of inherited.length > 0 ? inherited : web.listenAddresses) {
       const tls = () => access.config().tls;
       const { onNewTls } = access;
       listeners.push(await listen({ address, handler, tls, onNewTls, patience, log }));
