@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { TlsConfig } from './config.ts';
-import { earliestExpiry, parseCertificates, parsePrivateKey } from './pem.ts';
+import { earliestExpiry, parseCertificates, parsePrivateKey, writeCertificates } from './pem.ts';
 import { explainFileError } from './secret.ts';
 
 /** How a cluster is spoken to over TLS: the contents of the files of a TlsConfig. */
@@ -25,8 +25,8 @@ export async function readClientTls(config: TlsConfig): Promise<ClientTls> {
     throw new Error(`the key in ${keyFile} does not belong to the certificate in ${certFile}`);
   }
   return {
-    ca: ca?.text,
-    cert: cert?.text,
+    ca: ca && writeCertificates(ca.value),
+    cert: cert && writeCertificates(cert.value),
     key: key?.text,
     servername: serverName,
     rejectUnauthorized: !insecureSkipVerify,

@@ -1,5 +1,11 @@
 import type { KeyObject } from 'node:crypto';
-import { earliestExpiry, parseCertificates, parsePrivateKey, type Pem } from './pem.ts';
+import {
+  earliestExpiry,
+  parseCertificates,
+  parsePrivateKey,
+  type Pem,
+  writeCertificates,
+} from './pem.ts';
 import type { Section } from './section.ts';
 
 /** Certificates with the key that belongs to them. */
@@ -30,12 +36,13 @@ export function checkIdentity(
     const when = new Date(notAfterMs).toISOString();
     section.findings.warn(certificates.place, `the certificate expired at ${when}: renew it`);
   }
-  return { certificates: certificates.text, key: privateKey, notAfterMs };
+  return { certificates: writeCertificates(chain), key: privateKey, notAfterMs };
 }
 
-/** Reports when a PEM text of CAs cannot be used. */
-export function checkCas(section: Section, cas: Pem): void {
-  orReport(section, cas, parseCertificates);
+/** The CAs as PEM, or undefined when they cannot be used, which is reported. */
+export function checkCas(section: Section, cas: Pem): string | undefined {
+  const certificates = orReport(section, cas, parseCertificates);
+  return certificates && writeCertificates(certificates);
 }
 
 function orReport<T>(section: Section, pem: Pem, parse: (text: string) => T): T | undefined {

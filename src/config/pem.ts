@@ -62,6 +62,11 @@ export function parsePrivateKey(text: string): KeyObject {
   }
 }
 
+/** As PEM text that OpenSSL reads whole; of a text that is a little off it silently skips a part. */
+export function writeCertificates(certificates: readonly X509Certificate[]): string {
+  return certificates.map(String).join('');
+}
+
 /** The moment at which the first certificate of a chain expires, in ms since the epoch. */
 export function earliestExpiry(certificates: readonly X509Certificate[]): number {
   return Math.min(...certificates.map(({ validTo }) => Date.parse(validTo)));

@@ -114,7 +114,7 @@ async function readClientAuth(
   const clientAuth = read(section, TLS_SERVER.clientAuthType);
   const allowedSans = read(section, TLS_SERVER.clientAllowedSans);
   const cas = await readPem(section, { file: TLS_SERVER.clientCaFile, text: TLS_SERVER.clientCa });
-  if (cas !== undefined) checkCas(section, cas);
+  const clientCas = cas && checkCas(section, cas);
   const remedy = 'set client_auth_type to RequireAndVerifyClientCert';
   if (cas !== undefined && !clientAuth.asks) {
     findings.report(
@@ -140,7 +140,7 @@ async function readClientAuth(
       'without client_ca_file every certificate of a public CA is let in: set it',
     );
   }
-  return { clientAuth, clientCas: cas?.text, allowedSans };
+  return { clientAuth, clientCas, allowedSans };
 }
 
 function readVersions(section: Section): Pick<ServerTls, 'minVersion' | 'maxVersion'> {

@@ -10,7 +10,7 @@ import { createLog } from '../../src/log.ts';
 import { counter, type Family, gauge } from '../../src/metrics/family.ts';
 import type { Sheet } from '../../src/metrics/sheet.ts';
 import { makeFolder } from '../config/folder.ts';
-import { ask } from './ask.ts';
+import { ask, type Question } from './ask.ts';
 
 const APPLES = gauge({
   name: 'crdb_apples_bytes',
@@ -141,9 +141,11 @@ export async function startOrchard(options: OrchardOptions = {}): Promise<Orchar
 }
 
 /** An orchard whose rooms have all been polled. */
-export async function startPolledOrchard(options: OrchardOptions = {}): Promise<Orchard> {
+export async function startPolledOrchard(
+  options: OrchardOptions & { readonly ask?: Question } = {},
+): Promise<Orchard> {
   const orchard = await startOrchard(options);
-  while ((await ask(orchard.url, '/-/ready')).status !== 200) await sleep(5);
+  while ((await ask(orchard.url, '/-/ready', options.ask)).status !== 200) await sleep(5);
   return orchard;
 }
 
