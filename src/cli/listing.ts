@@ -4,7 +4,7 @@ import { type Cell, drawGrid, pageOf, type Style } from './grid.ts';
 import { writeNumber } from './human.ts';
 import { writeOut } from './standard-output.ts';
 
-export const FORMATS = ['table', 'json', 'ndjson'] as const;
+const FORMATS = ['table', 'json', 'ndjson'] as const;
 export type Format = (typeof FORMATS)[number];
 
 type Value = string | number | undefined;

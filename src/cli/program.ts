@@ -42,6 +42,12 @@ const COMMANDS: readonly Entry[] = [
     load: () => import('./check.ts'),
   },
   {
+    name: 'diagnose',
+    group: 'Exporter:',
+    summary: 'ask every endpoint once and say how to mend what fails',
+    load: () => import('./diagnose.ts'),
+  },
+  {
     name: 'reference',
     group: 'Exporter:',
     summary: 'print what every metric means',

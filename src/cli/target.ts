@@ -7,11 +7,11 @@ import { loadConfig } from '../config/load.ts';
 import { findNearest } from '../config/nearest.ts';
 import { RequestError } from '../http/errors.ts';
 import { type Reading, startReading } from '../http/reading.ts';
-import { createSelf } from '../metrics/self.ts';
+import { type ClusterSelf, createSelf } from '../metrics/self.ts';
 import { adviseOn, type Operation } from './advice.ts';
 import type { Invocation } from './command.ts';
 import { type Ending, watchForEnding } from './ending.ts';
-import { CommandError, usageError } from './exit.ts';
+import { CommandError, EXIT, usageError } from './exit.ts';
 import { addConnectionFlags, readConfigFlags } from './flags.ts';
 import { note } from './standard-output.ts';
 
@@ -88,11 +88,35 @@ export async function withTarget(
   }
 }
 
-/** The APIs of a cluster for a command. */
-export function openApis(config: ClusterConfig, { build }: Invocation): Promise<Apis> {
+/** The APIs of a cluster for a command. A secret or TLS file that cannot be used is told before anything is asked. */
+export async function openApis(
+  config: ClusterConfig,
+  { build }: Invocation,
+  self = createSelf(build).cluster(config.name),
+): Promise<Apis> {
+  const { clusterApi, cloudApi } = config;
+  try {
+    for (const secret of [clusterApi?.password, clusterApi?.token, cloudApi?.token]) {
+      await secret?.reveal();
+    }
+    return await createCommandApis(config, build, self);
+  } catch (error) {
+    throw new CommandError(
+      error instanceof Error ? error.message : String(error),
+      EXIT.usage,
+      error,
+    );
+  }
+}
+
+function createCommandApis(
+  config: ClusterConfig,
+  build: Invocation['build'],
+  self: ClusterSelf,
+): Promise<Apis> {
   return createApis({
     config,
-    self: createSelf(build).cluster(config.name),
+    self,
     userAgent: `crdb-exporter/${build.version}`,
     monotonicMs: () => performance.now(),
     random: Math.random,

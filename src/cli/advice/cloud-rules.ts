@@ -40,7 +40,7 @@ export const CLOUD_RULES: readonly Rule[] = [
   {
     when: ({ error }) => error.status === 403,
     remedy: ({ operation }) =>
-      `the service account needs the role ${isCloudOperation(operation) ? rolesFor(operation) : READERS}`,
+      `the service account needs the role ${isCloudOperation(operation) ? ROLES[operation] : READERS}`,
   },
   {
     when: ({ error, text }) => error.status === 400 && /Cc-Version/i.test(text),
@@ -91,9 +91,4 @@ export const CLOUD_RULES: readonly Rule[] = [
 /** Whether it is the Cloud API that was asked. */
 export function isCloudOperation(operation: Failure['operation']): operation is CloudOperation {
   return Object.hasOwn(ROLES, operation);
-}
-
-/** The roles of which one is needed. */
-export function rolesFor(operation: CloudOperation): string {
-  return ROLES[operation];
 }
