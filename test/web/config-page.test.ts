@@ -1,0 +1,38 @@
+import { describe, expect, test } from 'vitest';
+import { clusterYaml, startTestExporter } from '../support/exporter.ts';
+
+const SERVER = {
+  clusterUrls: ['http://127.0.0.1:9'],
+  username: 'maxroach',
+  password: 'hunter-two',
+};
+const CLOUD =
+  '    cloud_api: { url: "http://127.0.0.1:9", cluster_id: "35c4", token: cloud-token-9 }\n';
+const yaml = `clusters:\n${clusterYaml(SERVER, { name: 'a' })}${CLOUD}`;
+
+describe('/config', () => {
+  test('is JSON for programs, secrets masked', async () => {
+    await using exporter = await startTestExporter({ yaml });
+    const { status, text, headers } = await exporter.get('/config');
+    expect(status).toBe(200);
+    expect(headers.get('content-type')).toContain('application/json');
+    expect(JSON.parse(text)).toMatchObject({
+      clusters: [
+        {
+          name: 'a',
+          clusterApi: { username: 'maxroach', password: '<secret>' },
+          cloudApi: { token: '<secret>' },
+        },
+      ],
+    });
+    expect(text).not.toMatch(/hunter-two|cloud-token-9/);
+  });
+
+  test('is a page for browsers, escaped and under the same policy as the others', async () => {
+    await using exporter = await startTestExporter({ yaml });
+    const { text, headers } = await exporter.get('/config', { accept: 'text/html' });
+    expect(headers.get('content-security-policy')).toContain("default-src 'none'");
+    expect(text).toContain('&#60;secret&#62;');
+    expect(text).not.toMatch(/hunter-two|cloud-token-9/);
+  });
+});
