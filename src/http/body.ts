@@ -1,6 +1,6 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import type { Dispatcher } from 'undici';
 import { RequestError } from './errors.ts';
 
 /** Enough of an error's body to tell the known texts apart. */
@@ -11,6 +11,12 @@ const ERROR_TEXT_BYTES = 4096;
  * takes some 3 ms as a rule, but ten times as long while the code is cold or the machine is busy.
  */
 const SLICE_MS = 4;
+
+/** The part of an answer that has a body. */
+export interface Bodied {
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Readable;
+}
 
 export interface BodySink {
   /** Most decoded bytes; beyond them the answer fails with reason limit. */
@@ -26,7 +32,7 @@ export interface BodySink {
  * Hands the body of a 200 on, unpacked, as it comes. Listens to events instead of iterating: a
  * promise for each chunk of a 40 MB page would cost more than reading it.
  */
-export async function readBody(response: Dispatcher.ResponseData, sink: BodySink): Promise<void> {
+export async function readBody(response: Bodied, sink: BodySink): Promise<void> {
   const encoding = String(response.headers['content-encoding'] ?? 'identity').toLowerCase();
   if (encoding === 'identity') {
     await pump(response.body, sink, (chunk) => sink.onArrived(chunk.length));
