@@ -1,0 +1,107 @@
+{{/* The pod of a Deployment or, with shards, of a StatefulSet. */}}
+{{- define "crdb-exporter.pod" -}}
+metadata:
+  labels:
+    {{- include "crdb-exporter.selector" . | nindent 4 }}
+    {{- with .Values.podLabels }}{{ toYaml . | nindent 4 }}{{ end }}
+  {{- with .Values.podAnnotations }}
+  annotations: {{- toYaml . | nindent 4 }}
+  {{- end }}
+spec:
+  automountServiceAccountToken: false
+  # The variables of services would be taken for settings of a similar name.
+  enableServiceLinks: false
+  # An orderly stop takes 4.5 seconds at the longest.
+  terminationGracePeriodSeconds: 10
+  securityContext:
+    runAsNonRoot: true
+    runAsUser: 65532
+    runAsGroup: 65532
+    # Owns the files of secrets, which others cannot read.
+    fsGroup: 65532
+    seccompProfile: { type: RuntimeDefault }
+  {{- with .Values.image.pullSecrets }}
+  imagePullSecrets: {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with .Values.priorityClassName }}
+  priorityClassName: {{ . }}
+  {{- end }}
+  {{- with .Values.nodeSelector }}
+  nodeSelector: {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with .Values.tolerations }}
+  tolerations: {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with .Values.topologySpreadConstraints }}
+  topologySpreadConstraints: {{- toYaml . | nindent 4 }}
+  {{- end }}
+  affinity:
+    {{- if .Values.affinity }}
+    {{- toYaml .Values.affinity | nindent 4 }}
+    {{- else }}
+    podAntiAffinity:
+      preferredDuringSchedulingIgnoredDuringExecution:
+        - weight: 100
+          podAffinityTerm:
+            topologyKey: kubernetes.io/hostname
+            labelSelector:
+              matchLabels: {{- include "crdb-exporter.selector" . | nindent 16 }}
+    {{- end }}
+  containers:
+    - name: crdb-exporter
+      image: {{ printf "%s:%s" .Values.image.repository (.Values.image.tag | default .Chart.AppVersion) }}
+      imagePullPolicy: {{ .Values.image.pullPolicy }}
+      args:
+        - --config.file=/etc/crdb-exporter/config/exporter.yml
+        - --config.auto-reload
+        - --web.listen-address=:10137
+        {{- if .Values.webConfig.secret }}
+        - --web.config.file=/etc/crdb-exporter/web/web-config.yml
+        {{- end }}
+      {{- if or (gt (int .Values.shards) 1) .Values.env }}
+      env:
+        {{- if gt (int .Values.shards) 1 }}
+        - name: CRDB_EXPORTER_SHARD_INDEX
+          valueFrom:
+            fieldRef: { fieldPath: 'metadata.labels[''apps.kubernetes.io/pod-index'']' }
+        - name: CRDB_EXPORTER_SHARD_COUNT
+          value: {{ .Values.shards | quote }}
+        {{- end }}
+        {{- with .Values.env }}{{ toYaml . | nindent 8 }}{{ end }}
+      {{- end }}
+      ports:
+        - { name: metrics, containerPort: 10137, protocol: TCP }
+      livenessProbe:
+        httpGet: { path: /-/healthy, port: metrics, scheme: {{ .Values.webConfig.scheme | upper }} }
+        periodSeconds: 20
+        timeoutSeconds: 5
+      readinessProbe:
+        httpGet: { path: /-/ready, port: metrics, scheme: {{ .Values.webConfig.scheme | upper }} }
+        periodSeconds: 5
+        timeoutSeconds: 5
+      resources: {{- toYaml .Values.resources | nindent 8 }}
+      securityContext:
+        allowPrivilegeEscalation: false
+        readOnlyRootFilesystem: true
+        capabilities: { drop: [ALL] }
+      volumeMounts:
+        - { name: config, mountPath: /etc/crdb-exporter/config, readOnly: true }
+        {{- range .Values.secrets }}
+        - { name: {{ printf "secret-%s" . }}, mountPath: {{ printf "/etc/crdb-exporter/secrets/%s" . }}, readOnly: true }
+        {{- end }}
+        {{- if .Values.webConfig.secret }}
+        - { name: web-config, mountPath: /etc/crdb-exporter/web, readOnly: true }
+        {{- end }}
+  volumes:
+    - name: config
+      configMap: { name: {{ include "crdb-exporter.fullname" . }} }
+    # 288 is 0440: for the exporter's group alone.
+    {{- range .Values.secrets }}
+    - name: {{ printf "secret-%s" . }}
+      secret: { secretName: {{ . }}, defaultMode: 288 }
+    {{- end }}
+    {{- with .Values.webConfig.secret }}
+    - name: web-config
+      secret: { secretName: {{ . }}, defaultMode: 288 }
+    {{- end }}
+{{- end -}}

@@ -1,0 +1,100 @@
+type Schema = Readonly<Record<string, unknown>>;
+
+/** Set by the chart itself, or secret: what stands in values ends up in a ConfigMap. */
+const NOT_IN_VALUES = ['password', 'token', 'listen_address', 'config_file', 'shard'];
+
+const text: Schema = { type: 'string' };
+const flag: Schema = { type: 'boolean' };
+const count: Schema = { type: 'integer', minimum: 1 };
+const list: Schema = { type: 'array', items: { type: 'object' } };
+const texts: Schema = { type: 'object', additionalProperties: { type: 'string' } };
+/** Handed to Kubernetes or the operator as it is. */
+const anything: Schema = { type: 'object' };
+const duration: Schema = { type: 'string', pattern: '^[0-9]+(ms|s|m)$' };
+const names: Schema = {
+  type: 'array',
+  uniqueItems: true,
+  items: { type: 'string', pattern: '^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$' },
+};
+
+/** The schema of the chart's values: `config` is the exporter's own schema, less what must not stand there. */
+export function makeValuesSchema(exporter: Schema): Schema {
+  return {
+    $schema: 'http://json-schema.org/draft-07/schema#',
+    ...object({
+      image: object({
+        repository: text,
+        tag: text,
+        pullPolicy: { enum: ['Always', 'IfNotPresent', 'Never'] },
+        pullSecrets: list,
+      }),
+      config: { allOf: [adapt(exporter), { required: ['clusters'] }] },
+      secrets: names,
+      env: list,
+      webConfig: object({ secret: text, scheme: { enum: ['http', 'https'] } }),
+      replicas: count,
+      shards: count,
+      monitor: object({
+        kind: { enum: ['', 'ServiceMonitor', 'PodMonitor'] },
+        interval: duration,
+        scrapeTimeout: duration,
+        labels: texts,
+        tlsConfig: anything,
+        basicAuth: anything,
+      }),
+      rules: object({ enabled: flag, labels: texts, runbookUrl: text }),
+      dashboards: object({ enabled: flag, labels: texts, annotations: texts }),
+      networkPolicy: object({
+        enabled: flag,
+        from: list,
+        clusterPorts: { type: 'array', items: { type: 'integer', minimum: 1, maximum: 65_535 } },
+      }),
+      podDisruptionBudget: object({ enabled: flag }),
+      resources: anything,
+      podAnnotations: texts,
+      podLabels: texts,
+      nodeSelector: texts,
+      tolerations: list,
+      affinity: anything,
+      topologySpreadConstraints: list,
+      priorityClassName: text,
+    }),
+  };
+}
+
+function object(properties: Readonly<Record<string, Schema>>): Schema {
+  return { type: 'object', additionalProperties: false, properties };
+}
+
+function adapt(node: unknown): Schema {
+  return isObject(node) ? adaptObject(node) : {};
+}
+
+function adaptObject(node: Schema): Schema {
+  const { $schema: _schema, title: _title, pattern, properties, ...rest } = node;
+  return {
+    ...Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, adaptValue(value)])),
+    ...(typeof pattern === 'string' && adaptPattern(pattern)),
+    ...(isObject(properties) && { properties: adaptProperties(properties) }),
+  };
+}
+
+function adaptProperties(properties: Schema): Schema {
+  const kept = Object.entries(properties).filter(([name]) => !NOT_IN_VALUES.includes(name));
+  return Object.fromEntries(kept.map(([name, schema]) => [name, adapt(schema)]));
+}
+
+function adaptValue(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(adaptValue);
+  return isObject(value) ? adaptObject(value) : value;
+}
+
+/** Helm's expressions cannot look ahead; what that lets through the exporter refuses. */
+function adaptPattern(pattern: string): Schema {
+  const plain = pattern.replace(String.raw`(?=\d)`, '');
+  return /\(\?[=!]/.test(plain) ? {} : { pattern: plain };
+}
+
+function isObject(value: unknown): value is Schema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
