@@ -21,7 +21,7 @@ export type Endpoint =
 /** What became of one request; reported once for each that went out. */
 export interface FinishedRequest {
   readonly endpoint: Endpoint;
-  /** HTTP status, or `error` when no complete answer came. */
+  /** HTTP status, or `error` when no answer came. */
   readonly code: number | 'error';
   readonly seconds: number;
   /** Decoded bytes of the answer. */
@@ -106,10 +106,8 @@ export function createExchange(options: ExchangeOptions): Exchange {
       signal: watch.signal,
     });
     watch.headersArrived();
-    if (response.statusCode !== 200) {
-      seen.code = response.statusCode;
-      throw await readRefusal(response, attempt);
-    }
+    seen.code = response.statusCode;
+    if (response.statusCode !== 200) throw await readRefusal(response, attempt);
     await readBody(response, {
       maxBytes: options.maxResponseBytes,
       what,
@@ -119,7 +117,6 @@ export function createExchange(options: ExchangeOptions): Exchange {
         request.onChunk(chunk);
       },
     });
-    seen.code = response.statusCode;
     return { bytes: seen.bytes, dateMs: readDate(response.headers) };
   }
 

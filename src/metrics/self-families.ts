@@ -69,7 +69,7 @@ export const SERIES_DROPPED = counter({
 
 export const HTTP_REQUESTS = counter({
   name: 'crdb_exporter_http_requests_total',
-  help: 'Requests to the API by operation and HTTP status; code error: no complete answer came.',
+  help: 'Requests to the API by operation and HTTP status; code error: no answer came.',
   labels: ['api', 'endpoint', 'code'],
 });
 

@@ -61,7 +61,7 @@ export interface OperationLabels {
 }
 
 export interface FinishedRequest extends OperationLabels {
-  /** HTTP status, or `error` when no complete answer came. */
+  /** HTTP status, or `error` when no answer came. */
   readonly code: number | 'error';
   readonly seconds: number;
   /** Of the body, after decompression. */
