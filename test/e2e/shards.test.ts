@@ -1,0 +1,180 @@
+import { describe, expect, test } from 'vitest';
+import { type Simulator, startSimulator } from '../../src/simulator/index.ts';
+import {
+  clusterYaml,
+  type Scrape,
+  startTestExporter,
+  type TestExporter,
+} from '../support/exporter.ts';
+
+const SHARDS = 3;
+
+/** Problems that several replicas of a range report, so that two shards may count the same range. */
+const TOLD_OFTEN = [
+  'no_raft_leader',
+  'quiescent_equals_ticking',
+  'raft_log_too_large',
+  'circuit_breaker_error',
+  'other',
+];
+
+const BY_STORE = [
+  'crdb_range_replicas',
+  'crdb_range_leases',
+  'crdb_range_replicas_quiescent',
+  'crdb_range_replicas_ticking',
+  'crdb_range_problem_replicas',
+  'crdb_store_queries_per_second',
+  'crdb_store_writes_per_second',
+  'crdb_store_cpu_seconds_per_second',
+  'crdb_range_scan_node_success',
+];
+const NO_LEASE = ['crdb_ranges_by_lease_kind', { kind: 'none' }] as const;
+const OF_THE_WHOLE = ['crdb_ranges', 'crdb_ranges_by_replicas'];
+
+function simulate(): Promise<Simulator> {
+  return startSimulator({ nodes: 9, ranges: 300, frozen: true, metricKeys: 'useful' });
+}
+
+function startShard(simulator: Simulator, index: number, count: number): Promise<TestExporter> {
+  return startTestExporter({
+    yaml: `shard: { index: ${index}, count: ${count} }\nclusters:\n${clusterYaml(simulator)}`,
+  });
+}
+
+function startLocal(simulator: Simulator): Promise<TestExporter> {
+  return startTestExporter({
+    yaml: `collectors: { ranges: { route: local } }\nclusters:\n${clusterYaml(simulator)}`,
+  });
+}
+
+async function firstScan(exporter: TestExporter): Promise<Scrape> {
+  return exporter.until((scrape) => scrape.all('crdb_range_scan_nodes').length > 0);
+}
+
+/** Samples of some scrapes by their labels but `shard`, added up. */
+function addUp(scrapes: readonly Scrape[], family: string): Readonly<Record<string, number>> {
+  const sums: Record<string, number> = {};
+  for (const { labels, value } of scrapes.flatMap((scrape) => scrape.all(family))) {
+    const { shard: _shard, ...others } = labels;
+    const key = JSON.stringify(others);
+    sums[key] = (sums[key] ?? 0) + value;
+  }
+  return sums;
+}
+
+function total(scrapes: readonly Scrape[], family: string): number {
+  return Object.values(addUp(scrapes, family)).reduce((sum, value) => sum + value, 0);
+}
+
+test('three shards together say what one exporter says', async () => {
+  await using simulator = await simulate();
+  await using single = await startShard(simulator, 0, 1);
+  await using first = await startShard(simulator, 0, SHARDS);
+  await using second = await startShard(simulator, 1, SHARDS);
+  await using third = await startShard(simulator, 2, SHARDS);
+  const whole = [await firstScan(single)];
+  const parts = await Promise.all([first, second, third].map(firstScan));
+
+  for (const family of BY_STORE) {
+    const expected = addUp(whole, family);
+    expect(Object.keys(expected).length).toBeGreaterThan(0);
+    expect({ family, sums: addUp(parts, family) }).toEqual({ family, sums: expected });
+  }
+  for (const family of ['crdb_ranges_by_queries_per_second', 'crdb_range_scan_nodes']) {
+    expect({ family, sums: addUp(parts, family) }).toEqual({ family, sums: addUp(whole, family) });
+  }
+  const problems = addUp(whole, 'crdb_range_problem_ranges');
+  for (const [labels, sum] of Object.entries(addUp(parts, 'crdb_range_problem_ranges'))) {
+    const isExact = !TOLD_OFTEN.some((problem) => labels.includes(`"${problem}"`));
+    const least = problems[labels] ?? NaN;
+    expect([labels, isExact ? sum === least : sum >= least]).toEqual([labels, true]);
+  }
+  // A range that two stores claim for a moment is one range for who sees both.
+  const kinds = (scrapes: readonly Scrape[]) =>
+    total(scrapes, 'crdb_ranges_by_lease_kind') -
+    scrapes.reduce((sum, scrape) => sum + (scrape.value(...NO_LEASE) ?? 0), 0);
+  expect(kinds(parts)).toBeGreaterThanOrEqual(kinds(whole));
+  expect(kinds(parts)).toBeLessThanOrEqual(total(whole, 'crdb_range_leases'));
+  const largest = parts.map((part) => part.value('crdb_range_max_queries_per_second') ?? 0);
+  expect(Math.max(...largest)).toBe(whole[0]?.value('crdb_range_max_queries_per_second'));
+});
+
+test('shards do not say what only a view of all ranges can say', async () => {
+  await using simulator = await simulate();
+  await using single = await startShard(simulator, 0, 1);
+  await using first = await startShard(simulator, 0, SHARDS);
+  const whole = await firstScan(single);
+  const part = await firstScan(first);
+  for (const family of OF_THE_WHOLE) {
+    expect(whole.all(family).length).toBeGreaterThan(0);
+    expect(part.all(family)).toEqual([]);
+  }
+  expect(whole.value(...NO_LEASE)).toBeGreaterThanOrEqual(0);
+  expect(part.all(...NO_LEASE)).toEqual([]);
+});
+
+test('only shard 0 runs the other collectors; the others list the nodes themselves', async () => {
+  await using simulator = await simulate();
+  await using first = await startShard(simulator, 0, SHARDS);
+  await first.until((scrape) =>
+    scrape.all('crdb_exporter_collector_success').every(({ value }) => value === 1),
+  );
+  const listedByFirst = simulator.requests.count('nodes');
+  await using second = await startShard(simulator, 1, SHARDS);
+  const scrape = await firstScan(second);
+  expect(simulator.requests.count('nodes')).toBeGreaterThan(listedByFirst);
+  expect(scrape.all('crdb_exporter_collector_success')).toMatchObject([
+    { labels: { collector: 'ranges', shard: '1' }, value: 1 },
+  ]);
+  expect(scrape.all('crdb_nodes')).toEqual([]);
+  expect(scrape.value('crdb_up')).toBe(1);
+  expect(scrape.value('crdb_exporter_shards')).toBe(SHARDS);
+  const success = (await first.scrape()).all('crdb_exporter_collector_success');
+  expect(new Set(success.map(({ labels }) => `${labels['collector']} ${labels['shard']}`))).toEqual(
+    new Set(['nodes 0', 'ranges 0', 'sessions 0']),
+  );
+  const progress = scrape.value('crdb_exporter_range_scan_nodes_done', { shard: '1' });
+  expect(progress).toBe(scrape.value('crdb_exporter_range_scan_nodes_planned', { shard: '1' }));
+  expect((await second.get('/-/ready')).status).toBe(200);
+});
+
+describe('an exporter beside a node', () => {
+  test('speaks of its node alone, under the name of the node, and asks for nothing else', async () => {
+    await using simulator = await simulate();
+    await using exporter = await startLocal(simulator);
+    const scrape = await firstScan(exporter);
+    const truth = simulator.truth().stores.filter(({ nodeId }) => nodeId === 1);
+    const replicas = scrape
+      .all('crdb_range_replicas')
+      .map(({ labels, value }) => [labels['store_id'], value]);
+    expect(Object.fromEntries(replicas)).toEqual(
+      Object.fromEntries(truth.map(({ storeId, replicas: count }) => [String(storeId), count])),
+    );
+    for (const family of [
+      'crdb_range_problem_ranges',
+      'crdb_ranges_by_lease_kind',
+      'crdb_range_lease_changes_total',
+      'crdb_range_scan_nodes',
+    ]) {
+      const shards = new Set(scrape.all(family).map(({ labels }) => labels['shard']));
+      expect([family, shards]).toEqual([family, new Set(['n1'])]);
+    }
+    for (const family of OF_THE_WHOLE) expect(scrape.all(family)).toEqual([]);
+    expect(simulator.requests.count('nodes')).toBe(0);
+    expect(simulator.requests.count('sessions')).toBe(0);
+  });
+
+  test('has the name of the node in all that is said of its collector, and no other', async () => {
+    await using simulator = await simulate();
+    await using exporter = await startLocal(simulator);
+    await firstScan(exporter);
+    const { samples } = await exporter.until((scrape) =>
+      scrape.all('crdb_exporter_collector_success').every(({ value }) => value === 1),
+    );
+    const shards = samples.flatMap(({ labels }) => labels['shard'] ?? []);
+    expect(new Set(shards)).toEqual(new Set(['n1']));
+    const collectors = samples.flatMap(({ labels }) => labels['collector'] ?? []);
+    expect(new Set(collectors)).toEqual(new Set(['ranges']));
+  });
+});
