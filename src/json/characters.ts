@@ -26,7 +26,7 @@ export const OUTSIDE = table(ALIEN, [
 ]);
 
 /** What a byte inside a string means. Bytes from 128 belong to a character of several bytes. */
-export const ASCII = 0;
+const ASCII = 0;
 export const END = 1;
 export const ESCAPE = 2;
 export const CONTROL = 3;

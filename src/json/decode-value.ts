@@ -2,7 +2,7 @@ import { compile } from './compile.ts';
 import { Cursor, CUT, TOO_DEEP } from './cursor.ts';
 import { readOrUnknown } from './reader.ts';
 import { typed, type AnyShape, type Infer } from './shape.ts';
-import { skipBlanks } from './structure.ts';
+import { checkStart, skipBlanks } from './structure.ts';
 
 /** Deeper than any answer; a document over it is not read. */
 const MAX_DEPTH = 128;
@@ -21,6 +21,7 @@ export function decodeValue<S extends AnyShape>(
   cursor.append(Buffer.from('\n'));
   try {
     skipBlanks(cursor);
+    checkStart(cursor);
     const value = readOrUnknown(cursor, compile(shape, true));
     skipBlanks(cursor);
     if (cursor.pos < cursor.end) cursor.fail('trailing', 'something follows the document');

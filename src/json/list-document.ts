@@ -1,16 +1,9 @@
-import {
-  CLOSE_BRACE,
-  CLOSE_BRACKET,
-  OPEN_BRACE,
-  OPEN_BRACKET,
-  OUTSIDE,
-  ALIEN,
-} from './characters.ts';
+import { CLOSE_BRACE, CLOSE_BRACKET, OPEN_BRACE, OPEN_BRACKET } from './characters.ts';
 import type { Decoded, DecoderLimits } from './contract.ts';
 import { Cursor, CUT, TOO_DEEP } from './cursor.ts';
 import { isNull, readOrUnknown, type Reader } from './reader.ts';
 import { beginSkip, resumeSkip, skipValue } from './skip.ts';
-import { enter, keyText, proceed, readKey, skipBlanks } from './structure.ts';
+import { enter, checkStart, keyText, proceed, readKey, skipBlanks } from './structure.ts';
 
 interface Options {
   readonly list: string;
@@ -153,11 +146,9 @@ export class ListDocument {
 
   #readStart(): true {
     const cursor = this.#cursor;
-    const byte = cursor.bytes[cursor.pos] ?? 0;
-    if (cursor.pos >= cursor.end) throw CUT;
-    if (byte >= 128 || byte === 0) cursor.fail('encoding', 'a byte order mark, or not UTF-8');
-    if (OUTSIDE[byte] === ALIEN) cursor.fail('syntax', 'the document is not JSON');
-    if (byte !== OPEN_BRACE) cursor.fail('kind', 'the document is not an object');
+    checkStart(cursor);
+    if (cursor.bytes[cursor.pos] !== OPEN_BRACE)
+      cursor.fail('kind', 'the document is not an object');
     return this.#go(this.#enter(CLOSE_BRACE) ? 'key' : 'over');
   }
 

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { BLANK, COLON, COMMA, QUOTE, SPACE } from './characters.ts';
+import { ALIEN, BLANK, COLON, COMMA, OUTSIDE, QUOTE, SPACE } from './characters.ts';
 import { CUT, TOO_DEEP, type Cursor } from './cursor.ts';
 import { findMark } from './marks.ts';
 
@@ -10,6 +10,14 @@ export function skipBlanks(cursor: Cursor): void {
   let at = cursor.pos;
   while (BLANK[bytes[at] ?? 0] === 1) at++;
   cursor.pos = at;
+}
+
+/** Tells early and clearly when a document is something else than JSON in UTF-8. */
+export function checkStart(cursor: Cursor): void {
+  if (cursor.pos >= cursor.end) throw CUT;
+  const byte = cursor.bytes[cursor.pos] ?? 0;
+  if (byte >= 128 || byte === 0) cursor.fail('encoding', 'a byte order mark, or not UTF-8');
+  if (OUTSIDE[byte] === ALIEN) cursor.fail('syntax', 'the document is not JSON');
 }
 
 /**

@@ -1,0 +1,288 @@
+import { describe, expect, test } from 'vitest';
+import { decodeValue } from '../../src/json/decoder.ts';
+import {
+  array,
+  boolean,
+  bytes,
+  flags,
+  integer,
+  last,
+  number,
+  object,
+  optional,
+  raw,
+  record,
+  selected,
+  string,
+  time,
+  type AnyShape,
+} from '../../src/json/shape.ts';
+
+function read(text: string | Uint8Array, shape: AnyShape): unknown {
+  const { value, wrong } = decodeValue(Buffer.from(text), object({ x: shape }));
+  return { ...value, wrong };
+}
+
+const inner = object({ a: integer(), list: array(string()) });
+const zero = { a: 0, list: [] };
+const unknown = { a: undefined, list: [] };
+const metrics = selected({ keys: ['k', 'é'], prefixes: ['p.'] }, number());
+
+describe('absent and null mean the same', () => {
+  test.each([
+    ['integer', integer(), 0],
+    ['number', number(), 0],
+    ['string', string(), ''],
+    ['boolean', boolean(), false],
+    ['time', time(), undefined],
+    ['bytes', bytes(), ''],
+    ['flags', flags(['a']), 0],
+    ['object', inner, zero],
+    ['optional', optional(inner), undefined],
+    ['last', last(integer()), undefined],
+    ['array', array(integer()), []],
+    ['selected', metrics, new Map()],
+    ['record', record(integer()), new Map()],
+  ])('%s', (_kind, shape, expected) => {
+    expect(read('{}', shape)).toEqual({ x: expected, wrong: 0 });
+    expect(read('{"x":null}', shape)).toEqual({ x: expected, wrong: 0 });
+  });
+});
+
+describe('a value of the wrong kind is unknown and counted', () => {
+  test.each([
+    ['integer', integer(), ['"1"', 'true', '[1]', '{}', '1.5'], undefined],
+    ['number', number(), ['"1"', 'true', '[1]', '{}'], undefined],
+    ['string', string(), ['1', 'true', '["a"]', '{}'], undefined],
+    ['boolean', boolean(), ['1', '"true"', '[true]', '{}'], undefined],
+    ['time', time(), ['1', '"yesterday"', '"2026-01-01"', '[]'], undefined],
+    [
+      'bytes',
+      bytes(),
+      ['1', '"a"', '"a==="', '"a b="', '[256]', '[-1]', '[1.5]', '["1"]'],
+      undefined,
+    ],
+    ['flags', flags(['a']), ['1', '"a"', '["a"]', 'true'], undefined],
+    ['object', inner, ['1', '"a"', '[]', 'true'], unknown],
+    ['optional', optional(inner), ['1', '"a"', '[]', 'true'], undefined],
+    ['last', last(integer()), ['1', '{}', '"a"', '[1,"a"]'], undefined],
+    ['array', array(integer()), ['1', '{}', '"a"'], []],
+    ['selected', metrics, ['1', '[]', '"a"'], new Map()],
+    ['record', record(integer()), ['1', '[]', '"a"'], new Map()],
+  ])('%s', (_kind, shape, texts, expected) => {
+    for (const text of texts) {
+      expect(read(`{"x":${text}}`, shape)).toEqual({ x: expected, wrong: 1 });
+    }
+  });
+});
+
+describe('time', () => {
+  test.each([
+    ['1970-01-01T00:00:00Z', 0],
+    ['2026-01-19T17:02:22Z', 1_768_842_142_000],
+    ['2026-01-19T17:02:22.5Z', 1_768_842_142_500],
+    ['2026-01-19T17:02:22.636614123Z', 1_768_842_142_636.614],
+    ['2026-01-19T19:02:22+02:00', 1_768_842_142_000],
+    ['2026-01-19T16:32:22-00:30', 1_768_842_142_000],
+    ['2000-02-29T00:00:00Z', 951_782_400_000],
+    ['0099-03-01T00:00:00Z', Date.parse('0099-03-01T00:00:00Z')],
+    ['0001-01-01T00:00:00Z', undefined],
+  ])('%s', (text, expected) => {
+    expect(read(`{"x":"${text}"}`, time())).toEqual({ x: expected, wrong: 0 });
+  });
+
+  test.each([
+    '2025-02-29T00:00:00Z',
+    '2100-02-29T00:00:00Z',
+    '2026-13-01T00:00:00Z',
+    '2026-00-01T00:00:00Z',
+    '2026-04-31T00:00:00Z',
+    '2026-01-00T00:00:00Z',
+    '2026-01-01T24:00:00Z',
+    '2026-01-01T00:60:00Z',
+    '2026-01-01T00:00:60Z',
+    '2026-01-01 00:00:00Z',
+    '2026-01-01T00:00:00',
+    '2026-01-01T00:00:00z',
+    '2026-01-01T00:00:00.Z',
+    '2026-01-01T00:00:00.1234567890Z',
+    '2026-01-01T00:00:00+24:00',
+    '2026-01-01T00:00:00+0200',
+    '2026-01-01T00:00:00Z ',
+    '2026-1-01T00:00:00Z',
+    '+2026-01-01T00:00:00Z',
+  ])('%s is none', (text) => {
+    expect(read(`{"x":"${text}"}`, time())).toEqual({ x: undefined, wrong: 1 });
+  });
+});
+
+describe('bytes', () => {
+  test.each([
+    ['"8gGJ/w=="', 'f20189ff'],
+    ['"8gGJ\\/w=="', 'f20189ff'],
+    ['""', ''],
+    ['[242, 1 ,137,255]', 'f20189ff'],
+    ['[]', ''],
+  ])('%s', (text, expected) => {
+    expect(read(`{"x":${text}}`, bytes())).toEqual({ x: expected, wrong: 0 });
+  });
+});
+
+describe('flags', () => {
+  const shape = flags(['a', 'b']);
+
+  test.each([
+    ['{}', 0, 0],
+    ['{"a":true}', 1, 0],
+    ['{"b":true,"a":true}', 3, 0],
+    ['{"a":false,"b":null}', 0, 0],
+    ['{"other":true}', 4, 0],
+    ['{"other":true,"more":true,"b":true}', 6, 0],
+    ['{"other":true,"other":false}', 0, 0],
+    ['{"a":true,"a":false}', 0, 0],
+    ['{"a":1,"other":"x","b":true}', 2, 2],
+  ])('%s', (text, mask, wrong) => {
+    expect(read(`{"x":${text}}`, shape)).toEqual({ x: mask, wrong });
+  });
+
+  test('do not take more names than a mask has room for', () => {
+    expect(() => flags(Array.from({ length: 31 }, String))).toThrow(/31 names/);
+  });
+});
+
+describe('maps', () => {
+  test('give the chosen keys only', () => {
+    const text = '{"x":{"k":1,"other":2,"p.q":3,"p":4,"\\u0070.r":5,"\\u00e9":6,"kk":7}}';
+    const entries = { k: 1, 'p.q': 3, 'p.r': 5, é: 6 };
+    expect(read(text, metrics)).toEqual({ x: new Map(Object.entries(entries)), wrong: 0 });
+  });
+
+  test('leave out values of the wrong kind, also when they come second', () => {
+    const text = '{"x":{"k":1,"p.a":"x","p.b":2,"k":"y"}}';
+    expect(read(text, metrics)).toEqual({ x: new Map([['p.b', 2]]), wrong: 2 });
+  });
+
+  test('may hold maps', () => {
+    const text = '{"x":{"1":{"k":1},"2":null,"3":[]}}';
+    const expected = new Map([
+      ['1', new Map([['k', 1]])],
+      ['2', new Map()],
+    ]);
+    expect(read(text, record(metrics))).toEqual({ x: expected, wrong: 1 });
+  });
+
+  test('with the empty prefix give every key', () => {
+    const shape = selected({ keys: [], prefixes: [''] }, number());
+    expect(read('{"x":{"":1,"b":2}}', shape)).toEqual({
+      x: new Map([
+        ['', 1],
+        ['b', 2],
+      ]),
+      wrong: 0,
+    });
+  });
+});
+
+describe('arrays', () => {
+  test('leave out elements of the wrong kind', () => {
+    const text = '{"x":[1,"a",null,2,{}]}';
+    expect(read(text, array(integer()))).toEqual({ x: [1, 0, 2], wrong: 2 });
+  });
+
+  test('give undefined where their shape does', () => {
+    const text = '{"x":[null,1]}';
+    expect(read(text, array(optional(integer())))).toEqual({ x: [undefined, 1], wrong: 0 });
+  });
+
+  test('count nothing of the elements before the last', () => {
+    expect(read('{"x":["a","b",3]}', last(integer()))).toEqual({ x: 3, wrong: 0 });
+  });
+});
+
+describe('strings', () => {
+  test.each([
+    ['"é😀"', 'é😀'],
+    ['"\\ud83d\\ude00"', '😀'],
+    ['"\\ud83d"', '\ud83d'],
+    ['"\\u0000\\"\\\\\\/\\b\\f\\n\\r\\t"', '\u0000"\\/\b\f\n\r\t'],
+    ['"\u007f\u2028"', '\u007f\u2028'],
+    [`"${'long '.repeat(40)}"`, 'long '.repeat(40)],
+  ])('%s', (text, expected) => {
+    expect(read(`{"x":${text}}`, string())).toEqual({ x: expected, wrong: 0 });
+  });
+
+  test('that are not UTF-8 are unknown and counted', () => {
+    for (const bad of [
+      [0xff],
+      [0xc3],
+      [0xed, 0xa0, 0x80],
+      [0xc0, 0x80],
+      [0xf5, 0x80, 0x80, 0x80],
+    ]) {
+      const text = Buffer.concat([Buffer.from('{"x":"a'), Buffer.from(bad), Buffer.from('"}')]);
+      expect(read(text, string())).toEqual({ x: undefined, wrong: 1 });
+      expect(read(text, raw())).toEqual({ x: undefined, wrong: 1 });
+    }
+  });
+
+  test('that come again are the same, those that only look alike are not', () => {
+    const names = ['service-1', 'service-2', 'sXrvicX-1', 'service-1', 'serviec-1', 'service-2'];
+    const { value } = decodeValue(Buffer.from(JSON.stringify(names)), array(string()));
+    expect(value).toEqual(names);
+  });
+});
+
+describe('raw', () => {
+  test.each(['null', '1.5', '"a\\u0041"', '{"a":[1,{"b":null}],"a":2}', '[]'])('%s', (text) => {
+    expect(read(`{"x":${text}}`, raw())).toEqual({ x: JSON.parse(text), wrong: 0 });
+  });
+
+  test('is undefined when absent', () => {
+    expect(read('{}', raw())).toEqual({ x: undefined, wrong: 0 });
+  });
+});
+
+describe('objects', () => {
+  test('take the last of members that come twice, wholly', () => {
+    const text = '{"x":{"a":1,"list":["p"]},"x":{"list":["q"]}}';
+    expect(read(text, inner)).toEqual({ x: { a: 0, list: ['q'] }, wrong: 0 });
+  });
+
+  test('are not misled by a name that contains a quote', () => {
+    const name = 'a":1,"b';
+    const text = `[{${JSON.stringify(name)}:5},{"a":1,"b":2}]`;
+    const { value } = decodeValue(Buffer.from(text), array(object({ [name]: integer() })));
+    expect(value).toEqual([{ [name]: 5 }, { [name]: 0 }]);
+  });
+
+  test('find members in any order, and members that nobody asked for between', () => {
+    const shape = object({ a: integer(), b: integer(), '': integer() });
+    const keys = ['a', 'b', '', 'c', 'ab', 'longer than the others'];
+    const orders = keys.map((_, index) => [...keys.slice(index), ...keys.slice(0, index)]);
+    const text = JSON.stringify(
+      orders.map((order) => Object.fromEntries(order.map((key) => [key, keys.indexOf(key)]))),
+    );
+    const { value } = decodeValue(Buffer.from(text), array(shape));
+    expect(value).toEqual(orders.map(() => ({ a: 0, b: 1, '': 2 })));
+  });
+
+  test('with more different keys than are remembered are read all the same', () => {
+    const elements = Array.from({ length: 500 }, (_, index) => ({ [`k${index}`]: 1, a: index }));
+    const bytesOfAll = Buffer.from(JSON.stringify(elements));
+    const { value } = decodeValue(bytesOfAll, array(object({ a: integer() })));
+    expect(value).toEqual(elements.map(({ a }) => ({ a })));
+  });
+});
+
+describe('a single value', () => {
+  test.each([
+    ['', 'truncated'],
+    ['{"x":', 'truncated'],
+    ['{} x', 'trailing'],
+    ['\uFEFF{}', 'encoding'],
+    ['<html>', 'syntax'],
+    [`${'['.repeat(200)}${']'.repeat(200)}`, 'depth'],
+  ])('%.20j is an error of kind %s', (text, kind) => {
+    expect(() => read(text, integer())).toThrow(expect.objectContaining({ kind }));
+  });
+});
