@@ -1,10 +1,12 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { globSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { spawnSync } from 'node:child_process';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../support/prometheus.ts';
 import { readScrape } from '../support/exporter.ts';
 import { installPackage, type InstalledPackage, ROOT, runProgram } from './installed.ts';
+
+const ALWAYS_PACKED = ['LICENSE', 'README.md', 'package.json'];
 
 interface Manifest {
   readonly name: string;
@@ -13,7 +15,7 @@ interface Manifest {
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly optionalDependencies?: Readonly<Record<string, string>>;
   readonly engines?: Readonly<Record<string, string>>;
-  readonly os?: readonly string[];
+  readonly files?: readonly string[];
 }
 
 function readManifest(folder: string): Manifest {
@@ -24,6 +26,12 @@ function listFiles(folder: string): readonly string[] {
   return readdirSync(path.join(ROOT, folder), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => path.relative(ROOT, path.join(entry.parentPath, entry.name)));
+}
+
+/** The files that an entry of `files` in package.json stands for. */
+function expand(entry: string): readonly string[] {
+  if (entry.includes('*')) return globSync(entry, { cwd: ROOT });
+  return statSync(path.join(ROOT, entry)).isDirectory() ? listFiles(entry) : [entry];
 }
 
 /** What is published of a source file: a module with its declarations, or the file itself. */
@@ -43,18 +51,12 @@ beforeAll(() => {
 afterAll(() => installed[Symbol.dispose]());
 
 describe('the tarball', () => {
-  test('holds the program, its configuration files and dashboards, and nothing else', () => {
+  test('holds the files that package.json names, dist/ as built from src/ and nothing else', () => {
+    const { files = [] } = readManifest(ROOT);
+    const built = listFiles('src').flatMap(builtFrom);
     const expected = [
-      'CHANGELOG.md',
-      'LICENSE',
-      'README.md',
-      'package.json',
-      'dist/revision',
-      ...listFiles('src').flatMap(builtFrom),
-      ...listFiles('bin'),
-      ...['exporter.example.yml', 'exporter.schema.json'].map((name) => `config/${name}`),
-      ...['alertmanager', 'prometheus', 'systemd'].flatMap((name) => listFiles(`config/${name}`)),
-      ...listFiles('dashboards').filter((file) => file.endsWith('.json')),
+      ...ALWAYS_PACKED,
+      ...files.flatMap((name) => (name === 'dist' ? [...built, 'dist/revision'] : expand(name))),
     ];
     expect(installed.files.toSorted()).toEqual(expected.toSorted());
   });

@@ -1,0 +1,278 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { Ajv } from 'ajv';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { parse } from 'yaml';
+import { makeValuesSchema } from '../../release/values-schema.ts';
+import { hasProgram } from '../support/programs.ts';
+import { helm, type KubernetesObject, type PodSpec, readObjects, render } from './helm.ts';
+import { ROOT } from './installed.ts';
+
+const SECRET_FOLDER = '/etc/crdb-exporter/secrets/crdb';
+const CONFIG = {
+  clusters: [
+    {
+      name: 'prod',
+      cluster_api: {
+        urls: ['https://cockroachdb-public:8080'],
+        username: 'exporter',
+        password_file: `${SECRET_FOLDER}/password`,
+      },
+    },
+  ],
+};
+const SMALLEST = { config: CONFIG };
+const EVERYTHING = {
+  config: { ...CONFIG, web: { telemetry_path: '/crdb' } },
+  secrets: ['crdb', 'ca'],
+  env: [{ name: 'HTTPS_PROXY', value: 'http://proxy:3128' }],
+  webConfig: { secret: 'web', scheme: 'https' },
+  replicas: 2,
+  monitor: {
+    kind: 'ServiceMonitor',
+    labels: { release: 'prometheus' },
+    tlsConfig: { serverName: 'crdb' },
+  },
+  rules: {
+    enabled: true,
+    labels: { release: 'prometheus' },
+    runbookUrl: 'https://wiki.corp.internal/crdb',
+  },
+  dashboards: { enabled: true, annotations: { folder: 'CockroachDB' } },
+  networkPolicy: { enabled: true, from: [{ podSelector: { matchLabels: { app: 'prometheus' } } }] },
+  podAnnotations: { note: 'yes' },
+  nodeSelector: { disk: 'ssd' },
+  tolerations: [{ key: 'monitoring', operator: 'Exists' }],
+};
+const SHARDS = { ...EVERYTHING, shards: 4, monitor: { kind: 'PodMonitor' } };
+const CASES = { SMALLEST, EVERYTHING, SHARDS };
+
+function read(...names: readonly string[]): string {
+  return readFileSync(path.join(ROOT, ...names), 'utf8');
+}
+
+function ofKind(objects: readonly KubernetesObject[], kind: string): readonly KubernetesObject[] {
+  return objects.filter((object) => object.kind === kind);
+}
+
+function podsOf(objects: readonly KubernetesObject[]): readonly PodSpec[] {
+  return objects.flatMap(({ spec }) => spec?.template?.spec ?? []);
+}
+
+describe("the chart's files", () => {
+  test('have the version of the package', () => {
+    const { version }: { readonly version: string } = JSON.parse(read('package.json'));
+    expect(parse(read('config/kubernetes/chart/Chart.yaml'))).toMatchObject({
+      version,
+      appVersion: version,
+    });
+  });
+
+  test('hold the schema that npm run chart writes', () => {
+    const exporter = JSON.parse(read('config/exporter.schema.json'));
+    const schema: unknown = JSON.parse(read('config/kubernetes/chart/values.schema.json'));
+    expect(schema).toEqual(makeValuesSchema(exporter));
+  });
+});
+
+describe.skipIf(!hasProgram('helm'))('the chart (needs helm)', () => {
+  test.each(Object.entries(CASES))('passes helm lint with the values %s', (_name, values) => {
+    const { status, stdout } = helm('lint', values);
+    expect([status, stdout]).toEqual([0, expect.stringContaining('0 chart(s) failed')]);
+  });
+
+  test.each([
+    ['without a cluster', {}, "missing property 'clusters'"],
+    ['with a mistyped key', { ...SMALLEST, replcas: 2 }, "additional properties 'replcas'"],
+    [
+      'with a mistyped key of the configuration',
+      { config: { ...CONFIG, loging: {} } },
+      "additional properties 'loging'",
+    ],
+    [
+      'with a password, which would be readable in a ConfigMap',
+      { config: { clusters: [{ name: 'a', cluster_api: { urls: ['http://a'], password: 'x' } }] } },
+      "additional properties 'password'",
+    ],
+    [
+      'with a duration that is none',
+      { config: { ...CONFIG, collectors: { nodes: { interval: 'often' } } } },
+      "'often' does not match pattern",
+    ],
+    ['with a secret that has no name', { ...SMALLEST, secrets: [''] }, "'/secrets/0'"],
+  ])('is refused %s', (_what, values, reason) => {
+    const { status, stderr } = helm('template', values);
+    expect(stderr).toContain(reason);
+    expect(status).not.toBe(0);
+  });
+
+  test.each(Object.entries(CASES))('keeps pods restricted with %s', (_name, values) => {
+    const pods = podsOf(render(values));
+    expect(pods.length).toBeGreaterThan(0);
+    for (const pod of pods) {
+      expect(pod.automountServiceAccountToken).toBe(false);
+      expect(pod.securityContext).toMatchObject({
+        runAsNonRoot: true,
+        runAsUser: 65_532,
+        seccompProfile: { type: 'RuntimeDefault' },
+      });
+      expect(pod.containers[0]?.securityContext).toEqual({
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      });
+    }
+  });
+
+  test('mounts secrets read-only, for the group of the exporter alone', () => {
+    const [pod] = podsOf(render(EVERYTHING));
+    const secrets = pod?.volumes.flatMap(({ secret }) => secret ?? []) ?? [];
+    expect(secrets).toEqual(
+      ['crdb', 'ca', 'web'].map((secretName) => ({ secretName, defaultMode: 0o440 })),
+    );
+    const mounts = pod?.containers[0]?.volumeMounts ?? [];
+    expect(mounts.length).toBe(4);
+    expect(mounts.filter(({ readOnly }) => readOnly !== true)).toEqual([]);
+  });
+
+  test('writes a configuration that the exporter knows', () => {
+    const schema = JSON.parse(read('config/exporter.schema.json'));
+    const isValid = new Ajv({ strict: false }).compile(schema);
+    const [config] = ofKind(render(EVERYTHING), 'ConfigMap');
+    const written: unknown = parse(config?.data?.['exporter.yml'] ?? '');
+    expect([isValid(written), isValid.errors]).toEqual([true, null]);
+    expect(written).toEqual(EVERYTHING.config);
+  });
+
+  test('has a set of numbered pods for each replica when it is sharded', () => {
+    const objects = render(SHARDS);
+    expect(ofKind(objects, 'Deployment')).toEqual([]);
+    const sets = ofKind(objects, 'StatefulSet');
+    expect(sets.map(({ metadata }) => metadata.name)).toEqual([
+      'crdb-exporter-0',
+      'crdb-exporter-1',
+    ]);
+    for (const set of sets) {
+      expect(set.spec).toMatchObject({ replicas: 4, podManagementPolicy: 'Parallel' });
+      const [index, count] = set.spec?.template?.spec.containers[0]?.env ?? [];
+      const fieldPath = "metadata.labels['apps.kubernetes.io/pod-index']";
+      expect(index).toEqual({
+        name: 'CRDB_EXPORTER_SHARD_INDEX',
+        valueFrom: { fieldRef: { fieldPath } },
+      });
+      expect(count).toEqual({ name: 'CRDB_EXPORTER_SHARD_COUNT', value: '4' });
+    }
+    expect(ofKind(objects, 'Service')[0]?.spec).toMatchObject({ clusterIP: 'None' });
+  });
+
+  test('takes the rules from config/prometheus, with the place of the runbooks', () => {
+    const rules = read('config/prometheus/rules.yml');
+    const [rule] = ofKind(render(EVERYTHING), 'PrometheusRule');
+    const published = rules.replaceAll(
+      'https://runbooks.example/crdb-exporter',
+      EVERYTHING.rules.runbookUrl,
+    );
+    expect(rule?.spec).toEqual(parse(published));
+    expect(rule?.metadata.labels).toMatchObject({ release: 'prometheus' });
+  });
+
+  test('takes every dashboard from dashboards/, each small enough for a ConfigMap', () => {
+    const files = readdirSync(path.join(ROOT, 'dashboards')).filter((name) =>
+      name.endsWith('.json'),
+    );
+    const maps = ofKind(render(EVERYTHING), 'ConfigMap').filter(
+      ({ metadata }) => metadata.labels['grafana_dashboard'] === '1',
+    );
+    const shown = Object.assign({}, ...maps.map(({ data }) => data));
+    expect(Object.keys(shown).toSorted()).toEqual(files.toSorted());
+    for (const file of files) {
+      expect(JSON.parse(shown[file])).toEqual(JSON.parse(read('dashboards', file)));
+      expect(shown[file].length).toBeLessThan(1024 * 1024);
+    }
+  });
+
+  test.each(['single', 'shards'])(
+    'gives the committed manifests/%s.yaml (npm run chart)',
+    (name) => {
+      const folder = path.join('config/kubernetes/manifests', name);
+      expect(render(parse(read(`${folder}.values.yaml`)))).toEqual(
+        readObjects(read(`${folder}.yaml`)),
+      );
+    },
+  );
+
+  test('is typed as the Prometheus operator wants it, in every key', () => {
+    const own = ['EVERYTHING', 'SHARDS'] as const;
+    const objects = own.flatMap((name) => render(CASES[name]));
+    const typed = objects.filter(({ apiVersion }) =>
+      apiVersion.startsWith('monitoring.coreos.com/'),
+    );
+    expect(typed.map(({ kind }) => kind).toSorted()).toEqual([
+      'PodMonitor',
+      'PrometheusRule',
+      'PrometheusRule',
+      'ServiceMonitor',
+    ]);
+    const mistyped = typed
+      .slice(0, 1)
+      .map((object) => ({ ...object, spec: { ...object.spec, a: 1 } }));
+    expect(compile(typed)).toBe('');
+    expect(compile(mistyped)).toContain("does not exist in type 'IPrometheusRuleSpec'");
+  });
+});
+
+const VALIDATOR = 'kubernetes-validate';
+
+describe.skipIf(!hasProgram('helm') || !hasProgram(VALIDATOR))(
+  'what the chart makes (needs helm and kubernetes-validate)',
+  () => {
+    test.each(Object.entries(CASES))('is valid for Kubernetes with %s', (_name, values) => {
+      const objects = render(values);
+      const native = objects.filter(({ apiVersion }) => !apiVersion.includes('coreos'));
+      const { status, output } = validate(native);
+      expect([status, output.match(/ passed for resource /g)?.length]).toEqual([0, native.length]);
+    });
+
+    test('would be found invalid with a member that Kubernetes does not know', () => {
+      const [first] = ofKind(render(SMALLEST), 'Service');
+      expect(validate([{ ...first, spec: { ...first?.spec, prots: [] } }]).status).not.toBe(0);
+    });
+  },
+);
+
+function makeFolder(): string {
+  const folder = mkdtempSync(path.join(tmpdir(), 'crdb-exporter-chart-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  return folder;
+}
+
+function validate(objects: readonly unknown[]): { status: number | null; output: string } {
+  const file = path.join(makeFolder(), 'objects.yaml');
+  writeFileSync(file, objects.map((object) => `---\n${JSON.stringify(object)}\n`).join(''));
+  const { status, stdout, stderr } = spawnSync(VALIDATOR, ['--strict', file], { encoding: 'utf8' });
+  return { status, output: stdout + stderr };
+}
+
+/** What the compiler has against these objects as literals of their types: unknown keys are errors there. */
+function compile(objects: readonly KubernetesObject[]): string {
+  const models = path.join(ROOT, 'node_modules/@kubernetes-models/prometheus-operator');
+  const source = objects.map(
+    (object, index) =>
+      `import type { I${object.kind} as T${index} } from ${JSON.stringify(`${models}/${object.apiVersion}/${object.kind}.js`)};
+export const o${index}: T${index} = ${JSON.stringify(object)};`,
+  );
+  const file = path.join(makeFolder(), 'objects.ts');
+  writeFileSync(file, source.join('\n'));
+  const flags = [
+    '--ignoreConfig',
+    '--noEmit',
+    '--strict',
+    '--skipLibCheck',
+    '--module',
+    'nodenext',
+  ];
+  const tsc = path.join(ROOT, 'node_modules/.bin/tsc');
+  return spawnSync(tsc, [...flags, '--types', '', file], { encoding: 'utf8' }).stdout;
+}

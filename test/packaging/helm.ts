@@ -1,0 +1,69 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { parseAllDocuments } from 'yaml';
+import { ROOT } from './installed.ts';
+
+const CHART = path.join(ROOT, 'config', 'kubernetes', 'chart');
+
+/** One object as Kubernetes gets it; what a test looks at is typed, the rest is not. */
+export interface KubernetesObject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly labels: Readonly<Record<string, string>> };
+  readonly data?: Readonly<Record<string, string>>;
+  readonly spec?: Readonly<Record<string, unknown>> & { readonly template?: { spec: PodSpec } };
+}
+
+export interface PodSpec {
+  readonly automountServiceAccountToken: boolean;
+  readonly securityContext: Readonly<Record<string, unknown>>;
+  readonly containers: readonly {
+    readonly args: readonly string[];
+    readonly env?: readonly Readonly<Record<string, unknown>>[];
+    readonly securityContext: Readonly<Record<string, unknown>>;
+    readonly volumeMounts: readonly { readonly name: string; readonly readOnly?: boolean }[];
+  }[];
+  readonly volumes: readonly {
+    readonly name: string;
+    readonly secret?: { readonly secretName: string; readonly defaultMode: number };
+  }[];
+}
+
+export interface HelmAnswer {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs helm on the chart with these values. */
+export function helm(command: 'lint' | 'template', values: object): HelmAnswer {
+  const folder = mkdtempSync(path.join(tmpdir(), 'crdb-exporter-chart-'));
+  try {
+    const file = path.join(folder, 'values.json');
+    writeFileSync(file, JSON.stringify(values));
+    const target = command === 'template' ? ['crdb-exporter', CHART] : ['--strict', CHART];
+    const args = [command, ...target, '--kube-version', '1.33.0', '--values', file];
+    return spawnSync('helm', args, { encoding: 'utf8', maxBuffer: 2 ** 26 });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** The objects that the chart makes of these values. */
+export function render(values: object): readonly KubernetesObject[] {
+  const { status, stdout, stderr } = helm('template', values);
+  if (status !== 0) throw new Error(stderr);
+  return readObjects(stdout);
+}
+
+export function readObjects(yaml: string): readonly KubernetesObject[] {
+  const documents = parseAllDocuments(yaml, { version: '1.1' });
+  if (!Array.isArray(documents)) return [];
+  const objects: readonly (KubernetesObject | null)[] = documents.map((document) => {
+    if (document.errors.length > 0) throw new Error(String(document.errors[0]));
+    return document.toJS();
+  });
+  return objects.filter((object) => object !== null);
+}
