@@ -10,6 +10,7 @@ export const CLOSE_BRACKET = 0x5d;
 export const MINUS = 0x2d;
 export const DOT = 0x2e;
 export const ZERO = 0x30;
+export const NINE = 0x39;
 export const SPACE = 0x20;
 
 /** What a byte outside strings means to someone who only wants to find the end of a value. */
@@ -29,7 +30,7 @@ export const OUTSIDE = table(ALIEN, [
 const ASCII = 0;
 export const END = 1;
 export const ESCAPE = 2;
-export const CONTROL = 3;
+const CONTROL = 3;
 export const WIDE = 4;
 export const INSIDE = insideTable();
 

@@ -3,7 +3,6 @@ import type { Decoder, DecoderOptions } from './contract.ts';
 import { ListDocument } from './list-document.ts';
 import { typed, type Infer, type ObjectShape } from './shape.ts';
 
-export { JsonError, type JsonErrorKind } from './errors.ts';
 export { decodeValue } from './decode-value.ts';
 export type { Decoded, Decoder, DecoderLimits, DecoderOptions } from './contract.ts';
 

@@ -3,15 +3,14 @@ import type { Cursor } from './cursor.ts';
 import { findBrace, hasOpenBrace } from './marks.ts';
 
 /**
- * Going to the last object of an array without looking at what lies between. A search for a byte
- * may land inside a string, so no landing is believed but where what stands there proves that it is
- * outside of strings:
+ * Leaping over objects, without looking at what lies between. A search for a byte may land inside
+ * a string, so a landing is only believed where what stands there proves that it is outside:
  *
- * A comma or brace, then a quote, then a letter. If the comma were inside a string, the quote would
- * be its end (no backslash stands before it), and behind a string no letter can follow. So the
- * quote begins a string, and what stands before it is structure.
+ * A comma or a brace, then a quote, then a letter. If the comma were inside a string, the quote
+ * would be its end (no backslash stands before it), and behind a string no letter can follow. So
+ * the quote begins a string, and what stands before it is structure.
  *
- * The proof holds for JSON; where a document is broken inside what was passed over, nobody notices.
+ * The proof holds for JSON; where a document is broken inside what was leapt over, nobody notices.
  */
 
 const LETTER_Y = 0x79;

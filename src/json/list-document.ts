@@ -49,13 +49,14 @@ export class ListDocument {
   readonly #cursor: Cursor;
   readonly #envelope = new Map<string, unknown>();
   #phase: Phase = 'start';
-  #search: 'none' | 'finding' | 'dropping' = 'none';
   #member = '';
   #hasList = false;
   #received = 0;
   #elements = 0;
   #skipped = 0;
   #limitHit = false;
+  /** What is being done about a value that was cut or is over a limit. */
+  #search: 'none' | 'finding' | 'dropping' = 'none';
   /** How many bytes to have before the next element is tried. */
   #patience = 0;
   /** The count of wrong values before the current element or member. */
@@ -110,7 +111,7 @@ export class ListDocument {
     }
   }
 
-  /** Reads the next token or value; false when the document is over. Throws CUT. */
+  /** Reads the next token or value; false when more bytes are to be awaited. May throw CUT. */
   #step(): boolean {
     const cursor = this.#cursor;
     skipBlanks(cursor);
@@ -147,8 +148,8 @@ export class ListDocument {
   #readStart(): true {
     const cursor = this.#cursor;
     checkStart(cursor);
-    if (cursor.bytes[cursor.pos] !== OPEN_BRACE)
-      cursor.fail('kind', 'the document is not an object');
+    const isObject = cursor.bytes[cursor.pos] === OPEN_BRACE;
+    if (!isObject) cursor.fail('kind', 'the document is not an object');
     return this.#go(this.#enter(CLOSE_BRACE) ? 'key' : 'over');
   }
 

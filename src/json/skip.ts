@@ -1,6 +1,8 @@
 import {
   BACKSLASH,
   CLOSE,
+  MINUS,
+  NINE,
   NUMERIC,
   OPEN,
   OPEN_BRACE,
@@ -8,6 +10,7 @@ import {
   PLAIN,
   QUOTE,
   STRING,
+  ZERO,
 } from './characters.ts';
 import { hopFlatObject } from './hop.ts';
 import { CUT, TOO_DEEP, type Cursor } from './cursor.ts';
@@ -19,7 +22,8 @@ import { findMark } from './marks.ts';
  * strings end, a value that stands alone is a literal or made of a number's characters, and inside
  * brackets no byte occurs that JSON does not know outside of strings. Not checked: what strings
  * contain, the order of values, commas and colons inside brackets, the spelling of numbers and
- * literals there, and the kind of brackets nested deeper than the limit.
+ * literals there, the kind of brackets nested deeper than the limit; and nothing of what is leapt
+ * over (hop.ts).
  */
 
 /** From so many bytes on, looking for a quote with `indexOf` is faster than by four bytes. */
@@ -157,7 +161,7 @@ function leap(cursor: Cursor, from: number): number {
 }
 
 /** A number (its characters, not their order), true, false or null. */
-export function skipScalar(cursor: Cursor): boolean {
+function skipScalar(cursor: Cursor): boolean {
   const { bytes, view } = cursor;
   let at = cursor.pos;
   if (isNumberStart(bytes[at])) {
@@ -178,7 +182,7 @@ export function skipScalar(cursor: Cursor): boolean {
 }
 
 export function isNumberStart(byte: number | undefined): boolean {
-  return byte !== undefined && (byte === 0x2d || (byte >= 0x30 && byte <= 0x39));
+  return byte === MINUS || (byte !== undefined && byte >= ZERO && byte <= NINE);
 }
 
 function skipLiteral(cursor: Cursor, literal: Uint8Array): boolean {

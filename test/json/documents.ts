@@ -26,7 +26,7 @@ interface Document {
 
 const problems = ['unavailable', 'underreplicated', 'no_lease', 'raft_log_too_large'];
 
-export const range = object({
+const range = object({
   desc: object({ range_id: integer(), start_key: bytes() }),
   span: object({ start_key: string() }),
   source_node_id: integer(),
@@ -45,7 +45,7 @@ export const range = object({
   quiescent: boolean(),
 });
 
-export const session = object({
+const session = object({
   node_id: integer(),
   username: string(),
   application_name: string(),
@@ -58,7 +58,7 @@ export const session = object({
   status: optional(integer()),
 });
 
-export const node = object({
+const node = object({
   node_id: integer(),
   address: object({ address_field: string() }),
   locality: object({ tiers: array(object({ key: string(), value: string() })) }),
@@ -84,7 +84,7 @@ const lease = (epoch: number): string =>
   `"epoch":${epoch},"sequence":${epoch * 2},"acquisition_type":2}`;
 
 /** Both dialects of bytes, omitted zeros, nulls, unknown members, exponents, a long history. */
-export const rangesText = `{"ranges":[
+const rangesText = `{"ranges":[
 {"desc":{"range_id":64,"start_key":"8gGJ/w==","end_key":"+A==","store_id":0,"queries_per_second":0},
 "span":{"start_key":"/Table/104/1/\\"\\u003cé😀\\u003e\\\\"},"source_node_id":1,"source_store_id":2,
 "lease_history":[${[1, 2, 3, 4].map(lease).join(',')}],"problems":{"unavailable":true,"brand_new":true},
@@ -98,7 +98,7 @@ export const rangesText = `{"ranges":[
 const sql = `SELECT \\"x\\" FROM t WHERE a = '\\\\' -- ${'padding '.repeat(20)}\\u0041`;
 
 /** The envelope before the list, escapes in SQL, a session without a transaction. */
-export const sessionsText = `{"errors":null,"internal_app_name_prefix":"$ internal","next":null,"sessions":[
+const sessionsText = `{"errors":null,"internal_app_name_prefix":"$ internal","next":null,"sessions":[
 {"node_id":1,"username":"root","client_address":"10.0.0.1:5432","application_name":"$ internal-\\ud83d\\ude00",
 "active_queries":[{"id":"17f","sql":"${sql}","start":"2026-01-19T17:02:22.636614123Z","phase":1,"progress":0.25},
 {"sql":"${sql}","start":"2026-01-19T19:02:22+02:00"}],"start":"2026-01-19T17:02:22Z",
@@ -109,7 +109,7 @@ export const sessionsText = `{"errors":null,"internal_app_name_prefix":"$ intern
 "application_name":"","x":-0.0e-10,"y":[true,false,null,[],{},""]}]}`;
 
 /** A map of metrics and one of stores, large and negative numbers, empty and null locality. */
-export const nodesText = `{"nodes":[{"node_id":1,"address":{"network_field":"tcp","address_field":"n1:26257"},
+const nodesText = `{"nodes":[{"node_id":1,"address":{"network_field":"tcp","address_field":"n1:26257"},
 "attrs":{"attrs":null},"locality":{"tiers":[{"key":"region","value":"eu-west-1"},{"key":"zone","value":"b"}]},
 "ServerVersion":{"major_val":25,"minor_val":4,"patch":0,"internal":0},"build_tag":"v25.4.3",
 "started_at":1768842142636614000,"metrics":{"sys.rss":437207040,"sql.conns":0,"sys.gc.count":11,
