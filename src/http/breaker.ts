@@ -16,6 +16,8 @@ export interface Breaker {
   state(): BreakerState;
   /** True when a request may go out now; half open, only one at a time may. */
   admit(): boolean;
+  /** The end of the trial that is running, if one is. */
+  trial(): Promise<void> | undefined;
   succeeded(): void;
   failed(): void;
   /** The request ended without saying anything about the URL. */
@@ -26,7 +28,12 @@ export interface Breaker {
 export function createBreaker(options: BreakerOptions): Breaker {
   let failuresInARow = 0;
   let openedAt: number | undefined;
-  let trialRunning = false;
+  let trial: PromiseWithResolvers<void> | undefined;
+
+  function endTrial(): void {
+    trial?.resolve();
+    trial = undefined;
+  }
 
   function state(): BreakerState {
     if (openedAt === undefined) return 'closed';
@@ -38,22 +45,21 @@ export function createBreaker(options: BreakerOptions): Breaker {
     admit() {
       const now = state();
       if (now === 'closed') return true;
-      if (now === 'open' || trialRunning) return false;
-      trialRunning = true;
+      if (now === 'open' || trial !== undefined) return false;
+      trial = Promise.withResolvers();
       return true;
     },
+    trial: () => trial?.promise,
     succeeded() {
       failuresInARow = 0;
       openedAt = undefined;
-      trialRunning = false;
+      endTrial();
     },
     failed() {
       failuresInARow += 1;
-      trialRunning = false;
       if (failuresInARow >= options.failures) openedAt = options.monotonicMs();
+      endTrial();
     },
-    released() {
-      trialRunning = false;
-    },
+    released: endTrial,
   };
 }

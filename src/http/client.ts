@@ -133,7 +133,13 @@ class Router {
         last = error;
       }
     }
-    throw last ?? new RequestError('breaker_open', `${request.endpoint}: no URL may be asked now`);
+    if (last !== undefined) throw last;
+    const trials = this.targets.flatMap(({ breaker }) => breaker.trial() ?? []);
+    const what = `${request.endpoint}: no URL may be asked now`;
+    if (trials.length === 0) throw new RequestError('breaker_open', what);
+    // The request on trial speaks for this one, too.
+    await orAborted(Promise.race(trials), request.signal, what);
+    return this.#askTargets(request);
   }
 
   /** One request to one URL, once a slot is free; a poll that is over does not wait for its turn. */

@@ -104,6 +104,26 @@ describe('a single URL', () => {
     expect(both.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
   });
 
+  test('is asked by all who waited once the request on trial was answered', async () => {
+    let isSick = true;
+    const held = Promise.withResolvers<void>();
+    await using server = await serve((_request, response) => {
+      response.statusCode = isSick ? 503 : 200;
+      if (isSick) response.end();
+      else void held.promise.then(() => response.end('{"fine":true}'));
+    });
+    let now = 0;
+    await using client = connect([server.url], { breakerOpenMs: 1_000, monotonicMs: () => now });
+    await expect(ask(client)).rejects.toMatchObject({ status: 503 });
+    isSick = false;
+    now = 1_000;
+    const before = server.requests.length;
+    const answers = Promise.all([ask(client), ask(client), ask(client)]);
+    await expect.poll(() => server.requests.length).toBe(before + 1);
+    held.resolve();
+    expect(await answers).toEqual(['{"fine":true}', '{"fine":true}', '{"fine":true}']);
+  });
+
   test('a 500 never opens its breaker', async () => {
     await using sick = await serve((_request, response) => {
       response.statusCode = 500;
