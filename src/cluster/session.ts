@@ -1,4 +1,4 @@
-import { RequestError } from '../http/errors.ts';
+import { classifyThrown, RequestError } from '../http/errors.ts';
 
 /** How one logs in; the text of the password is asked for each time, since its file may change. */
 export interface Credentials {
@@ -92,6 +92,10 @@ export class Session {
   /** How to ask once more; undefined when that would be no use. Each branch is taken once at most. */
   async #afterRefusal(attempt: Attempt, error: RequestError): Promise<Attempt | undefined> {
     const { token, header, isRenewed, isLastHeader } = attempt;
+    // Another call has found the right name meanwhile: the token is good.
+    if (!isLastHeader && token.accepted && header !== this.#header) {
+      return { ...attempt, header: this.#header, isLastHeader: true };
+    }
     if (!isRenewed && this.#mayRenew(token)) {
       if (this.#token === token) this.#token = undefined;
       return { ...attempt, token: await this.#current(), header: this.#header, isRenewed: true };
@@ -170,10 +174,10 @@ export class Session {
     try {
       return await this.#options.login(username, password);
     } catch (error) {
-      if (!(error instanceof RequestError)) throw error;
-      this.#options.loginFailed(error);
-      if (error.reason === 'auth') this.#remember(error, password);
-      throw error;
+      const failure = classifyThrown(error, 'login');
+      this.#options.loginFailed(failure);
+      if (failure.reason === 'auth') this.#remember(failure, password);
+      throw failure;
     }
   }
 

@@ -99,6 +99,14 @@ describe('logging in', () => {
     await expect(countNodes(client)).rejects.toMatchObject({ reason: 'decode' });
   });
 
+  test('a login that is answered with nonsense counts as one that failed', async () => {
+    await using simulator = await simulate();
+    simulator.fault({ endpoint: 'login', kind: 'empty' });
+    await using client = connect(simulator);
+    await expect(countNodes(client)).rejects.toMatchObject({ reason: 'decode' });
+    expect(client.logins).toEqual({ tried: 1, failed: ['decode'] });
+  });
+
   test('an insecure cluster is asked without login and without token', async () => {
     await using simulator = await simulate({ insecure: true });
     await using client = createTestClient({ urls: simulator.clusterUrls });
@@ -123,6 +131,21 @@ describe('the session header', () => {
     await countNodes(client);
     await countNodes(client);
     expect(client.finished.filter(({ code }) => code === 401)).toHaveLength(1);
+    expect(simulator.requests.count('login')).toBe(1);
+  });
+
+  test('a call that went out under the wrong name before costs no login', async () => {
+    await using simulator = await simulate({ dialect: 'documented', quirks: { gate: 'metadata' } });
+    await using client = connect(simulator);
+    simulator.fault({ endpoint: 'sessions', kind: 'slow', ms: 200, times: 1 });
+    const late = client.api.sessions(testReading(), {
+      limit: 10,
+      shape: node,
+      onSession: () => undefined,
+    });
+    await countNodes(client);
+    await late;
+    expect(client.finished.filter(({ code }) => code === 401)).toHaveLength(2);
     expect(simulator.requests.count('login')).toBe(1);
   });
 
