@@ -1,6 +1,16 @@
 import type { Row } from './lib/board.ts';
 import { note, stat, timeline } from './lib/panels.ts';
+import { ASSISTANT_HEALTH, ASSISTANT_STATUS } from './lib/style.ts';
 import { S } from './lib/variables.ts';
+
+/** Of a state set: the place of the present state in the list, from 1; 0 when there is none. */
+function numberOf(label: string, states: readonly string[]): string {
+  const family = `crdb_cloud_migration_assistant_${label}`;
+  const terms = states.map(
+    (state, index) => `${index + 1} * max(${family}{${S}, ${label}="${state}"})`,
+  );
+  return terms.join(' + ');
+}
 
 /** The migration assistant of CockroachDB Cloud. */
 export const assistantRow: Row = {
@@ -12,21 +22,20 @@ export const assistantRow: Row = {
       'Only for clusters with `cloud_api` in the configuration (`--cloud.cluster-id`) and while the collector `cloud` is on.',
     ),
     timeline('Assistant status', {
-      about:
-        'The present status, one row for each that was reached (crdb_cloud_migration_assistant_status).',
-      queries: `max by (status) (crdb_cloud_migration_assistant_status{${S}}) == 1`,
+      about: 'The present status (crdb_cloud_migration_assistant_status).',
+      queries: numberOf('status', ['pending', 'running', 'deleting', 'failed', 'other']),
       unit: 'none',
-      legend: '{{status}}',
-      states: { 1: ['now', 'blue'] },
+      legend: 'status',
+      states: ASSISTANT_STATUS,
       empty: 'no assistant',
     }),
     timeline('Assistant health', {
       about:
         'The present health (crdb_cloud_migration_assistant_health). Unavailable for more than 15 minutes: see CrdbMigrationAssistantUnhealthy.',
-      queries: `max by (health) (crdb_cloud_migration_assistant_health{${S}}) == 1`,
+      queries: numberOf('health', ['healthy', 'not_computed', 'unavailable', 'unknown', 'other']),
       unit: 'none',
-      legend: '{{health}}',
-      states: { 1: ['now', 'blue'] },
+      legend: 'health',
+      states: ASSISTANT_HEALTH,
       empty: 'no assistant',
     }),
     stat('Assistant in this status for', {

@@ -2,7 +2,7 @@ import type { Dashboard } from '@grafana/grafana-foundation-sdk/dashboard';
 import { buildBoard, type Row } from './lib/board.ts';
 import { graph } from './lib/graph.ts';
 import { bars, stat, timeline } from './lib/panels.ts';
-import { EXPIRES, UP_DOWN, YES_NO } from './lib/style.ts';
+import { BREAKER, EXPIRES, UP_DOWN, YES_NO } from './lib/style.ts';
 import { table } from './lib/table.ts';
 import { clustersVariable, many, S_MANY as S } from './lib/variables.ts';
 import { processRow } from './process.ts';
@@ -167,14 +167,16 @@ const errors: Row = {
     graph('Poll failures by reason', {
       about:
         'Polls that published nothing (crdb_exporter_poll_failures_total). The log has each with its cause.',
-      queries: rateBy(`${KEYS}, reason`, 'crdb_exporter_poll_failures_total', OF),
+      queries: `${rateBy(`${KEYS}, reason`, 'crdb_exporter_poll_failures_total', OF)} > 0`,
+      empty: 'none',
       unit: 'cps',
       legend: `${COLLECTOR} {{reason}}`,
     }),
     graph('Skipped polls', {
       about:
         'Polls that did not start (crdb_exporter_polls_skipped_total): the one before still ran, or the breaker was open.',
-      queries: rateBy(`${KEYS}, reason`, 'crdb_exporter_polls_skipped_total', OF),
+      queries: `${rateBy(`${KEYS}, reason`, 'crdb_exporter_polls_skipped_total', OF)} > 0`,
+      empty: 'none',
       unit: 'cps',
       legend: `${COLLECTOR} {{reason}}`,
     }),
@@ -203,10 +205,10 @@ const errors: Row = {
     timeline('Circuit breakers', {
       about:
         'Present state for each configured address (crdb_exporter_breaker_state). Open: requests go to the others.',
-      queries: `max by (crdb_cluster, target, state) (crdb_exporter_breaker_state{${S}}) == 1`,
+      queries: `2 * max by (crdb_cluster, target) (crdb_exporter_breaker_state{${S}, state="open"}) + max by (crdb_cluster, target) (crdb_exporter_breaker_state{${S}, state="half_open"})`,
       unit: 'none',
-      legend: '{{target}} {{state}}',
-      states: { 1: ['now', 'blue'] },
+      legend: '{{crdb_cluster}} {{target}}',
+      states: BREAKER,
     }),
   ],
 };

@@ -11,7 +11,7 @@ const CHOSEN = `${S}, node_id=~"$node"`;
 const QUERIES_BY_NODE = `sum by (node_id) (max by (node_id, store_id) (crdb_store_queries_per_second{${S}}))`;
 const QUERIES = `sum(max by (node_id, store_id) (crdb_store_queries_per_second{${S}}))`;
 /** A distribution that is counted anew at each poll, as buckets: no rate() over it. */
-const BUCKETS = `label_replace(sum by (upper) (max by (upper, shard) (crdb_ranges_by_queries_per_second{${S}})), "le", "$1", "upper", "(.+)")`;
+const BUCKETS = `sum by (le) (label_replace(max by (upper, shard) (crdb_ranges_by_queries_per_second{${S}}), "le", "$1", "upper", "(.+)"))`;
 const OF_RANGE = 'range_id, node_id, store_id, table_id';
 
 const spread: Row = {

@@ -179,7 +179,7 @@ const nodes: Row = {
     }),
     bars('Session age', {
       about: 'Sessions that began at most so many seconds ago, cumulative (crdb_sessions_by_age).',
-      queries: `max by (upper) (crdb_sessions_by_age{${S}})`,
+      queries: `sort(max by (upper) (crdb_sessions_by_age{${S}}))`,
       unit: 'short',
       legend: '{{upper}} s',
     }),

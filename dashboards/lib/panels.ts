@@ -23,7 +23,7 @@ import { PanelBuilder as StateTimeline } from '@grafana/grafana-foundation-sdk/s
 import { PanelBuilder as Text } from '@grafana/grafana-foundation-sdk/text';
 import { mappings, type States, type Steps, thresholds } from './style.ts';
 
-export interface Query {
+interface Query {
   readonly expr: string;
   readonly legend?: string;
 }
@@ -96,7 +96,7 @@ export function describe<P extends AnyPanel>(
   return options.instant === true ? panel : panel.interval(MIN_STEP);
 }
 
-export function queriesOf({ queries, legend = '' }: PanelOptions): readonly Query[] {
+function queriesOf({ queries, legend = '' }: PanelOptions): readonly Query[] {
   const listed = typeof queries === 'string' ? [queries] : queries;
   return listed.map((query) => (typeof query === 'string' ? { expr: query, legend } : query));
 }

@@ -31,6 +31,30 @@ export const HEALTH: States = {
   2: ['CRITICAL', 'red'],
 };
 
+export const BREAKER: States = {
+  0: ['closed', 'green'],
+  1: ['half open', 'orange'],
+  2: ['open', 'red'],
+};
+
+export const ASSISTANT_STATUS: States = {
+  0: ['none', '#808080'],
+  1: ['pending', 'blue'],
+  2: ['running', 'green'],
+  3: ['deleting', 'blue'],
+  4: ['failed', 'red'],
+  5: ['other', '#808080'],
+};
+
+export const ASSISTANT_HEALTH: States = {
+  0: ['none', '#808080'],
+  1: ['healthy', 'green'],
+  2: ['not computed', 'blue'],
+  3: ['unavailable', 'orange'],
+  4: ['unknown', '#808080'],
+  5: ['other', '#808080'],
+};
+
 export const YES_NO: States = { 0: ['no', 'red'], 1: ['yes', 'green'] };
 
 export const UP_DOWN: States = { 0: ['down', 'red'], 1: ['up', 'green'] };

@@ -6,7 +6,7 @@ import { describe, type PanelOptions, refIdOf } from './panels.ts';
 import { mappings, type States, type Steps, thresholds } from './style.ts';
 
 /** A column: a label that the queries keep, or the value of one query. */
-export interface Column {
+interface Column {
   readonly title: string;
   readonly unit?: string;
   readonly steps?: Steps;

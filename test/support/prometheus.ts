@@ -17,6 +17,8 @@ export interface Prometheus extends AsyncDisposable {
   query(expression: string): Promise<readonly QueriedSeries[]>;
   /** Asks its HTTP API; resolves to `data` of the answer. */
   api<T>(path: string): Promise<T>;
+  /** Lets it read its configuration and rules again. */
+  reload(): void;
 }
 
 interface VectorElement {
@@ -65,6 +67,9 @@ export async function startPrometheus(config: string): Promise<Prometheus> {
       const target = `/api/v1/query?query=${encodeURIComponent(expression)}`;
       const { result } = await api<{ readonly result: readonly VectorElement[] }>(target);
       return result.map(({ metric, value }) => ({ labels: metric, value: Number(value[1]) }));
+    },
+    reload() {
+      child.kill('SIGHUP');
     },
     async [Symbol.asyncDispose]() {
       child.kill('SIGTERM');

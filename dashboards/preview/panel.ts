@@ -1,0 +1,154 @@
+import type { Panel, ValueMapping } from '@grafana/grafana-foundation-sdk/dashboard';
+import type { Series, Window } from './prometheus.ts';
+import { formatValue } from './units.ts';
+
+/** A query of a panel with what Prometheus answered. */
+export interface Answered {
+  readonly refId: string;
+  readonly legend: string;
+  readonly series: readonly Series[];
+}
+
+/** What is drawn in the place of a panel; `chart` is for Chart.js. */
+export interface Drawn {
+  readonly html: string;
+  readonly chart?: object;
+}
+
+const PALETTE = [
+  '#7eb26d',
+  '#eab839',
+  '#6ed0e0',
+  '#ef843c',
+  '#e24d42',
+  '#1f78c1',
+  '#ba43a9',
+  '#705da0',
+];
+
+/** Draws a panel as simply as it can be judged: filled or not, units, legend, colours. */
+export function drawPanel(panel: Panel, answers: readonly Answered[], window: Window): Drawn {
+  const isEmpty = answers.every(({ series }) => series.length === 0);
+  if (panel.type === 'text') return { html: escapeHtml(panel.description ?? '') };
+  if (isEmpty)
+    return {
+      html: `<b class="empty">${escapeHtml(panel.fieldConfig?.defaults.noValue ?? '')}</b>`,
+    };
+  if (panel.type === 'timeseries')
+    return { html: '<canvas></canvas>', chart: chartOf(panel, answers) };
+  if (panel.type === 'table') return { html: tableOf(answers) };
+  if (panel.type === 'state-timeline') return { html: timelineOf(panel, answers, window) };
+  return { html: valuesOf(panel, answers) };
+}
+
+function chartOf(panel: Panel, answers: readonly Answered[]): object {
+  const { fieldConfig } = panel;
+  const isStacked = JSON.stringify(fieldConfig).includes('"mode":"normal"');
+  const datasets = answers.flatMap(({ series, legend, refId }) =>
+    series.map((one, index) => ({
+      label: nameOf(one, legend),
+      data: one.points.map(([x, y]) => ({ x, y })),
+      borderColor: PALETTE[index % PALETTE.length],
+      backgroundColor: PALETTE[index % PALETTE.length],
+      fill: isStacked,
+      borderDash: refId === 'B' ? [6, 4] : [],
+    })),
+  );
+  const limits = (fieldConfig?.defaults.thresholds?.steps ?? [])
+    .filter(({ value }) => value !== null)
+    .map(({ value, color }) => ({ value, color }));
+  return { datasets, limits, isStacked, unit: fieldConfig?.defaults.unit ?? 'short' };
+}
+
+function valuesOf(panel: Panel, answers: readonly Answered[]): string {
+  const unit = panel.fieldConfig?.defaults.unit ?? 'short';
+  const boxes = answers.flatMap(({ series, legend }) =>
+    series.map((one) => {
+      const value = one.points.at(-1)?.[1] ?? Number.NaN;
+      const state = stateOf(panel.fieldConfig?.defaults.mappings, value);
+      const colour = state?.color ?? limitColour(panel, value);
+      const text = state?.text ?? formatValue(value, unit);
+      return `<div class="value" style="background:${colour}"><b>${escapeHtml(text)}</b> ${escapeHtml(nameOf(one, legend))}</div>`;
+    }),
+  );
+  return boxes.join('');
+}
+
+function timelineOf(panel: Panel, answers: readonly Answered[], window: Window): string {
+  const width = window.end - window.start;
+  const rows = answers.flatMap(({ series, legend }) =>
+    series.map((one) => {
+      const blocks = one.points.map(([at, value]) => {
+        const state = stateOf(panel.fieldConfig?.defaults.mappings, value);
+        const left = ((at - window.start) / width) * 100;
+        const share = (window.stepSeconds / width) * 100;
+        return `<i title="${escapeHtml(state?.text ?? String(value))}" style="left:${left}%;width:${share}%;background:${state?.color ?? '#808080'}"></i>`;
+      });
+      return `<div class="line"><span>${escapeHtml(nameOf(one, legend))}</span><div>${blocks.join('')}</div></div>`;
+    }),
+  );
+  return rows.join('');
+}
+
+/** One column for each label and each query; rows that share their labels are one. */
+function tableOf(answers: readonly Answered[]): string {
+  const labels = [
+    ...new Set(answers.flatMap(({ series }) => series.flatMap((one) => Object.keys(one.labels)))),
+  ];
+  const rows = new Map<string, Record<string, string>>();
+  for (const { refId, series } of answers) {
+    for (const one of series) {
+      const key = JSON.stringify(answers.length === 1 ? one.labels : keyOf(one, answers));
+      const row = rows.get(key) ?? {};
+      rows.set(key, {
+        ...row,
+        ...one.labels,
+        [refId]: String(Number((one.points.at(-1)?.[1] ?? 0).toPrecision(5))),
+      });
+    }
+  }
+  const columns = [...labels, ...answers.map(({ refId }) => refId)];
+  const body = [...rows.values()].map((row) =>
+    cells(
+      columns.map((name) => row[name] ?? ''),
+      'td',
+    ),
+  );
+  return `<table>${cells(columns, 'th')}${body.join('')}</table>`;
+}
+
+/** The labels that all queries of the table have. */
+function keyOf({ labels }: Series, answers: readonly Answered[]): object {
+  const shared = Object.entries(labels).filter(([name]) =>
+    answers.every(({ series }) => series.length === 0 || series.some((one) => name in one.labels)),
+  );
+  return Object.fromEntries(shared);
+}
+
+function cells(texts: readonly string[], tag: 'td' | 'th'): string {
+  return `<tr>${texts.map((text) => `<${tag}>${escapeHtml(text)}</${tag}>`).join('')}</tr>`;
+}
+
+function stateOf(
+  mappings: readonly ValueMapping[] = [],
+  value: number,
+): { readonly text?: string; readonly color?: string } | undefined {
+  const named: readonly { readonly type: string; readonly options: Record<string, object> }[] =
+    JSON.parse(JSON.stringify(mappings));
+  return named.find(({ type }) => type === 'value')?.options[String(value)];
+}
+
+function limitColour(panel: Panel, value: number): string {
+  const steps = panel.fieldConfig?.defaults.thresholds?.steps ?? [];
+  const colour = steps.filter((step) => step.value === null || value >= step.value).at(-1)?.color;
+  return colour === undefined || colour === 'text' ? '#444' : colour;
+}
+
+function nameOf({ labels }: Series, legend: string): string {
+  if (legend === '__auto') return Object.values(labels).join(' ');
+  return legend.replaceAll(/{{(\w+)}}/g, (_, label: string) => labels[label] ?? '');
+}
+
+export function escapeHtml(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
+}
