@@ -34,7 +34,9 @@ export async function openClusterTls(
   async function load(): Promise<void> {
     try {
       current = await readClientTls(config);
+      // Nobody listens yet when this runs for the first time.
       listener?.(current);
+      if (listener !== undefined) log.info('TLS files were read again');
     } catch (error) {
       log.error({ err: error }, 'TLS files cannot be used; those read before stay in force');
     }

@@ -58,7 +58,11 @@ export async function warnWhenReadableByAll(
   place: Place,
   findings: Findings,
 ): Promise<void> {
-  const { mode } = await stat(path);
+  // A file that has gone meanwhile is reported by who reads it.
+  const mode = await stat(path).then(
+    (found) => found.mode,
+    () => 0,
+  );
   if ((mode & READABLE_BY_ALL) === 0) return;
   findings.warn(place, `the secret file ${path} can be read by every user: chmod o-r it`);
 }

@@ -158,6 +158,14 @@ export const filePath: Kind<string> = scalarKind({
   },
 });
 
+/** An empty text says that there is no file, as templates and other exporters write it. */
+export const filePathOrNothing: Kind<string> = {
+  ...filePath,
+  schema: { type: 'string' },
+  parse: (raw, findings) =>
+    raw.form === 'scalar' && raw.value === '' ? '' : filePath.parse(raw, findings),
+};
+
 /** A password or token itself. Its messages never show it. */
 export const secretText: Kind<Secret> = scalarKind({
   name: 'secret',

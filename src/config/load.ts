@@ -52,7 +52,7 @@ async function readConfig(root: Section, { env, collectors }: ConfigSources): Pr
 }
 
 async function readWeb(section: Section): Promise<Config['web']> {
-  const configFile = read(section, WEB.configFile);
+  const configFile = read(section, WEB.configFile) || undefined;
   if (configFile) {
     const { problems, warnings } = await readWebConfig(configFile);
     for (const { place, message } of problems) section.findings.report(place, message);

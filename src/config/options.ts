@@ -3,7 +3,7 @@ import { listCollectorRows } from './collector-options.ts';
 import type { CollectorOptions } from './collector-options.ts';
 import type { Config } from './config.ts';
 import { listOf } from './kind.ts';
-import { boolean, choice, filePath, integer, text } from './kinds.ts';
+import { boolean, choice, filePathOrNothing, integer, text } from './kinds.ts';
 import { listenAddress } from './listen-address.ts';
 import type { Option, Rows } from './section.ts';
 
@@ -36,7 +36,7 @@ export const WEB = {
   },
   configFile: {
     path: 'web.config_file',
-    kind: filePath,
+    kind: filePathOrNothing,
     flag: 'web.config.file',
     help: 'File with TLS, users, headers and rate limit, in the format of the Prometheus exporter toolkit.',
     example: '/etc/crdb-exporter/web-config.yml',

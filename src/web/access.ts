@@ -31,6 +31,7 @@ export async function openAccess({ file, everyMs, log }: AccessOptions): Promise
   const first = await readWebConfig(file);
   if (first.problems.length > 0) throw new ConfigError(first.problems);
   let { config, files } = first;
+  let isOpen = false;
 
   async function load(): Promise<void> {
     const reading = await readWebConfig(file ?? '');
@@ -45,10 +46,11 @@ export async function openAccess({ file, everyMs, log }: AccessOptions): Promise
     const isNew = tls !== config.tls;
     config = { ...reading.config, tls };
     if (tls !== undefined && isNew) for (const listener of listeners) listener(tls);
-    log.debug({ file }, 'the web config file was read');
+    if (isOpen) log.info({ file }, 'the web config file was read again');
   }
 
   const watch = await watchFiles({ files: () => files, everyMs, load });
+  isOpen = true;
   return {
     config: () => config,
     onNewTls: (listener) => listeners.push(listener),

@@ -34,7 +34,8 @@ export function createHandler({
   app.enable('case sensitive routing');
   app.use(async (request, response, next) => {
     const isAdmitted = await guard(request, response, open.has(request.path));
-    if (isAdmitted && isSmall(request, response)) next();
+    // Nothing more would be heard of a client that has left meanwhile, not even that it has left.
+    if (isAdmitted && !response.closed && isSmall(request, response)) next();
   });
   for (const { path, methods, handle } of routes) {
     app.all(path, async (request, response) => {

@@ -51,6 +51,8 @@ export function sendExposition(
   });
   send(exposition, request, response, {
     'content-type': CONTENT_TYPES[format],
+    // Names that tenants choose stand in it: no browser may take it for a page.
+    'x-content-type-options': 'nosniff',
     vary: 'Accept, Accept-Encoding',
     ...(gzip && { 'content-encoding': 'gzip' }),
   });
@@ -63,7 +65,7 @@ function send(
   headers: Readonly<Record<string, string>>,
 ): void {
   // Who does not take the answer must not keep its place.
-  const cutOff = setTimeout(() => response.destroy(), LONGEST_SEND_MS);
+  const cutOff = setTimeout(() => response.destroy(), LONGEST_SEND_MS).unref();
   response.on('close', () => clearTimeout(cutOff));
   response.writeHead(200, { ...headers, 'content-length': length });
   if (request.method !== 'HEAD') {

@@ -7,7 +7,11 @@ import { COLLECTORS } from '../../src/collectors/index.ts';
 import { FILES as PEM } from './web-files.ts';
 
 const EXAMPLE = path.resolve(import.meta.dirname, '../../config/exporter.example.yml');
-const FILES = { 'secrets/crdb': 'hunter2', 'secrets/cloud': 'hunter2', 'tls/ca.crt': PEM['ca.crt'] };
+const FILES = {
+  'secrets/crdb': 'hunter2',
+  'secrets/cloud': 'hunter2',
+  'tls/ca.crt': PEM['ca.crt'],
+};
 
 test('the example can be used as it is, once its files are there', async () => {
   const { config, warnings } = await loadText(await readFile(EXAMPLE, 'utf8'), { files: FILES });

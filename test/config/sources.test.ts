@@ -24,7 +24,11 @@ test('a flag wins over its variable, that over the file, and that over the defau
 });
 
 test('one cluster may be given by flags alone and is named default', async () => {
-  const folder = await makeFolder({ password: 'hunter2\n', token: 'hunter3', 'ca.crt': PEM['ca.crt'] });
+  const folder = await makeFolder({
+    password: 'hunter2\n',
+    token: 'hunter3',
+    'ca.crt': PEM['ca.crt'],
+  });
   const { config } = await loadFlags({
     ...URL_FLAG,
     'cluster.username': 'exporter',
@@ -169,7 +173,7 @@ test('paths of a file are relative to the file', async () => {
     { files: { 'tls/ca.crt': PEM['ca.crt'] } },
   );
   const file = config.clusters[0]?.clusterApi?.tls.caFile ?? '';
-  expect(await readFile(file, 'utf8')).toBe('x');
+  expect(await readFile(file, 'utf8')).toBe(PEM['ca.crt']);
   expect(config.web.listenAddresses).toEqual([{ path: path.join(file, '../../x.sock') }]);
 });
 
@@ -257,4 +261,11 @@ test('what is not set has its default', async () => {
       },
     ],
   });
+});
+
+test('an empty name of the web config file says that there is none', async () => {
+  const flags = { 'cluster.url': ['http://localhost:8080'], 'web.config.file': '' };
+  expect((await loadFlags(flags)).config.web.configFile).toBeUndefined();
+  const { config } = await loadText(`${CLUSTER}web: { config_file: "" }\n`);
+  expect(config.web.configFile).toBeUndefined();
 });

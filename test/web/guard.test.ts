@@ -1,3 +1,5 @@
+import http from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { hashSync } from 'bcryptjs';
 import { describe, expect, test } from 'vitest';
 import { ask, type Answer } from './ask.ts';
@@ -73,6 +75,23 @@ describe('basic_auth_users', () => {
       expect(headers['retry-after']).toBe(status === 429 ? '1' : undefined);
     }
     expect(refused.some(({ status }) => status === 429)).toBe(true);
+  });
+
+  test('who leaves while the password is compared keeps no place for scrapes', async () => {
+    const hash = hashSync('secret', 10);
+    const { url } = await startPolledOrchard({
+      webConfig: `basic_auth_users: { ops: "${hash}", other: "${hash}" }\n`,
+      flags: { 'web.max-requests': '1' },
+    });
+    const question = { agent: false, headers: basic('ops:secret').headers } as const;
+    for (let round = 0; round < 3; round += 1) {
+      const leaving = http.get(`${url}/metrics`, question).on('error', () => undefined);
+      await sleep(30);
+      leaving.destroy();
+    }
+    // Compared after the others, so that they have been answered or dropped.
+    expect((await ask(url, '/', basic('other:secret'))).status).toBe(200);
+    expect((await ask(url, '/metrics', basic('other:secret'))).status).toBe(200);
   });
 
   test('many scrapes with the same password, new to the exporter, are compared once', async () => {

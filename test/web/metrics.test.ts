@@ -32,6 +32,7 @@ describe('/metrics', () => {
       expect(answer.headers['content-length']).toBe(String(answer.body.length));
       expect(answer.headers['content-encoding']).toBeUndefined();
       expect(answer.headers['vary']).toBe('Accept, Accept-Encoding');
+      expect(answer.headers['x-content-type-options']).toBe('nosniff');
       expect(answer.text).toContain('# TYPE crdb_pears_total counter\n');
     }
   });
