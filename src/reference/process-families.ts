@@ -27,6 +27,8 @@ export const PROCESS_FAMILIES: readonly ProcessFamily[] = [
   gauged('nodejs_eventloop_lag_p90_seconds', 'Lag of the event loop, 90th percentile, in seconds.'),
   gauged('nodejs_eventloop_lag_p99_seconds', 'Lag of the event loop, 99th percentile, in seconds.'),
   gauged('nodejs_active_resources', 'What keeps the event loop alive, by type.', ['type']),
+  gauged('nodejs_active_handles', 'Open handles of libuv, by type.', ['type']),
+  gauged('nodejs_active_requests', 'Requests to libuv in flight, by type.', ['type']),
   gauged('nodejs_heap_size_total_bytes', 'Size of the JavaScript heap in bytes.'),
   gauged('nodejs_heap_size_used_bytes', 'Used part of the JavaScript heap in bytes.'),
   gauged('nodejs_external_memory_bytes', 'Memory of objects outside of the heap in bytes.'),
