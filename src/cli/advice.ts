@@ -1,5 +1,6 @@
 import type { ClusterConfig } from '../config/config.ts';
-import { codeOf, type RequestError } from '../http/errors.ts';
+import { classifyThrown, codeOf, RequestError } from '../http/errors.ts';
+import { JsonError } from '../json/errors.ts';
 import { CLOUD_RULES, isCloudOperation } from './advice/cloud-rules.ts';
 import { CLUSTER_RULES } from './advice/cluster-rules.ts';
 import { CONNECTION_RULES } from './advice/connection-rules.ts';
@@ -45,6 +46,12 @@ export interface Advice {
   readonly remedy: string;
 }
 
+/** The failed request that was thrown, an answer that could not be read included; undefined for anything else. */
+export function requestErrorOf(error: unknown, operation: Operation): RequestError | undefined {
+  if (error instanceof JsonError) return classifyThrown(error, operation);
+  return error instanceof RequestError ? error : undefined;
+}
+
 /** What went wrong and what to do about it, for a person. Neither holds a secret. */
 export function adviseOn(
   error: RequestError,
@@ -68,8 +75,10 @@ export function adviseOn(
 
 /** The Cloud API writes its errors for people; those of a cluster are told by what was asked. */
 function describeProblem({ error, operation }: Failure): string {
-  if (!isCloudOperation(operation)) return error.message;
-  const message = error.message.replace(/^other(?= at )/, operation);
+  // Some libraries write their errors over several lines.
+  const written = error.message.trim().replaceAll(/\s+/g, ' ');
+  if (!isCloudOperation(operation)) return written;
+  const message = written.replace(/^other(?= at )/, operation);
   const said = readCloudError(error.serverText);
   return said === undefined ? message : `${message}: ${said}`;
 }

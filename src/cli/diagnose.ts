@@ -43,7 +43,7 @@ export function define(command: Command, invocation: Invocation): void {
 }
 
 async function diagnose(config: Config, options: Options, invocation: Invocation): Promise<number> {
-  const ending = watchForEnding();
+  using ending = watchForEnding();
   const reports: Report[] = [];
   for (const cluster of config.clusters) {
     const findings: Finding[] = [];

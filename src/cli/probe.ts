@@ -44,7 +44,7 @@ async function probe(
     // What a collector failed with is told below.
     log: createLog({ level: 'error', format: 'logfmt', destination: 2 }),
   });
-  const ending = watchForEnding();
+  using ending = watchForEnding();
   const done = new AbortController();
   const running = cluster.run(AbortSignal.any([ending.signal, done.signal]));
   const timeouts = Object.values(target.collectors).map(({ timeoutSeconds }) => timeoutSeconds);

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { RequestError } from '../http/errors.ts';
-import { adviseOn } from './advice.ts';
+import type { RequestError } from '../http/errors.ts';
+import { adviseOn, requestErrorOf } from './advice.ts';
 import { addExamples, type Invocation } from './command.ts';
 import { EXIT } from './exit.ts';
 import { parsePositiveFlag } from './flag-values.ts';
@@ -105,8 +105,9 @@ async function readNodes(
     try {
       await readNode(target, { ...reader, nodeId, turn: at, take });
     } catch (error) {
-      if (!(error instanceof RequestError) || target.ending.signal.aborted) throw error;
-      missing.push({ nodeId, error });
+      const failed = requestErrorOf(error, 'ranges');
+      if (failed === undefined || target.ending.signal.aborted) throw error;
+      missing.push({ nodeId, error: failed });
       if (missing.length === nodeIds.length) throw error;
     }
   }

@@ -59,6 +59,7 @@ async function list(target: Target, options: Options): Promise<number> {
     isWanted: format === 'table' || !process.stdout.isTTY,
   });
   const nowMs = Date.now();
+  let listed = 0;
   const question = {
     limit: Number(target.config.collectors['sessions']?.options['page_limit']),
     ...(options.user !== undefined && { username: options.user }),
@@ -70,6 +71,7 @@ async function list(target: Target, options: Options): Promise<number> {
       ...question,
       onSession(element) {
         progress.advance(1);
+        listed += 1;
         // Servers of old list closed sessions, whatever they are asked.
         if (isClosed({ ...element, client_address: '' })) return;
         const session = toSession(element, shown, nowMs);
@@ -79,11 +81,12 @@ async function list(target: Target, options: Options): Promise<number> {
     .finally(() => progress.stop());
   const failed = [...failedNodes].toSorted((a, b) => a - b);
   await listing.close({ failed_nodes: failed });
-  if (failed.length === 0) return EXIT.good;
-  note(
-    `the sessions of node ${failed.join(', ')} are missing: the cluster could not ask; see \`nodes\``,
-  );
-  return EXIT.failed;
+  if (failed.length > 0) {
+    note(
+      `the sessions of node ${failed.join(', ')} are missing: it could not be asked; see \`nodes\``,
+    );
+  }
+  return failed.length > 0 && listed === 0 ? EXIT.failed : EXIT.good;
 }
 
 function isWanted(session: Session, { user, application, olderThan }: Options): boolean {

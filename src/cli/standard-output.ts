@@ -1,17 +1,23 @@
 /** Whoever reads our output may stop reading (`| head`): that is the end of the output, not an error. */
 export function ignoreBrokenPipes(): void {
   for (const stream of [process.stdout, process.stderr]) {
-    stream.on('error', (error) => {
-      if (!isBrokenPipe(error)) throw error;
-    });
+    if (!stream.listeners('error').includes(refuseOtherErrors)) {
+      stream.on('error', refuseOtherErrors);
+    }
   }
 }
 
-/** Calls back when the reader of standard output is gone. */
-export function onBrokenPipe(callback: () => void): void {
-  process.stdout.on('error', (error) => {
+function refuseOtherErrors(error: Error): void {
+  if (!isBrokenPipe(error)) throw error;
+}
+
+/** Calls back when the reader of standard output is gone, until it is disposed of. */
+export function onBrokenPipe(callback: () => void): Disposable {
+  const listener = (error: Error): void => {
     if (isBrokenPipe(error)) callback();
-  });
+  };
+  process.stdout.on('error', listener);
+  return { [Symbol.dispose]: () => void process.stdout.off('error', listener) };
 }
 
 function isBrokenPipe(error: Error): boolean {

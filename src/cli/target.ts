@@ -5,10 +5,9 @@ import type { ClusterConfig, Config } from '../config/config.ts';
 import { formatProblems } from '../config/findings.ts';
 import { loadConfig } from '../config/load.ts';
 import { findNearest } from '../config/nearest.ts';
-import { RequestError } from '../http/errors.ts';
 import { type Reading, startReading } from '../http/reading.ts';
 import { type ClusterSelf, createSelf } from '../metrics/self.ts';
-import { adviseOn, type Operation } from './advice.ts';
+import { adviseOn, type Operation, requestErrorOf } from './advice.ts';
 import type { Invocation } from './command.ts';
 import { type Ending, watchForEnding } from './ending.ts';
 import { CommandError, EXIT, usageError } from './exit.ts';
@@ -73,16 +72,17 @@ export async function withTarget(
 ): Promise<number> {
   const { cluster } = command.opts<{ readonly cluster?: string }>();
   const config = chooseCluster(await loadFor(command, invocation), cluster);
-  const ending = watchForEnding();
+  using ending = watchForEnding();
   await using apis = await openApis(config, invocation);
   try {
     return await work({ config, apis, ending, reading: startReading(ending.signal) });
   } catch (error) {
     const exitCode = ending.exitCode();
     if (exitCode !== undefined) return exitCode;
-    if (!(error instanceof RequestError)) throw error;
-    const { problem, remedy } = adviseOn(error, { operation, config });
-    throw new CommandError(`${problem}; ${remedy}`, undefined, error);
+    const failed = requestErrorOf(error, operation);
+    if (failed === undefined) throw error;
+    const { problem, remedy } = adviseOn(failed, { operation, config });
+    throw new CommandError(`${problem}; ${remedy}`, EXIT.failed, error);
   } finally {
     await logOut(apis);
   }

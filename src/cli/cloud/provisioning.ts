@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { RequestError } from '../../http/errors.ts';
-import { adviseOn } from '../advice.ts';
+import { adviseOn, requestErrorOf } from '../advice.ts';
 import { CommandError } from '../exit.ts';
 import { writeAge } from '../human.ts';
 import { startClock } from '../progress.ts';
@@ -59,10 +58,11 @@ async function look(target: Target): Promise<Assistant | undefined> {
     }
     return found;
   } catch (error) {
-    if (!(error instanceof RequestError) || target.ending.signal.aborted) throw error;
-    if (LASTING.has(error.status ?? 0)) throw error;
-    const { config } = target;
-    note(`${adviseOn(error, { operation: 'assistant-get', config }).problem}; asking again`);
+    const operation = 'assistant-get';
+    const failed = requestErrorOf(error, operation);
+    if (failed === undefined || target.ending.signal.aborted) throw error;
+    if (LASTING.has(failed.status ?? 0)) throw error;
+    note(`${adviseOn(failed, { operation, config: target.config }).problem}; asking again`);
     return undefined;
   }
 }

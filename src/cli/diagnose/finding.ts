@@ -1,5 +1,4 @@
-import { RequestError } from '../../http/errors.ts';
-import { adviseOn, type Operation } from '../advice.ts';
+import { adviseOn, type Operation, requestErrorOf } from '../advice.ts';
 import type { ClusterConfig } from '../../config/config.ts';
 
 /** `warning`: works, but not as it should; `skipped`: could not or need not be looked at. */
@@ -25,8 +24,9 @@ export function findingOf(
     readonly config: ClusterConfig;
   },
 ): Finding {
-  if (!(error instanceof RequestError)) throw error;
+  const failed = requestErrorOf(error, about.operation);
+  if (failed === undefined) throw error;
   const { check, target } = about;
-  const { problem, remedy } = adviseOn(error, about);
+  const { problem, remedy } = adviseOn(failed, about);
   return { check, target, verdict: 'failed', detail: problem, advice: remedy };
 }
