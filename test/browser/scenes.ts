@@ -13,38 +13,90 @@ export interface Scene extends AsyncDisposable {
 }
 
 export interface SceneOptions {
-  /** One simulator for each cluster; by default all alike and calm. */
+  /** One simulator for each cluster. */
   readonly clusters?: Readonly<Record<string, Partial<SimulatorOptions>>>;
+  /** Simulators that run already, in place of new ones; they are left running. */
+  readonly simulators?: ReadonlyMap<string, Simulator>;
   readonly intervalSeconds?: number;
-  /** Other clusters as YAML. */
-  readonly more?: string;
+  /** What happens once everything was polled. */
+  readonly afterwards?: (scene: Scene) => Promise<void>;
 }
 
 const CALM: Partial<SimulatorOptions> = { scenario: 'calm', metricKeys: 'useful', ranges: 200 };
+const TABLES = 'movr.public.rides, movr.public.users, movr.public.vehicles';
+const LEAKY = { username: 'payments', applicationName: 'leaky-service', nodeId: 1 };
+
+export const SCENE_NAMES = ['calm', 'incident', 'down', 'two clusters', '300 nodes'] as const;
+
+export type SceneName = (typeof SCENE_NAMES)[number];
+
+/** What the page is looked at with, in tests and pictures. */
+export const SCENES: Readonly<Record<SceneName, SceneOptions>> = {
+  calm: { intervalSeconds: 10 },
+  incident: {
+    clusters: { demo: { troubledNodes: true, sessions: 60 } },
+    intervalSeconds: 3,
+    async afterwards({ simulators }) {
+      const world = simulators.get('demo')?.world;
+      for (const minutes of [6, 9, 18]) {
+        const transactionAgeMs = minutes * 60_000;
+        world?.openSession({ ...LEAKY, state: 'idle_in_transaction', transactionAgeMs });
+      }
+      world?.provisionAssistant('');
+    },
+  },
+  down: {
+    intervalSeconds: 1,
+    async afterwards({ exporter, simulators }) {
+      await simulators.get('demo')?.close();
+      await exporter.until((scrape) =>
+        scrape.all('crdb_exporter_collector_success').every(({ value }) => value === 0),
+      );
+    },
+  },
+  'two clusters': {
+    clusters: { east: {}, west: { troubledNodes: true } },
+    intervalSeconds: 20,
+  },
+  '300 nodes': {
+    clusters: { prod: { nodes: 300, ranges: 2_000, storesPerNode: 1, troubledNodes: true } },
+    intervalSeconds: 60,
+  },
+};
 
 /** Starts the scene and waits until every collector has polled once. */
 export async function openScene(options: SceneOptions = {}): Promise<Scene> {
-  const { clusters = { demo: {} }, intervalSeconds = 0.5, more = '' } = options;
-  const started = await Promise.all(
-    Object.entries(clusters).map(async ([name, given]) => ({
-      name,
-      simulator: await startSimulator({ ...CALM, ...given }),
-    })),
-  );
-  const yaml = started.map(({ name, simulator }) => describeCluster(name, simulator)).join('');
+  const { clusters = { demo: {} }, intervalSeconds = 0.5 } = options;
+  const simulators = options.simulators ?? (await startSimulators(clusters));
+  const described = Array.from(simulators, ([name, simulator]) => describeCluster(name, simulator));
   const exporter = await startTestExporter({
-    yaml: `collectors: { users: { enabled: true }, tables: { tables: [movr.public.rides, movr.public.users, movr.public.vehicles] } }\nclusters:\n${yaml}${more}`,
+    yaml: `collectors: { users: { enabled: true }, tables: { tables: [${TABLES}] } }\nclusters:\n${described.join('')}`,
     intervalSeconds,
   });
-  while ((await exporter.get('/-/ready')).status !== 200) await pause();
-  return {
+  const scene: Scene = {
     exporter,
-    simulators: new Map(started.map(({ name, simulator }) => [name, simulator])),
+    simulators,
     async [Symbol.asyncDispose]() {
       await exporter.stop();
-      await Promise.all(started.map(({ simulator }) => simulator.close()));
+      if (options.simulators !== undefined) return;
+      await Promise.all(Array.from(simulators.values(), (simulator) => simulator.close()));
     },
   };
+  while ((await exporter.get('/-/ready')).status !== 200) await pause();
+  await options.afterwards?.(scene);
+  return scene;
+}
+
+async function startSimulators(
+  clusters: NonNullable<SceneOptions['clusters']>,
+): Promise<ReadonlyMap<string, Simulator>> {
+  return new Map(
+    await Promise.all(
+      Object.entries(clusters).map(
+        async ([name, given]) => [name, await startSimulator({ ...CALM, ...given })] as const,
+      ),
+    ),
+  );
 }
 
 function describeCluster(name: string, simulator: Simulator): string {

@@ -6,8 +6,9 @@ const UNITS: readonly (readonly [name: string, seconds: number])[] = [
 ];
 const SHOWN_IN_LIST = 8;
 
-/** `18 min`, `3 h 12 min`, `0.4 s`: two units at most. */
+/** `18 min`, `3 h 12 min`, `4.5 s`, `30 ms`: two units at most. */
 export function sayDuration(seconds: number): string {
+  if (seconds > 0 && seconds < 0.9995) return `${Math.ceil(seconds * 1000)} ms`;
   if (seconds > 0 && seconds < 10) return `${Number(seconds.toFixed(1))} s`;
   let rest = Math.round(seconds);
   const parts: string[] = [];

@@ -7,6 +7,11 @@ import { hotRanges, problemRanges } from './range-tables.ts';
 import { assistantState, sessionTables } from './session-tables.ts';
 import type { ClusterStatus } from '../status.ts';
 
+const NOTHING = {
+  well: 'Nothing needs your attention.',
+  unknown: 'Nothing has been polled yet.',
+} as const;
+
 /** Everything about one cluster, the most pressing first. */
 export function clusterDetails(cluster: ClusterStatus, nowMs: number): Html {
   const { nodes, ranges, sessions, assistant, collectors } = cluster;
@@ -38,10 +43,11 @@ function panel(title: string, kind: string, content: Html | undefined): Html {
   </section>`;
 }
 
-function findingList({ findings }: ClusterStatus, nowMs: number): Html | undefined {
-  if (findings.length === 0) return undefined;
+/** There also when there is nothing to say, so that a live page keeps its form. */
+function findingList({ findings, state }: ClusterStatus, nowMs: number): Html {
   return html`<section class="findings" aria-labelledby="findings-title">
     <h3 id="findings-title">What there is to know, and what next</h3>
+    ${findings.length === 0 && html`<p class="quiet">${NOTHING[state === 'unknown' ? 'unknown' : 'well']}</p>`}
     <ul>
       ${findings.map(
         ({ level, text, next, since }) =>
@@ -51,7 +57,7 @@ function findingList({ findings }: ClusterStatus, nowMs: number): Html | undefin
               <strong><span class="hidden">${level}: </span>${text}</strong>
               <span class="advice">${withCode(next)}</span>
             </div>
-            <span class="since">${age(since, nowMs)}</span>
+            <span class="since">for ${age(since, nowMs)}</span>
           </li>`,
       )}
     </ul>

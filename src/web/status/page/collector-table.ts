@@ -5,7 +5,7 @@ import { sayBytes, sayDuration, sayNumber } from '../words.ts';
 
 /** What the exporter itself does: how old its data is, and what went wrong. */
 export function collectorTable(collectors: readonly CollectorStatus[], nowMs: number): Html {
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="Collectors">
+  return html`<div class="scroll" tabindex="0" role="group" aria-label="Collectors">
     <table>
       <thead>
         <tr>

@@ -20,7 +20,7 @@ const TILES: readonly Tile[] = [
 ];
 
 /** The figures that tell most, each with its course since the start. */
-export function figureTiles({ trends }: ClusterStatus): Html | undefined {
+export function figureTiles({ trends }: ClusterStatus): Html {
   const tiles = TILES.flatMap(({ name, title, say }) => {
     const points = trends.find((trend) => trend.name === name)?.points;
     if (points === undefined) return [];
@@ -29,12 +29,10 @@ export function figureTiles({ trends }: ClusterStatus): Html | undefined {
       <span>${title}</span><b>${value === undefined ? '–' : say(value)}</b>${trendLine(points, say)}
     </li>`;
   });
-  return tiles.length === 0
-    ? undefined
-    : html`<section aria-labelledby="figures-title">
-        <h3 class="hidden" id="figures-title">Figures since the start</h3>
-        <ul class="figures">
-          ${tiles}
-        </ul>
-      </section>`;
+  return html`<section aria-labelledby="figures-title">
+    <h3 class="hidden" id="figures-title">Figures since the start</h3>
+    <ul class="figures">
+      ${tiles}
+    </ul>
+  </section>`;
 }

@@ -27,7 +27,7 @@ export function problemRanges({ problems, oldest, nodes }: RangesStatus, nowMs: 
           </li>`,
       )}
     </ul>
-    <div class="scroll" tabindex="0" role="region" aria-label="Oldest problem ranges">
+    <div class="scroll" tabindex="0" role="group" aria-label="Oldest problem ranges">
       <table>
         <thead>
           <tr>
@@ -61,7 +61,7 @@ export function hotRanges({ hottest }: RangesStatus): Html {
   if (first === undefined) return html`<p>No range is listed.</p>`;
   const most = Math.max(1, first.queriesPerSecond);
   const hasCpu = hottest.some(({ cpuSecondsPerSecond }) => cpuSecondsPerSecond !== undefined);
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="Hottest ranges">
+  return html`<div class="scroll" tabindex="0" role="group" aria-label="Hottest ranges">
     <table>
       <thead>
         <tr>

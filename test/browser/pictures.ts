@@ -1,0 +1,54 @@
+// `npm run docs:pictures`: takes the pictures of the status page that the documentation shows.
+import { mkdirSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openBrowser } from './browser.ts';
+import { openScene, type SceneName, SCENES } from './scenes.ts';
+
+const FOLDER = path.join(import.meta.dirname, '..', '..', 'docs', 'pictures');
+/** Lines need some polls to be drawn. */
+const COURSE_MS = 45_000;
+
+interface Picture {
+  readonly file: string;
+  readonly colorScheme: 'light' | 'dark';
+  readonly viewport: { readonly width: number; readonly height: number };
+  /** The whole page, not just what a window shows of it. */
+  readonly fullPage?: boolean;
+}
+
+const DESKTOP = { width: 1280, height: 800 };
+const PHONE = { width: 390, height: 844 };
+
+const PICTURES: Readonly<Partial<Record<SceneName, readonly Picture[]>>> = {
+  calm: [{ file: 'status-calm', colorScheme: 'light', viewport: DESKTOP }],
+  incident: [
+    { file: 'status-incident', colorScheme: 'light', viewport: DESKTOP, fullPage: true },
+    { file: 'status-incident-dark', colorScheme: 'dark', viewport: DESKTOP },
+    { file: 'status-phone', colorScheme: 'light', viewport: PHONE },
+  ],
+  down: [{ file: 'status-down', colorScheme: 'light', viewport: DESKTOP }],
+  'two clusters': [{ file: 'status-clusters', colorScheme: 'dark', viewport: DESKTOP }],
+  '300 nodes': [{ file: 'status-300-nodes', colorScheme: 'light', viewport: DESKTOP }],
+};
+
+const wanted = process.argv.slice(2);
+mkdirSync(FOLDER, { recursive: true });
+const browser = await openBrowser();
+for (const [name, options] of Object.entries(SCENES)) {
+  const pictures = Object.entries(PICTURES).find(([scene]) => scene === name)?.[1] ?? [];
+  if (wanted.length > 0 && !wanted.includes(name)) continue;
+  await using scene = await openScene({
+    ...options,
+    intervalSeconds: name === '300 nodes' ? 15 : 5,
+  });
+  await sleep(COURSE_MS);
+  for (const { file, colorScheme, viewport, fullPage = false } of pictures) {
+    const page = await browser.newPage({ colorScheme, viewport });
+    await page.goto(scene.exporter.url);
+    await page.getByText('Live.').waitFor();
+    await page.screenshot({ path: path.join(FOLDER, `${file}.png`), fullPage });
+    await page.close();
+  }
+}
+await browser.close();
