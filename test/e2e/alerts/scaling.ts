@@ -1,0 +1,74 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { parser } from '@prometheus-io/lezer-promql';
+import { stringify } from 'yaml';
+import { readRules, type Rule } from '../../rules/rule-set.ts';
+
+const ALERTMANAGER = path.join(
+  import.meta.dirname,
+  '../../../config/alertmanager/alertmanager.example.yml',
+);
+
+const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
+/** Seconds that measure how far something is off, and not how long something took. */
+const NO_TIME = /crdb_node_clock_offset_seconds/;
+/** A comparison with a smaller number of seconds is no limit of time (an interval above 0). */
+const SMALLEST_LIMIT_SECONDS = 60;
+
+/** rules.yml with every `for`, range, offset and limit in seconds divided by `factor`. */
+export function scaledRules(factor: number): string {
+  const groups = readRules().map((group) => ({
+    ...group,
+    rules: group.rules.map((rule) => scaleRule(rule, factor)),
+  }));
+  return stringify({ groups });
+}
+
+function scaleRule(rule: Rule, factor: number): Rule {
+  const { for: wait, keep_firing_for: keep } = rule;
+  return {
+    ...rule,
+    expr: scaleExpression(rule.expr, factor),
+    ...(wait === undefined ? {} : { for: scaleDuration(wait, factor) }),
+    ...(keep === undefined ? {} : { keep_firing_for: scaleDuration(keep, factor) }),
+  };
+}
+
+/** Ranges and offsets, and numbers of seconds where the expression is about times. */
+function scaleExpression(expr: string, factor: number): string {
+  const isAboutTime = /_seconds\b|:data_age_seconds/.test(expr) && !NO_TIME.test(expr);
+  const edits: (readonly [from: number, to: number, changed: string])[] = [];
+  parser.parse(expr).iterate({
+    enter({ name, from, to }) {
+      const text = expr.slice(from, to);
+      if (name === 'NumberDurationLiteralInDurationContext') {
+        edits.push([from, to, scaleDuration(text, factor)]);
+      }
+      const isLimit = name === 'NumberDurationLiteral' && Number(text) >= SMALLEST_LIMIT_SECONDS;
+      if (isLimit && (isAboutTime || expr.includes('predict_linear'))) {
+        edits.push([from, to, String(Number(text) / factor)]);
+      }
+    },
+  });
+  return edits.reduceRight(
+    (text, [from, to, changed]) => text.slice(0, from) + changed + text.slice(to),
+    expr,
+  );
+}
+
+/** The example of Alertmanager with its times divided, sending to one receiver. */
+export function scaledAlertmanager(factor: number, receiver: string): string {
+  return readFileSync(ALERTMANAGER, 'utf8')
+    .replaceAll('http://127.0.0.1:9099', receiver)
+    .replaceAll(
+      /^(\s*(?:group_wait|group_interval|repeat_interval|resolve_timeout): )(\w+)/gm,
+      (_, key: string, duration: string) => key + scaleDuration(duration, factor),
+    );
+}
+
+function scaleDuration(text: string, factor: number): string {
+  const [, count = '', unit = ''] = /^(\d+)([smhd])$/.exec(text) ?? [];
+  const seconds = UNIT_SECONDS[unit];
+  if (seconds === undefined) throw new Error(`a duration that scaling cannot read: ${text}`);
+  return `${Math.round((Number(count) * seconds * 1000) / factor)}ms`;
+}
