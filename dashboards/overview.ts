@@ -2,9 +2,9 @@ import type { Dashboard } from '@grafana/grafana-foundation-sdk/dashboard';
 import { assistantRow } from './assistant.ts';
 import { buildBoard, type Row } from './lib/board.ts';
 import { graph } from './lib/graph.ts';
-import { NODE_OF_ROW, toBoard, toConsole } from './lib/links.ts';
+import { NODE_OF_ROW, NODE_OF_SERIES, toBoard, toConsole } from './lib/links.ts';
 import { stat, timeline } from './lib/panels.ts';
-import { EXPIRES, HEALTH, LIVENESS } from './lib/style.ts';
+import { EXPIRES, HEALTH, LIVENESS, thresholds } from './lib/style.ts';
 import { table } from './lib/table.ts';
 import { clusterVariable, S } from './lib/variables.ts';
 
@@ -34,17 +34,26 @@ const health: Row = {
     }),
     stat('Live nodes', {
       about:
-        'Live nodes and all that are not decommissioned (crdb_nodes). Two nodes fewer can already cost ranges their quorum.',
+        'Live nodes, all that are not decommissioned, and the difference (crdb_nodes). Red: two at once can already cost ranges their quorum.',
       queries: [
         { expr: `max(crdb_nodes{${S}, status="live"})`, legend: 'live' },
         {
           expr: `max(sum without (status) (crdb_nodes{${S}, status!="decommissioned"}))`,
           legend: 'all',
         },
+        {
+          expr: `max(sum without (status) (crdb_nodes{${S}, status!~"live|decommissioned"}))`,
+          legend: 'not live',
+        },
       ],
       unit: 'short',
       links: [toBoard('Nodes', 'crdb-nodes')],
-    }),
+    }).overrideByQuery('C', [
+      {
+        id: 'thresholds',
+        value: thresholds(['green', [1, 'orange'], [2, 'red']]).build(),
+      },
+    ]),
     stat('Unavailable ranges', {
       about:
         'Ranges without quorum: requests to them hang (crdb_range_problem_ranges). Red: see the runbook of CrdbRangesUnavailable.',
@@ -130,6 +139,7 @@ const lastHours: Row = {
       legend: 'n{{node_id}}',
       states: LIVENESS,
       width: 6,
+      links: [toBoard('Node', 'crdb-nodes', NODE_OF_SERIES)],
     }),
     graph('Range problems', {
       about: 'Ranges by problem, only those seen in the window (crdb_range_problem_ranges).',
