@@ -9,7 +9,7 @@ export interface Placed {
   readonly queries: readonly PanelQuery[];
 }
 
-export interface PanelQuery {
+interface PanelQuery {
   readonly refId: string;
   readonly expr: string;
   readonly legend: string;
