@@ -1,0 +1,167 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { ASSISTANT_PASSWORD, type Simulator, startSimulator } from '../../src/simulator/index.ts';
+import { configFlag, PROCESS_TIMEOUT_MS, run, runHere, start, writeTemporary } from './run.ts';
+
+const PEM = '-----BEGIN CERTIFICATE-----\nc29tZSBieXRlcw==\n-----END CERTIFICATE-----\n';
+
+let simulator: Simulator;
+let config: string;
+
+beforeEach(async () => {
+  simulator = await startSimulator({ nodes: 3, ranges: 12, sessions: 4, metricKeys: 'useful' });
+  simulator.world.setAssistantDuration(50);
+  config = await configFlag(simulator);
+});
+
+afterEach(() => simulator.close());
+
+const cloud = (...args: readonly string[]) => runHere(['cloud', ...args, config]);
+
+function calls(): string[] {
+  return simulator.requests.entries
+    .filter(({ api }) => api === 'cloud')
+    .map(({ method, endpoint }) => `${method} ${endpoint}`);
+}
+
+describe('a command that changes something', () => {
+  test.each([
+    ['rename-database', 'movr', 'rides'],
+    ['assistant', 'provision'],
+    ['assistant', 'delete'],
+    ['ca-cert', 'delete'],
+  ])('does not do %s %s without --yes where nobody can be asked', async (...words) => {
+    const { code, out, err } = await runHere(['cloud', ...words, config]);
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(err).toContain(`on cluster sim (${simulator.cloudClusterId} at ${simulator.cloudUrl})`);
+    expect(err).toContain('nobody can be asked here: add --yes to do it');
+    expect(calls()).toEqual([]);
+  });
+
+  test('renames a database', async () => {
+    const { code, out, err } = await cloud('rename-database', 'movr', 'rides', '--yes');
+    expect({ code, out }).toEqual({ code: 0, out: 'DATABASE  TABLES\nrides     5\n' });
+    expect(err).toContain('about to rename the database "movr" to "rides" on cluster sim');
+    const databases = new Set(simulator.truth().tables.map(({ database }) => database));
+    expect(databases).toEqual(new Set(['rides', 'bank']));
+  });
+
+  test('is repeated when the service was too busy to begin', async () => {
+    simulator.world.provisionAssistant('');
+    simulator.fault({ kind: 'status', status: 429, api: 'cloud', times: 1 });
+    const file = await writeTemporary('ca.pem', PEM);
+    expect(await cloud('ca-cert', 'set', file, '--yes')).toMatchObject({ code: 0 });
+    expect(calls()).toEqual(['PATCH ca_cert', 'PATCH ca_cert']);
+  });
+
+  test.each([
+    ['a 500', { kind: 'status', status: 500 }],
+    ['a 503', { kind: 'status', status: 503 }],
+    ['a lost connection', { kind: 'reset' }],
+  ] as const)('is not repeated after %s', async (_name, fault) => {
+    simulator.fault({ api: 'cloud', ...fault });
+    expect((await cloud('assistant', 'provision', '--yes')).code).toBe(1);
+    expect(calls()).toEqual(['POST assistant']);
+  });
+});
+
+describe('the migration assistant', () => {
+  test('is provisioned, waited for and shown without its password', async () => {
+    const { code, out, err } = await cloud('assistant', 'provision', '--yes', '--wait');
+    expect(code).toBe(0);
+    expect(out).toMatch(/^status +RUNNING$/m);
+    expect(out).toMatch(/^password +<secret>$/m);
+    expect(out + err).not.toContain(ASSISTANT_PASSWORD);
+  });
+
+  test('shows its password only when asked to', async () => {
+    await cloud('assistant', 'provision', '--yes', '--wait');
+    const hidden = await cloud('assistant', 'get', '--output', 'json');
+    expect(hidden.out).not.toContain(ASSISTANT_PASSWORD);
+    const shown = await cloud('assistant', 'get', '--show-password', '--output', 'json');
+    expect(JSON.parse(shown.out)).toMatchObject({
+      password: ASSISTANT_PASSWORD,
+      status: 'RUNNING',
+    });
+  });
+
+  test('says why provisioning failed', async () => {
+    simulator.world.failNextProvisioning();
+    const { code, out, err } = await cloud('assistant', 'provision', '--yes', '--wait');
+    expect(code).toBe(1);
+    expect(out).toMatch(/^status +FAILED$/m);
+    expect(err).toContain('provisioning failed: provisioning failed: quota exceeded');
+  });
+
+  test('is waited for across failures that pass', async () => {
+    simulator.fault({ kind: 'status', status: 500, api: 'cloud', skip: 1, times: 1 });
+    const { code, out, err } = await cloud('assistant', 'provision', '--yes', '--wait');
+    expect(code).toBe(0);
+    expect(out).toMatch(/^status +RUNNING$/m);
+    expect(err).toMatch(/HTTP 500.*; asking again/);
+  });
+
+  test('goes to the region asked for', async () => {
+    const args = ['--region', 'us-west2', '--yes', '--output', 'ndjson'];
+    const { out } = await cloud('assistant', 'provision', ...args);
+    expect(JSON.parse(out)).toMatchObject({ deployed_region: 'us-west2', status: 'PENDING' });
+  });
+
+  test('is deleted', async () => {
+    await cloud('assistant', 'provision', '--yes', '--wait');
+    const { code, out } = await cloud('assistant', 'delete', '--yes');
+    expect(code).toBe(0);
+    expect(out).toMatch(/^status +DELETING$/m);
+  });
+
+  test('goes on when nobody waits for it any more', { timeout: PROCESS_TIMEOUT_MS }, async () => {
+    simulator.world.setAssistantDuration(600_000);
+    await using running = start(['cloud', 'assistant', 'provision', '--yes', '--wait', config]);
+    while (calls().length < 2) await new Promise((resolve) => setTimeout(resolve, 20));
+    running.child.kill('SIGINT');
+    const { code, out, err } = await running.ended;
+    expect({ code, out }).toEqual({ code: 130, out: '' });
+    expect(err).toContain('the service goes on: see `cloud assistant get`');
+    expect(simulator.truth().assistant?.status).toBe('PENDING');
+  });
+});
+
+describe('the CA certificate of the source', () => {
+  beforeEach(() => simulator.world.provisionAssistant(''));
+
+  test('is set, shown and deleted', async () => {
+    const file = await writeTemporary('ca.pem', PEM);
+    expect((await cloud('ca-cert', 'set', file, '--yes')).code).toBe(0);
+    expect((await cloud('ca-cert', 'get')).out).toBe(PEM);
+    const { code, out, err } = await cloud('ca-cert', 'delete', '--yes');
+    expect({ code, out }).toEqual({ code: 0, out: PEM });
+    expect(err).toContain("the assistant trusts the system's roots");
+    expect(await cloud('ca-cert', 'get')).toMatchObject({ code: 0, out: '' });
+  });
+
+  test('is saved in a new file, never over an old one', async () => {
+    const file = await writeTemporary('ca.pem', PEM);
+    await cloud('ca-cert', 'set', file, '--yes');
+    const refused = await cloud('ca-cert', 'delete', '--yes', '--save', file);
+    expect(refused.code).toBe(2);
+    expect(refused.err).toContain('it exists: choose a new one; nothing was deleted');
+    const saved = path.join(path.dirname(file), 'saved.pem');
+    const { code, out } = await cloud('ca-cert', 'delete', '--yes', '--save', saved);
+    expect({ code, out }).toEqual({ code: 0, out: '' });
+    expect(await readFile(saved, 'utf8')).toBe(PEM);
+  });
+
+  test('must be PEM', async () => {
+    const file = await writeTemporary('ca.pem', 'nonsense');
+    const { code, err } = await cloud('ca-cert', 'set', file, '--yes');
+    expect(code).toBe(2);
+    expect(err).toContain('holds no certificate: it must be PEM');
+    expect(calls()).toEqual([]);
+  });
+});
+
+test('works as a process of its own, too', { timeout: PROCESS_TIMEOUT_MS }, async () => {
+  const { code, out } = await run(['cloud', 'rename-database', 'movr', 'm', '--yes', config]);
+  expect({ code, out }).toEqual({ code: 0, out: 'DATABASE  TABLES\nm         5\n' });
+});
