@@ -2,7 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import type { PasswordChecker } from './password-checker.ts';
 
 /** `busy`: so many comparisons wait that this one must come later. */
-export type Verdict = 'good' | 'bad' | 'busy';
+type Verdict = 'good' | 'bad' | 'busy';
 
 export interface Authenticator {
   /** Judges an Authorization header; `client` is the address it comes from. */

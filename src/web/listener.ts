@@ -10,7 +10,7 @@ import { isClientAdmitted } from './client-certificate.ts';
 import { prepareClosing } from './closing.ts';
 
 /** As configured, or the descriptor of a socket that listens already. */
-export type ListenAddress = Config['web']['listenAddresses'][number] | { readonly fd: number };
+type ListenAddress = Config['web']['listenAddresses'][number] | { readonly fd: number };
 
 /** How long others may be slow, in ms. */
 export interface Patience {

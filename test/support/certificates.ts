@@ -12,7 +12,7 @@ export interface Identity {
   readonly key: string;
 }
 
-export interface Subject {
+interface Subject {
   readonly name: string;
   /** Of the form `dns:a`, `ip:1.2.3.4`, `email:a@b`, `url:spiffe://a`. */
   readonly sans?: readonly string[];
