@@ -78,7 +78,7 @@ describe('the certificate of the exporter', () => {
     const shown: string[] = [];
     await using node = await serveTls(demanding, (request, response) => {
       const { socket } = request;
-      if (socket instanceof TLSSocket) shown.push(socket.getPeerCertificate().subject.CN);
+      if (socket instanceof TLSSocket) shown.push(String(socket.getPeerCertificate().subject.CN));
       if (waiting.push(response) > 1) response.end('{"fine":true}');
     });
     await using client = connect([node.url], { tls: { ...CHECKED, ca, ...first } });
