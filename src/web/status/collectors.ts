@@ -28,7 +28,7 @@ export interface CollectorStatus {
 }
 
 /** Why the last poll failed or did not start. */
-export interface CollectorError {
+interface CollectorError {
   readonly reason: NonNullable<Outcome['error']>['reason'];
   readonly message: string;
   /** What to do about it. */

@@ -1,3 +1,4 @@
+import type { readSamples } from '../../metrics/samples.ts';
 import { type AssistantStatus, readAssistant } from './assistant.ts';
 import { type CollectorStatus, readCollectors } from './collectors.ts';
 import { Figures } from './figures.ts';
@@ -26,8 +27,8 @@ interface ApiStatus {
 }
 
 /** Reads everything from what the last polls left behind. */
-export function readFacts(cluster: ClusterSource): ClusterFacts {
-  const figures = new Figures(cluster);
+export function readFacts(cluster: ClusterSource, read: typeof readSamples): ClusterFacts {
+  const figures = new Figures(cluster, read);
   return {
     name: cluster.name,
     isPolled: cluster.isPolled,

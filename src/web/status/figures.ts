@@ -10,7 +10,10 @@ export class Figures {
   readonly #rendered: ReadonlyMap<string, RenderedFamily>;
   readonly #read = new Map<string, readonly Sample[]>();
 
-  constructor(cluster: ClusterSource) {
+  readonly #readSamples: typeof readSamples;
+
+  constructor(cluster: ClusterSource, read = readSamples) {
+    this.#readSamples = read;
     const families = [
       ...cluster.snapshots(() => true).flatMap((snapshot) => [...snapshot.families.values()]),
       ...renderFamilies(cluster.outcomes(() => true)),
@@ -23,7 +26,7 @@ export class Figures {
     const known = this.#read.get(family);
     if (known !== undefined) return known;
     const rendered = this.#rendered.get(family);
-    const samples = rendered === undefined ? [] : readSamples(rendered);
+    const samples = rendered === undefined ? [] : this.#readSamples(rendered);
     this.#read.set(family, samples);
     return samples;
   }

@@ -1,3 +1,4 @@
+import { createSampleReader } from '../../metrics/samples.ts';
 import { type ClusterFacts, readFacts } from './facts.ts';
 import { findFindings, judge } from './findings.ts';
 import type { ClusterSource } from './source.ts';
@@ -24,6 +25,8 @@ const FIGURES: Readonly<Record<string, Figure>> = {
 
 /** How one cluster has fared since the start, in bounded memory. */
 export class ClusterHistory {
+  /** What was read of a poll stays read until the next one. */
+  readonly readSamples = createSampleReader();
   readonly #trends = new Map<string, Trend>();
   /** Since when each finding and the present state have been there without a break, ms. */
   #since: ReadonlyMap<string, number> = new Map();
@@ -38,7 +41,7 @@ export class ClusterHistory {
 
   /** Takes in what a poll of this collector left behind. */
   record(cluster: ClusterSource, collector: string, nowMs: number): void {
-    const facts = readFacts(cluster);
+    const facts = readFacts(cluster, this.readSamples);
     const findings = findFindings(facts);
     const keys = [judge(facts, findings), ...findings.map(({ key }) => key)];
     this.#since = new Map(keys.map((key) => [key, this.#since.get(key) ?? nowMs]));

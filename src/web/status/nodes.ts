@@ -39,6 +39,7 @@ export function readNodes(figures: Figures): NodesStatus | undefined {
   if (infos.length === 0) return undefined;
   const statuses = readStatuses(figures);
   const updated = figures.by('node_id', 'crdb_node_updated_timestamp_seconds');
+  const started = figures.by('node_id', 'crdb_node_started_timestamp_seconds');
   const newest = Math.max(...updated.values());
   const measured = readMeasured(figures);
   const list = infos.map(({ labels }): NodeStatus => {
@@ -50,7 +51,7 @@ export function readNodes(figures: Figures): NodesStatus | undefined {
       status,
       locality,
       build,
-      startedAt: toTime(figures.value('crdb_node_started_timestamp_seconds', { node_id: id })),
+      startedAt: toTime(started.get(id)),
       recordAt: toTime(record),
       isStale: !GONE.has(status) && newest - (record ?? 0) > MAX_LAG_SECONDS,
       ...measured(id),

@@ -7,7 +7,7 @@ interface SessionsByState {
 }
 
 /** Sessions of one application and user, as their labels on /metrics. */
-export interface ApplicationStatus extends SessionsByState {
+interface ApplicationStatus extends SessionsByState {
   readonly application: string;
   readonly user: string;
   readonly openTransactions: number;
@@ -51,23 +51,32 @@ function readLargest(figures: Figures, family: string): number {
   return figures.all(family).reduce((largest, { value }) => Math.max(largest, value), 0);
 }
 
+type Labels = Readonly<Record<string, string>>;
+
 function readApplications(figures: Figures): readonly ApplicationStatus[] {
-  const pairs = new Map<string, Map<string, number>>();
-  for (const { labels, value } of figures.all('crdb_application_sessions')) {
-    const pair = JSON.stringify([labels['application'], labels['user']]);
-    const states = pairs.get(pair) ?? new Map<string, number>();
-    pairs.set(pair, states.set(labels['state'] ?? '', value));
-  }
+  const pairs = Map.groupBy(figures.all('crdb_application_sessions'), (one) => pairOf(one.labels));
+  const open = byPair(figures, 'crdb_application_open_transactions');
+  const oldest = byPair(figures, 'crdb_application_oldest_transaction_age_seconds');
+  const idle = byPair(figures, 'crdb_application_oldest_idle_transaction_age_seconds');
   return Array.from(pairs, ([pair, states]): ApplicationStatus => {
-    const [application = '', user = '']: readonly string[] = JSON.parse(pair);
-    const valueOf = (family: string): number => figures.value(family, { application, user }) ?? 0;
+    const { application = '', user = '' } = states[0]?.labels ?? {};
+    const counts = states.map(({ labels, value }) => [labels['state'] ?? '', value] as const);
     return {
       application,
       user,
-      ...readStates(states),
-      openTransactions: valueOf('crdb_application_open_transactions'),
-      oldestTransactionSeconds: valueOf('crdb_application_oldest_transaction_age_seconds'),
-      oldestIdleTransactionSeconds: valueOf('crdb_application_oldest_idle_transaction_age_seconds'),
+      ...readStates(new Map(counts)),
+      openTransactions: open.get(pair) ?? 0,
+      oldestTransactionSeconds: oldest.get(pair) ?? 0,
+      oldestIdleTransactionSeconds: idle.get(pair) ?? 0,
     };
   }).toSorted((a, b) => b.oldestTransactionSeconds - a.oldestTransactionSeconds);
+}
+
+function byPair(figures: Figures, family: string): ReadonlyMap<string, number> {
+  return new Map(figures.all(family).map(({ labels, value }) => [pairOf(labels), value]));
+}
+
+/** Clean label values hold no newline. */
+function pairOf({ application, user }: Labels): string {
+  return `${application}\n${user}`;
 }

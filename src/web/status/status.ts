@@ -24,7 +24,7 @@ export function readCluster(
   history: ClusterHistory,
   nowMs: number,
 ): ClusterStatus {
-  const facts = readFacts(cluster);
+  const facts = readFacts(cluster, history.readSamples);
   const findings = findFindings(facts);
   const state = judge(facts, findings);
   const since = (key: string): string => new Date(history.since(key) ?? nowMs).toISOString();

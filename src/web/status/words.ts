@@ -5,6 +5,8 @@ const UNITS: readonly (readonly [name: string, seconds: number])[] = [
   ['s', 1],
 ];
 const SHOWN_IN_LIST = 8;
+const WHOLE = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
+const ONE_DECIMAL = new Intl.NumberFormat('en-US', { maximumFractionDigits: 1 });
 
 /** `18 min`, `3 h 12 min`, `4.5 s`, `30 ms`: two units at most. */
 export function sayDuration(seconds: number): string {
@@ -28,8 +30,7 @@ export function sayRoughly(seconds: number): string {
 
 /** `1,234`; small ones with one decimal. */
 export function sayNumber(value: number): string {
-  const digits = Math.abs(value) < 10 ? 1 : 0;
-  return value.toLocaleString('en-US', { maximumFractionDigits: digits });
+  return (Math.abs(value) < 10 ? ONE_DECIMAL : WHOLE).format(value);
 }
 
 /** `45 %`. */
