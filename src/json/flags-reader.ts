@@ -11,24 +11,30 @@ export function flagsReader(texts: readonly string[]): Reader {
   const reader: Reader = {
     read(cursor) {
       if (cursor.bytes[cursor.pos] !== OPEN_BRACE) return readOther(cursor, reader);
-      let mask = 0;
-      const others = new Set<string>();
-      for (let more = enter(cursor, CLOSE_BRACE); more; more = proceed(cursor, CLOSE_BRACE)) {
-        readKey(cursor);
-        const index = names.find(cursor);
-        if (index < 0) {
-          readOtherFlag(cursor, others);
-        } else {
-          const bit = 1 << index;
-          mask = booleanReader.read(cursor) === true ? mask | bit : mask & ~bit;
-        }
-      }
-      return others.size === 0 ? mask : mask | (1 << texts.length);
+      // Mostly nothing is set.
+      return enter(cursor, CLOSE_BRACE) ? readMask(cursor, names) : 0;
     },
     absent: () => 0,
     unknown: () => undefined,
   };
   return reader;
+}
+
+/** Reads the members of an object that has some; the cursor is on the first one. */
+function readMask(cursor: Cursor, names: Names): number {
+  let mask = 0;
+  const others = new Set<string>();
+  for (let more = true; more; more = proceed(cursor, CLOSE_BRACE)) {
+    readKey(cursor);
+    const index = names.find(cursor);
+    if (index < 0) {
+      readOtherFlag(cursor, others);
+    } else {
+      const bit = 1 << index;
+      mask = booleanReader.read(cursor) === true ? mask | bit : mask & ~bit;
+    }
+  }
+  return others.size === 0 ? mask : mask | (1 << names.size);
 }
 
 /** Of a key that comes twice the last value counts, so the keys that are true must be remembered. */

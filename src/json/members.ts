@@ -1,7 +1,8 @@
+import { CLOSE_BRACE, COMMA } from './characters.ts';
 import type { Cursor } from './cursor.ts';
 import { Names } from './names.ts';
 import type { Reader } from './reader.ts';
-import { readKey, skipBlanks } from './structure.ts';
+import { proceed, readKey, skipBlanks } from './structure.ts';
 
 /** Keys are compared by so many bytes at once. */
 const WORD = 4;
@@ -45,10 +46,22 @@ export class Members {
     this.#fields = readers.size;
   }
 
+  /** From behind a member's value to the value of the next one; undefined behind the last. */
+  follow(cursor: Cursor, previous: Member): Member | undefined {
+    const { bytes, pos } = cursor;
+    const guess = previous.next;
+    if (guess !== undefined && bytes[pos] === COMMA && isAt(guess, cursor.view, pos + 1)) {
+      cursor.pos = pos + 1 + guess.length;
+      skipBlanks(cursor);
+      return guess;
+    }
+    return proceed(cursor, CLOSE_BRACE) ? this.next(cursor, previous) : undefined;
+  }
+
   /** Reads the key at the cursor and puts it on the value; `previous` is the member before. */
   next(cursor: Cursor, previous: Member): Member {
     const guess = previous.next;
-    if (guess !== undefined && isAtCursor(guess, cursor)) {
+    if (guess !== undefined && isAt(guess, cursor.view, cursor.pos)) {
       cursor.pos += guess.length;
       skipBlanks(cursor);
       return guess;
@@ -87,10 +100,10 @@ function createMember(key: Uint8Array, index: number, reader: Reader | undefined
 }
 
 /**
- * Whether the member's key stands at the cursor. No key contains a zero byte, so the comparison
+ * Whether the member's key stands at `pos`. No key contains a zero byte, so the comparison
  * ends at the latest with the word that contains the one behind the bytes at hand.
  */
-function isAtCursor({ length, words }: Member, { view, pos }: Cursor): boolean {
+function isAt({ length, words }: Member, view: DataView, pos: number): boolean {
   const last = words.length - 1;
   for (let word = 0; word < last; word++) {
     if (view.getInt32(pos + word * WORD, true) !== words[word]) return false;

@@ -3,7 +3,7 @@ import type { Cursor } from './cursor.ts';
 import { Members } from './members.ts';
 import { readOther, WRONG, type Reader } from './reader.ts';
 import { skipValue } from './skip.ts';
-import { enter, proceed } from './structure.ts';
+import { enter } from './structure.ts';
 
 type Record = { [name: string]: unknown };
 
@@ -37,9 +37,9 @@ export class ObjectReader implements Reader {
     const seenIn = this.#seenIn;
     const object = ++this.#object;
     let missing = this.#names.length;
-    let member = this.#members.start;
-    for (let more = enter(cursor, CLOSE_BRACE); more; more = proceed(cursor, CLOSE_BRACE)) {
-      member = this.#members.next(cursor, member);
+    const members = this.#members;
+    let member = enter(cursor, CLOSE_BRACE) ? members.next(cursor, members.start) : undefined;
+    for (; member !== undefined; member = members.follow(cursor, member)) {
       const { reader, index } = member;
       if (reader === undefined) {
         skipValue(cursor);

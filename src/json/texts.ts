@@ -3,6 +3,9 @@ import { bucketOf, BUCKETS } from './names.ts';
 /** Longer texts are seldom repeated. */
 const LONGEST = 32;
 
+/** After so many different texts, such as addresses and keys, nothing is looked for any more. */
+const MOST_MISSES = 200;
+
 /**
  * Remembers short ASCII texts of one place in a document. Users, applications and states repeat
  * from element to element, and comparing a few bytes costs less than making a string again.
@@ -10,16 +13,22 @@ const LONGEST = 32;
 export class Texts {
   readonly #texts: string[] = Array.from({ length: BUCKETS }, () => '');
   readonly #bytes = new Uint8Array(BUCKETS * LONGEST);
+  #missesInRow = 0;
 
   /** The text whose bytes, all below 128, stand from `start` to `end`. */
   get(bytes: Buffer, start: number, end: number): string {
     const length = end - start;
     if (length === 0) return '';
-    if (length > LONGEST) return bytes.toString('latin1', start, end);
+    const isHopeless = this.#missesInRow > MOST_MISSES;
+    if (isHopeless || length > LONGEST) return bytes.toString('latin1', start, end);
     const bucket = bucketOf(bytes, start, end);
     const known = this.#texts[bucket] ?? '';
     const base = bucket * LONGEST;
-    if (known.length === length && this.#isKept(base, bytes, start, length)) return known;
+    if (known.length === length && this.#isKept(base, bytes, start, length)) {
+      this.#missesInRow = 0;
+      return known;
+    }
+    this.#missesInRow++;
     const text = bytes.toString('latin1', start, end);
     this.#texts[bucket] = text;
     for (let i = 0; i < length; i++) this.#bytes[base + i] = bytes[start + i] ?? 0;
