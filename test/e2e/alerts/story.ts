@@ -16,6 +16,8 @@ const CYCLE_SECONDS = 300;
 /** After the story, for what is left to be resolved. */
 const PATIENCE_SECONDS = 25;
 const POLL_SECONDS = 1;
+/** Older data than this is no matter of polls, scrapes and evaluations. */
+const STANDSTILL_SECONDS = 5;
 /** A machine that is busy for a moment must not make data disappear. */
 const MAX_AGE_SECONDS = 10;
 /** Without sessions of long transactions: their ages are in the fast time of the world. */
@@ -53,7 +55,9 @@ class StoryClock {
  */
 export async function tellStory(): Promise<Told> {
   const told = await tellOnce();
-  const missed = await told.prometheus.query('min_over_time(up[10m]) == 0');
+  const missed = await told.prometheus.query(
+    `min_over_time(up[10m]) == 0 or max_over_time(crdb_cluster_collector_shard:data_age_seconds:min[10m]) > ${STANDSTILL_SECONDS}`,
+  );
   if (missed.length === 0) return told;
   await told[Symbol.asyncDispose]();
   return tellOnce();
