@@ -14,7 +14,7 @@ const PRIVILEGES: Readonly<Record<string, string>> = {
 const ADVICE: Readonly<Record<PollFailureReason, string>> = {
   timeout:
     'See whether the nodes are overloaded; if they only have much to tell, raise the timeout.',
-  network: 'See whether the node is up and the URL, the port and the way to it are right.',
+  network: 'See whether the server is up, and the URL, its port and the way to it are right.',
   tls: 'Check ca_file, server_name and the dates of the certificates.',
   auth: 'Check user and password, or the token; files are read again at every login.',
   forbidden: 'The user lacks a privilege.',

@@ -21,7 +21,7 @@ export interface ClusterFacts {
 }
 
 interface ApiStatus {
-  readonly api: string;
+  readonly api: 'cluster' | 'cloud';
   /** crdb_up: how the last poll of its most frequent collector ended; absent before the first. */
   readonly isUp: boolean | undefined;
 }

@@ -1,4 +1,5 @@
 import type { ClusterFacts } from './facts.ts';
+import { findInCollectors } from './collector-findings.ts';
 import { findInNodes } from './node-findings.ts';
 import { findInRanges } from './range-findings.ts';
 import { sayDuration, sayList } from './words.ts';
@@ -41,22 +42,6 @@ export function judge({ collectors }: ClusterFacts, findings: readonly Finding[]
   const worst = findings[0]?.level;
   if (worst === 'trouble' || worst === 'warning') return worst;
   return collectors.some(({ hasData }) => hasData) ? 'well' : 'unknown';
-}
-
-function findInCollectors({ collectors, apis }: ClusterFacts): readonly Finding[] {
-  return collectors.flatMap(({ name, api, error, limits, hasData }): Finding[] => {
-    if (error !== undefined) {
-      const isDown = apis.some((one) => one.api === api && one.isUp === false);
-      const data = hasData ? 'what is shown is older' : 'there is no present data';
-      const text = `Polls of ${name} fail, ${data}: ${error.message}.`;
-      const level = isDown ? 'trouble' : 'warning';
-      return [{ key: `collector ${name}`, level, text, next: error.advice }];
-    }
-    if (limits.length === 0) return [];
-    const text = `The last poll of ${name} ran into its limit of ${sayList(limits)}: not all is shown.`;
-    const next = 'Raise the limit in the configuration, or let the collector read less.';
-    return [{ key: `limit ${name}`, level: 'warning', text, next }];
-  });
 }
 
 function findInSessions({ name, sessions }: ClusterFacts): readonly Finding[] {

@@ -96,13 +96,13 @@ describe('/api/status', () => {
     expect(state).toBe('trouble');
     expect(Date.parse(since)).toBeLessThanOrEqual(Date.now());
     expect(apis[0]).toEqual({ api: 'cluster', isUp: false });
-    expect(findings.some(({ key }) => key === 'collector nodes')).toBe(true);
+    expect(findings.some(({ key }) => key === 'api cluster')).toBe(true);
     const failing = collectors.filter((one) => one.state === 'failing');
     expect(failing.length).toBeGreaterThan(0);
     for (const { error } of failing) expect(error?.advice).toMatch(/\.$/);
     const later = await readCluster(scene);
-    expect(later.findings.find(({ key }) => key === 'collector nodes')?.since).toBe(
-      findings.find(({ key }) => key === 'collector nodes')?.since,
+    expect(later.findings.find(({ key }) => key === 'api cluster')?.since).toBe(
+      findings.find(({ key }) => key === 'api cluster')?.since,
     );
   });
 });

@@ -6,7 +6,10 @@ import { nodeMap } from './node-map.ts';
 import { hotRanges, problemRanges } from './range-tables.ts';
 import { assistantState, sessionTables } from './session-tables.ts';
 import type { ClusterStatus } from '../status.ts';
+import { sayList } from '../words.ts';
 
+/** The rest unfolds: what is below should be in sight as well. */
+const SHOWN_FINDINGS = 6;
 const NOTHING = {
   well: 'Nothing needs your attention.',
   unknown: 'Nothing has been polled yet.',
@@ -45,21 +48,43 @@ function panel(title: string, kind: string, content: Html | undefined): Html {
 
 /** There also when there is nothing to say, so that a live page keeps its form. */
 function findingList({ findings, state }: ClusterStatus, nowMs: number): Html {
+  const [first, more] = [findings.slice(0, SHOWN_FINDINGS), findings.slice(SHOWN_FINDINGS)];
   return html`<section class="findings" aria-labelledby="findings-title">
     <h3 id="findings-title">What there is to know, and what next</h3>
-    ${findings.length === 0 && html`<p class="quiet">${NOTHING[state === 'unknown' ? 'unknown' : 'well']}</p>`}
+    ${first.length === 0 && html`<p class="quiet">${NOTHING[state === 'unknown' ? 'unknown' : 'well']}</p>`}
     <ul>
-      ${findings.map(
-        ({ level, text, next, since }) =>
-          html`<li class="${level}">
-            ${mark(level)}
-            <div>
-              <strong><span class="hidden">${level}: </span>${text}</strong>
-              <span class="advice">${withCode(next)}</span>
-            </div>
-            <span class="since">for ${age(since, nowMs)}</span>
-          </li>`,
-      )}
+      ${first.map((finding) => findingItem(finding, nowMs))}
     </ul>
+    ${
+      more.length > 0 &&
+      html`<details>
+        <summary>${more.length} more: ${sayLevels(more)}</summary>
+        <ul>
+          ${more.map((finding) => findingItem(finding, nowMs))}
+        </ul>
+      </details>`
+    }
   </section>`;
+}
+
+type ShownFinding = ClusterStatus['findings'][number];
+
+function findingItem({ level, text, next, since }: ShownFinding, nowMs: number): Html {
+  return html`<li class="${level}">
+    ${mark(level)}
+    <div>
+      <strong><span class="hidden">${level}: </span>${text}</strong>
+      <span class="advice">${withCode(next)}</span>
+    </div>
+    <span class="since">for ${age(since, nowMs)}</span>
+  </li>`;
+}
+
+/** `1 warning and 5 notices`. */
+function sayLevels(findings: readonly ShownFinding[]): string {
+  const levels = Map.groupBy(findings, ({ level }) => level);
+  const counts = Array.from(levels, ([level, { length }]) =>
+    length === 1 || level === 'trouble' ? `${length} ${level}` : `${length} ${level}s`,
+  );
+  return sayList(counts);
 }

@@ -35,7 +35,8 @@ function adopt(before, after) {
     return;
   }
   for (const name of before.getAttributeNames()) {
-    if (!after.hasAttribute(name)) before.removeAttribute(name);
+    // What a person has unfolded stays so.
+    if (name !== 'open' && !after.hasAttribute(name)) before.removeAttribute(name);
   }
   for (const { name, value } of after.attributes) before.setAttribute(name, value);
   const children = [...after.childNodes];
