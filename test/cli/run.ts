@@ -28,6 +28,8 @@ export interface Running extends AsyncDisposable {
   readonly child: ChildProcessWithoutNullStreams;
   /** Resolves once standard output or standard error holds the text. */
   until(text: string): Promise<void>;
+  /** What was printed so far. */
+  seen(): Pick<Ended, 'out' | 'err'>;
   readonly ended: Promise<Ended>;
 }
 
@@ -62,6 +64,7 @@ export function startProgram(
         await new Promise((resolve) => setTimeout(resolve, 20));
       }
     },
+    seen: () => seen,
     ended: closed.then(() => ({ code: child.exitCode, ...seen })),
     async [Symbol.asyncDispose]() {
       child.kill('SIGKILL');

@@ -1,0 +1,113 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Simulator, startSimulator } from '../../src/simulator/index.ts';
+import { hasProgram } from '../support/programs.ts';
+import {
+  configFlag,
+  linesOf,
+  PROCESS_TIMEOUT_MS,
+  run,
+  runInTerminal,
+  start,
+  startProgram,
+} from './run.ts';
+
+let simulator: Simulator;
+let config: string;
+
+beforeAll(async () => {
+  simulator = await startSimulator({ nodes: 3, ranges: 40, sessions: 20, metricKeys: 'useful' });
+  config = await configFlag(simulator);
+});
+
+afterAll(() => simulator.close());
+
+const ESCAPE = '\u001B[';
+
+describe.skipIf(!hasProgram('python3'))(
+  'in a terminal (needs python3)',
+  { timeout: PROCESS_TIMEOUT_MS },
+  () => {
+    test('a table fits its width, with colours', async () => {
+      const { code, screen } = await runInTerminal(['nodes', config], { columns: 72 });
+      expect(code).toBe(0);
+      expect(screen).toContain(`${ESCAPE}32mlive${ESCAPE}39m`);
+      const lines = linesOf(screen);
+      expect(lines.some((line) => line.startsWith('ID  STATUS'))).toBe(true);
+      expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(72);
+    });
+
+    test('NO_COLOR takes the colours away', async () => {
+      const env = { NO_COLOR: '1' };
+      const { screen } = await runInTerminal(['nodes', config], { env });
+      expect(screen).toContain('live');
+      expect(screen).not.toContain(`${ESCAPE}32m`);
+    });
+
+    test('a long listing shows how far it has come', async () => {
+      const fault = simulator.fault({ kind: 'slow', ms: 300, endpoint: 'node_ranges' });
+      const { code, screen } = await runInTerminal(['ranges', config]);
+      fault.remove();
+      expect(code).toBe(0);
+      expect(screen).toMatch(/[█░]{20} [0-3]\/3 {2}[\d,]+ replicas, [\d,]+\/s/);
+      expect(linesOf(screen).join('\n')).toMatch(/RANGE +NODE +STORE/);
+    });
+
+    test('nothing is changed when the person does not agree', async () => {
+      const answers = [{ after: 'Go on?', send: 'n\r' }];
+      const args = ['cloud', 'rename-database', 'movr', 'rides', config];
+      const { code, screen } = await runInTerminal(args, { answers });
+      expect(code).toBe(1);
+      expect(screen).toContain('about to rename the database "movr" to "rides"');
+      expect(screen).toContain('nothing was done');
+      expect(simulator.truth().tables.some(({ database }) => database === 'movr')).toBe(true);
+    });
+
+    test('Ctrl-C at the question changes nothing either', async () => {
+      const answers = [{ after: 'Go on?', send: '\u0003' }];
+      const args = ['cloud', 'assistant', 'provision', config];
+      const { code, screen } = await runInTerminal(args, { answers });
+      expect(code).toBe(130);
+      expect(screen).toContain('nothing was done');
+      expect(simulator.truth().assistant).toBeUndefined();
+    });
+
+    test('it is done when the person agrees', async () => {
+      const answers = [{ after: 'Go on?', send: 'y\r' }];
+      const args = ['cloud', 'rename-database', 'bank', 'money', config];
+      const { code } = await runInTerminal(args, { answers });
+      expect(code).toBe(0);
+      expect(simulator.truth().tables.some(({ database }) => database === 'money')).toBe(true);
+    });
+  },
+);
+
+describe('in a pipe', { timeout: PROCESS_TIMEOUT_MS }, () => {
+  test('there is data alone, without colours', async () => {
+    const { code, out, err } = await run(['users', config]);
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    expect(out).toBe(['USER', ...simulator.truth().users, ''].join('\n'));
+  });
+
+  test('a reader that has seen enough is no error, and the session is logged out', async () => {
+    const script = `"$0" src/main.ts ranges --output ndjson "$1" | head -n 1 >/dev/null; echo "status \${PIPESTATUS[0]}"`;
+    const before = simulator.requests.entries.length;
+    const { out, err } = await startProgram('bash', ['-c', script, process.execPath, config]).ended;
+    expect({ out, err }).toEqual({ out: 'status 0\n', err: '' });
+    const asked = simulator.requests.entries.slice(before);
+    expect(asked.map(({ endpoint }) => endpoint)).toContain('logout');
+  });
+
+  test('Ctrl-C ends a listing with 130, logged out', async () => {
+    const fault = simulator.fault({ kind: 'hang', endpoint: 'sessions' });
+    const before = simulator.requests.entries.length;
+    const asked = (): string[] =>
+      simulator.requests.entries.slice(before).map(({ endpoint }) => endpoint);
+    await using running = start(['sessions', config]);
+    while (!asked().includes('sessions')) await new Promise((resolve) => setTimeout(resolve, 20));
+    running.child.kill('SIGINT');
+    const { code, out } = await running.ended;
+    fault.remove();
+    expect({ code, out }).toEqual({ code: 130, out: '' });
+    expect(asked()).toContain('logout');
+  });
+});
