@@ -124,7 +124,7 @@ async function logIn(
       path: '/login/',
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
       body: new URLSearchParams({ username, password }).toString(),
-      signal: AbortSignal.timeout(options.loginTimeoutMs),
+      signal: AbortSignal.timeout(Math.ceil(options.loginTimeoutMs)),
       repeatOn500: true,
       onChunk: (chunk) => chunks.push(chunk.slice()),
     });

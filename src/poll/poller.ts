@@ -183,7 +183,7 @@ export class Poller {
 
   async #poll({ stop, timeoutMs }: PollOrder, beganAt: number): Promise<void> {
     const { clock, report } = this.#options;
-    const deadline = AbortSignal.timeout(timeoutMs);
+    const deadline = AbortSignal.timeout(Math.ceil(timeoutMs));
     const signal = AbortSignal.any([stop, deadline]);
     const notices = new Set<string>();
     const reading: PollReading = {

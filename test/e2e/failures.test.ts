@@ -52,3 +52,15 @@ describe.concurrent('the reason of a failed poll', () => {
     expect(good.all('crdb_nodes').length).toBeGreaterThan(0);
   });
 });
+
+describe('a timeout that is no whole number of milliseconds in floating point', () => {
+  test('is a timeout like others', async () => {
+    await using simulator = await simulate();
+    await using exporter = await startTestExporter({
+      yaml: `collectors: { nodes: { timeout: 1s3ms } }\nclusters:\n${clusterYaml(simulator, { more: ', timeout: 1s9ms' })}`,
+      intervalSeconds: 0.2,
+    });
+    const seen = await exporter.until((scrape) => scrape.value('crdb_up') === 1);
+    expect(seen.value('crdb_exporter_collector_success', NODES)).toBe(1);
+  });
+});
