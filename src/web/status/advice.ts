@@ -1,5 +1,6 @@
 import type { PollFailureReason } from '../../metrics/self-families.ts';
 import type { CollectorPlan } from '../../poll/outcome.ts';
+import { sayArgument } from './words.ts';
 
 /** What the collector's user needs in the database. */
 const PRIVILEGES: Readonly<Record<string, string>> = {
@@ -35,6 +36,8 @@ export function adviseOn(
   if (reason === 'forbidden') return `${ADVICE.forbidden} It needs ${PRIVILEGES[collector]}.`;
   if (reason === 'not_available' && api === 'cloud') return 'Check cluster_id and api_version.';
   const more =
-    reason === 'other' ? '' : ` \`crdb-exporter diagnose --cluster ${cluster}\` tells more.`;
+    reason === 'other'
+      ? ''
+      : ` \`crdb-exporter diagnose --cluster ${sayArgument(cluster)}\` tells more.`;
   return ADVICE[reason] + more;
 }

@@ -2,7 +2,7 @@ import type { ClusterFacts } from './facts.ts';
 import { findInCollectors } from './collector-findings.ts';
 import { findInNodes } from './node-findings.ts';
 import { findInRanges } from './range-findings.ts';
-import { sayDuration, sayList } from './words.ts';
+import { sayArgument, sayDuration, sayList } from './words.ts';
 
 /** `unknown`: nothing has been seen of the cluster yet. */
 export type State = 'well' | 'warning' | 'trouble' | 'unknown';
@@ -58,7 +58,7 @@ function findInSessions({ name, sessions }: ClusterFacts): readonly Finding[] {
       key: 'old transactions',
       level: 'warning',
       text: `Application ${oldest.application} of user ${oldest.user} has held a transaction open for ${age} without a query.${more}`,
-      next: `It keeps its locks: \`crdb-exporter sessions --cluster ${name} --older-than 5m\` names the sessions.`,
+      next: `It keeps its locks: \`crdb-exporter sessions --cluster ${sayArgument(name)} --older-than 5m\` names the sessions.`,
     });
   }
   if (sessions.missingNodes.length > 0) {

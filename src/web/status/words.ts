@@ -53,3 +53,9 @@ export function sayList(items: readonly (string | number)[]): string {
   const last = shown.pop() ?? '';
   return shown.length === 0 ? last : `${shown.join(', ')} and ${last}`;
 }
+
+/** A value as a shell takes it. */
+export function sayArgument(value: string): string {
+  if (/^[\w./:-]+$/.test(value)) return value;
+  return `'${value.replaceAll("'", String.raw`'\''`)}'`;
+}

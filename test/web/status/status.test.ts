@@ -121,6 +121,18 @@ const FAULTS = [
   { kind: 'redirect', location: `http://${SQL_MARKER}.example/` },
 ] as const;
 
+describe('/', () => {
+  test('shows the cluster that is named, and knows which there are', async () => {
+    await using scene = await openScene({ ...RESTING, clusters: { east: SMALL, west: SMALL } });
+    const { text } = await scene.exporter.get('/?cluster=west');
+    expect(text).toContain('<title>west ');
+    expect(await scene.exporter.get('/?cluster=north')).toMatchObject({
+      status: 404,
+      text: 'no such cluster; there are east, west\n',
+    });
+  });
+});
+
 describe('what is shown', () => {
   test.each(FAULTS)('leaks nothing when the servers answer with %o', async (fault) => {
     await using scene = await openScene({ clusters: { demo: SMALL }, intervalSeconds: 0.3 });

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import {
+  sayArgument,
   sayBytes,
   sayDuration,
   sayList,
@@ -52,4 +53,10 @@ test('a long list is cut, and says how much is missing', () => {
   expect(sayList(Array.from({ length: 300 }, (_, index) => index))).toBe(
     '0, 1, 2, 3, 4, 5, 6, 7 and 292 more',
   );
+});
+
+test('a name in a command is quoted where a shell would read more than a name', () => {
+  expect(sayArgument('prod-1.eu')).toBe('prod-1.eu');
+  expect(sayArgument('a b; rm')).toBe("'a b; rm'");
+  expect(sayArgument("it's $(x)")).toBe(String.raw`'it'\''s $(x)'`);
 });

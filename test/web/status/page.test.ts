@@ -1,0 +1,166 @@
+import { describe, expect, test } from 'vitest';
+import type { NodeStatus } from '../../../src/web/status/nodes.ts';
+import { html } from '../../../src/web/status/page/html.ts';
+import { renderPage } from '../../../src/web/status/page/page.ts';
+import type { ClusterStatus, Status } from '../../../src/web/status/status.ts';
+
+const AT = '2026-11-21T14:00:00.000Z';
+const NASTY = `<img src=x onerror='a("b")'>&amp;`;
+const OPTIONS = {
+  assets: { style: '/-/a.css', script: '/-/a.js', icon: '/-/a.svg' },
+  telemetryPath: '/metrics',
+  cluster: undefined,
+};
+
+function node(id: number, more: Partial<NodeStatus> = {}): NodeStatus {
+  return {
+    id,
+    status: 'live',
+    locality: `region=r${id % 10},zone=z${id % 30}`,
+    build: 'v25.4.3',
+    startedAt: AT,
+    recordAt: AT,
+    isStale: false,
+    cpuRatio: 0.5,
+    sqlConnections: 10,
+    queriesPerSecond: 1_000,
+    storeUsedRatio: 0.4,
+    ...more,
+  };
+}
+
+function cluster(
+  more: Partial<ClusterStatus> = {},
+  nodes: readonly NodeStatus[] = [],
+): ClusterStatus {
+  return {
+    name: 'prod',
+    isPolled: true,
+    apis: [{ api: 'cluster', isUp: true }],
+    nodes: { byStatus: { live: nodes.length }, builds: ['v25.4.3'], list: nodes },
+    ranges: undefined,
+    sessions: undefined,
+    assistant: undefined,
+    collectors: [
+      {
+        name: 'nodes',
+        api: 'cluster',
+        shard: '0',
+        state: 'good',
+        isPolling: false,
+        hasData: true,
+        lastPollAt: AT,
+        lastSuccessAt: AT,
+        nextPollAt: AT,
+        intervalSeconds: 30,
+        configuredIntervalSeconds: 30,
+        durationSeconds: 0.1,
+        items: nodes.length,
+        bytes: 1,
+        series: 1,
+        limits: [],
+        error: undefined,
+      },
+    ],
+    state: 'well',
+    since: AT,
+    findings: [],
+    trends: [],
+    ...more,
+  };
+}
+
+function page(clusters: readonly ClusterStatus[]): string {
+  const collectors = { good: clusters.length, failing: 0, waiting: 0 };
+  const status: Status = { at: AT, version: '1.2.3', startedAt: AT, collectors, clusters };
+  return renderPage(status, OPTIONS);
+}
+
+describe('the page', () => {
+  test.each([1, 40, 41, 300, 400, 5_000])('of %d nodes stays below 100 kB', (count) => {
+    const nodes = Array.from({ length: count }, (_, index) => node(index + 1));
+    expect(Buffer.byteLength(page([cluster({}, nodes)]))).toBeLessThan(100_000);
+  });
+
+  test('of very many nodes still shows each that is not well, and counts the others', () => {
+    const nodes = Array.from({ length: 1_000 }, (_, index) => node(index + 1));
+    nodes[76] = node(77, { status: 'dead', cpuRatio: undefined });
+    nodes[500] = node(501, { isStale: true, cpuRatio: undefined });
+    const text = page([cluster({}, nodes)]);
+    expect(text).toMatch(/<b>77<\/b> dead/);
+    expect(text).toMatch(/<b>501<\/b> stale/);
+    expect(text.match(/<b>\d+<\/b> (?:dead|stale)/g)).toHaveLength(2);
+    const counted = Array.from(text.matchAll(/and (\d+) that are well/g), ([, many]) =>
+      Number(many),
+    );
+    expect(counted.reduce((sum, many) => sum + many, 0)).toBe(998);
+  });
+
+  test('shows one of many clusters in full, the worst unless another is named', () => {
+    const clusters = Array.from({ length: 50 }, (_, index) =>
+      cluster({ name: `c${index}`, state: index === 30 ? 'trouble' : 'well' }),
+    );
+    const text = page(clusters);
+    expect(text).toContain('<title>c30 is in trouble');
+    expect(text.match(/<h2/g)).toHaveLength(1);
+    expect(text.match(/href="\/\?cluster=c\d+"/g)).toHaveLength(50);
+    expect(Buffer.byteLength(text)).toBeLessThan(100_000);
+  });
+
+  test('escapes whatever comes from a cluster, a client or an error', () => {
+    const hostile = node(1, { locality: `${NASTY},${NASTY}`, status: NASTY, build: NASTY });
+    const place = { rangeId: 1, nodeId: 1, storeId: 1, table: NASTY };
+    const states = { active: 1, idleInTransaction: 1, idle: 1 };
+    const ages = { oldestTransactionSeconds: 1, oldestIdleTransactionSeconds: 1 };
+    const [collector] = cluster().collectors;
+    const text = page([
+      cluster({
+        name: NASTY,
+        nodes: { byStatus: {}, builds: [NASTY], list: [hostile] },
+        findings: [{ key: NASTY, level: 'warning', text: NASTY, next: `\`${NASTY}\``, since: AT }],
+        ranges: {
+          ranges: 1,
+          replicas: 3,
+          queriesPerSecond: 1,
+          nodes: { scanned: 1 },
+          problems: { [NASTY]: 1 },
+          oldest: [{ ...place, problem: NASTY, firstSeenAt: AT }],
+          hottest: [
+            { ...place, queriesPerSecond: 1, writesPerSecond: 1, cpuSecondsPerSecond: undefined },
+          ],
+        },
+        sessions: {
+          ...states,
+          oldestTransactionSeconds: 1,
+          oldestQuerySeconds: 1,
+          missingNodes: [],
+          applications: [
+            { application: NASTY, user: NASTY, ...states, ...ages, openTransactions: 1 },
+          ],
+        },
+        assistant: {
+          exists: true,
+          status: NASTY,
+          health: NASTY,
+          region: NASTY,
+          statusSince: AT,
+        },
+        collectors: collector
+          ? ['nodes', 'ranges', 'sessions', 'cloud'].map((name) => ({
+              ...collector,
+              name,
+              error: { reason: 'other', message: NASTY, advice: NASTY },
+            }))
+          : [],
+      }),
+      cluster(),
+    ]);
+    expect(text).not.toContain('<img');
+    expect(text.match(/&#60;img/g)?.length).toBeGreaterThan(15);
+  });
+});
+
+test('markup escapes values in every place, and takes markup as it is', () => {
+  const list = ['<', undefined, false, html`<b>${'"'}</b>`, 7] as const;
+  expect(html`<a title="${"'"}">${list}</a>`.text).toBe('<a title="&#39;">&#60;<b>&#34;</b>7</a>');
+});
