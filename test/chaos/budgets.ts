@@ -1,0 +1,54 @@
+import type { Scrape } from '../support/exporter.ts';
+import type { Setting } from './setting.ts';
+import { INTERVAL_SECONDS } from './variants.ts';
+
+/** Jitter takes a twentieth; a timer that is set at the end of a long turn of the event loop fires early by the turn. */
+const SHORTEST_SHARE = 0.5;
+/** Repeats of a fresh client, and per request. */
+const FIRST_REPEATS = 5;
+const REPEATS_PER_REQUEST = 0.1;
+
+/** No collector polls more often than its interval says, but for the first poll after a start. */
+export function checkPace({ polls, breaks, dimensions }: Setting): void {
+  for (const [collector, intervalSeconds] of Object.entries(INTERVAL_SECONDS)) {
+    const begun = polls
+      .filter((poll) => poll.collector === collector)
+      .map(({ beganAt }) => beganAt);
+    for (const [index, beganAt] of begun.entries()) {
+      const before = begun[index - 1];
+      if (before === undefined) continue;
+      if (breaks.some((at) => at >= before && at <= beganAt)) continue;
+      const gapMs = beganAt - before;
+      if (gapMs < SHORTEST_SHARE * dimensions.slowness * intervalSeconds * 1000) {
+        throw new Error(`${collector}: two polls within ${gapMs} ms`);
+      }
+    }
+  }
+}
+
+/** Requests in flight, repeats and logins stay within what is promised. `lost` tokens looked lost to the exporter. */
+export function checkBudgets(setting: Setting, scrape: Scrape, lost: number): void {
+  const { flights, dimensions, variants, isDocumented } = setting;
+  const starts = 1 + variants.restarts;
+  // A cluster that is no longer watched may be logging out beside the one in its place.
+  const extra = variants.restarts;
+  expectAtMost('requests in flight', flights.most.all, dimensions.maxConcurrentRequests + extra);
+  expectAtMost('scans in flight', flights.most.ranges, dimensions.rangeConcurrency);
+  const sum = (name: string, labels: Record<string, string>): number =>
+    scrape.all(name, labels).reduce((total, { value }) => total + value, 0);
+  for (const api of ['cluster', 'cloud']) {
+    const requests = sum('crdb_exporter_http_requests_total', { api });
+    const retries = sum('crdb_exporter_http_retries_total', { api });
+    const allowed = FIRST_REPEATS * starts + REPEATS_PER_REQUEST * requests;
+    expectAtMost(`repeats at the ${api} API`, retries, allowed);
+  }
+  const logins = sum('crdb_exporter_logins_total', {});
+  const failures = sum('crdb_exporter_login_failures_total', {});
+  // Servers of the first documents list users under any header, so that a wrong one looks right once.
+  const perStart = isDocumented ? 2 : 1;
+  expectAtMost('logins', logins - failures, perStart * starts + lost);
+}
+
+function expectAtMost(what: string, count: number, allowed: number): void {
+  if (count > allowed) throw new Error(`${count} ${what}, allowed are ${allowed}`);
+}

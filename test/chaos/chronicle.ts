@@ -1,0 +1,47 @@
+import type { Simulator } from '../../src/simulator/index.ts';
+import { type Expectations, expectAll } from './oracle/oracle.ts';
+
+/** What was true from when on, in monotonic milliseconds. */
+interface Entry {
+  readonly sinceMs: number;
+  readonly expected: Expectations;
+}
+
+/**
+ * Keeps what was true when. The simulated clock stands still and nothing happens but through `change`, so
+ * that the truth is the same from one change to the next.
+ */
+export class Chronicle {
+  readonly #simulator: Simulator;
+  readonly #now: () => number;
+  readonly #entries: Entry[] = [];
+
+  constructor(simulator: Simulator, now: () => number) {
+    this.#simulator = simulator;
+    this.#now = now;
+    this.change(() => undefined);
+  }
+
+  /** Lets something happen in the world. */
+  change(happen: () => unknown): void {
+    happen();
+    const { world } = this.#simulator;
+    const truth = this.#simulator.truth();
+    const expected = expectAll({ truth, nodes: world.state.nodes });
+    this.#entries.push({ sinceMs: this.#now(), expected });
+  }
+
+  /** What was true at the moments between the two times, in order. */
+  between(beganMs: number, endedMs: number): readonly Expectations[] {
+    const first = this.#entries.findLastIndex(({ sinceMs }) => sinceMs <= beganMs);
+    const last = this.#entries.findLastIndex(({ sinceMs }) => sinceMs <= endedMs);
+    return this.#entries.slice(Math.max(0, first), last + 1).map(({ expected }) => expected);
+  }
+
+  /** What is true now. */
+  get present(): Expectations {
+    const last = this.#entries.at(-1);
+    if (last === undefined) throw new Error('nothing was ever true');
+    return last.expected;
+  }
+}

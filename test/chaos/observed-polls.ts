@@ -1,0 +1,63 @@
+import type {
+  CloudCollector,
+  ClusterCollector,
+  CollectFailure,
+  Collector,
+} from '../../src/collectors/collector.ts';
+import { classifyThrown } from '../../src/http/errors.ts';
+
+/** A poll as an onlooker sees it; times are monotonic milliseconds. */
+export interface ObservedPoll {
+  readonly collector: string;
+  readonly beganAt: number;
+  endedAt: number;
+  /** Whether it published, all of it or a part. */
+  result: 'running' | 'good' | 'partial' | 'failed';
+  /** Why it failed. */
+  reason: string;
+}
+
+/** The collectors themselves, with an onlooker at the door that notes when each poll began and ended. */
+export function observe(
+  collectors: readonly Collector[],
+  { polls, now }: { readonly polls: ObservedPoll[]; readonly now: () => number },
+): readonly Collector[] {
+  return collectors.map((collector): Collector => {
+    async function watched(
+      collect: () => Promise<CollectFailure | undefined>,
+    ): Promise<CollectFailure | undefined> {
+      const poll: ObservedPoll = {
+        collector: collector.name,
+        beganAt: now(),
+        endedAt: Infinity,
+        result: 'running',
+        reason: '',
+      };
+      polls.push(poll);
+      try {
+        const failure = await collect();
+        poll.result = failure === undefined ? 'good' : 'partial';
+        poll.reason = failure?.reason ?? '';
+        return failure;
+      } catch (error) {
+        poll.result = 'failed';
+        poll.reason = classifyThrown(error, collector.name).reason;
+        throw error;
+      } finally {
+        poll.endedAt = now();
+      }
+    }
+    if (collector.api === 'cloud') {
+      const observed: CloudCollector = {
+        ...collector,
+        collect: (api, sheet, context) => watched(() => collector.collect(api, sheet, context)),
+      };
+      return observed;
+    }
+    const observed: ClusterCollector = {
+      ...collector,
+      collect: (api, sheet, context) => watched(() => collector.collect(api, sheet, context)),
+    };
+    return observed;
+  });
+}

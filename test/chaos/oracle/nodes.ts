@@ -1,0 +1,67 @@
+import { type Expected, keyOf, type Moment } from './expected.ts';
+
+const STATUSES = [
+  'unknown',
+  'dead',
+  'unavailable',
+  'live',
+  'decommissioning',
+  'decommissioned',
+  'draining',
+] as const;
+/** Keys of a record that stand for all of them: gauges, a counter, figures of a store. */
+const NODE_KEYS = {
+  crdb_node_resident_memory_bytes: 'sys.rss',
+  crdb_node_sql_connections: 'sql.conns',
+  crdb_node_sql_queries_total: 'sql.query.count',
+} as const;
+const STORE_KEYS = {
+  crdb_store_capacity_bytes: 'capacity',
+  crdb_store_used_bytes: 'capacity.used',
+} as const;
+/** A record that old against the newest is no current value. */
+const STALE_MS = 60_000;
+/** The same against the answer's date. */
+const STALE_BY_DATE_MS = 120_000;
+
+export function expectNodes({ truth, nodes }: Moment): Expected {
+  const expected: Expected = new Map();
+  for (const status of STATUSES) {
+    expected.set(keyOf('crdb_nodes', { status }), truth.nodesByStatus[status] ?? 0);
+  }
+  expected.set(keyOf('crdb_nodes', { status: 'other' }), 0);
+  // A Date header has whole seconds.
+  const dateMs = Math.floor(truth.nowMs / 1000) * 1000;
+  const newestMs = Math.max(...truth.nodes.map(({ updatedAtMs }) => updatedAtMs));
+  for (const { nodeId, status, startedAtMs, updatedAtMs } of truth.nodes) {
+    const node_id = String(nodeId);
+    for (const each of [...STATUSES, 'other']) {
+      const isSo = each === status ? 1 : 0;
+      expected.set(keyOf('crdb_node_liveness', { node_id, status: each }), isSo);
+    }
+    expected.set(keyOf('crdb_node_started_timestamp_seconds', { node_id }), startedAtMs / 1000);
+    expected.set(keyOf('crdb_node_updated_timestamp_seconds', { node_id }), updatedAtMs / 1000);
+    const isStale = newestMs - updatedAtMs > STALE_MS || dateMs - updatedAtMs > STALE_BY_DATE_MS;
+    if (status !== 'dead' && !isStale) expectRecord(expected, nodes.get(nodeId));
+  }
+  const running = truth.nodes.filter(({ status }) => !['dead', 'decommissioned'].includes(status));
+  expected.set(keyOf('crdb_build_tags', {}), new Set(running.map((node) => node.buildTag)).size);
+  return expected;
+}
+
+function expectRecord(expected: Expected, node: ReturnType<Moment['nodes']['get']>): void {
+  const record = node?.frozenRecord ?? node?.written;
+  if (node === undefined || record === undefined) return;
+  const node_id = String(node.id);
+  for (const [family, key] of Object.entries(NODE_KEYS)) {
+    const value = record.metrics[key];
+    if (value !== undefined) expected.set(keyOf(family, { node_id }), value);
+  }
+  for (const [id, metrics] of record.stores) {
+    for (const [family, key] of Object.entries(STORE_KEYS)) {
+      const value = metrics[key];
+      if (value !== undefined)
+        expected.set(keyOf(family, { node_id, store_id: String(id) }), value);
+    }
+  }
+}

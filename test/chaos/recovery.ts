@@ -1,0 +1,94 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Scrape } from '../support/exporter.ts';
+import { findAbsence } from './data-checks.ts';
+import { QUIRK_NAMES, setQuirk } from './quirks.ts';
+import type { Scraper } from './scraper.ts';
+import type { Setting } from './setting.ts';
+
+/** What refused secrets and a server's Retry-After may ask for. */
+const PATIENCE_MS = 125_000;
+/** The poll that comes within one interval, and the one within the next. */
+const MOST_ATTEMPTS = 2;
+const PAUSE_MS = 10;
+/** A machine that is too busy to answer itself in time gets the time to do so all the same. */
+const LONGEST_MS = 20_000;
+
+/** Ends all trouble: what was broken is mended, what is dead stays dead but for the addresses that are asked. */
+export async function heal(setting: Setting, isPatient: boolean): Promise<void> {
+  const { simulator, proxies, chronicle, clocks, dimensions, isDocumented } = setting;
+  simulator.clearFaults();
+  for (const proxy of proxies) proxy.setWeather({ kind: 'fine' });
+  for (const name of QUIRK_NAMES) setQuirk(simulator, name, { isOn: false, isDocumented });
+  chronicle.change(() => {
+    for (const { id, process } of simulator.world.state.nodes.values()) {
+      const isAsked = id <= dimensions.gateways && process !== 'up';
+      if (isAsked || process === 'frozen' || process === 'partitioned') {
+        simulator.world.reviveNode(id);
+      }
+    }
+  });
+  // What nobody answered is over only when it has been given up.
+  await setting.flights.landed();
+  if (isPatient) clocks.pass(PATIENCE_MS);
+  setting.breaks.push(clocks.clock.monotonicMs());
+}
+
+/** Every collector succeeds in its second poll at the latest, and all that is true is shown. */
+export async function expectRecovery(setting: Setting, scraper: Scraper): Promise<void> {
+  const healedAt = setting.clocks.clock.monotonicMs();
+  const before = await scraper.scrape();
+  for (;;) {
+    const scrape = await scraper.scrape();
+    const missing = findLate(setting, scrape, { before, healedAt }) ?? findMissing(setting, scrape);
+    if (missing === undefined) return;
+    if (setting.clocks.clock.monotonicMs() - healedAt > LONGEST_MS) {
+      throw new Error(`no recovery: ${missing}`);
+    }
+    await sleep(PAUSE_MS);
+  }
+}
+
+/** A collector without a success since; throws when one has had its chances. */
+function findLate(
+  { variants, polls, clocks }: Setting,
+  scrape: Scrape,
+  { before, healedAt }: { readonly before: Scrape; readonly healedAt: number },
+): string | undefined {
+  const since = polls.filter(({ beganAt }) => beganAt >= healedAt);
+  // Nobody is silent any more: a machine that is too busy for its own polls proves nothing.
+  const isStarved = since.some(({ reason }) => reason === 'timeout');
+  let late: string | undefined;
+  for (const [crdb_cluster, collectors] of Object.entries(variants.plan)) {
+    for (const collector of collectors) {
+      const labels = { crdb_cluster, collector };
+      const ended = since.filter(
+        (each) => each.collector === collector && each.result !== 'running',
+      );
+      const good = ended.find(({ result }) => result === 'good');
+      const skips = skipsOf(scrape, labels) - skipsOf(before, labels);
+      if (good === undefined && !isStarved && ended.length + skips >= MOST_ATTEMPTS) {
+        const reasons = ended.map(({ reason }) => reason).join(', ');
+        throw new Error(`${collector} failed after all trouble: ${skips} skips, ${reasons}`);
+      }
+      const name = 'crdb_exporter_collector_last_success_timestamp_seconds';
+      const last = scrape.value(name, labels) ?? 0;
+      const isShown = last > 0 && clocks.monotonicAt(last * 1000) >= (good?.endedAt ?? Infinity);
+      if (!isShown) late = collector;
+    }
+  }
+  return late;
+}
+
+function skipsOf(scrape: Scrape, labels: Record<string, string>): number {
+  const reason = 'breaker_open';
+  return scrape.value('crdb_exporter_polls_skipped_total', { ...labels, reason }) ?? 0;
+}
+
+function findMissing({ chronicle, variants }: Setting, scrape: Scrape): string | undefined {
+  const planned = new Set(Object.values(variants.plan).flat());
+  for (const [collector, expected] of Object.entries(chronicle.present)) {
+    const missing = planned.has(collector) ? findAbsence(scrape.samples, expected) : undefined;
+    if (missing !== undefined) return missing;
+  }
+  return undefined;
+}

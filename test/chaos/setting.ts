@@ -1,0 +1,122 @@
+import { COLLECTORS } from '../../src/collectors/index.ts';
+import {
+  type Simulator,
+  type SimulatorOptions,
+  startSimulator,
+} from '../../src/simulator/index.ts';
+import type { Random } from '../../src/simulator/random.ts';
+import { startTestExporter, type TestExporter } from '../support/exporter.ts';
+import { Chronicle } from './chronicle.ts';
+import { type Clocks, createClocks } from './clocks.ts';
+import { type Flights, watchFlights } from './flights.ts';
+import { observe, type ObservedPoll } from './observed-polls.ts';
+import { openProxy, type Proxy } from './proxy.ts';
+import { measureSlowness } from './slowness.ts';
+import { type Dimensions, hasten, Variants, yamlOf } from './variants.ts';
+
+/** The exporter under test between its clocks, its network and its cluster. */
+export interface Setting extends AsyncDisposable {
+  readonly dimensions: Dimensions;
+  readonly simulator: Simulator;
+  readonly exporter: TestExporter;
+  readonly clocks: Clocks;
+  readonly chronicle: Chronicle;
+  readonly polls: readonly ObservedPoll[];
+  readonly flights: Flights;
+  readonly variants: Variants;
+  /** Before the cluster's addresses in turn, then before that of the cloud. */
+  readonly proxies: readonly Proxy[];
+  /** Session tokens that the cluster has given out, with the monotonic time. */
+  readonly tokens: ReadonlyMap<string, number>;
+  readonly isDocumented: boolean;
+  /** Monotonic times from which on polls may come sooner than their interval says. */
+  readonly breaks: number[];
+  /** Lets the world's clock go on. */
+  readonly passInWorld: (milliseconds: number) => void;
+}
+
+/** First polls and back-off are spread over this share of their usual time. */
+const RANDOM_SHARE = 0.1;
+
+/** The first documents' dialect, but for what the truth does not know to be missing. */
+const DOCUMENTED = {
+  dialect: 'documented',
+  quirks: { gate: 'metadata', problemMembers: 11, statsMembers: 7, storeMetrics: true },
+} as const satisfies Partial<SimulatorOptions>;
+
+export async function setUp(seed: number, random: Random): Promise<Setting> {
+  const dimensions = drawDimensions(random);
+  const stack = new AsyncDisposableStack();
+  const isDocumented = random.chance(0.25);
+  let worldMs = Date.now();
+  const simulator = stack.use(
+    await startSimulator({
+      seed,
+      now: () => worldMs,
+      nodes: random.integer(3, 5),
+      ranges: random.integer(15, 35),
+      sessions: random.integer(5, 25),
+      metricKeys: 'useful',
+      gateways: dimensions.gateways,
+      ...(isDocumented && DOCUMENTED),
+    }),
+  );
+  simulator.setQuirk('cloudRateLimit', false);
+  const clocks = createClocks();
+  const tokens = new Map<string, number>();
+  const noteToken = (chunk: Buffer): void => {
+    const [, token] = /"session":"([^"]+)"/.exec(chunk.toString('latin1')) ?? [];
+    if (token !== undefined) tokens.set(token, clocks.clock.monotonicMs());
+  };
+  const proxies: Proxy[] = [];
+  for (const url of [...simulator.clusterUrls, simulator.cloudUrl]) {
+    proxies.push(stack.use(await openProxy(url, noteToken)));
+  }
+  const urls = proxies.map(({ url }) => url);
+  const flights = stack.use(watchFlights(new Set(urls.slice(0, -1))));
+  const chronicle = new Chronicle(simulator, clocks.clock.monotonicMs);
+  const polls: ObservedPoll[] = [];
+  const variants = new Variants();
+  const exporter = stack.use(
+    await startTestExporter({
+      yaml: yamlOf(simulator, urls, dimensions),
+      adapt: (config) => variants.begin(hasten(config, dimensions.slowness)),
+      app: {
+        collectors: observe(COLLECTORS, { polls, now: clocks.clock.monotonicMs }),
+        clock: clocks.clock,
+        random: () => RANDOM_SHARE * random.next(),
+        load: async () => ({ config: variants.read(), warnings: [] }),
+      },
+    }),
+  );
+  return {
+    dimensions,
+    simulator,
+    exporter,
+    clocks,
+    chronicle,
+    polls,
+    flights,
+    variants,
+    proxies,
+    tokens,
+    isDocumented,
+    breaks: [],
+    passInWorld(milliseconds) {
+      // Timestamps of the wire have whole milliseconds.
+      worldMs += Math.round(milliseconds);
+    },
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+function drawDimensions(random: Random): Dimensions {
+  const paged = ['nodes', 'ranges', 'sessions'].filter(() => random.chance(0.3));
+  return {
+    slowness: measureSlowness(),
+    gateways: random.integer(1, 3),
+    maxConcurrentRequests: random.integer(1, 4),
+    rangeConcurrency: random.integer(1, 3),
+    pagedCollectors: new Set(paged),
+  };
+}

@@ -1,0 +1,131 @@
+import type { Simulator } from '../../src/simulator/index.ts';
+import type { Random } from '../../src/simulator/random.ts';
+import { WALL_OFFSETS_MS } from './clocks.ts';
+import type { Weather } from './proxy.ts';
+import { QUIRK_NAMES, type QuirkName } from './quirks.ts';
+import { drawWorldEvent, type WorldEvent } from './world-events.ts';
+
+type Fault = Parameters<Simulator['fault']>[0];
+
+/** What goes wrong and ends by itself. */
+export type LastingTrouble =
+  | { readonly kind: 'fault'; readonly fault: Fault; readonly forMs: number }
+  | {
+      readonly kind: 'weather';
+      readonly address: number;
+      readonly weather: Weather;
+      readonly forMs: number;
+    }
+  | { readonly kind: 'quirk'; readonly quirk: QuirkName; readonly forMs: number };
+
+/** One thing that goes wrong or changes. */
+export type Trouble =
+  | LastingTrouble
+  | { readonly kind: 'world'; readonly event: WorldEvent }
+  | { readonly kind: 'tokens'; readonly how: 'expire' | 'revoke' }
+  | { readonly kind: 'reload'; readonly to: ReloadTo }
+  | { readonly kind: 'wall'; readonly offsetMs: number };
+
+/** What a reload finds: the same, other settings of the cluster, a cluster more or less, or a file that is wrong. */
+export type ReloadTo = 'same' | 'changed' | 'fewer' | 'more' | 'bad';
+
+export interface Scheduled {
+  readonly atMs: number;
+  readonly trouble: Trouble;
+}
+
+const ENDPOINTS = [
+  'login',
+  'nodes',
+  'node_ranges',
+  'sessions',
+  'users',
+  'table',
+  'assistant',
+] as const;
+const STATUSES = [400, 401, 403, 404, 418, 429, 500, 500, 501, 502, 503, 504] as const;
+const RELOADS: readonly ReloadTo[] = ['same', 'changed', 'fewer', 'more', 'bad'];
+
+/** The troubles of a seed, in the order of their times. */
+export function schedule(
+  random: Random,
+  { forMs, addresses }: { forMs: number; addresses: number },
+): Scheduled[] {
+  const count = random.integer(12, 24);
+  const wallOffsets = WALL_OFFSETS_MS.slice(1);
+  const troubles = Array.from({ length: count }, () => ({
+    atMs: forMs * random.next(),
+    trouble: drawTrouble(random, addresses, wallOffsets),
+  }));
+  return troubles.toSorted((a, b) => a.atMs - b.atMs);
+}
+
+function drawTrouble(random: Random, addresses: number, wallOffsets: number[]): Trouble {
+  const forMs = random.integer(20, 350);
+  const dice = random.next();
+  if (dice < 0.36) return { kind: 'fault', fault: drawFault(random), forMs };
+  if (dice < 0.5) {
+    const address = random.integer(0, addresses - 1);
+    return { kind: 'weather', address, weather: drawWeather(random), forMs };
+  }
+  if (dice < 0.56) return { kind: 'quirk', quirk: random.pick(QUIRK_NAMES), forMs };
+  if (dice < 0.82) return { kind: 'world', event: drawWorldEvent(random) };
+  if (dice < 0.88) return { kind: 'tokens', how: random.pick(['expire', 'revoke']) };
+  if (dice < 0.94) return { kind: 'reload', to: random.pick(RELOADS) };
+  return { kind: 'wall', offsetMs: wallOffsets.pop() ?? 0 };
+}
+
+function drawFault(random: Random): Fault {
+  const endpoint = random.chance(0.75) ? { endpoint: random.pick(ENDPOINTS) } : {};
+  const times = random.chance(0.4) ? { times: random.integer(1, 3) } : {};
+  const probability = random.chance(0.3) ? { probability: 0.5 } : {};
+  const node = random.chance(0.2) ? { node: random.integer(1, 3) } : {};
+  return { ...endpoint, ...times, ...probability, ...node, ...drawEffect(random) };
+}
+
+function drawEffect(random: Random): Fault {
+  const bytes = random.integer(0, 3000);
+  const effects: readonly Fault[] = [
+    { kind: 'slow', ms: random.integer(5, 300) },
+    { kind: 'hang' },
+    { kind: 'drip', bytesPerSecond: random.pick([10, 5_000, 200_000]) },
+    { kind: 'cut', bytes },
+    { kind: 'reset' },
+    { kind: 'bad-json' },
+    { kind: 'text' },
+    { kind: 'html' },
+    { kind: 'wrong-length' },
+    { kind: 'redirect', location: 'https://elsewhere.invalid/' },
+    { kind: 'huge' },
+    { kind: 'gzip-bomb' },
+    { kind: 'empty' },
+    { kind: 'no-content' },
+  ];
+  return random.chance(0.35) ? drawStatus(random) : random.pick(effects);
+}
+
+function drawStatus(random: Random): Fault {
+  const status = random.pick(STATUSES);
+  const isThrottle = status === 429 || status === 503;
+  if (!isThrottle || random.chance(0.4)) return { kind: 'status', status };
+  const inAMoment = new Date(Date.now() + 2_000).toUTCString();
+  const retryAfter = random.pick(['0', '1', '120', inAMoment, 'soon']);
+  return { kind: 'status', status, headers: { 'Retry-After': retryAfter } };
+}
+
+function drawWeather(random: Random): Weather {
+  return random.pick<Weather>([
+    { kind: 'delay', ms: random.integer(1, 120) },
+    { kind: 'reset' },
+    { kind: 'black-hole' },
+    { kind: 'truncate', bytes: random.integer(0, 20_000) },
+  ]);
+}
+
+/** Whether it makes the exporter wait for a minute, or for as long as the server asked it to. */
+export function asksForPatience(trouble: Trouble): boolean {
+  if (trouble.kind === 'quirk') return ['other-header', 'rate-limit'].includes(trouble.quirk);
+  if (trouble.kind !== 'fault' || trouble.fault.kind !== 'status') return false;
+  const { status, headers } = trouble.fault;
+  return status === 400 || status === 401 || headers !== undefined;
+}
