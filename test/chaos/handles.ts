@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** What of the process a trial could leave behind. */
-const KINDS = ['TCPSocketWrap', 'TCPServerWrap', 'PipeWrap', 'Zlib', 'FSReqPromise'];
+const KINDS = ['TCPSocketWrap', 'TCPServerWrap', 'Zlib', 'FSReqPromise'];
 const PAUSE_MS = 10;
 const LONGEST_MS = 3_000;
 
