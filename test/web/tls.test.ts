@@ -13,6 +13,8 @@ const TLS_FILES = 'cert_file: server.crt, key_file: server.key';
 const pki: {
   readonly ours: Authority;
   readonly server: Identity;
+  /** Of our CA, under another name. */
+  readonly namesake: Identity;
   readonly clients: Record<string, Identity>;
 } = await createPki();
 
@@ -23,6 +25,7 @@ async function createPki() {
   return {
     ours,
     server: await ours.issue({ name: 'exporter', sans: SERVER_SANS }),
+    namesake: await ours.issue({ ...client, sans: ['dns:another.prometheus.example'] }),
     clients: {
       good: await ours.issue(client),
       nameless: await ours.issue({ name: 'prometheus.example', usage: 'client' }),
@@ -158,6 +161,7 @@ describe('client_allowed_sans', () => {
     );
     expect(await statusFor(url, pki.clients['good'] ?? {})).toBe(200);
     expect(await statusFor(url, pki.clients['nameless'] ?? {})).toBe('refused');
+    expect(await statusFor(url, pki.namesake)).toBe('refused');
     expect(await statusFor(url, {})).toBe('refused');
   });
 
