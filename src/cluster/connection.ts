@@ -72,10 +72,15 @@ export function createConnection(options: ConnectionOptions): Connection {
     const { signal } = reading;
     const call = (headers: Record<string, string>): ReturnType<HttpClient['send']> =>
       options.http.send({ ...question, method: 'GET', headers, signal, sentToken: true, onChunk });
-    const answer = await orAborted(session.run(call), signal, question.endpoint);
-    reading.pages += 1;
-    reading.bytes += answer.bytes;
-    return answer.dateMs;
+    try {
+      const answer = await orAborted(session.run(call), signal, question.endpoint);
+      reading.pages += 1;
+      reading.bytes += answer.bytes;
+      return answer.dateMs;
+    } catch (error) {
+      if (error instanceof RequestError && error.reason === 'limit') reading.limits.add('bytes');
+      throw error;
+    }
   }
 
   return {

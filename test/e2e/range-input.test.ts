@@ -1,0 +1,160 @@
+import type { ServerResponse } from 'node:http';
+import { describe, expect, test } from 'vitest';
+import { type Scrape, startTestExporter } from '../support/exporter.ts';
+import { serve } from '../support/http-server.ts';
+
+type Answer = (response: ServerResponse, offset: number) => void;
+
+const LIMIT_BYTES = 1024 * 1024;
+/** Longer than any element that is honest. */
+const HUGE = 17 * LIMIT_BYTES;
+
+function replica(nodeId: number, rangeId: number, more = ''): string {
+  return `{"desc":{"range_id":${rangeId}},"source_node_id":${nodeId},"source_store_id":${nodeId}${more}}`;
+}
+
+function page(elements: readonly string[], next?: number): Answer {
+  const rest = next === undefined ? '' : `,"next":${next}`;
+  return (response) => response.end(`{"ranges":[${elements.join(',')}]${rest}}`);
+}
+
+/** Node 1 has two ranges and nothing else to say; node 2 answers as a test wants. */
+async function scanWith(answer: Answer, more = ''): Promise<{ scrape: Scrape; log: string }> {
+  await using server = await serve((request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://node');
+    if (!pathname.endsWith('/ranges/')) {
+      response.end(
+        '{"nodes":[{"node_id":1,"liveness_status":3},{"node_id":2,"liveness_status":3}]}',
+      );
+      return;
+    }
+    const isFirst = searchParams.get('remote_node_id') === '1';
+    if (isFirst) page([replica(1, 1), replica(1, 2)])(response, 0);
+    else answer(response, Number(searchParams.get('offset')));
+  });
+  await using exporter = await startTestExporter({
+    yaml: `collectors: { nodes: { enabled: false }, sessions: { enabled: false }, ranges: { route: proxy } }
+clusters:
+  - name: odd
+    cluster_api: { urls: ["${server.url}"] ${more} }
+`,
+  });
+  const scrape = await exporter.until((seen) => seen.all('crdb_range_scan_nodes').length > 0);
+  return { scrape, log: exporter.log() };
+}
+
+function limitsHit(scrape: Scrape): readonly (string | undefined)[] {
+  return scrape
+    .all('crdb_exporter_collector_limit_hit')
+    .filter(({ value }) => value === 1)
+    .map(({ labels }) => labels['limit']);
+}
+
+/** What holds of every scan of which node 2 could not be read: the other is there, nothing is said of the whole. */
+function expectOnlyFirst(scrape: Scrape): void {
+  expect(scrape.value('crdb_range_replicas')).toBe(2);
+  expect(scrape.value('crdb_range_scan_node_success', { node_id: '1' })).toBe(1);
+  expect(scrape.value('crdb_range_scan_node_success', { node_id: '2' })).toBe(0);
+  expect(scrape.value('crdb_range_scan_nodes', { state: 'failed' })).toBe(1);
+  expect(scrape.all('crdb_ranges')).toEqual([]);
+  expect(scrape.value('crdb_exporter_collector_success')).toBe(1);
+}
+
+describe('a node that', () => {
+  test('never ends its answer is cut off at the limit', async () => {
+    let sent = 0;
+    const endless: Answer = (response) => {
+      const element = Buffer.from(`${replica(2, 7)},`.repeat(500));
+      response.write('{"ranges":[');
+      const more = (): void => {
+        if (response.destroyed) return;
+        sent += element.length;
+        response.write(element, () => setImmediate(more));
+      };
+      more();
+    };
+    const { scrape, log } = await scanWith(endless, ', max_response_bytes: 1MiB');
+    expectOnlyFirst(scrape);
+    expect(limitsHit(scrape)).toEqual(['bytes']);
+    expect(log).toContain('larger than 1048576 bytes');
+    expect(sent).toBeLessThan(64 * LIMIT_BYTES);
+  });
+
+  test('sends the same `next` again and again is left alone', async () => {
+    const { scrape } = await scanWith((response, offset) =>
+      page([replica(2, 7)], 5)(response, offset),
+    );
+    expectOnlyFirst(scrape);
+    expect(limitsHit(scrape)).toEqual(['pages']);
+  });
+
+  test('never comes to its last page is left alone after 1,000 of them', async () => {
+    const { scrape } = await scanWith((response, offset) => page([], offset + 1)(response, offset));
+    expectOnlyFirst(scrape);
+    expect(limitsHit(scrape)).toEqual(['pages']);
+  });
+
+  test('sends a range of 17 MB loses that range alone', async () => {
+    const huge = replica(2, 8, `,"span":{"start_key":"${'x'.repeat(HUGE)}"}`);
+    const { scrape } = await scanWith(page([replica(2, 7), huge, replica(2, 9)]));
+    expect(scrape.value('crdb_range_replicas', { node_id: '2' })).toBe(2);
+    expect(scrape.value('crdb_ranges')).toBe(4);
+    expect(limitsHit(scrape)).toEqual(['bytes']);
+    const errors = { endpoint: 'node_ranges' };
+    expect(scrape.value('crdb_exporter_decode_errors_total', errors)).toBe(1);
+  });
+
+  test('nests a range too deeply loses that range alone', async () => {
+    const deep = replica(2, 8, `,"span":${'['.repeat(500)}${']'.repeat(500)}`);
+    const { scrape } = await scanWith(page([replica(2, 7), deep, replica(2, 9)]));
+    expect(scrape.value('crdb_range_replicas', { node_id: '2' })).toBe(2);
+    expect(limitsHit(scrape)).toEqual(['bytes']);
+  });
+
+  test('answers with the ranges of another node was not read', async () => {
+    const { scrape, log } = await scanWith(page([replica(1, 1), replica(1, 2)]));
+    expectOnlyFirst(scrape);
+    expect(log).toContain('the answer holds ranges of node 1');
+  });
+
+  test.each([
+    ['breaks off', '{"ranges":[{"desc":{"range_id":7}'],
+    ['sends no JSON', '<html>busy</html>'],
+    ['sends nothing', ''],
+    ['sends something behind the end', '{"ranges":[]}{"ranges":[]}'],
+  ])('%s was not read', async (_what, body) => {
+    const { scrape } = await scanWith((response) => response.end(body));
+    expectOnlyFirst(scrape);
+    expect(limitsHit(scrape)).toEqual([]);
+  });
+
+  test('repeats its ranges on the next page counts them once', async () => {
+    const repeated = [replica(2, 7), replica(2, 2 ** 31 + 5), replica(2, 7)];
+    const { scrape } = await scanWith((response, offset) =>
+      page(repeated, offset === 0 ? 3 : undefined)(response, offset),
+    );
+    expect(scrape.value('crdb_range_replicas', { node_id: '2' })).toBe(2);
+    expect(scrape.value('crdb_ranges')).toBe(4);
+    expect(limitsHit(scrape)).toEqual([]);
+  });
+});
+
+test('a scan that does not fit its timeout publishes what it read and says what to do', async () => {
+  await using server = await serve((request, response) => {
+    const nodeId = /remote_node_id=(\d+)/.exec(request.url ?? '')?.[1];
+    const nodes = [1, 2, 3].map((id) => `{"node_id":${id},"liveness_status":3}`);
+    if (nodeId === undefined) response.end(`{"nodes":[${nodes.join(',')}]}`);
+    else if (nodeId !== '3') page([replica(Number(nodeId), Number(nodeId))])(response, 0);
+  });
+  await using exporter = await startTestExporter({
+    yaml: `collectors: { nodes: { enabled: false }, sessions: { enabled: false }, ranges: { route: proxy, timeout: 1s } }
+clusters: [{ name: slow, cluster_api: { urls: ["${server.url}"] } }]
+`,
+  });
+  const scrape = await exporter.until((seen) => seen.all('crdb_range_scan_nodes').length > 0);
+  expect(limitsHit(scrape)).toEqual(['duration']);
+  expect(scrape.value('crdb_range_scan_nodes', { state: 'scanned' })).toBe(2);
+  expect(scrape.value('crdb_exporter_collector_success')).toBe(1);
+  expect(scrape.value('crdb_exporter_range_scan_nodes_planned')).toBe(3);
+  expect(exporter.log()).toMatch(/did not fit its timeout.*raise collectors\.ranges\.timeout/);
+});
