@@ -1,0 +1,49 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { parse } from 'yaml';
+import { eventually, startPrometheus } from '../support/prometheus.ts';
+import { ROOT } from './installed.ts';
+
+const RULES = path.join(ROOT, 'config', 'prometheus', 'rules.yml');
+/** They tell of the exporters themselves, or of a moment, and not of the cluster. */
+const APART = /^crdb_cluster_collector_shard:|:crdb_node_record_age_seconds:/;
+
+interface RuleFile {
+  readonly groups: readonly { readonly rules: readonly { readonly record?: string }[] }[];
+}
+
+function recordedNames(): readonly string[] {
+  const file: RuleFile = parse(readFileSync(RULES, 'utf8'));
+  const names = file.groups.flatMap(({ rules }) => rules.flatMap(({ record }) => record ?? []));
+  return [...new Set(names)].filter((name) => !APART.test(name));
+}
+
+/** What a real Prometheus that scrapes these exporters makes of the recording rules, by series. */
+export async function evaluateRules(
+  addresses: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  await using prometheus = await startPrometheus(`
+global: { scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s }
+rule_files: [${JSON.stringify(RULES)}]
+scrape_configs:
+  - job_name: crdb-exporter
+    static_configs: [{ targets: ${JSON.stringify(addresses)} }]
+`);
+  const names = recordedNames();
+  const expression = `{__name__=~"${names.join('|')}"} and on() (count(up == 1) == ${addresses.length})`;
+  let before = -1;
+  const series = await eventually(async () => {
+    const seen = await prometheus.query(expression);
+    // Rules build upon rules: all have been evaluated when a second brings no more series.
+    const isSettled = seen.length > 0 && seen.length === before;
+    before = seen.length;
+    if (isSettled) return seen;
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    return undefined;
+  });
+  return new Map(series.map(({ labels, value }) => [JSON.stringify(sortKeys(labels)), value]));
+}
+
+function sortKeys(labels: Readonly<Record<string, string>>): readonly (readonly string[])[] {
+  return Object.entries(labels).toSorted(([a], [b]) => (a < b ? -1 : 1));
+}

@@ -1,0 +1,72 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startScaleSimulator, type ScaleSimulator } from '../../src/simulator/scale.ts';
+import { hasProgram } from '../support/programs.ts';
+import { evaluateRules } from './rule-results.ts';
+import { addUp, ownersOf, runShards, type Shards } from './shards.ts';
+
+const NODES = 24;
+const PATIENCE_MS = 120_000;
+
+let simulator: ScaleSimulator;
+let one: Shards;
+let other: Shards;
+let two: Shards;
+/** Answers to the range requests of one, the other and both shards. */
+const asked: number[] = [];
+
+beforeAll(async () => {
+  simulator = await startScaleSimulator({
+    nodes: NODES,
+    replicasPerNode: 60,
+    metricKeys: 'useful',
+  });
+  const run = async (count: number): Promise<Shards> => {
+    const before = simulator.answers.get('node_ranges') ?? 0;
+    const shards = await runShards(simulator, count);
+    asked.push((simulator.answers.get('node_ranges') ?? 0) - before);
+    return shards;
+  };
+  one = await run(1);
+  other = await run(1);
+  two = await run(2);
+}, PATIENCE_MS);
+
+afterAll(async () => {
+  await Promise.all([one, other, two].map((shards) => shards[Symbol.asyncDispose]()));
+  await simulator.close();
+});
+
+describe('shards as processes', () => {
+  test('scan each node once, with the requests of one exporter', () => {
+    expect(ownersOf(two.scrapes).size).toBe(NODES);
+    expect(asked).toEqual([NODES, NODES, NODES]);
+  });
+
+  test('add up to what one exporter says of the ranges', () => {
+    const whole = addUp(one.scrapes);
+    expect(whole.size).toBeGreaterThan(NODES * 20);
+    expect(addUp(two.scrapes)).toEqual(whole);
+  });
+
+  test('leave nodes and sessions to the first of them', () => {
+    for (const family of ['crdb_node_info', 'crdb_sessions']) {
+      const counts = two.scrapes.map((scrape) => scrape.all(family).length);
+      expect(counts).toEqual([one.scrapes[0]?.all(family).length, 0]);
+    }
+  });
+});
+
+describe.skipIf(!hasProgram('prometheus'))('the rules in a real Prometheus', () => {
+  test(
+    'say the same of one exporter, of an HA pair and of shards',
+    async () => {
+      const [alone, pair, shards] = await Promise.all(
+        [one.addresses, [...one.addresses, ...other.addresses], two.addresses].map(evaluateRules),
+      );
+      expect(alone?.size).toBeGreaterThan(NODES * 5);
+      expect(pair).toEqual(alone);
+      expect(shards).toEqual(alone);
+    },
+    PATIENCE_MS,
+  );
+});
