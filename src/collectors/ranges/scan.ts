@@ -70,7 +70,14 @@ export async function scanNodes(plan: ScanPlan): Promise<ScanResult> {
   memory.scans += 1;
   const unfinished = new Set([...cutNodes, ...late]);
   memory.firstNodeId = nextFirst(order, unfinished, plan.concurrency);
+  // By id, not as they came in: what is over a budget then always misses the same nodes.
+  read.sort(byId);
+  failed.sort(byId);
   return { read, failed, wasCut: unfinished.size > 0 };
+}
+
+function byId(a: { readonly nodeId: number }, b: { readonly nodeId: number }): number {
+  return a.nodeId - b.nodeId;
 }
 
 function outOfTime(nodeId: number, wasAsked: boolean): FailedNode {

@@ -75,6 +75,19 @@ describe('a scan', () => {
     expect(progress).toEqual(['0/3', '1/3', '2/3', '3/3']);
   });
 
+  test('tells what it read by node id, whatever node it began with', async () => {
+    const { begun, read, failed } = await run({
+      nodeIds: [1, 2, 3, 4, 5],
+      memory: { firstNodeId: 4, scans: 0 },
+      broken: [5, 2],
+    });
+    expect(begun).toEqual([4, 5, 1, 2, 3]);
+    expect([ids(read), ids(failed)]).toEqual([
+      [1, 3, 4],
+      [2, 5],
+    ]);
+  });
+
   test('begins at another node each time', async () => {
     const memory = { firstNodeId: 0, scans: 0 };
     const firsts: (number | undefined)[] = [];
