@@ -17,6 +17,7 @@ import {
   firstDelayMs,
   isDue,
   nextDelayMs,
+  phaseMs,
 } from './schedule.ts';
 
 /** Both clocks: the wall clock only for timestamps, the monotonic one for every interval and age. */
@@ -126,13 +127,17 @@ export class Poller {
     const { random, clock, timeoutSeconds } = this.#options;
     let delayMs = firstDelayMs(random);
     let last = this.#beganAt;
+    let isFirst = true;
     while (await this.#sleep(delayMs, stop)) {
       // Somebody may have asked for a poll meanwhile: then the interval runs from that one.
       const isDone = this.#beganAt !== last && this.#polling === undefined;
       if (!isDone) await this.#begin({ stop, timeoutMs: timeoutSeconds * 1000 });
       last = this.#beganAt;
       const elapsedMs = clock.monotonicMs() - (last ?? 0);
-      delayMs = nextDelayMs(this.#outcome.intervalSeconds * 1000, elapsedMs, random);
+      const intervalMs = this.#outcome.intervalSeconds * 1000;
+      delayMs = nextDelayMs(intervalMs, elapsedMs, random);
+      if (isFirst) delayMs += phaseMs(intervalMs, random);
+      isFirst = false;
     }
   }
 

@@ -9,6 +9,14 @@ export function firstDelayMs(random: () => number): number {
 }
 
 /**
+ * Extra pause before the second poll, ms. First polls all come at once, since everybody waits for them; from then
+ * on the scans of many clusters are to be spread over the whole interval.
+ */
+export function phaseMs(intervalMs: number, random: () => number): number {
+  return random() * intervalMs;
+}
+
+/**
  * The interval that keeps polls of this length within their share of the time, seconds: a cluster
  * in trouble answers slowly and is then asked less often.
  */
