@@ -1,6 +1,6 @@
 import type { ClusterFacts } from './facts.ts';
 import type { Finding } from './findings.ts';
-import type { NodesStatus } from './nodes.ts';
+import type { NodesStatus, NodeStatus } from './nodes.ts';
 import { sayList, sayPercent } from './words.ts';
 
 interface StatusRule {
@@ -54,18 +54,18 @@ export function findInNodes({ nodes }: ClusterFacts): readonly Finding[] {
 
 function findStatuses({ list }: NodesStatus): readonly Finding[] {
   return Object.entries(STATUS_RULES).flatMap(([status, { level, one, many, next }]) => {
-    const ids = list.filter((node) => node.status === status).map(({ id }) => id);
-    return ids.length === 0
-      ? []
-      : [
-          {
-            key: `nodes ${status}`,
-            level,
-            text: `${sayNodes(ids)} ${pick(ids, one, many)}.`,
-            next,
-          },
-        ];
+    const nodes = list.filter((node) => node.status === status);
+    if (nodes.length === 0) return [];
+    const ids = nodes.map(({ id }) => id);
+    const text = `${sayNodes(ids)} ${pick(ids, one, many)}.`;
+    // A node that is down wrote its last record just before.
+    const since = level === 'trouble' ? oldestRecord(nodes) : undefined;
+    return [{ key: `nodes ${status}`, level, text, next, since }];
   });
+}
+
+function oldestRecord(nodes: readonly NodeStatus[]): string | undefined {
+  return nodes.flatMap(({ recordAt }) => recordAt ?? []).toSorted()[0];
 }
 
 function findStale({ list }: NodesStatus): readonly Finding[] {
@@ -73,7 +73,6 @@ function findStale({ list }: NodesStatus): readonly Finding[] {
   const stale = list.filter(({ isStale, status }) => isStale && status !== 'unavailable');
   if (stale.length === 0) return [];
   const ids = stale.map(({ id }) => id);
-  const since = stale.flatMap(({ recordAt }) => recordAt ?? []).toSorted()[0];
   const verb = pick(ids, 'has', 'have');
   return [
     {
@@ -81,7 +80,7 @@ function findStale({ list }: NodesStatus): readonly Finding[] {
       level: 'warning',
       text: `${sayNodes(ids)} ${verb} stopped writing the record that ${pick(ids, 'its', 'their')} metrics come from.`,
       next: 'See whether the node is overloaded or its disk stalls; old values are left out meanwhile.',
-      since,
+      since: oldestRecord(stale),
     },
   ];
 }

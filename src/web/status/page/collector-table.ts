@@ -44,7 +44,7 @@ function collectorRows(one: CollectorStatus, nowMs: number): Html {
       error !== undefined &&
       html`<tr class="error">
         <td colspan="9">
-          <b>${error.reason}:</b> ${error.message}
+          <b>${error.reason}:</b> ${error.message}.
           <span class="advice">${withCode(error.advice)}</span>
         </td>
       </tr>`
