@@ -9,10 +9,11 @@ import { createLog } from '../log.ts';
 import type { Build } from './build.ts';
 import { check } from './check.ts';
 import { addExamples, type Invocation } from './command.ts';
+import { endOnCrash } from './crash.ts';
 import { CommandError, EXIT } from './exit.ts';
 import { addConfigFlags, readConfigFlags } from './flags.ts';
 import { createServiceManager, inheritedSockets } from './service-manager.ts';
-import { untilSignal } from './signals.ts';
+import { type EndSignal, onEndSignal } from './signals.ts';
 
 /** `serve`, also without its name: the exporter. */
 export function define(command: Command, { env, build, done }: Invocation): void {
@@ -33,11 +34,27 @@ export function define(command: Command, { env, build, done }: Invocation): void
   });
 }
 
-/** Runs the exporter until it is told to stop. */
+/** Runs the exporter until it is told to stop, which may be while it starts. */
 async function serve(sources: Omit<ConfigSources, 'collectors'>, build: Build): Promise<number> {
+  const told = Promise.withResolvers<EndSignal>();
+  const listening = onEndSignal(told.resolve);
+  try {
+    return await serveUntil(told.promise, sources, build);
+  } catch (error) {
+    listening[Symbol.dispose]();
+    throw error;
+  }
+}
+
+async function serveUntil(
+  told: Promise<EndSignal>,
+  sources: Omit<ConfigSources, 'collectors'>,
+  build: Build,
+): Promise<number> {
   const load = (): Promise<LoadedConfig> => loadConfig({ ...sources, collectors: COLLECTORS });
   const { config, warnings } = await load();
   const log = createLog(config.log);
+  using _crash = endOnCrash(log);
   log.info({ version: build.version, revision: build.revision }, 'starting crdb-exporter');
   if (warnings.length > 0) {
     for (const line of formatProblems(warnings).split('\n')) log.warn(line);
@@ -49,7 +66,7 @@ async function serve(sources: Omit<ConfigSources, 'collectors'>, build: Build): 
   using _reloads = await reloadOnChange(app, config.autoReload ? findFile(sources) : undefined);
   for (const address of app.addresses) log.info({ address }, 'listening');
   serviceManager.ready(`listening on ${app.addresses.join(', ')}`);
-  const signal = await untilSignal();
+  const signal = await told;
   log.info({ signal }, 'stopping');
   serviceManager.stopping();
   await app.stop();

@@ -1,0 +1,85 @@
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { describe, expect, test } from 'vitest';
+import { type Simulator, startSimulator } from '../../src/simulator/index.ts';
+import { PROCESS_TIMEOUT_MS, type Running } from '../cli/run.ts';
+import { readScrape, type Scrape } from '../support/exporter.ts';
+import { refusing } from '../support/http-server.ts';
+import { addressOf, startExporterProcess } from './process-support.ts';
+
+const TIMEOUT = { timeout: PROCESS_TIMEOUT_MS };
+
+function simulate(): Promise<Simulator> {
+  return startSimulator({ nodes: 3, ranges: 30, metricKeys: 'useful' });
+}
+
+async function scrape(address: string): Promise<Scrape> {
+  const answer = await fetch(`${address}/metrics`, { headers: { connection: 'close' } });
+  expect(answer.status).toBe(200);
+  return readScrape(await answer.text());
+}
+
+/** Scrapes until the nodes are there; a process that prints nothing cannot be waited for otherwise. */
+async function untilPolled(address: string): Promise<void> {
+  await expect
+    .poll(async () => {
+      const seen = await scrape(address).catch(() => undefined);
+      return seen?.value('crdb_up', { api: 'cluster' });
+    }, TIMEOUT)
+    .toBe(1);
+}
+
+async function endWithTerm({ child, ended }: Running): Promise<number | null> {
+  child.kill('SIGTERM');
+  return (await ended).code;
+}
+
+describe('standard output', TIMEOUT, () => {
+  test('that nobody reads any more costs lines, not the process', async () => {
+    await using simulator = await simulate();
+    await using running = startExporterProcess({ simulator });
+    const address = await addressOf(running);
+    running.child.stdout.destroy();
+    for (let reload = 0; reload < 5; reload += 1) running.child.kill('SIGHUP');
+    await untilPolled(address);
+    expect(await endWithTerm(running)).toBe(0);
+  });
+
+  test.skipIf(!existsSync('/dev/full'))('on a full disk costs lines, not the process', async () => {
+    await using simulator = await simulate();
+    // The log cannot tell which port it is.
+    const address = await refusing();
+    await using running = startExporterProcess({
+      simulator,
+      listen: new URL(address).host,
+      shell: (command) => `exec ${command} > /dev/full`,
+    });
+    await untilPolled(address);
+    expect(await endWithTerm(running)).toBe(0);
+  });
+});
+
+describe('more connections than file descriptors', TIMEOUT, () => {
+  test('are survived, and scrapes go on once there are some left', async () => {
+    await using simulator = await simulate();
+    await using running = startExporterProcess({
+      simulator,
+      shell: (command) => `ulimit -n 64; exec ${command}`,
+    });
+    const address = await addressOf(running);
+    await untilPolled(address);
+    const { port, hostname } = new URL(address);
+    const sockets: Socket[] = [];
+    for (let count = 0; count < 200; count += 1) {
+      const socket = connect(Number(port), hostname);
+      // Those that are turned away are the point.
+      socket.on('error', () => undefined);
+      sockets.push(socket);
+    }
+    await Promise.all(sockets.map((socket) => once(socket, 'connect').catch(() => undefined)));
+    for (const socket of sockets) socket.destroy();
+    await untilPolled(address);
+    expect(await endWithTerm(running)).toBe(0);
+  });
+});

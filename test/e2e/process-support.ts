@@ -1,0 +1,44 @@
+import path from 'node:path';
+import type { Simulator } from '../../src/simulator/index.ts';
+import { type Running, startProgram } from '../cli/run.ts';
+
+const MAIN = path.resolve(import.meta.dirname, '../../src/main.ts');
+
+/** What a real process is started with, beside the cluster. */
+export interface Start {
+  readonly simulator: Pick<Simulator, 'clusterUrl' | 'username' | 'password'>;
+  readonly listen?: string;
+  readonly args?: readonly string[];
+  /** Program text that runs in the process before the exporter. */
+  readonly before?: string;
+  /** Put before the command, as a shell line that ends in it. */
+  readonly shell?: (command: string) => string;
+}
+
+/** The exporter as a process of its own on a free port, watching a simulated cluster. */
+export function startExporterProcess(start: Start): Running {
+  const { simulator, listen = '127.0.0.1:0', args = [], before, shell } = start;
+  const preload =
+    before === undefined ? [] : ['--import', `data:text/javascript,${encodeURIComponent(before)}`];
+  const command = [
+    ...preload,
+    MAIN,
+    `--web.listen-address=${listen}`,
+    `--cluster.url=${simulator.clusterUrl}`,
+    `--cluster.username=${simulator.username}`,
+    '--log.level=debug',
+    ...args,
+  ];
+  const env = { CRDB_EXPORTER_CLUSTER_PASSWORD: simulator.password };
+  if (shell === undefined) return startProgram(process.execPath, command, env);
+  const quoted = [process.execPath, ...command].map((word) => `'${word}'`).join(' ');
+  return startProgram('sh', ['-c', shell(quoted)], env);
+}
+
+/** Where the process listens, as soon as it says so. */
+export async function addressOf(running: Running): Promise<string> {
+  await running.until('msg=listening');
+  const [, address] = /msg=listening address=(\S+)/.exec(running.seen().out) ?? [];
+  if (address === undefined) throw new Error(`no address in ${running.seen().out}`);
+  return address;
+}

@@ -1,0 +1,129 @@
+import { once } from 'node:events';
+import { createServer, connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { type Simulator, startSimulator } from '../../src/simulator/index.ts';
+import { PROCESS_TIMEOUT_MS, type Running } from '../cli/run.ts';
+import { addressOf, startExporterProcess } from './process-support.ts';
+
+const TIMEOUT = { timeout: PROCESS_TIMEOUT_MS };
+
+function simulate(): Promise<Simulator> {
+  return startSimulator({ nodes: 3, ranges: 30, metricKeys: 'useful' });
+}
+
+async function stop({ child, ended }: Running): Promise<number | null> {
+  child.kill('SIGTERM');
+  const { code } = await ended;
+  return code;
+}
+
+async function untilAsked({ requests }: Simulator, endpoint: string): Promise<void> {
+  await expect.poll(() => requests.count(endpoint), TIMEOUT).toBeGreaterThan(0);
+}
+
+describe('SIGTERM', TIMEOUT, () => {
+  test('while it starts ends with 0 as soon as it has started', async () => {
+    await using simulator = await simulate();
+    await using running = startExporterProcess({ simulator });
+    await running.until('starting crdb-exporter');
+    expect(await stop(running)).toBe(0);
+  });
+
+  test('while it polls for the first time ends with 0, and the session is logged out', async () => {
+    await using simulator = await simulate();
+    simulator.fault({ endpoint: 'node_ranges', kind: 'hang' });
+    await using running = startExporterProcess({ simulator });
+    await untilAsked(simulator, 'node_ranges');
+    expect(await stop(running)).toBe(0);
+    expect(simulator.requests.count('login')).toBe(1);
+    expect(simulator.requests.count('logout')).toBe(1);
+  });
+
+  test('while it logs in at a cluster that never answers ends with 0', async () => {
+    await using simulator = await simulate();
+    simulator.fault({ kind: 'hang' });
+    await using running = startExporterProcess({ simulator });
+    await untilAsked(simulator, 'login');
+    expect(await stop(running)).toBe(0);
+  });
+
+  test('while the logout is not answered ends with 0 all the same, and says so', async () => {
+    await using simulator = await simulate();
+    simulator.fault({ endpoint: 'logout', kind: 'hang' });
+    await using running = startExporterProcess({ simulator });
+    await running.until('first poll was good');
+    expect(await stop(running)).toBe(0);
+    expect(running.seen().out).toContain('could not log out; the session ends by itself');
+  });
+
+  test('lets a scrape in flight end', async () => {
+    await using simulator = await startSimulator({ nodes: 60, ranges: 60 });
+    await using running = startExporterProcess({ simulator, args: ['--no-collector.ranges'] });
+    const address = new URL(await addressOf(running));
+    await running.until('collector=nodes shard=0');
+    const socket = connect(Number(address.port), address.hostname);
+    await once(socket, 'connect');
+    // More than the buffers between hold: the answer cannot end before it is read.
+    socket.write('GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+    await once(socket, 'readable');
+    running.child.kill('SIGTERM');
+    await running.until('msg=stopping');
+    const chunks: Buffer[] = [];
+    for await (const chunk of socket) chunks.push(chunk);
+    const answer = Buffer.concat(chunks);
+    const headEnd = answer.indexOf('\r\n\r\n');
+    const [, length] = /content-length: (\d+)/i.exec(answer.toString('latin1', 0, headEnd)) ?? [];
+    expect(answer.length - headEnd - 4).toBe(Number(length));
+    expect((await running.ended).code).toBe(0);
+  });
+
+  test('a second one ends it at once', async () => {
+    await using simulator = await simulate();
+    simulator.fault({ endpoint: 'logout', kind: 'hang' });
+    await using running = startExporterProcess({ simulator });
+    await running.until('first poll was good');
+    running.child.kill('SIGTERM');
+    await running.until('msg=stopping');
+    // One that comes sooner is taken for the same.
+    await sleep(600);
+    running.child.kill('SIGTERM');
+    expect((await running.ended).code).toBe(143);
+  });
+});
+
+describe('an address in use', TIMEOUT, () => {
+  test('is named with what to do, and ends with 1', async () => {
+    await using simulator = await simulate();
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const address = other.address();
+    const port = typeof address === 'object' ? address?.port : 0;
+    await using running = startExporterProcess({ simulator, listen: `127.0.0.1:${port}` });
+    const { code, err } = await running.ended;
+    other.close();
+    expect(code).toBe(1);
+    expect(err).toContain(
+      `cannot listen: address already in use 127.0.0.1:${port}; stop the process`,
+    );
+  });
+});
+
+describe('an error that nobody expected', TIMEOUT, () => {
+  test.each([
+    ['thrown', 'throw new Error("boom")'],
+    ['rejected', 'Promise.reject(new Error("boom"))'],
+    ['rejected with something else', 'Promise.reject("boom")'],
+  ])('that is %s is logged and ends with 1', async (_how, crash) => {
+    await using simulator = await simulate();
+    await using running = startExporterProcess({
+      simulator,
+      before: `process.on("SIGUSR2", () => { ${crash} })`,
+    });
+    await addressOf(running);
+    running.child.kill('SIGUSR2');
+    const { code, out } = await running.ended;
+    expect(code).toBe(1);
+    expect(out).toMatch(/level=fatal msg="unexpected error, the process ends.*err=.*boom.* stack=/);
+  });
+});
