@@ -33,14 +33,14 @@ function expectedReading(text: string, element: ObjectShape, envelope: ObjectSha
 
 /** The decoder counts a wrong value also when a later one of the same key takes its place. */
 function hasDuplicates(text: string): boolean {
-  let entries = 0;
-  JSON.parse(text, (_key, value: unknown) => {
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
-      entries += Object.keys(value).length;
-    }
-    return value;
-  });
-  return countMembers(text) !== entries;
+  return countMembers(text) !== countEntries(JSON.parse(text));
+}
+
+/** Members of all objects in a value, each key once. */
+function countEntries(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  const own = Array.isArray(value) ? 0 : new Set(Object.keys(value)).size;
+  return Object.values(value).reduce((sum: number, item) => sum + countEntries(item), own);
 }
 
 /** Colons outside of strings. */

@@ -70,13 +70,17 @@ const stringPiece = fc.oneof(
 );
 const stringText = fc.array(stringPiece, { maxLength: 4 }).map((pieces) => `"${pieces.join('')}"`);
 
+/**
+ * No key that is arbitrary contains a backslash: the JSON.parse of Node 24 may take `"\u0061"` for
+ * such a key if it has seen one before, and then it is no oracle.
+ */
 const keyText = fc.oneof(
   { weight: 8, arbitrary: name.map((text) => JSON.stringify(text)) },
   {
     weight: 1,
     arbitrary: fc.constantFrom('"\\u0061"', '"\\u00e9\\"\\\\"', '"lease\\u005fhistory"'),
   },
-  { weight: 1, arbitrary: stringText },
+  { weight: 1, arbitrary: stringText.filter((text) => !JSON.parse(text).includes('\\')) },
 );
 
 const numberText = fc.oneof(
