@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { startSimulator, type Simulator } from '../../src/simulator/index.ts';
-import { clusterYaml, startTestExporter } from '../support/exporter.ts';
+import type { Config } from '../../src/config/config.ts';
+import { createAuthority } from '../support/certificates.ts';
+import { clusterYaml, startTestExporter, type TestExporter } from '../support/exporter.ts';
 
 function simulate(): Promise<Simulator> {
   return startSimulator({ nodes: 3, ranges: 30, metricKeys: 'useful' });
@@ -52,6 +54,79 @@ describe.concurrent('the reason of a failed poll', () => {
     expect(good.all('crdb_nodes').length).toBeGreaterThan(0);
   });
 });
+
+/** What a collector says of its failed poll, with its line in the log. */
+async function expectFailure(
+  exporter: TestExporter,
+  { collector, reason }: { readonly collector: string; readonly reason: string },
+): Promise<void> {
+  const labels = { collector, shard: '0' };
+  await exporter.until(
+    (scrape) =>
+      (scrape.value('crdb_exporter_poll_failures_total', { ...labels, reason }) ?? 0) > 0 &&
+      scrape.value('crdb_exporter_collector_success', labels) === 0,
+  );
+  expect(exporter.log()).toMatch(
+    new RegExp(`level=warn .*collector=${collector} .*reason=${reason}`),
+  );
+}
+
+describe('the reason of a poll that failed', () => {
+  test('at a server that never answers is timeout', async () => {
+    await using simulator = await simulate();
+    const fault = simulator.fault({ endpoint: 'sessions', kind: 'hang' });
+    await using exporter = await startTestExporter({
+      yaml: `collectors: { sessions: { timeout: 1s } }\nclusters:\n${clusterYaml(simulator)}`,
+      intervalSeconds: 0.2,
+    });
+    await expectFailure(exporter, { collector: 'sessions', reason: 'timeout' });
+    const hit = { collector: 'sessions', limit: 'duration' };
+    const seen = await exporter.scrape();
+    expect(seen.value('crdb_exporter_collector_limit_hit', hit)).toBe(1);
+    fault.remove();
+    await exporter.until(
+      (scrape) => scrape.value('crdb_exporter_collector_success', { collector: 'sessions' }) === 1,
+    );
+  });
+
+  test('at a server with a certificate of somebody else is tls', async () => {
+    const authority = await createAuthority();
+    const tls = await authority.issue({ name: 'node', sans: ['ip:127.0.0.1'] });
+    await using simulator = await startSimulator({ tls, nodes: 3, ranges: 10 });
+    await using exporter = await startTestExporter({
+      yaml: `clusters:\n${clusterYaml(simulator)}`,
+      intervalSeconds: 0.2,
+    });
+    await expectFailure(exporter, { collector: 'nodes', reason: 'tls' });
+    const failures = await exporter.scrape();
+    expect(failures.value('crdb_exporter_login_failures_total', { reason: 'tls' })).toBeGreaterThan(
+      0,
+    );
+  });
+
+  test('whose only URL went bad on the way is breaker_open', async () => {
+    await using simulator = await startSimulator({ nodes: 6, ranges: 30, troubledNodes: false });
+    const fault = simulator.fault({ endpoint: 'node_ranges', kind: 'reset' });
+    await using exporter = await startTestExporter({
+      yaml: `collectors: { ranges: { concurrency: 1 } }\nclusters:\n${clusterYaml(simulator)}`,
+      // One poll alone at the breaker, which stays open for half a minute.
+      adapt: (config) => withOnly(config, 'ranges'),
+    });
+    await expectFailure(exporter, { collector: 'ranges', reason: 'breaker_open' });
+    const seen = await exporter.scrape();
+    expect(seen.value('crdb_exporter_breaker_state', { state: 'open' })).toBe(1);
+    fault.remove();
+  });
+});
+
+/** The configuration with one collector. */
+function withOnly(config: Config, name: string): Config {
+  const clusters = config.clusters.map((cluster) => {
+    const chosen = Object.entries(cluster.collectors).filter(([each]) => each === name);
+    return { ...cluster, collectors: Object.fromEntries(chosen) };
+  });
+  return { ...config, clusters };
+}
 
 describe('a timeout that is no whole number of milliseconds in floating point', () => {
   test('is a timeout like others', async () => {

@@ -1,0 +1,132 @@
+import type { RequestListener } from 'node:http';
+import { describe, expect, test } from 'vitest';
+import { startSimulator } from '../../src/simulator/index.ts';
+import {
+  clusterYaml,
+  type Scrape,
+  startTestExporter,
+  type TestExporter,
+} from '../support/exporter.ts';
+import { serve, type TestServer } from '../support/http-server.ts';
+
+type Room = 'nodes' | 'sessions';
+
+const MEBIBYTE = 1024 * 1024;
+/** A listing is ended after so many pages. */
+const MOST_PAGES = 1_000;
+const LIVE = { node_id: 1, liveness_status: 3 };
+
+function nodesAnswer(elements: readonly string[], next?: number): string {
+  const tail = next === undefined ? '' : `,"next":${next}`;
+  return `{"nodes":[${elements.join(',')}]${tail}}`;
+}
+
+/** One room over a server that answers as the test wants; without a login. */
+function watch(server: TestServer, room: Room, options = ''): Promise<TestExporter> {
+  const rooms = ['nodes', 'ranges', 'sessions'].map(
+    (name) => `${name}: { enabled: ${name === room}, page_limit: 1 }`,
+  );
+  return startTestExporter({
+    yaml: `collectors: { ${rooms.join(', ')} }
+clusters:
+  - name: limited
+    cluster_api: { urls: ["${server.url}"] ${options} }
+`,
+    intervalSeconds: 0.2,
+  });
+}
+
+/** What the first poll came to. */
+async function firstPoll(listener: RequestListener, room: Room, options = ''): Promise<Scrape> {
+  await using server = await serve(listener);
+  await using exporter = await watch(server, room, options);
+  return await exporter.until((scrape) => (scrape.value('crdb_exporter_polls_total') ?? 0) > 0);
+}
+
+function hits(scrape: Scrape): readonly string[] {
+  return scrape
+    .all('crdb_exporter_collector_limit_hit')
+    .filter(({ value }) => value === 1)
+    .map(({ labels }) => labels['limit'] ?? '');
+}
+
+function reasons(scrape: Scrape): readonly string[] {
+  return scrape
+    .all('crdb_exporter_poll_failures_total')
+    .filter(({ value }) => value > 0)
+    .map(({ labels }) => labels['reason'] ?? '');
+}
+
+describe('an answer', () => {
+  test.each([
+    ['that never ends', 'huge', ''],
+    ['that is tiny on the wire and never ends', 'gzip-bomb', ', compression: true'],
+  ] as const)('%s is cut off at max_response_bytes', async (_what, kind, more) => {
+    await using simulator = await startSimulator({ nodes: 3, ranges: 10, metricKeys: 'useful' });
+    const fault = simulator.fault({ endpoint: 'nodes', kind });
+    await using exporter = await startTestExporter({
+      yaml: `collectors: { ranges: { enabled: false } }
+clusters:
+${clusterYaml(simulator, { more: `, max_response_bytes: 1MiB ${more}` })}`,
+      intervalSeconds: 0.2,
+    });
+    const cut = await exporter.until((scrape) => reasons(scrape).length > 0);
+    expect(reasons(cut)).toEqual(['limit']);
+    expect(hits(cut)).toEqual(['bytes']);
+    expect(exporter.log()).toMatch(/level=warn .*collector=nodes .*reason=limit/);
+    fault.remove();
+    const good = await exporter.until((scrape) => scrape.value('crdb_up') === 1);
+    expect(hits(good)).toEqual([]);
+  });
+
+  test('with headers of a megabyte fails with reason limit', async () => {
+    const seen = await firstPoll((_request, response) => {
+      response.setHeader('X-Long', 'x'.repeat(MEBIBYTE));
+      response.end(nodesAnswer([JSON.stringify(LIVE)]));
+    }, 'nodes');
+    expect(reasons(seen)).toEqual(['limit']);
+    expect(hits(seen)).toEqual(['bytes']);
+  });
+});
+
+describe('an element', () => {
+  test.each([
+    ['of 17 MiB', `{"node_id":2,"text":"${'x'.repeat(17 * MEBIBYTE)}"}`],
+    ['nested too deep', `{"node_id":2,"deep":${'['.repeat(100)}${']'.repeat(100)}}`],
+  ])('%s is left out and counted, the others are shown', async (_what, element) => {
+    const seen = await firstPoll((_request, response) => {
+      response.end(nodesAnswer([JSON.stringify(LIVE), element]));
+    }, 'nodes');
+    expect(reasons(seen)).toEqual([]);
+    expect(hits(seen)).toEqual(['bytes']);
+    expect(seen.value('crdb_exporter_decode_errors_total', { endpoint: 'nodes' })).toBe(1);
+    expect(seen.value('crdb_nodes', { status: 'live' })).toBe(1);
+  });
+});
+
+describe('a listing of pages', () => {
+  test.each([
+    ['stands still', (offset: number) => Math.max(1, offset)],
+    ['goes backwards', (offset: number) => (offset === 2 ? 1 : offset + 1)],
+    ['never ends', (offset: number) => offset + 1],
+  ])('that %s is ended as a limit hit', async (_how, nextOf) => {
+    let pages = 0;
+    const seen = await firstPoll((request, response) => {
+      const offset = Number(new URL(`http://x${request.url}`).searchParams.get('offset'));
+      pages += 1;
+      response.end(nodesAnswer([JSON.stringify(LIVE)], nextOf(offset)));
+    }, 'nodes');
+    expect(reasons(seen)).toEqual(['limit']);
+    expect(hits(seen)).toEqual(['pages']);
+    expect(pages).toBeLessThanOrEqual(2 * MOST_PAGES);
+  });
+
+  test('of sessions whose token stands still is ended as a limit hit', async () => {
+    const seen = await firstPoll((_request, response) => {
+      const sessions = [{ node_id: 1, username: 'a', start: '2026-01-01T00:00:00Z' }];
+      response.end(JSON.stringify({ sessions, errors: [], next: 'MSwyfDN8NHw1LA==' }));
+    }, 'sessions');
+    expect(reasons(seen)).toEqual(['limit']);
+    expect(hits(seen)).toEqual(['pages']);
+  });
+});
