@@ -1,0 +1,44 @@
+// The exporter with intervals of milliseconds; what it logs is thrown away.
+import { createLog } from '../src/log.ts';
+import { startTestExporter } from '../test/support/exporter.ts';
+import { answerQuestions } from './process.ts';
+
+/** What the process holds once its garbage is collected. */
+export interface Held {
+  readonly residentMib: number;
+  readonly heapMib: number;
+  readonly sockets: number;
+  readonly timers: number;
+}
+
+const MIB = 1024 * 1024;
+const { yaml, intervalSeconds }: { yaml: string; intervalSeconds: number } = JSON.parse(
+  process.argv[2] ?? '{}',
+);
+const exporter = await startTestExporter({
+  yaml,
+  intervalSeconds,
+  app: {
+    log: createLog({
+      level: 'info',
+      format: 'logfmt',
+      destination: { write: () => undefined },
+    }),
+  },
+});
+
+answerQuestions({
+  url: () => exporter.url,
+  held(): Held {
+    globalThis.gc?.();
+    const { rss, heapUsed } = process.memoryUsage();
+    const active = process.getActiveResourcesInfo();
+    const count = (kind: string): number => active.filter((each) => each === kind).length;
+    return {
+      residentMib: rss / MIB,
+      heapMib: heapUsed / MIB,
+      sockets: count('TCPSocketWrap'),
+      timers: count('Timeout'),
+    };
+  },
+});
