@@ -15,10 +15,11 @@ export interface WatchedCluster {
 /** Exporters as processes that share the range scans of one cluster, each with its first scan behind it. */
 export interface Shards extends AsyncDisposable {
   readonly addresses: readonly string[];
+  readonly pids: readonly (number | undefined)[];
   readonly scrapes: readonly Scrape[];
 }
 
-const PAUSE_MS = 50;
+const PAUSE_MS = 300;
 
 /** Starts `count` shards; each has scanned its nodes once when this resolves, and will not again. */
 export async function runShards(cluster: WatchedCluster, count: number): Promise<Shards> {
@@ -33,7 +34,8 @@ export async function runShards(cluster: WatchedCluster, count: number): Promise
   try {
     const addresses = await Promise.all(running.map(addressOf));
     const scrapes = await Promise.all(addresses.map(scrapeOnceScanned));
-    return { addresses, scrapes, [Symbol.asyncDispose]: stop };
+    const pids = running.map(({ child }) => child.pid);
+    return { addresses, pids, scrapes, [Symbol.asyncDispose]: stop };
   } catch (error) {
     await stop();
     throw error;

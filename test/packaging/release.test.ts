@@ -1,0 +1,31 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { findForeignLicences } from '../../release/licences.ts';
+import { findNoteProblems, findUntaggedLines } from '../../release/notes.ts';
+import { ROOT } from './installed.ts';
+
+function read(name: string): string {
+  return readFileSync(path.join(ROOT, name), 'utf8');
+}
+
+describe('a release', () => {
+  test('has only packages under licences that go with its own', () => {
+    expect(findForeignLicences(JSON.parse(read('package-lock.json')))).toEqual([]);
+    const packages = { a: { license: 'GPL-3.0' }, b: {}, c: { license: 'GPL-3.0', dev: true } };
+    expect(findForeignLicences({ packages })).toEqual(['a: GPL-3.0', 'b: no licence']);
+  });
+
+  test('has a changelog of tagged sentences', () => {
+    expect(findUntaggedLines(read('CHANGELOG.md'))).toEqual([]);
+    expect(findUntaggedLines('- [BUGFIX] web: mended.\n- something new')).toEqual([
+      'CHANGELOG.md: no tag: - something new',
+    ]);
+  });
+
+  test('needs its own section of changes and of what to do about them', () => {
+    const notes = { changelog: '## 1.2.3 / 2026-11-21\n', upgrading: '## 1.2.30\n' };
+    expect(findNoteProblems('1.2.3', notes)).toEqual(['UPGRADING.md has no section "## 1.2.3"']);
+    expect(findNoteProblems('1.2', notes).length).toBe(2);
+  });
+});
