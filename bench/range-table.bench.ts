@@ -1,12 +1,14 @@
 // What the table of ranges costs at the size of a very large cluster, beside a Map of objects.
-// Run with: node --expose-gc bench/range-table.bench.ts
+// Run: node --expose-gc bench/range-table.bench.ts
 
 import { RangeTable } from '../src/collectors/ranges/range-table.ts';
+import { report } from './rows.ts';
 
 const RANGES = 2_000_000;
 /** Real ids ascend with gaps: merged ranges are gone. */
 const ID_STEP = 3;
-const ROUNDS = 5;
+const ROUNDS = 7;
+const MOST_BYTES = 16;
 
 interface Measured {
   readonly bytesPerRange: number;
@@ -75,13 +77,19 @@ function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 }
 
-for (const [name, create] of [
-  ['RangeTable', tableStore],
-  ['Map', mapStore],
-] as const) {
-  const { bytesPerRange, insertNanos, updateNanos } = measure(create);
-  console.log(
-    `${name}: ${RANGES} ranges, ${bytesPerRange.toFixed(1)} bytes/range, ` +
-      `${insertNanos.toFixed(0)} ns/insert, ${updateNanos.toFixed(0)} ns/update`,
-  );
+const table = measure(tableStore);
+const map = measure(mapStore);
+
+function describe({ bytesPerRange, insertNanos, updateNanos }: Measured): string {
+  return `${bytesPerRange.toFixed(1)} B a range, ${insertNanos.toFixed(0)} ns an insert, ${updateNanos.toFixed(0)} ns an update`;
 }
+
+report([
+  {
+    what: `What is remembered of ${RANGES.toLocaleString('en')} ranges`,
+    must: `≤ ${MOST_BYTES} B a range`,
+    measured: `**${describe(table)}**`,
+    alternative: `a Map of objects: ${describe(map)}`,
+    isMet: table.bytesPerRange <= MOST_BYTES,
+  },
+]);

@@ -1,0 +1,49 @@
+// The usual way to serve metrics: gauges of prom-client, rendered for each scrape and compressed with node:zlib.
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import { Gauge, Registry } from 'prom-client';
+import { parseExposition } from '../test/metrics/parse-exposition.ts';
+import { selfWatch } from './cost.ts';
+import { answerQuestions } from './process.ts';
+
+/** What is served is what is served there. */
+const { model }: { model: string } = JSON.parse(process.argv[2] ?? '{}');
+const gzipAsync = promisify(gzip);
+const registry = new Registry();
+const gauges = new Map<string, Gauge>();
+for (const { name, labels, value } of parseExposition(await (await fetch(model)).text())) {
+  const gauge =
+    gauges.get(name) ??
+    new Gauge({
+      name,
+      help: 'As in the model.',
+      labelNames: Object.keys(labels),
+      registers: [registry],
+    });
+  gauges.set(name, gauge);
+  gauge.set({ ...labels }, value);
+}
+
+async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const text = await registry.metrics();
+  if (request.headers['accept-encoding'] !== 'gzip') {
+    response.end(text);
+    return;
+  }
+  // The quickest level; most servers take the default, which is three times as dear.
+  const body = await gzipAsync(text, { level: 1 });
+  response.setHeader('content-encoding', 'gzip').end(body);
+}
+
+const server = createServer((request, response) => void answer(request, response));
+server.listen(0, '127.0.0.1');
+await once(server, 'listening');
+const address = server.address();
+const port = typeof address === 'object' && address !== null ? address.port : 0;
+
+answerQuestions({
+  url: () => `http://127.0.0.1:${port}`,
+  ...selfWatch(),
+});

@@ -1,0 +1,64 @@
+// `npm run bench`: every benchmark in a process of its own, one after the other; writes the table of
+// docs/performance.md. Names of benchmarks as arguments: only these are run, and nothing is written.
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { cpus, loadavg } from 'node:os';
+import path from 'node:path';
+import type { Row } from './rows.ts';
+
+const BENCHMARKS = [
+  'page',
+  'decoder',
+  'stream',
+  'scan',
+  'scrape',
+  'snapshot',
+  'range-table',
+  'idle',
+];
+const DOCUMENT = path.join(import.meta.dirname, '..', 'docs', 'performance.md');
+const TABLE = /(?<=<!-- table -->\n)[^]*(?=<!-- \/table -->)/;
+
+async function run(benchmark: string): Promise<readonly Row[]> {
+  const child = fork(path.join(import.meta.dirname, `${benchmark}.bench.ts`), {
+    execArgv: ['--expose-gc'],
+  });
+  const found: Row[] = [];
+  child.on('message', (rows: readonly Row[]) => found.push(...rows));
+  const [code] = await once(child, 'exit');
+  if (code !== 0) throw new Error(`${benchmark} ended with ${code}`);
+  return found;
+}
+
+function lineOf({ what, must, measured, alternative, isMet }: Row): string {
+  return `| ${what} | ${must} | ${isMet ? 'yes' : '**no**'} | ${measured} | ${alternative} |`;
+}
+
+function tableOf(rows: readonly Row[], load: readonly string[]): string {
+  const model = cpus()[0]?.model ?? 'unknown';
+  return `
+Measured on ${new Date().toISOString().slice(0, 10)} with Node ${process.version} on ${cpus().length} × ${model.replace(/\s+/g, ' ')}; load of the
+machine during the benchmarks, one after the other: ${load.join(', ')}.
+
+| What | Must | Met | Measured | Against |
+| --- | --- | --- | --- | --- |
+${rows.map(lineOf).join('\n')}
+
+`;
+}
+
+const chosen = process.argv.slice(2);
+const rows: Row[] = [];
+const load: string[] = [];
+for (const benchmark of chosen.length > 0 ? chosen : BENCHMARKS) {
+  console.log(`${benchmark}:`);
+  rows.push(...(await run(benchmark)));
+  load.push((loadavg()[0] ?? 0).toFixed(1));
+}
+if (chosen.length === 0) {
+  writeFileSync(
+    DOCUMENT,
+    readFileSync(DOCUMENT, 'utf8').replace(TABLE, () => tableOf(rows, load)),
+  );
+}
