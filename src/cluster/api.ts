@@ -24,14 +24,14 @@ const sessionsEnvelope = object({
 /** Who lists the ranges of a node: any server, the node itself through any server, or the URL's own. */
 export type RangeRoute = 'gateway' | 'proxy' | 'local';
 
-export interface NodesQuestion<S extends ObjectShape> {
+interface NodesQuestion<S extends ObjectShape> {
   /** Nodes per page. */
   readonly limit: number;
   readonly shape: S;
   readonly onNode: (node: Infer<S>) => void;
 }
 
-export interface RangesQuestion<S extends ObjectShape> {
+interface RangesQuestion<S extends ObjectShape> {
   readonly nodeId: number;
   readonly route: RangeRoute;
   /** Ranges per page. */
@@ -44,7 +44,7 @@ export interface RangesQuestion<S extends ObjectShape> {
   readonly onPageEnd?: () => Promise<void>;
 }
 
-export interface SessionsQuestion<S extends ObjectShape> {
+interface SessionsQuestion<S extends ObjectShape> {
   /** Sessions per page. */
   readonly limit: number;
   readonly username?: string;

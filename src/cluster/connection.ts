@@ -14,12 +14,9 @@ const MAX_DEPTH = 64;
 const loginAnswer = object({ session: string() });
 
 /** A question to the cluster API: a GET, under the session. */
-export type Question = Pick<
-  ClientRequest,
-  'endpoint' | 'path' | 'repeatOn500' | 'firstUrl' | 'proxied'
->;
+type Question = Pick<ClientRequest, 'endpoint' | 'path' | 'repeatOn500' | 'firstUrl' | 'proxied'>;
 
-export interface ListQuestion<S extends ObjectShape, E extends ObjectShape> extends Question {
+interface ListQuestion<S extends ObjectShape, E extends ObjectShape> extends Question {
   /** Member of the answer that holds the elements. */
   readonly list: string;
   readonly element: S;
@@ -28,7 +25,7 @@ export interface ListQuestion<S extends ObjectShape, E extends ObjectShape> exte
   readonly onElement: (element: Infer<S>) => void;
 }
 
-export interface ListAnswer<E extends ObjectShape> {
+interface ListAnswer<E extends ObjectShape> {
   /** Elements that the answer held, skipped ones included. */
   readonly elements: number;
   readonly envelope: Infer<E>;

@@ -1,7 +1,7 @@
 import { classifyThrown, RequestError } from '../http/errors.ts';
 
 /** How one logs in; the text of the password is asked for each time, since its file may change. */
-export interface Credentials {
+interface Credentials {
   readonly username: string;
   readonly password: () => Promise<string>;
 }

@@ -6,7 +6,7 @@ import type { Sheet } from '../metrics/sheet.ts';
 export type { FailureReason, Limit, Reading } from '../cluster/api.ts';
 
 /** One option of a collector, as data: the configuration reads, checks and documents it by this. */
-export type OptionSpec = { readonly help: string } & (
+type OptionSpec = { readonly help: string } & (
   | {
       readonly kind: 'integer' | 'number' | 'duration' | 'bytes';
       /** Durations are seconds. */

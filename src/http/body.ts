@@ -33,7 +33,7 @@ export interface BodySink {
  * promise for each chunk of a 40 MB page would cost more than reading it.
  */
 export async function readBody(response: Bodied, sink: BodySink): Promise<void> {
-  const encoding = String(response.headers['content-encoding'] ?? 'identity').toLowerCase();
+  const encoding = (response.headers['content-encoding'] ?? 'identity').toLowerCase();
   if (encoding === 'identity') {
     await pump(response.body, sink, (chunk) => sink.onArrived(chunk.length));
     return;

@@ -50,12 +50,12 @@ export interface ClusterSelf {
   readonly seriesDropped: (family: string, reason: families.DropReason, count: number) => void;
 }
 
-export interface CollectorLabels {
+interface CollectorLabels {
   readonly collector: string;
   readonly shard: string;
 }
 
-export interface OperationLabels {
+interface OperationLabels {
   readonly api: families.Api;
   readonly endpoint: families.Endpoint;
 }

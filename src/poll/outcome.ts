@@ -5,7 +5,7 @@ import type { Sheet } from '../metrics/sheet.ts';
 const LIMITS: readonly Limit[] = ['pages', 'bytes', 'items', 'duration', 'series'];
 
 /** What became of the last poll. */
-export interface Ended {
+interface Ended {
   /** Wall clock, ms. */
   readonly atMs: number;
   readonly durationSeconds: number;

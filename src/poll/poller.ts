@@ -27,7 +27,7 @@ export interface Clock {
 }
 
 /** What the poller reports; plain functions over the exporter's own counters. */
-export interface PollReport {
+interface PollReport {
   readonly finished: () => void;
   readonly failed: (reason: FailureReason) => void;
   readonly skipped: (reason: 'overrun' | 'breaker_open' | 'shutdown') => void;

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 /** One series of an instant query. */
-export interface QueriedSeries {
+interface QueriedSeries {
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
 }

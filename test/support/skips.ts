@@ -10,7 +10,7 @@ export function findUnlistedSkips(skipped: readonly string[]): readonly string[]
 }
 
 /** Names in the first column of the table: `| name | reason |`, each with a reason. */
-export function readSkips(markdown: string): readonly string[] {
+function readSkips(markdown: string): readonly string[] {
   return markdown
     .split('\n')
     .map((line) => /^\| `([^`]+)` +\| (\S.*?) +\|$/.exec(line))
