@@ -3,12 +3,25 @@ import { readFile } from 'node:fs/promises';
 import type { Route } from '../routes.ts';
 import type { AssetPaths } from './page/page.ts';
 
-const FILES = {
-  style: ['page.css', 'text/css; charset=utf-8'],
+interface AssetFiles {
+  readonly name: string;
+  readonly type: string;
+  /** Sent one after the other; what comes later wins. */
+  readonly files: readonly string[];
+}
+
+const STYLE: AssetFiles = {
+  name: 'page.css',
+  type: 'text/css; charset=utf-8',
+  files: ['page.css', 'panels.css', 'narrow.css'],
+};
+const SCRIPT: AssetFiles = {
+  name: 'page.js',
+  type: 'text/javascript; charset=utf-8',
   // Not page.js: that is what page.ts becomes in the package.
-  script: ['in-browser.js', 'text/javascript; charset=utf-8'],
-  icon: ['icon.svg', 'image/svg+xml'],
-} as const;
+  files: ['in-browser.js'],
+};
+const ICON: AssetFiles = { name: 'icon.svg', type: 'image/svg+xml', files: ['icon.svg'] };
 
 /** What the pages load beside themselves, all of it from here. */
 export interface Assets {
@@ -19,9 +32,9 @@ export interface Assets {
 /** Reads the files once. Rejects when the installation lacks one. */
 export async function loadAssets(): Promise<Assets> {
   const [style, script, icon] = await Promise.all([
-    loadAsset(...FILES.style),
-    loadAsset(...FILES.script),
-    loadAsset(...FILES.icon),
+    loadAsset(STYLE),
+    loadAsset(SCRIPT),
+    loadAsset(ICON),
   ]);
   return {
     paths: { style: style.url, script: script.url, icon: icon.url },
@@ -29,10 +42,15 @@ export async function loadAssets(): Promise<Assets> {
   };
 }
 
-async function loadAsset(file: string, type: string): Promise<{ url: string; route: Route }> {
-  const content = await readFile(new URL(`page/${file}`, import.meta.url));
+async function loadAsset({
+  name,
+  type,
+  files,
+}: AssetFiles): Promise<{ url: string; route: Route }> {
+  const parts = files.map((file) => readFile(new URL(`page/${file}`, import.meta.url)));
+  const content = Buffer.concat(await Promise.all(parts));
   const version = createHash('sha256').update(content).digest('hex').slice(0, 8);
-  const path = `/-/${file}`;
+  const path = `/-/${name}`;
   return {
     url: `${path}?${version}`,
     route: {

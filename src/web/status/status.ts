@@ -19,7 +19,7 @@ interface TrendStatus {
 }
 
 /** The facts with what to think of them and how it came. */
-export function readCluster(
+function readCluster(
   cluster: ClusterSource,
   history: ClusterHistory,
   nowMs: number,
