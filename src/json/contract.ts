@@ -27,6 +27,8 @@ export interface DecoderOptions<Element extends ObjectShape, Envelope extends Ob
 
 export interface Decoded<Envelope> {
   readonly envelope: Envelope;
+  /** Whether the document has the member of the list, be it null. */
+  readonly hasList: boolean;
   /** Elements handed to `onElement`. */
   readonly elements: number;
   /** Elements not handed over: over a limit, or not objects. */

@@ -90,6 +90,7 @@ export class ListDocument {
     }
     return {
       envelope,
+      hasList: this.#hasList,
       elements: this.#elements,
       skipped: this.#skipped,
       wrong,

@@ -3,8 +3,12 @@ import { bucketOf, BUCKETS } from './names.ts';
 /** Longer texts are seldom repeated. */
 const LONGEST = 32;
 
-/** After so many different texts, such as addresses and keys, nothing is looked for any more. */
-const MOST_MISSES = 200;
+/**
+ * After so many misses it shows whether texts repeat here; where fewer than one in so many was known
+ * (addresses, keys), nothing is looked for any more.
+ */
+const TRIALS = 200;
+const WORTHWHILE = 8;
 
 /**
  * Remembers short ASCII texts of one place in a document. Users, applications and states repeat
@@ -13,22 +17,23 @@ const MOST_MISSES = 200;
 export class Texts {
   readonly #texts: string[] = Array.from({ length: BUCKETS }, () => '');
   readonly #bytes = new Uint8Array(BUCKETS * LONGEST);
-  #missesInRow = 0;
+  #hits = 0;
+  #misses = 0;
 
   /** The text whose bytes, all below 128, stand from `start` to `end`. */
   get(bytes: Buffer, start: number, end: number): string {
     const length = end - start;
     if (length === 0) return '';
-    const isHopeless = this.#missesInRow > MOST_MISSES;
+    const isHopeless = this.#misses > TRIALS && this.#hits * WORTHWHILE < this.#misses;
     if (isHopeless || length > LONGEST) return bytes.toString('latin1', start, end);
     const bucket = bucketOf(bytes, start, end);
     const known = this.#texts[bucket] ?? '';
     const base = bucket * LONGEST;
     if (known.length === length && this.#isKept(base, bytes, start, length)) {
-      this.#missesInRow = 0;
+      this.#hits++;
       return known;
     }
-    this.#missesInRow++;
+    this.#misses++;
     const text = bytes.toString('latin1', start, end);
     this.#texts[bucket] = text;
     for (let i = 0; i < length; i++) this.#bytes[base + i] = bytes[start + i] ?? 0;
