@@ -88,6 +88,11 @@ export function createConnection(options: ConnectionOptions): Connection {
       });
       const dateMs = await send(reading, question, (chunk) => decoder.write(chunk));
       const end = decoder.end();
+      // Good JSON of something else is no empty listing: zeros would be invented.
+      if (!end.hasList) {
+        const text = `${question.endpoint}: the answer holds no \`${question.list}\``;
+        throw new RequestError('decode', text);
+      }
       reading.items += end.elements;
       if (end.limitHit) reading.limits.add('bytes');
       options.decodeErrors(question.endpoint, end.skipped + end.wrong);

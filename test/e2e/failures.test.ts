@@ -26,6 +26,11 @@ describe.concurrent('the reason of a failed poll', () => {
     ['text with 200', { kind: 'text' }, 'decode'],
     ['HTML with 200', { kind: 'html' }, 'decode'],
     ['half a document', { kind: 'bad-json' }, 'decode'],
+    [
+      'good JSON of something else',
+      { kind: 'status', status: 200, body: '{"message":"ok"}' },
+      'decode',
+    ],
     ['a reset connection', { kind: 'reset' }, 'network'],
     ['a body cut short', { kind: 'cut', bytes: 500 }, 'network'],
     ['fewer bytes than announced', { kind: 'wrong-length' }, 'network'],
