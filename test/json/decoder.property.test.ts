@@ -28,6 +28,7 @@ function expectedReading(text: string, element: ObjectShape, envelope: ObjectSha
     skipped,
     wrong: elements.reduce((sum, { wrong }) => sum + wrong, around.wrong + skipped),
     limitHit: false,
+    hasList: true,
   };
 }
 

@@ -18,6 +18,7 @@ function expected({ list, element, text }: (typeof documents)[number]) {
     skipped: 0,
     wrong: projections.reduce((sum, { wrong }) => sum + wrong, around.wrong),
     limitHit: false,
+    hasList: true,
     list: projections.map(({ value }) => value),
   };
 }
@@ -61,12 +62,15 @@ function read(text: string | Uint8Array, limits = generous) {
 }
 
 describe('the list', () => {
-  test.each(['{}', '{"items":null}', '{"items":[]}', ' { "items" : [ ] , "x" : 1 } '])(
-    'may be missing or empty: %s',
-    (text) => {
-      expect(read(text)).toMatchObject({ elements: 0, skipped: 0, list: [], envelope: {} });
-    },
-  );
+  test.each([
+    ['{}', false],
+    ['{"next":null,"x":{"items":[]}}', false],
+    ['{"items":null}', true],
+    ['{"items":[]}', true],
+    [' { "items" : [ ] , "x" : 1 } ', true],
+  ])('may be missing or empty: %s', (text, hasList) => {
+    expect(read(text)).toMatchObject({ elements: 0, skipped: 0, list: [], envelope: {}, hasList });
+  });
 
   test('may come after the envelope, which may come twice: the last value counts', () => {
     const text = '{"next":1,"items":[{"a":1}],"next":2,"next":"x","next":3}';
