@@ -11,7 +11,7 @@ const PATIENCE_MS = 125_000;
 const MOST_ATTEMPTS = 2;
 const PAUSE_MS = 10;
 /** A machine that is too busy to answer itself in time gets the time to do so all the same. */
-const LONGEST_MS = 20_000;
+const LONGEST_MS = 60_000;
 
 /** Ends all trouble: what was broken is mended, what is dead stays dead but for the addresses that are asked. */
 export async function heal(setting: Setting, isPatient: boolean): Promise<void> {

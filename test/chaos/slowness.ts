@@ -1,6 +1,6 @@
 const SAMPLE_MICROSECONDS = 15_000;
 /** Beyond that nothing can be said of times. */
-const MOST = 12;
+const MOST = 6;
 
 /**
  * How many times longer everything takes because the processor is busy with others: 1 on a calm machine. Without it

@@ -76,11 +76,21 @@ function drawTrouble(random: Random, addresses: number, wallOffsets: number[]): 
 }
 
 function drawFault(random: Random): Fault {
-  const endpoint = random.chance(0.75) ? { endpoint: random.pick(ENDPOINTS) } : {};
+  const endpoint = random.chance(0.75) ? random.pick(ENDPOINTS) : undefined;
   const times = random.chance(0.4) ? { times: random.integer(1, 3) } : {};
   const probability = random.chance(0.3) ? { probability: 0.5 } : {};
   const node = random.chance(0.2) ? { node: random.integer(1, 3) } : {};
-  return { ...endpoint, ...times, ...probability, ...node, ...drawEffect(random) };
+  const effect = drawEffect(random);
+  const isOfCluster = endpoint !== undefined && endpoint !== 'assistant';
+  // Of the assistant it says that there is none: nobody could know better.
+  const isLie = effect.kind === 'status' && effect.status === 404 && !isOfCluster;
+  return {
+    ...(endpoint && { endpoint }),
+    ...times,
+    ...probability,
+    ...node,
+    ...(isLie ? { ...effect, status: 410 } : effect),
+  };
 }
 
 function drawEffect(random: Random): Fault {
