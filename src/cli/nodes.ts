@@ -156,7 +156,8 @@ function toItem(node: Infer<typeof shape>) {
 }
 
 function toTime(nanoseconds = 0): string | null {
-  return nanoseconds === 0 ? null : new Date(nanoseconds / 1e6).toISOString();
+  // A double loses the last digits of so many nanoseconds: what is a little below a millisecond is meant to be it.
+  return nanoseconds === 0 ? null : new Date(Math.round(nanoseconds / 1e6)).toISOString();
 }
 
 /** Of the process when it last wrote its record: a dead node does not grow older. */
