@@ -6,9 +6,12 @@ import { watchCluster, type WatchedCluster, type WatchOptions } from './watched-
 /** What every watched cluster is made with, whatever the configuration says. */
 export type SharedOptions = Omit<WatchOptions, 'config' | 'shard' | 'maxSeries' | 'previous'>;
 
-interface Entry {
+interface Prepared {
   readonly cluster: WatchedCluster;
   readonly config: ClusterConfig;
+}
+
+interface Entry extends Prepared {
   readonly stop: AbortController;
   readonly running: Promise<void>;
 }
@@ -48,8 +51,8 @@ export class WatchedClusters {
   async apply({ clusters, shard, maxSeries }: Config): Promise<void> {
     const settings = { shard, maxSeries };
     const isSame = isDeepStrictEqual(settings, this.#settings);
-    const prepared = await Promise.all(
-      clusters.map(async (config) => {
+    const tried = await Promise.allSettled(
+      clusters.map(async (config): Promise<Entry | Prepared> => {
         const before = this.#entries.get(config.name);
         if (before !== undefined && isSame && isSameCluster(before.config, config)) return before;
         const previous = before?.cluster;
@@ -57,12 +60,18 @@ export class WatchedClusters {
         return { config, cluster };
       }),
     );
+    const prepared = tried.flatMap((each) => (each.status === 'fulfilled' ? each.value : []));
+    const failed = tried.find((each) => each.status === 'rejected');
+    if (failed !== undefined) {
+      await this.#discard(clusters, prepared);
+      throw failed.reason;
+    }
     const kept = new Set<unknown>(prepared);
     for (const entry of this.#entries.values()) if (!kept.has(entry)) this.#end(entry);
     const names = new Set(clusters.map(({ name }) => name));
     for (const name of this.#entries.keys()) if (!names.has(name)) this.#parts.self.forget(name);
     this.#entries = new Map(
-      prepared.map((entry) => [entry.config.name, 'running' in entry ? entry : start(entry)]),
+      prepared.map((entry) => [entry.config.name, isRunning(entry) ? entry : start(entry)]),
     );
     this.#settings = settings;
   }
@@ -73,6 +82,16 @@ export class WatchedClusters {
     await Promise.all(this.#ending);
   }
 
+  /** Nothing is left of clusters that were prepared beside one that could not be. */
+  async #discard(
+    clusters: Config['clusters'],
+    prepared: readonly (Entry | Prepared)[],
+  ): Promise<void> {
+    const fresh = prepared.filter((entry) => !isRunning(entry));
+    await Promise.all(fresh.map(({ cluster }) => cluster.run(AbortSignal.abort())));
+    for (const { name } of clusters) if (!this.#entries.has(name)) this.#parts.self.forget(name);
+  }
+
   #end({ stop, running }: Entry): void {
     stop.abort();
     this.#ending.add(running);
@@ -80,7 +99,11 @@ export class WatchedClusters {
   }
 }
 
-function start({ config, cluster }: Pick<Entry, 'config' | 'cluster'>): Entry {
+function isRunning(entry: Entry | Prepared): entry is Entry {
+  return 'running' in entry;
+}
+
+function start({ config, cluster }: Prepared): Entry {
   const stop = new AbortController();
   return { config, cluster, stop, running: cluster.run(stop.signal) };
 }

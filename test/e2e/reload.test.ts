@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { COLLECTORS } from '../../src/collectors/index.ts';
+import type { Config } from '../../src/config/config.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/index.ts';
 import { clusterYaml, startTestExporter, type TestExporter } from '../support/exporter.ts';
@@ -110,6 +111,42 @@ describe('a reload', () => {
     expect(mended.value('crdb_exporter_config_last_reload_successful')).toBe(1);
   });
 });
+
+describe('a reload of which one cluster cannot be prepared', () => {
+  test('leaves nothing of the others that are new', async () => {
+    await using simulator = await simulate();
+    let loaded: Config | undefined;
+    await using exporter = await startTestExporter({
+      yaml: `clusters:\n${clusterYaml(simulator)}`,
+      adapt: (config) => (loaded = config),
+      app: {
+        load: () => Promise.resolve({ config: withTwoMore(loaded), warnings: [] }),
+      },
+    });
+    await exporter.until((scrape) => scrape.value('crdb_up') === 1);
+    expect(await exporter.app.reload()).toMatchObject({ isGood: false });
+    const after = await exporter.scrape();
+    const ofOthers = after.samples.filter(({ labels }) =>
+      ['new', 'broken'].includes(labels['crdb_cluster'] ?? ''),
+    );
+    expect(ofOthers).toEqual([]);
+    expect(after.value('crdb_up')).toBe(1);
+  });
+});
+
+/** Beside the cluster a good one, and one whose CA has gone since it was looked at. */
+function withTwoMore(config: Config | undefined): Config {
+  const [first] = config?.clusters ?? [];
+  if (config === undefined || first?.clusterApi === undefined) throw new Error('nothing to change');
+  const { clusterApi } = first;
+  const tls = { ...clusterApi.tls, caFile: '/nowhere/ca.crt' };
+  const clusters = [
+    first,
+    { ...first, name: 'new' },
+    { ...first, name: 'broken', clusterApi: { ...clusterApi, tls } },
+  ];
+  return { ...config, clusters };
+}
 
 describe('without --web.enable-lifecycle', () => {
   test('a reload over HTTP is refused', async () => {
