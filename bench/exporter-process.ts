@@ -3,7 +3,12 @@ import { startTestExporter } from '../test/support/exporter.ts';
 import { selfWatch } from './cost.ts';
 import { answerQuestions } from './process.ts';
 
-const { yaml }: { yaml: string } = JSON.parse(process.argv[2] ?? '{}');
+/** What the exporter is started with. */
+export interface ExporterStart {
+  readonly yaml: string;
+}
+
+const { yaml }: ExporterStart = JSON.parse(process.argv[2] ?? '{}');
 const exporter = await startTestExporter({ yaml });
 
 answerQuestions({

@@ -8,8 +8,12 @@ import { parseExposition } from '../test/metrics/parse-exposition.ts';
 import { selfWatch } from './cost.ts';
 import { answerQuestions } from './process.ts';
 
-/** What is served is what is served there. */
-const { model }: { model: string } = JSON.parse(process.argv[2] ?? '{}');
+export interface PromStart {
+  /** What is served is what is served there. */
+  readonly model: string;
+}
+
+const { model }: PromStart = JSON.parse(process.argv[2] ?? '{}');
 const gzipAsync = promisify(gzip);
 const registry = new Registry();
 const gauges = new Map<string, Gauge>();

@@ -2,7 +2,9 @@
 // Run: node bench/scrape.bench.ts [rounds]
 import { Agent, get } from 'node:http';
 import { type Cost, describeSpread, spreadOf, takeTurns } from './cost.ts';
+import type { ExporterStart } from './exporter-process.ts';
 import { type OtherProcess, startProcess } from './process.ts';
+import type { PromStart } from './prom-process.ts';
 import { report } from './rows.ts';
 import type { ServedCluster } from './scale-server.ts';
 
@@ -82,11 +84,11 @@ async function cpuOf(
 const HAS_NODES = /^crdb_node_metric\{/m;
 await using own = await startProcess('exporter-process.ts', {
   yaml: configuration('enabled: false'),
-});
+} satisfies ExporterStart);
 const ownUrl = await own.ask<string>('url');
 const shown = await untilShown(ownUrl, HAS_NODES);
 const series = shown.text.split('\n').filter((line) => line !== '' && !line.startsWith('#')).length;
-await using usual = await startProcess('prom-process.ts', { model: ownUrl });
+await using usual = await startProcess('prom-process.ts', { model: ownUrl } satisfies PromStart);
 const usualUrl = await usual.ask<string>('url');
 
 const OWN = { times: OWN_SCRAPES };
@@ -107,7 +109,7 @@ for (let time = 0; time < ROUNDS * 2; time += 1) {
 }
 await using scanning = await startProcess('exporter-process.ts', {
   yaml: configuration('interval: 1s, max_duty: 1'),
-});
+} satisfies ExporterStart);
 const scanningUrl = await scanning.ask<string>('url');
 await untilShown(scanningUrl, HAS_NODES);
 const latency: Record<'plain' | 'gzip' | 'atRest', number[]> = { plain: [], gzip: [], atRest: [] };
