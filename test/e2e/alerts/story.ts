@@ -20,8 +20,9 @@ const POLL_SECONDS = 1;
 const STANDSTILL_SECONDS = 5;
 /** A machine that is busy for a moment must not make data disappear. */
 const MAX_AGE_SECONDS = 10;
-/** Without sessions of long transactions: their ages are in the fast time of the world. */
-const QUIET_SEED = 7;
+/** All sessions of the calm world are idle: a transaction would be as old as the fast clock makes it while the machine pauses. */
+const QUIET_SEED = 9;
+const QUIET_SESSIONS = 4;
 
 export interface Told extends AsyncDisposable {
   readonly prometheus: Prometheus;
@@ -135,7 +136,7 @@ function simulate(scenario: 'incident' | 'calm', clock: StoryClock): Promise<Sim
     seed: QUIET_SEED,
     nodes: 5,
     ranges: 100,
-    sessions: 12,
+    sessions: QUIET_SESSIONS,
     metricKeys: 'useful',
     now: () => clock.now(),
     timeScale: CYCLE_SECONDS / STORY_SECONDS / FACTOR,
