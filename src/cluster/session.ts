@@ -78,8 +78,9 @@ export class Session {
       const { token, header }: Attempt = attempt;
       try {
         const answer = await call({ [this.#headerName(header)]: token.text });
+        // An endpoint that needs no session takes any name: it does not unlearn the right one.
+        if (!token.accepted || attempt.isLastHeader) this.#header = header;
         token.accepted = true;
-        this.#header = header;
         return answer;
       } catch (error) {
         if (!(error instanceof RequestError) || error.reason !== 'auth') throw error;

@@ -149,6 +149,19 @@ describe('the session header', () => {
     expect(simulator.requests.count('login')).toBe(1);
   });
 
+  test('is not unlearned from a late answer that any name would have got', async () => {
+    await using simulator = await simulate({ dialect: 'documented', quirks: { gate: 'metadata' } });
+    await using client = connect(simulator);
+    simulator.fault({ endpoint: 'users', kind: 'slow', ms: 200, times: 1 });
+    const shape = object({ username: string() });
+    const late = client.api.users(testReading(), { shape, onUser: () => undefined });
+    await countNodes(client);
+    await late;
+    await countNodes(client);
+    expect(client.finished.filter(({ code }) => code === 401)).toHaveLength(1);
+    expect(simulator.requests.count('login')).toBe(1);
+  });
+
   test('a token that no header makes good is given up, and no login storm follows', async () => {
     await using simulator = await simulate();
     simulator.fault({ endpoint: 'nodes', kind: 'status', status: 401 });
