@@ -9,13 +9,15 @@ import type { Setting } from './setting.ts';
 const PATIENCE_MS = 125_000;
 /** The poll that comes within one interval, and the one within the next. */
 const MOST_ATTEMPTS = 2;
+/** Within that time of its end a poll has said how long it took. */
+const CONCLUDING_MS = 15;
 const PAUSE_MS = 10;
 /** A machine that is too busy to answer itself in time gets the time to do so all the same. */
 const LONGEST_MS = 60_000;
 
 /** Ends all trouble: what was broken is mended, what is dead stays dead but for the addresses that are asked. */
 export async function heal(setting: Setting, isPatient: boolean): Promise<void> {
-  const { simulator, proxies, chronicle, clocks, dimensions, isDocumented } = setting;
+  const { simulator, proxies, chronicle, clocks, dimensions, isDocumented, polls } = setting;
   simulator.clearFaults();
   for (const proxy of proxies) proxy.setWeather({ kind: 'fine' });
   for (const name of QUIRK_NAMES) setQuirk(simulator, name, { isOn: false, isDocumented });
@@ -29,7 +31,13 @@ export async function heal(setting: Setting, isPatient: boolean): Promise<void> 
   });
   // What nobody answered is over only when it has been given up.
   await setting.flights.landed();
-  if (isPatient) clocks.pass(PATIENCE_MS);
+  if (isPatient) {
+    // A poll that runs meanwhile would look as long as that, and stretch its interval to it.
+    while (polls.some(({ endedAt }) => endedAt > clocks.clock.monotonicMs() - CONCLUDING_MS)) {
+      await sleep(1);
+    }
+    clocks.pass(PATIENCE_MS);
+  }
   setting.breaks.push(clocks.clock.monotonicMs());
 }
 

@@ -27,6 +27,8 @@ export interface Trial {
 const TROUBLE_MS = 1_000;
 /** Lines of the log that a failure shows. */
 const SHOWN_LINES = 40;
+/** Servers of the first documents list users for anybody. */
+const NEED_A_TOKEN: ReadonlySet<string> = new Set(['nodes', 'sessions']);
 /** A header's name that changes costs a login for each of the two. */
 const LOGINS_PER_HEADER = 2;
 
@@ -148,11 +150,11 @@ function loseTokens(setting: Setting, how: 'expire' | 'revoke'): number {
  * Whether the newest token has been good for anything yet: one that is refused from the start looks like a
  * server that takes none, and is left alone for a minute.
  */
-function isTokenAccepted({ tokens, polls }: Setting): boolean {
-  const issuedAt = Math.max(...tokens.values());
+function isTokenAccepted({ tokens, polls, breaks }: Setting): boolean {
+  const sinceMs = Math.max(...tokens.values(), ...breaks);
   return polls.some(
     ({ collector, beganAt, result }) =>
-      collector !== 'cloud' && result === 'good' && beganAt > issuedAt,
+      NEED_A_TOKEN.has(collector) && result === 'good' && beganAt > sinceMs,
   );
 }
 
