@@ -5,6 +5,8 @@ const ALONE = 'test/e2e/alerts/*.test.ts';
 
 export default defineConfig({
   test: {
+    // Most tests wait for sockets and programs; one worker would leave a core idle.
+    maxWorkers: '100%',
     testTimeout: 30_000,
     hookTimeout: 30_000,
     // A test that waits in vain ends by its own time limit, not by a guess at how busy the machine is.
