@@ -28,7 +28,7 @@ export function checkPace({ polls, breaks, dimensions }: Setting): void {
 
 /** Requests in flight, repeats and logins stay within what is promised. `lost` tokens looked lost to the exporter. */
 export function checkBudgets(setting: Setting, scrape: Scrape, lost: number): void {
-  const { flights, dimensions, variants, isDocumented } = setting;
+  const { flights, dimensions, variants } = setting;
   const starts = 1 + variants.restarts;
   // A cluster that is no longer watched may be logging out beside the one in its place.
   const extra = variants.restarts;
@@ -44,9 +44,7 @@ export function checkBudgets(setting: Setting, scrape: Scrape, lost: number): vo
   }
   const logins = sum('crdb_exporter_logins_total', {});
   const failures = sum('crdb_exporter_login_failures_total', {});
-  // Servers of the first documents list users under any header, so that a wrong one looks right once.
-  const perStart = isDocumented ? 2 : 1;
-  expectAtMost('logins', logins - failures, perStart * starts + lost);
+  expectAtMost('logins', logins - failures, starts + lost);
 }
 
 function expectAtMost(what: string, count: number, allowed: number): void {

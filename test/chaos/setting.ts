@@ -38,10 +38,19 @@ export interface Setting extends AsyncDisposable {
 /** First polls and back-off are spread over this share of their usual time. */
 const RANDOM_SHARE = 0.1;
 
-/** The first documents' dialect, but for what the truth does not know to be missing. */
+/**
+ * The first documents' dialect, but for what the truth does not know to be missing, and for users that anybody
+ * may list: an endpoint that takes any header's name says nothing of the right one.
+ */
 const DOCUMENTED = {
   dialect: 'documented',
-  quirks: { gate: 'metadata', problemMembers: 11, statsMembers: 7, storeMetrics: true },
+  quirks: {
+    gate: 'metadata',
+    problemMembers: 11,
+    statsMembers: 7,
+    storeMetrics: true,
+    usersNeedSession: true,
+  },
 } as const satisfies Partial<SimulatorOptions>;
 
 export async function setUp(seed: number, random: Random): Promise<Setting> {

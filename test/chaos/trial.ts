@@ -27,7 +27,7 @@ export interface Trial {
 const TROUBLE_MS = 1_000;
 /** Lines of the log that a failure shows. */
 const SHOWN_LINES = 40;
-/** Servers of the first documents list users for anybody. */
+/** Those that poll most often. */
 const NEED_A_TOKEN: ReadonlySet<string> = new Set(['nodes', 'sessions']);
 /** A header's name that changes costs a login for each of the two. */
 const LOGINS_PER_HEADER = 2;
