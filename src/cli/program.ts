@@ -161,8 +161,7 @@ async function createProgram(args: readonly string[], invocation: Invocation): P
       .helpGroup(group);
     if (name === chosen) (await load()).define(command, invocation);
   }
-  // The exporter logs to standard output in its own way.
-  if (chosen !== DEFAULT_COMMAND) ignoreBrokenPipes();
+  ignoreBrokenPipes();
   return program;
 }
 
