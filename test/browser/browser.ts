@@ -1,6 +1,6 @@
 import { type Browser, chromium } from 'playwright-core';
+import { findProgram } from '../support/programs.ts';
 
-const CHROMIUM = '/usr/bin/chromium';
 const ARGUMENTS = [
   '--headless',
   '--no-sandbox',
@@ -14,5 +14,7 @@ const ARGUMENTS = [
 
 /** The system's Chromium, to be used where `hasProgram('chromium')`. */
 export function openBrowser(): Promise<Browser> {
-  return chromium.launch({ executablePath: CHROMIUM, args: ARGUMENTS });
+  const executablePath = findProgram('chromium');
+  if (executablePath === undefined) throw new Error('chromium is not on the PATH');
+  return chromium.launch({ executablePath, args: ARGUMENTS });
 }
