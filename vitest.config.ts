@@ -1,7 +1,8 @@
 import { defineConfig } from 'vitest/config';
 
-/** Real programs against the clock: they get the machine for themselves, after all others. */
-const ALONE = 'test/e2e/alerts/*.test.ts';
+/** What runs against the clock gets the machine for itself, after all others. */
+const ALERTS = 'test/e2e/alerts/*.test.ts';
+const CHAOS = 'test/chaos/*.test.ts';
 
 export default defineConfig({
   test: {
@@ -17,13 +18,17 @@ export default defineConfig({
         test: {
           name: 'together',
           include: ['test/**/*.test.ts'],
-          exclude: [ALONE],
+          exclude: [ALERTS, CHAOS],
           sequence: { groupOrder: 0 },
         },
       },
       {
         extends: true,
-        test: { name: 'alone', include: [ALONE], sequence: { groupOrder: 1 } },
+        test: { name: 'chaos', include: [CHAOS], sequence: { groupOrder: 1 } },
+      },
+      {
+        extends: true,
+        test: { name: 'alerts', include: [ALERTS], sequence: { groupOrder: 2 } },
       },
     ],
   },
