@@ -3,6 +3,7 @@ import type { HttpClient } from '../http/client.ts';
 import { codeOf, RequestError } from '../http/errors.ts';
 import type { Endpoint, HttpRequest } from '../http/exchange.ts';
 import type { Reading } from '../http/reading.ts';
+import { gatherBody } from '../http/whole-body.ts';
 import { decodeValue } from '../json/decoder.ts';
 import type { Infer, ObjectShape } from '../json/shape.ts';
 
@@ -50,7 +51,7 @@ export function createCalls(options: CloudApiOptions): Calls {
     question: Question & { readonly shape: S },
   ): Promise<Infer<S>> {
     const { endpoint = 'other', method, body, shape } = question;
-    const chunks: Uint8Array[] = [];
+    const whole = gatherBody();
     const answer = await options.http.send({
       endpoint,
       method,
@@ -62,12 +63,12 @@ export function createCalls(options: CloudApiOptions): Calls {
       },
       ...(body && { body: JSON.stringify(body) }),
       signal: reading.signal,
-      onChunk: (chunk) => chunks.push(chunk.slice()),
+      onChunk: whole.onChunk,
     });
     reading.pages += 1;
     reading.items += 1;
     reading.bytes += answer.bytes;
-    const { value, wrong } = decodeValue(Buffer.concat(chunks), shape);
+    const { value, wrong } = decodeValue(whole.bytes(), shape);
     options.decodeErrors(endpoint, wrong);
     return value;
   }

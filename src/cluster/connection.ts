@@ -3,6 +3,7 @@ import type { ClientRequest, HttpClient } from '../http/client.ts';
 import { RequestError } from '../http/errors.ts';
 import type { Endpoint } from '../http/exchange.ts';
 import type { Reading } from '../http/reading.ts';
+import { gatherBody } from '../http/whole-body.ts';
 import { createDecoder, decodeValue } from '../json/decoder.ts';
 import { type ObjectShape, type Infer, object, string } from '../json/shape.ts';
 import { Session, type SessionOptions } from './session.ts';
@@ -100,10 +101,10 @@ export function createConnection(options: ConnectionOptions): Connection {
     },
 
     async readObject(reading, question) {
-      const chunks: Uint8Array[] = [];
-      await send(reading, question, (chunk) => chunks.push(chunk.slice()));
+      const body = gatherBody();
+      await send(reading, question, body.onChunk);
       reading.items += 1;
-      const { value, wrong } = decodeValue(Buffer.concat(chunks), question.shape);
+      const { value, wrong } = decodeValue(body.bytes(), question.shape);
       options.decodeErrors(question.endpoint, wrong);
       return value;
     },
@@ -123,7 +124,7 @@ async function logIn(
   username: string,
   password: string,
 ): Promise<string> {
-  const chunks: Uint8Array[] = [];
+  const answer = gatherBody();
   try {
     await options.http.send({
       endpoint: 'login',
@@ -133,13 +134,13 @@ async function logIn(
       body: new URLSearchParams({ username, password }).toString(),
       signal: AbortSignal.timeout(Math.ceil(options.loginTimeoutMs)),
       repeatOn500: true,
-      onChunk: (chunk) => chunks.push(chunk.slice()),
+      onChunk: answer.onChunk,
     });
   } catch (error) {
     if (!(error instanceof RequestError) || error.status !== 400) throw error;
     throw error.as('auth', `${error.message} (the login was refused)`);
   }
-  const { value } = decodeValue(Buffer.concat(chunks), loginAnswer);
+  const { value } = decodeValue(answer.bytes(), loginAnswer);
   if (value.session) return value.session;
   throw new RequestError('decode', 'login: the answer holds no session');
 }
