@@ -136,6 +136,16 @@ describe.skipIf(!hasProgram('chromium'))('the status page in a browser', PATIENT
     await page.context().close();
   });
 
+  test('/config follows the exporter as a page, although programs get JSON there', async () => {
+    await using scene = await openScene({ intervalSeconds: 0.5 });
+    const { page } = await open(scene, {}, '/config');
+    const moment = page.locator('#at');
+    const first = await moment.getAttribute('value');
+    await expect.poll(() => moment.getAttribute('value')).not.toBe(first);
+    expect(await page.title()).toBe('Configuration · crdb-exporter');
+    await page.context().close();
+  });
+
   test('/config is accessible, too, and shows no secret', async () => {
     await using scene = await openScene();
     const { page, complaints } = await open(scene, {}, '/config');

@@ -2,6 +2,8 @@
 // Without this script the page is complete, only still.
 const ASK_MS = 3_000;
 const STATUS = '/api/status';
+/** What a person sees at an address; a program may get JSON there. */
+const PAGE = { cache: 'no-store', headers: { accept: 'text/html' } };
 
 let shown = '';
 
@@ -10,7 +12,7 @@ async function refresh() {
   if (!ok) throw new Error('no status');
   const version = headers.get('etag') ?? '';
   if (shown !== '' && version !== shown) {
-    const answer = await fetch(location.href, { cache: 'no-store' });
+    const answer = await fetch(location.href, PAGE);
     if (!answer.ok) throw new Error('no page');
     take(new DOMParser().parseFromString(await answer.text(), 'text/html'));
   }
