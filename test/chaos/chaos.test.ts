@@ -23,20 +23,10 @@ describe(`${SEEDS} seeds of trouble`, () => {
     outcomes = [...warm, ...rest];
   }, LONGEST_MS);
 
-  test(
-    'leave every promise kept',
-    async () => {
-      expect(outcomes.length).toBe(SEEDS);
-      // A seed that was starved by the machine recovers late. Alone, only a broken promise fails again.
-      const suspects = outcomes.filter(({ failure }) => failure !== undefined);
-      expect(suspects.length).toBeLessThan(SEEDS / 4);
-      for (const { seed } of suspects) {
-        const [alone] = await runTrials({ first: seed, count: 1, width: 1 });
-        expect(alone?.failure).toBeUndefined();
-      }
-    },
-    LONGEST_MS,
-  );
+  test('leave every promise kept', () => {
+    expect(outcomes.flatMap(({ failure }) => failure ?? [])).toEqual([]);
+    expect(outcomes.length).toBe(SEEDS);
+  });
 
   test('leave no memory behind', () => {
     expect(grownBytes).toBeLessThan(SEEDS * HELD_PER_SEED_BYTES);

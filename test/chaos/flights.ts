@@ -7,6 +7,8 @@ export interface Flights extends Disposable {
   readonly most: { all: number; ranges: number };
   /** Resolves when everything that is in flight now has ended. */
   landed(): Promise<void>;
+  /** Ms that the most patient of the requests begun at that monotonic time or later waited in vain. */
+  vainMs(since: number): number;
 }
 
 interface Request {
@@ -15,37 +17,49 @@ interface Request {
 }
 
 const LOOK_MS = 5;
-const ENDINGS = ['undici:request:trailers', 'undici:request:error'] as const;
+const GOOD_END = 'undici:request:trailers';
+const BAD_END = 'undici:request:error';
 
-export function watchFlights(origins: ReadonlySet<string>): Flights {
-  const flying = new Set<Request>();
+export function watchFlights(origins: ReadonlySet<string>, now: () => number): Flights {
+  const flying = new Map<Request, number>();
+  const crashes: { readonly beganAt: number; readonly ms: number }[] = [];
   const most = { all: 0, ranges: 0 };
   const note = (): void => {
-    const ranges = [...flying].filter(({ path }) => path.includes('/ranges/')).length;
+    const ranges = [...flying.keys()].filter(({ path }) => path.includes('/ranges/')).length;
     most.all = Math.max(most.all, flying.size);
     most.ranges = Math.max(most.ranges, ranges);
   };
   const onCreate = (message: unknown): void => {
     const request = requestOf(message);
     if (request === undefined || !origins.has(request.origin)) return;
-    flying.add(request);
+    flying.set(request, now());
     note();
   };
-  const onEnd = (message: unknown): void => {
+  const onLanding = (message: unknown): void => {
     const request = requestOf(message);
     if (request !== undefined) flying.delete(request);
   };
+  const onCrash = (message: unknown): void => {
+    const request = requestOf(message);
+    const beganAt = request && flying.get(request);
+    if (beganAt !== undefined) crashes.push({ beganAt, ms: now() - beganAt });
+    onLanding(message);
+  };
   subscribe('undici:request:create', onCreate);
-  for (const name of ENDINGS) subscribe(name, onEnd);
+  subscribe(GOOD_END, onLanding);
+  subscribe(BAD_END, onCrash);
   return {
     most,
     async landed() {
-      const present = [...flying];
+      const present = [...flying.keys()];
       while (present.some((request) => flying.has(request))) await sleep(LOOK_MS);
     },
+    vainMs: (since) =>
+      Math.max(0, ...crashes.filter(({ beganAt }) => beganAt >= since).map(({ ms }) => ms)),
     [Symbol.dispose]() {
       unsubscribe('undici:request:create', onCreate);
-      for (const name of ENDINGS) unsubscribe(name, onEnd);
+      unsubscribe(GOOD_END, onLanding);
+      unsubscribe(BAD_END, onCrash);
     },
   };
 }

@@ -4,6 +4,7 @@ import { findAbsence } from './data-checks.ts';
 import { QUIRK_NAMES, setQuirk } from './quirks.ts';
 import type { Scraper } from './scraper.ts';
 import type { Setting } from './setting.ts';
+import { REQUEST_SECONDS } from './variants.ts';
 
 /** What refused secrets and a server's Retry-After may ask for. */
 const PATIENCE_MS = 125_000;
@@ -58,13 +59,15 @@ export async function expectRecovery(setting: Setting, scraper: Scraper): Promis
 
 /** A collector without a success since; throws when one has had its chances. */
 function findLate(
-  { variants, polls, clocks }: Setting,
+  { variants, polls, clocks, flights, dimensions }: Setting,
   scrape: Scrape,
   { before, healedAt }: { readonly before: Scrape; readonly healedAt: number },
 ): string | undefined {
   const since = polls.filter(({ beganAt }) => beganAt >= healedAt);
   // Nobody is silent any more: a machine that is too busy for its own polls proves nothing.
-  const isStarved = since.some(({ reason }) => reason === 'timeout');
+  const patienceMs = dimensions.slowness * REQUEST_SECONDS * 1000;
+  const isStarved =
+    since.some(({ reason }) => reason === 'timeout') || flights.vainMs(healedAt) >= patienceMs;
   let late: string | undefined;
   for (const [crdb_cluster, collectors] of Object.entries(variants.plan)) {
     for (const collector of collectors) {

@@ -82,7 +82,7 @@ export async function setUp(seed: number, random: Random): Promise<Setting> {
     proxies.push(stack.use(await openProxy(url, noteToken)));
   }
   const urls = proxies.map(({ url }) => url);
-  const flights = stack.use(watchFlights(new Set(urls.slice(0, -1))));
+  const flights = stack.use(watchFlights(new Set(urls.slice(0, -1)), clocks.clock.monotonicMs));
   const chronicle = new Chronicle(simulator, clocks.clock.monotonicMs);
   const polls: ObservedPoll[] = [];
   const variants = new Variants();

@@ -14,7 +14,8 @@ export const INTERVAL_SECONDS: Readonly<Record<string, number>> = {
 };
 /** Of a whole poll. */
 const POLL_SECONDS = 0.6;
-const REQUEST_SECONDS = 0.25;
+/** Of one request. */
+export const REQUEST_SECONDS = 0.25;
 const MAX_RESPONSE_BYTES = 400_000;
 const FEW_ELEMENTS = 7;
 /** Each costs a request. */
