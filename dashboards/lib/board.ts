@@ -70,13 +70,17 @@ function addRow(board: DashboardBuilder, { title, collapsed = false, panels }: R
 
 /**
  * Ids in reading order, which the builder leaves to Grafana, which would number them anew at each import;
- * and no placement: its default hides links and annotations in a menu.
+ * no placement: its default hides links and annotations in a menu; and no footer of a table, for which Grafana 13 has
+ * another place.
  */
 function finished(board: Dashboard): Dashboard {
   const panels = (board.panels ?? []).flatMap((panel) =>
     'panels' in panel ? [panel, ...panel.panels] : [panel],
   );
-  for (const [index, panel] of panels.entries()) panel.id = index + 1;
+  for (const [index, panel] of panels.entries()) {
+    panel.id = index + 1;
+    if (panel.type === 'table' && 'options' in panel) delete panel.options.footer;
+  }
   for (const shown of [...(board.links ?? []), ...(board.annotations?.list ?? [])]) {
     delete shown.placement;
   }

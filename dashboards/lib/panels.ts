@@ -170,7 +170,7 @@ export function pie(title: string, options: PanelOptions): PieChart {
 
 /** One line a series, coloured by its state. */
 export function timeline(title: string, options: PanelOptions): StateTimeline {
-  return describe(new StateTimeline(), title, options).mergeValues(true).spanNulls(false);
+  return describe(new StateTimeline(), title, options).mergeValues(true);
 }
 
 /** Buckets that are counted anew at each poll, labelled `le`. */

@@ -54,6 +54,12 @@ describe.each(BOARDS)('$title', (board) => {
     expect(asked.map(({ datasource }) => datasource)).toEqual(asked.map(() => DATA_SOURCE));
   });
 
+  test('names no data source but the chosen one', () => {
+    const named = Array.from(writeBoard(board).matchAll(/"uid": "([^"]*)"/g), ([, uid]) => uid);
+    expect(named.length).toBeGreaterThan(items.length);
+    expect(new Set(named)).toEqual(new Set([board.uid, DATA_SOURCE.uid]));
+  });
+
   test('has unique ids and titles', () => {
     expect(new Set(items.map(({ id }) => id)).size).toBe(items.length);
     expect(new Set(items.map(({ title }) => title)).size).toBe(items.length);

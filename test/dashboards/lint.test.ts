@@ -2,10 +2,31 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import type { Panel } from '@grafana/grafana-foundation-sdk/dashboard';
+import * as units from '@grafana/grafana-foundation-sdk/units';
+import { findNearest } from '../../src/config/nearest.ts';
 import { BOARDS, DATA_SOURCE, fillVariables, PANELS, type Placed } from './panels.ts';
 
 const LINT = path.join(import.meta.dirname, '..', '..', 'dashboards', '.lint');
 const WITH_UNIT = ['stat', 'timeseries', 'table', 'bargauge', 'heatmap', 'piechart'];
+
+const UNITS = Object.values(units).filter((unit) => typeof unit === 'string');
+
+/** Of the panel and of its columns. */
+function unitsOf({ fieldConfig }: Panel): readonly string[] {
+  const own = fieldConfig?.defaults.unit;
+  const columns = (fieldConfig?.overrides ?? [])
+    .flatMap(({ properties }) => properties)
+    .filter(({ id }) => id === 'unit')
+    .map(({ value }) => String(value));
+  return own === undefined ? columns : [own, ...columns];
+}
+
+function unknownUnit(title: string, unit: string): string {
+  const nearest = findNearest(unit, UNITS);
+  const suggestion = nearest === undefined ? '' : `, did you mean ${nearest}?`;
+  return `${title}: unknown unit ${unit}${suggestion}`;
+}
 
 interface Exclusion {
   readonly entries?: readonly { readonly dashboard: string; readonly panel: string }[];
@@ -50,6 +71,16 @@ describe('every panel', () => {
         ({ panel }) => WITH_UNIT.includes(panel.type) && !panel.fieldConfig?.defaults.unit,
       ),
     ).toEqual([]);
+  });
+
+  test('has only units that Grafana knows', () => {
+    const strangers = PANELS.flatMap(({ title, panel }) =>
+      unitsOf(panel).map((unit) => ({ title, unit })),
+    ).filter(({ unit }) => !UNITS.some((known) => known === unit));
+    expect(strangers.map(({ title, unit }) => unknownUnit(title, unit))).toEqual([]);
+    expect(unknownUnit('Overview / Load', 'percentunits')).toBe(
+      'Overview / Load: unknown unit percentunits, did you mean percentunit?',
+    );
   });
 
   test('has queries', () => {
