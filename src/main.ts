@@ -1,3 +1,6 @@
-import { runCommandLine } from './cli/program.ts';
+import { holdEndSignals } from './cli/signals.ts';
 
-process.exitCode = await runCommandLine(process.argv.slice(2), process.env);
+// Before everything else is read.
+const handOverSignals = holdEndSignals();
+const { runCommandLine } = await import('./cli/program.ts');
+process.exitCode = await runCommandLine(process.argv.slice(2), process.env, handOverSignals);

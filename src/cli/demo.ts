@@ -31,6 +31,7 @@ export function define(command: Command, { build, done }: Invocation): void {
 
 /** Runs the simulator and, beside it, the exporter that watches it, until told to stop. */
 async function demo(scenario: Scenario, build: Build): Promise<number> {
+  const told = untilSignal();
   const simulator = await onFreePorts([CLUSTER_API_PORT, CLOUD_API_PORT], ([port, cloudPort]) =>
     startSimulator({
       scenario,
@@ -44,7 +45,7 @@ async function demo(scenario: Scenario, build: Build): Promise<number> {
     startExporter({ config: listenOn(config, port ?? 0), build, log }),
   );
   process.stdout.write(describeDemo(app, simulator));
-  await untilSignal();
+  await told;
   await app.stop();
   await simulator.close();
   return EXIT.good;

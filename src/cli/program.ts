@@ -109,8 +109,15 @@ const COMMANDS: readonly Entry[] = [
   },
 ];
 
-/** Runs what the arguments ask for; resolves to the exit code once it is done. */
-export async function runCommandLine(args: readonly string[], env: Environment): Promise<number> {
+/**
+ * Runs what the arguments ask for; resolves to the exit code once it is done. `running` is called when the command
+ * has begun and listens for signals, if it does at all.
+ */
+export async function runCommandLine(
+  args: readonly string[],
+  env: Environment,
+  running: () => void = () => undefined,
+): Promise<number> {
   try {
     let exitCode: number = EXIT.good;
     const done = (code: number): void => {
@@ -118,6 +125,7 @@ export async function runCommandLine(args: readonly string[], env: Environment):
     };
     refuseUnknownCommand(args);
     const program = await createProgram(args, { env, build: readBuild(), done });
+    setImmediate(running);
     await program.parseAsync(args, { from: 'user' });
     return exitCode;
   } catch (error) {

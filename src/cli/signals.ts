@@ -1,6 +1,7 @@
 import { EXIT } from './exit.ts';
 
 const SIGNALS = { SIGINT: EXIT.interrupted, SIGTERM: EXIT.terminated } as const;
+const END_SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
 export type EndSignal = keyof typeof SIGNALS;
 
@@ -27,12 +28,29 @@ export function onEndSignal(callback: (signal: EndSignal, exitCode: number) => v
       process.exit(exitCode);
     }
   };
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  for (const signal of END_SIGNALS) {
     const listener = (): void => take(signal);
     process.on(signal, listener);
     listening.defer(() => process.off(signal, listener));
   }
   return listening;
+}
+
+/**
+ * Keeps a signal that arrives while modules are being loaded, which takes half a second, and nobody listens yet:
+ * it would end the process as if it had failed, or, sent to process 1 of a container, be lost. The answer hands it
+ * over to whoever listens by then; where nobody does, it ends the process.
+ */
+export function holdEndSignals(): () => void {
+  let held: EndSignal | undefined;
+  const hold = (signal: EndSignal): void => {
+    held ??= signal;
+  };
+  for (const signal of END_SIGNALS) process.on(signal, hold);
+  return () => {
+    for (const signal of END_SIGNALS) process.off(signal, hold);
+    if (held !== undefined) process.kill(process.pid, held);
+  };
 }
 
 /** Resolves to the first signal that asks the process to stop; it is then listened for until the end. */

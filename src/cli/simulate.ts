@@ -51,9 +51,10 @@ export function define(command: Command, { done }: Invocation): void {
 
 /** Runs the simulator until told to stop. */
 async function simulate(flags: SimulateFlags): Promise<number> {
+  const told = untilSignal();
   const simulator = await start(flags);
   process.stdout.write(describe(simulator));
-  await untilSignal();
+  await told;
   await simulator.close();
   return EXIT.good;
 }

@@ -2,7 +2,7 @@ import path from 'node:path';
 import type { Simulator } from '../../src/simulator/index.ts';
 import { type Running, startProgram } from '../cli/run.ts';
 
-const MAIN = path.resolve(import.meta.dirname, '../../src/main.ts');
+export const MAIN = path.resolve(import.meta.dirname, '../../src/main.ts');
 
 /** What a real process is started with, beside the cluster. */
 export interface Start {
@@ -18,10 +18,8 @@ export interface Start {
 /** The exporter as a process of its own on a free port, watching a simulated cluster. */
 export function startExporterProcess(start: Start): Running {
   const { simulator, listen = '127.0.0.1:0', args = [], before, shell } = start;
-  const preload =
-    before === undefined ? [] : ['--import', `data:text/javascript,${encodeURIComponent(before)}`];
   const command = [
-    ...preload,
+    ...(before === undefined ? [] : preload(before)),
     MAIN,
     `--web.listen-address=${listen}`,
     `--cluster.url=${simulator.clusterUrl}`,
@@ -33,6 +31,11 @@ export function startExporterProcess(start: Start): Running {
   if (shell === undefined) return startProgram(process.execPath, command, env);
   const quoted = [process.execPath, ...command].map((word) => `'${word}'`).join(' ');
   return startProgram('sh', ['-c', shell(quoted)], env);
+}
+
+/** The flags of Node that run this text first. */
+export function preload(text: string): readonly string[] {
+  return ['--import', `data:text/javascript,${encodeURIComponent(text)}`];
 }
 
 /** Where the process listens, as soon as it says so. */

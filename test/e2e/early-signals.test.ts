@@ -1,0 +1,73 @@
+import { execFileSync } from 'node:child_process';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Simulator, startSimulator } from '../../src/simulator/index.ts';
+import { PROCESS_TIMEOUT_MS, startProgram, writeTemporary } from '../cli/run.ts';
+import { MAIN, preload, startExporterProcess } from './process-support.ts';
+
+const TIMEOUT = { timeout: PROCESS_TIMEOUT_MS };
+const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
+
+let simulator: Simulator;
+
+beforeAll(async () => {
+  simulator = await startSimulator({ nodes: 3, ranges: 30, metricKeys: 'useful' });
+});
+
+afterAll(() => simulator.close());
+
+/** Program text: the process sends itself a signal when Node.js is about to load a module of this name. */
+function signalAtLoad(signal: (typeof SIGNALS)[number], module: string): string {
+  return `
+    import { registerHooks } from 'node:module';
+    let isSent = false;
+    registerHooks({
+      load(url, context, next) {
+        if (!isSent && url.endsWith(${JSON.stringify(module)})) {
+          isSent = true;
+          process.stderr.write('signal sent\\n');
+          process.kill(process.pid, ${JSON.stringify(signal)});
+        }
+        return next(url, context);
+      },
+    });`;
+}
+
+/** From the first module after the one that holds signals to one of the last. */
+const MOMENTS = ['/cli/program.ts', '/commander/index.js', '/cli/serve.ts', '/web/server.ts'];
+
+describe.each(SIGNALS)('%s while modules are being loaded', TIMEOUT, (signal) => {
+  test.each(MOMENTS)('(at %s) ends the exporter in order, with 0', async (module) => {
+    const before = signalAtLoad(signal, module);
+    await using running = startExporterProcess({ simulator, before });
+    const { code, out, err } = await running.ended;
+    expect(err).toContain('signal sent');
+    expect(out).toContain(`msg=stopping signal=${signal}`);
+    expect([code, running.child.signalCode]).toEqual([0, null]);
+  });
+
+  test.each([
+    { command: ['demo'], module: '/web/server.ts' },
+    {
+      command: ['simulate', '--listen=127.0.0.1:0', '--cloud-listen=127.0.0.1:0'],
+      module: '/simulator/index.ts',
+    },
+  ])('ends $command.0 with 0', async ({ command, module }) => {
+    const before = signalAtLoad(signal, module);
+    await using running = startProgram(process.execPath, [...preload(before), MAIN, ...command]);
+    const { code, err } = await running.ended;
+    expect(err).toContain('signal sent');
+    expect([code, running.child.signalCode]).toEqual([0, null]);
+  });
+
+  test('ends a command that does not listen for signals, as ever', async () => {
+    const before = signalAtLoad(signal, '/cli/check.ts');
+    // Nobody writes to it, so that reading it takes for ever.
+    const pipe = await writeTemporary('unused', '').then((file) => `${file}.pipe`);
+    execFileSync('mkfifo', [pipe]);
+    const command = [...preload(before), MAIN, 'check', `--config.file=${pipe}`];
+    await using running = startProgram(process.execPath, command);
+    const { err } = await running.ended;
+    expect(err).toBe('signal sent\n');
+    expect(running.child.signalCode).toBe(signal);
+  });
+});
