@@ -5,10 +5,10 @@ import { readOther, WRONG, type Reader } from './reader.ts';
 import { skipValue } from './skip.ts';
 import { enter } from './structure.ts';
 
-type Record = { [name: string]: unknown };
+type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Reads an object into a record. One record is filled again and again, unless `isKept`: then each
+ * Reads an object into a record. One record shows what was read last, unless `isKept`: then each
  * object gets its own.
  */
 export class ObjectReader implements Reader {
@@ -16,7 +16,10 @@ export class ObjectReader implements Reader {
   readonly #readers: readonly Reader[];
   readonly #members: Members;
   readonly #isKept: boolean;
-  #record: Record = {};
+  /** What was read last, by the field's index: storing by a number costs less than by a name. */
+  readonly #values: unknown[];
+  /** The same by name. */
+  readonly #latest: Fields;
   /** The object, by a running number, in which each field was last seen. */
   readonly #seenIn: number[];
   #object = 0;
@@ -26,17 +29,17 @@ export class ObjectReader implements Reader {
     this.#readers = [...readers.values()];
     this.#members = new Members(readers);
     this.#isKept = isKept;
+    this.#values = this.#names.map(() => undefined);
+    this.#latest = showByName(this.#names, this.#values);
     this.#seenIn = this.#names.map(() => 0);
-    for (const name of this.#names) this.#record[name] = undefined;
   }
 
   read(cursor: Cursor): unknown {
     if (cursor.bytes[cursor.pos] !== OPEN_BRACE) return readOther(cursor, this);
-    const record = this.#begin();
-    const names = this.#names;
+    const values = this.#values;
     const seenIn = this.#seenIn;
     const object = ++this.#object;
-    let missing = this.#names.length;
+    let missing = values.length;
     const members = this.#members;
     let member = enter(cursor, CLOSE_BRACE) ? members.next(cursor, members.start) : undefined;
     for (; member !== undefined; member = members.follow(cursor, member)) {
@@ -46,12 +49,12 @@ export class ObjectReader implements Reader {
         continue;
       }
       const value = reader.read(cursor);
-      record[names[index] ?? ''] = value === WRONG ? reader.unknown() : value;
+      values[index] = value === WRONG ? reader.unknown() : value;
       if (seenIn[index] !== object) missing--;
       seenIn[index] = object;
     }
-    if (missing > 0) this.#fillMissing(record, object);
-    return record;
+    if (missing > 0) this.#fillMissing(object);
+    return this.#result();
   }
 
   absent(): unknown {
@@ -62,23 +65,27 @@ export class ObjectReader implements Reader {
     return this.#fill((reader) => reader.unknown());
   }
 
-  #fill(valueOf: (reader: Reader) => unknown): Record {
-    const record = this.#begin();
-    for (const [index, reader] of this.#readers.entries()) {
-      record[this.#names[index] ?? ''] = valueOf(reader);
-    }
-    return record;
+  #fill(valueOf: (reader: Reader) => unknown): Fields {
+    for (const [index, reader] of this.#readers.entries()) this.#values[index] = valueOf(reader);
+    return this.#result();
   }
 
-  #begin(): Record {
-    if (this.#isKept) this.#record = { ...this.#record };
-    return this.#record;
-  }
-
-  #fillMissing(record: Record, object: number): void {
+  #fillMissing(object: number): void {
     for (let index = 0; index < this.#names.length; index++) {
-      if (this.#seenIn[index] === object) continue;
-      record[this.#names[index] ?? ''] = this.#readers[index]?.absent();
+      if (this.#seenIn[index] !== object) this.#values[index] = this.#readers[index]?.absent();
     }
   }
+
+  #result(): Fields {
+    return this.#isKept ? { ...this.#latest } : this.#latest;
+  }
+}
+
+/** An object whose properties are the values at their moment. */
+function showByName(names: readonly string[], values: readonly unknown[]): Fields {
+  const shown = {};
+  for (const [index, name] of names.entries()) {
+    Object.defineProperty(shown, name, { enumerable: true, get: () => values[index] });
+  }
+  return shown;
 }
