@@ -29,6 +29,8 @@ export interface Apis extends AsyncDisposable {
   readonly cluster?: { readonly api: ClusterApi; readonly http: HttpClient };
   /** When the certificate that is presented to the cluster expires, ms since the epoch. */
   readonly certificateNotAfterMs: () => number | undefined;
+  /** Whether the TLS files as they are now are in force. */
+  readonly areFilesInForce: () => boolean;
   readonly cloud?: { readonly api: CloudControl; readonly http: HttpClient };
   /** Ends the session that was created by a login here. */
   logOut(signal: AbortSignal): Promise<void>;
@@ -53,6 +55,7 @@ export async function createApis(options: ApisOptions): Promise<Apis> {
     ...(cluster && { cluster }),
     ...(cloud && { cloud }),
     certificateNotAfterMs: () => cluster?.tls.current().notAfterMs,
+    areFilesInForce: () => cluster?.tls.isInForce() ?? true,
     async logOut(signal) {
       await cluster?.connection.logOut(signal);
     },

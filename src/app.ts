@@ -88,6 +88,8 @@ export async function startApp(options: AppOptions): Promise<App> {
       log.level = changed.log.level;
       running = { ...changed, web: config.web };
     },
+    areFilesInForce: () =>
+      access.isInForce() && clusters.list.every((cluster) => cluster.areFilesInForce()),
     wallMs,
     log,
   });

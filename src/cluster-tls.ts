@@ -6,6 +6,8 @@ import type { Log } from './log.ts';
 /** The CA, certificate and key for one cluster, as their files are at present. */
 export interface ClusterTls extends Disposable {
   readonly current: () => ClientTls;
+  /** Whether the files as they are now are in force. */
+  readonly isInForce: () => boolean;
   /** Names who puts changed ones in force. */
   readonly onChange: (listener: (tls: ClientTls) => void) => void;
 }
@@ -27,17 +29,25 @@ export async function openClusterTls(
   let listener: ((tls: ClientTls) => void) | undefined;
   const files = clientTlsFiles(config);
   if (files.length === 0 || follow === undefined) {
-    return { current: () => current, onChange: () => undefined, [Symbol.dispose]() {} };
+    return {
+      current: () => current,
+      isInForce: () => true,
+      onChange: () => undefined,
+      [Symbol.dispose]() {},
+    };
   }
 
+  let isInForce = true;
   const { everyMs, log } = follow;
   async function load(): Promise<void> {
     try {
       current = await readClientTls(config);
+      isInForce = true;
       // Nobody listens yet when this runs for the first time.
       listener?.(current);
       if (listener !== undefined) log.info('TLS files were read again');
     } catch (error) {
+      isInForce = false;
       log.error({ err: error }, 'TLS files cannot be used; those read before stay in force');
     }
   }
@@ -45,6 +55,7 @@ export async function openClusterTls(
   const watch = await watchFiles({ files: () => files, everyMs, load });
   return {
     current: () => current,
+    isInForce: () => isInForce,
     onChange(newListener) {
       listener = newListener;
     },

@@ -11,6 +11,8 @@ export interface ReloaderOptions {
   readonly load: () => Promise<LoadedConfig>;
   /** Puts it in force as a whole; rejects with everything as it was. */
   readonly apply: (config: Config) => Promise<void>;
+  /** Whether the files that are followed without a reload (web config, certificates) are in force as they are now. */
+  readonly areFilesInForce: () => boolean;
   readonly wallMs: () => number;
   readonly log: Log;
 }
@@ -18,7 +20,7 @@ export interface ReloaderOptions {
 export interface Reloader {
   /** Reads and applies the configuration; the running one stays in force when that fails. */
   reload(): Promise<Reloaded>;
-  /** Whether the last reload was good, and when one was. */
+  /** Whether all of the configuration is in force as it is now, and when the last good reload was. */
   outcome(): Sheet;
 }
 
@@ -54,7 +56,8 @@ export function createReloader(options: ReloaderOptions): Reloader {
     },
     outcome() {
       const sheet = new Sheet({});
-      sheet.set(families.CONFIG_LAST_RELOAD_SUCCESSFUL, {}, last.isGood ? 1 : 0);
+      const isInForce = last.isGood && options.areFilesInForce();
+      sheet.set(families.CONFIG_LAST_RELOAD_SUCCESSFUL, {}, isInForce ? 1 : 0);
       sheet.set(families.CONFIG_LAST_RELOAD_SUCCESS, {}, lastGoodMs / 1000);
       return sheet;
     },

@@ -29,6 +29,8 @@ export interface WatchedCluster {
   /** False: only /probe asks this cluster. */
   readonly isPolled: boolean;
   readonly pollers: readonly Poller[];
+  /** Whether its TLS files as they are now are in force. */
+  readonly areFilesInForce: () => boolean;
   /** Polls these collectors now where their interval has passed, and waits for them, `waitMs` at most. */
   pollNow(isChosen: (collector: string) => boolean, waitMs: number): Promise<void>;
   /** Polls until the signal aborts, then logs out and closes its connections. */
@@ -78,6 +80,7 @@ export async function watchCluster(options: WatchOptions): Promise<WatchedCluste
     name: config.name,
     isPolled: config.poll,
     pollers,
+    areFilesInForce: apis.areFilesInForce,
     async pollNow(isChosen, waitMs) {
       const order = { stop: stopping.signal, waitMs };
       await Promise.all(chosen(isChosen).map((poller) => poller.pollNow(order)));

@@ -122,7 +122,7 @@ export const TLS_VERIFICATION_DISABLED = gauge({
 
 export const CONFIG_LAST_RELOAD_SUCCESSFUL = gauge({
   name: 'crdb_exporter_config_last_reload_successful',
-  help: 'Whether the last attempt to load the configuration succeeded; 0 means that an older one is in force.',
+  help: 'Whether the configuration is in force as it is now, web config, certificates and CAs included; 0 means that what was read before is still in force.',
   labels: [],
 });
 

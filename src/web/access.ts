@@ -8,6 +8,8 @@ import type { Log } from '../log.ts';
 /** What the web config file says at present: TLS, users, headers and the rate limit. */
 export interface Access extends Disposable {
   readonly config: () => WebConfig;
+  /** Whether all that the file says now is in force. */
+  readonly isInForce: () => boolean;
   /** Names who wants to know when certificates, CAs or other settings of TLS were replaced. */
   readonly onNewTls: (listener: (tls: ServerTls) => void) => void;
 }
@@ -26,23 +28,31 @@ export interface AccessOptions {
  */
 export async function openAccess({ file, everyMs, log }: AccessOptions): Promise<Access> {
   if (file === undefined)
-    return { config: () => NO_WEB_CONFIG, onNewTls() {}, [Symbol.dispose]() {} };
+    return {
+      config: () => NO_WEB_CONFIG,
+      isInForce: () => true,
+      onNewTls() {},
+      [Symbol.dispose]() {},
+    };
   const listeners: ((tls: ServerTls) => void)[] = [];
   const first = await readWebConfig(file);
   if (first.problems.length > 0) throw new ConfigError(first.problems);
   let { config, files } = first;
   let isOpen = false;
+  let isInForce = true;
 
   async function load(): Promise<void> {
     const reading = await readWebConfig(file ?? '');
     // A file that is named but missing may come yet, and that of the last good content may come back.
     files = [...new Set([...reading.files, ...files])];
     if (reading.problems.length > 0) {
+      isInForce = false;
       logProblems(log, reading.problems);
       return;
     }
     files = reading.files;
     const tls = replaceTls(config.tls, reading.config.tls, log);
+    isInForce = tls === reading.config.tls;
     const isNew = tls !== config.tls;
     config = { ...reading.config, tls };
     if (tls !== undefined && isNew) for (const listener of listeners) listener(tls);
@@ -53,6 +63,7 @@ export async function openAccess({ file, everyMs, log }: AccessOptions): Promise
   isOpen = true;
   return {
     config: () => config,
+    isInForce: () => isInForce,
     onNewTls: (listener) => listeners.push(listener),
     [Symbol.dispose]: () => watch[Symbol.dispose](),
   };

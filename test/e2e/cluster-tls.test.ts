@@ -11,6 +11,8 @@ import { clusterYaml, startTestExporter } from '../support/exporter.ts';
 
 const ONLY_NODES = 'ranges, sessions, users, tables'.replaceAll(/\w+/g, '$&: { enabled: false }');
 
+const IN_FORCE = 'crdb_exporter_config_last_reload_successful';
+
 async function simulateTls(authority: Authority) {
   const tls = await authority.issue({ name: 'node', sans: ['ip:127.0.0.1'] });
   return startSimulator({ tls, nodes: 3, ranges: 10, sessions: 3, metricKeys: 'useful' });
@@ -49,8 +51,10 @@ describe('the CA and the client certificate of a cluster', () => {
       await exporter.until(() => exporter.log().includes(text));
     };
     await logged('holds no certificate in PEM form');
+    expect((await exporter.scrape()).value(IN_FORCE)).toBe(0);
     await replace(file('ca.crt'), next.cert + old.cert);
-    await exporter.until((scrape) => scrape.value('crdb_up', up) === 1);
+    const mended = await exporter.until((scrape) => scrape.value('crdb_up', up) === 1);
+    expect(mended.value(IN_FORCE)).toBe(1);
 
     const daysLeft = async (isRenewed: (days: number) => boolean): Promise<void> => {
       await exporter.until((scrape) => {

@@ -4,6 +4,7 @@ import { createAuthority, type Identity } from '../support/certificates.ts';
 import { ask } from './ask.ts';
 import { startOrchard, until, WEB_CONFIG } from './orchard.ts';
 
+const IN_FORCE = 'crdb_exporter_config_last_reload_successful';
 const TLS = 'tls_server_config: { cert_file: server.crt, key_file: server.key }\n';
 /** bcrypt of `secret`, at the lowest cost. */
 const HASH = '$2b$04$HWx1DrBFQJAm451ycqa1NOS6zzPo4Wi66A7z40s7XMpnTlmsOjUx.';
@@ -127,6 +128,20 @@ describe('while the exporter runs', () => {
     await write(WEB_CONFIG, 'basic_auth_user: {}\n');
     await until(() => log().includes('did you mean'));
     expect((await ask(url, '/')).status).toBe(401);
+  });
+
+  test('a metric tells whether what the file says now is in force', async () => {
+    const { url, write } = await startOrchard({ webConfig: '', files: filesOf(first) });
+    const tells = (value: number) => async (): Promise<boolean> =>
+      (await ask(url, '/metrics')).text.includes(`${IN_FORCE} ${value}\n`);
+    await until(tells(1));
+    await write(WEB_CONFIG, 'basic_auth_users: [');
+    await until(tells(0));
+    await write(WEB_CONFIG, 'http_server_config: { headers: { X-Frame-Options: deny } }\n');
+    await until(tells(1));
+    // Listeners cannot learn TLS while they listen.
+    await write(WEB_CONFIG, TLS);
+    await until(tells(0));
   });
 
   test('TLS itself is turned on or off only by a restart, and the log says so', async () => {
