@@ -190,7 +190,6 @@ export class ListDocument {
     if (cursor.end - cursor.pos < this.#patience) return false;
     if (cursor.bytes[cursor.pos] !== OPEN_BRACE) {
       skipValue(cursor);
-      cursor.wrong++;
       this.#skipped++;
       return this.#go('after element');
     }

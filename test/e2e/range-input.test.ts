@@ -104,6 +104,13 @@ describe('a node that', () => {
     expect(scrape.value('crdb_exporter_decode_errors_total', errors)).toBe(1);
   });
 
+  test('sends something else than objects among the ranges loses that alone, counted once', async () => {
+    const { scrape } = await scanWith(page([replica(2, 7), '17', 'null', replica(2, 9)]));
+    expect(scrape.value('crdb_range_replicas', { node_id: '2' })).toBe(2);
+    const errors = { endpoint: 'node_ranges' };
+    expect(scrape.value('crdb_exporter_decode_errors_total', errors)).toBe(2);
+  });
+
   test('nests a range too deeply loses that range alone', async () => {
     const deep = replica(2, 8, `,"span":${'['.repeat(500)}${']'.repeat(500)}`);
     const { scrape } = await scanWith(page([replica(2, 7), deep, replica(2, 9)]));

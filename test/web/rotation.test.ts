@@ -132,16 +132,16 @@ describe('while the exporter runs', () => {
 
   test('a metric tells whether what the file says now is in force', async () => {
     const { url, write } = await startOrchard({ webConfig: '', files: filesOf(first) });
-    const tells = (value: number) => async (): Promise<boolean> =>
-      (await ask(url, '/metrics')).text.includes(`${IN_FORCE} ${value}\n`);
-    await until(tells(1));
+    const told = async (): Promise<string | undefined> =>
+      (await ask(url, '/metrics')).text.split('\n').find((line) => line.startsWith(IN_FORCE));
+    expect(await told()).toBe(`${IN_FORCE} 1`);
     await write(WEB_CONFIG, 'basic_auth_users: [');
-    await until(tells(0));
+    await expect.poll(told).toBe(`${IN_FORCE} 0`);
     await write(WEB_CONFIG, 'http_server_config: { headers: { X-Frame-Options: deny } }\n');
-    await until(tells(1));
+    await expect.poll(told).toBe(`${IN_FORCE} 1`);
     // Listeners cannot learn TLS while they listen.
     await write(WEB_CONFIG, TLS);
-    await until(tells(0));
+    await expect.poll(told).toBe(`${IN_FORCE} 0`);
   });
 
   test('TLS itself is turned on or off only by a restart, and the log says so', async () => {
