@@ -2,6 +2,7 @@ import { CLOSE_BRACE, OPEN_BRACE } from './characters.ts';
 import type { Cursor } from './cursor.ts';
 import { Members } from './members.ts';
 import { readOther, WRONG, type Reader } from './reader.ts';
+import { integerReader, numberReader } from './scalar-readers.ts';
 import { skipValue } from './skip.ts';
 import { enter } from './structure.ts';
 
@@ -48,7 +49,7 @@ export class ObjectReader implements Reader {
         skipValue(cursor);
         continue;
       }
-      const value = reader.read(cursor);
+      const value = readMember(cursor, reader);
       values[index] = value === WRONG ? reader.unknown() : value;
       if (seenIn[index] !== object) missing--;
       seenIn[index] = object;
@@ -79,6 +80,13 @@ export class ObjectReader implements Reader {
   #result(): Fields {
     return this.#isKept ? { ...this.#latest } : this.#latest;
   }
+}
+
+/** Most members are numbers: where their readers are named, the engine compiles them into the loop. */
+function readMember(cursor: Cursor, reader: Reader): unknown {
+  if (reader === integerReader) return integerReader.read(cursor);
+  if (reader === numberReader) return numberReader.read(cursor);
+  return reader.read(cursor);
 }
 
 /** An object whose properties are the values at their moment. */
