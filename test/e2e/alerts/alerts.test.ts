@@ -108,7 +108,7 @@ describe.skipIf(!hasAll)('the incident and the calm story before real programs',
     }
     const page = firing.find(({ labels }) => labels['alertname'] === 'CrdbRangesUnavailable');
     expect(page?.annotations['description']).toMatch(
-      /^Reads and writes of these keys block\. Longest: (?:r\d+(?: of table \d+)? \(reported by n\d\), ){5} nodes not live: n4 unavailable n5 dead \.$/,
+      /^Reads and writes of these keys hang or fail\. Longest: (?:r\d+(?: of table \d+)? \(reported by n\d\)(?:, |\. )){5}Nodes not live: n4 unavailable, n5 dead\. Bring back what is down; decommission and wipe nothing\.$/,
     );
   });
 
