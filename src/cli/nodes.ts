@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { LIVENESS_BY_CODE } from '../collectors/nodes/liveness.ts';
 import { array, type Infer, integer, number, object, record, string } from '../json/shape.ts';
 import { addExamples, type Invocation } from './command.ts';
 import { EXIT } from './exit.ts';
@@ -33,17 +34,6 @@ const shape = object({
   metrics: record(number()),
   store_metrics: record(record(number())),
 });
-
-/** Indexed by liveness_status. */
-const STATUSES = [
-  'unknown',
-  'dead',
-  'unavailable',
-  'live',
-  'decommissioning',
-  'decommissioned',
-  'draining',
-];
 
 type Node = ReturnType<typeof toItem>;
 
@@ -135,7 +125,7 @@ function toItem(node: Infer<typeof shape>) {
   const { major_val, minor_val, patch, internal } = node.ServerVersion;
   return {
     node_id: node.node_id,
-    status: STATUSES[node.liveness_status ?? -1] ?? `unknown(${node.liveness_status})`,
+    status: LIVENESS_BY_CODE[node.liveness_status ?? -1] ?? `unknown(${node.liveness_status})`,
     address: node.address.address_field,
     sql_address: node.sql_address.address_field,
     build_tag: node.build_tag,

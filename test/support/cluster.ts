@@ -18,8 +18,11 @@ export interface TestClient extends AsyncDisposable {
   readonly decodeErrors: Map<string, number>;
 }
 
-export interface TestClientOptions extends Partial<HttpClientOptions> {
+export interface TestHttpOptions extends Partial<HttpClientOptions> {
   readonly urls: readonly string[];
+}
+
+export interface TestClientOptions extends TestHttpOptions {
   readonly username?: string;
   readonly password?: () => Promise<string>;
   readonly token?: () => Promise<string>;
@@ -29,13 +32,9 @@ export interface TestClientOptions extends Partial<HttpClientOptions> {
 
 const HEADERS = ['X-Cockroach-API-Session', 'X-Service-API-Session'];
 
-export function createTestClient(options: TestClientOptions): TestClient {
-  const finished: TestClient['finished'] = [];
-  const retried: TestClient['retried'] = [];
-  const logins: TestClient['logins'] = { tried: 0, failed: [] };
-  const decodeErrors = new Map<string, number>();
-  const { username, password, token } = options;
-  const http = createHttpClient({
+/** An HTTP client with patience, few requests at a time and nobody to report to. */
+export function createTestHttp(options: TestHttpOptions): HttpClient {
+  return createHttpClient({
     tls: { rejectUnauthorized: true },
     deadlines: { headersMs: 5_000, idleMs: 5_000, minBytesPerSecond: 0, rateGraceMs: 5_000 },
     maxConcurrentRequests: 4,
@@ -45,6 +44,19 @@ export function createTestClient(options: TestClientOptions): TestClient {
     breakerOpenMs: 200,
     monotonicMs: () => performance.now(),
     random: () => 0,
+    requestFinished: () => undefined,
+    requestRetried: () => undefined,
+    ...options,
+  });
+}
+
+export function createTestClient(options: TestClientOptions): TestClient {
+  const finished: TestClient['finished'] = [];
+  const retried: TestClient['retried'] = [];
+  const logins: TestClient['logins'] = { tried: 0, failed: [] };
+  const decodeErrors = new Map<string, number>();
+  const { username, password, token } = options;
+  const http = createTestHttp({
     requestFinished: ({ endpoint, code }) => finished.push({ endpoint, code }),
     requestRetried: (retry) => retried.push(retry),
     ...options,

@@ -1,7 +1,7 @@
 import type { NodeRecord } from './record.ts';
 
 /** Indexed by liveness_status. */
-const STATUSES = [
+export const LIVENESS_BY_CODE = [
   'unknown',
   'dead',
   'unavailable',
@@ -12,12 +12,12 @@ const STATUSES = [
 ] as const;
 
 /** Values of the label `status`; `other` is any number that is not known here. */
-export const LIVENESS_STATUSES = [...STATUSES, 'other'] as const;
+export const LIVENESS_STATUSES = [...LIVENESS_BY_CODE, 'other'] as const;
 
 type LivenessStatus = (typeof LIVENESS_STATUSES)[number];
 
 export function livenessOf({ livenessCode = -1 }: NodeRecord): LivenessStatus {
-  return STATUSES[livenessCode] ?? 'other';
+  return LIVENESS_BY_CODE[livenessCode] ?? 'other';
 }
 
 /** Records are written every 10 s; one that missed five of these is frozen. */
