@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Collector } from './collectors/collector.ts';
 import type { Config } from './config/config.ts';
+import { describeConfig } from './config/describe.ts';
 import { FILE_CHECK_MS } from './config/file-watch.ts';
 import type { LoadedConfig } from './config/load.ts';
 import type { ServerTls } from './config/server-tls.ts';
@@ -100,7 +101,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     scrapeSource: createScrapeSource({ collectors, clusters, reloader, access, self }),
     reload: config.web.enableLifecycle ? () => reloader.reload() : undefined,
     isReady: () => clusters.hasPolled || monotonicMs() - startedAt > READY_AFTER_MS,
-    config: () => running,
+    describedConfig: () => describeConfig(running, collectors),
     clusters: () => clusters.list,
     history,
     assets: await loadAssets(),

@@ -1,6 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { describeConfig } from '../config/describe.ts';
-import type { Config } from '../config/config.ts';
 import { html } from './status/page/html.ts';
 import { frame } from './status/page/page.ts';
 import type { StatusPages } from './status/routes.ts';
@@ -8,11 +6,10 @@ import { sendJson, sendPage } from './status/send.ts';
 
 /** The running configuration: a page for browsers, JSON for everything else; secrets are `<secret>`. */
 export function sendConfig(
-  { config, pages }: { readonly config: Config; readonly pages: StatusPages },
+  { described, pages }: { readonly described: unknown; readonly pages: StatusPages },
   request: IncomingMessage,
   response: ServerResponse,
 ): void {
-  const described = describeConfig(config);
   if (request.headers.accept?.includes('text/html') !== true) {
     sendJson(response, described);
     return;
@@ -25,7 +22,7 @@ export function sendConfig(
       title: 'Configuration',
       body: html`<main id="main">
         <h2>Running configuration</h2>
-        <p class="quiet">Times are seconds, sizes bytes; secrets are not shown.</p>
+        <p class="quiet">What is in force, with the keys of the file; secrets are not shown.</p>
         <pre class="panel" tabindex="0">${text}</pre>
       </main>`,
       exporter: {

@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Config } from '../config/config.ts';
 import { sendConfig } from './config-page.ts';
 import { sendClusterTargets, sendNodeTargets } from './discovery.ts';
 import { createGate } from './gate.ts';
@@ -29,8 +28,8 @@ export interface RouteSources {
   readonly isReady: () => boolean;
   /** Reads the configuration anew; undefined where that is not allowed over HTTP. */
   readonly reload: (() => Promise<Reloaded>) | undefined;
-  /** The running configuration. */
-  readonly config: () => Config;
+  /** The running configuration as it may be shown. */
+  readonly describedConfig: () => unknown;
   readonly clusters: () => readonly ProbedCluster[];
   readonly history: History;
   readonly assets: Assets;
@@ -95,7 +94,7 @@ export function createRoutes(sources: RouteSources): readonly Route[] {
       path: '/config',
       methods: READ,
       handle: (request, response) =>
-        sendConfig({ config: sources.config(), pages }, request, response),
+        sendConfig({ described: sources.describedConfig(), pages }, request, response),
     },
     ...createStatusRoutes(pages),
   ];

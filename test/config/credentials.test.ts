@@ -118,11 +118,11 @@ test.each([
     inspect(config, { depth: Infinity, showHidden: true, getters: true }),
     inspect(config, { depth: Infinity, customInspect: false, showHidden: true }),
     JSON.stringify(config),
-    JSON.stringify(describeConfig(config)),
+    JSON.stringify(describeConfig(config, COLLECTORS)),
   ];
   expect(shown.join('\n')).not.toContain('hunter2');
-  expect(describeConfig(config)).toMatchObject({
-    clusters: [{ clusterApi: { username: 'u', password: '<secret>' } }],
+  expect(describeConfig(config, COLLECTORS)).toMatchObject({
+    clusters: [{ cluster_api: { username: 'u', password: '<secret>' } }],
   });
 });
 

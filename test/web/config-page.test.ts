@@ -20,8 +20,8 @@ describe('/config', () => {
       clusters: [
         {
           name: 'a',
-          clusterApi: { username: 'maxroach', password: '<secret>' },
-          cloudApi: { token: '<secret>' },
+          cluster_api: { username: 'maxroach', password: '<secret>' },
+          cloud_api: { token: '<secret>' },
         },
       ],
     });
