@@ -1,11 +1,11 @@
-import { spawn, spawnSync } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cp, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { findOldNode } from '../support/programs.ts';
 
 const BIN = path.resolve(import.meta.dirname, '../../bin');
 
@@ -33,17 +33,6 @@ interface Started {
   readonly major: number;
   readonly main: string;
   readonly order?: string;
-}
-
-/** A Node of the PATH that is too old, or undefined. */
-function findOldNode(): string | undefined {
-  const folders = (process.env['PATH'] ?? '').split(path.delimiter);
-  return folders
-    .map((folder) => path.join(folder, 'node'))
-    .find((node) => {
-      const { status, stdout } = spawnSync(node, ['--version'], { encoding: 'utf8' });
-      return status === 0 && Number.parseInt(stdout.slice(1), 10) < 24;
-    });
 }
 
 /** A package of its own with the launcher and a small program; `under` is where in the folder it lies. */
@@ -176,6 +165,16 @@ describe.skipIf(OLD_NODE === undefined)(
       await linkNode(path.join(root, 'node_modules'));
       const { code } = await finish(launch(oldNode, root, 'die'));
       expect(code).toBe(128 + 9);
+    });
+
+    test('the Node of the package has a small young generation and starts no debugger by a signal', async () => {
+      const main = 'console.log(JSON.stringify({ flags: process.execArgv }));';
+      const root = await makePackage({ 'src/main.ts': main });
+      await linkNode(path.join(root, 'node_modules'));
+      const { out } = await finish(launch(oldNode, root));
+      expect(JSON.parse(out)).toEqual({
+        flags: ['--max-semi-space-size=1', '--disable-sigusr1'],
+      });
     });
 
     test('the Node of the optional package is found without its link', async () => {

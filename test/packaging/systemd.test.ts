@@ -6,7 +6,7 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startSimulator } from '../../src/simulator/index.ts';
-import { hasProgram } from '../support/programs.ts';
+import { findOldNode, hasProgram } from '../support/programs.ts';
 import { ROOT, type Running, runProgram } from './installed.ts';
 
 const UNITS = path.join(ROOT, 'config', 'systemd');
@@ -61,14 +61,14 @@ interface Served {
   readonly folder: string;
 }
 
-/** The exporter as systemd would start it, watching a small simulated cluster. */
-async function serve({ sockets = 0, watchdogMs = 0 }): Promise<Served> {
+/** The exporter as systemd would start it with a Node, watching a small simulated cluster. */
+async function serve(node: string, { sockets = 0, watchdogMs = 0 }): Promise<Served> {
   const simulator = await startSimulator({ nodes: 3, ranges: 20, frozen: true });
   onTestFinished(() => simulator.close());
   const folder = makeFolder();
   const manager = [SERVICE_MANAGER, folder, String(sockets), String(watchdogMs * 1000)];
   const exporter = [
-    process.execPath,
+    node,
     path.join(ROOT, 'bin', 'crdb-exporter.cjs'),
     '--web.listen-address=127.0.0.1:0',
     `--cluster.url=${simulator.clusterUrl}`,
@@ -84,41 +84,50 @@ async function serve({ sockets = 0, watchdogMs = 0 }): Promise<Served> {
   return { running, folder };
 }
 
-const NEEDED = ['systemd-notify', 'python3'];
+function testNotifications(node: string): void {
+  test('the exporter says that it is ready when it can be scraped, and that it stops', async () => {
+    const { running } = await serve(node, {});
+    const [, address = ''] = await running.said(/notified\tREADY=1\tSTATUS=listening on (\S+)/);
+    expect((await fetch(`${address}/-/healthy`)).status).toBe(200);
+    expect(await running.stop()).toBe(0);
+    await running.said(/notified\tSTOPPING=1/);
+  });
 
-describe.skipIf(!NEEDED.every(hasProgram))(
-  'under systemd (needs systemd-notify and python3)',
+  test('the watchdog is fed again and again, more than once in its period', async () => {
+    const { running } = await serve(node, { watchdogMs: 900 });
+    await running.said(/(?:notified\tWATCHDOG=1\n[^]*){3}/);
+    expect(await running.stop()).toBe(0);
+  });
+
+  test('sockets that were handed over are served in place of the configured addresses', async () => {
+    const { running, folder } = await serve(node, { sockets: 2 });
+    await running.said(/notified\tREADY=1/);
+    const [, first, second] = await running.said(/socket (\d+)\nsocket (\d+)/);
+    for (const port of [first, second]) {
+      expect((await fetch(`http://127.0.0.1:${port}/-/healthy`)).status).toBe(200);
+    }
+    const status = await askUnix(path.join(folder, 'web.sock'), '/-/healthy');
+    expect(status).toBe(200);
+    const [, addresses] = await running.said(/STATUS=listening on (.*)/);
+    expect(addresses?.split(', ').slice(0, 2)).toEqual([
+      `http://127.0.0.1:${first}`,
+      `http://127.0.0.1:${second}`,
+    ]);
+    expect(await running.stop()).toBe(0);
+  });
+}
+
+const HAS_NEEDED = ['systemd-notify', 'python3'].every(hasProgram);
+const OLD_NODE = findOldNode();
+
+describe.skipIf(!HAS_NEEDED)('under systemd (needs systemd-notify and python3)', () => {
+  testNotifications(process.execPath);
+});
+
+describe.skipIf(!HAS_NEEDED || OLD_NODE === undefined)(
+  'under systemd with a Node that is too old (needs one below 24 on PATH, systemd-notify and python3)',
   () => {
-    test('the exporter says that it is ready when it can be scraped, and that it stops', async () => {
-      const { running } = await serve({});
-      const [, address = ''] = await running.said(/notified\tREADY=1\tSTATUS=listening on (\S+)/);
-      expect((await fetch(`${address}/-/healthy`)).status).toBe(200);
-      expect(await running.stop()).toBe(0);
-      await running.said(/notified\tSTOPPING=1/);
-    });
-
-    test('the watchdog is fed again and again, more than once in its period', async () => {
-      const { running } = await serve({ watchdogMs: 900 });
-      await running.said(/(?:notified\tWATCHDOG=1\n[^]*){3}/);
-      expect(await running.stop()).toBe(0);
-    });
-
-    test('sockets that were handed over are served in place of the configured addresses', async () => {
-      const { running, folder } = await serve({ sockets: 2 });
-      await running.said(/notified\tREADY=1/);
-      const [, first, second] = await running.said(/socket (\d+)\nsocket (\d+)/);
-      for (const port of [first, second]) {
-        expect((await fetch(`http://127.0.0.1:${port}/-/healthy`)).status).toBe(200);
-      }
-      const status = await askUnix(path.join(folder, 'web.sock'), '/-/healthy');
-      expect(status).toBe(200);
-      const [, addresses] = await running.said(/STATUS=listening on (.*)/);
-      expect(addresses?.split(', ').slice(0, 2)).toEqual([
-        `http://127.0.0.1:${first}`,
-        `http://127.0.0.1:${second}`,
-      ]);
-      expect(await running.stop()).toBe(0);
-    });
+    testNotifications(OLD_NODE ?? '');
   },
 );
 

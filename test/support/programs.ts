@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import path from 'node:path';
 
 /** Whether a program is on the PATH; tests that need it are skipped by name where it is not. */
 export function hasProgram(name: string): boolean {
@@ -9,6 +10,17 @@ export function hasProgram(name: string): boolean {
 export function findProgram(name: string): string | undefined {
   const { status, stdout } = spawnSync('which', [name], { encoding: 'utf8' });
   return status === 0 ? stdout.trim() : undefined;
+}
+
+/** A Node of the PATH that is too old for the program. */
+export function findOldNode(): string | undefined {
+  const folders = (process.env['PATH'] ?? '').split(path.delimiter);
+  return folders
+    .map((folder) => path.join(folder, 'node'))
+    .find((node) => {
+      const { status, stdout } = spawnSync(node, ['--version'], { encoding: 'utf8' });
+      return status === 0 && Number.parseInt(stdout.slice(1), 10) < 24;
+    });
 }
 
 /** Whether a Python module can be imported. */
