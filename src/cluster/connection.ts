@@ -1,7 +1,7 @@
 import { orAborted } from '../http/abort.ts';
 import type { ClientRequest, HttpClient } from '../http/client.ts';
 import { RequestError } from '../http/errors.ts';
-import type { Endpoint } from '../http/exchange.ts';
+import type { Endpoint, HttpAnswer } from '../http/exchange.ts';
 import type { Reading } from '../http/reading.ts';
 import { gatherBody } from '../http/whole-body.ts';
 import { createDecoder, decodeValue } from '../json/decoder.ts';
@@ -47,6 +47,13 @@ export interface Connection {
   logOut(signal: AbortSignal): Promise<void>;
 }
 
+/** What becomes of an answer. */
+interface AnswerReader<T> {
+  readonly onChunk: (chunk: Uint8Array) => void;
+  /** Called at its end. */
+  readonly understand: (answer: HttpAnswer) => T;
+}
+
 export interface ConnectionOptions {
   readonly http: HttpClient;
   readonly session: Omit<SessionOptions, 'login'>;
@@ -62,19 +69,22 @@ export function createConnection(options: ConnectionOptions): Connection {
     login: (username, password) => logIn(options, username, password),
   });
 
-  async function send(
+  /** An answer is understood under the session: one that makes no sense says nothing of the token and its header. */
+  async function send<T>(
     reading: Reading,
     question: Question,
-    onChunk: (chunk: Uint8Array) => void,
-  ): Promise<number | undefined> {
+    { onChunk, understand }: AnswerReader<T>,
+  ): Promise<T> {
     const { signal } = reading;
-    const call = (headers: Record<string, string>): ReturnType<HttpClient['send']> =>
-      options.http.send({ ...question, method: 'GET', headers, signal, sentToken: true, onChunk });
-    try {
-      const answer = await orAborted(session.run(call), signal, question.endpoint);
+    async function call(headers: Record<string, string>): Promise<T> {
+      const request = { ...question, method: 'GET', headers, signal, sentToken: true } as const;
+      const answer = await options.http.send({ ...request, onChunk });
       reading.pages += 1;
       reading.bytes += answer.bytes;
-      return answer.dateMs;
+      return understand(answer);
+    }
+    try {
+      return await orAborted(session.run(call), signal, question.endpoint);
     } catch (error) {
       if (error instanceof RequestError && error.reason === 'limit') reading.limits.add('bytes');
       throw error;
@@ -87,13 +97,18 @@ export function createConnection(options: ConnectionOptions): Connection {
         ...question,
         limits: { elementBytes: MAX_ELEMENT_BYTES, depth: MAX_DEPTH },
       });
-      const dateMs = await send(reading, question, (chunk) => decoder.write(chunk));
-      const end = decoder.end();
-      // Good JSON of something else is no empty listing: zeros would be invented.
-      if (!end.hasList) {
-        const text = `${question.endpoint}: the answer holds no \`${question.list}\``;
-        throw new RequestError('decode', text);
-      }
+      const { end, dateMs } = await send(reading, question, {
+        onChunk: (chunk) => decoder.write(chunk),
+        understand(answer) {
+          const decoded = decoder.end();
+          // Good JSON of something else is no empty listing: zeros would be invented.
+          if (!decoded.hasList) {
+            const text = `${question.endpoint}: the answer holds no \`${question.list}\``;
+            throw new RequestError('decode', text);
+          }
+          return { end: decoded, dateMs: answer.dateMs };
+        },
+      });
       reading.items += end.elements;
       if (end.limitHit) reading.limits.add('bytes');
       options.decodeErrors(question.endpoint, end.skipped + end.wrong);
@@ -102,9 +117,11 @@ export function createConnection(options: ConnectionOptions): Connection {
 
     async readObject(reading, question) {
       const body = gatherBody();
-      await send(reading, question, body.onChunk);
+      const { value, wrong } = await send(reading, question, {
+        onChunk: body.onChunk,
+        understand: () => decodeValue(body.bytes(), question.shape),
+      });
       reading.items += 1;
-      const { value, wrong } = decodeValue(body.bytes(), question.shape);
       options.decodeErrors(question.endpoint, wrong);
       return value;
     },

@@ -125,6 +125,15 @@ describe('logging in', () => {
 });
 
 describe('the session header', () => {
+  test('is not learned from an answer that makes no sense', async () => {
+    await using simulator = await simulate({ dialect: 'documented' });
+    await using client = connect(simulator);
+    simulator.fault({ endpoint: 'nodes', kind: 'empty', times: 1 });
+    await expect(countNodes(client)).rejects.toMatchObject({ name: 'JsonError' });
+    expect(await countNodes(client)).toBeGreaterThan(0);
+    expect(simulator.requests.count('login')).toBe(1);
+  });
+
   test('is found out once where the server knows only the second name', async () => {
     await using simulator = await simulate({ dialect: 'documented' });
     await using client = connect(simulator);
