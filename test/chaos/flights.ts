@@ -5,6 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export interface Flights extends Disposable {
   /** The most that were in flight at one time, over all given origins, and of range lists among them. */
   readonly most: { all: number; ranges: number };
+  /** Whether a login is in flight. */
+  isLoggingIn(): boolean;
   /** Resolves when everything that is in flight now has ended. */
   landed(): Promise<void>;
   /** Ms that the most patient of the requests begun at that monotonic time or later waited in vain. */
@@ -50,6 +52,7 @@ export function watchFlights(origins: ReadonlySet<string>, now: () => number): F
   subscribe(BAD_END, onCrash);
   return {
     most,
+    isLoggingIn: () => [...flying.keys()].some(({ path }) => path.endsWith('/login/')),
     async landed() {
       const present = [...flying.keys()];
       while (present.some((request) => flying.has(request))) await sleep(LOOK_MS);

@@ -139,7 +139,7 @@ async function suffer(setting: Setting, trouble: LastingTrouble): Promise<number
 }
 
 function loseTokens(setting: Setting, how: 'expire' | 'revoke'): number {
-  if (!isTokenAccepted(setting)) return 0;
+  if (setting.flights.isLoggingIn() || !isTokenAccepted(setting)) return 0;
   const { world } = setting.simulator;
   if (how === 'expire') world.expireTokens();
   else world.revokeTokens();
@@ -147,7 +147,7 @@ function loseTokens(setting: Setting, how: 'expire' | 'revoke'): number {
 }
 
 /**
- * Whether the newest token has been good for anything yet: one that is refused from the start looks like a
+ * Whether the newest token that has arrived has been good for anything yet: one that is refused from the start looks like a
  * server that takes none, and is left alone for a minute.
  */
 function isTokenAccepted({ tokens, polls, breaks }: Setting): boolean {
