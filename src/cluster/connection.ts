@@ -101,11 +101,7 @@ export function createConnection(options: ConnectionOptions): Connection {
         onChunk: (chunk) => decoder.write(chunk),
         understand(answer) {
           const decoded = decoder.end();
-          // Good JSON of something else is no empty listing: zeros would be invented.
-          if (!decoded.hasList) {
-            const text = `${question.endpoint}: the answer holds no \`${question.list}\``;
-            throw new RequestError('decode', text);
-          }
+          if (!decoded.hasList) throw noList(question);
           return { end: decoded, dateMs: answer.dateMs };
         },
       });
@@ -133,6 +129,11 @@ export function createConnection(options: ConnectionOptions): Connection {
       await options.http.send({ ...request, headers, signal, onChunk: () => undefined });
     },
   };
+}
+
+/** Good JSON of something else is no empty listing: zeros would be invented. */
+function noList({ endpoint, list }: { readonly endpoint: Endpoint; readonly list: string }): Error {
+  return new RequestError('decode', `${endpoint}: the answer holds no \`${list}\``);
 }
 
 /** POST /login/ with a form (a JSON body is not understood); resolves to the session token. */
