@@ -9,8 +9,7 @@ import { type ObjectShape, type Infer, object, string } from '../json/shape.ts';
 import { Session, type SessionOptions } from './session.ts';
 
 /** Far above the largest honest element (a node with many stores: half a megabyte). */
-const MAX_ELEMENT_BYTES = 16 * 1024 * 1024;
-const MAX_DEPTH = 64;
+const LIMITS = { elementBytes: 16 * 1024 * 1024, depth: 64 };
 
 const loginAnswer = object({ session: string() });
 
@@ -93,10 +92,7 @@ export function createConnection(options: ConnectionOptions): Connection {
 
   return {
     async readList(reading, question) {
-      const decoder = createDecoder({
-        ...question,
-        limits: { elementBytes: MAX_ELEMENT_BYTES, depth: MAX_DEPTH },
-      });
+      const decoder = createDecoder({ ...question, limits: LIMITS });
       const { end, dateMs } = await send(reading, question, {
         onChunk: (chunk) => decoder.write(chunk),
         understand(answer) {
