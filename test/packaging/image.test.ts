@@ -1,8 +1,10 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { validate } from 'dockerfile-utils';
 import { describe, expect, test } from 'vitest';
-import { ROOT } from './installed.ts';
+import { ROOT, runProgram } from './installed.ts';
 
 const DOCKERFILE = readFileSync(path.join(ROOT, 'Dockerfile'), 'utf8');
 
@@ -34,6 +36,29 @@ describe('the Dockerfile', () => {
       const words: readonly string[] = JSON.parse(command);
       expect(words[0]).toBe('/usr/local/bin/node');
     }
+  });
+
+  test('gives Node only flags that it knows', () => {
+    const words: readonly string[] = JSON.parse(argumentsOf('ENTRYPOINT')[0] ?? '');
+    expect(words.at(-1)).toBe('/app/dist/main.js');
+    const { status, stderr } = spawnSync(process.execPath, [...words.slice(1, -1), '--eval', '0']);
+    expect([status, String(stderr)]).toEqual([0, '']);
+  });
+
+  test('has a health check that tells a running exporter from none', async () => {
+    const [health = ''] = argumentsOf('HEALTHCHECK');
+    const [, ...words]: readonly string[] = JSON.parse(health.slice(health.indexOf('[')));
+    const launcher = path.join(ROOT, 'bin', 'crdb-exporter.cjs');
+    await using demo = runProgram(process.execPath, [launcher, 'demo', '--scenario', 'calm']);
+    const [, address = ''] = await demo.said(/Exporter +http:\/\/(\S+)\//);
+    const check = async (): Promise<unknown> => {
+      const args = words.map((word) => word.replace('127.0.0.1:10137', address));
+      const [status]: unknown[] = await once(spawn(process.execPath, args), 'exit');
+      return status;
+    };
+    expect(await check()).toBe(0);
+    await demo.stop();
+    expect(await check()).toBe(1);
   });
 
   test('labels the image as the Open Container Initiative names things', () => {
