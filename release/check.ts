@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type Finding, notChecked, problem } from './findings.ts';
+import { CHART, EXAMPLES, lintChart, renderChart } from './helm.ts';
 import { checkImage } from './image.ts';
 import { findForeignLicences } from './licences.ts';
 import { findNoteProblems } from './notes.ts';
@@ -13,7 +14,6 @@ type Step = () => readonly Finding[] | Promise<readonly Finding[]>;
 
 const { version, repository }: { readonly version: string; readonly repository?: unknown } =
   JSON.parse(read('package.json'));
-const CHART = path.join(ROOT, 'config', 'kubernetes');
 
 // What only a maintainer can fill in comes first, what takes minutes last.
 const STEPS: Readonly<Record<string, Step>> = {
@@ -87,12 +87,11 @@ function findStaleFiles(): readonly Finding[] {
 
 /** As a user would get it: in one file, without what its links lead to. */
 function checkChart(folder: string): void {
-  run('helm', ['package', path.join(CHART, 'chart'), '--destination', folder]);
-  const chart = path.join(folder, `crdb-exporter-${version}.tgz`);
-  for (const name of ['single', 'shards']) {
-    const values = ['--values', path.join(CHART, 'manifests', `${name}.values.yaml`)];
-    run('helm', ['lint', '--strict', chart, ...values]);
-    run('helm', ['template', 'crdb-exporter', chart, ...values]);
+  run('helm', ['package', CHART, '--destination', folder]);
+  const packed = path.join(folder, `crdb-exporter-${version}.tgz`);
+  for (const { values } of EXAMPLES) {
+    lintChart(packed, values);
+    renderChart(packed, values);
   }
 }
 

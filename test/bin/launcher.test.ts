@@ -194,6 +194,12 @@ describe.skipIf(OLD_NODE === undefined)(
       expect(code).toBe(1);
     });
 
+    test('installed as a package it does not name what only a checkout has', async () => {
+      const root = await makePackage({ 'dist/main.js': '' }, 'node_modules/crdb-exporter');
+      const { err } = await finish(launch(oldNode, root));
+      expect(err).toMatch(/found v\d+\.\d+\.\d+: install it from https:\/\/nodejs\.org\n$/);
+    });
+
     test('an old Node in the place of the optional package is no help', async () => {
       const root = await makePackage({ 'src/main.ts': MAIN });
       const folder = path.join(root, 'node_modules/.bin');

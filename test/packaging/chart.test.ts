@@ -193,6 +193,15 @@ describe.skipIf(!hasProgram('helm'))('the chart (needs helm)', () => {
     }
   });
 
+  test('takes the values that docs/installation.md shows', () => {
+    const [, example = ''] =
+      /```yaml\n(# values\.yaml\n[^]*?)```/.exec(read('docs/installation.md')) ?? [];
+    const kinds = render(parse(example)).map(({ kind }) => kind);
+    expect(kinds).toEqual(
+      expect.arrayContaining(['Deployment', 'ServiceMonitor', 'PrometheusRule']),
+    );
+  });
+
   test.each(['single', 'shards'])(
     'gives the committed manifests/%s.yaml (npm run chart)',
     (name) => {
