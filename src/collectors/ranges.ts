@@ -1,5 +1,6 @@
 import type { ClusterApi } from '../cluster/api.ts';
 import { clusterCollector, type OptionValues, type PollContext } from './collector.ts';
+import { type DetailsMemory, settleDetails } from './ranges/details.ts';
 import * as families from './ranges/families.ts';
 import { chooseHot, createHotMemory, HotCandidates, type HotMemory } from './ranges/hot-ranges.ts';
 import {
@@ -25,7 +26,7 @@ import { inSlices } from './ranges/slices.ts';
 import { type NodeTally, startTally } from './ranges/tally.ts';
 import { judge } from './ranges/verdict.ts';
 
-interface RangesMemory extends RouteMemory, ScanMemory {
+interface RangesMemory extends RouteMemory, ScanMemory, DetailsMemory {
   readonly known: KnownRanges;
   readonly hot: HotMemory;
   readonly problems: ProblemMemory;
@@ -53,6 +54,7 @@ export const ranges = clusterCollector({
     gatewayOnly: false,
     firstNodeId: 0,
     scans: 0,
+    sendsDetails: false,
     localNodeId: 0,
   }),
 
@@ -78,6 +80,7 @@ export const ranges = clusterCollector({
     const summary = await inSlices(sumUp(known));
     const isComplete = result.failed.length === 0;
     await inSlices(ageUnseen(known, isComplete));
+    settleDetails(memory, result.read);
     for (const figures of result.read) publishNode(sheet, figures);
     publishFindings(sheet, shard, {
       read: result.read,

@@ -106,6 +106,29 @@ describe('a complete scan', () => {
     expect(of('crdb_range_max_cpu_seconds_per_second')).toEqual([]);
   });
 
+  test('takes a node without load for what the others are, as zeros are not sent', async () => {
+    const busy = replica({
+      rangeId: 3,
+      nodeId: 3,
+      storeId: 3,
+      stats: { queries_per_second: 1, requests_per_second: 4 },
+    });
+    const idle = replica({ rangeId: 3, nodeId: 4, storeId: 4 });
+    const nodes = [...twoNodes(), { nodeId: 3, ranges: [busy] }, { nodeId: 4, ranges: [idle] }];
+    const memory = ranges.createMemory();
+    const { of } = await pollRanges(fakeCluster(nodes).api, { memory });
+    // Nodes 1 and 2 have load and are of a release that does not tell more of it.
+    expect(of('crdb_store_requests_per_second')).toEqual([
+      '{node_id="3",store_id="3"} 4',
+      '{node_id="4",store_id="4"} 0',
+    ]);
+    const quiet = fakeCluster([{ nodeId: 4, ranges: [idle] }]);
+    const next = await pollRanges(quiet.api, { memory });
+    expect(next.of('crdb_store_requests_per_second')).toEqual(['{node_id="4",store_id="4"} 0']);
+    const unknown = await pollRanges(quiet.api);
+    expect(unknown.of('crdb_store_requests_per_second')).toEqual([]);
+  });
+
   test('says of each node that it was read', async () => {
     const { of } = await pollRanges(fakeCluster(twoNodes()).api);
     expect(of('crdb_range_scan_nodes')).toEqual([
