@@ -33,13 +33,14 @@ export interface BodySink {
  * promise for each chunk of a 40 MB page would cost more than reading it.
  */
 export async function readBody(response: Bodied, sink: BodySink): Promise<void> {
-  const encoding = (response.headers['content-encoding'] ?? 'identity').toLowerCase();
+  const encoding = response.headers['content-encoding']?.trim().toLowerCase() || 'identity';
   if (encoding === 'identity') {
     await pump(response.body, sink, (chunk) => sink.onArrived(chunk.length));
     return;
   }
   if (encoding !== 'gzip' && encoding !== 'x-gzip') {
-    response.body.destroy();
+    // Leaving an answer is an error of its stream, too; what matters is said below.
+    response.body.on('error', () => undefined).destroy();
     throw new RequestError('decode', `${sink.what}: unknown content-encoding`);
   }
   const gunzip = createGunzip();

@@ -79,6 +79,40 @@ describe('bounds', () => {
     await expect(ask(client)).rejects.toMatchObject({ reason: 'decode' });
   });
 
+  test.each(['br', 'deflate', 'gzip, gzip'])(
+    'an answer in %s, which nobody asked for, is a decode failure and nothing more',
+    async (encoding) => {
+      await using server = await serve((_request, response) => {
+        response.setHeader('content-encoding', encoding);
+        response.end('x'.repeat(200_000));
+      });
+      await using client = connect([server.url]);
+      await expect(ask(client)).rejects.toMatchObject({ reason: 'decode' });
+      await expect(ask(client)).rejects.toMatchObject({ reason: 'decode' });
+    },
+  );
+
+  test('an answer with an empty encoding is plain', async () => {
+    await using server = await serve((_request, response) => {
+      response.setHeader('content-encoding', '');
+      response.end('{"fine":true}');
+    });
+    await using client = connect([server.url]);
+    expect(await ask(client)).toBe('{"fine":true}');
+  });
+
+  test('a refusal with a long text, or one that never ends, leaves nothing behind', async () => {
+    await using server = await serve((request, response) => {
+      response.statusCode = 418;
+      response.write('x'.repeat(300_000));
+      if (request.url?.includes('long') === true) response.end();
+    });
+    await using client = connect([server.url]);
+    for (const path of ['/long/', '/endless/', '/long/']) {
+      await expect(ask(client, { path })).rejects.toMatchObject({ reason: 'http', status: 418 });
+    }
+  });
+
   test('a redirect is not followed', async () => {
     await using elsewhere = await good();
     await using server = await serve((_request, response) => {
