@@ -41,6 +41,9 @@ export interface ClientRequest extends HttpRequest {
   readonly repeatOn500?: boolean | undefined;
 }
 
+/** Statuses that speak of one endpoint or of the token: no server asks for patience with them. */
+const LASTING: ReadonlySet<number> = new Set([401, 403, 404, 501]);
+
 /**
  * The one door to one API of one cluster: bounded requests in flight, deadlines, the next URL when
  * one is bad, few repeats. Failures are RequestErrors with a reason of the closed list.
@@ -178,7 +181,7 @@ class Router {
   }
 
   #notePause(error: RequestError): void {
-    if (error.retryAfterSeconds === undefined) return;
+    if (error.retryAfterSeconds === undefined || LASTING.has(error.status ?? 0)) return;
     const untilMs = this.#options.monotonicMs() + error.retryAfterSeconds * 1000;
     this.#pause = { error, untilMs };
   }

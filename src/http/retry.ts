@@ -40,17 +40,16 @@ export function createRetryBudget(): RetryBudget {
 /**
  * Why this failure is worth asking the same again; undefined when it is not. Only reads of which
  * nothing has been handed on are repeated, and only failures that may pass: a 500 stands for a dead
- * target or a missing privilege except where the request says otherwise.
+ * target or a missing privilege, and the next URL has been asked where that could help.
  */
 export function retryReason(
   error: RequestError,
-  request: Pick<HttpRequest, 'method'> & { readonly repeatOn500?: boolean | undefined },
+  request: Pick<HttpRequest, 'method'>,
   done: { readonly repeats: number; readonly bytes: number },
 ): RetryReason | undefined {
   if (request.method !== 'GET' || done.repeats >= MOST_REPEATS || done.bytes > 0) return undefined;
   if (error.status === 429) return 'throttled';
   if (error.status === 502 || error.status === 503 || error.status === 504) return 'http';
-  if (error.status === 500) return request.repeatOn500 === true ? 'http' : undefined;
   if (error.status !== undefined) return undefined;
   return error.reason === 'network' || error.reason === 'timeout' ? error.reason : undefined;
 }

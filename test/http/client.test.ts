@@ -1,6 +1,12 @@
+import type { ServerResponse } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { ask, connect } from '../support/http-client.ts';
 import { good, refusing, serve } from '../support/http-server.ts';
+
+function answerSick(_request: unknown, response: ServerResponse): void {
+  response.statusCode = 500;
+  response.end();
+}
 
 describe('several URLs', () => {
   test('the next one is used when one refuses, and the bad one is then left alone', async () => {
@@ -67,6 +73,18 @@ describe('several URLs', () => {
     expect(client.http.targets().map(({ state }) => state)).toEqual(['closed', 'closed']);
   });
 
+  test('a 500 of all URLs is not asked for again', async () => {
+    await using first = await serve(answerSick);
+    await using second = await serve(answerSick);
+    await using third = await serve(answerSick);
+    await using client = connect([first.url, second.url, third.url]);
+    const asked = ask(client, { repeatOn500: true });
+    await expect(asked).rejects.toMatchObject({ reason: 'http', status: 500 });
+    const counts = [first, second, third].map(({ requests }) => requests.length);
+    expect(counts).toEqual([1, 1, 0]);
+    expect(client.retried).toEqual([]);
+  });
+
   test('a recovered URL is used again', async () => {
     let isSick = true;
     await using first = await serve((_request, response) => {
@@ -87,6 +105,20 @@ describe('several URLs', () => {
     expect(await ask(client)).toBe('{"from":1}');
     expect(client.http.targets()[0]?.state).toBe('closed');
   });
+});
+
+test('a refusal with Retry-After keeps nobody else waiting, an overload does', async () => {
+  await using server = await serve((request, response) => {
+    response.setHeader('retry-after', '60');
+    response.statusCode = request.url?.includes('/sessions/') === true ? 403 : 200;
+    if (request.url?.includes('/users/') === true) response.statusCode = 503;
+    response.end('{"fine":true}');
+  });
+  await using client = connect([server.url], { breakerOpenMs: 0 });
+  await expect(ask(client, { path: '/sessions/' })).rejects.toMatchObject({ status: 403 });
+  expect(await ask(client)).toBe('{"fine":true}');
+  await expect(ask(client, { path: '/users/' })).rejects.toMatchObject({ status: 503 });
+  await expect(ask(client)).rejects.toMatchObject({ status: 503 });
 });
 
 describe('a single URL', () => {
