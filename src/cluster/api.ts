@@ -1,3 +1,5 @@
+import { RequestError } from '../http/errors.ts';
+import type { Endpoint } from '../http/exchange.ts';
 import type { Reading } from '../http/reading.ts';
 import {
   type ObjectShape,
@@ -6,6 +8,7 @@ import {
   integer,
   object,
   optional,
+  raw,
   string,
 } from '../json/shape.ts';
 import type { Connection } from './connection.ts';
@@ -14,9 +17,9 @@ import { readOffsetPages, readTokenPages } from './pages.ts';
 export type { FailureReason } from '../http/errors.ts';
 export type { Limit, Reading } from '../http/reading.ts';
 
-const offsetEnvelope = object({ next: optional(integer()) });
+const offsetEnvelope = object({ next: raw() });
 const sessionsEnvelope = object({
-  next: optional(string()),
+  next: raw(),
   errors: array(object({ node_id: integer() })),
   internal_app_name_prefix: optional(string()),
 });
@@ -54,6 +57,11 @@ interface SessionsQuestion<S extends ObjectShape> {
   readonly onPageEnd?: () => Promise<void>;
 }
 
+interface UsersQuestion<S extends ObjectShape> {
+  readonly shape: S;
+  readonly onUser: (user: Infer<S>) => void;
+}
+
 export interface SessionsEnd {
   /** Nodes that could not be asked for their sessions; 0 where the server named none. */
   readonly failedNodes: ReadonlySet<number>;
@@ -78,11 +86,8 @@ export interface ClusterApi {
     reading: Reading,
     question: SessionsQuestion<S>,
   ): Promise<SessionsEnd>;
-  /** GET /users/, never with a limit: servers answer that with a 500. */
-  users<S extends ObjectShape>(
-    reading: Reading,
-    question: { readonly shape: S; readonly onUser: (user: Infer<S>) => void },
-  ): Promise<void>;
+  /** GET /users/, without a limit: servers answer that with a 500. */
+  users<S extends ObjectShape>(reading: Reading, question: UsersQuestion<S>): Promise<void>;
   /** GET /databases/{database}/tables/{table}/; `table` may be `schema.table`. */
   table<S extends ObjectShape>(
     reading: Reading,
@@ -95,16 +100,7 @@ export function createClusterApi(connection: Connection): ClusterApi {
     nodes: (reading, question) => listNodes(connection, reading, question),
     nodeRanges: (reading, question) => listRanges(connection, reading, question),
     sessions: (reading, question) => listSessions(connection, reading, question),
-    async users(reading, { shape, onUser }) {
-      await connection.readList(reading, {
-        endpoint: 'users',
-        path: '/users/',
-        list: 'users',
-        element: shape,
-        envelope: offsetEnvelope,
-        onElement: onUser,
-      });
-    },
+    users: (reading, question) => listUsers(connection, reading, question),
     table(reading, { database, table, shape }) {
       const path = `/databases/${encodeURIComponent(database)}/tables/${encodeURIComponent(table)}/`;
       return connection.readObject(reading, { endpoint: 'table', path, shape });
@@ -129,7 +125,7 @@ async function listNodes<S extends ObjectShape>(
       onElement: question.onNode,
     });
     dateMs = page.dateMs;
-    return page.envelope.next;
+    return readOffset(page.envelope.next, 'nodes');
   });
   return { dateMs };
 }
@@ -152,7 +148,7 @@ function listRanges<S extends ObjectShape>(
       onElement: question.onRange,
     });
     await question.onPageEnd?.();
-    return page.envelope.next;
+    return readOffset(page.envelope.next, 'node_ranges');
   });
 }
 
@@ -160,6 +156,27 @@ function rangesPath(nodeId: number, route: RangeRoute): string {
   if (route === 'gateway') return `/nodes/${nodeId}/ranges/?`;
   if (route === 'local') return '/nodes/local/ranges/?';
   return `/nodes/local/ranges/?remote_node_id=${nodeId}&`;
+}
+
+/** A server that pages of its own accord is asked for the rest in pages of that length. */
+function listUsers<S extends ObjectShape>(
+  connection: Connection,
+  reading: Reading,
+  { shape, onUser }: UsersQuestion<S>,
+): Promise<void> {
+  let length = 0;
+  return readOffsetPages(reading, 'users', async (offset) => {
+    const page = await connection.readList(reading, {
+      endpoint: 'users',
+      path: offset === 0 ? '/users/' : `/users/?limit=${length}&offset=${offset}`,
+      list: 'users',
+      element: shape,
+      envelope: offsetEnvelope,
+      onElement: onUser,
+    });
+    length = page.elements;
+    return readOffset(page.envelope.next, 'users');
+  });
 }
 
 async function listSessions<S extends ObjectShape>(
@@ -188,8 +205,21 @@ async function listSessions<S extends ObjectShape>(
       for (const failed of envelope.errors) failedNodes.add(failed.node_id ?? 0);
       internalPrefix = envelope.internal_app_name_prefix ?? internalPrefix;
       await question.onPageEnd?.();
-      return { elements, next: envelope.next };
+      return { elements, next: readToken(envelope.next) };
     },
   });
   return { failedNodes, internalPrefix };
+}
+
+/** Where a listing goes on; without it that is its end. What is neither would cut it short in silence. */
+function readOffset(next: unknown, endpoint: Endpoint): number | undefined {
+  if (next === undefined || next === null) return undefined;
+  if (typeof next === 'number' && Number.isSafeInteger(next)) return next;
+  throw new RequestError('decode', `${endpoint}: \`next\` is not an offset`);
+}
+
+function readToken(next: unknown): string | undefined {
+  if (next === undefined || next === null) return undefined;
+  if (typeof next === 'string') return next;
+  throw new RequestError('decode', 'sessions: `next` is not a token');
 }
