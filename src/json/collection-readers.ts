@@ -3,7 +3,7 @@ import type { Cursor } from './cursor.ts';
 import { findLateObject } from './hop.ts';
 import { Names } from './names.ts';
 import { Prefixes } from './prefixes.ts';
-import { readOther, wrong, WRONG, type Reader } from './reader.ts';
+import { isNull, readOther, wrong, WRONG, type Reader } from './reader.ts';
 import { skipValue } from './skip.ts';
 import { enter, keyText, proceed, readKey } from './structure.ts';
 import type { Choice } from './shape.ts';
@@ -80,10 +80,14 @@ function readEntry(
   inner: Reader,
   entries: Map<string, unknown>,
 ): void {
+  // Of a key that comes twice the last value counts, also when it is none or a wrong one.
+  entries.delete(key);
+  if (isNull(cursor)) {
+    skipValue(cursor);
+    return;
+  }
   const value = inner.read(cursor);
-  // Of a key that comes twice the last value counts, also when it is a wrong one.
-  if (value === WRONG) entries.delete(key);
-  else entries.set(key, value);
+  if (value !== WRONG) entries.set(key, value);
 }
 
 /** Every entry of a map; one whose key is not UTF-8 is left out and counted as wrong. */

@@ -117,7 +117,8 @@ function readEntries(
   entries: [string, unknown][],
   tally: Tally,
 ): Map<string, unknown> {
-  const results = entries.map(([key, item]) => [key, read(inner, item, tally)] as const);
+  const present = entries.filter(([, item]) => item !== null);
+  const results = present.map(([key, item]) => [key, read(inner, item, tally)] as const);
   return new Map(results.filter(([, item]) => item !== WRONG));
 }
 
