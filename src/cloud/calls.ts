@@ -63,6 +63,8 @@ export function createCalls(options: CloudApiOptions): Calls {
       },
       ...(body && { body: JSON.stringify(body) }),
       signal: reading.signal,
+      // A change may be refused for what it says; a read says nothing but the token.
+      sentToken: method === 'GET',
       onChunk: whole.onChunk,
     });
     reading.pages += 1;

@@ -81,6 +81,10 @@ export const cloud = cloudCollector({
   async collect(api, sheet, context) {
     const { memory, nowMs } = context;
     const assistant = await api.assistant(context, assistantShape);
+    // Good JSON of something else, as an error with status 200, is no assistant.
+    if (assistant?.id === '') {
+      return { reason: 'decode', message: 'assistant: the answer names no assistant' };
+    }
     if (assistant === undefined) memory.seen = undefined;
     else publishAssistant(sheet, assistant, remember(memory, assistant, nowMs()));
     sheet.set(EXISTS, {}, assistant === undefined ? 0 : 1);

@@ -102,6 +102,22 @@ describe('the migration assistant', () => {
     expect(err).toMatch(/HTTP 500.*; asking again/);
   });
 
+  test('is waited for across a status that nobody knows yet', async () => {
+    const body = '{"id":"a1","status":"PROVISIONING_V2"}';
+    simulator.fault({ kind: 'status', status: 200, body, api: 'cloud', skip: 1, times: 1 });
+    const { code, out } = await cloud('assistant', 'provision', '--yes', '--wait');
+    expect(code).toBe(0);
+    expect(out).toMatch(/^status +RUNNING$/m);
+  });
+
+  test('is not waited for once it is being deleted', async () => {
+    const body = '{"id":"a1","status":"DELETING"}';
+    simulator.fault({ kind: 'status', status: 200, body, api: 'cloud', skip: 1, times: 1 });
+    const { code, err } = await cloud('assistant', 'provision', '--yes', '--wait');
+    expect(code).toBe(1);
+    expect(err).toContain('the migration assistant is being deleted');
+  });
+
   test('goes to the region asked for', async () => {
     const args = ['--region', 'us-west2', '--yes', '--output', 'ndjson'];
     const { out } = await cloud('assistant', 'provision', ...args);

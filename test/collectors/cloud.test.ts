@@ -108,3 +108,15 @@ test('a failure is not the absence of an assistant', async () => {
   const given = { options: {}, memory: cloud.createMemory() };
   await expect(poll(cloud, api, given)).rejects.toThrow('HTTP 403');
 });
+
+test.each([
+  ['{}', {}],
+  ['an error', { code: 5, message: 'x' }],
+])(
+  'good JSON that is no assistant is a failed poll, not an assistant without a name: %s',
+  async (_, answer) => {
+    const { failure, lines } = await pollOnce(answer);
+    expect(failure?.reason).toBe('decode');
+    expect(lines).toEqual([]);
+  },
+);

@@ -11,6 +11,8 @@ import { cloudApiOf } from './cloud-target.ts';
 const POLL_MS = 2_000;
 /** A service that has been out of reach for so long is not going to say more. */
 const PATIENCE_MS = 10 * 60_000;
+/** What the waiting is for; a status that is not known here is not the end. */
+const ENDS = new Set(['RUNNING', 'FAILED']);
 /** Failures that asking again does not mend. */
 const LASTING = new Set([400, 401, 403]);
 
@@ -26,7 +28,9 @@ export async function waitUntilRunning(target: Target, first: Assistant): Promis
   let current = first;
   let answeredAt = startedAt;
   try {
-    while (current.status === 'PENDING') {
+    while (!ENDS.has(current.status ?? '')) {
+      if (current.status === 'DELETING')
+        throw new CommandError('the migration assistant is being deleted');
       await sleep(POLL_MS, undefined, { signal: target.ending.signal });
       const next = await look(target);
       if (next !== undefined) {
