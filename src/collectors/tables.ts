@@ -1,5 +1,5 @@
 import type { FailureReason } from '../cluster/api.ts';
-import { clusterCollector, type CollectFailure } from './collector.ts';
+import { clusterCollector } from './collector.ts';
 import { detailsShape, publishTable } from './tables/details.ts';
 import * as families from './tables/families.ts';
 import { readTableNames, TABLE_NAME, writeTableName } from './tables/table-name.ts';
@@ -34,38 +34,30 @@ export const tables = clusterCollector({
       const { database, schema, table } = name;
       const question = { database, table: `${schema}.${table}`, shape: detailsShape };
       const read = await api.table(context, question).catch((error: unknown): Fault => {
-        return { table: writeTableName(name), error, reason: context.reasonOf(error) };
+        return { error, reason: context.reasonOf(error) };
       });
       if ('error' in read) {
         faults.push(read);
-        context.notice(`table ${read.table} is left out: ${describe(read.error)}`);
+        context.notice(`table ${writeTableName(name)} is left out: ${describe(read.error)}`);
       } else publishTable(sheet, name, read);
     }
-    return judge(faults, names.length);
+    judge(faults, names.length);
+    return undefined;
   },
 });
 
-/** A table that could not be read. */
+/** Why a table could not be read. */
 interface Fault {
-  readonly table: string;
   readonly error: unknown;
   readonly reason: FailureReason;
 }
 
-/**
- * A table that cannot be read costs its own rows; when that is most of them, the poll has failed for the reason
- * that most have. Throws that error when none could be read.
- */
-function judge(faults: readonly Fault[], asked: number): CollectFailure | undefined {
+/** A table that cannot be read costs its own rows; throws the error of most of them when none could be read. */
+function judge(faults: readonly Fault[], asked: number): void {
+  if (faults.length === 0 || faults.length < asked) return;
   const byReason = Map.groupBy(faults, ({ reason }) => reason);
   const [most = []] = [...byReason.values()].toSorted((a, b) => b.length - a.length);
-  const [first] = most;
-  const read = asked - faults.length;
-  if (first === undefined || 2 * read >= asked) return undefined;
-  if (read === 0) throw first.error;
-  const { reason, table, error } = first;
-  const message = `tables: only ${read} of ${asked} could be read; ${table}: ${describe(error)}`;
-  return { reason, message };
+  throw most[0]?.error;
 }
 
 function describe(error: unknown): string {
