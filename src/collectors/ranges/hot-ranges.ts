@@ -34,7 +34,7 @@ export class HotCandidates {
   readonly #length: number;
   readonly #members: ReadonlySet<number>;
   #kept: HotRange[] = [];
-  #floor = 0;
+  #floor = -1;
 
   constructor(length: number, members: ReadonlySet<number>) {
     this.#length = length;
@@ -43,7 +43,7 @@ export class HotCandidates {
 
   /** Whether a range with so many queries is worth describing. */
   wants(rangeId: number, queries: number): boolean {
-    return queries > this.#floor || (queries > 0 && this.#members.has(rangeId));
+    return queries > this.#floor || this.#members.has(rangeId);
   }
 
   add(range: HotRange): void {
@@ -70,7 +70,7 @@ export class HotCandidates {
     });
     const enough = 2 * this.#length;
     this.#kept = distinct.filter((range, at) => at < enough || this.#members.has(range.rangeId));
-    this.#floor = this.#length === 0 ? Infinity : (distinct[enough - 1]?.queries ?? 0);
+    this.#floor = this.#length === 0 ? Infinity : (distinct[enough - 1]?.queries ?? -1);
   }
 }
 

@@ -95,6 +95,7 @@ function readHottest(
   const cpu = figures.by('range_id', 'crdb_hot_range_cpu_seconds_per_second');
   return figures
     .all('crdb_hot_range_queries_per_second')
+    .filter(({ value }) => value > 0)
     .toSorted((a, b) => b.value - a.value)
     .map(({ labels, value }) => ({
       ...placeOf(labels),

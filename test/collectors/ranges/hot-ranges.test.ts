@@ -63,8 +63,10 @@ describe('the hot list', () => {
     expect(choose(memory, { 3: 1 })).toEqual([3]);
   });
 
-  test('never holds a range without queries', () => {
-    expect(choose(createHotMemory(), { 1: 0 })).toEqual([]);
+  test('is filled up with ranges without queries, always the same ones', () => {
+    const memory = createHotMemory();
+    expect(choose(memory, { 5: 0, 6: 3, 7: 0, 8: 0, 9: 0 })).toEqual([6, 5]);
+    expect(choose(memory, { 1: 0, 2: 0, 3: 0, 4: 0, 5: 0, 6: 0, 7: 0 })).toEqual([5, 6]);
   });
 
   test('can be of length 0', () => {
