@@ -40,16 +40,23 @@ export function sendNodeTargets(
   }
   const unknown = clusters.filter((one) => nodesPoller(one)?.snapshot() === undefined);
   if (unknown.length > 0 || clusters.length === 0) {
-    const which = unknown.map((one) => one.name).join(', ') || 'any cluster';
-    sendText(response, 503, `the nodes of ${which} are not known at present\n`, {
-      'retry-after': '5',
-    });
+    sendUnknownNodes(response, unknown);
     return;
   }
-  sendJson(
-    response,
-    clusters.flatMap((cluster) => describeNodes(cluster, port)),
-  );
+  const groups = clusters.map((cluster) => describeNodes(cluster, port));
+  const empty = clusters.filter((_, at) => groups[at]?.length === 0);
+  if (empty.length > 0) {
+    sendUnknownNodes(response, empty);
+    return;
+  }
+  sendJson(response, groups.flat());
+}
+
+function sendUnknownNodes(response: ServerResponse, clusters: readonly ClusterSource[]): void {
+  const which = clusters.map((one) => one.name).join(', ') || 'any cluster';
+  sendText(response, 503, `the nodes of ${which} are not known at present\n`, {
+    'retry-after': '5',
+  });
 }
 
 /** Every configured cluster, as a target at the address under which this exporter was asked. */

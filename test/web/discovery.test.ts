@@ -58,6 +58,16 @@ describe('/sd/nodes', () => {
     await eventually(async () => (await exporter.get('/sd/nodes')).status === 503 || undefined);
   });
 
+  test('is unavailable rather than empty when the cluster names no node', async () => {
+    await using simulator = await startSimulator(WORLD);
+    simulator.fault({ endpoint: 'nodes', kind: 'status', status: 200, body: '{"nodes":[]}' });
+    const yaml = `collectors: { ranges: { enabled: false } }\nclusters:\n${clusterYaml(simulator)}`;
+    await using exporter = await startTestExporter({ yaml });
+    const good = { collector: 'nodes' };
+    await exporter.until((scrape) => scrape.value('crdb_exporter_collector_success', good) === 1);
+    expect((await exporter.get('/sd/nodes')).status).toBe(503);
+  });
+
   test('is unavailable as a whole while one of the polled clusters is not known', async () => {
     await using simulator = await startSimulator(WORLD);
     const dead = clusterYaml(
