@@ -143,14 +143,8 @@ function refuseUnknownCommand([word]: readonly string[]): void {
 }
 
 async function createProgram(args: readonly string[], invocation: Invocation): Promise<Command> {
-  const { version, revision, nodeVersion, platform } = invocation.build;
   const program = new Command('crdb-exporter')
     .description('Prometheus exporter for CockroachDB.')
-    .version(
-      `crdb-exporter ${version} (revision ${revision}, Node.js ${nodeVersion}, ${platform})`,
-      '--version',
-      'print the version',
-    )
     .helpOption('-h, --help', 'print this help')
     .helpCommand('help [command]', 'print the help of a command')
     .addHelpText('after', EXAMPLES)
@@ -169,8 +163,16 @@ async function createProgram(args: readonly string[], invocation: Invocation): P
       .helpGroup(group);
     if (name === chosen) (await load()).define(command, invocation);
   }
+  addVersion(program, invocation);
   ignoreBrokenPipes();
   return program;
+}
+
+function addVersion(command: Command, { build }: Pick<Invocation, 'build'>): void {
+  const { version, revision, nodeVersion, platform } = build;
+  const text = `crdb-exporter ${version} (revision ${revision}, Node.js ${nodeVersion}, ${platform})`;
+  command.version(text, '--version', 'print the version');
+  for (const inner of command.commands) addVersion(inner, { build });
 }
 
 async function loadReference(): Promise<CommandFile> {
