@@ -33,8 +33,6 @@ export interface PollersParts extends WatchParts {
   readonly self: ClusterSelf;
   /** How far the running (or last) range scan has come. */
   readonly progress: { done: number; planned: number };
-  /** The same cluster under an older configuration. */
-  readonly previous: { readonly pollers: readonly Poller[] } | undefined;
   /** Called when a poll of this collector has ended. */
   readonly ended: (collector: string) => void;
 }
@@ -43,17 +41,29 @@ interface PollerParts extends PollersParts {
   readonly collector: Collector;
   readonly settings: CollectorConfig;
   readonly pollers: readonly Poller[];
+  /** What the room remembers from poll to poll. */
+  readonly memory: unknown;
 }
 
-/** A poller for each collector that this process runs on the cluster. */
-export function createPollers(parts: PollersParts): readonly Poller[] {
+/**
+ * A poller for each collector that this process runs on the cluster. Each begins with what its
+ * predecessor, of an older configuration, shows and remembers; predecessors are not kept.
+ */
+export function createPollers(
+  parts: PollersParts,
+  predecessors: readonly Poller[],
+): readonly Poller[] {
   const pollers: Poller[] = [];
   for (const collector of parts.collectors) {
     const settings = parts.config.collectors[collector.name];
     if (!settings?.enabled || !isOurs(collector, parts.shard)) continue;
     // Success without a question would say nothing about the cluster.
     if (collector.isIdle?.(settings.options) === true) continue;
-    pollers.push(createPoller({ ...parts, collector, settings, pollers }));
+    const previous = predecessors.find(({ plan }) => plan.collector === collector.name);
+    const memory = isDeepStrictEqual(previous?.room.options, settings.options)
+      ? previous?.room.memory
+      : collector.createMemory();
+    pollers.push(createPoller({ ...parts, collector, settings, pollers, memory }, previous));
   }
   return pollers;
 }
@@ -63,8 +73,8 @@ function isOurs(collector: Collector, shard: Config['shard']): boolean {
   return collector.name === 'ranges' || shard.index === 0;
 }
 
-function createPoller(parts: PollerParts): Poller {
-  const { collector, settings, apis, self, config } = parts;
+function createPoller(parts: PollerParts, previous: Poller | undefined): Poller {
+  const { collector, settings, apis, self, config, memory } = parts;
   const plan: CollectorPlan = {
     collector: collector.name,
     api: collector.api,
@@ -81,34 +91,37 @@ function createPoller(parts: PollerParts): Poller {
     poller.relabel(shard);
     self.preparePolls(labels());
   });
-  const poller: Poller = new Poller({
-    cluster: config.name,
-    plan,
-    timeoutSeconds: settings.timeoutSeconds,
-    maxAgeSeconds: settings.maxAgeSeconds,
-    maxDuty: settings.maxDuty,
-    maxSeries: settings.maxSeries,
-    clusterBudget: () => ({
-      maxSeries: parts.maxSeries,
-      others: parts.pollers
-        .filter((other) => other !== poller)
-        .flatMap((other) => other.snapshot() ?? []),
-    }),
-    collect: (sheet, reading) => collect(sheet, reading, poller.plan.shard),
-    available: () => apis[collector.api]?.http.available() ?? false,
-    reasonOf: (error) => classifyThrown(error, collector.name).reason,
-    clock: parts.clock,
-    random: parts.random,
-    previous: parts.previous?.pollers.find((other) => isDeepStrictEqual(other.plan, plan)),
-    report: {
-      finished: () => self.pollFinished(labels()),
-      failed: (reason) => self.pollFailed({ ...labels(), reason }),
-      skipped: (reason) => self.pollSkipped({ ...labels(), reason }),
-      seriesDropped: self.seriesDropped,
+  const poller: Poller = new Poller(
+    {
+      cluster: config.name,
+      plan,
+      timeoutSeconds: settings.timeoutSeconds,
+      maxAgeSeconds: settings.maxAgeSeconds,
+      maxDuty: settings.maxDuty,
+      maxSeries: settings.maxSeries,
+      clusterBudget: () => ({
+        maxSeries: parts.maxSeries,
+        others: parts.pollers
+          .filter((other) => other !== poller)
+          .flatMap((other) => other.snapshot() ?? []),
+      }),
+      collect: (sheet, reading) => collect(sheet, reading, poller.plan.shard),
+      available: () => apis[collector.api]?.http.available() ?? false,
+      reasonOf: (error) => classifyThrown(error, collector.name).reason,
+      clock: parts.clock,
+      random: parts.random,
+      room: { options: settings.options, memory },
+      report: {
+        finished: () => self.pollFinished(labels()),
+        failed: (reason) => self.pollFailed({ ...labels(), reason }),
+        skipped: (reason) => self.pollSkipped({ ...labels(), reason }),
+        seriesDropped: self.seriesDropped,
+      },
+      log: parts.log,
+      ended: () => parts.ended(collector.name),
     },
-    log: parts.log,
-    ended: () => parts.ended(collector.name),
-  });
+    previous,
+  );
   self.preparePolls(labels());
   return poller;
 }
@@ -127,8 +140,7 @@ type Collect = (
 
 /** The room with its API, options and memory: what is left to the poller is the sheet and the reading. */
 function bindRoom(parts: PollerParts, shardLearned: (shard: string) => void): Collect {
-  const { collector, apis, settings, config, progress } = parts;
-  const memory: unknown = collector.createMemory();
+  const { collector, apis, settings, config, progress, memory } = parts;
   const complete = (reading: PollReading, shard: string): PollContext<unknown, unknown> =>
     Object.assign(reading, {
       options: settings.options,

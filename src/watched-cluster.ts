@@ -17,8 +17,6 @@ export interface WatchOptions extends WatchParts {
   readonly maxSeries: number;
   readonly self: Self;
   readonly userAgent: string;
-  /** The same cluster under an older configuration. */
-  readonly previous?: WatchedCluster | undefined;
   /** Called when a poll of a collector has ended, good or bad. */
   readonly pollEnded?: ((cluster: WatchedCluster, collector: string) => void) | undefined;
 }
@@ -44,8 +42,14 @@ export interface WatchedCluster {
 /** How long a logout may hold up the end of the process. */
 const LOGOUT_MS = 2_000;
 
-/** Prepares the APIs and pollers of one cluster. Rejects when a TLS file cannot be read. */
-export async function watchCluster(options: WatchOptions): Promise<WatchedCluster> {
+/**
+ * Prepares the APIs and pollers of one cluster; predecessors are the pollers of the same cluster under
+ * an older configuration. Rejects when a TLS file cannot be read.
+ */
+export async function watchCluster(
+  options: WatchOptions,
+  predecessors: readonly Poller[] = [],
+): Promise<WatchedCluster> {
   const { config, self, clock } = options;
   const clusterSelf = self.cluster(config.name);
   const apis = await createApis({
@@ -60,14 +64,9 @@ export async function watchCluster(options: WatchOptions): Promise<WatchedCluste
     },
   });
   const progress = { done: 0, planned: 0 };
-  const pollers = createPollers({
-    ...options,
-    apis,
-    self: clusterSelf,
-    progress,
-    previous: options.previous,
-    ended: (collector) => options.pollEnded?.(cluster, collector),
-  });
+  const ended = (collector: string): void => options.pollEnded?.(cluster, collector);
+  const parts = { ...options, apis, self: clusterSelf, progress, ended };
+  const pollers = createPollers(parts, predecessors);
   if (apis.cluster !== undefined) {
     clusterSelf.prepareLogins();
     clusterSelf.prepareEndpoints(['login', 'nodes', 'node_ranges', 'sessions', 'users', 'table']);

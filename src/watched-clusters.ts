@@ -4,7 +4,7 @@ import type { Secret } from './config/secret.ts';
 import { watchCluster, type WatchedCluster, type WatchOptions } from './watched-cluster.ts';
 
 /** What every watched cluster is made with, whatever the configuration says. */
-export type SharedOptions = Omit<WatchOptions, 'config' | 'shard' | 'maxSeries' | 'previous'>;
+export type SharedOptions = Omit<WatchOptions, 'config' | 'shard' | 'maxSeries'>;
 
 interface Prepared {
   readonly cluster: WatchedCluster;
@@ -45,18 +45,22 @@ export class WatchedClusters {
 
   /**
    * Watches what this configuration names. An unchanged cluster goes on as it is; a changed one is
-   * started anew with the data of the old one until its own is there; a removed one is gone at once.
+   * started anew with what the old one showed and remembered, if it still asks the same addresses; a
+   * removed one is gone at once.
    * Rejects, with everything as it was, when one cannot be prepared.
    */
   async apply({ clusters, shard, maxSeries }: Config): Promise<void> {
     const settings = { shard, maxSeries };
     const isSame = isDeepStrictEqual(settings, this.#settings);
+    const isSameShare = isDeepStrictEqual(shard, this.#settings?.shard);
     const tried = await Promise.allSettled(
       clusters.map(async (config): Promise<Entry | Prepared> => {
         const before = this.#entries.get(config.name);
         if (before !== undefined && isSame && isSameCluster(before.config, config)) return before;
-        const previous = before?.cluster;
-        const cluster = await watchCluster({ ...this.#parts, ...settings, config, previous });
+        const seesTheSame =
+          isSameShare && before !== undefined && asksTheSame(before.config, config);
+        const predecessors = seesTheSame ? before.cluster.pollers : [];
+        const cluster = await watchCluster({ ...this.#parts, ...settings, config }, predecessors);
         return { config, cluster };
       }),
     );
@@ -106,6 +110,17 @@ function isRunning(entry: Entry | Prepared): entry is Entry {
 function start({ config, cluster }: Prepared): Entry {
   const stop = new AbortController();
   return { config, cluster, stop, running: cluster.run(stop.signal) };
+}
+
+/** Whether it is the same cluster under both configurations, as far as its addresses tell. */
+function asksTheSame(a: ClusterConfig, b: ClusterConfig): boolean {
+  const urls = new Set(a.clusterApi?.urls);
+  const sharesUrl = b.clusterApi?.urls.some((url) => urls.has(url)) ?? a.clusterApi === undefined;
+  return (
+    sharesUrl &&
+    a.cloudApi?.url === b.cloudApi?.url &&
+    a.cloudApi?.clusterId === b.cloudApi?.clusterId
+  );
 }
 
 function isSameCluster(a: ClusterConfig, b: ClusterConfig): boolean {

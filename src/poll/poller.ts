@@ -34,6 +34,12 @@ interface PollReport {
   readonly seriesDropped: PublicationOptions['seriesDropped'];
 }
 
+/** What a room was given, and what it remembers from poll to poll. */
+export interface Room {
+  readonly options: unknown;
+  readonly memory: unknown;
+}
+
 export interface PollerOptions extends Pick<
   PublicationOptions,
   'maxAgeSeconds' | 'maxSeries' | 'clusterBudget'
@@ -51,8 +57,7 @@ export interface PollerOptions extends Pick<
   readonly random: () => number;
   readonly report: PollReport;
   readonly log: Log;
-  /** A poller of the same plan whose data is shown until there is newer data. */
-  readonly previous?: Poller | undefined;
+  readonly room: Room;
   /** Called when a poll has ended or was skipped and the outcome says so. */
   readonly ended?: (() => void) | undefined;
 }
@@ -78,21 +83,29 @@ export class Poller {
   /** When the last poll began, monotonic ms. */
   #beganAt: number | undefined;
   #nextPollMs: number | undefined;
+  /** Forgotten with the first poll here, so that it does not stay in memory. */
+  #previous: Poller | undefined;
 
-  constructor(options: PollerOptions) {
+  /** Until its first poll has ended, a poller shows what the previous one showed. */
+  constructor(options: PollerOptions, previous?: Poller) {
     this.#plan = options.plan;
     this.#options = options;
-    this.#outcome = options.previous?.outcome ?? beforeFirstPoll(options.plan);
-    this.#publication = new Publication({
-      ...options,
-      monotonicMs: options.clock.monotonicMs,
-      seriesDropped: options.report.seriesDropped,
-      previous: options.previous === undefined ? undefined : options.previous.#publication,
-    });
+    this.#previous = previous;
+    this.#outcome = beforeFirstPoll(options.plan);
+    if (previous !== undefined) this.#outcome = this.#takeOver(previous.outcome);
+    const { clock, report } = options;
+    this.#publication = new Publication(
+      { ...options, monotonicMs: clock.monotonicMs, seriesDropped: report.seriesDropped },
+      previous === undefined ? undefined : previous.#publication,
+    );
     this.#log = createPollLog(options.log, () => {
       const { collector, shard } = this.#plan;
       return { cluster: options.cluster, collector, shard };
     });
+  }
+
+  get room(): Room {
+    return this.#options.room;
   }
 
   get plan(): CollectorPlan {
@@ -167,6 +180,9 @@ export class Poller {
   }
 
   async #pollOrSkip(order: PollOrder): Promise<void> {
+    // Its last poll may still be ending, and what it remembers is remembered here.
+    await this.#previous?.settled();
+    this.#previous = undefined;
     this.#beganAt = this.#options.clock.monotonicMs();
     if (this.#options.available()) await this.#poll(order, this.#beganAt);
     else this.#skip();
@@ -240,12 +256,20 @@ export class Poller {
       error,
       last: { atMs, durationSeconds, items, pages, bytes, limits },
       lastSuccessMs: error === undefined ? atMs : this.#outcome.lastSuccessMs,
-      intervalSeconds: effectiveIntervalSeconds({
-        configuredSeconds: this.plan.configuredIntervalSeconds,
-        lastDurationSeconds: durationSeconds,
-        maxDuty: this.#options.maxDuty,
-      }),
+      intervalSeconds: this.#intervalSecondsAfter(durationSeconds),
     };
+  }
+
+  /** The outcome of the previous poller under the interval of this one. */
+  #takeOver(outcome: Outcome): Outcome {
+    const intervalSeconds = this.#intervalSecondsAfter(outcome.last?.durationSeconds ?? 0);
+    return { ...outcome, intervalSeconds };
+  }
+
+  #intervalSecondsAfter(lastDurationSeconds: number): number {
+    const { plan, maxDuty } = this.#options;
+    const configuredSeconds = plan.configuredIntervalSeconds;
+    return effectiveIntervalSeconds({ configuredSeconds, lastDurationSeconds, maxDuty });
   }
 
   #skip(): void {

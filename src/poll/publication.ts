@@ -11,8 +11,6 @@ export interface PublicationOptions {
   readonly maxSeries: number | undefined;
   readonly clusterBudget: () => { readonly maxSeries: number; readonly others: Snapshot[] };
   readonly seriesDropped: (family: string, reason: 'budget' | 'duplicate', count: number) => void;
-  /** What is shown until there is newer data. */
-  readonly previous: Publication | undefined;
 }
 
 /** What one collector shows of one cluster: the last sheet that was published, until it is too old. */
@@ -20,9 +18,10 @@ export class Publication {
   readonly #options: PublicationOptions;
   #last: { readonly snapshot: Snapshot; readonly atMonotonicMs: number } | undefined;
 
-  constructor(options: PublicationOptions) {
+  /** Begins with what the previous one shows. */
+  constructor(options: PublicationOptions, previous: Publication | undefined) {
     this.#options = options;
-    if (options.previous !== undefined) this.#last = options.previous.#last;
+    if (previous !== undefined) this.#last = previous.#last;
   }
 
   /** Undefined before the first sheet, and when the last one is older than the interval allows. */

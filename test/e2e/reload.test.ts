@@ -94,6 +94,41 @@ describe('a reload', () => {
     expect(after.value('crdb_up')).toBe(1);
   });
 
+  test('that changes how often a cluster is asked forgets nothing of it', async () => {
+    await using simulator = await simulate();
+    const [range] = simulator.truth().ranges.hot;
+    simulator.world.setProblem(range?.rangeId ?? 0, 'circuit_breaker_error', true);
+    const yaml = `clusters:\n${clusterYaml(simulator)}`;
+    await using running = await watch(`collectors: { ranges: { max_duty: 1 } }\n${yaml}`);
+    const { exporter } = running;
+    const firstSeen = 'crdb_problem_range_first_seen_timestamp_seconds';
+    const before = await exporter.until((scrape) => scrape.all(firstSeen).length > 0);
+    const everything = 'nodes: { interval: 31s }, ranges: { interval: 61s, max_duty: 1 }';
+    await running.reload(`collectors: { ${everything} }\n${yaml}`);
+    const after = await exporter.scrape();
+    expect(after.value('crdb_up')).toBe(1);
+    expect(after.all('crdb_nodes')).toEqual(before.all('crdb_nodes'));
+    const ranges = { collector: 'ranges' };
+    const polls = after.value('crdb_exporter_polls_total', ranges) ?? 0;
+    const later = await exporter.until(
+      (scrape) => (scrape.value('crdb_exporter_polls_total', ranges) ?? 0) > polls,
+    );
+    expect(later.all(firstSeen)).toEqual(before.all(firstSeen));
+  });
+
+  test('that sends a name to another cluster shows nothing of the old one there', async () => {
+    await using first = await simulate();
+    await using second = await simulate();
+    second.fault({ kind: 'hang' });
+    await using running = await watch(`clusters:\n${clusterYaml(first)}`);
+    const { exporter } = running;
+    await exporter.until((scrape) => scrape.all('crdb_nodes').length > 0);
+    await running.reload(`clusters:\n${clusterYaml(second)}`);
+    const after = await exporter.scrape();
+    expect(after.all('crdb_nodes')).toEqual([]);
+    expect(after.all('crdb_up')).toEqual([]);
+  });
+
   test('of a bad file leaves the running configuration in force and says why everywhere', async () => {
     await using simulator = await simulate();
     await using running = await watch(`clusters:\n${clusterYaml(simulator)}`);
