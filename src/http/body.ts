@@ -10,7 +10,7 @@ const ERROR_TEXT_BYTES = 4096;
  * How long chunks may be worked on before other callbacks get their turn. A socket hands on up to 2 MB at a time, which
  * takes some 3 ms as a rule, but ten times as long while the code is cold or the machine is busy.
  */
-const SLICE_MS = 3;
+const SLICE_MS = 2;
 
 /** The part of an answer that has a body. */
 export interface Bodied {

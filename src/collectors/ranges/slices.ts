@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises';
 export type Work<Result = void> = Generator<undefined, Result>;
 
 /** How long work holds the event loop before it lets others in: a scrape must not wait for a scan. */
-const SLICE_MS = 3;
+const SLICE_MS = 2;
 /** Slots of a table that make a step, some tenths of a millisecond. */
 const STEP_SLOTS = 4096;
 
