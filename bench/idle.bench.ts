@@ -2,26 +2,18 @@
 // Run: node bench/idle.bench.ts [samples]
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  copyFileSync,
-  cpSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { copyFileSync, cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { startSimulator } from '../src/simulator/index.ts';
 import { describeSpread, residentMib, spreadOf } from './cost.ts';
+import { optionsOfImage } from './image-options.ts';
 import { report } from './rows.ts';
 
 const SAMPLES = Number(process.argv[2] ?? 40);
 const EVERY_MS = 3_000;
 const MOST_MIB = 120;
 const ROOT = path.join(import.meta.dirname, '..');
-const ENTRYPOINT = /^ENTRYPOINT (\[.*\])$/m;
 
 const folder = mkdtempSync(path.join(tmpdir(), 'crdb-exporter-built-'));
 const dist = path.join(folder, 'dist');
@@ -73,11 +65,3 @@ report([
     isMet: spreadOf(resident).median <= MOST_MIB,
   },
 ]);
-
-/** What stands between node and the program in the entry point of the image. */
-function optionsOfImage(): readonly string[] {
-  const [, list = '[]'] =
-    ENTRYPOINT.exec(readFileSync(path.join(ROOT, 'Dockerfile'), 'utf8')) ?? [];
-  const words: string[] = JSON.parse(list);
-  return words.filter((word) => word.startsWith('--'));
-}

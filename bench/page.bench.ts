@@ -1,6 +1,7 @@
 // One page of 20,000 ranges (about 43 MB), from the socket to the tally of its node.
 // Run: node bench/page.bench.ts [rounds]
 import { Comparison, type Cost, describeSpread, describeUse, takeTurns } from './cost.ts';
+import { optionsOfImage } from './image-options.ts';
 import type { ServedPage } from './page-server.ts';
 import type { Found, PageWay } from './page-ways.ts';
 import { startProcess } from './process.ts';
@@ -15,7 +16,8 @@ await using server = await startProcess('page-server.ts', { ranges: RANGES });
 const { url, bytes } = await server.ask<ServedPage>('page');
 
 function start(way: PageWay['way']) {
-  return startProcess('page-ways.ts', { way, url, token: 'any' } satisfies PageWay);
+  const argument: PageWay = { way, url, token: 'any' };
+  return startProcess('page-ways.ts', argument, way === 'exporter' ? optionsOfImage() : []);
 }
 await using exporter = await start('exporter');
 await using json = await start('json');

@@ -23,10 +23,17 @@ interface Reply {
   readonly error?: string;
 }
 
-/** Starts a program of this folder with one argument, handed over as JSON; resolves when it takes questions. */
-export async function startProcess(program: string, argument: unknown = {}): Promise<OtherProcess> {
+/**
+ * Starts a program of this folder with one argument, handed over as JSON, under these options of
+ * Node; resolves when it takes questions.
+ */
+export async function startProcess(
+  program: string,
+  argument: unknown = {},
+  options: readonly string[] = [],
+): Promise<OtherProcess> {
   const child = fork(path.join(import.meta.dirname, program), [JSON.stringify(argument)], {
-    execArgv: ['--expose-gc'],
+    execArgv: ['--expose-gc', ...options],
   });
   const waiting = new Map<number, PromiseWithResolvers<never>>();
   let asked = 0;

@@ -1,6 +1,7 @@
 // A full scan of 99 nodes with 10,000 replicas each, against the rate at which one such page is read.
 // Run: node bench/scan.bench.ts [rounds]
 import { type Cost, describeSpread, spreadOf } from './cost.ts';
+import { optionsOfImage } from './image-options.ts';
 import type { Found, PageWay } from './page-ways.ts';
 import { startProcess } from './process.ts';
 import { report } from './rows.ts';
@@ -23,13 +24,10 @@ await using server = await startProcess('scale-server.ts', {
   replicasPerNode: REPLICAS,
 });
 const cluster = await server.ask<ServedCluster>('cluster');
-await using scanner = await startProcess('scan-process.ts', cluster);
+await using scanner = await startProcess('scan-process.ts', cluster, optionsOfImage());
 const { url, token } = cluster;
-await using reader = await startProcess('page-ways.ts', {
-  way: 'exporter',
-  url,
-  token,
-} satisfies PageWay);
+const reading: PageWay = { way: 'exporter', url, token };
+await using reader = await startProcess('page-ways.ts', reading, optionsOfImage());
 
 /** MB per second of the event loop's CPU time. */
 function rateOf(bytes: number, { loopMs }: Cost): number {

@@ -2,6 +2,7 @@
 // Run: node bench/scrape.bench.ts [rounds]
 import { Agent, get } from 'node:http';
 import { type Cost, describeSpread, spreadOf, takeTurns } from './cost.ts';
+import { optionsOfImage } from './image-options.ts';
 import type { ExporterStart } from './exporter-process.ts';
 import { type OtherProcess, startProcess } from './process.ts';
 import type { PromStart } from './prom-process.ts';
@@ -82,9 +83,8 @@ async function cpuOf(
 }
 
 const HAS_NODES = /^crdb_node_metric\{/m;
-await using own = await startProcess('exporter-process.ts', {
-  yaml: configuration('enabled: false'),
-} satisfies ExporterStart);
+const atRest: ExporterStart = { yaml: configuration('enabled: false') };
+await using own = await startProcess('exporter-process.ts', atRest, optionsOfImage());
 const ownUrl = await own.ask<string>('url');
 const shown = await untilShown(ownUrl, HAS_NODES);
 const series = shown.text.split('\n').filter((line) => line !== '' && !line.startsWith('#')).length;
@@ -107,9 +107,8 @@ const usualLatency: number[] = [];
 for (let time = 0; time < ROUNDS * 2; time += 1) {
   usualLatency.push((await scrape(usualUrl, 'gzip')).ms);
 }
-await using scanning = await startProcess('exporter-process.ts', {
-  yaml: configuration('interval: 1s, max_duty: 1'),
-} satisfies ExporterStart);
+const busy: ExporterStart = { yaml: configuration('interval: 1s, max_duty: 1') };
+await using scanning = await startProcess('exporter-process.ts', busy, optionsOfImage());
 const scanningUrl = await scanning.ask<string>('url');
 await untilShown(scanningUrl, HAS_NODES);
 const latency: Record<'plain' | 'gzip' | 'atRest', number[]> = { plain: [], gzip: [], atRest: [] };

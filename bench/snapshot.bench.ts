@@ -1,6 +1,7 @@
 // Building the snapshot of 100,000 series, against setting and rendering them in prom-client.
 // Run: node bench/snapshot.bench.ts [rounds]
 import { Comparison, type Cost, describeSpread, describeUse, spreadOf, takeTurns } from './cost.ts';
+import { optionsOfImage } from './image-options.ts';
 import { startProcess } from './process.ts';
 import { report } from './rows.ts';
 import type { SnapshotWay } from './snapshot-ways.ts';
@@ -11,7 +12,8 @@ const MUST = 4;
 const LONGEST_MS = 10;
 
 function start(way: SnapshotWay['way']) {
-  return startProcess('snapshot-ways.ts', { way, series: SERIES } satisfies SnapshotWay);
+  const argument: SnapshotWay = { way, series: SERIES };
+  return startProcess('snapshot-ways.ts', argument, way === 'exporter' ? optionsOfImage() : []);
 }
 await using exporter = await start('exporter');
 await using usual = await start('prom-client');

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { type Simulator, startSimulator } from '../src/simulator/index.ts';
 import { readScrape } from '../test/support/exporter.ts';
+import { optionsOfImage } from './image-options.ts';
 import { startProcess } from './process.ts';
 import type { Held } from './soak-exporter.ts';
 
@@ -38,7 +39,7 @@ await using simulator = await startSimulator({
   metricKeys: 'useful',
   quirks: { cloudRateLimit: false },
 });
-await using exporter = await startProcess('soak-exporter.ts', {
+const start = {
   intervalSeconds: INTERVAL_SECONDS,
   yaml: `collectors: { users: { enabled: true } }
 clusters:
@@ -46,7 +47,8 @@ clusters:
     cluster_api: { urls: ["${simulator.clusterUrl}"], username: ${simulator.username}, password: ${simulator.password} }
     cloud_api: { url: "${simulator.cloudUrl}", cluster_id: ${simulator.cloudClusterId}, token: ${simulator.cloudToken} }
 `,
-});
+};
+await using exporter = await startProcess('soak-exporter.ts', start, optionsOfImage());
 const url = await exporter.ask<string>('url');
 const over = AbortSignal.timeout(DURATION_MS);
 const counted = { scrapes: 0, polls: 0 };

@@ -1,6 +1,7 @@
 // One page of about 500 MB while it streams: memory above idle, and how long the event loop is held.
 // Run: node bench/stream.bench.ts [rounds]
 import { type Cost, describeSpread, spreadOf } from './cost.ts';
+import { optionsOfImage } from './image-options.ts';
 import type { Found, PageWay } from './page-ways.ts';
 import { startProcess } from './process.ts';
 import { report } from './rows.ts';
@@ -27,11 +28,9 @@ interface Streamed {
 
 /** In a fresh process each time: memory once taken is not given back at once. */
 async function stream(way: PageWay['way']): Promise<Streamed> {
-  await using contender = await startProcess('page-ways.ts', {
-    way,
-    url,
-    token,
-  } satisfies PageWay);
+  const argument: PageWay = { way, url, token };
+  const options = way === 'exporter' ? optionsOfImage() : [];
+  await using contender = await startProcess('page-ways.ts', argument, options);
   await using bystander = await startProcess('page-ways.ts', {
     way: 'nothing',
     url,
