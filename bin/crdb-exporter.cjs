@@ -10,7 +10,7 @@ var path = require('path');
 var OLDEST_MAJOR = 24;
 var ROOT = path.dirname(__dirname);
 // As in the image: a small young generation saves 30 MiB, and nobody is to start a debugger by a signal.
-var NODE_FLAGS = ['--max-semi-space-size=2', '--disable-sigusr1'];
+var NODE_FLAGS = ['--max-semi-space-size=1', '--disable-sigusr1'];
 
 function isNewEnough(version) {
   return parseInt(version.replace(/^v/, ''), 10) >= OLDEST_MAJOR;

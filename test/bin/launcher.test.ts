@@ -173,7 +173,7 @@ describe.skipIf(OLD_NODE === undefined)(
       await linkNode(path.join(root, 'node_modules'));
       const { out } = await finish(launch(oldNode, root));
       expect(JSON.parse(out)).toEqual({
-        flags: ['--max-semi-space-size=2', '--disable-sigusr1'],
+        flags: ['--max-semi-space-size=1', '--disable-sigusr1'],
       });
     });
 

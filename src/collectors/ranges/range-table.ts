@@ -4,6 +4,8 @@ import { atOnce, walk, type Work } from './slices.ts';
 const MAX_LOAD = 0.88;
 /** Small steps: a table that has just grown must not waste what it saves elsewhere. */
 const GROWTH = 1.25;
+/** Growing in small steps costs as much as filling; a table that is soon gone may waste for a moment. */
+const SHORT_LIVED_GROWTH = 2;
 const MIN_CAPACITY = 32;
 const MAX_NARROW_ID = 0xffff_ffff;
 
@@ -20,6 +22,7 @@ type Width = 'narrow' | 'wide';
  */
 export class RangeTable {
   readonly #width: Width;
+  readonly #growth: number;
   /** 0 marks a free slot: no range has that id. */
   #ids: Ids;
   #sequences: Uint32Array;
@@ -28,8 +31,9 @@ export class RangeTable {
   #size = 0;
 
   /** A wide table takes ids above 2^32, too, for 4 bytes more. */
-  constructor(width: Width) {
+  constructor(width: Width, growth = GROWTH) {
     this.#width = width;
+    this.#growth = growth;
     this.#ids = createIds(width, MIN_CAPACITY);
     this.#sequences = new Uint32Array(MIN_CAPACITY);
     this.#flags = new Uint16Array(MIN_CAPACITY);
@@ -72,7 +76,7 @@ export class RangeTable {
     const slot = this.#find(id);
     if (this.#ids[slot] === id) return slot;
     if (this.#size + 1 > this.capacity * MAX_LOAD) {
-      atOnce(this.#rebuild(Math.ceil(this.capacity * GROWTH)));
+      atOnce(this.#rebuild(Math.ceil(this.capacity * this.#growth)));
       return this.#take(this.#find(id), id);
     }
     return this.#take(slot, id);
@@ -90,7 +94,7 @@ export class RangeTable {
     });
     if (size <= this.capacity * MAX_LOAD) return;
     const enough = Math.ceil(size / MAX_LOAD);
-    yield* this.#rebuild(Math.max(Math.ceil(this.capacity * GROWTH), enough));
+    yield* this.#rebuild(Math.max(Math.ceil(this.capacity * this.#growth), enough));
   }
 
   /** Drops the ids whose count is not to be kept. */
@@ -164,6 +168,14 @@ export interface RangeTables {
 
 export function createRangeTables(): RangeTables {
   return { narrow: new RangeTable('narrow'), wide: new RangeTable('wide') };
+}
+
+/** Tables that are filled quickly and dropped. */
+export function createShortLivedTables(): RangeTables {
+  return {
+    narrow: new RangeTable('narrow', SHORT_LIVED_GROWTH),
+    wide: new RangeTable('wide', SHORT_LIVED_GROWTH),
+  };
 }
 
 /** The table that takes the id. */

@@ -2,7 +2,7 @@ import type { HotCandidates } from './hot-ranges.ts';
 import { stage } from './known-ranges.ts';
 import type { ProblemReports } from './problem-ranges.ts';
 import { isId, type Lease, leaseKindOf, PROBLEMS, type Range, tableIdOf } from './range.ts';
-import { createRangeTables, type RangeTables } from './range-table.ts';
+import { createShortLivedTables, type RangeTables } from './range-table.ts';
 import type { IsOurs } from './share.ts';
 
 /** Bounds of crdb_ranges_by_queries_per_second. */
@@ -50,7 +50,7 @@ export interface NodeTally {
   stranger: number | undefined;
   /**
    * Per store: what is to be folded into the known ranges when the node is complete. A node that fails half way
-   * so leaves no trace; it costs 16 bytes a replica, for the nodes that are being read.
+   * so leaves no trace; it costs up to 25 bytes a replica, for the nodes that are being read.
    */
   readonly staged: Map<number, RangeTables>;
   readonly hot: HotCandidates;
@@ -178,7 +178,9 @@ function addHeldLease(tally: NodeTally, range: Range, { rangeId, storeId }: Repl
 }
 
 function stagedOf(tally: NodeTally, storeId: number): RangeTables {
-  const staged = tally.staged.get(storeId) ?? createRangeTables();
+  const found = tally.staged.get(storeId);
+  if (found !== undefined) return found;
+  const staged = createShortLivedTables();
   tally.staged.set(storeId, staged);
   return staged;
 }
