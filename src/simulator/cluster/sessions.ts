@@ -14,8 +14,14 @@ import type { ClusterRequest, ClusterServer } from './request.ts';
 import { cutSessions, withAllNodes } from './session-pages.ts';
 import { decodeProgress, encodeProgress, freshProgress, type Progress } from './session-token.ts';
 
+/** A session as its node saw it at that moment; other nodes may take their time to answer. */
+interface Seen {
+  readonly session: Session;
+  readonly atMs: number;
+}
+
 interface FanOut {
-  readonly sessions: Session[];
+  readonly sessions: Seen[];
   readonly errors: { readonly node_id: number; readonly message: string }[];
   progress: Progress;
 }
@@ -69,7 +75,11 @@ function addNode(
   node: ClusterNode,
   limit: number,
 ): void {
-  const sessions = visibleSessions(server, request, caller, node);
+  const atMs = server.world.state.now();
+  const sessions = visibleSessions(server, request, caller, node).map((session) => ({
+    session,
+    atMs,
+  }));
   if (limit <= 0) {
     found.sessions.push(...sessions);
     return;
@@ -121,14 +131,14 @@ function* sessionsBody(
   limit: number,
 ): Generator<string> {
   const redacted = !hasPrivilege(caller, 'VIEWACTIVITY');
-  const view = (session: Session): object =>
+  const view = ({ session, atMs }: Seen): object =>
     sessionElement(session, server.quirks, {
-      nowMs: server.world.state.now(),
+      nowMs: atMs,
       redacted: redacted && session.username !== caller.name,
     });
   yield '{"sessions":[';
-  for (const [index, session] of found.sessions.entries()) {
-    yield (index === 0 ? '' : ',') + encodeJson(view(session));
+  for (const [index, seen] of found.sessions.entries()) {
+    yield (index === 0 ? '' : ',') + encodeJson(view(seen));
   }
   yield `],"errors":${encodeJson(found.errors)}`;
   yield `,"internal_app_name_prefix":${encodeJson(INTERNAL_PREFIX)}`;
