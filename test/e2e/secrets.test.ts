@@ -142,7 +142,9 @@ describe.each(['logfmt', 'json'])('a long run that logs everything as %s', (form
       }
     };
     await collect();
-    await eventually(async () => (failedPolls(said()) > 25 ? true : undefined));
+    await eventually(async () =>
+      failedPolls(said()) > 25 && api.requests.length > 20 ? true : undefined,
+    );
     await collect();
     const commandLine = await readCommandLine(child.pid);
     child.kill('SIGTERM');
