@@ -38,25 +38,17 @@ export function sendNodeTargets(
     sendUnknownCluster(response, all);
     return;
   }
-  const unknown = clusters.filter((one) => nodesPoller(one)?.snapshot() === undefined);
-  if (unknown.length > 0 || clusters.length === 0) {
-    sendUnknownNodes(response, unknown);
-    return;
-  }
   const groups = clusters.map((cluster) => describeNodes(cluster, port));
-  const empty = clusters.filter((_, at) => groups[at]?.length === 0);
-  if (empty.length > 0) {
-    sendUnknownNodes(response, empty);
+  // Without present data there are no groups either.
+  const unknown = clusters.filter((_, at) => groups[at]?.length === 0);
+  if (unknown.length > 0 || clusters.length === 0) {
+    const which = unknown.map((one) => one.name).join(', ') || 'any cluster';
+    sendText(response, 503, `the nodes of ${which} are not known at present\n`, {
+      'retry-after': '5',
+    });
     return;
   }
   sendJson(response, groups.flat());
-}
-
-function sendUnknownNodes(response: ServerResponse, clusters: readonly ClusterSource[]): void {
-  const which = clusters.map((one) => one.name).join(', ') || 'any cluster';
-  sendText(response, 503, `the nodes of ${which} are not known at present\n`, {
-    'retry-after': '5',
-  });
 }
 
 /** Every configured cluster, as a target at the address under which this exporter was asked. */
@@ -90,12 +82,8 @@ export function sendUnknownCluster(
 }
 
 /** Clusters whose nodes are polled without being asked for. */
-function isWatched(cluster: ClusterSource): boolean {
-  return cluster.isPolled && nodesPoller(cluster) !== undefined;
-}
-
-function nodesPoller({ pollers }: ClusterSource): ClusterSource['pollers'][number] | undefined {
-  return pollers.find(({ plan }) => plan.collector === 'nodes');
+function isWatched({ isPolled, pollers }: ClusterSource): boolean {
+  return isPolled && pollers.some(({ plan }) => plan.collector === 'nodes');
 }
 
 function describeNodes(cluster: ClusterSource, port: string): readonly TargetGroup[] {

@@ -166,16 +166,13 @@ export interface RangeTables {
   readonly wide: RangeTable;
 }
 
-export function createRangeTables(): RangeTables {
-  return { narrow: new RangeTable('narrow'), wide: new RangeTable('wide') };
+export function createRangeTables(growth = GROWTH): RangeTables {
+  return { narrow: new RangeTable('narrow', growth), wide: new RangeTable('wide', growth) };
 }
 
 /** Tables that are filled quickly and dropped. */
 export function createShortLivedTables(): RangeTables {
-  return {
-    narrow: new RangeTable('narrow', SHORT_LIVED_GROWTH),
-    wide: new RangeTable('wide', SHORT_LIVED_GROWTH),
-  };
+  return createRangeTables(SHORT_LIVED_GROWTH);
 }
 
 /** The table that takes the id. */
