@@ -7,10 +7,10 @@ COPY runtime/package.json runtime/
 RUN npm ci --workspaces=false --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json ./
 COPY bin bin
-COPY release release
+COPY tools/release tools/release
 COPY src src
 ARG REVISION=unknown
-RUN node release/build.ts \
+RUN node tools/release/build.ts \
   && printf '%s\n' "$REVISION" > dist/revision \
   && npm prune --omit=dev --omit=optional --workspaces=false --no-audit --no-fund
 

@@ -1,7 +1,7 @@
 // What one exporter process takes for clusters of several sizes: the figures of docs/scale.md.
 // Run: node bench/scale-out-size.bench.ts
 import { readFileSync } from 'node:fs';
-import { startScaleSimulator } from '../src/simulator/scale.ts';
+import { startScaleSimulator } from './scale/simulator.ts';
 import { runShards } from '../test/packaging/shards.ts';
 
 const SIZES = [

@@ -1,7 +1,7 @@
 // One cluster of 402 nodes, scanned by one exporter, by four shards and by five, each a process of its own: what they say
 // together, which node goes to whom, what the rules of a real Prometheus (when there is one) make of it, and what it takes.
 // Run: node bench/scale-out.bench.ts [replicas per node]
-import { startScaleSimulator } from '../src/simulator/scale.ts';
+import { startScaleSimulator } from './scale/simulator.ts';
 import { evaluateRules } from '../test/packaging/rule-results.ts';
 import { addUp, ownersOf, runShards, type Shards } from '../test/packaging/shards.ts';
 import { hasProgram } from '../test/support/programs.ts';

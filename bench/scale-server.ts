@@ -1,6 +1,6 @@
 // The scale simulator in a process of its own.
-import type { ScaleOptions } from '../src/simulator/scale/layout.ts';
-import { startScaleSimulator } from '../src/simulator/scale.ts';
+import type { ScaleOptions } from './scale/layout.ts';
+import { startScaleSimulator } from './scale/simulator.ts';
 import { answerQuestions } from './process.ts';
 
 /** Where a simulator is, and how to log in; `token` is of a session that is open already. */

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { writeConfigurationPage } from '../../docs/configuration-page.ts';
+import { writeConfigurationPage } from '../../tools/docs/configuration-page.ts';
 
 const ROOT = path.join(import.meta.dirname, '..', '..');
 

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { Ajv } from 'ajv';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
-import { makeValuesSchema } from '../../release/values-schema.ts';
+import { makeValuesSchema } from '../../tools/release/values-schema.ts';
 import { hasProgram } from '../support/programs.ts';
 import { helm, type KubernetesObject, type PodSpec, readObjects, render } from './helm.ts';
 import { ROOT } from './installed.ts';

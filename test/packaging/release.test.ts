@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { findForeignLicences } from '../../release/licences.ts';
-import { findNoteProblems, findUntaggedLines } from '../../release/notes.ts';
+import { findForeignLicences } from '../../tools/release/licences.ts';
+import { findNoteProblems, findUntaggedLines } from '../../tools/release/notes.ts';
 import { ROOT } from './installed.ts';
 
 function read(name: string): string {

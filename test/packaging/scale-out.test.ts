@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startScaleSimulator, type ScaleSimulator } from '../../src/simulator/scale.ts';
+import { startScaleSimulator, type ScaleSimulator } from '../../bench/scale/simulator.ts';
 import { hasProgram } from '../support/programs.ts';
 import { evaluateRules } from './rule-results.ts';
 import { addUp, ownersOf, runShards, type Shards } from './shards.ts';

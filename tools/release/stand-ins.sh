@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Stands in for the base images of the Dockerfile on a Debian that reaches Debian's packages and npm, but no registry of
 # images, and needs neither systemd nor namespaces: then the Dockerfile's own steps can be tried all the same.
-#   sudo release/stand-ins.sh FOLDER      # after npm ci; needs podman, runc and debootstrap; 2 minutes, later 6 GB an image
+#   sudo tools/release/stand-ins.sh FOLDER      # after npm ci; needs podman, runc and debootstrap; 2 minutes, later 6 GB an image
 #   . FOLDER/env && npm run release:check
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 [ $# -eq 1 ] || { sed -n '2,5s/^# //p' "$0" >&2; exit 2; }
 mkdir -p "$1" && folder=$(realpath "$1") && root=$folder/root
 

@@ -3,4 +3,7 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { writeConfigurationPage } from './configuration-page.ts';
 
-writeFileSync(path.join(import.meta.dirname, 'configuration.md'), writeConfigurationPage());
+writeFileSync(
+  path.join(import.meta.dirname, '../../docs/configuration.md'),
+  writeConfigurationPage(),
+);

@@ -2,7 +2,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import path from 'node:path';
 
-export const ROOT = path.join(import.meta.dirname, '..');
+export const ROOT = path.join(import.meta.dirname, '../..');
 
 /** Runs a program in the checkout; the answer is its standard output. An error holds what it said. */
 export function run(program: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): string {

@@ -1,31 +1,25 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { callerOf, isRefusal } from './cluster/caller.ts';
-import { login } from './cluster/login.ts';
-import { goInteger } from './cluster/page.ts';
-import type { ClusterRequest, ClusterServer } from './cluster/request.ts';
-import { matchRoute } from './cluster/routes.ts';
-import { createTokens } from './cluster/tokens.ts';
-import { internalError, unknownPath, type Answer } from './http/answer.ts';
-import { readBody } from './http/body.ts';
-import { openListener } from './http/listener.ts';
-import { sendAnswer } from './http/send.ts';
-import { resolveOptions, type Listen } from './options.ts';
-import { quirksOf } from './quirks.ts';
-import { makeBlock } from './scale/blocks.ts';
-import {
-  FIRST_NODE_ID,
-  layoutOf,
-  REPLICATION,
-  type Layout,
-  type ScaleOptions,
-} from './scale/layout.ts';
-import { createNodeList, type NodeList } from './scale/node-list.ts';
-import { elementsOf, type Blocks } from './scale/range-pages.ts';
-import { scaleTruth, type ScaleTruth } from './scale/scale-truth.ts';
-import { createSessionList, type SessionList } from './scale/session-list.ts';
-import type { ClusterNode } from './world/nodes.ts';
-import { createWorld, type World } from './world/world.ts';
+import { callerOf, isRefusal } from '../../src/simulator/cluster/caller.ts';
+import { login } from '../../src/simulator/cluster/login.ts';
+import { goInteger } from '../../src/simulator/cluster/page.ts';
+import type { ClusterRequest, ClusterServer } from '../../src/simulator/cluster/request.ts';
+import { matchRoute } from '../../src/simulator/cluster/routes.ts';
+import { createTokens } from '../../src/simulator/cluster/tokens.ts';
+import { internalError, unknownPath, type Answer } from '../../src/simulator/http/answer.ts';
+import { readBody } from '../../src/simulator/http/body.ts';
+import { openListener } from '../../src/simulator/http/listener.ts';
+import { sendAnswer } from '../../src/simulator/http/send.ts';
+import { resolveOptions, type Listen } from '../../src/simulator/options.ts';
+import { quirksOf } from '../../src/simulator/quirks.ts';
+import { makeBlock } from './blocks.ts';
+import { FIRST_NODE_ID, layoutOf, REPLICATION, type Layout, type ScaleOptions } from './layout.ts';
+import { createNodeList, type NodeList } from './node-list.ts';
+import { elementsOf, type Blocks } from './range-pages.ts';
+import { scaleTruth, type ScaleTruth } from './scale-truth.ts';
+import { createSessionList, type SessionList } from './session-list.ts';
+import type { ClusterNode } from '../../src/simulator/world/nodes.ts';
+import { createWorld, type World } from '../../src/simulator/world/world.ts';
 
 /** A cluster of hundreds of nodes and millions of replicas, served from ready bytes. */
 export interface ScaleSimulator extends AsyncDisposable {

@@ -1,5 +1,5 @@
-import { forEachProblem } from '../truth/by-problem.ts';
-import type { StoreTruth } from '../truth/range-truth.ts';
+import { forEachProblem } from '../../src/simulator/truth/by-problem.ts';
+import type { StoreTruth } from '../../src/simulator/truth/range-truth.ts';
 import { BLOCK_ELEMENTS, type ElementFacts } from './blocks.ts';
 import { nodeIdAt, storeIdAt, type Layout } from './layout.ts';
 import { blockAt, type Blocks } from './range-pages.ts';

@@ -2,9 +2,9 @@
 import { spawnSync } from 'node:child_process';
 import { cpSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { readBuild } from '../src/cli/build.ts';
+import { readBuild } from '../../src/cli/build.ts';
 
-const ROOT = path.join(import.meta.dirname, '..');
+const ROOT = path.join(import.meta.dirname, '../..');
 const DIST = path.join(ROOT, 'dist');
 
 const { revision } = readBuild();

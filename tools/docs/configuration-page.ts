@@ -1,7 +1,7 @@
-import { COLLECTORS } from '../src/collectors/index.ts';
-import { environmentName } from '../src/config/flags.ts';
-import { listOptions } from '../src/config/options.ts';
-import type { Option } from '../src/config/section.ts';
+import { COLLECTORS } from '../../src/collectors/index.ts';
+import { environmentName } from '../../src/config/flags.ts';
+import { listOptions } from '../../src/config/options.ts';
+import type { Option } from '../../src/config/section.ts';
 
 const INTRODUCTION = `# Configuration
 

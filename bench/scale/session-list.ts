@@ -1,11 +1,15 @@
-import { cutSessions, withAllNodes } from '../cluster/session-pages.ts';
-import { decodeProgress, encodeProgress, freshProgress } from '../cluster/session-token.ts';
-import type { Quirks } from '../quirks.ts';
-import { encodeJson } from '../wire/encoding.ts';
-import { sessionElement } from '../wire/session.ts';
-import { isInternal, sessionsOfNode } from '../world/session-list.ts';
-import { INTERNAL_PREFIX } from '../world/session-texts.ts';
-import type { WorldState } from '../world/state.ts';
+import { cutSessions, withAllNodes } from '../../src/simulator/cluster/session-pages.ts';
+import {
+  decodeProgress,
+  encodeProgress,
+  freshProgress,
+} from '../../src/simulator/cluster/session-token.ts';
+import type { Quirks } from '../../src/simulator/quirks.ts';
+import { encodeJson } from '../../src/simulator/wire/encoding.ts';
+import { sessionElement } from '../../src/simulator/wire/session.ts';
+import { isInternal, sessionsOfNode } from '../../src/simulator/world/session-list.ts';
+import { INTERNAL_PREFIX } from '../../src/simulator/world/session-texts.ts';
+import type { WorldState } from '../../src/simulator/world/state.ts';
 import { FIRST_NODE_ID, nodeIdAt, type Layout } from './layout.ts';
 import { writeDigits } from './range-pages.ts';
 

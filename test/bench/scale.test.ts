@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startScaleSimulator, type ScaleSimulator } from '../../src/simulator/scale.ts';
+import { startScaleSimulator, type ScaleSimulator } from '../../bench/scale/simulator.ts';
 import {
   ask,
   holdsLease,
@@ -8,7 +8,7 @@ import {
   type RangesBody,
   type SessionsBody,
   type WireRange,
-} from './client.ts';
+} from '../simulator/client.ts';
 
 describe('the scale simulator', () => {
   let simulator: ScaleSimulator;

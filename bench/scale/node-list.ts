@@ -1,9 +1,9 @@
-import type { Quirks } from '../quirks.ts';
-import { encodeJson } from '../wire/encoding.ts';
-import { nodeElement } from '../wire/node.ts';
-import type { ClusterNode } from '../world/nodes.ts';
-import { recordOf } from '../world/records.ts';
-import type { WorldState } from '../world/state.ts';
+import type { Quirks } from '../../src/simulator/quirks.ts';
+import { encodeJson } from '../../src/simulator/wire/encoding.ts';
+import { nodeElement } from '../../src/simulator/wire/node.ts';
+import type { ClusterNode } from '../../src/simulator/world/nodes.ts';
+import { recordOf } from '../../src/simulator/world/records.ts';
+import type { WorldState } from '../../src/simulator/world/state.ts';
 import { nodeIdAt, storeIdAt, type Layout } from './layout.ts';
 
 /** Stands for the metrics in an element whose metrics are inserted as ready bytes. */

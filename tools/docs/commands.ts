@@ -4,18 +4,18 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
-import { startSimulator } from '../src/simulator/index.ts';
+import { startSimulator } from '../../src/simulator/index.ts';
 import { writeCommandsPage } from './commands-page.ts';
 import { describeSimulator, PAGE_SIMULATOR } from './commands-simulator.ts';
 
-const MAIN = path.join(import.meta.dirname, '../src/main.ts');
+const MAIN = path.join(import.meta.dirname, '../../src/main.ts');
 const folder = mkdtempSync(path.join(tmpdir(), 'crdb-exporter-docs-'));
 const simulator = await startSimulator(PAGE_SIMULATOR);
 simulator.world.setAssistantDuration(1_000);
 try {
   writeFileSync(path.join(folder, 'exporter.yml'), describeSimulator(simulator));
   const page = await writeCommandsPage(run);
-  writeFileSync(path.join(import.meta.dirname, 'commands.md'), page);
+  writeFileSync(path.join(import.meta.dirname, '../../docs/commands.md'), page);
 } finally {
   await simulator.close();
   rmSync(folder, { recursive: true });
