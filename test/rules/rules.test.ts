@@ -82,16 +82,16 @@ describe('the runbooks', () => {
     expect(new Set(pages)).toEqual(new Set(alerts.map(({ alert }) => `${alert}.md`)));
   });
 
-  test.each(pages)('answer the same questions on %s', (page) => {
+  test.each(pages)('have the same sections on %s', (page) => {
     const text = readFileSync(path.join(RUNBOOKS, page), 'utf8');
     expect(text).toMatch(new RegExp(`^# ${page.replace('.md', '')}\n`));
     expect(text.match(/^## .*$/gm)).toEqual([
-      '## What it means',
-      '## What users feel',
-      '## Confirm',
-      '## Do',
-      '## Do not',
-      '## False alarm',
+      '## Meaning',
+      '## Impact',
+      '## Diagnosis',
+      '## Mitigation',
+      '## Avoid',
+      '## False positives',
     ]);
   });
 });
