@@ -6,7 +6,8 @@ import type {
   PollContext,
   PollReading,
 } from './collectors/collector.ts';
-import type { ClusterConfig, CollectorConfig, Config } from './config/config.ts';
+import type { CollectorConfig } from './config/collector-schema.ts';
+import type { ClusterConfig, Config } from './config/schema.ts';
 import { classifyThrown } from './http/errors.ts';
 import type { Log } from './log.ts';
 import type { ClusterSelf } from './metrics/self.ts';
@@ -28,7 +29,7 @@ export interface WatchParts {
 export interface PollersParts extends WatchParts {
   readonly config: ClusterConfig;
   readonly shard: Config['shard'];
-  readonly maxSeries: number;
+  readonly max_series: number;
   readonly apis: Apis;
   readonly self: ClusterSelf;
   /** How far the running (or last) range scan has come. */
@@ -41,6 +42,8 @@ interface PollerParts extends PollersParts {
   readonly collector: Collector;
   readonly settings: CollectorConfig;
   readonly pollers: readonly Poller[];
+  /** The collector's own. */
+  readonly options: OwnOptions;
   /** What the room remembers from poll to poll. */
   readonly memory: unknown;
 }
@@ -58,14 +61,24 @@ export function createPollers(
     const settings = parts.config.collectors[collector.name];
     if (!settings?.enabled || !isOurs(collector, parts.shard)) continue;
     // Success without a question would say nothing about the cluster.
-    if (collector.isIdle?.(settings.options) === true) continue;
+    const options = ownOptions(collector, settings);
+    if (collector.isIdle?.(options) === true) continue;
     const previous = predecessors.find(({ plan }) => plan.collector === collector.name);
-    const memory = isDeepStrictEqual(previous?.room.options, settings.options)
+    const memory = isDeepStrictEqual(previous?.room.options, options)
       ? previous?.room.memory
       : collector.createMemory();
-    pollers.push(createPoller({ ...parts, collector, settings, pollers, memory }, previous));
+    pollers.push(
+      createPoller({ ...parts, collector, settings, options, pollers, memory }, previous),
+    );
   }
   return pollers;
+}
+
+type OwnOptions = Readonly<Record<string, unknown>>;
+
+/** The settings that only this collector has: what it remembers is valid while these stay the same. */
+function ownOptions({ options }: Collector, settings: CollectorConfig): OwnOptions {
+  return Object.fromEntries(Object.keys(options).map((key) => [key, settings[key]]));
 }
 
 /** Every shard scans its own nodes; what is asked of a whole cluster is asked by shard 0 alone. */
@@ -79,7 +92,7 @@ function createPoller(parts: PollerParts, previous: Poller | undefined): Poller 
     collector: collector.name,
     api: collector.api,
     shard: firstShard(parts),
-    configuredIntervalSeconds: settings.intervalSeconds,
+    configuredIntervalSeconds: settings.interval,
   };
   const labels = (): { collector: string; shard: string } => ({
     collector: plan.collector,
@@ -95,12 +108,12 @@ function createPoller(parts: PollerParts, previous: Poller | undefined): Poller 
     {
       cluster: config.name,
       plan,
-      timeoutSeconds: settings.timeoutSeconds,
-      maxAgeSeconds: settings.maxAgeSeconds,
-      maxDuty: settings.maxDuty,
-      maxSeries: settings.maxSeries,
+      timeoutSeconds: settings.timeout,
+      maxAgeSeconds: settings.max_age,
+      maxDuty: settings.max_duty,
+      maxSeries: settings.max_series,
       clusterBudget: () => ({
-        maxSeries: parts.maxSeries,
+        maxSeries: parts.max_series,
         others: parts.pollers
           .filter((other) => other !== poller)
           .flatMap((other) => other.snapshot() ?? []),
@@ -110,7 +123,7 @@ function createPoller(parts: PollerParts, previous: Poller | undefined): Poller 
       reasonOf: (error) => classifyThrown(error, collector.name).reason,
       clock: parts.clock,
       random: parts.random,
-      room: { options: settings.options, memory },
+      room: { options: parts.options, memory },
       report: {
         finished: () => self.pollFinished(labels()),
         failed: (reason) => self.pollFailed({ ...labels(), reason }),
@@ -129,7 +142,7 @@ function createPoller(parts: PollerParts, previous: Poller | undefined): Poller 
 /** With `route: local` the node has to name itself first; until then its exporter is just local. */
 function firstShard({ collector, settings, shard }: PollerParts): string {
   if (collector.name !== 'ranges') return '0';
-  return settings.options['route'] === 'local' ? 'local' : String(shard.index);
+  return settings['route'] === 'local' ? 'local' : String(shard.index);
 }
 
 type Collect = (
@@ -140,15 +153,15 @@ type Collect = (
 
 /** The room with its API, options and memory: what is left to the poller is the sheet and the reading. */
 function bindRoom(parts: PollerParts, shardLearned: (shard: string) => void): Collect {
-  const { collector, apis, settings, config, progress, memory } = parts;
+  const { collector, apis, options, config, progress, memory } = parts;
   const complete = (reading: PollReading, shard: string): PollContext<unknown, unknown> =>
     Object.assign(reading, {
-      options: settings.options,
+      options,
       shard,
       shards: parts.shard,
       memory,
       nowMs: parts.clock.wallMs,
-      urls: config.clusterApi?.urls.length ?? 1,
+      urls: config.cluster_api?.urls.length ?? 1,
       scanProgress(done: number, planned: number) {
         Object.assign(progress, { done, planned });
       },

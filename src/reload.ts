@@ -1,5 +1,5 @@
-import type { Config } from './config/config.ts';
-import { ConfigError, formatProblems } from './config/findings.ts';
+import type { Config } from './config/schema.ts';
+import { ConfigError, formatIssues } from './config/issues.ts';
 import type { LoadedConfig } from './config/load.ts';
 import type { Log } from './log.ts';
 import * as families from './metrics/outcome-families.ts';
@@ -38,7 +38,7 @@ export function createReloader(options: ReloaderOptions): Reloader {
       lastGoodMs = wallMs();
       last = { isGood: true };
       log.info({ clusters: config.clusters.length }, 'configuration reloaded');
-      if (warnings.length > 0) log.warn(formatProblems(warnings));
+      if (warnings.length > 0) log.warn(formatIssues(warnings));
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
       last = { isGood: false, why };

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { COLLECTORS } from '../collectors/index.ts';
 import { type FlagDefinition, flagDefinitions } from '../config/flags.ts';
-import type { Flags } from '../config/givens.ts';
+import type { Flags } from '../config/flags.ts';
 
 /** Adds the configuration's flags to a command, from the one table of options. */
 export function addConfigFlags(command: Command): void {

@@ -1,34 +1,30 @@
-import { acceptText } from './kinds.ts';
-import { scalarKind, Refusal } from './kind.ts';
-import type { Kind } from './kind.ts';
-import { quote } from './raw.ts';
-import type { Raw } from './raw.ts';
+import * as v from 'valibot';
+import { quote } from './issues.ts';
+import { text } from './values.ts';
 
 const CLUSTER_API_PATH = '/api/v2';
 
 /** The base of the cluster API of a node, ending in `/api/v2`, which is added when missing. */
-export const clusterUrl: Kind<string> = apiUrl('https://crdb-1:8080', (url) =>
+export const clusterUrl = apiUrl('https://crdb-1:8080', (url) =>
   url.endsWith(CLUSTER_API_PATH) ? url : `${url}${CLUSTER_API_PATH}`,
 );
 
 /** The base of the Cloud API, without a slash at the end. */
-export const cloudUrl: Kind<string> = apiUrl('https://cockroachlabs.cloud', (url) => url);
+export const cloudUrl = apiUrl('https://cockroachlabs.cloud', (url) => url);
 
-function apiUrl(example: string, complete: (url: string) => string): Kind<string> {
-  return scalarKind({
-    name: 'url',
-    standIn: '',
-    schema: { type: 'string', pattern: '^https?://[^@?#]+$' },
-    show: showWithoutUser,
-    accept(scalar) {
-      const value = acceptText(scalar);
-      if (value instanceof Refusal) return value;
-      const reason = findFault(value, example);
-      if (reason !== undefined) return new Refusal(reason);
-      const { origin, pathname } = new URL(value);
+function apiUrl(example: string, complete: (url: string) => string) {
+  return v.pipe(
+    text(),
+    v.check(
+      (url) => findFault(url, example) === undefined,
+      ({ input }) => `${showWithoutUser(input)} ${findFault(input, example)}`,
+    ),
+    v.transform((url) => {
+      const { origin, pathname } = new URL(url);
       return complete(`${origin}${pathname}`.replace(/\/+$/, ''));
-    },
-  });
+    }),
+    v.metadata({ valueType: 'url', pattern: '^https?://[^@?#]+$' }),
+  );
 }
 
 function findFault(value: string, example: string): string | undefined {
@@ -47,13 +43,19 @@ function findFault(value: string, example: string): string | undefined {
 }
 
 /** Everything before an @ may be a password. */
-function showWithoutUser(raw: Raw): string {
-  if (raw.form !== 'scalar') return `a ${raw.form}`;
-  return raw.value === null ? 'nothing' : quote(String(raw.value).replace(/^.*@/s, '<secret>@'));
+function showWithoutUser(value: string): string {
+  return quote(value.replace(/^.*@/s, '<secret>@'));
 }
 
-/** True for `http://` to another host than this one: what is sent can be read on the way. */
-export function isReadableOnTheWay(url: string): boolean {
+/** What is wrong with the URLs of one cluster together, or undefined. */
+export function findUrlConflict(urls: readonly string[]): string | undefined {
+  if (new Set(urls).size < urls.length) return 'a URL is listed twice: remove one';
+  const isMixed = new Set(urls.map((url) => new URL(url).protocol)).size > 1;
+  return isMixed ? 'http:// and https:// are mixed: use one of them for all nodes' : undefined;
+}
+
+/** True for `http://` to another host than this one: anyone between can read what is sent. */
+export function isPlainText(url: string): boolean {
   return new URL(url).protocol === 'http:' && !isLoopback(url);
 }
 

@@ -1,62 +1,67 @@
 import { stat } from 'node:fs/promises';
-import type { Findings } from './findings.ts';
-import type { Environment } from './givens.ts';
-import { quote } from './raw.ts';
-import type { Place } from './raw.ts';
+import type { Environment } from './flags.ts';
+import { type ConfigIssues, messageOf, type Place, quote } from './issues.ts';
 import { findSecretFault, Secret } from './secret.ts';
-import { isSet, keyOf, placeOf, read } from './section.ts';
-import type { Option, Section } from './section.ts';
+import type { AnySection } from './validate.ts';
 
-/** The three ways to give one secret. */
-export interface SecretRows {
-  readonly text: Option<Secret>;
-  readonly file: Option<string>;
-  readonly variable: Option<string>;
+/** One secret, which may be given in three ways: `password`, `password_file` and `password_env`. */
+export interface SecretKeys {
+  readonly name: string;
+  readonly text?: Secret | undefined;
+  readonly file?: string | undefined;
+  readonly variable?: string | undefined;
 }
 
 const READABLE_BY_ALL = 0o004;
 
-/** The secret given in one of three ways, or undefined when in none; its file is read once, to see that it can be. */
+/** The keys that give a secret and are written. */
+export function givenKeys(section: AnySection, name: string): string[] {
+  return [name, `${name}_file`, `${name}_env`].filter((key) => section.has(key));
+}
+
+/** The secret, or undefined when it is not given; its file is read once, to see that it can be. */
 export async function readSecret(
-  section: Section,
-  rows: SecretRows,
+  section: AnySection,
+  { name, text, file, variable }: SecretKeys,
   env: Environment,
 ): Promise<Secret | undefined> {
-  reportSeveral(section, rows);
-  const file = read(section, rows.file);
-  const variable = read(section, rows.variable);
-  if (file) return readFromFile(file, placeOf(section, rows.file), section.findings);
-  if (variable) {
-    return readFromVariable(variable, env, placeOf(section, rows.variable), section.findings);
+  const [first, ...others] = givenKeys(section, name);
+  for (const other of others) section.report(other, `${other} beside ${first}: keep one of them`);
+  if (file !== undefined) {
+    return readFromFile(file, section.placeOf(`${name}_file`), section.issues);
   }
-  return read(section, rows.text);
+  if (variable === undefined) return text;
+  const { value, fault } = readFromVariable(variable, env);
+  if (fault !== undefined) {
+    section.report(`${name}_env`, `the environment variable ${quote(variable)} ${fault}`);
+  }
+  return value;
 }
 
-function reportSeveral(section: Section, rows: SecretRows): void {
-  const given = Object.values(rows).filter((row: Option<unknown>) => isSet(section, row));
-  const [first, ...others] = given;
-  for (const other of others) {
-    const message = `${keyOf(other)} beside ${first ? keyOf(first) : ''}: keep one of them`;
-    section.findings.report(placeOf(section, other), message);
-  }
-}
-
-async function readFromFile(path: string, place: Place, findings: Findings): Promise<Secret> {
+async function readFromFile(path: string, place: Place, issues: ConfigIssues): Promise<Secret> {
   const secret = Secret.fromFile(path);
   try {
     await secret.reveal();
-    await warnWhenReadableByAll(path, place, findings);
+    await warnOfReadableFile(path, place, issues);
   } catch (error) {
-    findings.report(place, error instanceof Error ? error.message : String(error));
+    issues.report(place, messageOf(error));
   }
   return secret;
 }
 
-/** A secret that every user of the machine can read is none. */
-export async function warnWhenReadableByAll(
+function readFromVariable(name: string, env: Environment) {
+  const text = env[name] ?? '';
+  return {
+    value: Secret.fromText(text, `environment variable ${name}`),
+    fault: text === '' ? 'is not set' : findSecretFault(text),
+  };
+}
+
+/** Warns when every user of the machine can read the file of a secret or key. */
+export async function warnOfReadableFile(
   path: string,
   place: Place,
-  findings: Findings,
+  issues: ConfigIssues,
 ): Promise<void> {
   // A file that has gone meanwhile is reported by who reads it.
   const mode = await stat(path).then(
@@ -64,18 +69,5 @@ export async function warnWhenReadableByAll(
     () => 0,
   );
   if ((mode & READABLE_BY_ALL) === 0) return;
-  findings.warn(place, `the secret file ${path} can be read by every user: chmod o-r it`);
-}
-
-function readFromVariable(
-  name: string,
-  env: Environment,
-  place: Place,
-  findings: Findings,
-): Secret {
-  const value = env[name] ?? '';
-  const fault = findSecretFault(value);
-  if (value === '') findings.report(place, `the environment variable ${quote(name)} is not set`);
-  else if (fault) findings.report(place, `the environment variable ${quote(name)} ${fault}`);
-  return Secret.fromText(value, `environment variable ${name}`);
+  issues.warn(place, `the secret file ${path} can be read by every user: chmod o-r it`);
 }

@@ -1,16 +1,7 @@
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
-import type { Document, Pair, ParsedNode, YAMLMap } from 'yaml';
-import type { Findings } from './findings.ts';
-import { joinPath, quote } from './raw.ts';
-import type { Place, Raw, RawEntry, RawMap, RawScalar } from './raw.ts';
-
-interface Reading {
-  readonly document: Document.Parsed;
-  readonly findings: Findings;
-  /** The nodes that an alias may name, done or (undefined) under way. */
-  readonly done: Map<unknown, Raw | undefined>;
-  place(node: { range?: readonly number[] | null | undefined } | null, path: string): Place;
-}
+import type { Document, Pair, ParsedNode, YAMLMap, YAMLSeq } from 'yaml';
+import { type ConfigIssues, type Place, quote } from './issues.ts';
+import { type Container, createMap, joinPath, Places, type SourceDocument } from './places.ts';
 
 /** Where the library's own words would not help, or would quote what may be a password. */
 const EXPLANATIONS: Readonly<Record<string, string>> = {
@@ -24,11 +15,7 @@ const EXPLANATIONS: Readonly<Record<string, string>> = {
  * Reads YAML 1.2 and keeps the place of every key and value. Syntax errors and keys that are set
  * twice are reported; the answer is then what could be read.
  */
-export function readDocument(
-  text: string,
-  file: { readonly name: string; readonly folder: string },
-  findings: Findings,
-): RawMap {
+export function readDocument(text: string, file: string, issues: ConfigIssues): SourceDocument {
   const lines = new LineCounter();
   // Keys are compared here rather than by the library, whose message names neither key nor place.
   const document = parseDocument(text, {
@@ -36,83 +23,122 @@ export function readDocument(
     prettyErrors: false,
     uniqueKeys: false,
   });
-  const place: Reading['place'] = (node, path) => {
-    const { line, col } = lines.linePos(node?.range?.[0] ?? 0);
-    return { source: file.name, line, column: col, path, folder: file.folder };
+  const placeAt = (offset: number, path: string): Place => {
+    const { line, col } = lines.linePos(offset);
+    return { source: file, line, column: col, path };
   };
   for (const error of [...document.errors, ...document.warnings]) {
     const reason = EXPLANATIONS[error.code] ?? error.message.replace(/(?<=\S): .*$/s, '');
-    findings.report(place({ range: error.pos }, ''), `not valid YAML: ${reason}`);
+    issues.report(placeAt(error.pos[0], ''), `not valid YAML: ${reason}`);
   }
-  return readRoot({ document, findings, done: new Map(), place });
+  return new Reader(document, placeAt, issues).read();
 }
 
-function readRoot(reading: Reading): RawMap {
-  const root = readNode(reading.document.contents, '', reading);
-  if (root.form === 'map') return root;
-  if (root.form === 'list' || root.value !== null) {
-    reading.findings.report(root.place, 'expected keys and values such as `clusters:` at the top');
-  }
-  return { form: 'map', place: root.place, entries: new Map() };
+interface Located {
+  readonly value: unknown;
+  readonly place: Place;
 }
 
-function readNode(node: ParsedNode | null, path: string, reading: Reading): Raw {
-  if (isAlias(node)) return readAlias(node, path, reading);
-  reading.done.set(node, undefined);
-  const raw = readPlain(node, path, reading);
-  reading.done.set(node, raw);
-  return raw;
-}
+class Reader {
+  readonly #document: Document.Parsed;
+  readonly #placeAt: (offset: number, path: string) => Place;
+  readonly #issues: ConfigIssues;
+  readonly #places = new Places();
+  /** The nodes that an alias may name, read or (undefined) being read. */
+  readonly #nodes = new Map<unknown, Located | undefined>();
 
-function readPlain(node: ParsedNode | null, path: string, reading: Reading): Raw {
-  const place = reading.place(node, path);
-  if (isMap(node)) return { form: 'map', place, entries: readEntries(node, path, reading) };
-  if (isSeq(node)) {
-    const items = node.items.map((item, index) => readNode(item, `${path}[${index}]`, reading));
-    return { form: 'list', place, items };
+  constructor(
+    document: Document.Parsed,
+    placeAt: (offset: number, path: string) => Place,
+    issues: ConfigIssues,
+  ) {
+    this.#document = document;
+    this.#placeAt = placeAt;
+    this.#issues = issues;
   }
-  return { form: 'scalar', place, value: scalarValue(node), isUntyped: false };
+
+  read(): SourceDocument {
+    const { contents } = this.#document;
+    if (isMap(contents)) {
+      const input = this.#readMap(contents, this.#place(contents, ''));
+      return { input, places: this.#places };
+    }
+    const { value, place } = this.#readNode(contents, '');
+    if (value !== null) {
+      this.#issues.report(place, 'expected keys and values such as `clusters:` at the top');
+    }
+    const input = createMap();
+    this.#places.add(input, place);
+    return { input, places: this.#places };
+  }
+
+  #place(node: ParsedNode | null, path: string): Place {
+    return this.#placeAt(node?.range[0] ?? 0, path);
+  }
+
+  #readNode(node: ParsedNode | null, path: string): Located {
+    if (isAlias(node)) return this.#readAlias(node, path);
+    const place = this.#place(node, path);
+    this.#nodes.set(node, undefined);
+    const located = { value: this.#readValue(node, place), place };
+    this.#nodes.set(node, located);
+    return located;
+  }
+
+  #readValue(node: ParsedNode | null, place: Place): unknown {
+    if (isMap(node)) return this.#readMap(node, place);
+    if (isSeq(node)) return this.#readList(node, place);
+    return scalarValue(node);
+  }
+
+  /** An alias stands for the very value of its anchor; one inside its own anchor has none. */
+  #readAlias(node: ParsedNode, path: string): Located {
+    const target = isAlias(node) ? node.resolve(this.#document) : undefined;
+    const located = this.#nodes.get(target);
+    if (located !== undefined) return located;
+    const place = this.#place(node, path);
+    this.#issues.report(place, 'this alias names no anchor that ends above it');
+    return { value: null, place };
+  }
+
+  #readList(list: YAMLSeq.Parsed, self: Place): unknown[] {
+    const values: unknown[] = [];
+    this.#places.add(values, self);
+    for (const [index, item] of list.items.entries()) {
+      const { value, place } = this.#readNode(item, joinPath(self.path, String(index), true));
+      values.push(value);
+      this.#places.addMember(values, String(index), { key: place, value: place });
+    }
+    return values;
+  }
+
+  #readMap(map: YAMLMap.Parsed, self: Place): Container {
+    const values = createMap();
+    this.#places.add(values, self);
+    for (const pair of map.items) {
+      const name = keyName(pair);
+      const key = this.#place(pair.key, joinPath(self.path, name));
+      if (name in values) {
+        const { line } = this.#places.ofKey(values, name);
+        const message = `the key ${quote(name)} is set twice, first in line ${line}: remove one`;
+        this.#issues.report(key, message);
+      }
+      const { value, place } = this.#readNode(pair.value, key.path);
+      values[name] = value;
+      this.#places.addMember(values, name, { key, value: place });
+    }
+    return values;
+  }
 }
 
 /** Text, number, boolean or nothing; what an unknown tag makes of a text stays that text. */
-function scalarValue(node: ParsedNode | null): RawScalar['value'] {
+function scalarValue(node: ParsedNode | null): string | number | boolean | null {
   if (!isScalar(node)) return null;
   const { value, source } = node;
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') {
     return value;
   }
   return value === null ? null : (source ?? null);
-}
-
-/** An alias stands for the very value of its anchor; one inside its own anchor has none. */
-function readAlias(node: ParsedNode, path: string, reading: Reading): Raw {
-  const target = isAlias(node) ? node.resolve(reading.document) : undefined;
-  const raw = reading.done.get(target);
-  if (raw !== undefined) return raw;
-  const place = reading.place(node, path);
-  reading.findings.report(place, 'this alias names no anchor that ends above it');
-  return { form: 'scalar', place, value: null, isUntyped: false };
-}
-
-function readEntries(
-  map: YAMLMap.Parsed,
-  path: string,
-  reading: Reading,
-): ReadonlyMap<string, RawEntry> {
-  const entries = new Map<string, RawEntry>();
-  for (const pair of map.items) {
-    const name = keyName(pair);
-    const key = reading.place(pair.key, joinPath(path, name));
-    const first = entries.get(name);
-    if (first !== undefined) {
-      reading.findings.report(
-        key,
-        `the key ${quote(name)} is set twice, first in line ${first.key.line}: remove one`,
-      );
-    }
-    entries.set(name, { key, value: readNode(pair.value, key.path, reading) });
-  }
-  return entries;
 }
 
 function keyName(pair: Pair<ParsedNode, ParsedNode | null>): string {

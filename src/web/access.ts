@@ -1,8 +1,8 @@
-import { formatProblems, ConfigError } from '../config/findings.ts';
+import { formatIssues, ConfigError } from '../config/issues.ts';
 import { watchFiles } from '../config/file-watch.ts';
 import type { ServerTls } from '../config/server-tls.ts';
 import { NO_WEB_CONFIG, type WebConfig } from '../config/web-config.ts';
-import { readWebConfig } from '../config/web-config-file.ts';
+import { readWebConfig } from '../config/web-config.ts';
 import type { Log } from '../log.ts';
 
 /** What the web config file says at present: TLS, users, headers and the rate limit. */
@@ -70,7 +70,7 @@ export async function openAccess({ file, everyMs, log }: AccessOptions): Promise
 }
 
 function logProblems(log: Log, problems: ConfigError['problems']): void {
-  for (const problem of formatProblems(problems).split('\n')) {
+  for (const problem of formatIssues(problems).split('\n')) {
     log.error(
       { problem },
       'the web config file cannot be used; what it said before stays in force',

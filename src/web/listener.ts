@@ -3,14 +3,14 @@ import { chmod, stat, unlink } from 'node:fs/promises';
 import http, { type RequestListener, type Server } from 'node:http';
 import https from 'node:https';
 import net, { type AddressInfo } from 'node:net';
-import type { Config } from '../config/config.ts';
+import type { Config } from '../config/schema.ts';
 import { secureContextOptions, type ServerTls } from '../config/server-tls.ts';
 import type { Log } from '../log.ts';
 import { isClientAdmitted } from './client-certificate.ts';
 import { prepareClosing } from './closing.ts';
 
 /** As configured, or the descriptor of a socket that listens already. */
-type ListenAddress = Config['web']['listenAddresses'][number] | { readonly fd: number };
+type ListenAddress = Config['web']['listen_address'][number] | { readonly fd: number };
 
 /** How long others may be slow, in ms. */
 export interface Patience {

@@ -1,4 +1,4 @@
-import type { Config } from '../config/config.ts';
+import type { Config } from '../config/schema.ts';
 import type { Log } from '../log.ts';
 import type { Access } from './access.ts';
 import { createGuard } from './guard.ts';
@@ -8,7 +8,7 @@ import { createPasswordChecker } from './password-checker.ts';
 import type { Route } from './routes.ts';
 
 export interface WebServerOptions {
-  readonly web: Pick<Config['web'], 'listenAddresses' | 'protectProbes'>;
+  readonly web: Pick<Config['web'], 'listen_address' | 'protect_probes'>;
   /** Descriptors of sockets that listen already; taken instead of the addresses when there are any. */
   readonly sockets?: readonly number[];
   readonly routes: readonly Route[];
@@ -33,7 +33,7 @@ export async function startWebServer(options: WebServerOptions): Promise<WebServ
   const inherited = sockets.map((fd) => ({ fd }));
   const checker = createPasswordChecker();
   const guard = createGuard({ config: access.config, checker, monotonicMs });
-  const handler = createHandler({ routes, guard, protectProbes: web.protectProbes, log });
+  const handler = createHandler({ routes, guard, protectProbes: web.protect_probes, log });
   const listeners: Listener[] = [];
   const close = async (graceMs: number): Promise<void> => {
     access[Symbol.dispose]();
@@ -41,7 +41,7 @@ export async function startWebServer(options: WebServerOptions): Promise<WebServ
     await checker[Symbol.asyncDispose]();
   };
   try {
-    for (const address of inherited.length > 0 ? inherited : web.listenAddresses) {
+    for (const address of inherited.length > 0 ? inherited : web.listen_address) {
       const tls = () => access.config().tls;
       const { onNewTls } = access;
       listeners.push(await listen({ address, handler, tls, onNewTls, patience, log }));

@@ -113,7 +113,7 @@ test.each([
     files: { 'secrets/crdb': 'hunter2\r\n' },
     env: { PASSWORD: 'hunter2' },
   });
-  expect(await config.clusters[0]?.clusterApi?.password?.reveal()).toBe('hunter2');
+  expect(await config.clusters[0]?.cluster_api?.password?.reveal()).toBe('hunter2');
   const shown = [
     inspect(config, { depth: Infinity, showHidden: true, getters: true }),
     inspect(config, { depth: Infinity, customInspect: false, showHidden: true }),
@@ -143,7 +143,7 @@ test('a secret file that is replaced is read anew, and its loss is told by name'
   });
   const file = path.join(folder, 'exporter.yml');
   const { config } = await loadConfig({ file, flags: {}, env: {}, collectors: COLLECTORS });
-  const password = config.clusters[0]?.clusterApi?.password;
+  const password = config.clusters[0]?.cluster_api?.password;
   expect(await password?.reveal()).toBe('old');
   await rename(path.join(folder, 'crdb.new'), path.join(folder, 'crdb'));
   expect(await password?.reveal()).toBe('new');

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ConfigError } from '../../src/config/findings.ts';
+import { ConfigError } from '../../src/config/issues.ts';
 import { CLUSTER, NO_CLUSTER, testBadFiles } from './bad-file.ts';
 import { loadText, problemsOf } from './loading.ts';
 
@@ -140,7 +140,7 @@ test('an anchor gives its value to every alias', async () => {
   - name: b
     cluster_api: *api
 `);
-  expect(config.clusters.map(({ clusterApi }) => clusterApi?.timeoutSeconds)).toEqual([7, 7]);
+  expect(config.clusters.map(({ cluster_api }) => cluster_api?.timeout)).toEqual([7, 7]);
 });
 
 test.each([

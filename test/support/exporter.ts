@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type App, startApp } from '../../src/app.ts';
 import { COLLECTORS } from '../../src/collectors/index.ts';
-import type { Config } from '../../src/config/config.ts';
+import type { Config } from '../../src/config/schema.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { createLog } from '../../src/log.ts';
 import { type ParsedSample, parseExposition } from '../metrics/parse-exposition.ts';
@@ -134,7 +134,7 @@ function withInterval(config: Config, intervalSeconds: number): Config {
       collectors: Object.fromEntries(
         Object.entries(cluster.collectors).map(([name, collector]) => [
           name,
-          { ...collector, intervalSeconds, maxDuty: 1 },
+          { ...collector, interval: intervalSeconds, max_duty: 1 },
         ]),
       ),
     })),

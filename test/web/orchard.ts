@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import { type App, type AppOptions, startApp } from '../../src/app.ts';
 import { clusterCollector, type Collector } from '../../src/collectors/collector.ts';
-import type { Environment, Flags } from '../../src/config/givens.ts';
+import type { Environment, Flags } from '../../src/config/flags.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { createLog } from '../../src/log.ts';
 import { counter, type Family, gauge } from '../../src/metrics/family.ts';

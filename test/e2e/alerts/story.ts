@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { Config } from '../../../src/config/config.ts';
+import type { Config } from '../../../src/config/schema.ts';
 import { startSimulator, type Simulator } from '../../../src/simulator/index.ts';
 import { clusterYaml, startTestExporter } from '../../support/exporter.ts';
 import { eventually, type Prometheus, startPrometheus } from '../../support/prometheus.ts';
@@ -123,7 +123,7 @@ function keepData(config: Config): Config {
       collectors: Object.fromEntries(
         Object.entries(cluster.collectors).map(([name, collector]) => [
           name,
-          { ...collector, maxAgeSeconds: MAX_AGE_SECONDS },
+          { ...collector, max_age: MAX_AGE_SECONDS },
         ]),
       ),
     })),
