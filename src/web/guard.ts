@@ -31,7 +31,7 @@ export function createGuard({ config, checker, monotonicMs }: GuardOptions): Gua
     }
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
     if (isOpen || users.size === 0) return true;
-    const client = request.socket.remoteAddress ?? '';
+    const client = { address: request.socket.remoteAddress, left: whenClosed(response) };
     const verdict = await authenticator.judge(request.headers.authorization, client);
     if (verdict === 'bad') {
       sendText(response, 401, 'Unauthorized\n', { 'www-authenticate': 'Basic' });
@@ -40,4 +40,12 @@ export function createGuard({ config, checker, monotonicMs }: GuardOptions): Gua
     }
     return verdict === 'good';
   };
+}
+
+/** Aborts when the answer is over, which it is too when the client has left. */
+function whenClosed(response: ServerResponse): AbortSignal {
+  const closed = new AbortController();
+  if (response.closed) closed.abort();
+  else response.once('close', () => closed.abort());
+  return closed.signal;
 }
