@@ -82,6 +82,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   const startedAt = monotonicMs();
   const reloader = createReloader({
     load: options.load ?? (() => Promise.resolve({ config, warnings: [] })),
+    reloadAccess: () => access.reload(),
     async apply(changed) {
       warnOfRestart(config, changed, log);
       await clusters.apply(changed);

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { readDocument } from './document.ts';
 import { createFindings } from './findings.ts';
 import type { Findings, Problem } from './findings.ts';
-import type { Raw } from './raw.ts';
+import type { Raw, RawMap } from './raw.ts';
 import { explainFileError } from './secret.ts';
 import { isSet, keyOf, memberOf, openSection, placeOf, read } from './section.ts';
 import type { Rows, Section } from './section.ts';
@@ -33,6 +33,8 @@ const HEADERS: ReadonlyMap<string, readonly string[] | undefined> = new Map([
   ['Content-Security-Policy', undefined],
 ]);
 
+const LIST_USERS = 'write each as `name: hash`';
+
 /** Reads a web config file and what it names. Never rejects: what is wrong are problems. */
 export async function readWebConfig(file: string): Promise<WebConfigReading> {
   const findings = createFindings();
@@ -49,7 +51,7 @@ export async function readWebConfig(file: string): Promise<WebConfigReading> {
   const config: WebConfig = {
     tls: await readServerTls(tls),
     headers: readHttpServer(root),
-    users: readUsers(memberOf(root, 'basic_auth_users'), findings),
+    users: readUsers(document, findings),
     rateLimit: readRateLimit(root),
   };
   const { problems, warnings } = findings;
@@ -59,10 +61,12 @@ export async function readWebConfig(file: string): Promise<WebConfigReading> {
 /** A key without a value, or with an empty one, counts as not set: so it does in the toolkit. */
 function openFilled(raw: Raw, known: readonly string[], findings: Findings): Section {
   const section = openSection(raw, known, findings);
-  const filled = [...section.entries].filter(
-    ([, { value }]) => value.form !== 'scalar' || (value.value !== null && value.value !== ''),
-  );
+  const filled = [...section.entries].filter(([, { value }]) => !isNothing(value));
   return { ...section, entries: new Map(filled) };
+}
+
+function isNothing(raw: Raw): boolean {
+  return raw.form === 'scalar' && (raw.value === null || raw.value === '');
 }
 
 function keysOf(rows: Rows): readonly string[] {
@@ -112,14 +116,16 @@ function isHeaderValue(name: string, value: string): boolean {
 }
 
 /** Never shown in messages, whatever stands there: it may be a password. */
-function readUsers(raw: Raw, findings: Findings): ReadonlyMap<string, string> {
-  if (raw.form !== 'map') {
-    const isEmpty = raw.form === 'scalar' && raw.value === null;
-    if (!isEmpty) findings.report(raw.place, 'is not a map of users: write each as `name: hash`');
-    return new Map();
-  }
+function readUsers({ entries }: RawMap, findings: Findings): ReadonlyMap<string, string> {
   const users = new Map<string, string>();
-  for (const [name, { key, value }] of raw.entries) {
+  const entry = entries.get('basic_auth_users');
+  if (entry === undefined) return users;
+  const { value: raw } = entry;
+  const isEmpty = raw.form === 'map' ? raw.entries.size === 0 : isNothing(raw);
+  // Of a file that was cut off this may be the last line: it must not let everybody in.
+  if (isEmpty) findings.report(entry.key, `lists no users: ${LIST_USERS}, or remove the key`);
+  else if (raw.form !== 'map') findings.report(raw.place, `is not a map of users: ${LIST_USERS}`);
+  for (const [name, { key, value }] of raw.form === 'map' ? raw.entries : []) {
     if (name.includes(':')) findings.report(key, 'a name with a colon cannot log in: remove it');
     users.set(name, bcryptHash.parse(value, findings));
   }

@@ -104,6 +104,10 @@ describe('what is wrong is told with its place and remedy', () => {
       'web.yml:1:28: basic_auth_users.alice: the value is not a bcrypt hash: make one with `htpasswd -nBC 10 ""` and remove the colon',
     ],
     [
+      'basic_auth_users:',
+      'web.yml:1:1: basic_auth_users: lists no users: write each as `name: hash`, or remove the key',
+    ],
+    [
       'basic_auth_users: alice:hunter2',
       'web.yml:1:19: basic_auth_users: is not a map of users: write each as `name: hash`',
     ],

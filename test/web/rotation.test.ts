@@ -36,6 +36,11 @@ function bare({ cert }: Identity): string {
   return cert.replaceAll(/-----[A-Z ]+-----|\s/g, '');
 }
 
+/** The line that says whether all of the configuration is in force. */
+function lineOf(metrics: string): string | undefined {
+  return metrics.split('\n').find((line) => line.startsWith(IN_FORCE));
+}
+
 describe('while the exporter runs', () => {
   test('a renewed certificate is served to new connections, and no scrape fails meanwhile', async () => {
     const { url, write } = await startOrchard({ webConfig: TLS, files: filesOf(first) });
@@ -130,10 +135,70 @@ describe('while the exporter runs', () => {
     expect((await ask(url, '/')).status).toBe(401);
   });
 
+  test.each([
+    ['an empty file', '', 'basic_auth_users: no users are left: '],
+    ['comments only', '# nothing\n', 'basic_auth_users: no users are left: '],
+    ['a file cut off after the key', 'basic_auth_users:\n', 'basic_auth_users: lists no users: '],
+    ['an empty map', 'basic_auth_users: {}\n', 'basic_auth_users: lists no users: '],
+  ])('users are not removed by %s', async (_what, emptied, message) => {
+    const users = `basic_auth_users: { ops: "${HASH}" }\n`;
+    const { url, write, log } = await startOrchard({
+      webConfig: users,
+      flags: { 'web.enable-lifecycle': true },
+    });
+    const headers = { authorization: `Basic ${btoa('ops:secret')}` };
+    const reload = () => ask(url, '/-/reload', { method: 'POST', headers });
+    const inForce = async () => lineOf((await ask(url, '/metrics', { headers })).text);
+    await write(WEB_CONFIG, emptied);
+    await until(() => log().includes(message));
+    expect(log()).toMatch(/level=error .*what it said before stays in force/);
+    expect((await ask(url, '/')).status).toBe(401);
+    expect((await ask(url, '/metrics', { headers })).status).toBe(200);
+    expect(await inForce()).toBe(`${IN_FORCE} 0`);
+    const refused = await reload();
+    expect(refused).toMatchObject({ status: 400, text: expect.stringContaining(message) });
+    expect((await ask(url, '/')).status).toBe(401);
+    await write(WEB_CONFIG, users);
+    expect((await reload()).status).toBe(200);
+    expect(await inForce()).toBe(`${IN_FORCE} 1`);
+  });
+
+  test('a reload reads the web config file at once', async () => {
+    const { url, write } = await startOrchard({
+      webConfig: `basic_auth_users: { ops: "${HASH}" }\n`,
+      flags: { 'web.enable-lifecycle': true },
+      app: { fileCheckMs: 3_600_000 },
+    });
+    const as = (user: string) => ({
+      headers: { authorization: `Basic ${btoa(`${user}:secret`)}` },
+    });
+    await write(WEB_CONFIG, `basic_auth_users: { others: "${HASH}" }\n`);
+    expect((await ask(url, '/-/reload', { method: 'POST', ...as('ops') })).status).toBe(200);
+    expect((await ask(url, '/', as('ops'))).status).toBe(401);
+    expect((await ask(url, '/', as('others'))).status).toBe(200);
+  });
+
+  test('the names that clients must have are not removed by a file cut off after the key', async () => {
+    const client = await authority.issue({ name: 'other', usage: 'client', sans: ['dns:other'] });
+    const webConfig = `tls_server_config:
+  cert_file: server.crt
+  key_file: server.key
+  client_ca_file: ca.crt
+  client_auth_type: RequireAndVerifyClientCert
+  client_allowed_sans:
+`;
+    const { url, write, log } = await startOrchard({
+      webConfig: `${webConfig}    - prometheus\n`,
+      files: filesOf(first),
+    });
+    await write(WEB_CONFIG, webConfig);
+    await until(() => log().includes('client_allowed_sans: it is turned off only by a restart'));
+    await expect(ask(url, '/', { tls: { ca: authority.cert, ...client } })).rejects.toThrow();
+  });
+
   test('a metric tells whether what the file says now is in force', async () => {
     const { url, write } = await startOrchard({ webConfig: '', files: filesOf(first) });
-    const told = async (): Promise<string | undefined> =>
-      (await ask(url, '/metrics')).text.split('\n').find((line) => line.startsWith(IN_FORCE));
+    const told = async () => lineOf((await ask(url, '/metrics')).text);
     expect(await told()).toBe(`${IN_FORCE} 1`);
     await write(WEB_CONFIG, 'basic_auth_users: [');
     await expect.poll(told).toBe(`${IN_FORCE} 0`);
