@@ -1,7 +1,7 @@
-import { readFile } from 'node:fs/promises';
 import type { TlsConfig } from './config.ts';
 import { earliestExpiry, parseCertificates, parsePrivateKey, writeCertificates } from './pem.ts';
 import { explainFileError } from './secret.ts';
+import { readSmallText } from './small-file.ts';
 
 /** How a cluster is spoken to over TLS: the contents of the files of a TlsConfig. */
 export interface ClientTls {
@@ -43,7 +43,7 @@ async function readUsable<T>(
   file: string,
   parse: (text: string) => T,
 ): Promise<{ readonly text: string; readonly value: T }> {
-  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
+  const text = await readSmallText(file).catch((cause: unknown) => {
     throw new Error(`cannot read the file ${file}: ${explainFileError(cause)}`, { cause });
   });
   try {

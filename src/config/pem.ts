@@ -1,6 +1,6 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { explainFileError } from './secret.ts';
+import { readSmallText } from './small-file.ts';
 import { placeOf, read } from './section.ts';
 import type { Option, Section } from './section.ts';
 import type { Place } from './raw.ts';
@@ -28,7 +28,7 @@ export async function readPem(
   }
   const place = placeOf(section, rows.file);
   try {
-    return { text: await readFile(file, 'utf8'), place, source: `the file ${file}` };
+    return { text: await readSmallText(file), place, source: `the file ${file}` };
   } catch (error) {
     const reason = explainFileError(error);
     section.findings.report(place, `cannot read the file ${file}: ${reason}`);

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { CLUSTER } from './cluster-options.ts';
 import type { CollectorOptions } from './collector-options.ts';
@@ -10,6 +9,7 @@ import { applyGiven, listGivens } from './givens.ts';
 import type { Environment, Flags, Given } from './givens.ts';
 import type { RawMap } from './raw.ts';
 import { explainFileError } from './secret.ts';
+import { readSmallText } from './small-file.ts';
 
 export interface ConfigSources {
   /** The configuration file; the flag `config.file` or its variable when absent. */
@@ -65,7 +65,7 @@ function settingsWithoutFile(givens: readonly Given[]): RawMap {
 }
 
 async function readConfigFile(file: string): Promise<string> {
-  return readFile(file, 'utf8').catch((cause: unknown) => {
+  return readSmallText(file).catch((cause: unknown) => {
     const place = { source: file, path: '', folder: '' };
     const message = `cannot read the configuration file: ${explainFileError(cause)}`;
     throw new ConfigError([{ place, message }]);

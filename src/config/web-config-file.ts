@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { validateHeaderValue } from 'node:http';
 import path from 'node:path';
 import { readDocument } from './document.ts';
@@ -6,6 +5,7 @@ import { createFindings } from './findings.ts';
 import type { Findings, Problem } from './findings.ts';
 import type { Raw, RawMap } from './raw.ts';
 import { explainFileError } from './secret.ts';
+import { readSmallText } from './small-file.ts';
 import { isSet, keyOf, memberOf, openSection, placeOf, read } from './section.ts';
 import type { Rows, Section } from './section.ts';
 import { readServerTls } from './server-tls.ts';
@@ -39,7 +39,7 @@ const LIST_USERS = 'write each as `name: hash`';
 export async function readWebConfig(file: string): Promise<WebConfigReading> {
   const findings = createFindings();
   const folder = path.dirname(path.resolve(file));
-  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+  const text = await readSmallText(file).catch((error: unknown) => {
     const message = `cannot read the web config file: ${explainFileError(error)}`;
     findings.report({ source: file, path: '', folder }, message);
     return '';

@@ -43,6 +43,21 @@ testBadFiles([
     { files: { s: 'hunter2\nhunter3\n' } },
   ],
   [
+    'a password file with a NUL, as UTF-16 has them',
+    `${USER}      password_file: s\n`,
+    [
+      '6:22: clusters[0].cluster_api.password_file: the secret file s holds a NUL character: write it as UTF-8 text',
+    ],
+    { files: { s: 'hunter2\0\n' } },
+  ],
+  [
+    'a password with a NUL',
+    `${USER}      password: "hunter\\02"\n`,
+    [
+      '6:17: clusters[0].cluster_api.password: the secret holds a NUL character: write it as UTF-8 text',
+    ],
+  ],
+  [
     'a password in three ways',
     `${USER}      password: hunter2\n      password_file: s\n      password_env: X\n`,
     [
@@ -124,6 +139,13 @@ test.each([
   expect(describeConfig(config, COLLECTORS)).toMatchObject({
     clusters: [{ cluster_api: { username: 'u', password: '<secret>' } }],
   });
+});
+
+test('a byte order mark at the start of a secret file is no part of the secret', async () => {
+  const { config } = await loadText(`${USER}      password_file: s\n`, {
+    files: { s: '\uFEFFhunter2\uFEFF\n' },
+  });
+  expect(await config.clusters[0]?.clusterApi?.password?.reveal()).toBe('hunter2\uFEFF');
 });
 
 test('a secret prints as <secret> however it is printed', () => {
