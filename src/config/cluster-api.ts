@@ -1,7 +1,7 @@
 import { isReadableOnTheWay } from './api-url.ts';
 import { CLUSTER_API, TLS } from './cluster-options.ts';
 import type { ClusterApiConfig, TlsConfig } from './config.ts';
-import { readSecret, warnWhenReadableByAll } from './credentials.ts';
+import { readSecret, warnOfSecretFile } from './credentials.ts';
 import type { Environment } from './givens.ts';
 import { checkCas, checkIdentity } from './identity.ts';
 import { keysAt } from './options.ts';
@@ -114,7 +114,7 @@ async function checkFiles(section: Section): Promise<void> {
   if (cas) checkCas(section, cas);
   if (certificates && key) checkIdentity(section, { certificates, key });
   const keyFile = read(section, TLS.keyFile);
-  if (key && keyFile) await warnWhenReadableByAll(keyFile, key.place, section.findings);
+  if (key && keyFile) await warnOfSecretFile(keyFile, key.place, section.findings);
 }
 
 function reportMissingHalf(section: Section, one: Option<string>, other: Option<string>): void {

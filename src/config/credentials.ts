@@ -1,4 +1,4 @@
-import { stat } from 'node:fs/promises';
+import { warnOfOtherUsers } from './file-mode.ts';
 import type { Findings } from './findings.ts';
 import type { Environment } from './givens.ts';
 import { quote } from './raw.ts';
@@ -14,8 +14,6 @@ export interface SecretRows {
   readonly variable: Option<string>;
 }
 
-const READABLE_BY_ALL = 0o004;
-
 /** The secret given in one of three ways, or undefined when in none; its file is read once, to see that it can be. */
 export async function readSecret(
   section: Section,
@@ -29,6 +27,7 @@ export async function readSecret(
   if (variable) {
     return readFromVariable(variable, env, placeOf(section, rows.variable), section.findings);
   }
+  await warnOfInlineSecret(section, rows.text);
   return read(section, rows.text);
 }
 
@@ -45,26 +44,28 @@ async function readFromFile(path: string, place: Place, findings: Findings): Pro
   const secret = Secret.fromFile(path);
   try {
     await secret.reveal();
-    await warnWhenReadableByAll(path, place, findings);
+    await warnOfSecretFile(path, place, findings);
   } catch (error) {
     findings.report(place, error instanceof Error ? error.message : String(error));
   }
   return secret;
 }
 
-/** A secret that every user of the machine can read is none. */
-export async function warnWhenReadableByAll(
+/** Warns when every user of the machine can read or change the file of a secret or key. */
+export async function warnOfSecretFile(
   path: string,
   place: Place,
   findings: Findings,
 ): Promise<void> {
-  // A file that has gone meanwhile is reported by who reads it.
-  const mode = await stat(path).then(
-    (found) => found.mode,
-    () => 0,
-  );
-  if ((mode & READABLE_BY_ALL) === 0) return;
-  findings.warn(place, `the secret file ${path} can be read by every user: chmod o-r it`);
+  await warnOfOtherUsers({ path, what: 'the secret file' }, place, findings);
+}
+
+/** A secret that stands in the configuration itself makes a secret file of that. */
+async function warnOfInlineSecret(section: Section, row: Option<Secret>): Promise<void> {
+  const place = placeOf(section, row);
+  if (!isSet(section, row) || place.line === undefined) return;
+  const what = 'this secret stands in the configuration file, and';
+  await warnOfOtherUsers({ path: place.source, what }, place, section.findings);
 }
 
 function readFromVariable(

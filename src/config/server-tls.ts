@@ -1,6 +1,6 @@
 import { constants } from 'node:crypto';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
-import { warnWhenReadableByAll } from './credentials.ts';
+import { warnOfSecretFile } from './credentials.ts';
 import { checkCas, checkIdentity, type Identity } from './identity.ts';
 import { type Pem, readPem } from './pem.ts';
 import { placeOf, read } from './section.ts';
@@ -103,7 +103,7 @@ function isNamed({ entries }: Section, key: 'cert' | 'key'): boolean {
 async function readKey(section: Section): Promise<Pem | undefined> {
   const key = await readPem(section, { file: TLS_SERVER.keyFile, text: TLS_SERVER.key });
   const file = read(section, TLS_SERVER.keyFile);
-  if (key !== undefined && file) await warnWhenReadableByAll(file, key.place, section.findings);
+  if (key !== undefined && file) await warnOfSecretFile(file, key.place, section.findings);
   return key;
 }
 

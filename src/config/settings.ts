@@ -2,6 +2,7 @@ import path from 'node:path';
 import { CLUSTER } from './cluster-options.ts';
 import type { CollectorOptions } from './collector-options.ts';
 import { readDocument } from './document.ts';
+import { warnOfOtherUsers } from './file-mode.ts';
 import { ConfigError, UsageError } from './findings.ts';
 import type { Findings } from './findings.ts';
 import { CONFIG_FILE_FLAG, environmentName } from './flags.ts';
@@ -30,6 +31,7 @@ export async function readSettings(sources: ConfigSources, findings: Findings): 
   const file = findFile(sources);
   if (file === undefined) return settingsWithoutFile(givens);
   const text = await readConfigFile(file);
+  await warnOfConfigFile(file, findings);
   const ofProcess = givens.filter((given) => !isOfCluster(given));
   refuseClusterGivens(givens.filter(isOfCluster), file, text, findings);
   const document = readDocument(
@@ -70,6 +72,13 @@ async function readConfigFile(file: string): Promise<string> {
     const message = `cannot read the configuration file: ${explainFileError(cause)}`;
     throw new ConfigError([{ place, message }]);
   });
+}
+
+/** Who may change the file can send passwords elsewhere. */
+async function warnOfConfigFile(file: string, findings: Findings): Promise<void> {
+  const place = { source: file, path: '', folder: '' };
+  const config = { path: file, what: 'the configuration file', isReadable: true };
+  await warnOfOtherUsers(config, place, findings);
 }
 
 function isOfCluster({ option }: Given): boolean {

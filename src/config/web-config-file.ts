@@ -1,6 +1,7 @@
 import { validateHeaderValue } from 'node:http';
 import path from 'node:path';
 import { readDocument } from './document.ts';
+import { warnOfOtherUsers } from './file-mode.ts';
 import { createFindings } from './findings.ts';
 import type { Findings, Problem } from './findings.ts';
 import type { Raw, RawMap } from './raw.ts';
@@ -10,7 +11,13 @@ import { isSet, keyOf, memberOf, openSection, placeOf, read } from './section.ts
 import type { Rows, Section } from './section.ts';
 import { readServerTls } from './server-tls.ts';
 import { NO_WEB_CONFIG, type RateLimit, type WebConfig } from './web-config.ts';
-import { bcryptHash, HTTP_SERVER, RATE_LIMIT, TLS_SERVER } from './web-config-options.ts';
+import {
+  bcryptHash,
+  findSlowHash,
+  HTTP_SERVER,
+  RATE_LIMIT,
+  TLS_SERVER,
+} from './web-config-options.ts';
 
 /** What came of reading a web config file. */
 export interface WebConfigReading {
@@ -54,6 +61,9 @@ export async function readWebConfig(file: string): Promise<WebConfigReading> {
     users: readUsers(document, findings),
     rateLimit: readRateLimit(root),
   };
+  const place = { source: file, path: '', folder };
+  const isReadable = !tls.entries.has('key');
+  await warnOfOtherUsers({ path: file, what: 'the web config file', isReadable }, place, findings);
   const { problems, warnings } = findings;
   return { config, files: [file, ...filesOf(tls)], problems, warnings };
 }
@@ -115,21 +125,29 @@ function isHeaderValue(name: string, value: string): boolean {
   }
 }
 
-/** Never shown in messages, whatever stands there: it may be a password. */
+/** A key without users, which may be the last line of a file that was cut off, must not let everybody in. */
 function readUsers({ entries }: RawMap, findings: Findings): ReadonlyMap<string, string> {
-  const users = new Map<string, string>();
   const entry = entries.get('basic_auth_users');
-  if (entry === undefined) return users;
-  const { value: raw } = entry;
-  const isEmpty = raw.form === 'map' ? raw.entries.size === 0 : isNothing(raw);
-  // Of a file that was cut off this may be the last line: it must not let everybody in.
-  if (isEmpty) findings.report(entry.key, `lists no users: ${LIST_USERS}, or remove the key`);
-  else if (raw.form !== 'map') findings.report(raw.place, `is not a map of users: ${LIST_USERS}`);
-  for (const [name, { key, value }] of raw.form === 'map' ? raw.entries : []) {
+  if (entry === undefined) return new Map();
+  const { key, value } = entry;
+  const isEmpty = value.form === 'map' ? value.entries.size === 0 : isNothing(value);
+  if (isEmpty) findings.report(key, `lists no users: ${LIST_USERS}, or remove the key`);
+  else if (value.form !== 'map')
+    findings.report(value.place, `is not a map of users: ${LIST_USERS}`);
+  return value.form === 'map' ? readHashes(value, findings) : new Map();
+}
+
+/** Never shown in messages, whatever stands there: it may be a password. */
+function readHashes(users: RawMap, findings: Findings): ReadonlyMap<string, string> {
+  const hashes = new Map<string, string>();
+  for (const [name, { key, value }] of users.entries) {
     if (name.includes(':')) findings.report(key, 'a name with a colon cannot log in: remove it');
-    users.set(name, bcryptHash.parse(value, findings));
+    const hash = bcryptHash.parse(value, findings);
+    const slow = findSlowHash(hash);
+    if (slow !== undefined) findings.warn(value.place, slow);
+    hashes.set(name, hash);
   }
-  return users;
+  return hashes;
 }
 
 function readRateLimit(root: Section): RateLimit | undefined {

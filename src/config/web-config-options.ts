@@ -69,7 +69,25 @@ const pem: Kind<string> = scalarKind({
     typeof value === 'string' ? value : new Refusal('is not a text: write it as a block after |'),
 });
 
-const BCRYPT_HASH = /^\$2[aby]?\$(?:0[4-9]|[12]\d|3[01])\$[./A-Za-z\d]{53}$/;
+const BCRYPT_HASH = /^\$2[aby]?\$(0[4-9]|[12]\d|3[01])\$[./A-Za-z\d]{53}$/;
+/** Each step doubles the time of a comparison, and one is made at a time for all. */
+const MAX_BCRYPT_COST = 15;
+/** Above it guesses hold up good logins noticeably. */
+const MAX_QUICK_BCRYPT_COST = 12;
+const SECONDS_AT_COST_10 = 0.1;
+const MAKE_HASH = 'make one with `htpasswd -nBC 10 ""` and remove the colon';
+
+/** What is wrong with the cost of a hash that can be used; undefined when nothing is. */
+export function findSlowHash(hash: string): string | undefined {
+  const cost = costOf(hash);
+  if (cost <= MAX_QUICK_BCRYPT_COST) return undefined;
+  const seconds = SECONDS_AT_COST_10 * 2 ** (cost - 10);
+  return `bcrypt cost ${cost}: about ${seconds.toFixed(1)} s of CPU time for each new login, one at a time: ${MAKE_HASH}`;
+}
+
+function costOf(hash: string): number {
+  return Number(BCRYPT_HASH.exec(hash)?.[1] ?? 0);
+}
 
 /** The hash of a password. Its messages never show it: somebody may have written the password. */
 export const bcryptHash: Kind<string> = scalarKind({
@@ -77,12 +95,17 @@ export const bcryptHash: Kind<string> = scalarKind({
   standIn: '',
   schema: { type: 'string' },
   show: () => 'the value',
-  accept: ({ value }) =>
-    typeof value === 'string' && BCRYPT_HASH.test(value)
+  accept({ value }) {
+    if (typeof value !== 'string' || !BCRYPT_HASH.test(value)) {
+      return new Refusal(`is not a bcrypt hash: ${MAKE_HASH}`);
+    }
+    const cost = costOf(value);
+    return cost <= MAX_BCRYPT_COST
       ? value
       : new Refusal(
-          'is not a bcrypt hash: make one with `htpasswd -nBC 10 ""` and remove the colon',
-        ),
+          `has bcrypt cost ${cost}; at most ${MAX_BCRYPT_COST} is accepted: ${MAKE_HASH}`,
+        );
+  },
 });
 
 /** Words that stand for something. */

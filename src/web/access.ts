@@ -40,7 +40,7 @@ export async function openAccess({ file, everyMs, log }: AccessOptions): Promise
   const listeners: ((tls: ServerTls) => void)[] = [];
   const first = await readWebConfig(file);
   if (first.problems.length > 0) throw new ConfigError(first.problems);
-  let { config, files } = first;
+  let { config, files, warnings } = first;
   let isOpen = false;
   let isInForce = true;
   let lastReading: Promise<unknown> = Promise.resolve();
@@ -54,8 +54,8 @@ export async function openAccess({ file, everyMs, log }: AccessOptions): Promise
     isInForce = reasons.length === 0;
     if (!isInForce) return reasons;
     files = reading.files;
-    const { tls } = reading.config;
-    config = reading.config;
+    ({ config, warnings } = reading);
+    const { tls } = config;
     if (tls !== undefined) for (const listener of listeners) listener(tls);
     return [];
   }
@@ -70,7 +70,10 @@ export async function openAccess({ file, everyMs, log }: AccessOptions): Promise
   async function load(): Promise<void> {
     const problems = await reload();
     if (problems.length > 0) logProblems(log, problems);
-    else if (isOpen) log.info({ file }, 'the web config file was read again');
+    // The warnings of the start are logged with those of the configuration.
+    if (problems.length > 0 || !isOpen) return;
+    log.info({ file }, 'the web config file was read again');
+    logWarnings(log, warnings);
   }
 
   const watch = await watchFiles({ files: () => files, everyMs, load });
@@ -91,6 +94,10 @@ function logProblems(log: Log, problems: ConfigError['problems']): void {
       'the web config file cannot be used; what it said before stays in force',
     );
   }
+}
+
+function logWarnings(log: Log, warnings: WebConfigReading['warnings']): void {
+  for (const warning of warnings) log.warn(formatProblems([warning]));
 }
 
 /**

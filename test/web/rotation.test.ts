@@ -126,6 +126,12 @@ describe('while the exporter runs', () => {
     expect((await ask(url, '/')).headers['x-frame-options']).toBeUndefined();
   });
 
+  test('warnings of a new content are logged', async () => {
+    const { write, log } = await startOrchard({ webConfig: '' });
+    await write(WEB_CONFIG, `basic_auth_users: { ops: "${HASH.replace('$04$', '$13$')}" }\n`);
+    await until(() => /level=warn .*basic_auth_users\.ops: bcrypt cost 13/.test(log()));
+  });
+
   test('a broken web config file keeps the door as it was', async () => {
     const { url, write, log } = await startOrchard({
       webConfig: `basic_auth_users: { ops: "${HASH}" }\n`,
