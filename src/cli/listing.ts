@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander';
 import { usageError } from './exit.ts';
 import { type Cell, drawGrid, pageOf, type Style } from './grid.ts';
 import { writeNumber } from './human.ts';
+import { writeJson } from './json-text.ts';
 import { writeOut } from './standard-output.ts';
 
 const FORMATS = ['table', 'json', 'ndjson'] as const;
@@ -71,7 +72,7 @@ function sortName({ title }: { readonly title: string }): string {
 function openLines<Item>(): Listing<Item> {
   const out = createBuffer();
   return {
-    add: (item) => out.add(`${JSON.stringify(item)}\n`),
+    add: (item) => out.add(`${writeJson(item)}\n`),
     drained: () => out.flush(),
     close: () => out.flush(),
   };
@@ -79,17 +80,17 @@ function openLines<Item>(): Listing<Item> {
 
 function openDocument<Item>(member: string): Listing<Item> {
   const out = createBuffer();
-  let separator = `{${JSON.stringify(member)}: [\n`;
+  let separator = `{${writeJson(member)}: [\n`;
   return {
     add(item) {
-      out.add(separator + JSON.stringify(item));
+      out.add(separator + writeJson(item));
       separator = ',\n';
     },
     drained: () => out.flush(),
     async close(more = {}) {
       const start = separator === ',\n' ? '\n]' : `${separator}]`;
       const members = Object.entries(more).map(
-        ([name, value]) => `,\n${JSON.stringify(name)}: ${JSON.stringify(value)}`,
+        ([name, value]) => `,\n${writeJson(name)}: ${writeJson(value)}`,
       );
       out.add(`${start}${members.join('')}}\n`);
       await out.flush();

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { adviseOn, requestErrorOf } from '../advice.ts';
 import { CommandError } from '../exit.ts';
-import { writeAge } from '../human.ts';
+import { writeAge, writeLine } from '../human.ts';
 import { startClock } from '../progress.ts';
 import { note } from '../standard-output.ts';
 import type { Target } from '../target.ts';
@@ -23,7 +23,7 @@ const LASTING = new Set([400, 401, 403]);
 export async function waitUntilRunning(target: Target, first: Assistant): Promise<Assistant> {
   const startedAt = performance.now();
   const clock = await startClock(() => {
-    return `${current.status}  ${writeAge((performance.now() - startedAt) / 1000)}`;
+    return `${writeLine(current.status ?? '')}  ${writeAge((performance.now() - startedAt) / 1000)}`;
   });
   let current = first;
   let answeredAt = startedAt;
