@@ -11,7 +11,7 @@ export function clientNetwork(address = ''): string {
   if (ipv4 !== undefined) return ipv4;
   if (!address.includes(':')) return address;
   const [bare = ''] = address.split('%');
-  const [start = '', end] = bare.split('::').map((part) => part.split(':').filter(Boolean));
+  const [start = [], end] = bare.split('::').map((part) => part.split(':').filter(Boolean));
   const missing = GROUPS - start.length - (end?.length ?? 0);
   const groups = [...start, ...Array.from({ length: missing }, () => '0'), ...(end ?? [])];
   return `${groups.slice(0, NETWORK_GROUPS).join(':')}::/64`;
