@@ -63,7 +63,7 @@ export async function openAccess({ file, everyMs, log }: AccessOptions): Promise
   /** One reading after the other, so that the latest content wins. */
   function reload(): Promise<readonly Problem[]> {
     const reading = lastReading.then(readAgain);
-    lastReading = reading;
+    lastReading = reading.catch(() => undefined);
     return reading;
   }
 
