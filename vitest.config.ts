@@ -22,6 +22,8 @@ const newest: TestProjectInlineConfiguration = {
 
 export default defineConfig({
   test: {
+    // A golden file that is missing fails, as it does with CI=true; `-u` writes it.
+    update: 'none',
     // Most tests wait for sockets and programs; one worker would leave a core idle.
     maxWorkers: '100%',
     testTimeout: 30_000,
