@@ -29,7 +29,8 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 30_000,
     // A test that waits in vain ends by its own time limit, not by a guess at how busy the machine is.
-    expect: { poll: { timeout: 25_000 } },
+    // A test that asserts nothing, like a loop over nothing, fails.
+    expect: { poll: { timeout: 25_000 }, requireAssertions: true },
     projects: [
       {
         extends: true,

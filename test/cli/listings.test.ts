@@ -162,7 +162,7 @@ describe('sessions', () => {
     const [header = '', ...found] = text.trimEnd().split('\n');
     expect(found).toHaveLength(simulator.truth().sessions.open);
     const column = header.indexOf('STATE');
-    for (const line of found) expect(line.slice(column - 2)).toMatch(/^ {0,2}\S?/);
+    for (const line of found) expect(line.slice(column - 2)).toMatch(/^ {2}(?:active|idle)/);
     expect(text).toContain(String.raw`two\nlines`);
     expect(Math.max(...found.map((line) => line.length))).toBeLessThan(250);
   });
