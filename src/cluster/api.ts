@@ -10,6 +10,7 @@ import {
   optional,
   raw,
   string,
+  typed,
 } from '../json/shape.ts';
 import type { Connection } from './connection.ts';
 import { readOffsetPages, readTokenPages } from './pages.ts';
@@ -189,26 +190,40 @@ async function listSessions<S extends ObjectShape>(
   const query = new URLSearchParams({ exclude_closed_sessions: 'true' });
   query.set('limit', String(question.limit));
   if (question.username !== undefined) query.set('username', question.username);
-  await readTokenPages(reading, 'sessions', {
-    limit: question.limit,
-    async readPage(start) {
-      if (start !== undefined) query.set('start', start);
-      const { elements, envelope } = await connection.readList(reading, {
-        endpoint: 'sessions',
-        path: `/sessions/?${query.toString()}`,
-        repeatOn500: true,
-        list: 'sessions',
-        element: question.shape,
-        envelope: sessionsEnvelope,
-        onElement: question.onSession,
-      });
-      for (const failed of envelope.errors) failedNodes.add(failed.node_id ?? 0);
-      internalPrefix = envelope.internal_app_name_prefix ?? internalPrefix;
-      await question.onPageEnd?.();
-      return { elements, next: readToken(envelope.next) };
-    },
+  const element = object({ id: raw(), ...question.shape.fields });
+  const isRepeated = rememberIds();
+  await readTokenPages(reading, 'sessions', async (start) => {
+    if (start !== undefined) query.set('start', start);
+    const { envelope } = await connection.readList(reading, {
+      endpoint: 'sessions',
+      path: `/sessions/?${query.toString()}`,
+      repeatOn500: true,
+      list: 'sessions',
+      element,
+      envelope: sessionsEnvelope,
+      onElement(session) {
+        if (!isRepeated(session)) question.onSession(typed(question.shape, session));
+      },
+    });
+    const failed = new Set(envelope.errors.map(({ node_id: nodeId = 0 }) => nodeId));
+    for (const nodeId of failed) failedNodes.add(nodeId);
+    internalPrefix = envelope.internal_app_name_prefix ?? internalPrefix;
+    await question.onPageEnd?.();
+    return { next: readToken(envelope.next), failedNodes: failed };
   });
   return { failedNodes, internalPrefix };
+}
+
+/** A server that does not understand its own token starts over: what it lists again is no other session. */
+function rememberIds(): (session: { readonly id?: unknown }) => boolean {
+  const seen = new Set<string>();
+  return ({ id }) => {
+    if (id === undefined || id === null || id === '') return false;
+    const text = typeof id === 'string' ? id : JSON.stringify(id);
+    if (seen.has(text)) return true;
+    seen.add(text);
+    return false;
+  };
 }
 
 /** Where a listing goes on; without it that is its end. What is neither would cut it short in silence. */

@@ -131,6 +131,13 @@ describe('sessions', () => {
     expect(states['idle_in_transaction'] ?? []).toHaveLength(total('idleInTransaction'));
   });
 
+  test('lists all of them from a server that caps its pages', async () => {
+    simulator.setQuirk('sessionsPageCap', 2);
+    const found = lines(await good('sessions', '--output', 'ndjson'));
+    simulator.setQuirk('sessionsPageCap', 0);
+    expect(found).toHaveLength(simulator.truth().sessions.open);
+  });
+
   test('filters by user, application and age', async () => {
     const { byApplication } = simulator.truth().sessions;
     const [wanted] = byApplication.filter(({ application }) => /^[a-z-]+$/.test(application));

@@ -119,13 +119,14 @@ describe('a listing of pages', () => {
     expect(seen.value('crdb_exporter_collector_pages')).toBe(pages);
   });
 
-  test('of sessions whose token stands still is ended as a limit hit', async () => {
+  test('of sessions whose token stands still ends there, each counted once', async () => {
     const seen = await firstPoll((_request, response) => {
-      const sessions = [{ node_id: 1, username: 'a', start: '2026-01-01T00:00:00Z' }];
+      const sessions = [{ id: 'YQ==', node_id: 1, username: 'a', start: '2026-01-01T00:00:00Z' }];
       response.end(JSON.stringify({ sessions, errors: [], next: 'MSwyfDN8NHw1LA==' }));
     }, 'sessions');
-    expect(reasons(seen)).toEqual(['limit']);
-    expect(hits(seen)).toEqual(['pages']);
+    expect(reasons(seen)).toEqual([]);
+    expect(hits(seen)).toEqual([]);
     expect(seen.value('crdb_exporter_collector_pages')).toBe(2);
+    expect(seen.value('crdb_sessions', { node_id: '1', state: 'idle' })).toBe(1);
   });
 });
