@@ -183,6 +183,15 @@ describe('users and tables', () => {
     expect(document).toEqual({ users: users.map((username) => ({ username })) });
   });
 
+  test('a table has no id where the server sends none', async () => {
+    const fault = simulator.fault({ endpoint: 'table', kind: 'status', status: 200, body: '{}' });
+    const json = await good('table', 'movr', 'vehicles', '--output', 'json');
+    const text = await good('table', 'movr', 'vehicles');
+    fault.remove();
+    expect(JSON.parse(json)).not.toHaveProperty('descriptor_id');
+    expect(text).toMatch(/^id +-$/m);
+  });
+
   test('a table is described', async () => {
     const [truth] = simulator.truth().tables.filter(({ table }) => table === 'vehicles');
     const found: Json = JSON.parse(await good('table', 'movr', 'vehicles', '--output', 'ndjson'));
