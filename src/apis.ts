@@ -1,4 +1,5 @@
 import { type CloudControl, createCloudApi } from './cloud/api.ts';
+import { MAX_ANSWER_BYTES } from './cloud/calls.ts';
 import { type ClusterApi, createClusterApi } from './cluster/api.ts';
 import { type Connection, createConnection } from './cluster/connection.ts';
 import { type ClusterTls, type Follow, openClusterTls } from './cluster-tls.ts';
@@ -19,7 +20,6 @@ const RATE_GRACE_MS = 15_000;
 /** Of one call to the Cloud API, which answers with some hundred bytes. */
 const CLOUD_TIMEOUT_MS = 30_000;
 const CLOUD_MAX_REQUESTS = 2;
-const CLOUD_MAX_RESPONSE_BYTES = 1024 * 1024;
 /** A bad URL is left alone for a little less than an interval, so that the next poll may try it. */
 const BREAKER_SHARE_OF_INTERVAL = 0.9;
 const LONGEST_BREAKER_MS = 30_000;
@@ -116,7 +116,7 @@ async function createCloud(
     proxy: await chooseProxy(options.config.proxy, [config.url]),
     deadlines: deadlines(CLOUD_TIMEOUT_MS, 0),
     maxConcurrentRequests: CLOUD_MAX_REQUESTS,
-    maxResponseBytes: CLOUD_MAX_RESPONSE_BYTES,
+    maxResponseBytes: MAX_ANSWER_BYTES,
     compression: false,
   });
   const api = createCloudApi({

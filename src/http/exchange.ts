@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { createAgents, type Proxy, type TlsOptions } from './agents.ts';
-import { readBody, readErrorText } from './body.ts';
+import { headerText, readBody, readErrorText } from './body.ts';
 import { classifyStatus, classifyThrown, type RequestError } from './errors.ts';
 import type { Target } from './targets.ts';
 import { type RequestDeadlines, type RequestWatch, watchRequest } from './watch.ts';
@@ -52,11 +52,15 @@ export interface HttpRequest {
   readonly sentToken?: boolean;
   /** A 502 speaks of a node behind the URL, not of the URL. */
   readonly proxied?: boolean;
-  /** Gets the decoded bytes of a 200 as they come; a chunk is only valid during the call. */
+  /** Most decoded bytes of the answer, where that is less than the client allows. */
+  readonly maxBytes?: number;
+  /** Gets the decoded bytes of a 2xx as they come; a chunk is only valid during the call. */
   readonly onChunk: (chunk: Uint8Array) => void;
 }
 
 export interface HttpAnswer {
+  /** Any 2xx. */
+  readonly status: number;
   /** Decoded bytes. */
   readonly bytes: number;
   /** The answer's Date header, ms since the epoch. */
@@ -107,9 +111,11 @@ export function createExchange(options: ExchangeOptions): Exchange {
     });
     watch.headersArrived();
     seen.code = response.statusCode;
-    if (response.statusCode !== 200) throw await readRefusal(response, attempt);
+    const { statusCode: status } = response;
+    if (status < 200 || status > 299) throw await readRefusal(response, attempt);
     await readBody(response, {
-      maxBytes: options.maxResponseBytes,
+      maxBytes: Math.min(request.maxBytes ?? Infinity, options.maxResponseBytes),
+      acceptsGzip: options.compression,
       what,
       onArrived: (bytes) => watch.chunkArrived(bytes),
       onChunk: (chunk) => {
@@ -117,7 +123,7 @@ export function createExchange(options: ExchangeOptions): Exchange {
         request.onChunk(chunk);
       },
     });
-    return { bytes: seen.bytes, dateMs: readDate(response.headers) };
+    return { status, bytes: seen.bytes, dateMs: readDate(response.headers) };
   }
 
   return {
@@ -167,13 +173,12 @@ function judge(error: unknown, { request, watch, what }: Attempt, headersMs: num
 }
 
 function readRetryAfter(headers: IncomingHttpHeaders): number | undefined {
-  const text = headers['retry-after'];
-  if (text === undefined) return undefined;
+  const text = headerText(headers['retry-after']);
   const seconds = /^\d+$/.test(text) ? Number(text) : (Date.parse(text) - Date.now()) / 1000;
   return Number.isFinite(seconds) ? Math.max(0, seconds) : undefined;
 }
 
 function readDate(headers: IncomingHttpHeaders): number | undefined {
-  const milliseconds = Date.parse(headers.date ?? '');
+  const milliseconds = Date.parse(headerText(headers.date));
   return Number.isNaN(milliseconds) ? undefined : milliseconds;
 }

@@ -1,3 +1,5 @@
+import { RequestError } from './errors.ts';
+
 /** A bound that a poll ran into; the label `limit` of crdb_exporter_collector_limit_hit. */
 export type Limit = 'pages' | 'bytes' | 'items' | 'duration' | 'series';
 
@@ -17,4 +19,9 @@ export interface Reading {
 /** A reading of which nothing has come yet. */
 export function startReading(signal: AbortSignal): Reading {
   return { signal, pages: 0, items: 0, bytes: 0, limits: new Set() };
+}
+
+/** Marks the reading when the failure is an answer over its limit. */
+export function noteLimit(reading: Reading, failure: unknown): void {
+  if (failure instanceof RequestError && failure.reason === 'limit') reading.limits.add('bytes');
 }

@@ -184,6 +184,7 @@ describe('servers of other kinds', () => {
   test('one that caps its pages below the limit is counted whole', async () => {
     await using simulator = await startSimulator({ frozen: true, quirks: { sessionsPageCap: 7 } });
     await using cluster = simulatedApi(simulator);
+    expect(simulator.truth().sessions.open).toBeGreaterThan(7);
     expectSessions(await pollSessions(cluster.api, simulator.truth()), simulator.truth());
   });
 

@@ -61,12 +61,12 @@ describe('bounds', () => {
     }
   });
 
-  test('a compressed answer arrives unpacked', async () => {
+  test('a compressed answer arrives unpacked where compression was requested', async () => {
     await using server = await serve((_request, response) => {
       response.writeHead(200, { 'content-encoding': 'gzip' });
       response.end(gzipSync('{"fine":true}'));
     });
-    await using client = connect([server.url]);
+    await using client = connect([server.url], { compression: true });
     expect(await ask(client)).toBe('{"fine":true}');
   });
 
@@ -75,20 +75,34 @@ describe('bounds', () => {
       response.writeHead(200, { 'content-encoding': 'gzip' });
       response.end('this is no gzip');
     });
-    await using client = connect([server.url]);
+    await using client = connect([server.url], { compression: true });
     await expect(ask(client)).rejects.toMatchObject({ reason: 'decode' });
   });
 
-  test.each(['br', 'deflate', 'gzip, gzip'])(
-    'an answer in %s, which nobody asked for, is a decode failure and nothing more',
-    async (encoding) => {
+  test.each([
+    ['gzip', false],
+    ['x-gzip', false],
+    ['br', true],
+    ['deflate', true],
+    ['gzip, gzip', true],
+    [['gzip', 'gzip'], true],
+    [['identity', 'gzip'], false],
+  ])(
+    'an answer in %s (gzip requested: %s) is refused without unpacking it',
+    async (encoding, compression) => {
       await using server = await serve((_request, response) => {
         response.setHeader('content-encoding', encoding);
-        response.end('x'.repeat(200_000));
+        response.end(gzipSync('x'.repeat(200_000)));
       });
-      await using client = connect([server.url]);
-      await expect(ask(client)).rejects.toMatchObject({ reason: 'decode' });
-      await expect(ask(client)).rejects.toMatchObject({ reason: 'decode' });
+      const bytes: number[] = [];
+      await using client = connect([server.url], {
+        compression,
+        requestFinished: (finished) => bytes.push(finished.bytes),
+      });
+      const refused = { reason: 'decode', message: expect.stringContaining('content-encoding') };
+      await expect(ask(client)).rejects.toMatchObject(refused);
+      await expect(ask(client)).rejects.toMatchObject(refused);
+      expect(bytes).toEqual([0, 0]);
     },
   );
 

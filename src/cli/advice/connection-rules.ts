@@ -1,3 +1,4 @@
+import { NOT_HTTP } from '../../http/errors.ts';
 import type { Failure, Rule } from '../advice.ts';
 
 const UNTRUSTED = new Set([
@@ -76,6 +77,11 @@ export const CONNECTION_RULES: readonly Rule[] = [
     when: ({ code }) => code === 'ECONNRESET' || code === 'UND_ERR_SOCKET',
     remedy:
       'the connection was cut: if the server speaks TLS only, write https:// in the URL; else a proxy or the server ended it',
+  },
+  {
+    when: ({ code }) => code === NOT_HTTP,
+    remedy:
+      'no HTTP server listens there: the API has the port of the DB Console (8080 by default), not that of SQL (26257); a port that speaks TLS needs https:// in the URL',
   },
   {
     when: ({ error }) => error.reason === 'network',

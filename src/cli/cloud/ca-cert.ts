@@ -89,6 +89,10 @@ async function deleteBundle(
   // A file that cannot be written must be known before the bundle is gone.
   if (save !== undefined) await writeNew(save, '');
   const pem = await api.deleteCaCertificate(target.reading);
+  if (pem === undefined) {
+    note(`done: ${SYSTEM_ROOTS}; the service did not return the deleted bundle`);
+    return EXIT.good;
+  }
   if (pem === '') note(`there was no bundle: ${SYSTEM_ROOTS}`);
   else note(`done: ${SYSTEM_ROOTS}`);
   if (save === undefined) await writeOut(asLines(pem));
