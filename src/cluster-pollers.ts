@@ -9,8 +9,10 @@ import type {
 import type { ClusterConfig, CollectorConfig, Config } from './config/config.ts';
 import { classifyThrown } from './http/errors.ts';
 import type { Log } from './log.ts';
+import { ClusterBudget } from './metrics/budget.ts';
 import type { ClusterSelf } from './metrics/self.ts';
 import type { Sheet } from './metrics/sheet.ts';
+import type { Snapshot } from './metrics/snapshot.ts';
 import type { CollectorPlan } from './poll/outcome.ts';
 import { type Clock, Poller } from './poll/poller.ts';
 
@@ -40,7 +42,7 @@ export interface PollersParts extends WatchParts {
 interface PollerParts extends PollersParts {
   readonly collector: Collector;
   readonly settings: CollectorConfig;
-  readonly pollers: readonly Poller[];
+  readonly clusterBudget: ClusterBudget;
   /** What the room remembers from poll to poll. */
   readonly memory: unknown;
 }
@@ -54,6 +56,8 @@ export function createPollers(
   predecessors: readonly Poller[],
 ): readonly Poller[] {
   const pollers: Poller[] = [];
+  const published = (): Snapshot[] => pollers.flatMap((poller) => poller.published() ?? []);
+  const clusterBudget = new ClusterBudget(parts.maxSeries, published);
   for (const collector of parts.collectors) {
     const settings = parts.config.collectors[collector.name];
     if (!settings?.enabled || !isOurs(collector, parts.shard)) continue;
@@ -63,7 +67,7 @@ export function createPollers(
     const memory = isDeepStrictEqual(previous?.room.options, settings.options)
       ? previous?.room.memory
       : collector.createMemory();
-    pollers.push(createPoller({ ...parts, collector, settings, pollers, memory }, previous));
+    pollers.push(createPoller({ ...parts, collector, settings, clusterBudget, memory }, previous));
   }
   return pollers;
 }
@@ -99,12 +103,7 @@ function createPoller(parts: PollerParts, previous: Poller | undefined): Poller 
       maxAgeSeconds: settings.maxAgeSeconds,
       maxDuty: settings.maxDuty,
       maxSeries: settings.maxSeries,
-      clusterBudget: () => ({
-        maxSeries: parts.maxSeries,
-        others: parts.pollers
-          .filter((other) => other !== poller)
-          .flatMap((other) => other.snapshot() ?? []),
-      }),
+      clusterBudget: parts.clusterBudget,
       collect: (sheet, reading) => collect(sheet, reading, poller.plan.shard),
       available: () => apis[collector.api]?.http.available() ?? false,
       reasonOf: (error) => classifyThrown(error, collector.name).reason,

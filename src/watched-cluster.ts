@@ -8,7 +8,7 @@ import * as families from './metrics/outcome-families.ts';
 import type { Self } from './metrics/self.ts';
 import { Sheet } from './metrics/sheet.ts';
 import type { Snapshot } from './metrics/snapshot.ts';
-import { writeOutcome } from './poll/outcome.ts';
+import { limitsOf, writeOutcome } from './poll/outcome.ts';
 import type { Poller } from './poll/poller.ts';
 
 export interface WatchOptions extends WatchParts {
@@ -128,7 +128,8 @@ function writeOutcomes(parts: OutcomeParts, isChosen: (collector: string) => boo
   for (const poller of pollers) {
     const { plan, outcome } = poller;
     if (!isChosen(plan.collector)) continue;
-    writeOutcome(sheet, plan, { outcome, series: poller.snapshot()?.series ?? 0 });
+    const series = poller.snapshot()?.series ?? 0;
+    writeOutcome(sheet, plan, { outcome, series, limits: limitsOf(poller) });
     if (plan.collector === 'ranges') {
       const labels = { shard: plan.shard };
       sheet.set(families.RANGE_SCAN_NODES_DONE, labels, parts.progress.done);

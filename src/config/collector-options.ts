@@ -53,6 +53,8 @@ export interface CollectorOptions {
 
 const SHORTEST_INTERVAL_SECONDS = 1;
 const SHORTEST_TIMEOUT_SECONDS = 0.1;
+/** Below this, not even the series of the whole cluster would fit. */
+export const MIN_SERIES = 500;
 
 /** The rows of one collector: those that every collector has, and its own by their keys. */
 export function collectorRows(collector: CollectorOptions) {
@@ -62,8 +64,8 @@ export function collectorRows(collector: CollectorOptions) {
     ...scheduleRows(collector, path),
     maxSeries: {
       path: `${path}.max_series`,
-      kind: integer({ min: 1 }),
-      help: `Most series of ${name} of one cluster; no limit of its own by default.`,
+      kind: integer({ min: MIN_SERIES }),
+      help: `Maximum series of ${name} of one cluster; no limit of its own by default.`,
     },
     own: Object.entries(collector.options).map(([key, spec]) => ownRow(`${path}.${key}`, spec)),
   };

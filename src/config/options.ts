@@ -1,5 +1,5 @@
 import { CLOUD_API, CLUSTER, CLUSTER_API, TLS } from './cluster-options.ts';
-import { listCollectorRows } from './collector-options.ts';
+import { listCollectorRows, MIN_SERIES } from './collector-options.ts';
 import type { CollectorOptions } from './collector-options.ts';
 import type { Config } from './config.ts';
 import { listOf } from './kind.ts';
@@ -111,9 +111,9 @@ export const CONFIG = {
 export const ROOT = {
   maxSeries: {
     path: 'max_series',
-    kind: integer({ min: 1 }),
-    default: 100_000,
-    help: 'Most series of one cluster; what is above is dropped and counted.',
+    kind: integer({ min: MIN_SERIES }),
+    default: 250_000,
+    help: 'Maximum series of one cluster; the least important ones above it are dropped and counted.',
   },
 } satisfies Rows;
 

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { constants, crc32, deflateRaw } from 'node:zlib';
-import type { Family } from './family.ts';
+import type { FamilySeries, Keeps } from './budget.ts';
 import type { Sheet, SheetFamily } from './sheet.ts';
 import { sampleWriter } from './text.ts';
 
@@ -13,10 +13,8 @@ export interface DeflatedPiece {
 }
 
 /** The sample lines of one family, the same in both formats. */
-export interface RenderedFamily {
-  readonly family: Family;
+export interface RenderedFamily extends FamilySeries {
   readonly lines: Buffer;
-  readonly series: number;
   /** Present where the lines are long enough to be compressed ahead of the scrape. */
   readonly deflated?: DeflatedPiece;
 }
@@ -52,13 +50,20 @@ export async function renderSnapshot(
   const families = new Map<string, RenderedFamily>();
   // One family is compressed while the next is rendered; more at a time would only take memory.
   let compressing = Promise.resolve();
-  for (const { family, samples } of sheet.families()) {
+  for (const { family, samples, ranks } of sheet.families()) {
     const [text] = await Promise.all([
       renderLines({ family, samples }, sheet.constantLabels, slice),
       compressing,
     ]);
     compressing = compress(text).then((deflated) => {
-      const rendered = { family, lines: text.lines, series: samples.size, ...deflated };
+      const { lines } = text;
+      const rendered = {
+        family,
+        lines,
+        series: samples.size,
+        ...(ranks && { ranks }),
+        ...deflated,
+      };
       families.set(family.name, Object.freeze(rendered));
     });
   }
@@ -73,6 +78,32 @@ export function renderFamilies(sheet: Sheet): readonly RenderedFamily[] {
     const lines = Array.from(samples, ([labels, value]) => write(labels, value)).join('');
     return { family, lines: Buffer.from(lines), series: samples.size };
   });
+}
+
+/** The snapshot without what the budget does not keep; itself where that is nothing. */
+export function cutSnapshot(snapshot: Snapshot, keeps: Keeps): Snapshot {
+  const families = new Map<string, RenderedFamily>();
+  let series = 0;
+  for (const [name, rendered] of snapshot.families) {
+    const cut = cutFamily(rendered, keeps);
+    if (cut.series > 0) families.set(name, cut);
+    series += cut.series;
+  }
+  return series === snapshot.series ? snapshot : Object.freeze({ families, series });
+}
+
+/** Only lists, which are short, lose some of their lines; what is left of them is compressed at the scrape. */
+function cutFamily(rendered: RenderedFamily, keeps: Keeps): RenderedFamily {
+  const { family, lines, ranks } = rendered;
+  if (ranks === undefined) {
+    return keeps(family, 0) ? rendered : { family, lines: Buffer.alloc(0), series: 0 };
+  }
+  const kept = ranks.filter((rank) => keeps(family, rank));
+  if (kept.length === ranks.length) return rendered;
+  const isKept = (_line: string, at: number): boolean => keeps(family, ranks[at] ?? 0);
+  const text = lines.toString().split('\n').slice(0, -1).filter(isKept);
+  const cut = Buffer.from(text.map((line) => `${line}\n`).join(''));
+  return Object.freeze({ family, lines: cut, series: kept.length, ranks: kept });
 }
 
 interface RenderedText {

@@ -130,9 +130,15 @@ export class Poller {
     return this.#nextPollMs;
   }
 
-  /** What the last poll that published said, unless it is too old to be shown. */
-  snapshot(): Snapshot | undefined {
+  /** What the last poll published, unless it is too old to be shown; before the budget of the cluster. */
+  published(): Snapshot | undefined {
     return this.#publication.snapshot(this.#outcome.intervalSeconds);
+  }
+
+  /** What is shown of it: without what is over the budget of the cluster. */
+  snapshot(): Snapshot | undefined {
+    const published = this.published();
+    return published && this.#options.clusterBudget.shown(published);
   }
 
   /** Polls until the signal aborts; resolves when its last poll has ended. */

@@ -209,7 +209,7 @@ test("a cluster's own settings of a collector override single keys of those for 
   const { config } = await loadText(`${CLUSTER}    collectors:
       ranges: { interval: 2m, page_limit: 7 }
 collectors:
-  ranges: { interval: 5m, timeout: 9s, max_age: 1h, max_duty: 0.5, max_series: 12 }
+  ranges: { interval: 5m, timeout: 9s, max_age: 1h, max_duty: 0.5, max_series: 512 }
 `);
   expect(config.clusters[0]?.collectors['ranges']).toEqual({
     enabled: true,
@@ -217,7 +217,7 @@ collectors:
     timeoutSeconds: 9,
     maxAgeSeconds: 3600,
     maxDuty: 0.5,
-    maxSeries: 12,
+    maxSeries: 512,
     options: {
       page_limit: 7,
       concurrency: 2,

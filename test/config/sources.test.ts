@@ -247,7 +247,7 @@ test('what is not set has its default', async () => {
   expect(warnings).toEqual([]);
   expect(config).toMatchObject({
     web: { listenAddresses: [{ port: 10_137 }], telemetryPath: '/metrics' },
-    maxSeries: 100_000,
+    maxSeries: 250_000,
     clusters: [
       {
         clusterApi: {

@@ -1,4 +1,4 @@
-import type { Outcome } from '../../poll/outcome.ts';
+import { limitsOf, type Outcome } from '../../poll/outcome.ts';
 import { adviseOn } from './advice.ts';
 import type { ClusterSource, CollectorSource } from './source.ts';
 
@@ -60,7 +60,7 @@ function readCollector(cluster: ClusterSource, poller: CollectorSource): Collect
     items: last?.items,
     bytes: last?.bytes,
     series: snapshot?.series ?? 0,
-    limits: [...(last?.limits ?? [])],
+    limits: [...limitsOf(poller)],
     error: error && { ...error, advice: adviseOn(error.reason, plan, cluster.name) },
   };
 }

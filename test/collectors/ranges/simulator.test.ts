@@ -38,7 +38,7 @@ function expectStores(polled: Polled, { stores }: Truth): void {
   for (const store of filled) {
     for (const [problem, count] of Object.entries(store.problems)) {
       const labels = `problem="${problem}",node_id="${store.nodeId}",store_id="${store.storeId}"`;
-      expect([labels, problems[labels]]).toEqual([labels, count]);
+      expect([labels, problems[labels]]).toEqual([labels, count || undefined]);
     }
   }
 }
