@@ -25,6 +25,9 @@ const sessionsEnvelope = object({
   internal_app_name_prefix: optional(string()),
 });
 
+/** Far above the largest real cluster: a longer listing is no list of nodes, and would fill the memory. */
+const MAX_NODES = 10_000;
+
 /** Who lists the ranges of a node: any server, the node itself through any server, or the URL's own. */
 export type RangeRoute = 'gateway' | 'proxy' | 'local';
 
@@ -75,7 +78,7 @@ export interface SessionsEnd {
  * the element is reused for the next one. Failures are RequestErrors.
  */
 export interface ClusterApi {
-  /** GET /nodes/, all pages; `dateMs` is the Date header of the last answer. */
+  /** GET /nodes/, all pages, at most 10,000 nodes; `dateMs` is the Date header of the last answer. */
   nodes<S extends ObjectShape>(
     reading: Reading,
     question: NodesQuestion<S>,
@@ -115,6 +118,12 @@ async function listNodes<S extends ObjectShape>(
   question: NodesQuestion<S>,
 ): Promise<{ readonly dateMs: number | undefined }> {
   let dateMs: number | undefined;
+  let nodes = 0;
+  const onElement = (node: Infer<S>): void => {
+    if (hasId(node)) nodes += 1;
+    if (nodes > MAX_NODES) throw tooManyNodes(reading);
+    question.onNode(node);
+  };
   await readOffsetPages(reading, 'nodes', async (offset) => {
     const page = await connection.readList(reading, {
       endpoint: 'nodes',
@@ -123,12 +132,23 @@ async function listNodes<S extends ObjectShape>(
       list: 'nodes',
       element: question.shape,
       envelope: offsetEnvelope,
-      onElement: question.onNode,
+      onElement,
     });
     dateMs = page.dateMs;
     return readOffset(page.envelope.next, 'nodes');
   });
   return { dateMs };
+}
+
+/** Elements without an id are no nodes: whoever lists them passes over them. */
+function hasId(node: object): boolean {
+  return 'node_id' in node && Number(node.node_id) > 0;
+}
+
+function tooManyNodes({ limits }: Reading): RequestError {
+  limits.add('items');
+  const message = `nodes: the listing has more than ${MAX_NODES} nodes; see whether the URL is that of a cluster`;
+  return new RequestError('limit', message);
 }
 
 function listRanges<S extends ObjectShape>(

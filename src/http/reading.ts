@@ -21,7 +21,8 @@ export function startReading(signal: AbortSignal): Reading {
   return { signal, pages: 0, items: 0, bytes: 0, limits: new Set() };
 }
 
-/** Marks the reading when the failure is an answer over its limit. */
+/** Marks the reading when the failure is an answer over its limit of bytes; a limit of items is already marked. */
 export function noteLimit(reading: Reading, failure: unknown): void {
-  if (failure instanceof RequestError && failure.reason === 'limit') reading.limits.add('bytes');
+  const isLimit = failure instanceof RequestError && failure.reason === 'limit';
+  if (isLimit && !reading.limits.has('items')) reading.limits.add('bytes');
 }

@@ -1,8 +1,8 @@
-import { setImmediate } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { constants, crc32, deflateRaw } from 'node:zlib';
 import type { FamilySeries, Keeps } from './budget.ts';
 import type { Sheet, SheetFamily } from './sheet.ts';
+import { Slice } from './slice.ts';
 import { sampleWriter } from './text.ts';
 
 /** Bytes of a raw deflate stream that start on a byte, refer to nothing before them and do not end the stream. */
@@ -25,8 +25,6 @@ export interface Snapshot {
   readonly series: number;
 }
 
-/** How long rendering holds the event loop before it lets other work in; a collection of garbage may come on top. */
-const SLICE_MS = 3;
 /** The clock is looked at once per so many samples, which take about a tenth of a millisecond. */
 const SAMPLES_PER_LOOK = 250;
 /** Shorter families are compressed at the scrape, together: cheaper than an own piece, and smaller. */
@@ -46,7 +44,7 @@ export async function renderSnapshot(
   sheet: Sheet,
   options: { readonly sliceMs?: number } = {},
 ): Promise<Snapshot> {
-  const slice = new Slice(options.sliceMs ?? SLICE_MS);
+  const slice = new Slice(options.sliceMs);
   const families = new Map<string, RenderedFamily>();
   // One family is compressed while the next is rendered; more at a time would only take memory.
   let compressing = Promise.resolve();
@@ -155,22 +153,4 @@ async function compress({
   }
   const bytes = await deflate(lines, DEFLATE_OPTIONS);
   return { deflated: Object.freeze({ bytes, crc }) };
-}
-
-/** A stretch of work on the event loop, ended by a pause in which other callbacks run. */
-class Slice {
-  readonly #lengthMs: number;
-  #end: number;
-
-  constructor(lengthMs: number) {
-    this.#lengthMs = lengthMs;
-    this.#end = performance.now() + lengthMs;
-  }
-
-  async pauseWhenOver(): Promise<void> {
-    if (performance.now() >= this.#end) {
-      await setImmediate();
-      this.#end = performance.now() + this.#lengthMs;
-    }
-  }
 }

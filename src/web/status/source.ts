@@ -5,7 +5,7 @@ import type { Poller } from '../../poll/poller.ts';
 /** A collector as the pages see it. */
 export type CollectorSource = Pick<
   Poller,
-  'plan' | 'outcome' | 'published' | 'snapshot' | 'isPolling' | 'nextPollMs'
+  'plan' | 'outcome' | 'snapshot' | 'isPolling' | 'nextPollMs'
 >;
 
 /** A configured cluster as the pages see it: what its polls left behind. No page asks a cluster. */
