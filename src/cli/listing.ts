@@ -152,14 +152,18 @@ function sortRows<Item>(
   const at = columns.findIndex((column) => sortName(column) === sort);
   if (at === -1) return;
   const sign = columns[at]?.order === 'descending' ? -1 : 1;
-  rows.sort((a, b) => sign * compare(a[at], b[at]));
+  rows.sort((a, b) => {
+    const [left, right] = [a[at], b[at]];
+    // What is not known is last in either order.
+    if (left === undefined || right === undefined) {
+      return Number(left === undefined) - Number(right === undefined);
+    }
+    return sign * compare(left, right);
+  });
 }
 
-/** What is not known comes before everything, so last where the order descends. */
-function compare(a: Value, b: Value): number {
+function compare(a: string | number, b: string | number): number {
   if (a === b) return 0;
-  if (a === undefined) return -1;
-  if (b === undefined) return 1;
   if (typeof a === 'number' && typeof b === 'number') return a - b;
   return String(a) < String(b) ? -1 : 1;
 }
