@@ -6,6 +6,7 @@ import { COLLECTORS } from '../../src/collectors/index.ts';
 import type { Config } from '../../src/config/config.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/index.ts';
+import type { Status } from '../../src/web/status/status.ts';
 import { clusterYaml, startTestExporter, type TestExporter } from '../support/exporter.ts';
 
 interface Reloadable extends AsyncDisposable {
@@ -42,6 +43,33 @@ async function watch(yaml: string): Promise<Reloadable> {
 }
 
 describe('a reload', () => {
+  test('forgets the history of a cluster that was removed, and keeps that of the others', async () => {
+    await using first = await simulate();
+    await using second = await simulate();
+    const stays = `clusters:\n${clusterYaml(first, { name: 'stays' })}`;
+    const both = `${stays}${clusterYaml(second, { name: 'goes' })}`;
+    await using running = await watch(both);
+    const { exporter } = running;
+    const pointsOf = async (name: string): Promise<readonly string[]> => {
+      const status: Status = JSON.parse((await exporter.get('/api/status')).text);
+      const cluster = status.clusters.find((one) => one.name === name);
+      const line = cluster?.trends.find((trend) => trend.name === 'liveNodes');
+      return line?.points.map(({ at }) => at) ?? [];
+    };
+    const recorded = async (name: string): Promise<string> => {
+      for (;;) {
+        const [at] = await pointsOf(name);
+        if (at !== undefined) return at;
+      }
+    };
+    const before = { stays: await recorded('stays'), goes: await recorded('goes') };
+    expect((await running.reload(stays)).status).toBe(200);
+    expect((await running.reload(both)).status).toBe(200);
+    await recorded('goes');
+    expect(await pointsOf('goes')).not.toContain(before.goes);
+    expect(await pointsOf('stays')).toContain(before.stays);
+  });
+
   test('leaves an unchanged cluster, its data and its session alone, and takes in a new one', async () => {
     await using first = await simulate();
     await using second = await simulate();
