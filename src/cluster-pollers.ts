@@ -83,6 +83,7 @@ function createPoller(parts: PollerParts, previous: Poller | undefined): Poller 
     collector: collector.name,
     api: collector.api,
     shard: firstShard(parts),
+    privilege: collector.privilege,
     configuredIntervalSeconds: settings.intervalSeconds,
   };
   const labels = (): { collector: string; shard: string } => ({

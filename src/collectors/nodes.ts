@@ -12,6 +12,7 @@ import { copyNode, MAX_TIERS, type NodeRecord, nodeShape } from './nodes/record.
 export const nodes = clusterCollector({
   name: 'nodes',
   help: 'Liveness, version, locality, load and stores of the nodes.',
+  privilege: 'GRANT SYSTEM VIEWCLUSTERMETADATA',
   intervalSeconds: 30,
   timeoutSeconds: 30,
   maxDuty: 0.25,

@@ -40,6 +40,7 @@ type Context = PollContext<OptionValues<typeof OPTIONS>, RangesMemory>;
 export const ranges = clusterCollector({
   name: 'ranges',
   help: 'Replicas, leases, problems and load of the ranges, node by node.',
+  privilege: 'GRANT SYSTEM VIEWCLUSTERMETADATA',
   intervalSeconds: 60,
   timeoutSeconds: 300,
   maxDuty: 0.1,

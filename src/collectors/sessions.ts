@@ -34,6 +34,7 @@ interface Count extends SessionsEnd {
 export const sessions = clusterCollector({
   name: 'sessions',
   help: 'Open SQL sessions by node, and by application and user: states, queries, transactions, memory and ages.',
+  privilege: 'GRANT SYSTEM VIEWACTIVITYREDACTED',
   intervalSeconds: 30,
   timeoutSeconds: 30,
   maxDuty: 0.25,

@@ -35,6 +35,8 @@ export interface CollectorPlan {
   readonly collector: string;
   readonly api: 'cluster' | 'cloud';
   readonly shard: string;
+  /** What the user of the API needs. */
+  readonly privilege: string;
   readonly configuredIntervalSeconds: number;
 }
 

@@ -2,16 +2,6 @@ import type { PollFailureReason } from '../../metrics/self-families.ts';
 import type { CollectorPlan } from '../../poll/outcome.ts';
 import { sayArgument } from './words.ts';
 
-/** What the collector's user needs in the database. */
-const PRIVILEGES: Readonly<Record<string, string>> = {
-  nodes: 'GRANT SYSTEM VIEWCLUSTERMETADATA',
-  ranges: 'GRANT SYSTEM VIEWCLUSTERMETADATA',
-  sessions: 'GRANT SYSTEM VIEWACTIVITYREDACTED',
-  users: 'GRANT SELECT ON TABLE system.users',
-  tables: 'GRANT SELECT on the listed tables',
-  cloud: 'the role CLUSTER_ADMIN or CLUSTER_OPERATOR_WRITER for the service account',
-};
-
 const ADVICE: Readonly<Record<PollFailureReason, string>> = {
   timeout:
     'See whether the nodes are overloaded; if they only have much to tell, raise the timeout.',
@@ -30,10 +20,10 @@ const ADVICE: Readonly<Record<PollFailureReason, string>> = {
 /** What a person may do about a failed poll; one or two sentences. */
 export function adviseOn(
   reason: PollFailureReason,
-  { collector, api }: Pick<CollectorPlan, 'collector' | 'api'>,
+  { api, privilege }: Pick<CollectorPlan, 'api' | 'privilege'>,
   cluster: string,
 ): string {
-  if (reason === 'forbidden') return `${ADVICE.forbidden} It needs ${PRIVILEGES[collector]}.`;
+  if (reason === 'forbidden') return `${ADVICE.forbidden} It needs ${privilege}.`;
   if (reason === 'not_available' && api === 'cloud') return 'Check cluster_id and api_version.';
   const more =
     reason === 'other'
