@@ -71,7 +71,10 @@ function findTooManyTiers(listed: readonly NodeRecord[]): CollectFailure | undef
 async function publish(
   sheet: Sheet,
   listed: readonly NodeRecord[],
-  { chosen, isFresh }: { readonly chosen: ChosenKeys; isFresh(node: NodeRecord): boolean },
+  {
+    chosen,
+    isFresh,
+  }: { readonly chosen: ChosenKeys; readonly isFresh: (node: NodeRecord) => boolean },
 ): Promise<void> {
   const slice = new Slice();
   publishCluster(sheet, listed);

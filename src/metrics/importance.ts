@@ -17,7 +17,7 @@ export interface FamilyList<L extends string = string> {
 export type Importance = 'cluster' | 'node' | 'store' | 'store_and_kind' | 'list' | 'chosen';
 
 /** Entries of a list that are more important than all that has a series for each node. */
-export const LIST_HEAD = 5;
+const LIST_HEAD = 5;
 
 /** The most important first. Series of the first class are never dropped. */
 const ORDER = ['cluster', 'list head', 'node', 'store', 'store_and_kind', 'list', 'chosen'];
