@@ -98,6 +98,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   const routes = createRoutes({
     telemetryPath: config.web.telemetryPath,
     maxRequests: config.web.maxRequests,
+    maxProbes: config.web.maxProbes,
     version: build.version,
     scrapeSource: createScrapeSource({ collectors, clusters, reloader, access, self }),
     reload: config.web.enableLifecycle ? () => reloader.reload() : undefined,

@@ -14,6 +14,7 @@ export interface Config {
     readonly configFile?: string | undefined;
     /** Scrapes at a time; 0 for any number. */
     readonly maxRequests: number;
+    readonly maxProbes: number;
     readonly protectProbes: boolean;
   };
   readonly log: {

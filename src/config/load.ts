@@ -64,6 +64,7 @@ async function readWeb(section: Section): Promise<Config['web']> {
     enableLifecycle: read(section, WEB.enableLifecycle),
     configFile,
     maxRequests: read(section, WEB.maxRequests),
+    maxProbes: read(section, WEB.maxProbes),
     protectProbes: read(section, WEB.protectProbes),
   };
 }

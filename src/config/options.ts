@@ -53,7 +53,14 @@ export const WEB = {
     kind: integer({ min: 0 }),
     default: 40,
     flag: 'web.max-requests',
-    help: 'Most scrapes at a time, beyond which the answer is 503; 0 for any number.',
+    help: 'Maximum concurrent scrapes of the metrics; excess requests get 503. 0: no limit.',
+  },
+  maxProbes: {
+    path: 'web.max_probes',
+    kind: integer({ min: 0 }),
+    default: 10,
+    flag: 'web.max-probes',
+    help: 'Maximum concurrent requests to /probe; excess requests get 503. 0: no limit.',
   },
   protectProbes: {
     path: 'web.protect_probes',

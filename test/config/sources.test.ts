@@ -194,6 +194,7 @@ test('the command line learns its flags from the table', () => {
     'web.config.file',
     'web.enable-lifecycle',
     'web.max-requests',
+    'web.max-probes',
     'web.protect-probes',
     'log.level',
     'log.format',
