@@ -21,7 +21,7 @@ export interface Route {
 export interface RouteSources {
   readonly telemetryPath: string;
   readonly version: string;
-  /** Scrapes at a time; 0 for any number. */
+  /** Scrapes of the telemetry path at a time; 0 for any number. */
   readonly maxRequests: number;
   /** Requests to /probe at a time; 0 for any number. */
   readonly maxProbes: number;
@@ -73,7 +73,7 @@ export function createRoutes(sources: RouteSources): readonly Route[] {
     {
       path: '/-/reload',
       methods: ['POST', 'PUT'],
-      handle: (_request, response) => sendReload(sources.reload, response),
+      handle: (request, response) => sendReload(sources.reload, request, response),
     },
     {
       path: '/probe',
