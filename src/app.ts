@@ -110,7 +110,15 @@ export async function startApp(options: AppOptions): Promise<App> {
     startedMs: wallMs(),
     wallMs,
   });
-  const server = await startWebServer({ ...options, web: config.web, routes, access, monotonicMs });
+  const { connectionDropped } = self;
+  const server = await startWebServer({
+    ...options,
+    web: config.web,
+    routes,
+    access,
+    monotonicMs,
+    connectionDropped,
+  });
   async function stop(): Promise<void> {
     await Promise.all([clusters.stop(), server.close(CLOSE_MS)]);
   }

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { rename } from 'node:fs/promises';
 import path from 'node:path';
 import { connect } from 'node:tls';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { createAuthority, type Identity } from '../support/certificates.ts';
 import { ask } from './ask.ts';
 import { startOrchard, until, WEB_CONFIG } from './orchard.ts';
@@ -109,6 +109,25 @@ describe('while the exporter runs', () => {
     await write('ca.crt', others.cert);
     await until(() => isServed(next));
     expect(await isServed(old)).toBe(false);
+  });
+
+  test('a connection whose certificate was revoked is closed, idle or after its answer', async () => {
+    const others = await createAuthority('others');
+    const client = await authority.issue({ name: 'prometheus', usage: 'client' });
+    const webConfig =
+      'tls_server_config: { cert_file: server.crt, key_file: server.key, client_ca_file: ca.crt, client_auth_type: RequireAndVerifyClientCert }\n';
+    const { url, write } = await startOrchard({ webConfig, files: filesOf(first) });
+    const { hostname: host, port } = new URL(url);
+    const socket = connect({ host, port: Number(port), ca: authority.cert, ...client });
+    onTestFinished(() => void socket.destroy());
+    let received = '';
+    socket
+      .on('error', () => undefined)
+      .on('data', (chunk: Buffer) => (received += chunk.toString()));
+    socket.write('GET /-/healthy HTTP/1.1\r\nHost: x\r\n\r\n');
+    await until(() => received.includes('healthy\n'));
+    await write('ca.crt', others.cert);
+    await until(() => socket.closed);
   });
 
   test('users and headers come and go', async () => {
