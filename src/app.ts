@@ -96,9 +96,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     log,
   });
   const routes = createRoutes({
-    telemetryPath: config.web.telemetryPath,
-    maxRequests: config.web.maxRequests,
-    maxProbes: config.web.maxProbes,
+    ...config.web,
     version: build.version,
     scrapeSource: createScrapeSource({ collectors, clusters, reloader, access, self }),
     reload: config.web.enableLifecycle ? () => reloader.reload() : undefined,
@@ -110,15 +108,10 @@ export async function startApp(options: AppOptions): Promise<App> {
     startedMs: wallMs(),
     wallMs,
   });
+  const { web } = config;
   const { connectionDropped } = self;
-  const server = await startWebServer({
-    ...options,
-    web: config.web,
-    routes,
-    access,
-    monotonicMs,
-    connectionDropped,
-  });
+  const parts = { web, routes, access, monotonicMs, connectionDropped };
+  const server = await startWebServer({ ...options, ...parts });
   async function stop(): Promise<void> {
     await Promise.all([clusters.stop(), server.close(CLOSE_MS)]);
   }

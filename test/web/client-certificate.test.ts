@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseSans } from '../../src/web/client-certificate.ts';
 import { createAuthority, type Identity } from '../support/certificates.ts';

@@ -23,7 +23,11 @@ function get(path: string): string {
 }
 
 /** A route whose answers leave when the test says so. */
-function controlled(): { readonly route: Route; readonly begun: string[]; answer(): void } {
+function controlled(): {
+  readonly route: Route;
+  readonly begun: string[];
+  readonly answer: () => void;
+} {
   const begun: string[] = [];
   const pending: (() => void)[] = [];
   return {
@@ -66,6 +70,7 @@ describe('requests sent without waiting for the answers', () => {
     await until(() => begun.length === 2);
     answer();
     await until(() => client.received().includes('answer to /?2\n'));
+    expect(begun).toEqual(['/?1', '/?2']);
   });
 
   test('that are too many end the connection, and none of them is handled', async () => {

@@ -127,7 +127,7 @@ describe('while the exporter runs', () => {
     socket.write('GET /-/healthy HTTP/1.1\r\nHost: x\r\n\r\n');
     await until(() => received.includes('healthy\n'));
     await write('ca.crt', others.cert);
-    await until(() => socket.closed);
+    await expect.poll(() => socket.closed).toBe(true);
   });
 
   test('users and headers come and go', async () => {

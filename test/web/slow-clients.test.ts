@@ -64,11 +64,12 @@ describe('clients that do not read', () => {
   });
 
   test('who reads gets all of it', async () => {
-    const { route } = keepResponses((response) => sendText(response, 200, LARGE));
+    const { responses, route } = keepResponses((response) => sendText(response, 200, LARGE));
     const socket = await serveRoutes([route]);
     const client = requestWithoutReading(socket).resume();
     let bytes = 0;
     client.on('data', (chunk: Buffer) => (bytes += chunk.length));
     await until(() => bytes > LARGE.length);
+    expect(responses.map(({ writableFinished }) => writableFinished)).toEqual([true]);
   });
 });
