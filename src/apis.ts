@@ -13,6 +13,8 @@ import type { FinishedRequest } from './http/exchange.ts';
 import type { ClusterSelf } from './metrics/self.ts';
 import type { Api } from './metrics/self-families.ts';
 
+/** To the headers of an answer of what gave none before; the full timeout would hold a slot at every poll. */
+const HEADERS_AFTER_SILENCE_MS = 5_000;
 /** Longest silence within an answer. */
 const IDLE_MS = 15_000;
 /** An answer must keep the promised rate once it has had time to get going. */
@@ -23,6 +25,8 @@ const CLOUD_MAX_REQUESTS = 2;
 /** A bad URL is left alone for a little less than an interval, so that the next poll may try it. */
 const BREAKER_SHARE_OF_INTERVAL = 0.9;
 const LONGEST_BREAKER_MS = 30_000;
+/** Where no ranges are collected. */
+const DEFAULT_MAX_DUTY = 0.1;
 
 /** The APIs of one configured cluster, with what must be closed when it is no longer watched. */
 export interface Apis extends AsyncDisposable {
@@ -137,6 +141,7 @@ function common(api: Api, { config, self, userAgent, monotonicMs, random }: Apis
     userAgent,
     monotonicMs,
     random,
+    maxDuty: config.collectors['ranges']?.maxDuty ?? DEFAULT_MAX_DUTY,
     breakerOpenMs: Math.min(
       LONGEST_BREAKER_MS,
       BREAKER_SHARE_OF_INTERVAL * Math.min(...intervals, LONGEST_BREAKER_MS),
@@ -160,6 +165,7 @@ async function chooseProxy(
 function deadlines(headersMs: number, minBytesPerSecond: number) {
   return {
     headersMs,
+    headersAfterSilenceMs: HEADERS_AFTER_SILENCE_MS,
     idleMs: IDLE_MS,
     minBytesPerSecond,
     rateGraceMs: RATE_GRACE_MS,

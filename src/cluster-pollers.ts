@@ -7,6 +7,7 @@ import type {
   PollReading,
 } from './collectors/collector.ts';
 import type { ClusterConfig, CollectorConfig, Config } from './config/config.ts';
+import { BreakerOpenError } from './http/client.ts';
 import { classifyThrown } from './http/errors.ts';
 import type { Log } from './log.ts';
 import { ClusterBudget } from './metrics/budget.ts';
@@ -106,7 +107,8 @@ function createPoller(parts: PollerParts, previous: Poller | undefined): Poller 
       maxSeries: settings.maxSeries,
       clusterBudget: parts.clusterBudget,
       collect: (sheet, reading) => collect(sheet, reading, poller.plan.shard),
-      available: () => apis[collector.api]?.http.available() ?? false,
+      blockedMs: () => apis[collector.api]?.http.blockedMs() ?? 0,
+      retryInMs: (error) => (error instanceof BreakerOpenError ? error.retryInMs : undefined),
       reasonOf: (error) => classifyThrown(error, collector.name).reason,
       clock: parts.clock,
       random: parts.random,

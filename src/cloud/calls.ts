@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClientRequest, HttpClient } from '../http/client.ts';
 import { codeOf, RequestError } from '../http/errors.ts';
 import type { Endpoint, HttpAnswer, HttpRequest } from '../http/exchange.ts';
-import { noteLimit, type Reading } from '../http/reading.ts';
+import { noteAnswer, noteLimit, type Reading } from '../http/reading.ts';
 import { gatherBody, type WholeBody } from '../http/whole-body.ts';
 import { decodeValue } from '../json/decoder.ts';
 import type { Infer, ObjectShape } from '../json/shape.ts';
@@ -118,6 +118,7 @@ async function send(
     sentToken: method === 'GET',
     maxBytes,
     onChunk,
+    onAnswered: (span) => noteAnswer(reading, span),
   };
   try {
     return await http.send(request);

@@ -107,7 +107,8 @@ export function createClusterApi(connection: Connection): ClusterApi {
     users: (reading, question) => listUsers(connection, reading, question),
     table(reading, { database, table, shape }) {
       const path = `/databases/${encodeURIComponent(database)}/tables/${encodeURIComponent(table)}/`;
-      return connection.readObject(reading, { endpoint: 'table', path, shape });
+      // A table may take too long; that is no reason not to ask for the next one.
+      return connection.readObject(reading, { endpoint: 'table', part: path, path, shape });
     },
   };
 }
@@ -162,7 +163,7 @@ function listRanges<S extends ObjectShape>(
       endpoint: 'node_ranges',
       path: `${rangesPath(nodeId, route)}limit=${limit}&offset=${offset}`,
       firstUrl: question.firstUrl,
-      proxied: route === 'proxy',
+      ...(route !== 'local' && { node: nodeId, proxied: route === 'proxy' }),
       list: 'ranges',
       element: question.shape,
       envelope: offsetEnvelope,

@@ -2,7 +2,7 @@ import { orAborted } from '../http/abort.ts';
 import type { ClientRequest, HttpClient } from '../http/client.ts';
 import { RequestError } from '../http/errors.ts';
 import type { Endpoint, HttpAnswer } from '../http/exchange.ts';
-import { noteLimit, type Reading } from '../http/reading.ts';
+import { noteAnswer, noteLimit, type Reading, type Span } from '../http/reading.ts';
 import { gatherBody } from '../http/whole-body.ts';
 import { createDecoder, decodeValue } from '../json/decoder.ts';
 import { type ObjectShape, type Infer, object, string } from '../json/shape.ts';
@@ -18,7 +18,10 @@ const MAX_SESSION_BYTES = 64 * 1024;
 const loginAnswer = object({ session: string() });
 
 /** A question to the cluster API: a GET, under the session. */
-type Question = Pick<ClientRequest, 'endpoint' | 'path' | 'repeatOn500' | 'firstUrl' | 'proxied'>;
+type Question = Pick<
+  ClientRequest,
+  'endpoint' | 'path' | 'repeatOn500' | 'firstUrl' | 'node' | 'proxied' | 'part'
+>;
 
 interface ListQuestion<S extends ObjectShape, E extends ObjectShape> extends Question {
   /** Member of the answer that holds the elements. */
@@ -82,7 +85,8 @@ export function createConnection(options: ConnectionOptions): Connection {
     const { signal } = reading;
     async function call(headers: Record<string, string>): Promise<T> {
       const request = { ...question, method: 'GET', headers, signal, sentToken: true } as const;
-      const answer = await options.http.send({ ...request, ...receiver });
+      const onAnswered = (span: Span): void => noteAnswer(reading, span);
+      const answer = await options.http.send({ ...request, ...receiver, onAnswered });
       reading.pages += 1;
       reading.bytes += answer.bytes;
       return understand(answer);

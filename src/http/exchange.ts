@@ -50,7 +50,7 @@ export interface HttpRequest {
   readonly signal: AbortSignal;
   /** The request carries a token, so a 400 may mean that it was not understood. */
   readonly sentToken?: boolean;
-  /** A 502 speaks of a node behind the URL, not of the URL. */
+  /** A 502 speaks of a node behind the URL: no other URL does better. */
   readonly proxied?: boolean;
   /** Most decoded bytes of the answer, where that is less than the client allows. */
   readonly maxBytes?: number;
@@ -67,10 +67,17 @@ export interface HttpAnswer {
   readonly dateMs: number | undefined;
 }
 
+/** What one try of a request is given besides what is asked. */
+export interface TryOptions {
+  /** In place of the configured deadline. */
+  readonly headersMs: number;
+  readonly onHeaders: () => void;
+}
+
 /** One connection pool; sends one request to one URL. Redirects are not followed. */
 export interface Exchange extends AsyncDisposable {
   /** Rejects with a RequestError, whatever went wrong. */
-  send(target: Target, request: HttpRequest): Promise<HttpAnswer>;
+  send(target: Target, request: HttpRequest, options: TryOptions): Promise<HttpAnswer>;
   /** For connections from now on; requests under way end on theirs. */
   useTls(tls: TlsOptions): void;
 }
@@ -85,6 +92,7 @@ interface Attempt {
   readonly target: Target;
   readonly request: HttpRequest;
   readonly watch: RequestWatch;
+  readonly onHeaders: () => void;
   /** For messages: the operation and where it was sent. */
   readonly what: string;
 }
@@ -95,7 +103,7 @@ export function createExchange(options: ExchangeOptions): Exchange {
   const agents = createAgents({ maxConcurrentRequests, headersMs, proxy }, options.tls);
 
   async function converse(attempt: Attempt, seen: Seen): Promise<HttpAnswer> {
-    const { target, request, watch, what } = attempt;
+    const { target, request, watch, what, onHeaders } = attempt;
     const response = await agents.current().request({
       origin: target.url.origin,
       path: target.url.pathname.replace(/\/$/, '') + request.path,
@@ -110,6 +118,7 @@ export function createExchange(options: ExchangeOptions): Exchange {
       signal: watch.signal,
     });
     watch.headersArrived();
+    onHeaders();
     seen.code = response.statusCode;
     const { statusCode: status } = response;
     if (status < 200 || status > 299) throw await readRefusal(response, attempt);
@@ -127,16 +136,17 @@ export function createExchange(options: ExchangeOptions): Exchange {
   }
 
   return {
-    async send(target, request) {
+    async send(target, request, { headersMs: thisHeadersMs, onHeaders }) {
       const what = `${request.endpoint} at ${target.name}`;
       if (request.signal.aborted) throw classifyThrown(request.signal.reason, what);
-      const watch = watchRequest(request.signal, options.deadlines, what);
+      const allowed = { ...options.deadlines, headersMs: thisHeadersMs };
+      const watch = watchRequest(request.signal, allowed, what);
       const seen: Seen = { code: 'error', bytes: 0 };
       const startedAt = performance.now();
       try {
-        return await converse({ target, request, watch, what }, seen);
+        return await converse({ target, request, watch, what, onHeaders }, seen);
       } catch (error) {
-        throw judge(error, { target, request, watch, what }, options.deadlines.headersMs);
+        throw judge(error, { request, watch, what });
       } finally {
         watch.stop();
         const seconds = (performance.now() - startedAt) / 1000;
@@ -159,15 +169,14 @@ async function readRefusal(
   });
 }
 
-/** The failure as a RequestError that knows whether the URL is to blame. */
-function judge(error: unknown, { request, watch, what }: Attempt, headersMs: number): RequestError {
+/** The failure as a RequestError that knows whether another URL may do better. */
+function judge(
+  error: unknown,
+  { request, watch, what }: Pick<Attempt, 'request' | 'watch' | 'what'>,
+): RequestError {
   // The abort's own reason says more than the library's AbortError.
   const isAbort = watch.signal.aborted && !(error instanceof Error && 'reason' in error);
   const judged = classifyThrown(isAbort ? watch.signal.reason : error, what);
-  // A poll that ended while the URL had long been silent: let the next poll begin elsewhere.
-  if (judged.reason === 'timeout' && watch.silentMs() > headersMs / 2) {
-    return judged.as('timeout', `${what}: no headers came`, true);
-  }
   const speaksOfAnotherNode = request.proxied === true && judged.status === 502;
   return speaksOfAnotherNode ? judged.as(judged.reason, judged.message, false) : judged;
 }

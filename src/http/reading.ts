@@ -14,11 +14,30 @@ export interface Reading {
   /** Decoded bytes of answers. */
   bytes: number;
   readonly limits: Set<Limit>;
+  /** When answers were prepared and received that arrived: apart from each other, in order. */
+  readonly answering: Span[];
+}
+
+/** A stretch of time, monotonic ms. */
+export interface Span {
+  readonly startMs: number;
+  readonly endMs: number;
 }
 
 /** A reading of which nothing has come yet. */
 export function startReading(signal: AbortSignal): Reading {
-  return { signal, pages: 0, items: 0, bytes: 0, limits: new Set() };
+  return { signal, pages: 0, items: 0, bytes: 0, limits: new Set(), answering: [] };
+}
+
+/** Adds the time of an answer that has just arrived; what overlaps counts once. */
+export function noteAnswer({ answering }: Reading, { startMs, endMs }: Span): void {
+  let firstMs = startMs;
+  for (let last = answering.at(-1); last !== undefined; last = answering.at(-1)) {
+    if (last.endMs < firstMs) break;
+    firstMs = Math.min(firstMs, last.startMs);
+    answering.pop();
+  }
+  answering.push({ startMs: firstMs, endMs });
 }
 
 /** Marks the reading when the failure is an answer over its limit of bytes; a limit of items is already marked. */

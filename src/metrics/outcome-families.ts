@@ -96,6 +96,12 @@ export const BREAKER_STATE = gauge({
   labels: ['target', 'state'],
 });
 
+export const API_PAUSED = gauge({
+  name: 'crdb_exporter_api_paused_seconds',
+  help: 'Seconds for which this API (cluster or cloud) has asked to be left alone from now on (Retry-After, at most 15 minutes); 0 when it has not. A reload ends the pause.',
+  labels: ['api'],
+});
+
 export const RANGE_SCAN_NODES_DONE = gauge({
   name: 'crdb_exporter_range_scan_nodes_done',
   help: 'Nodes that the running range scan has finished, or those of the last one.',
@@ -149,6 +155,7 @@ export const OUTCOME_FAMILIES: readonly Family[] = [
   COLLECTOR_LIMIT_HIT,
   SERIES,
   BREAKER_STATE,
+  API_PAUSED,
   RANGE_SCAN_NODES_DONE,
   RANGE_SCAN_NODES_PLANNED,
   TLS_CERTIFICATE_NOT_AFTER,

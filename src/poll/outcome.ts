@@ -10,6 +10,8 @@ interface Ended {
   /** Wall clock, ms. */
   readonly atMs: number;
   readonly durationSeconds: number;
+  /** In which answers were prepared and received that arrived. */
+  readonly answerSeconds: number;
   readonly items: number;
   readonly pages: number;
   readonly bytes: number;
