@@ -55,6 +55,7 @@ export const ranges = clusterCollector({
     gatewayOnly: false,
     firstNodeId: 0,
     scans: 0,
+    failed: new Set(),
     sendsDetails: false,
     localNodeId: 0,
   }),

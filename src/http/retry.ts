@@ -45,10 +45,11 @@ export function createRetryBudget(): RetryBudget {
  */
 export function retryReason(
   error: RequestError,
-  request: Pick<HttpRequest, 'method'> & { readonly bytes: number },
+  request: Pick<HttpRequest, 'method' | 'proxied'> & { readonly bytes: number },
 ): RetryReason | undefined {
   if (request.method !== 'GET' || request.bytes > 0) return undefined;
   if (error.status === 429) return 'throttled';
+  if (error.status === 502 && request.proxied === true) return undefined;
   if (error.status === 502 || error.status === 503 || error.status === 504) return 'http';
   if (error.status !== undefined) return undefined;
   return error.reason === 'network' ? 'network' : undefined;

@@ -111,6 +111,7 @@ describe('a cluster that is down at start', () => {
         }) ?? 0) > 2,
     );
     expect(seen.value('crdb_exporter_breaker_state', { state: 'open' })).toBe(1);
+    expect(exporter.log()).toMatch(/all URLs fail; poll skipped, next attempt in \d+ s/);
     expect(seen.value('crdb_up')).toBe(0);
   });
 });
