@@ -50,7 +50,7 @@ export const COLLECTOR_LAST_ATTEMPT = gauge({
 
 export const COLLECTOR_INTERVAL = gauge({
   name: 'crdb_exporter_collector_interval_seconds',
-  help: 'Effective interval between polls in seconds: the configured one, or longer to keep the share of time that polls may take (max_duty).',
+  help: 'Effective interval between polls in seconds: the configured one, or longer to keep the share of time in which answers are prepared and received (max_duty). Waiting for what gives no answer does not count.',
   labels: PER_COLLECTOR,
 });
 
@@ -92,7 +92,7 @@ export const SERIES = gauge({
 
 export const BREAKER_STATE = gauge({
   name: 'crdb_exporter_breaker_state',
-  help: 'Circuit breaker of each configured URL: 1 for its present state (closed, open, half_open), 0 for the others.',
+  help: 'Circuit breaker of each configured URL: 1 for its present state (closed, open, half_open), 0 for the others. Breakers of single endpoints and nodes are not shown here.',
   labels: ['target', 'state'],
 });
 

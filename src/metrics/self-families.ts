@@ -51,7 +51,7 @@ export const POLLS = counter({
 
 export const POLL_FAILURES = counter({
   name: 'crdb_exporter_poll_failures_total',
-  help: 'Polls that published nothing, by reason. breaker_open: all URLs went bad during the poll.',
+  help: 'Polls that published nothing, by reason. breaker_open: earlier failures of all URLs or of its endpoint kept the poll from asking.',
   labels: ['collector', 'shard', 'reason'],
 });
 
