@@ -103,7 +103,7 @@ export const CONNECTION_RULES: readonly Rule[] = [
   },
   {
     when: ({ error }) => error.reason === 'breaker_open',
-    remedy: 'every URL has failed just now: mend what they failed with, then try again',
+    remedy: 'every URL has failed just now: fix what they failed with, then try again',
   },
 ];
 

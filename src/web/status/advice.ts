@@ -13,7 +13,8 @@ const ADVICE: Readonly<Record<PollFailureReason, string>> = {
   http: 'The server could not answer: see its log, and that the scheme, http or https, is right.',
   decode: 'The answer is not what the API sends: see what stands between exporter and server.',
   limit: 'The answer is larger than is taken: raise max_response_bytes or lower page_limit.',
-  breaker_open: 'Every URL failed several times in a row: one of them is tried again soon.',
+  breaker_open:
+    'Every URL, or this endpoint at all of them, failed several times: a trial follows soon.',
   other: 'See the log of the exporter.',
 };
 
