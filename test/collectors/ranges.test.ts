@@ -88,7 +88,7 @@ describe('a complete scan', () => {
     // Zeros are only in crdb_range_problem_ranges.
     expect(of('crdb_range_problem_replicas')).toEqual([
       '{problem="underreplicated",node_id="1",store_id="1"} 1',
-      '{problem="no_raft_leader",node_id="2",store_id="2"} 1',
+      '{problem="no_raft_leader",node_id="1",store_id="1"} 1',
     ]);
   });
 
