@@ -82,13 +82,14 @@ describe('basic_auth_users', () => {
     over.abort();
     expect(new Set(good)).toEqual(new Set([200]));
     await Promise.all(guessers);
-    for (const { status, headers, seconds } of refused) {
+    for (const { status, headers } of refused) {
       expect([401, 429]).toContain(status);
-      // Else the next guess of the same client displaces others at once.
-      if (status === 429) expect(seconds).toBeGreaterThan(0.9);
       expect(headers['retry-after']).toBe(status === 429 ? '1' : undefined);
     }
-    expect(refused.some(({ status }) => status === 429)).toBe(true);
+    // Else the next guess of the same client displaces others at once.
+    const busy = refused.filter(({ status }) => status === 429);
+    expect(Math.min(...busy.map(({ seconds }) => seconds))).toBeGreaterThan(0.9);
+    expect(busy.length).toBeGreaterThan(0);
   });
 
   test('who leaves while the password is compared keeps no place for scrapes', async () => {
