@@ -26,7 +26,7 @@ export interface CloudApiOptions {
   readonly decodeErrors: (endpoint: Endpoint, count: number) => void;
 }
 
-export interface Question {
+interface Question {
   readonly method: HttpRequest['method'];
   readonly path: string;
   readonly endpoint?: Endpoint;

@@ -68,7 +68,7 @@ export interface HttpAnswer {
 }
 
 /** What one try of a request is given besides what is asked. */
-export interface TryOptions {
+interface TryOptions {
   /** In place of the configured deadline. */
   readonly headersMs: number;
   readonly onHeaders: () => void;
