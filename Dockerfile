@@ -1,5 +1,9 @@
 # docker build --build-arg VERSION=… --build-arg REVISION=$(git rev-parse --short=12 HEAD) --tag crdb-exporter .
-FROM node:24-bookworm-slim AS build
+# By digest, so that every build starts from the same bytes; docs/installation.md says how to renew them.
+ARG NODE_IMAGE=node:24.21.0-bookworm-slim@sha256:d6aa754f16b3197301076f047b5def2f02ea1dbbc2ca920407d46d7ec7f87b20
+ARG RUNTIME_IMAGE=debian:bookworm-20261005-slim@sha256:7c7b2c966bc9ee8cedfeef67e0e279108992c77681fa595db4a9d65c06ccc587
+
+FROM ${NODE_IMAGE} AS build
 WORKDIR /src
 COPY package.json package-lock.json ./
 COPY runtime/package.json runtime/
@@ -15,7 +19,7 @@ RUN node tools/release/build.ts \
   && npm prune --omit=dev --omit=optional --workspaces=false --no-audit --no-fund
 
 # Of the image above the program itself is enough: no npm, no yarn.
-FROM debian:bookworm-slim
+FROM ${RUNTIME_IMAGE}
 ARG VERSION=unknown
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="crdb-exporter" \

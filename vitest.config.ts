@@ -22,12 +22,15 @@ const newest: TestProjectInlineConfiguration = {
 
 export default defineConfig({
   test: {
+    // A golden file that is missing fails, as it does with CI=true; `-u` writes it.
+    update: 'none',
     // Most tests wait for sockets and programs; one worker would leave a core idle.
     maxWorkers: '100%',
     testTimeout: 30_000,
     hookTimeout: 30_000,
     // A test that waits in vain ends by its own time limit, not by a guess at how busy the machine is.
-    expect: { poll: { timeout: 25_000 } },
+    // A test that asserts nothing, like a loop over nothing, fails.
+    expect: { poll: { timeout: 25_000 }, requireAssertions: true },
     projects: [
       {
         extends: true,

@@ -1,4 +1,5 @@
 import { type CloudControl, createCloudApi } from './cloud/api.ts';
+import { MAX_ANSWER_BYTES } from './cloud/calls.ts';
 import { type ClusterApi, createClusterApi } from './cluster/api.ts';
 import { type Connection, createConnection } from './cluster/connection.ts';
 import { type ClusterTls, type Follow, openClusterTls } from './cluster-tls.ts';
@@ -12,6 +13,8 @@ import type { FinishedRequest } from './http/exchange.ts';
 import type { ClusterSelf } from './metrics/self.ts';
 import type { Api } from './metrics/self-families.ts';
 
+/** To the headers of an answer of what gave none before; the full timeout would hold a slot at every poll. */
+const HEADERS_AFTER_SILENCE_MS = 5_000;
 /** Longest silence within an answer. */
 const IDLE_MS = 15_000;
 /** An answer must keep the promised rate once it has had time to get going. */
@@ -19,10 +22,11 @@ const RATE_GRACE_MS = 15_000;
 /** Of one call to the Cloud API, which answers with some hundred bytes. */
 const CLOUD_TIMEOUT_MS = 30_000;
 const CLOUD_MAX_REQUESTS = 2;
-const CLOUD_MAX_RESPONSE_BYTES = 1024 * 1024;
 /** A bad URL is left alone for a little less than an interval, so that the next poll may try it. */
 const BREAKER_SHARE_OF_INTERVAL = 0.9;
 const LONGEST_BREAKER_MS = 30_000;
+/** Where no ranges are collected. */
+const DEFAULT_MAX_DUTY = 0.1;
 
 /** The APIs of one configured cluster, with what must be closed when it is no longer watched. */
 export interface Apis extends AsyncDisposable {
@@ -116,7 +120,7 @@ async function createCloud(
     proxy: await chooseProxy(options.config.proxy, [config.url]),
     deadlines: deadlines(CLOUD_TIMEOUT_MS, 0),
     maxConcurrentRequests: CLOUD_MAX_REQUESTS,
-    maxResponseBytes: CLOUD_MAX_RESPONSE_BYTES,
+    maxResponseBytes: MAX_ANSWER_BYTES,
     compression: false,
   });
   const api = createCloudApi({
@@ -137,6 +141,7 @@ function common(api: Api, { config, self, userAgent, monotonicMs, random }: Apis
     userAgent,
     monotonicMs,
     random,
+    maxDuty: config.collectors['ranges']?.max_duty ?? DEFAULT_MAX_DUTY,
     breakerOpenMs: Math.min(
       LONGEST_BREAKER_MS,
       BREAKER_SHARE_OF_INTERVAL * Math.min(...intervals, LONGEST_BREAKER_MS),
@@ -160,6 +165,7 @@ async function chooseProxy(
 function deadlines(headersMs: number, minBytesPerSecond: number) {
   return {
     headersMs,
+    headersAfterSilenceMs: HEADERS_AFTER_SILENCE_MS,
     idleMs: IDLE_MS,
     minBytesPerSecond,
     rateGraceMs: RATE_GRACE_MS,

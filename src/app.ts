@@ -82,6 +82,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   const startedAt = monotonicMs();
   const reloader = createReloader({
     load: options.load ?? (() => Promise.resolve({ config, warnings: [] })),
+    reloadAccess: () => access.reload(),
     async apply(changed) {
       warnOfRestart(config, changed, log);
       await clusters.apply(changed);
@@ -97,6 +98,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   const routes = createRoutes({
     telemetryPath: config.web.telemetry_path,
     maxRequests: config.web.max_requests,
+    maxProbes: config.web.max_probes,
     version: build.version,
     scrapeSource: createScrapeSource({ collectors, clusters, reloader, access, self }),
     reload: config.web.enable_lifecycle ? () => reloader.reload() : undefined,
@@ -108,7 +110,10 @@ export async function startApp(options: AppOptions): Promise<App> {
     startedMs: wallMs(),
     wallMs,
   });
-  const server = await startWebServer({ ...options, web: config.web, routes, access, monotonicMs });
+  const { web } = config;
+  const { connectionDropped } = self;
+  const parts = { web, routes, access, monotonicMs, connectionDropped };
+  const server = await startWebServer({ ...options, ...parts });
   async function stop(): Promise<void> {
     await Promise.all([clusters.stop(), server.close(CLOSE_MS)]);
   }

@@ -8,10 +8,13 @@ import type {
 } from './collectors/collector.ts';
 import type { CollectorConfig } from './config/collector-schema.ts';
 import type { ClusterConfig, Config } from './config/schema.ts';
+import { BreakerOpenError } from './http/client.ts';
 import { classifyThrown } from './http/errors.ts';
 import type { Log } from './log.ts';
+import { ClusterBudget } from './metrics/budget.ts';
 import type { ClusterSelf } from './metrics/self.ts';
 import type { Sheet } from './metrics/sheet.ts';
+import type { Snapshot } from './metrics/snapshot.ts';
 import type { CollectorPlan } from './poll/outcome.ts';
 import { type Clock, Poller } from './poll/poller.ts';
 
@@ -41,9 +44,9 @@ export interface PollersParts extends WatchParts {
 interface PollerParts extends PollersParts {
   readonly collector: Collector;
   readonly settings: CollectorConfig;
-  readonly pollers: readonly Poller[];
   /** The collector's own. */
   readonly options: OwnOptions;
+  readonly clusterBudget: ClusterBudget;
   /** What the room remembers from poll to poll. */
   readonly memory: unknown;
 }
@@ -57,6 +60,8 @@ export function createPollers(
   predecessors: readonly Poller[],
 ): readonly Poller[] {
   const pollers: Poller[] = [];
+  const published = (): Snapshot[] => pollers.flatMap((poller) => poller.published() ?? []);
+  const clusterBudget = new ClusterBudget(parts.max_series, published);
   for (const collector of parts.collectors) {
     const settings = parts.config.collectors[collector.name];
     if (!settings?.enabled || !isOurs(collector, parts.shard)) continue;
@@ -67,9 +72,8 @@ export function createPollers(
     const memory = isDeepStrictEqual(previous?.room.options, options)
       ? previous?.room.memory
       : collector.createMemory();
-    pollers.push(
-      createPoller({ ...parts, collector, settings, options, pollers, memory }, previous),
-    );
+    const shared = { collector, settings, options, clusterBudget, memory };
+    pollers.push(createPoller({ ...parts, ...shared }, previous));
   }
   return pollers;
 }
@@ -92,6 +96,7 @@ function createPoller(parts: PollerParts, previous: Poller | undefined): Poller 
     collector: collector.name,
     api: collector.api,
     shard: firstShard(parts),
+    privilege: collector.privilege,
     configuredIntervalSeconds: settings.interval,
   };
   const labels = (): { collector: string; shard: string } => ({
@@ -112,14 +117,10 @@ function createPoller(parts: PollerParts, previous: Poller | undefined): Poller 
       maxAgeSeconds: settings.max_age,
       maxDuty: settings.max_duty,
       maxSeries: settings.max_series,
-      clusterBudget: () => ({
-        maxSeries: parts.max_series,
-        others: parts.pollers
-          .filter((other) => other !== poller)
-          .flatMap((other) => other.snapshot() ?? []),
-      }),
+      clusterBudget: parts.clusterBudget,
       collect: (sheet, reading) => collect(sheet, reading, poller.plan.shard),
-      available: () => apis[collector.api]?.http.available() ?? false,
+      blockedMs: () => apis[collector.api]?.http.blockedMs() ?? 0,
+      retryInMs: (error) => (error instanceof BreakerOpenError ? error.retryInMs : undefined),
       reasonOf: (error) => classifyThrown(error, collector.name).reason,
       clock: parts.clock,
       random: parts.random,

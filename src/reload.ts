@@ -1,5 +1,5 @@
+import { ConfigError, type ConfigIssue, formatIssues } from './config/issues.ts';
 import type { Config } from './config/schema.ts';
-import { ConfigError, formatIssues } from './config/issues.ts';
 import type { LoadedConfig } from './config/load.ts';
 import type { Log } from './log.ts';
 import * as families from './metrics/outcome-families.ts';
@@ -9,6 +9,8 @@ import type { Reloaded } from './web/reload.ts';
 export interface ReloaderOptions {
   /** Reads the configuration anew, from where it came at first. */
   readonly load: () => Promise<LoadedConfig>;
+  /** Reads the web config file; what keeps it from being in force fails the reload. */
+  readonly reloadAccess: () => Promise<readonly ConfigIssue[]>;
   /** Puts it in force as a whole; rejects with everything as it was. */
   readonly apply: (config: Config) => Promise<void>;
   /** Whether the files that are followed without a reload (web config, certificates) are in force as they are now. */
@@ -34,6 +36,8 @@ export function createReloader(options: ReloaderOptions): Reloader {
   async function reloadOnce(): Promise<Reloaded> {
     try {
       const { config, warnings } = await options.load();
+      const problems = await options.reloadAccess();
+      if (problems.length > 0) throw new ConfigError(problems);
       await options.apply(config);
       lastGoodMs = wallMs();
       last = { isGood: true };

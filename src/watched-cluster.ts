@@ -3,12 +3,14 @@ import { createPollers, type WatchParts } from './cluster-pollers.ts';
 import type { ClusterConfig, Config } from './config/schema.ts';
 import { FILE_CHECK_MS } from './config/file-watch.ts';
 import { BREAKER_STATES } from './http/breaker.ts';
+import type { HttpClient } from './http/client.ts';
 import type { Log } from './log.ts';
+import type { Api } from './metrics/self-families.ts';
 import * as families from './metrics/outcome-families.ts';
 import type { Self } from './metrics/self.ts';
 import { Sheet } from './metrics/sheet.ts';
 import type { Snapshot } from './metrics/snapshot.ts';
-import { writeOutcome } from './poll/outcome.ts';
+import { limitsOf, writeOutcome } from './poll/outcome.ts';
 import type { Poller } from './poll/poller.ts';
 
 export interface WatchOptions extends WatchParts {
@@ -31,6 +33,8 @@ export interface WatchedCluster {
   readonly areFilesInForce: () => boolean;
   /** Polls these collectors now where their interval has passed, and waits for them, `waitMs` at most. */
   pollNow(isChosen: (collector: string) => boolean, waitMs: number): Promise<void>;
+  /** Asks again although a server asked to be left alone. */
+  endPauses(): void;
   /** Polls until the signal aborts, then logs out and closes its connections. */
   run(signal: AbortSignal): Promise<void>;
   /** Data of the chosen collectors that is young enough to be shown. */
@@ -84,6 +88,10 @@ export async function watchCluster(
       const order = { stop: stopping.signal, waitMs };
       await Promise.all(chosen(isChosen).map((poller) => poller.pollNow(order)));
     },
+    endPauses() {
+      apis.cluster?.http.endPause();
+      apis.cloud?.http.endPause();
+    },
     async run(signal) {
       signal.addEventListener('abort', () => stopping.abort(), { once: true });
       if (config.poll) await Promise.all(pollers.map((poller) => poller.run(signal)));
@@ -112,9 +120,7 @@ function writeOutcomes(parts: OutcomeParts, isChosen: (collector: string) => boo
     const poller = mostFrequent(asked.filter(({ plan }) => plan.api === api));
     const isUp = poller?.outcome.isGood === true;
     if (poller?.outcome.hasEnded) sheet.set(families.UP, { api }, isUp ? 1 : 0);
-    for (const { target, state } of apis[api]?.http.targets() ?? []) {
-      sheet.states(families.BREAKER_STATE, { target }, 'state', BREAKER_STATES, state);
-    }
+    writeApi(sheet, api, apis[api]?.http);
   }
   sheet.set(families.SHARDS, {}, shard.count);
   if (config.cluster_api !== undefined) {
@@ -128,7 +134,8 @@ function writeOutcomes(parts: OutcomeParts, isChosen: (collector: string) => boo
   for (const poller of pollers) {
     const { plan, outcome } = poller;
     if (!isChosen(plan.collector)) continue;
-    writeOutcome(sheet, plan, { outcome, series: poller.snapshot()?.series ?? 0 });
+    const series = poller.snapshot()?.series ?? 0;
+    writeOutcome(sheet, plan, { outcome, series, limits: limitsOf(poller) });
     if (plan.collector === 'ranges') {
       const labels = { shard: plan.shard };
       sheet.set(families.RANGE_SCAN_NODES_DONE, labels, parts.progress.done);
@@ -136,6 +143,14 @@ function writeOutcomes(parts: OutcomeParts, isChosen: (collector: string) => boo
     }
   }
   return sheet;
+}
+
+function writeApi(sheet: Sheet, api: Api, http: HttpClient | undefined): void {
+  if (http === undefined) return;
+  for (const { target, state } of http.targets()) {
+    sheet.states(families.BREAKER_STATE, { target }, 'state', BREAKER_STATES, state);
+  }
+  sheet.set(families.API_PAUSED, { api }, http.pausedMs() / 1000);
 }
 
 /** The collector that tells soonest whether its API is up; on a tie the first of the list (nodes). */

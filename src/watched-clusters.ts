@@ -74,6 +74,8 @@ export class WatchedClusters {
     for (const entry of this.#entries.values()) if (!kept.has(entry)) this.#end(entry);
     const names = new Set(clusters.map(({ name }) => name));
     for (const name of this.#entries.keys()) if (!names.has(name)) this.#parts.self.forget(name);
+    // Who reloads wants the exporter to try again, whatever has changed.
+    for (const { cluster } of this.#entries.values()) cluster.endPauses();
     this.#entries = new Map(
       prepared.map((entry) => [entry.config.name, isRunning(entry) ? entry : start(entry)]),
     );

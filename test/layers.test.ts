@@ -23,6 +23,7 @@ const FLOORS: Readonly<Record<string, readonly string[]>> = {
     'type:cloud',
     'metrics/family',
     'metrics/sheet',
+    'metrics/slice',
     'metrics/label-text',
     'json/shape',
   ],

@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander';
 import { usageError } from './exit.ts';
 import { type Cell, drawGrid, pageOf, type Style } from './grid.ts';
 import { writeNumber } from './human.ts';
+import { writeJson } from './json-text.ts';
 import { writeOut } from './standard-output.ts';
 
 const FORMATS = ['table', 'json', 'ndjson'] as const;
@@ -71,7 +72,7 @@ function sortName({ title }: { readonly title: string }): string {
 function openLines<Item>(): Listing<Item> {
   const out = createBuffer();
   return {
-    add: (item) => out.add(`${JSON.stringify(item)}\n`),
+    add: (item) => out.add(`${writeJson(item)}\n`),
     drained: () => out.flush(),
     close: () => out.flush(),
   };
@@ -79,17 +80,17 @@ function openLines<Item>(): Listing<Item> {
 
 function openDocument<Item>(member: string): Listing<Item> {
   const out = createBuffer();
-  let separator = `{${JSON.stringify(member)}: [\n`;
+  let separator = `{${writeJson(member)}: [\n`;
   return {
     add(item) {
-      out.add(separator + JSON.stringify(item));
+      out.add(separator + writeJson(item));
       separator = ',\n';
     },
     drained: () => out.flush(),
     async close(more = {}) {
       const start = separator === ',\n' ? '\n]' : `${separator}]`;
       const members = Object.entries(more).map(
-        ([name, value]) => `,\n${JSON.stringify(name)}: ${JSON.stringify(value)}`,
+        ([name, value]) => `,\n${writeJson(name)}: ${writeJson(value)}`,
       );
       out.add(`${start}${members.join('')}}\n`);
       await out.flush();
@@ -151,14 +152,18 @@ function sortRows<Item>(
   const at = columns.findIndex((column) => sortName(column) === sort);
   if (at === -1) return;
   const sign = columns[at]?.order === 'descending' ? -1 : 1;
-  rows.sort((a, b) => sign * compare(a[at], b[at]));
+  rows.sort((a, b) => {
+    const [left, right] = [a[at], b[at]];
+    // What is not known is last in either order.
+    if (left === undefined || right === undefined) {
+      return Number(left === undefined) - Number(right === undefined);
+    }
+    return sign * compare(left, right);
+  });
 }
 
-/** What is not known comes before everything, so last where the order descends. */
-function compare(a: Value, b: Value): number {
+function compare(a: string | number, b: string | number): number {
   if (a === b) return 0;
-  if (a === undefined) return -1;
-  if (b === undefined) return 1;
   if (typeof a === 'number' && typeof b === 'number') return a - b;
   return String(a) < String(b) ? -1 : 1;
 }

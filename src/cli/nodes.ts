@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { LIVENESS_BY_CODE } from '../collectors/nodes/liveness.ts';
+import { freshnessOf, LIVENESS_BY_CODE, type RecordAge } from '../collectors/nodes/liveness.ts';
 import { array, type Infer, integer, number, object, record, string } from '../json/shape.ts';
 import { addExamples, type Invocation } from './command.ts';
 import { EXIT } from './exit.ts';
@@ -35,7 +35,15 @@ const shape = object({
   store_metrics: record(record(number())),
 });
 
-type Node = ReturnType<typeof toItem>;
+type NodeElement = Infer<typeof shape>;
+
+type CurrentNode = ReturnType<typeof toItem>;
+
+/** Without the figures of a record that nobody writes any more. */
+type Node = Omit<CurrentNode, 'metrics' | 'store_metrics'> & {
+  readonly metrics: CurrentNode['metrics'] | null;
+  readonly store_metrics: CurrentNode['store_metrics'] | null;
+};
 
 const COLUMNS: readonly Column<Node>[] = [
   { title: 'ID', value: (node) => node.node_id, write: String },
@@ -54,25 +62,25 @@ const COLUMNS: readonly Column<Node>[] = [
   { title: 'LOCALITY', value: (node) => node.locality, shrinks: true },
   {
     title: 'UPTIME',
-    value: (node) => ageOf(node.started_at, node.updated_at),
+    value: uptimeOf,
     write: writeAge,
     order: 'descending',
   },
   {
     title: 'CPU',
-    value: (node) => node.metrics['sys.cpu.combined.percent-normalized'],
+    value: (node) => node.metrics?.['sys.cpu.combined.percent-normalized'],
     write: writePercent,
     order: 'descending',
   },
   {
     title: 'MEMORY',
-    value: (node) => node.metrics['sys.rss'],
+    value: (node) => node.metrics?.['sys.rss'],
     write: writeBytes,
     order: 'descending',
   },
   {
     title: 'CONNS',
-    value: (node) => node.metrics['sql.conns'],
+    value: (node) => node.metrics?.['sql.conns'],
     write: writeCount,
     order: 'descending',
   },
@@ -111,17 +119,30 @@ async function list(
   { output: format, sort }: { readonly output: Format; readonly sort?: string },
 ): Promise<number> {
   const listing = openListing({ format, member: 'nodes', columns: COLUMNS, sort });
-  await clusterApiOf(target).nodes(target.reading, {
+  const read: { readonly node: CurrentNode; readonly age: RecordAge }[] = [];
+  const { dateMs } = await clusterApiOf(target).nodes(target.reading, {
     limit: NODES_PER_PAGE,
     shape,
-    onNode: (node) => listing.add(toItem(node)),
+    onNode: (node) => read.push({ node: toItem(node), age: recordAgeOf(node) }),
   });
+  // Which records are stale is known by the newest one of all.
+  const isFresh = freshnessOf(
+    read.map(({ age }) => age),
+    dateMs,
+  );
+  for (const { node, age } of read) {
+    listing.add(isFresh(age) ? node : { ...node, metrics: null, store_metrics: null });
+  }
   await listing.close();
   return EXIT.good;
 }
 
+function recordAgeOf({ liveness_status, updated_at = 0 }: NodeElement): RecordAge {
+  return { livenessCode: liveness_status, updatedSeconds: updated_at / 1e9 };
+}
+
 /** A node as JSON: names of the API, times as text, nothing left out. */
-function toItem(node: Infer<typeof shape>) {
+function toItem(node: NodeElement) {
   const { major_val, minor_val, patch, internal } = node.ServerVersion;
   return {
     node_id: node.node_id,
@@ -150,14 +171,14 @@ function toTime(nanoseconds = 0): string | null {
   return nanoseconds === 0 ? null : new Date(Math.round(nanoseconds / 1e6)).toISOString();
 }
 
-/** Of the process when it last wrote its record: a dead node does not grow older. */
-function ageOf(started: string | null, updated: string | null): number | undefined {
-  if (started === null || updated === null) return undefined;
+/** Of the process when it last wrote its record. */
+function uptimeOf({ started_at: started, updated_at: updated, metrics }: Node): number | undefined {
+  if (started === null || updated === null || metrics === null) return undefined;
   return (Date.parse(updated) - Date.parse(started)) / 1000;
 }
 
 function sumOf(node: Node, key: string): number | undefined {
-  const values = Object.values(node.store_metrics).flatMap((metrics) => metrics[key] ?? []);
+  const values = Object.values(node.store_metrics ?? {}).flatMap((metrics) => metrics[key] ?? []);
   return values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0);
 }
 

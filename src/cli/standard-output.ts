@@ -1,3 +1,5 @@
+import { writeLine } from './human.ts';
+
 /** Whoever reads our output may stop reading (`| head`): that is the end of the output, not an error. */
 export function ignoreBrokenPipes(): void {
   for (const stream of [process.stdout, process.stderr]) {
@@ -30,7 +32,7 @@ export async function writeOut(text: string): Promise<void> {
   await new Promise<void>((resolve) => process.stdout.write(text, () => resolve()));
 }
 
-/** Says something to the person: standard output is for data alone. */
+/** Prints one line for the person: standard output is for data alone. What a server wrote cannot steer the terminal. */
 export function note(text: string): void {
-  process.stderr.write(`crdb-exporter: ${text}\n`);
+  process.stderr.write(`crdb-exporter: ${writeLine(text)}\n`);
 }

@@ -3,6 +3,7 @@ import { addExamples, type Invocation } from './command.ts';
 import { EXIT } from './exit.ts';
 import { type Cell, drawGrid, pageOf } from './grid.ts';
 import { writeLine } from './human.ts';
+import { writeJson } from './json-text.ts';
 import { addListingOptions, type Format } from './listing.ts';
 import { writeOut } from './standard-output.ts';
 import { summarize } from './table/sections.ts';
@@ -39,7 +40,7 @@ async function show(target: Target, { database, table, output }: Asked): Promise
   const details = await clusterApiOf(target).table(target.reading, question);
   const found = toTable(database, table, details);
   if (output === 'table') await writeOut(drawSections(found));
-  else await writeOut(`${JSON.stringify(found, undefined, output === 'json' ? 2 : 0)}\n`);
+  else await writeOut(`${writeJson(found, output === 'json' ? 2 : 0)}\n`);
   return EXIT.good;
 }
 

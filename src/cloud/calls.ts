@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { HttpClient } from '../http/client.ts';
+import type { ClientRequest, HttpClient } from '../http/client.ts';
 import { codeOf, RequestError } from '../http/errors.ts';
-import type { Endpoint, HttpRequest } from '../http/exchange.ts';
-import type { Reading } from '../http/reading.ts';
-import { gatherBody } from '../http/whole-body.ts';
+import type { Endpoint, HttpAnswer, HttpRequest } from '../http/exchange.ts';
+import { noteAnswer, noteLimit, type Reading } from '../http/reading.ts';
+import { gatherBody, type WholeBody } from '../http/whole-body.ts';
 import { decodeValue } from '../json/decoder.ts';
 import type { Infer, ObjectShape } from '../json/shape.ts';
 
@@ -11,6 +11,9 @@ import type { Infer, ObjectShape } from '../json/shape.ts';
 const MOST_TRIES = 3;
 /** Before the first repeat; then twice as long. What the service asks for is kept by the HTTP client. */
 const FIRST_PAUSE_MS = 500;
+
+/** Far above the largest honest answer, a bundle of certificates. */
+export const MAX_ANSWER_BYTES = 1024 * 1024;
 
 export interface CloudApiOptions {
   readonly http: HttpClient;
@@ -23,73 +26,106 @@ export interface CloudApiOptions {
   readonly decodeErrors: (endpoint: Endpoint, count: number) => void;
 }
 
-export interface Question {
+interface Question {
   readonly method: HttpRequest['method'];
   readonly path: string;
   readonly endpoint?: Endpoint;
   readonly body?: Readonly<Record<string, string>>;
 }
 
-type Ask = <S extends ObjectShape>(
+type Call<Nothing> = <S extends ObjectShape>(
   reading: Reading,
   question: Question & { readonly shape: S },
-) => Promise<Infer<S>>;
+) => Promise<Infer<S> | Nothing>;
 
 /** Calls on one cluster of the service, under its token and version. */
 export interface Calls {
-  /** A read, or one try of a change. */
-  readonly ask: Ask;
-  /** A change: repeated only when the service has surely not begun with it. */
-  readonly change: Ask;
+  readonly read: Call<never>;
+  /**
+   * Repeated only when the service has surely not begun with it. Resolves to undefined when the change was made and the
+   * answer says no more (204).
+   */
+  readonly change: Call<undefined>;
 }
 
+const NO_CONTENT = 204;
+
 export function createCalls(options: CloudApiOptions): Calls {
-  const base = `/api/v1/clusters/${encodeURIComponent(options.clusterId)}`;
-
-  async function ask<S extends ObjectShape>(
-    reading: Reading,
-    question: Question & { readonly shape: S },
-  ): Promise<Infer<S>> {
-    const { endpoint = 'other', method, body, shape } = question;
-    const whole = gatherBody();
-    const answer = await options.http.send({
-      endpoint,
-      method,
-      path: base + question.path,
-      headers: {
-        authorization: `Bearer ${await options.token()}`,
-        'cc-version': options.apiVersion,
-        ...(body && { 'content-type': 'application/json' }),
-      },
-      ...(body && { body: JSON.stringify(body) }),
-      signal: reading.signal,
-      // A change may be refused for what it says; a read says nothing but the token.
-      sentToken: method === 'GET',
-      onChunk: whole.onChunk,
-    });
-    reading.pages += 1;
-    reading.items += 1;
-    reading.bytes += answer.bytes;
-    const { value, wrong } = decodeValue(whole.bytes(), shape);
-    options.decodeErrors(endpoint, wrong);
-    return value;
-  }
-
-  async function change<S extends ObjectShape>(
-    reading: Reading,
-    question: Question & { readonly shape: S },
-  ): Promise<Infer<S>> {
-    for (let tries = 1; ; tries += 1) {
-      try {
-        return await ask(reading, question);
-      } catch (error) {
-        if (tries === MOST_TRIES || !wasRefused(error)) throw error;
-        await sleep(FIRST_PAUSE_MS * tries, undefined, { signal: reading.signal });
+  return {
+    async read(reading, question) {
+      const { decode } = await call(options, reading, question);
+      return decode();
+    },
+    async change(reading, question) {
+      for (let tries = 1; ; tries += 1) {
+        try {
+          const { status, decode } = await call(options, reading, question);
+          return status === NO_CONTENT ? undefined : decode();
+        } catch (error) {
+          if (tries === MOST_TRIES || !wasRefused(error)) throw error;
+          await sleep(FIRST_PAUSE_MS * tries, undefined, { signal: reading.signal });
+        }
       }
-    }
-  }
+    },
+  };
+}
 
-  return { ask, change };
+/** One request that succeeded. */
+interface Answered<S extends ObjectShape> {
+  readonly status: number;
+  readonly decode: () => Infer<S>;
+}
+
+async function call<S extends ObjectShape>(
+  options: CloudApiOptions,
+  reading: Reading,
+  question: Question & { readonly shape: S },
+): Promise<Answered<S>> {
+  const whole = gatherBody(MAX_ANSWER_BYTES);
+  const { status, bytes } = await send(options, reading, question, whole);
+  reading.pages += 1;
+  reading.items += 1;
+  reading.bytes += bytes;
+  return {
+    status,
+    decode() {
+      const { value, wrong } = decodeValue(whole.bytes(), question.shape);
+      options.decodeErrors(question.endpoint ?? 'other', wrong);
+      return value;
+    },
+  };
+}
+
+async function send(
+  { http, clusterId, token, apiVersion }: CloudApiOptions,
+  reading: Reading,
+  { endpoint = 'other', method, path, body }: Question,
+  { maxBytes, onChunk }: WholeBody,
+): Promise<HttpAnswer> {
+  const headers = {
+    authorization: `Bearer ${await token()}`,
+    'cc-version': apiVersion,
+    ...(body && { 'content-type': 'application/json' }),
+  };
+  const request: ClientRequest = {
+    endpoint,
+    method,
+    path: `/api/v1/clusters/${encodeURIComponent(clusterId)}${path}`,
+    headers,
+    ...(body && { body: JSON.stringify(body) }),
+    signal: reading.signal,
+    // A change may be refused for what it says; a read says nothing but the token.
+    sentToken: method === 'GET',
+    maxBytes,
+    onChunk,
+    onAnswered: (span) => noteAnswer(reading, span),
+  };
+  try {
+    return await http.send(request);
+  } catch (error) {
+    noteLimit(reading, error);
+    throw error;
+  }
 }
 
 /** Whether the service has surely not begun. */

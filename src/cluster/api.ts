@@ -10,6 +10,7 @@ import {
   optional,
   raw,
   string,
+  typed,
 } from '../json/shape.ts';
 import type { Connection } from './connection.ts';
 import { readOffsetPages, readTokenPages } from './pages.ts';
@@ -23,6 +24,9 @@ const sessionsEnvelope = object({
   errors: array(object({ node_id: integer() })),
   internal_app_name_prefix: optional(string()),
 });
+
+/** Far above the largest real cluster: a longer listing is no list of nodes, and would fill the memory. */
+const MAX_NODES = 10_000;
 
 /** Who lists the ranges of a node: any server, the node itself through any server, or the URL's own. */
 export type RangeRoute = 'gateway' | 'proxy' | 'local';
@@ -74,7 +78,7 @@ export interface SessionsEnd {
  * the element is reused for the next one. Failures are RequestErrors.
  */
 export interface ClusterApi {
-  /** GET /nodes/, all pages; `dateMs` is the Date header of the last answer. */
+  /** GET /nodes/, all pages, at most 10,000 nodes; `dateMs` is the Date header of the last answer. */
   nodes<S extends ObjectShape>(
     reading: Reading,
     question: NodesQuestion<S>,
@@ -103,7 +107,8 @@ export function createClusterApi(connection: Connection): ClusterApi {
     users: (reading, question) => listUsers(connection, reading, question),
     table(reading, { database, table, shape }) {
       const path = `/databases/${encodeURIComponent(database)}/tables/${encodeURIComponent(table)}/`;
-      return connection.readObject(reading, { endpoint: 'table', path, shape });
+      // A table may take too long; that is no reason not to ask for the next one.
+      return connection.readObject(reading, { endpoint: 'table', part: path, path, shape });
     },
   };
 }
@@ -114,6 +119,12 @@ async function listNodes<S extends ObjectShape>(
   question: NodesQuestion<S>,
 ): Promise<{ readonly dateMs: number | undefined }> {
   let dateMs: number | undefined;
+  let nodes = 0;
+  const onElement = (node: Infer<S>): void => {
+    if (hasId(node)) nodes += 1;
+    if (nodes > MAX_NODES) throw tooManyNodes(reading);
+    question.onNode(node);
+  };
   await readOffsetPages(reading, 'nodes', async (offset) => {
     const page = await connection.readList(reading, {
       endpoint: 'nodes',
@@ -122,12 +133,23 @@ async function listNodes<S extends ObjectShape>(
       list: 'nodes',
       element: question.shape,
       envelope: offsetEnvelope,
-      onElement: question.onNode,
+      onElement,
     });
     dateMs = page.dateMs;
     return readOffset(page.envelope.next, 'nodes');
   });
   return { dateMs };
+}
+
+/** Elements without an id are no nodes: whoever lists them passes over them. */
+function hasId(node: object): boolean {
+  return 'node_id' in node && Number(node.node_id) > 0;
+}
+
+function tooManyNodes({ limits }: Reading): RequestError {
+  limits.add('items');
+  const message = `nodes: the listing has more than ${MAX_NODES} nodes; see whether the URL is that of a cluster`;
+  return new RequestError('limit', message);
 }
 
 function listRanges<S extends ObjectShape>(
@@ -141,7 +163,7 @@ function listRanges<S extends ObjectShape>(
       endpoint: 'node_ranges',
       path: `${rangesPath(nodeId, route)}limit=${limit}&offset=${offset}`,
       firstUrl: question.firstUrl,
-      proxied: route === 'proxy',
+      ...(route !== 'local' && { node: nodeId, proxied: route === 'proxy' }),
       list: 'ranges',
       element: question.shape,
       envelope: offsetEnvelope,
@@ -189,26 +211,40 @@ async function listSessions<S extends ObjectShape>(
   const query = new URLSearchParams({ exclude_closed_sessions: 'true' });
   query.set('limit', String(question.limit));
   if (question.username !== undefined) query.set('username', question.username);
-  await readTokenPages(reading, 'sessions', {
-    limit: question.limit,
-    async readPage(start) {
-      if (start !== undefined) query.set('start', start);
-      const { elements, envelope } = await connection.readList(reading, {
-        endpoint: 'sessions',
-        path: `/sessions/?${query.toString()}`,
-        repeatOn500: true,
-        list: 'sessions',
-        element: question.shape,
-        envelope: sessionsEnvelope,
-        onElement: question.onSession,
-      });
-      for (const failed of envelope.errors) failedNodes.add(failed.node_id ?? 0);
-      internalPrefix = envelope.internal_app_name_prefix ?? internalPrefix;
-      await question.onPageEnd?.();
-      return { elements, next: readToken(envelope.next) };
-    },
+  const element = object({ id: raw(), ...question.shape.fields });
+  const isRepeated = rememberIds();
+  await readTokenPages(reading, 'sessions', async (start) => {
+    if (start !== undefined) query.set('start', start);
+    const { envelope } = await connection.readList(reading, {
+      endpoint: 'sessions',
+      path: `/sessions/?${query.toString()}`,
+      repeatOn500: true,
+      list: 'sessions',
+      element,
+      envelope: sessionsEnvelope,
+      onElement(session) {
+        if (!isRepeated(session)) question.onSession(typed(question.shape, session));
+      },
+    });
+    const failed = new Set(envelope.errors.map(({ node_id: nodeId = 0 }) => nodeId));
+    for (const nodeId of failed) failedNodes.add(nodeId);
+    internalPrefix = envelope.internal_app_name_prefix ?? internalPrefix;
+    await question.onPageEnd?.();
+    return { next: readToken(envelope.next), failedNodes: failed };
   });
   return { failedNodes, internalPrefix };
+}
+
+/** A server that does not understand its own token starts over: what it lists again is no other session. */
+function rememberIds(): (session: { readonly id?: unknown }) => boolean {
+  const seen = new Set<string>();
+  return ({ id }) => {
+    if (id === undefined || id === null || id === '') return false;
+    const text = typeof id === 'string' ? id : JSON.stringify(id);
+    if (seen.has(text)) return true;
+    seen.add(text);
+    return false;
+  };
 }
 
 /** Where a listing goes on; without it that is its end. What is neither would cut it short in silence. */

@@ -2,7 +2,7 @@ import { orAborted } from '../http/abort.ts';
 import type { ClientRequest, HttpClient } from '../http/client.ts';
 import { RequestError } from '../http/errors.ts';
 import type { Endpoint, HttpAnswer } from '../http/exchange.ts';
-import type { Reading } from '../http/reading.ts';
+import { noteAnswer, noteLimit, type Reading, type Span } from '../http/reading.ts';
 import { gatherBody } from '../http/whole-body.ts';
 import { createDecoder, decodeValue } from '../json/decoder.ts';
 import { type ObjectShape, type Infer, object, string } from '../json/shape.ts';
@@ -10,11 +10,18 @@ import { Session, type SessionOptions } from './session.ts';
 
 /** Far above the largest honest element (a node with many stores: half a megabyte). */
 const LIMITS = { elementBytes: 16 * 1024 * 1024, depth: 64 };
+/** Answers that are read as a whole: a table of a thousand columns and grants has some 500 kB. */
+const MAX_OBJECT_BYTES = 16 * 1024 * 1024;
+/** Answers to a login or logout, which hold a token at the most. */
+const MAX_SESSION_BYTES = 64 * 1024;
 
 const loginAnswer = object({ session: string() });
 
 /** A question to the cluster API: a GET, under the session. */
-type Question = Pick<ClientRequest, 'endpoint' | 'path' | 'repeatOn500' | 'firstUrl' | 'proxied'>;
+type Question = Pick<
+  ClientRequest,
+  'endpoint' | 'path' | 'repeatOn500' | 'firstUrl' | 'node' | 'proxied' | 'part'
+>;
 
 interface ListQuestion<S extends ObjectShape, E extends ObjectShape> extends Question {
   /** Member of the answer that holds the elements. */
@@ -48,6 +55,7 @@ export interface Connection {
 
 /** What becomes of an answer. */
 interface AnswerReader<T> {
+  readonly maxBytes?: number;
   readonly onChunk: (chunk: Uint8Array) => void;
   /** Called at its end. */
   readonly understand: (answer: HttpAnswer) => T;
@@ -72,12 +80,13 @@ export function createConnection(options: ConnectionOptions): Connection {
   async function send<T>(
     reading: Reading,
     question: Question,
-    { onChunk, understand }: AnswerReader<T>,
+    { understand, ...receiver }: AnswerReader<T>,
   ): Promise<T> {
     const { signal } = reading;
     async function call(headers: Record<string, string>): Promise<T> {
       const request = { ...question, method: 'GET', headers, signal, sentToken: true } as const;
-      const answer = await options.http.send({ ...request, onChunk });
+      const onAnswered = (span: Span): void => noteAnswer(reading, span);
+      const answer = await options.http.send({ ...request, ...receiver, onAnswered });
       reading.pages += 1;
       reading.bytes += answer.bytes;
       return understand(answer);
@@ -85,7 +94,7 @@ export function createConnection(options: ConnectionOptions): Connection {
     try {
       return await orAborted(session.run(call), signal, question.endpoint);
     } catch (error) {
-      if (error instanceof RequestError && error.reason === 'limit') reading.limits.add('bytes');
+      noteLimit(reading, error);
       throw error;
     }
   }
@@ -108,8 +117,9 @@ export function createConnection(options: ConnectionOptions): Connection {
     },
 
     async readObject(reading, question) {
-      const body = gatherBody();
+      const body = gatherBody(MAX_OBJECT_BYTES);
       const { value, wrong } = await send(reading, question, {
+        maxBytes: body.maxBytes,
         onChunk: body.onChunk,
         understand: () => decodeValue(body.bytes(), question.shape),
       });
@@ -120,9 +130,7 @@ export function createConnection(options: ConnectionOptions): Connection {
 
     async logOut(signal) {
       const headers = session.takeCreated();
-      if (headers === undefined) return;
-      const request = { endpoint: 'logout', method: 'POST', path: '/logout/' } as const;
-      await options.http.send({ ...request, headers, signal, onChunk: () => undefined });
+      if (headers !== undefined) await endSession(options.http, headers, signal);
     },
   };
 }
@@ -132,13 +140,23 @@ function noList({ endpoint, list }: { readonly endpoint: Endpoint; readonly list
   return new RequestError('decode', `${endpoint}: the answer holds no \`${list}\``);
 }
 
+async function endSession(
+  http: HttpClient,
+  headers: Record<string, string>,
+  signal: AbortSignal,
+): Promise<void> {
+  const request = { endpoint: 'logout', method: 'POST', path: '/logout/' } as const;
+  const unread = { maxBytes: MAX_SESSION_BYTES, onChunk: () => undefined };
+  await http.send({ ...request, headers, signal, ...unread });
+}
+
 /** POST /login/ with a form (a JSON body is not understood); resolves to the session token. */
 async function logIn(
   options: ConnectionOptions,
   username: string,
   password: string,
 ): Promise<string> {
-  const answer = gatherBody();
+  const answer = gatherBody(MAX_SESSION_BYTES);
   try {
     await options.http.send({
       endpoint: 'login',
@@ -148,6 +166,7 @@ async function logIn(
       body: new URLSearchParams({ username, password }).toString(),
       signal: AbortSignal.timeout(Math.ceil(options.loginTimeoutMs)),
       repeatOn500: true,
+      maxBytes: answer.maxBytes,
       onChunk: answer.onChunk,
     });
   } catch (error) {

@@ -1,4 +1,4 @@
-import { classifyThrown, RequestError } from '../http/errors.ts';
+import { classifyThrown, type FailureReason, RequestError } from '../http/errors.ts';
 
 /** How one logs in; the text of the password is asked for each time, since its file may change. */
 interface Credentials {
@@ -22,6 +22,16 @@ export interface SessionOptions {
 
 /** Refused secrets do not get better by asking again, and each login costs the server a slow hash. */
 const REJECTED_PAUSE_MS = 60_000;
+
+/** Failures of the network say nothing of the token; a missing privilege says that it is good. */
+const SAYS_NOTHING: ReadonlySet<FailureReason> = new Set([
+  'network',
+  'timeout',
+  'tls',
+  'breaker_open',
+  'forbidden',
+]);
+const MAX_TOKEN_LENGTH = 4096;
 
 interface Token {
   readonly text: string;
@@ -57,6 +67,8 @@ export class Session {
   #header = 0;
   #rejected: Rejection | undefined;
   #futileAtMs: number | undefined;
+  /** When a token was forgotten on suspicion. */
+  #doubtedAtMs: number | undefined;
 
   constructor(options: SessionOptions) {
     this.#options = options;
@@ -83,7 +95,10 @@ export class Session {
         token.accepted = true;
         return answer;
       } catch (error) {
-        if (!(error instanceof RequestError) || error.reason !== 'auth') throw error;
+        if (!(error instanceof RequestError) || error.reason !== 'auth') {
+          this.#doubt(token, error);
+          throw error;
+        }
         attempt = await this.#afterRefusal(attempt, error);
         if (attempt === undefined) throw error;
       }
@@ -112,10 +127,8 @@ export class Session {
   /** Another call has renewed it already, or it is worth a login: not after one that was no help. */
   #mayRenew(token: Token): boolean {
     if (token !== this.#token) return true;
-    const { monotonicMs } = this.#options;
-    const futileAtMs = this.#futileAtMs ?? Number.NEGATIVE_INFINITY;
-    const wasFutile = monotonicMs() - futileAtMs < REJECTED_PAUSE_MS;
-    return (token.accepted || token.refused) && !wasFutile;
+    const mayLogIn = isOver(this.#futileAtMs, this.#options.monotonicMs());
+    return (token.accepted || token.refused) && mayLogIn;
   }
 
   /**
@@ -130,6 +143,19 @@ export class Session {
       if (this.#token === token) this.#token = undefined;
       this.#remember(error, token.secret);
     }
+  }
+
+  /**
+   * A token that was never accepted may be why a call failed: the next one gets another. No oftener than once a
+   * minute, so that a server that fails all calls is not asked for a login by each of them.
+   */
+  #doubt(token: Token, error: unknown): void {
+    if (token.accepted || wasAborted(error)) return;
+    if (SAYS_NOTHING.has(classifyThrown(error, 'session').reason)) return;
+    const nowMs = this.#options.monotonicMs();
+    if (this.#token !== token || !isOver(this.#doubtedAtMs, nowMs)) return;
+    this.#doubtedAtMs = nowMs;
+    this.#token = undefined;
   }
 
   /** The header of the session that was created by a login here, for logging it out; then forgets it. */
@@ -163,6 +189,7 @@ export class Session {
     if (rejected !== undefined && rejected.secret === secret) {
       if (this.#options.monotonicMs() - rejected.atMs < REJECTED_PAUSE_MS) throw rejected.error;
     }
+    if (credentials === undefined) checkToken(secret, 'auth', 'the session token');
     const text =
       credentials === undefined ? secret : await this.#logIn(credentials.username, secret);
     this.#rejected = undefined;
@@ -173,7 +200,9 @@ export class Session {
   async #logIn(username: string, password: string): Promise<string> {
     this.#options.loginTried();
     try {
-      return await this.#options.login(username, password);
+      const token = await this.#options.login(username, password);
+      checkToken(token, 'decode', 'login: the session token');
+      return token;
     } catch (error) {
       const failure = classifyThrown(error, 'login');
       this.#options.loginFailed(failure);
@@ -184,5 +213,27 @@ export class Session {
 
   #remember(error: RequestError, secret: string): void {
     this.#rejected = { error, atMs: this.#options.monotonicMs(), secret };
+  }
+}
+
+/** Whether nobody waited for the answer any more. */
+function wasAborted(error: unknown): boolean {
+  return (
+    error instanceof Error && error.cause instanceof Error && error.cause.name === 'AbortError'
+  );
+}
+
+/** Whether a pause that began then has passed. */
+function isOver(beganAtMs: number | undefined, nowMs: number): boolean {
+  return beganAtMs === undefined || nowMs - beganAtMs >= REJECTED_PAUSE_MS;
+}
+
+/** Servers send base64; what no header can carry would fail every request before it is sent. */
+function checkToken(token: string, reason: FailureReason, what: string): void {
+  if (token.length > MAX_TOKEN_LENGTH) {
+    throw new RequestError(reason, `${what} is longer than ${MAX_TOKEN_LENGTH} characters`);
+  }
+  if (!/^[\x21-\x7e]+$/.test(token)) {
+    throw new RequestError(reason, `${what} must be printable ASCII without spaces`);
   }
 }

@@ -70,6 +70,7 @@ interface Memory {
 export const cloud = cloudCollector({
   name: 'cloud',
   help: 'Existence, status and health of the migration assistant.',
+  privilege: 'the role CLUSTER_ADMIN or CLUSTER_OPERATOR_WRITER for the service account',
   intervalSeconds: 60,
   timeoutSeconds: 30,
   maxDuty: 0.25,

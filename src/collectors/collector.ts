@@ -94,6 +94,8 @@ export interface CollectFailure {
 interface Room<Api, Options, Memory> {
   readonly name: string;
   readonly help: string;
+  /** What the user of the API needs, for advice on a forbidden poll: `GRANT SYSTEM VIEWCLUSTERMETADATA`. */
+  readonly privilege: string;
   readonly intervalSeconds: number;
   /** Of a whole poll. */
   readonly timeoutSeconds: number;

@@ -1,15 +1,18 @@
-import { clusterCollector } from './collector.ts';
-import { chooseKeys } from './nodes/choice.ts';
+import type { Sheet } from '../metrics/sheet.ts';
+import { Slice } from '../metrics/slice.ts';
+import { clusterCollector, type CollectFailure } from './collector.ts';
+import { chooseKeys, type ChosenKeys } from './nodes/choice.ts';
 import * as families from './nodes/families.ts';
 import { freshnessOf } from './nodes/liveness.ts';
 import { publishCluster, publishMetrics, publishNode } from './nodes/publish.ts';
 import { NODE_READINGS, STORE_READINGS } from './nodes/readings.ts';
-import { copyNode, type NodeRecord, nodeShape } from './nodes/record.ts';
+import { copyNode, MAX_TIERS, type NodeRecord, nodeShape } from './nodes/record.ts';
 
 /** GET /nodes/: what the nodes are, whether they live, and the most telling of their own metrics. */
 export const nodes = clusterCollector({
   name: 'nodes',
   help: 'Liveness, version, locality, load and stores of the nodes.',
+  privilege: 'GRANT SYSTEM VIEWCLUSTERMETADATA',
   intervalSeconds: 30,
   timeoutSeconds: 30,
   maxDuty: 0.25,
@@ -49,12 +52,35 @@ export const nodes = clusterCollector({
       },
     });
     const listed = [...byId.values()].toSorted((a, b) => a.id - b.id);
-    const isFresh = freshnessOf(listed, dateMs);
-    publishCluster(sheet, listed);
-    for (const node of listed) {
-      publishNode(sheet, node);
-      if (isFresh(node)) publishMetrics(sheet, node, chosen);
-    }
-    return undefined;
+    await publish(sheet, listed, { chosen, isFresh: freshnessOf(listed, dateMs) });
+    const failure = findTooManyTiers(listed);
+    if (failure !== undefined) context.limits.add('items');
+    return failure;
   },
 });
+
+/** What is cut short is shown all the same. */
+function findTooManyTiers(listed: readonly NodeRecord[]): CollectFailure | undefined {
+  const node = listed.find(({ hasMoreTiers }) => hasMoreTiers);
+  if (node === undefined) return undefined;
+  const message = `nodes: node ${node.id} has more than ${MAX_TIERS} locality tiers; see --locality of its start command`;
+  return { reason: 'limit', message };
+}
+
+/** In slices: of thousands of nodes it takes longer than a scrape may wait. */
+async function publish(
+  sheet: Sheet,
+  listed: readonly NodeRecord[],
+  {
+    chosen,
+    isFresh,
+  }: { readonly chosen: ChosenKeys; readonly isFresh: (node: NodeRecord) => boolean },
+): Promise<void> {
+  const slice = new Slice();
+  publishCluster(sheet, listed);
+  for (const node of listed) {
+    publishNode(sheet, node);
+    if (isFresh(node)) publishMetrics(sheet, node, chosen);
+    await slice.pauseWhenOver();
+  }
+}

@@ -40,6 +40,7 @@ type Context = PollContext<OptionValues<typeof OPTIONS>, RangesMemory>;
 export const ranges = clusterCollector({
   name: 'ranges',
   help: 'Replicas, leases, problems and load of the ranges, node by node.',
+  privilege: 'GRANT SYSTEM VIEWCLUSTERMETADATA',
   intervalSeconds: 60,
   timeoutSeconds: 300,
   maxDuty: 0.1,
@@ -54,6 +55,7 @@ export const ranges = clusterCollector({
     gatewayOnly: false,
     firstNodeId: 0,
     scans: 0,
+    failed: new Set(),
     sendsDetails: false,
     localNodeId: 0,
   }),

@@ -6,7 +6,7 @@ import { chooseMembers, type Membership } from './sessions/membership.ts';
 import { type ClusterTally, countSession, createClusterTally } from './sessions/node-tally.ts';
 import { requireSomebodyAnswered } from './sessions/nobody.ts';
 import { publishApplications, publishFanout, publishTally } from './sessions/publish.ts';
-import { createRewriter, findRegexFault } from './sessions/rewrite.ts';
+import { createRewriter, findRegexFault, type Rewriter } from './sessions/rewrite.ts';
 import { isClosed, readSession, sessionShape } from './sessions/session.ts';
 
 interface Options {
@@ -34,6 +34,7 @@ interface Count extends SessionsEnd {
 export const sessions = clusterCollector({
   name: 'sessions',
   help: 'Open SQL sessions by node, and by application and user: states, queries, transactions, memory and ages.',
+  privilege: 'GRANT SYSTEM VIEWACTIVITYREDACTED',
   intervalSeconds: 30,
   timeoutSeconds: 30,
   maxDuty: 0.25,
@@ -87,19 +88,23 @@ async function countSessions(
   context: PollContext<Options, Memory>,
 ): Promise<Count> {
   const { memory, options } = context;
-  const count = await countOnce(api, context);
+  const rewrite = createRewriter(options.application_rewrite);
+  const count = await countOnce(api, context, rewrite);
   const { internalPrefix } = count;
   if (!internalPrefix || internalPrefix === memory.internalPrefix) return count;
   memory.internalPrefix = internalPrefix;
   // The server names the prefix behind the sessions, when they have been counted already by what was known before.
   // So the first poll of a server with another prefix asks twice; remembered, it is right from then on.
-  return options.include_internal ? count : countOnce(api, context);
+  return options.include_internal ? count : countOnce(api, context, rewrite);
 }
 
-async function countOnce(api: ClusterApi, context: PollContext<Options, Memory>): Promise<Count> {
+async function countOnce(
+  api: ClusterApi,
+  context: PollContext<Options, Memory>,
+  rewrite: Rewriter,
+): Promise<Count> {
   const { memory, options } = context;
   const nowMs = context.nowMs();
-  const rewrite = createRewriter(options.application_rewrite);
   const tally = createClusterTally();
   const applications = new ApplicationTallies(new Set<Pair>(memory.members.keys()));
   const answered = new Set<number>();

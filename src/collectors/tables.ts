@@ -8,6 +8,7 @@ import { readTableNames, TABLE_NAME, writeTableName } from './tables/table-name.
 export const tables = clusterCollector({
   name: 'tables',
   help: 'Ranges, schema, grants and zone configuration of the listed tables.',
+  privilege: 'GRANT SELECT on the listed tables',
   intervalSeconds: 600,
   timeoutSeconds: 120,
   maxDuty: 0.25,

@@ -12,6 +12,7 @@ const USERS = gauge({
 export const users = clusterCollector({
   name: 'users',
   help: 'Number of SQL users; needs SELECT on system.users.',
+  privilege: 'GRANT SELECT ON TABLE system.users',
   intervalSeconds: 600,
   timeoutSeconds: 30,
   maxDuty: 0.25,

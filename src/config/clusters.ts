@@ -1,6 +1,6 @@
 import { isPlainText } from './api-url.ts';
 import type { CollectorConfig, CollectorOptions } from './collector-schema.ts';
-import { givenKeys, readSecret, warnOfReadableFile } from './credentials.ts';
+import { givenKeys, readSecret, warnOfSecretFile } from './credentials.ts';
 import type { Environment } from './flags.ts';
 import { quote } from './issues.ts';
 import { readProxies } from './proxy.ts';
@@ -184,7 +184,7 @@ async function readTls(section: Section<TlsConfig>): Promise<TlsConfig> {
   const key = await readPem(section, { name: 'key', file: key_file });
   if (cas) checkCas(cas, section.issues);
   if (certificates && key) checkIdentity({ certificates, key }, section.issues);
-  if (key && key_file) await warnOfReadableFile(key_file, key.place, section.issues);
+  if (key && key_file) await warnOfSecretFile(key_file, key.place, section.issues);
   if (insecure_skip_verify) {
     const message = 'the certificates of the nodes are not checked, so anybody on the way can read';
     section.warn('insecure_skip_verify', `${message} the password: set ca_file instead`);

@@ -71,6 +71,8 @@ export interface CollectorOptions {
 
 const MIN_INTERVAL_SECONDS = 1;
 const MIN_TIMEOUT_SECONDS = 0.1;
+/** Below this, not even the series of the whole cluster would fit. */
+export const MIN_SERIES = 500;
 
 /** The keys that every collector has. */
 function commonKeys(collector: CollectorOptions) {
@@ -94,7 +96,7 @@ function commonKeys(collector: CollectorOptions) {
     max_duty: key(v.optional(number({ above: 0, max: 1 }), maxDuty), {
       help: `Maximum share of the time that polls of ${name} may take; the interval stretches to keep it.`,
     }),
-    max_series: key(v.optional(integer({ min: 1 })), {
+    max_series: key(v.optional(integer({ min: MIN_SERIES })), {
       help: `Maximum series of ${name} of one cluster; no limit of its own by default.`,
     }),
   };

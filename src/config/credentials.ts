@@ -1,4 +1,4 @@
-import { stat } from 'node:fs/promises';
+import { warnOfOtherUsers } from './files.ts';
 import type { Environment } from './flags.ts';
 import { type ConfigIssues, messageOf, type Place, quote } from './issues.ts';
 import { findSecretFault, Secret } from './secret.ts';
@@ -11,8 +11,6 @@ export interface SecretKeys {
   readonly file?: string | undefined;
   readonly variable?: string | undefined;
 }
-
-const READABLE_BY_ALL = 0o004;
 
 /** The keys that give a secret and are written. */
 export function givenKeys(section: AnySection, name: string): string[] {
@@ -30,7 +28,10 @@ export async function readSecret(
   if (file !== undefined) {
     return readFromFile(file, section.placeOf(`${name}_file`), section.issues);
   }
-  if (variable === undefined) return text;
+  if (variable === undefined) {
+    await warnOfInlineSecret(section, name);
+    return text;
+  }
   const { value, fault } = readFromVariable(variable, env);
   if (fault !== undefined) {
     section.report(`${name}_env`, `the environment variable ${quote(variable)} ${fault}`);
@@ -42,7 +43,7 @@ async function readFromFile(path: string, place: Place, issues: ConfigIssues): P
   const secret = Secret.fromFile(path);
   try {
     await secret.reveal();
-    await warnOfReadableFile(path, place, issues);
+    await warnOfSecretFile(path, place, issues);
   } catch (error) {
     issues.report(place, messageOf(error));
   }
@@ -57,17 +58,19 @@ function readFromVariable(name: string, env: Environment) {
   };
 }
 
-/** Warns when every user of the machine can read the file of a secret or key. */
-export async function warnOfReadableFile(
+/** Warns when every user of the machine can read or change the file of a secret or key. */
+export async function warnOfSecretFile(
   path: string,
   place: Place,
   issues: ConfigIssues,
 ): Promise<void> {
-  // A file that has gone meanwhile is reported by who reads it.
-  const mode = await stat(path).then(
-    (found) => found.mode,
-    () => 0,
-  );
-  if ((mode & READABLE_BY_ALL) === 0) return;
-  issues.warn(place, `the secret file ${path} can be read by every user: chmod o-r it`);
+  await warnOfOtherUsers({ path, what: 'the secret file' }, place, issues);
+}
+
+/** A secret in the configuration file makes that a secret file. */
+async function warnOfInlineSecret(section: AnySection, name: string): Promise<void> {
+  const place = section.placeOf(name);
+  if (!section.has(name) || place.line === undefined) return;
+  const what = 'this secret stands in the configuration file, and';
+  await warnOfOtherUsers({ path: place.source, what }, place, section.issues);
 }

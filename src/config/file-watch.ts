@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { readSmallFile } from './files.ts';
 
 /** Files are small and few; an operator who has renewed a certificate can wait so long. */
 export const FILE_CHECK_MS = 2_000;
@@ -60,7 +60,7 @@ export async function watchFiles({ files, everyMs, load }: FileWatch): Promise<D
 async function digestFiles(files: readonly string[]): Promise<string> {
   const hash = createHash('sha256');
   for (const file of files) {
-    const content = await readFile(file).catch((error: unknown) => String(error));
+    const content = await readSmallFile(file).catch((error: unknown) => String(error));
     hash.update(`${file} ${content.length} `).update(content);
   }
   return hash.digest('hex');

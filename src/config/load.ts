@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { readClusters } from './clusters.ts';
 import type { CollectorOptions } from './collector-schema.ts';
@@ -15,7 +14,7 @@ import {
 import { ConfigError, type ConfigIssue, ConfigIssues, UsageError } from './issues.ts';
 import { createMap, isMap, Places, type SourceDocument } from './places.ts';
 import { type Config, configSchema, type FileConfig } from './schema.ts';
-import { explainFileError } from './secret.ts';
+import { explainFileError, readSmallText, warnOfOtherUsers } from './files.ts';
 import { type Section, validate } from './validate.ts';
 import { readWebConfig } from './web-config.ts';
 
@@ -85,6 +84,7 @@ async function readSources(
     return document;
   }
   const text = await readConfigFile(file);
+  await warnOfConfigFile(file, issues);
   refuseClusterOverrides(overrides.filter(isOfCluster), { file, text, issues });
   const document = readDocument(text, file, issues);
   for (const one of overrides) if (!isOfCluster(one)) applyOverride(document, one);
@@ -92,10 +92,16 @@ async function readSources(
 }
 
 async function readConfigFile(file: string): Promise<string> {
-  return readFile(file, 'utf8').catch((cause: unknown) => {
+  return readSmallText(file).catch((cause: unknown) => {
     const message = `cannot read the configuration file: ${explainFileError(cause)}`;
     throw new ConfigError([{ place: { source: file, path: '' }, message }]);
   });
+}
+
+/** Whoever may change the file can send passwords elsewhere. */
+async function warnOfConfigFile(file: string, issues: ConfigIssues): Promise<void> {
+  const config = { path: file, what: 'the configuration file', isReadable: true };
+  await warnOfOtherUsers(config, { source: file, path: '' }, issues);
 }
 
 function isOfCluster({ key }: Override): boolean {

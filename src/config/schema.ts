@@ -4,6 +4,7 @@ import {
   type CollectorConfig,
   type CollectorOptions,
   collectorSections,
+  MIN_SERIES,
 } from './collector-schema.ts';
 import { show } from './issues.ts';
 import { key } from './keys.ts';
@@ -53,7 +54,11 @@ function webSection(folder: string) {
     }),
     max_requests: key(v.optional(integer({ min: 0 }), 40), {
       flag: 'web.max-requests',
-      help: 'Maximum concurrent scrapes; excess requests get 503. 0 means no limit.',
+      help: 'Maximum concurrent scrapes of the metrics; excess requests get 503. 0: no limit.',
+    }),
+    max_probes: key(v.optional(integer({ min: 0 }), 10), {
+      flag: 'web.max-probes',
+      help: 'Maximum concurrent requests to /probe; excess requests get 503. 0: no limit.',
     }),
     protect_probes: key(v.optional(boolean, false), {
       flag: 'web.protect-probes',
@@ -109,8 +114,8 @@ export function configSchema(collectors: readonly CollectorOptions[], folder = p
     shard: v.nullish(SHARD, {}),
     config: v.nullish(RELOAD, {}),
     clusters: v.nullish(clusters, []),
-    max_series: key(v.optional(integer({ min: 1 }), 100_000), {
-      help: 'Maximum series of one cluster; what is above is dropped and counted.',
+    max_series: key(v.optional(integer({ min: MIN_SERIES }), 250_000), {
+      help: 'Maximum series of one cluster; the least important ones above it are dropped and counted.',
     }),
     collectors: v.nullish(collectorSections(collectors), {}),
   });

@@ -1,5 +1,5 @@
-import { readFile } from 'node:fs/promises';
 import { inspect } from 'node:util';
+import { explainFileError, readSmallText } from './files.ts';
 
 const MASK = '<secret>';
 
@@ -58,11 +58,11 @@ export class Secret {
 }
 
 async function readSecretFile(path: string): Promise<string> {
-  const content = await readFile(path, 'utf8').catch((cause: unknown) => {
+  const content = await readSmallText(path).catch((cause: unknown) => {
     throw new Error(`cannot read the secret file ${path}: ${explainFileError(cause)}`, { cause });
   });
-  // Editors and `echo` end a file with a newline that nobody means.
-  const text = content.replace(/[\r\n]+$/, '');
+  // Editors and `echo` end a file with a newline that nobody means; some begin it with a byte order mark.
+  const text = content.replace(/^\uFEFF/, '').replace(/[\r\n]+$/, '');
   const wrong = findSecretFault(text);
   if (wrong !== undefined) throw new Error(`the secret file ${path} ${wrong}`);
   return text;
@@ -71,14 +71,6 @@ async function readSecretFile(path: string): Promise<string> {
 /** What keeps a text from being sent as a password or token, or undefined. */
 export function findSecretFault(text: string): string | undefined {
   if (text === '') return 'is empty';
-  return /[\r\n\0]/.test(text) ? 'holds more than one line of text' : undefined;
-}
-
-/** A file error in words, without the path. */
-export function explainFileError(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  if (code === 'ENOENT' || code === 'ENOTDIR') return 'there is no such file';
-  if (code === 'EACCES' || code === 'EPERM') return 'permission denied';
-  if (code === 'EISDIR') return 'it is a directory';
-  return error instanceof Error ? error.message : String(error);
+  if (text.includes('\0')) return 'holds a NUL character: write it as UTF-8 text';
+  return /[\r\n]/.test(text) ? 'holds more than one line of text' : undefined;
 }

@@ -1,7 +1,7 @@
 import { constants } from 'node:crypto';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import * as v from 'valibot';
-import { warnOfReadableFile } from './credentials.ts';
+import { warnOfSecretFile } from './credentials.ts';
 import { messageOf } from './issues.ts';
 import { CIPHER_SUITES, CLIENT_AUTH_TYPES, CURVES, TLS_VERSIONS } from './tls-names.ts';
 import type { ClientAuth, TlsVersion } from './tls-names.ts';
@@ -133,7 +133,7 @@ async function readIdentity(config: Section<TlsServerConfig>): Promise<Identity 
   if (!config.has('key') && !config.has('key_file')) {
     issues.report(place, 'a private key is missing: set key_file or key');
   }
-  if (key && key_file) await warnOfReadableFile(key_file, key.place, issues);
+  if (key && key_file) await warnOfSecretFile(key_file, key.place, issues);
   return certificates && key && checkIdentity({ certificates, key }, issues);
 }
 

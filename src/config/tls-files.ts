@@ -1,8 +1,7 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { type ConfigIssues, messageOf, type Place } from './issues.ts';
 import type { TlsConfig } from './schema.ts';
-import { explainFileError } from './secret.ts';
+import { explainFileError, readSmallText } from './files.ts';
 import type { AnySection } from './validate.ts';
 
 /** PEM text and where it was named, for messages. */
@@ -38,7 +37,7 @@ export async function readPem(
 }
 
 async function readTextFile(file: string): Promise<string> {
-  return readFile(file, 'utf8').catch((cause: unknown) => {
+  return readSmallText(file).catch((cause: unknown) => {
     throw new Error(`cannot read the file ${file}: ${explainFileError(cause)}`, { cause });
   });
 }

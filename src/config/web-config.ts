@@ -1,14 +1,13 @@
-import { readFile } from 'node:fs/promises';
 import { validateHeaderValue } from 'node:http';
 import path from 'node:path';
 import * as v from 'valibot';
 import { readDocument } from './document.ts';
 import { type ConfigIssue, ConfigIssues } from './issues.ts';
 import { type AnySchema, unwrap } from './keys.ts';
-import { type Container, isContainer, isMap } from './places.ts';
-import { explainFileError } from './secret.ts';
+import { type Container, isContainer, isMap, type SourceDocument } from './places.ts';
+import { explainFileError, readSmallText, warnOfOtherUsers } from './files.ts';
 import { readServerTls, type ServerTls, tlsServerSection } from './server-tls.ts';
-import { type Section, validate } from './validate.ts';
+import { type AnySection, type Section, validate } from './validate.ts';
 import { boolean, integer, refuseType, section } from './values.ts';
 
 /**
@@ -66,13 +65,21 @@ function parseGoDuration(value: unknown): number | undefined {
   );
 }
 
-const BCRYPT_HASH = /^\$2[aby]?\$(?:0[4-9]|[12]\d|3[01])\$[./A-Za-z\d]{53}$/;
+const BCRYPT_HASH = /^\$2[aby]?\$(0[4-9]|[12]\d|3[01])\$[./A-Za-z\d]{53}$/;
+/** Each step doubles the time of a comparison, and one is made at a time for all. */
+const MAX_BCRYPT_COST = 15;
+/** Above it, guesses noticeably delay valid logins. */
+const MAX_QUICK_BCRYPT_COST = 12;
+const SECONDS_AT_COST_10 = 0.1;
+const MAKE_HASH = 'make one with `htpasswd -nBC 10 ""` and remove the colon';
+
+const LIST_USERS = 'write each as `name: hash`';
 
 /** Users and the hashes of their passwords. Its messages never show a value: it may be a password. */
 const users = v.pipe(
-  v.custom<Container>(isMap, 'is not a map of users: write each as `name: hash`'),
-  v.rawTransform(({ dataset: { value: input }, addIssue }) => {
-    const hashes = new Map<string, string>();
+  v.custom<Record<string, string>>(isMap, `is not a map of users: ${LIST_USERS}`),
+  v.rawCheck(({ dataset: { value: input }, addIssue }) => {
+    if (!isMap(input)) return;
     for (const [name, value] of Object.entries(input)) {
       const item = { type: 'object', input, key: name, value } as const;
       if (name.includes(':')) {
@@ -81,16 +88,31 @@ const users = v.pipe(
       }
       const message = findHashFault(value);
       if (message) addIssue({ message, path: [{ ...item, origin: 'value' }] });
-      else hashes.set(name, String(value));
     }
-    return hashes;
   }),
 );
 
 function findHashFault(value: unknown): string | undefined {
-  const isHash = typeof value === 'string' && BCRYPT_HASH.test(value);
-  const remedy = 'make one with `htpasswd -nBC 10 ""` and remove the colon';
-  return isHash ? undefined : `the value is not a bcrypt hash: ${remedy}`;
+  if (typeof value !== 'string' || !BCRYPT_HASH.test(value)) {
+    return `the value is not a bcrypt hash: ${MAKE_HASH}`;
+  }
+  const cost = costOf(value);
+  if (cost <= MAX_BCRYPT_COST) return undefined;
+  return `the value has bcrypt cost ${cost}; at most ${MAX_BCRYPT_COST} is accepted: ${MAKE_HASH}`;
+}
+
+function costOf(hash: string): number {
+  return Number(BCRYPT_HASH.exec(hash)?.[1] ?? 0);
+}
+
+function warnOfSlowHashes(section: AnySection, hashes: ReadonlyMap<string, string>): void {
+  for (const [name, hash] of hashes) {
+    const cost = costOf(hash);
+    if (cost <= MAX_QUICK_BCRYPT_COST) continue;
+    const seconds = (SECONDS_AT_COST_10 * 2 ** (cost - 10)).toFixed(1);
+    const message = `bcrypt cost ${cost}: about ${seconds} s of CPU time for each new login, one at a time`;
+    section.warn(name, `${message}: ${MAKE_HASH}`);
+  }
 }
 
 /** The value of a header, one of the `allowed` where only some make sense. */
@@ -162,7 +184,7 @@ export interface WebConfigReading {
 export async function readWebConfig(file: string): Promise<WebConfigReading> {
   const issues = new ConfigIssues();
   const { problems, warnings } = issues;
-  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+  const text = await readSmallText(file).catch((error: unknown) => {
     const message = `cannot read the web config file: ${explainFileError(error)}`;
     issues.report({ source: file, path: '' }, message);
     return '';
@@ -170,13 +192,25 @@ export async function readWebConfig(file: string): Promise<WebConfigReading> {
   const document = readDocument(text, file, issues);
   if (problems.length > 0) return { config: NO_WEB_CONFIG, files: [file], problems, warnings };
   const schema = webConfigSchema(path.dirname(path.resolve(file)));
+  reportNoUsers(document, issues);
   dropEmptyKeys(schema, document.input);
   const root = validate(schema, document, issues);
   const tls = root.member('tls_server_config');
   const { cert_file, key_file, client_ca_file } = tls.values;
   const named = [cert_file, key_file, client_ca_file].filter((one) => one !== undefined);
   const config = await complete(root);
+  const guarded = { path: file, what: 'the web config file', isReadable: !tls.has('key') };
+  await warnOfOtherUsers(guarded, { source: file, path: '' }, issues);
   return { config, files: [file, ...named], problems, warnings };
+}
+
+/** A key without users, which may be the last line of a file that was cut off, must not let everybody in. */
+function reportNoUsers({ input, places }: SourceDocument, issues: ConfigIssues): void {
+  const key = 'basic_auth_users';
+  const value = input[key];
+  const isEmpty = isMap(value) ? Object.keys(value).length === 0 : value === null || value === '';
+  if (!isEmpty) return;
+  issues.report(places.ofKey(input, key), `lists no users: ${LIST_USERS}, or remove the key`);
 }
 
 /** A key without a value, or with an empty one, counts as not set: so it does in the toolkit. */
@@ -199,9 +233,16 @@ async function complete(root: Section<WebConfigFile>): Promise<WebConfig> {
   return {
     tls: await readServerTls(root.member('tls_server_config')),
     headers: Object.fromEntries(named),
-    users: root.allValues.basic_auth_users ?? new Map(),
+    users: readUsers(root),
     rateLimit: readRateLimit(root.member('rate_limit')),
   };
+}
+
+function readUsers(root: Section<WebConfigFile>): ReadonlyMap<string, string> {
+  const section = root.member('basic_auth_users');
+  const hashes = new Map(Object.entries(section.allValues));
+  warnOfSlowHashes(section, hashes);
+  return hashes;
 }
 
 function readRateLimit(limit: Section<WebConfigFile['rate_limit']>): RateLimit | undefined {

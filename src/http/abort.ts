@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { classifyThrown } from './errors.ts';
 
 /**
@@ -11,4 +12,9 @@ export function orAborted<T>(work: Promise<T>, signal: AbortSignal, what: string
     signal.addEventListener('abort', onAbort, { once: true });
     void work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
   });
+}
+
+/** Lets time pass, no longer than `signal` allows. */
+export async function pass(milliseconds: number, signal: AbortSignal, what: string): Promise<void> {
+  await orAborted(sleep(milliseconds, undefined, { signal }), signal, what);
 }

@@ -21,6 +21,8 @@ export interface Bodied {
 export interface BodySink {
   /** Most decoded bytes; beyond them the answer fails with reason limit. */
   readonly maxBytes: number;
+  /** True when gzip was requested: a body in any other encoding is refused without unpacking it. */
+  readonly acceptsGzip: boolean;
   readonly what: string;
   /** Bytes as they came over the wire. */
   readonly onArrived: (bytes: number) => void;
@@ -29,19 +31,25 @@ export interface BodySink {
 }
 
 /**
- * Hands the body of a 200 on, unpacked, as it comes. Listens to events instead of iterating: a
- * promise for each chunk of a 40 MB page would cost more than reading it.
+ * Hands the body of a successful answer on, unpacked, as it comes. Listens to events instead of
+ * iterating: a promise for each chunk of a 40 MB page would cost more than reading it.
  */
 export async function readBody(response: Bodied, sink: BodySink): Promise<void> {
-  const encoding = response.headers['content-encoding']?.trim().toLowerCase() || 'identity';
-  if (encoding === 'identity') {
+  const encoding = headerText(response.headers['content-encoding']).trim().toLowerCase();
+  if (encoding === '' || encoding === 'identity') {
     await pump(response.body, sink, (chunk) => sink.onArrived(chunk.length));
     return;
   }
-  if (encoding !== 'gzip' && encoding !== 'x-gzip') {
+  const isGzip = encoding === 'gzip' || encoding === 'x-gzip';
+  if (!isGzip || !sink.acceptsGzip) {
     // Leaving an answer is an error of its stream, too; what matters is said below.
     response.body.on('error', () => undefined).destroy();
-    throw new RequestError('decode', `${sink.what}: unknown content-encoding`);
+    const name = isGzip ? 'gzip' : 'another one';
+    const asked = sink.acceptsGzip ? 'gzip' : 'identity';
+    throw new RequestError(
+      'decode',
+      `${sink.what}: the content-encoding is ${name}, although ${asked} was requested: look for a proxy that changes it`,
+    );
   }
   const gunzip = createGunzip();
   response.body.on('data', (chunk: Buffer) => sink.onArrived(chunk.length));
@@ -108,4 +116,9 @@ export async function readErrorText(
     signal.throwIfAborted();
   }
   return Buffer.concat(chunks).toString('utf8', 0, ERROR_TEXT_BYTES);
+}
+
+/** A header as one text; undici gives a list where the server sent it several times. */
+export function headerText(value: string | string[] | undefined): string {
+  return Array.isArray(value) ? value.join(', ') : (value ?? '');
 }

@@ -6,60 +6,75 @@ export type BreakerState = (typeof BREAKER_STATES)[number];
 export interface BreakerOptions {
   /** Failures in a row that open it. */
   readonly failures: number;
-  /** How long it stays open before one request may try again. */
+  /** How long it stays open, from the start of the request that opened it, before a trial is let through. */
   readonly openMs: number;
   /** Monotonic clock, ms. */
   readonly monotonicMs: () => number;
 }
 
+/**
+ * Keeps requests away from what failed several times in a row; then lets one trial through at a time,
+ * for each name that requests give: one that fails again and again must not keep the others from trying.
+ */
 export interface Breaker {
   state(): BreakerState;
-  /** True when a request may go out now; half open, only one at a time may. */
-  admit(): boolean;
-  /** The end of the trial that is running, if one is. */
-  trial(): Promise<void> | undefined;
+  /** When it lets a trial through, monotonic ms; undefined while it is closed. */
+  trialAtMs(): number | undefined;
+  /** True when a request may go out now; it must end with one of the calls below. */
+  admit(name?: string): boolean;
+  /** The end of the trial of that name that is running, if one is. */
+  trial(name?: string): Promise<void> | undefined;
   succeeded(): void;
-  failed(): void;
-  /** The request ended without saying anything about the URL. */
-  released(): void;
+  failed(sentAtMs: number, name?: string): void;
+  /** Opens it, however many failures there were. */
+  trip(sentAtMs: number, name?: string): void;
+  /** The request ended without saying anything. */
+  released(name?: string): void;
 }
 
-/** Keeps requests away from a URL that failed several times in a row; then lets one try at a time. */
 export function createBreaker(options: BreakerOptions): Breaker {
+  const { openMs, monotonicMs } = options;
+  const trials = new Map<string, PromiseWithResolvers<void>>();
   let failuresInARow = 0;
-  let openedAt: number | undefined;
-  let trial: PromiseWithResolvers<void> | undefined;
+  let openedAtMs: number | undefined;
 
-  function endTrial(): void {
-    trial?.resolve();
-    trial = undefined;
+  function endTrial(name: string): void {
+    trials.get(name)?.resolve();
+    trials.delete(name);
   }
 
   function state(): BreakerState {
-    if (openedAt === undefined) return 'closed';
-    return options.monotonicMs() - openedAt < options.openMs ? 'open' : 'half_open';
+    if (openedAtMs === undefined) return 'closed';
+    return monotonicMs() - openedAtMs < openMs ? 'open' : 'half_open';
+  }
+
+  function failed(sentAtMs: number, name = ''): void {
+    failuresInARow += 1;
+    if (failuresInARow >= options.failures) openedAtMs = Math.max(openedAtMs ?? 0, sentAtMs);
+    endTrial(name);
   }
 
   return {
     state,
-    admit() {
+    trialAtMs: () => (openedAtMs === undefined ? undefined : openedAtMs + openMs),
+    admit(name = '') {
       const now = state();
       if (now === 'closed') return true;
-      if (now === 'open' || trial !== undefined) return false;
-      trial = Promise.withResolvers();
+      if (now === 'open' || trials.has(name)) return false;
+      trials.set(name, Promise.withResolvers());
       return true;
     },
-    trial: () => trial?.promise,
+    trial: (name = '') => trials.get(name)?.promise,
     succeeded() {
       failuresInARow = 0;
-      openedAt = undefined;
-      endTrial();
+      openedAtMs = undefined;
+      for (const name of [...trials.keys()]) endTrial(name);
     },
-    failed() {
-      failuresInARow += 1;
-      if (failuresInARow >= options.failures) openedAt = options.monotonicMs();
-      endTrial();
+    failed,
+    trip(sentAtMs, name) {
+      failuresInARow = options.failures;
+      failed(sentAtMs, name);
     },
-    released: endTrial,
+    released: (name = '') => endTrial(name),
   };
 }

@@ -1,6 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import pLimit from 'p-limit';
-import { orAborted } from './abort.ts';
+import { orAborted, pass } from './abort.ts';
 import type { TlsOptions } from './agents.ts';
 import { RequestError } from './errors.ts';
 import {
@@ -8,21 +7,25 @@ import {
   type Endpoint,
   type ExchangeOptions,
   type HttpAnswer,
-  type HttpRequest,
 } from './exchange.ts';
+import { Pause } from './pause.ts';
 import {
   backoffMs,
   createRetryBudget,
   LONGEST_WAIT_MS,
+  MOST_TRIES,
   type RetryReason,
   retryReason,
 } from './retry.ts';
 import { createTargets, orderTargets, type Target, type TargetState } from './targets.ts';
+import { type BlamableRequest, Tries } from './tries.ts';
 
 export interface HttpClientOptions extends ExchangeOptions {
   readonly urls: readonly string[];
-  /** How long a bad URL is left alone. */
+  /** How long a bad URL, endpoint or node is left alone. */
   readonly breakerOpenMs: number;
+  /** Largest share of the time in which a node may be waited for in vain. */
+  readonly maxDuty: number;
   readonly monotonicMs: () => number;
   readonly random: () => number;
   readonly requestRetried: (retry: RetriedRequest) => void;
@@ -34,15 +37,24 @@ export interface RetriedRequest {
   readonly reason: RetryReason;
 }
 
-export interface ClientRequest extends HttpRequest {
+export interface ClientRequest extends BlamableRequest {
   /** Index of the URL to begin with. */
   readonly firstUrl?: number | undefined;
   /** One sick gateway can answer 500 to everything: ask once more at the next URL. */
   readonly repeatOn500?: boolean | undefined;
 }
 
-/** Statuses that speak of one endpoint or of the token: no server asks for patience with them. */
-const LASTING: ReadonlySet<number> = new Set([401, 403, 404, 501]);
+/** Breakers keep a request from being sent. */
+export class BreakerOpenError extends RequestError {
+  /** From when on it may be sent. */
+  readonly retryInMs: number;
+
+  constructor(endpoint: Endpoint, retryInMs: number) {
+    const seconds = Math.ceil(retryInMs / 1000);
+    super('breaker_open', `${endpoint}: failed too often; the next trial is in ${seconds} s`);
+    this.retryInMs = retryInMs;
+  }
+}
 
 /**
  * The one door to one API of one cluster: bounded requests in flight, deadlines, the next URL when
@@ -50,8 +62,12 @@ const LASTING: ReadonlySet<number> = new Set([401, 403, 404, 501]);
  */
 export interface HttpClient extends AsyncDisposable {
   send(request: ClientRequest): Promise<HttpAnswer>;
-  /** True while at least one URL may be asked. */
-  available(): boolean;
+  /** How long no URL may be asked, ms; 0 when one may. */
+  blockedMs(): number;
+  /** How long the server asked to be left alone (Retry-After), ms; 0 when it did not. */
+  pausedMs(): number;
+  /** Asks again although the server asked for a pause. */
+  endPause(): void;
   targets(): readonly TargetState[];
   /** For connections from now on; requests under way end on theirs. */
   useTls(tls: TlsOptions): void;
@@ -61,7 +77,9 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   const router = new Router(options);
   return {
     send: (request) => router.send(request),
-    available: () => router.targets.some(({ breaker }) => breaker.state() !== 'open'),
+    blockedMs: () => router.blockedMs(),
+    pausedMs: () => router.pause.leftMs(),
+    endPause: () => router.pause.end(),
     targets: () =>
       router.targets.map(({ name, breaker }) => ({ target: name, state: breaker.state() })),
     useTls: (tls) => router.useTls(tls),
@@ -72,42 +90,55 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
 /** Decides which URL is asked when, and how often. */
 class Router {
   readonly targets: readonly Target[];
+  readonly pause: Pause;
   readonly #options: HttpClientOptions;
+  readonly #mostTries: number;
   readonly #slots: ReturnType<typeof pLimit>;
   readonly #exchange: ReturnType<typeof createExchange>;
+  readonly #tries: Tries;
   readonly #budget = createRetryBudget();
-  /** What the server said when it asked to be left alone, and until when (monotonic ms). */
-  #pause: { readonly error: RequestError; readonly untilMs: number } | undefined;
 
   constructor(options: HttpClientOptions) {
-    const { urls, breakerOpenMs: openMs, monotonicMs, maxConcurrentRequests } = options;
+    const { urls, breakerOpenMs: openMs, monotonicMs, deadlines, maxDuty } = options;
+    const { headersMs, headersAfterSilenceMs } = deadlines;
+    const subjects = { openMs, monotonicMs, headersMs, headersAfterSilenceMs };
     this.#options = options;
-    this.targets = createTargets(urls, { openMs, monotonicMs });
-    this.#slots = pLimit(maxConcurrentRequests);
+    this.#mostTries = Math.max(MOST_TRIES, urls.length);
+    this.targets = createTargets(urls, subjects);
+    this.pause = new Pause(monotonicMs);
+    this.#slots = pLimit(options.maxConcurrentRequests);
     this.#exchange = createExchange(options);
+    const hasSeveralUrls = urls.length > 1;
+    this.#tries = new Tries({ ...subjects, exchange: this.#exchange, maxDuty, hasSeveralUrls });
   }
 
   async send(request: ClientRequest): Promise<HttpAnswer> {
     this.#budget.earn();
-    const handed = countHanded(request);
+    const counted = countHanded(request);
     let before: RequestError | undefined;
     for (let repeats = 0; ; repeats += 1) {
-      await this.#keepPause(request);
+      await this.pause.keep(request.signal, `${request.endpoint}: waiting as the server asked`);
+      this.#leaveAlone(request);
       try {
-        return await this.#askTargets(handed);
+        return await this.#askTargets(counted);
       } catch (error) {
         if (!(error instanceof RequestError) || request.signal.aborted) throw error;
         // A repeat that was not admitted any more says less than the failure that led to it.
         if (error.reason === 'breaker_open' && before !== undefined) throw before;
         before = error;
-        this.#notePause(error);
-        const reason = retryReason(error, request, { repeats, bytes: handed.bytes });
-        const waitMs = backoffMs(error, repeats, this.#options.random);
-        if (reason === undefined || waitMs > LONGEST_WAIT_MS || !this.#budget.spend()) throw error;
-        this.#options.requestRetried({ endpoint: request.endpoint, reason });
-        await pass(waitMs, request);
+        this.pause.note(error);
+        await this.#waitToRepeat(error, counted, repeats);
       }
     }
+  }
+
+  /** How long until one of the URLs may be asked. */
+  blockedMs(): number {
+    const now = this.#options.monotonicMs();
+    const waits = this.targets.map(({ breaker }) =>
+      Math.max(0, (breaker.trialAtMs() ?? now) - now),
+    );
+    return Math.min(...waits);
   }
 
   useTls(tls: TlsOptions): void {
@@ -119,11 +150,35 @@ class Router {
     await this.#exchange[Symbol.asyncDispose]();
   }
 
-  /** The URLs in turn, until one gives an answer that is not the URL's own fault. */
+  /** Rejects with the failure when repeating is no use. */
+  async #waitToRepeat(
+    error: RequestError,
+    request: CountedRequest,
+    repeats: number,
+  ): Promise<void> {
+    const reason = request.tries < this.#mostTries && retryReason(error, request);
+    const waitMs = backoffMs(error, repeats, this.#options.random);
+    if (!reason || waitMs > LONGEST_WAIT_MS || !this.#budget.spend()) throw error;
+    this.#options.requestRetried({ endpoint: request.endpoint, reason });
+    await pass(waitMs, request.signal, `${request.endpoint}: waiting to ask again`);
+  }
+
+  /** A node that gave no answer must not hold a slot at every turn. */
+  #leaveAlone(request: ClientRequest): void {
+    const leftMs = this.#tries.leftAloneMs(request);
+    if (leftMs === 0) return;
+    const what = `${request.endpoint} of node ${request.node}`;
+    const seconds = Math.ceil(leftMs / 1000);
+    throw new RequestError('timeout', `${what}: gave no answer and is left alone for ${seconds} s`);
+  }
+
+  /** The URLs in turn, until one gives an answer that no other URL would better. */
   async #askTargets(request: CountedRequest): Promise<HttpAnswer> {
     let last: RequestError | undefined;
-    for (const target of orderTargets(this.targets, request.firstUrl ?? 0)) {
-      if (!target.breaker.admit()) continue;
+    const rankOf = (target: Target): number => this.#tries.rank(target, request);
+    for (const target of orderTargets(this.targets, request.firstUrl ?? 0, rankOf)) {
+      if (request.tries >= this.#mostTries) break;
+      if (!this.#tries.admit(target, request)) continue;
       try {
         return await this.#askTarget(target, request);
       } catch (error) {
@@ -137,64 +192,47 @@ class Router {
       }
     }
     if (last !== undefined) throw last;
-    const trials = this.targets.flatMap(({ breaker }) => breaker.trial() ?? []);
-    const what = `${request.endpoint}: no URL may be asked now`;
-    if (trials.length === 0) throw new RequestError('breaker_open', what);
-    // The request on trial speaks for this one, too.
-    await orAborted(Promise.race(trials), request.signal, what);
+    await this.#awaitTrial(request);
     return this.#askTargets(request);
   }
 
+  /** The request on trial speaks for this one, too. Rejects when there is none. */
+  async #awaitTrial(request: CountedRequest): Promise<void> {
+    const trials = this.targets.flatMap((target) => this.#tries.trial(target, request) ?? []);
+    const what = `${request.endpoint}: waiting for a trial`;
+    if (trials.length === 0) throw new BreakerOpenError(request.endpoint, this.#retryInMs(request));
+    await orAborted(Promise.race(trials), request.signal, what);
+  }
+
+  #retryInMs(request: ClientRequest): number {
+    const trials = this.targets.map((target) => this.#tries.trialAtMs(target, request));
+    return Math.max(0, Math.min(...trials) - this.#options.monotonicMs());
+  }
+
   /** One request to one URL, once a slot is free; a poll that is over does not wait for its turn. */
-  async #askTarget(target: Target, request: ClientRequest): Promise<HttpAnswer> {
+  async #askTarget(target: Target, request: CountedRequest): Promise<HttpAnswer> {
     const turn = Promise.withResolvers<void>();
+    request.tries += 1;
     const work = this.#slots(() => {
       turn.resolve();
-      return this.#exchangeWith(target, request);
+      return this.#tries.send(target, request);
     });
     const what = `${request.endpoint}: waiting for a free slot`;
     await orAborted(Promise.race([turn.promise, work]), request.signal, what);
     return work;
   }
-
-  /** The URL's breaker learns what the outcome says of the URL. */
-  async #exchangeWith(target: Target, request: ClientRequest): Promise<HttpAnswer> {
-    const { breaker } = target;
-    try {
-      const answer = await this.#exchange.send(target, request);
-      breaker.succeeded();
-      return answer;
-    } catch (error) {
-      if (error instanceof RequestError && error.blamesUrl) breaker.failed();
-      else if (error instanceof RequestError && error.status !== undefined) breaker.succeeded();
-      else breaker.released();
-      throw error;
-    }
-  }
-
-  /** Waits out a pause that the server asked for, or fails as it did when the pause is long. */
-  async #keepPause(request: ClientRequest): Promise<void> {
-    if (this.#pause === undefined) return;
-    const leftMs = this.#pause.untilMs - this.#options.monotonicMs();
-    if (leftMs > LONGEST_WAIT_MS) throw this.#pause.error;
-    if (leftMs > 0) await pass(leftMs, request);
-  }
-
-  #notePause(error: RequestError): void {
-    if (error.retryAfterSeconds === undefined || LASTING.has(error.status ?? 0)) return;
-    const untilMs = this.#options.monotonicMs() + error.retryAfterSeconds * 1000;
-    this.#pause = { error, untilMs };
-  }
 }
 
-/** A request that knows how much of its answer was handed on. */
+/** A request that knows how often it was sent and how much of its answer was handed on. */
 interface CountedRequest extends ClientRequest {
+  tries: number;
   bytes: number;
 }
 
 function countHanded(request: ClientRequest): CountedRequest {
   const counted: CountedRequest = {
     ...request,
+    tries: 0,
     bytes: 0,
     onChunk(chunk) {
       counted.bytes += chunk.length;
@@ -202,9 +240,4 @@ function countHanded(request: ClientRequest): CountedRequest {
     },
   };
   return counted;
-}
-
-async function pass(milliseconds: number, request: ClientRequest): Promise<void> {
-  const waited = sleep(milliseconds, undefined, { signal: request.signal });
-  await orAborted(waited, request.signal, `${request.endpoint}: waiting to ask again`);
 }

@@ -84,6 +84,8 @@ const NETWORK_CODES = new Set([
   'UND_ERR_SOCKET',
   'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
 ]);
+/** `codeOf` an answer that is not HTTP. */
+export const NOT_HTTP = 'NOT_HTTP';
 const TLS_CODES = new Set([
   'CERT_HAS_EXPIRED',
   'CERT_NOT_YET_VALID',
@@ -108,6 +110,12 @@ export function classifyThrown(error: unknown, what: string): RequestError {
   if (error instanceof Error && error.name === 'TimeoutError') {
     return new RequestError('timeout', `${what}: the time for this poll is up`, { cause: error });
   }
+  if (isNotHttp(error)) {
+    // Without the parser's own error, which holds what the server sent.
+    const cause = Object.assign(new Error('not HTTP'), { code: NOT_HTTP });
+    const text = `${what}: the answer is not HTTP: ${error.message}`;
+    return new RequestError('network', text, { cause, blamesUrl: true });
+  }
   const code = codeOf(error);
   const said = describe(error, code);
   const bad = { cause: error, blamesUrl: true };
@@ -119,14 +127,19 @@ export function classifyThrown(error: unknown, what: string): RequestError {
   if (code === 'UND_ERR_HEADERS_OVERFLOW') {
     return new RequestError('limit', `${what}: ${said}`, { cause: error });
   }
-  if (code.startsWith('HPE_')) return new RequestError('http', `${what}: ${said}`, bad);
   if (code.startsWith('Z_') || code === 'ERR_PADDING_2' || code === 'ERR__ERROR_FORMAT_PADDING_1') {
     return new RequestError('decode', `${what}: broken gzip (${said})`, { cause: error });
   }
   return new RequestError('other', `${what}: ${said}`, { cause: error });
 }
 
-/** The error of an answer whose status is not 200. `serverText` is the start of its body. */
+/** undici's parser gives its errors a name, but no code; a status below 100 is an assertion of undici. */
+function isNotHttp(error: unknown): error is Error {
+  if (!(error instanceof Error)) return false;
+  return error.name === 'HTTPParserError' || error.name === 'AssertionError';
+}
+
+/** The error of an answer whose status is not 2xx. `serverText` is the start of its body. */
 export function classifyStatus(
   status: number,
   what: string,
@@ -152,7 +165,6 @@ function readStatus(
   if (status === 403) return { reason: 'forbidden', hint: ' (the user lacks a privilege)' };
   if (status === 404) return { reason: 'not_available', hint: ' (no such thing here)' };
   if (status === 501) return { reason: 'not_available', hint: ' (not offered by this server)' };
-  if (status === 204) return { reason: 'decode', hint: ' (an empty answer)' };
   if (status >= 300 && status < 400) {
     return {
       reason: 'http',

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { createAgents, type Proxy, type TlsOptions } from './agents.ts';
-import { readBody, readErrorText } from './body.ts';
+import { headerText, readBody, readErrorText } from './body.ts';
 import { classifyStatus, classifyThrown, type RequestError } from './errors.ts';
 import type { Target } from './targets.ts';
 import { type RequestDeadlines, type RequestWatch, watchRequest } from './watch.ts';
@@ -50,23 +50,34 @@ export interface HttpRequest {
   readonly signal: AbortSignal;
   /** The request carries a token, so a 400 may mean that it was not understood. */
   readonly sentToken?: boolean;
-  /** A 502 speaks of a node behind the URL, not of the URL. */
+  /** A 502 speaks of a node behind the URL: no other URL does better. */
   readonly proxied?: boolean;
-  /** Gets the decoded bytes of a 200 as they come; a chunk is only valid during the call. */
+  /** Most decoded bytes of the answer, where that is less than the client allows. */
+  readonly maxBytes?: number;
+  /** Gets the decoded bytes of a 2xx as they come; a chunk is only valid during the call. */
   readonly onChunk: (chunk: Uint8Array) => void;
 }
 
 export interface HttpAnswer {
+  /** Any 2xx. */
+  readonly status: number;
   /** Decoded bytes. */
   readonly bytes: number;
   /** The answer's Date header, ms since the epoch. */
   readonly dateMs: number | undefined;
 }
 
+/** What one try of a request is given besides what is asked. */
+interface TryOptions {
+  /** In place of the configured deadline. */
+  readonly headersMs: number;
+  readonly onHeaders: () => void;
+}
+
 /** One connection pool; sends one request to one URL. Redirects are not followed. */
 export interface Exchange extends AsyncDisposable {
   /** Rejects with a RequestError, whatever went wrong. */
-  send(target: Target, request: HttpRequest): Promise<HttpAnswer>;
+  send(target: Target, request: HttpRequest, options: TryOptions): Promise<HttpAnswer>;
   /** For connections from now on; requests under way end on theirs. */
   useTls(tls: TlsOptions): void;
 }
@@ -81,6 +92,7 @@ interface Attempt {
   readonly target: Target;
   readonly request: HttpRequest;
   readonly watch: RequestWatch;
+  readonly onHeaders: () => void;
   /** For messages: the operation and where it was sent. */
   readonly what: string;
 }
@@ -91,7 +103,7 @@ export function createExchange(options: ExchangeOptions): Exchange {
   const agents = createAgents({ maxConcurrentRequests, headersMs, proxy }, options.tls);
 
   async function converse(attempt: Attempt, seen: Seen): Promise<HttpAnswer> {
-    const { target, request, watch, what } = attempt;
+    const { target, request, watch, what, onHeaders } = attempt;
     const response = await agents.current().request({
       origin: target.url.origin,
       path: target.url.pathname.replace(/\/$/, '') + request.path,
@@ -106,10 +118,13 @@ export function createExchange(options: ExchangeOptions): Exchange {
       signal: watch.signal,
     });
     watch.headersArrived();
+    onHeaders();
     seen.code = response.statusCode;
-    if (response.statusCode !== 200) throw await readRefusal(response, attempt);
+    const { statusCode: status } = response;
+    if (status < 200 || status > 299) throw await readRefusal(response, attempt);
     await readBody(response, {
-      maxBytes: options.maxResponseBytes,
+      maxBytes: Math.min(request.maxBytes ?? Infinity, options.maxResponseBytes),
+      acceptsGzip: options.compression,
       what,
       onArrived: (bytes) => watch.chunkArrived(bytes),
       onChunk: (chunk) => {
@@ -117,20 +132,21 @@ export function createExchange(options: ExchangeOptions): Exchange {
         request.onChunk(chunk);
       },
     });
-    return { bytes: seen.bytes, dateMs: readDate(response.headers) };
+    return { status, bytes: seen.bytes, dateMs: readDate(response.headers) };
   }
 
   return {
-    async send(target, request) {
+    async send(target, request, { headersMs: thisHeadersMs, onHeaders }) {
       const what = `${request.endpoint} at ${target.name}`;
       if (request.signal.aborted) throw classifyThrown(request.signal.reason, what);
-      const watch = watchRequest(request.signal, options.deadlines, what);
+      const allowed = { ...options.deadlines, headersMs: thisHeadersMs };
+      const watch = watchRequest(request.signal, allowed, what);
       const seen: Seen = { code: 'error', bytes: 0 };
       const startedAt = performance.now();
       try {
-        return await converse({ target, request, watch, what }, seen);
+        return await converse({ target, request, watch, what, onHeaders }, seen);
       } catch (error) {
-        throw judge(error, { target, request, watch, what }, options.deadlines.headersMs);
+        throw judge(error, { request, watch, what });
       } finally {
         watch.stop();
         const seconds = (performance.now() - startedAt) / 1000;
@@ -153,27 +169,25 @@ async function readRefusal(
   });
 }
 
-/** The failure as a RequestError that knows whether the URL is to blame. */
-function judge(error: unknown, { request, watch, what }: Attempt, headersMs: number): RequestError {
+/** The failure as a RequestError that knows whether another URL may do better. */
+function judge(
+  error: unknown,
+  { request, watch, what }: Pick<Attempt, 'request' | 'watch' | 'what'>,
+): RequestError {
   // The abort's own reason says more than the library's AbortError.
   const isAbort = watch.signal.aborted && !(error instanceof Error && 'reason' in error);
   const judged = classifyThrown(isAbort ? watch.signal.reason : error, what);
-  // A poll that ended while the URL had long been silent: let the next poll begin elsewhere.
-  if (judged.reason === 'timeout' && watch.silentMs() > headersMs / 2) {
-    return judged.as('timeout', `${what}: no headers came`, true);
-  }
   const speaksOfAnotherNode = request.proxied === true && judged.status === 502;
   return speaksOfAnotherNode ? judged.as(judged.reason, judged.message, false) : judged;
 }
 
 function readRetryAfter(headers: IncomingHttpHeaders): number | undefined {
-  const text = headers['retry-after'];
-  if (text === undefined) return undefined;
+  const text = headerText(headers['retry-after']);
   const seconds = /^\d+$/.test(text) ? Number(text) : (Date.parse(text) - Date.now()) / 1000;
   return Number.isFinite(seconds) ? Math.max(0, seconds) : undefined;
 }
 
 function readDate(headers: IncomingHttpHeaders): number | undefined {
-  const milliseconds = Date.parse(headers.date ?? '');
+  const milliseconds = Date.parse(headerText(headers.date));
   return Number.isNaN(milliseconds) ? undefined : milliseconds;
 }

@@ -4,8 +4,8 @@ import type { HttpRequest } from './exchange.ts';
 /** Why a request was repeated; the label `reason` of crdb_exporter_http_retries_total. */
 export type RetryReason = 'timeout' | 'network' | 'http' | 'throttled';
 
-/** A request is sent three times at the most. */
-const MOST_REPEATS = 2;
+/** A request is sent three times at the most, or once to each URL. */
+export const MOST_TRIES = 3;
 const FIRST_BACKOFF_MS = 200;
 /** A server that wants a longer pause is not waited for: the poll fails and the pause is kept. */
 export const LONGEST_WAIT_MS = 5_000;
@@ -40,18 +40,19 @@ export function createRetryBudget(): RetryBudget {
 /**
  * Why this failure is worth asking the same again; undefined when it is not. Only reads of which
  * nothing has been handed on are repeated, and only failures that may pass: a 500 stands for a dead
- * target or a missing privilege, and the next URL has been asked where that could help.
+ * target or a missing privilege, and the next URL has been asked where that could help. What timed out
+ * has cost its time, and would cost it again.
  */
 export function retryReason(
   error: RequestError,
-  request: Pick<HttpRequest, 'method'>,
-  done: { readonly repeats: number; readonly bytes: number },
+  request: Pick<HttpRequest, 'method' | 'proxied'> & { readonly bytes: number },
 ): RetryReason | undefined {
-  if (request.method !== 'GET' || done.repeats >= MOST_REPEATS || done.bytes > 0) return undefined;
+  if (request.method !== 'GET' || request.bytes > 0) return undefined;
   if (error.status === 429) return 'throttled';
+  if (error.status === 502 && request.proxied === true) return undefined;
   if (error.status === 502 || error.status === 503 || error.status === 504) return 'http';
   if (error.status !== undefined) return undefined;
-  return error.reason === 'network' || error.reason === 'timeout' ? error.reason : undefined;
+  return error.reason === 'network' ? 'network' : undefined;
 }
 
 /** Full jitter: anything up to a bound that doubles; never less than what the server asked for. */

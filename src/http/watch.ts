@@ -4,6 +4,8 @@ import { RequestError } from './errors.ts';
 export interface RequestDeadlines {
   /** From the start until the answer's headers. */
   readonly headersMs: number;
+  /** The same after a request that got no answer, unless the last answer took more than half of it. */
+  readonly headersAfterSilenceMs: number;
   /** Between two chunks of the answer. */
   readonly idleMs: number;
   /** On the average, once `rateGraceMs` have passed; 0 = any. */
@@ -14,8 +16,6 @@ export interface RequestDeadlines {
 export interface RequestWatch {
   /** Aborted with a RequestError (timeout) or with the caller's reason. */
   readonly signal: AbortSignal;
-  /** How long the headers have been (or were) waited for without coming; 0 once they are there. */
-  silentMs(): number;
   headersArrived(): void;
   chunkArrived(bytes: number): void;
   stop(): void;
@@ -27,19 +27,19 @@ export interface RequestWatch {
  */
 export function watchRequest(
   parent: AbortSignal,
-  deadlines: RequestDeadlines,
+  deadlines: Omit<RequestDeadlines, 'headersAfterSilenceMs'>,
   what: string,
 ): RequestWatch {
   const controller = new AbortController();
-  const fail = (text: string, blamesUrl: boolean): void => {
-    controller.abort(new RequestError('timeout', `${what}: ${text}`, { blamesUrl }));
+  const fail = (text: string): void => {
+    controller.abort(new RequestError('timeout', `${what}: ${text}`));
   };
   const onParentAbort = (): void => controller.abort(parent.reason);
   if (parent.aborted) onParentAbort();
   else parent.addEventListener('abort', onParentAbort, { once: true });
 
   let timer = setTimeout(
-    () => fail(`no headers within ${deadlines.headersMs / 1000} s`, true),
+    () => fail(`no headers within ${deadlines.headersMs / 1000} s`),
     deadlines.headersMs,
   );
   const askedAt = performance.now();
@@ -47,12 +47,11 @@ export function watchRequest(
   let received = 0;
   return {
     signal: controller.signal,
-    silentMs: () => (startedAt === undefined ? performance.now() - askedAt : 0),
     headersArrived() {
       clearTimeout(timer);
       startedAt = performance.now();
       timer = setTimeout(
-        () => fail(`nothing more came for ${deadlines.idleMs / 1000} s`, false),
+        () => fail(`nothing more came for ${deadlines.idleMs / 1000} s`),
         deadlines.idleMs,
       );
     },
@@ -62,7 +61,7 @@ export function watchRequest(
       const elapsedMs = performance.now() - (startedAt ?? askedAt);
       if (elapsedMs < deadlines.rateGraceMs) return;
       if (received * 1000 < deadlines.minBytesPerSecond * elapsedMs) {
-        fail(`slower than ${deadlines.minBytesPerSecond} bytes per second`, false);
+        fail(`slower than ${deadlines.minBytesPerSecond} bytes per second`);
       }
     },
     stop() {

@@ -1,50 +1,113 @@
 import type { Family } from './family.ts';
-import type { Sheet, SheetFamily } from './sheet.ts';
-import type { Snapshot } from './snapshot.ts';
+import { classOf } from './importance.ts';
+import { cutSnapshot, type Snapshot } from './snapshot.ts';
 
-export interface Budget {
-  readonly sheet: Sheet;
-  /** Series that the sheet, together with `others`, may have. */
-  readonly maxSeries: number;
-  /** What else counts: nothing for the budget of a collector, the cluster's other snapshots for that of a cluster. */
-  readonly others?: Iterable<Snapshot>;
+/** The series of one family, as a sheet or a snapshot holds them. */
+export interface FamilySeries {
+  readonly family: Family;
+  readonly series: number;
+  /** The rank of the entry of each series, where the family belongs to a list. */
+  readonly ranks?: readonly number[];
+}
+
+/** Whether the budget keeps a family, or the entries of that rank where it belongs to a list. */
+export type Keeps = (family: Family, rank: number) => boolean;
+
+/** What is kept or dropped as a whole: a family, or the entries of one rank in all families of a list. */
+interface Unit {
+  readonly key: string;
+  readonly class: number;
+  readonly rank: number;
+  series: number;
 }
 
 /**
- * Takes the series over the budget out of the sheet and returns how many, by family name. Families with the lowest
- * `dropOrder` lose theirs first; among equals the last written go first, so the same sheet always keeps the same series.
- *
- * Series of other snapshots count only against families that are not more important: room that less important
- * ones take there is given back at their own next poll, until when the sum may be over the budget.
+ * Decides what a budget keeps: by importance, and within one class in the order of writing (lists: by rank). From the
+ * first unit that does not fit everything less important is dropped, so what is kept is a matter of importance
+ * alone. Series of the whole cluster are kept even where they exceed the budget.
  */
-export function applyBudget({
-  sheet,
-  maxSeries,
-  others = [],
-}: Budget): ReadonlyMap<string, number> {
-  const elsewhere = [...others].flatMap((snapshot) => [...snapshot.families.values()]);
-  const dropped = new Map<string, number>();
-  let kept = 0;
-  for (const { family, samples } of mostImportantFirst(sheet)) {
-    const taken = elsewhere.reduce(
-      (sum, other) => (importance(other.family) >= importance(family) ? sum + other.series : sum),
-      0,
-    );
-    const excess = Math.max(0, Math.min(samples.size, kept + samples.size + taken - maxSeries));
-    if (excess > 0) {
-      sheet.dropLast(family, excess);
-      dropped.set(family.name, excess);
-    }
-    kept += samples.size;
+export function planBudget(all: Iterable<FamilySeries>, maxSeries: number): Keeps {
+  const kept = new Set<string>();
+  let series = 0;
+  for (const unit of mostImportantFirst(all)) {
+    series += unit.series;
+    if (series > maxSeries && unit.class > 0) break;
+    kept.add(unit.key);
   }
-  return dropped;
+  return (family, rank) => kept.has(keyOf(family, rank));
 }
 
-/** Families of the same importance stay in the order in which they were first written. */
-function mostImportantFirst(sheet: Sheet): readonly SheetFamily[] {
-  return [...sheet.families()].toSorted((a, b) => importance(b.family) - importance(a.family));
+function mostImportantFirst(all: Iterable<FamilySeries>): readonly Unit[] {
+  const units = new Map<string, Unit>();
+  const add = (family: Family, rank: number, series: number): void => {
+    const key = keyOf(family, rank);
+    const unit = units.get(key);
+    if (unit === undefined) units.set(key, { key, class: classOf(family, rank), rank, series });
+    else unit.series += series;
+  };
+  for (const { family, series, ranks } of all) {
+    if (ranks === undefined) add(family, 0, series);
+    else for (const rank of ranks) add(family, rank, 1);
+  }
+  return [...units.values()].toSorted((a, b) => a.class - b.class || a.rank - b.rank);
 }
 
-function importance({ dropOrder }: Family): number {
-  return dropOrder ?? Number.MAX_SAFE_INTEGER;
+function keyOf({ name, list }: Family, rank: number): string {
+  return list === undefined ? name : `${list.name} ${rank}`;
+}
+
+/**
+ * The budget that the collectors of one cluster share. It is applied to what they show, not to what they poll, so the
+ * sum is within the budget at every moment and does not depend on which collector polled last.
+ */
+export class ClusterBudget {
+  readonly maxSeries: number;
+  readonly #published: () => readonly Snapshot[];
+  #last: readonly Snapshot[] = [];
+  #shown: ReadonlyMap<Snapshot, Snapshot> = new Map();
+  /** Dropped series by family that have been counted for a snapshot. */
+  readonly #counted = new WeakMap<Snapshot, Map<string, number>>();
+
+  /** `published` lists what the collectors have published and is not too old, in their order of importance. */
+  constructor(maxSeries: number, published: () => readonly Snapshot[]) {
+    this.maxSeries = maxSeries;
+    this.#published = published;
+  }
+
+  /** What may be shown of a published snapshot: itself while nothing of it is dropped. */
+  shown(snapshot: Snapshot): Snapshot {
+    return this.#fit().get(snapshot) ?? snapshot;
+  }
+
+  /** Reports series that were dropped since the last call: those of each snapshot once. */
+  countDropped(seriesDropped: (family: string, reason: 'budget', count: number) => void): void {
+    for (const [snapshot, shown] of this.#fit()) {
+      if (shown === snapshot) continue;
+      const counted = this.#counted.get(snapshot) ?? new Map<string, number>();
+      this.#counted.set(snapshot, counted);
+      for (const [name, { series }] of snapshot.families) {
+        const dropped = series - (shown.families.get(name)?.series ?? 0);
+        const before = counted.get(name) ?? 0;
+        if (dropped <= before) continue;
+        seriesDropped(name, 'budget', dropped - before);
+        counted.set(name, dropped);
+      }
+    }
+  }
+
+  /** Again only when a snapshot came or went. */
+  #fit(): ReadonlyMap<Snapshot, Snapshot> {
+    const published = this.#published();
+    if (!isSameList(published, this.#last)) {
+      const all = published.flatMap(({ families }) => [...families.values()]);
+      const keeps = planBudget(all, this.maxSeries);
+      this.#shown = new Map(published.map((snapshot) => [snapshot, cutSnapshot(snapshot, keeps)]));
+      this.#last = published;
+    }
+    return this.#shown;
+  }
+}
+
+function isSameList<T>(a: readonly T[], b: readonly T[]): boolean {
+  return a.length === b.length && a.every((item, at) => item === b[at]);
 }

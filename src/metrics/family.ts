@@ -1,13 +1,12 @@
+import { type FamilyList, type Importance, importanceOf } from './importance.ts';
+
 /** What the exposition formats call the kind of a family; `untyped` is `unknown` in OpenMetrics. */
 export type FamilyType = 'gauge' | 'counter' | 'untyped' | 'histogram';
 
 /** How two values of one label set become one. */
 export type MergeRule = 'sum' | 'max' | 'min' | 'last';
 
-/**
- * A declared metric. `labels` leaves out `crdb_cluster`: the sheet puts it first on every sample.
- * Families with a low `dropOrder` are the first to lose series over a budget, those without one the last.
- */
+/** A declared metric. `labels` leaves out `crdb_cluster`: the sheet puts it first on every sample. */
 export interface Family<L extends string = string> {
   readonly name: string;
   readonly type: FamilyType;
@@ -16,7 +15,10 @@ export interface Family<L extends string = string> {
   readonly merge: MergeRule;
   /** Derived from the name, for OpenMetrics: `seconds`, `bytes`, `ratio`. */
   readonly unit: string | undefined;
-  readonly dropOrder?: number;
+  /** What is dropped first over a series budget. */
+  readonly importance: Importance;
+  /** The list to which its series belong. */
+  readonly list?: FamilyList<L>;
 }
 
 /** Histogram families only occur among the exporter's own metrics. */
@@ -29,7 +31,9 @@ export interface FamilyDefinition<L extends string> {
   readonly help: string;
   readonly labels: readonly L[];
   readonly merge?: MergeRule;
-  readonly dropOrder?: number;
+  /** For series that the user asks for by name. Otherwise the importance follows from `list` and `labels`. */
+  readonly importance?: 'chosen';
+  readonly list?: FamilyList<NoInfer<L>>;
 }
 
 const NAME = /^[a-z][a-z0-9]*(_[a-z0-9]+)*$/;
@@ -108,7 +112,7 @@ export function listFamilies(families: Iterable<Family>): ReadonlyMap<string, Fa
 }
 
 function define<L extends string>(type: FamilyType, definition: FamilyDefinition<L>): Family<L> {
-  const { name, help, labels, merge = 'last', dropOrder } = definition;
+  const { name, help, labels, merge = 'last', list } = definition;
   const fault = findFault(type, definition);
   if (fault !== undefined) {
     throw new Error(`family ${JSON.stringify(name)}: ${fault}`);
@@ -120,7 +124,8 @@ function define<L extends string>(type: FamilyType, definition: FamilyDefinition
     labels: Object.freeze([...labels]),
     merge,
     unit: UNIT.exec(name.replace(/_total$/, ''))?.[1],
-    ...(dropOrder === undefined ? {} : { dropOrder }),
+    importance: definition.importance ?? (list === undefined ? importanceOf(labels) : 'list'),
+    ...(list === undefined ? {} : { list }),
   });
 }
 

@@ -35,7 +35,8 @@ export function labelWriter(
 
 /** A value fit for a label: unsafe characters replaced one for one by U+FFFD, cut at 128 code units but never inside a pair. */
 export function cleanLabelValue(value: string): string {
-  const safe = value.replaceAll(EACH_UNSAFE, '\uFFFD');
+  // One more than is kept shows whether something is cut; the rest of a long text is not looked at.
+  const safe = value.slice(0, MAX_LABEL_LENGTH + 1).replaceAll(EACH_UNSAFE, '\uFFFD');
   if (safe.length <= MAX_LABEL_LENGTH) {
     return safe;
   }

@@ -50,7 +50,7 @@ export const COLLECTOR_LAST_ATTEMPT = gauge({
 
 export const COLLECTOR_INTERVAL = gauge({
   name: 'crdb_exporter_collector_interval_seconds',
-  help: 'Effective interval between polls in seconds: the configured one, or longer to keep the share of time that polls may take (max_duty).',
+  help: 'Effective interval between polls in seconds: the configured one, or longer to keep the share of time in which answers are prepared and received (max_duty). Waiting for what gives no answer does not count.',
   labels: PER_COLLECTOR,
 });
 
@@ -92,8 +92,14 @@ export const SERIES = gauge({
 
 export const BREAKER_STATE = gauge({
   name: 'crdb_exporter_breaker_state',
-  help: 'Circuit breaker of each configured URL: 1 for its present state (closed, open, half_open), 0 for the others.',
+  help: 'Circuit breaker of each configured URL: 1 for its present state (closed, open, half_open), 0 for the others. Breakers of single endpoints and nodes are not shown here.',
   labels: ['target', 'state'],
+});
+
+export const API_PAUSED = gauge({
+  name: 'crdb_exporter_api_paused_seconds',
+  help: 'Seconds for which this API (cluster or cloud) has asked to be left alone from now on (Retry-After, at most 15 minutes); 0 when it has not. A reload ends the pause.',
+  labels: ['api'],
 });
 
 export const RANGE_SCAN_NODES_DONE = gauge({
@@ -149,6 +155,7 @@ export const OUTCOME_FAMILIES: readonly Family[] = [
   COLLECTOR_LIMIT_HIT,
   SERIES,
   BREAKER_STATE,
+  API_PAUSED,
   RANGE_SCAN_NODES_DONE,
   RANGE_SCAN_NODES_PLANNED,
   TLS_CERTIFICATE_NOT_AFTER,

@@ -51,7 +51,7 @@ export const POLLS = counter({
 
 export const POLL_FAILURES = counter({
   name: 'crdb_exporter_poll_failures_total',
-  help: 'Polls that published nothing, by reason. breaker_open: all URLs went bad during the poll.',
+  help: 'Polls that published nothing, by reason. breaker_open: earlier failures of all URLs or of its endpoint kept the poll from asking.',
   labels: ['collector', 'shard', 'reason'],
 });
 
@@ -111,6 +111,12 @@ export const LOGIN_FAILURES = counter({
   labels: ['reason'],
 });
 
+export const WEB_CONNECTIONS_DROPPED = counter({
+  name: 'crdb_exporter_web_connections_dropped_total',
+  help: 'Client connections refused or closed because too many were open.',
+  labels: [],
+});
+
 /** For the metric reference and the check of names. */
 export const SELF_FAMILIES: readonly Family[] = [
   POLLS,
@@ -124,4 +130,5 @@ export const SELF_FAMILIES: readonly Family[] = [
   DECODE_ERRORS,
   LOGINS,
   LOGIN_FAILURES,
+  WEB_CONNECTIONS_DROPPED,
 ];

@@ -14,6 +14,8 @@ export interface Self {
   readonly cluster: (name: string) => ClusterSelf;
   /** Drops all series of a removed cluster. Late reports through its old object are lost, as they should be. */
   readonly forget: (name: string) => void;
+  /** Counts a connection that was refused or closed because too many were open. */
+  readonly connectionDropped: () => void;
   /** Rendered for one scrape; series that speak of one collector are left out unless it is chosen. */
   readonly families: (
     isChosen?: (collector: string) => boolean,
@@ -78,6 +80,7 @@ export interface Build {
 /** A registry of its own for the process and for each cluster, so that forgetting one forgets all of it. */
 export function createSelf(build: Build): Self {
   const processRegistry = createProcessRegistry();
+  const connectionsDropped = countIn(processRegistry, families.WEB_CONNECTIONS_DROPPED);
   const buildSheet = createBuildSheet(build);
   const clusters = new Map<string, { registry: Registry; self: ClusterSelf }>();
   return Object.freeze({
@@ -89,6 +92,7 @@ export function createSelf(build: Build): Self {
     forget(name: string) {
       clusters.delete(name);
     },
+    connectionDropped: () => connectionsDropped({}, 1),
     async families(isChosen: (collector: string) => boolean = () => true) {
       const rendered = [
         ...renderFamilies(buildSheet),

@@ -1,5 +1,7 @@
 import type { Family, MergeRule } from './family.ts';
+import type { Keeps } from './budget.ts';
 import { labelText, labelWriter } from './label-text.ts';
+import { ListRanks } from './list-ranks.ts';
 
 type LabelValues<L extends string> = Readonly<Record<L, string>>;
 
@@ -7,10 +9,13 @@ type LabelValues<L extends string> = Readonly<Record<L, string>>;
 export interface SheetFamily {
   readonly family: Family;
   readonly samples: ReadonlyMap<string, number>;
+  /** The rank of the entry of each sample, where the family belongs to a list. */
+  readonly ranks?: readonly number[];
 }
 
 interface Entry extends SheetFamily {
   readonly samples: Map<string, number>;
+  readonly ranks?: number[];
   readonly labelText: (labels: LabelValues<string>) => string;
 }
 
@@ -27,6 +32,7 @@ export class Sheet {
   readonly constantLabels: string;
   readonly #families = new Map<string, Entry>();
   readonly #duplicates = new Map<string, number>();
+  readonly #ranks = new ListRanks();
   #series = 0;
 
   /** `{ crdb_cluster: name }` for all that belongs to a cluster, `{}` for what belongs to the process. */
@@ -86,13 +92,17 @@ export class Sheet {
     return this.#families.values();
   }
 
-  /** Takes the `count` youngest samples of a family out again, for the budget. */
-  dropLast(family: Family, count: number): void {
-    const samples = this.#families.get(family.name)?.samples;
-    for (const key of [...(samples?.keys() ?? [])].slice(-count)) {
-      samples?.delete(key);
-      this.#series -= 1;
+  /** Removes what the budget does not keep; returns the number of removed samples by family name. */
+  drop(keeps: Keeps): ReadonlyMap<string, number> {
+    const dropped = new Map<string, number>();
+    for (const [name, entry] of this.#families) {
+      const before = entry.samples.size;
+      this.#families.set(name, cutEntry(entry, keeps));
+      const count = before - (this.#families.get(name)?.samples.size ?? 0);
+      if (count > 0) dropped.set(name, count);
+      this.#series -= count;
     }
+    return dropped;
   }
 
   #put(entry: Entry, labels: LabelValues<string>, value: number): void {
@@ -101,6 +111,7 @@ export class Sheet {
     const before = samples.get(key);
     if (before === undefined) {
       samples.set(key, value);
+      if (family.list !== undefined) entry.ranks?.push(this.#ranks.of(family.list, labels));
       this.#series += 1;
       return;
     }
@@ -111,7 +122,12 @@ export class Sheet {
   #entryOf(family: Family): Entry {
     const known = this.#families.get(family.name);
     if (known === undefined) {
-      const entry = { family, samples: new Map(), labelText: labelWriter(family.labels) };
+      const entry = {
+        family,
+        samples: new Map(),
+        labelText: labelWriter(family.labels),
+        ...(family.list === undefined ? {} : { ranks: [] }),
+      };
       this.#families.set(family.name, entry);
       return entry;
     }
@@ -120,4 +136,14 @@ export class Sheet {
     }
     return known;
   }
+}
+
+function cutEntry(entry: Entry, keeps: Keeps): Entry {
+  const { family, samples, ranks } = entry;
+  if (ranks === undefined) {
+    if (!keeps(family, 0)) samples.clear();
+    return entry;
+  }
+  const kept = [...samples].filter((_sample, at) => keeps(family, ranks[at] ?? 0));
+  return { ...entry, samples: new Map(kept), ranks: ranks.filter((rank) => keeps(family, rank)) };
 }

@@ -1,8 +1,8 @@
-import { setImmediate } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { constants, crc32, deflateRaw } from 'node:zlib';
-import type { Family } from './family.ts';
+import type { FamilySeries, Keeps } from './budget.ts';
 import type { Sheet, SheetFamily } from './sheet.ts';
+import { Slice } from './slice.ts';
 import { sampleWriter } from './text.ts';
 
 /** Bytes of a raw deflate stream that start on a byte, refer to nothing before them and do not end the stream. */
@@ -13,10 +13,8 @@ export interface DeflatedPiece {
 }
 
 /** The sample lines of one family, the same in both formats. */
-export interface RenderedFamily {
-  readonly family: Family;
+export interface RenderedFamily extends FamilySeries {
   readonly lines: Buffer;
-  readonly series: number;
   /** Present where the lines are long enough to be compressed ahead of the scrape. */
   readonly deflated?: DeflatedPiece;
 }
@@ -27,8 +25,6 @@ export interface Snapshot {
   readonly series: number;
 }
 
-/** How long rendering holds the event loop before it lets other work in; a collection of garbage may come on top. */
-const SLICE_MS = 3;
 /** The clock is looked at once per so many samples, which take about a tenth of a millisecond. */
 const SAMPLES_PER_LOOK = 250;
 /** Shorter families are compressed at the scrape, together: cheaper than an own piece, and smaller. */
@@ -48,17 +44,24 @@ export async function renderSnapshot(
   sheet: Sheet,
   options: { readonly sliceMs?: number } = {},
 ): Promise<Snapshot> {
-  const slice = new Slice(options.sliceMs ?? SLICE_MS);
+  const slice = new Slice(options.sliceMs);
   const families = new Map<string, RenderedFamily>();
   // One family is compressed while the next is rendered; more at a time would only take memory.
   let compressing = Promise.resolve();
-  for (const { family, samples } of sheet.families()) {
+  for (const { family, samples, ranks } of sheet.families()) {
     const [text] = await Promise.all([
       renderLines({ family, samples }, sheet.constantLabels, slice),
       compressing,
     ]);
     compressing = compress(text).then((deflated) => {
-      const rendered = { family, lines: text.lines, series: samples.size, ...deflated };
+      const { lines } = text;
+      const rendered = {
+        family,
+        lines,
+        series: samples.size,
+        ...(ranks && { ranks }),
+        ...deflated,
+      };
       families.set(family.name, Object.freeze(rendered));
     });
   }
@@ -73,6 +76,32 @@ export function renderFamilies(sheet: Sheet): readonly RenderedFamily[] {
     const lines = Array.from(samples, ([labels, value]) => write(labels, value)).join('');
     return { family, lines: Buffer.from(lines), series: samples.size };
   });
+}
+
+/** The snapshot without what the budget does not keep; itself where that is nothing. */
+export function cutSnapshot(snapshot: Snapshot, keeps: Keeps): Snapshot {
+  const families = new Map<string, RenderedFamily>();
+  let series = 0;
+  for (const [name, rendered] of snapshot.families) {
+    const cut = cutFamily(rendered, keeps);
+    if (cut.series > 0) families.set(name, cut);
+    series += cut.series;
+  }
+  return series === snapshot.series ? snapshot : Object.freeze({ families, series });
+}
+
+/** Only lists, which are short, lose some of their lines; what is left of them is compressed at the scrape. */
+function cutFamily(rendered: RenderedFamily, keeps: Keeps): RenderedFamily {
+  const { family, lines, ranks } = rendered;
+  if (ranks === undefined) {
+    return keeps(family, 0) ? rendered : { family, lines: Buffer.alloc(0), series: 0 };
+  }
+  const kept = ranks.filter((rank) => keeps(family, rank));
+  if (kept.length === ranks.length) return rendered;
+  const isKept = (_line: string, at: number): boolean => keeps(family, ranks[at] ?? 0);
+  const text = lines.toString().split('\n').slice(0, -1).filter(isKept);
+  const cut = Buffer.from(text.map((line) => `${line}\n`).join(''));
+  return Object.freeze({ family, lines: cut, series: kept.length, ranks: kept });
 }
 
 interface RenderedText {
@@ -124,22 +153,4 @@ async function compress({
   }
   const bytes = await deflate(lines, DEFLATE_OPTIONS);
   return { deflated: Object.freeze({ bytes, crc }) };
-}
-
-/** A stretch of work on the event loop, ended by a pause in which other callbacks run. */
-class Slice {
-  readonly #lengthMs: number;
-  #end: number;
-
-  constructor(lengthMs: number) {
-    this.#lengthMs = lengthMs;
-    this.#end = performance.now() + lengthMs;
-  }
-
-  async pauseWhenOver(): Promise<void> {
-    if (performance.now() >= this.#end) {
-      await setImmediate();
-      this.#end = performance.now() + this.#lengthMs;
-    }
-  }
 }

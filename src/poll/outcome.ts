@@ -1,6 +1,7 @@
 import type { CollectFailure, Limit } from '../collectors/collector.ts';
 import * as families from '../metrics/outcome-families.ts';
 import type { Sheet } from '../metrics/sheet.ts';
+import type { Snapshot } from '../metrics/snapshot.ts';
 
 const LIMITS: readonly Limit[] = ['pages', 'bytes', 'items', 'duration', 'series'];
 
@@ -9,6 +10,8 @@ interface Ended {
   /** Wall clock, ms. */
   readonly atMs: number;
   readonly durationSeconds: number;
+  /** In which answers were prepared and received that arrived. */
+  readonly answerSeconds: number;
   readonly items: number;
   readonly pages: number;
   readonly bytes: number;
@@ -34,6 +37,8 @@ export interface CollectorPlan {
   readonly collector: string;
   readonly api: 'cluster' | 'cloud';
   readonly shard: string;
+  /** What the user of the API needs. */
+  readonly privilege: string;
   readonly configuredIntervalSeconds: number;
 }
 
@@ -49,6 +54,16 @@ export function beforeFirstPoll(plan: CollectorPlan): Outcome {
   };
 }
 
+/** Limits that the last poll ran into; `series` also where the budget of the cluster drops some of it now. */
+export function limitsOf(poller: {
+  readonly outcome: Outcome;
+  readonly published: () => Snapshot | undefined;
+  readonly snapshot: () => Snapshot | undefined;
+}): ReadonlySet<Limit> {
+  const limits = poller.outcome.last?.limits ?? new Set<Limit>();
+  return poller.snapshot() === poller.published() ? limits : new Set([...limits, 'series']);
+}
+
 /**
  * Writes the outcome series of one collector. They follow from the plan, not from a run, so they are
  * there however bad the cluster is; values of "the last poll" only once there was one.
@@ -56,7 +71,11 @@ export function beforeFirstPoll(plan: CollectorPlan): Outcome {
 export function writeOutcome(
   sheet: Sheet,
   plan: CollectorPlan,
-  state: { readonly outcome: Outcome; readonly series: number },
+  state: {
+    readonly outcome: Outcome;
+    readonly series: number;
+    readonly limits: ReadonlySet<Limit>;
+  },
 ): void {
   const { last, lastSuccessMs, isGood, intervalSeconds } = state.outcome;
   const labels = { collector: plan.collector, shard: plan.shard };
@@ -71,7 +90,7 @@ export function writeOutcome(
   sheet.set(families.COLLECTOR_PAGES, labels, last?.pages);
   sheet.set(families.COLLECTOR_RESPONSE_BYTES, labels, last?.bytes);
   for (const limit of LIMITS) {
-    const isHit = last?.limits.has(limit) ?? false;
+    const isHit = state.limits.has(limit);
     sheet.set(families.COLLECTOR_LIMIT_HIT, { ...labels, limit }, isHit ? 1 : 0);
   }
 }

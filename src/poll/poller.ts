@@ -11,14 +11,8 @@ import type { Snapshot } from '../metrics/snapshot.ts';
 import { beforeFirstPoll, type CollectorPlan, type Outcome } from './outcome.ts';
 import { createPollLog, type PollLog } from './poll-log.ts';
 import { Publication, type PublicationOptions } from './publication.ts';
-import {
-  countOverruns,
-  effectiveIntervalSeconds,
-  firstDelayMs,
-  isDue,
-  nextDelayMs,
-  phaseMs,
-} from './schedule.ts';
+import { countOverruns, effectiveIntervalSeconds, firstDelayMs, lengthMs } from './schedule.ts';
+import { Timetable } from './timetable.ts';
 
 /** Both clocks: the wall clock only for timestamps, the monotonic one for every interval and age. */
 export interface Clock {
@@ -50,8 +44,10 @@ export interface PollerOptions extends Pick<
   readonly maxDuty: number;
   /** The room, bound to its API, options and memory. */
   readonly collect: (sheet: Sheet, reading: PollReading) => Promise<CollectFailure | undefined>;
-  /** False while every URL is known to be bad: the poll is then skipped. */
-  readonly available: () => boolean;
+  /** How long every URL is known to be bad, ms: until then polls are skipped; 0 when one may be asked. */
+  readonly blockedMs: () => number;
+  /** When what kept a poll from asking lets it ask, ms from now; undefined for other errors. */
+  readonly retryInMs: (error: unknown) => number | undefined;
   readonly reasonOf: (error: unknown) => FailureReason;
   readonly clock: Clock;
   readonly random: () => number;
@@ -80,8 +76,7 @@ export class Poller {
   readonly #log: PollLog;
   /** The poll that is running; whoever wants one meanwhile waits for it. */
   #polling: Promise<void> | undefined;
-  /** When the last poll began, monotonic ms. */
-  #beganAt: number | undefined;
+  readonly #timetable: Timetable;
   #nextPollMs: number | undefined;
   /** Forgotten with the first poll here, so that it does not stay in memory. */
   #previous: Poller | undefined;
@@ -94,6 +89,7 @@ export class Poller {
     this.#outcome = beforeFirstPoll(options.plan);
     if (previous !== undefined) this.#outcome = this.#takeOver(previous.outcome);
     const { clock, report } = options;
+    this.#timetable = new Timetable(clock, options.random);
     this.#publication = new Publication(
       { ...options, monotonicMs: clock.monotonicMs, seriesDropped: report.seriesDropped },
       previous === undefined ? undefined : previous.#publication,
@@ -130,27 +126,28 @@ export class Poller {
     return this.#nextPollMs;
   }
 
-  /** What the last poll that published said, unless it is too old to be shown. */
-  snapshot(): Snapshot | undefined {
+  /** What the last poll published, unless it is too old to be shown; before the budget of the cluster. */
+  published(): Snapshot | undefined {
     return this.#publication.snapshot(this.#outcome.intervalSeconds);
+  }
+
+  /** What is shown of it: without what is over the budget of the cluster. */
+  snapshot(): Snapshot | undefined {
+    const published = this.published();
+    return published && this.#options.clusterBudget.shown(published);
   }
 
   /** Polls until the signal aborts; resolves when its last poll has ended. */
   async run(stop: AbortSignal): Promise<void> {
-    const { random, clock, timeoutSeconds } = this.#options;
+    const { random, timeoutSeconds } = this.#options;
     let delayMs = firstDelayMs(random);
-    let last = this.#beganAt;
-    let isFirst = true;
+    let last = this.#timetable.beganAtMs;
     while (await this.#sleep(delayMs, stop)) {
       // Somebody may have asked for a poll meanwhile: then the interval runs from that one.
-      const isDone = this.#beganAt !== last && this.#polling === undefined;
+      const isDone = this.#timetable.beganAtMs !== last && this.#polling === undefined;
       if (!isDone) await this.#begin({ stop, timeoutMs: timeoutSeconds * 1000 });
-      last = this.#beganAt;
-      const elapsedMs = clock.monotonicMs() - (last ?? 0);
-      const intervalMs = this.#outcome.intervalSeconds * 1000;
-      delayMs = nextDelayMs(intervalMs, elapsedMs, random);
-      if (isFirst) delayMs += phaseMs(intervalMs, random);
-      isFirst = false;
+      last = this.#timetable.beganAtMs;
+      delayMs = this.#timetable.nextDelayMs(this.#outcome.intervalSeconds * 1000);
     }
   }
 
@@ -164,7 +161,8 @@ export class Poller {
    * more often than it is configured to. Waits for the poll that is running, `waitMs` at most.
    */
   async pollNow({ stop, waitMs }: { stop: AbortSignal; waitMs: number }): Promise<void> {
-    if (this.#polling === undefined && !this.#isDue()) return;
+    const isDue = this.#timetable.isDue(this.#outcome.intervalSeconds * 1000);
+    if (this.#polling === undefined && !isDue) return;
     const timeoutMs = Math.min(waitMs, this.#options.timeoutSeconds * 1000);
     const waited = sleep(waitMs + CUT_MS, undefined, { ref: false });
     await Promise.race([this.#begin({ stop, timeoutMs }), waited]);
@@ -183,15 +181,10 @@ export class Poller {
     // Its last poll may still be ending, and what it remembers is remembered here.
     await this.#previous?.settled();
     this.#previous = undefined;
-    this.#beganAt = this.#options.clock.monotonicMs();
-    if (this.#options.available()) await this.#poll(order, this.#beganAt);
-    else this.#skip();
-  }
-
-  #isDue(): boolean {
-    if (this.#beganAt === undefined) return true;
-    const elapsedMs = this.#options.clock.monotonicMs() - this.#beganAt;
-    return isDue(elapsedMs, this.#outcome.intervalSeconds * 1000);
+    const beganAt = this.#timetable.begin();
+    const blockedMs = this.#options.blockedMs();
+    if (blockedMs === 0) await this.#poll(order, beganAt);
+    else this.#skip(blockedMs);
   }
 
   /** False when the signal aborted instead. */
@@ -213,6 +206,7 @@ export class Poller {
       items: 0,
       bytes: 0,
       limits: new Set(),
+      answering: [],
       notice: (text) => notices.add(text),
     };
     const error = await this.#collect(reading);
@@ -229,13 +223,14 @@ export class Poller {
 
   /** Runs the room and publishes what it wrote; resolves to what went wrong, if anything did. */
   async #collect(reading: PollReading): Promise<CollectFailure | undefined> {
-    const { cluster, collect, reasonOf } = this.#options;
+    const { cluster, collect, reasonOf, retryInMs } = this.#options;
     const sheet = new Sheet({ crdb_cluster: cluster });
     let failure: CollectFailure | undefined;
     try {
       failure = await collect(sheet, reading);
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
+      this.#timetable.retryIn(retryInMs(error));
       return { reason: reasonOf(error), message };
     }
     await this.#publication.publish(sheet, reading.limits);
@@ -246,34 +241,37 @@ export class Poller {
     error: CollectFailure | undefined,
     { reading, tookMs }: { readonly reading: Reading; readonly tookMs: number },
   ): void {
-    const { items, pages, bytes, limits } = reading;
+    const { items, pages, bytes, limits, answering } = reading;
     const atMs = this.#options.clock.wallMs();
     const durationSeconds = tookMs / 1000;
+    const answerSeconds = lengthMs(answering) / 1000;
     this.#log.ended(this.#outcome, error);
     this.#outcome = {
       isGood: error === undefined,
       hasEnded: true,
       error,
-      last: { atMs, durationSeconds, items, pages, bytes, limits },
+      last: { atMs, durationSeconds, answerSeconds, items, pages, bytes, limits },
       lastSuccessMs: error === undefined ? atMs : this.#outcome.lastSuccessMs,
-      intervalSeconds: this.#intervalSecondsAfter(durationSeconds),
+      intervalSeconds: this.#intervalSecondsAfter(answerSeconds),
     };
   }
 
   /** The outcome of the previous poller under the interval of this one. */
   #takeOver(outcome: Outcome): Outcome {
-    const intervalSeconds = this.#intervalSecondsAfter(outcome.last?.durationSeconds ?? 0);
+    const intervalSeconds = this.#intervalSecondsAfter(outcome.last?.answerSeconds ?? 0);
     return { ...outcome, intervalSeconds };
   }
 
-  #intervalSecondsAfter(lastDurationSeconds: number): number {
+  #intervalSecondsAfter(answerSeconds: number): number {
     const { plan, maxDuty } = this.#options;
     const configuredSeconds = plan.configuredIntervalSeconds;
-    return effectiveIntervalSeconds({ configuredSeconds, lastDurationSeconds, maxDuty });
+    return effectiveIntervalSeconds({ configuredSeconds, answerSeconds, maxDuty });
   }
 
-  #skip(): void {
-    const error = { reason: 'breaker_open', message: 'every URL is bad; not asked' } as const;
+  #skip(blockedMs: number): void {
+    this.#timetable.retryIn(blockedMs);
+    const message = `all URLs fail; poll skipped, next attempt in ${Math.ceil(blockedMs / 1000)} s`;
+    const error = { reason: 'breaker_open', message } as const;
     this.#options.report.skipped('breaker_open');
     this.#log.ended(this.#outcome, error);
     this.#outcome = { ...this.#outcome, isGood: false, hasEnded: true, error };

@@ -1,5 +1,5 @@
 import type { Limit } from '../collectors/collector.ts';
-import { applyBudget } from '../metrics/budget.ts';
+import { type ClusterBudget, type FamilySeries, planBudget } from '../metrics/budget.ts';
 import type { Sheet } from '../metrics/sheet.ts';
 import { renderSnapshot, type Snapshot } from '../metrics/snapshot.ts';
 import { maxAgeSeconds } from './schedule.ts';
@@ -7,9 +7,10 @@ import { maxAgeSeconds } from './schedule.ts';
 export interface PublicationOptions {
   readonly monotonicMs: () => number;
   readonly maxAgeSeconds: number | undefined;
-  /** Series that a sheet may have, and the cluster's other snapshots that share a budget. */
+  /** Series that the collector may have. */
   readonly maxSeries: number | undefined;
-  readonly clusterBudget: () => { readonly maxSeries: number; readonly others: Snapshot[] };
+  /** What all collectors of the cluster may have together. */
+  readonly clusterBudget: ClusterBudget;
   readonly seriesDropped: (family: string, reason: 'budget' | 'duplicate', count: number) => void;
 }
 
@@ -24,7 +25,10 @@ export class Publication {
     if (previous !== undefined) this.#last = previous.#last;
   }
 
-  /** Undefined before the first sheet, and when the last one is older than the interval allows. */
+  /**
+   * What was published, before the budget of the cluster; undefined before the first sheet, and when the last one is
+   * older than the interval allows.
+   */
   snapshot(intervalSeconds: number): Snapshot | undefined {
     if (this.#last === undefined) return undefined;
     const ageSeconds = (this.#options.monotonicMs() - this.#last.atMonotonicMs) / 1000;
@@ -36,13 +40,18 @@ export class Publication {
   async publish(sheet: Sheet, limits: Set<Limit>): Promise<void> {
     const { maxSeries = Infinity, clusterBudget, seriesDropped, monotonicMs } = this.#options;
     for (const [family, count] of sheet.duplicates) seriesDropped(family, 'duplicate', count);
-    for (const budget of [{ maxSeries }, clusterBudget()]) {
-      for (const [family, count] of applyBudget({ sheet, ...budget })) {
-        limits.add('series');
-        seriesDropped(family, 'budget', count);
-      }
+    // What exceeds the cluster's budget alone would never be shown: it is not kept in memory.
+    const most = Math.min(maxSeries, clusterBudget.maxSeries);
+    for (const [family, count] of sheet.drop(planBudget(seriesOf(sheet), most))) {
+      limits.add('series');
+      seriesDropped(family, 'budget', count);
     }
     const snapshot = await renderSnapshot(sheet);
     this.#last = { snapshot, atMonotonicMs: monotonicMs() };
+    clusterBudget.countDropped(seriesDropped);
   }
+}
+
+function* seriesOf(sheet: Sheet): Iterable<FamilySeries> {
+  for (const { samples, ...rest } of sheet.families()) yield { ...rest, series: samples.size };
 }

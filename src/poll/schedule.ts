@@ -16,22 +16,38 @@ export function phaseMs(intervalMs: number, random: () => number): number {
   return random() * intervalMs;
 }
 
+/** Least share of an interval between two attempts of which the first was kept from asking. */
+const LEAST_RETRY = 0.05;
+
 /**
- * The interval that keeps polls of this length within their share of the time, seconds: a cluster
- * in trouble answers slowly and is then asked less often.
+ * The interval that keeps answers within their share of the time, seconds: a cluster in trouble answers
+ * slowly and is then asked less often. Waiting for what never answers puts no load on the others.
  */
 export function effectiveIntervalSeconds(poll: {
   readonly configuredSeconds: number;
-  readonly lastDurationSeconds: number;
+  readonly answerSeconds: number;
   readonly maxDuty: number;
 }): number {
-  return Math.max(poll.configuredSeconds, poll.lastDurationSeconds / poll.maxDuty);
+  return Math.max(poll.configuredSeconds, poll.answerSeconds / poll.maxDuty);
 }
 
 /** Pause between the end of a poll and the start of the next one, ms; intervals run from start to start. */
 export function nextDelayMs(intervalMs: number, tookMs: number, random: () => number): number {
   const jittered = intervalMs * (1 + JITTER * (2 * random() - 1));
   return Math.max(0, jittered - tookMs);
+}
+
+/** Pause before the attempt that follows one which breakers kept from asking, ms. */
+export function retryDelayMs(intervalMs: number, untilTrialMs: number): number {
+  // A timer may fire a millisecond early.
+  return Math.max(untilTrialMs + 1, intervalMs * LEAST_RETRY);
+}
+
+/** Length of spans that lie apart, ms. */
+export function lengthMs(
+  spans: readonly { readonly startMs: number; readonly endMs: number }[],
+): number {
+  return spans.reduce((sum, { startMs, endMs }) => sum + endMs - startMs, 0);
 }
 
 /** Whether it is time for the next poll, so long after the last one began; the drift counts as an interval. */

@@ -23,7 +23,7 @@ export interface CatalogueEntry {
 }
 
 /** What belongs to the process and so to no cluster. */
-const OF_PROCESS = /^crdb_exporter_(build_info|config_)/;
+const OF_PROCESS = /^crdb_exporter_(build_info|config_|web_)/;
 
 /** Every family, by collector in their order and then the exporter's own, each by name. */
 export function listCatalogue(collectors: readonly Collector[]): readonly CatalogueEntry[] {

@@ -6,6 +6,8 @@ export interface Quirks {
   bytesAs: 'base64' | 'integers';
   /** `next` of sessions: there for ever, or absent once everything was listed. */
   sessionsNext: 'always' | 'until-end';
+  /** Most sessions of one page, whatever `limit` asks for; 0 for no such cap. */
+  sessionsPageCap: number;
   /** GET /users/ with limit: broken SQL and so 500, or a page. */
   usersLimit: 'broken' | 'works';
   usersNeedSession: boolean;
@@ -63,6 +65,7 @@ const REAL: Quirks = {
   sessionHeader: 'X-Cockroach-API-Session',
   bytesAs: 'base64',
   sessionsNext: 'always',
+  sessionsPageCap: 0,
   usersLimit: 'broken',
   usersNeedSession: true,
   gate: 'metadata',

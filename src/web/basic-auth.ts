@@ -1,17 +1,24 @@
 import { createHmac, randomBytes } from 'node:crypto';
+import { clientNetwork } from './client-network.ts';
+import { LoginQueue } from './login-queue.ts';
 import type { PasswordChecker } from './password-checker.ts';
 
 /** `busy`: so many comparisons wait that this one must come later. */
 type Verdict = 'good' | 'bad' | 'busy';
 
-export interface Authenticator {
-  /** Judges an Authorization header; `client` is the address it comes from. */
-  judge(authorization: string | undefined, client: string): Promise<Verdict>;
+/** Where a request comes from. */
+export interface Client {
+  /** None on a unix socket. */
+  readonly address: string | undefined;
+  /** Aborted when it has left: then nothing more is done for it. */
+  readonly left: AbortSignal;
 }
 
-/** Comparisons take a tenth of a second each: whoever guesses must not keep others waiting for long. */
-const MOST_WAITING = 50;
-const MOST_WAITING_PER_CLIENT = 3;
+export interface Authenticator {
+  /** Judges an Authorization header. */
+  judge(authorization: string | undefined, client: Client): Promise<Verdict>;
+}
+
 /** More than anybody has users; a password that was right once need not be compared again. */
 const MOST_KNOWN = 100;
 /** What the password of an unknown user is compared with, so that it takes the same time: 53 characters. */
@@ -30,10 +37,17 @@ export function createAuthenticator(
 ): Authenticator {
   const secret = randomBytes(32);
   const known = new Set<string>();
-  const waiting = new Map<string, Promise<boolean>>();
-  const waitingOfClient = new Map<string, number>();
+  const queue = new LoginQueue();
 
-  async function compare({ user, password }: Credentials, key: string): Promise<boolean> {
+  /** The hash is part of the key: with another one, the password must be compared again. */
+  function keyOf({ user, password }: Credentials): string {
+    const parts = JSON.stringify([user, users().get(user), password]);
+    return createHmac('sha256', secret).update(parts).digest('base64');
+  }
+
+  async function compare(credentials: Credentials): Promise<boolean> {
+    const { user, password } = credentials;
+    const key = keyOf(credentials);
     const hash = users().get(user);
     const isRight = await checker.isRight({ password, hash: hash ?? hashOfNobody(users()) });
     if (!isRight || hash === undefined) return false;
@@ -42,34 +56,17 @@ export function createAuthenticator(
     return true;
   }
 
-  async function compareInTurn(credentials: Credentials, key: string, client: string) {
-    const count = waitingOfClient.get(client) ?? 0;
-    if (waiting.size >= MOST_WAITING || count >= MOST_WAITING_PER_CLIENT) return 'busy';
-    waitingOfClient.set(client, count + 1);
-    const comparison = compare(credentials, key);
-    waiting.set(key, comparison);
-    try {
-      return (await comparison) ? 'good' : 'bad';
-    } finally {
-      waiting.delete(key);
-      const left = (waitingOfClient.get(client) ?? 1) - 1;
-      if (left > 0) waitingOfClient.set(client, left);
-      else waitingOfClient.delete(client);
-    }
-  }
-
   return {
-    async judge(authorization, client) {
+    async judge(authorization, { address, left }) {
       const credentials = parseBasic(authorization);
       if (credentials === undefined) return 'bad';
-      const { user, password } = credentials;
-      // The hash is part of the key: with another one, the password must be compared again.
-      const parts = JSON.stringify([user, users().get(user), password]);
-      const key = createHmac('sha256', secret).update(parts).digest('base64');
+      const key = keyOf(credentials);
       if (known.has(key)) return 'good';
-      const sameQuestion = waiting.get(key);
-      if (sameQuestion !== undefined) return (await sameQuestion) ? 'good' : 'bad';
-      return compareInTurn(credentials, key, client);
+      const client = clientNetwork(address);
+      const login = { key, client, compare: () => compare(credentials) };
+      const isRight = await queue.compare(login, left);
+      if (isRight === undefined) return 'busy';
+      return isRight ? 'good' : 'bad';
     },
   };
 }

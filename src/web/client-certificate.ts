@@ -2,7 +2,9 @@ import { SocketAddress } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { ServerTls } from '../config/server-tls.ts';
 
-const SAN = /(DNS|email|URI|IP Address):("(?:[^"\\]|\\.)*"|[^,]*)(?:, |$)/g;
+/** One name of any type, as Node writes it: quoted as JSON when it holds a comma, a quote or a control character. */
+const NAME = /([^:,"]+):(?:("(?:[^"\\]|\\.)*")|([^,"]*))(?:, (?=.)|$)/sy;
+const COMPARED_TYPES: ReadonlySet<string> = new Set(['DNS', 'email', 'URI', 'IP Address']);
 
 /** Whether the certificate of a client, or its lack, is what the settings ask for. */
 export function isClientAdmitted(
@@ -18,12 +20,28 @@ export function isClientAdmitted(
   return allowedSans.some((san) => names.has(canonical(san)));
 }
 
-/** The names of `DNS:a, IP Address:1.2.3.4`; one with a comma or quote in it is written as JSON. */
+/**
+ * The DNS, e-mail, URI and IP names of `DNS:a, IP Address:1.2.3.4, DirName:…`. Reads the whole text from its start, so that
+ * the value of one name is never taken for another name; none of a text that is not written like this.
+ */
 export function parseSans(text: string): readonly string[] {
-  return Array.from(text.matchAll(SAN), ([, , name = '']) => {
-    const unquoted: unknown = name.startsWith('"') ? JSON.parse(name) : name;
-    return String(unquoted);
-  });
+  const names: string[] = [];
+  NAME.lastIndex = 0;
+  while (NAME.lastIndex < text.length) {
+    const [, type = '', quoted, plain] = NAME.exec(text) ?? [];
+    const name = quoted === undefined ? plain : unquote(quoted);
+    if (name === undefined) return [];
+    if (COMPARED_TYPES.has(type) && name !== '') names.push(name);
+  }
+  return names;
+}
+
+function unquote(quoted: string): string | undefined {
+  try {
+    return String(JSON.parse(quoted));
+  } catch {
+    return undefined;
+  }
 }
 
 /** An IPv6 address can be written in several ways. */

@@ -3,19 +3,26 @@ import { sendText } from './text.ts';
 
 const RETRY_AFTER_SECONDS = 1;
 
-/** Lets so many answers be under way at a time; false when it has answered 503 itself. 0: any number. */
-export function createGate(most: number): (response: ServerResponse) => boolean {
-  let underWay = 0;
-  return (response) => {
-    if (most > 0 && underWay >= most) {
-      const text = 'too many scrapes at a time; see --web.max-requests\n';
+/** Runs the handler unless too many run already; then it answers 503 itself. */
+export type Gate = (response: ServerResponse, handle: () => Promise<void>) => Promise<void>;
+
+/**
+ * Limits the handlers that run at a time; 0 for any number. `flag` names the option that sets the limit. A handler has
+ * ended when the answer is handed to the socket: a client that takes it slowly counts no more.
+ */
+export function createGate(max: number, flag: string): Gate {
+  let running = 0;
+  return async (response, handle) => {
+    if (max > 0 && running >= max) {
+      const text = `too many requests at a time; try again later or raise ${flag}\n`;
       sendText(response, 503, text, { 'retry-after': String(RETRY_AFTER_SECONDS) });
-      return false;
+      return;
     }
-    underWay += 1;
-    response.on('close', () => {
-      underWay -= 1;
-    });
-    return true;
+    running += 1;
+    try {
+      await handle();
+    } finally {
+      running -= 1;
+    }
   };
 }

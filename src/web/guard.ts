@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { WebConfig } from '../config/web-config.ts';
 import { createAuthenticator } from './basic-auth.ts';
 import type { PasswordChecker } from './password-checker.ts';
@@ -18,6 +19,9 @@ export type Guard = (
   isOpen: boolean,
 ) => Promise<boolean>;
 
+/** Whoever is dropped from the queue and asks again at once would displace others without end. */
+const BUSY_SECONDS = 1;
+
 /** Rate limit, then headers, then password: the order of the exporter toolkit. */
 export function createGuard({ config, checker, monotonicMs }: GuardOptions): Guard {
   const isWithinRate = createRateLimiter(monotonicMs);
@@ -31,13 +35,29 @@ export function createGuard({ config, checker, monotonicMs }: GuardOptions): Gua
     }
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
     if (isOpen || users.size === 0) return true;
-    const client = request.socket.remoteAddress ?? '';
+    const client = { address: request.socket.remoteAddress, left: whenClosed(response) };
     const verdict = await authenticator.judge(request.headers.authorization, client);
     if (verdict === 'bad') {
       sendText(response, 401, 'Unauthorized\n', { 'www-authenticate': 'Basic' });
     } else if (verdict === 'busy') {
-      sendText(response, 429, 'too many logins at a time\n', { 'retry-after': '1' });
+      await sendBusy(response, client.left);
     }
     return verdict === 'good';
   };
+}
+
+async function sendBusy(response: ServerResponse, left: AbortSignal): Promise<void> {
+  // Ends early only when the client has left, which then needs no answer.
+  const pause = { signal: left, ref: false };
+  await sleep(BUSY_SECONDS * 1000, undefined, pause).catch(() => undefined);
+  const headers = { 'retry-after': String(BUSY_SECONDS) };
+  sendText(response, 429, 'too many logins at a time\n', headers);
+}
+
+/** Aborts when the answer is over, which it is too when the client has left. */
+function whenClosed(response: ServerResponse): AbortSignal {
+  const closed = new AbortController();
+  if (response.closed) closed.abort();
+  else response.once('close', () => closed.abort());
+  return closed.signal;
 }

@@ -35,7 +35,7 @@ export function createHandler({
   app.use(async (request, response, next) => {
     const isAdmitted = await guard(request, response, open.has(request.path));
     // Nothing more would be heard of a client that has left meanwhile, not even that it has left.
-    if (isAdmitted && !response.closed && isSmall(request, response)) next();
+    if (isAdmitted && !response.closed && isAcceptable(request, response)) next();
   });
   for (const { path, methods, handle } of routes) {
     app.all(path, async (request, response) => {
@@ -48,7 +48,14 @@ export function createHandler({
   return app;
 }
 
-function isSmall({ url = '' }: IncomingMessage, response: ServerResponse): boolean {
+function isAcceptable(
+  { url = '', headersDistinct: { host = [] } }: IncomingMessage,
+  response: ServerResponse,
+): boolean {
+  if (host.length > 1) {
+    sendText(response, 400, 'the request has more than one Host header\n');
+    return false;
+  }
   if (url.length > LONGEST_URL) {
     sendText(response, 414, 'the URL is too long\n');
     return false;

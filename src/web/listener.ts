@@ -3,11 +3,14 @@ import { chmod, stat, unlink } from 'node:fs/promises';
 import http, { type RequestListener, type Server } from 'node:http';
 import https from 'node:https';
 import net, { type AddressInfo } from 'node:net';
+import type { TLSSocket } from 'node:tls';
 import type { Config } from '../config/schema.ts';
 import { secureContextOptions, type ServerTls } from '../config/server-tls.ts';
 import type { Log } from '../log.ts';
 import { isClientAdmitted } from './client-certificate.ts';
-import { prepareClosing } from './closing.ts';
+import { closeServer } from './closing.ts';
+import { Connections } from './connections.ts';
+import { handleInTurn } from './pipelining.ts';
 
 /** As configured, or the descriptor of a socket that listens already. */
 type ListenAddress = Config['web']['listen_address'][number] | { readonly fd: number };
@@ -20,9 +23,16 @@ export interface Patience {
   readonly requestMs: number;
   /** How often these two are looked at. */
   readonly checkMs: number;
+  /** From the end of an answer's preparation until the client has taken it. */
+  readonly sendMs: number;
 }
 
-export const PATIENCE: Patience = { headersMs: 10_000, requestMs: 30_000, checkMs: 5_000 };
+export const PATIENCE: Patience = {
+  headersMs: 10_000,
+  requestMs: 30_000,
+  checkMs: 5_000,
+  sendMs: 60_000,
+};
 
 const LIMITS = {
   /** Longer than the usual scrape interval, so that Prometheus keeps its connection. */
@@ -30,7 +40,7 @@ const LIMITS = {
   maxHeaderSize: 16 * 1024,
 };
 const MOST_HEADERS = 100;
-const MOST_CONNECTIONS = 1_000;
+const MAX_CONNECTIONS = 1_000;
 /** The user and the group may connect. */
 const SOCKET_MODE = 0o660;
 
@@ -41,6 +51,8 @@ export interface ListenerOptions {
   readonly tls: () => ServerTls | undefined;
   readonly onNewTls: (listener: (tls: ServerTls) => void) => void;
   readonly patience: Patience;
+  /** A connection was refused or closed because too many were open. */
+  readonly onDropped: () => void;
   readonly log: Log;
 }
 
@@ -54,25 +66,30 @@ export interface Listener {
 
 /** Rejects with the system's error when the address cannot be had. */
 export async function listen(options: ListenerOptions): Promise<Listener> {
-  const { address, patience, handler, tls } = options;
+  const { address, patience, handler, tls, onDropped } = options;
+  const connections = new Connections({ maxOpen: MAX_CONNECTIONS, onDropped });
   const limits = {
     ...LIMITS,
     headersTimeout: patience.headersMs,
     requestTimeout: patience.requestMs,
     connectionsCheckingInterval: patience.checkMs,
   };
-  const server = tls() === undefined ? http.createServer(limits) : createTlsServer(options, limits);
-  server.on('request', handler);
+  const server =
+    tls() === undefined ? http.createServer(limits) : createTlsServer(options, limits, connections);
+  server.on('request', handleInTurn(handler, connections));
   server.maxHeadersCount = MOST_HEADERS;
-  server.maxConnections = MOST_CONNECTIONS;
-  const close = prepareClosing(server);
+  server.on('connection', (socket) => connections.add(socket));
   await bind(server, address);
-  return { address: describeAddress(server, tls() === undefined ? 'http' : 'https'), close };
+  return {
+    address: describeAddress(server, tls() === undefined ? 'http' : 'https'),
+    close: (graceMs) => closeServer(server, connections, graceMs),
+  };
 }
 
 function createTlsServer(
   { tls, onNewTls, patience, log }: ListenerOptions,
   limits: http.ServerOptions,
+  connections: Connections,
 ): Server {
   const current = (): ServerTls => {
     const settings = tls();
@@ -88,13 +105,26 @@ function createTlsServer(
     rejectUnauthorized: false,
   });
   server.prependListener('secureConnection', (socket) => {
-    if (isClientAdmitted(socket, current())) return;
-    log.debug('a client was refused: its certificate is missing or not accepted');
-    socket.destroy();
+    if (!isAdmitted(socket, current(), log)) socket.destroy();
   });
   server.on('tlsClientError', ({ message }) => log.debug({ reason: message }, 'no TLS handshake'));
-  onNewTls((settings) => server.setSecureContext(secureContextOptions(settings)));
+  onNewTls((settings) => {
+    server.setSecureContext(secureContextOptions(settings));
+    // Their certificates were accepted by the old settings, and may be revoked by the new ones.
+    if (settings.clientAuth.asks) connections.endAll();
+  });
   return server;
+}
+
+/** A certificate that cannot be examined costs its own connection, not the process. */
+function isAdmitted(socket: TLSSocket, settings: ServerTls, log: Log): boolean {
+  try {
+    if (isClientAdmitted(socket, settings)) return true;
+    log.debug('a client was refused: its certificate is missing or not accepted');
+  } catch (error) {
+    log.debug({ err: error }, 'a client was refused: its certificate cannot be examined');
+  }
+  return false;
 }
 
 async function bind(server: Server, address: ListenAddress): Promise<void> {

@@ -16,8 +16,6 @@ export interface ScrapeSource {
   }>;
 }
 
-const LONGEST_SEND_MS = 60_000;
-
 /** Answers a scrape from ready buffers: format by Accept, gzip by Accept-Encoding. */
 export async function sendMetrics(
   source: ScrapeSource,
@@ -64,9 +62,6 @@ function send(
   response: ServerResponse,
   headers: Readonly<Record<string, string>>,
 ): void {
-  // Who does not take the answer must not keep its place.
-  const cutOff = setTimeout(() => response.destroy(), LONGEST_SEND_MS).unref();
-  response.on('close', () => clearTimeout(cutOff));
   response.writeHead(200, { ...headers, 'content-length': length });
   if (request.method !== 'HEAD') {
     response.cork();

@@ -21,8 +21,10 @@ export interface Route {
 export interface RouteSources {
   readonly telemetryPath: string;
   readonly version: string;
-  /** Scrapes at a time; 0 for any number. */
+  /** Scrapes of the telemetry path at a time; 0 for any number. */
   readonly maxRequests: number;
+  /** Requests to /probe at a time; 0 for any number. */
+  readonly maxProbes: number;
   readonly scrapeSource: ScrapeSource;
   /** True once every collector has had its first poll, or long enough to have it. */
   readonly isReady: () => boolean;
@@ -42,16 +44,16 @@ const READ = ['GET', 'HEAD'];
 
 /** What is answered where; everything else is 404, another method 405. */
 export function createRoutes(sources: RouteSources): readonly Route[] {
-  const mayScrape = createGate(sources.maxRequests);
+  const scrapes = createGate(sources.maxRequests, '--web.max-requests');
+  const probes = createGate(sources.maxProbes, '--web.max-probes');
   const { clusters, assets, telemetryPath } = sources;
   const pages = { status: sources, assets, telemetryPath };
   return [
     {
       path: sources.telemetryPath,
       methods: READ,
-      async handle(request, response) {
-        if (mayScrape(response)) await sendMetrics(sources.scrapeSource, request, response);
-      },
+      handle: (request, response) =>
+        scrapes(response, () => sendMetrics(sources.scrapeSource, request, response)),
     },
     {
       path: '/-/healthy',
@@ -71,14 +73,13 @@ export function createRoutes(sources: RouteSources): readonly Route[] {
     {
       path: '/-/reload',
       methods: ['POST', 'PUT'],
-      handle: (_request, response) => sendReload(sources.reload, response),
+      handle: (request, response) => sendReload(sources.reload, request, response),
     },
     {
       path: '/probe',
       methods: READ,
-      async handle(request, response) {
-        if (mayScrape(response)) await sendProbe(clusters(), request, response);
-      },
+      handle: (request, response) =>
+        probes(response, () => sendProbe(clusters(), request, response)),
     },
     {
       path: '/sd/nodes',

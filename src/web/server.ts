@@ -4,8 +4,10 @@ import type { Access } from './access.ts';
 import { createGuard } from './guard.ts';
 import { createHandler } from './handler.ts';
 import { listen, type Listener, PATIENCE, type Patience } from './listener.ts';
+import { createDropLog } from './drop-log.ts';
 import { createPasswordChecker } from './password-checker.ts';
 import type { Route } from './routes.ts';
+import { limitSending } from './sending.ts';
 
 export interface WebServerOptions {
   readonly web: Pick<Config['web'], 'listen_address' | 'protect_probes'>;
@@ -15,6 +17,8 @@ export interface WebServerOptions {
   /** Ends with the server. */
   readonly access: Access;
   readonly monotonicMs: () => number;
+  /** Counts a connection that was refused or closed because too many were open. */
+  readonly connectionDropped: () => void;
   readonly patience?: Patience | undefined;
   readonly log: Log;
 }
@@ -33,7 +37,12 @@ export async function startWebServer(options: WebServerOptions): Promise<WebServ
   const inherited = sockets.map((fd) => ({ fd }));
   const checker = createPasswordChecker();
   const guard = createGuard({ config: access.config, checker, monotonicMs });
-  const handler = createHandler({ routes, guard, protectProbes: web.protect_probes, log });
+  const { protect_probes: protectProbes } = web;
+  const handler = limitSending(
+    createHandler({ routes, guard, protectProbes, log }),
+    patience.sendMs,
+  );
+  const onDropped = createDropLog({ count: options.connectionDropped, monotonicMs, log });
   const listeners: Listener[] = [];
   const close = async (graceMs: number): Promise<void> => {
     access[Symbol.dispose]();
@@ -44,7 +53,8 @@ export async function startWebServer(options: WebServerOptions): Promise<WebServ
     for (const address of inherited.length > 0 ? inherited : web.listen_address) {
       const tls = () => access.config().tls;
       const { onNewTls } = access;
-      listeners.push(await listen({ address, handler, tls, onNewTls, patience, log }));
+      const shared = { handler, tls, onNewTls, patience, onDropped, log };
+      listeners.push(await listen({ address, ...shared }));
     }
   } catch (error) {
     await close(0);

@@ -1,3 +1,4 @@
+import { createServer } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startSimulator } from '../../src/simulator/index.ts';
 import { refusing, serve } from '../support/http-server.ts';
@@ -52,6 +53,21 @@ describe('a command says in one sentence what is wrong and what to do when', () 
     expect(code).toBe(1);
     const remedy = 'that port does not speak TLS: write http:// in the URL';
     expectOneSentence(err, { problem: /nodes at \S+: /, remedy });
+  });
+
+  test('no HTTP server listens there', async () => {
+    const server = createServer((socket) => {
+      socket.on('error', () => undefined);
+      socket.end('SSH-2.0-OpenSSH_9.6\r\n');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void server.close());
+    const address = server.address();
+    const port = typeof address === 'object' ? address?.port : 0;
+    const { code, err } = await runHere(['nodes', `--cluster.url=http://127.0.0.1:${port}`]);
+    expect(code).toBe(1);
+    const remedy = 'no HTTP server listens there';
+    expectOneSentence(err, { problem: /nodes at \S+: the answer is not HTTP/, remedy });
   });
 
   test('it is no CockroachDB node', async () => {

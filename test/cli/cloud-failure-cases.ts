@@ -106,7 +106,7 @@ export const CLOUD_CASES: readonly Case[] = [
     fault: { kind: 'reset', api: 'cloud' },
     command: PROVISION,
     problem: /assistant at \S+: /,
-    remedy: 'whether the service has begun with it is not known',
+    remedy: 'the service may have made the change: check with `cloud assistant get`',
   },
   {
     when: 'the service answers with a page',

@@ -66,7 +66,89 @@ describe('a command that changes something', () => {
   });
 });
 
+/** Every command that changes something; the file is a bundle of certificates. */
+const WRITING: readonly (readonly string[])[] = [
+  ['rename-database', 'movr', 'rides'],
+  ['assistant', 'provision'],
+  ['assistant', 'delete'],
+  ['ca-cert', 'set', 'FILE'],
+  ['ca-cert', 'delete'],
+];
+
+async function change(words: readonly string[]) {
+  const file = await writeTemporary('ca.pem', PEM);
+  return cloud(...words.map((word) => (word === 'FILE' ? file : word)), '--yes');
+}
+
+describe.each(WRITING.map((words) => ({ words })))('$words', ({ words }) => {
+  beforeEach(() => {
+    if (!words.includes('provision')) simulator.world.provisionAssistant('');
+  });
+
+  test.each([201, 202, 299])('succeeds with status %i', async (status) => {
+    simulator.fault({ api: 'cloud', kind: 'status', status, body: '{}' });
+    expect((await change(words)).code).toBe(0);
+    expect(calls()).toHaveLength(1);
+  });
+
+  test('succeeds with 204 and no body', async () => {
+    simulator.fault({ api: 'cloud', kind: 'no-content' });
+    const { code, out, err } = await change(words);
+    expect(code).toBe(0);
+    expect(out + err).toMatch(/^(?:crdb-exporter: done: |rides )/m);
+    expect(out + err).not.toContain('undefined');
+  });
+
+  test.each([
+    ['a 500', { kind: 'status', status: 500 }],
+    ['a 503', { kind: 'status', status: 503 }],
+    ['a 504', { kind: 'status', status: 504 }],
+    ['a 408', { kind: 'status', status: 408 }],
+    ['a lost connection', { kind: 'reset' }],
+    ['an answer cut short', { kind: 'cut', bytes: 2 }],
+    ['an empty 200', { kind: 'empty' }],
+    ['a page', { kind: 'html' }],
+    ['half a document', { kind: 'bad-json' }],
+    ['a 201 that never ends', { kind: 'huge' }],
+  ] as const)('is not to be tried again after %s', async (_what, fault) => {
+    simulator.fault({ api: 'cloud', ...fault });
+    const { code, err } = await change(words);
+    expect(code).toBe(1);
+    expect(err).toContain('the service may have made the change: check with ');
+    expect(err).not.toMatch(/try(?:ing)? again|retry/);
+    expect(calls()).toHaveLength(1);
+  });
+
+  test.each([400, 401, 403, 404, 409, 501])('was surely not done after a %i', async (status) => {
+    simulator.fault({ api: 'cloud', kind: 'status', status });
+    const { code, err } = await change(words);
+    expect(code).toBe(1);
+    expect(err).not.toContain('may have made the change');
+  });
+});
+
+test('a read is not done with 204', async () => {
+  simulator.fault({ api: 'cloud', kind: 'no-content' });
+  expect((await cloud('assistant', 'get')).code).toBe(1);
+});
+
 describe('the migration assistant', () => {
+  test('is waited for where the service answers the request with 204', async () => {
+    simulator.world.provisionAssistant('');
+    simulator.fault({ api: 'cloud', kind: 'no-content', times: 1 });
+    const { code, out } = await cloud('assistant', 'provision', '--yes', '--wait');
+    expect(code).toBe(0);
+    expect(out).toMatch(/^status +RUNNING$/m);
+  });
+
+  test.each([400, 401, 403])('was requested, even if a %i ends the waiting', async (status) => {
+    simulator.fault({ kind: 'status', status, api: 'cloud', skip: 1 });
+    const { code, err } = await cloud('assistant', 'provision', '--yes', '--wait');
+    expect(code).toBe(1);
+    expect(err).toContain('was requested nevertheless: check with `cloud assistant get`');
+    expect(err).not.toMatch(/try again/);
+  });
+
   test('is provisioned, waited for and shown without its password', async () => {
     const { code, out, err } = await cloud('assistant', 'provision', '--yes', '--wait');
     expect(code).toBe(0);

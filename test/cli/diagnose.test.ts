@@ -192,7 +192,7 @@ describe('what is wrong is found with its remedy:', () => {
   });
 
   test('more series than allowed', async () => {
-    const { of } = await diagnose({}, { more: 'max_series: 10\n' });
+    const { of } = await diagnose({}, { more: 'max_series: 500\n' });
     expect(of('series')).toMatchObject({ verdict: 'warning' });
     expect(of('series')?.advice).toContain('raise max_series');
   });

@@ -185,4 +185,11 @@ export const CLUSTER_CASES: readonly Case[] = [
     problem: /larger than 1024 bytes/,
     remedy: 'raise cluster_api.max_response_bytes',
   },
+  {
+    when: 'the answer to the login is longer than any token',
+    fault: { kind: 'status', status: 200, body: 'x'.repeat(100_000), endpoint: 'login' },
+    command: ['nodes'],
+    problem: /login at \S+: the answer is larger than 65536 bytes/,
+    remedy: 'either a proxy or another server stands there',
+  },
 ];

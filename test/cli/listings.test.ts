@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Simulator, SQL_MARKER, startSimulator } from '../../src/simulator/index.ts';
+import { serve } from '../support/http-server.ts';
 import { configFlag, runHere } from './run.ts';
 
 let simulator: Simulator;
@@ -62,6 +63,62 @@ describe('nodes', () => {
     expect(nodes[0]?.['metrics']).toHaveProperty(['sql.conns']);
     expect(Object.keys(nodes[0]?.['store_metrics'] ?? {}).map(Number)).toEqual(truth[0]?.storeIds);
     expect(nodes[0]?.['started_at']).toBe(new Date(truth[0]?.startedAtMs ?? 0).toISOString());
+  });
+});
+
+/** Node 1 is current; 2 is dead, 3 is live and has not written its record for a minute and more. */
+function recordsOf(nowMs: number): object {
+  const figures = (cpu: number): object => ({
+    metrics: { 'sys.cpu.combined.percent-normalized': cpu, 'sys.rss': 2048, 'sql.conns': 7 },
+    store_metrics: { 1: { replicas: 9, capacity: 100, 'capacity.used': 40 } },
+    started_at: (nowMs - 11_545_000) * 1e6,
+  });
+  const written = (secondsAgo: number): object => ({
+    updated_at: (nowMs - secondsAgo * 1e3) * 1e6,
+  });
+  return {
+    nodes: [
+      { node_id: 2, liveness_status: 1, ...figures(0.9), ...written(5) },
+      { node_id: 3, liveness_status: 3, ...figures(0.8), ...written(75) },
+      { node_id: 1, liveness_status: 3, ...figures(0.1), ...written(5) },
+      { node_id: 4, liveness_status: 3, ...figures(0.2), ...written(9) },
+    ],
+  };
+}
+
+describe('nodes whose record is stale', () => {
+  test.each([
+    ['cpu', ['4', '1', '2', '3']],
+    ['status', ['2', '3', '1', '4']],
+    ['id', ['1', '2', '3', '4']],
+  ])('show no figures, and those are last by --sort %s', async (column, order) => {
+    await using server = await serve((_request, response) => {
+      response.end(JSON.stringify(recordsOf(Date.now())));
+    });
+    const { out } = await runHere(['nodes', '--sort', column, `--cluster.url=${server.url}`]);
+    const [header = [], ...nodes] = rows(out);
+    const byId = nodes.toSorted(([a = ''], [b = '']) => a.localeCompare(b));
+    const from = header.indexOf('UPTIME');
+    expect(header.slice(from)).toEqual(['UPTIME', 'CPU', 'MEMORY', 'CONNS', 'REPLICAS', 'DISK']);
+    expect(byId.map((cells) => cells.slice(from))).toEqual([
+      ['3h12m', '10.0%', '2 KiB', '7', '9', '40.0%'],
+      ['-', '-', '-', '-', '-', '-'],
+      ['-', '-', '-', '-', '-', '-'],
+      ['3h12m', '20.0%', '2 KiB', '7', '9', '40.0%'],
+    ]);
+    expect(nodes.map(([id]) => id)).toEqual(order);
+  });
+
+  test('have no figures in JSON, in the order of the server', async () => {
+    await using server = await serve((_request, response) => {
+      response.end(JSON.stringify(recordsOf(Date.now())));
+    });
+    const args = ['nodes', '--output', 'ndjson', `--cluster.url=${server.url}`];
+    const nodes = lines((await runHere(args)).out);
+    expect(nodes.map((node) => node['node_id'])).toEqual([2, 3, 1, 4]);
+    expect(nodes.map((node) => node['metrics'] === null)).toEqual([true, true, false, false]);
+    expect(nodes.map((node) => node['store_metrics'] === null)).toEqual([true, true, false, false]);
+    expect(nodes.map((node) => typeof node['updated_at'])).toEqual(nodes.map(() => 'string'));
   });
 });
 
@@ -131,6 +188,13 @@ describe('sessions', () => {
     expect(states['idle_in_transaction'] ?? []).toHaveLength(total('idleInTransaction'));
   });
 
+  test('lists all of them from a server that caps its pages', async () => {
+    simulator.setQuirk('sessionsPageCap', 2);
+    const found = lines(await good('sessions', '--output', 'ndjson'));
+    simulator.setQuirk('sessionsPageCap', 0);
+    expect(found).toHaveLength(simulator.truth().sessions.open);
+  });
+
   test('filters by user, application and age', async () => {
     const { byApplication } = simulator.truth().sessions;
     const [wanted] = byApplication.filter(({ application }) => /^[a-z-]+$/.test(application));
@@ -162,7 +226,7 @@ describe('sessions', () => {
     const [header = '', ...found] = text.trimEnd().split('\n');
     expect(found).toHaveLength(simulator.truth().sessions.open);
     const column = header.indexOf('STATE');
-    for (const line of found) expect(line.slice(column - 2)).toMatch(/^ {0,2}\S?/);
+    for (const line of found) expect(line.slice(column - 2)).toMatch(/^ {2}(?:active|idle)/);
     expect(text).toContain(String.raw`two\nlines`);
     expect(Math.max(...found.map((line) => line.length))).toBeLessThan(250);
   });
@@ -174,6 +238,15 @@ describe('users and tables', () => {
     expect(await good('users')).toBe(['USER', ...users, ''].join('\n'));
     const document: unknown = JSON.parse(await good('users', '--output', 'json'));
     expect(document).toEqual({ users: users.map((username) => ({ username })) });
+  });
+
+  test('a table has no id where the server sends none', async () => {
+    const fault = simulator.fault({ endpoint: 'table', kind: 'status', status: 200, body: '{}' });
+    const json = await good('table', 'movr', 'vehicles', '--output', 'json');
+    const text = await good('table', 'movr', 'vehicles');
+    fault.remove();
+    expect(JSON.parse(json)).not.toHaveProperty('descriptor_id');
+    expect(text).toMatch(/^id +-$/m);
   });
 
   test('a table is described', async () => {

@@ -117,7 +117,7 @@ export async function writeTemporary(name: string, content: string): Promise<str
   const folder = path.join(FOLDER, randomUUID());
   await mkdir(folder);
   const file = path.join(folder, name);
-  await writeFile(file, content);
+  await writeFile(file, content, { mode: 0o600 });
   return file;
 }
 

@@ -181,6 +181,13 @@ describe('servers of other kinds', () => {
     expectSessions(await pollSessions(cluster.api, simulator.truth()), simulator.truth());
   });
 
+  test('one that caps its pages below the limit is counted whole', async () => {
+    await using simulator = await startSimulator({ frozen: true, quirks: { sessionsPageCap: 7 } });
+    await using cluster = simulatedApi(simulator);
+    expect(simulator.truth().sessions.open).toBeGreaterThan(7);
+    expectSessions(await pollSessions(cluster.api, simulator.truth()), simulator.truth());
+  });
+
   test('one with values that nobody has heard of says other, and decodes', async () => {
     await using simulator = await startSimulator({ frozen: true, quirks: { unknownValues: true } });
     await using cluster = simulatedApi(simulator);

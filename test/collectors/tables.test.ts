@@ -79,11 +79,21 @@ test('what the server leaves out is not there, or zero where absence means that'
   const { lines } = await pollTables(() => ({ zone_config: {}, indexes: null }), ['movr.rides']);
   const labels = 'database="movr",schema="public",table="rides"';
   expect(lines).toEqual([
-    `crdb_table_info{${labels},table_id="0",zone_config_level="unknown"} 1`,
+    `crdb_table_info{${labels},table_id="",zone_config_level="unknown"} 1`,
     `crdb_table_ranges{${labels}} 0`,
     `crdb_table_columns{${labels}} 0`,
     `crdb_table_indexes{${labels}} 0`,
   ]);
+});
+
+test.each([
+  [0, ''],
+  [-1, ''],
+  [null, ''],
+  [106, '106'],
+])('descriptor_id %s is the table_id "%s"', async (id, expected) => {
+  const { of } = await pollTables(() => detailsOf({ descriptor_id: id }), ['movr.rides']);
+  expect(of('crdb_table_info')[0]).toContain(`table_id="${expected}"`);
 });
 
 test.each([

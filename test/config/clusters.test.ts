@@ -209,7 +209,7 @@ test("a cluster's own settings of a collector override single keys of those for 
   const { config } = await loadText(`${CLUSTER}    collectors:
       ranges: { interval: 2m, page_limit: 7 }
 collectors:
-  ranges: { interval: 5m, timeout: 9s, max_age: 1h, max_duty: 0.5, max_series: 12 }
+  ranges: { interval: 5m, timeout: 9s, max_age: 1h, max_duty: 0.5, max_series: 512 }
 `);
   expect(config.clusters[0]?.collectors['ranges']).toEqual({
     enabled: true,
@@ -217,7 +217,7 @@ collectors:
     timeout: 9,
     max_age: 3600,
     max_duty: 0.5,
-    max_series: 12,
+    max_series: 512,
     page_limit: 7,
     concurrency: 2,
     route: 'auto',

@@ -43,6 +43,21 @@ testBadFiles([
     { files: { s: 'hunter2\nhunter3\n' } },
   ],
   [
+    'a password file with a NUL, as UTF-16 has them',
+    `${USER}      password_file: s\n`,
+    [
+      '6:22: clusters[0].cluster_api.password_file: the secret file s holds a NUL character: write it as UTF-8 text',
+    ],
+    { files: { s: 'hunter2\0\n' } },
+  ],
+  [
+    'a password with a NUL',
+    `${USER}      password: "hunter\\02"\n`,
+    [
+      '6:17: clusters[0].cluster_api.password: the secret holds a NUL character: write it as UTF-8 text',
+    ],
+  ],
+  [
     'a password in three ways',
     `${USER}      password: hunter2\n      password_file: s\n      password_env: X\n`,
     [
@@ -126,6 +141,13 @@ test.each([
   });
 });
 
+test('a byte order mark at the start of a secret file is no part of the secret', async () => {
+  const { config } = await loadText(`${USER}      password_file: s\n`, {
+    files: { s: '\uFEFFhunter2\uFEFF\n' },
+  });
+  expect(await config.clusters[0]?.cluster_api?.password?.reveal()).toBe('hunter2\uFEFF');
+});
+
 test('a secret prints as <secret> however it is printed', () => {
   const secret = Secret.fromText('hunter2', 'a test');
   const printed = [String(secret), [secret].join(), secret.toString(), inspect(secret)];
@@ -152,23 +174,78 @@ test('a secret file that is replaced is read anew, and its loss is told by name'
   expect(password?.source).toBe(`file ${folder}/crdb`);
 });
 
-test('a secret file that everybody can read is warned of', async () => {
-  const folder = await makeFolder({
-    'exporter.yml': `${USER}      password_file: crdb\n`,
-    crdb: 'hunter2',
-  });
-  const load = () =>
-    loadConfig({
-      file: path.join(folder, 'exporter.yml'),
-      flags: {},
-      env: {},
-      collectors: COLLECTORS,
-    });
-  expect(await warningsOf(load())).toEqual([]);
-  await chmod(path.join(folder, 'crdb'), 0o644);
-  expect(await warningsOf(load())).toEqual([
-    'exporter.yml:6:22: clusters[0].cluster_api.password_file: the secret file crdb can be read by every user: chmod o-r it',
-  ]);
+const FILE_PLACE = 'exporter.yml:6:22: clusters[0].cluster_api.password_file: ';
+const TEXT_PLACE = 'exporter.yml:6:17: clusters[0].cluster_api.password: ';
+const INLINE = 'this secret stands in the configuration file, and exporter.yml';
+
+/** A way to give a password, a file with a mode, and the warnings that come of it. */
+test.each<[string, string, string, number, readonly string[]]>([
+  ['a secret file of its owner', 'password_file: crdb', 'crdb', 0o600, []],
+  ['a secret file of a group', 'password_file: crdb', 'crdb', 0o660, []],
+  [
+    'a secret file that everybody can read',
+    'password_file: crdb',
+    'crdb',
+    0o644,
+    [
+      `${FILE_PLACE}the secret file crdb has mode 0644, so every user can read it: run \`chmod 600 crdb\``,
+    ],
+  ],
+  [
+    'a secret file that everybody can change',
+    'password_file: crdb',
+    'crdb',
+    0o602,
+    [
+      `${FILE_PLACE}the secret file crdb has mode 0602, so every user can change it: run \`chmod 600 crdb\``,
+    ],
+  ],
+  ['a configuration that everybody can read', 'password_file: crdb', 'exporter.yml', 0o644, []],
+  [
+    'a configuration that everybody can change',
+    'password_file: crdb',
+    'exporter.yml',
+    0o666,
+    [
+      'exporter.yml: the configuration file exporter.yml has mode 0666, so every user can change it: run `chmod 600 exporter.yml`',
+    ],
+  ],
+  ['a configuration with a password', 'password: hunter2', 'exporter.yml', 0o640, []],
+  [
+    'a configuration with a password that everybody can read',
+    'password: hunter2',
+    'exporter.yml',
+    0o644,
+    [
+      `${TEXT_PLACE}${INLINE} has mode 0644, so every user can read it: run \`chmod 600 exporter.yml\``,
+    ],
+  ],
+  [
+    'a configuration with a password that everybody can change',
+    'password: hunter2',
+    'exporter.yml',
+    0o606,
+    [
+      'exporter.yml: the configuration file exporter.yml has mode 0606, so every user can change it: run `chmod 600 exporter.yml`',
+      `${TEXT_PLACE}${INLINE} has mode 0606, so every user can read and change it: run \`chmod 600 exporter.yml\``,
+    ],
+  ],
+])('modes that are warned of: %s', async (_what, line, name, mode, expected) => {
+  const folder = await makeFolder({ 'exporter.yml': `${USER}      ${line}\n`, crdb: 'hunter2' });
+  await chmod(path.join(folder, name), mode);
+  const file = path.join(folder, 'exporter.yml');
+  const loading = loadConfig({ file, flags: {}, env: {}, collectors: COLLECTORS });
+  expect(await warningsOf(loading)).toEqual(expected);
+});
+
+test('a secret of a variable is not one of the file', async () => {
+  const folder = await makeFolder({ 'exporter.yml': `${USER}      password_env: P\n` });
+  const file = path.join(folder, 'exporter.yml');
+  await chmod(file, 0o644);
+  const env = { P: 'hunter2' };
+  expect(await warningsOf(loadConfig({ file, flags: {}, env, collectors: COLLECTORS }))).toEqual(
+    [],
+  );
 });
 
 test.each([

@@ -6,11 +6,11 @@ import { loadText } from './loading.ts';
 import { FILES } from './web-files.ts';
 
 /** Something else than the default wherever that is possible. */
-const RICH = `web: { listen_address: ["127.0.0.1:1", "[::1]:2", "unix:/tmp/s"], telemetry_path: /m, enable_lifecycle: true, max_requests: 7, protect_probes: true }
+const RICH = `web: { listen_address: ["127.0.0.1:1", "[::1]:2", "unix:/tmp/s"], telemetry_path: /m, enable_lifecycle: true, max_requests: 7, max_probes: 3, protect_probes: true }
 log: { level: warn, format: json }
 shard: { index: 1, count: 3 }
 config: { auto_reload: true }
-max_series: 5
+max_series: 501
 clusters:
   - name: prod
     poll: false
@@ -24,7 +24,7 @@ clusters:
       max_response_bytes: 512MiB
       compression: true
     collectors:
-      ranges: { interval: 2m, max_duty: 0.05, route: gateway, hot_ranges: 3, max_age: 10m, max_series: 9 }
+      ranges: { interval: 2m, max_duty: 0.05, route: gateway, hot_ranges: 3, max_age: 10m, max_series: 502 }
       sessions: { application_rewrite: [{ regex: "^(psql)-[0-9]+$", replacement: "$1" }] }
       tables: { tables: [movr.public.rides] }
 `;

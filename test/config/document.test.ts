@@ -89,7 +89,7 @@ testBadFiles([
     'a value for a section',
     `web: 5\n${CLUSTER}`,
     [
-      '1:6: web: 5 is not a map: expected listen_address, telemetry_path, config_file, enable_lifecycle, max_requests, protect_probes',
+      '1:6: web: 5 is not a map: expected listen_address, telemetry_path, config_file, enable_lifecycle, max_requests, max_probes, protect_probes',
     ],
   ],
   [

@@ -194,6 +194,7 @@ test('the command line learns its flags from the table', () => {
     'web.config.file',
     'web.enable-lifecycle',
     'web.max-requests',
+    'web.max-probes',
     'web.protect-probes',
     'log.level',
     'log.format',
@@ -247,7 +248,7 @@ test('what is not set has its default', async () => {
   expect(warnings).toEqual([]);
   expect(config).toMatchObject({
     web: { listen_address: [{ port: 10_137 }], telemetry_path: '/metrics' },
-    max_series: 100_000,
+    max_series: 250_000,
     clusters: [
       {
         cluster_api: {

@@ -104,6 +104,14 @@ describe('what is wrong is told with its place and remedy', () => {
       'web.yml:1:28: basic_auth_users.alice: the value is not a bcrypt hash: make one with `htpasswd -nBC 10 ""` and remove the colon',
     ],
     [
+      'basic_auth_users:',
+      'web.yml:1:1: basic_auth_users: lists no users: write each as `name: hash`, or remove the key',
+    ],
+    [
+      `basic_auth_users: { alice: ${HASH.replace('$04$', '$16$')} }`,
+      'web.yml:1:28: basic_auth_users.alice: the value has bcrypt cost 16; at most 15 is accepted: make one with `htpasswd -nBC 10 ""` and remove the colon',
+    ],
+    [
       'basic_auth_users: alice:hunter2',
       'web.yml:1:19: basic_auth_users: is not a map of users: write each as `name: hash`',
     ],
@@ -140,6 +148,22 @@ describe('what is wrong is told with its place and remedy', () => {
     );
   });
 
+  test.each([
+    ['basic_auth_users: {}', 0o644, ''],
+    [
+      'basic_auth_users: {}',
+      0o666,
+      'web.yml: the web config file web.yml has mode 0666, so every user can change it: run `chmod 600 web.yml`',
+    ],
+    [
+      'tls_server_config: { key: x }',
+      0o644,
+      'web.yml: the web config file web.yml has mode 0644, so every user can read it: run `chmod 600 web.yml`',
+    ],
+  ])('a file that others may use: %s with mode %o', async (yaml, mode, warning) => {
+    expect((await readText(yaml, mode)).warnings).toBe(warning);
+  });
+
   test('several things at once', async () => {
     const { problems } = await readText('rate_limits: {}\nbasic_auth_users: { a: b, c: d }\n');
     expect(problems.split('\n')).toHaveLength(3);
@@ -164,6 +188,14 @@ describe('what should not stay so is warned of', () => {
     [
       `tls_server_config: { ${PAIR}, client_auth_type: RequireAnyClientCert, client_allowed_sans: [a] }`,
       /client_allowed_sans: certificates are not verified, so anybody can have any name: /,
+    ],
+    [
+      `basic_auth_users: { alice: ${HASH.replace('$04$', '$13$')}, bob: ${HASH.replace('$04$', '$12$')} }`,
+      /basic_auth_users\.alice: bcrypt cost 13: about 0\.8 s of CPU time for each new login, one at a time: make one /,
+    ],
+    [
+      `basic_auth_users: { alice: ${HASH.replace('$04$', '$15$')} }`,
+      /basic_auth_users\.alice: bcrypt cost 15: about 3\.2 s /,
     ],
     ['rate_limit: { interval: 1s }', /rate_limit: with burst 0 no request is answered: set burst$/],
   ])('%s', async (yaml, message) => {

@@ -13,7 +13,7 @@ const EXAMPLE = path.join(import.meta.dirname, '../../config/web-config.example.
 
 describe('a web config file', () => {
   test('may be empty: then everybody may ask in plain text', async () => {
-    for (const text of ['', '# nothing\n', '{}', 'tls_server_config:\nbasic_auth_users:\n']) {
+    for (const text of ['', '# nothing\n', '{}', 'tls_server_config:\nrate_limit:\n']) {
       const { config, problems, warnings } = await readText(text);
       expect([problems, warnings]).toEqual(['', '']);
       expect(config.tls).toBeUndefined();

@@ -1,4 +1,3 @@
-import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import {
   type GridPos,
@@ -6,9 +5,8 @@ import {
   VariableType,
 } from '@grafana/grafana-foundation-sdk/dashboard';
 import { writeBoard } from '../../dashboards/boards.ts';
+import { expectGolden } from '../support/golden.ts';
 import { BOARDS, DATA_SOURCE } from './panels.ts';
-
-const FOLDER = path.join(import.meta.dirname, '..', '..', 'dashboards');
 
 describe.each(BOARDS)('$title', (board) => {
   const variables = board.templating?.list ?? [];
@@ -16,8 +14,8 @@ describe.each(BOARDS)('$title', (board) => {
     'panels' in item ? [item, ...item.panels] : [item],
   );
 
-  test('is the committed file (vitest -u or npm run dashboards write it anew)', async () => {
-    await expect(writeBoard(board)).toMatchFileSnapshot(path.join(FOLDER, `${board.uid}.json`));
+  test('is the committed file', async () => {
+    await expectGolden(writeBoard(board), `dashboards/${board.uid}.json`, 'npm run dashboards');
   });
 
   test('is a dashboard as Grafana writes one, not editable and without an id', () => {

@@ -43,50 +43,89 @@ function sessionsOf(scrape: Scrape): number {
   return scrape.all('crdb_application_sessions').reduce((sum, { value }) => sum + value, 0);
 }
 
+/** The ranges that a family of the hot ranges names. */
+function rangesOf(scrape: Scrape, family: string): readonly (string | undefined)[] {
+  return scrape.all(family).map(({ labels }) => labels['range_id']);
+}
+
+/** Collectors that ran into their budget or that of their cluster. */
+function limited(scrape: Scrape): readonly (string | undefined)[] {
+  const hit = scrape.all('crdb_exporter_collector_limit_hit', { limit: 'series' });
+  return hit.filter(({ value }) => value === 1).map(({ labels }) => labels['collector']);
+}
+
+const DATA = ['nodes', 'ranges', 'sessions'];
+
+function countData(scrape: Scrape): number {
+  return DATA.reduce((sum, collector) => sum + countSeries(scrape, collector), 0);
+}
+
 describe('a budget of series', () => {
-  test('of a collector takes its least important series first, counts them and says so', async () => {
-    await using simulator = await simulate();
+  test('of a collector takes whole entries off its lists first, counts them and says so', async () => {
+    await using simulator = await startSimulator({ nodes: 24, ranges: 900, frozen: true });
     const whole = await poll(simulator, '');
-    const hot = FAMILIES.get('ranges')?.filter((name) => name.startsWith('crdb_hot_range')) ?? [];
-    const hotSeries = hot.reduce((sum, name) => sum + whole.all(name).length, 0);
-    expect(hotSeries).toBeGreaterThan(10);
-    const maxSeries = countSeries(whole, 'ranges') - hotSeries + 5;
+    const lists = (FAMILIES.get('ranges') ?? []).filter((name) =>
+      /_(hot|problem)_range_/.test(name),
+    );
+    const hot = lists.filter((name) => name.startsWith('crdb_hot_range'));
+    const maxSeries = countSeries(whole, 'ranges') - 9;
+    expect(maxSeries).toBeGreaterThan(500);
 
     const cut = await poll(simulator, `collectors: { ranges: { max_series: ${maxSeries} } }`);
-    expect(countSeries(cut, 'ranges')).toBe(maxSeries);
-    expect(cut.value('crdb_exporter_series', { collector: 'ranges' })).toBe(maxSeries);
-    expect(Object.keys(dropped(cut)).every((family) => hot.includes(family))).toBe(true);
-    expect(Object.values(dropped(cut)).reduce((a, b) => a + b, 0)).toBe(hotSeries - 5);
-    const limit = { limit: 'series' };
-    const hit = cut.all('crdb_exporter_collector_limit_hit', limit);
-    expect(hit.filter(({ value }) => value === 1).map(({ labels }) => labels['collector'])).toEqual(
-      ['ranges'],
+    expect(countSeries(cut, 'ranges')).toBeLessThanOrEqual(maxSeries);
+    expect(cut.value('crdb_exporter_series', { collector: 'ranges' })).toBe(
+      countSeries(cut, 'ranges'),
     );
+    expect(Object.keys(dropped(cut)).every((family) => lists.includes(family))).toBe(true);
+    expect(Object.values(dropped(cut)).reduce((a, b) => a + b, 0)).toBe(
+      countSeries(whole, 'ranges') - countSeries(cut, 'ranges'),
+    );
+    const [ids = [], ...others] = hot.map((family) => rangesOf(cut, family));
+    expect(ids).toEqual(rangesOf(whole, hot[0] ?? '').slice(0, ids.length));
+    for (const other of others) expect(other).toEqual(ids);
+    expect(limited(cut)).toEqual(['ranges']);
     expect(countSeries(cut, 'nodes')).toBe(countSeries(whole, 'nodes'));
+  });
+
+  test('of a cluster leaves all that describes the whole cluster, whatever else there is', async () => {
+    await using simulator = await startSimulator({ nodes: 24, ranges: 900, frozen: true });
+    const nodes = 'nodes: { metrics: ["sys.*"] }';
+    const whole = await poll(simulator, `collectors: { ${nodes} }`);
+    const cut = await poll(simulator, `max_series: 500\ncollectors: { ${nodes} }`);
+    const ofCluster = COLLECTORS.flatMap(({ families }) => families)
+      .filter(({ importance }) => importance === 'cluster')
+      .map(({ name }) => name);
+    const countOf = (scrape: Scrape): readonly (readonly [string, number])[] =>
+      ofCluster.map((name) => [name, scrape.all(name).length]);
+    expect(countOf(whole).filter(([, count]) => count > 0).length).toBeGreaterThan(10);
+    expect(countOf(cut)).toEqual(countOf(whole));
+    expect(cut.all('crdb_range_problem_ranges')).toEqual(whole.all('crdb_range_problem_ranges'));
+    expect(countData(whole)).toBeGreaterThan(2000);
+    expect(countData(cut)).toBeLessThanOrEqual(500);
+    expect(limited(cut)).toEqual(DATA);
+    expect(cut.all('crdb_node_metric')).toEqual([]);
   });
 
   test('of a cluster drops the metrics by key before anything else', async () => {
     await using simulator = await simulate();
     const nodes = 'nodes: { metrics: ["sys.*", "sql.*"] }';
     const whole = await poll(simulator, `collectors: { ${nodes} }`);
-    const byKey = whole.all('crdb_node_metric').length;
-    expect(byKey).toBeGreaterThan(10);
-    const others = ['nodes', 'ranges', 'sessions'].reduce(
-      (sum, collector) => sum + countSeries(whole, collector),
-      -byKey,
-    );
+    const byKey = ['crdb_node_metric', 'crdb_store_metric'];
+    const chosen = byKey.reduce((sum, name) => sum + whole.all(name).length, 0);
+    expect(chosen).toBeGreaterThan(10);
+    const others = countData(whole) - chosen;
+    // Whichever collector polls last: what a scrape shows is within the budget from the first poll on.
     await using exporter = await startTestExporter({
       yaml: `max_series: ${others + 3}\ncollectors: { ${nodes} }\nclusters:\n${clusterYaml(simulator)}`,
       intervalSeconds: 0.2,
     });
-    // The collectors end their first polls in any order; the next ones know of each other.
-    const settled = await exporter.until(
-      (scrape) =>
-        scrape.all('crdb_node_metric').length === 3 && scrape.all('crdb_ranges').length > 0,
-    );
-    expect(Object.keys(dropped(settled))).toContain('crdb_node_metric');
-    const kept = ['nodes', 'ranges', 'sessions'].map((name) => countSeries(settled, name));
-    expect(kept.reduce((a, b) => a + b, 0)).toBe(others + 3);
+    const settled = await exporter.until((scrape) => {
+      expect(countData(scrape)).toBeLessThanOrEqual(others + 3);
+      return DATA.every((collector) => countSeries(scrape, collector) > 0);
+    });
+    expect(countData(settled)).toBe(others);
+    expect(Object.keys(dropped(settled)).every((family) => byKey.includes(family))).toBe(true);
+    expect(limited(settled)).toEqual(['nodes']);
   });
 
   test('of application names folds the rest into `other`', async () => {

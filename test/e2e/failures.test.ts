@@ -111,16 +111,17 @@ describe('the reason of a poll that failed', () => {
 
   test('whose only URL went bad on the way is breaker_open', async () => {
     await using simulator = await startSimulator({ nodes: 6, ranges: 30, troubledNodes: false });
-    const fault = simulator.fault({ endpoint: 'node_ranges', kind: 'reset' });
+    simulator.fault({ endpoint: 'node_ranges', kind: 'slow', ms: 500 });
     await using exporter = await startTestExporter({
       yaml: `collectors: { ranges: { concurrency: 1 } }\nclusters:\n${clusterYaml(simulator)}`,
       // One poll alone at the breaker, which stays open for half a minute.
       adapt: (config) => withOnly(config, 'ranges'),
     });
+    await expect.poll(() => simulator.requests.count('node_ranges')).toBe(1);
+    await simulator.close();
     await expectFailure(exporter, { collector: 'ranges', reason: 'breaker_open' });
     const seen = await exporter.scrape();
     expect(seen.value('crdb_exporter_breaker_state', { state: 'open' })).toBe(1);
-    fault.remove();
   });
 });
 

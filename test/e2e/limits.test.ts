@@ -119,13 +119,68 @@ describe('a listing of pages', () => {
     expect(seen.value('crdb_exporter_collector_pages')).toBe(pages);
   });
 
-  test('of sessions whose token stands still is ended as a limit hit', async () => {
+  test('of sessions whose token stands still ends there, each counted once', async () => {
     const seen = await firstPoll((_request, response) => {
-      const sessions = [{ node_id: 1, username: 'a', start: '2026-01-01T00:00:00Z' }];
+      const sessions = [{ id: 'YQ==', node_id: 1, username: 'a', start: '2026-01-01T00:00:00Z' }];
       response.end(JSON.stringify({ sessions, errors: [], next: 'MSwyfDN8NHw1LA==' }));
     }, 'sessions');
-    expect(reasons(seen)).toEqual(['limit']);
-    expect(hits(seen)).toEqual(['pages']);
+    expect(reasons(seen)).toEqual([]);
+    expect(hits(seen)).toEqual([]);
     expect(seen.value('crdb_exporter_collector_pages')).toBe(2);
+    expect(seen.value('crdb_sessions', { node_id: '1', state: 'idle' })).toBe(1);
+  });
+});
+
+/** Live nodes with ids from 1. */
+function liveNodes(count: number, more = ''): string {
+  const nodes = Array.from({ length: count }, (_each, at) => {
+    return `{"node_id":${at + 1},"liveness_status":3${more}}`;
+  });
+  return nodesAnswer(nodes);
+}
+
+function tiers(count: number): string {
+  const listed = Array.from({ length: count }, (_each, at) => `{"key":"t${at}","value":"v"}`);
+  return `,"locality":{"tiers":[${listed.join(',')}]}`;
+}
+
+describe('a listing of nodes', () => {
+  test('of 10,000 is shown, of one more it is ended as a limit hit', async () => {
+    const most = await firstPoll((_request, response) => response.end(liveNodes(10_000)), 'nodes');
+    expect(reasons(most)).toEqual([]);
+    expect(most.value('crdb_nodes', { status: 'live' })).toBe(10_000);
+    const over = await firstPoll((_request, response) => response.end(liveNodes(10_001)), 'nodes');
+    expect(reasons(over)).toEqual(['limit']);
+    expect(hits(over)).toEqual(['items']);
+    expect(over.all('crdb_nodes')).toEqual([]);
+  });
+
+  test('that never ends is ended after 10,000 nodes, not read to the end', async () => {
+    const PAGE = 500;
+    let last = 0;
+    const seen = await firstPoll((request, response) => {
+      const offset = Number(new URL(`http://x${request.url}`).searchParams.get('offset'));
+      last = Math.max(last, offset);
+      const nodes = Array.from({ length: PAGE }, (_each, at) => `{"node_id":${offset + at + 1}}`);
+      response.end(nodesAnswer(nodes, offset + PAGE));
+    }, 'nodes');
+    expect(reasons(seen)).toEqual(['limit']);
+    expect(hits(seen)).toEqual(['items']);
+    expect(last).toBe(10_000);
+  });
+
+  test('shows 32 locality tiers of a node; more are a limit hit, and the rest is shown', async () => {
+    const most = await firstPoll((_request, response) => {
+      response.end(liveNodes(2, tiers(32)));
+    }, 'nodes');
+    expect(reasons(most)).toEqual([]);
+    expect(most.all('crdb_node_locality_info')).toHaveLength(64);
+    const over = await firstPoll((_request, response) => {
+      response.end(liveNodes(2, tiers(33)));
+    }, 'nodes');
+    expect(reasons(over)).toEqual(['limit']);
+    expect(hits(over)).toEqual(['items']);
+    expect(over.all('crdb_node_locality_info')).toHaveLength(64);
+    expect(over.value('crdb_nodes', { status: 'live' })).toBe(2);
   });
 });

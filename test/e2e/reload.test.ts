@@ -6,6 +6,7 @@ import { COLLECTORS } from '../../src/collectors/index.ts';
 import type { Config } from '../../src/config/schema.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/index.ts';
+import type { Status } from '../../src/web/status/status.ts';
 import { clusterYaml, startTestExporter, type TestExporter } from '../support/exporter.ts';
 
 interface Reloadable extends AsyncDisposable {
@@ -42,6 +43,33 @@ async function watch(yaml: string): Promise<Reloadable> {
 }
 
 describe('a reload', () => {
+  test('forgets the history of a cluster that was removed, and keeps that of the others', async () => {
+    await using first = await simulate();
+    await using second = await simulate();
+    const stays = `clusters:\n${clusterYaml(first, { name: 'stays' })}`;
+    const both = `${stays}${clusterYaml(second, { name: 'goes' })}`;
+    await using running = await watch(both);
+    const { exporter } = running;
+    const pointsOf = async (name: string): Promise<readonly string[]> => {
+      const status: Status = JSON.parse((await exporter.get('/api/status')).text);
+      const cluster = status.clusters.find((one) => one.name === name);
+      const line = cluster?.trends.find((trend) => trend.name === 'liveNodes');
+      return line?.points.map(({ at }) => at) ?? [];
+    };
+    const recorded = async (name: string): Promise<string> => {
+      for (;;) {
+        const [at] = await pointsOf(name);
+        if (at !== undefined) return at;
+      }
+    };
+    const before = { stays: await recorded('stays'), goes: await recorded('goes') };
+    expect((await running.reload(stays)).status).toBe(200);
+    expect((await running.reload(both)).status).toBe(200);
+    await recorded('goes');
+    expect(await pointsOf('goes')).not.toContain(before.goes);
+    expect(await pointsOf('stays')).toContain(before.stays);
+  });
+
   test('leaves an unchanged cluster, its data and its session alone, and takes in a new one', async () => {
     await using first = await simulate();
     await using second = await simulate();
@@ -60,6 +88,23 @@ describe('a reload', () => {
     expect(first.requests.count('login')).toBe(1);
     expect(first.requests.count('logout')).toBe(0);
     expect(after.value('crdb_exporter_config_last_reload_successful')).toBe(1);
+  });
+
+  test('ends a pause that the server asked for, although nothing has changed', async () => {
+    await using simulator = await simulate();
+    const yaml = `collectors: { nodes: { interval: 1s } }\nclusters:\n${clusterYaml(simulator)}`;
+    const headers = { 'retry-after': '999999999' };
+    simulator.fault({ endpoint: 'nodes', kind: 'status', status: 429, headers, times: 1 });
+    await using running = await watch(yaml);
+    const { exporter } = running;
+    const api = { crdb_cluster: 'sim', api: 'cluster' };
+    const paused = await exporter.until(
+      (scrape) => (scrape.value('crdb_exporter_api_paused_seconds', api) ?? 0) > 0,
+    );
+    expect(paused.value('crdb_exporter_api_paused_seconds', api)).toBeLessThanOrEqual(900);
+    expect((await running.reload(yaml)).status).toBe(200);
+    expect((await exporter.scrape()).value('crdb_exporter_api_paused_seconds', api)).toBe(0);
+    await exporter.until((scrape) => scrape.value('crdb_up', api) === 1);
   });
 
   test('drops every series of a removed cluster at once and logs its session out', async () => {
@@ -172,7 +217,8 @@ describe('a reload of which one cluster cannot be prepared', () => {
 /** Beside the cluster a good one, and one whose CA has gone since it was looked at. */
 function withTwoMore(config: Config | undefined): Config {
   const [first] = config?.clusters ?? [];
-  if (config === undefined || first?.cluster_api === undefined) throw new Error('nothing to change');
+  if (config === undefined || first?.cluster_api === undefined)
+    throw new Error('nothing to change');
   const { cluster_api } = first;
   const tls = { ...cluster_api.tls, ca_file: '/nowhere/ca.crt' };
   const clusters = [

@@ -1,70 +1,184 @@
 import { describe, expect, it } from 'vitest';
-import { applyBudget } from '../../src/metrics/budget.ts';
-import type { Family } from '../../src/metrics/family.ts';
-import { gauge, untyped } from '../../src/metrics/family.ts';
+import { ClusterBudget, planBudget } from '../../src/metrics/budget.ts';
+import { counter, type Family, gauge, untyped } from '../../src/metrics/family.ts';
+import { readSamples } from '../../src/metrics/samples.ts';
 import { Sheet } from '../../src/metrics/sheet.ts';
-import { renderFamilies, renderSnapshot } from '../../src/metrics/snapshot.ts';
+import { renderSnapshot, type Snapshot } from '../../src/metrics/snapshot.ts';
 
 const HELP = 'A family of the test.';
-const LISTED = untyped({ name: 'crdb_node_metric', help: HELP, labels: ['id'], dropOrder: 1 });
-const HOT = gauge({ name: 'crdb_hot', help: HELP, labels: ['id'], dropOrder: 2 });
-const FIRST = gauge({ name: 'crdb_first', help: HELP, labels: ['id'] });
-const LAST = gauge({ name: 'crdb_last', help: HELP, labels: ['id'] });
+const TOTAL = gauge({ name: 'crdb_whole', help: HELP, labels: ['status'] });
+const NODE = gauge({ name: 'crdb_node', help: HELP, labels: ['node_id', 'status'] });
+const STORE = gauge({ name: 'crdb_store', help: HELP, labels: ['node_id', 'store_id'] });
+const KIND = counter({
+  name: 'crdb_store_kinds_total',
+  help: HELP,
+  labels: ['node_id', 'store_id', 'kind'],
+});
+const HOT_LIST = { name: 'hot ranges', entry: ['range_id'] } as const;
+const HOT = gauge({
+  name: 'crdb_hot',
+  help: HELP,
+  labels: ['range_id', 'node_id', 'store_id'],
+  list: HOT_LIST,
+});
+const HOT_CPU = gauge({ name: 'crdb_hot_cpu', help: HELP, labels: ['range_id'], list: HOT_LIST });
+const BROKEN_LIST = { name: 'broken ranges', entry: ['range_id'] } as const;
+const BROKEN = gauge({
+  name: 'crdb_broken',
+  help: HELP,
+  labels: ['problem', 'range_id'],
+  list: { ...BROKEN_LIST, per: 'problem' },
+});
+const REPORTER = gauge({
+  name: 'crdb_broken_info',
+  help: HELP,
+  labels: ['range_id'],
+  list: BROKEN_LIST,
+});
+const CHOSEN = untyped({
+  name: 'crdb_node_metric',
+  help: HELP,
+  labels: ['node_id', 'key'],
+  importance: 'chosen',
+});
 
-function sheetOf(...families: readonly (readonly [Family<'id'>, number])[]): Sheet {
+/** Writes `rows` label sets of each family, the least important family first. */
+function sheetOf(rows: ReadonlyMap<Family, number>): Sheet {
   const sheet = new Sheet({});
-  for (const [family, count] of families) {
-    for (let id = 1; id <= count; id += 1) {
-      sheet.set(family, { id: String(id) }, id);
+  for (const [family, count] of rows) {
+    for (let row = 1; row <= count; row += 1) {
+      sheet.set(family, Object.fromEntries(family.labels.map((label) => [label, `${row}`])), row);
     }
   }
   return sheet;
 }
 
-function kept(sheet: Sheet): Record<string, number> {
-  return Object.fromEntries(renderFamilies(sheet).map((one) => [one.family.name, one.series]));
+const EACH_10 = new Map<Family, number>(
+  [CHOSEN, HOT, HOT_CPU, KIND, STORE, NODE, TOTAL].map((family) => [family, 10]),
+);
+
+/** Series by family of what is shown. */
+function countOf(shown: readonly Snapshot[]): Readonly<Record<string, number>> {
+  const rendered = shown.flatMap(({ families }) => [...families.values()]);
+  for (const { lines, series } of rendered) {
+    expect(lines.toString().split('\n').length - 1).toBe(series);
+  }
+  return Object.fromEntries(rendered.map(({ family, series }) => [family.name, series]));
 }
 
-describe('a budget', () => {
+async function show(sheets: readonly Sheet[], maxSeries: number): Promise<readonly Snapshot[]> {
+  const snapshots = await Promise.all(sheets.map((sheet) => renderSnapshot(sheet)));
+  const budget = new ClusterBudget(maxSeries, () => snapshots);
+  return snapshots.map((snapshot) => budget.shown(snapshot));
+}
+
+const ALL = {
+  crdb_node_metric: 10,
+  crdb_hot: 10,
+  crdb_hot_cpu: 10,
+  crdb_store_kinds_total: 10,
+  crdb_store: 10,
+  crdb_node: 10,
+  crdb_whole: 10,
+};
+const { crdb_node_metric: _, ...WITHOUT_CHOSEN } = ALL;
+const HEADS = { ...WITHOUT_CHOSEN, crdb_hot: 5, crdb_hot_cpu: 5 };
+const { crdb_store_kinds_total: _kinds, ...WITHOUT_KINDS } = HEADS;
+const { crdb_store: _stores, ...WITHOUT_STORES } = WITHOUT_KINDS;
+const { crdb_node: _nodes, ...WITHOUT_NODES } = WITHOUT_STORES;
+
+describe('a series budget', () => {
   it.each([
-    [20, {}],
-    [19, { crdb_node_metric: 1 }],
-    [14, { crdb_node_metric: 5, crdb_hot: 1 }],
-    [9, { crdb_node_metric: 5, crdb_hot: 5, crdb_last: 1 }],
-    [3, { crdb_node_metric: 5, crdb_hot: 5, crdb_last: 5, crdb_first: 2 }],
-    [0, { crdb_node_metric: 5, crdb_hot: 5, crdb_last: 5, crdb_first: 5 }],
-    [Infinity, {}],
-  ])('of %d drops listed keys first, then hot rows, then what came last', (maxSeries, expected) => {
-    const sheet = sheetOf([FIRST, 5], [LISTED, 5], [HOT, 5], [LAST, 5]);
-    expect(Object.fromEntries(applyBudget({ sheet, maxSeries }))).toEqual(expected);
-    expect(sheet.series).toBe(Math.min(20, maxSeries));
+    [70, ALL],
+    [Infinity, ALL],
+    [69, WITHOUT_CHOSEN],
+    [59, { ...WITHOUT_CHOSEN, crdb_hot: 9, crdb_hot_cpu: 9 }],
+    [50, HEADS],
+    [49, WITHOUT_KINDS],
+    [39, WITHOUT_STORES],
+    [29, WITHOUT_NODES],
+    [19, { crdb_hot: 4, crdb_hot_cpu: 4, crdb_whole: 10 }],
+    [11, { crdb_whole: 10 }],
+    [1, { crdb_whole: 10 }],
+  ])('of %d drops what is least important', async (maxSeries, expected) => {
+    expect(countOf(await show([sheetOf(EACH_10)], maxSeries))).toEqual(expected);
+    // The budget of one collector drops the same before its series are rendered.
+    const sheet = sheetOf(EACH_10);
+    const all = Array.from(sheet.families(), (one) => ({ ...one, series: one.samples.size }));
+    const dropped = sheet.drop(planBudget(all, maxSeries));
+    expect(countOf([await renderSnapshot(sheet)])).toMatchObject(expected);
+    const count = [...dropped.values()].reduce((sum, each) => sum + each, 0);
+    expect(count).toBe(70 - Object.values(expected).reduce((sum, each) => sum + each, 0));
+    expect(sheet.series).toBe(70 - count);
   });
 
-  it('drops the youngest samples of a family', () => {
-    const sheet = sheetOf([FIRST, 3]);
-    applyBudget({ sheet, maxSeries: 2 });
-    expect(renderFamilies(sheet)[0]?.lines.toString()).toBe(
-      'crdb_first{id="1"} 1\ncrdb_first{id="2"} 2\n',
-    );
-  });
-
-  it('counts the other collectors of the cluster', async () => {
-    const others = [await renderSnapshot(sheetOf([LAST, 6]))];
-    const sheet = sheetOf([FIRST, 5]);
-    expect([...applyBudget({ sheet, maxSeries: 10, others })]).toEqual([['crdb_first', 1]]);
-  });
-
-  it('does not let less important series elsewhere push out more important ones', async () => {
-    const listed = await renderSnapshot(sheetOf([LISTED, 9], [HOT, 1]));
-    const ranges = sheetOf([FIRST, 8], [HOT, 4]);
-    const dropped = applyBudget({ sheet: ranges, maxSeries: 10, others: [listed] });
-    expect([...dropped]).toEqual([['crdb_hot', 3]]);
-    // At its next poll the other collector gives way.
-    const next = sheetOf([LISTED, 9], [HOT, 1]);
-    const others = [await renderSnapshot(ranges)];
-    expect(Object.fromEntries(applyBudget({ sheet: next, maxSeries: 10, others }))).toEqual({
-      crdb_node_metric: 9,
+  it.each([0, 1])('does not depend on which collector polls last (%d)', async (last) => {
+    const sheets = [
+      sheetOf(new Map<Family, number>([[TOTAL, 5]]).set(CHOSEN, 40)),
+      sheetOf(new Map<Family, number>([[KIND, 20]]).set(STORE, 20)),
+    ];
+    const snapshots = await Promise.all(sheets.map((sheet) => renderSnapshot(sheet)));
+    const published = snapshots.filter((_snapshot, at) => at !== last);
+    const budget = new ClusterBudget(60, () => [...published]);
+    for (const snapshot of published) expect(budget.shown(snapshot)).toBe(snapshot);
+    published.splice(last, 0, ...snapshots.slice(last, last + 1));
+    expect(countOf(published.map((one) => budget.shown(one)))).toEqual({
+      crdb_whole: 5,
+      crdb_store_kinds_total: 20,
+      crdb_store: 20,
     });
-    expect(kept(next)).toEqual({ crdb_node_metric: 0, crdb_hot: 1 });
+  });
+
+  it('gives back what a collector that went away had', async () => {
+    const [nodes, ranges] = [
+      await renderSnapshot(sheetOf(new Map([[NODE, 8]]))),
+      await renderSnapshot(sheetOf(new Map([[STORE, 8]]))),
+    ];
+    let published = [nodes, ranges];
+    const budget = new ClusterBudget(10, () => published);
+    expect(budget.shown(ranges).series).toBe(0);
+    published = [ranges];
+    expect(budget.shown(ranges)).toBe(ranges);
+  });
+
+  it('counts what is dropped of a snapshot once', async () => {
+    const [nodes, ranges] = [
+      await renderSnapshot(sheetOf(new Map([[NODE, 8]]))),
+      await renderSnapshot(sheetOf(new Map([[HOT, 8]]))),
+    ];
+    let published = [ranges];
+    const budget = new ClusterBudget(14, () => published);
+    const counted: [string, number][] = [];
+    const count = (family: string, _reason: string, series: number): void => {
+      counted.push([family, series]);
+    };
+    budget.countDropped(count);
+    expect(counted).toEqual([]);
+    published = [nodes, ranges];
+    budget.countDropped(count);
+    budget.countDropped(count);
+    expect(counted).toEqual([['crdb_hot', 2]]);
+  });
+
+  it('keeps the same entries of a list in each of its families, by problem', async () => {
+    const sheet = new Sheet({});
+    for (const problem of ['a', 'b']) {
+      for (let range = 1; range <= 9; range += 1) {
+        const range_id = problem === 'a' ? `${range}` : `${20 - range}`;
+        sheet.set(BROKEN, { problem, range_id }, 1);
+        sheet.set(REPORTER, { range_id }, 1);
+      }
+    }
+    const [shown] = await show([sheet], 2 * 2 * 5);
+    const idsOf = (name: string, problem?: string): readonly (string | undefined)[] => {
+      const family = shown?.families.get(name);
+      const samples = family === undefined ? [] : readSamples(family);
+      return samples
+        .filter(({ labels }) => problem === undefined || labels['problem'] === problem)
+        .map(({ labels }) => labels['range_id']);
+    };
+    expect(idsOf('crdb_broken', 'a')).toEqual(['1', '2', '3', '4', '5']);
+    expect(idsOf('crdb_broken', 'b')).toEqual(['19', '18', '17', '16', '15']);
+    expect(idsOf('crdb_broken_info')).toEqual([...idsOf('crdb_broken')]);
   });
 });

@@ -12,6 +12,7 @@ describe('a family', () => {
       help: HELP,
       labels: ['node_id'],
       merge: 'last',
+      importance: 'node',
       unit: undefined,
     });
     expect(Object.isFrozen(family) && Object.isFrozen(family.labels)).toBe(true);

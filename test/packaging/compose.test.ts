@@ -55,6 +55,13 @@ describe('the compose file', () => {
     expect(isValid({ services: { exporter: { comand: [] } } })).toBe(false);
   });
 
+  test('takes the images of others by digest', () => {
+    const images = Object.values(compose.services).map(({ image = '' }) => image);
+    const ofOthers = images.filter((image) => image !== 'crdb-exporter');
+    expect(ofOthers).toHaveLength(3);
+    for (const image of ofOthers) expect(image).toMatch(/^[\w./-]+:v?[\d.]+@sha256:[\da-f]{64}$/);
+  });
+
   test('mounts only what is there', () => {
     const mounts = Object.keys(compose.services).flatMap(mountsOf);
     expect(mounts.length).toBeGreaterThan(5);

@@ -6,6 +6,7 @@ import { validate } from 'dockerfile-utils';
 import { describe, expect, test } from 'vitest';
 import { ROOT, runProgram } from './installed.ts';
 
+const PINNED = /^[\w./-]+:[\w.-]+@sha256:[\da-f]{64}$/;
 const DOCKERFILE = readFileSync(path.join(ROOT, 'Dockerfile'), 'utf8');
 
 /** Instructions of the last stage, continued lines joined. */
@@ -24,6 +25,17 @@ describe('the Dockerfile', () => {
   test('has nothing that the linter objects to', () => {
     expect(validate(DOCKERFILE)).toEqual([]);
     expect(validate(DOCKERFILE.replace('WORKDIR /app', 'WORKDIRE /app'))).not.toEqual([]);
+  });
+
+  test('takes its base images by digest', () => {
+    const images = Array.from(
+      DOCKERFILE.matchAll(/^ARG (\w+_IMAGE)=(.*)$/gm),
+      ([, ...each]) => each,
+    );
+    for (const [, image] of images) expect(image).toMatch(PINNED);
+    const names = images.map(([name]) => `\${${name}}`);
+    const bases = Array.from(DOCKERFILE.matchAll(/^FROM (\S+)/gm), ([, base]) => base);
+    expect(bases).toEqual(names);
   });
 
   test('ends in an image that runs as a numbered user who is not root', () => {

@@ -1,19 +1,21 @@
 import { spawn, spawnSync } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 export const ROOT = path.join(import.meta.dirname, '..', '..');
 
-/** The package as a user gets it: packed, then installed where nothing else is, without a network. */
+/** The package as a user gets it: packed, then installed by npm into an empty project. */
 export interface InstalledPackage extends Disposable {
   /** Paths of all files in the tarball. */
   readonly files: readonly string[];
   readonly packedBytes: number;
   /** The `node_modules` folder it was installed to. */
   readonly modules: string;
+  /** What npm installed, by place (`node_modules/express`), as in its lock file. */
+  readonly installed: LockedPackages;
   /** What `npx` would run. */
   readonly command: string;
   /** Runs npm beside the installed package; the answer is its standard output. */
@@ -26,25 +28,59 @@ interface PackReport {
   readonly files: readonly { readonly path: string }[];
 }
 
-/** Needs the packages that `npm ci` left in npm's cache. */
+interface LockedPackage {
+  readonly version?: string;
+  readonly dev?: boolean;
+  readonly devOptional?: boolean;
+  readonly optional?: boolean;
+  readonly link?: boolean;
+  readonly hasInstallScript?: boolean;
+  readonly os?: readonly string[];
+}
+
+type LockedPackages = Readonly<Record<string, LockedPackage>>;
+
+/** The packages of package-lock.json that are needed in production, by place. */
+export function productionTree(): LockedPackages {
+  const places = Object.entries(readLock(path.join(ROOT, 'package-lock.json')));
+  const needed = places.filter(
+    ([place, { dev, devOptional, optional, link }]) =>
+      place.startsWith('node_modules/') && !dev && !devOptional && !optional && !link,
+  );
+  return Object.fromEntries(needed);
+}
+
+function readLock(file: string): LockedPackages {
+  const lock: { readonly packages: LockedPackages } = JSON.parse(readFileSync(file, 'utf8'));
+  return lock.packages;
+}
+
+/**
+ * Needs neither a network nor a filled cache of npm: the production packages are copied from the project's own
+ * `node_modules`. npm then installs the tarball beside them. It fails when the tarball declares a package that is not
+ * there, and removes what nothing declares.
+ */
 export function installPackage(): InstalledPackage {
   const folder = mkdtempSync(path.join(tmpdir(), 'crdb-exporter-package-'));
   const remove = (): void => rmSync(folder, { recursive: true });
+  const env = { ...process.env, npm_config_cache: path.join(folder, 'cache') };
   try {
-    const packed = npm(ROOT, ['pack', '--json', '--pack-destination', folder]);
+    const packed = npm(['pack', '--json', '--pack-destination', folder], { cwd: ROOT, env });
     const [report]: readonly PackReport[] = JSON.parse(packed);
     if (report === undefined) throw new Error('npm pack reports no tarball');
     const home = path.join(folder, 'home');
-    mkdirSync(home);
-    npm(home, ['init', '--yes']);
-    npm(home, ['install', '--offline', path.join(folder, report.filename)]);
+    createProject(home);
+    // Links the programs of the copied packages: npm would fetch a package whose link is missing.
+    npm(['rebuild', '--ignore-scripts'], { cwd: home, env });
+    npm(['install', path.join(folder, report.filename)], { cwd: home, env });
     const modules = path.join(home, 'node_modules');
     return {
       files: report.files.map((file) => file.path),
       packedBytes: report.size,
       modules,
+      installed: readLock(path.join(modules, '.package-lock.json')),
       command: path.join(modules, '.bin', 'crdb-exporter'),
-      npm: (...args) => npm(home, args),
+      npm: (...args) => npm(args, { cwd: home, env }),
       [Symbol.dispose]: remove,
     };
   } catch (error) {
@@ -53,9 +89,21 @@ export function installPackage(): InstalledPackage {
   }
 }
 
-function npm(cwd: string, args: readonly string[]): string {
-  const { status, stdout, stderr } = spawnSync('npm', [...args, '--loglevel=error'], {
-    cwd,
+/** A project that declares nothing, with a copy of the production packages. */
+function createProject(folder: string): void {
+  mkdirSync(folder);
+  writeFileSync(path.join(folder, 'package.json'), '{ "name": "home", "version": "1.0.0" }');
+  for (const place of Object.keys(productionTree())) {
+    cpSync(path.join(ROOT, place), path.join(folder, place), { recursive: true });
+  }
+}
+
+function npm(
+  args: readonly string[],
+  place: { readonly cwd: string; readonly env: NodeJS.ProcessEnv },
+): string {
+  const { status, stdout, stderr } = spawnSync('npm', [...args, '--offline', '--loglevel=error'], {
+    ...place,
     encoding: 'utf8',
   });
   if (status !== 0) throw new Error(`npm ${args.join(' ')} failed:\n${stderr}${stdout}`);

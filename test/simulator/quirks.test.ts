@@ -59,6 +59,16 @@ describe('single quirks of the real dialect', () => {
     expect((await client<SessionsBody>('/sessions/?limit=2')).json()).toHaveProperty('next');
   });
 
+  it('sessionsPageCap: a page holds no more, whatever limit asks for', async () => {
+    const all = (await client<SessionsBody>('/sessions/?limit=1000')).json().sessions.length;
+    simulator.setQuirk('sessionsPageCap', 3);
+    const lengthOf = async (query: string) =>
+      (await client<SessionsBody>(`/sessions/${query}`)).json().sessions.length;
+    expect(await lengthOf('?limit=1000')).toBe(3);
+    expect(await lengthOf('?limit=2')).toBe(2);
+    expect(await lengthOf('')).toBe(all);
+  });
+
   it('usersNeedSession: everybody may list users', async () => {
     simulator.setQuirk('usersNeedSession', false);
     expect((await ask(`${simulator.clusterUrl}/api/v2/users/`)).status).toBe(200);

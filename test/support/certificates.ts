@@ -14,7 +14,7 @@ export interface Identity {
 
 interface Subject {
   readonly name: string;
-  /** Of the form `dns:a`, `ip:1.2.3.4`, `email:a@b`, `url:spiffe://a`. */
+  /** Of the form `dns:a`, `ip:1.2.3.4`, `email:a@b`, `url:spiffe://a`, `dn:CN=a`, `upn:a`. */
   readonly sans?: readonly string[];
   readonly usage?: 'server' | 'client';
   /** From now on; 1 by default. */
@@ -86,7 +86,10 @@ function describe(sans: readonly string[], usage: 'server' | 'client'): x509.Ext
   ];
 }
 
-function typeOf(word: string): 'dns' | 'ip' | 'email' | 'url' {
-  if (word === 'dns' || word === 'ip' || word === 'email' || word === 'url') return word;
-  throw new Error(`no kind of name: ${word}`);
+const NAME_TYPES = ['dns', 'ip', 'email', 'url', 'dn', 'upn'] as const;
+
+function typeOf(word: string): (typeof NAME_TYPES)[number] {
+  const type = NAME_TYPES.find((one) => one === word);
+  if (type === undefined) throw new Error(`no kind of name: ${word}`);
+  return type;
 }

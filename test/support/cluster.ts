@@ -18,8 +18,10 @@ export interface TestClient extends AsyncDisposable {
   readonly decodeErrors: Map<string, number>;
 }
 
-export interface TestHttpOptions extends Partial<HttpClientOptions> {
+export interface TestHttpOptions extends Partial<Omit<HttpClientOptions, 'deadlines'>> {
   readonly urls: readonly string[];
+  /** In place of seconds that no test should need. */
+  readonly deadlines?: Partial<HttpClientOptions['deadlines']>;
 }
 
 export interface TestClientOptions extends TestHttpOptions {
@@ -32,21 +34,30 @@ export interface TestClientOptions extends TestHttpOptions {
 
 const HEADERS = ['X-Cockroach-API-Session', 'X-Service-API-Session'];
 
+const DEADLINES = {
+  headersMs: 5_000,
+  headersAfterSilenceMs: 5_000,
+  idleMs: 5_000,
+  minBytesPerSecond: 0,
+  rateGraceMs: 5_000,
+};
+
 /** An HTTP client with patience, few requests at a time and nobody to report to. */
-export function createTestHttp(options: TestHttpOptions): HttpClient {
+export function createTestHttp({ deadlines, ...rest }: TestHttpOptions): HttpClient {
   return createHttpClient({
     tls: { rejectUnauthorized: true },
-    deadlines: { headersMs: 5_000, idleMs: 5_000, minBytesPerSecond: 0, rateGraceMs: 5_000 },
+    deadlines: { ...DEADLINES, ...deadlines },
     maxConcurrentRequests: 4,
     maxResponseBytes: 64 * 1024 * 1024,
     compression: false,
     userAgent: 'test',
     breakerOpenMs: 200,
+    maxDuty: 0.1,
     monotonicMs: () => performance.now(),
     random: () => 0,
     requestFinished: () => undefined,
     requestRetried: () => undefined,
-    ...options,
+    ...rest,
   });
 }
 

@@ -8,7 +8,8 @@ export interface TestServer extends AsyncDisposable {
   readonly flight: { now: number; most: number };
 }
 
-export async function serve(listener: RequestListener): Promise<TestServer> {
+/** On a free port, unless one is given. */
+export async function serve(listener: RequestListener, wishedPort = 0): Promise<TestServer> {
   const requests: string[] = [];
   const flight = { now: 0, most: 0 };
   const server: Server = createServer((request, response) => {
@@ -20,7 +21,7 @@ export async function serve(listener: RequestListener): Promise<TestServer> {
     });
     listener(request, response);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(wishedPort, '127.0.0.1', resolve));
   const address = server.address();
   const port = typeof address === 'object' && address !== null ? address.port : 0;
   return {

@@ -9,6 +9,8 @@ export interface Question {
   readonly tls?: ConnectionOptions;
   /** Keeps its connection; a new one for each question by default. */
   readonly agent?: http.Agent;
+  /** The address to ask from; the system chooses by default. */
+  readonly localAddress?: string | undefined;
 }
 
 export interface Answer {
@@ -22,9 +24,9 @@ export interface Answer {
 export function ask(
   address: string,
   path = '/metrics',
-  { method = 'GET', headers = {}, tls, agent }: Question = {},
+  { method = 'GET', headers = {}, tls, agent, localAddress }: Question = {},
 ): Promise<Answer> {
-  const options = { method, headers, path, agent: agent ?? false, ...tls };
+  const options = { method, headers, path, agent: agent ?? false, localAddress, ...tls };
   const request = address.startsWith('unix:')
     ? http.request({ ...options, socketPath: address.slice('unix:'.length) })
     : address.startsWith('https:')

@@ -45,17 +45,24 @@ describe('/sd/nodes', () => {
   });
 
   test('is unavailable rather than empty before the first good poll and when the data is too old', async () => {
-    const simulator = await startSimulator(WORLD);
+    await using simulator = await startSimulator(WORLD);
+    const fault = simulator.fault({ endpoint: 'nodes', kind: 'status', status: 403 });
+    let now = 1_000;
     await using exporter = await startTestExporter({
-      yaml: `clusters:\n${clusterYaml(simulator)}`,
+      yaml: `collectors: { nodes: { max_age: 10m } }\nclusters:\n${clusterYaml(simulator)}`,
       intervalSeconds: 0.2,
+      app: { clock: { wallMs: () => Date.now(), monotonicMs: () => now } },
     });
     const early = await exporter.get('/sd/nodes');
     expect(early.status).toBe(503);
     expect(early.text).toBe('the nodes of sim are not known at present\n');
+    fault.remove();
     await eventually(async () => (await exporter.get('/sd/nodes')).status === 200 || undefined);
-    await simulator.close();
-    await eventually(async () => (await exporter.get('/sd/nodes')).status === 503 || undefined);
+    simulator.fault({ endpoint: 'nodes', kind: 'status', status: 403 });
+    await exporter.until((scrape) => scrape.value('crdb_up') === 0);
+    expect((await exporter.get('/sd/nodes')).status).toBe(200);
+    now += 601_000;
+    expect((await exporter.get('/sd/nodes')).status).toBe(503);
   });
 
   test('is unavailable rather than empty when the cluster names no node', async () => {

@@ -41,6 +41,7 @@ function room(name: string, families: readonly Family[], write: (sheet: Sheet) =
   return clusterCollector({
     name,
     help: `The ${name}.`,
+    privilege: 'GRANT NOTHING',
     intervalSeconds: 60,
     timeoutSeconds: 10,
     maxDuty: 1,
@@ -59,6 +60,7 @@ function room(name: string, families: readonly Family[], write: (sheet: Sheet) =
 export const SLEEPER: Collector = clusterCollector({
   name: 'sleeper',
   help: 'Nothing.',
+  privilege: 'GRANT NOTHING',
   intervalSeconds: 60,
   timeoutSeconds: 60,
   maxDuty: 1,

@@ -1,5 +1,8 @@
+import { execFileSync } from 'node:child_process';
+import { rename } from 'node:fs/promises';
+import path from 'node:path';
 import { connect } from 'node:tls';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { createAuthority, type Identity } from '../support/certificates.ts';
 import { ask } from './ask.ts';
 import { startOrchard, until, WEB_CONFIG } from './orchard.ts';
@@ -34,6 +37,16 @@ function servedBy(url: string): Promise<string> {
 
 function bare({ cert }: Identity): string {
   return cert.replaceAll(/-----[A-Z ]+-----|\s/g, '');
+}
+
+/** The headers of a user with the password `secret`. */
+function as(user: string): { readonly authorization: string } {
+  return { authorization: `Basic ${btoa(`${user}:secret`)}` };
+}
+
+/** The line that says whether all of the configuration is in force. */
+function lineOf(metrics: string): string | undefined {
+  return metrics.split('\n').find((line) => line.startsWith(IN_FORCE));
 }
 
 describe('while the exporter runs', () => {
@@ -98,6 +111,25 @@ describe('while the exporter runs', () => {
     expect(await isServed(old)).toBe(false);
   });
 
+  test('a connection whose certificate was revoked is closed, idle or after its answer', async () => {
+    const others = await createAuthority('others');
+    const client = await authority.issue({ name: 'prometheus', usage: 'client' });
+    const webConfig =
+      'tls_server_config: { cert_file: server.crt, key_file: server.key, client_ca_file: ca.crt, client_auth_type: RequireAndVerifyClientCert }\n';
+    const { url, write } = await startOrchard({ webConfig, files: filesOf(first) });
+    const { hostname: host, port } = new URL(url);
+    const socket = connect({ host, port: Number(port), ca: authority.cert, ...client });
+    onTestFinished(() => void socket.destroy());
+    let received = '';
+    socket
+      .on('error', () => undefined)
+      .on('data', (chunk: Buffer) => (received += chunk.toString()));
+    socket.write('GET /-/healthy HTTP/1.1\r\nHost: x\r\n\r\n');
+    await until(() => received.includes('healthy\n'));
+    await write('ca.crt', others.cert);
+    await expect.poll(() => socket.closed).toBe(true);
+  });
+
   test('users and headers come and go', async () => {
     const { url, write } = await startOrchard({ webConfig: '' });
     const status = async (auth?: string): Promise<number> => {
@@ -118,6 +150,12 @@ describe('while the exporter runs', () => {
     expect((await ask(url, '/')).headers['x-frame-options']).toBeUndefined();
   });
 
+  test('warnings of a new content are logged', async () => {
+    const { write, log } = await startOrchard({ webConfig: '' });
+    await write(WEB_CONFIG, `basic_auth_users: { ops: "${HASH.replace('$04$', '$13$')}" }\n`);
+    await expect.poll(log).toMatch(/level=warn .*basic_auth_users\.ops: bcrypt cost 13/);
+  });
+
   test('a broken web config file keeps the door as it was', async () => {
     const { url, write, log } = await startOrchard({
       webConfig: `basic_auth_users: { ops: "${HASH}" }\n`,
@@ -130,10 +168,86 @@ describe('while the exporter runs', () => {
     expect((await ask(url, '/')).status).toBe(401);
   });
 
+  test.each([
+    ['an empty file', '', 'basic_auth_users: no users are left: '],
+    ['comments only', '# nothing\n', 'basic_auth_users: no users are left: '],
+    ['a file cut off after the key', 'basic_auth_users:\n', 'basic_auth_users: lists no users: '],
+    ['an empty map', 'basic_auth_users: {}\n', 'basic_auth_users: lists no users: '],
+  ])('users are not removed by %s', async (_what, emptied, message) => {
+    const users = `basic_auth_users: { ops: "${HASH}" }\n`;
+    const { url, write, log } = await startOrchard({
+      webConfig: users,
+      flags: { 'web.enable-lifecycle': true },
+    });
+    const headers = as('ops');
+    const reload = () => ask(url, '/-/reload', { method: 'POST', headers });
+    const inForce = async () => lineOf((await ask(url, '/metrics', { headers })).text);
+    await write(WEB_CONFIG, emptied);
+    await until(() => log().includes(message));
+    expect(log()).toMatch(/level=error .*what it said before stays in force/);
+    expect((await ask(url, '/')).status).toBe(401);
+    expect((await ask(url, '/metrics', { headers })).status).toBe(200);
+    expect(await inForce()).toBe(`${IN_FORCE} 0`);
+    const refused = await reload();
+    expect(refused).toMatchObject({ status: 400, text: expect.stringContaining(message) });
+    expect((await ask(url, '/')).status).toBe(401);
+    await write(WEB_CONFIG, users);
+    expect((await reload()).status).toBe(200);
+    expect(await inForce()).toBe(`${IN_FORCE} 1`);
+  });
+
+  test('a reload reads the web config file at once', async () => {
+    const { url, write } = await startOrchard({
+      webConfig: `basic_auth_users: { ops: "${HASH}" }\n`,
+      flags: { 'web.enable-lifecycle': true },
+      app: { fileCheckMs: 3_600_000 },
+    });
+    await write(WEB_CONFIG, `basic_auth_users: { others: "${HASH}" }\n`);
+    expect((await ask(url, '/-/reload', { method: 'POST', headers: as('ops') })).status).toBe(200);
+    expect((await ask(url, '/', { headers: as('ops') })).status).toBe(401);
+    expect((await ask(url, '/', { headers: as('others') })).status).toBe(200);
+  });
+
+  test('the names that clients must have are not removed by a file cut off after the key', async () => {
+    const [named, other] = await Promise.all(
+      ['prometheus', 'other'].map((name) =>
+        authority.issue({ name, usage: 'client', sans: [`dns:${name}`] }),
+      ),
+    );
+    const webConfig = `tls_server_config:
+  cert_file: server.crt
+  key_file: server.key
+  client_ca_file: ca.crt
+  client_auth_type: RequireAndVerifyClientCert
+  client_allowed_sans:
+`;
+    const { url, write, log } = await startOrchard({
+      webConfig: `${webConfig}    - prometheus\n`,
+      files: filesOf(first),
+    });
+    await write(WEB_CONFIG, webConfig);
+    await until(() => log().includes('client_allowed_sans: it is turned off only by a restart'));
+    const asWith = (client?: Identity) => ask(url, '/', { tls: { ca: authority.cert, ...client } });
+    expect((await asWith(named)).status).toBe(200);
+    await expect(asWith(other)).rejects.toThrow(/hang up|ECONNRESET/);
+  });
+
+  test('a named pipe in place of the file is refused, and a later file is read', async () => {
+    const { url, folder, write, log } = await startOrchard({
+      webConfig: `basic_auth_users: { ops: "${HASH}" }\n`,
+    });
+    execFileSync('mkfifo', [path.join(folder, 'pipe')]);
+    await rename(path.join(folder, 'pipe'), path.join(folder, WEB_CONFIG));
+    await until(() => log().includes('cannot read the web config file: it is a named pipe'));
+    expect((await ask(url, '/')).status).toBe(401);
+    await write(WEB_CONFIG, `basic_auth_users: { others: "${HASH}" }\n`);
+    const headers = as('others');
+    await until(async () => (await ask(url, '/', { headers })).status === 200);
+  });
+
   test('a metric tells whether what the file says now is in force', async () => {
     const { url, write } = await startOrchard({ webConfig: '', files: filesOf(first) });
-    const told = async (): Promise<string | undefined> =>
-      (await ask(url, '/metrics')).text.split('\n').find((line) => line.startsWith(IN_FORCE));
+    const told = async () => lineOf((await ask(url, '/metrics')).text);
     expect(await told()).toBe(`${IN_FORCE} 1`);
     await write(WEB_CONFIG, 'basic_auth_users: [');
     await expect.poll(told).toBe(`${IN_FORCE} 0`);

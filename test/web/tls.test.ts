@@ -1,7 +1,6 @@
 import https from 'node:https';
 import tls, { type ConnectionOptions, type TLSSocket } from 'node:tls';
 import { describe, expect, test } from 'vitest';
-import { parseSans } from '../../src/web/client-certificate.ts';
 import { parseExposition } from '../metrics/parse-exposition.ts';
 import { type Authority, createAuthority, type Identity } from '../support/certificates.ts';
 import { ask } from './ask.ts';
@@ -171,13 +170,6 @@ describe('client_allowed_sans', () => {
     );
     expect(await statusFor(url, pki.clients['good'] ?? {})).toBe(200);
     expect(await statusFor(url, {})).toBe('refused');
-  });
-
-  test('reads names as Node writes them, commas and quotes included', () => {
-    expect(
-      parseSans(String.raw`DNS:a.b, URI:"spiffe://x\u002cDNS:evil", IP Address:::1, email:c@d`),
-    ).toEqual(['a.b', 'spiffe://x,DNS:evil', '::1', 'c@d']);
-    expect(parseSans('')).toEqual([]);
   });
 });
 

@@ -18,7 +18,7 @@ export const SECTIONS: readonly Section[] = [
   },
   {
     title: 'nodes',
-    text: 'Every node with its state, version, place and load. In JSON with all the metrics that the nodes tell of themselves and their stores.',
+    text: 'Every node with its state, version, locality and load. Figures of a stale record (a dead or frozen node) are `-` and sorted last. In JSON with all metrics that the nodes report, null where the record is stale.',
     commands: ['nodes', 'nodes --sort cpu'],
   },
   {

@@ -54,12 +54,21 @@ export async function checkImage(version: string): Promise<readonly Finding[]> {
 
 function build(builder: string, name: string, version: string): Image {
   const revision = run('git', ['rev-parse', '--short=12', 'HEAD']).trim();
-  const args = ['--build-arg', `VERSION=${version}`, '--build-arg', `REVISION=${revision}`];
+  const values = [`VERSION=${version}`, `REVISION=${revision}`, ...baseImages()];
+  const args = values.flatMap((value) => ['--build-arg', value]);
   // Podman's own format knows no health checks.
   run(builder, ['build', ...args, '--tag', name, ROOT], { BUILDAH_FORMAT: 'docker' });
   const [image]: readonly Image[] = JSON.parse(run(builder, ['image', 'inspect', name]));
   if (image === undefined) throw new Error(`${builder} does not know ${name}, which it has built`);
   return image;
+}
+
+/** Other base images than those of the Dockerfile, where the environment names some. */
+function baseImages(): readonly string[] {
+  return ['NODE_IMAGE', 'RUNTIME_IMAGE'].flatMap((name) => {
+    const image = process.env[name];
+    return image === undefined ? [] : [`${name}=${image}`];
+  });
 }
 
 async function tryImage(

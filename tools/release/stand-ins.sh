@@ -23,7 +23,9 @@ runtime = "runc"
 cgroup_manager = "cgroupfs"
 events_logger = "file"
 CONF
+# The stand-ins have no digest of a registry, so their names take the place of those in the Dockerfile.
 cat >"$folder/env" <<CONF
+export NODE_IMAGE=node:24-bookworm-slim RUNTIME_IMAGE=debian:bookworm-slim
 export CONTAINERS_STORAGE_CONF=$folder/storage.conf CONTAINERS_CONF=$folder/containers.conf BUILDAH_ISOLATION=chroot
 CONF
 . "$folder/env"

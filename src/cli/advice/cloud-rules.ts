@@ -21,16 +21,32 @@ const NEVER_SENT = new Set([
   'EAI_AGAIN',
   'EHOSTUNREACH',
   'ENETUNREACH',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'UND_ERR_PRX_CONN',
 ]);
+/** Where the result of a change is shown. */
+const RESULTS: Partial<Readonly<Record<Failure['operation'], string>>> = {
+  'rename-database': 'with SHOW DATABASES',
+  'assistant-provision': 'with `cloud assistant get`',
+  'assistant-delete': 'with `cloud assistant get`',
+  'ca-cert-set': 'with `cloud ca-cert get`',
+  'ca-cert-delete': 'with `cloud ca-cert get`',
+};
+
+/** Whether a change may have been made although the command failed. */
+function mayHaveChanged({ error, code, operation }: Failure): boolean {
+  if (RESULTS[operation] === undefined) return false;
+  const { status, reason } = error;
+  if (status !== undefined) return status === 408 || (status >= 499 && status !== 501);
+  return !NEVER_SENT.has(code) && reason !== 'tls' && reason !== 'breaker_open';
+}
 
 /** What the Cloud API refuses, and why. */
 export const CLOUD_RULES: readonly Rule[] = [
   {
-    when: ({ error, code, operation }) =>
-      !operation.endsWith('-get') &&
-      (error.reason === 'timeout' || (error.reason === 'network' && !NEVER_SENT.has(code))),
-    remedy:
-      'whether the service has begun with it is not known: look what there is before trying again',
+    when: mayHaveChanged,
+    remedy: ({ operation }) =>
+      `the service may have made the change: check ${RESULTS[operation]} before anything else`,
   },
   {
     when: ({ error }) => error.status === 401,

@@ -66,7 +66,10 @@ export const CLUSTER_RULES: readonly Rule[] = [
       'the reason is only in the log of the answering node: look there for an error of its HTTP API',
   },
   {
-    when: ({ error }) => error.reason === 'decode',
+    when: ({ error, operation }) =>
+      error.reason === 'decode' ||
+      // These limits are fixed, and far above any answer of a cluster.
+      (error.reason === 'limit' && (operation === 'table' || error.message.startsWith('login '))),
     remedy:
       'what came is not an answer of this API: either a proxy or another server stands there, or the server could not write its answer (see its log)',
   },

@@ -1,3 +1,4 @@
+import { NOT_HTTP } from '../../http/errors.ts';
 import type { Failure, Rule } from '../advice.ts';
 
 const UNTRUSTED = new Set([
@@ -78,6 +79,11 @@ export const CONNECTION_RULES: readonly Rule[] = [
       'the connection was cut: if the server speaks TLS only, write https:// in the URL; else a proxy or the server ended it',
   },
   {
+    when: ({ code }) => code === NOT_HTTP,
+    remedy:
+      'no HTTP server listens there: the API has the port of the DB Console (8080 by default), not that of SQL (26257); a port that speaks TLS needs https:// in the URL',
+  },
+  {
     when: ({ error }) => error.reason === 'network',
     remedy: 'check that the server is up and that nothing between ends its connections',
   },
@@ -97,7 +103,7 @@ export const CONNECTION_RULES: readonly Rule[] = [
   },
   {
     when: ({ error }) => error.reason === 'breaker_open',
-    remedy: 'every URL has failed just now: mend what they failed with, then try again',
+    remedy: 'every URL has failed just now: fix what they failed with, then try again',
   },
 ];
 

@@ -1,5 +1,6 @@
 import { type Infer, object, string } from '../../json/shape.ts';
 import { type Cell, drawGrid, pageOf } from '../grid.ts';
+import { writeJson } from '../json-text.ts';
 import type { Format } from '../listing.ts';
 import { writeOut } from '../standard-output.ts';
 
@@ -30,7 +31,7 @@ export async function printAssistant(
   const isHidden = !showPassword && assistant.password !== '';
   const shown = isHidden ? { ...assistant, password: HIDDEN } : assistant;
   if (output !== 'table') {
-    await writeOut(`${JSON.stringify(shown, undefined, output === 'json' ? 2 : 0)}\n`);
+    await writeOut(`${writeJson(shown, output === 'json' ? 2 : 0)}\n`);
     return;
   }
   const columns = ['FIELD', 'VALUE'].map((title) => ({ title, alignRight: false, shrinks: false }));

@@ -5,7 +5,7 @@ import { CommandError, EXIT } from '../exit.ts';
 import { addListingOptions, type Format } from '../listing.ts';
 import { note } from '../standard-output.ts';
 import { addTargetOptions, type Target, withTarget } from '../target.ts';
-import { type Assistant, assistantShape, printAssistant } from './assistant-view.ts';
+import { assistantShape, printAssistant } from './assistant-view.ts';
 import { cloudApiOf, describeCluster } from './cloud-target.ts';
 import { waitUntilRunning } from './provisioning.ts';
 
@@ -82,8 +82,9 @@ async function deploy(target: Target, options: Options): Promise<number> {
   const plan = { what: `deploy a migration assistant ${place}`, where: describeCluster(target) };
   await confirm(plan, { isAgreed: yes, signal: target.ending.signal });
   const wish = { region, shape: assistantShape };
-  let assistant: Assistant = await api.provisionAssistant(target.reading, wish);
-  if (wait) assistant = await waitUntilRunning(target, assistant);
+  const started = await api.provisionAssistant(target.reading, wish);
+  const assistant = wait ? await waitUntilRunning(target, started) : started;
+  if (assistant === undefined) return noteAccepted();
   await printAssistant(assistant, options);
   if (assistant.status !== 'FAILED') return EXIT.good;
   note(`provisioning failed: ${assistant.last_error || 'the service does not say why'}`);
@@ -94,6 +95,14 @@ async function destroy(target: Target, options: Options): Promise<number> {
   const api = cloudApiOf(target);
   const plan = { what: 'delete the migration assistant', where: describeCluster(target) };
   await confirm(plan, { isAgreed: options.yes ?? false, signal: target.ending.signal });
-  await printAssistant(await api.deleteAssistant(target.reading, assistantShape), options);
+  const deleted = await api.deleteAssistant(target.reading, assistantShape);
+  if (deleted === undefined) return noteAccepted();
+  await printAssistant(deleted, options);
+  return EXIT.good;
+}
+
+/** For a change that the service answers with no more than a status. */
+function noteAccepted(): number {
+  note('done: the service accepted it without details; see `cloud assistant get`');
   return EXIT.good;
 }

@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
-import { explainFileError } from '../../config/secret.ts';
+import { explainFileError } from '../../config/files.ts';
 import { addExamples, type Invocation } from '../command.ts';
 import { addConfirmOption, confirm } from '../confirm.ts';
 import { CommandError, EXIT, usageError } from '../exit.ts';
@@ -89,6 +89,10 @@ async function deleteBundle(
   // A file that cannot be written must be known before the bundle is gone.
   if (save !== undefined) await writeNew(save, '');
   const pem = await api.deleteCaCertificate(target.reading);
+  if (pem === undefined) {
+    note(`done: ${SYSTEM_ROOTS}; the service did not return the deleted bundle`);
+    return EXIT.good;
+  }
   if (pem === '') note(`there was no bundle: ${SYSTEM_ROOTS}`);
   else note(`done: ${SYSTEM_ROOTS}`);
   if (save === undefined) await writeOut(asLines(pem));

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { adviseOn, requestErrorOf } from '../advice.ts';
 import { CommandError } from '../exit.ts';
-import { writeAge } from '../human.ts';
+import { writeAge, writeLine } from '../human.ts';
 import { startClock } from '../progress.ts';
 import { note } from '../standard-output.ts';
 import type { Target } from '../target.ts';
@@ -20,16 +20,20 @@ const LASTING = new Set([400, 401, 403]);
  * Asks until the assistant runs or has failed. What may pass (a lost connection, 429, a 5xx) is borne for a while;
  * Ctrl-C ends the waiting, not the provisioning.
  */
-export async function waitUntilRunning(target: Target, first: Assistant): Promise<Assistant> {
+export async function waitUntilRunning(
+  target: Target,
+  first: Assistant | undefined,
+): Promise<Assistant> {
   const startedAt = performance.now();
   const clock = await startClock(() => {
-    return `${current.status}  ${writeAge((performance.now() - startedAt) / 1000)}`;
+    const status = writeLine(current?.status ?? 'requested');
+    return `${status}  ${writeAge((performance.now() - startedAt) / 1000)}`;
   });
   let current = first;
   let answeredAt = startedAt;
   try {
-    while (!ENDS.has(current.status ?? '')) {
-      if (current.status === 'DELETING')
+    while (current === undefined || !ENDS.has(current.status ?? '')) {
+      if (current?.status === 'DELETING')
         throw new CommandError('the migration assistant is being deleted');
       await sleep(POLL_MS, undefined, { signal: target.ending.signal });
       const next = await look(target);
@@ -65,8 +69,13 @@ async function look(target: Target): Promise<Assistant | undefined> {
     const operation = 'assistant-get';
     const failed = requestErrorOf(error, operation);
     if (failed === undefined || target.ending.signal.aborted) throw error;
-    if (LASTING.has(failed.status ?? 0)) throw error;
-    note(`${adviseOn(failed, { operation, config: target.config }).problem}; asking again`);
+    const { problem } = adviseOn(failed, { operation, config: target.config });
+    if (LASTING.has(failed.status ?? 0)) {
+      throw new CommandError(
+        `${problem}; the assistant was requested nevertheless: check with \`cloud assistant get\``,
+      );
+    }
+    note(`${problem}; asking again`);
     return undefined;
   }
 }

@@ -45,7 +45,8 @@ async function rename(
     where: describeCluster(target),
   };
   await confirm(plan, { isAgreed: yes, signal: target.ending.signal });
-  const renamed = await api.renameDatabase(target.reading, { name, newName });
+  const answer = await api.renameDatabase(target.reading, { name, newName });
+  const renamed = answer ?? { name: newName, table_count: undefined };
   const listing = openListing<typeof renamed>({
     format: output,
     member: 'databases',

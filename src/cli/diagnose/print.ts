@@ -1,6 +1,7 @@
 import { styleText } from 'node:util';
 import { pageOf, type Style } from '../grid.ts';
 import { writeLine } from '../human.ts';
+import { writeJson } from '../json-text.ts';
 import { writeOut } from '../standard-output.ts';
 import type { Finding, Verdict } from './finding.ts';
 
@@ -21,8 +22,7 @@ export async function printReport(
   reports: readonly Report[],
   output: 'table' | 'json',
 ): Promise<void> {
-  const text =
-    output === 'json' ? JSON.stringify({ clusters: reports }, undefined, 2) : drawReports(reports);
+  const text = output === 'json' ? writeJson({ clusters: reports }, 2) : drawReports(reports);
   await writeOut(`${text}\n`);
 }
 
@@ -42,7 +42,7 @@ function drawReports(reports: readonly Report[]): string {
         for (const { check, verdict, detail, advice } of ofTarget) {
           const [mark, style] = MARKS[verdict];
           lines.push(`    ${paint(style, mark)} ${check.padEnd(width)}  ${writeLine(detail)}`);
-          if (advice !== undefined) lines.push(`      ${paint('bold', '→')} ${advice}`);
+          if (advice !== undefined) lines.push(`      ${paint('bold', '→')} ${writeLine(advice)}`);
         }
       }
       return [...lines, '', countVerdicts(findings)];

@@ -28,7 +28,7 @@ export function summarize(table: Table): readonly Section[] {
 function properties(table: Table): string[][] {
   const { zone_config: zone } = table;
   return [
-    ['id', String(table.descriptor_id)],
+    ['id', String(table.descriptor_id ?? '')],
     ['ranges', writeCount(table.range_count ?? 0)],
     ...(table.data_total_bytes === undefined ? [] : [['data', writeBytes(table.data_total_bytes)]]),
     ['zone defined by', table.zone_config_level],

@@ -12,7 +12,7 @@ import {
 
 /** Table details but for the keys of subzones. */
 export const tableShape = object({
-  descriptor_id: integer(),
+  descriptor_id: optional(integer()),
   range_count: integer(),
   zone_config_level: integer(),
   create_table_statement: string(),

@@ -96,19 +96,16 @@ export const STORE_SLOW_REQUESTS = gauge({
   labels: ['node_id', 'store_id', 'kind'],
 });
 
-/** The keys that a user asks for are the first to go over a budget. */
-const CHOSEN_DROP_ORDER = 1;
-
 export const NODE_METRIC = untyped({
   name: 'crdb_node_metric',
   help: 'A metric of the node by its own key, as chosen in collectors.nodes.metrics (GET /nodes/, metrics); its unit is that of the key.',
   labels: ['node_id', 'key'],
-  dropOrder: CHOSEN_DROP_ORDER,
+  importance: 'chosen',
 });
 
 export const STORE_METRIC = untyped({
   name: 'crdb_store_metric',
   help: 'A metric of the store by its own key, as chosen in collectors.nodes.metrics (GET /nodes/, store_metrics); its unit is that of the key.',
   labels: ['node_id', 'store_id', 'key'],
-  dropOrder: CHOSEN_DROP_ORDER,
+  importance: 'chosen',
 });

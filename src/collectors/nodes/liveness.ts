@@ -16,7 +16,12 @@ export const LIVENESS_STATUSES = [...LIVENESS_BY_CODE, 'other'] as const;
 
 type LivenessStatus = (typeof LIVENESS_STATUSES)[number];
 
-export function livenessOf({ livenessCode = -1 }: NodeRecord): LivenessStatus {
+/** What decides whether a record is fresh. */
+export type RecordAge = Pick<NodeRecord, 'livenessCode' | 'updatedSeconds'>;
+
+export function livenessOf({
+  livenessCode = -1,
+}: Pick<NodeRecord, 'livenessCode'>): LivenessStatus {
   return LIVENESS_BY_CODE[livenessCode] ?? 'other';
 }
 
@@ -27,9 +32,9 @@ const MAX_AGE_SECONDS = 120;
 
 /** Says of each node whether its metrics are present values, not those of a record that nobody writes any more. */
 export function freshnessOf(
-  nodes: readonly NodeRecord[],
+  nodes: readonly RecordAge[],
   answeredMs: number | undefined,
-): (node: NodeRecord) => boolean {
+): (node: RecordAge) => boolean {
   const newest = nodes.reduce((latest, node) => Math.max(latest, node.updatedSeconds), 0);
   const answered = answeredMs === undefined ? newest : answeredMs / 1000;
   const oldest = Math.max(newest - MAX_LAG_SECONDS, answered - MAX_AGE_SECONDS);

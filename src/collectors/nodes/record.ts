@@ -38,6 +38,9 @@ type NodeElement = Infer<ReturnType<typeof nodeShape>>;
 /** By their keys, as the server sends them. */
 export type Values = ReadonlyMap<string, number>;
 
+/** Locality tiers of a node that are read; real ones have two or three. */
+export const MAX_TIERS = 32;
+
 interface Tier {
   readonly key: string;
   readonly value: string;
@@ -54,6 +57,8 @@ export interface NodeRecord {
   readonly serverVersion: string;
   readonly clusterName: string;
   readonly tiers: readonly Tier[];
+  /** Tiers beyond the first MAX_TIERS were left out. */
+  readonly hasMoreTiers: boolean;
   readonly startedSeconds: number;
   readonly updatedSeconds: number;
   readonly cpus: number;
@@ -76,7 +81,10 @@ export function copyNode(node: NodeElement): NodeRecord | undefined {
     buildTag: node.build_tag ?? '',
     serverVersion: writeVersion(node.ServerVersion),
     clusterName: node.cluster_name ?? '',
-    tiers: node.locality.tiers.map(({ key = '', value = '' }) => ({ key, value })),
+    tiers: node.locality.tiers
+      .slice(0, MAX_TIERS)
+      .map(({ key = '', value = '' }) => ({ key, value })),
+    hasMoreTiers: node.locality.tiers.length > MAX_TIERS,
     startedSeconds: toSeconds(node.started_at),
     updatedSeconds: toSeconds(node.updated_at),
     // Virtual CPUs respect the limit of the cgroup, which the CPUs of the host do not.

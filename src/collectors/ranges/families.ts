@@ -132,12 +132,9 @@ export const LEASE_CHANGES = counter({
   labels: SHARD,
 });
 
-/** After the metrics that a user asks for by key, before everything else. */
-const HOT_DROP_ORDER = 2;
-
 const HOT = {
   labels: ['range_id', ...STORE, 'table_id', ...SHARD],
-  dropOrder: HOT_DROP_ORDER,
+  list: { name: 'hot ranges', entry: ['range_id'] },
 } as const;
 const HOTTEST =
   'of the lease-holding replicas with most queries. A range enters the list when it beats the last of it by 20 % or has been above it for 3 scans; table_id is that of the start key, empty outside of tables';
@@ -176,6 +173,7 @@ export const PROBLEM_FIRST_SEEN = gauge({
   name: 'crdb_problem_range_first_seen_timestamp_seconds',
   help: 'Unix time in seconds of the first scan that saw the problem of the range, kept while it is reported: the oldest of each problem, then the lowest range_id (problems). node_id and store_id are the lowest that report it, not the culprit; table_id is that of the start key, empty outside of tables.',
   labels: ['problem', 'range_id', ...STORE, 'table_id', ...SHARD],
+  list: { name: 'problem ranges', entry: ['range_id'], per: 'problem' },
 });
 
 export const PROBLEM_RANGES_OMITTED = gauge({

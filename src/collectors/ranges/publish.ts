@@ -40,7 +40,9 @@ export function publishNode(sheet: Sheet, tally: NodeFigures): void {
     sheet.set(families.QUIESCENT, labels, store.quiescent);
     sheet.set(families.TICKING, labels, store.ticking);
     PROBLEMS.forEach((problem, at) => {
-      sheet.set(families.PROBLEM_REPLICAS, { problem, ...labels }, store.problems[at]);
+      // The zeros are in crdb_range_problem_ranges; here they would be a sixth of all series.
+      const replicas = store.problems[at] || undefined;
+      sheet.set(families.PROBLEM_REPLICAS, { problem, ...labels }, replicas);
     });
     sheet.set(families.STORE_QUERIES, labels, store.queries);
     sheet.set(families.STORE_WRITES, labels, store.writes);

@@ -22,6 +22,8 @@ export interface ScanMemory {
   firstNodeId: number;
   /** Scans begun. */
   scans: number;
+  /** Nodes that could not be read in the last scan. */
+  failed: ReadonlySet<number>;
 }
 
 export interface ScanPlan {
@@ -37,10 +39,13 @@ export interface ScanPlan {
   readonly progress: (done: number, planned: number) => void;
 }
 
-/** Reads node after node until all are done or the signal aborts; one node's failure is its own. */
+/**
+ * Reads node after node until all are done or the signal aborts; one node's failure is its own. Those that
+ * could not be read the last time come last: others must not wait for their silence.
+ */
 export async function scanNodes(plan: ScanPlan): Promise<ScanResult> {
   const { memory, signal, progress } = plan;
-  const order = rotate(plan.nodeIds, memory.firstNodeId);
+  const order = failedLast(rotate(plan.nodeIds, memory.firstNodeId), memory.failed);
   const read: NodeFigures[] = [];
   const failed: FailedNode[] = [];
   const cutNodes: number[] = [];
@@ -64,6 +69,7 @@ export async function scanNodes(plan: ScanPlan): Promise<ScanResult> {
 
   progress(0, order.length);
   await Promise.all(Array.from({ length: plan.concurrency }, readInTurn));
+  memory.failed = new Set(failed.map(({ nodeId }) => nodeId));
   const late = order.slice(begun);
   for (const nodeId of cutNodes) failed.push(outOfTime(nodeId, true));
   for (const nodeId of late) failed.push(outOfTime(nodeId, false));
@@ -92,6 +98,11 @@ function rotate(nodeIds: readonly number[], firstNodeId: number): readonly numbe
     nodeIds.findIndex((nodeId) => nodeId >= firstNodeId),
   );
   return [...nodeIds.slice(at), ...nodeIds.slice(0, at)];
+}
+
+function failedLast(nodeIds: readonly number[], failed: ReadonlySet<number>): readonly number[] {
+  const others = nodeIds.filter((nodeId) => !failed.has(nodeId));
+  return [...others, ...nodeIds.filter((nodeId) => failed.has(nodeId))];
 }
 
 /**

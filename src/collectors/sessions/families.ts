@@ -71,18 +71,17 @@ export const FANOUT_ERRORS = gauge({
 const PAIR = ['application', 'user'] as const;
 const BOUNDED =
   'For the pairs with most sessions; the others, summed, are application "other" of user "other", and an empty name is "unset".';
-/** After the metrics by key, before all that is of fixed size. */
-const DROP_ORDER = 2;
+const APPLICATIONS = { name: 'applications', entry: PAIR } as const;
 
 function ofPair(name: string, what: string) {
-  return gauge({ name, help: `${what} ${BOUNDED}`, labels: PAIR, dropOrder: DROP_ORDER });
+  return gauge({ name, help: `${what} ${BOUNDED}`, labels: PAIR, list: APPLICATIONS });
 }
 
 export const APPLICATION_SESSIONS = gauge({
   name: 'crdb_application_sessions',
   help: `Open sessions of an application and user by state, as crdb_sessions (GET /sessions/, application_name and username). ${BOUNDED}`,
   labels: ['application', 'user', 'state'],
-  dropOrder: DROP_ORDER,
+  list: APPLICATIONS,
 });
 
 export const APPLICATION_ALLOC = ofPair(

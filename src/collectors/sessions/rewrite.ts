@@ -4,18 +4,34 @@ import type { Rewrite } from '../collector.ts';
 /** Rewrites a name by the first rule whose expression occurs in it; a name that no rule knows stays. */
 export type Rewriter = (name: string) => string;
 
+/** What is looked at of a name: clients choose it, and it may be megabytes long. In UTF-16 code units. */
+const MAX_NAME_LENGTH = 1024;
+/** Names that are remembered; further ones are rewritten each time. */
+const MAX_REMEMBERED = 10_000;
+
 /**
- * The engine is RE2's: its time is linear in the name, which clients choose, whatever expression the user wrote.
- * Throws on an expression that `findRegexFault` objects to.
+ * Only the first 1 KiB of a name is looked at, and each name once as long as the rewriter is used, one poll. The engine
+ * is RE2's: its time is linear in the name, whatever expression the user wrote. Throws on an expression that
+ * `findRegexFault` objects to.
  */
 export function createRewriter(rules: readonly Rewrite[]): Rewriter {
+  if (rules.length === 0) return (name) => name;
   const compiled = rules.map(({ regex, replacement }) => ({
     regex: RE2JS.compile(regex),
     replacement,
   }));
-  return (name) => {
+  /** Undefined where no rule matches. */
+  const rewrite = (name: string): string | undefined => {
     const rule = compiled.find(({ regex }) => regex.test(name));
-    return rule === undefined ? name : rule.regex.matcher(name).replaceAll(rule.replacement);
+    return rule?.regex.matcher(name).replaceAll(rule.replacement);
+  };
+  const known = new Map<string, string | undefined>();
+  return (name) => {
+    const start = name.slice(0, MAX_NAME_LENGTH);
+    if (known.has(start)) return known.get(start) ?? name;
+    const rewritten = rewrite(start);
+    if (known.size < MAX_REMEMBERED) known.set(start, rewritten);
+    return rewritten ?? name;
   };
 }
 

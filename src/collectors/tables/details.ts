@@ -35,7 +35,7 @@ export function publishTable(
   const labels = { database, schema, table };
   sheet.info(families.INFO, {
     ...labels,
-    table_id: String(details.descriptor_id ?? ''),
+    table_id: idOf(details),
     zone_config_level: LEVELS[details.zone_config_level ?? 0] ?? 'unknown',
   });
   sheet.set(families.RANGES, labels, details.range_count);
@@ -49,6 +49,11 @@ export function publishTable(
   const statement = details.create_table_statement ?? '';
   sheet.set(families.SCHEMA_HASH, labels, statement === '' ? undefined : crc32(statement));
   publishZone(sheet, labels, details.zone_config);
+}
+
+/** Ids begin at 1: a server that leaves the id out does not mean table 0. */
+function idOf({ descriptor_id: id = 0 }: Details): string {
+  return id > 0 ? String(id) : '';
 }
 
 function granteesByPrivilege({ grants }: Details): ReadonlyMap<string, ReadonlySet<string>> {

@@ -1,16 +1,18 @@
 import { gauge } from '../../metrics/family.ts';
 
 const TABLE = ['database', 'schema', 'table'] as const;
+const TABLES = { name: 'tables', entry: TABLE } as const;
 
 export const INFO = gauge({
   name: 'crdb_table_info',
   help: 'Descriptor id of the table, and the level at which its zone configuration is defined: cluster, database, table or unknown (GET /databases/{database}/tables/{table}/, descriptor_id and zone_config_level). Always 1; absent for a listed table that could not be read.',
   labels: [...TABLE, 'table_id', 'zone_config_level'],
+  list: TABLES,
 });
 
 function ofTable(name: string, what: string, field: string) {
   const help = `${what} (GET /databases/{database}/tables/{table}/, ${field}).`;
-  return gauge({ name, help, labels: TABLE });
+  return gauge({ name, help, labels: TABLE, list: TABLES });
 }
 
 export const RANGES = ofTable('crdb_table_ranges', 'Ranges of the table', 'range_count');
@@ -51,6 +53,7 @@ export const GRANTS = gauge({
   name: 'crdb_table_grants',
   help: 'Users and roles that have the privilege on the table (GET /databases/{database}/tables/{table}/, grants).',
   labels: [...TABLE, 'privilege'],
+  list: TABLES,
 });
 
 export const SCHEMA_HASH = ofTable(

@@ -32,9 +32,15 @@ export async function listSessions(
   request: ClusterRequest,
   caller: Account,
 ): Promise<Reply> {
-  const limit = goInteger(request.query.get('limit')) ?? 0;
+  const limit = pageLimit(server, goInteger(request.query.get('limit')) ?? 0);
   const found = await fanOut(server, request, caller, limit);
   return found === 'silence' ? found : jsonAnswer(200, sessionsBody(server, caller, found, limit));
+}
+
+/** What a page may hold: what was asked for, unless the server caps its pages below that; 0 for no limit. */
+function pageLimit({ quirks }: ClusterServer, asked: number): number {
+  const cap = quirks.sessionsPageCap;
+  return asked > 0 && cap > 0 ? Math.min(asked, cap) : asked;
 }
 
 async function fanOut(

@@ -2,16 +2,6 @@ import type { PollFailureReason } from '../../metrics/self-families.ts';
 import type { CollectorPlan } from '../../poll/outcome.ts';
 import { sayArgument } from './words.ts';
 
-/** What the collector's user needs in the database. */
-const PRIVILEGES: Readonly<Record<string, string>> = {
-  nodes: 'GRANT SYSTEM VIEWCLUSTERMETADATA',
-  ranges: 'GRANT SYSTEM VIEWCLUSTERMETADATA',
-  sessions: 'GRANT SYSTEM VIEWACTIVITYREDACTED',
-  users: 'GRANT SELECT ON TABLE system.users',
-  tables: 'GRANT SELECT on the listed tables',
-  cloud: 'the role CLUSTER_ADMIN or CLUSTER_OPERATOR_WRITER for the service account',
-};
-
 const ADVICE: Readonly<Record<PollFailureReason, string>> = {
   timeout:
     'See whether the nodes are overloaded; if they only have much to tell, raise the timeout.',
@@ -23,17 +13,18 @@ const ADVICE: Readonly<Record<PollFailureReason, string>> = {
   http: 'The server could not answer: see its log, and that the scheme, http or https, is right.',
   decode: 'The answer is not what the API sends: see what stands between exporter and server.',
   limit: 'The answer is larger than is taken: raise max_response_bytes or lower page_limit.',
-  breaker_open: 'Every URL failed several times in a row: one of them is tried again soon.',
+  breaker_open:
+    'Every URL, or this endpoint at all of them, failed several times: a trial follows soon.',
   other: 'See the log of the exporter.',
 };
 
 /** What a person may do about a failed poll; one or two sentences. */
 export function adviseOn(
   reason: PollFailureReason,
-  { collector, api }: Pick<CollectorPlan, 'collector' | 'api'>,
+  { api, privilege }: Pick<CollectorPlan, 'api' | 'privilege'>,
   cluster: string,
 ): string {
-  if (reason === 'forbidden') return `${ADVICE.forbidden} It needs ${PRIVILEGES[collector]}.`;
+  if (reason === 'forbidden') return `${ADVICE.forbidden} It needs ${privilege}.`;
   if (reason === 'not_available' && api === 'cloud') return 'Check cluster_id and api_version.';
   const more =
     reason === 'other'

@@ -1,5 +1,6 @@
 import type { Outcome } from '../../poll/outcome.ts';
 import { adviseOn } from './advice.ts';
+import type { Figures } from './figures.ts';
 import type { ClusterSource, CollectorSource } from './source.ts';
 
 export interface CollectorStatus {
@@ -22,7 +23,7 @@ export interface CollectorStatus {
   readonly items: number | undefined;
   readonly bytes: number | undefined;
   readonly series: number;
-  /** Limits that the last poll ran into. */
+  /** Limits that the last poll ran into, and `series` while the budget drops some of it. */
   readonly limits: readonly string[];
   readonly error: CollectorError | undefined;
 }
@@ -36,11 +37,27 @@ interface CollectorError {
 }
 
 /** In the order of the documentation. */
-export function readCollectors(cluster: ClusterSource): readonly CollectorStatus[] {
-  return cluster.pollers.map((poller) => readCollector(cluster, poller));
+export function readCollectors(
+  cluster: ClusterSource,
+  figures: Figures,
+): readonly CollectorStatus[] {
+  const hits = figures
+    .all('crdb_exporter_collector_limit_hit')
+    .filter(({ value }) => value === 1)
+    .map(({ labels }) => labels);
+  return cluster.pollers.map((poller) => {
+    const own = hits.filter(({ collector }) => collector === poller.plan.collector);
+    return {
+      ...readCollector(cluster, poller),
+      limits: own.flatMap(({ limit }) => limit ?? []),
+    };
+  });
 }
 
-function readCollector(cluster: ClusterSource, poller: CollectorSource): CollectorStatus {
+function readCollector(
+  cluster: ClusterSource,
+  poller: CollectorSource,
+): Omit<CollectorStatus, 'limits'> {
   const { plan, outcome } = poller;
   const { last, error } = outcome;
   const snapshot = poller.snapshot();
@@ -60,7 +77,6 @@ function readCollector(cluster: ClusterSource, poller: CollectorSource): Collect
     items: last?.items,
     bytes: last?.bytes,
     series: snapshot?.series ?? 0,
-    limits: [...(last?.limits ?? [])],
     error: error && { ...error, advice: adviseOn(error.reason, plan, cluster.name) },
   };
 }

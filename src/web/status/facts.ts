@@ -40,7 +40,7 @@ export function readFacts(cluster: ClusterSource, read: typeof readSamples): Clu
     ranges: readRanges(figures),
     sessions: readSessions(figures),
     assistant: readAssistant(figures),
-    collectors: readCollectors(cluster),
+    collectors: readCollectors(cluster, figures),
   };
 }
 

@@ -4,7 +4,8 @@ import type { Route } from '../routes.ts';
 import { sendText } from '../text.ts';
 import type { Assets } from './assets.ts';
 import { renderPage } from './page/page.ts';
-import { sendJson, sendPage } from './send.ts';
+import { createRenderCache, type RenderCache } from './render-cache.ts';
+import { sendJsonText, sendPage } from './send.ts';
 import { readStatus, readVersion, type StatusSource } from './status.ts';
 
 export interface StatusPages {
@@ -16,23 +17,25 @@ export interface StatusPages {
 /** `/`, the same as JSON, and what the page loads. */
 export function createStatusRoutes(pages: StatusPages): readonly Route[] {
   const methods = ['GET', 'HEAD'];
+  const cache = createRenderCache(pages.status);
   return [
     {
       path: '/',
       methods,
-      handle: (request, response) => answerPage(pages, request, response),
+      handle: (request, response) => answerPage({ ...pages, cache }, request, response),
     },
     {
       path: '/api/status',
       methods,
-      handle: (request, response) => answerStatus(pages.status, request, response),
+      handle: (request, response) =>
+        answerStatus({ source: pages.status, cache }, request, response),
     },
     ...pages.assets.routes,
   ];
 }
 
 function answerPage(
-  { status, assets, telemetryPath }: StatusPages,
+  { status, assets, telemetryPath, cache }: StatusPages & { readonly cache: RenderCache },
   request: IncomingMessage,
   response: ServerResponse,
 ): void {
@@ -43,12 +46,13 @@ function answerPage(
     return;
   }
   const options = { assets: assets.paths, telemetryPath, cluster };
-  sendPage(response, renderPage(readStatus(status), options));
+  const page = cache(`page ${cluster ?? ''}`, () => renderPage(readStatus(status), options));
+  sendPage(response, page);
 }
 
 /** The tag changes when a poll begins or ends, so that a page can ask often and cheaply. */
 function answerStatus(
-  source: StatusSource,
+  { source, cache }: { readonly source: StatusSource; readonly cache: RenderCache },
   request: IncomingMessage,
   response: ServerResponse,
 ): void {
@@ -60,6 +64,7 @@ function answerStatus(
     response.writeHead(200, { etag, 'content-type': 'application/json; charset=utf-8' });
     response.end();
   } else {
-    sendJson(response, readStatus(source), { etag, 'cache-control': 'no-cache' });
+    const text = cache('json', () => `${JSON.stringify(readStatus(source))}\n`);
+    sendJsonText(response, text, { etag, 'cache-control': 'no-cache' });
   }
 }

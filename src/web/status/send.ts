@@ -10,7 +10,7 @@ const PAGE_HEADERS: OutgoingHttpHeaders = {
 
 const JSON_HEADERS: OutgoingHttpHeaders = { 'content-type': 'application/json; charset=utf-8' };
 
-export function sendPage(response: ServerResponse, page: string): void {
+export function sendPage(response: ServerResponse, page: string | Buffer): void {
   send(response, page, PAGE_HEADERS);
 }
 
@@ -19,10 +19,19 @@ export function sendJson(
   value: unknown,
   headers: OutgoingHttpHeaders = {},
 ): void {
-  send(response, `${JSON.stringify(value)}\n`, { ...JSON_HEADERS, ...headers });
+  sendJsonText(response, `${JSON.stringify(value)}\n`, headers);
 }
 
-function send(response: ServerResponse, text: string, headers: OutgoingHttpHeaders): void {
+/** Sends JSON that is written already. */
+export function sendJsonText(
+  response: ServerResponse,
+  text: string | Buffer,
+  headers: OutgoingHttpHeaders = {},
+): void {
+  send(response, text, { ...JSON_HEADERS, ...headers });
+}
+
+function send(response: ServerResponse, text: string | Buffer, headers: OutgoingHttpHeaders): void {
   const all = { 'x-content-type-options': 'nosniff', 'cache-control': 'no-store', ...headers };
   for (const [name, value] of Object.entries(all)) {
     // What the web config file says of a header is said on purpose and stays.

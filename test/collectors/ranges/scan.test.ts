@@ -17,6 +17,10 @@ function figuresOf(nodeId: number): NodeFigures {
   };
 }
 
+function memoryAt(firstNodeId = 0): ScanMemory {
+  return { firstNodeId, scans: 0, failed: new Set() };
+}
+
 interface Run {
   readonly nodeIds: readonly number[];
   readonly concurrency?: number;
@@ -45,7 +49,7 @@ async function run(given: Run): Promise<Ran> {
     nodeIds: given.nodeIds,
     concurrency: given.concurrency ?? 1,
     signal: controller.signal,
-    memory: given.memory ?? { firstNodeId: 0, scans: 0 },
+    memory: given.memory ?? memoryAt(),
     async readNode(nodeId, turn) {
       begun.push(nodeId);
       turns.push(turn);
@@ -78,7 +82,7 @@ describe('a scan', () => {
   test('tells what it read by node id, whatever node it began with', async () => {
     const { begun, read, failed } = await run({
       nodeIds: [1, 2, 3, 4, 5],
-      memory: { firstNodeId: 4, scans: 0 },
+      memory: memoryAt(4),
       broken: [5, 2],
     });
     expect(begun).toEqual([4, 5, 1, 2, 3]);
@@ -89,7 +93,7 @@ describe('a scan', () => {
   });
 
   test('begins at another node each time', async () => {
-    const memory = { firstNodeId: 0, scans: 0 };
+    const memory = memoryAt();
     const firsts: (number | undefined)[] = [];
     for (let scan = 0; scan < 4; scan += 1) {
       firsts.push((await run({ nodeIds: [2, 5, 9], memory })).begun[0]);
@@ -98,7 +102,7 @@ describe('a scan', () => {
   });
 
   test('goes on where it would have when the next node has gone', async () => {
-    const memory = { firstNodeId: 5, scans: 0 };
+    const memory = memoryAt(5);
     expect((await run({ nodeIds: [2, 9, 11], memory })).begun).toEqual([9, 11, 2]);
   });
 
@@ -110,8 +114,15 @@ describe('a scan', () => {
     ]);
   });
 
+  test('reads those last that could not be read the last time', async () => {
+    const memory = memoryAt();
+    await run({ nodeIds: [1, 2, 3, 4], broken: [1, 3], memory });
+    expect((await run({ nodeIds: [1, 2, 3, 4], memory })).begun).toEqual([2, 4, 3, 1]);
+    expect((await run({ nodeIds: [1, 2, 3, 4], memory })).begun[0]).toBe(4);
+  });
+
   test('gives every node another turn than the one before, and than in the last scan', async () => {
-    const memory = { firstNodeId: 0, scans: 0 };
+    const memory = memoryAt();
     expect((await run({ nodeIds: [1, 2, 3], memory })).turns).toEqual([0, 1, 2]);
     expect((await run({ nodeIds: [1, 2, 3], memory })).turns).toEqual([1, 2, 3]);
   });
@@ -134,7 +145,7 @@ describe('a scan that runs out of time', () => {
   });
 
   test('goes on the next time with the node it was at', async () => {
-    const memory = { firstNodeId: 0, scans: 0 };
+    const memory = memoryAt();
     await run({ nodeIds: [1, 2, 3, 4], cutAfter: 3, memory });
     expect((await run({ nodeIds: [1, 2, 3, 4], memory })).begun).toEqual([3, 4, 1, 2]);
   });
@@ -146,7 +157,7 @@ describe('a scan that runs out of time', () => {
     { concurrency: 2, cutAfter: 4 },
     { concurrency: 3, cutAfter: 4 },
   ])('starves no node ($concurrency at a time, cut at number $cutAfter)', async (cut) => {
-    const memory = { firstNodeId: 0, scans: 0 };
+    const memory = memoryAt();
     const nodeIds = [1, 2, 3, 4, 5, 6];
     const seen = new Map<number, number>();
     for (let scan = 0; scan < 12; scan += 1) {
@@ -157,7 +168,7 @@ describe('a scan that runs out of time', () => {
   });
 
   test('because of one endless node does not begin with it again', async () => {
-    const memory = { firstNodeId: 1, scans: 0 };
+    const memory = memoryAt(1);
     const slow = [1];
     const nodeIds = [1, 2, 3, 4];
     const first = await run({ nodeIds, memory, slow, concurrency: 2, cutAfter: 3 });
@@ -166,7 +177,7 @@ describe('a scan that runs out of time', () => {
   });
 
   test('with every node at once endless still begins elsewhere', async () => {
-    const memory = { firstNodeId: 1, scans: 0 };
+    const memory = memoryAt(1);
     await run({ nodeIds: [1, 2], memory, slow: [1, 2], concurrency: 2, cutAfter: 2 });
     expect((await run({ nodeIds: [1, 2], memory })).begun).toEqual([2, 1]);
   });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Config } from '../../../src/config/schema.ts';
 import { startSimulator, type Simulator } from '../../../src/simulator/index.ts';
-import { clusterYaml, startTestExporter } from '../../support/exporter.ts';
+import { clusterYaml, startTestExporter, withCollectors } from '../../support/exporter.ts';
 import { eventually, type Prometheus, startPrometheus } from '../../support/prometheus.ts';
 import { type Notice, startAlertmanager, startReceiver } from './alertmanager.ts';
 import { scaledAlertmanager, scaledRules } from './scaling.ts';
@@ -116,18 +116,7 @@ async function loadRules(prometheus: Prometheus, file: string): Promise<void> {
 }
 
 function keepData(config: Config): Config {
-  return {
-    ...config,
-    clusters: config.clusters.map((cluster) => ({
-      ...cluster,
-      collectors: Object.fromEntries(
-        Object.entries(cluster.collectors).map(([name, collector]) => [
-          name,
-          { ...collector, max_age: MAX_AGE_SECONDS },
-        ]),
-      ),
-    })),
-  };
+  return withCollectors(config, (collector) => ({ ...collector, max_age: MAX_AGE_SECONDS }));
 }
 
 function simulate(scenario: 'incident' | 'calm', clock: StoryClock): Promise<Simulator> {

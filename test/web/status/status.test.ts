@@ -2,11 +2,16 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
+import { clusterCollector } from '../../../src/collectors/collector.ts';
 import { COLLECTORS } from '../../../src/collectors/index.ts';
+import { object } from '../../../src/json/shape.ts';
 import { OUTCOME_FAMILIES } from '../../../src/metrics/outcome-families.ts';
 import { ASSISTANT_PASSWORD, SQL_MARKER } from '../../../src/simulator/index.ts';
 import type { Status } from '../../../src/web/status/status.ts';
 import { openScene, type Scene } from '../../browser/scenes.ts';
+import { serve } from '../../support/http-server.ts';
+import { ask } from '../ask.ts';
+import { startPolledOrchard } from '../orchard.ts';
 
 const ROOT = path.join(import.meta.dirname, '..', '..', '..');
 /** One poll, then rest: what is compared with the truth must not move. */
@@ -104,6 +109,60 @@ describe('/api/status', () => {
     expect(later.findings.find(({ key }) => key === 'api cluster')?.since).toBe(
       findings.find(({ key }) => key === 'api cluster')?.since,
     );
+  });
+});
+
+describe('a forbidden poll', () => {
+  test('names the privilege that the collector declares, also one that is new', async () => {
+    await using server = await serve((_request, response) => response.writeHead(403).end());
+    const orders = clusterCollector({
+      name: 'orders',
+      help: 'Orders.',
+      privilege: 'GRANT SELECT ON TABLE orders',
+      intervalSeconds: 60,
+      timeoutSeconds: 10,
+      maxDuty: 1,
+      enabledByDefault: true,
+      families: [],
+      options: {},
+      createMemory: () => undefined,
+      async collect(api, _sheet, context) {
+        await api.users(context, { shape: object({}), onUser: () => undefined });
+        return undefined;
+      },
+    });
+    const flags = { 'cluster.url': [server.url], 'cluster.name': 'shop' };
+    const { url } = await startPolledOrchard({ collectors: [orders], flags });
+    const status: Status = JSON.parse((await ask(url, '/api/status')).text);
+    expect(status.clusters[0]?.collectors[0]?.error).toMatchObject({
+      reason: 'forbidden',
+      advice: 'The user lacks a privilege. It needs GRANT SELECT ON TABLE orders.',
+    });
+  });
+
+  test.each(COLLECTORS.map((collector) => [collector.name, collector]))(
+    'of %s has a privilege to name',
+    (_name, { privilege, api }) => {
+      expect(privilege).toMatch(api === 'cluster' ? /^GRANT / : /^the role /);
+    },
+  );
+});
+
+describe('a node that is not live', () => {
+  test('has the colour of its state on the page', async () => {
+    await using scene = await openScene({
+      ...RESTING,
+      clusters: { demo: { ...SMALL, nodes: 5, troubledNodes: true, frozen: true } },
+    });
+    const { text } = await scene.exporter.get('/');
+    const classes = text.matchAll(/<li class="card (\w+)">\s*<b>n(\d+)<\/b>/g);
+    const levels = new Map(Array.from(classes, ([, level, id]) => [Number(id), level]));
+    const expected: Readonly<Record<string, string>> = { dead: 'trouble', live: 'live' };
+    const nodes = scene.simulators.get('demo')?.truth().nodes ?? [];
+    expect(nodes.map(({ status }) => status)).toContain('dead');
+    for (const { nodeId, status } of nodes) {
+      expect([nodeId, levels.get(nodeId)]).toEqual([nodeId, expected[status] ?? 'notice']);
+    }
   });
 });
 

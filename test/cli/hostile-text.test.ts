@@ -1,0 +1,68 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { type Simulator, startSimulator } from '../../src/simulator/index.ts';
+import { serve } from '../support/http-server.ts';
+import { configFlag, runHere } from './run.ts';
+
+/** Title and colour by C0 and C1, text from right to left, a line separator, a tag beyond the first plane, a new line. */
+const HOSTILE =
+  '\u001B]0;x\u0007\u009B31m\u007F\u202Eevil\u2066\u2028\u{E0041}\nok\u00AD\\u0041 é😀';
+// oxlint-disable-next-line no-control-regex -- what terminals obey
+const OBEYED = /[\u0000-\u0009\u000B-\u001F\u007F-\u009F\p{Cf}\p{Zl}\p{Zp}]/u;
+
+/** A cluster whose users have such a name. */
+async function flagOfCluster(): Promise<string> {
+  const server = await serve((_request, response) => {
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify({ users: [{ username: HOSTILE }] }));
+  });
+  onTestFinished(() => server[Symbol.asyncDispose]());
+  return `--cluster.url=${server.url}`;
+}
+
+/** A simulated Cloud whose next answer is this. */
+async function answering(status: number, body: object): Promise<string> {
+  const simulator: Simulator = await startSimulator({ nodes: 3, ranges: 12, sessions: 4 });
+  onTestFinished(() => simulator.close());
+  simulator.fault({ kind: 'status', status, body: JSON.stringify(body), api: 'cloud', times: 1 });
+  return configFlag(simulator);
+}
+
+describe('what a server writes cannot steer the terminal', () => {
+  test.each(['json', 'ndjson'])('as %s, and a decoder reads the very text', async (format) => {
+    const { code, out } = await runHere(['users', '--output', format, await flagOfCluster()]);
+    expect(code).toBe(0);
+    expect(out).not.toMatch(OBEYED);
+    const decoded: unknown = JSON.parse(out);
+    const user = { username: HOSTILE };
+    expect(decoded).toEqual(format === 'json' ? { users: [user] } : user);
+  });
+
+  test('in the JSON of an assistant', async () => {
+    const config = await answering(200, { id: 'a', status: 'RUNNING', last_error: HOSTILE });
+    const { out } = await runHere(['cloud', 'assistant', 'get', '--output', 'json', config]);
+    expect(out).not.toMatch(OBEYED);
+    expect(JSON.parse(out)).toMatchObject({ last_error: HOSTILE });
+  });
+
+  test('in the table', async () => {
+    const { out } = await runHere(['users', await flagOfCluster()]);
+    expect(out).toContain('evil');
+    expect(out).not.toMatch(OBEYED);
+  });
+
+  test('in the error of a Cloud request', async () => {
+    const config = await answering(400, { code: HOSTILE, message: HOSTILE });
+    const { err } = await runHere(['cloud', 'assistant', 'get', config]);
+    expect(err).toContain('evil');
+    expect(err).toMatch(/^[^\n]+\n$/);
+    expect(err).not.toMatch(OBEYED);
+  });
+
+  test('in the last error of an assistant', async () => {
+    const config = await answering(200, { id: 'a', status: 'FAILED', last_error: HOSTILE });
+    const { err, out } = await runHere(['cloud', 'assistant', 'provision', '--yes', config]);
+    expect(err).toContain('provisioning failed: ');
+    expect(err).toContain('evil');
+    expect(err + out).not.toMatch(OBEYED);
+  });
+});

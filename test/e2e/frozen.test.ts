@@ -1,0 +1,208 @@
+import { describe, expect, test } from 'vitest';
+import type { Config } from '../../src/config/schema.ts';
+import { type Simulator, startSimulator } from '../../src/simulator/index.ts';
+import {
+  clusterYaml,
+  type Scrape,
+  startTestExporter,
+  type TestExporter,
+} from '../support/exporter.ts';
+
+const DEFAULT = ['nodes', 'ranges', 'sessions'];
+
+function simulate(): Promise<Simulator> {
+  return startSimulator({ nodes: 4, ranges: 40, metricKeys: 'useful', troubledNodes: false });
+}
+
+interface Timing {
+  readonly intervalSeconds: number;
+  /** To the headers of an answer. */
+  readonly timeoutSeconds: number;
+  readonly maxDuty?: number;
+}
+
+/** An exporter that does not wait long. */
+function watch(
+  simulator: Simulator,
+  { intervalSeconds, timeoutSeconds, maxDuty = 1 }: Timing,
+  collectors = '{}',
+): Promise<TestExporter> {
+  const adapt = (config: Config): Config => ({
+    ...config,
+    clusters: config.clusters.map((cluster) => ({
+      ...cluster,
+      ...(cluster.cluster_api && {
+        cluster_api: { ...cluster.cluster_api, timeout: timeoutSeconds },
+      }),
+      collectors: Object.fromEntries(
+        Object.entries(cluster.collectors).map(([name, each]) => [
+          name,
+          { ...each, max_duty: maxDuty },
+        ]),
+      ),
+    })),
+  });
+  const yaml = `collectors: ${collectors}\nclusters:\n${clusterYaml(simulator)}`;
+  return startTestExporter({ yaml, intervalSeconds, adapt });
+}
+
+function polls(scrape: Scrape, collector: string): number {
+  return scrape.value('crdb_exporter_polls_total', { collector }) ?? 0;
+}
+
+function failures(scrape: Scrape, collector: string): number {
+  const all = scrape.all('crdb_exporter_poll_failures_total', { collector });
+  return all.reduce((sum, { value }) => sum + value, 0);
+}
+
+function isGood(scrape: Scrape, collector: string): boolean {
+  return scrape.value('crdb_exporter_collector_success', { collector }) === 1;
+}
+
+/** What is well although something else is not. */
+function expectWell(scrape: Scrape, collectors: readonly string[]): void {
+  for (const collector of collectors) {
+    expect([collector, failures(scrape, collector)]).toEqual([collector, 0]);
+    expect(isGood(scrape, collector)).toBe(true);
+    const skipped = { collector, reason: 'breaker_open' };
+    expect(scrape.value('crdb_exporter_polls_skipped_total', skipped)).toBe(0);
+  }
+  expect(scrape.value('crdb_up', { api: 'cluster' })).toBe(1);
+  expect(scrape.value('crdb_exporter_breaker_state', { state: 'closed' })).toBe(1);
+}
+
+describe('two of four nodes that are live and silent on their ranges', () => {
+  const timing = { intervalSeconds: 0.6, timeoutSeconds: 0.4 };
+
+  function freeze(simulator: Simulator): void {
+    for (const node of [3, 4]) {
+      simulator.fault({ endpoint: 'node_ranges', node, kind: 'hang' });
+    }
+  }
+
+  test('cost their own rows, and nothing else', async () => {
+    await using simulator = await simulate();
+    freeze(simulator);
+    await using exporter = await watch(simulator, timing);
+    const seen = await exporter.until(
+      (scrape) => polls(scrape, 'ranges') > 4 && polls(scrape, 'nodes') > 4,
+    );
+    expectWell(seen, DEFAULT);
+    expect(seen.value('crdb_range_scan_nodes', { state: 'scanned' })).toBe(2);
+    expect(seen.value('crdb_range_scan_nodes', { state: 'failed' })).toBe(2);
+    for (const node_id of ['1', '2', '3', '4']) {
+      const isRead = node_id < '3';
+      expect(seen.value('crdb_range_scan_node_success', { node_id })).toBe(isRead ? 1 : 0);
+    }
+    simulator.clearFaults();
+    await exporter.until(
+      (scrape) => scrape.value('crdb_range_scan_nodes', { state: 'scanned' }) === 4,
+    );
+  });
+
+  test('cost sessions, too, where they hang the listing of sessions', async () => {
+    await using simulator = await simulate();
+    freeze(simulator);
+    simulator.fault({ endpoint: 'sessions', kind: 'hang' });
+    await using exporter = await watch(simulator, timing);
+    const seen = await exporter.until(
+      (scrape) => polls(scrape, 'ranges') > 4 && failures(scrape, 'sessions') > 4,
+    );
+    expectWell(seen, ['nodes', 'ranges']);
+    expect(isGood(seen, 'sessions')).toBe(false);
+    simulator.clearFaults();
+    await exporter.until((scrape) => isGood(scrape, 'sessions'));
+  });
+
+  test('do not stretch the interval, and are not asked at every scan', async () => {
+    await using simulator = await simulate();
+    freeze(simulator);
+    const slow = { intervalSeconds: 0.6, timeoutSeconds: 0.6, maxDuty: 0.2 };
+    await using exporter = await watch(simulator, slow);
+    let longest = 0;
+    const seen = await exporter.until((scrape) => {
+      const labels = { collector: 'ranges' };
+      const interval = scrape.value('crdb_exporter_collector_interval_seconds', labels) ?? 0;
+      longest = Math.max(longest, interval);
+      return polls(scrape, 'ranges') > 5;
+    });
+    // Waiting for the silent nodes as a part of the duty would make it three seconds.
+    expect(longest).toBeLessThan(slow.timeoutSeconds / slow.maxDuty / 1.5);
+    const asked = (node: number): number =>
+      simulator.requests.entries.filter(
+        (each) => each.endpoint === 'node_ranges' && each.node === node,
+      ).length;
+    expect(asked(3)).toBeLessThan(asked(1) / 1.5);
+    expectWell(seen, DEFAULT);
+  });
+});
+
+describe('one endpoint that fails', () => {
+  test.each([
+    ['by 503', { kind: 'status', status: 503 }, 'http'],
+    ['by reset', { kind: 'reset' }, 'network'],
+    ['by silence', { kind: 'hang' }, 'timeout'],
+  ] as const)('%s leaves the other collectors alone', async (_how, fault, reason) => {
+    await using simulator = await simulate();
+    const handle = simulator.fault({ endpoint: 'sessions', ...fault });
+    await using exporter = await watch(simulator, { intervalSeconds: 0.4, timeoutSeconds: 0.3 });
+    const seen = await exporter.until(
+      (scrape) => failures(scrape, 'sessions') > 4 && polls(scrape, 'nodes') > 4,
+    );
+    const labels = { collector: 'sessions', reason };
+    expect(seen.value('crdb_exporter_poll_failures_total', labels)).toBeGreaterThan(2);
+    expectWell(seen, ['nodes', 'ranges']);
+    handle.remove();
+    await exporter.until((scrape) => isGood(scrape, 'sessions'));
+  });
+
+  test('fails crdb_up where it defines it', async () => {
+    await using simulator = await simulate();
+    simulator.fault({ endpoint: 'nodes', kind: 'status', status: 503 });
+    await using exporter = await watch(simulator, { intervalSeconds: 0.4, timeoutSeconds: 0.3 });
+    const seen = await exporter.until(
+      (scrape) => failures(scrape, 'nodes') > 4 && polls(scrape, 'sessions') > 4,
+    );
+    expect(seen.value('crdb_up', { api: 'cluster' })).toBe(0);
+    expect(failures(seen, 'sessions')).toBe(0);
+    expect(seen.value('crdb_exporter_breaker_state', { state: 'closed' })).toBe(1);
+  });
+});
+
+describe('an API that hangs and comes back', () => {
+  const ALL = [...DEFAULT, 'users', 'tables'];
+  const timing = { intervalSeconds: 3, timeoutSeconds: 0.6, maxDuty: 0.1 };
+  const collectors = '{ users: { enabled: true }, tables: { tables: [movr.public.users] } }';
+
+  test('is polled well by every collector within one interval', async () => {
+    await using simulator = await simulate();
+    await using exporter = await watch(simulator, timing, collectors);
+    await exporter.until((scrape) => ALL.every((collector) => isGood(scrape, collector)));
+    // It begins in the middle of a scan, so that nodes are silent, too.
+    simulator.fault({ endpoint: 'node_ranges', kind: 'hang' });
+    const before = simulator.requests.count('node_ranges');
+    await expect
+      .poll(() => simulator.requests.count('node_ranges'), { timeout: 20_000 })
+      .toBeGreaterThan(before);
+    simulator.fault({ kind: 'hang' });
+    const down = await exporter.until(
+      (scrape) =>
+        scrape.value('crdb_exporter_breaker_state', { state: 'closed' }) === 0 &&
+        ALL.every((collector) => !isGood(scrape, collector)),
+    );
+    expect(down.value('crdb_up', { api: 'cluster' })).toBe(0);
+    simulator.clearFaults();
+    const backAt = performance.now();
+    const goodAfter = new Map<string, number>();
+    await exporter.until((scrape) => {
+      for (const collector of ALL) {
+        const isNew = isGood(scrape, collector) && !goodAfter.has(collector);
+        if (isNew) goodAfter.set(collector, performance.now() - backAt);
+      }
+      return goodAfter.size === ALL.length;
+    });
+    // The drift of polls and the polls themselves included; two intervals would be late.
+    const latest = Math.max(...goodAfter.values()) / (timing.intervalSeconds * 1000);
+    expect(latest).toBeLessThan(1.5);
+  });
+});

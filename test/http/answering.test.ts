@@ -1,0 +1,68 @@
+import { describe, expect, test } from 'vitest';
+import { noteAnswer, type Reading } from '../../src/http/reading.ts';
+import { object } from '../../src/json/shape.ts';
+import { createTestClient, testReading } from '../support/cluster.ts';
+import { serve } from '../support/http-server.ts';
+
+const TABLE = { database: 'db', table: 't', shape: object({}) };
+
+function noted(...spans: readonly (readonly [number, number])[]): readonly unknown[] {
+  const reading = testReading();
+  for (const [startMs, endMs] of spans) noteAnswer(reading, { startMs, endMs });
+  return reading.answering.map(({ startMs, endMs }) => [startMs, endMs]);
+}
+
+describe('the time of answers', () => {
+  test('counts once where answers overlap', () => {
+    expect(noted([0, 10], [20, 30])).toEqual([
+      [0, 10],
+      [20, 30],
+    ]);
+    expect(noted([5, 10], [0, 20])).toEqual([[0, 20]]);
+    expect(noted([0, 10], [10, 20])).toEqual([[0, 20]]);
+    expect(noted([0, 10], [20, 30], [25, 40], [5, 50])).toEqual([[0, 50]]);
+  });
+
+  /** What a read of a table adds, from a server that does that. */
+  async function readFrom(listener: Parameters<typeof serve>[0]): Promise<Reading> {
+    await using server = await serve(listener);
+    await using client = createTestClient({
+      urls: [server.url],
+      deadlines: { headersMs: 100, idleMs: 100 },
+    });
+    const reading = testReading();
+    await client.api.table(reading, TABLE).catch(() => undefined);
+    return reading;
+  }
+
+  test('counts good answers and error statuses', async () => {
+    const good = await readFrom((_request, response) => response.end('{}'));
+    expect(good.answering).toHaveLength(1);
+    const bad = await readFrom((_request, response) => {
+      response.statusCode = 500;
+      response.end();
+    });
+    expect(bad.answering).toHaveLength(1);
+  });
+
+  test.each([
+    ['that never come', () => undefined],
+    ['that stop on the way', (_request, response) => void response.write('{')],
+    ['that break off', (_request, response) => void response.destroy()],
+  ] as readonly [string, Parameters<typeof serve>[0]][])(
+    'does not count answers %s',
+    async (_which, listener) => {
+      expect((await readFrom(listener)).answering).toEqual([]);
+    },
+  );
+
+  test('does not count the wait for a free slot', async () => {
+    await using server = await serve((_request, response) => {
+      setTimeout(() => response.end('{}'), 100);
+    });
+    await using client = createTestClient({ urls: [server.url], maxConcurrentRequests: 1 });
+    const [first, second] = [testReading(), testReading()];
+    await Promise.all([client.api.table(first, TABLE), client.api.table(second, TABLE)]);
+    expect(second.answering[0]?.startMs).toBeGreaterThanOrEqual(first.answering[0]?.endMs ?? NaN);
+  });
+});

@@ -1,0 +1,63 @@
+import { describe, expect, test } from 'vitest';
+import { ask, connect } from '../support/http-client.ts';
+import { serve, type TestServer } from '../support/http-server.ts';
+
+/** Refuses `/sick/` with this status and a Retry-After, answers everything else. */
+function pausing(status: number, retryAfter: string): Promise<TestServer> {
+  return serve((request, response) => {
+    const isSick = request.url?.includes('/sick/') === true;
+    if (isSick) response.setHeader('retry-after', retryAfter);
+    response.statusCode = isSick ? status : 200;
+    response.end('{"fine":true}');
+  });
+}
+
+describe('Retry-After', () => {
+  test.each([401, 403, 404, 501])('with a %d keeps nobody else waiting', async (status) => {
+    await using server = await pausing(status, '60');
+    await using client = connect([server.url]);
+    await expect(ask(client, { path: '/sick/' })).rejects.toMatchObject({ status });
+    expect(client.http.pausedMs()).toBe(0);
+    expect(await ask(client)).toBe('{"fine":true}');
+  });
+
+  test.each([
+    [429, '30'],
+    [503, '30'],
+    [500, '30'],
+    [400, new Date(Date.now() + 60_000).toUTCString()],
+  ])('with a %d (%s) is obeyed by all', async (status, retryAfter) => {
+    await using server = await pausing(status, retryAfter);
+    await using client = connect([server.url]);
+    await expect(ask(client, { path: '/sick/' })).rejects.toMatchObject({ status });
+    for (let poll = 0; poll < 3; poll += 1) {
+      await expect(ask(client)).rejects.toMatchObject({ reason: 'http', status });
+    }
+    expect(server.requests).toHaveLength(1);
+    expect(client.http.pausedMs()).toBeGreaterThan(0);
+  });
+
+  test.each(['999999999', new Date(Date.now() + 1e12).toUTCString()])(
+    'of %s is obeyed for fifteen minutes',
+    async (retryAfter) => {
+      await using server = await pausing(429, retryAfter);
+      let now = 0;
+      await using client = connect([server.url], { monotonicMs: () => now });
+      await expect(ask(client, { path: '/sick/' })).rejects.toMatchObject({ status: 429 });
+      expect(client.http.pausedMs()).toBe(900_000);
+      now = 890_000;
+      await expect(ask(client)).rejects.toMatchObject({ status: 429 });
+      now = 900_000;
+      expect(await ask(client)).toBe('{"fine":true}');
+      expect(client.http.pausedMs()).toBe(0);
+    },
+  );
+
+  test('can be ended', async () => {
+    await using server = await pausing(429, '60');
+    await using client = connect([server.url]);
+    await expect(ask(client, { path: '/sick/' })).rejects.toMatchObject({ status: 429 });
+    client.http.endPause();
+    expect(await ask(client)).toBe('{"fine":true}');
+  });
+});

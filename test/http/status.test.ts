@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest';
+import { RequestError } from '../../src/http/errors.ts';
+import { ask, connect } from '../support/http-client.ts';
+import { serve } from '../support/http-server.ts';
+
+/** How a request fails at a server that answers so. */
+async function fail(status: number, text: string, sentToken: boolean): Promise<RequestError> {
+  await using server = await serve((_request, response) => response.writeHead(status).end(text));
+  await using client = connect([server.url], { random: () => 0 });
+  const failure: unknown = await ask(client, { sentToken }).catch((error: unknown) => error);
+  if (failure instanceof RequestError) return failure;
+  throw new Error('the request did not fail');
+}
+
+test.each([
+  [true, 'illegal base64 data at input byte 4', 'auth', ' (the token was not understood)'],
+  [true, 'invalid session header', 'auth', ' (the token was not understood)'],
+  [true, 'bad Token', 'auth', ' (the token was not understood)'],
+  [true, 'bad limit', 'http', ''],
+  [true, '', 'http', ''],
+  [false, 'illegal base64 data at input byte 4', 'http', ''],
+  [false, 'invalid session', 'http', ''],
+])('a 400 with a token: %s, that says "%s", is %s', async (sentToken, text, reason, hint) => {
+  const failure = await fail(400, text, sentToken);
+  expect(failure.reason).toBe(reason);
+  expect(failure.message).toMatch(/^nodes at 127\.0\.0\.1:\d+: HTTP 400/);
+  expect(failure.message.replace(/^.*HTTP 400/, '')).toBe(hint);
+});
+
+test.each([
+  [401, 'auth', ' (the session or token was not accepted)'],
+  [403, 'forbidden', ' (the user lacks a privilege)'],
+  [404, 'not_available', ' (no such thing here)'],
+  [501, 'not_available', ' (not offered by this server)'],
+  [301, 'http', ' (a redirect, not followed: is the scheme http or https right?)'],
+  [399, 'http', ' (a redirect, not followed: is the scheme http or https right?)'],
+  [402, 'http', ''],
+  [418, 'http', ''],
+  [500, 'http', ''],
+  [999, 'http', ''],
+])('a %i is %s with the hint "%s"', async (status, reason, hint) => {
+  const failure = await fail(status, 'a token of the session in base64', true);
+  expect(failure.reason).toBe(reason);
+  expect(failure.message.replace(/^.*HTTP \d+/, '')).toBe(hint);
+});
+
+test.each([200, 201, 202, 203, 226, 299])('a %i is a success', async (status) => {
+  await using server = await serve((_request, response) => response.writeHead(status).end('{}'));
+  await using client = connect([server.url]);
+  expect(await ask(client)).toBe('{}');
+});

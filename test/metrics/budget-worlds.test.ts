@@ -1,0 +1,144 @@
+import {
+  type Arbitrary,
+  assert,
+  asyncProperty,
+  constant,
+  integer,
+  oneof,
+  record,
+} from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { COLLECTORS } from '../../src/collectors/index.ts';
+import { ClusterBudget } from '../../src/metrics/budget.ts';
+import type { Family } from '../../src/metrics/family.ts';
+import { readSamples } from '../../src/metrics/samples.ts';
+import { Sheet } from '../../src/metrics/sheet.ts';
+import { renderSnapshot, type Snapshot } from '../../src/metrics/snapshot.ts';
+
+/** How many values each label has in a world of the property below. */
+interface World {
+  readonly nodes: number;
+  readonly stores: number;
+  readonly entries: number;
+  readonly keys: number;
+  readonly maxSeries: number;
+}
+
+const KNOWN_VALUES = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j'];
+const FEW = KNOWN_VALUES.slice(0, 3);
+
+const worlds: Arbitrary<World> = record({
+  nodes: constant(1000),
+  stores: integer({ min: 1, max: 8 }),
+  entries: integer({ min: 0, max: 40 }),
+  keys: integer({ min: 0, max: 5 }),
+  maxSeries: oneof(integer({ min: 500, max: 5_000 }), integer({ min: 5_000, max: 600_000 })),
+});
+
+function numbered(length: number): readonly string[] {
+  return Array.from({ length }, (_each, at) => `${at + 1}`);
+}
+
+/** Label sets of a family in that world: by node and store, by entry, and three values of any other label. */
+function* labelSets(family: Family, world: World): Iterable<Record<string, string>> {
+  const { list, labels } = family;
+  const entries = list === undefined ? [''] : numbered(world.entries);
+  const isByStore = list === undefined && labels.includes('store_id');
+  const isByNode = isByStore || (list === undefined && labels.includes('node_id'));
+  const own = ['node_id', 'store_id', 'shard', ...(list?.entry ?? [])];
+  const kinds = labels.some((label) => !own.includes(label)) ? FEW : [''];
+  for (const kind of labels.includes('key') ? numbered(world.keys) : kinds) {
+    for (const node of isByNode ? numbered(world.nodes) : ['1']) {
+      for (const store of isByStore ? numbered(world.stores) : ['1']) {
+        for (const entry of entries) {
+          const named = list?.per === undefined ? entry : `${kind} ${entry}`;
+          const ids: Record<string, string> = { node_id: node, store_id: `${node}-${store}` };
+          yield Object.fromEntries(
+            labels.map((label) => [
+              label,
+              list?.entry.includes(label) === true ? named : (ids[label] ?? kind),
+            ]),
+          );
+        }
+      }
+    }
+  }
+}
+
+function worldOf(world: World): readonly Sheet[] {
+  return COLLECTORS.map(({ families }) => {
+    const sheet = new Sheet({ crdb_cluster: 'test' });
+    for (const family of families) {
+      for (const labels of labelSets(family, world)) sheet.set(family, labels, 1);
+    }
+    return sheet;
+  });
+}
+
+/** Entries of a list that are shown, by family. */
+function entriesOf(shown: readonly Snapshot[]): ReadonlyMap<string, readonly string[]> {
+  const byList = new Map<string, string[]>();
+  for (const rendered of shown.flatMap(({ families }) => [...families.values()])) {
+    const { list } = rendered.family;
+    if (list === undefined) continue;
+    const names = readSamples(rendered).map(({ labels }) =>
+      JSON.stringify(list.entry.map((label) => labels[label])),
+    );
+    const texts = byList.get(list.name) ?? [];
+    byList.set(list.name, [...texts, [...new Set(names)].toSorted().join()]);
+  }
+  return byList;
+}
+
+describe('the collectors', () => {
+  const all = COLLECTORS.flatMap(({ families }) => families);
+
+  it('never lose a family of the whole cluster, at any budget from 500 series up', async () => {
+    const whole = all.filter(({ importance }) => importance === 'cluster');
+    expect(whole.length).toBeGreaterThan(20);
+    const property = asyncProperty(worlds, async (world) => {
+      const snapshots = await Promise.all(worldOf(world).map((sheet) => renderSnapshot(sheet)));
+      const budget = new ClusterBudget(world.maxSeries, () => snapshots);
+      const shown = snapshots.map((snapshot) => budget.shown(snapshot));
+      const rendered = shown.flatMap(({ families }) => [...families.values()]);
+      const counts = new Map(rendered.map(({ family, series }) => [family.name, series]));
+      for (const family of whole) {
+        expect([family.name, counts.get(family.name)]).toEqual([
+          family.name,
+          [...labelSets(family, world)].length,
+        ]);
+      }
+      const total = [...counts.values()].reduce((sum, count) => sum + count, 0);
+      expect(total).toBeLessThanOrEqual(world.maxSeries);
+      for (const [list, texts] of entriesOf(shown)) {
+        expect([list, new Set(texts).size]).toEqual([list, 1]);
+      }
+    });
+    await assert(property, { numRuns: 8 });
+  }, 300_000);
+
+  it('declare what is dropped when', () => {
+    const of = (importance: string): readonly string[] =>
+      all.filter((family) => family.importance === importance).map(({ name }) => name);
+    expect(of('chosen')).toEqual(['crdb_node_metric', 'crdb_store_metric']);
+    expect(of('store_and_kind').toSorted()).toEqual([
+      'crdb_range_problem_replicas',
+      'crdb_store_slow_requests',
+    ]);
+    expect(
+      of('list').every((name) => /^crdb_(application|hot_range|problem_range|table)_/.test(name)),
+    ).toBe(true);
+    expect(of('cluster')).toEqual(
+      expect.arrayContaining(['crdb_nodes', 'crdb_ranges', 'crdb_range_problem_ranges']),
+    );
+    // Labels with a value for each of something unbounded make no family of the whole cluster.
+    const labels = new Set(
+      all.filter(({ importance }) => importance === 'cluster').flatMap((family) => family.labels),
+    );
+    expect(
+      [...labels].filter((label) =>
+        /node|store|range|table|database|key|user|application/.test(label),
+      ),
+    ).toEqual([]);
+  });
+});

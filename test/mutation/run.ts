@@ -1,0 +1,261 @@
+// `npm run test:mutate -- [--count 60] [--seed N] [--only src/http]`: makes one small change at a time in copies of the project
+// and runs the tests there. Ends with 1 when more than a tenth of the mutants survive without a reason in survivors.yml.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import { parse } from 'yaml';
+import { createRandom } from '../../src/simulator/random.ts';
+import { listMutants, type Mutant } from './mutants.ts';
+
+const ROOT = path.join(import.meta.dirname, '..', '..');
+const WORKERS = 2;
+/** Tests whose imports lead to the changed file, which run before all others. */
+const NEAR_TESTS = 8;
+/** A test that fails once and then passes says nothing of the mutant. */
+const ATTEMPTS = 3;
+const NOT_COPIED = ['.git', 'node_modules', 'dist', 'coverage'];
+/** What is slow, or cannot see a change in src. */
+const LEFT_OUT =
+  /^test\/(?:browser|chaos|packaging|rules|promql|simulator|bin|e2e\/alerts)\/|^test\/(?:supply-chain|golden)\./;
+const TSC =
+  '--project tsconfig.build.json --noEmit --noUnusedLocals false --noUnusedParameters false';
+
+interface Explanation {
+  readonly file: string;
+  readonly was: string;
+  readonly now: string;
+  /** Why no test can notice it. */
+  readonly reason: string;
+}
+
+/** A copy of the project, in which one worker changes files. */
+interface Copy {
+  readonly folder: string;
+  readonly temporary: string;
+}
+
+type Verdict = 'passed' | 'time limit' | { readonly failed: readonly string[] };
+
+const { values: options } = parseArgs({
+  options: {
+    count: { type: 'string', default: '60' },
+    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+    only: { type: 'string', default: 'src' },
+  },
+});
+const count = Number(options.count);
+const tests = list('test/**/*.test.ts').filter((file) => !LEFT_OUT.test(file));
+const explained: readonly Explanation[] =
+  parse(readFileSync(path.join(import.meta.dirname, 'survivors.yml'), 'utf8')) ?? [];
+const running = new Set<number>();
+const results = { taken: 0, rejected: 0, killed: 0, explained: 0, survived: 0 };
+const startedAt = Date.now();
+const scratch = mkdtempSync(path.join(tmpdir(), 'mutate-'));
+process.on('exit', cleanUp);
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.on(signal, () => process.exit(1));
+}
+
+const mutants = drawMutants(Number(options.seed));
+console.log(
+  `seed ${options.seed}: ${count} of ${mutants.length} mutants, ${tests.length} test files`,
+);
+const copies = Array.from({ length: WORKERS }, (_, index) => createCopy(String(index)));
+const limitMs = 60_000 + 3 * (await measureBaseline());
+const queue = mutants.values();
+await Promise.all(copies.map(work));
+const minutes = Math.round((Date.now() - startedAt) / 60_000);
+console.log(
+  `seed ${options.seed}: ${results.taken} mutants, ${results.killed} killed, ${results.survived} survived, ${results.explained} more with a reason; ${results.rejected} were rejected by tsc; ${minutes} min`,
+);
+process.exitCode = results.survived * 10 > results.taken ? 1 : 0;
+
+function list(pattern: string): readonly string[] {
+  return globSync(pattern, { cwd: ROOT }).toSorted();
+}
+
+/** All mutants in random order. */
+function drawMutants(seed: number): readonly Mutant[] {
+  const files = list('src/**/*.ts').filter(
+    (file) => file.startsWith(options.only) && !/^src\/simulator\/|\.d\.ts$/.test(file),
+  );
+  const random = createRandom(seed);
+  return files
+    .flatMap((file) => listMutants(file, readFileSync(path.join(ROOT, file), 'utf8')))
+    .map((mutant) => ({ mutant, order: random.next() }))
+    .toSorted((a, b) => a.order - b.order)
+    .map(({ mutant }) => mutant);
+}
+
+function createCopy(name: string): Copy {
+  const folder = path.join(scratch, name);
+  const temporary = path.join(scratch, `t${name}`);
+  const isCopied = (file: string): boolean => !NOT_COPIED.includes(path.relative(ROOT, file));
+  cpSync(ROOT, folder, { recursive: true, filter: isCopied });
+  symlinkSync(path.join(ROOT, 'node_modules'), path.join(folder, 'node_modules'));
+  mkdirSync(temporary);
+  return { folder, temporary };
+}
+
+/** Resolves to the time that all tests take, in ms, with both workers at it. */
+async function measureBaseline(): Promise<number> {
+  const beganAt = Date.now();
+  const verdicts = await Promise.all(copies.map((copy) => findKiller(copy, tests, Infinity)));
+  const failed = verdicts.filter((killer) => killer !== undefined);
+  if (failed.length > 0) throw new Error(`fails before anything is changed: ${failed.join(', ')}`);
+  const tookMs = Date.now() - beganAt;
+  console.log(`all tests pass in ${Math.round(tookMs / 1000)} s`);
+  return tookMs;
+}
+
+/** Takes mutants until enough of them were tested. */
+async function work(copy: Copy): Promise<void> {
+  for (const mutant of queue) {
+    const file = path.join(copy.folder, mutant.file);
+    const original = readFileSync(file);
+    writeFileSync(file, mutant.source);
+    if (await isRejected(copy)) results.rejected += 1;
+    else if (results.taken >= count) return;
+    else {
+      results.taken += 1;
+      print(mutant, await judge(copy, mutant));
+    }
+    writeFileSync(file, original);
+  }
+}
+
+async function isRejected({ folder }: Copy): Promise<boolean> {
+  return (await run('tsc', TSC.split(' '), { folder, limitMs: Infinity })) !== 0;
+}
+
+/** Resolves to what killed the mutant. */
+async function judge(copy: Copy, { file }: Mutant): Promise<string | undefined> {
+  const near = nearestTests(file);
+  const others = tests.filter((test) => !near.includes(test));
+  return (
+    (near.length > 0 ? await findKiller(copy, near, limitMs) : undefined) ??
+    (await findKiller(copy, others, limitMs))
+  );
+}
+
+async function findKiller(
+  copy: Copy,
+  files: readonly string[],
+  limit: number,
+): Promise<string | undefined> {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    const verdict = await runTests(copy, files, limit);
+    if (verdict === 'passed') return undefined;
+    if (verdict === 'time limit') return verdict;
+    const again = await runTests(copy, verdict.failed, limit);
+    if (again !== 'passed') return verdict.failed.join(', ');
+  }
+  return undefined;
+}
+
+async function runTests(copy: Copy, files: readonly string[], limit: number): Promise<Verdict> {
+  const report = path.join(copy.temporary, 'report.json');
+  rmSync(report, { force: true });
+  const flags = ['--project=together', '--maxWorkers=1', '--bail=1', '--reporter=json'];
+  const args = ['run', ...flags, `--outputFile=${report}`, ...files];
+  const status = await run('vitest', args, { ...copy, limitMs: limit });
+  if (status === 0) return 'passed';
+  if (status === null) return 'time limit';
+  if (!existsSync(report)) return { failed: files };
+  const { testResults }: { readonly testResults: readonly { name: string; status: string }[] } =
+    JSON.parse(readFileSync(report, 'utf8'));
+  const failed = testResults
+    .filter((result) => result.status === 'failed')
+    .map(({ name }) => path.relative(copy.folder, name));
+  return { failed: failed.length > 0 ? failed : files };
+}
+
+/** Resolves to the exit status, or null at the time limit, when the program and its children were killed. */
+async function run(
+  program: string,
+  args: readonly string[],
+  place: Pick<Copy, 'folder'> & Partial<Copy> & { readonly limitMs: number },
+): Promise<number | null> {
+  const env = { ...process.env, CI: 'true', TMPDIR: place.temporary ?? tmpdir() };
+  const child = spawn(path.join(ROOT, 'node_modules', '.bin', program), args, {
+    cwd: place.folder,
+    stdio: 'ignore',
+    detached: true,
+    env,
+  });
+  const { pid } = child;
+  if (pid === undefined) throw new Error(`${program} cannot be started: run npm ci`);
+  running.add(pid);
+  const timer = setTimeout(() => killAll(pid), Math.min(place.limitMs, 2 ** 31 - 1));
+  await once(child, 'exit');
+  clearTimeout(timer);
+  running.delete(pid);
+  return child.exitCode;
+}
+
+/** Ends a program with all that it started. */
+function killAll(pid: number): void {
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch (error) {
+    // It has just ended.
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+  }
+}
+
+/** The tests with the shortest way of imports to a file. */
+function nearestTests(file: string): readonly string[] {
+  return tests
+    .map((test) => ({ test, steps: countSteps(test, file) }))
+    .filter(({ steps }) => steps < Infinity)
+    .toSorted((a, b) => a.steps - b.steps)
+    .slice(0, NEAR_TESTS)
+    .map(({ test }) => test);
+}
+
+function countSteps(from: string, to: string): number {
+  const steps = new Map([[from, 0]]);
+  for (const [file, distance] of steps) {
+    if (file === to) return distance;
+    for (const next of importsOf(file)) if (!steps.has(next)) steps.set(next, distance + 1);
+  }
+  return Infinity;
+}
+
+function importsOf(file: string): readonly string[] {
+  const text = readFileSync(path.join(ROOT, file), 'utf8');
+  const found = text.matchAll(/(?:\bfrom |\bimport\()'(\.[^']+\.ts)'/g);
+  return Array.from(found, ([, target = '']) => path.join(path.dirname(file), target));
+}
+
+function print(mutant: Mutant, killer: string | undefined): void {
+  const { file, line, was, now } = mutant;
+  if (killer !== undefined) results.killed += 1;
+  else if (explained.some((one) => isSame(one, mutant))) results.explained += 1;
+  else results.survived += 1;
+  console.log(`${killer === undefined ? 'SURVIVED' : 'killed'} ${file}:${line}`);
+  console.log(was.replaceAll(/^/gm, '  - ') + '\n' + now.replaceAll(/^/gm, '  + '));
+  if (killer !== undefined) console.log(`  by ${killer}`);
+}
+
+function isSame(one: Explanation, { file, was, now }: Mutant): boolean {
+  return one.file === file && one.was.trim() === was.trim() && one.now.trim() === now.trim();
+}
+
+function cleanUp(): void {
+  for (const pid of running) killAll(pid);
+  rmSync(scratch, { recursive: true, force: true, maxRetries: 3 });
+}

@@ -1,0 +1,82 @@
+import net from 'node:net';
+import tls from 'node:tls';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { parseExposition } from '../metrics/parse-exposition.ts';
+import { createAuthority } from '../support/certificates.ts';
+import { ask } from './ask.ts';
+import { manyTrees, type Orchard, SLEEPER, startOrchard, until } from './orchard.ts';
+
+const MAX_OPEN = 1_000;
+const DROPPED = 'crdb_exporter_web_connections_dropped_total';
+const PROBE = 'GET /probe?cluster=orchard HTTP/1.1\r\nHost: x\r\n\r\n';
+
+/** A connection that is kept open until the test has ended. */
+function keep<T extends net.Socket>(socket: T): T {
+  onTestFinished(() => void socket.destroy());
+  return socket.on('error', () => undefined).resume();
+}
+
+function addressOf({ url }: Orchard): { readonly host: string; readonly port: number } {
+  const { hostname, port } = new URL(url);
+  return { host: hostname, port: Number(port) };
+}
+
+/** Connections that say nothing, opened one after the other. */
+async function openIdle(orchard: Orchard, count: number): Promise<readonly net.Socket[]> {
+  const sockets: net.Socket[] = [];
+  for (let opened = 0; opened < count; opened += 1) {
+    const socket = keep(net.connect(addressOf(orchard)));
+    await new Promise((resolve) => socket.once('connect', resolve));
+    sockets.push(socket);
+  }
+  return sockets;
+}
+
+function readDropped(text: string): number | undefined {
+  return parseExposition(text).find(({ name }) => name === DROPPED)?.value;
+}
+
+describe('more idle connections than may be open', () => {
+  test('are closed, the longest idle first; new clients are served, counted and logged', async () => {
+    const orchard = await startOrchard();
+    expect(readDropped((await ask(orchard.url)).text)).toBe(0);
+    const idle = await openIdle(orchard, MAX_OPEN);
+    expect(idle.some(({ closed }) => closed)).toBe(false);
+    const [first, second, third] = idle;
+    expect((await ask(orchard.url, '/-/healthy')).status).toBe(200);
+    await until(() => first?.closed === true);
+    // The connection of that request has been closed, so that there is space for one.
+    await until(async () => (await ask(orchard.url, '/-/healthy')).status === 200);
+    const more = await openIdle(orchard, 2);
+    await until(() => second?.closed === true);
+    expect(more.map(({ closed }) => closed)).toEqual([false, false]);
+    const dropped = readDropped((await ask(orchard.url)).text) ?? 0;
+    expect(dropped).toBeGreaterThanOrEqual(2);
+    expect(idle.filter(({ closed }) => closed).length).toBeLessThanOrEqual(dropped);
+    await until(() => third?.closed === true);
+    expect(orchard.log().match(/too many open connections/g)).toHaveLength(1);
+    expect(orchard.log()).not.toContain('127.0.0.1:' + String(first?.localPort));
+  });
+
+  test.each(['http', 'https'])('do not end an answer under way over %s', async (scheme) => {
+    const authority = await createAuthority();
+    const { cert, key } = await authority.issue({ name: 'exporter', sans: ['ip:127.0.0.1'] });
+    const orchard = await startOrchard({
+      collectors: [manyTrees(3), SLEEPER],
+      ...(scheme === 'https' && {
+        webConfig: 'tls_server_config: { cert_file: server.crt, key_file: server.key }\n',
+        files: { 'server.crt': cert, 'server.key': key },
+      }),
+    });
+    const address = addressOf(orchard);
+    const busy = keep(
+      scheme === 'http' ? net.connect(address) : tls.connect({ ...address, ca: authority.cert }),
+    );
+    busy.write(PROBE);
+    // Sent after it, and answered: so the probe is under way.
+    await ask(orchard.url, '/-/healthy', { tls: { ca: authority.cert } });
+    const idle = await openIdle(orchard, MAX_OPEN);
+    await until(() => idle[0]?.closed === true);
+    expect(busy.closed).toBe(false);
+  });
+});
