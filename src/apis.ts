@@ -3,7 +3,7 @@ import { MAX_ANSWER_BYTES } from './cloud/calls.ts';
 import { type ClusterApi, createClusterApi } from './cluster/api.ts';
 import { type Connection, createConnection } from './cluster/connection.ts';
 import { type ClusterTls, type Follow, openClusterTls } from './cluster-tls.ts';
-import { isLoopback } from './config/api-url.ts';
+import { isLoopback } from './config/addresses.ts';
 import type { CloudApiConfig, ClusterApiConfig, ClusterConfig } from './config/schema.ts';
 import type { ProxyConfig } from './config/proxy.ts';
 import type { Proxy } from './http/agents.ts';

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { cloudUrl, clusterUrl, findUrlConflict } from './api-url.ts';
-import { type CollectorOptions, collectorSections } from './collector-schema.ts';
+import { cloudUrl, clusterUrl, findUrlConflict } from './addresses.ts';
+import type { collectorSections } from './collector-schema.ts';
 import { key } from './keys.ts';
 import {
   boolean,
@@ -156,7 +156,7 @@ function cloudApiSection(folder: string) {
 }
 
 /** One member of the list `clusters`. */
-export function clusterSection(folder: string, collectors: readonly CollectorOptions[]) {
+export function clusterSection(folder: string, collectors: ReturnType<typeof collectorSections>) {
   const name = textLike({
     name: 'name',
     pattern: /^[^\p{C}\p{Z}](?:[^\p{C}]{0,126}[^\p{C}\p{Z}])?$/u,
@@ -173,6 +173,6 @@ export function clusterSection(folder: string, collectors: readonly CollectorOpt
     }),
     cluster_api: v.optional(clusterApiSection(folder)),
     cloud_api: v.optional(cloudApiSection(folder)),
-    collectors: v.nullish(collectorSections(collectors), {}),
+    collectors: v.nullish(collectors, {}),
   });
 }

@@ -1,7 +1,6 @@
-import { isPlainText } from './api-url.ts';
+import { isPlainText } from './addresses.ts';
 import type { CollectorConfig, CollectorOptions } from './collector-schema.ts';
-import { givenKeys, readSecret, warnOfSecretFile } from './credentials.ts';
-import type { Environment } from './flags.ts';
+import { warnOfSecretFile } from './files.ts';
 import { quote } from './issues.ts';
 import { readProxies } from './proxy.ts';
 import type {
@@ -14,7 +13,7 @@ import type {
   FileConfig,
   TlsConfig,
 } from './schema.ts';
-import { Secret } from './secret.ts';
+import { type Environment, givenKeys, readSecret, Secret } from './secret.ts';
 import { checkCas, checkIdentity, readPem } from './tls-files.ts';
 import type { AnySection, Section } from './validate.ts';
 

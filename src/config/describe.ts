@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { clusterSection } from './cluster-schema.ts';
-import type { CollectorOptions } from './collector-schema.ts';
+import { type CollectorOptions, collectorSections } from './collector-schema.ts';
 import { type AnySchema, unwrap } from './keys.ts';
 import type { ProxyConfig } from './proxy.ts';
 import { type Config, configSchema } from './schema.ts';
@@ -13,7 +13,7 @@ type Described = Readonly<Record<string, unknown>>;
  */
 export function describeConfig(config: Config, collectors: readonly CollectorOptions[]): Described {
   const { clusters, ...others } = config;
-  const clusterSchema = clusterSection('', collectors);
+  const clusterSchema = clusterSection('', collectorSections(collectors));
   return {
     ...describeMap(configSchema(collectors), others),
     clusters: clusters.map((cluster) => ({

@@ -90,3 +90,12 @@ export async function warnOfOtherUsers(
   const message = `${what} ${path} has mode ${octal}, so every user can ${verbs} it`;
   issues.warn(place, `${message}: run \`chmod 600 ${path}\``);
 }
+
+/** Warns when every user of the machine can read or change the file of a secret or key. */
+export async function warnOfSecretFile(
+  path: string,
+  place: Place,
+  issues: ConfigIssues,
+): Promise<void> {
+  await warnOfOtherUsers({ path, what: 'the secret file' }, place, issues);
+}

@@ -1,7 +1,8 @@
 import type { CollectorOptions } from './collector-schema.ts';
 import { type ConfigKey, listKeys } from './keys.ts';
-import { isMap, setValue, type SourceDocument } from './places.ts';
+import { isMap, setValue, type SourceDocument } from './document.ts';
 import { configSchema } from './schema.ts';
+import type { Environment } from './secret.ts';
 import { parseFlagText } from './values.ts';
 
 /** A flag of the command line, for whoever builds the command line. */
@@ -22,7 +23,6 @@ export interface FlagDefinition {
 
 /** Flags by their names without dashes; those not given are absent or undefined. */
 export type Flags = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
-export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The one flag that is no key of the file. */
 export const CONFIG_FILE_FLAG = 'config.file';

@@ -1,18 +1,17 @@
 import path from 'node:path';
 import { readClusters } from './clusters.ts';
 import type { CollectorOptions } from './collector-schema.ts';
-import { readDocument } from './document.ts';
 import {
   applyOverride,
   CONFIG_FILE_FLAG,
-  type Environment,
   environmentName,
   type Flags,
   listOverrides,
   type Override,
 } from './flags.ts';
+import type { Environment } from './secret.ts';
 import { ConfigError, type ConfigIssue, ConfigIssues, UsageError } from './issues.ts';
-import { createMap, isMap, Places, type SourceDocument } from './places.ts';
+import { createMap, isMap, Places, readDocument, type SourceDocument } from './document.ts';
 import { type Config, configSchema, type FileConfig } from './schema.ts';
 import { explainFileError, readSmallText, warnOfOtherUsers } from './files.ts';
 import { type Section, validate } from './validate.ts';

@@ -1,6 +1,6 @@
-import { isLoopback } from './api-url.ts';
+import { isLoopback } from './addresses.ts';
 import type { ConfigIssues } from './issues.ts';
-import { Secret } from './secret.ts';
+import { type Environment, Secret } from './secret.ts';
 
 /** How requests leave the network, as the environment says. */
 export interface ProxyConfig {
@@ -12,7 +12,6 @@ export interface ProxyConfig {
   readonly noProxy: string;
 }
 
-type Environment = Readonly<Record<string, string | undefined>>;
 type Scheme = 'http' | 'https';
 
 /** As curl reads them: HTTP_PROXY in capitals can be set by a client of a CGI program, so it is not looked at. */

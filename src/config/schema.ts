@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { listenAddress } from './addresses.ts';
 import { clusterSection } from './cluster-schema.ts';
 import {
   type CollectorConfig,
@@ -15,7 +16,6 @@ import {
   choice,
   filledList,
   integer,
-  listenAddress,
   optionalFilePath,
   section,
   textLike,
@@ -101,9 +101,10 @@ const NO_CLUSTER =
 
 /** The configuration file; relative paths in it are relative to the folder. */
 export function configSchema(collectors: readonly CollectorOptions[], folder = process.cwd()) {
+  const collectorBlock = collectorSections(collectors);
   const clusters = v.pipe(
     v.array(
-      clusterSection(folder, collectors),
+      clusterSection(folder, collectorBlock),
       ({ input }) => `${show(input)} is not a list of clusters: begin each with "- name:"`,
     ),
     v.minLength(1, NO_CLUSTER),
@@ -117,7 +118,7 @@ export function configSchema(collectors: readonly CollectorOptions[], folder = p
     max_series: key(v.optional(integer({ min: MIN_SERIES }), 250_000), {
       help: 'Maximum series of one cluster; the least important ones above it are dropped and counted.',
     }),
-    collectors: v.nullish(collectorSections(collectors), {}),
+    collectors: v.nullish(collectorBlock, {}),
   });
 }
 

@@ -1,7 +1,7 @@
 import { constants } from 'node:crypto';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import * as v from 'valibot';
-import { warnOfSecretFile } from './credentials.ts';
+import { warnOfSecretFile } from './files.ts';
 import { messageOf } from './issues.ts';
 import { CIPHER_SUITES, CLIENT_AUTH_TYPES, CURVES, TLS_VERSIONS } from './tls-names.ts';
 import type { ClientAuth, TlsVersion } from './tls-names.ts';

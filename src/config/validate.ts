@@ -1,10 +1,14 @@
 import * as v from 'valibot';
 import type { ConfigIssues, Place } from './issues.ts';
-import { type Container, isContainer, isMap, type SourceDocument } from './places.ts';
-import type { Secret } from './secret.ts';
+import { type Container, isContainer, isMap, type SourceDocument } from './document.ts';
+
+/** An object that is one value: a secret. */
+interface Opaque {
+  toJSON(): string;
+}
 
 /** Values of which any may be missing because it was not valid. */
-export type Draft<T> = T extends string | number | boolean | undefined | Secret
+export type Draft<T> = T extends string | number | boolean | undefined | Opaque
   ? T
   : T extends readonly (infer Item)[]
     ? readonly (Draft<Item> | undefined)[]

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import * as v from 'valibot';
 import { quote, show } from './issues.ts';
 import { findNearest } from './nearest.ts';
-import { isContainer } from './places.ts';
+import { isContainer } from './document.ts';
 import { findSecretFault, Secret } from './secret.ts';
 import {
   BYTES,
@@ -21,7 +21,7 @@ interface Received {
 }
 
 /** `"yes" is neither true nor false` */
-function refuse(reason: string) {
+export function refuse(reason: string) {
   return ({ input }: Received): string => `${show(input)} ${reason}`;
 }
 
@@ -156,7 +156,7 @@ export function bytes(range: Range) {
   return quantity({ name: 'bytes', expected, ...kind }, range);
 }
 
-const NOT_TEXT = 'is not a text: put it in quotes';
+export const NOT_TEXT = 'is not a text: put it in quotes';
 
 /** A text that is not empty. */
 export function text(name = 'text'): v.GenericSchema<string> {
@@ -221,44 +221,6 @@ export function choice<const T extends readonly string[]>(words: T) {
     return nearest === undefined ? expected : `${expected}; did you mean ${quote(nearest)}?`;
   };
   return v.pipe(v.picklist(words, refuseType(explain)), v.metadata({ valueType: words.join('|') }));
-}
-
-/** Where to listen, in the form that `server.listen()` takes. Without a host: all interfaces. */
-export type ListenAddress =
-  | { readonly host?: string | undefined; readonly port: number }
-  | { readonly path: string };
-
-const MAX_PORT = 65_535;
-const ADDRESS = /^(?:\[([0-9A-Fa-f:.%\w]+)\]|([^\s:/[\]]*)):(\d{1,5})$|^unix:(.+)$/;
-
-/** `:10137`, `127.0.0.1:10137`, `[::1]:10137` or `unix:/run/crdb-exporter.sock`. */
-export function listenAddress(folder: string) {
-  return v.pipe(
-    v.string(refuseType(NOT_TEXT)),
-    v.regex(
-      ADDRESS,
-      refuse('is no address: write :10137, 127.0.0.1:10137, [::1]:10137 or unix:/path'),
-    ),
-    v.check(
-      (address) => Number(ADDRESS.exec(address)?.[3] ?? 0) <= MAX_PORT,
-      refuse(`has a port that is too large: at most ${MAX_PORT}`),
-    ),
-    v.transform((address) => parseAddress(address, folder)),
-    v.metadata({ valueType: 'address', format: formatListenAddress }),
-  );
-}
-
-function parseAddress(address: string, folder: string): ListenAddress {
-  const [, six, host, port, socket] = ADDRESS.exec(address) ?? [];
-  if (socket !== undefined) return { path: resolve(folder, socket) };
-  return { host: six ?? (host === '' ? undefined : host), port: Number(port) };
-}
-
-/** The address as it is written in the file. */
-function formatListenAddress(address: ListenAddress): string {
-  if ('path' in address) return `unix:${address.path}`;
-  const { host = '', port } = address;
-  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
 /** What the text of a flag or variable stands for, by the type of the value; else the text itself. */

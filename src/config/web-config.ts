@@ -1,10 +1,15 @@
 import { validateHeaderValue } from 'node:http';
 import path from 'node:path';
 import * as v from 'valibot';
-import { readDocument } from './document.ts';
 import { type ConfigIssue, ConfigIssues } from './issues.ts';
 import { type AnySchema, unwrap } from './keys.ts';
-import { type Container, isContainer, isMap, type SourceDocument } from './places.ts';
+import {
+  type Container,
+  isContainer,
+  isMap,
+  readDocument,
+  type SourceDocument,
+} from './document.ts';
 import { explainFileError, readSmallText, warnOfOtherUsers } from './files.ts';
 import { readServerTls, type ServerTls, tlsServerSection } from './server-tls.ts';
 import { type AnySection, type Section, validate } from './validate.ts';
@@ -105,13 +110,13 @@ function costOf(hash: string): number {
   return Number(BCRYPT_HASH.exec(hash)?.[1] ?? 0);
 }
 
-function warnOfSlowHashes(section: AnySection, hashes: ReadonlyMap<string, string>): void {
+function warnOfSlowHashes(list: AnySection, hashes: ReadonlyMap<string, string>): void {
   for (const [name, hash] of hashes) {
     const cost = costOf(hash);
     if (cost <= MAX_QUICK_BCRYPT_COST) continue;
     const seconds = (SECONDS_AT_COST_10 * 2 ** (cost - 10)).toFixed(1);
     const message = `bcrypt cost ${cost}: about ${seconds} s of CPU time for each new login, one at a time`;
-    section.warn(name, `${message}: ${MAKE_HASH}`);
+    list.warn(name, `${message}: ${MAKE_HASH}`);
   }
 }
 
@@ -239,9 +244,9 @@ async function complete(root: Section<WebConfigFile>): Promise<WebConfig> {
 }
 
 function readUsers(root: Section<WebConfigFile>): ReadonlyMap<string, string> {
-  const section = root.member('basic_auth_users');
-  const hashes = new Map(Object.entries(section.allValues));
-  warnOfSlowHashes(section, hashes);
+  const listed = root.member('basic_auth_users');
+  const hashes = new Map(Object.entries(listed.allValues));
+  warnOfSlowHashes(listed, hashes);
   return hashes;
 }
 

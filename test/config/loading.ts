@@ -2,7 +2,8 @@ import path from 'node:path';
 import { loadConfig } from '../../src/config/load.ts';
 import type { LoadedConfig } from '../../src/config/load.ts';
 import { ConfigError, formatIssues } from '../../src/config/issues.ts';
-import type { Environment, Flags } from '../../src/config/flags.ts';
+import type { Flags } from '../../src/config/flags.ts';
+import type { Environment } from '../../src/config/secret.ts';
 import { makeFolder } from './folder.ts';
 import { COLLECTORS } from '../../src/collectors/index.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ConfigIssues, formatIssues } from '../../src/config/issues.ts';
-import type { Environment } from '../../src/config/flags.ts';
+import type { Environment } from '../../src/config/secret.ts';
 import { readProxies } from '../../src/config/proxy.ts';
 import { loadFlags, problemsOf } from './loading.ts';
 

@@ -1,6 +1,45 @@
+import { resolve } from 'node:path';
 import * as v from 'valibot';
 import { quote } from './issues.ts';
-import { text } from './values.ts';
+import { NOT_TEXT, refuse, refuseType, text } from './values.ts';
+
+/** Where to listen, in the form that `server.listen()` takes. Without a host: all interfaces. */
+export type ListenAddress =
+  | { readonly host?: string | undefined; readonly port: number }
+  | { readonly path: string };
+
+const MAX_PORT = 65_535;
+const ADDRESS = /^(?:\[([0-9A-Fa-f:.%\w]+)\]|([^\s:/[\]]*)):(\d{1,5})$|^unix:(.+)$/;
+
+/** `:10137`, `127.0.0.1:10137`, `[::1]:10137` or `unix:/run/crdb-exporter.sock`. */
+export function listenAddress(folder: string) {
+  return v.pipe(
+    v.string(refuseType(NOT_TEXT)),
+    v.regex(
+      ADDRESS,
+      refuse('is no address: write :10137, 127.0.0.1:10137, [::1]:10137 or unix:/path'),
+    ),
+    v.check(
+      (address) => Number(ADDRESS.exec(address)?.[3] ?? 0) <= MAX_PORT,
+      refuse(`has a port that is too large: at most ${MAX_PORT}`),
+    ),
+    v.transform((address) => parseAddress(address, folder)),
+    v.metadata({ valueType: 'address', format: formatListenAddress }),
+  );
+}
+
+function parseAddress(address: string, folder: string): ListenAddress {
+  const [, six, host, port, socket] = ADDRESS.exec(address) ?? [];
+  if (socket !== undefined) return { path: resolve(folder, socket) };
+  return { host: six ?? (host === '' ? undefined : host), port: Number(port) };
+}
+
+/** The address as it is written in the file. */
+function formatListenAddress(address: ListenAddress): string {
+  if ('path' in address) return `unix:${address.path}`;
+  const { host = '', port } = address;
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+}
 
 const CLUSTER_API_PATH = '/api/v2';
 
@@ -19,11 +58,12 @@ function apiUrl(example: string, complete: (url: string) => string) {
       (url) => findFault(url, example) === undefined,
       ({ input }) => `${showWithoutUser(input)} ${findFault(input, example)}`,
     ),
+    // For editors, which do not know the check.
+    v.metadata({ valueType: 'url', pattern: '^https?://[^@?#]+$' }),
     v.transform((url) => {
       const { origin, pathname } = new URL(url);
       return complete(`${origin}${pathname}`.replace(/\/+$/, ''));
     }),
-    v.metadata({ valueType: 'url', pattern: '^https?://[^@?#]+$' }),
   );
 }
 
