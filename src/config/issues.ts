@@ -72,9 +72,9 @@ function byPlace(a: ConfigIssue, b: ConfigIssue): number {
 
 const MAX_SHOWN_LENGTH = 80;
 
-/** A value as an error message shows it. */
+/** A value as an error message shows it; without the user and password of a URL. */
 export function show(value: unknown): string {
-  if (typeof value === 'string') return quote(value);
+  if (typeof value === 'string') return quote(value.replace(/\/\/.*@/s, '//<secret>@'));
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   if (value === null || value === undefined) return 'nothing';
   return Array.isArray(value) ? 'a list' : 'a map';

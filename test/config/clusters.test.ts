@@ -92,6 +92,13 @@ testBadFiles([
     ],
   ],
   [
+    'a URL with a password instead of a list',
+    `${API}      urls: https://me:hunter2@crdb:8080\n`,
+    [
+      '4:13: clusters[0].cluster_api.urls: "https://<secret>@crdb:8080" is not a list: write it as [value, value]',
+    ],
+  ],
+  [
     'a query or a fragment',
     `${API}      urls: ["https://a:1/?x=1", "https://b:1/#f"]\n`,
     [

@@ -42,6 +42,27 @@ testBadFiles([
     ],
   ],
   [
+    'two unknown keys of one map, and a wrong value beside them',
+    `${CLUSTER}web: { colour: red, telemetry_path: x, max_request: 2 }\n`,
+    [
+      '5:8: web.colour: unknown key "colour"; expected listen_address, telemetry_path, config_file, enable_lifecycle, max_requests, max_probes, protect_probes',
+      '5:37: web.telemetry_path: "x" is not a free path: write it as /metrics; /probe, /sd/, /api/status, /config and /-/ are taken',
+      '5:40: web.max_request: unknown key "max_request"; did you mean "max_requests"?',
+    ],
+  ],
+  [
+    'a key of the name __proto__',
+    `${CLUSTER}__proto__: { name: prod }\n`,
+    [
+      '5:1: __proto__: unknown key "__proto__"; expected web, log, shard, config, clusters, max_series, collectors',
+    ],
+  ],
+  [
+    'an unknown key of an alias, once and at its anchor',
+    `${CLUSTER.replace('cluster_api:', 'cluster_api: &api')}      timout: 1s\n  - { name: b, cluster_api: *api }\n`,
+    ['5:7: clusters[0].cluster_api.timout: unknown key "timout"; did you mean "timeout"?'],
+  ],
+  [
     'a key that is set twice',
     `${CLUSTER}      timeout: 1s\n      timeout: 2s\n`,
     [
@@ -131,6 +152,11 @@ test('the error carries the problems and says them as its message', async () => 
   const error = await loadText('log: 5\n').catch((reason: unknown) => reason);
   expect(error).toBeInstanceOf(ConfigError);
   expect(String(error)).toMatch(/^ConfigError: \S+exporter\.yml:1:1: clusters: no cluster/);
+});
+
+test('a section without keys has its defaults', async () => {
+  const { config } = await loadText(`${CLUSTER}      tls:\nweb:\nlog:\ncollectors:\n  nodes:\n`);
+  expect(config).toEqual((await loadText(CLUSTER)).config);
 });
 
 test('an anchor gives its value to every alias', async () => {
