@@ -20,22 +20,16 @@ import type { AnySection, Section } from './validate.ts';
 // The rules of a cluster that go beyond one key, and the files and variables that its keys name. Where a problem was
 // reported, a value may be missing that the types promise: such a load ends in an error.
 
-interface ClusterContext {
-  readonly env: Environment;
-  readonly collectors: readonly CollectorOptions[];
-}
-
-type Api = CollectorOptions['api'];
-
 /** Checks and completes the list `clusters`. */
 export async function readClusters(
   list: Section<FileConfig['clusters']>,
-  context: ClusterContext,
+  collectors: readonly CollectorOptions[],
+  env: Environment,
 ): Promise<ClusterConfig[]> {
   const sections = list.items();
   reportSameNames(sections);
   const clusters: ClusterConfig[] = [];
-  for (const section of sections) clusters.push(await readCluster(section, context));
+  for (const section of sections) clusters.push(await readCluster(section, collectors, env));
   return clusters;
 }
 
@@ -55,7 +49,8 @@ function reportSameNames(sections: readonly Section<FileCluster>[]): void {
 
 async function readCluster(
   section: Section<FileCluster>,
-  { env, collectors }: ClusterContext,
+  collectors: readonly CollectorOptions[],
+  env: Environment,
 ): Promise<ClusterConfig> {
   const apis = { cluster: section.has('cluster_api'), cloud: section.has('cloud_api') };
   if (!apis.cluster && !apis.cloud) {
@@ -83,10 +78,10 @@ async function readCluster(
 function chooseCollectors(
   section: Section<FileCluster['collectors']>,
   collectors: readonly CollectorOptions[],
-  apis: Readonly<Record<Api, boolean>>,
+  apis: Readonly<Record<CollectorOptions['api'], boolean>>,
 ): Record<string, CollectorConfig> {
   const all = section.allValues;
-  const isLocal = isLocalRoute(all);
+  const isLocal = all['ranges']?.['route'] === 'local';
   const entries = collectors.flatMap(({ name, api }) => {
     const settings = all[name];
     if (settings === undefined) return [];
@@ -97,16 +92,10 @@ function chooseCollectors(
   return Object.fromEntries(entries);
 }
 
-type AnySettings = Readonly<Record<string, Readonly<Record<string, unknown>> | undefined>>;
-
-function isLocalRoute(collectors: AnySettings | undefined): boolean {
-  return collectors?.['ranges']?.['route'] === 'local';
-}
-
 function checkLocalRoute(section: Section<FileCluster>): void {
   const api = section.member('cluster_api');
   const count = api.values.urls?.length ?? 0;
-  if (count < 2 || !isLocalRoute(section.values.collectors)) return;
+  if (count < 2 || section.values.collectors?.['ranges']?.['route'] !== 'local') return;
   const message = `${count} URLs with \`route: local\`: name only the node beside this exporter`;
   api.report('urls', message);
 }
@@ -118,23 +107,23 @@ async function readClusterApi(
   checkLogin(section);
   warnOfPlainText(section, section.values.urls, ['username', ...givenKeys(section, 'token')]);
   const tls = await readTls(section.member('tls'));
-  const { password_file, password_env, token_file, token_env, ...values } = section.allValues;
-  const password = { name: 'password', text: values.password, file: password_file };
-  const token = { name: 'token', text: values.token, file: token_file };
-  return {
-    ...values,
-    password: await readSecret(section, { ...password, variable: password_env }, env),
-    token: await readSecret(section, { ...token, variable: token_env }, env),
-    tls,
-  };
+  const {
+    password_file: _,
+    password_env: _1,
+    token_file: _2,
+    token_env: _3,
+    ...values
+  } = section.allValues;
+  const password = await readSecret(section, 'password', env);
+  return { ...values, password, token: await readSecret(section, 'token', env), tls };
 }
 
 async function readCloudApi(
   section: Section<FileCloudApi>,
   env: Environment,
 ): Promise<CloudApiConfig> {
-  const { token: text, token_file: file, token_env, ...values } = section.allValues;
-  const token = await readSecret(section, { name: 'token', text, file, variable: token_env }, env);
+  const token = await readSecret(section, 'token', env);
+  const { token_file: _, token_env: _1, ...values } = section.allValues;
   if (token === undefined && givenKeys(section, 'token').length === 0) {
     const message = 'a token is missing: set token_file, token_env or token';
     section.issues.report(section.place, message);
@@ -177,10 +166,10 @@ function warnOfPlainText(
 async function readTls(section: Section<TlsConfig>): Promise<TlsConfig> {
   reportMissingHalf(section, 'cert_file', 'key_file');
   reportMissingHalf(section, 'key_file', 'cert_file');
-  const { ca_file, cert_file, key_file, insecure_skip_verify } = section.values;
-  const cas = await readPem(section, { name: 'ca', file: ca_file });
-  const certificates = await readPem(section, { name: 'cert', file: cert_file });
-  const key = await readPem(section, { name: 'key', file: key_file });
+  const { key_file, insecure_skip_verify } = section.values;
+  const cas = await readPem(section, 'ca');
+  const certificates = await readPem(section, 'cert');
+  const key = await readPem(section, 'key');
   if (cas) checkCas(cas, section.issues);
   if (certificates && key) checkIdentity({ certificates, key }, section.issues);
   if (key && key_file) await warnOfSecretFile(key_file, key.place, section.issues);

@@ -144,7 +144,8 @@ function optionKey({ help, ...spec }: OptionSpec) {
 }
 
 function textOf(spec: Omit<Textual, 'help'>) {
-  return spec.pattern === undefined ? text() : textLike(spec);
+  const { pattern } = spec;
+  return pattern === undefined ? text() : textLike({ ...spec, pattern });
 }
 
 /** A list of `{ regex, replacement }`, each regex checked by the engine that will run it. */

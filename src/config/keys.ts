@@ -19,18 +19,12 @@ export function key<S extends v.GenericSchema>(schema: S, { help, example, ...me
   );
 }
 
-/** What a value type says of itself besides its rules. */
-interface ValueMeta {
-  /** One word for `--help`: `<duration>`. */
-  readonly valueType?: string;
-  /** The value as it is written in the file, where that is not the value itself. */
-  readonly format?: (value: never) => unknown;
-}
-
 /** A key as the command line and the documentation see it. */
-export interface ConfigKey extends Omit<KeyMeta, 'example'>, ValueMeta {
+export interface ConfigKey extends Omit<KeyMeta, 'example'> {
   /** Dotted key in the file; `clusters[]` stands for any member of the list. */
   readonly path: string;
+  /** One word for `--help`: `<duration>`. */
+  readonly valueType?: string;
   /** As it is written in the file; undefined when there is none. */
   readonly default: unknown;
   /** Repeated as a flag, separated by commas as a variable. */

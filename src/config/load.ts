@@ -43,7 +43,7 @@ export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> 
   // What a broken document seems to say is not worth reporting.
   issues.throwIfAny();
   inheritCollectors(document);
-  const folder = file === undefined ? process.cwd() : path.dirname(path.resolve(file));
+  const folder = file === undefined ? undefined : path.dirname(path.resolve(file));
   const root = validate(configSchema(sources.collectors, folder), document, issues);
   const config = await complete(root, sources);
   issues.throwIfAny();
@@ -151,7 +151,7 @@ async function complete(
 ): Promise<Config> {
   checkShard(root.member('shard'));
   await checkWebConfig(root.member('web'));
-  const clusters = await readClusters(root.member('clusters'), { env, collectors });
+  const clusters = await readClusters(root.member('clusters'), collectors, env);
   // Not complete only where a problem was reported.
   const { collectors: _common, ...values } = root.allValues;
   return { ...values, clusters };

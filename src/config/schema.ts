@@ -99,8 +99,8 @@ const RELOAD = section({
 const NO_CLUSTER =
   'no cluster is configured: list one under clusters, or give --cluster.url; `crdb-exporter demo` needs neither';
 
-/** The configuration file; relative paths in it are relative to the folder. */
-export function configSchema(collectors: readonly CollectorOptions[], folder = process.cwd()) {
+/** The configuration file; relative paths in it are relative to the folder, or else to the working folder. */
+export function configSchema(collectors: readonly CollectorOptions[], folder = '') {
   const collectorBlock = collectorSections(collectors);
   const clusters = v.pipe(
     v.array(

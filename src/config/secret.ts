@@ -80,15 +80,7 @@ export function findSecretFault(text: string): string | undefined {
   return /[\r\n]/.test(text) ? 'holds more than one line of text' : undefined;
 }
 
-/** One secret, which may be given in three ways: `password`, `password_file` and `password_env`. */
-export interface SecretKeys {
-  readonly name: string;
-  readonly text?: Secret | undefined;
-  readonly file?: string | undefined;
-  readonly variable?: string | undefined;
-}
-
-/** The keys that give a secret and are written. */
+/** The keys that give a secret, as `password`, `password_file` and `password_env`; those that are written. */
 export function givenKeys(section: AnySection, name: string): string[] {
   return [name, `${name}_file`, `${name}_env`].filter((key) => section.has(key));
 }
@@ -96,17 +88,18 @@ export function givenKeys(section: AnySection, name: string): string[] {
 /** The secret, or undefined when it is not given; its file is read once, to see that it can be. */
 export async function readSecret(
   section: AnySection,
-  { name, text, file, variable }: SecretKeys,
+  name: string,
   env: Environment,
 ): Promise<Secret | undefined> {
   const [first, ...others] = givenKeys(section, name);
   for (const other of others) section.report(other, `${other} beside ${first}: keep one of them`);
-  if (file !== undefined) {
+  const { [name]: text, [`${name}_file`]: file, [`${name}_env`]: variable } = section.values;
+  if (typeof file === 'string') {
     return readFromFile(file, section.placeOf(`${name}_file`), section.issues);
   }
-  if (variable === undefined) {
+  if (typeof variable !== 'string') {
     await warnOfInlineSecret(section, name);
-    return text;
+    return text instanceof Secret ? text : undefined;
   }
   const { value, fault } = readFromVariable(variable, env);
   if (fault !== undefined) {

@@ -124,26 +124,25 @@ function isDefined<T>(value: T | undefined): value is T {
 
 async function readIdentity(config: Section<TlsServerConfig>): Promise<Identity | undefined> {
   const { issues, place, values } = config;
-  const { cert_file, cert, key_file } = values;
-  const certificates = await readPem(config, { name: 'cert', file: cert_file, text: cert });
-  const key = await readPem(config, { name: 'key', file: key_file, text: values.key });
+  const certificates = await readPem(config, 'cert');
+  const key = await readPem(config, 'key');
   if (!config.has('cert') && !config.has('cert_file')) {
     issues.report(place, 'a certificate is missing: set cert_file or cert');
   }
   if (!config.has('key') && !config.has('key_file')) {
     issues.report(place, 'a private key is missing: set key_file or key');
   }
-  if (key && key_file) await warnOfSecretFile(key_file, key.place, issues);
+  if (key && values.key_file) await warnOfSecretFile(values.key_file, key.place, issues);
   return certificates && key && checkIdentity({ certificates, key }, issues);
 }
 
 async function readClientAuth(
   config: Section<TlsServerConfig>,
 ): Promise<Pick<ServerTls, 'clientAuth' | 'clientCas' | 'allowedSans'>> {
-  const { client_auth_type: type = 'NoClientCert', client_ca_file: file } = config.values;
+  const { client_auth_type: type = 'NoClientCert' } = config.values;
   const allowedSans = config.values.client_allowed_sans?.filter(isDefined) ?? [];
   const clientAuth: ClientAuth = CLIENT_AUTH_TYPES[type];
-  const cas = await readPem(config, { name: 'client_ca', file, text: config.values.client_ca });
+  const cas = await readPem(config, 'client_ca');
   const clientCas = cas && checkCas(cas, config.issues);
   checkClientAuth(config, { clientAuth, cas, allowedSans });
   return { clientAuth, clientCas, allowedSans };

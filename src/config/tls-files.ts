@@ -12,20 +12,16 @@ export interface Pem {
   readonly source: string;
 }
 
-/** PEM text, which a file may hold or the key itself: `cert_file` and `cert`. */
-export interface PemKeys {
-  readonly name: string;
-  readonly file?: string | undefined;
-  readonly text?: string | undefined;
-}
-
-/** The text of the file, or else of the key itself; a file that cannot be read is reported. */
-export async function readPem(
-  section: AnySection,
-  { name, file, text }: PemKeys,
-): Promise<Pem | undefined> {
-  if (file === undefined) {
-    return text ? { text, place: section.placeOf(name), source: 'the value' } : undefined;
+/**
+ * PEM text of two keys such as `cert_file` and `cert`: that of the file, or else that of the key
+ * itself. A file that cannot be read is reported.
+ */
+export async function readPem(section: AnySection, name: string): Promise<Pem | undefined> {
+  const { [name]: text, [`${name}_file`]: file } = section.values;
+  if (typeof file !== 'string') {
+    return typeof text === 'string'
+      ? { text, place: section.placeOf(name), source: 'the value' }
+      : undefined;
   }
   try {
     const place = section.placeOf(`${name}_file`);

@@ -2,13 +2,8 @@ import * as v from 'valibot';
 import type { ConfigIssues, Place } from './issues.ts';
 import { type Container, isContainer, isMap, type SourceDocument } from './document.ts';
 
-/** An object that is one value: a secret. */
-interface Opaque {
-  toJSON(): string;
-}
-
-/** Values of which any may be missing because it was not valid. */
-export type Draft<T> = T extends string | number | boolean | undefined | Opaque
+/** Values of which any may be missing because it was not valid; a secret is one value. */
+export type Draft<T> = T extends string | number | boolean | undefined | { toJSON(): string }
   ? T
   : T extends readonly (infer Item)[]
     ? readonly (Draft<Item> | undefined)[]
@@ -59,12 +54,6 @@ function deleteIn(root: unknown, path: v.BaseIssue<unknown>['path']): void {
   if (last !== undefined && isContainer(container)) delete container[String(last.key)];
 }
 
-interface SectionParts {
-  readonly values: unknown;
-  readonly input: unknown;
-  readonly place: Place;
-}
-
 /** One map of a validated document: its values, and where each was written. */
 export class Section<T> {
   /** Where the map begins. */
@@ -74,7 +63,11 @@ export class Section<T> {
   readonly #input: Container;
   readonly #document: SourceDocument;
 
-  constructor(parts: SectionParts, document: SourceDocument, issues: ConfigIssues) {
+  constructor(
+    parts: { readonly values: unknown; readonly input: unknown; readonly place: Place },
+    document: SourceDocument,
+    issues: ConfigIssues,
+  ) {
     this.place = parts.place;
     this.issues = issues;
     this.#values = isContainer(parts.values) ? parts.values : {};
@@ -139,5 +132,5 @@ type ItemOf<T> = T extends readonly (infer Item)[] ? Item : never;
 /** A section of whatever keys, for rules that several of them share. */
 export type AnySection = Pick<
   Section<Readonly<Record<string, unknown>>>,
-  'has' | 'issues' | 'place' | 'placeOf' | 'report' | 'warn'
+  'has' | 'issues' | 'place' | 'placeOf' | 'report' | 'values' | 'warn'
 >;

@@ -169,13 +169,13 @@ export function text(name = 'text'): v.GenericSchema<string> {
 
 export interface TextRules {
   readonly name?: string;
-  readonly pattern?: RegExp | undefined;
+  readonly pattern: RegExp;
   /** What the pattern asks for, in words. */
   readonly expects?: string | undefined;
 }
 
 /** A text of a certain form. */
-export function textLike({ name, pattern = /^/, expects }: TextRules): v.GenericSchema<string> {
+export function textLike({ name, pattern, expects }: TextRules): v.GenericSchema<string> {
   return v.pipe(text(name), v.regex(pattern, refuse(`is not ${expects ?? 'of the right form'}`)));
 }
 
@@ -227,7 +227,7 @@ export function choice<const T extends readonly string[]>(words: T) {
 export function parseFlagText(valueType: string | undefined, value: string): unknown {
   if (valueType === 'boolean' && /^(?:true|false)$/.test(value)) return value === 'true';
   const isNumeric = valueType === 'integer' || valueType === 'number';
-  if (isNumeric && Number.isFinite(Number(value || 'x'))) return Number(value);
+  if (isNumeric && value.trim() !== '' && Number.isFinite(Number(value))) return Number(value);
   if (valueType === 'path' && value !== '') return resolve(value);
   return valueType === 'address' ? value.replace(/^unix:(?=.)(.*)$/, resolveSocket) : value;
 }
