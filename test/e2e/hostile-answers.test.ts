@@ -6,7 +6,7 @@ import { addressOf, MAIN, preload } from './process-support.ts';
 /** Answers to logins and to the Cloud API; `HOSTILE_ANSWERS=1000` asks for more. */
 const ANSWERS = Number(process.env['HOSTILE_ANSWERS'] ?? 300);
 const SEED = Number(process.env['HOSTILE_SEED'] ?? 1);
-const CLUSTERS = 20;
+const CLUSTERS = 12;
 const MOST_MEMORY_KIB = 230 * 1024;
 /** Of one health check: a second on a machine that does nothing else, as for the long run. */
 const LONGEST_CHECK_MS = ANSWERS < 1_000 ? 5_000 : 1_000;
