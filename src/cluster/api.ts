@@ -211,10 +211,11 @@ async function listSessions<S extends ObjectShape>(
   const query = new URLSearchParams({ exclude_closed_sessions: 'true' });
   query.set('limit', String(question.limit));
   if (question.username !== undefined) query.set('username', question.username);
-  const element = object({ id: raw(), ...question.shape.fields });
-  const isRepeated = rememberIds();
+  const element = object({ ...identityFields, ...question.shape.fields });
+  const firstSessions = new Set<string>();
   await readTokenPages(reading, 'sessions', async (start) => {
     if (start !== undefined) query.set('start', start);
+    let isRepeat: boolean | undefined;
     const { envelope } = await connection.readList(reading, {
       endpoint: 'sessions',
       path: `/sessions/?${query.toString()}`,
@@ -223,28 +224,35 @@ async function listSessions<S extends ObjectShape>(
       element,
       envelope: sessionsEnvelope,
       onElement(session) {
-        if (!isRepeated(session)) question.onSession(typed(question.shape, session));
+        isRepeat ??= beginsAgain(firstSessions, session);
+        if (!isRepeat) question.onSession(typed(question.shape, session));
       },
     });
     const failed = new Set(envelope.errors.map(({ node_id: nodeId = 0 }) => nodeId));
     for (const nodeId of failed) failedNodes.add(nodeId);
     internalPrefix = envelope.internal_app_name_prefix ?? internalPrefix;
     await question.onPageEnd?.();
-    return { next: readToken(envelope.next), failedNodes: failed };
+    return { next: isRepeat === true ? undefined : readToken(envelope.next), failedNodes: failed };
   });
   return { failedNodes, internalPrefix };
 }
 
-/** A server that does not understand its own token starts over: what it lists again is no other session. */
-function rememberIds(): (session: { readonly id?: unknown }) => boolean {
-  const seen = new Set<string>();
-  return ({ id }) => {
-    if (id === undefined || id === null || id === '') return false;
-    const text = typeof id === 'string' ? id : JSON.stringify(id);
-    if (seen.has(text)) return true;
-    seen.add(text);
-    return false;
-  };
+/** What tells the first session of one page from that of another. */
+const identityFields = { id: raw(), node_id: raw(), start: raw() };
+
+/**
+ * A server that does not understand its own token starts over. A page that begins with the same session as an earlier
+ * one is such a repeat; servers that send no ids cannot be checked.
+ */
+function beginsAgain(
+  firstSessions: Set<string>,
+  { id, node_id: nodeId, start }: { readonly [K in keyof typeof identityFields]?: unknown },
+): boolean {
+  if (id === undefined || id === null || id === '') return false;
+  const first = JSON.stringify([id, nodeId, start]);
+  if (firstSessions.has(first)) return true;
+  firstSessions.add(first);
+  return false;
 }
 
 /** Where a listing goes on; without it that is its end. What is neither would cut it short in silence. */

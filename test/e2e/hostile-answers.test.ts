@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest';
+import { PROCESS_TIMEOUT_MS, startProgram, writeTemporary } from '../cli/run.ts';
+import { type HostileServer, startHostileServer } from './hostile-answers.ts';
+import { addressOf, MAIN, preload } from './process-support.ts';
+
+/** Answers to logins and to the Cloud API; `HOSTILE_ANSWERS=1000` asks for more. */
+const ANSWERS = Number(process.env['HOSTILE_ANSWERS'] ?? 300);
+const SEED = Number(process.env['HOSTILE_SEED'] ?? 1);
+const CLUSTERS = 12;
+const MOST_MEMORY_KIB = 230 * 1024;
+/** Of one health check: a second on a machine that does nothing else, as for the long run. */
+const LONGEST_CHECK_MS = ANSWERS < 1_000 ? 5_000 : 1_000;
+/** As the launcher and the image start the exporter. */
+const NODE_FLAG = '--max-semi-space-size=1';
+/** The peak since the process began; that of resourceUsage() begins with the one that started it. */
+const REPORT = `
+  import { readFileSync } from 'node:fs';
+  process.on('exit', () => {
+    const [, peak] = /VmHWM:\\s+(\\d+)/.exec(readFileSync('/proc/self/status', 'utf8'));
+    process.stderr.write('peak=' + peak + '\\n');
+  });`;
+
+function configure({ url }: HostileServer): string {
+  const clusters = Array.from({ length: CLUSTERS }, (_, index) =>
+    [
+      `  - name: hostile-${index}`,
+      `    cluster_api: { urls: ["${url}"], username: u, password: p, timeout: 1s }`,
+      `    cloud_api: { url: "${url}", cluster_id: c${index}, token: t }`,
+    ].join('\n'),
+  );
+  const often = '{ enabled: true, interval: 1s, timeout: 1s }';
+  return `collectors:
+  nodes: ${often}
+  cloud: ${often}
+  ranges: { enabled: false }
+  sessions: { enabled: false }
+clusters:
+${clusters.join('\n')}
+`;
+}
+
+test(
+  `${ANSWERS} hostile answers neither end the exporter, nor hold it up, nor fill its memory`,
+  { timeout: PROCESS_TIMEOUT_MS + ANSWERS * 200 },
+  async () => {
+    await using server = await startHostileServer(SEED);
+    const file = await writeTemporary('exporter.yml', configure(server));
+    const args = [MAIN, `--config.file=${file}`, '--web.listen-address=127.0.0.1:0'];
+    await using running = startProgram(process.execPath, [NODE_FLAG, ...preload(REPORT), ...args]);
+    const address = await addressOf(running);
+    const checks: number[] = [];
+    while (server.counts.login + server.counts.cloud < ANSWERS) {
+      const startedAt = performance.now();
+      const health = await fetch(`${address}/-/healthy`);
+      checks.push(performance.now() - startedAt);
+      expect(health.status).toBe(200);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    expect(server.counts.login).toBeGreaterThan(ANSWERS / 10);
+    expect(server.counts.cloud).toBeGreaterThan(ANSWERS / 10);
+    const metrics = await (await fetch(`${address}/metrics`)).text();
+    expect(metrics).not.toMatch(/poll_failures_total\{[^}]*reason="other"[^}]*\} [1-9]/);
+    running.child.kill('SIGTERM');
+    const { code, out, err } = await running.ended;
+    expect({ code, fatal: /level=fatal.*/.exec(out + err)?.[0] }).toEqual({ code: 0 });
+    const [, memory] = /peak=(\d+)/.exec(err) ?? [];
+    expect(Number(memory)).toBeLessThan(MOST_MEMORY_KIB);
+    expect(Math.max(...checks)).toBeLessThan(LONGEST_CHECK_MS);
+  },
+);
