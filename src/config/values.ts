@@ -16,18 +16,14 @@ import {
 // Types of values as valibot schemas. Their input is what stands in the file; a message is the value
 // and what is wrong with it.
 
-interface Received {
-  readonly input: unknown;
-}
-
 /** `"yes" is neither true nor false` */
 export function refuse(reason: string) {
-  return ({ input }: Received): string => `${show(input)} ${reason}`;
+  return ({ input }: { readonly input: unknown }): string => `${show(input)} ${reason}`;
 }
 
 /** The same for a value that may be missing, or no single value at all. */
 export function refuseType(reason: string | ((input: unknown) => string), name = show) {
-  return ({ input }: Received): string => {
+  return ({ input }: { readonly input: unknown }): string => {
     if (input === null) return 'nothing is set: give the key a value or remove it';
     if (isContainer(input)) return `${name(input)} is not one value`;
     return `${name(input)} ${typeof reason === 'string' ? reason : reason(input)}`;
