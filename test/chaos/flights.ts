@@ -19,6 +19,8 @@ interface Request {
 }
 
 const LOOK_MS = 5;
+/** Many times the longest deadline of a trial, on the slowest machine. */
+const MAX_FLIGHT_MS = 30_000;
 const GOOD_END = 'undici:request:trailers';
 const BAD_END = 'undici:request:error';
 
@@ -55,7 +57,11 @@ export function watchFlights(origins: ReadonlySet<string>, now: () => number): F
     isLoggingIn: () => [...flying.keys()].some(({ path }) => path.endsWith('/login/')),
     async landed() {
       const present = [...flying.keys()];
-      while (present.some((request) => flying.has(request))) await sleep(LOOK_MS);
+      const startedAt = performance.now();
+      while (present.some((request) => flying.has(request))) {
+        if (performance.now() - startedAt > MAX_FLIGHT_MS) throw new Error('a request never ends');
+        await sleep(LOOK_MS);
+      }
     },
     vainMs: (since) =>
       Math.max(0, ...crashes.filter(({ beganAt }) => beganAt >= since).map(({ ms }) => ms)),
