@@ -8,11 +8,25 @@ const SHORTEST_SHARE = 0.5;
 const FIRST_REPEATS = 5;
 const REPEATS_PER_REQUEST = 0.1;
 
-/** No collector polls more often than its interval says, but for the first poll after a start. */
-export function checkPace({ polls, breaks, dimensions }: Setting): void {
+/** What each collector asks for. */
+const PATHS: Readonly<Record<string, RegExp>> = {
+  nodes: /\/nodes\/(?:\?|$)/,
+  ranges: /\/nodes\//,
+  sessions: /\/sessions\//,
+  users: /\/users\//,
+  tables: /\/databases\//,
+  cloud: /\/migration-assistant/,
+};
+
+/**
+ * No collector polls more often than its interval says, but for the first poll after a start. A poll that was kept from
+ * asking anything (a breaker, a pause) is no load, and the next one may come as soon as asking is allowed.
+ */
+export function checkPace({ polls, breaks, dimensions, flights }: Setting): void {
   for (const [collector, intervalSeconds] of Object.entries(INTERVAL_SECONDS)) {
     const begun = polls
       .filter((poll) => poll.collector === collector)
+      .filter(({ beganAt, endedAt }) => flights.wasAsked(PATHS[collector] ?? /^/, beganAt, endedAt))
       .map(({ beganAt }) => beganAt);
     for (const [index, beganAt] of begun.entries()) {
       const before = begun[index - 1];

@@ -95,7 +95,12 @@ export async function setUp(
     proxies.push(stack.use(await openProxy(url, noteToken)));
   }
   const urls = proxies.map(({ url }) => url);
-  const flights = stack.use(watchFlights(new Set(urls.slice(0, -1)), clocks.clock.monotonicMs));
+  const flights = stack.use(
+    watchFlights(
+      { counted: new Set(urls.slice(0, -1)), others: new Set(urls.slice(-1)) },
+      clocks.clock.monotonicMs,
+    ),
+  );
   const delay = monitorEventLoopDelay({ resolution: LAG_RESOLUTION_MS });
   delay.enable();
   stack.defer(() => void delay.disable());
