@@ -61,6 +61,31 @@ describe.concurrent('an endpoint that fails', () => {
     expect(states(client)).toEqual(['closed', 'closed']);
   });
 
+  test('is rather asked for where its breaker is closed than on trial', async () => {
+    await using first = await breakable();
+    await using second = await breakable();
+    const both = [first, second];
+    const breakBoth = (): void => both.forEach(({ faults }) => faults.set('/sessions/', 'stall'));
+    let now = 0;
+    await using client = connect([first.url, second.url], {
+      ...IMPATIENT,
+      breakerOpenMs: 1_000,
+      monotonicMs: () => now,
+    });
+    const fail = async (): Promise<void> => void (await ask(client, SESSIONS).catch(() => 0));
+    breakBoth();
+    for (let poll = 0; poll < 5; poll += 1) await fail();
+    expect([first.requests.length, second.requests.length]).toEqual([3, 2]);
+    second.faults.clear();
+    await ask(client, SESSIONS);
+    breakBoth();
+    await fail();
+    both.forEach(({ faults }) => faults.clear());
+    now = 1_000;
+    await ask(client, SESSIONS);
+    expect([first.requests.length, second.requests.length]).toEqual([3, 5]);
+  });
+
   test('is open for as long as counted from the start of its trial', async () => {
     await using server = await breakable();
     server.faults.set('/sessions/', 'silence');
@@ -84,7 +109,11 @@ describe.concurrent('a table that takes too long', () => {
   test('is no reason not to ask for the others', async () => {
     await using server = await breakable();
     server.faults.set('/slow', 'silence');
-    await using client = createTestClient({ urls: [server.url], ...IMPATIENT });
+    await using client = createTestClient({
+      urls: [server.url],
+      ...IMPATIENT,
+      breakerOpenMs: 60_000,
+    });
     for (let poll = 0; poll < 4; poll += 1) {
       const question = { database: 'db', table: `slow${poll}`, shape: object({}) };
       const read = client.api.table(testReading(), question);
@@ -127,6 +156,28 @@ describe.concurrent('silence', () => {
     for (const request of requests) await ask(client, request).catch(() => undefined);
     expect(states(client)).toEqual(['closed']);
     expect(await ask(client, NODES)).toBe('{"fine":true}');
+  });
+
+  test('of an endpoint on trial that was silent before keeps the URL on trial', async () => {
+    await using server = await breakable();
+    server.faults.set('/sessions/', 'silence');
+    let now = 0;
+    await using client = connect([server.url], {
+      ...IMPATIENT,
+      breakerOpenMs: 1_000,
+      monotonicMs: () => now,
+    });
+    for (now = 1; now < 3; now += 1) {
+      await ask(client, SESSIONS).catch(() => undefined);
+      now += 1;
+      await ask(client, NODES);
+    }
+    server.faults.set('', 'silence');
+    for (const request of [NODES, USERS]) await ask(client, request).catch(() => undefined);
+    expect(states(client)).toEqual(['open']);
+    now = 2_000;
+    await ask(client, SESSIONS).catch(() => undefined);
+    expect(states(client)).toEqual(['half_open']);
   });
 
   test('is waited for with a short deadline the next time, and at the tenth with the whole one', async () => {

@@ -67,6 +67,7 @@ describe('several URLs', () => {
       await using client = connect(urls);
       await expect(ask(client)).rejects.toMatchObject({ status: 503 });
       expect(server.requests).toHaveLength(most);
+      expect(client.retried).toHaveLength(most - count);
     }
   });
 

@@ -70,6 +70,29 @@ describe.concurrent('a node that gives no answer', () => {
     expect(await ask(client, OF_NODE_3)).toBe('{"fine":true}');
   });
 
+  test('is not forgiven when it was silent before', async () => {
+    await using world = await frozen();
+    const { client, clock, server } = world;
+    await ask(client, OF_NODE_3).catch(() => undefined);
+    clock.now = 20_000;
+    await ask(client, NODES);
+    await ask(client, OF_NODE_3).catch(() => undefined);
+    server.faults.set('', 'silence');
+    await ask(client, SESSIONS).catch(() => undefined);
+    server.faults.clear();
+    await expect(ask(client, OF_NODE_3)).rejects.toThrow('is left alone');
+  });
+
+  test('is asked for at another URL than a silent one', async () => {
+    await using first = await breakable();
+    await using second = await good();
+    first.faults.set('', 'silence');
+    await using client = connect([first.url, second.url], IMPATIENT);
+    await expect(ask(client, NODES)).rejects.toMatchObject({ reason: 'timeout' });
+    expect(await ask(client, OF_NODE_3)).toBe('{"fine":true}');
+    expect(first.requests).toHaveLength(1);
+  });
+
   test('is not forgiven when the URL has answered since', async () => {
     await using world = await frozen();
     const { client, clock, server, count } = world;
