@@ -58,7 +58,26 @@ export function checkBudgets(setting: Setting, scrape: Scrape, lost: number): vo
   }
   const logins = sum('crdb_exporter_logins_total', {});
   const failures = sum('crdb_exporter_login_failures_total', {});
-  expectAtMost('logins', logins - failures, starts + lost);
+  expectAtMost('logins', logins - failures, starts + lost + neverAccepted(setting));
+}
+
+/** Failures that say nothing of the token. */
+const OF_THE_NETWORK: ReadonlySet<string> = new Set(['network', 'timeout', 'tls', 'breaker_open']);
+
+/**
+ * Tokens with which nothing succeeded before the next login and something failed that is not the network's: nobody can
+ * tell them from bad ones, so they are forgotten, and each costs one more login.
+ */
+function neverAccepted({ tokens, polls }: Setting): number {
+  const times = [...tokens.values()].toSorted((a, b) => a - b);
+  const spans = times.slice(1).map((until, index) => ({ since: times[index] ?? 0, until }));
+  return spans.filter(({ since, until }) => {
+    const ended = polls.filter(({ collector, endedAt }) => {
+      return collector !== 'cloud' && endedAt > since && endedAt <= until;
+    });
+    const isAccepted = ended.some(({ result }) => result === 'good');
+    return !isAccepted && ended.some(({ reason }) => reason !== '' && !OF_THE_NETWORK.has(reason));
+  }).length;
 }
 
 function expectAtMost(what: string, count: number, allowed: number): void {
