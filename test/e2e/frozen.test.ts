@@ -70,6 +70,11 @@ function freezeTwo(simulator: Simulator): void {
   for (const node of [3, 4]) simulator.fault({ endpoint: 'node_ranges', node, kind: 'hang' });
 }
 
+/** A figure in seconds of the last range scan. */
+function ofLast(scrape: Scrape, what: 'duration' | 'interval'): number {
+  return scrape.value(`crdb_exporter_collector_${what}_seconds`, { collector: 'ranges' }) ?? 0;
+}
+
 describe.concurrent(
   'two of four nodes that are live and silent on their ranges',
   { timeout: 60_000 },
@@ -115,8 +120,6 @@ describe.concurrent(
       freezeTwo(simulator);
       const slow = { intervalSeconds: 1.2, timeoutSeconds: 1.2, maxDuty: 0.2 };
       await using exporter = await watch(simulator, slow);
-      const ofLast = (scrape: Scrape, what: string): number =>
-        scrape.value(`crdb_exporter_collector_${what}_seconds`, { collector: 'ranges' }) ?? 0;
       // As a part of the duty, waiting would make the interval six seconds after every scan of that length.
       await exporter.until(
         (scrape) =>
