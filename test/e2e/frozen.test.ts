@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, type ExpectStatic, test } from 'vitest';
 import type { Config } from '../../src/config/config.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/index.ts';
 import {
@@ -55,7 +55,7 @@ function isGood(scrape: Scrape, collector: string): boolean {
 }
 
 /** What is well although something else is not. */
-function expectWell(scrape: Scrape, collectors: readonly string[]): void {
+function expectWell(expect: ExpectStatic, scrape: Scrape, collectors: readonly string[]): void {
   for (const collector of collectors) {
     expect([collector, failures(scrape, collector)]).toEqual([collector, 0]);
     expect(isGood(scrape, collector)).toBe(true);
@@ -75,20 +75,21 @@ function ofLast(scrape: Scrape, what: 'duration' | 'interval'): number {
   return scrape.value(`crdb_exporter_collector_${what}_seconds`, { collector: 'ranges' }) ?? 0;
 }
 
+// Tests that run at the same time assert by the `expect` of their own context.
 describe.concurrent(
   'two of four nodes that are live and silent on their ranges',
   { timeout: 60_000 },
   () => {
     const timing = { intervalSeconds: 2, timeoutSeconds: 2 };
 
-    test('cost their own rows, and nothing else', async () => {
+    test('cost their own rows, and nothing else', async ({ expect }) => {
       await using simulator = await simulate();
       freezeTwo(simulator);
       await using exporter = await watch(simulator, timing);
       const seen = await exporter.until(
         (scrape) => polls(scrape, 'ranges') > 3 && polls(scrape, 'nodes') > 3,
       );
-      expectWell(seen, DEFAULT);
+      expectWell(expect, seen, DEFAULT);
       expect(seen.value('crdb_range_scan_nodes', { state: 'scanned' })).toBe(2);
       expect(seen.value('crdb_range_scan_nodes', { state: 'failed' })).toBe(2);
       for (const node_id of ['1', '2', '3', '4']) {
@@ -101,7 +102,7 @@ describe.concurrent(
       );
     });
 
-    test('cost sessions, too, where they hang the listing of sessions', async () => {
+    test('cost sessions, too, where they hang the listing of sessions', async ({ expect }) => {
       await using simulator = await simulate();
       freezeTwo(simulator);
       simulator.fault({ endpoint: 'sessions', kind: 'hang' });
@@ -109,13 +110,13 @@ describe.concurrent(
       const seen = await exporter.until(
         (scrape) => polls(scrape, 'ranges') > 3 && failures(scrape, 'sessions') > 3,
       );
-      expectWell(seen, ['nodes', 'ranges']);
+      expectWell(expect, seen, ['nodes', 'ranges']);
       expect(isGood(seen, 'sessions')).toBe(false);
       simulator.clearFaults();
       await exporter.until((scrape) => isGood(scrape, 'sessions'));
     });
 
-    test('do not stretch the interval, and are not asked at every scan', async () => {
+    test('do not stretch the interval, and are not asked at every scan', async ({ expect }) => {
       await using simulator = await simulate();
       freezeTwo(simulator);
       const slow = { intervalSeconds: 1.2, timeoutSeconds: 1.2, maxDuty: 0.2 };
@@ -138,11 +139,11 @@ describe.concurrent(
 );
 
 describe.concurrent('one endpoint that fails', () => {
-  test.each([
+  test.for([
     ['by 503', { kind: 'status', status: 503 }, 'http'],
     ['by reset', { kind: 'reset' }, 'network'],
     ['by silence', { kind: 'hang' }, 'timeout'],
-  ] as const)('%s leaves the other collectors alone', async (_how, fault, reason) => {
+  ] as const)('%s leaves the other collectors alone', async ([_how, fault, reason], { expect }) => {
     await using simulator = await simulate();
     const handle = simulator.fault({ endpoint: 'sessions', ...fault });
     await using exporter = await watch(simulator, { intervalSeconds: 1, timeoutSeconds: 2 });
@@ -151,12 +152,12 @@ describe.concurrent('one endpoint that fails', () => {
     );
     const labels = { collector: 'sessions', reason };
     expect(seen.value('crdb_exporter_poll_failures_total', labels)).toBeGreaterThan(2);
-    expectWell(seen, ['nodes', 'ranges']);
+    expectWell(expect, seen, ['nodes', 'ranges']);
     handle.remove();
     await exporter.until((scrape) => isGood(scrape, 'sessions'));
   });
 
-  test('fails crdb_up where it defines it', async () => {
+  test('fails crdb_up where it defines it', async ({ expect }) => {
     await using simulator = await simulate();
     simulator.fault({ endpoint: 'nodes', kind: 'status', status: 503 });
     await using exporter = await watch(simulator, { intervalSeconds: 1, timeoutSeconds: 2 });
@@ -174,7 +175,7 @@ describe('an API that hangs and comes back', () => {
   const timing = { intervalSeconds: 5, timeoutSeconds: 1, maxDuty: 0.1 };
   const collectors = '{ users: { enabled: true }, tables: { tables: [movr.public.users] } }';
 
-  test('is polled well by every collector within one interval', async () => {
+  test('is polled well by every collector within one interval', async ({ expect }) => {
     await using simulator = await simulate();
     await using exporter = await watch(simulator, timing, collectors);
     await exporter.until((scrape) => ALL.every((collector) => isGood(scrape, collector)));

@@ -14,7 +14,7 @@ import {
   USERS,
 } from './breakable.ts';
 
-describe.concurrent('an endpoint that fails', () => {
+describe('an endpoint that fails', () => {
   test.each(['silence', 'reset', 'stall', 503, 502, 504] as const)(
     'by %s is left alone after three failures, and nothing else is',
     async (fault) => {
@@ -105,7 +105,7 @@ describe.concurrent('an endpoint that fails', () => {
   });
 });
 
-describe.concurrent('a table that takes too long', () => {
+describe('a table that takes too long', () => {
   test('is no reason not to ask for the others', async () => {
     await using server = await breakable();
     server.faults.set('/slow', 'silence');
@@ -122,7 +122,7 @@ describe.concurrent('a table that takes too long', () => {
   });
 });
 
-describe.concurrent('silence', () => {
+describe('silence', () => {
   test('of two endpoints without an answer between opens the URL', async () => {
     await using server = await breakable();
     server.faults.set('', 'silence');

@@ -29,7 +29,7 @@ async function frozen() {
   };
 }
 
-describe.concurrent('a node that gives no answer', () => {
+describe('a node that gives no answer', () => {
   test('is left alone for as long as its share of the time asks', async () => {
     await using world = await frozen();
     const { client, clock, count, server } = world;
@@ -129,7 +129,7 @@ async function readFrom(urls: readonly string[], route: 'proxy' | 'gateway'): Pr
   }
 }
 
-describe.concurrent('a 502 for the ranges of a node', () => {
+describe('a 502 for the ranges of a node', () => {
   test('through a proxying gateway is that node’s: no other gateway is asked', async () => {
     await using first = await breakable();
     await using second = await good();
