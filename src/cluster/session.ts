@@ -22,6 +22,11 @@ export interface SessionOptions {
 
 /** Refused secrets do not get better by asking again, and each login costs the server a slow hash. */
 const REJECTED_PAUSE_MS = 60_000;
+/** A login that brings no usable token may be a balancer's page: worth another login sooner. */
+const UNUSABLE_PAUSE_MS = 15_000;
+
+/** A login that was answered, but not with a token that can be sent. */
+const NO_TOKEN: ReadonlySet<FailureReason> = new Set(['decode', 'limit']);
 
 /** Failures of the network say nothing of the token; a missing privilege says that it is good. */
 const SAYS_NOTHING: ReadonlySet<FailureReason> = new Set([
@@ -53,9 +58,10 @@ interface Attempt {
   readonly isLastHeader: boolean;
 }
 
+/** A failed login is not repeated with the same secret until the pause has passed. */
 interface Rejection {
   readonly error: RequestError;
-  readonly atMs: number;
+  readonly untilMs: number;
   readonly secret: string;
 }
 
@@ -141,7 +147,7 @@ export class Session {
       this.#futileAtMs = this.#options.monotonicMs();
     } else if (!token.accepted) {
       if (this.#token === token) this.#token = undefined;
-      this.#remember(error, token.secret);
+      this.#remember(error, token.secret, REJECTED_PAUSE_MS);
     }
   }
 
@@ -187,7 +193,7 @@ export class Session {
     const secret = (await (credentials?.password ?? token)?.()) ?? '';
     const rejected = this.#rejected;
     if (rejected !== undefined && rejected.secret === secret) {
-      if (this.#options.monotonicMs() - rejected.atMs < REJECTED_PAUSE_MS) throw rejected.error;
+      if (this.#options.monotonicMs() < rejected.untilMs) throw rejected.error;
     }
     if (credentials === undefined) checkToken(secret, 'auth', 'the session token');
     const text =
@@ -206,13 +212,14 @@ export class Session {
     } catch (error) {
       const failure = classifyThrown(error, 'login');
       this.#options.loginFailed(failure);
-      if (failure.reason === 'auth') this.#remember(failure, password);
+      if (failure.reason === 'auth') this.#remember(failure, password, REJECTED_PAUSE_MS);
+      if (NO_TOKEN.has(failure.reason)) this.#remember(failure, password, UNUSABLE_PAUSE_MS);
       throw failure;
     }
   }
 
-  #remember(error: RequestError, secret: string): void {
-    this.#rejected = { error, atMs: this.#options.monotonicMs(), secret };
+  #remember(error: RequestError, secret: string, pauseMs: number): void {
+    this.#rejected = { error, untilMs: this.#options.monotonicMs() + pauseMs, secret };
   }
 }
 

@@ -68,7 +68,7 @@ export function createBreaker(options: BreakerOptions): Breaker {
     succeeded() {
       failuresInARow = 0;
       openedAtMs = undefined;
-      for (const name of [...trials.keys()]) endTrial(name);
+      for (const name of trials.keys()) endTrial(name);
     },
     failed,
     trip(sentAtMs, name) {

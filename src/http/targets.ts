@@ -64,8 +64,7 @@ export class Target {
     const isNews = sinceMs >= this.#answeredAtMs;
     if (isNews) this.#silentEndpoints.add(endpoint);
     const isEnough = this.#silentEndpoints.size >= SILENT_ENDPOINTS_TO_OPEN;
-    const isTrial = this.breaker.state() === 'half_open';
-    if (isNews && (isEnough || isTrial)) this.breaker.trip(sentAtMs, endpoint);
+    if (isNews && isEnough) this.breaker.trip(sentAtMs, endpoint);
     else this.breaker.released(endpoint);
     return isNews;
   }

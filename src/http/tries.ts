@@ -93,7 +93,11 @@ export class Tries {
     const sentAtMs = this.#options.monotonicMs();
     const isUrlTrial = target.breaker.state() === 'half_open';
     const that: Try = {
-      ...{ target, subject, request, isUrlTrial, sentAtMs },
+      target,
+      subject,
+      request,
+      isUrlTrial,
+      sentAtMs,
       isHeard: false,
       waitedMs: 0,
     };

@@ -2,6 +2,8 @@
 export interface Quirks {
   /** The request header that carries the session token. */
   sessionHeader: string;
+  /** What a login hands out: as a server behind a broken proxy, or one that does not know its own tokens (refused). */
+  loginToken: 'good' | 'newline' | 'cjk' | 'long' | 'empty' | 'refused';
   /** Keys and ids: base64 text, or arrays of integers as the first documents say. */
   bytesAs: 'base64' | 'integers';
   /** `next` of sessions: there for ever, or absent once everything was listed. */
@@ -63,6 +65,7 @@ export type Dialect = 'real' | 'documented';
 
 const REAL: Quirks = {
   sessionHeader: 'X-Cockroach-API-Session',
+  loginToken: 'good',
   bytesAs: 'base64',
   sessionsNext: 'always',
   sessionsPageCap: 0,

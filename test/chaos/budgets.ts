@@ -8,11 +8,25 @@ const SHORTEST_SHARE = 0.5;
 const FIRST_REPEATS = 5;
 const REPEATS_PER_REQUEST = 0.1;
 
-/** No collector polls more often than its interval says, but for the first poll after a start. */
-export function checkPace({ polls, breaks, dimensions }: Setting): void {
+/** What each collector asks for. */
+const PATHS: Readonly<Record<string, RegExp>> = {
+  nodes: /\/nodes\/(?:\?|$)/,
+  ranges: /\/nodes\//,
+  sessions: /\/sessions\//,
+  users: /\/users\//,
+  tables: /\/databases\//,
+  cloud: /\/migration-assistant/,
+};
+
+/**
+ * No collector polls more often than its interval says, but for the first poll after a start. A poll that was kept from
+ * asking anything (a breaker, a pause) is no load, and the next one may come as soon as asking is allowed.
+ */
+export function checkPace({ polls, breaks, dimensions, flights }: Setting): void {
   for (const [collector, intervalSeconds] of Object.entries(INTERVAL_SECONDS)) {
     const begun = polls
       .filter((poll) => poll.collector === collector)
+      .filter(({ beganAt, endedAt }) => flights.wasAsked(PATHS[collector] ?? /^/, beganAt, endedAt))
       .map(({ beganAt }) => beganAt);
     for (const [index, beganAt] of begun.entries()) {
       const before = begun[index - 1];
@@ -44,7 +58,26 @@ export function checkBudgets(setting: Setting, scrape: Scrape, lost: number): vo
   }
   const logins = sum('crdb_exporter_logins_total', {});
   const failures = sum('crdb_exporter_login_failures_total', {});
-  expectAtMost('logins', logins - failures, starts + lost);
+  expectAtMost('logins', logins - failures, starts + lost + neverAccepted(setting));
+}
+
+/** Failures that say nothing of the token. */
+const OF_THE_NETWORK: ReadonlySet<string> = new Set(['network', 'timeout', 'tls', 'breaker_open']);
+
+/**
+ * Tokens with which nothing succeeded before the next login and something failed that is not the network's: nobody can
+ * tell them from bad ones, so they are forgotten, and each costs one more login.
+ */
+function neverAccepted({ tokens, polls }: Setting): number {
+  const times = [...tokens.values()].toSorted((a, b) => a - b);
+  const spans = times.slice(1).map((until, index) => ({ since: times[index] ?? 0, until }));
+  return spans.filter(({ since, until }) => {
+    const ended = polls.filter(({ collector, endedAt }) => {
+      return collector !== 'cloud' && endedAt > since && endedAt <= until;
+    });
+    const isAccepted = ended.some(({ result }) => result === 'good');
+    return !isAccepted && ended.some(({ reason }) => reason !== '' && !OF_THE_NETWORK.has(reason));
+  }).length;
 }
 
 function expectAtMost(what: string, count: number, allowed: number): void {

@@ -9,6 +9,8 @@ export interface Flights extends Disposable {
   isLoggingIn(): boolean;
   /** Resolves when everything that is in flight now has ended. */
   landed(): Promise<void>;
+  /** Whether a request whose path matches was begun between the two monotonic times, at any origin. */
+  wasAsked(path: RegExp, from: number, to: number): boolean;
   /** Ms that the most patient of the requests begun at that monotonic time or later waited in vain. */
   vainMs(since: number): number;
 }
@@ -19,10 +21,17 @@ interface Request {
 }
 
 const LOOK_MS = 5;
+/** Many times the longest deadline of a trial, on the slowest machine. */
+const MAX_FLIGHT_MS = 30_000;
 const GOOD_END = 'undici:request:trailers';
 const BAD_END = 'undici:request:error';
 
-export function watchFlights(origins: ReadonlySet<string>, now: () => number): Flights {
+/** `counted` are those whose requests in flight have a limit; the others' are only remembered. */
+export function watchFlights(
+  { counted, others }: Record<'counted' | 'others', ReadonlySet<string>>,
+  now: () => number,
+): Flights {
+  const begun: { readonly atMs: number; readonly path: string }[] = [];
   const flying = new Map<Request, number>();
   const crashes: { readonly beganAt: number; readonly ms: number }[] = [];
   const most = { all: 0, ranges: 0 };
@@ -33,7 +42,9 @@ export function watchFlights(origins: ReadonlySet<string>, now: () => number): F
   };
   const onCreate = (message: unknown): void => {
     const request = requestOf(message);
-    if (request === undefined || !origins.has(request.origin)) return;
+    if (request === undefined || !counted.union(others).has(request.origin)) return;
+    begun.push({ atMs: now(), path: request.path });
+    if (!counted.has(request.origin)) return;
     flying.set(request, now());
     note();
   };
@@ -55,8 +66,14 @@ export function watchFlights(origins: ReadonlySet<string>, now: () => number): F
     isLoggingIn: () => [...flying.keys()].some(({ path }) => path.endsWith('/login/')),
     async landed() {
       const present = [...flying.keys()];
-      while (present.some((request) => flying.has(request))) await sleep(LOOK_MS);
+      const startedAt = performance.now();
+      while (present.some((request) => flying.has(request))) {
+        if (performance.now() - startedAt > MAX_FLIGHT_MS) throw new Error('a request never ends');
+        await sleep(LOOK_MS);
+      }
     },
+    wasAsked: (path, from, to) =>
+      begun.some((each) => each.atMs >= from && each.atMs <= to && path.test(each.path)),
     vainMs: (since) =>
       Math.max(0, ...crashes.filter(({ beganAt }) => beganAt >= since).map(({ ms }) => ms)),
     [Symbol.dispose]() {

@@ -1,44 +1,40 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Scrape } from '../support/exporter.ts';
 import { findAbsence } from './data-checks.ts';
+import { ofWholeCluster } from './oracle/series-budget.ts';
+import { passBetweenPolls } from './patience.ts';
 import { QUIRK_NAMES, setQuirk } from './quirks.ts';
 import type { Scraper } from './scraper.ts';
 import type { Setting } from './setting.ts';
 import { REQUEST_SECONDS } from './variants.ts';
 
-/** What refused secrets and a server's Retry-After may ask for. */
-const PATIENCE_MS = 125_000;
+/** The longest that a server's Retry-After is obeyed; a refused secret is left alone for less. */
+const PATIENCE_MS = 905_000;
 /** The poll that comes within one interval, and the one within the next. */
 const MOST_ATTEMPTS = 2;
-/** Within that time of its end a poll has said how long it took. */
-const CONCLUDING_MS = 15;
 const PAUSE_MS = 10;
 /** A machine that is too busy to answer itself in time gets the time to do so all the same. */
 const LONGEST_MS = 60_000;
 
 /** Ends all trouble: what was broken is mended, what is dead stays dead but for the addresses that are asked. */
 export async function heal(setting: Setting, isPatient: boolean): Promise<void> {
-  const { simulator, proxies, chronicle, clocks, dimensions, isDocumented, polls } = setting;
+  const { simulator, proxies, chronicle, clocks, dimensions, isDocumented } = setting;
   simulator.clearFaults();
   for (const proxy of proxies) proxy.setWeather({ kind: 'fine' });
+  simulator.setQuirk('loginToken', 'good');
   for (const name of QUIRK_NAMES) setQuirk(simulator, name, { isOn: false, isDocumented });
   chronicle.change(() => {
-    for (const { id, process } of simulator.world.state.nodes.values()) {
+    for (const { id, process, silentOn } of simulator.world.state.nodes.values()) {
       const isAsked = id <= dimensions.gateways && process !== 'up';
-      if (isAsked || process === 'frozen' || process === 'partitioned') {
+      const isSilent = process === 'frozen' || silentOn !== 'nothing';
+      if (isAsked || isSilent || process === 'partitioned') {
         simulator.world.reviveNode(id);
       }
     }
   });
   // What nobody answered is over only when it has been given up.
   await setting.flights.landed();
-  if (isPatient) {
-    // A poll that runs meanwhile would look as long as that, and stretch its interval to it.
-    while (polls.some(({ endedAt }) => endedAt > clocks.clock.monotonicMs() - CONCLUDING_MS)) {
-      await sleep(1);
-    }
-    clocks.pass(PATIENCE_MS);
-  }
+  if (isPatient) await passBetweenPolls(setting, PATIENCE_MS);
   setting.breaks.push(clocks.clock.monotonicMs());
 }
 
@@ -98,7 +94,9 @@ function skipsOf(scrape: Scrape, labels: Record<string, string>): number {
 function findMissing({ chronicle, variants }: Setting, scrape: Scrape): string | undefined {
   const planned = new Set(Object.values(variants.plan).flat());
   for (const [collector, expected] of Object.entries(chronicle.present)) {
-    const missing = planned.has(collector) ? findAbsence(scrape.samples, expected) : undefined;
+    // What else fits a budget depends on what has happened to the world since it was chosen.
+    const certain = variants.maxSeries === undefined ? expected : ofWholeCluster(expected);
+    const missing = planned.has(collector) ? findAbsence(scrape.samples, certain) : undefined;
     if (missing !== undefined) return missing;
   }
   return undefined;

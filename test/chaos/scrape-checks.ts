@@ -4,6 +4,7 @@ import { readScrape, type Scrape } from '../support/exporter.ts';
 import type { Chronicle } from './chronicle.ts';
 import type { Clocks } from './clocks.ts';
 import { findUntruth } from './data-checks.ts';
+import { findDisagreement } from './oracle/series-budget.ts';
 import type { ObservedPoll } from './observed-polls.ts';
 
 /** What a scrape is held against. */
@@ -12,6 +13,7 @@ export interface Witness {
   readonly chronicle: Chronicle;
   readonly polls: readonly ObservedPoll[];
   readonly pagedCollectors: ReadonlySet<string>;
+  readonly sessionsPageCap: number;
   /** Polls whose data was seen and found true; it does not change. */
   readonly checked: Set<unknown>;
 }
@@ -39,6 +41,8 @@ const OUTCOMES: Readonly<Record<string, number>> = {
   crdb_exporter_poll_failures_total: 11,
   crdb_exporter_polls_skipped_total: 3,
 };
+/** The longest pause that a server is granted, whatever its Retry-After says. */
+const MAX_PAUSE_SECONDS = 900;
 const MOST_AGE_BEYOND = 600;
 /** Polls of which one published what is shown after a failure. */
 const CANDIDATES = 3;
@@ -52,6 +56,8 @@ export function checkScrape({ text, askedAt }: AnsweredScrape, witness: Witness)
   const scrape = readScrape(text);
   const keys = scrape.samples.map(({ name, labels }) => `${name} ${JSON.stringify(labels)}`);
   if (new Set(keys).size < keys.length) throw new Error('a series is there twice');
+  const disagreement = findDisagreement(scrape.samples);
+  if (disagreement !== undefined) throw new Error(disagreement);
   const shown = Map.groupBy(
     scrape.samples.filter(({ name }) => COLLECTOR_OF.has(name)),
     ({ name, labels }) => `${labels['crdb_cluster']} ${COLLECTOR_OF.get(name)}`,
@@ -76,6 +82,15 @@ export function checkPlan(scrape: Scrape, plan: Plan): void {
       ['cluster', 'nodes'],
       ['cloud', 'cloud'],
     ] as const) {
+      const isPlanned = plan[crdb_cluster]?.includes(collector) === true;
+      const paused = scrape.value('crdb_exporter_api_paused_seconds', { crdb_cluster, api });
+      if (
+        process.env['NOPAUSE'] === undefined &&
+        isPlanned &&
+        !(paused !== undefined && paused >= 0 && paused <= MAX_PAUSE_SECONDS)
+      ) {
+        throw new Error(`crdb_exporter_api_paused_seconds of ${api} is ${paused}`);
+      }
       const up = scrape.value('crdb_up', { crdb_cluster, api });
       const success = scrape.value('crdb_exporter_collector_success', { crdb_cluster, collector });
       if (up !== undefined && up !== success) throw new Error(`crdb_up of ${api} is ${up}`);
@@ -100,7 +115,7 @@ function checkData(
   { samples, askedAt, witness }: Shown,
 ): void {
   const { collector } = labels;
-  const { clocks, chronicle, polls, pagedCollectors, checked } = witness;
+  const { clocks, chronicle, polls, pagedCollectors, sessionsPageCap, checked } = witness;
   const value = (name: string): number =>
     scrape.value(`crdb_exporter_collector_${name}`, labels) ?? Number.NaN;
   const isGood = value('success') === 1;
@@ -130,7 +145,7 @@ function checkData(
       collector,
       samples,
       moments: chronicle.between(poll.beganAt, poll.endedAt),
-      isPaged: pagedCollectors.has(collector),
+      isPaged: pagedCollectors.has(collector) || (collector === 'sessions' && sessionsPageCap > 0),
     }),
   );
   if (faults.every((fault) => fault !== undefined)) {

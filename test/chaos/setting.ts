@@ -1,3 +1,4 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { COLLECTORS } from '../../src/collectors/index.ts';
 import {
   type Simulator,
@@ -29,6 +30,8 @@ export interface Setting extends AsyncDisposable {
   /** Session tokens that the cluster has given out, with the monotonic time. */
   readonly tokens: ReadonlyMap<string, number>;
   readonly isDocumented: boolean;
+  /** How long the process stood still at most since the last reset. */
+  readonly lag: { readonly reset: () => void; readonly maxMs: () => number };
   /** Monotonic times from which on polls may come sooner than their interval says. */
   readonly breaks: number[];
   /** Lets the world's clock go on. */
@@ -53,8 +56,14 @@ const DOCUMENTED = {
   },
 } as const satisfies Partial<SimulatorOptions>;
 
-export async function setUp(seed: number, random: Random): Promise<Setting> {
-  const dimensions = drawDimensions(random);
+const LAG_RESOLUTION_MS = 5;
+
+export async function setUp(
+  seed: number,
+  random: Random,
+  needs: { readonly spareRequests: boolean },
+): Promise<Setting> {
+  const dimensions = drawDimensions(random, needs.spareRequests);
   const stack = new AsyncDisposableStack();
   const isDocumented = random.chance(0.25);
   let worldMs = Date.now();
@@ -71,18 +80,30 @@ export async function setUp(seed: number, random: Random): Promise<Setting> {
     }),
   );
   simulator.setQuirk('cloudRateLimit', false);
+  simulator.setQuirk('sessionsPageCap', dimensions.sessionsPageCap);
   const clocks = createClocks();
   const tokens = new Map<string, number>();
   const noteToken = (chunk: Buffer): void => {
     const [, token] = /"session":"([^"]+)"/.exec(chunk.toString('latin1')) ?? [];
-    if (token !== undefined) tokens.set(token, clocks.clock.monotonicMs());
+    // Of a bad token its readable parts are as secret.
+    for (const part of token?.replaceAll('\\n', ' ').match(/[\w+/=]{16,}/g) ?? []) {
+      tokens.set(part, clocks.clock.monotonicMs());
+    }
   };
   const proxies: Proxy[] = [];
   for (const url of [...simulator.clusterUrls, simulator.cloudUrl]) {
     proxies.push(stack.use(await openProxy(url, noteToken)));
   }
   const urls = proxies.map(({ url }) => url);
-  const flights = stack.use(watchFlights(new Set(urls.slice(0, -1)), clocks.clock.monotonicMs));
+  const flights = stack.use(
+    watchFlights(
+      { counted: new Set(urls.slice(0, -1)), others: new Set(urls.slice(-1)) },
+      clocks.clock.monotonicMs,
+    ),
+  );
+  const delay = monitorEventLoopDelay({ resolution: LAG_RESOLUTION_MS });
+  delay.enable();
+  stack.defer(() => void delay.disable());
   const chronicle = new Chronicle(simulator, clocks.clock.monotonicMs);
   const polls: ObservedPoll[] = [];
   const variants = new Variants();
@@ -110,6 +131,10 @@ export async function setUp(seed: number, random: Random): Promise<Setting> {
     proxies,
     tokens,
     isDocumented,
+    lag: {
+      reset: () => delay.reset(),
+      maxMs: () => Math.max(0, delay.max / 1e6 - LAG_RESOLUTION_MS),
+    },
     breaks: [],
     passInWorld(milliseconds) {
       // Timestamps of the wire have whole milliseconds.
@@ -119,13 +144,19 @@ export async function setUp(seed: number, random: Random): Promise<Setting> {
   };
 }
 
-function drawDimensions(random: Random): Dimensions {
+/** A hung request holds a slot until its deadline, which is no fault: with spare ones others need not wait for it. */
+function drawDimensions(random: Random, spareRequests: boolean): Dimensions {
   const paged = ['nodes', 'ranges', 'sessions'].filter(() => random.chance(0.3));
+  const rangeConcurrency = random.integer(1, 3);
+  const requests = random.integer(1, 4);
   return {
     slowness: measureSlowness(),
     gateways: random.integer(1, 3),
-    maxConcurrentRequests: random.integer(1, 4),
-    rangeConcurrency: random.integer(1, 3),
+    maxConcurrentRequests: spareRequests ? rangeConcurrency + SPARE_REQUESTS : requests,
+    rangeConcurrency,
     pagedCollectors: new Set(paged),
+    sessionsPageCap: random.chance(0.25) ? random.integer(2, 6) : 0,
   };
 }
+
+const SPARE_REQUESTS = 3;

@@ -13,6 +13,8 @@ import {
   schedule,
   type Trouble,
 } from './troubles.ts';
+import { drawSingleFault, type SingleFault } from './single/fault.ts';
+import { suffer as sufferAlone } from './single/suffer.ts';
 import { happen } from './world-events.ts';
 
 /** What came of one seed. */
@@ -25,6 +27,8 @@ export interface Trial {
 }
 
 const TROUBLE_MS = 1_000;
+/** What is left for it in a seed that has begun with a single fault. */
+const SHORT_TROUBLE_MS = 500;
 /** Lines of the log that a failure shows. */
 const SHOWN_LINES = 40;
 /** Those that poll most often. */
@@ -35,15 +39,17 @@ const LOGINS_PER_HEADER = 2;
 /** Runs one seed from start to stop. Throws when an invariant does not hold, with all that is needed to look into it. */
 export async function runTrial(seed: number): Promise<Trial> {
   const random = createRandom(seed * 7_919 + 1);
+  const single = drawSingleFault(seed);
   let troubles: readonly Scheduled[] = [];
   let log = '';
   try {
-    await using setting = await setUp(seed, random);
+    await using setting = await setUp(seed, random, { spareRequests: single !== undefined });
     const { proxies, exporter, polls } = setting;
-    troubles = schedule(random, { forMs: TROUBLE_MS, addresses: proxies.length });
+    const forMs = single === undefined ? TROUBLE_MS : SHORT_TROUBLE_MS;
+    troubles = schedule(random, { forMs, addresses: proxies.length });
     const scraper = new Scraper(setting);
     try {
-      await live(setting, scraper, troubles);
+      await live(setting, scraper, { single, troubles, forMs });
     } finally {
       log = exporter.log();
     }
@@ -53,20 +59,28 @@ export async function runTrial(seed: number): Promise<Trial> {
     return { scrapes: scraper.scrapes, polls: polls.length, goodPolls, texts: scraper.kept };
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    const story = troubles.map((each) => JSON.stringify(each)).join('\n');
+    const story = [single, ...troubles].map((each) => JSON.stringify(each)).join('\n');
     const lines = log.split('\n').slice(-SHOWN_LINES).join('\n');
     const again = `npm run test:chaos -- --seeds 1 --seed ${seed}`;
     throw new Error(`seed ${seed}: ${why}\n${story}\n${lines}\nagain: ${again}`, { cause: error });
   }
 }
 
+interface Story {
+  /** What comes first, in a calm world. */
+  readonly single: SingleFault | undefined;
+  readonly troubles: readonly Scheduled[];
+  readonly forMs: number;
+}
+
 /** Trouble, recovery and the last words, with scrapes all the time. */
-async function live(setting: Setting, scraper: Scraper, troubles: readonly Scheduled[]) {
+async function live(setting: Setting, scraper: Scraper, { single, troubles, forMs }: Story) {
   const over = new AbortController();
   const scraping = scraper.run(over.signal);
   let lost = 0;
   const work = async (): Promise<void> => {
-    lost = await makeTrouble(setting, scraper, troubles);
+    if (single !== undefined) lost += await sufferAlone(setting, scraper, single);
+    lost += await makeTrouble(setting, scraper, { troubles, forMs });
     await heal(
       setting,
       troubles.some(({ trouble }) => asksForPatience(trouble)),
@@ -90,7 +104,7 @@ async function live(setting: Setting, scraper: Scraper, troubles: readonly Sched
 async function makeTrouble(
   setting: Setting,
   scraper: Scraper,
-  troubles: readonly Scheduled[],
+  { troubles, forMs }: Pick<Story, 'troubles' | 'forMs'>,
 ): Promise<number> {
   const { slowness } = setting.dimensions;
   const startedAt = performance.now();
@@ -99,7 +113,7 @@ async function makeTrouble(
     return begin(setting, scraper, trouble);
   });
   const lost = await Promise.all(running);
-  await sleep(Math.max(0, slowness * TROUBLE_MS - (performance.now() - startedAt)));
+  await sleep(Math.max(0, slowness * forMs - (performance.now() - startedAt)));
   return lost.reduce((total, each) => total + each, 0);
 }
 
@@ -131,6 +145,14 @@ async function suffer(setting: Setting, trouble: LastingTrouble): Promise<number
     await over();
     proxies[trouble.address]?.setWeather({ kind: 'fine' });
     return 0;
+  }
+  if (trouble.kind === 'bad-token') {
+    const before = simulator.requests.count('login');
+    simulator.setQuirk('loginToken', trouble.token);
+    simulator.world.expireTokens();
+    await over();
+    simulator.setQuirk('loginToken', 'good');
+    return simulator.requests.count('login') - before + 1;
   }
   setQuirk(simulator, trouble.quirk, { isOn: true, isDocumented });
   await over();

@@ -3,6 +3,7 @@ import type { Random } from '../../src/simulator/random.ts';
 import { WALL_OFFSETS_MS } from './clocks.ts';
 import type { Weather } from './proxy.ts';
 import { QUIRK_NAMES, type QuirkName } from './quirks.ts';
+import { BAD_TOKENS, LONG_PAUSES, NO_PAUSES } from './single/fault.ts';
 import { drawWorldEvent, type WorldEvent } from './world-events.ts';
 
 type Fault = Parameters<Simulator['fault']>[0];
@@ -16,7 +17,10 @@ export type LastingTrouble =
       readonly weather: Weather;
       readonly forMs: number;
     }
-  | { readonly kind: 'quirk'; readonly quirk: QuirkName; readonly forMs: number };
+  | { readonly kind: 'quirk'; readonly quirk: QuirkName; readonly forMs: number }
+  | { readonly kind: 'bad-token'; readonly token: BadToken; readonly forMs: number };
+
+type BadToken = (typeof BAD_TOKENS)[number];
 
 /** One thing that goes wrong or changes. */
 export type Trouble =
@@ -68,7 +72,8 @@ function drawTrouble(random: Random, addresses: number, wallOffsets: number[]): 
     const address = random.integer(0, addresses - 1);
     return { kind: 'weather', address, weather: drawWeather(random), forMs };
   }
-  if (dice < 0.56) return { kind: 'quirk', quirk: random.pick(QUIRK_NAMES), forMs };
+  if (dice < 0.51) return { kind: 'bad-token', token: random.pick(BAD_TOKENS), forMs };
+  if (dice < 0.57) return { kind: 'quirk', quirk: random.pick(QUIRK_NAMES), forMs };
   if (dice < 0.82) return { kind: 'world', event: drawWorldEvent(random) };
   if (dice < 0.88) return { kind: 'tokens', how: random.pick(['expire', 'revoke']) };
   if (dice < 0.94) return { kind: 'reload', to: random.pick(RELOADS) };
@@ -99,6 +104,7 @@ function drawEffect(random: Random): Fault {
     { kind: 'slow', ms: random.integer(5, 300) },
     { kind: 'hang' },
     { kind: 'drip', bytesPerSecond: random.pick([10, 5_000, 200_000]) },
+    { kind: 'stall', bytes },
     { kind: 'cut', bytes },
     { kind: 'reset' },
     { kind: 'bad-json' },
@@ -119,7 +125,15 @@ function drawStatus(random: Random): Fault {
   const isThrottle = status === 429 || status === 503;
   if (!isThrottle || random.chance(0.4)) return { kind: 'status', status };
   const inAMoment = new Date(Date.now() + 2_000).toUTCString();
-  const retryAfter = random.pick(['0', '1', '120', inAMoment, 'soon']);
+  const retryAfter = random.pick([
+    '0',
+    '1',
+    '120',
+    inAMoment,
+    'soon',
+    ...LONG_PAUSES,
+    ...NO_PAUSES,
+  ]);
   return { kind: 'status', status, headers: { 'Retry-After': retryAfter } };
 }
 
@@ -134,6 +148,7 @@ function drawWeather(random: Random): Weather {
 
 /** Whether it makes the exporter wait for a minute, or for as long as the server asked it to. */
 export function asksForPatience(trouble: Trouble): boolean {
+  if (trouble.kind === 'bad-token') return true;
   if (trouble.kind === 'quirk') return ['other-header', 'rate-limit'].includes(trouble.quirk);
   if (trouble.kind !== 'fault' || trouble.fault.kind !== 'status') return false;
   const { status, headers } = trouble.fault;

@@ -12,8 +12,8 @@ export const INTERVAL_SECONDS: Readonly<Record<string, number>> = {
   tables: 0.33,
   cloud: 0.25,
 };
-/** Of a whole poll. */
-const POLL_SECONDS = 0.6;
+/** Of a whole poll: several deadlines of one request, as it is by default, so that a scan outlasts silent nodes. */
+export const POLL_SECONDS = { ranges: 1.2, others: 0.6 } as const;
 /** Of one request. */
 export const REQUEST_SECONDS = 0.25;
 const MAX_RESPONSE_BYTES = 400_000;
@@ -29,6 +29,8 @@ export interface Dimensions {
   readonly maxConcurrentRequests: number;
   readonly rangeConcurrency: number;
   readonly pagedCollectors: ReadonlySet<string>;
+  /** Most sessions that the servers put into one page, whatever was asked for; 0 for no such cap. */
+  readonly sessionsPageCap: number;
 }
 
 /** Two clusters: one with a cluster API, one with a Cloud API. */
@@ -72,7 +74,7 @@ function hastenCluster(cluster: ClusterConfig, slowness: number): ClusterConfig 
     {
       ...collector,
       interval: slowness * (INTERVAL_SECONDS[name] ?? 1),
-      timeout: slowness * POLL_SECONDS,
+      timeout: slowness * POLL_SECONDS[name === 'ranges' ? 'ranges' : 'others'],
       max_duty: 1,
     },
   ]);
@@ -95,7 +97,9 @@ export class Variants {
   #present: Config | undefined;
   #withCloud: readonly ClusterConfig[] = [];
   /** What the next reload finds. */
-  next: ReloadTo = 'same';
+  next: ReloadTo | 'budget' = 'same';
+  /** The budget that a reload of `budget` finds, and all that follow. */
+  maxSeries: number | undefined;
   /** How often the cluster was started anew. */
   restarts = 0;
 
@@ -118,7 +122,12 @@ export class Variants {
   read(): Config {
     const config = this.#present;
     if (config === undefined || this.next === 'bad') throw new Error('the file is wrong');
-    this.#present = { ...config, clusters: this.#clusters(config.clusters) };
+    if (this.next === 'budget') this.restarts += 1;
+    this.#present = {
+      ...config,
+      ...(this.maxSeries !== undefined && { maxSeries: this.maxSeries }),
+      clusters: this.#clusters(config.clusters),
+    };
     return this.#present;
   }
 

@@ -8,6 +8,7 @@ const KINDS = [
   'restart',
   'drain',
   'freeze',
+  'silence',
   'partition',
   'decommission',
   'move-lease',
@@ -73,6 +74,10 @@ export function happen({ kind, whom, what }: WorldEvent, under: WorldUnderTest):
       return node?.process === 'up' ? world.drainNode(node.id) : undefined;
     case 'freeze':
       return node && world.freezeNode(node.id);
+    case 'silence':
+      return node?.process === 'up'
+        ? world.freezeNode(node.id, what < 0.5 ? 'ranges' : 'ranges-and-sessions')
+        : undefined;
     case 'partition':
       return other && world.partition(other.id);
     case 'decommission':

@@ -70,12 +70,17 @@ describe('a token of a login', () => {
     ['that is a number', 7],
     ['that is a list', ['YWJj']],
     ['that is empty', ''],
-  ])('%s is a decode failure, and the next login is as good as any', async (_what, token) => {
+  ])('%s is a decode failure, and the next login follows after a pause', async (_what, token) => {
     await using server = await serveTokens([token, GOOD], list);
-    await using client = connect(server);
-    await expect(poll(client)).rejects.toMatchObject({ reason: 'decode' });
+    let now = 0;
+    await using client = connect(server, { monotonicMs: () => now });
+    for (const passedMs of [0, 100, 14_000]) {
+      now += passedMs;
+      await expect(poll(client)).rejects.toMatchObject({ reason: 'decode' });
+    }
     expect(server.count('/nodes/')).toBe(0);
     expect(client.logins).toEqual({ tried: 1, failed: ['decode'] });
+    now += 1_000;
     expect(await poll(client)).toBe(1);
   });
 

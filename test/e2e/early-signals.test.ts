@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Simulator, startSimulator } from '../../src/simulator/index.ts';
 import { PROCESS_TIMEOUT_MS, startProgram, writeTemporary } from '../cli/run.ts';
@@ -61,10 +60,16 @@ describe.each(SIGNALS)('%s while modules are being loaded', TIMEOUT, (signal) =>
 
   test('ends a command that does not listen for signals, as ever', async () => {
     const before = signalAtLoad(signal, '/cli/check.ts');
-    // Nobody writes to it, so that reading it takes for ever.
-    const pipe = await writeTemporary('unused', '').then((file) => `${file}.pipe`);
-    execFileSync('mkfifo', [pipe]);
-    const command = [...preload(before), MAIN, 'check', `--config.file=${pipe}`];
+    const config = await writeTemporary('exporter.yml', '');
+    // Only the signal can end it.
+    const stay = 'setInterval(() => undefined, 1000);';
+    const command = [
+      ...preload(before),
+      ...preload(stay),
+      MAIN,
+      'check',
+      `--config.file=${config}`,
+    ];
     await using running = startProgram(process.execPath, command);
     const { err } = await running.ended;
     expect(err).toBe('signal sent\n');

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, type ExpectStatic, test } from 'vitest';
 import type { Config } from '../../src/config/schema.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/index.ts';
 import {
@@ -60,7 +60,7 @@ function isGood(scrape: Scrape, collector: string): boolean {
 }
 
 /** What is well although something else is not. */
-function expectWell(scrape: Scrape, collectors: readonly string[]): void {
+function expectWell(expect: ExpectStatic, scrape: Scrape, collectors: readonly string[]): void {
   for (const collector of collectors) {
     expect([collector, failures(scrape, collector)]).toEqual([collector, 0]);
     expect(isGood(scrape, collector)).toBe(true);
@@ -71,95 +71,101 @@ function expectWell(scrape: Scrape, collectors: readonly string[]): void {
   expect(scrape.value('crdb_exporter_breaker_state', { state: 'closed' })).toBe(1);
 }
 
-describe('two of four nodes that are live and silent on their ranges', () => {
-  const timing = { intervalSeconds: 0.6, timeoutSeconds: 0.4 };
+function freezeTwo(simulator: Simulator): void {
+  for (const node of [3, 4]) simulator.fault({ endpoint: 'node_ranges', node, kind: 'hang' });
+}
 
-  function freeze(simulator: Simulator): void {
-    for (const node of [3, 4]) {
-      simulator.fault({ endpoint: 'node_ranges', node, kind: 'hang' });
-    }
-  }
+/** A figure in seconds of the last range scan. */
+function ofLast(scrape: Scrape, what: 'duration' | 'interval'): number {
+  return scrape.value(`crdb_exporter_collector_${what}_seconds`, { collector: 'ranges' }) ?? 0;
+}
 
-  test('cost their own rows, and nothing else', async () => {
-    await using simulator = await simulate();
-    freeze(simulator);
-    await using exporter = await watch(simulator, timing);
-    const seen = await exporter.until(
-      (scrape) => polls(scrape, 'ranges') > 4 && polls(scrape, 'nodes') > 4,
-    );
-    expectWell(seen, DEFAULT);
-    expect(seen.value('crdb_range_scan_nodes', { state: 'scanned' })).toBe(2);
-    expect(seen.value('crdb_range_scan_nodes', { state: 'failed' })).toBe(2);
-    for (const node_id of ['1', '2', '3', '4']) {
-      const isRead = node_id < '3';
-      expect(seen.value('crdb_range_scan_node_success', { node_id })).toBe(isRead ? 1 : 0);
-    }
-    simulator.clearFaults();
-    await exporter.until(
-      (scrape) => scrape.value('crdb_range_scan_nodes', { state: 'scanned' }) === 4,
-    );
-  });
+// Tests that run at the same time assert by the `expect` of their own context.
+describe.concurrent(
+  'two of four nodes that are live and silent on their ranges',
+  { timeout: 60_000 },
+  () => {
+    const timing = { intervalSeconds: 2, timeoutSeconds: 2 };
 
-  test('cost sessions, too, where they hang the listing of sessions', async () => {
-    await using simulator = await simulate();
-    freeze(simulator);
-    simulator.fault({ endpoint: 'sessions', kind: 'hang' });
-    await using exporter = await watch(simulator, timing);
-    const seen = await exporter.until(
-      (scrape) => polls(scrape, 'ranges') > 4 && failures(scrape, 'sessions') > 4,
-    );
-    expectWell(seen, ['nodes', 'ranges']);
-    expect(isGood(seen, 'sessions')).toBe(false);
-    simulator.clearFaults();
-    await exporter.until((scrape) => isGood(scrape, 'sessions'));
-  });
-
-  test('do not stretch the interval, and are not asked at every scan', async () => {
-    await using simulator = await simulate();
-    freeze(simulator);
-    const slow = { intervalSeconds: 0.6, timeoutSeconds: 0.6, maxDuty: 0.2 };
-    await using exporter = await watch(simulator, slow);
-    let longest = 0;
-    const seen = await exporter.until((scrape) => {
-      const labels = { collector: 'ranges' };
-      const interval = scrape.value('crdb_exporter_collector_interval_seconds', labels) ?? 0;
-      longest = Math.max(longest, interval);
-      return polls(scrape, 'ranges') > 5;
+    test('cost their own rows, and nothing else', async ({ expect }) => {
+      await using simulator = await simulate();
+      freezeTwo(simulator);
+      await using exporter = await watch(simulator, timing);
+      const seen = await exporter.until(
+        (scrape) => polls(scrape, 'ranges') > 3 && polls(scrape, 'nodes') > 3,
+      );
+      expectWell(expect, seen, DEFAULT);
+      expect(seen.value('crdb_range_scan_nodes', { state: 'scanned' })).toBe(2);
+      expect(seen.value('crdb_range_scan_nodes', { state: 'failed' })).toBe(2);
+      for (const node_id of ['1', '2', '3', '4']) {
+        const isRead = node_id < '3';
+        expect(seen.value('crdb_range_scan_node_success', { node_id })).toBe(isRead ? 1 : 0);
+      }
+      simulator.clearFaults();
+      await exporter.until(
+        (scrape) => scrape.value('crdb_range_scan_nodes', { state: 'scanned' }) === 4,
+      );
     });
-    // Waiting for the silent nodes as a part of the duty would make it three seconds.
-    expect(longest).toBeLessThan(slow.timeoutSeconds / slow.maxDuty / 1.5);
-    const asked = (node: number): number =>
-      simulator.requests.entries.filter(
-        (each) => each.endpoint === 'node_ranges' && each.node === node,
-      ).length;
-    expect(asked(3)).toBeLessThan(asked(1) / 1.5);
-    expectWell(seen, DEFAULT);
-  });
-});
 
-describe('one endpoint that fails', () => {
-  test.each([
+    test('cost sessions, too, where they hang the listing of sessions', async ({ expect }) => {
+      await using simulator = await simulate();
+      freezeTwo(simulator);
+      simulator.fault({ endpoint: 'sessions', kind: 'hang' });
+      await using exporter = await watch(simulator, timing);
+      const seen = await exporter.until(
+        (scrape) => polls(scrape, 'ranges') > 3 && failures(scrape, 'sessions') > 3,
+      );
+      expectWell(expect, seen, ['nodes', 'ranges']);
+      expect(isGood(seen, 'sessions')).toBe(false);
+      simulator.clearFaults();
+      await exporter.until((scrape) => isGood(scrape, 'sessions'));
+    });
+
+    test('do not stretch the interval, and are not asked at every scan', async ({ expect }) => {
+      await using simulator = await simulate();
+      freezeTwo(simulator);
+      const slow = { intervalSeconds: 1.2, timeoutSeconds: 1.2, maxDuty: 0.2 };
+      await using exporter = await watch(simulator, slow);
+      // As a part of the duty, waiting would make the interval six seconds after every scan of that length.
+      await exporter.until(
+        (scrape) =>
+          ofLast(scrape, 'duration') >= slow.timeoutSeconds &&
+          ofLast(scrape, 'interval') < slow.timeoutSeconds / slow.maxDuty / 1.5,
+      );
+      const seen = await exporter.until((scrape) => polls(scrape, 'ranges') > 5);
+      const asked = (node: number): number =>
+        simulator.requests.entries.filter(
+          (each) => each.endpoint === 'node_ranges' && each.node === node,
+        ).length;
+      expect(asked(3)).toBeLessThan(asked(1) / 1.5);
+      expect(failures(seen, 'nodes')).toBe(0);
+    });
+  },
+);
+
+describe.concurrent('one endpoint that fails', () => {
+  test.for([
     ['by 503', { kind: 'status', status: 503 }, 'http'],
     ['by reset', { kind: 'reset' }, 'network'],
     ['by silence', { kind: 'hang' }, 'timeout'],
-  ] as const)('%s leaves the other collectors alone', async (_how, fault, reason) => {
+  ] as const)('%s leaves the other collectors alone', async ([_how, fault, reason], { expect }) => {
     await using simulator = await simulate();
     const handle = simulator.fault({ endpoint: 'sessions', ...fault });
-    await using exporter = await watch(simulator, { intervalSeconds: 0.4, timeoutSeconds: 0.3 });
+    await using exporter = await watch(simulator, { intervalSeconds: 1, timeoutSeconds: 2 });
     const seen = await exporter.until(
       (scrape) => failures(scrape, 'sessions') > 4 && polls(scrape, 'nodes') > 4,
     );
     const labels = { collector: 'sessions', reason };
     expect(seen.value('crdb_exporter_poll_failures_total', labels)).toBeGreaterThan(2);
-    expectWell(seen, ['nodes', 'ranges']);
+    expectWell(expect, seen, ['nodes', 'ranges']);
     handle.remove();
     await exporter.until((scrape) => isGood(scrape, 'sessions'));
   });
 
-  test('fails crdb_up where it defines it', async () => {
+  test('fails crdb_up where it defines it', async ({ expect }) => {
     await using simulator = await simulate();
     simulator.fault({ endpoint: 'nodes', kind: 'status', status: 503 });
-    await using exporter = await watch(simulator, { intervalSeconds: 0.4, timeoutSeconds: 0.3 });
+    await using exporter = await watch(simulator, { intervalSeconds: 1, timeoutSeconds: 2 });
     const seen = await exporter.until(
       (scrape) => failures(scrape, 'nodes') > 4 && polls(scrape, 'sessions') > 4,
     );
@@ -171,10 +177,10 @@ describe('one endpoint that fails', () => {
 
 describe('an API that hangs and comes back', () => {
   const ALL = [...DEFAULT, 'users', 'tables'];
-  const timing = { intervalSeconds: 3, timeoutSeconds: 0.6, maxDuty: 0.1 };
+  const timing = { intervalSeconds: 5, timeoutSeconds: 1, maxDuty: 0.1 };
   const collectors = '{ users: { enabled: true }, tables: { tables: [movr.public.users] } }';
 
-  test('is polled well by every collector within one interval', async () => {
+  test('is polled well by every collector within one interval', async ({ expect }) => {
     await using simulator = await simulate();
     await using exporter = await watch(simulator, timing, collectors);
     await exporter.until((scrape) => ALL.every((collector) => isGood(scrape, collector)));
@@ -204,5 +210,5 @@ describe('an API that hangs and comes back', () => {
     // The drift of polls and the polls themselves included; two intervals would be late.
     const latest = Math.max(...goodAfter.values()) / (timing.intervalSeconds * 1000);
     expect(latest).toBeLessThan(1.5);
-  });
+  }, 60_000);
 });

@@ -12,6 +12,18 @@ function noted(...spans: readonly (readonly [number, number])[]): readonly unkno
   return reading.answering.map(({ startMs, endMs }) => [startMs, endMs]);
 }
 
+/** What a read of a table adds, from a server that does that. */
+async function readFrom(listener: Parameters<typeof serve>[0]): Promise<Reading> {
+  await using server = await serve(listener);
+  await using client = createTestClient({
+    urls: [server.url],
+    deadlines: { headersMs: 100, idleMs: 100 },
+  });
+  const reading = testReading();
+  await client.api.table(reading, TABLE).catch(() => undefined);
+  return reading;
+}
+
 describe('the time of answers', () => {
   test('counts once where answers overlap', () => {
     expect(noted([0, 10], [20, 30])).toEqual([
@@ -22,18 +34,6 @@ describe('the time of answers', () => {
     expect(noted([0, 10], [10, 20])).toEqual([[0, 20]]);
     expect(noted([0, 10], [20, 30], [25, 40], [5, 50])).toEqual([[0, 50]]);
   });
-
-  /** What a read of a table adds, from a server that does that. */
-  async function readFrom(listener: Parameters<typeof serve>[0]): Promise<Reading> {
-    await using server = await serve(listener);
-    await using client = createTestClient({
-      urls: [server.url],
-      deadlines: { headersMs: 100, idleMs: 100 },
-    });
-    const reading = testReading();
-    await client.api.table(reading, TABLE).catch(() => undefined);
-    return reading;
-  }
 
   test('counts good answers and error statuses', async () => {
     const good = await readFrom((_request, response) => response.end('{}'));

@@ -11,7 +11,7 @@ function answerSick(_request: unknown, response: ServerResponse): void {
 describe('several URLs', () => {
   test('the next one is used when one refuses, and the bad one is then left alone', async () => {
     await using second = await good();
-    await using client = connect([await refusing(), second.url]);
+    await using client = connect([await refusing(), second.url], { breakerOpenMs: 60_000 });
     expect(await ask(client)).toBe('{"fine":true}');
     expect(await ask(client)).toBe('{"fine":true}');
     expect(client.finished.map(({ code }) => code)).toEqual(['error', 200, 200]);
@@ -67,6 +67,7 @@ describe('several URLs', () => {
       await using client = connect(urls);
       await expect(ask(client)).rejects.toMatchObject({ status: 503 });
       expect(server.requests).toHaveLength(most);
+      expect(client.retried).toHaveLength(most - count);
     }
   });
 

@@ -53,6 +53,23 @@ describe('Retry-After', () => {
     },
   );
 
+  test('is not shortened by another answer', async () => {
+    const held = Promise.withResolvers<void>();
+    await using server = await serve((request, response) => {
+      const isLong = request.url?.includes('/long/') === true;
+      response.writeHead(429, { 'retry-after': isLong ? '600' : '10' });
+      void (isLong ? Promise.resolve() : held.promise).then(() => response.end());
+      response.flushHeaders();
+    });
+    await using client = connect([server.url], { monotonicMs: () => 0 });
+    const short = ask(client, { path: '/short/' });
+    await expect.poll(() => server.requests.length).toBe(1);
+    await expect(ask(client, { path: '/long/' })).rejects.toMatchObject({ status: 429 });
+    held.resolve();
+    await expect(short).rejects.toMatchObject({ status: 429 });
+    expect(client.http.pausedMs()).toBe(600_000);
+  });
+
   test('can be ended', async () => {
     await using server = await pausing(429, '60');
     await using client = connect([server.url]);

@@ -41,6 +41,18 @@ describe('the control port', () => {
     expect((await client('/nodes/')).status).toBe(200);
   });
 
+  it('makes answers that stall and pauses of any length', async () => {
+    await control('POST', '/faults', { endpoint: 'vars', kind: 'stall', bytes: 10 });
+    const patience = new AbortController();
+    const { body } = await fetch(`${simulator.clusterUrl}/_status/vars`, patience);
+    const { value } = (await body?.getReader().read()) ?? {};
+    expect(value).toHaveLength(10);
+    patience.abort();
+    await control('POST', '/faults', { kind: 'status', status: 429, retryAfter: '999999999' });
+    const { status, headers } = await ask(`${simulator.clusterUrl}/api/v2/nodes/`);
+    expect([status, headers.get('retry-after')]).toEqual([429, '999999999']);
+  });
+
   it('acts on nodes, ranges, sessions and the assistant', async () => {
     await control('POST', '/world/kill', { node: 2, liveness: 'unavailable' });
     await control('POST', '/world/problem', { range: 2, problem: 'range_too_large' });
@@ -66,6 +78,7 @@ describe('the control port', () => {
     const cases: readonly (readonly [string, object, string])[] = [
       ['/faults', { kind: 'flood' }, 'flood'],
       ['/faults', { kind: 'slow' }, 'ms'],
+      ['/faults', { kind: 'stall' }, 'bytes'],
       ['/world/kill', { node: 'x' }, 'node'],
       ['/world/kill', { node: 77 }, 'node 77 is not in this world'],
       ['/world/explode', {}, 'explode'],

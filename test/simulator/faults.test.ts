@@ -64,6 +64,19 @@ describe('faults', () => {
     expect(answer.headers.get('retry-after')).toBe('7');
   });
 
+  it('hand on a Retry-After as it was given, however absurd', async () => {
+    const values = ['999999999', '-1', 'Fri, 31 Dec 9999 23:59:59 GMT', '0', 'soon'];
+    for (const retryAfter of values) {
+      simulator.fault({
+        times: 1,
+        kind: 'status',
+        status: 503,
+        headers: { 'Retry-After': retryAfter },
+      });
+      expect((await client('/nodes/')).headers.get('retry-after')).toBe(retryAfter);
+    }
+  });
+
   it('slow: the right answer comes later', async () => {
     simulator.fault({ kind: 'slow', ms: 60 });
     const before = performance.now();
@@ -87,6 +100,38 @@ describe('faults', () => {
       whole,
     );
     expect(performance.now() - before).toBeGreaterThan(150);
+  });
+
+  it('stall: a part of the body, then nothing while the connection stays open', async () => {
+    const url = `${simulator.clusterUrl}/_status/vars`;
+    const whole = await (await fetch(url)).text();
+    simulator.fault({ endpoint: 'vars', kind: 'stall', bytes: 100 });
+    const patience = new AbortController();
+    const { body } = await fetch(url, { signal: patience.signal });
+    const reader = body?.getReader();
+    const first = await reader?.read();
+    expect(Buffer.from(first?.value ?? []).toString()).toBe(whole.slice(0, 100));
+    const rest = failureOf(Promise.resolve(reader?.read()));
+    for (let turn = 0; turn < 3; turn++) expect((await client('/nodes/')).status).toBe(200);
+    expect(simulator.requests.inFlight.get('vars')).toBe(1);
+    patience.abort();
+    expect(await rest).toContain('aborted');
+    await expect.poll(() => simulator.requests.inFlight.get('vars')).toBe(0);
+  });
+
+  it('stall: a head without a body, and a body that is whole but never ends', async () => {
+    for (const bytes of [0, 1_000_000]) {
+      simulator.clearFaults();
+      simulator.fault({ endpoint: 'health', kind: 'stall', bytes });
+      const patience = new AbortController();
+      const answer = await fetch(`${simulator.clusterUrl}/health`, { signal: patience.signal });
+      expect(answer.status).toBe(200);
+      const text = failureOf(answer.text());
+      for (let turn = 0; turn < 3; turn++) await client('/nodes/');
+      expect(simulator.requests.inFlight.get('health')).toBe(1);
+      patience.abort();
+      expect(await text).toContain('aborted');
+    }
   });
 
   it('cut: the connection ends in the middle of the body', async () => {

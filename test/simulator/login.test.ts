@@ -138,3 +138,46 @@ it('accepts one token at every node', async () => {
     expect((await ask(`${url}/api/v2/nodes/`, { token })).status).toBe(200);
   }
 });
+
+describe('a login that hands out bad tokens', () => {
+  let simulator: Simulator;
+
+  beforeAll(async () => {
+    simulator = await startSimulator({ metricKeys: 'useful', nodes: 3, ranges: 6, sessions: 4 });
+  });
+  afterAll(() => simulator.close());
+
+  it('succeeds, and the token cannot be a header', async () => {
+    for (const [kind, part] of [
+      ['newline', '\n'],
+      ['cjk', '令'],
+    ] as const) {
+      simulator.setQuirk('loginToken', kind);
+      const token = await logIn(simulator);
+      expect(token).toContain(part);
+      expect(() => new Headers({ 'X-Cockroach-API-Session': token })).toThrow(TypeError);
+    }
+  });
+
+  it('succeeds, and no node takes the token', async () => {
+    simulator.setQuirk('loginToken', 'good');
+    const goodLength = (await logIn(simulator)).length;
+    for (const [kind, length] of [
+      ['long', 8192],
+      ['empty', 0],
+      ['refused', goodLength],
+    ] as const) {
+      simulator.setQuirk('loginToken', kind);
+      const token = await logIn(simulator);
+      expect(token).toHaveLength(length);
+      const { status } = await ask(`${simulator.clusterUrl}/api/v2/nodes/`, { token });
+      expect(status).toBe(401);
+    }
+  });
+
+  it('gives good ones again, as if nothing had been', async () => {
+    simulator.setQuirk('loginToken', 'good');
+    const token = await logIn(simulator);
+    expect((await ask(`${simulator.clusterUrl}/api/v2/nodes/`, { token })).status).toBe(200);
+  });
+});

@@ -140,6 +140,17 @@ describe('GET /sessions/', () => {
     simulator.world.dropOpenedSessions();
   });
 
+  it('sessionsPageCap: pages are shorter than was asked for, and the token goes on behind them', async () => {
+    simulator.setQuirk('sessionsPageCap', 7);
+    const whole = await page();
+    const first = await page('?limit=1000');
+    const second = await page(`?limit=1000&start=${first.next}`);
+    simulator.setQuirk('sessionsPageCap', 0);
+    expect(whole.sessions.length).toBeGreaterThan(14);
+    expect(first.sessions).toEqual(whole.sessions.slice(0, 7));
+    expect(second.sessions).toEqual(whole.sessions.slice(7, 14));
+  });
+
   it('never answers while a node is frozen', async () => {
     simulator.world.freezeNode(3);
     const signal = AbortSignal.timeout(100);

@@ -1,4 +1,5 @@
 import { internalError, jsonAnswer, textAnswer, type Answer } from '../http/answer.ts';
+import type { Quirks } from '../quirks.ts';
 import { encodeJson } from '../wire/encoding.ts';
 import { normalizeName } from '../world/accounts.ts';
 import { decodeBase64 } from './base64.ts';
@@ -17,8 +18,29 @@ export function login(server: ClusterServer, request: ClusterRequest): Answer {
   if (account?.password === undefined || account.password !== form.get('password')) {
     return textAnswer(401, NO_SUCH_ACCOUNT);
   }
-  return jsonAnswer(200, encodeJson({ session: server.tokens.issue(name) }));
+  return jsonAnswer(200, encodeJson({ session: tokenFor(server, name) }));
 }
+
+/** A token of the user, spoiled as the quirk says. */
+function tokenFor(server: ClusterServer, name: string): string {
+  const token = server.tokens.issue(name);
+  const bytes = decodeBase64(token);
+  if (server.quirks.loginToken === 'refused' && typeof bytes !== 'string') {
+    server.tokens.revoke(decodeToken(bytes));
+  }
+  return SPOILED[server.quirks.loginToken](token);
+}
+
+const LONG_TOKEN_CHARACTERS = 8192;
+
+const SPOILED: Readonly<Record<Quirks['loginToken'], (token: string) => string>> = {
+  good: (token) => token,
+  newline: (token) => `${token.slice(0, 8)}\n${token.slice(8)}`,
+  cjk: (token) => `令牌${token}`,
+  long: (token) => token.slice(0, 16).repeat(LONG_TOKEN_CHARACTERS / 16),
+  empty: () => '',
+  refused: (token) => token,
+};
 
 function isForm(request: ClusterRequest): boolean {
   return headerOf(request, 'content-type').startsWith('application/x-www-form-urlencoded');

@@ -32,6 +32,7 @@ export async function listNodeRanges(
   const node = server.world.state.nodes.get(id);
   const failure = await reach(server, request.node, node);
   if (failure !== undefined || node === undefined) return failure ?? internalError();
+  if (node.silentOn !== 'nothing') return 'silence';
   if (server.quirks.unencodable === 'ranges') return unencodableAnswer();
   return listReplicas(server, request, node, wanted);
 }

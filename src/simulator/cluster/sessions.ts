@@ -67,6 +67,7 @@ async function fanOut(
     const failure = await reach(server, request.node, node);
     if (failure === 'silence') return 'silence';
     if (failure !== undefined) found.errors.push(errorEntry(node));
+    else if (node.silentOn === 'ranges-and-sessions') return 'silence';
     else addNode(server, request, caller, found, node, limit);
     if (limit > 0 && found.sessions.length >= limit) break;
   }

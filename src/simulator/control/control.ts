@@ -103,7 +103,8 @@ function describe(): object {
     'POST /faults':
       'kind, and by kind ms, bytes, bytesPerSecond, status, body, retryAfter, location; api? endpoint? node? skip? times? probability?',
     'DELETE /faults': 'all of them',
-    'POST /quirks': 'quirk names and values',
+    'POST /quirks':
+      'quirk names and values, such as loginToken good|newline|cjk|long|empty|refused',
     'POST /tokens/expire': '',
     'POST /tokens/revoke': '',
     ...describeActions(),

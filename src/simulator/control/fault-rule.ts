@@ -12,6 +12,7 @@ const KINDS = [
   'slow',
   'hang',
   'drip',
+  'stall',
   'cut',
   'reset',
   'status',
@@ -53,6 +54,7 @@ function parseEffect(members: Members): FaultEffect {
       return { kind, ms: integerMember(members, 'ms') };
     case 'drip':
       return { kind, bytesPerSecond: integerMember(members, 'bytesPerSecond') };
+    case 'stall':
     case 'cut':
       return { kind, bytes: integerMember(members, 'bytes') };
     case 'redirect':

@@ -30,7 +30,14 @@ const ACTIONS: Readonly<Record<string, { readonly members: string; readonly act:
   },
   restart: { members: 'node', act: (world, m) => world.restartNode(integerMember(m, 'node')) },
   partition: { members: 'node', act: (world, m) => world.partition(integerMember(m, 'node')) },
-  freeze: { members: 'node', act: (world, m) => world.freezeNode(integerMember(m, 'node')) },
+  freeze: {
+    members: 'node, silentOn? ranges|ranges-and-sessions (then it stays live)',
+    act: (world, m) =>
+      world.freezeNode(
+        integerMember(m, 'node'),
+        choiceMember(m, 'silentOn', ['ranges', 'ranges-and-sessions'] as const),
+      ),
+  },
   problem: {
     members: 'range, problem, on? true, store?',
     act: (world, members) => setProblem(world, members),

@@ -78,3 +78,18 @@ export async function* dripped(
     }
   }
 }
+
+/** The first bytes of a body, then nothing until the client has gone; a shorter body never ends either. */
+export async function* stalled(
+  source: AsyncIterable<Buffer>,
+  bytes: number,
+  gone: () => Promise<unknown>,
+): AsyncGenerator<Buffer> {
+  let left = bytes;
+  for await (const chunk of source) {
+    if (left > 0) yield chunk.subarray(0, left);
+    left -= chunk.length;
+    if (left <= 0) break;
+  }
+  await gone();
+}

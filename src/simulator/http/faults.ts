@@ -8,6 +8,8 @@ export type FaultEffect =
   /** Accepts the request and never answers. */
   | { readonly kind: 'hang' }
   | { readonly kind: 'drip'; readonly bytesPerSecond: number }
+  /** Nothing more comes after that many bytes of the body, and the connection stays open. */
+  | { readonly kind: 'stall'; readonly bytes: number }
   /** Ends the connection after that many bytes of the body. */
   | { readonly kind: 'cut'; readonly bytes: number }
   /** Tears the connection down before any answer. */

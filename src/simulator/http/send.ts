@@ -41,6 +41,8 @@ export async function sendAnswer(
   const source = Readable.from(
     following(head, second.done === true ? undefined : second.value, pieces),
   );
+  // The head does not wait for a body that may never come.
+  if (filter !== undefined) response.flushHeaders();
   const through = filter ?? unchanged;
   if (transport.gzip) await pipeline(source, createGzip(), through, response);
   else await pipeline(source, through, response);

@@ -1,8 +1,9 @@
+import { once } from 'node:events';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
 import { internalError, type Reply } from './answer.ts';
 import { readBody } from './body.ts';
-import { dripped, replyUnder } from './fault-effects.ts';
+import { dripped, replyUnder, stalled } from './fault-effects.ts';
 import type { FaultEffect, Faults } from './faults.ts';
 import { headersOfInterest, type LoggedRequest, type RequestRecorder } from './request-log.ts';
 import { sendAnswer, type Transport } from './send.ts';
@@ -92,6 +93,10 @@ function transportUnder(
   if (effect?.kind === 'cut') return { gzip: false, cutAfterBytes: effect.bytes };
   if (effect?.kind === 'wrong-length') return { gzip: false };
   if (effect?.kind === 'gzip-bomb') return { gzip: true };
+  if (effect?.kind === 'stall') {
+    const gone = (): Promise<unknown> => once(signal, 'abort');
+    return { gzip: false, filter: (source) => stalled(source, effect.bytes, gone) };
+  }
   if (effect?.kind !== 'drip') return { gzip };
   const { bytesPerSecond } = effect;
   const pause = (ms: number): Promise<unknown> => wait(ms, undefined, { signal });

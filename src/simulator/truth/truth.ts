@@ -8,7 +8,7 @@ import { sessionTruth, type SessionTruth } from './session-truth.ts';
 interface NodeTruth {
   readonly nodeId: number;
   readonly status: Liveness;
-  /** Its ranges and sessions can be had: it is live, draining or decommissioning, and answers. */
+  /** Its ranges can be had: it is live, draining or decommissioning, and answers. */
   readonly askable: boolean;
   readonly buildTag: string;
   readonly startedAtMs: number;
@@ -68,7 +68,7 @@ export function truthOf(state: WorldState, assistant: Assistant | undefined): Tr
 
 function isAskable(node: ClusterNode): boolean {
   const serves = ['live', 'draining', 'decommissioning'].includes(node.liveness);
-  return serves && answersCalls(node);
+  return serves && answersCalls(node) && node.silentOn === 'nothing';
 }
 
 function nodeTruth(state: WorldState, node: ClusterNode): NodeTruth {

@@ -1,5 +1,11 @@
 import { withNextLease } from './leases.ts';
-import { answersCalls, countsAsLive, type ClusterNode, type Liveness } from './nodes.ts';
+import {
+  answersCalls,
+  countsAsLive,
+  type ClusterNode,
+  type Liveness,
+  type Silence,
+} from './nodes.ts';
 import { quorumOf } from './problems.ts';
 import { makeReplica, type Range } from './ranges.ts';
 import { recordOf } from './records.ts';
@@ -18,8 +24,11 @@ export interface NodeActions {
   restartNode(id: number): void;
   /** The process runs, its own address answers, the other nodes cannot reach it. */
   partition(id: number): void;
-  /** The process accepts calls and never answers. */
-  freezeNode(id: number): void;
+  /**
+   * The process accepts calls and never answers, and its liveness expires. With `silentOn` only those calls hang,
+   * whoever makes them: the node stays live, writes its record and serves everything else.
+   */
+  freezeNode(id: number, silentOn?: Exclude<Silence, 'nothing'>): void;
   setBuild(id: number, buildTag: string, major: number, minor: number, internal: number): void;
 }
 
@@ -33,10 +42,13 @@ export function createNodeActions(state: WorldState): NodeActions {
     },
     decommission: (id, finished = false) => decommission(state, node(id), finished),
     restartNode: (id) => {
-      node(id).startedAtMs = state.now();
+      Object.assign(node(id), { startedAtMs: state.now(), silentOn: 'nothing' });
     },
     partition: (id) => stop(state, node(id), 'partitioned', 'unavailable'),
-    freezeNode: (id) => stop(state, node(id), 'frozen', 'unavailable'),
+    freezeNode: (id, silentOn) => {
+      if (silentOn === undefined) stop(state, node(id), 'frozen', 'unavailable');
+      else node(id).silentOn = silentOn;
+    },
     setBuild: (id, buildTag, major, minor, internal) => {
       Object.assign(node(id), { buildTag, serverVersion: { major, minor, internal } });
     },
@@ -51,6 +63,7 @@ function stop(
 ): void {
   node.frozenRecord = recordOf(state, node);
   node.process = process;
+  node.silentOn = 'nothing';
   node.liveness = liveness;
   for (const range of state.ranges.values()) {
     if (range.leases.at(-1)?.nodeId === node.id) moveLeaseAway(state, range);
@@ -68,6 +81,7 @@ function moveLeaseAway(state: WorldState, range: Range): void {
 function revive(state: WorldState, node: ClusterNode): void {
   if (node.process === 'down') node.startedAtMs = state.now();
   node.process = 'up';
+  node.silentOn = 'nothing';
   node.liveness = 'live';
   node.frozenRecord = undefined;
 }

@@ -14,6 +14,9 @@ export type Liveness =
 /** What the process does: down and partitioned nodes cannot be dialled, a frozen one accepts and never answers. */
 type ProcessState = 'up' | 'down' | 'partitioned' | 'frozen';
 
+/** What a node that is live never answers: a lock held inside it stops these calls and nothing else. */
+export type Silence = 'nothing' | 'ranges' | 'ranges-and-sessions';
+
 export interface Store {
   readonly id: number;
   readonly capacityBytes: number;
@@ -45,6 +48,7 @@ export interface ClusterNode {
   serverVersion: ServerVersion;
   liveness: Liveness;
   process: ProcessState;
+  silentOn: Silence;
   startedAtMs: number;
   /** What it wrote last, kept until the next writing is due. */
   written: NodeRecord | undefined;
@@ -95,6 +99,7 @@ function growNode(
     serverVersion: { major: 25, minor: 4, internal: 0 },
     liveness: 'live',
     process: 'up',
+    silentOn: 'nothing',
     startedAtMs: Math.floor(startMs - DAY_MS * (2 + 28 * random.next())),
     written: undefined,
     frozenRecord: undefined,
