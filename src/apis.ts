@@ -3,8 +3,8 @@ import { MAX_ANSWER_BYTES } from './cloud/calls.ts';
 import { type ClusterApi, createClusterApi } from './cluster/api.ts';
 import { type Connection, createConnection } from './cluster/connection.ts';
 import { type ClusterTls, type Follow, openClusterTls } from './cluster-tls.ts';
-import { isLoopback } from './config/api-url.ts';
-import type { CloudApiConfig, ClusterApiConfig, ClusterConfig } from './config/config.ts';
+import { isLoopback } from './config/addresses.ts';
+import type { CloudApiConfig, ClusterApiConfig, ClusterConfig } from './config/schema.ts';
 import type { ProxyConfig } from './config/proxy.ts';
 import type { Proxy } from './http/agents.ts';
 import { createHttpClient, type HttpClient, type RetriedRequest } from './http/client.ts';
@@ -52,9 +52,9 @@ export interface ApisOptions {
 
 /** Rejects when a TLS file cannot be used. */
 export async function createApis(options: ApisOptions): Promise<Apis> {
-  const { clusterApi, cloudApi } = options.config;
-  const cluster = clusterApi && (await createCluster(clusterApi, options));
-  const cloud = cloudApi && (await createCloud(cloudApi, options));
+  const { cluster_api, cloud_api } = options.config;
+  const cluster = cluster_api && (await createCluster(cluster_api, options));
+  const cloud = cloud_api && (await createCloud(cloud_api, options));
   return {
     ...(cluster && { cluster }),
     ...(cloud && { cloud }),
@@ -76,16 +76,16 @@ async function createCluster(
   options: ApisOptions,
 ): Promise<{ api: ClusterApi; http: HttpClient; connection: Connection; tls: ClusterTls }> {
   const { self, monotonicMs } = options;
-  const timeoutMs = config.timeoutSeconds * 1000;
+  const timeoutMs = config.timeout * 1000;
   const tls = await openClusterTls(config.tls, options.follow);
   const http = createHttpClient({
     ...common('cluster', options),
     urls: config.urls,
     tls: tls.current(),
     proxy: await chooseProxy(options.config.proxy, config.urls),
-    deadlines: deadlines(timeoutMs, config.minRate),
-    maxConcurrentRequests: config.maxConcurrentRequests,
-    maxResponseBytes: config.maxResponseBytes,
+    deadlines: deadlines(timeoutMs, config.min_rate),
+    maxConcurrentRequests: config.max_concurrent_requests,
+    maxResponseBytes: config.max_response_bytes,
     compression: config.compression,
   });
   tls.onChange((changed) => http.useTls(changed));
@@ -98,7 +98,7 @@ async function createCluster(
           credentials: { username, password: () => password.reveal() },
         }),
       ...(token !== undefined && { token: () => token.reveal() }),
-      headerNames: config.sessionHeaders,
+      headerNames: config.session_headers,
       loginTried: self.loginTried,
       loginFailed: (error) => self.loginFailed(loginFailureReason(error)),
       monotonicMs,
@@ -125,9 +125,9 @@ async function createCloud(
   });
   const api = createCloudApi({
     http,
-    clusterId: config.clusterId,
+    clusterId: config.cluster_id,
     token: () => config.token.reveal(),
-    apiVersion: config.apiVersion,
+    apiVersion: config.api_version,
     decodeErrors: options.self.decodeErrors,
   });
   return { api, http };
@@ -136,12 +136,12 @@ async function createCloud(
 function common(api: Api, { config, self, userAgent, monotonicMs, random }: ApisOptions) {
   const intervals = Object.values(config.collectors)
     .filter((collector) => collector.enabled)
-    .map((collector) => collector.intervalSeconds * 1000);
+    .map((collector) => collector.interval * 1000);
   return {
     userAgent,
     monotonicMs,
     random,
-    maxDuty: config.collectors['ranges']?.maxDuty ?? DEFAULT_MAX_DUTY,
+    maxDuty: config.collectors['ranges']?.max_duty ?? DEFAULT_MAX_DUTY,
     breakerOpenMs: Math.min(
       LONGEST_BREAKER_MS,
       BREAKER_SHARE_OF_INTERVAL * Math.min(...intervals, LONGEST_BREAKER_MS),

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Collector } from './collectors/collector.ts';
-import type { Config } from './config/config.ts';
+import type { Config } from './config/schema.ts';
 import { describeConfig } from './config/describe.ts';
 import { FILE_CHECK_MS } from './config/file-watch.ts';
 import type { LoadedConfig } from './config/load.ts';
@@ -72,7 +72,7 @@ const SYSTEM_CLOCK: Clock = {
  */
 export async function startApp(options: AppOptions): Promise<App> {
   const { config, collectors, log, build, clock = SYSTEM_CLOCK, random = Math.random } = options;
-  const { configFile: file } = config.web;
+  const { config_file: file } = config.web;
   const access = await openAccess({ file, everyMs: options.fileCheckMs ?? FILE_CHECK_MS, log });
   const self = createSelf(build);
   const { monotonicMs, wallMs } = clock;
@@ -96,10 +96,12 @@ export async function startApp(options: AppOptions): Promise<App> {
     log,
   });
   const routes = createRoutes({
-    ...config.web,
+    telemetryPath: config.web.telemetry_path,
+    maxRequests: config.web.max_requests,
+    maxProbes: config.web.max_probes,
     version: build.version,
     scrapeSource: createScrapeSource({ collectors, clusters, reloader, access, self }),
-    reload: config.web.enableLifecycle ? () => reloader.reload() : undefined,
+    reload: config.web.enable_lifecycle ? () => reloader.reload() : undefined,
     isReady: () => clusters.hasPolled || monotonicMs() - startedAt > READY_AFTER_MS,
     describedConfig: () => describeConfig(running, collectors),
     clusters: () => clusters.list,

@@ -6,7 +6,8 @@ import type {
   PollContext,
   PollReading,
 } from './collectors/collector.ts';
-import type { ClusterConfig, CollectorConfig, Config } from './config/config.ts';
+import type { CollectorConfig } from './config/collector-schema.ts';
+import type { ClusterConfig, Config } from './config/schema.ts';
 import { BreakerOpenError } from './http/client.ts';
 import { classifyThrown } from './http/errors.ts';
 import type { Log } from './log.ts';
@@ -31,7 +32,7 @@ export interface WatchParts {
 export interface PollersParts extends WatchParts {
   readonly config: ClusterConfig;
   readonly shard: Config['shard'];
-  readonly maxSeries: number;
+  readonly max_series: number;
   readonly apis: Apis;
   readonly self: ClusterSelf;
   /** How far the running (or last) range scan has come. */
@@ -43,6 +44,8 @@ export interface PollersParts extends WatchParts {
 interface PollerParts extends PollersParts {
   readonly collector: Collector;
   readonly settings: CollectorConfig;
+  /** The collector's own. */
+  readonly options: OwnOptions;
   readonly clusterBudget: ClusterBudget;
   /** What the room remembers from poll to poll. */
   readonly memory: unknown;
@@ -58,19 +61,28 @@ export function createPollers(
 ): readonly Poller[] {
   const pollers: Poller[] = [];
   const published = (): Snapshot[] => pollers.flatMap((poller) => poller.published() ?? []);
-  const clusterBudget = new ClusterBudget(parts.maxSeries, published);
+  const clusterBudget = new ClusterBudget(parts.max_series, published);
   for (const collector of parts.collectors) {
     const settings = parts.config.collectors[collector.name];
     if (!settings?.enabled || !isOurs(collector, parts.shard)) continue;
     // Success without a question would say nothing about the cluster.
-    if (collector.isIdle?.(settings.options) === true) continue;
+    const options = ownOptions(collector, settings);
+    if (collector.isIdle?.(options) === true) continue;
     const previous = predecessors.find(({ plan }) => plan.collector === collector.name);
-    const memory = isDeepStrictEqual(previous?.room.options, settings.options)
+    const memory = isDeepStrictEqual(previous?.room.options, options)
       ? previous?.room.memory
       : collector.createMemory();
-    pollers.push(createPoller({ ...parts, collector, settings, clusterBudget, memory }, previous));
+    const shared = { collector, settings, options, clusterBudget, memory };
+    pollers.push(createPoller({ ...parts, ...shared }, previous));
   }
   return pollers;
+}
+
+type OwnOptions = Readonly<Record<string, unknown>>;
+
+/** The settings that only this collector has: what it remembers is valid while these stay the same. */
+function ownOptions({ options }: Collector, settings: CollectorConfig): OwnOptions {
+  return Object.fromEntries(Object.keys(options).map((key) => [key, settings[key]]));
 }
 
 /** Every shard scans its own nodes; what is asked of a whole cluster is asked by shard 0 alone. */
@@ -85,7 +97,7 @@ function createPoller(parts: PollerParts, previous: Poller | undefined): Poller 
     api: collector.api,
     shard: firstShard(parts),
     privilege: collector.privilege,
-    configuredIntervalSeconds: settings.intervalSeconds,
+    configuredIntervalSeconds: settings.interval,
   };
   const labels = (): { collector: string; shard: string } => ({
     collector: plan.collector,
@@ -101,10 +113,10 @@ function createPoller(parts: PollerParts, previous: Poller | undefined): Poller 
     {
       cluster: config.name,
       plan,
-      timeoutSeconds: settings.timeoutSeconds,
-      maxAgeSeconds: settings.maxAgeSeconds,
-      maxDuty: settings.maxDuty,
-      maxSeries: settings.maxSeries,
+      timeoutSeconds: settings.timeout,
+      maxAgeSeconds: settings.max_age,
+      maxDuty: settings.max_duty,
+      maxSeries: settings.max_series,
       clusterBudget: parts.clusterBudget,
       collect: (sheet, reading) => collect(sheet, reading, poller.plan.shard),
       blockedMs: () => apis[collector.api]?.http.blockedMs() ?? 0,
@@ -112,7 +124,7 @@ function createPoller(parts: PollerParts, previous: Poller | undefined): Poller 
       reasonOf: (error) => classifyThrown(error, collector.name).reason,
       clock: parts.clock,
       random: parts.random,
-      room: { options: settings.options, memory },
+      room: { options: parts.options, memory },
       report: {
         finished: () => self.pollFinished(labels()),
         failed: (reason) => self.pollFailed({ ...labels(), reason }),
@@ -131,7 +143,7 @@ function createPoller(parts: PollerParts, previous: Poller | undefined): Poller 
 /** With `route: local` the node has to name itself first; until then its exporter is just local. */
 function firstShard({ collector, settings, shard }: PollerParts): string {
   if (collector.name !== 'ranges') return '0';
-  return settings.options['route'] === 'local' ? 'local' : String(shard.index);
+  return settings['route'] === 'local' ? 'local' : String(shard.index);
 }
 
 type Collect = (
@@ -142,15 +154,15 @@ type Collect = (
 
 /** The room with its API, options and memory: what is left to the poller is the sheet and the reading. */
 function bindRoom(parts: PollerParts, shardLearned: (shard: string) => void): Collect {
-  const { collector, apis, settings, config, progress, memory } = parts;
+  const { collector, apis, options, config, progress, memory } = parts;
   const complete = (reading: PollReading, shard: string): PollContext<unknown, unknown> =>
     Object.assign(reading, {
-      options: settings.options,
+      options,
       shard,
       shards: parts.shard,
       memory,
       nowMs: parts.clock.wallMs,
-      urls: config.clusterApi?.urls.length ?? 1,
+      urls: config.cluster_api?.urls.length ?? 1,
       scanProgress(done: number, planned: number) {
         Object.assign(progress, { done, planned });
       },

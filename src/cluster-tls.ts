@@ -1,5 +1,5 @@
-import { clientTlsFiles, type ClientTls, readClientTls } from './config/client-tls.ts';
-import type { TlsConfig } from './config/config.ts';
+import { clientTlsFiles, type ClientTls, readClientTls } from './config/tls-files.ts';
+import type { TlsConfig } from './config/schema.ts';
 import { watchFiles } from './config/file-watch.ts';
 import type { Log } from './log.ts';
 

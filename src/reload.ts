@@ -1,5 +1,5 @@
-import type { Config } from './config/config.ts';
-import { ConfigError, formatProblems, type Problem } from './config/findings.ts';
+import { ConfigError, type ConfigIssue, formatIssues } from './config/issues.ts';
+import type { Config } from './config/schema.ts';
 import type { LoadedConfig } from './config/load.ts';
 import type { Log } from './log.ts';
 import * as families from './metrics/outcome-families.ts';
@@ -10,7 +10,7 @@ export interface ReloaderOptions {
   /** Reads the configuration anew, from where it came at first. */
   readonly load: () => Promise<LoadedConfig>;
   /** Reads the web config file; what keeps it from being in force fails the reload. */
-  readonly reloadAccess: () => Promise<readonly Problem[]>;
+  readonly reloadAccess: () => Promise<readonly ConfigIssue[]>;
   /** Puts it in force as a whole; rejects with everything as it was. */
   readonly apply: (config: Config) => Promise<void>;
   /** Whether the files that are followed without a reload (web config, certificates) are in force as they are now. */
@@ -42,7 +42,7 @@ export function createReloader(options: ReloaderOptions): Reloader {
       lastGoodMs = wallMs();
       last = { isGood: true };
       log.info({ clusters: config.clusters.length }, 'configuration reloaded');
-      if (warnings.length > 0) log.warn(formatProblems(warnings));
+      if (warnings.length > 0) log.warn(formatIssues(warnings));
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
       last = { isGood: false, why };

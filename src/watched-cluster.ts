@@ -1,6 +1,6 @@
 import { type Apis, createApis } from './apis.ts';
 import { createPollers, type WatchParts } from './cluster-pollers.ts';
-import type { ClusterConfig, Config } from './config/config.ts';
+import type { ClusterConfig, Config } from './config/schema.ts';
 import { FILE_CHECK_MS } from './config/file-watch.ts';
 import { BREAKER_STATES } from './http/breaker.ts';
 import type { HttpClient } from './http/client.ts';
@@ -16,7 +16,7 @@ import type { Poller } from './poll/poller.ts';
 export interface WatchOptions extends WatchParts {
   readonly config: ClusterConfig;
   readonly shard: Config['shard'];
-  readonly maxSeries: number;
+  readonly max_series: number;
   readonly self: Self;
   readonly userAgent: string;
   /** Called when a poll of a collector has ended, good or bad. */
@@ -123,8 +123,8 @@ function writeOutcomes(parts: OutcomeParts, isChosen: (collector: string) => boo
     writeApi(sheet, api, apis[api]?.http);
   }
   sheet.set(families.SHARDS, {}, shard.count);
-  if (config.clusterApi !== undefined) {
-    const isOff = config.clusterApi.tls.insecureSkipVerify;
+  if (config.cluster_api !== undefined) {
+    const isOff = config.cluster_api.tls.insecure_skip_verify;
     sheet.set(families.TLS_VERIFICATION_DISABLED, {}, isOff ? 1 : 0);
   }
   const notAfterMs = apis.certificateNotAfterMs();

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { ClusterConfig, Config } from './config/config.ts';
+import type { ClusterConfig, Config } from './config/schema.ts';
 import type { Secret } from './config/secret.ts';
 import { watchCluster, type WatchedCluster, type WatchOptions } from './watched-cluster.ts';
 
 /** What every watched cluster is made with, whatever the configuration says. */
-export type SharedOptions = Omit<WatchOptions, 'config' | 'shard' | 'maxSeries'>;
+export type SharedOptions = Omit<WatchOptions, 'config' | 'shard' | 'max_series'>;
 
 interface Prepared {
   readonly cluster: WatchedCluster;
@@ -20,7 +20,7 @@ interface Entry extends Prepared {
 export class WatchedClusters {
   readonly #parts: SharedOptions;
   #entries: ReadonlyMap<string, Entry> = new Map();
-  #settings: Pick<Config, 'shard' | 'maxSeries'> | undefined;
+  #settings: Pick<Config, 'shard' | 'max_series'> | undefined;
   /** Clusters that are no longer watched and are still logging out. */
   readonly #ending = new Set<Promise<void>>();
 
@@ -49,8 +49,8 @@ export class WatchedClusters {
    * removed one is gone at once.
    * Rejects, with everything as it was, when one cannot be prepared.
    */
-  async apply({ clusters, shard, maxSeries }: Config): Promise<void> {
-    const settings = { shard, maxSeries };
+  async apply({ clusters, shard, max_series }: Config): Promise<void> {
+    const settings = { shard, max_series };
     const isSame = isDeepStrictEqual(settings, this.#settings);
     const isSameShare = isDeepStrictEqual(shard, this.#settings?.shard);
     const tried = await Promise.allSettled(
@@ -116,21 +116,21 @@ function start({ config, cluster }: Prepared): Entry {
 
 /** Whether it is the same cluster under both configurations, as far as its addresses tell. */
 function asksTheSame(a: ClusterConfig, b: ClusterConfig): boolean {
-  const urls = new Set(a.clusterApi?.urls);
-  const sharesUrl = b.clusterApi?.urls.some((url) => urls.has(url)) ?? a.clusterApi === undefined;
+  const urls = new Set(a.cluster_api?.urls);
+  const sharesUrl = b.cluster_api?.urls.some((url) => urls.has(url)) ?? a.cluster_api === undefined;
   return (
     sharesUrl &&
-    a.cloudApi?.url === b.cloudApi?.url &&
-    a.cloudApi?.clusterId === b.cloudApi?.clusterId
+    a.cloud_api?.url === b.cloud_api?.url &&
+    a.cloud_api?.cluster_id === b.cloud_api?.cluster_id
   );
 }
 
 function isSameCluster(a: ClusterConfig, b: ClusterConfig): boolean {
   return (
     isDeepStrictEqual(a, b) &&
-    isSameSecret(a.clusterApi?.password, b.clusterApi?.password) &&
-    isSameSecret(a.clusterApi?.token, b.clusterApi?.token) &&
-    isSameSecret(a.cloudApi?.token, b.cloudApi?.token)
+    isSameSecret(a.cluster_api?.password, b.cluster_api?.password) &&
+    isSameSecret(a.cluster_api?.token, b.cluster_api?.token) &&
+    isSameSecret(a.cloud_api?.token, b.cloud_api?.token)
   );
 }
 

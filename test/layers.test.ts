@@ -45,6 +45,7 @@ const IMPORTERS: Readonly<Record<string, string>> = {
   re2js: 'collectors/sessions/',
   'string-width': 'cli/grid.ts',
   undici: 'http/',
+  valibot: 'config/',
   yaml: 'config/document.ts',
 };
 

@@ -1,4 +1,4 @@
-import type { ClusterConfig } from '../config/config.ts';
+import type { ClusterConfig } from '../config/schema.ts';
 import { classifyThrown, codeOf, RequestError } from '../http/errors.ts';
 import { JsonError } from '../json/errors.ts';
 import { CLOUD_RULES, isCloudOperation } from './advice/cloud-rules.ts';

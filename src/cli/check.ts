@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { COLLECTORS } from '../collectors/index.ts';
-import { ConfigError, formatProblems } from '../config/findings.ts';
-import type { ConfigSources } from '../config/settings.ts';
+import { ConfigError, formatIssues } from '../config/issues.ts';
+import type { ConfigSources } from '../config/load.ts';
 import { loadConfig } from '../config/load.ts';
 import { addExamples, type Invocation } from './command.ts';
 import { EXIT } from './exit.ts';
@@ -18,7 +18,7 @@ export function define(command: Command, { env, done }: Invocation): void {
 export async function check(sources: Omit<ConfigSources, 'collectors'>): Promise<number> {
   try {
     const { config, warnings } = await loadConfig({ ...sources, collectors: COLLECTORS });
-    if (warnings.length > 0) process.stderr.write(`${formatProblems(warnings)}\n`);
+    if (warnings.length > 0) process.stderr.write(`${formatIssues(warnings)}\n`);
     process.stdout.write(`the configuration is good: ${config.clusters.length} cluster(s)\n`);
     return EXIT.good;
   } catch (error) {

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Environment } from '../config/givens.ts';
+import type { Environment } from '../config/secret.ts';
 import type { Build } from './build.ts';
 
 /** What a command is given besides its own arguments and options. */

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { App } from '../app.ts';
 import { COLLECTORS } from '../collectors/index.ts';
-import type { Config } from '../config/config.ts';
+import type { Config } from '../config/schema.ts';
 import { loadConfig } from '../config/load.ts';
 import { createLog } from '../log.ts';
 import { type Simulator, startSimulator } from '../simulator/index.ts';
@@ -74,12 +74,12 @@ async function configure(simulator: Simulator): Promise<Config> {
 function withTables(cluster: Config['clusters'][number]): Config['clusters'][number] {
   const { tables } = cluster.collectors;
   if (tables === undefined) return cluster;
-  const options = { ...tables.options, tables: WATCHED_TABLES };
-  return { ...cluster, collectors: { ...cluster.collectors, tables: { ...tables, options } } };
+  const watched = { ...tables, tables: WATCHED_TABLES };
+  return { ...cluster, collectors: { ...cluster.collectors, tables: watched } };
 }
 
 function listenOn(config: Config, port: number): Config {
-  return { ...config, web: { ...config.web, listenAddresses: [{ host: HOST, port }] } };
+  return { ...config, web: { ...config.web, listen_address: [{ host: HOST, port }] } };
 }
 
 /** Starts something on these ports, or on the next free ones where they are busy. */

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import type { ClusterConfig, Config } from '../config/config.ts';
+import type { ClusterConfig, Config } from '../config/schema.ts';
 import { startReading } from '../http/reading.ts';
 import { createSelf } from '../metrics/self.ts';
 import { addExamples, type Invocation } from './command.ts';
@@ -82,8 +82,8 @@ async function examine(config: ClusterConfig, examination: Examination): Promise
       if (isReached)
         await examineCluster({ api, config, reading, recorder, findings }, examination);
     }
-    if (apis.cloud !== undefined && config.cloudApi !== undefined) {
-      const way = await checkWay(config.cloudApi.url, { ...config, clusterApi: undefined });
+    if (apis.cloud !== undefined && config.cloud_api !== undefined) {
+      const way = await checkWay(config.cloud_api.url, { ...config, cluster_api: undefined });
       findings.push(...way);
       if (way.some(({ verdict }) => verdict === 'failed')) return;
       findings.push(await checkCloud(apis.cloud.api, { config, reading, recorder }));
@@ -95,12 +95,16 @@ async function examine(config: ClusterConfig, examination: Examination): Promise
 
 /** Each URL by itself, since the clients would silently go on with the next one; true when one is good. */
 async function checkUrls(config: ClusterConfig, examination: Examination): Promise<boolean> {
-  const { clusterApi } = config;
+  const { cluster_api } = config;
   let isReached = false;
-  for (const url of clusterApi?.urls ?? []) {
+  for (const url of cluster_api?.urls ?? []) {
     const way = [...(await checkWay(url, config))];
-    if (way.every(({ verdict }) => verdict !== 'failed') && clusterApi !== undefined) {
-      const alone = { ...config, clusterApi: { ...clusterApi, urls: [url] }, cloudApi: undefined };
+    if (way.every(({ verdict }) => verdict !== 'failed') && cluster_api !== undefined) {
+      const alone = {
+        ...config,
+        cluster_api: { ...cluster_api, urls: [url] },
+        cloud_api: undefined,
+      };
       way.push(await checkAnswer(alone, url, examination));
     }
     examination.findings.push(...way);
@@ -143,5 +147,5 @@ async function examineCluster(asked: Asked, { config }: Examination): Promise<vo
     asked.findings.push(estimateScan(asked.config, known, sample));
   }
   if (known.nodes.length === 0) return;
-  asked.findings.push(estimateSeries(asked.config, known, config.maxSeries));
+  asked.findings.push(estimateSeries(asked.config, known, config.max_series));
 }

@@ -1,11 +1,13 @@
 import { type Command, Option } from 'commander';
 import { COLLECTORS } from '../collectors/index.ts';
 import { type FlagDefinition, flagDefinitions } from '../config/flags.ts';
-import type { Flags } from '../config/givens.ts';
+import type { Flags } from '../config/flags.ts';
 
-/** Adds the configuration's flags to a command, from the one table of options. */
+const FLAGS = flagDefinitions(COLLECTORS);
+
+/** Adds the configuration's flags to a command, from the schema of the configuration. */
 export function addConfigFlags(command: Command): void {
-  for (const flag of flagDefinitions(COLLECTORS)) {
+  for (const flag of FLAGS) {
     for (const option of toOptions(flag)) command.addOption(option);
   }
 }
@@ -15,7 +17,7 @@ const CONNECTION_FLAG = /^(?:config\.file|cluster\.|cloud\.)/;
 
 /** Adds the same flags, but only those in the help that say how a cluster is reached. */
 export function addConnectionFlags(command: Command): void {
-  for (const flag of flagDefinitions(COLLECTORS)) {
+  for (const flag of FLAGS) {
     for (const option of toOptions(flag)) {
       command.addOption(CONNECTION_FLAG.test(flag.name) ? option : option.hideHelp());
     }
@@ -26,7 +28,7 @@ export function addConnectionFlags(command: Command): void {
 export function readConfigFlags(command: Command): Flags {
   const given = command.opts<Record<string, string | boolean | string[]>>();
   return Object.fromEntries(
-    flagDefinitions(COLLECTORS).map((flag) => {
+    FLAGS.map((flag) => {
       const [option] = toOptions(flag);
       return [flag.name, option && given[option.attributeName()]];
     }),

@@ -35,7 +35,7 @@ async function probe(
   const cluster = await watchCluster({
     config: target,
     shard: config.shard,
-    maxSeries: config.maxSeries,
+    max_series: config.max_series,
     collectors: COLLECTORS,
     self: createSelf(build),
     userAgent: `crdb-exporter/${build.version}`,
@@ -47,7 +47,7 @@ async function probe(
   using ending = watchForEnding();
   const done = new AbortController();
   const running = cluster.run(AbortSignal.any([ending.signal, done.signal]));
-  const timeouts = Object.values(target.collectors).map(({ timeoutSeconds }) => timeoutSeconds);
+  const timeouts = Object.values(target.collectors).map(({ timeout }) => timeout);
   await cluster.pollNow(isAny, Math.max(...timeouts) * 1000);
   done.abort();
   await running;

@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander';
-import { ConfigError, UsageError } from '../config/findings.ts';
-import type { Environment } from '../config/givens.ts';
+import { ConfigError, UsageError } from '../config/issues.ts';
+import type { Environment } from '../config/secret.ts';
 import { findNearest } from '../config/nearest.ts';
 import { readBuild } from './build.ts';
 import type { CommandFile, Invocation } from './command.ts';

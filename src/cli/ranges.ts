@@ -123,13 +123,13 @@ interface NodeReader extends Reader {
 }
 
 async function readNode(target: Target, reader: NodeReader): Promise<void> {
-  const { collectors, clusterApi } = target.config;
+  const { collectors, cluster_api } = target.config;
   const withKeys = reader.options.showKeys === true;
   await clusterApiOf(target).nodeRanges(target.reading, {
     nodeId: reader.nodeId,
     route: routeOf(target),
-    limit: Number(collectors['ranges']?.options['page_limit']),
-    firstUrl: reader.turn % (clusterApi?.urls.length ?? 1),
+    limit: Number(collectors['ranges']?.['page_limit']),
+    firstUrl: reader.turn % (cluster_api?.urls.length ?? 1),
     shape: replicaShape,
     onRange(range) {
       reader.progress.advance(1);

@@ -2,9 +2,9 @@ import type { Command } from 'commander';
 import { type App, type AppOptions, startApp } from '../app.ts';
 import { COLLECTORS } from '../collectors/index.ts';
 import { FILE_CHECK_MS, watchFiles } from '../config/file-watch.ts';
-import { formatProblems } from '../config/findings.ts';
+import { formatIssues } from '../config/issues.ts';
 import { type LoadedConfig, loadConfig } from '../config/load.ts';
-import { type ConfigSources, findFile } from '../config/settings.ts';
+import { type ConfigSources, findFile } from '../config/load.ts';
 import { createLog } from '../log.ts';
 import type { Build } from './build.ts';
 import { check } from './check.ts';
@@ -57,13 +57,16 @@ async function serveUntil(
   using _crash = endOnCrash(log);
   log.info({ version: build.version, revision: build.revision }, 'starting crdb-exporter');
   if (warnings.length > 0) {
-    for (const line of formatProblems(warnings).split('\n')) log.warn(line);
+    for (const line of formatIssues(warnings).split('\n')) log.warn(line);
   }
   const { env } = sources;
   const sockets = inheritedSockets({ env, pid: process.pid });
   using serviceManager = createServiceManager({ env, pid: process.pid, log });
   const app = await startExporter({ config, build, log, load, sockets });
-  using _reloads = await reloadOnChange(app, config.autoReload ? findFile(sources) : undefined);
+  using _reloads = await reloadOnChange(
+    app,
+    config.config.auto_reload ? findFile(sources) : undefined,
+  );
   for (const address of app.addresses) log.info({ address }, 'listening');
   serviceManager.ready(`listening on ${app.addresses.join(', ')}`);
   const signal = await told;

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import type { Environment } from '../config/givens.ts';
+import type { Environment } from '../config/secret.ts';
 import type { Log } from '../log.ts';
 
 /** The first socket that a service manager hands over has this number (sd_listen_fds(3)). */

@@ -61,7 +61,7 @@ async function list(target: Target, options: Options): Promise<number> {
   const nowMs = Date.now();
   let listed = 0;
   const question = {
-    limit: Number(target.config.collectors['sessions']?.options['page_limit']),
+    limit: Number(target.config.collectors['sessions']?.['page_limit']),
     ...(options.user !== undefined && { username: options.user }),
     shape: sessionShape(shown),
     onPageEnd: () => listing.drained(),

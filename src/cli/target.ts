@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander';
 import { type Apis, createApis } from '../apis.ts';
 import { COLLECTORS } from '../collectors/index.ts';
-import type { ClusterConfig, Config } from '../config/config.ts';
-import { formatProblems } from '../config/findings.ts';
+import type { ClusterConfig, Config } from '../config/schema.ts';
+import { formatIssues } from '../config/issues.ts';
 import { loadConfig } from '../config/load.ts';
 import { findNearest } from '../config/nearest.ts';
 import { type Reading, startReading } from '../http/reading.ts';
@@ -40,7 +40,7 @@ export function addTargetOptions(command: Command): void {
 export async function loadFor(command: Command, { env }: Invocation): Promise<Config> {
   const sources = { flags: readConfigFlags(command), env, collectors: COLLECTORS };
   const { config, warnings } = await loadConfig(sources);
-  if (warnings.length > 0) process.stderr.write(`${formatProblems(warnings)}\n`);
+  if (warnings.length > 0) process.stderr.write(`${formatIssues(warnings)}\n`);
   return config;
 }
 
@@ -94,9 +94,9 @@ export async function openApis(
   { build }: Invocation,
   self = createSelf(build).cluster(config.name),
 ): Promise<Apis> {
-  const { clusterApi, cloudApi } = config;
+  const { cluster_api, cloud_api } = config;
   try {
-    for (const secret of [clusterApi?.password, clusterApi?.token, cloudApi?.token]) {
+    for (const secret of [cluster_api?.password, cluster_api?.token, cloud_api?.token]) {
       await secret?.reveal();
     }
     return await createCommandApis(config, build, self);

@@ -1,68 +1,46 @@
-import { CLOUD_API, CLUSTER, CLUSTER_API, TLS } from './cluster-options.ts';
-import { type CollectorOptions, collectorRows } from './collector-options.ts';
-import type { ClusterApiConfig, ClusterConfig, CollectorConfig, Config } from './config.ts';
-import { CONFIG, LOG, ROOT, SHARD, WEB } from './options.ts';
+import * as v from 'valibot';
+import { clusterSection } from './cluster-schema.ts';
+import { type CollectorOptions, collectorSections } from './collector-schema.ts';
+import { type AnySchema, unwrap } from './keys.ts';
 import type { ProxyConfig } from './proxy.ts';
-import { Secret } from './secret.ts';
-import { keyOf, type Option, type Rows } from './section.ts';
+import { type Config, configSchema } from './schema.ts';
 
 type Described = Readonly<Record<string, unknown>>;
 
 /**
- * The running configuration as a file would say it, every value written out and every secret as
- * `<secret>`. What the environment says of proxies has no key in the file and stands beside.
+ * The running configuration as a file would give it, every value written out and every secret as
+ * `<secret>`. The proxies of the environment have no key in the file and stand beside.
  */
 export function describeConfig(config: Config, collectors: readonly CollectorOptions[]): Described {
+  const { clusters, ...others } = config;
+  const clusterSchema = clusterSection('', collectorSections(collectors));
   return {
-    web: describe(WEB, { ...config.web, listenAddress: config.web.listenAddresses }),
-    log: describe(LOG, config.log),
-    shard: describe(SHARD, config.shard),
-    config: describe(CONFIG, config),
-    clusters: config.clusters.map((cluster) => describeCluster(cluster, collectors)),
-    ...describe(ROOT, config),
+    ...describeMap(configSchema(collectors), others),
+    clusters: clusters.map((cluster) => ({
+      ...describeMap(clusterSchema, cluster),
+      ...describeProxy(cluster.proxy),
+    })),
   };
 }
 
-function describeCluster(
-  cluster: ClusterConfig,
-  collectors: readonly CollectorOptions[],
-): Described {
-  const { clusterApi, cloudApi, proxy } = cluster;
-  const { name, poll } = describe(CLUSTER, cluster);
-  return {
-    name,
-    ...(clusterApi && { cluster_api: describeClusterApi(clusterApi) }),
-    ...(cloudApi && { cloud_api: describe(CLOUD_API, cloudApi) }),
-    ...describeProxy(proxy),
-    poll,
-    collectors: Object.fromEntries(
-      collectors.flatMap((collector) => {
-        const settings = cluster.collectors[collector.name];
-        return settings ? [[collector.name, describeCollector(collector, settings)]] : [];
-      }),
-    ),
-  };
+/** The keys of a section in its order; without those that have no value. */
+function describeMap({ entries = {} }: AnySchema, values: object): Described {
+  const byKey = new Map<string, unknown>(Object.entries(values));
+  const described = Object.entries(entries).flatMap(([key, schema]) => {
+    const value = byKey.get(key);
+    return value === undefined ? [] : [[key, describe(unwrap(schema), value)]];
+  });
+  return Object.fromEntries(described);
 }
 
-function describeClusterApi(api: ClusterApiConfig): Described {
-  return {
-    ...describe(CLUSTER_API, { ...api, timeout: api.timeoutSeconds }),
-    tls: describe(TLS, api.tls),
-  };
-}
-
-function describeCollector(collector: CollectorOptions, settings: CollectorConfig): Described {
-  const { own, ...common } = collectorRows(collector);
-  const { intervalSeconds, timeoutSeconds, maxAgeSeconds, options } = settings;
-  return {
-    ...describe(common, {
-      ...settings,
-      interval: intervalSeconds,
-      timeout: timeoutSeconds,
-      maxAge: maxAgeSeconds,
-    }),
-    ...Object.fromEntries(own.map((row) => [keyOf(row), write(row, options[keyOf(row)])])),
-  };
+function describe(schema: AnySchema, value: unknown): unknown {
+  const { entries, item } = schema;
+  if (item !== undefined && Array.isArray(value)) {
+    return value.map((one: unknown) => describe(unwrap(item), one));
+  }
+  if (entries !== undefined) return describeMap(schema, Object(value));
+  const { format } = v.getMetadata(schema);
+  return typeof format === 'function' ? format(value) : value;
 }
 
 function describeProxy({ http, https, noProxy }: ProxyConfig): Described {
@@ -70,18 +48,4 @@ function describeProxy({ http, https, noProxy }: ProxyConfig): Described {
   return {
     proxy_of_environment: { http: http?.toJSON(), https: https?.toJSON(), no_proxy: noProxy },
   };
-}
-
-/** The keys of the file with what stands for them; without those for which nothing does. */
-function describe(rows: Rows, values: object): Described {
-  const byName = new Map(Object.entries(values));
-  const entries = Object.entries(rows).flatMap(([name, row]) => {
-    const value: unknown = byName.get(name);
-    return value === undefined ? [] : [[keyOf(row), write(row, value)]];
-  });
-  return Object.fromEntries(entries);
-}
-
-function write(row: Option<unknown>, value: unknown): unknown {
-  return value instanceof Secret ? value.toJSON() : row.kind.write(value);
 }

@@ -1,15 +1,115 @@
-import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
-import type { Document, Pair, ParsedNode, YAMLMap } from 'yaml';
-import type { Findings } from './findings.ts';
-import { joinPath, quote } from './raw.ts';
-import type { Place, Raw, RawEntry, RawMap, RawScalar } from './raw.ts';
+import { isAlias, isMap as isYamlMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
+import type { Document, Pair, ParsedNode, YAMLMap, YAMLSeq } from 'yaml';
+import { type ConfigIssues, type Place, quote } from './issues.ts';
 
-interface Reading {
-  readonly document: Document.Parsed;
-  readonly findings: Findings;
-  /** The nodes that an alias may name, done or (undefined) under way. */
-  readonly done: Map<unknown, Raw | undefined>;
-  place(node: { range?: readonly number[] | null | undefined } | null, path: string): Place;
+/** A map or a list as it was written: plain values, not validated yet. */
+export type Container = Record<string, unknown>;
+
+interface Member {
+  readonly key: Place;
+  readonly value: Place;
+}
+
+/** Where the maps and lists of a document, their keys and their values are written. */
+export class Places {
+  readonly #self = new WeakMap<object, Place>();
+  readonly #members = new WeakMap<object, Map<string, Member>>();
+
+  add(container: object, place: Place): void {
+    this.#self.set(container, place);
+    this.#members.set(container, new Map());
+  }
+
+  addMember(container: object, key: string, member: Member): void {
+    this.#members.get(container)?.set(key, member);
+  }
+
+  /** Where a map or list begins. */
+  of(container: object): Place {
+    return this.#self.get(container) ?? { source: '', path: '' };
+  }
+
+  ofKey(container: object, key: string): Place {
+    return this.#members.get(container)?.get(key)?.key ?? this.of(container);
+  }
+
+  /** Where a value is written, or the container in which it is missing. */
+  ofValue(container: object, key: string): Place {
+    const place = this.#members.get(container)?.get(key)?.value;
+    if (place !== undefined) return place;
+    const self = this.of(container);
+    return { ...self, path: joinPath(self.path, key, Array.isArray(container)) };
+  }
+
+  /** A map of the keys of both, those of `over` winning, each with its own place. */
+  merge(base: Container, over: Container): Container {
+    const merged: Container = Object.assign(createMap(), base, over);
+    this.add(merged, this.#self.get(over) ?? this.of(base));
+    for (const container of [base, over]) {
+      for (const [key, member] of this.#members.get(container) ?? []) {
+        this.addMember(merged, key, member);
+      }
+    }
+    return merged;
+  }
+}
+
+/** A document as plain values, with the places of all of them. */
+export interface SourceDocument {
+  readonly input: Container;
+  readonly places: Places;
+}
+
+/** Sets a value at a key such as `clusters[].name`, making the maps and lists around it. */
+export function setValue(
+  { input, places }: SourceDocument,
+  key: string,
+  { value, source }: { readonly value: unknown; readonly source: string },
+): void {
+  const steps = key.replaceAll('[]', '.0').split('.');
+  let container = input;
+  let path = '';
+  for (const [index, step] of steps.entries()) {
+    path = joinPath(path, step, Array.isArray(container));
+    const place = { source, path };
+    const isLast = index === steps.length - 1;
+    const old = container[step];
+    if (!isLast && old !== undefined && old !== null) {
+      // Something that is no map stays, and is reported when it is validated.
+      if (!isContainer(old)) return;
+      container = old;
+      continue;
+    }
+    const next = isLast ? value : createContainer(steps[index + 1] === '0');
+    container[step] = next;
+    places.addMember(container, step, { key: place, value: place });
+    if (!isContainer(next)) return;
+    places.add(next, place);
+    container = next;
+  }
+}
+
+/** Without a prototype, so that a key `__proto__` is a key like any other. */
+export function createMap(): Container {
+  return Object.create(null);
+}
+
+function createContainer(isList: boolean): unknown {
+  return isList ? [] : createMap();
+}
+
+export function isContainer(value: unknown): value is Container {
+  return typeof value === 'object' && value !== null;
+}
+
+export function isMap(value: unknown): value is Container {
+  return isContainer(value) && !Array.isArray(value);
+}
+
+/** The dotted key of a member: `clusters[0]` and `name` make `clusters[0].name`. */
+function joinPath(path: string, key: string, isInList = false): string {
+  if (isInList) return `${path}[${key}]`;
+  return path === '' ? key : `${path}.${key}`;
 }
 
 /** Where the library's own words would not help, or would quote what may be a password. */
@@ -24,11 +124,7 @@ const EXPLANATIONS: Readonly<Record<string, string>> = {
  * Reads YAML 1.2 and keeps the place of every key and value. Syntax errors and keys that are set
  * twice are reported; the answer is then what could be read.
  */
-export function readDocument(
-  text: string,
-  file: { readonly name: string; readonly folder: string },
-  findings: Findings,
-): RawMap {
+export function readDocument(text: string, file: string, issues: ConfigIssues): SourceDocument {
   const lines = new LineCounter();
   // Keys are compared here rather than by the library, whose message names neither key nor place.
   const document = parseDocument(text, {
@@ -36,83 +132,122 @@ export function readDocument(
     prettyErrors: false,
     uniqueKeys: false,
   });
-  const place: Reading['place'] = (node, path) => {
-    const { line, col } = lines.linePos(node?.range?.[0] ?? 0);
-    return { source: file.name, line, column: col, path, folder: file.folder };
+  const placeAt = (offset: number, path: string): Place => {
+    const { line, col } = lines.linePos(offset);
+    return { source: file, line, column: col, path };
   };
   for (const error of [...document.errors, ...document.warnings]) {
     const reason = EXPLANATIONS[error.code] ?? error.message.replace(/(?<=\S): .*$/s, '');
-    findings.report(place({ range: error.pos }, ''), `not valid YAML: ${reason}`);
+    issues.report(placeAt(error.pos[0], ''), `not valid YAML: ${reason}`);
   }
-  return readRoot({ document, findings, done: new Map(), place });
+  return new Reader(document, placeAt, issues).read();
 }
 
-function readRoot(reading: Reading): RawMap {
-  const root = readNode(reading.document.contents, '', reading);
-  if (root.form === 'map') return root;
-  if (root.form === 'list' || root.value !== null) {
-    reading.findings.report(root.place, 'expected keys and values such as `clusters:` at the top');
-  }
-  return { form: 'map', place: root.place, entries: new Map() };
+interface Located {
+  readonly value: unknown;
+  readonly place: Place;
 }
 
-function readNode(node: ParsedNode | null, path: string, reading: Reading): Raw {
-  if (isAlias(node)) return readAlias(node, path, reading);
-  reading.done.set(node, undefined);
-  const raw = readPlain(node, path, reading);
-  reading.done.set(node, raw);
-  return raw;
-}
+class Reader {
+  readonly #document: Document.Parsed;
+  readonly #placeAt: (offset: number, path: string) => Place;
+  readonly #issues: ConfigIssues;
+  readonly #places = new Places();
+  /** The nodes that an alias may name, read or (undefined) being read. */
+  readonly #nodes = new Map<unknown, Located | undefined>();
 
-function readPlain(node: ParsedNode | null, path: string, reading: Reading): Raw {
-  const place = reading.place(node, path);
-  if (isMap(node)) return { form: 'map', place, entries: readEntries(node, path, reading) };
-  if (isSeq(node)) {
-    const items = node.items.map((item, index) => readNode(item, `${path}[${index}]`, reading));
-    return { form: 'list', place, items };
+  constructor(
+    document: Document.Parsed,
+    placeAt: (offset: number, path: string) => Place,
+    issues: ConfigIssues,
+  ) {
+    this.#document = document;
+    this.#placeAt = placeAt;
+    this.#issues = issues;
   }
-  return { form: 'scalar', place, value: scalarValue(node), isUntyped: false };
+
+  read(): SourceDocument {
+    const { contents } = this.#document;
+    if (isYamlMap(contents)) {
+      const input = this.#readMap(contents, this.#place(contents, ''));
+      return { input, places: this.#places };
+    }
+    const { value, place } = this.#readNode(contents, '');
+    if (value !== null) {
+      this.#issues.report(place, 'expected keys and values such as `clusters:` at the top');
+    }
+    const input = createMap();
+    this.#places.add(input, place);
+    return { input, places: this.#places };
+  }
+
+  #place(node: ParsedNode | null, path: string): Place {
+    return this.#placeAt(node?.range[0] ?? 0, path);
+  }
+
+  #readNode(node: ParsedNode | null, path: string): Located {
+    if (isAlias(node)) return this.#readAlias(node, path);
+    const place = this.#place(node, path);
+    this.#nodes.set(node, undefined);
+    const located = { value: this.#readValue(node, place), place };
+    this.#nodes.set(node, located);
+    return located;
+  }
+
+  #readValue(node: ParsedNode | null, place: Place): unknown {
+    if (isYamlMap(node)) return this.#readMap(node, place);
+    if (isSeq(node)) return this.#readList(node, place);
+    return scalarValue(node);
+  }
+
+  /** An alias stands for the very value of its anchor; one inside its own anchor has none. */
+  #readAlias(node: ParsedNode, path: string): Located {
+    const target = isAlias(node) ? node.resolve(this.#document) : undefined;
+    const located = this.#nodes.get(target);
+    if (located !== undefined) return located;
+    const place = this.#place(node, path);
+    this.#issues.report(place, 'this alias names no anchor that ends above it');
+    return { value: null, place };
+  }
+
+  #readList(list: YAMLSeq.Parsed, self: Place): unknown[] {
+    const values: unknown[] = [];
+    this.#places.add(values, self);
+    for (const [index, item] of list.items.entries()) {
+      const { value, place } = this.#readNode(item, joinPath(self.path, String(index), true));
+      values.push(value);
+      this.#places.addMember(values, String(index), { key: place, value: place });
+    }
+    return values;
+  }
+
+  #readMap(map: YAMLMap.Parsed, self: Place): Container {
+    const values = createMap();
+    this.#places.add(values, self);
+    for (const pair of map.items) {
+      const name = keyName(pair);
+      const key = this.#place(pair.key, joinPath(self.path, name));
+      if (name in values) {
+        const { line } = this.#places.ofKey(values, name);
+        const message = `the key ${quote(name)} is set twice, first in line ${line}: remove one`;
+        this.#issues.report(key, message);
+      }
+      const { value, place } = this.#readNode(pair.value, key.path);
+      values[name] = value;
+      this.#places.addMember(values, name, { key, value: place });
+    }
+    return values;
+  }
 }
 
 /** Text, number, boolean or nothing; what an unknown tag makes of a text stays that text. */
-function scalarValue(node: ParsedNode | null): RawScalar['value'] {
+function scalarValue(node: ParsedNode | null): string | number | boolean | null {
   if (!isScalar(node)) return null;
   const { value, source } = node;
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') {
     return value;
   }
   return value === null ? null : (source ?? null);
-}
-
-/** An alias stands for the very value of its anchor; one inside its own anchor has none. */
-function readAlias(node: ParsedNode, path: string, reading: Reading): Raw {
-  const target = isAlias(node) ? node.resolve(reading.document) : undefined;
-  const raw = reading.done.get(target);
-  if (raw !== undefined) return raw;
-  const place = reading.place(node, path);
-  reading.findings.report(place, 'this alias names no anchor that ends above it');
-  return { form: 'scalar', place, value: null, isUntyped: false };
-}
-
-function readEntries(
-  map: YAMLMap.Parsed,
-  path: string,
-  reading: Reading,
-): ReadonlyMap<string, RawEntry> {
-  const entries = new Map<string, RawEntry>();
-  for (const pair of map.items) {
-    const name = keyName(pair);
-    const key = reading.place(pair.key, joinPath(path, name));
-    const first = entries.get(name);
-    if (first !== undefined) {
-      reading.findings.report(
-        key,
-        `the key ${quote(name)} is set twice, first in line ${first.key.line}: remove one`,
-      );
-    }
-    entries.set(name, { key, value: readNode(pair.value, key.path, reading) });
-  }
-  return entries;
 }
 
 function keyName(pair: Pair<ParsedNode, ParsedNode | null>): string {

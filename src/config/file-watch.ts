@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { readSmallFile } from './small-file.ts';
+import { readSmallFile } from './files.ts';
 
 /** Files are small and few; an operator who has renewed a certificate can wait so long. */
 export const FILE_CHECK_MS = 2_000;

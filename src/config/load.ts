@@ -1,82 +1,175 @@
-import type { Config } from './config.ts';
-import { openCollectors, readClusters } from './clusters.ts';
-import { readCollectors } from './collectors.ts';
-import { ConfigError, createFindings } from './findings.ts';
-import type { Findings, Problem } from './findings.ts';
-import { CONFIG, keysAt, LOG, ROOT, SHARD, WEB } from './options.ts';
-import { openMember, openSection, placeOf, read } from './section.ts';
-import type { Section } from './section.ts';
-import { readSettings } from './settings.ts';
-import type { ConfigSources } from './settings.ts';
-import { readWebConfig } from './web-config-file.ts';
+import path from 'node:path';
+import { readClusters } from './clusters.ts';
+import type { CollectorOptions } from './collector-schema.ts';
+import {
+  applyOverride,
+  CONFIG_FILE_FLAG,
+  environmentName,
+  type Flags,
+  listOverrides,
+  type Override,
+} from './flags.ts';
+import type { Environment } from './secret.ts';
+import { ConfigError, type ConfigIssue, ConfigIssues, UsageError } from './issues.ts';
+import { createMap, isMap, Places, readDocument, type SourceDocument } from './document.ts';
+import { type Config, configSchema, type FileConfig } from './schema.ts';
+import { explainFileError, readSmallText, warnOfOtherUsers } from './files.ts';
+import { type Section, validate } from './validate.ts';
+import { readWebConfig } from './web-config.ts';
+
+export interface ConfigSources {
+  /** The configuration file; the flag `config.file` or its variable when absent. */
+  readonly file?: string | undefined;
+  readonly flags: Flags;
+  readonly env: Environment;
+  /** Their switches, keys and options are part of the configuration. */
+  readonly collectors: readonly CollectorOptions[];
+}
 
 export interface LoadedConfig {
   readonly config: Config;
   /** What works but should not stay so. */
-  readonly warnings: readonly Problem[];
+  readonly warnings: readonly ConfigIssue[];
 }
-
-const ROOT_KEYS = [...keysAt(''), 'collectors'];
 
 /**
- * Reads flags, variables, file and defaults; the first that says something wins. Rejects with a
- * ConfigError that holds every problem, or a UsageError for flags that do not go together.
+ * Reads flags, variables, file and defaults, in this order of precedence. Rejects with a ConfigError
+ * that holds every problem, or a UsageError for flags that do not go together.
  */
 export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> {
-  const findings = createFindings();
-  const settings = await readSettings(sources, findings);
+  const issues = new ConfigIssues();
+  const file = findFile(sources);
+  const document = await readSources(sources, file, issues);
   // What a broken document seems to say is not worth reporting.
-  failOnProblems(findings);
-  const config = await readConfig(openSection(settings, ROOT_KEYS, findings), sources);
-  failOnProblems(findings);
-  return { config: freezeDeep(config), warnings: findings.warnings };
+  issues.throwIfAny();
+  inheritCollectors(document);
+  const folder = file === undefined ? undefined : path.dirname(path.resolve(file));
+  const root = validate(configSchema(sources.collectors, folder), document, issues);
+  const config = await complete(root, sources);
+  issues.throwIfAny();
+  return { config: freezeDeep(config), warnings: issues.warnings };
 }
 
-function failOnProblems(findings: Findings): void {
-  if (findings.problems.length > 0) throw new ConfigError(findings.problems);
+/** The configuration file that these sources name, if any. */
+export function findFile({
+  file,
+  flags,
+  env,
+}: Omit<ConfigSources, 'collectors'>): string | undefined {
+  const flag = flags[CONFIG_FILE_FLAG];
+  if (file !== undefined) return file;
+  if (typeof flag === 'string') return flag;
+  return env[environmentName(CONFIG_FILE_FLAG)] || undefined;
 }
 
-async function readConfig(root: Section, { env, collectors }: ConfigSources): Promise<Config> {
-  const log = openMember(root, 'log', keysAt('log'));
-  const commonCollectors = openCollectors(root, collectors);
-  // Read once for itself, so that its faults are found even where every cluster overrides them.
-  readCollectors(commonCollectors, commonCollectors, collectors, { cluster: true, cloud: true });
-  return {
-    web: await readWeb(openMember(root, 'web', keysAt('web'))),
-    log: { level: read(log, LOG.level), format: read(log, LOG.format) },
-    shard: readShard(openMember(root, 'shard', keysAt('shard'))),
-    autoReload: read(openMember(root, 'config', keysAt('config')), CONFIG.autoReload),
-    maxSeries: read(root, ROOT.maxSeries),
-    clusters: await readClusters(root, { env, collectors, commonCollectors }),
-  };
-}
+const CLUSTER_NAME: Override = {
+  key: { path: 'clusters[].name' },
+  value: 'default',
+  source: 'command line',
+};
 
-async function readWeb(section: Section): Promise<Config['web']> {
-  const configFile = read(section, WEB.configFile) || undefined;
-  if (configFile) {
-    const { problems, warnings } = await readWebConfig(configFile);
-    for (const { place, message } of problems) section.findings.report(place, message);
-    for (const { place, message } of warnings) section.findings.warn(place, message);
+/** What is written, flags over variables over the file, not validated yet. */
+async function readSources(
+  { flags, env, collectors }: ConfigSources,
+  file: string | undefined,
+  issues: ConfigIssues,
+): Promise<SourceDocument> {
+  const overrides = listOverrides(flags, env, collectors);
+  if (file === undefined) {
+    const document = { input: createMap(), places: new Places() };
+    document.places.add(document.input, { source: CLUSTER_NAME.source, path: '' });
+    const first = overrides.some(isOfCluster) ? [CLUSTER_NAME] : [];
+    for (const one of [...first, ...overrides]) applyOverride(document, one);
+    return document;
   }
-  return {
-    listenAddresses: read(section, WEB.listenAddress),
-    telemetryPath: read(section, WEB.telemetryPath),
-    enableLifecycle: read(section, WEB.enableLifecycle),
-    configFile,
-    maxRequests: read(section, WEB.maxRequests),
-    maxProbes: read(section, WEB.maxProbes),
-    protectProbes: read(section, WEB.protectProbes),
-  };
+  const text = await readConfigFile(file);
+  await warnOfConfigFile(file, issues);
+  refuseClusterOverrides(overrides.filter(isOfCluster), { file, text, issues });
+  const document = readDocument(text, file, issues);
+  for (const one of overrides) if (!isOfCluster(one)) applyOverride(document, one);
+  return document;
 }
 
-function readShard(section: Section): Config['shard'] {
-  const index = read(section, SHARD.index);
-  const count = read(section, SHARD.count);
-  if (count > 0 && index >= count) {
-    const message = `the index ${index} is not below the count ${count}: shards count from 0 to ${count - 1}`;
-    section.findings.report(placeOf(section, SHARD.index), message);
+async function readConfigFile(file: string): Promise<string> {
+  return readSmallText(file).catch((cause: unknown) => {
+    const message = `cannot read the configuration file: ${explainFileError(cause)}`;
+    throw new ConfigError([{ place: { source: file, path: '' }, message }]);
+  });
+}
+
+/** Whoever may change the file can send passwords elsewhere. */
+async function warnOfConfigFile(file: string, issues: ConfigIssues): Promise<void> {
+  const config = { path: file, what: 'the configuration file', isReadable: true };
+  await warnOfOtherUsers(config, { source: file, path: '' }, issues);
+}
+
+function isOfCluster({ key }: Override): boolean {
+  return key.path.startsWith('clusters[].');
+}
+
+/** A secret's variable may stand beside a file, since the file may name it in password_env. */
+function refuseClusterOverrides(
+  overrides: readonly Override[],
+  { file, text, issues }: { readonly file: string; readonly text: string; issues: ConfigIssues },
+): void {
+  const refused = overrides.filter(({ key }) => key.flag !== undefined);
+  if (refused.length > 0) {
+    const names = refused.map(({ source }) => source).join(', ');
+    throw new UsageError(
+      `${names} beside the configuration file ${file}: describe the cluster in the file or by flags, not both`,
+    );
   }
-  return { index, count };
+  for (const { source } of overrides) {
+    if (text.includes(source)) continue;
+    issues.warn(
+      { source, path: '' },
+      'not used beside a configuration file: name it there in password_env or token_env',
+    );
+  }
+}
+
+/** Gives each cluster the common settings of the collectors that it does not override. */
+function inheritCollectors({ input, places }: SourceDocument): void {
+  const { clusters, collectors: common } = input;
+  if (!Array.isArray(clusters) || !isMap(common)) return;
+  for (const cluster of clusters) {
+    if (!isMap(cluster)) continue;
+    const own = cluster['collectors'] ?? createMap();
+    if (!isMap(own)) continue;
+    const merged = places.merge(common, own);
+    for (const [name, block] of Object.entries(common)) {
+      const over = own[name] ?? block;
+      merged[name] = isMap(block) && isMap(over) ? places.merge(block, over) : over;
+    }
+    cluster['collectors'] = merged;
+  }
+}
+
+async function complete(
+  root: Section<FileConfig>,
+  { env, collectors }: ConfigSources,
+): Promise<Config> {
+  checkShard(root.member('shard'));
+  await checkWebConfig(root.member('web'));
+  const clusters = await readClusters(root.member('clusters'), collectors, env);
+  // Not complete only where a problem was reported.
+  const { collectors: _common, ...values } = root.allValues;
+  return { ...values, clusters };
+}
+
+function checkShard(shard: Section<FileConfig['shard']>): void {
+  const { index = 0, count = 0 } = shard.values;
+  if (count === 0 || index < count) return;
+  const range = `shards count from 0 to ${count - 1}`;
+  shard.report('index', `the index ${index} is not below the count ${count}: ${range}`);
+}
+
+async function checkWebConfig(web: Section<FileConfig['web']>): Promise<void> {
+  const file = web.values.config_file;
+  if (file === undefined) return;
+  const { problems, warnings } = await readWebConfig(file);
+  for (const { place, message } of problems) web.issues.report(place, message);
+  for (const { place, message } of warnings) web.issues.warn(place, message);
 }
 
 function freezeDeep<T>(value: T): Readonly<T> {

@@ -1,7 +1,6 @@
-import { isLoopback } from './api-url.ts';
-import type { Findings } from './findings.ts';
-import type { Environment } from './givens.ts';
-import { Secret } from './secret.ts';
+import { isLoopback } from './addresses.ts';
+import type { ConfigIssues } from './issues.ts';
+import { type Environment, Secret } from './secret.ts';
 
 /** How requests leave the network, as the environment says. */
 export interface ProxyConfig {
@@ -25,18 +24,18 @@ const VARIABLES: Readonly<Record<Scheme, readonly string[]>> = {
 export function readProxies(
   urls: readonly string[],
   env: Environment,
-  findings: Findings,
+  issues: ConfigIssues,
 ): ProxyConfig {
   const distant = urls.filter((url) => URL.canParse(url) && !isLoopback(url));
   const schemes = new Set(distant.map((url) => new URL(url).protocol));
   return {
-    http: schemes.has('http:') ? readProxy('http', env, findings) : undefined,
-    https: schemes.has('https:') ? readProxy('https', env, findings) : undefined,
+    http: schemes.has('http:') ? readProxy('http', env, issues) : undefined,
+    https: schemes.has('https:') ? readProxy('https', env, issues) : undefined,
     noProxy: env['no_proxy'] ?? env['NO_PROXY'] ?? '',
   };
 }
 
-function readProxy(scheme: Scheme, env: Environment, findings: Findings): Secret | undefined {
+function readProxy(scheme: Scheme, env: Environment, issues: ConfigIssues): Secret | undefined {
   const name = VARIABLES[scheme].find((variable) => (env[variable] ?? '') !== '');
   if (name === undefined) return undefined;
   const value = env[name] ?? '';
@@ -45,6 +44,6 @@ function readProxy(scheme: Scheme, env: Environment, findings: Findings): Secret
     return Secret.fromText(url, `environment variable ${name}`);
   }
   const message = 'is no proxy that can be used: write it as http://proxy:3128';
-  findings.report({ source: name, path: '', folder: '' }, message);
+  issues.report({ source: name, path: '' }, message);
   return undefined;
 }

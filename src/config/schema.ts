@@ -1,50 +1,159 @@
-import { listCollectorRows } from './collector-options.ts';
-import type { CollectorOptions } from './collector-options.ts';
-import type { JsonSchema } from './kind.ts';
-import { OPTIONS } from './options.ts';
-import type { Option } from './section.ts';
+import * as v from 'valibot';
+import { listenAddress } from './addresses.ts';
+import { clusterSection } from './cluster-schema.ts';
+import {
+  type CollectorConfig,
+  type CollectorOptions,
+  collectorSections,
+  MIN_SERIES,
+} from './collector-schema.ts';
+import { show } from './issues.ts';
+import { key } from './keys.ts';
+import type { ProxyConfig } from './proxy.ts';
+import type { Secret } from './secret.ts';
+import {
+  boolean,
+  choice,
+  filledList,
+  integer,
+  optionalFilePath,
+  section,
+  textLike,
+} from './values.ts';
 
-/** The JSON schema of the configuration file, for editors; the reader itself knows more. */
-export function configSchema(collectors: readonly CollectorOptions[]): JsonSchema {
-  const forAll = collectors.flatMap(listCollectorRows);
-  // What a cluster leaves out is not the default but what is set for all clusters.
-  const ofCluster = forAll.map(({ path, kind, help }) => ({
-    path: `clusters[].${path}`,
-    kind,
-    help,
-  }));
-  return {
-    $schema: 'http://json-schema.org/draft-07/schema#',
-    title: 'Configuration of crdb-exporter',
-    ...mapSchema('', [...OPTIONS, ...ofCluster, ...forAll]),
-  };
-}
+// Every key of the configuration file, once: its type, default, flag, variable, help and example. The type of the
+// configuration, the command line, the schema for editors and docs/configuration.md follow from it. Defaults are written
+// as in the file. The keys of a cluster stand in cluster-schema.ts; those of the collectors come from the collectors:
+// collector-schema.ts.
 
-function mapSchema(prefix: string, options: readonly Option<unknown>[]): JsonSchema {
-  const heads = new Set(options.map(({ path }) => path.slice(prefix.length).split('.')[0] ?? ''));
-  const properties = [...heads].map((head) => {
-    const isBelow = ({ path }: Option<unknown>) => `${path}.`.startsWith(`${prefix}${head}.`);
-    return [head.replace('[]', ''), memberSchema(`${prefix}${head}`, options.filter(isBelow))];
+function webSection(folder: string) {
+  const telemetryPath = textLike({
+    name: 'path',
+    // Everything else is taken by the other pages.
+    pattern: /^\/(?!-\/|sd\/|(?:probe|config|api\/status)$)[\w.~-]+(?:\/[\w.~-]+)*$/,
+    expects:
+      'a free path: write it as /metrics; /probe, /sd/, /api/status, /config and /-/ are taken',
   });
-  return {
-    type: 'object',
-    additionalProperties: false,
-    properties: Object.fromEntries(properties),
-  };
+  return section({
+    listen_address: key(v.optional(filledList(listenAddress(folder)), [':10137']), {
+      flag: 'web.listen-address',
+      help: 'Addresses to serve on: host:port, :port for all interfaces, [::1]:port or unix:/path.',
+    }),
+    telemetry_path: key(v.optional(telemetryPath, '/metrics'), {
+      flag: 'web.telemetry-path',
+      help: 'Path of the metrics.',
+    }),
+    config_file: key(v.optional(optionalFilePath(folder)), {
+      flag: 'web.config.file',
+      help: 'File with TLS, users, headers and rate limit, in the format of the Prometheus exporter toolkit.',
+      example: '/etc/crdb-exporter/web-config.yml',
+    }),
+    enable_lifecycle: key(v.optional(boolean, false), {
+      flag: 'web.enable-lifecycle',
+      help: 'Let a POST to /-/reload reload the configuration; SIGHUP always does.',
+    }),
+    max_requests: key(v.optional(integer({ min: 0 }), 40), {
+      flag: 'web.max-requests',
+      help: 'Maximum concurrent scrapes of the metrics; excess requests get 503. 0: no limit.',
+    }),
+    max_probes: key(v.optional(integer({ min: 0 }), 10), {
+      flag: 'web.max-probes',
+      help: 'Maximum concurrent requests to /probe; excess requests get 503. 0: no limit.',
+    }),
+    protect_probes: key(v.optional(boolean, false), {
+      flag: 'web.protect-probes',
+      help: 'Require a password for /-/healthy and /-/ready too, and count them for the rate limit.',
+    }),
+  });
 }
 
-function memberSchema(path: string, options: readonly Option<unknown>[]): JsonSchema {
-  const [only] = options;
-  if (only?.path === path) return valueSchema(only);
-  const map = mapSchema(`${path}.`, options);
-  return path.endsWith('[]') ? { type: 'array', minItems: 1, items: map } : map;
+const LOG = section({
+  level: key(v.optional(choice(['debug', 'info', 'warn', 'error']), 'info'), {
+    flag: 'log.level',
+    help: 'Minimum log level.',
+  }),
+  format: key(v.optional(choice(['logfmt', 'json']), 'logfmt'), {
+    flag: 'log.format',
+    help: 'Format of log lines.',
+  }),
+});
+
+const SHARD = section({
+  index: key(v.optional(integer({ min: 0 }), 0), {
+    flag: 'shard.index',
+    help: 'Number of this shard, counted from 0. Only shard 0 runs collectors other than ranges.',
+  }),
+  count: key(v.optional(integer({ min: 1 }), 1), {
+    flag: 'shard.count',
+    help: 'Number of processes that share the range scans of each cluster.',
+  }),
+});
+
+const RELOAD = section({
+  auto_reload: key(v.optional(boolean, false), {
+    flag: 'config.auto-reload',
+    help: 'Reload the configuration file when its content changes.',
+  }),
+});
+
+const NO_CLUSTER =
+  'no cluster is configured: list one under clusters, or give --cluster.url; `crdb-exporter demo` needs neither';
+
+/** The configuration file; relative paths in it are relative to the folder, or else to the working folder. */
+export function configSchema(collectors: readonly CollectorOptions[], folder = '') {
+  const collectorBlock = collectorSections(collectors);
+  const clusters = v.pipe(
+    v.array(
+      clusterSection(folder, collectorBlock),
+      ({ input }) => `${show(input)} is not a list of clusters: begin each with "- name:"`,
+    ),
+    v.minLength(1, NO_CLUSTER),
+  );
+  return section({
+    web: v.nullish(webSection(folder), {}),
+    log: v.nullish(LOG, {}),
+    shard: v.nullish(SHARD, {}),
+    config: v.nullish(RELOAD, {}),
+    clusters: v.nullish(clusters, []),
+    max_series: key(v.optional(integer({ min: MIN_SERIES }), 250_000), {
+      help: 'Maximum series of one cluster; the least important ones above it are dropped and counted.',
+    }),
+    collectors: v.nullish(collectorBlock, {}),
+  });
 }
 
-function valueSchema({ kind, help, default: value, example }: Option<unknown>): JsonSchema {
-  return {
-    description: help,
-    ...kind.schema,
-    ...(value !== undefined && { default: kind.write(value) }),
-    ...(example !== undefined && { examples: [example] }),
-  };
+type Frozen<T> = T extends string | number | boolean | undefined | Secret
+  ? T
+  : { readonly [K in keyof T]: Frozen<T[K]> };
+
+/** What the schema makes of a file. */
+export type FileConfig = v.InferOutput<ReturnType<typeof configSchema>>;
+export type FileCluster = FileConfig['clusters'][number];
+export type FileClusterApi = NonNullable<FileCluster['cluster_api']>;
+export type FileCloudApi = NonNullable<FileCluster['cloud_api']>;
+
+/** Without a username there is no password, with one no token. */
+export type ClusterApiConfig = Frozen<
+  Omit<FileClusterApi, 'password_file' | 'password_env' | 'token_file' | 'token_env'>
+>;
+export type CloudApiConfig = Frozen<
+  Omit<FileCloudApi, 'token' | 'token_file' | 'token_env'> & { token: Secret }
+>;
+/** Files are absolute paths and could be read when the configuration was. */
+export type TlsConfig = ClusterApiConfig['tls'];
+
+/** One configured cluster; it has one API at least. */
+export interface ClusterConfig extends Frozen<Pick<FileCluster, 'name' | 'poll'>> {
+  readonly cluster_api?: ClusterApiConfig | undefined;
+  readonly cloud_api?: CloudApiConfig | undefined;
+  /** From the environment. */
+  readonly proxy: ProxyConfig;
+  /** Every known collector by its name; `enabled` only when the cluster has the API that it polls. */
+  readonly collectors: Readonly<Record<string, CollectorConfig>>;
+}
+
+/** The whole running configuration: validated, complete and frozen. Times are seconds, sizes bytes. */
+export interface Config extends Frozen<Omit<FileConfig, 'clusters' | 'collectors'>> {
+  /** At least one, with different names. */
+  readonly clusters: readonly ClusterConfig[];
 }

@@ -1,5 +1,10 @@
 import { inspect } from 'node:util';
-import { readSmallText } from './small-file.ts';
+import { explainFileError, readSmallText, warnOfOtherUsers, warnOfSecretFile } from './files.ts';
+import { type ConfigIssues, messageOf, type Place, quote } from './issues.ts';
+import type { AnySection } from './validate.ts';
+
+/** The variables of the process. */
+export type Environment = Readonly<Record<string, string | undefined>>;
 
 const MASK = '<secret>';
 
@@ -75,11 +80,57 @@ export function findSecretFault(text: string): string | undefined {
   return /[\r\n]/.test(text) ? 'holds more than one line of text' : undefined;
 }
 
-/** A file error in words, without the path. */
-export function explainFileError(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  if (code === 'ENOENT' || code === 'ENOTDIR') return 'there is no such file';
-  if (code === 'EACCES' || code === 'EPERM') return 'permission denied';
-  if (code === 'EISDIR') return 'it is a directory';
-  return error instanceof Error ? error.message : String(error);
+/** The keys that give a secret, as `password`, `password_file` and `password_env`; those that are written. */
+export function givenKeys(section: AnySection, name: string): string[] {
+  return [name, `${name}_file`, `${name}_env`].filter((key) => section.has(key));
+}
+
+/** The secret, or undefined when it is not given; its file is read once, to see that it can be. */
+export async function readSecret(
+  section: AnySection,
+  name: string,
+  env: Environment,
+): Promise<Secret | undefined> {
+  const [first, ...others] = givenKeys(section, name);
+  for (const other of others) section.report(other, `${other} beside ${first}: keep one of them`);
+  const { [name]: text, [`${name}_file`]: file, [`${name}_env`]: variable } = section.values;
+  if (typeof file === 'string') {
+    return readFromFile(file, section.placeOf(`${name}_file`), section.issues);
+  }
+  if (typeof variable !== 'string') {
+    await warnOfInlineSecret(section, name);
+    return text instanceof Secret ? text : undefined;
+  }
+  const { value, fault } = readFromVariable(variable, env);
+  if (fault !== undefined) {
+    section.report(`${name}_env`, `the environment variable ${quote(variable)} ${fault}`);
+  }
+  return value;
+}
+
+async function readFromFile(path: string, place: Place, issues: ConfigIssues): Promise<Secret> {
+  const secret = Secret.fromFile(path);
+  try {
+    await secret.reveal();
+    await warnOfSecretFile(path, place, issues);
+  } catch (error) {
+    issues.report(place, messageOf(error));
+  }
+  return secret;
+}
+
+function readFromVariable(name: string, env: Environment) {
+  const text = env[name] ?? '';
+  return {
+    value: Secret.fromText(text, `environment variable ${name}`),
+    fault: text === '' ? 'is not set' : findSecretFault(text),
+  };
+}
+
+/** A secret in the configuration file makes that a secret file. */
+async function warnOfInlineSecret(section: AnySection, name: string): Promise<void> {
+  const place = section.placeOf(name);
+  if (!section.has(name) || place.line === undefined) return;
+  const what = 'this secret stands in the configuration file, and';
+  await warnOfOtherUsers({ path: place.source, what }, place, section.issues);
 }

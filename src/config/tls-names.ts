@@ -32,3 +32,24 @@ export const CIPHER_SUITES = {
   TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA: 'ECDHE-RSA-AES128-SHA',
   TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA: 'ECDHE-RSA-AES256-SHA',
 } as const;
+
+/** What a server asks of the certificate of a client. */
+export interface ClientAuth {
+  /** One is asked for. */
+  readonly asks: boolean;
+  /** A connection without one is refused. */
+  readonly needs: boolean;
+  /** One that is given must come from a known CA. */
+  readonly verifies: boolean;
+}
+
+const REQUIRE_ANY: ClientAuth = { asks: true, needs: true, verifies: false };
+export const CLIENT_AUTH_TYPES = {
+  NoClientCert: { asks: false, needs: false, verifies: false },
+  RequestClientCert: { asks: true, needs: false, verifies: false },
+  RequireAnyClientCert: REQUIRE_ANY,
+  /** The older name. */
+  RequireClientCert: REQUIRE_ANY,
+  VerifyClientCertIfGiven: { asks: true, needs: false, verifies: true },
+  RequireAndVerifyClientCert: { asks: true, needs: true, verifies: true },
+} as const satisfies Readonly<Record<string, ClientAuth>>;

@@ -1,20 +1,35 @@
-import type { ServerTls } from './server-tls.ts';
+import { validateHeaderValue } from 'node:http';
+import path from 'node:path';
+import * as v from 'valibot';
+import { type ConfigIssue, ConfigIssues } from './issues.ts';
+import { type AnySchema, unwrap } from './keys.ts';
+import {
+  type Container,
+  isContainer,
+  isMap,
+  readDocument,
+  type SourceDocument,
+} from './document.ts';
+import { explainFileError, readSmallText, warnOfOtherUsers } from './files.ts';
+import { readServerTls, type ServerTls, tlsServerSection } from './server-tls.ts';
+import { type AnySection, type Section, validate } from './validate.ts';
+import { boolean, integer, refuseType, section } from './values.ts';
 
 /**
- * What a web config file says, in the format of the Prometheus exporter toolkit
+ * What a web config file contains, in the format of the Prometheus exporter toolkit
  * (https://github.com/prometheus/exporter-toolkit/blob/master/docs/web-configuration.md), checked and
  * with the files that it names already read.
  */
 export interface WebConfig {
   readonly tls?: ServerTls | undefined;
-  /** Headers of every answer. */
+  /** Headers of every response. */
   readonly headers: Readonly<Record<string, string>>;
   /** Users and the bcrypt hashes of their passwords; nobody needs a password when there is none. */
   readonly users: ReadonlyMap<string, string>;
   readonly rateLimit?: RateLimit | undefined;
 }
 
-/** One request per interval on the average, and so many at once. */
+/** One request per interval on average, with bursts. */
 export interface RateLimit {
   readonly intervalSeconds: number;
   /** 0 lets nothing through, as in the toolkit. */
@@ -23,3 +38,223 @@ export interface RateLimit {
 
 /** Without a web config file. */
 export const NO_WEB_CONFIG: WebConfig = { headers: {}, users: new Map() };
+
+const SECONDS_PER_GO_UNIT: ReadonlyMap<string, number> = new Map([
+  ['ns', 1e-9],
+  ['us', 1e-6],
+  ['µs', 1e-6],
+  ['ms', 1e-3],
+  ['s', 1],
+  ['m', 60],
+  ['h', 3600],
+]);
+const GO_DURATION_PART = /(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h)/g;
+
+/** Seconds; written as Go writes durations: `1m30s`, `1.5s`, `100ms`; 0 needs no unit. */
+const goDuration = v.pipe(
+  v.custom<string | number>(
+    (value) => !isContainer(value) && parseGoDuration(value) !== undefined,
+    refuseType('is not a duration: write it with a unit, as 1s, 100ms or 1m30s'),
+  ),
+  v.transform((value) => parseGoDuration(value) ?? 0),
+);
+
+function parseGoDuration(value: unknown): number | undefined {
+  const written = String(value);
+  if (written === '0') return 0;
+  const parts = [...written.matchAll(GO_DURATION_PART)];
+  if (parts.length === 0 || parts.map(([part]) => part).join('') !== written) return undefined;
+  return parts.reduce(
+    (sum, [, count, unit = '']) => sum + Number(count) * (SECONDS_PER_GO_UNIT.get(unit) ?? 0),
+    0,
+  );
+}
+
+const BCRYPT_HASH = /^\$2[aby]?\$(0[4-9]|[12]\d|3[01])\$[./A-Za-z\d]{53}$/;
+/** Each step doubles the time of a comparison, and one is made at a time for all. */
+const MAX_BCRYPT_COST = 15;
+/** Above it, guesses noticeably delay valid logins. */
+const MAX_QUICK_BCRYPT_COST = 12;
+const SECONDS_AT_COST_10 = 0.1;
+const MAKE_HASH = 'make one with `htpasswd -nBC 10 ""` and remove the colon';
+
+const LIST_USERS = 'write each as `name: hash`';
+
+/** Users and the hashes of their passwords. Its messages never show a value: it may be a password. */
+const users = v.pipe(
+  v.custom<Record<string, string>>(isMap, `is not a map of users: ${LIST_USERS}`),
+  v.rawCheck(({ dataset: { value: input }, addIssue }) => {
+    if (!isMap(input)) return;
+    for (const [name, value] of Object.entries(input)) {
+      const item = { type: 'object', input, key: name, value } as const;
+      if (name.includes(':')) {
+        const message = 'a name with a colon cannot log in: remove it';
+        addIssue({ message, expected: 'never', path: [{ ...item, origin: 'key' }] });
+      }
+      const message = findHashFault(value);
+      if (message) addIssue({ message, path: [{ ...item, origin: 'value' }] });
+    }
+  }),
+);
+
+function findHashFault(value: unknown): string | undefined {
+  if (typeof value !== 'string' || !BCRYPT_HASH.test(value)) {
+    return `the value is not a bcrypt hash: ${MAKE_HASH}`;
+  }
+  const cost = costOf(value);
+  if (cost <= MAX_BCRYPT_COST) return undefined;
+  return `the value has bcrypt cost ${cost}; at most ${MAX_BCRYPT_COST} is accepted: ${MAKE_HASH}`;
+}
+
+function costOf(hash: string): number {
+  return Number(BCRYPT_HASH.exec(hash)?.[1] ?? 0);
+}
+
+function warnOfSlowHashes(list: AnySection, hashes: ReadonlyMap<string, string>): void {
+  for (const [name, hash] of hashes) {
+    const cost = costOf(hash);
+    if (cost <= MAX_QUICK_BCRYPT_COST) continue;
+    const seconds = (SECONDS_AT_COST_10 * 2 ** (cost - 10)).toFixed(1);
+    const message = `bcrypt cost ${cost}: about ${seconds} s of CPU time for each new login, one at a time`;
+    list.warn(name, `${message}: ${MAKE_HASH}`);
+  }
+}
+
+/** The value of a header, one of the `allowed` where only some make sense. */
+function header(name: string, allowed?: readonly string[]) {
+  return v.optional(
+    v.pipe(
+      v.custom<string | number | boolean>(
+        (value) => !isContainer(value) && isHeaderValue(name, String(value)),
+        'is not the value of a header: write one line of text',
+      ),
+      v.transform(String),
+      v.check(
+        (value) => allowed?.includes(value.toLowerCase()) ?? true,
+        `is not a value of this header: write ${allowed?.join(' or ')}`,
+      ),
+    ),
+  );
+}
+
+function isHeaderValue(name: string, value: string): boolean {
+  try {
+    validateHeaderValue(name, value);
+    return true;
+  } catch {
+    // The reason is always a character that no header may have.
+    return false;
+  }
+}
+
+// The keys and their meanings are those of the toolkit, so that a file written for another exporter can be used.
+const HEADERS = section({
+  'Strict-Transport-Security': header('Strict-Transport-Security'),
+  'X-Content-Type-Options': header('X-Content-Type-Options', ['nosniff']),
+  'X-Frame-Options': header('X-Frame-Options', ['deny', 'sameorigin']),
+  'X-XSS-Protection': header('X-XSS-Protection'),
+  'Content-Security-Policy': header('Content-Security-Policy'),
+});
+const HTTP_SERVER = section({
+  http2: v.optional(boolean, true),
+  headers: v.optional(HEADERS, {}),
+});
+const RATE_LIMIT = section({
+  interval: v.optional(goDuration, 0),
+  burst: v.optional(integer({ min: 0 }), 0),
+});
+
+function webConfigSchema(folder: string) {
+  return section({
+    tls_server_config: v.optional(tlsServerSection(folder), {}),
+    http_server_config: v.optional(HTTP_SERVER, {}),
+    basic_auth_users: v.optional(users, {}),
+    rate_limit: v.optional(RATE_LIMIT, {}),
+  });
+}
+
+type WebConfigFile = v.InferOutput<ReturnType<typeof webConfigSchema>>;
+
+/** A web config file that was read, and what is wrong with it. */
+export interface WebConfigReading {
+  /** Not to be used when there are problems. */
+  readonly config: WebConfig;
+  readonly problems: readonly ConfigIssue[];
+  readonly warnings: readonly ConfigIssue[];
+  /** The file and those that it names: when one changes, it is time to read again. */
+  readonly files: readonly string[];
+}
+
+/** Reads a web config file and what it names. Never rejects: what is wrong are problems. */
+export async function readWebConfig(file: string): Promise<WebConfigReading> {
+  const issues = new ConfigIssues();
+  const { problems, warnings } = issues;
+  const text = await readSmallText(file).catch((error: unknown) => {
+    const message = `cannot read the web config file: ${explainFileError(error)}`;
+    issues.report({ source: file, path: '' }, message);
+    return '';
+  });
+  const document = readDocument(text, file, issues);
+  if (problems.length > 0) return { config: NO_WEB_CONFIG, files: [file], problems, warnings };
+  const schema = webConfigSchema(path.dirname(path.resolve(file)));
+  reportNoUsers(document, issues);
+  dropEmptyKeys(schema, document.input);
+  const root = validate(schema, document, issues);
+  const tls = root.member('tls_server_config');
+  const { cert_file, key_file, client_ca_file } = tls.values;
+  const named = [cert_file, key_file, client_ca_file].filter((one) => one !== undefined);
+  const config = await complete(root);
+  const guarded = { path: file, what: 'the web config file', isReadable: !tls.has('key') };
+  await warnOfOtherUsers(guarded, { source: file, path: '' }, issues);
+  return { config, files: [file, ...named], problems, warnings };
+}
+
+/** A key without users, which may be the last line of a file that was cut off, must not let everybody in. */
+function reportNoUsers({ input, places }: SourceDocument, issues: ConfigIssues): void {
+  const key = 'basic_auth_users';
+  const value = input[key];
+  const isEmpty = isMap(value) ? Object.keys(value).length === 0 : value === null || value === '';
+  if (!isEmpty) return;
+  issues.report(places.ofKey(input, key), `lists no users: ${LIST_USERS}, or remove the key`);
+}
+
+/** A key without a value, or with an empty one, counts as not set: so it does in the toolkit. */
+function dropEmptyKeys({ entries = {} }: AnySchema, container: Container): void {
+  for (const [key, schema] of Object.entries(entries)) {
+    const value = container[key];
+    if (value === null || value === '') delete container[key];
+    if (isMap(value)) dropEmptyKeys(unwrap(schema), value);
+  }
+}
+
+async function complete(root: Section<WebConfigFile>): Promise<WebConfig> {
+  const http = root.member('http_server_config');
+  if (http.has('http2') && http.values.http2) {
+    http.warn('http2', 'has no effect: HTTP/1.1 is served');
+  }
+  const named = Object.entries(http.values.headers ?? {}).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, value] as const],
+  );
+  return {
+    tls: await readServerTls(root.member('tls_server_config')),
+    headers: Object.fromEntries(named),
+    users: readUsers(root),
+    rateLimit: readRateLimit(root.member('rate_limit')),
+  };
+}
+
+function readUsers(root: Section<WebConfigFile>): ReadonlyMap<string, string> {
+  const listed = root.member('basic_auth_users');
+  const hashes = new Map(Object.entries(listed.allValues));
+  warnOfSlowHashes(listed, hashes);
+  return hashes;
+}
+
+function readRateLimit(limit: Section<WebConfigFile['rate_limit']>): RateLimit | undefined {
+  const { interval = 0, burst = 0 } = limit.values;
+  if (interval === 0) return undefined;
+  if (burst === 0) {
+    limit.issues.warn(limit.place, 'with burst 0 no request is answered: set burst');
+  }
+  return { intervalSeconds: interval, burst };
+}

@@ -1,8 +1,8 @@
-import { formatProblems, ConfigError, type Problem } from '../config/findings.ts';
 import { watchFiles } from '../config/file-watch.ts';
+import { ConfigError, type ConfigIssue, formatIssues } from '../config/issues.ts';
 import type { ServerTls } from '../config/server-tls.ts';
 import { NO_WEB_CONFIG, type WebConfig } from '../config/web-config.ts';
-import { readWebConfig, type WebConfigReading } from '../config/web-config-file.ts';
+import { readWebConfig, type WebConfigReading } from '../config/web-config.ts';
 import type { Log } from '../log.ts';
 
 /** What the web config file says at present: TLS, users, headers and the rate limit. */
@@ -11,7 +11,7 @@ export interface Access extends Disposable {
   /** Whether all that the file says now is in force. */
   readonly isInForce: () => boolean;
   /** Reads the file now. Resolves to what keeps its content from being in force. */
-  readonly reload: () => Promise<readonly Problem[]>;
+  readonly reload: () => Promise<readonly ConfigIssue[]>;
   /** Names who wants to know when certificates, CAs or other settings of TLS were replaced. */
   readonly onNewTls: (listener: (tls: ServerTls) => void) => void;
 }
@@ -45,7 +45,7 @@ export async function openAccess({ file, everyMs, log }: AccessOptions): Promise
   let isInForce = true;
   let lastReading: Promise<unknown> = Promise.resolve();
 
-  async function readAgain(): Promise<readonly Problem[]> {
+  async function readAgain(): Promise<readonly ConfigIssue[]> {
     const reading = await readWebConfig(file ?? '');
     // A file that is named but missing may come yet, and that of the last good content may come back.
     files = [...new Set([...reading.files, ...files])];
@@ -61,7 +61,7 @@ export async function openAccess({ file, everyMs, log }: AccessOptions): Promise
   }
 
   /** One reading after the other, so that the latest content wins. */
-  function reload(): Promise<readonly Problem[]> {
+  function reload(): Promise<readonly ConfigIssue[]> {
     const reading = lastReading.then(readAgain);
     lastReading = reading.catch(() => undefined);
     return reading;
@@ -88,7 +88,7 @@ export async function openAccess({ file, everyMs, log }: AccessOptions): Promise
 }
 
 function logProblems(log: Log, problems: ConfigError['problems']): void {
-  for (const problem of formatProblems(problems).split('\n')) {
+  for (const problem of formatIssues(problems).split('\n')) {
     log.error(
       { problem },
       'the web config file cannot be used; what it said before stays in force',
@@ -97,17 +97,17 @@ function logProblems(log: Log, problems: ConfigError['problems']): void {
 }
 
 function logWarnings(log: Log, warnings: WebConfigReading['warnings']): void {
-  for (const warning of warnings) log.warn(formatProblems([warning]));
+  for (const warning of warnings) log.warn(formatIssues([warning]));
 }
 
 /**
  * What the new content turns on or off that only a restart may. Listeners cannot learn or unlearn TLS, nor to ask for
  * certificates, while they listen; and a file that was emptied or cut off by accident must not let everybody in.
  */
-function findRestarts(file: string, old: WebConfig, { config }: WebConfigReading): Problem[] {
-  const found: Problem[] = [];
+function findRestarts(file: string, old: WebConfig, { config }: WebConfigReading): ConfigIssue[] {
+  const found: ConfigIssue[] = [];
   const add = (path: string, message: string): void => {
-    found.push({ place: { source: file, path, folder: '' }, message });
+    found.push({ place: { source: file, path }, message });
   };
   if ((old.tls === undefined) !== (config.tls === undefined)) {
     add('tls_server_config', 'TLS is turned on or off only by a restart');

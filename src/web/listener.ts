@@ -4,7 +4,7 @@ import http, { type RequestListener, type Server } from 'node:http';
 import https from 'node:https';
 import net, { type AddressInfo } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import type { Config } from '../config/config.ts';
+import type { Config } from '../config/schema.ts';
 import { secureContextOptions, type ServerTls } from '../config/server-tls.ts';
 import type { Log } from '../log.ts';
 import { isClientAdmitted } from './client-certificate.ts';
@@ -13,7 +13,7 @@ import { Connections } from './connections.ts';
 import { handleInTurn } from './pipelining.ts';
 
 /** As configured, or the descriptor of a socket that listens already. */
-type ListenAddress = Config['web']['listenAddresses'][number] | { readonly fd: number };
+type ListenAddress = Config['web']['listen_address'][number] | { readonly fd: number };
 
 /** How long others may be slow, in ms. */
 export interface Patience {

@@ -1,4 +1,4 @@
-import type { Config } from '../config/config.ts';
+import type { Config } from '../config/schema.ts';
 import type { Log } from '../log.ts';
 import type { Access } from './access.ts';
 import { createGuard } from './guard.ts';
@@ -10,7 +10,7 @@ import type { Route } from './routes.ts';
 import { limitSending } from './sending.ts';
 
 export interface WebServerOptions {
-  readonly web: Pick<Config['web'], 'listenAddresses' | 'protectProbes'>;
+  readonly web: Pick<Config['web'], 'listen_address' | 'protect_probes'>;
   /** Descriptors of sockets that listen already; taken instead of the addresses when there are any. */
   readonly sockets?: readonly number[];
   readonly routes: readonly Route[];
@@ -37,7 +37,7 @@ export async function startWebServer(options: WebServerOptions): Promise<WebServ
   const inherited = sockets.map((fd) => ({ fd }));
   const checker = createPasswordChecker();
   const guard = createGuard({ config: access.config, checker, monotonicMs });
-  const { protectProbes } = web;
+  const { protect_probes: protectProbes } = web;
   const handler = limitSending(
     createHandler({ routes, guard, protectProbes, log }),
     patience.sendMs,
@@ -50,7 +50,7 @@ export async function startWebServer(options: WebServerOptions): Promise<WebServ
     await checker[Symbol.asyncDispose]();
   };
   try {
-    for (const address of inherited.length > 0 ? inherited : web.listenAddresses) {
+    for (const address of inherited.length > 0 ? inherited : web.listen_address) {
       const tls = () => access.config().tls;
       const { onNewTls } = access;
       const shared = { handler, tls, onNewTls, patience, onDropped, log };

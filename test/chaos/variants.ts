@@ -1,4 +1,4 @@
-import type { ClusterConfig, Config } from '../../src/config/config.ts';
+import type { ClusterConfig, Config } from '../../src/config/schema.ts';
 import type { Simulator } from '../../src/simulator/index.ts';
 import type { Plan } from './scrape-checks.ts';
 import type { ReloadTo } from './troubles.ts';
@@ -73,19 +73,19 @@ function hastenCluster(cluster: ClusterConfig, slowness: number): ClusterConfig 
     name,
     {
       ...collector,
-      intervalSeconds: slowness * (INTERVAL_SECONDS[name] ?? 1),
-      timeoutSeconds: slowness * POLL_SECONDS[name === 'ranges' ? 'ranges' : 'others'],
-      maxDuty: 1,
+      interval: slowness * (INTERVAL_SECONDS[name] ?? 1),
+      timeout: slowness * POLL_SECONDS[name === 'ranges' ? 'ranges' : 'others'],
+      max_duty: 1,
     },
   ]);
-  const { clusterApi } = cluster;
+  const { cluster_api } = cluster;
   return {
     ...cluster,
-    ...(clusterApi && {
-      clusterApi: {
-        ...clusterApi,
-        timeoutSeconds: slowness * REQUEST_SECONDS,
-        maxResponseBytes: MAX_RESPONSE_BYTES,
+    ...(cluster_api && {
+      cluster_api: {
+        ...cluster_api,
+        timeout: slowness * REQUEST_SECONDS,
+        max_response_bytes: MAX_RESPONSE_BYTES,
       },
     }),
     collectors: Object.fromEntries(collectors),
@@ -138,8 +138,8 @@ export class Variants {
     this.restarts += 1;
     return clusters.map((cluster) => ({
       ...cluster,
-      ...(cluster.clusterApi && {
-        clusterApi: { ...cluster.clusterApi, minRate: this.restarts },
+      ...(cluster.cluster_api && {
+        cluster_api: { ...cluster.cluster_api, min_rate: this.restarts },
       }),
     }));
   }

@@ -92,6 +92,13 @@ testBadFiles([
     ],
   ],
   [
+    'a URL with a password instead of a list',
+    `${API}      urls: https://me:hunter2@crdb:8080\n`,
+    [
+      '4:13: clusters[0].cluster_api.urls: "https://<secret>@crdb:8080" is not a list: write it as [value, value]',
+    ],
+  ],
+  [
     'a query or a fragment',
     `${API}      urls: ["https://a:1/?x=1", "https://b:1/#f"]\n`,
     [
@@ -143,8 +150,8 @@ testBadFiles([
     'a cloud API without its keys',
     `${CLOUD}      url: https://cockroachlabs.cloud\n`,
     [
-      '4:7: clusters[0].cloud_api: a token is missing: set token_file, token_env or token',
       '4:7: clusters[0].cloud_api: the key "cluster_id" is missing: set it (or --cloud.cluster-id)',
+      '4:7: clusters[0].cloud_api: a token is missing: set token_file, token_env or token',
     ],
   ],
   [
@@ -175,7 +182,7 @@ test.each([
   ['https://proxy/crdb/', 'https://proxy/crdb/api/v2'],
 ])('the URL %s of a node becomes %s', async (written, url) => {
   const { config } = await loadText(`${API}      urls: ["${written}"]\n`);
-  expect(config.clusters[0]?.clusterApi?.urls).toEqual([url]);
+  expect(config.clusters[0]?.cluster_api?.urls).toEqual([url]);
 });
 
 async function enabledOf(yaml: string): Promise<string[]> {
@@ -213,17 +220,15 @@ collectors:
 `);
   expect(config.clusters[0]?.collectors['ranges']).toEqual({
     enabled: true,
-    intervalSeconds: 120,
-    timeoutSeconds: 9,
-    maxAgeSeconds: 3600,
-    maxDuty: 0.5,
-    maxSeries: 512,
-    options: {
-      page_limit: 7,
-      concurrency: 2,
-      route: 'auto',
-      hot_ranges: 20,
-      problem_ranges: 20,
-    },
+    interval: 120,
+    timeout: 9,
+    max_age: 3600,
+    max_duty: 0.5,
+    max_series: 512,
+    page_limit: 7,
+    concurrency: 2,
+    route: 'auto',
+    hot_ranges: 20,
+    problem_ranges: 20,
   });
 });

@@ -128,7 +128,7 @@ test.each([
     files: { 'secrets/crdb': 'hunter2\r\n' },
     env: { PASSWORD: 'hunter2' },
   });
-  expect(await config.clusters[0]?.clusterApi?.password?.reveal()).toBe('hunter2');
+  expect(await config.clusters[0]?.cluster_api?.password?.reveal()).toBe('hunter2');
   const shown = [
     inspect(config, { depth: Infinity, showHidden: true, getters: true }),
     inspect(config, { depth: Infinity, customInspect: false, showHidden: true }),
@@ -145,7 +145,7 @@ test('a byte order mark at the start of a secret file is no part of the secret',
   const { config } = await loadText(`${USER}      password_file: s\n`, {
     files: { s: '\uFEFFhunter2\uFEFF\n' },
   });
-  expect(await config.clusters[0]?.clusterApi?.password?.reveal()).toBe('hunter2\uFEFF');
+  expect(await config.clusters[0]?.cluster_api?.password?.reveal()).toBe('hunter2\uFEFF');
 });
 
 test('a secret prints as <secret> however it is printed', () => {
@@ -165,7 +165,7 @@ test('a secret file that is replaced is read anew, and its loss is told by name'
   });
   const file = path.join(folder, 'exporter.yml');
   const { config } = await loadConfig({ file, flags: {}, env: {}, collectors: COLLECTORS });
-  const password = config.clusters[0]?.clusterApi?.password;
+  const password = config.clusters[0]?.cluster_api?.password;
   expect(await password?.reveal()).toBe('old');
   await rename(path.join(folder, 'crdb.new'), path.join(folder, 'crdb'));
   expect(await password?.reveal()).toBe('new');

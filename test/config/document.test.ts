@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ConfigError } from '../../src/config/findings.ts';
+import { ConfigError } from '../../src/config/issues.ts';
 import { CLUSTER, NO_CLUSTER, testBadFiles } from './bad-file.ts';
 import { loadText, problemsOf } from './loading.ts';
 
@@ -40,6 +40,27 @@ testBadFiles([
     [
       '6:17: clusters[0].collectors.ranges.intervall: unknown key "intervall"; did you mean "interval"?',
     ],
+  ],
+  [
+    'two unknown keys of one map, and a wrong value beside them',
+    `${CLUSTER}web: { colour: red, telemetry_path: x, max_request: 2 }\n`,
+    [
+      '5:8: web.colour: unknown key "colour"; expected listen_address, telemetry_path, config_file, enable_lifecycle, max_requests, max_probes, protect_probes',
+      '5:37: web.telemetry_path: "x" is not a free path: write it as /metrics; /probe, /sd/, /api/status, /config and /-/ are taken',
+      '5:40: web.max_request: unknown key "max_request"; did you mean "max_requests"?',
+    ],
+  ],
+  [
+    'a key of the name __proto__',
+    `${CLUSTER}__proto__: { name: prod }\n`,
+    [
+      '5:1: __proto__: unknown key "__proto__"; expected web, log, shard, config, clusters, max_series, collectors',
+    ],
+  ],
+  [
+    'an unknown key of an alias, once and at its anchor',
+    `${CLUSTER.replace('cluster_api:', 'cluster_api: &api')}      timout: 1s\n  - { name: b, cluster_api: *api }\n`,
+    ['5:7: clusters[0].cluster_api.timout: unknown key "timout"; did you mean "timeout"?'],
   ],
   [
     'a key that is set twice',
@@ -133,6 +154,11 @@ test('the error carries the problems and says them as its message', async () => 
   expect(String(error)).toMatch(/^ConfigError: \S+exporter\.yml:1:1: clusters: no cluster/);
 });
 
+test('a section without keys has its defaults', async () => {
+  const { config } = await loadText(`${CLUSTER}      tls:\nweb:\nlog:\ncollectors:\n  nodes:\n`);
+  expect(config).toEqual((await loadText(CLUSTER)).config);
+});
+
 test('an anchor gives its value to every alias', async () => {
   const { config } = await loadText(`clusters:
   - name: a
@@ -140,7 +166,7 @@ test('an anchor gives its value to every alias', async () => {
   - name: b
     cluster_api: *api
 `);
-  expect(config.clusters.map(({ clusterApi }) => clusterApi?.timeoutSeconds)).toEqual([7, 7]);
+  expect(config.clusters.map(({ cluster_api }) => cluster_api?.timeout)).toEqual([7, 7]);
 });
 
 test.each([

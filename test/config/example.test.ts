@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { listOptions } from '../../src/config/options.ts';
+import { listConfigKeys } from '../../src/config/flags.ts';
 import { loadText } from './loading.ts';
 import { COLLECTORS } from '../../src/collectors/index.ts';
 import { FILES as PEM } from './web-files.ts';
@@ -40,6 +40,6 @@ collectors:
 
 test('the example names every key', async () => {
   const text = await readFile(EXAMPLE, 'utf8');
-  const keys = listOptions(COLLECTORS).map((option) => option.path.split('.').at(-1) ?? '');
+  const keys = listConfigKeys(COLLECTORS).map((option) => option.path.split('.').at(-1) ?? '');
   expect([...new Set(keys)].filter((key) => !new RegExp(`\\b${key}\\b`).test(text))).toEqual([]);
 });

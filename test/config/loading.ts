@@ -1,8 +1,9 @@
 import path from 'node:path';
 import { loadConfig } from '../../src/config/load.ts';
 import type { LoadedConfig } from '../../src/config/load.ts';
-import { ConfigError, formatProblems } from '../../src/config/findings.ts';
-import type { Environment, Flags } from '../../src/config/givens.ts';
+import { ConfigError, formatIssues } from '../../src/config/issues.ts';
+import type { Flags } from '../../src/config/flags.ts';
+import type { Environment } from '../../src/config/secret.ts';
 import { makeFolder } from './folder.ts';
 import { COLLECTORS } from '../../src/collectors/index.ts';
 
@@ -35,12 +36,12 @@ export async function problemsOf(loading: Promise<LoadedConfig>): Promise<string
   );
   if (!(error instanceof ConfigError))
     throw new Error('this should not be usable', { cause: error });
-  return linesOf(formatProblems(error.problems));
+  return linesOf(formatIssues(error.problems));
 }
 
 export async function warningsOf(loading: Promise<LoadedConfig>): Promise<string[]> {
   const { warnings } = await loading;
-  return linesOf(formatProblems(warnings));
+  return linesOf(formatIssues(warnings));
 }
 
 function linesOf(text: string): string[] {

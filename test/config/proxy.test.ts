@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { createFindings, formatProblems } from '../../src/config/findings.ts';
-import type { Environment } from '../../src/config/givens.ts';
+import { ConfigIssues, formatIssues } from '../../src/config/issues.ts';
+import type { Environment } from '../../src/config/secret.ts';
 import { readProxies } from '../../src/config/proxy.ts';
 import { loadFlags, problemsOf } from './loading.ts';
 
 async function read(env: Environment, urls = ['http://a:1', 'https://b:1']) {
-  const findings = createFindings();
-  const { http, https, noProxy } = readProxies(urls, env, findings);
-  expect(formatProblems(findings.problems)).toBe('');
+  const issues = new ConfigIssues();
+  const { http, https, noProxy } = readProxies(urls, env, issues);
+  expect(formatIssues(issues.problems)).toBe('');
   return { http: await http?.reveal(), https: await https?.reveal(), noProxy };
 }
 

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { UsageError } from '../../src/config/findings.ts';
+import { UsageError } from '../../src/config/issues.ts';
 import { environmentName, flagDefinitions } from '../../src/config/flags.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { makeFolder } from './folder.ts';
@@ -18,7 +18,7 @@ test('a flag wins over its variable, that over the file, and that over the defau
     flags: { 'web.telemetry-path': '/flag', 'shard.index': '3' },
     env: { CRDB_EXPORTER_WEB_TELEMETRY_PATH: '/variable', CRDB_EXPORTER_SHARD_COUNT: '4' },
   });
-  expect(config.web.telemetryPath).toBe('/flag');
+  expect(config.web.telemetry_path).toBe('/flag');
   expect(config.shard).toEqual({ index: 3, count: 4 });
   expect(config.log).toEqual({ level: 'debug', format: 'logfmt' });
 });
@@ -42,15 +42,15 @@ test('one cluster may be given by flags alone and is named default', async () =>
   expect(others).toEqual([]);
   expect(cluster).toMatchObject({
     name: 'default',
-    clusterApi: {
+    cluster_api: {
       urls: ['https://crdb:8080/api/v2'],
       username: 'exporter',
-      tls: { caFile: path.join(folder, 'ca.crt'), insecureSkipVerify: false },
+      tls: { ca_file: path.join(folder, 'ca.crt'), insecure_skip_verify: false },
     },
-    cloudApi: { url: 'https://cloud.example', clusterId: 'abc', apiVersion: '2024-09-16' },
+    cloud_api: { url: 'https://cloud.example', cluster_id: 'abc', api_version: '2024-09-16' },
   });
-  expect(await cluster?.clusterApi?.password?.reveal()).toBe('hunter2');
-  expect(await cluster?.cloudApi?.token.reveal()).toBe('hunter3');
+  expect(await cluster?.cluster_api?.password?.reveal()).toBe('hunter2');
+  expect(await cluster?.cloud_api?.token.reveal()).toBe('hunter3');
 });
 
 test('variables say the same as flags, repeatable ones with commas, and secrets have variables alone', async () => {
@@ -69,11 +69,11 @@ test('variables say the same as flags, repeatable ones with commas, and secrets 
   );
   const [cluster] = config.clusters;
   expect(cluster?.name).toBe('prod');
-  expect(cluster?.clusterApi?.urls).toEqual(['https://a:1/api/v2', 'https://b:1/api/v2']);
-  expect(await cluster?.clusterApi?.password?.reveal()).toBe('hunter2');
-  expect(await cluster?.cloudApi?.token.reveal()).toBe('hunter3');
+  expect(cluster?.cluster_api?.urls).toEqual(['https://a:1/api/v2', 'https://b:1/api/v2']);
+  expect(await cluster?.cluster_api?.password?.reveal()).toBe('hunter2');
+  expect(await cluster?.cloud_api?.token.reveal()).toBe('hunter3');
   expect(cluster?.collectors['users']?.enabled).toBe(true);
-  expect(config.web.listenAddresses).toEqual([
+  expect(config.web.listen_address).toEqual([
     { host: '127.0.0.1', port: 1 },
     { host: '::1', port: 2 },
     { path: '/run/x' },
@@ -122,7 +122,7 @@ test("a secret's variable beside a file is used when the file names it, and else
   const env = { CRDB_EXPORTER_CLUSTER_TOKEN: 'hunter2' };
   const named = loadText(`${CLUSTER}      token_env: CRDB_EXPORTER_CLUSTER_TOKEN\n`, { env });
   expect(await warningsOf(named)).toEqual([]);
-  expect(await (await named).config.clusters[0]?.clusterApi?.token?.reveal()).toBe('hunter2');
+  expect(await (await named).config.clusters[0]?.cluster_api?.token?.reveal()).toBe('hunter2');
   expect(await warningsOf(loadText(CLUSTER, { env }))).toEqual([
     'CRDB_EXPORTER_CLUSTER_TOKEN: not used beside a configuration file: name it there in password_env or token_env',
   ]);
@@ -137,7 +137,7 @@ test.each([
   [
     { 'shard.index': '-1', ...URL_FLAG },
     {},
-    ['--shard.index: shard.index: "-1" is too small: at least 0'],
+    ['--shard.index: shard.index: -1 is too small: at least 0'],
   ],
   [
     URL_FLAG,
@@ -148,8 +148,8 @@ test.each([
     { 'cluster.username': 'u' },
     {},
     [
-      '--cluster.username: clusters[0].cluster_api.username: a username without password: add password_file, password_env or password',
       '--cluster.username: clusters[0].cluster_api: the key "urls" is missing: set it (or --cluster.url)',
+      '--cluster.username: clusters[0].cluster_api.username: a username without password: add password_file, password_env or password',
     ],
   ],
   [
@@ -172,16 +172,16 @@ test('paths of a file are relative to the file', async () => {
     `${CLUSTER}      tls: { ca_file: tls/ca.crt }\nweb: { listen_address: ["unix:x.sock"] }\n`,
     { files: { 'tls/ca.crt': PEM['ca.crt'] } },
   );
-  const file = config.clusters[0]?.clusterApi?.tls.caFile ?? '';
+  const file = config.clusters[0]?.cluster_api?.tls.ca_file ?? '';
   expect(await readFile(file, 'utf8')).toBe(PEM['ca.crt']);
-  expect(config.web.listenAddresses).toEqual([{ path: path.join(file, '../../x.sock') }]);
+  expect(config.web.listen_address).toEqual([{ path: path.join(file, '../../x.sock') }]);
 });
 
 test('what is loaded cannot be changed, not even deep inside', async () => {
   const { config } = await loadFlags(URL_FLAG);
-  const deep = config.clusters[0]?.collectors['nodes']?.options;
+  const deep = config.clusters[0]?.collectors['nodes']?.['metrics'];
   expect(
-    [config, config.web, config.clusters[0]?.clusterApi?.tls, deep].every(Object.isFrozen),
+    [config, config.web, config.clusters[0]?.cluster_api?.tls, deep].every(Object.isFrozen),
   ).toBe(true);
 });
 
@@ -247,15 +247,15 @@ test('what is not set has its default', async () => {
   });
   expect(warnings).toEqual([]);
   expect(config).toMatchObject({
-    web: { listenAddresses: [{ port: 10_137 }], telemetryPath: '/metrics' },
-    maxSeries: 250_000,
+    web: { listen_address: [{ port: 10_137 }], telemetry_path: '/metrics' },
+    max_series: 250_000,
     clusters: [
       {
-        clusterApi: {
-          sessionHeaders: ['X-Cockroach-API-Session', 'X-Service-API-Session'],
-          timeoutSeconds: 30,
-          maxConcurrentRequests: 4,
-          maxResponseBytes: 2 * 1024 ** 3,
+        cluster_api: {
+          session_headers: ['X-Cockroach-API-Session', 'X-Service-API-Session'],
+          timeout: 30,
+          max_concurrent_requests: 4,
+          max_response_bytes: 2 * 1024 ** 3,
           compression: false,
         },
         poll: true,
@@ -266,7 +266,7 @@ test('what is not set has its default', async () => {
 
 test('an empty name of the web config file says that there is none', async () => {
   const flags = { 'cluster.url': ['http://localhost:8080'], 'web.config.file': '' };
-  expect((await loadFlags(flags)).config.web.configFile).toBeUndefined();
+  expect((await loadFlags(flags)).config.web.config_file).toBeUndefined();
   const { config } = await loadText(`${CLUSTER}web: { config_file: "" }\n`);
-  expect(config.web.configFile).toBeUndefined();
+  expect(config.web.config_file).toBeUndefined();
 });

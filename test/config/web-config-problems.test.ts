@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { formatProblems } from '../../src/config/findings.ts';
-import { readWebConfig } from '../../src/config/web-config-file.ts';
+import { formatIssues } from '../../src/config/issues.ts';
+import { readWebConfig } from '../../src/config/web-config.ts';
 import { makeFolder } from './folder.ts';
 import { HASH, PAIR, readText } from './web-files.ts';
 
@@ -143,7 +143,7 @@ describe('what is wrong is told with its place and remedy', () => {
   test('a file that is not there', async () => {
     const file = path.join(await makeFolder(), 'web.yml');
     const { problems } = await readWebConfig(file);
-    expect(formatProblems(problems)).toBe(
+    expect(formatIssues(problems)).toBe(
       `${file}: cannot read the web config file: there is no such file`,
     );
   });

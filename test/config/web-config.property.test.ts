@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readWebConfig } from '../../src/config/web-config-file.ts';
+import { readWebConfig } from '../../src/config/web-config.ts';
 import { makeFolder } from './folder.ts';
 import { FILES, HASH } from './web-files.ts';
 

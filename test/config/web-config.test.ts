@@ -3,7 +3,7 @@ import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { readWebConfig } from '../../src/config/web-config-file.ts';
+import { readWebConfig } from '../../src/config/web-config.ts';
 import { run } from '../metrics/programs.ts';
 import { hasProgram } from '../support/programs.ts';
 import { makeFolder } from './folder.ts';

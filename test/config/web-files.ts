@@ -1,7 +1,7 @@
 import { chmod } from 'node:fs/promises';
 import path from 'node:path';
-import { formatProblems } from '../../src/config/findings.ts';
-import { readWebConfig, type WebConfigReading } from '../../src/config/web-config-file.ts';
+import { formatIssues } from '../../src/config/issues.ts';
+import { readWebConfig, type WebConfigReading } from '../../src/config/web-config.ts';
 import { createAuthority } from '../support/certificates.ts';
 import { makeFolder } from './folder.ts';
 
@@ -46,8 +46,8 @@ export async function readText(yaml: string, mode = 0o600): Promise<TextReading>
   const bare = (text: string): string => text.replaceAll(`${folder}/`, '');
   return {
     config: reading.config,
-    problems: bare(formatProblems(reading.problems)),
-    warnings: bare(formatProblems(reading.warnings)),
+    problems: bare(formatIssues(reading.problems)),
+    warnings: bare(formatIssues(reading.warnings)),
     files: reading.files.map(bare),
   };
 }

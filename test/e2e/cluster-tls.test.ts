@@ -3,7 +3,7 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { COLLECTORS } from '../../src/collectors/index.ts';
 import { loadConfig } from '../../src/config/load.ts';
-import { formatProblems } from '../../src/config/findings.ts';
+import { formatIssues } from '../../src/config/issues.ts';
 import { startSimulator } from '../../src/simulator/index.ts';
 import { makeFolder } from '../config/folder.ts';
 import { type Authority, createAuthority } from '../support/certificates.ts';
@@ -89,6 +89,6 @@ describe('insecure_skip_verify', () => {
 
     const file = path.join(await makeFolder({ 'exporter.yml': yaml }), 'exporter.yml');
     const { warnings } = await loadConfig({ file, flags: {}, env: {}, collectors: COLLECTORS });
-    expect(formatProblems(warnings)).toContain('the certificates of the nodes are not checked');
+    expect(formatIssues(warnings)).toContain('the certificates of the nodes are not checked');
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { startSimulator, type Simulator } from '../../src/simulator/index.ts';
-import type { Config } from '../../src/config/config.ts';
+import type { Config } from '../../src/config/schema.ts';
 import { createAuthority } from '../support/certificates.ts';
 import { clusterYaml, startTestExporter, type TestExporter } from '../support/exporter.ts';
 

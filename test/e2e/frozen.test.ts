@@ -1,5 +1,5 @@
 import { describe, type ExpectStatic, test } from 'vitest';
-import type { Config } from '../../src/config/config.ts';
+import type { Config } from '../../src/config/schema.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/index.ts';
 import {
   clusterYaml,
@@ -31,9 +31,14 @@ function watch(
     ...config,
     clusters: config.clusters.map((cluster) => ({
       ...cluster,
-      ...(cluster.clusterApi && { clusterApi: { ...cluster.clusterApi, timeoutSeconds } }),
+      ...(cluster.cluster_api && {
+        cluster_api: { ...cluster.cluster_api, timeout: timeoutSeconds },
+      }),
       collectors: Object.fromEntries(
-        Object.entries(cluster.collectors).map(([name, each]) => [name, { ...each, maxDuty }]),
+        Object.entries(cluster.collectors).map(([name, each]) => [
+          name,
+          { ...each, max_duty: maxDuty },
+        ]),
       ),
     })),
   });

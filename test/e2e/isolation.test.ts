@@ -28,7 +28,7 @@ describe('one part that fails leaves the rest', () => {
       yaml: `clusters:\n${clusterYaml(first, { name: 'first' })}${clusterYaml(second, { name: 'second' })}`,
       intervalSeconds: 0.3,
       // Its data is soon too old to be shown, that of the second never.
-      adapt: (config) => withCollectors(config, (each) => ({ ...each, maxAgeSeconds: 1 }), 'first'),
+      adapt: (config) => withCollectors(config, (each) => ({ ...each, max_age: 1 }), 'first'),
     });
     const ups = { api: 'cluster' };
     const both = await exporter.until((scrape) =>

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { COLLECTORS } from '../../src/collectors/index.ts';
-import type { Config } from '../../src/config/config.ts';
+import type { Config } from '../../src/config/schema.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/index.ts';
 import type { Status } from '../../src/web/status/status.ts';
@@ -25,7 +25,7 @@ async function watch(yaml: string): Promise<Reloadable> {
   const file = path.join(folder, 'exporter.yml');
   const exporter = await startTestExporter({
     yaml,
-    adapt: (config) => ({ ...config, web: { ...config.web, enableLifecycle: true } }),
+    adapt: (config) => ({ ...config, web: { ...config.web, enable_lifecycle: true } }),
     app: { load: () => loadConfig({ file, flags: {}, env: {}, collectors: COLLECTORS }) },
   });
   return {
@@ -217,13 +217,14 @@ describe('a reload of which one cluster cannot be prepared', () => {
 /** Beside the cluster a good one, and one whose CA has gone since it was looked at. */
 function withTwoMore(config: Config | undefined): Config {
   const [first] = config?.clusters ?? [];
-  if (config === undefined || first?.clusterApi === undefined) throw new Error('nothing to change');
-  const { clusterApi } = first;
-  const tls = { ...clusterApi.tls, caFile: '/nowhere/ca.crt' };
+  if (config === undefined || first?.cluster_api === undefined)
+    throw new Error('nothing to change');
+  const { cluster_api } = first;
+  const tls = { ...cluster_api.tls, ca_file: '/nowhere/ca.crt' };
   const clusters = [
     first,
     { ...first, name: 'new' },
-    { ...first, name: 'broken', clusterApi: { ...clusterApi, tls } },
+    { ...first, name: 'broken', cluster_api: { ...cluster_api, tls } },
   ];
   return { ...config, clusters };
 }

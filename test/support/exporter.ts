@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type App, startApp } from '../../src/app.ts';
 import { COLLECTORS } from '../../src/collectors/index.ts';
-import type { CollectorConfig, Config } from '../../src/config/config.ts';
+import type { CollectorConfig } from '../../src/config/collector-schema.ts';
+import type { Config } from '../../src/config/schema.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { createLog } from '../../src/log.ts';
 import { type ParsedSample, parseExposition } from '../metrics/parse-exposition.ts';
@@ -133,9 +134,9 @@ async function readConfig({ yaml, intervalSeconds, adapt }: TestExporterOptions)
 function withInterval(config: Config, intervalSeconds: number): Config {
   return withCollectors(config, (collector) => ({
     ...collector,
-    intervalSeconds,
-    maxAgeSeconds: collector.maxAgeSeconds ?? MAX_AGE_SECONDS,
-    maxDuty: 1,
+    interval: intervalSeconds,
+    max_age: collector.max_age ?? MAX_AGE_SECONDS,
+    max_duty: 1,
   }));
 }
 

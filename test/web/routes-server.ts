@@ -15,7 +15,7 @@ export async function serveRoutes(
   const log = createLog({ level: 'error', format: 'logfmt', destination: { write() {} } });
   const socket = path.join(await makeFolder(), 'web.sock');
   const server = await startWebServer({
-    web: { listenAddresses: [{ path: socket }], protectProbes: false },
+    web: { listen_address: [{ path: socket }], protect_probes: false },
     routes,
     access: await openAccess({ file: undefined, everyMs: 1_000, log }),
     monotonicMs: () => performance.now(),

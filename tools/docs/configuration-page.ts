@@ -1,14 +1,13 @@
 import { COLLECTORS } from '../../src/collectors/index.ts';
-import { environmentName } from '../../src/config/flags.ts';
-import { listOptions } from '../../src/config/options.ts';
-import type { Option } from '../../src/config/section.ts';
+import { environmentName, listConfigKeys } from '../../src/config/flags.ts';
+import type { ConfigKey } from '../../src/config/keys.ts';
 
 const INTRODUCTION = `# Configuration
 
-Made from the table of options by \`npm run docs\`.
+Generated from the schema of the configuration by \`npm run docs\`.
 
 Every setting has a key in the file given by \`--config.file\`; some have a flag and with it a variable, too. A flag wins over
-its variable, the variable over the file, the file over the default. Unknown keys are errors, and \`--config.check\` tells
+its variable, the variable over the file, the file over the default. Unknown keys are errors, and \`--config.check\` reports
 every error at once with file, line and column. [config/exporter.example.yml](../config/exporter.example.yml) is a file with
 all keys; [config/exporter.schema.json](../config/exporter.schema.json) lets editors check and complete it.
 
@@ -21,13 +20,13 @@ The configuration and every file that it names are regular files of at most 1 Mi
 password or token in it, belong to the user that runs the exporter, with \`chmod 600\`; a warning names every file that all users
 of the machine can read or change and should not.
 
-SIGHUP reads everything anew, as does a POST to \`/-/reload\` with \`--web.enable-lifecycle\`, and a change of the file with
+SIGHUP reloads everything, as does a POST to \`/-/reload\` with \`--web.enable-lifecycle\`, and a change of the file with
 \`--config.auto-reload\`. A file with errors changes nothing. Settings under \`web\` take effect at the next start.
 `;
 
 /** The text of docs/configuration.md. */
 export function writeConfigurationPage(): string {
-  const sections = Map.groupBy(listOptions(COLLECTORS), sectionOf);
+  const sections = Map.groupBy(listConfigKeys(COLLECTORS), sectionOf);
   return [
     INTRODUCTION,
     ...Array.from(sections, ([section, options]) => writeSection(section, options)),
@@ -35,30 +34,31 @@ export function writeConfigurationPage(): string {
 }
 
 /** The map that the key stands in; those of the root have none. */
-function sectionOf({ path }: Option<unknown>): string {
+function sectionOf({ path }: ConfigKey): string {
   return path.includes('.') ? path.slice(0, path.lastIndexOf('.')) : 'root';
 }
 
-function writeSection(section: string, options: readonly Option<unknown>[]): string {
+function writeSection(section: string, options: readonly ConfigKey[]): string {
   const title = section === 'root' ? 'Keys of the root' : `\`${section}\``;
   const rows = options.map((option) => writeRow(option, section));
   const head = '| Key | Default | Flag and variable | Meaning |\n| --- | --- | --- | --- |';
   return `## ${title}\n\n${[head, ...rows].join('\n')}\n`;
 }
 
-function writeRow(option: Option<unknown>, section: string): string {
+function writeRow(option: ConfigKey, section: string): string {
   const key = section === 'root' ? option.path : option.path.slice(section.length + 1);
   const cells = [`\`${key}\``, writeDefault(option), writeGivenBy(option), option.help];
   return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
 }
 
-function writeDefault(option: Option<unknown>): string {
+function writeDefault(option: ConfigKey): string {
   if (option.default === undefined) return '–';
-  const written: unknown = option.kind.write(option.default);
-  return `\`${typeof written === 'string' ? written : JSON.stringify(written)}\``;
+  const written =
+    typeof option.default === 'string' ? option.default : JSON.stringify(option.default);
+  return `\`${written}\``;
 }
 
-function writeGivenBy({ flag, variable }: Option<unknown>): string {
+function writeGivenBy({ flag, variable }: ConfigKey): string {
   const names = flag === undefined ? [] : [`\`--${flag}\``, `\`${environmentName(flag)}\``];
   if (variable !== undefined) names.push(`\`${variable}\``);
   return names.length === 0 ? '–' : names.join(' ');

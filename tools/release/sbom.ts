@@ -8,8 +8,16 @@ const ROOT = path.join(import.meta.dirname, '../..');
 
 type Manifest = Readonly<Record<string, unknown>>;
 
+interface Package {
+  readonly dev?: boolean;
+  /** A tool for development that a production package can use too: not installed with that. */
+  readonly devOptional?: boolean;
+  readonly link?: boolean;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
+}
+
 interface Lock {
-  readonly packages: Readonly<Record<string, { readonly dev?: boolean; readonly link?: boolean }>>;
+  readonly packages: Readonly<Record<string, Package>>;
 }
 
 const folder = mkdtempSync(path.join(tmpdir(), 'crdb-exporter-sbom-'));
@@ -32,9 +40,21 @@ function withoutDevelopment(manifest: Manifest): Manifest {
 
 function ofProduction({ packages, ...rest }: Lock): unknown {
   const { '': root = {}, ...others } = packages;
+  const tools = Object.values(others).filter(({ devOptional }) => devOptional === true);
+  // The builds for single platforms, which the lock file does not mark.
+  const builds = new Set(
+    tools.flatMap(({ optionalDependencies = {} }) =>
+      Object.keys(optionalDependencies).map((name) => `node_modules/${name}`),
+    ),
+  );
   const kept = Object.entries(others).filter(
     // Links lead to workspaces: they are not published.
-    ([place, { dev, link }]) => place.startsWith('node_modules/') && dev !== true && link !== true,
+    ([place, { dev, devOptional, link }]) =>
+      place.startsWith('node_modules/') &&
+      !builds.has(place) &&
+      dev !== true &&
+      devOptional !== true &&
+      link !== true,
   );
   return {
     ...rest,

@@ -7,7 +7,7 @@ export const CLUSTER_RULES: readonly Rule[] = [
   {
     when: ({ error, text }) => error.reason === 'auth' && WRONG_LOGIN.test(text),
     remedy: ({ config }) =>
-      config.clusterApi?.username === 'root'
+      config.cluster_api?.username === 'root'
         ? 'root has no password by default: create a user for monitoring with CREATE USER … WITH PASSWORD …'
         : `check user name and password; a user gets one with ALTER USER ${userOf({ config })} WITH PASSWORD …`,
   },
@@ -16,7 +16,7 @@ export const CLUSTER_RULES: readonly Rule[] = [
     remedy: 'the cluster wants a login: give --cluster.username and --cluster.password-file',
   },
   {
-    when: ({ error, config }) => error.reason === 'auth' && config.clusterApi?.token !== undefined,
+    when: ({ error, config }) => error.reason === 'auth' && config.cluster_api?.token !== undefined,
     remedy:
       'the session token is wrong, ended or expired: make a new one with `cockroach auth-session login USER`',
   },
@@ -80,12 +80,12 @@ export const CLUSTER_RULES: readonly Rule[] = [
   },
 ];
 
-function hasLogin({ clusterApi }: Failure['config']): boolean {
-  return clusterApi?.username !== undefined || clusterApi?.token !== undefined;
+function hasLogin({ cluster_api }: Failure['config']): boolean {
+  return cluster_api?.username !== undefined || cluster_api?.token !== undefined;
 }
 
 /** The SQL user as it stands in a statement; with a ready token it is not known here. */
 export function userOf({ config }: Pick<Failure, 'config'>): string {
-  const name = config.clusterApi?.username ?? 'USER';
+  const name = config.cluster_api?.username ?? 'USER';
   return /^[a-z_][a-z0-9_]*$/i.test(name) ? name : `"${name.replaceAll('"', '""')}"`;
 }

@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
-import { explainFileError } from '../../config/secret.ts';
+import { explainFileError } from '../../config/files.ts';
 import { addExamples, type Invocation } from '../command.ts';
 import { addConfirmOption, confirm } from '../confirm.ts';
 import { CommandError, EXIT, usageError } from '../exit.ts';

@@ -12,6 +12,6 @@ export function cloudApiOf({ apis, config }: Target): CloudControl {
 
 /** Where a change happens, for the person who is asked. */
 export function describeCluster({ config }: Target): string {
-  const { clusterId = '', url = '' } = config.cloudApi ?? {};
-  return `cluster ${config.name} (${clusterId} at ${url})`;
+  const { cluster_id = '', url = '' } = config.cloud_api ?? {};
+  return `cluster ${config.name} (${cluster_id} at ${url})`;
 }

@@ -1,5 +1,5 @@
 import type { ClusterApi } from '../../cluster/api.ts';
-import type { ClusterConfig } from '../../config/config.ts';
+import type { ClusterConfig } from '../../config/schema.ts';
 import type { Reading } from '../../http/reading.ts';
 import type { Operation } from '../advice.ts';
 import { type Finding, findingOf, type Verdict } from './finding.ts';

@@ -1,5 +1,5 @@
 import type { CloudApi } from '../../cloud/api.ts';
-import type { ClusterConfig } from '../../config/config.ts';
+import type { ClusterConfig } from '../../config/schema.ts';
 import type { Reading } from '../../http/reading.ts';
 import { object, string } from '../../json/shape.ts';
 import { type Finding, findingOf } from './finding.ts';

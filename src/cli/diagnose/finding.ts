@@ -1,5 +1,5 @@
 import { adviseOn, type Operation, requestErrorOf } from '../advice.ts';
-import type { ClusterConfig } from '../../config/config.ts';
+import type { ClusterConfig } from '../../config/schema.ts';
 
 /** `warning`: works, but not as it should; `skipped`: could not or need not be looked at. */
 export type Verdict = 'ok' | 'warning' | 'failed' | 'skipped';

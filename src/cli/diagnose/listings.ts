@@ -26,7 +26,7 @@ export async function checkRanges(asked: Asked, { nodes }: Known): Promise<Sampl
     await api.nodeRanges(reading, {
       nodeId: node.id,
       route: 'gateway',
-      limit: Number(config.collectors['ranges']?.options['page_limit']),
+      limit: Number(config.collectors['ranges']?.['page_limit']),
       firstUrl: 0,
       shape: object({ desc: object({ end_key: raw() }) }),
       onRange({ desc }) {
@@ -49,12 +49,12 @@ export async function checkRanges(asked: Asked, { nodes }: Known): Promise<Sampl
 export async function checkSessions(asked: Asked, known: Known): Promise<void> {
   const { api, config, reading, recorder } = asked;
   const check = 'GET /sessions/';
-  const own = config.clusterApi?.username?.toLowerCase();
+  const own = config.cluster_api?.username?.toLowerCase();
   let count = 0;
   let others = 0;
   try {
     const { failedNodes } = await api.sessions(reading, {
-      limit: Number(config.collectors['sessions']?.options['page_limit']),
+      limit: Number(config.collectors['sessions']?.['page_limit']),
       shape: object({ username: string() }),
       onSession({ username }) {
         count += 1;
@@ -96,7 +96,7 @@ export async function checkUsers(asked: Asked): Promise<void> {
 /** The configured tables, one after the other: each is a load on the server. */
 export async function checkTables(asked: Asked): Promise<void> {
   const { api, config, reading, recorder } = asked;
-  const names = config.collectors['tables']?.options['tables'];
+  const names = config.collectors['tables']?.['tables'];
   if (!Array.isArray(names) || names.length === 0) {
     add(asked, 'GET /databases/{db}/tables/{table}/', 'skipped', 'no table is configured');
     return;

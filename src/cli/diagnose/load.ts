@@ -1,5 +1,5 @@
 import { COLLECTORS } from '../../collectors/index.ts';
-import type { ClusterConfig } from '../../config/config.ts';
+import type { ClusterConfig } from '../../config/schema.ts';
 import { formatDuration } from '../../config/units.ts';
 import { type Factor, seriesFactors } from '../../reference/series.ts';
 import { writeBytes, writeCount, writeMs } from '../human.ts';
@@ -16,26 +16,22 @@ export function estimateScan(
   { nodes, replicas: told }: Known,
   sample: Sample,
 ): Finding {
-  const {
-    intervalSeconds = 60,
-    maxDuty = 1,
-    timeoutSeconds = Infinity,
-    options,
-  } = config.collectors['ranges'] ?? {};
+  const { ranges } = config.collectors;
+  const { interval = 60, max_duty = 1, timeout = Infinity } = ranges ?? {};
   // Releases before 23.2 do not tell the replicas: the other nodes will be like this one.
   const replicas = told > 0 ? told : sample.replicas * nodes.length;
   const factor = sample.replicas === 0 ? nodes.length : replicas / sample.replicas;
-  const concurrency = Math.min(Number(options?.['concurrency'] ?? 1), nodes.length);
+  const concurrency = Math.min(Number(ranges?.['concurrency'] ?? 1), nodes.length);
   const seconds = (sample.seconds * factor) / Math.max(1, concurrency);
   const about = { check: 'range scan', target: 'load' };
-  const detail = `about ${writeCount(replicas)} replicas, ${writeBytes(sample.bytes * factor)} in ${writeMs(seconds * 1000)}, every ${formatDuration(intervalSeconds)}`;
-  const fitting = ROUND_INTERVALS.find((each) => each * maxDuty >= seconds);
-  if (seconds > timeoutSeconds) {
+  const detail = `about ${writeCount(replicas)} replicas, ${writeBytes(sample.bytes * factor)} in ${writeMs(seconds * 1000)}, every ${formatDuration(interval)}`;
+  const fitting = ROUND_INTERVALS.find((each) => each * max_duty >= seconds);
+  if (seconds > timeout) {
     const advice = `set collectors.ranges.timeout to ${formatDuration(Math.ceil(seconds * 2))} and interval to ${formatDuration(fitting ?? 86_400)}, or share the work with --shard.count`;
     return { ...about, verdict: 'failed', detail: `${detail}: longer than its timeout`, advice };
   }
-  if (seconds <= intervalSeconds * maxDuty) return { ...about, verdict: 'ok', detail };
-  const share = `${Math.round(maxDuty * 100)} %`;
+  if (seconds <= interval * max_duty) return { ...about, verdict: 'ok', detail };
+  const share = `${Math.round(max_duty * 100)} %`;
   const advice = `set collectors.ranges.interval to ${formatDuration(fitting ?? 86_400)}; until then it is stretched by itself`;
   return {
     ...about,
@@ -50,8 +46,7 @@ export function estimateSeries(config: ClusterConfig, known: Known, maxSeries: n
   const series = COLLECTORS.filter(({ name }) => config.collectors[name]?.enabled === true)
     .flatMap(({ name, families }) => families.map((family) => ({ name, family })))
     .reduce((sum, { name, family }) => {
-      const options = config.collectors[name]?.options ?? {};
-      return sum + multiply(seriesFactors(family), countsOf(options, known));
+      return sum + multiply(seriesFactors(family), countsOf(config.collectors[name], known));
     }, 0);
   const detail = `at most about ${writeCount(series)}`;
   const about = { check: 'series', target: 'load' };
@@ -67,19 +62,22 @@ export function estimateSeries(config: ClusterConfig, known: Known, maxSeries: n
 
 /** How many there are of what the factors name; of what is not known here, one. */
 function countsOf(
-  options: ClusterConfig['collectors'][string]['options'],
+  settings: ClusterConfig['collectors'][string] | undefined,
   { nodes, stores }: Known,
 ): Readonly<Record<string, number>> {
-  const { tables, metrics } = options;
   return {
     nodes: nodes.length,
     stores,
-    hot_ranges: Number(options['hot_ranges'] ?? 0),
-    problem_ranges: Number(options['problem_ranges'] ?? 0),
-    '(max_applications + 1)': Number(options['max_applications'] ?? 0) + 1,
-    tables: Array.isArray(tables) ? tables.length : 0,
-    'chosen keys': Array.isArray(metrics) ? metrics.length : 0,
+    hot_ranges: Number(settings?.['hot_ranges'] ?? 0),
+    problem_ranges: Number(settings?.['problem_ranges'] ?? 0),
+    '(max_applications + 1)': Number(settings?.['max_applications'] ?? 0) + 1,
+    tables: lengthOf(settings?.['tables']),
+    'chosen keys': lengthOf(settings?.['metrics']),
   };
+}
+
+function lengthOf(value: unknown): number {
+  return Array.isArray(value) ? value.length : 0;
 }
 
 function multiply(factors: readonly Factor[], counts: Readonly<Record<string, number>>): number {

@@ -90,12 +90,12 @@ function sumUp(nodes: readonly Node[]): Known {
 }
 
 function noteLogin(asked: Asked): void {
-  const { clusterApi } = asked.config;
+  const { cluster_api } = asked.config;
   const { recorder } = asked;
-  if (clusterApi?.username !== undefined) {
-    const made = `as ${clusterApi.username}: ${recorder.describeLast('login')}`;
+  if (cluster_api?.username !== undefined) {
+    const made = `as ${cluster_api.username}: ${recorder.describeLast('login')}`;
     add(asked, 'login', 'ok', made);
-  } else if (clusterApi?.token !== undefined) {
+  } else if (cluster_api?.token !== undefined) {
     add(asked, 'login', 'skipped', 'a ready session token is used');
   } else {
     add(asked, 'login', 'skipped', 'without user and token: right for an insecure cluster only');

@@ -1,8 +1,8 @@
 import { lookup } from 'node:dns/promises';
 import { connect, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
-import { readClientTls } from '../../config/client-tls.ts';
-import type { ClusterConfig } from '../../config/config.ts';
+import { readClientTls } from '../../config/tls-files.ts';
+import type { ClusterConfig } from '../../config/schema.ts';
 import { classifyThrown } from '../../http/errors.ts';
 import { writeMs } from '../human.ts';
 import { type Finding, findingOf, type Verdict } from './finding.ts';
@@ -90,9 +90,9 @@ function ready(socket: Socket, event: 'connect' | 'secureConnect'): Promise<void
 
 /** Looks at the certificate even where it would not be accepted, to say why. */
 async function shakeHands(way: Way): Promise<Said> {
-  const { tls } = way.config.clusterApi ?? {};
+  const { tls } = way.config.cluster_api ?? {};
   const files = tls === undefined ? {} : await readClientTls(tls);
-  const servername = tls?.serverName ?? (isIP(hostOf(way)) === 0 ? hostOf(way) : undefined);
+  const servername = tls?.server_name ?? (isIP(hostOf(way)) === 0 ? hostOf(way) : undefined);
   const socket = connectTls({
     ...files,
     host: hostOf(way),
@@ -104,7 +104,7 @@ async function shakeHands(way: Way): Promise<Said> {
   });
   try {
     await ready(socket, 'secureConnect');
-    return judgeCertificate(socket, tls?.insecureSkipVerify ?? false);
+    return judgeCertificate(socket, tls?.insecure_skip_verify ?? false);
   } finally {
     socket.destroy();
   }

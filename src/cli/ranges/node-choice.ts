@@ -5,7 +5,7 @@ import { clusterApiOf, type Target } from '../target.ts';
 
 /** As configured for the collector; what it finds out about proxying is not worth a command's while. */
 export function routeOf({ config }: Target): RangeRoute {
-  const { route } = config.collectors['ranges']?.options ?? {};
+  const route = config.collectors['ranges']?.['route'];
   return route === 'proxy' || route === 'local' ? route : 'gateway';
 }
 

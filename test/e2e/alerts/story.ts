@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { Config } from '../../../src/config/config.ts';
+import type { Config } from '../../../src/config/schema.ts';
 import { startSimulator, type Simulator } from '../../../src/simulator/index.ts';
 import { clusterYaml, startTestExporter, withCollectors } from '../../support/exporter.ts';
 import { eventually, type Prometheus, startPrometheus } from '../../support/prometheus.ts';
@@ -116,7 +116,7 @@ async function loadRules(prometheus: Prometheus, file: string): Promise<void> {
 }
 
 function keepData(config: Config): Config {
-  return withCollectors(config, (collector) => ({ ...collector, maxAgeSeconds: MAX_AGE_SECONDS }));
+  return withCollectors(config, (collector) => ({ ...collector, max_age: MAX_AGE_SECONDS }));
 }
 
 function simulate(scenario: 'incident' | 'calm', clock: StoryClock): Promise<Simulator> {

@@ -1,5 +1,6 @@
 import { constants, type Stats } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
+import type { ConfigIssues, Place } from './issues.ts';
 
 /** Far above any configuration, certificate or secret. */
 const MAX_BYTES = 1024 * 1024;
@@ -47,4 +48,54 @@ async function readAll(file: FileHandle): Promise<Buffer> {
     length += bytesRead;
   }
   throw new Error('it is larger than 1 MiB: is it the right file?');
+}
+
+/** A file error in words, without the path. */
+export function explainFileError(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'ENOENT' || code === 'ENOTDIR') return 'there is no such file';
+  if (code === 'EACCES' || code === 'EPERM') return 'permission denied';
+  if (code === 'EISDIR') return 'it is a directory';
+  return error instanceof Error ? error.message : String(error);
+}
+
+const OTHERS_READ = 0o004;
+const OTHERS_WRITE = 0o002;
+
+/** A file that not every user of the machine should be able to use. */
+export interface GuardedFile {
+  readonly path: string;
+  /** For the message: `the secret file`. */
+  readonly what: string;
+  /** Whether others may read it, as where it holds no secret. */
+  readonly isReadable?: boolean;
+}
+
+/** Warns when every user of the machine can write to a file, or read it where that is not meant. */
+export async function warnOfOtherUsers(
+  { path, what, isReadable = false }: GuardedFile,
+  place: Place,
+  issues: ConfigIssues,
+): Promise<void> {
+  // A file that has gone meanwhile is reported by who reads it.
+  const mode = await stat(path).then(
+    (found) => found.mode,
+    () => 0,
+  );
+  const canRead = !isReadable && (mode & OTHERS_READ) !== 0;
+  const canWrite = (mode & OTHERS_WRITE) !== 0;
+  const verbs = [...(canRead ? ['read'] : []), ...(canWrite ? ['change'] : [])].join(' and ');
+  if (verbs === '') return;
+  const octal = (mode & 0o7777).toString(8).padStart(4, '0');
+  const message = `${what} ${path} has mode ${octal}, so every user can ${verbs} it`;
+  issues.warn(place, `${message}: run \`chmod 600 ${path}\``);
+}
+
+/** Warns when every user of the machine can read or change the file of a secret or key. */
+export async function warnOfSecretFile(
+  path: string,
+  place: Place,
+  issues: ConfigIssues,
+): Promise<void> {
+  await warnOfOtherUsers({ path, what: 'the secret file' }, place, issues);
 }

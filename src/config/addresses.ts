@@ -1,0 +1,105 @@
+import { resolve } from 'node:path';
+import * as v from 'valibot';
+import { quote } from './issues.ts';
+import { NOT_TEXT, refuse, refuseType, text } from './values.ts';
+
+/** Where to listen, in the form that `server.listen()` takes. Without a host: all interfaces. */
+export type ListenAddress =
+  | { readonly host?: string | undefined; readonly port: number }
+  | { readonly path: string };
+
+const MAX_PORT = 65_535;
+const ADDRESS = /^(?:\[([0-9A-Fa-f:.%\w]+)\]|([^\s:/[\]]*)):(\d{1,5})$|^unix:(.+)$/;
+
+/** `:10137`, `127.0.0.1:10137`, `[::1]:10137` or `unix:/run/crdb-exporter.sock`. */
+export function listenAddress(folder: string) {
+  return v.pipe(
+    v.string(refuseType(NOT_TEXT)),
+    v.regex(
+      ADDRESS,
+      refuse('is no address: write :10137, 127.0.0.1:10137, [::1]:10137 or unix:/path'),
+    ),
+    v.check(
+      (address) => Number(ADDRESS.exec(address)?.[3] ?? 0) <= MAX_PORT,
+      refuse(`has a port that is too large: at most ${MAX_PORT}`),
+    ),
+    v.transform((address) => parseAddress(address, folder)),
+    v.metadata({ valueType: 'address', format: formatListenAddress }),
+  );
+}
+
+function parseAddress(address: string, folder: string): ListenAddress {
+  const [, six, host, port, socket] = ADDRESS.exec(address) ?? [];
+  if (socket !== undefined) return { path: resolve(folder, socket) };
+  return { host: six ?? (host === '' ? undefined : host), port: Number(port) };
+}
+
+/** The address as it is written in the file. */
+function formatListenAddress(address: ListenAddress): string {
+  if ('path' in address) return `unix:${address.path}`;
+  const { host = '', port } = address;
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+const CLUSTER_API_PATH = '/api/v2';
+
+/** The base of the cluster API of a node, ending in `/api/v2`, which is added when missing. */
+export const clusterUrl = apiUrl('https://crdb-1:8080', (url) =>
+  url.endsWith(CLUSTER_API_PATH) ? url : `${url}${CLUSTER_API_PATH}`,
+);
+
+/** The base of the Cloud API, without a slash at the end. */
+export const cloudUrl = apiUrl('https://cockroachlabs.cloud', (url) => url);
+
+function apiUrl(example: string, complete: (url: string) => string) {
+  return v.pipe(
+    text(),
+    v.check(
+      (url) => findFault(url, example) === undefined,
+      ({ input }) => `${showWithoutUser(input)} ${findFault(input, example)}`,
+    ),
+    // For editors, which do not know the check.
+    v.metadata({ valueType: 'url', pattern: '^https?://[^@?#]+$' }),
+    v.transform((url) => {
+      const { origin, pathname } = new URL(url);
+      return complete(`${origin}${pathname}`.replace(/\/+$/, ''));
+    }),
+  );
+}
+
+function findFault(value: string, example: string): string | undefined {
+  if (!/^https?:\/\//i.test(value)) {
+    return `does not begin with https:// or http://: write it as ${example}`;
+  }
+  if (!URL.canParse(value)) return `is not a valid URL: write it as ${example}`;
+  const url = new URL(value);
+  if (url.username !== '' || url.password !== '') {
+    return 'holds a user or a password: move them to username and password_file';
+  }
+  if (url.search !== '' || url.hash !== '' || /[?#]/.test(value)) {
+    return 'has a query or a fragment: remove everything from the ? or # on';
+  }
+  return undefined;
+}
+
+/** Everything before an @ may be a password. */
+function showWithoutUser(value: string): string {
+  return quote(value.replace(/^.*@/s, '<secret>@'));
+}
+
+/** What is wrong with the URLs of one cluster together, or undefined. */
+export function findUrlConflict(urls: readonly string[]): string | undefined {
+  if (new Set(urls).size < urls.length) return 'a URL is listed twice: remove one';
+  const isMixed = new Set(urls.map((url) => new URL(url).protocol)).size > 1;
+  return isMixed ? 'http:// and https:// are mixed: use one of them for all nodes' : undefined;
+}
+
+/** True for `http://` to another host than this one: anyone between can read what is sent. */
+export function isPlainText(url: string): boolean {
+  return new URL(url).protocol === 'http:' && !isLoopback(url);
+}
+
+/** Whether a URL leads to this host itself. */
+export function isLoopback(url: string): boolean {
+  return /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(new URL(url).hostname);
+}

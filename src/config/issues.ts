@@ -1,0 +1,91 @@
+/** Where something is written: in the file (with line and column), in a flag or in a variable. */
+export interface Place {
+  /** The file as the user named it, `--flag` or the name of the variable. */
+  readonly source: string;
+  readonly line?: number;
+  readonly column?: number;
+  /** The dotted key, such as `clusters[0].cluster_api.urls[1]`; empty for the whole document. */
+  readonly path: string;
+}
+
+/** One thing wrong with the configuration: where, which key, what is there and how to fix it. */
+export interface ConfigIssue {
+  readonly place: Place;
+  readonly message: string;
+}
+
+/** Collects what is found while a configuration is read, so that all of it is reported at once. */
+export class ConfigIssues {
+  readonly problems: ConfigIssue[] = [];
+  readonly warnings: ConfigIssue[] = [];
+
+  report(place: Place, message: string): void {
+    addOnce(this.problems, { place, message });
+  }
+
+  warn(place: Place, message: string): void {
+    addOnce(this.warnings, { place, message });
+  }
+
+  throwIfAny(): void {
+    if (this.problems.length > 0) throw new ConfigError(this.problems);
+  }
+}
+
+/** Shared settings are read for each cluster; the same issue at the same place is kept once. */
+function addOnce(list: ConfigIssue[], found: ConfigIssue): void {
+  const text = formatIssue(found);
+  if (!list.some((other) => formatIssue(other) === text)) list.push(found);
+}
+
+/** The configuration cannot be used; `problems` holds every reason. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+  readonly problems: readonly ConfigIssue[];
+
+  constructor(problems: readonly ConfigIssue[]) {
+    super(formatIssues(problems));
+    this.problems = problems;
+  }
+}
+
+/** Flags that contradict each other: wrong usage of the command line, not a wrong file. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+/** One issue a line, as `file:line:column: key: what is wrong and what to do`, in the order of the file. */
+export function formatIssues(issues: readonly ConfigIssue[]): string {
+  return issues.toSorted(byPlace).map(formatIssue).join('\n');
+}
+
+function formatIssue({ place, message }: ConfigIssue): string {
+  const where =
+    place.line === undefined ? place.source : `${place.source}:${place.line}:${place.column}`;
+  return [where, place.path, message].filter((part) => part !== '').join(': ');
+}
+
+function byPlace(a: ConfigIssue, b: ConfigIssue): number {
+  const lines = (a.place.line ?? 0) - (b.place.line ?? 0);
+  return lines === 0 ? (a.place.column ?? 0) - (b.place.column ?? 0) : lines;
+}
+
+const MAX_SHOWN_LENGTH = 80;
+
+/** A value as an error message shows it; without the user and password of a URL. */
+export function show(value: unknown): string {
+  if (typeof value === 'string') return quote(value.replace(/\/\/.*@/s, '//<secret>@'));
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  if (value === null || value === undefined) return 'nothing';
+  return Array.isArray(value) ? 'a list' : 'a map';
+}
+
+export function quote(text: string): string {
+  const isLong = text.length > MAX_SHOWN_LENGTH;
+  return JSON.stringify(isLong ? `${text.slice(0, MAX_SHOWN_LENGTH)}…` : text);
+}
+
+/** The reason of an error of our own, or any other thrown value as text. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,44 @@
+import { type JsonSchema, toJsonSchema } from '@valibot/to-json-schema';
+import { COLLECTORS } from '../../src/collectors/index.ts';
+import { configSchema } from '../../src/config/schema.ts';
+
+/** The JSON schema of the configuration file, for editors; the loader itself checks more. */
+export function buildConfigSchema(): JsonSchema {
+  const { $schema, ...schema } = toJsonSchema(configSchema(COLLECTORS), {
+    typeMode: 'input',
+    errorMode: 'ignore',
+    // A section without keys is as good as a missing one, but nobody should write one.
+    overrideSchema: ({ valibotSchema, jsonSchema: { anyOf } }) =>
+      valibotSchema.type === 'nullish' && typeof anyOf?.[0] === 'object' ? anyOf[0] : null,
+    overrideAction: ({ valibotAction, jsonSchema }) =>
+      valibotAction.type === 'metadata' ? withoutOwnMetadata(jsonSchema) : null,
+  });
+  const { clusters } = schema.properties ?? {};
+  if (typeof clusters === 'object') dropInheritedDefaults(clusters);
+  const title = 'Configuration of crdb-exporter';
+  return withoutEmpty({ $schema: String($schema), title, ...schema });
+}
+
+function withoutEmpty(schema: JsonSchema): JsonSchema {
+  return JSON.parse(JSON.stringify(schema), (key, value: unknown) =>
+    key === 'required' && Array.isArray(value) && value.length === 0 ? undefined : value,
+  );
+}
+
+const OWN_METADATA = ['flag', 'variable', 'valueType', 'format'];
+
+function withoutOwnMetadata(schema: JsonSchema): JsonSchema {
+  const entries = Object.entries(schema).filter(([name]) => !OWN_METADATA.includes(name));
+  return Object.fromEntries(entries);
+}
+
+/** What a cluster leaves out is not the default but what is set for all clusters. */
+function dropInheritedDefaults({ items }: JsonSchema): void {
+  const cluster = typeof items === 'object' && !Array.isArray(items) ? items : {};
+  const { collectors } = cluster.properties ?? {};
+  Object.assign(cluster.properties ?? {}, {
+    collectors: JSON.parse(JSON.stringify(collectors), (key, value: unknown) =>
+      key === 'default' ? undefined : value,
+    ),
+  });
+}
