@@ -1,4 +1,4 @@
-// `npm run test:mutate -- [--count 60] [--seed N] [--only src/http]`: makes one small change at a time in copies of the project
+// `npm run test:mutate -- [--count 60] [--seed N] [--only src/http] [--limit 900]`: makes one small change at a time in copies of the project
 // and runs the tests there. Ends with 1 when more than a tenth of the mutants survive without a reason in survivors.yml.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -47,6 +47,16 @@ interface Copy {
   readonly temporary: string;
 }
 
+/** What vitest writes. */
+interface Report {
+  readonly testResults: readonly {
+    readonly name: string;
+    /** Why the file could not be run. */
+    readonly message: string;
+    readonly assertionResults: readonly { readonly status: string }[];
+  }[];
+}
+
 type Verdict = 'passed' | 'time limit' | { readonly failed: readonly string[] };
 
 const { values: options } = parseArgs({
@@ -54,6 +64,8 @@ const { values: options } = parseArgs({
     count: { type: 'string', default: '60' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     only: { type: 'string', default: 'src' },
+    /** Seconds that all tests may take; measured first where it is absent. */
+    limit: { type: 'string' },
   },
 });
 const count = Number(options.count);
@@ -74,7 +86,10 @@ console.log(
   `seed ${options.seed}: ${count} of ${mutants.length} mutants, ${tests.length} test files`,
 );
 const copies = Array.from({ length: WORKERS }, (_, index) => createCopy(String(index)));
-const limitMs = 60_000 + 3 * (await measureBaseline());
+const limitMs =
+  options.limit === undefined
+    ? 60_000 + 3 * (await measureBaseline())
+    : 1000 * Number(options.limit);
 const queue = mutants.values();
 await Promise.all(copies.map(work));
 const minutes = Math.round((Date.now() - startedAt) / 60_000);
@@ -180,12 +195,14 @@ async function runTests(copy: Copy, files: readonly string[], limit: number): Pr
   if (status === 0) return 'passed';
   if (status === null) return 'time limit';
   if (!existsSync(report)) return { failed: files };
-  const { testResults }: { readonly testResults: readonly { name: string; status: string }[] } =
-    JSON.parse(readFileSync(report, 'utf8'));
-  const failed = testResults
-    .filter((result) => result.status === 'failed')
-    .map(({ name }) => path.relative(copy.folder, name));
+  const { testResults }: Report = JSON.parse(readFileSync(report, 'utf8'));
+  const failed = testResults.filter(isFailed).map(({ name }) => path.relative(copy.folder, name));
   return { failed: failed.length > 0 ? failed : files };
+}
+
+/** A file that was not run any more after the first failure has the status `failed`, too. */
+function isFailed({ message, assertionResults }: Report['testResults'][number]): boolean {
+  return message !== '' || assertionResults.some(({ status }) => status === 'failed');
 }
 
 /** Resolves to the exit status, or null at the time limit, when the program and its children were killed. */
