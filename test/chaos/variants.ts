@@ -125,7 +125,7 @@ export class Variants {
     if (this.next === 'budget') this.restarts += 1;
     this.#present = {
       ...config,
-      ...(this.maxSeries !== undefined && { maxSeries: this.maxSeries }),
+      ...(this.maxSeries !== undefined && { max_series: this.maxSeries }),
       clusters: this.#clusters(config.clusters),
     };
     return this.#present;
