@@ -84,11 +84,7 @@ export function checkPlan(scrape: Scrape, plan: Plan): void {
     ] as const) {
       const isPlanned = plan[crdb_cluster]?.includes(collector) === true;
       const paused = scrape.value('crdb_exporter_api_paused_seconds', { crdb_cluster, api });
-      if (
-        process.env['NOPAUSE'] === undefined &&
-        isPlanned &&
-        !(paused !== undefined && paused >= 0 && paused <= MAX_PAUSE_SECONDS)
-      ) {
+      if (isPlanned && !(paused !== undefined && paused >= 0 && paused <= MAX_PAUSE_SECONDS)) {
         throw new Error(`crdb_exporter_api_paused_seconds of ${api} is ${paused}`);
       }
       const up = scrape.value('crdb_up', { crdb_cluster, api });
