@@ -21,10 +21,12 @@ export function refuse(reason: string) {
   return ({ input }: { readonly input: unknown }): string => `${show(input)} ${reason}`;
 }
 
+const NOTHING_SET = 'nothing is set: give the key a value or remove it';
+
 /** The same for a value that may be missing, or no single value at all. */
 export function refuseType(reason: string | ((input: unknown) => string), name = show) {
   return ({ input }: { readonly input: unknown }): string => {
-    if (input === null) return 'nothing is set: give the key a value or remove it';
+    if (input === null) return NOTHING_SET;
     if (isContainer(input)) return `${name(input)} is not one value`;
     return `${name(input)} ${typeof reason === 'string' ? reason : reason(input)}`;
   };
@@ -56,7 +58,7 @@ export function list<S extends v.GenericSchema>(
   item: S,
   expected = 'is not a list: write it as [value, value]',
 ) {
-  return v.array(item, refuse(expected));
+  return v.array(item, (issue) => (issue.input === null ? NOTHING_SET : refuse(expected)(issue)));
 }
 
 /** At least one value of a type. */

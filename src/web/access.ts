@@ -114,6 +114,9 @@ function findRestarts(file: string, old: WebConfig, { config }: WebConfigReading
   } else if (old.tls?.clientAuth.asks !== config.tls?.clientAuth.asks) {
     add('tls_server_config.client_auth_type', 'it is turned on or off only by a restart');
   }
+  if (old.tls?.clientCas !== undefined && config.tls !== undefined && !config.tls.clientCas) {
+    add('tls_server_config.client_ca_file', 'the CA of clients is removed only by a restart');
+  }
   if (old.users.size > 0 && config.users.size === 0) {
     add('basic_auth_users', 'no users are left: passwords are turned off only by a restart');
   }

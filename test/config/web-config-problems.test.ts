@@ -64,6 +64,26 @@ describe('what is wrong is told with its place and remedy', () => {
       /client_ca_file: the file good\.key holds no certificate in PEM form$/,
     ],
     [
+      `tls_server_config:\n  cert_file: good.crt\n  key_file: good.key\n  client_auth_type: RequireAndVerifyClientCert\n  client_ca_file:`,
+      'web.yml:5:18: tls_server_config.client_ca_file: nothing is set: give the key a value or remove it',
+    ],
+    [
+      `tls_server_config: { ${PAIR}, client_auth_type: RequireAnyClientCert, client_ca_file: "" }`,
+      /client_ca_file: "" is empty: give the key a value or remove it$/,
+    ],
+    [
+      `tls_server_config: { ${PAIR}, client_auth_type: RequireAnyClientCert, client_ca: }`,
+      /client_ca: nothing is set: give the key a value or remove it$/,
+    ],
+    [
+      `tls_server_config: { ${PAIR}, client_auth_type: }`,
+      /client_auth_type: nothing is set: give the key a value or remove it$/,
+    ],
+    [
+      `tls_server_config: { ${PAIR}, client_auth_type: RequireAnyClientCert, client_allowed_sans: }`,
+      /client_allowed_sans: nothing is set: give the key a value or remove it$/,
+    ],
+    [
       `tls_server_config: { ${PAIR}, min_version: TLS14 }`,
       /min_version: "TLS14" is none of TLS10, TLS11, TLS12, TLS13; did you mean "TLS1\d"\?$/,
     ],

@@ -226,10 +226,33 @@ describe('while the exporter runs', () => {
       files: filesOf(first),
     });
     await write(WEB_CONFIG, webConfig);
+    await until(() => log().includes('client_allowed_sans: nothing is set'));
+    await write(WEB_CONFIG, webConfig.replace(/ *client_allowed_sans:\n/, ''));
     await until(() => log().includes('client_allowed_sans: it is turned off only by a restart'));
     const asWith = (client?: Identity) => ask(url, '/', { tls: { ca: authority.cert, ...client } });
     expect((await asWith(named)).status).toBe(200);
     await expect(asWith(other)).rejects.toThrow(/hang up|ECONNRESET/);
+  });
+
+  test.each([
+    ['without a value', '  client_ca_file:\n', 'client_ca_file: nothing is set'],
+    ['removed', '', 'client_ca_file: the CA of clients is removed only by a restart'],
+  ])('the CA of clients %s stays in force', async (_what, cut, message) => {
+    const client = await authority.issue({ name: 'prometheus', usage: 'client' });
+    const webConfig = `tls_server_config:
+  cert_file: server.crt
+  key_file: server.key
+  client_auth_type: RequireAndVerifyClientCert
+`;
+    const { url, write, log } = await startOrchard({
+      webConfig: `${webConfig}  client_ca_file: ca.crt\n`,
+      files: filesOf(first),
+    });
+    await write(WEB_CONFIG, webConfig + cut);
+    await until(() => log().includes(message));
+    const tls = { ca: authority.cert, ...client };
+    expect((await ask(url, '/', { tls })).status).toBe(200);
+    expect(lineOf((await ask(url, '/metrics', { tls })).text)).toBe(`${IN_FORCE} 0`);
   });
 
   test('a named pipe in place of the file is refused, and a later file is read', async () => {
