@@ -3,7 +3,7 @@ import type { Collector } from './collectors/collector.ts';
 import type { Config } from './config/schema.ts';
 import { describeConfig } from './config/describe.ts';
 import { FILE_CHECK_MS } from './config/file-watch.ts';
-import type { LoadedConfig } from './config/load.ts';
+import type { ConfigSources, LoadedConfig } from './config/load.ts';
 import type { ServerTls } from './config/server-tls.ts';
 import type { Log } from './log.ts';
 import { TLS_CERTIFICATE_NOT_AFTER } from './metrics/outcome-families.ts';
@@ -38,8 +38,8 @@ export interface AppOptions {
     readonly platform: string;
   };
   readonly log: Log;
-  /** Reads the configuration anew for a reload; the one in force is kept when absent. */
-  readonly load?: () => Promise<LoadedConfig>;
+  /** Reads the configuration again for a reload; the one in force is kept when absent. */
+  readonly load?: (followed: Pick<ConfigSources, 'followedWebConfig'>) => Promise<LoadedConfig>;
   /** Descriptors of sockets that listen already; taken instead of the configured addresses when there are any. */
   readonly sockets?: readonly number[];
   readonly clock?: Clock;
@@ -80,9 +80,10 @@ export async function startApp(options: AppOptions): Promise<App> {
   const clusters = createClusters({ ...options, clock, random }, self, history);
   let running = config;
   const startedAt = monotonicMs();
+  const { load = () => Promise.resolve({ config, warnings: [] }) } = options;
   const reloader = createReloader({
-    load: options.load ?? (() => Promise.resolve({ config, warnings: [] })),
-    reloadAccess: () => access.reload(),
+    load: () => load({ followedWebConfig: file }),
+    reloadWebConfig: () => access.reload(),
     async apply(changed) {
       warnOfRestart(config, changed, log);
       await clusters.apply(changed);

@@ -3,8 +3,7 @@ import { type App, type AppOptions, startApp } from '../app.ts';
 import { COLLECTORS } from '../collectors/index.ts';
 import { FILE_CHECK_MS, watchFiles } from '../config/file-watch.ts';
 import { formatIssues } from '../config/issues.ts';
-import { type LoadedConfig, loadConfig } from '../config/load.ts';
-import { type ConfigSources, findFile } from '../config/load.ts';
+import { type ConfigSources, findFile, loadConfig } from '../config/load.ts';
 import { createLog } from '../log.ts';
 import type { Build } from './build.ts';
 import { check } from './check.ts';
@@ -51,8 +50,9 @@ async function serveUntil(
   sources: Omit<ConfigSources, 'collectors'>,
   build: Build,
 ): Promise<number> {
-  const load = (): Promise<LoadedConfig> => loadConfig({ ...sources, collectors: COLLECTORS });
-  const { config, warnings } = await load();
+  const all: ConfigSources = { ...sources, collectors: COLLECTORS };
+  const { config, warnings } = await loadConfig(all);
+  const load: AppOptions['load'] = (followed) => loadConfig({ ...all, ...followed });
   const log = createLog(config.log);
   using _crash = endOnCrash(log);
   log.info({ version: build.version, revision: build.revision }, 'starting crdb-exporter');

@@ -24,6 +24,8 @@ export interface ConfigSources {
   readonly env: Environment;
   /** Their switches, keys and options are part of the configuration. */
   readonly collectors: readonly CollectorOptions[];
+  /** A web config file that is already followed, and so not checked again here. */
+  readonly followedWebConfig?: string | undefined;
 }
 
 export interface LoadedConfig {
@@ -147,10 +149,10 @@ function inheritCollectors({ input, places }: SourceDocument): void {
 
 async function complete(
   root: Section<FileConfig>,
-  { env, collectors }: ConfigSources,
+  { env, collectors, followedWebConfig }: ConfigSources,
 ): Promise<Config> {
   checkShard(root.member('shard'));
-  await checkWebConfig(root.member('web'));
+  await checkWebConfig(root.member('web'), followedWebConfig);
   const clusters = await readClusters(root.member('clusters'), collectors, env);
   // Not complete only where a problem was reported.
   const { collectors: _common, ...values } = root.allValues;
@@ -164,9 +166,12 @@ function checkShard(shard: Section<FileConfig['shard']>): void {
   shard.report('index', `the index ${index} is not below the count ${count}: ${range}`);
 }
 
-async function checkWebConfig(web: Section<FileConfig['web']>): Promise<void> {
+async function checkWebConfig(
+  web: Section<FileConfig['web']>,
+  followed: string | undefined,
+): Promise<void> {
   const file = web.values.config_file;
-  if (file === undefined) return;
+  if (file === undefined || file === followed) return;
   const { problems, warnings } = await readWebConfig(file);
   for (const { place, message } of problems) web.issues.report(place, message);
   for (const { place, message } of warnings) web.issues.warn(place, message);

@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { sendText } from './text.ts';
 
-/** What became of a reload; `why` names every problem of the configuration, never a secret. */
+/** What became of a reload; `why` says what stays in force and names every problem, never a secret. */
 export type Reloaded = { readonly isGood: true } | { readonly isGood: false; readonly why: string };
 
-/** Answers /-/reload: the errors of a bad file, which leaves the running configuration in force. */
+/** Answers /-/reload: the errors of a bad file, of which the last good content stays in force. */
 export async function sendReload(
   reload: (() => Promise<Reloaded>) | undefined,
   request: IncomingMessage,
@@ -20,7 +20,7 @@ export async function sendReload(
   }
   const reloaded = await reload();
   if (reloaded.isGood) sendText(response, 200, 'configuration reloaded\n');
-  else sendText(response, 400, `the running configuration stays in force:\n${reloaded.why}\n`);
+  else sendText(response, 400, `${reloaded.why}\n`);
 }
 
 /** Whether a browser sends this for a page of another site; only browsers send these headers. */

@@ -13,6 +13,8 @@ interface Reloadable extends AsyncDisposable {
   readonly exporter: TestExporter;
   /** Writes the file and asks for a reload over HTTP. */
   reload(yaml: string): Promise<{ readonly status: number; readonly text: string }>;
+  /** Writes the web config file, which is read again only at a reload. */
+  writeWebConfig(text: string): Promise<void>;
 }
 
 function simulate(): Promise<Simulator> {
@@ -23,10 +25,25 @@ function simulate(): Promise<Simulator> {
 async function watch(yaml: string): Promise<Reloadable> {
   const folder = await mkdtemp(path.join(tmpdir(), 'crdb-exporter-'));
   const file = path.join(folder, 'exporter.yml');
+  const webConfig = path.join(folder, 'web.yml');
+  await writeFile(webConfig, '');
   const exporter = await startTestExporter({
     yaml,
-    adapt: (config) => ({ ...config, web: { ...config.web, enable_lifecycle: true } }),
-    app: { load: () => loadConfig({ file, flags: {}, env: {}, collectors: COLLECTORS }) },
+    adapt: (config) => ({
+      ...config,
+      web: { ...config.web, enable_lifecycle: true, config_file: webConfig },
+    }),
+    app: {
+      fileCheckMs: 3_600_000,
+      load: (followed) =>
+        loadConfig({
+          file,
+          flags: { 'web.config.file': webConfig },
+          env: {},
+          collectors: COLLECTORS,
+          ...followed,
+        }),
+    },
   });
   return {
     exporter,
@@ -35,6 +52,7 @@ async function watch(yaml: string): Promise<Reloadable> {
       const answer = await fetch(`${exporter.url}/-/reload`, { method: 'POST' });
       return { status: answer.status, text: await answer.text() };
     },
+    writeWebConfig: (text) => writeFile(webConfig, text),
     async [Symbol.asyncDispose]() {
       await exporter.stop();
       await rm(folder, { recursive: true });
@@ -189,6 +207,38 @@ describe('a reload', () => {
     await running.reload(`clusters:\n${clusterYaml(simulator)}`);
     const mended = await exporter.scrape();
     expect(mended.value('crdb_exporter_config_last_reload_successful')).toBe(1);
+  });
+});
+
+describe('a reload beside a web config file that cannot be in force', () => {
+  const IN_FORCE = 'crdb_exporter_config_last_reload_successful';
+
+  test.each([
+    ['has errors', 'rate_limits: {}\n', 'web.yml:1:1: rate_limits: unknown key'],
+    ['is cut off', 'basic_auth_users:\n', 'basic_auth_users: lists no users'],
+  ])('applies the configuration although the file %s', async (_what, broken, problem) => {
+    await using first = await simulate();
+    await using second = await simulate();
+    await using running = await watch(`clusters:\n${clusterYaml(first)}`);
+    const { exporter } = running;
+    await running.writeWebConfig(broken);
+    const both = `clusters:\n${clusterYaml(first)}${clusterYaml(second, { name: 'second' })}`;
+    const answer = await running.reload(both);
+    expect(answer).toMatchObject({ status: 400, text: expect.stringContaining(problem) });
+    expect(answer.text).not.toContain('the running configuration stays');
+    const after = await exporter.until(
+      (scrape) => scrape.value('crdb_up', { crdb_cluster: 'second' }) === 1,
+    );
+    expect(after.value(IN_FORCE)).toBe(0);
+  });
+
+  test('reports the problems of both files', async () => {
+    await using simulator = await simulate();
+    await using running = await watch(`clusters:\n${clusterYaml(simulator)}`);
+    await running.writeWebConfig('rate_limits: {}\n');
+    const { text } = await running.reload('nonsense: 1\n');
+    expect(text).toContain('nonsense: unknown key');
+    expect(text).toContain('rate_limits: unknown key');
   });
 });
 

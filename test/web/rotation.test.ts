@@ -192,8 +192,8 @@ describe('while the exporter runs', () => {
     expect(refused).toMatchObject({ status: 400, text: expect.stringContaining(message) });
     expect((await ask(url, '/')).status).toBe(401);
     await write(WEB_CONFIG, users);
+    await expect.poll(inForce).toBe(`${IN_FORCE} 1`);
     expect((await reload()).status).toBe(200);
-    expect(await inForce()).toBe(`${IN_FORCE} 1`);
   });
 
   test('a reload reads the web config file at once', async () => {
