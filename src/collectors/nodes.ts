@@ -1,6 +1,6 @@
 import type { Sheet } from '../metrics/sheet.ts';
 import { Slice } from '../metrics/slice.ts';
-import { clusterCollector, type CollectFailure } from './collector.ts';
+import { clusterCollector } from './collector.ts';
 import { chooseKeys, type ChosenKeys } from './nodes/choice.ts';
 import * as families from './nodes/families.ts';
 import { freshnessOf } from './nodes/liveness.ts';
@@ -53,18 +53,17 @@ export const nodes = clusterCollector({
     });
     const listed = [...byId.values()].toSorted((a, b) => a.id - b.id);
     await publish(sheet, listed, { chosen, isFresh: freshnessOf(listed, dateMs) });
-    const failure = findTooManyTiers(listed);
-    if (failure !== undefined) context.limits.add('items');
-    return failure;
+    const crowded = listed.find(({ hasMoreTiers }) => hasMoreTiers);
+    if (crowded !== undefined) {
+      context.limits.add('items');
+      context.notice(describeCrowded(crowded));
+    }
+    return undefined;
   },
 });
 
-/** What is cut short is shown all the same. */
-function findTooManyTiers(listed: readonly NodeRecord[]): CollectFailure | undefined {
-  const node = listed.find(({ hasMoreTiers }) => hasMoreTiers);
-  if (node === undefined) return undefined;
-  const message = `nodes: node ${node.id} has more than ${MAX_TIERS} locality tiers; see --locality of its start command`;
-  return { reason: 'limit', message };
+function describeCrowded({ id }: NodeRecord): string {
+  return `nodes: node ${id} has more than ${MAX_TIERS} locality tiers, the first ${MAX_TIERS} are shown; see --locality of its start command`;
 }
 
 /** In slices: of thousands of nodes it takes longer than a scrape may wait. */
