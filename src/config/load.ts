@@ -172,7 +172,15 @@ async function checkWebConfig(
 ): Promise<void> {
   const file = web.values.config_file;
   if (file === undefined || file === followed) return;
-  const { problems, warnings } = await readWebConfig(file);
+  const { config, problems, warnings } = await readWebConfig(file);
+  if (problems.length === 0 && config.users.size === 0 && config.tls === undefined) {
+    const effect = 'so every client is answered, in plain text';
+    const remedy = 'set one of them, or remove the setting';
+    web.warn(
+      'config_file',
+      `${file} sets neither basic_auth_users nor tls_server_config, ${effect}: ${remedy}`,
+    );
+  }
   for (const { place, message } of problems) web.issues.report(place, message);
   for (const { place, message } of warnings) web.issues.warn(place, message);
 }

@@ -8,7 +8,7 @@ import { makeFolder } from './folder.ts';
 import { CLUSTER, NO_CLUSTER } from './bad-file.ts';
 import { loadFlags, loadText, problemsOf, warningsOf } from './loading.ts';
 import { COLLECTORS } from '../../src/collectors/index.ts';
-import { FILES as PEM } from './web-files.ts';
+import { FILES as PEM, HASH } from './web-files.ts';
 
 const URL_FLAG = { 'cluster.url': ['https://crdb:8080'] };
 
@@ -269,4 +269,21 @@ test('an empty name of the web config file says that there is none', async () =>
   expect((await loadFlags(flags)).config.web.config_file).toBeUndefined();
   const { config } = await loadText(`${CLUSTER}web: { config_file: "" }\n`);
   expect(config.web.config_file).toBeUndefined();
+});
+
+test.each([
+  ['', true],
+  ['http_server_config: { headers: { X-Frame-Options: deny } }\n', true],
+  [`basic_auth_users: { ops: "${HASH}" }\n`, false],
+])('a web config file without users and TLS is warned of: %j', async (text, isOpen) => {
+  const yaml = `${CLUSTER}web: { config_file: web.yml }\n`;
+  expect(await warningsOf(loadText(yaml, { files: { 'web.yml': text } }))).toEqual(
+    isOpen
+      ? [
+          expect.stringMatching(
+            /^exporter\.yml:\d+:\d+: web\.config_file: web\.yml sets neither basic_auth_users nor tls_server_config, so every client is answered, in plain text: set one of them, or remove the setting$/,
+          ),
+        ]
+      : [],
+  );
 });
