@@ -84,11 +84,13 @@ export async function warnOfOtherUsers(
   );
   const canRead = !isReadable && (mode & OTHERS_READ) !== 0;
   const canWrite = (mode & OTHERS_WRITE) !== 0;
+  if (!canRead && !canWrite) return;
   const verbs = [...(canRead ? ['read'] : []), ...(canWrite ? ['change'] : [])].join(' and ');
-  if (verbs === '') return;
+  // Only these bits: the owner and the group may be those that the exporter reads it by.
+  const remedy = `chmod o-${canRead ? 'r' : ''}${canWrite ? 'w' : ''} ${path}`;
   const octal = (mode & 0o7777).toString(8).padStart(4, '0');
   const message = `${what} ${path} has mode ${octal}, so every user can ${verbs} it`;
-  issues.warn(place, `${message}: run \`chmod 600 ${path}\``);
+  issues.warn(place, `${message}: run \`${remedy}\``);
 }
 
 /** Warns when every user of the machine can read or change the file of a secret or key. */

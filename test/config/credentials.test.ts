@@ -188,7 +188,7 @@ test.each<[string, string, string, number, readonly string[]]>([
     'crdb',
     0o644,
     [
-      `${FILE_PLACE}the secret file crdb has mode 0644, so every user can read it: run \`chmod 600 crdb\``,
+      `${FILE_PLACE}the secret file crdb has mode 0644, so every user can read it: run \`chmod o-r crdb\``,
     ],
   ],
   [
@@ -197,7 +197,7 @@ test.each<[string, string, string, number, readonly string[]]>([
     'crdb',
     0o602,
     [
-      `${FILE_PLACE}the secret file crdb has mode 0602, so every user can change it: run \`chmod 600 crdb\``,
+      `${FILE_PLACE}the secret file crdb has mode 0602, so every user can change it: run \`chmod o-w crdb\``,
     ],
   ],
   ['a configuration that everybody can read', 'password_file: crdb', 'exporter.yml', 0o644, []],
@@ -207,7 +207,7 @@ test.each<[string, string, string, number, readonly string[]]>([
     'exporter.yml',
     0o666,
     [
-      'exporter.yml: the configuration file exporter.yml has mode 0666, so every user can change it: run `chmod 600 exporter.yml`',
+      'exporter.yml: the configuration file exporter.yml has mode 0666, so every user can change it: run `chmod o-w exporter.yml`',
     ],
   ],
   ['a configuration with a password', 'password: hunter2', 'exporter.yml', 0o640, []],
@@ -217,7 +217,7 @@ test.each<[string, string, string, number, readonly string[]]>([
     'exporter.yml',
     0o644,
     [
-      `${TEXT_PLACE}${INLINE} has mode 0644, so every user can read it: run \`chmod 600 exporter.yml\``,
+      `${TEXT_PLACE}${INLINE} has mode 0644, so every user can read it: run \`chmod o-r exporter.yml\``,
     ],
   ],
   [
@@ -226,8 +226,8 @@ test.each<[string, string, string, number, readonly string[]]>([
     'exporter.yml',
     0o606,
     [
-      'exporter.yml: the configuration file exporter.yml has mode 0606, so every user can change it: run `chmod 600 exporter.yml`',
-      `${TEXT_PLACE}${INLINE} has mode 0606, so every user can read and change it: run \`chmod 600 exporter.yml\``,
+      'exporter.yml: the configuration file exporter.yml has mode 0606, so every user can change it: run `chmod o-w exporter.yml`',
+      `${TEXT_PLACE}${INLINE} has mode 0606, so every user can read and change it: run \`chmod o-rw exporter.yml\``,
     ],
   ],
 ])('modes that are warned of: %s', async (_what, line, name, mode, expected) => {

@@ -173,12 +173,12 @@ describe('what is wrong is told with its place and remedy', () => {
     [
       'basic_auth_users: {}',
       0o666,
-      'web.yml: the web config file web.yml has mode 0666, so every user can change it: run `chmod 600 web.yml`',
+      'web.yml: the web config file web.yml has mode 0666, so every user can change it: run `chmod o-w web.yml`',
     ],
     [
       'tls_server_config: { key: x }',
       0o644,
-      'web.yml: the web config file web.yml has mode 0644, so every user can read it: run `chmod 600 web.yml`',
+      'web.yml: the web config file web.yml has mode 0644, so every user can read it: run `chmod o-r web.yml`',
     ],
   ])('a file that others may use: %s with mode %o', async (yaml, mode, warning) => {
     expect((await readText(yaml, mode)).warnings).toBe(warning);

@@ -16,12 +16,14 @@ repeatable flag's variable is separated by commas. No flag takes a secret itself
 The flag \`--config.file\` (\`CRDB_EXPORTER_CONFIG_FILE\`) has no key. Without a file the flags \`--cluster.*\` and
 \`--cloud.*\` describe one cluster, called \`default\` unless named.
 
-The configuration and every file that it names are regular files of at most 1 MiB. Secret files, and a configuration with a
-password or token in it, belong to the user that runs the exporter, with \`chmod 600\`; a warning names every file that all users
-of the machine can read or change and should not.
+The configuration and every file that it names are regular files of at most 1 MiB. Every user of the machine being able to read
+a secret file, or a configuration with a password or token in it, causes a warning (fix: \`chmod o-r\`), as does every user being
+able to change any of these files (\`chmod o-w\`). Owner and group may be any that let the exporter read the file, such as
+root:crdb-exporter with mode 0640.
 
 SIGHUP reloads everything, as does a POST to \`/-/reload\` with \`--web.enable-lifecycle\`, and a change of the file with
-\`--config.auto-reload\`. A file with errors changes nothing. Settings under \`web\` take effect at the next start.
+\`--config.auto-reload\`. A configuration file with errors changes nothing; a web config file with errors keeps its last good
+content in force, whatever becomes of the configuration. Settings under \`web\` take effect at the next start.
 `;
 
 /** The text of docs/configuration.md. */
