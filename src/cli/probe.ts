@@ -8,7 +8,7 @@ import { watchCluster, type WatchedCluster } from '../watched-cluster.ts';
 import { addExamples, type Invocation } from './command.ts';
 import { watchForEnding } from './ending.ts';
 import { EXIT } from './exit.ts';
-import { note, writeOut } from './standard-output.ts';
+import { note, writeServerText } from './standard-output.ts';
 import { addTargetOptions, chooseCluster, loadFor } from './target.ts';
 
 /** `probe`: every enabled collector once, and what a scrape would then hold of the cluster. */
@@ -53,7 +53,7 @@ async function probe(
   await running;
   const exitCode = ending.exitCode();
   if (exitCode !== undefined) return exitCode;
-  await writeOut(expose(cluster));
+  await writeServerText(expose(cluster));
   return judge(cluster);
 }
 

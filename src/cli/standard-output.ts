@@ -32,6 +32,12 @@ export async function writeOut(text: string): Promise<void> {
   await new Promise<void>((resolve) => process.stdout.write(text, () => resolve()));
 }
 
+/** Writes lines that hold text of a server: a program gets the very text, on a terminal nothing of it is obeyed. */
+export async function writeServerText(text: string): Promise<void> {
+  const lines = (): string[] => text.split(/\r?\n/).map(writeLine);
+  await writeOut(process.stdout.isTTY ? lines().join('\n') : text);
+}
+
 /** Prints one line for the person: standard output is for data alone. What a server wrote cannot steer the terminal. */
 export function note(text: string): void {
   process.stderr.write(`crdb-exporter: ${writeLine(text)}\n`);

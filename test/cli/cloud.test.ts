@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -248,6 +249,25 @@ describe('the CA certificate of the source', () => {
     const { code, out } = await cloud('ca-cert', 'delete', '--yes', '--save', saved);
     expect({ code, out }).toEqual({ code: 0, out: '' });
     expect(await readFile(saved, 'utf8')).toBe(PEM);
+  });
+
+  test.each([
+    ['a 204', { kind: 'no-content' }, 0, /saved\.pem was not written/],
+    ['a failure', { kind: 'status', status: 400 }, 1, /400/],
+  ] as const)('leaves no empty file after %s', async (_what, fault, code, message) => {
+    const saved = path.join(path.dirname(await writeTemporary('ca.pem', PEM)), 'saved.pem');
+    simulator.fault({ ...fault, api: 'cloud', times: 1 });
+    const ended = await cloud('ca-cert', 'delete', '--yes', '--save', saved);
+    expect(ended).toMatchObject({ code, out: '', err: expect.stringMatching(message) });
+    await expect(readFile(saved)).rejects.toThrow('ENOENT');
+  });
+
+  test('is not read from a named pipe', async () => {
+    const pipe = path.join(path.dirname(await writeTemporary('ca.pem', PEM)), 'pipe');
+    execFileSync('mkfifo', [pipe]);
+    const { code, err } = await cloud('ca-cert', 'set', pipe, '--yes');
+    expect(code).toBe(2);
+    expect(err).toContain('it is a named pipe: name a regular file');
   });
 
   test('must be PEM', async () => {

@@ -27,6 +27,13 @@ async function answering(status: number, body: object): Promise<string> {
   return configFlag(simulator);
 }
 
+/** Standard output counts as a terminal until this is disposed of. */
+function beTerminal(): Disposable {
+  const { isTTY } = process.stdout;
+  process.stdout.isTTY = true;
+  return { [Symbol.dispose]: () => void (process.stdout.isTTY = isTTY) };
+}
+
 describe('what a server writes cannot steer the terminal', () => {
   test.each(['json', 'ndjson'])('as %s, and a decoder reads the very text', async (format) => {
     const { code, out } = await runHere(['users', '--output', format, await flagOfCluster()]);
@@ -64,5 +71,30 @@ describe('what a server writes cannot steer the terminal', () => {
     expect(err).toContain('provisioning failed: ');
     expect(err).toContain('evil');
     expect(err + out).not.toMatch(OBEYED);
+  });
+
+  test('in the metrics of a probe on a terminal; a pipe gets the very labels', async () => {
+    await using server = await serve((_request, response) => {
+      response.setHeader('content-type', 'application/json');
+      const nodes = [{ node_id: 1, liveness_status: 3, build_tag: HOSTILE }];
+      response.end(JSON.stringify({ nodes }));
+    });
+    const args = ['probe', `--cluster.url=${server.url}`];
+    const { out } = await runHere(args);
+    expect(out).toContain('\u202Eevil');
+    using _terminal = beTerminal();
+    const shown = await runHere(args);
+    expect(shown.out).toContain(String.raw`\u{202e}evil`);
+    expect(shown.out).not.toMatch(OBEYED);
+  });
+
+  test('in the bundle of CAs on a terminal; a pipe gets the very bytes', async () => {
+    const bundle = { x509_pem_cert: `${HOSTILE}\r\n` };
+    const { out } = await runHere(['cloud', 'ca-cert', 'get', await answering(200, bundle)]);
+    expect(out).toBe(bundle.x509_pem_cert);
+    using _terminal = beTerminal();
+    const shown = await runHere(['cloud', 'ca-cert', 'get', await answering(200, bundle)]);
+    expect(shown.out).toContain('evil');
+    expect(shown.out).not.toMatch(OBEYED);
   });
 });

@@ -1,10 +1,10 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
-import { explainFileError } from '../../config/files.ts';
+import { explainFileError, readSmallText } from '../../config/files.ts';
 import { addExamples, type Invocation } from '../command.ts';
 import { addConfirmOption, confirm } from '../confirm.ts';
 import { CommandError, EXIT, usageError } from '../exit.ts';
-import { note, writeOut } from '../standard-output.ts';
+import { note, writeServerText } from '../standard-output.ts';
 import { addTargetOptions, type Target, withTarget } from '../target.ts';
 import { cloudApiOf, describeCluster } from './cloud-target.ts';
 
@@ -33,7 +33,7 @@ function defineGet(group: Command, invocation: Invocation): void {
 async function printBundle(target: Target): Promise<number> {
   const pem = await cloudApiOf(target).caCertificate(target.reading);
   if (pem === '') note(`there is no bundle: ${SYSTEM_ROOTS}`);
-  await writeOut(asLines(pem));
+  await writeServerText(asLines(pem));
   return EXIT.good;
 }
 
@@ -88,20 +88,27 @@ async function deleteBundle(
   await confirm(plan, { isAgreed: yes, signal: target.ending.signal });
   // A file that cannot be written must be known before the bundle is gone.
   if (save !== undefined) await writeNew(save, '');
-  const pem = await api.deleteCaCertificate(target.reading);
-  if (pem === undefined) {
-    note(`done: ${SYSTEM_ROOTS}; the service did not return the deleted bundle`);
-    return EXIT.good;
+  let pem: string | undefined;
+  try {
+    pem = await api.deleteCaCertificate(target.reading);
+  } finally {
+    if (save !== undefined && !pem) await rm(save, { force: true });
   }
-  if (pem === '') note(`there was no bundle: ${SYSTEM_ROOTS}`);
-  else note(`done: ${SYSTEM_ROOTS}`);
-  if (save === undefined) await writeOut(asLines(pem));
-  else await writeFile(save, asLines(pem));
+  noteDeleted(pem, save);
+  if (save === undefined) await writeServerText(asLines(pem ?? ''));
+  else if (pem) await writeFile(save, asLines(pem));
   return EXIT.good;
 }
 
+function noteDeleted(pem: string | undefined, save: string | undefined): void {
+  const unwritten = save === undefined ? '' : `; ${save} was not written`;
+  if (pem) note(`done: ${SYSTEM_ROOTS}`);
+  else if (pem === '') note(`there was no bundle: ${SYSTEM_ROOTS}${unwritten}`);
+  else note(`done: ${SYSTEM_ROOTS}; the service did not return the deleted bundle${unwritten}`);
+}
+
 async function readPem(file: string): Promise<string> {
-  const pem = await readFile(file, 'utf8').catch((cause: unknown) => {
+  const pem = await readSmallText(file).catch((cause: unknown) => {
     throw usageError(`cannot read ${file}: ${explainFileError(cause)}`);
   });
   if (pem.includes('-----BEGIN CERTIFICATE-----')) return pem;
