@@ -15,6 +15,7 @@ export function arrayReader(inner: Reader): Reader {
       if (cursor.bytes[cursor.pos] !== OPEN_BRACKET) return readOther(cursor, reader);
       const items: unknown[] = [];
       for (let more = enter(cursor, CLOSE_BRACKET); more; more = proceed(cursor, CLOSE_BRACKET)) {
+        cursor.countItems(1);
         const item = inner.read(cursor);
         if (item !== WRONG) items.push(item);
       }
@@ -80,6 +81,7 @@ function readEntry(
   inner: Reader,
   entries: Map<string, unknown>,
 ): void {
+  cursor.countItems(1);
   // Of a key that comes twice the last value counts, also when it is none or a wrong one.
   entries.delete(key);
   if (isNull(cursor)) {

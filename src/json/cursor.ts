@@ -44,17 +44,21 @@ export class Cursor {
   keep = 0;
   /** Values of the wrong kind met so far. */
   wrong = 0;
+  /** Items of arrays and entries of maps read so far. */
+  items = 0;
   /** How many brackets are open within the current element or envelope member. */
   depth = 0;
   /** The last key read: its bytes between the quotes, and whether one of them is a backslash. */
   readonly key = { start: 0, end: 0, isEscaped: false };
   readonly maxDepth: number;
+  readonly maxItems: number;
   readonly skip: SkipState;
   /** Where in the document the window begins. */
   #origin = 0;
 
-  constructor(maxDepth: number) {
+  constructor(maxDepth: number, maxItems = Infinity) {
     this.maxDepth = maxDepth;
+    this.maxItems = maxItems;
     const closing = new Uint8Array(maxDepth + 1);
     this.skip = { depth: 0, base: 0, deepest: 0, inString: false, closing };
   }
@@ -75,6 +79,17 @@ export class Cursor {
 
   fail(kind: JsonErrorKind, problem: string, position = this.pos): never {
     throw new JsonError(kind, this.offset(position), problem);
+  }
+
+  /** Counts items that are kept: the smallest takes many times its bytes once it is a value. */
+  countItems(count: number): void {
+    this.items += count;
+    if (this.items > this.maxItems) {
+      this.fail(
+        'limit',
+        `the document holds more than ${this.maxItems} values in its lists and maps`,
+      );
+    }
   }
 
   /** A byte that cannot stand here: the end of the bytes at hand, or a mistake. */

@@ -7,15 +7,18 @@ import { checkStart, skipBlanks } from './structure.ts';
 /** Deeper than any answer; a document over it is not read. */
 const MAX_DEPTH = 128;
 
+/** Far above the columns, indexes and grants of any table. */
+const MAX_ITEMS = 100_000;
+
 /**
  * Reads a small document that is complete and a single value (table details, a Cloud object) with
- * a shape. Throws JsonError. `wrong` counts the values of the wrong kind.
+ * a shape. Throws JsonError, with kind `limit` where lists and maps hold more than 100,000 values in all. `wrong` counts the values of the wrong kind.
  */
 export function decodeValue<S extends AnyShape>(
   bytes: Uint8Array,
   shape: S,
 ): { readonly value: Infer<S>; readonly wrong: number } {
-  const cursor = new Cursor(MAX_DEPTH);
+  const cursor = new Cursor(MAX_DEPTH, MAX_ITEMS);
   cursor.append(bytes);
   // Nothing can follow a number but white space, and a number ends where something follows.
   cursor.append(Buffer.from('\n'));

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { QUOTE } from './characters.ts';
+import { COMMA, OPEN, OUTSIDE, QUOTE } from './characters.ts';
 import { CUT, type Cursor } from './cursor.ts';
 import { readNumber } from './number.ts';
 import { readOther, wrong, type Reader } from './reader.ts';
@@ -67,11 +67,22 @@ export const timeReader: Reader = {
   unknown: () => undefined,
 };
 
+/** At least the number of values inside a value: also counts what stands in its strings. */
+function countSeparators(bytes: Buffer): number {
+  const [first = 0] = bytes;
+  if (OUTSIDE[first] !== OPEN) return 0;
+  let count = 0;
+  for (const byte of bytes) if (byte === COMMA || OUTSIDE[byte] === OPEN) count++;
+  return count;
+}
+
 export const rawReader: Reader = {
   read(cursor) {
     const start = cursor.pos;
     skipValue(cursor);
-    if (!isUtf8(cursor.bytes.subarray(start, cursor.pos))) return wrong(cursor);
+    const bytes = cursor.bytes.subarray(start, cursor.pos);
+    if (!isUtf8(bytes)) return wrong(cursor);
+    cursor.countItems(countSeparators(bytes));
     try {
       const value: unknown = JSON.parse(cursor.bytes.toString('utf8', start, cursor.pos));
       return value;
