@@ -99,7 +99,7 @@ interface Room<Api, Options, Memory> {
   readonly intervalSeconds: number;
   /** Of a whole poll. */
   readonly timeoutSeconds: number;
-  /** Largest share of the time that polls may take. */
+  /** Maximum share of the time for answers to polls. */
   readonly maxDuty: number;
   readonly enabledByDefault: boolean;
   readonly families: readonly Family[];

@@ -94,7 +94,7 @@ function commonKeys(collector: CollectorOptions) {
       help: 'Age at which data is no longer exported; default: min(3 × interval, interval + 10m).',
     }),
     max_duty: key(v.optional(number({ above: 0, max: 1 }), maxDuty), {
-      help: `Maximum share of the time that polls of ${name} may take; the interval stretches to keep it.`,
+      help: `Maximum share of the time for answers to polls of ${name}; the interval stretches to keep it. Time without an answer does not count.`,
     }),
     max_series: key(v.optional(integer({ min: MIN_SERIES })), {
       help: `Maximum series of ${name} of one cluster; no limit of its own by default.`,

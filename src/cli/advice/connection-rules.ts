@@ -103,7 +103,8 @@ export const CONNECTION_RULES: readonly Rule[] = [
   },
   {
     when: ({ error }) => error.reason === 'breaker_open',
-    remedy: 'every URL has failed just now: fix what they failed with, then try again',
+    remedy:
+      'all URLs, or this endpoint or node, failed several times: fix what they failed with, then try again',
   },
 ];
 
