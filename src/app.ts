@@ -80,9 +80,8 @@ export async function startApp(options: AppOptions): Promise<App> {
   const clusters = createClusters({ ...options, clock, random }, self, history);
   let running = config;
   const startedAt = monotonicMs();
-  const { load = () => Promise.resolve({ config, warnings: [] }) } = options;
   const reloader = createReloader({
-    load: () => load({ followedWebConfig: file }),
+    load: () => loadAgain(options),
     reloadWebConfig: () => access.reload(),
     async apply(changed) {
       warnOfRestart(config, changed, log);
@@ -130,6 +129,11 @@ export async function startApp(options: AppOptions): Promise<App> {
     reload: () => reloader.reload(),
     stop: () => (stopped ??= stop()),
   };
+}
+
+async function loadAgain({ config, load }: AppOptions): Promise<LoadedConfig> {
+  const followed = { followedWebConfig: config.web.config_file };
+  return load === undefined ? { config, warnings: [] } : await load(followed);
 }
 
 function createClusters(
