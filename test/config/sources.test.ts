@@ -272,18 +272,13 @@ test('an empty name of the web config file says that there is none', async () =>
 });
 
 test.each([
-  ['', true],
-  ['http_server_config: { headers: { X-Frame-Options: deny } }\n', true],
-  [`basic_auth_users: { ops: "${HASH}" }\n`, false],
-])('a web config file without users and TLS is warned of: %j', async (text, isOpen) => {
+  ['', 1],
+  ['http_server_config: { headers: { X-Frame-Options: deny } }\n', 1],
+  [`basic_auth_users: { ops: "${HASH}" }\n`, 0],
+])('a web config file without users and TLS is warned of: %j', async (text, count) => {
   const yaml = `${CLUSTER}web: { config_file: web.yml }\n`;
-  expect(await warningsOf(loadText(yaml, { files: { 'web.yml': text } }))).toEqual(
-    isOpen
-      ? [
-          expect.stringMatching(
-            /^exporter\.yml:\d+:\d+: web\.config_file: web\.yml sets neither basic_auth_users nor tls_server_config, so every client is answered, in plain text: set one of them, or remove the setting$/,
-          ),
-        ]
-      : [],
-  );
+  const warnings = await warningsOf(loadText(yaml, { files: { 'web.yml': text } }));
+  const message =
+    'web.config_file: web.yml sets neither basic_auth_users nor tls_server_config, so every client is answered, in plain text: set one of them, or remove the setting';
+  expect(warnings).toEqual(Array(count).fill(expect.stringContaining(message)));
 });

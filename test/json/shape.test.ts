@@ -282,28 +282,4 @@ describe('a single value', () => {
   ])('%.20j is an error of kind %s', (text, kind) => {
     expect(() => read(text, integer())).toThrow(expect.objectContaining({ kind }));
   });
-
-  /** So many, separated by commas. */
-  const many = (count: number, item: (at: number) => string): string =>
-    Array.from({ length: count }, (_each, at) => item(at)).join(',');
-
-  test.each([
-    ['objects', array(inner), (count: number) => `[${many(count, () => '{}')}]`],
-    ['entries', record(number()), (count: number) => `{${many(count, (at) => `"${at}":1`)}}`],
-    ['raw values', raw(), (count: number) => `[${many(count, () => '1')}]`],
-    [
-      'items of lists in lists',
-      array(array(integer())),
-      (count: number) => `[${many(count / 100, () => `[${many(99, () => '1')}]`)}]`,
-    ],
-  ])('of more than 100,000 %s is an error of kind limit', (_what, shape, write) => {
-    expect(read(`{"x":${write(100_000)}}`, shape)).toMatchObject({ wrong: 0 });
-    const kind = 'limit';
-    expect(() => read(`{"x":${write(100_200)}}`, shape)).toThrow(expect.objectContaining({ kind }));
-  });
-
-  test('may hold as many members as it likes that are not read', () => {
-    const text = `{"more":[${many(200_000, () => '{}')}],"x":1}`;
-    expect(read(text, integer())).toEqual({ x: 1, wrong: 0 });
-  });
 });
