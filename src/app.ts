@@ -79,6 +79,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   const history = new History();
   const clusters = createClusters({ ...options, clock, random }, self, history);
   let running = config;
+  let described = describeConfig(running, collectors);
   const startedAt = monotonicMs();
   const reloader = createReloader({
     load: () => loadAgain(options),
@@ -89,6 +90,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       history.keep(new Set(changed.clusters.map(({ name }) => name)));
       log.level = changed.log.level;
       running = { ...changed, web: config.web };
+      described = describeConfig(running, collectors);
     },
     areFilesInForce: () =>
       access.isInForce() && clusters.list.every((cluster) => cluster.areFilesInForce()),
@@ -103,7 +105,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     scrapeSource: createScrapeSource({ collectors, clusters, reloader, access, self }),
     reload: config.web.enable_lifecycle ? () => reloader.reload() : undefined,
     isReady: () => clusters.hasPolled || monotonicMs() - startedAt > READY_AFTER_MS,
-    describedConfig: () => describeConfig(running, collectors),
+    describedConfig: () => described,
     clusters: () => clusters.list,
     history,
     assets: await loadAssets(),

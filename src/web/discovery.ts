@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { readParameters } from './parameters.ts';
 import { Figures } from './status/figures.ts';
-import { sendJson } from './status/send.ts';
+import type { RenderCache } from './status/render-cache.ts';
+import { sendJsonText, toJson } from './status/send.ts';
 import type { ClusterSource } from './status/source.ts';
 import { sendText } from './text.ts';
 
@@ -11,16 +12,28 @@ interface TargetGroup {
   readonly labels: Readonly<Record<string, string>>;
 }
 
+/** What one answer to a discovery of nodes is made of. */
+export interface NodeTargets {
+  readonly body: Buffer;
+  /** Clusters whose nodes are not known at present. */
+  readonly unknown: readonly string[];
+}
+
 /** Where a node usually serves `/_status/vars`. */
 const DEFAULT_PORT = '8080';
 const HIGHEST_PORT = 65_535;
+/** A name of up to 255 characters and a port. */
+const HOST = /^[\w.:[\]-]{1,261}$/;
 
 /**
  * The nodes of one or all polled clusters, for scraping their own metrics. 503 while the nodes of a cluster are
  * not known: a shorter list would take their targets away.
  */
 export function sendNodeTargets(
-  all: readonly ClusterSource[],
+  {
+    all,
+    cache,
+  }: { readonly all: readonly ClusterSource[]; readonly cache: RenderCache<NodeTargets> },
   request: IncomingMessage,
   response: ServerResponse,
 ): void {
@@ -29,7 +42,7 @@ export function sendNodeTargets(
     parameters.get('cluster'),
     parameters.get('port') ?? undefined,
   ];
-  if (!/^[1-9][0-9]*$/.test(port) || Number(port) > HIGHEST_PORT) {
+  if (!/^[1-9][0-9]{0,4}$/.test(port) || Number(port) > HIGHEST_PORT) {
     sendText(response, 400, `port is a number from 1 to ${HIGHEST_PORT}\n`);
     return;
   }
@@ -38,31 +51,48 @@ export function sendNodeTargets(
     sendUnknownCluster(response, all);
     return;
   }
-  const groups = clusters.map((cluster) => describeNodes(cluster, port));
-  // Without present data there are no groups either.
-  const unknown = clusters.filter((_, at) => groups[at]?.length === 0);
+  const { body, unknown } = cache(JSON.stringify([name, port]), () =>
+    renderNodeTargets(clusters, port),
+  );
   if (unknown.length > 0 || clusters.length === 0) {
-    const which = unknown.map((one) => one.name).join(', ') || 'any cluster';
+    const which = unknown.join(', ') || 'any cluster';
     sendText(response, 503, `the nodes of ${which} are not known at present\n`, {
       'retry-after': '5',
     });
     return;
   }
-  sendJson(response, groups.flat());
+  sendJsonText(response, body);
+}
+
+function renderNodeTargets(clusters: readonly ClusterSource[], port: string): NodeTargets {
+  const groups = clusters.map((cluster) => describeNodes(cluster, port));
+  // Without present data there are no groups either.
+  const unknown = clusters.filter((_, at) => groups[at]?.length === 0).map(({ name }) => name);
+  return { unknown, body: unknown.length > 0 ? Buffer.of() : toJson(groups.flat()) };
 }
 
 /** Every configured cluster, as a target at the address under which this exporter was asked. */
 export function sendClusterTargets(
-  clusters: readonly ClusterSource[],
+  { clusters, cache }: { readonly clusters: readonly ClusterSource[]; readonly cache: RenderCache },
   request: IncomingMessage,
   response: ServerResponse,
 ): void {
   const { host = '' } = request.headers;
-  if (!/^[\w.:[\]-]+$/.test(host)) {
+  if (!HOST.test(host)) {
     sendText(response, 400, 'the Host header must name this exporter, as exporter:10137\n');
     return;
   }
-  const groups = clusters.map(({ name, isPolled }): TargetGroup => ({
+  sendJsonText(
+    response,
+    cache(host, () => toJson(describeClusters(clusters, host))),
+  );
+}
+
+function describeClusters(
+  clusters: readonly ClusterSource[],
+  host: string,
+): readonly TargetGroup[] {
+  return clusters.map(({ name, isPolled }) => ({
     targets: [host],
     labels: {
       __meta_crdb_cluster: name,
@@ -70,7 +100,6 @@ export function sendClusterTargets(
       __param_cluster: name,
     },
   }));
-  sendJson(response, groups);
 }
 
 export function sendUnknownCluster(

@@ -1,9 +1,11 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import express from 'express';
 import type { Log } from '../log.ts';
+import { clientNetwork } from './client-network.ts';
 import type { Guard } from './guard.ts';
 import type { Route } from './routes.ts';
 import { sendText } from './text.ts';
+import { createTurns } from './turns.ts';
 
 export interface HandlerOptions {
   readonly routes: readonly Route[];
@@ -17,25 +19,28 @@ export interface HandlerOptions {
 const LONGEST_URL = 8_192;
 const MOST_PARAMETERS = 256;
 
-/** Limits → guard → route; what is no route is 404, another method 405. */
+/** Limits → guard → turn → route; what is no route is 404, another method 405. Probes do not wait for a turn. */
 export function createHandler({
   routes,
   guard,
   protectProbes,
   log,
 }: HandlerOptions): RequestListener {
-  const open = new Set(
-    routes.filter(({ isProbe }) => isProbe && !protectProbes).map(({ path }) => path),
-  );
+  const probes = new Set(routes.filter(({ isProbe }) => isProbe).map(({ path }) => path));
+  const takeTurn = createTurns();
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
   app.enable('strict routing');
   app.enable('case sensitive routing');
   app.use(async (request, response, next) => {
-    const isAdmitted = await guard(request, response, open.has(request.path));
+    const isProbe = probes.has(request.path);
+    const isAdmitted = await guard(request, response, isProbe && !protectProbes);
     // Nothing more would be heard of a client that has left meanwhile, not even that it has left.
-    if (isAdmitted && !response.closed && isAcceptable(request, response)) next();
+    if (!isAdmitted || response.closed || !isAcceptable(request, response)) return;
+    const answer = (): void => (response.closed ? undefined : next());
+    if (isProbe) answer();
+    else takeTurn(clientNetwork(request.socket.remoteAddress), answer);
   });
   for (const { path, methods, handle } of routes) {
     app.all(path, async (request, response) => {

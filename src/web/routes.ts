@@ -1,12 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { sendConfig } from './config-page.ts';
-import { sendClusterTargets, sendNodeTargets } from './discovery.ts';
+import { createConfigPage } from './config-page.ts';
+import { type NodeTargets, sendClusterTargets, sendNodeTargets } from './discovery.ts';
 import { createGate } from './gate.ts';
 import { type ScrapeSource, sendMetrics } from './metrics.ts';
 import { type ProbedCluster, sendProbe } from './probe.ts';
 import { type Reloaded, sendReload } from './reload.ts';
 import type { Assets } from './status/assets.ts';
 import type { History } from './status/history.ts';
+import { createRenderCache } from './status/render-cache.ts';
 import { createStatusRoutes } from './status/routes.ts';
 import { sendText } from './text.ts';
 
@@ -30,7 +31,7 @@ export interface RouteSources {
   readonly isReady: () => boolean;
   /** Reads the configuration anew; undefined where that is not allowed over HTTP. */
   readonly reload: (() => Promise<Reloaded>) | undefined;
-  /** The running configuration as it may be shown. */
+  /** The running configuration as it may be shown; the same object until it changes. */
   readonly describedConfig: () => unknown;
   readonly clusters: () => readonly ProbedCluster[];
   readonly history: History;
@@ -47,6 +48,8 @@ export function createRoutes(sources: RouteSources): readonly Route[] {
   const scrapes = createGate(sources.maxRequests, '--web.max-requests');
   const probes = createGate(sources.maxProbes, '--web.max-probes');
   const { clusters, assets, telemetryPath } = sources;
+  const nodeTargets = createRenderCache<NodeTargets>(sources);
+  const clusterTargets = createRenderCache(sources);
   const pages = { status: sources, assets, telemetryPath };
   return [
     {
@@ -84,18 +87,19 @@ export function createRoutes(sources: RouteSources): readonly Route[] {
     {
       path: '/sd/nodes',
       methods: READ,
-      handle: (request, response) => sendNodeTargets(clusters(), request, response),
+      handle: (request, response) =>
+        sendNodeTargets({ all: clusters(), cache: nodeTargets }, request, response),
     },
     {
       path: '/sd/clusters',
       methods: READ,
-      handle: (request, response) => sendClusterTargets(clusters(), request, response),
+      handle: (request, response) =>
+        sendClusterTargets({ clusters: clusters(), cache: clusterTargets }, request, response),
     },
     {
       path: '/config',
       methods: READ,
-      handle: (request, response) =>
-        sendConfig({ described: sources.describedConfig(), pages }, request, response),
+      handle: createConfigPage({ describedConfig: sources.describedConfig, pages }),
     },
     ...createStatusRoutes(pages),
   ];

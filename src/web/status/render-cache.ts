@@ -1,18 +1,35 @@
+import type { ClusterSource } from './source.ts';
 import { readVersion, type StatusSource } from './status.ts';
 
-/** What is rendered under this key, as bytes that all answers share; rendered once per state of the clusters. */
-export type RenderCache = (key: string, render: () => string) => Buffer;
+/** What is rendered under this key, shared by all answers; rendered once per state of the clusters. */
+export type RenderCache<T = Buffer> = (key: string, render: () => T) => T;
 
-/** A state lasts until a poll begins or ends, but no longer than a second, since pages show ages. */
-export function createRenderCache(source: StatusSource): RenderCache {
-  const rendered = new Map<string, Buffer>();
+/** Clients choose keys: the oldest are forgotten beyond this. */
+const MOST_ENTRIES = 20;
+
+/** A state lasts until a poll begins or ends or a cluster is replaced, but no longer than a second, since pages show ages. */
+export function createRenderCache<T = Buffer>(source: StatusSource): RenderCache<T> {
+  const rendered = new Map<string, T>();
   let state = '';
-  return (key, render) => {
+  let clusters: readonly ClusterSource[] = [];
+
+  function forgetOldState(): void {
     const current = `${readVersion(source)} ${Math.floor(source.wallMs() / 1000)}`;
-    if (current !== state) rendered.clear();
+    const now = source.clusters();
+    const isSame = now.length === clusters.length && now.every((one, at) => one === clusters[at]);
+    if (current !== state || !isSame) rendered.clear();
     state = current;
-    const page = rendered.get(key) ?? Buffer.from(render());
-    rendered.set(key, page);
-    return page;
+    clusters = now;
+  }
+
+  return (key, render) => {
+    forgetOldState();
+    const known = rendered.get(key);
+    if (known !== undefined) return known;
+    const fresh = render();
+    rendered.set(key, fresh);
+    const [oldest = key] = rendered.keys();
+    if (rendered.size > MOST_ENTRIES) rendered.delete(oldest);
+    return fresh;
   };
 }

@@ -5,7 +5,7 @@ import { sendText } from '../text.ts';
 import type { Assets } from './assets.ts';
 import { renderPage } from './page/page.ts';
 import { createRenderCache, type RenderCache } from './render-cache.ts';
-import { sendJsonText, sendPage } from './send.ts';
+import { sendJsonText, sendPage, toJson } from './send.ts';
 import { readStatus, readVersion, type StatusSource } from './status.ts';
 
 export interface StatusPages {
@@ -46,7 +46,9 @@ function answerPage(
     return;
   }
   const options = { assets: assets.paths, telemetryPath, cluster };
-  const page = cache(`page ${cluster ?? ''}`, () => renderPage(readStatus(status), options));
+  const page = cache(`page ${cluster ?? ''}`, () =>
+    Buffer.from(renderPage(readStatus(status), options)),
+  );
   sendPage(response, page);
 }
 
@@ -64,7 +66,7 @@ function answerStatus(
     response.writeHead(200, { etag, 'content-type': 'application/json; charset=utf-8' });
     response.end();
   } else {
-    const text = cache('json', () => `${JSON.stringify(readStatus(source))}\n`);
+    const text = cache('json', () => toJson(readStatus(source)));
     sendJsonText(response, text, { etag, 'cache-control': 'no-cache' });
   }
 }

@@ -14,12 +14,8 @@ export function sendPage(response: ServerResponse, page: string | Buffer): void 
   send(response, page, PAGE_HEADERS);
 }
 
-export function sendJson(
-  response: ServerResponse,
-  value: unknown,
-  headers: OutgoingHttpHeaders = {},
-): void {
-  sendJsonText(response, `${JSON.stringify(value)}\n`, headers);
+export function toJson(value: unknown): Buffer {
+  return Buffer.from(`${JSON.stringify(value)}\n`);
 }
 
 /** Sends JSON that is written already. */
