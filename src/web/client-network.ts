@@ -16,3 +16,12 @@ export function clientNetwork(address = ''): string {
   const groups = [...start, ...Array.from({ length: missing }, () => '0'), ...(end ?? [])];
   return `${groups.slice(0, NETWORK_GROUPS).join(':')}::/64`;
 }
+
+/** The first of those that belong to the client with most of them. */
+export function firstOfLargest<T extends { readonly network: string }>(
+  items: Iterable<T>,
+): T | undefined {
+  const byNetwork = Map.groupBy(items, ({ network }) => network);
+  const [largest] = [...byNetwork.values()].toSorted((a, b) => b.length - a.length);
+  return largest?.[0];
+}

@@ -18,7 +18,7 @@ export function createDropLog({ count, monotonicMs, log }: DropLogOptions): () =
     if (nowMs - loggedAtMs < LOG_INTERVAL_MS) return;
     loggedAtMs = nowMs;
     log.warn(
-      'too many open connections: the longest idle ones are closed; restrict who can reach the port, and see crdb_exporter_web_connections_dropped_total',
+      'too many open connections: idle ones are closed, and others of the client that has most; restrict who can reach the port, and see crdb_exporter_web_connections_dropped_total',
     );
   };
 }

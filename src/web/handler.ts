@@ -3,6 +3,7 @@ import express from 'express';
 import type { Log } from '../log.ts';
 import { clientNetwork } from './client-network.ts';
 import type { Guard } from './guard.ts';
+import { ADMITTED } from './response-events.ts';
 import type { Route } from './routes.ts';
 import { sendText } from './text.ts';
 import { createTurns } from './turns.ts';
@@ -38,6 +39,7 @@ export function createHandler({
     const isAdmitted = await guard(request, response, isProbe && !protectProbes);
     // Nothing more would be heard of a client that has left meanwhile, not even that it has left.
     if (!isAdmitted || response.closed || !isAcceptable(request, response)) return;
+    response.emit(ADMITTED);
     const answer = (): void => (response.closed ? undefined : next());
     if (isProbe) answer();
     else takeTurn(clientNetwork(request.socket.remoteAddress), answer);

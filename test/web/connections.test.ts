@@ -8,6 +8,8 @@ import { manyTrees, type Orchard, SLEEPER, startOrchard, until } from './orchard
 
 const MAX_OPEN = 1_000;
 const DROPPED = 'crdb_exporter_web_connections_dropped_total';
+/** As many as may wait. */
+const COMPARISONS = 200;
 const PROBE = 'GET /probe?cluster=orchard HTTP/1.1\r\nHost: x\r\n\r\n';
 
 /** A connection that is kept open until the test has ended. */
@@ -79,4 +81,25 @@ describe('more idle connections than may be open', () => {
     await until(() => idle[0]?.closed === true);
     expect(busy.closed).toBe(false);
   });
+});
+
+/** Guesses a password from another address. */
+function guess(orchard: Orchard, number: number): net.Socket {
+  const address = { ...addressOf(orchard), localAddress: '127.0.0.2' };
+  const socket = keep(net.connect(address));
+  const credentials = btoa(`ops:guess ${number % COMPARISONS}`);
+  socket.write(`GET / HTTP/1.1\r\nHost: x\r\nAuthorization: Basic ${credentials}\r\n\r\n`);
+  return socket;
+}
+
+test('connections that wait for their passwords to be compared do not keep out others', async () => {
+  const orchard = await startOrchard({
+    // A comparison takes seconds.
+    webConfig: `basic_auth_users: { ops: "$2b$15$${'.'.repeat(22)}${'0'.repeat(31)}" }\n`,
+  });
+  const guesses = Array.from({ length: MAX_OPEN }, (_, number) => guess(orchard, number));
+  await until(() => guesses.every(({ connecting }) => !connecting));
+  const healthy = Array.from({ length: 30 }, () => ask(orchard.url, '/-/healthy'));
+  expect((await Promise.all(healthy)).map(({ status }) => status)).toEqual(healthy.map(() => 200));
+  expect(guesses.filter(({ closed }) => closed).length).toBeLessThan(MAX_OPEN / 2);
 });
