@@ -19,6 +19,8 @@ export interface HandlerOptions {
 /** Far longer than what Prometheus sends; the parser refuses what is above 16 KiB with all headers. */
 const LONGEST_URL = 8_192;
 const MOST_PARAMETERS = 256;
+/** As Node finds it. */
+const CONTINUE = /(?:^|\W)100-continue(?:$|\W)/i;
 
 /** Limits → guard → turn → route; what is no route is 404, another method 405. Probes do not wait for a turn. */
 export function createHandler({
@@ -56,9 +58,13 @@ export function createHandler({
 }
 
 function isAcceptable(
-  { url = '', headersDistinct: { host = [] } }: IncomingMessage,
+  { url = '', headers, headersDistinct: { host = [] } }: IncomingMessage,
   response: ServerResponse,
 ): boolean {
+  if (headers.expect !== undefined && !CONTINUE.test(headers.expect)) {
+    sendText(response, 417, 'the Expect header can only be 100-continue\n');
+    return false;
+  }
   if (host.length > 1) {
     sendText(response, 400, 'the request has more than one Host header\n');
     return false;

@@ -10,6 +10,7 @@ import type { Log } from '../log.ts';
 import { isClientAdmitted } from './client-certificate.ts';
 import { closeServer } from './closing.ts';
 import { Connections } from './connections.ts';
+import { parseInSlices } from './parsing.ts';
 import { handleInTurn } from './pipelining.ts';
 
 /** As configured, or the descriptor of a socket that listens already. */
@@ -76,9 +77,13 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   };
   const server =
     tls() === undefined ? http.createServer(limits) : createTlsServer(options, limits, connections);
-  server.on('request', handleInTurn(handler, connections));
+  const handleOne = handleInTurn(handler, connections);
+  server.on('request', handleOne);
+  // Node would answer these itself, as many as come.
+  server.on('checkExpectation', handleOne);
   server.maxHeadersCount = MOST_HEADERS;
   server.on('connection', (socket) => connections.add(socket));
+  server.on(tls() === undefined ? 'connection' : 'secureConnection', parseInSlices);
   await bind(server, address);
   return {
     address: describeAddress(server, tls() === undefined ? 'http' : 'https'),

@@ -11,7 +11,7 @@ interface Exchange {
 }
 
 /**
- * Handles one request of a connection at a time. Node parses whatever has arrived, so the next requests wait here, and
+ * Handles one request of a connection at a time. What has arrived is parsed, so the next requests wait here, and
  * nothing more is read from the client meanwhile. A client that sends too many is disconnected.
  */
 export function handleInTurn(handler: RequestListener, connections: Connections): RequestListener {
@@ -39,7 +39,8 @@ export function handleInTurn(handler: RequestListener, connections: Connections)
       handle({ request, response }, empty);
     } else if (queue.length < MAX_WAITING) {
       queue.push({ request, response });
-      socket.pause();
+      // Later, since what has arrived already is parsed to its end, so that a request too many is noticed.
+      process.nextTick(() => queue.length > 0 && socket.pause());
     } else {
       socket.destroy();
     }

@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import net from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Route } from '../../src/web/routes.ts';
@@ -59,6 +60,22 @@ describe('requests sent without waiting for the answers', () => {
     await until(() => begun.length === 5);
   });
 
+  test('may come in pieces of any size', async () => {
+    const { route, begun, answer } = controlled();
+    const client = connect(await serveRoutes([route]));
+    const text = `GET /?1 HTTP/1.1\r\nHost: x\r\nX-Long: ${'y'.repeat(3_000)}\r\n\r\n${get('/?2')}`;
+    for (const piece of text.match(/[^]{1,99}/g) ?? []) {
+      client.socket.write(piece);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    for (let count = 1; count <= 2; count += 1) {
+      await until(() => begun.length === count);
+      answer();
+    }
+    await until(() => client.received().includes('answer to /?2\n'));
+    expect(begun).toEqual(['/?1', '/?2']);
+  });
+
   test('may have bodies', async () => {
     const { route, begun, answer } = controlled();
     const client = connect(await serveRoutes([route]));
@@ -81,6 +98,32 @@ describe('requests sent without waiting for the answers', () => {
     expect(begun).toEqual(['/']);
     expect(client.received()).toBe('');
   });
+
+  test('are not even parsed when they are too many', async () => {
+    const made: unknown[] = [];
+    const count = (message: unknown): void => void made.push(message);
+    const { route } = controlled();
+    subscribe('http.server.request.start', count);
+    onTestFinished(() => void unsubscribe('http.server.request.start', count));
+    const client = connect(await serveRoutes([route]));
+    client.socket.write(get('/').repeat(1_000));
+    await until(client.isClosed);
+    expect(made.length).toBeGreaterThan(0);
+    expect(made.length).toBeLessThan(100);
+  });
+
+  test.each(['Expect: something', 'X-Other: something'])(
+    'that are too many end the connection with %s as well',
+    async (header) => {
+      const { route } = controlled();
+      const client = connect(await serveRoutes([route]));
+      client.socket.pause().write(`GET / HTTP/1.1\r\nHost: x\r\n${header}\r\n\r\n`.repeat(2_000));
+      await new Promise((resolve) =>
+        client.socket.once('error', resolve).once('end', resolve).resume(),
+      );
+      expect(client.received().match(/HTTP/g) ?? []).toEqual([]);
+    },
+  );
 
   test('are not handled for a client that has left', async () => {
     const { route, begun, answer } = controlled();
