@@ -3,6 +3,7 @@ import { type Exposition, joinExposition } from '../metrics/exposition.ts';
 import { acceptsGzip, negotiateFormat } from '../metrics/negotiate.ts';
 import type { RenderedFamily, Snapshot } from '../metrics/snapshot.ts';
 import { CONTENT_TYPES } from '../metrics/text.ts';
+import { sendBody } from './body.ts';
 import { readParameters } from './parameters.ts';
 import { sendText } from './text.ts';
 
@@ -47,7 +48,7 @@ export function sendExposition(
     gzip,
     names: names.length === 0 ? undefined : new Set(names),
   });
-  send(exposition, request, response, {
+  send(exposition, response, {
     'content-type': CONTENT_TYPES[format],
     // Names that tenants choose stand in it: no browser may take it for a page.
     'x-content-type-options': 'nosniff',
@@ -58,17 +59,11 @@ export function sendExposition(
 
 function send(
   { chunks, length }: Exposition,
-  request: IncomingMessage,
   response: ServerResponse,
   headers: Readonly<Record<string, string>>,
 ): void {
   response.writeHead(200, { ...headers, 'content-length': length });
-  if (request.method !== 'HEAD') {
-    response.cork();
-    for (const chunk of chunks) response.write(chunk);
-    response.uncork();
-  }
-  response.end();
+  sendBody(response, chunks);
 }
 
 /** Which collectors a scrape wants; undefined when it names one that does not exist. */

@@ -10,7 +10,7 @@ const LONGEST_SLICE = 1_024;
 export function parseInSlices(socket: Socket): void {
   const [parse] = socket.listeners('data');
   if (parse === undefined) return;
-  socket.off('data', parse);
+  socket.removeAllListeners('data');
   socket.on('data', (chunk: Buffer) => {
     let rest = chunk;
     while (rest.length > 0 && isOpen(socket) && !socket.isPaused()) {

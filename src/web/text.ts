@@ -1,4 +1,5 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import { sendBody } from './body.ts';
 
 /** Answers with a line of text of our own; never with anything of the request. */
 export function sendText(
@@ -10,7 +11,8 @@ export function sendText(
   response.writeHead(status, {
     'content-type': 'text/plain; charset=utf-8',
     'x-content-type-options': 'nosniff',
+    'content-length': Buffer.byteLength(text),
     ...headers,
   });
-  response.end(text);
+  sendBody(response, [Buffer.from(text)]);
 }

@@ -5,15 +5,17 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Route } from '../../src/web/routes.ts';
 import { sendJsonText, sendPage } from '../../src/web/status/send.ts';
 import { sendText } from '../../src/web/text.ts';
-import { serveRoutes } from './routes-server.ts';
+import { serveRoutes, serveRoutesOverTcp } from './routes-server.ts';
 import { until } from './orchard.ts';
 
 /** Far more than the buffers of a unix socket hold. */
 const LARGE = 'x'.repeat(4_000_000);
+/** More than a client that reads slowly takes during a test. */
+const HUGE = Buffer.alloc(40_000_000, 'x');
 const SENDERS: readonly (readonly [string, (response: ServerResponse) => void])[] = [
   ['text', (response) => sendText(response, 200, LARGE)],
-  ['a page', (response) => sendPage(response, LARGE)],
-  ['JSON', (response) => sendJsonText(response, LARGE)],
+  ['a page', (response) => sendPage(response, Buffer.from(LARGE))],
+  ['JSON', (response) => sendJsonText(response, Buffer.from(LARGE))],
 ];
 
 /** A route that keeps its responses, to see what becomes of them. */
@@ -30,11 +32,28 @@ function keepResponses(send: (response: ServerResponse) => void): {
 }
 
 /** Requests / and reads nothing. */
-function requestWithoutReading(socket: string): net.Socket {
-  const client = net.connect(socket).on('error', () => undefined);
+function requestWithoutReading(socket: string | net.TcpNetConnectOpts): net.Socket {
+  const client = (typeof socket === 'string' ? net.connect(socket) : net.connect(socket)).on(
+    'error',
+    () => undefined,
+  );
   onTestFinished(() => void client.destroy());
   client.pause().write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
   return client;
+}
+
+async function requestOneByOne(
+  target: Parameters<typeof requestWithoutReading>[0],
+  responses: readonly ServerResponse[],
+  count: number,
+): Promise<readonly net.Socket[]> {
+  const clients: net.Socket[] = [];
+  const before = responses.length;
+  while (clients.length < count) {
+    clients.push(requestWithoutReading(target));
+    await until(() => responses.length === before + clients.length);
+  }
+  return clients;
 }
 
 describe('clients that do not read', () => {
@@ -51,16 +70,46 @@ describe('clients that do not read', () => {
   test('are cut off before that when more than a hundred wait, the oldest first', async () => {
     const { responses, route } = keepResponses((response) => sendText(response, 200, LARGE));
     const socket = await serveRoutes([route]);
-    for (let count = 1; count <= 102; count += 1) {
-      requestWithoutReading(socket);
-      await until(() => responses.length === count);
-    }
+    await requestOneByOne(socket, responses, 102);
     await until(() => responses.filter(({ closed }) => closed).length === 2);
     expect(responses.map(({ closed }) => closed)).toEqual([
       true,
       true,
       ...Array.from({ length: 100 }, () => false),
     ]);
+  });
+
+  test('are cut off before those that make progress', async () => {
+    const { responses, route } = keepResponses((response) => sendJsonText(response, HUGE));
+    const socket = await serveRoutes([route]);
+    const [slow] = await requestOneByOne(socket, responses, 100);
+    let bytes = 0;
+    // More than one slice, and far less than all.
+    slow?.on('data', (chunk: Buffer) => (bytes += chunk.length) > 300_000 && slow.pause()).resume();
+    await until(() => slow?.isPaused() === true);
+    await requestOneByOne(socket, responses, 2);
+    await until(() => responses.filter(({ closed }) => closed).length === 2);
+    const closed = responses.map((response) => response.closed);
+    expect(closed.slice(0, 4)).toEqual([false, true, true, false]);
+  });
+
+  test('are cut off before those of clients with fewer of them', async () => {
+    const { responses, route } = keepResponses((response) => sendJsonText(response, HUGE));
+    const port = await serveRoutesOverTcp([route]);
+    const host = '127.0.0.1';
+    await requestOneByOne({ host, port, localAddress: '127.0.0.1' }, responses, 1);
+    await requestOneByOne({ host, port, localAddress: '127.0.0.2' }, responses, 101);
+    await until(() => responses.filter(({ closed }) => closed).length === 2);
+    const closed = responses.map((response) => response.closed);
+    expect(closed.slice(0, 4)).toEqual([false, true, true, false]);
+  });
+
+  test('hold no copies of what has not left', async () => {
+    const { responses, route } = keepResponses((response) => sendText(response, 200, LARGE));
+    const socket = await serveRoutes([route]);
+    requestWithoutReading(socket);
+    await until(() => responses[0]?.writableNeedDrain === true);
+    expect(responses[0]?.socket?.writableLength).toBeLessThan(LARGE.length / 10);
   });
 
   test('who reads gets all of it', async () => {

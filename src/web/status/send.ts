@@ -1,4 +1,5 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import { sendBody } from '../body.ts';
 
 const PAGE_HEADERS: OutgoingHttpHeaders = {
   'content-type': 'text/html; charset=utf-8',
@@ -10,7 +11,7 @@ const PAGE_HEADERS: OutgoingHttpHeaders = {
 
 const JSON_HEADERS: OutgoingHttpHeaders = { 'content-type': 'application/json; charset=utf-8' };
 
-export function sendPage(response: ServerResponse, page: string | Buffer): void {
+export function sendPage(response: ServerResponse, page: Buffer): void {
   send(response, page, PAGE_HEADERS);
 }
 
@@ -21,18 +22,18 @@ export function toJson(value: unknown): Buffer {
 /** Sends JSON that is written already. */
 export function sendJsonText(
   response: ServerResponse,
-  text: string | Buffer,
+  text: Buffer,
   headers: OutgoingHttpHeaders = {},
 ): void {
   send(response, text, { ...JSON_HEADERS, ...headers });
 }
 
-function send(response: ServerResponse, text: string | Buffer, headers: OutgoingHttpHeaders): void {
+function send(response: ServerResponse, text: Buffer, headers: OutgoingHttpHeaders): void {
   const all = { 'x-content-type-options': 'nosniff', 'cache-control': 'no-store', ...headers };
   for (const [name, value] of Object.entries(all)) {
     // What the web config file says of a header is said on purpose and stays.
     if (value !== undefined && !response.hasHeader(name)) response.setHeader(name, value);
   }
-  response.setHeader('content-length', Buffer.byteLength(text));
-  response.end(text);
+  response.setHeader('content-length', text.length);
+  sendBody(response, [text]);
 }
