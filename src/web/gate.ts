@@ -8,7 +8,8 @@ export type Gate = (response: ServerResponse, handle: () => Promise<void>) => Pr
 
 /**
  * Limits the handlers that run at a time; 0 for any number. `flag` names the option that sets the limit. A handler has
- * ended when the answer is handed to the socket: a client that takes it slowly counts no more.
+ * ended when the answer is handed to the socket: a client that takes it slowly counts no more, nor
+ * one that has left.
  */
 export function createGate(max: number, flag: string): Gate {
   let running = 0;
@@ -19,8 +20,9 @@ export function createGate(max: number, flag: string): Gate {
       return;
     }
     running += 1;
+    const closed = new Promise<void>((resolve) => response.once('close', resolve));
     try {
-      await handle();
+      await Promise.race([handle(), closed]);
     } finally {
       running -= 1;
     }

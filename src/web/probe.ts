@@ -45,6 +45,7 @@ export async function sendProbe(
   const isChosen = (collector: string): boolean =>
     named.length === 0 ? !ONLY_WHEN_NAMED.has(collector) : named.includes(collector);
   await cluster.pollNow(isChosen, readWaitMs(request));
+  if (response.closed) return;
   const scraped = { parts: cluster.snapshots(isChosen), rendered: outcomesOf(cluster, isChosen) };
   sendExposition(scraped, request, response);
 }

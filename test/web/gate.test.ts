@@ -1,3 +1,4 @@
+import net from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { createGate } from '../../src/web/gate.ts';
 import type { Route } from '../../src/web/routes.ts';
@@ -61,6 +62,24 @@ describe('--web.max-probes', () => {
     expect(refused.text).toContain('--web.max-probes');
     expect((await ask(url)).status).toBe(200);
     void ended;
+  });
+
+  test('does not count a probe whose client has left', async () => {
+    const { url } = await startOrchard({
+      collectors: [manyTrees(3), SLEEPER],
+      flags: { 'web.max-probes': '1' },
+    });
+    const { hostname: host, port } = new URL(url);
+    const leaving = net.connect({ host, port: Number(port) });
+    leaving.write('GET /probe?cluster=orchard HTTP/1.1\r\nHost: x\r\n\r\n');
+    const probe = (): Promise<number> =>
+      ask(url, '/probe?cluster=orchard&collect[]=apples').then(({ status }) => status);
+    // Answered after it was begun.
+    await ask(url);
+    await until(async () => (await probe()) === 503);
+    leaving.destroy();
+    await until(async () => (await probe()) === 200);
+    expect(await probe()).toBe(200);
   });
 
   test('and --web.max-requests do not count each other', async () => {
