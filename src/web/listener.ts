@@ -4,6 +4,7 @@ import http, { type RequestListener, type Server } from 'node:http';
 import https from 'node:https';
 import net, { type AddressInfo } from 'node:net';
 import type { TLSSocket } from 'node:tls';
+import { isDeepStrictEqual } from 'node:util';
 import type { Config } from '../config/schema.ts';
 import { secureContextOptions, type ServerTls } from '../config/server-tls.ts';
 import type { Log } from '../log.ts';
@@ -113,12 +114,20 @@ function createTlsServer(
     if (!isAdmitted(socket, current(), log)) socket.destroy();
   });
   server.on('tlsClientError', ({ message }) => log.debug({ reason: message }, 'no TLS handshake'));
+  let rules = clientRules(current());
   onNewTls((settings) => {
     server.setSecureContext(secureContextOptions(settings));
+    const before = rules;
+    rules = clientRules(settings);
     // Their certificates were accepted by the old settings, and may be revoked by the new ones.
-    if (settings.clientAuth.asks) connections.endAll();
+    if (settings.clientAuth.asks && !isDeepStrictEqual(before, rules)) connections.endAll();
   });
   return server;
+}
+
+/** What decides which clients are admitted. */
+function clientRules({ clientAuth, clientCas, allowedSans }: ServerTls): Partial<ServerTls> {
+  return { clientAuth, clientCas, allowedSans };
 }
 
 /** A certificate that cannot be examined costs its own connection, not the process. */
