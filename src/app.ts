@@ -79,7 +79,6 @@ export async function startApp(options: AppOptions): Promise<App> {
   const history = new History();
   const clusters = createClusters({ ...options, clock, random }, self, history);
   let running = config;
-  let described = describeConfig(running, collectors);
   const startedAt = monotonicMs();
   const reloader = createReloader({
     load: () => loadAgain(options),
@@ -90,7 +89,6 @@ export async function startApp(options: AppOptions): Promise<App> {
       history.keep(new Set(changed.clusters.map(({ name }) => name)));
       log.level = changed.log.level;
       running = { ...changed, web: config.web };
-      described = describeConfig(running, collectors);
     },
     areFilesInForce: () =>
       access.isInForce() && clusters.list.every((cluster) => cluster.areFilesInForce()),
@@ -105,7 +103,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     scrapeSource: createScrapeSource({ collectors, clusters, reloader, access, self }),
     reload: config.web.enable_lifecycle ? () => reloader.reload() : undefined,
     isReady: () => clusters.hasPolled || monotonicMs() - startedAt > READY_AFTER_MS,
-    describedConfig: () => described,
+    describedConfig: () => describeOnce(running, collectors),
     clusters: () => clusters.list,
     history,
     assets: await loadAssets(),
@@ -178,6 +176,15 @@ function createScrapeSource(parts: ScrapeParts): ScrapeSource {
       ],
     }),
   };
+}
+
+const descriptions = new WeakMap<Config, unknown>();
+
+/** The same object for the same configuration. */
+function describeOnce(config: Config, collectors: readonly Collector[]): unknown {
+  const described = descriptions.get(config) ?? describeConfig(config, collectors);
+  descriptions.set(config, described);
+  return described;
 }
 
 /** What is bound once cannot be changed by a reload; saying nothing would look as if it had been. */
