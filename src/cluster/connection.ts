@@ -82,9 +82,16 @@ export function createConnection(options: ConnectionOptions): Connection {
     question: Question,
     { understand, ...receiver }: AnswerReader<T>,
   ): Promise<T> {
-    const { signal } = reading;
+    const { signal, endsAtMs } = reading;
     async function call(headers: Record<string, string>): Promise<T> {
-      const request = { ...question, method: 'GET', headers, signal, sentToken: true } as const;
+      const request = {
+        ...question,
+        method: 'GET',
+        headers,
+        signal,
+        endsAtMs,
+        sentToken: true,
+      } as const;
       const onAnswered = (span: Span): void => noteAnswer(reading, span);
       const answer = await options.http.send({ ...request, ...receiver, onAnswered });
       reading.pages += 1;
@@ -165,6 +172,7 @@ async function logIn(
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
       body: new URLSearchParams({ username, password }).toString(),
       signal: AbortSignal.timeout(Math.ceil(options.loginTimeoutMs)),
+      endsAtMs: performance.now() + options.loginTimeoutMs,
       repeatOn500: true,
       maxBytes: answer.maxBytes,
       onChunk: answer.onChunk,

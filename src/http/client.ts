@@ -17,7 +17,13 @@ import {
   type RetryReason,
   retryReason,
 } from './retry.ts';
-import { createTargets, orderTargets, type Target, type TargetState } from './targets.ts';
+import {
+  createTargets,
+  orderTargets,
+  tryOneOut,
+  type Target,
+  type TargetState,
+} from './targets.ts';
 import { type BlamableRequest, Tries } from './tries.ts';
 
 export interface HttpClientOptions extends ExchangeOptions {
@@ -176,7 +182,8 @@ class Router {
   async #askTargets(request: CountedRequest): Promise<HttpAnswer> {
     let last: RequestError | undefined;
     const rankOf = (target: Target): number => this.#tries.rank(target, request);
-    for (const target of orderTargets(this.targets, request.firstUrl ?? 0, rankOf)) {
+    const order = orderTargets(this.targets, request.firstUrl ?? 0, rankOf);
+    for (const target of tryOneOut(order)) {
       if (request.tries >= this.#mostTries) break;
       if (!this.#tries.admit(target, request)) continue;
       try {

@@ -27,11 +27,6 @@ export class Patience {
     return this.#silentSinceMs;
   }
 
-  /** Requests without an answer since the last answer. */
-  get attempts(): number {
-    return this.#attempts;
-  }
-
   /** How long the next request may wait for headers. */
   headersMs(): number {
     return this.#silentSinceMs === undefined ? this.#options.headersMs : this.trialMs();
@@ -50,17 +45,12 @@ export class Patience {
 
   answered(tookMs: number): void {
     this.#answerMs = tookMs;
-    this.forgive();
+    this.#silentSinceMs = undefined;
+    this.#attempts = 0;
   }
 
   silent(sentAtMs: number): void {
     this.#silentSinceMs ??= sentAtMs;
     this.#attempts += 1;
-  }
-
-  /** The silence was not its own. */
-  forgive(): void {
-    this.#silentSinceMs = undefined;
-    this.#attempts = 0;
   }
 }

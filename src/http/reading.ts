@@ -7,6 +7,8 @@ export type Limit = 'pages' | 'bytes' | 'items' | 'duration' | 'series';
 export interface Reading {
   /** Aborts when the poll's time is up or the process stops. */
   readonly signal: AbortSignal;
+  /** When the time is up, as `performance.now()`; undefined without a limit. */
+  readonly endsAtMs?: number | undefined;
   /** Answers read to their end. */
   pages: number;
   /** Elements of listings, and single objects. */

@@ -12,48 +12,27 @@ export type SubjectOptions = PatienceOptions & Omit<BreakerOptions, 'failures'>;
 export class Subject {
   readonly breaker: Breaker;
   readonly patience: Patience;
-  /** Where its last request failed, and in which order. */
+  /** Where its last request brought nothing usable, and in which order. */
   readonly #failedAt = new Map<Target, number>();
-  #silence: { readonly endedAtMs: number; readonly askAgainAtMs: number } | undefined;
 
   constructor(options: SubjectOptions) {
     this.breaker = createBreaker({ ...options, failures: FAILURES_TO_OPEN });
     this.patience = new Patience(options);
   }
 
-  /** 0 where its last request did not fail; the URL with the lowest number is asked first. */
+  /** 0 where its last request brought something; the URL with the lowest number is asked first. */
   failureAt(target: Target): number {
     return this.#failedAt.get(target) ?? 0;
   }
 
   succeeded(target: Target): void {
     this.#failedAt.delete(target);
-    this.#silence = undefined;
     this.breaker.succeeded();
   }
 
-  failed(target: Target, sentAtMs: number, order: number): void {
+  /** Nothing usable came from this URL: others are asked first the next time. */
+  askLater(target: Target, order: number): void {
     this.#failedAt.set(target, order);
-    this.breaker.failed(sentAtMs);
-  }
-
-  /** It is to be left alone until then. */
-  leaveAlone(endedAtMs: number, forMs: number): void {
-    this.#silence = { endedAtMs, askAgainAtMs: endedAtMs + forMs };
-  }
-
-  /** How long it is still to be left alone, ms. */
-  leftAloneMs(nowMs: number): number {
-    return Math.max(0, (this.#silence?.askAgainAtMs ?? nowMs) - nowMs);
-  }
-
-  /** Forgets its only silence if it was at this URL, which has given no answer since that ended. */
-  forgive(target: Target): void {
-    const { endedAtMs = -Infinity } = this.#silence ?? {};
-    const isUrls = this.#failedAt.has(target) && endedAtMs >= target.answeredAtMs;
-    if (!isUrls || this.patience.attempts !== 1) return;
-    this.patience.forgive();
-    this.succeeded(target);
   }
 }
 
@@ -74,10 +53,5 @@ export class Subjects {
     const subject = new Subject(this.#options);
     this.#byName.set(name, subject);
     return subject;
-  }
-
-  /** A URL turned out to be silent: what was silent only there was not to blame. */
-  forgive(target: Target): void {
-    for (const subject of this.#byName.values()) subject.forgive(target);
   }
 }

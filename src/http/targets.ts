@@ -4,17 +4,18 @@ import { type SubjectOptions, Subjects } from './subject.ts';
 /** With one URL a single refusal says little; with several, the next one is at hand. */
 const FAILURES_TO_OPEN_THE_ONLY_URL = 3;
 const FAILURES_TO_OPEN_ONE_OF_SEVERAL = 1;
-/** One endpoint without an answer may have its own trouble. */
-const SILENT_ENDPOINTS_TO_OPEN = 2;
+/** One endpoint or node without an answer may have its own trouble. */
+const SILENCES_TO_OPEN = 2;
 
 export interface TargetState {
   readonly target: string;
   readonly state: BreakerState;
 }
 
-/** One silent request: when it was sent, and when the first in a row of them was. */
+/** One silent request: when that was known to be the URL's, and when the first in a row of them was sent. */
 export interface Silence {
-  readonly endpoint: string;
+  /** The endpoint, or a node that answers elsewhere. */
+  readonly what: string;
   readonly sentAtMs: number;
   readonly sinceMs: number;
 }
@@ -24,13 +25,15 @@ export class Target {
   readonly url: URL;
   /** host:port, as the label `target`. */
   readonly name: string;
-  /** Opened only by what speaks of the URL: no connection, or silence of several endpoints. */
+  /** Opened only by what speaks of the URL: no connection, or silence of several endpoints or nodes. */
   readonly breaker: Breaker;
   /** Its endpoints, and tables. */
   readonly subjects: Subjects;
   readonly #monotonicMs: () => number;
-  readonly #silentEndpoints = new Set<string>();
+  /** What was silent here since the last answer. */
+  readonly #silent = new Set<string>();
   #answeredAtMs = -Infinity;
+  #avoidForNodesUntilMs = -Infinity;
 
   constructor(text: string, failures: number, options: SubjectOptions) {
     this.url = new URL(text);
@@ -45,28 +48,30 @@ export class Target {
     return this.#answeredAtMs;
   }
 
-  /** An endpoint has fallen silent, and nothing else has answered since. */
-  get isSilent(): boolean {
-    return this.#silentEndpoints.size > 0;
+  /** Whether the lists of nodes are rather read at another URL. */
+  get isAvoidedForNodes(): boolean {
+    const isClosed = this.breaker.state() === 'closed';
+    return !isClosed || this.#monotonicMs() < this.#avoidForNodesUntilMs;
+  }
+
+  /** Until then, or until it answers, the lists of nodes are rather read at another URL. */
+  avoidForNodes(untilMs: number): void {
+    this.#avoidForNodesUntilMs = untilMs;
   }
 
   answered(): void {
     this.#answeredAtMs = this.#monotonicMs();
-    this.#silentEndpoints.clear();
+    this.#avoidForNodesUntilMs = -Infinity;
+    this.#silent.clear();
     this.breaker.succeeded();
   }
 
-  /**
-   * Takes an endpoint's silence into account. False when it says nothing of the URL: the URL has given
-   * other answers since the endpoint fell silent.
-   */
-  fellSilent({ endpoint, sentAtMs, sinceMs }: Silence): boolean {
+  /** Takes a silence into account; it says nothing of a URL that has given other answers since it began. */
+  fellSilent({ what, sentAtMs, sinceMs }: Silence): void {
     const isNews = sinceMs >= this.#answeredAtMs;
-    if (isNews) this.#silentEndpoints.add(endpoint);
-    const isEnough = this.#silentEndpoints.size >= SILENT_ENDPOINTS_TO_OPEN;
-    if (isNews && isEnough) this.breaker.trip(sentAtMs, endpoint);
-    else this.breaker.released(endpoint);
-    return isNews;
+    if (isNews) this.#silent.add(what);
+    if (isNews && this.#silent.size >= SILENCES_TO_OPEN) this.breaker.trip(sentAtMs, what);
+    else this.breaker.released(what);
   }
 }
 
@@ -87,6 +92,12 @@ export function orderTargets(
   const rotated = [...targets.slice(start), ...targets.slice(0, start)];
   const ranks = new Map(rotated.map((target) => [target, rankOf(target)]));
   return rotated.toSorted((a, b) => (ranks.get(a) ?? 0) - (ranks.get(b) ?? 0));
+}
+
+/** The same with all but the first of the URLs on trial at the end: each may cost a wait. */
+export function tryOneOut(order: readonly Target[]): readonly Target[] {
+  const [, ...late] = order.filter(({ breaker }) => breaker.state() === 'half_open');
+  return [...order.filter((target) => !late.includes(target)), ...late];
 }
 
 function nameTarget(url: URL): string {

@@ -2,8 +2,12 @@ import { blameFor, isOurTimeout } from './blame.ts';
 import { RequestError } from './errors.ts';
 import type { Exchange, HttpAnswer, HttpRequest } from './exchange.ts';
 import type { Span } from './reading.ts';
+import { SilentNodes } from './silent-nodes.ts';
 import { type Subject, type SubjectOptions, Subjects } from './subject.ts';
 import type { Target } from './targets.ts';
+
+/** Of the time left, for finding out whether one of several URLs is back. */
+const TRIAL_SHARE = 1 / 3;
 
 /** A request with what it says of itself when it fails. */
 export interface BlamableRequest extends HttpRequest {
@@ -11,6 +15,8 @@ export interface BlamableRequest extends HttpRequest {
   readonly node?: number;
   /** A part of the endpoint that may fail by itself. */
   readonly part?: string;
+  /** When its signal aborts at the latest, as `performance.now()`: another URL is to have its turn before. */
+  readonly endsAtMs?: number | undefined;
   /** Told of each answer that arrived, error statuses included. */
   readonly onAnswered?: (span: Span) => void;
 }
@@ -30,6 +36,8 @@ interface Try {
   readonly request: BlamableRequest;
   readonly isUrlTrial: boolean;
   readonly sentAtMs: number;
+  /** When the URL had answered last before. */
+  readonly urlAnsweredAtMs: number;
   /** Headers came. */
   isHeard: boolean;
   waitedMs: number;
@@ -39,11 +47,13 @@ interface Try {
 export class Tries {
   readonly #options: TriesOptions;
   readonly #nodes: Subjects;
+  readonly #silentNodes: SilentNodes;
   #failures = 0;
 
   constructor(options: TriesOptions) {
     this.#options = options;
     this.#nodes = new Subjects(options);
+    this.#silentNodes = new SilentNodes(options);
   }
 
   subjectOf(target: Target, { node, part, endpoint }: BlamableRequest): Subject {
@@ -53,8 +63,7 @@ export class Tries {
 
   /** How long the node of this request is still to be left alone, ms. */
   leftAloneMs({ node }: BlamableRequest): number {
-    if (node === undefined) return 0;
-    return this.#nodes.get(String(node)).leftAloneMs(this.#options.monotonicMs());
+    return node === undefined ? 0 : this.#silentNodes.leftAloneMs(node);
   }
 
   /** The lower, the sooner this URL is to be asked. */
@@ -62,8 +71,10 @@ export class Tries {
     const subject = this.subjectOf(target, request);
     const failure = subject.failureAt(target);
     // An endpoint finds out whether a silent URL is back, not a node's list, which may take long.
-    if (request.node !== undefined) return target.isSilent ? this.#failures + 1 : failure;
-    if (target.breaker.state() === 'half_open') return -1;
+    if (request.node !== undefined) {
+      return target.isAvoidedForNodes ? this.#failures + 1 : failure;
+    }
+    if (target.breaker.state() === 'half_open') return failure - Number.MAX_SAFE_INTEGER;
     return subject.breaker.state() === 'closed' ? failure : Number.MAX_SAFE_INTEGER;
   }
 
@@ -98,6 +109,7 @@ export class Tries {
       request,
       isUrlTrial,
       sentAtMs,
+      urlAnsweredAtMs: target.answeredAtMs,
       isHeard: false,
       waitedMs: 0,
     };
@@ -105,13 +117,14 @@ export class Tries {
     const onHeaders = (): void => {
       that.isHeard = true;
       target.answered();
+      this.#silentNodes.apiAnswered();
       subject.patience.answered(performance.now() - startMs);
     };
     let isAnswer = true;
     try {
-      const headersMs = this.#headersMs(subject, isUrlTrial);
+      const headersMs = this.#headersMs(that);
       const answer = await this.#options.exchange.send(target, request, { headersMs, onHeaders });
-      subject.succeeded(target);
+      this.#succeed(that);
       return answer;
     } catch (error) {
       that.waitedMs = performance.now() - startMs;
@@ -122,9 +135,14 @@ export class Tries {
     }
   }
 
-  #headersMs({ patience }: Subject, isUrlTrial: boolean): number {
-    if (!isUrlTrial) return patience.headersMs();
-    return this.#options.hasSeveralUrls ? patience.shortMs() : patience.trialMs();
+  #headersMs({ subject: { patience }, request, isUrlTrial }: Try): number {
+    const { hasSeveralUrls } = this.#options;
+    if (!hasSeveralUrls) return isUrlTrial ? patience.trialMs() : patience.headersMs();
+    const shortMs = patience.shortMs();
+    const leftMs = (request.endsAtMs ?? Infinity) - performance.now();
+    if (isUrlTrial) return Math.min(shortMs, Math.max(1, leftMs * TRIAL_SHARE));
+    const isForOthers = request.node === undefined && leftMs > 2 * shortMs;
+    return Math.min(patience.headersMs(), isForOthers ? leftMs - shortMs : Infinity);
   }
 
   /** Settles both breakers; returns the failure, which may gain that another URL is worth asking. */
@@ -133,7 +151,7 @@ export class Tries {
     if (!that.isHeard && isOurTimeout(error)) return this.#learnFromSilence(that, error);
     const blame = blameFor(error, request.proxied === true);
     if (blame === 'subject') this.#fail(that);
-    else if (that.isHeard) subject.succeeded(target);
+    else if (that.isHeard) this.#succeed(that);
     else subject.breaker.released();
     if (blame === 'url') target.breaker.failed(sentAtMs, request.endpoint);
     else target.breaker.released(request.endpoint);
@@ -143,33 +161,52 @@ export class Tries {
   #learnFromSilence(that: Try, error: RequestError): RequestError {
     const { target, subject, request, sentAtMs, waitedMs } = that;
     const { endpoint, node } = request;
-    // A poll that ended soon after its request was sent says nothing of anybody.
-    const wasShort = waitedMs < subject.patience.shortMs() / 2;
-    if (wasShort || (node !== undefined && target.isSilent)) {
+    // A poll that ended soon after its request was sent blames nobody, but does not begin there again.
+    if (request.signal.aborted && waitedMs < subject.patience.shortMs() / 2) {
+      this.#askLater(that);
       subject.breaker.released();
       target.breaker.released(endpoint);
       return error;
     }
     subject.patience.silent(sentAtMs);
     this.#fail(that);
-    if (node !== undefined) this.#leaveAlone(that);
-    else {
-      const sinceMs = subject.patience.silentSinceMs ?? sentAtMs;
-      if (target.fellSilent({ endpoint, sentAtMs, sinceMs })) this.#nodes.forgive(target);
+    if (node === undefined) {
+      this.#endpointSilent(that);
+    } else {
+      this.#silentNodes.silent(node, that);
+      target.breaker.released(endpoint);
     }
-    // Who asks a doubtful URL first must not pay for it with the poll.
-    return that.isUrlTrial ? error.as('timeout', error.message, true) : error;
+    return this.#isNextUrlWorthAsking(that) ? error.as('timeout', error.message, true) : error;
   }
 
-  #leaveAlone({ target, subject, request, waitedMs }: Try): void {
+  #endpointSilent({ target, subject, request, sentAtMs, waitedMs }: Try): void {
     const { monotonicMs, maxDuty } = this.#options;
-    subject.leaveAlone(monotonicMs(), waitedMs / maxDuty);
-    target.breaker.released(request.endpoint);
+    const sinceMs = subject.patience.silentSinceMs ?? sentAtMs;
+    if (target.answeredAtMs < sentAtMs) target.avoidForNodes(monotonicMs() + waitedMs / maxDuty);
+    target.fellSilent({ what: request.endpoint, sentAtMs, sinceMs });
   }
 
-  #fail({ target, subject, sentAtMs }: Try): void {
+  /** A node's silence would only be waited for again; that of an endpoint at a URL which answers others, too. */
+  #isNextUrlWorthAsking({ target, request, sentAtMs, isUrlTrial }: Try): boolean {
+    if (isUrlTrial) return true;
+    if (request.node !== undefined || !this.#options.hasSeveralUrls) return false;
+    return target.answeredAtMs < sentAtMs;
+  }
+
+  #succeed({ target, subject, request }: Try): void {
+    subject.succeeded(target);
+    if (request.node !== undefined) this.#silentNodes.answered(request.node, target);
+  }
+
+  #fail(that: Try): void {
+    this.#askLater(that);
+    that.subject.breaker.failed(that.sentAtMs);
+  }
+
+  /** Nothing usable came from this URL: the next request of its kind begins at another one. */
+  #askLater({ target, subject }: Try): void {
     this.#failures += 1;
-    subject.failed(target, sentAtMs, this.#failures);
+    subject.askLater(target, this.#failures);
   }
 }
 

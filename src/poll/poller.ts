@@ -202,6 +202,7 @@ export class Poller {
     const notices = new Set<string>();
     const reading: PollReading = {
       signal,
+      endsAtMs: performance.now() + timeoutMs,
       pages: 0,
       items: 0,
       bytes: 0,
