@@ -42,6 +42,8 @@ interface Token {
   readonly text: string;
   /** What it came from: the password of the login, or the ready token itself. */
   readonly secret: string;
+  /** When it was obtained, monotonic ms. */
+  readonly sinceMs: number;
   /** True once the server has taken it. */
   accepted: boolean;
   /** True once an endpoint would not take it under any header. */
@@ -72,6 +74,7 @@ export class Session {
   #pending: Promise<Token> | undefined;
   #header = 0;
   #rejected: Rejection | undefined;
+  /** When the last login took place whose token was refused. */
   #futileAtMs: number | undefined;
   /** When a token was forgotten on suspicion. */
   #doubtedAtMs: number | undefined;
@@ -138,13 +141,13 @@ export class Session {
   }
 
   /**
-   * A token from a login is kept, since other endpoints may take what this one refuses; one from a
-   * file is forgotten, so that the file is read anew.
+   * A token from a login is kept for a minute, since other endpoints may take what this one refuses; one from a
+   * file is forgotten, so that the file is read again.
    */
   #giveUp(token: Token, error: RequestError): void {
     if (this.#options.credentials !== undefined) {
       token.refused = true;
-      this.#futileAtMs = this.#options.monotonicMs();
+      this.#futileAtMs = token.sinceMs;
     } else if (!token.accepted) {
       if (this.#token === token) this.#token = undefined;
       this.#remember(error, token.secret, REJECTED_PAUSE_MS);
@@ -199,7 +202,8 @@ export class Session {
     const text =
       credentials === undefined ? secret : await this.#logIn(credentials.username, secret);
     this.#rejected = undefined;
-    this.#token = { text, secret, accepted: false, refused: false };
+    const sinceMs = this.#options.monotonicMs();
+    this.#token = { text, secret, sinceMs, accepted: false, refused: false };
     return this.#token;
   }
 

@@ -153,6 +153,31 @@ describe('a token of a login', () => {
     expect(server.count('/login/')).toBe(1);
   });
 
+  test('that no header makes good is replaced within a minute, however often polls come', async () => {
+    await using server = await serveTokens([BAD, GOOD], (token, response) => {
+      response.statusCode = token === GOOD ? 200 : 401;
+      list(token, response);
+    });
+    let now = 0;
+    await using client = connect(server, { monotonicMs: () => now });
+    for (now = 0; now < 60_000; now += 5_000) {
+      await expect(poll(client)).rejects.toMatchObject({ reason: 'auth' });
+    }
+    expect(server.count('/login/')).toBe(1);
+    expect(await poll(client)).toBe(1);
+    expect(server.count('/login/')).toBe(2);
+  });
+
+  test('that is never taken is asked for once a minute', async () => {
+    await using server = await serveTokens([BAD], (_token, response) => {
+      response.writeHead(401).end();
+    });
+    let now = 0;
+    await using client = connect(server, { monotonicMs: () => now });
+    for (now = 0; now < 300_000; now += 5_000) await poll(client).catch(() => undefined);
+    expect(server.count('/login/')).toBe(5);
+  });
+
   test('is replaced no oftener than once a minute by a server that fails everything', async () => {
     await using server = await serveTokens([GOOD], (_token, response) => {
       response.writeHead(500).end();
