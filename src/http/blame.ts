@@ -1,4 +1,4 @@
-import { codeOf, type RequestError } from './errors.ts';
+import { codeOf, RequestError } from './errors.ts';
 
 /** Failures before there was a connection to the URL's host: nothing that was asked can be the cause. */
 const CONNECT_CODES: ReadonlySet<string> = new Set([
@@ -37,4 +37,9 @@ export function blameFor(error: RequestError, isProxied: boolean): Blame {
 /** True for a deadline of ours; the system's and undici's have codes and come before the connection. */
 export function isOurTimeout(error: RequestError): boolean {
   return error.reason === 'timeout' && codeOf(error) === '';
+}
+
+/** A gateway or balancer that has waited for a node in vain. */
+export function isNodeTimeout(error: unknown, { node }: { readonly node?: number }): boolean {
+  return node !== undefined && error instanceof RequestError && error.status === 504;
 }

@@ -1,3 +1,4 @@
+import { isNodeTimeout } from './blame.ts';
 import type { RequestError } from './errors.ts';
 import type { HttpRequest } from './exchange.ts';
 
@@ -45,11 +46,15 @@ export function createRetryBudget(): RetryBudget {
  */
 export function retryReason(
   error: RequestError,
-  request: Pick<HttpRequest, 'method' | 'proxied'> & { readonly bytes: number },
+  request: Pick<HttpRequest, 'method' | 'proxied'> & {
+    readonly bytes: number;
+    readonly node?: number;
+  },
 ): RetryReason | undefined {
   if (request.method !== 'GET' || request.bytes > 0) return undefined;
   if (error.status === 429) return 'throttled';
   if (error.status === 502 && request.proxied === true) return undefined;
+  if (isNodeTimeout(error, request)) return undefined;
   if (error.status === 502 || error.status === 503 || error.status === 504) return 'http';
   if (error.status !== undefined) return undefined;
   return error.reason === 'network' ? 'network' : undefined;

@@ -1,4 +1,4 @@
-import { blameFor, isOurTimeout } from './blame.ts';
+import { blameFor, isNodeTimeout, isOurTimeout } from './blame.ts';
 import { RequestError } from './errors.ts';
 import type { Exchange, HttpAnswer, HttpRequest } from './exchange.ts';
 import type { Span } from './reading.ts';
@@ -128,7 +128,7 @@ export class Tries {
       return answer;
     } catch (error) {
       that.waitedMs = performance.now() - startMs;
-      isAnswer = that.isHeard && !isBrokenOff(error);
+      isAnswer = that.isHeard && !isBrokenOff(error) && !isNodeTimeout(error, request);
       throw error instanceof RequestError ? this.#learn(that, error) : error;
     } finally {
       if (isAnswer) request.onAnswered?.({ startMs, endMs: performance.now() });
@@ -148,7 +148,7 @@ export class Tries {
   /** Settles both breakers; returns the failure, which may gain that another URL is worth asking. */
   #learn(that: Try, error: RequestError): RequestError {
     const { target, subject, request, sentAtMs } = that;
-    if (!that.isHeard && isOurTimeout(error)) return this.#learnFromSilence(that, error);
+    if (isSilence(that, error)) return this.#learnFromSilence(that, error);
     const blame = blameFor(error, request.proxied === true);
     if (blame === 'subject') this.#fail(that);
     else if (that.isHeard) this.#succeed(that);
@@ -176,7 +176,7 @@ export class Tries {
       this.#silentNodes.silent(node, that);
       target.breaker.released(endpoint);
     }
-    return this.#isNextUrlWorthAsking(that) ? error.as('timeout', error.message, true) : error;
+    return error.as(error.reason, error.message, this.#isNextUrlWorthAsking(that));
   }
 
   #endpointSilent({ target, subject, request, sentAtMs, waitedMs }: Try): void {
@@ -208,6 +208,16 @@ export class Tries {
     this.#failures += 1;
     subject.askLater(target, this.#failures);
   }
+}
+
+/**
+ * No headers in time. Of a node also headers of which nothing follows in time, and a gateway that has waited for it in
+ * vain; an answer that was still arriving when the poll was up is no silence.
+ */
+function isSilence({ request, isHeard }: Try, error: RequestError): boolean {
+  if (isNodeTimeout(error, request)) return true;
+  if (!isOurTimeout(error)) return false;
+  return !isHeard || (request.node !== undefined && !request.signal.aborted);
 }
 
 /** An answer that did not arrive, though it had begun to. */

@@ -56,6 +56,21 @@ describe('the time of answers', () => {
     },
   );
 
+  test('does not count the time of a 504 that stands for a silent node', async () => {
+    await using server = await serve((_request, response) => response.writeHead(504).end());
+    await using client = createTestClient({ urls: [server.url] });
+    const reading = testReading();
+    const question = { nodeId: 3, route: 'proxy', limit: 1, firstUrl: 0 } as const;
+    const read = client.api.nodeRanges(reading, {
+      ...question,
+      shape: object({}),
+      onRange: () => undefined,
+    });
+    await expect(read).rejects.toMatchObject({ status: 504 });
+    expect(reading.answering).toEqual([]);
+    expect(server.requests).toHaveLength(1);
+  });
+
   test('does not count the wait for a free slot', async () => {
     await using server = await serve((_request, response) => {
       setTimeout(() => response.end('{}'), 100);

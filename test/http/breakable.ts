@@ -1,7 +1,7 @@
 import type { TestClient } from '../support/cluster.ts';
 import { serve, type TestServer } from '../support/http-server.ts';
 
-type Fault = 'silence' | 'reset' | 'stall' | number;
+type Fault = 'silence' | 'reset' | 'stall' | 'late 504' | number;
 
 /** A server of which single paths can be broken, or all of them by the path ''. */
 export interface BreakableServer extends TestServer {
@@ -17,6 +17,7 @@ export async function breakable(): Promise<BreakableServer> {
     if (fault === 'silence') return;
     if (fault === 'reset') response.destroy();
     else if (fault === 'stall') response.write('{');
+    else if (fault === 'late 504') setTimeout(() => response.writeHead(504).end(), 100);
     else {
       response.statusCode = fault ?? 200;
       response.end('{"fine":true}');

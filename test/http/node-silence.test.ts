@@ -58,6 +58,21 @@ describe('a node that gives no answer', () => {
     expect(states(world.client)).toEqual(['closed']);
   });
 
+  test.each([
+    ['but stalls', 'stall'],
+    ['but a 504 of its gateway', 'late 504'],
+  ] as const)('%s is left alone, too', async (_what, fault) => {
+    await using world = await frozen();
+    world.servers[0]?.faults.set('/ranges/3', fault);
+    for (let scan = 0; scan < 3; scan += 1) {
+      await world.ask(NODES);
+      await world.ask(OF_NODE_3);
+    }
+    expect(await world.ask(OF_NODE_3)).toContain(LEFT_ALONE);
+    expect(world.count('/ranges/3')).toEqual([2]);
+    expect(world.client.retried).toEqual([]);
+  });
+
   test('is asked as always when the whole API was silent', async () => {
     await using world = await frozen();
     const { servers } = world;
