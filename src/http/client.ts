@@ -8,7 +8,7 @@ import {
   type ExchangeOptions,
   type HttpAnswer,
 } from './exchange.ts';
-import { Pause } from './pause.ts';
+import { Pauses } from './pause.ts';
 import {
   backoffMs,
   createRetryBudget,
@@ -24,7 +24,7 @@ import {
   type Target,
   type TargetState,
 } from './targets.ts';
-import { type BlamableRequest, Tries } from './tries.ts';
+import { type BlamableRequest, nameSubject, Tries } from './tries.ts';
 
 export interface HttpClientOptions extends ExchangeOptions {
   readonly urls: readonly string[];
@@ -70,9 +70,9 @@ export interface HttpClient extends AsyncDisposable {
   send(request: ClientRequest): Promise<HttpAnswer>;
   /** How long no URL may be asked, ms; 0 when one may. */
   blockedMs(): number;
-  /** How long the server asked to be left alone (Retry-After), ms; 0 when it did not. */
+  /** How long the server asked that nothing be asked of it (429 with Retry-After), ms; 0 when it did not. */
   pausedMs(): number;
-  /** Asks again although the server asked for a pause. */
+  /** Asks again although the server asked for a pause, of whatever. */
   endPause(): void;
   targets(): readonly TargetState[];
   /** For connections from now on; requests under way end on theirs. */
@@ -84,8 +84,8 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   return {
     send: (request) => router.send(request),
     blockedMs: () => router.blockedMs(),
-    pausedMs: () => router.pause.leftMs(),
-    endPause: () => router.pause.end(),
+    pausedMs: () => router.pauses.leftMs(),
+    endPause: () => router.pauses.end(),
     targets: () =>
       router.targets.map(({ name, breaker }) => ({ target: name, state: breaker.state() })),
     useTls: (tls) => router.useTls(tls),
@@ -96,7 +96,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
 /** Decides which URL is asked when, and how often. */
 class Router {
   readonly targets: readonly Target[];
-  readonly pause: Pause;
+  readonly pauses: Pauses;
   readonly #options: HttpClientOptions;
   readonly #mostTries: number;
   readonly #slots: ReturnType<typeof pLimit>;
@@ -111,7 +111,7 @@ class Router {
     this.#options = options;
     this.#mostTries = Math.max(MOST_TRIES, urls.length);
     this.targets = createTargets(urls, subjects);
-    this.pause = new Pause(monotonicMs);
+    this.pauses = new Pauses(monotonicMs);
     this.#slots = pLimit(options.maxConcurrentRequests);
     this.#exchange = createExchange(options);
     const hasSeveralUrls = urls.length > 1;
@@ -121,9 +121,14 @@ class Router {
   async send(request: ClientRequest): Promise<HttpAnswer> {
     this.#budget.earn();
     const counted = countHanded(request);
+    const about = nameSubject(request);
     let before: RequestError | undefined;
     for (let repeats = 0; ; repeats += 1) {
-      await this.pause.keep(request.signal, `${request.endpoint}: waiting as the server asked`);
+      await this.pauses.keep(
+        about,
+        request.signal,
+        `${request.endpoint}: waiting as the server asked`,
+      );
       this.#leaveAlone(request);
       try {
         return await this.#askTargets(counted);
@@ -132,7 +137,7 @@ class Router {
         // A repeat that was not admitted any more says less than the failure that led to it.
         if (error.reason === 'breaker_open' && before !== undefined) throw before;
         before = error;
-        this.pause.note(error);
+        this.pauses.note(about, error);
         await this.#waitToRepeat(error, counted, repeats);
       }
     }

@@ -182,7 +182,7 @@ function judge(
 }
 
 function readRetryAfter(headers: IncomingHttpHeaders): number | undefined {
-  const text = headerText(headers['retry-after']);
+  const text = headerText(headers['retry-after']).trim();
   const seconds = /^\d+$/.test(text) ? Number(text) : (Date.parse(text) - Date.now()) / 1000;
   return Number.isFinite(seconds) ? Math.max(0, seconds) : undefined;
 }

@@ -2,13 +2,17 @@ import { pass } from './abort.ts';
 import type { RequestError } from './errors.ts';
 import { LONGEST_WAIT_MS } from './retry.ts';
 
-/** Statuses that speak of one endpoint or of the token: no server asks for patience with them. */
+/** Too many requests: the only status that speaks of whoever asks, not of what was asked for. */
+const THROTTLED = 429;
+/** Statuses that do not pass with time. */
 const LASTING: ReadonlySet<number> = new Set([401, 403, 404, 501]);
 /** A balancer that asks for years must not silence the exporter. */
 const LONGEST_PAUSE_MS = 15 * 60_000;
+/** Nodes and tables have names; what servers invent must not fill the memory. */
+const MAX_PAUSES = 10_000;
 
-/** How long one API asked to be left alone (Retry-After); every request to it waits or fails. */
-export class Pause {
+/** How long a server asked to be left alone (Retry-After); requests wait or fail. */
+class Pause {
   readonly #monotonicMs: () => number;
   #asked: { readonly error: RequestError; readonly untilMs: number } | undefined;
 
@@ -30,13 +34,56 @@ export class Pause {
 
   /** Takes what the server asked for; a longer pause is not shortened. */
   note(error: RequestError): void {
-    if (error.retryAfterSeconds === undefined || LASTING.has(error.status ?? 0)) return;
+    if (error.retryAfterSeconds === undefined) return;
     const lengthMs = Math.min(error.retryAfterSeconds * 1000, LONGEST_PAUSE_MS);
     if (lengthMs < this.leftMs()) return;
     this.#asked = { error, untilMs: this.#monotonicMs() + lengthMs };
   }
+}
+
+/** The pauses that servers asked for: of a whole API, or of one endpoint, table or node. */
+export class Pauses {
+  readonly #monotonicMs: () => number;
+  #api: Pause;
+  readonly #byName = new Map<string, Pause>();
+
+  constructor(monotonicMs: () => number) {
+    this.#monotonicMs = monotonicMs;
+    this.#api = new Pause(monotonicMs);
+  }
+
+  /** What is left of the pause of the whole API, ms. */
+  leftMs(): number {
+    return this.#api.leftMs();
+  }
+
+  /** Waits until a request about `name` may be sent, or fails as the one did that was asked for a long pause. */
+  async keep(name: string, signal: AbortSignal, what: string): Promise<void> {
+    await this.#api.keep(signal, what);
+    await this.#byName.get(name)?.keep(signal, what);
+  }
+
+  /** Takes what the server asked for in answer to a request about `name`. */
+  note(name: string, error: RequestError): void {
+    const { status = 0 } = error;
+    if (status === THROTTLED) this.#api.note(error);
+    else if (!LASTING.has(status) && error.retryAfterSeconds !== undefined) {
+      this.#of(name).note(error);
+    }
+  }
 
   end(): void {
-    this.#asked = undefined;
+    this.#api = new Pause(this.#monotonicMs);
+    this.#byName.clear();
+  }
+
+  #of(name: string): Pause {
+    const known = this.#byName.get(name);
+    if (known !== undefined) return known;
+    const [oldest] = this.#byName.size < MAX_PAUSES ? [] : this.#byName.keys();
+    if (oldest !== undefined) this.#byName.delete(oldest);
+    const pause = new Pause(this.#monotonicMs);
+    this.#byName.set(name, pause);
+    return pause;
   }
 }

@@ -29,6 +29,11 @@ export interface TriesOptions extends SubjectOptions {
   readonly hasSeveralUrls: boolean;
 }
 
+/** What a request is about: a node, or a part of an endpoint. */
+export function nameSubject({ node, part, endpoint }: BlamableRequest): string {
+  return node === undefined ? (part ?? endpoint) : `node ${node}`;
+}
+
 /** One request at one URL. */
 interface Try {
   readonly target: Target;
@@ -56,9 +61,9 @@ export class Tries {
     this.#silentNodes = new SilentNodes(options);
   }
 
-  subjectOf(target: Target, { node, part, endpoint }: BlamableRequest): Subject {
-    if (node !== undefined) return this.#nodes.get(String(node));
-    return target.subjects.get(part ?? endpoint);
+  subjectOf(target: Target, request: BlamableRequest): Subject {
+    const subjects = request.node === undefined ? target.subjects : this.#nodes;
+    return subjects.get(nameSubject(request));
   }
 
   /** How long the node of this request is still to be left alone, ms. */

@@ -12,6 +12,9 @@ function pausing(status: number, retryAfter: string): Promise<TestServer> {
   });
 }
 
+const SICK_ENDPOINT = { endpoint: 'sessions', path: '/sick/' } as const;
+const SICK_NODE = { endpoint: 'node_ranges', path: '/sick/2', node: 2 } as const;
+
 describe('Retry-After', () => {
   test.each([401, 403, 404, 501])('with a %d keeps nobody else waiting', async (status) => {
     await using server = await pausing(status, '60');
@@ -21,20 +24,44 @@ describe('Retry-After', () => {
     expect(await ask(client)).toBe('{"fine":true}');
   });
 
-  test.each([
-    [429, '30'],
-    [503, '30'],
-    [500, '30'],
-    [400, new Date(Date.now() + 60_000).toUTCString()],
-  ])('with a %d (%s) is obeyed by all', async (status, retryAfter) => {
-    await using server = await pausing(status, retryAfter);
+  test.each(['30', new Date(Date.now() + 60_000).toUTCString()])(
+    'with a 429 (%s) is obeyed by all',
+    async (retryAfter) => {
+      await using server = await pausing(429, retryAfter);
+      await using client = connect([server.url]);
+      await expect(ask(client, SICK_NODE)).rejects.toMatchObject({ status: 429 });
+      for (let poll = 0; poll < 3; poll += 1) {
+        await expect(ask(client)).rejects.toMatchObject({ reason: 'http', status: 429 });
+      }
+      expect(server.requests).toHaveLength(1);
+      expect(client.http.pausedMs()).toBeGreaterThan(0);
+    },
+  );
+
+  test.each([301, 400, 500, 502, 503, 504])(
+    'with a %d is obeyed by requests about the same node or endpoint',
+    async (status) => {
+      await using server = await pausing(status, '30');
+      await using client = connect([server.url]);
+      for (const sick of [SICK_NODE, SICK_ENDPOINT]) {
+        const before = server.requests.length;
+        for (let poll = 0; poll < 3; poll += 1) {
+          await expect(ask(client, sick)).rejects.toMatchObject({ reason: 'http', status });
+        }
+        expect(server.requests).toHaveLength(before + 1);
+      }
+      expect(await ask(client)).toBe('{"fine":true}');
+      expect(await ask(client, { ...SICK_NODE, path: '/fine/', node: 3 })).toBe('{"fine":true}');
+      expect(client.http.pausedMs()).toBe(0);
+      client.http.endPause();
+      expect(await ask(client, { ...SICK_ENDPOINT, path: '/fine/' })).toBe('{"fine":true}');
+    },
+  );
+
+  test('is read with spaces around it', async () => {
+    await using server = await pausing(429, ' 30 ');
     await using client = connect([server.url]);
-    await expect(ask(client, { path: '/sick/' })).rejects.toMatchObject({ status });
-    for (let poll = 0; poll < 3; poll += 1) {
-      await expect(ask(client)).rejects.toMatchObject({ reason: 'http', status });
-    }
-    expect(server.requests).toHaveLength(1);
-    expect(client.http.pausedMs()).toBeGreaterThan(0);
+    await expect(ask(client, SICK_ENDPOINT)).rejects.toMatchObject({ retryAfterSeconds: 30 });
   });
 
   test.each(['999999999', new Date(Date.now() + 1e12).toUTCString()])(

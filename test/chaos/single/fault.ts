@@ -35,7 +35,6 @@ export type SingleFault =
     }
   | {
       readonly kind: 'pause';
-      readonly status: 429 | 503;
       readonly retryAfter: string;
       /** What ends a long one. */
       readonly end: 'time' | 'reload';
@@ -70,7 +69,6 @@ const DRAW: Readonly<Record<SingleFault['kind'], (random: Random) => SingleFault
   }),
   pause: (random) => ({
     kind: 'pause',
-    status: random.pick([429, 503]),
     retryAfter: random.pick([...LONG_PAUSES, ...LONG_PAUSES, ...NO_PAUSES]),
     end: random.pick(['time', 'reload']),
   }),

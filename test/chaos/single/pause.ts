@@ -12,18 +12,18 @@ const MAX_WAIT_MS = 60_000;
 /** The value is computed when the scrape is answered. */
 const SLACK_SECONDS = 1;
 
-/** One answer asks for patience: it is obeyed for 15 minutes at most, shown, and ended by a reload. */
+/** One 429 asks for patience: it is obeyed by all for 15 minutes at most, shown, and ended by a reload. */
 export async function keepPause(
   setting: Setting,
   scraper: Scraper,
-  { status, retryAfter, end }: Pause,
+  { retryAfter, end }: Pause,
 ): Promise<number> {
   const { simulator, clocks, breaks } = setting;
   const fault = simulator.fault({
     api: 'cluster',
     times: 1,
     kind: 'status',
-    status,
+    status: 429,
     headers: { 'Retry-After': retryAfter },
   });
   await until(() => fault.hits > 0);
