@@ -76,30 +76,15 @@ export function createConnection(options: ConnectionOptions): Connection {
     login: (username, password) => logIn(options, username, password),
   });
 
-  /** An answer is understood under the session: one that makes no sense says nothing of the token and its header. */
   async function send<T>(
     reading: Reading,
     question: Question,
-    { understand, ...receiver }: AnswerReader<T>,
+    reader: AnswerReader<T>,
   ): Promise<T> {
-    const { signal, endsAtMs } = reading;
-    async function call(headers: Record<string, string>): Promise<T> {
-      const request = {
-        ...question,
-        method: 'GET',
-        headers,
-        signal,
-        endsAtMs,
-        sentToken: true,
-      } as const;
-      const onAnswered = (span: Span): void => noteAnswer(reading, span);
-      const answer = await options.http.send({ ...request, ...receiver, onAnswered });
-      reading.pages += 1;
-      reading.bytes += answer.bytes;
-      return understand(answer);
-    }
+    const call = (headers: Record<string, string>): Promise<T> =>
+      sendUnder(options.http, headers, { reading, question, reader });
     try {
-      return await orAborted(session.run(call), signal, question.endpoint);
+      return await orAborted(session.run(call), reading.signal, question.endpoint);
     } catch (error) {
       noteLimit(reading, error);
       throw error;
@@ -140,6 +125,38 @@ export function createConnection(options: ConnectionOptions): Connection {
       if (headers !== undefined) await endSession(options.http, headers, signal);
     },
   };
+}
+
+/** An answer is understood under the session: one that makes no sense says nothing of the token and its header. */
+async function sendUnder<T>(
+  http: HttpClient,
+  headers: Record<string, string>,
+  asked: {
+    readonly reading: Reading;
+    readonly question: Question;
+    readonly reader: AnswerReader<T>;
+  },
+): Promise<T> {
+  const { reading, question, reader } = asked;
+  const { signal, endsAtMs } = reading;
+  const { understand, ...receiver } = reader;
+  const understood = Promise.withResolvers<T>();
+  await http.send({
+    ...question,
+    ...receiver,
+    method: 'GET',
+    headers,
+    signal,
+    endsAtMs,
+    sentToken: true,
+    onAnswered: (span: Span) => noteAnswer(reading, span),
+    onEnd(answer) {
+      reading.pages += 1;
+      reading.bytes += answer.bytes;
+      understood.resolve(understand(answer));
+    },
+  });
+  return understood.promise;
 }
 
 /** Good JSON of something else is no empty listing: zeros would be invented. */

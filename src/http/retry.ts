@@ -2,7 +2,10 @@ import { isNodeTimeout } from './blame.ts';
 import type { RequestError } from './errors.ts';
 import type { HttpRequest } from './exchange.ts';
 
-/** Why a request was repeated; the label `reason` of crdb_exporter_http_retries_total. */
+/**
+ * Why a request was repeated; the label `reason` of crdb_exporter_http_retries_total. `timeout` stays 0: what timed out is not
+ * repeated at the same URL.
+ */
 export type RetryReason = 'timeout' | 'network' | 'http' | 'throttled';
 
 /** A request is sent three times at the most, or once to each URL. */

@@ -17,6 +17,8 @@ export interface BlamableRequest extends HttpRequest {
   readonly part?: string;
   /** When its signal aborts at the latest, as `performance.now()`: another URL is to have its turn before. */
   readonly endsAtMs?: number | undefined;
+  /** Takes an answer that was read to its end; what it throws is the outcome of the request. */
+  readonly onEnd?: (answer: HttpAnswer) => void;
   /** Told of each answer that arrived, error statuses included. */
   readonly onAnswered?: (span: Span) => void;
 }
@@ -130,6 +132,7 @@ export class Tries {
       const headersMs = this.#headersMs(that);
       const answer = await this.#options.exchange.send(target, request, { headersMs, onHeaders });
       this.#succeed(that);
+      this.#hand(that, answer);
       return answer;
     } catch (error) {
       that.waitedMs = performance.now() - startMs;
@@ -137,6 +140,16 @@ export class Tries {
       throw error instanceof RequestError ? this.#learn(that, error) : error;
     } finally {
       if (isAnswer) request.onAnswered?.({ startMs, endMs: performance.now() });
+    }
+  }
+
+  /** Hands an answer on. Another server may send a better one than one that makes no sense. */
+  #hand(that: Try, answer: HttpAnswer): void {
+    try {
+      that.request.onEnd?.(answer);
+    } catch (error) {
+      this.#askLater(that);
+      throw error;
     }
   }
 
@@ -156,7 +169,7 @@ export class Tries {
     if (isSilence(that, error)) return this.#learnFromSilence(that, error);
     const blame = blameFor(error, request.proxied === true);
     if (blame === 'subject') this.#fail(that);
-    else if (that.isHeard) this.#succeed(that);
+    else if (that.isHeard) this.#answered(that, error);
     else subject.breaker.released();
     if (blame === 'url') target.breaker.failed(sentAtMs, request.endpoint);
     else target.breaker.released(request.endpoint);
@@ -196,6 +209,12 @@ export class Tries {
     if (isUrlTrial) return true;
     if (request.node !== undefined || !this.#options.hasSeveralUrls) return false;
     return target.answeredAtMs < sentAtMs;
+  }
+
+  /** An answer that is no success: another server may not be of that opinion, unless it is about who asks. */
+  #answered(that: Try, { reason }: RequestError): void {
+    this.#succeed(that);
+    if (reason !== 'auth' && reason !== 'forbidden') this.#askLater(that);
   }
 
   #succeed({ target, subject, request }: Try): void {

@@ -175,6 +175,27 @@ describe.concurrent('one endpoint that fails', () => {
   });
 });
 
+describe('an API that hangs for a little longer than a request may wait', () => {
+  test('costs one scan, and no node is left alone', async ({ expect }) => {
+    const timing = { intervalSeconds: 3, timeoutSeconds: 1, maxDuty: 0.1 };
+    await using simulator = await simulate();
+    await using exporter = await watch(simulator, timing);
+    await exporter.until((scrape) => isGood(scrape, 'ranges'));
+    const before = simulator.requests.count('node_ranges');
+    simulator.fault({ endpoint: 'node_ranges', kind: 'hang' });
+    await expect
+      .poll(() => simulator.requests.count('node_ranges'), { timeout: 20_000 })
+      .toBeGreaterThan(before);
+    simulator.fault({ kind: 'hang' });
+    await exporter.until((scrape) => !isGood(scrape, 'ranges'));
+    simulator.clearFaults();
+    const polledBefore = polls(await exporter.scrape(), 'ranges');
+    const seen = await exporter.until((scrape) => polls(scrape, 'ranges') > polledBefore);
+    expect(isGood(seen, 'ranges')).toBe(true);
+    expect(seen.value('crdb_range_scan_nodes', { state: 'scanned' })).toBe(4);
+  }, 60_000);
+});
+
 describe('an API that hangs and comes back', () => {
   const ALL = [...DEFAULT, 'users', 'tables'];
   const timing = { intervalSeconds: 5, timeoutSeconds: 1, maxDuty: 0.1 };

@@ -1,5 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { describe, expect, test } from 'vitest';
+import { object, string } from '../../src/json/shape.ts';
+import { testReading } from '../support/cluster.ts';
 import { ask, connect } from '../support/http-client.ts';
 import { good, refusing, serve } from '../support/http-server.ts';
 
@@ -63,6 +65,26 @@ describe('several URLs', () => {
     },
   );
 
+  test.each([
+    ['a page of HTML', 200, '<html>maintenance</html>'],
+    ['JSON of something else', 200, '{}'],
+    ['a 404', 404, 'no such page'],
+    ['a 500', 500, 'sick'],
+  ])('the next poll begins at the next one after %s', async (_what, status, body) => {
+    await using sick = await serve((_request, response) => {
+      response.statusCode = status;
+      response.end(body);
+    });
+    await using second = await serve((_request, response) => response.end('{"users":[]}'));
+    await using client = connect([sick.url, second.url]);
+    const shape = object({ username: string() });
+    const poll = (): Promise<void> =>
+      client.api.users(testReading(), { shape, onUser: () => undefined });
+    await expect(poll()).rejects.toMatchObject({ message: expect.stringContaining('users') });
+    for (let polls = 0; polls < 2; polls += 1) await poll();
+    expect(sick.requests).toHaveLength(1);
+  });
+
   test('the next one is not asked when the URL has answered others meanwhile', async () => {
     await using first = await serve((request, response) => {
       if (request.url?.includes('/sessions/') !== true) response.end('{}');
@@ -101,7 +123,8 @@ describe('several URLs', () => {
     await using second = await good();
     await using client = connect([sick.url, second.url]);
     expect(await ask(client, { repeatOn500: true })).toBe('{"fine":true}');
-    await expect(ask(client)).rejects.toMatchObject({ reason: 'http', status: 500 });
+    await using other = connect([sick.url, second.url]);
+    await expect(ask(other)).rejects.toMatchObject({ reason: 'http', status: 500 });
     expect(client.http.targets().map(({ state }) => state)).toEqual(['closed', 'closed']);
   });
 
