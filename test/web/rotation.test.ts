@@ -1,6 +1,3 @@
-import { execFileSync } from 'node:child_process';
-import { rename } from 'node:fs/promises';
-import path from 'node:path';
 import { connect } from 'node:tls';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createAuthority, type Identity } from '../support/certificates.ts';
@@ -262,19 +259,6 @@ describe('while the exporter runs', () => {
     const tls = { ca: authority.cert, ...client };
     expect((await ask(url, '/', { tls })).status).toBe(200);
     expect(lineOf((await ask(url, '/metrics', { tls })).text)).toBe(`${IN_FORCE} 0`);
-  });
-
-  test('a named pipe in place of the file is refused, and a later file is read', async () => {
-    const { url, folder, write, log } = await startOrchard({
-      webConfig: `basic_auth_users: { ops: "${HASH}" }\n`,
-    });
-    execFileSync('mkfifo', [path.join(folder, 'pipe')]);
-    await rename(path.join(folder, 'pipe'), path.join(folder, WEB_CONFIG));
-    await until(() => log().includes('cannot read the web config file: it is a named pipe'));
-    expect((await ask(url, '/')).status).toBe(401);
-    await write(WEB_CONFIG, `basic_auth_users: { others: "${HASH}" }\n`);
-    const headers = as('others');
-    await until(async () => (await ask(url, '/', { headers })).status === 200);
   });
 
   test('a metric tells whether what the file says now is in force', async () => {
