@@ -147,7 +147,7 @@ export class Session {
   #giveUp(token: Token, error: RequestError): void {
     if (this.#options.credentials !== undefined) {
       token.refused = true;
-      this.#futileAtMs = token.sinceMs;
+      this.#futileAtMs = Math.max(this.#futileAtMs ?? -Infinity, token.sinceMs);
     } else if (!token.accepted) {
       if (this.#token === token) this.#token = undefined;
       this.#remember(error, token.secret, REJECTED_PAUSE_MS);
