@@ -24,7 +24,7 @@ const CLOUD_TIMEOUT_MS = 30_000;
 const CLOUD_MAX_REQUESTS = 2;
 /** A bad URL is left alone for a little less than an interval, so that the next poll may try it. */
 const BREAKER_SHARE_OF_INTERVAL = 0.9;
-const LONGEST_BREAKER_MS = 30_000;
+const MAX_BREAKER_MS = 30_000;
 /** Where no ranges are collected. */
 const DEFAULT_MAX_DUTY = 0.1;
 
@@ -143,8 +143,8 @@ function common(api: Api, { config, self, userAgent, monotonicMs, random }: Apis
     random,
     maxDuty: config.collectors['ranges']?.max_duty ?? DEFAULT_MAX_DUTY,
     breakerOpenMs: Math.min(
-      LONGEST_BREAKER_MS,
-      BREAKER_SHARE_OF_INTERVAL * Math.min(...intervals, LONGEST_BREAKER_MS),
+      MAX_BREAKER_MS,
+      BREAKER_SHARE_OF_INTERVAL * Math.min(...intervals, MAX_BREAKER_MS),
     ),
     requestFinished: (request: FinishedRequest) => self.requestFinished({ ...request, api }),
     requestRetried: (retry: RetriedRequest) => self.requestRetried({ ...retry, api }),

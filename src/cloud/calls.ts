@@ -8,9 +8,9 @@ import { decodeValue } from '../json/decoder.ts';
 import type { Infer, ObjectShape } from '../json/shape.ts';
 
 /** A call that changes something is sent so often at the most. */
-const MOST_TRIES = 3;
+const MAX_ATTEMPTS = 3;
 /** Before the first repeat; then twice as long. What the service asks for is kept by the HTTP client. */
-const FIRST_PAUSE_MS = 500;
+const FIRST_BACKOFF_MS = 500;
 
 /** Far above the largest honest answer, a bundle of certificates. */
 export const MAX_ANSWER_BYTES = 1024 * 1024;
@@ -57,13 +57,13 @@ export function createCalls(options: CloudApiOptions): Calls {
       return decode();
     },
     async change(reading, question) {
-      for (let tries = 1; ; tries += 1) {
+      for (let attempts = 1; ; attempts += 1) {
         try {
           const { status, decode } = await call(options, reading, question);
           return status === NO_CONTENT ? undefined : decode();
         } catch (error) {
-          if (tries === MOST_TRIES || !wasRefused(error)) throw error;
-          await sleep(FIRST_PAUSE_MS * tries, undefined, { signal: reading.signal });
+          if (attempts === MAX_ATTEMPTS || !wasRefused(error)) throw error;
+          await sleep(FIRST_BACKOFF_MS * attempts, undefined, { signal: reading.signal });
         }
       }
     },

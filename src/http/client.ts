@@ -8,12 +8,12 @@ import {
   type ExchangeOptions,
   type HttpAnswer,
 } from './exchange.ts';
-import { Pauses } from './pause.ts';
+import { RetryAfterTimers } from './retry-after.ts';
 import {
   backoffMs,
   createRetryBudget,
-  LONGEST_WAIT_MS,
-  MOST_TRIES,
+  MAX_WAIT_MS,
+  MAX_ATTEMPTS,
   type RetryReason,
   retryReason,
 } from './retry.ts';
@@ -24,7 +24,7 @@ import {
   type Target,
   type TargetState,
 } from './targets.ts';
-import { type BlamableRequest, nameSubject, Tries } from './tries.ts';
+import { type AttemptRequest, stateName, Attempts } from './attempts.ts';
 
 export interface HttpClientOptions extends ExchangeOptions {
   readonly urls: readonly string[];
@@ -43,7 +43,7 @@ export interface RetriedRequest {
   readonly reason: RetryReason;
 }
 
-export interface ClientRequest extends BlamableRequest {
+export interface ClientRequest extends AttemptRequest {
   /** Index of the URL to begin with. */
   readonly firstUrl?: number | undefined;
   /** One sick gateway can answer 500 to everything: ask once more at the next URL. */
@@ -96,32 +96,32 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
 /** Decides which URL is asked when, and how often. */
 class Router {
   readonly targets: readonly Target[];
-  readonly pauses: Pauses;
+  readonly pauses: RetryAfterTimers;
   readonly #options: HttpClientOptions;
-  readonly #mostTries: number;
+  readonly #maxAttempts: number;
   readonly #slots: ReturnType<typeof pLimit>;
   readonly #exchange: ReturnType<typeof createExchange>;
-  readonly #tries: Tries;
+  readonly #attempts: Attempts;
   readonly #budget = createRetryBudget();
 
   constructor(options: HttpClientOptions) {
     const { urls, breakerOpenMs: openMs, monotonicMs, deadlines, maxDuty } = options;
     const { headersMs, headersAfterSilenceMs } = deadlines;
-    const subjects = { openMs, monotonicMs, headersMs, headersAfterSilenceMs };
+    const states = { openMs, monotonicMs, headersMs, headersAfterSilenceMs };
     this.#options = options;
-    this.#mostTries = Math.max(MOST_TRIES, urls.length);
-    this.targets = createTargets(urls, subjects);
-    this.pauses = new Pauses(monotonicMs);
+    this.#maxAttempts = Math.max(MAX_ATTEMPTS, urls.length);
+    this.targets = createTargets(urls, states);
+    this.pauses = new RetryAfterTimers(monotonicMs);
     this.#slots = pLimit(options.maxConcurrentRequests);
     this.#exchange = createExchange(options);
     const hasSeveralUrls = urls.length > 1;
-    this.#tries = new Tries({ ...subjects, exchange: this.#exchange, maxDuty, hasSeveralUrls });
+    this.#attempts = new Attempts({ ...states, exchange: this.#exchange, maxDuty, hasSeveralUrls });
   }
 
   async send(request: ClientRequest): Promise<HttpAnswer> {
     this.#budget.earn();
     const counted = countHanded(request);
-    const about = nameSubject(request);
+    const about = stateName(request);
     let before: RequestError | undefined;
     for (let repeats = 0; ; repeats += 1) {
       await this.pauses.keep(
@@ -167,16 +167,16 @@ class Router {
     request: CountedRequest,
     repeats: number,
   ): Promise<void> {
-    const reason = request.tries < this.#mostTries && retryReason(error, request);
+    const reason = request.attempts < this.#maxAttempts && retryReason(error, request);
     const waitMs = backoffMs(error, repeats, this.#options.random);
-    if (!reason || waitMs > LONGEST_WAIT_MS || !this.#budget.spend()) throw error;
+    if (!reason || waitMs > MAX_WAIT_MS || !this.#budget.spend()) throw error;
     this.#options.requestRetried({ endpoint: request.endpoint, reason });
     await pass(waitMs, request.signal, `${request.endpoint}: waiting to ask again`);
   }
 
   /** A node that gave no answer must not hold a slot at every turn. */
   #leaveAlone(request: ClientRequest): void {
-    const leftMs = this.#tries.leftAloneMs(request);
+    const leftMs = this.#attempts.leftAloneMs(request);
     if (leftMs === 0) return;
     const what = `${request.endpoint} of node ${request.node}`;
     const seconds = Math.ceil(leftMs / 1000);
@@ -186,11 +186,11 @@ class Router {
   /** The URLs in turn, until one gives an answer that no other URL would better. */
   async #askTargets(request: CountedRequest): Promise<HttpAnswer> {
     let last: RequestError | undefined;
-    const rankOf = (target: Target): number => this.#tries.rank(target, request);
+    const rankOf = (target: Target): number => this.#attempts.rank(target, request);
     const order = orderTargets(this.targets, request.firstUrl ?? 0, rankOf);
     for (const target of tryOneOut(order)) {
-      if (request.tries >= this.#mostTries) break;
-      if (!this.#tries.admit(target, request)) continue;
+      if (request.attempts >= this.#maxAttempts) break;
+      if (!this.#attempts.admit(target, request)) continue;
       try {
         return await this.#askTarget(target, request);
       } catch (error) {
@@ -199,7 +199,7 @@ class Router {
         if (request.bytes > 0) throw error;
         // A second 500 is the cluster's answer, not one gateway's.
         const isSick = error.status === 500 && request.repeatOn500 === true && last?.status !== 500;
-        if (!error.blamesUrl && !isSick) throw error;
+        if (!error.isUrlFault && !isSick) throw error;
         last = error;
       }
     }
@@ -210,24 +210,24 @@ class Router {
 
   /** The request on trial speaks for this one, too. Rejects when there is none. */
   async #awaitTrial(request: CountedRequest): Promise<void> {
-    const trials = this.targets.flatMap((target) => this.#tries.trial(target, request) ?? []);
+    const trials = this.targets.flatMap((target) => this.#attempts.trial(target, request) ?? []);
     const what = `${request.endpoint}: waiting for a trial`;
     if (trials.length === 0) throw new BreakerOpenError(request.endpoint, this.#retryInMs(request));
     await orAborted(Promise.race(trials), request.signal, what);
   }
 
   #retryInMs(request: ClientRequest): number {
-    const trials = this.targets.map((target) => this.#tries.trialAtMs(target, request));
+    const trials = this.targets.map((target) => this.#attempts.trialAtMs(target, request));
     return Math.max(0, Math.min(...trials) - this.#options.monotonicMs());
   }
 
   /** One request to one URL, once a slot is free; a poll that is over does not wait for its turn. */
   async #askTarget(target: Target, request: CountedRequest): Promise<HttpAnswer> {
     const turn = Promise.withResolvers<void>();
-    request.tries += 1;
+    request.attempts += 1;
     const work = this.#slots(() => {
       turn.resolve();
-      return this.#tries.send(target, request);
+      return this.#attempts.send(target, request);
     });
     const what = `${request.endpoint}: waiting for a free slot`;
     await orAborted(Promise.race([turn.promise, work]), request.signal, what);
@@ -237,14 +237,14 @@ class Router {
 
 /** A request that knows how often it was sent and how much of its answer was handed on. */
 interface CountedRequest extends ClientRequest {
-  tries: number;
+  attempts: number;
   bytes: number;
 }
 
 function countHanded(request: ClientRequest): CountedRequest {
   const counted: CountedRequest = {
     ...request,
-    tries: 0,
+    attempts: 0,
     bytes: 0,
     onChunk(chunk) {
       counted.bytes += chunk.length;

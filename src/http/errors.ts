@@ -21,7 +21,7 @@ export interface FailureDetails {
   /** Seconds the server asked us to wait. */
   readonly retryAfterSeconds?: number | undefined;
   /** True when this says that the URL is bad, not the question: the next URL may do better. */
-  readonly blamesUrl?: boolean;
+  readonly isUrlFault?: boolean;
   /** What the service said; for a person who asked, never for logs (it is the server's text). */
   readonly serverText?: string;
 }
@@ -32,7 +32,7 @@ export class RequestError extends Error {
   readonly reason: FailureReason;
   readonly status: number | undefined;
   readonly retryAfterSeconds: number | undefined;
-  readonly blamesUrl: boolean;
+  readonly isUrlFault: boolean;
   readonly serverText: string;
 
   constructor(reason: FailureReason, message: string, details: FailureDetails = {}) {
@@ -40,19 +40,19 @@ export class RequestError extends Error {
     this.reason = reason;
     this.status = details.status;
     this.retryAfterSeconds = details.retryAfterSeconds;
-    this.blamesUrl = details.blamesUrl ?? false;
+    this.isUrlFault = details.isUrlFault ?? false;
     this.serverText = details.serverText ?? '';
   }
 
   /** The same failure, read another way. */
-  as(reason: FailureReason, message: string, blamesUrl = this.blamesUrl): RequestError {
+  as(reason: FailureReason, message: string, isUrlFault = this.isUrlFault): RequestError {
     const { cause, status, retryAfterSeconds, serverText } = this;
     return new RequestError(reason, message, {
       cause,
       status,
       retryAfterSeconds,
       serverText,
-      blamesUrl,
+      isUrlFault,
     });
   }
 }
@@ -114,11 +114,11 @@ export function classifyThrown(error: unknown, what: string): RequestError {
     // Without the parser's own error, which holds what the server sent.
     const cause = Object.assign(new Error('not HTTP'), { code: NOT_HTTP });
     const text = `${what}: the answer is not HTTP: ${error.message}`;
-    return new RequestError('network', text, { cause, blamesUrl: true });
+    return new RequestError('network', text, { cause, isUrlFault: true });
   }
   const code = codeOf(error);
   const said = describe(error, code);
-  const bad = { cause: error, blamesUrl: true };
+  const bad = { cause: error, isUrlFault: true };
   if (TIMEOUT_CODES.has(code)) return new RequestError('timeout', `${what}: ${said}`, bad);
   if (TLS_CODES.has(code) || code.startsWith('ERR_TLS') || code.startsWith('ERR_SSL')) {
     return new RequestError('tls', `${what}: ${said}`, bad);
@@ -149,7 +149,7 @@ export function classifyStatus(
   return new RequestError(reason, `${what}: HTTP ${status}${hint}`, {
     ...details,
     status,
-    blamesUrl: status === 502 || status === 503 || status === 504,
+    isUrlFault: status === 502 || status === 503 || status === 504,
   });
 }
 

@@ -68,7 +68,7 @@ export interface HttpAnswer {
 }
 
 /** What one try of a request is given besides what is asked. */
-interface TryOptions {
+interface AttemptOptions {
   /** In place of the configured deadline. */
   readonly headersMs: number;
   readonly onHeaders: () => void;
@@ -77,7 +77,7 @@ interface TryOptions {
 /** One connection pool; sends one request to one URL. Redirects are not followed. */
 export interface Exchange extends AsyncDisposable {
   /** Rejects with a RequestError, whatever went wrong. */
-  send(target: Target, request: HttpRequest, options: TryOptions): Promise<HttpAnswer>;
+  send(target: Target, request: HttpRequest, options: AttemptOptions): Promise<HttpAnswer>;
   /** For connections from now on; requests under way end on theirs. */
   useTls(tls: TlsOptions): void;
 }

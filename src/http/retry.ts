@@ -1,4 +1,4 @@
-import { isNodeTimeout } from './blame.ts';
+import { isNodeTimeout } from './failure-scope.ts';
 import type { RequestError } from './errors.ts';
 import type { HttpRequest } from './exchange.ts';
 
@@ -9,16 +9,16 @@ import type { HttpRequest } from './exchange.ts';
 export type RetryReason = 'timeout' | 'network' | 'http' | 'throttled';
 
 /** A request is sent three times at the most, or once to each URL. */
-export const MOST_TRIES = 3;
+export const MAX_ATTEMPTS = 3;
 const FIRST_BACKOFF_MS = 200;
 /** A server that wants a longer pause is not waited for: the poll fails and the pause is kept. */
-export const LONGEST_WAIT_MS = 5_000;
+export const MAX_WAIT_MS = 5_000;
 
 /** In the long run at most one repeat in ten requests, so that repeats never double the load of an outage. */
 const BUDGET_PER_REQUEST = 0.1;
 /** What a process that has just started may spend, and the most that can be saved up. */
 const FIRST_BUDGET = 5;
-const LARGEST_BUDGET = 10;
+const MAX_BUDGET = 10;
 
 export interface RetryBudget {
   /** Call for each request that is not a repeat. */
@@ -31,7 +31,7 @@ export function createRetryBudget(): RetryBudget {
   let budget = FIRST_BUDGET;
   return {
     earn() {
-      budget = Math.min(LARGEST_BUDGET, budget + BUDGET_PER_REQUEST);
+      budget = Math.min(MAX_BUDGET, budget + BUDGET_PER_REQUEST);
     },
     spend() {
       if (budget < 1) return false;

@@ -1,5 +1,5 @@
 import { type Breaker, type BreakerState, createBreaker } from './breaker.ts';
-import { type SubjectOptions, Subjects } from './subject.ts';
+import { type EndpointStateOptions, EndpointStates } from './endpoint-state.ts';
 
 /** With one URL a single refusal says little; with several, the next one is at hand. */
 const FAILURES_TO_OPEN_THE_ONLY_URL = 3;
@@ -28,18 +28,18 @@ export class Target {
   /** Opened only by what speaks of the URL: no connection, or silence of several endpoints or nodes. */
   readonly breaker: Breaker;
   /** Its endpoints, and tables. */
-  readonly subjects: Subjects;
+  readonly endpoints: EndpointStates;
   readonly #monotonicMs: () => number;
   /** What was silent here since the last answer. */
   readonly #silent = new Set<string>();
   #answeredAtMs = -Infinity;
   #avoidForNodesUntilMs = -Infinity;
 
-  constructor(text: string, failures: number, options: SubjectOptions) {
+  constructor(text: string, failures: number, options: EndpointStateOptions) {
     this.url = new URL(text);
     this.name = nameTarget(this.url);
     this.breaker = createBreaker({ ...options, failures });
-    this.subjects = new Subjects(options);
+    this.endpoints = new EndpointStates(options);
     this.#monotonicMs = options.monotonicMs;
   }
 
@@ -76,7 +76,10 @@ export class Target {
 }
 
 /** The configured URLs of one API, each with its circuit breaker. */
-export function createTargets(urls: readonly string[], options: SubjectOptions): readonly Target[] {
+export function createTargets(
+  urls: readonly string[],
+  options: EndpointStateOptions,
+): readonly Target[] {
   const failures =
     urls.length === 1 ? FAILURES_TO_OPEN_THE_ONLY_URL : FAILURES_TO_OPEN_ONE_OF_SEVERAL;
   return urls.map((text) => new Target(text, failures, options));

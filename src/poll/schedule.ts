@@ -17,7 +17,7 @@ export function phaseMs(intervalMs: number, random: () => number): number {
 }
 
 /** Least share of an interval between two attempts of which the first was kept from asking. */
-const LEAST_RETRY = 0.05;
+const MIN_RETRY = 0.05;
 
 /**
  * The interval that keeps answers within their share of the time, seconds: a cluster in trouble answers
@@ -40,7 +40,7 @@ export function nextDelayMs(intervalMs: number, tookMs: number, random: () => nu
 /** Pause before the attempt that follows one which breakers kept from asking, ms. */
 export function retryDelayMs(intervalMs: number, untilTrialMs: number): number {
   // A timer may fire a millisecond early.
-  return Math.max(untilTrialMs + 1, intervalMs * LEAST_RETRY);
+  return Math.max(untilTrialMs + 1, intervalMs * MIN_RETRY);
 }
 
 /** Length of spans that lie apart, ms. */

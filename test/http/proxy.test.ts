@@ -68,7 +68,7 @@ describe('a proxy', () => {
         tls,
         proxy: { url, exceptions: '' },
       });
-      await expect(ask(client)).rejects.toMatchObject({ reason: 'network', blamesUrl: true });
+      await expect(ask(client)).rejects.toMatchObject({ reason: 'network', isUrlFault: true });
     }
   });
 });

@@ -1,7 +1,7 @@
 /** While there is no answer, every so many attempts one gets the full time. */
 const FULL_EVERY = 10;
 
-export interface PatienceOptions {
+export interface HeaderDeadlineOptions {
   /** From the start of a request to the headers of its answer. */
   readonly headersMs: number;
   /** The same after a request that got no answer; longer where answers are known to take longer. */
@@ -12,13 +12,13 @@ export interface PatienceOptions {
  * How long one endpoint or node is waited for. One that gave no answer is not waited for as long the next
  * time: a frozen server costs the full time once, not at every poll.
  */
-export class Patience {
-  readonly #options: PatienceOptions;
+export class HeaderDeadline {
+  readonly #options: HeaderDeadlineOptions;
   #answerMs = 0;
   #attempts = 0;
   #silentSinceMs: number | undefined;
 
-  constructor(options: PatienceOptions) {
+  constructor(options: HeaderDeadlineOptions) {
     this.#options = options;
   }
 

@@ -1,18 +1,18 @@
 import { pass } from './abort.ts';
 import type { RequestError } from './errors.ts';
-import { LONGEST_WAIT_MS } from './retry.ts';
+import { MAX_WAIT_MS } from './retry.ts';
 
 /** Too many requests: the only status that speaks of whoever asks, not of what was asked for. */
 const THROTTLED = 429;
 /** Statuses that do not pass with time. */
 const LASTING: ReadonlySet<number> = new Set([401, 403, 404, 501]);
 /** A balancer that asks for years must not silence the exporter. */
-const LONGEST_PAUSE_MS = 15 * 60_000;
+const MAX_RETRY_AFTER_MS = 15 * 60_000;
 /** Nodes and tables have names; what servers invent must not fill the memory. */
-const MAX_PAUSES = 10_000;
+const MAX_TIMERS = 10_000;
 
 /** How long a server asked to be left alone (Retry-After); requests wait or fail. */
-class Pause {
+class RetryAfterTimer {
   readonly #monotonicMs: () => number;
   #asked: { readonly error: RequestError; readonly untilMs: number } | undefined;
 
@@ -28,28 +28,28 @@ class Pause {
   /** Waits out a short pause, or fails as the request did that was asked for a long one. */
   async keep(signal: AbortSignal, what: string): Promise<void> {
     const leftMs = this.leftMs();
-    if (leftMs > LONGEST_WAIT_MS && this.#asked !== undefined) throw this.#asked.error;
+    if (leftMs > MAX_WAIT_MS && this.#asked !== undefined) throw this.#asked.error;
     if (leftMs > 0) await pass(leftMs, signal, what);
   }
 
   /** Takes what the server asked for; a longer pause is not shortened. */
   note(error: RequestError): void {
     if (error.retryAfterSeconds === undefined) return;
-    const lengthMs = Math.min(error.retryAfterSeconds * 1000, LONGEST_PAUSE_MS);
+    const lengthMs = Math.min(error.retryAfterSeconds * 1000, MAX_RETRY_AFTER_MS);
     if (lengthMs < this.leftMs()) return;
     this.#asked = { error, untilMs: this.#monotonicMs() + lengthMs };
   }
 }
 
 /** The pauses that servers asked for: of a whole API, or of one endpoint, table or node. */
-export class Pauses {
+export class RetryAfterTimers {
   readonly #monotonicMs: () => number;
-  #api: Pause;
-  readonly #byName = new Map<string, Pause>();
+  #api: RetryAfterTimer;
+  readonly #byName = new Map<string, RetryAfterTimer>();
 
   constructor(monotonicMs: () => number) {
     this.#monotonicMs = monotonicMs;
-    this.#api = new Pause(monotonicMs);
+    this.#api = new RetryAfterTimer(monotonicMs);
   }
 
   /** What is left of the pause of the whole API, ms. */
@@ -73,16 +73,16 @@ export class Pauses {
   }
 
   end(): void {
-    this.#api = new Pause(this.#monotonicMs);
+    this.#api = new RetryAfterTimer(this.#monotonicMs);
     this.#byName.clear();
   }
 
-  #of(name: string): Pause {
+  #of(name: string): RetryAfterTimer {
     const known = this.#byName.get(name);
     if (known !== undefined) return known;
-    const [oldest] = this.#byName.size < MAX_PAUSES ? [] : this.#byName.keys();
+    const [oldest] = this.#byName.size < MAX_TIMERS ? [] : this.#byName.keys();
     if (oldest !== undefined) this.#byName.delete(oldest);
-    const pause = new Pause(this.#monotonicMs);
+    const pause = new RetryAfterTimer(this.#monotonicMs);
     this.#byName.set(name, pause);
     return pause;
   }

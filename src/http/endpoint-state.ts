@@ -1,23 +1,23 @@
 import { type Breaker, type BreakerOptions, createBreaker } from './breaker.ts';
-import { Patience, type PatienceOptions } from './patience.ts';
+import { HeaderDeadline, type HeaderDeadlineOptions } from './header-deadline.ts';
 import type { Target } from './targets.ts';
 
 const FAILURES_TO_OPEN = 3;
 /** Servers name nodes; what they invent must not fill the memory. */
-const MOST_SUBJECTS = 10_000;
+const MAX_STATES = 10_000;
 
-export type SubjectOptions = PatienceOptions & Omit<BreakerOptions, 'failures'>;
+export type EndpointStateOptions = HeaderDeadlineOptions & Omit<BreakerOptions, 'failures'>;
 
 /** What can fail while the rest is well: an endpoint or a table at one URL, or a node behind all of them. */
-export class Subject {
+export class EndpointState {
   readonly breaker: Breaker;
-  readonly patience: Patience;
+  readonly headerDeadline: HeaderDeadline;
   /** Where its last request brought nothing usable, and in which order. */
   readonly #failedAt = new Map<Target, number>();
 
-  constructor(options: SubjectOptions) {
+  constructor(options: EndpointStateOptions) {
     this.breaker = createBreaker({ ...options, failures: FAILURES_TO_OPEN });
-    this.patience = new Patience(options);
+    this.headerDeadline = new HeaderDeadline(options);
   }
 
   /** 0 where its last request brought something; the URL with the lowest number is asked first. */
@@ -36,22 +36,22 @@ export class Subject {
   }
 }
 
-/** Subjects by name, made when they are first asked about; the oldest go when there are too many. */
-export class Subjects {
-  readonly #options: SubjectOptions;
-  readonly #byName = new Map<string, Subject>();
+/** EndpointStates by name, made when they are first asked about; the oldest go when there are too many. */
+export class EndpointStates {
+  readonly #options: EndpointStateOptions;
+  readonly #byName = new Map<string, EndpointState>();
 
-  constructor(options: SubjectOptions) {
+  constructor(options: EndpointStateOptions) {
     this.#options = options;
   }
 
-  get(name: string): Subject {
+  get(name: string): EndpointState {
     const known = this.#byName.get(name);
     if (known !== undefined) return known;
-    const [oldest] = this.#byName.size < MOST_SUBJECTS ? [] : this.#byName.keys();
+    const [oldest] = this.#byName.size < MAX_STATES ? [] : this.#byName.keys();
     if (oldest !== undefined) this.#byName.delete(oldest);
-    const subject = new Subject(this.#options);
-    this.#byName.set(name, subject);
-    return subject;
+    const state = new EndpointState(this.#options);
+    this.#byName.set(name, state);
+    return state;
   }
 }

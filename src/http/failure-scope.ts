@@ -21,17 +21,17 @@ const CONNECT_CODES: ReadonlySet<string> = new Set([
 const SICK_STATUSES: ReadonlySet<number> = new Set([502, 503, 504]);
 
 /** What a failure speaks of: the URL, what was asked for there, or neither of them. */
-export type Blame = 'url' | 'subject' | 'nobody';
+export type FailureScope = 'url' | 'endpoint' | 'nobody';
 
 /**
  * Judges a failure that is not silence. A node that a gateway cannot reach by HTTP (a proxied 502) is a
  * finding of a healthy gateway.
  */
-export function blameFor(error: RequestError, isProxied: boolean): Blame {
+export function scopeOf(error: RequestError, isProxied: boolean): FailureScope {
   if (error.reason === 'tls' || CONNECT_CODES.has(codeOf(error))) return 'url';
   if (error.status === 502 && isProxied) return 'nobody';
-  if (SICK_STATUSES.has(error.status ?? 0)) return 'subject';
-  return error.reason === 'network' || error.reason === 'timeout' ? 'subject' : 'nobody';
+  if (SICK_STATUSES.has(error.status ?? 0)) return 'endpoint';
+  return error.reason === 'network' || error.reason === 'timeout' ? 'endpoint' : 'nobody';
 }
 
 /** True for a deadline of ours; the system's and undici's have codes and come before the connection. */
