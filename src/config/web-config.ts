@@ -218,20 +218,19 @@ function reportNoUsers({ input, places }: SourceDocument, issues: ConfigIssues):
   issues.report(places.ofKey(input, key), `lists no users: ${LIST_USERS}, or remove the key`);
 }
 
-/** Keys that restrict access: without a value, as where a file was cut off, they must not let more clients in. */
-const KEPT_EMPTY: ReadonlySet<string> = new Set([
+/** Keys that restrict access: where a file was cut off behind one, more clients must not get in. */
+const NEED_A_VALUE: ReadonlySet<string> = new Set([
   'client_ca',
   'client_ca_file',
   'client_auth_type',
   'client_allowed_sans',
 ]);
 
-/** A key without a value, or with an empty one, counts as not set, as in the toolkit; but for those that restrict access. */
+/** An empty value counts as not set, as in the toolkit; so does none, except for keys that restrict access. */
 function dropEmptyKeys({ entries = {} }: AnySchema, container: Container): void {
   for (const [key, schema] of Object.entries(entries)) {
     const value = container[key];
-    const isEmpty = value === null || value === '';
-    if (isEmpty && !KEPT_EMPTY.has(key)) delete container[key];
+    if (value === '' || (value === null && !NEED_A_VALUE.has(key))) delete container[key];
     if (isMap(value)) dropEmptyKeys(unwrap(schema), value);
   }
 }

@@ -68,10 +68,6 @@ describe('what is wrong is told with its place and remedy', () => {
       'web.yml:5:18: tls_server_config.client_ca_file: nothing is set: give the key a value or remove it',
     ],
     [
-      `tls_server_config: { ${PAIR}, client_auth_type: RequireAnyClientCert, client_ca_file: "" }`,
-      /client_ca_file: "" is empty: give the key a value or remove it$/,
-    ],
-    [
       `tls_server_config: { ${PAIR}, client_auth_type: RequireAnyClientCert, client_ca: }`,
       /client_ca: nothing is set: give the key a value or remove it$/,
     ],
