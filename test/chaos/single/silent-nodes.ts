@@ -3,6 +3,7 @@ import { type Expected, keyOf, nameOf } from '../oracle/expected.ts';
 import { CLUSTER_FAMILIES } from '../oracle/ranges.ts';
 import type { Scraper } from '../scraper.ts';
 import type { Setting } from '../setting.ts';
+import { REQUEST_SECONDS } from '../variants.ts';
 import type { SingleFault } from './fault.ts';
 import {
   expectPromptRecovery,
@@ -48,7 +49,9 @@ export async function keepSilence(
       findScanFault(setting, window, { silent, isFailedScan }),
   );
   chronicle.change(() => silent.forEach((id) => simulator.world.reviveNode(id)));
-  await expectPromptRecovery(setting, clocks.clock.monotonicMs());
+  // Each was waited for twice, and is left alone for as long again (the largest duty of a trial is 1).
+  const leftAloneMs = 2 * REQUEST_SECONDS * 1000 * setting.dimensions.slowness;
+  await expectPromptRecovery(setting, clocks.clock.monotonicMs(), isFailedScan ? leftAloneMs : 0);
   return 0;
 }
 

@@ -127,22 +127,29 @@ export function findOpenBreaker(scrape: Scrape): string | undefined {
 
 /**
  * Waits until every collector has had a poll that began since and succeeded; throws when one came later than within one
- * configured interval. A poll that ran when the fault ended may fail by it, and delays the next one until its end.
+ * configured interval. A poll that ran when the fault ended may fail by it, and delays the next one until its end; a scan
+ * lacks its silent nodes until they are no longer left alone, `rangesLateMs` at most.
  */
-export async function expectPromptRecovery(setting: Setting, endedAt: number): Promise<void> {
+export async function expectPromptRecovery(
+  setting: Setting,
+  endedAt: number,
+  rangesLateMs = 0,
+): Promise<void> {
   const { variants, polls, dimensions, lag } = setting;
   for (const collector of Object.values(variants.plan).flat()) {
     const success = await firstSuccess(setting, collector, endedAt);
     const running = pollsOf({ polls }, collector).findLast(({ beganAt }) => beganAt < endedAt);
     const intervalMs = (INTERVAL_SECONDS[collector] ?? 1) * 1000 * dimensions.slowness;
     const slackMs = SLACK_MS * dimensions.slowness + 2 * lag.maxMs();
-    const dueAt = Math.max(endedAt + (1 + JITTER) * intervalMs, running?.endedAt ?? 0) + slackMs;
+    const firstDueAt = endedAt + (1 + JITTER) * intervalMs;
+    const lateMs = collector === 'ranges' ? rangesLateMs : 0;
+    const dueAt = Math.max(firstDueAt + lateMs, running?.endedAt ?? 0) + slackMs;
     if (success.beganAt <= dueAt || isStarved(setting)) continue;
     const failures = pollsOf({ polls }, collector).filter(({ beganAt }) => beganAt >= endedAt);
     const story = failures.map(({ result, reason }) => `${result} ${reason}`.trim()).join(', ');
-    const lateMs = Math.round(success.beganAt - endedAt);
+    const tookMs = Math.round(success.beganAt - endedAt);
     throw new Error(
-      `${collector} recovered after ${lateMs} ms, its interval is ${intervalMs} ms: ${story}`,
+      `${collector} recovered after ${tookMs} ms, its interval is ${intervalMs} ms: ${story}`,
     );
   }
 }
