@@ -65,8 +65,8 @@ export function checkBudgets(setting: Setting, scrape: Scrape, lost: number): vo
 const OF_THE_NETWORK: ReadonlySet<string> = new Set(['network', 'timeout', 'tls', 'breaker_open']);
 
 /**
- * Tokens with which nothing succeeded before the next login and something failed that is not the network's: nobody can
- * tell them from bad ones, so they are forgotten, and each costs one more login.
+ * Tokens under which a poll failed, not by the network, that began before any other had succeeded: while a token was
+ * never accepted nobody can tell it from a bad one, so it is forgotten and costs one more login.
  */
 function neverAccepted({ tokens, polls }: Setting): number {
   const times = [...tokens.values()].toSorted((a, b) => a - b);
@@ -75,8 +75,11 @@ function neverAccepted({ tokens, polls }: Setting): number {
     const ended = polls.filter(({ collector, endedAt }) => {
       return collector !== 'cloud' && endedAt > since && endedAt <= until;
     });
-    const isAccepted = ended.some(({ result }) => result === 'good');
-    return !isAccepted && ended.some(({ reason }) => reason !== '' && !OF_THE_NETWORK.has(reason));
+    const successes = ended.filter(({ result }) => result === 'good');
+    const acceptedAt = Math.min(...successes.map(({ endedAt }) => endedAt));
+    return ended.some(
+      ({ reason, beganAt }) => reason !== '' && !OF_THE_NETWORK.has(reason) && beganAt < acceptedAt,
+    );
   }).length;
 }
 
