@@ -3,7 +3,8 @@ import { RequestError } from './errors.ts';
 import type { Exchange, HttpAnswer, HttpRequest } from './exchange.ts';
 import type { Span } from './reading.ts';
 import { SilentNodes } from './silent-nodes.ts';
-import { type EndpointState, type EndpointStateOptions, EndpointStates } from './endpoint-state.ts';
+import { ByName } from './by-name.ts';
+import { EndpointState, type EndpointStateOptions } from './endpoint-state.ts';
 import type { Target } from './targets.ts';
 
 /** Of the time left, for finding out whether one of several URLs is back. */
@@ -53,13 +54,13 @@ interface Attempt {
 /** Sends single requests, and takes from each outcome what it says of the URL, the endpoint or the node. */
 export class Attempts {
   readonly #options: AttemptsOptions;
-  readonly #nodes: EndpointStates;
+  readonly #nodes: ByName<EndpointState>;
   readonly #silentNodes: SilentNodes;
   #failures = 0;
 
   constructor(options: AttemptsOptions) {
     this.#options = options;
-    this.#nodes = new EndpointStates(options);
+    this.#nodes = new ByName(() => new EndpointState(options));
     this.#silentNodes = new SilentNodes(options);
   }
 

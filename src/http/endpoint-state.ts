@@ -3,8 +3,6 @@ import { HeaderDeadline, type HeaderDeadlineOptions } from './header-deadline.ts
 import type { Target } from './targets.ts';
 
 const FAILURES_TO_OPEN = 3;
-/** Servers name nodes; what they invent must not fill the memory. */
-const MAX_STATES = 10_000;
 
 export type EndpointStateOptions = HeaderDeadlineOptions & Omit<BreakerOptions, 'failures'>;
 
@@ -33,25 +31,5 @@ export class EndpointState {
   /** Nothing usable came from this URL: others are asked first the next time. */
   askLater(target: Target, order: number): void {
     this.#failedAt.set(target, order);
-  }
-}
-
-/** EndpointStates by name, made when they are first asked about; the oldest go when there are too many. */
-export class EndpointStates {
-  readonly #options: EndpointStateOptions;
-  readonly #byName = new Map<string, EndpointState>();
-
-  constructor(options: EndpointStateOptions) {
-    this.#options = options;
-  }
-
-  get(name: string): EndpointState {
-    const known = this.#byName.get(name);
-    if (known !== undefined) return known;
-    const [oldest] = this.#byName.size < MAX_STATES ? [] : this.#byName.keys();
-    if (oldest !== undefined) this.#byName.delete(oldest);
-    const state = new EndpointState(this.#options);
-    this.#byName.set(name, state);
-    return state;
   }
 }

@@ -1,4 +1,5 @@
 import { pass } from './abort.ts';
+import { ByName } from './by-name.ts';
 import type { RequestError } from './errors.ts';
 import { MAX_WAIT_MS } from './retry.ts';
 
@@ -8,8 +9,6 @@ const THROTTLED = 429;
 const LASTING: ReadonlySet<number> = new Set([401, 403, 404, 501]);
 /** A balancer that asks for years must not silence the exporter. */
 const MAX_RETRY_AFTER_MS = 15 * 60_000;
-/** Nodes and tables have names; what servers invent must not fill the memory. */
-const MAX_TIMERS = 10_000;
 
 /** How long a server asked to be left alone (Retry-After); requests wait or fail. */
 class RetryAfterTimer {
@@ -45,11 +44,12 @@ class RetryAfterTimer {
 export class RetryAfterTimers {
   readonly #monotonicMs: () => number;
   #api: RetryAfterTimer;
-  readonly #byName = new Map<string, RetryAfterTimer>();
+  readonly #byName: ByName<RetryAfterTimer>;
 
   constructor(monotonicMs: () => number) {
     this.#monotonicMs = monotonicMs;
     this.#api = new RetryAfterTimer(monotonicMs);
+    this.#byName = new ByName(() => new RetryAfterTimer(monotonicMs));
   }
 
   /** What is left of the pause of the whole API, ms. */
@@ -60,7 +60,7 @@ export class RetryAfterTimers {
   /** Waits until a request about `name` may be sent, or fails as the one did that was asked for a long pause. */
   async keep(name: string, signal: AbortSignal, what: string): Promise<void> {
     await this.#api.keep(signal, what);
-    await this.#byName.get(name)?.keep(signal, what);
+    await this.#byName.peek(name)?.keep(signal, what);
   }
 
   /** Takes what the server asked for in answer to a request about `name`. */
@@ -68,22 +68,12 @@ export class RetryAfterTimers {
     const { status = 0 } = error;
     if (status === THROTTLED) this.#api.note(error);
     else if (!LASTING.has(status) && error.retryAfterSeconds !== undefined) {
-      this.#of(name).note(error);
+      this.#byName.get(name).note(error);
     }
   }
 
   end(): void {
     this.#api = new RetryAfterTimer(this.#monotonicMs);
     this.#byName.clear();
-  }
-
-  #of(name: string): RetryAfterTimer {
-    const known = this.#byName.get(name);
-    if (known !== undefined) return known;
-    const [oldest] = this.#byName.size < MAX_TIMERS ? [] : this.#byName.keys();
-    if (oldest !== undefined) this.#byName.delete(oldest);
-    const pause = new RetryAfterTimer(this.#monotonicMs);
-    this.#byName.set(name, pause);
-    return pause;
   }
 }

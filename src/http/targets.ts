@@ -1,5 +1,6 @@
 import { type Breaker, type BreakerState, createBreaker } from './breaker.ts';
-import { type EndpointStateOptions, EndpointStates } from './endpoint-state.ts';
+import { ByName } from './by-name.ts';
+import { EndpointState, type EndpointStateOptions } from './endpoint-state.ts';
 
 /** With one URL a single refusal says little; with several, the next one is at hand. */
 const FAILURES_TO_OPEN_THE_ONLY_URL = 3;
@@ -28,7 +29,7 @@ export class Target {
   /** Opened only by what speaks of the URL: no connection, or silence of several endpoints or nodes. */
   readonly breaker: Breaker;
   /** Its endpoints, and tables. */
-  readonly endpoints: EndpointStates;
+  readonly endpoints: ByName<EndpointState>;
   readonly #monotonicMs: () => number;
   /** What was silent here since the last answer. */
   readonly #silent = new Set<string>();
@@ -39,7 +40,7 @@ export class Target {
     this.url = new URL(text);
     this.name = nameTarget(this.url);
     this.breaker = createBreaker({ ...options, failures });
-    this.endpoints = new EndpointStates(options);
+    this.endpoints = new ByName(() => new EndpointState(options));
     this.#monotonicMs = options.monotonicMs;
   }
 
