@@ -5,15 +5,7 @@ import type { Scraper } from '../scraper.ts';
 import type { Setting } from '../setting.ts';
 import { REQUEST_SECONDS } from '../variants.ts';
 import type { SingleFault } from './fault.ts';
-import {
-  expectPromptRecovery,
-  findBlinded,
-  findOpenBreaker,
-  findStretched,
-  findUntouched,
-  judgeWindow,
-  type Window,
-} from './window.ts';
+import { expectPromptRecovery, findSpread, judgeWindow, type Window } from './window.ts';
 
 type SilentNodes = Extract<SingleFault, { kind: 'silent-nodes' }>;
 
@@ -42,10 +34,7 @@ export async function keepSilence(
     setting,
     scraper,
     (window) =>
-      findBlinded(setting, window, victims) ??
-      findUntouched(window, victims) ??
-      findOpenBreaker(window.after) ??
-      findStretched(setting, window.after) ??
+      findSpread(setting, window, victims) ??
       findScanFault(setting, window, { silent, isFailedScan }),
   );
   chronicle.change(() => silent.forEach((id) => simulator.world.reviveNode(id)));

@@ -9,8 +9,7 @@ import { keepSilence } from './silent-nodes.ts';
 import {
   expectPromptRecovery,
   findBlinded,
-  findOpenBreaker,
-  findStretched,
+  findSpread,
   findUntouched,
   judgeWindow,
 } from './window.ts';
@@ -63,15 +62,7 @@ async function breakEndpoint(
   const { simulator, clocks } = setting;
   const victims = COLLECTORS_OF[endpoint];
   const fault = simulator.fault({ endpoint, ...effect });
-  await judgeWindow(
-    setting,
-    scraper,
-    (window) =>
-      findBlinded(setting, window, victims) ??
-      findUntouched(window, victims) ??
-      findOpenBreaker(window.after) ??
-      findStretched(setting, window.after),
-  );
+  await judgeWindow(setting, scraper, (window) => findSpread(setting, window, victims));
   fault.remove();
   await expectPromptRecovery(setting, clocks.clock.monotonicMs());
   return 0;

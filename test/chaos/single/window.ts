@@ -102,7 +102,7 @@ export function findUntouched(
 }
 
 /** Whose effective interval waiting has stretched: waiting puts no load on a server. */
-export function findStretched({ variants }: Setting, scrape: Scrape): string | undefined {
+function findStretched({ variants }: Setting, scrape: Scrape): string | undefined {
   for (const [crdb_cluster, collectors] of Object.entries(variants.plan)) {
     for (const collector of collectors) {
       const value = (name: string): number | undefined =>
@@ -118,7 +118,7 @@ export function findStretched({ variants }: Setting, scrape: Scrape): string | u
 }
 
 /** A URL whose breaker is not closed although the URL answers. */
-export function findOpenBreaker(scrape: Scrape): string | undefined {
+function findOpenBreaker(scrape: Scrape): string | undefined {
   const open = scrape
     .all('crdb_exporter_breaker_state')
     .find(({ labels, value }) => value === 1 && labels['state'] !== 'closed');
@@ -184,4 +184,18 @@ function pollsOf(
 function skipsOf(scrape: Scrape, labels: Record<string, string>): number {
   const reason = 'breaker_open';
   return scrape.value('crdb_exporter_polls_skipped_total', { ...labels, reason }) ?? 0;
+}
+
+/** What a fault does to others than its victims: failures, breakers of URLs, stretched intervals. */
+export function findSpread(
+  setting: Setting,
+  window: Window,
+  victims: readonly string[],
+): string | undefined {
+  return (
+    findBlinded(setting, window, victims) ??
+    findUntouched(window, victims) ??
+    findOpenBreaker(window.after) ??
+    findStretched(setting, window.after)
+  );
 }
