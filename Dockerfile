@@ -1,5 +1,5 @@
 # docker build --build-arg VERSION=… --build-arg REVISION=$(git rev-parse --short=12 HEAD) --tag crdb-exporter .
-# By digest, so that every build starts from the same bytes; docs/installation.md says how to renew them.
+# By digest, so that builds are reproducible; docs/installation.md explains how to update them.
 ARG NODE_IMAGE=node:24.21.0-bookworm-slim@sha256:d6aa754f16b3197301076f047b5def2f02ea1dbbc2ca920407d46d7ec7f87b20
 ARG RUNTIME_IMAGE=debian:bookworm-20261005-slim@sha256:7c7b2c966bc9ee8cedfeef67e0e279108992c77681fa595db4a9d65c06ccc587
 
@@ -7,7 +7,7 @@ FROM ${NODE_IMAGE} AS build
 WORKDIR /src
 COPY package.json package-lock.json ./
 COPY runtime/package.json runtime/
-# Without the workspace, which is another Node for development.
+# Without the workspace, which installs Node.js for development.
 RUN npm ci --workspaces=false --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json ./
 COPY bin bin
@@ -18,7 +18,7 @@ RUN node tools/release/build.ts \
   && printf '%s\n' "$REVISION" > dist/revision \
   && npm prune --omit=dev --omit=optional --workspaces=false --no-audit --no-fund
 
-# Of the image above the program itself is enough: no npm, no yarn.
+# Only the node binary of the image above: no npm, no yarn.
 FROM ${RUNTIME_IMAGE}
 ARG VERSION=unknown
 ARG REVISION=unknown
@@ -32,12 +32,12 @@ COPY --from=build /src/node_modules /app/node_modules
 COPY --from=build /src/dist /app/dist
 COPY package.json LICENSE /app/
 ENV NODE_ENV=production
-# A number, so that Kubernetes can see that it is not root; needs no entry in /etc/passwd and writes nothing.
+# Numeric, so that Kubernetes can verify that it is not root; needs no entry in /etc/passwd and writes nothing.
 USER 65532:65532
 WORKDIR /app
 EXPOSE 10137
-# For the default address without TLS; otherwise override it or switch it off.
+# For the default address without TLS; otherwise override or disable it.
 HEALTHCHECK --interval=30s --timeout=5s --start-period=30s CMD ["/usr/local/bin/node", "--eval", "fetch('http://127.0.0.1:10137/-/healthy').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
-# In the exec form, so that signals reach the exporter: it handles them as process 1. A small young generation saves
-# 30 MiB, since what a poll leaves behind is collected sooner. Nobody is to start a debugger by a signal.
+# Exec form, so that the exporter receives signals as process 1. A small young generation saves 30 MiB, because garbage is
+# collected sooner. Signals must not start a debugger.
 ENTRYPOINT ["/usr/local/bin/node", "--max-semi-space-size=1", "--disable-sigusr1", "/app/dist/main.js"]

@@ -1,13 +1,13 @@
 import { delimiter } from 'node:path';
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 
-/** What runs against the clock gets the machine for itself, after all others. */
+/** Timing-sensitive tests run alone, after all others. */
 const ALERTS = 'test/e2e/alerts/*.test.ts';
 const CHAOS = 'test/chaos/*.test.ts';
 
-/** What asks Prometheus or its tools, and is quick, runs once more with the programs of this folder (.ci/newest-prometheus). */
+/** Fast tests that use Prometheus or its tools run again with the programs of this folder (.ci/newest-prometheus). */
 const NEWEST = process.env['NEWEST_PROMETHEUS'];
-const ASKING = [
+const USING_PROMETHEUS = [
   'test/rules/*.test.ts',
   'test/config/web-config.test.ts',
   'test/e2e/prometheus.test.ts',
@@ -17,19 +17,23 @@ const newestFirst = { PATH: [NEWEST, process.env['PATH']].join(delimiter) };
 
 const newest: TestProjectInlineConfiguration = {
   extends: true,
-  test: { name: 'newest', include: ASKING, env: newestFirst, sequence: { groupOrder: 0 } },
+  test: {
+    name: 'newest',
+    include: USING_PROMETHEUS,
+    env: newestFirst,
+    sequence: { groupOrder: 0 },
+  },
 };
 
 export default defineConfig({
   test: {
-    // A golden file that is missing fails, as it does with CI=true; `-u` writes it.
+    // A missing golden file fails, as with CI=true; `-u` writes it.
     update: 'none',
-    // Most tests wait for sockets and programs; one worker would leave a core idle.
+    // Most tests wait for sockets and programs.
     maxWorkers: '100%',
     testTimeout: 30_000,
     hookTimeout: 30_000,
-    // A test that waits in vain ends by its own time limit, not by a guess at how busy the machine is.
-    // A test that asserts nothing, like a loop over nothing, fails.
+    // Polls end before the time limit of the test. A test without assertions, like a loop over nothing, fails.
     expect: { poll: { timeout: 25_000 }, requireAssertions: true },
     projects: [
       {

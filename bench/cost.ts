@@ -1,17 +1,17 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 
-/** What a piece of work cost the process that did it. */
+/** The cost of a piece of work in its process. */
 export interface Cost {
   readonly wallMs: number;
-  /** CPU time of the event loop's thread: unlike the clock, it stands still while other programs run. */
+  /** CPU time of the event-loop thread; unlike wall time it excludes other programs. */
   readonly loopMs: number;
-  /** CPU time of all threads: those that collect garbage, compress and compile included. */
+  /** CPU time of all threads, including garbage collection, compression and compilation. */
   readonly cpuMs: number;
-  /** How late timers of one millisecond were, by the clock. */
+  /** Delay of timers of one millisecond, in wall time. */
   readonly delayP99Ms: number;
   readonly delayMaxMs: number;
-  /** The same in CPU time of the event loop's thread: how late they are where no other program wants the core. */
+  /** The same in CPU time of the event-loop thread: the delay on an idle machine. */
   readonly busyP99Ms: number;
   readonly busyMaxMs: number;
 }
@@ -24,7 +24,7 @@ export async function measure(work: () => unknown): Promise<Cost> {
   delay.enable();
   const busy = watchBusy();
   const used = await measureUse(work);
-  // What blocks until the end is only seen by a timer after it.
+  // Only a timer after the work sees a block at its end.
   await new Promise((resolve) => setTimeout(resolve, 2 * STEP_MS));
   delay.disable();
   const late = busy.stop().toSorted((a, b) => a - b);
@@ -37,7 +37,7 @@ export async function measure(work: () => unknown): Promise<Cost> {
   };
 }
 
-/** Without looking at timers, for work that ends soon. */
+/** Without timers, for short work. */
 export async function measureUse(
   work: () => unknown,
 ): Promise<Pick<Cost, 'wallMs' | 'loopMs' | 'cpuMs'>> {
@@ -56,7 +56,7 @@ function milliseconds({ user, system }: NodeJS.CpuUsage): number {
   return (user + system) / 1000;
 }
 
-/** Collects how much the event loop's thread worked between two timers, beyond their distance. */
+/** Collects the CPU time of the event-loop thread between two timers, above their interval. */
 function watchBusy(): { stop(): readonly number[] } {
   const late: number[] = [];
   let before = process.threadCpuUsage();
@@ -74,7 +74,7 @@ function watchBusy(): { stop(): readonly number[] } {
   };
 }
 
-/** Answers for `answerQuestions`: `watch` measures this process until `stop` is asked. */
+/** Handlers for `serveCalls`: `watch` measures this process until `stop` is called. */
 export function selfWatch(): { watch(): Promise<Cost>; stop(): void } {
   let stopped = Promise.withResolvers<void>();
   return {
@@ -86,14 +86,14 @@ export function selfWatch(): { watch(): Promise<Cost>; stop(): void } {
   };
 }
 
-/** Ends what the start of this process left to be done, and forgets its highest resident memory so far (Linux). */
+/** Completes the start of this process and resets its peak resident memory (Linux). */
 export async function settle(): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, 200));
   globalThis.gc?.();
   writeFileSync('/proc/self/clear_refs', '5');
 }
 
-/** Resident memory of a process in MiB, now and at its highest (Linux). */
+/** Resident memory of a process in MiB, current and peak (Linux). */
 export function residentMib(pid: number | 'self' = 'self'): { now: number; peak: number } {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   const read = (field: string): number =>
@@ -119,7 +119,7 @@ export function describeSpread(values: readonly number[], digits = 0): string {
   return `${median.toFixed(digits)} (${low.toFixed(digits)}–${high.toFixed(digits)})`;
 }
 
-/** Lets the ways take turns, so that a busy moment of the machine hits all of them; values by way. */
+/** Runs the implementations in turns, so that other load affects all of them; values by implementation. */
 export async function takeTurns<Value>(
   ways: Readonly<Record<string, () => Promise<Value> | Value>>,
   { rounds, warmUps = 2 }: { readonly rounds: number; readonly warmUps?: number },
@@ -134,7 +134,7 @@ export async function takeTurns<Value>(
   return values;
 }
 
-/** How many times as much the usual way costs as ours: pair by pair, since each pair met the same machine. */
+/** The ratio of the cost of the usual implementation to ours, pair by pair, because each pair ran at the same time. */
 export class Comparison {
   readonly #own: readonly Use[];
   readonly #usual: readonly Use[];
@@ -148,7 +148,7 @@ export class Comparison {
     return this.#own.map((own, at) => (this.#usual[at]?.[part] ?? NaN) / own[part]);
   }
 
-  /** By the event loop's CPU time: the machine may be shared, and one core is what the work has. */
+  /** By CPU time of the event-loop thread: the machine may be shared. */
   get median(): number {
     return spreadOf(this.ratios('loopMs')).median;
   }
@@ -157,17 +157,17 @@ export class Comparison {
     const [loop, cpu, wall] = (['loopMs', 'cpuMs', 'wallMs'] as const).map((part) =>
       describeSpread(this.ratios(part), 1),
     );
-    return `**${loop} ×**, all threads ${cpu} ×, by the clock ${wall} ×`;
+    return `**${loop} ×**, all threads ${cpu} ×, wall clock ${wall} ×`;
   }
 }
 
 type Use = Pick<Cost, 'wallMs' | 'loopMs' | 'cpuMs'>;
 
-/** `57 (48–69) ms, CPU …`: what one way takes. */
+/** `57 (48–69) ms, CPU …`: the cost of one implementation. */
 export function describeUse(uses: readonly Use[], bytes?: number): string {
   const list = (part: keyof Use): number[] => uses.map((use) => use[part]);
   const loop = list('loopMs');
   const rate =
     bytes === undefined ? '' : `, ${(bytes / 1e3 / spreadOf(loop).median).toFixed(0)} MB/s`;
-  return `${describeSpread(loop)} ms${rate} (all threads ${describeSpread(list('cpuMs'))}, by the clock ${describeSpread(list('wallMs'))})`;
+  return `${describeSpread(loop)} ms${rate} (all threads ${describeSpread(list('cpuMs'))}, wall clock ${describeSpread(list('wallMs'))})`;
 }

@@ -1,6 +1,6 @@
 /**
- * Pages as servers send them, for measuring: compact, members in the server's order, zeros left
- * out. The same count gives the same bytes.
+ * Pages as servers send them: compact, members in the server's order, zeros omitted. The same count
+ * gives the same bytes.
  */
 
 /** Ranges with five past leases each: about 2.2 kB a range. */
@@ -101,7 +101,7 @@ function sessionText(random: Random, index: number): string {
 const AREAS = ['admission.granter', 'sql.exec.latency', 'raft.process', 'storage.compaction'];
 const KINDS = ['count', 'sum', 'avg', 'max', 'p50', 'p90', 'p99', 'p99.9', 'p99.99'];
 
-/** Keys that a reader wants, for `sys.…` and `sql.…`; they stand spread among the others. */
+/** Keys of the shape, for `sys.…` and `sql.…`; they are spread among the others. */
 export const WANTED_METRICS = Array.from(
   { length: 30 },
   (_, index) => `sys.wanted.metric-${index}`,

@@ -19,8 +19,8 @@ import { nodesPage, rangesPage, sessionsPage, WANTED_METRICS } from './decoder-p
 import { report, type Row } from './rows.ts';
 
 /**
- * How fast pages are narrowed to the fields that collectors use, against JSON.parse of the whole
- * text and a loop. The ways take turns, so that a busy moment of the machine hits all of them.
+ * Decoding pages with the shapes of the collectors, compared with JSON.parse of the whole text. Both
+ * run in turns, so that other load on the machine affects them equally.
  */
 
 const CHUNK_BYTES = 64 * 1024;
@@ -97,8 +97,8 @@ function decode({ list, element, bytes }: Page): number {
   const onElement = (): void => {
     elements++;
   };
-  const limits = { elementBytes: 16 * 1024 * 1024, depth: 64 };
-  const decoder = createDecoder({ list, element, envelope: object({}), onElement, limits });
+  const limits = { maxElementBytes: 16 * 1024 * 1024, maxDepth: 64 };
+  const decoder = createDecoder({ list, element, envelope: object({}), onElement, ...limits });
   for (let at = 0; at < bytes.length; at += CHUNK_BYTES) {
     decoder.write(bytes.subarray(at, at + CHUNK_BYTES));
   }
@@ -113,8 +113,8 @@ function parse({ list, bytes }: Page): number {
   return elements;
 }
 
-/** CPU milliseconds of all threads: on a busy machine they vary less than the time that passes. */
-async function compare(page: Page, must: number, aim?: number): Promise<Row> {
+/** CPU milliseconds of all threads, which vary less than elapsed time on a busy machine. */
+async function compare(page: Page, target: number, goal?: number): Promise<Row> {
   const { parse: usual = [], decode: own = [] } = await takeTurns(
     { parse: () => measureUse(() => parse(page)), decode: () => measureUse(() => decode(page)) },
     { rounds: ROUNDS },
@@ -122,11 +122,11 @@ async function compare(page: Page, must: number, aim?: number): Promise<Row> {
   const ratio = new Comparison(own, usual);
   const { length } = page.bytes;
   return {
-    what: `Decoder alone, in chunks of 64 kB: ${page.title} (${(length / 1e6).toFixed(1)} MB)`,
-    must: `≥ ${must} ×${aim === undefined ? '' : `, aim ${aim} ×`}`,
-    measured: `${ratio.text}; ${describeUse(own, length)}`,
-    alternative: `JSON.parse of the whole text: ${describeUse(usual, length)}`,
-    isMet: ratio.median >= must,
+    name: `Decoder only, in chunks of 64 kB: ${page.title} (${(length / 1e6).toFixed(1)} MB)`,
+    target: `≥ ${target} ×${goal === undefined ? '' : `, goal ${goal} ×`}`,
+    result: `${ratio.text}; ${describeUse(own, length)}`,
+    baseline: `JSON.parse of the whole text: ${describeUse(usual, length)}`,
+    isMet: ratio.median >= target,
   };
 }
 

@@ -1,9 +1,9 @@
-// The exporter as it runs, with the configuration that it is given as YAML.
+// The exporter with a configuration as YAML.
 import { startTestExporter } from '../test/support/exporter.ts';
 import { selfWatch } from './cost.ts';
-import { answerQuestions } from './process.ts';
+import { serveCalls } from './process.ts';
 
-/** What the exporter is started with. */
+/** The argument of this program. */
 export interface ExporterStart {
   readonly yaml: string;
 }
@@ -11,7 +11,7 @@ export interface ExporterStart {
 const { yaml }: ExporterStart = JSON.parse(process.argv[2] ?? '{}');
 const exporter = await startTestExporter({ yaml });
 
-answerQuestions({
+serveCalls({
   url: () => `${exporter.url}/metrics`,
   ...selfWatch(),
 });

@@ -1,4 +1,4 @@
-// Resident memory of the exporter that watches one cluster of 9 nodes: built JavaScript, with the options for Node of the image.
+// Resident memory of the exporter with one cluster of 9 nodes: built JavaScript, with the Node.js options of the image.
 // Run: node bench/idle.bench.ts [samples]
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,7 +12,7 @@ import { report } from './rows.ts';
 
 const SAMPLES = Number(process.argv[2] ?? 40);
 const EVERY_MS = 3_000;
-const MOST_MIB = 120;
+const MAX_MIB = 120;
 const ROOT = path.join(import.meta.dirname, '..');
 
 const folder = mkdtempSync(path.join(tmpdir(), 'crdb-exporter-built-'));
@@ -45,7 +45,7 @@ const child = spawn(process.execPath, [...options, main, `--config.file=${config
 });
 const ended = once(child, 'exit');
 
-/** Now and then over some polls of every collector. */
+/** Sampled during some polls of every collector. */
 const resident: number[] = [];
 for (let sample = 0; sample < SAMPLES; sample += 1) {
   await new Promise((resolve) => setTimeout(resolve, EVERY_MS));
@@ -58,10 +58,10 @@ rmSync(folder, { recursive: true });
 
 report([
   {
-    what: `Idle RSS of the exporter that watches one cluster of 9 nodes, built JavaScript, \`node ${options.join(' ')}\` as in the image`,
-    must: `≤ ${MOST_MIB} MiB`,
-    measured: `**${describeSpread(resident)} MiB** over ${((SAMPLES * EVERY_MS) / 60_000).toFixed(1)} min; ${peak.toFixed(0)} MiB at its highest, while it starts`,
-    alternative: '–',
-    isMet: spreadOf(resident).median <= MOST_MIB,
+    name: `Idle RSS of the exporter with one cluster of 9 nodes, built JavaScript, \`node ${options.join(' ')}\` as in the image`,
+    target: `≤ ${MAX_MIB} MiB`,
+    result: `**${describeSpread(resident)} MiB** over ${((SAMPLES * EVERY_MS) / 60_000).toFixed(1)} min; ${peak.toFixed(0)} MiB peak at the start`,
+    baseline: '–',
+    isMet: spreadOf(resident).median <= MAX_MIB,
   },
 ]);

@@ -1,8 +1,8 @@
-// A server that sends one page of ranges from memory whatever it is asked, so that only the client is measured.
+// A server that answers every request with one page of ranges from memory, so that only the client is measured.
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { rangesPage } from './decoder-pages.ts';
-import { answerQuestions } from './process.ts';
+import { serveCalls } from './process.ts';
 
 export interface ServedPage {
   readonly url: string;
@@ -29,6 +29,6 @@ await once(server, 'listening');
 const address = server.address();
 const port = typeof address === 'object' && address !== null ? address.port : 0;
 
-answerQuestions({
+serveCalls({
   page: (): ServedPage => ({ url: `http://127.0.0.1:${port}`, bytes: page.length }),
 });

@@ -1,13 +1,14 @@
-// The ways to read all ranges of a node in one page; each runs in a process of its own.
+// Implementations that read all ranges of a node in one page; each runs in a separate process.
 import { request } from 'undici';
-import { createHotMemory, HotCandidates } from '../src/collectors/ranges/hot-ranges.ts';
-import { createProblemMemory, ProblemReports } from '../src/collectors/ranges/problem-ranges.ts';
-import { readNode } from '../src/collectors/ranges/read-node.ts';
-import { startTally } from '../src/collectors/ranges/tally.ts';
-import { startReading } from '../src/http/reading.ts';
+import { HotCandidates } from '../src/collectors/ranges/hot-ranges.ts';
+import { ProblemHistory, ProblemReports } from '../src/collectors/ranges/problem-ranges.ts';
+import { createNodeReader } from '../src/collectors/ranges/scan.ts';
+import { NodeTally } from '../src/collectors/ranges/tally.ts';
+import { createPollStats } from '../src/http/poll-stats.ts';
+import { contextOf } from '../test/collectors/ranges/cluster.ts';
 import { createTestClient } from '../test/support/cluster.ts';
 import { measure, residentMib, selfWatch, settle } from './cost.ts';
-import { answerQuestions } from './process.ts';
+import { serveCalls } from './process.ts';
 
 export interface PageWay {
   readonly way: keyof typeof WAYS;
@@ -15,11 +16,11 @@ export interface PageWay {
   readonly token: string;
 }
 
-/** What a way found out; the same for all that look into the page. */
+/** The result; the same for all implementations that decode the page. */
 export interface Found {
   readonly replicas: number;
   readonly queries: number;
-  /** Of the answer; 0 where it was not counted. */
+  /** Of the response; 0 where it was not counted. */
   readonly bytes: number;
 }
 
@@ -34,27 +35,25 @@ const client = createTestClient({
   token: () => Promise.resolve(token),
 });
 
-/** What the ranges collector does of a node, up to its tally. */
+function createTally(nodeId: number): NodeTally {
+  const hot = new HotCandidates(HOT_RANGES, new Set());
+  const problems = new ProblemReports(new ProblemHistory());
+  return new NodeTally(nodeId, () => true, { hot, problems });
+}
+
+/** The work of the ranges collector for one node, up to its aggregate. */
 async function readAsExporter(): Promise<Found> {
-  const reading = startReading(AbortSignal.timeout(600_000));
-  const { figures } = await readNode(client.api, reading, {
-    nodeId: NODE_ID,
-    route: 'gateway',
-    pageLimit: WHOLE_PAGE,
-    firstUrl: 0,
-    routeMemory: { gatewayOnly: true },
-    startTally: (nodeId) =>
-      startTally(nodeId, {
-        isOurs: () => true,
-        hot: new HotCandidates(HOT_RANGES, createHotMemory().members),
-        problems: new ProblemReports(createProblemMemory()),
-      }),
-  });
-  const stores = [...figures.stores.values()];
+  const state = { firstNodeId: 0, scans: 0, failed: new Set<number>(), gatewayOnly: true };
+  const context = {
+    ...contextOf({ route: 'gateway', page_limit: WHOLE_PAGE }, state),
+    ...createPollStats(AbortSignal.timeout(600_000)),
+  };
+  const { node } = await createNodeReader(client.api, context, createTally)(NODE_ID, 0);
+  const stores = [...node.stores.values()];
   return {
     replicas: stores.reduce((sum, { replicas }) => sum + replicas, 0),
     queries: stores.reduce((sum, { queries }) => sum + queries, 0),
-    bytes: reading.bytes,
+    bytes: context.bytes,
   };
 }
 
@@ -64,7 +63,7 @@ async function get() {
   return (await request(target, { headers, headersTimeout: 0, bodyTimeout: 0 })).body;
 }
 
-/** The usual way: the whole answer as objects, then a loop. It does less than the exporter: it remembers no range. */
+/** The usual implementation: the whole response as objects, then a loop. It does less than the exporter: it stores no range. */
 async function readAsJson(): Promise<Found> {
   const document = await (await get()).json();
   if (!holdsRanges(document)) throw new Error('no ranges');
@@ -111,7 +110,7 @@ function countRanges(ranges: readonly JsonRange[]): Found {
   return { replicas: ranges.length, queries: sum, bytes: 0 };
 }
 
-/** Only receives the bytes, which nobody who uses undici can do without. */
+/** Only receives the bytes: the minimum with undici. */
 async function readOnly(): Promise<Found> {
   const body = await get();
   let bytes = 0;
@@ -127,7 +126,7 @@ async function readOnly(): Promise<Found> {
 
 let found: Found = { replicas: 0, queries: 0, bytes: 0 };
 
-answerQuestions({
+serveCalls({
   ...selfWatch(),
   async run() {
     return measure(async () => {

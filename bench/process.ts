@@ -2,30 +2,30 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
 
-/** Another process: a contender that shares no memory, heap or event loop with the others, or a server. */
+/** A child process: an implementation that shares no memory or event loop with the others, or a server. */
 export interface OtherProcess extends AsyncDisposable {
   readonly pid: number;
-  /** Resolves to what the handler of that name returns there. */
-  ask<Answer>(question: string, argument?: unknown): Promise<Answer>;
+  /** Calls the handler of that name in the process. */
+  call<Result>(method: string, argument?: unknown): Promise<Result>;
 }
 
 type Handlers = Readonly<Record<string, (argument: never) => unknown>>;
 
-interface Question {
+interface Call {
   readonly id: number;
-  readonly question: string;
+  readonly method: string;
   readonly argument: never;
 }
 
 interface Reply {
   readonly id: number;
-  readonly answer?: never;
+  readonly result?: never;
   readonly error?: string;
 }
 
 /**
- * Starts a program of this folder with one argument, handed over as JSON, under these options of
- * Node; resolves when it takes questions.
+ * Starts a program of this folder with one argument, as JSON, and these options of Node.js; resolves when it accepts
+ * calls.
  */
 export async function startProcess(
   program: string,
@@ -36,7 +36,7 @@ export async function startProcess(
     execArgv: ['--expose-gc', ...options],
   });
   const waiting = new Map<number, PromiseWithResolvers<never>>();
-  let asked = 0;
+  let calls = 0;
   const ready = once(child, 'message');
   const ended = once(child, 'exit').then(([code]) => {
     const error = new Error(`${program} ended with ${code}`);
@@ -45,20 +45,20 @@ export async function startProcess(
   });
   ended.catch(() => undefined);
   await Promise.race([ready, ended]);
-  child.on('message', ({ id, answer, error }: Reply) => {
-    const asker = waiting.get(id);
+  child.on('message', ({ id, result, error }: Reply) => {
+    const caller = waiting.get(id);
     waiting.delete(id);
-    if (error === undefined && answer !== undefined) asker?.resolve(answer);
-    else asker?.reject(new Error(`${program}: ${error ?? 'no answer'}`));
+    if (error === undefined && result !== undefined) caller?.resolve(result);
+    else caller?.reject(new Error(`${program}: ${error ?? 'no result'}`));
   });
   return {
     pid: child.pid ?? 0,
-    ask(question, argument_) {
-      const asker = Promise.withResolvers<never>();
-      asked += 1;
-      waiting.set(asked, asker);
-      child.send({ id: asked, question, argument: argument_ ?? null });
-      return asker.promise;
+    call(method, argument_) {
+      const caller = Promise.withResolvers<never>();
+      calls += 1;
+      waiting.set(calls, caller);
+      child.send({ id: calls, method, argument: argument_ ?? null });
+      return caller.promise;
     },
     async [Symbol.asyncDispose]() {
       child.disconnect();
@@ -67,16 +67,16 @@ export async function startProcess(
   };
 }
 
-/** Takes questions until the one who asks is gone; `process.argv[2]` is what this program was started with. */
-export function answerQuestions(handlers: Handlers): void {
-  async function reply({ id, question, argument }: Question): Promise<void> {
+/** Serves calls until the parent disconnects; `process.argv[2]` is the argument of this program. */
+export function serveCalls(handlers: Handlers): void {
+  async function reply({ id, method, argument }: Call): Promise<void> {
     try {
-      process.send?.({ id, answer: (await handlers[question]?.(argument)) ?? null });
+      process.send?.({ id, result: (await handlers[method]?.(argument)) ?? null });
     } catch (error) {
       process.send?.({ id, error: String(error) });
     }
   }
-  process.on('message', (question: Question) => void reply(question));
+  process.on('message', (call: Call) => void reply(call));
   process.on('disconnect', () => process.exit(0));
   process.send?.('ready');
 }

@@ -1,4 +1,4 @@
-// The usual way to serve metrics: gauges of prom-client, rendered for each scrape and compressed with node:zlib.
+// The usual implementation: gauges of prom-client, rendered for each scrape and compressed with node:zlib.
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { promisify } from 'node:util';
@@ -6,10 +6,10 @@ import { gzip } from 'node:zlib';
 import { Gauge, Registry } from 'prom-client';
 import { parseExposition } from '../test/metrics/parse-exposition.ts';
 import { selfWatch } from './cost.ts';
-import { answerQuestions } from './process.ts';
+import { serveCalls } from './process.ts';
 
 export interface PromStart {
-  /** What is served is what is served there. */
+  /** The URL whose metrics this process copies. */
   readonly model: string;
 }
 
@@ -36,7 +36,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
     response.end(text);
     return;
   }
-  // The quickest level; most servers take the default, which is three times as dear.
+  // The fastest level; most servers use the default, which costs three times as much.
   const body = await gzipAsync(text, { level: 1 });
   response.setHeader('content-encoding', 'gzip').end(body);
 }
@@ -47,7 +47,7 @@ await once(server, 'listening');
 const address = server.address();
 const port = typeof address === 'object' && address !== null ? address.port : 0;
 
-answerQuestions({
+serveCalls({
   url: () => `http://127.0.0.1:${port}`,
   ...selfWatch(),
 });

@@ -1,14 +1,14 @@
-// What the table of ranges costs at the size of a very large cluster, beside a Map of objects.
+// The cost of the table of ranges of a very large cluster, compared with a Map of objects.
 // Run: node --expose-gc bench/range-table.bench.ts
 
 import { RangeTable } from '../src/collectors/ranges/range-table.ts';
 import { report } from './rows.ts';
 
 const RANGES = 2_000_000;
-/** Real ids ascend with gaps: merged ranges are gone. */
+/** Real ids have gaps, because ranges are merged. */
 const ID_STEP = 3;
 const ROUNDS = 7;
-const MOST_BYTES = 16;
+const MAX_BYTES = 16;
 
 interface Measured {
   readonly bytesPerRange: number;
@@ -19,7 +19,7 @@ interface Measured {
 interface Store {
   /** Adds one to the range's count. */
   readonly update: (id: number, sequence: number) => void;
-  /** Bytes that the garbage collector does not see move, if the store knows them. */
+  /** Bytes outside the heap, if the store knows them. */
   readonly bytes?: () => number;
 }
 
@@ -81,15 +81,15 @@ const table = measure(tableStore);
 const map = measure(mapStore);
 
 function describe({ bytesPerRange, insertNanos, updateNanos }: Measured): string {
-  return `${bytesPerRange.toFixed(1)} B a range, ${insertNanos.toFixed(0)} ns an insert, ${updateNanos.toFixed(0)} ns an update`;
+  return `${bytesPerRange.toFixed(1)} B per range, ${insertNanos.toFixed(0)} ns per insert, ${updateNanos.toFixed(0)} ns per update`;
 }
 
 report([
   {
-    what: `What is remembered of ${RANGES.toLocaleString('en')} ranges`,
-    must: `≤ ${MOST_BYTES} B a range`,
-    measured: `**${describe(table)}**`,
-    alternative: `a Map of objects: ${describe(map)}`,
-    isMet: table.bytesPerRange <= MOST_BYTES,
+    name: `Memory of ${RANGES.toLocaleString('en')} ranges`,
+    target: `≤ ${MAX_BYTES} B per range`,
+    result: `**${describe(table)}**`,
+    baseline: `a Map of objects: ${describe(map)}`,
+    isMet: table.bytesPerRange <= MAX_BYTES,
   },
 ]);

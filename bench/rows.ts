@@ -1,18 +1,18 @@
-/** One line of the table in docs/performance.md. */
+/** One line of the table in bench/README.md. */
 export interface Row {
-  readonly what: string;
-  readonly must: string;
-  readonly measured: string;
-  /** The usual way, measured in the same run. */
-  readonly alternative: string;
+  readonly name: string;
+  readonly target: string;
+  readonly result: string;
+  /** The usual implementation, measured in the same run. */
+  readonly baseline: string;
   readonly isMet: boolean;
 }
 
-/** Prints what a benchmark found, and hands it to `run.ts` when that started it. */
+/** Prints the results of a benchmark, and sends them to `run.ts` if that started it. */
 export function report(rows: readonly Row[]): void {
-  for (const { what, must, measured, alternative, isMet } of rows) {
-    console.log(`${isMet ? 'met    ' : 'NOT MET'} ${what}`);
-    console.log(`        must ${must}; measured ${measured}; against ${alternative}`);
+  for (const { name, target, result, baseline, isMet } of rows) {
+    console.log(`${isMet ? 'met    ' : 'NOT MET'} ${name}`);
+    console.log(`        target ${target}; result ${result}; baseline ${baseline}`);
   }
   process.send?.(rows);
 }

@@ -1,5 +1,5 @@
-// `npm run bench`: every benchmark in a process of its own, one after the other; writes the table of
-// docs/performance.md. Names of benchmarks as arguments: only these are run, and nothing is written.
+// `npm run bench`: every benchmark in a separate process, one after the other; writes the table of bench/README.md.
+// With names of benchmarks as arguments only these are run, and nothing is written.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -17,7 +17,7 @@ const BENCHMARKS = [
   'range-table',
   'idle',
 ];
-const DOCUMENT = path.join(import.meta.dirname, '..', 'docs', 'performance.md');
+const DOCUMENT = path.join(import.meta.dirname, 'README.md');
 const TABLE = /(?<=<!-- table -->\n)[^]*(?=<!-- \/table -->)/;
 
 async function run(benchmark: string): Promise<readonly Row[]> {
@@ -31,17 +31,17 @@ async function run(benchmark: string): Promise<readonly Row[]> {
   return found;
 }
 
-function lineOf({ what, must, measured, alternative, isMet }: Row): string {
-  return `| ${what} | ${must} | ${isMet ? 'yes' : '**no**'} | ${measured} | ${alternative} |`;
+function lineOf({ name, target, result, baseline, isMet }: Row): string {
+  return `| ${name} | ${target} | ${isMet ? 'yes' : '**no**'} | ${result} | ${baseline} |`;
 }
 
 function tableOf(rows: readonly Row[], load: readonly string[]): string {
   const model = cpus()[0]?.model ?? 'unknown';
   return `
-Measured on ${new Date().toISOString().slice(0, 10)} with Node ${process.version} on ${cpus().length} × ${model.replace(/\s+/g, ' ')}; load of the
-machine during the benchmarks, one after the other: ${load.join(', ')}.
+Measured on ${new Date().toISOString().slice(0, 10)} with Node ${process.version} on ${cpus().length} × ${model.replace(/\s+/g, ' ')}; load average
+after each benchmark: ${load.join(', ')}.
 
-| What | Must | Met | Measured | Against |
+| Benchmark | Target | Met | Result | Baseline |
 | --- | --- | --- | --- | --- |
 ${rows.map(lineOf).join('\n')}
 

@@ -1,8 +1,8 @@
-// What one exporter process takes for clusters of several sizes: the figures of docs/scale.md.
+// The cost of one exporter process for clusters of several sizes: the table of docs/scale.md.
 // Run: node bench/scale-out-size.bench.ts
 import { readFileSync } from 'node:fs';
-import { startScaleSimulator } from './scale/simulator.ts';
 import { runShards } from '../test/packaging/shards.ts';
+import { startScaleSimulator } from './scale/simulator.ts';
 
 const SIZES = [
   { nodes: 9, replicasPerNode: 1_000, sessionsPerNode: 20 },

@@ -1,16 +1,16 @@
-// One cluster of 402 nodes, scanned by one exporter, by four shards and by five, each a process of its own: what they say
-// together, which node goes to whom, what the rules of a real Prometheus (when there is one) make of it, and what it takes.
-// Run: node bench/scale-out.bench.ts [replicas per node]
-import { startScaleSimulator } from './scale/simulator.ts';
 import { evaluateRules } from '../test/packaging/rule-results.ts';
 import { addUp, ownersOf, runShards, type Shards } from '../test/packaging/shards.ts';
 import { hasProgram } from '../test/support/programs.ts';
+// One cluster of 402 nodes, scanned by one exporter, by four shards and by five in separate processes: their sums, the
+// assignment of nodes, the recording rules in a real Prometheus (if installed), and the cost.
+// Run: node bench/scale-out.bench.ts [replicas per node]
+import { startScaleSimulator } from './scale/simulator.ts';
 
 const NODES = 402;
 const REPLICAS = Number(process.argv[2] ?? 300);
 const MIB = 1024 * 1024;
 
-/** All that `scrapes` say under this name, added. */
+/** All samples of this name. */
 function total({ scrapes }: Shards, name: string, labels: Readonly<Record<string, string>> = {}) {
   return scrapes.flatMap((scrape) => scrape.all(name, labels)).map(({ value }) => value);
 }
@@ -20,13 +20,13 @@ function describeShards(shards: Shards): string {
     collector: 'ranges',
   });
   const cpu = total(shards, 'process_cpu_seconds_total').reduce((sum, value) => sum + value, 0);
-  const memory = total(shards, 'process_resident_memory_bytes').map((bytes) => bytes / MIB);
+  const state = total(shards, 'process_resident_memory_bytes').map((bytes) => bytes / MIB);
   const nodes = total(shards, 'crdb_range_scan_nodes', { state: 'scanned' });
   return [
     `${shards.scrapes.length} process(es): nodes ${nodes.join(', ')}`,
     `scan ${seconds.map((value) => value.toFixed(1)).join(', ')} s`,
-    `CPU ${cpu.toFixed(1)} s in all, start included`,
-    `resident ${memory.map((value) => value.toFixed(0)).join(', ')} MiB`,
+    `CPU ${cpu.toFixed(1)} s in total, including the start`,
+    `resident ${state.map((value) => value.toFixed(0)).join(', ')} MiB`,
   ].join('; ');
 }
 
@@ -74,6 +74,6 @@ if (hasProgram('prometheus')) {
   const alone = await evaluateRules(one.addresses);
   const pair = await evaluateRules([...one.addresses, ...other.addresses]);
   const shards = await evaluateRules(four.addresses);
-  check(`${alone.size} recorded series are the same of an HA pair`, isSame(pair, alone));
-  check('and of four shards', isSame(shards, alone));
+  check(`${alone.size} recorded series are the same for an HA pair`, isSame(pair, alone));
+  check('and for four shards', isSame(shards, alone));
 }

@@ -1,9 +1,9 @@
-// The scale simulator in a process of its own.
+import { serveCalls } from './process.ts';
+// The scale simulator in a separate process.
 import type { ScaleOptions } from './scale/layout.ts';
 import { startScaleSimulator } from './scale/simulator.ts';
-import { answerQuestions } from './process.ts';
 
-/** Where a simulator is, and how to log in; `token` is of a session that is open already. */
+/** Address and login of a simulator; `token` belongs to an open session. */
 export interface ServedCluster {
   readonly url: string;
   readonly username: string;
@@ -18,4 +18,4 @@ const body = new URLSearchParams({ username, password });
 const login = await fetch(`${url}/api/v2/login/`, { method: 'POST', body });
 const { session: token }: { session: string } = JSON.parse(await login.text());
 
-answerQuestions({ cluster: (): ServedCluster => ({ url, username, password, token }) });
+serveCalls({ cluster: (): ServedCluster => ({ url, username, password, token }) });

@@ -1,20 +1,21 @@
-// Scans of all nodes of a cluster by the ranges collector, from the sockets to the sheet.
+// Scans of all nodes of a cluster by the ranges collector, from the sockets to the samples.
 import { ranges } from '../src/collectors/ranges.ts';
-import { classifyThrown } from '../src/http/errors.ts';
-import { startReading } from '../src/http/reading.ts';
-import { Sheet } from '../src/metrics/sheet.ts';
+import { createPollStats } from '../src/http/poll-stats.ts';
+import { SampleSet } from '../src/metrics/sample-set.ts';
+import { inSlices } from '../src/time-slice.ts';
+import { contextOf } from '../test/collectors/ranges/cluster.ts';
 import { createTestClient } from '../test/support/cluster.ts';
 import { type Cost, measure, residentMib, settle } from './cost.ts';
-import { answerQuestions } from './process.ts';
+import { serveCalls } from './process.ts';
 import type { ServedCluster } from './scale-server.ts';
 
-/** What one scan read, and what it took. */
+/** Result and cost of one scan. */
 export interface Scanned {
   readonly cost: Cost;
   readonly bytes: number;
   readonly replicas: number;
   readonly series: number;
-  /** Bytes of what is remembered of the ranges. */
+  /** Bytes of the table of ranges. */
   readonly knownBytes: number;
   readonly knownRanges: number;
 }
@@ -25,45 +26,33 @@ const client = createTestClient({
   maxResponseBytes: Infinity,
   token: () => Promise.resolve(token),
 });
-const memory = ranges.createMemory();
+const state = ranges.createState();
 
 async function scan(): Promise<Scanned> {
-  const reading = startReading(AbortSignal.timeout(600_000));
-  const sheet = new Sheet({ crdb_cluster: 'bench' });
-  const context = Object.assign(reading, {
-    options: {
-      page_limit: 20_000,
-      concurrency: 2,
-      route: 'proxy',
-      hot_ranges: 20,
-      problem_ranges: 20,
-    } as const,
-    memory,
-    shard: '0',
-    shards: { index: 0, count: 1 },
-    nowMs: () => Date.now(),
-    urls: 1,
-    scanProgress: () => undefined,
-    shardLearned: () => undefined,
-    notice: (text: string) => console.log(text),
-    reasonOf: (error: unknown) => classifyThrown(error, 'scan').reason,
-  });
+  const samples = new SampleSet({ crdb_cluster: 'bench' });
+  const context = {
+    ...contextOf({ route: 'proxy' }, state),
+    ...createPollStats(AbortSignal.timeout(600_000)),
+    warn: (text: string) => console.log(text),
+  };
   const cost = await measure(async () => {
-    const failure = await ranges.collect(client.api, sheet, context);
-    if (failure !== undefined) throw new Error(failure.message);
+    const result = await ranges.collect(client.api, context);
+    if (result.failure !== undefined) throw new Error(result.failure.message);
+    const steps = ranges.samples(result, samples);
+    if (steps !== undefined) await inSlices(steps[Symbol.iterator]());
   });
-  const { narrow, wide } = memory.known.tables;
+  const { narrow, wide } = state.known.tables;
   return {
     cost,
-    bytes: reading.bytes,
-    replicas: reading.items,
-    series: sheet.series,
+    bytes: context.bytes,
+    replicas: context.items,
+    series: samples.series,
     knownBytes: narrow.bytes + wide.bytes,
     knownRanges: narrow.size + wide.size,
   };
 }
 
-answerQuestions({
+serveCalls({
   scan,
   async resident() {
     await settle();

@@ -1,10 +1,10 @@
-// The ways to bring 100,000 samples into the form that is served; each runs in a process of its own.
+// Implementations that render 100,000 samples; each runs in a separate process.
 import { Gauge, Registry } from 'prom-client';
 import { gauge } from '../src/metrics/family.ts';
-import { Sheet } from '../src/metrics/sheet.ts';
+import { SampleSet } from '../src/metrics/sample-set.ts';
 import { renderSnapshot } from '../src/metrics/snapshot.ts';
 import { measure } from './cost.ts';
-import { answerQuestions } from './process.ts';
+import { serveCalls } from './process.ts';
 
 export interface SnapshotWay {
   readonly way: keyof typeof WAYS;
@@ -28,7 +28,7 @@ interface BenchSample {
   readonly value: number;
 }
 
-/** The samples of one family, made beforehand: no contender pays for them. Every other value has decimals. */
+/** The samples of one family, created before the measurement. Every other value has decimals. */
 const samples: readonly BenchSample[] = Array.from({ length: series / FAMILIES }, (_, index) => ({
   labels: {
     node_id: String(index % 200),
@@ -38,15 +38,15 @@ const samples: readonly BenchSample[] = Array.from({ length: series / FAMILIES }
   value: index % 2 === 0 ? index * 4096 : index / 7,
 }));
 
-/** From the first sample to bytes ready in both formats, plain and compressed. */
+/** From the first sample to text in both formats, plain and compressed. */
 async function buildSnapshot(): Promise<void> {
-  const sheet = new Sheet({ crdb_cluster: 'bench' });
+  const set = new SampleSet({ crdb_cluster: 'bench' });
   for (const family of families) {
-    for (const { labels, value } of samples) sheet.set(family, labels, value);
-    // A room writes its sheet node by node as answers come in, not 100,000 samples at a stroke.
+    for (const { labels, value } of samples) set.set(family, labels, value);
+    // A collector writes its samples in slices, not 100,000 at once.
     await new Promise(setImmediate);
   }
-  await renderSnapshot(sheet);
+  await renderSnapshot(set);
 }
 
 /** From the first sample to the text, once; not compressed. */
@@ -65,4 +65,4 @@ async function buildRegistry(): Promise<void> {
   await registry.metrics();
 }
 
-answerQuestions({ run: () => measure(WAYS[way]) });
+serveCalls({ run: () => measure(WAYS[way]) });

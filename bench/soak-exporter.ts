@@ -1,9 +1,9 @@
-// The exporter with intervals of milliseconds; what it logs is thrown away.
+// The exporter with intervals of milliseconds and without log output.
 import { createLog } from '../src/log.ts';
 import { startTestExporter } from '../test/support/exporter.ts';
-import { answerQuestions } from './process.ts';
+import { serveCalls } from './process.ts';
 
-/** What the process holds once its garbage is collected. */
+/** Resources of the process after garbage collection. */
 export interface Held {
   readonly residentMib: number;
   readonly heapMib: number;
@@ -27,7 +27,7 @@ const exporter = await startTestExporter({
   },
 });
 
-answerQuestions({
+serveCalls({
   url: () => exporter.url,
   held(): Held {
     globalThis.gc?.();

@@ -1,4 +1,4 @@
-// `npm run soak -- [--minutes M]`: an accelerated life of the exporter, with scrapes and faults all the time. Ends
+// `npm run soak -- [--minutes M]`: runs the exporter with short intervals, scrapes and faults. Exits
 // with 1 when its memory, sockets or timers grow.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -11,15 +11,15 @@ import type { Held } from './soak-exporter.ts';
 const { values } = parseArgs({ options: { minutes: { type: 'string', default: '10' } } });
 const DURATION_MS = Number(values.minutes) * 60_000;
 const INTERVAL_SECONDS = 0.05;
-const LOOKS = 24;
-/** Until then the heap finds its size and everything has been compiled. */
+const SAMPLES = 24;
+/** Until then the heap grows and code is compiled. */
 const WARM_UP_SHARE = 1 / 3;
-const MOST_GROWTH = 0.1;
+const MAX_GROWTH = 0.1;
 /** Connections and timers come and go with the polls. */
-const MOST_MORE = 12;
-const SCRAPE_EVERY_MS = 100;
-const TROUBLE_EVERY_MS = 700;
-const TROUBLE_MS = 150;
+const MAX_MORE = 12;
+const SCRAPE_INTERVAL_MS = 100;
+const FAULT_INTERVAL_MS = 700;
+const FAULT_MS = 150;
 
 type Fault = Parameters<Simulator['fault']>[0];
 
@@ -49,14 +49,14 @@ clusters:
 `,
 };
 await using exporter = await startProcess('soak-exporter.ts', start, optionsOfImage());
-const url = await exporter.ask<string>('url');
+const url = await exporter.call<string>('url');
 const over = AbortSignal.timeout(DURATION_MS);
 const counted = { scrapes: 0, polls: 0 };
-const looks: Held[] = [];
-await Promise.all([scrapeOn(), makeTrouble(), lookOn()]);
+const samples: Held[] = [];
+await Promise.all([scrape(), injectFaults(), sampleResources()]);
 report();
 
-async function scrapeOn(): Promise<void> {
+async function scrape(): Promise<void> {
   while (!over.aborted) {
     const accept = counted.scrapes % 2 === 0 ? 'text/plain' : 'application/openmetrics-text';
     const answer = await fetch(`${url}/metrics`, { headers: { accept } });
@@ -64,28 +64,28 @@ async function scrapeOn(): Promise<void> {
     counted.scrapes += 1;
     const polls = readScrape(text).all('crdb_exporter_polls_total');
     counted.polls = polls.reduce((sum, { value }) => sum + value, 0);
-    await sleep(SCRAPE_EVERY_MS);
+    await sleep(SCRAPE_INTERVAL_MS);
   }
 }
 
-async function makeTrouble(): Promise<void> {
+async function injectFaults(): Promise<void> {
   for (let turn = 0; !over.aborted; turn += 1) {
-    await sleep(TROUBLE_EVERY_MS);
+    await sleep(FAULT_INTERVAL_MS);
     const fault = FAULTS[turn % FAULTS.length];
     if (fault !== undefined) simulator.fault(fault);
     if (turn % 5 === 0) simulator.world.revokeTokens();
     if (turn % 7 === 0) simulator.world.killNode(3);
     if (turn % 7 === 3) simulator.world.reviveNode(3);
-    await sleep(TROUBLE_MS);
+    await sleep(FAULT_MS);
     simulator.clearFaults();
   }
 }
 
-async function lookOn(): Promise<void> {
-  for (let look = 0; look < LOOKS; look += 1) {
-    await sleep(DURATION_MS / LOOKS);
-    const held = await exporter.ask<Held>('held');
-    looks.push(held);
+async function sampleResources(): Promise<void> {
+  for (let sample = 0; sample < SAMPLES; sample += 1) {
+    await sleep(DURATION_MS / SAMPLES);
+    const held = await exporter.call<Held>('held');
+    samples.push(held);
     const { residentMib, heapMib, sockets, timers } = held;
     console.log(
       `${counted.polls} polls: ${residentMib.toFixed(1)} MiB resident, ${heapMib.toFixed(1)} MiB of heap, ${sockets} sockets, ${timers} timers`,
@@ -93,9 +93,9 @@ async function lookOn(): Promise<void> {
   }
 }
 
-/** Compares what was held soon after the warm-up with what was held in the end. */
+/** Compares resources after the warm-up with those at the end. */
 function report(): void {
-  const warm = looks.slice(Math.floor(LOOKS * WARM_UP_SHARE));
+  const warm = samples.slice(Math.floor(SAMPLES * WARM_UP_SHARE));
   const third = Math.floor(warm.length / 3);
   const compare = (valueOf: (held: Held) => number) => ({
     early: median(warm.slice(0, third).map(valueOf)),
@@ -105,11 +105,11 @@ function report(): void {
   const growth = resident.late / resident.early - 1;
   const more = (['sockets', 'timers'] as const).filter((kind) => {
     const { early, late } = compare((held) => held[kind]);
-    return late - early > MOST_MORE;
+    return late - early > MAX_MORE;
   });
-  const grown = [...(growth > MOST_GROWTH ? ['memory'] : []), ...more];
+  const grown = [...(growth > MAX_GROWTH ? ['memory'] : []), ...more];
   console.log(
-    `${counted.polls} polls, ${counted.scrapes} scrapes in ${values.minutes} min; resident after warm-up ${resident.early.toFixed(1)} → ${resident.late.toFixed(1)} MiB (${(100 * growth).toFixed(1)} %); ${grown.length === 0 ? 'nothing grows' : `grows: ${grown.join(', ')}`}`,
+    `${counted.polls} polls, ${counted.scrapes} scrapes in ${values.minutes} min; resident after warm-up ${resident.early.toFixed(1)} → ${resident.late.toFixed(1)} MiB (${(100 * growth).toFixed(1)} %); ${grown.length === 0 ? 'no growth' : `growth: ${grown.join(', ')}`}`,
   );
   process.exitCode = grown.length === 0 ? 0 : 1;
 }

@@ -1,4 +1,4 @@
-// One page of about 500 MB while it streams: memory above idle, and how long the event loop is held.
+// One page of about 500 MB while it streams: memory above idle, and blocking of the event loop.
 // Run: node bench/stream.bench.ts [rounds]
 import { type Cost, describeSpread, spreadOf } from './cost.ts';
 import { optionsOfImage } from './image-options.ts';
@@ -9,24 +9,24 @@ import type { ServedCluster } from './scale-server.ts';
 
 const REPLICAS = 318_000;
 const ROUNDS = Number(process.argv[2] ?? 7);
-/** The usual way takes gigabytes. */
+/** The usual implementation needs gigabytes. */
 const USUAL_ROUNDS = 3;
-const MOST_MIB = 100;
+const MAX_MIB = 100;
 const P99_MS = 10;
 const MAX_MS = 30;
 
 await using server = await startProcess('scale-server.ts', { nodes: 3, replicasPerNode: REPLICAS });
-const { url, token } = await server.ask<ServedCluster>('cluster');
+const { url, token } = await server.call<ServedCluster>('cluster');
 
 interface Streamed {
   readonly aboveIdleMib: number;
   readonly cost: Cost;
   readonly bytes: number;
-  /** What a process that does nothing saw meanwhile: the share of the machine. */
+  /** The delays of an idle process meanwhile. */
   readonly idle: Cost;
 }
 
-/** In a fresh process each time: memory once taken is not given back at once. */
+/** In a new process each time, because memory is not returned to the system immediately. */
 async function stream(way: PageWay['way']): Promise<Streamed> {
   const argument: PageWay = { way, url, token };
   const options = way === 'exporter' ? optionsOfImage() : [];
@@ -36,12 +36,12 @@ async function stream(way: PageWay['way']): Promise<Streamed> {
     url,
     token,
   } satisfies PageWay);
-  const idleMib = await contender.ask<number>('resident');
-  const watched = bystander.ask<Cost>('watch');
-  const cost = await contender.ask<Cost>('run');
-  await bystander.ask('stop');
-  const peakMib = await contender.ask<number>('peak');
-  const { bytes } = await contender.ask<Found>('found');
+  const idleMib = await contender.call<number>('resident');
+  const watched = bystander.call<Cost>('watch');
+  const cost = await contender.call<Cost>('run');
+  await bystander.call('stop');
+  const peakMib = await contender.call<number>('peak');
+  const { bytes } = await contender.call<Found>('found');
   return { aboveIdleMib: peakMib - idleMib, cost, bytes, idle: await watched };
 }
 
@@ -66,17 +66,17 @@ const size = `${((own[0]?.bytes ?? 0) / 1e6).toFixed(0)} MB`;
 
 report([
   {
-    what: `Peak RSS above idle while a page of ${size} streams`,
-    must: `≤ ${MOST_MIB} MiB`,
-    measured: `**${describeSpread(memory(own))} MiB**`,
-    alternative: `\`body.json()\`: ${describeSpread(memory(usual))} MiB. Receiving alone: ${describeSpread(memory(receiving))} MiB`,
-    isMet: spreadOf(memory(own)).median <= MOST_MIB,
+    name: `Peak RSS above idle while a page of ${size} streams`,
+    target: `≤ ${MAX_MIB} MiB`,
+    result: `**${describeSpread(memory(own))} MiB**`,
+    baseline: `\`body.json()\`: ${describeSpread(memory(usual))} MiB. Receiving only: ${describeSpread(memory(receiving))} MiB`,
+    isMet: spreadOf(memory(own)).median <= MAX_MIB,
   },
   {
-    what: 'Event-loop delay during that page, p99 / max',
-    must: `≤ ${P99_MS} ms / ≤ ${MAX_MS} ms`,
-    measured: `**${busy(own)}** in CPU time of the loop; by the clock ${delay(own)}, when a process that does nothing sees ${delay(idle)}`,
-    alternative: `\`body.json()\`: ${busy(usual)}. Receiving alone: ${busy(receiving)}`,
+    name: 'Event-loop delay during that page, p99 / max',
+    target: `≤ ${P99_MS} ms / ≤ ${MAX_MS} ms`,
+    result: `**${busy(own)}** in CPU time of the loop; wall clock ${delay(own)}, while an idle process sees ${delay(idle)}`,
+    baseline: `\`body.json()\`: ${busy(usual)}. Receiving only: ${busy(receiving)}`,
     isMet:
       spreadOf(list(own, 'busyP99Ms')).median <= P99_MS &&
       spreadOf(list(own, 'busyMaxMs')).median <= MAX_MS,

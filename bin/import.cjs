@@ -2,7 +2,7 @@
 
 var url = require('url');
 
-// A file of its own, since an old Node cannot even read the word import. A failure ends the process with status 1.
+// A separate file, because old versions of Node.js cannot parse import(). A failure exits with status 1.
 module.exports = function importMain(main) {
   return import(url.pathToFileURL(main).href);
 };

@@ -3,7 +3,7 @@ import { note, stat, timeline } from './lib/panels.ts';
 import { ASSISTANT_HEALTH, ASSISTANT_STATUS } from './lib/style.ts';
 import { S } from './lib/variables.ts';
 
-/** Of a state set: the place of the present state in the list, from 1; 0 when there is none. */
+/** The position of the current state of a state set in the list, from 1; 0 when there is none. */
 function numberOf(label: string, states: readonly string[]): string {
   const family = `crdb_cloud_migration_assistant_${label}`;
   const terms = states.map(
@@ -18,11 +18,11 @@ export const assistantRow: Row = {
   collapsed: true,
   panels: [
     note(
-      'Why this may be empty',
-      'Only for clusters with `cloud_api` in the configuration (`--cloud.cluster-id`) and while the collector `cloud` is on.',
+      'Panels without data',
+      'This row needs `cloud_api` in the configuration of the cluster (`--cloud.cluster-id`) and the collector `cloud` enabled.',
     ),
     timeline('Assistant status', {
-      about: 'The present status (crdb_cloud_migration_assistant_status).',
+      about: 'Current status (crdb_cloud_migration_assistant_status).',
       queries: numberOf('status', ['pending', 'running', 'deleting', 'failed', 'other']),
       unit: 'none',
       legend: 'status',
@@ -31,7 +31,7 @@ export const assistantRow: Row = {
     }),
     timeline('Assistant health', {
       about:
-        'The present health (crdb_cloud_migration_assistant_health). Unavailable for more than 15 minutes: see CrdbMigrationAssistantUnhealthy.',
+        'Current health (crdb_cloud_migration_assistant_health). Unavailable for more than 15 minutes: see CrdbMigrationAssistantUnhealthy.',
       queries: numberOf('health', ['healthy', 'not_computed', 'unavailable', 'unknown', 'other']),
       unit: 'none',
       legend: 'health',
@@ -40,7 +40,7 @@ export const assistantRow: Row = {
     }),
     stat('Assistant in this status for', {
       about:
-        'Time since the present status was first seen (crdb_cloud_migration_assistant_status_since_timestamp_seconds).',
+        'Time since the current status was first seen (crdb_cloud_migration_assistant_status_since_timestamp_seconds).',
       queries: `time() - max(crdb_cloud_migration_assistant_status_since_timestamp_seconds{${S}})`,
       unit: 'dtdurations',
       width: 8,

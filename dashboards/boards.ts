@@ -6,12 +6,12 @@ import { overview } from './overview.ts';
 import { ranges } from './ranges.ts';
 import { sql } from './sql.ts';
 
-/** All dashboards, in the order in which one reads them. */
+/** All dashboards, in reading order. */
 export function buildBoards(): readonly Dashboard[] {
   return [overview(), nodes(), ranges(), load(), sql(), exporter()];
 }
 
-/** The text of a dashboard's file, named for its uid. */
+/** The content of a dashboard's JSON file, named after its uid. */
 export function writeBoard(board: Dashboard): string {
   return `${JSON.stringify(board, undefined, 2)}\n`;
 }

@@ -20,12 +20,12 @@ function rateBy(labels: string, family: string, matchers: string): string {
   return `sum by (${labels}) (rate(${family}{${matchers}}[$__rate_interval]))`;
 }
 
-const trust: Row = {
-  title: 'Trust',
+const collectors: Row = {
+  title: 'Collectors and data age',
   panels: [
     table('Collectors', {
       about:
-        'What became of the last poll (crdb_exporter_collector_…). An age of more than 3 intervals: the data was dropped.',
+        'Result of the last poll (crdb_exporter_collector_…). Data older than 3 intervals is no longer exported.',
       labels: { crdb_cluster: 'cluster', collector: 'collector', shard: 'shard' },
       values: [
         { title: 'success', states: YES_NO, expr: latest('crdb_exporter_collector_success') },
@@ -62,7 +62,7 @@ const trust: Row = {
     }),
     timeline('API up', {
       about:
-        'Whether the API gave a good, authenticated answer (crdb_up). Down: CrdbClusterApiDown.',
+        'Whether the API returned a successful, authenticated response (crdb_up). Down: CrdbClusterApiDown.',
       queries: `max by (crdb_cluster, api) (crdb_up{${S}})`,
       unit: 'none',
       legend: '{{crdb_cluster}} {{api}}',
@@ -83,7 +83,7 @@ const trust: Row = {
     }),
     stat('Shards with fresh ranges / configured', {
       about:
-        'Shards whose range data is fresh, and how many are configured (crdb_exporter_shards). Fewer: CrdbShardsMissing. With route local there is a shard for each node, and 1 configured.',
+        'Number of shards with fresh range data, and number of configured shards (crdb_exporter_shards). Fewer: CrdbShardsMissing. With route local each exporter is a shard of its own (shard.name), and 1 is configured.',
       queries: [
         {
           expr: `count by (crdb_cluster) (time() - max by (crdb_cluster, shard) (crdb_exporter_collector_last_success_timestamp_seconds{${S}, collector="ranges"}) <= max by (crdb_cluster, shard) (crdb_exporter_collector_interval_seconds{${S}, collector="ranges"} + clamp_max(2 * crdb_exporter_collector_interval_seconds{${S}, collector="ranges"}, 600)))`,
@@ -98,7 +98,8 @@ const trust: Row = {
       height: 8,
     }),
     table('TLS not verified', {
-      about: 'Clusters whose certificate is not checked (crdb_exporter_tls_verification_disabled).',
+      about:
+        'Clusters whose certificate is not verified (crdb_exporter_tls_verification_disabled).',
       labels: { crdb_cluster: 'cluster' },
       values: [
         {
@@ -127,7 +128,7 @@ const trust: Row = {
     }),
     graph('Data age', {
       about:
-        'Time since the last good poll (crdb_exporter_collector_last_success_timestamp_seconds): a saw tooth as high as the interval.',
+        'Time since the last successful poll (crdb_exporter_collector_last_success_timestamp_seconds). Normally it stays below the interval.',
       queries: AGE,
       unit: 's',
       legend: COLLECTOR,
@@ -135,7 +136,7 @@ const trust: Row = {
     }),
     graph('Time used of interval', {
       about:
-        'Duration of the last poll of its interval (crdb_exporter_collector_duration_seconds). Near 100 %: CrdbExporterSaturated.',
+        'Duration of the last poll as a share of the interval (crdb_exporter_collector_duration_seconds). Near 100 %: CrdbExporterSaturated.',
       queries: `max by (${KEYS}) (crdb_exporter_collector_duration_seconds{${OF}} / (crdb_exporter_collector_interval_seconds{${OF}} > 0))`,
       unit: 'percentunit',
       legend: COLLECTOR,
@@ -144,7 +145,7 @@ const trust: Row = {
     }),
     graph('Interval / configured', {
       about:
-        'Above 1 the interval is stretched by max_duty (crdb_exporter_collector_interval_seconds). Above 3: CrdbIntervalStretched.',
+        'Above 1, max_duty stretches the interval (crdb_exporter_collector_interval_seconds). Above 3: CrdbIntervalStretched.',
       queries: `min by (${KEYS}) (crdb_exporter_collector_interval_seconds{${OF}} / (crdb_exporter_collector_configured_interval_seconds{${OF}} > 0))`,
       unit: 'short',
       legend: COLLECTOR,
@@ -152,7 +153,8 @@ const trust: Row = {
       width: 6,
     }),
     bars('Range scan progress', {
-      about: 'Nodes done of the running or last scan (crdb_exporter_range_scan_nodes_done).',
+      about:
+        'Share of nodes that the running or last scan has finished (crdb_exporter_range_scan_nodes_done).',
       queries: `max by (crdb_cluster, shard) (crdb_exporter_range_scan_nodes_done{${S}} / (crdb_exporter_range_scan_nodes_planned{${S}} > 0))`,
       unit: 'percentunit',
       legend: '{{crdb_cluster}} {{shard}}',
@@ -165,8 +167,7 @@ const errors: Row = {
   title: 'Errors and limits',
   panels: [
     graph('Poll failures by reason', {
-      about:
-        'Polls that published nothing (crdb_exporter_poll_failures_total). The log has each with its cause.',
+      about: 'Failed polls (crdb_exporter_poll_failures_total). The log has the cause and a hint.',
       queries: `${rateBy(`${KEYS}, reason`, 'crdb_exporter_poll_failures_total', OF)} > 0`,
       empty: 'none',
       unit: 'cps',
@@ -174,7 +175,7 @@ const errors: Row = {
     }),
     graph('Skipped polls', {
       about:
-        'Polls that did not start (crdb_exporter_polls_skipped_total): the one before still ran, or the breaker was open.',
+        'Polls that did not start (crdb_exporter_polls_skipped_total), because the previous one was still running or the circuit breaker was open.',
       queries: `${rateBy(`${KEYS}, reason`, 'crdb_exporter_polls_skipped_total', OF)} > 0`,
       empty: 'none',
       unit: 'cps',
@@ -182,7 +183,7 @@ const errors: Row = {
     }),
     timeline('Limits hit', {
       about:
-        'Polls that ran into a limit (crdb_exporter_collector_limit_hit): counts are lower bounds.',
+        'Polls that reached a limit (crdb_exporter_collector_limit_hit). Their counts are lower bounds.',
       queries: `max by (${KEYS}, limit) (crdb_exporter_collector_limit_hit{${OF}}) == 1`,
       unit: 'none',
       legend: `${COLLECTOR} {{limit}}`,
@@ -191,20 +192,20 @@ const errors: Row = {
     }),
     graph('Decode errors', {
       about:
-        'Fields or elements of a wrong shape that were skipped (crdb_exporter_decode_errors_total): a new version of the server?',
+        'Fields or elements that were skipped because of a wrong type (crdb_exporter_decode_errors_total). The server may have a new version.',
       queries: rateBy('endpoint', 'crdb_exporter_decode_errors_total', S),
       unit: 'cps',
       legend: '{{endpoint}}',
     }),
     graph('Login failures', {
-      about: 'Attempts to log in that failed (crdb_exporter_login_failures_total).',
+      about: 'Failed logins (crdb_exporter_login_failures_total).',
       queries: rateBy('reason', 'crdb_exporter_login_failures_total', S),
       unit: 'cps',
       legend: '{{reason}}',
     }),
     timeline('Circuit breakers', {
       about:
-        'Present state for each configured address (crdb_exporter_breaker_state). Open: requests go to the others.',
+        'Current state for each configured address (crdb_exporter_breaker_state). Open: requests go to the other addresses.',
       queries: `2 * max by (crdb_cluster, target) (crdb_exporter_breaker_state{${S}, state="open"}) + max by (crdb_cluster, target) (crdb_exporter_breaker_state{${S}, state="half_open"})`,
       unit: 'none',
       legend: '{{crdb_cluster}} {{target}}',
@@ -217,28 +218,28 @@ const cost: Row = {
   title: 'Load put on the database',
   panels: [
     graph('Requests', {
-      about: 'Requests to the APIs by operation and status (crdb_exporter_http_requests_total).',
+      about: 'Requests to the APIs by endpoint and status (crdb_exporter_http_requests_total).',
       queries: rateBy('endpoint, code', 'crdb_exporter_http_requests_total', S),
       unit: 'reqps',
       legend: '{{endpoint}} {{code}}',
       width: 6,
     }),
     graph('Request time p95', {
-      about: 'By operation (crdb_exporter_http_request_duration_seconds).',
+      about: 'Duration by endpoint (crdb_exporter_http_request_duration_seconds).',
       queries: `histogram_quantile(0.95, ${rateBy('endpoint, le', 'crdb_exporter_http_request_duration_seconds_bucket', S)})`,
       unit: 's',
       legend: '{{endpoint}}',
       width: 6,
     }),
     graph('Bytes read', {
-      about: 'Answers after decompression (crdb_exporter_http_response_bytes_total).',
+      about: 'Size of responses after decompression (crdb_exporter_http_response_bytes_total).',
       queries: rateBy('api, endpoint', 'crdb_exporter_http_response_bytes_total', S),
       unit: 'Bps',
       legend: '{{api}} {{endpoint}}',
       width: 6,
     }),
     graph('Retries', {
-      about: 'Requests that were sent again, by reason (crdb_exporter_http_retries_total).',
+      about: 'Retries by reason (crdb_exporter_http_retries_total).',
       queries: rateBy('endpoint, reason', 'crdb_exporter_http_retries_total', S),
       unit: 'cps',
       legend: '{{endpoint}} {{reason}}',
@@ -257,13 +258,13 @@ export function exporter(): Dashboard {
   return buildBoard({
     uid: 'crdb-exporter',
     title: 'Exporter',
-    question: 'Can I believe the other dashboards?',
+    question: 'Can I trust the other dashboards?',
     variables: [
       clustersVariable(),
       many('collector', 'Collector', valuesOf('collector')),
       many('shard', 'Shard', valuesOf('shard')),
       many('instance', 'Instance', instances),
     ],
-    rows: [trust, errors, cost, processRow],
+    rows: [collectors, errors, cost, processRow],
   });
 }

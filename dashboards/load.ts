@@ -10,15 +10,16 @@ import { withTable } from './ranges.ts';
 const CHOSEN = `${S}, node_id=~"$node"`;
 const QUERIES_BY_NODE = `sum by (node_id) (max by (node_id, store_id) (crdb_store_queries_per_second{${S}}))`;
 const QUERIES = `sum(max by (node_id, store_id) (crdb_store_queries_per_second{${S}}))`;
-/** A distribution that is counted anew at each poll, as buckets: no rate() over it. */
+/** A gauge distribution as buckets: rate() does not apply. */
 const BUCKETS = `sum by (le) (label_replace(max by (upper, shard) (crdb_ranges_by_queries_per_second{${S}}), "le", "$1", "upper", "(.+)"))`;
 const OF_RANGE = 'range_id, node_id, store_id, table_id';
 
-const spread: Row = {
-  title: 'Spread',
+const distribution: Row = {
+  title: 'Distribution',
   panels: [
     stat('Queries per second', {
-      about: 'Of all stores (crdb_store_queries_per_second); an average over up to 30 minutes.',
+      about:
+        'Queries per second of all stores (crdb_store_queries_per_second), averaged over up to 30 minutes.',
       queries: QUERIES,
       unit: 'reqps',
       sparkline: true,
@@ -26,7 +27,7 @@ const spread: Row = {
     }),
     stat('Node skew (max / mean)', {
       about:
-        'Load of the busiest node against the mean (crdb_store_queries_per_second). Red: look for hot ranges on that node.',
+        'Load of the busiest node divided by the mean (crdb_store_queries_per_second). Red: look for hot ranges on that node.',
       queries: `max(${QUERIES_BY_NODE}) / avg(${QUERIES_BY_NODE})`,
       unit: 'short',
       decimals: 2,
@@ -35,7 +36,7 @@ const spread: Row = {
     }),
     stat('Share of hottest range', {
       about:
-        'Of all queries (crdb_range_max_queries_per_second). Red: one range is the load of the cluster.',
+        'Share of all queries (crdb_range_max_queries_per_second). Red: one range has most of the load of the cluster.',
       queries: `max(crdb_range_max_queries_per_second{${S}}) / ${QUERIES}`,
       unit: 'percentunit',
       steps: ['green', [0.2, 'orange'], [0.5, 'red']],
@@ -43,7 +44,7 @@ const spread: Row = {
     }),
     stat('CPU of hottest range', {
       about:
-        '100 % is one core (crdb_range_max_cpu_seconds_per_second). A range splits at 50 % by default; red: it does not. Only where the server sends it.',
+        '100 % is one core (crdb_range_max_cpu_seconds_per_second). By default a range splits at 50 %; red: it does not split. Only where the server reports it.',
       queries: `max(crdb_range_max_cpu_seconds_per_second{${S}})`,
       unit: 'percentunit',
       steps: ['green', [0.5, 'orange'], [0.75, 'red']],
@@ -51,21 +52,20 @@ const spread: Row = {
     }),
     stat('Ranges above 2500 q/s', {
       about:
-        'Ranges over the default split threshold by queries (crdb_ranges_by_queries_per_second).',
+        'Ranges above the default split threshold for queries (crdb_ranges_by_queries_per_second).',
       queries: `sum(max by (shard) (crdb_ranges_by_queries_per_second{${S}, upper="+Inf"})) - sum(max by (shard) (crdb_ranges_by_queries_per_second{${S}, upper="2500"}))`,
       unit: 'short',
       steps: ['green', [1, 'orange']],
     }),
     heatmap('Distribution of range load', {
-      about:
-        'How many ranges have how many queries per second (crdb_ranges_by_queries_per_second).',
+      about: 'Number of ranges by queries per second (crdb_ranges_by_queries_per_second).',
       queries: BUCKETS,
       unit: 'reqps',
       width: 12,
     }),
     graph('Range load p50 / p99', {
       about:
-        'Queries per second of the middle range and of the hottest hundredth (crdb_ranges_by_queries_per_second).',
+        'Median and 99th percentile of queries per second of a range (crdb_ranges_by_queries_per_second).',
       queries: [
         { expr: `histogram_quantile(0.5, ${BUCKETS})`, legend: 'p50' },
         { expr: `histogram_quantile(0.99, ${BUCKETS})`, legend: 'p99' },
@@ -81,7 +81,7 @@ const spread: Row = {
       width: 6,
     }),
     graph('Writes by node', {
-      about: 'Keys written per second; followers write, too (crdb_store_writes_per_second).',
+      about: 'Keys written per second, including by followers (crdb_store_writes_per_second).',
       queries: `sum by (node_id) (max by (node_id, store_id) (crdb_store_writes_per_second{${CHOSEN}}))`,
       unit: 'wps',
       legend: 'n{{node_id}}',
@@ -89,7 +89,7 @@ const spread: Row = {
     }),
     graph('CPU of ranges by node', {
       about:
-        '100 % is one core (crdb_store_cpu_seconds_per_second). Only where the server sends it.',
+        '100 % is one core (crdb_store_cpu_seconds_per_second). Only where the server reports it.',
       queries: `sum by (node_id) (max by (node_id, store_id) (crdb_store_cpu_seconds_per_second{${CHOSEN}}))`,
       unit: 'percentunit',
       legend: 'n{{node_id}}',
@@ -97,7 +97,7 @@ const spread: Row = {
     }),
     graph('Bytes read and written by node', {
       about:
-        'Read upwards, written downwards (crdb_store_read_bytes_per_second, crdb_store_write_bytes_per_second). Only where the server sends it.',
+        'Reads above zero, writes below (crdb_store_read_bytes_per_second, crdb_store_write_bytes_per_second). Only where the server reports it.',
       queries: [
         {
           expr: `sum by (node_id) (max by (node_id, store_id) (crdb_store_read_bytes_per_second{${CHOSEN}}))`,
@@ -122,7 +122,7 @@ const hotRanges: Row = {
   panels: [
     table('Hottest ranges now', {
       about:
-        'The ranges with most queries, with their table where it is watched (crdb_hot_range_queries_per_second, crdb_table_info). A range that does not split is one key or an ascending key.',
+        'The ranges with most queries; the table is shown for configured tables (crdb_hot_range_queries_per_second, crdb_table_info). A hot range that does not split has one hot key or an ascending key.',
       labels: {
         range_id: {
           title: 'range',
@@ -157,7 +157,7 @@ const hotRanges: Row = {
     }),
     graph('Hot ranges over time', {
       about:
-        'Queries per second of the ranges in the list; points, since ranges come and go (crdb_hot_range_queries_per_second).',
+        'Queries per second of the listed ranges, as points because the list changes (crdb_hot_range_queries_per_second).',
       queries: `max by (range_id) (crdb_hot_range_queries_per_second{${CHOSEN}})`,
       unit: 'reqps',
       legend: 'r{{range_id}}',
@@ -165,7 +165,7 @@ const hotRanges: Row = {
     }),
     graph('Hot ranges by CPU', {
       about:
-        'CPU of the ranges with most queries, 100 % is one core (crdb_hot_range_cpu_seconds_per_second). A range may be hot by CPU alone: compare CPU of hottest range.',
+        'CPU of the ranges with most queries; 100 % is one core (crdb_hot_range_cpu_seconds_per_second). A range may be hot by CPU alone: compare CPU of hottest range.',
       queries: `max by (range_id) (crdb_hot_range_cpu_seconds_per_second{${CHOSEN}})`,
       unit: 'percentunit',
       legend: 'r{{range_id}}',
@@ -189,8 +189,8 @@ export function load(): Dashboard {
   return buildBoard({
     uid: 'crdb-load',
     title: 'Load and hot ranges',
-    question: 'Is the load spread, and which range or table is hot?',
+    question: 'Is the load balanced, and which range or table is hot?',
     variables: [clusterVariable(), nodeVariable(), choice('top', 'Top', ['10', '5', '20'])],
-    rows: [spread, hotRanges],
+    rows: [distribution, hotRanges],
   });
 }

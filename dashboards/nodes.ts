@@ -12,11 +12,11 @@ const CHOSEN = `${S}, node_id=~"$node"`;
 const LAST_POLL = `max(crdb_exporter_collector_last_success_timestamp_seconds{${S}, collector="nodes"})`;
 const RECORD_AGE = `${LAST_POLL} - on () group_right () max by (node_id) (crdb_node_updated_timestamp_seconds`;
 
-const fleet: Row = {
-  title: 'Fleet',
+const all: Row = {
+  title: 'All nodes',
   panels: [
     table('Nodes', {
-      about: 'All nodes side by side (crdb_node_info and others): look for the one that differs.',
+      about: 'All nodes (crdb_node_info and others). Look for the one that differs.',
       labels: {
         node_id: {
           title: 'node',
@@ -81,7 +81,7 @@ const fleet: Row = {
       height: 9,
     }),
     bars('Nodes by status', {
-      about: 'How many nodes are in which state (crdb_nodes).',
+      about: 'Number of nodes in each state (crdb_nodes).',
       queries: `max by (status) (crdb_nodes{${S}})`,
       unit: 'short',
       legend: '{{status}}',
@@ -99,7 +99,7 @@ const fleet: Row = {
     }),
     graph('Live nodes by $tier', {
       about:
-        'Live nodes of each place (crdb_node_locality_info): a place that loses its nodes at once has lost its power or network.',
+        'Live nodes of each locality (crdb_node_locality_info). A locality that loses all its nodes at once has probably lost power or network.',
       queries: `sum by (value) (max by (node_id) (crdb_node_liveness{${S}, status="live"}) * on (node_id) group_left (value) max by (node_id, value) (crdb_node_locality_info{${S}, tier="$tier"}))`,
       unit: 'short',
       legend: '{{value}}',
@@ -146,7 +146,7 @@ const selected: Row = {
     }),
     stat('Restarts in 24 h', {
       about:
-        'How often the process started anew (crdb_node_started_timestamp_seconds). Red: see CrdbNodeFlapping.',
+        'Restarts of the process (crdb_node_started_timestamp_seconds). Red: see CrdbNodeFlapping.',
       queries: `max by (node_id) (changes(crdb_node_started_timestamp_seconds{${CHOSEN}}[24h]))`,
       unit: 'short',
       legend: 'n{{node_id}}',
@@ -156,35 +156,35 @@ const selected: Row = {
     }),
     ofNode('Status record age', {
       about:
-        'Age of the record that a node writes every 10 s (crdb_node_updated_timestamp_seconds). Red: its metrics are too old to be shown.',
+        'Age of the record that a node writes every 10 s (crdb_node_updated_timestamp_seconds). Red: its metrics are not exported, because they are too old.',
       expr: `${RECORD_AGE}{${CHOSEN}})`,
       unit: 's',
       steps: ['green', [30, 'orange'], [120, 'red']],
     }),
     ofNode('Clock offset', {
       about:
-        'Mean offset to the other nodes (crdb_node_clock_offset_seconds). At 0.4 s a node stops itself.',
+        'Mean offset to the other nodes (crdb_node_clock_offset_seconds). At 0.4 s the node stops itself.',
       expr: `max by (node_id) (crdb_node_clock_offset_seconds{${CHOSEN}})`,
       unit: 's',
       steps: ['green', [0.3, 'orange'], [0.4, 'red']],
     }),
     ofNode('CPU', {
       about:
-        'Of all cores, used by the process (crdb_node_cpu_ratio). Red for an hour: CrdbNodeCpuHigh.',
+        'Share of all CPUs that the process uses (crdb_node_cpu_ratio). Red for an hour: CrdbNodeCpuHigh.',
       expr: `max by (node_id) (crdb_node_cpu_ratio{${CHOSEN}})`,
       unit: 'percentunit',
       steps: ['green', [0.8, 'orange'], [0.9, 'red']],
     }),
     ofNode('CPU of host', {
       about:
-        'Of all cores, used by the machine (crdb_node_host_cpu_ratio). Far above CPU: a neighbour.',
+        'Share of all CPUs that the machine uses (crdb_node_host_cpu_ratio). Far above CPU: another process uses it.',
       expr: `max by (node_id) (crdb_node_host_cpu_ratio{${CHOSEN}})`,
       unit: 'percentunit',
       steps: ['green', [0.8, 'orange'], [0.9, 'red']],
     }),
     ofNode('Memory of process', {
       about:
-        'Of the memory of the node (crdb_node_resident_memory_bytes, crdb_node_memory_bytes). Red: it may be killed.',
+        'Share of the memory of the node (crdb_node_resident_memory_bytes, crdb_node_memory_bytes). Red: the kernel may kill the process.',
       expr: `max by (node_id) (crdb_node_resident_memory_bytes{${CHOSEN}}) / on (node_id) max by (node_id) (crdb_node_memory_bytes{${S}})`,
       unit: 'percentunit',
       steps: ['green', [0.8, 'orange'], [0.9, 'red']],
@@ -197,48 +197,49 @@ const selected: Row = {
       steps: ['green', [30, 'red']],
     }),
     ofNode('SQL statements', {
-      about: 'Executed per second (crdb_node_sql_queries_total).',
+      about: 'Executed statements per second (crdb_node_sql_queries_total).',
       expr: rateOf('crdb_node_sql_queries_total'),
       unit: 'reqps',
     }),
     ofNode('Failed statements', {
-      about: 'Failed per second (crdb_node_sql_failures_total). On one node only: look at its log.',
+      about:
+        'Failed statements per second (crdb_node_sql_failures_total). On one node only: read its log.',
       expr: rateOf('crdb_node_sql_failures_total'),
       unit: 'reqps',
     }),
     ofNode('SQL connections', {
-      about: 'Open connections (crdb_node_sql_connections). Uneven: look at the load balancer.',
+      about: 'Open connections (crdb_node_sql_connections). Uneven: check the load balancer.',
       expr: `max by (node_id) (crdb_node_sql_connections{${CHOSEN}})`,
       unit: 'short',
     }),
     ofNode('SQL latency p99', {
-      about: 'Of recent statements (crdb_node_sql_service_latency_p99_seconds).',
+      about: 'Service latency of recent statements (crdb_node_sql_service_latency_p99_seconds).',
       expr: `max by (node_id) (crdb_node_sql_service_latency_p99_seconds{${CHOSEN}})`,
       unit: 's',
     }),
     ofNode('Heartbeat latency p99', {
       about:
-        'Of recent liveness heartbeats (crdb_node_liveness_heartbeat_p99_seconds). Red: the node is about to lose its leases.',
+        'Latency of recent liveness heartbeats (crdb_node_liveness_heartbeat_p99_seconds). Red: the node is about to lose its leases.',
       expr: `max by (node_id) (crdb_node_liveness_heartbeat_p99_seconds{${CHOSEN}})`,
       unit: 's',
       steps: ['green', [0.5, 'orange'], [3, 'red']],
     }),
     ofNode('Missed heartbeats', {
       about:
-        'Heartbeats that failed (crdb_node_liveness_heartbeat_failures_total): disk, CPU or network.',
+        'Failed liveness heartbeats (crdb_node_liveness_heartbeat_failures_total). Check disk, CPU and network.',
       expr: rateOf('crdb_node_liveness_heartbeat_failures_total'),
       unit: 'cps',
     }),
     ofNode('File descriptors', {
       about:
-        'Open, of the limit (crdb_node_open_file_descriptors). Orange: CrdbFileDescriptorsHigh.',
+        'Open file descriptors as a share of the limit (crdb_node_open_file_descriptors). Orange: CrdbFileDescriptorsHigh.',
       expr: `max by (node_id) (crdb_node_open_file_descriptors{${CHOSEN}} / (crdb_node_file_descriptor_limit{${CHOSEN}} > 0))`,
       unit: 'percentunit',
       steps: ['green', [0.8, 'orange']],
     }),
     ofNode('Stuck requests of gateway', {
       about:
-        'Sent to ranges that do not answer (crdb_node_slow_requests). Look at the problem ranges.',
+        'Requests to ranges that do not respond (crdb_node_slow_requests). Check the problem ranges.',
       expr: `max by (node_id) (crdb_node_slow_requests{${CHOSEN}})`,
       unit: 'short',
       steps: ['green', [1, 'orange']],
@@ -267,7 +268,7 @@ interface NodeGraph {
   readonly steps?: Parameters<typeof graph>[1]['steps'];
 }
 
-/** One line a node; a click goes to that node alone. */
+/** One line per node; a click selects only that node. */
 function ofNode(title: string, { expr, steps, ...options }: NodeGraph): ReturnType<typeof graph> {
   return graph(title, {
     ...options,
@@ -287,8 +288,8 @@ export function nodes(): Dashboard {
   return buildBoard({
     uid: 'crdb-nodes',
     title: 'Nodes',
-    question: 'Which node is different from the others?',
+    question: 'Which node differs from the others?',
     variables: [clusterVariable(), query('tier', 'Locality tier', tiers), nodeVariable()],
-    rows: [fleet, selected, storeRow],
+    rows: [all, selected, storeRow],
   });
 }

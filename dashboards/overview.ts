@@ -10,7 +10,7 @@ import { clusterVariable, S } from './lib/variables.ts';
 
 const PROBLEMS = `crdb_range_problem_ranges{${S}`;
 const OF_CLUSTER = 'crdb_cluster="$cluster"';
-const ANY_IS_BAD = ['green', [1, 'red']] as const;
+const ANY_IS_CRITICAL = ['green', [1, 'red']] as const;
 const ANY_IS_DEGRADED = ['green', [1, 'orange']] as const;
 
 const health: Row = {
@@ -18,12 +18,12 @@ const health: Row = {
   panels: [
     stat('Health', {
       about:
-        'The worst of the reasons beside it (recorded by rules.yml). No data: the rules are not loaded, or nothing is known.',
+        'The worst of the reasons (recorded by rules.yml). No data: the rules are not loaded, or there is no data.',
       queries: `max(crdb_cluster_reason:crdb_health:code{${OF_CLUSTER}})`,
       unit: 'none',
       states: HEALTH,
     }),
-    stat('Why', {
+    stat('Reasons', {
       about: 'The reasons for DEGRADED or CRITICAL (recorded by rules.yml).',
       queries: `crdb_cluster_reason:crdb_health:code{${OF_CLUSTER}} > 0`,
       unit: 'none',
@@ -34,7 +34,7 @@ const health: Row = {
     }),
     stat('Live nodes', {
       about:
-        'Live nodes, all that are not decommissioned, and the difference (crdb_nodes). Red: two at once can already cost ranges their quorum.',
+        'Live nodes, all that are not decommissioned, and the difference (crdb_nodes). Red: with two nodes down, ranges may have no quorum.',
       queries: [
         { expr: `max(crdb_nodes{${S}, status="live"})`, legend: 'live' },
         {
@@ -59,20 +59,20 @@ const health: Row = {
         'Ranges without quorum: requests to them hang (crdb_range_problem_ranges). Red: see the runbook of CrdbRangesUnavailable.',
       queries: `sum(max by (shard) (${PROBLEMS}, problem="unavailable"}))`,
       unit: 'short',
-      steps: ANY_IS_BAD,
+      steps: ANY_IS_CRITICAL,
       links: [toBoard('Ranges', 'crdb-ranges', 'var-problem=unavailable')],
     }),
     stat('No lease or leader', {
       about:
-        'The larger of the ranges without lease and without raft leader, since a range can show both (crdb_range_problem_ranges). Moments are normal, ten minutes are not.',
+        'The larger of two counts: ranges without a lease and ranges without a raft leader (crdb_range_problem_ranges). Seconds are normal, ten minutes are not.',
       queries: `max(sum by (problem) (max by (problem, shard) (${PROBLEMS}, problem=~"no_lease|no_raft_leader"})))`,
       unit: 'short',
-      steps: ANY_IS_BAD,
+      steps: ANY_IS_CRITICAL,
       links: [toBoard('Ranges', 'crdb-ranges')],
     }),
     stat('Under-replicated', {
       about:
-        'Ranges with fewer replicas than they should have (crdb_range_problem_ranges). Orange: the next failure may make them unavailable.',
+        'Ranges with fewer replicas than configured (crdb_range_problem_ranges). Orange: the next failure may make them unavailable.',
       queries: `sum(max by (shard) (${PROBLEMS}, problem="underreplicated"}))`,
       unit: 'short',
       steps: ANY_IS_DEGRADED,
@@ -80,7 +80,7 @@ const health: Row = {
     }),
     stat('Vanished ranges', {
       about:
-        'Against the most ranges of the last hour (crdb_ranges). Red while nodes are down: nobody reports a range whose replicas are all on them. No data: sharded, or a node could not be read.',
+        'Decrease from the maximum of the last hour (crdb_ranges). Red while nodes are down: no node reports a range whose replicas are all on nodes that are down. No data: sharded, or a node could not be read.',
       queries: `1 - max(crdb_ranges{${S}}) / max(max_over_time(crdb_ranges{${S}}[1h]))`,
       unit: 'percentunit',
       steps: ['green', [0.01, 'red']],
@@ -88,7 +88,7 @@ const health: Row = {
     }),
     stat('Least free disk', {
       about:
-        'Free part of the fullest store (crdb_store_available_bytes). Red below 10 %: see the runbook of CrdbStoreDiskLow.',
+        'Free share of the fullest store (crdb_store_available_bytes). Red below 10 %: see the runbook of CrdbStoreDiskLow.',
       queries: `min(max by (node_id, store_id) (crdb_store_available_bytes{${S}}) / max by (node_id, store_id) (crdb_store_capacity_bytes{${S}}))`,
       unit: 'percentunit',
       steps: ['red', [0.1, 'orange'], [0.2, 'green']],
@@ -112,7 +112,7 @@ const health: Row = {
     }),
     stat('Data age / interval', {
       about:
-        'Age of the oldest data in intervals of its collector (crdb_exporter_collector_last_success_timestamp_seconds). Above 3 data is dropped; believe nothing here before you know why.',
+        'Age of the oldest data, in intervals of its collector (crdb_exporter_collector_last_success_timestamp_seconds). Above 3 the data is no longer exported; find the cause before you use this dashboard.',
       queries: `max((time() - max by (collector, shard) (crdb_exporter_collector_last_success_timestamp_seconds{${S}})) / on (collector, shard) max by (collector, shard) (crdb_exporter_collector_interval_seconds{${S}}))`,
       unit: 'short',
       decimals: 1,
@@ -142,7 +142,7 @@ const lastHours: Row = {
       links: [toBoard('Node', 'crdb-nodes', NODE_OF_SERIES)],
     }),
     graph('Range problems', {
-      about: 'Ranges by problem, only those seen in the window (crdb_range_problem_ranges).',
+      about: 'Ranges by problem, only problems in the time range (crdb_range_problem_ranges).',
       queries: `sum by (problem) (max by (problem, shard) (${PROBLEMS}})) and on (problem) max by (problem) (max_over_time(${PROBLEMS}}[$__range])) > 0`,
       unit: 'short',
       legend: '{{problem}}',
@@ -172,11 +172,11 @@ const lastHours: Row = {
   ],
 };
 
-const suspects: Row = {
-  title: 'Suspects',
+const causes: Row = {
+  title: 'Likely causes',
   panels: [
     table('Nodes not live', {
-      about: 'Nodes that are not live and what they are (crdb_node_liveness).',
+      about: 'Nodes that are not live, with their status (crdb_node_liveness).',
       labels: {
         node_id: { title: 'node', links: [toBoard('Nodes', 'crdb-nodes', NODE_OF_ROW)] },
         status: 'status',
@@ -193,7 +193,7 @@ const suspects: Row = {
     }),
     table('Longest-standing problem ranges', {
       about:
-        'Ranges that have had a problem for longest (crdb_problem_range_first_seen_timestamp_seconds). The node is the one that reports it, not the culprit.',
+        'Ranges that have had a problem for longest (crdb_problem_range_first_seen_timestamp_seconds). The node reports the problem; it is not necessarily the cause.',
       labels: {
         range_id: {
           title: 'range',
@@ -219,7 +219,7 @@ const suspects: Row = {
     }),
     table('Applications with the oldest transaction', {
       about:
-        'Who holds a transaction open for longest (crdb_application_oldest_transaction_age_seconds).',
+        'Applications with the oldest open transaction (crdb_application_oldest_transaction_age_seconds).',
       labels: {
         application: {
           title: 'application',
@@ -248,7 +248,7 @@ const jobs: Row = {
   panels: [
     stat('Failed backups, 24 h', {
       about:
-        'Scheduled backups that failed (crdb_node_backup_schedule_failures_total); backups by hand are not counted.',
+        'Scheduled backups that failed (crdb_node_backup_schedule_failures_total); manual backups are not counted.',
       queries: `sum(max by (node_id) (increase(crdb_node_backup_schedule_failures_total{${S}}[24h])))`,
       unit: 'short',
       decimals: 0,
@@ -256,20 +256,20 @@ const jobs: Row = {
     }),
     stat('Failed changefeeds, 24 h', {
       about:
-        'Changefeeds that failed for good (crdb_node_changefeed_failures_total). They do not start again by themselves.',
+        'Changefeeds that failed permanently (crdb_node_changefeed_failures_total). They do not restart automatically.',
       queries: `sum(max by (node_id) (increase(crdb_node_changefeed_failures_total{${S}}[24h])))`,
       unit: 'short',
       decimals: 0,
       steps: ANY_IS_DEGRADED,
     }),
     stat('Changefeeds running', {
-      about: 'Changefeeds that run now (crdb_node_changefeeds_running).',
+      about: 'Running changefeeds (crdb_node_changefeeds_running).',
       queries: `sum(max by (node_id) (crdb_node_changefeeds_running{${S}}))`,
       unit: 'short',
     }),
     graph('Changefeed lag', {
       about:
-        'How far the slowest changefeed of each node is behind (crdb_node_changefeed_max_behind_seconds). Above the dashed line: see CrdbChangefeedLagging.',
+        'Lag of the slowest changefeed of each node (crdb_node_changefeed_max_behind_seconds). Above the dashed line: see CrdbChangefeedLagging.',
       queries: `max by (node_id) (crdb_node_changefeed_max_behind_seconds{${S}})`,
       unit: 's',
       legend: 'n{{node_id}}',
@@ -284,8 +284,8 @@ export function overview(): Dashboard {
   return buildBoard({
     uid: 'crdb-overview',
     title: 'Overview',
-    question: 'Is the cluster healthy, and where do I look?',
+    question: 'Is the cluster healthy, and where do I look next?',
     variables: [clusterVariable()],
-    rows: [health, lastHours, suspects, jobs, assistantRow],
+    rows: [health, lastHours, causes, jobs, assistantRow],
   });
 }

@@ -6,20 +6,20 @@ import { S_MANY as S } from './lib/variables.ts';
 
 const OF_PROCESS = 'job=~"$job", instance=~"$instance"';
 
-/** The exporter as a process. */
+/** The process of the exporter. */
 export const processRow: Row = {
   title: 'Process',
   collapsed: true,
   panels: [
     graph('Series exposed', {
-      about: 'Series of the present snapshots (crdb_exporter_series).',
+      about: 'Series of the current snapshots (crdb_exporter_series).',
       queries: `sum by (instance) (crdb_exporter_series{${S}, collector=~"$collector"})`,
       unit: 'short',
       legend: '{{instance}}',
     }),
     graph('Series dropped', {
       about:
-        'Over a budget, or duplicates that were merged (crdb_exporter_series_dropped_total). See CrdbExporterLimitHit.',
+        'Series above a budget, or merged duplicates (crdb_exporter_series_dropped_total). See CrdbExporterLimitHit.',
       queries: `sum by (family, reason) (rate(crdb_exporter_series_dropped_total{${S}}[$__rate_interval]))`,
       unit: 'cps',
       legend: '{{family}} {{reason}}',
@@ -27,7 +27,7 @@ export const processRow: Row = {
     }),
     stat('Config reload', {
       about:
-        'Whether the last reload was good (crdb_exporter_config_last_reload_successful). No: CrdbConfigReloadFailed.',
+        'Whether the last reload succeeded (crdb_exporter_config_last_reload_successful). No: CrdbConfigReloadFailed.',
       queries: 'min(crdb_exporter_config_last_reload_successful{job=~"$job"})',
       unit: 'bool_yes_no',
       states: YES_NO,
@@ -41,14 +41,15 @@ export const processRow: Row = {
       legend: '{{instance}}',
     }),
     graph('Resident memory', {
-      about: 'Of the process (process_resident_memory_bytes). It must not grow with time.',
+      about:
+        'Resident memory of the process (process_resident_memory_bytes). It must not grow over time.',
       queries: `max by (instance) (process_resident_memory_bytes{${OF_PROCESS}})`,
       unit: 'bytes',
       legend: '{{instance}}',
     }),
     graph('Event-loop lag p99', {
       about:
-        'How long work waits for its turn (nodejs_eventloop_lag_p99_seconds). Orange: scrapes become slow.',
+        'Delay of the event loop (nodejs_eventloop_lag_p99_seconds). Orange: scrapes become slow.',
       queries: `max by (instance) (nodejs_eventloop_lag_p99_seconds{${OF_PROCESS}})`,
       unit: 's',
       legend: '{{instance}}',

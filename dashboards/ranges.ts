@@ -14,7 +14,7 @@ const state: Row = {
   panels: [
     stat('Problem: $problem', {
       about:
-        'Distinct ranges that show the problem (crdb_range_problem_ranges). Over shards an upper bound for what several replicas report.',
+        'Distinct ranges with the problem (crdb_range_problem_ranges). With shards an upper bound, because replicas on several shards may report the same range.',
       queries: `sum(max by (shard) (crdb_range_problem_ranges{${S}, ${CHOSEN}}))`,
       unit: 'short',
       sparkline: true,
@@ -25,7 +25,7 @@ const state: Row = {
     }),
     stat('Ranges', {
       about:
-        'Distinct ranges (crdb_ranges). No data: sharded, route local, or a node could not be read. A fall while nodes are down means ranges that nobody reports any more: CrdbRangesVanished.',
+        'Distinct ranges (crdb_ranges). No data: sharded, route local, or a node could not be read. If it falls while nodes are down, no node reports the missing ranges: CrdbRangesVanished.',
       queries: `max(crdb_ranges{${S}})`,
       unit: 'short',
       sparkline: true,
@@ -33,15 +33,15 @@ const state: Row = {
     }),
     stat('Nodes scanned', {
       about:
-        'Part of the nodes to be asked that were read in the last scan (crdb_range_scan_nodes). Below 100 % all counts are lower bounds.',
+        'Share of the nodes to scan that the last scan read (crdb_range_scan_nodes). Below 100 % all counts are lower bounds.',
       queries: `sum(max by (shard) (crdb_range_scan_nodes{${S}, state="scanned"})) / sum(max by (shard) (sum without (state) (crdb_range_scan_nodes{${S}, state=~"scanned|failed"})))`,
       unit: 'percentunit',
       steps: ['orange', [1, 'green']],
       width: 6,
     }),
-    stat('Nodes not asked', {
+    stat('Nodes skipped', {
       about:
-        'Nodes that are not live and so not asked (crdb_range_scan_nodes). Ranges with all their replicas there are in no count.',
+        'Nodes that the scan skips because they are not live (crdb_range_scan_nodes). Ranges with all replicas on them are in no count.',
       queries: `sum(max by (shard) (crdb_range_scan_nodes{${S}, state="skipped"}))`,
       unit: 'short',
       steps: ['green', [1, 'orange']],
@@ -49,7 +49,7 @@ const state: Row = {
     }),
     table('Nodes that could not be read', {
       about:
-        'Asked in vain in the last scan (crdb_range_scan_node_success). See CrdbRangeScanIncomplete.',
+        'Nodes that the last scan failed to read (crdb_range_scan_node_success). See CrdbRangeScanIncomplete.',
       labels: {
         node_id: { title: 'node', links: [toBoard('Nodes', 'crdb-nodes', NODE_OF_ROW)] },
       },
@@ -67,12 +67,12 @@ const state: Row = {
   ],
 };
 
-const where: Row = {
-  title: 'Where',
+const problemRow: Row = {
+  title: 'Problems',
   panels: [
     table('Node x problem', {
       about:
-        'Replicas that report a problem, by the node that reports it, which is not the culprit (crdb_range_problem_replicas).',
+        'Replicas that report a problem, by reporting node, which is not necessarily the cause (crdb_range_problem_replicas).',
       labels: {
         node_id: {
           title: 'reported by',
@@ -99,7 +99,7 @@ const where: Row = {
     }),
     table('Problem ranges', {
       about:
-        'The ranges that have had a problem for longest, with their table where it is watched (crdb_problem_range_first_seen_timestamp_seconds, crdb_table_info). Node and store are the lowest that report it, not the culprit.',
+        'The ranges that have had a problem for longest; the table is shown for configured tables (crdb_problem_range_first_seen_timestamp_seconds, crdb_table_info). Node and store are the lowest ids that report it, not the cause.',
       labels: {
         range_id: {
           title: 'range',
@@ -131,7 +131,7 @@ const where: Row = {
     }),
     stat('Not listed', {
       about:
-        'Ranges with a problem that did not fit the list (crdb_problem_ranges_omitted). Raise `problem_ranges` to see more.',
+        'Ranges with a problem that exceed the list (crdb_problem_ranges_omitted). Raise `problem_ranges` to list more.',
       queries: `sum(max by (problem, shard) (crdb_problem_ranges_omitted{${S}, ${CHOSEN}}))`,
       unit: 'short',
       steps: ['green', [1, 'orange']],
@@ -140,7 +140,7 @@ const where: Row = {
   ],
 };
 
-/** Adds database and table to rows whose table is watched, and keeps the others. */
+/** Adds database and table to rows of configured tables, and keeps the others. */
 export function withTable(rows: string, labels: string): string {
   const info = `max by (table_id, database, schema, table) (crdb_table_info{${S}})`;
   return `${rows} * on (table_id) group_left (database, schema, table) ${info} or on (${labels}) ${rows}`;
@@ -150,7 +150,7 @@ const leases: Row = {
   title: 'Leases and replicas',
   panels: [
     graph('Leases by node', {
-      about: 'Ranges that a node serves (crdb_range_leases).',
+      about: 'Ranges whose lease the node holds (crdb_range_leases).',
       queries: LEASES,
       unit: 'short',
       legend: 'n{{node_id}}',
@@ -163,7 +163,7 @@ const leases: Row = {
     }),
     graph('Lease imbalance (max / mean)', {
       about:
-        'Leases of the node with most, against the mean (crdb_range_leases). Above 2: look at lease preferences and at nodes that came back.',
+        'Leases of the node with most, divided by the mean (crdb_range_leases). Above 2: check lease preferences and nodes that restarted.',
       queries: `max(${LEASES}) / avg(${LEASES})`,
       unit: 'short',
       legend: 'max / mean',
@@ -171,14 +171,14 @@ const leases: Row = {
     }),
     graph('Lease changes', {
       about:
-        'Leases that moved between two scans (crdb_range_lease_changes_total). Many: nodes miss heartbeats, or the load moves.',
+        'Leases that moved between two scans (crdb_range_lease_changes_total). Many: nodes miss heartbeats, or leases follow the load.',
       queries: `sum(max by (shard) (rate(crdb_range_lease_changes_total{${S}}[$__rate_interval])))`,
       unit: 'cps',
       legend: 'changes',
     }),
     graph('Quiescent and ticking replicas', {
       about:
-        'Replicas at rest and replicas whose raft group ticks (crdb_range_replicas_quiescent, _ticking). With leader leases nothing is quiescent.',
+        'Quiescent replicas and replicas whose raft group ticks (crdb_range_replicas_quiescent, _ticking). With leader leases no replica is quiescent.',
       queries: [
         {
           expr: `sum(max by (node_id, store_id) (crdb_range_replicas_quiescent{${S}}))`,
@@ -199,7 +199,7 @@ const leases: Row = {
       width: 4,
     }),
     bars('Ranges by number of replicas', {
-      about: 'How many replicas of a range were seen (crdb_ranges_by_replicas).',
+      about: 'Ranges by the number of their replicas (crdb_ranges_by_replicas).',
       queries: `sum by (replicas) (max by (replicas, shard) (crdb_ranges_by_replicas{${S}}))`,
       unit: 'short',
       legend: '{{replicas}}',
@@ -213,12 +213,12 @@ const tables: Row = {
   collapsed: true,
   panels: [
     note(
-      'Why this may be empty',
-      'Only the tables that `collectors.tables.tables` lists are asked for, and only while the collector `tables` is on.',
+      'Panels without data',
+      'This row needs tables in `collectors.tables.tables` and the collector `tables` enabled.',
     ),
-    table('Watched tables', {
+    table('Configured tables', {
       about:
-        'What the configured tables are made of (crdb_table_ranges, crdb_table_zone_replicas, …). Fewer than 3 replicas do not survive a failure.',
+        'Ranges, replicas, garbage collection and indexes of the configured tables (crdb_table_ranges, crdb_table_zone_replicas, …). A table with fewer than 3 replicas does not survive a failure.',
       labels: { database: 'database', schema: 'schema', table: 'table' },
       values: [
         {
@@ -243,10 +243,10 @@ const tables: Row = {
           expr: `max by (database, schema, table) (crdb_table_indexes{${S}})`,
         },
       ],
-      empty: 'no table is watched',
+      empty: 'no table is configured',
     }),
-    graph('Ranges of watched tables', {
-      about: 'Growth of the configured tables in ranges (crdb_table_ranges).',
+    graph('Ranges of configured tables', {
+      about: 'Number of ranges of each table (crdb_table_ranges).',
       queries: `max by (database, schema, table) (crdb_table_ranges{${S}})`,
       unit: 'short',
       legend: '{{database}}.{{schema}}.{{table}}',
@@ -262,6 +262,6 @@ export function ranges(): Dashboard {
     title: 'Ranges',
     question: 'Which ranges are broken, where, since when?',
     variables: [clusterVariable(), many('problem', 'Problem', problems), nodeVariable()],
-    rows: [state, where, leases, tables],
+    rows: [state, problemRow, leases, tables],
   });
 }

@@ -29,32 +29,32 @@ const now: Row = {
     }),
     stat('Oldest idle transaction', {
       about:
-        'Of the chosen applications (crdb_application_oldest_idle_transaction_age_seconds). Red: CrdbIdleInTransaction.',
+        'Selected applications (crdb_application_oldest_idle_transaction_age_seconds). Red: CrdbIdleInTransaction.',
       queries: `max(crdb_application_oldest_idle_transaction_age_seconds{${OF_APPS}})`,
       unit: 's',
       steps: ['green', [60, 'orange'], [300, 'red']],
       width: 3,
     }),
     stat('Oldest statement', {
-      about: 'Of the chosen applications (crdb_application_oldest_query_age_seconds).',
+      about: 'Selected applications (crdb_application_oldest_query_age_seconds).',
       queries: `max(crdb_application_oldest_query_age_seconds{${OF_APPS}})`,
       unit: 's',
       steps: ['green', [300, 'orange'], [1800, 'red']],
       width: 3,
     }),
     stat('Session memory', {
-      about: 'Held by all sessions (crdb_session_alloc_bytes).',
+      about: 'Memory of all sessions (crdb_session_alloc_bytes).',
       queries: `sum(max by (node_id) (crdb_session_alloc_bytes{${OF_NODES}}))`,
       unit: 'bytes',
       width: 3,
     }),
     stat('Largest session', {
-      about: 'Memory of the session that holds most (crdb_session_largest_alloc_bytes).',
+      about: 'Memory of the largest session (crdb_session_largest_alloc_bytes).',
       queries: `max(crdb_session_largest_alloc_bytes{${OF_NODES}})`,
       unit: 'bytes',
       width: 3,
     }),
-    stat('Nodes not answering', {
+    stat('Nodes not responding', {
       about: 'Nodes whose sessions are missing from the list (crdb_session_fanout_errors).',
       queries: `sum(max by (node_id) (crdb_session_fanout_errors{${S}}))`,
       unit: 'short',
@@ -63,7 +63,7 @@ const now: Row = {
     }),
     stat('Connections / sessions seen', {
       about:
-        'Connections that nodes count, and sessions that we may see (crdb_node_sql_connections, crdb_sessions). Many and none: the user lacks VIEWACTIVITY.',
+        'Connections that the nodes count, and sessions that the exporter can see (crdb_node_sql_connections, crdb_sessions). Connections but no sessions: the user lacks VIEWACTIVITY.',
       queries: [
         {
           expr: `sum(max by (node_id) (crdb_node_sql_connections{${OF_NODES}}))`,
@@ -77,7 +77,7 @@ const now: Row = {
   ],
 };
 
-/** One value of each application and user. */
+/** One value for each application and user. */
 function ofPair(family: string): string {
   return `max by (application, user) (${family}{${OF_APPS}})`;
 }
@@ -87,7 +87,7 @@ const applications: Row = {
   panels: [
     table('Applications', {
       about:
-        'Who holds what (crdb_application_…). The pairs with most sessions; the others together are "other".',
+        'Sessions, transactions and memory (crdb_application_…) of the pairs with most sessions; the others are summed as "other".',
       labels: { application: 'application', user: 'user' },
       values: [
         {
@@ -122,7 +122,7 @@ const applications: Row = {
       height: 9,
     }),
     graph('Sessions by application', {
-      about: 'Open sessions (crdb_application_sessions). A steady climb is a leak.',
+      about: 'Open sessions (crdb_application_sessions). A steady increase is a leak.',
       queries: `max by (application) (sum without (user, state) (crdb_application_sessions{${OF_APPS}}))`,
       unit: 'short',
       legend: '{{application}}',
@@ -156,14 +156,14 @@ const nodes: Row = {
       stacked: true,
     }),
     graph('Sessions by node', {
-      about: 'Where clients are connected (crdb_sessions). Uneven: look at the load balancer.',
+      about: 'Where clients are connected (crdb_sessions). Uneven: check the load balancer.',
       queries: `max by (node_id) (sum without (state) (crdb_sessions{${OF_NODES}}))`,
       unit: 'short',
       legend: 'n{{node_id}}',
     }),
     graph('Statements per CPU', {
       about:
-        'Statements that are executed at once (crdb_active_queries, crdb_node_cpus). Above 4 more concurrency only adds latency.',
+        'Concurrently executing statements per CPU (crdb_active_queries, crdb_node_cpus). Above 4, more concurrency only adds latency.',
       queries: `max by (node_id) (crdb_active_queries{${S}, phase="executing", node_id=~"$node"}) / on (node_id) (max by (node_id) (crdb_node_cpus{${S}}) > 0)`,
       unit: 'short',
       legend: 'n{{node_id}}',
@@ -171,20 +171,20 @@ const nodes: Row = {
     }),
     graph('Session memory / node memory', {
       about:
-        'Part of the memory of the node (crdb_session_alloc_bytes). At 25 % the default budget is used up.',
+        'Share of the memory of the node (crdb_session_alloc_bytes). The default budget is 25 %.',
       queries: `max by (node_id) (crdb_session_alloc_bytes{${OF_NODES}}) / on (node_id) (max by (node_id) (crdb_node_memory_bytes{${S}}) > 0)`,
       unit: 'percentunit',
       legend: 'n{{node_id}}',
       steps: ['green', [0.25, 'orange']],
     }),
     bars('Session age', {
-      about: 'Sessions that began at most so many seconds ago, cumulative (crdb_sessions_by_age).',
+      about: 'Sessions up to each age in seconds, cumulative (crdb_sessions_by_age).',
       queries: `sort(max by (upper) (crdb_sessions_by_age{${S}}))`,
       unit: 'short',
       legend: '{{upper}} s',
     }),
     graph('Client addresses by node', {
-      about: 'Distinct hosts that are connected (crdb_session_client_addresses).',
+      about: 'Distinct client hosts (crdb_session_client_addresses).',
       queries: `max by (node_id) (crdb_session_client_addresses{${OF_NODES}})`,
       unit: 'short',
       legend: 'n{{node_id}}',
@@ -200,7 +200,7 @@ export function sql(): Dashboard {
   return buildBoard({
     uid: 'crdb-sql',
     title: 'SQL sessions',
-    question: 'Which application holds what?',
+    question: 'Which application holds sessions, memory and transactions?',
     variables: [
       clusterVariable(),
       nodeVariable(),

@@ -16,12 +16,12 @@ function increaseOf(family: string): string {
   return perStore(`increase(${family}{${CHOSEN}}[$__rate_interval])`);
 }
 
-/** The stores of the chosen nodes. */
+/** The stores of the selected nodes. */
 export const storeRow: Row = {
   title: 'Stores of selected nodes',
   panels: [
     bars('Used', {
-      about: 'Part of the disk that is not free (crdb_store_available_bytes). Red above 85 %.',
+      about: 'Used share of the disk (crdb_store_available_bytes). Red above 85 %.',
       queries: `1 - ${perStore(`crdb_store_available_bytes{${CHOSEN}}`)} / ${perStore(`crdb_store_capacity_bytes{${CHOSEN}}`)}`,
       unit: 'percentunit',
       legend: STORE,
@@ -30,7 +30,7 @@ export const storeRow: Row = {
     }),
     graph('Free, and in 24 h by trend', {
       about:
-        'Free space and, dashed, where the trend of 6 hours leads in a day (crdb_store_available_bytes). Below 0: CrdbStoreDiskFillsSoon.',
+        'Free space and, dashed, its forecast for 24 hours by the trend of 6 hours (crdb_store_available_bytes). Below 0: CrdbStoreDiskFillsSoon.',
       queries: [
         { expr: perStore(`crdb_store_available_bytes{${CHOSEN}}`), legend: STORE },
         {
@@ -43,14 +43,14 @@ export const storeRow: Row = {
       width: 16,
     }),
     graph('L0 sublevels', {
-      about: 'Backlog of compaction (crdb_store_l0_sublevels). From 20 on the store is overloaded.',
+      about: 'Compaction backlog (crdb_store_l0_sublevels). From 20 on the store is overloaded.',
       queries: perStore(`crdb_store_l0_sublevels{${CHOSEN}}`),
       unit: 'short',
       legend: STORE,
       steps: ['green', [10, 'orange'], [20, 'red']],
     }),
     graph('Write stalls', {
-      about: 'How often a minute all writes of the store stop (crdb_store_write_stalls_total).',
+      about: 'Stops of all writes of the store, per minute (crdb_store_write_stalls_total).',
       queries: `60 * ${perStore(`rate(crdb_store_write_stalls_total{${CHOSEN}}[$__rate_interval])`)}`,
       unit: 'cpm',
       legend: STORE,
@@ -58,7 +58,7 @@ export const storeRow: Row = {
     }),
     graph('Disk slow / stalled', {
       about:
-        'Operations that took too long or hung (crdb_store_disk_slow_total, crdb_store_disk_stalled_total). Any stall: CrdbStoreDiskStalled.',
+        'Disk operations that were slow or hung (crdb_store_disk_slow_total, crdb_store_disk_stalled_total). Any stall: CrdbStoreDiskStalled.',
       queries: [
         { expr: increaseOf('crdb_store_disk_slow_total'), legend: `${STORE} slow` },
         { expr: increaseOf('crdb_store_disk_stalled_total'), legend: `${STORE} stalled` },
@@ -69,7 +69,7 @@ export const storeRow: Row = {
     }),
     graph('Stuck requests of stores', {
       about:
-        'Requests that wait for a latch, a lease or raft for long (crdb_store_slow_requests). See CrdbRequestsStuck.',
+        'Requests that have waited long for a latch, a lease or raft (crdb_store_slow_requests). See CrdbRequestsStuck.',
       queries: `sum by (node_id, kind) (max by (node_id, store_id, kind) (crdb_store_slow_requests{${CHOSEN}}))`,
       unit: 'short',
       legend: 'n{{node_id}} {{kind}}',
@@ -78,7 +78,7 @@ export const storeRow: Row = {
     }),
     graph('Replicas and leases', {
       about:
-        'Of each store (crdb_range_replicas, crdb_range_leases). Falling replicas: the node is being emptied.',
+        'Replicas and leases of each store (crdb_range_replicas, crdb_range_leases). Falling replicas: the node is being decommissioned or rebalanced.',
       queries: [
         { expr: perStore(`crdb_range_replicas{${CHOSEN}}`), legend: `${STORE} replicas` },
         { expr: perStore(`crdb_range_leases{${CHOSEN}}`), legend: `${STORE} leases` },

@@ -28,8 +28,8 @@ const SECRET_KEYS = [
 ];
 
 /** Lines kept while standard output refuses them; beyond that the newest are dropped. */
-const LONGEST_BACKLOG_BYTES = 1024 * 1024;
-const MOST_CAUSES = 5;
+const MAX_BACKLOG_BYTES = 1024 * 1024;
+const MAX_CAUSES = 5;
 
 /** A logger that writes each line at once, in this thread, so that the last words before a crash are not lost. */
 export function createLog({ level, format, destination = 1 }: LogOptions): Log {
@@ -58,7 +58,7 @@ function openStandardStream(descriptor: 1 | 2): DestinationStream {
   const stream = pino.destination({
     dest: descriptor,
     sync: true,
-    maxLength: LONGEST_BACKLOG_BYTES,
+    maxLength: MAX_BACKLOG_BYTES,
   });
   // There is no other place to report that the log cannot be written.
   return stream.on('error', () => {});
@@ -74,7 +74,7 @@ function writeErrors(fields: Record<string, unknown>, withStack: boolean): Recor
 function describeError(error: Error): string {
   let text = error.message;
   let { cause } = error;
-  for (let depth = 0; depth < MOST_CAUSES && cause instanceof Error; depth++) {
+  for (let depth = 0; depth < MAX_CAUSES && cause instanceof Error; depth++) {
     // Many wrap a message by repeating it.
     if (!text.includes(cause.message)) text += `: ${cause.message}`;
     ({ cause } = cause);

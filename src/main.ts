@@ -1,6 +1,6 @@
-import { holdEndSignals } from './cli/signals.ts';
+import { holdStopSignals } from './cli/process/signals.ts';
 
-// Before everything else is read.
-const handOverSignals = holdEndSignals();
+// Before any other module is loaded.
+const deliverHeldSignal = holdStopSignals();
 const { runCommandLine } = await import('./cli/program.ts');
-process.exitCode = await runCommandLine(process.argv.slice(2), process.env, handOverSignals);
+process.exitCode = await runCommandLine(process.argv.slice(2), process.env, deliverHeldSignal);

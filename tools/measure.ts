@@ -1,4 +1,4 @@
-// `npm run measure`: how large and how entangled src is, without the simulator. `--verbose` names what is counted.
+// `npm run measure`: size and dependencies of src without the simulator. `--verbose` lists what is counted.
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
@@ -65,7 +65,7 @@ function importersOf(name: string, file: string): number {
   ).length;
 }
 
-/** A type that is written down once and used once, as the type of a parameter. */
+/** A type that is used once, as the type of a parameter. */
 function isParameterBag(name: string): boolean {
   const uses = allText.match(new RegExp(`\\b${name}\\b`, 'g'))?.length ?? 0;
   return uses === 2 && new RegExp(`[\\w}\\]]\\??: ${name}\\b`).test(allText);

@@ -19,7 +19,7 @@ export const BLOCK_ELEMENTS = 120;
 const LEASES = 5;
 const HOUR_MS = 3_600_000;
 
-/** What an element of a block says, apart from its ids. */
+/** The content of an element, without its ids. */
 export interface ElementFacts {
   readonly holdsLease: boolean;
   readonly kind: LeaseKind;
@@ -27,10 +27,10 @@ export interface ElementFacts {
   readonly load: ReplicaLoad;
 }
 
-/** Ready text of some elements, each followed by a comma, and where their ids stand. */
+/** Text of some elements, each followed by a comma, with the positions of their ids. */
 export interface Block {
   readonly bytes: Buffer;
-  /** Where each element begins; one more for the end. */
+  /** The start of each element, and the end. */
   readonly starts: Int32Array;
   readonly rangeIdAt: Int32Array;
   readonly nodeIdAt: Int32Array;
@@ -40,7 +40,7 @@ export interface Block {
   readonly facts: readonly ElementFacts[];
 }
 
-/** A block as the node of that turn in its group shows it; with `troubled` every problem stands once in a group. */
+/** The block of the node with that turn in its group; with `troubled` every problem occurs once in a group. */
 export function makeBlock(
   state: WorldState,
   quirks: Quirks,
@@ -143,7 +143,7 @@ function kindOf(element: number): LeaseKind {
   return element % 2 === 0 ? 'leader' : 'epoch';
 }
 
-/** The text is ASCII, so a place in it is a place in the bytes. */
+/** The text is ASCII, so positions in the text equal positions in the bytes. */
 function markIds(block: Block, element: number, text: string, start: number): void {
   const after = (member: string, last = false): number => {
     const at = last ? text.lastIndexOf(member) : text.indexOf(member);

@@ -1,4 +1,4 @@
-/** How many of what there are in a world too large to be kept as objects. */
+/** The size of a cluster that is too large to be kept as objects. */
 export interface ScaleOptions {
   /** A multiple of three: every three nodes hold the replicas of the same ranges. */
   readonly nodes: number;
@@ -30,7 +30,7 @@ const DEFAULTS: ScaleOptions = {
   metricKeys: 'full',
 };
 
-/** The layout of the options; a RangeError says which number does not fit. */
+/** The layout for these options; throws a RangeError for a number that does not fit. */
 export function layoutOf(given: Partial<ScaleOptions>): Layout {
   const options = { ...DEFAULTS, ...given };
   const { nodes, replicasPerNode, storesPerNode } = options;
@@ -51,7 +51,7 @@ export function nodeIdAt(node: number): number {
   return FIRST_NODE_ID + node;
 }
 
-/** The store on which a node has the replica at a position of its listing. */
+/** The store of the replica at a position in the list of a node. */
 export function storeIdAt(layout: Layout, node: number, position: number): number {
   const store = Math.floor(position / layout.replicasPerStore);
   return FIRST_STORE_ID + node * layout.storesPerNode + store;

@@ -6,7 +6,7 @@ import { recordOf } from '../../src/simulator/world/records.ts';
 import type { WorldState } from '../../src/simulator/world/state.ts';
 import { nodeIdAt, storeIdAt, type Layout } from './layout.ts';
 
-/** Stands for the metrics in an element whose metrics are inserted as ready bytes. */
+/** Placeholder for the metrics, which are inserted as rendered bytes. */
 const PLACEHOLDER = { '@': 1 };
 const PLACEHOLDER_TEXT = encodeJson(PLACEHOLDER);
 
@@ -43,7 +43,7 @@ export function createNodeList(
   };
 }
 
-/** The model under another id, with a record that was written just now. */
+/** The model with another id and a current record. */
 function placeholderNode(
   layout: Layout,
   model: ClusterNode,

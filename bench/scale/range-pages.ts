@@ -1,7 +1,7 @@
 import { BLOCK_ELEMENTS, type Block } from './blocks.ts';
 import { holderAt, nodeIdAt, rangeIdAt, REPLICATION, storeIdAt, type Layout } from './layout.ts';
 
-/** By turn in the group; the first block of each node has problems in it. */
+/** By turn in the group; the first block of each node contains problems. */
 export interface Blocks {
   readonly troubled: readonly Block[];
   readonly healthy: readonly Block[];
@@ -15,8 +15,8 @@ export function blockAt(blocks: Blocks, node: number, position: number): Block {
 }
 
 /**
- * The elements of a node from one position to another, in pieces; commas between them, none at the end. `take` gives
- * a buffer that may be overwritten.
+ * The elements of a node from one position to another, in pieces, separated by commas. `take` returns a buffer that may
+ * be overwritten.
  */
 export function* elementsOf(
   layout: Layout,

@@ -1,10 +1,9 @@
-import { forEachProblem } from '../../src/simulator/truth/by-problem.ts';
-import type { StoreTruth } from '../../src/simulator/truth/range-truth.ts';
+import { forEachProblem, type StoreTruth } from '../../src/simulator/truth/range-truth.ts';
 import { BLOCK_ELEMENTS, type ElementFacts } from './blocks.ts';
 import { nodeIdAt, storeIdAt, type Layout } from './layout.ts';
 import { blockAt, type Blocks } from './range-pages.ts';
 
-/** What an exporter that makes no mistake would find out; sums are added in the order of the listing. */
+/** The correct values; sums are added in the order of the list. */
 export interface ScaleTruth {
   readonly nodes: number;
   readonly replicas: number;
@@ -18,7 +17,7 @@ export interface ScaleTruth {
   };
   readonly maxQueriesPerSecond: number;
   readonly sessions: number;
-  /** In the terms of Truth; made when asked for. */
+  /** As `Truth`; created on demand. */
   store(nodeId: number, storeId: number): StoreTruth | undefined;
 }
 
@@ -85,7 +84,7 @@ function addElement(truth: StoreTruth, fact: ElementFacts): void {
   truth.cpuNanosPerSecond += load.cpuNanos;
 }
 
-/** All replicas tick, none sleeps. */
+/** All replicas tick, none is quiescent. */
 function emptyTruth(nodeId: number, storeId: number, replicas: number): StoreTruth {
   return {
     nodeId,

@@ -1,14 +1,15 @@
-import { cutSessions, withAllNodes } from '../../src/simulator/cluster/session-pages.ts';
 import {
+  sliceSessions,
+  withMissingNodes,
   decodeProgress,
   encodeProgress,
-  freshProgress,
-} from '../../src/simulator/cluster/session-token.ts';
+  newProgress,
+} from '../../src/simulator/cluster/session-paging.ts';
 import type { Quirks } from '../../src/simulator/quirks.ts';
 import { encodeJson } from '../../src/simulator/wire/encoding.ts';
 import { sessionElement } from '../../src/simulator/wire/session.ts';
 import { isInternal, sessionsOfNode } from '../../src/simulator/world/session-list.ts';
-import { INTERNAL_PREFIX } from '../../src/simulator/world/session-texts.ts';
+import { INTERNAL_PREFIX } from '../../src/simulator/world/sessions.ts';
 import type { WorldState } from '../../src/simulator/world/state.ts';
 import { FIRST_NODE_ID, nodeIdAt, type Layout } from './layout.ts';
 import { writeDigits } from './range-pages.ts';
@@ -54,7 +55,7 @@ export function createSessionList(layout: Layout, state: WorldState, quirks: Qui
   };
 }
 
-/** Where the node's id stands in an element with the comma before it. */
+/** The position of the node id in an element after a comma. */
 const NODE_ID_AT = ',{"node_id":'.length;
 
 function withNodeId(elements: readonly Buffer[], nodeId: number): Buffer {
@@ -67,7 +68,7 @@ function withNodeId(elements: readonly Buffer[], nodeId: number): Buffer {
   return piece;
 }
 
-/** Which sessions of which node belong to the page, and the token of the next one. */
+/** The sessions of a page by node, and the token of the next page. */
 function divide(
   layout: Layout,
   perNode: number,
@@ -77,14 +78,14 @@ function divide(
   const nodes = Array.from({ length: layout.nodes }, (_, node) => node);
   if (limit <= 0) {
     const shares = nodes.map((node) => ({ node, start: 0, end: perNode }));
-    return { shares, next: encodeProgress(freshProgress()) };
+    return { shares, next: encodeProgress(newProgress()) };
   }
-  let progress = withAllNodes(decodeProgress(start), nodes.map(nodeIdAt));
+  let progress = withMissingNodes(decodeProgress(start), nodes.map(nodeIdAt));
   const shares: Share[] = [];
   let left = limit;
   for (const id of [progress.current, ...progress.toQuery]) {
     if (left <= 0 || id === 0) break;
-    const cut = cutSessions(progress, id, perNode, left);
+    const cut = sliceSessions(progress, id, perNode, left);
     shares.push({ node: id - FIRST_NODE_ID, start: cut.start, end: cut.end });
     left -= cut.end - cut.start;
     progress = cut.progress;

@@ -1,34 +1,38 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { callerOf, isRefusal } from '../../src/simulator/cluster/caller.ts';
 import { login } from '../../src/simulator/cluster/login.ts';
 import { goInteger } from '../../src/simulator/cluster/page.ts';
-import type { ClusterRequest, ClusterServer } from '../../src/simulator/cluster/request.ts';
+import {
+  callerOf,
+  isRefusal,
+  type ClusterRequest,
+  type ClusterServer,
+} from '../../src/simulator/cluster/request.ts';
 import { matchRoute } from '../../src/simulator/cluster/routes.ts';
 import { createTokens } from '../../src/simulator/cluster/tokens.ts';
 import { internalError, unknownPath, type Answer } from '../../src/simulator/http/answer.ts';
-import { readBody } from '../../src/simulator/http/body.ts';
 import { openListener } from '../../src/simulator/http/listener.ts';
 import { sendAnswer } from '../../src/simulator/http/send.ts';
+import { readBody } from '../../src/simulator/http/serve.ts';
 import { resolveOptions, type Listen } from '../../src/simulator/options.ts';
 import { quirksOf } from '../../src/simulator/quirks.ts';
+import type { ClusterNode } from '../../src/simulator/world/nodes.ts';
+import { createWorld, type World } from '../../src/simulator/world/world.ts';
 import { makeBlock } from './blocks.ts';
 import { FIRST_NODE_ID, layoutOf, REPLICATION, type Layout, type ScaleOptions } from './layout.ts';
 import { createNodeList, type NodeList } from './node-list.ts';
 import { elementsOf, type Blocks } from './range-pages.ts';
 import { scaleTruth, type ScaleTruth } from './scale-truth.ts';
 import { createSessionList, type SessionList } from './session-list.ts';
-import type { ClusterNode } from '../../src/simulator/world/nodes.ts';
-import { createWorld, type World } from '../../src/simulator/world/world.ts';
 
-/** A cluster of hundreds of nodes and millions of replicas, served from ready bytes. */
+/** A cluster of hundreds of nodes and millions of replicas, served from rendered bytes. */
 export interface ScaleSimulator extends AsyncDisposable {
   readonly clusterUrl: string;
   readonly username: string;
   readonly password: string;
-  /** Exact, and the same for the whole life of the simulator. */
+  /** The correct values; they do not change. */
   readonly truth: ScaleTruth;
-  /** Answers begun, by endpoint. */
+  /** Responses started, by endpoint. */
   readonly answers: ReadonlyMap<string, number>;
   close(): Promise<void>;
 }
@@ -44,8 +48,8 @@ interface Parts {
 }
 
 /**
- * Serves login, nodes, the ranges of nodes and sessions, of nodes that are all live. Nothing moves but the times of the
- * node records, and little is computed, so that a client is measured and not this.
+ * Serves login, nodes, ranges of nodes and sessions; all nodes are live. Only the times of the node records change, and
+ * little is computed, so that benchmarks measure the client.
  */
 export async function startScaleSimulator(
   given: Partial<ScaleOptions> & { readonly listen?: Listen } = {},
@@ -75,7 +79,7 @@ function createParts(layout: Layout): Parts {
     storesPerNode: 1,
     sessions: layout.sessionsPerNode,
     metricKeys: layout.metricKeys,
-    troubledNodes: false,
+    faultyNodes: false,
     frozen: true,
   });
   const world = createWorld(options);
@@ -100,7 +104,7 @@ function createParts(layout: Layout): Parts {
 
 function modelNode(world: World): ClusterNode {
   const [node] = world.state.nodes.values();
-  if (node === undefined) throw new RangeError('a world without nodes');
+  if (node === undefined) throw new RangeError('a cluster without nodes');
   return node;
 }
 
@@ -140,13 +144,13 @@ function refuse(response: ServerResponse, reply: Answer): Promise<void> {
   return sendAnswer(response, reply, { gzip: false });
 }
 
-/** Any node may be asked through the one address; `local` is the first. */
+/** One address serves all nodes; `local` is the first. */
 function targetOf(request: ClusterRequest, inPath: string): number {
   if (inPath !== 'local') return goInteger(inPath) ?? Number.NaN;
   return goInteger(request.query.get('remote_node_id')) ?? FIRST_NODE_ID;
 }
 
-/** limit and offset as numbers from and to within a list. */
+/** limit and offset as start and end in a list. */
 function span(request: ClusterRequest, length: number): { from: number; to: number } {
   const limit = goInteger(request.query.get('limit')) ?? 0;
   if (limit <= 0) return { from: 0, to: length };
@@ -174,7 +178,7 @@ function sessionsBody(parts: Parts, request: ClusterRequest): Generator<Buffer> 
   return parts.sessionList.body(limit, request.query.get('start') ?? '');
 }
 
-/** As fast as the client reads, and no faster. */
+/** Writes no faster than the client reads. */
 async function sendPieces(response: ServerResponse, pieces: Iterable<Buffer>): Promise<void> {
   response.setHeader('Content-Type', 'application/json');
   const gone = new AbortController();

@@ -24,14 +24,14 @@ export interface Board {
   readonly title: string;
   /** The question that the dashboard answers. */
   readonly question: string;
-  /** Between the common ones: cluster and the dashboard's own. */
+  /** Follow data source and job: cluster and the dashboard's own. */
   readonly variables: readonly Builder<VariableModel>[];
   readonly rows: readonly Row[];
 }
 
 const TAG = 'cockroachdb';
 
-/** A whole dashboard: what all have in common, and its rows. */
+/** A dashboard: the common settings, and its rows. */
 export function buildBoard({ uid, title, question, variables, rows }: Board): Dashboard {
   const board = new DashboardBuilder(`CockroachDB / ${title}`)
     .uid(uid)
@@ -59,7 +59,7 @@ export function buildBoard({ uid, title, question, variables, rows }: Board): Da
 function addRow(board: DashboardBuilder, { title, collapsed = false, panels }: Row): void {
   const row = new RowBuilder(title).collapsed(collapsed);
   if (collapsed) {
-    // The panels of a collapsed row live inside of it.
+    // The panels of a collapsed row are members of the row.
     for (const panel of panels) row.withPanel(panel);
     board.withRow(row);
     return;
@@ -69,9 +69,8 @@ function addRow(board: DashboardBuilder, { title, collapsed = false, panels }: R
 }
 
 /**
- * Ids in reading order, which the builder leaves to Grafana, which would number them anew at each import;
- * no placement: its default hides links and annotations in a menu; and no footer of a table, for which Grafana 13 has
- * another place.
+ * Numbers the panels in reading order, because Grafana would renumber them at each import. Removes `placement`, whose
+ * default hides links and annotations in a menu, and the footer of tables, which Grafana 13 stores elsewhere.
  */
 function finished(board: Dashboard): Dashboard {
   const panels = (board.panels ?? []).flatMap((panel) =>

@@ -29,7 +29,7 @@ const DRAW = {
   bars: GraphDrawStyle.Bars,
 };
 
-/** Values over time; limits are dashed lines and gaps are seen. */
+/** Values over time; thresholds are dashed lines, gaps stay visible. */
 export function graph(title: string, options: GraphOptions): TimeSeries {
   const { draw = 'lines', stacked = false, second, steps } = options;
   const isWide = (options.width ?? 8) >= 12;

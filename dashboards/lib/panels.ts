@@ -28,19 +28,19 @@ interface Query {
   readonly legend?: string;
 }
 
-/** What every panel says of itself. */
+/** Options of all panels. */
 export interface PanelOptions {
   readonly queries: string | readonly (string | Query)[];
   readonly unit: string;
-  /** What it shows, from where, and what to do when it is red. */
+  /** The description: what it shows, from which metric, and what to do when it is red. */
   readonly about: string;
-  /** Of 24. */
+  /** Of 24 columns. */
   readonly width?: number;
   readonly height?: number;
   readonly legend?: string;
   readonly steps?: Steps;
   readonly states?: States;
-  /** What an empty answer means, where that is the good case. */
+  /** Text of an empty panel, where empty is the healthy case. */
   readonly empty?: string;
   readonly decimals?: number;
   readonly links?: readonly Builder<DashboardLink>[];
@@ -48,10 +48,10 @@ export interface PanelOptions {
 
 export const DATA_SOURCE: DataSourceRef = { type: 'prometheus', uid: '${datasource}' };
 
-/** Nodes write every 10 s and are asked every 30 s: a shorter step shows nothing more. */
+/** Nodes are polled every 30 s: a shorter step adds nothing. */
 const MIN_STEP = '30s';
 
-/** What the panel builders have in common. */
+/** The common methods of the panel builders. */
 interface AnyPanel extends Builder<Panel> {
   withTarget(target: Builder<Dataquery>): this;
   title(title: string): this;
@@ -71,7 +71,7 @@ interface AnyPanel extends Builder<Panel> {
 
 type Format = 'time_series' | 'table' | 'heatmap';
 
-/** Gives a panel its queries, texts and limits. */
+/** Sets queries, texts and thresholds of a panel. */
 export function describe<P extends AnyPanel>(
   panel: P,
   title: string,
@@ -130,14 +130,14 @@ function lastValue(): ReduceDataOptionsBuilder {
 }
 
 export interface StatOptions extends PanelOptions {
-  /** Shows the names of the series and not their values. */
+  /** Shows the names of the series instead of their values. */
   readonly names?: boolean;
   readonly sparkline?: boolean;
   /** Repeats the panel for each value of a variable. */
   readonly repeat?: string;
 }
 
-/** One number, or a few; coloured by its limits. */
+/** One number, or a few, coloured by thresholds. */
 export function stat(title: string, options: StatOptions): Stat {
   const { names = false, sparkline = false, steps, states } = options;
   const hasColour = steps !== undefined || states !== undefined;
@@ -155,7 +155,7 @@ export function stat(title: string, options: StatOptions): Stat {
   return panel.repeat(options.repeat).repeatDirection('h').maxPerRow(6);
 }
 
-/** One bar a series, of its last value. */
+/** One bar per series, for its last value. */
 export function bars(title: string, options: PanelOptions): BarGauge {
   return describe(new BarGauge(), title, { instant: true, ...options })
     .reduceOptions(lastValue())
@@ -168,12 +168,12 @@ export function pie(title: string, options: PanelOptions): PieChart {
   return describe(new PieChart(), title, { instant: true, ...options }).reduceOptions(lastValue());
 }
 
-/** One line a series, coloured by its state. */
+/** One line per series, coloured by its state. */
 export function timeline(title: string, options: PanelOptions): StateTimeline {
   return describe(new StateTimeline(), title, options).mergeValues(true);
 }
 
-/** Buckets that are counted anew at each poll, labelled `le`. */
+/** Buckets of a gauge distribution, labelled `le`. */
 export function heatmap(title: string, options: PanelOptions): Heatmap {
   return describe(new Heatmap(), title, {
     format: 'heatmap',
@@ -182,7 +182,7 @@ export function heatmap(title: string, options: PanelOptions): Heatmap {
   }).calculate(false);
 }
 
-/** Says why a row may be empty. */
+/** Explains why a row may be empty. */
 export function note(title: string, text: string): Text {
   return new Text().title(title).description(text).content(text).span(24).height(2);
 }

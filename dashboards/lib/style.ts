@@ -6,13 +6,13 @@ import {
   type ValueMapping,
 } from '@grafana/grafana-foundation-sdk/dashboard';
 
-/** Colours mean state only: good, degraded, act now, intended, unknown (grey), no data; `text` says nothing. */
+/** Colours show state only: healthy, degraded, act now, intended, unknown (grey), no data; `text` is neutral. */
 export type Colour = 'green' | 'orange' | 'red' | 'blue' | '#808080' | 'purple' | 'text';
 
-/** The colour of small values, then from which value on which colour. */
+/** The colour of the lowest values, then thresholds with their colours. */
 export type Steps = readonly [base: Colour, ...(readonly [from: number, colour: Colour])[]];
 
-/** What a number is called, and its colour. */
+/** The text and colour of each value. */
 export type States = Readonly<Record<string, readonly [text: string, colour: Colour]>>;
 
 export const LIVENESS: States = {
@@ -62,7 +62,7 @@ export const UP_DOWN: States = { 0: ['down', 'red'], 1: ['up', 'green'] };
 /** Time until something expires: three days, three weeks. */
 export const EXPIRES: Steps = ['red', [3 * 86_400, 'orange'], [21 * 86_400, 'green']];
 
-/** Fixed colours of series that are states, or the sum of what is not listed. */
+/** Fixed colours of series that are states, or the sum of unlisted entries. */
 export const SERIES_COLOURS: Readonly<Record<string, Colour>> = {
   idle_in_transaction: 'orange',
   other: '#808080',
@@ -77,7 +77,7 @@ export function thresholds([base, ...steps]: Steps): ThresholdsConfigBuilder {
     ]);
 }
 
-/** No data must not look like good data. */
+/** Missing data must not look healthy. */
 const NO_DATA: ValueMapping = {
   type: MappingType.SpecialValue,
   options: { match: SpecialValueMatch.NullAndNan, result: { text: 'no data', color: 'purple' } },

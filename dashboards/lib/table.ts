@@ -15,16 +15,16 @@ interface Column {
 }
 
 export interface TableOptions extends Omit<PanelOptions, 'queries' | 'unit'> {
-  /** Columns in their order: a label by its name and how to show it. */
+  /** Columns in their order: label names with their titles. */
   readonly labels: Readonly<Record<string, string | Column>>;
-  /** Each with the query that gives it; a query without a column only keeps rows. */
+  /** Columns with a query each; a hidden one only keeps rows. */
   readonly values: readonly (Column & { readonly expr: string; readonly hidden?: boolean })[];
-  /** A label that all queries have alone in common, or the labels they share. */
+  /** The label to join the queries by, where they do not share all labels. */
   readonly join?: string;
   readonly sortBy?: string;
 }
 
-/** What holds now, one row for each set of labels. */
+/** Current values, one row for each label set. */
 export function table(title: string, options: TableOptions): Table {
   const { values, labels, join, sortBy } = options;
   const panel = describe(new Table(), title, {
@@ -59,7 +59,7 @@ function organize({ labels, values }: TableOptions): object {
     values.length > 1 ? `Value #${refIdOf(index)}` : 'Value',
   );
   const order = [...Object.keys(labels), ...fields];
-  // A join numbers the times of its queries.
+  // A join numbers the time columns of its queries.
   const times = ['Time', ...values.map((_, index) => `Time ${index + 1}`)];
   const hidden = fields.filter((_, index) => values[index]?.hidden === true);
   const titles = [...Object.values(labels), ...values].map((column) =>

@@ -8,11 +8,11 @@ import {
 } from '@grafana/grafana-foundation-sdk/dashboard';
 import { DATA_SOURCE } from './panels.ts';
 
-/** Series of the chosen cluster. */
+/** Series of the selected cluster. */
 export const S = 'job=~"$job", crdb_cluster="$cluster"';
-/** Series of the chosen clusters. */
+/** Series of the selected clusters. */
 export const S_MANY = 'job=~"$job", crdb_cluster=~"$cluster"';
-/** The All of a variable that is matched by a regular expression. */
+/** The value of All, as a regular expression. */
 const ALL = '.+';
 
 export function dataSourceVariable(): DatasourceVariableBuilder {
@@ -51,7 +51,7 @@ export function query(name: string, label: string, definition: string): QueryVar
   );
 }
 
-/** Some values of a label, or all. */
+/** Several values of a label, or all. */
 export function many(name: string, label: string, definition: string): QueryVariableBuilder {
   return query(name, label, definition)
     .multi(true)
@@ -73,7 +73,7 @@ export function choice(
     .current({ selected: true, text: first, value: first });
 }
 
-/** Where the links to DB Console lead, as https://crdb.example.com:8080; empty when nobody said. */
+/** The address of DB Console for links, for example https://crdb.example.com:8080; empty by default. */
 export function consoleVariable(): TextBoxVariableBuilder {
   return new TextBoxVariableBuilder('console').label('DB Console').defaultValue('');
 }

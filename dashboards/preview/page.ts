@@ -1,6 +1,6 @@
 import { type Drawn, escapeHtml } from './panel.ts';
 
-/** A panel at its place on the grid of 24 columns. */
+/** A panel with its size on the grid of 24 columns. */
 export interface Cell extends Drawn {
   readonly title: string;
   readonly width: number;
@@ -18,7 +18,7 @@ h2 { font-size: 12px; margin: 0 0 4px } .body { flex: 1; min-height: 0; position
 .line { display: flex; height: 15px } .line span { width: 25% } .line div { position: relative; flex: 1 } .line i { position: absolute; height: 13px }
 `;
 
-/** Runs in the page: everything it needs is in its one argument. */
+/** Runs in the page; `CHARTS` has its data. */
 const SCRIPT = `
 for (const [id, { datasets, limits, isStacked }] of Object.entries(CHARTS)) {
   const times = datasets.flatMap(({ data }) => data.map(({ x }) => x));

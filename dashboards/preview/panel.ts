@@ -2,14 +2,14 @@ import type { Panel, ValueMapping } from '@grafana/grafana-foundation-sdk/dashbo
 import type { Series, Window } from './prometheus.ts';
 import { formatValue } from './units.ts';
 
-/** A query of a panel with what Prometheus answered. */
+/** A query of a panel with the response of Prometheus. */
 export interface Answered {
   readonly refId: string;
   readonly legend: string;
   readonly series: readonly Series[];
 }
 
-/** What is drawn in the place of a panel; `chart` is for Chart.js. */
+/** The HTML of a panel; `chart` is for Chart.js. */
 export interface Drawn {
   readonly html: string;
   readonly chart?: object;
@@ -26,7 +26,7 @@ const PALETTE = [
   '#705da0',
 ];
 
-/** Draws a panel as simply as it can be judged: filled or not, units, legend, colours. */
+/** Draws a simple version of a panel: data, units, legend, colours. */
 export function drawPanel(panel: Panel, answers: readonly Answered[], window: Window): Drawn {
   const isEmpty = answers.every(({ series }) => series.length === 0);
   if (panel.type === 'text') return { html: escapeHtml(panel.description ?? '') };

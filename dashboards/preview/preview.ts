@@ -1,4 +1,4 @@
-// `npm run dashboards:preview -- PROMETHEUS_URL CLUSTER FOLDER [MINUTES]`: every dashboard as a plain page with real answers.
+// `npm run dashboards:preview -- PROMETHEUS_URL CLUSTER FOLDER [MINUTES]`: every dashboard as a plain page with real data.
 // For development: shows which panels are filled and how; it does not draw what Grafana would.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -7,14 +7,14 @@ import type { Dashboard, Panel, RowPanel } from '@grafana/grafana-foundation-sdk
 import { buildBoards } from '../boards.ts';
 import { type Cell, writePage } from './page.ts';
 import { type Answered, drawPanel } from './panel.ts';
-import { ask, type Window } from './prometheus.ts';
+import { query, type Window } from './prometheus.ts';
 
 const [url = 'http://127.0.0.1:9090', cluster = 'demo', folder = 'preview', minutes = '15'] =
   process.argv.slice(2);
 const end = Math.floor(Date.now() / 1000);
 const WINDOW: Window = { start: end - Number(minutes) * 60, end, stepSeconds: 10 };
 
-/** What Grafana would put in for its variables and ours. */
+/** Values of Grafana's variables and of ours. */
 const VALUES: Readonly<Record<string, string>> = {
   __rate_interval: '2m',
   __range: `${minutes}m`,
@@ -63,10 +63,14 @@ async function cellOf(panel: Panel): Promise<Cell> {
   }[] = JSON.parse(JSON.stringify(panel.targets ?? []));
   const answers: Answered[] = [];
   for (const { refId, expr, legendFormat, instant = false } of targets) {
-    const query = expr.replaceAll(/\$(\w+)/g, (text, name: string) =>
+    const filled = expr.replaceAll(/\$(\w+)/g, (text, name: string) =>
       /^\d/.test(name) ? text : (VALUES[name] ?? '.+'),
     );
-    answers.push({ refId, legend: legendFormat, series: await ask(url, query, WINDOW, instant) });
+    answers.push({
+      refId,
+      legend: legendFormat,
+      series: await query(url, filled, WINDOW, instant),
+    });
   }
   return {
     title: panel.title ?? '',

@@ -1,4 +1,4 @@
-/** One series of an answer: points as [unix seconds, value]. */
+/** One series of a response: points as [unix seconds, value]. */
 export interface Series {
   readonly labels: Readonly<Record<string, string>>;
   readonly points: readonly (readonly [at: number, value: number])[];
@@ -12,7 +12,7 @@ export interface Window {
 
 type Point = readonly [at: number, value: string];
 
-interface Answer {
+interface QueryResponse {
   readonly status: string;
   readonly error?: string;
   readonly data: {
@@ -24,22 +24,22 @@ interface Answer {
   };
 }
 
-/** Asks a Prometheus: over the window, or only for its last moment. */
-export async function ask(
+/** Queries Prometheus: over the window, or only at its end. */
+export async function query(
   url: string,
   expr: string,
   { start, end, stepSeconds }: Window,
   instant: boolean,
 ): Promise<readonly Series[]> {
-  const query: Readonly<Record<string, string>> = instant
+  const parameters: Readonly<Record<string, string>> = instant
     ? { query: expr, time: String(end) }
     : { query: expr, start: String(start), end: String(end), step: String(stepSeconds) };
   const path = instant ? '/api/v1/query' : '/api/v1/query_range';
-  const body = new URLSearchParams(query);
+  const body = new URLSearchParams(parameters);
   const response = await fetch(url + path, { method: 'POST', body });
-  const answer: Answer = JSON.parse(await response.text());
-  if (answer.status !== 'success') throw new Error(`${expr}: ${answer.error}`);
-  return answer.data.result.map(({ metric, value, values }) => ({
+  const found: QueryResponse = JSON.parse(await response.text());
+  if (found.status !== 'success') throw new Error(`${expr}: ${found.error}`);
+  return found.data.result.map(({ metric, value, values }) => ({
     labels: metric,
     points: (values ?? (value === undefined ? [] : [value])).map(([at, text]) => [
       at,

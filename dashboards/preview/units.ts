@@ -7,7 +7,7 @@ const SUFFIXES: Readonly<Record<string, string>> = {
   short: '',
 };
 
-/** A value as Grafana would write it, more or less. */
+/** A value roughly as Grafana formats it. */
 export function formatValue(value: number, unit: string): string {
   if (Number.isNaN(value)) return 'NaN';
   if (unit === 'percentunit') return `${round(value * 100)} %`;

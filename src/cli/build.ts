@@ -1,17 +1,10 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import type { Build } from '../metrics/exporter-metrics.ts';
 
 const ROOT = path.join(import.meta.dirname, '..', '..');
 
-export interface Build {
-  readonly version: string;
-  /** Source revision; `unknown` when neither a checkout nor a build tells it. */
-  readonly revision: string;
-  readonly nodeVersion: string;
-  readonly platform: string;
-}
-
-/** What is running: the version stands in package.json alone, the revision in the checkout or, once built, beside the code. */
+/** Version and revision of the running program: from package.json, and from the checkout or the build. */
 export function readBuild(): Build {
   const manifest: unknown = JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8'));
   return {
@@ -27,7 +20,7 @@ function readVersion(manifest: unknown): string {
   return hasVersion ? String(manifest.version) : 'unknown';
 }
 
-/** The commit that HEAD names, without running git. */
+/** The commit of HEAD, without running git. */
 function readRevision(gitFolder: string): string | undefined {
   const head = readLine(path.join(gitFolder, 'HEAD'));
   const ref = /^ref: (refs\/[\w./-]+)$/.exec(head)?.[1];
@@ -35,7 +28,7 @@ function readRevision(gitFolder: string): string | undefined {
   return /^[0-9a-f]{40}$/.test(revision) ? revision.slice(0, 12) : undefined;
 }
 
-/** What the build noted down. */
+/** Written by tools/release/build.ts. */
 function readBuiltRevision(): string | undefined {
   return /^\w+$/.exec(readLine(path.join(ROOT, 'dist', 'revision')))?.[0];
 }

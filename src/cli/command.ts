@@ -1,21 +1,39 @@
 import type { Command } from 'commander';
 import type { Environment } from '../config/secret.ts';
-import type { Build } from './build.ts';
+import type { Build } from '../metrics/exporter-metrics.ts';
 
-/** What a command is given besides its own arguments and options. */
-export interface Invocation {
+/** Exit codes of the process; docs/commands.md lists them. */
+export const EXIT = { ok: 0, failed: 1, usage: 2, interrupted: 130, terminated: 143 } as const;
+
+/** What a command gets besides its own arguments and options. */
+export interface CommandContext {
   readonly env: Environment;
   readonly build: Build;
-  /** Takes the exit code once the command has run. */
-  readonly done: (exitCode: number) => void;
+  readonly setExitCode: (exitCode: number) => void;
 }
 
 /** The file of a command: adds its arguments, options, examples and action. */
 export interface CommandFile {
-  define(command: Command, invocation: Invocation): void;
+  define(command: Command, context: CommandContext): void;
 }
 
-/** Ends a command's help with lines to copy. */
+/** A failure that a person can fix: only its message is printed, without a stack. */
+export class CommandError extends Error {
+  override readonly name = 'CommandError';
+  readonly exitCode: number;
+
+  constructor(message: string, exitCode: number = EXIT.failed, cause?: unknown) {
+    super(message, { cause });
+    this.exitCode = exitCode;
+  }
+}
+
+/** A command line that names something unknown or contradicts itself. */
+export function usageError(message: string): CommandError {
+  return new CommandError(message, EXIT.usage);
+}
+
+/** Ends the help of a command with lines to copy. */
 export function addExamples(command: Command, ...examples: readonly string[]): void {
   const lines = examples.map((example) => `  crdb-exporter ${example}`);
   command.addHelpText('after', `\nExamples:\n${lines.join('\n')}`);

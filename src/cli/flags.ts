@@ -1,49 +1,67 @@
-import { type Command, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { COLLECTORS } from '../collectors/index.ts';
-import { type FlagDefinition, flagDefinitions } from '../config/flags.ts';
-import type { Flags } from '../config/flags.ts';
+import { type FlagKey, type Flags, listFlags } from '../config/flags.ts';
+import { parseDuration } from '../config/values.ts';
 
-const FLAGS = flagDefinitions(COLLECTORS);
+const FLAGS = listFlags(COLLECTORS);
 
 /** Adds the configuration's flags to a command, from the schema of the configuration. */
 export function addConfigFlags(command: Command): void {
-  for (const flag of FLAGS) {
-    for (const option of toOptions(flag)) command.addOption(option);
-  }
+  for (const option of FLAGS.flatMap(toOptions)) command.addOption(option);
 }
 
-/** What is of use to a command that asks a cluster; the rest is taken but not listed. */
 const CONNECTION_FLAG = /^(?:config\.file|cluster\.|cloud\.)/;
 
-/** Adds the same flags, but only those in the help that say how a cluster is reached. */
+/** Adds the same flags for a command that queries a cluster; its help lists only those that say how to reach it. */
 export function addConnectionFlags(command: Command): void {
-  for (const flag of FLAGS) {
-    for (const option of toOptions(flag)) {
-      command.addOption(CONNECTION_FLAG.test(flag.name) ? option : option.hideHelp());
+  for (const key of FLAGS) {
+    for (const option of toOptions(key)) {
+      command.addOption(CONNECTION_FLAG.test(key.flag) ? option : option.hideHelp());
     }
   }
 }
 
-/** What was given on the command line, by the flags' own names. */
+/** The flags on the command line, by their own names. */
 export function readConfigFlags(command: Command): Flags {
-  const given = command.opts<Record<string, string | boolean | string[]>>();
+  const options = command.opts<Record<string, string | boolean | string[]>>();
   return Object.fromEntries(
-    FLAGS.map((flag) => {
-      const [option] = toOptions(flag);
-      return [flag.name, option && given[option.attributeName()]];
+    FLAGS.map((key) => {
+      const [option] = toOptions(key);
+      return [key.flag, option && options[option.attributeName()]];
     }),
   );
 }
 
-function toOptions(flag: FlagDefinition): Option[] {
-  const help = `${flag.help} [env: ${flag.env}${flag.default === undefined ? '' : `; default: ${flag.default}`}]`;
-  if (flag.takesValue === undefined) {
-    const on = new Option(`--${flag.name}`, help);
-    return flag.isNegatable ? [on, new Option(`--no-${flag.name}`).hideHelp()] : [on];
+function toOptions(key: FlagKey): Option[] {
+  const { flag, variable, valueType } = key;
+  const end = key.default === undefined ? '' : `; default: ${formatDefault(key.default)}`;
+  const help = `${key.help} [env: ${variable}${end}]`;
+  if (valueType === 'boolean') {
+    return [new Option(`--${flag}`, help), new Option(`--no-${flag}`).hideHelp()];
   }
-  const option = new Option(`--${flag.name} <${flag.takesValue}>`, help);
-  if (flag.isRepeatable) {
+  const option = new Option(`--${flag} <${valueType}>`, help);
+  if (key.isList) {
     option.argParser((value: string, before: string[] | undefined) => [...(before ?? []), value]);
   }
   return [option];
+}
+
+function formatDefault(value: unknown): string {
+  if (Array.isArray(value)) return value.map(String).join(',');
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** A duration as Prometheus writes them, in seconds. */
+export function parseDurationFlag(text: string): number {
+  const seconds = parseDuration(text);
+  if (seconds !== undefined) return seconds;
+  throw new InvalidArgumentError('It must be a duration like 5m, 1h30m or 500ms.');
+}
+
+/** Parser of ids and numbers of things: whole numbers from 1. */
+export function positiveInteger(expected: string): (text: string) => number {
+  return (text) => {
+    if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+    throw new InvalidArgumentError(expected);
+  };
 }

@@ -1,11 +1,16 @@
 import { Command, CommanderError } from 'commander';
-import { ConfigError, UsageError } from '../config/issues.ts';
+import { findNearest, ConfigError, UsageError } from '../config/issues.ts';
 import type { Environment } from '../config/secret.ts';
-import { findNearest } from '../config/nearest.ts';
+import type { Build } from '../metrics/exporter-metrics.ts';
 import { readBuild } from './build.ts';
-import type { CommandFile, Invocation } from './command.ts';
-import { CommandError, EXIT, usageError } from './exit.ts';
-import { ignoreBrokenPipes, note } from './standard-output.ts';
+import {
+  type CommandContext,
+  CommandError,
+  type CommandFile,
+  EXIT,
+  usageError,
+} from './command.ts';
+import { ignoreBrokenPipes, note } from './output/standard-output.ts';
 
 const EXAMPLES = `
 Examples:
@@ -17,132 +22,82 @@ Examples:
 \`crdb-exporter COMMAND --help\` lists the options of a command, \`serve --help\` those of the exporter.
 `;
 
-interface Entry {
-  readonly name: string;
-  readonly group: 'Exporter:' | 'Cluster:' | 'Cloud:' | 'Simulator:';
-  readonly summary: string;
-  /** A command's file is read when it is asked for: the exporter never holds what only commands need. */
-  readonly load: () => Promise<CommandFile>;
-}
-
-/** Done when no command is named. */
 const DEFAULT_COMMAND = 'serve';
 
-const COMMANDS: readonly Entry[] = [
-  {
-    name: DEFAULT_COMMAND,
-    group: 'Exporter:',
-    summary: 'run the exporter (what is done when no command is named)',
-    load: () => import('./serve.ts'),
+/** Summaries by group, in the order of the help. */
+const COMMANDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  'Exporter:': {
+    serve: 'run the exporter (the default command)',
+    check: 'check the configuration and print every error',
+    diagnose: 'query every endpoint once and report how to fix what fails',
+    reference: 'describe all metrics, or one',
   },
-  {
-    name: 'check',
-    group: 'Exporter:',
-    summary: 'check the configuration and print everything that is wrong with it',
-    load: () => import('./check.ts'),
+  'Cluster:': {
+    nodes: 'list the nodes: status, version, locality, load',
+    ranges: 'list the ranges by node: problems, leases, load',
+    sessions: 'list the SQL sessions: user, application, state, age of transactions',
+    table: 'show a table: size, columns, indexes, grants, zone configuration',
+    users: 'list the SQL users',
+    probe: 'poll all collectors once and print the metrics',
   },
-  {
-    name: 'diagnose',
-    group: 'Exporter:',
-    summary: 'ask every endpoint once and say how to mend what fails',
-    load: () => import('./diagnose.ts'),
+  'Cloud:': {
+    cloud: 'rename a database; show, provision and delete the migration assistant',
   },
-  {
-    name: 'reference',
-    group: 'Exporter:',
-    summary: 'print what every metric means',
-    load: loadReference,
+  'Simulator:': {
+    demo: 'run the built-in simulator and the exporter together',
+    simulate: 'run the simulator of the cluster API and the Cloud API alone',
   },
-  {
-    name: 'nodes',
-    group: 'Cluster:',
-    summary: 'list the nodes: status, version, locality, load',
-    load: () => import('./nodes.ts'),
-  },
-  {
-    name: 'ranges',
-    group: 'Cluster:',
-    summary: 'list the ranges by node: problems, leases, load',
-    load: () => import('./ranges.ts'),
-  },
-  {
-    name: 'sessions',
-    group: 'Cluster:',
-    summary: 'list the SQL sessions: who is connected, what is open and for how long',
-    load: () => import('./sessions.ts'),
-  },
-  {
-    name: 'table',
-    group: 'Cluster:',
-    summary: 'show a table: size, columns, indexes, grants, zone configuration',
-    load: () => import('./table.ts'),
-  },
-  {
-    name: 'users',
-    group: 'Cluster:',
-    summary: 'list the SQL users',
-    load: () => import('./users.ts'),
-  },
-  {
-    name: 'probe',
-    group: 'Cluster:',
-    summary: 'poll all collectors once and print the metrics',
-    load: () => import('./probe.ts'),
-  },
-  {
-    name: 'cloud',
-    group: 'Cloud:',
-    summary: 'rename a database; see, provision and delete the migration assistant',
-    load: () => import('./cloud.ts'),
-  },
-  {
-    name: 'demo',
-    group: 'Simulator:',
-    summary: 'run the built-in simulator and the exporter together',
-    load: () => import('./demo.ts'),
-  },
-  {
-    name: 'simulate',
-    group: 'Simulator:',
-    summary: 'run the simulator of the cluster API and the Cloud API alone',
-    load: () => import('./simulate.ts'),
-  },
-];
+};
+const NAMES = Object.values(COMMANDS).flatMap((group) => Object.keys(group));
 
-/**
- * Runs what the arguments ask for; resolves to the exit code once it is done. `running` is called when the command
- * has begun and listens for signals, if it does at all.
- */
+/** Files are loaded on demand: the exporter never holds what only commands need. */
+const FILES: Readonly<Record<string, () => Promise<CommandFile>>> = {
+  serve: () => import('./commands/serve.ts'),
+  check: () => import('./commands/check.ts'),
+  diagnose: () => import('./commands/diagnose.ts'),
+  reference: () => import('./commands/reference.ts'),
+  nodes: () => import('./commands/nodes.ts'),
+  ranges: () => import('./commands/ranges.ts'),
+  sessions: () => import('./commands/sessions.ts'),
+  table: () => import('./commands/table.ts'),
+  users: () => import('./commands/users.ts'),
+  probe: () => import('./commands/probe.ts'),
+  cloud: () => import('./commands/cloud.ts'),
+  demo: () => import('./commands/demo.ts'),
+  simulate: () => import('./commands/simulate.ts'),
+};
+
+/** Runs a command line and resolves to its exit code. `onRunning` is called once the command has begun. */
 export async function runCommandLine(
   args: readonly string[],
   env: Environment,
-  running: () => void = () => undefined,
+  onRunning: () => void = () => undefined,
 ): Promise<number> {
   try {
-    let exitCode: number = EXIT.good;
-    const done = (code: number): void => {
+    let exitCode: number = EXIT.ok;
+    const setExitCode = (code: number): void => {
       exitCode = code;
     };
-    refuseUnknownCommand(args);
-    const program = await createProgram(args, { env, build: readBuild(), done });
-    setImmediate(running);
+    rejectUnknownCommand(args);
+    const program = await createProgram(args, { env, build: readBuild(), setExitCode });
+    setImmediate(onRunning);
     await program.parseAsync(args, { from: 'user' });
     return exitCode;
   } catch (error) {
-    return explain(error);
+    return reportError(error);
   }
 }
 
 /** Without this a mistyped command would be an argument of the exporter. */
-function refuseUnknownCommand([word]: readonly string[]): void {
-  const names = [...COMMANDS.map(({ name }) => name), 'help'];
+function rejectUnknownCommand([word]: readonly string[]): void {
+  const names = [...NAMES, 'help'];
   if (word === undefined || word.startsWith('-') || names.includes(word)) return;
   const nearest = findNearest(word, names);
   const hint = nearest === undefined ? 'see crdb-exporter --help' : `did you mean ${nearest}?`;
   throw usageError(`there is no command ${JSON.stringify(word)}: ${hint}`);
 }
 
-async function createProgram(args: readonly string[], invocation: Invocation): Promise<Command> {
+async function createProgram(args: readonly string[], context: CommandContext): Promise<Command> {
   const program = new Command('crdb-exporter')
     .description('Prometheus exporter for CockroachDB.')
     .helpOption('-h, --help', 'print this help')
@@ -154,42 +109,34 @@ async function createProgram(args: readonly string[], invocation: Invocation): P
       outputError: (text, write) => write(text.replace(/^error: /, 'crdb-exporter: ')),
     })
     .exitOverride();
-  const asked = args[0] === 'help' ? args[1] : args[0];
-  const chosen = COMMANDS.find(({ name }) => name === asked)?.name ?? DEFAULT_COMMAND;
-  for (const { name, group, summary, load } of COMMANDS) {
-    const command = program
-      .command(name, { isDefault: name === DEFAULT_COMMAND })
-      .description(summary)
-      .helpGroup(group);
-    if (name === chosen) (await load()).define(command, invocation);
+  const word = args[0] === 'help' ? args[1] : args[0];
+  const chosen = NAMES.find((name) => name === word) ?? DEFAULT_COMMAND;
+  for (const [group, summaries] of Object.entries(COMMANDS)) {
+    for (const [name, summary] of Object.entries(summaries)) {
+      const command = program
+        .command(name, { isDefault: name === DEFAULT_COMMAND })
+        .description(summary)
+        .helpGroup(group);
+      if (name === chosen) (await FILES[name]?.())?.define(command, context);
+    }
   }
-  addVersion(program, invocation);
+  addVersion(program, context.build);
   ignoreBrokenPipes();
   return program;
 }
 
-function addVersion(command: Command, { build }: Pick<Invocation, 'build'>): void {
+function addVersion(command: Command, build: Build): void {
   const { version, revision, nodeVersion, platform } = build;
   const text = `crdb-exporter ${version} (revision ${revision}, Node.js ${nodeVersion}, ${platform})`;
   command.version(text, '--version', 'print the version');
-  for (const inner of command.commands) addVersion(inner, { build });
+  for (const inner of command.commands) addVersion(inner, build);
 }
 
-async function loadReference(): Promise<CommandFile> {
-  const { addReferenceOptions, reference } = await import('./reference.ts');
-  return {
-    define(command, { done }) {
-      addReferenceOptions(command);
-      command.action(() => done(reference(command)));
-    },
-  };
-}
-
-/** Prints what went wrong, for a person; resolves to the exit code. */
-function explain(error: unknown): number {
+/** Prints an error for a person; returns the exit code. */
+function reportError(error: unknown): number {
   if (error instanceof CommanderError) {
-    // Commander has printed it already, help and version included.
-    return error.exitCode === 0 ? EXIT.good : EXIT.usage;
+    // Commander has printed it already, as well as help and version.
+    return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
   }
   if (error instanceof ConfigError || error instanceof UsageError) {
     process.stderr.write(`${error.message}\n`);

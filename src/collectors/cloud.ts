@@ -1,11 +1,9 @@
 import { type Infer, object, string, time } from '../json/shape.ts';
-import { gauge } from '../metrics/family.ts';
-import type { Sheet } from '../metrics/sheet.ts';
-import { cloudCollector } from './collector.ts';
+import { type FamilyDefinition, gauge } from '../metrics/family.ts';
+import { cleanLabelValue } from '../metrics/sample-text.ts';
+import { cloudCollector, CollectError, type CollectorResult } from './collector.ts';
 
-const SOURCE = 'GET /api/v1/clusters/{cluster_id}/migration-assistant';
-
-/** Neither address nor sign-in, which the answer holds, too. */
+/** Without the address and the credentials, which the response contains, too. */
 const assistantShape = object({
   id: string(),
   cluster_id: string(),
@@ -16,103 +14,137 @@ const assistantShape = object({
   updated_at: time(),
 });
 
-const STATUSES = ['pending', 'running', 'deleting', 'failed', 'other'] as const;
-const HEALTHS = ['not_computed', 'healthy', 'unavailable', 'unknown', 'other'] as const;
+export const STATUSES = ['pending', 'running', 'deleting', 'failed', 'other'] as const;
+export const HEALTHS = ['not_computed', 'healthy', 'unavailable', 'unknown', 'other'] as const;
 
-const EXISTS = gauge({
-  name: 'crdb_cloud_migration_assistant_exists',
-  help: `Whether the cluster has a migration assistant: 0 when the service knows none (${SOURCE}). Polled; crdb_exporter_collector_last_success_timestamp_seconds{collector="cloud"} tells when.`,
-  labels: [],
-});
+const families = {
+  exists: gauge({
+    name: 'crdb_cloud_migration_assistant_exists',
+    help: 'Whether the cluster has a migration assistant.',
+    labels: [],
+    unit: '0 or 1',
+    series: [],
+  }),
+  status: gauge({
+    name: 'crdb_cloud_migration_assistant_status',
+    help: 'Status of the migration assistant as a state set: 1 for the current status.',
+    labels: ['status'],
+    unit: '0 or 1',
+    field: 'status',
+    series: [STATUSES.length],
+    notes: 'All 0 without an assistant.',
+  }),
+  health: gauge({
+    name: 'crdb_cloud_migration_assistant_health',
+    help: 'Health of the migration assistant as a state set: 1 for the current health.',
+    labels: ['health'],
+    unit: '0 or 1',
+    field: 'health',
+    series: [HEALTHS.length],
+    notes: 'All 0 without an assistant.',
+  }),
+  info: gauge({
+    name: 'crdb_cloud_migration_assistant_info',
+    help: 'Id, cluster and region of the migration assistant. Always 1.',
+    labels: ['assistant_id', 'cluster_id', 'deployed_region'],
+    unit: 'always 1',
+    series: [],
+  }),
+  created: timestamp({
+    name: 'crdb_cloud_migration_assistant_created_timestamp_seconds',
+    help: 'Creation of the migration assistant, Unix time in seconds.',
+    field: 'created_at',
+  }),
+  updated: timestamp({
+    name: 'crdb_cloud_migration_assistant_updated_timestamp_seconds',
+    help: 'Last update of the migration assistant, Unix time in seconds.',
+    field: 'updated_at',
+  }),
+  statusSince: timestamp({
+    name: 'crdb_cloud_migration_assistant_status_since_timestamp_seconds',
+    help: 'First poll that saw the current status of the migration assistant, Unix time in seconds.',
+  }),
+};
 
-const STATUS = gauge({
-  name: 'crdb_cloud_migration_assistant_status',
-  help: `Status of the migration assistant as a state set: 1 for the present one; all 0 when there is no assistant (${SOURCE}, status).`,
-  labels: ['status'],
-});
+function timestamp(definition: Pick<FamilyDefinition<never>, 'name' | 'help' | 'field'>) {
+  return gauge({ ...definition, labels: [], unit: 'Unix time in seconds', series: [] });
+}
 
-const HEALTH = gauge({
-  name: 'crdb_cloud_migration_assistant_health',
-  help: `Health of the migration assistant as a state set: 1 for the present one; all 0 when there is no assistant (${SOURCE}, health).`,
-  labels: ['health'],
-});
-
-const INFO = gauge({
-  name: 'crdb_cloud_migration_assistant_info',
-  help: `Id, cluster and region of the migration assistant (${SOURCE}). Always 1.`,
-  labels: ['assistant_id', 'cluster_id', 'deployed_region'],
-});
-
-const CREATED = gauge({
-  name: 'crdb_cloud_migration_assistant_created_timestamp_seconds',
-  help: `Unix time in seconds at which the migration assistant was created (${SOURCE}, created_at).`,
-  labels: [],
-});
-
-const UPDATED = gauge({
-  name: 'crdb_cloud_migration_assistant_updated_timestamp_seconds',
-  help: `Unix time in seconds at which the migration assistant was last updated (${SOURCE}, updated_at).`,
-  labels: [],
-});
-
-const STATUS_SINCE = gauge({
-  name: 'crdb_cloud_migration_assistant_status_since_timestamp_seconds',
-  help: 'Unix time in seconds of the first poll of this exporter that saw the present status of the migration assistant.',
-  labels: [],
-});
-
-interface Memory {
-  /** The status of which assistant was first seen when; undefined while there is none. */
+interface State {
+  /** When the current status of the current assistant was first seen; undefined without an assistant. */
   seen: { readonly id: string; readonly status: string; readonly sinceMs: number } | undefined;
 }
 
-/** GET …/migration-assistant: whether there is a migration assistant and how it fares. */
+export interface CloudResult extends CollectorResult {
+  /** Undefined when the cluster has no migration assistant. */
+  readonly assistant:
+    | (ReturnType<typeof toAssistant> & { readonly statusSinceMs: number })
+    | undefined;
+}
+
+/** GET …/migration-assistant: existence, status and health of the migration assistant. */
 export const cloud = cloudCollector({
   name: 'cloud',
   help: 'Existence, status and health of the migration assistant.',
-  privilege: 'the role CLUSTER_ADMIN or CLUSTER_OPERATOR_WRITER for the service account',
+  privilege: 'the role ORG_ADMIN, CLUSTER_ADMIN or CLUSTER_OPERATOR_WRITER',
+  request: 'GET /api/v1/clusters/{cluster_id}/migration-assistant',
+  scope: 'cluster',
+  inProbe: true,
   intervalSeconds: 60,
   timeoutSeconds: 30,
   maxDuty: 0.25,
   enabledByDefault: true,
-  families: [EXISTS, STATUS, HEALTH, INFO, CREATED, UPDATED, STATUS_SINCE],
+  families: Object.values(families),
   options: {},
-  createMemory: (): Memory => ({ seen: undefined }),
+  createState: (): State => ({ seen: undefined }),
 
-  async collect(api, sheet, context) {
-    const { memory, nowMs } = context;
-    const assistant = await api.assistant(context, assistantShape);
-    // Good JSON of something else, as an error with status 200, is no assistant.
-    if (assistant?.id === '') {
-      return { reason: 'decode', message: 'assistant: the answer names no assistant' };
+  async collect(api, context): Promise<CloudResult> {
+    const { state, nowMs } = context;
+    const found = await api.assistant(context, assistantShape);
+    if (found === undefined) {
+      state.seen = undefined;
+      return { assistant: undefined };
     }
-    if (assistant === undefined) memory.seen = undefined;
-    else publishAssistant(sheet, assistant, remember(memory, assistant, nowMs()));
-    sheet.set(EXISTS, {}, assistant === undefined ? 0 : 1);
-    // What the service does not say is neither a known status nor none.
-    const { status = '', health = '' } = assistant ?? {};
-    sheet.states(STATUS, {}, 'status', STATUSES, assistant && status.toLowerCase());
-    sheet.states(HEALTH, {}, 'health', HEALTHS, assistant && health.toLowerCase());
-    return undefined;
+    const assistant = toAssistant(found);
+    // Valid JSON of another kind, as an error with status 200, is no assistant.
+    if (assistant.id === '') {
+      throw new CollectError('decode', 'assistant: the response names no assistant');
+    }
+    const { id, status } = assistant;
+    if (state.seen?.id !== id || state.seen.status !== status) {
+      state.seen = { id, status, sinceMs: nowMs() };
+    }
+    return { assistant: { ...assistant, statusSinceMs: state.seen.sinceMs } };
+  },
+
+  samples({ assistant }, set) {
+    if (assistant !== undefined) {
+      const { id, clusterId, region, createdMs, updatedMs, statusSinceMs } = assistant;
+      set.info(families.info, { assistant_id: id, cluster_id: clusterId, deployed_region: region });
+      set.set(families.created, {}, toSeconds(createdMs));
+      set.set(families.updated, {}, toSeconds(updatedMs));
+      set.set(families.statusSince, {}, toSeconds(statusSinceMs));
+    }
+    set.set(families.exists, {}, assistant === undefined ? 0 : 1);
+    // An empty status counts as `other`.
+    set.states(families.status, {}, 'status', STATUSES, assistant?.status);
+    set.states(families.health, {}, 'health', HEALTHS, assistant?.health);
   },
 });
 
-type Assistant = Infer<typeof assistantShape>;
-
-/** Since when the present status is seen, ms. */
-function remember(memory: Memory, { id = '', status = '' }: Assistant, nowMs: number): number {
-  const { seen } = memory;
-  if (seen?.id === id && seen.status === status) return seen.sinceMs;
-  memory.seen = { id, status, sinceMs: nowMs };
-  return nowMs;
-}
-
-function publishAssistant(sheet: Sheet, assistant: Assistant, sinceMs: number): void {
-  const { id = '', cluster_id = '', deployed_region = '' } = assistant;
-  sheet.info(INFO, { assistant_id: id, cluster_id, deployed_region });
-  sheet.set(CREATED, {}, toSeconds(assistant.created_at));
-  sheet.set(UPDATED, {}, toSeconds(assistant.updated_at));
-  sheet.set(STATUS_SINCE, {}, toSeconds(sinceMs));
+/** Missing fields are empty or undefined. */
+function toAssistant(found: Infer<typeof assistantShape>) {
+  const { id = '', cluster_id = '', deployed_region = '', status = '', health = '' } = found;
+  return {
+    id: cleanLabelValue(id),
+    clusterId: cleanLabelValue(cluster_id),
+    region: cleanLabelValue(deployed_region),
+    /** Lower case, as `running`. */
+    status: status.toLowerCase(),
+    health: health.toLowerCase(),
+    createdMs: found.created_at,
+    updatedMs: found.updated_at,
+  };
 }
 
 function toSeconds(milliseconds: number | undefined): number | undefined {

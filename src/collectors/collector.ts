@@ -1,142 +1,128 @@
-import type { CloudApi } from '../cloud/api.ts';
-import type { ClusterApi, FailureReason, Reading } from '../cluster/api.ts';
+import type { CloudApi } from '../cockroach/cloud-api.ts';
+import type { ClusterApi, PollStats } from '../cockroach/cluster-api.ts';
 import type { Family } from '../metrics/family.ts';
-import type { Sheet } from '../metrics/sheet.ts';
+import type { SampleSet } from '../metrics/sample-set.ts';
+import type { OptionSpecs, OptionValues } from '../options.ts';
+import type { FailureReason } from '../vocabulary.ts';
 
-export type { FailureReason, Limit, Reading } from '../cluster/api.ts';
+export type { PollStats } from '../cockroach/cluster-api.ts';
 
-/** One option of a collector, as data: the configuration reads, checks and documents it by this. */
-type OptionSpec = { readonly help: string } & (
-  | {
-      readonly kind: 'integer' | 'number' | 'duration' | 'bytes';
-      /** Durations are seconds. */
-      readonly default: number;
-      readonly min?: number;
-      readonly max?: number;
-    }
-  | { readonly kind: 'boolean'; readonly default: boolean }
-  | ({ readonly kind: 'string'; readonly default: string } & TextRules)
-  | ({ readonly kind: 'strings'; readonly default: readonly string[] } & TextRules)
-  | {
-      readonly kind: 'enum';
-      readonly values: readonly [string, ...string[]];
-      readonly default: string;
-    }
-  | {
-      readonly kind: 'rewrites';
-      readonly default: readonly Rewrite[];
-      /** Says what is wrong with a regular expression, or undefined. */
-      readonly check: (regex: string) => string | undefined;
-    }
-);
-
-interface TextRules {
-  readonly pattern?: RegExp;
-  /** What the pattern asks for, in words, with an example. */
-  readonly expects?: string;
+/** What every poll has, whatever the collector. */
+export interface PollContext extends PollStats {
+  readonly reasonOf: (error: unknown) => FailureReason;
+  /** Logs a problem that does not fail the poll: once, not at every poll that has it. */
+  readonly warn: (text: string) => void;
 }
 
-/** The first rewrite whose expression matches a name replaces it. */
-export interface Rewrite {
-  readonly regex: string;
-  readonly replacement: string;
-}
-
-type OptionSpecs = Readonly<Record<string, OptionSpec>>;
-
-type OptionValue<S extends OptionSpec> = S extends { readonly values: readonly (infer V)[] }
-  ? V
-  : S extends { readonly default: number }
-    ? number
-    : S extends { readonly default: boolean }
-      ? boolean
-      : S extends { readonly kind: 'strings' }
-        ? readonly string[]
-        : S extends { readonly kind: 'rewrites' }
-          ? readonly Rewrite[]
-          : string;
-
-/** The values that the configuration gives for the specs. */
-export type OptionValues<S extends OptionSpecs> = { readonly [K in keyof S]: OptionValue<S[K]> };
-
-/** What one poll reads, and what is worth a line in the log although the poll is no failure. */
-export interface PollReading extends Reading {
-  /** Logged once, not again while each poll says the same. */
-  readonly notice: (text: string) => void;
-}
-
-/** What a room gets for one poll besides the API and the sheet. */
-export interface PollContext<Options, Memory> extends PollReading {
+/** What a collector gets for one poll besides the API. */
+export interface CollectContext<Options, State> extends PollContext {
   readonly options: Options;
+  /** What this collector keeps from poll to poll of this cluster. */
+  readonly state: State;
   /** Value of the label `shard`. */
   readonly shard: string;
   readonly shards: { readonly index: number; readonly count: number };
-  /** What outlives a poll of this room on this cluster. */
-  readonly memory: Memory;
   /** Wall clock, ms since the epoch. */
   readonly nowMs: () => number;
   /** Number of configured URLs. */
   readonly urls: number;
-  /** How far a scan of nodes has come. */
+  /** Reports the progress of a scan of nodes. */
   readonly scanProgress: (done: number, planned: number) => void;
-  readonly reasonOf: (error: unknown) => FailureReason;
-  /** Tells the label `shard` of a room that learns it by asking: from then on all that is said of it has that label. */
-  readonly shardLearned: (shard: string) => void;
 }
 
-/** A poll that failed although it wrote something worth publishing. */
-export interface CollectFailure {
+export interface PollFailure {
   readonly reason: FailureReason;
   readonly message: string;
+  /** How to fix it; the poller adds it where it is known. */
+  readonly remedy?: string | undefined;
 }
 
-/** A room as the poller sees it. */
-interface Room<Api, Options, Memory> {
+/** What every result may hold besides its data. */
+export interface CollectorResult {
+  /** The poll failed, but what it found is published. */
+  readonly failure?: PollFailure | undefined;
+}
+
+/** A poll that found nothing useful, for a reason that is no failed request. */
+export class CollectError extends Error {
+  override readonly name = 'CollectError';
+  readonly reason: FailureReason;
+
+  constructor(reason: FailureReason, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.reason = reason;
+  }
+}
+
+/** The first of the failures with the reason that most of them have. */
+export function mostFrequent<Failure extends { readonly reason: FailureReason }>(
+  failures: readonly Failure[],
+): Failure | undefined {
+  const byReason = [...Map.groupBy(failures, ({ reason }) => reason).values()];
+  return byReason.toSorted((a, b) => b.length - a.length)[0]?.[0];
+}
+
+/** Everything that the rest of the program needs to know of a collector. */
+interface CollectorDefinition<Client, Options, State, Result extends CollectorResult> {
   readonly name: string;
   readonly help: string;
-  /** What the user of the API needs, for advice on a forbidden poll: `GRANT SYSTEM VIEWCLUSTERMETADATA`. */
+  /** The request that it sends, as the reference shows it: `GET /nodes/`. */
+  readonly request: string;
+  /** What the user of the API needs, as the SQL statement or role to grant: `GRANT SYSTEM VIEWCLUSTERMETADATA`. */
   readonly privilege: string;
+  /** Work per cluster is done by shard 0; work per node is divided among the shards. */
+  readonly scope: 'cluster' | 'node';
+  /** Whether /probe runs it unless told otherwise. */
+  readonly inProbe: boolean;
   readonly intervalSeconds: number;
   /** Of a whole poll. */
   readonly timeoutSeconds: number;
-  /** Maximum share of the time for answers to polls. */
+  /** Maximum share of time in which responses are prepared and received. */
   readonly maxDuty: number;
   readonly enabledByDefault: boolean;
   readonly families: readonly Family[];
   readonly options: OptionSpecs;
-  /** True where the options leave nothing to ask: such a collector is not planned at all. */
+  /** True when these options leave nothing to poll: the collector is not scheduled. */
   readonly isIdle?: (options: Options) => boolean;
-  createMemory(): Memory;
-  /**
-   * Asks the API, folds what comes and writes the sheet once. Throws when there is nothing to
-   * publish; returns a failure when the poll failed but the sheet says something all the same.
-   */
-  collect(
-    api: Api,
-    sheet: Sheet,
-    context: PollContext<Options, Memory>,
-  ): Promise<CollectFailure | undefined>;
+  /** True when these options confine the work to the node beside the exporter, which is then a shard of its own. */
+  readonly isLocal?: (options: Options) => boolean;
+  createState(): State;
+  /** Queries the API and returns what it found; rejects when that is nothing useful. */
+  collect(client: Client, context: CollectContext<Options, State>): Promise<Result>;
+  /** Writes a result as samples. A generator may yield where other work can run. */
+  samples(result: Result, set: SampleSet): Iterable<unknown> | void;
 }
 
-// oxlint-disable-next-line typescript/no-explicit-any -- each room knows its own options and memory
-export type ClusterCollector<O = any, M = any> = Room<ClusterApi, O, M> & {
-  readonly api: 'cluster';
-};
-// oxlint-disable-next-line typescript/no-explicit-any -- as above
-export type CloudCollector<O = any, M = any> = Room<CloudApi, O, M> & { readonly api: 'cloud' };
+// oxlint-disable typescript/no-explicit-any -- each collector knows its own options, state and result
+export type ClusterCollector<
+  O = any,
+  S = any,
+  R extends CollectorResult = any,
+> = CollectorDefinition<ClusterApi, O, S, R> & { readonly api: 'cluster' };
+export type CloudCollector<O = any, S = any, R extends CollectorResult = any> = CollectorDefinition<
+  CloudApi,
+  O,
+  S,
+  R
+> & { readonly api: 'cloud' };
+// oxlint-enable typescript/no-explicit-any
 
 export type Collector = ClusterCollector | CloudCollector;
 
-/** Declares a room over the cluster API; the types of its options follow from their specs. */
-export function clusterCollector<const S extends OptionSpecs, M>(
-  room: Omit<Room<ClusterApi, OptionValues<S>, M>, 'options'> & { readonly options: S },
-): ClusterCollector<OptionValues<S>, M> {
-  return { ...room, api: 'cluster' };
+/** Declares a collector of the cluster API; the types of its options follow from their specs. */
+export function clusterCollector<const S extends OptionSpecs, State, R extends CollectorResult>(
+  definition: Omit<CollectorDefinition<ClusterApi, OptionValues<S>, State, R>, 'options'> & {
+    readonly options: S;
+  },
+): ClusterCollector<OptionValues<S>, State, R> {
+  return { ...definition, api: 'cluster' };
 }
 
-/** Declares a room over the Cloud API. */
-export function cloudCollector<const S extends OptionSpecs, M>(
-  room: Omit<Room<CloudApi, OptionValues<S>, M>, 'options'> & { readonly options: S },
-): CloudCollector<OptionValues<S>, M> {
-  return { ...room, api: 'cloud' };
+/** Declares a collector of the Cloud API. */
+export function cloudCollector<const S extends OptionSpecs, State, R extends CollectorResult>(
+  definition: Omit<CollectorDefinition<CloudApi, OptionValues<S>, State, R>, 'options'> & {
+    readonly options: S;
+  },
+): CloudCollector<OptionValues<S>, State, R> {
+  return { ...definition, api: 'cloud' };
 }

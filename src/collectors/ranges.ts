@@ -1,45 +1,68 @@
-import type { ClusterApi } from '../cluster/api.ts';
-import { clusterCollector, type OptionValues, type PollContext } from './collector.ts';
-import { type DetailsMemory, settleDetails } from './ranges/details.ts';
+import type { ClusterApi } from '../cockroach/cluster-api.ts';
+import type { OptionValues } from '../options.ts';
+import { inSlices } from '../time-slice.ts';
+import { clusterCollector, type CollectContext } from './collector.ts';
 import * as families from './ranges/families.ts';
-import { chooseHot, createHotMemory, HotCandidates, type HotMemory } from './ranges/hot-ranges.ts';
-import {
-  ageUnseen,
-  beginScan,
-  createKnownRanges,
-  foldStore,
-  type KnownRanges,
-  sumUp,
-} from './ranges/known-ranges.ts';
-import { OPTIONS } from './ranges/options.ts';
-import {
-  createProblemMemory,
-  type ProblemMemory,
-  ProblemReports,
-  rememberProblems,
-} from './ranges/problem-ranges.ts';
-import { publishFindings, publishNode, publishOutcome, publishWhole } from './ranges/publish.ts';
-import { AnswerError, readNode, type RouteMemory } from './ranges/read-node.ts';
-import { type ScanMemory, scanNodes, type ScanResult } from './ranges/scan.ts';
-import { isUnreadOf, listShare, localShare, type Share } from './ranges/share.ts';
-import { inSlices } from './ranges/slices.ts';
-import { type NodeTally, startTally } from './ranges/tally.ts';
-import { judge } from './ranges/verdict.ts';
+import { HotCandidates, HotList, type HotRange } from './ranges/hot-ranges.ts';
+import { KnownRanges } from './ranges/known-ranges.ts';
+import { MAX_REMEMBERED, ProblemHistory, ProblemReports } from './ranges/problem-ranges.ts';
+import { type RangesResult, writeRangesSamples } from './ranges/samples.ts';
+import { createNodeReader, scanFailure, scanNodes, type ScanState } from './ranges/scan.ts';
+import { assignLocalNode, type Assignment, assignNodes } from './ranges/shards.ts';
+import { type ScanResult, NodeTally, type RangeLists, type ScannedNode } from './ranges/tally.ts';
 
-interface RangesMemory extends RouteMemory, ScanMemory, DetailsMemory {
+const OPTIONS = {
+  page_limit: {
+    kind: 'integer',
+    default: 20_000,
+    min: 1,
+    help: 'Ranges per request. For every request the database node lists all its ranges, so few large ones are cheapest.',
+  },
+  concurrency: {
+    kind: 'integer',
+    default: 2,
+    min: 1,
+    help: 'Nodes that are read concurrently.',
+  },
+  route: {
+    kind: 'enum',
+    values: ['auto', 'gateway', 'proxy', 'local'],
+    default: 'auto',
+    help: 'How a node is queried: through the configured URLs in turn (gateway), at the node itself through one of them (proxy), by proxy where the servers support it (auto), or only the node of the one URL (local), for an exporter beside each node.',
+  },
+  hot_ranges: {
+    kind: 'integer',
+    default: 20,
+    min: 0,
+    max: 1_000,
+    help: 'Number of hottest ranges to list.',
+  },
+  problem_ranges: {
+    kind: 'integer',
+    default: 20,
+    min: 0,
+    max: MAX_REMEMBERED,
+    help: 'Number of ranges to list for each problem, the oldest first.',
+  },
+} as const;
+
+interface RangesState extends ScanState {
   readonly known: KnownRanges;
-  readonly hot: HotMemory;
-  readonly problems: ProblemMemory;
-  /** The node beside this exporter, once it has named itself; else 0. */
+  readonly hot: HotList;
+  readonly problems: ProblemHistory;
+  /** Id of the node beside this exporter, with `route: local`; 0 until its first response. */
   localNodeId: number;
+  /** A node of this cluster has sent requests, reads, bytes or CPU, as newer servers do. */
+  sendsDetails: boolean;
 }
 
-type Context = PollContext<OptionValues<typeof OPTIONS>, RangesMemory>;
+type Context = CollectContext<OptionValues<typeof OPTIONS>, RangesState>;
 
 /** GET /nodes/{node_id}/ranges/ of every node: replicas, leases, problems and load, and the ranges behind them. */
 export const ranges = clusterCollector({
   name: 'ranges',
   help: 'Replicas, leases, problems and load of the ranges, node by node.',
+  request: 'GET /nodes/{node_id}/ranges/',
   privilege: 'GRANT SYSTEM VIEWCLUSTERMETADATA',
   intervalSeconds: 60,
   timeoutSeconds: 300,
@@ -48,10 +71,14 @@ export const ranges = clusterCollector({
   families: Object.values(families),
   options: OPTIONS,
 
-  createMemory: (): RangesMemory => ({
-    known: createKnownRanges(),
-    hot: createHotMemory(),
-    problems: createProblemMemory(),
+  scope: 'node',
+  inProbe: false,
+  isLocal: ({ route }) => route === 'local',
+
+  createState: (): RangesState => ({
+    known: new KnownRanges(),
+    hot: new HotList(),
+    problems: new ProblemHistory(),
     gatewayOnly: false,
     firstNodeId: 0,
     scans: 0,
@@ -60,117 +87,122 @@ export const ranges = clusterCollector({
     localNodeId: 0,
   }),
 
-  async collect(api, sheet, context) {
-    const { options, memory, shards } = context;
-    const share =
+  async collect(api, context): Promise<RangesResult> {
+    const { options, state, shard, shards } = context;
+    const assignment =
       options.route === 'local'
-        ? localShare(memory.localNodeId)
-        : await listShare(api, context, shards);
-    const found = startFindings(context);
-    const result = await scanShare(api, context, { share, found });
-    tellFailures(context, result);
+        ? assignLocalNode(state.localNodeId)
+        : await assignNodes(api, context, shards);
+    const lists = createLists(context);
+    const scan = await scanAssigned(api, context, assignment, lists);
+    const { scanned, failed } = scan;
+    logFailures(context, scan);
+    // What an unread node reported last may still be so.
+    const unread = new Set([...assignment.toScan, ...assignment.toSkip]);
+    for (const { nodeId } of scanned) unread.delete(nodeId);
     const nowSeconds = context.nowMs() / 1000;
-    const problems = rememberProblems(memory.problems, found.problems, {
-      nowSeconds,
-      isUnread: isUnreadOf(share, result.read),
-    });
-    const shard = shardOf(context);
-    publishOutcome(sheet, shard, { ...result, skipped: share.toSkip.length });
-    const failure = judge(share, result);
-    if (failure !== undefined) return failure;
-    const { known, hot } = memory;
-    const summary = await inSlices(sumUp(known));
-    const isComplete = result.failed.length === 0;
-    await inSlices(ageUnseen(known, isComplete));
-    settleDetails(memory, result.read);
-    for (const figures of result.read) publishNode(sheet, figures);
-    publishFindings(sheet, shard, {
-      read: result.read,
-      summary,
-      leaseChanges: known.leaseChanges,
-      hot: chooseHot(hot, found.hot, options.hot_ranges),
-      problems,
-      problemRanges: options.problem_ranges,
-    });
-    if (isComplete && share.isWhole) publishWhole(sheet, shard, summary);
-    return undefined;
+    const problems = state.problems.update(lists.problems, nowSeconds, unread);
+    const result = { shard, scanned, failed, skipped: assignment.toSkip.length };
+    const failure = scanFailure(assignment, scan);
+    if (failure !== undefined) return { ...result, failure };
+    const summary = await inSlices(state.known.summarize());
+    const isComplete = failed.length === 0;
+    await inSlices(state.known.expire(isComplete));
+    settleDetails(state, scanned);
+    return {
+      ...result,
+      summary: {
+        ...summary,
+        isWholeCluster: isComplete && assignment.isWholeCluster,
+        leaseChanges: state.known.leaseChanges,
+        hot: chooseHotRanges(context, lists.hot, scanned),
+        problems: problems.map((list) => list.slice(0, options.problem_ranges)),
+      },
+    };
   },
+
+  samples: writeRangesSamples,
 });
 
-/** A scan that publishes is a success; what it lacks is told here and in crdb_range_scan_nodes. */
-function tellFailures({ notice }: Context, { failed, wasCut }: ScanResult): void {
-  for (const { wasAsked, reason, message } of failed) {
-    if (wasAsked && reason !== 'timeout') notice(message);
-  }
-  if (!wasCut) return;
-  notice(
-    'the scan did not fit its timeout, the next one goes on where it stopped: raise collectors.ranges.timeout or concurrency, or share the nodes among shards',
-  );
-}
+export type { ListedRange, RangesResult } from './ranges/samples.ts';
 
-/** What the complete nodes of a scan bring, beside their own figures and the known ranges. */
-interface Findings {
-  readonly hot: HotCandidates;
-  readonly problems: ProblemReports;
-}
-
-function startFindings({ options, memory }: Context): Findings {
+function createLists({ options, state }: Context): RangeLists {
   return {
-    hot: new HotCandidates(options.hot_ranges, memory.hot.members),
-    problems: new ProblemReports(memory.problems),
+    hot: new HotCandidates(options.hot_ranges, state.hot.members),
+    problems: new ProblemReports(state.problems),
   };
 }
 
-async function scanShare(
+async function scanAssigned(
   api: ClusterApi,
   context: Context,
-  { share, found }: { readonly share: Share; readonly found: Findings },
+  { toScan, isAssigned }: Assignment,
+  lists: RangeLists,
 ): Promise<ScanResult> {
-  const { options, memory, urls, signal, reasonOf } = context;
-  await inSlices(beginScan(memory.known));
-  let folded = Promise.resolve();
-  const result = await scanNodes({
-    nodeIds: share.toAsk,
-    concurrency: options.concurrency,
-    signal,
-    memory,
-    async readNode(nodeId, turn) {
-      const tally = await readNode(api, context, {
-        nodeId,
-        route: options.route,
-        pageLimit: options.page_limit,
-        firstUrl: turn % urls,
-        routeMemory: memory,
-        startTally: (id) => startTally(id, { ...startFindings(context), isOurs: share.isOurs }),
-      });
-      // Folding has pauses: two nodes at a time would be in each other's way.
-      folded = folded.then(() => takeIn(context, found, tally));
-      await folded;
-      return tally.figures;
-    },
-    describeFailure: (error) => ({
-      reason: error instanceof AnswerError ? 'decode' : reasonOf(error),
-      message: error instanceof Error ? error.message : String(error),
-    }),
-    progress: context.scanProgress,
+  const createTally = (nodeId: number): NodeTally =>
+    new NodeTally(nodeId, isAssigned, createLists(context));
+  const readNode = createNodeReader(api, context, createTally);
+  await inSlices(context.state.known.beginScan());
+  let committed = Promise.resolve();
+  const result = await scanNodes(context, toScan, async (nodeId, turn) => {
+    const tally = await readNode(nodeId, turn);
+    // A commit has pauses, in which another one would change the same tables.
+    committed = committed.then(() => commit(context, lists, tally));
+    await committed;
+    return tally.node;
   });
-  if (result.wasCut) context.limits.add('duration');
+  if (result.timedOut) context.limits.add('duration');
   return result;
 }
 
-/** A node is complete: only now does what it said count. */
-async function takeIn(context: Context, found: Findings, tally: NodeTally): Promise<void> {
-  const { memory, options } = context;
-  for (const staged of tally.staged.values()) await inSlices(foldStore(memory.known, staged));
-  found.hot.addAll(tally.hot);
-  found.problems.addAll(tally.problems);
+/** Takes over a node that was read to its end. */
+async function commit(
+  { state, options }: Context,
+  lists: RangeLists,
+  { node, staged, lists: own }: NodeTally,
+): Promise<void> {
+  for (const tables of staged.values()) await inSlices(state.known.commit(tables));
+  lists.hot.addAll(own.hot);
+  lists.problems.addAll(own.problems);
   if (options.route !== 'local') return;
-  if (tally.figures.nodeId === 0) tally.figures.nodeId = memory.localNodeId;
-  memory.localNodeId = tally.figures.nodeId;
-  context.shardLearned(shardOf(context));
+  if (node.nodeId === 0) node.nodeId = state.localNodeId;
+  state.localNodeId = node.nodeId;
 }
 
-/** An exporter beside a node is named for it as soon as the node has named itself. */
-function shardOf({ options, memory, shard }: Context): string {
-  return options.route === 'local' && memory.localNodeId !== 0 ? `n${memory.localNodeId}` : shard;
+/** A scan that publishes is a success; what it lacks is logged and counted in crdb_range_scan_nodes. */
+function logFailures({ warn }: Context, { failed, timedOut }: ScanResult): void {
+  for (const { wasQueried, reason, message } of failed) {
+    if (wasQueried && reason !== 'timeout') warn(message);
+  }
+  if (!timedOut) return;
+  warn(
+    'the scan exceeded its timeout, the next one continues where it stopped: raise collectors.ranges.timeout or concurrency, or divide the nodes among shards',
+  );
+}
+
+/**
+ * A server leaves zeros out, so a node without load does not show whether it would send details. It is taken for what
+ * others of its cluster have been found to be.
+ */
+function settleDetails(state: RangesState, scanned: readonly ScannedNode[]): void {
+  state.sendsDetails ||= scanned.some(({ isDetailed }) => isDetailed);
+  if (!state.sendsDetails) return;
+  for (const node of scanned) {
+    node.isDetailed ||= [...node.stores.values()].every(
+      ({ queries, writes }) => queries === 0 && writes === 0,
+    );
+  }
+}
+
+/** CPU is 0 where a server that sends it leaves it out. */
+function chooseHotRanges(
+  { state, options }: Context,
+  candidates: HotCandidates,
+  scanned: readonly ScannedNode[],
+): readonly HotRange[] {
+  const detailed = new Set(scanned.filter((node) => node.isDetailed).map(({ nodeId }) => nodeId));
+  return state.hot.update(candidates, options.hot_ranges).map((range) => ({
+    ...range,
+    cpuSeconds: range.cpuSeconds ?? (detailed.has(range.nodeId) ? 0 : undefined),
+  }));
 }

@@ -1,112 +1,181 @@
-import type { ClusterApi, SessionsEnd } from '../cluster/api.ts';
-import { clusterCollector, type PollContext, type Rewrite } from './collector.ts';
-import { ApplicationTallies, type Pair, pairOf } from './sessions/applications.ts';
+import type { ClusterApi, SessionsEnd } from '../cockroach/cluster-api.ts';
+import { listNodes } from '../cockroach/node-list.ts';
+import type { OptionSpecs, OptionValues } from '../options.ts';
+import { clusterCollector, type CollectContext, type CollectorResult } from './collector.ts';
+import {
+  type ApplicationSessions,
+  ApplicationTallies,
+  chooseMembers,
+  listApplications,
+  type Members,
+  pairOf,
+} from './sessions/applications.ts';
 import * as families from './sessions/families.ts';
-import { chooseMembers, type Membership } from './sessions/membership.ts';
-import { type ClusterTally, countSession, createClusterTally } from './sessions/node-tally.ts';
-import { requireSomebodyAnswered } from './sessions/nobody.ts';
-import { publishApplications, publishFanout, publishTally } from './sessions/publish.ts';
 import { createRewriter, findRegexFault, type Rewriter } from './sessions/rewrite.ts';
-import { isClosed, readSession, sessionShape } from './sessions/session.ts';
+import {
+  addTally,
+  createTally,
+  fingerprintHost,
+  isClosed,
+  type NodeSessions,
+  PHASES,
+  readSession,
+  SESSION_STATES,
+  sessionShape,
+  type SessionTally,
+  TRANSACTION_KINDS,
+} from './sessions/session.ts';
 
-interface Options {
-  readonly page_limit: number;
-  readonly max_applications: number;
-  readonly include_internal: boolean;
-  readonly application_rewrite: readonly Rewrite[];
-}
+const OPTIONS = {
+  page_limit: {
+    kind: 'integer',
+    default: 20_000,
+    min: 1,
+    help: 'Sessions per request; for every page all nodes list all their sessions again.',
+  },
+  max_applications: {
+    kind: 'integer',
+    default: 50,
+    min: 0,
+    max: 1000,
+    help: 'Pairs of application and user with their own series; the others are summed as "other".',
+  },
+  include_internal: {
+    kind: 'boolean',
+    default: false,
+    help: 'Include sessions of the cluster itself.',
+  },
+  application_rewrite: {
+    kind: 'rewrites',
+    default: [],
+    check: findRegexFault,
+    help: 'Rules that merge application names, for names that contain a process id; the first matching rule applies.',
+  },
+} as const satisfies OptionSpecs;
 
-interface Memory {
-  /** How names of internal applications begin, as the server last said. */
+interface State {
+  /** Prefix of the names of internal applications, as the server last reported it. */
   internalPrefix: string;
-  members: Membership;
+  members: Members;
 }
 
-/** What one listing of the sessions says. */
-interface Count extends SessionsEnd {
-  readonly tally: ClusterTally;
-  readonly applications: ApplicationTallies;
-  /** Nodes of which a session was listed, be it closed or internal. */
+type Context = CollectContext<OptionValues<typeof OPTIONS>, State>;
+
+export interface SessionsResult extends CollectorResult {
+  /** Open sessions by node id, in ascending order. */
+  readonly nodes: ReadonlyMap<number, NodeSessions>;
+  /** Sessions that are at most as old as the bound, by bound in seconds; the last one, Infinity, counts all. */
+  readonly byAge: ReadonlyMap<number, number>;
+  /** `other` first, then those with most sessions. */
+  readonly applications: readonly ApplicationSessions[];
+  /** Nodes of which a session was listed, closed and internal ones included. */
   readonly answered: ReadonlySet<number>;
+  /** Nodes whose sessions the answering node did not get; 0 where the server named none. */
+  readonly failedNodes: ReadonlySet<number>;
 }
 
-/** GET /sessions/: who is connected, what is running, and how old it is. */
+/** GET /sessions/: open sessions, what they run and how old it is. */
 export const sessions = clusterCollector({
   name: 'sessions',
   help: 'Open SQL sessions by node, and by application and user: states, queries, transactions, memory and ages.',
-  privilege: 'GRANT SYSTEM VIEWACTIVITYREDACTED',
+  privilege: 'GRANT SYSTEM VIEWCLUSTERMETADATA, VIEWACTIVITYREDACTED',
+  request: 'GET /sessions/',
   intervalSeconds: 30,
   timeoutSeconds: 30,
   maxDuty: 0.25,
   enabledByDefault: true,
-  families: Object.values(families),
-  options: {
-    page_limit: {
-      kind: 'integer',
-      default: 20_000,
-      min: 1,
-      help: 'Sessions per request; for every page all nodes list all their sessions again.',
-    },
-    max_applications: {
-      kind: 'integer',
-      default: 50,
-      min: 0,
-      max: 1000,
-      help: 'Pairs of application and user with series of their own; the others are summed as "other".',
-    },
-    include_internal: {
-      kind: 'boolean',
-      default: false,
-      help: 'Count sessions of the cluster itself, too.',
-    },
-    application_rewrite: {
-      kind: 'rewrites',
-      default: [],
-      check: findRegexFault,
-      help: 'Rules that make one application name of many, for names with a process id in them; the first that matches is used.',
-    },
-  },
-  createMemory: (): Memory => ({ internalPrefix: '$ internal', members: new Map() }),
+  families: families.SESSION_FAMILIES,
+  options: OPTIONS,
+  scope: 'cluster',
+  inProbe: true,
+  createState: (): State => ({ internalPrefix: '$ internal', members: new Map() }),
 
-  async collect(api, sheet, context) {
-    const { memory, options } = context;
-    const { tally, applications, answered, failedNodes } = await countSessions(api, context);
-    if (answered.size === 0 && failedNodes.size > 0) {
-      await requireSomebodyAnswered(api, context, failedNodes);
+  async collect(api, context): Promise<SessionsResult> {
+    const { state, options } = context;
+    const rewrite = createRewriter(options.application_rewrite);
+    let count = await countSessions(api, context, rewrite);
+    if (count.internalPrefix && count.internalPrefix !== state.internalPrefix) {
+      state.internalPrefix = count.internalPrefix;
+      // The server sends the prefix after the sessions, which were counted with the old one: list them again, once.
+      if (!options.include_internal) count = await countSessions(api, context, rewrite);
     }
-    const { byPair } = applications;
-    memory.members = chooseMembers(byPair, memory.members, options.max_applications);
-    publishTally(sheet, tally);
-    publishFanout(sheet, answered, failedNodes);
-    publishApplications(sheet, applications, memory.members);
-    return undefined;
+    const { answered, failedNodes, applications } = count;
+    if (answered.size === 0 && failedNodes.size > 0) {
+      await assertNodeAnswered(api, context, failedNodes);
+    }
+    state.members = chooseMembers(applications.byPair, state.members, options.max_applications);
+    const nodes = [...count.nodes].toSorted(([a], [b]) => a - b);
+    return {
+      nodes: new Map(
+        nodes.map(([id, { tally, hosts }]) => [id, { ...tally, clientHosts: hosts.size }]),
+      ),
+      byAge: count.byAge,
+      applications: listApplications(applications, state.members),
+      answered,
+      failedNodes,
+    };
+  },
+
+  samples({ nodes, byAge, applications, answered, failedNodes }, set) {
+    for (const [id, node] of nodes) {
+      const labels = { node_id: String(id) };
+      for (const state of SESSION_STATES) {
+        set.set(families.SESSIONS, { ...labels, state }, node[state]);
+      }
+      for (const phase of PHASES) {
+        set.set(families.ACTIVE_QUERIES, { ...labels, phase }, node[phase]);
+      }
+      for (const kind of TRANSACTION_KINDS) {
+        set.set(families.OPEN_TRANSACTIONS, { ...labels, kind }, node[kind]);
+      }
+      for (const { family, member } of families.NODE_FAMILIES) {
+        set.set(family, labels, node[member]);
+      }
+    }
+    for (const [bound, count] of byAge) {
+      set.set(families.BY_AGE, { upper: bound === Infinity ? '+Inf' : String(bound) }, count);
+    }
+    const ids = [...answered.union(failedNodes)].filter((id) => id > 0).toSorted((a, b) => a - b);
+    for (const id of ids) {
+      set.set(families.FANOUT_ERRORS, { node_id: String(id) }, failedNodes.has(id) ? 1 : 0);
+    }
+    for (const { application, user, ...tally } of applications) {
+      const labels = { application, user };
+      for (const state of SESSION_STATES) {
+        set.set(families.APPLICATION_SESSIONS, { ...labels, state }, tally[state]);
+      }
+      for (const { family, member } of families.APPLICATION_FAMILIES) {
+        set.set(family, labels, tally[member]);
+      }
+    }
   },
 });
 
-async function countSessions(
-  api: ClusterApi,
-  context: PollContext<Options, Memory>,
-): Promise<Count> {
-  const { memory, options } = context;
-  const rewrite = createRewriter(options.application_rewrite);
-  const count = await countOnce(api, context, rewrite);
-  const { internalPrefix } = count;
-  if (!internalPrefix || internalPrefix === memory.internalPrefix) return count;
-  memory.internalPrefix = internalPrefix;
-  // The server names the prefix behind the sessions, when they have been counted already by what was known before.
-  // So the first poll of a server with another prefix asks twice; remembered, it is right from then on.
-  return options.include_internal ? count : countOnce(api, context, rewrite);
+/** Upper bounds of the ages by which sessions are counted, in seconds. */
+const AGE_BOUNDS = [60, 600, 3600, 86_400, Infinity] as const;
+
+interface NodeCount {
+  readonly tally: SessionTally;
+  /** Fingerprints; they do not outlive the poll. */
+  readonly hosts: Set<number>;
 }
 
-async function countOnce(
+interface SessionCount extends SessionsEnd, Pick<SessionsResult, 'byAge' | 'answered'> {
+  readonly nodes: ReadonlyMap<number, NodeCount>;
+  readonly applications: ApplicationTallies;
+}
+
+/** Counts the open sessions of one listing. */
+async function countSessions(
   api: ClusterApi,
-  context: PollContext<Options, Memory>,
+  context: Context,
   rewrite: Rewriter,
-): Promise<Count> {
-  const { memory, options } = context;
+): Promise<SessionCount> {
+  const { state, options } = context;
   const nowMs = context.nowMs();
-  const tally = createClusterTally();
-  const applications = new ApplicationTallies(new Set<Pair>(memory.members.keys()));
+  const nodes = new Map<number, NodeCount>();
+  const byAge = new Map<number, number>(AGE_BOUNDS.map((bound) => [bound, 0]));
+  const applications = new ApplicationTallies(state.members);
   const answered = new Set<number>();
   const end = await api.sessions(context, {
     limit: options.page_limit,
@@ -116,11 +185,34 @@ async function countOnce(
       if (nodeId <= 0) return;
       answered.add(nodeId);
       if (isClosed(element)) return;
-      if (!options.include_internal && application.startsWith(memory.internalPrefix)) return;
+      if (!options.include_internal && application.startsWith(state.internalPrefix)) return;
       const session = readSession(element, nowMs);
-      countSession(tally, session);
+      const node = nodes.get(nodeId) ?? { tally: createTally(), hosts: new Set() };
+      nodes.set(nodeId, node);
+      addTally(node.tally, session);
+      const host = fingerprintHost(element.client_address ?? '');
+      if (host !== undefined) node.hosts.add(host);
+      for (const [bound, sessionsUpTo] of byAge) {
+        if ((session.ageSeconds ?? Infinity) <= bound) byAge.set(bound, sessionsUpTo + 1);
+      }
       applications.count(pairOf(rewrite(application), element.username ?? ''), session);
     },
   });
-  return { tally, applications, answered, ...end };
+  return { nodes, byAge, applications, answered, ...end };
+}
+
+/** No session in the response means none in the cluster only if some node answered. Throws when all of them failed. */
+async function assertNodeAnswered(
+  api: ClusterApi,
+  context: Context,
+  failed: ReadonlySet<number>,
+): Promise<void> {
+  // An error without a node id concerns the fan-out as a whole: no node answered.
+  if (!failed.has(0)) {
+    const { toScan, toSkip } = await listNodes(api, context);
+    if (![...toScan, ...toSkip].every((id) => failed.has(id))) return;
+  }
+  throw new Error(
+    'sessions: all nodes reported errors and none listed a session; see the log of the node that answered',
+  );
 }

@@ -1,27 +1,32 @@
 import { object } from '../json/shape.ts';
 import { gauge } from '../metrics/family.ts';
-import { clusterCollector } from './collector.ts';
+import { clusterCollector, type CollectorResult } from './collector.ts';
 
 const USERS = gauge({
   name: 'crdb_users',
-  help: 'SQL users of the cluster, roles left out (GET /users/). Polled; crdb_exporter_collector_last_success_timestamp_seconds{collector="users"} tells when.',
+  help: 'SQL users of the cluster, without roles.',
   labels: [],
+  unit: 'count',
+  series: [],
 });
 
-/** GET /users/: how many SQL users there are. */
+/** GET /users/: the number of SQL users. */
 export const users = clusterCollector({
   name: 'users',
   help: 'Number of SQL users; needs SELECT on system.users.',
-  privilege: 'GRANT SELECT ON TABLE system.users',
+  privilege: 'GRANT SELECT ON system.users',
+  request: 'GET /users/',
   intervalSeconds: 600,
   timeoutSeconds: 30,
   maxDuty: 0.25,
   enabledByDefault: false,
   families: [USERS],
   options: {},
-  createMemory: () => undefined,
+  scope: 'cluster',
+  inProbe: true,
+  createState: () => undefined,
 
-  async collect(api, sheet, context) {
+  async collect(api, context): Promise<UsersResult> {
     let count = 0;
     await api.users(context, {
       // Users are only counted: their names are not read.
@@ -30,7 +35,14 @@ export const users = clusterCollector({
         count += 1;
       },
     });
-    sheet.set(USERS, {}, count);
-    return undefined;
+    return { count };
+  },
+
+  samples({ count }, set) {
+    set.set(USERS, {}, count);
   },
 });
+
+export interface UsersResult extends CollectorResult {
+  readonly count: number;
+}

@@ -1,7 +1,8 @@
 import { resolve } from 'node:path';
 import * as v from 'valibot';
-import { quote } from './issues.ts';
-import { NOT_TEXT, refuse, refuseType, text } from './values.ts';
+import { type ConfigIssues, quote } from './issues.ts';
+import { type Environment, Secret } from './secret.ts';
+import { invalid, invalidType, NOT_TEXT, text, rejectIf } from './values.ts';
 
 /** Where to listen, in the form that `server.listen()` takes. Without a host: all interfaces. */
 export type ListenAddress =
@@ -14,14 +15,14 @@ const ADDRESS = /^(?:\[([0-9A-Fa-f:.%\w]+)\]|([^\s:/[\]]*)):(\d{1,5})$|^unix:(.+
 /** `:10137`, `127.0.0.1:10137`, `[::1]:10137` or `unix:/run/crdb-exporter.sock`. */
 export function listenAddress(folder: string) {
   return v.pipe(
-    v.string(refuseType(NOT_TEXT)),
+    v.string(invalidType(NOT_TEXT)),
     v.regex(
       ADDRESS,
-      refuse('is no address: write :10137, 127.0.0.1:10137, [::1]:10137 or unix:/path'),
+      invalid('is not an address: write :10137, 127.0.0.1:10137, [::1]:10137 or unix:/path'),
     ),
     v.check(
       (address) => Number(ADDRESS.exec(address)?.[3] ?? 0) <= MAX_PORT,
-      refuse(`has a port that is too large: at most ${MAX_PORT}`),
+      invalid(`has a port that is too large: at most ${MAX_PORT}`),
     ),
     v.transform((address) => parseAddress(address, folder)),
     v.metadata({ valueType: 'address', format: formatListenAddress }),
@@ -41,28 +42,26 @@ function formatListenAddress(address: ListenAddress): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-const CLUSTER_API_PATH = '/api/v2';
-
 /** The base of the cluster API of a node, ending in `/api/v2`, which is added when missing. */
-export const clusterUrl = apiUrl('https://crdb-1:8080', (url) =>
-  url.endsWith(CLUSTER_API_PATH) ? url : `${url}${CLUSTER_API_PATH}`,
-);
+export const clusterUrl = apiUrl('https://crdb-1:8080', '/api/v2');
 
 /** The base of the Cloud API, without a slash at the end. */
-export const cloudUrl = apiUrl('https://cockroachlabs.cloud', (url) => url);
+export const cloudUrl = apiUrl('https://cockroachlabs.cloud', '');
 
-function apiUrl(example: string, complete: (url: string) => string) {
+function apiUrl(example: string, end: string) {
   return v.pipe(
     text(),
-    v.check(
-      (url) => findFault(url, example) === undefined,
-      ({ input }) => `${showWithoutUser(input)} ${findFault(input, example)}`,
-    ),
+    rejectIf((url) => {
+      const fault = findFault(url, example);
+      // Everything before an @ may be a password.
+      return fault && `${quote(url.replace(/^.*@/s, '<secret>@'))} ${fault}`;
+    }),
     // For editors, which do not know the check.
     v.metadata({ valueType: 'url', pattern: '^https?://[^@?#]+$' }),
     v.transform((url) => {
       const { origin, pathname } = new URL(url);
-      return complete(`${origin}${pathname}`.replace(/\/+$/, ''));
+      const base = `${origin}${pathname}`.replace(/\/+$/, '');
+      return base.endsWith(end) ? base : `${base}${end}`;
     }),
   );
 }
@@ -72,19 +71,12 @@ function findFault(value: string, example: string): string | undefined {
     return `does not begin with https:// or http://: write it as ${example}`;
   }
   if (!URL.canParse(value)) return `is not a valid URL: write it as ${example}`;
-  const url = new URL(value);
-  if (url.username !== '' || url.password !== '') {
+  const { username, password } = new URL(value);
+  if (username !== '' || password !== '') {
     return 'holds a user or a password: move them to username and password_file';
   }
-  if (url.search !== '' || url.hash !== '' || /[?#]/.test(value)) {
-    return 'has a query or a fragment: remove everything from the ? or # on';
-  }
-  return undefined;
-}
-
-/** Everything before an @ may be a password. */
-function showWithoutUser(value: string): string {
-  return quote(value.replace(/^.*@/s, '<secret>@'));
+  if (!/[?#]/.test(value)) return undefined;
+  return 'has a query or a fragment: remove everything from the ? or # on';
 }
 
 /** What is wrong with the URLs of one cluster together, or undefined. */
@@ -94,12 +86,51 @@ export function findUrlConflict(urls: readonly string[]): string | undefined {
   return isMixed ? 'http:// and https:// are mixed: use one of them for all nodes' : undefined;
 }
 
-/** True for `http://` to another host than this one: anyone between can read what is sent. */
-export function isPlainText(url: string): boolean {
-  return new URL(url).protocol === 'http:' && !isLoopback(url);
-}
-
 /** Whether a URL leads to this host itself. */
 export function isLoopback(url: string): boolean {
   return /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(new URL(url).hostname);
+}
+
+/** The proxies of the environment. */
+export interface ProxyConfig {
+  /** For `http://` URLs; may hold a password. */
+  readonly http?: Secret | undefined;
+  /** For `https://` URLs. */
+  readonly https?: Secret | undefined;
+  /** Hosts without proxy, separated by commas or spaces. */
+  readonly noProxy: string;
+}
+
+/** The proxies for the URLs of a cluster. What concerns none of them is ignored; loopback never needs one. */
+export function readProxies(
+  urls: readonly string[],
+  env: Environment,
+  issues: ConfigIssues,
+): ProxyConfig {
+  const distant = urls.filter((url) => URL.canParse(url) && !isLoopback(url));
+  const read = (scheme: string, ...variables: readonly string[]): Secret | undefined =>
+    distant.some((url) => url.startsWith(scheme)) ? readProxy(variables, env, issues) : undefined;
+  return {
+    // As curl reads them: a client of a CGI program can set HTTP_PROXY in capitals, so it is ignored.
+    http: read('http:', 'http_proxy', 'all_proxy', 'ALL_PROXY'),
+    https: read('https:', 'https_proxy', 'HTTPS_PROXY', 'all_proxy', 'ALL_PROXY'),
+    noProxy: env['no_proxy'] ?? env['NO_PROXY'] ?? '',
+  };
+}
+
+function readProxy(
+  variables: readonly string[],
+  env: Environment,
+  issues: ConfigIssues,
+): Secret | undefined {
+  const source = variables.find((variable) => (env[variable] ?? '') !== '');
+  if (source === undefined) return undefined;
+  const value = env[source] ?? '';
+  const url = /^[a-z\d+.-]+:\/\//i.test(value) ? value : `http://${value}`;
+  if (/^https?:\/\//i.test(url) && URL.canParse(url)) {
+    return Secret.fromText(url, `environment variable ${source}`);
+  }
+  const message = 'is not the URL of a proxy: write it as http://proxy:3128';
+  issues.report({ source, path: '' }, message);
+  return undefined;
 }

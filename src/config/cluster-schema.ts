@@ -1,39 +1,46 @@
 import * as v from 'valibot';
+import type { OptionSpec, OptionSpecs, OptionValues } from '../options.ts';
 import { cloudUrl, clusterUrl, findUrlConflict } from './addresses.ts';
-import type { collectorSections } from './collector-schema.ts';
-import { key } from './keys.ts';
+import { quote } from './issues.ts';
+import { secretText } from './secret.ts';
 import {
+  anyText,
   boolean,
   bytes,
+  choice,
   duration,
   filePath,
   filledList,
+  formatDuration,
   integer,
-  secretText,
+  key,
+  list,
   section,
+  share,
   text,
   textLike,
+  rejectIf,
 } from './values.ts';
 
-// The keys of a cluster: see schema.ts.
+// The keys of a cluster and of the collectors: see schema.ts.
 
-/** Of a request, in seconds. */
-const MIN_TIMEOUT = 0.1;
+/** Of a poll or a request. */
+const MIN_TIMEOUT_SECONDS = 0.1;
 
 function tlsSection(folder: string) {
   return section({
     ca_file: key(v.optional(filePath(folder)), {
       flag: 'cluster.ca-file',
-      help: 'CA certificate that verifies the nodes, instead of those of the operating system.',
+      help: 'CA certificates that verify the nodes; default: those of the operating system.',
       example: '/etc/crdb/ca.crt',
     }),
     cert_file: key(v.optional(filePath(folder)), { help: 'Client certificate; needs key_file.' }),
     key_file: key(v.optional(filePath(folder)), { help: 'Key of the client certificate.' }),
     server_name: key(v.optional(text('host')), {
-      help: 'Name to expect in the certificate of a node, when it is not the host of the URL.',
+      help: 'Name expected in the certificates of the nodes; default: the host of the URL.',
     }),
     insecure_skip_verify: key(v.optional(boolean, false), {
-      help: 'Accept any certificate. For tests only.',
+      help: 'Accept any certificate of a node. For tests only.',
     }),
   });
 }
@@ -42,7 +49,7 @@ function loginKeys(folder: string) {
   return {
     username: key(v.optional(text('user')), {
       flag: 'cluster.username',
-      help: 'SQL user to log in as; without user and token the cluster must be insecure.',
+      help: 'SQL user to log in as; without user and token, the cluster must be insecure.',
       example: 'exporter',
     }),
     password: key(v.optional(secretText), {
@@ -51,11 +58,11 @@ function loginKeys(folder: string) {
     }),
     password_file: key(v.optional(filePath(folder)), {
       flag: 'cluster.password-file',
-      help: 'File that holds the password, read again at every login.',
+      help: 'File with the password, read at every login.',
       example: '/run/secrets/crdb',
     }),
     password_env: key(v.optional(text('variable')), {
-      help: 'Environment variable that holds the password.',
+      help: 'Environment variable with the password.',
     }),
     token: key(v.optional(secretText), {
       variable: 'CRDB_EXPORTER_CLUSTER_TOKEN',
@@ -63,22 +70,16 @@ function loginKeys(folder: string) {
     }),
     token_file: key(v.optional(filePath(folder)), {
       flag: 'cluster.token-file',
-      help: 'File that holds a session token.',
+      help: 'File with a session token.',
     }),
     token_env: key(v.optional(text('variable')), {
-      help: 'Environment variable that holds a session token.',
+      help: 'Environment variable with a session token.',
     }),
   };
 }
 
 function clusterApiSection(folder: string) {
-  const urls = v.pipe(
-    filledList(clusterUrl),
-    v.check(
-      (all) => findUrlConflict(all) === undefined,
-      ({ input }) => findUrlConflict(input) ?? '',
-    ),
-  );
+  const urls = v.pipe(filledList(clusterUrl), rejectIf<string[]>(findUrlConflict));
   const headerName = textLike({
     name: 'header',
     pattern: /^[\w!#$%&'*+.^`|~-]+$/,
@@ -94,20 +95,20 @@ function clusterApiSection(folder: string) {
     session_headers: key(
       v.optional(filledList(headerName), ['X-Cockroach-API-Session', 'X-Service-API-Session']),
       {
-        help: 'Headers that may carry the session token; the next is tried when a fresh token is refused.',
+        help: 'Headers for the session token; the next one is tried when a fresh token is rejected.',
       },
     ),
     tls: v.nullish(tlsSection(folder), {}),
-    timeout: key(v.optional(duration({ min: MIN_TIMEOUT }), '30s'), {
-      help: 'Maximum time until the headers of a response.',
+    timeout: key(v.optional(duration(MIN_TIMEOUT_SECONDS), '30s'), {
+      help: 'Maximum time until the response headers.',
     }),
     max_concurrent_requests: key(v.optional(integer({ min: 1 }), 4), {
       help: 'Maximum concurrent requests to this cluster.',
     }),
-    max_response_bytes: key(v.optional(bytes({ min: 1 }), '2GiB'), {
+    max_response_bytes: key(v.optional(bytes(1), '2GiB'), {
       help: 'Maximum size of a response, after decompression.',
     }),
-    min_rate: key(v.optional(bytes({ min: 0 }), '16KiB'), {
+    min_rate: key(v.optional(bytes(0), '16KiB'), {
       help: 'Minimum average transfer rate per second, enforced after 15s.',
     }),
     compression: key(v.optional(boolean, false), {
@@ -143,14 +144,14 @@ function cloudApiSection(folder: string) {
     }),
     token_file: key(v.optional(filePath(folder)), {
       flag: 'cloud.token-file',
-      help: 'File that holds the API key of a service account.',
+      help: 'File with the API key of a service account.',
       example: '/run/secrets/cloud',
     }),
     token_env: key(v.optional(text('variable')), {
-      help: 'Environment variable that holds the API key.',
+      help: 'Environment variable with the API key.',
     }),
     api_version: key(v.optional(version, '2024-09-16'), {
-      help: 'Version of the Cloud API to request (the header Cc-Version).',
+      help: 'Version of the Cloud API, sent in the header Cc-Version.',
     }),
   });
 }
@@ -165,14 +166,104 @@ export function clusterSection(folder: string, collectors: ReturnType<typeof col
   return section({
     name: key(name, {
       flag: 'cluster.name',
-      help: 'Value of the label crdb_cluster; "default" when the cluster is given by flags.',
+      help: 'Value of the label crdb_cluster; "default" for a cluster that flags describe.',
       example: 'prod',
     }),
     poll: key(v.optional(boolean, true), {
-      help: 'Poll this cluster at intervals; false leaves it to /probe.',
+      help: 'Poll this cluster at intervals; if false, only /probe queries it.',
     }),
     cluster_api: v.optional(clusterApiSection(folder)),
     cloud_api: v.optional(cloudApiSection(folder)),
     collectors: v.nullish(collectors, {}),
   });
+}
+
+/** What the configuration must know of a collector. */
+export interface CollectorOptions {
+  readonly name: string;
+  readonly api: 'cluster' | 'cloud';
+  readonly enabledByDefault: boolean;
+  readonly intervalSeconds: number;
+  readonly timeoutSeconds: number;
+  readonly maxDuty: number;
+  readonly options: OptionSpecs;
+}
+
+const MIN_INTERVAL_SECONDS = 1;
+/** Below this, not even the series of the whole cluster would fit. */
+export const MIN_SERIES = 500;
+
+/** The keys that every collector has. */
+function commonKeys(collector: CollectorOptions) {
+  const { name, enabledByDefault, intervalSeconds, timeoutSeconds, maxDuty } = collector;
+  const interval = duration(MIN_INTERVAL_SECONDS);
+  const timeout = duration(MIN_TIMEOUT_SECONDS);
+  return {
+    enabled: key(v.optional(boolean, enabledByDefault), {
+      flag: `collector.${name}`,
+      help: `Poll ${name}.`,
+    }),
+    interval: key(v.optional(interval, formatDuration(intervalSeconds)), {
+      help: `Interval between the starts of two polls of ${name}.`,
+    }),
+    timeout: key(v.optional(timeout, formatDuration(timeoutSeconds)), {
+      help: `Maximum duration of one poll of ${name}.`,
+    }),
+    max_age: key(v.optional(interval), {
+      help: 'Age at which data is no longer exported; default: min(3 × interval, interval + 10m).',
+    }),
+    max_duty: key(v.optional(share, maxDuty), {
+      help: `Maximum share of the time spent on responses to polls of ${name}; the interval stretches to keep it. Time without a response does not count.`,
+    }),
+    max_series: key(v.optional(integer({ min: MIN_SERIES })), {
+      help: `Maximum series of ${name} per cluster; default: no limit of its own.`,
+    }),
+  };
+}
+
+/** The settings of one collector: those that every collector has, and its own options. */
+export type CollectorConfig = Readonly<
+  v.InferOutput<v.StrictObjectSchema<ReturnType<typeof commonKeys>, undefined>>
+> &
+  Readonly<Partial<OptionValues<OptionSpecs>>>;
+
+/** The block `collectors`, of a cluster or for all. */
+export function collectorSections(
+  collectors: readonly CollectorOptions[],
+): v.GenericSchema<Record<string, unknown>, Record<string, CollectorConfig>> {
+  const sections = collectors.map((collector) => {
+    const own = Object.entries(collector.options).map(([name, spec]) => [name, optionKey(spec)]);
+    const entries = section({ ...commonKeys(collector), ...Object.fromEntries(own) });
+    return [collector.name, v.nullish(entries, {})];
+  });
+  return section(Object.fromEntries(sections));
+}
+
+function optionKey({ help, ...spec }: OptionSpec) {
+  switch (spec.kind) {
+    case 'integer':
+      return key(v.optional(integer(spec), spec.default), { help });
+    case 'boolean':
+      return key(v.optional(boolean, spec.default), { help });
+    case 'enum':
+      return key(v.optional(choice(spec.values), spec.default), { help });
+    case 'strings':
+      return key(v.optional(list(textLike(spec)), [...spec.default]), { help });
+    default:
+      return key(v.optional(rewrites(spec.check), [...spec.default]), { help });
+  }
+}
+
+/** A list of `{ regex, replacement }`, each regex checked by the engine that will run it. */
+function rewrites(check: (regex: string) => string | undefined) {
+  const syntax = 'the syntax is that of RE2, without lookaround and backreferences';
+  const regex = v.pipe(
+    text('regex'),
+    rejectIf((value) => {
+      const fault = check(value);
+      return fault && `${quote(value)} cannot be used: ${fault}; ${syntax}`;
+    }),
+  );
+  // An empty replacement removes the match.
+  return list(section({ regex, replacement: anyText }), 'is not a list of { regex, replacement }');
 }

@@ -1,8 +1,6 @@
-import { isPlainText } from './addresses.ts';
-import type { CollectorConfig, CollectorOptions } from './collector-schema.ts';
-import { warnOfSecretFile } from './files.ts';
+import { readProxies, isLoopback } from './addresses.ts';
+import type { CollectorConfig, CollectorOptions } from './cluster-schema.ts';
 import { quote } from './issues.ts';
-import { readProxies } from './proxy.ts';
 import type {
   CloudApiConfig,
   ClusterApiConfig,
@@ -13,8 +11,8 @@ import type {
   FileConfig,
   TlsConfig,
 } from './schema.ts';
-import { type Environment, givenKeys, readSecret, Secret } from './secret.ts';
-import { checkCas, checkIdentity, readPem } from './tls-files.ts';
+import { type Environment, writtenKeys, readSecret, Secret } from './secret.ts';
+import { checkClientTls } from './tls-files.ts';
 import type { AnySection, Section } from './validate.ts';
 
 // The rules of a cluster that go beyond one key, and the files and variables that its keys name. Where a problem was
@@ -40,10 +38,9 @@ function reportSameNames(sections: readonly Section<FileCluster>[]): void {
     if (name === undefined) continue;
     if (lines.has(name)) {
       const message = `the name ${quote(name)} is taken by the cluster in line ${lines.get(name)}`;
-      section.report('name', `${message}: names must differ`);
-    } else {
-      lines.set(name, section.placeOf('name').line);
+      section.report(`${message}: names must differ`, 'name');
     }
+    lines.set(name, lines.get(name) ?? section.placeOf('name').line);
   }
 }
 
@@ -54,8 +51,7 @@ async function readCluster(
 ): Promise<ClusterConfig> {
   const apis = { cluster: section.has('cluster_api'), cloud: section.has('cloud_api') };
   if (!apis.cluster && !apis.cloud) {
-    const message = 'a cluster needs cluster_api or cloud_api or both';
-    section.issues.report(section.place, message);
+    section.report('a cluster needs cluster_api or cloud_api or both');
   }
   const cluster_api = apis.cluster
     ? await readClusterApi(section.member('cluster_api'), env)
@@ -97,7 +93,7 @@ function checkLocalRoute(section: Section<FileCluster>): void {
   const count = api.values.urls?.length ?? 0;
   if (count < 2 || section.values.collectors?.['ranges']?.['route'] !== 'local') return;
   const message = `${count} URLs with \`route: local\`: name only the node beside this exporter`;
-  api.report('urls', message);
+  api.report(message, 'urls');
 }
 
 async function readClusterApi(
@@ -105,7 +101,7 @@ async function readClusterApi(
   env: Environment,
 ): Promise<ClusterApiConfig> {
   checkLogin(section);
-  warnOfPlainText(section, section.values.urls, ['username', ...givenKeys(section, 'token')]);
+  warnOfPlainText(section, section.values.urls);
   const tls = await readTls(section.member('tls'));
   const {
     password_file: _,
@@ -124,67 +120,48 @@ async function readCloudApi(
 ): Promise<CloudApiConfig> {
   const token = await readSecret(section, 'token', env);
   const { token_file: _, token_env: _1, ...values } = section.allValues;
-  if (token === undefined && givenKeys(section, 'token').length === 0) {
-    const message = 'a token is missing: set token_file, token_env or token';
-    section.issues.report(section.place, message);
+  if (token === undefined && writtenKeys(section, 'token').length === 0) {
+    section.report('a token is missing: set token_file, token_env or token');
   }
-  warnOfPlainText(section, [section.values.url], givenKeys(section, 'token'));
+  warnOfPlainText(section, [section.values.url]);
   return { ...values, token: token ?? Secret.fromText('', 'nothing') };
 }
 
-function checkLogin(section: Section<FileClusterApi>): void {
+function checkLogin(section: AnySection): void {
   const hasUser = section.has('username');
-  const [password] = givenKeys(section, 'password');
-  const [token] = givenKeys(section, 'token');
-  const { issues } = section;
-  const at = (key: string) => (section as AnySection).placeOf(key);
+  const [password] = writtenKeys(section, 'password');
+  const [token] = writtenKeys(section, 'token');
   if (hasUser && token !== undefined) {
-    issues.report(at(token), 'a token beside a username: keep one way to log in');
+    section.report('a token beside a username: keep one way to log in', token);
   } else if (hasUser && password === undefined) {
     const remedy = 'add password_file, password_env or password';
-    section.report('username', `a username without password: ${remedy}`);
+    section.report(`a username without password: ${remedy}`, 'username');
   }
   if (!hasUser && password !== undefined) {
-    issues.report(at(password), 'a password without username: add username');
+    section.report('a password without username: add username', password);
   }
 }
 
 /** Warns when a credential goes unencrypted to another host. */
-function warnOfPlainText(
-  section: AnySection,
-  urls: readonly (string | undefined)[] | undefined,
-  credentials: readonly string[],
-): void {
-  if (!credentials.some((key) => section.has(key))) return;
-  const url = urls?.find((one) => one !== undefined && isPlainText(one));
+function warnOfPlainText(section: AnySection, urls: readonly (string | undefined)[] = []): void {
+  if (!section.has('username') && writtenKeys(section, 'token').length === 0) return;
+  const url = urls.find((one) => one?.startsWith('http:') && !isLoopback(one));
   if (url === undefined) return;
-  const message = `credentials are sent in plain text to ${new URL(url).origin}: use https://`;
-  section.issues.warn(section.place, message);
+  section.warn(`credentials are sent in plain text to ${new URL(url).origin}: use https://`);
 }
 
 /** The files are read again when they are used; what is wrong with them now is reported now. */
 async function readTls(section: Section<TlsConfig>): Promise<TlsConfig> {
-  reportMissingHalf(section, 'cert_file', 'key_file');
-  reportMissingHalf(section, 'key_file', 'cert_file');
-  const { key_file, insecure_skip_verify } = section.values;
-  const cas = await readPem(section, 'ca');
-  const certificates = await readPem(section, 'cert');
-  const key = await readPem(section, 'key');
-  if (cas) checkCas(cas, section.issues);
-  if (certificates && key) checkIdentity({ certificates, key }, section.issues);
-  if (key && key_file) await warnOfSecretFile(key_file, key.place, section.issues);
-  if (insecure_skip_verify) {
-    const message = 'the certificates of the nodes are not checked, so anybody on the way can read';
-    section.warn('insecure_skip_verify', `${message} the password: set ca_file instead`);
+  const halves = ['cert_file', 'key_file'] as const;
+  const missing = halves.find((key) => !section.has(key));
+  const given = halves.find((key) => section.has(key));
+  if (missing !== undefined && given !== undefined) {
+    section.report(`${given} without ${missing}: a client certificate needs both`, given);
+  }
+  await checkClientTls(section);
+  if (section.values.insecure_skip_verify) {
+    const message = 'node certificates are not verified, so anyone on the network path can read';
+    section.warn(`${message} the password: set ca_file instead`, 'insecure_skip_verify');
   }
   return section.allValues;
-}
-
-function reportMissingHalf(
-  section: Section<TlsConfig>,
-  one: 'cert_file' | 'key_file',
-  other: 'cert_file' | 'key_file',
-): void {
-  if (!section.has(one) || section.has(other)) return;
-  section.report(one, `${one} without ${other}: a client certificate needs both`);
 }

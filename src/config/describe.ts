@@ -1,30 +1,88 @@
 import * as v from 'valibot';
-import { clusterSection } from './cluster-schema.ts';
-import { type CollectorOptions, collectorSections } from './collector-schema.ts';
-import { type AnySchema, unwrap } from './keys.ts';
-import type { ProxyConfig } from './proxy.ts';
+import type { ProxyConfig } from './addresses.ts';
+import type { CollectorOptions } from './cluster-schema.ts';
 import { type Config, configSchema } from './schema.ts';
+import type { KeyMeta } from './values.ts';
 
-type Described = Readonly<Record<string, unknown>>;
+/** A key as the command line and the documentation see it. */
+export interface ConfigKey extends Omit<KeyMeta, 'example'> {
+  /** Dotted key in the file; `clusters[]` stands for any member of the list. */
+  readonly path: string;
+  /** One word for `--help`: `<duration>`. */
+  readonly valueType?: string;
+  /** As it is written in the file; undefined when there is none. */
+  readonly default: unknown;
+  /** Repeated as a flag, separated by commas as a variable. */
+  readonly isList: boolean;
+}
 
-/**
- * The running configuration as a file would give it, every value written out and every secret as
- * `<secret>`. The proxies of the environment have no key in the file and stand beside.
- */
-export function describeConfig(config: Config, collectors: readonly CollectorOptions[]): Described {
-  const { clusters, ...others } = config;
-  const clusterSchema = clusterSection('', collectorSections(collectors));
+/** A schema that may have the parts of any valibot schema. */
+export interface AnySchema extends v.GenericSchema {
+  readonly entries?: Readonly<Record<string, AnySchema>>;
+  readonly wrapped?: AnySchema;
+  readonly item?: AnySchema;
+}
+
+/** Without what makes it optional. */
+export function unwrap(schema: AnySchema): AnySchema {
+  return schema.wrapped === undefined ? schema : unwrap(schema.wrapped);
+}
+
+/** Every key of the configuration file in its order, but for the collectors' that each cluster may repeat. */
+export function listConfigKeys(collectors: readonly CollectorOptions[]): readonly ConfigKey[] {
+  return listKeys(configSchema(collectors), '');
+}
+
+function listKeys(schema: AnySchema, path: string): ConfigKey[] {
+  const inner = unwrap(schema);
+  const { entries } = inner.item ? unwrap(inner.item) : inner;
+  if (path === 'clusters[].collectors') return [];
+  // A list of maps can be a key too.
+  const isKey = v.getDescription(schema) !== undefined;
+  if (entries === undefined || isKey) return [describeKey(schema, path)];
+  const prefix = path === '' ? '' : `${path}${inner.item ? '[]' : ''}.`;
+  return Object.entries(entries).flatMap(([name, entry]) => listKeys(entry, prefix + name));
+}
+
+function describeKey(schema: AnySchema, path: string): ConfigKey {
+  const inner = unwrap(schema);
+  const meta: Partial<KeyMeta> = v.getMetadata(schema);
   return {
-    ...describeMap(configSchema(collectors), others),
-    clusters: clusters.map((cluster) => ({
-      ...describeMap(clusterSchema, cluster),
-      ...describeProxy(cluster.proxy),
-    })),
+    ...(inner.item && v.getMetadata(unwrap(inner.item))),
+    ...v.getMetadata(inner),
+    ...meta,
+    ...(meta.flag !== undefined && { variable: variableOf(meta.flag) }),
+    path,
+    help: v.getDescription(schema) ?? '',
+    default: v.getDefault(schema),
+    isList: inner.item !== undefined,
   };
 }
 
+/** `web.listen-address` is `CRDB_EXPORTER_WEB_LISTEN_ADDRESS`. */
+export function variableOf(flag: string): string {
+  return `CRDB_EXPORTER_${flag.replaceAll(/[.-]/g, '_').toUpperCase()}`;
+}
+
+/**
+ * The running configuration as a file would give it, every value written out and every secret as
+ * `<secret>`. The proxies of the environment, which have no key in the file, are added.
+ */
+export function describeConfig(
+  { clusters, ...others }: Config,
+  collectors: readonly CollectorOptions[],
+): object {
+  const schema: AnySchema = configSchema(collectors);
+  const { item = schema } = unwrap(schema.entries?.['clusters'] ?? schema);
+  const described = clusters.map((cluster) => ({
+    ...describeMap(item, cluster),
+    ...describeProxy(cluster.proxy),
+  }));
+  return { ...describeMap(schema, others), clusters: described };
+}
+
 /** The keys of a section in its order; without those that have no value. */
-function describeMap({ entries = {} }: AnySchema, values: object): Described {
+function describeMap({ entries = {} }: AnySchema, values: object): object {
   const byKey = new Map<string, unknown>(Object.entries(values));
   const described = Object.entries(entries).flatMap(([key, schema]) => {
     const value = byKey.get(key);
@@ -43,7 +101,7 @@ function describe(schema: AnySchema, value: unknown): unknown {
   return typeof format === 'function' ? format(value) : value;
 }
 
-function describeProxy({ http, https, noProxy }: ProxyConfig): Described {
+function describeProxy({ http, https, noProxy }: ProxyConfig): object {
   if (http === undefined && https === undefined) return {};
   return {
     proxy_of_environment: { http: http?.toJSON(), https: https?.toJSON(), no_proxy: noProxy },

@@ -1,24 +1,19 @@
+import { createHash } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
-import type { ConfigIssues, Place } from './issues.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 
 /** Far above any configuration, certificate or secret. */
 const MAX_BYTES = 1024 * 1024;
 /** Most files fit in one. */
 const CHUNK_BYTES = 16 * 1024;
 
-/** What stands in a path instead of a regular file. */
-const OTHER_TYPES: readonly (readonly [(found: Stats) => boolean, string])[] = [
-  [(found) => found.isDirectory(), 'it is a directory'],
-  [(found) => found.isFIFO(), 'it is a named pipe: name a regular file'],
-  [(found) => found.isSocket(), 'it is a socket: name a regular file'],
-];
-
 /**
  * The bytes of a regular file of at most 1 MiB. Never waits for a writer: rejects at once where a named pipe, device,
  * socket or directory is, with the reason in words.
  */
-export async function readSmallFile(path: string): Promise<Buffer> {
+async function readSmallFile(path: string): Promise<Buffer> {
   // Opening alone can have effects, on a device or on who waits at the other end of a pipe.
   requireRegularFile(await stat(path));
   await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
@@ -26,19 +21,21 @@ export async function readSmallFile(path: string): Promise<Buffer> {
   return await readAll(file);
 }
 
-/** The same as text, in UTF-8. */
-export async function readSmallText(path: string): Promise<string> {
-  return (await readSmallFile(path)).toString();
+/** The text of such a file, in UTF-8. Rejects with `cannot read`, what it is, and the reason. */
+export async function readTextFile(path: string, what: string): Promise<string> {
+  return readSmallFile(path).then(String, (cause: unknown) => {
+    throw new Error(`cannot read ${what}: ${explainFileError(cause)}`, { cause });
+  });
 }
 
 function requireRegularFile(found: Stats): void {
   if (found.isFile()) return;
-  const [, reason = 'it is a device: name a regular file'] =
-    OTHER_TYPES.find(([isType]) => isType(found)) ?? [];
-  throw new Error(reason);
+  if (found.isDirectory()) throw new Error('it is a directory');
+  const type = found.isFIFO() ? 'named pipe' : found.isSocket() ? 'socket' : 'device';
+  throw new Error(`it is a ${type}: name a regular file`);
 }
 
-/** The size is not asked for beforehand: a file may grow meanwhile, and some of the system have size 0. */
+/** Does not trust the size: a file may grow meanwhile, and some of the system have size 0. */
 async function readAll(file: FileHandle): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for (let length = 0; length <= MAX_BYTES;) {
@@ -59,45 +56,148 @@ export function explainFileError(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-const OTHERS_READ = 0o004;
-const OTHERS_WRITE = 0o002;
+/** What every user of the machine can do with a file, by the bits of its mode. */
+const OTHERS: ReadonlyMap<number, readonly [verbs: string, bits: string]> = new Map([
+  [0o002, ['change', 'w']],
+  [0o004, ['read', 'r']],
+  [0o006, ['read and change', 'rw']],
+]);
 
-/** A file that not every user of the machine should be able to use. */
-export interface GuardedFile {
-  readonly path: string;
-  /** For the message: `the secret file`. */
-  readonly what: string;
-  /** Whether others may read it, as where it holds no secret. */
-  readonly isReadable?: boolean;
-}
-
-/** Warns when every user of the machine can write to a file, or read it where that is not meant. */
+/** Warns when every user of the machine can change a file, or read one with a secret. */
 export async function warnOfOtherUsers(
-  { path, what, isReadable = false }: GuardedFile,
-  place: Place,
-  issues: ConfigIssues,
+  path: string,
+  what: string,
+  isSecret: boolean,
+  warn: (message: string) => void,
 ): Promise<void> {
-  // A file that has gone meanwhile is reported by who reads it.
-  const mode = await stat(path).then(
-    (found) => found.mode,
-    () => 0,
-  );
-  const canRead = !isReadable && (mode & OTHERS_READ) !== 0;
-  const canWrite = (mode & OTHERS_WRITE) !== 0;
-  if (!canRead && !canWrite) return;
-  const verbs = [...(canRead ? ['read'] : []), ...(canWrite ? ['change'] : [])].join(' and ');
-  // Only these bits: the owner and the group may be those that the exporter reads it by.
-  const remedy = `chmod o-${canRead ? 'r' : ''}${canWrite ? 'w' : ''} ${path}`;
+  // A file that has gone meanwhile is reported by the one that reads it.
+  const { mode } = await stat(path).catch(() => ({ mode: 0 }));
+  const found = OTHERS.get(mode & (isSecret ? 0o006 : 0o002));
+  if (found === undefined) return;
+  const [verbs, bits] = found;
   const octal = (mode & 0o7777).toString(8).padStart(4, '0');
-  const message = `${what} ${path} has mode ${octal}, so every user can ${verbs} it`;
-  issues.warn(place, `${message}: run \`${remedy}\``);
+  // Only these bits: the owner and the group may be those that the exporter reads it by.
+  const remedy = `run \`chmod o-${bits} ${path}\``;
+  warn(`${what} ${path} has mode ${octal}, so every user can ${verbs} it: ${remedy}`);
 }
 
-/** Warns when every user of the machine can read or change the file of a secret or key. */
-export async function warnOfSecretFile(
-  path: string,
-  place: Place,
-  issues: ConfigIssues,
-): Promise<void> {
-  await warnOfOtherUsers({ path, what: 'the secret file' }, place, issues);
+/** Files are small and few, and a renewed certificate is not urgent. */
+export const FILE_CHECK_MS = 2_000;
+/** A change must have stood for this share of the time between two checks. */
+const SHARE_TO_SETTLE = 0.1;
+
+export interface FileWatchOptions<T> {
+  /** Called for each check, since a new content may name other files. */
+  readonly files: () => readonly string[];
+  /** Time between two checks; the files are read only once when absent. */
+  readonly everyMs: number | undefined;
+  /** Reads the files; `inForce` is absent the first time. Rejects when they cannot be used. */
+  readonly read: (inForce?: T) => Promise<T>;
+  /** Called when files have changed and their new content is in force. */
+  readonly onChange?: (content: T) => void;
+  /** Called when files have changed and the last good content stays in force. */
+  readonly onError?: (error: unknown) => void;
+}
+
+/** The content of files, replaced when it changes. */
+export interface FileWatch<T> extends Disposable {
+  readonly current: () => T;
+  /** Whether what is on disk is in force. */
+  readonly isInForce: () => boolean;
+  /** Reads the files now. Rejects when the last good content stays in force. */
+  readonly reload: () => Promise<void>;
+  /** Adds a function that puts each new content in force. */
+  readonly onReload: (listener: (content: T) => void) => void;
+}
+
+/**
+ * Reads files and follows them. Compares their contents, not events of the file system: those miss what Kubernetes
+ * does to mounted secrets and what happens on network drives. Rejects when the files cannot be used at the start.
+ */
+export async function watchFiles<T>(options: FileWatchOptions<T>): Promise<FileWatch<T>> {
+  const { files, everyMs, read, onChange, onError } = options;
+  const listeners: ((content: T) => void)[] = [];
+  let digest = '';
+  let current = await readNow();
+  let isInForce = true;
+  let lastReload: Promise<unknown> = Promise.resolve();
+
+  /** Reads again while a content names other files than were looked at, so that no change is missed. */
+  async function readNow(inForce?: T): Promise<T> {
+    for (;;) {
+      const named = files();
+      digest = await digestFiles(named);
+      const reading = read(inForce);
+      await reading.catch(() => undefined);
+      if (isDeepStrictEqual(named, files())) return reading;
+    }
+  }
+
+  async function readAgain(): Promise<void> {
+    try {
+      const content = await readNow(current);
+      for (const listener of listeners) listener(content);
+      current = content;
+      isInForce = true;
+    } catch (error) {
+      isInForce = false;
+      throw error;
+    }
+  }
+
+  /** One after the other, so that the latest content wins. */
+  function reload(): Promise<void> {
+    const reloaded = lastReload.then(readAgain);
+    lastReload = reloaded.catch(() => undefined);
+    return reloaded;
+  }
+
+  let timer: NodeJS.Timeout | undefined;
+  let isOver = false;
+  function schedule(delayMs: number): void {
+    if (!isOver) timer = setTimeout(() => void check(delayMs), delayMs).unref();
+  }
+
+  async function check(delayMs: number): Promise<void> {
+    if (await hasChanged(files, digest, delayMs * SHARE_TO_SETTLE)) {
+      await reload().then(() => onChange?.(current), onError);
+    }
+    schedule(delayMs);
+  }
+  if (everyMs !== undefined && files().length > 0) schedule(everyMs);
+  return {
+    current: () => current,
+    isInForce: () => isInForce,
+    reload,
+    onReload: (listener) => listeners.push(listener),
+    [Symbol.dispose]() {
+      isOver = true;
+      clearTimeout(timer);
+    },
+  };
+}
+
+/** Waits until a change has ended: a file that is being written is empty or half there for a moment. */
+async function hasChanged(
+  files: () => readonly string[],
+  before: string,
+  settleMs: number,
+): Promise<boolean> {
+  let last = before;
+  for (;;) {
+    const digest = await digestFiles(files());
+    if (digest === last) return digest !== before;
+    last = digest;
+    await sleep(settleMs, undefined, { ref: false });
+  }
+}
+
+/** One text for the contents of all; a file that cannot be read counts by its error. */
+async function digestFiles(files: readonly string[]): Promise<string> {
+  const hash = createHash('sha256');
+  for (const file of files) {
+    const content = await readSmallFile(file).catch((error: unknown) => String(error));
+    hash.update(`${file} ${content.length} `).update(content);
+  }
+  return hash.digest('hex');
 }

@@ -1,82 +1,40 @@
-import type { CollectorOptions } from './collector-schema.ts';
-import { type ConfigKey, listKeys } from './keys.ts';
-import { isMap, setValue, type SourceDocument } from './document.ts';
-import { configSchema } from './schema.ts';
+import { resolve } from 'node:path';
+import type { CollectorOptions } from './cluster-schema.ts';
+import { type ConfigKey, listConfigKeys, variableOf } from './describe.ts';
+import { isMap, type SourceDocument } from './document.ts';
 import type { Environment } from './secret.ts';
-import { parseFlagText } from './values.ts';
 
-/** A flag of the command line, for whoever builds the command line. */
-export interface FlagDefinition {
-  /** Without the dashes: `web.listen-address`. */
-  readonly name: string;
-  /** The variable of the same meaning. */
-  readonly env: string;
-  /** What follows the flag, as `address`; undefined for a switch. */
-  readonly takesValue: string | undefined;
-  readonly isRepeatable: boolean;
-  /** True for a switch that `--no-NAME` turns off. */
-  readonly isNegatable: boolean;
-  readonly help: string;
-  /** As it would be written on the command line; undefined when there is none. */
-  readonly default: string | undefined;
-}
-
-/** Flags by their names without dashes; those not given are absent or undefined. */
+/** Flags by their names without dashes; undefined when not set. */
 export type Flags = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
 
+/** A key that has a flag, and so a variable. */
+export interface FlagKey extends ConfigKey {
+  /** Without the dashes: `web.listen-address`. */
+  readonly flag: string;
+  readonly variable: string;
+}
+
 /** The one flag that is no key of the file. */
-export const CONFIG_FILE_FLAG = 'config.file';
-
-const VARIABLE_PREFIX = 'CRDB_EXPORTER_';
-
-/** `web.listen-address` is `CRDB_EXPORTER_WEB_LISTEN_ADDRESS`. */
-export function environmentName(flag: string): string {
-  return `${VARIABLE_PREFIX}${flag.replaceAll(/[.-]/g, '_').toUpperCase()}`;
-}
-
-/** Every key of the configuration file, in its order. */
-export function listConfigKeys(collectors: readonly CollectorOptions[]): readonly ConfigKey[] {
-  return listKeys(configSchema(collectors));
-}
+export const CONFIG_FILE: FlagKey = {
+  path: '',
+  flag: 'config.file',
+  variable: variableOf('config.file'),
+  valueType: 'path',
+  help: 'Configuration file; without one, flags describe a single cluster.',
+  default: undefined,
+  isList: false,
+};
 
 /** All flags of the configuration, in the order of the file. */
-export function flagDefinitions(collectors: readonly CollectorOptions[]): FlagDefinition[] {
-  const configFile = {
-    name: CONFIG_FILE_FLAG,
-    env: environmentName(CONFIG_FILE_FLAG),
-    takesValue: 'path',
-    isRepeatable: false,
-    isNegatable: false,
-    help: 'Configuration file; without one, a single cluster is given by flags.',
-    default: undefined,
-  };
-  return [configFile, ...listConfigKeys(collectors).flatMap(defineFlag)];
+export function listFlags(collectors: readonly CollectorOptions[]): FlagKey[] {
+  return [CONFIG_FILE, ...listConfigKeys(collectors).filter(hasFlag)];
 }
 
-function defineFlag(configKey: ConfigKey): FlagDefinition[] {
-  const { flag, valueType, isList, help, default: value } = configKey;
-  if (flag === undefined) return [];
-  const isSwitch = valueType === 'boolean';
-  return [
-    {
-      name: flag,
-      env: environmentName(flag),
-      takesValue: isSwitch ? undefined : valueType,
-      isRepeatable: isList,
-      isNegatable: isSwitch,
-      help,
-      default: formatDefault(value),
-    },
-  ];
+function hasFlag(key: ConfigKey): key is FlagKey {
+  return key.flag !== undefined;
 }
 
-function formatDefault(value: unknown): string | undefined {
-  if (value === undefined) return undefined;
-  if (Array.isArray(value)) return value.map(String).join(',');
-  return typeof value === 'string' ? value : JSON.stringify(value);
-}
-
-/** A setting given outside the file. */
+/** A value that a flag or variable sets. */
 export interface Override {
   readonly key: Pick<ConfigKey, 'path' | 'flag'>;
   readonly value: unknown;
@@ -90,43 +48,44 @@ export function listOverrides(
   env: Environment,
   collectors: readonly CollectorOptions[],
 ): Override[] {
-  return listConfigKeys(collectors).flatMap(
-    (configKey) => fromFlag(configKey, flags) ?? fromVariable(configKey, env) ?? [],
-  );
+  return listConfigKeys(collectors).flatMap((key) => {
+    const { flag = '', variable = '', valueType, isList } = key;
+    const given = flags[flag];
+    // An empty variable counts as unset: templates leave one when they have no value.
+    const text = env[variable] ?? '';
+    if (given === undefined && text === '') return [];
+    const texts = given === undefined ? splitVariable(text, isList) : [given].flat();
+    const values = texts.map((one) => parseText(valueType, String(one)));
+    const source = given === undefined ? variable : `--${flag}`;
+    return { key, value: isList ? values : values[0], source };
+  });
 }
 
-function fromFlag(configKey: ConfigKey, flags: Flags): Override | undefined {
-  const given = configKey.flag === undefined ? undefined : flags[configKey.flag];
-  if (given === undefined) return undefined;
-  const texts = Array.isArray(given) ? given : [String(given)];
-  return override(configKey, `--${configKey.flag}`, texts);
+function splitVariable(text: string, isList: boolean): readonly string[] {
+  if (!isList) return [text];
+  const parts = text.split(',').map((part) => part.trim());
+  return parts.filter((part) => part !== '');
 }
 
-/** An empty variable counts as unset: templates leave one when they have no value. */
-function fromVariable(configKey: ConfigKey, env: Environment): Override | undefined {
-  const { flag, variable = flag && environmentName(flag), isList } = configKey;
-  const value = variable === undefined ? '' : (env[variable] ?? '');
-  if (variable === undefined || value === '') return undefined;
-  if (!isList) return override(configKey, variable, [value]);
-  const parts = value.split(',').map((part) => part.trim());
-  return override(
-    configKey,
-    variable,
-    parts.filter((part) => part !== ''),
-  );
-}
-
-function override(key: ConfigKey, source: string, texts: readonly string[]): Override {
-  const values = texts.map((value) => parseFlagText(key.valueType, value));
-  return { key, value: key.isList ? values : values[0], source };
+/** The value of the text of a flag or variable; the text itself if it has another form. */
+function parseText(valueType: string | undefined, text: string): unknown {
+  if (valueType === 'boolean' && /^(?:true|false)$/.test(text)) return text === 'true';
+  const isNumeric = valueType === 'integer' || valueType === 'number';
+  if (isNumeric && text.trim() !== '' && Number.isFinite(Number(text))) return Number(text);
+  if (valueType === 'path' && text !== '') return resolve(text);
+  const [, socket] = (valueType === 'address' && /^unix:(.+)$/s.exec(text)) || [];
+  return socket === undefined ? text : `unix:${resolve(socket)}`;
 }
 
 /** Sets a value over that of the file. A collector's switch also overrides every cluster's own. */
 export function applyOverride(document: SourceDocument, { key, value, source }: Override): void {
-  setValue(document, key.path, { value, source });
+  const path = key.path
+    .split('.')
+    .flatMap((step) => (step.endsWith('[]') ? [step.slice(0, -2), 0] : [step]));
+  document.set(path, value, source);
   const { clusters } = document.input;
-  if (!key.path.startsWith('collectors.') || !Array.isArray(clusters)) return;
-  for (const cluster of clusters) {
-    if (isMap(cluster)) setValue({ ...document, input: cluster }, key.path, { value, source });
+  if (path[0] !== 'collectors' || !Array.isArray(clusters)) return;
+  for (const [index, cluster] of clusters.entries()) {
+    if (isMap(cluster)) document.set(['clusters', index, ...path], value, source, path);
   }
 }

@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util';
+
 /** Where something is written: in the file (with line and column), in a flag or in a variable. */
 export interface Place {
   /** The file as the user named it, `--flag` or the name of the variable. */
@@ -34,8 +36,7 @@ export class ConfigIssues {
 
 /** Shared settings are read for each cluster; the same issue at the same place is kept once. */
 function addOnce(list: ConfigIssue[], found: ConfigIssue): void {
-  const text = formatIssue(found);
-  if (!list.some((other) => formatIssue(other) === text)) list.push(found);
+  if (!list.some((other) => isDeepStrictEqual(other, found))) list.push(found);
 }
 
 /** The configuration cannot be used; `problems` holds every reason. */
@@ -88,4 +89,33 @@ export function quote(text: string): string {
 /** The reason of an error of our own, or any other thrown value as text. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+/** The one of `words` that was probably meant, or undefined when none is near. */
+export function findNearest(word: string, words: readonly string[]): string | undefined {
+  // Two letters in the wrong order are two edits.
+  const farthest = Math.max(2, Math.floor(word.length / 3));
+  const ranked = words
+    .map((candidate) => ({ candidate, distance: editDistance(word, candidate) }))
+    .toSorted((a, b) => a.distance - b.distance);
+  const [best] = ranked;
+  return best !== undefined && best.distance <= farthest && best.distance < word.length
+    ? best.candidate
+    : undefined;
+}
+
+/** Levenshtein: how many letters must be put in, taken out or replaced. */
+function editDistance(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, index) => index);
+  for (let line = 1; line <= from.length; line++) {
+    const next = [line];
+    for (let column = 1; column <= to.length; column++) {
+      const replaced = (row[column - 1] ?? 0) + (to[column - 1] === from[line - 1] ? 0 : 1);
+      const removed = (row[column] ?? 0) + 1;
+      const added = (next[column - 1] ?? 0) + 1;
+      next.push(Math.min(replaced, removed, added));
+    }
+    row = next;
+  }
+  return row.at(-1) ?? 0;
 }

@@ -1,31 +1,25 @@
+import { hostname as systemHostname } from 'node:os';
 import path from 'node:path';
+import type { CollectorOptions } from './cluster-schema.ts';
 import { readClusters } from './clusters.ts';
-import type { CollectorOptions } from './collector-schema.ts';
-import {
-  applyOverride,
-  CONFIG_FILE_FLAG,
-  environmentName,
-  type Flags,
-  listOverrides,
-  type Override,
-} from './flags.ts';
-import type { Environment } from './secret.ts';
-import { ConfigError, type ConfigIssue, ConfigIssues, UsageError } from './issues.ts';
-import { createMap, isMap, Places, readDocument, type SourceDocument } from './document.ts';
+import { isMap, readDocument, SourceDocument } from './document.ts';
+import { readTextFile, warnOfOtherUsers } from './files.ts';
+import { applyOverride, CONFIG_FILE, type Flags, listOverrides, type Override } from './flags.ts';
+import { ConfigError, type ConfigIssue, ConfigIssues, messageOf, UsageError } from './issues.ts';
 import { type Config, configSchema, type FileConfig } from './schema.ts';
-import { explainFileError, readSmallText, warnOfOtherUsers } from './files.ts';
+import type { Environment } from './secret.ts';
 import { type Section, validate } from './validate.ts';
 import { readWebConfig } from './web-config.ts';
 
 export interface ConfigSources {
-  /** The configuration file; the flag `config.file` or its variable when absent. */
-  readonly file?: string | undefined;
   readonly flags: Flags;
   readonly env: Environment;
   /** Their switches, keys and options are part of the configuration. */
   readonly collectors: readonly CollectorOptions[];
   /** A web config file that is already followed, and so not checked again here. */
   readonly followedWebConfig?: string | undefined;
+  /** That of the system when absent. */
+  readonly hostname?: string;
 }
 
 export interface LoadedConfig {
@@ -42,33 +36,21 @@ export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> 
   const issues = new ConfigIssues();
   const file = findFile(sources);
   const document = await readSources(sources, file, issues);
-  // What a broken document seems to say is not worth reporting.
+  // The values of a document with syntax errors are not worth reporting.
   issues.throwIfAny();
   inheritCollectors(document);
   const folder = file === undefined ? undefined : path.dirname(path.resolve(file));
-  const root = validate(configSchema(sources.collectors, folder), document, issues);
+  const root = validate(configSchema(sources.collectors, folder), document);
   const config = await complete(root, sources);
   issues.throwIfAny();
   return { config: freezeDeep(config), warnings: issues.warnings };
 }
 
-/** The configuration file that these sources name, if any. */
-export function findFile({
-  file,
-  flags,
-  env,
-}: Omit<ConfigSources, 'collectors'>): string | undefined {
-  const flag = flags[CONFIG_FILE_FLAG];
-  if (file !== undefined) return file;
-  if (typeof flag === 'string') return flag;
-  return env[environmentName(CONFIG_FILE_FLAG)] || undefined;
+/** The configuration file that flags or variables name, if any. */
+export function findFile({ flags, env }: Pick<ConfigSources, 'flags' | 'env'>): string | undefined {
+  const flag = flags[CONFIG_FILE.flag];
+  return typeof flag === 'string' ? flag : env[CONFIG_FILE.variable] || undefined;
 }
-
-const CLUSTER_NAME: Override = {
-  key: { path: 'clusters[].name' },
-  value: 'default',
-  source: 'command line',
-};
 
 /** What is written, flags over variables over the file, not validated yet. */
 async function readSources(
@@ -77,93 +59,89 @@ async function readSources(
   issues: ConfigIssues,
 ): Promise<SourceDocument> {
   const overrides = listOverrides(flags, env, collectors);
+  const ofCluster = overrides.filter(({ key }) => key.path.startsWith('clusters[].'));
   if (file === undefined) {
-    const document = { input: createMap(), places: new Places() };
-    document.places.add(document.input, { source: CLUSTER_NAME.source, path: '' });
-    const first = overrides.some(isOfCluster) ? [CLUSTER_NAME] : [];
-    for (const one of [...first, ...overrides]) applyOverride(document, one);
+    const document = new SourceDocument('command line', issues);
+    if (ofCluster.length > 0) document.set(['clusters', 0, 'name'], 'default', 'command line');
+    for (const one of overrides) applyOverride(document, one);
     return document;
   }
-  const text = await readConfigFile(file);
-  await warnOfConfigFile(file, issues);
-  refuseClusterOverrides(overrides.filter(isOfCluster), { file, text, issues });
-  const document = readDocument(text, file, issues);
-  for (const one of overrides) if (!isOfCluster(one)) applyOverride(document, one);
-  return document;
-}
-
-async function readConfigFile(file: string): Promise<string> {
-  return readSmallText(file).catch((cause: unknown) => {
-    const message = `cannot read the configuration file: ${explainFileError(cause)}`;
-    throw new ConfigError([{ place: { source: file, path: '' }, message }]);
+  const place = { source: file, path: '' };
+  const text = await readTextFile(file, 'the configuration file').catch((error: unknown) => {
+    throw new ConfigError([{ place, message: messageOf(error) }]);
   });
-}
-
-/** Whoever may change the file can send passwords elsewhere. */
-async function warnOfConfigFile(file: string, issues: ConfigIssues): Promise<void> {
-  const config = { path: file, what: 'the configuration file', isReadable: true };
-  await warnOfOtherUsers(config, { source: file, path: '' }, issues);
-}
-
-function isOfCluster({ key }: Override): boolean {
-  return key.path.startsWith('clusters[].');
+  // Who can change the file can send passwords elsewhere.
+  await warnOfOtherUsers(file, 'the configuration file', false, (message) =>
+    issues.warn(place, message),
+  );
+  refuseClusterOverrides(ofCluster, file, text, issues);
+  const document = readDocument(text, file, issues);
+  for (const one of overrides) if (!ofCluster.includes(one)) applyOverride(document, one);
+  return document;
 }
 
 /** A secret's variable may stand beside a file, since the file may name it in password_env. */
 function refuseClusterOverrides(
   overrides: readonly Override[],
-  { file, text, issues }: { readonly file: string; readonly text: string; issues: ConfigIssues },
+  file: string,
+  text: string,
+  issues: ConfigIssues,
 ): void {
-  const refused = overrides.filter(({ key }) => key.flag !== undefined);
-  if (refused.length > 0) {
-    const names = refused.map(({ source }) => source).join(', ');
+  const flags = overrides.filter(({ key }) => key.flag !== undefined);
+  if (flags.length > 0) {
+    const names = flags.map(({ source }) => source).join(', ');
     throw new UsageError(
       `${names} beside the configuration file ${file}: describe the cluster in the file or by flags, not both`,
     );
   }
   for (const { source } of overrides) {
     if (text.includes(source)) continue;
-    issues.warn(
-      { source, path: '' },
-      'not used beside a configuration file: name it there in password_env or token_env',
-    );
+    const remedy = 'name it there in password_env or token_env';
+    issues.warn({ source, path: '' }, `not used beside a configuration file: ${remedy}`);
   }
 }
 
 /** Gives each cluster the common settings of the collectors that it does not override. */
-function inheritCollectors({ input, places }: SourceDocument): void {
-  const { clusters, collectors: common } = input;
+function inheritCollectors(document: SourceDocument): void {
+  const { clusters, collectors: common } = document.input;
   if (!Array.isArray(clusters) || !isMap(common)) return;
-  for (const cluster of clusters) {
+  for (const [index, cluster] of clusters.entries()) {
     if (!isMap(cluster)) continue;
-    const own = cluster['collectors'] ?? createMap();
+    const own = cluster['collectors'] ?? {};
     if (!isMap(own)) continue;
-    const merged = places.merge(common, own);
-    for (const [name, block] of Object.entries(common)) {
+    const merged = Object.entries(common).map(([name, block]) => {
       const over = own[name] ?? block;
-      merged[name] = isMap(block) && isMap(over) ? places.merge(block, over) : over;
-    }
-    cluster['collectors'] = merged;
+      return [name, isMap(block) && isMap(over) ? { ...block, ...over } : over];
+    });
+    cluster['collectors'] = { ...own, ...Object.fromEntries(merged) };
+    document.addOrigin(['clusters', index, 'collectors'], ['collectors']);
   }
 }
 
 async function complete(
   root: Section<FileConfig>,
-  { env, collectors, followedWebConfig }: ConfigSources,
+  { env, collectors, followedWebConfig, hostname = systemHostname() }: ConfigSources,
 ): Promise<Config> {
   checkShard(root.member('shard'));
   await checkWebConfig(root.member('web'), followedWebConfig);
   const clusters = await readClusters(root.member('clusters'), collectors, env);
   // Not complete only where a problem was reported.
   const { collectors: _common, ...values } = root.allValues;
-  return { ...values, clusters };
+  const shard = { ...values.shard, name: values.shard?.name ?? shardNameOf(hostname) };
+  return { ...values, shard, clusters };
+}
+
+/** The host name as a value that `shard.name` accepts. */
+function shardNameOf(hostname: string): string {
+  const name = hostname.replaceAll(/[^\w.-]/g, '-').slice(0, 63);
+  return /^\d*$/.test(name) ? `host-${name}`.slice(0, 63) : name;
 }
 
 function checkShard(shard: Section<FileConfig['shard']>): void {
   const { index = 0, count = 0 } = shard.values;
   if (count === 0 || index < count) return;
   const range = `shards count from 0 to ${count - 1}`;
-  shard.report('index', `the index ${index} is not below the count ${count}: ${range}`);
+  shard.report(`the index ${index} is not below the count ${count}: ${range}`, 'index');
 }
 
 async function checkWebConfig(
@@ -177,8 +155,8 @@ async function checkWebConfig(
     const effect = 'so every client is answered, in plain text';
     const remedy = 'set one of them, or remove the setting';
     web.warn(
-      'config_file',
       `${file} sets neither basic_auth_users nor tls_server_config, ${effect}: ${remedy}`,
+      'config_file',
     );
   }
   for (const { place, message } of problems) web.issues.report(place, message);

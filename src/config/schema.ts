@@ -1,30 +1,31 @@
 import * as v from 'valibot';
-import { listenAddress } from './addresses.ts';
-import { clusterSection } from './cluster-schema.ts';
+import { type ProxyConfig, listenAddress } from './addresses.ts';
 import {
   type CollectorConfig,
   type CollectorOptions,
   collectorSections,
   MIN_SERIES,
-} from './collector-schema.ts';
+  clusterSection,
+} from './cluster-schema.ts';
 import { show } from './issues.ts';
-import { key } from './keys.ts';
-import type { ProxyConfig } from './proxy.ts';
 import type { Secret } from './secret.ts';
 import {
+  key,
+  anyText,
   boolean,
   choice,
   filledList,
   integer,
   optionalFilePath,
+  invalid,
   section,
   textLike,
 } from './values.ts';
 
 // Every key of the configuration file, once: its type, default, flag, variable, help and example. The type of the
 // configuration, the command line, the schema for editors and docs/configuration.md follow from it. Defaults are written
-// as in the file. The keys of a cluster stand in cluster-schema.ts; those of the collectors come from the collectors:
-// collector-schema.ts.
+// as in the file. The keys of a cluster and of the collectors are in
+// cluster-schema.ts.
 
 function webSection(folder: string) {
   const telemetryPath = textLike({
@@ -37,7 +38,7 @@ function webSection(folder: string) {
   return section({
     listen_address: key(v.optional(filledList(listenAddress(folder)), [':10137']), {
       flag: 'web.listen-address',
-      help: 'Addresses to serve on: host:port, :port for all interfaces, [::1]:port or unix:/path.',
+      help: 'Addresses to listen on: host:port, :port for all interfaces, [::1]:port or unix:/path.',
     }),
     telemetry_path: key(v.optional(telemetryPath, '/metrics'), {
       flag: 'web.telemetry-path',
@@ -50,7 +51,7 @@ function webSection(folder: string) {
     }),
     enable_lifecycle: key(v.optional(boolean, false), {
       flag: 'web.enable-lifecycle',
-      help: 'Let a POST to /-/reload reload the configuration; SIGHUP always does.',
+      help: 'Allow reloads by a POST to /-/reload; SIGHUP always reloads.',
     }),
     max_requests: key(v.optional(integer({ min: 0 }), 40), {
       flag: 'web.max-requests',
@@ -62,7 +63,7 @@ function webSection(folder: string) {
     }),
     protect_probes: key(v.optional(boolean, false), {
       flag: 'web.protect-probes',
-      help: 'Require a password for /-/healthy and /-/ready too, and count them for the rate limit.',
+      help: 'Require a password for /-/healthy and /-/ready too, and count them towards the rate limit.',
     }),
   });
 }
@@ -78,6 +79,17 @@ const LOG = section({
   }),
 });
 
+/** A number would be taken for the index of a shard. An empty text counts as not set. */
+const shardName = v.pipe(
+  anyText,
+  v.regex(
+    /^$|^(?!\d+$)[\w.-]{1,63}$/,
+    invalid('is not a shard name: write at most 63 letters, digits, ".", "_" or "-", not a number'),
+  ),
+  v.transform((name) => (name === '' ? undefined : name)),
+  v.metadata({ valueType: 'name' }),
+);
+
 const SHARD = section({
   index: key(v.optional(integer({ min: 0 }), 0), {
     flag: 'shard.index',
@@ -86,6 +98,11 @@ const SHARD = section({
   count: key(v.optional(integer({ min: 1 }), 1), {
     flag: 'shard.count',
     help: 'Number of processes that share the range scans of each cluster.',
+  }),
+  name: key(v.optional(shardName), {
+    flag: 'shard.name',
+    help: 'Value of the label shard of ranges with `route: local`; default: the host name.',
+    example: 'crdb-1',
   }),
 });
 
@@ -116,7 +133,7 @@ export function configSchema(collectors: readonly CollectorOptions[], folder = '
     config: v.nullish(RELOAD, {}),
     clusters: v.nullish(clusters, []),
     max_series: key(v.optional(integer({ min: MIN_SERIES }), 250_000), {
-      help: 'Maximum series of one cluster; the least important ones above it are dropped and counted.',
+      help: 'Maximum series per cluster; above it the least important ones are dropped and counted.',
     }),
     collectors: v.nullish(collectorBlock, {}),
   });
@@ -153,7 +170,8 @@ export interface ClusterConfig extends Frozen<Pick<FileCluster, 'name' | 'poll'>
 }
 
 /** The whole running configuration: validated, complete and frozen. Times are seconds, sizes bytes. */
-export interface Config extends Frozen<Omit<FileConfig, 'clusters' | 'collectors'>> {
+export interface Config extends Frozen<Omit<FileConfig, 'clusters' | 'collectors' | 'shard'>> {
+  readonly shard: Frozen<Omit<FileConfig['shard'], 'name'>> & { readonly name: string };
   /** At least one, with different names. */
   readonly clusters: readonly ClusterConfig[];
 }

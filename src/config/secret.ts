@@ -1,7 +1,9 @@
 import { inspect } from 'node:util';
-import { explainFileError, readSmallText, warnOfOtherUsers, warnOfSecretFile } from './files.ts';
-import { type ConfigIssues, messageOf, type Place, quote } from './issues.ts';
+import * as v from 'valibot';
+import { readTextFile, warnOfOtherUsers } from './files.ts';
+import { messageOf, quote } from './issues.ts';
 import type { AnySection } from './validate.ts';
+import { invalidType, NOT_TEXT, rejectIf } from './values.ts';
 
 /** The variables of the process. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -15,7 +17,7 @@ const MASK = '<secret>';
 export class Secret {
   readonly #source: string;
   readonly #read: () => Promise<string>;
-  /** The text where it does not stand in a file of its own. */
+  /** Undefined for a secret in a file of its own. */
   readonly #text: string | undefined;
 
   private constructor(source: string, read: () => Promise<string>, text?: string) {
@@ -43,7 +45,7 @@ export class Secret {
     return this.#source;
   }
 
-  /** The same text, wherever it stands, or the same file, whatever it holds: it is read every time. */
+  /** True for the same text from any source, or the same file with any content: it is read every time. */
   isSameAs(other: Secret): boolean {
     if (this.#text !== undefined) return this.#text === other.#text;
     return other.#text === undefined && this.#source === other.#source;
@@ -63,10 +65,8 @@ export class Secret {
 }
 
 async function readSecretFile(path: string): Promise<string> {
-  const content = await readSmallText(path).catch((cause: unknown) => {
-    throw new Error(`cannot read the secret file ${path}: ${explainFileError(cause)}`, { cause });
-  });
-  // Editors and `echo` end a file with a newline that nobody means; some begin it with a byte order mark.
+  const content = await readTextFile(path, `the secret file ${path}`);
+  // Editors and `echo` end a file with a newline; some begin it with a byte order mark.
   const text = content.replace(/^\uFEFF/, '').replace(/[\r\n]+$/, '');
   const wrong = findSecretFault(text);
   if (wrong !== undefined) throw new Error(`the secret file ${path} ${wrong}`);
@@ -74,63 +74,63 @@ async function readSecretFile(path: string): Promise<string> {
 }
 
 /** What keeps a text from being sent as a password or token, or undefined. */
-export function findSecretFault(text: string): string | undefined {
+function findSecretFault(text: string): string | undefined {
   if (text === '') return 'is empty';
   if (text.includes('\0')) return 'holds a NUL character: write it as UTF-8 text';
   return /[\r\n]/.test(text) ? 'holds more than one line of text' : undefined;
 }
 
+/** A password or token itself. Its messages never show it. */
+export const secretText = v.pipe(
+  v.string(invalidType(NOT_TEXT, () => 'the secret')),
+  v.nonEmpty('the secret is empty'),
+  rejectIf((secret) => {
+    const fault = findSecretFault(secret);
+    return fault && `the secret ${fault}`;
+  }),
+  v.transform((secret) => Secret.fromText(secret, 'the configuration')),
+  v.metadata({ valueType: 'secret', format: String }),
+);
+
 /** The keys that give a secret, as `password`, `password_file` and `password_env`; those that are written. */
-export function givenKeys(section: AnySection, name: string): string[] {
+export function writtenKeys(section: AnySection, name: string): string[] {
   return [name, `${name}_file`, `${name}_env`].filter((key) => section.has(key));
 }
 
-/** The secret, or undefined when it is not given; its file is read once, to see that it can be. */
+/** The secret, or undefined when it is not given; its file is read once, to report errors early. */
 export async function readSecret(
   section: AnySection,
   name: string,
   env: Environment,
 ): Promise<Secret | undefined> {
-  const [first, ...others] = givenKeys(section, name);
-  for (const other of others) section.report(other, `${other} beside ${first}: keep one of them`);
-  const { [name]: text, [`${name}_file`]: file, [`${name}_env`]: variable } = section.values;
-  if (typeof file === 'string') {
-    return readFromFile(file, section.placeOf(`${name}_file`), section.issues);
+  const [first, ...others] = writtenKeys(section, name);
+  for (const other of others) section.report(`${other} beside ${first}: keep one of them`, other);
+  const { [name]: inline, [`${name}_file`]: file, [`${name}_env`]: variable } = section.values;
+  if (typeof file === 'string') return readFromFile(section, `${name}_file`, file);
+  if (typeof variable === 'string') {
+    const text = env[variable] ?? '';
+    const fault = text === '' ? 'is not set' : findSecretFault(text);
+    if (fault !== undefined) {
+      section.report(`the environment variable ${quote(variable)} ${fault}`, `${name}_env`);
+    }
+    return Secret.fromText(text, `environment variable ${variable}`);
   }
-  if (typeof variable !== 'string') {
-    await warnOfInlineSecret(section, name);
-    return text instanceof Secret ? text : undefined;
+  if (!(inline instanceof Secret)) return undefined;
+  const place = section.placeOf(name);
+  if (place.line !== undefined) {
+    const what = 'this secret is in the configuration file, and';
+    await warnOfOtherUsers(place.source, what, true, (message) => section.warn(message, name));
   }
-  const { value, fault } = readFromVariable(variable, env);
-  if (fault !== undefined) {
-    section.report(`${name}_env`, `the environment variable ${quote(variable)} ${fault}`);
-  }
-  return value;
+  return inline;
 }
 
-async function readFromFile(path: string, place: Place, issues: ConfigIssues): Promise<Secret> {
-  const secret = Secret.fromFile(path);
+async function readFromFile(section: AnySection, key: string, file: string): Promise<Secret> {
+  const secret = Secret.fromFile(file);
   try {
     await secret.reveal();
-    await warnOfSecretFile(path, place, issues);
+    await warnOfOtherUsers(file, 'the secret file', true, (text) => section.warn(text, key));
   } catch (error) {
-    issues.report(place, messageOf(error));
+    section.report(messageOf(error), key);
   }
   return secret;
-}
-
-function readFromVariable(name: string, env: Environment) {
-  const text = env[name] ?? '';
-  return {
-    value: Secret.fromText(text, `environment variable ${name}`),
-    fault: text === '' ? 'is not set' : findSecretFault(text),
-  };
-}
-
-/** A secret in the configuration file makes that a secret file. */
-async function warnOfInlineSecret(section: AnySection, name: string): Promise<void> {
-  const place = section.placeOf(name);
-  if (!section.has(name) || place.line === undefined) return;
-  const what = 'this secret stands in the configuration file, and';
-  await warnOfOtherUsers({ path: place.source, what }, place, section.issues);
 }

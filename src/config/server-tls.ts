@@ -1,16 +1,66 @@
 import { constants } from 'node:crypto';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import * as v from 'valibot';
-import { warnOfSecretFile } from './files.ts';
 import { messageOf } from './issues.ts';
-import { CIPHER_SUITES, CLIENT_AUTH_TYPES, CURVES, TLS_VERSIONS } from './tls-names.ts';
-import type { ClientAuth, TlsVersion } from './tls-names.ts';
-import { checkCas, checkIdentity, type Identity, type Pem, readPem } from './tls-files.ts';
+import { readCas, readIdentity } from './tls-files.ts';
 import type { Section } from './validate.ts';
-import { boolean, choice, filePath, list, refuseType, section, text } from './values.ts';
+import { boolean, choice, filePath, list, invalidType, section, text } from './values.ts';
 
-/** PEM text. Its messages never show it, since a key may stand in the wrong place. */
-const pem = v.string(refuseType('is not a text: write it as a block after |', () => 'the value'));
+// Names that Go's crypto/tls gives to what OpenSSL calls otherwise; web config files are written in Go's.
+
+const TLS_VERSIONS = {
+  TLS10: 'TLSv1',
+  TLS11: 'TLSv1.1',
+  TLS12: 'TLSv1.2',
+  TLS13: 'TLSv1.3',
+} as const;
+
+const CURVES = {
+  CurveP256: 'prime256v1',
+  CurveP384: 'secp384r1',
+  CurveP521: 'secp521r1',
+  X25519: 'X25519',
+} as const;
+
+/** The suites that Go calls secure. Those of TLS 1.3 cannot be chosen, there as here. */
+const CIPHER_SUITES = {
+  TLS_AES_128_GCM_SHA256: undefined,
+  TLS_AES_256_GCM_SHA384: undefined,
+  TLS_CHACHA20_POLY1305_SHA256: undefined,
+  TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256: 'ECDHE-ECDSA-AES128-GCM-SHA256',
+  TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384: 'ECDHE-ECDSA-AES256-GCM-SHA384',
+  TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256: 'ECDHE-ECDSA-CHACHA20-POLY1305',
+  TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA: 'ECDHE-ECDSA-AES128-SHA',
+  TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA: 'ECDHE-ECDSA-AES256-SHA',
+  TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256: 'ECDHE-RSA-AES128-GCM-SHA256',
+  TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384: 'ECDHE-RSA-AES256-GCM-SHA384',
+  TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256: 'ECDHE-RSA-CHACHA20-POLY1305',
+  TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA: 'ECDHE-RSA-AES128-SHA',
+  TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA: 'ECDHE-RSA-AES256-SHA',
+} as const;
+
+/** The rules for the certificate of a client. */
+interface ClientAuth {
+  readonly requested: boolean;
+  /** A connection without one is refused. */
+  readonly required: boolean;
+  /** One that is given must come from a known CA. */
+  readonly verified: boolean;
+}
+
+const REQUIRE_ANY: ClientAuth = { requested: true, required: true, verified: false };
+const CLIENT_AUTH_TYPES = {
+  NoClientCert: { requested: false, required: false, verified: false },
+  RequestClientCert: { requested: true, required: false, verified: false },
+  RequireAnyClientCert: REQUIRE_ANY,
+  /** The older name. */
+  RequireClientCert: REQUIRE_ANY,
+  VerifyClientCertIfGiven: { requested: true, required: false, verified: true },
+  RequireAndVerifyClientCert: { requested: true, required: true, verified: true },
+} as const satisfies Readonly<Record<string, ClientAuth>>;
+
+/** PEM text. Its messages never show it, since it may be a private key. */
+const pem = v.string(invalidType('is not text: write it as a block after |', () => 'the value'));
 
 /** The keys of `tls_server_config`, as the Prometheus exporter toolkit defines them. */
 export function tlsServerSection(folder: string) {
@@ -39,7 +89,7 @@ function wordsOf<T extends object>(meanings: T): (keyof T & string)[] {
   return Object.keys(meanings) as (keyof T & string)[];
 }
 
-/** A word that stands for what OpenSSL calls otherwise. */
+/** A word that OpenSSL has another name for. */
 function meaningOf<T extends object>(meanings: T) {
   return v.pipe(
     choice(wordsOf(meanings)),
@@ -47,52 +97,17 @@ function meaningOf<T extends object>(meanings: T) {
   );
 }
 
-/** How the exporter speaks TLS to its scrapers, in OpenSSL's words. */
-export interface ServerTls extends Identity {
+/** How the exporter serves TLS. */
+export interface ServerTls {
+  /** A function, since it contains the private key, which must not be printed with the rest. */
+  readonly context: () => SecureContextOptions;
+  /** When the first of the certificates expires, ms since the epoch. */
+  readonly notAfterMs: number;
   readonly clientAuth: ClientAuth;
   /** PEM; the usual CAs when absent. */
-  readonly clientCas?: string | undefined;
+  readonly clientCas: string | undefined;
   /** Names of which a client's certificate must have one; any will do when empty. */
   readonly allowedSans: readonly string[];
-  readonly minVersion: TlsVersion;
-  readonly maxVersion: TlsVersion;
-  /** Of TLS 1.2 and before; the usual ones when undefined. */
-  readonly cipherSuites: readonly string[] | undefined;
-  readonly prefersServerCiphers: boolean;
-  /** The usual ones when empty. */
-  readonly curves: readonly string[];
-}
-
-/** What OpenSSL needs to be told for versions that it takes for broken. */
-const ALLOW_OLD_VERSIONS = '@SECLEVEL=0';
-const DEFAULT_OLD_SUITES = `DEFAULT:${ALLOW_OLD_VERSIONS}`;
-
-/** The settings of a secure context. */
-export function secureContextOptions(tls: ServerTls): SecureContextOptions {
-  return {
-    cert: tls.certificates,
-    key: tls.key.export({ type: 'pkcs8', format: 'pem' }),
-    minVersion: hasNoOldSuite(tls) ? 'TLSv1.3' : tls.minVersion,
-    maxVersion: tls.maxVersion,
-    honorCipherOrder: tls.prefersServerCiphers,
-    ...(tls.clientCas !== undefined && { ca: tls.clientCas }),
-    ...(tls.curves.length > 0 && { ecdhCurve: tls.curves.join(':') }),
-    ...describeCiphers(tls),
-    // A resumed session would not show its certificate again, although the CAs may have changed.
-    ...(tls.clientAuth.asks && { secureOptions: constants.SSL_OP_NO_TICKET }),
-  };
-}
-
-/** Suites of TLS 1.3 alone were named: they cannot be chosen, but nothing is left for what is older. */
-function hasNoOldSuite({ cipherSuites }: Pick<ServerTls, 'cipherSuites'>): boolean {
-  return cipherSuites !== undefined && cipherSuites.length === 0;
-}
-
-function describeCiphers({ cipherSuites, minVersion }: ServerTls): { ciphers?: string } {
-  const isOld = minVersion === 'TLSv1' || minVersion === 'TLSv1.1';
-  if (cipherSuites === undefined || cipherSuites.length === 0)
-    return isOld ? { ciphers: DEFAULT_OLD_SUITES } : {};
-  return { ciphers: [...cipherSuites, ...(isOld ? [ALLOW_OLD_VERSIONS] : [])].join(':') };
 }
 
 /** Reads `tls_server_config`; undefined when it is empty or cannot be used, which is reported. */
@@ -100,97 +115,87 @@ export async function readServerTls(
   config: Section<TlsServerConfig>,
 ): Promise<ServerTls | undefined> {
   if (config.isEmpty) return undefined;
-  const identity = await readIdentity(config);
-  const { cipher_suites = [], curve_preferences = [] } = config.values;
-  const shared = {
-    ...(await readClientAuth(config)),
-    ...readVersions(config),
-    cipherSuites: cipher_suites.length === 0 ? undefined : cipher_suites.filter(isDefined),
-    prefersServerCiphers: config.values.prefer_server_cipher_suites ?? true,
-    curves: curve_preferences.filter(isDefined),
-  };
-  if (identity === undefined) return undefined;
-  if (hasNoOldSuite(shared) && shared.maxVersion < 'TLSv1.3') {
-    config.report('cipher_suites', 'no suite for max_version: name one of TLS 1.2');
-  }
-  const tls: ServerTls = { ...identity, ...shared };
-  tryOut(tls, config);
-  return tls;
-}
-
-function isDefined<T>(value: T | undefined): value is T {
-  return value !== undefined;
-}
-
-async function readIdentity(config: Section<TlsServerConfig>): Promise<Identity | undefined> {
-  const { issues, place, values } = config;
-  const certificates = await readPem(config, 'cert');
-  const key = await readPem(config, 'key');
   if (!config.has('cert') && !config.has('cert_file')) {
-    issues.report(place, 'a certificate is missing: set cert_file or cert');
+    config.report('a certificate is missing: set cert_file or cert');
   }
   if (!config.has('key') && !config.has('key_file')) {
-    issues.report(place, 'a private key is missing: set key_file or key');
+    config.report('a private key is missing: set key_file or key');
   }
-  if (key && values.key_file) await warnOfSecretFile(values.key_file, key.place, issues);
-  return certificates && key && checkIdentity({ certificates, key }, issues);
+  const identity = await readIdentity(config);
+  const client = await readClientAuth(config);
+  const protocol = readProtocol(config);
+  if (identity === undefined) return undefined;
+  const context = (): SecureContextOptions => ({
+    cert: identity.certificates,
+    key: identity.key.export({ type: 'pkcs8', format: 'pem' }),
+    ...(client.clientCas !== undefined && { ca: client.clientCas }),
+    // A resumed session would not show its certificate again, although the CAs may have changed.
+    ...(client.clientAuth.requested && { secureOptions: constants.SSL_OP_NO_TICKET }),
+    ...protocol,
+  });
+  try {
+    createSecureContext(context());
+  } catch (error) {
+    config.report(`OpenSSL rejects these settings: ${messageOf(error)}`);
+  }
+  return { context, notAfterMs: identity.notAfterMs, ...client };
 }
 
 async function readClientAuth(
   config: Section<TlsServerConfig>,
 ): Promise<Pick<ServerTls, 'clientAuth' | 'clientCas' | 'allowedSans'>> {
-  const { client_auth_type: type = 'NoClientCert' } = config.values;
-  const allowedSans = config.values.client_allowed_sans?.filter(isDefined) ?? [];
-  const clientAuth: ClientAuth = CLIENT_AUTH_TYPES[type];
-  const cas = await readPem(config, 'client_ca');
-  const clientCas = cas && checkCas(cas, config.issues);
-  checkClientAuth(config, { clientAuth, cas, allowedSans });
+  const { values } = config;
+  const clientAuth: ClientAuth = CLIENT_AUTH_TYPES[values.client_auth_type ?? 'NoClientCert'];
+  const allowedSans = values.client_allowed_sans?.filter(isDefined) ?? [];
+  const clientCas = await readCas(config, 'client_ca');
+  const caKey = (['client_ca_file', 'client_ca'] as const).find((key) => values[key] !== undefined);
+  const remedy = 'set client_auth_type to RequireAndVerifyClientCert';
+  const notRequested = `but no client certificate is requested: ${remedy}`;
+  if (caKey !== undefined && !clientAuth.requested) {
+    config.report(`a client CA, ${notRequested}`, caKey);
+  }
+  if (allowedSans.length > 0 && !clientAuth.requested) {
+    config.report(`names, ${notRequested}`, 'client_allowed_sans');
+  } else if (allowedSans.length > 0 && !clientAuth.verified) {
+    const message = `certificates are not verified, so a client can claim any name: ${remedy}`;
+    config.warn(message, 'client_allowed_sans');
+  }
+  if (caKey === undefined && clientAuth.verified) {
+    const message = 'without client_ca_file, certificates of every public CA are accepted: set it';
+    config.warn(message, 'client_auth_type');
+  }
   return { clientAuth, clientCas, allowedSans };
 }
 
-function checkClientAuth(
-  config: Section<TlsServerConfig>,
-  {
-    clientAuth,
-    cas,
-    allowedSans,
-  }: Pick<ServerTls, 'clientAuth' | 'allowedSans'> & { readonly cas: Pem | undefined },
-): void {
-  const remedy = 'set client_auth_type to RequireAndVerifyClientCert';
-  const notAsked = `but clients are not asked for a certificate: ${remedy}`;
-  if (cas !== undefined && !clientAuth.asks) {
-    config.issues.report(cas.place, `a client CA, ${notAsked}`);
-  }
-  if (allowedSans.length > 0 && !clientAuth.asks) {
-    config.report('client_allowed_sans', `names, ${notAsked}`);
-  } else if (allowedSans.length > 0 && !clientAuth.verifies) {
-    const message = `certificates are not verified, so anybody can have any name: ${remedy}`;
-    config.warn('client_allowed_sans', message);
-  }
-  if (clientAuth.verifies && cas === undefined) {
-    const message = 'without client_ca_file every certificate of a public CA is let in: set it';
-    config.warn('client_auth_type', message);
-  }
-}
-
-function readVersions(
-  config: Section<TlsServerConfig>,
-): Pick<ServerTls, 'minVersion' | 'maxVersion'> {
-  const { min_version: minVersion = 'TLSv1.2', max_version: maxVersion = 'TLSv1.3' } =
-    config.values;
+/** Versions, suites and curves in OpenSSL's words. */
+function readProtocol(config: Section<TlsServerConfig>): SecureContextOptions {
+  const { values } = config;
+  const { min_version: minVersion = 'TLSv1.2', max_version: maxVersion = 'TLSv1.3' } = values;
+  const { cipher_suites = [], curve_preferences = [] } = values;
+  const isOld = minVersion < 'TLSv1.2';
   if (minVersion > maxVersion) {
-    config.report('min_version', 'min_version is above max_version: no version is left');
-  } else if (minVersion < 'TLSv1.2') {
-    config.warn('min_version', 'TLS before 1.2 can be broken: set TLS12');
+    config.report('min_version is above max_version: no version is left', 'min_version');
+  } else if (isOld) {
+    config.warn('TLS before 1.2 can be broken: set TLS12', 'min_version');
   }
-  return { minVersion, maxVersion };
+  const suites = cipher_suites.filter(isDefined);
+  // Those of TLS 1.3 cannot be chosen, but when only they are named, nothing is left for what is older.
+  const isNewest = suites.length === 0 && cipher_suites.length > 0;
+  if (isNewest && maxVersion < 'TLSv1.3') {
+    config.report('no suite for max_version: name one of TLS 1.2', 'cipher_suites');
+  }
+  const curves = curve_preferences.filter(isDefined).join(':');
+  // OpenSSL allows old versions only at its lowest security level.
+  const ciphers = [suites.length === 0 ? 'DEFAULT' : suites, isOld ? '@SECLEVEL=0' : []].flat();
+  return {
+    minVersion: isNewest ? 'TLSv1.3' : minVersion,
+    maxVersion,
+    honorCipherOrder: values.prefer_server_cipher_suites ?? true,
+    ...(curves !== '' && { ecdhCurve: curves }),
+    ...((isOld || suites.length > 0) && { ciphers: ciphers.join(':') }),
+  };
 }
 
-/** OpenSSL reports what is left to find out. */
-function tryOut(tls: ServerTls, { issues, place }: Section<TlsServerConfig>): void {
-  try {
-    createSecureContext(secureContextOptions(tls));
-  } catch (error) {
-    issues.report(place, `these settings make no TLS server: ${messageOf(error)}`);
-  }
+function isDefined<T>(value: T | undefined): value is T {
+  return value !== undefined;
 }

@@ -1,13 +1,20 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
-import { type ConfigIssues, messageOf, type Place } from './issues.ts';
+import { SourceDocument } from './document.ts';
+import {
+  type FileWatch,
+  type FileWatchOptions,
+  watchFiles,
+  readTextFile,
+  warnOfOtherUsers,
+} from './files.ts';
+import { ConfigIssues, messageOf } from './issues.ts';
 import type { TlsConfig } from './schema.ts';
-import { explainFileError, readSmallText } from './files.ts';
-import type { AnySection } from './validate.ts';
+import { type AnySection, Section } from './validate.ts';
 
 /** PEM text and where it was named, for messages. */
-export interface Pem {
+interface Pem {
   readonly text: string;
-  readonly place: Place;
+  readonly key: string;
   /** `the file /etc/tls.crt` or `the value`. */
   readonly source: string;
 }
@@ -16,30 +23,23 @@ export interface Pem {
  * PEM text of two keys such as `cert_file` and `cert`: that of the file, or else that of the key
  * itself. A file that cannot be read is reported.
  */
-export async function readPem(section: AnySection, name: string): Promise<Pem | undefined> {
+async function readPem(section: AnySection, name: string): Promise<Pem | undefined> {
   const { [name]: text, [`${name}_file`]: file } = section.values;
   if (typeof file !== 'string') {
-    return typeof text === 'string'
-      ? { text, place: section.placeOf(name), source: 'the value' }
-      : undefined;
+    return typeof text === 'string' ? { text, key: name, source: 'the value' } : undefined;
   }
+  const key = `${name}_file`;
+  const source = `the file ${file}`;
   try {
-    const place = section.placeOf(`${name}_file`);
-    return { text: await readTextFile(file), place, source: `the file ${file}` };
+    return { text: await readTextFile(file, source), key, source };
   } catch (error) {
-    section.report(`${name}_file`, messageOf(error));
+    section.report(messageOf(error), key);
     return undefined;
   }
 }
 
-async function readTextFile(file: string): Promise<string> {
-  return readSmallText(file).catch((cause: unknown) => {
-    throw new Error(`cannot read the file ${file}: ${explainFileError(cause)}`, { cause });
-  });
-}
-
 /** Certificates with the key that belongs to them. */
-export interface Identity {
+interface Identity {
   /** PEM, the leaf first. */
   readonly certificates: string;
   readonly key: KeyObject;
@@ -47,43 +47,52 @@ export interface Identity {
   readonly notAfterMs: number;
 }
 
-/** The identity, or undefined when it cannot be used, which is reported; an expired one is warned of. */
-export function checkIdentity(
-  { certificates, key }: { readonly certificates: Pem; readonly key: Pem },
-  issues: ConfigIssues,
-): Identity | undefined {
-  const chain = parseOrReport(certificates, parseCertificates, issues);
-  const privateKey = parseOrReport(key, parsePrivateKey, issues);
-  const [leaf] = chain ?? [];
-  if (!chain || !leaf || !privateKey) return undefined;
-  if (!leaf.checkPrivateKey(privateKey)) {
+/**
+ * Reads `cert_file` and `key_file`, or `cert` and `key`. Undefined when one is missing or cannot be used, which is
+ * reported. Warns when the certificate has expired and when every user can read the key.
+ */
+export async function readIdentity(section: AnySection): Promise<Identity | undefined> {
+  const certificates = await readPem(section, 'cert');
+  const key = await readPem(section, 'key');
+  const { key_file } = section.values;
+  if (key && typeof key_file === 'string') {
+    await warnOfOtherUsers(key_file, 'the secret file', true, (text) =>
+      section.warn(text, 'key_file'),
+    );
+  }
+  if (!certificates || !key) return undefined;
+  const chain = parseOrReport(section, certificates, parseCertificates);
+  const privateKey = parseOrReport(section, key, parsePrivateKey);
+  if (!chain || !privateKey) return undefined;
+  if (!chain[0]?.checkPrivateKey(privateKey)) {
     const message = `${key.source} holds a key that does not belong to the certificate in ${certificates.source}`;
-    issues.report(key.place, `${message}: give both of one pair`);
+    section.report(`${message}: give both of one pair`, key.key);
     return undefined;
   }
-  const notAfterMs = earliestExpiry(chain);
+  const notAfterMs = Math.min(...chain.map(({ validTo }) => Date.parse(validTo)));
   if (notAfterMs < Date.now()) {
     const when = new Date(notAfterMs).toISOString();
-    issues.warn(certificates.place, `the certificate expired at ${when}: renew it`);
+    section.warn(`the certificate expired at ${when}: renew it`, certificates.key);
   }
   return { certificates: formatCertificates(chain), key: privateKey, notAfterMs };
 }
 
-/** The CAs as PEM, or undefined when they cannot be used, which is reported. */
-export function checkCas(cas: Pem, issues: ConfigIssues): string | undefined {
-  const certificates = parseOrReport(cas, parseCertificates, issues);
+/** The CAs of two keys such as `ca_file` and `ca` as PEM; undefined when they cannot be used, which is reported. */
+export async function readCas(section: AnySection, name: string): Promise<string | undefined> {
+  const pem = await readPem(section, name);
+  const certificates = pem && parseOrReport(section, pem, parseCertificates);
   return certificates && formatCertificates(certificates);
 }
 
 function parseOrReport<T>(
+  section: AnySection,
   pem: Pem,
   parse: (text: string) => T,
-  issues: ConfigIssues,
 ): T | undefined {
   try {
     return parse(pem.text);
   } catch (error) {
-    issues.report(pem.place, `${pem.source} ${messageOf(error)}`);
+    section.report(`${pem.source} ${messageOf(error)}`, pem.key);
     return undefined;
   }
 }
@@ -121,11 +130,7 @@ function formatCertificates(certificates: readonly X509Certificate[]): string {
   return certificates.map(String).join('');
 }
 
-function earliestExpiry(certificates: readonly X509Certificate[]): number {
-  return Math.min(...certificates.map(({ validTo }) => Date.parse(validTo)));
-}
-
-/** How a cluster is spoken to over TLS: the contents of the files of a TlsConfig. */
+/** The TLS settings of connections to a cluster, with the contents of their files. */
 export interface ClientTls {
   /** PEM; the usual CAs when absent. */
   readonly ca?: string | undefined;
@@ -137,39 +142,36 @@ export interface ClientTls {
   readonly notAfterMs?: number | undefined;
 }
 
-/** Reads the files of the settings. Rejects with a message that names the file when one cannot be used. */
-export async function readClientTls(config: TlsConfig): Promise<ClientTls> {
-  const { ca_file, cert_file, key_file } = config;
-  const ca = await readUsable(ca_file, parseCertificates);
-  const cert = await readUsable(cert_file, parseCertificates);
-  const key = await readUsable(key_file, parsePrivateKey);
-  if (cert && key && !cert.value[0]?.checkPrivateKey(key.value)) {
-    throw new Error(`the key in ${key_file} does not belong to the certificate in ${cert_file}`);
-  }
+/** Reads the files of the settings. What is wrong with them is reported. */
+export async function checkClientTls(section: Section<TlsConfig>): Promise<ClientTls> {
+  const { server_name, insecure_skip_verify = false } = section.values;
+  const ca = await readCas(section, 'ca');
+  const identity = await readIdentity(section);
   return {
-    ca: ca && formatCertificates(ca.value),
-    cert: cert && formatCertificates(cert.value),
-    key: key?.text,
-    servername: config.server_name,
-    rejectUnauthorized: !config.insecure_skip_verify,
-    notAfterMs: cert && earliestExpiry(cert.value),
+    ca,
+    cert: identity?.certificates,
+    key: identity?.key.export({ type: 'pkcs8', format: 'pem' }).toString(),
+    servername: server_name,
+    rejectUnauthorized: !insecure_skip_verify,
+    notAfterMs: identity?.notAfterMs,
   };
 }
 
-async function readUsable<T>(
-  file: string | undefined,
-  parse: (text: string) => T,
-): Promise<{ readonly text: string; readonly value: T } | undefined> {
-  if (file === undefined) return undefined;
-  const text = await readTextFile(file);
-  try {
-    return { text, value: parse(text) };
-  } catch (cause) {
-    throw new Error(`the file ${file} ${messageOf(cause)}`, { cause });
-  }
+/** Reads the files of the settings. Rejects with a ConfigError when one cannot be used. */
+export async function readClientTls(config: TlsConfig): Promise<ClientTls> {
+  const issues = new ConfigIssues();
+  const document = new SourceDocument('', issues);
+  const tls = await checkClientTls(new Section<TlsConfig>(document, [], config, config));
+  issues.throwIfAny();
+  return tls;
 }
 
-/** The files that these settings name. */
-export function clientTlsFiles({ ca_file, cert_file, key_file }: TlsConfig): readonly string[] {
-  return [ca_file, cert_file, key_file].filter((file) => file !== undefined);
+/** Reads the files of the settings and follows them. Rejects when they cannot be used at the start. */
+export function watchClientTls(
+  config: TlsConfig,
+  options: Omit<FileWatchOptions<ClientTls>, 'files' | 'read'>,
+): Promise<FileWatch<ClientTls>> {
+  const { ca_file, cert_file, key_file } = config;
+  const files = [ca_file, cert_file, key_file].filter((file) => file !== undefined);
+  return watchFiles({ ...options, files: () => files, read: () => readClientTls(config) });
 }

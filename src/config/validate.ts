@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import type { ConfigIssues, Place } from './issues.ts';
-import { type Container, isContainer, isMap, type SourceDocument } from './document.ts';
+import { type Container, isContainer, isMap, type Path, type SourceDocument } from './document.ts';
+import type { Place } from './issues.ts';
 
 /** Values of which any may be missing because it was not valid; a secret is one value. */
 export type Draft<T> = T extends string | number | boolean | undefined | { toJSON(): string }
@@ -16,9 +16,8 @@ export type Draft<T> = T extends string | number | boolean | undefined | { toJSO
 export function validate<S extends v.GenericSchema>(
   schema: S,
   document: SourceDocument,
-  issues: ConfigIssues,
 ): Section<v.InferOutput<S>> {
-  const { input, places } = document;
+  const { input, issues } = document;
   for (;;) {
     const result = v.safeParse(schema, input, { abortPipeEarly: true });
     const found = result.issues ?? [];
@@ -26,53 +25,45 @@ export function validate<S extends v.GenericSchema>(
     const unknown = found.filter((issue) => issue.expected === 'never');
     for (const issue of unknown.length > 0 ? unknown : found) {
       issues.report(placeOf(issue, document), issue.message);
-      deleteIn(unknown.length > 0 ? input : result.output, issue.path);
+      deleteIn(unknown.length > 0 ? input : result.output, pathOf(issue));
     }
-    if (unknown.length > 0) continue;
-    const parts = { values: result.output, input, place: places.of(input) };
-    return new Section(parts, document, issues);
+    if (unknown.length === 0) return new Section(document, [], result.output, input);
   }
 }
 
-function placeOf(issue: v.BaseIssue<unknown>, { input, places }: SourceDocument): Place {
+function pathOf(issue: v.BaseIssue<unknown>): Path {
+  return issue.path?.map(({ key }) => (typeof key === 'number' ? key : String(key))) ?? [];
+}
+
+function placeOf(issue: v.BaseIssue<unknown>, document: SourceDocument): Place {
+  const path = pathOf(issue);
   const item = issue.path?.at(-1);
-  const container = item?.input;
-  if (item === undefined || !isContainer(container)) return places.of(input);
-  const key = String(item.key);
-  if (item.origin !== 'key') return places.ofValue(container, key);
+  if (item?.origin !== 'key') return document.placeOf(path);
   // A missing key, or any key of a list that should be a map.
-  const isElsewhere = issue.expected !== 'never' || Array.isArray(container);
-  return isElsewhere ? places.of(container) : places.ofKey(container, key);
+  const isElsewhere = issue.expected !== 'never' || Array.isArray(item.input);
+  return isElsewhere ? document.placeOf(path.slice(0, -1)) : document.placeOfKey(path);
 }
 
-function deleteIn(root: unknown, path: v.BaseIssue<unknown>['path']): void {
-  let container = root;
-  for (const { key } of path?.slice(0, -1) ?? []) {
-    container = isContainer(container) ? container[String(key)] : undefined;
-  }
-  const last = path?.at(-1);
-  if (last !== undefined && isContainer(container)) delete container[String(last.key)];
+function deleteIn(root: unknown, path: Path): void {
+  const last = path.at(-1);
+  const container = path
+    .slice(0, -1)
+    .reduce((inner, step) => (isContainer(inner) ? inner[step] : undefined), root);
+  if (last !== undefined && isContainer(container)) delete container[last];
 }
 
-/** One map of a validated document: its values, and where each was written. */
+/** One map or list of a validated document: its values, and where each was written. */
 export class Section<T> {
-  /** Where the map begins. */
-  readonly place: Place;
-  readonly issues: ConfigIssues;
+  readonly #document: SourceDocument;
+  readonly #path: Path;
   readonly #values: Container;
   readonly #input: Container;
-  readonly #document: SourceDocument;
 
-  constructor(
-    parts: { readonly values: unknown; readonly input: unknown; readonly place: Place },
-    document: SourceDocument,
-    issues: ConfigIssues,
-  ) {
-    this.place = parts.place;
-    this.issues = issues;
-    this.#values = isContainer(parts.values) ? parts.values : {};
-    this.#input = isContainer(parts.input) ? parts.input : {};
+  constructor(document: SourceDocument, path: Path, values: unknown, input: unknown) {
     this.#document = document;
+    this.#path = path;
+    this.#values = isContainer(values) ? values : {};
+    this.#input = isContainer(input) ? input : {};
   }
 
   /** The values that are valid, with defaults. */
@@ -98,32 +89,39 @@ export class Section<T> {
   }
 
   /** Where a value is written, or the map where it is not. */
-  placeOf(key: keyof T & string): Place {
-    return this.has(key) ? this.#document.places.ofValue(this.#input, key) : this.place;
+  placeOf(key?: keyof T & string): Place {
+    const isWritten = key !== undefined && this.has(key);
+    return this.#document.placeOf(isWritten ? [...this.#path, key] : this.#path);
   }
 
-  report(key: keyof T & string, message: string): void {
-    this.issues.report(this.placeOf(key), message);
+  /** Reports a problem of a key, or of the whole map. */
+  report(message: string, key?: keyof T & string): void {
+    this.#document.issues.report(this.placeOf(key), message);
   }
 
-  warn(key: keyof T & string, message: string): void {
-    this.issues.warn(this.placeOf(key), message);
+  warn(message: string, key?: keyof T & string): void {
+    this.#document.issues.warn(this.placeOf(key), message);
+  }
+
+  get issues() {
+    return this.#document.issues;
   }
 
   /** The map, or the list, at a key. */
   member<K extends keyof T & string>(key: K): Section<NonNullable<T[K]>> {
-    return this.#sectionAt(key, this.placeOf(key));
+    return this.#sectionAt(key);
   }
 
   /** The members of a list of maps. */
   items(): Section<ItemOf<T>>[] {
-    const keys = Object.keys(this.#input).filter((key) => isMap(this.#input[key]));
-    return keys.map((key) => this.#sectionAt(key, this.#document.places.ofValue(this.#input, key)));
+    const items: unknown = this.#input;
+    if (!Array.isArray(items)) return [];
+    return items.flatMap((item, index) => (isMap(item) ? [this.#sectionAt<ItemOf<T>>(index)] : []));
   }
 
-  #sectionAt<S>(key: string, place: Place): Section<S> {
-    const parts = { values: this.#values[key], input: this.#input[key], place };
-    return new Section<S>(parts, this.#document, this.issues);
+  #sectionAt<S>(key: string | number): Section<S> {
+    const path = [...this.#path, key];
+    return new Section<S>(this.#document, path, this.#values[key], this.#input[key]);
   }
 }
 
@@ -132,5 +130,5 @@ type ItemOf<T> = T extends readonly (infer Item)[] ? Item : never;
 /** A section of whatever keys, for rules that several of them share. */
 export type AnySection = Pick<
   Section<Readonly<Record<string, unknown>>>,
-  'has' | 'issues' | 'place' | 'placeOf' | 'report' | 'values' | 'warn'
+  'has' | 'issues' | 'placeOf' | 'report' | 'values' | 'warn'
 >;

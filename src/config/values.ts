@@ -1,35 +1,52 @@
 import { resolve } from 'node:path';
 import * as v from 'valibot';
-import { quote, show } from './issues.ts';
-import { findNearest } from './nearest.ts';
 import { isContainer } from './document.ts';
-import { findSecretFault, Secret } from './secret.ts';
-import {
-  BYTES,
-  DURATION,
-  formatBytes,
-  formatDuration,
-  parseBytes,
-  parseDuration,
-} from './units.ts';
+import { findNearest, quote, show } from './issues.ts';
 
-// Types of values as valibot schemas. Their input is what stands in the file; a message is the value
+// Types of values as valibot schemas. Their input is the value in the file; a message is the value
 // and what is wrong with it.
 
+/** A key of the configuration, apart from its type and default. */
+export interface KeyMeta {
+  /** Name of the flag without its dashes. */
+  readonly flag?: string;
+  /** A variable for what may have no flag: secrets. */
+  readonly variable?: string;
+  readonly help: string;
+  readonly example?: unknown;
+}
+
+/** The schema of a key with its flag, help and example. */
+export function key<S extends v.GenericSchema>(schema: S, { help, example, ...meta }: KeyMeta) {
+  return v.pipe(
+    schema,
+    v.description(help),
+    v.metadata({ ...meta, ...(example !== undefined && { examples: [example] }) }),
+  );
+}
+
 /** `"yes" is neither true nor false` */
-export function refuse(reason: string) {
+export function invalid(reason: string) {
   return ({ input }: { readonly input: unknown }): string => `${show(input)} ${reason}`;
 }
 
 const NOTHING_SET = 'nothing is set: give the key a value or remove it';
 
 /** The same for a value that may be missing, or no single value at all. */
-export function refuseType(reason: string | ((input: unknown) => string), name = show) {
+export function invalidType(reason: string | ((input: unknown) => string), name = show) {
   return ({ input }: { readonly input: unknown }): string => {
     if (input === null) return NOTHING_SET;
-    if (isContainer(input)) return `${name(input)} is not one value`;
+    if (isContainer(input)) return `${name(input)} is not a single value`;
     return `${name(input)} ${typeof reason === 'string' ? reason : reason(input)}`;
   };
+}
+
+/** Rejects a value for which `findFault` returns a message. */
+export function rejectIf<T>(findFault: (value: T) => string | undefined) {
+  return v.check<T, (issue: v.CheckIssue<T>) => string>(
+    (value) => findFault(value) === undefined,
+    ({ input }) => findFault(input) ?? '',
+  );
 }
 
 /** A map with these keys and no others. */
@@ -53,134 +70,170 @@ function explainUnknownKey(name: string, known: readonly string[]): string {
   return `unknown key ${quote(name)}; ${remedy}`;
 }
 
-/** Several values of one type. A single value is refused: `urls: x` beside `urls: [x]` helps nobody. */
+/** Several values of one type. A single value is not accepted: one way to write a list is enough. */
 export function list<S extends v.GenericSchema>(
   item: S,
   expected = 'is not a list: write it as [value, value]',
 ) {
-  return v.array(item, (issue) => (issue.input === null ? NOTHING_SET : refuse(expected)(issue)));
+  return v.array(item, (issue) => (issue.input === null ? NOTHING_SET : invalid(expected)(issue)));
 }
 
 /** At least one value of a type. */
 export function filledList<S extends v.GenericSchema>(item: S) {
-  return v.pipe(list(item), v.minLength(1, 'the list is empty: give it one value at least'));
+  return v.pipe(list(item), v.minLength(1, 'the list is empty: add at least one value'));
 }
 
 export const boolean = v.pipe(
-  v.boolean(refuseType('is neither true nor false')),
+  v.boolean(invalidType('is neither true nor false')),
   v.metadata({ valueType: 'boolean' }),
 );
 
-export interface Range {
+interface Range {
   readonly min?: number | undefined;
   readonly max?: number | undefined;
-  /** The value must be greater than this. */
-  readonly above?: number | undefined;
 }
 
 export function integer({ min = -Infinity, max = Infinity }: Range): v.GenericSchema<number> {
   const expected = 'is not a whole number';
   return v.pipe(
-    v.number(refuseType((input) => expected + unquoteHint(input, Number.isSafeInteger))),
-    v.integer(refuse(expected)),
+    v.number(invalidType((input) => expected + unquoteHint(input, Number.isSafeInteger))),
+    v.integer(invalid(expected)),
     v.minValue(min, tooSmall(min)),
-    v.maxValue(max, tooLarge(max)),
+    v.maxValue(max, invalid(`is too large: at most ${max}`)),
     v.metadata({ valueType: 'integer' }),
   );
 }
 
-export function number(range: Range): v.GenericSchema<number> {
-  const { min = -Infinity, above = -Infinity, max = Infinity } = range;
-  const expected = 'is not a number';
-  return v.pipe(
-    v.number(refuseType((input) => expected + unquoteHint(input, Number.isFinite))),
-    v.finite(refuse(expected)),
-    v.minValue(min, tooSmall(min)),
-    v.gtValue(above, refuse(`is too small: it must be more than ${above}`)),
-    v.maxValue(max, tooLarge(max)),
-    v.metadata({ valueType: 'number' }),
-  );
+function tooSmall(min: number | string) {
+  return invalid(`is too small: at least ${min}`);
 }
+
+/** More than nothing, and at most all. */
+export const share = v.pipe(
+  v.number(invalidType((input) => `is not a number${unquoteHint(input, Number.isFinite)}`)),
+  v.gtValue(0, invalid('is too small: it must be more than 0')),
+  v.maxValue(1, invalid('is too large: at most 1')),
+  v.metadata({ valueType: 'number' }),
+);
 
 function unquoteHint(input: unknown, isRight: (value: number) => boolean): string {
   const isNumber = typeof input === 'string' && input.trim() !== '' && isRight(Number(input));
   return isNumber ? ': remove the quotes' : '';
 }
 
-function tooSmall(min: number, format: (value: number) => string = String) {
-  return refuse(`is too small: at least ${format(min)}`);
+// Durations are written as Prometheus writes them: https://prometheus.io/docs/prometheus/latest/configuration/configuration/
+const MS_PER_UNIT: ReadonlyMap<string, number> = new Map([
+  ['y', 365 * 86_400_000],
+  ['w', 7 * 86_400_000],
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['m', 60_000],
+  ['s', 1_000],
+  ['ms', 1],
+]);
+
+const BYTES_PER_UNIT: readonly (readonly [unit: string, bytes: number])[] = [
+  ['TiB', 1024 ** 4],
+  ['GiB', 1024 ** 3],
+  ['MiB', 1024 ** 2],
+  ['KiB', 1024],
+  ['B', 1],
+];
+
+/** Largest unit first, each at most once: `1h30m`, `500ms`; `0` is the only one without a unit. */
+const DURATION = /^(?:0|(?=\d)(?:\d+y)?(?:\d+w)?(?:\d+d)?(?:\d+h)?(?:\d+m)?(?:\d+s)?(?:\d+ms)?)$/;
+
+/** A whole number and a binary unit: `2GiB`, `16KiB`, `100B`. */
+const BYTES = /^(\d+)(TiB|GiB|MiB|KiB|B)$/;
+
+/** Seconds, or undefined when the text is no duration. */
+export function parseDuration(written: string): number | undefined {
+  if (!DURATION.test(written)) return undefined;
+  let milliseconds = 0;
+  for (const [, count, unit = ''] of written.matchAll(/(\d+)([a-z]+)/g)) {
+    milliseconds += Number(count) * (MS_PER_UNIT.get(unit) ?? 0);
+  }
+  return milliseconds / 1000;
 }
 
-function tooLarge(max: number, format: (value: number) => string = String) {
-  return refuse(`is too large: at most ${format(max)}`);
+/** The shortest way to write a number of seconds: 90 is `1m30s`. Weeks and years are written as days. */
+export function formatDuration(seconds: number): string {
+  let left = Math.round(seconds * 1000);
+  let written = '';
+  for (const [unit, size] of MS_PER_UNIT) {
+    const count = unit === 'y' || unit === 'w' ? 0 : Math.floor(left / size);
+    left -= count * size;
+    if (count > 0) written += `${count}${unit}`;
+  }
+  return written === '' ? '0s' : written;
 }
 
-interface Quantity {
-  readonly name: string;
-  readonly expected: string;
-  readonly pattern: RegExp;
-  readonly parse: (text: string) => number | undefined;
-  readonly format: (value: number) => string;
+/** Bytes, or undefined when the text is no size. */
+export function parseBytes(written: string): number | undefined {
+  const [, count, unit] = BYTES.exec(written) ?? [];
+  const factor = BYTES_PER_UNIT.find(([name]) => name === unit)?.[1];
+  return factor === undefined ? undefined : Number(count) * factor;
 }
 
-/** A number that is written with a unit. */
-function quantity(
-  { name, expected, pattern, parse, format }: Quantity,
-  range: Range,
-): v.GenericSchema<string, number> {
-  const { min = -Infinity, max = Infinity } = range;
-  const valueOf = (written: string): number => parse(written) ?? Number.NaN;
-  return v.pipe(
-    v.string(refuseType(expected)),
-    v.regex(pattern, refuse(expected)),
-    v.check((written) => valueOf(written) >= min, tooSmall(min, format)),
-    v.check((written) => valueOf(written) <= max, tooLarge(max, format)),
-    v.transform(valueOf),
-    v.metadata({ valueType: name, format }),
-  );
+/** The size in the largest unit that gives a whole number. */
+export function formatBytes(count: number): string {
+  const fitting = BYTES_PER_UNIT.find(([, size]) => count >= size && count % size === 0);
+  const [unit, factor] = fitting ?? ['B', 1];
+  return `${count / factor}${unit}`;
 }
 
 /** Seconds; written as Prometheus writes durations. */
-export function duration(range: Range) {
-  const expected = 'is not a duration: write it with units, as 30s, 1m30s or 500ms';
-  const kind = { pattern: DURATION, parse: parseDuration, format: formatDuration };
-  return quantity({ name: 'duration', expected, ...kind }, range);
+export function duration(min: number): v.GenericSchema<string, number> {
+  return v.pipe(
+    quantity(DURATION, 'is not a duration: write it with units, as 30s, 1m30s or 500ms'),
+    v.check((written) => (parseDuration(written) ?? 0) >= min, tooSmall(formatDuration(min))),
+    v.transform((written) => parseDuration(written) ?? 0),
+    v.metadata({ valueType: 'duration', format: formatDuration }),
+  );
 }
 
 /** Bytes, written with a binary unit. */
-export function bytes(range: Range) {
-  const expected = 'is not a size: write it with a binary unit, as 2GiB, 512MiB or 16KiB';
-  const kind = { pattern: BYTES, parse: parseBytes, format: formatBytes };
-  return quantity({ name: 'bytes', expected, ...kind }, range);
+export function bytes(min: number): v.GenericSchema<string, number> {
+  return v.pipe(
+    quantity(BYTES, 'is not a size: write it with a binary unit, as 2GiB, 512MiB or 16KiB'),
+    v.check((written) => (parseBytes(written) ?? 0) >= min, tooSmall(formatBytes(min))),
+    v.transform((written) => parseBytes(written) ?? 0),
+    v.metadata({ valueType: 'bytes', format: formatBytes }),
+  );
 }
 
-export const NOT_TEXT = 'is not a text: put it in quotes';
+function quantity(pattern: RegExp, expected: string) {
+  return v.pipe(v.string(invalidType(expected)), v.regex(pattern, invalid(expected)));
+}
+
+export const NOT_TEXT = 'is not text: put it in quotes';
 
 /** A text that is not empty. */
 export function text(name = 'text'): v.GenericSchema<string> {
   return v.pipe(
-    v.string(refuseType(NOT_TEXT)),
-    v.nonEmpty(refuse('is empty: give the key a value or remove it')),
+    v.string(invalidType(NOT_TEXT)),
+    v.nonEmpty(invalid('is empty: give the key a value or remove it')),
     v.metadata({ valueType: name }),
   );
 }
 
-export interface TextRules {
+/** A text of a certain form; `expects` names it. */
+export function textLike({
+  name,
+  pattern,
+  expects,
+}: {
   readonly name?: string;
   readonly pattern: RegExp;
-  /** What the pattern asks for, in words. */
-  readonly expects?: string | undefined;
-}
-
-/** A text of a certain form. */
-export function textLike({ name, pattern, expects }: TextRules): v.GenericSchema<string> {
-  return v.pipe(text(name), v.regex(pattern, refuse(`is not ${expects ?? 'of the right form'}`)));
+  readonly expects: string;
+}): v.GenericSchema<string> {
+  return v.pipe(text(name), v.regex(pattern, invalid(`is not ${expects}`)));
 }
 
 /** A text that may be empty. */
-export const anyText = v.string(refuseType(NOT_TEXT));
+export const anyText = v.string(invalidType(NOT_TEXT));
 
-/** A file, made absolute: relative paths are relative to the folder of the file they stand in. */
+/** A file, made absolute: relative paths are relative to the folder of the configuration. */
 export function filePath(folder: string) {
   return v.pipe(
     text('path'),
@@ -188,7 +241,7 @@ export function filePath(folder: string) {
   );
 }
 
-/** An empty text says that there is no file, as templates and other exporters write it. */
+/** An empty text means no file, as templates and other exporters write it. */
 export function optionalFilePath(folder: string) {
   return v.pipe(
     anyText,
@@ -197,39 +250,15 @@ export function optionalFilePath(folder: string) {
   );
 }
 
-const showSecret = (): string => 'the secret';
-
-/** A password or token itself. Its messages never show it. */
-export const secretText = v.pipe(
-  v.string(refuseType(NOT_TEXT, showSecret)),
-  v.nonEmpty('the secret is empty'),
-  v.check(
-    (secret) => findSecretFault(secret) === undefined,
-    ({ input }) => `the secret ${findSecretFault(input)}`,
-  ),
-  v.transform((secret) => Secret.fromText(secret, 'the configuration')),
-  v.metadata({ valueType: 'secret', format: String }),
-);
-
 /** One of several words. */
 export function choice<const T extends readonly string[]>(words: T) {
-  const expected = `is none of ${words.join(', ')}`;
+  const expected = `is not one of ${words.join(', ')}`;
   const explain = (input: unknown): string => {
     const nearest = typeof input === 'string' ? findNearest(input, words) : undefined;
     return nearest === undefined ? expected : `${expected}; did you mean ${quote(nearest)}?`;
   };
-  return v.pipe(v.picklist(words, refuseType(explain)), v.metadata({ valueType: words.join('|') }));
-}
-
-/** What the text of a flag or variable stands for, by the type of the value; else the text itself. */
-export function parseFlagText(valueType: string | undefined, value: string): unknown {
-  if (valueType === 'boolean' && /^(?:true|false)$/.test(value)) return value === 'true';
-  const isNumeric = valueType === 'integer' || valueType === 'number';
-  if (isNumeric && value.trim() !== '' && Number.isFinite(Number(value))) return Number(value);
-  if (valueType === 'path' && value !== '') return resolve(value);
-  return valueType === 'address' ? value.replace(/^unix:(?=.)(.*)$/, resolveSocket) : value;
-}
-
-function resolveSocket(_match: string, socket: string): string {
-  return `unix:${resolve(socket)}`;
+  return v.pipe(
+    v.picklist(words, invalidType(explain)),
+    v.metadata({ valueType: words.join('|') }),
+  );
 }

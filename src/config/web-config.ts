@@ -1,8 +1,7 @@
 import { validateHeaderValue } from 'node:http';
 import path from 'node:path';
 import * as v from 'valibot';
-import { type ConfigIssue, ConfigIssues } from './issues.ts';
-import { type AnySchema, unwrap } from './keys.ts';
+import { type AnySchema, unwrap } from './describe.ts';
 import {
   type Container,
   isContainer,
@@ -10,10 +9,11 @@ import {
   readDocument,
   type SourceDocument,
 } from './document.ts';
-import { explainFileError, readSmallText, warnOfOtherUsers } from './files.ts';
+import { readTextFile, warnOfOtherUsers } from './files.ts';
+import { type ConfigIssue, ConfigIssues, messageOf } from './issues.ts';
 import { readServerTls, type ServerTls, tlsServerSection } from './server-tls.ts';
-import { type AnySection, type Section, validate } from './validate.ts';
-import { boolean, integer, refuseType, section } from './values.ts';
+import { type Section, validate } from './validate.ts';
+import { boolean, integer, invalidType, section } from './values.ts';
 
 /**
  * What a web config file contains, in the format of the Prometheus exporter toolkit
@@ -24,7 +24,7 @@ export interface WebConfig {
   readonly tls?: ServerTls | undefined;
   /** Headers of every response. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Users and the bcrypt hashes of their passwords; nobody needs a password when there is none. */
+  /** Users and the bcrypt hashes of their passwords; without users, no password is needed. */
   readonly users: ReadonlyMap<string, string>;
   readonly rateLimit?: RateLimit | undefined;
 }
@@ -54,7 +54,7 @@ const GO_DURATION_PART = /(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h)/g;
 const goDuration = v.pipe(
   v.custom<string | number>(
     (value) => !isContainer(value) && parseGoDuration(value) !== undefined,
-    refuseType('is not a duration: write it with a unit, as 1s, 100ms or 1m30s'),
+    invalidType('is not a duration: write it with a unit, as 1s, 100ms or 1m30s'),
   ),
   v.transform((value) => parseGoDuration(value) ?? 0),
 );
@@ -110,13 +110,13 @@ function costOf(hash: string): number {
   return Number(BCRYPT_HASH.exec(hash)?.[1] ?? 0);
 }
 
-function warnOfSlowHashes(list: AnySection, hashes: ReadonlyMap<string, string>): void {
-  for (const [name, hash] of hashes) {
+function warnOfSlowHashes(list: Section<Record<string, string>>): void {
+  for (const [name, hash] of Object.entries(list.allValues)) {
     const cost = costOf(hash);
     if (cost <= MAX_QUICK_BCRYPT_COST) continue;
     const seconds = (SECONDS_AT_COST_10 * 2 ** (cost - 10)).toFixed(1);
     const message = `bcrypt cost ${cost}: about ${seconds} s of CPU time for each new login, one at a time`;
-    list.warn(name, `${message}: ${MAKE_HASH}`);
+    list.warn(`${message}: ${MAKE_HASH}`, name);
   }
 }
 
@@ -189,33 +189,35 @@ export interface WebConfigReading {
 export async function readWebConfig(file: string): Promise<WebConfigReading> {
   const issues = new ConfigIssues();
   const { problems, warnings } = issues;
-  const text = await readSmallText(file).catch((error: unknown) => {
-    const message = `cannot read the web config file: ${explainFileError(error)}`;
-    issues.report({ source: file, path: '' }, message);
+  const place = { source: file, path: '' };
+  const text = await readTextFile(file, 'the web config file').catch((error: unknown) => {
+    issues.report(place, messageOf(error));
     return '';
   });
   const document = readDocument(text, file, issues);
   if (problems.length > 0) return { config: NO_WEB_CONFIG, files: [file], problems, warnings };
   const schema = webConfigSchema(path.dirname(path.resolve(file)));
-  reportNoUsers(document, issues);
+  reportNoUsers(document);
   dropEmptyKeys(schema, document.input);
-  const root = validate(schema, document, issues);
+  const root = validate(schema, document);
   const tls = root.member('tls_server_config');
   const { cert_file, key_file, client_ca_file } = tls.values;
   const named = [cert_file, key_file, client_ca_file].filter((one) => one !== undefined);
   const config = await complete(root);
-  const guarded = { path: file, what: 'the web config file', isReadable: !tls.has('key') };
-  await warnOfOtherUsers(guarded, { source: file, path: '' }, issues);
+  await warnOfOtherUsers(file, 'the web config file', tls.has('key'), (message) =>
+    issues.warn(place, message),
+  );
   return { config, files: [file, ...named], problems, warnings };
 }
 
-/** A key without users, which may be the last line of a file that was cut off, must not let everybody in. */
-function reportNoUsers({ input, places }: SourceDocument, issues: ConfigIssues): void {
+/** A key without users, which may be the last line of a file that was cut off, must not open access to everybody. */
+function reportNoUsers(document: SourceDocument): void {
   const key = 'basic_auth_users';
-  const value = input[key];
+  const value = document.input[key];
   const isEmpty = isMap(value) ? Object.keys(value).length === 0 : value === null || value === '';
   if (!isEmpty) return;
-  issues.report(places.ofKey(input, key), `lists no users: ${LIST_USERS}, or remove the key`);
+  const place = document.placeOfKey([key]);
+  document.issues.report(place, `lists no users: ${LIST_USERS}, or remove the key`);
 }
 
 /** Keys that restrict access: where a file was cut off behind one, more clients must not get in. */
@@ -238,31 +240,20 @@ function dropEmptyKeys({ entries = {} }: AnySchema, container: Container): void 
 async function complete(root: Section<WebConfigFile>): Promise<WebConfig> {
   const http = root.member('http_server_config');
   if (http.has('http2') && http.values.http2) {
-    http.warn('http2', 'has no effect: HTTP/1.1 is served');
+    http.warn('has no effect: HTTP/1.1 is served', 'http2');
   }
-  const named = Object.entries(http.values.headers ?? {}).flatMap(([name, value]) =>
+  const headers = Object.entries(http.values.headers ?? {}).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, value] as const],
   );
+  const listed = root.member('basic_auth_users');
+  warnOfSlowHashes(listed);
+  const limit = root.member('rate_limit');
+  const { interval = 0, burst = 0 } = limit.values;
+  if (interval > 0 && burst === 0) limit.warn('burst 0 rejects every request: set burst');
   return {
     tls: await readServerTls(root.member('tls_server_config')),
-    headers: Object.fromEntries(named),
-    users: readUsers(root),
-    rateLimit: readRateLimit(root.member('rate_limit')),
+    headers: Object.fromEntries(headers),
+    users: new Map(Object.entries(listed.allValues)),
+    rateLimit: interval === 0 ? undefined : { intervalSeconds: interval, burst },
   };
-}
-
-function readUsers(root: Section<WebConfigFile>): ReadonlyMap<string, string> {
-  const listed = root.member('basic_auth_users');
-  const hashes = new Map(Object.entries(listed.allValues));
-  warnOfSlowHashes(listed, hashes);
-  return hashes;
-}
-
-function readRateLimit(limit: Section<WebConfigFile['rate_limit']>): RateLimit | undefined {
-  const { interval = 0, burst = 0 } = limit.values;
-  if (interval === 0) return undefined;
-  if (burst === 0) {
-    limit.issues.warn(limit.place, 'with burst 0 no request is answered: set burst');
-  }
-  return { intervalSeconds: interval, burst };
 }

@@ -1,80 +1,70 @@
-/** States of a circuit breaker, as the label `state` of crdb_exporter_breaker_state. */
-export const BREAKER_STATES = ['closed', 'open', 'half_open'] as const;
-
-export type BreakerState = (typeof BREAKER_STATES)[number];
+import type { BreakerState } from '../vocabulary.ts';
 
 export interface BreakerOptions {
-  /** Failures in a row that open it. */
-  readonly failures: number;
-  /** How long it stays open, from the start of the request that opened it, before a trial is let through. */
+  /** Consecutive failures that open it. */
+  readonly maxFailures: number;
+  /** How long it stays open, from the start of the request that opened it. */
   readonly openMs: number;
   /** Monotonic clock, ms. */
   readonly monotonicMs: () => number;
 }
 
-/**
- * Keeps requests away from what failed several times in a row; then lets one trial through at a time,
- * for each name that requests give: one that fails again and again must not keep the others from trying.
- */
-export interface Breaker {
-  state(): BreakerState;
-  /** When it lets a trial through, monotonic ms; undefined while it is closed. */
-  trialAtMs(): number | undefined;
-  /** True when a request may go out now; it must end with one of the calls below. */
-  admit(name?: string): boolean;
-  /** The end of the trial of that name that is running, if one is. */
-  trial(name?: string): Promise<void> | undefined;
-  succeeded(): void;
-  failed(sentAtMs: number, name?: string): void;
-  /** Opens it, however many failures there were. */
-  trip(sentAtMs: number, name?: string): void;
-  /** The request ended without saying anything. */
-  released(name?: string): void;
+/** Keeps requests away from what failed several times in a row; when half open, one probe at a time is let through. */
+export class Breaker {
+  readonly #options: BreakerOptions;
+  #failures = 0;
+  #openedAtMs: number | undefined;
+
+  constructor(options: BreakerOptions) {
+    this.#options = options;
+  }
+
+  get state(): BreakerState {
+    if (this.#openedAtMs === undefined) return 'closed';
+    return this.#options.monotonicMs() < this.probeAtMs ? 'open' : 'half_open';
+  }
+
+  /** When it lets a probe through, monotonic ms; 0 while it is closed. */
+  get probeAtMs(): number {
+    return this.#openedAtMs === undefined ? 0 : this.#openedAtMs + this.#options.openMs;
+  }
+
+  allows(probe: Probe): boolean {
+    const { state } = this;
+    return state === 'closed' || (state === 'half_open' && probe.ended === undefined);
+  }
+
+  succeeded(): void {
+    this.#failures = 0;
+    this.#openedAtMs = undefined;
+  }
+
+  failed(sentAtMs: number): void {
+    this.#failures += 1;
+    if (this.#failures >= this.#options.maxFailures) this.open(sentAtMs);
+  }
+
+  open(sentAtMs: number): void {
+    this.#failures = this.#options.maxFailures;
+    this.#openedAtMs = Math.max(this.#openedAtMs ?? 0, sentAtMs);
+  }
 }
 
-export function createBreaker(options: BreakerOptions): Breaker {
-  const { openMs, monotonicMs } = options;
-  const trials = new Map<string, PromiseWithResolvers<void>>();
-  let failuresInARow = 0;
-  let openedAtMs: number | undefined;
+/** A request that finds out whether something works again; others wait for its end. */
+export class Probe {
+  #running: PromiseWithResolvers<void> | undefined;
 
-  function endTrial(name: string): void {
-    trials.get(name)?.resolve();
-    trials.delete(name);
+  /** Resolves when the running probe ends; undefined while none is running. */
+  get ended(): Promise<void> | undefined {
+    return this.#running?.promise;
   }
 
-  function state(): BreakerState {
-    if (openedAtMs === undefined) return 'closed';
-    return monotonicMs() - openedAtMs < openMs ? 'open' : 'half_open';
+  start(): void {
+    this.#running = Promise.withResolvers();
   }
 
-  function failed(sentAtMs: number, name = ''): void {
-    failuresInARow += 1;
-    if (failuresInARow >= options.failures) openedAtMs = Math.max(openedAtMs ?? 0, sentAtMs);
-    endTrial(name);
+  release(): void {
+    this.#running?.resolve();
+    this.#running = undefined;
   }
-
-  return {
-    state,
-    trialAtMs: () => (openedAtMs === undefined ? undefined : openedAtMs + openMs),
-    admit(name = '') {
-      const now = state();
-      if (now === 'closed') return true;
-      if (now === 'open' || trials.has(name)) return false;
-      trials.set(name, Promise.withResolvers());
-      return true;
-    },
-    trial: (name = '') => trials.get(name)?.promise,
-    succeeded() {
-      failuresInARow = 0;
-      openedAtMs = undefined;
-      for (const name of trials.keys()) endTrial(name);
-    },
-    failed,
-    trip(sentAtMs, name) {
-      failuresInARow = options.failures;
-      failed(sentAtMs, name);
-    },
-    released: (name = '') => endTrial(name),
-  };
 }

@@ -1,255 +1,211 @@
 import pLimit from 'p-limit';
-import { orAborted, pass } from './abort.ts';
-import type { TlsOptions } from './agents.ts';
+import type { BreakerState, Endpoint, RetryReason } from '../vocabulary.ts';
+import { Agents, type Proxy, type TlsOptions } from './agents.ts';
+import { abortable, delay } from './deadlines.ts';
 import { RequestError } from './errors.ts';
-import {
-  createExchange,
-  type Endpoint,
-  type ExchangeOptions,
-  type HttpAnswer,
-} from './exchange.ts';
-import { RetryAfterTimers } from './retry-after.ts';
-import {
-  backoffMs,
-  createRetryBudget,
-  MAX_WAIT_MS,
-  MAX_ATTEMPTS,
-  type RetryReason,
-  retryReason,
-} from './retry.ts';
-import {
-  createTargets,
-  orderTargets,
-  tryOneOut,
-  type Target,
-  type TargetState,
-} from './targets.ts';
-import { type AttemptRequest, stateName, Attempts } from './attempts.ts';
+import { Health, subjectOf } from './health.ts';
+import { type HttpRequest, performRequest, type RequestOptions } from './request.ts';
+import { MAX_ATTEMPTS, planRetry, RetryAfterPauses, RetryBudget } from './retry.ts';
+import type { Upstream } from './upstream.ts';
 
-export interface HttpClientOptions extends ExchangeOptions {
+export interface HttpClientOptions extends RequestOptions {
   readonly urls: readonly string[];
-  /** How long a bad URL, endpoint or node is left alone. */
+  readonly tls: TlsOptions;
+  readonly proxy?: Proxy | undefined;
+  readonly maxConcurrentRequests: number;
+  /** How long a failing URL, endpoint or node is left alone. */
   readonly breakerOpenMs: number;
-  /** Largest share of the time in which a node may be waited for in vain. */
+  /** Largest share of the time that may be spent on waiting for a silent node. */
   readonly maxDuty: number;
   readonly monotonicMs: () => number;
   readonly random: () => number;
   readonly requestRetried: (retry: RetriedRequest) => void;
 }
 
-/** A request that is about to be repeated. */
+/** A request that is about to be sent again. */
 export interface RetriedRequest {
   readonly endpoint: Endpoint;
   readonly reason: RetryReason;
 }
 
-export interface ClientRequest extends AttemptRequest {
-  /** Index of the URL to begin with. */
-  readonly firstUrl?: number | undefined;
-  /** One sick gateway can answer 500 to everything: ask once more at the next URL. */
-  readonly repeatOn500?: boolean | undefined;
-}
-
 /** Breakers keep a request from being sent. */
 export class BreakerOpenError extends RequestError {
-  /** From when on it may be sent. */
+  /** When it may be sent. */
   readonly retryInMs: number;
 
   constructor(endpoint: Endpoint, retryInMs: number) {
     const seconds = Math.ceil(retryInMs / 1000);
-    super('breaker_open', `${endpoint}: failed too often; the next trial is in ${seconds} s`);
+    super('breaker_open', `${endpoint}: failed too often; the next attempt is in ${seconds} s`);
     this.retryInMs = retryInMs;
   }
 }
 
+/** A request on its way through attempts at several URLs. */
+interface Call<T> {
+  readonly request: HttpRequest<T>;
+  attempts: number;
+  /** A part of the body was handed on: another server's cannot follow it. */
+  hasBody: boolean;
+  /** Another URL may do better after the last failure. */
+  shouldFailover: boolean;
+}
+
 /**
- * The one door to one API of one cluster: bounded requests in flight, deadlines, the next URL when
- * one is bad, few repeats. Failures are RequestErrors with a reason of the closed list.
+ * All requests to one API of one cluster: bounded concurrency, deadlines, failover between the URLs, few retries, circuit
+ * breakers. Failures are RequestErrors with a reason of the closed list.
  */
-export interface HttpClient extends AsyncDisposable {
-  send(request: ClientRequest): Promise<HttpAnswer>;
-  /** How long no URL may be asked, ms; 0 when one may. */
-  blockedMs(): number;
-  /** How long the server asked that nothing be asked of it (429 with Retry-After), ms; 0 when it did not. */
-  pausedMs(): number;
-  /** Asks again although the server asked for a pause, of whatever. */
-  endPause(): void;
-  targets(): readonly TargetState[];
-  /** For connections from now on; requests under way end on theirs. */
-  useTls(tls: TlsOptions): void;
-}
-
-export function createHttpClient(options: HttpClientOptions): HttpClient {
-  const router = new Router(options);
-  return {
-    send: (request) => router.send(request),
-    blockedMs: () => router.blockedMs(),
-    pausedMs: () => router.pauses.leftMs(),
-    endPause: () => router.pauses.end(),
-    targets: () =>
-      router.targets.map(({ name, breaker }) => ({ target: name, state: breaker.state() })),
-    useTls: (tls) => router.useTls(tls),
-    [Symbol.asyncDispose]: () => router.close(),
-  };
-}
-
-/** Decides which URL is asked when, and how often. */
-class Router {
-  readonly targets: readonly Target[];
-  readonly pauses: RetryAfterTimers;
+export class HttpClient implements AsyncDisposable {
   readonly #options: HttpClientOptions;
   readonly #maxAttempts: number;
+  readonly #agents: Agents;
+  readonly #health: Health;
   readonly #slots: ReturnType<typeof pLimit>;
-  readonly #exchange: ReturnType<typeof createExchange>;
-  readonly #attempts: Attempts;
-  readonly #budget = createRetryBudget();
+  readonly #budget = new RetryBudget();
+  readonly #pauses: RetryAfterPauses;
 
   constructor(options: HttpClientOptions) {
-    const { urls, breakerOpenMs: openMs, monotonicMs, deadlines, maxDuty } = options;
+    const { urls, maxConcurrentRequests, proxy, deadlines, breakerOpenMs, monotonicMs } = options;
     const { headersMs, headersAfterSilenceMs } = deadlines;
-    const states = { openMs, monotonicMs, headersMs, headersAfterSilenceMs };
     this.#options = options;
     this.#maxAttempts = Math.max(MAX_ATTEMPTS, urls.length);
-    this.targets = createTargets(urls, states);
-    this.pauses = new RetryAfterTimers(monotonicMs);
-    this.#slots = pLimit(options.maxConcurrentRequests);
-    this.#exchange = createExchange(options);
-    const hasSeveralUrls = urls.length > 1;
-    this.#attempts = new Attempts({ ...states, exchange: this.#exchange, maxDuty, hasSeveralUrls });
+    this.#agents = new Agents({ maxConcurrentRequests, headersMs, proxy }, options.tls);
+    const timing = { openMs: breakerOpenMs, monotonicMs, headersMs, headersAfterSilenceMs };
+    this.#health = new Health(urls, options.maxDuty, timing);
+    this.#slots = pLimit(maxConcurrentRequests);
+    this.#pauses = new RetryAfterPauses(monotonicMs);
   }
 
-  async send(request: ClientRequest): Promise<HttpAnswer> {
-    this.#budget.earn();
-    const counted = countHanded(request);
-    const about = stateName(request);
+  /** Sends a request, and again where that may help. */
+  async send<T>(request: HttpRequest<T>): Promise<T> {
+    const { endpoint, stats } = request;
+    const call: Call<T> = { request, attempts: 0, hasBody: false, shouldFailover: false };
+    const subject = subjectOf(request);
     let before: RequestError | undefined;
-    for (let repeats = 0; ; repeats += 1) {
-      await this.pauses.keep(
-        about,
-        request.signal,
-        `${request.endpoint}: waiting as the server asked`,
-      );
-      this.#leaveAlone(request);
+    this.#budget.deposit();
+    for (let retries = 0; ; retries += 1) {
+      await this.#pauses.wait(subject, stats.signal, `${endpoint}: waiting for Retry-After`);
+      this.#skipSilentNode(request);
       try {
-        return await this.#askTargets(counted);
+        return await this.#tryUpstreams(call);
       } catch (error) {
-        if (!(error instanceof RequestError) || request.signal.aborted) throw error;
-        // A repeat that was not admitted any more says less than the failure that led to it.
+        if (!(error instanceof RequestError) || stats.signal.aborted) throw error;
+        // The failure that led to a retry matters more than that it could not be sent.
         if (error.reason === 'breaker_open' && before !== undefined) throw before;
         before = error;
-        this.pauses.note(about, error);
-        await this.#waitToRepeat(error, counted, repeats);
+        this.#pauses.record(subject, error);
+        await this.#waitToRetry(error, call, retries);
       }
     }
   }
 
-  /** How long until one of the URLs may be asked. */
+  /** How long no URL may be sent a request, ms; 0 when one may. */
   blockedMs(): number {
-    const now = this.#options.monotonicMs();
-    const waits = this.targets.map(({ breaker }) =>
-      Math.max(0, (breaker.trialAtMs() ?? now) - now),
-    );
-    return Math.min(...waits);
+    return this.#health.blockedMs();
   }
 
+  /** What is left of the pause that the server requested of all requests (429 with Retry-After), ms. */
+  pausedMs(): number {
+    return this.#pauses.leftMs();
+  }
+
+  /** Ends all pauses that the server requested. */
+  endPause(): void {
+    this.#pauses.end();
+  }
+
+  upstreams(): readonly { readonly name: string; readonly state: BreakerState }[] {
+    return this.#health.upstreams.map(({ name, breaker: { state } }) => ({ name, state }));
+  }
+
+  /** For connections from now on; requests in flight end on theirs. */
   useTls(tls: TlsOptions): void {
-    this.#exchange.useTls(tls);
+    this.#agents.useTls(tls);
   }
 
-  async close(): Promise<void> {
+  async [Symbol.asyncDispose](): Promise<void> {
     this.#slots.clearQueue();
-    await this.#exchange[Symbol.asyncDispose]();
+    await this.#agents[Symbol.asyncDispose]();
   }
 
-  /** Rejects with the failure when repeating is no use. */
-  async #waitToRepeat(
-    error: RequestError,
-    request: CountedRequest,
-    repeats: number,
-  ): Promise<void> {
-    const reason = request.attempts < this.#maxAttempts && retryReason(error, request);
-    const waitMs = backoffMs(error, repeats, this.#options.random);
-    if (!reason || waitMs > MAX_WAIT_MS || !this.#budget.spend()) throw error;
-    this.#options.requestRetried({ endpoint: request.endpoint, reason });
-    await pass(waitMs, request.signal, `${request.endpoint}: waiting to ask again`);
-  }
-
-  /** A node that gave no answer must not hold a slot at every turn. */
-  #leaveAlone(request: ClientRequest): void {
-    const leftMs = this.#attempts.leftAloneMs(request);
+  /** A node that gave no answer must not hold a slot at every poll. */
+  #skipSilentNode(request: HttpRequest): void {
+    const leftMs = this.#health.silentNodeMs(request);
     if (leftMs === 0) return;
     const what = `${request.endpoint} of node ${request.node}`;
     const seconds = Math.ceil(leftMs / 1000);
     throw new RequestError('timeout', `${what}: gave no answer and is left alone for ${seconds} s`);
   }
 
-  /** The URLs in turn, until one gives an answer that no other URL would better. */
-  async #askTargets(request: CountedRequest): Promise<HttpAnswer> {
+  /** Rejects with the failure when a retry is no use. */
+  async #waitToRetry<T>(error: RequestError, call: Call<T>, retries: number): Promise<void> {
+    const { request, attempts, hasBody } = call;
+    const { endpoint, stats } = request;
+    if (hasBody || attempts >= this.#maxAttempts) throw error;
+    const retry = planRetry(error, request, retries, this.#options.random);
+    if (retry === undefined || !this.#budget.withdraw()) throw error;
+    this.#options.requestRetried({ endpoint, reason: retry.reason });
+    await delay(retry.waitMs, stats.signal, `${endpoint}: waiting for a retry`);
+  }
+
+  /** Tries the URLs in turn, until one gives an answer that no other URL would better. */
+  async #tryUpstreams<T>(call: Call<T>): Promise<T> {
+    const { request } = call;
     let last: RequestError | undefined;
-    const rankOf = (target: Target): number => this.#attempts.rank(target, request);
-    const order = orderTargets(this.targets, request.firstUrl ?? 0, rankOf);
-    for (const target of tryOneOut(order)) {
-      if (request.attempts >= this.#maxAttempts) break;
-      if (!this.#attempts.admit(target, request)) continue;
+    for (const upstream of this.#health.order(request)) {
+      if (call.attempts >= this.#maxAttempts) break;
+      const probes = this.#health.tryAcquire(upstream, request);
+      if (probes === undefined) continue;
+      call.attempts += 1;
       try {
-        return await this.#askTarget(target, request);
+        return await this.#inSlot(request, () => this.#attempt(upstream, call));
       } catch (error) {
-        if (!(error instanceof RequestError) || request.signal.aborted) throw error;
-        // Half an answer was handed on; another server's cannot be put behind it.
-        if (request.bytes > 0) throw error;
+        if (!(error instanceof RequestError) || request.stats.signal.aborted) throw error;
         // A second 500 is the cluster's answer, not one gateway's.
-        const isSick = error.status === 500 && request.repeatOn500 === true && last?.status !== 500;
-        if (!error.isUrlFault && !isSick) throw error;
+        const isGatewayFault =
+          error.status === 500 && request.retryOn500 === true && last?.status !== 500;
+        if (call.hasBody || (!call.shouldFailover && !isGatewayFault)) throw error;
         last = error;
+      } finally {
+        for (const probe of probes) probe.release();
       }
     }
     if (last !== undefined) throw last;
-    await this.#awaitTrial(request);
-    return this.#askTargets(request);
+    await this.#waitForProbe(request);
+    return this.#tryUpstreams(call);
   }
 
-  /** The request on trial speaks for this one, too. Rejects when there is none. */
-  async #awaitTrial(request: CountedRequest): Promise<void> {
-    const trials = this.targets.flatMap((target) => this.#attempts.trial(target, request) ?? []);
-    const what = `${request.endpoint}: waiting for a trial`;
-    if (trials.length === 0) throw new BreakerOpenError(request.endpoint, this.#retryInMs(request));
-    await orAborted(Promise.race(trials), request.signal, what);
+  /** The running probe decides for this request, too. Rejects when there is none. */
+  async #waitForProbe(request: HttpRequest): Promise<void> {
+    const { endpoint, stats } = request;
+    const probes = this.#health.runningProbes(request);
+    if (probes.length === 0) throw new BreakerOpenError(endpoint, this.#health.blockedMs(request));
+    await abortable(Promise.race(probes), stats.signal, `${endpoint}: waiting for a probe`);
   }
 
-  #retryInMs(request: ClientRequest): number {
-    const trials = this.targets.map((target) => this.#attempts.trialAtMs(target, request));
-    return Math.max(0, Math.min(...trials) - this.#options.monotonicMs());
-  }
-
-  /** One request to one URL, once a slot is free; a poll that is over does not wait for its turn. */
-  async #askTarget(target: Target, request: CountedRequest): Promise<HttpAnswer> {
+  /** Runs `work` once a slot is free; a poll that is over does not wait for its turn. */
+  async #inSlot<T>({ endpoint, stats }: HttpRequest, work: () => Promise<T>): Promise<T> {
     const turn = Promise.withResolvers<void>();
-    request.attempts += 1;
-    const work = this.#slots(() => {
+    const done = this.#slots(() => {
       turn.resolve();
-      return this.#attempts.send(target, request);
+      return work();
     });
-    const what = `${request.endpoint}: waiting for a free slot`;
-    await orAborted(Promise.race([turn.promise, work]), request.signal, what);
-    return work;
+    const what = `${endpoint}: waiting for a free slot`;
+    await abortable(Promise.race([turn.promise, done]), stats.signal, what);
+    return done;
   }
-}
 
-/** A request that knows how often it was sent and how much of its answer was handed on. */
-interface CountedRequest extends ClientRequest {
-  attempts: number;
-  bytes: number;
-}
-
-function countHanded(request: ClientRequest): CountedRequest {
-  const counted: CountedRequest = {
-    ...request,
-    attempts: 0,
-    bytes: 0,
-    onChunk(chunk) {
-      counted.bytes += chunk.length;
-      request.onChunk(chunk);
-    },
-  };
-  return counted;
+  async #attempt<T>(upstream: Upstream, call: Call<T>): Promise<T> {
+    const { request } = call;
+    const attempt = this.#health.begin(upstream, request);
+    try {
+      const dispatcher = this.#agents.current;
+      const result = await performRequest(request, attempt, dispatcher, this.#options);
+      this.#health.succeeded(attempt);
+      return result;
+    } catch (error) {
+      call.hasBody = attempt.bytes > 0;
+      if (error instanceof RequestError) call.shouldFailover = this.#health.failed(attempt, error);
+      throw error;
+    }
+  }
 }

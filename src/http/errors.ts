@@ -1,38 +1,27 @@
 import { JsonError } from '../json/errors.ts';
+import type { FailureReason } from '../vocabulary.ts';
 
-/** Why a poll failed; the closed list of the label `reason` of crdb_exporter_poll_failures_total. */
-export type FailureReason =
-  | 'timeout'
-  | 'network'
-  | 'tls'
-  | 'auth'
-  | 'forbidden'
-  | 'not_available'
-  | 'http'
-  | 'decode'
-  | 'limit'
-  | 'breaker_open'
-  | 'other';
+/** What a failure shows to be unhealthy: the URL, what was requested there (an endpoint or a node), or neither. */
+export type FailureScope = 'url' | 'endpoint' | 'none';
 
 export interface FailureDetails {
   readonly cause?: unknown;
   /** HTTP status, when there was an answer. */
   readonly status?: number | undefined;
-  /** Seconds the server asked us to wait. */
+  /** Seconds to wait, from the header Retry-After. */
   readonly retryAfterSeconds?: number | undefined;
-  /** True when this says that the URL is bad, not the question: the next URL may do better. */
-  readonly isUrlFault?: boolean;
-  /** What the service said; for a person who asked, never for logs (it is the server's text). */
+  readonly scope?: FailureScope;
+  /** The start of the server's message; for interactive output, never for logs. */
   readonly serverText?: string;
 }
 
-/** A request that got no usable answer. The message names what was asked, never a secret or server text. */
+/** A request without a usable answer. The message names what was requested, never a secret or server text. */
 export class RequestError extends Error {
   override readonly name = 'RequestError';
   readonly reason: FailureReason;
   readonly status: number | undefined;
   readonly retryAfterSeconds: number | undefined;
-  readonly isUrlFault: boolean;
+  readonly scope: FailureScope;
   readonly serverText: string;
 
   constructor(reason: FailureReason, message: string, details: FailureDetails = {}) {
@@ -40,68 +29,67 @@ export class RequestError extends Error {
     this.reason = reason;
     this.status = details.status;
     this.retryAfterSeconds = details.retryAfterSeconds;
-    this.isUrlFault = details.isUrlFault ?? false;
+    this.scope = details.scope ?? scopeOf(reason, codeOf(details.cause));
     this.serverText = details.serverText ?? '';
-  }
-
-  /** The same failure, read another way. */
-  as(reason: FailureReason, message: string, isUrlFault = this.isUrlFault): RequestError {
-    const { cause, status, retryAfterSeconds, serverText } = this;
-    return new RequestError(reason, message, {
-      cause,
-      status,
-      retryAfterSeconds,
-      serverText,
-      isUrlFault,
-    });
   }
 }
 
-const TIMEOUT_CODES = new Set([
-  'ETIMEDOUT',
-  'UND_ERR_CONNECT_TIMEOUT',
-  'UND_ERR_HEADERS_TIMEOUT',
-  'UND_ERR_BODY_TIMEOUT',
-]);
-const NETWORK_CODES = new Set([
-  'EADDRNOTAVAIL',
-  'EAI_AGAIN',
-  'ECONNABORTED',
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EHOSTDOWN',
-  'EHOSTUNREACH',
-  'EMFILE',
-  'ENETDOWN',
-  'ENETUNREACH',
-  'ENFILE',
-  'ENOENT',
-  'ENOTFOUND',
-  'EPIPE',
-  // What a proxy that refuses to connect leads to; our own aborts have their own reasons.
-  'UND_ERR_ABORTED',
-  'UND_ERR_PRX_CONN',
-  'UND_ERR_SOCKET',
-  'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
-]);
+/** Codes of failures to connect: the request was not sent. */
+const CONNECT_CODES =
+  /^(EADDRNOTAVAIL|EAI_AGAIN|ECONNREFUSED|EHOSTDOWN|EHOSTUNREACH|ENETDOWN|ENETUNREACH|ENOENT|ENOTFOUND|UND_ERR_CONNECT_TIMEOUT|UND_ERR_PRX_CONN)$/;
+/**
+ * The same as a rule, but an established connection may fail with them, too. The second is what a proxy that refuses to
+ * connect leads to; our own aborts have their own reasons.
+ */
+const MOSTLY_CONNECT_CODES = /^(ETIMEDOUT|UND_ERR_ABORTED)$/;
+/** Codes of failures of an established connection, or of this host. */
+const CONNECTION_CODES =
+  /^(ECONNABORTED|ECONNRESET|EMFILE|ENFILE|EPIPE|UND_ERR_SOCKET|UND_ERR_RES_CONTENT_LENGTH_MISMATCH)$/;
 /** `codeOf` an answer that is not HTTP. */
 export const NOT_HTTP = 'NOT_HTTP';
-const TLS_CODES = new Set([
-  'CERT_HAS_EXPIRED',
-  'CERT_NOT_YET_VALID',
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'EPROTO',
-  'HOSTNAME_MISMATCH',
-  'INVALID_CA',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'UNABLE_TO_GET_ISSUER_CERT',
-  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-  'UND_ERR_PRX_TLS',
-]);
+/** Codes of failed TLS handshakes; those of certificates are listed in Node's documentation of `tls`. */
+const TLS_CODES =
+  /^(ERR_TLS|ERR_SSL|CERT_|CRL_|INVALID_(CA|PURPOSE)|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|HOSTNAME_|PATH_LENGTH_|EPROTO$|UND_ERR_PRX_TLS)/;
+/** The server, or one behind it, cannot answer now. */
+const UNAVAILABLE_STATUSES: ReadonlySet<number> = new Set([502, 503, 504]);
 
-/** The error of a failed attempt, from whatever undici, TLS, zlib or the decoder threw. */
-export function classifyThrown(error: unknown, what: string): RequestError {
+function reasonOf(code: string): FailureReason {
+  if (code === 'ETIMEDOUT' || code === 'UND_ERR_CONNECT_TIMEOUT') return 'timeout';
+  if (TLS_CODES.test(code)) return 'tls';
+  if (CONNECT_CODES.test(code) || MOSTLY_CONNECT_CODES.test(code)) return 'network';
+  if (CONNECTION_CODES.test(code)) return 'network';
+  if (code === 'UND_ERR_HEADERS_OVERFLOW') return 'limit';
+  if (code.startsWith('Z_') || code === 'ERR_PADDING_2' || code === 'ERR__ERROR_FORMAT_PADDING_1') {
+    return 'decode';
+  }
+  return 'other';
+}
+
+function scopeOf(reason: FailureReason, code: string, status = 0): FailureScope {
+  if (UNAVAILABLE_STATUSES.has(status)) return 'endpoint';
+  if (reason === 'tls' || CONNECT_CODES.test(code) || MOSTLY_CONNECT_CODES.test(code)) return 'url';
+  return reason === 'network' || reason === 'timeout' ? 'endpoint' : 'none';
+}
+
+/** Whether the request surely was not sent. */
+export function wasNotSent(error: RequestError): boolean {
+  return (
+    error.reason === 'tls' || error.reason === 'breaker_open' || CONNECT_CODES.test(codeOf(error))
+  );
+}
+
+/** Whether a deadline of ours ended the request; those of the system and of undici have codes. */
+export function missedDeadline(error: RequestError): boolean {
+  return error.reason === 'timeout' && codeOf(error) === '';
+}
+
+/** Whether a gateway or balancer got no answer from a node. */
+export function isNodeTimeout(error: RequestError, { node }: { readonly node?: number }): boolean {
+  return node !== undefined && error.status === 504;
+}
+
+/** The error of a failed request, from whatever undici, TLS, zlib or the decoder threw. */
+export function toRequestError(error: unknown, what: string): RequestError {
   if (error instanceof RequestError) return error;
   if (error instanceof JsonError) {
     const reason = error.kind === 'limit' || error.kind === 'depth' ? 'limit' : 'decode';
@@ -114,23 +102,13 @@ export function classifyThrown(error: unknown, what: string): RequestError {
     // Without the parser's own error, which holds what the server sent.
     const cause = Object.assign(new Error('not HTTP'), { code: NOT_HTTP });
     const text = `${what}: the answer is not HTTP: ${error.message}`;
-    return new RequestError('network', text, { cause, isUrlFault: true });
+    return new RequestError('network', text, { cause });
   }
   const code = codeOf(error);
-  const said = describe(error, code);
-  const bad = { cause: error, isUrlFault: true };
-  if (TIMEOUT_CODES.has(code)) return new RequestError('timeout', `${what}: ${said}`, bad);
-  if (TLS_CODES.has(code) || code.startsWith('ERR_TLS') || code.startsWith('ERR_SSL')) {
-    return new RequestError('tls', `${what}: ${said}`, bad);
-  }
-  if (NETWORK_CODES.has(code)) return new RequestError('network', `${what}: ${said}`, bad);
-  if (code === 'UND_ERR_HEADERS_OVERFLOW') {
-    return new RequestError('limit', `${what}: ${said}`, { cause: error });
-  }
-  if (code.startsWith('Z_') || code === 'ERR_PADDING_2' || code === 'ERR__ERROR_FORMAT_PADDING_1') {
-    return new RequestError('decode', `${what}: broken gzip (${said})`, { cause: error });
-  }
-  return new RequestError('other', `${what}: ${said}`, { cause: error });
+  const reason = reasonOf(code);
+  const message = describe(error, code);
+  const text = reason === 'decode' ? `broken gzip (${message})` : message;
+  return new RequestError(reason, `${what}: ${text}`, { cause: error });
 }
 
 /** undici's parser gives its errors a name, but no code; a status below 100 is an assertion of undici. */
@@ -139,26 +117,33 @@ function isNotHttp(error: unknown): error is Error {
   return error.name === 'HTTPParserError' || error.name === 'AssertionError';
 }
 
-/** The error of an answer whose status is not 2xx. `serverText` is the start of its body. */
-export function classifyStatus(
+/** The error of an answer whose status is not 2xx. */
+export function statusError(
   status: number,
   what: string,
-  details: FailureDetails & { readonly sentToken: boolean },
+  {
+    sentToken = false,
+    proxied = false,
+    ...details
+  }: FailureDetails & { readonly sentToken?: boolean; readonly proxied?: boolean },
 ): RequestError {
-  const { reason, hint } = readStatus(status, details.serverText ?? '', details.sentToken);
-  return new RequestError(reason, `${what}: HTTP ${status}${hint}`, {
-    ...details,
-    status,
-    isUrlFault: status === 502 || status === 503 || status === 504,
-  });
+  const { reason, hint } = readStatus(status, what, details.serverText ?? '', sentToken);
+  // A node that the gateway cannot reach by HTTP is a finding of a healthy gateway.
+  const scope = status === 502 && proxied ? 'none' : scopeOf(reason, '', status);
+  return new RequestError(reason, `${what}: HTTP ${status}${hint}`, { ...details, status, scope });
 }
 
 function readStatus(
   status: number,
+  what: string,
   text: string,
   sentToken: boolean,
 ): { reason: FailureReason; hint: string } {
-  if (status === 401) return { reason: 'auth', hint: ' (the session or token was not accepted)' };
+  if (status === 401) {
+    const isLogin = what.startsWith('login ');
+    const object = isLogin ? 'user and password were' : 'the session or token was';
+    return { reason: 'auth', hint: ` (${object} not accepted)` };
+  }
   if (status === 400 && sentToken && /base64|session|token/i.test(text)) {
     return { reason: 'auth', hint: ' (the token was not understood)' };
   }
@@ -186,6 +171,10 @@ export function codeOf(error: unknown): string {
 }
 
 function describe(error: unknown, code: string): string {
-  const message = error instanceof Error && error.message !== '' ? error.message : 'failed';
+  const text = error instanceof Error && error.message !== '' ? error.message : 'failed';
+  // Node adds one of its flags, and OpenSSL surrounds its reason with places in its source.
+  const message = text
+    .replace(/; if the root CA is installed locally, try running Node\.js with .*/, '')
+    .replace(/^[\dA-F]+:error:[\dA-F]+:[^:]*:[^:]*:([^:]+):.*$/s, '$1');
   return code === '' || message.includes(code) ? message : `${message} (${code})`;
 }

@@ -1,70 +1,113 @@
-import { isNodeTimeout } from './failure-scope.ts';
-import type { RequestError } from './errors.ts';
-import type { HttpRequest } from './exchange.ts';
+import type { RetryReason } from '../vocabulary.ts';
+import { delay } from './deadlines.ts';
+import { isNodeTimeout, type RequestError } from './errors.ts';
+import type { HttpRequest } from './request.ts';
+import { BoundedMap } from './upstream.ts';
 
-/**
- * Why a request was repeated; the label `reason` of crdb_exporter_http_retries_total. `timeout` stays 0: what timed out is not
- * repeated at the same URL.
- */
-export type RetryReason = 'timeout' | 'network' | 'http' | 'throttled';
-
-/** A request is sent three times at the most, or once to each URL. */
+/** A request is sent three times at most, or once to each URL. */
 export const MAX_ATTEMPTS = 3;
 const FIRST_BACKOFF_MS = 200;
 /** A server that wants a longer pause is not waited for: the poll fails and the pause is kept. */
-export const MAX_WAIT_MS = 5_000;
+const MAX_WAIT_MS = 5_000;
+/** A balancer that requests years must not silence the exporter. */
+const MAX_RETRY_AFTER_MS = 15 * 60_000;
 
-/** In the long run at most one repeat in ten requests, so that repeats never double the load of an outage. */
+/** In the long run at most one retry in ten requests, so that retries never double the load of an outage. */
 const BUDGET_PER_REQUEST = 0.1;
 /** What a process that has just started may spend, and the most that can be saved up. */
 const FIRST_BUDGET = 5;
 const MAX_BUDGET = 10;
 
-export interface RetryBudget {
-  /** Call for each request that is not a repeat. */
-  earn(): void;
-  /** True when one repeat may be sent; it is then paid for. */
-  spend(): boolean;
-}
-
-export function createRetryBudget(): RetryBudget {
-  let budget = FIRST_BUDGET;
-  return {
-    earn() {
-      budget = Math.min(MAX_BUDGET, budget + BUDGET_PER_REQUEST);
-    },
-    spend() {
-      if (budget < 1) return false;
-      budget -= 1;
-      return true;
-    },
-  };
-}
+const TOO_MANY_REQUESTS = 429;
+/** Statuses that do not pass with time. */
+const STATUSES_IGNORING_RETRY_AFTER: ReadonlySet<number> = new Set([401, 403, 404, 501]);
 
 /**
- * Why this failure is worth asking the same again; undefined when it is not. Only reads of which
- * nothing has been handed on are repeated, and only failures that may pass: a 500 stands for a dead
- * target or a missing privilege, and the next URL has been asked where that could help. What timed out
- * has cost its time, and would cost it again.
+ * Why this failure is worth a retry; undefined when it is not. Only reads without a byte received are retried, and only
+ * after failures that may pass: 429, 502, 503, 504 and failures of the network. A 500 stands for a dead target or a
+ * missing privilege, and the next URL was tried where that could help. A timeout would cost its time again, so `timeout`
+ * is never the reason.
  */
-export function retryReason(
-  error: RequestError,
-  request: Pick<HttpRequest, 'method' | 'proxied'> & {
-    readonly bytes: number;
-    readonly node?: number;
-  },
-): RetryReason | undefined {
-  if (request.method !== 'GET' || request.bytes > 0) return undefined;
-  if (error.status === 429) return 'throttled';
-  if (error.status === 502 && request.proxied === true) return undefined;
-  if (isNodeTimeout(error, request)) return undefined;
-  if (error.status === 502 || error.status === 503 || error.status === 504) return 'http';
-  if (error.status !== undefined) return undefined;
+function retryReason(error: RequestError, request: HttpRequest): RetryReason | undefined {
+  if (request.method !== 'GET' || isNodeTimeout(error, request)) return undefined;
+  if (error.status === TOO_MANY_REQUESTS) return 'throttled';
+  if (error.status !== undefined) return error.scope === 'endpoint' ? 'http' : undefined;
   return error.reason === 'network' ? 'network' : undefined;
 }
 
-/** Full jitter: anything up to a bound that doubles; never less than what the server asked for. */
-export function backoffMs(error: RequestError, repeats: number, random: () => number): number {
-  const jittered = random() * FIRST_BACKOFF_MS * 2 ** repeats;
-  return Math.max(jittered, (error.retryAfterSeconds ?? 0) * 1000);
+/** The reason for a retry, and the pause before it; undefined when there is to be none. */
+export function planRetry(
+  error: RequestError,
+  request: HttpRequest,
+  retries: number,
+  random: () => number,
+): { readonly reason: RetryReason; readonly waitMs: number } | undefined {
+  const reason = retryReason(error, request);
+  // Full jitter: anything up to a bound that doubles; never less than the server's Retry-After.
+  const jitteredMs = random() * FIRST_BACKOFF_MS * 2 ** retries;
+  const waitMs = Math.max(jitteredMs, (error.retryAfterSeconds ?? 0) * 1000);
+  return reason === undefined || waitMs > MAX_WAIT_MS ? undefined : { reason, waitMs };
+}
+
+export class RetryBudget {
+  #budget = FIRST_BUDGET;
+
+  /** Call for each request that is not a retry. */
+  deposit(): void {
+    this.#budget = Math.min(MAX_BUDGET, this.#budget + BUDGET_PER_REQUEST);
+  }
+
+  /** True when one retry may be sent; it is then paid for. */
+  withdraw(): boolean {
+    if (this.#budget < 1) return false;
+    this.#budget -= 1;
+    return true;
+  }
+}
+
+interface Pause {
+  readonly error: RequestError;
+  readonly untilMs: number;
+}
+
+/** The name under which the pause of the whole API is kept. */
+const WHOLE_API = '';
+
+/** The pauses that servers request (Retry-After): of the whole API after a 429, else of one endpoint, table or node. */
+export class RetryAfterPauses {
+  readonly #monotonicMs: () => number;
+  readonly #pauses = new BoundedMap<string, Pause>();
+
+  constructor(monotonicMs: () => number) {
+    this.#monotonicMs = monotonicMs;
+  }
+
+  /** What is left of it, ms. */
+  leftMs(name = WHOLE_API): number {
+    return Math.max(0, (this.#pauses.get(name)?.untilMs ?? 0) - this.#monotonicMs());
+  }
+
+  /** Waits out a short pause; during a long one, fails as the request did that started it. */
+  async wait(name: string, signal: AbortSignal, what: string): Promise<void> {
+    for (const each of [WHOLE_API, name]) {
+      const leftMs = this.leftMs(each);
+      const pause = this.#pauses.get(each);
+      if (leftMs > MAX_WAIT_MS && pause !== undefined) throw pause.error;
+      if (leftMs > 0) await delay(leftMs, signal, what);
+    }
+  }
+
+  /** Keeps what the server requests in answer to a request about `name`; a longer pause is not shortened. */
+  record(name: string, error: RequestError): void {
+    const { status = 0, retryAfterSeconds } = error;
+    if (retryAfterSeconds === undefined || STATUSES_IGNORING_RETRY_AFTER.has(status)) return;
+    const about = status === TOO_MANY_REQUESTS ? WHOLE_API : name;
+    const lengthMs = Math.min(retryAfterSeconds * 1000, MAX_RETRY_AFTER_MS);
+    if (lengthMs < this.leftMs(about)) return;
+    this.#pauses.set(about, { error, untilMs: this.#monotonicMs() + lengthMs });
+  }
+
+  end(): void {
+    this.#pauses.clear();
+  }
 }

@@ -1,53 +1,58 @@
 import {
   BACKSLASH,
   CLOSE,
-  MINUS,
-  NINE,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COMMA,
+  findBrace,
+  findQuoteOrBackslash,
+  hasOpenBrace,
+  KEY_START,
   NUMERIC,
   OPEN,
   OPEN_BRACE,
-  OUTSIDE,
+  OPEN_BRACKET,
+  OUTSIDE_STRING,
   PLAIN,
   QUOTE,
   STRING,
-  ZERO,
-} from './characters.ts';
-import { hopFlatObject } from './hop.ts';
-import { CUT, TOO_DEEP, type Cursor } from './cursor.ts';
-import { areDigits } from './digits.ts';
-import { findMark } from './marks.ts';
+  type Cursor,
+  NEED_MORE,
+  TOO_DEEP,
+} from './cursor.ts';
+import { areDigits, isNumberStart } from './number.ts';
 
 /**
- * Finding the end of a value without looking into it. Checked: brackets match in number and kind,
- * strings end, a value that stands alone is a literal or made of a number's characters, and inside
- * brackets no byte occurs that JSON does not know outside of strings. Not checked: what strings
- * contain, the order of values, commas and colons inside brackets, the spelling of numbers and
- * literals there, the kind of brackets nested deeper than the limit; and nothing of what is leapt
- * over (hop.ts).
+ * Finding the end of a value without reading its content. Checked: brackets match in number and
+ * type, strings end, a value that stands alone is a literal or made of a number's characters, and
+ * inside brackets every byte outside of strings occurs in JSON. Not checked: the content of strings,
+ * the order of values, commas and colons inside brackets, the spelling of numbers and literals
+ * there, the type of brackets nested deeper than the limit; and nothing between the positions that
+ * `skipFlatObject` and `findLastObject` jump over.
  */
 
-/** From so many bytes on, looking for a quote with `indexOf` is faster than by four bytes. */
+/** From this distance on, `indexOf` finds a quote faster than a search by four bytes. */
 const LONG_STRING = 64;
 
 const LITERALS = ['true', 'false', 'null'].map((text) => Buffer.from(text));
 
-/** Moves the cursor from a value's first byte to the one behind it. */
+/** Moves the cursor from a value's first byte to the one after it. */
 export function skipValue(cursor: Cursor): void {
   const byte = cursor.bytes[cursor.pos] ?? 0;
   if (byte === QUOTE) {
-    const after = endOfString(cursor, cursor.pos + 1);
-    if (after < 0) throw CUT;
+    const after = findStringEnd(cursor, cursor.pos + 1);
+    if (after < 0) throw NEED_MORE;
     cursor.pos = after;
-  } else if (OUTSIDE[byte] !== OPEN) {
-    if (!skipScalar(cursor)) throw CUT;
-  } else if (byte !== OPEN_BRACE || !hopFlatObject(cursor)) {
+  } else if (OUTSIDE_STRING[byte] !== OPEN) {
+    if (!skipScalar(cursor)) throw NEED_MORE;
+  } else if (byte !== OPEN_BRACE || !skipFlatObject(cursor)) {
     beginSkip(cursor);
-    if (!skipBrackets(cursor)) throw CUT;
+    if (!skipBrackets(cursor)) throw NEED_MORE;
     if (cursor.skip.deepest > cursor.maxDepth) throw TOO_DEEP;
   }
 }
 
-/** Makes ready to skip the value whose first byte is at the cursor. */
+/** Prepares `resumeSkip` for the value whose first byte is at the cursor. */
 export function beginSkip(cursor: Cursor): void {
   const { skip, depth } = cursor;
   skip.depth = depth;
@@ -57,19 +62,22 @@ export function beginSkip(cursor: Cursor): void {
 }
 
 /**
- * Moves the cursor behind the value, or as far as the bytes at hand go; then says false and wants
- * to be called again when there are more. Of a number or literal that is cut nothing is consumed.
+ * Moves the cursor after the value; or, when it is incomplete, to the end of the available bytes,
+ * and returns false: then it is called again with more. An incomplete number or literal is not
+ * consumed.
  */
 export function resumeSkip(cursor: Cursor): boolean {
   const { skip } = cursor;
   if (skip.depth === skip.base && !skip.inString) {
     const byte = cursor.bytes[cursor.pos] ?? 0;
-    if (byte !== QUOTE) return OUTSIDE[byte] === OPEN ? skipBrackets(cursor) : skipScalar(cursor);
+    if (byte !== QUOTE) {
+      return OUTSIDE_STRING[byte] === OPEN ? skipBrackets(cursor) : skipScalar(cursor);
+    }
     cursor.pos++;
     skip.inString = true;
   }
   if (skip.inString) {
-    const after = endOfString(cursor, cursor.pos);
+    const after = findStringEnd(cursor, cursor.pos);
     if (after < 0) return false;
     cursor.pos = after;
     skip.inString = false;
@@ -84,26 +92,26 @@ function skipBrackets(cursor: Cursor): boolean {
   let at = cursor.pos;
   for (;;) {
     const byte = bytes[at] ?? 0;
-    const kind = OUTSIDE[byte];
-    if (kind === PLAIN) {
+    const byteClass = OUTSIDE_STRING[byte];
+    if (byteClass === PLAIN) {
       at++;
-    } else if (kind === STRING) {
-      const after = endOfString(cursor, at + 1);
+    } else if (byteClass === STRING) {
+      const after = findStringEnd(cursor, at + 1);
       if (after < 0) {
         skip.depth = depth;
         skip.inString = true;
         return false;
       }
       at = after;
-    } else if (kind === OPEN) {
+    } else if (byteClass === OPEN) {
       depth++;
       if (depth > skip.deepest) skip.deepest = depth;
-      // In ASCII both kinds of bracket close two places behind where they open.
+      // In ASCII a closing bracket or brace comes two places after the opening one.
       if (depth <= cursor.maxDepth) skip.closing[depth] = byte + 2;
       at++;
-    } else if (kind === CLOSE) {
+    } else if (byteClass === CLOSE) {
       if (depth <= cursor.maxDepth && skip.closing[depth] !== byte) {
-        cursor.fail('syntax', 'a bracket closes another kind of bracket', at);
+        cursor.fail('syntax', 'a closing bracket that does not match the opening one', at);
       }
       depth--;
       at++;
@@ -112,7 +120,7 @@ function skipBrackets(cursor: Cursor): boolean {
         return true;
       }
     } else {
-      if (at < cursor.end) cursor.fail('syntax', 'a character that JSON does not know', at);
+      if (at < cursor.end) cursor.fail('syntax', 'an unexpected character', at);
       cursor.pos = at;
       skip.depth = depth;
       return false;
@@ -121,22 +129,22 @@ function skipBrackets(cursor: Cursor): boolean {
 }
 
 /**
- * The place behind the quote that ends the string in which `from` is. When the string is cut: -1,
- * and the cursor is where to go on (a backslash at the very end is not passed without its
- * successor).
+ * The position after the quote that ends the string around `from`. When the string is incomplete:
+ * -1, with the cursor where the search continues (a backslash at the very end is not passed without
+ * its successor).
  */
-export function endOfString(cursor: Cursor, from: number): number {
+export function findStringEnd(cursor: Cursor, from: number): number {
   const { bytes, view, end } = cursor;
   let at = from;
   let near = Math.min(at + LONG_STRING, end);
   for (;;) {
-    at = findMark(view, at, near);
+    at = findQuoteOrBackslash(view, at, near);
     if (at >= end) {
       cursor.pos = end;
       return -1;
     }
     if (at >= near) {
-      at = leap(cursor, at);
+      at = findFarQuote(cursor, at);
       near = Math.min(at + LONG_STRING, end);
     } else if (bytes[at] === QUOTE) {
       return at + 1;
@@ -150,14 +158,14 @@ export function endOfString(cursor: Cursor, from: number): number {
 }
 
 /**
- * From inside a string to the next quote, or to the end of the bytes at hand; when a backslash
- * stands before that place, to the first of the backslashes, so that the caller counts them.
+ * The next quote, or the end of the available bytes; but the first of the backslashes that directly
+ * precede it, so that the caller counts them.
  */
-function leap(cursor: Cursor, from: number): number {
-  const quote = cursor.filled.indexOf(QUOTE, from);
-  let landing = quote < 0 ? cursor.end : quote;
-  while (landing > from && cursor.bytes[landing - 1] === BACKSLASH) landing--;
-  return landing;
+function findFarQuote(cursor: Cursor, from: number): number {
+  const quote = cursor.data.indexOf(QUOTE, from);
+  let at = quote < 0 ? cursor.end : quote;
+  while (at > from && cursor.bytes[at - 1] === BACKSLASH) at--;
+  return at;
 }
 
 /** A number (its characters, not their order), true, false or null. */
@@ -178,11 +186,7 @@ function skipScalar(cursor: Cursor): boolean {
     if (bytes[at] === literal[0]) return skipLiteral(cursor, literal);
   }
   if (at >= cursor.end) return false;
-  return cursor.fail('syntax', 'a value was expected');
-}
-
-export function isNumberStart(byte: number | undefined): boolean {
-  return byte === MINUS || (byte !== undefined && byte >= ZERO && byte <= NINE);
+  return cursor.fail('syntax', 'expected a value');
 }
 
 function skipLiteral(cursor: Cursor, literal: Uint8Array): boolean {
@@ -193,4 +197,71 @@ function skipLiteral(cursor: Cursor, literal: Uint8Array): boolean {
   }
   cursor.pos += literal.length;
   return true;
+}
+
+/**
+ * Jumping over objects by searching for one byte. A search may find a byte inside a string, so a
+ * position is only accepted where the bytes around it prove that it is outside of strings:
+ *
+ * a comma or a brace, then a quote, then a letter. If the comma were inside a string, the quote
+ * would be its end (no backslash precedes it), and no letter can follow a string. So the quote
+ * begins a string, and what precedes it is structure.
+ *
+ * The proof holds for JSON; a syntax error in the bytes jumped over is not detected.
+ */
+
+const LETTER_Y = 0x79;
+
+/** `},{"` as a word: the bytes between two objects of an array in compact JSON. */
+const OBJECT_SEPARATOR = 0x227b2c7d;
+
+/** The position of the opening brace in it. */
+const SEPARATOR_TO_OBJECT = 2;
+
+/**
+ * The start of an object in the array whose first item is at the cursor, usually of the last one;
+ * or the cursor's position if that is not certain without reading.
+ */
+export function findLastObject(cursor: Cursor): number {
+  const { bytes, view, pos } = cursor;
+  const close = findArrayEnd(cursor);
+  // Without other brackets in the array, objects that follow each other can only be its items.
+  for (let at = close - 4; at >= pos + SEPARATOR_TO_OBJECT; at -= 4) {
+    if (!hasOpenBrace(view.getInt32(at, true))) continue;
+    for (let object = at + 3; object >= at; object--) {
+      const isSeparated = view.getInt32(object - SEPARATOR_TO_OBJECT, true) === OBJECT_SEPARATOR;
+      if (isSeparated && isKeyStart(bytes, object + 1)) return object;
+    }
+  }
+  return pos;
+}
+
+/**
+ * Moves the cursor from the opening brace of an object to the byte after the closing one, when no
+ * other brace is between them and the one found is proven; else returns false.
+ */
+function skipFlatObject(cursor: Cursor): boolean {
+  const { bytes, view, end } = cursor;
+  let at = cursor.pos;
+  do at = findBrace(view, at + 1, end);
+  while (at < end && bytes[at] === LETTER_Y);
+  const isProven =
+    at < end && bytes[at] === CLOSE_BRACE && bytes[at + 1] === COMMA && isKeyStart(bytes, at + 2);
+  if (!isProven || cursor.depth >= cursor.maxDepth) return false;
+  cursor.pos = at + 1;
+  return true;
+}
+
+/** The position of the closing bracket of the array around the cursor, or -1 if not proven. */
+function findArrayEnd(cursor: Cursor): number {
+  const { bytes, data, pos } = cursor;
+  const close = data.indexOf(CLOSE_BRACKET, pos);
+  if (close < 0 || bytes[close + 1] !== COMMA || !isKeyStart(bytes, close + 2)) return -1;
+  const open = data.indexOf(OPEN_BRACKET, pos);
+  return open < 0 || open > close ? close : -1;
+}
+
+/** Whether a quote and a letter are there; after the available bytes there is neither. */
+function isKeyStart(bytes: Uint8Array, at: number): boolean {
+  return bytes[at] === QUOTE && KEY_START[bytes[at + 1] ?? 0] === 1;
 }

@@ -1,16 +1,14 @@
-import type { Family } from './family.ts';
-import { classOf } from './importance.ts';
-import { cutSnapshot, type Snapshot } from './snapshot.ts';
+import { classOf, type Family } from './family.ts';
 
-/** The series of one family, as a sheet or a snapshot holds them. */
+/** The series of one family, as a sample set or a snapshot holds them. */
 export interface FamilySeries {
   readonly family: Family;
   readonly series: number;
-  /** The rank of the entry of each series, where the family belongs to a list. */
+  /** The rank of the entry of each series, if the family belongs to a list. */
   readonly ranks?: readonly number[];
 }
 
-/** Whether the budget keeps a family, or the entries of that rank where it belongs to a list. */
+/** Whether the budget keeps a family, or the entries of that rank if it belongs to a list. */
 export type Keeps = (family: Family, rank: number) => boolean;
 
 /** What is kept or dropped as a whole: a family, or the entries of one rank in all families of a list. */
@@ -54,60 +52,4 @@ function mostImportantFirst(all: Iterable<FamilySeries>): readonly Unit[] {
 
 function keyOf({ name, list }: Family, rank: number): string {
   return list === undefined ? name : `${list.name} ${rank}`;
-}
-
-/**
- * The budget that the collectors of one cluster share. It is applied to what they show, not to what they poll, so the
- * sum is within the budget at every moment and does not depend on which collector polled last.
- */
-export class ClusterBudget {
-  readonly maxSeries: number;
-  readonly #published: () => readonly Snapshot[];
-  #last: readonly Snapshot[] = [];
-  #shown: ReadonlyMap<Snapshot, Snapshot> = new Map();
-  /** Dropped series by family that have been counted for a snapshot. */
-  readonly #counted = new WeakMap<Snapshot, Map<string, number>>();
-
-  /** `published` lists what the collectors have published and is not too old, in their order of importance. */
-  constructor(maxSeries: number, published: () => readonly Snapshot[]) {
-    this.maxSeries = maxSeries;
-    this.#published = published;
-  }
-
-  /** What may be shown of a published snapshot: itself while nothing of it is dropped. */
-  shown(snapshot: Snapshot): Snapshot {
-    return this.#fit().get(snapshot) ?? snapshot;
-  }
-
-  /** Reports series that were dropped since the last call: those of each snapshot once. */
-  countDropped(seriesDropped: (family: string, reason: 'budget', count: number) => void): void {
-    for (const [snapshot, shown] of this.#fit()) {
-      if (shown === snapshot) continue;
-      const counted = this.#counted.get(snapshot) ?? new Map<string, number>();
-      this.#counted.set(snapshot, counted);
-      for (const [name, { series }] of snapshot.families) {
-        const dropped = series - (shown.families.get(name)?.series ?? 0);
-        const before = counted.get(name) ?? 0;
-        if (dropped <= before) continue;
-        seriesDropped(name, 'budget', dropped - before);
-        counted.set(name, dropped);
-      }
-    }
-  }
-
-  /** Again only when a snapshot came or went. */
-  #fit(): ReadonlyMap<Snapshot, Snapshot> {
-    const published = this.#published();
-    if (!isSameList(published, this.#last)) {
-      const all = published.flatMap(({ families }) => [...families.values()]);
-      const keeps = planBudget(all, this.maxSeries);
-      this.#shown = new Map(published.map((snapshot) => [snapshot, cutSnapshot(snapshot, keeps)]));
-      this.#last = published;
-    }
-    return this.#shown;
-  }
-}
-
-function isSameList<T>(a: readonly T[], b: readonly T[]): boolean {
-  return a.length === b.length && a.every((item, at) => item === b[at]);
 }

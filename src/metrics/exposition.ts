@@ -1,21 +1,32 @@
-import type { Block } from './gzip-member.ts';
-import { gzipMember } from './gzip-member.ts';
-import type { Family } from './family.ts';
-import { baseName } from './family.ts';
+import { baseName, type Family, type FamilyType } from './family.ts';
+import { type Block, gzipMember } from './gzip.ts';
 import type { RenderedFamily, Snapshot } from './snapshot.ts';
-import type { ExpositionFormat } from './text.ts';
-import { ENDINGS, familyHeader } from './text.ts';
 
-/** The body of a scrape: buffers to be sent one after the other, and their length together. */
-export interface Exposition {
-  readonly chunks: readonly Buffer[];
-  readonly length: number;
-}
+/** Prometheus text 0.0.4 or OpenMetrics 1.0. They differ in the headers and the end only. */
+export type ExpositionFormat = 'text' | 'openmetrics';
+
+export const CONTENT_TYPES: Readonly<Record<ExpositionFormat, string>> = {
+  text: 'text/plain; version=0.0.4; charset=utf-8',
+  openmetrics: 'application/openmetrics-text; version=1.0.0; charset=utf-8',
+};
+
+/** The end of a response. */
+const ENDINGS: Readonly<Record<ExpositionFormat, string>> = {
+  text: '',
+  openmetrics: '# EOF\n',
+};
+
+const OPENMETRICS_TYPES: Readonly<Record<FamilyType, string>> = {
+  gauge: 'gauge',
+  counter: 'counter',
+  untyped: 'unknown',
+  histogram: 'histogram',
+};
 
 export interface ExpositionRequest {
   /** May hold the same family several times, for different clusters. */
   readonly parts: Iterable<Snapshot>;
-  /** Rendered for this scrape: outcomes and the exporter's own metrics. */
+  /** Rendered for this scrape: the exporter's own metrics. */
   readonly rendered: Iterable<RenderedFamily>;
   readonly format: ExpositionFormat;
   readonly gzip: boolean;
@@ -23,8 +34,8 @@ export interface ExpositionRequest {
   readonly names?: ReadonlySet<string> | undefined;
 }
 
-/** Joins what is ready into one answer: families by name, all samples of one under one header. */
-export function joinExposition(request: ExpositionRequest): Exposition {
+/** Joins rendered families into the chunks of one response: by name, all samples of a family under one header. */
+export function joinExposition(request: ExpositionRequest): readonly Buffer[] {
   const blocks: Block[] = [];
   for (const group of groupFamilies(request)) {
     blocks.push(
@@ -33,8 +44,7 @@ export function joinExposition(request: ExpositionRequest): Exposition {
     );
   }
   blocks.push({ plain: Buffer.from(ENDINGS[request.format]) });
-  const chunks = request.gzip ? gzipMember(blocks) : blocks.map((block) => block.plain);
-  return { chunks, length: chunks.reduce((sum, chunk) => sum + chunk.length, 0) };
+  return request.gzip ? gzipMember(blocks) : blocks.map(({ plain }) => plain);
 }
 
 type Group = [RenderedFamily, ...RenderedFamily[]];
@@ -73,4 +83,17 @@ function isNamed(family: Family, names: ReadonlySet<string>): boolean {
 
 function toBlock({ lines, deflated }: RenderedFamily): Block {
   return deflated === undefined ? { plain: lines } : { plain: lines, deflated };
+}
+
+/** The comment lines above a family's samples, in the order that the format asks for. */
+export function familyHeader(family: Family, format: ExpositionFormat): string {
+  const help = family.help.replaceAll('\\', String.raw`\\`).replaceAll('\n', String.raw`\n`);
+  if (format === 'text') {
+    return `# HELP ${family.name} ${help}\n# TYPE ${family.name} ${family.type}\n`;
+  }
+  const name = baseName(family);
+  const unit =
+    family.openMetricsUnit === undefined ? '' : `# UNIT ${name} ${family.openMetricsUnit}\n`;
+  const quoted = help.replaceAll('"', String.raw`\"`);
+  return `# TYPE ${name} ${OPENMETRICS_TYPES[family.type]}\n${unit}# HELP ${name} ${quoted}\n`;
 }

@@ -1,20 +1,61 @@
-import { type FamilyList, type Importance, importanceOf } from './importance.ts';
-
 /** What the exposition formats call the kind of a family; `untyped` is `unknown` in OpenMetrics. */
 export type FamilyType = 'gauge' | 'counter' | 'untyped' | 'histogram';
 
 /** How two values of one label set become one. */
 export type MergeRule = 'sum' | 'max' | 'min' | 'last';
 
-/** A declared metric. `labels` leaves out `crdb_cluster`: the sheet puts it first on every sample. */
+/**
+ * A bounded list of entries that are named by label values, as applications or hot ranges. Over a series budget a list
+ * loses whole entries, in all of its families alike.
+ */
+export interface FamilyList<L extends string = string> {
+  /** Families with the same name share their entries. */
+  readonly name: string;
+  /** The labels that name an entry; the entry that is written first is the most important one. */
+  readonly entry: readonly L[];
+  /** The label whose values have a list of their own each. */
+  readonly per?: L;
+}
+
+/** What the series of a family are about; derived from its labels unless it is a list or declared as `chosen`. */
+type Importance = 'cluster' | 'node' | 'store' | 'store_and_kind' | 'list' | 'chosen';
+
+type Unit =
+  | 'count'
+  | 'seconds'
+  | 'Unix time in seconds'
+  | 'bytes'
+  | 'ratio, 0 to 1'
+  | '0 or 1'
+  | 'always 1'
+  | 'number'
+  | 'per second'
+  | 'bytes per second'
+  | 'CPU seconds per second'
+  | 'that of its key';
+
+/** A number, a count that depends on the cluster (`nodes`, `stores`), or an option of the collector, as `max_applications`. */
+export type SeriesFactor = number | string | { readonly option: string; readonly plus?: number };
+
+/** A declared metric. `labels` leaves out `crdb_cluster`: the sample set puts it first. */
 export interface Family<L extends string = string> {
   readonly name: string;
   readonly type: FamilyType;
   readonly help: string;
   readonly labels: readonly L[];
   readonly merge: MergeRule;
+  /** Unit of the values, for the reference. */
+  readonly unit: Unit;
   /** Derived from the name, for OpenMetrics: `seconds`, `bytes`, `ratio`. */
-  readonly unit: string | undefined;
+  readonly openMetricsUnit: string | undefined;
+  /** Members of the response that the values come from; undefined where whole responses or elements are counted. */
+  readonly field: string | undefined;
+  /** The request, where it is not that of the collector: `GET /users/`. */
+  readonly request: string | undefined;
+  /** Upper bound of its series for one cluster in one exporter, as a product. */
+  readonly series: readonly SeriesFactor[];
+  /** Caveats, for the reference. */
+  readonly notes: string;
   /** What is dropped first over a series budget. */
   readonly importance: Importance;
   /** The list to which its series belong. */
@@ -31,6 +72,11 @@ export interface FamilyDefinition<L extends string> {
   readonly help: string;
   readonly labels: readonly L[];
   readonly merge?: MergeRule;
+  readonly unit?: Unit;
+  readonly field?: string;
+  readonly request?: string;
+  readonly series?: readonly SeriesFactor[];
+  readonly notes?: string;
   /** For series that the user asks for by name. Otherwise the importance follows from `list` and `labels`. */
   readonly importance?: 'chosen';
   readonly list?: FamilyList<NoInfer<L>>;
@@ -40,7 +86,7 @@ const NAME = /^[a-z][a-z0-9]*(_[a-z0-9]+)*$/;
 const UNIT = /_(seconds|bytes|ratio)$/;
 /** Suffixes that OpenMetrics gives to the samples of other types. */
 const RESERVED_SUFFIX = /_(total|count|sum|bucket|created)$/;
-/** Set by Prometheus, by the formats or by the sheet. */
+/** Set by Prometheus, by the formats or by the sample set. */
 const RESERVED_LABELS: ReadonlySet<string> = new Set([
   'le',
   'quantile',
@@ -123,7 +169,12 @@ function define<L extends string>(type: FamilyType, definition: FamilyDefinition
     help,
     labels: Object.freeze([...labels]),
     merge,
-    unit: UNIT.exec(name.replace(/_total$/, ''))?.[1],
+    unit: definition.unit ?? 'count',
+    openMetricsUnit: UNIT.exec(name.replace(/_total$/, ''))?.[1],
+    field: definition.field,
+    request: definition.request,
+    series: definition.series ?? [],
+    notes: definition.notes ?? '',
     importance: definition.importance ?? (list === undefined ? importanceOf(labels) : 'list'),
     ...(list === undefined ? {} : { list }),
   });
@@ -149,4 +200,25 @@ function findFault(
     return `label ${JSON.stringify(label)} is reserved or no lower case name`;
   }
   return new Set(labels).size === labels.length ? undefined : 'a label is listed twice';
+}
+
+/** Entries of a list that are more important than all that has a series for each node. */
+const LIST_HEAD = 5;
+
+/** The most important first. Series of the first class are never dropped. */
+const ORDER = ['cluster', 'list head', 'node', 'store', 'store_and_kind', 'list', 'chosen'];
+
+/** What a family with these labels is about, when it is no list. */
+function importanceOf(labels: readonly string[]): Importance {
+  if (labels.includes('store_id')) {
+    const kinds = labels.filter((label) => !['node_id', 'store_id', 'shard'].includes(label));
+    return kinds.length === 0 ? 'store' : 'store_and_kind';
+  }
+  return labels.includes('node_id') ? 'node' : 'cluster';
+}
+
+/** Where a family, or an entry of its list, stands among the classes: 0 is never dropped, the largest is dropped first. */
+export function classOf({ importance }: Family, rank: number): number {
+  const isHead = importance === 'list' && rank < LIST_HEAD;
+  return ORDER.indexOf(isHead ? 'list head' : importance);
 }

@@ -1,4 +1,4 @@
-import type { ExpositionFormat } from './text.ts';
+import type { ExpositionFormat } from './exposition.ts';
 
 interface Choice {
   /** Lower case, without parameters. */

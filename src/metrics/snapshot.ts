@@ -1,9 +1,9 @@
 import { promisify } from 'node:util';
 import { constants, crc32, deflateRaw } from 'node:zlib';
+import { TimeSlice } from '../time-slice.ts';
 import type { FamilySeries, Keeps } from './budget.ts';
-import type { Sheet, SheetFamily } from './sheet.ts';
-import { Slice } from './slice.ts';
-import { sampleWriter } from './text.ts';
+import type { SampleSet, SampleSetFamily } from './sample-set.ts';
+import { sampleWriter } from './sample-text.ts';
 
 /** Bytes of a raw deflate stream that start on a byte, refer to nothing before them and do not end the stream. */
 export interface DeflatedPiece {
@@ -19,15 +19,15 @@ export interface RenderedFamily extends FamilySeries {
   readonly deflated?: DeflatedPiece;
 }
 
-/** A rendered sheet: frozen bytes that scrapes join. */
+/** Rendered samples: frozen bytes that scrapes join. */
 export interface Snapshot {
   readonly families: ReadonlyMap<string, RenderedFamily>;
   readonly series: number;
 }
 
-/** The clock is looked at once per so many samples, which take about a tenth of a millisecond. */
+/** Samples between two looks at the clock: about a tenth of a millisecond. */
 const SAMPLES_PER_LOOK = 250;
-/** Shorter families are compressed at the scrape, together: cheaper than an own piece, and smaller. */
+/** Shorter families are compressed at the scrape, together: cheaper and smaller than a separate piece. */
 const MIN_DEFLATED_BYTES = 4096;
 /** Level 1 costs a third of the default for about the same size: lines repeat their neighbours, so a window of 4 KiB is enough. */
 const DEFLATE_OPTIONS = {
@@ -39,18 +39,18 @@ const DEFLATE_OPTIONS = {
 
 const deflate = promisify(deflateRaw);
 
-/** Renders a sheet once per poll, in slices; compression runs outside the event loop. The sheet must not change meanwhile. */
+/** Renders the samples of a poll, in slices; compression runs outside the event loop. They must not change meanwhile. */
 export async function renderSnapshot(
-  sheet: Sheet,
+  set: SampleSet,
   options: { readonly sliceMs?: number } = {},
 ): Promise<Snapshot> {
-  const slice = new Slice(options.sliceMs);
+  const slice = new TimeSlice(options.sliceMs);
   const families = new Map<string, RenderedFamily>();
   // One family is compressed while the next is rendered; more at a time would only take memory.
   let compressing = Promise.resolve();
-  for (const { family, samples, ranks } of sheet.families()) {
+  for (const { family, samples, ranks } of set.families()) {
     const [text] = await Promise.all([
-      renderLines({ family, samples }, sheet.constantLabels, slice),
+      renderLines({ family, samples }, set.constantLabels, slice),
       compressing,
     ]);
     compressing = compress(text).then((deflated) => {
@@ -66,13 +66,13 @@ export async function renderSnapshot(
     });
   }
   await compressing;
-  return Object.freeze({ families, series: sheet.series });
+  return Object.freeze({ families, series: set.series });
 }
 
-/** Renders a small sheet at once, as a scrape does with the outcomes of collectors. */
-export function renderFamilies(sheet: Sheet): readonly RenderedFamily[] {
-  return Array.from(sheet.families(), ({ family, samples }) => {
-    const write = sampleWriter(family.name, sheet.constantLabels);
+/** Renders a small set at once, for one scrape. */
+export function renderFamilies(set: SampleSet): readonly RenderedFamily[] {
+  return Array.from(set.families(), ({ family, samples }) => {
+    const write = sampleWriter(family.name, set.constantLabels);
     const lines = Array.from(samples, ([labels, value]) => write(labels, value)).join('');
     return { family, lines: Buffer.from(lines), series: samples.size };
   });
@@ -110,9 +110,9 @@ interface RenderedText {
 }
 
 async function renderLines(
-  { family, samples }: SheetFamily,
+  { family, samples }: SampleSetFamily,
   constantLabels: string,
-  slice: Slice,
+  slice: TimeSlice,
 ): Promise<RenderedText> {
   const write = sampleWriter(family.name, constantLabels);
   const chunks: Buffer[] = [];
@@ -132,7 +132,7 @@ async function renderLines(
 }
 
 /** `Buffer.concat` and the checksum in slices: a family of 100,000 series has more than 10 MB. */
-async function joinChunks(chunks: readonly Buffer[], slice: Slice): Promise<RenderedText> {
+async function joinChunks(chunks: readonly Buffer[], slice: TimeSlice): Promise<RenderedText> {
   const lines = Buffer.allocUnsafe(chunks.reduce((sum, chunk) => sum + chunk.length, 0));
   let crc = 0;
   let at = 0;

@@ -1,6 +1,6 @@
-export { ASSISTANT_PASSWORD } from './cloud/assistant.ts';
+export { ASSISTANT_PASSWORD } from './cloud/operations.ts';
 export type { SimulatorOptions } from './options.ts';
 export { NEW_RELEASE, OLD_RELEASE, type Quirks } from './quirks.ts';
 export { startSimulator, type Simulator } from './simulator.ts';
 export type { Truth } from './truth/truth.ts';
-export { SQL_MARKER } from './world/session-texts.ts';
+export { SQL_MARKER } from './world/sessions.ts';

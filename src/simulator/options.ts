@@ -32,30 +32,30 @@ export interface SimulatorOptions {
   readonly quirks: Partial<Quirks>;
   readonly scenario: 'calm' | 'incident';
   /**
-   * A dead, a draining and a left-over node, mixed builds, ranges and replicas with problems, old transactions
-   * and odd application names. Default: true, but false once a scenario is asked for by name.
+   * A dead, a draining and a decommissioned node, mixed builds, ranges and replicas with problems, old transactions
+   * and unusual application names. Default: true, but false when a scenario is given.
    */
-  readonly troubledNodes: boolean;
+  readonly faultyNodes: boolean;
   readonly listen: Listen;
   readonly cloudListen: Listen;
   /** Off when undefined. */
   readonly controlListen: Listen | undefined;
-  /** HTTP addresses of the cluster: that many of the first nodes have a listener of their own. */
+  /** The number of nodes, counted from the first, that have their own listener. */
   readonly gateways: number;
   /** A cluster started with --insecure: no login, everything runs as root. */
   readonly insecure: boolean;
-  /** PEM texts; with them the cluster API speaks https and answers plain http with 307. */
+  /** PEM texts; with them the cluster API uses https and redirects plain http with 307. */
   readonly tls: { readonly key: string; readonly cert: string } | undefined;
   readonly username: string;
   readonly password: string;
-  /** More accounts beside the exporter's own and the built-in ones. */
+  /** Accounts in addition to the exporter's and the built-in ones. */
   readonly users: readonly Account[];
   readonly sessionTimeoutMs: number;
   /** The world's clock in milliseconds. */
   readonly now: () => number;
-  /** Counters, records and sessions stand still. */
+  /** Counters, records and sessions do not change. */
   readonly frozen: boolean;
-  /** Speed of the incident story and of the migration assistant. */
+  /** Speed of the incident scenario and of the migration assistant. */
   readonly timeScale: number;
 }
 
@@ -72,7 +72,7 @@ const DEFAULTS: SimulatorOptions = {
   dialect: 'real',
   quirks: {},
   scenario: 'calm',
-  troubledNodes: true,
+  faultyNodes: true,
   listen: LOOPBACK,
   cloudListen: LOOPBACK,
   controlListen: undefined,
@@ -88,9 +88,9 @@ const DEFAULTS: SimulatorOptions = {
   timeScale: 1,
 };
 
-/** All options, defaults filled in; a number that makes no world is a RangeError. */
+/** All options with their defaults. Throws RangeError for an invalid number. */
 export function resolveOptions(given: Partial<SimulatorOptions>): SimulatorOptions {
-  const options = { ...DEFAULTS, troubledNodes: given.scenario === undefined, ...given };
+  const options = { ...DEFAULTS, faultyNodes: given.scenario === undefined, ...given };
   requireAtLeast('nodes', options.nodes, 1);
   requireAtLeast('ranges', options.ranges, 1);
   requireAtLeast('sessions', options.sessions, 0);

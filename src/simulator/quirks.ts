@@ -1,42 +1,42 @@
-/** How a server deviates; each can be switched alone. Values of the first member named are those of `real`. */
+/** Differences between servers, each switched separately. The first value named is that of `real`. */
 export interface Quirks {
   /** The request header that carries the session token. */
   sessionHeader: string;
-  /** What a login hands out: as a server behind a broken proxy, or one that does not know its own tokens (refused). */
+  /** The token of a login: as from a server behind a broken proxy, or one that rejects its own tokens (refused). */
   loginToken: 'good' | 'newline' | 'cjk' | 'long' | 'empty' | 'refused';
-  /** Keys and ids: base64 text, or arrays of integers as the first documents say. */
+  /** Keys and ids: base64 text, or arrays of integers as first documented. */
   bytesAs: 'base64' | 'integers';
-  /** `next` of sessions: there for ever, or absent once everything was listed. */
+  /** `next` of sessions: always present, or absent after the last page. */
   sessionsNext: 'always' | 'until-end';
-  /** Most sessions of one page, whatever `limit` asks for; 0 for no such cap. */
+  /** Maximum sessions per page, regardless of `limit`; 0 for no maximum. */
   sessionsPageCap: number;
-  /** GET /users/ with limit: broken SQL and so 500, or a page. */
+  /** GET /users/ with limit: 500 because of broken SQL, or a page. */
   usersLimit: 'broken' | 'works';
   usersNeedSession: boolean;
-  /** Who may ask for nodes, ranges and sessions. */
+  /** The privilege for nodes, ranges and sessions. */
   gate: 'metadata' | 'admin' | 'none';
-  /** Every gated request is answered 403, whatever the user's privileges. */
+  /** These requests get 403, regardless of the user's privileges. */
   forbidden: boolean;
   /** A virtual cluster: 501 with a text, or (older) 501 with the JSON body null for nodes and ranges. */
   tenant: 'no' | 'text' | 'null';
-  /** Plain http requests are sent to https with 307, as a secure cluster does. */
+  /** Plain http requests are redirected to https with 307, as by a secure cluster. */
   redirectToHttps: boolean;
   gzip: boolean;
   hsts: boolean;
-  /** A NaN in this listing: status 200 is out already, the body is the text of the generic error. */
+  /** A NaN in this listing: status 200 is sent already, the body is the text of the generic error. */
   unencodable: 'none' | 'nodes' | 'ranges';
-  /** Replicas come and go between two pages of one listing. */
+  /** Replicas are added and removed between two pages of one listing. */
   rangeChurn: boolean;
   /** Zero values are written instead of omitted. */
   writeZeros: boolean;
-  /** Empty lists are null (Go's nil slice) where the server does not make them. */
+  /** Empty lists are null (Go's nil slice) where the server does not allocate them. */
   nullArrays: boolean;
   /** Session status and end, since 22.1. */
   sessionStatus: boolean;
   closedSessions: boolean;
-  /** exclude_closed_sessions=true is understood. */
+  /** exclude_closed_sessions=true is supported. */
   excludeClosed: boolean;
-  /** Internal sessions are listed, too. */
+  /** Internal sessions are listed. */
   internalSessions: boolean;
   storeMetrics: boolean;
   /** Members of problems: the eight of 2021 or all eleven. */
@@ -46,7 +46,7 @@ export interface Quirks {
   vcpus: boolean;
   /** A restarted node is shown as starting (7) for its first 30 seconds. */
   startingLiveness: boolean;
-  /** Unknown enum values, unknown true problems and fields nobody has heard of. */
+  /** Unknown enum values, unknown true problems and unknown fields. */
   unknownValues: boolean;
   /** A metric beyond what an int64 holds, and lease sequences above 2^53. */
   hugeIntegers: boolean;
@@ -55,7 +55,7 @@ export interface Quirks {
   /** How a call to a dead node fails. */
   deadNode: 'at-once' | 'after-delay' | 'hang';
   deadNodeDelayMs: number;
-  /** Table and database names in double quotes are understood. */
+  /** Table and database names in double quotes are supported. */
   quotedNames: boolean;
   /** Cloud API: 10 requests a second, then 429. */
   cloudRateLimit: boolean;
@@ -119,7 +119,7 @@ const DOCUMENTED: Quirks = {
   quotedNames: true,
 };
 
-/** A server of the first releases with this API. */
+/** A server of the first releases with the v2 API. */
 export const OLD_RELEASE: Partial<Quirks> = {
   gate: 'admin',
   sessionStatus: false,
@@ -130,15 +130,15 @@ export const OLD_RELEASE: Partial<Quirks> = {
   statsMembers: 2,
 };
 
-/** A server younger than the default one. */
+/** A server newer than the default one. */
 export const NEW_RELEASE: Partial<Quirks> = { vcpus: true, startingLiveness: true };
 
-/** The quirks of a dialect, with single ones overridden. */
+/** The quirks of a dialect, with overrides. */
 export function quirksOf(dialect: Dialect, overrides: Partial<Quirks>): Quirks {
   return { ...(dialect === 'real' ? REAL : DOCUMENTED), ...overrides };
 }
 
-/** Sets a quirk by name; false when there is none of that name or the value is of another type. */
+/** Sets a quirk by name; returns false for an unknown name or a value of the wrong type. */
 export function setNamedQuirk(quirks: Quirks, name: string, value: unknown): boolean {
   const entry = Object.entries(quirks).find(([known]) => known === name);
   if (entry === undefined || typeof entry[1] !== typeof value) return false;

@@ -8,7 +8,7 @@ export interface Random {
   chance(probability: number): boolean;
 }
 
-/** A mulberry32 stream: small, fast, and good enough to scatter replicas and sessions. */
+/** A mulberry32 stream: small, fast, and random enough to distribute replicas and sessions. */
 export function createRandom(seed: number): Random {
   let state = seed >>> 0;
   function next(): number {
@@ -32,7 +32,7 @@ export function pickAt<T>(items: readonly T[], fraction: number): T {
   return item;
 }
 
-/** FNV-1a over the parts, mixed at the end: a number that depends on nothing but its arguments. */
+/** FNV-1a over the parts, mixed at the end: a number that depends only on its arguments. */
 export function hashOf(...parts: readonly (number | string)[]): number {
   let hash = 0x811c9dc5;
   for (const part of parts) {
@@ -47,12 +47,12 @@ export function hashOf(...parts: readonly (number | string)[]): number {
   return (hash ^ (hash >>> 16)) >>> 0;
 }
 
-/** A number from 0 up to 1 that depends on nothing but its arguments. */
+/** A number from 0 up to 1 that depends only on its arguments. */
 export function fractionOf(...parts: readonly (number | string)[]): number {
   return hashOf(...parts) / 0x1_0000_0000;
 }
 
-/** `length` bytes that depend on nothing but the parts. */
+/** `length` bytes that depend only on the parts. */
 export function bytesOf(length: number, ...parts: readonly (number | string)[]): Buffer {
   const bytes = Buffer.alloc(length);
   for (let index = 0; index < length; index++) bytes[index] = hashOf(index, ...parts) & 0xff;

@@ -1,5 +1,5 @@
-import { cloudService } from './cloud/cloud-api.ts';
-import { CLOUD_TOKEN, rolesOfToken } from './cloud/cloud-tokens.ts';
+import { CLOUD_TOKEN, rolesOfToken } from './cloud/request.ts';
+import { cloudService } from './cloud/service.ts';
 import type { ClusterServer } from './cluster/request.ts';
 import { clusterService, plainService } from './cluster/service.ts';
 import { createTokens, type Tokens } from './cluster/tokens.ts';
@@ -8,15 +8,15 @@ import { createFaults, type FaultHandle, type FaultRule, type Faults } from './h
 import { openListener, type Listener } from './http/listener.ts';
 import { createRequestLog, type RequestLog, type RequestRecorder } from './http/request-log.ts';
 import { serve, type Service } from './http/serve.ts';
-import { calmStory, incidentStory, type Story } from './incident.ts';
 import { resolveOptions, type SimulatorOptions } from './options.ts';
 import { quirksOf, setNamedQuirk, type Quirks } from './quirks.ts';
+import { calmScenario, incidentScenario, type Scenario } from './scenario.ts';
 import { truthOf, type Truth } from './truth/truth.ts';
 import { createWorld, type World } from './world/world.ts';
 
-/** What tests and the demo may do to the world, tokens included. */
+/** The world as tests and the demo change it, session tokens included. */
 interface SimulatedWorld extends World {
-  /** Every token given out so far stops being valid. */
+  /** Invalidates every session token issued so far. */
   expireTokens(): void;
   revokeTokens(): void;
 }
@@ -25,38 +25,38 @@ interface SimulatedWorld extends World {
 export interface Simulator extends AsyncDisposable {
   /** Root of the first cluster address, without /api/v2. */
   readonly clusterUrl: string;
-  /** One for each gateway: the addresses of node 1, 2, … */
+  /** One for each gateway: the URLs of node 1, 2, … */
   readonly clusterUrls: readonly string[];
   readonly cloudUrl: string;
   /** Undefined unless `controlListen` was given. */
   readonly controlUrl: string | undefined;
   readonly username: string;
   readonly password: string;
-  /** A token with the role CLUSTER_ADMIN; `NAME-token` in small letters has just the role NAME. */
+  /** A token with the role CLUSTER_ADMIN; `NAME-token` in lower case has only the role NAME. */
   readonly cloudToken: string;
   readonly cloudClusterId: string;
   readonly world: SimulatedWorld;
   readonly requests: RequestLog;
   truth(): Truth;
-  /** From now on requests in the rule's scope meet its effect; the first rule that matches counts. */
+  /** Applies the rule's effect to requests in its scope; the first matching rule wins. */
   fault(rule: FaultRule): FaultHandle;
   clearFaults(): void;
   setQuirk<Name extends keyof Quirks>(name: Name, value: Quirks[Name]): void;
-  /** Ends all connections and frees the ports; may be called twice. */
+  /** Closes all connections and ports; may be called twice. */
   close(): Promise<void>;
 }
 
-/** What all services of a simulator share. */
+/** Shared by all services of a simulator. */
 interface Parts {
   readonly server: ClusterServer;
   readonly world: SimulatedWorld;
   readonly tokens: Tokens;
   readonly requests: RequestRecorder;
   readonly faults: Faults;
-  readonly story: Story;
+  readonly scenario: Scenario;
 }
 
-/** Starts both APIs, on free loopback ports unless told otherwise; the same options give the same world. */
+/** Starts both APIs, by default on free loopback ports; the same options give the same world. */
 export async function startSimulator(given: Partial<SimulatorOptions> = {}): Promise<Simulator> {
   const parts = createParts(resolveOptions(given));
   const { options, quirks } = parts.server;
@@ -69,7 +69,7 @@ export async function startSimulator(given: Partial<SimulatorOptions> = {}): Pro
     const cloud = await openCloud(parts, opened);
     const control = await openControlPort(parts, opened);
     return {
-      ...steering(parts),
+      ...createControls(parts),
       clusterUrl: cluster[0] ?? '',
       clusterUrls: cluster,
       cloudUrl: cloud,
@@ -103,19 +103,19 @@ function createParts(options: SimulatorOptions): Parts {
     tokens,
     requests: createRequestLog(),
     faults: createFaults(options.seed),
-    story: options.scenario === 'incident' ? incidentStory(world) : calmStory(),
+    scenario: options.scenario === 'incident' ? incidentScenario(world) : calmScenario(),
   };
 }
 
-function steering(
+function createControls(
   parts: Parts,
 ): Pick<Simulator, 'world' | 'requests' | 'truth' | 'fault' | 'clearFaults'> {
-  const { world, requests, faults, story } = parts;
+  const { world, requests, faults, scenario } = parts;
   return {
     world,
     requests,
     truth: () => {
-      story.advance();
+      scenario.advance();
       return truthOf(world.state, world.assistant());
     },
     fault: (rule) => faults.add(rule),
@@ -123,12 +123,12 @@ function steering(
   };
 }
 
-/** One address for each gateway; after the first fixed port come the next ones. */
+/** One listener for each gateway, on consecutive ports when the first is fixed. */
 async function openCluster(parts: Parts, opened: Listener[]): Promise<string[]> {
   const { options } = parts.server;
   const urls: string[] = [];
   for (let nodeId = 1; nodeId <= options.gateways; nodeId++) {
-    const service = inStory(
+    const service = withScenario(
       parts,
       clusterService(parts.server, nodeId, parts.requests, parts.faults),
     );
@@ -149,7 +149,7 @@ async function openCluster(parts: Parts, opened: Listener[]): Promise<string[]> 
 async function openCloud(parts: Parts, opened: Listener[]): Promise<string> {
   const { options, quirks, world } = parts.server;
   const server = { world, quirks, rolesOf: rolesOfToken };
-  const handler = serve(inStory(parts, cloudService(server, parts.requests, parts.faults)));
+  const handler = serve(withScenario(parts, cloudService(server, parts.requests, parts.faults)));
   const listener = await openListener(options.cloudListen, undefined, handler, handler);
   opened.push(listener);
   return listener.url;
@@ -159,20 +159,20 @@ async function openControlPort(parts: Parts, opened: Listener[]): Promise<string
   const { controlListen } = parts.server.options;
   if (controlListen === undefined) return undefined;
   const listener = await openControl(controlListen, {
-    ...steering(parts),
+    ...createControls(parts),
     setNamedQuirk: (name, value) => setNamedQuirk(parts.server.quirks, name, value),
   });
   opened.push(listener);
   return listener.url;
 }
 
-/** The story goes on before each answer. */
-function inStory(parts: Parts, service: Service): Service {
+/** Advances the scenario before each response. */
+function withScenario(parts: Parts, service: Service): Service {
   return {
     ...service,
-    answer: (arrival) => {
-      parts.story.advance();
-      return service.answer(arrival);
+    answer: (received) => {
+      parts.scenario.advance();
+      return service.answer(received);
     },
   };
 }

@@ -1,28 +1,24 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type RenderedFamily, renderFamilies } from '../metrics/snapshot.ts';
-import { sendUnknownCluster } from './discovery.ts';
+import { renderFamilies } from '../metrics/snapshot.ts';
 import { sendExposition } from './metrics.ts';
-import { readParameters } from './parameters.ts';
-import type { ClusterSource } from './status/source.ts';
-import { sendText } from './text.ts';
+import { readParameters, sendText, sendUnknownCluster } from './respond.ts';
+import type { ClusterSource } from './status/cluster.ts';
 
 /** A cluster that can be polled on demand. */
 export interface ProbedCluster extends ClusterSource {
   pollNow(isChosen: (collector: string) => boolean, waitMs: number): Promise<void>;
 }
 
-/** They cost a cluster much: polled on demand only when somebody names them. */
-const ONLY_WHEN_NAMED: ReadonlySet<string> = new Set(['ranges', 'tables']);
-/** What of the outcomes belongs to a probe. */
+/** The outcomes that belong to a probe. */
 const OUTCOME = /^crdb_(?:up$|exporter_(?:collector_|series$))/;
 const TIMEOUT_HEADER = 'x-prometheus-scrape-timeout-seconds';
-/** For the way of the answer, before Prometheus gives up. */
-const ANSWER_MS = 500;
-/** Without a deadline of the scraper the timeouts of the collectors count; this is beyond all sensible ones. */
-const LONGEST_MS = 600_000;
-const SHORTEST_MS = 100;
+/** Left for sending the response before Prometheus gives up. */
+const RESPONSE_MS = 500;
+/** Without a deadline of the scraper the timeouts of the collectors apply; this is longer than any sensible one. */
+const MAX_WAIT_MS = 600_000;
+const MIN_WAIT_MS = 100;
 
-/** Polls a configured cluster, known by its name alone, and answers with its data. Failures are in the data, too. */
+/** Polls a configured cluster and sends its data, which includes failures. */
 export async function sendProbe(
   clusters: readonly ProbedCluster[],
   request: IncomingMessage,
@@ -34,33 +30,27 @@ export async function sendProbe(
     sendUnknownCluster(response, clusters);
     return;
   }
-  const known = cluster.pollers.map(({ plan }) => plan.collector);
+  const enabled = cluster.pollers.map(({ collector }) => collector.name);
   const named = parameters.getAll('collect[]');
-  const strange = named.filter((name) => !known.includes(name));
-  if (strange.length > 0) {
-    const text = `collect[] names a collector that is not enabled for this cluster; there are ${known.join(', ')}\n`;
+  if (named.some((name) => !enabled.includes(name))) {
+    const text = `collector in collect[] is not enabled for this cluster; enabled collectors: ${enabled.join(', ')}\n`;
     sendText(response, 400, text);
     return;
   }
-  const isChosen = (collector: string): boolean =>
-    named.length === 0 ? !ONLY_WHEN_NAMED.has(collector) : named.includes(collector);
+  const byDefault = cluster.pollers.filter(({ collector }) => collector.inProbe);
+  const chosen = new Set(
+    named.length === 0 ? byDefault.map(({ collector }) => collector.name) : named,
+  );
+  const isChosen = (collector: string): boolean => chosen.has(collector);
   await cluster.pollNow(isChosen, readWaitMs(request));
   if (response.closed) return;
-  const scraped = { parts: cluster.snapshots(isChosen), rendered: outcomesOf(cluster, isChosen) };
-  sendExposition(scraped, request, response);
-}
-
-function outcomesOf(
-  cluster: ClusterSource,
-  isChosen: (collector: string) => boolean,
-): readonly RenderedFamily[] {
-  return renderFamilies(cluster.outcomes(isChosen)).filter(({ family }) =>
-    OUTCOME.test(family.name),
-  );
+  const outcomes = renderFamilies(cluster.metrics(isChosen));
+  const rendered = outcomes.filter(({ family }) => OUTCOME.test(family.name));
+  sendExposition({ parts: cluster.snapshots(isChosen), rendered }, request, response);
 }
 
 function readWaitMs({ headers }: IncomingMessage): number {
   const seconds = Number(headers[TIMEOUT_HEADER]);
-  if (!(seconds > 0)) return LONGEST_MS;
-  return Math.min(LONGEST_MS, Math.max(SHORTEST_MS, seconds * 1000 - ANSWER_MS));
+  if (!(seconds > 0)) return MAX_WAIT_MS;
+  return Math.min(MAX_WAIT_MS, Math.max(MIN_WAIT_MS, seconds * 1000 - RESPONSE_MS));
 }

@@ -1,73 +1,52 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createConfigPage } from './config-page.ts';
-import { type NodeTargets, sendClusterTargets, sendNodeTargets } from './discovery.ts';
-import { createGate } from './gate.ts';
+import { createDiscoveryRoutes } from './discovery.ts';
 import { type ScrapeSource, sendMetrics } from './metrics.ts';
 import { type ProbedCluster, sendProbe } from './probe.ts';
-import { type Reloaded, sendReload } from './reload.ts';
-import type { Assets } from './status/assets.ts';
-import type { History } from './status/history.ts';
-import { createRenderCache } from './status/render-cache.ts';
+import { sendText } from './respond.ts';
+import type { Route } from './server/app.ts';
+import { createConcurrencyLimit } from './server/limits.ts';
 import { createStatusRoutes } from './status/routes.ts';
-import { sendText } from './text.ts';
+import type { StatusSource } from './status/status.ts';
 
-export interface Route {
-  readonly path: string;
-  readonly methods: readonly string[];
-  /** Asked by whoever watches the process; open to all unless told otherwise. */
-  readonly isProbe?: boolean;
-  readonly handle: (request: IncomingMessage, response: ServerResponse) => Promise<void> | void;
-}
+/** The outcome of a reload; `error` names what stays in force and every problem, never a secret. */
+export type ReloadOutcome =
+  | { readonly succeeded: true }
+  | { readonly succeeded: false; readonly error: string };
 
-export interface RouteSources {
+export interface RouteSources extends StatusSource {
   readonly telemetryPath: string;
-  readonly version: string;
-  /** Scrapes of the telemetry path at a time; 0 for any number. */
+  /** Maximum concurrent scrapes of the telemetry path; 0 for any number. */
   readonly maxRequests: number;
-  /** Requests to /probe at a time; 0 for any number. */
+  /** Maximum concurrent requests to /probe; 0 for any number. */
   readonly maxProbes: number;
   readonly scrapeSource: ScrapeSource;
-  /** True once every collector has had its first poll, or long enough to have it. */
+  /** True once every collector has finished its first poll or had enough time for it. */
   readonly isReady: () => boolean;
-  /** Reads the configuration anew; undefined where that is not allowed over HTTP. */
-  readonly reload: (() => Promise<Reloaded>) | undefined;
+  /** Reloads the configuration; undefined where that is not allowed over HTTP. */
+  readonly reload: (() => Promise<ReloadOutcome>) | undefined;
   /** The running configuration as it may be shown; the same object until it changes. */
   readonly describedConfig: () => unknown;
   readonly clusters: () => readonly ProbedCluster[];
-  readonly history: History;
-  readonly assets: Assets;
-  /** Wall clock, ms. */
-  readonly startedMs: number;
-  readonly wallMs: () => number;
 }
 
-const READ = ['GET', 'HEAD'];
-
-/** What is answered where; everything else is 404, another method 405. */
 export function createRoutes(sources: RouteSources): readonly Route[] {
-  const scrapes = createGate(sources.maxRequests, '--web.max-requests');
-  const probes = createGate(sources.maxProbes, '--web.max-probes');
-  const { clusters, assets, telemetryPath } = sources;
-  const nodeTargets = createRenderCache<NodeTargets>(sources);
-  const clusterTargets = createRenderCache(sources);
-  const pages = { status: sources, assets, telemetryPath };
+  const { clusters, telemetryPath, scrapeSource } = sources;
+  const limitScrapes = createConcurrencyLimit(sources.maxRequests, '--web.max-requests');
+  const limitProbes = createConcurrencyLimit(sources.maxProbes, '--web.max-probes');
   return [
     {
-      path: sources.telemetryPath,
-      methods: READ,
+      path: telemetryPath,
       handle: (request, response) =>
-        scrapes(response, () => sendMetrics(sources.scrapeSource, request, response)),
+        limitScrapes(response, () => sendMetrics(scrapeSource, request, response)),
     },
     {
       path: '/-/healthy',
       isProbe: true,
-      methods: READ,
       handle: (_request, response) => sendText(response, 200, 'crdb-exporter is healthy\n'),
     },
     {
       path: '/-/ready',
       isProbe: true,
-      methods: READ,
       handle(_request, response) {
         if (sources.isReady()) sendText(response, 200, 'crdb-exporter is ready\n');
         else sendText(response, 503, 'first polls are still running\n');
@@ -76,31 +55,42 @@ export function createRoutes(sources: RouteSources): readonly Route[] {
     {
       path: '/-/reload',
       methods: ['POST', 'PUT'],
-      handle: (request, response) => sendReload(sources.reload, request, response),
+      handle: (request, response) => handleReload(sources.reload, request, response),
     },
     {
       path: '/probe',
-      methods: READ,
       handle: (request, response) =>
-        probes(response, () => sendProbe(clusters(), request, response)),
+        limitProbes(response, () => sendProbe(clusters(), request, response)),
     },
-    {
-      path: '/sd/nodes',
-      methods: READ,
-      handle: (request, response) =>
-        sendNodeTargets({ all: clusters(), cache: nodeTargets }, request, response),
-    },
-    {
-      path: '/sd/clusters',
-      methods: READ,
-      handle: (request, response) =>
-        sendClusterTargets({ clusters: clusters(), cache: clusterTargets }, request, response),
-    },
-    {
-      path: '/config',
-      methods: READ,
-      handle: createConfigPage({ describedConfig: sources.describedConfig, pages }),
-    },
-    ...createStatusRoutes(pages),
+    ...createDiscoveryRoutes(sources),
+    ...createStatusRoutes(sources, telemetryPath, sources.describedConfig),
   ];
+}
+
+async function handleReload(
+  reload: RouteSources['reload'],
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  if (reload === undefined) {
+    sendText(response, 403, 'reload over HTTP is disabled: start with --web.enable-lifecycle\n');
+  } else if (isCrossSite(request)) {
+    sendText(
+      response,
+      403,
+      'reload is refused for pages of other sites: use a client such as curl\n',
+    );
+  } else {
+    const outcome = await reload();
+    if (outcome.succeeded) sendText(response, 200, 'configuration reloaded\n');
+    else sendText(response, 400, `${outcome.error}\n`);
+  }
+}
+
+/** Whether a browser sends this for a page of another site; only browsers send these headers. */
+function isCrossSite({ headers }: IncomingMessage): boolean {
+  const { origin, host = '' } = headers;
+  const site = headers['sec-fetch-site'] ?? 'none';
+  if (site !== 'none' && site !== 'same-origin') return true;
+  return origin !== undefined && (!URL.canParse(origin) || new URL(origin).host !== host);
 }

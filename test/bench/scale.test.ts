@@ -56,7 +56,7 @@ describe('the scale simulator', () => {
     expect(page).not.toHaveProperty('next');
   });
 
-  it('tells the truth about distinct ranges, problems and leases', async () => {
+  it('has correct counts of distinct ranges, problems and leases', async () => {
     const replicas = await allReplicas();
     const { truth } = simulator;
     expect(replicas).toHaveLength(truth.replicas);
@@ -80,7 +80,7 @@ describe('the scale simulator', () => {
     expect(Math.max(...loads)).toBe(truth.maxQueriesPerSecond);
   });
 
-  it('tells the truth about each store', async () => {
+  it('has correct counts of each store', async () => {
     const byStore = Map.groupBy(await allReplicas(), (replica) => replica.source_store_id);
     expect(byStore.size).toBe(12);
     for (const [storeId, replicas] of byStore) {
@@ -96,7 +96,7 @@ describe('the scale simulator', () => {
     expect(simulator.truth.store(101, 1003)).toBeUndefined();
   });
 
-  it('lists ranges by store and id, and joins pages cut anywhere to the whole', async () => {
+  it('lists ranges by store and id, with pages of any size', async () => {
     const whole = (await ranges('/nodes/105/ranges/')).ranges;
     const keys = whole.map((each) => each.source_store_id * 1e8 + each.desc.range_id);
     expect(keys).toEqual(keys.toSorted((a, b) => a - b));
@@ -110,7 +110,7 @@ describe('the scale simulator', () => {
     expect((await ranges('/nodes/local/ranges/?remote_node_id=105')).ranges).toEqual(whole);
   });
 
-  it('pages through sessions as a server does', async () => {
+  it('pages through sessions like a server', async () => {
     const whole = (await get<SessionsBody>('/sessions/')).json();
     expect(whole.sessions).toHaveLength(simulator.truth.sessions);
     const joined = [];
@@ -125,7 +125,7 @@ describe('the scale simulator', () => {
     expect(new Set(joined.map((session) => session.node_id)).size).toBe(6);
   });
 
-  it('wants a token, and knows neither other nodes nor other paths', async () => {
+  it('requires a token, and rejects other nodes and other paths', async () => {
     expect((await ask(`${simulator.clusterUrl}/api/v2/nodes/`)).status).toBe(401);
     expect((await get('/nodes/107/ranges/')).status).toBe(500);
     expect((await get('/nodes/5/ranges/')).status).toBe(500);
@@ -133,7 +133,7 @@ describe('the scale simulator', () => {
     expect(simulator.answers.get('login')).toBe(1);
   });
 
-  it('refuses sizes that its layout cannot hold', async () => {
+  it('rejects sizes that do not fit its layout', async () => {
     for (const sizes of [{ nodes: 7 }, { nodes: 900 }, { replicasPerNode: 5, storesPerNode: 2 }]) {
       await expect(startScaleSimulator(sizes)).rejects.toThrow('does not fit the layout');
     }

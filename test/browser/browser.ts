@@ -12,7 +12,7 @@ const ARGUMENTS = [
   '--disable-sync',
 ];
 
-/** The system's Chromium, to be used where `hasProgram('chromium')`. */
+/** The Chromium of the system; needs `hasProgram('chromium')`. */
 export function openBrowser(): Promise<Browser> {
   const executablePath = findProgram('chromium');
   if (executablePath === undefined) throw new Error('chromium is not on the PATH');

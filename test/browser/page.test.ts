@@ -7,8 +7,8 @@ import { openScene, type Scene, SCENE_NAMES, SCENES } from './scenes.ts';
 
 const DESKTOP = { width: 1280, height: 800 };
 const PHONE = { width: 390, height: 844 };
-/** Of a page, however large its cluster is. */
-const LARGEST_PAGE_BYTES = 100_000;
+/** For a cluster of any size. */
+const MAX_PAGE_BYTES = 100_000;
 const HOSTILE_NAMES = [
   '<script>window.hacked=1</script>',
   '"><img src=x onerror="window.hacked=1">',
@@ -17,30 +17,30 @@ const HOSTILE_NAMES = [
   'javascript:window.hacked=1',
 ];
 
-/** A browser on a busy machine takes its time. */
-const PATIENT = { timeout: 120_000 };
+/** A browser is slow on a busy machine. */
+const OPTIONS = { timeout: 120_000 };
 
-describe.skipIf(!hasProgram('chromium'))('the status page in a browser', PATIENT, () => {
+describe.skipIf(!hasProgram('chromium'))('the status page in a browser', OPTIONS, () => {
   let browser: Browser;
   beforeAll(async () => {
     browser = await openBrowser();
   });
   afterAll(() => browser.close());
 
-  /** A page and what it complained of. */
+  /** A page with its warnings, errors and requests. */
   async function open(scene: Scene, options: BrowserContextOptions = {}, target = '/') {
     const context = await browser.newContext({ viewport: DESKTOP, ...options });
     const page = await context.newPage();
-    const complaints: string[] = [];
+    const errors: string[] = [];
     const requests: string[] = [];
     page.on('console', (message) => {
-      if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
+      if (['error', 'warning'].includes(message.type())) errors.push(message.text());
     });
-    page.on('pageerror', (error) => complaints.push(error.message));
-    page.on('dialog', (dialog) => complaints.push(dialog.message()));
+    page.on('pageerror', (error) => errors.push(error.message));
+    page.on('dialog', (dialog) => errors.push(dialog.message()));
     page.on('request', (request) => requests.push(request.url()));
     await page.goto(scene.exporter.url + target);
-    return { page, complaints, requests };
+    return { page, errors, requests };
   }
 
   describe.each(SCENE_NAMES)('%s', (name) => {
@@ -54,20 +54,20 @@ describe.skipIf(!hasProgram('chromium'))('the status page in a browser', PATIENT
       ['light', DESKTOP],
       ['dark', PHONE],
     ] as const)('is accessible and fits in %s on %o', async (colorScheme, viewport) => {
-      const { page, complaints, requests } = await open(scene, { colorScheme, viewport });
+      const { page, errors, requests } = await open(scene, { colorScheme, viewport });
       await page.getByText('Live.').waitFor();
       const { violations } = await new AxeBuilder({ page }).analyze();
       const faults = violations.filter(({ impact }) => impact !== 'minor');
       expect(faults.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);
       expect(await overflowOf(page)).toBe(0);
-      expect(complaints).toEqual([]);
+      expect(errors).toEqual([]);
       for (const url of requests) expect(url.startsWith(scene.exporter.url)).toBe(true);
       await page.context().close();
     });
 
     test('is small, and complete without JavaScript', async () => {
       const { text } = await scene.exporter.get('/');
-      expect(Buffer.byteLength(text)).toBeLessThan(LARGEST_PAGE_BYTES);
+      expect(Buffer.byteLength(text)).toBeLessThan(MAX_PAGE_BYTES);
       const { page } = await open(scene, { javaScriptEnabled: false });
       expect(await page.locator('h2').textContent()).toMatch(/ (?:is|needs|has) /);
       expect(await page.locator('#collectors tbody tr').count()).toBeGreaterThan(3);
@@ -75,7 +75,7 @@ describe.skipIf(!hasProgram('chromium'))('the status page in a browser', PATIENT
     });
   });
 
-  test('shows hostile names as text, and runs nothing of them', async () => {
+  test('shows hostile names as text and runs no script in them', async () => {
     await using scene = await openScene({ intervalSeconds: 600, clusters: { demo: {} } });
     const world = scene.simulators.get('demo')?.world;
     for (const applicationName of HOSTILE_NAMES) {
@@ -87,17 +87,17 @@ describe.skipIf(!hasProgram('chromium'))('the status page in a browser', PATIENT
         transactionAgeMs: 3_600_000,
       });
     }
-    await using renewed = await openScene({ simulators: scene.simulators, intervalSeconds: 600 });
-    const { page, complaints } = await open(renewed);
+    await using restarted = await openScene({ simulators: scene.simulators, intervalSeconds: 600 });
+    const { page, errors } = await open(restarted);
     await page.getByText('Live.').waitFor();
     const names = await page.locator('#sessions th.name').allTextContents();
     expect(names.map((name) => name.trim())).toEqual(expect.arrayContaining(HOSTILE_NAMES));
     expect(await page.evaluate('window.hacked')).toBeUndefined();
-    expect(complaints).toEqual([]);
+    expect(errors).toEqual([]);
     await page.context().close();
   });
 
-  test('follows the cluster without being loaded again, and keeps the focus', async () => {
+  test('updates without a reload and keeps the focus', async () => {
     await using scene = await openScene({ intervalSeconds: 0.5 });
     const { page } = await open(scene);
     await page.getByText('Live.').waitFor();
@@ -105,19 +105,19 @@ describe.skipIf(!hasProgram('chromium'))('the status page in a browser', PATIENT
     await page.locator('#collectors .scroll').focus();
     scene.simulators.get('demo')?.world.killNode(9, 'dead');
     await page.locator('.findings', { hasText: 'Node 9 is dead' }).waitFor();
-    expect(await page.title()).toContain('demo is in trouble');
+    expect(await page.title()).toContain('demo has problems');
     expect(await page.evaluate('window.loadedOnce')).toBe(true);
     expect(await page.locator('#collectors .scroll:focus').count()).toBe(1);
     await page.context().close();
   });
 
-  test('says when the exporter no longer answers', async () => {
+  test('reports when the exporter stops responding', async () => {
     await using scene = await openScene();
     const { page } = await open(scene);
     await page.getByText('Live.').waitFor();
     await scene.exporter.stop();
-    await page.getByText('The exporter does not answer').waitFor();
-    expect(await page.locator('#live').textContent()).toContain('gets older');
+    await page.getByText('The exporter does not respond').waitFor();
+    expect(await page.locator('#live').textContent()).toContain('is out of date');
     await page.context().close();
   });
 
@@ -136,28 +136,28 @@ describe.skipIf(!hasProgram('chromium'))('the status page in a browser', PATIENT
     await page.context().close();
   });
 
-  test('/config follows the exporter as a page, although programs get JSON there', async () => {
+  test('/config updates as a page, although programs get JSON there', async () => {
     await using scene = await openScene({ intervalSeconds: 0.5 });
     const { page } = await open(scene, {}, '/config');
-    const moment = page.locator('#at');
-    const first = await moment.getAttribute('value');
-    await expect.poll(() => moment.getAttribute('value')).not.toBe(first);
+    const time = page.locator('#at');
+    const first = await time.getAttribute('value');
+    await expect.poll(() => time.getAttribute('value')).not.toBe(first);
     expect(await page.title()).toBe('Configuration · crdb-exporter');
     await page.context().close();
   });
 
-  test('/config is accessible, too, and shows no secret', async () => {
+  test('/config is accessible and shows no secret', async () => {
     await using scene = await openScene();
-    const { page, complaints } = await open(scene, {}, '/config');
+    const { page, errors } = await open(scene, {}, '/config');
     const { violations } = await new AxeBuilder({ page }).analyze();
     expect(violations.filter(({ impact }) => impact !== 'minor').map(({ id }) => id)).toEqual([]);
     expect(await page.locator('pre').textContent()).toContain('"password": "<secret>"');
-    expect(complaints).toEqual([]);
+    expect(errors).toEqual([]);
     await page.context().close();
   });
 });
 
-/** How far the page is wider than its window. */
+/** By how much the page is wider than its window, px. */
 async function overflowOf(page: Page): Promise<number> {
   const wide = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
   return Math.max(0, Number(wide));

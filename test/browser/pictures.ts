@@ -1,4 +1,4 @@
-// `npm run docs:pictures`: takes the pictures of the status page that the documentation shows.
+// `npm run docs:pictures`: takes the screenshots of the status page for docs/.
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -6,14 +6,14 @@ import { openBrowser } from './browser.ts';
 import { openScene, type SceneName, SCENES } from './scenes.ts';
 
 const FOLDER = path.join(import.meta.dirname, '..', '..', 'docs', 'pictures');
-/** Lines need some polls to be drawn. */
-const COURSE_MS = 45_000;
+/** Trends need some polls. */
+const TREND_MS = 45_000;
 
 interface Picture {
   readonly file: string;
   readonly colorScheme: 'light' | 'dark';
   readonly viewport: { readonly width: number; readonly height: number };
-  /** The whole page, not just what a window shows of it. */
+  /** The whole page instead of the part in the window. */
   readonly fullPage?: boolean;
 }
 
@@ -42,7 +42,7 @@ for (const [name, options] of Object.entries(SCENES)) {
     ...options,
     intervalSeconds: name === '300 nodes' ? 15 : 5,
   });
-  await sleep(COURSE_MS);
+  await sleep(TREND_MS);
   for (const { file, colorScheme, viewport, fullPage = false } of pictures) {
     const page = await browser.newPage({ colorScheme, viewport });
     await page.goto(scene.exporter.url);

@@ -5,7 +5,7 @@ import {
 } from '../../src/simulator/index.ts';
 import { startTestExporter, type TestExporter } from '../support/exporter.ts';
 
-/** An exporter with simulated clusters, as a page can show them. */
+/** A running exporter with simulated clusters. */
 export interface Scene extends AsyncDisposable {
   readonly exporter: TestExporter;
   /** By the names of their clusters. */
@@ -15,10 +15,10 @@ export interface Scene extends AsyncDisposable {
 export interface SceneOptions {
   /** One simulator for each cluster. */
   readonly clusters?: Readonly<Record<string, Partial<SimulatorOptions>>>;
-  /** Simulators that run already, in place of new ones; they are left running. */
+  /** Running simulators to use instead of new ones; they are not closed. */
   readonly simulators?: ReadonlyMap<string, Simulator>;
   readonly intervalSeconds?: number;
-  /** What happens once everything was polled. */
+  /** Runs after the first polls. */
   readonly afterwards?: (scene: Scene) => Promise<void>;
 }
 
@@ -30,11 +30,11 @@ export const SCENE_NAMES = ['calm', 'incident', 'down', 'two clusters', '300 nod
 
 export type SceneName = (typeof SCENE_NAMES)[number];
 
-/** What the page is looked at with, in tests and pictures. */
+/** The states that tests and pictures of the page show. */
 export const SCENES: Readonly<Record<SceneName, SceneOptions>> = {
   calm: { intervalSeconds: 10 },
   incident: {
-    clusters: { demo: { troubledNodes: true, sessions: 60 } },
+    clusters: { demo: { faultyNodes: true, sessions: 60 } },
     intervalSeconds: 3,
     async afterwards({ simulators }) {
       const world = simulators.get('demo')?.world;
@@ -55,11 +55,11 @@ export const SCENES: Readonly<Record<SceneName, SceneOptions>> = {
     },
   },
   'two clusters': {
-    clusters: { east: {}, west: { troubledNodes: true } },
+    clusters: { east: {}, west: { faultyNodes: true } },
     intervalSeconds: 20,
   },
   '300 nodes': {
-    clusters: { prod: { nodes: 300, ranges: 2_000, storesPerNode: 1, troubledNodes: true } },
+    clusters: { prod: { nodes: 300, ranges: 2_000, storesPerNode: 1, faultyNodes: true } },
     intervalSeconds: 60,
   },
 };

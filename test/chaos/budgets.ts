@@ -3,12 +3,12 @@ import type { Setting } from './setting.ts';
 import { INTERVAL_SECONDS } from './variants.ts';
 
 /** Jitter takes a twentieth; a timer that is set at the end of a long turn of the event loop fires early by the turn. */
-const SHORTEST_SHARE = 0.5;
-/** Repeats of a fresh client, and per request. */
-const FIRST_REPEATS = 5;
-const REPEATS_PER_REQUEST = 0.1;
+const MIN_SHARE = 0.5;
+/** Retries of a new client, and per request. */
+const INITIAL_RETRIES = 5;
+const RETRIES_PER_REQUEST = 0.1;
 
-/** What each collector asks for. */
+/** Paths that each collector requests. */
 const PATHS: Readonly<Record<string, RegExp>> = {
   nodes: /\/nodes\/(?:\?|$)/,
   ranges: /\/nodes\//,
@@ -33,14 +33,14 @@ export function checkPace({ polls, breaks, dimensions, flights }: Setting): void
       if (before === undefined) continue;
       if (breaks.some((at) => at >= before && at <= beganAt)) continue;
       const gapMs = beganAt - before;
-      if (gapMs < SHORTEST_SHARE * dimensions.slowness * intervalSeconds * 1000) {
+      if (gapMs < MIN_SHARE * dimensions.slowness * intervalSeconds * 1000) {
         throw new Error(`${collector}: two polls within ${gapMs} ms`);
       }
     }
   }
 }
 
-/** Requests in flight, repeats and logins stay within what is promised. `lost` tokens looked lost to the exporter. */
+/** Requests in flight, retries and logins stay within their limits. `lost` tokens looked lost to the exporter. */
 export function checkBudgets(setting: Setting, scrape: Scrape, lost: number): void {
   const { flights, dimensions, variants } = setting;
   const starts = 1 + variants.restarts;
@@ -53,7 +53,7 @@ export function checkBudgets(setting: Setting, scrape: Scrape, lost: number): vo
   for (const api of ['cluster', 'cloud']) {
     const requests = sum('crdb_exporter_http_requests_total', { api });
     const retries = sum('crdb_exporter_http_retries_total', { api });
-    const allowed = FIRST_REPEATS * starts + REPEATS_PER_REQUEST * requests;
+    const allowed = INITIAL_RETRIES * starts + RETRIES_PER_REQUEST * requests;
     expectAtMost(`repeats at the ${api} API`, retries, allowed);
   }
   const logins = sum('crdb_exporter_logins_total', {});

@@ -5,30 +5,30 @@ import { heldBytes } from './memory.ts';
 import { type Outcome, runTrials } from './trials.ts';
 
 const SEEDS = 30;
-/** Half a minute on a calm machine. */
-const LONGEST_MS = 600_000;
-/** Of a trial only what it has said is kept, some hundred kilobytes of text. */
+/** Half a minute on an idle machine. */
+const MAX_MS = 600_000;
+/** Only the output of a trial is kept, some hundred kilobytes of text. */
 const HELD_PER_SEED_BYTES = 1_000_000;
 
-describe(`${SEEDS} seeds of trouble`, () => {
+describe(`${SEEDS} seeds`, () => {
   let outcomes: readonly Outcome[] = [];
   let grownBytes = 0;
 
   beforeAll(async () => {
-    // What is loaded and compiled once is no leak.
+    // Code that is loaded and compiled once is no leak.
     const warm = await runTrials({ first: 1, count: 3, width: 2 });
     const before = heldBytes();
     const rest = await runTrials({ first: 4, count: SEEDS - 3, width: 2 });
     grownBytes = heldBytes() - before;
     outcomes = [...warm, ...rest];
-  }, LONGEST_MS);
+  }, MAX_MS);
 
-  test('leave every promise kept', () => {
+  test('violate no invariant', () => {
     expect(outcomes.flatMap(({ failure }) => failure ?? [])).toEqual([]);
     expect(outcomes.length).toBe(SEEDS);
   });
 
-  test('leave no memory behind', () => {
+  test('leak no memory', () => {
     expect(grownBytes).toBeLessThan(SEEDS * HELD_PER_SEED_BYTES);
   });
 

@@ -1,6 +1,6 @@
-import type { Clock } from '../../src/poll/poller.ts';
+import type { Clock } from '../../src/polling/poller.ts';
 
-/** Both clocks of the exporter under test, which jump when told to. */
+/** Both clocks of the exporter under test, which the trial can move. */
 export interface Clocks {
   readonly clock: Clock;
   /** The wall clock is set anew: that many milliseconds from the true time. */

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 /** What of the process a trial could leave behind. */
 const KINDS = ['TCPSocketWrap', 'TCPServerWrap', 'Zlib', 'FSReqPromise'];
 const PAUSE_MS = 10;
-const LONGEST_MS = 3_000;
+const MAX_MS = 3_000;
 
 export type Handles = Readonly<Record<string, number>>;
 
@@ -21,7 +21,7 @@ export async function expectNoMoreHandles(before: Handles): Promise<void> {
     const now = countHandles();
     const left = KINDS.filter((kind) => (now[kind] ?? 0) > (before[kind] ?? 0));
     if (left.length === 0) return;
-    if (performance.now() - startedAt > LONGEST_MS) {
+    if (performance.now() - startedAt > MAX_MS) {
       throw new Error(`left open: ${left.map((kind) => `${now[kind]} ${kind}`).join(', ')}`);
     }
     await sleep(PAUSE_MS);

@@ -1,10 +1,11 @@
-import type {
-  CloudCollector,
-  ClusterCollector,
-  CollectFailure,
-  Collector,
+import {
+  CollectError,
+  type CloudCollector,
+  type ClusterCollector,
+  type Collector,
+  type CollectorResult,
 } from '../../src/collectors/collector.ts';
-import { classifyThrown } from '../../src/http/errors.ts';
+import { toRequestError } from '../../src/http/errors.ts';
 
 /** A poll as an onlooker sees it; times are monotonic milliseconds. */
 export interface ObservedPoll {
@@ -23,9 +24,7 @@ export function observe(
   { polls, now }: { readonly polls: ObservedPoll[]; readonly now: () => number },
 ): readonly Collector[] {
   return collectors.map((collector): Collector => {
-    async function watched(
-      collect: () => Promise<CollectFailure | undefined>,
-    ): Promise<CollectFailure | undefined> {
+    async function watched(collect: () => Promise<CollectorResult>): Promise<CollectorResult> {
       const poll: ObservedPoll = {
         collector: collector.name,
         beganAt: now(),
@@ -35,13 +34,16 @@ export function observe(
       };
       polls.push(poll);
       try {
-        const failure = await collect();
-        poll.result = failure === undefined ? 'good' : 'partial';
-        poll.reason = failure?.reason ?? '';
-        return failure;
+        const result = await collect();
+        poll.result = result.failure === undefined ? 'good' : 'partial';
+        poll.reason = result.failure?.reason ?? '';
+        return result;
       } catch (error) {
         poll.result = 'failed';
-        poll.reason = classifyThrown(error, collector.name).reason;
+        poll.reason =
+          error instanceof CollectError
+            ? error.reason
+            : toRequestError(error, collector.name).reason;
         throw error;
       } finally {
         poll.endedAt = now();
@@ -50,13 +52,13 @@ export function observe(
     if (collector.api === 'cloud') {
       const observed: CloudCollector = {
         ...collector,
-        collect: (api, sheet, context) => watched(() => collector.collect(api, sheet, context)),
+        collect: (api, context) => watched(() => collector.collect(api, context)),
       };
       return observed;
     }
     const observed: ClusterCollector = {
       ...collector,
-      collect: (api, sheet, context) => watched(() => collector.collect(api, sheet, context)),
+      collect: (api, context) => watched(() => collector.collect(api, context)),
     };
     return observed;
   });

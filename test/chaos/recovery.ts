@@ -11,12 +11,12 @@ import { REQUEST_SECONDS } from './variants.ts';
 /** The longest that a server's Retry-After is obeyed; a refused secret is left alone for less. */
 const PATIENCE_MS = 905_000;
 /** The poll that comes within one interval, and the one within the next. */
-const MOST_ATTEMPTS = 2;
+const MAX_ATTEMPTS = 2;
 const PAUSE_MS = 10;
 /** A machine that is too busy to answer itself in time gets the time to do so all the same. */
-const LONGEST_MS = 60_000;
+const MAX_MS = 60_000;
 
-/** Ends all trouble: what was broken is mended, what is dead stays dead but for the addresses that are asked. */
+/** Ends all faults; dead nodes stay dead, except at the configured addresses. */
 export async function heal(setting: Setting, isPatient: boolean): Promise<void> {
   const { simulator, proxies, chronicle, clocks, dimensions, isDocumented } = setting;
   simulator.clearFaults();
@@ -38,7 +38,7 @@ export async function heal(setting: Setting, isPatient: boolean): Promise<void> 
   setting.breaks.push(clocks.clock.monotonicMs());
 }
 
-/** Every collector succeeds in its second poll at the latest, and all that is true is shown. */
+/** Every collector succeeds in its second poll at the latest, and all expected data is exported. */
 export async function expectRecovery(setting: Setting, scraper: Scraper): Promise<void> {
   const healedAt = setting.clocks.clock.monotonicMs();
   const before = await scraper.scrape();
@@ -46,7 +46,7 @@ export async function expectRecovery(setting: Setting, scraper: Scraper): Promis
     const scrape = await scraper.scrape();
     const missing = findLate(setting, scrape, { before, healedAt }) ?? findMissing(setting, scrape);
     if (missing === undefined) return;
-    if (setting.clocks.clock.monotonicMs() - healedAt > LONGEST_MS) {
+    if (setting.clocks.clock.monotonicMs() - healedAt > MAX_MS) {
       throw new Error(`no recovery: ${missing}`);
     }
     await sleep(PAUSE_MS);
@@ -73,7 +73,7 @@ function findLate(
       );
       const good = ended.find(({ result }) => result === 'good');
       const skips = skipsOf(scrape, labels) - skipsOf(before, labels);
-      if (good === undefined && !isStarved && ended.length + skips >= MOST_ATTEMPTS) {
+      if (good === undefined && !isStarved && ended.length + skips >= MAX_ATTEMPTS) {
         const reasons = ended.map(({ reason }) => reason).join(', ');
         throw new Error(`${collector} failed after all trouble: ${skips} skips, ${reasons}`);
       }

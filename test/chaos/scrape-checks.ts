@@ -4,8 +4,8 @@ import { readScrape, type Scrape } from '../support/exporter.ts';
 import type { Chronicle } from './chronicle.ts';
 import type { Clocks } from './clocks.ts';
 import { findUntruth } from './data-checks.ts';
-import { findDisagreement } from './oracle/series-budget.ts';
 import type { ObservedPoll } from './observed-polls.ts';
+import { findDisagreement } from './oracle/series-budget.ts';
 
 /** What a scrape is held against. */
 export interface Witness {
@@ -43,7 +43,7 @@ const OUTCOMES: Readonly<Record<string, number>> = {
 };
 /** The longest pause that a server is granted, whatever its Retry-After says. */
 const MAX_PAUSE_SECONDS = 900;
-const MOST_AGE_BEYOND = 600;
+const MAX_AGE_BEYOND = 600;
 /** Polls of which one published what is shown after a failure. */
 const CANDIDATES = 3;
 /** Between the end of a poll and the moment its data is there. */
@@ -129,7 +129,7 @@ function checkData(
   // After a failure it is not told which of the last polls published what is shown.
   const candidates = published.slice(isGood ? -1 : -CANDIDATES);
   const intervalSeconds = value('interval_seconds');
-  const maxAgeMs = 1000 * (intervalSeconds + Math.min(2 * intervalSeconds, MOST_AGE_BEYOND));
+  const maxAgeMs = 1000 * (intervalSeconds + Math.min(2 * intervalSeconds, MAX_AGE_BEYOND));
   const endedAt = candidates.at(-1)?.endedAt ?? 0;
   const publishedAt = Math.max(timeOf('success'), endedAt + (isGood ? 0 : PUBLISHING_MS));
   if (askedAt - publishedAt > maxAgeMs) {

@@ -5,6 +5,8 @@ import { setQuirk } from './quirks.ts';
 import { expectRecovery, heal } from './recovery.ts';
 import { type ScrapedText, Scraper } from './scraper.ts';
 import { type Setting, setUp } from './setting.ts';
+import { drawSingleFault, type SingleFault } from './single/fault.ts';
+import { suffer as sufferAlone } from './single/suffer.ts';
 import {
   asksForPatience,
   type LastingTrouble,
@@ -13,8 +15,6 @@ import {
   schedule,
   type Trouble,
 } from './troubles.ts';
-import { drawSingleFault, type SingleFault } from './single/fault.ts';
-import { suffer as sufferAlone } from './single/suffer.ts';
 import { happen } from './world-events.ts';
 
 /** What came of one seed. */
@@ -184,8 +184,8 @@ async function reload(setting: Setting, scraper: Scraper, to: ReloadTo): Promise
   const { variants, exporter, breaks, clocks } = setting;
   scraper.isReloading = true;
   variants.next = to;
-  const { isGood } = await exporter.app.reload();
+  const { succeeded } = await exporter.app.reload();
   scraper.isReloading = false;
   breaks.push(clocks.clock.monotonicMs());
-  if (isGood !== (to !== 'bad')) throw new Error(`a reload of ${to} was good: ${isGood}`);
+  if (succeeded !== (to !== 'bad')) throw new Error(`a reload of ${to} succeeded: ${succeeded}`);
 }

@@ -5,7 +5,7 @@ import { PROCESS_TIMEOUT_MS, run, runHere, start, startProgram, writeTemporary }
 const CLUSTER = 'clusters: [{ name: one, cluster_api: { urls: ["http://127.0.0.1:1"] } }]\n';
 
 describe('the command line', () => {
-  test('says with --help which commands there are, on standard output', async () => {
+  test('lists its commands with --help', async () => {
     const { code, out, err } = await runHere(['--help']);
     expect({ code, err }).toEqual({ code: 0, err: '' });
     const commands = ['serve', 'check', 'diagnose', 'reference', 'nodes', 'ranges', 'sessions'];
@@ -47,7 +47,7 @@ describe('the command line', () => {
     ['srve', 'did you mean serve?'],
     ['sesions', 'did you mean sessions?'],
     ['nonsense', 'see crdb-exporter --help'],
-  ])('does not take the unknown word %s for a wish to run the exporter', async (word, hint) => {
+  ])('rejects the unknown command %s', async (word, hint) => {
     const { code, out, err } = await runHere([word]);
     expect({ code, out }).toEqual({ code: 2, out: '' });
     expect(err).toBe(`crdb-exporter: there is no command "${word}": ${hint}\n`);
@@ -87,7 +87,7 @@ describe('the command line', () => {
     [['diagnose'], 2],
     [['check'], 1],
     [['serve', '--config.check'], 1],
-  ])('%j tells every error of a bad configuration with its place', async (args, exitCode) => {
+  ])('%j reports every error of a configuration with its place', async (args, exitCode) => {
     const file = await writeTemporary('bad.yml', `${CLUSTER}webb: {}\nshard: { count: 0 }\n`);
     const { code, out, err } = await runHere([...args, `--config.file=${file}`]);
     expect({ code, out }).toEqual({ code: exitCode, out: '' });
@@ -95,10 +95,10 @@ describe('the command line', () => {
     expect(err).toContain(`${file}:3:17: shard.count: `);
   });
 
-  test('says that a good configuration is good', async () => {
+  test('reports a valid configuration', async () => {
     const file = await writeTemporary('good.yml', CLUSTER);
     const { code, out } = await runHere(['check', `--config.file=${file}`]);
-    expect({ code, out }).toEqual({ code: 0, out: 'the configuration is good: 1 cluster(s)\n' });
+    expect({ code, out }).toEqual({ code: 0, out: 'the configuration is valid: 1 cluster(s)\n' });
   });
 });
 
@@ -123,7 +123,7 @@ describe('the process', { timeout: PROCESS_TIMEOUT_MS }, () => {
     const { code, err } = await run(flags);
     expect(code).toBe(1);
     expect(err).toBe(
-      `crdb-exporter: cannot listen: address already in use ${address}; stop the process that has it or choose another --web.listen-address\n`,
+      `crdb-exporter: cannot listen: address already in use ${address}; stop the process that uses it or choose another --web.listen-address\n`,
     );
   });
 

@@ -81,7 +81,7 @@ export function start(
   return startProgram(process.execPath, [MAIN, ...args], env);
 }
 
-/** Runs the command line to its end, in pipes and with nobody at standard input. */
+/** Runs the command line to its end, in pipes and without standard input. */
 export function run(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},

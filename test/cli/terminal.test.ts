@@ -43,7 +43,7 @@ describe.skipIf(!hasProgram('python3'))(
       expect(screen).not.toContain(`${ESCAPE}32m`);
     });
 
-    test('a long listing shows how far it has come', async () => {
+    test('a long listing shows its progress', async () => {
       const fault = simulator.fault({ kind: 'slow', ms: 300, endpoint: 'node_ranges' });
       const { code, screen } = await runInTerminal(['ranges', config]);
       fault.remove();
@@ -52,27 +52,27 @@ describe.skipIf(!hasProgram('python3'))(
       expect(linesOf(screen).join('\n')).toMatch(/RANGE +NODE +STORE/);
     });
 
-    test('nothing is changed when the person does not agree', async () => {
-      const answers = [{ after: 'Go on?', send: 'n\r' }];
+    test('nothing is changed without confirmation', async () => {
+      const answers = [{ after: 'Continue?', send: 'n\r' }];
       const args = ['cloud', 'rename-database', 'movr', 'rides', config];
       const { code, screen } = await runInTerminal(args, { answers });
       expect(code).toBe(1);
       expect(screen).toContain('about to rename the database "movr" to "rides"');
-      expect(screen).toContain('nothing was done');
+      expect(screen).toContain('nothing was changed');
       expect(simulator.truth().tables.some(({ database }) => database === 'movr')).toBe(true);
     });
 
-    test('Ctrl-C at the question changes nothing either', async () => {
-      const answers = [{ after: 'Go on?', send: '\u0003' }];
+    test('Ctrl-C at the confirmation changes nothing', async () => {
+      const answers = [{ after: 'Continue?', send: '\u0003' }];
       const args = ['cloud', 'assistant', 'provision', config];
       const { code, screen } = await runInTerminal(args, { answers });
       expect(code).toBe(130);
-      expect(screen).toContain('nothing was done');
+      expect(screen).toContain('nothing was changed');
       expect(simulator.truth().assistant).toBeUndefined();
     });
 
-    test('it is done when the person agrees', async () => {
-      const answers = [{ after: 'Go on?', send: 'y\r' }];
+    test('the change is made after confirmation', async () => {
+      const answers = [{ after: 'Continue?', send: 'y\r' }];
       const args = ['cloud', 'rename-database', 'bank', 'money', config];
       const { code } = await runInTerminal(args, { answers });
       expect(code).toBe(0);
@@ -88,26 +88,27 @@ describe('in a pipe', { timeout: PROCESS_TIMEOUT_MS }, () => {
     expect(out).toBe(['USER', ...simulator.truth().users, ''].join('\n'));
   });
 
-  test('a reader that has seen enough is no error, and the session is logged out', async () => {
+  test('a reader that stops reading is no error, and the session is logged out', async () => {
     const script = `"$0" src/main.ts ranges --output ndjson "$1" | head -n 1 >/dev/null; echo "status \${PIPESTATUS[0]}"`;
     const before = simulator.requests.entries.length;
     const { out, err } = await startProgram('bash', ['-c', script, process.execPath, config]).ended;
     expect({ out, err }).toEqual({ out: 'status 0\n', err: '' });
-    const asked = simulator.requests.entries.slice(before);
-    expect(asked.map(({ endpoint }) => endpoint)).toContain('logout');
+    const sent = simulator.requests.entries.slice(before);
+    expect(sent.map(({ endpoint }) => endpoint)).toContain('logout');
   });
 
   test('Ctrl-C ends a listing with 130, logged out', async () => {
     const fault = simulator.fault({ kind: 'hang', endpoint: 'sessions' });
     const before = simulator.requests.entries.length;
-    const asked = (): string[] =>
+    const endpoints = (): string[] =>
       simulator.requests.entries.slice(before).map(({ endpoint }) => endpoint);
     await using running = start(['sessions', config]);
-    while (!asked().includes('sessions')) await new Promise((resolve) => setTimeout(resolve, 20));
+    while (!endpoints().includes('sessions'))
+      await new Promise((resolve) => setTimeout(resolve, 20));
     running.child.kill('SIGINT');
     const { code, out } = await running.ended;
     fault.remove();
     expect({ code, out }).toEqual({ code: 130, out: '' });
-    expect(asked()).toContain('logout');
+    expect(endpoints()).toContain('logout');
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { CloudApi } from '../../src/cloud/api.ts';
+import type { CloudApi } from '../../src/cockroach/cloud-api.ts';
 import { cloud } from '../../src/collectors/cloud.ts';
 import { RequestError } from '../../src/http/errors.ts';
 import { decodeValue } from '../../src/json/decoder.ts';
@@ -34,11 +34,11 @@ function answering(assistant: object | undefined): CloudApi {
 }
 
 async function pollOnce(assistant: object | undefined): Promise<Polled> {
-  const memory = cloud.createMemory();
-  return poll(cloud, answering(assistant), { options: {}, memory, nowMs: NOW_MS });
+  const state = cloud.createState();
+  return poll(cloud, answering(assistant), { options: {}, state, nowMs: NOW_MS });
 }
 
-test('an assistant has its states, its identity and its times, and no secret', async () => {
+test('an assistant has its states, identity and timestamps, and no secret', async () => {
   const { lines } = await pollOnce(assistantOf());
   expect(lines.map((line) => line.replace('crdb_cloud_migration_assistant_', ''))).toEqual([
     'info{assistant_id="a1",cluster_id="c1",deployed_region="us-east1"} 1',
@@ -59,7 +59,7 @@ test('an assistant has its states, its identity and its times, and no secret', a
   ]);
 });
 
-test('without an assistant every state is 0 and there is nothing else to say', async () => {
+test('without an assistant every state is 0 and no other series exists', async () => {
   const { lines } = await pollOnce(undefined);
   expect(lines).toHaveLength(11);
   expect(lines.filter((line) => !line.endsWith(' 0'))).toEqual([]);
@@ -80,9 +80,9 @@ test.each([
   expect(present('health')).toEqual([`{health="${shownHealth}"} 1`]);
 });
 
-describe('the time since which a status is seen', () => {
-  test('is that of the first poll that saw it, of this assistant', async () => {
-    const memory = cloud.createMemory();
+describe('the start of a status', () => {
+  test('is the time of the first poll that saw it, per assistant', async () => {
+    const state = cloud.createState();
     const since: (readonly string[])[] = [];
     const answers = [
       assistantOf({ status: 'PENDING' }),
@@ -94,29 +94,32 @@ describe('the time since which a status is seen', () => {
     ];
     for (const [index, answer] of answers.entries()) {
       const nowMs = 1000 * (index + 1);
-      const { of } = await poll(cloud, answering(answer), { options: {}, memory, nowMs });
+      const { of } = await poll(cloud, answering(answer), { options: {}, state, nowMs });
       since.push(of('crdb_cloud_migration_assistant_status_since_timestamp_seconds'));
     }
     expect(since).toEqual([['1'], ['1'], ['3'], ['4'], [], ['6']]);
   });
 });
 
-test('a failure is not the absence of an assistant', async () => {
+test('a failure does not count as a missing assistant', async () => {
   const api: CloudApi = {
     assistant: () => Promise.reject(new RequestError('forbidden', 'assistant: HTTP 403')),
   };
-  const given = { options: {}, memory: cloud.createMemory() };
+  const given = { options: {}, state: cloud.createState() };
   await expect(poll(cloud, api, given)).rejects.toThrow('HTTP 403');
 });
 
+test('fields of the wrong type are empty', async () => {
+  const { of } = await pollOnce(assistantOf({ cluster_id: 7, deployed_region: 7 }));
+  expect(of('crdb_cloud_migration_assistant_info')).toEqual([
+    '{assistant_id="a1",cluster_id="",deployed_region=""} 1',
+  ]);
+});
+
 test.each([
+  ['an id of the wrong type', assistantOf({ id: 7 })],
   ['{}', {}],
   ['an error', { code: 5, message: 'x' }],
-])(
-  'good JSON that is no assistant is a failed poll, not an assistant without a name: %s',
-  async (_, answer) => {
-    const { failure, lines } = await pollOnce(answer);
-    expect(failure?.reason).toBe('decode');
-    expect(lines).toEqual([]);
-  },
-);
+])('valid JSON that is no assistant fails the poll: %s', async (_, answer) => {
+  await expect(pollOnce(answer)).rejects.toMatchObject({ reason: 'decode' });
+});

@@ -4,7 +4,7 @@ import { NOW_MS, pollNodes, recordOf } from './nodes/records.ts';
 import { answering, poll } from './support.ts';
 
 describe('liveness', () => {
-  test('every status is counted, also those that no node has', async () => {
+  test('every status is counted, also statuses without nodes', async () => {
     const { of } = await pollNodes([
       recordOf(1),
       recordOf(2),
@@ -45,14 +45,14 @@ describe('liveness', () => {
     expect(of('crdb_node_liveness_code')).toEqual([`{node_id="9"} ${raw}`]);
   });
 
-  test('a liveness_status of the wrong kind is other, without a code', async () => {
+  test('a liveness_status of the wrong type is other, without a code', async () => {
     const { of } = await pollNodes([recordOf(9, { liveness_status: 'LIVE' })]);
     expect(of('crdb_node_liveness')).toContain('{node_id="9",status="other"} 1');
     expect(of('crdb_node_liveness_code')).toEqual([]);
   });
 });
 
-describe('what a node is', () => {
+describe('node status', () => {
   test('addresses, build, version and locality are labels of one info series', async () => {
     const { of } = await pollNodes([recordOf(1)]);
     expect(of('crdb_node_info')).toEqual([
@@ -88,7 +88,7 @@ describe('what a node is', () => {
     expect(of('crdb_server_versions')).toEqual(['2']);
   });
 
-  test('start and last record are seconds', async () => {
+  test('start and last record are in seconds', async () => {
     const { of } = await pollNodes([recordOf(1)]);
     expect(of('crdb_node_started_timestamp_seconds')).toEqual([
       `{node_id="1"} ${NOW_MS / 1000 - 3600}`,
@@ -98,7 +98,7 @@ describe('what a node is', () => {
     ]);
   });
 
-  test('virtual CPUs win over those of the host; 0 and absence are unknown', async () => {
+  test('virtual CPUs take precedence over host CPUs; 0 and a missing value are unknown', async () => {
     const { of } = await pollNodes([
       recordOf(1, { num_vcpus: 1.5 }),
       recordOf(2, { num_vcpus: 0 }),
@@ -109,7 +109,7 @@ describe('what a node is', () => {
     expect(of('crdb_node_memory_bytes')).toEqual(['{node_id="1"} 4096', '{node_id="2"} 4096']);
   });
 
-  test('a bare record gives what can be said and nothing more', async () => {
+  test('a minimal record has only the series it has values for', async () => {
     const { lines } = await pollNodes([{ node_id: 3 }]);
     expect(
       lines.filter((line) => line.includes('node_id="3"') && !/liveness\{/.test(line)),
@@ -120,16 +120,41 @@ describe('what a node is', () => {
   });
 });
 
-describe('the listing', () => {
-  test('pages are read to the end; a node that is listed twice counts once, by its later record', async () => {
-    const { api, asked } = answering((path) =>
+function tiersOf(count: number): object {
+  return {
+    locality: {
+      tiers: Array.from({ length: count }, (_each, at) => ({ key: `t${at}`, value: '' })),
+    },
+  };
+}
+
+describe('locality tiers', () => {
+  test('are all exported up to 32', async () => {
+    const { of, warnings, limits } = await pollNodes([recordOf(1, tiersOf(32))]);
+    expect(of('crdb_node_locality_info')).toHaveLength(32);
+    expect([...warnings, ...limits]).toEqual([]);
+  });
+
+  test('beyond 32 are dropped with a warning', async () => {
+    const { of, warnings, limits } = await pollNodes([recordOf(1), recordOf(2, tiersOf(33))]);
+    expect(of('crdb_node_locality_info')).toHaveLength(34);
+    expect([...limits]).toEqual(['items']);
+    expect(warnings).toEqual([
+      expect.stringMatching(/^nodes: node 2 has more than 32 locality tiers, the first 32 are/),
+    ]);
+  });
+});
+
+describe('paging', () => {
+  test('all pages are read; a node that is listed twice counts once, by its later record', async () => {
+    const { api, requests } = answering((path) =>
       path.endsWith('offset=0')
         ? { nodes: [recordOf(10), recordOf(2)], next: 2 }
         : { nodes: [recordOf(2, { num_cpus: 16 }), recordOf(3)] },
     );
     const options = { page_limit: 2, metrics: [] };
-    const { of } = await poll(nodes, api, { options, memory: undefined });
-    expect(asked).toEqual(['/nodes/?limit=2&offset=0', '/nodes/?limit=2&offset=2']);
+    const { of } = await poll(nodes, api, { options, state: undefined });
+    expect(requests).toEqual(['/nodes/?limit=2&offset=0', '/nodes/?limit=2&offset=2']);
     expect(of('crdb_node_cpus')).toEqual([
       '{node_id="2"} 16',
       '{node_id="3"} 8',
@@ -138,7 +163,7 @@ describe('the listing', () => {
     expect(of('crdb_nodes')).toContain('{status="live"} 3');
   });
 
-  test('a node without a valid id is not shown', async () => {
+  test('a node without a valid id is not exported', async () => {
     const { of } = await pollNodes([recordOf(0), recordOf(1, { node_id: '7' }), recordOf(-2)]);
     expect(of('crdb_node_info')).toEqual([]);
     expect(of('crdb_nodes')).toContain('{status="live"} 0');
@@ -151,13 +176,13 @@ describe('the listing', () => {
   });
 });
 
-test('nothing is written twice', async () => {
-  const { sheet } = await pollNodes([recordOf(1), recordOf(2)], { metrics: ['*'] });
-  expect(sheet.duplicates.size).toBe(0);
+test('no sample is written twice', async () => {
+  const { samples } = await pollNodes([recordOf(1), recordOf(2)], { metrics: ['*'] });
+  expect(samples.duplicates.size).toBe(0);
 });
 
 describe('a large cluster', () => {
-  test('is published in slices, between which other work runs', async () => {
+  test('is written in slices, so that other work can run', async () => {
     const records = Array.from({ length: 4_000 }, (_each, at) => recordOf(at + 1));
     let turns = 0;
     let isDone = false;
@@ -169,7 +194,7 @@ describe('a large cluster', () => {
     const { of } = await pollNodes(records);
     isDone = true;
     expect(of('crdb_node_info')).toHaveLength(4_000);
-    // The answer stands in memory: reading it makes no turn, and publishing it without pauses none either.
+    // The response is in memory: neither reading it nor writing it without pauses yields to the event loop.
     expect(turns).toBeGreaterThan(3);
   });
 });

@@ -77,7 +77,7 @@ describe('a complete scan', () => {
     ]);
   });
 
-  test('shows every problem, those that nobody has included', async () => {
+  test('exports every problem, also those that no range has', async () => {
     const { of } = await pollRanges(fakeCluster(twoNodes()).api);
     const problems = of('crdb_range_problem_ranges');
     expect(problems).toHaveLength(12);
@@ -107,7 +107,7 @@ describe('a complete scan', () => {
     expect(of('crdb_range_max_cpu_seconds_per_second')).toEqual([]);
   });
 
-  test('takes a node without load for what the others are, as zeros are not sent', async () => {
+  test('treats a node without load like the others, as zeros are not sent', async () => {
     const busy = replica({
       rangeId: 3,
       nodeId: 3,
@@ -116,21 +116,21 @@ describe('a complete scan', () => {
     });
     const idle = replica({ rangeId: 3, nodeId: 4, storeId: 4 });
     const nodes = [...twoNodes(), { nodeId: 3, ranges: [busy] }, { nodeId: 4, ranges: [idle] }];
-    const memory = ranges.createMemory();
-    const { of } = await pollRanges(fakeCluster(nodes).api, { memory });
-    // Nodes 1 and 2 have load and are of a release that does not tell more of it.
+    const state = ranges.createState();
+    const { of } = await pollRanges(fakeCluster(nodes).api, { state });
+    // Nodes 1 and 2 have load and are of a release that sends no details of it.
     expect(of('crdb_store_requests_per_second')).toEqual([
       '{node_id="3",store_id="3"} 4',
       '{node_id="4",store_id="4"} 0',
     ]);
     const quiet = fakeCluster([{ nodeId: 4, ranges: [idle] }]);
-    const next = await pollRanges(quiet.api, { memory });
+    const next = await pollRanges(quiet.api, { state });
     expect(next.of('crdb_store_requests_per_second')).toEqual(['{node_id="4",store_id="4"} 0']);
     const unknown = await pollRanges(quiet.api);
     expect(unknown.of('crdb_store_requests_per_second')).toEqual([]);
   });
 
-  test('says of each node that it was read', async () => {
+  test('reports each node that was read', async () => {
     const { of } = await pollRanges(fakeCluster(twoNodes()).api);
     expect(of('crdb_range_scan_nodes')).toEqual([
       '{state="scanned",shard="0"} 2',
@@ -163,7 +163,7 @@ describe('a partial scan', () => {
     expect(of('crdb_ranges_by_lease_kind')).toContain('{kind="epoch",shard="0"} 1');
   });
 
-  test('of less than half of the nodes is a failure for the reason of most of them', async () => {
+  test('of less than half of the nodes fails with the most frequent reason', async () => {
     const timeout = { nodeId: 4, ranges: new RequestError('timeout', 'too slow') };
     const cluster = fakeCluster([...twoNodes(), failing, timeout, { ...timeout, nodeId: 5 }]);
     const { lines, failure } = await pollRanges(cluster.api);
@@ -183,7 +183,7 @@ describe('a partial scan', () => {
 });
 
 describe('the choice of nodes', () => {
-  test('only live, draining and decommissioning nodes are asked', async () => {
+  test('only live, draining and decommissioning nodes are queried', async () => {
     const cluster = fakeCluster(
       [0, 1, 2, 3, 4, 5, 6, 7, null, 'LIVE'].map((status, at) => ({ nodeId: at + 1, status })),
     );
@@ -192,7 +192,7 @@ describe('the choice of nodes', () => {
     expect(of('crdb_range_scan_nodes')).toContain('{state="skipped",shard="0"} 6');
   });
 
-  test('a cluster without any node to ask is a failure, not a healthy empty cluster', async () => {
+  test('a cluster without any node to query is a failure, not an empty cluster', async () => {
     const cluster = fakeCluster([{ nodeId: 1, status: 1 }]);
     const { lines, failure } = await pollRanges(cluster.api);
     expect(failure).toEqual({
@@ -207,7 +207,7 @@ describe('the choice of nodes', () => {
   });
 });
 
-test('the progress of a scan is told as it goes', async () => {
+test('the progress of a scan is reported after each node', async () => {
   const told: string[] = [];
   await pollRanges(fakeCluster(twoNodes()).api, {
     context: { scanProgress: (done, planned) => told.push(`${done}/${planned}`) },
@@ -216,7 +216,7 @@ test('the progress of a scan is told as it goes', async () => {
 });
 
 test('lease changes add up from poll to poll, also over a node that was not read', async () => {
-  const memory = ranges.createMemory();
+  const state = ranges.createState();
   const cluster = fakeCluster([]);
   const changes: (string | undefined)[] = [];
   for (const sequence of [5, 6, undefined, 8]) {
@@ -227,29 +227,39 @@ test('lease changes add up from poll to poll, also over a node that was not read
       { nodeId: 1, ranges: sequence === undefined ? gone : [held] },
       { nodeId: 2, ranges: [follower] },
     ];
-    const { of } = await pollRanges(cluster.api, { memory });
+    const { of } = await pollRanges(cluster.api, { state });
     changes.push(of('crdb_range_lease_changes_total')[0]?.split(' ')[1]);
   }
   expect(changes).toEqual(['0', '1', '1', '3']);
 });
 
+test('a lease of a node that is not listed leaves no sequence to count from', async () => {
+  const state = ranges.createState();
+  const cluster = fakeCluster([]);
+  const changes: (readonly string[])[] = [];
+  for (const lease of [99, 1]) {
+    const element = replica({ rangeId: 1, nodeId: 1, storeId: 1, lease, sequence: 100 - lease });
+    cluster.nodes = [{ nodeId: 1, ranges: [element] }];
+    changes.push((await pollRanges(cluster.api, { state })).of('crdb_range_lease_changes_total'));
+  }
+  expect(changes).toEqual([['{shard="0"} 0'], ['{shard="0"} 0']]);
+});
+
 test('ranges that are gone leave the memory after some polls', async () => {
-  const memory = ranges.createMemory();
+  const state = ranges.createState();
   const cluster = fakeCluster([]);
   for (const firstId of [1, 1_000, 2_000, 3_000, 4_000, 5_000]) {
     const elements = Array.from({ length: 50 }, (_, at) =>
       replica({ rangeId: firstId + at, nodeId: 1, storeId: 1 }),
     );
     cluster.nodes = [{ nodeId: 1, ranges: elements }];
-    await pollRanges(cluster.api, { memory });
+    await pollRanges(cluster.api, { state });
   }
-  expect(memory.known.tables.narrow.size).toBe(150);
+  expect(state.known.tables.narrow.size).toBe(150);
 });
 
 test('a failure to list the nodes fails the poll', async () => {
-  const api = {
-    ...fakeCluster([]).api,
-    nodes: () => Promise.reject(new RequestError('auth', 'nodes: HTTP 401')),
-  };
+  const { api } = fakeCluster([]);
+  api.nodes = () => Promise.reject(new RequestError('auth', 'nodes: HTTP 401'));
   await expect(pollRanges(api)).rejects.toThrow('nodes: HTTP 401');
 });

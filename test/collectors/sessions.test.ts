@@ -13,7 +13,7 @@ import {
 import { answering, poll } from './support.ts';
 
 describe('states', () => {
-  test('follow from what is going on, not from the status', async () => {
+  test('are derived from queries and transactions, not from the status', async () => {
     const { of } = await pollListing([
       sessionOf(1, { active_queries: [queryOf(1)], active_txn: transactionOf(1), status: 0 }),
       sessionOf(1, { active_queries: [queryOf(1)] }),
@@ -29,7 +29,7 @@ describe('states', () => {
     ]);
   });
 
-  test('closed sessions are never counted: by their status, or by their end', async () => {
+  test('sessions that are closed by status or by end are not counted', async () => {
     const { of } = await pollListing([
       sessionOf(1),
       sessionOf(1, { status: 1 }),
@@ -45,8 +45,8 @@ describe('states', () => {
   });
 });
 
-describe('rows of a node', () => {
-  test('sum memory, queries by phase and transactions by kind', async () => {
+describe('series of a node', () => {
+  test('sum sessions by state, queries by phase and transactions by kind', async () => {
     const { lines } = await pollListing([
       sessionOf(7, {
         active_queries: [
@@ -66,14 +66,14 @@ describe('rows of a node', () => {
       'crdb_sessions{node_id="7",state="active"} 1',
       'crdb_sessions{node_id="7",state="idle_in_transaction"} 1',
       'crdb_sessions{node_id="7",state="idle"} 1',
-      'crdb_session_alloc_bytes{node_id="7"} 1100',
-      'crdb_session_max_alloc_bytes{node_id="7"} 3400',
-      'crdb_session_largest_alloc_bytes{node_id="7"} 1000',
       'crdb_active_queries{node_id="7",phase="preparing"} 1',
       'crdb_active_queries{node_id="7",phase="executing"} 1',
       'crdb_active_queries{node_id="7",phase="other"} 2',
       'crdb_open_transactions{node_id="7",kind="explicit"} 1',
       'crdb_open_transactions{node_id="7",kind="implicit"} 1',
+      'crdb_session_alloc_bytes{node_id="7"} 1100',
+      'crdb_session_max_alloc_bytes{node_id="7"} 3400',
+      'crdb_session_largest_alloc_bytes{node_id="7"} 1000',
       'crdb_oldest_transaction_age_seconds{node_id="7"} 120',
       'crdb_oldest_query_age_seconds{node_id="7"} 90',
       'crdb_session_client_addresses{node_id="7"} 2',
@@ -81,7 +81,7 @@ describe('rows of a node', () => {
     ]);
   });
 
-  test('the elapsed time that the server sends wins over the clocks; no age is negative', async () => {
+  test('the elapsed time that the server sends takes precedence over the clocks; no age is negative', async () => {
     const { of } = await pollListing([
       sessionOf(1, {
         active_queries: [queryOf(50, { elapsed_time: 2_500_000_000 })],
@@ -105,7 +105,7 @@ describe('rows of a node', () => {
     ]);
   });
 
-  test('are sorted by id; a session that names no node has no place', async () => {
+  test('are sorted by id; a session without a node is not counted', async () => {
     const { of } = await pollListing([
       sessionOf(10),
       sessionOf(9),
@@ -115,7 +115,7 @@ describe('rows of a node', () => {
     expect(of('crdb_session_alloc_bytes')).toEqual(['{node_id="9"} 100', '{node_id="10"} 100']);
   });
 
-  test('count hosts without their ports, of either family', async () => {
+  test('count hosts without their ports, IPv4 and IPv6', async () => {
     const addresses = [
       '10.0.0.1:50000',
       '10.0.0.1:50001',
@@ -133,9 +133,16 @@ describe('rows of a node', () => {
     expect(of('crdb_session_client_addresses')).toEqual(['{node_id="1"} 5']);
     expect(lines.join('\n')).not.toMatch(/10\.0\.0|fe80|somewhere|secret/);
   });
+
+  test('are numbers in the result: neither addresses nor their fingerprints outlive the poll', async () => {
+    const { result } = await pollListing([sessionOf(1)]);
+    expect(result.nodes.get(1)).toMatchObject({ idle: 1, clientHosts: 1 });
+    const values = Object.values(result.nodes.get(1) ?? {});
+    expect(values.filter((value) => typeof value !== 'number')).toEqual([]);
+  });
 });
 
-test('sessions by age are cumulative, and one without a start is only in the last', async () => {
+test('sessions by age are cumulative; a session without a start is only in the last bucket', async () => {
   const ages = [0, 60, 61, 600, 3600, 86_400, 86_401];
   const { of } = await pollListing([
     ...ages.map((age) => sessionOf(1, { start: ago(age) })),
@@ -154,13 +161,13 @@ test('sessions by age are cumulative, and one without a start is only in the las
 describe('internal sessions', () => {
   const internal = sessionOf(2, { application_name: '$ internal-jobs', username: 'node' });
 
-  test('are left out, with no row for a node that has no others', async () => {
+  test('are excluded, also for a node that has no others', async () => {
     const { of, lines } = await pollListing([sessionOf(1), internal]);
     expect(of('crdb_session_alloc_bytes')).toEqual(['{node_id="1"} 100']);
     expect(lines.join('\n')).not.toContain('internal-jobs');
   });
 
-  test('are counted when asked for', async () => {
+  test('are counted when included', async () => {
     const { of } = await pollListing([sessionOf(1), internal], { include_internal: true });
     expect(of('crdb_sessions')).toHaveLength(6);
     expect(of('crdb_application_session_alloc_bytes')).toContain(
@@ -168,34 +175,42 @@ describe('internal sessions', () => {
     );
   });
 
-  test('of a server with another prefix are left out by asking again, once', async () => {
+  test('of a server with another prefix are excluded by one more request', async () => {
     const listed = [
       sessionOf(1, { application_name: '%internal%x' }),
       sessionOf(1, { application_name: '$ internal is my name' }),
     ];
-    const { api, asked } = answering(() =>
+    const { api, requests } = answering(() =>
       listingOf(listed, { internal_app_name_prefix: '%internal%' }),
     );
-    const given = { options: OPTIONS, memory: sessions.createMemory(), nowMs: NOW_MS };
+    const given = { options: OPTIONS, state: sessions.createState(), nowMs: NOW_MS };
     const first = await poll(sessions, api, given);
-    expect(asked).toHaveLength(2);
+    expect(requests).toHaveLength(2);
     expect(first.of('crdb_application_session_alloc_bytes')).toEqual([
       '{application="other",user="other"} 0',
       '{application="$ internal is my name",user="movr"} 100',
     ]);
     const second = await poll(sessions, api, given);
-    expect(asked).toHaveLength(3);
+    expect(requests).toHaveLength(3);
     expect(second.lines).toEqual(first.lines);
   });
 
-  test('a server that says no prefix, or an empty one, means the usual one', async () => {
+  test('of a server with another prefix are counted by one request when included', async () => {
+    const listed = [sessionOf(1, { application_name: '%internal%x' })];
+    const { of, requests } = await pollListing(
+      () => listingOf(listed, { internal_app_name_prefix: '%internal%' }),
+      { include_internal: true },
+    );
+    expect(requests).toHaveLength(1);
+    expect(of('crdb_session_alloc_bytes')).toEqual(['{node_id="1"} 100']);
+  });
+
+  test('without a prefix, or with an empty one, the default applies', async () => {
     for (const prefix of [undefined, '']) {
-      const { api, asked } = answering(() =>
+      const { of, requests } = await pollListing(() =>
         listingOf([sessionOf(1), internal], { internal_app_name_prefix: prefix }),
       );
-      const memory = sessions.createMemory();
-      const { of } = await poll(sessions, api, { options: OPTIONS, memory, nowMs: NOW_MS });
-      expect(asked).toHaveLength(1);
+      expect(requests).toHaveLength(1);
       expect(of('crdb_session_alloc_bytes')).toEqual(['{node_id="1"} 100']);
     }
   });
@@ -205,10 +220,10 @@ function errorOf(id: number | undefined): object {
   return { node_id: id, message: 'failed to dial' };
 }
 
-describe('the fan-out', () => {
+describe('fan-out errors', () => {
   const listed = { nodes: [{ node_id: 1 }, { node_id: 2, liveness_status: 1 }] };
 
-  test('is 1 for nodes with an error, 0 for those with sessions, nothing for the unnamed', async () => {
+  test('are 1 for nodes with an error and 0 for nodes with sessions', async () => {
     const { of } = await pollListing(() =>
       listingOf([sessionOf(3), sessionOf(1)], {
         errors: [errorOf(12), errorOf(undefined), errorOf(3)],
@@ -221,7 +236,7 @@ describe('the fan-out', () => {
     ]);
   });
 
-  test('without a session or an error is an empty cluster', async () => {
+  test('no sessions and no errors are an empty cluster', async () => {
     const { of, failure } = await pollListing([]);
     expect(failure).toBeUndefined();
     expect(of('crdb_sessions')).toEqual([]);
@@ -231,43 +246,53 @@ describe('the fan-out', () => {
     ]);
   });
 
-  test('with an error of every node is a failed poll', async () => {
+  test('of every node fail the poll', async () => {
     const decommissioned = { node_id: 3, liveness_status: 5 };
     const answer = (path: string): object =>
       path.startsWith('/nodes/')
-        ? { nodes: [...listed.nodes, decommissioned] }
+        ? { nodes: [...listed.nodes, decommissioned, { node_id: 0 }, { node_id: 'x' }] }
         : listingOf([], { errors: [errorOf(1), errorOf(2)] });
-    await expect(pollListing(answer)).rejects.toThrow('errors of all nodes');
+    await expect(pollListing(answer)).rejects.toThrow('all nodes reported errors');
   });
 
-  test('with an error of some nodes is an empty cluster with failed nodes', async () => {
-    const { of } = await pollListing((path) =>
+  test('of some nodes leave an empty cluster with failed nodes', async () => {
+    const { of, requests } = await pollListing((path) =>
       path.startsWith('/nodes/') ? listed : listingOf([], { errors: [errorOf(2)] }),
     );
     expect(of('crdb_session_fanout_errors')).toEqual(['{node_id="2"} 1']);
+    expect(requests.slice(1)).toEqual(['/nodes/?limit=200&offset=0']);
   });
 
-  test('with an error of no node in particular is a failed poll, and no nodes are listed', async () => {
-    const { api, asked } = answering(() => listingOf([], { errors: [errorOf(undefined)] }));
-    const memory = sessions.createMemory();
-    await expect(poll(sessions, api, { options: OPTIONS, memory, nowMs: NOW_MS })).rejects.toThrow(
-      'errors of all nodes',
+  test('of all nodes but a decommissioning one do not fail the poll', async () => {
+    const decommissioning = { node_id: 3, liveness_status: 4 };
+    const { failure } = await pollListing((path) =>
+      path.startsWith('/nodes/')
+        ? { nodes: [...listed.nodes, decommissioning] }
+        : listingOf([], { errors: [errorOf(1), errorOf(2)] }),
     );
-    expect(asked).toHaveLength(1);
+    expect(failure).toBeUndefined();
+  });
+
+  test('without a node id fail the poll, and nodes are not listed', async () => {
+    const { api, requests } = answering(() => listingOf([], { errors: [errorOf(undefined)] }));
+    const state = sessions.createState();
+    await expect(poll(sessions, api, { options: OPTIONS, state, nowMs: NOW_MS })).rejects.toThrow(
+      'all nodes reported errors',
+    );
+    expect(requests).toHaveLength(1);
   });
 });
 
-test('pages are read to the end', async () => {
+test('all pages are read', async () => {
   const token = Buffer.from('1,|2|1|3,').toString('base64');
-  const { api, asked } = answering((path) =>
-    path.includes('start=')
-      ? listingOf([sessionOf(2)])
-      : listingOf([sessionOf(1), sessionOf(1)], { next: token }),
+  const { of, requests } = await pollListing(
+    (path) =>
+      path.includes('start=')
+        ? listingOf([sessionOf(2)])
+        : listingOf([sessionOf(1), sessionOf(1)], { next: token }),
+    { page_limit: 2 },
   );
-  const options = { ...OPTIONS, page_limit: 2 };
-  const memory = sessions.createMemory();
-  const { of } = await poll(sessions, api, { options, memory, nowMs: NOW_MS });
-  expect(asked).toHaveLength(2);
-  expect(asked[0]).toBe('/sessions/?exclude_closed_sessions=true&limit=2');
+  expect(requests).toHaveLength(2);
+  expect(requests[0]).toBe('/sessions/?exclude_closed_sessions=true&limit=2');
   expect(of('crdb_session_alloc_bytes')).toEqual(['{node_id="1"} 200', '{node_id="2"} 100']);
 });

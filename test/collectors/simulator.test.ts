@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { createCloudApi } from '../../src/cloud/api.ts';
+import { CloudControl } from '../../src/cockroach/cloud-api.ts';
 import { cloud } from '../../src/collectors/cloud.ts';
 import { nodes } from '../../src/collectors/nodes.ts';
 import { sessions } from '../../src/collectors/sessions.ts';
 import { tables } from '../../src/collectors/tables.ts';
 import { users } from '../../src/collectors/users.ts';
-import { createTestHttp } from '../support/cluster.ts';
-import { cleanLabelValue } from '../../src/metrics/label-text.ts';
+import { cleanLabelValue } from '../../src/metrics/sample-text.ts';
 import { startSimulator, type Simulator, type Truth } from '../../src/simulator/index.ts';
+import { createTestHttp } from '../support/cluster.ts';
 import { simulatedApi } from './ranges/simulated.ts';
 import { poll, type Polled } from './support.ts';
 
@@ -113,7 +113,7 @@ function expectSessions(polled: Polled, truth: Truth): void {
   expect(failedIds).toEqual(expected.failedNodeIds.map((id) => `node_id="${id}"`));
 }
 
-/** Sums by pair as labels show them. */
+/** Sums by pair, as in the labels. */
 function expectApplications(polled: Polled, { sessions: expected }: Truth): void {
   const pairs = new Map<string, number>([['application="other",user="other"', 0]]);
   for (const { application, user, allocBytes } of expected.byApplication) {
@@ -122,20 +122,20 @@ function expectApplications(polled: Polled, { sessions: expected }: Truth): void
     pairs.set(pair, (pairs.get(pair) ?? 0) + allocBytes);
   }
   expect(valuesOf(polled, 'crdb_application_session_alloc_bytes')).toEqual(pairs);
-  expect(polled.sheet.duplicates.size).toBe(0);
+  expect(polled.samples.duplicates.size).toBe(0);
 }
 
 function pollSessions(api: Parameters<typeof sessions.collect>[0], truth: Truth): Promise<Polled> {
-  const memory = sessions.createMemory();
-  return poll(sessions, api, { options: SESSIONS, memory, nowMs: truth.nowMs });
+  const state = sessions.createState();
+  return poll(sessions, api, { options: SESSIONS, state, nowMs: truth.nowMs });
 }
 
-describe.each(DIALECTS)('what is counted is what is true, in the %s dialect', (dialect) => {
-  test('of nodes and sessions, with dead, draining and odd ones', async () => {
+describe.each(DIALECTS)('counts match the simulator, in the %s dialect', (dialect) => {
+  test('of nodes and sessions, with dead, draining and unusual nodes', async () => {
     await using simulator = await startSimulator({ frozen: true, dialect, sessions: 300 });
     await using cluster = simulatedApi(simulator);
     expectNodes(
-      await poll(nodes, cluster.api, { options: NODES, memory: undefined }),
+      await poll(nodes, cluster.api, { options: NODES, state: undefined }),
       simulator.truth(),
     );
     const polled = await pollSessions(cluster.api, simulator.truth());
@@ -148,12 +148,12 @@ describe.each(DIALECTS)('what is counted is what is true, in the %s dialect', (d
     await using simulator = await startSimulator({ frozen: true, dialect });
     await using cluster = simulatedApi(simulator);
     const truth = simulator.truth();
-    const counted = await poll(users, cluster.api, { options: {}, memory: undefined });
+    const counted = await poll(users, cluster.api, { options: {}, state: undefined });
     expect(counted.lines).toEqual([`crdb_users ${truth.users.length}`]);
     const listed = truth.tables.map((each) => `${each.database}.${each.schema}.${each.table}`);
     const polled = await poll(tables, cluster.api, {
       options: { tables: listed },
-      memory: undefined,
+      state: undefined,
     });
     for (const [family, value] of [
       ['crdb_table_ranges', (table) => table.ranges],
@@ -170,8 +170,8 @@ describe.each(DIALECTS)('what is counted is what is true, in the %s dialect', (d
   });
 });
 
-describe('servers of other kinds', () => {
-  test('one that lists closed and internal sessions is counted without them', async () => {
+describe('other server versions', () => {
+  test('closed and internal sessions of a server that lists them are excluded', async () => {
     await using simulator = await startSimulator({
       frozen: true,
       quirks: { excludeClosed: false, internalSessions: true },
@@ -181,17 +181,17 @@ describe('servers of other kinds', () => {
     expectSessions(await pollSessions(cluster.api, simulator.truth()), simulator.truth());
   });
 
-  test('one that caps its pages below the limit is counted whole', async () => {
+  test('a server that caps its pages below the limit is read completely', async () => {
     await using simulator = await startSimulator({ frozen: true, quirks: { sessionsPageCap: 7 } });
     await using cluster = simulatedApi(simulator);
     expect(simulator.truth().sessions.open).toBeGreaterThan(7);
     expectSessions(await pollSessions(cluster.api, simulator.truth()), simulator.truth());
   });
 
-  test('one with values that nobody has heard of says other, and decodes', async () => {
+  test('unknown enum values count as other and decode', async () => {
     await using simulator = await startSimulator({ frozen: true, quirks: { unknownValues: true } });
     await using cluster = simulatedApi(simulator);
-    const polled = await poll(nodes, cluster.api, { options: NODES, memory: undefined });
+    const polled = await poll(nodes, cluster.api, { options: NODES, state: undefined });
     expect(valuesOf(polled, 'crdb_nodes').get('status="other"')).toBe(1);
     const listed = await pollSessions(cluster.api, simulator.truth());
     const phases = valuesOf(listed, 'crdb_active_queries');
@@ -199,13 +199,13 @@ describe('servers of other kinds', () => {
     expect(others.reduce((sum, [, count]) => sum + count, 0)).toBeGreaterThan(0);
   });
 
-  test('a table that is not there costs its rows only', async () => {
+  test('a missing table loses only its own series', async () => {
     await using simulator = await startSimulator({ frozen: true });
     await using cluster = simulatedApi(simulator);
     const listed = ['movr.rides', 'movr.nothing'];
     const polled = await poll(tables, cluster.api, {
       options: { tables: listed },
-      memory: undefined,
+      state: undefined,
     });
     expect(polled.failure).toBeUndefined();
     expect(polled.of('crdb_table_info')).toHaveLength(1);
@@ -215,7 +215,7 @@ describe('servers of other kinds', () => {
 /** The Cloud API over real sockets to a simulator. */
 function simulatedCloud(simulator: Simulator) {
   const http = createTestHttp({ urls: [simulator.cloudUrl] });
-  const api = createCloudApi({
+  const api = new CloudControl({
     http,
     clusterId: simulator.cloudClusterId,
     token: () => Promise.resolve(simulator.cloudToken),
@@ -225,25 +225,25 @@ function simulatedCloud(simulator: Simulator) {
   return { api, [Symbol.asyncDispose]: () => http[Symbol.asyncDispose]() };
 }
 
-/** The present state of a state set. */
-function presentOf({ of }: Polled, family: string): readonly string[] {
+/** The current state of a state set. */
+function currentOf({ of }: Polled, family: string): readonly string[] {
   return of(family).filter((line) => line.endsWith(' 1'));
 }
 
-test('a migration assistant is not there, is provisioned, and runs', async () => {
+test('a migration assistant is missing, is provisioned, and runs', async () => {
   let nowMs = Date.UTC(2026, 0, 2);
   await using simulator = await startSimulator({ now: () => nowMs });
   await using service = simulatedCloud(simulator);
-  const memory = cloud.createMemory();
-  const pollCloud = (): Promise<Polled> => poll(cloud, service.api, { options: {}, memory, nowMs });
+  const state = cloud.createState();
+  const pollCloud = (): Promise<Polled> => poll(cloud, service.api, { options: {}, state, nowMs });
 
   const before = await pollCloud();
   expect(before.of('crdb_cloud_migration_assistant_exists')).toEqual(['0']);
-  expect(presentOf(before, STATUS)).toEqual([]);
+  expect(currentOf(before, STATUS)).toEqual([]);
 
   const { id, region } = simulator.world.provisionAssistant('us-east1');
   const pending = await pollCloud();
-  expect(presentOf(pending, STATUS)).toEqual(['{status="pending"} 1']);
+  expect(currentOf(pending, STATUS)).toEqual(['{status="pending"} 1']);
   expect(pending.of('crdb_cloud_migration_assistant_info')).toEqual([
     `{assistant_id="${id}",cluster_id="${simulator.cloudClusterId}",deployed_region="${region}"} 1`,
   ]);
@@ -252,6 +252,6 @@ test('a migration assistant is not there, is provisioned, and runs', async () =>
   nowMs += 60_000;
   const running = await pollCloud();
   expect(running.of('crdb_cloud_migration_assistant_exists')).toEqual(['1']);
-  expect(presentOf(running, STATUS)).toEqual(['{status="running"} 1']);
+  expect(currentOf(running, STATUS)).toEqual(['{status="running"} 1']);
   expect(running.of(STATUS_SINCE)).toEqual([String(nowMs / 1000)]);
 });

@@ -1,92 +1,95 @@
-import { createClusterApi, type ClusterApi } from '../../src/cluster/api.ts';
-import type { Connection } from '../../src/cluster/connection.ts';
-import type { CollectFailure, PollContext } from '../../src/collectors/collector.ts';
-import { classifyThrown } from '../../src/http/errors.ts';
-import { startReading } from '../../src/http/reading.ts';
-import { createDecoder, decodeValue } from '../../src/json/decoder.ts';
-import { Sheet } from '../../src/metrics/sheet.ts';
+import { ClusterApi } from '../../src/cockroach/cluster-api.ts';
+import type { Session } from '../../src/cockroach/session.ts';
+import type {
+  CollectContext,
+  CollectorResult,
+  PollFailure,
+} from '../../src/collectors/collector.ts';
+import { toRequestError } from '../../src/http/errors.ts';
+import { createPollStats } from '../../src/http/poll-stats.ts';
+import { SampleSet } from '../../src/metrics/sample-set.ts';
 import { renderFamilies } from '../../src/metrics/snapshot.ts';
-
-const MAX_ELEMENT_BYTES = 1 << 24;
+import { inSlices } from '../../src/time-slice.ts';
 
 /** Answers a path below /api/v2 with a document, or throws what the request would fail with. */
 export type Answer = (path: string) => unknown;
 
 interface AnsweringApi {
   readonly api: ClusterApi;
-  /** The paths asked for so far. */
-  readonly asked: readonly string[];
+  /** Paths of the requests so far. */
+  readonly requests: readonly string[];
 }
 
 /** The cluster API over documents in memory: real paths, paging and decoding, no socket. */
 export function answering(answer: Answer, dateMs?: number): AnsweringApi {
-  const asked: string[] = [];
+  const requests: string[] = [];
   const textOf = (path: string): Buffer => {
-    asked.push(path);
+    requests.push(path);
     const body = answer(path);
     return Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body));
   };
-  const connection: Connection = {
-    async readList(reading, question) {
-      const body = textOf(question.path);
-      const limits = { elementBytes: MAX_ELEMENT_BYTES, depth: 64 };
-      const decoder = createDecoder({ ...question, limits });
-      decoder.write(body);
-      const { elements, envelope } = decoder.end();
-      reading.items += elements;
-      return { elements, envelope, dateMs };
+  const session: Pick<Session, 'get'> = {
+    async get({ path, onChunk, onEnd }) {
+      onChunk(textOf(path));
+      return onEnd({ status: 200, dateMs });
     },
-    async readObject(_reading, { path, shape }) {
-      return decodeValue(textOf(path), shape).value;
-    },
-    async logOut() {},
   };
-  return { api: createClusterApi(connection), asked };
+  return { api: new ClusterApi(session, () => undefined), requests };
 }
 
-interface Room<Api, Options, Memory> {
-  readonly options: Readonly<Record<string, { readonly default: unknown }>>;
-  createMemory(): Memory;
-  collect(
-    api: Api,
-    sheet: Sheet,
-    context: PollContext<Options, Memory>,
-  ): Promise<CollectFailure | undefined>;
+interface PolledCollector<Api, Options, State, Result extends CollectorResult> {
+  createState(): State;
+  collect(api: Api, context: CollectContext<Options, State>): Promise<Result>;
+  samples(result: Result, set: SampleSet): Iterable<unknown> | void;
 }
 
 export interface Polled {
-  readonly failure: CollectFailure | undefined;
+  readonly failure: PollFailure | undefined;
+  readonly warnings: readonly string[];
+  readonly limits: ReadonlySet<string>;
   /** Sample lines, in the order of writing. */
   readonly lines: readonly string[];
   /** Lines of one family, without its name. */
   readonly of: (family: string) => readonly string[];
-  readonly sheet: Sheet;
+  readonly samples: SampleSet;
 }
 
-/** Polls a room once as the poller would, with its memory and its options. */
-export async function poll<Api, Options, Memory>(
-  room: Room<Api, Options, Memory>,
+/** Polls once as the poller would, with this state and these options. */
+export async function poll<Api, Options, State, Result extends CollectorResult>(
+  collector: PolledCollector<Api, Options, State, Result>,
   api: Api,
-  given: { readonly options: Options; readonly memory: Memory; readonly nowMs?: number },
-): Promise<Polled> {
-  const sheet = new Sheet({});
-  const failure = await room.collect(api, sheet, {
-    ...startReading(AbortSignal.timeout(20_000)),
+  given: { readonly options: Options; readonly state: State; readonly nowMs?: number },
+): Promise<Polled & { readonly result: Result }> {
+  const samples = new SampleSet({});
+  const warnings: string[] = [];
+  const stats = createPollStats(AbortSignal.timeout(20_000));
+  const result = await collector.collect(api, {
+    ...stats,
     options: given.options,
-    memory: given.memory,
+    state: given.state,
     shard: '0',
     shards: { index: 0, count: 1 },
     nowMs: () => given.nowMs ?? 0,
     urls: 1,
     scanProgress: () => undefined,
-    shardLearned: () => undefined,
-    notice: () => undefined,
-    reasonOf: (error) => classifyThrown(error, 'poll').reason,
+    warn: (text) => warnings.push(text),
+    reasonOf: (error) => toRequestError(error, 'poll').reason,
   });
-  const lines = renderFamilies(sheet)
+  const steps = collector.samples(result, samples);
+  if (steps !== undefined) await inSlices(steps[Symbol.iterator]());
+  const { failure } = result;
+  const lines = renderFamilies(samples)
     .flatMap((rendered) => rendered.lines.toString().split('\n'))
     .filter((line) => line !== '');
-  return { failure, lines, sheet, of: (family) => linesOf(lines, family) };
+  return {
+    result,
+    failure,
+    warnings,
+    limits: stats.limits,
+    lines,
+    samples,
+    of: (family) => linesOf(lines, family),
+  };
 }
 
 function linesOf(lines: readonly string[], family: string): readonly string[] {

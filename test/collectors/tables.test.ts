@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { tables } from '../../src/collectors/tables.ts';
-import { TABLE_NAME } from '../../src/collectors/tables/table-name.ts';
+import { TABLE_NAME } from '../../src/collectors/tables/table.ts';
 import { RequestError } from '../../src/http/errors.ts';
 import { type Answer, answering, poll, type Polled } from './support.ts';
 
@@ -38,16 +38,16 @@ function detailsOf(more: object = {}): object {
 }
 
 interface Listed extends Polled {
-  readonly asked: readonly string[];
+  readonly requests: readonly string[];
 }
 
 async function pollTables(answer: Answer, listed: readonly string[]): Promise<Listed> {
-  const { api, asked } = answering(answer);
-  const polled = await poll(tables, api, { options: { tables: listed }, memory: undefined });
-  return { ...polled, asked };
+  const { api, requests } = answering(answer);
+  const polled = await poll(tables, api, { options: { tables: listed }, state: undefined });
+  return { ...polled, requests };
 }
 
-/** Tables called `absent` or `forbidden` fail so. */
+/** Tables called `absent` or `forbidden` fail. */
 function answerSome(path: string): object {
   if (path.includes('absent')) throw new RequestError('not_available', `${path}: HTTP 404`);
   if (path.includes('forbidden')) throw new RequestError('forbidden', `${path}: HTTP 403`);
@@ -55,27 +55,27 @@ function answerSome(path: string): object {
 }
 
 test('a table has its size, schema, grants and effective zone configuration', async () => {
-  const { lines, asked } = await pollTables(() => detailsOf(), ['movr.public.rides']);
+  const { lines, requests } = await pollTables(() => detailsOf(), ['movr.public.rides']);
   const labels = 'database="movr",schema="public",table="rides"';
-  expect(asked).toEqual(['/databases/movr/tables/public.rides/']);
+  expect(requests).toEqual(['/databases/movr/tables/public.rides/']);
   expect(lines).toEqual([
     `crdb_table_info{${labels},table_id="106",zone_config_level="table"} 1`,
     `crdb_table_ranges{${labels}} 12`,
     `crdb_table_columns{${labels}} 2`,
     `crdb_table_indexes{${labels}} 2`,
-    `crdb_table_grants{${labels},privilege="ALL"} 1`,
-    `crdb_table_grants{${labels},privilege="SELECT"} 2`,
-    `crdb_table_grants{${labels},privilege="INSERT"} 1`,
     `crdb_table_schema_hash{${labels}} ${crc32(STATEMENT)}`,
     `crdb_table_zone_replicas{${labels}} 5`,
     `crdb_table_zone_voters{${labels}} 3`,
     `crdb_table_zone_range_min_bytes{${labels}} 134217728`,
     `crdb_table_zone_range_max_bytes{${labels}} 536870912`,
     `crdb_table_zone_gc_ttl_seconds{${labels}} 14400`,
+    `crdb_table_grants{${labels},privilege="ALL"} 1`,
+    `crdb_table_grants{${labels},privilege="SELECT"} 2`,
+    `crdb_table_grants{${labels},privilege="INSERT"} 1`,
   ]);
 });
 
-test('what the server leaves out is not there, or zero where absence means that', async () => {
+test('a missing field has no series, or 0 where that is its meaning', async () => {
   const { lines } = await pollTables(() => ({ zone_config: {}, indexes: null }), ['movr.rides']);
   const labels = 'database="movr",schema="public",table="rides"';
   expect(lines).toEqual([
@@ -108,21 +108,23 @@ test.each([
   expect(of('crdb_table_info')[0]).toContain(`zone_config_level="${name}"`);
 });
 
-describe('the list', () => {
-  test('may leave out the schema public, and names each table once', async () => {
-    const { asked } = await pollTables(
+describe('the list of tables', () => {
+  test('may omit the schema public; a table that is listed twice is read once', async () => {
+    const { requests } = await pollTables(
       () => detailsOf(),
       ['movr.rides', 'movr.public.rides', 'MovR.Rides', 'movr.archive.rides'],
     );
-    expect(asked).toEqual([
+    expect(requests).toEqual([
       '/databases/movr/tables/public.rides/',
       '/databases/movr/tables/archive.rides/',
     ]);
   });
 
-  test('when empty asks nothing and is no failure', async () => {
-    const { asked, lines, failure } = await pollTables(() => detailsOf(), []);
-    expect([asked, lines, failure]).toEqual([[], [], undefined]);
+  test('may be empty, which is no failure and sends no request', async () => {
+    const { requests, lines, failure } = await pollTables(() => detailsOf(), []);
+    expect([requests, lines, failure]).toEqual([[], [], undefined]);
+    expect(tables.isIdle?.({ tables: [] })).toBe(true);
+    expect(tables.isIdle?.({ tables: ['movr.rides'] })).toBe(false);
   });
 
   test.each([
@@ -133,28 +135,38 @@ describe('the list', () => {
     ['movr."Rides"', false],
     ['movr..rides', false],
     ['mo-vr.rides', false],
-  ])('%s is a table that can be asked for: %s', (text, isGood) => {
+  ])('%s is a valid table name: %s', (text, isGood) => {
     expect(TABLE_NAME.test(text)).toBe(isGood);
   });
 });
 
 describe('a table that cannot be read', () => {
-  test('costs its own rows only', async () => {
-    const { of, failure } = await pollTables(answerSome, ['movr.absent', 'movr.rides']);
+  test('loses only its own series', async () => {
+    const listed = ['movr.absent', 'movr.rides'];
+    const { of, failure, warnings } = await pollTables(answerSome, listed);
     expect(failure).toBeUndefined();
+    expect(warnings).toEqual([
+      'table movr.public.absent is missing: /databases/movr/tables/public.absent/: HTTP 404',
+    ]);
     expect(of('crdb_table_ranges')).toEqual(['{database="movr",schema="public",table="rides"} 12']);
   });
 
-  test('is no failed poll as long as one can: what is shown was read', async () => {
+  test('does not fail the poll while another one can', async () => {
     const listed = ['movr.absent', 'movr.rides', 'movr.forbidden1', 'movr.forbidden2'];
     const { of, failure } = await pollTables(answerSome, listed);
     expect(failure).toBeUndefined();
     expect(of('crdb_table_ranges')).toHaveLength(1);
   });
 
-  test('is the error of the poll when no other can', async () => {
-    await expect(pollTables(answerSome, ['movr.absent'])).rejects.toThrow('HTTP 404');
-    const listed = ['movr.absent', 'movr.forbidden1', 'movr.forbidden2'];
-    await expect(pollTables(answerSome, listed)).rejects.toThrow('HTTP 403');
+  test('fails the poll when no other one can', async () => {
+    await expect(pollTables(answerSome, ['movr.absent'])).rejects.toMatchObject({
+      reason: 'not_available',
+    });
+    for (const listed of [
+      ['movr.absent', 'movr.forbidden1', 'movr.forbidden2'],
+      ['movr.forbidden1', 'movr.forbidden2', 'movr.absent'],
+    ]) {
+      await expect(pollTables(answerSome, listed)).rejects.toMatchObject({ reason: 'forbidden' });
+    }
   });
 });

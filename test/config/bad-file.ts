@@ -9,7 +9,7 @@ export const CLUSTER = `${API}      urls: ["https://crdb:8080"]\n`;
 export const NO_CLUSTER =
   'no cluster is configured: list one under clusters, or give --cluster.url; `crdb-exporter demo` needs neither';
 
-/** What it is about, the file, and the problems that must be told, each without the name of the file. */
+/** A subject, the file, and the problems to report, each without the name of the file. */
 export type BadFile = readonly [
   about: string,
   yaml: string,
@@ -17,10 +17,10 @@ export type BadFile = readonly [
   beside?: Loading,
 ];
 
-/** One test for each file: exactly these problems are told. */
+/** One test for each file: exactly these problems are reported. */
 export function testBadFiles(files: readonly BadFile[]): void {
   for (const [about, yaml, problems, beside] of files) {
-    test(`${about} is told with its place and its remedy`, async () => {
+    test(`${about} is reported with its place and its remedy`, async () => {
       const found = await problemsOf(loadText(yaml, beside));
       expect(found).toEqual(problems.map((problem) => `exporter.yml:${problem}`));
     });

@@ -49,7 +49,7 @@ testBadFiles([
   [
     'an empty list of URLs',
     `${API}      urls: []\n`,
-    ['4:13: clusters[0].cluster_api.urls: the list is empty: give it one value at least'],
+    ['4:13: clusters[0].cluster_api.urls: the list is empty: add at least one value'],
   ],
   [
     'an empty URL',
@@ -203,7 +203,7 @@ test('a collector is enabled only where its API is configured', async () => {
   ]);
 });
 
-test('beside one node only ranges are read, and what is switched on by hand', async () => {
+test('with `route: local` only ranges and explicitly enabled collectors are enabled', async () => {
   const local = 'collectors:\n  ranges: { route: local }\n';
   expect(await enabledOf(`${CLUSTER}${local}`)).toEqual(['ranges']);
   expect(await enabledOf(`${CLUSTER}${local}  sessions: { enabled: true }\n`)).toEqual([

@@ -3,7 +3,7 @@ import path from 'node:path';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { COLLECTORS } from '../../src/collectors/index.ts';
-import { listConfigKeys } from '../../src/config/flags.ts';
+import { listConfigKeys } from '../../src/config/describe.ts';
 import { ConfigError } from '../../src/config/issues.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { makeFolder } from './folder.ts';
@@ -31,7 +31,11 @@ test('whatever a configuration holds, loading it ends, and names every unknown k
   await fc.assert(
     fc.asyncProperty(fc.dictionary(root, value, { maxKeys: 5 }), async (document) => {
       await writeFile(file, JSON.stringify(document));
-      const loading = loadConfig({ file, flags: {}, env: {}, collectors: COLLECTORS });
+      const loading = loadConfig({
+        flags: { 'config.file': file },
+        env: {},
+        collectors: COLLECTORS,
+      });
       const error = await loading.then(
         () => undefined,
         (reason: unknown) => reason,
@@ -39,8 +43,8 @@ test('whatever a configuration holds, loading it ends, and names every unknown k
       if (error !== undefined && !(error instanceof ConfigError)) throw error;
       const problems = error?.problems ?? [];
       const unknown = Object.keys(document).filter((name) => !ROOT_KEYS.includes(name));
-      const told = problems.map(({ message }) => message.replace(/;.*$/s, ''));
-      for (const name of unknown) expect(told).toContain(`unknown key ${JSON.stringify(name)}`);
+      const reported = problems.map(({ message }) => message.replace(/;.*$/s, ''));
+      for (const name of unknown) expect(reported).toContain(`unknown key ${JSON.stringify(name)}`);
     }),
     { numRuns: 300 },
   );

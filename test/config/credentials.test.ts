@@ -2,13 +2,13 @@ import { chmod, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
+import { COLLECTORS } from '../../src/collectors/index.ts';
 import { describeConfig } from '../../src/config/describe.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { Secret } from '../../src/config/secret.ts';
 import { API, CLUSTER, testBadFiles } from './bad-file.ts';
 import { makeFolder } from './folder.ts';
 import { loadText, warningsOf } from './loading.ts';
-import { COLLECTORS } from '../../src/collectors/index.ts';
 
 const USER = `${CLUSTER}      username: u\n`;
 
@@ -88,12 +88,12 @@ testBadFiles([
   [
     'a number for a password',
     `${USER}      password: 12345678\n`,
-    ['6:17: clusters[0].cluster_api.password: the secret is not a text: put it in quotes'],
+    ['6:17: clusters[0].cluster_api.password: the secret is not text: put it in quotes'],
   ],
   [
     'a list for a password',
     `${USER}      password: [hunter2]\n`,
-    ['6:17: clusters[0].cluster_api.password: the secret is not one value'],
+    ['6:17: clusters[0].cluster_api.password: the secret is not a single value'],
   ],
   [
     'an empty password',
@@ -157,14 +157,18 @@ test('a secret prints as <secret> however it is printed', () => {
   expect(''.concat('a ', Object(secret))).toBe('a <secret>');
 });
 
-test('a secret file that is replaced is read anew, and its loss is told by name', async () => {
+test('a secret file is read again after it was replaced, and an empty one is an error that names it', async () => {
   const folder = await makeFolder({
     'exporter.yml': `${USER}      password_file: crdb\n`,
     crdb: 'old',
     'crdb.new': 'new',
   });
   const file = path.join(folder, 'exporter.yml');
-  const { config } = await loadConfig({ file, flags: {}, env: {}, collectors: COLLECTORS });
+  const { config } = await loadConfig({
+    flags: { 'config.file': file },
+    env: {},
+    collectors: COLLECTORS,
+  });
   const password = config.clusters[0]?.cluster_api?.password;
   expect(await password?.reveal()).toBe('old');
   await rename(path.join(folder, 'crdb.new'), path.join(folder, 'crdb'));
@@ -176,7 +180,7 @@ test('a secret file that is replaced is read anew, and its loss is told by name'
 
 const FILE_PLACE = 'exporter.yml:6:22: clusters[0].cluster_api.password_file: ';
 const TEXT_PLACE = 'exporter.yml:6:17: clusters[0].cluster_api.password: ';
-const INLINE = 'this secret stands in the configuration file, and exporter.yml';
+const INLINE = 'this secret is in the configuration file, and exporter.yml';
 
 /** A way to give a password, a file with a mode, and the warnings that come of it. */
 test.each<[string, string, string, number, readonly string[]]>([
@@ -234,7 +238,7 @@ test.each<[string, string, string, number, readonly string[]]>([
   const folder = await makeFolder({ 'exporter.yml': `${USER}      ${line}\n`, crdb: 'hunter2' });
   await chmod(path.join(folder, name), mode);
   const file = path.join(folder, 'exporter.yml');
-  const loading = loadConfig({ file, flags: {}, env: {}, collectors: COLLECTORS });
+  const loading = loadConfig({ flags: { 'config.file': file }, env: {}, collectors: COLLECTORS });
   expect(await warningsOf(loading)).toEqual(expected);
 });
 
@@ -243,9 +247,9 @@ test('a secret of a variable is not one of the file', async () => {
   const file = path.join(folder, 'exporter.yml');
   await chmod(file, 0o644);
   const env = { P: 'hunter2' };
-  expect(await warningsOf(loadConfig({ file, flags: {}, env, collectors: COLLECTORS }))).toEqual(
-    [],
-  );
+  expect(
+    await warningsOf(loadConfig({ flags: { 'config.file': file }, env, collectors: COLLECTORS })),
+  ).toEqual([]);
 });
 
 test.each([

@@ -8,7 +8,7 @@ import { FILES } from './web-files.ts';
 /** Something else than the default wherever that is possible. */
 const RICH = `web: { listen_address: ["127.0.0.1:1", "[::1]:2", "unix:/tmp/s"], telemetry_path: /m, enable_lifecycle: true, max_requests: 7, max_probes: 3, protect_probes: true }
 log: { level: warn, format: json }
-shard: { index: 1, count: 3 }
+shard: { index: 1, count: 3, name: east-1 }
 config: { auto_reload: true }
 max_series: 501
 clusters:

@@ -125,14 +125,14 @@ test.each([
   ['a comment', '# nothing\n'],
   ['a key without clusters', 'clusters:\n'],
   ['an empty list of clusters', 'clusters: []\n'],
-])('%s has no cluster to serve, which is told with a hint at the demo', async (_, yaml) => {
+])('%s has no cluster, which is reported with a hint at the demo', async (_, yaml) => {
   const [problem, ...others] = await problemsOf(loadText(yaml));
   expect(problem).toMatch(/^exporter\.yml:1:\d+: clusters: /);
   expect(problem).toContain(NO_CLUSTER);
   expect(others).toEqual([]);
 });
 
-test('all problems of a file are told at once, in its order, each once', async () => {
+test('all problems of a file are reported at once, in its order, each once', async () => {
   const problems = await problemsOf(
     loadText(`${CLUSTER}    collectors: { nodes: { interval: 1 } }
   - name: other
@@ -148,7 +148,7 @@ web: { telemetry_path: x }
   ]);
 });
 
-test('the error carries the problems and says them as its message', async () => {
+test('the message of the error is the list of its problems', async () => {
   const error = await loadText('log: 5\n').catch((reason: unknown) => reason);
   expect(error).toBeInstanceOf(ConfigError);
   expect(String(error)).toMatch(/^ConfigError: \S+exporter\.yml:1:1: clusters: no cluster/);
@@ -184,7 +184,7 @@ test.each([
   '}hunter2',
   ']hunter2"x',
   '- hunter2',
-])('a password that is broken YAML is not repeated in the message: %s', async (password) => {
+])('a password that is broken YAML is not shown in the message: %s', async (password) => {
   const problems = await problemsOf(loadText(`${CLUSTER}      password: ${password}\n`));
   expect(problems).not.toEqual([]);
   expect(problems.join('\n')).not.toContain('unter2');

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { listConfigKeys } from '../../src/config/flags.ts';
-import { loadText } from './loading.ts';
 import { COLLECTORS } from '../../src/collectors/index.ts';
+import { listConfigKeys } from '../../src/config/describe.ts';
+import { loadText } from './loading.ts';
 import { FILES as PEM } from './web-files.ts';
 
 const EXAMPLE = path.resolve(import.meta.dirname, '../../config/exporter.example.yml');

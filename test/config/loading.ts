@@ -1,11 +1,11 @@
 import path from 'node:path';
+import { COLLECTORS } from '../../src/collectors/index.ts';
+import type { Flags } from '../../src/config/flags.ts';
+import { ConfigError, formatIssues } from '../../src/config/issues.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import type { LoadedConfig } from '../../src/config/load.ts';
-import { ConfigError, formatIssues } from '../../src/config/issues.ts';
-import type { Flags } from '../../src/config/flags.ts';
 import type { Environment } from '../../src/config/secret.ts';
 import { makeFolder } from './folder.ts';
-import { COLLECTORS } from '../../src/collectors/index.ts';
 
 export interface Loading {
   readonly files?: Readonly<Record<string, string>>;
@@ -20,10 +20,10 @@ export async function loadText(
 ): Promise<LoadedConfig> {
   const folder = await makeFolder({ ...files, 'exporter.yml': yaml });
   const file = path.join(folder, 'exporter.yml');
-  return loadConfig({ file, flags: flags ?? {}, env: env ?? {}, collectors: COLLECTORS });
+  return loadFlags({ ...flags, 'config.file': file }, env);
 }
 
-/** Loads what flags and variables say, without a file. */
+/** Loads flags and variables, without a file. */
 export function loadFlags(flags: Flags, env: Environment = {}): Promise<LoadedConfig> {
   return loadConfig({ flags, env, collectors: COLLECTORS });
 }

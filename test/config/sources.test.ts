@@ -1,13 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { UsageError } from '../../src/config/issues.ts';
-import { environmentName, flagDefinitions } from '../../src/config/flags.ts';
-import { loadConfig } from '../../src/config/load.ts';
-import { makeFolder } from './folder.ts';
-import { CLUSTER, NO_CLUSTER } from './bad-file.ts';
-import { loadFlags, loadText, problemsOf, warningsOf } from './loading.ts';
 import { COLLECTORS } from '../../src/collectors/index.ts';
+import { UsageError } from '../../src/config/issues.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import { CLUSTER, NO_CLUSTER } from './bad-file.ts';
+import { makeFolder } from './folder.ts';
+import { loadFlags, loadText, problemsOf, warningsOf } from './loading.ts';
 import { FILES as PEM, HASH } from './web-files.ts';
 
 const URL_FLAG = { 'cluster.url': ['https://crdb:8080'] };
@@ -19,7 +18,7 @@ test('a flag wins over its variable, that over the file, and that over the defau
     env: { CRDB_EXPORTER_WEB_TELEMETRY_PATH: '/variable', CRDB_EXPORTER_SHARD_COUNT: '4' },
   });
   expect(config.web.telemetry_path).toBe('/flag');
-  expect(config.shard).toEqual({ index: 3, count: 4 });
+  expect(config.shard).toMatchObject({ index: 3, count: 4 });
   expect(config.log).toEqual({ level: 'debug', format: 'logfmt' });
 });
 
@@ -53,7 +52,7 @@ test('one cluster may be given by flags alone and is named default', async () =>
   expect(await cluster?.cloud_api?.token.reveal()).toBe('hunter3');
 });
 
-test('variables say the same as flags, repeatable ones with commas, and secrets have variables alone', async () => {
+test('variables set the same keys as flags, with commas for repeatable ones, and only variables set secrets', async () => {
   const { config } = await loadFlags(
     {},
     {
@@ -185,60 +184,6 @@ test('what is loaded cannot be changed, not even deep inside', async () => {
   ).toBe(true);
 });
 
-test('the command line learns its flags from the table', () => {
-  const flags = flagDefinitions(COLLECTORS);
-  expect(flags.map(({ name }) => name)).toEqual([
-    'config.file',
-    'web.listen-address',
-    'web.telemetry-path',
-    'web.config.file',
-    'web.enable-lifecycle',
-    'web.max-requests',
-    'web.max-probes',
-    'web.protect-probes',
-    'log.level',
-    'log.format',
-    'shard.index',
-    'shard.count',
-    'config.auto-reload',
-    'cluster.name',
-    'cluster.url',
-    'cluster.username',
-    'cluster.password-file',
-    'cluster.token-file',
-    'cluster.ca-file',
-    'cloud.url',
-    'cloud.cluster-id',
-    'cloud.token-file',
-    ...COLLECTORS.map(({ name }) => `collector.${name}`),
-  ]);
-  expect(flags.filter(({ isRepeatable }) => isRepeatable).map(({ name }) => name)).toEqual([
-    'web.listen-address',
-    'cluster.url',
-  ]);
-  expect(flags.find(({ name }) => name === 'web.listen-address')).toEqual({
-    name: 'web.listen-address',
-    env: 'CRDB_EXPORTER_WEB_LISTEN_ADDRESS',
-    takesValue: 'address',
-    isRepeatable: true,
-    isNegatable: false,
-    help: 'Addresses to serve on: host:port, :port for all interfaces, [::1]:port or unix:/path.',
-    default: ':10137',
-  });
-  expect(flags.find(({ name }) => name === 'collector.users')).toMatchObject({
-    takesValue: undefined,
-    isNegatable: true,
-    default: 'false',
-  });
-});
-
-test.each([
-  ['web.listen-address', 'CRDB_EXPORTER_WEB_LISTEN_ADDRESS'],
-  ['collector.nodes', 'CRDB_EXPORTER_COLLECTOR_NODES'],
-])('the variable of --%s is %s', (flag, variable) => {
-  expect(environmentName(flag)).toBe(variable);
-});
-
 test('what is not set has its default', async () => {
   const { config, warnings } = await loadConfig({
     flags: URL_FLAG,
@@ -264,7 +209,28 @@ test('what is not set has its default', async () => {
   });
 });
 
-test('an empty name of the web config file says that there is none', async () => {
+test('the name of the shard is that of the host unless it is set', async () => {
+  const nameOf = async (name: string | undefined, hostname?: string): Promise<string> => {
+    const flags = { ...URL_FLAG, 'shard.name': name };
+    const loaded = await loadConfig({
+      flags,
+      env: {},
+      collectors: COLLECTORS,
+      ...(hostname !== undefined && { hostname }),
+    });
+    return loaded.config.shard.name;
+  };
+  expect(await nameOf(undefined, 'crdb-3.example.com')).toBe('crdb-3.example.com');
+  expect(await nameOf('', 'crdb-3')).toBe('crdb-3');
+  expect(await nameOf('east-1', 'crdb-3')).toBe('east-1');
+  expect(await nameOf(undefined)).not.toBe('');
+  expect(await nameOf(undefined, '123456789012')).toBe('host-123456789012');
+  expect(await nameOf(undefined, `böse ${'x'.repeat(80)}`)).toBe(`b-se-${'x'.repeat(58)}`);
+  const { config } = await loadFlags(URL_FLAG, { CRDB_EXPORTER_SHARD_NAME: 'east-2' });
+  expect(config.shard.name).toBe('east-2');
+});
+
+test('an empty name means no web config file', async () => {
   const flags = { 'cluster.url': ['http://localhost:8080'], 'web.config.file': '' };
   expect((await loadFlags(flags)).config.web.config_file).toBeUndefined();
   const { config } = await loadText(`${CLUSTER}web: { config_file: "" }\n`);

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { once } from 'node:events';
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import net from 'node:net';
 import path from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -78,7 +78,11 @@ describe.each(USES)('for %s', (_what, yaml, file, problem) => {
     const folder = await makeFolder(Object.fromEntries(kept));
     await make(path.join(folder, file));
     const config = path.join(folder, 'exporter.yml');
-    const loading = loadConfig({ file: config, flags: {}, env: {}, collectors: COLLECTORS });
+    const loading = loadConfig({
+      flags: { 'config.file': config },
+      env: {},
+      collectors: COLLECTORS,
+    });
     expect(await problemsOf(loading)).toEqual([`${problem}${reason}`]);
   });
 });

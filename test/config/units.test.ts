@@ -1,6 +1,6 @@
-import { expect, test } from 'vitest';
 import * as fc from 'fast-check';
-import { formatBytes, formatDuration, parseBytes, parseDuration } from '../../src/config/units.ts';
+import { expect, test } from 'vitest';
+import { formatBytes, formatDuration, parseBytes, parseDuration } from '../../src/config/values.ts';
 
 test.each([
   ['0', 0],

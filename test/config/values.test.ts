@@ -10,7 +10,7 @@ testBadFiles([
   [
     'a number for a text',
     API.replace('prod', '5') + '      urls: ["https://crdb:8080"]\n',
-    ['2:11: clusters[0].name: 5 is not a text: put it in quotes'],
+    ['2:11: clusters[0].name: 5 is not text: put it in quotes'],
   ],
   [
     'no value',
@@ -20,7 +20,7 @@ testBadFiles([
   [
     'a map for a value',
     `${CLUSTER}      timeout: { s: 5 }\n`,
-    ['5:16: clusters[0].cluster_api.timeout: a map is not one value'],
+    ['5:16: clusters[0].cluster_api.timeout: a map is not a single value'],
   ],
   [
     'a duration without unit',
@@ -93,27 +93,27 @@ testBadFiles([
   [
     'a misspelt choice',
     `log: { level: wran }\n${CLUSTER}`,
-    ['1:15: log.level: "wran" is none of debug, info, warn, error; did you mean "warn"?'],
+    ['1:15: log.level: "wran" is not one of debug, info, warn, error; did you mean "warn"?'],
   ],
   [
     'an unknown choice',
     `log: { format: xml }\n${CLUSTER}`,
-    ['1:16: log.format: "xml" is none of logfmt, json'],
+    ['1:16: log.format: "xml" is not one of logfmt, json'],
   ],
   [
     'wrong addresses',
     `web: { listen_address: ["10137", "h:99999", "unix:", "::1:5"] }\n${CLUSTER}`,
     [
-      '1:25: web.listen_address[0]: "10137" is no address: write :10137, 127.0.0.1:10137, [::1]:10137 or unix:/path',
+      '1:25: web.listen_address[0]: "10137" is not an address: write :10137, 127.0.0.1:10137, [::1]:10137 or unix:/path',
       '1:34: web.listen_address[1]: "h:99999" has a port that is too large: at most 65535',
-      '1:45: web.listen_address[2]: "unix:" is no address: write :10137, 127.0.0.1:10137, [::1]:10137 or unix:/path',
-      '1:54: web.listen_address[3]: "::1:5" is no address: write :10137, 127.0.0.1:10137, [::1]:10137 or unix:/path',
+      '1:45: web.listen_address[2]: "unix:" is not an address: write :10137, 127.0.0.1:10137, [::1]:10137 or unix:/path',
+      '1:54: web.listen_address[3]: "::1:5" is not an address: write :10137, 127.0.0.1:10137, [::1]:10137 or unix:/path',
     ],
   ],
   [
     'an empty list',
     `web: { listen_address: [] }\n${CLUSTER}`,
-    ['1:24: web.listen_address: the list is empty: give it one value at least'],
+    ['1:24: web.listen_address: the list is empty: add at least one value'],
   ],
   [
     'a value for a list',
@@ -133,8 +133,8 @@ testBadFiles([
     'what is no table',
     `${CLUSTER}collectors: { tables: { tables: [rides, a.b.c.d, movr.rides] } }\n`,
     [
-      '5:34: collectors.tables.tables[0]: "rides" is not database.schema.table, or database.table of the schema public, as movr.public.rides',
-      '5:41: collectors.tables.tables[1]: "a.b.c.d" is not database.schema.table, or database.table of the schema public, as movr.public.rides',
+      '5:34: collectors.tables.tables[0]: "rides" is not database.schema.table, or database.table in the schema public, as movr.public.rides',
+      '5:41: collectors.tables.tables[1]: "a.b.c.d" is not database.schema.table, or database.table in the schema public, as movr.public.rides',
     ],
   ],
   [
@@ -153,7 +153,7 @@ testBadFiles([
       '9:9: collectors.sessions.application_rewrite[1]: "b" is not a map: expected regex, replacement',
       '10:9: collectors.sessions.application_rewrite[2]: the key "regex" is missing: set it',
       '10:11: collectors.sessions.application_rewrite[2].regexp: unknown key "regexp"; did you mean "regex"?',
-      '10:35: collectors.sessions.application_rewrite[2].replacement: 5 is not a text: put it in quotes',
+      '10:35: collectors.sessions.application_rewrite[2].replacement: 5 is not text: put it in quotes',
     ],
   ],
   [
@@ -168,5 +168,17 @@ testBadFiles([
       '1:17: shard.index: -1 is too small: at least 0',
       '1:28: shard.count: 0 is too small: at least 1',
     ],
+  ],
+  ...['"3"', '"a b"', 'é', 'x'.repeat(64)].map((name): BadFile => [
+    `the shard name ${name}`,
+    `shard: { name: ${name} }\n${CLUSTER}`,
+    [
+      `1:16: shard.name: "${name.replaceAll('"', '')}" is not a shard name: write at most 63 letters, digits, ".", "_" or "-", not a number`,
+    ],
+  ]),
+  [
+    'a number as shard name',
+    `shard: { name: 3 }\n${CLUSTER}`,
+    ['1:16: shard.name: 3 is not text: put it in quotes'],
   ],
 ]);

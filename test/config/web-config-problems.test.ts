@@ -5,7 +5,7 @@ import { readWebConfig } from '../../src/config/web-config.ts';
 import { makeFolder } from './folder.ts';
 import { HASH, PAIR, readText } from './web-files.ts';
 
-describe('what is wrong is told with its place and remedy', () => {
+describe('problems are reported with their places and remedies', () => {
   test.each([
     [
       'tls_config: {}',
@@ -49,15 +49,15 @@ describe('what is wrong is told with its place and remedy', () => {
     ],
     [
       `tls_server_config: { ${PAIR}, client_auth_type: Required }`,
-      /^web\.yml:1:\d+: tls_server_config\.client_auth_type: "Required" is none of NoClientCert, RequestClientCert, /,
+      /^web\.yml:1:\d+: tls_server_config\.client_auth_type: "Required" is not one of NoClientCert, RequestClientCert, /,
     ],
     [
       `tls_server_config: { ${PAIR}, client_ca_file: ca.crt }`,
-      /client_ca_file: a client CA, but clients are not asked for a certificate: set client_auth_type to RequireAndVerifyClientCert$/,
+      /client_ca_file: a client CA, but no client certificate is requested: set client_auth_type to RequireAndVerifyClientCert$/,
     ],
     [
       `tls_server_config: { ${PAIR}, client_allowed_sans: [a] }`,
-      /client_allowed_sans: names, but clients are not asked for a certificate: set client_auth_type to RequireAndVerifyClientCert$/,
+      /client_allowed_sans: names, but no client certificate is requested: set client_auth_type to RequireAndVerifyClientCert$/,
     ],
     [
       `tls_server_config: { ${PAIR}, client_ca_file: good.key, client_auth_type: RequireAndVerifyClientCert }`,
@@ -81,7 +81,7 @@ describe('what is wrong is told with its place and remedy', () => {
     ],
     [
       `tls_server_config: { ${PAIR}, min_version: TLS14 }`,
-      /min_version: "TLS14" is none of TLS10, TLS11, TLS12, TLS13; did you mean "TLS1\d"\?$/,
+      /min_version: "TLS14" is not one of TLS10, TLS11, TLS12, TLS13; did you mean "TLS1\d"\?$/,
     ],
     [
       `tls_server_config: { ${PAIR}, min_version: TLS13, max_version: TLS12 }`,
@@ -89,7 +89,7 @@ describe('what is wrong is told with its place and remedy', () => {
     ],
     [
       `tls_server_config: { ${PAIR}, cipher_suites: [TLS_RSA_WITH_RC4_128_SHA] }`,
-      /cipher_suites\[0\]: "TLS_RSA_WITH_RC4_128_SHA" is none of TLS_AES_128_GCM_SHA256, /,
+      /cipher_suites\[0\]: "TLS_RSA_WITH_RC4_128_SHA" is not one of TLS_AES_128_GCM_SHA256, /,
     ],
     [
       `tls_server_config: { ${PAIR}, cipher_suites: [TLS_AES_128_GCM_SHA256], max_version: TLS12 }`,
@@ -97,7 +97,7 @@ describe('what is wrong is told with its place and remedy', () => {
     ],
     [
       `tls_server_config: { ${PAIR}, curve_preferences: [P256] }`,
-      /curve_preferences\[0\]: "P256" is none of CurveP256, CurveP384, CurveP521, X25519/,
+      /curve_preferences\[0\]: "P256" is not one of CurveP256, CurveP384, CurveP521, X25519/,
     ],
     [
       `tls_server_config: { ${PAIR}, prefer_server_cipher_suites: 1 }`,
@@ -186,7 +186,7 @@ describe('what is wrong is told with its place and remedy', () => {
   });
 });
 
-describe('what should not stay so is warned of', () => {
+describe('warnings', () => {
   test.each([
     ['http_server_config: { http2: true }', /http2: has no effect: HTTP\/1\.1 is served$/],
     [
@@ -199,11 +199,11 @@ describe('what should not stay so is warned of', () => {
     ],
     [
       `tls_server_config: { ${PAIR}, client_auth_type: VerifyClientCertIfGiven }`,
-      /client_auth_type: without client_ca_file every certificate of a public CA is let in: set it$/,
+      /client_auth_type: without client_ca_file, certificates of every public CA are accepted: set it$/,
     ],
     [
       `tls_server_config: { ${PAIR}, client_auth_type: RequireAnyClientCert, client_allowed_sans: [a] }`,
-      /client_allowed_sans: certificates are not verified, so anybody can have any name: /,
+      /client_allowed_sans: certificates are not verified, so a client can claim any name: /,
     ],
     [
       `basic_auth_users: { alice: ${HASH.replace('$04$', '$13$')}, bob: ${HASH.replace('$04$', '$12$')} }`,
@@ -213,7 +213,7 @@ describe('what should not stay so is warned of', () => {
       `basic_auth_users: { alice: ${HASH.replace('$04$', '$15$')} }`,
       /basic_auth_users\.alice: bcrypt cost 15: about 3\.2 s /,
     ],
-    ['rate_limit: { interval: 1s }', /rate_limit: with burst 0 no request is answered: set burst$/],
+    ['rate_limit: { interval: 1s }', /rate_limit: burst 0 rejects every request: set burst$/],
   ])('%s', async (yaml, message) => {
     const { problems, warnings } = await readText(yaml);
     expect(problems).toBe('');

@@ -1,9 +1,9 @@
-import { describe, expect, test } from 'vitest';
 import {
   type GridPos,
   VariableRefresh,
   VariableType,
 } from '@grafana/grafana-foundation-sdk/dashboard';
+import { describe, expect, test } from 'vitest';
 import { writeBoard } from '../../dashboards/boards.ts';
 import { expectGolden } from '../support/golden.ts';
 import { BOARDS, DATA_SOURCE } from './panels.ts';
@@ -18,7 +18,7 @@ describe.each(BOARDS)('$title', (board) => {
     await expectGolden(writeBoard(board), `dashboards/${board.uid}.json`, 'npm run dashboards');
   });
 
-  test('is a dashboard as Grafana writes one, not editable and without an id', () => {
+  test('is a Grafana dashboard, not editable and without an id', () => {
     expect(board).toMatchObject({
       editable: false,
       graphTooltip: 1,
@@ -44,7 +44,7 @@ describe.each(BOARDS)('$title', (board) => {
     });
   });
 
-  test('asks for the values of its variables anew when the time changes', () => {
+  test('reloads the values of its variables when the time range changes', () => {
     const asked = variables.filter(({ type }) => type === VariableType.Query);
     expect(asked.filter(({ refresh }) => refresh !== VariableRefresh.OnTimeRangeChanged)).toEqual(
       [],
@@ -52,7 +52,7 @@ describe.each(BOARDS)('$title', (board) => {
     expect(asked.map(({ datasource }) => datasource)).toEqual(asked.map(() => DATA_SOURCE));
   });
 
-  test('names no data source but the chosen one', () => {
+  test('uses only the selected data source', () => {
     const named = Array.from(writeBoard(board).matchAll(/"uid": "([^"]*)"/g), ([, uid]) => uid);
     expect(named.length).toBeGreaterThan(items.length);
     expect(new Set(named)).toEqual(new Set([board.uid, DATA_SOURCE.uid]));
@@ -72,7 +72,7 @@ describe.each(BOARDS)('$title', (board) => {
   });
 });
 
-/** The squares of the grid that a panel covers. */
+/** The grid cells that a panel covers. */
 function cellsOf({ x, y, w, h }: GridPos = { x: 0, y: 0, w: 0, h: 0 }): readonly string[] {
   return Array.from(
     { length: w * h },

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { describe, expect, test } from 'vitest';
-import { parse } from 'yaml';
 import type { Panel } from '@grafana/grafana-foundation-sdk/dashboard';
 import * as units from '@grafana/grafana-foundation-sdk/units';
-import { findNearest } from '../../src/config/nearest.ts';
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { findNearest } from '../../src/config/issues.ts';
 import { BOARDS, DATA_SOURCE, fillVariables, PANELS, type Placed } from './panels.ts';
 
 const LINT = path.join(import.meta.dirname, '..', '..', 'dashboards', '.lint');
@@ -12,7 +12,7 @@ const WITH_UNIT = ['stat', 'timeseries', 'table', 'bargauge', 'heatmap', 'piecha
 
 const UNITS = Object.values(units).filter((unit) => typeof unit === 'string');
 
-/** Of the panel and of its columns. */
+/** Units of the panel and of its columns. */
 function unitsOf({ fieldConfig }: Panel): readonly string[] {
   const own = fieldConfig?.defaults.unit;
   const columns = (fieldConfig?.overrides ?? [])
@@ -53,7 +53,7 @@ describe('every panel', () => {
     expect(nameless).toEqual([]);
   });
 
-  test('asks the chosen data source', () => {
+  test('queries the selected data source', () => {
     const chosen = JSON.stringify(DATA_SOURCE);
     expect(
       breaking('panel-datasource-rule', ({ panel, queries }) =>
@@ -87,7 +87,7 @@ describe('every panel', () => {
     expect(breaking('panel-no-targets-rule', ({ queries }) => queries.length === 0)).toEqual([]);
   });
 
-  test('matches job in every series it names', () => {
+  test('selects job in every series', () => {
     expect(
       breaking('target-job-rule', ({ queries }) =>
         queries.some(({ expr }) => {
@@ -99,7 +99,7 @@ describe('every panel', () => {
     ).toEqual([]);
   });
 
-  test('rates counters over $__rate_interval', () => {
+  test('uses $__rate_interval for counters', () => {
     expect(
       breaking('target-rate-interval-rule', ({ queries }) =>
         queries.some(({ expr }) =>
@@ -109,7 +109,7 @@ describe('every panel', () => {
     ).toEqual([]);
   });
 
-  test('ranks only in tables of this moment', () => {
+  test('uses topk only in instant tables', () => {
     expect(
       breaking('topk', ({ panel, queries }) =>
         queries.some(
@@ -119,7 +119,7 @@ describe('every panel', () => {
     ).toEqual([]);
   });
 
-  test('asks for rows and not for series where it is a table', () => {
+  test('queries table format in tables', () => {
     expect(
       breaking(
         'table',
@@ -130,7 +130,7 @@ describe('every panel', () => {
     ).toEqual([]);
   });
 
-  test('uses only variables that its dashboard has', () => {
+  test('uses only variables of its dashboard', () => {
     const strangers = PANELS.flatMap(({ board, title, queries }) => {
       const known = new Set((board.templating?.list ?? []).map(({ name }) => name));
       const used = queries.flatMap(({ expr }) => fillVariables(expr).match(/\$(?!\d)\w+/g) ?? []);
@@ -150,7 +150,7 @@ describe('every data link', () => {
   const inside = links.filter(({ url }) => url.startsWith('/d/'));
   const outside = links.filter(({ url }) => !url.startsWith('/d/'));
 
-  test.each(inside)('of $title sets only variables that its target has: $url', ({ url }) => {
+  test.each(inside)('of $title sets only variables of its target: $url', ({ url }) => {
     const target = /^\/d\/(crdb-[a-z]+)\?/.exec(url)?.[1];
     const board = BOARDS.find(({ uid }) => uid === target);
     const known = new Set((board?.templating?.list ?? []).map(({ name }) => name));
@@ -163,13 +163,13 @@ describe('every data link', () => {
     expect(url).toContain('${__url_time_range}');
   });
 
-  test('to elsewhere leads to DB Console', () => {
+  test('to other sites leads to DB Console', () => {
     expect(outside.length).toBeGreaterThan(0);
     expect(outside.filter(({ url }) => !url.startsWith('${console}/#/'))).toEqual([]);
   });
 });
 
-test('every excuse is still needed', () => {
+test('every exclusion is still needed', () => {
   const named = Object.values(excused.exclusions).flatMap(({ entries = [] }) => entries);
   const titles = new Set(PANELS.map(({ title }) => title));
   expect(named.filter(({ dashboard, panel }) => !titles.has(`${dashboard} / ${panel}`))).toEqual(

@@ -1,7 +1,7 @@
 import type { Dashboard, Panel } from '@grafana/grafana-foundation-sdk/dashboard';
 import { buildBoards } from '../../dashboards/boards.ts';
 
-/** A panel with the dashboard it stands on; rows are left out, what is in them is not. */
+/** A panel with its dashboard; panels of rows are included, rows are not. */
 export interface Placed {
   readonly board: Dashboard;
   readonly panel: Panel;
@@ -18,7 +18,7 @@ interface PanelQuery {
   readonly datasource: unknown;
 }
 
-/** The one that the variable chooses. */
+/** The data source of the variable. */
 export const DATA_SOURCE = { type: 'prometheus', uid: '${datasource}' };
 
 export const BOARDS = buildBoards();
@@ -35,7 +35,7 @@ export const PANELS: readonly Placed[] = BOARDS.flatMap((board) =>
   }),
 );
 
-/** As the JSON has them: the types of the SDK do not know what kind of query it is. */
+/** As in the JSON: the types of the SDK do not have the kind of query. */
 function queriesOf(panel: Panel): readonly PanelQuery[] {
   const written: readonly Readonly<Record<string, unknown>>[] = JSON.parse(
     JSON.stringify(panel.targets ?? []),
@@ -50,7 +50,7 @@ function queriesOf(panel: Panel): readonly PanelQuery[] {
   }));
 }
 
-/** Puts in what Grafana would: its own variables and those of the dashboards. */
+/** Replaces variables of Grafana and of the dashboards, as Grafana does. */
 export function fillVariables(expr: string, values: Readonly<Record<string, string>> = {}): string {
   const all: Readonly<Record<string, string>> = {
     __rate_interval: '2m',

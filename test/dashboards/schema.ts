@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
-import { findNearest } from '../../src/config/nearest.ts';
+import { findNearest } from '../../src/config/issues.ts';
 
-/** As far as a dashboard must be known to find its panels. */
+/** The members that lead to the panels of a dashboard. */
 interface BoardFile {
   readonly title: string;
   readonly panels: readonly PanelFile[];
@@ -14,7 +14,7 @@ interface PanelFile {
   readonly title: string;
   readonly options?: unknown;
   readonly fieldConfig?: { readonly defaults?: { readonly custom?: unknown } };
-  /** Of a collapsed row. */
+  /** Panels of a collapsed row. */
   readonly panels?: readonly PanelFile[];
 }
 
@@ -32,7 +32,7 @@ const TYPES = KINDS.filter((kind) => kind.endsWith(' options')).map(
 
 const ajv = new Ajv({ allErrors: true, allowUnionTypes: true }).addSchema(SCHEMA, 'grafana');
 
-/** What Grafana's schema does not allow, each with the dashboard, the panel and the place in it. */
+/** Violations of Grafana's schema, with dashboard, panel and path. */
 export function faultsOf(text: string): readonly string[] {
   const board: BoardFile = JSON.parse(text);
   return [

@@ -14,7 +14,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 const ROOT = path.join(import.meta.dirname, '..', '..');
 const PROGRAM = /^(?:bin\/crdb-exporter\.cjs|crdb-exporter) /;
-/** Commands that act or wait; that they are spelled right is told by their help. */
+/** Commands that change something or wait; only their help is run. */
 const NOT_RUN =
   /^(?:demo|simulate|diagnose|probe|nodes|ranges|sessions|users|table|cloud|reference)\b/;
 
@@ -54,7 +54,7 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 describe('command lines of the pages', () => {
-  test('there are some', () => {
+  test('are found', () => {
     expect(listCommandLines().length).toBeGreaterThan(4);
   });
 

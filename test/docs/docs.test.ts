@@ -18,7 +18,7 @@ function read(page: string): string {
   return readFileSync(path.join(ROOT, page), 'utf8');
 }
 
-/** Anchors as GitHub makes them from headings. */
+/** Anchors that GitHub generates from headings. */
 function anchorsOf(text: string): ReadonlySet<string> {
   const headings = text.matchAll(/^#+ (.+)$/gm);
   return new Set(
@@ -44,11 +44,11 @@ function findBrokenLinks(page: string): readonly string[] {
 }
 
 describe('the pages of the project', () => {
-  test.each(listPages())('%s links only to what is there', (page) => {
+  test.each(listPages())('%s has no broken links', (page) => {
     expect(findBrokenLinks(page)).toEqual([]);
   });
 
-  test('docs/configuration.md is what `npm run docs` makes', () => {
+  test('docs/configuration.md is the output of `npm run docs`', () => {
     expect(read('docs/configuration.md')).toBe(writeConfigurationPage());
   });
 

@@ -43,12 +43,12 @@ function sessionsOf(scrape: Scrape): number {
   return scrape.all('crdb_application_sessions').reduce((sum, { value }) => sum + value, 0);
 }
 
-/** The ranges that a family of the hot ranges names. */
+/** Range ids of a family of hot ranges. */
 function rangesOf(scrape: Scrape, family: string): readonly (string | undefined)[] {
   return scrape.all(family).map(({ labels }) => labels['range_id']);
 }
 
-/** Collectors that ran into their budget or that of their cluster. */
+/** Collectors that hit their budget or that of their cluster. */
 function limited(scrape: Scrape): readonly (string | undefined)[] {
   const hit = scrape.all('crdb_exporter_collector_limit_hit', { limit: 'series' });
   return hit.filter(({ value }) => value === 1).map(({ labels }) => labels['collector']);
@@ -60,8 +60,8 @@ function countData(scrape: Scrape): number {
   return DATA.reduce((sum, collector) => sum + countSeries(scrape, collector), 0);
 }
 
-describe('a budget of series', () => {
-  test('of a collector takes whole entries off its lists first, counts them and says so', async () => {
+describe('a series budget', () => {
+  test('of a collector drops whole list entries first, counts them and logs a warning', async () => {
     await using simulator = await startSimulator({ nodes: 24, ranges: 900, frozen: true });
     const whole = await poll(simulator, '');
     const lists = (FAMILIES.get('ranges') ?? []).filter((name) =>
@@ -87,7 +87,7 @@ describe('a budget of series', () => {
     expect(countSeries(cut, 'nodes')).toBe(countSeries(whole, 'nodes'));
   });
 
-  test('of a cluster leaves all that describes the whole cluster, whatever else there is', async () => {
+  test('of a cluster never drops series of the whole cluster', async () => {
     await using simulator = await startSimulator({ nodes: 24, ranges: 900, frozen: true });
     const nodes = 'nodes: { metrics: ["sys.*"] }';
     const whole = await poll(simulator, `collectors: { ${nodes} }`);
@@ -106,7 +106,7 @@ describe('a budget of series', () => {
     expect(cut.all('crdb_node_metric')).toEqual([]);
   });
 
-  test('of a cluster drops the metrics by key before anything else', async () => {
+  test('of a cluster drops metrics by key first', async () => {
     await using simulator = await simulate();
     const nodes = 'nodes: { metrics: ["sys.*", "sql.*"] }';
     const whole = await poll(simulator, `collectors: { ${nodes} }`);
@@ -114,7 +114,7 @@ describe('a budget of series', () => {
     const chosen = byKey.reduce((sum, name) => sum + whole.all(name).length, 0);
     expect(chosen).toBeGreaterThan(10);
     const others = countData(whole) - chosen;
-    // Whichever collector polls last: what a scrape shows is within the budget from the first poll on.
+    // Whichever collector polls last: every scrape is within the budget from the first poll on.
     await using exporter = await startTestExporter({
       yaml: `max_series: ${others + 3}\ncollectors: { ${nodes} }\nclusters:\n${clusterYaml(simulator)}`,
       intervalSeconds: 0.2,
@@ -128,7 +128,7 @@ describe('a budget of series', () => {
     expect(limited(settled)).toEqual(['nodes']);
   });
 
-  test('of application names folds the rest into `other`', async () => {
+  test('of application names sums the rest as `other`', async () => {
     await using simulator = await simulate();
     const whole = await poll(simulator, '');
     const cut = await poll(simulator, 'collectors: { sessions: { max_applications: 2 } }');

@@ -2,8 +2,8 @@ import { rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { COLLECTORS } from '../../src/collectors/index.ts';
-import { loadConfig } from '../../src/config/load.ts';
 import { formatIssues } from '../../src/config/issues.ts';
+import { loadConfig } from '../../src/config/load.ts';
 import { startSimulator } from '../../src/simulator/index.ts';
 import { makeFolder } from '../config/folder.ts';
 import { type Authority, createAuthority } from '../support/certificates.ts';
@@ -18,14 +18,14 @@ async function simulateTls(authority: Authority) {
   return startSimulator({ tls, nodes: 3, ranges: 10, sessions: 3, metricKeys: 'useful' });
 }
 
-/** Replaces a file at once. */
+/** Replaces a file atomically. */
 async function replace(file: string, content: string): Promise<void> {
   await writeFile(`${file}.new`, content, { mode: 0o600 });
   await rename(`${file}.new`, file);
 }
 
 describe('the CA and the client certificate of a cluster', () => {
-  test('are read again when they change; broken ones change nothing', async () => {
+  test('are reloaded when they change; invalid ones change nothing', async () => {
     const [old, next] = await Promise.all([createAuthority('old'), createAuthority('next')]);
     const client = await old.issue({ name: 'exporter', usage: 'client', days: 1 });
     const renewed = await old.issue({ name: 'exporter', usage: 'client', days: 30 });
@@ -79,7 +79,7 @@ describe('the CA and the client certificate of a cluster', () => {
 });
 
 describe('insecure_skip_verify', () => {
-  test('works, is warned of at each start and shows in a metric', async () => {
+  test('works, is logged as a warning at each start and exported as a metric', async () => {
     await using simulator = await simulateTls(await createAuthority());
     const more = ', tls: { insecure_skip_verify: true }';
     const yaml = `collectors: { ${ONLY_NODES} }\nclusters:\n${clusterYaml(simulator, { more })}`;
@@ -88,7 +88,11 @@ describe('insecure_skip_verify', () => {
     expect(scrape.value('crdb_exporter_tls_verification_disabled')).toBe(1);
 
     const file = path.join(await makeFolder({ 'exporter.yml': yaml }), 'exporter.yml');
-    const { warnings } = await loadConfig({ file, flags: {}, env: {}, collectors: COLLECTORS });
-    expect(formatIssues(warnings)).toContain('the certificates of the nodes are not checked');
+    const { warnings } = await loadConfig({
+      flags: { 'config.file': file },
+      env: {},
+      collectors: COLLECTORS,
+    });
+    expect(formatIssues(warnings)).toContain('certificates are not verified');
   });
 });

@@ -11,9 +11,9 @@ import { hasProgram } from '../support/programs.ts';
 import { eventually, freePort } from '../support/prometheus.ts';
 
 const run = promisify(execFile);
-const MUCH = { maxBuffer: 2 ** 26 };
+const LARGE_OUTPUT = { maxBuffer: 2 ** 26 };
 
-/** Asks for a compressed answer, checks that it was one, and writes what it unpacks to. */
+/** Requests a compressed response, checks the encoding, and prints the decompressed body. */
 const PYTHON = `
 import gzip, sys, urllib.request
 request = urllib.request.Request(sys.argv[1], headers={'Accept-Encoding': 'gzip'})
@@ -26,9 +26,13 @@ const READERS = [
   {
     program: 'curl',
     read: (url: string) =>
-      run('curl', ['--silent', '--show-error', '--noproxy', '*', '--compressed', url], MUCH),
+      run(
+        'curl',
+        ['--silent', '--show-error', '--noproxy', '*', '--compressed', url],
+        LARGE_OUTPUT,
+      ),
   },
-  { program: 'python3', read: (url: string) => run('python3', ['-c', PYTHON, url], MUCH) },
+  { program: 'python3', read: (url: string) => run('python3', ['-c', PYTHON, url], LARGE_OUTPUT) },
 ];
 
 async function startPolledExporter() {
@@ -50,14 +54,14 @@ async function startPolledExporter() {
   };
 }
 
-/** Series that stand still between two scrapes. */
+/** Series that do not change between two scrapes. */
 function dataOf({ samples }: Scrape): readonly string[] {
   return samples
     .filter(({ name }) => name.startsWith('crdb_') && !name.startsWith('crdb_exporter_'))
     .map(({ name, labels, value }) => `${name}${JSON.stringify(labels)} ${value}`);
 }
 
-describe('a compressed answer is read to its end', () => {
+describe('a compressed response is read completely', () => {
   test('by Node', async () => {
     await using exporter = await startPolledExporter();
     const answer = await fetch(`${exporter.url}/metrics`);

@@ -31,21 +31,29 @@ function signalAtLoad(signal: (typeof SIGNALS)[number], module: string): string 
     });`;
 }
 
-/** From the first module after the one that holds signals to one of the last. */
-const MOMENTS = ['/cli/program.ts', '/commander/index.js', '/cli/serve.ts', '/web/server.ts'];
+/** From the first module after the one that delays signals to one of the last. */
+const MOMENTS = [
+  '/cli/program.ts',
+  '/commander/index.js',
+  '/cli/commands/serve.ts',
+  '/web/server/web-server.ts',
+];
 
 describe.each(SIGNALS)('%s while modules are being loaded', TIMEOUT, (signal) => {
-  test.each(MOMENTS)('(at %s) ends the exporter in order, with 0', async (module) => {
-    const before = signalAtLoad(signal, module);
-    await using running = startExporterProcess({ simulator, before });
-    const { code, out, err } = await running.ended;
-    expect(err).toContain('signal sent');
-    expect(out).toContain(`msg=stopping signal=${signal}`);
-    expect([code, running.child.signalCode]).toEqual([0, null]);
-  });
+  test.each(MOMENTS)(
+    '(at %s) stops the exporter in an orderly way, with exit code 0',
+    async (module) => {
+      const before = signalAtLoad(signal, module);
+      await using running = startExporterProcess({ simulator, before });
+      const { code, out, err } = await running.ended;
+      expect(err).toContain('signal sent');
+      expect(out).toContain(`msg=stopping signal=${signal}`);
+      expect([code, running.child.signalCode]).toEqual([0, null]);
+    },
+  );
 
   test.each([
-    { command: ['demo'], module: '/web/server.ts' },
+    { command: ['demo'], module: '/web/server/web-server.ts' },
     {
       command: ['simulate', '--listen=127.0.0.1:0', '--cloud-listen=127.0.0.1:0'],
       module: '/simulator/index.ts',
@@ -58,8 +66,8 @@ describe.each(SIGNALS)('%s while modules are being loaded', TIMEOUT, (signal) =>
     expect([code, running.child.signalCode]).toEqual([0, null]);
   });
 
-  test('ends a command that does not listen for signals, as ever', async () => {
-    const before = signalAtLoad(signal, '/cli/check.ts');
+  test('ends a command that has no signal handler', async () => {
+    const before = signalAtLoad(signal, '/cli/commands/check.ts');
     const config = await writeTemporary('exporter.yml', '');
     // Only the signal can end it.
     const stay = 'setInterval(() => undefined, 1000);';

@@ -11,17 +11,17 @@ import {
 const DEFAULT = ['nodes', 'ranges', 'sessions'];
 
 function simulate(): Promise<Simulator> {
-  return startSimulator({ nodes: 4, ranges: 40, metricKeys: 'useful', troubledNodes: false });
+  return startSimulator({ nodes: 4, ranges: 40, metricKeys: 'useful', faultyNodes: false });
 }
 
 interface Timing {
   readonly intervalSeconds: number;
-  /** To the headers of an answer. */
+  /** Until the headers of a response. */
   readonly timeoutSeconds: number;
   readonly maxDuty?: number;
 }
 
-/** An exporter that does not wait long. */
+/** An exporter with short timeouts. */
 function watch(
   simulator: Simulator,
   { intervalSeconds, timeoutSeconds, maxDuty = 1 }: Timing,
@@ -55,15 +55,15 @@ function failures(scrape: Scrape, collector: string): number {
   return all.reduce((sum, { value }) => sum + value, 0);
 }
 
-function isGood(scrape: Scrape, collector: string): boolean {
+function succeeded(scrape: Scrape, collector: string): boolean {
   return scrape.value('crdb_exporter_collector_success', { collector }) === 1;
 }
 
-/** What is well although something else is not. */
-function expectWell(expect: ExpectStatic, scrape: Scrape, collectors: readonly string[]): void {
+/** Expects that these collectors are not affected by the failure of others. */
+function expectHealthy(expect: ExpectStatic, scrape: Scrape, collectors: readonly string[]): void {
   for (const collector of collectors) {
     expect([collector, failures(scrape, collector)]).toEqual([collector, 0]);
-    expect(isGood(scrape, collector)).toBe(true);
+    expect(succeeded(scrape, collector)).toBe(true);
     const skipped = { collector, reason: 'breaker_open' };
     expect(scrape.value('crdb_exporter_polls_skipped_total', skipped)).toBe(0);
   }
@@ -75,26 +75,26 @@ function freezeTwo(simulator: Simulator): void {
   for (const node of [3, 4]) simulator.fault({ endpoint: 'node_ranges', node, kind: 'hang' });
 }
 
-/** A figure in seconds of the last range scan. */
-function ofLast(scrape: Scrape, what: 'duration' | 'interval'): number {
+/** Duration or interval of the last range scan in seconds. */
+function lastScan(scrape: Scrape, what: 'duration' | 'interval'): number {
   return scrape.value(`crdb_exporter_collector_${what}_seconds`, { collector: 'ranges' }) ?? 0;
 }
 
-// Tests that run at the same time assert by the `expect` of their own context.
+// Concurrent tests use the `expect` of their own context.
 describe.concurrent(
-  'two of four nodes that are live and silent on their ranges',
+  'two of four nodes that are live but do not list their ranges',
   { timeout: 60_000 },
   () => {
     const timing = { intervalSeconds: 2, timeoutSeconds: 2 };
 
-    test('cost their own rows, and nothing else', async ({ expect }) => {
+    test('lose only their own series', async ({ expect }) => {
       await using simulator = await simulate();
       freezeTwo(simulator);
       await using exporter = await watch(simulator, timing);
       const seen = await exporter.until(
         (scrape) => polls(scrape, 'ranges') > 3 && polls(scrape, 'nodes') > 3,
       );
-      expectWell(expect, seen, DEFAULT);
+      expectHealthy(expect, seen, DEFAULT);
       expect(seen.value('crdb_range_scan_nodes', { state: 'scanned' })).toBe(2);
       expect(seen.value('crdb_range_scan_nodes', { state: 'failed' })).toBe(2);
       for (const node_id of ['1', '2', '3', '4']) {
@@ -107,7 +107,7 @@ describe.concurrent(
       );
     });
 
-    test('cost sessions, too, where they hang the listing of sessions', async ({ expect }) => {
+    test('fail sessions, too, when they block the session listing', async ({ expect }) => {
       await using simulator = await simulate();
       freezeTwo(simulator);
       simulator.fault({ endpoint: 'sessions', kind: 'hang' });
@@ -115,22 +115,22 @@ describe.concurrent(
       const seen = await exporter.until(
         (scrape) => polls(scrape, 'ranges') > 3 && failures(scrape, 'sessions') > 3,
       );
-      expectWell(expect, seen, ['nodes', 'ranges']);
-      expect(isGood(seen, 'sessions')).toBe(false);
+      expectHealthy(expect, seen, ['nodes', 'ranges']);
+      expect(succeeded(seen, 'sessions')).toBe(false);
       simulator.clearFaults();
-      await exporter.until((scrape) => isGood(scrape, 'sessions'));
+      await exporter.until((scrape) => succeeded(scrape, 'sessions'));
     });
 
-    test('do not stretch the interval, and are not asked at every scan', async ({ expect }) => {
+    test('do not stretch the interval and are not queried at every scan', async ({ expect }) => {
       await using simulator = await simulate();
       freezeTwo(simulator);
       const slow = { intervalSeconds: 1.2, timeoutSeconds: 1.2, maxDuty: 0.2 };
       await using exporter = await watch(simulator, slow);
-      // As a part of the duty, waiting would make the interval six seconds after every scan of that length.
+      // If waiting counted as duty, the interval would be six seconds after every scan of that length.
       await exporter.until(
         (scrape) =>
-          ofLast(scrape, 'duration') >= slow.timeoutSeconds &&
-          ofLast(scrape, 'interval') < slow.timeoutSeconds / slow.maxDuty / 1.5,
+          lastScan(scrape, 'duration') >= slow.timeoutSeconds &&
+          lastScan(scrape, 'interval') < slow.timeoutSeconds / slow.maxDuty / 1.5,
       );
       const seen = await exporter.until((scrape) => polls(scrape, 'ranges') > 5);
       const asked = (node: number): number =>
@@ -157,12 +157,12 @@ describe.concurrent('one endpoint that fails', () => {
     );
     const labels = { collector: 'sessions', reason };
     expect(seen.value('crdb_exporter_poll_failures_total', labels)).toBeGreaterThan(2);
-    expectWell(expect, seen, ['nodes', 'ranges']);
+    expectHealthy(expect, seen, ['nodes', 'ranges']);
     handle.remove();
-    await exporter.until((scrape) => isGood(scrape, 'sessions'));
+    await exporter.until((scrape) => succeeded(scrape, 'sessions'));
   });
 
-  test('fails crdb_up where it defines it', async ({ expect }) => {
+  test('fails crdb_up only for the collector that defines it', async ({ expect }) => {
     await using simulator = await simulate();
     simulator.fault({ endpoint: 'nodes', kind: 'status', status: 503 });
     await using exporter = await watch(simulator, { intervalSeconds: 1, timeoutSeconds: 2 });
@@ -175,37 +175,37 @@ describe.concurrent('one endpoint that fails', () => {
   });
 });
 
-describe('an API that hangs for a little longer than a request may wait', () => {
-  test('costs one scan, and no node is left alone', async ({ expect }) => {
+describe('an API that hangs slightly longer than the request timeout', () => {
+  test('fails one scan, and every node is queried again', async ({ expect }) => {
     const timing = { intervalSeconds: 3, timeoutSeconds: 1, maxDuty: 0.1 };
     await using simulator = await simulate();
     await using exporter = await watch(simulator, timing);
-    await exporter.until((scrape) => isGood(scrape, 'ranges'));
+    await exporter.until((scrape) => succeeded(scrape, 'ranges'));
     const before = simulator.requests.count('node_ranges');
     simulator.fault({ endpoint: 'node_ranges', kind: 'hang' });
     await expect
       .poll(() => simulator.requests.count('node_ranges'), { timeout: 20_000 })
       .toBeGreaterThan(before);
     simulator.fault({ kind: 'hang' });
-    await exporter.until((scrape) => !isGood(scrape, 'ranges'));
+    await exporter.until((scrape) => !succeeded(scrape, 'ranges'));
     simulator.clearFaults();
     const polledBefore = polls(await exporter.scrape(), 'ranges');
     const seen = await exporter.until((scrape) => polls(scrape, 'ranges') > polledBefore);
-    expect(isGood(seen, 'ranges')).toBe(true);
+    expect(succeeded(seen, 'ranges')).toBe(true);
     expect(seen.value('crdb_range_scan_nodes', { state: 'scanned' })).toBe(4);
   }, 60_000);
 });
 
-describe('an API that hangs and comes back', () => {
+describe('an API that hangs and recovers', () => {
   const ALL = [...DEFAULT, 'users', 'tables'];
   const timing = { intervalSeconds: 5, timeoutSeconds: 1, maxDuty: 0.1 };
   const collectors = '{ users: { enabled: true }, tables: { tables: [movr.public.users] } }';
 
-  test('is polled well by every collector within one interval', async ({ expect }) => {
+  test('is polled successfully by every collector within one interval', async ({ expect }) => {
     await using simulator = await simulate();
     await using exporter = await watch(simulator, timing, collectors);
-    await exporter.until((scrape) => ALL.every((collector) => isGood(scrape, collector)));
-    // It begins in the middle of a scan, so that nodes are silent, too.
+    await exporter.until((scrape) => ALL.every((collector) => succeeded(scrape, collector)));
+    // The hang begins in the middle of a scan, so that nodes do not respond either.
     simulator.fault({ endpoint: 'node_ranges', kind: 'hang' });
     const before = simulator.requests.count('node_ranges');
     await expect
@@ -215,7 +215,7 @@ describe('an API that hangs and comes back', () => {
     const down = await exporter.until(
       (scrape) =>
         scrape.value('crdb_exporter_breaker_state', { state: 'closed' }) === 0 &&
-        ALL.every((collector) => !isGood(scrape, collector)),
+        ALL.every((collector) => !succeeded(scrape, collector)),
     );
     expect(down.value('crdb_up', { api: 'cluster' })).toBe(0);
     simulator.clearFaults();
@@ -223,12 +223,12 @@ describe('an API that hangs and comes back', () => {
     const goodAfter = new Map<string, number>();
     await exporter.until((scrape) => {
       for (const collector of ALL) {
-        const isNew = isGood(scrape, collector) && !goodAfter.has(collector);
+        const isNew = succeeded(scrape, collector) && !goodAfter.has(collector);
         if (isNew) goodAfter.set(collector, performance.now() - backAt);
       }
       return goodAfter.size === ALL.length;
     });
-    // The drift of polls and the polls themselves included; two intervals would be late.
+    // Includes the drift and the duration of polls; two intervals would be too late.
     const latest = Math.max(...goodAfter.values()) / (timing.intervalSeconds * 1000);
     expect(latest).toBeLessThan(1.5);
   }, 60_000);

@@ -10,7 +10,7 @@ import { hasProgram } from '../support/programs.ts';
 const GOLDEN = path.join(import.meta.dirname, '..', 'golden', 'metrics.txt');
 const NOW_MS = Date.parse('2026-03-01T12:00:00Z');
 
-/** The exposition of one seeded world at one moment; what a run decides (times, ports) is masked. */
+/** The exposition of one seeded cluster at one moment; values of the run (times, ports) are masked. */
 async function expose(): Promise<string> {
   await using simulator = await startSimulator({
     seed: 7,
@@ -41,7 +41,7 @@ clusters:
 }
 
 const OF_THE_PROCESS = /^(?:# (?:HELP|TYPE) )?(?:process_|nodejs_)/;
-/** Figures that depend on the run, not on the world. */
+/** Values that depend on the run, not on the cluster. */
 const OF_THE_RUN =
   /^crdb_exporter_(?:collector_duration|http_request_duration_seconds_(?:sum|bucket))/;
 
@@ -55,19 +55,19 @@ function mask(exposition: string): string {
   return lines.join('\n');
 }
 
-describe('the exposition of a seeded world', () => {
-  test('is the golden one', async () => {
+describe('the exposition of a seeded cluster', () => {
+  test('matches the golden file', async () => {
     const command = 'npx vitest run -u --project together test/e2e/golden';
     await expectGolden(mask(await expose()), 'test/golden/metrics.txt', command);
   });
 
-  test.skipIf(!hasProgram('promtool'))('has nothing that promtool complains of', async () => {
+  test.skipIf(!hasProgram('promtool'))('passes promtool', async () => {
     const lint = spawnSync('promtool', ['check', 'metrics'], { input: await expose() });
     expect(lint.stderr.toString() + lint.stdout.toString()).toBe('');
     expect(lint.status).toBe(0);
   });
 
-  test('the golden file holds no secret, SQL text, key or client address', async () => {
+  test('the golden file contains no secret, SQL text, key or client address', async () => {
     const golden = await readFile(GOLDEN, 'utf8');
     const secrets = [SQL_MARKER, ASSISTANT_PASSWORD, 'exporter-demo', 'simulated-cloud-token'];
     expect(secrets.filter((secret) => golden.includes(secret))).toEqual([]);

@@ -3,13 +3,13 @@ import { PROCESS_TIMEOUT_MS, startProgram, writeTemporary } from '../cli/run.ts'
 import { type HostileServer, startHostileServer } from './hostile-answers.ts';
 import { addressOf, MAIN, preload } from './process-support.ts';
 
-/** Answers to logins and to the Cloud API; `HOSTILE_ANSWERS=1000` asks for more. */
+/** Answers to logins and to the Cloud API; `HOSTILE_ANSWERS=1000` sends more. */
 const ANSWERS = Number(process.env['HOSTILE_ANSWERS'] ?? 300);
 const SEED = Number(process.env['HOSTILE_SEED'] ?? 1);
 const CLUSTERS = 12;
-const MOST_MEMORY_KIB = 230 * 1024;
-/** Of one health check: a second on a machine that does nothing else, as for the long run. */
-const LONGEST_CHECK_MS = ANSWERS < 1_000 ? 5_000 : 1_000;
+const MAX_MEMORY_KIB = 230 * 1024;
+/** Of one health check: a second on an otherwise idle machine, as for the long run. */
+const MAX_CHECK_MS = ANSWERS < 1_000 ? 5_000 : 1_000;
 /** As the launcher and the image start the exporter. */
 const NODE_FLAG = '--max-semi-space-size=1';
 /** The peak since the process began; that of resourceUsage() begins with the one that started it. */
@@ -40,7 +40,7 @@ ${clusters.join('\n')}
 }
 
 test(
-  `${ANSWERS} hostile answers neither end the exporter, nor hold it up, nor fill its memory`,
+  `${ANSWERS} hostile responses neither stop nor block the exporter nor exhaust its memory`,
   { timeout: PROCESS_TIMEOUT_MS + ANSWERS * 200 },
   async () => {
     await using server = await startHostileServer(SEED);
@@ -64,7 +64,7 @@ test(
     const { code, out, err } = await running.ended;
     expect({ code, fatal: /level=fatal.*/.exec(out + err)?.[0] }).toEqual({ code: 0 });
     const [, memory] = /peak=(\d+)/.exec(err) ?? [];
-    expect(Number(memory)).toBeLessThan(MOST_MEMORY_KIB);
-    expect(Math.max(...checks)).toBeLessThan(LONGEST_CHECK_MS);
+    expect(Number(memory)).toBeLessThan(MAX_MEMORY_KIB);
+    expect(Math.max(...checks)).toBeLessThan(MAX_CHECK_MS);
   },
 );

@@ -2,13 +2,13 @@ import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 
-/** A server whose answers are drawn at random, and how many it has given to each kind of request. */
+/** A server with random responses, and the number of them for each kind of request. */
 export interface HostileServer extends AsyncDisposable {
   readonly url: string;
   readonly counts: { login: number; cloud: number; other: number };
 }
 
-/** Starts a server that answers every request with what `seed` and the request's number give. */
+/** Starts a server whose responses are determined by `seed` and the number of the request. */
 export async function startHostileServer(seed: number): Promise<HostileServer> {
   const counts = { login: 0, cloud: 0, other: 0 };
   const sockets = new Set<Socket>();
@@ -24,7 +24,7 @@ export async function startHostileServer(seed: number): Promise<HostileServer> {
       const draw = createDraw(seed * 1_000_003 + number);
       const kind = kindOf(head);
       counts[kind] += 1;
-      deliver(socket, draw, answerTo(kind, draw));
+      deliver(socket, draw, createResponse(kind, draw));
     });
   });
   server.listen(0, '127.0.0.1');
@@ -48,12 +48,12 @@ function kindOf(head: string): Kind {
   return head.includes('/migration-assistant') ? 'cloud' : 'other';
 }
 
-/** Random choices that a seed repeats. */
+/** Random choices, reproducible by seed. */
 interface Draw {
   /** A whole number below `end`. */
   readonly below: (end: number) => number;
   readonly oneOf: <T>(choices: readonly T[]) => T;
-  /** True in so many of a hundred draws. */
+  /** True in `percent` of a hundred draws. */
   readonly chance: (percent: number) => boolean;
 }
 
@@ -79,7 +79,7 @@ function createDraw(seed: number): Draw {
   };
 }
 
-const GOOD: Readonly<Record<Kind, string>> = {
+const VALID: Readonly<Record<Kind, string>> = {
   login: '{"session":"Z29vZA=="}',
   cloud: '{"id":"a1","status":"RUNNING","health":"HEALTHY","password":"p"}',
   other: '{"nodes":[{"node_id":1,"liveness_status":3}]}',
@@ -124,12 +124,12 @@ const ODD_BODIES: readonly (string | Buffer)[] = [
   gzipSync('{"session":"Z29vZA=="}'),
 ];
 
-interface Answer {
+interface RawResponse {
   readonly head: string;
   readonly body: Buffer;
 }
 
-function answerTo(kind: Kind, draw: Draw): Answer {
+function createResponse(kind: Kind, draw: Draw): RawResponse {
   const plain = bodyOf(kind, draw);
   const isChunked = draw.chance(30);
   const body = isChunked ? chunked(plain, draw) : plain;
@@ -166,16 +166,16 @@ function headers(draw: Draw, body: Buffer): string {
 
 function bodyOf(kind: Kind, draw: Draw): Buffer {
   if (draw.chance(10)) return draw.oneOf([BOMB, LARGE]);
-  if (draw.chance(25)) return Buffer.from(GOOD[kind]);
+  if (draw.chance(25)) return Buffer.from(VALID[kind]);
   if (draw.chance(40)) return Buffer.from(JSON.stringify({ session: draw.oneOf(TOKENS) }));
   if (draw.chance(50)) {
     const odd = draw.oneOf(ODD_BODIES);
     return typeof odd === 'string' ? Buffer.from(odd) : odd;
   }
-  return mutated(Buffer.from(GOOD[kind]), draw);
+  return mutated(Buffer.from(VALID[kind]), draw);
 }
 
-/** Good bytes of which some are changed, and the end may be gone. */
+/** A valid body with some changed bytes, possibly truncated. */
 function mutated(body: Buffer, draw: Draw): Buffer {
   for (let changes = draw.below(4); changes >= 0; changes -= 1) {
     body[draw.below(body.length)] = draw.below(256);
@@ -197,8 +197,8 @@ function chunked(body: Buffer, draw: Draw): Buffer {
   return Buffer.concat([size, body, Buffer.from(end)]);
 }
 
-/** Whole, in pieces or cut; then the connection is closed, reset or left open. */
-function deliver(socket: Socket, draw: Draw, { head, body }: Answer): void {
+/** Sends the response, whole, in pieces or truncated; then closes, resets or keeps the connection. */
+function deliver(socket: Socket, draw: Draw, { head, body }: RawResponse): void {
   socket.write(head, 'latin1');
   const isCut = draw.chance(10);
   const sent = isCut ? body.subarray(0, draw.below(body.length + 1)) : body;

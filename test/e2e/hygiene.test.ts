@@ -3,13 +3,13 @@ import { ASSISTANT_PASSWORD, SQL_MARKER, startSimulator } from '../../src/simula
 import { startTestExporter } from '../support/exporter.ts';
 
 const MAX_APPLICATIONS = 5;
-/** What labels of an exporter must never be called: Prometheus or the target decide on those. */
-const FOREIGN_LABELS = ['job', 'instance', 'cluster', 'le', 'quantile'];
+/** Names that labels of an exporter must not have: Prometheus sets them. */
+const RESERVED_LABELS = ['job', 'instance', 'cluster', 'le', 'quantile'];
 
 describe.each(['real', 'documented'] as const)(
   'what the exporter says of a %s cluster',
   (dialect) => {
-    test('holds no SQL, key, client address, session id, password or token, and few series', async () => {
+    test('contains no SQL, key, client address, session id, password or token, and few series', async () => {
       await using simulator = await startSimulator({
         dialect,
         nodes: 5,
@@ -59,7 +59,7 @@ clusters:
         ({ name }) => !/^(?:process|nodejs|crdb_exporter)_/.test(name),
       );
       const names = new Set(data.flatMap((sample) => Object.keys(sample.labels)));
-      expect(FOREIGN_LABELS.filter((label) => names.has(label))).toEqual([]);
+      expect(RESERVED_LABELS.filter((label) => names.has(label))).toEqual([]);
     });
   },
 );

@@ -9,7 +9,7 @@ import {
 import { refusing } from '../support/http-server.ts';
 
 function simulate(): Promise<Simulator> {
-  // In a world that moves, the series differ from poll to poll: other ranges are hot, other sessions idle.
+  // In a running simulation the series differ from poll to poll: other ranges are hot, other sessions idle.
   return startSimulator({ nodes: 3, ranges: 30, metricKeys: 'useful', frozen: true });
 }
 
@@ -20,14 +20,14 @@ function seriesOf(scrape: Scrape, cluster: string): readonly string[] {
     .toSorted();
 }
 
-describe('one part that fails leaves the rest', () => {
+describe('isolation of failures', () => {
   test('a second cluster keeps all its series while the first is down', async () => {
     await using first = await simulate();
     await using second = await simulate();
     await using exporter = await startTestExporter({
       yaml: `clusters:\n${clusterYaml(first, { name: 'first' })}${clusterYaml(second, { name: 'second' })}`,
       intervalSeconds: 0.3,
-      // Its data is soon too old to be shown, that of the second never.
+      // Its data expires soon, that of the second cluster never.
       adapt: (config) => withCollectors(config, (each) => ({ ...each, max_age: 1 }), 'first'),
     });
     const ups = { api: 'cluster' };
@@ -52,7 +52,7 @@ describe('one part that fails leaves the rest', () => {
     });
   });
 
-  test('a failing collector leaves the other collectors of its cluster', async () => {
+  test('a failing collector does not affect the other collectors of its cluster', async () => {
     await using simulator = await simulate();
     simulator.fault({ endpoint: 'sessions', kind: 'bad-json' });
     await using exporter = await startTestExporter({
@@ -74,7 +74,7 @@ describe('one part that fails leaves the rest', () => {
 });
 
 describe('a cluster that is down at start', () => {
-  test('is reported, and everything comes once it is there', async () => {
+  test('is reported, and is exported once it is up', async () => {
     const url = await refusing();
     await using exporter = await startTestExporter({
       yaml: `clusters:\n  - name: late\n    cluster_api: { urls: ["${url}"] }\n`,
@@ -96,11 +96,34 @@ describe('a cluster that is down at start', () => {
     expect(simulator.requests.count('login')).toBe(0);
   });
 
+  test('is logged once with its remedy, not again with each skipped poll', async () => {
+    await using exporter = await startTestExporter({
+      yaml: `clusters:\n  - name: down\n    cluster_api: { urls: ["${await refusing()}"] }\n`,
+      intervalSeconds: 0.1,
+    });
+    await exporter.until((scrape) =>
+      ['polls_skipped', 'poll_failures'].every((name) => {
+        const labels = {
+          collector: 'nodes',
+          reason: name === 'polls_skipped' ? 'breaker_open' : 'network',
+        };
+        return (scrape.value(`crdb_exporter_${name}_total`, labels) ?? 0) > 3;
+      }),
+    );
+    const warnings = exporter.log().match(/level=warn .*collector=nodes .*/g) ?? [];
+    const refused = warnings.filter((line) =>
+      /reason=network hint="nothing listens there/.test(line),
+    );
+    expect(refused).toHaveLength(1);
+    // Skipped first, if other collectors opened the breaker.
+    expect(warnings.length).toBeLessThanOrEqual(2);
+  });
+
   test('is skipped, not queued, while its breaker is open', async () => {
     await using exporter = await startTestExporter({
       yaml: `clusters:\n  - name: down\n    cluster_api: { urls: ["${await refusing()}"] }\n`,
       intervalSeconds: 0.2,
-      // A clock that stands still keeps the breaker open.
+      // A stopped clock keeps the breaker open.
       app: { clock: { wallMs: () => Date.now(), monotonicMs: () => 0 } },
     });
     const seen = await exporter.until(

@@ -9,25 +9,25 @@ import {
 } from '../support/exporter.ts';
 import { serve, type TestServer } from '../support/http-server.ts';
 
-type Room = 'nodes' | 'sessions';
+type CollectorName = 'nodes' | 'sessions';
 
 const MEBIBYTE = 1024 * 1024;
-/** A listing is ended after so many pages. */
-const MOST_PAGES = 1_000;
+/** Maximum pages of a listing. */
+const MAX_PAGES = 1_000;
 const LIVE = { node_id: 1, liveness_status: 3 };
 
-function nodesAnswer(elements: readonly string[], next?: number): string {
+function nodesPage(elements: readonly string[], next?: number): string {
   const tail = next === undefined ? '' : `,"next":${next}`;
   return `{"nodes":[${elements.join(',')}]${tail}}`;
 }
 
-/** One room over a server that answers as the test wants; without a login. */
-function watch(server: TestServer, room: Room, options = ''): Promise<TestExporter> {
-  const rooms = ['nodes', 'ranges', 'sessions'].map(
-    (name) => `${name}: { enabled: ${name === room}, page_limit: 1 }`,
+/** An exporter with one collector and without a login. */
+function watch(server: TestServer, collector: CollectorName, options = ''): Promise<TestExporter> {
+  const collectors = ['nodes', 'ranges', 'sessions'].map(
+    (name) => `${name}: { enabled: ${name === collector}, page_limit: 1 }`,
   );
   return startTestExporter({
-    yaml: `collectors: { ${rooms.join(', ')} }
+    yaml: `collectors: { ${collectors.join(', ')} }
 clusters:
   - name: limited
     cluster_api: { urls: ["${server.url}"] ${options} }
@@ -36,10 +36,14 @@ clusters:
   });
 }
 
-/** What the first poll came to. */
-async function firstPoll(listener: RequestListener, room: Room, options = ''): Promise<Scrape> {
+/** The metrics after the first poll. */
+async function firstPoll(
+  listener: RequestListener,
+  collector: CollectorName,
+  options = '',
+): Promise<Scrape> {
   await using server = await serve(listener);
-  await using exporter = await watch(server, room, options);
+  await using exporter = await watch(server, collector, options);
   return await exporter.until((scrape) => (scrape.value('crdb_exporter_polls_total') ?? 0) > 0);
 }
 
@@ -57,7 +61,7 @@ function reasons(scrape: Scrape): readonly string[] {
     .map(({ labels }) => labels['reason'] ?? '');
 }
 
-describe('an answer', () => {
+describe('a response', () => {
   test.each([
     ['that never ends', 'huge', ''],
     ['that is tiny on the wire and never ends', 'gzip-bomb', ', compression: true'],
@@ -82,7 +86,7 @@ ${clusterYaml(simulator, { more: `, max_response_bytes: 1MiB ${more}` })}`,
   test('with headers of a megabyte fails with reason limit', async () => {
     const seen = await firstPoll((_request, response) => {
       response.setHeader('X-Long', 'x'.repeat(MEBIBYTE));
-      response.end(nodesAnswer([JSON.stringify(LIVE)]));
+      response.end(nodesPage([JSON.stringify(LIVE)]));
     }, 'nodes');
     expect(reasons(seen)).toEqual(['limit']);
     expect(hits(seen)).toEqual(['bytes']);
@@ -95,7 +99,7 @@ describe('an element', () => {
     ['nested too deep', `{"node_id":2,"deep":${'['.repeat(100)}${']'.repeat(100)}}`],
   ])('%s is left out and counted, the others are shown', async (_what, element) => {
     const seen = await firstPoll((_request, response) => {
-      response.end(nodesAnswer([JSON.stringify(LIVE), element]));
+      response.end(nodesPage([JSON.stringify(LIVE), element]));
     }, 'nodes');
     expect(reasons(seen)).toEqual([]);
     expect(hits(seen)).toEqual(['bytes']);
@@ -104,22 +108,22 @@ describe('an element', () => {
   });
 });
 
-describe('a listing of pages', () => {
+describe('a listing in pages', () => {
   test.each([
     ['stands still', 2, (offset: number) => Math.max(1, offset)],
     ['goes backwards', 3, (offset: number) => (offset === 2 ? 1 : offset + 1)],
-    ['never ends', MOST_PAGES, (offset: number) => offset + 1],
+    ['never ends', MAX_PAGES, (offset: number) => offset + 1],
   ])('that %s is ended as a limit hit after %i pages', async (_how, pages, nextOf) => {
     const seen = await firstPoll((request, response) => {
       const offset = Number(new URL(`http://x${request.url}`).searchParams.get('offset'));
-      response.end(nodesAnswer([JSON.stringify(LIVE)], nextOf(offset)));
+      response.end(nodesPage([JSON.stringify(LIVE)], nextOf(offset)));
     }, 'nodes');
     expect(reasons(seen)).toEqual(['limit']);
     expect(hits(seen)).toEqual(['pages']);
     expect(seen.value('crdb_exporter_collector_pages')).toBe(pages);
   });
 
-  test('of sessions whose token stands still ends there, each counted once', async () => {
+  test('of sessions whose token does not advance ends there, each counted once', async () => {
     const seen = await firstPoll((_request, response) => {
       const sessions = [{ id: 'YQ==', node_id: 1, username: 'a', start: '2026-01-01T00:00:00Z' }];
       response.end(JSON.stringify({ sessions, errors: [], next: 'MSwyfDN8NHw1LA==' }));
@@ -136,7 +140,7 @@ function liveNodes(count: number, more = ''): string {
   const nodes = Array.from({ length: count }, (_each, at) => {
     return `{"node_id":${at + 1},"liveness_status":3${more}}`;
   });
-  return nodesAnswer(nodes);
+  return nodesPage(nodes);
 }
 
 function tiers(count: number): string {
@@ -145,7 +149,7 @@ function tiers(count: number): string {
 }
 
 describe('a listing of nodes', () => {
-  test('of 10,000 is shown, of one more it is ended as a limit hit', async () => {
+  test('of 10,000 is exported; one more hits the limit', async () => {
     const most = await firstPoll((_request, response) => response.end(liveNodes(10_000)), 'nodes');
     expect(reasons(most)).toEqual([]);
     expect(most.value('crdb_nodes', { status: 'live' })).toBe(10_000);
@@ -155,21 +159,21 @@ describe('a listing of nodes', () => {
     expect(over.all('crdb_nodes')).toEqual([]);
   });
 
-  test('that never ends is ended after 10,000 nodes, not read to the end', async () => {
+  test('without an end is aborted after 10,000 nodes', async () => {
     const PAGE = 500;
     let last = 0;
     const seen = await firstPoll((request, response) => {
       const offset = Number(new URL(`http://x${request.url}`).searchParams.get('offset'));
       last = Math.max(last, offset);
       const nodes = Array.from({ length: PAGE }, (_each, at) => `{"node_id":${offset + at + 1}}`);
-      response.end(nodesAnswer(nodes, offset + PAGE));
+      response.end(nodesPage(nodes, offset + PAGE));
     }, 'nodes');
     expect(reasons(seen)).toEqual(['limit']);
     expect(hits(seen)).toEqual(['items']);
     expect(last).toBe(10_000);
   });
 
-  test('shows 32 locality tiers of a node; more are a limit hit and no failure', async () => {
+  test('exports 32 locality tiers of a node; more hit the limit without a failure', async () => {
     const most = await firstPoll((_request, response) => {
       response.end(liveNodes(2, tiers(32)));
     }, 'nodes');

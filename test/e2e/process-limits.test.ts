@@ -20,7 +20,7 @@ async function scrape(address: string): Promise<Scrape> {
   return readScrape(await answer.text());
 }
 
-/** Scrapes until the nodes are there; a process that prints nothing cannot be waited for otherwise. */
+/** Scrapes until the nodes are exported: the output of the process cannot be waited for. */
 async function untilPolled(address: string): Promise<void> {
   await expect
     .poll(async () => {
@@ -30,25 +30,25 @@ async function untilPolled(address: string): Promise<void> {
     .toBe(1);
 }
 
-async function endWithTerm({ child, ended }: Running): Promise<number | null> {
+async function terminate({ child, ended }: Running): Promise<number | null> {
   child.kill('SIGTERM');
   return (await ended).code;
 }
 
 describe('standard output', TIMEOUT, () => {
-  test('that nobody reads any more costs lines, not the process', async () => {
+  test('without a reader loses lines, not the process', async () => {
     await using simulator = await simulate();
     await using running = startExporterProcess({ simulator });
     const address = await addressOf(running);
     running.child.stdout.destroy();
     for (let reload = 0; reload < 5; reload += 1) running.child.kill('SIGHUP');
     await untilPolled(address);
-    expect(await endWithTerm(running)).toBe(0);
+    expect(await terminate(running)).toBe(0);
   });
 
-  test.skipIf(!existsSync('/dev/full'))('on a full disk costs lines, not the process', async () => {
+  test.skipIf(!existsSync('/dev/full'))('on a full disk loses lines, not the process', async () => {
     await using simulator = await simulate();
-    // The log cannot tell which port it is.
+    // The port cannot be read from the log.
     const address = await refusing();
     await using running = startExporterProcess({
       simulator,
@@ -56,12 +56,12 @@ describe('standard output', TIMEOUT, () => {
       shell: (command) => `exec ${command} > /dev/full`,
     });
     await untilPolled(address);
-    expect(await endWithTerm(running)).toBe(0);
+    expect(await terminate(running)).toBe(0);
   });
 });
 
 describe('more connections than file descriptors', TIMEOUT, () => {
-  test('are survived, and scrapes go on once there are some left', async () => {
+  test('do not stop the process; scrapes work again when some are free', async () => {
     await using simulator = await simulate();
     await using running = startExporterProcess({
       simulator,
@@ -73,13 +73,13 @@ describe('more connections than file descriptors', TIMEOUT, () => {
     const sockets: Socket[] = [];
     for (let count = 0; count < 200; count += 1) {
       const socket = connect(Number(port), hostname);
-      // Those that are turned away are the point.
+      // Refused connections are expected.
       socket.on('error', () => undefined);
       sockets.push(socket);
     }
     await Promise.all(sockets.map((socket) => once(socket, 'connect').catch(() => undefined)));
     for (const socket of sockets) socket.destroy();
     await untilPolled(address);
-    expect(await endWithTerm(running)).toBe(0);
+    expect(await terminate(running)).toBe(0);
   });
 });

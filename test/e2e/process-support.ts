@@ -4,7 +4,7 @@ import { type Running, startProgram } from '../cli/run.ts';
 
 export const MAIN = path.resolve(import.meta.dirname, '../../src/main.ts');
 
-/** What a real process is started with, beside the cluster. */
+/** Start options of a real process, apart from the cluster. */
 export interface Start {
   readonly simulator: Pick<Simulator, 'clusterUrl' | 'username' | 'password'>;
   readonly listen?: string;
@@ -15,7 +15,7 @@ export interface Start {
   readonly shell?: (command: string) => string;
 }
 
-/** The exporter as a process of its own on a free port, watching a simulated cluster. */
+/** Starts the exporter as a process on a free port, monitoring a simulated cluster. */
 export function startExporterProcess(start: Start): Running {
   const { simulator, listen = '127.0.0.1:0', args = [], before, shell } = start;
   const command = [
@@ -33,12 +33,12 @@ export function startExporterProcess(start: Start): Running {
   return startProgram('sh', ['-c', shell(quoted)], env);
 }
 
-/** The flags of Node that run this text first. */
+/** Flags of Node.js that run this program text first. */
 export function preload(text: string): readonly string[] {
   return ['--import', `data:text/javascript,${encodeURIComponent(text)}`];
 }
 
-/** Where the process listens, as soon as it says so. */
+/** The address of the process, once it logs that it listens. */
 export async function addressOf(running: Running): Promise<string> {
   await running.until('msg=listening');
   const [, address] = /msg=listening address=(\S+)/.exec(running.seen().out) ?? [];

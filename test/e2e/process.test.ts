@@ -18,53 +18,53 @@ async function stop({ child, ended }: Running): Promise<number | null> {
   return code;
 }
 
-async function untilAsked({ requests }: Simulator, endpoint: string): Promise<void> {
+async function untilRequested({ requests }: Simulator, endpoint: string): Promise<void> {
   await expect.poll(() => requests.count(endpoint), TIMEOUT).toBeGreaterThan(0);
 }
 
 describe('SIGTERM', TIMEOUT, () => {
-  test('while it starts ends with 0 as soon as it has started', async () => {
+  test('during the start exits with 0 once started', async () => {
     await using simulator = await simulate();
     await using running = startExporterProcess({ simulator });
     await running.until('starting crdb-exporter');
     expect(await stop(running)).toBe(0);
   });
 
-  test('while it polls for the first time ends with 0, and the session is logged out', async () => {
+  test('during the first poll exits with 0 and logs the session out', async () => {
     await using simulator = await simulate();
     simulator.fault({ endpoint: 'node_ranges', kind: 'hang' });
     await using running = startExporterProcess({ simulator });
-    await untilAsked(simulator, 'node_ranges');
+    await untilRequested(simulator, 'node_ranges');
     expect(await stop(running)).toBe(0);
     expect(simulator.requests.count('login')).toBe(1);
     expect(simulator.requests.count('logout')).toBe(1);
   });
 
-  test('while it logs in at a cluster that never answers ends with 0', async () => {
+  test('during a login that gets no response exits with 0', async () => {
     await using simulator = await simulate();
     simulator.fault({ kind: 'hang' });
     await using running = startExporterProcess({ simulator });
-    await untilAsked(simulator, 'login');
+    await untilRequested(simulator, 'login');
     expect(await stop(running)).toBe(0);
   });
 
-  test('while the logout is not answered ends with 0 all the same, and says so', async () => {
+  test('exits with 0 when the logout gets no response, and logs that', async () => {
     await using simulator = await simulate();
     simulator.fault({ endpoint: 'logout', kind: 'hang' });
     await using running = startExporterProcess({ simulator });
-    await running.until('first poll was good');
+    await running.until('collector succeeded');
     expect(await stop(running)).toBe(0);
-    expect(running.seen().out).toContain('could not log out; the session ends by itself');
+    expect(running.seen().out).toContain('logout failed; the session expires on the server');
   });
 
-  test('lets a scrape in flight end', async () => {
+  test('lets a running scrape finish', async () => {
     await using simulator = await startSimulator({ nodes: 60, ranges: 60 });
     await using running = startExporterProcess({ simulator, args: ['--no-collector.ranges'] });
     const address = new URL(await addressOf(running));
     await running.until('collector=nodes shard=0');
     const socket = connect(Number(address.port), address.hostname);
     await once(socket, 'connect');
-    // More than the buffers between hold: the answer cannot end before it is read.
+    // More than the buffers hold: the response cannot end before it is read.
     socket.write('GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
     await once(socket, 'readable');
     running.child.kill('SIGTERM');
@@ -78,14 +78,14 @@ describe('SIGTERM', TIMEOUT, () => {
     expect((await running.ended).code).toBe(0);
   });
 
-  test('a second one ends it at once', async () => {
+  test('a second one exits immediately', async () => {
     await using simulator = await simulate();
     simulator.fault({ endpoint: 'logout', kind: 'hang' });
     await using running = startExporterProcess({ simulator });
-    await running.until('first poll was good');
+    await running.until('collector succeeded');
     running.child.kill('SIGTERM');
     await running.until('msg=stopping');
-    // One that comes sooner is taken for the same.
+    // An earlier one counts as the same signal.
     await sleep(600);
     running.child.kill('SIGTERM');
     expect((await running.ended).code).toBe(143);
@@ -93,7 +93,7 @@ describe('SIGTERM', TIMEOUT, () => {
 });
 
 describe('an address in use', TIMEOUT, () => {
-  test('is named with what to do, and ends with 1', async () => {
+  test('is reported with a remedy, and exits with 1', async () => {
     await using simulator = await simulate();
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
@@ -109,7 +109,7 @@ describe('an address in use', TIMEOUT, () => {
   });
 });
 
-describe('an error that nobody expected', TIMEOUT, () => {
+describe('an unexpected error', TIMEOUT, () => {
   test.each([
     ['thrown', 'throw new Error("boom")'],
     ['rejected', 'Promise.reject(new Error("boom"))'],
@@ -124,6 +124,6 @@ describe('an error that nobody expected', TIMEOUT, () => {
     running.child.kill('SIGUSR2');
     const { code, out } = await running.ended;
     expect(code).toBe(1);
-    expect(out).toMatch(/level=fatal msg="unexpected error, the process ends.*err=.*boom.* stack=/);
+    expect(out).toMatch(/level=fatal msg="unexpected error, exiting.*err=.*boom.* stack=/);
   });
 });

@@ -1,6 +1,6 @@
-import { createServer, request as forward } from 'node:http';
-import { once } from 'node:events';
 import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer, request as forward } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { type Simulator, startSimulator } from '../../src/simulator/index.ts';
 import { clusterYaml, startTestExporter, type TestExporter } from '../support/exporter.ts';
@@ -21,7 +21,7 @@ async function watch(simulator: Simulator): Promise<TestExporter> {
   return exporter;
 }
 
-/** Prometheus asks for OpenMetrics when it may; this hides that it can read it. */
+/** A proxy that removes the Accept header: Prometheus prefers OpenMetrics. */
 async function withoutAccept(target: string): Promise<AsyncDisposable & { readonly host: string }> {
   const server = createServer((request, response) => {
     forward(target + (request.url ?? ''), { headers: { accept: 'text/plain' } }, (answer) => {

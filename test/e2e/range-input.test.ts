@@ -3,23 +3,23 @@ import { describe, expect, test } from 'vitest';
 import { type Scrape, startTestExporter } from '../support/exporter.ts';
 import { serve } from '../support/http-server.ts';
 
-type Answer = (response: ServerResponse, offset: number) => void;
+type Respond = (response: ServerResponse, offset: number) => void;
 
 const LIMIT_BYTES = 1024 * 1024;
-/** Longer than any element that is honest. */
+/** Longer than any real element. */
 const HUGE = 17 * LIMIT_BYTES;
 
 function replica(nodeId: number, rangeId: number, more = ''): string {
   return `{"desc":{"range_id":${rangeId}},"source_node_id":${nodeId},"source_store_id":${nodeId}${more}}`;
 }
 
-function page(elements: readonly string[], next?: number): Answer {
+function page(elements: readonly string[], next?: number): Respond {
   const rest = next === undefined ? '' : `,"next":${next}`;
   return (response) => response.end(`{"ranges":[${elements.join(',')}]${rest}}`);
 }
 
-/** Node 1 has two ranges and nothing else to say; node 2 answers as a test wants. */
-async function scanWith(answer: Answer, more = ''): Promise<{ scrape: Scrape; log: string }> {
+/** Scans node 1, which has two ranges, and node 2, which responds as the test wants. */
+async function scanWith(respond: Respond, more = ''): Promise<{ scrape: Scrape; log: string }> {
   await using server = await serve((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://node');
     if (!pathname.endsWith('/ranges/')) {
@@ -30,7 +30,7 @@ async function scanWith(answer: Answer, more = ''): Promise<{ scrape: Scrape; lo
     }
     const isFirst = searchParams.get('remote_node_id') === '1';
     if (isFirst) page([replica(1, 1), replica(1, 2)])(response, 0);
-    else answer(response, Number(searchParams.get('offset')));
+    else respond(response, Number(searchParams.get('offset')));
   });
   await using exporter = await startTestExporter({
     yaml: `collectors: { nodes: { enabled: false }, sessions: { enabled: false }, ranges: { route: proxy } }
@@ -50,7 +50,7 @@ function limitsHit(scrape: Scrape): readonly (string | undefined)[] {
     .map(({ labels }) => labels['limit']);
 }
 
-/** What holds of every scan of which node 2 could not be read: the other is there, nothing is said of the whole. */
+/** Expects that node 2 was not read: node 1 is exported, and no family needs the whole cluster. */
 function expectOnlyFirst(scrape: Scrape): void {
   expect(scrape.value('crdb_range_replicas')).toBe(2);
   expect(scrape.value('crdb_range_scan_node_success', { node_id: '1' })).toBe(1);
@@ -61,9 +61,9 @@ function expectOnlyFirst(scrape: Scrape): void {
 }
 
 describe('a node that', () => {
-  test('never ends its answer is cut off at the limit', async () => {
+  test('never ends its response is aborted at the limit', async () => {
     let sent = 0;
-    const endless: Answer = (response) => {
+    const endless: Respond = (response) => {
       const element = Buffer.from(`${replica(2, 7)},`.repeat(500));
       response.write('{"ranges":[');
       const more = (): void => {
@@ -80,7 +80,7 @@ describe('a node that', () => {
     expect(sent).toBeLessThan(64 * LIMIT_BYTES);
   });
 
-  test('sends the same `next` again and again is left alone', async () => {
+  test('repeats the same `next` is aborted', async () => {
     const { scrape } = await scanWith((response, offset) =>
       page([replica(2, 7)], 5)(response, offset),
     );
@@ -88,13 +88,13 @@ describe('a node that', () => {
     expect(limitsHit(scrape)).toEqual(['pages']);
   });
 
-  test('never comes to its last page is left alone after 1,000 of them', async () => {
+  test('never sends a last page is aborted after 1,000 pages', async () => {
     const { scrape } = await scanWith((response, offset) => page([], offset + 1)(response, offset));
     expectOnlyFirst(scrape);
     expect(limitsHit(scrape)).toEqual(['pages']);
   });
 
-  test('sends a range of 17 MB loses that range alone', async () => {
+  test('sends a range of 17 MB loses only that range', async () => {
     const huge = replica(2, 8, `,"span":{"start_key":"${'x'.repeat(HUGE)}"}`);
     const { scrape } = await scanWith(page([replica(2, 7), huge, replica(2, 9)]));
     expect(scrape.value('crdb_range_replicas', { node_id: '2' })).toBe(2);
@@ -104,24 +104,24 @@ describe('a node that', () => {
     expect(scrape.value('crdb_exporter_decode_errors_total', errors)).toBe(1);
   });
 
-  test('sends something else than objects among the ranges loses that alone, counted once', async () => {
+  test('sends other values among the ranges loses only those, counted once', async () => {
     const { scrape } = await scanWith(page([replica(2, 7), '17', 'null', replica(2, 9)]));
     expect(scrape.value('crdb_range_replicas', { node_id: '2' })).toBe(2);
     const errors = { endpoint: 'node_ranges' };
     expect(scrape.value('crdb_exporter_decode_errors_total', errors)).toBe(2);
   });
 
-  test('nests a range too deeply loses that range alone', async () => {
+  test('nests a range too deeply loses only that range', async () => {
     const deep = replica(2, 8, `,"span":${'['.repeat(500)}${']'.repeat(500)}`);
     const { scrape } = await scanWith(page([replica(2, 7), deep, replica(2, 9)]));
     expect(scrape.value('crdb_range_replicas', { node_id: '2' })).toBe(2);
     expect(limitsHit(scrape)).toEqual(['bytes']);
   });
 
-  test('answers with the ranges of another node was not read', async () => {
+  test('sends the ranges of another node is not read', async () => {
     const { scrape, log } = await scanWith(page([replica(1, 1), replica(1, 2)]));
     expectOnlyFirst(scrape);
-    expect(log).toContain('the answer holds ranges of node 1');
+    expect(log).toContain('the response holds ranges of node 1');
   });
 
   test.each([
@@ -135,7 +135,7 @@ describe('a node that', () => {
     expect(limitsHit(scrape)).toEqual([]);
   });
 
-  test('repeats its ranges on the next page counts them once', async () => {
+  test('repeats its ranges on the next page has them counted once', async () => {
     const repeated = [replica(2, 7), replica(2, 2 ** 31 + 5), replica(2, 7)];
     const { scrape } = await scanWith((response, offset) =>
       page(repeated, offset === 0 ? 3 : undefined)(response, offset),
@@ -146,7 +146,7 @@ describe('a node that', () => {
   });
 });
 
-test('a scan that does not fit its timeout publishes what it read and says what to do', async () => {
+test('a scan that exceeds its timeout exports the nodes it read and logs a remedy', async () => {
   await using server = await serve((request, response) => {
     const nodeId = /remote_node_id=(\d+)/.exec(request.url ?? '')?.[1];
     const nodes = [1, 2, 3].map((id) => `{"node_id":${id},"liveness_status":3}`);
@@ -163,5 +163,5 @@ clusters: [{ name: slow, cluster_api: { urls: ["${server.url}"] } }]
   expect(scrape.value('crdb_range_scan_nodes', { state: 'scanned' })).toBe(2);
   expect(scrape.value('crdb_exporter_collector_success')).toBe(1);
   expect(scrape.value('crdb_exporter_range_scan_nodes_planned')).toBe(3);
-  expect(exporter.log()).toMatch(/did not fit its timeout.*raise collectors\.ranges\.timeout/);
+  expect(exporter.log()).toMatch(/exceeded its timeout.*raise collectors\.ranges\.timeout/);
 });

@@ -3,15 +3,15 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { COLLECTORS } from '../../src/collectors/index.ts';
-import type { Config } from '../../src/config/schema.ts';
 import { loadConfig } from '../../src/config/load.ts';
+import type { Config } from '../../src/config/schema.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/index.ts';
 import type { Status } from '../../src/web/status/status.ts';
 import { clusterYaml, startTestExporter, type TestExporter } from '../support/exporter.ts';
 
 interface Reloadable extends AsyncDisposable {
   readonly exporter: TestExporter;
-  /** Writes the file and asks for a reload over HTTP. */
+  /** Writes the file and triggers a reload over HTTP. */
   reload(yaml: string): Promise<{ readonly status: number; readonly text: string }>;
   /** Writes the web config file, which is read again only at a reload. */
   writeWebConfig(text: string): Promise<void>;
@@ -21,7 +21,7 @@ function simulate(): Promise<Simulator> {
   return startSimulator({ nodes: 3, ranges: 30, metricKeys: 'useful' });
 }
 
-/** An exporter over a file that can be written anew. */
+/** An exporter with a configuration file that can be replaced. */
 async function watch(yaml: string): Promise<Reloadable> {
   const folder = await mkdtemp(path.join(tmpdir(), 'crdb-exporter-'));
   const file = path.join(folder, 'exporter.yml');
@@ -37,8 +37,7 @@ async function watch(yaml: string): Promise<Reloadable> {
       fileCheckMs: 3_600_000,
       load: (followed) =>
         loadConfig({
-          file,
-          flags: { 'web.config.file': webConfig },
+          flags: { 'config.file': file, 'web.config.file': webConfig },
           env: {},
           collectors: COLLECTORS,
           ...followed,
@@ -61,7 +60,7 @@ async function watch(yaml: string): Promise<Reloadable> {
 }
 
 describe('a reload', () => {
-  test('forgets the history of a cluster that was removed, and keeps that of the others', async () => {
+  test('forgets the history of a removed cluster and keeps that of the others', async () => {
     await using first = await simulate();
     await using second = await simulate();
     const stays = `clusters:\n${clusterYaml(first, { name: 'stays' })}`;
@@ -88,7 +87,7 @@ describe('a reload', () => {
     expect(await pointsOf('stays')).toContain(before.stays);
   });
 
-  test('leaves an unchanged cluster, its data and its session alone, and takes in a new one', async () => {
+  test('keeps an unchanged cluster with its data and session, and adds a new one', async () => {
     await using first = await simulate();
     await using second = await simulate();
     const firstYaml = clusterYaml(first, { name: 'first' });
@@ -108,7 +107,7 @@ describe('a reload', () => {
     expect(after.value('crdb_exporter_config_last_reload_successful')).toBe(1);
   });
 
-  test('ends a pause that the server asked for, although nothing has changed', async () => {
+  test('ends a Retry-After pause, even if nothing has changed', async () => {
     await using simulator = await simulate();
     const yaml = `collectors: { nodes: { interval: 1s } }\nclusters:\n${clusterYaml(simulator)}`;
     const headers = { 'retry-after': '999999999' };
@@ -125,7 +124,7 @@ describe('a reload', () => {
     await exporter.until((scrape) => scrape.value('crdb_up', api) === 1);
   });
 
-  test('drops every series of a removed cluster at once and logs its session out', async () => {
+  test('drops every series of a removed cluster immediately and logs its session out', async () => {
     await using first = await simulate();
     await using second = await simulate();
     const secondYaml = clusterYaml(second, { name: 'second' });
@@ -146,7 +145,7 @@ describe('a reload', () => {
     await expect.poll(() => first.requests.count('logout')).toBe(1);
   });
 
-  test('shows the data of a changed cluster until its new polls bring newer data', async () => {
+  test('exports the old data of a changed cluster until its first new poll', async () => {
     await using simulator = await simulate();
     await using running = await watch(`clusters:\n${clusterYaml(simulator)}`);
     await running.exporter.until((scrape) => scrape.all('crdb_nodes').length > 0);
@@ -157,7 +156,7 @@ describe('a reload', () => {
     expect(after.value('crdb_up')).toBe(1);
   });
 
-  test('that changes how often a cluster is asked forgets nothing of it', async () => {
+  test('that changes the interval of a cluster forgets nothing', async () => {
     await using simulator = await simulate();
     const [range] = simulator.truth().ranges.hot;
     simulator.world.setProblem(range?.rangeId ?? 0, 'circuit_breaker_error', true);
@@ -172,7 +171,7 @@ describe('a reload', () => {
     expect(after.value('crdb_up')).toBe(1);
     expect(after.all('crdb_nodes')).toEqual(before.all('crdb_nodes'));
     const ranges = { collector: 'ranges' };
-    // The first poll after the reload may have ended already.
+    // The first poll after the reload may have finished.
     const polls = before.value('crdb_exporter_polls_total', ranges) ?? 0;
     const later = await exporter.until(
       (scrape) => (scrape.value('crdb_exporter_polls_total', ranges) ?? 0) > polls,
@@ -180,7 +179,7 @@ describe('a reload', () => {
     expect(later.all(firstSeen)).toEqual(before.all(firstSeen));
   });
 
-  test('that sends a name to another cluster shows nothing of the old one there', async () => {
+  test('that gives a name to another cluster exports nothing of the old one', async () => {
     await using first = await simulate();
     await using second = await simulate();
     second.fault({ kind: 'hang' });
@@ -193,7 +192,7 @@ describe('a reload', () => {
     expect(after.all('crdb_up')).toEqual([]);
   });
 
-  test('of a bad file leaves the running configuration in force and says why everywhere', async () => {
+  test('of an invalid file keeps the running configuration and reports the error everywhere', async () => {
     await using simulator = await simulate();
     await using running = await watch(`clusters:\n${clusterYaml(simulator)}`);
     const { exporter } = running;
@@ -211,7 +210,7 @@ describe('a reload', () => {
   });
 });
 
-describe('a reload beside a web config file that cannot be in force', () => {
+describe('a reload with an invalid web config file', () => {
   const IN_FORCE = 'crdb_exporter_config_last_reload_successful';
 
   test.each([
@@ -233,7 +232,7 @@ describe('a reload beside a web config file that cannot be in force', () => {
     expect(after.value(IN_FORCE)).toBe(0);
   });
 
-  test('reports the problems of both files', async () => {
+  test('reports the errors of both files', async () => {
     await using simulator = await simulate();
     await using running = await watch(`clusters:\n${clusterYaml(simulator)}`);
     await running.writeWebConfig('rate_limits: {}\n');
@@ -243,8 +242,8 @@ describe('a reload beside a web config file that cannot be in force', () => {
   });
 });
 
-describe('a reload of which one cluster cannot be prepared', () => {
-  test('leaves nothing of the others that are new', async () => {
+describe('a reload in which one cluster cannot be created', () => {
+  test('creates none of the other new clusters', async () => {
     await using simulator = await simulate();
     let loaded: Config | undefined;
     await using exporter = await startTestExporter({
@@ -255,7 +254,7 @@ describe('a reload of which one cluster cannot be prepared', () => {
       },
     });
     await exporter.until((scrape) => scrape.value('crdb_up') === 1);
-    expect(await exporter.app.reload()).toMatchObject({ isGood: false });
+    expect(await exporter.app.reload()).toMatchObject({ succeeded: false });
     const after = await exporter.scrape();
     const ofOthers = after.samples.filter(({ labels }) =>
       ['new', 'broken'].includes(labels['crdb_cluster'] ?? ''),
@@ -265,7 +264,7 @@ describe('a reload of which one cluster cannot be prepared', () => {
   });
 });
 
-/** Beside the cluster a good one, and one whose CA has gone since it was looked at. */
+/** Adds a valid cluster and one whose CA file has been deleted since the check. */
 function withTwoMore(config: Config | undefined): Config {
   const [first] = config?.clusters ?? [];
   if (config === undefined || first?.cluster_api === undefined)

@@ -8,10 +8,10 @@ import { makeFolder } from '../config/folder.ts';
 import { createAuthority } from '../support/certificates.ts';
 import { serve } from '../support/http-server.ts';
 import { eventually } from '../support/prometheus.ts';
-import { ask, type Answer } from '../web/ask.ts';
+import { fetchPath, type ReceivedResponse } from '../web/fetch-path.ts';
 
 const MAIN = path.join(import.meta.dirname, '../../src/main.ts');
-/** Stands in everything that must not be seen. */
+/** Part of every secret. */
 const MARKER = 'M4rk3r';
 const WEB_PASSWORD = `${MARKER}-web-password`;
 const AUTHORIZATION = `Basic ${Buffer.from(`ops:${WEB_PASSWORD}`).toString('base64')}`;
@@ -48,8 +48,8 @@ function run(args: readonly string[], env: Readonly<Record<string, string>> = {}
   return { child, said: () => said, ended };
 }
 
-/** A cluster that logs in who asks and then shouts every secret that it is sent. */
-function serveLoudly() {
+/** A cluster that accepts every login and repeats every secret it receives in its responses. */
+function serveEcho() {
   return serve((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -66,7 +66,7 @@ function serveLoudly() {
   });
 }
 
-/** Every way to give a secret, each to a cluster of its own. */
+/** A configuration with every kind of secret, each for its own cluster. */
 async function writeSecrets(api: string): Promise<string> {
   const authority = await createAuthority();
   const pair = await authority.issue({ name: 'exporter', sans: ['ip:127.0.0.1'] });
@@ -104,7 +104,7 @@ ${cloud('cloud-env', 'token_env: TOKEN')}
   });
 }
 
-/** The parts of a text around what must not be there. */
+/** The context of each secret found in a text. */
 async function findLeaks(folder: string, text: string): Promise<readonly string[]> {
   const key = await readFile(path.join(folder, 'server.key'), 'utf8');
   const hash = /ops: "([^"]+)"/.exec(await readFile(path.join(folder, 'web.yml'), 'utf8'))?.[1];
@@ -117,9 +117,9 @@ async function findLeaks(folder: string, text: string): Promise<readonly string[
   });
 }
 
-describe.each(['logfmt', 'json'])('a long run that logs everything as %s', (format) => {
-  test('shows no secret in its log, its pages, its errors or its arguments', async () => {
-    await using api = await serveLoudly();
+describe.each(['logfmt', 'json'])('a debug run with logs as %s', (format) => {
+  test('shows no secret in its log, pages, errors or arguments', async () => {
+    await using api = await serveEcho();
     const folder = await writeSecrets(api.url);
     const { child, said, ended } = run(
       [`--config.file=${folder}/exporter.yml`, '--log.level=debug', `--log.format=${format}`],
@@ -130,15 +130,15 @@ describe.each(['logfmt', 'json'])('a long run that logs everything as %s', (form
       },
     );
     const url = await eventually(async () => /https:\/\/127\.0\.0\.1:\d+/.exec(said())?.[0]);
-    const answers: Answer[] = [];
+    const answers: ReceivedResponse[] = [];
     const tls = { rejectUnauthorized: false };
     const headers = { authorization: AUTHORIZATION, cookie: `${MARKER}-cookie` };
     const collect = async (): Promise<void> => {
       for (const target of PATHS) {
         for (const accept of ['*/*', 'text/html', 'application/openmetrics-text']) {
-          answers.push(await ask(url, target, { tls, headers: { ...headers, accept } }));
+          answers.push(await fetchPath(url, target, { tls, headers: { ...headers, accept } }));
         }
-        answers.push(await ask(url, target, { tls, headers: { authorization: 'Basic x' } }));
+        answers.push(await fetchPath(url, target, { tls, headers: { authorization: 'Basic x' } }));
       }
     };
     await collect();
@@ -154,14 +154,14 @@ describe.each(['logfmt', 'json'])('a long run that logs everything as %s', (form
     expect(await findLeaks(folder, shown.join('\n'))).toEqual([]);
     expect(await findLeaks(folder, said())).toEqual([]);
     expect(await findLeaks(folder, commandLine)).toEqual([]);
-    // The run was what it was meant to be: all of them were sent, and refused.
+    // The run is valid: all secrets were sent, and refused.
     expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThan(20);
     expect(said()).toMatch(/(?:reason=|"reason":")auth/);
     expect(api.requests.length).toBeGreaterThan(20);
   });
 });
 
-/** What every user of the machine can see of a process. */
+/** The command line of a process, which every user of the machine can read. */
 async function readCommandLine(pid = 0): Promise<string> {
   return process.platform === 'linux' ? readFile(`/proc/${pid}/cmdline`, 'utf8') : '';
 }
@@ -170,7 +170,7 @@ function failedPolls(log: string): number {
   return log.match(/reason/g)?.length ?? 0;
 }
 
-describe('what the command line says', () => {
+describe('command-line errors', () => {
   test.each([
     ['a URL with a password', `urls: ["https://ops:${MARKER}@crdb:8080"]`],
     [
@@ -192,7 +192,7 @@ describe('what the command line says', () => {
     expect(checked.said()).not.toContain(MARKER);
   });
 
-  test('of a bad web config names the place and ends with 2; check ends with 1', async () => {
+  test('of an invalid web config name the line; exit code 2, for check 1', async () => {
     const folder = await makeFolder({ 'web.yml': `basic_auth_users: { ops: ${MARKER} }\n` });
     const flags = ['--cluster.url=http://127.0.0.1:9', `--web.config.file=${folder}/web.yml`];
     for (const [args, code] of [

@@ -10,7 +10,7 @@ import { startPolledOrchard } from '../web/orchard.ts';
 const PASSWORD = 'p:ä "ß\\';
 
 describe.skipIf(!hasProgram('prometheus'))('a real Prometheus', () => {
-  test('scrapes over TLS with a client certificate and a password, and not without', async () => {
+  test('scrapes over TLS only with a client certificate and a password', async () => {
     const authority = await createAuthority();
     const server = await authority.issue({ name: 'exporter', sans: ['ip:127.0.0.1'] });
     const client = await authority.issue({
@@ -31,7 +31,7 @@ basic_auth_users: { prometheus: "${hashSync(PASSWORD, 10)}" }
 rate_limit: { interval: 10ms, burst: 100 }
 `,
       files: { 'server.crt': server.cert, 'server.key': server.key, 'ca.crt': authority.cert },
-      ask: { tls: { ca: authority.cert, ...client } },
+      request: { tls: { ca: authority.cert, ...client } },
     });
     const folder = await makeFolder({
       'ca.crt': authority.cert,

@@ -10,7 +10,7 @@ import {
 const SHARDS = 3;
 
 /** Problems that several replicas of a range report, so that two shards may count the same range. */
-const TOLD_OFTEN = [
+const REPORTED_BY_MANY = [
   'no_raft_leader',
   'quiescent_equals_ticking',
   'raft_log_too_large',
@@ -30,7 +30,7 @@ const BY_STORE = [
   'crdb_range_scan_node_success',
 ];
 const NO_LEASE = ['crdb_ranges_by_lease_kind', { kind: 'none' }] as const;
-const OF_THE_WHOLE = ['crdb_ranges', 'crdb_ranges_by_replicas'];
+const OF_ALL_RANGES = ['crdb_ranges', 'crdb_ranges_by_replicas'];
 
 function simulate(): Promise<Simulator> {
   return startSimulator({ nodes: 9, ranges: 300, frozen: true, metricKeys: 'useful' });
@@ -44,7 +44,7 @@ function startShard(simulator: Simulator, index: number, count: number): Promise
 
 function startLocal(simulator: Simulator): Promise<TestExporter> {
   return startTestExporter({
-    yaml: `collectors: { ranges: { route: local } }\nclusters:\n${clusterYaml(simulator)}`,
+    yaml: `shard: { name: db-1 }\ncollectors: { ranges: { route: local } }\nclusters:\n${clusterYaml(simulator)}`,
   });
 }
 
@@ -67,7 +67,7 @@ function total(scrapes: readonly Scrape[], family: string): number {
   return Object.values(addUp(scrapes, family)).reduce((sum, value) => sum + value, 0);
 }
 
-test('three shards together say what one exporter says', async () => {
+test('three shards together export the same as one exporter', async () => {
   await using simulator = await simulate();
   await using single = await startShard(simulator, 0, 1);
   await using first = await startShard(simulator, 0, SHARDS);
@@ -86,11 +86,11 @@ test('three shards together say what one exporter says', async () => {
   }
   const problems = addUp(whole, 'crdb_range_problem_ranges');
   for (const [labels, sum] of Object.entries(addUp(parts, 'crdb_range_problem_ranges'))) {
-    const isExact = !TOLD_OFTEN.some((problem) => labels.includes(`"${problem}"`));
+    const isExact = !REPORTED_BY_MANY.some((problem) => labels.includes(`"${problem}"`));
     const least = problems[labels] ?? NaN;
     expect([labels, isExact ? sum === least : sum >= least]).toEqual([labels, true]);
   }
-  // A range that two stores claim for a moment is one range for who sees both.
+  // A range whose lease two stores claim briefly is one range for an exporter that reads both.
   const kinds = (scrapes: readonly Scrape[]) =>
     total(scrapes, 'crdb_ranges_by_lease_kind') -
     scrapes.reduce((sum, scrape) => sum + (scrape.value(...NO_LEASE) ?? 0), 0);
@@ -100,13 +100,13 @@ test('three shards together say what one exporter says', async () => {
   expect(Math.max(...largest)).toBe(whole[0]?.value('crdb_range_max_queries_per_second'));
 });
 
-test('shards do not say what only a view of all ranges can say', async () => {
+test('shards do not export families that need all ranges', async () => {
   await using simulator = await simulate();
   await using single = await startShard(simulator, 0, 1);
   await using first = await startShard(simulator, 0, SHARDS);
   const whole = await firstScan(single);
   const part = await firstScan(first);
-  for (const family of OF_THE_WHOLE) {
+  for (const family of OF_ALL_RANGES) {
     expect(whole.all(family).length).toBeGreaterThan(0);
     expect(part.all(family)).toEqual([]);
   }
@@ -140,7 +140,7 @@ test('only shard 0 runs the other collectors; the others list the nodes themselv
 });
 
 describe('an exporter beside a node', () => {
-  test('speaks of its node alone, under the name of the node, and asks for nothing else', async () => {
+  test('exports its node alone, under the name of its shard, and queries nothing else', async () => {
     await using simulator = await simulate();
     await using exporter = await startLocal(simulator);
     const scrape = await firstScan(exporter);
@@ -158,14 +158,14 @@ describe('an exporter beside a node', () => {
       'crdb_range_scan_nodes',
     ]) {
       const shards = new Set(scrape.all(family).map(({ labels }) => labels['shard']));
-      expect([family, shards]).toEqual([family, new Set(['n1'])]);
+      expect([family, shards]).toEqual([family, new Set(['db-1'])]);
     }
-    for (const family of OF_THE_WHOLE) expect(scrape.all(family)).toEqual([]);
+    for (const family of OF_ALL_RANGES) expect(scrape.all(family)).toEqual([]);
     expect(simulator.requests.count('nodes')).toBe(0);
     expect(simulator.requests.count('sessions')).toBe(0);
   });
 
-  test('has the name of the node in all that is said of its collector, and no other', async () => {
+  test('labels everything with the name of its shard from the start', async () => {
     await using simulator = await simulate();
     await using exporter = await startLocal(simulator);
     await firstScan(exporter);
@@ -173,7 +173,7 @@ describe('an exporter beside a node', () => {
       scrape.all('crdb_exporter_collector_success').every(({ value }) => value === 1),
     );
     const shards = samples.flatMap(({ labels }) => labels['shard'] ?? []);
-    expect(new Set(shards)).toEqual(new Set(['n1']));
+    expect(new Set(shards)).toEqual(new Set(['db-1']));
     const collectors = samples.flatMap(({ labels }) => labels['collector'] ?? []);
     expect(new Set(collectors)).toEqual(new Set(['ranges']));
   });

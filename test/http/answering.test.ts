@@ -1,27 +1,30 @@
 import { describe, expect, test } from 'vitest';
-import { noteAnswer, type Reading } from '../../src/http/reading.ts';
+import { recordAnswer, type PollStats } from '../../src/http/poll-stats.ts';
 import { object } from '../../src/json/shape.ts';
-import { createTestClient, testReading } from '../support/cluster.ts';
+import { createTestClient, testStats } from '../support/cluster.ts';
 import { serve } from '../support/http-server.ts';
 
 const TABLE = { database: 'db', table: 't', shape: object({}) };
 
 function noted(...spans: readonly (readonly [number, number])[]): readonly unknown[] {
-  const reading = testReading();
-  for (const [startMs, endMs] of spans) noteAnswer(reading, { startMs, endMs });
-  return reading.answering.map(({ startMs, endMs }) => [startMs, endMs]);
+  const stats = testStats();
+  for (const [startMs, endMs] of spans) recordAnswer(stats, { startMs, endMs });
+  return stats.answering.map(({ startMs, endMs }) => [startMs, endMs]);
 }
 
 /** What a read of a table adds, from a server that does that. */
-async function readFrom(listener: Parameters<typeof serve>[0]): Promise<Reading> {
+async function readFrom(
+  listener: Parameters<typeof serve>[0],
+  deadlineMs = 5_000,
+): Promise<PollStats> {
   await using server = await serve(listener);
   await using client = createTestClient({
     urls: [server.url],
-    deadlines: { headersMs: 100, idleMs: 100 },
+    deadlines: { headersMs: deadlineMs, idleMs: deadlineMs },
   });
-  const reading = testReading();
-  await client.api.table(reading, TABLE).catch(() => undefined);
-  return reading;
+  const stats = testStats();
+  await client.api.table(stats, TABLE).catch(() => undefined);
+  return stats;
 }
 
 describe('the time of answers', () => {
@@ -35,7 +38,7 @@ describe('the time of answers', () => {
     expect(noted([0, 10], [20, 30], [25, 40], [5, 50])).toEqual([[0, 50]]);
   });
 
-  test('counts good answers and error statuses', async () => {
+  test('counts successful answers and error statuses', async () => {
     const good = await readFrom((_request, response) => response.end('{}'));
     expect(good.answering).toHaveLength(1);
     const bad = await readFrom((_request, response) => {
@@ -52,22 +55,22 @@ describe('the time of answers', () => {
   ] as readonly [string, Parameters<typeof serve>[0]][])(
     'does not count answers %s',
     async (_which, listener) => {
-      expect((await readFrom(listener)).answering).toEqual([]);
+      expect((await readFrom(listener, 100)).answering).toEqual([]);
     },
   );
 
   test('does not count the time of a 504 that stands for a silent node', async () => {
     await using server = await serve((_request, response) => response.writeHead(504).end());
     await using client = createTestClient({ urls: [server.url] });
-    const reading = testReading();
+    const stats = testStats();
     const question = { nodeId: 3, route: 'proxy', limit: 1, firstUrl: 0 } as const;
-    const read = client.api.nodeRanges(reading, {
+    const read = client.api.nodeRanges(stats, {
       ...question,
       shape: object({}),
       onRange: () => undefined,
     });
     await expect(read).rejects.toMatchObject({ status: 504 });
-    expect(reading.answering).toEqual([]);
+    expect(stats.answering).toEqual([]);
     expect(server.requests).toHaveLength(1);
   });
 
@@ -76,7 +79,7 @@ describe('the time of answers', () => {
       setTimeout(() => response.end('{}'), 100);
     });
     await using client = createTestClient({ urls: [server.url], maxConcurrentRequests: 1 });
-    const [first, second] = [testReading(), testReading()];
+    const [first, second] = [testStats(), testStats()];
     await Promise.all([client.api.table(first, TABLE), client.api.table(second, TABLE)]);
     expect(second.answering[0]?.startMs).toBeGreaterThanOrEqual(first.answering[0]?.endMs ?? NaN);
   });

@@ -28,17 +28,17 @@ describe('bounds', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  test('an answer that falls silent is given up', async () => {
+  test('an answer that falls silent is cancelled', async () => {
     await using server = await serve((_request, response) => response.write('{'));
     await using client = connect([server.url], {
       deadlines: { idleMs: 100 },
     });
     const asked = ask(client);
     await expect(asked).rejects.toMatchObject({ reason: 'timeout' });
-    await expect(asked).rejects.toThrow('nothing more came for 0.1 s');
+    await expect(asked).rejects.toThrow('no data for 0.1 s');
   });
 
-  test('an answer that drips below the promised rate is given up', async () => {
+  test('an answer below the minimum rate is cancelled', async () => {
     await using server = await serve((_request, response) => {
       const drip = (): void => {
         if (!response.destroyed) response.write(' ', () => setTimeout(drip, 10));

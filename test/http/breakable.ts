@@ -34,5 +34,5 @@ export const OF_NODE_3 = { ...RANGES, path: '/ranges/3', node: 3 } as const;
 export const IMPATIENT = { deadlines: { headersMs: 500, headersAfterSilenceMs: 500, idleMs: 500 } };
 
 export function states({ http }: Pick<TestClient, 'http'>): readonly string[] {
-  return http.targets().map(({ state }) => state);
+  return http.upstreams().map(({ state }) => state);
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { object } from '../../src/json/shape.ts';
-import { createTestClient, testReading } from '../support/cluster.ts';
+import { createTestClient, testStats } from '../support/cluster.ts';
 import { ask, connect } from '../support/http-client.ts';
 import { good, refusing } from '../support/http-server.ts';
 import { breakable, IMPATIENT, NODES, OF_NODE_3, RANGES, SESSIONS, states } from './breakable.ts';
@@ -38,7 +38,7 @@ describe('an endpoint that fails', () => {
     },
   );
 
-  test('at one URL is asked for at another', async () => {
+  test('at one URL is read at another', async () => {
     await using first = await breakable();
     await using second = await good();
     first.faults.set('/sessions/', 503);
@@ -52,7 +52,7 @@ describe('an endpoint that fails', () => {
     expect(states(client)).toEqual(['closed', 'closed']);
   });
 
-  test('is rather asked for where its breaker is closed than on trial', async () => {
+  test('is read where its breaker is closed rather than half open', async () => {
     await using first = await breakable();
     await using second = await breakable();
     const both = [first, second];
@@ -77,7 +77,7 @@ describe('an endpoint that fails', () => {
     expect([first.requests.length, second.requests.length]).toEqual([3, 5]);
   });
 
-  test('is open for as long as counted from the start of its trial', async () => {
+  test('is open for a time counted from the start of its probe', async () => {
     await using server = await breakable();
     server.faults.set('/sessions/', 'silence');
     let now = 0;
@@ -97,7 +97,7 @@ describe('an endpoint that fails', () => {
 });
 
 describe('a table that takes too long', () => {
-  test('is no reason not to ask for the others', async () => {
+  test('does not keep the others from being read', async () => {
     await using server = await breakable();
     server.faults.set('/slow', 'silence');
     await using client = createTestClient({
@@ -107,13 +107,13 @@ describe('a table that takes too long', () => {
     });
     for (let poll = 0; poll < 4; poll += 1) {
       const question = { database: 'db', table: `slow${poll}`, shape: object({}) };
-      const read = client.api.table(testReading(), question);
+      const read = client.api.table(testStats(), question);
       await expect(read).rejects.toMatchObject({ reason: 'timeout' });
     }
   });
 });
 
-test('a URL that refuses is left alone, whatever was asked of it', async () => {
+test('a URL that refuses is left alone, whatever was requested', async () => {
   await using client = connect([await refusing()], { breakerOpenMs: 60_000 });
   for (const request of [OF_NODE_3, SESSIONS]) await ask(client, request).catch(() => undefined);
   expect(states(client)).toEqual(['open']);

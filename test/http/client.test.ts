@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { object, string } from '../../src/json/shape.ts';
-import { testReading } from '../support/cluster.ts';
+import { testStats } from '../support/cluster.ts';
 import { ask, connect } from '../support/http-client.ts';
 import { good, refusing, serve } from '../support/http-server.ts';
 
@@ -11,13 +11,13 @@ function answerSick(_request: unknown, response: ServerResponse): void {
 }
 
 describe('several URLs', () => {
-  test('the next one is used when one refuses, and the bad one is then left alone', async () => {
+  test('the next one is used when one refuses, which is then left alone', async () => {
     await using second = await good();
     await using client = connect([await refusing(), second.url], { breakerOpenMs: 60_000 });
     expect(await ask(client)).toBe('{"fine":true}');
     expect(await ask(client)).toBe('{"fine":true}');
     expect(client.finished.map(({ code }) => code)).toEqual(['error', 200, 200]);
-    expect(client.http.targets().map(({ state }) => state)).toEqual(['open', 'closed']);
+    expect(client.http.upstreams().map(({ state }) => state)).toEqual(['open', 'closed']);
   });
 
   test('the next one is not used once a part of the answer was handed on', async () => {
@@ -42,7 +42,7 @@ describe('several URLs', () => {
     expect(await ask(client)).toBe('{"fine":true}');
   });
 
-  test('the next one is asked when no headers come in time, and first from then on', async () => {
+  test('the next one is used when no headers arrive in time, and first from then on', async () => {
     await using silent = await serve(() => undefined);
     await using second = await good();
     await using client = connect([silent.url, second.url], { deadlines: { headersMs: 100 } });
@@ -52,7 +52,7 @@ describe('several URLs', () => {
   });
 
   test.each([0.95, 0.2])(
-    'the next request begins at the next one when the poll was up after %d of the wait for headers',
+    'the next request begins at the next one when the poll was over after %d of the wait for headers',
     async (share) => {
       await using silent = await serve(() => undefined);
       await using second = await good();
@@ -79,13 +79,23 @@ describe('several URLs', () => {
     await using client = connect([sick.url, second.url]);
     const shape = object({ username: string() });
     const poll = (): Promise<void> =>
-      client.api.users(testReading(), { shape, onUser: () => undefined });
+      client.api.users(testStats(), { shape, onUser: () => undefined });
     await expect(poll()).rejects.toMatchObject({ message: expect.stringContaining('users') });
     for (let polls = 0; polls < 2; polls += 1) await poll();
     expect(sick.requests).toHaveLength(1);
   });
 
-  test('the next one is not asked when the URL has answered others meanwhile', async () => {
+  test.each([401, 403])('the next request begins at the same one after a %d', async (status) => {
+    await using first = await serve((_request, response) => response.writeHead(status).end());
+    await using second = await good();
+    await using client = connect([first.url, second.url]);
+    for (let poll = 0; poll < 2; poll += 1) {
+      await expect(ask(client)).rejects.toMatchObject({ status });
+    }
+    expect(second.requests).toEqual([]);
+  });
+
+  test('the next one is not used when the URL has answered others meanwhile', async () => {
     await using first = await serve((request, response) => {
       if (request.url?.includes('/sessions/') !== true) response.end('{}');
     });
@@ -98,7 +108,7 @@ describe('several URLs', () => {
     expect(second.requests).toEqual([]);
   });
 
-  test('one request is sent to each of them, but not three times', async () => {
+  test('one request is sent to each of them, three times at most to one', async () => {
     for (const [count, most] of [
       [2, 3],
       [5, 5],
@@ -115,25 +125,25 @@ describe('several URLs', () => {
     }
   });
 
-  test('a 500 is asked once more at the next URL where the request says so, and only there', async () => {
+  test('a 500 is retried once at the next URL for requests that allow it', async () => {
     await using sick = await serve((_request, response) => {
       response.statusCode = 500;
       response.end();
     });
     await using second = await good();
     await using client = connect([sick.url, second.url]);
-    expect(await ask(client, { repeatOn500: true })).toBe('{"fine":true}');
+    expect(await ask(client, { retryOn500: true })).toBe('{"fine":true}');
     await using other = connect([sick.url, second.url]);
     await expect(ask(other)).rejects.toMatchObject({ reason: 'http', status: 500 });
-    expect(client.http.targets().map(({ state }) => state)).toEqual(['closed', 'closed']);
+    expect(client.http.upstreams().map(({ state }) => state)).toEqual(['closed', 'closed']);
   });
 
-  test('a 500 of all URLs is not asked for again', async () => {
+  test('a 500 of two URLs is not retried', async () => {
     await using first = await serve(answerSick);
     await using second = await serve(answerSick);
     await using third = await serve(answerSick);
     await using client = connect([first.url, second.url, third.url]);
-    const asked = ask(client, { repeatOn500: true });
+    const asked = ask(client, { retryOn500: true });
     await expect(asked).rejects.toMatchObject({ reason: 'http', status: 500 });
     const counts = [first, second, third].map(({ requests }) => requests.length);
     expect(counts).toEqual([1, 1, 0]);
@@ -155,14 +165,14 @@ describe('several URLs', () => {
     );
     expect(await ask(client)).toBe('{"fine":true}');
     now = 1_000;
-    expect(client.http.targets()[0]?.state).toBe('half_open');
+    expect(client.http.upstreams()[0]?.state).toBe('half_open');
     expect(await ask(client)).toBe('{"from":1}');
-    expect(client.http.targets()[0]?.state).toBe('closed');
+    expect(client.http.upstreams()[0]?.state).toBe('closed');
   });
 });
 
 describe('a single URL', () => {
-  test('is left alone after three failures in a row, and then tried by one request only', async () => {
+  test('is left alone after three failures in a row, and then probed by one request', async () => {
     let now = 0;
     const url = await refusing();
     await using client = connect([url], { breakerOpenMs: 1_000, monotonicMs: () => now });
@@ -176,7 +186,7 @@ describe('a single URL', () => {
     expect(both.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
   });
 
-  test('is asked by all who waited once the request on trial was answered', async () => {
+  test('gets all waiting requests once the probe is answered', async () => {
     const held = Promise.withResolvers<void>();
     const url = await refusing();
     let now = 0;
@@ -207,8 +217,8 @@ describe('a single URL', () => {
   });
 });
 
-describe('repeats', () => {
-  test('a read that failed for a passing reason is repeated and counted', async () => {
+describe('retries', () => {
+  test('a read that failed for a passing reason is retried and counted', async () => {
     let failures = 2;
     await using server = await serve((_request, response) => {
       failures -= 1;
@@ -253,7 +263,7 @@ describe('repeats', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  test('in a long outage no more than one in ten requests, once warm', async () => {
+  test('in a long outage at most one in ten requests', async () => {
     await using server = await serve((_request, response) => {
       response.statusCode = 429;
       response.end();

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { RequestError } from '../../src/http/errors.ts';
 import { object } from '../../src/json/shape.ts';
-import { createTestClient, testReading } from '../support/cluster.ts';
+import { createTestClient, testStats } from '../support/cluster.ts';
 import { ask, connect } from '../support/http-client.ts';
 import { good, serve } from '../support/http-server.ts';
 import { breakable, IMPATIENT, NODES, OF_NODE_3, RANGES, states } from './breakable.ts';
@@ -37,93 +37,105 @@ const FINE = '{"fine":true}';
 const LEFT_ALONE = 'node_ranges of node 3: gave no answer and is left alone for ';
 
 describe('a node that gives no answer', () => {
-  test('is left alone from the second silence on, for as long as its share of the time asks', async () => {
-    await using world = await frozen();
-    const { clock, count, servers } = world;
+  test('is left alone from its second silence on, for the waited time divided by its maximum duty', async () => {
+    await using cluster = await frozen();
+    const { clock, count, servers } = cluster;
     for (const round of [1, 2]) {
-      await world.ask(NODES);
-      await world.ask(OF_NODE_3);
+      await cluster.ask(NODES);
+      await cluster.ask(OF_NODE_3);
       expect(count('/ranges/3')).toEqual([round]);
     }
-    expect(await world.ask(OF_NODE_3)).toContain(LEFT_ALONE);
-    expect(await world.ask({ ...OF_NODE_3, path: '/ranges/4', node: 4 })).toBe(FINE);
+    expect(await cluster.ask(OF_NODE_3)).toContain(LEFT_ALONE);
+    expect(await cluster.ask({ ...OF_NODE_3, path: '/ranges/4', node: 4 })).toBe(FINE);
     // It was waited for 500 ms twice, which is half of two seconds; a busy machine waits longer.
     clock.now += 1_900;
-    expect(await world.ask(OF_NODE_3)).toContain(LEFT_ALONE);
+    expect(await cluster.ask(OF_NODE_3)).toContain(LEFT_ALONE);
     expect(count('/ranges/3')).toEqual([2]);
-    const left = Number(/ ([\d.]+) s$/.exec(await world.ask(OF_NODE_3))?.[1]);
+    const left = Number(/ ([\d.]+) s$/.exec(await cluster.ask(OF_NODE_3))?.[1]);
     clock.now += left * 1_000;
     servers[0]?.faults.clear();
-    expect(await world.ask(OF_NODE_3)).toBe(FINE);
-    expect(states(world.client)).toEqual(['closed']);
+    expect(await cluster.ask(OF_NODE_3)).toBe(FINE);
+    expect(states(cluster.client)).toEqual(['closed']);
   });
 
   test.each([
     ['but stalls', 'stall'],
     ['but a 504 of its gateway', 'late 504'],
   ] as const)('%s is left alone, too', async (_what, fault) => {
-    await using world = await frozen();
-    world.servers[0]?.faults.set('/ranges/3', fault);
+    await using cluster = await frozen();
+    cluster.servers[0]?.faults.set('/ranges/3', fault);
     for (let scan = 0; scan < 3; scan += 1) {
-      await world.ask(NODES);
-      await world.ask(OF_NODE_3);
+      await cluster.ask(NODES);
+      await cluster.ask(OF_NODE_3);
     }
-    expect(await world.ask(OF_NODE_3)).toContain(LEFT_ALONE);
-    expect(world.count('/ranges/3')).toEqual([2]);
-    expect(world.client.retried).toEqual([]);
+    expect(await cluster.ask(OF_NODE_3)).toContain(LEFT_ALONE);
+    expect(cluster.count('/ranges/3')).toEqual([2]);
+    expect(cluster.client.retried).toEqual([]);
   });
 
-  test('is asked as always when the whole API was silent', async () => {
-    await using world = await frozen();
-    const { servers } = world;
-    await world.ask(NODES);
+  test('is not left alone for answers that were arriving when the poll ended', async () => {
+    await using cluster = await frozen();
+    cluster.servers[0]?.faults.set('/ranges/3', 'stall');
+    for (let scan = 0; scan < 2; scan += 1) {
+      await cluster.ask(NODES);
+      // Longer than a poll that proves nothing, shorter than the deadline.
+      await cluster.ask({ ...OF_NODE_3, signal: AbortSignal.timeout(400) });
+    }
+    cluster.servers[0]?.faults.clear();
+    expect(await cluster.ask(OF_NODE_3)).toBe(FINE);
+  });
+
+  test('is read as always when the whole API was silent', async () => {
+    await using cluster = await frozen();
+    const { servers } = cluster;
+    await cluster.ask(NODES);
     servers[0]?.faults.set('', 'silence');
-    for (let scan = 0; scan < 2; scan += 1) await world.ask(OF_NODE_3);
+    for (let scan = 0; scan < 2; scan += 1) await cluster.ask(OF_NODE_3);
     servers[0]?.faults.clear();
-    await world.ask(NODES);
-    expect(await world.ask(OF_NODE_3)).toBe(FINE);
+    await cluster.ask(NODES);
+    expect(await cluster.ask(OF_NODE_3)).toBe(FINE);
   });
 
-  test('is not blamed for the silence of an API that comes back while it is waited for', async () => {
-    await using world = await frozen();
-    const { client, servers, clock } = world;
-    await world.ask(OF_NODE_3);
+  test('is not left alone after the silence of an API that recovers during the wait', async () => {
+    await using cluster = await frozen();
+    const { client, servers, clock } = cluster;
+    await cluster.ask(OF_NODE_3);
     clock.now += 1;
     const waiting = ask(client, OF_NODE_3);
-    await expect.poll(() => world.count('/ranges/3')).toEqual([2]);
-    await world.ask(NODES);
+    await expect.poll(() => cluster.count('/ranges/3')).toEqual([2]);
+    await cluster.ask(NODES);
     await expect(waiting).rejects.toMatchObject({ reason: 'timeout' });
     servers[0]?.faults.clear();
-    expect(await world.ask(OF_NODE_3)).toBe(FINE);
+    expect(await cluster.ask(OF_NODE_3)).toBe(FINE);
   });
 
-  test('is asked for at another URL the next time', async () => {
-    await using world = await frozen(2);
-    await world.ask(NODES);
-    await world.ask(OF_NODE_3);
-    world.servers[1]?.faults.clear();
-    expect(await world.ask(OF_NODE_3)).toBe(FINE);
-    expect(world.count('/ranges/3')).toEqual([1, 1]);
+  test('is read at another URL the next time', async () => {
+    await using cluster = await frozen(2);
+    await cluster.ask(NODES);
+    await cluster.ask(OF_NODE_3);
+    cluster.servers[1]?.faults.clear();
+    expect(await cluster.ask(OF_NODE_3)).toBe(FINE);
+    expect(cluster.count('/ranges/3')).toEqual([1, 1]);
   });
 
-  test('is asked for at another URL than a silent one', async () => {
-    await using world = await frozen(2);
-    world.servers[0]?.faults.set('', 'silence');
-    world.servers[1]?.faults.clear();
-    expect(await world.ask(NODES)).toBe(FINE);
-    expect(await world.ask(OF_NODE_3)).toBe(FINE);
-    expect(world.count('')).toEqual([1, 2]);
+  test('is read at another URL than a silent one', async () => {
+    await using cluster = await frozen(2);
+    cluster.servers[0]?.faults.set('', 'silence');
+    cluster.servers[1]?.faults.clear();
+    expect(await cluster.ask(NODES)).toBe(FINE);
+    expect(await cluster.ask(OF_NODE_3)).toBe(FINE);
+    expect(cluster.count('')).toEqual([1, 2]);
   });
 
   test('is left alone, and no URL, when it is silent at each of them', async () => {
-    await using world = await frozen(2);
+    await using cluster = await frozen(2);
     for (let scan = 0; scan < 3; scan += 1) {
-      await world.ask(NODES);
-      await world.ask({ ...OF_NODE_3, firstUrl: 1 });
-      await world.ask({ ...RANGES, path: '/ranges/4', node: 4, firstUrl: 1 });
+      await cluster.ask(NODES);
+      await cluster.ask({ ...OF_NODE_3, firstUrl: 1 });
+      await cluster.ask({ ...RANGES, path: '/ranges/4', node: 4, firstUrl: 1 });
     }
-    expect(await world.ask(OF_NODE_3)).toContain(LEFT_ALONE);
-    expect(states(world.client)).toEqual(['closed', 'closed']);
+    expect(await cluster.ask(OF_NODE_3)).toContain(LEFT_ALONE);
+    expect(states(cluster.client)).toEqual(['closed', 'closed']);
   });
 });
 
@@ -132,36 +144,49 @@ const of = (node: number) => ({ ...RANGES, path: `/ranges/${node}`, node, firstU
 
 describe('a URL at which nodes are silent that answer elsewhere', () => {
   test('is avoided for other nodes, and opened by the second of them', async () => {
-    await using world = await frozen(3);
-    for (const { faults } of world.servers) faults.clear();
-    world.servers[1]?.faults.set('', 'silence');
+    await using cluster = await frozen(3);
+    for (const { faults } of cluster.servers) faults.clear();
+    cluster.servers[1]?.faults.set('', 'silence');
     // As in a scan: both are under way when the first silence ends, and the others are read meanwhile.
-    const both = [1, 2].map((node) => world.ask(of(node)));
-    await expect.poll(() => world.count('/ranges/')).toEqual([0, 2, 0]);
-    await world.ask(NODES);
+    const both = [1, 2].map((node) => cluster.ask(of(node)));
+    await expect.poll(() => cluster.count('/ranges/')).toEqual([0, 2, 0]);
+    await cluster.ask(NODES);
     await Promise.all(both);
-    expect(await world.ask(of(3))).toBe(FINE);
-    expect(states(world.client)).toEqual(['closed', 'closed', 'closed']);
-    for (const node of [1, 2]) expect(await world.ask(of(node))).toBe(FINE);
-    expect(states(world.client)).toEqual(['closed', 'open', 'closed']);
-    expect(world.count('/ranges/')).toEqual([0, 2, 3]);
+    expect(await cluster.ask(of(3))).toBe(FINE);
+    expect(states(cluster.client)).toEqual(['closed', 'closed', 'closed']);
+    for (const node of [1, 2]) expect(await cluster.ask(of(node))).toBe(FINE);
+    expect(states(cluster.client)).toEqual(['closed', 'open', 'closed']);
+    expect(cluster.count('/ranges/')).toEqual([0, 2, 3]);
+  });
+
+  test('is not avoided any more when one of them is silent elsewhere, too', async () => {
+    await using cluster = await frozen(2);
+    const silent = cluster.ask(of(3));
+    await expect.poll(() => cluster.count('/ranges/')).toEqual([0, 1]);
+    await cluster.ask(NODES);
+    await silent;
+    await cluster.ask(NODES);
+    await cluster.ask(of(3));
+    expect(cluster.count('/ranges/')).toEqual([1, 1]);
+    expect(await cluster.ask(of(4))).toBe(FINE);
+    expect(cluster.count('/ranges/4')).toEqual([0, 1]);
   });
 
   test('is not opened by nodes that were silent while nothing answered', async () => {
-    await using world = await frozen(2);
-    for (const { faults } of world.servers) faults.set('', 'silence');
-    await Promise.all([1, 2].map((node) => world.ask(of(node))));
-    world.servers[0]?.faults.clear();
-    for (const node of [1, 2]) expect(await world.ask(of(node))).toBe(FINE);
-    expect(states(world.client)).toEqual(['closed', 'closed']);
+    await using cluster = await frozen(2);
+    for (const { faults } of cluster.servers) faults.set('', 'silence');
+    await Promise.all([1, 2].map((node) => cluster.ask(of(node))));
+    cluster.servers[0]?.faults.clear();
+    for (const node of [1, 2]) expect(await cluster.ask(of(node))).toBe(FINE);
+    expect(states(cluster.client)).toEqual(['closed', 'closed']);
   });
 });
 
-/** What reading the ranges of node 3 comes to. */
+/** The outcome of reading the ranges of node 3. */
 async function readFrom(urls: readonly string[], route: 'proxy' | 'gateway'): Promise<string> {
   await using client = createTestClient({ urls });
   try {
-    await client.api.nodeRanges(testReading(), {
+    await client.api.nodeRanges(testStats(), {
       nodeId: 3,
       route,
       limit: 10,
@@ -177,7 +202,7 @@ async function readFrom(urls: readonly string[], route: 'proxy' | 'gateway'): Pr
 }
 
 describe('a 502 for the ranges of a node', () => {
-  test('through a proxying gateway is that node’s: no other gateway is asked', async () => {
+  test('through a proxying gateway is that node’s: no other gateway is tried', async () => {
     await using first = await breakable();
     await using second = await good();
     first.faults.set('/ranges/', 502);
@@ -186,7 +211,7 @@ describe('a 502 for the ranges of a node', () => {
     expect(second.requests).toEqual([]);
   });
 
-  test('that the gateway was to read itself is the gateway’s: the next one is asked', async () => {
+  test('that the gateway reads itself is the gateway’s: the next one is tried', async () => {
     await using first = await breakable();
     await using second = await serve((_request, response) => response.end('{"ranges":[]}'));
     first.faults.set('/ranges/', 502);

@@ -10,7 +10,7 @@ const tls = { rejectUnauthorized: true, ca: authority.cert };
 const SESSION = { 'X-Cockroach-API-Session': 'marker' };
 
 describe('a proxy', () => {
-  test('is told the host alone; the token goes through a tunnel to the node', async () => {
+  test('sees only the host; the token goes through a tunnel to the node', async () => {
     await using node = await serveTls(identity);
     await using proxy = await serveProxy();
     await using client = connect([`https://crdb.example:${node.port}`], {
@@ -38,7 +38,7 @@ describe('a proxy', () => {
     expect(node.requests).toEqual([]);
   });
 
-  test('is sent whole requests for plain http', async () => {
+  test('gets complete requests for plain http', async () => {
     await using node = await good();
     await using proxy = await serveProxy();
     const { port } = new URL(node.url);
@@ -49,7 +49,7 @@ describe('a proxy', () => {
     expect(proxy.heads[0]).toMatch(`GET http://crdb.example:${port}/api/v2/nodes/ HTTP/1.1\r\n`);
   });
 
-  test('is passed by for its exceptions', async () => {
+  test('is bypassed for its exceptions', async () => {
     await using node = await good();
     await using proxy = await serveProxy();
     for (const exceptions of ['127.0.0.1', 'x.example, 127.0.0.1', '*']) {
@@ -59,7 +59,7 @@ describe('a proxy', () => {
     expect(proxy.heads).toEqual([]);
   });
 
-  test('that refuses or is not there makes the request fail as the network does', async () => {
+  test('that refuses or is down is a network failure', async () => {
     await using refusing = await serveProxy(407);
     const gone = await serveProxy();
     await gone[Symbol.asyncDispose]();
@@ -68,7 +68,7 @@ describe('a proxy', () => {
         tls,
         proxy: { url, exceptions: '' },
       });
-      await expect(ask(client)).rejects.toMatchObject({ reason: 'network', isUrlFault: true });
+      await expect(ask(client)).rejects.toMatchObject({ reason: 'network', scope: 'url' });
     }
   });
 });

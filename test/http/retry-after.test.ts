@@ -16,7 +16,7 @@ const SICK_ENDPOINT = { endpoint: 'sessions', path: '/sick/' } as const;
 const SICK_NODE = { endpoint: 'node_ranges', path: '/sick/2', node: 2 } as const;
 
 describe('Retry-After', () => {
-  test.each([401, 403, 404, 501])('with a %d keeps nobody else waiting', async (status) => {
+  test.each([401, 403, 404, 501])('with a %d delays no other request', async (status) => {
     await using server = await pausing(status, '60');
     await using client = connect([server.url]);
     await expect(ask(client, { path: '/sick/' })).rejects.toMatchObject({ status });
@@ -25,7 +25,7 @@ describe('Retry-After', () => {
   });
 
   test.each(['30', new Date(Date.now() + 60_000).toUTCString()])(
-    'with a 429 (%s) is obeyed by all',
+    'with a 429 (%s) applies to all requests',
     async (retryAfter) => {
       await using server = await pausing(429, retryAfter);
       await using client = connect([server.url]);
@@ -39,7 +39,7 @@ describe('Retry-After', () => {
   );
 
   test.each([301, 400, 500, 502, 503, 504])(
-    'with a %d is obeyed by requests about the same node or endpoint',
+    'with a %d applies to requests for the same node or endpoint',
     async (status) => {
       await using server = await pausing(status, '30');
       await using client = connect([server.url]);
@@ -65,7 +65,7 @@ describe('Retry-After', () => {
   });
 
   test.each(['999999999', new Date(Date.now() + 1e12).toUTCString()])(
-    'of %s is obeyed for fifteen minutes',
+    'of %s applies for fifteen minutes',
     async (retryAfter) => {
       await using server = await pausing(429, retryAfter);
       let now = 0;

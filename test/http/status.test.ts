@@ -20,7 +20,7 @@ test.each([
   [true, '', 'http', ''],
   [false, 'illegal base64 data at input byte 4', 'http', ''],
   [false, 'invalid session', 'http', ''],
-])('a 400 with a token: %s, that says "%s", is %s', async (sentToken, text, reason, hint) => {
+])('a 400 with a token: %s, with the text "%s", is %s', async (sentToken, text, reason, hint) => {
   const failure = await fail(400, text, sentToken);
   expect(failure.reason).toBe(reason);
   expect(failure.message).toMatch(/^nodes at 127\.0\.0\.1:\d+: HTTP 400/);

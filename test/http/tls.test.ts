@@ -16,7 +16,7 @@ const [first, second] = await Promise.all([
 const CHECKED = { rejectUnauthorized: true } as const;
 
 describe('the certificate of a node', () => {
-  test('is accepted when it comes from the CA that is named, and only then', async () => {
+  test('is accepted only when the configured CA signed it', async () => {
     await using node = await serveTls(server);
     await using client = connect([node.url], { tls: { ...CHECKED, ca } });
     expect(await ask(client)).toBe('{"fine":true}');
@@ -24,11 +24,12 @@ describe('the certificate of a node', () => {
     await expect(ask(stranger)).rejects.toMatchObject({ reason: 'tls' });
   });
 
-  test('is not accepted when it has expired or is for another host', async () => {
+  test('is not accepted when it has expired, is for another host or for clients only', async () => {
     for (const subject of [
       { name: 'expired', sans: ['ip:127.0.0.1'], days: -1 },
       { name: 'elsewhere', sans: ['dns:elsewhere.example'] },
-    ]) {
+      { name: 'client', sans: ['ip:127.0.0.1'], usage: 'client' },
+    ] as const) {
       await using node = await serveTls(await authority.issue(subject));
       await using client = connect([node.url], { tls: { ...CHECKED, ca } });
       await expect(ask(client)).rejects.toMatchObject({ reason: 'tls' });
@@ -44,13 +45,13 @@ describe('the certificate of a node', () => {
     await expect(ask(bad)).rejects.toMatchObject({ reason: 'tls' });
   });
 
-  test('is not looked at when the check is turned off', async () => {
+  test('is not checked when verification is off', async () => {
     await using node = await serveTls(await authority.issue({ name: 'x', days: -1 }));
     await using client = connect([node.url], { tls: { rejectUnauthorized: false } });
     expect(await ask(client)).toBe('{"fine":true}');
   });
 
-  test('is not asked for over TLS older than 1.2', async () => {
+  test('is not accepted over TLS older than 1.2', async () => {
     await using node = await serveTls({
       ...server,
       minVersion: 'TLSv1',
@@ -65,7 +66,7 @@ describe('the certificate of a node', () => {
 describe('the certificate of the exporter', () => {
   const demanding = { ...server, ca, requestCert: true, rejectUnauthorized: true };
 
-  test('is shown to a node that asks for one', async () => {
+  test('is presented to a node that requests one', async () => {
     await using node = await serveTls(demanding);
     await using client = connect([node.url], { tls: { ...CHECKED, ca, ...first } });
     expect(await ask(client)).toBe('{"fine":true}');
@@ -73,7 +74,7 @@ describe('the certificate of the exporter', () => {
     await expect(ask(without)).rejects.toMatchObject({ name: 'RequestError' });
   });
 
-  test('can be replaced: what is under way ends, what comes next shows the new one', async () => {
+  test('can be replaced: requests in flight end, the next connection presents the new one', async () => {
     const waiting: ServerResponse[] = [];
     const shown: string[] = [];
     await using node = await serveTls(demanding, (request, response) => {

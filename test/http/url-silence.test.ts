@@ -13,7 +13,7 @@ import {
 } from './breakable.ts';
 
 describe('silence', () => {
-  test('of two endpoints without an answer between opens the URL', async () => {
+  test('of two endpoints without an answer in between opens the URL', async () => {
     await using server = await breakable();
     server.faults.set('', 'silence');
     await using client = connect([server.url], { ...IMPATIENT, breakerOpenMs: 60_000 });
@@ -26,7 +26,7 @@ describe('silence', () => {
     expect(client.http.blockedMs()).toBeGreaterThan(0);
   });
 
-  test('of the ranges of the URL itself speaks of the URL', async () => {
+  test('of the ranges of the URL’s own node counts against the URL', async () => {
     await using server = await breakable();
     server.faults.set('', 'silence');
     await using client = connect([server.url], { ...IMPATIENT, breakerOpenMs: 60_000 });
@@ -48,7 +48,7 @@ describe('silence', () => {
     expect(await ask(client, NODES)).toBe('{"fine":true}');
   });
 
-  test('of an endpoint on trial that was silent before keeps the URL on trial', async () => {
+  test('of an endpoint whose probe was silent before keeps the URL half open', async () => {
     await using server = await breakable();
     server.faults.set('/sessions/', 'silence');
     let now = 0;
@@ -70,7 +70,7 @@ describe('silence', () => {
     expect(states(client)).toEqual(['half_open']);
   });
 
-  test('is waited for with a short deadline the next time, and at the tenth with the whole one', async () => {
+  test('gets a short deadline the next time, and the full one at the tenth', async () => {
     await using server = await breakable();
     server.faults.set('', 'silence');
     await using client = connect([server.url], {
@@ -84,7 +84,7 @@ describe('silence', () => {
     expect(said).toEqual(['n 1 s', ...Array(8).fill('0.1 s'), 'n 1 s', '0.1 s']);
   });
 
-  test('is waited for twice as long as the last answer took', async () => {
+  test('gets twice the time that the last answer took', async () => {
     let isSilent = false;
     await using server = await serve((_request, response) => {
       if (!isSilent) setTimeout(() => response.end('{}'), 100);
@@ -100,7 +100,7 @@ describe('silence', () => {
     expect(seconds).toBeGreaterThanOrEqual(0.19);
   });
 
-  test('of a URL on trial is answered by the next one, after the short deadline', async () => {
+  test('of a half-open URL fails over to the next one after the short deadline', async () => {
     await using first = await breakable();
     await using second = await good();
     first.faults.set('', 'silence');
@@ -125,10 +125,10 @@ describe('silence', () => {
   });
 
   test.each([
-    ['on trial leaves', [NODES, SESSIONS], 500, 600],
+    ['that is half open leaves', [NODES, SESSIONS], 500, 600],
     ['leaves', [], 300, 1_000],
   ])(
-    'of a URL %s time to ask the next one before the poll is up',
+    'of a URL %s time for the next one before the poll is over',
     async (_what, before, headersAfterSilenceMs, pollMs) => {
       await using first = await breakable();
       await using second = await good();
@@ -148,7 +148,7 @@ describe('silence', () => {
     },
   );
 
-  test('of several URLs is tried out at one of them only', async () => {
+  test('of several URLs is probed at one of them only', async () => {
     const silent = [await breakable(), await breakable()];
     await using third = await good();
     for (const { faults } of silent) faults.set('', 'silence');
@@ -175,7 +175,7 @@ describe('silence', () => {
     for (const server of silent) await server[Symbol.asyncDispose]();
   });
 
-  test('of one endpoint on trial does not keep another from trying', async () => {
+  test('of one endpoint’s probe does not keep another endpoint from probing', async () => {
     await using server = await breakable();
     server.faults.set('', 'silence');
     let now = 0;

@@ -9,10 +9,10 @@ import { documentText, objectShape, valueText } from './generated.ts';
 import { project } from './oracle.ts';
 import { cutAt, readPieces } from './reading.ts';
 
-/** Thousands of documents take their time when the machine is busy. */
+/** Thousands of documents are slow on a busy machine. */
 vi.setConfig({ testTimeout: 180_000 });
 
-/** Values and counts as the oracle has them. */
+/** Values and counts from the oracle. */
 function expectedReading(text: string, element: ObjectShape, envelope: ObjectShape) {
   const document: { list: unknown[] } = JSON.parse(text);
   const objects = document.list.filter(
@@ -26,13 +26,13 @@ function expectedReading(text: string, element: ObjectShape, envelope: ObjectSha
     envelope: around.value,
     elements: elements.length,
     skipped,
-    wrong: elements.reduce((sum, { wrong }) => sum + wrong, around.wrong),
+    wrongTypes: elements.reduce((sum, { wrongTypes }) => sum + wrongTypes, around.wrongTypes),
     limitHit: false,
     hasList: true,
   };
 }
 
-/** The decoder counts a wrong value also when a later one of the same key takes its place. */
+/** The decoder also counts a value of the wrong type that a later one of the same key replaces. */
 function hasDuplicates(text: string): boolean {
   return countMembers(text) !== countEntries(JSON.parse(text));
 }
@@ -49,7 +49,7 @@ function countMembers(text: string): number {
   return text.replaceAll(/"(?:[^"\\]|\\.)*"/g, '').split(':').length - 1;
 }
 
-/** Nothing when both are equal; comparing by expect alone would take most of the time. */
+/** Undefined when both are equal; comparing with `expect` alone would take most of the time. */
 function differenceOf(actual: unknown, expected: unknown): unknown {
   return isDeepStrictEqual(actual, expected) ? undefined : { actual, expected };
 }
@@ -77,7 +77,7 @@ test('random shapes read random documents as JSON.parse and a projection would',
       const expected = expectedReading(text, element, envelope);
       const isExact = !hasDuplicates(text);
       if (isExact) compared++;
-      const wanted = isExact ? expected : { ...expected, wrong: reading.wrong };
+      const wanted = isExact ? expected : { ...expected, wrongTypes: reading.wrongTypes };
       expect(differenceOf(reading, wanted)).toBeUndefined();
     },
   );
@@ -93,7 +93,7 @@ test('random shapes read random single values as JSON.parse and a projection wou
   fc.assert(property, { numRuns: 2500 });
 });
 
-test('a document with changed bytes is read or refused with a reason, never anything else', () => {
+test('a document with changed bytes is read or throws JsonError, never anything else', () => {
   const change = fc.record({
     where: fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }),
     bytes: fc.oneof(
@@ -156,7 +156,7 @@ test('a generated document is truncated wherever it ends too early', () => {
   fc.assert(property, { numRuns: 2000 });
 });
 
-test('random bytes are refused with a reason', () => {
+test('random bytes throw JsonError', () => {
   const property = fc.property(fc.uint8Array({ maxLength: 64 }), objectShape, (bytes, element) => {
     const start = Buffer.from('{"list":[{"a":');
     const options = { list: 'list', element, envelope: element };

@@ -1,7 +1,6 @@
 import {
   array,
   boolean,
-  bytes,
   flags,
   integer,
   last,
@@ -22,12 +21,12 @@ interface Document {
   readonly text: string;
 }
 
-/** Documents as servers send them, with the shapes that a reader of each would use. */
+/** Documents as servers send them, with typical shapes. */
 
 const problems = ['unavailable', 'underreplicated', 'no_lease', 'raft_log_too_large'];
 
 const range = object({
-  desc: object({ range_id: integer(), start_key: bytes() }),
+  desc: object({ range_id: integer(), start_key: raw() }),
   span: object({ start_key: string() }),
   source_node_id: integer(),
   source_store_id: integer(),
@@ -49,7 +48,7 @@ const session = object({
   node_id: integer(),
   username: string(),
   application_name: string(),
-  id: bytes(),
+  id: raw(),
   active_queries: array(object({ start: time(), phase: integer(), progress: number() })),
   active_txn: optional(object({ start: time(), deadline: time(), implicit: boolean() })),
   start: time(),
@@ -83,7 +82,7 @@ const lease = (epoch: number): string =>
   `"replica":{"node_id":1,"store_id":${epoch},"replica_id":1,"type":0},"proposed_ts":null,` +
   `"epoch":${epoch},"sequence":${epoch * 2},"acquisition_type":2}`;
 
-/** Both dialects of bytes, omitted zeros, nulls, unknown members, exponents, a long history. */
+/** Bytes as base64 and as arrays, omitted zeros, nulls, unknown members, exponents, a long history. */
 const rangesText = `{"ranges":[
 {"desc":{"range_id":64,"start_key":"8gGJ/w==","end_key":"+A==","store_id":0,"queries_per_second":0},
 "span":{"start_key":"/Table/104/1/\\"\\u003cé😀\\u003e\\\\"},"source_node_id":1,"source_store_id":2,

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import * as shapes from '../../src/json/shape.ts';
 import type { AnyShape, ObjectShape } from '../../src/json/shape.ts';
 
-/** Random shapes and random documents over the same few names, so that they often meet. */
+/** Random shapes and random documents over the same few names, so that they often match. */
 
 const NAMES = ['a', 'b', 'lease_history', 'problems', 'é"\\', ''];
 const name = fc.constantFrom(...NAMES);
@@ -12,7 +12,6 @@ const scalarShape: fc.Arbitrary<AnyShape> = fc.constantFrom(
   shapes.number(),
   shapes.string(),
   shapes.boolean(),
-  shapes.bytes(),
   shapes.time(),
   shapes.raw(),
   shapes.flags(['a', 'problems']),
@@ -43,7 +42,7 @@ const blank = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom(' ', '\n', '\r\n\t', '  ') },
 );
 
-/** A character or a piece of text that looks like structure, as it may stand in a string. */
+/** A character, or a piece of text that looks like structure, inside a string. */
 const stringPiece = fc.oneof(
   fc.constantFrom(
     '],\\"a',
@@ -120,17 +119,7 @@ const scalarText = fc.oneof(
   numberText,
   stringText,
   timeText,
-  fc.constantFrom(
-    'true',
-    'false',
-    'null',
-    '"8gGJ/w=="',
-    '"8gG"',
-    '[242,1,0]',
-    '[1,256]',
-    '{}',
-    '[]',
-  ),
+  fc.constantFrom('true', 'false', 'null', '[242,1,0]', '[1,256]', '{}', '[]'),
 );
 
 const { value } = fc.letrec<{ value: string }>((tie) => ({
@@ -143,7 +132,7 @@ const { value } = fc.letrec<{ value: string }>((tie) => ({
   ),
 }));
 
-/** In one object of ten a key may come twice. */
+/** In one object of ten a key may occur twice. */
 function objectText(member: fc.Arbitrary<string>, maxLength: number): fc.Arbitrary<string> {
   const entry = fc.tuple(keyText, blank, blank, blank, member, blank);
   return fc.tuple(fc.array(entry, { maxLength }), fc.nat(9)).map(([entries, chance]) => {
@@ -160,18 +149,18 @@ function arrayText(item: fc.Arbitrary<string>, maxLength: number): fc.Arbitrary<
 }
 
 /**
- * An array of equal items, as histories are: long enough for the ways of the decoder that only pay
- * over some distance, but not so long that arrays in arrays grow beyond all bounds.
+ * An array of equal items, like a history: long enough for the fast paths of the decoder, but so
+ * short that arrays in arrays do not grow without bound.
  */
 function manyAlike(item: string, count: number): string {
   const copies = Math.min(count, Math.floor(700 / (item.length + 1)));
   return `[${`${item},`.repeat(copies)}${item}]`;
 }
 
-/** The text of one JSON value of any kind; keys of an object may come twice. */
+/** The text of one JSON value of any type; keys of an object may occur twice. */
 export const valueText: fc.Arbitrary<string> = value;
 
-/** A document whose member `list` holds objects and, seldom, other values. */
+/** A document whose member `list` contains objects and, seldom, other values. */
 export const documentText: fc.Arbitrary<string> = fc
   .tuple(
     fc.array(

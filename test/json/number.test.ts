@@ -29,7 +29,7 @@ const shortest = fc
   .double({ noNaN: true, noDefaultInfinity: true })
   .map((value) => JSON.stringify(value));
 
-test('a number is the double that JSON.parse gives, whatever its spelling', () => {
+test('a number in any spelling is the double that JSON.parse returns', () => {
   const spelling = fc.oneof(decimal, halfway, shortest, fc.bigInt().map(String));
   const property = fc.property(fc.array(spelling, { minLength: 50, maxLength: 100 }), (texts) => {
     expect(findInexact(texts)).toEqual([]);
@@ -37,7 +37,7 @@ test('a number is the double that JSON.parse gives, whatever its spelling', () =
   fc.assert(property, { numRuns: 500 });
 });
 
-test('a number written by a server is the double that JSON.parse gives', () => {
+test('a number as servers write it is the double that JSON.parse returns', () => {
   const random = Array.from({ length: 50_000 }, (_, index) => Math.random() * 10 ** (index % 9));
   expect(findInexact(random.map(String))).toEqual([]);
 });
@@ -54,11 +54,11 @@ test.each([
   ['1e400', undefined],
   ['1e-1', undefined],
 ])('the integer %s is read as %s', (text, expected) => {
-  const { value, wrong } = decodeValue(Buffer.from(text), integer());
+  const { value, wrongTypes } = decodeValue(Buffer.from(text), integer());
   expect(value).toBe(expected);
-  expect(wrong).toBe(expected === undefined ? 1 : 0);
+  expect(wrongTypes).toBe(expected === undefined ? 1 : 0);
 });
 
-test('a number too large for a double is of the wrong kind', () => {
-  expect(decodeValue(Buffer.from('1e400'), number())).toEqual({ value: undefined, wrong: 1 });
+test('a number too large for a double is of the wrong type', () => {
+  expect(decodeValue(Buffer.from('1e400'), number())).toEqual({ value: undefined, wrongTypes: 1 });
 });

@@ -1,83 +1,77 @@
-import type { Plan } from '../../src/json/shape.ts';
+import type { AnyShape } from '../../src/json/shape.ts';
 
-/**
- * What a shape means, said a second time: over the value that JSON.parse gives, and without a line
- * of the decoder.
- */
-export function project(plan: Plan, value: unknown): { value: unknown; wrong: number } {
-  const tally = { wrong: 0 };
-  const result = read(plan, value, tally);
-  return { value: result === WRONG ? unknown(plan) : result, wrong: tally.wrong };
+/** A second implementation of shapes, on the value that JSON.parse returns and without the decoder. */
+export function project(shape: AnyShape, value: unknown): { value: unknown; wrongTypes: number } {
+  const tally = { wrongTypes: 0 };
+  const result = read(shape, value, tally);
+  return { value: result === WRONG_TYPE ? unknown(shape) : result, wrongTypes: tally.wrongTypes };
 }
 
-const WRONG = Symbol('wrong kind');
+const WRONG_TYPE = Symbol('wrong type');
 
 interface Tally {
-  wrong: number;
+  wrongTypes: number;
 }
 
-function read(plan: Plan, value: unknown, tally: Tally): unknown {
-  if (value === undefined || (value === null && plan.kind !== 'raw')) return absent(plan);
-  const before = tally.wrong;
-  const result = readPresent(plan, value, tally);
-  // A wrong value counts once, also when an optional or a last repeats what its inner shape said.
-  if (result === WRONG) tally.wrong = before + 1;
+function read(shape: AnyShape, value: unknown, tally: Tally): unknown {
+  if (value === undefined || (value === null && shape.kind !== 'raw')) return absent(shape);
+  const before = tally.wrongTypes;
+  const result = readPresent(shape, value, tally);
+  // A wrong value counts once, even when an optional or a last passes on the result of its inner shape.
+  if (result === WRONG_TYPE) tally.wrongTypes = before + 1;
   return result;
 }
 
-function readPresent(plan: Plan, value: unknown, tally: Tally): unknown {
-  switch (plan.kind) {
+function readPresent(shape: AnyShape, value: unknown, tally: Tally): unknown {
+  switch (shape.kind) {
     case 'integer':
-      return Number.isInteger(value) ? value : WRONG;
+      return Number.isInteger(value) ? value : WRONG_TYPE;
     case 'number':
-      return Number.isFinite(value) ? value : WRONG;
+      return Number.isFinite(value) ? value : WRONG_TYPE;
     case 'string':
     case 'boolean':
-      return typeof value === plan.kind ? value : WRONG;
+      return typeof value === shape.kind ? value : WRONG_TYPE;
     case 'time':
       return readTime(value);
-    case 'bytes':
-      return readBytes(value);
     case 'raw':
       return value;
     case 'flags':
-      return isObject(value) ? readFlags(plan.names, value, tally) : WRONG;
+      return isObject(value) ? readFlags(shape.names, value, tally) : WRONG_TYPE;
     case 'optional':
-      return read(plan.inner, value, tally);
+      return read(shape.inner, value, tally);
     case 'last':
-      return Array.isArray(value) ? readLast(plan.inner, value, tally) : WRONG;
+      return Array.isArray(value) ? readLast(shape.inner, value, tally) : WRONG_TYPE;
     case 'array':
       return Array.isArray(value)
-        ? value.map((item) => read(plan.inner, item, tally)).filter((item) => item !== WRONG)
-        : WRONG;
+        ? value.map((item) => read(shape.inner, item, tally)).filter((item) => item !== WRONG_TYPE)
+        : WRONG_TYPE;
     case 'record':
-      return isObject(value) ? readEntries(plan.inner, Object.entries(value), tally) : WRONG;
+      return isObject(value) ? readEntries(shape.inner, Object.entries(value), tally) : WRONG_TYPE;
     case 'selected': {
-      const { keys, prefixes } = plan.choice;
+      const { keys, prefixes } = shape.filter;
       const isChosen = ([key]: [string, unknown]): boolean =>
         keys.includes(key) || prefixes.some((prefix) => key.startsWith(prefix));
       return isObject(value)
-        ? readEntries(plan.inner, Object.entries(value).filter(isChosen), tally)
-        : WRONG;
+        ? readEntries(shape.inner, Object.entries(value).filter(isChosen), tally)
+        : WRONG_TYPE;
     }
     default:
       return isObject(value)
-        ? mapFields(plan.fields, (inner, name) => {
+        ? mapFields(shape.fields, (inner, name) => {
             const field = read(inner, Object.hasOwn(value, name) ? value[name] : undefined, tally);
-            return field === WRONG ? unknown(inner) : field;
+            return field === WRONG_TYPE ? unknown(inner) : field;
           })
-        : WRONG;
+        : WRONG_TYPE;
   }
 }
 
-function absent(plan: Plan): unknown {
-  switch (plan.kind) {
+function absent(shape: AnyShape): unknown {
+  switch (shape.kind) {
     case 'integer':
     case 'number':
     case 'flags':
       return 0;
     case 'string':
-    case 'bytes':
       return '';
     case 'boolean':
       return false;
@@ -87,39 +81,39 @@ function absent(plan: Plan): unknown {
     case 'selected':
       return new Map();
     case 'object':
-      return mapFields(plan.fields, absent);
+      return mapFields(shape.fields, absent);
     default:
       return undefined;
   }
 }
 
-function unknown(plan: Plan): unknown {
-  if (plan.kind === 'object') return mapFields(plan.fields, unknown);
-  if (plan.kind === 'array') return [];
-  return plan.kind === 'record' || plan.kind === 'selected' ? new Map() : undefined;
+function unknown(shape: AnyShape): unknown {
+  if (shape.kind === 'object') return mapFields(shape.fields, unknown);
+  if (shape.kind === 'array') return [];
+  return shape.kind === 'record' || shape.kind === 'selected' ? new Map() : undefined;
 }
 
 function mapFields(
-  fields: Readonly<Record<string, Plan>>,
-  valueOf: (plan: Plan, name: string) => unknown,
+  fields: Readonly<Record<string, AnyShape>>,
+  valueOf: (shape: AnyShape, name: string) => unknown,
 ): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(fields).map(([name, inner]) => [name, valueOf(inner, name)]),
   );
 }
 
-function readLast(inner: Plan, values: unknown[], tally: Tally): unknown {
+function readLast(inner: AnyShape, values: unknown[], tally: Tally): unknown {
   return values.length === 0 ? undefined : read(inner, values.at(-1), tally);
 }
 
 function readEntries(
-  inner: Plan,
+  inner: AnyShape,
   entries: [string, unknown][],
   tally: Tally,
 ): Map<string, unknown> {
   const present = entries.filter(([, item]) => item !== null);
   const results = present.map(([key, item]) => [key, read(inner, item, tally)] as const);
-  return new Map(results.filter(([, item]) => item !== WRONG));
+  return new Map(results.filter(([, item]) => item !== WRONG_TYPE));
 }
 
 function readFlags(names: readonly string[], value: object, tally: Tally): number {
@@ -127,7 +121,7 @@ function readFlags(names: readonly string[], value: object, tally: Tally): numbe
   for (const [key, flag] of Object.entries(value)) {
     const index = names.indexOf(key);
     if (flag === true) mask |= 1 << (index < 0 ? names.length : index);
-    else if (flag !== false && flag !== null) tally.wrong++;
+    else if (flag !== false && flag !== null) tally.wrongTypes++;
   }
   return mask;
 }
@@ -136,32 +130,16 @@ function readTime(value: unknown): unknown {
   const pattern =
     /^(\d{4}-\d\d-\d\dT([01]\d|2[0-3])(?::[0-5]\d){2})(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/;
   const parts = typeof value === 'string' ? pattern.exec(value) : null;
-  if (parts === null) return WRONG;
+  if (parts === null) return WRONG_TYPE;
   const [, dateTime = '', , fraction = '', offset = ''] = parts;
   const local = Date.parse(`${dateTime}Z`);
   const exists = !Number.isNaN(local) && new Date(local).toISOString().startsWith(dateTime);
-  if (!exists) return WRONG;
+  if (!exists) return WRONG_TYPE;
   const sign = offset.startsWith('-') ? -1 : 1;
   const [hours = 0, minutes = 0] = offset.slice(1).split(':').map(Number);
   const shift = sign * (hours * 60 + minutes) * 60_000;
   const time = local + Number(`0${fraction}e3`) - shift;
   return time === Date.parse('0001-01-01T00:00:00Z') ? undefined : time;
-}
-
-function readBytes(value: unknown): unknown {
-  if (typeof value === 'string') {
-    const decoded = Buffer.from(value, 'base64');
-    const isWhole = /^[A-Za-z0-9+/]*={0,2}$/.test(value) && value.length % 4 === 0;
-    const expected = (value.replace(/=+$/, '').length * 3) >> 2;
-    return isWhole && decoded.length === expected && value !== '='
-      ? decoded.toString('hex')
-      : WRONG;
-  }
-  return Array.isArray(value) && value.every(isByte) ? Buffer.from(value).toString('hex') : WRONG;
-}
-
-function isByte(item: unknown): boolean {
-  return typeof item === 'number' && Number.isInteger(item) && item >= 0 && item <= 255;
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -1,21 +1,24 @@
-import { createDecoder, type Decoded, type DecoderLimits } from '../../src/json/decoder.ts';
+import { createDecoder, type DecoderOptions } from '../../src/json/decoder.ts';
+import type { DecodedPage } from '../../src/json/page-parser.ts';
 import type { Infer, ObjectShape } from '../../src/json/shape.ts';
 
-/** Limits that no document of these tests meets unless it means to. */
-export const generous: DecoderLimits = { elementBytes: 1_000_000, depth: 64 };
+type Limits = Pick<DecoderOptions<ObjectShape, ObjectShape>, 'maxElementBytes' | 'maxDepth'>;
 
-export interface Reading<Element> extends Decoded<unknown> {
+/** Limits that no document of these tests reaches unless it means to. */
+export const generous: Limits = { maxElementBytes: 1_000_000, maxDepth: 64 };
+
+export interface Reading<Element> extends DecodedPage<unknown> {
   readonly list: readonly Element[];
 }
 
 /** Reads a whole document in the given pieces, with copies of the elements. */
 export function readPieces<Element extends ObjectShape>(
   pieces: Iterable<Uint8Array>,
-  options: { list: string; element: Element; envelope: ObjectShape; limits?: DecoderLimits },
+  options: { list: string; element: Element; envelope: ObjectShape } & Partial<Limits>,
 ): Reading<Infer<Element>> {
   const list: Infer<Element>[] = [];
   const decoder = createDecoder({
-    limits: generous,
+    ...generous,
     ...options,
     onElement: (element) => list.push(structuredClone(element)),
   });

@@ -3,7 +3,6 @@ import { decodeValue } from '../../src/json/decoder.ts';
 import {
   array,
   boolean,
-  bytes,
   flags,
   integer,
   last,
@@ -19,8 +18,8 @@ import {
 } from '../../src/json/shape.ts';
 
 function read(text: string | Uint8Array, shape: AnyShape): unknown {
-  const { value, wrong } = decodeValue(Buffer.from(text), object({ x: shape }));
-  return { ...value, wrong };
+  const { value, wrongTypes } = decodeValue(Buffer.from(text), object({ x: shape }));
+  return { ...value, wrongTypes };
 }
 
 const inner = object({ a: integer(), list: array(string()) });
@@ -35,7 +34,6 @@ describe('absent and null mean the same', () => {
     ['string', string(), ''],
     ['boolean', boolean(), false],
     ['time', time(), undefined],
-    ['bytes', bytes(), ''],
     ['flags', flags(['a']), 0],
     ['object', inner, zero],
     ['optional', optional(inner), undefined],
@@ -44,24 +42,18 @@ describe('absent and null mean the same', () => {
     ['selected', metrics, new Map()],
     ['record', record(integer()), new Map()],
   ])('%s', (_kind, shape, expected) => {
-    expect(read('{}', shape)).toEqual({ x: expected, wrong: 0 });
-    expect(read('{"x":null}', shape)).toEqual({ x: expected, wrong: 0 });
+    expect(read('{}', shape)).toEqual({ x: expected, wrongTypes: 0 });
+    expect(read('{"x":null}', shape)).toEqual({ x: expected, wrongTypes: 0 });
   });
 });
 
-describe('a value of the wrong kind is unknown and counted', () => {
+describe('a value of the wrong type is undefined and counted', () => {
   test.each([
     ['integer', integer(), ['"1"', 'true', '[1]', '{}', '1.5'], undefined],
     ['number', number(), ['"1"', 'true', '[1]', '{}'], undefined],
     ['string', string(), ['1', 'true', '["a"]', '{}'], undefined],
     ['boolean', boolean(), ['1', '"true"', '[true]', '{}'], undefined],
     ['time', time(), ['1', '"yesterday"', '"2026-01-01"', '[]'], undefined],
-    [
-      'bytes',
-      bytes(),
-      ['1', '"a"', '"a==="', '"a b="', '[256]', '[-1]', '[1.5]', '["1"]'],
-      undefined,
-    ],
     ['flags', flags(['a']), ['1', '"a"', '["a"]', 'true'], undefined],
     ['object', inner, ['1', '"a"', '[]', 'true'], unknown],
     ['optional', optional(inner), ['1', '"a"', '[]', 'true'], undefined],
@@ -71,7 +63,7 @@ describe('a value of the wrong kind is unknown and counted', () => {
     ['record', record(integer()), ['1', '[]', '"a"'], new Map()],
   ])('%s', (_kind, shape, texts, expected) => {
     for (const text of texts) {
-      expect(read(`{"x":${text}}`, shape)).toEqual({ x: expected, wrong: 1 });
+      expect(read(`{"x":${text}}`, shape)).toEqual({ x: expected, wrongTypes: 1 });
     }
   });
 });
@@ -88,7 +80,7 @@ describe('time', () => {
     ['0099-03-01T00:00:00Z', Date.parse('0099-03-01T00:00:00Z')],
     ['0001-01-01T00:00:00Z', undefined],
   ])('%s', (text, expected) => {
-    expect(read(`{"x":"${text}"}`, time())).toEqual({ x: expected, wrong: 0 });
+    expect(read(`{"x":"${text}"}`, time())).toEqual({ x: expected, wrongTypes: 0 });
   });
 
   test.each([
@@ -111,20 +103,8 @@ describe('time', () => {
     '2026-01-01T00:00:00Z ',
     '2026-1-01T00:00:00Z',
     '+2026-01-01T00:00:00Z',
-  ])('%s is none', (text) => {
-    expect(read(`{"x":"${text}"}`, time())).toEqual({ x: undefined, wrong: 1 });
-  });
-});
-
-describe('bytes', () => {
-  test.each([
-    ['"8gGJ/w=="', 'f20189ff'],
-    ['"8gGJ\\/w=="', 'f20189ff'],
-    ['""', ''],
-    ['[242, 1 ,137,255]', 'f20189ff'],
-    ['[]', ''],
-  ])('%s', (text, expected) => {
-    expect(read(`{"x":${text}}`, bytes())).toEqual({ x: expected, wrong: 0 });
+  ])('%s is not a time', (text) => {
+    expect(read(`{"x":"${text}"}`, time())).toEqual({ x: undefined, wrongTypes: 1 });
   });
 });
 
@@ -141,58 +121,58 @@ describe('flags', () => {
     ['{"other":true,"other":false}', 0, 0],
     ['{"a":true,"a":false}', 0, 0],
     ['{"a":1,"other":"x","b":true}', 2, 2],
-  ])('%s', (text, mask, wrong) => {
-    expect(read(`{"x":${text}}`, shape)).toEqual({ x: mask, wrong });
+  ])('%s', (text, mask, wrongTypes) => {
+    expect(read(`{"x":${text}}`, shape)).toEqual({ x: mask, wrongTypes });
   });
 
-  test('do not take more names than a mask has room for', () => {
+  test('reject more names than fit into a mask', () => {
     expect(() => flags(Array.from({ length: 31 }, String))).toThrow(/31 names/);
   });
 });
 
 describe('maps', () => {
-  test('give the chosen keys only', () => {
+  test('contain the selected keys only', () => {
     const text = '{"x":{"k":1,"other":2,"p.q":3,"p":4,"\\u0070.r":5,"\\u00e9":6,"kk":7}}';
     const entries = { k: 1, 'p.q': 3, 'p.r': 5, é: 6 };
-    expect(read(text, metrics)).toEqual({ x: new Map(Object.entries(entries)), wrong: 0 });
+    expect(read(text, metrics)).toEqual({ x: new Map(Object.entries(entries)), wrongTypes: 0 });
   });
 
-  test('leave out values of the wrong kind, also when they come second', () => {
+  test('leave out values of the wrong type, also of a key that occurs twice', () => {
     const text = '{"x":{"k":1,"p.a":"x","p.b":2,"k":"y"}}';
-    expect(read(text, metrics)).toEqual({ x: new Map([['p.b', 2]]), wrong: 2 });
+    expect(read(text, metrics)).toEqual({ x: new Map([['p.b', 2]]), wrongTypes: 2 });
   });
 
-  test('may hold maps', () => {
+  test('may contain maps', () => {
     const text = '{"x":{"1":{"k":1},"2":null,"3":[]}}';
     const expected = new Map([['1', new Map([['k', 1]])]]);
-    expect(read(text, record(metrics))).toEqual({ x: expected, wrong: 1 });
+    expect(read(text, record(metrics))).toEqual({ x: expected, wrongTypes: 1 });
   });
 
-  test('with the empty prefix give every key', () => {
+  test('with the empty prefix contain every key', () => {
     const shape = selected({ keys: [], prefixes: [''] }, number());
     expect(read('{"x":{"":1,"b":2}}', shape)).toEqual({
       x: new Map([
         ['', 1],
         ['b', 2],
       ]),
-      wrong: 0,
+      wrongTypes: 0,
     });
   });
 });
 
 describe('arrays', () => {
-  test('leave out elements of the wrong kind', () => {
+  test('leave out elements of the wrong type', () => {
     const text = '{"x":[1,"a",null,2,{}]}';
-    expect(read(text, array(integer()))).toEqual({ x: [1, 0, 2], wrong: 2 });
+    expect(read(text, array(integer()))).toEqual({ x: [1, 0, 2], wrongTypes: 2 });
   });
 
-  test('give undefined where their shape does', () => {
+  test('contain undefined where their shape does', () => {
     const text = '{"x":[null,1]}';
-    expect(read(text, array(optional(integer())))).toEqual({ x: [undefined, 1], wrong: 0 });
+    expect(read(text, array(optional(integer())))).toEqual({ x: [undefined, 1], wrongTypes: 0 });
   });
 
-  test('count nothing of the elements before the last', () => {
-    expect(read('{"x":["a","b",3]}', last(integer()))).toEqual({ x: 3, wrong: 0 });
+  test('count no wrong types before the last element', () => {
+    expect(read('{"x":["a","b",3]}', last(integer()))).toEqual({ x: 3, wrongTypes: 0 });
   });
 });
 
@@ -205,10 +185,10 @@ describe('strings', () => {
     ['"\u007f\u2028"', '\u007f\u2028'],
     [`"${'long '.repeat(40)}"`, 'long '.repeat(40)],
   ])('%s', (text, expected) => {
-    expect(read(`{"x":${text}}`, string())).toEqual({ x: expected, wrong: 0 });
+    expect(read(`{"x":${text}}`, string())).toEqual({ x: expected, wrongTypes: 0 });
   });
 
-  test('that are not UTF-8 are unknown and counted', () => {
+  test('that are not UTF-8 are undefined and counted', () => {
     for (const bad of [
       [0xff],
       [0xc3],
@@ -217,12 +197,12 @@ describe('strings', () => {
       [0xf5, 0x80, 0x80, 0x80],
     ]) {
       const text = Buffer.concat([Buffer.from('{"x":"a'), Buffer.from(bad), Buffer.from('"}')]);
-      expect(read(text, string())).toEqual({ x: undefined, wrong: 1 });
-      expect(read(text, raw())).toEqual({ x: undefined, wrong: 1 });
+      expect(read(text, string())).toEqual({ x: undefined, wrongTypes: 1 });
+      expect(read(text, raw())).toEqual({ x: undefined, wrongTypes: 1 });
     }
   });
 
-  test('that come again are the same, those that only look alike are not', () => {
+  test('that repeat are equal, similar ones are not confused', () => {
     const names = ['service-1', 'service-2', 'sXrvicX-1', 'service-1', 'serviec-1', 'service-2'];
     const { value } = decodeValue(Buffer.from(JSON.stringify(names)), array(string()));
     expect(value).toEqual(names);
@@ -231,18 +211,18 @@ describe('strings', () => {
 
 describe('raw', () => {
   test.each(['null', '1.5', '"a\\u0041"', '{"a":[1,{"b":null}],"a":2}', '[]'])('%s', (text) => {
-    expect(read(`{"x":${text}}`, raw())).toEqual({ x: JSON.parse(text), wrong: 0 });
+    expect(read(`{"x":${text}}`, raw())).toEqual({ x: JSON.parse(text), wrongTypes: 0 });
   });
 
   test('is undefined when absent', () => {
-    expect(read('{}', raw())).toEqual({ x: undefined, wrong: 0 });
+    expect(read('{}', raw())).toEqual({ x: undefined, wrongTypes: 0 });
   });
 });
 
 describe('objects', () => {
-  test('take the last of members that come twice, wholly', () => {
+  test('take the whole last value of a member that occurs twice', () => {
     const text = '{"x":{"a":1,"list":["p"]},"x":{"list":["q"]}}';
-    expect(read(text, inner)).toEqual({ x: { a: 0, list: ['q'] }, wrong: 0 });
+    expect(read(text, inner)).toEqual({ x: { a: 0, list: ['q'] }, wrongTypes: 0 });
   });
 
   test('are not misled by a name that contains a quote', () => {
@@ -252,7 +232,7 @@ describe('objects', () => {
     expect(value).toEqual([{ [name]: 5 }, { [name]: 0 }]);
   });
 
-  test('find members in any order, and members that nobody asked for between', () => {
+  test('find members in any order, among unwanted ones', () => {
     const shape = object({ a: integer(), b: integer(), '': integer() });
     const keys = ['a', 'b', '', 'c', 'ab', 'longer than the others'];
     const orders = keys.map((_, index) => [...keys.slice(index), ...keys.slice(0, index)]);
@@ -263,23 +243,10 @@ describe('objects', () => {
     expect(value).toEqual(orders.map(() => ({ a: 0, b: 1, '': 2 })));
   });
 
-  test('with more different keys than are remembered are read all the same', () => {
+  test('may have more different keys than are remembered', () => {
     const elements = Array.from({ length: 500 }, (_, index) => ({ [`k${index}`]: 1, a: index }));
     const bytesOfAll = Buffer.from(JSON.stringify(elements));
     const { value } = decodeValue(bytesOfAll, array(object({ a: integer() })));
     expect(value).toEqual(elements.map(({ a }) => ({ a })));
-  });
-});
-
-describe('a single value', () => {
-  test.each([
-    ['', 'truncated'],
-    ['{"x":', 'truncated'],
-    ['{} x', 'trailing'],
-    ['\uFEFF{}', 'encoding'],
-    ['<html>', 'syntax'],
-    [`${'['.repeat(200)}${']'.repeat(200)}`, 'depth'],
-  ])('%.20j is an error of kind %s', (text, kind) => {
-    expect(() => read(text, integer())).toThrow(expect.objectContaining({ kind }));
   });
 });

@@ -9,11 +9,11 @@ import {
 } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { COLLECTORS } from '../../src/collectors/index.ts';
-import { ClusterBudget } from '../../src/metrics/budget.ts';
+import { ClusterBudget } from '../../src/metrics/cluster-budget.ts';
 import type { Family } from '../../src/metrics/family.ts';
-import { readSamples } from '../../src/metrics/samples.ts';
-import { Sheet } from '../../src/metrics/sheet.ts';
+import { SampleSet } from '../../src/metrics/sample-set.ts';
 import { renderSnapshot, type Snapshot } from '../../src/metrics/snapshot.ts';
+import { parseExposition } from './parse-exposition.ts';
 
 /** How many values each label has in a world of the property below. */
 interface World {
@@ -65,13 +65,13 @@ function* labelSets(family: Family, world: World): Iterable<Record<string, strin
   }
 }
 
-function worldOf(world: World): readonly Sheet[] {
+function worldOf(world: World): readonly SampleSet[] {
   return COLLECTORS.map(({ families }) => {
-    const sheet = new Sheet({ crdb_cluster: 'test' });
+    const set = new SampleSet({ crdb_cluster: 'test' });
     for (const family of families) {
-      for (const labels of labelSets(family, world)) sheet.set(family, labels, 1);
+      for (const labels of labelSets(family, world)) set.set(family, labels, 1);
     }
-    return sheet;
+    return set;
   });
 }
 
@@ -81,7 +81,7 @@ function entriesOf(shown: readonly Snapshot[]): ReadonlyMap<string, readonly str
   for (const rendered of shown.flatMap(({ families }) => [...families.values()])) {
     const { list } = rendered.family;
     if (list === undefined) continue;
-    const names = readSamples(rendered).map(({ labels }) =>
+    const names = parseExposition(rendered.lines.toString()).map(({ labels }) =>
       JSON.stringify(list.entry.map((label) => labels[label])),
     );
     const texts = byList.get(list.name) ?? [];
@@ -97,7 +97,7 @@ describe('the collectors', () => {
     const whole = all.filter(({ importance }) => importance === 'cluster');
     expect(whole.length).toBeGreaterThan(20);
     const property = asyncProperty(worlds, async (world) => {
-      const snapshots = await Promise.all(worldOf(world).map((sheet) => renderSnapshot(sheet)));
+      const snapshots = await Promise.all(worldOf(world).map((set) => renderSnapshot(set)));
       const budget = new ClusterBudget(world.maxSeries, () => snapshots);
       const shown = snapshots.map((snapshot) => budget.shown(snapshot));
       const rendered = shown.flatMap(({ families }) => [...families.values()]);

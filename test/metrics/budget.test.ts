@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { ClusterBudget, planBudget } from '../../src/metrics/budget.ts';
+import { ClusterBudget } from '../../src/metrics/cluster-budget.ts';
 import { counter, type Family, gauge, untyped } from '../../src/metrics/family.ts';
-import { readSamples } from '../../src/metrics/samples.ts';
-import { Sheet } from '../../src/metrics/sheet.ts';
+import { SampleSet } from '../../src/metrics/sample-set.ts';
 import { renderSnapshot, type Snapshot } from '../../src/metrics/snapshot.ts';
+import { parseExposition } from './parse-exposition.ts';
 
 const HELP = 'A family of the test.';
 const TOTAL = gauge({ name: 'crdb_whole', help: HELP, labels: ['status'] });
@@ -43,14 +43,14 @@ const CHOSEN = untyped({
 });
 
 /** Writes `rows` label sets of each family, the least important family first. */
-function sheetOf(rows: ReadonlyMap<Family, number>): Sheet {
-  const sheet = new Sheet({});
+function setOf(rows: ReadonlyMap<Family, number>): SampleSet {
+  const set = new SampleSet({});
   for (const [family, count] of rows) {
     for (let row = 1; row <= count; row += 1) {
-      sheet.set(family, Object.fromEntries(family.labels.map((label) => [label, `${row}`])), row);
+      set.set(family, Object.fromEntries(family.labels.map((label) => [label, `${row}`])), row);
     }
   }
-  return sheet;
+  return set;
 }
 
 const EACH_10 = new Map<Family, number>(
@@ -66,8 +66,8 @@ function countOf(shown: readonly Snapshot[]): Readonly<Record<string, number>> {
   return Object.fromEntries(rendered.map(({ family, series }) => [family.name, series]));
 }
 
-async function show(sheets: readonly Sheet[], maxSeries: number): Promise<readonly Snapshot[]> {
-  const snapshots = await Promise.all(sheets.map((sheet) => renderSnapshot(sheet)));
+async function show(sets: readonly SampleSet[], maxSeries: number): Promise<readonly Snapshot[]> {
+  const snapshots = await Promise.all(sets.map((set) => renderSnapshot(set)));
   const budget = new ClusterBudget(maxSeries, () => snapshots);
   return snapshots.map((snapshot) => budget.shown(snapshot));
 }
@@ -101,23 +101,22 @@ describe('a series budget', () => {
     [11, { crdb_whole: 10 }],
     [1, { crdb_whole: 10 }],
   ])('of %d drops what is least important', async (maxSeries, expected) => {
-    expect(countOf(await show([sheetOf(EACH_10)], maxSeries))).toEqual(expected);
+    expect(countOf(await show([setOf(EACH_10)], maxSeries))).toEqual(expected);
     // The budget of one collector drops the same before its series are rendered.
-    const sheet = sheetOf(EACH_10);
-    const all = Array.from(sheet.families(), (one) => ({ ...one, series: one.samples.size }));
-    const dropped = sheet.drop(planBudget(all, maxSeries));
-    expect(countOf([await renderSnapshot(sheet)])).toMatchObject(expected);
+    const set = setOf(EACH_10);
+    const dropped = set.fit(maxSeries);
+    expect(countOf([await renderSnapshot(set)])).toMatchObject(expected);
     const count = [...dropped.values()].reduce((sum, each) => sum + each, 0);
     expect(count).toBe(70 - Object.values(expected).reduce((sum, each) => sum + each, 0));
-    expect(sheet.series).toBe(70 - count);
+    expect(set.series).toBe(70 - count);
   });
 
   it.each([0, 1])('does not depend on which collector polls last (%d)', async (last) => {
-    const sheets = [
-      sheetOf(new Map<Family, number>([[TOTAL, 5]]).set(CHOSEN, 40)),
-      sheetOf(new Map<Family, number>([[KIND, 20]]).set(STORE, 20)),
+    const sets = [
+      setOf(new Map<Family, number>([[TOTAL, 5]]).set(CHOSEN, 40)),
+      setOf(new Map<Family, number>([[KIND, 20]]).set(STORE, 20)),
     ];
-    const snapshots = await Promise.all(sheets.map((sheet) => renderSnapshot(sheet)));
+    const snapshots = await Promise.all(sets.map((set) => renderSnapshot(set)));
     const published = snapshots.filter((_snapshot, at) => at !== last);
     const budget = new ClusterBudget(60, () => [...published]);
     for (const snapshot of published) expect(budget.shown(snapshot)).toBe(snapshot);
@@ -131,8 +130,8 @@ describe('a series budget', () => {
 
   it('gives back what a collector that went away had', async () => {
     const [nodes, ranges] = [
-      await renderSnapshot(sheetOf(new Map([[NODE, 8]]))),
-      await renderSnapshot(sheetOf(new Map([[STORE, 8]]))),
+      await renderSnapshot(setOf(new Map([[NODE, 8]]))),
+      await renderSnapshot(setOf(new Map([[STORE, 8]]))),
     ];
     let published = [nodes, ranges];
     const budget = new ClusterBudget(10, () => published);
@@ -143,36 +142,37 @@ describe('a series budget', () => {
 
   it('counts what is dropped of a snapshot once', async () => {
     const [nodes, ranges] = [
-      await renderSnapshot(sheetOf(new Map([[NODE, 8]]))),
-      await renderSnapshot(sheetOf(new Map([[HOT, 8]]))),
+      await renderSnapshot(setOf(new Map([[NODE, 8]]))),
+      await renderSnapshot(setOf(new Map([[HOT, 8]]))),
     ];
     let published = [ranges];
-    const budget = new ClusterBudget(14, () => published);
     const counted: [string, number][] = [];
-    const count = (family: string, _reason: string, series: number): void => {
-      counted.push([family, series]);
-    };
-    budget.countDropped(count);
+    const budget = new ClusterBudget(
+      14,
+      () => published,
+      (family, _reason, series) => counted.push([family, series]),
+    );
+    budget.countDropped();
     expect(counted).toEqual([]);
     published = [nodes, ranges];
-    budget.countDropped(count);
-    budget.countDropped(count);
+    budget.countDropped();
+    budget.countDropped();
     expect(counted).toEqual([['crdb_hot', 2]]);
   });
 
   it('keeps the same entries of a list in each of its families, by problem', async () => {
-    const sheet = new Sheet({});
+    const set = new SampleSet({});
     for (const problem of ['a', 'b']) {
       for (let range = 1; range <= 9; range += 1) {
         const range_id = problem === 'a' ? `${range}` : `${20 - range}`;
-        sheet.set(BROKEN, { problem, range_id }, 1);
-        sheet.set(REPORTER, { range_id }, 1);
+        set.set(BROKEN, { problem, range_id }, 1);
+        set.set(REPORTER, { range_id }, 1);
       }
     }
-    const [shown] = await show([sheet], 2 * 2 * 5);
+    const [shown] = await show([set], 2 * 2 * 5);
     const idsOf = (name: string, problem?: string): readonly (string | undefined)[] => {
       const family = shown?.families.get(name);
-      const samples = family === undefined ? [] : readSamples(family);
+      const samples = family === undefined ? [] : parseExposition(family.lines.toString());
       return samples
         .filter(({ labels }) => problem === undefined || labels['problem'] === problem)
         .map(({ labels }) => labels['range_id']);

@@ -6,14 +6,14 @@ const HELP = 'A family of the test.';
 describe('a family', () => {
   it('is frozen and merges by "last" unless it says otherwise', () => {
     const family = gauge({ name: 'crdb_test', help: HELP, labels: ['node_id'] });
-    expect(family).toEqual({
+    expect(family).toMatchObject({
       name: 'crdb_test',
       type: 'gauge',
       help: HELP,
       labels: ['node_id'],
       merge: 'last',
       importance: 'node',
-      unit: undefined,
+      openMetricsUnit: undefined,
     });
     expect(Object.isFrozen(family) && Object.isFrozen(family.labels)).toBe(true);
   });
@@ -24,11 +24,13 @@ describe('a family', () => {
     ['crdb_cpu_ratio', 'ratio'],
     ['crdb_writes_per_second', undefined],
   ])('takes the unit of %s from its name', (name, unit) => {
-    expect(gauge({ name, help: HELP, labels: [] }).unit).toBe(unit);
+    expect(gauge({ name, help: HELP, labels: [] }).openMetricsUnit).toBe(unit);
   });
 
   it('takes the unit of a counter from before _total', () => {
-    expect(counter({ name: 'crdb_read_bytes_total', help: HELP, labels: [] }).unit).toBe('bytes');
+    expect(counter({ name: 'crdb_read_bytes_total', help: HELP, labels: [] }).openMetricsUnit).toBe(
+      'bytes',
+    );
   });
 
   it.each([

@@ -16,6 +16,11 @@ describe('the format', () => {
     ['Prometheus 2.53', PROMETHEUS_2_53, 'openmetrics'],
     ['Prometheus 2.53 with native histograms', PROMETHEUS_2_53_PROTOBUF, 'openmetrics'],
     ['Prometheus 3', PROMETHEUS_3, 'openmetrics'],
+    [
+      'a client that names the charset',
+      'application/openmetrics-text; version=1.0.0; charset=utf-8,text/plain',
+      'openmetrics',
+    ],
     ['no header', undefined, 'text'],
     ['an empty header', '', 'text'],
     ['anything', '*/*', 'text'],

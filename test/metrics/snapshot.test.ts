@@ -1,22 +1,22 @@
 import { crc32, inflateRawSync, constants } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { gauge } from '../../src/metrics/family.ts';
-import { Sheet } from '../../src/metrics/sheet.ts';
+import { SampleSet } from '../../src/metrics/sample-set.ts';
 import { renderFamilies, renderSnapshot } from '../../src/metrics/snapshot.ts';
 
 const LARGE = gauge({ name: 'crdb_test_large', help: 'Large.', labels: ['id'] });
 const SMALL = gauge({ name: 'crdb_test_small', help: 'Small.', labels: [] });
 
-function fill<S extends Sheet>(sheet: S, series: number): S {
-  sheet.set(SMALL, {}, 1);
+function fill<S extends SampleSet>(set: S, series: number): S {
+  set.set(SMALL, {}, 1);
   for (let id = 0; id < series; id += 1) {
-    sheet.set(LARGE, { id: `№ ${id}` }, id / 3);
+    set.set(LARGE, { id: `№ ${id}` }, id / 3);
   }
-  return sheet;
+  return set;
 }
 
-function createSheet(series: number): Sheet {
-  return fill(new Sheet({ crdb_cluster: 'größe' }), series);
+function createSheet(series: number): SampleSet {
+  return fill(new SampleSet({ crdb_cluster: 'größe' }), series);
 }
 
 /** Tells when one of its samples is read. */
@@ -40,21 +40,21 @@ class WatchedSamples extends Map<string, number> {
 async function countTurnsWhileRendering(options: { readonly sliceMs: number }): Promise<number> {
   let turn = 0;
   const turns = new Set<number>();
-  class WatchedSheet extends Sheet {
+  class WatchedSheet extends SampleSet {
     override *families() {
       for (const { family, samples } of super.families()) {
         yield { family, samples: new WatchedSamples(samples, () => turns.add(turn)) };
       }
     }
   }
-  const sheet = fill(new WatchedSheet({}), 100_000);
+  const set = fill(new WatchedSheet({}), 100_000);
   let isOver = false;
   const next = (): void => {
     turn += 1;
     if (!isOver) setImmediate(next);
   };
   setImmediate(next);
-  await renderSnapshot(sheet, options);
+  await renderSnapshot(set, options);
   isOver = true;
   return turns.size;
 }
@@ -76,11 +76,11 @@ async function countTurns(work: Promise<unknown>): Promise<number> {
 }
 
 describe('a snapshot', () => {
-  it('has the same lines as a sheet rendered at once', async () => {
-    const sheet = createSheet(1001);
-    const { families, series } = await renderSnapshot(sheet);
+  it('has the same lines as a set rendered at once', async () => {
+    const set = createSheet(1001);
+    const { families, series } = await renderSnapshot(set);
     expect(series).toBe(1002);
-    for (const { family, lines, series: own } of renderFamilies(sheet)) {
+    for (const { family, lines, series: own } of renderFamilies(set)) {
       const rendered = families.get(family.name);
       expect(rendered?.lines.equals(lines)).toBe(true);
       expect(rendered?.series).toBe(own);
@@ -104,8 +104,8 @@ describe('a snapshot', () => {
     expect(families.get('crdb_test_small')?.deflated).toBeUndefined();
   });
 
-  it('is empty for an empty sheet', async () => {
-    const snapshot = await renderSnapshot(new Sheet({}));
+  it('is empty for an empty set', async () => {
+    const snapshot = await renderSnapshot(new SampleSet({}));
     expect(snapshot.series).toBe(0);
     expect([...snapshot.families]).toEqual([]);
   });
@@ -117,10 +117,10 @@ describe('a snapshot', () => {
   });
 
   it('pauses between small families too', async () => {
-    const sheet = new Sheet({});
+    const set = new SampleSet({});
     for (let index = 0; index < 50; index += 1) {
-      sheet.set(gauge({ name: `crdb_test_${index}`, help: 'Small.', labels: [] }), {}, index);
+      set.set(gauge({ name: `crdb_test_${index}`, help: 'Small.', labels: [] }), {}, index);
     }
-    expect(await countTurns(renderSnapshot(sheet, { sliceMs: 0 }))).toBeGreaterThan(40);
+    expect(await countTurns(renderSnapshot(set, { sliceMs: 0 }))).toBeGreaterThan(40);
   });
 });

@@ -23,7 +23,7 @@ import { listMutants, type Mutant } from './mutants.ts';
 const ROOT = path.join(import.meta.dirname, '..', '..');
 const WORKERS = 2;
 /** Tests whose imports lead to the changed file, which run before all others. */
-const NEAR_TESTS = 8;
+const NEAR_TESTS = 16;
 /** A test that fails once and then passes says nothing of the mutant. */
 const ATTEMPTS = 3;
 const NOT_COPIED = ['.git', 'node_modules', 'dist', 'coverage'];
@@ -64,7 +64,7 @@ const { values: options } = parseArgs({
     count: { type: 'string', default: '60' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     only: { type: 'string', default: 'src' },
-    /** Seconds that all tests may take; measured first where it is absent. */
+    /** Maximum seconds of all tests; by default derived from a run without a mutant. */
     limit: { type: 'string' },
   },
 });
@@ -86,12 +86,14 @@ console.log(
   `seed ${options.seed}: ${count} of ${mutants.length} mutants, ${tests.length} test files`,
 );
 const copies = Array.from({ length: WORKERS }, (_, index) => createCopy(String(index)));
-const limitMs =
-  options.limit === undefined
-    ? 60_000 + 3 * (await measureBaseline())
-    : 1000 * Number(options.limit);
+const baselineMs = await measureBaseline();
+const limitMs = 1000 * Number(options.limit ?? 60 + (3 * baselineMs) / 1000);
 const queue = mutants.values();
+const survivors: Mutant[] = [];
 await Promise.all(copies.map(work));
+const later = survivors.values();
+console.log(`${results.killed} killed by the nearest tests, ${survivors.length} not`);
+await Promise.all(copies.map(workOnSurvivors));
 const minutes = Math.round((Date.now() - startedAt) / 60_000);
 console.log(
   `seed ${options.seed}: ${results.taken} mutants, ${results.killed} killed, ${results.survived} survived, ${results.explained} more with a reason; ${results.rejected} were rejected by tsc; ${minutes} min`,
@@ -141,34 +143,48 @@ async function measureBaseline(): Promise<number> {
   return WORKERS * tookMs;
 }
 
-/** Takes mutants until enough of them were tested. */
+/** Tests mutants with the nearest tests until enough of them were taken; keeps those that survive. */
 async function work(copy: Copy): Promise<void> {
   for (const mutant of queue) {
-    const file = path.join(copy.folder, mutant.file);
-    const original = readFileSync(file);
-    writeFileSync(file, mutant.source);
-    if (await isRejected(copy)) results.rejected += 1;
-    else if (results.taken >= count) return;
-    else {
-      results.taken += 1;
-      print(mutant, await judge(copy, mutant));
-    }
-    writeFileSync(file, original);
+    if (results.taken >= count) return;
+    await withMutant(copy, mutant, async () => {
+      if (await isRejected(copy)) results.rejected += 1;
+      else if (results.taken < count) {
+        results.taken += 1;
+        const near = nearestTests(mutant.file);
+        const killer = near.length > 0 && (await findKiller(copy, near, limitMs));
+        if (!killer) survivors.push(mutant);
+        else print(mutant, killer);
+      }
+    });
   }
+}
+
+/** Tests what survived the nearest tests with all others. */
+async function workOnSurvivors(copy: Copy): Promise<void> {
+  for (const mutant of later) {
+    const near = nearestTests(mutant.file);
+    const others = tests.filter((test) => !near.includes(test));
+    await withMutant(copy, mutant, async () => {
+      print(mutant, await findKiller(copy, others, limitMs));
+    });
+  }
+}
+
+async function withMutant(
+  { folder }: Copy,
+  { file, source }: Mutant,
+  judge: () => Promise<void>,
+): Promise<void> {
+  const place = path.join(folder, file);
+  const original = readFileSync(place);
+  writeFileSync(place, source);
+  await judge();
+  writeFileSync(place, original);
 }
 
 async function isRejected({ folder }: Copy): Promise<boolean> {
   return (await run('tsc', TSC.split(' '), { folder, limitMs: Infinity })) !== 0;
-}
-
-/** Resolves to what killed the mutant. */
-async function judge(copy: Copy, { file }: Mutant): Promise<string | undefined> {
-  const near = nearestTests(file);
-  const others = tests.filter((test) => !near.includes(test));
-  return (
-    (near.length > 0 ? await findKiller(copy, near, limitMs) : undefined) ??
-    (await findKiller(copy, others, limitMs))
-  );
 }
 
 async function findKiller(

@@ -70,7 +70,7 @@ describe("the chart's files", () => {
     });
   });
 
-  test('hold the schema that npm run chart writes', () => {
+  test('contain the generated values schema', () => {
     const exporter = JSON.parse(read('config/exporter.schema.json'));
     const schema: unknown = JSON.parse(read('config/kubernetes/chart/values.schema.json'));
     expect(schema).toEqual(makeValuesSchema(exporter));
@@ -97,12 +97,12 @@ describe.skipIf(!hasProgram('helm'))('the chart (needs helm)', () => {
       "additional properties 'password'",
     ],
     [
-      'with a duration that is none',
+      'with an invalid duration',
       { config: { ...CONFIG, collectors: { nodes: { interval: 'often' } } } },
       "'often' does not match pattern",
     ],
-    ['with a secret that has no name', { ...SMALLEST, secrets: [''] }, "'/secrets/0'"],
-  ])('is refused %s', (_what, values, reason) => {
+    ['with a secret without a name', { ...SMALLEST, secrets: [''] }, "'/secrets/0'"],
+  ])('is rejected %s', (_what, values, reason) => {
     const { status, stderr } = helm('template', values);
     expect(stderr).toContain(reason);
     expect(status).not.toBe(0);
@@ -126,7 +126,7 @@ describe.skipIf(!hasProgram('helm'))('the chart (needs helm)', () => {
     }
   });
 
-  test('mounts secrets read-only, for the group of the exporter alone', () => {
+  test('mounts secrets read-only, only for the group of the exporter', () => {
     const [pod] = podsOf(render(EVERYTHING));
     const secrets = pod?.volumes.flatMap(({ secret }) => secret ?? []) ?? [];
     expect(secrets).toEqual(
@@ -137,7 +137,7 @@ describe.skipIf(!hasProgram('helm'))('the chart (needs helm)', () => {
     expect(mounts.filter(({ readOnly }) => readOnly !== true)).toEqual([]);
   });
 
-  test('writes a configuration that the exporter knows', () => {
+  test('writes a valid configuration', () => {
     const schema = JSON.parse(read('config/exporter.schema.json'));
     const isValid = new Ajv({ strict: false }).compile(schema);
     const [config] = ofKind(render(EVERYTHING), 'ConfigMap');
@@ -146,7 +146,7 @@ describe.skipIf(!hasProgram('helm'))('the chart (needs helm)', () => {
     expect(written).toEqual(EVERYTHING.config);
   });
 
-  test('has a set of numbered pods for each replica when it is sharded', () => {
+  test('has one StatefulSet per replica when it is sharded', () => {
     const objects = render(SHARDS);
     expect(ofKind(objects, 'Deployment')).toEqual([]);
     const sets = ofKind(objects, 'StatefulSet');
@@ -167,7 +167,7 @@ describe.skipIf(!hasProgram('helm'))('the chart (needs helm)', () => {
     expect(ofKind(objects, 'Service')[0]?.spec).toMatchObject({ clusterIP: 'None' });
   });
 
-  test('takes the rules from config/prometheus, with the place of the runbooks', () => {
+  test('includes the rules of config/prometheus, with the URL of the runbooks', () => {
     const rules = read('config/prometheus/rules.yml');
     const [rule] = ofKind(render(EVERYTHING), 'PrometheusRule');
     const published = rules.replaceAll(
@@ -178,7 +178,7 @@ describe.skipIf(!hasProgram('helm'))('the chart (needs helm)', () => {
     expect(rule?.metadata.labels).toMatchObject({ release: 'prometheus' });
   });
 
-  test('takes every dashboard from dashboards/, each small enough for a ConfigMap', () => {
+  test('includes every dashboard, each small enough for a ConfigMap', () => {
     const files = readdirSync(path.join(ROOT, 'dashboards')).filter((name) =>
       name.endsWith('.json'),
     );
@@ -193,7 +193,7 @@ describe.skipIf(!hasProgram('helm'))('the chart (needs helm)', () => {
     }
   });
 
-  test('takes the values that docs/installation.md shows', () => {
+  test('accepts the values of docs/installation.md', () => {
     const [, example = ''] =
       /```yaml\n(# values\.yaml\n[^]*?)```/.exec(read('docs/installation.md')) ?? [];
     const kinds = render(parse(example)).map(({ kind }) => kind);
@@ -212,7 +212,7 @@ describe.skipIf(!hasProgram('helm'))('the chart (needs helm)', () => {
     },
   );
 
-  test('is typed as the Prometheus operator wants it, in every key', () => {
+  test('matches the types of the Prometheus operator', () => {
     const own = ['EVERYTHING', 'SHARDS'] as const;
     const objects = own.flatMap((name) => render(CASES[name]));
     const typed = objects.filter(({ apiVersion }) =>
@@ -235,16 +235,16 @@ describe.skipIf(!hasProgram('helm'))('the chart (needs helm)', () => {
 const VALIDATOR = 'kubernetes-validate';
 
 describe.skipIf(!hasProgram('helm') || !hasProgram(VALIDATOR))(
-  'what the chart makes (needs helm and kubernetes-validate)',
+  'manifests of the chart (needs helm and kubernetes-validate)',
   () => {
-    test.each(Object.entries(CASES))('is valid for Kubernetes with %s', (_name, values) => {
+    test.each(Object.entries(CASES))('are valid for Kubernetes with %s', (_name, values) => {
       const objects = render(values);
       const native = objects.filter(({ apiVersion }) => !apiVersion.includes('coreos'));
       const { status, output } = validate(native);
       expect([status, output.match(/ passed for resource /g)?.length]).toEqual([0, native.length]);
     });
 
-    test('would be found invalid with a member that Kubernetes does not know', () => {
+    test('are invalid with an unknown member', () => {
       const [first] = ofKind(render(SMALLEST), 'Service');
       expect(validate([{ ...first, spec: { ...first?.spec, prots: [] } }]).status).not.toBe(0);
     });
@@ -264,7 +264,7 @@ function validate(objects: readonly unknown[]): { status: number | null; output:
   return { status, output: stdout + stderr };
 }
 
-/** What the compiler has against these objects as literals of their types: unknown keys are errors there. */
+/** Errors of the compiler for these objects as literals of their types; unknown keys are errors. */
 function compile(objects: readonly KubernetesObject[]): string {
   const models = path.join(ROOT, 'node_modules/@kubernetes-models/prometheus-operator');
   const source = objects.map(

@@ -1,5 +1,5 @@
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Ajv } from 'ajv';
@@ -43,32 +43,32 @@ function mountsOf(service: string): readonly (readonly [from: string, to: string
 }
 
 describe('the compose file', () => {
-  test('is what the Compose specification describes', () => {
-    // Its marks are of an older draft, and no reference needs them.
+  test('matches the Compose specification', () => {
+    // The ids are of an older draft, and no reference needs them.
     const schema: object = JSON.parse(JSON.stringify(composeSchema), (key, value: unknown) =>
       key === '$schema' || (key === 'id' && typeof value === 'string') ? undefined : value,
     );
     const isValid = new Ajv({ strict: false, validateFormats: false }).compile(schema);
-    // It is also older than the name of a project.
+    // The schema is older than the key `name`.
     const { name: _name, ...known } = compose;
     expect([isValid(known), isValid.errors]).toEqual([true, null]);
     expect(isValid({ services: { exporter: { comand: [] } } })).toBe(false);
   });
 
-  test('takes the images of others by digest', () => {
+  test('pins the images of others by digest', () => {
     const images = Object.values(compose.services).map(({ image = '' }) => image);
     const ofOthers = images.filter((image) => image !== 'crdb-exporter');
     expect(ofOthers).toHaveLength(3);
     for (const image of ofOthers) expect(image).toMatch(/^[\w./-]+:v?[\d.]+@sha256:[\da-f]{64}$/);
   });
 
-  test('mounts only what is there', () => {
+  test('mounts only existing files', () => {
     const mounts = Object.keys(compose.services).flatMap(mountsOf);
     expect(mounts.length).toBeGreaterThan(5);
     expect(mounts.filter(([from]) => !existsSync(from))).toEqual([]);
   });
 
-  test('puts the dashboards where the provisioning of Grafana looks for them', () => {
+  test('mounts the dashboards in the folder of the Grafana provisioning', () => {
     const provider: { readonly providers: readonly { options: { path: string } }[] } = parse(
       readFileSync(
         path.join(ROOT, 'config/grafana/provisioning/dashboards/crdb-exporter.yml'),
@@ -80,60 +80,63 @@ describe('the compose file', () => {
   });
 });
 
-describe.skipIf(!hasProgram('prometheus'))('the set of the compose file (needs Prometheus)', () => {
-  test('works together as it stands there, but for the addresses', async () => {
-    const folder = mkdtempSync(path.join(tmpdir(), 'crdb-exporter-compose-'));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
+describe.skipIf(!hasProgram('prometheus'))(
+  'the services of the compose file (need Prometheus)',
+  () => {
+    test('work together, with other addresses', async () => {
+      const folder = mkdtempSync(path.join(tmpdir(), 'crdb-exporter-compose-'));
+      onTestFinished(() => rmSync(folder, { recursive: true }));
 
-    const simulate = (compose.services['simulator']?.command ?? []).map((word) =>
-      word.replace(/^0\.0\.0\.0:\d+$/, '127.0.0.1:0'),
-    );
-    await using simulator = runProgram(process.execPath, [LAUNCHER, ...simulate]);
-    const [, cluster = '', cloud = ''] = await simulator.said(/API +(\S+)\nCloud API +(\S+)/);
+      const simulate = (compose.services['simulator']?.command ?? []).map((word) =>
+        word.replace(/^0\.0\.0\.0:\d+$/, '127.0.0.1:0'),
+      );
+      await using simulator = runProgram(process.execPath, [LAUNCHER, ...simulate]);
+      const [, cluster = '', cloud = ''] = await simulator.said(/API +(\S+)\nCloud API +(\S+)/);
 
-    cpSync(path.join(FOLDER, 'exporter'), folder, { recursive: true });
-    const file = path.join(folder, 'exporter.yml');
-    const settings = read('exporter/exporter.yml')
-      .replace('http://simulator:10138', cluster)
-      .replace('http://simulator:10139', cloud);
-    writeFileSync(file, `web: { listen_address: ["127.0.0.1:0"] }\n${settings}`);
-    const serve = (compose.services['exporter']?.command ?? []).map((word) =>
-      word.replace('/etc/crdb-exporter', folder),
-    );
-    await using exporter = runProgram(process.execPath, [LAUNCHER, ...serve]);
-    const [, address = ''] = await exporter.said(/listening address=http:\/\/(\S+)/);
+      cpSync(path.join(FOLDER, 'exporter'), folder, { recursive: true });
+      const file = path.join(folder, 'exporter.yml');
+      const settings = read('exporter/exporter.yml')
+        .replace('http://simulator:10138', cluster)
+        .replace('http://simulator:10139', cloud);
+      writeFileSync(file, `web: { listen_address: ["127.0.0.1:0"] }\n${settings}`);
+      const serve = (compose.services['exporter']?.command ?? []).map((word) =>
+        word.replace('/etc/crdb-exporter', folder),
+      );
+      await using exporter = runProgram(process.execPath, [LAUNCHER, ...serve]);
+      const [, address = ''] = await exporter.said(/listening address=http:\/\/(\S+)/);
 
-    const mounted = mountsOf('prometheus').map(([from, to]) => [path.basename(to), from]);
-    const rules = Object.fromEntries(mounted)['rules.yml'];
-    const config = read('prometheus.yml')
-      .replace('exporter:10137', address)
-      .replace('rules.yml', rules)
-      .replaceAll('30s', '1s');
-    await using prometheus = await startPrometheus(config);
-    const up = await eventually(async () => {
-      const seen = await prometheus.query('min(crdb_up)');
-      const recorded = await prometheus.query('crdb_cluster_collector_shard:poll_duty:ratio');
-      return recorded.length > 4 ? seen : undefined;
+      const mounted = mountsOf('prometheus').map(([from, to]) => [path.basename(to), from]);
+      const rules = Object.fromEntries(mounted)['rules.yml'];
+      const config = read('prometheus.yml')
+        .replace('exporter:10137', address)
+        .replace('rules.yml', rules)
+        .replaceAll('30s', '1s');
+      await using prometheus = await startPrometheus(config);
+      const up = await eventually(async () => {
+        const seen = await prometheus.query('min(crdb_up)');
+        const recorded = await prometheus.query('crdb_cluster_collector_shard:poll_duty:ratio');
+        return recorded.length > 4 ? seen : undefined;
+      });
+      expect(up).toMatchObject([{ value: 1 }]);
+      const { groups } = await prometheus.api<{ readonly groups: readonly unknown[] }>(
+        '/api/v1/rules',
+      );
+      expect(groups.length).toBeGreaterThan(5);
+      expect(await exporter.stop()).toBe(0);
     });
-    expect(up).toMatchObject([{ value: 1 }]);
-    const { groups } = await prometheus.api<{ readonly groups: readonly unknown[] }>(
-      '/api/v1/rules',
-    );
-    expect(groups.length).toBeGreaterThan(5);
-    expect(await exporter.stop()).toBe(0);
-  });
 
-  test('has a Prometheus configuration that promtool accepts, rules included', () => {
-    const folder = mkdtempSync(path.join(tmpdir(), 'crdb-exporter-compose-'));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
-    for (const [from, to] of mountsOf('prometheus')) {
-      cpSync(from, path.join(folder, path.basename(to)));
-    }
-    const { status, stdout, stderr } = spawnSync(
-      'promtool',
-      ['check', 'config', path.join(folder, 'prometheus.yml')],
-      { encoding: 'utf8' },
-    );
-    expect([status, stdout + stderr]).toEqual([0, expect.stringContaining('rules found')]);
-  });
-});
+    test('have a Prometheus configuration that promtool accepts, including rules', () => {
+      const folder = mkdtempSync(path.join(tmpdir(), 'crdb-exporter-compose-'));
+      onTestFinished(() => rmSync(folder, { recursive: true }));
+      for (const [from, to] of mountsOf('prometheus')) {
+        cpSync(from, path.join(folder, path.basename(to)));
+      }
+      const { status, stdout, stderr } = spawnSync(
+        'promtool',
+        ['check', 'config', path.join(folder, 'prometheus.yml')],
+        { encoding: 'utf8' },
+      );
+      expect([status, stdout + stderr]).toEqual([0, expect.stringContaining('rules found')]);
+    });
+  },
+);

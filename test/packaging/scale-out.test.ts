@@ -11,7 +11,7 @@ let simulator: ScaleSimulator;
 let one: Shards;
 let other: Shards;
 let two: Shards;
-/** Answers to the range requests of one, the other and both shards. */
+/** Range requests of one exporter, another one and two shards. */
 const asked: number[] = [];
 
 beforeAll(async () => {
@@ -42,13 +42,13 @@ describe('shards as processes', () => {
     expect(asked).toEqual([NODES, NODES, NODES]);
   });
 
-  test('add up to what one exporter says of the ranges', () => {
+  test('add up to the range metrics of one exporter', () => {
     const whole = addUp(one.scrapes);
     expect(whole.size).toBeGreaterThan(NODES * 15);
     expect(addUp(two.scrapes)).toEqual(whole);
   });
 
-  test('leave nodes and sessions to the first of them', () => {
+  test('export nodes and sessions only in shard 0', () => {
     for (const family of ['crdb_node_info', 'crdb_sessions']) {
       const counts = two.scrapes.map((scrape) => scrape.all(family).length);
       expect(counts).toEqual([one.scrapes[0]?.all(family).length, 0]);
@@ -58,7 +58,7 @@ describe('shards as processes', () => {
 
 describe.skipIf(!hasProgram('prometheus'))('the rules in a real Prometheus', () => {
   test(
-    'say the same of one exporter, of an HA pair and of shards',
+    'have the same results for one exporter, an HA pair and shards',
     async () => {
       const [alone, pair, shards] = await Promise.all(
         [one.addresses, [...one.addresses, ...other.addresses], two.addresses].map(evaluateRules),

@@ -1,8 +1,8 @@
-"""Stands in for systemd: starts a program with open sockets and prints each message that it sends.
+"""Replaces systemd in tests: starts a program with open sockets and prints its notifications.
 
 usage: service_manager.py FOLDER SOCKETS WATCHDOG_USEC PROGRAM ARGUMENT...
-SOCKETS is how many TCP sockets the program is given; if it is not 0, FOLDER/web.sock follows them.
-Ends with the status of the program, to which SIGTERM is handed on.
+SOCKETS is the number of TCP sockets for the program; if it is not 0, FOLDER/web.sock follows them.
+Forwards SIGTERM to the program and exits with its status.
 """
 
 import fcntl
@@ -29,7 +29,7 @@ def open_sockets(folder, count):
 
 
 def become(command, sockets):
-    """The sockets become descriptors 3, 4, …, which may be those of others at the moment."""
+    """Moves the sockets to descriptors 3, 4, …, which may be in use."""
     copies = [fcntl.fcntl(one.fileno(), fcntl.F_DUPFD, OUT_OF_THE_WAY) for one in sockets]
     for index, copy in enumerate(copies):
         os.dup2(copy, FIRST_SOCKET + index, inheritable=True)

@@ -5,14 +5,14 @@ import type { ParsedSample } from '../metrics/parse-exposition.ts';
 import { readScrape, type Scrape } from '../support/exporter.ts';
 import { ROOT, type Running, runProgram } from './installed.ts';
 
-/** What the shards are to watch. */
+/** The cluster to scan. */
 export interface WatchedCluster {
   readonly clusterUrl: string;
   readonly username: string;
   readonly password: string;
 }
 
-/** Exporters as processes that share the range scans of one cluster, each with its first scan behind it. */
+/** Exporter processes that share the range scans of one cluster, after their first scan. */
 export interface Shards extends AsyncDisposable {
   readonly addresses: readonly string[];
   readonly pids: readonly (number | undefined)[];
@@ -21,7 +21,7 @@ export interface Shards extends AsyncDisposable {
 
 const PAUSE_MS = 300;
 
-/** Starts `count` shards; each has scanned its nodes once when this resolves, and will not again. */
+/** Starts `count` shards; resolves when each has scanned its nodes once. They do not scan again. */
 export async function runShards(cluster: WatchedCluster, count: number): Promise<Shards> {
   const folder = mkdtempSync(path.join(tmpdir(), 'crdb-exporter-shards-'));
   const file = path.join(folder, 'exporter.yml');
@@ -74,7 +74,7 @@ async function scrapeOnceScanned(address: string): Promise<Scrape> {
   }
 }
 
-/** Counts that are those of the cluster when the shards' are added; so are those of the lease kinds but `none`. */
+/** Counts that shards add up to those of the cluster, as are all lease kinds except `none`. */
 const SUMS = [
   'crdb_range_scan_nodes',
   'crdb_range_problem_ranges',
@@ -83,10 +83,10 @@ const SUMS = [
   'crdb_range_lease_changes_total',
 ];
 const MAXIMA = ['crdb_range_max_queries_per_second', 'crdb_range_max_cpu_seconds_per_second'];
-/** Of the processes, of lists that each shard keeps for itself, and of what only a whole view can tell. */
+/** Metrics of processes, lists of single shards, and metrics that need all nodes. */
 const APART = /^crdb_exporter_|^crdb_hot_range_|^crdb_problem_range|^crdb_ranges(?:_by_replicas)?$/;
 
-/** What all shards together say of the ranges, by series; throws when two of them say something of the same store. */
+/** The sum of the range metrics of all shards, by series; throws when two shards export the same store. */
 export function addUp(scrapes: readonly Scrape[]): ReadonlyMap<string, number> {
   const total = new Map<string, number>();
   for (const sample of scrapes.flatMap(({ samples }) => samples)) {
@@ -115,7 +115,7 @@ function combine({ name, labels, value }: ParsedSample, known: number): number {
   throw new Error(`two shards have ${name} ${JSON.stringify(labels)}`);
 }
 
-/** Which shard scanned a node, by node id; throws when two did. */
+/** The shard that scanned a node, by node id; throws when two did. */
 export function ownersOf(scrapes: readonly Scrape[]): ReadonlyMap<string, number> {
   const owners = new Map<string, number>();
   for (const [shard, scrape] of scrapes.entries()) {

@@ -23,9 +23,9 @@ function readUnit(name: string): string {
 }
 
 describe.skipIf(!hasProgram('systemd-analyze'))('the systemd units', () => {
-  test('are known to systemd in every word', () => {
+  test('pass systemd-analyze verify', () => {
     const folder = makeFolder();
-    // Where the program is, systemd would look for it; a stand-in makes that no part of the test.
+    // systemd requires that the program exists.
     const program = path.join(folder, 'crdb-exporter');
     writeFileSync(program, '#!/bin/sh\n');
     chmodSync(program, 0o755);
@@ -45,7 +45,7 @@ describe.skipIf(!hasProgram('systemd-analyze'))('the systemd units', () => {
     }
   });
 
-  test('leave the service an exposure of at most 2.0', () => {
+  test('have an exposure level of at most 2.0', () => {
     const { status, stdout } = spawnSync(
       'systemd-analyze',
       ['security', '--offline=yes', '--threshold=20', path.join(UNITS, 'crdb-exporter.service')],
@@ -61,7 +61,7 @@ interface Served {
   readonly folder: string;
 }
 
-/** The exporter as systemd would start it with a Node, watching a small simulated cluster. */
+/** The exporter with a small simulated cluster, started as by systemd. */
 async function serve(node: string, { sockets = 0, watchdogMs = 0 }): Promise<Served> {
   const simulator = await startSimulator({ nodes: 3, ranges: 20, frozen: true });
   onTestFinished(() => simulator.close());
@@ -85,7 +85,7 @@ async function serve(node: string, { sockets = 0, watchdogMs = 0 }): Promise<Ser
 }
 
 function testNotifications(node: string): void {
-  test('the exporter says that it is ready when it can be scraped, and that it stops', async () => {
+  test('the exporter notifies that it is ready when it serves scrapes, and that it stops', async () => {
     const { running } = await serve(node, {});
     const [, address = ''] = await running.said(/notified\tREADY=1\tSTATUS=listening on (\S+)/);
     expect((await fetch(`${address}/-/healthy`)).status).toBe(200);
@@ -93,13 +93,13 @@ function testNotifications(node: string): void {
     await running.said(/notified\tSTOPPING=1/);
   });
 
-  test('the watchdog is fed again and again, more than once in its period', async () => {
+  test('the exporter notifies the watchdog more than once per period', async () => {
     const { running } = await serve(node, { watchdogMs: 900 });
     await running.said(/(?:notified\tWATCHDOG=1\n[^]*){3}/);
     expect(await running.stop()).toBe(0);
   });
 
-  test('sockets that were handed over are served in place of the configured addresses', async () => {
+  test('passed sockets replace the configured addresses', async () => {
     const { running, folder } = await serve(node, { sockets: 2 });
     await running.said(/notified\tREADY=1/);
     const [, first, second] = await running.said(/socket (\d+)\nsocket (\d+)/);

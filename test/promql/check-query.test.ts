@@ -10,26 +10,26 @@ function problemsOf(query: string): readonly string[] {
 }
 
 describe('the check of a query', () => {
-  test('names the metric that was probably meant', () => {
+  test('suggests a metric for an unknown one', () => {
     expect(problemsOf('sum(crdb_range_replica)')).toEqual([
       'unknown metric crdb_range_replica, did you mean crdb_range_replicas?',
     ]);
   });
 
-  test('names the label that was probably meant, in a matcher and in a grouping', () => {
+  test('suggests a label for an unknown one, in a matcher and in a grouping', () => {
     expect(problemsOf('sum by (node) (crdb_range_replicas{store="1"})')).toEqual([
       'unknown label store of crdb_range_replicas, did you mean store_id?',
       'unknown label node of (crdb_range_replicas{store="1"}), did you mean node_id?',
     ]);
   });
 
-  test('sees a label that an inner aggregation has dropped', () => {
+  test('reports a label that an inner aggregation dropped', () => {
     expect(problemsOf('sum by (shard) (max by (problem) (crdb_range_problem_ranges))')).toEqual([
       'unknown label shard of (max by (problem) (crdb_range_problem_ranges))',
     ]);
   });
 
-  test('sees a label that one side of a match does not have', () => {
+  test('reports a label that one side of a match does not have', () => {
     expect(
       problemsOf('crdb_range_replicas / on (node_id, store_id) max by (node_id) (crdb_node_cpus)'),
     ).toEqual(['unknown label store_id of the right side']);
@@ -47,7 +47,7 @@ describe('the check of a query', () => {
     expect(checkQuery(joined, known).labels).toEqual(new Set(['node_id', 'value']));
   });
 
-  test('says where a query does not parse', () => {
+  test('reports the position of a syntax error', () => {
     expect(problemsOf('sum by (node_id) (crdb_range_replicas')[0]).toMatch(/^does not parse at/);
   });
 });

@@ -1,18 +1,18 @@
 import type { SyntaxNode } from '@lezer/common';
 import { parser } from '@prometheus-io/lezer-promql';
-import { findNearest } from '../../src/config/nearest.ts';
+import { findNearest } from '../../src/config/issues.ts';
 import type { KnownSeries } from './known.ts';
 
 export interface Checked {
-  /** What is wrong, in words. */
+  /** Error messages. */
   readonly problems: readonly string[];
-  /** Labels that the results have. */
+  /** Labels of the result. */
   readonly labels: ReadonlySet<string>;
-  /** Series that the query names. */
+  /** Series in the query. */
   readonly names: ReadonlySet<string>;
 }
 
-/** Parses a query and follows the labels of its series through it: names and labels must be known where they are used. */
+/** Parses a query and tracks the labels of its series; reports unknown names and labels. */
 export function checkQuery(query: string, known: KnownSeries): Checked {
   const checker = new Checker(query, known);
   const labels = checker.labelsOf(parser.parse(query).topNode);

@@ -1,12 +1,12 @@
+import { type CatalogueEntry, listCatalogue } from '../../src/cli/reference/catalogue.ts';
+import { DEFAULT_METRICS, type DefaultMetric } from '../../src/cli/reference/default-metrics.ts';
 import { COLLECTORS } from '../../src/collectors/index.ts';
-import { type CatalogueEntry, listCatalogue } from '../../src/reference/catalogue.ts';
-import { PROCESS_FAMILIES, type ProcessFamily } from '../../src/reference/process-families.ts';
 import { readRules } from '../rules/rule-set.ts';
 
-/** Labels of each series that a query may name; Prometheus adds job and instance to what it scrapes. */
+/** Labels of each known series; Prometheus adds job and instance to scraped series. */
 export type KnownSeries = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** Labels that the first part of a recorded name stands for. */
+/** Labels in the first part of a recorded name. */
 const LEVELS: Readonly<Record<string, string>> = {
   collector: 'collector',
   shard: 'shard',
@@ -17,15 +17,15 @@ const LEVELS: Readonly<Record<string, string>> = {
   reason: 'reason',
 };
 
-/** What Prometheus says itself; an alert has the labels of its expression. */
+/** Series of Prometheus itself; an alert has the labels of its expression. */
 const OF_PROMETHEUS: readonly Named[] = [
   ['up', ['job', 'instance']],
   ['ALERTS', ['alertname', 'alertstate', 'severity', 'component', 'crdb_cluster']],
 ];
 
-/** The catalogue, what the rules record, and what Prometheus adds. */
+/** Series of the catalogue, of the recording rules and of Prometheus. */
 export function knownSeries(): KnownSeries {
-  const families = [...listCatalogue(COLLECTORS), ...PROCESS_FAMILIES];
+  const families = [...listCatalogue(COLLECTORS), ...DEFAULT_METRICS];
   const scraped = families.flatMap(seriesOf);
   const recorded = readRules()
     .flatMap(({ rules }) => rules.flatMap(({ record }) => record ?? []))
@@ -36,7 +36,7 @@ export function knownSeries(): KnownSeries {
 
 type Named = readonly [name: string, labels: readonly string[]];
 
-function seriesOf({ name, type, labels }: CatalogueEntry | ProcessFamily): readonly Named[] {
+function seriesOf({ name, type, labels }: CatalogueEntry | DefaultMetric): readonly Named[] {
   const all = [...labels, 'job', 'instance'];
   if (type !== 'histogram') return [[name, all]];
   return [

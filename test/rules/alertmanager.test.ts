@@ -13,7 +13,7 @@ const alerts = readRules()
   .filter(({ alert }) => alert !== undefined)
   .map((rule) => ({ ...rule, title: `${rule.alert} (${rule.labels?.['severity']})` }));
 
-/** Who hears of an alert: a page wakes somebody, a note is read when something else is wrong. */
+/** The receiver of each severity. */
 function receiverOf({ labels }: Rule): string {
   return { critical: 'pager', warning: 'team', info: 'notes' }[labels?.['severity'] ?? ''] ?? '';
 }
@@ -31,7 +31,7 @@ async function route(labels: Readonly<Record<string, string>>): Promise<string> 
 }
 
 describe.skipIf(!hasProgram('amtool'))('amtool', () => {
-  test('finds no fault with the example', async () => {
+  test('accepts the example', async () => {
     expect(await run('amtool', ['check-config', ALERTMANAGER])).toMatchObject({ passed: true });
   });
 
@@ -40,21 +40,21 @@ describe.skipIf(!hasProgram('amtool'))('amtool', () => {
     expect(await route(labels)).toBe(receiverOf(rule));
   });
 
-  test('leaves the alerts of others to the default receiver', async () => {
+  test('routes other alerts to the default receiver', async () => {
     expect(await route({ alertname: 'InstanceDown', severity: 'critical' })).toBe('team');
   });
 });
 
 describe.skipIf(!hasProgram('promtool'))('promtool', () => {
-  test('finds no fault with the example of Prometheus', async () => {
+  test('accepts the example for Prometheus', async () => {
     const file = path.join(CONFIG, 'prometheus', 'prometheus.example.yml');
     const { text } = await run('promtool', ['check', 'config', file]);
     expect(text).toContain('is valid prometheus config file syntax');
     expect(text).toContain('1 rule files found');
   });
 
-  // Debian builds Prometheus without the discovery of Kubernetes: all but its own lines is checked.
-  test('finds no fault with the jobs for Kubernetes', async () => {
+  // Debian builds Prometheus without Kubernetes service discovery: its lines are removed.
+  test('accepts the jobs for Kubernetes', async () => {
     const file = path.join(CONFIG, 'prometheus', 'prometheus.kubernetes.example.yml');
     const folder = mkdtempSync(path.join(tmpdir(), 'crdb-exporter-kubernetes-'));
     const text = readFileSync(file, 'utf8');

@@ -2,15 +2,15 @@ import type { SyntaxNode } from '@lezer/common';
 import { parser } from '@prometheus-io/lezer-promql';
 import { nameOf, type Rule, type RuleGroup } from './rule-set.ts';
 
-/** The rules with one small mistake in one of them. */
+/** The rules with one mutation in one of them. */
 export interface Mutant {
   readonly rule: string;
-  /** What was changed into what, and where in the expression. */
+  /** The change and its place in the expression. */
   readonly mistake: string;
   readonly groups: readonly RuleGroup[];
 }
 
-/** Every mistake of the kinds below in every rule. */
+/** Every mutation of the kinds below in every rule. */
 export function listMutants(groups: readonly RuleGroup[]): readonly Mutant[] {
   return groups.flatMap((group) =>
     group.rules.flatMap((rule) =>
@@ -71,7 +71,7 @@ function mistakesInExpression(rule: Rule): readonly Mistake[] {
   return found;
 }
 
-/** Places to change, each with what comes there. */
+/** Places to change, with their replacements. */
 type Edit = readonly [from: number, to: number, changed: string];
 
 const SWAPS: Readonly<Record<string, readonly string[]>> = {
@@ -114,7 +114,7 @@ function numbersNear(value: number): readonly string[] {
   return value === 0 ? ['1', '-1'] : [String(value * 1.25), String(value * 0.8)];
 }
 
-/** Takes a member out of a list, with one comma if there is one. */
+/** Removes a member of a list, with one comma if there is one. */
 function withoutComma(node: SyntaxNode): Edit {
   const { prevSibling, nextSibling } = node;
   if (nextSibling !== null) return [node.from, nextSibling.from, ''];

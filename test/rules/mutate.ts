@@ -1,5 +1,5 @@
-// `npm run test:rules:mutate [RULE …]`: makes one small mistake at a time in the rules and sees whether the cases notice.
-// Ends with 1 when one survives that survivors.yml does not explain, or when that explains one that is noticed.
+// `npm run test:rules:mutate [RULE …]`: makes one mutation at a time in the rules and runs the cases.
+// Exits with 1 when a mutant survives that survivors.yml does not list, or when a listed one is detected.
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parse } from 'yaml';
@@ -9,7 +9,7 @@ import { closureOf, nameOf, readCases, readRules, rulesNamedIn, subjectOf } from
 
 interface Survivor {
   readonly rule: string;
-  /** How the mistakes begin that nobody notices. */
+  /** Prefixes of the mutations that no case can detect. */
   readonly mistakes: readonly string[];
   readonly reason: string;
 }
@@ -41,7 +41,7 @@ console.log(
 );
 process.exitCode = unexplained.length + stale.length === 0 ? 0 : 1;
 
-/** Takes mutants until none are left. */
+/** Tests mutants until none are left. */
 async function work(): Promise<void> {
   for (const mutant of queue) {
     if (await isNoticed(mutant)) continue;
@@ -51,7 +51,7 @@ async function work(): Promise<void> {
   }
 }
 
-/** By the cases of the rule or of a rule that uses it. */
+/** Whether the cases of the rule, or of a rule that uses it, fail. */
 async function isNoticed({ rule, groups: mutated }: Mutant): Promise<boolean> {
   const users = groups
     .flatMap(({ rules }) => rules)
@@ -62,7 +62,7 @@ async function isNoticed({ rule, groups: mutated }: Mutant): Promise<boolean> {
   const concerned = cases.filter((one) => users.includes(subjectOf(one)));
   const used = rulesNamedIn(JSON.stringify(concerned));
   const verdict = await testRules(closureOf(mutated, [rule, ...used]), concerned);
-  // A program that is missing or was killed has noticed nothing.
+  // A program that is missing or was killed has detected nothing.
   const isTold = verdict.passed || verdict.text.includes('FAILED');
   if (!isTold) throw new Error(`promtool says nothing of ${rule}: ${verdict.text}`);
   return !verdict.passed;

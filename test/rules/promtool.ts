@@ -7,12 +7,12 @@ import type { RuleCase, RuleGroup } from './rule-set.ts';
 
 export interface Verdict {
   readonly passed: boolean;
-  /** All that the program said. */
+  /** The output of the program. */
   readonly text: string;
   readonly output: string;
 }
 
-/** Runs a command to its end. */
+/** Runs a command. */
 export async function run(program: string, args: readonly string[]): Promise<Verdict> {
   return new Promise((resolve) => {
     execFile(program, args, { maxBuffer: 2 ** 26 }, (error, stdout, stderr) => {
@@ -21,7 +21,7 @@ export async function run(program: string, args: readonly string[]): Promise<Ver
   });
 }
 
-/** Tests these groups by these cases: promtool takes time for each rule it evaluates, so give it no others. */
+/** Tests these groups with these cases. promtool needs time for each rule, so pass only the needed ones. */
 export async function testRules(
   groups: readonly RuleGroup[],
   cases: readonly RuleCase[],

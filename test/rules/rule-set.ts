@@ -17,7 +17,7 @@ export interface RuleGroup {
   readonly rules: readonly Rule[];
 }
 
-/** One case of a promtool test file; its name begins with the rule it is about and a colon. */
+/** One case of a promtool test file; its name begins with the tested rule and a colon. */
 export interface RuleCase {
   readonly name: string;
   readonly input_series: readonly { readonly series: string; readonly values: string }[];
@@ -54,26 +54,26 @@ export function nameOf(rule: Rule): string {
   return rule.alert ?? rule.record ?? '';
 }
 
-/** Which rule a case is about. */
+/** The rule that a case tests. */
 export function subjectOf({ name }: RuleCase): string {
   return name.slice(0, name.indexOf(': '));
 }
 
-/** Names of rules that a text uses: recorded series, and alerts asked for by ALERTS. */
+/** Names of rules in a text: recorded series, and alerts in ALERTS. */
 export function rulesNamedIn(text: string): ReadonlySet<string> {
   const recorded = text.match(/\bcrdb_cluster[a-z_]*:[a-z0-9_]+:[a-z0-9_]+/g) ?? [];
   const alerts = text.match(/\bCrdb[A-Z]\w+/g) ?? [];
   return new Set([...recorded, ...alerts]);
 }
 
-/** The groups cut down to the named rules and those that they use in turn. */
+/** The groups with only the named rules and the rules that they use. */
 export function closureOf(
   groups: readonly RuleGroup[],
   names: Iterable<string>,
 ): readonly RuleGroup[] {
   const rules = groups.flatMap((group) => group.rules);
   const wanted = new Set(names);
-  // A set grows while it is walked: names that are added are visited, too.
+  // The set grows during the iteration, which visits added names too.
   for (const name of wanted) {
     for (const rule of rules.filter((one) => nameOf(one) === name)) {
       for (const used of rulesNamedIn(JSON.stringify(rule))) wanted.add(used);

@@ -13,13 +13,13 @@ const names = [...new Set(groups.flatMap(({ rules }) => rules.map(set.nameOf)))]
 const subjects = [...new Set(cases.map(set.subjectOf))];
 
 describe.skipIf(!hasProgram('promtool'))('promtool', () => {
-  test('finds no fault with the rules', async () => {
+  test('accepts the rules', async () => {
     expect(await run('promtool', ['check', 'rules', set.RULES_FILE])).toMatchObject({
       passed: true,
     });
   });
 
-  test.each(subjects)('confirms every case of %s', { timeout: 120_000 }, async (name) => {
+  test.each(subjects)('passes the cases of %s', { timeout: 120_000 }, async (name) => {
     const own = cases.filter((one) => set.subjectOf(one) === name);
     const used = set.rulesNamedIn(JSON.stringify(own));
     const verdict = await testRules(set.closureOf(groups, [name, ...used]), own);
@@ -27,21 +27,21 @@ describe.skipIf(!hasProgram('promtool'))('promtool', () => {
     expect(verdict.passed).toBe(true);
   });
 
-  test('confirms what all rules say together', { timeout: 120_000 }, async () => {
+  test('passes the cases of all rules together', { timeout: 120_000 }, async () => {
     const args = ['test', 'rules', set.ALL_CASES_FILE];
     expect(await run('promtool', args)).toMatchObject({ passed: true });
   });
 });
 
 describe('the cases', () => {
-  test('are about rules that there are, and need every one of them', () => {
+  test('name existing rules and use all of them', () => {
     expect(subjects.filter((name) => !names.includes(name))).toEqual([]);
     const needed = set.closureOf(groups, [...subjects, ...set.rulesNamedIn(JSON.stringify(cases))]);
     const reached = new Set(needed.flatMap(({ rules }) => rules.map(set.nameOf)));
     expect(names.filter((name) => !reached.has(name))).toEqual([]);
   });
 
-  test('let every alert fire and stay silent', () => {
+  test('have every alert firing and not firing', () => {
     const onlyOne = alerts.map(set.nameOf).filter((name) => {
       const own = cases.filter((one) => set.subjectOf(one) === name);
       const looks = own.flatMap((one) => one.promql_expr_test ?? []);
@@ -53,7 +53,7 @@ describe('the cases', () => {
 });
 
 describe('every alert', () => {
-  test('has a severity and a component that Alertmanager routes by', () => {
+  test('has a severity and a component for the routing of Alertmanager', () => {
     const severities = new Set(alerts.map(({ labels }) => labels?.['severity']));
     const components = new Set(alerts.map(({ labels }) => labels?.['component']));
     expect(severities).toEqual(new Set(['critical', 'warning', 'info']));
@@ -62,7 +62,7 @@ describe('every alert', () => {
     );
   });
 
-  test('has a summary, a description and the page of its runbook below the placeholder', () => {
+  test('has a summary, a description and the URL of its runbook', () => {
     const written = alerts.map(({ annotations = {} }) => ({
       keys: Object.keys(annotations),
       url: annotations['runbook_url'],
@@ -78,11 +78,11 @@ describe('every alert', () => {
 describe('the runbooks', () => {
   const pages = readdirSync(RUNBOOKS).filter((name) => name !== 'README.md');
 
-  test('have a page for each alert and no other', () => {
+  test('have one page for each alert', () => {
     expect(new Set(pages)).toEqual(new Set(alerts.map(({ alert }) => `${alert}.md`)));
   });
 
-  test.each(pages)('have the same sections on %s', (page) => {
+  test.each(pages)('have the same sections: %s', (page) => {
     const text = readFileSync(path.join(RUNBOOKS, page), 'utf8');
     expect(text).toMatch(new RegExp(`^# ${page.replace('.md', '')}\n`));
     expect(text.match(/^## .*$/gm)).toEqual([

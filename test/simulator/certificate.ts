@@ -1,4 +1,4 @@
-/** A self-signed pair for localhost and 127.0.0.1, good for a hundred years and for tests only. */
+/** A self-signed pair for localhost and 127.0.0.1, valid for a hundred years, for tests only. */
 export const TEST_KEY = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgMrpu3EK4N0Kj7AiT
 RfE4h7AFi1GpmYWej+otc5+DZuuhRANCAAQmdJhgHsQ9vWf8qtFkwsVkooxchZA8

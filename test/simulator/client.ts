@@ -1,7 +1,7 @@
 import { get, type IncomingHttpHeaders } from 'node:http';
 import type { Simulator } from '../../src/simulator/index.ts';
 
-/** An answer as it came. */
+/** A response. */
 export interface Answered<Body> {
   readonly status: number;
   readonly headers: Headers;
@@ -19,7 +19,7 @@ export interface Asking {
   readonly signal?: AbortSignal;
 }
 
-/** Asks any URL; follows nothing, retries nothing. */
+/** Requests any URL, without redirects and retries. */
 export async function ask<Body = unknown>(
   url: string,
   asking: Asking = {},
@@ -56,7 +56,7 @@ export async function logIn(
   return answer.json().session;
 }
 
-/** Logged in as the exporter: asks paths below /api/v2. */
+/** A client logged in as the exporter, for paths below /api/v2. */
 export async function clusterClient(
   simulator: Simulator,
 ): Promise<<Body = unknown>(path: string, asking?: Asking) => Promise<Answered<Body>>> {
@@ -64,7 +64,7 @@ export async function clusterClient(
   return (path, asking) => ask(`${simulator.clusterUrl}/api/v2${path}`, { token, ...asking });
 }
 
-/** The message that a call fails with; waiting for it can begin before the failure. */
+/** The message of a failing call; may be called before the failure. */
 export async function failureOf(call: Promise<unknown>): Promise<string> {
   try {
     await call;
@@ -74,7 +74,7 @@ export async function failureOf(call: Promise<unknown>): Promise<string> {
   throw new Error('the call did not fail');
 }
 
-/** The bytes as they are on the wire, nothing decompressed. */
+/** The bytes as received, without decompression. */
 export function askRaw(
   url: string,
   headers: Readonly<Record<string, string>>,

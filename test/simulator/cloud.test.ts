@@ -45,7 +45,7 @@ describe('the cloud API', () => {
 
   const assistant = (): Promise<Answered<Assistant>> => call('GET', 'migration-assistant');
 
-  it('wants a bearer token that somebody has', async () => {
+  it('requires a known bearer token', async () => {
     for (const authorization of ['', 'Bearer nobody', 'Basic abc', 'Bearer toString']) {
       const answer = await call('GET', 'migration-assistant', undefined, { authorization });
       expect(answer.status).toBe(401);
@@ -53,7 +53,7 @@ describe('the cloud API', () => {
     }
   });
 
-  it('echoes the version and refuses one that is no date or too old', async () => {
+  it('repeats the version and refuses one that is not a date or too old', async () => {
     const good = await call('GET', 'migration-assistant', undefined, {
       'cc-version': '2024-09-16',
     });
@@ -65,7 +65,7 @@ describe('the cloud API', () => {
     }
   });
 
-  it('says 404 with code 5, pretty-printed, when there is no assistant and when there is no cluster', async () => {
+  it('returns 404 with code 5, pretty-printed, without an assistant and for an unknown cluster', async () => {
     const none = await assistant();
     expect(none.status).toBe(404);
     expect(none.json()).toMatchObject({ code: 5 });
@@ -90,7 +90,7 @@ describe('the cloud API', () => {
     expect((await call('PATCH', 'databases', body, accessor)).status).toBe(200);
   });
 
-  it('lets an assistant live: PENDING, RUNNING with credentials, DELETING, gone', async () => {
+  it('changes the status of an assistant: PENDING, RUNNING with credentials, DELETING, removed', async () => {
     const created = await call<Assistant>('POST', 'migration-assistant', {});
     expect(created.json()).toMatchObject({
       status: 'PENDING',
@@ -118,7 +118,7 @@ describe('the cloud API', () => {
     expect((await call('DELETE', 'migration-assistant')).status).toBe(404);
   });
 
-  it('can fail while it is provisioned, and be provisioned again', async () => {
+  it('fails to provision, then provisions again', async () => {
     simulator.world.failNextProvisioning();
     await call('POST', 'migration-assistant', { region: 'us-east1' });
     nowMs += 20_000;
@@ -130,12 +130,12 @@ describe('the cloud API', () => {
     expect((await assistant()).json().status).toBe('RUNNING');
   });
 
-  it('refuses unknown regions and bodies that are no JSON object', async () => {
+  it('refuses unknown regions and bodies that are not a JSON object', async () => {
     expect((await call('POST', 'migration-assistant', { region: 'moon' })).status).toBe(400);
     expect((await call('POST', 'migration-assistant', [])).status).toBe(400);
   });
 
-  it('keeps, hands out and deletes the source certificate', async () => {
+  it('stores, returns and deletes the source certificate', async () => {
     expect((await call('GET', 'migration-assistant/source-ca-cert')).status).toBe(404);
     await call('POST', 'migration-assistant', {});
     const path = 'migration-assistant/source-ca-cert';
@@ -159,7 +159,7 @@ describe('the cloud API', () => {
     expect((await call('PATCH', 'databases', { name: 'cabs', new_name: 'a b' })).status).toBe(400);
   });
 
-  it('takes ten requests a second and then says how long to wait', async () => {
+  it('allows ten requests a second, then sends Retry-After', async () => {
     simulator.setQuirk('cloudRateLimit', true);
     const answers = await Promise.all(Array.from({ length: 11 }, assistant));
     const refused = answers.filter((answer) => answer.status === 429);
@@ -168,7 +168,7 @@ describe('the cloud API', () => {
     expect(refused[0]?.json()).toMatchObject({ code: 8 });
   });
 
-  it('does not know other paths', async () => {
+  it('returns 404 for other paths', async () => {
     expect((await call('GET', 'nothing')).status).toBe(404);
     expect((await call('PUT', 'migration-assistant')).status).toBe(501);
   });

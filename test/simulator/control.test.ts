@@ -21,13 +21,13 @@ describe('the control port', () => {
     });
   }
 
-  it('lists what it can do', async () => {
+  it('lists its calls', async () => {
     const { text } = await control('GET', '/');
     for (const call of ['POST /faults', 'POST /world/kill', 'GET /truth'])
       expect(text).toContain(call);
   });
 
-  it('tells the truth and the requests', async () => {
+  it('returns the truth and the requests', async () => {
     expect((await control('GET', '/truth')).json()).toMatchObject({ nodesByStatus: { dead: 1 } });
     await clusterClient(simulator);
     expect((await control('GET', '/requests')).json()).toMatchObject([{ endpoint: 'login' }]);
@@ -41,7 +41,7 @@ describe('the control port', () => {
     expect((await client('/nodes/')).status).toBe(200);
   });
 
-  it('makes answers that stall and pauses of any length', async () => {
+  it('makes responses stall and sets any Retry-After', async () => {
     await control('POST', '/faults', { endpoint: 'vars', kind: 'stall', bytes: 10 });
     const patience = new AbortController();
     const { body } = await fetch(`${simulator.clusterUrl}/_status/vars`, patience);
@@ -53,7 +53,7 @@ describe('the control port', () => {
     expect([status, headers.get('retry-after')]).toEqual([429, '999999999']);
   });
 
-  it('acts on nodes, ranges, sessions and the assistant', async () => {
+  it('changes nodes, ranges, sessions and the assistant', async () => {
     await control('POST', '/world/kill', { node: 2, liveness: 'unavailable' });
     await control('POST', '/world/problem', { range: 2, problem: 'range_too_large' });
     await control('POST', '/world/open-session', { node: 1, application: 'by-http' });
@@ -65,7 +65,7 @@ describe('the control port', () => {
     expect(truth.assistant?.status).toBe('PENDING');
   });
 
-  it('sets quirks and spoils tokens', async () => {
+  it('sets quirks and invalidates tokens', async () => {
     const client = await clusterClient(simulator);
     await control('POST', '/quirks', { tenant: 'text' });
     expect((await client('/nodes/')).status).toBe(501);
@@ -74,7 +74,7 @@ describe('the control port', () => {
     expect((await client('/nodes/')).status).toBe(401);
   });
 
-  it('refuses what it does not understand, and says what', async () => {
+  it('refuses invalid calls and names the reason', async () => {
     const cases: readonly (readonly [string, object, string])[] = [
       ['/faults', { kind: 'flood' }, 'flood'],
       ['/faults', { kind: 'slow' }, 'ms'],
@@ -95,7 +95,7 @@ describe('the control port', () => {
   });
 });
 
-it('opens on loopback only, and not at all by default', async () => {
+it('listens on loopback only, and not by default', async () => {
   await using simulator = await startSimulator({ metricKeys: 'useful', ranges: 5, sessions: 1 });
   expect(simulator.controlUrl).toBeUndefined();
   const anywhere = { host: '0.0.0.0', port: 0 };

@@ -12,7 +12,7 @@ describe('faults', () => {
   });
   afterEach(() => simulator.close());
 
-  it('meet only what their scope says, and only as often', async () => {
+  it('affect only requests in their scope, up to `times`', async () => {
     const fault = simulator.fault({
       endpoint: 'nodes',
       times: 2,
@@ -27,7 +27,7 @@ describe('faults', () => {
     expect(fault.hits).toBe(2);
   });
 
-  it('can be removed one by one or all together', async () => {
+  it('can be removed one by one or all at once', async () => {
     const first = simulator.fault({ endpoint: 'nodes', kind: 'status', status: 500 });
     simulator.fault({ endpoint: 'sessions', kind: 'status', status: 500 });
     first.remove();
@@ -37,14 +37,14 @@ describe('faults', () => {
     expect((await client('/sessions/')).status).toBe(200);
   });
 
-  it('know the node by path and by remote_node_id', async () => {
+  it('match the node by path and by remote_node_id', async () => {
     simulator.fault({ node: 3, kind: 'status', status: 500 });
     expect((await client('/nodes/3/ranges/')).status).toBe(500);
     expect((await client('/nodes/local/ranges/?remote_node_id=3')).status).toBe(500);
     expect((await client('/nodes/2/ranges/')).status).toBe(200);
   });
 
-  it('happen with a probability that follows the seed', async () => {
+  it('occur with a probability, depending on the seed', async () => {
     simulator.fault({ kind: 'status', status: 500, probability: 0.5 });
     const statuses = [];
     for (let turn = 0; turn < 40; turn++) statuses.push((await client('/health/')).status);
@@ -64,7 +64,7 @@ describe('faults', () => {
     expect(answer.headers.get('retry-after')).toBe('7');
   });
 
-  it('hand on a Retry-After as it was given, however absurd', async () => {
+  it('send any Retry-After unchanged', async () => {
     const values = ['999999999', '-1', 'Fri, 31 Dec 9999 23:59:59 GMT', '0', 'soon'];
     for (const retryAfter of values) {
       simulator.fault({
@@ -77,21 +77,21 @@ describe('faults', () => {
     }
   });
 
-  it('slow: the right answer comes later', async () => {
+  it('slow: the response is delayed', async () => {
     simulator.fault({ kind: 'slow', ms: 60 });
     const before = performance.now();
     expect((await client('/nodes/')).status).toBe(200);
     expect(performance.now() - before).toBeGreaterThan(55);
   });
 
-  it('hang: nothing comes until the client gives up', async () => {
+  it('hang: no response until the client gives up', async () => {
     simulator.fault({ kind: 'hang' });
     const failure = await failureOf(client('/nodes/', { signal: AbortSignal.timeout(50) }));
     expect(failure).toContain('timeout');
     await expect.poll(() => simulator.requests.entries.at(-1)?.status).toBe('aborted');
   });
 
-  it('drip: the body comes in small pieces', async () => {
+  it('drip: the body arrives in small pieces', async () => {
     const whole = (await client('/sessions/')).text;
     const bytesPerSecond = whole.length * 4;
     simulator.fault({ kind: 'drip', bytesPerSecond });
@@ -119,7 +119,7 @@ describe('faults', () => {
     await expect.poll(() => simulator.requests.inFlight.get('vars')).toBe(0);
   });
 
-  it('stall: a head without a body, and a body that is whole but never ends', async () => {
+  it('stall: headers without a body, and a complete body that never ends', async () => {
     for (const bytes of [0, 1_000_000]) {
       simulator.clearFaults();
       simulator.fault({ endpoint: 'health', kind: 'stall', bytes });
@@ -134,14 +134,14 @@ describe('faults', () => {
     }
   });
 
-  it('cut: the connection ends in the middle of the body', async () => {
+  it('cut: the connection closes in the middle of the body', async () => {
     simulator.fault({ kind: 'cut', bytes: 1000 });
     const response = await fetch(`${simulator.clusterUrl}/_status/vars`);
     expect(response.status).toBe(200);
     expect(await failureOf(response.text())).toContain('terminated');
   });
 
-  it('reset: the connection ends before any answer', async () => {
+  it('reset: the connection closes before any response', async () => {
     simulator.fault({ kind: 'reset' });
     expect(await failureOf(client('/nodes/'))).toContain('fetch failed');
   });
@@ -170,7 +170,7 @@ describe('faults', () => {
     expect(await client('/nodes/')).toMatchObject({ status: 204, text: '' });
   });
 
-  it('wrong-length: fewer bytes come than were announced', async () => {
+  it('wrong-length: fewer bytes than announced', async () => {
     simulator.fault({ kind: 'wrong-length' });
     const response = await fetch(`${simulator.clusterUrl}/health`);
     expect(Number(response.headers.get('content-length'))).toBe(102);
@@ -183,7 +183,7 @@ describe('faults', () => {
     expect([status, headers.get('location')]).toEqual([302, 'http://127.0.0.1:1/']);
   });
 
-  it('huge and gzip-bomb: a list that never ends, the latter tiny on the wire', async () => {
+  it('huge and gzip-bomb: an endless list, the latter small when compressed', async () => {
     for (const kind of ['huge', 'gzip-bomb'] as const) {
       simulator.clearFaults();
       simulator.fault({ kind });
@@ -198,7 +198,7 @@ describe('faults', () => {
     }
   });
 
-  it('reach the cloud API alone when asked to', async () => {
+  it('affect only the cloud API with `api: cloud`', async () => {
     simulator.fault({ api: 'cloud', kind: 'status', status: 503 });
     const url = `${simulator.cloudUrl}/api/v1/clusters/${simulator.cloudClusterId}/migration-assistant`;
     expect((await ask(url)).status).toBe(503);

@@ -3,8 +3,8 @@ import { createServer } from 'node:net';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startSimulator, type Simulator } from '../../src/simulator/index.ts';
-import { ask, askRaw, clusterClient, failureOf, logIn, type RangesBody } from './client.ts';
 import { TEST_CERTIFICATE, TEST_KEY } from './certificate.ts';
+import { ask, askRaw, clusterClient, failureOf, logIn, type RangesBody } from './client.ts';
 
 const INTERNAL =
   'An internal server error has occurred. Please check your CockroachDB logs for more details.\n';
@@ -19,7 +19,7 @@ describe('the HTTP layer of the simulated cluster', () => {
   });
   afterAll(() => simulator.close());
 
-  it('knows no path without its final slash', async () => {
+  it('returns 404 for a path without its final slash', async () => {
     for (const path of ['/nodes', '/sessions', '/nodes/1/ranges', '/nowhere/', '/users']) {
       expect(await client(path)).toMatchObject({ status: 404, text: '404 page not found\n' });
     }
@@ -31,7 +31,7 @@ describe('the HTTP layer of the simulated cluster', () => {
     expect(headers.get('x-content-type-options')).toBe('nosniff');
   });
 
-  it('writes compact JSON with the characters of HTML escaped and no line feed at the end', async () => {
+  it('writes compact JSON with HTML characters escaped and no final line feed', async () => {
     const { text, headers } = await client('/sessions/?limit=1000');
     expect(headers.get('content-type')).toBe('application/json');
     expect(text).not.toMatch(/[<>&]/);
@@ -39,7 +39,7 @@ describe('the HTTP layer of the simulated cluster', () => {
     expect(text.at(-1)).toBe('}');
   });
 
-  it('compresses large bodies for those who ask, and only for them', async () => {
+  it('compresses large bodies only on request', async () => {
     const headers = { 'X-Cockroach-API-Session': await logIn(simulator) };
     const url = `${simulator.clusterUrl}/api/v2/nodes/local/ranges/`;
     const packed = await askRaw(url, { ...headers, 'accept-encoding': 'gzip' });
@@ -53,7 +53,7 @@ describe('the HTTP layer of the simulated cluster', () => {
     expect(small.headers['content-encoding']).toBeUndefined();
   });
 
-  it('answers health and its own metrics to everybody', async () => {
+  it('serves health and its own metrics without authentication', async () => {
     const root = simulator.clusterUrl;
     expect((await ask(`${root}/health`)).status).toBe(200);
     expect((await ask(`${root}/api/v2/health/`)).status).toBe(200);
@@ -66,7 +66,7 @@ describe('the HTTP layer of the simulated cluster', () => {
     expect((await client('/nodes/?limit=1', { method: 'POST', body: '' })).status).toBe(200);
   });
 
-  it('hands a request with remote_node_id to that node, as parameter or cookie', async () => {
+  it('proxies a request with remote_node_id to that node, as parameter or cookie', async () => {
     const proxied = await client<RangesBody>('/nodes/local/ranges/?remote_node_id=3&limit=2');
     expect(proxied.json().ranges.map((range) => range.source_node_id)).toEqual([3, 3]);
     const cookie = { headers: { cookie: 'remote_node_id=2' } };
@@ -74,18 +74,18 @@ describe('the HTTP layer of the simulated cluster', () => {
     expect(json().ranges[0]?.source_node_id).toBe(2);
   });
 
-  it('refuses remote nodes that it does not know and cannot reach dead ones', async () => {
+  it('refuses unknown remote nodes and cannot reach dead ones', async () => {
     expect((await client('/nodes/?remote_node_id=x')).status).toBe(400);
     expect((await client('/nodes/?remote_node_id=99')).status).toBe(400);
     expect((await client('/nodes/?remote_node_id=7')).status).toBe(400);
     expect(await client('/nodes/?remote_node_id=9')).toMatchObject({ status: 502, text: '' });
   });
 
-  it('always says the same when something goes wrong inside', async () => {
+  it('returns the same text for every internal error', async () => {
     expect(await client('/nodes/9/ranges/')).toMatchObject({ status: 500, text: INTERNAL });
   });
 
-  it('never breaks inside, whatever it is asked', async () => {
+  it('has no unexpected error for any request', async () => {
     for (const path of [
       '/databases/%zz/tables/%22/',
       '/nodes/%00/ranges/',
@@ -114,7 +114,7 @@ describe('the HTTP layer of the simulated cluster', () => {
 });
 
 describe('a cluster with certificates', () => {
-  it('speaks https and sends plain http there with 307, but for health', async () => {
+  it('serves https and redirects plain http with 307, except health', async () => {
     await using simulator = await startSimulator({
       metricKeys: 'useful',
       tls: { key: TEST_KEY, cert: TEST_CERTIFICATE },
@@ -140,7 +140,7 @@ function statusOverTls(url: string): Promise<number> {
 }
 
 describe('closing', () => {
-  it('ends open connections at once and frees the port', async () => {
+  it('closes open connections at once and frees the port', async () => {
     const simulator = await startSimulator({ metricKeys: 'useful' });
     simulator.fault({ kind: 'hang' });
     const failure = failureOf(ask(`${simulator.clusterUrl}/health`));
@@ -159,7 +159,7 @@ describe('closing', () => {
     });
   });
 
-  it('frees what it had opened when one port is taken', async () => {
+  it('frees its ports when one port is taken', async () => {
     await using first = await startSimulator({ metricKeys: 'useful' });
     const port = Number(new URL(first.cloudUrl).port);
     await expect(

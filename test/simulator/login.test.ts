@@ -20,7 +20,7 @@ describe('logging in to the simulated cluster', () => {
   const post = (form: Record<string, string>): Promise<{ status: number; text: string }> =>
     ask(loginUrl, { method: 'POST', body: new URLSearchParams(form) });
 
-  it('gives a token that is the base64 of a protobuf with id and 16-byte secret', async () => {
+  it('returns a token that is the base64 of a protobuf with id and 16-byte secret', async () => {
     const bytes = Buffer.from(await logIn(simulator), 'base64');
     expect(bytes[0]).toBe(0x08);
     expect(bytes.subarray(-18, -16)).toEqual(Buffer.from([0x12, 16]));
@@ -43,7 +43,7 @@ describe('logging in to the simulated cluster', () => {
     }
   });
 
-  it('asks for a user name and does not understand JSON', async () => {
+  it('requires a user name and does not accept JSON', async () => {
     expect(await post({ password: 'x' })).toMatchObject({
       status: 400,
       text: 'username not specified\n',
@@ -56,11 +56,11 @@ describe('logging in to the simulated cluster', () => {
     expect(json.status).toBe(400);
   });
 
-  it('answers GET with 404', async () => {
+  it('returns 404 to GET', async () => {
     expect((await ask(loginUrl)).status).toBe(404);
   });
 
-  it('answers 401 without a header, 400 with one that is not base64, 401 with one that nobody issued', async () => {
+  it('returns 401 without a header, 400 for one that is not base64, 401 for an unknown token', async () => {
     expect(await ask(nodesUrl)).toMatchObject({ status: 401, text: 'invalid session header\n' });
     expect(await ask(nodesUrl, { token: 'ab!c' })).toMatchObject({
       status: 400,
@@ -74,7 +74,7 @@ describe('logging in to the simulated cluster', () => {
     }
   });
 
-  it('takes the token from the session cookie when the header says so', async () => {
+  it('reads the token from the session cookie when the header is `cookie`', async () => {
     const token = await logIn(simulator);
     const cookie = { cookie: `other=1; session=${token}` };
     expect((await ask(nodesUrl, { token: 'cookie', headers: cookie })).status).toBe(200);
@@ -99,7 +99,7 @@ describe('logging in to the simulated cluster', () => {
     });
   });
 
-  it('forgets tokens that are expired or revoked by hand, and new ones are good', async () => {
+  it('refuses expired and revoked tokens, and accepts new ones', async () => {
     const token = await logIn(simulator);
     simulator.world.expireTokens();
     expect((await ask(nodesUrl, { token })).status).toBe(401);
@@ -139,7 +139,7 @@ it('accepts one token at every node', async () => {
   }
 });
 
-describe('a login that hands out bad tokens', () => {
+describe('a login that returns invalid tokens', () => {
   let simulator: Simulator;
 
   beforeAll(async () => {
@@ -147,7 +147,7 @@ describe('a login that hands out bad tokens', () => {
   });
   afterAll(() => simulator.close());
 
-  it('succeeds, and the token cannot be a header', async () => {
+  it('succeeds, but the token cannot be a header', async () => {
     for (const [kind, part] of [
       ['newline', '\n'],
       ['cjk', '令'],
@@ -159,7 +159,7 @@ describe('a login that hands out bad tokens', () => {
     }
   });
 
-  it('succeeds, and no node takes the token', async () => {
+  it('succeeds, but no node accepts the token', async () => {
     simulator.setQuirk('loginToken', 'good');
     const goodLength = (await logIn(simulator)).length;
     for (const [kind, length] of [
@@ -175,7 +175,7 @@ describe('a login that hands out bad tokens', () => {
     }
   });
 
-  it('gives good ones again, as if nothing had been', async () => {
+  it('returns valid ones again', async () => {
     simulator.setQuirk('loginToken', 'good');
     const token = await logIn(simulator);
     expect((await ask(`${simulator.clusterUrl}/api/v2/nodes/`, { token })).status).toBe(200);

@@ -57,7 +57,7 @@ describe('GET /nodes/', () => {
     expect(last).not.toHaveProperty('next');
   });
 
-  it('reads bad limits as none and ignores the offset then, bad offsets as 0', async () => {
+  it('treats an invalid limit as none and ignores the offset then, an invalid offset as 0', async () => {
     for (const query of ['?limit=0&offset=4', '?limit=x&offset=4', '?offset=4', '?limit=-1']) {
       expect(await nodes(query)).toHaveLength(9);
     }
@@ -65,11 +65,11 @@ describe('GET /nodes/', () => {
     expect((await nodes('?limit=2&offset=x')).map((node) => node.node_id)).toEqual([1, 2]);
   });
 
-  it('says null, not [], for a page beyond the end', async () => {
+  it('returns null, not [], for a page beyond the end', async () => {
     expect((await client('/nodes/?limit=2&offset=40')).text).toBe('{"nodes":null}');
   });
 
-  it('renews the record of a live node every ten seconds and never that of a dead one', async () => {
+  it('updates the record of a live node every ten seconds, not that of a dead one', async () => {
     const before = await nodes();
     nowMs += 10_000;
     const after = await nodes();
@@ -84,7 +84,7 @@ describe('GET /nodes/', () => {
     expect(after[8]?.metrics).toEqual(before[8]?.metrics);
   });
 
-  it('begins counters at zero after a restart', async () => {
+  it('starts counters at zero after a restart', async () => {
     const [before] = await nodes();
     simulator.world.restartNode(1);
     const [after] = await nodes();
@@ -92,7 +92,7 @@ describe('GET /nodes/', () => {
     expect(after?.metrics['sql.query.count']).toBe(0);
   });
 
-  it('has metrics by store, whose counts follow from the replicas', async () => {
+  it('has metrics by store, with the counts of its replicas', async () => {
     const store = simulator.truth().stores[0];
     nowMs += 10_000;
     const [node] = await nodes();
@@ -103,7 +103,7 @@ describe('GET /nodes/', () => {
     });
   });
 
-  it('follows what happens to a node', async () => {
+  it('reflects changes to a node', async () => {
     simulator.world.killNode(4, 'unavailable');
     expect((await nodes())[3]?.liveness_status).toBe(2);
     simulator.world.reviveNode(4);
@@ -114,7 +114,7 @@ describe('GET /nodes/', () => {
   });
 });
 
-it('stands still when frozen', async () => {
+it('does not change when frozen', async () => {
   await using simulator = await startSimulator({ metricKeys: 'useful', frozen: true });
   const client = await clusterClient(simulator);
   for (const path of ['/nodes/', '/nodes/local/ranges/', '/sessions/']) {
@@ -122,7 +122,7 @@ it('stands still when frozen', async () => {
   }
 });
 
-it('grows the same world from the same seed and another one from another', async () => {
+it('creates the same world from the same seed', async () => {
   const texts: string[] = [];
   for (const seed of [7, 7, 8]) {
     await using simulator = await startSimulator({ seed, frozen: true, now: () => START_MS });
@@ -136,7 +136,7 @@ it('grows the same world from the same seed and another one from another', async
   expect(texts[0]).not.toBe(texts[2]);
 });
 
-it('makes records of the size of real ones', async () => {
+it('creates records as large as real ones', async () => {
   await using simulator = await startSimulator({ storesPerNode: 1, nodes: 1, ranges: 5 });
   const client = await clusterClient(simulator);
   const [node] = (await client<NodesBody>('/nodes/')).json().nodes ?? [];
@@ -144,7 +144,7 @@ it('makes records of the size of real ones', async () => {
   expect(JSON.stringify(node?.store_metrics).length).toBeGreaterThan(33_000);
 });
 
-it('leaves a calm world named as such without any trouble', async () => {
+it('has no faults with the scenario `calm`', async () => {
   await using simulator = await startSimulator({ metricKeys: 'useful', scenario: 'calm' });
   const truth = simulator.truth();
   expect(truth.nodesByStatus).toEqual({ live: 9 });

@@ -39,28 +39,28 @@ describe('privileges', () => {
     }
   });
 
-  it('lets administrators and holders of VIEWCLUSTERMETADATA in', async () => {
+  it('allows administrators and users with VIEWCLUSTERMETADATA', async () => {
     for (const path of GATED) {
       expect((await asUser('admin_user', 'admin-demo', path)).status).toBe(200);
       expect((await asUser('watcher', 'watcher-demo', path)).status).toBe(200);
     }
   });
 
-  it('asks old releases for administrators only', async () => {
+  it('allows only administrators on old releases', async () => {
     simulator.setQuirk('gate', 'admin');
     expect((await asUser('watcher', 'watcher-demo', '/nodes/')).status).toBe(403);
     expect((await asUser('admin_user', 'admin-demo', '/nodes/')).status).toBe(200);
     simulator.setQuirk('gate', 'metadata');
   });
 
-  it('shows only their own sessions to users who may not see activity', async () => {
+  it('shows users without VIEWACTIVITY only their own sessions', async () => {
     const { text } = await asUser('watcher', 'watcher-demo', '/sessions/');
     const body: SessionsBody = JSON.parse(text);
     expect(body.sessions.length).toBeGreaterThan(0);
     expect(new Set(body.sessions.map((session) => session.username))).toEqual(new Set(['watcher']));
   });
 
-  it('hides constants from those who see activity redacted, and shows them with VIEWACTIVITY', async () => {
+  it('hides constants with VIEWACTIVITYREDACTED, and shows them with VIEWACTIVITY', async () => {
     const redacted = await asUser(simulator.username, simulator.password, '/sessions/');
     const whole = await asUser('reader', 'r', '/sessions/');
     expect(redacted.text).toContain(SQL_MARKER);
@@ -68,12 +68,12 @@ describe('privileges', () => {
     expect(whole.text).toContain(`${SQL_MARKER}-constant`);
   });
 
-  it('answers 500 to a user who may not read system.users', async () => {
+  it('returns 500 to a user without SELECT on system.users', async () => {
     expect((await asUser('watcher', 'watcher-demo', '/users/')).status).toBe(500);
     expect((await asUser(simulator.username, simulator.password, '/users/')).status).toBe(200);
   });
 
-  it('answers 403 to everybody under the quirk', async () => {
+  it('returns 403 to every user under the quirk', async () => {
     simulator.setQuirk('forbidden', true);
     expect((await asUser('admin_user', 'admin-demo', '/nodes/')).status).toBe(403);
     simulator.setQuirk('forbidden', false);

@@ -34,7 +34,7 @@ describe('single quirks of the real dialect', () => {
     return client(path);
   }
 
-  it('sessionHeader: another header carries the token', async () => {
+  it('sessionHeader: a different header for the token', async () => {
     const token = await logIn(simulator);
     simulator.setQuirk('sessionHeader', 'X-Service-API-Session');
     const url = `${simulator.clusterUrl}/api/v2/nodes/`;
@@ -59,7 +59,7 @@ describe('single quirks of the real dialect', () => {
     expect((await client<SessionsBody>('/sessions/?limit=2')).json()).toHaveProperty('next');
   });
 
-  it('sessionsPageCap: a page holds no more, whatever limit asks for', async () => {
+  it('sessionsPageCap: maximum page size regardless of limit', async () => {
     const all = (await client<SessionsBody>('/sessions/?limit=1000')).json().sessions.length;
     simulator.setQuirk('sessionsPageCap', 3);
     const lengthOf = async (query: string) =>
@@ -69,7 +69,7 @@ describe('single quirks of the real dialect', () => {
     expect(await lengthOf('')).toBe(all);
   });
 
-  it('usersNeedSession: everybody may list users', async () => {
+  it('usersNeedSession: users are listed without a session', async () => {
     simulator.setQuirk('usersNeedSession', false);
     expect((await ask(`${simulator.clusterUrl}/api/v2/users/`)).status).toBe(200);
   });
@@ -85,7 +85,7 @@ describe('single quirks of the real dialect', () => {
     expect((await under('tenant', 'null', '/sessions/')).text).toContain('Tenants');
   });
 
-  it('redirectToHttps: 307 for everything but health', async () => {
+  it('redirectToHttps: 307 for everything except health', async () => {
     simulator.setQuirk('redirectToHttps', true);
     const { status, headers } = await client('/nodes/');
     expect([status, headers.get('location')?.startsWith('https://')]).toEqual([307, true]);
@@ -108,7 +108,7 @@ describe('single quirks of the real dialect', () => {
     expect((await under('unencodable', 'ranges', '/nodes/1/ranges/')).text).toMatch(/^An internal/);
   });
 
-  it('rangeChurn: replicas come and go between pages', async () => {
+  it('rangeChurn: replicas change between pages', async () => {
     simulator.setQuirk('rangeChurn', true);
     const highest = (): number =>
       Math.max(...Object.keys(simulator.truth().ranges.leaseSequences).map(Number));
@@ -121,7 +121,7 @@ describe('single quirks of the real dialect', () => {
     expect(highest()).toBe(before + 2);
   });
 
-  it('writeZeros: zeros and false flags are there', async () => {
+  it('writeZeros: zeros and false flags are written', async () => {
     simulator.setQuirk('writeZeros', true);
     const { ranges } = (await client<RangesBody>('/nodes/1/ranges/')).json();
     expect(ranges.every((range) => Object.keys(range.problems).length === 11)).toBe(true);
@@ -137,7 +137,7 @@ describe('single quirks of the real dialect', () => {
     expect(sessions.every((session) => session.active_queries !== null)).toBe(true);
   });
 
-  it('old releases: no status, no end, no closed sessions, no flag to leave them out', async () => {
+  it('old releases: no status, no end, no closed sessions, no exclude_closed_sessions', async () => {
     simulator.setQuirk('excludeClosed', false);
     const all = (await client<SessionsBody>('/sessions/?exclude_closed_sessions=true')).json();
     expect(all.sessions.some((session) => session.status === 1)).toBe(true);
@@ -148,7 +148,7 @@ describe('single quirks of the real dialect', () => {
     expect(old.sessions.some((session) => 'status' in session || 'end' in session)).toBe(false);
   });
 
-  it('unknownValues: enums, problems and members that nobody has heard of', async () => {
+  it('unknownValues: unknown enums, problems and members', async () => {
     simulator.setQuirk('unknownValues', true);
     const { nodes } = (await client<NodesBody>('/nodes/')).json();
     expect(nodes?.[1]?.liveness_status).toBe(42);
@@ -157,7 +157,7 @@ describe('single quirks of the real dialect', () => {
     expect((await client('/sessions/')).text).toContain('"unheard_of":{"name":"}]\\"\\\\"}');
   });
 
-  it('hugeIntegers: a metric beyond int64 and sequences that no double holds', async () => {
+  it('hugeIntegers: a metric beyond int64 and sequences that a double cannot hold', async () => {
     simulator.setQuirk('hugeIntegers', true);
     const { nodes } = (await client<NodesBody>('/nodes/')).json();
     expect(nodes?.[0]?.metrics['huge.metric']).toBeGreaterThan(Number.MAX_SAFE_INTEGER);
@@ -165,7 +165,7 @@ describe('single quirks of the real dialect', () => {
     expect(BigInt(digits)).not.toBe(BigInt(Number(digits)));
   });
 
-  it('ignoreRemoteNode: the node asked answers itself', async () => {
+  it('ignoreRemoteNode: the gateway responds itself', async () => {
     simulator.setQuirk('ignoreRemoteNode', true);
     const { ranges } = (
       await client<RangesBody>('/nodes/local/ranges/?remote_node_id=3&limit=1')
@@ -174,7 +174,7 @@ describe('single quirks of the real dialect', () => {
     expect((await client('/nodes/?remote_node_id=99')).status).toBe(200);
   });
 
-  it('writes fingerprints of 64 bits digit by digit', async () => {
+  it('writes fingerprints of 64 bits exactly', async () => {
     const { text } = await client('/sessions/');
     const [, digits = ''] = /"txn_fingerprint_ids":\[(\d+)\]/.exec(text) ?? [];
     expect(BigInt(digits)).toBeGreaterThan(2n ** 63n - 1n);
@@ -203,7 +203,7 @@ describe('releases', () => {
     expect(sessions.some((session) => 'status' in session || 'end' in session)).toBe(false);
   });
 
-  it('a new one tells vCPUs and that a node is starting', async () => {
+  it('a new one reports vCPUs and starting nodes', async () => {
     await using simulator = await startSimulator({
       metricKeys: 'useful',
       frozen: true,
@@ -217,8 +217,8 @@ describe('releases', () => {
   });
 });
 
-describe('the dialect of the documents', () => {
-  it('serves everything as they say', async () => {
+describe('the documented dialect', () => {
+  it('responds as documented', async () => {
     await using simulator = await startSimulator({
       dialect: 'documented',
       metricKeys: 'useful',

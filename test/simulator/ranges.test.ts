@@ -23,7 +23,7 @@ describe('GET /nodes/{id}/ranges/', () => {
     return pages.flatMap((each) => each.ranges);
   }
 
-  it('takes local or a positive 32-bit id, nothing else', async () => {
+  it('accepts only local or a positive 32-bit id', async () => {
     for (const id of ['0', '-1', 'x', '1.5', '2147483648', 'LOCAL']) {
       expect(await client(`/nodes/${id}/ranges/`)).toMatchObject({
         status: 400,
@@ -35,7 +35,7 @@ describe('GET /nodes/{id}/ranges/', () => {
     );
   });
 
-  it('answers 500 for unknown, dead and left-over nodes', async () => {
+  it('returns 500 for unknown, dead and decommissioned nodes', async () => {
     for (const id of [99, 9, 7]) expect((await client(`/nodes/${id}/ranges/`)).status).toBe(500);
   });
 
@@ -50,7 +50,7 @@ describe('GET /nodes/{id}/ranges/', () => {
     expect(new Set(ranges.map((range) => range.source_store_id)).size).toBe(2);
   });
 
-  it('cuts pages by position and joins them to the whole', async () => {
+  it('pages by position; the pages join to the whole', async () => {
     const whole = await page('/nodes/1/ranges/');
     const joined: WireRange[] = [];
     for (let offset: number | undefined = 0; offset !== undefined;) {
@@ -62,7 +62,7 @@ describe('GET /nodes/{id}/ranges/', () => {
     expect((await client('/nodes/1/ranges/?limit=5&offset=99999')).text).toBe('{"ranges":[]}');
   });
 
-  it('filters by the first ranges parameter, ids elsewhere are silently absent', async () => {
+  it('filters by the first ranges parameter, unknown ids are absent', async () => {
     const ids = (await page('/nodes/1/ranges/?limit=2')).ranges.map((range) => range.desc.range_id);
     const some = await page(`/nodes/1/ranges/?ranges=${ids.join(',')},999999&ranges=1`);
     expect(some.ranges.map((range) => range.desc.range_id)).toEqual(ids);
@@ -83,7 +83,7 @@ describe('GET /nodes/{id}/ranges/', () => {
     expect(sorted.at(-1)?.end_key).toBe('/Max');
   });
 
-  it('omits what is zero: no key for the first range, no stats for an idle one, no false flags', async () => {
+  it('omits zero values: no key for the first range, no stats for an idle one, no false flags', async () => {
     const replicas = await allReplicas();
     const first = replicas.find((range) => range.desc.range_id === 1);
     expect(first?.desc).toHaveProperty('end_key');
@@ -122,7 +122,7 @@ describe('GET /nodes/{id}/ranges/', () => {
     );
   });
 
-  it('shows leases of three kinds, each with what marks it', async () => {
+  it('shows leases of three kinds with their members', async () => {
     const last = (await allReplicas()).map((range) => range.lease_history?.at(-1));
     expect(last.some((lease) => lease?.epoch !== undefined && lease.term === undefined)).toBe(true);
     expect(last.some((lease) => lease?.term !== undefined && lease.epoch === undefined)).toBe(true);
@@ -130,7 +130,7 @@ describe('GET /nodes/{id}/ranges/', () => {
     expect(last.every((lease) => Number(lease?.sequence) > 0)).toBe(true);
   });
 
-  it('reports each problem of a range from exactly one replica', async () => {
+  it('reports each problem of a range on exactly one replica', async () => {
     const replicas = await allReplicas();
     for (const problem of ONE_REPLICA) {
       const ids = replicas
@@ -175,7 +175,7 @@ describe('GET /nodes/{id}/ranges/', () => {
     simulator.world.setProblem(desc.range_id, 'circuit_breaker_error', false, store);
   });
 
-  it('lets a partitioned node see itself alone, while the others do without it', async () => {
+  it('shows a partitioned node only itself, and the others without it', async () => {
     const id = simulator.world.addRange([2, 3, 4]);
     simulator.world.partition(2);
     expect((await client('/nodes/2/ranges/')).status).toBe(500);
@@ -206,7 +206,7 @@ describe('GET /nodes/{id}/ranges/', () => {
   });
 });
 
-it('waits before it fails on a dead node, or never answers, under the quirk', async () => {
+it('waits before it fails on a dead node, or never responds, under the quirk', async () => {
   await using simulator = await startSimulator({
     metricKeys: 'useful',
     quirks: { deadNode: 'after-delay', deadNodeDelayMs: 30 },

@@ -30,19 +30,19 @@ describe('GET /sessions/', () => {
     expect(sessions).toHaveLength(open + closed);
   });
 
-  it('reports a dead node among the errors, with status 200, and the left-over one not at all', async () => {
+  it('reports a dead node among the errors, with status 200, but not the decommissioned one', async () => {
     const { errors } = await page();
     expect(errors).toEqual([
       { node_id: 9, message: 'failed to dial into node 9 (DEAD): connection refused' },
     ]);
   });
 
-  it('always names the prefix of internal applications and a next token', async () => {
+  it('always contains the prefix of internal applications and a next token', async () => {
     expect(await page()).toMatchObject({ internal_app_name_prefix: '$ internal', next: UNLIMITED });
     expect(decoded(UNLIMITED)).toBe('|0|0|');
   });
 
-  it('marks closed sessions by status 1 and an end, and leaves them out when asked to', async () => {
+  it('marks closed sessions by status 1 and an end, and excludes them on request', async () => {
     const { sessions } = await page();
     const closed = sessions.filter((session) => session.status === 1);
     expect(closed).toHaveLength(simulator.truth().sessions.closed);
@@ -51,7 +51,7 @@ describe('GET /sessions/', () => {
     expect(open).toEqual(sessions.filter((session) => session.status !== 1));
   });
 
-  it('has every state among them', async () => {
+  it('contains every state', async () => {
     const { sessions } = await page('?exclude_closed_sessions=true');
     const active = sessions.filter((session) => session.active_queries !== null);
     const waiting = sessions.filter((s) => s.active_queries === null && s.active_txn !== undefined);
@@ -61,7 +61,7 @@ describe('GET /sessions/', () => {
     expect(idle.every((session) => session.status === 2)).toBe(true);
   });
 
-  it('has names that break careless programs', async () => {
+  it('contains names that need escaping', async () => {
     const names = (await page()).sessions.map((session) => session.application_name);
     expect(names).toContain('two\nlines');
     expect(names).toContain('🚕 dispatch');
@@ -83,7 +83,7 @@ describe('GET /sessions/', () => {
     simulator.setQuirk('internalSessions', false);
   });
 
-  it('pages over the nodes with tokens that say where it stands', async () => {
+  it('pages over the nodes with tokens of the position', async () => {
     const perNode = await page().then(({ sessions }) => Map.groupBy(sessions, (s) => s.node_id));
     const onFirst = perNode.get(1)?.length ?? 0;
     const first = await page('?limit=3');
@@ -94,7 +94,7 @@ describe('GET /sessions/', () => {
     expect(decoded(across.next)).toBe('1,|2|2|3,4,5,6,8,9,');
   });
 
-  it('joins its pages to the whole and then gives empty pages with the same token for ever', async () => {
+  it('returns all sessions in pages, then empty pages with the same token forever', async () => {
     const whole = await page();
     const joined = [];
     let start = '';
@@ -106,13 +106,13 @@ describe('GET /sessions/', () => {
     }
     joined.push(...last.sessions);
     expect(joined).toEqual(whole.sessions);
-    // Node 9 is dead and the last: it stays in progress and is asked again each time.
+    // Node 9 is dead and the last: it stays in progress and is queried each time.
     expect(decoded(last.next)).toBe('1,2,3,4,5,6,8,|9|0|');
     const again = await page(`?limit=10&start=${last.next}`);
     expect(again).toMatchObject({ sessions: [], next: last.next, errors: [{ node_id: 9 }] });
   });
 
-  it('starts over with a token that it cannot read, and ignores one without a limit', async () => {
+  it('starts over with an invalid token, and ignores one without a limit', async () => {
     const first = await page('?limit=2');
     for (const token of ['!!!!', 'abc', Buffer.from('1|2').toString('base64url'), UNLIMITED]) {
       expect(await page(`?limit=2&start=${token}`)).toEqual(first);
@@ -123,7 +123,7 @@ describe('GET /sessions/', () => {
   const mine = async (): Promise<SessionsBody['sessions'][number] | undefined> =>
     (await page()).sessions.find((session) => session.application_name === 'mine');
 
-  it('opens and closes sessions by hand', async () => {
+  it('opens and closes sessions on request', async () => {
     const id = simulator.world.openSession({
       nodeId: 2,
       applicationName: 'mine',
@@ -140,7 +140,7 @@ describe('GET /sessions/', () => {
     simulator.world.dropOpenedSessions();
   });
 
-  it('sessionsPageCap: pages are shorter than was asked for, and the token goes on behind them', async () => {
+  it('sessionsPageCap: pages are shorter than requested, and the token continues after them', async () => {
     simulator.setQuirk('sessionsPageCap', 7);
     const whole = await page();
     const first = await page('?limit=1000');
@@ -151,7 +151,7 @@ describe('GET /sessions/', () => {
     expect(second.sessions).toEqual(whole.sessions.slice(7, 14));
   });
 
-  it('never answers while a node is frozen', async () => {
+  it('never responds while a node is frozen', async () => {
     simulator.world.freezeNode(3);
     const signal = AbortSignal.timeout(100);
     await expect(client('/sessions/', { signal })).rejects.toThrow('timeout');
@@ -160,7 +160,7 @@ describe('GET /sessions/', () => {
   });
 });
 
-it('finishes with a token that lists every node when all of them answered', async () => {
+it('finishes with a token that lists every node when all of them responded', async () => {
   await using simulator = await startSimulator({
     metricKeys: 'useful',
     frozen: true,
@@ -174,7 +174,7 @@ it('finishes with a token that lists every node when all of them answered', asyn
   expect(again).toMatchObject({ sessions: [], next });
 });
 
-it('moves on with time: sessions are opened and closed', async () => {
+it('opens and closes sessions over time', async () => {
   let nowMs = 1_800_000_000_000;
   await using simulator = await startSimulator({ metricKeys: 'useful', now: () => nowMs });
   const ids = (): string[] => simulator.world.sessionsOf(1).map((session) => session.id);

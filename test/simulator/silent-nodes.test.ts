@@ -23,7 +23,7 @@ describe('a node that is live and silent', () => {
       metricKeys: 'useful',
       frozen: true,
       nodes: 4,
-      troubledNodes: false,
+      faultyNodes: false,
       gateways: 2,
       controlListen: { host: '127.0.0.1', port: 0 },
     });
@@ -31,7 +31,7 @@ describe('a node that is live and silent', () => {
   });
   afterEach(() => simulator.close());
 
-  /** The status of each call, seen after others that began later were answered; then the client gives them up. */
+  /** The status of each call, after later calls have completed; then the client aborts them. */
   async function statusesOf(...paths: readonly string[]): Promise<readonly unknown[]> {
     simulator.requests.clear();
     const patience = new AbortController();
@@ -48,7 +48,7 @@ describe('a node that is live and silent', () => {
     return statuses;
   }
 
-  it('answers nothing on its ranges, by gateway or by proxy', async () => {
+  it('does not respond for its ranges, by gateway or by proxy', async () => {
     simulator.world.freezeNode(3, 'ranges');
     expect(await statusesOf('/nodes/3/ranges/', '/nodes/local/ranges/?remote_node_id=3')).toEqual([
       SILENCE,
@@ -56,7 +56,7 @@ describe('a node that is live and silent', () => {
     ]);
   });
 
-  it('is silent at its own address, too, which serves everything else', async () => {
+  it('does not respond at its own address either, which serves everything else', async () => {
     simulator.world.freezeNode(1, 'ranges');
     expect(await statusesOf('/nodes/local/ranges/', '/nodes/1/ranges/')).toEqual([
       SILENCE,
@@ -65,7 +65,7 @@ describe('a node that is live and silent', () => {
     expect((await client<RangesBody>('/nodes/2/ranges/')).json().ranges.length).toBeGreaterThan(0);
   });
 
-  it('is listed as live, and the others are as before', async () => {
+  it('is listed as live, and the others are unchanged', async () => {
     const before = (await client<RangesBody>('/nodes/2/ranges/')).json();
     simulator.world.freezeNode(3, 'ranges');
     const { nodes } = (await client<NodesBody>('/nodes/')).json();
@@ -73,7 +73,7 @@ describe('a node that is live and silent', () => {
     expect((await client<RangesBody>('/nodes/2/ranges/')).json()).toEqual(before);
   });
 
-  it('lists its sessions, or hangs every listing of them, as it is told', async () => {
+  it('lists its sessions, or hangs every listing of them, depending on silentOn', async () => {
     simulator.world.freezeNode(3, 'ranges');
     const { sessions } = (await client<SessionsBody>('/sessions/')).json();
     expect(sessions.some(({ node_id }) => node_id === 3)).toBe(true);
@@ -81,14 +81,14 @@ describe('a node that is live and silent', () => {
     expect(await statusesOf('/sessions/', '/sessions/?limit=1000')).toEqual([SILENCE, SILENCE]);
   });
 
-  it('is one that cannot be asked, in the truth', () => {
+  it('is not scannable in the truth', () => {
     simulator.world.freezeNode(3, 'ranges');
     const { nodes, stores } = simulator.truth();
-    expect(nodes.filter(({ askable }) => !askable).map(({ nodeId }) => nodeId)).toEqual([3]);
+    expect(nodes.filter(({ scannable }) => !scannable).map(({ nodeId }) => nodeId)).toEqual([3]);
     expect(stores.some(({ nodeId }) => nodeId === 3)).toBe(false);
   });
 
-  it('speaks again when it is revived, and when it has been restarted', async () => {
+  it('responds again after it is revived or restarted', async () => {
     for (const end of ['reviveNode', 'restartNode'] as const) {
       simulator.world.freezeNode(3, 'ranges-and-sessions');
       simulator.world[end](3);
@@ -97,7 +97,7 @@ describe('a node that is live and silent', () => {
     }
   });
 
-  it('is made by the control port', async () => {
+  it('is created by the control port', async () => {
     const order = (body: object): Promise<{ status: number }> =>
       ask(`${simulator.controlUrl}/world/freeze`, { method: 'POST', body: JSON.stringify(body) });
     expect((await order({ node: 3, silentOn: 'nodes' })).status).toBe(400);

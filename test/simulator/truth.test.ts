@@ -24,7 +24,7 @@ interface Served {
   readonly sessions: SessionsBody;
 }
 
-/** Everything the API says, asked as plainly as can be. */
+/** All responses of the API, without paging. */
 async function serve(simulator: Simulator): Promise<Served> {
   const client = await clusterClient(simulator);
   const nodes = (await client<NodesBody>('/nodes/')).json().nodes ?? [];
@@ -46,7 +46,7 @@ function sum(replicas: readonly WireRange[], member: string): number {
 
 for (const seed of [1, 2, 3]) {
   describe(`the truth about the world of seed ${seed}`, () => {
-    it('counts nodes as a recount of what is served does', async () => {
+    it('counts the nodes like a count of the responses', async () => {
       await using simulator = await startOf(seed);
       const { nodes } = await serve(simulator);
       const truth = simulator.truth();
@@ -58,7 +58,7 @@ for (const seed of [1, 2, 3]) {
       );
     });
 
-    it('counts the replicas of each store as a recount does', async () => {
+    it('counts the replicas of each store like a count of the responses', async () => {
       await using simulator = await startOf(seed);
       const { replicas } = await serve(simulator);
       for (const store of simulator.truth().stores) {
@@ -78,7 +78,7 @@ for (const seed of [1, 2, 3]) {
       }
     });
 
-    it('counts distinct ranges as a recount does', async () => {
+    it('counts distinct ranges like a count of the responses', async () => {
       await using simulator = await startOf(seed);
       const { replicas } = await serve(simulator);
       const { ranges } = simulator.truth();
@@ -97,7 +97,7 @@ for (const seed of [1, 2, 3]) {
       }
     });
 
-    it('knows the kinds of leases and the hot ranges as a recount does', async () => {
+    it('finds the kinds of leases and the hot ranges like a count of the responses', async () => {
       await using simulator = await startOf(seed);
       const { replicas } = await serve(simulator);
       const { ranges } = simulator.truth();
@@ -116,7 +116,7 @@ for (const seed of [1, 2, 3]) {
       expect(ranges.hot).toHaveLength(held.length);
     });
 
-    it('counts sessions as a recount does', async () => {
+    it('counts sessions like a count of the responses', async () => {
       await using simulator = await startOf(seed);
       const { sessions } = await serve(simulator);
       const truth = simulator.truth().sessions;
@@ -148,7 +148,7 @@ for (const seed of [1, 2, 3]) {
   });
 }
 
-it('follows the world: a killed node takes its replicas and sessions out of sight', async () => {
+it('reflects changes: the replicas and sessions of a killed node are not counted', async () => {
   await using simulator = await startSimulator({ frozen: true, metricKeys: 'useful' });
   const before = simulator.truth();
   simulator.world.killNode(2);

@@ -17,7 +17,7 @@ describe('GET /users/ and table details', () => {
   });
   afterAll(() => simulator.close());
 
-  it('lists users by their normalised names and needs a session', async () => {
+  it('lists users by their normalized names and needs a session', async () => {
     const { users } = (await client<UsersBody>('/users/')).json();
     const names = users?.map((user) => user.username);
     expect(names).toEqual(simulator.truth().users);
@@ -26,12 +26,12 @@ describe('GET /users/ and table details', () => {
     expect((await ask(`${simulator.clusterUrl}/api/v2/users/`)).status).toBe(401);
   });
 
-  it('answers 500 to a limit, which builds SQL that does not parse', async () => {
+  it('returns 500 with a limit, which creates invalid SQL', async () => {
     expect((await client('/users/?limit=2')).status).toBe(500);
     expect((await client('/users/?limit=0')).status).toBe(200);
   });
 
-  it('pages where the bug is mended, with an empty last page after a full one', async () => {
+  it('pages where the bug is fixed, with an empty last page after a full one', async () => {
     simulator.setQuirk('usersLimit', 'works');
     const count = simulator.truth().users.length;
     const full = (await client<UsersBody>(`/users/?limit=${count}`)).json();
@@ -56,7 +56,7 @@ describe('GET /users/ and table details', () => {
     expect(other.json()).not.toHaveProperty('zone_config.num_replicas');
   });
 
-  it('has two kinds of 404: the router knows no quotes, SQL knows no such table', async () => {
+  it('has two kinds of 404: the router accepts no quotes, SQL has no such table', async () => {
     for (const path of ['/databases/movr/tables/%22rides%22/', '/databases/mo-vr/tables/rides/']) {
       expect(await client(path)).toMatchObject({ status: 404, text: '404 page not found\n' });
     }
@@ -68,7 +68,7 @@ describe('GET /users/ and table details', () => {
     }
   });
 
-  it('understands quoted names only under the quirk', async () => {
+  it('accepts quoted names only under the quirk', async () => {
     simulator.setQuirk('quotedNames', true);
     expect((await client('/databases/movr/tables/%22rides%22/')).status).toBe(200);
     expect((await client('/databases/movr/tables/%22Rides%22/')).status).toBe(404);

@@ -1,16 +1,12 @@
-import { createClusterApi, type ClusterApi } from '../../src/cluster/api.ts';
-import { type Connection, createConnection } from '../../src/cluster/connection.ts';
-import {
-  createHttpClient,
-  type HttpClient,
-  type HttpClientOptions,
-} from '../../src/http/client.ts';
-import { type Reading, startReading } from '../../src/http/reading.ts';
+import { ClusterApi } from '../../src/cockroach/cluster-api.ts';
+import { Session } from '../../src/cockroach/session.ts';
+import { HttpClient, type HttpClientOptions } from '../../src/http/client.ts';
+import { type PollStats, createPollStats } from '../../src/http/poll-stats.ts';
 
 /** The client side of one cluster, as the exporter puts it together, with what it reported. */
 export interface TestClient extends AsyncDisposable {
   readonly http: HttpClient;
-  readonly connection: Connection;
+  readonly session: Session;
   readonly api: ClusterApi;
   readonly finished: { readonly endpoint: string; readonly code: number | 'error' }[];
   readonly retried: { readonly endpoint: string; readonly reason: string }[];
@@ -44,7 +40,7 @@ const DEADLINES = {
 
 /** An HTTP client with patience, few requests at a time and nobody to report to. */
 export function createTestHttp({ deadlines, ...rest }: TestHttpOptions): HttpClient {
-  return createHttpClient({
+  return new HttpClient({
     tls: { rejectUnauthorized: true },
     deadlines: { ...DEADLINES, ...deadlines },
     maxConcurrentRequests: 4,
@@ -73,28 +69,26 @@ export function createTestClient(options: TestClientOptions): TestClient {
     ...options,
     urls: options.urls.map((url) => `${url}/api/v2`),
   });
-  const connection = createConnection({
+  const session = new Session({
     http,
-    session: {
-      ...(username !== undefined &&
-        password !== undefined && { credentials: { username, password } }),
-      ...(token !== undefined && { token }),
-      headerNames: options.headerNames ?? HEADERS,
-      loginTried: () => {
-        logins.tried += 1;
-      },
-      loginFailed: (error) => logins.failed.push(error.reason),
-      monotonicMs: options.monotonicMs ?? (() => performance.now()),
-    },
+    ...(username !== undefined &&
+      password !== undefined && { credentials: { username, password } }),
+    ...(token !== undefined && { token }),
+    headerNames: options.headerNames ?? HEADERS,
     loginTimeoutMs: options.loginTimeoutMs ?? 5_000,
-    decodeErrors(endpoint, count) {
-      decodeErrors.set(endpoint, (decodeErrors.get(endpoint) ?? 0) + count);
+    loginTried: () => {
+      logins.tried += 1;
     },
+    loginFailed: (error) => logins.failed.push(error.reason),
+    monotonicMs: options.monotonicMs ?? (() => performance.now()),
+  });
+  const api = new ClusterApi(session, (endpoint, count) => {
+    decodeErrors.set(endpoint, (decodeErrors.get(endpoint) ?? 0) + count);
   });
   return {
     http,
-    connection,
-    api: createClusterApi(connection),
+    session,
+    api,
     finished,
     retried,
     logins,
@@ -103,7 +97,7 @@ export function createTestClient(options: TestClientOptions): TestClient {
   };
 }
 
-/** A reading with a deadline far beyond what a test takes. */
-export function testReading(signal: AbortSignal = AbortSignal.timeout(20_000)): Reading {
-  return startReading(signal);
+/** Stats with a deadline far beyond what a test takes. */
+export function testStats(signal: AbortSignal = AbortSignal.timeout(20_000)): PollStats {
+  return createPollStats(signal);
 }

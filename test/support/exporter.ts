@@ -1,11 +1,11 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { type App, startApp } from '../../src/app.ts';
 import { COLLECTORS } from '../../src/collectors/index.ts';
-import type { CollectorConfig } from '../../src/config/collector-schema.ts';
-import type { Config } from '../../src/config/schema.ts';
+import type { CollectorConfig } from '../../src/config/cluster-schema.ts';
 import { loadConfig } from '../../src/config/load.ts';
+import type { Config } from '../../src/config/schema.ts';
+import { Exporter } from '../../src/exporter/exporter.ts';
 import { createLog } from '../../src/log.ts';
 import { type ParsedSample, parseExposition } from '../metrics/parse-exposition.ts';
 
@@ -14,7 +14,7 @@ type Labels = Readonly<Record<string, string>>;
 /** The exporter under test, run in this process and asked through its socket. */
 export interface TestExporter extends AsyncDisposable {
   readonly url: string;
-  readonly app: App;
+  readonly app: Exporter;
   /** Everything logged so far, debug included. */
   log(): string;
   /** GET, by default of /metrics. */
@@ -46,7 +46,7 @@ export interface TestExporterOptions {
   readonly intervalSeconds?: number;
   /** Last changes to what was loaded. */
   readonly adapt?: (config: Config) => Config;
-  readonly app?: Partial<Parameters<typeof startApp>[0]>;
+  readonly app?: Partial<Parameters<typeof Exporter.start>[0]>;
 }
 
 const BUILD = { version: '0.0.0', revision: 'test', nodeVersion: 'v24.0.0', platform: 'linux/x64' };
@@ -61,7 +61,7 @@ export async function startTestExporter(options: TestExporterOptions): Promise<T
     format: 'logfmt',
     destination: { write: (line: string) => lines.push(line) },
   });
-  const app = await startApp({
+  const app = await Exporter.start({
     config,
     collectors: COLLECTORS,
     build: BUILD,
@@ -123,7 +123,11 @@ async function readConfig({ yaml, intervalSeconds, adapt }: TestExporterOptions)
   try {
     const file = path.join(folder, 'exporter.yml');
     await writeFile(file, `web: { listen_address: ["127.0.0.1:0"] }\n${yaml}`);
-    const { config } = await loadConfig({ file, flags: {}, env: {}, collectors: COLLECTORS });
+    const { config } = await loadConfig({
+      flags: { 'config.file': file },
+      env: {},
+      collectors: COLLECTORS,
+    });
     const timed = intervalSeconds === undefined ? config : withInterval(config, intervalSeconds);
     return adapt === undefined ? timed : adapt(timed);
   } finally {

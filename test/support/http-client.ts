@@ -1,4 +1,5 @@
-import { startReading } from '../../src/http/reading.ts';
+import { createPollStats } from '../../src/http/poll-stats.ts';
+import type { HttpRequest } from '../../src/http/request.ts';
 import { createTestClient, type TestClient, type TestClientOptions } from './cluster.ts';
 
 /** A client of these URLs, without login. */
@@ -9,18 +10,24 @@ export function connect(
   return createTestClient({ urls, ...options });
 }
 
+interface TestRequest extends Partial<HttpRequest> {
+  readonly signal?: AbortSignal;
+  readonly endsAtMs?: number;
+}
+
 /** One request; resolves to the body that was handed on. */
 export async function ask(
   { http }: TestClient,
-  request: Partial<Parameters<TestClient['http']['send']>[0]> = {},
+  { signal, endsAtMs, ...request }: TestRequest = {},
 ): Promise<string> {
   const chunks: Uint8Array[] = [];
   await http.send({
     endpoint: 'nodes',
     method: 'GET',
     path: '/nodes/',
-    signal: startReading(AbortSignal.timeout(10_000)).signal,
+    stats: { ...createPollStats(signal ?? AbortSignal.timeout(10_000)), endsAtMs },
     onChunk: (chunk) => chunks.push(chunk.slice()),
+    onEnd: () => undefined,
     ...request,
   });
   return Buffer.concat(chunks).toString();

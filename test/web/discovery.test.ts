@@ -9,7 +9,7 @@ interface Group {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-const WORLD = { nodes: 6, ranges: 30, metricKeys: 'useful', troubledNodes: true } as const;
+const WORLD = { nodes: 6, ranges: 30, metricKeys: 'useful', faultyNodes: true } as const;
 
 async function discover(exporter: TestExporter, target: string): Promise<readonly Group[]> {
   const { status, text, headers } = await exporter.get(target);
@@ -19,7 +19,7 @@ async function discover(exporter: TestExporter, target: string): Promise<readonl
 }
 
 describe('/sd/nodes', () => {
-  test('lists every node that has not left, dead ones too, with what is known of it', async () => {
+  test('lists every node that has not left, including dead ones, with its labels', async () => {
     await using simulator = await startSimulator(WORLD);
     await using exporter = await startTestExporter({
       yaml: `clusters:\n${clusterYaml(simulator)}`,
@@ -44,7 +44,7 @@ describe('/sd/nodes', () => {
     expect(other[0]?.targets).toEqual([`${host}:9090`]);
   });
 
-  test('is unavailable rather than empty before the first good poll and when the data is too old', async () => {
+  test('is unavailable rather than empty before the first successful poll and when the data is too old', async () => {
     await using simulator = await startSimulator(WORLD);
     const fault = simulator.fault({ endpoint: 'nodes', kind: 'status', status: 403 });
     let now = 1_000;
@@ -108,7 +108,7 @@ describe('/sd/nodes', () => {
 });
 
 describe('/sd/clusters', () => {
-  test('lists every cluster at the address that was asked, without having polled any', async () => {
+  test('lists every cluster at the requested address, before any poll', async () => {
     await using exporter = await startTestExporter({
       yaml: `clusters:
   - { name: a, cluster_api: { urls: ["http://127.0.0.1:9"] } }

@@ -2,16 +2,16 @@ import { rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
-import { type App, type AppOptions, startApp } from '../../src/app.ts';
 import { clusterCollector, type Collector } from '../../src/collectors/collector.ts';
 import type { Flags } from '../../src/config/flags.ts';
-import type { Environment } from '../../src/config/secret.ts';
 import { loadConfig } from '../../src/config/load.ts';
+import type { Environment } from '../../src/config/secret.ts';
+import { Exporter, type ExporterOptions } from '../../src/exporter/exporter.ts';
 import { createLog } from '../../src/log.ts';
 import { counter, type Family, gauge } from '../../src/metrics/family.ts';
-import type { Sheet } from '../../src/metrics/sheet.ts';
+import type { SampleSet } from '../../src/metrics/sample-set.ts';
 import { makeFolder } from '../config/folder.ts';
-import { ask, type Question } from './ask.ts';
+import { fetchPath, type RequestOptions } from './fetch-path.ts';
 
 const APPLES = gauge({
   name: 'crdb_apples_bytes',
@@ -26,62 +26,73 @@ export const WEB_CONFIG = 'web.yml';
 /** Enough to be compressed ahead of the scrape. */
 const TREES = 400;
 
-/** Rooms that need no cluster: what is tested here is what happens to their data on its way out. */
-export const ROOMS: readonly Collector[] = [
+/** Collectors that need no cluster: the tests are about serving their data. */
+export const COLLECTORS: readonly Collector[] = [
   manyTrees(TREES),
-  room('pears', [PEARS], (sheet) => sheet.set(PEARS, { tree: 'old "one"\\\n' }, 7)),
+  createCollector('pears', [PEARS], (set) => set.set(PEARS, { tree: 'old "one"\\\n' }, 7)),
 ];
 
 export function manyTrees(count: number): Collector {
-  return room('apples', [APPLES], (sheet) => {
-    for (let tree = 0; tree < count; tree += 1) sheet.set(APPLES, { tree: `tree ${tree}` }, tree);
+  return createCollector('apples', [APPLES], (set) => {
+    for (let tree = 0; tree < count; tree += 1) set.set(APPLES, { tree: `tree ${tree}` }, tree);
   });
 }
 
-function room(name: string, families: readonly Family[], write: (sheet: Sheet) => void): Collector {
+function createCollector(
+  name: string,
+  families: readonly Family[],
+  write: (set: SampleSet) => void,
+): Collector {
   return clusterCollector({
     name,
     help: `The ${name}.`,
+    request: 'GET /nothing/',
     privilege: 'GRANT NOTHING',
+    scope: 'cluster',
+    inProbe: true,
     intervalSeconds: 60,
     timeoutSeconds: 10,
     maxDuty: 1,
     enabledByDefault: true,
     families,
     options: {},
-    createMemory: () => undefined,
-    async collect(_api, sheet) {
-      write(sheet);
-      return undefined;
+    createState: () => undefined,
+    collect: () => Promise.resolve({}),
+    samples(_result, set) {
+      write(set);
     },
   });
 }
 
-/** A room whose polls end only when they are aborted. */
+/** A collector whose polls end only when they are aborted. */
 export const SLEEPER: Collector = clusterCollector({
   name: 'sleeper',
   help: 'Nothing.',
+  request: 'GET /nothing/',
   privilege: 'GRANT NOTHING',
+  scope: 'cluster',
+  inProbe: true,
   intervalSeconds: 60,
   timeoutSeconds: 60,
   maxDuty: 1,
   enabledByDefault: true,
   families: [],
   options: {},
-  createMemory: () => undefined,
-  async collect(_api, _sheet, { signal }) {
+  createState: () => undefined,
+  async collect(_api, { signal }) {
     await sleep(60_000, undefined, { signal });
-    return undefined;
+    return {};
   },
+  samples: () => undefined,
 });
 
 export interface Orchard {
-  readonly app: App;
+  readonly app: Exporter;
   /** The first address. */
   readonly url: string;
-  /** Where the web config file and what it names stand. */
+  /** Contains the web config file and the files that it names. */
   readonly folder: string;
-  /** Replaces a file of the folder at once, as who rotates certificates should. */
+  /** Replaces a file of the folder atomically, as certificate rotation should. */
   readonly write: (name: string, content: string) => Promise<void>;
   /** Everything logged so far, debug included. */
   readonly log: () => string;
@@ -95,14 +106,14 @@ export interface OrchardOptions {
   readonly webConfig?: string;
   readonly files?: Readonly<Record<string, string>>;
   readonly collectors?: readonly Collector[];
-  readonly app?: Partial<AppOptions>;
+  readonly app?: Partial<ExporterOptions>;
 }
 
 const BUILD = { version: '1.2.3', revision: 'abc', nodeVersion: 'v24', platform: 'linux/x64' };
 
-/** Runs the exporter over the rooms of this file until the test has ended. */
+/** Runs the exporter with the collectors of this file until the test has ended. */
 export async function startOrchard(options: OrchardOptions = {}): Promise<Orchard> {
-  const collectors = options.collectors ?? ROOMS;
+  const collectors = options.collectors ?? COLLECTORS;
   const { webConfig, files } = options;
   const folder = await makeFolder({
     ...files,
@@ -121,7 +132,7 @@ export async function startOrchard(options: OrchardOptions = {}): Promise<Orchar
     env: options.env ?? {},
     collectors,
   });
-  const app = await startApp({
+  const app = await Exporter.start({
     config,
     collectors,
     build: BUILD,
@@ -143,16 +154,16 @@ export async function startOrchard(options: OrchardOptions = {}): Promise<Orchar
   };
 }
 
-/** An orchard whose rooms have all been polled. */
+/** An orchard whose collectors have all been polled. */
 export async function startPolledOrchard(
-  options: OrchardOptions & { readonly ask?: Question } = {},
+  options: OrchardOptions & { readonly request?: RequestOptions } = {},
 ): Promise<Orchard> {
   const orchard = await startOrchard(options);
-  while ((await ask(orchard.url, '/-/ready', options.ask)).status !== 200) await sleep(5);
+  while ((await fetchPath(orchard.url, '/-/ready', options.request)).status !== 200) await sleep(5);
   return orchard;
 }
 
-/** Waits for something to become so; a test that waits in vain ends by its own time limit. */
+/** Waits until the condition holds; the time limit of the test applies. */
 export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await isSo())) await sleep(5);
 }

@@ -16,7 +16,7 @@ interface Probed extends AsyncDisposable {
   count(endpoint: string): number;
 }
 
-/** An exporter with one cluster that only /probe asks. */
+/** An exporter with one cluster that only /probe polls. */
 async function openProbed({ intervalSeconds = 600, more = '' } = {}): Promise<Probed> {
   const simulator = await startSimulator({ nodes: 3, ranges: 30, metricKeys: 'useful' });
   const exporter = await startTestExporter({
@@ -40,7 +40,7 @@ async function openProbed({ intervalSeconds = 600, more = '' } = {}): Promise<Pr
 }
 
 describe('/probe', () => {
-  test('polls a cluster that is left to it, and nobody else does', async () => {
+  test('polls a cluster that nothing else polls', async () => {
     await using probed = await openProbed();
     expect((await probed.exporter.get('/-/ready')).status).toBe(200);
     expect((await probed.exporter.scrape()).all('crdb_nodes')).toEqual([]);
@@ -52,7 +52,7 @@ describe('/probe', () => {
     expect((await probed.exporter.scrape()).all('crdb_nodes')).toEqual([]);
   });
 
-  test('answers data, crdb_up and what became of the polls, and nothing of the process', async () => {
+  test('returns data, crdb_up and the outcome of the polls, and no metrics of the process', async () => {
     await using probed = await openProbed();
     const scrape = await probed.probe();
     const names = new Set(scrape.samples.map(({ name }) => name));
@@ -64,7 +64,7 @@ describe('/probe', () => {
     for (const { labels } of scrape.samples) expect(labels['crdb_cluster']).toBe('sim');
   });
 
-  test('leaves out ranges and tables unless they are named', async () => {
+  test('skips ranges and tables unless they are named', async () => {
     await using probed = await openProbed();
     const usual = await probed.probe();
     expect(usual.all('crdb_ranges')).toEqual([]);
@@ -76,7 +76,7 @@ describe('/probe', () => {
     expect(named.value('crdb_up', { api: 'cluster' })).toBe(1);
   });
 
-  test('asks the cluster once for probes at the same time, and not again within the interval', async () => {
+  test('polls once for concurrent probes, and not again within the interval', async () => {
     await using probed = await openProbed();
     probed.simulator.fault({ kind: 'slow', ms: 100, endpoint: 'nodes' });
     const scrapes = await Promise.all(
@@ -87,7 +87,7 @@ describe('/probe', () => {
     expect(probed.count('nodes')).toBe(1);
   });
 
-  test('does not ask again within the interval either when the poll failed', async () => {
+  test('does not poll again within the interval after a failed poll', async () => {
     await using probed = await openProbed();
     const fault = probed.simulator.fault({ kind: 'status', status: 403, endpoint: 'nodes' });
     const first = await probed.probe('&collect[]=nodes');
@@ -98,7 +98,7 @@ describe('/probe', () => {
     expect(fault.hits).toBe(hits);
   });
 
-  test('asks anew when the interval has passed', async () => {
+  test('polls again after the interval', async () => {
     await using probed = await openProbed({ intervalSeconds: 0.05 });
     await probed.probe('&collect[]=nodes');
     await new Promise((resolve) => setTimeout(resolve, 100));
@@ -106,7 +106,7 @@ describe('/probe', () => {
     expect(probed.count('nodes')).toBe(2);
   });
 
-  test('keeps the deadline of the scraper, and says that the time was up', async () => {
+  test('keeps the deadline of the scraper, and reports the timeout', async () => {
     await using probed = await openProbed();
     probed.simulator.fault({ kind: 'hang', endpoint: 'nodes' });
     const scrape = await probed.probe('&collect[]=nodes', {
@@ -116,7 +116,7 @@ describe('/probe', () => {
     expect(scrape.value('crdb_exporter_collector_limit_hit', { limit: 'duration' })).toBe(1);
   });
 
-  test('shares the polls of a cluster that is polled anyway', async () => {
+  test('shares the scheduled polls of a cluster', async () => {
     await using simulator = await startSimulator({ nodes: 3, ranges: 30, metricKeys: 'useful' });
     await using exporter = await startTestExporter({
       yaml: `clusters:\n${clusterYaml(simulator)}`,
@@ -130,12 +130,16 @@ describe('/probe', () => {
   });
 
   test.each([
-    ['', 404, 'no such cluster; there are sim\n'],
-    ['?cluster=', 404, 'no such cluster; there are sim\n'],
-    ['?cluster=127.0.0.1:26257', 404, 'no such cluster; there are sim\n'],
-    ['?cluster=sim&collect[]=nonsense', 400, 'not enabled for this cluster; there are nodes'],
+    ['', 404, 'unknown cluster; configured clusters: sim\n'],
+    ['?cluster=', 404, 'unknown cluster; configured clusters: sim\n'],
+    ['?cluster=127.0.0.1:26257', 404, 'unknown cluster; configured clusters: sim\n'],
+    [
+      '?cluster=sim&collect[]=nonsense',
+      400,
+      'not enabled for this cluster; enabled collectors: nodes',
+    ],
     ['?cluster=sim&collect[]=users', 400, 'not enabled for this cluster'],
-  ])('%s is refused and asks nobody', async (query, status, text) => {
+  ])('%s is refused without a poll', async (query, status, text) => {
     await using probed = await openProbed();
     const answer = await probed.exporter.get(`/probe${query}`);
     expect(answer.status).toBe(status);

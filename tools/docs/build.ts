@@ -1,4 +1,4 @@
-// `npm run docs`: the pages that are made from the program itself. A test checks that they are fresh.
+// `npm run docs`: generates docs/configuration.md. A test checks that it is up to date.
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { writeConfigurationPage } from './configuration-page.ts';

@@ -2,31 +2,30 @@ import { SECTIONS } from './commands-sections.ts';
 
 const INTRODUCTION = `# Commands
 
-The transcripts below are made by \`npm run docs:commands\` on the built-in simulator.
+\`npm run docs:commands\` generates this page on the built-in simulator.
 
-\`crdb-exporter\` alone runs the exporter; a word behind it asks for something else. Every command takes \`--help\`. Those that
-ask a cluster read the same configuration, flags and secrets as the exporter and go through the same clients and limits;
-they log out the session they made. \`--cluster NAME\` chooses one of several configured clusters.
+\`crdb-exporter\` without a command runs the exporter; other functions are subcommands. Every command takes \`--help\`. Those
+that query a cluster read the same configuration, flags and secrets as the exporter, use the same clients and limits, and
+log out the session they created. \`--cluster NAME\` chooses one of several configured clusters.
 
-| Exit code | Means |
+| Exit code | Meaning |
 | --- | --- |
-| 0 | done |
-| 1 | failed: \`check\` found errors, \`diagnose\` found trouble, nothing is there, the service refused |
-| 2 | wrong usage, a configuration that cannot be used, or a writing command without \`--yes\` where nobody can be asked |
-| 130 | ended by Ctrl-C |
+| 0 | success |
+| 1 | failure: \`check\` found errors, \`diagnose\` found problems, the object does not exist, the service refused |
+| 2 | wrong usage, an invalid configuration, or a command that changes something without \`--yes\` in a non-interactive session |
+| 130 | cancelled by Ctrl-C |
 
-Standard output is data alone; everything else goes to standard error. On a terminal tables fit its width and have
-colours unless \`NO_COLOR\` is set; \`--sort COLUMN\` orders them. \`--output json\` gives one document and
-\`--output ndjson\` one object a line, written page by page, so that a list of any length needs the same memory. Their names
-are those of the API, complete but for SQL text, client addresses and keys, which have flags of their own.
+Standard output holds data only; messages go to standard error. On a terminal, tables fit its width and have colours unless
+\`NO_COLOR\` is set; \`--sort COLUMN\` orders them. \`--output json\` prints one document and \`--output ndjson\` one object per
+line, written page by page, so that a list of any length needs the same memory. Names are those of the API; SQL text, client
+addresses and keys are omitted without their own flags.
 `;
 
-/** What a command printed, standard error first. */
+/** Resolves to the output of a command, standard error first. */
 export type RunCommand = (args: readonly string[]) => Promise<string>;
 
-/** Lines of one output that are shown. */
-const MOST_LINES = 26;
-const WIDEST_LINE = 160;
+const MAX_LINES = 26;
+const MAX_LINE_LENGTH = 160;
 
 /** The text of docs/commands.md; `run` runs a command on the simulator that \`exporter.yml\` describes. */
 export async function writeCommandsPage(run: RunCommand): Promise<string> {
@@ -46,13 +45,13 @@ function shorten(printed: string): string {
   const lines = printed
     .trimEnd()
     .split('\n')
-    .map((line) => (line.length > WIDEST_LINE ? `${line.slice(0, WIDEST_LINE)}…` : line));
-  return lines.length > MOST_LINES
-    ? [...lines.slice(0, MOST_LINES), '…'].join('\n')
+    .map((line) => (line.length > MAX_LINE_LENGTH ? `${line.slice(0, MAX_LINE_LENGTH)}…` : line));
+  return lines.length > MAX_LINES
+    ? [...lines.slice(0, MAX_LINES), '…'].join('\n')
     : lines.join('\n');
 }
 
-/** What does not change from run to run: headings, text, commands and the titles of columns. */
+/** The lines that are the same in each run: headings, commands and the titles of columns. */
 export function structureOf(page: string): readonly string[] {
   return page
     .split('\n')

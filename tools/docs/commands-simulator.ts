@@ -3,7 +3,7 @@ export const PAGE_SIMULATOR = {
   nodes: 5,
   ranges: 60,
   sessions: 12,
-  troubledNodes: true,
+  faultyNodes: true,
 } as const;
 
 interface Simulated {

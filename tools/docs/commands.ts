@@ -13,7 +13,8 @@ const folder = mkdtempSync(path.join(tmpdir(), 'crdb-exporter-docs-'));
 const simulator = await startSimulator(PAGE_SIMULATOR);
 simulator.world.setAssistantDuration(1_000);
 try {
-  writeFileSync(path.join(folder, 'exporter.yml'), describeSimulator(simulator));
+  // Private, because it holds secrets: otherwise every command warns.
+  writeFileSync(path.join(folder, 'exporter.yml'), describeSimulator(simulator), { mode: 0o600 });
   const page = await writeCommandsPage(run);
   writeFileSync(path.join(import.meta.dirname, '../../docs/commands.md'), page);
 } finally {

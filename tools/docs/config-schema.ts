@@ -2,12 +2,12 @@ import { type JsonSchema, toJsonSchema } from '@valibot/to-json-schema';
 import { COLLECTORS } from '../../src/collectors/index.ts';
 import { configSchema } from '../../src/config/schema.ts';
 
-/** The JSON schema of the configuration file, for editors; the loader itself checks more. */
+/** The JSON schema of the configuration file, for editors; the loader checks more. */
 export function buildConfigSchema(): JsonSchema {
   const { $schema, ...schema } = toJsonSchema(configSchema(COLLECTORS), {
     typeMode: 'input',
     errorMode: 'ignore',
-    // A section without keys is as good as a missing one, but nobody should write one.
+    // The loader accepts an empty section; editors should report it.
     overrideSchema: ({ valibotSchema, jsonSchema: { anyOf } }) =>
       valibotSchema.type === 'nullish' && typeof anyOf?.[0] === 'object' ? anyOf[0] : null,
     overrideAction: ({ valibotAction, jsonSchema }) =>
@@ -32,7 +32,7 @@ function withoutOwnMetadata(schema: JsonSchema): JsonSchema {
   return Object.fromEntries(entries);
 }
 
-/** What a cluster leaves out is not the default but what is set for all clusters. */
+/** For keys that a cluster omits, the values for all clusters apply, not the defaults. */
 function dropInheritedDefaults({ items }: JsonSchema): void {
   const cluster = typeof items === 'object' && !Array.isArray(items) ? items : {};
   const { collectors } = cluster.properties ?? {};

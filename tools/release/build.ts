@@ -1,4 +1,4 @@
-// `npm pack` runs this first: dist/ as it is published, because Node.js strips no types below node_modules.
+// `npm pack` runs this first: builds dist/, because Node.js strips no types below node_modules.
 import { spawnSync } from 'node:child_process';
 import { cpSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -8,7 +8,7 @@ const ROOT = path.join(import.meta.dirname, '../..');
 const DIST = path.join(ROOT, 'dist');
 
 const { revision } = readBuild();
-// What is left of an older build would be published too.
+// Otherwise files of an older build would be published.
 rmSync(DIST, { recursive: true, force: true });
 compile();
 copyAssets();
@@ -24,7 +24,7 @@ function compile(): void {
   if (status !== 0) throw new Error(`the compiler failed with status ${status}`);
 }
 
-/** What stands beside the sources and is read at run time; it must not have the name of a module. */
+/** Copies files that the program reads at run time; none may have the name of a module. */
 function copyAssets(): void {
   cpSync(path.join(ROOT, 'src'), DIST, {
     recursive: true,

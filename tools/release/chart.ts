@@ -1,5 +1,5 @@
-// `npm run chart`: writes what the Helm chart takes from elsewhere: the version and the schema of its values, and the
-// manifests for those without Helm. Needs helm.
+// `npm run chart`: writes the version and the values schema of the Helm chart, and the manifests for use without Helm.
+// Needs helm.
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { CHART, EXAMPLES, renderChart } from './helm.ts';

@@ -1,5 +1,5 @@
-// `npm run release:check`: whether this commit can be released. Every step is tried, whatever the others say, so that it
-// is a rehearsal, too; what stands in the way, and what could not be looked at here, is told once more at the end.
+// `npm run release:check`: checks whether this commit can be released. Runs every step, even after failures, and lists at
+// the end what blocks the release and what could not be checked.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -8,27 +8,27 @@ import { CHART, EXAMPLES, lintChart, renderChart } from './helm.ts';
 import { checkImage } from './image.ts';
 import { findForeignLicences } from './licences.ts';
 import { findNoteProblems } from './notes.ts';
-import { ROOT, run, runAloud, works } from './programs.ts';
+import { ROOT, run, runStreaming, works } from './programs.ts';
 
 type Step = () => readonly Finding[] | Promise<readonly Finding[]>;
 
 const { version, repository }: { readonly version: string; readonly repository?: unknown } =
   JSON.parse(read('package.json'));
 
-// What only a maintainer can fill in comes first, what takes minutes last.
+// Manual work comes first, slow steps last.
 const STEPS: Readonly<Record<string, Step>> = {
-  'package.json names the repository': findMissingRepository,
+  'repository in package.json': findMissingRepository,
   [`notes on ${version}`]: () =>
     findNoteProblems(version, {
       changelog: read('CHANGELOG.md'),
       upgrading: read('UPGRADING.md'),
     }).map(problem),
-  'the working tree is clean': () =>
+  'clean working tree': () =>
     changedFiles().map((file) => problem(`${file}: commit it or remove it`)),
   'licences of the production tree': () =>
     findForeignLicences(JSON.parse(read('package-lock.json'))).map(problem),
   'bill of materials': checkBill,
-  'what is generated is fresh': findStaleFiles,
+  'generated files': findStaleFiles,
   chart: () =>
     works('helm', 'version') ? inFolder(checkChart) : [notChecked('the chart: needs helm')],
   'all tests': runTests,
@@ -38,16 +38,16 @@ const STEPS: Readonly<Record<string, Step>> = {
 
 const findings: Finding[] = [];
 for (const [name, step] of Object.entries(STEPS)) {
-  say(`- ${name}`);
+  print(`- ${name}`);
   const found = await tryStep(step);
-  if (found.length === 0) say('  good');
-  for (const { kind, text } of found) say(`  ${kind}: ${text}`);
+  if (found.length === 0) print('  ok');
+  for (const { kind, text } of found) print(`  ${kind}: ${text}`);
   findings.push(...found);
 }
 const problems = findings.filter(({ kind }) => kind === 'problem');
-say('');
-for (const { kind, text } of findings) say(`${kind}: ${text}`);
-say(problems.length === 0 ? `${version} can be released` : `${version} cannot be released yet`);
+print('');
+for (const { kind, text } of findings) print(`${kind}: ${text}`);
+print(problems.length === 0 ? `${version} can be released` : `${version} cannot be released yet`);
 process.exitCode = problems.length === 0 ? 0 : 1;
 
 async function tryStep(step: Step): Promise<readonly Finding[]> {
@@ -70,11 +70,11 @@ function checkBill(): readonly Finding[] {
   const bill: { readonly bomFormat: string; readonly components: readonly unknown[] } = JSON.parse(
     run('npm', ['run', '--silent', 'sbom']),
   );
-  say(`  ${bill.bomFormat}, ${bill.components.length} components`);
+  print(`  ${bill.bomFormat}, ${bill.components.length} components`);
   return [];
 }
 
-/** Makes all of it anew; what differs then is the remedy. */
+/** Regenerates all files and reports those that change. */
 function findStaleFiles(): readonly Finding[] {
   const before = changedFiles();
   for (const script of ['docs', 'dashboards', ...(works('helm', 'version') ? ['chart'] : [])]) {
@@ -82,10 +82,10 @@ function findStaleFiles(): readonly Finding[] {
   }
   return changedFiles()
     .filter((file) => !before.includes(file))
-    .map((file) => problem(`${file}: was stale and has been made anew: commit it`));
+    .map((file) => problem(`${file}: was out of date and has been regenerated: commit it`));
 }
 
-/** As a user would get it: in one file, without what its links lead to. */
+/** The packaged chart: one file, without symbolic links. */
 function checkChart(folder: string): void {
   run('helm', ['package', CHART, '--destination', folder]);
   const packed = path.join(folder, `crdb-exporter-${version}.tgz`);
@@ -96,7 +96,7 @@ function checkChart(folder: string): void {
 }
 
 async function runTests(): Promise<readonly Finding[]> {
-  const { status, lines } = await runAloud('npm', ['test'], { CI: 'true' });
+  const { status, lines } = await runStreaming('npm', ['test'], { CI: 'true' });
   const skipped = lines.filter((line) => line.startsWith('skipped: '));
   return [
     ...(status === 0 ? [] : [problem(`npm test ended with ${status}, see above`)]),
@@ -123,6 +123,6 @@ function read(name: string): string {
   return readFileSync(path.join(ROOT, name), 'utf8');
 }
 
-function say(line: string): void {
+function print(line: string): void {
   process.stdout.write(`${line}\n`);
 }

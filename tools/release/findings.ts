@@ -1,8 +1,8 @@
-/** What a step of the release check has to tell; a step that is good tells nothing. */
+/** A result of a step of the release check; a successful step has none. */
 export interface Finding {
-  /** Stands in the way of a release, or could only not be looked at here. */
+  /** Blocks the release, or could not be checked on this machine. */
   readonly kind: 'problem' | 'not checked';
-  /** What, where, and what to do about it. */
+  /** The problem, its place and its fix. */
   readonly text: string;
 }
 

@@ -4,16 +4,16 @@ import { ROOT, run } from './programs.ts';
 export const KUBERNETES = path.join(ROOT, 'config', 'kubernetes');
 export const CHART = path.join(KUBERNETES, 'chart');
 
-/** Any that the chart allows: nothing in it depends on the version, but Helm assumes an old one of its own. */
+/** Any version that the chart allows; without it Helm assumes an old one. */
 const FOR = ['--kube-version', '1.33.0'];
 
-/** Values of the manifests that are in the repository: one for each kind of set-up. */
+/** The manifests in the repository, with their values. */
 export const EXAMPLES = ['single', 'shards'].map((name) => ({
   manifests: path.join(KUBERNETES, 'manifests', `${name}.yaml`),
   values: path.join(KUBERNETES, 'manifests', `${name}.values.yaml`),
 }));
 
-/** What the chart, a folder or file, makes of the values. */
+/** The manifests that the chart, a folder or file, renders with these values. */
 export function renderChart(chart: string, values: string): string {
   return run('helm', ['template', 'crdb-exporter', chart, '--values', values, ...FOR]);
 }

@@ -1,4 +1,4 @@
-/** Licences that go together with Apache-2.0 in one program. */
+/** Licences that are compatible with Apache-2.0. */
 const COMPATIBLE = [
   'Apache-2.0',
   'MIT',
@@ -15,7 +15,7 @@ interface Lock {
   >;
 }
 
-/** Packages of the production tree whose licence is missing or not known to be compatible, with that licence. */
+/** Production packages whose licence is missing or not known to be compatible, with that licence. */
 export function findForeignLicences(lock: Lock): readonly string[] {
   return Object.entries(lock.packages)
     .filter(([place, { dev, link }]) => place !== '' && dev !== true && link !== true)

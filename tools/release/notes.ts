@@ -1,6 +1,6 @@
 const TAGGED = /^- \[(?:CHANGE|FEATURE|ENHANCEMENT|BUGFIX)\] \S.*\.$/;
 
-/** What is wrong with the notes for a version: its changes, in tagged lines, and what to do about them. */
+/** Problems of the notes for a version: sections in both files, with tagged lines. */
 export function findNoteProblems(
   version: string,
   { changelog, upgrading }: { readonly changelog: string; readonly upgrading: string },
@@ -16,14 +16,14 @@ export function findNoteProblems(
   ];
 }
 
-/** While it is written, a section is headed `## 1.2.3 / not released`. */
+/** Until the release, the heading of a section is `## 1.2.3 / not released`. */
 function findMissingDate(version: string, changes: string): readonly string[] {
   if (/^\S+ \/ \d{4}-\d\d-\d\d\n/.test(changes)) return [];
   const today = new Date().toISOString().slice(0, 10);
-  return [`CHANGELOG.md: ${version} has no date: head it "## ${version} / ${today}"`];
+  return [`CHANGELOG.md: ${version} has no date: use the heading "## ${version} / ${today}"`];
 }
 
-/** Lines of the lists that do not say what kind of change they are. */
+/** List items without the tag of their kind of change. */
 export function findUntaggedLines(changelog: string): readonly string[] {
   const items = changelog.split('\n').filter((line) => line.startsWith('- '));
   return items.filter((line) => !TAGGED.test(line)).map((line) => `CHANGELOG.md: no tag: ${line}`);

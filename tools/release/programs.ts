@@ -1,10 +1,10 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { createInterface } from 'node:readline';
 import path from 'node:path';
+import { createInterface } from 'node:readline';
 
 export const ROOT = path.join(import.meta.dirname, '../..');
 
-/** Runs a program in the checkout; the answer is its standard output. An error holds what it said. */
+/** Runs a program in the checkout and returns its standard output. An error contains its output. */
 export function run(program: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): string {
   const { status, stdout, stderr, error } = spawnSync(program, args, {
     cwd: ROOT,
@@ -17,13 +17,13 @@ export function run(program: string, args: readonly string[], env: NodeJS.Proces
   throw new Error(`${program} ${args.join(' ')} ended with ${status}:\n${stdout}${stderr}`);
 }
 
-/** Whether a program is there and, run like this, is content. */
+/** Whether a program is installed and succeeds with these arguments. */
 export function works(program: string, ...args: readonly string[]): boolean {
   return spawnSync(program, args).status === 0;
 }
 
-/** As `run`, for what takes minutes: what it says is shown as it comes. The answer is the lines that it said. */
-export async function runAloud(
+/** Like `run`, for programs that take minutes: prints the output while it arrives, and returns its lines. */
+export async function runStreaming(
   program: string,
   args: readonly string[],
   env: NodeJS.ProcessEnv,

@@ -1,4 +1,4 @@
-// `npm run sbom`: the bill of materials of what runs in production, CycloneDX, on standard output.
+// `npm run sbom`: prints the CycloneDX bill of materials of the production dependencies.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,7 +10,7 @@ type Manifest = Readonly<Record<string, unknown>>;
 
 interface Package {
   readonly dev?: boolean;
-  /** A tool for development that a production package can use too: not installed with that. */
+  /** A development tool that a production package can also use; not installed in production. */
   readonly devOptional?: boolean;
   readonly link?: boolean;
   readonly optionalDependencies?: Readonly<Record<string, string>>;
@@ -22,7 +22,7 @@ interface Lock {
 
 const folder = mkdtempSync(path.join(tmpdir(), 'crdb-exporter-sbom-'));
 try {
-  // `npm sbom --omit=dev` in the project itself leaves out what a tool for development needs as well.
+  // `npm sbom --omit=dev` in the project also omits packages that development tools share.
   write('package.json', withoutDevelopment(read<Manifest>('package.json')));
   write('package-lock.json', ofProduction(read<Lock>('package-lock.json')));
   const args = ['sbom', '--package-lock-only', '--sbom-format=cyclonedx'];
@@ -41,14 +41,14 @@ function withoutDevelopment(manifest: Manifest): Manifest {
 function ofProduction({ packages, ...rest }: Lock): unknown {
   const { '': root = {}, ...others } = packages;
   const tools = Object.values(others).filter(({ devOptional }) => devOptional === true);
-  // The builds for single platforms, which the lock file does not mark.
+  // Platform-specific builds, which the lock file does not mark.
   const builds = new Set(
     tools.flatMap(({ optionalDependencies = {} }) =>
       Object.keys(optionalDependencies).map((name) => `node_modules/${name}`),
     ),
   );
   const kept = Object.entries(others).filter(
-    // Links lead to workspaces: they are not published.
+    // Links are workspaces, which are not published.
     ([place, { dev, devOptional, link }]) =>
       place.startsWith('node_modules/') &&
       !builds.has(place) &&
@@ -62,7 +62,7 @@ function ofProduction({ packages, ...rest }: Lock): unknown {
   };
 }
 
-// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- says what the file holds
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the type of the file
 function read<T>(name: string): T {
   const value: T = JSON.parse(readFileSync(path.join(ROOT, name), 'utf8'));
   return value;

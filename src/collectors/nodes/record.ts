@@ -2,18 +2,38 @@ import {
   array,
   type Infer,
   integer,
+  type KeyFilter,
   number,
   object,
   record,
   selected,
   string,
 } from '../../json/shape.ts';
-import { type ChosenKeys, wantedOfNode, wantedOfStore } from './choice.ts';
+import { cleanLabelValue } from '../../metrics/sample-text.ts';
+
+/** The keys that the user wants exported under their own names. */
+export interface SelectedKeys extends KeyFilter {
+  has(key: string): boolean;
+}
+
+/** Reads a list of keys, each exact or a prefix with a trailing `*`. */
+export function selectKeys(patterns: readonly string[]): SelectedKeys {
+  const keys = patterns.filter((pattern) => !pattern.endsWith('*'));
+  const prefixes = patterns
+    .filter((pattern) => pattern.endsWith('*'))
+    .map((pattern) => pattern.slice(0, -1));
+  const exact = new Set(keys);
+  return {
+    keys,
+    prefixes,
+    has: (key) => exact.has(key) || prefixes.some((prefix) => key.startsWith(prefix)),
+  };
+}
 
 const netAddress = object({ address_field: string() });
 
-/** The members of a node that are read; which of its thousands of metrics, the choice says. */
-export function nodeShape(chosen: ChosenKeys) {
+/** The fields of a node that are read, with some of its thousands of metrics. */
+export function nodeShape(nodeKeys: KeyFilter, storeKeys: KeyFilter) {
   return object({
     node_id: integer(),
     liveness_status: integer(),
@@ -28,80 +48,78 @@ export function nodeShape(chosen: ChosenKeys) {
     num_cpus: number(),
     num_vcpus: number(),
     total_system_memory: integer(),
-    metrics: selected(wantedOfNode(chosen), number()),
-    store_metrics: record(selected(wantedOfStore(chosen), number())),
+    metrics: selected(nodeKeys, number()),
+    store_metrics: record(selected(storeKeys, number())),
   });
 }
 
 type NodeElement = Infer<ReturnType<typeof nodeShape>>;
 
-/** By their keys, as the server sends them. */
-export type Values = ReadonlyMap<string, number>;
+/** Metrics by CockroachDB key. */
+export type Metrics = ReadonlyMap<string, number>;
 
 /** Locality tiers of a node that are read; real ones have two or three. */
 export const MAX_TIERS = 32;
 
-interface Tier {
-  readonly key: string;
-  readonly value: string;
-}
-
-/** What is kept of a node until the poll is over. Zero and '' mean that the server did not say. */
+/** A node; its texts are valid label values, '' where the server sent none. */
 export interface NodeRecord {
   readonly id: number;
-  /** Undefined when what the server sent is no integer. */
+  /** Undefined when the server sent no integer. */
   readonly livenessCode: number | undefined;
   readonly address: string;
   readonly sqlAddress: string;
   readonly buildTag: string;
   readonly serverVersion: string;
   readonly clusterName: string;
-  readonly tiers: readonly Tier[];
-  /** Tiers beyond the first MAX_TIERS were left out. */
+  readonly tiers: readonly { readonly key: string; readonly value: string }[];
+  /** Tiers after the first MAX_TIERS were left out. */
   readonly hasMoreTiers: boolean;
+  /** 0 when the server sent none. */
   readonly startedSeconds: number;
+  /** 0 when the server sent none. */
   readonly updatedSeconds: number;
-  readonly cpus: number;
-  readonly memoryBytes: number;
-  readonly metrics: Values;
-  readonly stores: ReadonlyMap<string, Values>;
+  readonly cpus: number | undefined;
+  readonly memoryBytes: number | undefined;
+  readonly metrics: Metrics;
+  readonly stores: ReadonlyMap<string, Metrics>;
 }
 
 const STORE_ID = /^[1-9][0-9]*$/;
 
-/** Copies a node out of the element, which the decoder uses again for the next one; undefined when it has no valid id. */
+/** Copies a node from the element, which the decoder reuses for the next one; undefined without a valid id. */
 export function copyNode(node: NodeElement): NodeRecord | undefined {
   const id = node.node_id ?? 0;
   if (id <= 0) return undefined;
   return {
     id,
     livenessCode: node.liveness_status,
-    address: node.address.address_field ?? '',
-    sqlAddress: node.sql_address.address_field ?? '',
-    buildTag: node.build_tag ?? '',
-    serverVersion: writeVersion(node.ServerVersion),
-    clusterName: node.cluster_name ?? '',
-    tiers: node.locality.tiers
-      .slice(0, MAX_TIERS)
-      .map(({ key = '', value = '' }) => ({ key, value })),
+    address: cleanLabelValue(node.address.address_field ?? ''),
+    sqlAddress: cleanLabelValue(node.sql_address.address_field ?? ''),
+    buildTag: cleanLabelValue(node.build_tag ?? ''),
+    serverVersion: formatVersion(node.ServerVersion),
+    clusterName: cleanLabelValue(node.cluster_name ?? ''),
+    tiers: node.locality.tiers.slice(0, MAX_TIERS).map(({ key = '', value = '' }) => ({
+      key: cleanLabelValue(key),
+      value: cleanLabelValue(value),
+    })),
     hasMoreTiers: node.locality.tiers.length > MAX_TIERS,
     startedSeconds: toSeconds(node.started_at),
     updatedSeconds: toSeconds(node.updated_at),
     // Virtual CPUs respect the limit of the cgroup, which the CPUs of the host do not.
-    cpus: positive(node.num_vcpus) ?? positive(node.num_cpus) ?? 0,
-    memoryBytes: positive(node.total_system_memory) ?? 0,
+    cpus: positive(node.num_vcpus) ?? positive(node.num_cpus),
+    memoryBytes: positive(node.total_system_memory),
     metrics: new Map(node.metrics),
     stores: copyStores(node.store_metrics),
   };
 }
 
-/** A double does not hold so many nanoseconds: the last digits are lost, and microseconds are what remains. */
+/** Rounded to microseconds: a double cannot hold the nanoseconds of a Unix time. */
 function toSeconds(nanoseconds = 0): number {
   return Math.round(nanoseconds / 1e3) / 1e6;
 }
 
-/** `25.4`, or `25.4-8` for a step between releases; '' when the server did not say. */
-function writeVersion({
+/** `25.4`, or `25.4-8` for a step between releases; '' when the server sent none. */
+function formatVersion({
   major_val: major = 0,
   minor_val: minor = 0,
   internal = 0,
@@ -114,7 +132,7 @@ function positive(value: number | undefined): number | undefined {
   return value !== undefined && value > 0 ? value : undefined;
 }
 
-function copyStores(stores: NodeElement['store_metrics']): ReadonlyMap<string, Values> {
+function copyStores(stores: NodeElement['store_metrics']): ReadonlyMap<string, Metrics> {
   const sorted = [...stores]
     .filter(([id]) => STORE_ID.test(id))
     .toSorted(([a], [b]) => Number(a) - Number(b));

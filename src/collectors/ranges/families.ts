@@ -1,183 +1,266 @@
 import { counter, gauge } from '../../metrics/family.ts';
+import { PROBLEMS } from '../../vocabulary.ts';
+import { LEASE_KINDS } from './range.ts';
+import { QUERY_BOUNDS } from './tally.ts';
 
-// All of GET /nodes/{node_id}/ranges/; the field is named in brackets. A scan of many nodes is no snapshot: its
-// answers are of different instants.
+// A scan of many nodes is no snapshot: their responses are of different instants.
 
-const STORE = ['node_id', 'store_id'] as const;
-const SHARD = ['shard'] as const;
+const OF_STORE = { labels: ['node_id', 'store_id'], series: ['stores'], unit: 'count' } as const;
+const LOAD = { ...OF_STORE, unit: 'per second' } as const;
+const OF_SHARD = { labels: ['shard'], series: [], unit: 'count' } as const;
+const OF_PROBLEM = {
+  labels: ['problem', 'shard'],
+  series: [PROBLEMS.length],
+  unit: 'count',
+} as const;
 
-const WHOLE =
-  'Only there when every node that is not known to be down was read, and all of them by this exporter.';
-const LOAD = 'The server averages over the last 30 minutes at most.';
-const WRITES_TWICE = `${LOAD} Followers count writes too: a sum over stores counts a write once per replica.`;
+const WHOLE = 'Absent unless this exporter read every node that is not known to be down.';
+const AVERAGED = 'The server averages over the last 30 minutes at most.';
+const REPLICATED = 'Followers count writes too: a sum over stores counts a write once per replica.';
 const NOT_SENT = 'Absent where the server does not send it (before 23.1).';
+const TABLE_ID = 'table_id is that of the start key, empty outside of tables.';
 
 export const RANGES = gauge({
   name: 'crdb_ranges',
-  help: `Distinct ranges seen (desc.range_id). ${WHOLE} Falls when all replicas of ranges are on nodes that are down.`,
-  labels: SHARD,
+  help: 'Distinct ranges.',
+  ...OF_SHARD,
+  field: 'desc.range_id',
+  notes: `${WHOLE} Falls when all replicas of ranges are on nodes that are down.`,
 });
 
 export const REPLICAS = gauge({
   name: 'crdb_range_replicas',
-  help: 'Replicas that the store reports (source_store_id).',
-  labels: STORE,
+  help: 'Replicas in the store.',
+  ...OF_STORE,
+  field: 'source_store_id',
 });
 
 export const LEASES = gauge({
   name: 'crdb_range_leases',
-  help: 'Replicas of the store that hold the lease of their range: the last one they know of names their store (lease_history). It need not be valid any more.',
-  labels: STORE,
+  help: 'Replicas in the store that hold the lease of their range.',
+  ...OF_STORE,
+  field: 'lease_history',
+  notes: 'By the last lease that the replica knows, which may have expired.',
 });
 
 export const QUIESCENT = gauge({
   name: 'crdb_range_replicas_quiescent',
-  help: 'Replicas of the store that are quiescent (quiescent). With leader leases, from 25.x on, ranges no longer quiesce.',
-  labels: STORE,
+  help: 'Replicas in the store that are quiescent.',
+  ...OF_STORE,
+  field: 'quiescent',
+  notes: 'Ranges with leader leases, from 25.x on, do not quiesce.',
 });
 
 export const TICKING = gauge({
   name: 'crdb_range_replicas_ticking',
-  help: 'Replicas of the store whose raft group is ticking (ticking).',
-  labels: STORE,
+  help: 'Replicas in the store whose Raft group is ticking.',
+  ...OF_STORE,
+  field: 'ticking',
 });
 
 export const PROBLEM_REPLICAS = gauge({
   name: 'crdb_range_problem_replicas',
-  help: "Replicas that report the problem, by the store that reports it, which is not the culprit: unavailable, underreplicated, overreplicated and range_too_large come from one replica of the range, usually the leaseholder's (problems). A member that this exporter does not know counts as other.",
-  labels: ['problem', ...STORE],
+  help: 'Replicas that report the problem, by their store.',
+  labels: ['problem', 'node_id', 'store_id'],
+  series: [PROBLEMS.length, 'stores'],
+  unit: 'count',
+  field: 'problems',
+  notes:
+    "The store that reports is not necessarily the cause: unavailable, underreplicated, overreplicated and range_too_large come from one replica of the range, usually the leaseholder's. Problems that this exporter does not know count as other. Zeros are left out.",
 });
 
 export const PROBLEM_RANGES = gauge({
   name: 'crdb_range_problem_ranges',
-  help: 'Distinct ranges of which any replica reports the problem (problems). A lower bound while nodes are skipped or failed (crdb_range_scan_nodes). Over shards, the sum is an upper bound for no_raft_leader, quiescent_equals_ticking, raft_log_too_large, circuit_breaker_error and other.',
-  labels: ['problem', ...SHARD],
+  help: 'Distinct ranges of which any replica reports the problem.',
+  ...OF_PROBLEM,
+  field: 'problems',
+  notes:
+    'A lower bound while nodes are skipped or failed (crdb_range_scan_nodes). The sum over shards is an upper bound for no_raft_leader, quiescent_equals_ticking, raft_log_too_large, circuit_breaker_error and other.',
 });
 
 export const STORE_QUERIES = gauge({
   name: 'crdb_store_queries_per_second',
-  help: `Queries per second of the store, summed over its replicas (stats.queries_per_second). ${LOAD}`,
-  labels: STORE,
+  help: 'Queries per second of the store, summed over its replicas.',
+  ...LOAD,
+  field: 'stats.queries_per_second',
+  notes: AVERAGED,
 });
 
 export const STORE_WRITES = gauge({
   name: 'crdb_store_writes_per_second',
-  help: `Keys written per second in the store, summed over its replicas (stats.writes_per_second). ${WRITES_TWICE}`,
-  labels: STORE,
+  help: 'Keys written per second in the store, summed over its replicas.',
+  ...LOAD,
+  field: 'stats.writes_per_second',
+  notes: `${AVERAGED} ${REPLICATED}`,
 });
 
 export const STORE_REQUESTS = gauge({
   name: 'crdb_store_requests_per_second',
-  help: `Requests per second of the store, summed over its replicas (stats.requests_per_second). ${LOAD} ${NOT_SENT}`,
-  labels: STORE,
+  help: 'Requests per second of the store, summed over its replicas.',
+  ...LOAD,
+  field: 'stats.requests_per_second',
+  notes: `${AVERAGED} ${NOT_SENT}`,
 });
 
 export const STORE_READS = gauge({
   name: 'crdb_store_reads_per_second',
-  help: `Keys read per second in the store, summed over its replicas (stats.reads_per_second). ${LOAD} ${NOT_SENT}`,
-  labels: STORE,
+  help: 'Keys read per second in the store, summed over its replicas.',
+  ...LOAD,
+  field: 'stats.reads_per_second',
+  notes: `${AVERAGED} ${NOT_SENT}`,
 });
 
 export const STORE_READ_BYTES = gauge({
   name: 'crdb_store_read_bytes_per_second',
-  help: `Bytes read per second in the store, summed over its replicas (stats.read_bytes_per_second). ${LOAD} ${NOT_SENT}`,
-  labels: STORE,
+  help: 'Bytes read per second in the store, summed over its replicas.',
+  ...OF_STORE,
+  unit: 'bytes per second',
+  field: 'stats.read_bytes_per_second',
+  notes: `${AVERAGED} ${NOT_SENT}`,
 });
 
 export const STORE_WRITE_BYTES = gauge({
   name: 'crdb_store_write_bytes_per_second',
-  help: `Bytes written per second in the store, summed over its replicas (stats.write_bytes_per_second). ${WRITES_TWICE} ${NOT_SENT}`,
-  labels: STORE,
+  help: 'Bytes written per second in the store, summed over its replicas.',
+  ...OF_STORE,
+  unit: 'bytes per second',
+  field: 'stats.write_bytes_per_second',
+  notes: `${AVERAGED} ${REPLICATED} ${NOT_SENT}`,
 });
 
 export const STORE_CPU = gauge({
   name: 'crdb_store_cpu_seconds_per_second',
-  help: `CPU seconds per second that the ranges of the store take, summed over its replicas (stats.cpu_time_per_second). ${LOAD} ${NOT_SENT}`,
-  labels: STORE,
+  help: 'CPU seconds per second of the ranges of the store, summed over its replicas.',
+  ...OF_STORE,
+  unit: 'CPU seconds per second',
+  field: 'stats.cpu_time_per_second',
+  notes: `${AVERAGED} ${NOT_SENT}`,
 });
 
 export const SCAN_NODES = gauge({
   name: 'crdb_range_scan_nodes',
-  help: 'Nodes of the last scan by what became of them: scanned, failed (asked in vain, or not reached in time), skipped (not asked because dead, unavailable or of unknown status). Decommissioned nodes are not counted; a shard counts its own nodes only.',
-  labels: ['state', ...SHARD],
+  help: 'Nodes of the last scan by state: scanned, failed or skipped.',
+  labels: ['state', 'shard'],
+  series: [3],
+  unit: 'count',
+  notes:
+    'failed: the request failed, or the scan ran out of time; skipped: not queried because dead, unavailable or of unknown status. Decommissioned nodes are not counted; a shard counts its own nodes only.',
 });
 
 export const SCAN_NODE_SUCCESS = gauge({
   name: 'crdb_range_scan_node_success',
-  help: 'Whether the last scan read all ranges of the node: 1 or 0 for each node that was asked.',
+  help: 'Whether the last scan read all ranges of the node.',
   labels: ['node_id'],
+  series: ['nodes'],
+  unit: '0 or 1',
+  notes: 'A series for each node that was queried.',
 });
 
 export const BY_REPLICAS = gauge({
   name: 'crdb_ranges_by_replicas',
-  help: `Distinct ranges by number of replicas seen, 1 to 7 or other. ${WHOLE}`,
-  labels: ['replicas', ...SHARD],
+  help: 'Distinct ranges by number of replicas seen, 1 to 7 or other.',
+  labels: ['replicas', 'shard'],
+  series: [8],
+  unit: 'count',
+  notes: WHOLE,
 });
 
 export const BY_LEASE_KIND = gauge({
   name: 'crdb_ranges_by_lease_kind',
-  help: 'Distinct ranges by kind of their lease: epoch, expiration or leader, from the last lease of the replica that holds it (lease_history); none when no replica holds it, which is only told when every node that is not known to be down was read, and all of them by this exporter.',
-  labels: ['kind', ...SHARD],
+  help: 'Distinct ranges by kind of their lease: epoch, expiration, leader or none.',
+  labels: ['kind', 'shard'],
+  series: [LEASE_KINDS.length + 1],
+  unit: 'count',
+  field: 'lease_history',
+  notes:
+    'From the last lease of the replica that holds it. The kind none, which no replica holds, is absent unless this exporter read every node that is not known to be down.',
 });
 
 export const BY_QUERIES = gauge({
   name: 'crdb_ranges_by_queries_per_second',
-  help: `Lease-holding replicas with at most that many queries per second, cumulative (stats.queries_per_second). ${LOAD}`,
-  labels: ['upper', ...SHARD],
+  help: 'Lease-holding replicas with at most `upper` queries per second, cumulative.',
+  labels: ['upper', 'shard'],
+  series: [QUERY_BOUNDS.length],
+  unit: 'count',
+  field: 'stats.queries_per_second',
+  notes: AVERAGED,
 });
 
 export const LEASE_CHANGES = counter({
   name: 'crdb_range_lease_changes_total',
-  help: 'Lease changes since the start of the exporter: increases of the sequence between scans, over ranges seen before, counted where the lease is now held (lease_history, sequence).',
-  labels: SHARD,
+  help: 'Lease changes since the start of the exporter.',
+  ...OF_SHARD,
+  field: 'lease_history, sequence',
+  notes:
+    'Increases of the sequence between scans, over ranges seen before, counted where the lease is now held.',
 });
 
 const HOT = {
-  labels: ['range_id', ...STORE, 'table_id', ...SHARD],
+  labels: ['range_id', 'node_id', 'store_id', 'table_id', 'shard'],
+  series: [{ option: 'hot_ranges' }],
   list: { name: 'hot ranges', entry: ['range_id'] },
 } as const;
-const HOTTEST =
-  'of the lease-holding replicas with most queries. A range enters the list when it beats the last of it by 20 % or has been above it for 3 scans; table_id is that of the start key, empty outside of tables';
+const LISTED = `${AVERAGED} A range enters the list when it exceeds the last entry by 20 % or has been above it for 3 scans. ${TABLE_ID}`;
 
 export const HOT_QUERIES = gauge({
   name: 'crdb_hot_range_queries_per_second',
-  help: `Queries per second ${HOTTEST} (stats.queries_per_second). ${LOAD}`,
+  help: 'Queries per second of the lease-holding replicas with most queries.',
   ...HOT,
+  unit: 'per second',
+  field: 'stats.queries_per_second',
+  notes: LISTED,
 });
 
 export const HOT_WRITES = gauge({
   name: 'crdb_hot_range_writes_per_second',
-  help: `Keys written per second ${HOTTEST} (stats.writes_per_second). ${LOAD}`,
+  help: 'Keys written per second in the lease-holding replicas with most queries.',
   ...HOT,
+  unit: 'per second',
+  field: 'stats.writes_per_second',
+  notes: LISTED,
 });
 
 export const HOT_CPU = gauge({
   name: 'crdb_hot_range_cpu_seconds_per_second',
-  help: `CPU seconds per second ${HOTTEST} (stats.cpu_time_per_second). ${LOAD} ${NOT_SENT}`,
+  help: 'CPU seconds per second of the lease-holding replicas with most queries.',
   ...HOT,
+  unit: 'CPU seconds per second',
+  field: 'stats.cpu_time_per_second',
+  notes: `${LISTED} ${NOT_SENT}`,
 });
 
 export const MAX_QUERIES = gauge({
   name: 'crdb_range_max_queries_per_second',
-  help: `Most queries per second of one lease-holding replica (stats.queries_per_second). ${LOAD}`,
-  labels: SHARD,
+  help: 'Maximum queries per second of one lease-holding replica.',
+  ...OF_SHARD,
+  unit: 'per second',
+  field: 'stats.queries_per_second',
+  notes: AVERAGED,
 });
 
 export const MAX_CPU = gauge({
   name: 'crdb_range_max_cpu_seconds_per_second',
-  help: `Most CPU seconds per second of one lease-holding replica (stats.cpu_time_per_second). ${LOAD} ${NOT_SENT}`,
-  labels: SHARD,
+  help: 'Maximum CPU seconds per second of one lease-holding replica.',
+  ...OF_SHARD,
+  unit: 'CPU seconds per second',
+  field: 'stats.cpu_time_per_second',
+  notes: `${AVERAGED} ${NOT_SENT}`,
 });
 
 export const PROBLEM_FIRST_SEEN = gauge({
   name: 'crdb_problem_range_first_seen_timestamp_seconds',
-  help: 'Unix time in seconds of the first scan that saw the problem of the range, kept while it is reported: the oldest of each problem, then the lowest range_id (problems). node_id and store_id are the lowest that report it, not the culprit; table_id is that of the start key, empty outside of tables.',
-  labels: ['problem', 'range_id', ...STORE, 'table_id', ...SHARD],
+  help: 'Unix time in seconds of the first scan that saw the problem of the range.',
+  labels: ['problem', 'range_id', 'node_id', 'store_id', 'table_id', 'shard'],
+  series: [PROBLEMS.length, { option: 'problem_ranges' }],
   list: { name: 'problem ranges', entry: ['range_id'], per: 'problem' },
+  unit: 'Unix time in seconds',
+  field: 'problems',
+  notes: `Kept while the problem is reported. Listed are the oldest of each problem, then the lowest range_id. node_id and store_id are the lowest that report it, not necessarily the cause. ${TABLE_ID}`,
 });
 
 export const PROBLEM_RANGES_OMITTED = gauge({
   name: 'crdb_problem_ranges_omitted',
-  help: 'Distinct ranges with the problem that did not fit the list of crdb_problem_range_first_seen_timestamp_seconds.',
-  labels: ['problem', ...SHARD],
+  help: 'Distinct ranges with the problem that do not fit the list of problem ranges.',
+  ...OF_PROBLEM,
+  notes: 'The list is crdb_problem_range_first_seen_timestamp_seconds.',
 });

@@ -10,25 +10,14 @@ export interface HotRange {
   readonly cpuSeconds: number | undefined;
 }
 
-/** The list as it was published last, and who has been waiting to get in. */
-export interface HotMemory {
-  members: ReadonlySet<number>;
-  /** Scans in a row in which a range was above the last of the list without getting in. */
-  waiting: ReadonlyMap<number, number>;
-}
-
-export function createHotMemory(): HotMemory {
-  return { members: new Set(), waiting: new Map() };
-}
-
-/** A range gets in at once when it beats the last of the list by that much … */
+/** A range gets in at once when it has this many times the queries of the last of the list … */
 const CLEAR_LEAD = 1.2;
-/** … or when it has been above it in so many scans. */
-const PATIENT_SCANS = 3;
+/** … or when it has been above it in this number of scans. */
+const MIN_SCANS_ABOVE = 3;
 
 /**
- * Keeps the hottest ranges that are offered, and all that are on the list already. Twice the
- * length of the list is enough: that many hold as many newcomers as could ever get in.
+ * Keeps the hottest ranges that are added, and all that are on the list already. Twice the length of the list is
+ * enough: it holds as many newcomers as could get in.
  */
 export class HotCandidates {
   readonly #length: number;
@@ -41,7 +30,7 @@ export class HotCandidates {
     this.#members = members;
   }
 
-  /** Whether a range with so many queries is worth describing. */
+  /** Whether a range with these queries may get on the list. */
   wants(rangeId: number, queries: number): boolean {
     return queries > this.#floor || this.#members.has(rangeId);
   }
@@ -74,36 +63,40 @@ export class HotCandidates {
   }
 }
 
-/** The new list, hottest first, at most `length` long. Who is on it stays until clearly beaten. */
-export function chooseHot(
-  memory: HotMemory,
-  candidates: HotCandidates,
-  length: number,
-): readonly HotRange[] {
-  const ranked = candidates.list();
-  const isMember = (range: HotRange): boolean => memory.members.has(range.rangeId);
-  const chosen = ranked.filter(isMember).slice(0, length);
-  const waiting = new Map<number, number>();
-  for (const range of ranked) {
-    if (isMember(range)) continue;
-    const lowest = chosen.length < length ? undefined : chosen.at(-1);
-    const scans = (memory.waiting.get(range.rangeId) ?? 0) + 1;
-    if (lowest !== undefined && range.queries <= lowest.queries) break;
-    if (lowest === undefined || isLetIn(range, lowest, scans)) {
-      if (lowest !== undefined) chosen.pop();
-      chosen.push(range);
-      chosen.sort(byQueries);
-    } else {
-      waiting.set(range.rangeId, scans);
+/** The list of hot ranges, from scan to scan. */
+export class HotList {
+  /** Ids of the ranges on the list. */
+  members: ReadonlySet<number> = new Set();
+  /** Scans in a row in which a range was above the last of the list without getting in. */
+  #waiting: ReadonlyMap<number, number> = new Map();
+
+  /** The new list, hottest first, at most `length` long. A member stays until clearly beaten. */
+  update(candidates: HotCandidates, length: number): readonly HotRange[] {
+    const ranked = candidates.list();
+    const isMember = (range: HotRange): boolean => this.members.has(range.rangeId);
+    const chosen = ranked.filter(isMember).slice(0, length);
+    const waiting = new Map<number, number>();
+    for (const range of ranked) {
+      if (isMember(range)) continue;
+      const lowest = chosen.length < length ? undefined : chosen.at(-1);
+      const scans = (this.#waiting.get(range.rangeId) ?? 0) + 1;
+      if (lowest !== undefined && range.queries <= lowest.queries) break;
+      if (lowest === undefined || isLetIn(range, lowest, scans)) {
+        if (lowest !== undefined) chosen.pop();
+        chosen.push(range);
+        chosen.sort(byQueries);
+      } else {
+        waiting.set(range.rangeId, scans);
+      }
     }
+    this.members = new Set(chosen.map(({ rangeId }) => rangeId));
+    this.#waiting = waiting;
+    return chosen;
   }
-  memory.members = new Set(chosen.map(({ rangeId }) => rangeId));
-  memory.waiting = waiting;
-  return chosen;
 }
 
 function isLetIn(range: HotRange, lowest: HotRange, scans: number): boolean {
-  return range.queries > lowest.queries * CLEAR_LEAD || scans >= PATIENT_SCANS;
+  return range.queries > lowest.queries * CLEAR_LEAD || scans >= MIN_SCANS_ABOVE;
 }
 
 function byQueries(a: HotRange, b: HotRange): number {

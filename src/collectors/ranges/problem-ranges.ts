@@ -1,4 +1,5 @@
-import { PROBLEMS } from './range.ts';
+import { PROBLEMS } from '../../vocabulary.ts';
+import { forEachProblem } from './range.ts';
 
 /** The lowest node, and on it the lowest store, that reports a problem of a range. */
 export interface Reporter {
@@ -12,37 +13,24 @@ export interface ProblemRange extends Reporter {
   readonly firstSeenSeconds: number;
 }
 
-type Remembered = ReadonlyMap<number, ProblemRange>;
-
-/** By index of PROBLEMS: the oldest problems by range id, more than are shown. */
-export interface ProblemMemory {
-  byProblem: readonly Remembered[];
-}
-
-export function createProblemMemory(): ProblemMemory {
-  return { byProblem: PROBLEMS.map(() => new Map()) };
-}
-
 /**
- * First-seen times that are remembered per problem. Beyond, when a large part of a cluster is ill, a range's
- * time begins when there is room for it.
+ * First-seen times that are remembered per problem. Beyond, when a large part of a cluster has it, the time of a range
+ * begins when there is room for it.
  */
 export const MAX_REMEMBERED = 1_000;
 
-/** Who reports what, for one node or one scan: the remembered ranges and the lowest of the new ids. */
+/** The reporters of problems, for one node or one scan: of the remembered ranges and of the lowest of the new ids. */
 export class ProblemReports {
-  readonly #memory: ProblemMemory;
+  readonly #history: ProblemHistory;
   readonly #byProblem = PROBLEMS.map(() => new Map<number, Reporter>());
 
-  constructor(memory: ProblemMemory) {
-    this.#memory = memory;
+  constructor(history: ProblemHistory) {
+    this.#history = history;
   }
 
   /** `problems` has a bit per problem. */
   add(rangeId: number, problems: number, reporter: Reporter): void {
-    for (let rest = problems; rest !== 0; rest &= rest - 1) {
-      this.#note(31 - Math.clz32(rest & -rest), rangeId, reporter);
-    }
+    forEachProblem(problems, (problem) => this.#note(problem, rangeId, reporter));
   }
 
   addAll(others: ProblemReports): void {
@@ -65,7 +53,7 @@ export class ProblemReports {
   }
 
   #cut(problem: number, reporters: Map<number, Reporter>): void {
-    const remembered = this.#memory.byProblem[problem];
+    const remembered = this.#history.byProblem[problem];
     const isNew = (rangeId: number): boolean => remembered?.has(rangeId) !== true;
     const fresh = [...reporters.keys()].filter(isNew).toSorted((a, b) => a - b);
     for (const rangeId of fresh.slice(MAX_REMEMBERED)) reporters.delete(rangeId);
@@ -76,31 +64,38 @@ function isLower(a: Reporter, b: Reporter): boolean {
   return a.nodeId < b.nodeId || (a.nodeId === b.nodeId && a.storeId < b.storeId);
 }
 
-/**
- * Takes a scan into the memory: what is reported keeps its first-seen time or gets `nowSeconds`, what is no longer
- * reported is forgotten, unless its reporter could not be asked. Returns the reported ranges by problem, oldest first.
- */
-export function rememberProblems(
-  memory: ProblemMemory,
-  reports: ProblemReports,
-  scan: { readonly nowSeconds: number; readonly isUnread: (nodeId: number) => boolean },
-): readonly (readonly ProblemRange[])[] {
-  const reported: ProblemRange[][] = [];
-  memory.byProblem = memory.byProblem.map((remembered, problem) => {
-    const now: ProblemRange[] = [];
-    for (const [rangeId, reporter] of reports.of(problem)) {
-      const firstSeenSeconds = remembered.get(rangeId)?.firstSeenSeconds ?? scan.nowSeconds;
-      now.push({ rangeId, firstSeenSeconds, ...reporter });
-    }
-    now.sort(byAge);
-    reported.push(now);
-    const kept = [...remembered.values()].filter(
-      ({ rangeId, nodeId }) => !reports.of(problem).has(rangeId) && scan.isUnread(nodeId),
-    );
-    const oldest = [...kept, ...now].toSorted(byAge).slice(0, MAX_REMEMBERED);
-    return new Map(oldest.map((range) => [range.rangeId, range]));
-  });
-  return reported;
+/** When problems were first seen, from scan to scan. */
+export class ProblemHistory {
+  /** By index of PROBLEMS: the oldest problems by range id, more than are listed. */
+  byProblem: readonly ReadonlyMap<number, ProblemRange>[] = PROBLEMS.map(() => new Map());
+
+  /**
+   * Takes over what a scan reported: a range keeps its first-seen time or gets `nowSeconds`; what is no longer reported
+   * is forgotten, unless its node is unread. Returns the reported ranges by problem, oldest first.
+   */
+  update(
+    reports: ProblemReports,
+    nowSeconds: number,
+    unreadNodes: ReadonlySet<number>,
+  ): readonly (readonly ProblemRange[])[] {
+    const reported: ProblemRange[][] = [];
+    this.byProblem = this.byProblem.map((remembered, problem) => {
+      const reporters = reports.of(problem);
+      const current: ProblemRange[] = [];
+      for (const [rangeId, reporter] of reporters) {
+        const firstSeenSeconds = remembered.get(rangeId)?.firstSeenSeconds ?? nowSeconds;
+        current.push({ rangeId, firstSeenSeconds, ...reporter });
+      }
+      current.sort(byAge);
+      reported.push(current);
+      const kept = [...remembered.values()].filter(
+        ({ rangeId, nodeId }) => !reporters.has(rangeId) && unreadNodes.has(nodeId),
+      );
+      const oldest = [...kept, ...current].toSorted(byAge).slice(0, MAX_REMEMBERED);
+      return new Map(oldest.map((range) => [range.rangeId, range]));
+    });
+    return reported;
+  }
 }
 
 function byAge(a: ProblemRange, b: ProblemRange): number {

@@ -1,23 +1,27 @@
-import { atOnce, walk, type Work } from './slices.ts';
-
 /** Of the slots; linear probing gets slow above. */
 const MAX_LOAD = 0.88;
-/** Small steps: a table that has just grown must not waste what it saves elsewhere. */
+/** Small steps: a table that has just grown must not waste memory. */
 const GROWTH = 1.25;
-/** Growing in small steps costs as much as filling; a table that is soon gone may waste for a moment. */
+/** Growing in small steps costs as much as filling; a table that is soon dropped may waste memory. */
 const SHORT_LIVED_GROWTH = 2;
 const MIN_CAPACITY = 32;
 const MAX_NARROW_ID = 0xffff_ffff;
 
-/** What one slot costs; a narrow table so needs 12.5 to 15.7 bytes per range. */
+/** Of one slot, beside the id; a narrow table needs 12.5 to 15.7 bytes per range. */
 const VALUE_BYTES = 4 + 2 + 1;
+
+/** Slots of a table that make a step, some tenths of a millisecond. */
+const STEP_SLOTS = 4096;
+
+/** Work in steps; other callbacks may run between two steps, but must not change what it works on. */
+export type Work<Result = void> = Generator<undefined, Result>;
 
 type Ids = Uint32Array | Float64Array;
 type Width = 'narrow' | 'wide';
 
 /**
  * A hash table by range id, open addressing in columns: millions of ranges as JavaScript objects, or in
- * a Map, would take ten times the memory. What `flags` and `counts` hold is the user's business.
+ * a Map, would take ten times the memory. The caller decides what `flags` and `counts` hold.
  * A slot is valid until the next `put` or `prune`.
  */
 export class RangeTable {
@@ -76,15 +80,16 @@ export class RangeTable {
     const slot = this.#find(id);
     if (this.#ids[slot] === id) return slot;
     if (this.#size + 1 > this.capacity * MAX_LOAD) {
-      atOnce(this.#rebuild(Math.ceil(this.capacity * this.#growth)));
+      const rebuild = this.#rebuild(Math.ceil(this.capacity * this.#growth));
+      while (rebuild.next().done !== true) continue;
       return this.#take(this.#find(id), id);
     }
     return this.#take(slot, id);
   }
 
   /**
-   * Makes room for what the other table holds. To put ids in the order of another table is quick, but it is the order
-   * of their hashes: in a table that grows meanwhile they would crowd at one end, and each look for a place for ages.
+   * Makes room for what the other table holds. Its ids come in the order of their hashes: in a table that grows
+   * meanwhile they would crowd at one end, and finding a free slot would take very long.
    */
   *makeRoomFor(other: RangeTable): Work {
     if (this.#size + other.size <= this.capacity * MAX_LOAD) return;
@@ -160,7 +165,7 @@ export class RangeTable {
   }
 }
 
-/** Both widths: real ids fit the narrow table, the wide one is there so that no id can do harm. */
+/** Both widths: real ids fit the narrow table; the wide one takes any other id. */
 export interface RangeTables {
   readonly narrow: RangeTable;
   readonly wide: RangeTable;
@@ -170,14 +175,22 @@ export function createRangeTables(growth = GROWTH): RangeTables {
   return { narrow: new RangeTable('narrow', growth), wide: new RangeTable('wide', growth) };
 }
 
-/** Tables that are filled quickly and dropped. */
-export function createShortLivedTables(): RangeTables {
+/** Tables that are filled quickly and dropped soon. */
+export function createStagingTables(): RangeTables {
   return createRangeTables(SHORT_LIVED_GROWTH);
 }
 
 /** The table that takes the id. */
 export function tableFor(tables: RangeTables, id: number): RangeTable {
   return id > MAX_NARROW_ID ? tables.wide : tables.narrow;
+}
+
+/** Walks over the slots, a step at a time: `visit` gets the first slot and the one behind the last. */
+export function* walk(slots: number, visit: (from: number, to: number) => void): Work {
+  for (let from = 0; from < slots; from += STEP_SLOTS) {
+    visit(from, Math.min(from + STEP_SLOTS, slots));
+    yield;
+  }
 }
 
 function createIds(width: Width, capacity: number): Ids {

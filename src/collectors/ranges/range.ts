@@ -9,22 +9,7 @@ import {
   boolean,
   string,
 } from '../../json/shape.ts';
-
-/** Members of `problems`, in the order of their bits; `other` is any true member not known here. */
-export const PROBLEMS = [
-  'unavailable',
-  'underreplicated',
-  'overreplicated',
-  'no_lease',
-  'no_raft_leader',
-  'leader_not_lease_holder',
-  'quiescent_equals_ticking',
-  'raft_log_too_large',
-  'circuit_breaker_error',
-  'paused_followers',
-  'range_too_large',
-  'other',
-] as const;
+import { PROBLEMS } from '../../vocabulary.ts';
 
 export const LEASE_KINDS = ['epoch', 'expiration', 'leader'] as const;
 
@@ -59,20 +44,20 @@ export const rangeShape = object({
 export type Range = Infer<typeof rangeShape>;
 export type Lease = NonNullable<Range['lease_history']>;
 
-/** Ids of ranges, stores and nodes begin at 1; above 2^53 two of them could look alike. */
-export function isId(id: number | undefined): id is number {
-  return id !== undefined && id > 0 && Number.isSafeInteger(id);
-}
-
 /** Index in LEASE_KINDS. */
 export function leaseKindOf(lease: Lease): number {
   if ((lease.term ?? 0) > 0) return 2;
   return (lease.epoch ?? 0) > 0 ? 0 : 1;
 }
 
+/** `visit` gets the index in PROBLEMS of each bit. */
+export function forEachProblem(bits: number, visit: (problem: number) => void): void {
+  for (let rest = bits; rest !== 0; rest &= rest - 1) visit(31 - Math.clz32(rest & -rest));
+}
+
 const TABLE_KEY = /^\/Table\/(\d+)(?:\/|$)/;
 
 /** Digits of the table that the range begins in, else ''. Nothing else of a key may leave this file. */
 export function tableIdOf({ span }: Pick<Range, 'span'>): string {
-  return TABLE_KEY.exec(span.start_key ?? '')?.[1] ?? '';
+  return span.start_key?.match(TABLE_KEY)?.[1] ?? '';
 }

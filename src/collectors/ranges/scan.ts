@@ -1,113 +1,100 @@
-import type { FailureReason } from '../../cluster/api.ts';
-import type { NodeFigures } from './tally.ts';
+import type { ClusterApi, RangeRoute } from '../../cockroach/cluster-api.ts';
+import { CollectError, type CollectContext, mostFrequent, type PollFailure } from '../collector.ts';
+import { rangeShape } from './range.ts';
+import type { Assignment } from './shards.ts';
+import type { FailedNode, NodeTally, ScannedNode, ScanResult } from './tally.ts';
 
-/** A node that should have been read. */
-export interface FailedNode {
-  readonly nodeId: number;
-  /** False when the time was up before its turn. */
-  readonly wasAsked: boolean;
-  readonly reason: FailureReason;
-  readonly message: string;
-}
-
-export interface ScanResult {
-  readonly read: readonly NodeFigures[];
-  readonly failed: readonly FailedNode[];
-  /** Whether the deadline ended the scan. */
-  readonly wasCut: boolean;
-}
-
-/** Where the next scan begins. */
-export interface ScanMemory {
+/** What one scan leaves to the next. */
+export interface ScanState {
   firstNodeId: number;
   /** Scans begun. */
   scans: number;
   /** Nodes that could not be read in the last scan. */
   failed: ReadonlySet<number>;
+  /** The servers of this cluster ignore `remote_node_id`. */
+  gatewayOnly: boolean;
 }
 
-export interface ScanPlan {
-  /** Ascending. */
-  readonly nodeIds: readonly number[];
+interface ScanOptions {
+  readonly route: RangeRoute | 'auto';
+  readonly page_limit: number;
   /** Nodes at a time. */
   readonly concurrency: number;
-  readonly signal: AbortSignal;
-  readonly memory: ScanMemory;
-  /** `turn` is different from that of the node before and of the same node in the scan before. */
-  readonly readNode: (nodeId: number, turn: number) => Promise<NodeFigures>;
-  readonly describeFailure: (error: unknown) => Pick<FailedNode, 'reason' | 'message'>;
-  readonly progress: (done: number, planned: number) => void;
 }
 
+type ScanContext = CollectContext<ScanOptions, ScanState>;
+
 /**
- * Reads node after node until all are done or the signal aborts; one node's failure is its own. Those that
- * could not be read the last time come last: others must not wait for their silence.
+ * Reads the nodes, given ascending, until all are done or the signal aborts; the failure of one does not end the scan.
+ * Nodes that failed the last time come last: others must not wait for their silence. `turn` differs from that of the
+ * node before and of the same node in the scan before.
  */
-export async function scanNodes(plan: ScanPlan): Promise<ScanResult> {
-  const { memory, signal, progress } = plan;
-  const order = failedLast(rotate(plan.nodeIds, memory.firstNodeId), memory.failed);
-  const read: NodeFigures[] = [];
+export async function scanNodes(
+  context: ScanContext,
+  nodeIds: readonly number[],
+  readNode: (nodeId: number, turn: number) => Promise<ScannedNode>,
+): Promise<ScanResult> {
+  const { state, signal, options, reasonOf, scanProgress } = context;
+  const order = scanOrder(nodeIds, state);
+  const scanned: ScannedNode[] = [];
   const failed: FailedNode[] = [];
-  const cutNodes: number[] = [];
+  const interrupted: number[] = [];
   let begun = 0;
 
   async function readInTurn(): Promise<void> {
     for (;;) {
       const nodeId = order[begun];
       if (nodeId === undefined || signal.aborted) return;
-      const turn = memory.scans + begun;
+      const turn = state.scans + begun;
       begun += 1;
       try {
-        read.push(await plan.readNode(nodeId, turn));
+        scanned.push(await readNode(nodeId, turn));
       } catch (error) {
-        if (signal.aborted) cutNodes.push(nodeId);
-        else failed.push({ nodeId, wasAsked: true, ...plan.describeFailure(error) });
+        const message = error instanceof Error ? error.message : String(error);
+        if (signal.aborted) interrupted.push(nodeId);
+        else failed.push({ nodeId, wasQueried: true, reason: reasonOf(error), message });
       }
-      progress(read.length + failed.length, order.length);
+      scanProgress(scanned.length + failed.length, order.length);
     }
   }
 
-  progress(0, order.length);
-  await Promise.all(Array.from({ length: plan.concurrency }, readInTurn));
-  memory.failed = new Set(failed.map(({ nodeId }) => nodeId));
+  scanProgress(0, order.length);
+  await Promise.all(Array.from({ length: options.concurrency }, readInTurn));
+  state.failed = new Set(failed.map(({ nodeId }) => nodeId));
   const late = order.slice(begun);
-  for (const nodeId of cutNodes) failed.push(outOfTime(nodeId, true));
+  for (const nodeId of interrupted) failed.push(outOfTime(nodeId, true));
   for (const nodeId of late) failed.push(outOfTime(nodeId, false));
-  memory.scans += 1;
-  const unfinished = new Set([...cutNodes, ...late]);
-  memory.firstNodeId = nextFirst(order, unfinished, plan.concurrency);
-  // By id, not as they came in: what is over a budget then always misses the same nodes.
-  read.sort(byId);
+  state.scans += 1;
+  const unfinished = new Set([...interrupted, ...late]);
+  state.firstNodeId = nextFirst(order, unfinished, options.concurrency);
+  // By id, not by arrival: what exceeds a budget then always misses the same nodes.
+  scanned.sort(byId);
   failed.sort(byId);
-  return { read, failed, wasCut: unfinished.size > 0 };
+  return { scanned, failed, timedOut: unfinished.size > 0 };
 }
 
 function byId(a: { readonly nodeId: number }, b: { readonly nodeId: number }): number {
   return a.nodeId - b.nodeId;
 }
 
-function outOfTime(nodeId: number, wasAsked: boolean): FailedNode {
-  const message = `ranges of node ${nodeId}: the time of the scan was up`;
-  return { nodeId, wasAsked, reason: 'timeout', message };
+function outOfTime(nodeId: number, wasQueried: boolean): FailedNode {
+  const message = `ranges of node ${nodeId}: the scan ran out of time`;
+  return { nodeId, wasQueried, reason: 'timeout', message };
 }
 
-/** The nodes from the first that is not below `firstNodeId`, then those before it. */
-function rotate(nodeIds: readonly number[], firstNodeId: number): readonly number[] {
-  const at = Math.max(
-    0,
-    nodeIds.findIndex((nodeId) => nodeId >= firstNodeId),
-  );
-  return [...nodeIds.slice(at), ...nodeIds.slice(0, at)];
-}
-
-function failedLast(nodeIds: readonly number[], failed: ReadonlySet<number>): readonly number[] {
-  const others = nodeIds.filter((nodeId) => !failed.has(nodeId));
-  return [...others, ...nodeIds.filter((nodeId) => failed.has(nodeId))];
+/** The nodes from `firstNodeId` on, then those before it; nodes that failed the last time come last. */
+function scanOrder(
+  nodeIds: readonly number[],
+  { firstNodeId, failed }: ScanState,
+): readonly number[] {
+  const rank = (nodeId: number): number =>
+    (failed.has(nodeId) ? 2 : 0) + (nodeId < firstNodeId ? 1 : 0);
+  return nodeIds.toSorted((a, b) => rank(a) - rank(b));
 }
 
 /**
- * Each scan begins one node further. One that was cut goes on with the first node that it did not finish, but for
- * those that had the whole scan to themselves: they would use up the next one, too.
+ * Each scan begins one node further. After a timeout it is the first unfinished node, but for those that had the whole
+ * scan to themselves: they would use up the next one, too.
  */
 function nextFirst(
   order: readonly number[],
@@ -116,4 +103,81 @@ function nextFirst(
 ): number {
   const next = order.find((nodeId, at) => at >= concurrency && unfinished.has(nodeId));
   return next ?? order[1] ?? 0;
+}
+
+/** Why too little was read to publish sums: half of the nodes would halve them. */
+export function scanFailure(
+  { noNodeReachable }: Assignment,
+  { scanned, failed }: ScanResult,
+): PollFailure | undefined {
+  if (noNodeReachable) {
+    // Zeros would look like a cluster without problems.
+    return { reason: 'other', message: 'ranges: no node is live, draining or decommissioning' };
+  }
+  const planned = scanned.length + failed.length;
+  if (scanned.length * 2 >= planned) return undefined;
+  const example = mostFrequent(failed);
+  const message = `ranges: ${failed.length} of ${planned} nodes were not read; ${example?.message}`;
+  return { reason: example?.reason ?? 'other', message };
+}
+
+/** Statuses of a server that does not know `remote_node_id`, or cannot reach that node's HTTP address. */
+const NO_PROXY: ReadonlySet<unknown> = new Set([400, 404, 502]);
+
+/** Makes what reads all ranges of one node, and rejects with a CollectError or like the API. */
+export function createNodeReader(
+  api: ClusterApi,
+  context: ScanContext,
+  createTally: (nodeId: number) => NodeTally,
+): (nodeId: number, turn: number) => Promise<NodeTally> {
+  const { options, state, urls } = context;
+
+  async function read(nodeId: number, turn: number, route: RangeRoute): Promise<NodeTally> {
+    const name = `ranges of node ${nodeId === 0 ? 'local' : nodeId}`;
+    const tally = createTally(route === 'local' ? 0 : nodeId);
+    try {
+      await api.nodeRanges(context, {
+        nodeId,
+        route,
+        limit: options.page_limit,
+        firstUrl: turn % urls,
+        shape: rangeShape,
+        onRange(range) {
+          // Thrown through the API, so that the rest of a wrong response is not read.
+          if (!tally.count(range)) throw new Error('ranges of another node');
+        },
+      });
+    } catch (error) {
+      if (tally.unexpectedNodeId === undefined) throw error;
+      const message = `${name}: the response holds ranges of node ${tally.unexpectedNodeId}`;
+      throw new CollectError('decode', message, { cause: error });
+    }
+    if (tally.elements === 0 || tally.node.stores.size > 0) return tally;
+    const message = `${name}: none of ${tally.elements} elements names its range and store`;
+    throw new CollectError('decode', message);
+  }
+
+  /** Undefined when the response cannot be trusted, so that the gateway has to be queried. */
+  async function tryProxy(nodeId: number, turn: number): Promise<NodeTally | undefined> {
+    try {
+      const tally = await read(nodeId, turn, 'proxy');
+      // A response that names no node proves nothing; an empty one is cheap to query again.
+      if (tally.named > 0) return tally;
+      if (tally.elements > 0) state.gatewayOnly = true;
+    } catch (error) {
+      if (error instanceof CollectError) state.gatewayOnly = true;
+      else if (!NO_PROXY.has(statusOf(error))) throw error;
+    }
+    return undefined;
+  }
+
+  return async (nodeId, turn) => {
+    if (options.route !== 'auto') return read(nodeId, turn, options.route);
+    const tally = state.gatewayOnly ? undefined : await tryProxy(nodeId, turn);
+    return tally ?? read(nodeId, turn, 'gateway');
+  };
+}
+
+function statusOf(error: unknown): unknown {
+  return error instanceof Error && 'status' in error ? error.status : undefined;
 }

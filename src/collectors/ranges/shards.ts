@@ -1,28 +1,65 @@
-export interface Shard {
-  readonly index: number;
-  readonly count: number;
+import type { ClusterApi, PollStats } from '../../cockroach/cluster-api.ts';
+import { listNodes, type NodeList } from '../../cockroach/node-list.ts';
+
+/** The nodes that this exporter is responsible for. */
+export interface Assignment extends NodeList {
+  /** Whether these are all nodes of the cluster. */
+  readonly isWholeCluster: boolean;
+  /** Whether no node of the cluster can be queried, by any shard. */
+  readonly noNodeReachable: boolean;
+  /** Whether this exporter scans a node other than the one that it is reading. */
+  readonly isAssigned: (nodeId: number) => boolean;
+}
+
+/** The nodes of a shard. Rejects like the API. */
+export async function assignNodes(
+  api: ClusterApi,
+  stats: PollStats,
+  { index, count }: { readonly index: number; readonly count: number },
+): Promise<Assignment> {
+  const { toScan, toSkip } = await listNodes(api, stats);
+  const isOwn = (nodeId: number): boolean => ownsNode(nodeId, index, count);
+  const own = new Set([...toScan, ...toSkip].filter(isOwn));
+  return {
+    toScan: toScan.filter(isOwn),
+    toSkip: toSkip.filter(isOwn),
+    isWholeCluster: count === 1,
+    noNodeReachable: toScan.length === 0,
+    isAssigned: (nodeId) => count === 1 || own.has(nodeId),
+  };
+}
+
+/** The node beside the exporter, which is 0 before its first response. */
+export function assignLocalNode(nodeId: number): Assignment {
+  return {
+    toScan: [nodeId],
+    toSkip: [],
+    isWholeCluster: false,
+    noNodeReachable: false,
+    isAssigned: () => false,
+  };
 }
 
 /**
- * Rendezvous hashing: each shard draws a number for the node and the highest takes it, so that all
- * shards agree without talking, and another shard takes over only its fair share of nodes.
+ * Rendezvous hashing: the shard with the highest number for the node takes it. All shards agree without talking,
+ * and one more shard takes over only its fair share of nodes.
  */
-export function ownsNode(nodeId: number, { index, count }: Shard): boolean {
-  const mine = draw(nodeId, index);
+export function ownsNode(nodeId: number, index: number, count: number): boolean {
+  const own = hash(nodeId, index);
   for (let other = 0; other < count; other += 1) {
-    const theirs = draw(nodeId, other);
-    if (theirs > mine || (theirs === mine && other < index)) return false;
+    const theirs = hash(nodeId, other);
+    if (theirs > own || (theirs === own && other < index)) return false;
   }
   return true;
 }
 
 /** 32 bits out of two integers (the finalizer of MurmurHash3, once for each). */
-function draw(nodeId: number, shard: number): number {
+function hash(nodeId: number, shard: number): number {
   return mix(mix(nodeId) ^ Math.imul(shard + 1, 0x9e37_79b1));
 }
 
 function mix(value: number): number {
-  let hash = Math.imul(value ^ (value >>> 16), 0x85eb_ca6b);
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2_ae35);
-  return (hash ^ (hash >>> 16)) >>> 0;
+  let bits = Math.imul(value ^ (value >>> 16), 0x85eb_ca6b);
+  bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2_ae35);
+  return (bits ^ (bits >>> 16)) >>> 0;
 }

@@ -1,198 +1,24 @@
+import { isId } from '../../cockroach/node-list.ts';
+import { type FailureReason, PROBLEMS } from '../../vocabulary.ts';
 import type { HotCandidates } from './hot-ranges.ts';
 import { stage } from './known-ranges.ts';
 import type { ProblemReports } from './problem-ranges.ts';
-import { isId, type Lease, leaseKindOf, PROBLEMS, type Range, tableIdOf } from './range.ts';
-import { createShortLivedTables, type RangeTables } from './range-table.ts';
-import type { IsOurs } from './share.ts';
+import { createStagingTables, type RangeTables } from './range-table.ts';
+import { forEachProblem, type Lease, leaseKindOf, type Range, tableIdOf } from './range.ts';
 
 /** Bounds of crdb_ranges_by_queries_per_second. */
 export const QUERY_BOUNDS = [1, 10, 50, 100, 250, 500, 1000, 2500, 5000, Infinity] as const;
 
-/** What one store's replicas come to. */
-export interface StoreTally {
-  replicas: number;
-  leases: number;
-  quiescent: number;
-  ticking: number;
-  /** By index of PROBLEMS. */
-  readonly problems: number[];
-  queries: number;
-  writes: number;
-  requests: number;
-  reads: number;
-  readBytes: number;
-  writeBytes: number;
-  cpuNanos: number;
-}
+/** Sums over the replicas of one store. */
+export type StoreTally = ReturnType<typeof createStoreTally>;
 
-/** What one node's answer comes to, in a few numbers. */
-export interface NodeFigures {
-  /** 0 until the first element has named it, where the question did not. */
-  nodeId: number;
-  readonly stores: Map<number, StoreTally>;
-  /** Whether the server sends more than queries and writes; it leaves zeros out. */
-  isDetailed: boolean;
-  /** Lease-holding replicas up to each of QUERY_BOUNDS and above the one before. */
-  readonly byQueries: number[];
-  maxQueries: number | undefined;
-  maxCpuNanos: number | undefined;
-}
-
-/** One node's answer while it is read. Nothing of it counts before it is complete. */
-export interface NodeTally {
-  readonly figures: NodeFigures;
-  readonly isOurs: IsOurs;
-  /** Elements of the answer. */
-  elements: number;
-  /** Elements that name the node they come from. */
-  named: number;
-  /** The other node that an element came from. */
-  stranger: number | undefined;
-  /**
-   * Per store: what is to be folded into the known ranges when the node is complete. A node that fails half way
-   * so leaves no trace; it costs up to 25 bytes a replica, for the nodes that are being read.
-   */
-  readonly staged: Map<number, RangeTables>;
-  readonly hot: HotCandidates;
-  readonly problems: ProblemReports;
-}
-
-export function startTally(
-  nodeId: number,
-  parts: Pick<NodeTally, 'isOurs' | 'hot' | 'problems'>,
-): NodeTally {
-  const figures: NodeFigures = {
-    nodeId,
-    stores: new Map(),
-    isDetailed: false,
-    byQueries: QUERY_BOUNDS.map(() => 0),
-    maxQueries: undefined,
-    maxCpuNanos: undefined,
-  };
-  return { figures, elements: 0, named: 0, stranger: undefined, staged: new Map(), ...parts };
-}
-
-/** Counts one element. False when it comes from another node than the one asked: the answer is no good then. */
-export function count(tally: NodeTally, range: Range): boolean {
-  const { figures } = tally;
-  tally.elements += 1;
-  if (isId(range.source_node_id)) {
-    if (figures.nodeId === 0) figures.nodeId = range.source_node_id;
-    if (range.source_node_id !== figures.nodeId) {
-      tally.stranger = range.source_node_id;
-      return false;
-    }
-    tally.named += 1;
-  }
-  const rangeId = range.desc.range_id;
-  const storeId = range.source_store_id;
-  if (figures.nodeId !== 0 && isId(rangeId) && isId(storeId))
-    countReplica(tally, range, { rangeId, storeId });
-  return true;
-}
-
-interface ReplicaIds {
-  readonly rangeId: number;
-  readonly storeId: number;
-}
-
-function countReplica(tally: NodeTally, range: Range, { rangeId, storeId }: ReplicaIds): void {
-  const lease = range.lease_history;
-  const holds = lease?.replica.store_id === storeId;
-  const problems = range.problems ?? 0;
-  const isNew = stage(stagedOf(tally, storeId), {
-    rangeId,
-    problems,
-    heldKind: holds ? leaseKindOf(lease) : undefined,
-    sequence: lease === undefined ? 0 : sequenceOf(tally, lease, holds),
-  });
-  // Between two pages a replica may move into view again.
-  if (!isNew) return;
-  const store = storeOf(tally, storeId);
-  store.replicas += 1;
-  if (range.quiescent === true) store.quiescent += 1;
-  if (range.ticking === true) store.ticking += 1;
-  addLoad(tally, store, range);
-  if (problems !== 0) addProblems(tally, range, { rangeId, storeId });
-  if (!holds) return;
-  store.leases += 1;
-  addHeldLease(tally, range, { rangeId, storeId });
-}
-
-/**
- * A replica may speak of the lease it holds, and of one that only another shard sees being held. Of a lease of
- * our own nodes the holder itself will tell: taken from here, its change would be counted by nobody.
- */
-function sequenceOf(tally: NodeTally, lease: Lease, holds: boolean): number {
-  const isOurs = tally.isOurs(lease.replica.node_id ?? 0, tally.figures.nodeId);
-  return holds || !isOurs ? (lease.sequence ?? 0) : 0;
-}
-
-function addLoad(tally: NodeTally, store: StoreTally, { stats }: Range): void {
-  store.queries += stats.queries_per_second ?? 0;
-  store.writes += stats.writes_per_second ?? 0;
-  store.requests += stats.requests_per_second ?? 0;
-  store.reads += stats.reads_per_second ?? 0;
-  store.readBytes += stats.read_bytes_per_second ?? 0;
-  store.writeBytes += stats.write_bytes_per_second ?? 0;
-  store.cpuNanos += stats.cpu_time_per_second ?? 0;
-  tally.figures.isDetailed ||=
-    (stats.cpu_time_per_second ??
-      stats.requests_per_second ??
-      stats.reads_per_second ??
-      stats.read_bytes_per_second ??
-      stats.write_bytes_per_second) !== undefined;
-}
-
-function addProblems(tally: NodeTally, range: Range, { rangeId, storeId }: ReplicaIds): void {
-  const problems = range.problems ?? 0;
-  const counts = storeOf(tally, storeId).problems;
-  for (let problem = 0; problem < PROBLEMS.length; problem += 1) {
-    if ((problems & (1 << problem)) !== 0) counts[problem] = (counts[problem] ?? 0) + 1;
-  }
-  tally.problems.add(rangeId, problems, {
-    nodeId: tally.figures.nodeId,
-    storeId,
-    tableId: tableIdOf(range),
-  });
-}
-
-function addHeldLease(tally: NodeTally, range: Range, { rangeId, storeId }: ReplicaIds): void {
-  const queries = range.stats.queries_per_second ?? 0;
-  const cpuNanos = range.stats.cpu_time_per_second;
-  const { figures } = tally;
-  const bucket = QUERY_BOUNDS.findIndex((upper) => queries <= upper);
-  figures.byQueries[bucket] = (figures.byQueries[bucket] ?? 0) + 1;
-  figures.maxQueries = Math.max(figures.maxQueries ?? 0, queries);
-  figures.maxCpuNanos = Math.max(figures.maxCpuNanos ?? 0, cpuNanos ?? 0);
-  if (!tally.hot.wants(rangeId, queries)) return;
-  tally.hot.add({
-    rangeId,
-    nodeId: tally.figures.nodeId,
-    storeId,
-    tableId: tableIdOf(range),
-    queries,
-    writes: range.stats.writes_per_second ?? 0,
-    cpuSeconds: cpuNanos === undefined ? undefined : cpuNanos / 1e9,
-  });
-}
-
-function stagedOf(tally: NodeTally, storeId: number): RangeTables {
-  const found = tally.staged.get(storeId);
-  if (found !== undefined) return found;
-  const staged = createShortLivedTables();
-  tally.staged.set(storeId, staged);
-  return staged;
-}
-
-function storeOf(tally: NodeTally, storeId: number): StoreTally {
-  const found = tally.figures.stores.get(storeId);
-  if (found !== undefined) return found;
-  const store: StoreTally = {
+function createStoreTally() {
+  return {
     replicas: 0,
     leases: 0,
     quiescent: 0,
     ticking: 0,
+    /** By index of PROBLEMS. */
     problems: PROBLEMS.map(() => 0),
     queries: 0,
     writes: 0,
@@ -202,6 +28,177 @@ function storeOf(tally: NodeTally, storeId: number): StoreTally {
     writeBytes: 0,
     cpuNanos: 0,
   };
-  tally.figures.stores.set(storeId, store);
-  return store;
+}
+
+/** A node that was read, in a few numbers. */
+export interface ScannedNode {
+  /** 0 until the first element has named it, where the request did not. */
+  nodeId: number;
+  readonly stores: Map<number, StoreTally>;
+  /** Whether the server sends more than queries and writes; it leaves zeros out. */
+  isDetailed: boolean;
+  /** Lease-holding replicas up to each of QUERY_BOUNDS and above the one before. */
+  readonly byQueries: number[];
+  /** Of its lease-holding replicas, if it has any. */
+  maxQueries: number | undefined;
+  maxCpuNanos: number | undefined;
+}
+
+/** A node that should have been read. */
+export interface FailedNode {
+  readonly nodeId: number;
+  /** False when the scan ran out of time before its turn. */
+  readonly wasQueried: boolean;
+  readonly reason: FailureReason;
+  readonly message: string;
+}
+
+/** By node id. */
+export interface ScanResult {
+  readonly scanned: readonly ScannedNode[];
+  readonly failed: readonly FailedNode[];
+  /** Whether the deadline ended the scan. */
+  readonly timedOut: boolean;
+}
+
+/** The candidates for the lists of ranges, of a node or of a scan. */
+export interface RangeLists {
+  readonly hot: HotCandidates;
+  readonly problems: ProblemReports;
+}
+
+/** One node's response while it is read. Nothing of it counts before it is complete. */
+export class NodeTally {
+  readonly node: ScannedNode;
+  /** Elements of the response. */
+  elements = 0;
+  /** Elements that name the node they come from. */
+  named = 0;
+  /** Another node that an element came from. */
+  unexpectedNodeId: number | undefined;
+  /**
+   * By store: what is committed to the known ranges when the node is complete. A node that fails half way leaves no
+   * trace; this costs up to 25 bytes a replica, for the nodes that are being read.
+   */
+  readonly staged = new Map<number, RangeTables>();
+  readonly lists: RangeLists;
+  readonly #isAssigned: (nodeId: number) => boolean;
+
+  /** `isAssigned`: whether this exporter scans that other node, too. */
+  constructor(nodeId: number, isAssigned: (nodeId: number) => boolean, lists: RangeLists) {
+    this.node = {
+      nodeId,
+      stores: new Map(),
+      isDetailed: false,
+      byQueries: QUERY_BOUNDS.map(() => 0),
+      maxQueries: undefined,
+      maxCpuNanos: undefined,
+    };
+    this.#isAssigned = isAssigned;
+    this.lists = lists;
+  }
+
+  /** Counts one element. False when it comes from another node than the one that was queried. */
+  count(range: Range): boolean {
+    const { node } = this;
+    this.elements += 1;
+    if (isId(range.source_node_id)) {
+      if (node.nodeId === 0) node.nodeId = range.source_node_id;
+      if (range.source_node_id !== node.nodeId) {
+        this.unexpectedNodeId = range.source_node_id;
+        return false;
+      }
+      this.named += 1;
+    }
+    const rangeId = range.desc.range_id;
+    const storeId = range.source_store_id;
+    if (node.nodeId !== 0 && isId(rangeId) && isId(storeId)) {
+      this.#countReplica(range, rangeId, storeId);
+    }
+    return true;
+  }
+
+  #countReplica(range: Range, rangeId: number, storeId: number): void {
+    const lease = range.lease_history;
+    const holds = lease?.replica.store_id === storeId;
+    const problems = range.problems ?? 0;
+    const isNew = stage(findOrCreate(this.staged, storeId, createStagingTables), {
+      rangeId,
+      problems,
+      heldKind: holds ? leaseKindOf(lease) : undefined,
+      sequence: lease === undefined ? 0 : this.#sequenceOf(lease, holds),
+    });
+    // Between two pages a replica may move into view again.
+    if (!isNew) return;
+    const store = findOrCreate(this.node.stores, storeId, createStoreTally);
+    store.replicas += 1;
+    if (range.quiescent === true) store.quiescent += 1;
+    if (range.ticking === true) store.ticking += 1;
+    this.#addLoad(store, range);
+    if (problems !== 0) {
+      forEachProblem(problems, (problem) => {
+        store.problems[problem] = (store.problems[problem] ?? 0) + 1;
+      });
+      const { nodeId } = this.node;
+      this.lists.problems.add(rangeId, problems, { nodeId, storeId, tableId: tableIdOf(range) });
+    }
+    if (!holds) return;
+    store.leases += 1;
+    this.#addHeldLease(range, rangeId, storeId);
+  }
+
+  /**
+   * A replica is a source for the lease it holds, and for one that only another shard sees being held. The lease of
+   * another node of this exporter is left to its holder: taken from here, its change would be counted by nobody.
+   */
+  #sequenceOf({ replica, sequence = 0 }: Lease, holds: boolean): number {
+    const holder = replica.node_id ?? 0;
+    const isOurs = holder === this.node.nodeId || this.#isAssigned(holder);
+    return holds || !isOurs ? sequence : 0;
+  }
+
+  #addLoad(store: StoreTally, { stats }: Range): void {
+    store.queries += stats.queries_per_second ?? 0;
+    store.writes += stats.writes_per_second ?? 0;
+    store.requests += stats.requests_per_second ?? 0;
+    store.reads += stats.reads_per_second ?? 0;
+    store.readBytes += stats.read_bytes_per_second ?? 0;
+    store.writeBytes += stats.write_bytes_per_second ?? 0;
+    store.cpuNanos += stats.cpu_time_per_second ?? 0;
+    this.node.isDetailed ||=
+      (stats.cpu_time_per_second ??
+        stats.requests_per_second ??
+        stats.reads_per_second ??
+        stats.read_bytes_per_second ??
+        stats.write_bytes_per_second) !== undefined;
+  }
+
+  #addHeldLease(range: Range, rangeId: number, storeId: number): void {
+    const { node } = this;
+    const queries = range.stats.queries_per_second ?? 0;
+    const cpuNanos = range.stats.cpu_time_per_second;
+    const bucket = QUERY_BOUNDS.findIndex((upper) => queries <= upper);
+    node.byQueries[bucket] = (node.byQueries[bucket] ?? 0) + 1;
+    node.maxQueries = Math.max(node.maxQueries ?? 0, queries);
+    node.maxCpuNanos = Math.max(node.maxCpuNanos ?? 0, cpuNanos ?? 0);
+    const { hot } = this.lists;
+    if (!hot.wants(rangeId, queries)) return;
+    hot.add({
+      rangeId,
+      nodeId: node.nodeId,
+      storeId,
+      tableId: tableIdOf(range),
+      queries,
+      writes: range.stats.writes_per_second ?? 0,
+      cpuSeconds: cpuNanos === undefined ? undefined : cpuNanos / 1e9,
+    });
+  }
+}
+
+function findOrCreate<Value>(map: Map<number, Value>, key: number, create: () => Value): Value {
+  const found = map.get(key);
+  if (found !== undefined) return found;
+  const created = create();
+  map.set(key, created);
+  return created;
 }

@@ -1,120 +1,202 @@
-import { gauge } from '../../metrics/family.ts';
+import { type Family, type FamilyDefinition, gauge } from '../../metrics/family.ts';
+import {
+  type NodeSessions,
+  PHASES,
+  SESSION_STATES,
+  type SessionTally,
+  TRANSACTION_KINDS,
+} from './session.ts';
 
-const NODE = ['node_id'] as const;
+type Definition = Pick<FamilyDefinition<never>, 'name' | 'help' | 'unit' | 'field' | 'notes'>;
+
+/** A family whose values are one member of a tally. */
+interface TallyFamily<Tally, L extends string> {
+  readonly member: keyof Tally;
+  readonly family: Family<L>;
+}
+
+const NODE = { labels: ['node_id'], series: ['nodes'] } as const;
+
+function ofNode(
+  member: keyof NodeSessions,
+  definition: Definition,
+): TallyFamily<NodeSessions, 'node_id'> {
+  return { member, family: gauge({ ...definition, ...NODE }) };
+}
+
+const AT_POLL = 'The age at the time of the poll.';
+
+/** One series for each node with sessions. */
+export const NODE_FAMILIES = [
+  ofNode('allocBytes', {
+    name: 'crdb_session_alloc_bytes',
+    help: 'Memory that the open sessions of the node hold in bytes.',
+    unit: 'bytes',
+    field: 'alloc_bytes',
+  }),
+  ofNode('maxAllocBytes', {
+    name: 'crdb_session_max_alloc_bytes',
+    help: 'Sum of the peak memory of each open session of the node in bytes.',
+    unit: 'bytes',
+    field: 'max_alloc_bytes',
+    notes: 'The sessions need not have had their peaks at the same time.',
+  }),
+  ofNode('largestAllocBytes', {
+    name: 'crdb_session_largest_alloc_bytes',
+    help: 'Memory of the open session of the node that holds most, in bytes.',
+    unit: 'bytes',
+    field: 'alloc_bytes',
+  }),
+  ofNode('oldestTransactionSeconds', {
+    name: 'crdb_oldest_transaction_age_seconds',
+    help: 'Age of the oldest open transaction of the node in seconds; 0 without one.',
+    unit: 'seconds',
+    field: 'active_txn',
+    notes: AT_POLL,
+  }),
+  ofNode('oldestQuerySeconds', {
+    name: 'crdb_oldest_query_age_seconds',
+    help: 'Age of the oldest running query of the node in seconds; 0 without one.',
+    unit: 'seconds',
+    field: 'active_queries',
+    notes: AT_POLL,
+  }),
+  ofNode('clientHosts', {
+    name: 'crdb_session_client_addresses',
+    help: 'Distinct client hosts of the open sessions of the node.',
+    unit: 'count',
+    field: 'client_address',
+    notes: 'Addresses are counted without their ports.',
+  }),
+];
 
 export const SESSIONS = gauge({
   name: 'crdb_sessions',
-  help: 'Open SQL sessions of the node: active (a query is running), idle_in_transaction (an open transaction, no query) or idle (GET /sessions/). Polled; crdb_exporter_collector_last_success_timestamp_seconds{collector="sessions"} tells when.',
+  help: 'Open SQL sessions of the node by state: active, idle_in_transaction or idle.',
   labels: ['node_id', 'state'],
-});
-
-export const ALLOC = gauge({
-  name: 'crdb_session_alloc_bytes',
-  help: 'Memory that the open sessions of the node hold in bytes (GET /sessions/, alloc_bytes).',
-  labels: NODE,
-});
-
-export const MAX_ALLOC = gauge({
-  name: 'crdb_session_max_alloc_bytes',
-  help: 'Sum of the most memory that each open session of the node ever held in bytes; not at the same time (GET /sessions/, max_alloc_bytes).',
-  labels: NODE,
-});
-
-export const LARGEST_ALLOC = gauge({
-  name: 'crdb_session_largest_alloc_bytes',
-  help: 'Memory of the open session of the node that holds most, in bytes (GET /sessions/, alloc_bytes).',
-  labels: NODE,
+  unit: 'count',
+  series: ['nodes', SESSION_STATES.length],
+  notes: 'active: a query is running; idle_in_transaction: an open transaction without a query.',
 });
 
 export const ACTIVE_QUERIES = gauge({
   name: 'crdb_active_queries',
-  help: 'Running queries of the node by phase: preparing, executing or other (GET /sessions/, active_queries).',
+  help: 'Running queries of the node by phase: preparing, executing or other.',
   labels: ['node_id', 'phase'],
+  unit: 'count',
+  field: 'active_queries',
+  series: ['nodes', PHASES.length],
 });
 
 export const OPEN_TRANSACTIONS = gauge({
   name: 'crdb_open_transactions',
-  help: 'Open transactions of the node: explicit (begun by the client) or implicit (of a single statement) (GET /sessions/, active_txn).',
+  help: 'Open transactions of the node: explicit (BEGIN) or implicit (a single statement).',
   labels: ['node_id', 'kind'],
-});
-
-export const OLDEST_TRANSACTION = gauge({
-  name: 'crdb_oldest_transaction_age_seconds',
-  help: 'Age of the oldest open transaction of the node in seconds, at the time of the poll; 0 when there is none (GET /sessions/, active_txn).',
-  labels: NODE,
-});
-
-export const OLDEST_QUERY = gauge({
-  name: 'crdb_oldest_query_age_seconds',
-  help: 'Age of the oldest running query of the node in seconds, at the time of the poll; 0 when there is none (GET /sessions/, active_queries).',
-  labels: NODE,
+  unit: 'count',
+  field: 'active_txn',
+  series: ['nodes', TRANSACTION_KINDS.length],
 });
 
 export const BY_AGE = gauge({
   name: 'crdb_sessions_by_age',
-  help: 'Open sessions that began at most so many seconds ago; cumulative, +Inf counts all (GET /sessions/, start).',
+  help: 'Open sessions that are at most this many seconds old; cumulative, +Inf counts all.',
   labels: ['upper'],
-});
-
-export const CLIENT_ADDRESSES = gauge({
-  name: 'crdb_session_client_addresses',
-  help: 'Distinct hosts from which the open sessions of the node come (GET /sessions/, client_address without its port).',
-  labels: NODE,
+  unit: 'count',
+  field: 'start',
+  series: [5],
 });
 
 export const FANOUT_ERRORS = gauge({
   name: 'crdb_session_fanout_errors',
-  help: 'Whether the answering node failed to get the sessions of this node: 1 for nodes named in errors, 0 for nodes with sessions in the answer (GET /sessions/, errors).',
-  labels: NODE,
+  help: 'Whether the answering node failed to get the sessions of this node.',
+  ...NODE,
+  unit: '0 or 1',
+  field: 'errors',
+  notes: '1 for nodes named in errors, 0 for other nodes with sessions in the response.',
 });
 
-const PAIR = ['application', 'user'] as const;
-const BOUNDED =
-  'For the pairs with most sessions; the others, summed, are application "other" of user "other", and an empty name is "unset".';
-const APPLICATIONS = { name: 'applications', entry: PAIR } as const;
+const LISTED =
+  'For the pairs with most sessions; the sum of all others is application "other" of user "other". An empty name is "unset".';
+const PAIR = {
+  labels: ['application', 'user'],
+  series: [{ option: 'max_applications', plus: 1 }],
+  list: { name: 'applications', entry: ['application', 'user'] },
+} as const;
 
-function ofPair(name: string, what: string) {
-  return gauge({ name, help: `${what} ${BOUNDED}`, labels: PAIR, list: APPLICATIONS });
+function ofPair(
+  member: keyof SessionTally,
+  { notes, ...definition }: Definition,
+): TallyFamily<SessionTally, 'application' | 'user'> {
+  const allNotes = notes === undefined ? LISTED : `${LISTED} ${notes}`;
+  return { member, family: gauge({ ...definition, ...PAIR, notes: allNotes }) };
 }
+
+/** One series for each listed pair of application and user. */
+export const APPLICATION_FAMILIES = [
+  ofPair('allocBytes', {
+    name: 'crdb_application_session_alloc_bytes',
+    help: 'Memory that the open sessions of an application and user hold in bytes.',
+    unit: 'bytes',
+    field: 'alloc_bytes',
+  }),
+  ofPair('activeQueries', {
+    name: 'crdb_application_active_queries',
+    help: 'Running queries of an application and user.',
+    unit: 'count',
+    field: 'active_queries',
+  }),
+  ofPair('openTransactions', {
+    name: 'crdb_application_open_transactions',
+    help: 'Open transactions of an application and user.',
+    unit: 'count',
+    field: 'active_txn',
+  }),
+  ofPair('retries', {
+    name: 'crdb_application_open_transaction_retries',
+    help: 'Retries of the open transactions of an application and user, by client or server.',
+    unit: 'count',
+    field: 'num_retries and num_auto_retries of active_txn',
+  }),
+  ofPair('oldestTransactionSeconds', {
+    name: 'crdb_application_oldest_transaction_age_seconds',
+    help: 'Age of the oldest open transaction of an application and user in seconds; 0 without one.',
+    unit: 'seconds',
+    field: 'active_txn',
+    notes: AT_POLL,
+  }),
+  ofPair('oldestIdleTransactionSeconds', {
+    name: 'crdb_application_oldest_idle_transaction_age_seconds',
+    help: 'Age of the oldest open transaction without a running query of an application and user in seconds.',
+    unit: 'seconds',
+    field: 'active_txn',
+    notes: `0 when there is none. ${AT_POLL}`,
+  }),
+  ofPair('oldestQuerySeconds', {
+    name: 'crdb_application_oldest_query_age_seconds',
+    help: 'Age of the oldest running query of an application and user in seconds; 0 without one.',
+    unit: 'seconds',
+    field: 'active_queries',
+    notes: AT_POLL,
+  }),
+];
 
 export const APPLICATION_SESSIONS = gauge({
   name: 'crdb_application_sessions',
-  help: `Open sessions of an application and user by state, as crdb_sessions (GET /sessions/, application_name and username). ${BOUNDED}`,
+  help: 'Open sessions of an application and user by state, as in crdb_sessions.',
   labels: ['application', 'user', 'state'],
-  list: APPLICATIONS,
+  unit: 'count',
+  field: 'application_name and username',
+  series: [{ option: 'max_applications', plus: 1 }, SESSION_STATES.length],
+  notes: LISTED,
+  list: PAIR.list,
 });
 
-export const APPLICATION_ALLOC = ofPair(
-  'crdb_application_session_alloc_bytes',
-  'Memory that the open sessions of an application and user hold in bytes (GET /sessions/, alloc_bytes).',
-);
-
-export const APPLICATION_QUERIES = ofPair(
-  'crdb_application_active_queries',
-  'Running queries of an application and user (GET /sessions/, active_queries).',
-);
-
-export const APPLICATION_TRANSACTIONS = ofPair(
-  'crdb_application_open_transactions',
-  'Open transactions of an application and user (GET /sessions/, active_txn).',
-);
-
-export const APPLICATION_RETRIES = ofPair(
-  'crdb_application_open_transaction_retries',
-  'How often the transactions of an application and user that are open now were retried, by client or server (GET /sessions/, num_retries and num_auto_retries of active_txn).',
-);
-
-export const APPLICATION_OLDEST_TRANSACTION = ofPair(
-  'crdb_application_oldest_transaction_age_seconds',
-  'Age of the oldest open transaction of an application and user in seconds, at the time of the poll; 0 when there is none (GET /sessions/, active_txn).',
-);
-
-export const APPLICATION_OLDEST_IDLE_TRANSACTION = ofPair(
-  'crdb_application_oldest_idle_transaction_age_seconds',
-  'Age in seconds of the oldest open transaction of an application and user in which no query is running, at the time of the poll; 0 when there is none (GET /sessions/, active_txn).',
-);
-
-export const APPLICATION_OLDEST_QUERY = ofPair(
-  'crdb_application_oldest_query_age_seconds',
-  'Age of the oldest running query of an application and user in seconds, at the time of the poll; 0 when there is none (GET /sessions/, active_queries).',
-);
+export const SESSION_FAMILIES: readonly Family[] = [
+  SESSIONS,
+  ACTIVE_QUERIES,
+  OPEN_TRANSACTIONS,
+  BY_AGE,
+  FANOUT_ERRORS,
+  APPLICATION_SESSIONS,
+  ...[...NODE_FAMILIES, ...APPLICATION_FAMILIES].map(({ family }) => family),
+];

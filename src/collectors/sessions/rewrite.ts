@@ -1,5 +1,5 @@
 import { RE2JS } from 're2js';
-import type { Rewrite } from '../collector.ts';
+import type { Rewrite } from '../../options.ts';
 
 /** Rewrites a name by the first rule whose expression occurs in it; a name that no rule knows stays. */
 export type Rewriter = (name: string) => string;

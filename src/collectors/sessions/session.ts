@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib';
 import {
   array,
   boolean,
@@ -17,7 +18,7 @@ const transaction = object({
   elapsed_time: optional(integer()),
 });
 
-/** Neither SQL text nor ids: what is not named here never becomes a value. */
+/** Neither SQL text nor ids: fields that are not listed here never become values. */
 export const sessionShape = object({
   node_id: integer(),
   username: string(),
@@ -36,71 +37,136 @@ export const sessionShape = object({
 
 type SessionElement = Infer<typeof sessionShape>;
 
-/** active: a query is running; idle_in_transaction: none, but an open transaction; idle: neither. */
+/** active: a query is running; idle_in_transaction: an open transaction without a query; idle: neither. */
 export const SESSION_STATES = ['active', 'idle_in_transaction', 'idle'] as const;
-export type SessionState = (typeof SESSION_STATES)[number];
-
-/** Indexed by the phase that the server sends; `other` is any number that is not known here. */
+/** Phases of queries, indexed by the server's number; `other` is any number beyond. */
 export const PHASES = ['preparing', 'executing', 'other'] as const;
-export type Phase = (typeof PHASES)[number];
-
 export const TRANSACTION_KINDS = ['explicit', 'implicit'] as const;
-export type TransactionKind = (typeof TRANSACTION_KINDS)[number];
 
-/** What an open session adds to the counts. */
-export interface OpenSession {
-  readonly nodeId: number;
-  readonly clientAddress: string;
-  readonly state: SessionState;
-  readonly allocBytes: number;
-  readonly maxAllocBytes: number;
-  readonly phases: readonly Phase[];
-  readonly transaction: TransactionKind | undefined;
-  readonly retries: number;
-  /** Undefined when the server did not say when the session began. */
+const SUMS = [
+  ...SESSION_STATES,
+  ...PHASES,
+  ...TRANSACTION_KINDS,
+  'allocBytes',
+  'maxAllocBytes',
+  'activeQueries',
+  'openTransactions',
+  'retries',
+] as const;
+/** 0 where there is no such transaction or query. */
+const MAXIMA = [
+  'largestAllocBytes',
+  'oldestTransactionSeconds',
+  'oldestIdleTransactionSeconds',
+  'oldestQuerySeconds',
+] as const;
+
+/** Open sessions in numbers: sessions by state, queries by phase, transactions by kind, sums and maxima. */
+export type SessionTally = Record<(typeof SUMS)[number] | (typeof MAXIMA)[number], number>;
+
+export function createTally(): SessionTally {
+  return {
+    active: 0,
+    idle_in_transaction: 0,
+    idle: 0,
+    preparing: 0,
+    executing: 0,
+    other: 0,
+    explicit: 0,
+    implicit: 0,
+    allocBytes: 0,
+    maxAllocBytes: 0,
+    activeQueries: 0,
+    openTransactions: 0,
+    retries: 0,
+    largestAllocBytes: 0,
+    oldestTransactionSeconds: 0,
+    oldestIdleTransactionSeconds: 0,
+    oldestQuerySeconds: 0,
+  };
+}
+
+export function addTally(into: SessionTally, more: SessionTally): void {
+  for (const name of SUMS) into[name] += more[name];
+  for (const name of MAXIMA) into[name] = Math.max(into[name], more[name]);
+}
+
+/** Open sessions of one node. */
+export interface NodeSessions extends Readonly<SessionTally> {
+  /** Number of distinct client hosts. */
+  readonly clientHosts: number;
+}
+
+/** Number of open sessions in any state. */
+export function sizeOf(tally: SessionTally): number {
+  return SESSION_STATES.reduce((sum, state) => sum + tally[state], 0);
+}
+
+/** One session, as a tally of itself. */
+export interface OpenSession extends SessionTally {
+  readonly state: (typeof SESSION_STATES)[number];
+  /** Undefined when the server did not send the start of the session. */
   readonly ageSeconds: number | undefined;
-  /** 0 without a transaction. */
-  readonly transactionAgeSeconds: number;
-  /** Of the oldest running query; 0 without one. */
-  readonly queryAgeSeconds: number;
 }
 
 const CLOSED = 1;
 
-/** Servers list recently closed sessions, too; those that know how are asked not to. */
-export function isClosed({ status, end }: SessionElement): boolean {
+/** Old servers list recently closed sessions although the request excludes them. */
+export function isClosed({ status, end }: Pick<SessionElement, 'status' | 'end'>): boolean {
   return status === CLOSED || end !== undefined;
 }
 
 /** `nowMs` is the wall clock, for servers that send no elapsed time. */
-export function readSession(session: SessionElement, nowMs: number): OpenSession {
-  const { active_queries: queries, active_txn: txn } = session;
-  return {
-    nodeId: session.node_id ?? 0,
-    clientAddress: session.client_address ?? '',
-    state: stateOf(session),
-    allocBytes: session.alloc_bytes ?? 0,
+export function readSession(
+  session: Omit<SessionElement, 'client_address'>,
+  nowMs: number,
+): OpenSession {
+  const { active_queries: queries, active_txn: txn, start, alloc_bytes: allocBytes = 0 } = session;
+  // Not from `status`: old servers send none, and it does not distinguish these states.
+  const idleState = txn === undefined ? 'idle' : 'idle_in_transaction';
+  const state = queries.length > 0 ? 'active' : idleState;
+  const transactionSeconds = txn === undefined ? 0 : ageOf(txn, nowMs);
+  const tally: SessionTally = {
+    ...createTally(),
+    [state]: 1,
+    allocBytes,
     maxAllocBytes: session.max_alloc_bytes ?? 0,
-    phases: queries.map(({ phase = -1 }) => (phase === 0 || phase === 1 ? PHASES[phase] : 'other')),
-    transaction: txn && (txn.implicit === true ? 'implicit' : 'explicit'),
+    activeQueries: queries.length,
+    openTransactions: txn === undefined ? 0 : 1,
     retries: (txn?.num_retries ?? 0) + (txn?.num_auto_retries ?? 0),
-    ageSeconds: session.start === undefined ? undefined : ageOf({ start: session.start }, nowMs),
-    transactionAgeSeconds: txn === undefined ? 0 : ageOf(txn, nowMs),
-    queryAgeSeconds: queries.reduce((oldest, query) => Math.max(oldest, ageOf(query, nowMs)), 0),
+    largestAllocBytes: allocBytes,
+    oldestTransactionSeconds: transactionSeconds,
+    oldestIdleTransactionSeconds: state === 'idle_in_transaction' ? transactionSeconds : 0,
+    oldestQuerySeconds: queries.reduce((max, query) => Math.max(max, ageOf(query, nowMs)), 0),
   };
+  for (const { phase = -1 } of queries) tally[PHASES[phase] ?? 'other'] += 1;
+  if (txn !== undefined) tally[txn.implicit === true ? 'implicit' : 'explicit'] = 1;
+  return { ...tally, state, ageSeconds: start === undefined ? undefined : ageOf({ start }, nowMs) };
 }
 
-/** From what is going on, not from `status`: old servers have none, and it does not tell these states apart. */
-function stateOf(session: SessionElement): SessionState {
-  if (session.active_queries.length > 0) return 'active';
-  return session.active_txn === undefined ? 'idle' : 'idle_in_transaction';
-}
-
-/** Seconds; never negative, whatever the two clocks say. */
+/** Seconds; never negative, however the two clocks differ. */
 function ageOf(
-  thing: { readonly elapsed_time?: number | undefined; readonly start: number | undefined },
+  item: { readonly elapsed_time?: number | undefined; readonly start: number | undefined },
   nowMs: number,
 ): number {
-  const { elapsed_time: elapsedNs, start = nowMs } = thing;
+  const { elapsed_time: elapsedNs, start = nowMs } = item;
   return Math.max(0, elapsedNs === undefined ? (nowMs - start) / 1000 : elapsedNs / 1e9);
+}
+
+/**
+ * A number for the host of a client address (`10.0.0.1:5432`, `[::1]:5432`), so that hosts can be counted without
+ * keeping addresses. Undefined without a host.
+ */
+export function fingerprintHost(address: string): number | undefined {
+  const host = hostOf(address);
+  // As a signed integer it takes no memory beside its place in a set.
+  return host === '' ? undefined : crc32(host) | 0;
+}
+
+function hostOf(address: string): string {
+  if (address.startsWith('[')) return address.slice(1, Math.max(1, address.indexOf(']')));
+  const colon = address.indexOf(':');
+  // Two colons and no brackets: an IPv6 address without a port.
+  const hasPort = colon >= 0 && colon === address.lastIndexOf(':');
+  return hasPort ? address.slice(0, colon) : address;
 }

@@ -2,9 +2,8 @@ import { internalError, jsonAnswer, textAnswer, type Answer } from '../http/answ
 import type { Quirks } from '../quirks.ts';
 import { encodeJson } from '../wire/encoding.ts';
 import { normalizeName } from '../world/accounts.ts';
-import { decodeBase64 } from './base64.ts';
 import { headerOf, type ClusterRequest, type ClusterServer } from './request.ts';
-import { decodeToken } from './tokens.ts';
+import { decodeBase64, decodeToken } from './tokens.ts';
 
 const NO_SUCH_ACCOUNT = 'the provided credentials did not match any account on the server';
 
@@ -18,26 +17,26 @@ export function login(server: ClusterServer, request: ClusterRequest): Answer {
   if (account?.password === undefined || account.password !== form.get('password')) {
     return textAnswer(401, NO_SUCH_ACCOUNT);
   }
-  return jsonAnswer(200, encodeJson({ session: tokenFor(server, name) }));
+  return jsonAnswer(200, encodeJson({ session: issueToken(server, name) }));
 }
 
-/** A token of the user, spoiled as the quirk says. */
-function tokenFor(server: ClusterServer, name: string): string {
+/** A token of the user, changed by the quirk. */
+function issueToken(server: ClusterServer, name: string): string {
   const token = server.tokens.issue(name);
   const bytes = decodeBase64(token);
   if (server.quirks.loginToken === 'refused' && typeof bytes !== 'string') {
     server.tokens.revoke(decodeToken(bytes));
   }
-  return SPOILED[server.quirks.loginToken](token);
+  return TOKEN_VARIANTS[server.quirks.loginToken](token);
 }
 
-const LONG_TOKEN_CHARACTERS = 8192;
+const LONG_TOKEN_LENGTH = 8192;
 
-const SPOILED: Readonly<Record<Quirks['loginToken'], (token: string) => string>> = {
+const TOKEN_VARIANTS: Readonly<Record<Quirks['loginToken'], (token: string) => string>> = {
   good: (token) => token,
   newline: (token) => `${token.slice(0, 8)}\n${token.slice(8)}`,
   cjk: (token) => `令牌${token}`,
-  long: (token) => token.slice(0, 16).repeat(LONG_TOKEN_CHARACTERS / 16),
+  long: (token) => token.slice(0, 16).repeat(LONG_TOKEN_LENGTH / 16),
   empty: () => '',
   refused: (token) => token,
 };

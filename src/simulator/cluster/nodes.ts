@@ -1,7 +1,14 @@
-import { internalError, jsonAnswer, unencodableAnswer, type Answer } from '../http/answer.ts';
+import {
+  internalError,
+  jsonAnswer,
+  unencodableAnswer,
+  type Answer,
+  textAnswer,
+} from '../http/answer.ts';
 import { encodeJson } from '../wire/encoding.ts';
 import { nodeElement } from '../wire/node.ts';
-import { cutPage } from './page.ts';
+import { recordOf } from '../world/records.ts';
+import { slicePage, listBody } from './page.ts';
 import type { ClusterRequest, ClusterServer } from './request.ts';
 
 /** GET /nodes/: every node with a status record, by id. A partitioned node cannot read the records. */
@@ -9,7 +16,7 @@ export function listNodes(server: ClusterServer, request: ClusterRequest): Answe
   const { world, quirks } = server;
   if (request.node.process === 'partitioned') return internalError();
   if (quirks.unencodable === 'nodes') return unencodableAnswer();
-  const page = cutPage([...world.state.nodes.values()], request.query);
+  const page = slicePage([...world.state.nodes.values()], request.query);
   return jsonAnswer(
     200,
     listBody(
@@ -21,21 +28,37 @@ export function listNodes(server: ClusterServer, request: ClusterRequest): Answe
   );
 }
 
-/** A list and `next`, element by element. */
-export function* listBody(
-  name: string,
-  elements: readonly (() => string)[],
-  next: number | undefined,
-  empty: string,
-): Generator<string> {
-  yield `{"${name}":`;
-  if (elements.length === 0) yield empty;
-  let separator = '[';
-  for (const element of elements) {
-    yield separator;
-    yield element();
-    separator = ',';
+/** GET /health of the old mux: without authentication, even over plain http. */
+export function health(): Answer {
+  return jsonAnswer(200, '{}');
+}
+
+/** GET /api/v2/health/: `ready` checks whether the node accepts clients; a value that is no bool is refused. */
+export function ready(request: ClusterRequest): Answer {
+  const value = request.query.get('ready');
+  const known = value === null || /^(?:1|t|true|0|f|false)$/i.test(value);
+  if (!known) return textAnswer(400, `strconv.ParseBool: parsing "${value}": invalid syntax`);
+  const isChecked = value !== null && /^(?:1|t)/i.test(value);
+  return isChecked && request.node.liveness !== 'live' ? internalError() : jsonAnswer(200, '{}');
+}
+
+/** GET /_status/vars: the node's own metrics as Prometheus text, dots as underscores. */
+export function statusVars(server: ClusterServer, request: ClusterRequest): Answer {
+  const { node } = request;
+  const record = recordOf(server.world.state, node);
+  const lines: string[] = [];
+  for (const [key, value] of Object.entries(record.metrics)) {
+    lines.push(`${varName(key)}{node_id="${node.id}"} ${value}`);
   }
-  if (elements.length > 0) yield ']';
-  yield next === undefined ? '}' : `,"next":${next}}`;
+  for (const [storeId, metrics] of record.stores) {
+    for (const [key, value] of Object.entries(metrics)) {
+      lines.push(`${varName(key)}{node_id="${node.id}",store="${storeId}"} ${value}`);
+    }
+  }
+  const body = lines.toSorted().map((line) => `${line}\n`);
+  return { status: 200, headers: { 'Content-Type': 'text/plain; version=0.0.4' }, body };
+}
+
+function varName(key: string): string {
+  return key.replace(/[^A-Za-z0-9_:]/g, '_');
 }

@@ -1,11 +1,11 @@
-/** One page cut out of a list, and the offset of the next unless this is the last. */
+/** One page of a list, and the offset of the next unless this is the last. */
 export interface Page<T> {
   readonly items: readonly T[];
   readonly next: number | undefined;
 }
 
-/** limit and offset as the server reads them: a bad limit means everything and no offset, a bad offset 0. */
-export function cutPage<T>(items: readonly T[], query: URLSearchParams): Page<T> {
+/** limit and offset as on the server: an invalid limit means everything and no offset, an invalid offset 0. */
+export function slicePage<T>(items: readonly T[], query: URLSearchParams): Page<T> {
   const limit = goInteger(query.get('limit'));
   if (limit === undefined || limit <= 0) return { items, next: undefined };
   const offset = Math.min(Math.max(goInteger(query.get('offset')) ?? 0, 0), items.length);
@@ -17,4 +17,23 @@ export function cutPage<T>(items: readonly T[], query: URLSearchParams): Page<T>
 export function goInteger(text: string | null): number | undefined {
   if (text === null || !/^[+-]?\d{1,18}$/.test(text)) return undefined;
   return Number(text);
+}
+
+/** A list and `next`, element by element. */
+export function* listBody(
+  name: string,
+  elements: readonly (() => string)[],
+  next: number | undefined,
+  empty: string,
+): Generator<string> {
+  yield `{"${name}":`;
+  if (elements.length === 0) yield empty;
+  let separator = '[';
+  for (const element of elements) {
+    yield separator;
+    yield element();
+    separator = ',';
+  }
+  if (elements.length > 0) yield ']';
+  yield next === undefined ? '}' : `,"next":${next}}`;
 }

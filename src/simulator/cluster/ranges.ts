@@ -13,13 +13,12 @@ import type { ClusterNode } from '../world/nodes.ts';
 import { churnRanges } from '../world/range-actions.ts';
 import type { Range, Replica } from '../world/ranges.ts';
 import type { WorldState } from '../world/state.ts';
-import { listBody } from './nodes.ts';
-import { cutPage, goInteger } from './page.ts';
+import { slicePage, goInteger, listBody } from './page.ts';
 import type { ClusterRequest, ClusterServer } from './request.ts';
 
 const MAX_NODE_ID = 2 ** 31 - 1;
 
-/** GET /nodes/{id}/ranges/: the replicas on the stores of a node, whatever the node asked. */
+/** GET /nodes/{id}/ranges/: the replicas on the stores of a node, on any gateway. */
 export async function listNodeRanges(
   server: ClusterServer,
   request: ClusterRequest,
@@ -37,7 +36,7 @@ export async function listNodeRanges(
   return listReplicas(server, request, node, wanted);
 }
 
-/** ids, or everything when there are none. */
+/** The range ids; undefined for all. */
 function parseRangeIds(text: string): ReadonlySet<number> | undefined | 'invalid' {
   if (text === '') return undefined;
   const ids = text.split(',').map(goInteger);
@@ -45,7 +44,7 @@ function parseRangeIds(text: string): ReadonlySet<number> | undefined | 'invalid
   return known.length === ids.length ? new Set(known) : 'invalid';
 }
 
-/** How a call from one node to another fails; undefined when it gets through. */
+/** The failure of a call from one node to another; undefined when it succeeds. */
 export async function reach(
   server: ClusterServer,
   from: ClusterNode,
@@ -69,7 +68,7 @@ function listReplicas(
   wanted: ReadonlySet<number> | undefined,
 ): Answer {
   const { state } = server.world;
-  const page = cutPage(replicasOf(state, node, wanted), request.query);
+  const page = slicePage(replicasOf(state, node, wanted), request.query);
   const elements = page.items.map(
     ({ range, replica }) =>
       () =>

@@ -1,14 +1,17 @@
 import { textAnswer, unknownPath, jsonAnswer, type Answer, type Reply } from '../http/answer.ts';
 import type { Account } from '../options.ts';
-import { callerOf, isRefusal, refusalAtGate } from './caller.ts';
-import { health, ready, statusVars } from './health.ts';
+import { describeTable, listUsers } from './catalog.ts';
 import { login, logout } from './login.ts';
-import { listNodes } from './nodes.ts';
+import { health, ready, statusVars, listNodes } from './nodes.ts';
 import { listNodeRanges } from './ranges.ts';
-import type { ClusterRequest, ClusterServer } from './request.ts';
+import {
+  callerOf,
+  isRefusal,
+  refuseUnprivileged,
+  type ClusterRequest,
+  type ClusterServer,
+} from './request.ts';
 import { listSessions } from './sessions.ts';
-import { describeTable } from './tables.ts';
-import { listUsers } from './users.ts';
 
 export type ClusterEndpoint =
   | 'login'
@@ -27,7 +30,7 @@ interface Route {
   readonly pattern: RegExp;
 }
 
-/** Every route ends in a slash but those of the old mux; names of tables as the router's expression has them. */
+/** Every route ends in a slash, except those of the old mux. */
 const ROUTES: readonly Route[] = [
   { endpoint: 'login', pattern: /^\/api\/v2\/login\/$/ },
   { endpoint: 'logout', pattern: /^\/api\/v2\/logout\/$/ },
@@ -40,7 +43,7 @@ const ROUTES: readonly Route[] = [
   { endpoint: 'vars', pattern: /^\/_status\/vars$/ },
 ];
 
-/** The endpoint that a path belongs to, and the path's parts. */
+/** The endpoint of a path, and the path's parameters. */
 export function matchRoute(path: string): { endpoint: ClusterEndpoint; parts: readonly string[] } {
   for (const { endpoint, pattern } of ROUTES) {
     const match = pattern.exec(path);
@@ -49,7 +52,7 @@ export function matchRoute(path: string): { endpoint: ClusterEndpoint; parts: re
   return { endpoint: 'other', parts: [] };
 }
 
-/** The answer of the node that the request reached, directly or by proxy. */
+/** The response of the node that received the request, directly or by proxy. */
 export async function answerLocally(
   server: ClusterServer,
   request: ClusterRequest,
@@ -71,22 +74,22 @@ export async function answerLocally(
     case 'table':
       break;
   }
-  const refusal = refusalOfTenant(server, endpoint);
+  const refusal = refuseTenant(server, endpoint);
   if (refusal !== undefined) return refusal;
   if (endpoint === 'login') return login(server, request);
   if (endpoint === 'logout') return logout(server, request);
-  return answerCaller(server, request, endpoint, parts);
+  return answerAuthenticated(server, request, endpoint, parts);
 }
 
 /** A virtual cluster has none of these endpoints. */
-function refusalOfTenant(server: ClusterServer, endpoint: ClusterEndpoint): Answer | undefined {
+function refuseTenant(server: ClusterServer, endpoint: ClusterEndpoint): Answer | undefined {
   const { tenant } = server.quirks;
   if (tenant === 'no') return undefined;
   const isOld = tenant === 'null' && (endpoint === 'nodes' || endpoint === 'node_ranges');
   return isOld ? jsonAnswer(501, 'null') : textAnswer(501, 'Not Available on Tenants');
 }
 
-async function answerCaller(
+async function answerAuthenticated(
   server: ClusterServer,
   request: ClusterRequest,
   endpoint: ClusterEndpoint,
@@ -99,7 +102,7 @@ async function answerCaller(
   const [first = '', second = ''] = parts;
   if (endpoint === 'users') return listUsers(server, request, caller);
   if (endpoint === 'table') return describeTable(server, first, second);
-  const refusal = refusalAtGate(server, caller);
+  const refusal = refuseUnprivileged(server, caller);
   if (refusal !== undefined) return refusal;
   if (endpoint === 'nodes') return listNodes(server, request);
   if (endpoint === 'node_ranges') return listNodeRanges(server, request, first);

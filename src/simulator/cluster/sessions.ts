@@ -5,28 +5,32 @@ import { sessionElement } from '../wire/session.ts';
 import { normalizeName } from '../world/accounts.ts';
 import type { ClusterNode } from '../world/nodes.ts';
 import { isInternal, sessionsOfNode } from '../world/session-list.ts';
-import { INTERNAL_PREFIX } from '../world/session-texts.ts';
-import type { Session } from '../world/sessions.ts';
-import { hasPrivilege } from './caller.ts';
+import { INTERNAL_PREFIX, type Session } from '../world/sessions.ts';
 import { goInteger } from './page.ts';
 import { reach } from './ranges.ts';
-import type { ClusterRequest, ClusterServer } from './request.ts';
-import { cutSessions, withAllNodes } from './session-pages.ts';
-import { decodeProgress, encodeProgress, freshProgress, type Progress } from './session-token.ts';
+import { hasPrivilege, type ClusterRequest, type ClusterServer } from './request.ts';
+import {
+  sliceSessions,
+  withMissingNodes,
+  decodeProgress,
+  encodeProgress,
+  newProgress,
+  type Progress,
+} from './session-paging.ts';
 
-/** A session as its node saw it at that moment; other nodes may take their time to answer. */
-interface Seen {
+/** A session at the time when its node responded; others may respond later. */
+interface ListedSession {
   readonly session: Session;
   readonly atMs: number;
 }
 
 interface FanOut {
-  readonly sessions: Seen[];
+  readonly sessions: ListedSession[];
   readonly errors: { readonly node_id: number; readonly message: string }[];
   progress: Progress;
 }
 
-/** GET /sessions/: asks every node that is not decommissioned; one that fails becomes an entry of `errors`. */
+/** GET /sessions/: queries every node that is not decommissioned; one that fails becomes an entry of `errors`. */
 export async function listSessions(
   server: ClusterServer,
   request: ClusterRequest,
@@ -37,10 +41,10 @@ export async function listSessions(
   return found === 'silence' ? found : jsonAnswer(200, sessionsBody(server, caller, found, limit));
 }
 
-/** What a page may hold: what was asked for, unless the server caps its pages below that; 0 for no limit. */
-function pageLimit({ quirks }: ClusterServer, asked: number): number {
+/** The page size: the requested limit, unless the server's maximum is lower; 0 for no limit. */
+function pageLimit({ quirks }: ClusterServer, requested: number): number {
   const cap = quirks.sessionsPageCap;
-  return asked > 0 && cap > 0 ? Math.min(asked, cap) : asked;
+  return requested > 0 && cap > 0 ? Math.min(requested, cap) : requested;
 }
 
 async function fanOut(
@@ -52,16 +56,16 @@ async function fanOut(
   const nodes = [...server.world.state.nodes.values()].filter(
     (node) => node.liveness !== 'decommissioned',
   );
-  const given = limit > 0 ? decodeProgress(request.query.get('start') ?? '') : freshProgress();
+  const given = limit > 0 ? decodeProgress(request.query.get('start') ?? '') : newProgress();
   const found: FanOut = { sessions: [], errors: [], progress: given };
   if (limit > 0)
-    found.progress = withAllNodes(
+    found.progress = withMissingNodes(
       given,
       nodes.map((node) => node.id),
     );
-  const asked =
+  const queried =
     limit > 0 ? [found.progress.current, ...found.progress.toQuery] : nodes.map((node) => node.id);
-  for (const id of asked) {
+  for (const id of queried) {
     const node = server.world.state.nodes.get(id);
     if (node === undefined) continue;
     const failure = await reach(server, request.node, node);
@@ -92,12 +96,12 @@ function addNode(
     return;
   }
   const left = limit - found.sessions.length;
-  const cut = cutSessions(found.progress, node.id, sessions.length, left);
+  const cut = sliceSessions(found.progress, node.id, sessions.length, left);
   found.sessions.push(...sessions.slice(cut.start, cut.end));
   found.progress = cut.progress;
 }
 
-/** What this caller may see of a node's sessions under the request's filters. */
+/** The sessions of a node that this caller may see, under the request's filters. */
 function visibleSessions(
   server: ClusterServer,
   request: ClusterRequest,
@@ -105,7 +109,7 @@ function visibleSessions(
   node: ClusterNode,
 ): Session[] {
   const { quirks, world } = server;
-  const everybody =
+  const seesAll =
     quirks.gate === 'none' ||
     hasPrivilege(caller, 'VIEWACTIVITY') ||
     hasPrivilege(caller, 'VIEWACTIVITYREDACTED');
@@ -115,7 +119,7 @@ function visibleSessions(
     (quirks.excludeClosed && request.query.get('exclude_closed_sessions') === 'true');
   return sessionsOfNode(world.state, node.id).filter(
     (session) =>
-      (everybody || session.username === caller.name) &&
+      (seesAll || session.username === caller.name) &&
       (wanted === '' || session.username === wanted) &&
       (!noClosed || session.endMs === undefined) &&
       (quirks.internalSessions || !isInternal(session)),
@@ -138,7 +142,7 @@ function* sessionsBody(
   limit: number,
 ): Generator<string> {
   const redacted = !hasPrivilege(caller, 'VIEWACTIVITY');
-  const view = ({ session, atMs }: Seen): object =>
+  const view = ({ session, atMs }: ListedSession): object =>
     sessionElement(session, server.quirks, {
       nowMs: atMs,
       redacted: redacted && session.username !== caller.name,
@@ -152,7 +156,7 @@ function* sessionsBody(
   yield `${nextMember(server, found, limit)}}`;
 }
 
-/** The real server always sends a token, even when nothing is left; others leave it out then. */
+/** The real server always sends a token, even after the last page; others omit it then. */
 function nextMember(server: ClusterServer, found: FanOut, limit: number): string {
   const { progress } = found;
   const finished = progress.current === 0 && progress.toQuery.length === 0;

@@ -6,13 +6,13 @@ export interface Tokens {
   issue(user: string): string;
   /** The user of a token that is known, not revoked, not expired and has the right secret. */
   userOf(token: Token): string | undefined;
-  /** False when there is no such session. */
+  /** Returns false when there is no such session. */
   revoke(token: Token): boolean;
   expireAll(): void;
   revokeAll(): void;
 }
 
-/** A session token as its protobuf says: the id of the session and its secret. */
+/** The content of a session token: the id of the session and its secret. */
 export interface Token {
   readonly id: bigint;
   readonly secret: Buffer;
@@ -71,7 +71,7 @@ function encodeToken(token: Token): string {
   return Buffer.concat([Buffer.from(bytes), token.secret]).toString('base64');
 }
 
-/** What the bytes say; those that are no such protobuf are the token of nobody, as on the server. */
+/** Decodes the protobuf; other bytes give a token of no session, as on the server. */
 export function decodeToken(bytes: Buffer): Token {
   let id = 0n;
   let at = 1;
@@ -81,4 +81,18 @@ export function decodeToken(bytes: Buffer): Token {
     if (byte < 128) break;
   }
   return { id, secret: bytes.subarray(at + 2) };
+}
+
+/** The bytes, or the text of Go's error with the offset of the first invalid byte. */
+export function decodeBase64(text: string): Buffer | string {
+  const padding = /={0,2}$/.exec(text)?.[0].length ?? 0;
+  const digits = text.slice(0, text.length - padding);
+  const wrong = digits.search(/[^A-Za-z0-9+/]/);
+  if (wrong >= 0) return corruptAt(wrong);
+  if (text.length % 4 !== 0) return corruptAt(text.length - (text.length % 4));
+  return Buffer.from(text, 'base64');
+}
+
+function corruptAt(offset: number): string {
+  return `illegal base64 data at input byte ${offset}`;
 }

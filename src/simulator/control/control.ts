@@ -1,27 +1,27 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
-import { readBody } from '../http/body.ts';
-import { openListener, type Listener } from '../http/listener.ts';
 import type { FaultRule } from '../http/faults.ts';
+import { openListener, type Listener } from '../http/listener.ts';
 import type { RequestLog } from '../http/request-log.ts';
+import { readBody } from '../http/serve.ts';
 import type { Listen } from '../options.ts';
 import type { World } from '../world/world.ts';
 import { parseFaultRule } from './fault-rule.ts';
 import { ControlError, parseMembers } from './members.ts';
 import { actOnWorld, describeActions } from './world-actions.ts';
 
-/** What can be steered over HTTP. */
-export interface Controlled {
+/** What can be controlled over HTTP. */
+export interface Controls {
   readonly world: World & { expireTokens(): void; revokeTokens(): void };
   readonly requests: RequestLog;
   truth(): object;
   fault(rule: FaultRule): unknown;
   clearFaults(): void;
-  /** False for an unknown name or a value of the wrong type. */
+  /** Returns false for an unknown name or a value of the wrong type. */
   setNamedQuirk(name: string, value: unknown): boolean;
 }
 
-/** Opens the control port; anybody who reaches it may do anything, so it must be a loopback address. */
-export function openControl(listen: Listen, controlled: Controlled): Promise<Listener> {
+/** Opens the control port. It has no authentication, so it must be a loopback address. */
+export function openControl(listen: Listen, controlled: Controls): Promise<Listener> {
   if (!['127.0.0.1', '::1', 'localhost'].includes(listen.host)) {
     throw new RangeError(`control address ${listen.host}: only loopback is allowed`);
   }
@@ -36,22 +36,22 @@ export function openControl(listen: Listen, controlled: Controlled): Promise<Lis
   return openListener(listen, undefined, listener, listener);
 }
 
-interface Outcome {
+interface Result {
   readonly status: number;
   readonly value: unknown;
 }
 
-async function answer(controlled: Controlled, request: IncomingMessage): Promise<Outcome> {
+async function answer(controlled: Controls, request: IncomingMessage): Promise<Result> {
   const body = await readBody(request);
   try {
-    return steer(controlled, `${request.method ?? 'GET'} ${request.url ?? '/'}`, body);
+    return handleCall(controlled, `${request.method ?? 'GET'} ${request.url ?? '/'}`, body);
   } catch (error) {
     const status = error instanceof ControlError ? 400 : 500;
     return { status, value: { error: error instanceof Error ? error.message : String(error) } };
   }
 }
 
-function steer(controlled: Controlled, call: string, body: string): Outcome {
+function handleCall(controlled: Controls, call: string, body: string): Result {
   switch (call) {
     case 'GET /':
       return { status: 200, value: describe() };
@@ -78,18 +78,18 @@ function steer(controlled: Controlled, call: string, body: string): Outcome {
   }
 }
 
-function onWorld(controlled: Controlled, call: string, body: string): Outcome {
+function onWorld(controlled: Controls, call: string, body: string): Result {
   const [, name] = /^POST \/world\/([a-z-]+)$/.exec(call) ?? [];
   if (name === undefined)
-    return { status: 404, value: { error: `${call}: GET / lists the calls` } };
+    return { status: 404, value: { error: `${call}: unknown; GET / lists the calls` } };
   return { status: 200, value: actOnWorld(controlled.world, name, parseMembers(body)) };
 }
 
-function setQuirks(controlled: Controlled, body: string): Outcome {
+function setQuirks(controlled: Controls, body: string): Result {
   for (const [name, value] of parseMembers(body)) {
     if (!controlled.setNamedQuirk(name, value)) {
       throw new ControlError(
-        `${name}: no such quirk, or ${JSON.stringify(value)} is of a wrong type`,
+        `${name}: no such quirk, or ${JSON.stringify(value)} has the wrong type`,
       );
     }
   }
@@ -98,15 +98,15 @@ function setQuirks(controlled: Controlled, body: string): Outcome {
 
 function describe(): object {
   return {
-    'GET /truth': 'what an exporter that makes no mistake would find out now',
-    'GET /requests': 'the requests that have arrived',
+    'GET /truth': 'the correct result of every collector at this moment',
+    'GET /requests': 'the requests received so far',
     'POST /faults':
       'kind, and by kind ms, bytes, bytesPerSecond, status, body, retryAfter, location; api? endpoint? node? skip? times? probability?',
-    'DELETE /faults': 'all of them',
+    'DELETE /faults': 'removes all faults',
     'POST /quirks':
       'quirk names and values, such as loginToken good|newline|cjk|long|empty|refused',
-    'POST /tokens/expire': '',
-    'POST /tokens/revoke': '',
+    'POST /tokens/expire': 'expires all session tokens',
+    'POST /tokens/revoke': 'revokes all session tokens',
     ...describeActions(),
   };
 }

@@ -27,7 +27,7 @@ const KINDS = [
   'no-content',
 ] as const;
 
-/** The rule that JSON describes, in the words of FaultRule. */
+/** A fault rule from a JSON object with the members of FaultRule. */
 export function parseFaultRule(members: Members): FaultRule {
   return { ...parseScope(members), ...parseEffect(members) };
 }

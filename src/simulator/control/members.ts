@@ -1,4 +1,4 @@
-/** What came as JSON is not what was asked for; becomes a 400. */
+/** The body is not as required; becomes a 400. */
 export class ControlError extends Error {
   override readonly name = 'ControlError';
 }
@@ -37,7 +37,7 @@ export function numberMember(members: Members, name: string): number | undefined
 export function textMember(members: Members, name: string): string | undefined {
   const value = members.get(name);
   if (value === undefined || typeof value === 'string') return value;
-  throw new ControlError(`${name}: ${JSON.stringify(value)} is not a text`);
+  throw new ControlError(`${name}: ${JSON.stringify(value)} is not a string`);
 }
 
 export function integersMember(members: Members, name: string): number[] {
@@ -48,7 +48,7 @@ export function integersMember(members: Members, name: string): number[] {
   throw new ControlError(`${name}: ${JSON.stringify(value)} is not a list of integers`);
 }
 
-/** One of the texts allowed. */
+/** One of the allowed texts. */
 export function choiceMember<T extends string>(
   members: Members,
   name: string,
@@ -58,5 +58,5 @@ export function choiceMember<T extends string>(
   if (value === undefined) return undefined;
   const found = allowed.find((each) => each === value);
   if (found !== undefined) return found;
-  throw new ControlError(`${name}: ${JSON.stringify(value)} is none of ${allowed.join(', ')}`);
+  throw new ControlError(`${name}: ${JSON.stringify(value)} is not one of ${allowed.join(', ')}`);
 }

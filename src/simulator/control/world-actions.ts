@@ -77,14 +77,14 @@ const ACTIONS: Readonly<Record<string, { readonly members: string; readonly act:
   'delete-assistant': { members: '', act: (world) => world.deleteAssistant() },
 };
 
-/** The actions and their members, for people. */
+/** The actions and their members, for the help of `GET /`. */
 export function describeActions(): Record<string, string> {
   return Object.fromEntries(
     Object.entries(ACTIONS).map(([name, { members }]) => [`POST /world/${name}`, members]),
   );
 }
 
-/** Does it; the result is what the action gives back, if anything. */
+/** Executes an action and returns its result, if any. */
 export function actOnWorld(world: World, name: string, members: Members): unknown {
   const action = ACTIONS[name];
   if (action === undefined) throw new ControlError(`${name}: no such action; GET / lists them`);

@@ -1,11 +1,11 @@
-/** What a handler answers; a body given in pieces is produced while it is sent. */
+/** A response; a body in pieces is produced while it is sent. */
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Iterable<string>;
 }
 
-/** silence: the request is never answered; reset: the connection is torn down. */
+/** silence: no response ever; reset: the connection is reset. */
 export type Reply = Answer | 'silence' | 'reset';
 
 /** An error as Go's http.Error writes it. */
@@ -32,17 +32,17 @@ export function jsonAnswer(status: number, body: string | Iterable<string>): Ans
 const INTERNAL_ERROR =
   'An internal server error has occurred. Please check your CockroachDB logs for more details.';
 
-/** The one answer to every unexpected failure. */
+/** The response to every unexpected failure. */
 export function internalError(): Answer {
   return textAnswer(500, INTERNAL_ERROR);
 }
 
-/** What a value that JSON cannot hold leads to: the status is out before the body fails. */
+/** A value that JSON cannot encode: the status is sent before the body fails. */
 export function unencodableAnswer(): Answer {
   return jsonAnswer(200, `${INTERNAL_ERROR}\n`);
 }
 
-/** What the router says to a path it does not know. */
+/** The response of the router to an unknown path. */
 export function unknownPath(): Answer {
   return textAnswer(404, '404 page not found');
 }

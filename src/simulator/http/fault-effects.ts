@@ -3,8 +3,8 @@ import type { FaultEffect } from './faults.ts';
 
 const HTML = '<html><head><title>Sign in</title></head><body>Please sign in.</body></html>';
 
-/** The reply that an effect makes of the right one; effects on the way of the body are left to the sender. */
-export function replyUnder(effect: FaultEffect, right: Reply): Reply {
+/** The reply after an effect; effects on the transfer of the body are applied by the sender. */
+export function applyEffect(effect: FaultEffect, original: Reply): Reply {
   switch (effect.kind) {
     case 'hang':
       return 'silence';
@@ -30,33 +30,36 @@ export function replyUnder(effect: FaultEffect, right: Reply): Reply {
     case 'wrong-length':
     case 'huge':
     case 'gzip-bomb':
-      return typeof right === 'string' ? right : spoiled(effect.kind, right);
+      return typeof original === 'string' ? original : corrupted(effect.kind, original);
     default:
-      return right;
+      return original;
   }
 }
 
 const TEXT = { 'Content-Type': 'text/plain; charset=utf-8' };
 const JSON_TYPE = { 'Content-Type': 'application/json' };
-/** Announced, but never sent. */
+/** Announced in Content-Length but never sent. */
 const MISSING_BYTES = 100;
 
 function plain(status: number, headers: Readonly<Record<string, string>>, body: string): Answer {
   return { status, headers, body };
 }
 
-function spoiled(kind: 'bad-json' | 'wrong-length' | 'huge' | 'gzip-bomb', right: Answer): Answer {
-  const text = typeof right.body === 'string' ? right.body : [...right.body].join('');
-  if (kind === 'bad-json') return { ...right, body: text.slice(0, text.length / 2) };
+function corrupted(
+  kind: 'bad-json' | 'wrong-length' | 'huge' | 'gzip-bomb',
+  original: Answer,
+): Answer {
+  const text = typeof original.body === 'string' ? original.body : [...original.body].join('');
+  if (kind === 'bad-json') return { ...original, body: text.slice(0, text.length / 2) };
   if (kind === 'wrong-length') {
     const length = String(Buffer.byteLength(text) + MISSING_BYTES);
-    const headers = { ...right.headers, 'Content-Length': length, Connection: 'close' };
-    return { ...right, headers, body: text };
+    const headers = { ...original.headers, 'Content-Length': length, Connection: 'close' };
+    return { ...original, headers, body: text };
   }
-  return { ...right, body: endless(text, kind === 'huge' ? '{},' : ' ') };
+  return { ...original, body: endless(text, kind === 'huge' ? '{},' : ' ') };
 }
 
-/** The right text up to its first list, then the filler for ever. */
+/** The original text up to its first list, then endless filler. */
 function* endless(text: string, filler: string): Generator<string> {
   const list = text.indexOf('[');
   yield list < 0 ? '{"text":"' : text.slice(0, list + 1);
@@ -64,7 +67,7 @@ function* endless(text: string, filler: string): Generator<string> {
   for (;;) yield piece;
 }
 
-/** A body that arrives at that speed, in ten steps a second. */
+/** A body at a limited rate, in ten steps a second. */
 export async function* dripped(
   source: AsyncIterable<Buffer>,
   bytesPerSecond: number,
@@ -79,11 +82,11 @@ export async function* dripped(
   }
 }
 
-/** The first bytes of a body, then nothing until the client has gone; a shorter body never ends either. */
+/** The first bytes of a body, then nothing until the client disconnects; a shorter body never ends either. */
 export async function* stalled(
   source: AsyncIterable<Buffer>,
   bytes: number,
-  gone: () => Promise<unknown>,
+  disconnected: () => Promise<unknown>,
 ): AsyncGenerator<Buffer> {
   let left = bytes;
   for await (const chunk of source) {
@@ -91,5 +94,5 @@ export async function* stalled(
     left -= chunk.length;
     if (left <= 0) break;
   }
-  await gone();
+  await disconnected();
 }

@@ -1,18 +1,18 @@
 import { createRandom } from '../random.ts';
 import type { LoggedRequest } from './request-log.ts';
 
-/** What goes wrong with a request. */
+/** The effect of a fault on a request. */
 export type FaultEffect =
-  /** Answers as usual after a while. */
+  /** Responds after a delay. */
   | { readonly kind: 'slow'; readonly ms: number }
-  /** Accepts the request and never answers. */
+  /** Accepts the request and never responds. */
   | { readonly kind: 'hang' }
   | { readonly kind: 'drip'; readonly bytesPerSecond: number }
-  /** Nothing more comes after that many bytes of the body, and the connection stays open. */
+  /** Sends nothing after that many bytes of the body; the connection stays open. */
   | { readonly kind: 'stall'; readonly bytes: number }
-  /** Ends the connection after that many bytes of the body. */
+  /** Closes the connection after that many bytes of the body. */
   | { readonly kind: 'cut'; readonly bytes: number }
-  /** Tears the connection down before any answer. */
+  /** Resets the connection before any response. */
   | { readonly kind: 'reset' }
   | {
       readonly kind: 'status';
@@ -20,32 +20,32 @@ export type FaultEffect =
       readonly headers?: Readonly<Record<string, string>>;
       readonly body?: string;
     }
-  /** Half of the right body, properly ended. */
+  /** Half of the original body, properly ended. */
   | { readonly kind: 'bad-json' }
   /** Status 200 and a sentence. */
   | { readonly kind: 'text' }
-  /** Status 200 and the page of some proxy. */
+  /** Status 200 and the page of a proxy. */
   | { readonly kind: 'html' }
-  /** Announces more bytes than come. */
+  /** Announces more bytes than it sends. */
   | { readonly kind: 'wrong-length' }
   | { readonly kind: 'redirect'; readonly location: string }
-  /** The right beginning of a list that never ends. */
+  /** A valid list that never ends. */
   | { readonly kind: 'huge' }
-  /** A body that never ends and is tiny on the wire. */
+  /** An endless body that is small when compressed. */
   | { readonly kind: 'gzip-bomb' }
   /** Status 200 and no body. */
   | { readonly kind: 'empty' }
   | { readonly kind: 'no-content' };
 
-/** Which requests an effect meets; a member left out matches everything. */
+/** The requests that an effect applies to; an absent member matches everything. */
 export interface FaultScope {
   readonly api?: LoggedRequest['api'];
   readonly endpoint?: string;
-  /** The node asked for, be it by address, by path or by remote_node_id. */
+  /** The requested node, by address, path or remote_node_id. */
   readonly node?: number;
-  /** The first so many matching requests are spared. */
+  /** The number of matching requests to skip first. */
   readonly skip?: number;
-  /** At most so many requests are met. */
+  /** The maximum number of affected requests. */
   readonly times?: number;
   readonly probability?: number;
 }
@@ -53,7 +53,7 @@ export interface FaultScope {
 export type FaultRule = FaultScope & FaultEffect;
 
 export interface FaultHandle {
-  /** How many requests it has met. */
+  /** The number of affected requests. */
   readonly hits: number;
   remove(): void;
 }
@@ -61,8 +61,8 @@ export interface FaultHandle {
 export interface Faults {
   add(rule: FaultRule): FaultHandle;
   clear(): void;
-  /** The effect of the first rule that meets the request; counts it. */
-  meet(request: LoggedRequest): FaultEffect | undefined;
+  /** The effect of the first rule that applies to the request; counts it. */
+  take(request: LoggedRequest): FaultEffect | undefined;
 }
 
 interface Installed {
@@ -88,7 +88,7 @@ export function createFaults(seed: number): Faults {
       };
     },
     clear: () => installed.clear(),
-    meet: (request) => {
+    take: (request) => {
       for (const fault of installed) {
         if (!matches(fault.rule, request) || !isDue(fault)) continue;
         if (!random.chance(fault.rule.probability ?? 1)) continue;

@@ -3,13 +3,13 @@ import { createServer as createHttpsServer } from 'node:https';
 import { createServer as createNetServer, type Server, type Socket } from 'node:net';
 import type { Listen, SimulatorOptions } from '../options.ts';
 
-/** An open port; closing it ends every connection at once. */
+/** An open port; closing it closes every connection at once. */
 export interface Listener {
   readonly url: string;
   close(): Promise<void>;
 }
 
-/** Go's server, unlike Node's, has no time limits of its own. */
+/** Go's server, unlike Node's, has no timeouts by default. */
 const NO_TIME_LIMITS = { keepAliveTimeout: 0, requestTimeout: 0, headersTimeout: 0 };
 /** The first byte of a TLS handshake. */
 const TLS_HANDSHAKE = 0x16;
@@ -22,12 +22,14 @@ export async function openListener(
   onPlain: RequestListener,
 ): Promise<Listener> {
   const server =
-    tls === undefined ? createServer(NO_TIME_LIMITS, onRequest) : sniffing(tls, onRequest, onPlain);
+    tls === undefined
+      ? createServer(NO_TIME_LIMITS, onRequest)
+      : createDualServer(tls, onRequest, onPlain);
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
-    // A client that goes away is no event here.
+    // Disconnecting clients are expected.
     socket.on('error', () => sockets.delete(socket));
   });
   await listening(server, listen);
@@ -39,8 +41,8 @@ export async function openListener(
   };
 }
 
-/** One port for both: the first byte tells TLS from plain http. */
-function sniffing(
+/** One port for http and https: the first byte distinguishes TLS from plain http. */
+function createDualServer(
   tls: NonNullable<SimulatorOptions['tls']>,
   onRequest: RequestListener,
   onPlain: RequestListener,
@@ -70,7 +72,7 @@ function listening(server: Server, listen: Listen): Promise<void> {
 function portOf(server: Server): number {
   const address = server.address();
   if (address === null || typeof address === 'string') {
-    throw new Error('the simulator listens on something that has no port');
+    throw new Error('the simulator does not listen on a TCP port');
   }
   return address.port;
 }

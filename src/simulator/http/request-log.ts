@@ -1,11 +1,11 @@
-/** One request that arrived, without secrets: no token, no password, no body. */
+/** A received request, without secrets: no token, no password, no body. */
 export interface LoggedRequest {
   readonly api: 'cluster' | 'cloud';
   /** login, logout, nodes, node_ranges, sessions, users, table, assistant, ca_cert, database, health, vars, other. */
   readonly endpoint: string;
-  /** The node that the request is for: the one of the path or of remote_node_id, else the one addressed. */
+  /** The requested node: that of the path or of remote_node_id, else the gateway. */
   readonly node: number;
-  /** The node whose address was asked; 0 for the cloud. */
+  /** The node whose address received the request; 0 for the cloud. */
   readonly gateway: number;
   readonly method: string;
   /** Path and query. */
@@ -15,21 +15,21 @@ export interface LoggedRequest {
   readonly startMs: number;
   /** Undefined while it is in flight. */
   endMs: number | undefined;
-  /** Undefined until an answer begins; `aborted` when the connection ended before. */
+  /** Undefined until a response begins; `aborted` when the connection closed before. */
   status: number | 'aborted' | undefined;
-  /** What broke inside the simulator; the client got a 500. No test should ever see one. */
+  /** An unexpected error of the simulator, which responded with 500. */
   failure: unknown;
 }
 
 export interface RequestLog {
   /** The latest ten thousand, oldest first. */
   readonly entries: readonly LoggedRequest[];
-  /** Requests of an endpoint, or all, whether still among the entries or not. */
+  /** The number of requests of an endpoint, or of all, including those no longer among the entries. */
   count(endpoint?: string): number;
-  /** Being answered now, and at most so far, by endpoint. */
+  /** Requests in flight by endpoint: now, and the maximum so far. */
   readonly inFlight: ReadonlyMap<string, number>;
   readonly maxInFlight: ReadonlyMap<string, number>;
-  /** Forgets all entries and high-water marks. */
+  /** Resets entries, counts and maxima. */
   clear(): void;
 }
 
@@ -38,8 +38,8 @@ export interface RequestRecorder extends RequestLog {
   end(request: LoggedRequest, endMs: number): void;
 }
 
-/** Headers that tests ask about; no other is kept. */
-const HEADERS_OF_INTEREST = [
+/** Headers that tests check; no others are logged. */
+const LOGGED_HEADERS = [
   'accept',
   'accept-encoding',
   'user-agent',
@@ -48,18 +48,18 @@ const HEADERS_OF_INTEREST = [
   'host',
 ];
 
-export function headersOfInterest(
+export function loggedHeaders(
   headers: Readonly<Record<string, string | string[] | undefined>>,
 ): Record<string, string> {
   const kept: Record<string, string> = {};
-  for (const name of HEADERS_OF_INTEREST) {
+  for (const name of LOGGED_HEADERS) {
     const value = headers[name];
     if (typeof value === 'string') kept[name] = value;
   }
   return kept;
 }
 
-/** A simulator may run for months. */
+/** Limits memory: a simulator may run for months. */
 const MAX_ENTRIES = 10_000;
 
 export function createRequestLog(): RequestRecorder {

@@ -5,21 +5,21 @@ import { createGzip, gzipSync } from 'node:zlib';
 import type { Answer } from './answer.ts';
 
 /** Smaller bodies are not compressed. */
-const GZIP_FROM_BYTES = 1400;
-/** Longer bodies go out in pieces with chunked encoding, as Go does beyond its first buffer. */
-const ONE_PIECE_BYTES = 2048;
+const MIN_GZIP_BYTES = 1400;
+/** Longer bodies are sent with chunked encoding, as Go does beyond its first buffer. */
+const MAX_UNCHUNKED_BYTES = 2048;
 const PIECE_CHARACTERS = 65_536;
 
-/** How a body travels. */
+/** The transfer of a body. */
 export interface Transport {
   readonly gzip: boolean;
-  /** The connection ends after that many bytes of the body. */
+  /** Closes the connection after that many bytes of the body. */
   readonly cutAfterBytes?: number | undefined;
-  /** What the body goes through at last. */
+  /** Applied to the encoded body. */
   readonly filter?: ((source: AsyncIterable<Buffer>) => AsyncIterable<Buffer>) | undefined;
 }
 
-/** Sends an answer; a large body is produced no faster than the client reads. Rejects when the client goes. */
+/** Sends a response; a large body is produced no faster than the client reads. Rejects when the client disconnects. */
 export async function sendAnswer(
   response: ServerResponse,
   answer: Answer,
@@ -29,7 +29,7 @@ export async function sendAnswer(
   response.statusCode = answer.status;
   const { cutAfterBytes, filter } = transport;
   if (cutAfterBytes !== undefined) return sendPart(response, answer, cutAfterBytes);
-  const pieces = gathered(answer.body);
+  const pieces = buffered(answer.body);
   const first = pieces.next();
   const head = first.done === true ? Buffer.alloc(0) : first.value;
   const second = pieces.next();
@@ -41,7 +41,7 @@ export async function sendAnswer(
   const source = Readable.from(
     following(head, second.done === true ? undefined : second.value, pieces),
   );
-  // The head does not wait for a body that may never come.
+  // Send the headers even if the body never starts.
   if (filter !== undefined) response.flushHeaders();
   const through = filter ?? unchanged;
   if (transport.gzip) await pipeline(source, createGzip(), through, response);
@@ -52,9 +52,9 @@ async function* unchanged(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer>
   yield* source;
 }
 
-/** The bytes are on their way before the connection ends. */
+/** Sends the first bytes, then closes the connection. */
 async function sendPart(response: ServerResponse, answer: Answer, bytes: number): Promise<void> {
-  const body = Buffer.concat([...gathered(answer.body)]).subarray(0, bytes);
+  const body = Buffer.concat([...buffered(answer.body)]).subarray(0, bytes);
   response.setHeader('Transfer-Encoding', 'chunked');
   await new Promise((resolve) => {
     response.write(body, resolve);
@@ -63,11 +63,11 @@ async function sendPart(response: ServerResponse, answer: Answer, bytes: number)
 }
 
 function sendWhole(response: ServerResponse, body: Buffer, gzip: boolean): void {
-  const compress = gzip && body.length >= GZIP_FROM_BYTES;
+  const compress = gzip && body.length >= MIN_GZIP_BYTES;
   if (compress) markCompressed(response);
   const sent = compress ? gzipSync(body) : body;
   const hasLength = response.statusCode === 204 || response.hasHeader('Content-Length');
-  if (sent.length <= ONE_PIECE_BYTES && !hasLength)
+  if (sent.length <= MAX_UNCHUNKED_BYTES && !hasLength)
     response.setHeader('Content-Length', sent.length);
   response.write(sent);
   response.end();
@@ -88,8 +88,8 @@ function* following(
   yield* rest;
 }
 
-/** Small pieces gathered into buffers of about 64 kB. */
-function* gathered(body: string | Iterable<string>): Generator<Buffer> {
+/** Small pieces combined to buffers of about 64 kB. */
+function* buffered(body: string | Iterable<string>): Generator<Buffer> {
   let held = '';
   for (const piece of typeof body === 'string' ? [body] : body) {
     held += piece;

@@ -2,41 +2,40 @@ import { once } from 'node:events';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
 import { internalError, type Reply } from './answer.ts';
-import { readBody } from './body.ts';
-import { dripped, replyUnder, stalled } from './fault-effects.ts';
+import { dripped, applyEffect, stalled } from './fault-effects.ts';
 import type { FaultEffect, Faults } from './faults.ts';
-import { headersOfInterest, type LoggedRequest, type RequestRecorder } from './request-log.ts';
+import { loggedHeaders, type LoggedRequest, type RequestRecorder } from './request-log.ts';
 import { sendAnswer, type Transport } from './send.ts';
 
-/** A request in the terms of an API, before anything has looked at it. */
-export interface Arrival {
+/** A request as received. */
+export interface ReceivedRequest {
   readonly method: string;
   readonly url: URL;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: string;
 }
 
-/** An API behind a port. */
+/** An API on a port. */
 export interface Service {
   readonly api: LoggedRequest['api'];
-  /** The node whose address this is; 0 for the cloud. */
+  /** The node with this address; 0 for the cloud. */
   readonly gateway: number;
-  /** The operation's name for the request log and for faults. */
-  endpointOf(arrival: Arrival): string;
-  answer(arrival: Arrival): Promise<Reply>;
-  /** The node that the request is for: the one of the path or of remote_node_id, else the one addressed. */
-  targetOf(arrival: Arrival): number;
+  /** The name of the operation for the request log and for faults. */
+  endpointOf(received: ReceivedRequest): string;
+  answer(received: ReceivedRequest): Promise<Reply>;
+  /** The requested node: that of the path or of remote_node_id, else the gateway. */
+  targetOf(received: ReceivedRequest): number;
   readonly log: RequestRecorder;
   readonly faults: Faults;
   readonly now: () => number;
   readonly compresses: () => boolean;
-  /** Headers that every answer of the API carries. */
+  /** Headers of every response. */
   readonly headers: () => Readonly<Record<string, string>>;
 }
 
 /**
- * Serves an API over node:http: reads, records, answers. What rejects here is a connection that the client or a
- * fault has ended, which ends the request and nothing else.
+ * Serves an API over node:http. A rejection means that the client or a fault closed the connection, which ends only
+ * this request.
  */
 export function serve(service: Service): RequestListener {
   return (request, response) => {
@@ -49,43 +48,43 @@ async function handle(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const arrival: Arrival = {
+  const received: ReceivedRequest = {
     method: request.method ?? 'GET',
     url: new URL(`http://simulated${request.url ?? '/'}`),
     headers: request.headers,
     body: await readBody(request),
   };
-  const entry = logged(service, arrival);
+  const entry = createLogEntry(service, received);
   service.log.begin(entry);
   response.once('close', () => {
     entry.status ??= 'aborted';
     service.log.end(entry, service.now());
   });
-  const gone = new AbortController();
-  response.once('close', () => gone.abort());
-  const effect = service.faults.meet(entry);
-  if (effect?.kind === 'slow') await wait(effect.ms, undefined, { signal: gone.signal });
-  const right = await answerOrFail(service, arrival, entry);
-  const reply = effect === undefined ? right : replyUnder(effect, right);
+  const closed = new AbortController();
+  response.once('close', () => closed.abort());
+  const effect = service.faults.take(entry);
+  if (effect?.kind === 'slow') await wait(effect.ms, undefined, { signal: closed.signal });
+  const original = await answerOrError(service, received, entry);
+  const reply = effect === undefined ? original : applyEffect(effect, original);
   response.setHeader('Date', new Date(service.now()).toUTCString());
-  const transport = transportUnder(effect, gone.signal, service.compresses() && wantsGzip(request));
+  const transport = transportFor(effect, closed.signal, service.compresses() && wantsGzip(request));
   await deliver(service, request, response, reply, entry, transport);
 }
 
-async function answerOrFail(
+async function answerOrError(
   service: Service,
-  arrival: Arrival,
+  received: ReceivedRequest,
   entry: LoggedRequest,
 ): Promise<Reply> {
   try {
-    return await service.answer(arrival);
+    return await service.answer(received);
   } catch (error) {
     entry.failure = error;
     return internalError();
   }
 }
 
-function transportUnder(
+function transportFor(
   effect: FaultEffect | undefined,
   signal: AbortSignal,
   gzip: boolean,
@@ -94,8 +93,8 @@ function transportUnder(
   if (effect?.kind === 'wrong-length') return { gzip: false };
   if (effect?.kind === 'gzip-bomb') return { gzip: true };
   if (effect?.kind === 'stall') {
-    const gone = (): Promise<unknown> => once(signal, 'abort');
-    return { gzip: false, filter: (source) => stalled(source, effect.bytes, gone) };
+    const disconnected = (): Promise<unknown> => once(signal, 'abort');
+    return { gzip: false, filter: (source) => stalled(source, effect.bytes, disconnected) };
   }
   if (effect?.kind !== 'drip') return { gzip };
   const { bytesPerSecond } = effect;
@@ -103,15 +102,15 @@ function transportUnder(
   return { gzip, filter: (source) => dripped(source, bytesPerSecond, pause) };
 }
 
-function logged(service: Service, arrival: Arrival): LoggedRequest {
+function createLogEntry(service: Service, received: ReceivedRequest): LoggedRequest {
   return {
     api: service.api,
-    endpoint: service.endpointOf(arrival),
-    node: service.targetOf(arrival),
+    endpoint: service.endpointOf(received),
+    node: service.targetOf(received),
     gateway: service.gateway,
-    method: arrival.method,
-    path: arrival.url.pathname + arrival.url.search,
-    headers: headersOfInterest(arrival.headers),
+    method: received.method,
+    path: received.url.pathname + received.url.search,
+    headers: loggedHeaders(received.headers),
     startMs: service.now(),
     endMs: undefined,
     status: undefined,
@@ -140,4 +139,19 @@ async function deliver(
 function wantsGzip(request: IncomingMessage): boolean {
   const accepted = request.headers['accept-encoding'] ?? '';
   return /(?:^|[\s,])gzip(?!\s*;\s*q=0(?:\.0*)?(?:,|$))/.test(accepted);
+}
+
+/** Requests of these APIs are shorter. */
+const MAX_BODY_BYTES = 1_048_576;
+
+/** The request's body as text; a longer one is truncated. */
+export async function readBody(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request) {
+    if (!Buffer.isBuffer(chunk)) continue;
+    size += chunk.length;
+    if (size <= MAX_BODY_BYTES) chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
 }

@@ -1,6 +1,5 @@
-import { forEachProblem } from './by-problem.ts';
+import { leasesKnownTo } from '../world/leases.ts';
 import { loadOf } from '../world/load.ts';
-import { leasesSeenBy } from '../world/leases.ts';
 import type { ClusterNode } from '../world/nodes.ts';
 import { problemsOf } from '../world/problems.ts';
 import type { Problem, Range, Replica } from '../world/ranges.ts';
@@ -35,14 +34,14 @@ interface HotRange {
 }
 
 export interface RangeTruth {
-  /** Ranges of which a replica can be seen. */
+  /** Ranges with at least one visible replica. */
   readonly distinct: number;
-  /** Ranges that nobody reports, because all their replicas are on nodes that cannot be asked. */
+  /** Ranges whose replicas are all on nodes that cannot be scanned. */
   readonly unseen: number;
   /** Distinct ranges by problem on any replica. */
   readonly problems: Record<Problem, number>;
   readonly problemRangeIds: Readonly<Record<Problem, readonly number[]>>;
-  /** Distinct ranges by the number of replicas seen. */
+  /** Distinct ranges by the number of visible replicas. */
   readonly byReplicas: Readonly<Record<string, number>>;
   readonly byLeaseKind: Record<'epoch' | 'expiration' | 'leader' | 'none', number>;
   /** All replicas that hold the lease, most queries first. */
@@ -51,32 +50,32 @@ export interface RangeTruth {
   readonly leaseSequences: Readonly<Record<string, number>>;
 }
 
-interface Seen {
+interface VisibleReplica {
   readonly range: Range;
   readonly replica: Replica;
   readonly problems: ReadonlySet<Problem>;
   readonly holdsLease: boolean;
 }
 
-/** Counts the replicas on the nodes that can be asked. */
+/** Counts the replicas on the nodes that can be scanned. */
 export function rangeTruth(
   state: WorldState,
-  askable: readonly ClusterNode[],
+  scannable: readonly ClusterNode[],
 ): { stores: StoreTruth[]; ranges: RangeTruth } {
-  const seen = replicasSeen(state, new Set(askable.map((node) => node.id)));
+  const seen = visibleReplicas(state, new Set(scannable.map((node) => node.id)));
   const byStore = Map.groupBy(seen, (each) => each.replica.storeId);
-  const stores = askable.flatMap((node) =>
+  const stores = scannable.flatMap((node) =>
     node.stores.map((store) => storeTruth(state, node, store.id, byStore.get(store.id) ?? [])),
   );
   return { stores, ranges: clusterTruth(state, seen) };
 }
 
-function replicasSeen(state: WorldState, nodeIds: ReadonlySet<number>): Seen[] {
-  const seen: Seen[] = [];
+function visibleReplicas(state: WorldState, nodeIds: ReadonlySet<number>): VisibleReplica[] {
+  const seen: VisibleReplica[] = [];
   for (const range of state.ranges.values()) {
     for (const replica of range.replicas) {
       if (!nodeIds.has(replica.nodeId)) continue;
-      const lease = leasesSeenBy(range.leases, replica).at(-1);
+      const lease = leasesKnownTo(range.leases, replica.lag).at(-1);
       const problems = problemsOf(range, replica, state.nodes);
       seen.push({ range, replica, problems, holdsLease: lease?.storeId === replica.storeId });
     }
@@ -88,7 +87,7 @@ function storeTruth(
   state: WorldState,
   node: ClusterNode,
   storeId: number,
-  seen: readonly Seen[],
+  seen: readonly VisibleReplica[],
 ): StoreTruth {
   const loads = seen.map(({ range, replica }) => loadOf(range, replica, state.now()));
   return {
@@ -113,7 +112,7 @@ function sum(values: readonly number[]): number {
   return values.reduce((total, each) => total + each, 0);
 }
 
-function clusterTruth(state: WorldState, seen: readonly Seen[]): RangeTruth {
+function clusterTruth(state: WorldState, seen: readonly VisibleReplica[]): RangeTruth {
   const replicas = new Map<number, number>();
   for (const { range } of seen) replicas.set(range.id, (replicas.get(range.id) ?? 0) + 1);
   const byReplicas: Record<string, number> = {};
@@ -136,7 +135,7 @@ function clusterTruth(state: WorldState, seen: readonly Seen[]): RangeTruth {
 }
 
 /** A range that two replicas claim counts once, by the newer lease. */
-function leaseKinds(seen: readonly Seen[], distinct: number): RangeTruth['byLeaseKind'] {
+function leaseKinds(seen: readonly VisibleReplica[], distinct: number): RangeTruth['byLeaseKind'] {
   const kinds = { epoch: 0, expiration: 0, leader: 0, none: 0 };
   const held = new Map<number, Range>();
   for (const each of seen) if (each.holdsLease) held.set(each.range.id, each.range);
@@ -145,7 +144,7 @@ function leaseKinds(seen: readonly Seen[], distinct: number): RangeTruth['byLeas
   return kinds;
 }
 
-function hotRanges(state: WorldState, seen: readonly Seen[]): HotRange[] {
+function hotRanges(state: WorldState, seen: readonly VisibleReplica[]): HotRange[] {
   const hot = seen
     .filter((each) => each.holdsLease)
     .map(({ range, replica }) => {
@@ -161,4 +160,21 @@ function hotRanges(state: WorldState, seen: readonly Seen[]): HotRange[] {
       };
     });
   return hot.toSorted((a, b) => b.queriesPerSecond - a.queriesPerSecond || a.rangeId - b.rangeId);
+}
+
+/** A value for each problem. */
+export function forEachProblem<T>(value: (problem: Problem) => T): Record<Problem, T> {
+  return {
+    unavailable: value('unavailable'),
+    underreplicated: value('underreplicated'),
+    overreplicated: value('overreplicated'),
+    range_too_large: value('range_too_large'),
+    leader_not_lease_holder: value('leader_not_lease_holder'),
+    no_raft_leader: value('no_raft_leader'),
+    no_lease: value('no_lease'),
+    quiescent_equals_ticking: value('quiescent_equals_ticking'),
+    raft_log_too_large: value('raft_log_too_large'),
+    circuit_breaker_error: value('circuit_breaker_error'),
+    paused_followers: value('paused_followers'),
+  };
 }

@@ -9,7 +9,7 @@ interface SessionSums {
   idle: number;
   allocBytes: number;
   activeQueries: number;
-  /** Beginnings in ms since the epoch; undefined when there is none. */
+  /** Start times in ms since the epoch; undefined when there is none. */
   oldestTransactionMs: number | undefined;
   oldestIdleTransactionMs: number | undefined;
   oldestQueryMs: number | undefined;
@@ -33,24 +33,24 @@ interface ApplicationTruth extends SessionSums {
 }
 
 export interface SessionTruth {
-  /** Open sessions of clients, internal ones not counted. */
+  /** Open sessions of clients, without internal ones. */
   readonly open: number;
   readonly closed: number;
   readonly internal: number;
   /** Nodes with open sessions. */
   readonly byNode: readonly NodeSessionTruth[];
   readonly byApplication: readonly ApplicationTruth[];
-  /** Nodes whose sessions nobody gets. */
+  /** Nodes whose sessions are unavailable. */
   readonly failedNodeIds: readonly number[];
   readonly startsMs: readonly number[];
 }
 
-/** Counts the sessions on the nodes that can be asked. */
-export function sessionTruth(state: WorldState, askable: readonly ClusterNode[]): SessionTruth {
-  const all = askable.flatMap((node) => sessionsOfNode(state, node.id));
+/** Counts the sessions on the nodes that can be scanned. */
+export function sessionTruth(state: WorldState, scannable: readonly ClusterNode[]): SessionTruth {
+  const all = scannable.flatMap((node) => sessionsOfNode(state, node.id));
   const clients = all.filter((session) => !isInternal(session));
   const open = clients.filter((session) => session.endMs === undefined);
-  const asked = [...state.nodes.values()].filter((node) => node.liveness !== 'decommissioned');
+  const queried = [...state.nodes.values()].filter((node) => node.liveness !== 'decommissioned');
   return {
     open: open.length,
     closed: clients.length - open.length,
@@ -59,7 +59,7 @@ export function sessionTruth(state: WorldState, askable: readonly ClusterNode[])
     byApplication: [
       ...Map.groupBy(open, (each) => `${each.applicationName}\0${each.username}`).values(),
     ].map(applicationTruth),
-    failedNodeIds: asked.filter((node) => !askable.includes(node)).map((node) => node.id),
+    failedNodeIds: queried.filter((node) => !scannable.includes(node)).map((node) => node.id),
     startsMs: open.map((session) => session.startMs),
   };
 }

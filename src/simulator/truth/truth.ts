@@ -1,5 +1,5 @@
 import type { Assistant } from '../world/assistant.ts';
-import { answersCalls, type ClusterNode, type Liveness } from '../world/nodes.ts';
+import { isReachable, type ClusterNode, type Liveness } from '../world/nodes.ts';
 import { recordOf } from '../world/records.ts';
 import type { WorldState } from '../world/state.ts';
 import { rangeTruth, type RangeTruth, type StoreTruth } from './range-truth.ts';
@@ -8,8 +8,8 @@ import { sessionTruth, type SessionTruth } from './session-truth.ts';
 interface NodeTruth {
   readonly nodeId: number;
   readonly status: Liveness;
-  /** Its ranges can be had: it is live, draining or decommissioning, and answers. */
-  readonly askable: boolean;
+  /** Its ranges can be scanned: it is live, draining or decommissioning, and responds. */
+  readonly scannable: boolean;
   readonly buildTag: string;
   readonly startedAtMs: number;
   readonly updatedAtMs: number;
@@ -26,12 +26,12 @@ interface TableTruth {
   readonly indexes: number;
 }
 
-/** What an exporter that makes no mistake would find out at this moment. */
+/** The correct result of every collector at this moment. */
 export interface Truth {
   readonly nowMs: number;
   readonly nodes: readonly NodeTruth[];
   readonly nodesByStatus: Readonly<Record<string, number>>;
-  /** Stores of the nodes that can be asked. */
+  /** Stores of the nodes that can be scanned. */
   readonly stores: readonly StoreTruth[];
   readonly ranges: RangeTruth;
   readonly sessions: SessionTruth;
@@ -40,18 +40,18 @@ export interface Truth {
   readonly assistant: Assistant | undefined;
 }
 
-/** Read from the world itself, not from what is served. */
+/** Computed from the state, not from responses. */
 export function truthOf(state: WorldState, assistant: Assistant | undefined): Truth {
   const nodes = [...state.nodes.values()];
-  const askable = nodes.filter(isAskable);
+  const scannable = nodes.filter(isScannable);
   const nodesByStatus: Record<string, number> = {};
   for (const { liveness } of nodes) nodesByStatus[liveness] = (nodesByStatus[liveness] ?? 0) + 1;
   return {
     nowMs: state.now(),
     nodes: nodes.map((node) => nodeTruth(state, node)),
     nodesByStatus,
-    ...rangeTruth(state, askable),
-    sessions: sessionTruth(state, nodes.filter(answersCalls)),
+    ...rangeTruth(state, scannable),
+    sessions: sessionTruth(state, nodes.filter(isReachable)),
     users: state.accounts.map((account) => account.name),
     tables: state.tables.map((table) => ({
       database: table.database,
@@ -66,16 +66,16 @@ export function truthOf(state: WorldState, assistant: Assistant | undefined): Tr
   };
 }
 
-function isAskable(node: ClusterNode): boolean {
+function isScannable(node: ClusterNode): boolean {
   const serves = ['live', 'draining', 'decommissioning'].includes(node.liveness);
-  return serves && answersCalls(node) && node.silentOn === 'nothing';
+  return serves && isReachable(node) && node.silentOn === 'nothing';
 }
 
 function nodeTruth(state: WorldState, node: ClusterNode): NodeTruth {
   return {
     nodeId: node.id,
     status: node.liveness,
-    askable: isAskable(node),
+    scannable: isScannable(node),
     buildTag: node.buildTag,
     startedAtMs: node.startedAtMs,
     updatedAtMs: recordOf(state, node).updatedAtMs,

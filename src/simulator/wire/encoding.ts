@@ -2,13 +2,13 @@ import type { Quirks } from '../quirks.ts';
 
 type Scalar = number | string | boolean;
 
-/** How values are written under the present quirks. */
+/** The encoding of values with the current quirks. */
 export interface Encoding {
   /** A proto3 member: zero, false and "" are omitted. */
   scalar<T extends Scalar>(value: T): T | undefined;
-  /** A Go slice that was never made: null when empty. */
+  /** A Go slice that was not allocated: null when empty. */
   list<T>(items: readonly T[]): readonly T[] | null;
-  /** Bytes that are omitted when there are none. */
+  /** Bytes, omitted when empty. */
   bytes(value: Buffer): string | readonly number[] | undefined;
   /** The canonical text, or 16 integers. */
   uuid(value: string): string | readonly number[];
@@ -31,7 +31,7 @@ function isZero(value: Scalar): boolean {
   return value === 0 || value === '' || value === false;
 }
 
-/** Go's JSON: compact, and what HTML could misunderstand is escaped. */
+/** Go's JSON: compact, with escapes for characters that are special in HTML. */
 export function encodeJson(value: unknown): string {
   return JSON.stringify(value).replace(/[<>&\u2028\u2029]/g, escapeCharacter);
 }
@@ -40,12 +40,12 @@ function escapeCharacter(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
-/** RFC 3339 in UTC as Go writes it: no zeros at the end of the fraction. */
+/** RFC 3339 in UTC as Go writes it: without trailing zeros in the fraction. */
 export function timeText(ms: number): string {
   return new Date(ms).toISOString().replace(/\.?0+Z$/, 'Z');
 }
 
-/** Go's zero time: there is none. */
+/** Go's zero time: none. */
 export const NO_TIME = '0001-01-01T00:00:00Z';
 
 /** Nanoseconds since the epoch; above 2^53, so the last digits are those of the nearest double. */

@@ -16,7 +16,7 @@ const LIVENESS_CODES: Readonly<Record<Liveness, number>> = {
 };
 const UNKNOWN_LIVENESS = 42;
 const STARTING_MS = 30_000;
-/** Above 2^53 and above what an int64 holds. */
+/** Above 2^53 and above the maximum of an int64. */
 const HUGE_METRIC = 9.223_372_036_854_776e18;
 
 /** One element of GET /nodes/, members in the order of the server. */

@@ -1,12 +1,12 @@
 import type { Quirks } from '../quirks.ts';
-import { leasesSeenBy, type Lease } from '../world/leases.ts';
+import { leasesKnownTo, type Lease } from '../world/leases.ts';
 import { loadOf, type ReplicaLoad } from '../world/load.ts';
 import { problemsOf } from '../world/problems.ts';
 import type { Problem, Range, Replica } from '../world/ranges.ts';
 import type { WorldState } from '../world/state.ts';
 import { createEncoding, nanos, type Encoding } from './encoding.ts';
 
-/** In the order of the server; the last three are younger than the rest. */
+/** In the order of the server; the last three are newer than the others. */
 const PROBLEM_ORDER: readonly Problem[] = [
   'unavailable',
   'leader_not_lease_holder',
@@ -22,7 +22,7 @@ const PROBLEM_ORDER: readonly Problem[] = [
 ];
 const EXPIRATION_MS = 6000;
 
-/** One element of GET /nodes/{id}/ranges/: what this replica knows, members in the order of the server. */
+/** One element of GET /nodes/{id}/ranges/: as this replica knows it, members in the order of the server. */
 export function rangeElement(
   state: WorldState,
   quirks: Quirks,
@@ -30,7 +30,7 @@ export function rangeElement(
   replica: Replica,
 ): object {
   const encoding = createEncoding(quirks);
-  const leases = leasesSeenBy(range.leases, replica).map((lease) =>
+  const leases = leasesKnownTo(range.leases, replica.lag).map((lease) =>
     leaseElement(lease, encoding, quirks),
   );
   return {
@@ -107,7 +107,7 @@ function leaseElement(lease: Lease, encoding: Encoding, quirks: Quirks): object 
   };
 }
 
-/** An odd number above 2^53, which no double holds: written digit by digit. */
+/** An odd number above 2^53, which a double cannot hold. */
 function hugeSequence(lease: Lease): object {
   return JSON.rawJSON(String(2n ** 53n + 2n * BigInt(lease.sequence) + 1n));
 }

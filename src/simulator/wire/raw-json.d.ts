@@ -1,4 +1,4 @@
 interface JSON {
-  /** A piece of JSON that is written as it stands; in V8 for long, not yet in TypeScript's library. */
+  /** A piece of JSON that is written unchanged; supported by V8, but not yet in TypeScript's library. */
   rawJSON(text: string): object;
 }

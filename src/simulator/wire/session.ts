@@ -6,7 +6,7 @@ import { createEncoding, nanos, NO_TIME, timeText, type Encoding } from './encod
 const UNKNOWN_STATUS = 9;
 const ZERO_UUID = '00000000-0000-0000-0000-000000000000';
 
-/** How one caller sees sessions: redacted, constants are hidden. */
+/** A caller's view of sessions; `redacted` hides constants. */
 export interface SessionView {
   readonly nowMs: number;
   readonly redacted: boolean;
@@ -49,7 +49,7 @@ function statusOf(session: Session, quirks: Quirks): number {
   return quirks.unknownValues ? UNKNOWN_STATUS : 2;
 }
 
-/** Fingerprints are 64 bits wide: written digit by digit, since a double cannot hold them. */
+/** Fingerprints have 64 bits, which a double cannot hold. */
 function fingerprints(session: Session, encoding: Encoding): readonly unknown[] | null {
   if (session.transactionsExecuted === 0) return encoding.list([]);
   const high = BigInt(hashOf('fingerprint', session.id) | 0x8000_0000) & 0xffff_ffffn;

@@ -1,6 +1,6 @@
 import type { Account, SimulatorOptions } from '../options.ts';
 
-/** SQL users that every world has; `root` has no password, so nobody can log in as root. */
+/** SQL users of every world; `root` has no password, so a login as root is impossible. */
 const BUILT_IN: readonly Account[] = [
   { name: 'root', admin: true },
   { name: 'admin_user', password: 'admin-demo', admin: true },
@@ -11,7 +11,7 @@ const BUILT_IN: readonly Account[] = [
   { name: 'payments' },
 ];
 
-/** What monitoring needs: nodes, ranges and everybody's sessions without their constants, and the list of users. */
+/** The privileges for monitoring: nodes, ranges, all sessions without constants in SQL, and the list of users. */
 const EXPORTER_PRIVILEGES = [
   'VIEWCLUSTERMETADATA',
   'VIEWACTIVITYREDACTED',
@@ -19,12 +19,12 @@ const EXPORTER_PRIVILEGES = [
 ] as const;
 
 /** The accounts of a new world by name; those of the options replace built-in ones. */
-export function growAccounts(options: SimulatorOptions): Account[] {
+export function createAccounts(options: SimulatorOptions): Account[] {
   const exporter: Account = {
     name: normalizeName(options.username),
     password: options.password,
     privileges: EXPORTER_PRIVILEGES,
-    // The documents know administrators only.
+    // The documented API requires an administrator.
     admin: options.dialect === 'documented',
   };
   const byName = new Map<string, Account>();
@@ -35,7 +35,7 @@ export function growAccounts(options: SimulatorOptions): Account[] {
   return [...byName.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** User names are folded to lower case, as SQL does with names. */
+/** User names are case-insensitive, like SQL names. */
 export function normalizeName(name: string): string {
   return name.normalize('NFC').toLowerCase();
 }

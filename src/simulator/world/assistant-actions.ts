@@ -1,13 +1,13 @@
 import { uuidOf, type Assistant } from './assistant.ts';
 import type { WorldState } from './state.ts';
 
-/** What may happen to the migration assistant. */
+/** Changes to the migration assistant. */
 export interface AssistantActions {
-  /** Overwrites members of the present assistant, or creates one in that state; `undefined` removes it. */
-  setAssistant(wish: Partial<Assistant> | undefined): void;
+  /** Overwrites members of the assistant, or creates one in that state; `undefined` removes it. */
+  setAssistant(members: Partial<Assistant> | undefined): void;
   /** PENDING now, RUNNING or FAILED later; the region must exist. */
   provisionAssistant(region: string): Assistant;
-  /** DELETING now, gone later; `undefined` when there is none. */
+  /** DELETING now, removed later; `undefined` when there is none. */
   deleteAssistant(): Assistant | undefined;
   failNextProvisioning(): void;
   setAssistantDuration(durationMs: number): void;
@@ -18,9 +18,11 @@ export interface AssistantActions {
 export function createAssistantActions(state: WorldState): AssistantActions {
   const held = state.assistant;
   return {
-    setAssistant: (wish) => {
+    setAssistant: (members) => {
       held.present =
-        wish === undefined ? undefined : { ...(held.present ?? newAssistant(state, '')), ...wish };
+        members === undefined
+          ? undefined
+          : { ...(held.present ?? newAssistant(state, '')), ...members };
     },
     provisionAssistant: (region) => {
       held.present = newAssistant(state, region);
@@ -28,7 +30,7 @@ export function createAssistantActions(state: WorldState): AssistantActions {
       return held.present;
     },
     deleteAssistant: () => {
-      const present = settle(state);
+      const present = advance(state);
       if (present === undefined) return undefined;
       change(present, 'DELETING', 'NOT_COMPUTED', state.now());
       present.changesAtMs = state.now() + held.durationMs / state.options.timeScale;
@@ -40,7 +42,7 @@ export function createAssistantActions(state: WorldState): AssistantActions {
     setAssistantDuration: (durationMs) => {
       held.durationMs = durationMs;
     },
-    assistant: () => settle(state),
+    assistant: () => advance(state),
   };
 }
 
@@ -58,7 +60,7 @@ function newAssistant(state: WorldState, region: string): Assistant {
   };
 }
 
-/** Regions of the cluster in their order; the first is where an assistant goes by default. */
+/** Regions of the cluster in order; an assistant is deployed to the first by default. */
 export function regionsOf(state: WorldState): string[] {
   const regions = [...state.nodes.values()].flatMap((node) =>
     node.locality.filter((tier) => tier.key === 'region').map((tier) => tier.value),
@@ -66,8 +68,8 @@ export function regionsOf(state: WorldState): string[] {
   return [...new Set(regions)].toSorted();
 }
 
-/** Time passes only when somebody looks: a due change happens now, with the time at which it was due. */
-function settle(state: WorldState): Assistant | undefined {
+/** Applies a due change of status, with the time at which it was due. */
+function advance(state: WorldState): Assistant | undefined {
   const held = state.assistant;
   const present = held.present;
   const dueMs = present?.changesAtMs;

@@ -4,13 +4,13 @@ export interface Assistant {
   readonly id: string;
   readonly region: string;
   readonly createdAtMs: number;
-  /** PENDING, RUNNING, DELETING, FAILED, or anything that a newer service might say. */
+  /** PENDING, RUNNING, DELETING, FAILED, or a status of a newer service. */
   status: string;
   /** NOT_COMPUTED, HEALTHY, UNAVAILABLE, UNKNOWN, or anything else. */
   health: string;
   updatedAtMs: number;
   lastError: string;
-  /** When the present status ends by itself. */
+  /** When the status changes automatically. */
   changesAtMs: number | undefined;
 }
 
@@ -24,7 +24,7 @@ export interface AssistantState {
   failNext: boolean;
 }
 
-/** A cluster without an assistant; its id follows from the seed. */
+/** A cluster without an assistant; its id depends on the seed. */
 export function createAssistant(seed: number): AssistantState {
   return {
     clusterId: uuidOf('cluster', seed),
@@ -35,7 +35,7 @@ export function createAssistant(seed: number): AssistantState {
   };
 }
 
-/** A well-formed UUID that depends on nothing but its arguments. */
+/** A well-formed UUID that depends only on its arguments. */
 export function uuidOf(...parts: readonly (number | string)[]): string {
   const hex = [0, 1, 2, 3].map((word) =>
     hashOf(word, ...parts)

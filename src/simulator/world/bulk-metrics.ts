@@ -1,6 +1,6 @@
 import { hashOf } from '../random.ts';
 
-/** Words that make names of the kinds a server has by the thousand; the numbers of names are those of v25.4. */
+/** Parts of metric names; they make as many names as v25.4 has. */
 const NODE_FAMILIES: Readonly<Record<string, readonly string[]>> = {
   jobs: crossed(
     [
@@ -156,7 +156,7 @@ function crossed(heads: readonly string[], tails: readonly string[]): string[] {
   return heads.flatMap((head) => tails.map((tail) => `${head}.${tail}`));
 }
 
-/** The metrics that nobody reads but everybody transports: about 2400 for a node, 900 for a store. */
+/** The metrics that no collector reads but every response contains: about 2400 for a node, 900 for a store. */
 export function bulkMetrics(
   kind: 'node' | 'store',
   id: number,
@@ -177,7 +177,7 @@ function* bulkNames(kind: 'node' | 'store'): Generator<string> {
   }
 }
 
-/** A third are zero, a third grow, a third stand; most real ones are zero, too. */
+/** A third are zero, a third grow, a third are constant; most real ones are zero. */
 function valueOf(key: string, id: number, uptime: number): number {
   const hash = hashOf(key, id);
   if (hash % 3 === 0) return 0;

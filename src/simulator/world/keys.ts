@@ -1,4 +1,4 @@
-/** A key as the server stores it and as it prints it. */
+/** A key as stored and as printed. */
 export interface Key {
   readonly bytes: Buffer;
   readonly pretty: string;
@@ -24,7 +24,7 @@ export function tableKey(tableId: number, ...rest: readonly number[]): Key {
   };
 }
 
-/** CockroachDB's ordered integer: small ones are one byte from 136 on, others a length byte from 246 on. */
+/** CockroachDB's ordered integer: small ones are one byte from 136 on, others begin with a length byte from 246 on. */
 function encodeInteger(value: number): number[] {
   if (value <= 109) return [136 + value];
   const digits: number[] = [];

@@ -1,5 +1,4 @@
 import type { Random } from '../random.ts';
-import type { Replica } from './ranges.ts';
 
 export type LeaseKind = 'epoch' | 'expiration' | 'leader';
 
@@ -15,14 +14,25 @@ export interface Lease {
   readonly acquisition: 'transfer' | 'request';
 }
 
-/** The server remembers this many leases of a replica. */
-const RING_SIZE = 5;
+/** A replica as far as leases depend on it. */
+interface Leaseholder {
+  readonly nodeId: number;
+  readonly storeId: number;
+  readonly replicaId: number;
+}
+
+/** The server keeps this many leases of a replica. */
+const MAX_LEASES = 5;
 const HOUR_MS = 3_600_000;
 
-/** A lease history that ends with one of the replicas holding the lease. */
-export function growLeases(replicas: readonly Replica[], random: Random, startMs: number): Lease[] {
+/** A lease history that ends with a lease of one of the replicas. */
+export function generateLeases(
+  replicas: readonly Leaseholder[],
+  random: Random,
+  startMs: number,
+): Lease[] {
   const kind = random.chance(0.6) ? 'leader' : random.chance(0.9) ? 'epoch' : 'expiration';
-  const length = random.integer(1, RING_SIZE);
+  const length = random.integer(1, MAX_LEASES);
   const firstSequence = random.integer(1, 40);
   const leases: Lease[] = [];
   for (let index = 0; index < length; index++) {
@@ -41,10 +51,10 @@ export function growLeases(replicas: readonly Replica[], random: Random, startMs
   return leases;
 }
 
-/** The history after the replica got the lease: the next sequence, the same kind, the oldest forgotten. */
+/** The history with a new lease of the replica: the next sequence, the same kind, without the oldest. */
 export function withNextLease(
   leases: readonly Lease[],
-  replica: Replica,
+  replica: Leaseholder,
   acquisition: Lease['acquisition'],
   startMs: number,
 ): Lease[] {
@@ -60,10 +70,10 @@ export function withNextLease(
     startMs,
     acquisition,
   };
-  return [...leases, next].slice(-RING_SIZE);
+  return [...leases, next].slice(-MAX_LEASES);
 }
 
-/** The leases that a replica knows of. */
-export function leasesSeenBy(leases: readonly Lease[], replica: Replica): readonly Lease[] {
-  return replica.lag === 0 ? leases : leases.slice(0, Math.max(1, leases.length - replica.lag));
+/** The leases that a replica knows that lags by that many of the newest. */
+export function leasesKnownTo(leases: readonly Lease[], lag: number): readonly Lease[] {
+  return lag === 0 ? leases : leases.slice(0, Math.max(1, leases.length - lag));
 }

@@ -16,7 +16,7 @@ export interface ReplicaLoad {
 const WAVE_MS = 600_000;
 const NANOS_PER_QUERY = 180_000;
 
-/** The leaseholder's replica carries the reads, every replica the writes. */
+/** The leaseholder's replica serves the reads, every replica the writes. */
 export function loadOf(range: Range, replica: Replica, nowMs: number): ReplicaLoad {
   const queries = range.queriesPerSecond * waveAt(range.id, nowMs);
   const writes = queries * (0.1 + 0.3 * fractionOf('writes', range.id));

@@ -1,6 +1,6 @@
 import { withNextLease } from './leases.ts';
 import {
-  answersCalls,
+  isReachable,
   countsAsLive,
   type ClusterNode,
   type Liveness,
@@ -11,22 +11,22 @@ import { makeReplica, type Range } from './ranges.ts';
 import { recordOf } from './records.ts';
 import { nodeOf, type WorldState } from './state.ts';
 
-/** What may happen to a node. */
+/** Changes to a node. */
 export interface NodeActions {
-  /** The process is gone and its record freezes; ranges with a quorum left get leases elsewhere. */
+  /** The process stops and its record is no longer updated; leases of ranges with a quorum move to other nodes. */
   killNode(id: number, liveness?: 'dead' | 'unavailable'): void;
-  /** A killed, partitioned, frozen or draining node is live again; a killed one has just started. */
+  /** Makes a killed, partitioned, frozen or draining node live again; a killed one has just started. */
   reviveNode(id: number): void;
   drainNode(id: number): void;
-  /** Its replicas move away at once; `finished` leaves the node behind without replicas as decommissioned. */
+  /** Moves its replicas away at once; with `finished` the node is decommissioned. */
   decommission(id: number, finished?: boolean): void;
-  /** A new process: counters begin at zero. */
+  /** A new process: counters start at zero. */
   restartNode(id: number): void;
-  /** The process runs, its own address answers, the other nodes cannot reach it. */
+  /** The process runs and its own address responds, but other nodes cannot reach it. */
   partition(id: number): void;
   /**
-   * The process accepts calls and never answers, and its liveness expires. With `silentOn` only those calls hang,
-   * whoever makes them: the node stays live, writes its record and serves everything else.
+   * The process accepts calls and never responds, and its liveness expires. With `silentOn` only those calls hang:
+   * the node stays live, writes its record and serves everything else.
    */
   freezeNode(id: number, silentOn?: Exclude<Silence, 'nothing'>): void;
   setBuild(id: number, buildTag: string, major: number, minor: number, internal: number): void;
@@ -70,12 +70,12 @@ function stop(
   }
 }
 
-/** Without a quorum nobody can take the lease over, and it stays where it was. */
+/** Without a quorum the lease cannot move. */
 function moveLeaseAway(state: WorldState, range: Range): void {
   const live = range.replicas.filter((replica) => countsAsLive(nodeOf(state, replica.nodeId)));
-  const [heir] = live;
-  if (heir === undefined || live.length < quorumOf(range.replicas.length)) return;
-  range.leases = withNextLease(range.leases, heir, 'request', state.now());
+  const [nextHolder] = live;
+  if (nextHolder === undefined || live.length < quorumOf(range.replicas.length)) return;
+  range.leases = withNextLease(range.leases, nextHolder, 'request', state.now());
 }
 
 function revive(state: WorldState, node: ClusterNode): void {
@@ -97,7 +97,7 @@ function moveReplicaAway(state: WorldState, range: Range, node: ClusterNode): vo
   if (leaving === undefined) return;
   const taken = new Set(range.replicas.map((replica) => replica.nodeId));
   const free = [...state.nodes.values()].filter(
-    (each) => answersCalls(each) && each.liveness === 'live' && !taken.has(each.id),
+    (each) => isReachable(each) && each.liveness === 'live' && !taken.has(each.id),
   );
   const target = free[range.id % Math.max(1, free.length)];
   const store = target?.stores[0];

@@ -67,7 +67,7 @@ const SHARES: Readonly<Record<string, number>> = {
   'p99.999': 2.1,
 };
 
-/** The node-level map of a record written at a time; counters start at zero with the process. */
+/** The node-level metrics of a record at a time; counters start at zero with the process. */
 export function nodeMetrics(
   state: WorldState,
   node: ClusterNode,
@@ -148,7 +148,7 @@ function gauges(state: WorldState, node: ClusterNode, atMs: number): Record<stri
   };
 }
 
-/** 0.85 to 1.15, slowly up and down, another for each key and node. */
+/** A slow wave from 0.85 to 1.15, different for each key and node. */
 function wave(key: string, nodeId: number, atMs: number): number {
   return 1 + 0.15 * Math.sin(2 * Math.PI * (atMs / 900_000 + fractionOf(key, nodeId)));
 }

@@ -1,5 +1,5 @@
-import { createRandom, type Random } from '../random.ts';
 import type { SimulatorOptions } from '../options.ts';
+import { createRandom, type Random } from '../random.ts';
 
 export type Liveness =
   | 'unknown'
@@ -11,10 +11,10 @@ export type Liveness =
   | 'draining'
   | 'starting';
 
-/** What the process does: down and partitioned nodes cannot be dialled, a frozen one accepts and never answers. */
+/** The process: down and partitioned nodes cannot be reached, a frozen one accepts calls and never responds. */
 type ProcessState = 'up' | 'down' | 'partitioned' | 'frozen';
 
-/** What a node that is live never answers: a lock held inside it stops these calls and nothing else. */
+/** The calls to which a live node never responds, as if they waited for a lock. */
 export type Silence = 'nothing' | 'ranges' | 'ranges-and-sessions';
 
 export interface Store {
@@ -50,9 +50,9 @@ export interface ClusterNode {
   process: ProcessState;
   silentOn: Silence;
   startedAtMs: number;
-  /** What it wrote last, kept until the next writing is due. */
+  /** The last record, kept until the next one is due. */
   written: NodeRecord | undefined;
-  /** The last record of a node that no longer writes any. */
+  /** The last record of a stopped node. */
   frozenRecord: NodeRecord | undefined;
 }
 
@@ -61,23 +61,23 @@ const GIBIBYTE = 2 ** 30;
 const DAY_MS = 86_400_000;
 
 /** The nodes of a new world, all of them live. */
-export function growNodes(options: SimulatorOptions, startMs: number): ClusterNode[] {
+export function generateNodes(options: SimulatorOptions, startMs: number): ClusterNode[] {
   const random = createRandom(options.seed ^ 0x6e6f6465);
   const nodes: ClusterNode[] = [];
   let storeId = 1;
   for (let id = 1; id <= options.nodes; id++) {
     const count = options.storesPerNode ?? random.integer(1, 2);
-    const stores = Array.from({ length: count }, () => growStore(storeId++, random));
-    nodes.push(growNode(id, stores, random, startMs));
+    const stores = Array.from({ length: count }, () => generateStore(storeId++, random));
+    nodes.push(generateNode(id, stores, random, startMs));
   }
   return nodes;
 }
 
-function growStore(id: number, random: Random): Store {
+function generateStore(id: number, random: Random): Store {
   return { id, capacityBytes: 512 * GIBIBYTE, usedShare: 0.25 + 0.35 * random.next() };
 }
 
-function growNode(
+function generateNode(
   id: number,
   stores: readonly Store[],
   random: Random,
@@ -106,7 +106,7 @@ function growNode(
   };
 }
 
-/** Whether other nodes count this node's replicas as alive. */
+/** Whether other nodes count this node's replicas as live. */
 export function countsAsLive(node: ClusterNode): boolean {
   return (
     node.liveness === 'live' ||
@@ -116,7 +116,30 @@ export function countsAsLive(node: ClusterNode): boolean {
   );
 }
 
-/** Whether a call from another node gets an answer. */
-export function answersCalls(node: ClusterNode): boolean {
+/** Whether other nodes can call this node. */
+export function isReachable(node: ClusterNode): boolean {
   return node.process === 'up';
+}
+
+/** The nodes with faults, if any: the last ones, if there are enough nodes. */
+export interface FaultyNodes {
+  readonly dead: number | undefined;
+  readonly draining: number | undefined;
+  readonly decommissioned: number | undefined;
+}
+
+export function faultyNodesOf(options: SimulatorOptions): FaultyNodes {
+  const count = options.faultyNodes ? options.nodes : 0;
+  return {
+    dead: count >= 4 ? count : undefined,
+    draining: count >= 5 ? count - 1 : undefined,
+    decommissioned: count >= 6 ? count - 2 : undefined,
+  };
+}
+
+/** Clients connect to the nodes that are up. */
+export function clientNodeIds(options: SimulatorOptions): number[] {
+  const { dead, decommissioned } = faultyNodesOf(options);
+  const ids = Array.from({ length: options.nodes }, (_, index) => index + 1);
+  return ids.filter((id) => id !== dead && id !== decommissioned);
 }

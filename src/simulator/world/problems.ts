@@ -13,8 +13,8 @@ export function problemsOf(
   const problems = new Set<Problem>(replica.flags);
   const reporter = nodes.get(replica.nodeId);
   if (reporter === undefined) return problems;
-  const live = range.replicas.filter((each) => seesAlive(reporter, nodes.get(each.nodeId)));
-  if (countingReplica(range, live) !== replica) return problems;
+  const live = range.replicas.filter((each) => seesAsLive(reporter, nodes.get(each.nodeId)));
+  if (reportingReplica(range, live) !== replica) return problems;
   if (live.length < quorumOf(range.replicas.length)) problems.add('unavailable');
   if (live.length < range.wantedReplicas) problems.add('underreplicated');
   if (live.length > range.wantedReplicas) problems.add('overreplicated');
@@ -22,19 +22,19 @@ export function problemsOf(
   return problems;
 }
 
-/** A partitioned node sees itself alone; the others see everybody but it. */
-function seesAlive(viewer: ClusterNode, node: ClusterNode | undefined): boolean {
+/** A partitioned node sees only itself; the others see all nodes except it. */
+function seesAsLive(viewer: ClusterNode, node: ClusterNode | undefined): boolean {
   if (node === undefined) return false;
   if (viewer.process === 'partitioned') return node === viewer;
   return countsAsLive(node);
 }
 
-function countingReplica(range: Range, live: readonly Replica[]): Replica | undefined {
+function reportingReplica(range: Range, live: readonly Replica[]): Replica | undefined {
   const holder = range.leases.at(-1)?.storeId;
   return live.find((each) => each.storeId === holder) ?? live[0];
 }
 
-/** Voters needed to decide anything. */
+/** The number of voters for a quorum. */
 export function quorumOf(voters: number): number {
   return Math.floor(voters / 2) + 1;
 }

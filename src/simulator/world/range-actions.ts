@@ -1,6 +1,6 @@
 import { tableKey } from './keys.ts';
 import { withNextLease } from './leases.ts';
-import { answersCalls } from './nodes.ts';
+import { isReachable } from './nodes.ts';
 import {
   makeReplica,
   RANGE_PROBLEMS,
@@ -11,20 +11,20 @@ import {
 } from './ranges.ts';
 import { nodeOf, rangeOf, type WorldState } from './state.ts';
 
-/** What may happen to a range. */
+/** Changes to a range. */
 export interface RangeActions {
-  /** A split off the last range: the highest id so far, replicas on the given nodes. Returns its id. */
+  /** Splits the last range: the next id, replicas on the given nodes. Returns the id. */
   addRange(nodeIds: readonly number[]): number;
   removeRange(id: number): void;
-  /** Replaces the replicas of a range by ones on the first stores of these nodes; the lease goes to the first. */
+  /** Moves the replicas of a range to the first stores of these nodes; the first gets the lease. */
   placeRange(id: number, nodeIds: readonly number[]): void;
   /**
-   * Sets or clears a problem. The four of the range are reported by its one counting replica, the others
+   * Sets or clears a problem. The four problems of a range are reported by one replica (problems.ts), the others
    * by the replica on `storeId` or, without it, by the leaseholder's.
    */
   setProblem(id: number, problem: Problem, on?: boolean, storeId?: number): void;
   moveLease(id: number, nodeId: number): void;
-  /** The replica has not heard of the newest `leases` of the range. */
+  /** The replica does not know the newest `leases` of the range. */
   lagReplica(id: number, nodeId: number, leases: number): void;
   setLoad(id: number, queriesPerSecond: number): void;
   setQuiescent(id: number, quiescent: boolean): void;
@@ -60,7 +60,7 @@ export function createRangeActions(state: WorldState): RangeActions {
 
 function addRange(state: WorldState, nodeIds: readonly number[]): number {
   const last = [...state.ranges.values()].at(-1);
-  if (last === undefined) throw new RangeError('a world without ranges has none to split');
+  if (last === undefined) throw new RangeError('there is no range to split');
   const id = last.id + 1;
   const replicas = replicasOn(state, nodeIds);
   state.ranges.set(id, {
@@ -125,9 +125,9 @@ function isRangeProblem(problem: Problem): problem is RangeProblem {
   return RANGE_PROBLEMS.some((each) => each === problem);
 }
 
-/** A replica moves in before all others and an old one goes: what happens between two pages of a listing. */
+/** Adds a range and removes the oldest, as between two pages of a listing. */
 export function churnRanges(state: WorldState): void {
-  const up = [...state.nodes.values()].filter(answersCalls).map((node) => node.id);
+  const up = [...state.nodes.values()].filter(isReachable).map((node) => node.id);
   const [oldest] = state.ranges.keys();
   const id = Math.max(...state.ranges.keys());
   if (oldest === undefined || oldest === id) return;

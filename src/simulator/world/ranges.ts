@@ -1,7 +1,7 @@
-import { createRandom, type Random } from '../random.ts';
 import type { SimulatorOptions } from '../options.ts';
+import { createRandom, type Random } from '../random.ts';
 import { MAX_KEY, MIN_KEY, systemKey, tableKey, type Key } from './keys.ts';
-import { growLeases, type Lease } from './leases.ts';
+import { generateLeases, type Lease } from './leases.ts';
 import type { ClusterNode } from './nodes.ts';
 import type { Table } from './tables.ts';
 
@@ -33,7 +33,7 @@ export interface Replica {
   readonly flags: Set<ReplicaProblem>;
   quiescent: boolean;
   ticking: boolean;
-  /** How many of the newest leases this replica has not heard of yet. */
+  /** The number of newest leases that this replica does not know yet. */
   lag: number;
 }
 
@@ -44,12 +44,12 @@ export interface Range {
   /** The table that the span lies in; undefined for system ranges. */
   readonly tableId: number | undefined;
   replicas: Replica[];
-  /** Oldest first; the last is the present one. */
+  /** Oldest first; the last is the current one. */
   leases: Lease[];
   readonly wantedReplicas: number;
-  /** Queries per second at the leaseholder on the average; 0 is an idle range. */
+  /** Average queries per second at the leaseholder; 0 is an idle range. */
   queriesPerSecond: number;
-  /** Problems set by hand or by the world's troubles. */
+  /** Problems set by setProblem. */
   readonly forced: Set<RangeProblem>;
 }
 
@@ -60,17 +60,17 @@ const SYSTEM_KEYS: readonly Key[] = [
   systemKey('tse', 'tse'),
 ];
 const IDLE_SHARE = 0.25;
-const HOTTEST_QUERIES_PER_SECOND = 280;
+const MAX_QUERIES_PER_SECOND = 280;
 
-/** The ranges of a new world: the whole key space without a gap, replicas on distinct nodes. */
-export function growRanges(
+/** The ranges of a new world: the whole key space without gaps, replicas on distinct nodes. */
+export function generateRanges(
   options: SimulatorOptions,
   nodes: readonly ClusterNode[],
   tables: readonly Table[],
   startMs: number,
 ): Map<number, Range> {
   const random = createRandom(options.seed ^ 0x72616e67);
-  const bounds = cutKeySpace(options.ranges, tables);
+  const bounds = splitKeySpace(options.ranges, tables);
   const ranges = new Map<number, Range>();
   for (let id = 1; id < bounds.length; id++) {
     const start = bounds[id - 1] ?? { key: MIN_KEY, tableId: undefined };
@@ -82,9 +82,9 @@ export function growRanges(
       end: end.key,
       tableId: start.tableId,
       replicas,
-      leases: growLeases(replicas, random, startMs),
+      leases: generateLeases(replicas, random, startMs),
       wantedReplicas: options.replication,
-      queriesPerSecond: random.chance(IDLE_SHARE) ? 0 : loadOfRank(random),
+      queriesPerSecond: random.chance(IDLE_SHARE) ? 0 : generateLoad(random),
       forced: new Set(),
     });
   }
@@ -96,8 +96,8 @@ interface Bound {
   readonly tableId: number | undefined;
 }
 
-/** Start keys of `count` ranges and the end of the last: system ranges first, then the tables by turns. */
-function cutKeySpace(count: number, tables: readonly Table[]): Bound[] {
+/** Start keys of `count` ranges and the end of the last: system ranges first, then the tables. */
+function splitKeySpace(count: number, tables: readonly Table[]): Bound[] {
   const bounds: Bound[] = [{ key: MIN_KEY, tableId: undefined }];
   for (const key of SYSTEM_KEYS.slice(0, count - 1)) bounds.push({ key, tableId: undefined });
   const left = count - bounds.length;
@@ -113,9 +113,9 @@ function cutKeySpace(count: number, tables: readonly Table[]): Bound[] {
   return bounds;
 }
 
-/** Few hot ranges, many lukewarm ones, as access in real tables is. */
-function loadOfRank(random: Random): number {
-  return HOTTEST_QUERIES_PER_SECOND * random.next() ** 6 + random.next();
+/** A few hot ranges, many with little load. */
+function generateLoad(random: Random): number {
+  return MAX_QUERIES_PER_SECOND * random.next() ** 6 + random.next();
 }
 
 function placeReplicas(nodes: readonly ClusterNode[], count: number, random: Random): Replica[] {

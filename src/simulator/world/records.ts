@@ -5,7 +5,7 @@ import { storeMetrics } from './store-metrics.ts';
 
 const RECORD_PERIOD_MS = 10_000;
 
-/** The record that a node wrote last: at most ten seconds old, or frozen since the node stopped. */
+/** The last record of a node: at most ten seconds old, unless the node has stopped. */
 export function recordOf(state: WorldState, node: ClusterNode): NodeRecord {
   if (node.frozenRecord !== undefined) return node.frozenRecord;
   const updatedAtMs = lastWriteMs(state, node);
@@ -27,7 +27,7 @@ function writeRecord(state: WorldState, node: ClusterNode, updatedAtMs: number):
   };
 }
 
-/** Nodes write every ten seconds, each at its own second. */
+/** Nodes write every ten seconds, each at a different second. */
 function lastWriteMs(state: WorldState, node: ClusterNode): number {
   const phase = (node.startedAtMs + node.id * 137) % RECORD_PERIOD_MS;
   const periods = Math.floor((state.now() - phase) / RECORD_PERIOD_MS);

@@ -1,41 +1,40 @@
 import { bytesOf } from '../random.ts';
 import { uuidOf } from './assistant.ts';
 import { sessionsOfNode } from './session-list.ts';
-import { STATEMENTS } from './session-texts.ts';
-import type { Session, Transaction } from './sessions.ts';
+import { STATEMENTS, type Session, type Transaction } from './sessions.ts';
 import { nodeOf, type WorldState } from './state.ts';
 
-/** What a session opened by hand looks like. */
-interface SessionWish {
+/** A session to open. */
+interface SessionSpec {
   readonly nodeId: number;
   readonly username?: string;
   readonly applicationName?: string;
   readonly clientAddress?: string;
   readonly state?: 'active' | 'idle_in_transaction' | 'idle';
   readonly implicit?: boolean;
-  /** How long ago it was opened. */
+  /** Time since it was opened. */
   readonly ageMs?: number;
-  /** How long ago its transaction, and its query when active, began. */
+  /** Time since the start of its transaction and, when active, of its query. */
   readonly transactionAgeMs?: number;
   readonly allocBytes?: number;
   readonly maxAllocBytes?: number;
 }
 
-/** What may happen to sessions. */
+/** Changes to sessions. */
 export interface SessionActions {
   /** Returns the session's id in hexadecimal. */
-  openSession(wish: SessionWish): string;
-  /** From now on the session is listed as closed. */
+  openSession(spec: SessionSpec): string;
+  /** The session is listed as closed from now on. */
   closeSession(id: string): void;
-  /** Forgets all sessions that were opened by hand. */
+  /** Removes all sessions opened with openSession. */
   dropOpenedSessions(): void;
-  /** The sessions that a node keeps at this moment. */
+  /** The current sessions of a node. */
   sessionsOf(nodeId: number): readonly Session[];
 }
 
 export function createSessionActions(state: WorldState): SessionActions {
   return {
-    openSession: (wish) => openSession(state, wish),
+    openSession: (spec) => openSession(state, spec),
     closeSession: (id) => {
       state.closedAtMs.set(id, state.now());
     },
@@ -44,32 +43,32 @@ export function createSessionActions(state: WorldState): SessionActions {
   };
 }
 
-function openSession(state: WorldState, wish: SessionWish): string {
-  const { id: nodeId } = nodeOf(state, wish.nodeId);
+function openSession(state: WorldState, spec: SessionSpec): string {
+  const { id: nodeId } = nodeOf(state, spec.nodeId);
   state.openedCount++;
   const number = state.openedCount;
   const id = bytesOf(16, 'opened', state.options.seed, number).toString('hex');
   const [statement] = STATEMENTS;
   if (statement === undefined) throw new RangeError('there are no statements');
   const nowMs = state.now();
-  const transaction = transactionOf(wish, number, nowMs);
-  const allocBytes = wish.allocBytes ?? 10_240;
+  const transaction = transactionOf(spec, number, nowMs);
+  const allocBytes = spec.allocBytes ?? 10_240;
   state.openedSessions.set(id, {
     id,
     nodeId,
-    username: wish.username ?? 'movr',
-    applicationName: wish.applicationName ?? 'opened-by-hand',
-    clientAddress: wish.clientAddress ?? `10.9.0.1:${50_000 + number}`,
-    startMs: nowMs - (wish.ageMs ?? wish.transactionAgeMs ?? 0),
+    username: spec.username ?? 'movr',
+    applicationName: spec.applicationName ?? 'opened-by-hand',
+    clientAddress: spec.clientAddress ?? `10.9.0.1:${50_000 + number}`,
+    startMs: nowMs - (spec.ageMs ?? spec.transactionAgeMs ?? 0),
     endMs: undefined,
     queries:
-      wish.state === 'active' && transaction !== undefined
+      spec.state === 'active' && transaction !== undefined
         ? [queryOf(statement, number, transaction.startMs)]
         : [],
     transaction,
     lastStatement: statement,
     allocBytes,
-    maxAllocBytes: wish.maxAllocBytes ?? allocBytes,
+    maxAllocBytes: spec.maxAllocBytes ?? allocBytes,
     transactionsExecuted: 1,
     totalActiveMs: 0,
   });
@@ -92,12 +91,12 @@ function queryOf(
   };
 }
 
-function transactionOf(wish: SessionWish, number: number, nowMs: number): Transaction | undefined {
-  if ((wish.state ?? 'idle') === 'idle') return undefined;
+function transactionOf(spec: SessionSpec, number: number, nowMs: number): Transaction | undefined {
+  if ((spec.state ?? 'idle') === 'idle') return undefined;
   return {
     id: uuidOf('opened', number),
-    startMs: nowMs - (wish.transactionAgeMs ?? 0),
-    implicit: wish.implicit ?? false,
+    startMs: nowMs - (spec.transactionAgeMs ?? 0),
+    implicit: spec.implicit ?? false,
     statements: 1,
     retries: 0,
     autoRetries: 0,

@@ -1,18 +1,17 @@
-import { answersCalls } from './nodes.ts';
+import { isReachable } from './nodes.ts';
 import { sessionOfSlot } from './session-plan.ts';
-import { INTERNAL_PREFIX } from './session-texts.ts';
-import type { Session } from './sessions.ts';
+import { INTERNAL_PREFIX, type Session } from './sessions.ts';
 import { nodeOf, type WorldState } from './state.ts';
 
-/** Every session a node keeps, closed and internal ones included, by start; none when its process is down. */
+/** All sessions of a node by start, including closed and internal ones; none when it cannot be reached. */
 export function sessionsOfNode(state: WorldState, nodeId: number): Session[] {
   const node = nodeOf(state, nodeId);
-  if (!answersCalls(node)) return [];
+  if (!isReachable(node)) return [];
   const nowMs = state.now();
   const planned = state.slots
     .filter((slot) => slot.nodeId === nodeId)
     .map((slot) => sessionOfSlot(state.options.seed, slot, nowMs))
-    // A restart closes every connection; clients come back within a minute.
+    // A restart closes every connection; clients reconnect at once.
     .map((session) =>
       session.startMs >= node.startedAtMs ? session : reconnected(session, node.startedAtMs),
     );

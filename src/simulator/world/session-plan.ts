@@ -2,73 +2,75 @@ import { bytesOf, fractionOf, hashOf, pickAt } from '../random.ts';
 import { uuidOf } from './assistant.ts';
 import {
   INTERNAL_PREFIX,
-  ODD_APPLICATIONS,
+  UNUSUAL_APPLICATIONS,
   PLAIN_APPLICATIONS,
   STATEMENTS,
-} from './session-texts.ts';
-import type { ActiveQuery, Session, Transaction } from './sessions.ts';
+  type ActiveQuery,
+  type Session,
+  type Transaction,
+} from './sessions.ts';
 
 /**
- * A slot is a client that keeps reconnecting: what its session looks like follows from the seed, the
- * slot's number and the time alone, so sessions live and die without anything being kept.
+ * A client that keeps reconnecting. Its session depends only on the seed, the slot's number and the
+ * time, so sessions start and end without state.
  */
 export interface Slot {
   readonly number: number;
   readonly nodeId: number;
-  readonly habit: Habit;
+  readonly behavior: Behavior;
   readonly username: string;
   readonly applicationName: string;
   readonly lifetimeMs: number;
 }
 
-/** worker: implicit transactions; trader: explicit ones; analyst: long scans; leaky: never commits; closed: gone. */
-type Habit = 'worker' | 'trader' | 'analyst' | 'idle' | 'leaky' | 'closed' | 'internal';
+/** worker: implicit transactions; trader: explicit ones; analyst: long scans; leaky: never commits. */
+type Behavior = 'worker' | 'trader' | 'analyst' | 'idle' | 'leaky' | 'closed' | 'internal';
 
 const HOUR_MS = 3_600_000;
 const USERNAMES = ['movr', 'movr', 'movr', 'reporting', 'payments', 'watcher', 'root'];
-/** Closed sessions beside each open one; the server keeps some of them in a bounded cache. */
+/** Closed sessions per open one; the server keeps some in a bounded cache. */
 const CLOSED_SHARE = 0.15;
 
-/** The slots of a world: open ones in turn over the nodes, closed ones, and an internal one for each node. */
-export function growSlots(
+/** The slots of a world: open and closed ones, distributed to the nodes, and an internal one for each node. */
+export function generateSlots(
   seed: number,
   sessions: number,
   nodeIds: readonly number[],
-  troubled: boolean,
+  isFaulty: boolean,
 ): Slot[] {
   const open = Array.from({ length: sessions }, (_, index) =>
-    growSlot(seed, index, nodeIds, pickHabit(seed, index, troubled), troubled),
+    generateSlot(seed, index, nodeIds, pickBehavior(seed, index, isFaulty), isFaulty),
   );
   const closed = Array.from({ length: Math.ceil(sessions * CLOSED_SHARE) }, (_, index) =>
-    growSlot(seed, sessions + index, nodeIds, 'closed', troubled),
+    generateSlot(seed, sessions + index, nodeIds, 'closed', isFaulty),
   );
   const internal = nodeIds.map((_, index) =>
-    growSlot(seed, index + 1_000_000 * nodeIds.length, nodeIds, 'internal', troubled),
+    generateSlot(seed, index + 1_000_000 * nodeIds.length, nodeIds, 'internal', isFaulty),
   );
   return [...open, ...closed, ...internal];
 }
 
-function pickHabit(seed: number, slot: number, troubled: boolean): Habit {
+function pickBehavior(seed: number, slot: number, isFaulty: boolean): Behavior {
   const fraction = fractionOf('habit', seed, slot);
-  if (troubled && fraction > 0.96) return 'leaky';
+  if (isFaulty && fraction > 0.96) return 'leaky';
   if (fraction < 0.35) return 'worker';
   if (fraction < 0.6) return 'trader';
   return fraction < 0.65 ? 'analyst' : 'idle';
 }
 
-function growSlot(
+function generateSlot(
   seed: number,
   number: number,
   nodeIds: readonly number[],
-  habit: Habit,
-  troubled: boolean,
+  habit: Behavior,
+  isFaulty: boolean,
 ): Slot {
   const fraction = (topic: string): number => fractionOf(topic, seed, number);
-  const names = troubled ? [...PLAIN_APPLICATIONS, ...ODD_APPLICATIONS] : PLAIN_APPLICATIONS;
+  const names = isFaulty ? [...PLAIN_APPLICATIONS, ...UNUSUAL_APPLICATIONS] : PLAIN_APPLICATIONS;
   return {
     number,
     nodeId: nodeIds[number % nodeIds.length] ?? 1,
-    habit,
+    behavior: habit,
     username: habit === 'internal' ? 'node' : pickAt(USERNAMES, fraction('user')),
     applicationName:
       habit === 'internal' ? `${INTERNAL_PREFIX}-jobs` : pickAt(names, fraction('name')),
@@ -79,14 +81,14 @@ function growSlot(
   };
 }
 
-/** The session of a slot at a time; `undefined` while a slot has none. */
+/** The session of a slot at a time. */
 export function sessionOfSlot(seed: number, slot: Slot, nowMs: number): Session {
   const offset = slot.lifetimeMs * fractionOf('offset', seed, slot.number);
   const generation =
-    Math.floor((nowMs + offset) / slot.lifetimeMs) - (slot.habit === 'closed' ? 1 : 0);
+    Math.floor((nowMs + offset) / slot.lifetimeMs) - (slot.behavior === 'closed' ? 1 : 0);
   const startMs = Math.floor(generation * slot.lifetimeMs - offset);
   const key = hashOf(seed, slot.number, generation);
-  const moment = momentOf(slot, key, startMs, nowMs);
+  const moment = activityAt(slot, key, startMs, nowMs);
   const allocBytes = moment.queries.length > 0 ? 20_480 + (key % 2_000_000) : 10_240;
   return {
     id: bytesOf(16, 'session', key).toString('hex'),
@@ -95,7 +97,7 @@ export function sessionOfSlot(seed: number, slot: Slot, nowMs: number): Session 
     clientAddress: `10.1.${slot.number % 4}.${1 + (slot.number % 37)}:${40_000 + (key % 20_000)}`,
     applicationName: slot.applicationName,
     startMs,
-    endMs: slot.habit === 'closed' ? Math.floor(startMs + slot.lifetimeMs) : undefined,
+    endMs: slot.behavior === 'closed' ? Math.floor(startMs + slot.lifetimeMs) : undefined,
     ...moment,
     lastStatement: pickAt(STATEMENTS, fractionOf('last', key)),
     allocBytes,
@@ -105,27 +107,29 @@ export function sessionOfSlot(seed: number, slot: Slot, nowMs: number): Session 
   };
 }
 
-interface Moment {
+interface Activity {
   readonly queries: readonly ActiveQuery[];
   readonly transaction: Transaction | undefined;
 }
 
-const NOTHING: Moment = { queries: [], transaction: undefined };
+const NO_ACTIVITY: Activity = { queries: [], transaction: undefined };
 
-/** Where in its cycle of query, pause in the transaction, and rest the session is. */
-function momentOf(slot: Slot, key: number, startMs: number, nowMs: number): Moment {
-  if (slot.habit === 'idle' || slot.habit === 'closed' || slot.habit === 'internal') return NOTHING;
-  if (slot.habit === 'leaky') {
+/** The position in the session's cycle: query, pause in the transaction, idle. */
+function activityAt(slot: Slot, key: number, startMs: number, nowMs: number): Activity {
+  if (slot.behavior === 'idle' || slot.behavior === 'closed' || slot.behavior === 'internal')
+    return NO_ACTIVITY;
+  if (slot.behavior === 'leaky') {
     return { queries: [], transaction: transactionAt(key, 0, startMs + 5, false) };
   }
-  const period = (slot.habit === 'analyst' ? 120_000 : 2000) * (1 + 4 * fractionOf('period', key));
+  const period =
+    (slot.behavior === 'analyst' ? 120_000 : 2000) * (1 + 4 * fractionOf('period', key));
   const cycle = Math.floor((nowMs - startMs) / period);
   const cycleStartMs = Math.floor(startMs + cycle * period);
   const position = (nowMs - cycleStartMs) / period;
-  const transaction = transactionAt(key, cycle, cycleStartMs, slot.habit !== 'trader');
+  const transaction = transactionAt(key, cycle, cycleStartMs, slot.behavior !== 'trader');
   if (position < 0.4)
     return { queries: [queryAt(slot, key, cycle, cycleStartMs, position)], transaction };
-  return slot.habit === 'trader' && position < 0.7 ? { queries: [], transaction } : NOTHING;
+  return slot.behavior === 'trader' && position < 0.7 ? { queries: [], transaction } : NO_ACTIVITY;
 }
 
 function queryAt(
@@ -140,9 +144,9 @@ function queryAt(
     statement: pickAt(STATEMENTS, fractionOf('statement', key, cycle)),
     startMs,
     phase: position < 0.02 ? 'preparing' : 'executing',
-    progress: slot.habit === 'analyst' ? Math.fround(position / 0.4) : 0,
-    fullScan: slot.habit === 'analyst',
-    distributed: slot.habit === 'analyst',
+    progress: slot.behavior === 'analyst' ? Math.fround(position / 0.4) : 0,
+    fullScan: slot.behavior === 'analyst',
+    distributed: slot.behavior === 'analyst',
   };
 }
 

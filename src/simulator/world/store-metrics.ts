@@ -8,7 +8,7 @@ import type { WorldState } from './state.ts';
 
 const BYTES_PER_REPLICA = 48_000_000;
 
-/** The map of one store of a record written at a time; its counts follow from the replicas. */
+/** The metrics of one store in a record; the counts are those of its replicas. */
 export function storeMetrics(
   state: WorldState,
   node: ClusterNode,

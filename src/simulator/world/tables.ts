@@ -1,4 +1,4 @@
-/** How a zone is configured; undefined members are inherited and not written. */
+/** A zone configuration; undefined members are inherited and not written. */
 export interface Zone {
   readonly rangeMinBytes?: number;
   readonly rangeMaxBytes?: number;
@@ -64,7 +64,7 @@ function table(
 }
 
 /** The user tables of a new world; ids above 109 have keys of more than one byte. */
-export function growTables(): Table[] {
+export function createTables(): Table[] {
   return [
     table(104, 'movr', 'public', 'users'),
     table(106, 'movr', 'public', 'vehicles', {
@@ -88,7 +88,7 @@ export function growTables(): Table[] {
   ];
 }
 
-/** Renames a database; false when there is none of that name. */
+/** Renames a database; returns false when there is none with that name. */
 export function renameDatabase(tables: readonly Table[], name: string, newName: string): boolean {
   const found = tables.filter((each) => each.database === name);
   for (const each of found) each.database = newName;

@@ -1,19 +1,19 @@
 import type { SimulatorOptions } from '../options.ts';
 import { createAssistantActions, type AssistantActions } from './assistant-actions.ts';
+import { addFaults } from './faults.ts';
 import { createNodeActions, type NodeActions } from './node-actions.ts';
 import { createRangeActions, type RangeActions } from './range-actions.ts';
 import { createSessionActions, type SessionActions } from './session-actions.ts';
-import { growWorld, type WorldState } from './state.ts';
-import { addTroubles } from './troubles.ts';
+import { createState, type WorldState } from './state.ts';
 
-/** The simulated cluster: what is, and what may happen to it. */
+/** The simulated cluster and migration assistant, and changes to them. */
 export interface World extends NodeActions, RangeActions, SessionActions, AssistantActions {
   readonly state: WorldState;
 }
 
-/** A world grown from the options' seed. */
+/** A world that depends only on the options. */
 export function createWorld(options: SimulatorOptions): World {
-  const state = growWorld(options);
+  const state = createState(options);
   const world: World = {
     state,
     ...createNodeActions(state),
@@ -21,6 +21,6 @@ export function createWorld(options: SimulatorOptions): World {
     ...createSessionActions(state),
     ...createAssistantActions(state),
   };
-  if (options.troubledNodes) addTroubles(state, world);
+  if (options.faultyNodes) addFaults(state, world);
   return world;
 }

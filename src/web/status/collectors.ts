@@ -1,86 +1,96 @@
-import type { Outcome } from '../../poll/outcome.ts';
-import { adviseOn } from './advice.ts';
-import type { Figures } from './figures.ts';
-import type { ClusterSource, CollectorSource } from './source.ts';
+import { formatList, quoteArgument } from '../../format.ts';
+import type { Poller } from '../../polling/poller.ts';
+import type { Api } from '../../vocabulary.ts';
+import { type HealthIssue, toTime } from './health.ts';
 
-export interface CollectorStatus {
-  readonly name: string;
-  readonly api: 'cluster' | 'cloud';
-  readonly shard: string;
-  /** `waiting` until the first poll has ended; `good` when the last one published its data. */
-  readonly state: 'waiting' | 'good' | 'failing';
-  readonly isPolling: boolean;
-  /** False when there is no data that is young enough to be shown. */
-  readonly hasData: boolean;
-  readonly lastPollAt: string | undefined;
-  readonly lastSuccessAt: string | undefined;
-  /** Absent when no poll is planned: one is running, or only /probe asks. */
-  readonly nextPollAt: string | undefined;
-  /** Effective interval; longer than the configured one when polls take long. */
-  readonly intervalSeconds: number;
-  readonly configuredIntervalSeconds: number;
-  readonly durationSeconds: number | undefined;
-  readonly items: number | undefined;
-  readonly bytes: number | undefined;
-  readonly series: number;
-  /** Limits that the last poll ran into, and `series` while the budget drops some of it. */
-  readonly limits: readonly string[];
-  readonly error: CollectorError | undefined;
-}
+export type CollectorStatus = ReturnType<typeof readCollector>;
 
-/** Why the last poll failed or did not start. */
-interface CollectorError {
-  readonly reason: NonNullable<Outcome['error']>['reason'];
-  readonly message: string;
-  /** What to do about it. */
-  readonly advice: string;
-}
-
-/** In the order of the documentation. */
-export function readCollectors(
-  cluster: ClusterSource,
-  figures: Figures,
-): readonly CollectorStatus[] {
-  const hits = figures
-    .all('crdb_exporter_collector_limit_hit')
-    .filter(({ value }) => value === 1)
-    .map(({ labels }) => labels);
-  return cluster.pollers.map((poller) => {
-    const own = hits.filter(({ collector }) => collector === poller.plan.collector);
-    return {
-      ...readCollector(cluster, poller),
-      limits: own.flatMap(({ limit }) => limit ?? []),
-    };
-  });
-}
-
-function readCollector(
-  cluster: ClusterSource,
-  poller: CollectorSource,
-): Omit<CollectorStatus, 'limits'> {
-  const { plan, outcome } = poller;
+/** Describes a collector of this cluster by its poller. */
+export function readCollector(cluster: string, poller: Poller) {
+  const { collector, outcome, isPolling } = poller;
   const { last, error } = outcome;
-  const snapshot = poller.snapshot();
   return {
-    name: plan.collector,
-    api: plan.api,
-    shard: plan.shard,
-    state: outcome.hasEnded ? (outcome.isGood ? 'good' : 'failing') : 'waiting',
-    isPolling: poller.isPolling,
-    hasData: snapshot !== undefined,
-    lastPollAt: timeOf(last?.atMs),
-    lastSuccessAt: timeOf(outcome.lastSuccessMs),
-    nextPollAt: poller.isPolling ? undefined : timeOf(poller.nextPollMs),
+    name: collector.name,
+    api: collector.api,
+    shard: poller.shard,
+    /** `waiting` until the first poll has ended; `good` when the last one published its data. */
+    state: stateOf(outcome),
+    isPolling,
+    /** False when all data is too old to be shown. */
+    hasData: poller.published !== undefined,
+    lastPollAt: toTime(last?.atMs),
+    lastSuccessAt: toTime(outcome.lastSuccessMs),
+    /** Absent when no poll is scheduled: one is running, or only /probe polls. */
+    nextPollAt: isPolling ? undefined : toTime(poller.nextPollMs),
+    /** Effective interval; longer than the configured one when polls take long. */
     intervalSeconds: outcome.intervalSeconds,
-    configuredIntervalSeconds: plan.configuredIntervalSeconds,
+    configuredIntervalSeconds: poller.configuredIntervalSeconds,
     durationSeconds: last?.durationSeconds,
     items: last?.items,
     bytes: last?.bytes,
-    series: snapshot?.series ?? 0,
-    error: error && { ...error, advice: adviseOn(error.reason, plan, cluster.name) },
+    series: poller.series,
+    /** Limits that the last poll reached, and `series` while the budget drops some of its series. */
+    limits: [...poller.limits],
+    /** Why the last poll failed or was skipped, and what to do. */
+    error: error && {
+      reason: error.reason,
+      message: error.message,
+      advice: formatAdvice(error.remedy, cluster),
+    },
   };
 }
 
-function timeOf(milliseconds: number | undefined): string | undefined {
-  return milliseconds === undefined ? undefined : new Date(milliseconds).toISOString();
+function stateOf({ hasEnded, succeeded }: Poller['outcome']): 'waiting' | 'good' | 'failing' {
+  if (!hasEnded) return 'waiting';
+  return succeeded ? 'good' : 'failing';
+}
+
+/** The remedy as sentences. */
+function formatAdvice(remedy: string | undefined, cluster: string): string {
+  if (remedy === undefined) return 'Check the log of the exporter.';
+  const sentence = `${remedy.charAt(0).toUpperCase()}${remedy.slice(1).replace(/;$/, '')}.`;
+  return `${sentence} \`crdb-exporter diagnose --cluster ${quoteArgument(cluster)}\` checks every step.`;
+}
+
+const API_NAMES = { cluster: 'The cluster API', cloud: 'The Cloud API' } as const;
+
+/** Issues of the polls themselves: APIs that are down, collectors that fail, limits. */
+export function collectorIssues(
+  collectors: readonly CollectorStatus[],
+  down: ReadonlySet<Api>,
+): readonly HealthIssue[] {
+  const others = collectors.filter(({ api }) => !down.has(api));
+  return [
+    ...Array.from(down, (api) => apiIssue(collectors.filter((one) => one.api === api))).flat(),
+    ...others.flatMap(failureIssue),
+    ...collectors.flatMap(limitIssue),
+  ];
+}
+
+/** One cause, however many collectors it stops. */
+function apiIssue(collectors: readonly CollectorStatus[]): readonly HealthIssue[] {
+  const failing = collectors.filter(({ error }) => error !== undefined);
+  // An open circuit breaker is not the cause of the failures.
+  const cause = failing.find(({ error }) => error?.reason !== 'breaker_open') ?? failing[0];
+  if (cause?.error === undefined) return [];
+  const { api, error } = cause;
+  const text = `${API_NAMES[api]} is failing: ${error.message}.`;
+  const names = formatList(failing.map(({ name }) => name));
+  const next = `${error.advice} Failing collectors: ${names}.`;
+  return [{ key: `api ${api}`, level: 'trouble', text, next }];
+}
+
+function failureIssue({ name, error, hasData }: CollectorStatus): readonly HealthIssue[] {
+  if (error === undefined) return [];
+  const data = hasData ? 'older data is shown' : 'it has no current data';
+  const text = `Collector ${name} is failing, ${data}: ${error.message}.`;
+  return [{ key: `collector ${name}`, level: 'warning', text, next: error.advice }];
+}
+
+function limitIssue({ name, error, limits }: CollectorStatus): readonly HealthIssue[] {
+  // The error of a failed poll names its limit.
+  if (error !== undefined || limits.length === 0) return [];
+  const text = `The last poll of ${name} reached its limit of ${formatList(limits)}: its data is incomplete.`;
+  const next = 'Raise the limit in the configuration, or reduce what the collector reads.';
+  return [{ key: `limit ${name}`, level: 'warning', text, next }];
 }

@@ -1,93 +1,116 @@
-import { createSampleReader } from '../../metrics/samples.ts';
-import { type ClusterFacts, readFacts } from './facts.ts';
-import { findFindings, judge } from './findings.ts';
-import type { ClusterSource } from './source.ts';
-import { Trend } from './trend.ts';
+import { type ClusterSnapshot, type ClusterSource, readCluster } from './cluster.ts';
 
-interface Figure {
-  /** The collector whose polls give it. */
-  readonly collector: string;
-  readonly read: (facts: ClusterFacts) => number | undefined;
-}
+/** Points of a trend: enough for its width on a page. */
+const MAX_POINTS = 60;
 
-/** What the page draws as a line. */
-const FIGURES: Readonly<Record<string, Figure>> = {
-  liveNodes: { collector: 'nodes', read: ({ nodes }) => nodes?.byStatus['live'] },
-  cpuRatio: { collector: 'nodes', read: readHighestCpu },
-  queriesPerSecond: { collector: 'ranges', read: ({ ranges }) => ranges?.queriesPerSecond },
-  problemRanges: { collector: 'ranges', read: countProblems },
-  openSessions: { collector: 'sessions', read: countSessions },
-  oldestTransactionSeconds: {
-    collector: 'sessions',
-    read: ({ sessions }) => sessions?.oldestTransactionSeconds,
+type ReadValue = (snapshot: ClusterSnapshot) => number | undefined;
+
+/** The trends of the page, by the collector whose polls they follow. */
+const TRENDS: Readonly<Record<string, Readonly<Record<string, ReadValue>>>> = {
+  nodes: {
+    liveNodes: ({ nodes }) => nodes?.byStatus['live'],
+    cpuRatio: ({ nodes }) =>
+      nodes?.list.reduce<number | undefined>(
+        (most, { cpuRatio }) => (cpuRatio === undefined ? most : Math.max(most ?? 0, cpuRatio)),
+        undefined,
+      ),
+  },
+  ranges: {
+    queriesPerSecond: ({ ranges }) => ranges?.queriesPerSecond,
+    // A range with two problems counts twice: not all ranges are listed.
+    problemRanges: ({ ranges }) =>
+      ranges && Object.values(ranges.problems).reduce((sum, count) => sum + count, 0),
+  },
+  sessions: {
+    openSessions: ({ sessions }) =>
+      sessions && sessions.active + sessions.idleInTransaction + sessions.idle,
+    oldestTransactionSeconds: ({ sessions }) => sessions?.oldestTransactionSeconds,
   },
 };
 
-/** How one cluster has fared since the start, in bounded memory. */
+/** The trends of one cluster and the age of its issues, in bounded memory. */
 export class ClusterHistory {
-  /** What was read of a poll stays read until the next one. */
-  readonly readSamples = createSampleReader();
-  readonly #trends = new Map<string, Trend>();
-  /** Since when each finding and the present state have been there without a break, ms. */
+  readonly trends = new Map<string, Trend>();
+  /** Start of the current state and of each current issue, ms. */
   #since: ReadonlyMap<string, number> = new Map();
-
-  trends(): ReadonlyMap<string, Trend> {
-    return this.#trends;
-  }
 
   since(key: string): number | undefined {
     return this.#since.get(key);
   }
 
-  /** Takes in what a poll of this collector left behind. */
+  /** Records the state after a poll of this collector. */
   record(cluster: ClusterSource, collector: string, nowMs: number): void {
-    const facts = readFacts(cluster, this.readSamples);
-    const findings = findFindings(facts);
-    const keys = [judge(facts, findings), ...findings.map(({ key }) => key)];
+    const snapshot = readCluster(cluster);
+    const polled = snapshot.collectors.find(({ name }) => name === collector);
+    const keys = [snapshot.state, ...snapshot.issues.map(({ key }) => key)];
     this.#since = new Map(keys.map((key) => [key, this.#since.get(key) ?? nowMs]));
-    const isGood = facts.collectors.some(
-      ({ name, state }) => name === collector && state === 'good',
-    );
-    for (const [name, figure] of Object.entries(FIGURES)) {
-      if (figure.collector !== collector) continue;
-      const trend = this.#trends.get(name) ?? new Trend();
-      this.#trends.set(name, trend);
-      trend.add({ atMs: nowMs, value: isGood ? figure.read(facts) : undefined });
+    for (const [name, read] of Object.entries(TRENDS[collector] ?? {})) {
+      const trend = this.trends.get(name) ?? new Trend();
+      this.trends.set(name, trend);
+      trend.add({ atMs: nowMs, value: polled?.state === 'good' ? read(snapshot) : undefined });
     }
   }
 }
 
-/** The histories of all clusters that are watched. */
+/** The histories of all clusters. */
 export class History {
   readonly #clusters = new Map<string, ClusterHistory>();
 
-  /** Takes in what a poll of this collector left behind. */
-  record(cluster: ClusterSource, collector: string, nowMs: number): void {
-    this.of(cluster.name).record(cluster, collector, nowMs);
-  }
-
-  of(name: string): ClusterHistory {
-    const history = this.#clusters.get(name) ?? new ClusterHistory();
-    this.#clusters.set(name, history);
+  of(cluster: string): ClusterHistory {
+    const history = this.#clusters.get(cluster) ?? new ClusterHistory();
+    this.#clusters.set(cluster, history);
     return history;
   }
 
-  /** Forgets clusters that are no longer configured. */
+  /** Drops clusters that are no longer configured. */
   keep(names: ReadonlySet<string>): void {
     for (const name of this.#clusters.keys()) if (!names.has(name)) this.#clusters.delete(name);
   }
 }
 
-function readHighestCpu({ nodes }: ClusterFacts): number | undefined {
-  const ratios = nodes?.list.flatMap(({ cpuRatio }) => cpuRatio ?? []) ?? [];
-  return ratios.length === 0 ? undefined : Math.max(...ratios);
+/** A point of a trend; without a value where the poll failed. */
+interface TrendPoint {
+  readonly atMs: number;
+  readonly value: number | undefined;
 }
 
-/** A range with two problems counts twice: which ranges they are is not known of all. */
-function countProblems({ ranges }: ClusterFacts): number | undefined {
-  return ranges && Object.values(ranges.problems).reduce((sum, count) => sum + count, 0);
+/**
+ * One figure since the start, in bounded memory: when there are too many points, pairs are merged. A merged point
+ * has the larger value, so that a short peak stays visible.
+ */
+export class Trend {
+  #points: TrendPoint[] = [];
+  #pollsPerPoint = 1;
+  #pollsInLast = 0;
+
+  get points(): readonly TrendPoint[] {
+    return this.#points;
+  }
+
+  add(point: TrendPoint): void {
+    const last = this.#points.at(-1);
+    if (last !== undefined && this.#pollsInLast < this.#pollsPerPoint) {
+      this.#points[this.#points.length - 1] = merge(last, point);
+      this.#pollsInLast += 1;
+      return;
+    }
+    if (this.#points.length === MAX_POINTS) this.#mergePairs();
+    this.#points.push(point);
+    this.#pollsInLast = 1;
+  }
+
+  #mergePairs(): void {
+    const before = this.#points;
+    this.#points = [];
+    for (let index = 0; index < before.length; index += 2) {
+      const [first, second] = before.slice(index, index + 2);
+      if (first !== undefined) this.#points.push(second ? merge(first, second) : first);
+    }
+    this.#pollsPerPoint *= 2;
+  }
 }
 
-function countSessions({ sessions }: ClusterFacts): number | undefined {
-  return sessions && sessions.active + sessions.idleInTransaction + sessions.idle;
+function merge(first: TrendPoint, second: TrendPoint): TrendPoint {
+  if (first.value === undefined) return second;
+  return { atMs: second.atMs, value: Math.max(first.value, second.value ?? first.value) };
 }

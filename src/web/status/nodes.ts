@@ -1,106 +1,168 @@
-import type { Figures } from './figures.ts';
+import { livenessOf } from '../../cockroach/liveness.ts';
+import type { NodesResult, NodeStatus as PolledNode } from '../../collectors/nodes.ts';
+import type { RangesResult } from '../../collectors/ranges/samples.ts';
+import { formatList, formatPercent } from '../../format.ts';
+import { LIVENESS_STATUSES } from '../../vocabulary.ts';
+import { type HealthIssue, toTime } from './health.ts';
 
-/** A node as its record says; what a stale record measured is left out, as on /metrics. */
-export interface NodeStatus {
-  readonly id: number;
-  readonly status: string;
-  /** `region=us-east1,zone=b`; empty when the node has none. */
-  readonly locality: string;
-  readonly build: string;
-  readonly startedAt: string | undefined;
-  /** When the node last wrote its record. */
-  readonly recordAt: string | undefined;
-  /** True when others write theirs and this one does not. */
-  readonly isStale: boolean;
-  readonly cpuRatio: number | undefined;
-  readonly sqlConnections: number | undefined;
-  /** Of its stores, from the last range scan. */
-  readonly queriesPerSecond: number | undefined;
-  /** Of its fullest store. */
-  readonly storeUsedRatio: number | undefined;
-}
+export type NodesStatus = ReturnType<typeof describeNodes>;
+export type NodeStatus = ReturnType<typeof describeNode>;
 
-export interface NodesStatus {
-  readonly byStatus: Readonly<Record<string, number>>;
-  /** Builds of the nodes that are neither dead nor decommissioned. */
-  readonly builds: readonly string[];
-  /** By id. */
-  readonly list: readonly NodeStatus[];
-}
-
-/** Records are written every 10 s: one that lags the newest by this much is written no more. */
-const MAX_LAG_SECONDS = 60;
-/** Nodes that are expected to be silent. */
+/** Nodes that are expected not to respond. */
 const GONE: ReadonlySet<string> = new Set(['dead', 'decommissioned']);
 
-/** Undefined while there is no present data of the nodes. */
-export function readNodes(figures: Figures): NodesStatus | undefined {
-  const infos = figures.all('crdb_node_info');
-  if (infos.length === 0) return undefined;
-  const statuses = readStatuses(figures);
-  const updated = figures.by('node_id', 'crdb_node_updated_timestamp_seconds');
-  const started = figures.by('node_id', 'crdb_node_started_timestamp_seconds');
-  const newest = Math.max(...updated.values());
-  const measured = readMeasured(figures);
-  const list = infos.map(({ labels }): NodeStatus => {
-    const { node_id: id = '', locality = '', build_tag: build = '' } = labels;
-    const status = statuses.get(id) ?? 'unknown';
-    const record = updated.get(id);
-    return {
-      id: Number(id),
-      status,
-      locality,
-      build,
-      startedAt: toTime(started.get(id)),
-      recordAt: toTime(record),
-      isStale: !GONE.has(status) && newest - (record ?? 0) > MAX_LAG_SECONDS,
-      ...measured(id),
-    };
-  });
-  const present = list.filter(({ status, build }) => !GONE.has(status) && build !== '');
+/** The description of each result, and the scan that its queries are from. */
+const described = new WeakMap<
+  NodesResult,
+  { readonly ranges: RangesResult | undefined; readonly status: NodesStatus }
+>();
+
+/** Describes a result once: it is read after every poll of any collector and for every page. */
+export function readNodes(result: NodesResult, ranges: RangesResult | undefined): NodesStatus {
+  const known = described.get(result);
+  if (known !== undefined && known.ranges === ranges) return known.status;
+  const status = describeNodes(result, ranges);
+  described.set(result, { ranges, status });
+  return status;
+}
+
+function describeNodes({ nodes }: NodesResult, ranges: RangesResult | undefined) {
+  const queries = queriesByNode(ranges);
+  const list = nodes.map((node) => describeNode(node, queries.get(node.id)));
+  const builds = list.filter(({ status }) => !GONE.has(status)).map(({ build }) => build);
+  const byStatus: Record<string, number> = {};
+  for (const status of LIVENESS_STATUSES) byStatus[status] = 0;
+  for (const { status } of list) byStatus[status] = (byStatus[status] ?? 0) + 1;
   return {
-    byStatus: Object.fromEntries(figures.by('status', 'crdb_nodes')),
-    builds: [...new Set(present.map(({ build }) => build))].toSorted(),
-    list: list.toSorted((a, b) => a.id - b.id),
+    byStatus,
+    /** Builds of the nodes that are neither dead nor decommissioned. */
+    builds: [...new Set(builds)].filter((build) => build !== '').toSorted(),
+    /** By id. */
+    list,
   };
 }
 
-function readStatuses(figures: Figures): ReadonlyMap<string, string> {
-  const present = figures.all('crdb_node_liveness').filter(({ value }) => value === 1);
-  return new Map(present.map(({ labels }) => [labels['node_id'] ?? '', labels['status'] ?? '']));
+/** A node as its record describes it; without the measurements of a stale record, as on /metrics. */
+function describeNode(node: PolledNode, queriesPerSecond: number | undefined) {
+  const status: string = livenessOf(node);
+  const measured = node.isFresh ? node.metrics : undefined;
+  return {
+    id: node.id,
+    status,
+    /** `region=us-east1,zone=b`; empty when the node has none. */
+    locality: node.tiers.map(({ key, value }) => `${key}=${value}`).join(','),
+    build: node.buildTag,
+    startedAt: toTime(node.startedSeconds * 1000),
+    /** When the node last wrote its record. */
+    recordAt: toTime(node.updatedSeconds * 1000),
+    /** True when other nodes write their records and this one does not. */
+    isStale: !GONE.has(status) && !node.isFresh,
+    cpuRatio: measured?.get('sys.cpu.combined.percent-normalized'),
+    sqlConnections: measured?.get('sql.conns'),
+    /** Of its stores, from the last range scan. */
+    queriesPerSecond,
+    /** Of its fullest store. */
+    storeUsedRatio: node.isFresh ? fullestStore(node) : undefined,
+  };
 }
 
-type Measured = Pick<
-  NodeStatus,
-  'cpuRatio' | 'sqlConnections' | 'queriesPerSecond' | 'storeUsedRatio'
->;
+function queriesByNode(ranges: RangesResult | undefined): ReadonlyMap<number, number> {
+  const scanned = ranges?.summary === undefined ? [] : ranges.scanned;
+  return new Map(
+    scanned.map(({ nodeId, stores }) => [
+      nodeId,
+      [...stores.values()].reduce((sum, { queries }) => sum + queries, 0),
+    ]),
+  );
+}
 
-function readMeasured(figures: Figures): (id: string) => Measured {
-  const cpu = figures.by('node_id', 'crdb_node_cpu_ratio');
-  const connections = figures.by('node_id', 'crdb_node_sql_connections');
-  const queries = figures.by('node_id', 'crdb_store_queries_per_second');
-  const used = readFullest(figures);
-  return (id) => ({
-    cpuRatio: cpu.get(id),
-    sqlConnections: connections.get(id),
-    queriesPerSecond: queries.get(id),
-    storeUsedRatio: used.get(id),
+/** Used share of the fullest store: all space that is not available, also that of other programs. */
+function fullestStore({ stores }: PolledNode): number | undefined {
+  const used = [...stores.values()].flatMap((store) => {
+    const capacity = store.get('capacity') ?? 0;
+    const available = store.get('capacity.available');
+    return capacity > 0 && available !== undefined ? 1 - available / capacity : [];
   });
+  return used.length === 0 ? undefined : Math.max(0, ...used);
 }
 
-/** How much of its fullest store each node has used: space that is not available, whoever took it. */
-function readFullest(figures: Figures): ReadonlyMap<string, number> {
-  const capacities = figures.by('store_id', 'crdb_store_capacity_bytes');
-  const fullest = new Map<string, number>();
-  for (const { labels, value } of figures.all('crdb_store_available_bytes')) {
-    const { node_id: node = '', store_id: store = '' } = labels;
-    const capacity = capacities.get(store) ?? 0;
-    if (capacity > 0) fullest.set(node, Math.max(fullest.get(node) ?? 0, 1 - value / capacity));
+/** Issues by liveness; `what` follows `Node 3 is` or `Nodes 3 and 4 are`. */
+const LIVENESS_ISSUES: Readonly<
+  Record<string, Pick<HealthIssue, 'level' | 'next'> & { readonly what: string }>
+> = {
+  dead: {
+    level: 'trouble',
+    what: 'dead',
+    next: 'Restart dead nodes, or remove them with `cockroach node decommission`.',
+  },
+  unavailable: {
+    level: 'trouble',
+    what: 'unavailable: no recent heartbeat',
+    next: 'Check that the process and the machine are up. By default a node counts as dead after 5 min.',
+  },
+  unknown: {
+    level: 'warning',
+    what: 'of unknown liveness',
+    next: 'Check the log of the node.',
+  },
+  draining: {
+    level: 'notice',
+    what: 'draining',
+    next: 'Leases and connections move to other nodes, as before a restart.',
+  },
+  decommissioning: {
+    level: 'notice',
+    what: 'being decommissioned',
+    next: 'This ends when all replicas have moved to other nodes.',
+  },
+};
+
+const FULL_RATIO = 0.85;
+const NEARLY_NO_SPACE_RATIO = 0.95;
+
+export function nodeIssues({ list, builds }: NodesStatus): readonly HealthIssue[] {
+  const issues: HealthIssue[] = [];
+  for (const [status, { level, what, next }] of Object.entries(LIVENESS_ISSUES)) {
+    const nodes = list.filter((node) => node.status === status);
+    if (nodes.length === 0) continue;
+    const text = `${formatNodes(nodes)} ${nodes.length === 1 ? 'is' : 'are'} ${what}.`;
+    // A node that is down wrote its last record just before.
+    const since = level === 'trouble' ? oldestRecord(nodes) : undefined;
+    issues.push({ key: `nodes ${status}`, level, text, next, since });
   }
-  return fullest;
+  // An unavailable node has its issue already.
+  const stale = list.filter(({ isStale, status }) => isStale && status !== 'unavailable');
+  if (stale.length > 0) {
+    const verb = stale.length === 1 ? 'has' : 'have';
+    issues.push({
+      key: 'stale records',
+      level: 'warning',
+      text: `${formatNodes(stale)} ${verb} stopped updating the record that node metrics are read from.`,
+      next: 'Check for overload and disk stalls. Values of stale records are not exported.',
+      since: oldestRecord(stale),
+    });
+  }
+  const full = list.filter(({ storeUsedRatio = 0 }) => storeUsedRatio >= FULL_RATIO);
+  if (full.length > 0) {
+    const fullest = Math.max(...full.map(({ storeUsedRatio = 0 }) => storeUsedRatio));
+    issues.push({
+      key: 'full stores',
+      level: fullest >= NEARLY_NO_SPACE_RATIO ? 'trouble' : 'warning',
+      text: `${formatNodes(full)} ${full.length === 1 ? 'has a store' : 'have stores'} with little free space, the fullest is ${formatPercent(fullest)} full.`,
+      next: 'Add disk space or nodes: a node with a full disk stops.',
+    });
+  }
+  if (builds.length > 1) {
+    const text = `The nodes run ${builds.length} builds: ${formatList(builds)}.`;
+    issues.push({ key: 'builds', level: 'notice', text, next: 'Expected only during an upgrade.' });
+  }
+  return issues;
 }
 
-/** RFC 3339. */
-export function toTime(seconds: number | undefined): string | undefined {
-  return seconds === undefined ? undefined : new Date(seconds * 1000).toISOString();
+function oldestRecord(nodes: readonly NodeStatus[]): string | undefined {
+  return nodes.flatMap(({ recordAt }) => recordAt ?? []).toSorted()[0];
+}
+
+function formatNodes(nodes: readonly NodeStatus[]): string {
+  return `${nodes.length === 1 ? 'Node' : 'Nodes'} ${formatList(nodes.map(({ id }) => id))}`;
 }

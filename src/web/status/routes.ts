@@ -1,72 +1,129 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { readParameters } from '../parameters.ts';
-import type { Route } from '../routes.ts';
-import { sendText } from '../text.ts';
-import type { Assets } from './assets.ts';
-import { renderPage } from './page/page.ts';
-import { createRenderCache, type RenderCache } from './render-cache.ts';
-import { sendJsonText, sendPage, toJson } from './send.ts';
-import { readStatus, readVersion, type StatusSource } from './status.ts';
+import { readParameters, sendJson, sendPage, sendUnknownCluster, toJson } from '../respond.ts';
+import type { Route } from '../server/app.ts';
+import { html } from './page/html.ts';
+import { frame, type PageLinks, renderPage } from './page/page.ts';
+import { createRenderCache, readStatus, readVersion, type StatusSource } from './status.ts';
 
-export interface StatusPages {
-  readonly status: StatusSource;
-  readonly assets: Assets;
-  readonly telemetryPath: string;
-}
+/** The files that pages load; a list is sent as one file, in which later rules win. */
+const ASSETS = {
+  style: { name: 'page.css', type: 'text/css; charset=utf-8', files: ['page.css', 'panels.css'] },
+  // Not page.js: that is what page.ts becomes in the package.
+  script: { name: 'page.js', type: 'text/javascript; charset=utf-8', files: ['in-browser.js'] },
+  icon: { name: 'icon.svg', type: 'image/svg+xml', files: ['icon.svg'] },
+} as const;
 
-/** `/`, the same as JSON, and what the page loads. */
-export function createStatusRoutes(pages: StatusPages): readonly Route[] {
-  const methods = ['GET', 'HEAD'];
-  const cache = createRenderCache(pages.status);
+/**
+ * The status page, its JSON, the page of the configuration, and what pages load. `describedConfig` returns the same
+ * object until the configuration changes. Throws when the installation lacks a file.
+ */
+export function createStatusRoutes(
+  source: StatusSource,
+  telemetryPath: string,
+  describedConfig: () => unknown,
+): readonly Route[] {
+  const style = loadAsset(ASSETS.style);
+  const script = loadAsset(ASSETS.script);
+  const icon = loadAsset(ASSETS.icon);
+  const links = { style: style.url, script: script.url, icon: icon.url, telemetryPath };
   return [
-    {
-      path: '/',
-      methods,
-      handle: (request, response) => answerPage({ ...pages, cache }, request, response),
-    },
-    {
-      path: '/api/status',
-      methods,
-      handle: (request, response) =>
-        answerStatus({ source: pages.status, cache }, request, response),
-    },
-    ...pages.assets.routes,
+    { path: '/', handle: createPageHandler(source, links) },
+    { path: '/api/status', handle: createJsonHandler(source) },
+    { path: '/config', handle: createConfigHandler(source, links, describedConfig) },
+    ...[style, script, icon].map(({ route }) => route),
   ];
 }
 
-function answerPage(
-  { status, assets, telemetryPath, cache }: StatusPages & { readonly cache: RenderCache },
-  request: IncomingMessage,
-  response: ServerResponse,
-): void {
-  const cluster = readParameters(request).get('cluster') ?? undefined;
-  const names = status.clusters().map(({ name }) => name);
-  if (cluster !== undefined && !names.includes(cluster)) {
-    sendText(response, 404, `no such cluster; there are ${names.join(', ')}\n`);
-    return;
-  }
-  const options = { assets: assets.paths, telemetryPath, cluster };
-  const page = cache(`page ${cluster ?? ''}`, () =>
-    Buffer.from(renderPage(readStatus(status), options)),
-  );
-  sendPage(response, page);
+function loadAsset({ name, type, files }: (typeof ASSETS)[keyof typeof ASSETS]): {
+  readonly url: string;
+  readonly route: Route;
+} {
+  const parts = files.map((file) => readFileSync(new URL(`page/${file}`, import.meta.url)));
+  const content = Buffer.concat(parts);
+  const version = createHash('sha256').update(content).digest('hex').slice(0, 8);
+  const path = `/-/${name}`;
+  return {
+    url: `${path}?${version}`,
+    route: {
+      path,
+      handle(_request, response) {
+        response.writeHead(200, {
+          'content-type': type,
+          // Its URL changes with its content.
+          'cache-control': 'max-age=31536000, immutable',
+          'x-content-type-options': 'nosniff',
+        });
+        response.end(content);
+      },
+    },
+  };
 }
 
-/** The tag changes when a poll begins or ends, so that a page can ask often and cheaply. */
-function answerStatus(
-  { source, cache }: { readonly source: StatusSource; readonly cache: RenderCache },
-  request: IncomingMessage,
-  response: ServerResponse,
-): void {
-  const etag = `W/"${readVersion(source)}"`;
-  if (request.headers['if-none-match'] === etag) {
-    response.writeHead(304, { etag });
-    response.end();
-  } else if (request.method === 'HEAD') {
-    response.writeHead(200, { etag, 'content-type': 'application/json; charset=utf-8' });
-    response.end();
-  } else {
-    const text = cache('json', () => toJson(readStatus(source)));
-    sendJsonText(response, text, { etag, 'cache-control': 'no-cache' });
-  }
+function createPageHandler(source: StatusSource, links: PageLinks): Route['handle'] {
+  const cache = createRenderCache(source);
+  return (request, response) => {
+    const cluster = readParameters(request).get('cluster') ?? undefined;
+    const clusters = source.clusters();
+    if (cluster !== undefined && !clusters.some(({ name }) => name === cluster)) {
+      sendUnknownCluster(response, clusters);
+      return;
+    }
+    const page = cache(cluster ?? '', () =>
+      Buffer.from(renderPage(readStatus(source), links, cluster)),
+    );
+    sendPage(response, page);
+  };
+}
+
+/** The tag changes when a poll begins or ends, so that a page can check for changes often and cheaply. */
+function createJsonHandler(source: StatusSource): Route['handle'] {
+  const cache = createRenderCache(source);
+  return (request: IncomingMessage, response: ServerResponse) => {
+    const etag = `W/"${readVersion(source)}"`;
+    if (request.headers['if-none-match'] === etag) {
+      response.writeHead(304, { etag });
+      response.end();
+    } else if (request.method === 'HEAD') {
+      response.writeHead(200, { etag, 'content-type': 'application/json; charset=utf-8' });
+      response.end();
+    } else {
+      const json = cache('', () => toJson(readStatus(source)));
+      sendJson(response, json, { etag, 'cache-control': 'no-cache' });
+    }
+  };
+}
+
+/** The running configuration: a page for browsers, JSON for everything else; secrets are `<secret>`. */
+function createConfigHandler(
+  source: StatusSource,
+  links: PageLinks,
+  describedConfig: () => unknown,
+): Route['handle'] {
+  let shown = describedConfig();
+  let cache = createRenderCache(source);
+  return ({ headers: { accept = '' } }, response) => {
+    const described = describedConfig();
+    if (described !== shown) cache = createRenderCache(source);
+    shown = described;
+    if (accept.includes('text/html')) {
+      const page = cache('page', () => Buffer.from(renderConfig(described, source, links)));
+      sendPage(response, page);
+    } else {
+      const json = cache('json', () => toJson(described));
+      sendJson(response, json);
+    }
+  };
+}
+
+function renderConfig(described: unknown, source: StatusSource, links: PageLinks): string {
+  const main = html`<h2>Running configuration</h2>
+    <p class="quiet">
+      The active settings, by the keys of the configuration file. Secrets are hidden.
+    </p>
+    <pre class="panel" tabindex="0">${JSON.stringify(described, undefined, 2)}</pre>`;
+  const at = new Date(source.wallMs()).toISOString();
+  const startedAt = new Date(source.startedMs).toISOString();
+  return frame('Configuration', main, { version: source.version, startedAt, at }, links);
 }

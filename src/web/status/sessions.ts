@@ -1,82 +1,74 @@
-import type { Figures } from './figures.ts';
+import type { SessionsResult } from '../../collectors/sessions.ts';
+import { formatDuration, formatList, quoteArgument } from '../../format.ts';
+import type { HealthIssue } from './health.ts';
 
-interface SessionsByState {
-  readonly active: number;
-  readonly idleInTransaction: number;
-  readonly idle: number;
-}
+export type SessionsStatus = ReturnType<typeof readSessions>;
 
-/** Sessions of one application and user, as their labels on /metrics. */
-interface ApplicationStatus extends SessionsByState {
-  readonly application: string;
-  readonly user: string;
-  readonly openTransactions: number;
-  /** 0 when there is none, at the time of the poll. */
-  readonly oldestTransactionSeconds: number;
-  /** Of transactions in which no query is running. */
-  readonly oldestIdleTransactionSeconds: number;
-}
+/** An open transaction without a query holds locks and delays garbage collection; from this age on it is reported. */
+export const OLD_TRANSACTION_SECONDS = 300;
 
-export interface SessionsStatus extends SessionsByState {
-  readonly oldestTransactionSeconds: number;
-  readonly oldestQuerySeconds: number;
-  /** Nodes whose sessions the answering node did not get. */
-  readonly missingNodes: readonly number[];
-  /** The one with the oldest transaction first. */
-  readonly applications: readonly ApplicationStatus[];
-}
-
-/** Undefined while there is no present data of the sessions. */
-export function readSessions(figures: Figures): SessionsStatus | undefined {
-  if (figures.all('crdb_sessions_by_age').length === 0) return undefined;
-  const missing = figures.all('crdb_session_fanout_errors').filter(({ value }) => value > 0);
+export function readSessions({ nodes, failedNodes, applications }: SessionsResult) {
+  const tallies = [...nodes.values()];
   return {
-    ...readStates(figures.by('state', 'crdb_sessions')),
-    oldestTransactionSeconds: readLargest(figures, 'crdb_oldest_transaction_age_seconds'),
-    oldestQuerySeconds: readLargest(figures, 'crdb_oldest_query_age_seconds'),
-    missingNodes: missing.map(({ labels }) => Number(labels['node_id'])),
-    applications: readApplications(figures),
+    ...countStates(tallies),
+    oldestTransactionSeconds: Math.max(0, ...tallies.map((node) => node.oldestTransactionSeconds)),
+    oldestQuerySeconds: Math.max(0, ...tallies.map((node) => node.oldestQuerySeconds)),
+    /** Nodes whose sessions the responding node could not read. */
+    missingNodes: [...failedNodes].filter((id) => id > 0).toSorted((a, b) => a - b),
+    /** By application and user, as on /metrics; oldest transaction first. */
+    applications: applications
+      .map((one) => ({
+        application: one.application,
+        user: one.user,
+        ...countStates([one]),
+        openTransactions: one.openTransactions,
+        /** At the time of the poll; 0 without open transactions. */
+        oldestTransactionSeconds: one.oldestTransactionSeconds,
+        /** Of transactions in which no query is running. */
+        oldestIdleTransactionSeconds: one.oldestIdleTransactionSeconds,
+      }))
+      .toSorted((a, b) => b.oldestTransactionSeconds - a.oldestTransactionSeconds),
   };
 }
 
-function readStates(counts: ReadonlyMap<string, number>): SessionsByState {
-  return {
-    active: counts.get('active') ?? 0,
-    idleInTransaction: counts.get('idle_in_transaction') ?? 0,
-    idle: counts.get('idle') ?? 0,
-  };
+function countStates(
+  counts: readonly Readonly<Record<'active' | 'idle_in_transaction' | 'idle', number>>[],
+) {
+  const total = { active: 0, idleInTransaction: 0, idle: 0 };
+  for (const { active, idle_in_transaction, idle } of counts) {
+    total.active += active;
+    total.idleInTransaction += idle_in_transaction;
+    total.idle += idle;
+  }
+  return total;
 }
 
-function readLargest(figures: Figures, family: string): number {
-  return figures.all(family).reduce((largest, { value }) => Math.max(largest, value), 0);
-}
-
-type Labels = Readonly<Record<string, string>>;
-
-function readApplications(figures: Figures): readonly ApplicationStatus[] {
-  const pairs = Map.groupBy(figures.all('crdb_application_sessions'), (one) => pairOf(one.labels));
-  const open = byPair(figures, 'crdb_application_open_transactions');
-  const oldest = byPair(figures, 'crdb_application_oldest_transaction_age_seconds');
-  const idle = byPair(figures, 'crdb_application_oldest_idle_transaction_age_seconds');
-  return Array.from(pairs, ([pair, states]): ApplicationStatus => {
-    const { application = '', user = '' } = states[0]?.labels ?? {};
-    const counts = states.map(({ labels, value }) => [labels['state'] ?? '', value] as const);
-    return {
-      application,
-      user,
-      ...readStates(new Map(counts)),
-      openTransactions: open.get(pair) ?? 0,
-      oldestTransactionSeconds: oldest.get(pair) ?? 0,
-      oldestIdleTransactionSeconds: idle.get(pair) ?? 0,
-    };
-  }).toSorted((a, b) => b.oldestTransactionSeconds - a.oldestTransactionSeconds);
-}
-
-function byPair(figures: Figures, family: string): ReadonlyMap<string, number> {
-  return new Map(figures.all(family).map(({ labels, value }) => [pairOf(labels), value]));
-}
-
-/** Clean label values hold no newline. */
-function pairOf({ application, user }: Labels): string {
-  return `${application}\n${user}`;
+export function sessionIssues(
+  { applications, missingNodes }: SessionsStatus,
+  cluster: string,
+): readonly HealthIssue[] {
+  const issues: HealthIssue[] = [];
+  const [oldest, ...others] = applications
+    .filter((one) => one.oldestIdleTransactionSeconds >= OLD_TRANSACTION_SECONDS)
+    .toSorted((a, b) => b.oldestIdleTransactionSeconds - a.oldestIdleTransactionSeconds);
+  if (oldest !== undefined) {
+    const age = formatDuration(oldest.oldestIdleTransactionSeconds);
+    const more =
+      others.length > 0 ? ` ${others.length} more have had one open for over 5 min.` : '';
+    issues.push({
+      key: 'old transactions',
+      level: 'warning',
+      text: `Application ${oldest.application} of user ${oldest.user} has had a transaction open for ${age} without a query.${more}`,
+      next: `It holds its locks. \`crdb-exporter sessions --cluster ${quoteArgument(cluster)} --older-than 5m\` lists the sessions.`,
+    });
+  }
+  if (missingNodes.length > 0) {
+    issues.push({
+      key: 'missing sessions',
+      level: 'notice',
+      text: `The sessions of ${missingNodes.length === 1 ? 'node' : 'nodes'} ${formatList(missingNodes)} are missing: the responding node could not read them.`,
+      next: 'Expected while a node is down.',
+    });
+  }
+  return issues;
 }

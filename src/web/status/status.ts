@@ -1,60 +1,8 @@
 import { crc32 } from 'node:zlib';
-import { type ClusterFacts, readFacts } from './facts.ts';
-import { type Finding, findFindings, judge, type State } from './findings.ts';
+import { type ClusterSource, readCluster } from './cluster.ts';
 import type { ClusterHistory, History } from './history.ts';
-import type { ClusterSource } from './source.ts';
 
-export interface ClusterStatus extends ClusterFacts {
-  readonly state: State;
-  /** Since when the state is that, as far as this exporter knows. */
-  readonly since: string;
-  /** The worst first. */
-  readonly findings: readonly (Finding & { readonly since: string })[];
-  readonly trends: readonly TrendStatus[];
-}
-
-interface TrendStatus {
-  readonly name: string;
-  readonly points: readonly { readonly at: string; readonly value: number | undefined }[];
-}
-
-/** The facts with what to think of them and how it came. */
-function readCluster(
-  cluster: ClusterSource,
-  history: ClusterHistory,
-  nowMs: number,
-): ClusterStatus {
-  const facts = readFacts(cluster, history.readSamples);
-  const findings = findFindings(facts);
-  const state = judge(facts, findings);
-  const since = (key: string): string => new Date(history.since(key) ?? nowMs).toISOString();
-  return {
-    ...facts,
-    state,
-    since: since(state),
-    findings: findings.map((finding) => ({
-      ...finding,
-      since: finding.since ?? since(finding.key),
-    })),
-    trends: Array.from(history.trends(), ([name, { points }]) => ({
-      name,
-      points: points.map(({ atMs, value }) => ({ at: new Date(atMs).toISOString(), value })),
-    })),
-  };
-}
-
-/** All that the exporter knows, as /api/status answers it. */
-export interface Status {
-  /** RFC 3339, as all times are. */
-  readonly at: string;
-  readonly version: string;
-  readonly startedAt: string;
-  /** Over all clusters: how many have polled well last, badly, or not yet. */
-  readonly collectors: Readonly<Record<'good' | 'failing' | 'waiting', number>>;
-  readonly clusters: readonly ClusterStatus[];
-}
-
-/** What a status is made of. */
+/** The source of the status page and of /api/status. */
 export interface StatusSource {
   readonly version: string;
   readonly clusters: () => readonly ClusterSource[];
@@ -64,23 +12,45 @@ export interface StatusSource {
   readonly wallMs: () => number;
 }
 
-export function readStatus(source: StatusSource): Status {
+/** The answer of /api/status, which docs/api-status.schema.json describes. */
+export type Status = ReturnType<typeof readStatus>;
+export type ClusterStatus = ReturnType<typeof readClusterStatus>;
+
+export function readStatus(source: StatusSource) {
   const nowMs = source.wallMs();
   const clusters = source
     .clusters()
-    .map((cluster) => readCluster(cluster, source.history.of(cluster.name), nowMs));
+    .map((cluster) => readClusterStatus(cluster, source.history.of(cluster.name), nowMs));
   const states = clusters.flatMap(({ collectors }) => collectors.map(({ state }) => state));
   const count = (state: string): number => states.filter((one) => one === state).length;
   return {
+    /** RFC 3339, as all times. */
     at: new Date(nowMs).toISOString(),
     version: source.version,
     startedAt: new Date(source.startedMs).toISOString(),
+    /** Collectors of all clusters by the outcome of their last poll. */
     collectors: { good: count('good'), failing: count('failing'), waiting: count('waiting') },
     clusters,
   };
 }
 
-/** A text that is the same as long as no poll began or ended and no data grew too old. */
+function readClusterStatus(cluster: ClusterSource, history: ClusterHistory, nowMs: number) {
+  const { issues, ...snapshot } = readCluster(cluster);
+  const since = (key: string): string => new Date(history.since(key) ?? nowMs).toISOString();
+  return {
+    ...snapshot,
+    /** Start of the state, as far as this exporter has seen. */
+    since: since(snapshot.state),
+    /** The worst first. */
+    findings: issues.map((issue) => ({ ...issue, since: issue.since ?? since(issue.key) })),
+    trends: Array.from(history.trends, ([name, { points }]) => ({
+      name,
+      points: points.map(({ atMs, value }) => ({ at: new Date(atMs).toISOString(), value })),
+    })),
+  };
+}
+
+/** A text that changes when a poll begins or ends or data expires. */
 export function readVersion(source: StatusSource): string {
   const states = source
     .clusters()
@@ -88,11 +58,44 @@ export function readVersion(source: StatusSource): string {
       name,
       ...pollers.map((poller) => [
         poller.isPolling,
-        poller.snapshot() !== undefined,
+        poller.published !== undefined,
         poller.outcome.hasEnded,
         poller.outcome.last?.atMs,
         poller.outcome.error?.message,
       ]),
     ]);
   return crc32(JSON.stringify([source.version, source.startedMs, states])).toString(16);
+}
+
+/** Renders a response once per key and state of the clusters; all requests share it. */
+type RenderCache<T = Buffer> = (key: string, render: () => T) => T;
+
+/** Clients choose keys: the oldest are dropped beyond this. */
+const MAX_CACHE_ENTRIES = 20;
+
+/** A state lasts until a poll begins or ends or a cluster is replaced, at most a second because pages show ages. */
+export function createRenderCache<T = Buffer>(source: StatusSource): RenderCache<T> {
+  const rendered = new Map<string, T>();
+  let state = '';
+  let clusters: readonly ClusterSource[] = [];
+
+  function dropOldState(): void {
+    const current = `${readVersion(source)} ${Math.floor(source.wallMs() / 1000)}`;
+    const now = source.clusters();
+    const isSame = now.length === clusters.length && now.every((one, at) => one === clusters[at]);
+    if (current !== state || !isSame) rendered.clear();
+    state = current;
+    clusters = now;
+  }
+
+  return (key, render) => {
+    dropOldState();
+    const known = rendered.get(key);
+    if (known !== undefined) return known;
+    const fresh = render();
+    rendered.set(key, fresh);
+    const [oldest = key] = rendered.keys();
+    if (rendered.size > MAX_CACHE_ENTRIES) rendered.delete(oldest);
+    return fresh;
+  };
 }

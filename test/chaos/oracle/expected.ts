@@ -1,6 +1,6 @@
 import type { Simulator } from '../../../src/simulator/index.ts';
 
-/** What an exporter that makes no mistake says at one moment: values by sample. */
+/** The correct values at one moment, by sample. */
 export type Expected = Map<string, number>;
 
 export type Labels = Readonly<Record<string, string>>;

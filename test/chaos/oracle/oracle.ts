@@ -4,7 +4,7 @@ import { expectNodes } from './nodes.ts';
 import { expectRanges } from './ranges.ts';
 import { expectSessions } from './sessions.ts';
 
-/** By collector, what it must say of this moment, as far as the truth knows. */
+/** The correct samples of this moment by collector, as far as the simulator knows them. */
 export type Expectations = Readonly<Record<string, Expected>>;
 
 export function expectAll(moment: Moment): Expectations {

@@ -4,7 +4,7 @@ type Store = Moment['truth']['stores'][number];
 
 const shard = '0';
 const QUERY_BOUNDS = [1, 10, 50, 100, 250, 500, 1000, 2500, 5000] as const;
-const MOST_REPLICAS = 7;
+const MAX_REPLICAS = 7;
 
 const OF_STORE: Readonly<Record<string, (store: Store) => number>> = {
   crdb_range_replicas: (store) => store.replicas,
@@ -81,7 +81,7 @@ function expectCluster(expected: Expected, ranges: Moment['truth']['ranges']): v
     expected.set(keyOf('crdb_range_problem_ranges', { problem, shard }), count);
   }
   let others = ranges.distinct;
-  for (let replicas = 1; replicas <= MOST_REPLICAS; replicas += 1) {
+  for (let replicas = 1; replicas <= MAX_REPLICAS; replicas += 1) {
     const count = ranges.byReplicas[String(replicas)] ?? 0;
     others -= count;
     const labels = { replicas: String(replicas), shard };

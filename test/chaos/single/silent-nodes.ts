@@ -46,7 +46,7 @@ export async function keepSilence(
 
 function askableNodes({ simulator }: Setting): readonly number[] {
   const { nodes } = simulator.truth();
-  return nodes.filter(({ askable }) => askable).map(({ nodeId }) => nodeId);
+  return nodes.filter(({ scannable }) => scannable).map(({ nodeId }) => nodeId);
 }
 
 interface Scan {

@@ -3,7 +3,7 @@ import { nodes } from '../../../src/collectors/nodes.ts';
 import { answering, poll } from '../support.ts';
 import { NOW_MS, NOW_NS, OPTIONS, pollNodes, recordOf } from './records.ts';
 
-/** Ids of the nodes of which something that was measured is shown. */
+/** Ids of the nodes with exported measurements. */
 async function measuredNodes(
   records: readonly unknown[],
   dateMs?: number,
@@ -16,7 +16,7 @@ async function measuredNodes(
 }
 
 describe('metrics of a node', () => {
-  test('nanoseconds become seconds, counters and ratios stay', async () => {
+  test('nanoseconds become seconds; counters and ratios are unchanged', async () => {
     const metrics = {
       'clock-offset.meannanos': -1_500_000,
       'sys.cpu.combined.percent-normalized': 0.25,
@@ -60,7 +60,7 @@ describe('metrics of a node', () => {
     ]);
   });
 
-  test('a key that the server does not send is a series that is not there', async () => {
+  test('a key that the server does not send has no series', async () => {
     const { of } = await pollNodes([recordOf(1, { metrics: { 'sql.conns': 0 } })]);
     expect(of('crdb_node_sql_connections')).toEqual(['{node_id="1"} 0']);
     expect(of('crdb_node_resident_memory_bytes')).toEqual([]);
@@ -79,7 +79,7 @@ describe('metrics of a node', () => {
     expect(of('crdb_node_license_expiry_timestamp_seconds')).toEqual([`{node_id="1"} ${expiry}`]);
   });
 
-  test('no license is no expiry', async () => {
+  test('a node without a license has no expiry', async () => {
     const { of } = await pollNodes([
       recordOf(1, { metrics: { seconds_until_license_expiry: 0 } }),
       recordOf(2),
@@ -87,7 +87,7 @@ describe('metrics of a node', () => {
     expect(of('crdb_node_license_expiry_timestamp_seconds')).toEqual([]);
   });
 
-  test('every certificate has its expiry, those that a node does not have have none', async () => {
+  test('every certificate of a node has its expiry', async () => {
     const metrics = {
       'security.certificate.expiration.ca': 1_900_000_000,
       'security.certificate.expiration.node': 1_800_000_000,
@@ -101,7 +101,7 @@ describe('metrics of a node', () => {
     ]);
   });
 
-  test('stores come by their ids', async () => {
+  test('stores are sorted by id', async () => {
     const store = {
       capacity: 100,
       'capacity.available': 60,
@@ -130,7 +130,7 @@ describe('metrics of a node', () => {
     ]);
   });
 
-  test('keys that the user lists are shown as they are, all others are not', async () => {
+  test('only the keys that the user lists are exported by key', async () => {
     const { of } = await pollNodes(
       [
         recordOf(1, {
@@ -152,17 +152,17 @@ describe('metrics of a node', () => {
     expect(of('crdb_node_resident_memory_bytes')).toEqual(['{node_id="1"} 1']);
   });
 
-  test('a lone star lists every key', async () => {
+  test('* selects every key', async () => {
     const metrics = { a: 1, 'b.c': 2, 'security.certificate.expiration.ca': 3 };
     const { of } = await pollNodes([recordOf(1, { metrics })], { metrics: ['*'] });
     expect(of('crdb_node_metric')).toHaveLength(3);
   });
 });
 
-describe('a record that nobody writes any more', () => {
+describe('a stale record', () => {
   const measured = { metrics: { 'sys.rss': 1 }, store_metrics: { '1': { capacity: 1 } } };
 
-  test('has no metrics once it is more than a minute older than the newest', async () => {
+  test('has no metrics when it is more than a minute older than the newest', async () => {
     const newest = NOW_NS - 5e9;
     expect(
       await measuredNodes([
@@ -173,13 +173,13 @@ describe('a record that nobody writes any more', () => {
     ).toEqual(['1', '2']);
   });
 
-  test('has no metrics once it is more than two minutes older than the answer', async () => {
+  test('has no metrics when it is more than two minutes older than the response', async () => {
     const records = [recordOf(1, measured), recordOf(2, measured)];
     expect(await measuredNodes(records, NOW_MS + 114_000)).toEqual(['1', '2']);
     expect(await measuredNodes(records, NOW_MS + 116_000)).toEqual([]);
   });
 
-  test('has no metrics when its node is dead or when it has no time', async () => {
+  test('has no metrics when its node is dead or it has no timestamp', async () => {
     expect(
       await measuredNodes([
         recordOf(1, { ...measured, liveness_status: 1 }),
@@ -189,7 +189,7 @@ describe('a record that nobody writes any more', () => {
     ).toEqual(['3']);
   });
 
-  test('keeps what it says about liveness, identity, start and age', async () => {
+  test('keeps liveness, identity, start and age', async () => {
     const { of } = await pollNodes([recordOf(1), recordOf(2, { updated_at: NOW_NS - 600e9 })]);
     for (const family of [
       'crdb_node_liveness_code',
@@ -201,11 +201,11 @@ describe('a record that nobody writes any more', () => {
     }
   });
 
-  test('is told from its neighbours also when the answer has no Date', async () => {
+  test('is detected also when the response has no Date', async () => {
     const { api } = answering(() => ({
       nodes: [recordOf(1), recordOf(2, { updated_at: NOW_NS - 600e9 })],
     }));
-    const { of } = await poll(nodes, api, { options: OPTIONS, memory: undefined });
+    const { of } = await poll(nodes, api, { options: OPTIONS, state: undefined });
     expect(of('crdb_node_resident_memory_bytes')).toEqual(['{node_id="1"} 1024']);
   });
 });

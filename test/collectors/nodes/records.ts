@@ -5,7 +5,7 @@ export const NOW_MS = Date.UTC(2026, 0, 2, 3, 4, 0);
 export const NOW_NS = NOW_MS * 1e6;
 export const OPTIONS = { page_limit: 200, metrics: [] };
 
-/** A record as a server of today writes it. */
+/** A node record as current servers write it. */
 export function recordOf(id: number, more: object = {}): Record<string, unknown> {
   return {
     node_id: id,
@@ -37,5 +37,5 @@ export async function pollNodes(
 ): Promise<Polled> {
   const { api } = answering(() => ({ nodes: records }), given.dateMs ?? NOW_MS);
   const options = { ...OPTIONS, metrics: given.metrics ?? [] };
-  return poll(nodes, api, { options, memory: undefined });
+  return poll(nodes, api, { options, state: undefined });
 }

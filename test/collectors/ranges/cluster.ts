@@ -1,11 +1,16 @@
-import { type ClusterApi, createClusterApi } from '../../../src/cluster/api.ts';
-import type { CollectFailure, PollContext } from '../../../src/collectors/collector.ts';
+import { ClusterApi } from '../../../src/cockroach/cluster-api.ts';
+import type { SessionRequest } from '../../../src/cockroach/session.ts';
+import {
+  CollectError,
+  type CollectContext,
+  type PollFailure,
+} from '../../../src/collectors/collector.ts';
 import { ranges } from '../../../src/collectors/ranges.ts';
-import { classifyThrown, RequestError } from '../../../src/http/errors.ts';
-import { type Reading, startReading } from '../../../src/http/reading.ts';
-import { createDecoder } from '../../../src/json/decoder.ts';
-import { Sheet } from '../../../src/metrics/sheet.ts';
+import { toRequestError, RequestError } from '../../../src/http/errors.ts';
+import { type PollStats, createPollStats } from '../../../src/http/poll-stats.ts';
+import { SampleSet } from '../../../src/metrics/sample-set.ts';
 import { renderFamilies } from '../../../src/metrics/snapshot.ts';
+import { inSlices } from '../../../src/time-slice.ts';
 
 /** What a node answers: its elements, one list a page, or what the request fails with. */
 type Answer = readonly unknown[] | Error;
@@ -35,7 +40,7 @@ export interface FakeCluster {
   /** Questions for ranges so far, oldest first. */
   asked: Asked[];
   /** Awaited before each answer; a test that cuts a scan waits here for the deadline. */
-  hold: (asked: Asked, reading: Reading) => Promise<void>;
+  hold: (asked: Asked, reading: PollStats) => Promise<void>;
 }
 
 const LIVE = 3;
@@ -46,27 +51,20 @@ export function fakeCluster(nodes: readonly FakeNode[]): FakeCluster {
     nodes,
     asked: [],
     hold: async () => undefined,
-    api: createClusterApi({
-      async readList(reading, question) {
-        const url = new URL(`http://fake${question.path}`);
-        const body =
-          url.pathname === '/nodes/'
-            ? listing(cluster)
-            : await listed(url, reading, question.firstUrl);
-        const limits = { elementBytes: 1 << 20, depth: 64 };
-        const decoder = createDecoder({ ...question, limits });
-        decoder.write(Buffer.from(JSON.stringify(body)));
-        const { elements, envelope } = decoder.end();
-        return { elements, envelope, dateMs: undefined };
-      },
-      readObject: () => Promise.reject(new Error('ranges ask for lists only')),
-      logOut: async () => undefined,
-    }),
+    api: new ClusterApi({ get }, () => undefined),
   };
+
+  async function get<T>({ path, stats, firstUrl, onChunk, onEnd }: SessionRequest<T>): Promise<T> {
+    const url = new URL(`http://fake${path}`);
+    const isNodes = url.pathname === '/nodes/';
+    const body = isNodes ? listing(cluster) : await listed(url, stats, firstUrl);
+    onChunk(Buffer.from(JSON.stringify(body)));
+    return onEnd({ status: 200, dateMs: undefined });
+  }
 
   async function listed(
     url: URL,
-    reading: Reading,
+    reading: PollStats,
     firstUrl: number | undefined,
   ): Promise<unknown> {
     const asked: Asked = {
@@ -118,8 +116,8 @@ interface ReplicaFields {
   readonly lease?: number;
   readonly leaseNodeId?: number;
   readonly sequence?: number;
-  readonly epoch?: number;
-  readonly term?: number;
+  readonly epoch?: unknown;
+  readonly term?: unknown;
   readonly problems?: Readonly<Record<string, unknown>>;
   readonly stats?: Readonly<Record<string, unknown>>;
   readonly key?: string;
@@ -155,8 +153,8 @@ export function replica(fields: ReplicaFields): Record<string, unknown> {
   };
 }
 
-type Options = Parameters<typeof ranges.collect>[2]['options'];
-type Memory = ReturnType<typeof ranges.createMemory>;
+type Options = Parameters<typeof ranges.collect>[1]['options'];
+type State = ReturnType<typeof ranges.createState>;
 
 const OPTIONS: Options = {
   page_limit: 20_000,
@@ -168,37 +166,47 @@ const OPTIONS: Options = {
 
 export interface PollGiven {
   readonly options?: Partial<Options>;
-  readonly memory?: Memory;
-  readonly context?: Partial<PollContext<Options, Memory>>;
+  readonly state?: State;
+  readonly context?: Partial<CollectContext<Options, State>>;
 }
 
 export interface Polled {
-  readonly failure: CollectFailure | undefined;
+  readonly failure: PollFailure | undefined;
   /** Sample lines, in the order of writing. */
   readonly lines: readonly string[];
-  readonly context: PollContext<Options, Memory>;
+  readonly context: CollectContext<Options, State>;
   /** Lines of one family, without its name. */
   readonly of: (family: string) => readonly string[];
 }
 
-/** One poll of the room, as the poller would do it. */
-export async function pollRanges(api: ClusterApi, given: PollGiven = {}): Promise<Polled> {
-  const sheet = new Sheet({});
-  const context: PollContext<Options, Memory> = {
-    ...startReading(AbortSignal.timeout(20_000)),
-    options: { ...OPTIONS, ...given.options },
-    memory: given.memory ?? ranges.createMemory(),
+/** A context of one poll; its scan begins with `state`. */
+export function contextOf<S>(options: Partial<Options>, state: S): CollectContext<Options, S> {
+  return {
+    ...createPollStats(AbortSignal.timeout(20_000)),
+    options: { ...OPTIONS, ...options },
+    state,
     shard: '0',
     shards: { index: 0, count: 1 },
     nowMs: () => 1_000_000,
     urls: 1,
     scanProgress: () => undefined,
-    shardLearned: () => undefined,
-    notice: () => undefined,
-    reasonOf: (error) => classifyThrown(error, 'poll').reason,
+    warn: () => undefined,
+    reasonOf: (error) =>
+      error instanceof CollectError ? error.reason : toRequestError(error, 'poll').reason,
+  };
+}
+
+/** One poll of the collector, as the poller would do it. */
+export async function pollRanges(api: ClusterApi, given: PollGiven = {}): Promise<Polled> {
+  const sheet = new SampleSet({});
+  const context: CollectContext<Options, State> = {
+    ...contextOf(given.options ?? {}, given.state ?? ranges.createState()),
     ...given.context,
   };
-  const failure = await ranges.collect(api, sheet, context);
+  const result = await ranges.collect(api, context);
+  const steps = ranges.samples(result, sheet);
+  if (steps !== undefined) await inSlices(steps[Symbol.iterator]());
+  const { failure } = result;
   const lines = renderFamilies(sheet)
     .flatMap((rendered) => rendered.lines.toString().split('\n'))
     .filter((line) => line !== '');

@@ -14,7 +14,7 @@ function hotLabels(id: number): string {
 
 const GOOD = replica({ rangeId: 1, nodeId: 1, storeId: 1 });
 
-describe('bad input', () => {
+describe('invalid input', () => {
   test.each([
     ['without desc', { ...GOOD, desc: undefined }],
     ['with desc null', { ...GOOD, desc: null }],
@@ -51,7 +51,7 @@ describe('bad input', () => {
     ['lease_history', undefined],
     ['lease_history', {}],
     ['lease_history', [null]],
-  ])('an element with %s %j is counted for what it says', async (field, value) => {
+  ])('an element with %s %j is counted without that field', async (field, value) => {
     const { of } = await pollElements([{ ...GOOD, [field]: value }]);
     expect(of('crdb_range_replicas')).toEqual(['{node_id="1",store_id="1"} 1']);
     expect(of('crdb_range_leases')).toEqual(['{node_id="1",store_id="1"} 0']);
@@ -109,18 +109,20 @@ describe('bad input', () => {
     expect(of('crdb_ranges_by_replicas')).toContain('{replicas="2",shard="0"} 1');
   });
 
-  test('a listing whose `next` stands still fails its node', async () => {
+  test('a listing whose `next` does not advance fails its node', async () => {
     const standing = { nodeId: 1, ranges: [GOOD], next: 0 };
     const { failure } = await pollRanges(fakeCluster([standing]).api);
     expect(failure?.reason).toBe('limit');
   });
 });
 
-describe('what an element means', () => {
+describe('an element', () => {
   test.each([
     ['a term', { term: 3, epoch: 2 }, 'leader'],
     ['an epoch', { epoch: 2 }, 'epoch'],
     ['neither', {}, 'expiration'],
+    ['a term that is text', { term: '3', epoch: 2 }, 'epoch'],
+    ['an epoch that is text', { epoch: '2' }, 'expiration'],
   ])('a lease with %s is of kind %s', async (_what, fields, kind) => {
     const { of } = await pollElements([
       replica({ rangeId: 1, nodeId: 1, storeId: 1, lease: 1, ...fields }),
@@ -129,17 +131,17 @@ describe('what an element means', () => {
     expect(counted).toEqual([`{kind="${kind}",shard="0"} 1`]);
   });
 
-  test('a member of problems that nobody has heard of is other, one that is false is nothing', async () => {
+  test('an unknown member of problems is other, one that is false is ignored', async () => {
     const { of } = await pollElements([
-      replica({ rangeId: 1, nodeId: 1, storeId: 1, problems: { haunted: true, cursed: true } }),
-      replica({ rangeId: 2, nodeId: 1, storeId: 1, problems: { haunted: false } }),
+      replica({ rangeId: 1, nodeId: 1, storeId: 1, problems: { new_one: true, new_two: true } }),
+      replica({ rangeId: 2, nodeId: 1, storeId: 1, problems: { new_one: false } }),
     ]);
     expect(of('crdb_range_problem_ranges').filter((line) => !line.endsWith(' 0'))).toEqual([
       '{problem="other",shard="0"} 1',
     ]);
   });
 
-  test('queries per second are spread over bounds that include their upper end', async () => {
+  test('queries per second are counted in buckets that include their upper bound', async () => {
     const { of } = await pollElements(
       [0, 1, 1.5, 10, 2500, 2501, 9999].map((queries_per_second, at) =>
         replica({
@@ -200,28 +202,46 @@ describe('what an element means', () => {
     ['/Tenant/5/Table/104/1', ''],
     ['/System/tsd/Table/104/1', ''],
     ['/Min', ''],
+    ['Table/104/1', ''],
+    ['/Table//104', ''],
+    ['/Table/-104', ''],
+    ['/table/104', ''],
     ['', ''],
-  ])('the start key %s is in table "%s", and nothing else of it is shown', async (key, tableId) => {
-    const { of, lines } = await pollElements([
-      replica({ rangeId: 1, nodeId: 1, storeId: 1, key, problems: { no_lease: true } }),
-    ]);
-    expect(of('crdb_problem_range_first_seen_timestamp_seconds')).toEqual([
-      `{problem="no_lease",range_id="1",node_id="1",store_id="1",table_id="${tableId}",shard="0"} 1000`,
-    ]);
-    expect(lines.join('\n')).not.toContain('secret');
-  });
+  ])(
+    'the start key %s is in table "%s", and nothing else of it is exported',
+    async (key, tableId) => {
+      const { of, lines } = await pollElements([
+        replica({ rangeId: 1, nodeId: 1, storeId: 1, key, problems: { no_lease: true } }),
+      ]);
+      expect(of('crdb_problem_range_first_seen_timestamp_seconds')).toEqual([
+        `{problem="no_lease",range_id="1",node_id="1",store_id="1",table_id="${tableId}",shard="0"} 1000`,
+      ]);
+      expect(lines.join('\n')).not.toContain('secret');
+    },
+  );
 });
 
+test.each([{}, { start_key: null }, { start_key: 104 }, null])(
+  'the span %j is in no table',
+  async (span) => {
+    const element = replica({ rangeId: 1, nodeId: 1, storeId: 1, problems: { no_lease: true } });
+    const { of } = await pollElements([{ ...element, span }]);
+    expect(of('crdb_problem_range_first_seen_timestamp_seconds')).toEqual([
+      '{problem="no_lease",range_id="1",node_id="1",store_id="1",table_id="",shard="0"} 1000',
+    ]);
+  },
+);
+
 describe('the list of problem ranges', () => {
-  const ill = [5, 3, 4].map((rangeId) =>
+  const unavailable = [5, 3, 4].map((rangeId) =>
     replica({ rangeId, nodeId: 1, storeId: 1, problems: { unavailable: true } }),
   );
 
-  test('holds the oldest, then the lowest, and tells how many it leaves out', async () => {
-    const memory = ranges.createMemory();
-    const given = { memory, options: { problem_ranges: 2 } };
-    await pollElements(ill.slice(0, 1), { ...given, context: { nowMs: () => 500_000 } });
-    const { of } = await pollElements(ill, given);
+  test('holds the oldest, then the lowest ids, and counts those that it omits', async () => {
+    const state = ranges.createState();
+    const given = { state, options: { problem_ranges: 2 } };
+    await pollElements(unavailable.slice(0, 1), { ...given, context: { nowMs: () => 500_000 } });
+    const { of } = await pollElements(unavailable, given);
     const shown = of('crdb_problem_range_first_seen_timestamp_seconds');
     expect(shown.map((line) => /range_id="(\d+)".* (\d+)$/.exec(line)?.slice(1))).toEqual([
       ['5', '500'],
@@ -233,11 +253,11 @@ describe('the list of problem ranges', () => {
   });
 
   test('keeps first-seen times over a failed scan', async () => {
-    const memory = ranges.createMemory();
-    await pollElements(ill, { memory, context: { nowMs: () => 500_000 } });
+    const state = ranges.createState();
+    await pollElements(unavailable, { state, context: { nowMs: () => 500_000 } });
     const down = fakeCluster([{ nodeId: 1, ranges: new RequestError('http', 'HTTP 500') }]);
-    expect((await pollRanges(down.api, { memory })).failure?.reason).toBe('http');
-    const { of } = await pollElements(ill, { memory });
+    expect((await pollRanges(down.api, { state })).failure?.reason).toBe('http');
+    const { of } = await pollElements(unavailable, { state });
     const times = of('crdb_problem_range_first_seen_timestamp_seconds').map((line) =>
       line.split(' ').at(-1),
     );

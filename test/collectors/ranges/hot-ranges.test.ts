@@ -1,18 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import {
-  chooseHot,
-  createHotMemory,
-  HotCandidates,
-  type HotMemory,
-} from '../../../src/collectors/ranges/hot-ranges.ts';
+import { HotCandidates, HotList } from '../../../src/collectors/ranges/hot-ranges.ts';
 
 const LENGTH = 2;
 
 /** Queries by range id -> ids of the list. */
-function choose(memory: HotMemory, queries: Readonly<Record<number, number>>): number[] {
-  const candidates = new HotCandidates(LENGTH, memory.members);
+function choose(hot: HotList, queries: Readonly<Record<number, number>>): number[] {
+  const candidates = new HotCandidates(LENGTH, hot.members);
   for (const [id, rate] of Object.entries(queries)) offer(candidates, Number(id), rate);
-  return chooseHot(memory, candidates, LENGTH).map(({ rangeId }) => rangeId);
+  return hot.update(candidates, LENGTH).map(({ rangeId }) => rangeId);
 }
 
 function offer(candidates: HotCandidates, rangeId: number, queries: number, nodeId = 1): void {
@@ -22,70 +17,70 @@ function offer(candidates: HotCandidates, rangeId: number, queries: number, node
 }
 
 describe('the hot list', () => {
-  test('begins with the hottest ranges, equals by id', () => {
-    expect(choose(createHotMemory(), { 1: 5, 2: 9, 3: 9, 4: 1 })).toEqual([2, 3]);
+  test('begins with the hottest ranges, ties by id', () => {
+    expect(choose(new HotList(), { 1: 5, 2: 9, 3: 9, 4: 1 })).toEqual([2, 3]);
   });
 
   test('keeps a member that is beaten by less than 20 %', () => {
-    const memory = createHotMemory();
-    choose(memory, { 1: 100, 2: 50 });
-    expect(choose(memory, { 1: 100, 2: 50, 3: 59 })).toEqual([1, 2]);
+    const hot = new HotList();
+    choose(hot, { 1: 100, 2: 50 });
+    expect(choose(hot, { 1: 100, 2: 50, 3: 59 })).toEqual([1, 2]);
   });
 
-  test('takes a range in at once that beats the last by more', () => {
-    const memory = createHotMemory();
-    choose(memory, { 1: 100, 2: 50 });
-    expect(choose(memory, { 1: 100, 2: 50, 3: 61 })).toEqual([1, 3]);
+  test('adds a range at once that beats the last by more', () => {
+    const hot = new HotList();
+    choose(hot, { 1: 100, 2: 50 });
+    expect(choose(hot, { 1: 100, 2: 50, 3: 61 })).toEqual([1, 3]);
   });
 
-  test('takes a range in that has been above the last for three scans', () => {
-    const memory = createHotMemory();
-    choose(memory, { 1: 100, 2: 50 });
-    expect(choose(memory, { 1: 100, 2: 50, 3: 55 })).toEqual([1, 2]);
-    expect(choose(memory, { 1: 100, 2: 50, 3: 55 })).toEqual([1, 2]);
-    expect(choose(memory, { 1: 100, 2: 50, 3: 55 })).toEqual([1, 3]);
+  test('adds a range that has been above the last for three scans', () => {
+    const hot = new HotList();
+    choose(hot, { 1: 100, 2: 50 });
+    expect(choose(hot, { 1: 100, 2: 50, 3: 55 })).toEqual([1, 2]);
+    expect(choose(hot, { 1: 100, 2: 50, 3: 55 })).toEqual([1, 2]);
+    expect(choose(hot, { 1: 100, 2: 50, 3: 55 })).toEqual([1, 3]);
   });
 
-  test('makes a range wait anew once it was below the last', () => {
-    const memory = createHotMemory();
-    choose(memory, { 1: 100, 2: 50 });
-    choose(memory, { 1: 100, 2: 50, 3: 55 });
-    choose(memory, { 1: 100, 2: 50, 3: 45 });
-    choose(memory, { 1: 100, 2: 50, 3: 55 });
-    expect(choose(memory, { 1: 100, 2: 50, 3: 55 })).toEqual([1, 2]);
-    expect(choose(memory, { 1: 100, 2: 50, 3: 55 })).toEqual([1, 3]);
+  test('makes a range wait again once it was below the last', () => {
+    const hot = new HotList();
+    choose(hot, { 1: 100, 2: 50 });
+    choose(hot, { 1: 100, 2: 50, 3: 55 });
+    choose(hot, { 1: 100, 2: 50, 3: 45 });
+    choose(hot, { 1: 100, 2: 50, 3: 55 });
+    expect(choose(hot, { 1: 100, 2: 50, 3: 55 })).toEqual([1, 2]);
+    expect(choose(hot, { 1: 100, 2: 50, 3: 55 })).toEqual([1, 3]);
   });
 
   test('fills the place of a member that is gone or idle at once', () => {
-    const memory = createHotMemory();
-    choose(memory, { 1: 100, 2: 50 });
-    expect(choose(memory, { 1: 0, 2: 50, 3: 1 })).toEqual([2, 3]);
-    expect(choose(memory, { 3: 1 })).toEqual([3]);
+    const hot = new HotList();
+    choose(hot, { 1: 100, 2: 50 });
+    expect(choose(hot, { 1: 0, 2: 50, 3: 1 })).toEqual([2, 3]);
+    expect(choose(hot, { 3: 1 })).toEqual([3]);
   });
 
   test('is filled up with ranges without queries, always the same ones', () => {
-    const memory = createHotMemory();
-    expect(choose(memory, { 5: 0, 6: 3, 7: 0, 8: 0, 9: 0 })).toEqual([6, 5]);
-    expect(choose(memory, { 1: 0, 2: 0, 3: 0, 4: 0, 5: 0, 6: 0, 7: 0 })).toEqual([5, 6]);
+    const hot = new HotList();
+    expect(choose(hot, { 5: 0, 6: 3, 7: 0, 8: 0, 9: 0 })).toEqual([6, 5]);
+    expect(choose(hot, { 1: 0, 2: 0, 3: 0, 4: 0, 5: 0, 6: 0, 7: 0 })).toEqual([5, 6]);
   });
 
   test('can be of length 0', () => {
-    const memory = createHotMemory();
-    const candidates = new HotCandidates(0, memory.members);
+    const hot = new HotList();
+    const candidates = new HotCandidates(0, hot.members);
     offer(candidates, 1, 100);
-    expect(chooseHot(memory, candidates, 0)).toEqual([]);
+    expect(hot.update(candidates, 0)).toEqual([]);
   });
 });
 
 describe('candidates', () => {
-  test('hold the hottest and every member out of any number that is offered', () => {
+  test('hold the hottest and every member of any number that is added', () => {
     const candidates = new HotCandidates(LENGTH, new Set([1, 2]));
     for (let id = 1; id <= 10_000; id += 1) offer(candidates, id, id);
     const ids = candidates.list().map(({ rangeId }) => rangeId);
     expect(ids).toEqual([10_000, 9_999, 9_998, 9_997, 2, 1]);
   });
 
-  test('of several nodes are put together, a range that two of them claim once', () => {
+  test('of several nodes are merged, with one entry for a range that two of them claim', () => {
     const all = new HotCandidates(LENGTH, new Set());
     const other = new HotCandidates(LENGTH, new Set());
     offer(all, 1, 10, 1);

@@ -1,40 +1,45 @@
 import { describe, expect, test } from 'vitest';
 import {
-  ageUnseen,
-  beginScan,
-  createKnownRanges,
-  foldStore,
-  type KnownRanges,
+  KnownRanges,
   stage,
-  type Staged,
-  sumUp,
+  type StagedReplica,
 } from '../../../src/collectors/ranges/known-ranges.ts';
-import { createRangeTables } from '../../../src/collectors/ranges/range-table.ts';
-import { atOnce } from '../../../src/collectors/ranges/slices.ts';
+import { createStagingTables, type Work } from '../../../src/collectors/ranges/range-table.ts';
 
 const EPOCH = 0;
 const LEADER = 2;
 
-/** One scan; each list is what one store says. */
-function scan(known: KnownRanges, stores: readonly (readonly Partial<Staged>[])[]) {
-  atOnce(beginScan(known));
+/** Does the work without pauses. */
+function runToEnd<Result>(work: Work<Result>): Result {
+  for (;;) {
+    const step = work.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+/** One scan; each list is what one store reports. */
+function scan(known: KnownRanges, stores: readonly (readonly Partial<StagedReplica>[])[]) {
+  runToEnd(known.beginScan());
   for (const replicas of stores) {
-    const staged = createRangeTables();
+    const staged = createStagingTables();
     for (const replica of replicas) {
       stage(staged, { rangeId: 1, problems: 0, heldKind: undefined, sequence: 0, ...replica });
     }
-    atOnce(foldStore(known, staged));
+    runToEnd(known.commit(staged));
   }
-  return atOnce(sumUp(known));
+  return runToEnd(known.summarize());
 }
 
-function changesOver(scans: readonly (readonly (readonly Partial<Staged>[])[])[]): number {
-  const known = createKnownRanges();
+function changesOver(scans: readonly (readonly (readonly Partial<StagedReplica>[])[])[]): number {
+  const known = new KnownRanges();
   for (const stores of scans) scan(known, stores);
   return known.leaseChanges;
 }
 
-const held = (sequence: number, heldKind = EPOCH): Partial<Staged> => ({ sequence, heldKind });
+const held = (sequence: number, heldKind = EPOCH): Partial<StagedReplica> => ({
+  sequence,
+  heldKind,
+});
 
 describe('lease changes', () => {
   test('are the increases of the sequence where the lease is held', () => {
@@ -45,20 +50,20 @@ describe('lease changes', () => {
     expect(changesOver([[[held(40)]]])).toBe(0);
   });
 
-  test('of one range that two stores claim for a moment count once', () => {
+  test('of one range that two stores claim at the same time count once', () => {
     expect(changesOver([[[held(5)]], [[held(5)], [held(7)]]])).toBe(2);
     expect(changesOver([[[held(5)]], [[held(7)], [held(5)]]])).toBe(2);
   });
 
-  test('that went by while the holder could not be read are counted when it is read again', () => {
+  test('while the holder could not be read are counted when it is read again', () => {
     expect(changesOver([[[held(5)]], [[{}]], [[held(9)]]])).toBe(4);
   });
 
-  test('are counted by the shard to which a lease has come, from what its replica knew before', () => {
+  test('are counted by the shard that a lease moved to, from the sequence that its replica knew', () => {
     expect(changesOver([[[{ sequence: 5 }]], [[held(6)]]])).toBe(1);
   });
 
-  test('are not counted by the shard from which a lease has gone, also when it comes back', () => {
+  test('are not counted by the shard that a lease left, also when it returns', () => {
     expect(changesOver([[[held(5)]], [[{ sequence: 6 }]], [[held(7)]]])).toBe(1);
   });
 
@@ -78,7 +83,7 @@ describe('lease changes', () => {
 
 describe('the summary of a scan', () => {
   test('counts a range once, its replicas and its problems from all stores', () => {
-    const known = createKnownRanges();
+    const known = new KnownRanges();
     const summary = scan(known, [
       [{ rangeId: 1, problems: 0b1 }, { rangeId: 2 }],
       [{ rangeId: 1, problems: 0b1000_0000_0001 }],
@@ -91,12 +96,12 @@ describe('the summary of a scan', () => {
 
   test('takes the kind of the younger of two claims to a lease', () => {
     const claims = [[held(5, EPOCH)], [held(6, LEADER)]];
-    expect(scan(createKnownRanges(), claims).byLeaseKind).toEqual([0, 0, 1]);
-    expect(scan(createKnownRanges(), claims.toReversed()).byLeaseKind).toEqual([0, 0, 1]);
+    expect(scan(new KnownRanges(), claims).byLeaseKind).toEqual([0, 0, 1]);
+    expect(scan(new KnownRanges(), claims.toReversed()).byLeaseKind).toEqual([0, 0, 1]);
   });
 
-  test('says nothing of the scan before', () => {
-    const known = createKnownRanges();
+  test('holds nothing of the scan before', () => {
+    const known = new KnownRanges();
     scan(known, [[{ ...held(5), problems: 1 }, { rangeId: 2 }]]);
     const summary = scan(known, [[{ rangeId: 3 }]]);
     expect(summary.ranges).toBe(1);
@@ -104,18 +109,18 @@ describe('the summary of a scan', () => {
     expect(summary.byLeaseKind).toEqual([0, 0, 0]);
   });
 
-  test('counts more replicas than there are numbers for as many', () => {
+  test('counts all high numbers of replicas as the maximum', () => {
     const summary = scan(
-      createKnownRanges(),
+      new KnownRanges(),
       Array.from({ length: 40 }, () => [{}]),
     );
     expect(summary.ranges).toBe(1);
     expect(summary.byReplicas.at(-1)).toBe(1);
   });
 
-  test('knows ranges above 2^32 like any other', () => {
+  test('handles ids above 2^32 like any other', () => {
     const rangeId = 2 ** 40 + 1;
-    const known = createKnownRanges();
+    const known = new KnownRanges();
     scan(known, [[{ rangeId, ...held(5) }], [{ rangeId: 1 }]]);
     const summary = scan(known, [[{ rangeId, ...held(7) }], [{ rangeId }, { rangeId: 1 }]]);
     expect(summary.ranges).toBe(2);
@@ -124,18 +129,18 @@ describe('the summary of a scan', () => {
   });
 });
 
-test('many ranges are folded into an empty table without crowding at one end of it', () => {
-  const known = createKnownRanges();
-  atOnce(beginScan(known));
+test('many ranges are committed to an empty table without crowding at one end of it', () => {
+  const known = new KnownRanges();
+  runToEnd(known.beginScan());
   for (let store = 0; store < 3; store += 1) {
-    const staged = createRangeTables();
+    const staged = createStagingTables();
     for (let id = 1; id <= 300_000; id += 1) {
       const rangeId = store * 200_000 + id;
       stage(staged, { rangeId, problems: 0, heldKind: undefined, sequence: 0 });
     }
-    atOnce(foldStore(known, staged));
+    runToEnd(known.commit(staged));
   }
-  const { ranges, byReplicas } = atOnce(sumUp(known));
+  const { ranges, byReplicas } = runToEnd(known.summarize());
   expect([ranges, byReplicas[1], byReplicas[2]]).toEqual([700_000, 500_000, 200_000]);
   expect(known.tables.narrow.bytes / ranges).toBeLessThanOrEqual(16);
 });
@@ -145,12 +150,12 @@ describe('ranges that are gone', () => {
   const gone = Array.from({ length: 50 }, (_, at) => ({ rangeId: at + 1001, ...held(3) }));
 
   function sizeAfter(scans: number, isComplete: boolean): number {
-    const known = createKnownRanges();
+    const known = new KnownRanges();
     scan(known, [[...live, ...gone]]);
-    atOnce(ageUnseen(known, true));
+    runToEnd(known.expire(true));
     for (let count = 0; count < scans; count += 1) {
       scan(known, [live]);
-      atOnce(ageUnseen(known, isComplete));
+      runToEnd(known.expire(isComplete));
     }
     return known.tables.narrow.size;
   }
@@ -165,18 +170,18 @@ describe('ranges that are gone', () => {
     expect(sizeAfter(15, false)).toBe(50);
   });
 
-  test('are young again once they are seen', () => {
-    const known = createKnownRanges();
+  test('lose their age once they are seen', () => {
+    const known = new KnownRanges();
     for (const isSeen of [true, false, false, true, false, false]) {
       scan(known, [isSeen ? [...live, ...gone] : live]);
-      atOnce(ageUnseen(known, true));
+      runToEnd(known.expire(true));
     }
     expect(known.tables.narrow.size).toBe(100);
   });
 });
 
-test('a store that repeats a range on a later page is told so', () => {
-  const staged = createRangeTables();
+test('a store that repeats a range on a later page is recognized', () => {
+  const staged = createStagingTables();
   const replica = { rangeId: 7, problems: 0, heldKind: undefined, sequence: 0 };
   expect(stage(staged, replica)).toBe(true);
   expect(stage(staged, { ...replica, rangeId: 6 })).toBe(true);

@@ -1,11 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import {
-  createProblemMemory,
   MAX_REMEMBERED,
-  type ProblemMemory,
+  ProblemHistory,
   type ProblemRange,
   ProblemReports,
-  rememberProblems,
 } from '../../../src/collectors/ranges/problem-ranges.ts';
 
 const UNAVAILABLE = 1;
@@ -20,17 +18,16 @@ interface Report {
 
 /** One scan at `nowSeconds`; returns the ranges reported unavailable, oldest first. */
 function scan(
-  memory: ProblemMemory,
+  history: ProblemHistory,
   nowSeconds: number,
   reported: readonly Report[],
   unread: readonly number[] = [],
 ): readonly ProblemRange[] {
-  const reports = new ProblemReports(memory);
+  const reports = new ProblemReports(history);
   for (const { rangeId, problems = UNAVAILABLE, nodeId = 1, storeId = 1 } of reported) {
     reports.add(rangeId, problems, { nodeId, storeId, tableId: '104' });
   }
-  const isUnread = (nodeId: number): boolean => unread.includes(nodeId);
-  return rememberProblems(memory, reports, { nowSeconds, isUnread })[0] ?? [];
+  return history.update(reports, nowSeconds, new Set(unread))[0] ?? [];
 }
 
 const timesOf = (ranges: readonly ProblemRange[]) =>
@@ -38,39 +35,39 @@ const timesOf = (ranges: readonly ProblemRange[]) =>
 
 describe('first-seen times', () => {
   test('are kept while a range is reported', () => {
-    const memory = createProblemMemory();
-    scan(memory, 100, [{ rangeId: 9 }]);
-    expect(timesOf(scan(memory, 200, [{ rangeId: 3 }, { rangeId: 9 }]))).toEqual([
+    const history = new ProblemHistory();
+    scan(history, 100, [{ rangeId: 9 }]);
+    expect(timesOf(scan(history, 200, [{ rangeId: 3 }, { rangeId: 9 }]))).toEqual([
       [9, 100],
       [3, 200],
     ]);
   });
 
-  test('begin anew when a problem was gone', () => {
-    const memory = createProblemMemory();
-    scan(memory, 100, [{ rangeId: 9 }]);
-    scan(memory, 200, []);
-    expect(timesOf(scan(memory, 300, [{ rangeId: 9 }]))).toEqual([[9, 300]]);
+  test('start again when a problem was gone', () => {
+    const history = new ProblemHistory();
+    scan(history, 100, [{ rangeId: 9 }]);
+    scan(history, 200, []);
+    expect(timesOf(scan(history, 300, [{ rangeId: 9 }]))).toEqual([[9, 300]]);
   });
 
-  test('of ranges whose reporter could not be read are kept, but not shown', () => {
-    const memory = createProblemMemory();
-    scan(memory, 100, [{ rangeId: 9, nodeId: 4 }]);
-    expect(scan(memory, 200, [], [4])).toEqual([]);
-    expect(timesOf(scan(memory, 300, [{ rangeId: 9, nodeId: 4 }]))).toEqual([[9, 100]]);
+  test('of ranges whose reporter could not be read are kept, but not listed', () => {
+    const history = new ProblemHistory();
+    scan(history, 100, [{ rangeId: 9, nodeId: 4 }]);
+    expect(scan(history, 200, [], [4])).toEqual([]);
+    expect(timesOf(scan(history, 300, [{ rangeId: 9, nodeId: 4 }]))).toEqual([[9, 100]]);
   });
 
   test('belong to one problem each', () => {
-    const memory = createProblemMemory();
-    scan(memory, 100, [{ rangeId: 9, problems: OTHER }]);
-    expect(timesOf(scan(memory, 200, [{ rangeId: 9, problems: OTHER | UNAVAILABLE }]))).toEqual([
+    const history = new ProblemHistory();
+    scan(history, 100, [{ rangeId: 9, problems: OTHER }]);
+    expect(timesOf(scan(history, 200, [{ rangeId: 9, problems: OTHER | UNAVAILABLE }]))).toEqual([
       [9, 200],
     ]);
-    expect(memory.byProblem[11]?.get(9)?.firstSeenSeconds).toBe(100);
+    expect(history.byProblem[11]?.get(9)?.firstSeenSeconds).toBe(100);
   });
 
   test('of equal age are sorted by range id', () => {
-    const shown = scan(createProblemMemory(), 100, [{ rangeId: 11 }, { rangeId: 2 }]);
+    const shown = scan(new ProblemHistory(), 100, [{ rangeId: 11 }, { rangeId: 2 }]);
     expect(timesOf(shown)).toEqual([
       [2, 100],
       [11, 100],
@@ -78,8 +75,8 @@ describe('first-seen times', () => {
   });
 });
 
-test('the reporter shown is the lowest node, and on it the lowest store', () => {
-  const [shown] = scan(createProblemMemory(), 100, [
+test('the reporter listed is the lowest node, and on it the lowest store', () => {
+  const [shown] = scan(new ProblemHistory(), 100, [
     { rangeId: 9, nodeId: 10, storeId: 1 },
     { rangeId: 9, nodeId: 2, storeId: 8 },
     { rangeId: 9, nodeId: 2, storeId: 7 },
@@ -88,33 +85,33 @@ test('the reporter shown is the lowest node, and on it the lowest store', () => 
   expect(shown).toMatchObject({ nodeId: 2, storeId: 7 });
 });
 
-test('the reports of a node are put to those of the scan', () => {
-  const memory = createProblemMemory();
-  const all = new ProblemReports(memory);
-  const one = new ProblemReports(memory);
+test('the reports of a node are added to those of the scan', () => {
+  const history = new ProblemHistory();
+  const all = new ProblemReports(history);
+  const one = new ProblemReports(history);
   all.add(9, UNAVAILABLE, { nodeId: 2, storeId: 2, tableId: '' });
   one.add(9, UNAVAILABLE, { nodeId: 1, storeId: 1, tableId: '' });
   all.addAll(one);
   expect(all.of(0).get(9)?.nodeId).toBe(1);
 });
 
-describe('a cluster with very many ill ranges', () => {
+describe('a cluster where very many ranges have a problem', () => {
   const many = Array.from({ length: 20_000 }, (_, at) => ({ rangeId: 20_000 - at }));
 
-  test('shows the lowest ids and remembers no more than it may', () => {
-    const memory = createProblemMemory();
-    const shown = scan(memory, 100, many);
+  test('lists the lowest ids and remembers no more than the maximum', () => {
+    const history = new ProblemHistory();
+    const shown = scan(history, 100, many);
     expect(timesOf(shown.slice(0, 2))).toEqual([
       [1, 100],
       [2, 100],
     ]);
-    expect(memory.byProblem[0]?.size).toBe(MAX_REMEMBERED);
+    expect(history.byProblem[0]?.size).toBe(MAX_REMEMBERED);
   });
 
   test('does not lose an old one among new ones with lower ids', () => {
-    const memory = createProblemMemory();
-    scan(memory, 50, [{ rangeId: 1_000_000 }]);
-    const shown = scan(memory, 100, [{ rangeId: 1_000_000 }, ...many]);
+    const history = new ProblemHistory();
+    scan(history, 50, [{ rangeId: 1_000_000 }]);
+    const shown = scan(history, 100, [{ rangeId: 1_000_000 }, ...many]);
     expect(timesOf(shown.slice(0, 2))).toEqual([
       [1_000_000, 50],
       [1, 100],

@@ -4,8 +4,8 @@ import {
   createRangeTables,
   RangeTable,
   tableFor,
+  walk,
 } from '../../../src/collectors/ranges/range-table.ts';
-import { atOnce } from '../../../src/collectors/ranges/slices.ts';
 
 interface Value {
   readonly sequence: number;
@@ -63,7 +63,7 @@ describe('a range table', () => {
     );
   });
 
-  test('keeps exactly what pruning leaves, and goes on working', () => {
+  test('keeps exactly what pruning leaves, and stays usable', () => {
     fc.assert(
       fc.property(
         entries(5_000),
@@ -72,7 +72,7 @@ describe('a range table', () => {
         (a, limit, b) => {
           const table = new RangeTable('narrow');
           for (const [id, value] of a) write(table, id, value);
-          atOnce(table.prune((count) => count < limit));
+          Array.from(table.prune((count) => count < limit));
           const expected = new Map([...new Map(a)].filter(([, { count }]) => count < limit));
           expect(contentOf(table)).toEqual(expected);
           for (const [id, value] of b) {
@@ -85,10 +85,10 @@ describe('a range table', () => {
     );
   });
 
-  test('a new id comes with zeros, also where something was pruned', () => {
+  test('a new id has zero values, also where another one was pruned', () => {
     const table = new RangeTable('narrow');
     for (let id = 1; id <= 100; id += 1) write(table, id, { sequence: 7, flags: 7, count: 7 });
-    atOnce(table.prune(() => false));
+    Array.from(table.prune(() => false));
     const slot = table.put(50);
     expect([table.sequences[slot], table.flags[slot], table.counts[slot]]).toEqual([0, 0, 0]);
   });
@@ -109,17 +109,28 @@ describe('a range table', () => {
     for (let id = 1; id <= 10_000; id += 1) {
       write(table, id, { sequence: 1, flags: 1, count: id <= 100 ? 1 : 0 });
     }
-    atOnce(table.prune((count) => count === 1));
+    Array.from(table.prune((count) => count === 1));
     expect(table.size).toBe(100);
     expect(table.bytes).toBeLessThan(100 * 32);
   });
 });
 
-test('ids above 32 bits go to the wide table, where their neighbours 2^32 away are others', () => {
+test('ids above 32 bits go to the wide table, apart from the ids 2^32 below', () => {
   const tables = createRangeTables();
   for (const id of [5, 0xffff_ffff, 0x1_0000_0000, 0x1_0000_0005, 2 ** 52 + 5]) {
     tableFor(tables, id).put(id);
   }
   expect(tables.narrow.size).toBe(2);
   expect(tables.wide.size).toBe(3);
+});
+
+test.each([0, 1, 4_096, 10_000])('a walk over %d slots visits each once, in order', (slots) => {
+  const seen: number[] = [];
+  const steps = Array.from(
+    walk(slots, (from, to) => {
+      for (let slot = from; slot < to; slot += 1) seen.push(slot);
+    }),
+  );
+  expect(seen).toEqual(Array.from({ length: slots }, (_, slot) => slot));
+  expect(steps).toHaveLength(Math.ceil(slots / 4_096));
 });

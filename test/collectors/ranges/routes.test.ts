@@ -19,27 +19,30 @@ describe('route auto', () => {
     ]);
   });
 
-  test.each([400, 404, 502])('asks by gateway when a proxied answer is %d', async (status) => {
-    const cluster = fakeCluster([node(1), node(2, { proxied: statusError(status) })]);
-    const memory = ranges.createMemory();
-    const { of } = await pollRanges(cluster.api, { ...AUTO, memory });
-    expect(of('crdb_range_replicas')).toHaveLength(2);
-    expect(cluster.asked.map(({ route }) => route)).toEqual(['proxy', 'proxy', 'gateway']);
-    expect(memory.gatewayOnly).toBe(false);
-  });
+  test.each([400, 404, 502])(
+    'queries the gateway when a proxied response is %d',
+    async (status) => {
+      const cluster = fakeCluster([node(1), node(2, { proxied: statusError(status) })]);
+      const state = ranges.createState();
+      const { of } = await pollRanges(cluster.api, { ...AUTO, state });
+      expect(of('crdb_range_replicas')).toHaveLength(2);
+      expect(cluster.asked.map(({ route }) => route)).toEqual(['proxy', 'proxy', 'gateway']);
+      expect(state.gatewayOnly).toBe(false);
+    },
+  );
 
-  test.each([401, 403, 500, 503])('does not ask again when it is %d', async (status) => {
+  test.each([401, 403, 500, 503])('does not query again when it is %d', async (status) => {
     const cluster = fakeCluster([node(1), node(2, { proxied: statusError(status) })]);
     const { of } = await pollRanges(cluster.api, AUTO);
     expect(cluster.asked.map(({ route }) => route)).toEqual(['proxy', 'proxy']);
     expect(of('crdb_range_scan_node_success')).toContain('{node_id="2"} 0');
   });
 
-  test('reads by gateway for good when the server ignores the node asked for', async () => {
+  test('uses the gateway for good when the server ignores remote_node_id', async () => {
     const own = node(1).ranges ?? [];
     const cluster = fakeCluster([node(1), node(2, { proxied: own }), node(3, { proxied: own })]);
-    const memory = ranges.createMemory();
-    const { of } = await pollRanges(cluster.api, { ...AUTO, memory });
+    const state = ranges.createState();
+    const { of } = await pollRanges(cluster.api, { ...AUTO, state });
     expect(of('crdb_range_replicas')).toEqual([
       '{node_id="1",store_id="1"} 1',
       '{node_id="2",store_id="2"} 1',
@@ -53,11 +56,11 @@ describe('route auto', () => {
       'gateway',
     ]);
     cluster.asked = [];
-    await pollRanges(cluster.api, { ...AUTO, memory });
+    await pollRanges(cluster.api, { ...AUTO, state });
     expect(cluster.asked.map(({ route }) => route)).toEqual(['gateway', 'gateway', 'gateway']);
   });
 
-  test('counts nothing of a wrong answer that begins well', async () => {
+  test('counts nothing of a wrong response with a correct beginning', async () => {
     const mixed = [2, 1].map((nodeId) => replica({ rangeId: nodeId, nodeId, storeId: nodeId }));
     const cluster = fakeCluster([node(1), node(2, { proxied: mixed })]);
     const { of } = await pollRanges(cluster.api, AUTO);
@@ -68,25 +71,25 @@ describe('route auto', () => {
     expect(of('crdb_ranges_by_replicas')).toContain('{replicas="1",shard="0"} 2');
   });
 
-  test('asks by gateway, too, when a proxied answer is empty: that proves nothing', async () => {
+  test('queries the gateway, too, when a proxied response is empty: that proves nothing', async () => {
     const cluster = fakeCluster([node(1), node(2, { proxied: [] })]);
     const { of } = await pollRanges(cluster.api, AUTO);
     expect(of('crdb_range_replicas')).toHaveLength(2);
   });
 
-  test('trusts no proxied answer that does not name its node', async () => {
+  test('trusts no proxied response that does not name its node', async () => {
     const nameless = [replica({ rangeId: 2, storeId: 2 })];
     const cluster = fakeCluster([node(2, { ranges: nameless })]);
-    const memory = ranges.createMemory();
-    const { of } = await pollRanges(cluster.api, { ...AUTO, memory });
+    const state = ranges.createState();
+    const { of } = await pollRanges(cluster.api, { ...AUTO, state });
     expect(of('crdb_range_replicas')).toEqual(['{node_id="2",store_id="2"} 1']);
-    expect(memory.gatewayOnly).toBe(true);
+    expect(state.gatewayOnly).toBe(true);
   });
 });
 
 describe('routes gateway and proxy', () => {
   test.each(['gateway', 'proxy'] as const)(
-    '%s: an answer with ranges of another node fails that node',
+    '%s: a response with ranges of another node fails that node',
     async (route) => {
       const cluster = fakeCluster([node(1), node(2, { ranges: node(1).ranges ?? [] })]);
       const { of } = await pollRanges(cluster.api, { options: { route } });
@@ -96,20 +99,20 @@ describe('routes gateway and proxy', () => {
     },
   );
 
-  test('the failure of a node with the wrong ranges is one of decoding', async () => {
+  test('the failure of a node with the wrong ranges has the reason decode', async () => {
     const cluster = fakeCluster([node(2, { ranges: node(1).ranges ?? [] })]);
     const { failure } = await pollRanges(cluster.api);
     expect(failure).toEqual({
       reason: 'decode',
       message:
-        'ranges: 1 of 1 nodes were not read; ranges of node 2: the answer holds ranges of node 1',
+        'ranges: 1 of 1 nodes were not read; ranges of node 2: the response holds ranges of node 1',
     });
   });
 
   test.each(['gateway', 'proxy'] as const)('%s: the URLs take turns', async (route) => {
     const cluster = fakeCluster([node(1), node(2), node(3)]);
-    const memory = ranges.createMemory();
-    const given = { options: { route, concurrency: 1 }, memory, context: { urls: 2 } };
+    const state = ranges.createState();
+    const given = { options: { route, concurrency: 1 }, state, context: { urls: 2 } };
     await pollRanges(cluster.api, given);
     await pollRanges(cluster.api, given);
     expect(cluster.asked.map(({ nodeId, firstUrl }) => [nodeId, firstUrl])).toEqual([
@@ -126,30 +129,27 @@ describe('routes gateway and proxy', () => {
 describe('route local', () => {
   const LOCAL = { options: { route: 'local' } } as const;
 
-  test('asks the one URL for its own ranges, and for nothing else', async () => {
+  test('queries the one URL for its own ranges, and for nothing else', async () => {
     const cluster = fakeCluster([node(7)]);
     const { of } = await pollRanges(cluster.api, LOCAL);
     expect(cluster.asked).toEqual([{ nodeId: 'local', route: 'local', firstUrl: 0, offset: '0' }]);
     expect(of('crdb_range_replicas')).toEqual(['{node_id="7",store_id="7"} 1']);
   });
 
-  test('labels what it says with the node that the answer names, and tells the poller', async () => {
-    const learned: string[] = [];
-    const cluster = fakeCluster([node(7)]);
-    const { of } = await pollRanges(cluster.api, {
+  test('labels its series with the name of the shard', async () => {
+    const { of } = await pollRanges(fakeCluster([node(7)]).api, {
       ...LOCAL,
-      context: { shard: 'local', shardLearned: (shard) => learned.push(shard) },
+      context: { shard: 'db-7' },
     });
-    expect(learned).toEqual(['n7']);
-    expect(of('crdb_range_lease_changes_total')).toEqual(['{shard="n7"} 0']);
+    expect(of('crdb_range_lease_changes_total')).toEqual(['{shard="db-7"} 0']);
     expect(of('crdb_range_scan_nodes')).toEqual([
-      '{state="scanned",shard="n7"} 1',
-      '{state="failed",shard="n7"} 0',
-      '{state="skipped",shard="n7"} 0',
+      '{state="scanned",shard="db-7"} 1',
+      '{state="failed",shard="db-7"} 0',
+      '{state="skipped",shard="db-7"} 0',
     ]);
   });
 
-  test('says nothing of the whole cluster', async () => {
+  test('exports nothing about the whole cluster', async () => {
     const { of } = await pollRanges(fakeCluster([node(7)]).api, LOCAL);
     expect(of('crdb_ranges')).toEqual([]);
     expect(of('crdb_ranges_by_replicas')).toEqual([]);
@@ -157,27 +157,27 @@ describe('route local', () => {
     expect(of('crdb_range_problem_ranges')).toHaveLength(12);
   });
 
-  test('fails without a node id before the first answer, with it later', async () => {
+  test('fails without a node id before the first response, with it later', async () => {
     const cluster = fakeCluster([{ nodeId: 7, ranges: new RequestError('network', 'refused') }]);
-    const memory = ranges.createMemory();
-    const early = await pollRanges(cluster.api, { ...LOCAL, memory, context: { shard: 'local' } });
+    const state = ranges.createState();
+    const early = await pollRanges(cluster.api, { ...LOCAL, state, context: { shard: 'local' } });
     expect(early.failure?.reason).toBe('network');
     expect(early.of('crdb_range_scan_node_success')).toEqual([]);
     expect(early.of('crdb_range_scan_nodes')).toContain('{state="failed",shard="local"} 1');
     const broken = cluster.nodes;
     cluster.nodes = [node(7)];
-    await pollRanges(cluster.api, { ...LOCAL, memory });
+    await pollRanges(cluster.api, { ...LOCAL, state });
     cluster.nodes = broken;
-    const late = await pollRanges(cluster.api, { ...LOCAL, memory });
+    const late = await pollRanges(cluster.api, { ...LOCAL, state });
     expect(late.of('crdb_range_scan_node_success')).toEqual(['{node_id="7"} 0']);
-    expect(late.of('crdb_range_scan_nodes')).toContain('{state="failed",shard="n7"} 1');
+    expect(late.of('crdb_range_scan_nodes')).toContain('{state="failed",shard="0"} 1');
   });
 
-  test('an answer of two nodes is no answer: the URL is a balancer', async () => {
+  test('a response of two nodes fails: the URL is a load balancer', async () => {
     const pages = [node(7).ranges ?? [], node(8).ranges ?? []];
     const { failure } = await pollRanges(fakeCluster([{ nodeId: 7, pages }]).api, LOCAL);
     expect(failure?.reason).toBe('decode');
-    expect(failure?.message).toContain('the answer holds ranges of node 8');
+    expect(failure?.message).toContain('the response holds ranges of node 8');
   });
 
   test('an element before the first that names the node counts nowhere', async () => {
@@ -188,8 +188,40 @@ describe('route local', () => {
     expect(of('crdb_range_replicas')).toEqual(['{node_id="7",store_id="7"} 1']);
   });
 
+  test('follows a node that gets another id', async () => {
+    const cluster = fakeCluster([node(7)]);
+    const state = ranges.createState();
+    await pollRanges(cluster.api, { ...LOCAL, state });
+    cluster.nodes = [node(8)];
+    const { of } = await pollRanges(cluster.api, { ...LOCAL, state });
+    expect(of('crdb_range_scan_node_success')).toEqual(['{node_id="8"} 1']);
+  });
+
+  test('an empty response keeps the id of the node', async () => {
+    const cluster = fakeCluster([node(7)]);
+    const state = ranges.createState();
+    await pollRanges(cluster.api, { ...LOCAL, state });
+    cluster.nodes = [node(7, { ranges: [] })];
+    const { of } = await pollRanges(cluster.api, { ...LOCAL, state });
+    expect(of('crdb_range_scan_node_success')).toEqual(['{node_id="7"} 1']);
+  });
+
+  test('counts lease changes between the scans of the store that holds the lease', async () => {
+    const state = ranges.createState();
+    const fields = { rangeId: 1, nodeId: 7, lease: 2, leaseNodeId: 7 };
+    const holds = (sequence: number) => replica({ ...fields, storeId: 2, sequence });
+    const follows = (sequence: number) => replica({ ...fields, storeId: 1, sequence });
+    const changes: (readonly string[])[] = [];
+    for (const elements of [[holds(5), follows(5)], [follows(7)], [holds(8), follows(8)]]) {
+      const cluster = fakeCluster([{ nodeId: 7, ranges: elements }]);
+      const { of } = await pollRanges(cluster.api, { ...LOCAL, state });
+      changes.push(of('crdb_range_lease_changes_total'));
+    }
+    expect(changes.at(-1)).toEqual(['{shard="0"} 3']);
+  });
+
   test('counts lease changes that end on the node', async () => {
-    const memory = ranges.createMemory();
+    const state = ranges.createState();
     const cluster = fakeCluster([]);
     const lease = (storeId: number, sequence: number): void => {
       const leaseNodeId = storeId;
@@ -203,12 +235,12 @@ describe('route local', () => {
       ];
     };
     lease(7, 5);
-    await pollRanges(cluster.api, { ...LOCAL, memory });
+    await pollRanges(cluster.api, { ...LOCAL, state });
     lease(8, 6);
-    const gone = await pollRanges(cluster.api, { ...LOCAL, memory });
-    expect(gone.of('crdb_range_lease_changes_total')).toEqual(['{shard="n7"} 0']);
+    const gone = await pollRanges(cluster.api, { ...LOCAL, state });
+    expect(gone.of('crdb_range_lease_changes_total')).toEqual(['{shard="0"} 0']);
     lease(7, 7);
-    const back = await pollRanges(cluster.api, { ...LOCAL, memory });
-    expect(back.of('crdb_range_lease_changes_total')).toEqual(['{shard="n7"} 1']);
+    const back = await pollRanges(cluster.api, { ...LOCAL, state });
+    expect(back.of('crdb_range_lease_changes_total')).toEqual(['{shard="0"} 1']);
   });
 });

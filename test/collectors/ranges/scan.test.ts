@@ -1,12 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import {
-  type ScanMemory,
-  scanNodes,
-  type ScanResult,
-} from '../../../src/collectors/ranges/scan.ts';
-import type { NodeFigures } from '../../../src/collectors/ranges/tally.ts';
+import { type ScanState, scanNodes } from '../../../src/collectors/ranges/scan.ts';
+import type { ScanResult, ScannedNode } from '../../../src/collectors/ranges/tally.ts';
+import { RequestError } from '../../../src/http/errors.ts';
+import { contextOf, fakeCluster, pollRanges, replica } from './cluster.ts';
 
-function figuresOf(nodeId: number): NodeFigures {
+function scannedNode(nodeId: number): ScannedNode {
   return {
     nodeId,
     stores: new Map(),
@@ -17,17 +15,17 @@ function figuresOf(nodeId: number): NodeFigures {
   };
 }
 
-function memoryAt(firstNodeId = 0): ScanMemory {
-  return { firstNodeId, scans: 0, failed: new Set() };
+function stateAt(firstNodeId = 0): ScanState {
+  return { firstNodeId, scans: 0, failed: new Set(), gatewayOnly: false };
 }
 
 interface Run {
   readonly nodeIds: readonly number[];
   readonly concurrency?: number;
-  readonly memory?: ScanMemory;
-  /** The time is up once so many nodes have been begun; those still being read then fail. */
+  readonly state?: ScanState;
+  /** The deadline passes when this number of nodes has been begun; those still being read then fail. */
   readonly cutAfter?: number;
-  /** Nodes that answer only once the time is up. */
+  /** Nodes that respond only after the deadline. */
   readonly slow?: readonly number[];
   readonly broken?: readonly number[];
 }
@@ -45,25 +43,22 @@ async function run(given: Run): Promise<Ran> {
   const turns: number[] = [];
   const progress: string[] = [];
   const { promise: timeUp, resolve: endTime } = Promise.withResolvers<void>();
-  const result = await scanNodes({
-    nodeIds: given.nodeIds,
-    concurrency: given.concurrency ?? 1,
+  const context = {
+    ...contextOf({ concurrency: given.concurrency ?? 1 }, given.state ?? stateAt()),
     signal: controller.signal,
-    memory: given.memory ?? memoryAt(),
-    async readNode(nodeId, turn) {
-      begun.push(nodeId);
-      turns.push(turn);
-      if (begun.length === cutAfter) {
-        controller.abort(new DOMException('too long', 'TimeoutError'));
-        endTime();
-      }
-      if (slow.includes(nodeId)) await timeUp;
-      controller.signal.throwIfAborted();
-      if (broken.includes(nodeId)) throw new Error(`node ${nodeId} is broken`);
-      return figuresOf(nodeId);
-    },
-    describeFailure: (error) => ({ reason: 'http', message: String(error) }),
-    progress: (done, planned) => progress.push(`${done}/${planned}`),
+    scanProgress: (done: number, planned: number) => progress.push(`${done}/${planned}`),
+  };
+  const result = await scanNodes(context, given.nodeIds, async (nodeId, turn) => {
+    begun.push(nodeId);
+    turns.push(turn);
+    if (begun.length === cutAfter) {
+      controller.abort(new DOMException('too long', 'TimeoutError'));
+      endTime();
+    }
+    if (slow.includes(nodeId)) await timeUp;
+    controller.signal.throwIfAborted();
+    if (broken.includes(nodeId)) throw new RequestError('http', `node ${nodeId} is broken`);
+    return scannedNode(nodeId);
   });
   return { ...result, begun, turns, progress };
 }
@@ -72,82 +67,85 @@ const ids = (nodes: readonly { readonly nodeId: number }[]) => nodes.map(({ node
 
 describe('a scan', () => {
   test('reads every node once and reports its progress', async () => {
-    const { read, failed, wasCut, progress } = await run({ nodeIds: [1, 2, 3], concurrency: 2 });
-    expect(new Set(ids(read))).toEqual(new Set([1, 2, 3]));
+    const { scanned, failed, timedOut, progress } = await run({
+      nodeIds: [1, 2, 3],
+      concurrency: 2,
+    });
+    expect(new Set(ids(scanned))).toEqual(new Set([1, 2, 3]));
     expect(failed).toEqual([]);
-    expect(wasCut).toBe(false);
+    expect(timedOut).toBe(false);
     expect(progress).toEqual(['0/3', '1/3', '2/3', '3/3']);
   });
 
-  test('tells what it read by node id, whatever node it began with', async () => {
-    const { begun, read, failed } = await run({
+  test('returns its nodes by id, whatever node it began with', async () => {
+    const { begun, scanned, failed } = await run({
       nodeIds: [1, 2, 3, 4, 5],
-      memory: memoryAt(4),
+      state: stateAt(4),
       broken: [5, 2],
     });
     expect(begun).toEqual([4, 5, 1, 2, 3]);
-    expect([ids(read), ids(failed)]).toEqual([
+    expect([ids(scanned), ids(failed)]).toEqual([
       [1, 3, 4],
       [2, 5],
     ]);
   });
 
   test('begins at another node each time', async () => {
-    const memory = memoryAt();
+    const state = stateAt();
     const firsts: (number | undefined)[] = [];
     for (let scan = 0; scan < 4; scan += 1) {
-      firsts.push((await run({ nodeIds: [2, 5, 9], memory })).begun[0]);
+      firsts.push((await run({ nodeIds: [2, 5, 9], state })).begun[0]);
     }
     expect(firsts).toEqual([2, 5, 9, 2]);
   });
 
-  test('goes on where it would have when the next node has gone', async () => {
-    const memory = memoryAt(5);
-    expect((await run({ nodeIds: [2, 9, 11], memory })).begun).toEqual([9, 11, 2]);
+  test('continues at the next node when the first one is gone', async () => {
+    const state = stateAt(5);
+    expect((await run({ nodeIds: [2, 9, 11], state })).begun).toEqual([9, 11, 2]);
   });
 
-  test('goes on after a node that fails', async () => {
-    const { read, failed } = await run({ nodeIds: [1, 2, 3], broken: [2] });
-    expect(ids(read)).toEqual([1, 3]);
+  test('continues after a node that fails', async () => {
+    const { scanned, failed } = await run({ nodeIds: [1, 2, 3], broken: [2] });
+    expect(ids(scanned)).toEqual([1, 3]);
     expect(failed).toEqual([
-      { nodeId: 2, wasAsked: true, reason: 'http', message: 'Error: node 2 is broken' },
+      { nodeId: 2, wasQueried: true, reason: 'http', message: 'node 2 is broken' },
     ]);
   });
 
   test('reads those last that could not be read the last time', async () => {
-    const memory = memoryAt();
-    await run({ nodeIds: [1, 2, 3, 4], broken: [1, 3], memory });
-    expect((await run({ nodeIds: [1, 2, 3, 4], memory })).begun).toEqual([2, 4, 3, 1]);
-    expect((await run({ nodeIds: [1, 2, 3, 4], memory })).begun[0]).toBe(4);
+    const state = stateAt();
+    await run({ nodeIds: [1, 2, 3, 4], broken: [1, 3], state });
+    expect((await run({ nodeIds: [1, 2, 3, 4], state })).begun).toEqual([2, 4, 3, 1]);
+    expect((await run({ nodeIds: [1, 2, 3, 4], state })).begun[0]).toBe(4);
   });
 
   test('gives every node another turn than the one before, and than in the last scan', async () => {
-    const memory = memoryAt();
-    expect((await run({ nodeIds: [1, 2, 3], memory })).turns).toEqual([0, 1, 2]);
-    expect((await run({ nodeIds: [1, 2, 3], memory })).turns).toEqual([1, 2, 3]);
+    const state = stateAt();
+    expect((await run({ nodeIds: [1, 2, 3], state })).turns).toEqual([0, 1, 2]);
+    expect((await run({ nodeIds: [1, 2, 3], state })).turns).toEqual([1, 2, 3]);
   });
 
   test('of no node ends at once', async () => {
-    const { read, failed, progress } = await run({ nodeIds: [] });
-    expect([read, failed, progress]).toEqual([[], [], ['0/0']]);
+    const { scanned, failed, progress } = await run({ nodeIds: [] });
+    expect([scanned, failed, progress]).toEqual([[], [], ['0/0']]);
   });
 });
 
 describe('a scan that runs out of time', () => {
-  test('counts the nodes it did not reach as failed, without having asked them', async () => {
-    const { read, failed, wasCut } = await run({ nodeIds: [1, 2, 3, 4], cutAfter: 3 });
-    expect(wasCut).toBe(true);
-    expect(ids(read)).toEqual([1, 2]);
-    expect(failed.map(({ nodeId, wasAsked, reason }) => [nodeId, wasAsked, reason])).toEqual([
+  test('counts the nodes that it did not reach as failed, without querying them', async () => {
+    const { scanned, failed, timedOut } = await run({ nodeIds: [1, 2, 3, 4], cutAfter: 3 });
+    expect(timedOut).toBe(true);
+    expect(ids(scanned)).toEqual([1, 2]);
+    expect(failed.map(({ nodeId, wasQueried, reason }) => [nodeId, wasQueried, reason])).toEqual([
       [3, true, 'timeout'],
       [4, false, 'timeout'],
     ]);
   });
 
-  test('goes on the next time with the node it was at', async () => {
-    const memory = memoryAt();
-    await run({ nodeIds: [1, 2, 3, 4], cutAfter: 3, memory });
-    expect((await run({ nodeIds: [1, 2, 3, 4], memory })).begun).toEqual([3, 4, 1, 2]);
+  test('continues with the node that it was reading', async () => {
+    const state = stateAt();
+    await run({ nodeIds: [1, 2, 3, 4], cutAfter: 3, state });
+    expect((await run({ nodeIds: [1, 2, 3, 4], state })).begun).toEqual([3, 4, 1, 2]);
   });
 
   test.each([
@@ -156,29 +154,78 @@ describe('a scan that runs out of time', () => {
     { concurrency: 2, cutAfter: 3 },
     { concurrency: 2, cutAfter: 4 },
     { concurrency: 3, cutAfter: 4 },
-  ])('starves no node ($concurrency at a time, cut at number $cutAfter)', async (cut) => {
-    const memory = memoryAt();
-    const nodeIds = [1, 2, 3, 4, 5, 6];
-    const seen = new Map<number, number>();
-    for (let scan = 0; scan < 12; scan += 1) {
-      const { read } = await run({ nodeIds, memory, ...cut });
-      for (const { nodeId } of read) seen.set(nodeId, (seen.get(nodeId) ?? 0) + 1);
-    }
-    expect(new Set(seen.keys())).toEqual(new Set(nodeIds));
-  });
+  ])(
+    'reaches every node in time (concurrency $concurrency, deadline at node $cutAfter)',
+    async (cut) => {
+      const state = stateAt();
+      const nodeIds = [1, 2, 3, 4, 5, 6];
+      const seen = new Map<number, number>();
+      for (let scan = 0; scan < 12; scan += 1) {
+        const { scanned } = await run({ nodeIds, state, ...cut });
+        for (const { nodeId } of scanned) seen.set(nodeId, (seen.get(nodeId) ?? 0) + 1);
+      }
+      expect(new Set(seen.keys())).toEqual(new Set(nodeIds));
+    },
+  );
 
-  test('because of one endless node does not begin with it again', async () => {
-    const memory = memoryAt(1);
+  test('because of one node that never responds does not begin with it again', async () => {
+    const state = stateAt(1);
     const slow = [1];
     const nodeIds = [1, 2, 3, 4];
-    const first = await run({ nodeIds, memory, slow, concurrency: 2, cutAfter: 3 });
+    const first = await run({ nodeIds, state, slow, concurrency: 2, cutAfter: 3 });
     expect(new Set(ids(first.failed))).toEqual(new Set([1, 3, 4]));
-    expect((await run({ nodeIds, memory, concurrency: 2 })).begun).toEqual([3, 4, 1, 2]);
+    expect((await run({ nodeIds, state, concurrency: 2 })).begun).toEqual([3, 4, 1, 2]);
   });
 
-  test('with every node at once endless still begins elsewhere', async () => {
-    const memory = memoryAt(1);
-    await run({ nodeIds: [1, 2], memory, slow: [1, 2], concurrency: 2, cutAfter: 2 });
-    expect((await run({ nodeIds: [1, 2], memory })).begun).toEqual([2, 1]);
+  test('because no node responds begins at another node', async () => {
+    const state = stateAt(1);
+    await run({ nodeIds: [1, 2], state, slow: [1, 2], concurrency: 2, cutAfter: 2 });
+    expect((await run({ nodeIds: [1, 2], state })).begun).toEqual([2, 1]);
+  });
+});
+
+/** Four nodes; the deadline passes while that one is read. */
+function cutAt(nodeId: string) {
+  const cluster = fakeCluster(
+    [1, 2, 3, 4].map((id) => ({
+      nodeId: id,
+      ranges: [replica({ rangeId: id, nodeId: id, storeId: id })],
+    })),
+  );
+  const controller = new AbortController();
+  cluster.hold = async (asked) => {
+    if (asked.nodeId !== nodeId) return;
+    controller.abort(new DOMException('too long', 'TimeoutError'));
+    controller.signal.throwIfAborted();
+  };
+  return { cluster, signal: controller.signal };
+}
+
+describe('the poll of a scan that runs out of time', () => {
+  test('exports what it read when that is enough, and reports the limit', async () => {
+    const { cluster, signal } = cutAt('3');
+    const { of, failure, context } = await pollRanges(cluster.api, {
+      options: { concurrency: 1 },
+      context: { signal },
+    });
+    expect(failure).toBeUndefined();
+    expect([...context.limits]).toEqual(['duration']);
+    expect(of('crdb_range_replicas')).toHaveLength(2);
+    expect(of('crdb_range_scan_nodes')).toContain('{state="failed",shard="0"} 2');
+    expect(of('crdb_range_scan_node_success')).toEqual([
+      '{node_id="1"} 1',
+      '{node_id="2"} 1',
+      '{node_id="3"} 0',
+    ]);
+    expect(of('crdb_ranges')).toEqual([]);
+  });
+
+  test('fails with a timeout when it read too little', async () => {
+    const { cluster, signal } = cutAt('2');
+    const { failure } = await pollRanges(cluster.api, {
+      options: { concurrency: 1 },
+      context: { signal },
+    });
+    expect(failure?.reason).toBe('timeout');
   });
 });

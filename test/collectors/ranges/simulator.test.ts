@@ -77,7 +77,7 @@ function expectHot(polled: Polled, { ranges: truth }: Truth): void {
   expect(Object.keys(valuesOf(polled, 'crdb_hot_range_queries_per_second'))).toEqual(expected);
 }
 
-describe('what is counted is what is true', () => {
+describe('the counts match the simulated cluster', () => {
   test.each([
     { nodes: 3, storesPerNode: 1, replication: 3, ranges: 200 },
     { nodes: 1, storesPerNode: 8, replication: 1, ranges: 300 },
@@ -85,7 +85,7 @@ describe('what is counted is what is true', () => {
     { nodes: 9, storesPerNode: 2, replication: 7, ranges: 400 },
     { nodes: 2, storesPerNode: 4, replication: 3, ranges: 150 },
   ])(
-    'in a world of $nodes nodes with $storesPerNode stores and $replication replicas',
+    'in a cluster of $nodes nodes with $storesPerNode stores and $replication replicas',
     async (world) => {
       await using simulator = await startSimulator({
         metricKeys: 'useful',
@@ -107,12 +107,12 @@ describe('what is counted is what is true', () => {
   );
 
   test.each(['auto', 'gateway', 'proxy'] as const)(
-    'in a world with dead, draining and troubled nodes, by route %s',
+    'in a cluster with dead, draining and faulty nodes, by route %s',
     async (route) => {
       await using simulator = await startSimulator({
         metricKeys: 'useful',
         frozen: true,
-        troubledNodes: true,
+        faultyNodes: true,
         gateways: 2,
       });
       await using cluster = simulatedApi(simulator);
@@ -126,27 +126,27 @@ describe('what is counted is what is true', () => {
     },
   );
 
-  test('by servers of the first documents, which ignore the node asked for', async () => {
+  test('by servers of early releases, which ignore remote_node_id', async () => {
     await using simulator = await startSimulator({
       metricKeys: 'useful',
       frozen: true,
       dialect: 'documented',
     });
     await using cluster = simulatedApi(simulator);
-    const memory = ranges.createMemory();
-    const polled = await pollRanges(cluster.api, { options: { route: 'auto' }, memory });
-    expect(memory.gatewayOnly).toBe(true);
+    const state = ranges.createState();
+    const polled = await pollRanges(cluster.api, { options: { route: 'auto' }, state });
+    expect(state.gatewayOnly).toBe(true);
     expect(polled.of('crdb_store_cpu_seconds_per_second')).toEqual([]);
     const { ranges: truth } = simulator.truth();
     expect(valuesOf(polled, 'crdb_ranges')).toEqual({ 'shard="0"': truth.distinct });
   });
 
-  test('while a partitioned node believes that it is alone', async () => {
+  test('while a partitioned node is isolated', async () => {
     await using simulator = await startSimulator({
       metricKeys: 'useful',
       frozen: true,
       nodes: 5,
-      troubledNodes: false,
+      faultyNodes: false,
     });
     await using cluster = simulatedApi(simulator);
     simulator.world.partition(5);
@@ -155,14 +155,14 @@ describe('what is counted is what is true', () => {
     expectStores(polled, simulator.truth());
   });
 
-  test('while ranges come and go between the pages, within what was there meanwhile', async () => {
+  test('while ranges come and go between the pages, within the possible counts', async () => {
     await using simulator = await startSimulator({
       metricKeys: 'useful',
       frozen: true,
       nodes: 3,
       ranges: 120,
       storesPerNode: 1,
-      troubledNodes: false,
+      faultyNodes: false,
       quirks: { rangeChurn: true },
     });
     await using cluster = simulatedApi(simulator);
@@ -180,7 +180,7 @@ describe('what is counted is what is true', () => {
   });
 });
 
-describe('when answers go wrong on the way', () => {
+describe('faulty responses', () => {
   test.each(['cut', 'bad-json', 'text', 'empty', 'reset'] as const)(
     '%s: the node fails or is right, and the others are right',
     async (kind) => {
@@ -189,7 +189,7 @@ describe('when answers go wrong on the way', () => {
         frozen: true,
         nodes: 5,
         storesPerNode: 1,
-        troubledNodes: false,
+        faultyNodes: false,
         gateways: 2,
       });
       await using cluster = simulatedApi(simulator);

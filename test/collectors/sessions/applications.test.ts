@@ -1,10 +1,21 @@
 import { describe, expect, test } from 'vitest';
+import { sessions } from '../../../src/collectors/sessions.ts';
 import { ApplicationTallies, pairOf } from '../../../src/collectors/sessions/applications.ts';
-import type { OpenSession } from '../../../src/collectors/sessions/session.ts';
-import { pollListing, queryOf, sessionOf, sessionsOf, transactionOf } from './listing.ts';
+import { createTally, type OpenSession } from '../../../src/collectors/sessions/session.ts';
+import { answering, poll } from '../support.ts';
+import {
+  listingOf,
+  NOW_MS,
+  OPTIONS,
+  pollListing,
+  queryOf,
+  sessionOf,
+  sessionsOf,
+  transactionOf,
+} from './listing.ts';
 
 describe('a pair of application and user', () => {
-  test('has the sum of its sessions on all nodes, and their oldest ages', async () => {
+  test('has the sum of its sessions on all nodes and the maximum of their ages', async () => {
     const { lines } = await pollListing([
       sessionOf(1, {
         active_queries: [queryOf(5), queryOf(7)],
@@ -28,19 +39,21 @@ describe('a pair of application and user', () => {
     ]);
   });
 
-  test('without names is unset, together with one that is called so', async () => {
+  test('without names is unset, together with a pair of that name', async () => {
     const { of } = await pollListing([
       sessionOf(1, { application_name: undefined, username: '' }),
       sessionOf(1, { application_name: 'unset', username: 'unset' }),
+      sessionOf(1, { application_name: 7, username: 7, client_address: 7 }),
     ]);
     expect(of('crdb_application_session_alloc_bytes')).toContain(
-      '{application="unset",user="unset"} 200',
+      '{application="unset",user="unset"} 300',
     );
+    expect(of('crdb_session_client_addresses')).toEqual(['{node_id="1"} 1']);
   });
 
-  test('has clean names; those that become equal are one pair and no duplicate', async () => {
+  test('has clean names; names that become equal are one pair and no duplicate', async () => {
     const long = 'x'.repeat(128);
-    const { of, sheet } = await pollListing([
+    const { of, samples } = await pollListing([
       ...sessionsOf('a\u0001', 1),
       ...sessionsOf('a\u0002', 1),
       ...sessionsOf('a\ud800', 1),
@@ -52,7 +65,7 @@ describe('a pair of application and user', () => {
       '{application="a\uFFFD",user="movr"} 300',
       `{application="${long}",user="movr"} 200`,
     ]);
-    expect(sheet.duplicates.size).toBe(0);
+    expect(samples.duplicates.size).toBe(0);
   });
 
   test('cannot forge another pair by a newline in its name', async () => {
@@ -63,8 +76,8 @@ describe('a pair of application and user', () => {
     expect(of('crdb_application_session_alloc_bytes')).toHaveLength(3);
   });
 
-  test('that is really called other, of a user other, is counted in the rest, once', async () => {
-    const { of, sheet } = await pollListing(
+  test('named other, of user other, is counted in the rest, once', async () => {
+    const { of, samples } = await pollListing(
       [
         ...sessionsOf('other', 5, { username: 'other' }),
         ...sessionsOf('other', 4),
@@ -78,11 +91,11 @@ describe('a pair of application and user', () => {
       '{application="other",user="movr"} 400',
       '{application="rides",user="movr"} 300',
     ]);
-    expect(sheet.duplicates.size).toBe(0);
+    expect(samples.duplicates.size).toBe(0);
   });
 });
 
-test('what is over the limit is summed, its ages are the largest', async () => {
+test('pairs over the limit are summed; their ages are the maxima', async () => {
   const { lines } = await pollListing(
     [
       ...sessionsOf('big', 3),
@@ -106,24 +119,12 @@ test('what is over the limit is summed, its ages are the largest', async () => {
 });
 
 describe('a hundred thousand names', () => {
-  const session: OpenSession = {
-    nodeId: 1,
-    clientAddress: '',
-    state: 'idle',
-    allocBytes: 1,
-    maxAllocBytes: 1,
-    phases: [],
-    transaction: undefined,
-    retries: 0,
-    ageSeconds: 0,
-    transactionAgeSeconds: 0,
-    queryAgeSeconds: 0,
-  };
+  const session: OpenSession = { ...createTally(), idle: 1, state: 'idle', ageSeconds: 0 };
 
-  test('are counted in bounded memory: sums are exact, and so are the pairs that are kept', () => {
+  test('are counted in bounded memory: sums and kept pairs are exact', () => {
     const kept = pairOf('kept', 'movr');
     const large = pairOf('large', 'movr');
-    const tallies = new ApplicationTallies(new Set([kept]), 1000);
+    const tallies = new ApplicationTallies(new Map([[kept, 1]]), 1000);
     tallies.count(kept, session);
     for (let number = 0; number < 100_000; number += 1) {
       if (number % 100 === 0) tallies.count(large, session);
@@ -137,7 +138,18 @@ describe('a hundred thousand names', () => {
     expect(held + tallies.rest.idle).toBe(101_002);
   });
 
-  test('that carry a number become one by a rewrite', async () => {
+  test('are limited to 10,000 pairs by default', () => {
+    const tallies = new ApplicationTallies(new Map());
+    for (let number = 0; number < 10_000; number += 1) {
+      tallies.count(pairOf(`psql-${number}`, 'movr'), session);
+    }
+    expect(tallies.byPair.size).toBe(10_000);
+    tallies.count(pairOf('one more', 'movr'), session);
+    expect(tallies.byPair.size).toBe(5_000);
+    expect(tallies.rest.idle).toBe(5_001);
+  });
+
+  test('that differ by a number become one by a rewrite', async () => {
     const listed = Array.from({ length: 500 }, (_, number) =>
       sessionOf(1, { application_name: `psql-${number}` }),
     );
@@ -147,5 +159,70 @@ describe('a hundred thousand names', () => {
       '{application="other",user="other"} 0',
       '{application="psql",user="movr"} 50000',
     ]);
+  });
+});
+
+/** Polls with these numbers of sessions by application; returns the applications listed after each poll. */
+async function shownOver(
+  polls: readonly Readonly<Record<string, number>>[],
+  max: number,
+): Promise<readonly (readonly string[])[]> {
+  const state = sessions.createState();
+  const options = { ...OPTIONS, max_applications: max };
+  const shown: (readonly string[])[] = [];
+  for (const counts of polls) {
+    const listed = Object.entries(counts).flatMap(([name, count]) => sessionsOf(name, count));
+    const { api } = answering(() => listingOf(listed));
+    const { of } = await poll(sessions, api, { options, state, nowMs: NOW_MS });
+    const lines = of('crdb_application_session_alloc_bytes');
+    shown.push(lines.slice(1).map((line) => /application="([^"]*)"/.exec(line)?.[1] ?? ''));
+  }
+  return shown;
+}
+
+function times<T>(count: number, value: T): T[] {
+  return Array.from({ length: count }, () => value);
+}
+
+describe('the listed pairs', () => {
+  test('are those with most open sessions, in descending order, ties by name', async () => {
+    expect(await shownOver([{ d: 1, c: 2, b: 3, a: 2 }], 3)).toEqual([['b', 'a', 'c']]);
+  });
+
+  test('stay for ten polls', async () => {
+    const shown = await shownOver([{ a: 1 }, ...times(11, { b: 100 })], 1);
+    expect(shown).toEqual([...times(10, ['a']), ['b'], ['b']]);
+  });
+
+  test('leave after that without sessions, also when the list is not full', async () => {
+    const shown = await shownOver([{ a: 1, b: 1 }, ...times(11, { b: 1 })], 5);
+    expect(shown.slice(0, 10)).toEqual([['a', 'b'], ...times(9, ['b', 'a'])]);
+    expect(shown[10]).toEqual(['b']);
+  });
+
+  test('give way only to a pair with 20 % more sessions', async () => {
+    const settled = times(10, { a: 5 });
+    expect(await shownOver([...settled, { a: 5, b: 6 }], 1)).toEqual(times(11, ['a']));
+    expect((await shownOver([...settled, { a: 5, b: 7 }], 1)).at(-1)).toEqual(['b']);
+  });
+
+  test('are 0 while they have no session', async () => {
+    const state = sessions.createState();
+    for (const listed of [sessionsOf('a', 1), []]) {
+      const { api } = answering(() => listingOf(listed));
+      const { of } = await poll(sessions, api, { options: OPTIONS, state, nowMs: NOW_MS });
+      expect(of('crdb_application_sessions').slice(3)).toEqual([
+        '{application="a",user="movr",state="active"} 0',
+        '{application="a",user="movr",state="idle_in_transaction"} 0',
+        `{application="a",user="movr",state="idle"} ${listed.length}`,
+      ]);
+    }
+  });
+
+  test('never exceed the maximum, which may be 0', async () => {
+    const many = Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`app${i}`, 1 + (i % 4)]));
+    const shown = await shownOver([many, { z: 50 }, many], 7);
+    expect(shown.map((names) => names.length)).toEqual([7, 7, 7]);
+    expect(await shownOver([many], 0)).toEqual([[]]);
   });
 });

@@ -1,6 +1,6 @@
-import type { Rewrite } from '../../../src/collectors/collector.ts';
+import { sessions, type SessionsResult } from '../../../src/collectors/sessions.ts';
+import type { Rewrite } from '../../../src/options.ts';
 import { type Answer, answering, poll, type Polled } from '../support.ts';
-import { sessions } from '../../../src/collectors/sessions.ts';
 
 export const NOW_MS = Date.UTC(2026, 0, 2, 3, 4, 0);
 interface Options {
@@ -17,12 +17,12 @@ export const OPTIONS: Options = {
   application_rewrite: [],
 };
 
-/** The time so many seconds before the poll. */
+/** The time this many seconds before the poll. */
 export function ago(seconds: number): string {
   return new Date(NOW_MS - seconds * 1000).toISOString();
 }
 
-/** An idle session as a server of today lists it. */
+/** An idle session as current servers list it. */
 export function sessionOf(nodeId: number, more: object = {}): Record<string, unknown> {
   return {
     node_id: nodeId,
@@ -67,12 +67,21 @@ export function listingOf(listed: readonly object[], more: object = {}): object 
   };
 }
 
-/** Polls the sessions once, with a memory of its own. */
+type PolledSessions = Polled & {
+  readonly result: SessionsResult;
+  /** Paths of the requests. */
+  readonly requests: readonly string[];
+};
+
+/** Polls the sessions once, with a new state. */
 export async function pollListing(
   answer: Answer | readonly object[],
   options: Partial<Options> = {},
-): Promise<Polled> {
-  const { api } = answering(typeof answer === 'function' ? answer : () => listingOf(answer));
-  const memory = sessions.createMemory();
-  return poll(sessions, api, { options: { ...OPTIONS, ...options }, memory, nowMs: NOW_MS });
+): Promise<PolledSessions> {
+  const { api, requests } = answering(
+    typeof answer === 'function' ? answer : () => listingOf(answer),
+  );
+  const state = sessions.createState();
+  const given = { options: { ...OPTIONS, ...options }, state, nowMs: NOW_MS };
+  return { ...(await poll(sessions, api, given)), requests };
 }

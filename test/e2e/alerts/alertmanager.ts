@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { eventually, freePort } from '../../support/prometheus.ts';
 
-/** One alert of one message of Alertmanager. */
-export interface Notice {
+/** One alert of a notification by Alertmanager. */
+export interface AlertNotification {
   /** Last part of the receiver's path: page, team or notes. */
   readonly receiver: string;
   readonly status: 'firing' | 'resolved';
@@ -17,22 +17,21 @@ export interface Notice {
 
 export interface Receiver extends AsyncDisposable {
   readonly url: string;
-  /** In the order of their arrival, repetitions included. */
-  readonly notices: readonly Notice[];
+  /** In order of arrival, including repeated ones. */
+  readonly notifications: readonly AlertNotification[];
 }
 
-/** A webhook that writes down what it is told. */
+/** A webhook that records its notifications. */
 export async function startReceiver(): Promise<Receiver> {
-  const notices: Notice[] = [];
+  const notifications: AlertNotification[] = [];
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
-      const message: { readonly alerts: readonly Omit<Notice, 'receiver'>[] } = JSON.parse(
-        Buffer.concat(chunks).toString(),
-      );
+      const message: { readonly alerts: readonly Omit<AlertNotification, 'receiver'>[] } =
+        JSON.parse(Buffer.concat(chunks).toString());
       const receiver = path.basename(request.url ?? '');
-      notices.push(...message.alerts.map((alert) => ({ ...alert, receiver })));
+      notifications.push(...message.alerts.map((alert) => ({ ...alert, receiver })));
       response.end();
     });
   });
@@ -41,7 +40,7 @@ export async function startReceiver(): Promise<Receiver> {
   await once(server, 'listening');
   return {
     url: `http://127.0.0.1:${port}`,
-    notices,
+    notifications,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       server.close();

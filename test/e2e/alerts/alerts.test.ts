@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { fillVariables, PANELS } from '../../dashboards/panels.ts';
 import { hasProgram } from '../../support/programs.ts';
-import type { Notice } from './alertmanager.ts';
-import { PERHAPS_EMPTY, RIGHTLY_EMPTY } from './empty-panels.ts';
-import { openPages, type Told, tellStory } from './story.ts';
+import type { AlertNotification } from './alertmanager.ts';
+import { EXPECTED_EMPTY, OPTIONALLY_EMPTY } from './empty-panels.ts';
+import { openPages, runScenario, type ScenarioRun } from './scenario.ts';
 
-/** Twice, for a machine that stands still once. */
-const STORY_TIMEOUT_MS = 280_000;
+/** For two runs: the first is repeated when the machine stalled. */
+const SCENARIO_TIMEOUT_MS = 280_000;
 
-/** What the webhook hears of the incident, by receiver, alert and subject, and why. */
+/** Notifications of the incident, by receiver, alert and subject, with the cause. */
 const EXPECTED: Readonly<Record<string, string>> = {
   'team CrdbNodeUnavailable 5': 'n5 misses its heartbeats, alone, for longer than three minutes',
   'page CrdbNodeDead 5': 'n5 does not come back and counts as dead',
@@ -23,12 +23,12 @@ const EXPECTED: Readonly<Record<string, string>> = {
   'team CrdbMigrationAssistantFailed': 'the first provisioning fails',
 };
 
-/** What Prometheus fires and Alertmanager keeps to itself. */
+/** Alerts that Alertmanager inhibits. */
 const INHIBITED = ['CrdbNodeUnavailable 4'];
-/** What fires as silently where the machine is slow: the node is away for three seconds less than the scaled hour of the alert. */
-const PERHAPS_INHIBITED = ['CrdbRangesUnderreplicated underreplicated'];
+/** Inhibited alerts that fire on slow machines only: the node is down for three seconds less than the scaled hour of the alert. */
+const OPTIONALLY_INHIBITED = ['CrdbRangesUnderreplicated underreplicated'];
 
-/** Each comes later than the one before. */
+/** Alerts in the order of their notifications. */
 const ORDER = [
   ['CrdbNodeUnavailable', 'CrdbNodeDead', 'CrdbMultipleNodesDown', 'CrdbRangesUnavailable'],
   ['CrdbRangesUnavailable', 'CrdbRangesWithoutLease'],
@@ -55,7 +55,7 @@ const VARIABLES = {
   tier: 'region',
 };
 
-interface RangeAnswer {
+interface RangeResponse {
   readonly result: readonly {
     readonly values: readonly (readonly [at: number, value: string])[];
   }[];
@@ -63,31 +63,33 @@ interface RangeAnswer {
 
 const hasAll = hasProgram('prometheus') && hasProgram('prometheus-alertmanager');
 
-describe.skipIf(!hasAll)('the incident and the calm story before real programs', () => {
-  let told: Told;
-  let firing: readonly Notice[];
+describe.skipIf(!hasAll)('incident and calm scenarios with real programs', () => {
+  let run: ScenarioRun;
+  let firing: readonly AlertNotification[];
 
   beforeAll(async () => {
-    told = await tellStory();
-    firing = told.notices.filter(({ status }) => status === 'firing');
-  }, STORY_TIMEOUT_MS);
-  afterAll(() => told[Symbol.asyncDispose]());
+    run = await runScenario();
+    firing = run.notifications.filter(({ status }) => status === 'firing');
+  }, SCENARIO_TIMEOUT_MS);
+  afterAll(() => run[Symbol.asyncDispose]());
 
-  test('wake exactly those who should hear of it', () => {
-    const heard = new Set(firing.map(({ receiver, labels }) => `${receiver} ${subjectOf(labels)}`));
-    expect([...heard].toSorted()).toEqual(Object.keys(EXPECTED).toSorted());
+  test('notify exactly the expected receivers', () => {
+    const notified = new Set(
+      firing.map(({ receiver, labels }) => `${receiver} ${subjectOf(labels)}`),
+    );
+    expect([...notified].toSorted()).toEqual(Object.keys(EXPECTED).toSorted());
   });
 
-  test('keep to themselves what another alert explains', async () => {
-    const all = await told.prometheus.query(
+  test('inhibit alerts that another alert explains', async () => {
+    const all = await run.prometheus.query(
       'count by (alertname, node_id, problem, application) (max_over_time(ALERTS{alertstate="firing"}[10m]))',
     );
-    const heard = new Set(firing.map(({ labels }) => subjectOf(labels)));
-    const silent = all.map(({ labels }) => subjectOf(labels)).filter((one) => !heard.has(one));
-    expect(silent.filter((one) => !PERHAPS_INHIBITED.includes(one))).toEqual(INHIBITED);
+    const notified = new Set(firing.map(({ labels }) => subjectOf(labels)));
+    const silent = all.map(({ labels }) => subjectOf(labels)).filter((one) => !notified.has(one));
+    expect(silent.filter((one) => !OPTIONALLY_INHIBITED.includes(one))).toEqual(INHIBITED);
   });
 
-  test('tell of causes before consequences', () => {
+  test('notify of causes before consequences', () => {
     const names = firing.map(({ labels }) => labels['alertname']);
     for (const chain of ORDER) {
       const places = chain.map((name) => names.indexOf(name));
@@ -95,12 +97,12 @@ describe.skipIf(!hasAll)('the incident and the calm story before real programs',
     }
   });
 
-  test('are over in the end', async () => {
-    expect(await told.prometheus.query('ALERTS{alertstate="firing"}')).toEqual([]);
-    expect(openPages(told.notices)).toEqual([]);
+  test('resolve all alerts in the end', async () => {
+    expect(await run.prometheus.query('ALERTS{alertstate="firing"}')).toEqual([]);
+    expect(openPages(run.notifications)).toEqual([]);
   });
 
-  test('say what people can read', () => {
+  test('render readable annotations', () => {
     for (const { annotations } of firing) {
       const text = `${annotations['summary']} ${annotations['description']}`;
       expect(text).not.toMatch(/<no value>|<error|%!|\{\{|\}\}/);
@@ -108,36 +110,36 @@ describe.skipIf(!hasAll)('the incident and the calm story before real programs',
     }
     const page = firing.find(({ labels }) => labels['alertname'] === 'CrdbRangesUnavailable');
     expect(page?.annotations['description']).toMatch(
-      /^Reads and writes of these keys hang or fail\. Longest: (?:r\d+(?: of table \d+)? \(reported by n\d\)(?:, |\. )){5}Nodes not live: n4 unavailable, n5 dead\. Bring back what is down; decommission and wipe nothing\.$/,
+      /^Reads and writes of these keys hang or fail\. Longest: (?:r\d+(?: of table \d+)? \(reported by n\d\)(?:, |\. )){5}Nodes not live: n4 unavailable, n5 dead\. Start the nodes that are down; do not decommission them and do not wipe their disks\.$/,
     );
   });
 
-  test('leave the calm cluster alone', async () => {
+  test('fire no alert for the calm cluster', async () => {
     expect(firing.filter(({ labels }) => labels['crdb_cluster'] !== 'incident')).toEqual([]);
     expect(
-      await told.prometheus.query(
+      await run.prometheus.query(
         'max_over_time(ALERTS{alertstate="firing", crdb_cluster="calm"}[10m])',
       ),
     ).toEqual([]);
   });
 
-  test('fill every panel but those that are rightly empty', { timeout: 120_000 }, async () => {
+  test('fill every panel except the expected empty ones', { timeout: 120_000 }, async () => {
     const end = Date.now() / 1000;
-    let asked = 0;
+    let queried = 0;
     const empty: string[] = [];
     for (const { title, queries } of PANELS) {
       for (const { refId, expr } of queries) {
         const query = encodeURIComponent(fillVariables(expr, VARIABLES));
-        const { result } = await told.prometheus.api<RangeAnswer>(
-          `/api/v1/query_range?query=${query}&start=${told.startedAt}&end=${end}&step=1`,
+        const { result } = await run.prometheus.api<RangeResponse>(
+          `/api/v1/query_range?query=${query}&start=${run.startedAt}&end=${end}&step=1`,
         );
-        asked += 1;
+        queried += 1;
         const values = result.flatMap((series) => series.values.map(([, value]) => value));
         if (values.every((value) => value === 'NaN')) empty.push(`${title} ${refId}`);
       }
     }
-    expect(asked).toBeGreaterThan(150);
-    const unexpected = empty.filter((one) => !PERHAPS_EMPTY.includes(one));
-    expect(unexpected).toEqual(Object.keys(RIGHTLY_EMPTY));
+    expect(queried).toBeGreaterThan(150);
+    const unexpected = empty.filter((one) => !(one in OPTIONALLY_EMPTY));
+    expect(unexpected).toEqual(Object.keys(EXPECTED_EMPTY));
   });
 });

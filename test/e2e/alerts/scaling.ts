@@ -10,10 +10,10 @@ const ALERTMANAGER = path.join(
 );
 
 const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
-/** Seconds that measure how far something is off, and not how long something took. */
-const NO_TIME = /crdb_node_clock_offset_seconds/;
-/** A comparison with a smaller number of seconds is no limit of time (an interval above 0). */
-const SMALLEST_LIMIT_SECONDS = 60;
+/** Seconds that measure an offset, not a duration. */
+const NOT_A_DURATION = /crdb_node_clock_offset_seconds/;
+/** A comparison with fewer seconds is no time limit (an interval above 0). */
+const MIN_LIMIT_SECONDS = 60;
 
 /** rules.yml with every `for`, range, offset and limit in seconds divided by `factor`. */
 export function scaledRules(factor: number): string {
@@ -34,9 +34,9 @@ function scaleRule(rule: Rule, factor: number): Rule {
   };
 }
 
-/** Ranges and offsets, and numbers of seconds where the expression is about times. */
+/** Scales ranges and offsets, and numbers of seconds where the expression contains durations. */
 function scaleExpression(expr: string, factor: number): string {
-  const isAboutTime = /_seconds\b|:data_age_seconds/.test(expr) && !NO_TIME.test(expr);
+  const hasDurations = /_seconds\b|:data_age_seconds/.test(expr) && !NOT_A_DURATION.test(expr);
   const edits: (readonly [from: number, to: number, changed: string])[] = [];
   parser.parse(expr).iterate({
     enter({ name, from, to }) {
@@ -44,8 +44,8 @@ function scaleExpression(expr: string, factor: number): string {
       if (name === 'NumberDurationLiteralInDurationContext') {
         edits.push([from, to, scaleDuration(text, factor)]);
       }
-      const isLimit = name === 'NumberDurationLiteral' && Number(text) >= SMALLEST_LIMIT_SECONDS;
-      if (isLimit && (isAboutTime || expr.includes('predict_linear'))) {
+      const isLimit = name === 'NumberDurationLiteral' && Number(text) >= MIN_LIMIT_SECONDS;
+      if (isLimit && (hasDurations || expr.includes('predict_linear'))) {
         edits.push([from, to, String(Number(text) / factor)]);
       }
     },
@@ -56,7 +56,7 @@ function scaleExpression(expr: string, factor: number): string {
   );
 }
 
-/** The example of Alertmanager with its times divided, sending to one receiver. */
+/** The example configuration of Alertmanager with its durations divided, sending to one receiver. */
 export function scaledAlertmanager(factor: number, receiver: string): string {
   return readFileSync(ALERTMANAGER, 'utf8')
     .replaceAll('http://127.0.0.1:9099', receiver)

@@ -6,10 +6,11 @@ import type { ClusterStatus, Status } from '../../../src/web/status/status.ts';
 
 const AT = '2026-11-21T14:00:00.000Z';
 const NASTY = `<img src=x onerror='a("b")'>&amp;`;
-const OPTIONS = {
-  assets: { style: '/-/a.css', script: '/-/a.js', icon: '/-/a.svg' },
+const LINKS = {
+  style: '/-/a.css',
+  script: '/-/a.js',
+  icon: '/-/a.svg',
   telemetryPath: '/metrics',
-  cluster: undefined,
 };
 
 function node(id: number, more: Partial<NodeStatus> = {}): NodeStatus {
@@ -29,10 +30,7 @@ function node(id: number, more: Partial<NodeStatus> = {}): NodeStatus {
   };
 }
 
-function cluster(
-  more: Partial<ClusterStatus> = {},
-  nodes: readonly NodeStatus[] = [],
-): ClusterStatus {
+function cluster(more: Partial<ClusterStatus> = {}, nodes: NodeStatus[] = []): ClusterStatus {
   return {
     name: 'prod',
     isPolled: true,
@@ -70,10 +68,10 @@ function cluster(
   };
 }
 
-function page(clusters: readonly ClusterStatus[]): string {
+function page(clusters: ClusterStatus[]): string {
   const collectors = { good: clusters.length, failing: 0, waiting: 0 };
   const status: Status = { at: AT, version: '1.2.3', startedAt: AT, collectors, clusters };
-  return renderPage(status, OPTIONS);
+  return renderPage(status, LINKS, undefined);
 }
 
 describe('the page', () => {
@@ -82,7 +80,7 @@ describe('the page', () => {
     expect(Buffer.byteLength(page([cluster({}, nodes)]))).toBeLessThan(100_000);
   });
 
-  test('of very many nodes still shows each that is not well, and counts the others', () => {
+  test('of 1,000 nodes shows each unhealthy one and counts the others', () => {
     const nodes = Array.from({ length: 1_000 }, (_, index) => node(index + 1));
     nodes[76] = node(77, { status: 'dead', cpuRatio: undefined });
     nodes[500] = node(501, { isStale: true, cpuRatio: undefined });
@@ -90,24 +88,22 @@ describe('the page', () => {
     expect(text).toMatch(/<b>77<\/b> dead/);
     expect(text).toMatch(/<b>501<\/b> stale/);
     expect(text.match(/<b>\d+<\/b> (?:dead|stale)/g)).toHaveLength(2);
-    const counted = Array.from(text.matchAll(/and (\d+) that are well/g), ([, many]) =>
-      Number(many),
-    );
+    const counted = Array.from(text.matchAll(/and (\d+) healthy/g), ([, many]) => Number(many));
     expect(counted.reduce((sum, many) => sum + many, 0)).toBe(998);
   });
 
-  test('shows one of many clusters in full, the worst unless another is named', () => {
+  test('shows one of many clusters in full: the worst by default', () => {
     const clusters = Array.from({ length: 50 }, (_, index) =>
       cluster({ name: `c${index}`, state: index === 30 ? 'trouble' : 'well' }),
     );
     const text = page(clusters);
-    expect(text).toContain('<title>c30 is in trouble');
+    expect(text).toContain('<title>c30 has problems');
     expect(text.match(/<h2/g)).toHaveLength(1);
     expect(text.match(/href="\/\?cluster=c\d+"/g)).toHaveLength(50);
     expect(Buffer.byteLength(text)).toBeLessThan(100_000);
   });
 
-  test('escapes whatever comes from a cluster, a client or an error', () => {
+  test('escapes text from clusters, clients and errors', () => {
     const hostile = node(1, { locality: `${NASTY},${NASTY}`, status: NASTY, build: NASTY });
     const place = { rangeId: 1, nodeId: 1, storeId: 1, table: NASTY };
     const states = { active: 1, idleInTransaction: 1, idle: 1 };
@@ -122,7 +118,7 @@ describe('the page', () => {
           ranges: 1,
           replicas: 3,
           queriesPerSecond: 1,
-          nodes: { scanned: 1 },
+          nodes: { scanned: 1, failed: 0, skipped: 0 },
           problems: { [NASTY]: 1 },
           oldest: [{ ...place, problem: NASTY, firstSeenAt: AT }],
           hottest: [
@@ -160,7 +156,7 @@ describe('the page', () => {
   });
 });
 
-test('markup escapes values in every place, and takes markup as it is', () => {
+test('markup escapes values everywhere, and inserts markup as it is', () => {
   const list = ['<', undefined, false, html`<b>${'"'}</b>`, 7] as const;
   expect(html`<a title="${"'"}">${list}</a>`.text).toBe('<a title="&#39;">&#60;<b>&#34;</b>7</a>');
 });

@@ -18,7 +18,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end -}}
 
-{{/* Prometheus names a target by its pod, which outlives the pod's address. */}}
+{{/* The label instance is the name of the pod, because its address changes. */}}
 {{- define "crdb-exporter.endpoint" -}}
 port: metrics
 path: {{ dig "web" "telemetry_path" "/metrics" .Values.config }}

@@ -9,15 +9,15 @@ metadata:
   {{- end }}
 spec:
   automountServiceAccountToken: false
-  # The variables of services would be taken for settings of a similar name.
+  # Environment variables of services could collide with those of the exporter.
   enableServiceLinks: false
-  # An orderly stop takes 4.5 seconds at the longest.
+  # A regular stop takes at most 4.5 seconds.
   terminationGracePeriodSeconds: 10
   securityContext:
     runAsNonRoot: true
     runAsUser: 65532
     runAsGroup: 65532
-    # Owns the files of secrets, which others cannot read.
+    # Group of the secret files, which other users cannot read.
     fsGroup: 65532
     seccompProfile: { type: RuntimeDefault }
   {{- with .Values.image.pullSecrets }}
@@ -95,7 +95,7 @@ spec:
   volumes:
     - name: config
       configMap: { name: {{ include "crdb-exporter.fullname" . }} }
-    # 288 is 0440: for the exporter's group alone.
+    # 288 is 0440: only for the exporter's group.
     {{- range .Values.secrets }}
     - name: {{ printf "secret-%s" . }}
       secret: { secretName: {{ . }}, defaultMode: 288 }

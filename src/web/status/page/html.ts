@@ -1,4 +1,6 @@
-/** Markup that is safe to send: all that came from outside has been escaped on its way in. */
+import { formatDuration } from '../../../format.ts';
+
+/** Markup that is safe to send: every value from outside was escaped when it was inserted. */
 export class Html {
   readonly text: string;
 
@@ -7,12 +9,10 @@ export class Html {
   }
 }
 
-type Part = Html | string | number | undefined | false | readonly Part[];
+/** What a template takes. */
+export type Part = Html | string | number | undefined | false | readonly Part[];
 
-/**
- * Markup around values; every value that is not markup itself is escaped, undefined and false are nothing.
- * The indentation of the source is not sent.
- */
+/** Markup around values; a value that is not markup is escaped, undefined and false are dropped, and so is indentation. */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
   const texts = strings.map((text) => text.replaceAll(/\n\s*/g, '\n'));
   return new Html(
@@ -25,4 +25,49 @@ function render(part: Part): string {
   if (part === undefined || part === false) return '';
   if (typeof part === 'object') return part.map(render).join('');
   return String(part).replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}
+
+/** Icons of states and levels, always beside a word: no meaning is by colour alone. */
+const ICONS: Readonly<Record<string, string>> = {
+  well: '✓',
+  good: '✓',
+  live: '✓',
+  notice: 'i',
+  waiting: '…',
+  unknown: '?',
+  warning: '!',
+  trouble: '✕',
+  failing: '✕',
+};
+
+export function icon(level: string): Html {
+  return html`<span class="icon ${level}" aria-hidden="true">${ICONS[level] ?? '•'}</span>`;
+}
+
+/** A time as the duration since or until then, which the script keeps up to date. */
+export function relativeTime(at: string, nowMs: number): Html {
+  const seconds = Math.abs(nowMs - Date.parse(at)) / 1000;
+  return html`<time datetime="${at}" title="${formatTime(at)}"
+    >${formatDuration(Math.round(seconds))}</time
+  >`;
+}
+
+/** `2026-11-21 14:02:11 UTC`. */
+export function formatTime(at: string): string {
+  return `${at.slice(0, 10)} ${at.slice(11, 19)} UTC`;
+}
+
+/** A share as a bar beside its number. */
+export function bar(ratio: number): Html {
+  const width = Math.round(Math.min(1, Math.max(0, ratio)) * 100);
+  return html`<svg class="bar" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
+    <rect width="${width}" height="6" />
+  </svg>`;
+}
+
+/** Text with code between backquotes. */
+export function withCode(text: string): readonly Html[] {
+  return text
+    .split('`')
+    .map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : html`${part}`));
 }

@@ -1,8 +1,8 @@
-// Keeps the page live: asks whether anything was polled, and then takes over what the server renders.
-// Without this script the page is complete, only still.
-const ASK_MS = 3_000;
+// Keeps the page live: polls for changes, and then applies what the server rendered.
+// Without this script the page is complete, but does not update.
+const INTERVAL_MS = 3_000;
 const STATUS = '/api/status';
-/** What a person sees at an address; a program may get JSON there. */
+/** Browsers get a page where programs get JSON. */
 const PAGE = { cache: 'no-store', headers: { accept: 'text/html' } };
 
 let shown = '';
@@ -12,23 +12,23 @@ async function refresh() {
   if (!ok) throw new Error('no status');
   const version = headers.get('etag') ?? '';
   if (shown !== '' && version !== shown) {
-    const answer = await fetch(location.href, PAGE);
-    if (!answer.ok) throw new Error('no page');
-    take(new DOMParser().parseFromString(await answer.text(), 'text/html'));
+    const response = await fetch(location.href, PAGE);
+    if (!response.ok) throw new Error('no page');
+    apply(new DOMParser().parseFromString(await response.text(), 'text/html'));
   }
   shown = version;
 }
 
-/** Replaces what has changed and leaves alone what has not: focus, selection and scrolling stay. */
-function take(page) {
+/** Replaces only what has changed: focus, selection and scroll position stay. */
+function apply(page) {
   document.title = page.title;
   for (const id of ['main', 'at']) {
     const [before, after] = [document, page].map((one) => one.getElementById(id));
-    if (before !== null && after !== null) adopt(before, after);
+    if (before !== null && after !== null) patch(before, after);
   }
 }
 
-function adopt(before, after) {
+function patch(before, after) {
   if (before.isEqualNode(after)) return;
   const isAlike =
     before.nodeName === after.nodeName && before.childNodes.length === after.childNodes.length;
@@ -37,23 +37,24 @@ function adopt(before, after) {
     return;
   }
   for (const name of before.getAttributeNames()) {
-    // What a person has unfolded stays so.
+    // What a person has unfolded stays unfolded.
     if (name !== 'open' && !after.hasAttribute(name)) before.removeAttribute(name);
   }
   for (const { name, value } of after.attributes) before.setAttribute(name, value);
   const children = [...after.childNodes];
-  for (const [index, child] of [...before.childNodes].entries()) adopt(child, children[index]);
+  for (const [index, child] of [...before.childNodes].entries()) patch(child, children[index]);
 }
 
-/** Every moment on the page is shown as the time since it, or until it. */
-function sayAges() {
+/** Every time on the page is shown as the duration since or until then. */
+function updateTimes() {
   for (const time of document.querySelectorAll('time')) {
     const seconds = Math.abs(Date.now() - clockAheadMs - Date.parse(time.dateTime)) / 1000;
-    time.textContent = sayDuration(Math.round(seconds));
+    time.textContent = formatDuration(Math.round(seconds));
   }
+  setTimeout(updateTimes, 1000);
 }
 
-function sayDuration(seconds) {
+function formatDuration(seconds) {
   const units = [
     ['d', 86_400],
     ['h', 3600],
@@ -74,17 +75,12 @@ async function follow() {
     if (!document.hidden) await refresh();
     if (live.textContent !== 'Live.') live.textContent = 'Live.';
   } catch {
-    live.textContent = 'The exporter does not answer: what is shown gets older.';
+    live.textContent = 'The exporter does not respond: this page is out of date.';
   }
-  setTimeout(follow, ASK_MS);
+  setTimeout(follow, INTERVAL_MS);
 }
 
-function tick() {
-  sayAges();
-  setTimeout(tick, 1000);
-}
-
-/** How far this clock is ahead of the exporter's; ages are by the exporter's. */
+/** How far this clock is ahead of the exporter's, which all times are from. */
 const clockAheadMs = Date.now() - Date.parse(document.getElementById('at').value);
 void follow();
-tick();
+updateTimes();

@@ -1,0 +1,149 @@
+import { type Command, Option } from 'commander';
+import type { CloudControl } from '../cockroach/cloud-api.ts';
+import type { ClusterApi } from '../cockroach/cluster-api.ts';
+import { COLLECTORS } from '../collectors/index.ts';
+import { findNearest, formatIssues } from '../config/issues.ts';
+import { loadConfig } from '../config/load.ts';
+import type { ClusterConfig, Config } from '../config/schema.ts';
+import { diagnose } from '../diagnosis/diagnose.ts';
+import type { Operation } from '../diagnosis/failure.ts';
+import { type Clients, createClients } from '../exporter/clients.ts';
+import { createPollStats, type PollStats } from '../http/poll-stats.ts';
+import { ClusterMetrics } from '../metrics/exporter-metrics.ts';
+import { type CommandContext, CommandError, EXIT, usageError } from './command.ts';
+import { addConnectionFlags, readConfigFlags } from './flags.ts';
+import { note } from './output/standard-output.ts';
+import { watchCancellation } from './process/signals.ts';
+
+/** Maximum delay of the end of a command by its logout. */
+const LOGOUT_MS = 2_000;
+
+/** The cluster that a command queries, with the same clients, limits and secrets as the exporter. */
+export interface ClusterTarget {
+  readonly config: ClusterConfig;
+  readonly clients: Clients;
+  /** Its signal aborts when the command is cancelled. */
+  readonly stats: PollStats;
+}
+
+/** Adds the options that choose a cluster and say how to reach it. */
+export function addClusterOptions(command: Command): void {
+  command.addOption(
+    new Option('--cluster <name>', 'Configured cluster to query; required if there are several.'),
+  );
+  addConnectionFlags(command);
+}
+
+/**
+ * Adds these options and makes `work` the action of the command. The session that it created is logged out. A failed
+ * request becomes one sentence with its remedy; a signal or a broken pipe ends it early with its own exit code.
+ */
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- commander does not type the arguments
+export function addClusterAction<Args extends unknown[]>(
+  command: Command,
+  context: CommandContext,
+  operation: Operation,
+  work: (target: ClusterTarget, ...args: Args) => Promise<number>,
+): void {
+  addClusterOptions(command);
+  command.action(async (...args: Args) => {
+    const { cluster } = command.opts<{ readonly cluster?: string }>();
+    const config = chooseCluster(await loadCommandConfig(command, context), cluster);
+    using cancellation = watchCancellation();
+    await using clients = await openClients(config, context);
+    try {
+      const stats = createPollStats(cancellation.signal);
+      context.setExitCode(await work({ config, clients, stats }, ...args));
+    } catch (error) {
+      const exitCode = cancellation.exitCode();
+      if (exitCode !== undefined) {
+        context.setExitCode(exitCode);
+        return;
+      }
+      const diagnosis = diagnose(error, operation, config);
+      if (diagnosis === undefined) throw error;
+      throw new CommandError(`${diagnosis.cause}; ${diagnosis.remedy}`, EXIT.failed, error);
+    } finally {
+      await logOut(clients);
+    }
+  });
+}
+
+/** The configuration as the exporter would read it; warnings go to standard error. */
+export async function loadCommandConfig(
+  command: Command,
+  { env }: CommandContext,
+): Promise<Config> {
+  const sources = { flags: readConfigFlags(command), env, collectors: COLLECTORS };
+  const { config, warnings } = await loadConfig(sources);
+  if (warnings.length > 0) process.stderr.write(`${formatIssues(warnings)}\n`);
+  return config;
+}
+
+/** The cluster that `--cluster` names, or the only one. */
+export function chooseCluster({ clusters }: Config, name: string | undefined): ClusterConfig {
+  const names = clusters.map((cluster) => cluster.name);
+  const [only, second] = clusters;
+  if (name === undefined && only !== undefined && second === undefined) return only;
+  if (name === undefined) {
+    throw usageError(
+      `several clusters are configured: choose one of ${names.join(', ')} with --cluster`,
+    );
+  }
+  const found = clusters.find((cluster) => cluster.name === name);
+  if (found !== undefined) return found;
+  const nearest = findNearest(name, names);
+  const hint =
+    nearest === undefined ? `choose one of ${names.join(', ')}` : `did you mean ${nearest}?`;
+  throw usageError(`no cluster ${JSON.stringify(name)} is configured: ${hint}`);
+}
+
+/** The API clients of a cluster. Secrets and TLS files that cannot be read are reported before any request. */
+export async function openClients(
+  config: ClusterConfig,
+  { build }: CommandContext,
+  metrics = new ClusterMetrics(),
+): Promise<Clients> {
+  const { cluster_api, cloud_api } = config;
+  try {
+    for (const secret of [cluster_api?.password, cluster_api?.token, cloud_api?.token]) {
+      await secret?.reveal();
+    }
+    return await createClients({
+      config,
+      metrics,
+      userAgent: `crdb-exporter/${build.version}`,
+      monotonicMs: () => performance.now(),
+      random: Math.random,
+    });
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    throw new CommandError(message, EXIT.usage, error);
+  }
+}
+
+/** Ends the session that was created, if one was. */
+export async function logOut(clients: Clients): Promise<void> {
+  try {
+    await clients.logOut(AbortSignal.timeout(LOGOUT_MS));
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    note(`logout failed; the session expires on the server: ${message}`);
+  }
+}
+
+/** The cluster API of the target. */
+export function clusterApiOf({ clients, config }: ClusterTarget): ClusterApi {
+  if (clients.cluster !== undefined) return clients.cluster.api;
+  throw usageError(
+    `the cluster ${config.name} has no cluster_api: set its URL with --cluster.url or in the file`,
+  );
+}
+
+/** The Cloud API of the target. */
+export function cloudApiOf({ clients, config }: ClusterTarget): CloudControl {
+  if (clients.cloud !== undefined) return clients.cloud.api;
+  throw usageError(
+    `the cluster ${config.name} has no cloud_api: set --cloud.cluster-id and --cloud.token-file, or the same in the file`,
+  );
+}

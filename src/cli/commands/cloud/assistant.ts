@@ -1,0 +1,214 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Command } from 'commander';
+import { cloud } from '../../../collectors/cloud.ts';
+import { diagnose } from '../../../diagnosis/diagnose.ts';
+import type { Operation } from '../../../diagnosis/failure.ts';
+import { formatAge, formatLine } from '../../../format.ts';
+import { RequestError } from '../../../http/errors.ts';
+import { type Infer, object, string } from '../../../json/shape.ts';
+import { addClusterAction, type ClusterTarget, cloudApiOf } from '../../cluster-target.ts';
+import { addExamples, type CommandContext, CommandError, EXIT } from '../../command.ts';
+import { addListingOptions, type ListingOptions } from '../../output/listing.ts';
+import { startSpinner } from '../../output/progress.ts';
+import { note, writeJson } from '../../output/standard-output.ts';
+import { type Cell, printTable } from '../../output/table.ts';
+import { addConfirmOption, confirm } from './confirm.ts';
+
+const CHANGE = {
+  api: 'cloud',
+  privilege: 'the role ORG_ADMIN or CLUSTER_ADMIN',
+  verification: 'with `cloud assistant get`',
+  remedies: {
+    404: 'there is no migration assistant: create one with `cloud assistant provision`',
+    409: 'check its state with `cloud assistant get`',
+  },
+} as const;
+const PROVISION: Operation = { ...CHANGE, name: 'assistant-provision' };
+const DELETE: Operation = { ...CHANGE, name: 'assistant-delete' };
+export const GET_ASSISTANT: Operation = { ...cloud, name: 'assistant-get' };
+
+const POLL_MS = 2_000;
+/** A service that has not answered for this long is not waited for any longer. */
+const MAX_SILENCE_MS = 10 * 60_000;
+/** What `--wait` waits for; a status that is unknown here is not the end. */
+const FINAL_STATUSES = new Set(['RUNNING', 'FAILED']);
+/** Failures that a retry does not fix. */
+const PERMANENT_STATUSES = new Set([400, 401, 403]);
+const HIDDEN = '<secret>';
+
+const shape = object({
+  id: string(),
+  cluster_id: string(),
+  deployed_region: string(),
+  status: string(),
+  health: string(),
+  created_at: string(),
+  updated_at: string(),
+  url: string(),
+  username: string(),
+  password: string(),
+  bucket_grantee: string(),
+  last_error: string(),
+});
+
+type Assistant = Infer<typeof shape>;
+
+interface Options extends ListingOptions {
+  readonly yes?: boolean;
+  readonly region?: string;
+  readonly wait?: boolean;
+  readonly showPassword?: boolean;
+}
+
+/** `cloud assistant get|provision|delete`: the migration assistant of a cluster. */
+export function defineAssistant(parent: Command, context: CommandContext): void {
+  const group = parent
+    .command('assistant')
+    .description('show, provision or delete the migration assistant');
+  const add = (name: string, description: string): Command =>
+    group
+      .command(name)
+      .description(description)
+      .option('--show-password', 'Print the password for signing in to it.');
+
+  const get = add('get', 'show the migration assistant');
+  addListingOptions(get);
+  addClusterAction(get, context, GET_ASSISTANT, show);
+  addExamples(get, 'cloud assistant get --config.file=exporter.yml');
+
+  const provision = add('provision', 'deploy a migration assistant (dedicated clusters only)')
+    .option('--region <name>', 'Region to deploy into; default: the first one of the cluster.')
+    .option('--wait', 'Wait until it is running or has failed.');
+  addConfirmOption(provision);
+  addListingOptions(provision);
+  addClusterAction(provision, context, PROVISION, deploy);
+  addExamples(
+    provision,
+    'cloud assistant provision --region us-east1 --wait --config.file=exporter.yml',
+  );
+
+  const remove = add('delete', 'delete the migration assistant');
+  addConfirmOption(remove);
+  addListingOptions(remove);
+  addClusterAction(remove, context, DELETE, destroy);
+  addExamples(remove, 'cloud assistant delete --config.file=exporter.yml');
+}
+
+async function show(target: ClusterTarget, options: Options): Promise<number> {
+  const assistant = await cloudApiOf(target).assistant(target.stats, shape);
+  if (assistant !== undefined) return await printAssistant(assistant, options);
+  throw new CommandError(
+    'the cluster has no migration assistant: create one with `cloud assistant provision`',
+  );
+}
+
+async function deploy(target: ClusterTarget, options: Options): Promise<number> {
+  const { region, yes, wait = false } = options;
+  const place = region === undefined ? 'the first region of the cluster' : region;
+  await confirm(target, `deploy a migration assistant in ${place}`, yes);
+  const started = await cloudApiOf(target).provisionAssistant(target.stats, { region, shape });
+  const assistant = wait ? await waitUntilRunning(target, started) : started;
+  if (assistant === undefined) return noteAccepted();
+  await printAssistant(assistant, options);
+  if (assistant.status !== 'FAILED') return EXIT.ok;
+  note(`provisioning failed: ${assistant.last_error || 'the service gives no reason'}`);
+  return EXIT.failed;
+}
+
+async function destroy(target: ClusterTarget, options: Options): Promise<number> {
+  await confirm(target, 'delete the migration assistant', options.yes);
+  const deleted = await cloudApiOf(target).deleteAssistant(target.stats, shape);
+  return deleted === undefined ? noteAccepted() : await printAssistant(deleted, options);
+}
+
+/** For a change that the service answers with no more than a status. */
+function noteAccepted(): number {
+  note('done: the service accepted it without details; see `cloud assistant get`');
+  return EXIT.ok;
+}
+
+/** Prints it with the names of the API; the password only with `--show-password`. */
+async function printAssistant(
+  assistant: Assistant,
+  { output, showPassword = false }: Options,
+): Promise<number> {
+  const isHidden = !showPassword && assistant.password !== '';
+  const shown = isHidden ? { ...assistant, password: HIDDEN } : assistant;
+  if (output !== 'table') {
+    await writeJson(shown, output);
+    return EXIT.ok;
+  }
+  const rows = Object.entries(shown)
+    .filter(([, value]) => value !== undefined && value !== '')
+    .map(([name, value = '']): Cell[] => [
+      { text: name.replaceAll('_', ' ') },
+      { text: value, style: name === 'status' ? styleOf(value) : undefined },
+    ]);
+  await printTable([{ title: 'FIELD' }, { title: 'VALUE' }], rows);
+  return EXIT.ok;
+}
+
+function styleOf(status: string): Cell['style'] {
+  if (status === 'RUNNING') return 'green';
+  return status === 'FAILED' ? 'red' : 'yellow';
+}
+
+/**
+ * Polls until the assistant is running or has failed. Transient failures (a lost connection, 429, 5xx) are retried
+ * for a while; Ctrl-C ends the waiting, not the provisioning.
+ */
+async function waitUntilRunning(
+  target: ClusterTarget,
+  first: Assistant | undefined,
+): Promise<Assistant | undefined> {
+  const startedAt = performance.now();
+  const spinner = await startSpinner(formatLine(first?.status ?? 'requested'));
+  let current = first;
+  let answeredAt = startedAt;
+  try {
+    while (!FINAL_STATUSES.has(current?.status ?? '')) {
+      if (current?.status === 'DELETING') {
+        throw new CommandError('the migration assistant is being deleted');
+      }
+      await sleep(POLL_MS, undefined, { signal: target.stats.signal });
+      const next = await pollAssistant(target);
+      const now = performance.now();
+      if (next !== undefined) answeredAt = now;
+      current = next ?? current;
+      const status = formatLine(current?.status ?? 'requested');
+      if (spinner) spinner.text = `${status}  ${formatAge((now - startedAt) / 1000)}`;
+      if (now - answeredAt > MAX_SILENCE_MS) {
+        throw new CommandError(
+          `the service has not answered for ${formatAge(MAX_SILENCE_MS / 1000)}; provisioning continues: see \`cloud assistant get\``,
+        );
+      }
+    }
+    return current;
+  } catch (error) {
+    if (target.stats.signal.aborted) {
+      note('no longer waiting; provisioning continues: see `cloud assistant get`');
+    }
+    throw error;
+  } finally {
+    spinner?.stop();
+  }
+}
+
+/** The assistant now; undefined after a transient failure. */
+async function pollAssistant(target: ClusterTarget): Promise<Assistant | undefined> {
+  try {
+    const found = await cloudApiOf(target).assistant(target.stats, shape);
+    if (found !== undefined) return found;
+    throw new CommandError('the migration assistant was deleted meanwhile');
+  } catch (error) {
+    const diagnosis = diagnose(error, GET_ASSISTANT, target.config);
+    if (diagnosis === undefined || target.stats.signal.aborted) throw error;
+    if (error instanceof RequestError && PERMANENT_STATUSES.has(error.status ?? 0)) {
+      throw new CommandError(
+        `${diagnosis.cause}; the assistant was requested nevertheless: check with \`cloud assistant get\``,
+      );
+    }
+    note(`${diagnosis.cause}; retrying`);
+    return undefined;
+  }
+}

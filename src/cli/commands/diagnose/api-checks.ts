@@ -1,0 +1,283 @@
+import type { CloudApi } from '../../../cockroach/cloud-api.ts';
+import type { ClusterApi } from '../../../cockroach/cluster-api.ts';
+import { livenessOf } from '../../../cockroach/liveness.ts';
+import { REACHABLE } from '../../../cockroach/node-list.ts';
+import type { Collector } from '../../../collectors/collector.ts';
+import { COLLECTORS } from '../../../collectors/index.ts';
+import { nodes } from '../../../collectors/nodes.ts';
+import { ranges } from '../../../collectors/ranges.ts';
+import { sessions } from '../../../collectors/sessions.ts';
+import { tables } from '../../../collectors/tables.ts';
+import { users } from '../../../collectors/users.ts';
+import { grantee } from '../../../diagnosis/api-rules.ts';
+import { formatBytes, formatCount, formatList } from '../../../format.ts';
+import { toRequestError } from '../../../http/errors.ts';
+import { createPollStats } from '../../../http/poll-stats.ts';
+import {
+  array,
+  type Infer,
+  integer,
+  number,
+  object,
+  raw,
+  record,
+  selected,
+  string,
+} from '../../../json/shape.ts';
+import { GET_ASSISTANT } from '../cloud/assistant.ts';
+import type { Checklist } from './checklist.ts';
+
+/** Date headers have whole seconds, and a response takes a while. */
+const CLOCK_TOLERANCE_SECONDS = 5;
+
+/** The nodes that are live, draining or decommissioning. */
+export interface KnownNodes {
+  readonly ids: readonly number[];
+  readonly stores: number;
+  readonly replicas: number;
+  readonly connections: number;
+}
+
+/** The cost of one node's list of ranges. */
+export interface RangesSample {
+  readonly replicas: number;
+  readonly bytes: number;
+  readonly seconds: number;
+}
+
+const nodeShape = object({
+  node_id: integer(),
+  liveness_status: integer(),
+  build_tag: string(),
+  metrics: selected({ keys: ['sql.conns'], prefixes: [] }, number()),
+  store_metrics: record(selected({ keys: ['replicas'], prefixes: [] }, number())),
+});
+
+/** Logs in and lists the nodes; undefined when no other check can succeed. */
+export async function checkNodes(
+  list: Checklist,
+  api: ClusterApi,
+): Promise<KnownNodes | undefined> {
+  const { stats, recorder } = list;
+  const found: ReturnType<typeof copyNode>[] = [];
+  const onNode = (node: Infer<typeof nodeShape>): unknown => found.push(copyNode(node));
+  try {
+    const { dateMs } = await api.nodes(stats, { limit: 100, shape: nodeShape, onNode });
+    addLogin(list);
+    addNodes(list, found);
+    if (dateMs !== undefined) addClock(list, Math.abs(Date.now() - dateMs) / 1000);
+    return summarize(found);
+  } catch (error) {
+    const isLogin = recorder.last('login') !== undefined && recorder.last('nodes') === undefined;
+    if (!isLogin) addLogin(list);
+    await list.run(isLogin ? 'login' : 'GET /nodes/', nodes, () => Promise.reject(error));
+    const isRefused = toRequestError(error, 'nodes').reason === 'auth';
+    return isLogin || isRefused ? undefined : summarize([]);
+  }
+}
+
+function addNodes(list: Checklist, found: readonly ReturnType<typeof copyNode>[]): void {
+  const builds = [...new Set(found.map(({ build }) => build))];
+  const count = `${found.length} nodes of ${builds.join(', ')}`;
+  list.add('GET /nodes/', 'ok', `${list.recorder.describeLast('nodes')}; ${count}`);
+  const dead = found
+    .filter(({ status }) => status === 'dead' || status === 'unavailable')
+    .map(({ id }) => id);
+  if (dead.length > 0) {
+    const advice = 'restart or decommission them; their ranges and sessions are not visible';
+    list.add('liveness', 'warning', `node ${dead.join(', ')} is not live`, advice);
+  }
+  if (builds.length > 1) {
+    list.add('versions', 'warning', `mixed: ${builds.join(', ')}`, 'complete the upgrade');
+  }
+}
+
+function copyNode(node: Infer<typeof nodeShape>) {
+  const stores = [...node.store_metrics.values()];
+  return {
+    id: node.node_id ?? 0,
+    status: livenessOf({ livenessCode: node.liveness_status }),
+    build: node.build_tag ?? '',
+    stores: stores.length,
+    replicas: sum(stores.map((store) => store.get('replicas') ?? 0)),
+    connections: node.metrics.get('sql.conns') ?? 0,
+  };
+}
+
+function summarize(found: readonly ReturnType<typeof copyNode>[]): KnownNodes {
+  const known = found.filter(({ status }) => REACHABLE.has(status));
+  return {
+    ids: known.map(({ id }) => id),
+    // Releases before 23.2 do not report stores: a node has at least one.
+    stores: sum(known.map(({ stores }) => Math.max(1, stores))),
+    replicas: sum(known.map(({ replicas }) => replicas)),
+    connections: sum(known.map(({ connections }) => connections)),
+  };
+}
+
+function addLogin(list: Checklist): void {
+  const { username, token } = list.config.cluster_api ?? {};
+  if (username !== undefined) {
+    list.add('login', 'ok', `as ${username}: ${list.recorder.describeLast('login')}`);
+  } else if (token !== undefined) {
+    list.add('login', 'skipped', 'a session token is configured');
+  } else {
+    list.add('login', 'skipped', 'no user or token: correct for an insecure cluster only');
+  }
+}
+
+function addClock(list: Checklist, seconds: number): void {
+  if (seconds <= CLOCK_TOLERANCE_SECONDS) {
+    list.add('clock', 'ok', 'no significant difference');
+    return;
+  }
+  const detail = `the clock of the server differs by ${Math.round(seconds)} s`;
+  list.add('clock', 'warning', detail, 'synchronize both machines by NTP: ages would be wrong');
+}
+
+/** The ranges of one node: a sample of the cost of a scan. */
+export async function checkRanges(
+  list: Checklist,
+  api: ClusterApi,
+  nodeId: number | undefined,
+): Promise<RangesSample | undefined> {
+  const { config, stats, recorder } = list;
+  const check = 'GET /nodes/{id}/ranges/';
+  if (nodeId === undefined) {
+    list.add(check, 'skipped', 'no node to query is known');
+    return undefined;
+  }
+  let replicas = 0;
+  let encoding = 'unknown';
+  const succeeded = await list.run(check, ranges, async () => {
+    await api.nodeRanges(stats, {
+      nodeId,
+      route: 'gateway',
+      limit: Number(config.collectors['ranges']?.['page_limit']),
+      firstUrl: 0,
+      shape: object({ desc: object({ end_key: raw() }) }),
+      onRange({ desc }) {
+        replicas += 1;
+        if (typeof desc.end_key === 'string') encoding = 'base64 text, as from real servers';
+        if (Array.isArray(desc.end_key)) encoding = 'lists of integers, as in the API documents';
+      },
+    });
+    const count = `${formatCount(replicas)} replicas on node ${nodeId}`;
+    const detail = `${recorder.describeLast('node_ranges')}; ${count}; keys are ${encoding}`;
+    return { verdict: 'ok', detail };
+  });
+  const { bytes = 0, seconds = 0 } = recorder.last('node_ranges') ?? {};
+  return succeeded ? { replicas, bytes, seconds } : undefined;
+}
+
+/** The sessions of all nodes and all users. */
+export async function checkSessions(
+  list: Checklist,
+  api: ClusterApi,
+  connections: number,
+): Promise<void> {
+  const { config, stats, recorder } = list;
+  const own = config.cluster_api?.username?.toLowerCase();
+  let count = 0;
+  let others = 0;
+  await list.run('GET /sessions/', sessions, async () => {
+    const { failedNodes } = await api.sessions(stats, {
+      limit: Number(config.collectors['sessions']?.['page_limit']),
+      shape: object({ username: string() }),
+      onSession({ username }) {
+        count += 1;
+        if (username !== own) others += 1;
+      },
+    });
+    const detail = `${recorder.describeLast('sessions')}; ${formatCount(count)} sessions`;
+    if (own !== undefined && others === 0 && connections > 0) {
+      const contrast = `although the nodes have ${formatCount(connections)} connections: the user sees only its own`;
+      const advice = `run GRANT SYSTEM VIEWACTIVITYREDACTED TO ${grantee(config.cluster_api)};`;
+      return { verdict: 'failed', detail: `${detail}, ${contrast}`, advice };
+    }
+    if (failedNodes.size === 0) return { verdict: 'ok', detail };
+    const missing = `none from node ${formatList([...failedNodes].toSorted((a, b) => a - b))}`;
+    const advice = 'check them with `nodes`';
+    return { verdict: 'warning', detail: `${detail}; ${missing}`, advice };
+  });
+}
+
+/** The users; a missing privilege is no fault while the collector is disabled. */
+export async function checkUsers(list: Checklist, api: ClusterApi): Promise<void> {
+  let count = 0;
+  const work = async () => {
+    await api.users(list.stats, { shape: object({}), onUser: () => void (count += 1) });
+    const detail = `${list.recorder.describeLast('users')}; ${formatCount(count)} users`;
+    return { verdict: 'ok', detail } as const;
+  };
+  const isEnabled = list.config.collectors['users']?.enabled === true;
+  await list.run('GET /users/', users, work, { verdict: isEnabled ? 'failed' : 'warning' });
+}
+
+/** The configured tables, one after the other: each is a load on the server. */
+export async function checkTables(list: Checklist, api: ClusterApi): Promise<void> {
+  const names = list.config.collectors['tables']?.['tables'];
+  if (!Array.isArray(names) || names.length === 0) {
+    list.add('GET /databases/{db}/tables/{table}/', 'skipped', 'no table is configured');
+    return;
+  }
+  for (const name of names.map(String)) {
+    const [database = '', ...rest] = name.split('.');
+    await list.run(`table ${name}`, tables, async () => {
+      const shape = object({ range_count: integer(), columns: array(object({})) });
+      const found = await api.table(list.stats, { database, table: rest.join('.'), shape });
+      const count = `${formatCount(found.range_count ?? 0)} ranges`;
+      return { verdict: 'ok', detail: `${list.recorder.describeLast('table')}; ${count}` };
+    });
+  }
+}
+
+/** Collectors of the cluster API with checks of their own. */
+const CHECKED: ReadonlySet<Collector> = new Set([nodes, ranges, sessions, users, tables]);
+
+/** One poll of each other collector of the cluster API. */
+export async function checkOthers(
+  list: Checklist,
+  api: ClusterApi,
+  collectors: readonly Collector[] = COLLECTORS,
+): Promise<void> {
+  for (const collector of collectors) {
+    const options = list.config.collectors[collector.name];
+    if (CHECKED.has(collector) || collector.api === 'cloud' || !options?.enabled) continue;
+    const stats = createPollStats(list.stats.signal);
+    const poll = Object.assign(stats, {
+      options,
+      state: collector.createState(),
+      shard: '0',
+      shards: { index: 0, count: 1 },
+      nowMs: Date.now,
+      urls: list.config.cluster_api?.urls.length ?? 1,
+      scanProgress: () => undefined,
+      reasonOf: (error: unknown) => toRequestError(error, collector.name).reason,
+      warn: () => undefined,
+    });
+    await list.run(`collector ${collector.name}`, collector, async () => {
+      await collector.collect(api, poll);
+      const detail = `${formatBytes(stats.bytes)}, ${formatCount(stats.items)} items`;
+      return { verdict: 'ok', detail };
+    });
+  }
+}
+
+/** GET …/migration-assistant: reachability, key, role and cluster id in one request. */
+export async function checkCloud(list: Checklist, api: CloudApi): Promise<void> {
+  const work = async () => {
+    // Without the password, which the response holds, too.
+    const shape = object({ status: string(), health: string() });
+    const found = await api.assistant(list.stats, shape);
+    const state = found === undefined ? 'there is none' : `${found.status}, ${found.health}`;
+    const detail = `${list.recorder.describeLast('assistant')}; ${state}`;
+    return { verdict: 'ok', detail } as const;
+  };
+  const target = { target: 'Cloud API' };
+  await list.run('GET …/migration-assistant', GET_ASSISTANT, work, target);
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}

@@ -1,0 +1,80 @@
+import type { ClusterConfig } from '../../../config/schema.ts';
+import { diagnose } from '../../../diagnosis/diagnose.ts';
+import type { Operation } from '../../../diagnosis/failure.ts';
+import { formatBytes, formatMs } from '../../../format.ts';
+import { createPollStats, type PollStats } from '../../../http/poll-stats.ts';
+import { ClusterMetrics, type FinishedRequest } from '../../../metrics/exporter-metrics.ts';
+
+/** `warning`: works, but not as it should; `skipped`: not possible or not needed. */
+export type Verdict = 'ok' | 'warning' | 'failed' | 'skipped';
+
+/** One line of the checklist. */
+export interface CheckResult {
+  /** What was checked, as `TLS` or `GET /nodes/`. */
+  readonly check: string;
+  /** Where: a URL, or an API. */
+  readonly target: string;
+  readonly verdict: Verdict;
+  readonly detail: string;
+  /** How to fix it. */
+  readonly advice?: string | undefined;
+}
+
+export type CheckOutcome = Omit<CheckResult, 'check' | 'target'>;
+
+/** Records the requests of a cluster's clients. */
+export class RequestRecorder extends ClusterMetrics {
+  readonly #finished: FinishedRequest[] = [];
+
+  override readonly requestFinished = (request: FinishedRequest): void => {
+    this.#finished.push(request);
+  };
+
+  last(endpoint: string): FinishedRequest | undefined {
+    return this.#finished.findLast((request) => request.endpoint === endpoint);
+  }
+
+  /** Status, size and time of the last request to the endpoint. */
+  describeLast(endpoint: string): string {
+    const request = this.last(endpoint);
+    if (request === undefined) return 'no request';
+    return `${request.code}, ${formatBytes(request.bytes)} in ${formatMs(request.seconds * 1000)}`;
+  }
+}
+
+/** The checks of one cluster: what they need, and their results so far. */
+export class Checklist {
+  readonly config: ClusterConfig;
+  readonly stats: PollStats;
+  readonly recorder = new RequestRecorder();
+  readonly results: CheckResult[] = [];
+
+  constructor(config: ClusterConfig, signal: AbortSignal) {
+    this.config = config;
+    this.stats = createPollStats(signal);
+  }
+
+  /** Adds a result of the cluster API. */
+  add(check: string, verdict: Verdict, detail: string, advice?: string): void {
+    this.results.push({ check, target: 'cluster API', verdict, detail, advice });
+  }
+
+  /** Adds the result of `work`, or the diagnosis of its failed request: then resolves to false. */
+  async run(
+    check: string,
+    operation: Operation,
+    work: () => Promise<CheckOutcome>,
+    { target = 'cluster API', verdict = 'failed' }: { target?: string; verdict?: Verdict } = {},
+  ): Promise<boolean> {
+    try {
+      this.results.push({ check, target, ...(await work()) });
+      return true;
+    } catch (error) {
+      const diagnosis = diagnose(error, operation, this.config);
+      if (diagnosis === undefined) throw error;
+      const { cause: detail, remedy: advice } = diagnosis;
+      this.results.push({ check, target, verdict, detail, advice });
+      return false;
+    }
+  }
+}

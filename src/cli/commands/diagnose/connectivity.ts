@@ -1,0 +1,128 @@
+import { lookup } from 'node:dns/promises';
+import { connect, isIP, type Socket } from 'node:net';
+import { connect as connectTls, type TLSSocket } from 'node:tls';
+import type { ClusterConfig } from '../../../config/schema.ts';
+import { readClientTls } from '../../../config/tls-files.ts';
+import type { Operation } from '../../../diagnosis/failure.ts';
+import { formatMs } from '../../../format.ts';
+import { toRequestError } from '../../../http/errors.ts';
+import type { Checklist, CheckOutcome } from './checklist.ts';
+
+const TIMEOUT_MS = 5_000;
+/** Time to renew a certificate without haste. */
+const EXPIRES_SOON_DAYS = 30;
+const DAY_MS = 86_400_000;
+
+/** Where a URL leads to, with the TLS settings for it. */
+interface Endpoint {
+  readonly host: string;
+  readonly port: number;
+  readonly tls: NonNullable<ClusterConfig['cluster_api']>['tls'] | undefined;
+}
+
+/** Checks name, TCP and TLS of one URL, each only after the one before succeeded; resolves to whether all did. */
+export async function checkConnectivity(
+  list: Checklist,
+  text: string,
+  operation: Operation,
+): Promise<boolean> {
+  const { config, results } = list;
+  const url = new URL(text);
+  const isHttps = url.protocol === 'https:';
+  const target = url.origin;
+  if ((isHttps ? config.proxy.https : config.proxy.http) !== undefined) {
+    const detail = 'goes through a proxy';
+    results.push({ check: 'connection', target, verdict: 'skipped', detail });
+    return true;
+  }
+  const endpoint = {
+    host: url.hostname.replace(/^\[|\]$/g, ''),
+    port: Number(url.port) || (isHttps ? 443 : 80),
+    tls: operation.api === 'cluster' ? config.cluster_api?.tls : undefined,
+  };
+  const run = (check: string, step: (endpoint: Endpoint) => Promise<CheckOutcome>) => {
+    const work = (): Promise<CheckOutcome> =>
+      step(endpoint).catch((error: unknown) => {
+        throw toRequestError(error, `${check} of ${url.host}`);
+      });
+    return list.run(check, operation, work, { target });
+  };
+  return (
+    (await run('name', resolveName)) &&
+    (await run('TCP', connectTcp)) &&
+    (!isHttps || (await run('TLS', tlsHandshake)))
+  );
+}
+
+async function resolveName({ host }: Endpoint): Promise<CheckOutcome> {
+  if (isIP(host) !== 0) return { verdict: 'ok', detail: `${host} is an address` };
+  const addresses = await lookup(host, { all: true });
+  const detail = `${host} is ${addresses.map(({ address }) => address).join(', ')}`;
+  return { verdict: 'ok', detail };
+}
+
+async function connectTcp({ host, port }: Endpoint): Promise<CheckOutcome> {
+  const startedAt = performance.now();
+  const socket = connect({ host, port, timeout: TIMEOUT_MS });
+  try {
+    await untilReady(socket, 'connect');
+    return { verdict: 'ok', detail: `connected in ${formatMs(performance.now() - startedAt)}` };
+  } finally {
+    socket.destroy();
+  }
+}
+
+/** Resolves at the event; rejects on an error or after the timeout. */
+function untilReady(socket: Socket, event: 'connect' | 'secureConnect'): Promise<void> {
+  return new Promise((resolve, reject) => {
+    socket.once(event, resolve);
+    socket.once('error', reject);
+    socket.once('timeout', () => {
+      const error = new Error(`no response within ${TIMEOUT_MS / 1000} s`);
+      reject(Object.assign(error, { code: 'UND_ERR_CONNECT_TIMEOUT' }));
+    });
+  });
+}
+
+/** Reads the certificate even where it would not be accepted, to report why. */
+async function tlsHandshake({ host, port, tls }: Endpoint): Promise<CheckOutcome> {
+  const files = tls === undefined ? {} : await readClientTls(tls);
+  const servername = tls?.server_name ?? (isIP(host) === 0 ? host : undefined);
+  const socket = connectTls({
+    ...files,
+    host,
+    port,
+    timeout: TIMEOUT_MS,
+    rejectUnauthorized: false,
+    minVersion: 'TLSv1.2',
+    ...(servername !== undefined && { servername }),
+  });
+  try {
+    await untilReady(socket, 'secureConnect');
+    return checkCertificate(socket, tls?.insecure_skip_verify ?? false);
+  } finally {
+    socket.destroy();
+  }
+}
+
+function checkCertificate(socket: TLSSocket, isUnverified: boolean): CheckOutcome {
+  const certificate = socket.getPeerX509Certificate();
+  const days = ((certificate?.validToDate.getTime() ?? 0) - Date.now()) / DAY_MS;
+  const names = certificate?.subjectAltName?.replaceAll(/DNS:|IP Address:/g, '') ?? 'no names';
+  const validity =
+    days < 0 ? `expired ${Math.ceil(-days)} days ago` : `${Math.floor(days)} days left`;
+  const detail = `${socket.getProtocol()}, certificate for ${names}, ${validity}`;
+  if (isUnverified) {
+    const advice = 'set tls.ca_file and remove tls.insecure_skip_verify';
+    return { verdict: 'warning', detail: `${detail}, not verified`, advice };
+  }
+  if (!socket.authorized) {
+    // Node gives the code alone where the chain is wrong, and an error where the name is.
+    const reason: unknown = socket.authorizationError;
+    const code = reason instanceof Error && 'code' in reason ? reason.code : String(reason);
+    throw Object.assign(new Error(`${detail}: ${String(code)}`), { code });
+  }
+  if (days >= EXPIRES_SOON_DAYS) return { verdict: 'ok', detail };
+  const advice = 'renew the certificate of the node with `cockroach cert create-node`';
+  return { verdict: 'warning', detail, advice };
+}

@@ -1,0 +1,161 @@
+import type { Command } from 'commander';
+import { freshnessOf, type RecordAge } from '../../cockroach/liveness.ts';
+import { nodes } from '../../collectors/nodes.ts';
+import { formatAge, formatBytes, formatCount } from '../../format.ts';
+import { array, type Infer, integer, number, object, record, string } from '../../json/shape.ts';
+import { LIVENESS_BY_CODE } from '../../vocabulary.ts';
+import { addClusterAction, type ClusterTarget, clusterApiOf } from '../cluster-target.ts';
+import { addExamples, type CommandContext, EXIT } from '../command.ts';
+import {
+  addListingOptions,
+  type Column,
+  type ListingOptions,
+  numberColumn,
+  openListing,
+} from '../output/listing.ts';
+
+const NODES_PER_PAGE = 100;
+
+const address = object({ network_field: string(), address_field: string() });
+
+const shape = object({
+  node_id: integer(),
+  liveness_status: integer(),
+  address,
+  sql_address: address,
+  build_tag: string(),
+  cluster_name: string(),
+  ServerVersion: object({
+    major_val: integer(),
+    minor_val: integer(),
+    patch: integer(),
+    internal: integer(),
+  }),
+  locality: object({ tiers: array(object({ key: string(), value: string() })) }),
+  attrs: object({ attrs: array(string()) }),
+  started_at: integer(),
+  updated_at: integer(),
+  num_cpus: integer(),
+  num_vcpus: number(),
+  total_system_memory: integer(),
+  metrics: record(number()),
+  store_metrics: record(record(number())),
+});
+
+type CurrentNode = ReturnType<typeof toItem>;
+
+/** Without the figures of a stale record. */
+type Node = Omit<CurrentNode, 'metrics' | 'store_metrics'> & {
+  readonly metrics: CurrentNode['metrics'] | null;
+  readonly store_metrics: CurrentNode['store_metrics'] | null;
+};
+
+const COLUMNS: readonly Column<Node>[] = [
+  { title: 'ID', value: (node) => node.node_id, format: String },
+  {
+    title: 'STATUS',
+    value: (node) => node.status,
+    style: (status) =>
+      status === 'live'
+        ? 'green'
+        : status === 'dead' || status === 'unavailable'
+          ? 'red'
+          : 'yellow',
+  },
+  { title: 'ADDRESS', value: (node) => node.address, shrinks: true },
+  { title: 'VERSION', value: (node) => node.build_tag },
+  { title: 'LOCALITY', value: (node) => node.locality, shrinks: true },
+  numberColumn('UPTIME', formatAge, uptimeOf),
+  numberColumn(
+    'CPU',
+    formatPercent,
+    (node) => node.metrics?.['sys.cpu.combined.percent-normalized'],
+  ),
+  numberColumn('MEMORY', formatBytes, (node) => node.metrics?.['sys.rss']),
+  numberColumn('CONNS', formatCount, (node) => node.metrics?.['sql.conns']),
+  numberColumn('REPLICAS', formatCount, (node) => sumOf(node, 'replicas')),
+  numberColumn('DISK', formatPercent, (node) => {
+    const capacity = sumOf(node, 'capacity');
+    const used = sumOf(node, 'capacity.used');
+    return capacity && used !== undefined ? used / capacity : undefined;
+  }),
+];
+
+/** `nodes`: GET /nodes/, all of it. */
+export function define(command: Command, context: CommandContext): void {
+  addListingOptions(command, COLUMNS);
+  addClusterAction(command, context, nodes, list);
+  addExamples(
+    command,
+    'nodes --config.file=exporter.yml',
+    'nodes --sort cpu --config.file=exporter.yml --cluster prod',
+    'nodes --output ndjson --cluster.url=http://127.0.0.1:8080 | jq .metrics',
+  );
+}
+
+async function list(target: ClusterTarget, options: ListingOptions): Promise<number> {
+  const listing = openListing<Node>(options, 'nodes', COLUMNS);
+  const records: { readonly node: CurrentNode; readonly age: RecordAge }[] = [];
+  const { dateMs } = await clusterApiOf(target).nodes(target.stats, {
+    limit: NODES_PER_PAGE,
+    shape,
+    onNode(node) {
+      const updatedSeconds = (node.updated_at ?? 0) / 1e9;
+      const age = { livenessCode: node.liveness_status, updatedSeconds };
+      records.push({ node: toItem(node), age });
+    },
+  });
+  // The newest record of all decides which are stale.
+  const ages = records.map(({ age }) => age);
+  const isFresh = freshnessOf(ages, dateMs);
+  for (const { node, age } of records) {
+    listing.add(isFresh(age) ? node : { ...node, metrics: null, store_metrics: null });
+  }
+  await listing.close();
+  return EXIT.ok;
+}
+
+/** A node as JSON: names of the API, times as text, nothing omitted. */
+function toItem(node: Infer<typeof shape>) {
+  const { major_val, minor_val, patch, internal } = node.ServerVersion;
+  return {
+    node_id: node.node_id,
+    status: LIVENESS_BY_CODE[node.liveness_status ?? -1] ?? `unknown(${node.liveness_status})`,
+    address: node.address.address_field,
+    sql_address: node.sql_address.address_field,
+    build_tag: node.build_tag,
+    server_version: { major: major_val, minor: minor_val, patch, internal },
+    cluster_name: node.cluster_name,
+    locality: node.locality.tiers.map(({ key = '', value = '' }) => `${key}=${value}`).join(','),
+    attrs: node.attrs.attrs,
+    started_at: toTime(node.started_at),
+    updated_at: toTime(node.updated_at),
+    num_cpus: node.num_cpus,
+    num_vcpus: node.num_vcpus,
+    total_system_memory: node.total_system_memory,
+    metrics: Object.fromEntries(node.metrics),
+    store_metrics: Object.fromEntries(
+      [...node.store_metrics].map(([id, metrics]) => [id, Object.fromEntries(metrics)]),
+    ),
+  };
+}
+
+function toTime(nanoseconds = 0): string | null {
+  // A double loses the last digits of nanoseconds since 1970: rounding restores the millisecond.
+  return nanoseconds === 0 ? null : new Date(Math.round(nanoseconds / 1e6)).toISOString();
+}
+
+/** Of the process when it last wrote its record. */
+function uptimeOf({ started_at: started, updated_at: updated, metrics }: Node): number | undefined {
+  if (started === null || updated === null || metrics === null) return undefined;
+  return (Date.parse(updated) - Date.parse(started)) / 1000;
+}
+
+function sumOf(node: Node, key: string): number | undefined {
+  const values = Object.values(node.store_metrics ?? {}).flatMap((metrics) => metrics[key] ?? []);
+  return values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0);
+}
+
+function formatPercent(ratio: number): string {
+  return `${(ratio * 100).toFixed(1)}%`;
+}

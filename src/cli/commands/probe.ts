@@ -1,0 +1,82 @@
+import type { Command } from 'commander';
+import { COLLECTORS } from '../../collectors/index.ts';
+import { Cluster } from '../../exporter/cluster.ts';
+import { createLog } from '../../log.ts';
+import { ExporterMetrics } from '../../metrics/exporter-metrics.ts';
+import { joinExposition } from '../../metrics/exposition.ts';
+import { renderFamilies } from '../../metrics/snapshot.ts';
+import { addClusterOptions, chooseCluster, loadCommandConfig } from '../cluster-target.ts';
+import { addExamples, type CommandContext, EXIT } from '../command.ts';
+import { note, writeServerText } from '../output/standard-output.ts';
+import { watchCancellation } from '../process/signals.ts';
+
+/** `probe`: polls every enabled collector once and prints what a scrape would return for the cluster. */
+export function define(command: Command, context: CommandContext): void {
+  addClusterOptions(command);
+  addExamples(
+    command,
+    'probe --config.file=exporter.yml --cluster prod',
+    'probe --config.file=exporter.yml --no-collector.ranges | grep crdb_nodes',
+  );
+  command.action(async (options: { readonly cluster?: string }) => {
+    context.setExitCode(await probe(command, context, options.cluster));
+  });
+}
+
+async function probe(
+  command: Command,
+  context: CommandContext,
+  name: string | undefined,
+): Promise<number> {
+  const config = await loadCommandConfig(command, context);
+  const { build } = context;
+  const clusterConfig = { ...chooseCluster(config, name), poll: false };
+  const cluster = await Cluster.create(
+    {
+      collectors: COLLECTORS,
+      metrics: new ExporterMetrics(build),
+      userAgent: `crdb-exporter/${build.version}`,
+      clock: { wallMs: () => Date.now(), monotonicMs: () => performance.now() },
+      random: Math.random,
+      // Failures of collectors are reported below.
+      log: createLog({ level: 'error', format: 'logfmt', destination: 2 }),
+    },
+    clusterConfig,
+    config,
+  );
+  using cancellation = watchCancellation();
+  const done = new AbortController();
+  const running = cluster.run(AbortSignal.any([cancellation.signal, done.signal]));
+  const timeouts = Object.values(clusterConfig.collectors).map(({ timeout }) => timeout);
+  await cluster.pollNow(isAny, Math.max(...timeouts) * 1000);
+  done.abort();
+  await running;
+  const exitCode = cancellation.exitCode();
+  if (exitCode !== undefined) return exitCode;
+  const chunks = joinExposition({
+    parts: cluster.snapshots(isAny),
+    rendered: renderFamilies(cluster.metrics(isAny)),
+    format: 'text',
+    gzip: false,
+  });
+  await writeServerText(Buffer.concat(chunks).toString());
+  return reportFailures(cluster);
+}
+
+function isAny(): boolean {
+  return true;
+}
+
+function reportFailures({ name, pollers }: Cluster): number {
+  const failed = pollers.filter(({ outcome }) => !outcome.succeeded);
+  for (const {
+    collector,
+    outcome: { error },
+  } of failed) {
+    const remedy = error?.remedy === undefined ? '' : `; ${error.remedy}`;
+    note(`the collector ${collector.name} failed: ${error?.message ?? 'no poll ended'}${remedy}`);
+  }
+  if (failed.length === 0) return EXIT.ok;
+  note(`\`crdb-exporter diagnose --cluster ${name}\` checks every step`);
+  return EXIT.failed;
+}

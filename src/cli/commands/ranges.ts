@@ -1,0 +1,275 @@
+import type { Command } from 'commander';
+import type { RangeRoute } from '../../cockroach/cluster-api.ts';
+import { listNodes, type NodeList } from '../../cockroach/node-list.ts';
+import { ranges } from '../../collectors/ranges.ts';
+import { leaseKindOf, LEASE_KINDS, tableIdOf } from '../../collectors/ranges/range.ts';
+import { diagnose, type Diagnosis } from '../../diagnosis/diagnose.ts';
+import { formatBytes, formatNumber } from '../../format.ts';
+import {
+  array,
+  boolean,
+  type Infer,
+  integer,
+  number,
+  object,
+  optional,
+  raw,
+  record,
+  string,
+} from '../../json/shape.ts';
+import { addClusterAction, type ClusterTarget, clusterApiOf } from '../cluster-target.ts';
+import { addExamples, type CommandContext, CommandError, EXIT } from '../command.ts';
+import { positiveInteger } from '../flags.ts';
+import {
+  addListingOptions,
+  type Column,
+  type ListingOptions,
+  numberColumn,
+  openListing,
+} from '../output/listing.ts';
+import { type Progress, startProgress } from '../output/progress.ts';
+import { note } from '../output/standard-output.ts';
+
+/** How many times the wanted number of hot ranges is kept before the coldest are dropped. */
+const HOT_SLACK = 4;
+
+/** One element of GET /nodes/{node_id}/ranges/. */
+const shape = object({
+  desc: object({ range_id: integer() }),
+  span: object({ start_key: string(), end_key: string() }),
+  source_node_id: integer(),
+  source_store_id: integer(),
+  lease_history: array(
+    object({
+      start: raw(),
+      expiration: raw(),
+      proposed_ts: raw(),
+      epoch: integer(),
+      term: integer(),
+      sequence: integer(),
+      acquisition_type: integer(),
+      replica: object({ node_id: integer(), store_id: integer(), replica_id: integer() }),
+    }),
+  ),
+  problems: record(boolean()),
+  stats: object({
+    queries_per_second: number(),
+    writes_per_second: number(),
+    requests_per_second: optional(number()),
+    reads_per_second: optional(number()),
+    write_bytes_per_second: optional(number()),
+    read_bytes_per_second: optional(number()),
+    cpu_time_per_second: optional(number()),
+  }),
+  quiescent: boolean(),
+  ticking: boolean(),
+});
+
+type Replica = ReturnType<typeof toReplica>;
+
+const COLUMNS: readonly Column<Replica>[] = [
+  { title: 'RANGE', value: (replica) => replica.range_id, format: String },
+  { title: 'NODE', value: (replica) => replica.node_id, format: String },
+  { title: 'STORE', value: (replica) => replica.store_id, format: String },
+  { title: 'TABLE', value: (replica) => replica.table_id, format: String },
+  { title: 'LEASE', value: (replica) => (replica.is_leaseholder ? replica.lease_kind : null) },
+  numberColumn('QPS', formatNumber, ({ stats }) => stats.queries_per_second),
+  numberColumn('WRITES/S', formatNumber, ({ stats }) => stats.writes_per_second),
+  numberColumn('READ/S', formatBytes, ({ stats }) => stats.read_bytes_per_second),
+  numberColumn('WRITTEN/S', formatBytes, ({ stats }) => stats.write_bytes_per_second),
+  numberColumn('CPU', formatCpuTime, ({ stats }) => stats.cpu_time_per_second),
+  {
+    title: 'PROBLEMS',
+    value: (replica) => replica.problems.join(','),
+    style: (problems) => (problems === '' ? undefined : 'red'),
+    shrinks: true,
+  },
+];
+
+/** Keys are long, so they come last. */
+const KEY_COLUMNS: readonly Column<Replica>[] = [
+  { title: 'START KEY', value: (replica) => replica.start_key, shrinks: true },
+  { title: 'END KEY', value: (replica) => replica.end_key, shrinks: true },
+];
+
+interface Options extends ListingOptions {
+  readonly problems?: true;
+  readonly hot?: number;
+  readonly showKeys?: true;
+}
+
+/** A node whose ranges are missing in the output. */
+interface FailedNode extends Diagnosis {
+  readonly nodeId: number;
+}
+
+/** `ranges [NODE]`: the replicas on every node, or on one. */
+export function define(command: Command, context: CommandContext): void {
+  const parseNodeId = positiveInteger('It must be the id of a node, as listed by `nodes`.');
+  const parseCount = positiveInteger('It must be a whole number from 1 to 999999999.');
+  command
+    .argument('[node]', 'id of a node; default: all nodes', parseNodeId)
+    .option('--problems', 'Only replicas that report a problem.')
+    .option(
+      '--hot <count>',
+      'Only this number of ranges: those with most queries per second on their leaseholders.',
+      parseCount,
+    )
+    .option('--show-keys', 'Show start and end keys, which may hold user data.');
+  addListingOptions(command, COLUMNS);
+  addClusterAction(command, context, ranges, list);
+  addExamples(
+    command,
+    'ranges --problems --config.file=exporter.yml',
+    'ranges --hot 20 --config.file=exporter.yml',
+    'ranges 3 --output ndjson --config.file=exporter.yml | jq .range_id',
+  );
+}
+
+async function list(
+  target: ClusterTarget,
+  nodeId: number | undefined,
+  options: Options,
+): Promise<number> {
+  const { showKeys, hot, problems } = options;
+  const columns = showKeys ? [...COLUMNS, ...KEY_COLUMNS] : COLUMNS;
+  const listing = openListing<Replica>(options, 'ranges', columns);
+  const nodes = await chooseNodes(target, nodeId);
+  const hotList = hot === undefined ? undefined : createHotList(hot);
+  const progress = await startProgress('replicas', options.output);
+  let failed: readonly FailedNode[];
+  try {
+    failed = await readNodes(target, nodes.toScan, progress, {
+      onRange(range) {
+        progress.advance(1);
+        const replica = toReplica(range, showKeys);
+        if (!problems || replica.problems.length > 0) (hotList ?? listing).add(replica);
+      },
+      onPageEnd: () => listing.drained(),
+    });
+  } finally {
+    progress.stop();
+  }
+  for (const replica of hotList?.hottest() ?? []) listing.add(replica);
+  await listing.close({
+    skipped_nodes: nodes.toSkip,
+    failed_nodes: failed.map(({ nodeId: node_id, reason, cause: message }) => {
+      return { node_id, reason, message };
+    }),
+  });
+  if (nodes.toSkip.length > 0) note(`skipped, because not live: node ${nodes.toSkip.join(', ')}`);
+  for (const one of failed) {
+    note(`the ranges of node ${one.nodeId} are missing or incomplete: ${one.cause}; ${one.remedy}`);
+  }
+  return failed.length === 0 ? EXIT.ok : EXIT.failed;
+}
+
+/** One node after the other, so that no server prepares two lists at a time. Rejects when none could be read. */
+async function readNodes(
+  target: ClusterTarget,
+  nodeIds: readonly number[],
+  progress: Progress,
+  handlers: {
+    readonly onRange: (range: Infer<typeof shape>) => void;
+    readonly onPageEnd: () => Promise<void>;
+  },
+): Promise<readonly FailedNode[]> {
+  const { collectors, cluster_api } = target.config;
+  const failed: FailedNode[] = [];
+  for (const [at, nodeId] of nodeIds.entries()) {
+    progress.step(at, nodeIds.length);
+    try {
+      await clusterApiOf(target).nodeRanges(target.stats, {
+        nodeId,
+        route: routeOf(target),
+        limit: Number(collectors['ranges']?.['page_limit']),
+        // Another URL each time, so that no gateway carries every scan.
+        firstUrl: at % (cluster_api?.urls.length ?? 1),
+        shape,
+        ...handlers,
+      });
+    } catch (error) {
+      const diagnosis = diagnose(error, ranges, target.config);
+      if (diagnosis === undefined || target.stats.signal.aborted) throw error;
+      failed.push({ nodeId, ...diagnosis });
+      if (failed.length === nodeIds.length) throw error;
+    }
+  }
+  return failed;
+}
+
+/** As configured for the collector; `auto` is for repeated scans. */
+function routeOf({ config }: ClusterTarget): RangeRoute {
+  const route = config.collectors['ranges']?.['route'];
+  return route === 'proxy' || route === 'local' ? route : 'gateway';
+}
+
+/**
+ * The nodes to read: all, or the one with the id. Nodes that are not live are skipped: the call would fail after
+ * seconds, or never end.
+ */
+async function chooseNodes(target: ClusterTarget, nodeId: number | undefined): Promise<NodeList> {
+  // The node beside this process, whatever its id.
+  if (routeOf(target) === 'local' && nodeId === undefined) return { toScan: [0], toSkip: [] };
+  const nodes = await listNodes(clusterApiOf(target), target.stats);
+  if (nodeId === undefined) return nodes;
+  if (nodes.toScan.includes(nodeId)) return { toScan: [nodeId], toSkip: [] };
+  if (nodes.toSkip.includes(nodeId)) {
+    throw new CommandError(
+      `node ${nodeId} is not live, so its ranges cannot be read; see \`nodes\``,
+    );
+  }
+  const known = [...nodes.toScan, ...nodes.toSkip].toSorted((a, b) => a - b);
+  throw new CommandError(`there is no node ${nodeId}: the cluster has ${known.join(', ')}`);
+}
+
+/** The hottest of the added replicas, by queries on their leaseholders. */
+function createHotList(length: number) {
+  let kept: Replica[] = [];
+  /** Hottest first. */
+  const hottest = (): readonly Replica[] => {
+    kept = kept.toSorted((a, b) => queriesOf(b) - queriesOf(a)).slice(0, length);
+    return kept;
+  };
+  return {
+    add(replica: Replica) {
+      // Followers repeat the writes of the leaseholder and know nothing of its reads.
+      if (!replica.is_leaseholder) return;
+      if (kept.push(replica) > HOT_SLACK * length) hottest();
+    },
+    hottest,
+  };
+}
+
+function queriesOf({ stats }: Replica): number {
+  return stats.queries_per_second ?? 0;
+}
+
+/**
+ * A replica as JSON, names as in the API. Of its keys only the table is shown without `showKeys`.
+ * Copied: the element is reused for the next one.
+ */
+function toReplica(range: Infer<typeof shape>, showKeys?: boolean) {
+  const { desc, span, stats, lease_history: leases } = range;
+  const lease = leases.at(-1);
+  const table = tableIdOf(range);
+  return {
+    range_id: desc.range_id,
+    node_id: range.source_node_id,
+    store_id: range.source_store_id,
+    table_id: table === '' ? null : Number(table),
+    problems: [...range.problems].flatMap(([name, isSet]) => (isSet ? [name] : [])),
+    is_leaseholder: lease !== undefined && lease.replica.store_id === range.source_store_id,
+    lease_kind: lease === undefined ? null : (LEASE_KINDS[leaseKindOf(lease)] ?? null),
+    quiescent: range.quiescent,
+    ticking: range.ticking,
+    stats: { ...stats },
+    ...(showKeys && { start_key: span.start_key, end_key: span.end_key }),
+    lease_history: leases,
+  };
+}
+
+/** Nanoseconds per second as a share of one CPU. */
+function formatCpuTime(nanoseconds: number): string {
+  return `${(nanoseconds / 1e7).toFixed(2)}%`;
+}

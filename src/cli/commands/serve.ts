@@ -1,0 +1,132 @@
+import type { Command } from 'commander';
+import { COLLECTORS } from '../../collectors/index.ts';
+import { FILE_CHECK_MS, watchFiles } from '../../config/files.ts';
+import { formatIssues } from '../../config/issues.ts';
+import { type ConfigSources, findFile, loadConfig } from '../../config/load.ts';
+import { Exporter, type ExporterOptions } from '../../exporter/exporter.ts';
+import { createLog, type Log } from '../../log.ts';
+import type { Build } from '../../metrics/exporter-metrics.ts';
+import { addExamples, type CommandContext, CommandError, EXIT } from '../command.ts';
+import { addConfigFlags, readConfigFlags } from '../flags.ts';
+import { onStopSignal, type StopSignal } from '../process/signals.ts';
+import { createSystemdNotifier, inheritedSockets } from '../process/systemd.ts';
+import { check } from './check.ts';
+
+/** `serve`, also without its name: the exporter. */
+export function define(command: Command, { env, build, setExitCode }: CommandContext): void {
+  command.option('--config.check', 'Check the configuration, print its errors and exit.');
+  addConfigFlags(command);
+  addExamples(
+    command,
+    '--config.file=exporter.yml',
+    'serve --config.file=exporter.yml --config.check',
+    '--cluster.url=https://crdb:8080 --cluster.username=exporter --cluster.password-file=/run/secrets/crdb',
+  );
+  command.action(async (options: { readonly 'config.check'?: boolean }) => {
+    const sources = { flags: readConfigFlags(command), env };
+    const isCheck = options['config.check'] === true;
+    setExitCode(await (isCheck ? check(sources) : serve(sources, build)));
+  });
+}
+
+type Sources = Omit<ConfigSources, 'collectors'>;
+
+/** Runs the exporter until a signal stops it, which may arrive while it starts. */
+async function serve(sources: Sources, build: Build): Promise<number> {
+  const stopped = Promise.withResolvers<StopSignal>();
+  const listening = onStopSignal(stopped.resolve);
+  try {
+    return await serveUntil(stopped.promise, sources, build);
+  } catch (error) {
+    listening[Symbol.dispose]();
+    throw error;
+  }
+}
+
+async function serveUntil(
+  stopped: Promise<StopSignal>,
+  sources: Sources,
+  build: Build,
+): Promise<number> {
+  const all: ConfigSources = { ...sources, collectors: COLLECTORS };
+  const { config, warnings } = await loadConfig(all);
+  const load: ExporterOptions['load'] = (followed) => loadConfig({ ...all, ...followed });
+  const log = createLog(config.log);
+  using _crashHandler = exitOnUncaughtError(log);
+  log.info({ version: build.version, revision: build.revision }, 'starting crdb-exporter');
+  if (warnings.length > 0) {
+    for (const line of formatIssues(warnings).split('\n')) log.warn(line);
+  }
+  const { env } = sources;
+  const sockets = inheritedSockets(env, process.pid);
+  using systemd = createSystemdNotifier({ env, pid: process.pid, log });
+  const exporter = await runExporter({ config, build, log, load, sockets });
+  const file = config.config.auto_reload ? findFile(sources) : undefined;
+  using _reloads = await reloadOnChange(exporter, file);
+  for (const address of exporter.addresses) log.info({ address }, 'listening');
+  systemd.ready(`listening on ${exporter.addresses.join(', ')}`);
+  const signal = await stopped;
+  log.info({ signal }, 'stopping');
+  systemd.stopping();
+  await exporter.stop();
+  return EXIT.ok;
+}
+
+/**
+ * After an error that nothing caught the state of the process is unknown: the error is logged and the process ends.
+ * Disposing restores the behaviour of Node.
+ */
+function exitOnUncaughtError(log: Log): Disposable {
+  const onError = (thrown: unknown): void => {
+    const err = thrown instanceof Error ? thrown : new Error(String(thrown));
+    log.fatal({ err, stack: err.stack }, 'unexpected error, exiting: please report it');
+    process.exit(EXIT.failed);
+  };
+  // Unhandled rejections arrive here, too.
+  process.on('uncaughtException', onError);
+  return { [Symbol.dispose]: () => void process.off('uncaughtException', onError) };
+}
+
+/** Starts the exporter; an address that it cannot listen on becomes a message with its remedy. */
+export async function runExporter(
+  options: Pick<ExporterOptions, 'config' | 'build' | 'log' | 'load' | 'sockets'>,
+): Promise<Exporter> {
+  try {
+    return await Exporter.start({ ...options, collectors: COLLECTORS });
+  } catch (error) {
+    if (!(error instanceof Error) || !('syscall' in error) || error.syscall !== 'listen') {
+      throw error;
+    }
+    const cause = error.message.replace(/^listen \w+: /, '');
+    const isBusy = 'code' in error && error.code === 'EADDRINUSE';
+    const remedy = `${isBusy ? 'stop the process that uses it or ' : ''}choose another --web.listen-address`;
+    throw new CommandError(`cannot listen: ${cause}; ${remedy}`, EXIT.failed, error);
+  }
+}
+
+/** Reloads on SIGHUP and, with a file, when its content changes. */
+async function reloadOnChange(exporter: Exporter, file: string | undefined): Promise<Disposable> {
+  const reload = async (): Promise<void> => {
+    await exporter.reload();
+  };
+  const onHangup = (): void => void reload();
+  process.on('SIGHUP', onHangup);
+  const watch =
+    file === undefined
+      ? undefined
+      : await watchFiles({
+          files: () => [file],
+          everyMs: FILE_CHECK_MS,
+          // The first content is already in force.
+          async read(isRunning?: boolean) {
+            if (isRunning) await reload();
+            return true;
+          },
+        });
+  return {
+    [Symbol.dispose]() {
+      process.off('SIGHUP', onHangup);
+      watch?.[Symbol.dispose]();
+    },
+  };
+}

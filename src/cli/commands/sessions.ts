@@ -1,0 +1,237 @@
+import type { Command } from 'commander';
+import { sessions } from '../../collectors/sessions.ts';
+import { isClosed, readSession } from '../../collectors/sessions/session.ts';
+import { formatAge, formatBytes, formatCount, formatList } from '../../format.ts';
+import {
+  array,
+  boolean,
+  type Infer,
+  integer,
+  number,
+  object,
+  optional,
+  raw,
+  string,
+  time,
+} from '../../json/shape.ts';
+import { addClusterAction, type ClusterTarget, clusterApiOf } from '../cluster-target.ts';
+import { addExamples, type CommandContext, EXIT } from '../command.ts';
+import { parseDurationFlag } from '../flags.ts';
+import {
+  addListingOptions,
+  type Column,
+  type ListingOptions,
+  numberColumn,
+  openListing,
+} from '../output/listing.ts';
+import { startProgress } from '../output/progress.ts';
+import { note } from '../output/standard-output.ts';
+
+/** Old enough for a transaction without a running statement to be a mistake of its application. */
+const OLD_SECONDS = 60;
+const PHASES = ['preparing', 'executing'];
+
+interface Options extends ListingOptions {
+  readonly user?: string;
+  readonly application?: string;
+  readonly olderThan?: number;
+  readonly showSql?: true;
+  readonly showClients?: true;
+}
+
+type Shown = Pick<Options, 'showSql' | 'showClients'>;
+
+/** Without its description, which may hold a key. */
+const transactionShape = object({
+  id: raw(),
+  start: time(),
+  elapsed_time: optional(integer()),
+  implicit: boolean(),
+  read_only: boolean(),
+  num_statements_executed: integer(),
+  num_retries: integer(),
+  num_auto_retries: integer(),
+  alloc_bytes: integer(),
+  max_alloc_bytes: integer(),
+  priority: string(),
+});
+
+const queryText = { sql: string(), sql_no_constants: string() };
+const lastQueryText = { last_active_query: string(), last_active_query_no_constants: string() };
+
+/** One element of GET /sessions/; SQL text and addresses become values only if they are to be shown. */
+function sessionShape({ showSql, showClients }: Shown) {
+  const query = object({
+    id: string(),
+    start: time(),
+    elapsed_time: optional(integer()),
+    phase: integer(),
+    progress: number(),
+    is_distributed: boolean(),
+    is_full_scan: boolean(),
+    database: string(),
+    ...(showSql ? queryText : {}),
+  });
+  return object({
+    id: raw(),
+    node_id: integer(),
+    username: string(),
+    application_name: string(),
+    start: time(),
+    end: time(),
+    status: integer(),
+    alloc_bytes: integer(),
+    max_alloc_bytes: integer(),
+    num_txns_executed: integer(),
+    total_active_time: integer(),
+    active_queries: array(query),
+    active_txn: optional(transactionShape),
+    ...(showClients ? { client_address: string() } : {}),
+    ...(showSql ? lastQueryText : {}),
+  });
+}
+
+type Element = Infer<ReturnType<typeof sessionShape>>;
+type Session = ReturnType<typeof toSession>;
+
+const COLUMNS: readonly Column<Session>[] = [
+  { title: 'ID', value: (session) => session.id },
+  { title: 'NODE', value: (session) => session.node_id, format: String },
+  { title: 'USER', value: (session) => session.username, shrinks: true },
+  { title: 'APPLICATION', value: (session) => session.application_name, shrinks: true },
+  {
+    title: 'STATE',
+    value: (session) => session.state.replaceAll('_', ' '),
+    style: (state) =>
+      state === 'active' ? 'green' : state === 'idle in transaction' ? 'yellow' : undefined,
+  },
+  numberColumn('AGE', formatAge, (session) => session.age_seconds),
+  {
+    ...numberColumn<Session>('TXN AGE', formatAge, (session) => session.transaction_age_seconds),
+    style: (age) => (typeof age === 'number' && age > OLD_SECONDS ? 'red' : undefined),
+  },
+  numberColumn('QUERY AGE', formatAge, (session) => session.query_age_seconds),
+  numberColumn('RETRIES', formatCount, ({ active_txn: transaction }) =>
+    transaction === null
+      ? undefined
+      : (transaction.num_retries ?? 0) + (transaction.num_auto_retries ?? 0),
+  ),
+  numberColumn('MEMORY', formatBytes, (session) => session.alloc_bytes),
+];
+
+const CLIENT_COLUMN: Column<Session> = {
+  title: 'CLIENT',
+  value: (session) => session.client_address,
+};
+
+/** What runs now, else what ran last. */
+const SQL_COLUMN: Column<Session> = {
+  title: 'SQL',
+  value: (session) => session.active_queries[0]?.sql ?? session.last_active_query,
+  shrinks: true,
+};
+
+/** `sessions`: GET /sessions/, the open ones. */
+export function define(command: Command, context: CommandContext): void {
+  command
+    .option('--user <name>', 'Only sessions of this SQL user.')
+    .option('--application <name>', 'Only sessions of this application.')
+    .option(
+      '--older-than <duration>',
+      'Only sessions whose transaction or query is older than this, such as 5m.',
+      parseDurationFlag,
+    )
+    .option('--show-sql', 'Show the text of statements, which may hold user data.')
+    .option('--show-clients', 'Show the addresses of clients.');
+  addListingOptions(command, COLUMNS);
+  addClusterAction(command, context, sessions, list);
+  addExamples(
+    command,
+    'sessions --older-than 5m --sort txn-age --config.file=exporter.yml',
+    'sessions --application payments --show-sql --config.file=exporter.yml',
+    'sessions --output ndjson --config.file=exporter.yml | jq -r .id',
+  );
+}
+
+async function list(target: ClusterTarget, options: Options): Promise<number> {
+  const columns = [
+    ...COLUMNS,
+    ...(options.showClients ? [CLIENT_COLUMN] : []),
+    ...(options.showSql ? [SQL_COLUMN] : []),
+  ];
+  const listing = openListing<Session>(options, 'sessions', columns);
+  const progress = await startProgress('sessions', options.output);
+  const nowMs = Date.now();
+  let listed = 0;
+  const request = {
+    limit: Number(target.config.collectors['sessions']?.['page_limit']),
+    ...(options.user !== undefined && { username: options.user }),
+    shape: sessionShape(options),
+    onSession(element: Element) {
+      progress.advance(1);
+      listed += 1;
+      // Old servers list closed sessions whatever the request says.
+      if (isClosed(element)) return;
+      const session = toSession(element, nowMs);
+      if (isWanted(session, options)) listing.add(session);
+    },
+    onPageEnd: () => listing.drained(),
+  };
+  const { failedNodes } = await clusterApiOf(target)
+    .sessions(target.stats, request)
+    .finally(() => progress.stop());
+  const failed = [...failedNodes].toSorted((a, b) => a - b);
+  await listing.close({ failed_nodes: failed });
+  if (failed.length > 0) {
+    note(`no sessions of node ${formatList(failed)}: it did not answer; see \`nodes\``);
+  }
+  return failed.length > 0 && listed === 0 ? EXIT.failed : EXIT.ok;
+}
+
+function isWanted(session: Session, { user, application, olderThan }: Options): boolean {
+  if (user !== undefined && session.username !== user.toLowerCase()) return false;
+  if (application !== undefined && session.application_name !== application) return false;
+  if (olderThan === undefined) return true;
+  const { transaction_age_seconds: transaction, query_age_seconds: query } = session;
+  return Math.max(transaction ?? 0, query ?? 0) > olderThan;
+}
+
+/** A session as JSON: names of the API, ages as in the metrics. `nowMs` is for servers that send no time. */
+function toSession(element: Element, nowMs: number) {
+  const { active_queries: queries, active_txn: transaction, ...others } = element;
+  const open = readSession(element, nowMs);
+  return {
+    ...others,
+    id: toHex(element.id),
+    start: toTime(element.start),
+    end: undefined,
+    status: undefined,
+    state: open.state,
+    age_seconds: open.ageSeconds ?? null,
+    transaction_age_seconds: transaction === undefined ? null : open.oldestTransactionSeconds,
+    query_age_seconds: queries.length === 0 ? null : open.oldestQuerySeconds,
+    total_active_time: undefined,
+    total_active_seconds: (element.total_active_time ?? 0) / 1e9,
+    active_txn:
+      transaction === undefined
+        ? null
+        : { ...transaction, start: toTime(transaction.start), elapsed_time: undefined },
+    active_queries: queries.map((query) => ({
+      ...query,
+      start: toTime(query.start),
+      elapsed_time: undefined,
+      phase: PHASES[query.phase ?? -1] ?? `unknown(${query.phase})`,
+    })),
+  };
+}
+
+/** A session id, which servers send as base64 or as an array of bytes. */
+function toHex(id: unknown): string | undefined {
+  if (id === undefined || id === null) return '';
+  if (typeof id === 'string') return Buffer.from(id, 'base64').toString('hex');
+  return Array.isArray(id) ? Buffer.from(id).toString('hex') : undefined;
+}
+
+function toTime(milliseconds: number | undefined): string | null {
+  return milliseconds === undefined ? null : new Date(milliseconds).toISOString();
+}

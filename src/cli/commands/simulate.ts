@@ -1,0 +1,112 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Simulator, type SimulatorOptions, startSimulator } from '../../simulator/index.ts';
+import { addExamples, type CommandContext, CommandError, EXIT } from '../command.ts';
+import { untilStopSignal } from '../process/signals.ts';
+
+const LOOPBACK = '127.0.0.1';
+const CLUSTER_PORT = 10138;
+const CLOUD_PORT = 10139;
+
+type Listen = SimulatorOptions['listen'];
+export type Scenario = SimulatorOptions['scenario'];
+
+interface SimulateFlags {
+  readonly nodes: number;
+  readonly ranges: number;
+  readonly sessions: number;
+  readonly seed: number;
+  readonly dialect: SimulatorOptions['dialect'];
+  readonly scenario: Scenario;
+  readonly listen: Listen;
+  readonly cloudListen: Listen;
+  readonly controlListen?: Listen;
+  readonly insecure?: boolean;
+}
+
+/** `simulate`: both APIs, without the exporter. */
+export function define(command: Command, { setExitCode }: CommandContext): void {
+  command
+    .option('--nodes <count>', 'number of nodes', parseCount, 9)
+    .option('--ranges <count>', 'number of ranges', parseCount, 600)
+    .option('--sessions <count>', 'number of SQL sessions', parseCount, 120)
+    .option('--seed <number>', 'the same seed creates the same cluster', parseCount, 1)
+    .addOption(
+      new Option('--dialect <name>', 'wire format of real servers, or of the API documents')
+        .choices(['real', 'documented'])
+        .default('real'),
+    )
+    .addOption(scenarioOption())
+    .addOption(listenOption('--listen', 'address of the cluster API', CLUSTER_PORT))
+    .addOption(listenOption('--cloud-listen', 'address of the Cloud API', CLOUD_PORT))
+    .option('--control-listen <address>', 'address of the control API (default: off)', parseListen)
+    .option('--insecure', 'simulate a cluster without login');
+  addExamples(
+    command,
+    'simulate',
+    'simulate --nodes 30 --ranges 20000 --scenario calm --listen 127.0.0.1:8080',
+  );
+  command.action(async () => setExitCode(await simulate(command.opts<SimulateFlags>())));
+}
+
+/** Runs the simulator until a signal stops it. */
+async function simulate(flags: SimulateFlags): Promise<number> {
+  const stopped = untilStopSignal();
+  const simulator = await start(flags);
+  process.stdout.write(describe(simulator));
+  await stopped;
+  await simulator.close();
+  return EXIT.ok;
+}
+
+async function start(flags: SimulateFlags): Promise<Simulator> {
+  try {
+    return await startSimulator({ ...flags, controlListen: flags.controlListen });
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    if (error instanceof RangeError) throw new CommandError(message, EXIT.usage, error);
+    if (error instanceof Error && 'syscall' in error && error.syscall === 'listen') {
+      const text = `cannot listen: ${message}; choose another --listen, --cloud-listen or --control-listen`;
+      throw new CommandError(text, EXIT.failed, error);
+    }
+    throw error;
+  }
+}
+
+function describe(simulator: Simulator): string {
+  return [
+    `Cluster API    ${simulator.clusterUrl}`,
+    `Cloud API      ${simulator.cloudUrl}`,
+    ...(simulator.controlUrl === undefined ? [] : [`Control        ${simulator.controlUrl}`]),
+    `Log in as      ${simulator.username} / ${simulator.password}`,
+    `Cloud cluster  ${simulator.cloudClusterId}`,
+    `Cloud token    ${simulator.cloudToken}`,
+    '',
+  ].join('\n');
+}
+
+/** The option that chooses the events in the simulated cluster. */
+export function scenarioOption(): Option {
+  return new Option('--scenario <name>', 'events in the simulated cluster')
+    .choices(['incident', 'calm'])
+    .default('incident');
+}
+
+function listenOption(flag: string, help: string, port: number): Option {
+  return new Option(`${flag} <address>`, help)
+    .argParser(parseListen)
+    .default({ host: LOOPBACK, port }, `${LOOPBACK}:${port}`);
+}
+
+function parseCount(text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('It must be a whole number of at most nine digits.');
+}
+
+function parseListen(text: string): Listen {
+  const parts = /^(?:\[([\da-fA-F:]+)\]|([^:\s]*)):(\d{1,5})$/.exec(text);
+  const port = Number(parts?.[3]);
+  if (parts === null || port > 65_535) {
+    throw new InvalidArgumentError('It must be like 127.0.0.1:10138 or [::1]:10138.');
+  }
+  return { host: parts[1] ?? (parts[2] || LOOPBACK), port };
+}

@@ -1,0 +1,170 @@
+import type { Command } from 'commander';
+import { tables } from '../../collectors/tables.ts';
+import { ZONE_LEVELS } from '../../collectors/tables/table.ts';
+import { formatAge, formatBytes, formatCount, formatLine } from '../../format.ts';
+import {
+  array,
+  boolean,
+  integer,
+  number,
+  object,
+  optional,
+  raw,
+  string,
+} from '../../json/shape.ts';
+import { addClusterAction, type ClusterTarget, clusterApiOf } from '../cluster-target.ts';
+import { addExamples, type CommandContext, EXIT } from '../command.ts';
+import { addListingOptions, type ListingOptions } from '../output/listing.ts';
+import { writeJson, writeOut } from '../output/standard-output.ts';
+import { printTable } from '../output/table.ts';
+
+/** Table details but for the keys of subzones. */
+const shape = object({
+  descriptor_id: optional(integer()),
+  range_count: integer(),
+  zone_config_level: integer(),
+  create_table_statement: string(),
+  configure_zone_statement: string(),
+  data_total_bytes: optional(integer()),
+  data_live_bytes: optional(integer()),
+  data_live_percentage: optional(number()),
+  stats_last_created_at: raw(),
+  has_index_recommendations: optional(boolean()),
+  columns: array(
+    object({
+      name: string(),
+      type: string(),
+      nullable: boolean(),
+      default_value: string(),
+      generation_expression: string(),
+      hidden: boolean(),
+    }),
+  ),
+  indexes: array(
+    object({
+      name: string(),
+      unique: boolean(),
+      seq: integer(),
+      column: string(),
+      direction: string(),
+      storing: boolean(),
+      implicit: boolean(),
+    }),
+  ),
+  grants: array(object({ user: string(), privileges: array(string()) })),
+  zone_config: object({
+    range_min_bytes: optional(integer()),
+    range_max_bytes: optional(integer()),
+    num_replicas: optional(integer()),
+    num_voters: optional(integer()),
+    global_reads: optional(boolean()),
+    gc: object({ ttl_seconds: optional(integer()) }),
+    constraints: raw(),
+    voter_constraints: raw(),
+    lease_preferences: raw(),
+    inherited_constraints: boolean(),
+    inherited_lease_preferences: boolean(),
+  }),
+});
+
+type Table = Awaited<ReturnType<typeof readTable>>;
+
+/** `table DB TABLE`: GET /databases/{database}/tables/{table}/. */
+export function define(command: Command, context: CommandContext): void {
+  command
+    .argument('<database>', 'name of the database')
+    .argument('<table>', 'name of the table, or schema.table if the schema is not public');
+  addListingOptions(command);
+  addClusterAction(command, context, tables, show);
+  addExamples(
+    command,
+    'table movr rides --config.file=exporter.yml',
+    'table movr analytics.daily_rides --output json --config.file=exporter.yml',
+  );
+}
+
+async function show(
+  target: ClusterTarget,
+  database: string,
+  table: string,
+  { output }: ListingOptions,
+): Promise<number> {
+  const found = await readTable(target, database, table);
+  if (output === 'table') await printSections(found);
+  else await writeJson(found, output);
+  return EXIT.ok;
+}
+
+/** The details as JSON, with the names of the API after those of the table. */
+async function readTable(target: ClusterTarget, database: string, table: string) {
+  const request = { database, table, shape };
+  const { zone_config_level: level = 0, ...details } = await clusterApiOf(target).table(
+    target.stats,
+    request,
+  );
+  const zone_config_level = ZONE_LEVELS[level] ?? `unknown(${level})`;
+  return { database, table, ...details, zone_config_level };
+}
+
+/** Its properties, columns, indexes, grants and its CREATE TABLE statement. */
+async function printSections(table: Table): Promise<void> {
+  await printSection(['TABLE', `${table.database}.${table.table}`], listProperties(table));
+  await printSection(
+    ['COLUMN', 'TYPE', 'NULL', 'DEFAULT'],
+    table.columns.map(({ name = '', type = '', nullable, default_value = '' }) => {
+      return [name, type, nullable === true ? 'yes' : 'no', default_value];
+    }),
+  );
+  await printSection(['INDEX', 'UNIQUE', 'COLUMNS', 'STORING'], listIndexes(table));
+  await printSection(
+    ['USER', 'PRIVILEGES'],
+    table.grants.map(({ user = '', privileges }) => [user, privileges.join(', ')]),
+  );
+  const statement = (table.create_table_statement ?? '').split('\n').map(formatLine);
+  await writeOut(`${statement.join('\n')}\n`);
+}
+
+async function printSection(
+  titles: readonly string[],
+  rows: readonly (readonly string[])[],
+): Promise<void> {
+  await printTable(
+    titles.map((title) => ({ title, shrinks: true })),
+    rows.map((row) => row.map((text) => ({ text: text === '' ? '-' : text }))),
+  );
+  await writeOut('\n');
+}
+
+/** Settings that the server omits are inherited, and unknown here. */
+function listProperties(table: Table): string[][] {
+  const { zone_config: zone } = table;
+  return [
+    ['id', String(table.descriptor_id ?? '')],
+    ['ranges', formatCount(table.range_count ?? 0)],
+    ...(table.data_total_bytes === undefined
+      ? []
+      : [['data', formatBytes(table.data_total_bytes)]]),
+    ['zone defined by', table.zone_config_level],
+    ['replicas', orInherited(zone.num_replicas, formatCount)],
+    ['range size', orInherited(zone.range_max_bytes, (bytes) => `up to ${formatBytes(bytes)}`)],
+    ['garbage collected after', orInherited(zone.gc.ttl_seconds, formatAge)],
+  ];
+}
+
+function orInherited(value: number | undefined, format: (value: number) => string): string {
+  return value === undefined ? 'inherited' : format(value);
+}
+
+/** One row per index; the server sends one entry for each of its columns. */
+function listIndexes({ indexes }: Table): string[][] {
+  return [...Map.groupBy(indexes, ({ name = '' }) => name)].map(([name, entries]) => {
+    const sorted = entries.toSorted((a, b) => (a.seq ?? 0) - (b.seq ?? 0));
+    const isUnique = sorted.some(({ unique }) => unique === true);
+    const columnsOf = (stored: boolean): string =>
+      sorted
+        .filter(({ storing }) => (storing === true) === stored)
+        .map(({ column = '', direction }) => (direction === 'DESC' ? `${column} desc` : column))
+        .join(', ');
+    return [name, isUnique ? 'yes' : 'no', columnsOf(false), columnsOf(true)];
+  });
+}

@@ -1,0 +1,154 @@
+import { type Command, Option } from 'commander';
+import { formatJson, formatNumber } from '../../format.ts';
+import { usageError } from '../command.ts';
+import { writeOut } from './standard-output.ts';
+import { type Cell, printTable, type Style } from './table.ts';
+
+const FORMATS = ['table', 'json', 'ndjson'] as const;
+type OutputFormat = (typeof FORMATS)[number];
+
+/** Few large writes instead of one for each element. */
+const BUFFER_LENGTH = 64 * 1024;
+
+type Value = string | number | undefined;
+
+/** One column of a table, which is also what a value is sorted by. */
+export interface Column<Item> {
+  readonly title: string;
+  readonly value: (item: Item) => Value | null;
+  /** How a number is written; such columns are right-aligned. */
+  readonly format?: (value: number) => string;
+  /** Names and ids ascend, loads and ages descend. */
+  readonly order?: 'descending';
+  readonly shrinks?: boolean;
+  readonly style?: (value: Value) => Style | undefined;
+}
+
+/** A column of numbers; sorted by it, the largest is first. */
+export function numberColumn<Item>(
+  title: string,
+  format: (value: number) => string,
+  value: (item: Item) => number | null | undefined,
+): Column<Item> {
+  return { title, format, value, order: 'descending' };
+}
+
+/** The output of a command, element by element; JSON is not held back beyond what the reader has not taken yet. */
+export interface Listing<Item> {
+  add(item: Item): void;
+  /** Resolves when the reader has taken what was added. */
+  drained(): Promise<void>;
+  /** Completes the output; a JSON document gets these members, too. */
+  close(more?: Readonly<Record<string, unknown>>): Promise<void>;
+}
+
+/** What `addListingOptions` adds. */
+export interface ListingOptions {
+  readonly output: OutputFormat;
+  readonly sort?: string;
+}
+
+/** Adds `--output` and, with columns, `--sort`. */
+export function addListingOptions(
+  command: Command,
+  columns: readonly { readonly title: string }[] = [],
+): void {
+  command.addOption(
+    new Option('-o, --output <format>', 'Table for people; JSON for programs, complete and stable.')
+      .choices(FORMATS)
+      .default('table'),
+  );
+  if (columns.length === 0) return;
+  command.addOption(
+    new Option('--sort <column>', 'Order of the table.').choices(columns.map(sortName)),
+  );
+}
+
+/** `TXN AGE` is `txn-age` on the command line. */
+function sortName({ title }: { readonly title: string }): string {
+  return title.toLowerCase().replaceAll(' ', '-');
+}
+
+/** Opens the output; `member` is the name of the list in a JSON document. */
+export function openListing<Item extends object>(
+  { output, sort }: ListingOptions,
+  member: string,
+  columns: readonly Column<Item>[],
+): Listing<Item> {
+  if (output === 'table') return openTable(columns, sort);
+  if (sort !== undefined) {
+    throw usageError('--sort orders the table: omit it with --output json or ndjson');
+  }
+  return output === 'ndjson' ? openJson() : openJson(member);
+}
+
+/** One JSON document with the elements in `member`; without it one document a line. */
+function openJson<Item>(member?: string): Listing<Item> {
+  let text = member === undefined ? '' : `{${formatJson(member)}: [\n`;
+  let isEmpty = true;
+  let written: Promise<void> = Promise.resolve();
+  const flush = (): Promise<void> => {
+    if (text !== '') written = writeOut(text);
+    text = '';
+    return written;
+  };
+  return {
+    add(item) {
+      if (member === undefined) text += `${formatJson(item)}\n`;
+      else text += `${isEmpty ? '' : ',\n'}${formatJson(item)}`;
+      isEmpty = false;
+      if (text.length > BUFFER_LENGTH) void flush();
+    },
+    drained: flush,
+    close(more = {}) {
+      if (member !== undefined) {
+        const members = Object.entries(more).map(
+          ([name, value]) => `,\n${formatJson(name)}: ${formatJson(value)}`,
+        );
+        text += `${isEmpty ? '' : '\n'}]${members.join('')}}\n`;
+      }
+      return flush();
+    },
+  };
+}
+
+function openTable<Item>(columns: readonly Column<Item>[], sort?: string): Listing<Item> {
+  const rows: Value[][] = [];
+  return {
+    add: (item) => void rows.push(columns.map(({ value }) => value(item) ?? undefined)),
+    drained: () => Promise.resolve(),
+    async close() {
+      sortRows(rows, columns, sort);
+      await printTable(
+        columns.map(({ format, ...column }) => ({ ...column, alignRight: format !== undefined })),
+        rows.map((row) => row.map((value, at) => toCell(columns[at], value))),
+      );
+    },
+  };
+}
+
+function toCell<Item>(column: Column<Item> | undefined, value: Value): Cell {
+  const { format = formatNumber, style } = column ?? {};
+  const text = typeof value === 'number' ? format(value) : (value ?? '');
+  return { text: text === '' ? '-' : text, style: style?.(value) };
+}
+
+function sortRows<Item>(rows: Value[][], columns: readonly Column<Item>[], sort?: string): void {
+  const at = columns.findIndex((column) => sortName(column) === sort);
+  if (at === -1) return;
+  const sign = columns[at]?.order === 'descending' ? -1 : 1;
+  rows.sort((a, b) => {
+    const [left, right] = [a[at], b[at]];
+    // Unknown values are last in either order.
+    if (left === undefined || right === undefined) {
+      return Number(left === undefined) - Number(right === undefined);
+    }
+    return sign * compare(left, right);
+  });
+}
+
+function compare(a: string | number, b: string | number): number {
+  if (a === b) return 0;
+  if (typeof a === 'number' && typeof b === 'number') return a - b;
+  return String(a) < String(b) ? -1 : 1;
+}

@@ -1,0 +1,86 @@
+import { EXIT } from '../command.ts';
+import { onBrokenPipe } from '../output/standard-output.ts';
+
+const EXIT_CODES = { SIGINT: EXIT.interrupted, SIGTERM: EXIT.terminated } as const;
+const STOP_SIGNALS = ['SIGINT', 'SIGTERM'] as const;
+
+export type StopSignal = keyof typeof EXIT_CODES;
+
+/** An orderly stop that takes longer than this hangs. */
+const MAX_STOP_MS = 4_500;
+/** One Ctrl-C can arrive twice: from the terminal, and again from npm or the launcher. */
+const SAME_SIGNAL_MS = 500;
+
+/**
+ * Calls back at the first signal that stops the process. From then on a second signal ends it at once, as does a stop
+ * that hangs. Disposing stops listening.
+ */
+export function onStopSignal(callback: (signal: StopSignal, exitCode: number) => void): Disposable {
+  const listeners = new DisposableStack();
+  let firstAtMs: number | undefined;
+  const onSignal = (signal: StopSignal): void => {
+    const exitCode = EXIT_CODES[signal];
+    if (firstAtMs === undefined) {
+      firstAtMs = performance.now();
+      const timer = setTimeout(() => process.exit(EXIT.failed), MAX_STOP_MS).unref();
+      listeners.defer(() => clearTimeout(timer));
+      callback(signal, exitCode);
+    } else if (performance.now() - firstAtMs > SAME_SIGNAL_MS) {
+      process.exit(exitCode);
+    }
+  };
+  for (const signal of STOP_SIGNALS) {
+    const listener = (): void => onSignal(signal);
+    process.on(signal, listener);
+    listeners.defer(() => process.off(signal, listener));
+  }
+  return listeners;
+}
+
+/**
+ * Holds a signal that arrives while modules are loaded, which takes half a second, and no one listens yet: it would
+ * end the process as a failure or, sent to process 1 of a container, be lost. The returned function delivers it.
+ */
+export function holdStopSignals(): () => void {
+  let held: StopSignal | undefined;
+  const hold = (signal: StopSignal): void => {
+    held ??= signal;
+  };
+  for (const signal of STOP_SIGNALS) process.on(signal, hold);
+  return () => {
+    for (const signal of STOP_SIGNALS) process.off(signal, hold);
+    if (held !== undefined) process.kill(process.pid, held);
+  };
+}
+
+/** Resolves at the first stop signal; listens until the process ends. */
+export function untilStopSignal(): Promise<StopSignal> {
+  return new Promise((resolve) => {
+    onStopSignal(resolve);
+  });
+}
+
+/** Cancels a command before it is done: at a signal, or when the reader of its output is gone. */
+export interface Cancellation extends Disposable {
+  readonly signal: AbortSignal;
+  /** Undefined until it is cancelled. */
+  readonly exitCode: () => number | undefined;
+}
+
+/** Listens until disposed. */
+export function watchCancellation(): Cancellation {
+  const controller = new AbortController();
+  const listeners = new DisposableStack();
+  let exitCode: number | undefined;
+  const cancel = (code: number): void => {
+    exitCode ??= code;
+    controller.abort();
+  };
+  listeners.use(onStopSignal((_signal, code) => cancel(code)));
+  listeners.use(onBrokenPipe(() => cancel(EXIT.ok)));
+  return {
+    signal: controller.signal,
+    exitCode: () => exitCode,
+    [Symbol.dispose]: () => listeners.dispose(),
+  };
+}

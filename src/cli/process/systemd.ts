@@ -1,0 +1,84 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { Environment } from '../../config/secret.ts';
+import type { Log } from '../../log.ts';
+
+/** Number of the first socket that a service manager hands over (sd_listen_fds(3)). */
+const FIRST_SOCKET = 3;
+/** Watchdog notifications per period: one may be late without harm. */
+const NOTIFICATIONS_PER_PERIOD = 3;
+
+/** Notifies the service manager that started this process, if one did. */
+export interface SystemdNotifier extends Disposable {
+  /** Startup is complete; from now on the watchdog is notified as often as it requires. */
+  ready(status: string): void;
+  stopping(): void;
+}
+
+/** Descriptors of the listening sockets that the service manager opened for this process. */
+export function inheritedSockets(env: Environment, pid: number): readonly number[] {
+  if (env['LISTEN_PID'] !== String(pid)) return [];
+  const count = Number(env['LISTEN_FDS'] ?? 0);
+  return Array.from({ length: count }, (_, index) => FIRST_SOCKET + index);
+}
+
+/**
+ * Speaks the protocol of sd_notify(3) through the program systemd-notify, as Node.js has no datagram sockets of the
+ * unix kind. A failure is only logged. Messages for another process than `pid` are ignored.
+ */
+export function createSystemdNotifier({
+  env,
+  pid,
+  log,
+}: {
+  readonly env: Environment;
+  readonly pid: number;
+  readonly log: Log;
+}): SystemdNotifier {
+  const socket = env['NOTIFY_SOCKET'];
+  const everyMs = watchdogMs(env, pid) / NOTIFICATIONS_PER_PERIOD;
+  let timer: NodeJS.Timeout | undefined;
+  let isDisposed = false;
+
+  async function notify(...assignments: readonly string[]): Promise<void> {
+    if (socket === undefined) return;
+    const child = spawn('systemd-notify', assignments, {
+      env: { PATH: env['PATH'], NOTIFY_SOCKET: socket },
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
+    try {
+      const [status]: unknown[] = await once(child, 'exit');
+      if (status !== 0) log.warn({ status }, 'systemd-notify failed: see its message above');
+    } catch (error) {
+      log.warn(
+        { err: error },
+        'cannot run systemd-notify: use Type=exec and no WatchdogSec without it',
+      );
+    }
+  }
+
+  /** A hanging process does not get here, so that the watchdog restarts it. */
+  function scheduleWatchdog(): void {
+    if (everyMs === 0 || isDisposed) return;
+    timer = setTimeout(() => void notify('WATCHDOG=1').then(scheduleWatchdog), everyMs).unref();
+  }
+
+  return {
+    ready(status) {
+      void notify('READY=1', `STATUS=${status}`).then(scheduleWatchdog);
+    },
+    stopping() {
+      void notify('STOPPING=1');
+    },
+    [Symbol.dispose]() {
+      isDisposed = true;
+      clearTimeout(timer);
+    },
+  };
+}
+
+/** 0 when there is no watchdog, or it watches another process. */
+function watchdogMs(env: Environment, pid: number): number {
+  const { WATCHDOG_PID: watched = String(pid), WATCHDOG_USEC: period = '0' } = env;
+  return watched === String(pid) && env['NOTIFY_SOCKET'] !== undefined ? Number(period) / 1000 : 0;
+}

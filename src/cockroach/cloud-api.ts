@@ -1,0 +1,192 @@
+import type { HttpClient } from '../http/client.ts';
+import { delay } from '../http/deadlines.ts';
+import { codeOf, RequestError } from '../http/errors.ts';
+import { recordLimit, type PollStats } from '../http/poll-stats.ts';
+import { bufferBody, type HttpRequest } from '../http/request.ts';
+import { decodeValue } from '../json/decoder.ts';
+import { type ObjectShape, type Infer, object, string } from '../json/shape.ts';
+import type { Endpoint } from '../vocabulary.ts';
+
+/** A call that changes something is sent so often at most. */
+const MAX_ATTEMPTS = 3;
+/** Before the first retry; then twice as long. The HTTP client keeps the pauses that the service requests. */
+const FIRST_BACKOFF_MS = 500;
+/** Far above the largest honest answer, a bundle of certificates. */
+export const MAX_ANSWER_BYTES = 1024 * 1024;
+const NO_CONTENT = 204;
+
+const errorBody = object({ message: string() });
+const database = object({ name: string(), table_count: string() });
+const certificate = object({ x509_pem_cert: string() });
+
+const ASSISTANT = { endpoint: 'assistant', path: '/migration-assistant' } as const;
+const DATABASES = { endpoint: 'other', path: '/databases', shape: database } as const;
+const CA_CERT = {
+  endpoint: 'other',
+  path: '/migration-assistant/source-ca-cert',
+  shape: certificate,
+} as const;
+
+/** What collectors read from the Cloud API v1 for one cluster. Failures are RequestErrors. */
+export interface CloudApi {
+  /** GET …/migration-assistant; undefined when the cluster has none. The answer holds a password. */
+  assistant<S extends ObjectShape>(stats: PollStats, shape: S): Promise<Infer<S> | undefined>;
+}
+
+export interface CloudApiOptions {
+  readonly http: HttpClient;
+  readonly clusterId: string;
+  /** The access token; read for each request, since its file may change. */
+  readonly token: () => Promise<string>;
+  /** Cc-Version, a date; without it the service would answer in its newest dialect. */
+  readonly apiVersion: string;
+  /** Fields of a wrong shape. */
+  readonly decodeErrors: (endpoint: Endpoint, count: number) => void;
+}
+
+interface CloudRequest<S extends ObjectShape> extends Pick<HttpRequest, 'endpoint' | 'path'> {
+  readonly body?: Readonly<Record<string, string>>;
+  readonly shape: S;
+}
+
+/**
+ * All of it, one method an endpoint. A call that changes something is retried only when the service has surely not begun
+ * with it: 429, or no connection at all. It resolves to undefined when the change was made and the answer is empty.
+ */
+export class CloudControl implements CloudApi {
+  readonly #options: CloudApiOptions;
+
+  constructor(options: CloudApiOptions) {
+    this.#options = options;
+  }
+
+  async assistant<S extends ObjectShape>(
+    stats: PollStats,
+    shape: S,
+  ): Promise<Infer<S> | undefined> {
+    try {
+      return await this.#send(stats, 'GET', { ...ASSISTANT, shape });
+    } catch (error) {
+      if (isNone(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /** POST …/migration-assistant: PENDING from then on. Without a region the service chooses one. */
+  provisionAssistant<S extends ObjectShape>(
+    stats: PollStats,
+    { region, shape }: { readonly region?: string | undefined; readonly shape: S },
+  ): Promise<Infer<S> | undefined> {
+    const body = region === undefined ? {} : { region };
+    return this.#change(stats, 'POST', { ...ASSISTANT, body, shape });
+  }
+
+  /** DELETE …/migration-assistant: DELETING from then on. */
+  deleteAssistant<S extends ObjectShape>(
+    stats: PollStats,
+    shape: S,
+  ): Promise<Infer<S> | undefined> {
+    return this.#change(stats, 'DELETE', { ...ASSISTANT, shape });
+  }
+
+  /** PATCH …/databases. */
+  renameDatabase(
+    stats: PollStats,
+    { name, newName }: { readonly name: string; readonly newName: string },
+  ): Promise<Infer<typeof database> | undefined> {
+    return this.#change(stats, 'PATCH', { ...DATABASES, body: { name, new_name: newName } });
+  }
+
+  /** GET …/migration-assistant/source-ca-cert as PEM; '' while the system's roots are trusted. */
+  async caCertificate(stats: PollStats): Promise<string> {
+    const answer = await this.#send(stats, 'GET', CA_CERT);
+    return answer?.x509_pem_cert ?? '';
+  }
+
+  /** PATCH of the same; resolves to what is trusted now. */
+  async setCaCertificate(stats: PollStats, pem: string): Promise<string | undefined> {
+    const body = { x509_pem_cert: pem };
+    const answer = await this.#change(stats, 'PATCH', { ...CA_CERT, body });
+    return answer?.x509_pem_cert;
+  }
+
+  /** DELETE of the same; resolves to what was deleted. */
+  async deleteCaCertificate(stats: PollStats): Promise<string | undefined> {
+    const answer = await this.#change(stats, 'DELETE', CA_CERT);
+    return answer?.x509_pem_cert;
+  }
+
+  async #change<S extends ObjectShape>(
+    stats: PollStats,
+    method: 'POST' | 'PATCH' | 'DELETE',
+    request: CloudRequest<S>,
+  ): Promise<Infer<S> | undefined> {
+    for (let attempts = 1; ; attempts += 1) {
+      try {
+        return await this.#send(stats, method, request);
+      } catch (error) {
+        if (attempts === MAX_ATTEMPTS || !wasRefused(error)) throw error;
+        await delay(FIRST_BACKOFF_MS * attempts, stats.signal, request.endpoint);
+      }
+    }
+  }
+
+  async #send<S extends ObjectShape>(
+    stats: PollStats,
+    method: HttpRequest['method'],
+    { endpoint, path, body, shape }: CloudRequest<S>,
+  ): Promise<Infer<S> | undefined> {
+    const { http, clusterId, token, apiVersion, decodeErrors } = this.#options;
+    const headers = {
+      authorization: `Bearer ${await token()}`,
+      'cc-version': apiVersion,
+      ...(body && { 'content-type': 'application/json' }),
+    };
+    const isRead = method === 'GET';
+    try {
+      return await http.send({
+        endpoint,
+        method,
+        path: `/api/v1/clusters/${encodeURIComponent(clusterId)}${path}`,
+        headers,
+        ...(body && { body: JSON.stringify(body) }),
+        stats,
+        // A change may be refused for its content; a read sends nothing but the token.
+        sentToken: isRead,
+        ...bufferBody(MAX_ANSWER_BYTES, (bytes, { status }) => {
+          stats.items += 1;
+          if (status === NO_CONTENT && !isRead) return undefined;
+          const { value, wrongTypes } = decodeValue(bytes, shape);
+          decodeErrors(endpoint, wrongTypes);
+          return value;
+        }),
+      });
+    } catch (error) {
+      recordLimit(stats, error);
+      throw error;
+    }
+  }
+}
+
+/** Whether the service has surely not begun. */
+function wasRefused(error: unknown): boolean {
+  return (
+    error instanceof RequestError && (error.status === 429 || codeOf(error) === 'ECONNREFUSED')
+  );
+}
+
+/** A 404 means that there is no assistant, unless its message is that there is no such cluster. */
+function isNone(error: unknown): boolean {
+  if (!(error instanceof RequestError) || error.status !== 404) return false;
+  const message = readMessage(error.serverText);
+  return !/cluster/i.test(message) || /assistant/i.test(message);
+}
+
+/** `message` of the service's error body; a body of another kind is its own message. */
+function readMessage(text: string): string {
+  try {
+    return decodeValue(Buffer.from(text), errorBody).value.message ?? '';
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,279 @@
+import { RequestError } from '../http/errors.ts';
+import type { PollStats } from '../http/poll-stats.ts';
+import { bufferBody } from '../http/request.ts';
+import { createDecoder, decodeValue } from '../json/decoder.ts';
+import {
+  type ObjectShape,
+  array,
+  type Infer,
+  integer,
+  object,
+  optional,
+  raw,
+  string,
+  typed,
+} from '../json/shape.ts';
+import type { Endpoint } from '../vocabulary.ts';
+import { isRepeatedPage, readOffsetPages, readTokenPages } from './paging.ts';
+import type { Session, SessionRequest } from './session.ts';
+
+export type { PollStats } from '../http/poll-stats.ts';
+
+/** Far above the largest honest element (a node with many stores: half a megabyte). */
+const LIMITS = { maxElementBytes: 16 * 1024 * 1024, maxDepth: 64 };
+/** Answers that are read as a whole: a table of a thousand columns and grants has some 500 kB. */
+const MAX_OBJECT_BYTES = 16 * 1024 * 1024;
+/** Far above the largest real cluster: a longer listing is no list of nodes, and would fill the memory. */
+const MAX_NODES = 10_000;
+
+const offsetEnvelope = object({ next: raw() });
+const sessionsEnvelope = object({
+  next: raw(),
+  errors: array(object({ node_id: integer() })),
+  internal_app_name_prefix: optional(string()),
+});
+/** They distinguish the first session of one page from that of another. */
+const identityFields = { id: raw(), node_id: raw(), start: raw() };
+
+/** Who lists the ranges of a node: any server, the node itself through any server, or the URL's own. */
+export type RangeRoute = 'gateway' | 'proxy' | 'local';
+
+export interface SessionsEnd {
+  /** Nodes whose sessions are missing; 0 where the server named none. */
+  readonly failedNodes: ReadonlySet<number>;
+  /** The prefix of internal application names, as the server reports it. */
+  readonly internalPrefix: string | undefined;
+}
+
+interface ListPage<E extends ObjectShape> {
+  /** Elements that the answer held, skipped ones included. */
+  readonly elements: number;
+  readonly envelope: Infer<E>;
+  readonly dateMs: number | undefined;
+}
+
+/**
+ * The cluster API v2, one method an endpoint. Listings call back synchronously, element by element; the element is reused
+ * for the next one. Failures are RequestErrors.
+ */
+export class ClusterApi {
+  readonly #session: Pick<Session, 'get'>;
+  /** Fields or elements of a wrong shape. */
+  readonly #decodeErrors: (endpoint: Endpoint, count: number) => void;
+
+  constructor(
+    session: Pick<Session, 'get'>,
+    decodeErrors: (endpoint: Endpoint, count: number) => void,
+  ) {
+    this.#session = session;
+    this.#decodeErrors = decodeErrors;
+  }
+
+  /** GET /nodes/, all pages, at most 10,000 nodes; `dateMs` is the Date header of the last answer. */
+  async nodes<S extends ObjectShape>(
+    stats: PollStats,
+    request: {
+      /** Nodes per page. */
+      readonly limit: number;
+      readonly shape: S;
+      readonly onNode: (node: Infer<S>) => void;
+    },
+  ): Promise<{ readonly dateMs: number | undefined }> {
+    let dateMs: number | undefined;
+    let nodes = 0;
+    await readOffsetPages(stats, 'nodes', async (offset) => {
+      const page = await this.#readPage(stats, {
+        endpoint: 'nodes',
+        path: `/nodes/?limit=${request.limit}&offset=${offset}`,
+        retryOn500: true,
+        list: 'nodes',
+        element: request.shape,
+        envelope: offsetEnvelope,
+        onElement(node) {
+          if (hasId(node)) nodes += 1;
+          if (nodes > MAX_NODES) throw tooManyNodes(stats);
+          request.onNode(node);
+        },
+      });
+      dateMs = page.dateMs;
+      return page.envelope.next;
+    });
+    return { dateMs };
+  }
+
+  /** GET /nodes/{node_id}/ranges/, all pages. */
+  nodeRanges<S extends ObjectShape>(
+    stats: PollStats,
+    request: {
+      readonly nodeId: number;
+      readonly route: RangeRoute;
+      /** Ranges per page. */
+      readonly limit: number;
+      /** Index of the URL to begin with, so that no gateway carries every scan. */
+      readonly firstUrl: number;
+      readonly shape: S;
+      readonly onRange: (range: Infer<S>) => void;
+      /** Waited for between pages, when no answer is being read: a slow consumer holds no request open. */
+      readonly onPageEnd?: () => Promise<void>;
+    },
+  ): Promise<void> {
+    const { nodeId, route, limit, firstUrl } = request;
+    return readOffsetPages(stats, `ranges of node ${nodeId}`, async (offset) => {
+      const page = await this.#readPage(stats, {
+        endpoint: 'node_ranges',
+        path: `${rangesPath(nodeId, route)}limit=${limit}&offset=${offset}`,
+        firstUrl,
+        ...(route !== 'local' && { node: nodeId, proxied: route === 'proxy' }),
+        list: 'ranges',
+        element: request.shape,
+        envelope: offsetEnvelope,
+        onElement: request.onRange,
+      });
+      await request.onPageEnd?.();
+      return page.envelope.next;
+    });
+  }
+
+  /** GET /sessions/, all pages. Closed sessions are excluded; old servers ignore that. */
+  async sessions<S extends ObjectShape>(
+    stats: PollStats,
+    request: {
+      /** Sessions per page. */
+      readonly limit: number;
+      readonly username?: string;
+      readonly shape: S;
+      readonly onSession: (session: Infer<S>) => void;
+      /** Waited for between pages, as for ranges. */
+      readonly onPageEnd?: () => Promise<void>;
+    },
+  ): Promise<SessionsEnd> {
+    const failedNodes = new Set<number>();
+    let internalPrefix: string | undefined;
+    const query = new URLSearchParams({ exclude_closed_sessions: 'true' });
+    query.set('limit', String(request.limit));
+    if (request.username !== undefined) query.set('username', request.username);
+    const element = object({ ...identityFields, ...request.shape.fields });
+    const firstSessions = new Set<string>();
+    await readTokenPages(stats, 'sessions', async (start) => {
+      if (start !== undefined) query.set('start', start);
+      let isRepeated: boolean | undefined;
+      const { envelope } = await this.#readPage(stats, {
+        endpoint: 'sessions',
+        path: `/sessions/?${query.toString()}`,
+        retryOn500: true,
+        list: 'sessions',
+        element,
+        envelope: sessionsEnvelope,
+        onElement(session) {
+          isRepeated ??= isRepeatedPage(firstSessions, session);
+          if (!isRepeated) request.onSession(typed(request.shape, session));
+        },
+      });
+      const failed = new Set(envelope.errors.map(({ node_id: nodeId = 0 }) => nodeId));
+      for (const nodeId of failed) failedNodes.add(nodeId);
+      internalPrefix = envelope.internal_app_name_prefix ?? internalPrefix;
+      await request.onPageEnd?.();
+      return { next: isRepeated === true ? undefined : envelope.next, failedNodes: failed };
+    });
+    return { failedNodes, internalPrefix };
+  }
+
+  /**
+   * GET /users/, without a limit: servers answer that with a 500. One that pages on its own is sent requests for the rest
+   * in pages of that length.
+   */
+  users<S extends ObjectShape>(
+    stats: PollStats,
+    { shape, onUser }: { readonly shape: S; readonly onUser: (user: Infer<S>) => void },
+  ): Promise<void> {
+    let length = 0;
+    return readOffsetPages(stats, 'users', async (offset) => {
+      const page = await this.#readPage(stats, {
+        endpoint: 'users',
+        path: offset === 0 ? '/users/' : `/users/?limit=${length}&offset=${offset}`,
+        list: 'users',
+        element: shape,
+        envelope: offsetEnvelope,
+        onElement: onUser,
+      });
+      length = page.elements;
+      return page.envelope.next;
+    });
+  }
+
+  /** GET /databases/{database}/tables/{table}/; `table` may be `schema.table`. */
+  table<S extends ObjectShape>(
+    stats: PollStats,
+    request: { readonly database: string; readonly table: string; readonly shape: S },
+  ): Promise<Infer<S>> {
+    const database = encodeURIComponent(request.database);
+    const path = `/databases/${database}/tables/${encodeURIComponent(request.table)}/`;
+    return this.#session.get({
+      endpoint: 'table',
+      // A slow table is no reason to skip the next one.
+      part: path,
+      path,
+      stats,
+      ...bufferBody(MAX_OBJECT_BYTES, (bytes) => {
+        const { value, wrongTypes } = decodeValue(bytes, request.shape);
+        stats.items += 1;
+        this.#decodeErrors('table', wrongTypes);
+        return value;
+      }),
+    });
+  }
+
+  /** One page of a listing, decoded while it arrives. */
+  #readPage<S extends ObjectShape, E extends ObjectShape>(
+    stats: PollStats,
+    {
+      list,
+      element,
+      envelope,
+      onElement,
+      ...request
+    }: Omit<SessionRequest<unknown>, 'stats' | 'onChunk' | 'onEnd'> & {
+      /** Member of the answer that holds the elements. */
+      readonly list: string;
+      readonly element: S;
+      readonly envelope: E;
+      readonly onElement: (element: Infer<S>) => void;
+    },
+  ): Promise<ListPage<E>> {
+    const decoder = createDecoder({ list, element, envelope, onElement, ...LIMITS });
+    const { endpoint } = request;
+    return this.#session.get({
+      ...request,
+      stats,
+      onChunk: (chunk) => decoder.write(chunk),
+      onEnd: ({ dateMs }) => {
+        const page = decoder.end();
+        // Valid JSON of something else is no empty listing: zeros would be invented.
+        if (!page.hasList) {
+          throw new RequestError('decode', `${endpoint}: the answer holds no \`${list}\``);
+        }
+        stats.items += page.elements;
+        if (page.limitHit) stats.limits.add('bytes');
+        this.#decodeErrors(endpoint, page.skipped + page.wrongTypes);
+        return { elements: page.elements + page.skipped, envelope: page.envelope, dateMs };
+      },
+    });
+  }
+}
+
+/** Elements without an id are no nodes: collectors skip them. */
+function hasId(node: object): boolean {
+  return 'node_id' in node && Number(node.node_id) > 0;
+}
+
+function tooManyNodes({ limits }: PollStats): RequestError {
+  limits.add('items');
+  const message = `nodes: the listing has more than ${MAX_NODES} nodes; see whether the URL is that of a cluster`;
+  return new RequestError('limit', message);
+}
+
+function rangesPath(nodeId: number, route: RangeRoute): string {
+  if (route === 'gateway') return `/nodes/${nodeId}/ranges/?`;
+  if (route === 'local') return '/nodes/local/ranges/?';
+  return `/nodes/local/ranges/?remote_node_id=${nodeId}&`;
+}

@@ -1,0 +1,29 @@
+import { LIVENESS_BY_CODE, type LivenessStatus } from '../vocabulary.ts';
+
+/** What decides whether the record of a node is fresh. */
+export interface RecordAge {
+  /** Undefined when what the server sent is no integer. */
+  readonly livenessCode: number | undefined;
+  readonly updatedSeconds: number;
+}
+
+export function livenessOf({ livenessCode = -1 }: Pick<RecordAge, 'livenessCode'>): LivenessStatus {
+  return LIVENESS_BY_CODE[livenessCode] ?? 'other';
+}
+
+/** Records are written every 10 s; one that missed five of these is frozen. */
+const MAX_LAG_SECONDS = 60;
+/** Against the clock of the answering node: when no record is young, their order proves nothing. */
+const MAX_AGE_SECONDS = 120;
+
+/** Whether the metrics of a node are current: not those of a record that nobody updates any more. */
+export function freshnessOf(
+  nodes: readonly RecordAge[],
+  answeredMs: number | undefined,
+): (node: RecordAge) => boolean {
+  const newest = nodes.reduce((latest, node) => Math.max(latest, node.updatedSeconds), 0);
+  const answered = answeredMs === undefined ? newest : answeredMs / 1000;
+  const oldest = Math.max(newest - MAX_LAG_SECONDS, answered - MAX_AGE_SECONDS);
+  return (node) =>
+    node.updatedSeconds > 0 && node.updatedSeconds >= oldest && livenessOf(node) !== 'dead';
+}

@@ -1,0 +1,99 @@
+import { hash } from 'node:crypto';
+import { RequestError } from '../http/errors.ts';
+import type { PollStats } from '../http/poll-stats.ts';
+
+/** A longer listing comes from a server that never ends; the largest real one has some tens of pages. */
+const MAX_PAGES = 1_000;
+
+/** The continuation token of 10,000 nodes is 80 kB long, and a request must carry it. */
+const MAX_TOKEN_LENGTH = 256 * 1024;
+
+/**
+ * Pages by limit and offset (nodes, ranges, users): `readPage` resolves to the answer's `next`, the offset to go on with,
+ * which is absent at the end. It must grow, else the listing would never end.
+ */
+export async function readOffsetPages(
+  stats: PollStats,
+  what: string,
+  readPage: (offset: number) => Promise<unknown>,
+): Promise<void> {
+  let offset = 0;
+  for (let pages = 1; ; pages += 1) {
+    const next = await readPage(offset);
+    if (next === undefined || next === null) return;
+    if (typeof next !== 'number' || !Number.isSafeInteger(next)) {
+      throw new RequestError('decode', `${what}: \`next\` is not an offset`);
+    }
+    if (next <= offset) throw endless(stats, `${what}: \`next\` went from ${offset} to ${next}`);
+    if (pages === MAX_PAGES) throw endless(stats, `${what}: more than ${MAX_PAGES} pages`);
+    offset = next;
+  }
+}
+
+/** One answer of the sessions, as far as paging is concerned. */
+export interface TokenPage {
+  /** The answer's `next`. */
+  readonly next: unknown;
+  /** Nodes that this answer names in `errors`. */
+  readonly failedNodes: ReadonlySet<number>;
+}
+
+/**
+ * Pages by limit and start (sessions). The length of a page proves nothing: servers may cap it below the limit. Real
+ * servers send `next` for ever, so the end is also a token that came before, or one that leaves only failed nodes.
+ */
+export async function readTokenPages(
+  stats: PollStats,
+  what: string,
+  readPage: (start: string | undefined) => Promise<TokenPage>,
+): Promise<void> {
+  const seen = new Set<string>();
+  let start: string | undefined;
+  for (let pages = 1; ; pages += 1) {
+    const { next, failedNodes } = await readPage(start);
+    if (next === undefined || next === null || next === '') return;
+    if (typeof next !== 'string') {
+      throw new RequestError('decode', `${what}: \`next\` is not a token`);
+    }
+    if (next.length > MAX_TOKEN_LENGTH) {
+      throw endless(stats, `${what}: \`next\` is longer than ${MAX_TOKEN_LENGTH} characters`);
+    }
+    const digest = hash('sha256', next);
+    if (seen.has(digest) || leavesOnlyFailedNodes(next, failedNodes)) return;
+    if (pages === MAX_PAGES) throw endless(stats, `${what}: more than ${MAX_PAGES} pages`);
+    seen.add(digest);
+    start = next;
+  }
+}
+
+/**
+ * The token is base64 of `queried,…,|node in progress|index|to query,…,`, with 0 for no node. A failed node stays in
+ * progress for ever when it is the last. A token of another form proves nothing.
+ */
+function leavesOnlyFailedNodes(token: string, failedNodes: ReadonlySet<number>): boolean {
+  const text = Buffer.from(token, 'base64url').toString('latin1');
+  const [, inProgress, toQuery] = /^[\d,]*\|(\d+)\|\d+\|([\d,]*)$/.exec(text) ?? [];
+  if (inProgress === undefined || toQuery === undefined) return false;
+  const left = [inProgress, ...toQuery.split(',')].map(Number).filter((node) => node !== 0);
+  return left.every((node) => failedNodes.has(node));
+}
+
+function endless(stats: PollStats, message: string): RequestError {
+  stats.limits.add('pages');
+  return new RequestError('limit', message);
+}
+
+/**
+ * Whether a page, by its first session, begins like an earlier one: a server that does not understand its own token starts
+ * over. Servers that send no ids cannot be checked.
+ */
+export function isRepeatedPage(
+  firstSessions: Set<string>,
+  { id, node_id: nodeId, start }: Readonly<Record<'id' | 'node_id' | 'start', unknown>>,
+): boolean {
+  if (id === undefined || id === null || id === '') return false;
+  const first = JSON.stringify([id, nodeId, start]);
+  if (firstSessions.has(first)) return true;
+  firstSessions.add(first);
+  return false;
+}

@@ -1,0 +1,157 @@
+import { livenessOf } from '../../cockroach/liveness.ts';
+import { type Family, gauge } from '../../metrics/family.ts';
+import type { SampleSet } from '../../metrics/sample-set.ts';
+import { cleanLabelValue } from '../../metrics/sample-text.ts';
+import { LIVENESS_STATUSES } from '../../vocabulary.ts';
+import type { NodeRecord } from './record.ts';
+
+// Liveness, identity and size of the nodes: true of a node even when its record is old.
+
+const NODE = { labels: ['node_id'], series: ['nodes'] } as const;
+
+const families = {
+  nodes: gauge({
+    name: 'crdb_nodes',
+    help: 'Nodes by liveness, as the answering node sees it.',
+    labels: ['status'],
+    unit: 'count',
+    field: 'liveness_status',
+    series: [LIVENESS_STATUSES.length],
+  }),
+  buildTags: gauge({
+    name: 'crdb_build_tags',
+    help: 'Distinct builds of the nodes that are neither dead nor decommissioned.',
+    labels: [],
+    unit: 'count',
+    field: 'build_tag',
+    series: [],
+    notes: 'More than 1 during an upgrade.',
+  }),
+  serverVersions: gauge({
+    name: 'crdb_server_versions',
+    help: 'Distinct cluster versions supported by the nodes that are neither dead nor decommissioned.',
+    labels: [],
+    unit: 'count',
+    field: 'ServerVersion',
+    series: [],
+  }),
+  liveness: gauge({
+    name: 'crdb_node_liveness',
+    help: 'Liveness of the node as a state set: 1 for the current status, 0 for the others.',
+    labels: ['node_id', 'status'],
+    unit: '0 or 1',
+    field: 'liveness_status',
+    series: ['nodes', LIVENESS_STATUSES.length],
+  }),
+  livenessCode: gauge({
+    ...NODE,
+    name: 'crdb_node_liveness_code',
+    help: 'Liveness of the node as the number sent by the server.',
+    unit: 'number',
+    field: 'liveness_status',
+    notes: 'Also numbers that this exporter does not know.',
+  }),
+  info: gauge({
+    name: 'crdb_node_info',
+    help: 'Addresses, build, cluster version and locality of the node. Always 1.',
+    labels: [
+      'node_id',
+      'address',
+      'sql_address',
+      'build_tag',
+      'server_version',
+      'cluster_name',
+      'locality',
+    ],
+    unit: 'always 1',
+    series: ['nodes'],
+  }),
+  localityInfo: gauge({
+    name: 'crdb_node_locality_info',
+    help: 'One locality tier of the node, for example region or zone. Always 1.',
+    labels: ['node_id', 'tier', 'value'],
+    unit: 'always 1',
+    field: 'locality.tiers',
+    series: ['nodes', 'locality tiers'],
+  }),
+  started: gauge({
+    ...NODE,
+    name: 'crdb_node_started_timestamp_seconds',
+    help: 'Start of the node process, Unix time in seconds.',
+    unit: 'Unix time in seconds',
+    field: 'started_at',
+  }),
+  updated: gauge({
+    ...NODE,
+    name: 'crdb_node_updated_timestamp_seconds',
+    help: 'Time of the last node record, Unix time in seconds.',
+    unit: 'Unix time in seconds',
+    field: 'updated_at',
+    notes:
+      'A healthy node writes its record every 10 s. All other metrics of nodes and stores are as old as the record.',
+  }),
+  cpus: gauge({
+    ...NODE,
+    name: 'crdb_node_cpus',
+    help: 'CPUs available to the node.',
+    unit: 'count',
+    field: 'num_vcpus, else num_cpus',
+    notes: 'num_vcpus respects the limit of the cgroup. Absent when unknown.',
+  }),
+  memory: gauge({
+    ...NODE,
+    name: 'crdb_node_memory_bytes',
+    help: 'Memory available to the node in bytes.',
+    unit: 'bytes',
+    field: 'total_system_memory',
+    notes: 'Absent when unknown.',
+  }),
+};
+
+export const STATUS_FAMILIES: readonly Family[] = Object.values(families);
+
+/** Writes the samples of the cluster as a whole. */
+export function writeClusterSamples(set: SampleSet, nodes: readonly NodeRecord[]): void {
+  const counts = new Map<string, number>(LIVENESS_STATUSES.map((status) => [status, 0]));
+  for (const node of nodes) {
+    const status = livenessOf(node);
+    counts.set(status, (counts.get(status) ?? 0) + 1);
+  }
+  for (const [status, count] of counts) set.set(families.nodes, { status }, count);
+  const present = nodes.filter((node) => !['dead', 'decommissioned'].includes(livenessOf(node)));
+  set.set(families.buildTags, {}, countDistinct(present.map((node) => node.buildTag)));
+  set.set(families.serverVersions, {}, countDistinct(present.map((node) => node.serverVersion)));
+}
+
+/** '' is no value. */
+function countDistinct(values: readonly string[]): number {
+  return new Set(values.filter((value) => value !== '')).size;
+}
+
+/** Writes the samples of a node that do not depend on the age of its record. */
+export function writeStatusSamples(set: SampleSet, node: NodeRecord): void {
+  const labels = { node_id: String(node.id) };
+  set.states(families.liveness, labels, 'status', LIVENESS_STATUSES, livenessOf(node));
+  set.set(families.livenessCode, labels, node.livenessCode);
+  set.info(families.info, nodeInfoLabels(node));
+  for (const { key, value } of node.tiers) {
+    set.info(families.localityInfo, { ...labels, tier: key, value });
+  }
+  set.set(families.started, labels, node.startedSeconds || undefined);
+  set.set(families.updated, labels, node.updatedSeconds || undefined);
+  set.set(families.cpus, labels, node.cpus);
+  set.set(families.memory, labels, node.memoryBytes);
+}
+
+/** Labels of crdb_node_info. */
+export function nodeInfoLabels(node: NodeRecord) {
+  return {
+    node_id: String(node.id),
+    address: node.address,
+    sql_address: node.sqlAddress,
+    build_tag: node.buildTag,
+    server_version: node.serverVersion,
+    cluster_name: node.clusterName,
+    locality: cleanLabelValue(node.tiers.map(({ key, value }) => `${key}=${value}`).join(',')),
+  };
+}

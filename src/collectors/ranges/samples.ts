@@ -1,0 +1,153 @@
+import type { SampleSet } from '../../metrics/sample-set.ts';
+import { PROBLEMS } from '../../vocabulary.ts';
+import type { CollectorResult } from '../collector.ts';
+import * as families from './families.ts';
+import type { HotRange } from './hot-ranges.ts';
+import type { RangeSummary } from './known-ranges.ts';
+import type { ProblemRange } from './problem-ranges.ts';
+import { LEASE_KINDS } from './range.ts';
+import { type ScanResult, QUERY_BOUNDS, type ScannedNode } from './tally.ts';
+
+const NANOS = 1e9;
+/** Ranges with more replicas count as `other`. */
+const MAX_SHOWN_REPLICAS = 7;
+
+/** The nodes of this shard, scanned. */
+export interface RangesResult extends CollectorResult, Pick<ScanResult, 'scanned' | 'failed'> {
+  /** Value of the label `shard`. */
+  readonly shard: string;
+  /** Number of nodes that were not queried because they are not live. */
+  readonly skipped: number;
+  /** Absent when the scan failed. */
+  readonly summary?: ScanSummary;
+}
+
+/** Of the nodes that were scanned, taken together. */
+interface ScanSummary extends RangeSummary {
+  /** Whether this exporter read every node of the cluster that is not known to be down. */
+  readonly isWholeCluster: boolean;
+  /** Since the start of the exporter. */
+  readonly leaseChanges: number;
+  /** Most queries first. */
+  readonly hot: readonly HotRange[];
+  /** By index of PROBLEMS: the ranges to list, oldest first. */
+  readonly problems: readonly (readonly ProblemRange[])[];
+}
+
+/** A range of a list, with the replica that reports it. */
+export type ListedRange = HotRange | ProblemRange;
+
+/** Writes the samples of a scan; of a failed one only the state of the nodes. */
+export function* writeRangesSamples(result: RangesResult, set: SampleSet): Iterable<undefined> {
+  const { shard, scanned, failed, skipped, summary } = result;
+  set.set(families.SCAN_NODES, { state: 'scanned', shard }, scanned.length);
+  set.set(families.SCAN_NODES, { state: 'failed', shard }, failed.length);
+  set.set(families.SCAN_NODES, { state: 'skipped', shard }, skipped);
+  for (const { nodeId } of scanned) writeNodeSuccess(set, nodeId, 1);
+  for (const { nodeId, wasQueried } of failed) if (wasQueried) writeNodeSuccess(set, nodeId, 0);
+  if (summary === undefined) return;
+  for (const node of scanned) {
+    writeNodeSamples(set, node);
+    yield undefined;
+  }
+  LEASE_KINDS.forEach((kind, at) => {
+    set.set(families.BY_LEASE_KIND, { kind, shard }, summary.byLeaseKind[at]);
+  });
+  set.set(families.LEASE_CHANGES, { shard }, summary.leaseChanges);
+  writeQuerySamples(set, shard, scanned);
+  writeHotSamples(set, shard, summary.hot);
+  writeProblemSamples(set, shard, summary);
+  if (summary.isWholeCluster) writeWholeSamples(set, shard, summary);
+}
+
+/** The node beside an exporter has no known id before its first response. */
+function writeNodeSuccess(set: SampleSet, nodeId: number, success: number): void {
+  if (nodeId !== 0) set.set(families.SCAN_NODE_SUCCESS, { node_id: String(nodeId) }, success);
+}
+
+function writeNodeSamples(set: SampleSet, { nodeId, stores, isDetailed }: ScannedNode): void {
+  for (const [storeId, store] of stores) {
+    const labels = { node_id: String(nodeId), store_id: String(storeId) };
+    set.set(families.REPLICAS, labels, store.replicas);
+    set.set(families.LEASES, labels, store.leases);
+    set.set(families.QUIESCENT, labels, store.quiescent);
+    set.set(families.TICKING, labels, store.ticking);
+    PROBLEMS.forEach((problem, at) => {
+      // The zeros are in crdb_range_problem_ranges; here they would be a sixth of all series.
+      const replicas = store.problems[at] || undefined;
+      set.set(families.PROBLEM_REPLICAS, { problem, ...labels }, replicas);
+    });
+    set.set(families.STORE_QUERIES, labels, store.queries);
+    set.set(families.STORE_WRITES, labels, store.writes);
+    if (!isDetailed) continue;
+    set.set(families.STORE_REQUESTS, labels, store.requests);
+    set.set(families.STORE_READS, labels, store.reads);
+    set.set(families.STORE_READ_BYTES, labels, store.readBytes);
+    set.set(families.STORE_WRITE_BYTES, labels, store.writeBytes);
+    set.set(families.STORE_CPU, labels, store.cpuNanos / NANOS);
+  }
+}
+
+function writeQuerySamples(set: SampleSet, shard: string, nodes: readonly ScannedNode[]): void {
+  let cumulative = 0;
+  QUERY_BOUNDS.forEach((bound, at) => {
+    for (const { byQueries } of nodes) cumulative += byQueries[at] ?? 0;
+    const upper = bound === Infinity ? '+Inf' : String(bound);
+    set.set(families.BY_QUERIES, { upper, shard }, cumulative);
+  });
+  set.set(families.MAX_QUERIES, { shard }, largest(nodes.map(({ maxQueries }) => maxQueries)));
+  const detailed = nodes.filter(({ isDetailed }) => isDetailed);
+  const cpuNanos = largest(detailed.map(({ maxCpuNanos }) => maxCpuNanos));
+  set.set(families.MAX_CPU, { shard }, cpuNanos === undefined ? undefined : cpuNanos / NANOS);
+}
+
+function largest(values: readonly (number | undefined)[]): number | undefined {
+  const known = values.filter((value) => value !== undefined);
+  return known.length === 0 ? undefined : Math.max(...known);
+}
+
+function writeHotSamples(set: SampleSet, shard: string, hot: readonly HotRange[]): void {
+  for (const range of hot) {
+    const labels = { ...labelsOf(range), shard };
+    set.set(families.HOT_QUERIES, labels, range.queries);
+    set.set(families.HOT_WRITES, labels, range.writes);
+    set.set(families.HOT_CPU, labels, range.cpuSeconds);
+  }
+}
+
+function writeProblemSamples(set: SampleSet, shard: string, summary: ScanSummary): void {
+  PROBLEMS.forEach((problem, at) => {
+    const ranges = summary.byProblem[at] ?? 0;
+    const listed = summary.problems[at] ?? [];
+    set.set(families.PROBLEM_RANGES, { problem, shard }, ranges);
+    set.set(families.PROBLEM_RANGES_OMITTED, { problem, shard }, ranges - listed.length);
+    for (const range of listed) {
+      const labels = { problem, ...labelsOf(range), shard };
+      set.set(families.PROBLEM_FIRST_SEEN, labels, range.firstSeenSeconds);
+    }
+  });
+}
+
+function labelsOf({ rangeId, nodeId, storeId, tableId }: ListedRange) {
+  return {
+    range_id: String(rangeId),
+    node_id: String(nodeId),
+    store_id: String(storeId),
+    table_id: tableId,
+  };
+}
+
+/** What only a view of all ranges can tell. */
+function writeWholeSamples(set: SampleSet, shard: string, summary: RangeSummary): void {
+  const { ranges, byReplicas, byLeaseKind } = summary;
+  set.set(families.RANGES, { shard }, ranges);
+  let shown = 0;
+  for (let replicas = 1; replicas <= MAX_SHOWN_REPLICAS; replicas += 1) {
+    const labels = { replicas: String(replicas), shard };
+    set.set(families.BY_REPLICAS, labels, byReplicas[replicas]);
+    shown += byReplicas[replicas] ?? 0;
+  }
+  set.set(families.BY_REPLICAS, { replicas: 'other', shard }, ranges - shown);
+  const held = byLeaseKind.reduce((sum, kind) => sum + kind, 0);
+  set.set(families.BY_LEASE_KIND, { kind: 'none', shard }, ranges - held);
+}

@@ -1,0 +1,87 @@
+import { crc32 } from 'node:zlib';
+import { array, type Infer, integer, object, optional, string } from '../../json/shape.ts';
+
+/** A table as it is requested; the names are also the labels. */
+export interface TableName {
+  readonly database: string;
+  readonly schema: string;
+  readonly table: string;
+}
+
+/** The server's route accepts names that need no quotes, in two or three parts. */
+export const TABLE_NAME = /^[A-Za-z0-9_]+\.([A-Za-z0-9_]+\.)?[A-Za-z0-9_]+$/;
+
+/** Parses `database.table` or `database.schema.table`; a table that is listed twice is returned once. */
+export function parseTableNames(texts: readonly string[]): readonly TableName[] {
+  // Servers fold names without quotes to lower case.
+  const names = texts.map((text) => parseTableName(text.toLowerCase()));
+  return [...new Map(names.map((name) => [formatTableName(name), name])).values()];
+}
+
+function parseTableName(text: string): TableName {
+  const [database = '', second = '', third] = text.split('.');
+  return third === undefined
+    ? { database, schema: 'public', table: second }
+    : { database, schema: second, table: third };
+}
+
+export function formatTableName({ database, schema, table }: TableName): string {
+  return `${database}.${schema}.${table}`;
+}
+
+export const tableShape = object({
+  descriptor_id: integer(),
+  range_count: integer(),
+  zone_config_level: integer(),
+  create_table_statement: string(),
+  columns: array(object({})),
+  indexes: array(object({ name: string() })),
+  grants: array(object({ user: string(), privileges: array(string()) })),
+  zone_config: object({
+    num_replicas: optional(integer()),
+    num_voters: optional(integer()),
+    range_min_bytes: optional(integer()),
+    range_max_bytes: optional(integer()),
+    gc: object({ ttl_seconds: optional(integer()) }),
+  }),
+});
+
+type TableResponse = Infer<typeof tableShape>;
+
+/** What defines the zone configuration, indexed by zone_config_level. */
+export const ZONE_LEVELS = ['unknown', 'cluster', 'database', 'table'] as const;
+
+export type TableDetails = ReturnType<typeof toTableDetails>;
+
+/** One table, as its response describes it. */
+export function toTableDetails(name: TableName, response: TableResponse) {
+  const { descriptor_id: id = 0, create_table_statement: statement = '' } = response;
+  return {
+    ...name,
+    /** Empty when the server sends none. Ids begin at 1. */
+    tableId: id > 0 ? String(id) : '',
+    zoneConfigLevel: ZONE_LEVELS[response.zone_config_level ?? 0] ?? 'unknown',
+    ranges: response.range_count,
+    columns: response.columns.length,
+    // The response has one entry for each column of an index.
+    indexes: new Set(response.indexes.map((index) => index.name)).size,
+    /** Number of users and roles by privilege. */
+    grants: countGrantees(response),
+    schemaHash: statement === '' ? undefined : crc32(statement),
+    /** Inherited settings are undefined. */
+    zone: response.zone_config,
+  };
+}
+
+function countGrantees({ grants }: TableResponse): ReadonlyMap<string, number> {
+  const pairs = grants.flatMap(({ user = '', privileges }) =>
+    privileges.map((privilege) => ({ user, privilege })),
+  );
+  const byPrivilege = Map.groupBy(pairs, ({ privilege }) => privilege);
+  return new Map(
+    Array.from(byPrivilege, ([privilege, list]) => [
+      privilege,
+      new Set(list.map(({ user }) => user)).size,
+    ]),
+  );
+}

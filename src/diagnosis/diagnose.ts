@@ -1,0 +1,103 @@
+import type { ClusterConfig } from '../config/schema.ts';
+import { toRequestError, codeOf, RequestError, wasNotSent } from '../http/errors.ts';
+import type { Api, FailureReason } from '../vocabulary.ts';
+import { API_RULES } from './api-rules.ts';
+import { CONNECTION_RULES } from './connection-rules.ts';
+import { type Failure, holds, type Operation } from './failure.ts';
+
+const RULES = [...API_RULES, ...CONNECTION_RULES];
+
+/** Why a request failed and how to fix it, for a person. Neither text holds a secret. */
+export interface Diagnosis {
+  readonly reason: FailureReason;
+  /** For the Cloud API with the text of its error, which belongs in no log. */
+  readonly cause: string;
+  readonly remedy: string;
+}
+
+/** The diagnosis of a failed request; undefined for any other error. */
+export function diagnose(
+  error: unknown,
+  operation: Operation,
+  config: ClusterConfig,
+): Diagnosis | undefined {
+  if (!(error instanceof RequestError)) return undefined;
+  const { reason, message, status, serverText, retryAfterSeconds } = error;
+  const failure: Failure = {
+    reason,
+    message,
+    status,
+    code: codeOf(error),
+    wasNotSent: wasNotSent(error),
+    serverText,
+    retryAfterSeconds,
+    operation,
+    login: config.cluster_api,
+  };
+  const rule = RULES.find((each) => holds(each, failure));
+  const remedy = rule?.remedy ?? 'check the server, then try again';
+  return {
+    reason,
+    cause: describeCause(failure),
+    remedy: typeof remedy === 'string' ? remedy : remedy(failure),
+  };
+}
+
+/** Finds the remedies of failed polls of one cluster; those that an open circuit breaker skips get that of its cause. */
+export class PollRemedies {
+  readonly #config: ClusterConfig;
+  readonly #outages = new Map<Api, RequestError>();
+
+  constructor(config: ClusterConfig) {
+    this.#config = config;
+  }
+
+  /** `error` is what the collector threw; undefined when only a reason and a message are known. */
+  find(
+    operation: Operation,
+    { reason, message }: { readonly reason: FailureReason; readonly message: string },
+    error?: unknown,
+  ): string | undefined {
+    if (reason === 'other') return undefined;
+    const outage = this.#outages.get(operation.api);
+    if (reason === 'breaker_open' && outage !== undefined) {
+      return `the last failure was: ${toLine(outage.message)}; ${this.#remedyOf(operation, outage)}`;
+    }
+    const thrown = toRequestError(error, operation.name);
+    const request = thrown.reason === reason ? thrown : new RequestError(reason, message);
+    // Only these open circuit breakers.
+    if (request.scope !== 'none') this.#outages.set(operation.api, request);
+    return this.#remedyOf(operation, request);
+  }
+
+  #remedyOf(operation: Operation, error: RequestError): string | undefined {
+    return diagnose(error, operation, this.#config)?.remedy;
+  }
+}
+
+/** The Cloud API writes its errors for people; the errors of a cluster follow from the request. */
+function describeCause({ message, operation, serverText }: Failure): string {
+  const line = toLine(message);
+  if (operation.api !== 'cloud') return line;
+  const cause = line.replace(/^other(?= at )/, operation.name);
+  const error = readCloudError(serverText);
+  return error === undefined ? cause : `${cause}: ${error}`;
+}
+
+/** Some libraries write their errors over several lines. */
+function toLine(message: string): string {
+  return message.trim().replaceAll(/\s+/g, ' ');
+}
+
+/** `code 7: message` of the service's error body; undefined when it is of another kind. */
+function readCloudError(text: string): string | undefined {
+  try {
+    const body: unknown = JSON.parse(text);
+    if (typeof body !== 'object' || body === null || !('message' in body)) return undefined;
+    const code = 'code' in body ? `code ${String(body.code)}: ` : '';
+    return `${code}${String(body.message)}`;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}

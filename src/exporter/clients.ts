@@ -1,0 +1,185 @@
+import { CloudControl, MAX_ANSWER_BYTES } from '../cockroach/cloud-api.ts';
+import { ClusterApi } from '../cockroach/cluster-api.ts';
+import { Session } from '../cockroach/session.ts';
+import { type ProxyConfig, isLoopback } from '../config/addresses.ts';
+import type { FileWatch } from '../config/files.ts';
+import type { CloudApiConfig, ClusterApiConfig, ClusterConfig } from '../config/schema.ts';
+import { type ClientTls, watchClientTls } from '../config/tls-files.ts';
+import type { Proxy } from '../http/agents.ts';
+import { HttpClient, type RetriedRequest } from '../http/client.ts';
+import type { RequestError } from '../http/errors.ts';
+import type { FinishedRequest } from '../http/request.ts';
+import type { Log } from '../log.ts';
+import type { ClusterMetrics } from '../metrics/exporter-metrics.ts';
+import type { Api } from '../vocabulary.ts';
+
+const DEADLINES = {
+  /** To the headers of a response, after a request without one: the full timeout would hold a slot at every poll. */
+  headersAfterSilenceMs: 5_000,
+  /** Between two chunks of a response. */
+  idleMs: 15_000,
+  /** Before the minimum rate of a response is enforced. */
+  rateGraceMs: 15_000,
+};
+/** Of a request to the Cloud API, whose responses are small. */
+const CLOUD_TIMEOUT_MS = 30_000;
+const CLOUD_MAX_REQUESTS = 2;
+/** Circuit breakers stay open for a little less than an interval, so that the next poll is a trial. */
+const BREAKER_SHARE_OF_INTERVAL = 0.9;
+const MAX_BREAKER_MS = 30_000;
+/** If no collector reads single nodes. */
+const DEFAULT_MAX_DUTY = 0.1;
+
+/** The API clients of one configured cluster; dispose them when it is removed. */
+export interface Clients extends AsyncDisposable {
+  readonly cluster?: { readonly api: ClusterApi; readonly http: HttpClient };
+  /** Expiry of the client certificate, ms since the epoch. */
+  readonly certificateNotAfterMs: () => number | undefined;
+  /** Whether the TLS files as they are now are in force. */
+  readonly areFilesInForce: () => boolean;
+  readonly cloud?: { readonly api: CloudControl; readonly http: HttpClient };
+  /** Ends the session that was created by a login here. */
+  logOut(signal: AbortSignal): Promise<void>;
+}
+
+export interface ClientsOptions {
+  readonly config: ClusterConfig;
+  readonly metrics: ClusterMetrics;
+  readonly userAgent: string;
+  readonly monotonicMs: () => number;
+  readonly random: () => number;
+  /** Maximum share of the time that a node without a response may hold requests. */
+  readonly maxDuty?: number | undefined;
+  /** How to follow the TLS files; a command reads them once. */
+  readonly follow?: { readonly everyMs: number; readonly log: Log };
+}
+
+/** Rejects when a TLS file cannot be used. */
+export async function createClients(options: ClientsOptions): Promise<Clients> {
+  const { cluster_api, cloud_api } = options.config;
+  const cluster = cluster_api && (await createCluster(cluster_api, options));
+  const cloud = cloud_api && (await createCloud(cloud_api, options));
+  return {
+    ...(cluster && { cluster }),
+    ...(cloud && { cloud }),
+    certificateNotAfterMs: () => cluster?.tls.current().notAfterMs,
+    areFilesInForce: () => cluster?.tls.isInForce() ?? true,
+    async logOut(signal) {
+      await cluster?.session.logOut(signal);
+    },
+    async [Symbol.asyncDispose]() {
+      cluster?.tls[Symbol.dispose]();
+      await cluster?.http[Symbol.asyncDispose]();
+      await cloud?.http[Symbol.asyncDispose]();
+    },
+  };
+}
+
+async function createCluster(
+  config: ClusterApiConfig,
+  options: ClientsOptions,
+): Promise<{
+  api: ClusterApi;
+  http: HttpClient;
+  session: Session;
+  tls: FileWatch<ClientTls>;
+}> {
+  const { metrics, monotonicMs, follow } = options;
+  const timeoutMs = config.timeout * 1000;
+  const tls = await watchClientTls(config.tls, {
+    everyMs: follow?.everyMs,
+    onChange: () => follow?.log.info('TLS files reloaded'),
+    onError: (err) =>
+      follow?.log.error({ err }, 'TLS files not reloaded, the last good ones stay in force'),
+  });
+  const http = new HttpClient({
+    ...common('cluster', options),
+    urls: config.urls,
+    tls: tls.current(),
+    proxy: await chooseProxy(options.config.proxy, config.urls),
+    deadlines: { ...DEADLINES, headersMs: timeoutMs, minBytesPerSecond: config.min_rate },
+    maxConcurrentRequests: config.max_concurrent_requests,
+    maxResponseBytes: config.max_response_bytes,
+    compression: config.compression,
+  });
+  tls.onReload((changed) => http.useTls(changed));
+  const { username, password, token } = config;
+  const session = new Session({
+    http,
+    ...(username !== undefined &&
+      password !== undefined && {
+        credentials: { username, password: () => password.reveal() },
+      }),
+    ...(token !== undefined && { token: () => token.reveal() }),
+    headerNames: config.session_headers,
+    loginTimeoutMs: timeoutMs,
+    loginTried: metrics.loginTried,
+    loginFailed: (error) => metrics.loginFailed(loginFailureReason(error)),
+    monotonicMs,
+  });
+  return { api: new ClusterApi(session, metrics.decodeErrors), http, session, tls };
+}
+
+async function createCloud(
+  config: CloudApiConfig,
+  options: ClientsOptions,
+): Promise<{ api: CloudControl; http: HttpClient }> {
+  const http = new HttpClient({
+    ...common('cloud', options),
+    urls: [config.url],
+    tls: { rejectUnauthorized: true },
+    proxy: await chooseProxy(options.config.proxy, [config.url]),
+    deadlines: { ...DEADLINES, headersMs: CLOUD_TIMEOUT_MS, minBytesPerSecond: 0 },
+    maxConcurrentRequests: CLOUD_MAX_REQUESTS,
+    maxResponseBytes: MAX_ANSWER_BYTES,
+    compression: false,
+  });
+  const api = new CloudControl({
+    http,
+    clusterId: config.cluster_id,
+    token: () => config.token.reveal(),
+    apiVersion: config.api_version,
+    decodeErrors: options.metrics.decodeErrors,
+  });
+  return { api, http };
+}
+
+function common(
+  api: Api,
+  { config, metrics, userAgent, monotonicMs, random, maxDuty = DEFAULT_MAX_DUTY }: ClientsOptions,
+) {
+  const intervals = Object.values(config.collectors)
+    .filter((collector) => collector.enabled)
+    .map((collector) => collector.interval * 1000);
+  return {
+    userAgent,
+    monotonicMs,
+    random,
+    maxDuty,
+    breakerOpenMs: Math.min(
+      MAX_BREAKER_MS,
+      BREAKER_SHARE_OF_INTERVAL * Math.min(...intervals, MAX_BREAKER_MS),
+    ),
+    requestFinished: (request: FinishedRequest) => metrics.requestFinished({ ...request, api }),
+    requestRetried: (retry: RetriedRequest) => metrics.requestRetried({ ...retry, api }),
+  };
+}
+
+/** The proxy for URLs of one scheme; URLs of this host never use it. */
+async function chooseProxy(
+  { http, https, noProxy }: ProxyConfig,
+  urls: readonly string[],
+): Promise<Proxy | undefined> {
+  const secret = urls.some((url) => url.startsWith('https:')) ? https : http;
+  if (secret === undefined) return undefined;
+  const direct = urls.filter(isLoopback).map((url) => new URL(url).hostname);
+  return { url: await secret.reveal(), exceptions: [noProxy, ...direct].join(',') };
+}
+
+function loginFailureReason(error: RequestError) {
+  if (error.reason === 'auth') return 'rejected';
+  if (error.reason === 'timeout' || error.reason === 'network' || error.reason === 'tls') {
+    return error.reason;
+  }
+  return 'http';
+}

@@ -1,0 +1,298 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Collector, CollectorResult, PollContext } from '../collectors/collector.ts';
+import type { CollectorConfig } from '../config/cluster-schema.ts';
+import { FILE_CHECK_MS } from '../config/files.ts';
+import type { ClusterConfig, Config } from '../config/schema.ts';
+import { PollRemedies } from '../diagnosis/diagnose.ts';
+import type { HttpClient } from '../http/client.ts';
+import type { Log } from '../log.ts';
+import { ClusterBudget } from '../metrics/cluster-budget.ts';
+import * as collectorFamilies from '../metrics/collector-families.ts';
+import * as families from '../metrics/exporter-families.ts';
+import type { ClusterMetrics, ExporterMetrics } from '../metrics/exporter-metrics.ts';
+import { SampleSet } from '../metrics/sample-set.ts';
+import type { Snapshot } from '../metrics/snapshot.ts';
+import { writeCollectorMetrics } from '../polling/outcome.ts';
+import { type Clock, Poller } from '../polling/poller.ts';
+import { type Api, APIS, BREAKER_STATES } from '../vocabulary.ts';
+import { type Clients, createClients } from './clients.ts';
+
+/** What all clusters of an exporter share. */
+export interface ClusterContext {
+  readonly collectors: readonly Collector[];
+  readonly metrics: ExporterMetrics;
+  readonly userAgent: string;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly log: Log;
+  /** How often certificates and keys for the cluster are checked for changes. */
+  readonly fileCheckMs?: number | undefined;
+  /** Called when a poll of a collector has ended or was skipped. */
+  readonly pollEnded?: ((cluster: Cluster, collector: Collector) => void) | undefined;
+}
+
+type Settings = Pick<Config, 'shard' | 'max_series'>;
+type IsChosen = (collector: string) => boolean;
+
+/** How long a logout may delay the end of the process. */
+const LOGOUT_MS = 2_000;
+
+/** One configured cluster: its API clients and a poller for each of its collectors. */
+export class Cluster {
+  readonly name: string;
+  /** False: only /probe polls this cluster. */
+  readonly isPolled: boolean;
+  readonly pollers: readonly Poller[];
+  readonly #config: ClusterConfig;
+  readonly #settings: Settings;
+  readonly #clients: Clients;
+  readonly #log: Log;
+  readonly #stop = new AbortController();
+  /** Progress of the running (or last) range scan. */
+  #scan = { done: 0, planned: 0 };
+
+  /**
+   * Creates the clients and pollers; `previous` are the pollers of the same cluster under an older configuration.
+   * Rejects when a TLS file cannot be read.
+   */
+  static async create(
+    context: ClusterContext,
+    config: ClusterConfig,
+    settings: Settings,
+    previous: readonly Poller[] = [],
+  ): Promise<Cluster> {
+    const metrics = context.metrics.cluster(config.name);
+    const log = context.log.child({ cluster: config.name });
+    const perNode = context.collectors.find(({ scope }) => scope === 'node');
+    const clients = await createClients({
+      config,
+      metrics,
+      userAgent: context.userAgent,
+      monotonicMs: context.clock.monotonicMs,
+      random: context.random,
+      maxDuty: perNode && config.collectors[perNode.name]?.max_duty,
+      follow: { everyMs: context.fileCheckMs ?? FILE_CHECK_MS, log },
+    });
+    if (clients.cluster !== undefined) {
+      metrics.prepareLogins();
+      metrics.prepareEndpoints(['login', 'nodes', 'node_ranges', 'sessions', 'users', 'table']);
+    }
+    if (clients.cloud !== undefined) metrics.prepareEndpoints(['assistant']);
+    return new Cluster(context, { config, settings, clients, log, metrics }, previous);
+  }
+
+  private constructor(
+    context: ClusterContext,
+    parts: {
+      readonly config: ClusterConfig;
+      readonly settings: Settings;
+      readonly clients: Clients;
+      readonly log: Log;
+      readonly metrics: ClusterMetrics;
+    },
+    previous: readonly Poller[],
+  ) {
+    this.name = parts.config.name;
+    this.isPolled = parts.config.poll;
+    this.#config = parts.config;
+    this.#settings = parts.settings;
+    this.#clients = parts.clients;
+    this.#log = parts.log;
+    this.pollers = this.#createPollers(context, parts.metrics, previous);
+  }
+
+  /** Whether its TLS files as they are now are in force. */
+  areFilesInForce(): boolean {
+    return this.#clients.areFilesInForce();
+  }
+
+  /** What a collector found, while it is young enough to be shown. */
+  result<R extends CollectorResult>(collector: {
+    readonly name: string;
+    collect(...args: never): Promise<R>;
+  }): R | undefined {
+    const poller = this.pollers.find((one) => one.collector.name === collector.name);
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- made by the collector of that name
+    return poller?.result as R | undefined;
+  }
+
+  /** Data of the chosen collectors that is young enough to be shown. */
+  snapshots(isChosen: IsChosen): readonly Snapshot[] {
+    return this.#chosen(isChosen).flatMap((poller) => poller.snapshot ?? []);
+  }
+
+  /** Polls these collectors now if their interval has passed, and waits for them, `waitMs` at most. */
+  async pollNow(isChosen: IsChosen, waitMs: number): Promise<void> {
+    const { signal } = this.#stop;
+    await Promise.all(this.#chosen(isChosen).map((poller) => poller.pollNow(signal, waitMs)));
+  }
+
+  /** Ends the pauses that servers requested by Retry-After. */
+  endPauses(): void {
+    for (const api of APIS) this.#clients[api]?.http.endPause();
+  }
+
+  /** Polls until the signal aborts, then logs out and closes its connections. */
+  async run(signal: AbortSignal): Promise<void> {
+    signal.addEventListener('abort', () => this.#stop.abort(), { once: true });
+    if (this.isPolled) await Promise.all(this.pollers.map((poller) => poller.run(signal)));
+    else await aborted(signal);
+    await Promise.all(this.pollers.map((poller) => poller.settled()));
+    try {
+      await this.#clients.logOut(AbortSignal.timeout(LOGOUT_MS));
+    } catch (error) {
+      this.#log.warn({ err: error }, 'logout failed; the session expires on the server');
+    }
+    await this.#clients[Symbol.asyncDispose]();
+  }
+
+  /**
+   * Whether the last poll of the most frequent collector of an API succeeded; on a tie the first of the list counts
+   * (nodes). Undefined before its first poll has ended.
+   */
+  isUp(api: Api): boolean | undefined {
+    const pollers = this.#known().filter(({ collector }) => collector.api === api);
+    const [poller] = pollers.toSorted(
+      (a, b) => a.configuredIntervalSeconds - b.configuredIntervalSeconds,
+    );
+    return poller?.outcome.hasEnded ? poller.outcome.succeeded : undefined;
+  }
+
+  /** Metrics of the APIs and of the chosen collectors, for one scrape. */
+  metrics(isChosen: IsChosen): SampleSet {
+    const set = new SampleSet({ crdb_cluster: this.name });
+    for (const api of APIS) {
+      const isUp = this.isUp(api);
+      if (isUp !== undefined) set.set(families.UP, { api }, isUp ? 1 : 0);
+      writeApi(set, api, this.#clients[api]?.http);
+    }
+    set.set(families.SHARDS, {}, this.#settings.shard.count);
+    const { cluster_api } = this.#config;
+    if (cluster_api !== undefined) {
+      const isOff = cluster_api.tls.insecure_skip_verify;
+      set.set(families.TLS_VERIFICATION_DISABLED, {}, isOff ? 1 : 0);
+    }
+    const notAfterMs = this.#clients.certificateNotAfterMs();
+    if (notAfterMs !== undefined) {
+      set.set(families.TLS_CERTIFICATE_NOT_AFTER, { use: 'client' }, notAfterMs / 1000);
+    }
+    for (const poller of this.#chosen(isChosen)) {
+      writeCollectorMetrics(set, poller);
+      if (poller.collector.scope !== 'node') continue;
+      set.set(collectorFamilies.RANGE_SCAN_NODES_DONE, { shard: poller.shard }, this.#scan.done);
+      set.set(
+        collectorFamilies.RANGE_SCAN_NODES_PLANNED,
+        { shard: poller.shard },
+        this.#scan.planned,
+      );
+    }
+    return set;
+  }
+
+  #chosen(isChosen: IsChosen): readonly Poller[] {
+    return this.pollers.filter(({ collector }) => isChosen(collector.name));
+  }
+
+  /** Pollers whose state says something: if only /probe polls, some may never be polled. */
+  #known(): readonly Poller[] {
+    return this.isPolled ? this.pollers : this.pollers.filter(({ outcome }) => outcome.hasEnded);
+  }
+
+  #createPollers(
+    context: ClusterContext,
+    metrics: ClusterMetrics,
+    previous: readonly Poller[],
+  ): readonly Poller[] {
+    const { shard, max_series } = this.#settings;
+    const published = (): readonly Snapshot[] =>
+      this.pollers.flatMap((poller) => poller.published ?? []);
+    const remedies = new PollRemedies(this.#config);
+    const budget = new ClusterBudget(max_series, published, metrics.seriesDropped);
+    return context.collectors.flatMap((collector) => {
+      const settings = this.#config.collectors[collector.name];
+      if (!settings?.enabled || (collector.scope === 'cluster' && shard.index !== 0)) return [];
+      const options = ownOptions(collector, settings);
+      // Success without a request would say nothing about the cluster.
+      if (collector.isIdle?.(options) === true) return [];
+      const before = previous.find((poller) => poller.collector.name === collector.name);
+      const state =
+        before?.stateFor((known) => isDeepStrictEqual(known, options)) ?? collector.createState();
+      return new Poller(
+        {
+          cluster: this.name,
+          collector,
+          settings,
+          shard: shardOf(collector, options, shard),
+          options,
+          state,
+          http: this.#clients[collector.api]?.http ?? { blockedMs: () => 0 },
+          collect: this.#bind(context, collector, { options, state }),
+          budget,
+          metrics,
+          log: context.log,
+          clock: context.clock,
+          random: context.random,
+          pollEnded: () => context.pollEnded?.(this, collector),
+          addRemedy: (failure, error) => ({
+            ...failure,
+            remedy: remedies.find(collector, failure, error),
+          }),
+        },
+        before,
+      );
+    });
+  }
+
+  /** The collector with its client, options and state. */
+  #bind(
+    { clock }: ClusterContext,
+    collector: Collector,
+    kept: { readonly options: unknown; readonly state: unknown },
+  ): (poll: PollContext) => Promise<CollectorResult> {
+    const { cluster, cloud } = this.#clients;
+    const { shard } = this.#settings;
+    const constant = {
+      ...kept,
+      shard: shardOf(collector, kept.options, shard),
+      shards: shard,
+      nowMs: clock.wallMs,
+      urls: this.#config.cluster_api?.urls.length ?? 1,
+      scanProgress: (done: number, planned: number) => {
+        this.#scan = { done, planned };
+      },
+    };
+    if (collector.api === 'cluster' && cluster !== undefined) {
+      return (poll) => collector.collect(cluster.api, Object.assign(poll, constant));
+    }
+    if (collector.api === 'cloud' && cloud !== undefined) {
+      return (poll) => collector.collect(cloud.api, Object.assign(poll, constant));
+    }
+    throw new Error(`${collector.name}: the API ${collector.api} is not configured`);
+  }
+}
+
+/** The settings that only this collector has: its state is valid while these stay the same. */
+function ownOptions({ options }: Collector, settings: CollectorConfig): Record<string, unknown> {
+  return Object.fromEntries(Object.keys(options).map((key) => [key, settings[key]]));
+}
+
+/** Value of the label `shard`: work per cluster is done by shard 0. */
+function shardOf(collector: Collector, options: unknown, shard: Config['shard']): string {
+  if (collector.scope === 'cluster') return '0';
+  return collector.isLocal?.(options) === true ? shard.name : String(shard.index);
+}
+
+function writeApi(set: SampleSet, api: Api, http: HttpClient | undefined): void {
+  if (http === undefined) return;
+  for (const { name, state } of http.upstreams()) {
+    set.states(families.BREAKER_STATE, { target: name }, 'state', BREAKER_STATES, state);
+  }
+  set.set(families.API_PAUSED, { api }, http.pausedMs() / 1000);
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

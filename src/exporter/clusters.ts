@@ -1,0 +1,137 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { ClusterConfig, Config } from '../config/schema.ts';
+import type { Secret } from '../config/secret.ts';
+import { Cluster, type ClusterContext } from './cluster.ts';
+
+interface Prepared {
+  readonly cluster: Cluster;
+  readonly config: ClusterConfig;
+}
+
+interface Entry extends Prepared {
+  readonly stop: AbortController;
+  readonly running: Promise<void>;
+}
+
+/** The running clusters; replaced as a whole when the configuration changes. */
+export class Clusters {
+  readonly #context: ClusterContext;
+  #entries: ReadonlyMap<string, Entry> = new Map();
+  #settings: Pick<Config, 'shard' | 'max_series'> | undefined;
+  /** Removed clusters that are still logging out. */
+  readonly #ending = new Set<Promise<void>>();
+
+  constructor(context: ClusterContext) {
+    this.#context = context;
+  }
+
+  get list(): readonly Cluster[] {
+    return Array.from(this.#entries.values(), ({ cluster }) => cluster);
+  }
+
+  /** Clusters with polls of their own; the others are polled by /probe only. */
+  get polled(): readonly Cluster[] {
+    return this.list.filter(({ isPolled }) => isPolled);
+  }
+
+  /** Whether every collector of every polled cluster has ended its first poll. */
+  get hasPolled(): boolean {
+    if (this.#settings === undefined) return false;
+    return this.polled.every(({ pollers }) => pollers.every(({ outcome }) => outcome.hasEnded));
+  }
+
+  /**
+   * Runs the clusters of this configuration. An unchanged cluster continues; a changed one is restarted, with the
+   * data and state of the old one if it has the same addresses; a removed one disappears at once.
+   * Rejects, with everything as it was, when one cannot be created.
+   */
+  async apply({ clusters, shard, max_series }: Config): Promise<void> {
+    const settings = { shard, max_series };
+    const isSame = isDeepStrictEqual(settings, this.#settings);
+    const isSameShare = isDeepStrictEqual(shard, this.#settings?.shard);
+    const tried = await Promise.allSettled(
+      clusters.map(async (config): Promise<Entry | Prepared> => {
+        const before = this.#entries.get(config.name);
+        if (before !== undefined && isSame && isSameCluster(before.config, config)) return before;
+        const isContinued =
+          isSameShare && before !== undefined && hasSameAddresses(before.config, config);
+        const previous = isContinued ? before.cluster.pollers : [];
+        const cluster = await Cluster.create(this.#context, config, settings, previous);
+        return { config, cluster };
+      }),
+    );
+    const prepared = tried.flatMap((each) => (each.status === 'fulfilled' ? each.value : []));
+    const failed = tried.find((each) => each.status === 'rejected');
+    if (failed !== undefined) {
+      await this.#discard(clusters, prepared);
+      throw failed.reason;
+    }
+    const kept = new Set<unknown>(prepared);
+    for (const entry of this.#entries.values()) if (!kept.has(entry)) this.#end(entry);
+    const names = new Set(clusters.map(({ name }) => name));
+    for (const name of this.#entries.keys())
+      if (!names.has(name)) this.#context.metrics.forget(name);
+    // A reload also asks to try again.
+    for (const { cluster } of this.#entries.values()) cluster.endPauses();
+    this.#entries = new Map(
+      prepared.map((entry) => [entry.config.name, isRunning(entry) ? entry : start(entry)]),
+    );
+    this.#settings = settings;
+  }
+
+  /** Ends all polling and logs out. */
+  async stop(): Promise<void> {
+    for (const entry of this.#entries.values()) this.#end(entry);
+    await Promise.all(this.#ending);
+  }
+
+  /** Removes clusters that were created beside one that could not be. */
+  async #discard(
+    clusters: Config['clusters'],
+    prepared: readonly (Entry | Prepared)[],
+  ): Promise<void> {
+    const fresh = prepared.filter((entry) => !isRunning(entry));
+    await Promise.all(fresh.map(({ cluster }) => cluster.run(AbortSignal.abort())));
+    for (const { name } of clusters)
+      if (!this.#entries.has(name)) this.#context.metrics.forget(name);
+  }
+
+  #end({ stop, running }: Entry): void {
+    stop.abort();
+    this.#ending.add(running);
+    void running.finally(() => this.#ending.delete(running));
+  }
+}
+
+function isRunning(entry: Entry | Prepared): entry is Entry {
+  return 'running' in entry;
+}
+
+function start({ config, cluster }: Prepared): Entry {
+  const stop = new AbortController();
+  return { config, cluster, stop, running: cluster.run(stop.signal) };
+}
+
+/** Whether both configurations name the same cluster, judged by its addresses. */
+function hasSameAddresses(a: ClusterConfig, b: ClusterConfig): boolean {
+  const urls = new Set(a.cluster_api?.urls);
+  const sharesUrl = b.cluster_api?.urls.some((url) => urls.has(url)) ?? a.cluster_api === undefined;
+  return (
+    sharesUrl &&
+    a.cloud_api?.url === b.cloud_api?.url &&
+    a.cloud_api?.cluster_id === b.cloud_api?.cluster_id
+  );
+}
+
+function isSameCluster(a: ClusterConfig, b: ClusterConfig): boolean {
+  return (
+    isDeepStrictEqual(a, b) &&
+    isSameSecret(a.cluster_api?.password, b.cluster_api?.password) &&
+    isSameSecret(a.cluster_api?.token, b.cluster_api?.token) &&
+    isSameSecret(a.cloud_api?.token, b.cloud_api?.token)
+  );
+}
+
+function isSameSecret(a: Secret | undefined, b: Secret | undefined): boolean {
+  return a === undefined || b === undefined ? a === b : a.isSameAs(b);
+}

@@ -1,0 +1,248 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Collector } from '../collectors/collector.ts';
+import { describeConfig } from '../config/describe.ts';
+import { FILE_CHECK_MS } from '../config/files.ts';
+import { ConfigError, formatIssues, messageOf } from '../config/issues.ts';
+import type { ConfigSources, LoadedConfig } from '../config/load.ts';
+import type { Config } from '../config/schema.ts';
+import type { Log } from '../log.ts';
+import * as families from '../metrics/exporter-families.ts';
+import { type Build, ExporterMetrics } from '../metrics/exporter-metrics.ts';
+import { SampleSet } from '../metrics/sample-set.ts';
+import { type RenderedFamily, renderFamilies, type Snapshot } from '../metrics/snapshot.ts';
+import type { Clock } from '../polling/poller.ts';
+import { createRoutes, type ReloadOutcome } from '../web/routes.ts';
+import { watchWebConfig, type WebConfigWatcher } from '../web/server/web-config-watcher.ts';
+import { type ServerTimeouts, startWebServer, type WebServer } from '../web/server/web-server.ts';
+import { History } from '../web/status/history.ts';
+import { Clusters } from './clusters.ts';
+
+/** `/-/ready` does not wait longer than this for first polls. */
+const READY_AFTER_MS = 60_000;
+/** A scrape that is still running after this long at the end is cut off. */
+const CLOSE_MS = 3_000;
+const SYSTEM_CLOCK: Clock = {
+  wallMs: () => Date.now(),
+  monotonicMs: () => performance.now(),
+};
+
+export interface ExporterOptions {
+  readonly config: Config;
+  readonly collectors: readonly Collector[];
+  readonly build: Build;
+  readonly log: Log;
+  /** Reads the configuration again for a reload; when absent, the running one is applied again. */
+  readonly load?: (followed: Pick<ConfigSources, 'followedWebConfig'>) => Promise<LoadedConfig>;
+  /** Descriptors of sockets that listen already; taken instead of the configured addresses when there are any. */
+  readonly sockets?: readonly number[];
+  readonly clock?: Clock;
+  /** How often certificates, secrets and the web config file are checked for changes. */
+  readonly fileCheckMs?: number;
+  /** How long scrapers may be slow. */
+  readonly timeouts?: ServerTimeouts;
+  readonly random?: () => number;
+}
+
+/** The running exporter: configuration → clusters → web server. */
+export class Exporter {
+  readonly #options: ExporterOptions;
+  readonly #clock: Clock;
+  readonly #metrics: ExporterMetrics;
+  readonly #webConfig: WebConfigWatcher;
+  readonly #history = new History();
+  readonly #clusters: Clusters;
+  #server: WebServer | undefined;
+  #running: Config;
+  /** The running configuration as it may be shown; made once for each configuration. */
+  #described: { readonly config: Config; readonly text: unknown } | undefined;
+  #reloads: Promise<unknown> = Promise.resolve();
+  #isConfigApplied = true;
+  #lastReloadMs: number;
+  #stopped: Promise<void> | undefined;
+
+  /**
+   * Listens first and polls then, so that a cluster that is down at start is reported and no reason to fail. Rejects
+   * when an address cannot be bound or a web config or TLS file cannot be used.
+   */
+  static async start(options: ExporterOptions): Promise<Exporter> {
+    const { config, log, fileCheckMs = FILE_CHECK_MS } = options;
+    const webConfig = await watchWebConfig(config.web.config_file, fileCheckMs, log);
+    const exporter = new Exporter(options, webConfig);
+    await exporter.#listen();
+    try {
+      await exporter.#clusters.apply(config);
+    } catch (error) {
+      await exporter.stop();
+      throw error;
+    }
+    return exporter;
+  }
+
+  private constructor(options: ExporterOptions, webConfig: WebConfigWatcher) {
+    const { build, clock = SYSTEM_CLOCK, random = Math.random } = options;
+    this.#options = options;
+    this.#clock = clock;
+    this.#webConfig = webConfig;
+    this.#metrics = new ExporterMetrics(build);
+    this.#running = options.config;
+    this.#lastReloadMs = clock.wallMs();
+    this.#clusters = new Clusters({
+      ...options,
+      metrics: this.#metrics,
+      userAgent: `crdb-exporter/${build.version}`,
+      clock,
+      random,
+      pollEnded: (cluster, { name }) =>
+        this.#history.of(cluster.name).record(cluster, name, clock.wallMs()),
+    });
+  }
+
+  /** The bound addresses, as URLs or `unix:` paths. */
+  get addresses(): readonly string[] {
+    return this.#server?.addresses ?? [];
+  }
+
+  /**
+   * Reloads the configuration and the web config file, one reload after the other. An error in one file does not keep
+   * the other from being reloaded; what was loaded before stays in force.
+   */
+  reload(): Promise<ReloadOutcome> {
+    const done = this.#reloads.then(() => this.#reload());
+    this.#reloads = done;
+    return done;
+  }
+
+  /** Stops polling, finishes scrapes in flight, logs out. May be called twice. */
+  stop(): Promise<void> {
+    this.#stopped ??= Promise.all([this.#clusters.stop(), this.#server?.close(CLOSE_MS)]).then(
+      () => undefined,
+    );
+    return this.#stopped;
+  }
+
+  async #listen(): Promise<void> {
+    const { config, collectors, build, log, sockets, timeouts } = this.#options;
+    const { wallMs, monotonicMs } = this.#clock;
+    const { web } = config;
+    const startedAt = monotonicMs();
+    const routes = createRoutes({
+      telemetryPath: web.telemetry_path,
+      maxRequests: web.max_requests,
+      maxProbes: web.max_probes,
+      version: build.version,
+      scrapeSource: {
+        collectors: collectors.map(({ name }) => name),
+        scrape: (isChosen) => this.#scrape(isChosen),
+      },
+      reload: web.enable_lifecycle ? () => this.reload() : undefined,
+      isReady: () => this.#clusters.hasPolled || monotonicMs() - startedAt > READY_AFTER_MS,
+      describedConfig: () => this.#describeConfig(),
+      clusters: () => this.#clusters.list,
+      history: this.#history,
+      startedMs: wallMs(),
+      wallMs,
+    });
+    this.#server = await startWebServer({
+      web,
+      routes,
+      webConfig: this.#webConfig,
+      monotonicMs,
+      connectionDropped: this.#metrics.connectionDropped,
+      log,
+      timeouts,
+      ...(sockets && { sockets }),
+    });
+  }
+
+  async #scrape(isChosen: (collector: string) => boolean): Promise<{
+    readonly parts: readonly Snapshot[];
+    readonly rendered: readonly RenderedFamily[];
+  }> {
+    const { polled } = this.#clusters;
+    return {
+      parts: polled.flatMap((cluster) => cluster.snapshots(isChosen)),
+      rendered: [
+        ...polled.flatMap((cluster) => renderFamilies(cluster.metrics(isChosen))),
+        ...renderFamilies(this.#configMetrics()),
+        ...(await this.#metrics.families(isChosen)),
+      ],
+    };
+  }
+
+  /** Whether all files as they are now are in force, and when the certificate of the web server expires. */
+  #configMetrics(): SampleSet {
+    const set = new SampleSet({});
+    const { list } = this.#clusters;
+    const areFilesInForce =
+      this.#webConfig.isInForce() && list.every((cluster) => cluster.areFilesInForce());
+    const isInForce = this.#isConfigApplied && areFilesInForce;
+    set.set(families.CONFIG_LAST_RELOAD_SUCCESSFUL, {}, isInForce ? 1 : 0);
+    set.set(families.CONFIG_LAST_RELOAD_SUCCESS, {}, this.#lastReloadMs / 1000);
+    const { tls } = this.#webConfig.current().config;
+    if (tls !== undefined) {
+      set.set(families.TLS_CERTIFICATE_NOT_AFTER, { use: 'server' }, tls.notAfterMs / 1000);
+    }
+    return set;
+  }
+
+  #describeConfig(): unknown {
+    if (this.#described?.config !== this.#running) {
+      const text = describeConfig(this.#running, this.#options.collectors);
+      this.#described = { config: this.#running, text };
+    }
+    return this.#described.text;
+  }
+
+  async #reload(): Promise<ReloadOutcome> {
+    const configError = await this.#reloadConfig();
+    const webConfigError = await this.#reloadWebConfig();
+    this.#isConfigApplied = configError === undefined;
+    const errors = [configError, webConfigError].filter((error) => error !== undefined);
+    if (errors.length > 0) return { succeeded: false, error: errors.join('\n') };
+    this.#lastReloadMs = this.#clock.wallMs();
+    return { succeeded: true };
+  }
+
+  /** Resolves to why it failed, if it did. */
+  async #reloadConfig(): Promise<string | undefined> {
+    const { config, load, log } = this.#options;
+    try {
+      const followed = { followedWebConfig: config.web.config_file };
+      const loaded = load === undefined ? { config, warnings: [] } : await load(followed);
+      await this.#apply(loaded.config);
+      log.info({ clusters: loaded.config.clusters.length }, 'configuration reloaded');
+      if (loaded.warnings.length > 0) log.warn(formatIssues(loaded.warnings));
+      return undefined;
+    } catch (error) {
+      const message = messageOf(error);
+      const fields = error instanceof ConfigError ? { problems: message } : { err: error };
+      log.error(fields, 'configuration not reloaded, the running one stays in force');
+      return `the running configuration stays in force:\n${message}`;
+    }
+  }
+
+  /** Resolves to why it failed, if it did. */
+  async #reloadWebConfig(): Promise<string | undefined> {
+    try {
+      await this.#webConfig.reload();
+      return undefined;
+    } catch (error) {
+      const problems = messageOf(error);
+      const text = 'web config file not reloaded, its last good content stays in force';
+      this.#options.log.error({ problems }, text);
+      return `the last good content of the web config file stays in force:\n${problems}`;
+    }
+  }
+
+  /** Applies a configuration as a whole; rejects with everything as it was. */
+  async #apply(changed: Config): Promise<void> {
+    const { config, log } = this.#options;
+    if (!isDeepStrictEqual(config.web, changed.web)) {
+      log.warn('web settings have changed: they take effect at the next start');
+    }
+    await this.#clusters.apply(changed);
+    this.#history.keep(new Set(changed.clusters.map(({ name }) => name)));
+    log.level = changed.log.level;
+    this.#running = { ...changed, web: config.web };
+  }
+}

@@ -1,0 +1,111 @@
+// Values as people read them in tables, pages and messages; programs read JSON.
+
+const SIZE_UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'] as const;
+const MAX_LIST_ITEMS = 8;
+/** By the number of decimals; to create one takes longer than to format a number. */
+const NUMBER_FORMATS = [0, 1, 2, 3].map(
+  (digits) => new Intl.NumberFormat('en-US', { maximumFractionDigits: digits }),
+);
+
+/** `12,345`. */
+export function formatCount(value: number): string {
+  return value.toLocaleString('en-US');
+}
+
+/** `41`, `4.1`, `0.041`: at most three decimals. */
+export function formatNumber(value: number): string {
+  const magnitude = value === 0 ? 0 : Math.floor(Math.log10(Math.abs(value)));
+  const digits = Math.min(3, Math.max(0, 1 - magnitude));
+  return NUMBER_FORMATS[digits]?.format(value) ?? String(value);
+}
+
+/** `1.4 GiB`. */
+export function formatBytes(bytes: number): string {
+  const power = Math.floor(Math.log2(Math.max(1, Math.abs(bytes))) / 10);
+  const unit = Math.min(SIZE_UNITS.length - 1, power);
+  return `${formatNumber(bytes / 1024 ** unit)} ${SIZE_UNITS[unit]}`;
+}
+
+/** `45 %`. */
+export function formatPercent(ratio: number): string {
+  return `${Math.round(ratio * 100)} %`;
+}
+
+/** `12 ms`, `3.4 s`. */
+export function formatMs(milliseconds: number): string {
+  return milliseconds < 1000
+    ? `${Math.round(milliseconds)} ms`
+    : `${formatNumber(milliseconds / 1000)} s`;
+}
+
+/** An age in its two largest units, for a table: `3h12m`, `41s`, `0.3s`. */
+export function formatAge(seconds: number): string {
+  if (seconds < 10) return `${Number(seconds.toFixed(1))}s`;
+  return twoUnits(Math.round(seconds), ['d', 'h', 'm', 's']).join('');
+}
+
+/** A duration in its two largest units, for a sentence: `18 min`, `3 h 12 min`, `4.5 s`, `30 ms`. */
+export function formatDuration(seconds: number): string {
+  if (seconds > 0 && seconds < 0.9995) return `${Math.ceil(seconds * 1000)} ms`;
+  if (seconds > 0 && seconds < 10) return `${Number(seconds.toFixed(1))} s`;
+  return twoUnits(Math.round(seconds), [' d', ' h', ' min', ' s']).join(' ') || '0 s';
+}
+
+/** `14 h`: the larger unit of a duration, where there is no room for two. */
+export function formatRoughly(seconds: number): string {
+  return formatDuration(seconds).split(' ').slice(0, 2).join(' ');
+}
+
+const UNIT_SECONDS = [86_400, 3600, 60, 1] as const;
+
+/** The largest unit, and the next one if it is not 0; nothing for 0. */
+function twoUnits(seconds: number, names: readonly string[]): readonly string[] {
+  const first = UNIT_SECONDS.findIndex((size) => seconds >= size);
+  let rest = seconds;
+  return UNIT_SECONDS.slice(0, first + 2).flatMap((size, at) => {
+    const count = Math.floor(rest / size);
+    rest -= count * size;
+    return count === 0 ? [] : [`${count}${names[at]}`];
+  });
+}
+
+/** `1, 2 and 3`; a long list is cut. */
+export function formatList(items: readonly (string | number)[]): string {
+  const shown = items.slice(0, MAX_LIST_ITEMS).map(String);
+  const missing = items.length - shown.length;
+  const last = missing > 0 ? `${missing} more` : (shown.pop() ?? '');
+  return shown.length === 0 ? last : `${shown.join(', ')} and ${last}`;
+}
+
+/** A value as a shell takes it. */
+export function quoteArgument(value: string): string {
+  if (/^[\w./:-]+$/.test(value)) return value;
+  return `'${value.replaceAll("'", String.raw`'\''`)}'`;
+}
+
+/** C0 and C1 controls, bidi and other format characters, which terminals obey. */
+const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+/** Text of a server for one line of a terminal: what would move the cursor or break the line is escaped. */
+export function formatLine(text: string): string {
+  return text.replaceAll('\t', '  ').replaceAll(UNSAFE, (character) => {
+    if (character === '\n') return String.raw`\n`;
+    return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
+  });
+}
+
+/** JSON that may be printed on a terminal; a decoder gets the same value. */
+export function formatJson(value: unknown, indent = 0): string {
+  const text = JSON.stringify(value, undefined, indent);
+  // Most texts are plain.
+  return /[^ -~\n]/.test(text) ? text.replaceAll(UNSAFE, escapeUnits) : text;
+}
+
+/** A character beyond the first plane is two units; a line break is only there for the reader. */
+function escapeUnits(character: string): string {
+  if (character === '\n') return character;
+  return Array.from(
+    { length: character.length },
+    (_, at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, '0')}`,
+  ).join('');
+}

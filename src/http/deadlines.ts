@@ -1,0 +1,83 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { RequestError, toRequestError } from './errors.ts';
+
+/** How long one request may take, part by part. */
+export interface RequestDeadlines {
+  /** From the start until the answer's headers. */
+  readonly headersMs: number;
+  /** The same after a request that got no answer, unless the last answer took more than half of it. */
+  readonly headersAfterSilenceMs: number;
+  /** Between two chunks of the answer. */
+  readonly idleMs: number;
+  /** On the average, once `rateGraceMs` have passed; 0 = any. */
+  readonly minBytesPerSecond: number;
+  readonly rateGraceMs: number;
+}
+
+export interface DeadlineWatch {
+  /** Aborted with a RequestError (timeout) or with the caller's reason. */
+  readonly signal: AbortSignal;
+  headersArrived(): void;
+  chunkArrived(bytes: number): void;
+  stop(): void;
+}
+
+/**
+ * Watches one request: the signal aborts when headers, the next chunk or the minimum rate are missing, or when `parent`
+ * aborts. A silent or dripping server so costs one request, never a slot.
+ */
+export function watchDeadlines(
+  parent: AbortSignal,
+  deadlines: Omit<RequestDeadlines, 'headersAfterSilenceMs'>,
+  what: string,
+): DeadlineWatch {
+  const controller = new AbortController();
+  const fail = (text: string): void => {
+    controller.abort(new RequestError('timeout', `${what}: ${text}`));
+  };
+  const onParentAbort = (): void => controller.abort(parent.reason);
+  parent.addEventListener('abort', onParentAbort, { once: true });
+
+  const { headersMs, idleMs, minBytesPerSecond, rateGraceMs } = deadlines;
+  let timer = setTimeout(() => fail(`no headers within ${headersMs / 1000} s`), headersMs);
+  let startedAt = performance.now();
+  let received = 0;
+  return {
+    signal: controller.signal,
+    headersArrived() {
+      clearTimeout(timer);
+      startedAt = performance.now();
+      timer = setTimeout(() => fail(`no data for ${idleMs / 1000} s`), idleMs);
+    },
+    chunkArrived(bytes) {
+      received += bytes;
+      timer.refresh();
+      const elapsedMs = performance.now() - startedAt;
+      if (elapsedMs < rateGraceMs) return;
+      if (received * 1000 < minBytesPerSecond * elapsedMs) {
+        fail(`slower than ${minBytesPerSecond} bytes per second`);
+      }
+    },
+    stop() {
+      clearTimeout(timer);
+      parent.removeEventListener('abort', onParentAbort);
+    },
+  };
+}
+
+/**
+ * Waits for shared work (a slot, a login) no longer than `signal` allows. The work itself goes on for others that wait
+ * for it.
+ */
+export function abortable<T>(work: Promise<T>, signal: AbortSignal, what: string): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(toRequestError(signal.reason, what));
+    if (signal.aborted) onAbort();
+    signal.addEventListener('abort', onAbort, { once: true });
+    void work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+  });
+}
+
+export async function delay(ms: number, signal: AbortSignal, what: string): Promise<void> {
+  await abortable(sleep(ms, undefined, { signal }), signal, what);
+}

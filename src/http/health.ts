@@ -1,0 +1,235 @@
+import type { Breaker, Probe } from './breaker.ts';
+import { isNodeTimeout, missedDeadline, type RequestError } from './errors.ts';
+import type { Attempt, HttpRequest } from './request.ts';
+import { BoundedMap, EndpointHealth, type HealthOptions, Upstream } from './upstream.ts';
+
+/** Of the time left, for finding out whether one of several URLs works again. */
+const PROBE_SHARE = 1 / 3;
+
+/** One try of a request, with what its outcome is judged by. */
+interface TrackedAttempt extends Attempt {
+  readonly request: HttpRequest;
+  readonly endpoint: EndpointHealth;
+  readonly isUrlProbe: boolean;
+  /** By the clock of the breakers. */
+  readonly sentAtMs: number;
+  /** When the URL had last answered before. */
+  readonly urlAnsweredAtMs: number;
+}
+
+/** What a request is about: a node, or a part of an endpoint. */
+export function subjectOf({ node, part, endpoint }: HttpRequest): string {
+  return node === undefined ? (part ?? endpoint) : `node ${node}`;
+}
+
+/**
+ * The health of the URLs of one API, their endpoints and the nodes behind them: where a request may be sent now, and what
+ * each outcome proves.
+ */
+export class Health {
+  readonly upstreams: readonly Upstream[];
+  readonly #options: HealthOptions;
+  readonly #maxDuty: number;
+  readonly #nodes = new BoundedMap<number, EndpointHealth>();
+  /** When any URL last answered. */
+  #apiAnsweredAtMs = -Infinity;
+  #failures = 0;
+
+  /** A node that gave no answer is left alone so long that waiting for it takes at most `maxDuty` of the time. */
+  constructor(urls: readonly string[], maxDuty: number, options: HealthOptions) {
+    this.upstreams = urls.map((url) => new Upstream(url, urls.length === 1, options));
+    this.#options = options;
+    this.#maxDuty = maxDuty;
+  }
+
+  /** The URLs in the order in which this request may try them. */
+  order(request: HttpRequest): readonly Upstream[] {
+    const first = (request.firstUrl ?? 0) % this.upstreams.length;
+    const ranked = [...this.upstreams.slice(first), ...this.upstreams.slice(0, first)]
+      .map((upstream) => ({ upstream, rank: this.#rank(upstream, request) }))
+      .toSorted((a, b) => a.rank - b.rank)
+      .map(({ upstream }) => upstream);
+    // Each URL on probation may cost a wait: all but the first of them come last.
+    const [, ...late] = ranked.filter(({ breaker }) => breaker.state === 'half_open');
+    return [...ranked.filter((upstream) => !late.includes(upstream)), ...late];
+  }
+
+  #rank(upstream: Upstream, request: HttpRequest): number {
+    const { breaker, failureOrder } = this.#endpoint(upstream, request);
+    const failure = failureOrder.get(upstream) ?? 0;
+    // An endpoint finds out whether a silent URL works again, not the ranges of a node, which may take long.
+    if (request.node !== undefined) {
+      return upstream.isAvoidedForNodes ? this.#failures + 1 : failure;
+    }
+    if (upstream.breaker.state === 'half_open') return failure - Number.MAX_SAFE_INTEGER;
+    return breaker.state === 'closed' ? failure : Number.MAX_SAFE_INTEGER;
+  }
+
+  #endpoint(upstream: Upstream, request: HttpRequest): EndpointHealth {
+    const { node } = request;
+    if (node === undefined) return upstream.endpoint(subjectOf(request));
+    return this.#nodes.get(node) ?? this.#nodes.set(node, new EndpointHealth(this.#options));
+  }
+
+  /** The breakers that must let a request through, each with the probe that this request would be. */
+  #gates(upstream: Upstream, request: HttpRequest): readonly (readonly [Breaker, Probe])[] {
+    const { breaker, probe } = this.#endpoint(upstream, request);
+    return [
+      [upstream.breaker, upstream.probe(request.endpoint)],
+      [breaker, probe],
+    ];
+  }
+
+  /** The probes to be released when the request has ended; undefined when it may not be sent to this URL now. */
+  tryAcquire(upstream: Upstream, request: HttpRequest): readonly Probe[] | undefined {
+    const gates = this.#gates(upstream, request);
+    if (!gates.every(([breaker, probe]) => breaker.allows(probe))) return undefined;
+    const probes = gates.filter(([{ state }]) => state === 'half_open').map(([, probe]) => probe);
+    for (const probe of probes) probe.start();
+    return probes;
+  }
+
+  /** The ends of the running probes that decide whether this request may be sent. */
+  runningProbes(request: HttpRequest): readonly Promise<void>[] {
+    const gates = this.upstreams.flatMap((upstream) => this.#gates(upstream, request));
+    return gates.flatMap(([, probe]) => probe.ended ?? []);
+  }
+
+  /** How long until the breakers let this request through at one of the URLs; without one, any request. */
+  blockedMs(request?: HttpRequest): number {
+    const probesAtMs = this.upstreams.map((upstream) => {
+      const endpoint = request && this.#endpoint(upstream, request);
+      return Math.max(upstream.breaker.probeAtMs, endpoint?.breaker.probeAtMs ?? 0);
+    });
+    return Math.max(0, Math.min(...probesAtMs) - this.#options.monotonicMs());
+  }
+
+  /** How long the node of this request is still to be left alone, ms. */
+  silentNodeMs({ node = NaN }: HttpRequest): number {
+    const silence = this.#nodes.get(node)?.silence;
+    return Math.max(0, (silence?.retryAtMs ?? 0) - this.#options.monotonicMs());
+  }
+
+  begin(upstream: Upstream, request: HttpRequest): TrackedAttempt {
+    const isUrlProbe = upstream.breaker.state === 'half_open';
+    const endpoint = this.#endpoint(upstream, request);
+    const attempt: TrackedAttempt = {
+      upstream,
+      request,
+      endpoint,
+      isUrlProbe,
+      headersMs: this.#headersMs(endpoint, request, isUrlProbe),
+      sentAtMs: this.#options.monotonicMs(),
+      startMs: performance.now(),
+      urlAnsweredAtMs: upstream.answeredAtMs,
+      code: 'error',
+      bytes: 0,
+      onHeaders: () => {
+        upstream.recordAnswer();
+        this.#apiAnsweredAtMs = this.#options.monotonicMs();
+        endpoint.recordHeaders(performance.now() - attempt.startMs);
+      },
+    };
+    return attempt;
+  }
+
+  /** How long to wait for headers, so that time is left for another URL where there are several. */
+  #headersMs(endpoint: EndpointHealth, request: HttpRequest, isUrlProbe: boolean): number {
+    if (!this.#hasSeveralUrls) return endpoint.headersMs(isUrlProbe);
+    const shortMs = endpoint.shortHeadersMs;
+    const leftMs = Math.round((request.stats.endsAtMs ?? Infinity) - performance.now());
+    if (isUrlProbe) return Math.min(shortMs, Math.max(1, Math.round(leftMs * PROBE_SHARE)));
+    const leavesTime = request.node === undefined && leftMs > 2 * shortMs;
+    return Math.min(endpoint.headersMs(false), leavesTime ? leftMs - shortMs : Infinity);
+  }
+
+  get #hasSeveralUrls(): boolean {
+    return this.upstreams.length > 1;
+  }
+
+  succeeded({ upstream, endpoint, request }: TrackedAttempt): void {
+    endpoint.succeeded(upstream);
+    const { silence } = endpoint;
+    endpoint.silence = undefined;
+    // A node that answers here is evidence against the URL at which it was silent.
+    if (silence?.isUrlSuspect !== true || silence.upstream === upstream) return;
+    const nowMs = this.#options.monotonicMs();
+    silence.upstream.recordSilence(subjectOf(request), nowMs, silence.sentAtMs);
+  }
+
+  /** Records a failure; returns whether another URL may do better. */
+  failed(attempt: TrackedAttempt, error: RequestError): boolean {
+    if (isSilence(attempt, error)) return this.#silent(attempt);
+    const { upstream, endpoint, sentAtMs, code } = attempt;
+    if (error.scope === 'endpoint') {
+      endpoint.breaker.failed(sentAtMs);
+      this.#preferOthers(attempt);
+    } else if (code !== 'error') {
+      this.succeeded(attempt);
+      // Another server may judge differently, unless the failure is about the user.
+      if (error.reason !== 'auth' && error.reason !== 'forbidden') this.#preferOthers(attempt);
+    }
+    if (error.scope === 'url') upstream.breaker.failed(sentAtMs);
+    return error.scope !== 'none' && !missedDeadline(error);
+  }
+
+  #silent(attempt: TrackedAttempt): boolean {
+    const { upstream, endpoint, request, sentAtMs, startMs } = attempt;
+    const waitedMs = performance.now() - startMs;
+    this.#preferOthers(attempt);
+    // A poll that ended soon after its request was sent proves nothing.
+    if (request.stats.signal.aborted && waitedMs < endpoint.shortHeadersMs / 2) return false;
+    const sinceMs = endpoint.recordSilence(sentAtMs);
+    endpoint.breaker.failed(sentAtMs);
+    if (request.node !== undefined) {
+      this.#nodeSilent(attempt, waitedMs);
+      return attempt.isUrlProbe;
+    }
+    const isUrlSilent = upstream.answeredAtMs < sentAtMs;
+    if (isUrlSilent) upstream.avoidForNodes(waitedMs / this.#maxDuty);
+    upstream.recordSilence(request.endpoint, sentAtMs, sinceMs);
+    return attempt.isUrlProbe || (isUrlSilent && this.#hasSeveralUrls);
+  }
+
+  /**
+   * The first silence may be that of the URL or of the whole API; a node is left alone from the second one on, when the
+   * URL has answered something between the two.
+   */
+  #nodeSilent(
+    { upstream, endpoint, sentAtMs, urlAnsweredAtMs }: TrackedAttempt,
+    waitedMs: number,
+  ): void {
+    const endedAtMs = this.#options.monotonicMs();
+    const { silence: before } = endpoint;
+    const isNodeSilent = before !== undefined && urlAnsweredAtMs > before.endedAtMs;
+    const isUrlSuspect =
+      !isNodeSilent && this.#apiAnsweredAtMs >= sentAtMs && upstream.answeredAtMs < sentAtMs;
+    if (isUrlSuspect) upstream.avoidForNodes(waitedMs / this.#maxDuty);
+    if (isNodeSilent) before.upstream.avoidForNodes(-Infinity);
+    const pauseMs = isNodeSilent ? (before.owedMs + waitedMs) / this.#maxDuty : 0;
+    endpoint.silence = {
+      upstream,
+      sentAtMs,
+      endedAtMs,
+      owedMs: isNodeSilent ? 0 : waitedMs,
+      retryAtMs: endedAtMs + pauseMs,
+      isUrlSuspect,
+    };
+  }
+
+  /** Nothing usable came from this URL: the next request of its kind begins at another one. */
+  #preferOthers({ upstream, endpoint }: TrackedAttempt): void {
+    this.#failures += 1;
+    endpoint.failureOrder.set(upstream, this.#failures);
+  }
+}
+
+/**
+ * No headers in time. For a node also headers without a body in time, and a gateway that got no answer from it; an answer
+ * that was still arriving when the poll was over is no silence.
+ */
+function isSilence({ request, code }: TrackedAttempt, error: RequestError): boolean {
+  if (isNodeTimeout(error, request)) return true;
+  if (!missedDeadline(error)) return false;
+  return code === 'error' || (request.node !== undefined && !request.stats.signal.aborted);
+}

@@ -1,0 +1,47 @@
+import type { Limit } from '../vocabulary.ts';
+import { RequestError } from './errors.ts';
+
+/** The deadline of one poll (or one command), and what the API clients have received for it. */
+export interface PollStats {
+  /** Aborts when the poll's time is up or the process stops. */
+  readonly signal: AbortSignal;
+  /** When the time is up, as `performance.now()`; undefined without a limit. */
+  readonly endsAtMs?: number | undefined;
+  /** Answers read to their end. */
+  pages: number;
+  /** Elements of listings, and single objects. */
+  items: number;
+  /** Decoded bytes of answers. */
+  bytes: number;
+  readonly limits: Set<Limit>;
+  /** When answers that arrived were prepared and received: disjoint, in order. */
+  readonly answering: Span[];
+}
+
+/** A stretch of time, monotonic ms. */
+export interface Span {
+  readonly startMs: number;
+  readonly endMs: number;
+}
+
+/** Stats of which nothing has arrived yet. */
+export function createPollStats(signal: AbortSignal): PollStats {
+  return { signal, pages: 0, items: 0, bytes: 0, limits: new Set(), answering: [] };
+}
+
+/** Adds the time of an answer that has just arrived; what overlaps counts once. */
+export function recordAnswer({ answering }: PollStats, { startMs, endMs }: Span): void {
+  let firstMs = startMs;
+  for (let last = answering.at(-1); last !== undefined; last = answering.at(-1)) {
+    if (last.endMs < firstMs) break;
+    firstMs = Math.min(firstMs, last.startMs);
+    answering.pop();
+  }
+  answering.push({ startMs: firstMs, endMs });
+}
+
+/** Records the limit when the failure is an answer over its limit of bytes; a limit of items is already marked. */
+export function recordLimit(stats: PollStats, failure: unknown): void {
+  const isLimit = failure instanceof RequestError && failure.reason === 'limit';
+  if (isLimit && !stats.limits.has('items')) stats.limits.add('bytes');
+}

@@ -1,0 +1,271 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { pipeline, type Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import type { Dispatcher } from 'undici';
+import type { Endpoint } from '../vocabulary.ts';
+import { type RequestDeadlines, watchDeadlines } from './deadlines.ts';
+import { isNodeTimeout, RequestError, statusError, toRequestError } from './errors.ts';
+import { type PollStats, recordAnswer } from './poll-stats.ts';
+import type { Upstream } from './upstream.ts';
+
+/** Enough of an error's body to recognize the known texts. */
+const MAX_ERROR_TEXT = 4096;
+
+/**
+ * How long chunks may be worked on before other callbacks get their turn. A socket hands on up to 2 MB at a time, which
+ * takes some 3 ms as a rule, but ten times as long while the code is cold or the machine is busy.
+ */
+const SLICE_MS = 2;
+
+/** Reads the body of a successful response. */
+export interface BodyReader<T> {
+  /** Maximum of decoded bytes, where that is less than the client allows. */
+  readonly maxBytes?: number;
+  /** Takes decoded bytes as they arrive; a chunk is only valid during the call. */
+  readonly onChunk: (chunk: Uint8Array) => void;
+  /** Returns the result of the request, or throws its failure. */
+  readonly onEnd: (response: HttpResponse) => T;
+}
+
+export interface HttpRequest<T = unknown> extends BodyReader<T> {
+  readonly endpoint: Endpoint;
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** Below the configured URL, beginning with `/`; may carry a query. */
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** The poll that needs the response: its signal ends the request, its counts grow. */
+  readonly stats: PollStats;
+  /** The request carries a token, so a 400 may mean that it was not understood. */
+  readonly sentToken?: boolean;
+  /** The node that prepares the response behind the URL: its silence is not the URL's. */
+  readonly node?: number;
+  /** The URL's host forwards the request to the node: a 502 is about the node, and no other URL does better. */
+  readonly proxied?: boolean;
+  /** A part of the endpoint that may fail alone. */
+  readonly part?: string;
+  /** Index of the URL to begin with. */
+  readonly firstUrl?: number;
+  /** A single gateway may answer 500 to everything: try once more at the next URL. */
+  readonly retryOn500?: boolean;
+}
+
+export interface HttpResponse {
+  /** Any 2xx. */
+  readonly status: number;
+  /** The header Date, ms since the epoch. */
+  readonly dateMs: number | undefined;
+}
+
+/** The outcome of one request; reported once for each that was sent. */
+export interface FinishedRequest {
+  readonly endpoint: Endpoint;
+  /** HTTP status, or `error` when no answer came. */
+  readonly code: number | 'error';
+  readonly seconds: number;
+  /** Decoded bytes of the answer. */
+  readonly bytes: number;
+}
+
+export interface RequestOptions {
+  readonly deadlines: RequestDeadlines;
+  readonly maxResponseBytes: number;
+  /** Request gzip: saves network, costs the database node CPU. */
+  readonly compression: boolean;
+  readonly userAgent: string;
+  readonly requestFinished: (request: FinishedRequest) => void;
+}
+
+/** One try of a request at one URL, with what has been received. */
+export interface Attempt {
+  readonly upstream: Upstream;
+  /** In place of the configured deadline. */
+  readonly headersMs: number;
+  readonly onHeaders: () => void;
+  /** As `performance.now()`. */
+  readonly startMs: number;
+  code: FinishedRequest['code'];
+  /** Decoded bytes. */
+  bytes: number;
+}
+
+/** Sends one request to one URL; redirects are not followed. Rejects with a RequestError, whatever went wrong. */
+export async function performRequest<T>(
+  request: HttpRequest<T>,
+  attempt: Attempt,
+  dispatcher: Dispatcher,
+  options: RequestOptions,
+): Promise<T> {
+  const { endpoint, stats } = request;
+  const what = `${endpoint} at ${attempt.upstream.name}`;
+  if (stats.signal.aborted) throw toRequestError(stats.signal.reason, what);
+  const deadlines = { ...options.deadlines, headersMs: attempt.headersMs };
+  const watch = watchDeadlines(stats.signal, deadlines, what);
+  let failure: RequestError | undefined;
+  try {
+    const response = await dispatcher.request({
+      ...describeRequest(request, attempt.upstream, options),
+      signal: watch.signal,
+    });
+    watch.headersArrived();
+    attempt.code = response.statusCode;
+    attempt.onHeaders();
+    if (response.statusCode < 200 || response.statusCode > 299) {
+      throw await readRefusal(request, response, watch.signal, what);
+    }
+    response.body.on('data', (chunk: Buffer) => watch.chunkArrived(chunk.length));
+    const maxBytes = Math.min(request.maxBytes ?? Infinity, options.maxResponseBytes);
+    await readBody(unpack(response, options.compression, what), (chunk) => {
+      if (attempt.bytes + chunk.length > maxBytes) {
+        throw new RequestError('limit', `${what}: the answer is larger than ${maxBytes} bytes`);
+      }
+      attempt.bytes += chunk.length;
+      request.onChunk(chunk);
+    });
+    stats.pages += 1;
+    stats.bytes += attempt.bytes;
+    return request.onEnd({ status: response.statusCode, dateMs: readDate(response.headers) });
+  } catch (error) {
+    // The abort's own reason is more precise than the library's AbortError.
+    const isAbort = watch.signal.aborted && !(error instanceof RequestError);
+    failure = toRequestError(isAbort ? watch.signal.reason : error, what);
+    throw failure;
+  } finally {
+    watch.stop();
+    const { code, bytes, startMs } = attempt;
+    const endMs = performance.now();
+    options.requestFinished({ endpoint, seconds: (endMs - startMs) / 1000, code, bytes });
+    const isAnswer = code !== 'error' && !(failure && isIncomplete(failure, request));
+    if (isAnswer) recordAnswer(stats, { startMs, endMs });
+  }
+}
+
+function describeRequest(
+  { method, path, headers, body }: HttpRequest,
+  { url }: Upstream,
+  { compression, userAgent }: RequestOptions,
+) {
+  return {
+    origin: url.origin,
+    path: url.pathname.replace(/\/$/, '') + path,
+    method,
+    headers: {
+      accept: 'application/json',
+      'accept-encoding': compression ? 'gzip' : 'identity',
+      'user-agent': userAgent,
+      ...headers,
+    },
+    body: body ?? null,
+  };
+}
+
+async function readRefusal(
+  request: HttpRequest,
+  { statusCode, headers, body }: Dispatcher.ResponseData,
+  signal: AbortSignal,
+  what: string,
+): Promise<RequestError> {
+  return statusError(statusCode, what, {
+    retryAfterSeconds: readRetryAfter(headers),
+    serverText: await readErrorText(body, signal),
+    sentToken: request.sentToken === true,
+    proxied: request.proxied === true,
+  });
+}
+
+/** The body as the server's application wrote it. An encoding that was not requested is refused without unpacking it. */
+function unpack(
+  { headers, body }: Dispatcher.ResponseData,
+  acceptsGzip: boolean,
+  what: string,
+): Readable {
+  const encoding = headerText(headers, 'content-encoding').toLowerCase();
+  if (encoding === '' || encoding === 'identity') return body;
+  const isGzip = encoding === 'gzip' || encoding === 'x-gzip';
+  // Errors reach the reader through the stream that is returned.
+  if (isGzip && acceptsGzip) return pipeline(body, createGunzip(), () => undefined);
+  body.on('error', () => undefined).destroy();
+  const name = isGzip ? 'gzip' : 'another one';
+  const requested = acceptsGzip ? 'gzip' : 'identity';
+  throw new RequestError(
+    'decode',
+    `${what}: the content-encoding is ${name}, although ${requested} was requested: look for a proxy that changes it`,
+  );
+}
+
+/**
+ * Hands a body on as it arrives. Listens to events instead of iterating: a promise for each chunk of a 40 MB page would
+ * cost more than reading it.
+ */
+export function readBody(stream: Readable, onChunk: (chunk: Uint8Array) => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let workedMs = 0;
+    stream.on('data', (chunk: Buffer) => {
+      const startedAt = performance.now();
+      try {
+        onChunk(chunk);
+      } catch (error) {
+        stream.destroy(error instanceof Error ? error : new Error(String(error)));
+      }
+      workedMs += performance.now() - startedAt;
+      if (workedMs <= SLICE_MS) return;
+      workedMs = 0;
+      stream.pause();
+      setImmediate(() => stream.resume());
+    });
+    stream.on('error', reject);
+    stream.on('end', resolve);
+    const early = Object.assign(new Error('the answer ended early'), { code: 'ECONNRESET' });
+    stream.on('close', () => reject(early));
+  });
+}
+
+/** Whether no answer arrived, or only a part of one. */
+function isIncomplete(failure: RequestError, request: HttpRequest): boolean {
+  if (failure.status !== undefined) return isNodeTimeout(failure, request);
+  return failure.reason === 'timeout' || failure.reason === 'network';
+}
+
+/** The start of an error's body as text. A body that breaks off proves no more than its status. */
+async function readErrorText(body: Readable, signal: AbortSignal): Promise<string> {
+  let text = '';
+  try {
+    for await (const chunk of body.setEncoding('utf8')) {
+      text += chunk;
+      if (text.length >= MAX_ERROR_TEXT) break;
+    }
+  } catch {
+    // Without the text only the hint in the message is poorer.
+    signal.throwIfAborted();
+  }
+  return text.slice(0, MAX_ERROR_TEXT);
+}
+
+/** The reader of a small answer that is parsed as a whole. */
+export function bufferBody<T>(
+  maxBytes: number,
+  parse: (body: Buffer, response: HttpResponse) => T,
+): BodyReader<T> {
+  const chunks: Uint8Array[] = [];
+  return {
+    maxBytes,
+    onChunk: (chunk) => chunks.push(chunk.slice()),
+    onEnd: (response) => parse(Buffer.concat(chunks), response),
+  };
+}
+
+/** A header as one text; undici gives a list where the server sent it several times. */
+function headerText(headers: IncomingHttpHeaders, name: string): string {
+  return String(headers[name] ?? '').trim();
+}
+
+function readRetryAfter(headers: IncomingHttpHeaders): number | undefined {
+  const text = headerText(headers, 'retry-after');
+  const seconds = /^\d+$/.test(text) ? Number(text) : (Date.parse(text) - Date.now()) / 1000;
+  return Number.isFinite(seconds) ? Math.max(0, seconds) : undefined;
+}
+
+function readDate(headers: IncomingHttpHeaders): number | undefined {
+  const milliseconds = Date.parse(headerText(headers, 'date'));
+  return Number.isNaN(milliseconds) ? undefined : milliseconds;
+}

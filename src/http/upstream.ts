@@ -1,0 +1,177 @@
+import type { Endpoint } from '../vocabulary.ts';
+import { Breaker, type BreakerOptions, Probe } from './breaker.ts';
+
+/** With one URL a single refused connection proves little; with several, the next one is at hand. */
+const MAX_FAILURES_OF_THE_ONLY_URL = 3;
+const MAX_FAILURES_OF_ONE_OF_SEVERAL = 1;
+/** A single endpoint or node may be silent for its own reasons. */
+const MIN_SILENT_TO_OPEN = 2;
+const MAX_FAILURES_OF_AN_ENDPOINT = 3;
+/** While there is no answer, one in so many requests gets the full deadline. */
+const FULL_DEADLINE_EVERY = 10;
+/** Servers name nodes and tables; invented names must not fill the memory. */
+const MAX_NAMES = 10_000;
+
+export interface HealthOptions extends Omit<BreakerOptions, 'maxFailures'> {
+  /** From the start of a request to the headers of its answer. */
+  readonly headersMs: number;
+  /** The same after a request that got no answer; longer where the last answer took longer. */
+  readonly headersAfterSilenceMs: number;
+}
+
+/** A map that drops its oldest entries when there are too many. */
+export class BoundedMap<K, V> {
+  readonly #values = new Map<K, V>();
+
+  get(key: K): V | undefined {
+    return this.#values.get(key);
+  }
+
+  set(key: K, value: V): V {
+    const [oldest] = this.#values.size < MAX_NAMES ? [] : this.#values.keys();
+    if (oldest !== undefined) this.#values.delete(oldest);
+    this.#values.set(key, value);
+    return value;
+  }
+
+  clear(): void {
+    this.#values.clear();
+  }
+}
+
+/** One of the configured URLs of an API, with its health. */
+export class Upstream {
+  readonly url: URL;
+  /** host:port, as the label `target`. */
+  readonly name: string;
+  /** Opened by failures to connect, or by silence of several endpoints or nodes. */
+  readonly breaker: Breaker;
+  /** When headers last arrived from it, monotonic ms. */
+  answeredAtMs = -Infinity;
+  readonly #options: HealthOptions;
+  #avoidForNodesUntilMs = -Infinity;
+  readonly #endpoints = new BoundedMap<string, EndpointHealth>();
+  /** While the breaker is half open: one failing endpoint must not keep the others from trying. */
+  readonly #probes = new Map<Endpoint, Probe>();
+  /** Endpoints and nodes that were silent here since the last answer. */
+  readonly #silent = new Set<string>();
+
+  constructor(text: string, isOnly: boolean, options: HealthOptions) {
+    const maxFailures = isOnly ? MAX_FAILURES_OF_THE_ONLY_URL : MAX_FAILURES_OF_ONE_OF_SEVERAL;
+    this.url = new URL(text);
+    this.name = nameOf(this.url);
+    this.breaker = new Breaker({ ...options, maxFailures });
+    this.#options = options;
+  }
+
+  /** The health of an endpoint, or of a table, at this URL. */
+  endpoint(name: string): EndpointHealth {
+    const known = this.#endpoints.get(name);
+    return known ?? this.#endpoints.set(name, new EndpointHealth(this.#options));
+  }
+
+  probe(endpoint: Endpoint): Probe {
+    const probe = this.#probes.get(endpoint) ?? new Probe();
+    this.#probes.set(endpoint, probe);
+    return probe;
+  }
+
+  /** Whether ranges of nodes are rather read at another URL. */
+  get isAvoidedForNodes(): boolean {
+    const isClosed = this.breaker.state === 'closed';
+    return !isClosed || this.#options.monotonicMs() < this.#avoidForNodesUntilMs;
+  }
+
+  /** For so long, or until it answers. */
+  avoidForNodes(ms: number): void {
+    this.#avoidForNodesUntilMs = this.#options.monotonicMs() + ms;
+  }
+
+  recordAnswer(): void {
+    this.answeredAtMs = this.#options.monotonicMs();
+    this.avoidForNodes(-Infinity);
+    this.#silent.clear();
+    this.breaker.succeeded();
+    for (const probe of this.#probes.values()) probe.release();
+  }
+
+  /**
+   * Records that an endpoint, or a node that answers elsewhere, has been silent since `sinceMs`. This proves nothing of
+   * a URL that has answered other requests since.
+   */
+  recordSilence(name: string, sentAtMs: number, sinceMs: number): void {
+    if (sinceMs < this.answeredAtMs) return;
+    this.#silent.add(name);
+    if (this.#silent.size >= MIN_SILENT_TO_OPEN) this.breaker.open(sentAtMs);
+  }
+}
+
+/** The last silence of a node that has not answered since. */
+export interface NodeSilence {
+  readonly upstream: Upstream;
+  readonly sentAtMs: number;
+  readonly endedAtMs: number;
+  /** Time spent on waiting, not yet followed by a pause. */
+  readonly owedMs: number;
+  readonly retryAtMs: number;
+  /** Another URL answered meanwhile, but not this one. */
+  readonly isUrlSuspect: boolean;
+}
+
+/** The health of an endpoint or a table at one URL, or of a node behind all URLs. */
+export class EndpointHealth {
+  readonly breaker: Breaker;
+  readonly probe = new Probe();
+  /** The order of the failures of the last request at each URL; absent where it brought something usable. */
+  readonly failureOrder = new Map<Upstream, number>();
+  /** Of a node. */
+  silence: NodeSilence | undefined;
+  readonly #options: HealthOptions;
+  #answerMs = 0;
+  #silentRequests = 0;
+  #silentSinceMs: number | undefined;
+
+  constructor(options: HealthOptions) {
+    this.breaker = new Breaker({ ...options, maxFailures: MAX_FAILURES_OF_AN_ENDPOINT });
+    this.#options = options;
+  }
+
+  /**
+   * How long the next request may wait for headers. What gave no answer is not waited for as long the next time: a
+   * frozen server costs the full time once, not at every poll.
+   */
+  headersMs(isProbe: boolean): number {
+    const isFirst = this.#silentSinceMs === undefined && !isProbe;
+    const isFull = this.#silentRequests % FULL_DEADLINE_EVERY === FULL_DEADLINE_EVERY - 1;
+    return isFirst || isFull ? this.#options.headersMs : this.shortHeadersMs;
+  }
+
+  get shortHeadersMs(): number {
+    const { headersMs, headersAfterSilenceMs } = this.#options;
+    return Math.min(headersMs, Math.max(headersAfterSilenceMs, 2 * this.#answerMs));
+  }
+
+  recordHeaders(tookMs: number): void {
+    this.#answerMs = tookMs;
+    this.#silentSinceMs = undefined;
+    this.#silentRequests = 0;
+  }
+
+  /** Returns when the first of the requests was sent that have had no answer since. */
+  recordSilence(sentAtMs: number): number {
+    this.#silentSinceMs ??= sentAtMs;
+    this.#silentRequests += 1;
+    return this.#silentSinceMs;
+  }
+
+  succeeded(upstream: Upstream): void {
+    this.failureOrder.delete(upstream);
+    this.breaker.succeeded();
+    this.probe.release();
+  }
+}
+
+function nameOf(url: URL): string {
+  const port = url.port === '' ? (url.protocol === 'https:' ? '443' : '80') : url.port;
+  return `${url.hostname}:${port}`;
+}

@@ -1,0 +1,287 @@
+import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client';
+import {
+  type Api,
+  type Endpoint,
+  FAILURE_REASONS,
+  type FailureReason,
+  type RetryReason,
+} from '../vocabulary.ts';
+import {
+  COLLECTOR_FAMILIES,
+  POLL_FAILURES,
+  POLL_SKIP_REASONS,
+  POLLS,
+  POLLS_SKIPPED,
+  type PollSkipReason,
+} from './collector-families.ts';
+import * as families from './exporter-families.ts';
+import { counter, type Family, gauge, histogram, type HistogramFamily } from './family.ts';
+import { SampleSet } from './sample-set.ts';
+import { sampleWriter, labelText } from './sample-text.ts';
+import { type RenderedFamily, renderFamilies } from './snapshot.ts';
+
+export interface Build {
+  readonly version: string;
+  readonly revision: string;
+  readonly nodeVersion: string;
+  readonly platform: string;
+}
+
+interface CollectorLabels {
+  readonly collector: string;
+  readonly shard: string;
+}
+
+interface OperationLabels {
+  readonly api: Api;
+  readonly endpoint: Endpoint;
+}
+
+export interface FinishedRequest extends OperationLabels {
+  /** HTTP status, or `error` when there was no response. */
+  readonly code: number | 'error';
+  readonly seconds: number;
+  /** Of the body, after decompression. */
+  readonly bytes: number;
+}
+
+/** The exporter's own metrics. prom-client keeps counters and histograms; `sample-text.ts` writes them. */
+export class ExporterMetrics {
+  /** A registry for the process and one for each cluster, so that forgetting a cluster forgets all of it. */
+  readonly #registry = createProcessRegistry();
+  readonly #connectionsDropped = countIn(this.#registry, families.WEB_CONNECTIONS_DROPPED);
+  readonly #clusters = new Map<string, ClusterMetrics>();
+  readonly #buildInfo = new SampleSet({});
+
+  constructor({ version, revision, nodeVersion, platform }: Build) {
+    const labels = { version, revision, node_version: nodeVersion, platform };
+    this.#buildInfo.info(families.BUILD_INFO, labels);
+  }
+
+  /** The metrics of one cluster; the same object every time, until it is forgotten. */
+  cluster(name: string): ClusterMetrics {
+    const metrics = this.#clusters.get(name) ?? new ClusterMetrics();
+    this.#clusters.set(name, metrics);
+    return metrics;
+  }
+
+  /** Drops all series of a removed cluster. Late reports to its old object are lost, as they should be. */
+  forget(name: string): void {
+    this.#clusters.delete(name);
+  }
+
+  /** Counts a connection that was refused or closed because too many were open. */
+  readonly connectionDropped = (): void => this.#connectionsDropped({}, 1);
+
+  /** Rendered for one scrape; series of collectors that are not chosen are left out. */
+  async families(
+    isChosen: (collector: string) => boolean = () => true,
+  ): Promise<readonly RenderedFamily[]> {
+    const rendered = [
+      ...renderFamilies(this.#buildInfo),
+      ...renderMetrics(withoutUnset(await this.#registry.getMetricsAsJSON()), ''),
+    ];
+    for (const [name, { registry }] of this.#clusters) {
+      const constantLabels = labelText(['crdb_cluster'], { crdb_cluster: name });
+      const metrics = ofCollectors(await registry.getMetricsAsJSON(), isChosen);
+      rendered.push(...renderMetrics(metrics, constantLabels));
+    }
+    return rendered;
+  }
+}
+
+/** Counters of one cluster. Its functions are handed to the parts that see the events. */
+export class ClusterMetrics {
+  readonly registry = new Registry();
+  readonly #polls = countIn(this.registry, POLLS);
+  readonly #pollFailures = countIn(this.registry, POLL_FAILURES);
+  readonly #pollsSkipped = countIn(this.registry, POLLS_SKIPPED);
+  readonly #logins = countIn(this.registry, families.LOGINS);
+  readonly #loginFailures = countIn(this.registry, families.LOGIN_FAILURES);
+  readonly #retries = countIn(this.registry, families.HTTP_RETRIES);
+  readonly #decodeErrors = countIn(this.registry, families.DECODE_ERRORS);
+  readonly #dropped = countIn(this.registry, families.SERIES_DROPPED);
+  readonly #requests = countIn(this.registry, families.HTTP_REQUESTS);
+  readonly #bodyBytes = countIn(this.registry, families.HTTP_RESPONSE_BYTES);
+  readonly #duration = observeIn(this.registry, families.HTTP_REQUEST_DURATION);
+
+  /** Starts the poll counters of a collector at 0, with all reasons. */
+  preparePolls({ collector, shard }: CollectorLabels): void {
+    this.#polls({ collector, shard }, 0);
+    for (const reason of FAILURE_REASONS) this.#pollFailures({ collector, shard, reason }, 0);
+    for (const reason of POLL_SKIP_REASONS) this.#pollsSkipped({ collector, shard, reason }, 0);
+  }
+
+  /** Starts the login counters at 0, with all reasons. */
+  prepareLogins(): void {
+    this.#logins({}, 0);
+    for (const reason of families.LOGIN_FAILURE_REASONS) this.#loginFailures({ reason }, 0);
+  }
+
+  /** Starts the decode errors of the operations at 0. */
+  prepareEndpoints(endpoints: readonly Endpoint[]): void {
+    for (const endpoint of endpoints) this.#decodeErrors({ endpoint }, 0);
+  }
+
+  readonly requestFinished = ({ api, endpoint, code, seconds, bytes }: FinishedRequest): void => {
+    this.#requests({ api, endpoint, code: String(code) }, 1);
+    this.#bodyBytes({ api, endpoint }, bytes);
+    this.#duration({ api, endpoint }, seconds);
+  };
+
+  readonly requestRetried = ({
+    api,
+    endpoint,
+    reason,
+  }: OperationLabels & { readonly reason: RetryReason }): void => {
+    this.#retries({ api, endpoint, reason }, 1);
+  };
+
+  readonly decodeErrors = (endpoint: Endpoint, count: number): void => {
+    this.#decodeErrors({ endpoint }, count);
+  };
+
+  readonly loginTried = (): void => this.#logins({}, 1);
+
+  /** After `loginTried`. */
+  readonly loginFailed = (reason: families.LoginFailureReason): void => {
+    this.#loginFailures({ reason }, 1);
+  };
+
+  /** Counts a finished poll, successful or failed. */
+  pollFinished({ collector, shard }: CollectorLabels): void {
+    this.#polls({ collector, shard }, 1);
+  }
+
+  /** After `pollFinished`. */
+  pollFailed({ collector, shard }: CollectorLabels, reason: FailureReason): void {
+    this.#pollFailures({ collector, shard, reason }, 1);
+  }
+
+  pollSkipped({ collector, shard }: CollectorLabels, reason: PollSkipReason): void {
+    this.#pollsSkipped({ collector, shard, reason }, 1);
+  }
+
+  readonly seriesDropped = (family: string, reason: families.DropReason, count: number): void => {
+    this.#dropped({ family, reason }, count);
+  };
+}
+
+type Add<L extends string> = (labels: Readonly<Record<L, string>>, by: number) => void;
+
+/** Copies the labels, because prom-client keeps the object it is given. */
+function countIn<L extends string>(registry: Registry, { name, help, labels }: Family<L>): Add<L> {
+  const metric = new Counter({ name, help, labelNames: labels, registers: [registry] });
+  return (of, by) => metric.inc({ ...of }, by);
+}
+
+function observeIn<L extends string>(registry: Registry, family: HistogramFamily<L>): Add<L> {
+  const { name, help, labels, buckets } = family;
+  const metric = new Histogram({
+    name,
+    help,
+    labelNames: labels,
+    buckets: [...buckets],
+    registers: [registry],
+  });
+  return (of, seconds) => metric.observe({ ...of }, seconds);
+}
+
+/** Gauges that are named like counters and rejected by `promtool check metrics`. */
+const MISNAMED = ['handles', 'requests', 'resources'].map((of) => `nodejs_active_${of}_total`);
+
+function createProcessRegistry(): Registry {
+  const register = new Registry();
+  collectDefaultMetrics({ register, gcDurationBuckets: [0.001, 0.01, 0.1, 0.5, 1.5, 5.5] });
+  for (const name of MISNAMED) {
+    register.removeSingleMetric(name);
+  }
+  return register;
+}
+
+/** A metric as prom-client returns it; `type` is text there, whatever its declaration says. */
+interface CollectedMetric {
+  readonly name: string;
+  readonly help: string;
+  readonly type: unknown;
+  readonly values: readonly CollectedValue[];
+}
+
+interface CollectedValue {
+  /** Differs from the metric's for `_bucket`, `_sum` and `_count`. */
+  readonly metricName?: string;
+  readonly labels: Readonly<Record<string, string | number | undefined>>;
+  readonly value: number;
+}
+
+const OWN_FAMILIES = new Map(
+  [...families.PROCESS_FAMILIES, ...families.CLUSTER_FAMILIES, ...COLLECTOR_FAMILIES].map((one) => [
+    one.name,
+    one,
+  ]),
+);
+const EVENT_LOOP_LAG = 'nodejs_eventloop_lag_';
+
+/**
+ * Writes collected metrics as families. Not left to prom-client: it cannot write both formats from one registry
+ * and escapes HELP wrongly in one.
+ */
+function renderMetrics(
+  metrics: readonly CollectedMetric[],
+  constantLabels: string,
+): readonly RenderedFamily[] {
+  return metrics
+    .filter(({ values }) => values.length > 0)
+    .map((metric) => {
+      const lines = metric.values.map((value) => renderValue(metric.name, constantLabels, value));
+      const family = OWN_FAMILIES.get(metric.name) ?? describe(metric);
+      return { family, lines: Buffer.from(lines.join('')), series: lines.length };
+    });
+}
+
+/** Without the values of collectors that are not chosen. */
+function ofCollectors(
+  metrics: readonly CollectedMetric[],
+  isChosen: (collector: string) => boolean,
+): readonly CollectedMetric[] {
+  const isWanted = ({ labels: { collector } }: CollectedValue): boolean =>
+    collector === undefined || isChosen(String(collector));
+  return metrics.map((metric) => ({ ...metric, values: metric.values.filter(isWanted) }));
+}
+
+/**
+ * prom-client shows a gauge that was never set as 0, and the lag of an event loop of which it has no measurement
+ * since the scrape before as 0, NaN and 292 years.
+ */
+function withoutUnset(metrics: readonly CollectedMetric[]): readonly CollectedMetric[] {
+  const isMeasured = metrics.some(
+    ({ name, values }) => name === `${EVENT_LOOP_LAG}max_seconds` && (values[0]?.value ?? 0) > 0,
+  );
+  return metrics
+    .filter(({ name }) => isMeasured || !name.startsWith(EVENT_LOOP_LAG))
+    .filter((metric) => !metric.values.some((value) => isUnset(metric, value)));
+}
+
+function isUnset(metric: CollectedMetric, { labels, value }: CollectedValue): boolean {
+  return metric.type === 'gauge' && value === 0 && Object.keys(labels).length === 0;
+}
+
+function renderValue(name: string, constantLabels: string, collected: CollectedValue): string {
+  const entries = Object.entries(collected.labels).map(([label, value]) => [
+    label,
+    `${value ?? ''}`,
+  ]);
+  const labels = labelText(Object.keys(collected.labels), Object.fromEntries(entries));
+  return sampleWriter(collected.metricName ?? name, constantLabels)(labels, collected.value);
+}
+
+/** The definition of a default metric of prom-client. */
+function describe({ name, help, type, values }: CollectedMetric): Family {
+  const labels = new Set(values.flatMap((value) => Object.keys(value.labels)));
+  labels.delete('le');
+  const definition = { name, help, labels: [...labels] };
+  if (type === 'histogram') {
+    return histogram({ ...definition, buckets: [] });
+  }
+  return type === 'counter' ? counter(definition) : gauge(definition);
+}

@@ -1,0 +1,97 @@
+import { constants, crc32, deflateRawSync } from 'node:zlib';
+import type { DeflatedPiece } from './snapshot.ts';
+
+/** Plain bytes, with their compressed form if it is ready. */
+export interface Block {
+  readonly plain: Buffer;
+  readonly deflated?: DeflatedPiece;
+}
+
+/** RFC 1952: magic, deflate, no flags, no time, no level, system unknown. */
+const HEADER = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255]);
+/** An empty block with the "last block" bit, which the pieces leave out. */
+const LAST_BLOCK = Buffer.from([3, 0]);
+
+/**
+ * One gzip member of blocks; large ones are compressed already. One, because `curl --compressed` and
+ * others stop after a first member. The blocks between ready pieces are compressed here, together.
+ */
+export function gzipMember(blocks: Iterable<Block>): Buffer[] {
+  const chunks: Buffer[] = [HEADER];
+  let waiting: Buffer[] = [];
+  let crc = 0;
+  let length = 0;
+  const add = (piece: DeflatedPiece, plainLength: number): void => {
+    chunks.push(piece.bytes);
+    crc = combineCrc32(crc, piece.crc, plainLength);
+    length += plainLength;
+  };
+  const addWaiting = (): void => {
+    if (waiting.length > 0) {
+      const plain = Buffer.concat(waiting);
+      add(deflatePiece(plain), plain.length);
+      waiting = [];
+    }
+  };
+  for (const { plain, deflated } of blocks) {
+    if (deflated === undefined) {
+      waiting.push(plain);
+    } else {
+      addWaiting();
+      add(deflated, plain.length);
+    }
+  }
+  addWaiting();
+  chunks.push(LAST_BLOCK, trailer(crc, length));
+  return chunks;
+}
+
+function deflatePiece(plain: Buffer): DeflatedPiece {
+  const bytes = deflateRawSync(plain, { level: 1, finishFlush: constants.Z_FULL_FLUSH });
+  return { bytes, crc: crc32(plain) };
+}
+
+function trailer(crc: number, length: number): Buffer {
+  const bytes = Buffer.alloc(8);
+  bytes.writeUInt32LE(crc, 0);
+  bytes.writeUInt32LE(length % 2 ** 32, 4);
+  return bytes;
+}
+
+/**
+ * CRC-32 of two byte sequences in a row from the CRC-32 of each, after `crc32_combine` of zlib. A CRC is a polynomial
+ * over GF(2) modulo POLYNOMIAL, highest power in the lowest bit; appending n bytes multiplies it by x^(8n).
+ */
+export function combineCrc32(first: number, second: number, secondLength: number): number {
+  return (multiply(powerOfX(secondLength), first) ^ second) >>> 0;
+}
+
+const POLYNOMIAL = 0xedb88320;
+const ONE = 0x80000000;
+/** x^8: one byte. */
+const BYTE = 0x00800000;
+
+/** x^(8 · bytes) by repeated squaring. */
+function powerOfX(bytes: number): number {
+  let result = ONE;
+  let square = BYTE;
+  for (let left = bytes; left > 0; left = Math.floor(left / 2)) {
+    if (left % 2 === 1) {
+      result = multiply(square, result);
+    }
+    square = multiply(square, square);
+  }
+  return result;
+}
+
+function multiply(a: number, b: number): number {
+  let product = 0;
+  let shifted = b;
+  for (let bit = ONE; bit !== 0; bit >>>= 1) {
+    if ((a & bit) !== 0) {
+      product ^= shifted;
+    }
+    shifted = (shifted & 1) === 0 ? shifted >>> 1 : (shifted >>> 1) ^ POLYNOMIAL;
+  }
+  return product;
+}

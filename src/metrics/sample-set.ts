@@ -1,0 +1,178 @@
+import { type Keeps, planBudget } from './budget.ts';
+import type { Family, FamilyList, MergeRule } from './family.ts';
+import { labelText, labelWriter } from './sample-text.ts';
+
+type LabelValues<L extends string> = Readonly<Record<L, string>>;
+
+/** The samples of one family, keyed by their label text, oldest first. */
+export interface SampleSetFamily {
+  readonly family: Family;
+  readonly samples: ReadonlyMap<string, number>;
+  /** The rank of the entry of each sample, if the family belongs to a list. */
+  readonly ranks?: readonly number[];
+}
+
+interface Entry extends SampleSetFamily {
+  readonly samples: Map<string, number>;
+  readonly ranks?: number[];
+  readonly labelText: (labels: LabelValues<string>) => string;
+}
+
+const MERGE: Readonly<Record<MergeRule, (before: number, now: number) => number>> = {
+  sum: (before, now) => before + now,
+  max: Math.max,
+  min: Math.min,
+  last: (_before, now) => now,
+};
+
+/** The samples of one poll. Written once, then rendered; a label set can be in it only once. */
+export class SampleSet {
+  /** Label text that every sample begins with. */
+  readonly constantLabels: string;
+  readonly #families = new Map<string, Entry>();
+  readonly #duplicates = new Map<string, number>();
+  readonly #ranks = new ListRanks();
+  #series = 0;
+
+  /** `{ crdb_cluster: name }` for all that belongs to a cluster, `{}` for what belongs to the process. */
+  constructor(constantLabels: { readonly crdb_cluster?: string }) {
+    this.constantLabels = labelText(Object.keys(constantLabels), constantLabels);
+  }
+
+  /**
+   * Writes one sample. Undefined and NaN mean that the server sent no value: nothing is written. A label set that
+   * is there already is merged by the family's rule and counted as a duplicate.
+   */
+  set<L extends string>(
+    family: Family<L>,
+    labels: LabelValues<NoInfer<L>>,
+    value: number | undefined,
+  ): void {
+    if (value !== undefined && !Number.isNaN(value)) {
+      this.#put(this.#entryOf(family), labels, value);
+    }
+  }
+
+  /** Writes the constant 1 of an info family. */
+  info<L extends string>(family: Family<L>, labels: LabelValues<NoInfer<L>>): void {
+    this.set(family, labels, 1);
+  }
+
+  /**
+   * Writes a state set: one series per known state, 1 for the current one. A current state that is not known
+   * counts as `other` where the family has that state; undefined makes all of them 0.
+   */
+  states<L extends string, S extends L>(
+    family: Family<L>,
+    labels: LabelValues<Exclude<L, S>>,
+    stateLabel: S,
+    known: readonly string[],
+    current: string | undefined,
+  ): void {
+    const entry = this.#entryOf(family);
+    const shown = current === undefined || known.includes(current) ? current : 'other';
+    for (const state of known) {
+      this.#put(entry, { ...labels, [stateLabel]: state }, state === shown ? 1 : 0);
+    }
+  }
+
+  /** Number of samples written and not dropped. */
+  get series(): number {
+    return this.#series;
+  }
+
+  /** How many samples were merged into another one, by family name. */
+  get duplicates(): ReadonlyMap<string, number> {
+    return this.#duplicates;
+  }
+
+  /** In the order of their first sample. */
+  families(): Iterable<SampleSetFamily> {
+    return this.#families.values();
+  }
+
+  /** Removes what exceeds a budget of series, least important first; returns the number of removed samples by family. */
+  fit(maxSeries: number): ReadonlyMap<string, number> {
+    const sizes = Array.from(this.#families.values(), ({ samples, ...rest }) => ({
+      ...rest,
+      series: samples.size,
+    }));
+    const keeps = planBudget(sizes, maxSeries);
+    const dropped = new Map<string, number>();
+    for (const [name, entry] of this.#families) {
+      const before = entry.samples.size;
+      this.#families.set(name, cutEntry(entry, keeps));
+      const count = before - (this.#families.get(name)?.samples.size ?? 0);
+      if (count > 0) dropped.set(name, count);
+      this.#series -= count;
+    }
+    return dropped;
+  }
+
+  #put(entry: Entry, labels: LabelValues<string>, value: number): void {
+    const { family, samples } = entry;
+    const key = entry.labelText(labels);
+    const before = samples.get(key);
+    if (before === undefined) {
+      samples.set(key, value);
+      if (family.list !== undefined) entry.ranks?.push(this.#ranks.of(family.list, labels));
+      this.#series += 1;
+      return;
+    }
+    samples.set(key, MERGE[family.merge](before, value));
+    this.#duplicates.set(family.name, (this.#duplicates.get(family.name) ?? 0) + 1);
+  }
+
+  #entryOf(family: Family): Entry {
+    const known = this.#families.get(family.name);
+    if (known === undefined) {
+      const entry = {
+        family,
+        samples: new Map(),
+        labelText: labelWriter(family.labels),
+        ...(family.list === undefined ? {} : { ranks: [] }),
+      };
+      this.#families.set(family.name, entry);
+      return entry;
+    }
+    if (known.family !== family) {
+      throw new Error(`family ${family.name} has two definitions; share one`);
+    }
+    return known;
+  }
+}
+
+function cutEntry(entry: Entry, keeps: Keeps): Entry {
+  const { family, samples, ranks } = entry;
+  if (ranks === undefined) {
+    if (!keeps(family, 0)) samples.clear();
+    return entry;
+  }
+  const kept = [...samples].filter((_sample, at) => keeps(family, ranks[at] ?? 0));
+  return { ...entry, samples: new Map(kept), ranks: ranks.filter((rank) => keeps(family, rank)) };
+}
+
+/** Numbers the entries of lists in the order in which they are first written: an entry has one rank in all families of its list. */
+class ListRanks {
+  /** By list, value of `per` and entry. */
+  readonly #ranks = new Map<string, number>();
+  /** By list and entry: the lowest of its ranks, for families without the label `per`. */
+  readonly #lowest = new Map<string, number>();
+  /** By list and value of `per`. */
+  readonly #lengths = new Map<string, number>();
+
+  /** The rank of the entry with these labels, 0 for the first one. */
+  of({ name, entry, per }: FamilyList, labels: LabelValues<string>): number {
+    const key = JSON.stringify([name, ...entry.map((label) => labels[label])]);
+    const lowest = this.#lowest.get(key);
+    if (per === undefined && lowest !== undefined) return lowest;
+    const group = JSON.stringify([name, per === undefined ? '' : labels[per]]);
+    const known = this.#ranks.get(group + key);
+    if (known !== undefined) return known;
+    const rank = this.#lengths.get(group) ?? 0;
+    this.#lengths.set(group, rank + 1);
+    this.#ranks.set(group + key, rank);
+    this.#lowest.set(key, Math.min(rank, lowest ?? rank));
+    return rank;
+  }
+}

@@ -1,0 +1,74 @@
+/** Enough for every id, address and locality; a longer application name is cut. In UTF-16 code units. */
+export const MAX_LABEL_LENGTH = 128;
+
+/** Control characters (C0, DEL, C1) break terminals and line based tools; lone surrogates are no Unicode. */
+const EACH_UNSAFE = /[\p{Cc}\p{Cs}]/gu;
+const EACH_TO_ESCAPE = /[\\"]/g;
+/** One look finds out that nothing of the above is needed, as with nearly every value. */
+const SPECIAL = /[\p{Cc}\p{Cs}\\"]/u;
+
+/**
+ * The text between the braces, `a="1",b="x\"y"`, the same in both formats. Two label sets give the same text
+ * only when they are equal after cleaning, so it also serves as their key.
+ */
+export function labelText(
+  names: readonly string[],
+  labels: Readonly<Record<string, string>>,
+): string {
+  return labelWriter(names)(labels);
+}
+
+/** `labelText` for many label sets of the same names. */
+export function labelWriter(
+  names: readonly string[],
+): (labels: Readonly<Record<string, string>>) => string {
+  const parts = names.flatMap((name, index) => [`${index === 0 ? '' : '",'}${name}="`, '']);
+  parts.push(names.length === 0 ? '' : '"');
+  return (labels) => {
+    for (let index = 0; index < names.length; index += 1) {
+      parts[2 * index + 1] = labelValueText(labels[names[index] ?? ''] ?? '');
+    }
+    // Joined, not added up: V8 would keep every sum as a tree of its parts, three times as large.
+    return parts.join('');
+  };
+}
+
+/** A value fit for a label: unsafe characters replaced one for one by U+FFFD, cut at 128 code units but never inside a pair. */
+export function cleanLabelValue(value: string): string {
+  // One more than is kept shows whether something is cut; the rest of a long text is not looked at.
+  const safe = value.slice(0, MAX_LABEL_LENGTH + 1).replaceAll(EACH_UNSAFE, '\uFFFD');
+  if (safe.length <= MAX_LABEL_LENGTH) {
+    return safe;
+  }
+  const cutsPair = (safe.codePointAt(MAX_LABEL_LENGTH - 1) ?? 0) > 0xffff;
+  return safe.slice(0, cutsPair ? MAX_LABEL_LENGTH - 1 : MAX_LABEL_LENGTH);
+}
+
+/** Cleaned and escaped. A newline would need escaping too, but no clean value has one. */
+function labelValueText(value: string): string {
+  return value.length <= MAX_LABEL_LENGTH && !SPECIAL.test(value)
+    ? value
+    : cleanLabelValue(value).replaceAll(EACH_TO_ESCAPE, String.raw`\$&`);
+}
+
+/**
+ * Writes the sample lines of one name, in both formats the same. `constantLabels` and `labels` are label texts as
+ * `labelText` makes them.
+ */
+export function sampleWriter(
+  name: string,
+  constantLabels: string,
+): (labels: string, value: number) => string {
+  const open = constantLabels === '' ? `${name}{` : `${name}{${constantLabels},`;
+  const bare = constantLabels === '' ? name : `${name}{${constantLabels}}`;
+  return (labels, value) =>
+    labels === '' ? `${bare} ${formatValue(value)}\n` : `${open}${labels}} ${formatValue(value)}\n`;
+}
+
+/** The shortest text that reads back as the same number. */
+export function formatValue(value: number): string {
+  if (value === Infinity) {
+    return '+Inf';
+  }
+  return value === -Infinity ? '-Inf' : String(value);
+}

@@ -1,0 +1,50 @@
+// The options of a collector as data. The collector declares them; the configuration reads, checks and documents them.
+
+/** The first rewrite whose expression matches a name replaces it. */
+export interface Rewrite {
+  readonly regex: string;
+  readonly replacement: string;
+}
+
+export type OptionSpec = { readonly help: string } & (
+  | {
+      readonly kind: 'integer';
+      readonly default: number;
+      readonly min?: number;
+      readonly max?: number;
+    }
+  | { readonly kind: 'boolean'; readonly default: boolean }
+  | {
+      readonly kind: 'enum';
+      readonly default: string;
+      readonly values: readonly [string, ...string[]];
+    }
+  | {
+      readonly kind: 'strings';
+      readonly default: readonly string[];
+      readonly pattern: RegExp;
+      /** What the pattern accepts, in words, with an example. */
+      readonly expects: string;
+    }
+  | {
+      readonly kind: 'rewrites';
+      readonly default: readonly Rewrite[];
+      /** What is wrong with a regular expression, or undefined. The engine is the collector's choice. */
+      readonly check: (regex: string) => string | undefined;
+    }
+);
+
+export type OptionSpecs = Readonly<Record<string, OptionSpec>>;
+
+type OptionValue<S extends OptionSpec> = S extends { readonly values: readonly (infer V)[] }
+  ? V
+  : S extends { readonly kind: 'integer' }
+    ? number
+    : S extends { readonly kind: 'boolean' }
+      ? boolean
+      : S extends { readonly kind: 'strings' }
+        ? readonly string[]
+        : readonly Rewrite[];
+
+/** The values that the configuration gives for the specs. */
+export type OptionValues<S extends OptionSpecs> = { readonly [K in keyof S]: OptionValue<S[K]> };

@@ -1,0 +1,110 @@
+import type { Collector, PollFailure, PollStats } from '../collectors/collector.ts';
+import type { Log } from '../log.ts';
+import * as families from '../metrics/collector-families.ts';
+import type { SampleSet } from '../metrics/sample-set.ts';
+import { type FailureReason, type Limit, LIMITS } from '../vocabulary.ts';
+
+/** State of one collector on one cluster after its last poll; replaced, never changed in place. */
+export interface Outcome {
+  /** Whether the last poll succeeded. */
+  readonly succeeded: boolean;
+  /** Whether a first poll has ended or was skipped. */
+  readonly hasEnded: boolean;
+  /** The last poll that ran; undefined before the first. */
+  readonly last: FinishedPoll | undefined;
+  /** Wall clock, ms; undefined before the first success. */
+  readonly lastSuccessMs: number | undefined;
+  readonly intervalSeconds: number;
+  /** Why the last poll failed or was skipped; undefined after a success. */
+  readonly error: PollFailure | undefined;
+}
+
+interface FinishedPoll extends Readonly<Pick<PollStats, 'items' | 'pages' | 'bytes'>> {
+  /** Wall clock, ms. */
+  readonly atMs: number;
+  readonly durationSeconds: number;
+  /** Time in which responses were prepared and received. */
+  readonly answerSeconds: number;
+  readonly limits: ReadonlySet<Limit>;
+}
+
+export function initialOutcome(intervalSeconds: number): Outcome {
+  return {
+    succeeded: false,
+    hasEnded: false,
+    last: undefined,
+    lastSuccessMs: undefined,
+    intervalSeconds,
+    error: undefined,
+  };
+}
+
+/** What a poller shows of itself on /metrics. */
+export interface CollectorStatus {
+  readonly collector: Collector;
+  readonly shard: string;
+  readonly configuredIntervalSeconds: number;
+  readonly outcome: Outcome;
+  /** Number of series that it exports now. */
+  readonly series: number;
+  /** Limits that the last poll reached, and `series` while the budget of the cluster drops some of its series. */
+  readonly limits: ReadonlySet<Limit>;
+}
+
+/** Writes the metrics of one collector. They exist whatever the cluster does; values of the last poll only after one. */
+export function writeCollectorMetrics(set: SampleSet, status: CollectorStatus): void {
+  const { last, lastSuccessMs, succeeded, intervalSeconds } = status.outcome;
+  const labels = { collector: status.collector.name, shard: status.shard };
+  set.set(families.COLLECTOR_SUCCESS, labels, succeeded ? 1 : 0);
+  set.set(families.COLLECTOR_INTERVAL, labels, intervalSeconds);
+  set.set(families.COLLECTOR_CONFIGURED_INTERVAL, labels, status.configuredIntervalSeconds);
+  set.set(families.SERIES, labels, status.series);
+  set.set(families.COLLECTOR_LAST_SUCCESS, labels, toSeconds(lastSuccessMs));
+  set.set(families.COLLECTOR_LAST_ATTEMPT, labels, toSeconds(last?.atMs));
+  set.set(families.COLLECTOR_DURATION, labels, last?.durationSeconds);
+  set.set(families.COLLECTOR_ITEMS, labels, last?.items);
+  set.set(families.COLLECTOR_PAGES, labels, last?.pages);
+  set.set(families.COLLECTOR_RESPONSE_BYTES, labels, last?.bytes);
+  for (const limit of LIMITS) {
+    set.set(families.COLLECTOR_LIMIT_HIT, { ...labels, limit }, status.limits.has(limit) ? 1 : 0);
+  }
+}
+
+function toSeconds(milliseconds: number | undefined): number | undefined {
+  return milliseconds === undefined ? undefined : milliseconds / 1000;
+}
+
+/** Logs changes of one collector, one line each; an unchanged state is not logged again. */
+export class PollLog {
+  readonly #log: Log;
+  /** Why polls have been failing since the last success. */
+  #reason: FailureReason | undefined;
+  #warnings: ReadonlySet<string> = new Set();
+
+  /** The log carries the cluster, the collector and the shard. */
+  constructor(log: Log) {
+    this.#log = log;
+  }
+
+  /** A poll has ended or was skipped, with this error or none. */
+  ended(before: Outcome, error: PollFailure | undefined): void {
+    if (error === undefined) {
+      this.#reason = undefined;
+      if (before.succeeded) return;
+      this.#log.info(before.hasEnded ? 'collector recovered' : 'collector succeeded');
+      return;
+    }
+    const { reason, message, remedy: hint } = error;
+    // An open circuit breaker follows from failures before.
+    const isSkip = reason === 'breaker_open' && this.#reason !== undefined;
+    const isKnown = isSkip || reason === this.#reason;
+    if (!isKnown) this.#reason = reason;
+    this.#log[isKnown ? 'debug' : 'warn']({ reason, hint }, message);
+  }
+
+  /** Problems of a poll that did not fail it. */
+  warned(texts: ReadonlySet<string>): void {
+    for (const text of texts.difference(this.#warnings)) this.#log.warn(text);
+    this.#warnings = texts;
+  }
+}

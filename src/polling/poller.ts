@@ -1,0 +1,300 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  CollectError,
+  type Collector,
+  type CollectorResult,
+  type PollContext,
+  type PollFailure,
+  type PollStats,
+} from '../collectors/collector.ts';
+import type { CollectorConfig } from '../config/cluster-schema.ts';
+import { BreakerOpenError, type HttpClient } from '../http/client.ts';
+import { toRequestError } from '../http/errors.ts';
+import { createPollStats } from '../http/poll-stats.ts';
+import type { Log } from '../log.ts';
+import type { ClusterBudget } from '../metrics/cluster-budget.ts';
+import type { ClusterMetrics } from '../metrics/exporter-metrics.ts';
+import { SampleSet } from '../metrics/sample-set.ts';
+import type { Snapshot } from '../metrics/snapshot.ts';
+import { inSlices } from '../time-slice.ts';
+import type { FailureReason, Limit } from '../vocabulary.ts';
+import { type CollectorStatus, initialOutcome, type Outcome, PollLog } from './outcome.ts';
+import { effectiveIntervalSeconds, maxAgeSeconds, Schedule } from './schedule.ts';
+
+/** The wall clock is for timestamps only, the monotonic one for every interval and age. */
+export interface Clock {
+  readonly wallMs: () => number;
+  readonly monotonicMs: () => number;
+}
+
+export interface PollerOptions {
+  readonly cluster: string;
+  readonly collector: Collector;
+  readonly settings: CollectorConfig;
+  /** Value of the label `shard`. */
+  readonly shard: string;
+  /** Options and state of the collector: the state outlives a poll, and a reload that keeps the options. */
+  readonly options: unknown;
+  readonly state: unknown;
+  readonly http: Pick<HttpClient, 'blockedMs'>;
+  /** The collector bound to its API client. */
+  readonly collect: (context: PollContext) => Promise<CollectorResult>;
+  readonly budget: ClusterBudget;
+  readonly metrics: ClusterMetrics;
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly random: () => number;
+  /** Called when a poll has ended or was skipped and the outcome is up to date. */
+  readonly pollEnded: () => void;
+  /** Adds how to fix it; `error` is what the collector threw. */
+  readonly addRemedy: (failure: PollFailure, error?: unknown) => PollFailure;
+}
+
+/** The result of a poll with its samples as frozen text. */
+interface Published {
+  readonly result: CollectorResult;
+  readonly snapshot: Snapshot;
+  readonly atMs: number;
+}
+
+/** How long a poll may take to end after its deadline. */
+const ABORT_GRACE_MS = 200;
+
+/** Polls one collector of one cluster: never two polls at once, each within its deadline. */
+export class Poller implements CollectorStatus {
+  readonly #options: PollerOptions;
+  readonly #schedule: Schedule;
+  readonly #log: PollLog;
+  readonly #labels: { readonly collector: string; readonly shard: string };
+  #outcome: Outcome;
+  #published: Published | undefined;
+  /** The running poll; everybody who wants one meanwhile waits for it. */
+  #polling: Promise<void> | undefined;
+  #nextPollMs: number | undefined;
+  /** Dropped with the first poll, so that it does not stay in memory. */
+  #previous: Poller | undefined;
+
+  /** Until its first poll has ended, a poller shows what the previous one showed. */
+  constructor(options: PollerOptions, previous?: Poller) {
+    const { collector, shard, log, cluster } = options;
+    this.#options = options;
+    this.#previous = previous;
+    this.#published = previous === undefined ? undefined : previous.#published;
+    this.#schedule = new Schedule(options.clock, options.random);
+    this.#labels = { collector: collector.name, shard };
+    this.#log = new PollLog(log.child({ cluster, ...this.#labels }));
+    const outcome = previous?.outcome ?? initialOutcome(this.configuredIntervalSeconds);
+    this.#outcome = {
+      ...outcome,
+      intervalSeconds: this.#intervalSeconds(outcome.last?.answerSeconds ?? 0),
+    };
+    options.metrics.preparePolls(this.#labels);
+  }
+
+  get collector(): Collector {
+    return this.#options.collector;
+  }
+
+  get shard(): string {
+    return this.#options.shard;
+  }
+
+  get configuredIntervalSeconds(): number {
+    return this.#options.settings.interval;
+  }
+
+  /** The state of the collector, if these are the options that it was made with. */
+  stateFor(isSame: (options: unknown) => boolean): unknown {
+    return isSame(this.#options.options) ? this.#options.state : undefined;
+  }
+
+  get outcome(): Outcome {
+    return this.#outcome;
+  }
+
+  get isPolling(): boolean {
+    return this.#polling !== undefined;
+  }
+
+  /** Wall clock, ms; undefined when no poll is scheduled. */
+  get nextPollMs(): number | undefined {
+    return this.#nextPollMs;
+  }
+
+  /** The result of the last poll that published, unless it is too old. */
+  get result(): CollectorResult | undefined {
+    return this.#current()?.result;
+  }
+
+  /** The snapshot of the last poll that published, unless it is too old; before the budget of the cluster. */
+  get published(): Snapshot | undefined {
+    return this.#current()?.snapshot;
+  }
+
+  /** What is exported of it: without what exceeds the budget of the cluster. */
+  get snapshot(): Snapshot | undefined {
+    const { published } = this;
+    return published && this.#options.budget.shown(published);
+  }
+
+  get series(): number {
+    return this.snapshot?.series ?? 0;
+  }
+
+  get limits(): ReadonlySet<Limit> {
+    const limits = this.#outcome.last?.limits ?? new Set<Limit>();
+    return this.snapshot === this.published ? limits : new Set([...limits, 'series']);
+  }
+
+  /** Polls until the signal aborts; resolves when its last poll has ended. */
+  async run(stop: AbortSignal): Promise<void> {
+    const schedule = this.#schedule;
+    let delayMs = schedule.firstDelayMs();
+    let last = schedule.startedAtMs;
+    while (await this.#sleep(delayMs, stop)) {
+      // A poll on demand may have run meanwhile: then the interval counts from that one.
+      const isDone = schedule.startedAtMs !== last && this.#polling === undefined;
+      if (!isDone) await this.#start(stop, this.#options.settings.timeout * 1000);
+      last = schedule.startedAtMs;
+      delayMs = schedule.nextDelayMs(this.#outcome.intervalSeconds * 1000);
+    }
+  }
+
+  /** Resolves when no poll is running. */
+  async settled(): Promise<void> {
+    await this.#polling;
+  }
+
+  /**
+   * Polls now, unless the last poll started less than an interval ago: nobody can make the exporter query a cluster
+   * more often than configured. Waits for a running poll, `waitMs` at most.
+   */
+  async pollNow(stop: AbortSignal, waitMs: number): Promise<void> {
+    const isDue = this.#schedule.isDue(this.#outcome.intervalSeconds * 1000);
+    if (this.#polling === undefined && !isDue) return;
+    const timeoutMs = Math.min(waitMs, this.#options.settings.timeout * 1000);
+    const waited = sleep(waitMs + ABORT_GRACE_MS, undefined, { ref: false });
+    await Promise.race([this.#start(stop, timeoutMs), waited]);
+  }
+
+  #current(): Published | undefined {
+    if (this.#published === undefined) return undefined;
+    const { clock, settings } = this.#options;
+    const ageSeconds = (clock.monotonicMs() - this.#published.atMs) / 1000;
+    const limit = maxAgeSeconds(settings.max_age, this.#outcome.intervalSeconds);
+    return ageSeconds <= limit ? this.#published : undefined;
+  }
+
+  /** The running poll, or a new one. */
+  #start(stop: AbortSignal, timeoutMs: number): Promise<void> {
+    this.#polling ??= this.#pollOrSkip(stop, timeoutMs).finally(() => {
+      this.#polling = undefined;
+      this.#options.pollEnded();
+    });
+    return this.#polling;
+  }
+
+  async #pollOrSkip(stop: AbortSignal, timeoutMs: number): Promise<void> {
+    // Its last poll may still be running, and both share one state.
+    await this.#previous?.settled();
+    this.#previous = undefined;
+    const startedAt = this.#schedule.start();
+    const blockedMs = this.#options.http.blockedMs();
+    if (blockedMs === 0) await this.#poll(stop, timeoutMs, startedAt);
+    else this.#skip(blockedMs);
+  }
+
+  /** False when the signal aborted instead. */
+  async #sleep(delayMs: number, stop: AbortSignal): Promise<boolean> {
+    this.#nextPollMs = this.#options.clock.wallMs() + delayMs;
+    try {
+      await sleep(delayMs, undefined, { signal: stop });
+      return true;
+    } catch (error) {
+      if (stop.aborted) return false;
+      throw error;
+    } finally {
+      this.#nextPollMs = undefined;
+    }
+  }
+
+  async #poll(stop: AbortSignal, timeoutMs: number, startedAt: number): Promise<void> {
+    const { clock, metrics } = this.#options;
+    const deadline = AbortSignal.timeout(Math.ceil(timeoutMs));
+    const signal = AbortSignal.any([stop, deadline]);
+    const stats = { ...createPollStats(signal), endsAtMs: performance.now() + timeoutMs };
+    const warnings = new Set<string>();
+    const error = await this.#collect(stats, warnings);
+    const tookMs = clock.monotonicMs() - startedAt;
+    if (stop.aborted) return;
+    this.#log.warned(warnings);
+    if (deadline.aborted) stats.limits.add('duration');
+    metrics.pollFinished(this.#labels);
+    if (error !== undefined) metrics.pollFailed(this.#labels, error.reason);
+    const overruns = Math.floor(tookMs / (this.#outcome.intervalSeconds * 1000));
+    for (let missed = 0; missed < overruns; missed += 1) this.#countSkip('overrun');
+    this.#conclude(stats, tookMs, error);
+  }
+
+  /** Runs the collector and publishes its result; resolves to why the poll failed, if it did. */
+  async #collect(stats: PollStats, warnings: Set<string>): Promise<PollFailure | undefined> {
+    const { cluster, collector, collect } = this.#options;
+    let result: CollectorResult;
+    try {
+      const reasonOf = (error: unknown): FailureReason => this.#reasonOf(error);
+      const warn = (text: string): unknown => warnings.add(text);
+      result = await collect(Object.assign(stats, { reasonOf, warn }));
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      if (error instanceof BreakerOpenError) this.#schedule.retryIn(error.retryInMs);
+      return this.#options.addRemedy({ reason: this.#reasonOf(error), message }, error);
+    }
+    const samples = new SampleSet({ crdb_cluster: cluster });
+    const steps = collector.samples(result, samples);
+    if (steps !== undefined) await inSlices(steps[Symbol.iterator]());
+    const { settings, budget, clock } = this.#options;
+    const snapshot = await budget.render(samples, settings.max_series, stats.limits);
+    this.#published = { result, snapshot, atMs: clock.monotonicMs() };
+    budget.countDropped();
+    return result.failure && this.#options.addRemedy(result.failure);
+  }
+
+  #reasonOf(error: unknown): FailureReason {
+    if (error instanceof CollectError) return error.reason;
+    return toRequestError(error, this.collector.name).reason;
+  }
+
+  #conclude(stats: PollStats, tookMs: number, error: PollFailure | undefined): void {
+    const { items, pages, bytes, limits, answering } = stats;
+    const atMs = this.#options.clock.wallMs();
+    const answerSeconds =
+      answering.reduce((sum, { startMs, endMs }) => sum + endMs - startMs, 0) / 1000;
+    this.#log.ended(this.#outcome, error);
+    this.#outcome = {
+      succeeded: error === undefined,
+      hasEnded: true,
+      error,
+      last: { atMs, durationSeconds: tookMs / 1000, answerSeconds, items, pages, bytes, limits },
+      lastSuccessMs: error === undefined ? atMs : this.#outcome.lastSuccessMs,
+      intervalSeconds: this.#intervalSeconds(answerSeconds),
+    };
+  }
+
+  #intervalSeconds(answerSeconds: number): number {
+    const { max_duty: maxDuty } = this.#options.settings;
+    return effectiveIntervalSeconds(this.configuredIntervalSeconds, answerSeconds, maxDuty);
+  }
+
+  #skip(blockedMs: number): void {
+    this.#schedule.retryIn(blockedMs);
+    const message = `all URLs fail; poll skipped, next attempt in ${Math.ceil(blockedMs / 1000)} s`;
+    const error = this.#options.addRemedy({ reason: 'breaker_open', message });
+    this.#countSkip('breaker_open');
+    this.#log.ended(this.#outcome, error);
+    this.#outcome = { ...this.#outcome, succeeded: false, hasEnded: true, error };
+  }
+
+  #countSkip(reason: 'overrun' | 'breaker_open'): void {
+    this.#options.metrics.pollSkipped(this.#labels, reason);
+  }
+}

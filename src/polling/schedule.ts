@@ -1,0 +1,84 @@
+/** Spread of the first polls after start: all clusters and collectors at once would be a burst. */
+const FIRST_POLL_SPREAD_MS = 800;
+/** Later polls begin up to this share of the interval earlier or later, so that exporters drift apart. */
+const JITTER = 0.05;
+/** Minimum share of an interval between two attempts when a circuit breaker blocked the first. */
+const MIN_RETRY = 0.05;
+
+/** When one collector polls. Intervals run from start to start; a poll that was blocked is retried sooner. */
+export class Schedule {
+  readonly #clock: { readonly monotonicMs: () => number };
+  readonly #random: () => number;
+  #startedAtMs: number | undefined;
+  /** When the breakers that blocked the last poll let a request through. */
+  #retryAtMs: number | undefined;
+  #isSpread = false;
+
+  constructor(clock: { readonly monotonicMs: () => number }, random: () => number) {
+    this.#clock = clock;
+    this.#random = random;
+  }
+
+  /** Start of the last poll, monotonic ms. */
+  get startedAtMs(): number | undefined {
+    return this.#startedAtMs;
+  }
+
+  /** Delay of the first poll after the start of the process. */
+  firstDelayMs(): number {
+    return this.#random() * FIRST_POLL_SPREAD_MS;
+  }
+
+  /** Records that a poll starts now, and returns the time. */
+  start(): number {
+    this.#retryAtMs = undefined;
+    this.#startedAtMs = this.#clock.monotonicMs();
+    return this.#startedAtMs;
+  }
+
+  /** Records that the poll that has just started was blocked for so long; undefined when it was not. */
+  retryIn(milliseconds: number | undefined): void {
+    if (milliseconds !== undefined) this.#retryAtMs = this.#clock.monotonicMs() + milliseconds;
+  }
+
+  /** Whether the interval of the last poll has passed, give or take the jitter. */
+  isDue(intervalMs: number): boolean {
+    if (this.#startedAtMs === undefined) return true;
+    const now = this.#clock.monotonicMs();
+    if (this.#retryAtMs !== undefined && now >= this.#retryAtMs) return true;
+    return now - this.#startedAtMs >= intervalMs * (1 - JITTER);
+  }
+
+  /**
+   * Delay from the end of a poll to the start of the next. First polls all come at once, because everybody waits for
+   * them; the second comes up to an interval later, which spreads the scans of many clusters over the interval.
+   */
+  nextDelayMs(intervalMs: number): number {
+    const now = this.#clock.monotonicMs();
+    const jittered = intervalMs * (1 + JITTER * (2 * this.#random() - 1));
+    const delayMs = Math.max(0, jittered - (now - (this.#startedAtMs ?? 0)));
+    // A timer may fire a millisecond early.
+    const retryMs = Math.max((this.#retryAtMs ?? Infinity) - now + 1, intervalMs * MIN_RETRY);
+    if (retryMs < delayMs) return retryMs;
+    if (this.#isSpread) return delayMs;
+    this.#isSpread = true;
+    return delayMs + this.#random() * intervalMs;
+  }
+}
+
+/**
+ * The interval that keeps responses within their share of the time, seconds: a cluster that responds slowly is polled
+ * less often. Waiting for what never responds puts no load on the cluster and does not count.
+ */
+export function effectiveIntervalSeconds(
+  configuredSeconds: number,
+  answerSeconds: number,
+  maxDuty: number,
+): number {
+  return Math.max(configuredSeconds, answerSeconds / maxDuty);
+}
+
+/** Age beyond which data is no longer shown: three intervals, but at most one and ten minutes. */
+export function maxAgeSeconds(configured: number | undefined, intervalSeconds: number): number {
+  return configured ?? intervalSeconds + Math.min(2 * intervalSeconds, 600);
+}

@@ -1,0 +1,142 @@
+import type { World } from './world/world.ts';
+
+/** Changes to the world over time. */
+export interface Scenario {
+  /** Applies the changes that are due; called before each response. */
+  advance(): void;
+}
+
+interface Step {
+  readonly second: number;
+  apply(): void;
+}
+
+/** The scenario starts over after this many seconds of its own time. */
+const CYCLE_SECONDS = 300;
+const LEAKY_APPLICATION = 'leaky-service';
+const LEAKY_SESSIONS = 6;
+/** More than one core for one range. */
+const HOT_QUERIES_PER_SECOND = 6000;
+const PROBLEMS = [
+  'no_lease',
+  'circuit_breaker_error',
+  'raft_log_too_large',
+  'paused_followers',
+] as const;
+
+/** No changes. */
+export function calmScenario(): Scenario {
+  return { advance: () => undefined };
+}
+
+/**
+ * Two nodes fail and recover, a range gets hot, replicas report problems, an application leaves transactions open,
+ * and the migration assistant fails once before it runs: a cycle of five minutes.
+ */
+export function incidentScenario(world: World): Scenario {
+  const { state } = world;
+  const steps = createSteps(world);
+  let cycle = 0;
+  let next = 0;
+  return {
+    advance: () => {
+      const seconds = ((state.options.now() - state.startMs) / 1000) * state.options.timeScale;
+      const current = Math.floor(seconds / CYCLE_SECONDS);
+      // After a long pause whole cycles are skipped; each ends in the state in which it began.
+      if (current > cycle + 1 && next === 0) cycle = current - 1;
+      while (cycle < current || (steps[next]?.second ?? Infinity) <= seconds % CYCLE_SECONDS) {
+        steps[next]?.apply();
+        next++;
+        if (next < steps.length) continue;
+        if (cycle >= current) return;
+        next = 0;
+        cycle++;
+      }
+    },
+  };
+}
+
+function createSteps(world: World): Step[] {
+  const steps = [
+    ...nodeFailures(world),
+    ...rangeProblems(world),
+    ...leakySessions(world),
+    ...assistantSteps(world),
+  ];
+  return steps.toSorted((a, b) => a.second - b.second);
+}
+
+/** One node dies; meanwhile another one is unavailable for a minute, and ranges on both lose their quorum. */
+function nodeFailures(world: World): Step[] {
+  const { state } = world;
+  const [first, second] = [...state.nodes.keys()]
+    .filter((id) => id > state.options.gateways)
+    .toReversed();
+  const steps: Step[] = [];
+  if (first !== undefined) {
+    steps.push(
+      { second: 20, apply: () => world.killNode(first, 'unavailable') },
+      { second: 50, apply: () => world.killNode(first, 'dead') },
+      { second: 210, apply: () => world.reviveNode(first) },
+    );
+  }
+  if (second !== undefined) {
+    steps.push(
+      { second: 80, apply: () => world.killNode(second, 'unavailable') },
+      { second: 150, apply: () => world.reviveNode(second) },
+    );
+  }
+  return steps;
+}
+
+/** Problems of ranges on nodes that stay live. */
+function rangeProblems(world: World): Step[] {
+  const ids = [...world.state.ranges.keys()];
+  const hot = ids.find((id) => world.state.ranges.get(id)?.tableId !== undefined) ?? ids[0] ?? 1;
+  const before = world.state.ranges.get(hot)?.queriesPerSecond ?? 0;
+  const setAll = (on: boolean): void => {
+    for (const [index, problem] of PROBLEMS.entries()) {
+      const id = ids[(index + 1) * Math.floor(ids.length / (PROBLEMS.length + 1))];
+      if (id !== undefined) world.setProblem(id, problem, on);
+    }
+  };
+  return [
+    { second: 40, apply: () => world.setLoad(hot, HOT_QUERIES_PER_SECOND) },
+    { second: 90, apply: () => setAll(true) },
+    { second: 200, apply: () => setAll(false) },
+    { second: 240, apply: () => world.setLoad(hot, before) },
+  ];
+}
+
+/** The transactions have been open for some minutes already. */
+function leakySessions(world: World): Step[] {
+  const steps: Step[] = Array.from({ length: LEAKY_SESSIONS }, (_, index) => ({
+    second: 30 + index * 15,
+    apply: () => {
+      world.openSession({
+        nodeId: 1,
+        username: 'payments',
+        applicationName: LEAKY_APPLICATION,
+        state: 'idle_in_transaction',
+        transactionAgeMs: (6 + 3 * index) * 60_000,
+      });
+    },
+  }));
+  return [...steps, { second: 260, apply: () => world.dropOpenedSessions() }];
+}
+
+function assistantSteps(world: World): Step[] {
+  return [
+    {
+      second: 10,
+      apply: () => {
+        world.failNextProvisioning();
+        world.provisionAssistant('');
+      },
+    },
+    { second: 100, apply: () => world.provisionAssistant('') },
+    { second: 180, apply: () => world.setAssistant({ health: 'UNAVAILABLE' }) },
+    { second: 200, apply: () => world.setAssistant({ health: 'HEALTHY' }) },
+    { second: 265, apply: () => world.deleteAssistant() },
+  ];
+}

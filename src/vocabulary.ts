@@ -1,0 +1,75 @@
+// The closed sets of values that several layers share. Each is written once, here.
+
+/** The APIs of a cluster; values of the label `api`. */
+export const APIS = ['cluster', 'cloud'] as const;
+export type Api = (typeof APIS)[number];
+
+/** Operations of both APIs; values of the label `endpoint`, never paths. */
+export type Endpoint =
+  | 'login'
+  | 'logout'
+  | 'nodes'
+  | 'node_ranges'
+  | 'sessions'
+  | 'users'
+  | 'table'
+  | 'assistant'
+  | 'other';
+
+/** Why a poll or a request failed; values of the label `reason` of crdb_exporter_poll_failures_total. */
+export const FAILURE_REASONS = [
+  'timeout',
+  'network',
+  'tls',
+  'auth',
+  'forbidden',
+  'not_available',
+  'http',
+  'decode',
+  'limit',
+  'breaker_open',
+  'other',
+] as const;
+export type FailureReason = (typeof FAILURE_REASONS)[number];
+
+/** Why a request was retried; values of the label `reason` of crdb_exporter_http_retries_total. */
+export const RETRY_REASONS = ['timeout', 'network', 'http', 'throttled'] as const;
+export type RetryReason = (typeof RETRY_REASONS)[number];
+
+/** Bounds that a poll can reach; values of the label `limit` of crdb_exporter_collector_limit_hit. */
+export const LIMITS = ['pages', 'bytes', 'items', 'duration', 'series'] as const;
+export type Limit = (typeof LIMITS)[number];
+
+/** States of a circuit breaker; values of the label `state` of crdb_exporter_breaker_state. */
+export const BREAKER_STATES = ['closed', 'open', 'half_open'] as const;
+export type BreakerState = (typeof BREAKER_STATES)[number];
+
+/** Liveness states of a node, indexed by `liveness_status` of the API. */
+export const LIVENESS_BY_CODE = [
+  'unknown',
+  'dead',
+  'unavailable',
+  'live',
+  'decommissioning',
+  'decommissioned',
+  'draining',
+] as const;
+/** Values of the label `status` of crdb_node_liveness; `other` is any code not listed above. */
+export const LIVENESS_STATUSES = [...LIVENESS_BY_CODE, 'other'] as const;
+export type LivenessStatus = (typeof LIVENESS_STATUSES)[number];
+
+/** Range problems: members of `problems` in the API, in the order of their bits; `other` is any member not listed here. */
+export const PROBLEMS = [
+  'unavailable',
+  'underreplicated',
+  'overreplicated',
+  'no_lease',
+  'no_raft_leader',
+  'leader_not_lease_holder',
+  'quiescent_equals_ticking',
+  'raft_log_too_large',
+  'circuit_breaker_error',
+  'paused_followers',
+  'range_too_large',
+  'other',
+] as const;

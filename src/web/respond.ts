@@ -1,0 +1,101 @@
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+
+/** Emitted by a response when its first bytes are handed to the socket. */
+export const SENDING = 'sending';
+
+const PAGE_HEADERS: OutgoingHttpHeaders = {
+  'content-type': 'text/html; charset=utf-8',
+  // Everything from this server, nothing inline: a name that slips through is text, never a program.
+  'content-security-policy':
+    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'referrer-policy': 'no-referrer',
+  'cache-control': 'no-store',
+};
+const JSON_HEADERS: OutgoingHttpHeaders = {
+  'content-type': 'application/json; charset=utf-8',
+  'cache-control': 'no-store',
+};
+const TEXT_HEADERS: OutgoingHttpHeaders = { 'content-type': 'text/plain; charset=utf-8' };
+
+/** How much is handed to the socket at a time. */
+const SLICE_BYTES = 64 * 1024;
+
+/** The query parameters of a request. */
+export function readParameters({ url = '' }: IncomingMessage): URLSearchParams {
+  const query = url.indexOf('?');
+  return new URLSearchParams(query === -1 ? '' : url.slice(query + 1));
+}
+
+/** Sends our own text, never anything of the request. */
+export function sendText(
+  response: ServerResponse,
+  status: number,
+  text: string,
+  headers: OutgoingHttpHeaders = {},
+): void {
+  response.statusCode = status;
+  send(response, [Buffer.from(text)], { ...TEXT_HEADERS, ...headers });
+}
+
+/** 404 with the names of the configured clusters. */
+export function sendUnknownCluster(
+  response: ServerResponse,
+  clusters: readonly { readonly name: string }[],
+): void {
+  const names = clusters.map(({ name }) => name).join(', ');
+  sendText(response, 404, `unknown cluster; configured clusters: ${names}\n`);
+}
+
+export function sendPage(response: ServerResponse, page: Buffer): void {
+  send(response, [page], PAGE_HEADERS);
+}
+
+export function toJson(value: unknown): Buffer {
+  return Buffer.from(`${JSON.stringify(value)}\n`);
+}
+
+export function sendJson(
+  response: ServerResponse,
+  json: Buffer,
+  headers: OutgoingHttpHeaders = {},
+): void {
+  send(response, [json], { ...JSON_HEADERS, ...headers });
+}
+
+/**
+ * Sends a body, which other responses may share, in slices, each when the client has taken the one before: TLS would
+ * copy all of it at once, for every client that reads slowly. Headers of the web config file win.
+ */
+export function send(
+  response: ServerResponse,
+  body: readonly Buffer[],
+  headers: OutgoingHttpHeaders,
+): void {
+  for (const [name, value] of Object.entries({ 'x-content-type-options': 'nosniff', ...headers })) {
+    if (value !== undefined && !response.hasHeader(name)) response.setHeader(name, value);
+  }
+  const length = body.reduce((sum, chunk) => sum + chunk.length, 0);
+  response.setHeader('content-length', length);
+  if (response.req.method === 'HEAD') {
+    response.end();
+    return;
+  }
+  const rest = [...body];
+  function sendNext(): void {
+    response.cork();
+    let space = SLICE_BYTES;
+    for (let [chunk] = rest; chunk !== undefined && space > 0; [chunk] = rest) {
+      const part = chunk.subarray(0, space);
+      response.write(part);
+      space -= part.length;
+      if (part.length === chunk.length) rest.shift();
+      else rest[0] = chunk.subarray(part.length);
+    }
+    response.uncork();
+    if (rest.length === 0) response.end();
+    else if (response.writableNeedDrain) response.once('drain', sendNext);
+    else sendNext();
+  }
+  response.emit(SENDING);
+  sendNext();
+}

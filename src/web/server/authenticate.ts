@@ -1,0 +1,105 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sendText } from '../respond.ts';
+import { clientNetwork } from './connections.ts';
+import { LoginQueue } from './login-queue.ts';
+import type { PasswordChecker } from './password-checker.ts';
+
+/** Far more than there are users; a password that was accepted once is not compared again. */
+const MAX_ACCEPTED = 100;
+/** Compared for unknown users, so that they take the same time: 53 characters. */
+const UNKNOWN_USER_HASH = '......................0123456789012345678901234567890';
+const BASIC = /^basic ([A-Za-z\d+/]+={0,2})$/i;
+/** A client that is dropped from the queue and retries at once would displace others without end. */
+const BUSY_SECONDS = 1;
+
+/** The users and their bcrypt hashes. */
+type Users = ReadonlyMap<string, string>;
+
+interface Credentials {
+  readonly user: string;
+  readonly password: string;
+}
+
+/** Requires the password of one of the present users; resolves to false when it has sent 401 or 429 itself. */
+export function createAuthenticator(
+  users: () => Users,
+  checker: PasswordChecker,
+): (request: IncomingMessage, response: ServerResponse) => Promise<boolean> {
+  const checkLogin = createLoginCheck(users, checker);
+  return async ({ headers, socket }, response) => {
+    if (users().size === 0) return true;
+    const closed = new AbortController();
+    if (response.closed) closed.abort();
+    else response.once('close', () => closed.abort());
+    const result = await checkLogin(headers.authorization, socket.remoteAddress, closed.signal);
+    if (result === 'rejected') {
+      sendText(response, 401, 'Unauthorized\n', { 'www-authenticate': 'Basic' });
+    } else if (result === 'busy') {
+      // Ends early only when the client has left, which then needs no response.
+      const options = { signal: closed.signal, ref: false };
+      await sleep(BUSY_SECONDS * 1000, undefined, options).catch(() => undefined);
+      const retry = { 'retry-after': String(BUSY_SECONDS) };
+      sendText(response, 429, 'too many concurrent logins\n', retry);
+    }
+    return result === 'accepted';
+  };
+}
+
+/**
+ * Checks Authorization headers against the bcrypt hashes of the present users, until `left` is aborted. `busy`: too many
+ * comparisons wait for this one to be made.
+ */
+export function createLoginCheck(users: () => Users, checker: PasswordChecker) {
+  const secret = randomBytes(32);
+  const accepted = new Set<string>();
+  const queue = new LoginQueue();
+
+  /** The hash is part of the key: when it changes, the password must be compared again. */
+  function keyOf({ user, password }: Credentials): string {
+    const parts = JSON.stringify([user, users().get(user), password]);
+    return createHmac('sha256', secret).update(parts).digest('base64');
+  }
+
+  async function compare(credentials: Credentials): Promise<boolean> {
+    const { user, password } = credentials;
+    const key = keyOf(credentials);
+    const hash = users().get(user);
+    const isMatch = await checker.matches(password, hash ?? hashOfUnknownUser(users()));
+    if (!isMatch || hash === undefined) return false;
+    if (accepted.size >= MAX_ACCEPTED) accepted.clear();
+    accepted.add(key);
+    return true;
+  }
+
+  return async (
+    authorization: string | undefined,
+    address: string | undefined,
+    left: AbortSignal,
+  ): Promise<'accepted' | 'rejected' | 'busy'> => {
+    const credentials = parseBasic(authorization);
+    if (credentials === undefined) return 'rejected';
+    const key = keyOf(credentials);
+    if (accepted.has(key)) return 'accepted';
+    const login = { key, client: clientNetwork(address), compare: () => compare(credentials) };
+    const isMatch = await queue.compare(login, left);
+    if (isMatch === undefined) return 'busy';
+    return isMatch ? 'accepted' : 'rejected';
+  };
+}
+
+function parseBasic(authorization = ''): Credentials | undefined {
+  const [, encoded] = BASIC.exec(authorization) ?? [];
+  if (encoded === undefined) return undefined;
+  const text = Buffer.from(encoded, 'base64').toString();
+  const colon = text.indexOf(':');
+  if (colon === -1) return undefined;
+  return { user: text.slice(0, colon), password: text.slice(colon + 1) };
+}
+
+/** As slow as the slowest of the users. */
+function hashOfUnknownUser(users: Users): string {
+  const costs = Array.from(users.values(), (hash) => hash.split('$')[2] ?? '10');
+  return `$2b$${costs.toSorted().at(-1) ?? '10'}$${UNKNOWN_USER_HASH}`;
+}

@@ -1,0 +1,121 @@
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+
+/** Emitted by a response when its request has passed authentication and may be handled. */
+export const ADMITTED = 'admitted';
+
+const MAX_OPEN = 1_000;
+const GROUPS = 8;
+/** The groups of an IPv6 address that identify its /64. */
+const NETWORK_GROUPS = 4;
+
+interface Connection {
+  readonly socket: Socket;
+  readonly network: string;
+  /** To the request that is being handled. */
+  response: ServerResponse | undefined;
+  /** Its request was admitted. A connection that waits for authentication is idle. */
+  isBusy: boolean;
+  isClosing: boolean;
+}
+
+/** The open connections of one listener. Under TLS a connection is identified by its TCP socket. */
+export class Connections {
+  /** The longest idle first. */
+  readonly #open = new Map<Socket, Connection>();
+  readonly #onDropped: () => void;
+
+  /** Calls back for each connection that is closed because too many are open. */
+  constructor(onDropped: () => void) {
+    this.#onDropped = onDropped;
+  }
+
+  /** Adds a new connection, and closes one when too many are open. */
+  add(socket: Socket): void {
+    const network = clientNetwork(socket.remoteAddress);
+    const connection = { socket, network, response: undefined, isBusy: false, isClosing: false };
+    this.#open.set(socket, connection);
+    socket.on('close', () => this.#open.delete(socket));
+    if (this.#open.size <= MAX_OPEN) return;
+    const dropped = this.#chooseDropped(connection);
+    this.#open.delete(dropped.socket);
+    dropped.socket.destroy();
+    this.#onDropped();
+  }
+
+  /**
+   * The longest idle one of the client with the most idle ones. When none is idle, the oldest of the client with the
+   * most connections, or the new one if it belongs to that client: no client can keep out others.
+   */
+  #chooseDropped(newest: Connection): Connection {
+    const others = [...this.#open.values()].filter((one) => one !== newest);
+    const idle = firstOfLargest(others.filter(({ isBusy }) => !isBusy));
+    if (idle !== undefined) return idle;
+    const busy = firstOfLargest([...others, newest]);
+    return busy === undefined || busy.network === newest.network ? newest : busy;
+  }
+
+  /** A request is being handled on this connection until its response is closed. */
+  begin(requestSocket: Socket, response: ServerResponse): void {
+    const connection = this.#open.get(tcpSocketOf(requestSocket));
+    if (connection === undefined) return;
+    connection.response = response;
+    response.once(ADMITTED, () => (connection.isBusy = true));
+    response.on('close', () => {
+      connection.response = undefined;
+      connection.isBusy = false;
+      if (connection.isClosing) requestSocket.destroy();
+      else if (this.#open.delete(connection.socket)) this.#open.set(connection.socket, connection);
+    });
+  }
+
+  /** Closes connections without a request at once and the others after their response. */
+  closeAll(): void {
+    for (const connection of this.#open.values()) {
+      const { socket, response } = connection;
+      connection.isClosing = true;
+      if (response === undefined) socket.destroy();
+      else if (!response.headersSent) response.setHeader('connection', 'close');
+    }
+  }
+
+  /** Resolves when all responses that are being sent now are closed. */
+  async responsesClosed(): Promise<void> {
+    const responses = Array.from(this.#open.values(), ({ response }) => response ?? []).flat();
+    await Promise.all(responses.map((response) => once(response, 'close')));
+  }
+
+  destroyAll(): void {
+    for (const socket of this.#open.keys()) socket.destroy();
+  }
+}
+
+/** The socket that a TLS socket wraps; Node keeps it under this name. */
+function tcpSocketOf(socket: Socket & { readonly _parent?: Socket | null }): Socket {
+  return socket._parent ?? socket;
+}
+
+/**
+ * What counts as one client: an IPv4 address, or the /64 of an IPv6 address, since one host usually has all of it.
+ * All clients of a unix socket, which have no address, are one.
+ */
+export function clientNetwork(address = ''): string {
+  const ipv4 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
+  if (ipv4 !== undefined) return ipv4;
+  if (!address.includes(':')) return address;
+  const [bare = ''] = address.split('%');
+  const [start = [], end] = bare.split('::').map((part) => part.split(':').filter(Boolean));
+  const missing = GROUPS - start.length - (end?.length ?? 0);
+  const groups = [...start, ...Array.from({ length: missing }, () => '0'), ...(end ?? [])];
+  return `${groups.slice(0, NETWORK_GROUPS).join(':')}::/64`;
+}
+
+/** The first of the client with the most. */
+export function firstOfLargest<T extends { readonly network: string }>(
+  items: Iterable<T>,
+): T | undefined {
+  const byNetwork = Map.groupBy(items, ({ network }) => network);
+  const [largest] = [...byNetwork.values()].toSorted((a, b) => b.length - a.length);
+  return largest?.[0];
+}

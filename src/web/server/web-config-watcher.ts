@@ -1,0 +1,80 @@
+import { type FileWatch, watchFiles } from '../../config/files.ts';
+import { ConfigError, type ConfigIssue, formatIssues, messageOf } from '../../config/issues.ts';
+import {
+  NO_WEB_CONFIG,
+  readWebConfig,
+  type WebConfig,
+  type WebConfigReading,
+} from '../../config/web-config.ts';
+import type { Log } from '../../log.ts';
+
+/** The web config file: TLS, users, headers and the rate limit. */
+export type WebConfigWatcher = FileWatch<WebConfigReading>;
+
+const NO_FILE: WebConfigReading = { config: NO_WEB_CONFIG, problems: [], warnings: [], files: [] };
+
+/**
+ * Reads the web config file and follows it: changed content, of the file or of a certificate that it names, takes effect
+ * at once. Invalid content, and a change that needs a restart, changes nothing and is logged. Rejects with a ConfigError
+ * when the file cannot be used at the start. Without a file everybody has access, in plain text.
+ */
+export function watchWebConfig(
+  file: string | undefined,
+  everyMs: number,
+  log: Log,
+): Promise<WebConfigWatcher> {
+  let files: readonly string[] = file === undefined ? [] : [file];
+  return watchFiles<WebConfigReading>({
+    files: () => files,
+    everyMs,
+    async read(inForce) {
+      const reading = file === undefined ? NO_FILE : await readWebConfig(file);
+      // A file that is named but missing may appear later, and the last valid content may come back.
+      files = [...new Set([...reading.files, ...files])];
+      const { config, problems } = reading;
+      if (problems.length > 0) throw new ConfigError(problems);
+      const restarts = findRestarts(file ?? '', inForce?.config ?? config, config);
+      if (restarts.length > 0) throw new ConfigError(restarts);
+      ({ files } = reading);
+      return reading;
+    },
+    onChange({ warnings }) {
+      log.info({ file }, 'web config file reloaded');
+      for (const warning of warnings) log.warn(formatIssues([warning]));
+    },
+    onError(error) {
+      for (const problem of messageOf(error).split('\n')) {
+        log.error(
+          { problem },
+          'web config file not reloaded, its last good content stays in force',
+        );
+      }
+    },
+  });
+}
+
+/**
+ * Changes that need a restart. A listener cannot turn on or off TLS, or requests for certificates, while it listens; and
+ * a file that was emptied or cut off by accident must not let everybody in.
+ */
+function findRestarts(source: string, old: WebConfig, { tls, users }: WebConfig): ConfigIssue[] {
+  const found: ConfigIssue[] = [];
+  const check = (isChanged: boolean, path: string, message: string): void => {
+    if (isChanged) found.push({ place: { source, path }, message: `${message} needs a restart` });
+  };
+  const was = old.tls;
+  check((was === undefined) !== (tls === undefined), 'tls_server_config', 'turning TLS on or off');
+  if (was !== undefined && tls !== undefined) {
+    const section = 'tls_server_config';
+    const { clientAuth, clientCas, allowedSans } = tls;
+    const isToggled = was.clientAuth.requested !== clientAuth.requested;
+    check(isToggled, `${section}.client_auth_type`, 'turning client certificates on or off');
+    const isCaGone = was.clientCas !== undefined && clientCas === undefined;
+    check(isCaGone, `${section}.client_ca_file`, 'removing the CA of clients');
+    const areSansGone = was.allowedSans.length > 0 && allowedSans.length === 0;
+    check(areSansGone, `${section}.client_allowed_sans`, 'removing all names');
+  }
+  const areUsersGone = old.users.size > 0 && users.size === 0;
+  check(areUsersGone, 'basic_auth_users', 'no users are left: turning passwords off');
+  return found;
+}

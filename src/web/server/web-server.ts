@@ -1,0 +1,177 @@
+import { once } from 'node:events';
+import { chmod, stat, unlink } from 'node:fs/promises';
+import http, { type RequestListener, type Server } from 'node:http';
+import https from 'node:https';
+import net from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Config } from '../../config/schema.ts';
+import { createApp, type WebOptions } from './app.ts';
+import { Connections } from './connections.ts';
+import { createPasswordChecker } from './password-checker.ts';
+import { handleInOrder, parseOneByOne } from './pipelining.ts';
+import { createTlsServer } from './tls.ts';
+
+/** How long clients may be slow. */
+export const SERVER_TIMEOUTS = {
+  /** From the connection to the end of the headers of a request. */
+  headersMs: 10_000,
+  /** To the end of a request. */
+  requestMs: 30_000,
+  /** How often these two are checked. */
+  checkMs: 5_000,
+  /** From the first byte of a response until the client has taken the last. */
+  sendMs: 60_000,
+};
+export type ServerTimeouts = Readonly<typeof SERVER_TIMEOUTS>;
+
+/** Longer than the usual scrape interval, so that Prometheus keeps its connection. */
+const KEEP_ALIVE_MS = 90_000;
+const MAX_HEADER_BYTES = 16 * 1024;
+const MAX_HEADERS = 100;
+/** The user and the group may connect. */
+const SOCKET_MODE = 0o660;
+const DROP_LOG_INTERVAL_MS = 60_000;
+
+export interface WebServerOptions extends WebOptions {
+  /** Descriptors of sockets that are already listening; used instead of the addresses when there are any. */
+  readonly sockets?: readonly number[];
+  /** Counts a connection that was refused or closed because too many were open. */
+  readonly connectionDropped: () => void;
+  readonly timeouts?: ServerTimeouts | undefined;
+}
+
+export interface WebServer {
+  /** The bound addresses, as URLs or `unix:` paths; port 0 has become a number. */
+  readonly addresses: readonly string[];
+  /** Takes no new requests and lets the running ones end, but no longer than `graceMs`. */
+  close(graceMs: number): Promise<void>;
+}
+
+/** As configured, or the descriptor of a socket that is already listening. */
+type ListenAddress = Config['web']['listen_address'][number] | { readonly fd: number };
+
+/** Listens on every address, or on none: rejects with the system's error of the first that fails. */
+export async function startWebServer(options: WebServerOptions): Promise<WebServer> {
+  const { web, webConfig, sockets = [], timeouts = SERVER_TIMEOUTS } = options;
+  const checker = createPasswordChecker();
+  const app = createApp(options, checker, timeouts.sendMs);
+  const onDropped = countDrops(options);
+  const addresses: string[] = [];
+  const closers: ((graceMs: number) => Promise<void>)[] = [];
+  const close = async (graceMs: number): Promise<void> => {
+    webConfig[Symbol.dispose]();
+    await Promise.all(closers.map((closeOne) => closeOne(graceMs)));
+    await checker[Symbol.asyncDispose]();
+  };
+  const inherited = sockets.map((fd) => ({ fd }));
+  try {
+    for (const address of inherited.length > 0 ? inherited : web.listen_address) {
+      const connections = new Connections(onDropped);
+      const server = createServer(options, app, connections);
+      await bind(server, address);
+      addresses.push(describeAddress(server));
+      closers.push((graceMs) => closeServer(server, connections, graceMs));
+    }
+  } catch (error) {
+    await close(0);
+    throw error;
+  }
+  return { addresses, close };
+}
+
+/** Counts dropped connections, and logs them at most once a minute. */
+function countDrops({ connectionDropped, monotonicMs, log }: WebServerOptions): () => void {
+  let loggedAtMs = -Infinity;
+  return () => {
+    connectionDropped();
+    const nowMs = monotonicMs();
+    if (nowMs - loggedAtMs < DROP_LOG_INTERVAL_MS) return;
+    loggedAtMs = nowMs;
+    log.warn(
+      'too many open connections: idle ones are closed, then those of the client with the most; restrict who can reach the port, and see crdb_exporter_web_connections_dropped_total',
+    );
+  };
+}
+
+function createServer(
+  { webConfig, timeouts = SERVER_TIMEOUTS, log }: WebServerOptions,
+  app: RequestListener,
+  connections: Connections,
+): Server {
+  const limits = {
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    maxHeaderSize: MAX_HEADER_BYTES,
+    headersTimeout: timeouts.headersMs,
+    handshakeTimeout: timeouts.headersMs,
+    requestTimeout: timeouts.requestMs,
+    connectionsCheckingInterval: timeouts.checkMs,
+  };
+  const isTls = webConfig.current().config.tls !== undefined;
+  const server = isTls
+    ? createTlsServer(limits, webConfig, connections, log)
+    : http.createServer(limits);
+  const handle = handleInOrder(app, connections);
+  server.on('request', handle);
+  // Node would answer these itself, without a limit.
+  server.on('checkExpectation', handle);
+  server.maxHeadersCount = MAX_HEADERS;
+  server.on('connection', (socket) => connections.add(socket));
+  server.on(isTls ? 'secureConnection' : 'connection', parseOneByOne);
+  return server;
+}
+
+async function bind(server: Server, address: ListenAddress): Promise<void> {
+  try {
+    await listen(server, address);
+  } catch (error) {
+    if (!('path' in address) || !(await isStale(address.path))) throw error;
+    await unlink(address.path);
+    await listen(server, address);
+  }
+  if ('path' in address) await chmod(address.path, SOCKET_MODE);
+}
+
+async function listen(server: Server, address: ListenAddress): Promise<void> {
+  server.listen(address);
+  await once(server, 'listening');
+}
+
+/** Whether a socket was left behind by a process that ended without removing it. */
+async function isStale(path: string): Promise<boolean> {
+  if (!(await stat(path)).isSocket()) return false;
+  const socket = net.connect(path);
+  try {
+    await once(socket, 'connect');
+    return false;
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'ECONNREFUSED';
+  } finally {
+    socket.destroy();
+  }
+}
+
+function describeAddress(server: Server): string {
+  const address = server.address();
+  if (address === null) return 'closed';
+  if (typeof address === 'string') return `unix:${address}`;
+  const isAny = address.address === '::' || address.address === '0.0.0.0';
+  const host = address.family === 'IPv6' ? `[${address.address}]` : address.address;
+  const scheme = server instanceof https.Server ? 'https' : 'http';
+  return `${scheme}://${isAny ? 'localhost' : host}:${address.port}`;
+}
+
+/** No new connections; running responses may end within `graceMs`, then everything is cut off. */
+async function closeServer(
+  server: Server,
+  connections: Connections,
+  graceMs: number,
+): Promise<void> {
+  const closed = once(server, 'close');
+  // The server's own close() takes a response that is written but not yet sent for an idle connection.
+  net.Server.prototype.close.call(server);
+  connections.closeAll();
+  await Promise.race([connections.responsesClosed(), sleep(graceMs, undefined, { ref: false })]);
+  connections.destroyAll();
+  server.close();
+  await closed;
+}

@@ -1,0 +1,107 @@
+import { cloud, type CloudResult, HEALTHS, STATUSES } from '../../collectors/cloud.ts';
+import type { CollectorResult } from '../../collectors/collector.ts';
+import { nodes } from '../../collectors/nodes.ts';
+import { ranges } from '../../collectors/ranges.ts';
+import { sessions } from '../../collectors/sessions.ts';
+import { tables } from '../../collectors/tables.ts';
+import type { SampleSet } from '../../metrics/sample-set.ts';
+import type { Snapshot } from '../../metrics/snapshot.ts';
+import type { Poller } from '../../polling/poller.ts';
+import type { Api } from '../../vocabulary.ts';
+import { collectorIssues, readCollector } from './collectors.ts';
+import { clusterState, type HealthIssue, LEVELS, toTime } from './health.ts';
+import { nodeIssues, readNodes } from './nodes.ts';
+import { rangeIssues, readRanges } from './ranges.ts';
+import { readSessions, sessionIssues } from './sessions.ts';
+
+/** A configured cluster with the results of its polls. No page queries a cluster. */
+export interface ClusterSource {
+  readonly name: string;
+  /** False: only /probe polls it. */
+  readonly isPolled: boolean;
+  readonly pollers: readonly Poller[];
+  /** Undefined while a collector has no data that is young enough to be shown. */
+  result<R extends CollectorResult>(collector: {
+    readonly name: string;
+    collect(...args: never): Promise<R>;
+  }): R | undefined;
+  isUp(api: Api): boolean | undefined;
+  snapshots(isChosen: (collector: string) => boolean): readonly Snapshot[];
+  metrics(isChosen: (collector: string) => boolean): SampleSet;
+}
+
+export type ClusterSnapshot = ReturnType<typeof readCluster>;
+
+/** Reads the results of the last polls, and derives the health of the cluster. */
+export function readCluster(cluster: ClusterSource) {
+  const parts = readParts(cluster);
+  const issues = findIssues(parts);
+  const hasData = parts.collectors.some((collector) => collector.hasData);
+  return { ...parts, state: clusterState(issues, hasData), issues };
+}
+
+/** A part is absent while there is no current data of it. */
+function readParts(cluster: ClusterSource) {
+  const nodesResult = cluster.result(nodes);
+  const rangesResult = cluster.result(ranges);
+  const sessionsResult = cluster.result(sessions);
+  const cloudResult = cluster.result(cloud);
+  const apis = new Set(cluster.pollers.map(({ collector }) => collector.api));
+  return {
+    name: cluster.name,
+    isPolled: cluster.isPolled,
+    /** `isUp` is crdb_up: absent before the first poll has ended. */
+    apis: Array.from(apis, (api) => ({ api, isUp: cluster.isUp(api) })),
+    nodes: nodesResult && readNodes(nodesResult, rangesResult),
+    ranges: rangesResult && readRanges(rangesResult, cluster.result(tables)),
+    sessions: sessionsResult && readSessions(sessionsResult),
+    assistant: cloudResult && readAssistant(cloudResult),
+    collectors: cluster.pollers.map((poller) => readCollector(cluster.name, poller)),
+  };
+}
+
+/** The worst first. */
+function findIssues(parts: ReturnType<typeof readParts>): readonly HealthIssue[] {
+  const down = parts.apis.filter(({ isUp }) => isUp === false).map(({ api }) => api);
+  const issues = [
+    ...collectorIssues(parts.collectors, new Set(down)),
+    ...(parts.nodes ? nodeIssues(parts.nodes) : []),
+    ...(parts.ranges ? rangeIssues(parts.ranges) : []),
+    ...(parts.sessions ? sessionIssues(parts.sessions, parts.name) : []),
+    ...(parts.assistant ? assistantIssues(parts.assistant) : []),
+  ];
+  return issues.toSorted((a, b) => LEVELS.indexOf(a.level) - LEVELS.indexOf(b.level));
+}
+
+export type AssistantStatus = ReturnType<typeof readAssistant>;
+
+/** Describes the migration assistant; all but `exists` is absent when there is none. */
+function readAssistant({ assistant }: CloudResult) {
+  return {
+    exists: assistant !== undefined,
+    status: stateOf(STATUSES, assistant?.status),
+    health: stateOf(HEALTHS, assistant?.health),
+    region: assistant?.region,
+    /** When this exporter first saw the current status. */
+    statusSince: toTime(assistant?.statusSinceMs),
+  };
+}
+
+/** `other` for a value that this exporter does not know, as on /metrics. */
+function stateOf(known: readonly string[], state: string | undefined): string | undefined {
+  return state === undefined || known.includes(state) ? state : 'other';
+}
+
+function assistantIssues(assistant: AssistantStatus): readonly HealthIssue[] {
+  const { status, health, statusSince: since } = assistant;
+  if (status === 'failed') {
+    const text = 'The migration assistant has failed.';
+    const next =
+      '`crdb-exporter cloud assistant get` shows its last error. Delete it before you retry.';
+    return [{ key: 'assistant', level: 'trouble', text, next, since }];
+  }
+  if (health !== 'unavailable') return [];
+  const text = 'The migration assistant is unavailable.';
+  const next = '`crdb-exporter cloud assistant get` shows its state.';
+  return [{ key: 'assistant', level: 'warning', text, next }];
+}

@@ -1,0 +1,235 @@
+import {
+  formatBytes,
+  formatCount,
+  formatDuration,
+  formatNumber,
+  formatPercent,
+} from '../../../format.ts';
+import type { AssistantStatus } from '../cluster.ts';
+import type { CollectorStatus } from '../collectors.ts';
+import { LEVELS } from '../health.ts';
+import { PROBLEM_ISSUES, type RangesStatus } from '../ranges.ts';
+import { OLD_TRANSACTION_SECONDS, type SessionsStatus } from '../sessions.ts';
+import { bar, html, type Html, icon, type Part, relativeTime, withCode } from './html.ts';
+
+/** Rows of a table; the rest is on /metrics and in /api/status. */
+const MAX_ROWS = 10;
+
+/** A column: its title, the content of a cell, and the class of its cells. */
+type Column<T> = readonly [
+  title: string,
+  cell: (item: T) => Part,
+  kind?: 'number' | 'name' | undefined,
+];
+
+/** A table that scrolls sideways in a narrow window; the cell of the first column names its row. */
+function table<T>(
+  label: string,
+  items: readonly T[],
+  columns: readonly (Column<T> | false)[],
+  details: (item: T) => Html | undefined = () => undefined,
+): Html {
+  const shown = columns.filter((column) => column !== false);
+  return html`<div class="scroll" tabindex="0" role="group" aria-label="${label}">
+    <table>
+      <thead>
+        <tr>
+          ${shown.map(([title, , kind]) => html`<th scope="col" class="${kind}">${title}</th>`)}
+        </tr>
+      </thead>
+      <tbody>
+        ${items.map(
+          (item) =>
+            html`<tr>
+                ${shown.map(([, cell, kind], index) =>
+                  index === 0
+                    ? html`<th scope="row" class="${kind}">${cell(item)}</th>`
+                    : html`<td class="${kind}">${cell(item)}</td>`,
+                )}
+              </tr>
+              ${details(item)}`,
+        )}
+      </tbody>
+    </table>
+  </div>`;
+}
+
+/** `–` when it is not known. */
+function known(value: number | undefined, format: (value: number) => string): string {
+  return value === undefined ? '–' : format(value);
+}
+
+/** Range problems by number, and the ranges with the oldest ones. */
+export function problemRanges({ problems, oldest, nodes }: RangesStatus, nowMs: number): Html {
+  const { scanned, failed, skipped } = nodes;
+  const read = html`<p class="quiet">
+    Read from ${scanned} of ${scanned + failed}
+    nodes${skipped > 0 && `; ${skipped} down and not queried`}.
+  </p>`;
+  const counts = Object.entries(problems);
+  if (counts.length === 0)
+    return html`<p>No range has a problem.</p>
+      ${read}`;
+  const rows = oldest.toSorted((a, b) => rankOf(a.problem) - rankOf(b.problem));
+  return html`<ul class="counts">
+      ${counts.map(
+        ([problem, count]) =>
+          html`<li class="${levelOf(problem)}">
+            <b>${formatCount(count)}</b> ${formatProblem(problem)}
+          </li>`,
+      )}
+    </ul>
+    ${table('Oldest problem ranges', rows.slice(0, MAX_ROWS), [
+      ['Range', ({ rangeId }) => `r${rangeId}`],
+      ['Problem', ({ problem }) => formatProblem(problem)],
+      ['Table', (range) => range.table || '–'],
+      ['Reported by', ({ nodeId, storeId }) => `n${nodeId} s${storeId}`],
+      ['For', ({ firstSeenAt }) => relativeTime(firstSeenAt, nowMs), 'number'],
+    ])}
+    ${read}`;
+}
+
+function levelOf(problem: string): (typeof LEVELS)[number] {
+  return PROBLEM_ISSUES[problem]?.level ?? 'warning';
+}
+
+function rankOf(problem: string): number {
+  return LEVELS.indexOf(levelOf(problem));
+}
+
+function formatProblem(problem: string): string {
+  return problem.replaceAll('_', ' ');
+}
+
+/** The ranges with most queries. */
+export function hotRanges({ hottest }: RangesStatus): Html {
+  const [first] = hottest;
+  if (first === undefined) return html`<p>No range is listed.</p>`;
+  const max = Math.max(1, first.queriesPerSecond);
+  const hasCpu = hottest.some(({ cpuSecondsPerSecond }) => cpuSecondsPerSecond !== undefined);
+  return table('Hottest ranges', hottest.slice(0, MAX_ROWS), [
+    ['Range', ({ rangeId }) => `r${rangeId}`],
+    ['Table', (range) => range.table || '–'],
+    ['Node', ({ nodeId }) => `n${nodeId}`],
+    ['Load', ({ queriesPerSecond }) => bar(queriesPerSecond / max)],
+    ['Queries/s', ({ queriesPerSecond }) => formatNumber(queriesPerSecond), 'number'],
+    ['Writes/s', ({ writesPerSecond }) => known(writesPerSecond, formatNumber), 'number'],
+    hasCpu && ['CPU', (range) => known(range.cpuSecondsPerSecond, formatPercent), 'number'],
+  ]);
+}
+
+/** Sessions by state, and the applications with the oldest transactions. */
+export function sessionTables(sessions: SessionsStatus): Html {
+  const applications = sessions.applications.slice(0, MAX_ROWS);
+  return html`${stateBar(sessions)}
+  ${table('Applications with the oldest transactions', applications, [
+    ['Application', ({ application }) => application, 'name'],
+    ['User', ({ user }) => user, 'name'],
+    ['Sessions', (one) => formatCount(one.active + one.idleInTransaction + one.idle), 'number'],
+    ['Open txns', ({ openTransactions }) => formatCount(openTransactions), 'number'],
+    ['Oldest txn', (one) => transactionAge(one.oldestTransactionSeconds), 'number'],
+    ['Idle in txn', (one) => transactionAge(one.oldestIdleTransactionSeconds), 'number'],
+  ])}`;
+}
+
+function transactionAge(seconds: number): Html {
+  if (seconds === 0) return html`–`;
+  const age = formatDuration(seconds);
+  return seconds < OLD_TRANSACTION_SECONDS
+    ? html`${age}`
+    : html`<span class="old">${icon('warning')} ${age}</span>`;
+}
+
+function stateBar({ active, idleInTransaction, idle }: SessionsStatus): Html {
+  const percent = 100 / Math.max(1, active + idleInTransaction + idle);
+  const states = [
+    ['active', 'active', active, 0],
+    ['in-transaction', 'idle in transaction', idleInTransaction, active],
+    ['idle', 'idle', idle, active + idleInTransaction],
+  ] as const;
+  return html`<svg class="states" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">
+      ${states.map(
+        ([name, , count, before]) =>
+          html`<rect
+            class="${name}"
+            x="${(before * percent).toFixed(1)}"
+            width="${(count * percent).toFixed(1)}"
+            height="8"
+          />`,
+      )}
+    </svg>
+    <ul class="legend">
+      ${states.map(
+        ([name, word, count]) =>
+          html`<li class="${name}"><b>${formatCount(count)}</b> ${word}</li>`,
+      )}
+    </ul>`;
+}
+
+/** The state of the migration assistant. */
+export function assistantState(assistant: AssistantStatus, nowMs: number): Html {
+  if (!assistant.exists) return html`<p>There is no migration assistant.</p>`;
+  const { status = 'unknown', health = 'unknown', region, statusSince } = assistant;
+  const level = status === 'failed' ? 'trouble' : health === 'unavailable' ? 'warning' : 'notice';
+  return html`<dl>
+    <dt>Status</dt>
+    <dd>
+      ${icon(level)}
+      ${status}${statusSince !== undefined && html` for ${relativeTime(statusSince, nowMs)}`}
+    </dd>
+    <dt>Health</dt>
+    <dd>${health.replaceAll('_', ' ')}</dd>
+    ${
+      region &&
+      html`<dt>Region</dt>
+        <dd>${region}</dd>`
+    }
+  </dl>`;
+}
+
+/** The collectors with the age of their data and their errors. */
+export function collectorTable(collectors: readonly CollectorStatus[], nowMs: number): Html {
+  const columns: readonly Column<CollectorStatus>[] = [
+    ['Collector', ({ name }) => name],
+    ['State', ({ state }) => html`${icon(state)} ${state === 'good' ? 'ok' : state}`],
+    [
+      'Age',
+      ({ lastSuccessAt: at, intervalSeconds }) => {
+        return at && bar((nowMs - Date.parse(at)) / 1000 / intervalSeconds);
+      },
+    ],
+    [
+      'Data',
+      ({ lastSuccessAt: at, intervalSeconds }) => {
+        const interval = formatDuration(intervalSeconds);
+        return at
+          ? html`${relativeTime(at, nowMs)} old, every ${interval}`
+          : `none, every ${interval}`;
+      },
+    ],
+    ['Duration', ({ durationSeconds }) => known(durationSeconds, formatDuration), 'number'],
+    ['Items', ({ items }) => known(items, formatCount), 'number'],
+    ['Read', ({ bytes }) => known(bytes, formatBytes), 'number'],
+    ['Series', ({ series }) => formatCount(series), 'number'],
+    [
+      'Next poll',
+      ({ isPolling, nextPollAt: at }) => {
+        if (isPolling) return 'polling';
+        return at ? html`in ${relativeTime(at, nowMs)}` : 'on /probe';
+      },
+    ],
+  ];
+  return table(
+    'Collectors',
+    collectors,
+    columns,
+    ({ error }) =>
+      error &&
+      html`<tr class="error">
+        <td colspan="${columns.length}">
+          <b>${error.reason}:</b> ${error.message}.
+          <span class="advice">${withCode(error.advice)}</span>
+        </td>
+      </tr>`,
+  );
+}

@@ -1,0 +1,295 @@
+import { describe, expect, test } from 'vitest';
+import { checkOthers } from '../../../src/cli/commands/diagnose/api-checks.ts';
+import { Checklist } from '../../../src/cli/commands/diagnose/checklist.ts';
+import { clusterCollector } from '../../../src/collectors/collector.ts';
+import { loadConfig } from '../../../src/config/load.ts';
+import { object } from '../../../src/json/shape.ts';
+import { ASSISTANT_PASSWORD, SQL_MARKER, startSimulator } from '../../../src/simulator/index.ts';
+import { createAuthority } from '../../support/certificates.ts';
+import { createTestClient } from '../../support/cluster.ts';
+import { refusing, serve } from '../../support/http-server.ts';
+import { configFlag, runHere, writeTemporary } from '../run.ts';
+
+type Options = NonNullable<Parameters<typeof startSimulator>[0]>;
+type Adapted = NonNullable<Parameters<typeof configFlag>[1]>;
+
+interface Finding {
+  readonly check: string;
+  readonly target: string;
+  readonly verdict: string;
+  readonly detail: string;
+  readonly advice?: string;
+}
+
+interface Diagnosis {
+  readonly code: number | null;
+  readonly findings: readonly Finding[];
+  /** The one finding of a check. */
+  readonly of: (check: string) => Finding | undefined;
+}
+
+function simulate(options: Options = {}) {
+  const small = { nodes: 3, ranges: 30, sessions: 20, faultyNodes: false } as const;
+  return startSimulator({ ...small, metricKeys: 'useful', ...options });
+}
+
+async function diagnoseBy(...flags: readonly string[]): Promise<Diagnosis> {
+  const { code, out } = await runHere(['diagnose', '--output', 'json', ...flags]);
+  const report: { clusters: readonly { findings: readonly Finding[] }[] } = JSON.parse(out);
+  const findings = report.clusters.flatMap((cluster) => cluster.findings);
+  return { code, findings, of: (check) => findings.find((one) => one.check === check) };
+}
+
+async function diagnose(options: Options = {}, adapted: Adapted = {}): Promise<Diagnosis> {
+  await using simulator = await simulate(options);
+  return await diagnoseBy(await configFlag(simulator, adapted));
+}
+
+async function diagnoseTls(cert: { name: string; days?: number }, trusted: boolean) {
+  const authority = await createAuthority();
+  const sans = [cert.name === '127.0.0.1' ? 'ip:127.0.0.1' : `dns:${cert.name}`];
+  const tls = await authority.issue({ ...cert, sans });
+  await using simulator = await simulate({ tls });
+  const ca = await writeTemporary('ca.crt', authority.cert);
+  const login = `username: ${simulator.username}, password: ${simulator.password}`;
+  const clusterApi = trusted ? `${login}, tls: { ca_file: ${ca} }` : login;
+  return await diagnoseBy(await configFlag(simulator, { clusterApi }));
+}
+
+describe('a healthy cluster', () => {
+  test('is good at every step', async () => {
+    const { code, findings, of } = await diagnose();
+    expect(code).toBe(0);
+    const bad = findings.filter(({ verdict }) => verdict !== 'ok' && verdict !== 'skipped');
+    expect(bad).toEqual([]);
+    const checks = findings.map(({ check }) => check);
+    expect(checks).toEqual(
+      expect.arrayContaining(['name', 'TCP', 'GET /health/', 'login', 'GET /nodes/', 'clock']),
+    );
+    expect(of('GET /nodes/')?.detail).toMatch(/^200, \S+ \w+ in .*; 3 nodes of v\d/);
+    expect(of('GET /sessions/')?.detail).toMatch(/; 20 sessions$/);
+    expect(of('GET …/migration-assistant')?.detail).toContain('there is none');
+  });
+
+  test('has an estimate of the range scan and of the series', async () => {
+    const { of } = await diagnose();
+    expect(of('range scan')?.detail).toMatch(/^about 90 replicas, .* in .*, every 1m$/);
+    expect(of('series')?.detail).toMatch(/^at most about [\d,]+$/);
+  });
+
+  test('is shown as a checklist, without any secret or SQL', async () => {
+    await using simulator = await simulate();
+    simulator.world.setAssistant({ status: 'RUNNING', health: 'HEALTHY' });
+    const { code, out, err } = await runHere(['diagnose', await configFlag(simulator)]);
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    expect(out).toMatch(/^Cluster sim$/m);
+    expect(out).toMatch(/^ {4}✓ GET \/nodes\/ +200, /m);
+    expect(out).toMatch(/^\d+ ok, 0 warnings, 0 failed$/m);
+    const { password, cloudToken } = simulator;
+    for (const secret of [password, cloudToken, ASSISTANT_PASSWORD, SQL_MARKER]) {
+      expect(out).not.toContain(secret);
+    }
+  });
+
+  test('loses the session that was made for it', async () => {
+    await using simulator = await simulate();
+    await diagnoseBy(await configFlag(simulator));
+    const asked = simulator.requests.entries.map(({ endpoint }) => endpoint);
+    expect(asked.filter((endpoint) => endpoint === 'login')).toHaveLength(1);
+    expect(asked.filter((endpoint) => endpoint === 'logout')).toHaveLength(1);
+  });
+});
+
+describe('what is wrong is found with its remedy:', () => {
+  test('a wrong password', async () => {
+    const { code, of } = await diagnose({}, { clusterApi: 'username: exporter, password: wrong' });
+    expect(code).toBe(1);
+    expect(of('login')).toMatchObject({ verdict: 'failed' });
+    expect(of('login')?.advice).toContain('ALTER USER exporter WITH PASSWORD');
+  });
+
+  test('a user without privileges', async () => {
+    const login = 'username: plain, password: plain-demo';
+    const { code, of } = await diagnose({}, { clusterApi: login });
+    expect(code).toBe(1);
+    expect(of('login')?.verdict).toBe('ok');
+    const grants = {
+      'GET /nodes/': 'VIEWCLUSTERMETADATA',
+      'GET /sessions/': 'VIEWCLUSTERMETADATA, VIEWACTIVITYREDACTED',
+    };
+    for (const [check, privileges] of Object.entries(grants)) {
+      expect(of(check)).toMatchObject({ verdict: 'failed' });
+      expect(of(check)?.advice).toContain(`run GRANT SYSTEM ${privileges} TO plain;`);
+    }
+    // The collector is disabled by default: a warning only.
+    expect(of('GET /users/')).toMatchObject({ verdict: 'warning' });
+    expect(of('GET /users/')?.advice).toContain('GRANT SELECT ON system.users TO plain;');
+  });
+
+  test('a user who sees no sessions but its own', async () => {
+    const login = 'username: watcher, password: watcher-demo';
+    const { code, of } = await diagnose({}, { clusterApi: login });
+    expect(code).toBe(1);
+    expect(of('GET /sessions/')).toMatchObject({ verdict: 'failed' });
+    expect(of('GET /sessions/')?.advice).toBe('run GRANT SYSTEM VIEWACTIVITYREDACTED TO watcher;');
+  });
+
+  test('http:// where https:// is spoken', async () => {
+    const { code, of } = await diagnose({ quirks: { redirectToHttps: true } });
+    expect(code).toBe(1);
+    expect(of('GET /health/')?.detail).toContain('HTTP 307');
+    expect(of('GET /health/')?.advice).toContain('write https:// in the URL');
+  });
+
+  test('a virtual cluster', async () => {
+    const quirks = { tenant: 'text' } as const;
+    const { code, of } = await diagnose({ quirks, insecure: true }, { clusterApi: 'timeout: 5s' });
+    expect(code).toBe(1);
+    expect(of('GET /nodes/')?.advice).toContain('this is a virtual cluster');
+  });
+
+  test('nothing that listens', async () => {
+    const { code, of } = await diagnoseBy(`--cluster.url=${await refusing()}`);
+    expect(code).toBe(1);
+    expect(of('name')?.verdict).toBe('ok');
+    expect(of('TCP')).toMatchObject({ verdict: 'failed' });
+    expect(of('TCP')?.advice).toContain('not that of SQL (26257)');
+    expect(of('GET /health/')).toBeUndefined();
+  });
+
+  test('an unknown host', async () => {
+    const { code, of } = await diagnoseBy('--cluster.url=http://nowhere.invalid:8080');
+    expect(code).toBe(1);
+    expect(of('name')).toMatchObject({ verdict: 'failed' });
+    expect(of('TCP')).toBeUndefined();
+  });
+
+  test('a clock that is off', async () => {
+    await using server = await serve((_request, response) => {
+      response.setHeader('date', 'Sat, 01 Jan 2000 00:00:00 GMT');
+      response.end('{"nodes": [], "sessions": [], "users": []}');
+    });
+    const { of } = await diagnoseBy(`--cluster.url=${server.url}`);
+    expect(of('clock')).toMatchObject({ verdict: 'warning' });
+    expect(of('clock')?.advice).toContain('NTP');
+  });
+
+  test('nodes that are down', async () => {
+    await using simulator = await simulate({ nodes: 4 });
+    simulator.world.killNode(4);
+    const { code, of } = await diagnoseBy(await configFlag(simulator));
+    expect(code).toBe(0);
+    expect(of('liveness')).toMatchObject({ verdict: 'warning', detail: 'node 4 is not live' });
+    expect(of('GET /sessions/')?.detail).toContain('none from node 4');
+  });
+
+  test('a range scan that takes too much of the time', async () => {
+    await using simulator = await simulate();
+    simulator.fault({ kind: 'slow', ms: 400, endpoint: 'node_ranges' });
+    const more = 'collectors: { ranges: { interval: 1s, max_duty: 0.1 } }\n';
+    const { code, of } = await diagnoseBy(await configFlag(simulator, { more }));
+    expect(code).toBe(0);
+    expect(of('range scan')).toMatchObject({ verdict: 'warning' });
+    expect(of('range scan')?.advice).toMatch(/^set collectors\.ranges\.interval to \d+\w;/);
+  });
+
+  test('tables that cannot be read', async () => {
+    const more = 'collectors: { tables: { tables: [movr.public.rides, movr.public.nowhere] } }\n';
+    const { code, of } = await diagnose({}, { more });
+    expect(code).toBe(1);
+    expect(of('table movr.public.rides')?.verdict).toBe('ok');
+    expect(of('table movr.public.nowhere')?.advice).toContain('check the names');
+  });
+
+  test('more series than allowed', async () => {
+    const { of } = await diagnose({}, { more: 'max_series: 500\n' });
+    expect(of('series')).toMatchObject({ verdict: 'warning' });
+    expect(of('series')?.advice).toContain('raise max_series');
+  });
+
+  test('an API key without the role', async () => {
+    const { code, of } = await diagnose({}, { token: 'cluster_data_accessor-token' });
+    expect(code).toBe(1);
+    expect(of('GET …/migration-assistant')?.advice).toContain('needs the role');
+  });
+});
+
+describe('the certificate of a server', () => {
+  test('is good when its CA, name and time are', async () => {
+    const { code, of } = await diagnoseTls({ name: '127.0.0.1', days: 300 }, true);
+    expect(of('TLS')?.verdict).toBe('ok');
+    expect(of('TLS')?.detail).toMatch(/^TLSv1\.3, certificate for 127\.0\.0\.1, 29\d days left$/);
+    expect(code).toBe(0);
+  });
+
+  test('is to be renewed soon', async () => {
+    const { code, of } = await diagnoseTls({ name: '127.0.0.1', days: 5 }, true);
+    expect(of('TLS')?.verdict).toBe('warning');
+    expect(of('TLS')?.advice).toContain('cockroach cert create-node');
+    expect(code).toBe(0);
+  });
+
+  test('is signed by a CA that is not known', async () => {
+    const { code, of } = await diagnoseTls({ name: '127.0.0.1' }, false);
+    expect(code).toBe(1);
+    expect(of('TLS')?.advice).toContain('--cluster.ca-file');
+  });
+
+  test('is for another name', async () => {
+    const { code, of } = await diagnoseTls({ name: 'crdb-1' }, true);
+    expect(code).toBe(1);
+    expect(of('TLS')?.detail).toContain('certificate for crdb-1');
+    expect(of('TLS')?.advice).toContain('cluster_api.tls.server_name');
+  });
+
+  test('has expired', async () => {
+    const { code, of } = await diagnoseTls({ name: '127.0.0.1', days: -1 }, true);
+    expect(code).toBe(1);
+    expect(of('TLS')?.advice).toContain('has expired');
+  });
+});
+
+describe('a collector without a check of its own', () => {
+  const orders = clusterCollector({
+    name: 'orders',
+    help: 'Orders.',
+    request: 'GET /users/',
+    privilege: 'GRANT SELECT ON TABLE orders',
+    scope: 'cluster',
+    inProbe: true,
+    intervalSeconds: 60,
+    timeoutSeconds: 10,
+    maxDuty: 1,
+    enabledByDefault: true,
+    families: [],
+    options: {},
+    createState: () => undefined,
+    async collect(api, context) {
+      await api.users(context, { shape: object({}), onUser: () => undefined });
+      return {};
+    },
+    samples: () => undefined,
+  });
+
+  test.each([
+    [403, 'failed', 'run GRANT SELECT ON TABLE orders TO USER;'],
+    [200, 'ok', ''],
+  ])('is polled once; status %d is %s', async (status, verdict, advice) => {
+    await using server = await serve((_request, response) => {
+      response.writeHead(status).end('{"users": [{}, {}]}');
+    });
+    const { config } = await loadConfig({
+      flags: { 'cluster.url': [server.url] },
+      env: {},
+      collectors: [orders],
+    });
+    const [cluster] = config.clusters;
+    if (cluster === undefined) throw new Error('no cluster');
+    await using client = createTestClient({ urls: [server.url] });
+    const list = new Checklist(cluster, AbortSignal.timeout(10_000));
+    const { results } = list;
+    await checkOthers(list, client.api, [orders]);
+    expect(results).toMatchObject([{ check: 'collector orders', verdict }]);
+    expect(results[0]?.advice?.slice(0, advice.length) ?? '').toBe(advice);
+  });
+});

@@ -1,0 +1,268 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Simulator, SQL_MARKER, startSimulator } from '../../../src/simulator/index.ts';
+import { serve } from '../../support/http-server.ts';
+import { configFlag, runHere } from '../run.ts';
+
+let simulator: Simulator;
+let config: string;
+
+beforeAll(async () => {
+  simulator = await startSimulator({ nodes: 5, ranges: 60, sessions: 40, frozen: true });
+  config = await configFlag(simulator);
+});
+
+afterAll(() => simulator.close());
+
+async function good(...args: readonly string[]): Promise<string> {
+  const { code, out, err } = await runHere([...args, config]);
+  expect({ code, err: code === 0 ? '' : err }).toEqual({ code: 0, err: '' });
+  // Some nodes of this cluster are down, which is reported and no failure.
+  expect(err).toMatch(
+    /^(?:crdb-exporter: (?:skipped, because not live: node|no sessions of node) .*\n)?$/,
+  );
+  return out;
+}
+
+type Json = Record<string, unknown>;
+
+function lines(text: string): Json[] {
+  return text
+    .trimEnd()
+    .split('\n')
+    .map((line): Json => JSON.parse(line));
+}
+
+/** The cells of a table: columns stand two spaces apart at least, and no cell is empty. */
+function rows(text: string): string[][] {
+  return text
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.trim().split(/ {2,}/));
+}
+
+function askable(): number[] {
+  return simulator
+    .truth()
+    .nodes.filter((node) => node.scannable)
+    .map((node) => node.nodeId);
+}
+
+describe('nodes', () => {
+  test('lists every node with its status and version', async () => {
+    const [header, ...nodes] = rows(await good('nodes'));
+    expect(header?.slice(0, 4)).toEqual(['ID', 'STATUS', 'ADDRESS', 'VERSION']);
+    const seen = nodes.map(([id, status, , version]) => [Number(id), status, version]);
+    const { nodes: truth } = simulator.truth();
+    expect(seen).toEqual(truth.map((node) => [node.nodeId, node.status, node.buildTag]));
+  });
+
+  test('as ndjson holds all metrics of a node and its stores', async () => {
+    const nodes = lines(await good('nodes', '--output', 'ndjson'));
+    const { nodes: truth } = simulator.truth();
+    expect(nodes.map((node) => node['node_id'])).toEqual(truth.map((node) => node.nodeId));
+    expect(nodes[0]?.['metrics']).toHaveProperty(['sql.conns']);
+    expect(Object.keys(nodes[0]?.['store_metrics'] ?? {}).map(Number)).toEqual(truth[0]?.storeIds);
+    expect(nodes[0]?.['started_at']).toBe(new Date(truth[0]?.startedAtMs ?? 0).toISOString());
+  });
+});
+
+/** Node 1 is current; 2 is dead, 3 is live and has not written its record for a minute and more. */
+function recordsOf(nowMs: number): object {
+  const figures = (cpu: number): object => ({
+    metrics: { 'sys.cpu.combined.percent-normalized': cpu, 'sys.rss': 2048, 'sql.conns': 7 },
+    store_metrics: { 1: { replicas: 9, capacity: 100, 'capacity.used': 40 } },
+    started_at: (nowMs - 11_545_000) * 1e6,
+  });
+  const written = (secondsAgo: number): object => ({
+    updated_at: (nowMs - secondsAgo * 1e3) * 1e6,
+  });
+  return {
+    nodes: [
+      { node_id: 2, liveness_status: 1, ...figures(0.9), ...written(5) },
+      { node_id: 3, liveness_status: 3, ...figures(0.8), ...written(75) },
+      { node_id: 1, liveness_status: 3, ...figures(0.1), ...written(5) },
+      { node_id: 4, liveness_status: 3, ...figures(0.2), ...written(9) },
+    ],
+  };
+}
+
+describe('nodes whose record is stale', () => {
+  test.each([
+    ['cpu', ['4', '1', '2', '3']],
+    ['status', ['2', '3', '1', '4']],
+    ['id', ['1', '2', '3', '4']],
+  ])('show no figures, and those are last by --sort %s', async (column, order) => {
+    await using server = await serve((_request, response) => {
+      response.end(JSON.stringify(recordsOf(Date.now())));
+    });
+    const { out } = await runHere(['nodes', '--sort', column, `--cluster.url=${server.url}`]);
+    const [header = [], ...nodes] = rows(out);
+    const byId = nodes.toSorted(([a = ''], [b = '']) => a.localeCompare(b));
+    const from = header.indexOf('UPTIME');
+    expect(header.slice(from)).toEqual(['UPTIME', 'CPU', 'MEMORY', 'CONNS', 'REPLICAS', 'DISK']);
+    expect(byId.map((cells) => cells.slice(from))).toEqual([
+      ['3h12m', '10.0%', '2 KiB', '7', '9', '40.0%'],
+      ['-', '-', '-', '-', '-', '-'],
+      ['-', '-', '-', '-', '-', '-'],
+      ['3h12m', '20.0%', '2 KiB', '7', '9', '40.0%'],
+    ]);
+    expect(nodes.map(([id]) => id)).toEqual(order);
+  });
+
+  test('have no figures in JSON, in the order of the server', async () => {
+    await using server = await serve((_request, response) => {
+      response.end(JSON.stringify(recordsOf(Date.now())));
+    });
+    const args = ['nodes', '--output', 'ndjson', `--cluster.url=${server.url}`];
+    const nodes = lines((await runHere(args)).out);
+    expect(nodes.map((node) => node['node_id'])).toEqual([2, 3, 1, 4]);
+    expect(nodes.map((node) => node['metrics'] === null)).toEqual([true, true, false, false]);
+    expect(nodes.map((node) => node['store_metrics'] === null)).toEqual([true, true, false, false]);
+    expect(nodes.map((node) => typeof node['updated_at'])).toEqual(nodes.map(() => 'string'));
+  });
+});
+
+describe('ranges', () => {
+  test('lists every replica on every live node', async () => {
+    const replicas = lines(await good('ranges', '--output', 'ndjson'));
+    const { stores, ranges } = simulator.truth();
+    const total = stores.reduce((sum, store) => sum + store.replicas, 0);
+    expect(replicas).toHaveLength(total);
+    expect(new Set(replicas.map((replica) => replica['range_id'])).size).toBe(ranges.distinct);
+    expect(new Set(replicas.map((replica) => replica['node_id']))).toEqual(new Set(askable()));
+  });
+
+  test('lists the nodes that were skipped', async () => {
+    const document: Json = JSON.parse(await good('ranges', '--output', 'json'));
+    const { nodes } = simulator.truth();
+    const left = nodes.filter((node) => !node.scannable && node.status !== 'decommissioned');
+    expect(document['skipped_nodes']).toEqual(left.map((node) => node.nodeId));
+    expect(document['failed_nodes']).toEqual([]);
+  });
+
+  test('of one node are only its own', async () => {
+    const [, ...found] = rows(await good('ranges', '1'));
+    const [store] = simulator.truth().stores.filter(({ nodeId }) => nodeId === 1);
+    expect(found.length).toBeGreaterThanOrEqual(store?.replicas ?? 1);
+    expect(new Set(found.map(([, nodeId]) => nodeId))).toEqual(new Set(['1']));
+  });
+
+  test('with --problems are those that report one', async () => {
+    const found = lines(await good('ranges', '--problems', '--output', 'ndjson'));
+    const { problemRangeIds } = simulator.truth().ranges;
+    const expected = new Set(Object.values(problemRangeIds).flat());
+    expect(expected.size).toBeGreaterThan(0);
+    expect(new Set(found.map((replica) => replica['range_id']))).toEqual(expected);
+  });
+
+  test('with --hot are those with most queries, hottest first', async () => {
+    const [, ...found] = rows(await good('ranges', '--hot', '7'));
+    const { hot } = simulator.truth().ranges;
+    expect(found.map(([id]) => Number(id))).toEqual(hot.slice(0, 7).map(({ rangeId }) => rangeId));
+  });
+
+  test('are sorted by a column of the table', async () => {
+    const [header = [], ...found] = rows(await good('ranges', '--sort', 'range'));
+    expect(header[0]).toBe('RANGE');
+    const ids = found.map(([id]) => Number(id));
+    expect(ids).toEqual(ids.toSorted((a, b) => a - b));
+  });
+
+  test('show keys only with --show-keys', async () => {
+    const plain = await good('ranges', '--output', 'json');
+    expect(plain).not.toMatch(/start_key|end_key|\/Table\//);
+    const [replica] = lines(await good('ranges', '--show-keys', '--output', 'ndjson'));
+    expect(replica).toHaveProperty('start_key');
+  });
+});
+
+describe('sessions', () => {
+  test('lists every open session', async () => {
+    const found = lines(await good('sessions', '--output', 'ndjson'));
+    const { sessions } = simulator.truth();
+    expect(found).toHaveLength(sessions.open);
+    const states = Object.groupBy(found, ({ state }) => String(state));
+    const total = (name: 'active' | 'idle' | 'idleInTransaction'): number =>
+      sessions.byNode.reduce((sum, node) => sum + node[name], 0);
+    expect(states['active'] ?? []).toHaveLength(total('active'));
+    expect(states['idle_in_transaction'] ?? []).toHaveLength(total('idleInTransaction'));
+  });
+
+  test('lists all of them from a server that caps its pages', async () => {
+    simulator.setQuirk('sessionsPageCap', 2);
+    const found = lines(await good('sessions', '--output', 'ndjson'));
+    simulator.setQuirk('sessionsPageCap', 0);
+    expect(found).toHaveLength(simulator.truth().sessions.open);
+  });
+
+  test('filters by user, application and age', async () => {
+    const { byApplication } = simulator.truth().sessions;
+    const [wanted] = byApplication.filter(({ application }) => /^[a-z-]+$/.test(application));
+    const { application = '', user = '' } = wanted ?? {};
+    const args = ['--user', user, '--application', application, '--output', 'ndjson'];
+    const found = lines(await good('sessions', ...args));
+    const sizes = found.map((one) => [one['username'], one['application_name']]);
+    expect(new Set(sizes.map(String))).toEqual(new Set([String([user, application])]));
+    const old = lines(await good('sessions', '--older-than', '30s', '--output', 'ndjson'));
+    expect(old.length).toBeGreaterThan(0);
+    for (const { transaction_age_seconds, query_age_seconds } of old) {
+      expect(Math.max(Number(transaction_age_seconds), Number(query_age_seconds))).toBeGreaterThan(
+        30,
+      );
+    }
+  });
+
+  test('shows SQL and addresses only with their flags', async () => {
+    const plain = await good('sessions', '--output', 'json');
+    expect(plain).not.toContain(SQL_MARKER);
+    expect(plain).not.toMatch(/client_address|\b10\.\d+\.\d+\.\d+:\d+/);
+    const shown = await good('sessions', '--show-sql', '--show-clients', '--output', 'json');
+    expect(shown).toContain(SQL_MARKER);
+    expect(shown).toMatch(/"client_address":"[\d.]+:\d+"/);
+  });
+
+  test('keeps hostile application names in their place', async () => {
+    const text = await good('sessions');
+    const [header = '', ...found] = text.trimEnd().split('\n');
+    expect(found).toHaveLength(simulator.truth().sessions.open);
+    const column = header.indexOf('STATE');
+    for (const line of found) expect(line.slice(column - 2)).toMatch(/^ {2}(?:active|idle)/);
+    expect(text).toContain(String.raw`two\nlines`);
+    expect(Math.max(...found.map((line) => line.length))).toBeLessThan(250);
+  });
+});
+
+describe('users and tables', () => {
+  test('every user is listed', async () => {
+    const { users } = simulator.truth();
+    expect(await good('users')).toBe(['USER', ...users, ''].join('\n'));
+    const document: unknown = JSON.parse(await good('users', '--output', 'json'));
+    expect(document).toEqual({ users: users.map((username) => ({ username })) });
+  });
+
+  test('a table has no id where the server sends none', async () => {
+    const fault = simulator.fault({ endpoint: 'table', kind: 'status', status: 200, body: '{}' });
+    const json = await good('table', 'movr', 'vehicles', '--output', 'json');
+    const text = await good('table', 'movr', 'vehicles');
+    fault.remove();
+    expect(JSON.parse(json)).not.toHaveProperty('descriptor_id');
+    expect(text).toMatch(/^id +-$/m);
+  });
+
+  test('a table is described', async () => {
+    const [truth] = simulator.truth().tables.filter(({ table }) => table === 'vehicles');
+    const found: Json = JSON.parse(await good('table', 'movr', 'vehicles', '--output', 'ndjson'));
+    expect(found).toMatchObject({ descriptor_id: truth?.tableId, range_count: truth?.ranges });
+    expect(found['columns']).toHaveLength(truth?.columns ?? -1);
+    const text = await good('table', 'movr', 'vehicles');
+    expect(text).toMatch(/^INDEX +UNIQUE +COLUMNS +STORING\nvehicles_pkey +yes +city, id/m);
+    expect(text).toContain('CREATE TABLE public.vehicles');
+  });
+});
+
+test('the session that a command made is logged out', async () => {
+  const before = simulator.requests.entries.length;
+  await good('users');
+  const asked = simulator.requests.entries.slice(before).map(({ endpoint }) => endpoint);
+  expect(asked).toEqual(['login', 'users', 'logout']);
+});

@@ -1,0 +1,85 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { writeReference } from '../../../src/cli/commands/reference.ts';
+import { runCommandLine } from '../../../src/cli/program.ts';
+import { listCatalogue } from '../../../src/cli/reference/catalogue.ts';
+import { COLLECTORS } from '../../../src/collectors/index.ts';
+import { expectGolden } from '../../support/golden.ts';
+
+interface Promised {
+  readonly type: string;
+  readonly labels: readonly string[];
+}
+
+/** Names, types and labels that dashboards, rules and users rely on; a change here breaks them. */
+const CONTRACT: Readonly<Record<string, Promised>> = JSON.parse(
+  readFileSync(path.join(import.meta.dirname, 'contract.json'), 'utf8'),
+);
+
+const catalogue = listCatalogue(COLLECTORS);
+
+describe('the metric reference', () => {
+  test('is the committed docs/metrics.md', async () => {
+    const command = 'npx vitest run -u --project together test/cli/reference';
+    await expectGolden(writeReference('markdown'), 'docs/metrics.md', command);
+  });
+
+  test('has each promised family with its type and labels, and no other', () => {
+    const found = catalogue.map(({ name, type, labels }) => [
+      name,
+      { type, labels: labels.toSorted() },
+    ]);
+    expect(Object.fromEntries(found)).toEqual(CONTRACT);
+  });
+
+  test('says for each family of a collector which request it comes from', () => {
+    const silent = catalogue.filter((entry) => entry.collector !== undefined && !entry.request);
+    expect(silent).toEqual([]);
+    expect(catalogue.find(({ name }) => name === 'crdb_node_cpu_ratio')).toMatchObject({
+      unit: 'ratio, 0 to 1',
+      collector: 'nodes',
+      request: 'GET /nodes/',
+      field: 'metrics sys.cpu.combined.percent-normalized',
+      series: 'nodes',
+    });
+  });
+
+  test('describes one metric, and suggests a name that is near', () => {
+    const text = writeReference('markdown', 'crdb_exporter_polls_total');
+    expect(text).toContain('crdb_exporter_polls_total\nFinished polls, successful or failed.\n');
+    expect(text).toContain('Labels     crdb_cluster, collector, shard\n');
+    expect(text).toContain('Series     at most collectors\n');
+    expect(() => writeReference('markdown', 'crdb_upp')).toThrow('did you mean crdb_up?');
+  });
+
+  test('has a HELP text of at most 100 characters for each metric', () => {
+    const long = catalogue.filter(({ help }) => help.length > 100);
+    expect(long.map(({ name }) => name)).toEqual([]);
+  });
+
+  test.each([
+    [/_timestamp_seconds$/, 'Unix time in seconds'],
+    [/(?<!_timestamp|_cpu)_seconds$/, 'seconds'],
+    [/_bytes(_total)?$/, 'bytes'],
+    [/_bytes_per_second$/, 'bytes per second'],
+    [/_ratio$/, 'ratio, 0 to 1'],
+    [/_info$/, 'always 1'],
+  ])('gives each metric %s the unit %s', (suffix, unit) => {
+    const named = catalogue.filter(({ name }) => suffix.test(name));
+    expect(named.length).toBeGreaterThan(0);
+    expect(named.filter((entry) => entry.unit !== unit)).toEqual([]);
+  });
+
+  test('prints JSON that programs can read', async () => {
+    const written: string[] = [];
+    const write = process.stdout.write.bind(process.stdout);
+    process.stdout.write = (text: string | Uint8Array) => written.push(String(text)) > 0;
+    try {
+      expect(await runCommandLine(['reference', '--output', 'json'], {})).toBe(0);
+    } finally {
+      process.stdout.write = write;
+    }
+    expect(JSON.parse(written.join(''))).toEqual(JSON.parse(JSON.stringify(catalogue)));
+  });
+});

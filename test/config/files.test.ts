@@ -1,0 +1,83 @@
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { type FileWatch, watchFiles } from '../../src/config/files.ts';
+import { makeFolder } from './folder.ts';
+
+interface Watched {
+  readonly watch: FileWatch<string>;
+  readonly put: (name: string, text: string) => Promise<void>;
+  readonly drop: (name: string) => Promise<void>;
+  readonly events: string[];
+}
+
+/** Watches a file that is a list of other files; its content is theirs, of which `bad` cannot be used. */
+async function watchList(files: Readonly<Record<string, string>>, everyMs = 20): Promise<Watched> {
+  const folder = await makeFolder(files);
+  const events: string[] = [];
+  let named: readonly string[] = [path.join(folder, 'list')];
+  const watch = await watchFiles<string>({
+    files: () => named,
+    everyMs,
+    async read() {
+      const list = (await readFile(path.join(folder, 'list'), 'utf8')).split(' ');
+      named = ['list', ...list].map((name) => path.join(folder, name));
+      const texts = await Promise.all(
+        list.map((name) => readFile(path.join(folder, name), 'utf8')),
+      );
+      if (texts.includes('bad')) throw new Error('bad content');
+      return texts.join();
+    },
+    onChange: (content) => events.push(content),
+    onError: (error) => events.push(String(error)),
+  });
+  onTestFinished(() => watch[Symbol.dispose]());
+  return {
+    watch,
+    put: (name, text) => writeFile(path.join(folder, name), text),
+    drop: (name) => rm(path.join(folder, name)),
+    events,
+  };
+}
+
+test('files that cannot be used at the start are an error', async () => {
+  await expect(watchList({ list: 'a', a: 'bad' })).rejects.toThrow('bad content');
+});
+
+test('a new content is in force, with the files that it names', async () => {
+  const { watch, put, events } = await watchList({ list: 'a', a: '1', b: '2' });
+  const loaded: string[] = [];
+  watch.onReload((content) => loaded.push(content));
+  expect(watch.current()).toBe('1');
+  await put('list', 'a b');
+  await vi.waitFor(() => expect(watch.current()).toBe('1,2'));
+  await put('b', '3');
+  await vi.waitFor(() => expect(watch.current()).toBe('1,3'));
+  expect(events).toEqual(['1,2', '1,3']);
+  expect(loaded).toEqual(['1,2', '1,3']);
+});
+
+test('the last good content stays in force until a good one follows', async () => {
+  const { watch, put, drop, events } = await watchList({ list: 'a', a: '1' });
+  await put('a', 'bad');
+  await vi.waitFor(() => expect(watch.isInForce()).toBe(false));
+  expect(watch.current()).toBe('1');
+  await drop('a');
+  await vi.waitFor(() => expect(events).toHaveLength(2));
+  expect(watch.isInForce()).toBe(false);
+  await put('a', '2');
+  await vi.waitFor(() => expect(watch.isInForce()).toBe(true));
+  expect(watch.current()).toBe('2');
+  expect(events).toEqual(['Error: bad content', expect.stringContaining('ENOENT'), '2']);
+});
+
+test('a reload does not wait for the next check and reports to the caller alone', async () => {
+  const { watch, put, events } = await watchList({ list: 'a', a: '1' }, 3_600_000);
+  await put('a', '2');
+  await watch.reload();
+  expect(watch.current()).toBe('2');
+  await put('a', 'bad');
+  await expect(watch.reload()).rejects.toThrow('bad content');
+  expect([watch.current(), watch.isInForce()]).toEqual(['2', false]);
+  expect(events).toEqual([]);
+});

@@ -1,0 +1,118 @@
+import type { Case } from './cluster-cases.ts';
+
+export const ASSISTANT = ['cloud', 'assistant', 'get'];
+const PROVISION = ['cloud', 'assistant', 'provision', '--yes'];
+const RENAME = ['cloud', 'rename-database', 'movr', 'bank', '--yes'];
+
+export const CLOUD_CASES: readonly Case[] = [
+  {
+    when: 'the API key is wrong',
+    token: 'nobody',
+    command: ASSISTANT,
+    problem: /HTTP 401.*: code 16: invalid or missing bearer token/,
+    remedy: 'put the secret key of a service account into cloud_api.token_file',
+  },
+  {
+    when: 'the service account may not read the assistant',
+    token: 'cluster_data_accessor-token',
+    command: ASSISTANT,
+    problem: /HTTP 403.*: code 7: /,
+    remedy: 'needs the role ORG_ADMIN, CLUSTER_ADMIN or CLUSTER_OPERATOR_WRITER',
+  },
+  {
+    when: 'the service account may not provision',
+    token: 'cluster_operator_writer-token',
+    command: PROVISION,
+    problem: /HTTP 403.*: code 7: /,
+    remedy: 'needs the role ORG_ADMIN or CLUSTER_ADMIN',
+  },
+  {
+    when: 'the service account may not rename',
+    token: 'org_admin-token',
+    command: RENAME,
+    problem: /rename-database at \S+: HTTP 403.*: code 7: /,
+    remedy: 'needs the role CLUSTER_ADMIN, CLUSTER_OPERATOR_WRITER or CLUSTER_DATA_ACCESSOR',
+  },
+  {
+    when: 'there is no assistant to delete',
+    command: ['cloud', 'assistant', 'delete', '--yes'],
+    problem: /HTTP 404.*: code 5: /,
+    remedy: 'create one with `cloud assistant provision`',
+  },
+  {
+    when: 'there is no assistant to show',
+    command: ASSISTANT,
+    problem: /the cluster has no migration assistant/,
+    remedy: 'create one with `cloud assistant provision`',
+  },
+  {
+    when: 'the service does not know the cluster',
+    fault: {
+      kind: 'status',
+      status: 404,
+      api: 'cloud',
+      body: `{"code": 5, "message": "internal call failed: cluster 'x' not found"}`,
+    },
+    command: ASSISTANT,
+    problem: /HTTP 404.*: code 5: internal call failed/,
+    remedy: 'check cloud_api.cluster_id',
+  },
+  {
+    when: 'the new name of a database is taken',
+    command: RENAME,
+    problem: /HTTP 409.*: code 6: database "bank" already exists/,
+    remedy: 'choose another new name',
+  },
+  {
+    when: 'there is no database of the old name',
+    command: ['cloud', 'rename-database', 'nowhere', 'new', '--yes'],
+    problem: /HTTP 404.*: code 5: database "nowhere" does not exist/,
+    remedy: 'check the old name',
+  },
+  {
+    when: 'the region is not one of the cluster',
+    command: [...PROVISION, '--region', 'moon'],
+    problem: /HTTP 400.*: code 3: .*region moon/,
+    remedy: 'correct what the service names',
+  },
+  {
+    when: 'the version of the service is gone',
+    fault: {
+      kind: 'status',
+      status: 400,
+      api: 'cloud',
+      body: '{"code": 3, "message": "invalid Cc-Version."}',
+    },
+    command: ASSISTANT,
+    problem: /HTTP 400.*: code 3: invalid Cc-Version/,
+    remedy: 'set cloud_api.api_version',
+  },
+  {
+    when: 'the service limits the rate of requests',
+    fault: { kind: 'status', status: 429, api: 'cloud', headers: { 'retry-after': '60' } },
+    command: RENAME,
+    problem: /HTTP 429/,
+    remedy: 'try again in 60 s',
+  },
+  {
+    when: 'the service has an internal problem',
+    fault: { kind: 'status', status: 500, api: 'cloud' },
+    command: ASSISTANT,
+    problem: /HTTP 500/,
+    remedy: 'see https://status.cockroachlabs.cloud',
+  },
+  {
+    when: 'the connection is lost during a change',
+    fault: { kind: 'reset', api: 'cloud' },
+    command: PROVISION,
+    problem: /assistant at \S+: /,
+    remedy: 'the service may have made the change: check with `cloud assistant get`',
+  },
+  {
+    when: 'the service answers with a page',
+    fault: { kind: 'html', api: 'cloud' },
+    command: ASSISTANT,
+    problem: /assistant at \S+: .*not JSON/,
+    remedy: 'check cloud_api.url',
+  },
+];

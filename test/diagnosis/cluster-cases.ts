@@ -1,0 +1,196 @@
+import type { Simulator, SimulatorOptions } from '../../src/simulator/index.ts';
+
+type Options = Partial<SimulatorOptions>;
+type Fault = Parameters<Simulator['fault']>[0];
+
+/** A failure of a command, with the expected message. */
+export interface Case {
+  readonly when: string;
+  readonly options?: Options;
+  readonly fault?: Fault;
+  /** Members of `cluster_api` in place of the login. */
+  readonly clusterApi?: string;
+  readonly token?: string;
+  readonly command: readonly string[];
+  readonly problem: RegExp;
+  readonly remedy: string;
+}
+
+export const CLUSTER_CASES: readonly Case[] = [
+  {
+    when: 'the password is wrong',
+    clusterApi: 'username: exporter, password: wrong',
+    command: ['nodes'],
+    problem: /login at \S+: HTTP 401/,
+    remedy: 'ALTER USER exporter WITH PASSWORD … sets one',
+  },
+  {
+    when: 'root logs in',
+    clusterApi: 'username: root, password: any',
+    command: ['nodes'],
+    problem: /login at \S+: HTTP 401/,
+    remedy: 'root has no password by default',
+  },
+  {
+    when: 'a secure cluster is queried without login',
+    clusterApi: 'timeout: 5s',
+    command: ['nodes'],
+    problem: /nodes at \S+: HTTP 401/,
+    remedy:
+      'set cluster_api.username and password_file (--cluster.username and --cluster.password-file)',
+  },
+  {
+    when: 'the session token has expired',
+    clusterApi: 'token: CJHnEhIQAAAAAAAAAAAAAAAAAAAAAA==',
+    command: ['nodes'],
+    problem: /HTTP 401/,
+    remedy: 'create a new one with `cockroach auth-session login USER`',
+  },
+  {
+    when: 'the session token is not base64',
+    clusterApi: 'token: not-a-token!',
+    command: ['nodes'],
+    problem: /HTTP 40[01]/,
+    remedy: 'create a new one with `cockroach auth-session login USER`',
+  },
+  {
+    when: 'the user lacks the privilege for nodes',
+    clusterApi: 'username: plain, password: plain-demo',
+    command: ['nodes'],
+    problem: /nodes at \S+: HTTP 403/,
+    remedy: 'run GRANT SYSTEM VIEWCLUSTERMETADATA TO plain;',
+  },
+  {
+    when: 'the user lacks the privilege for sessions',
+    clusterApi: 'username: plain, password: plain-demo',
+    command: ['sessions'],
+    problem: /sessions at \S+: HTTP 403/,
+    remedy: 'run GRANT SYSTEM VIEWCLUSTERMETADATA, VIEWACTIVITYREDACTED TO plain;',
+  },
+  {
+    when: 'the name of the user needs quotes',
+    options: { users: [{ name: 'team-a', password: 'demo' }] },
+    clusterApi: 'username: team-a, password: demo',
+    command: ['nodes'],
+    problem: /HTTP 403/,
+    remedy: 'VIEWCLUSTERMETADATA TO "team-a";',
+  },
+  {
+    when: 'the user may not read the users',
+    clusterApi: 'username: watcher, password: watcher-demo',
+    command: ['users'],
+    problem: /users at \S+: HTTP 500/,
+    remedy: 'run GRANT SELECT ON system.users TO watcher;',
+  },
+  {
+    when: 'the servers answer with errors of their own',
+    fault: { kind: 'status', status: 500, endpoint: 'nodes' },
+    command: ['nodes'],
+    problem: /nodes at \S+: HTTP 500/,
+    remedy: 'the reason is only in the log of the node that answered',
+  },
+  {
+    when: 'it is a virtual cluster',
+    options: { quirks: { tenant: 'text' }, insecure: true },
+    clusterApi: 'timeout: 5s',
+    command: ['nodes'],
+    problem: /nodes at \S+: HTTP 501/,
+    remedy: 'use the URL of the system tenant',
+  },
+  {
+    when: 'it is an older virtual cluster',
+    options: { quirks: { tenant: 'null' }, insecure: true },
+    clusterApi: 'timeout: 5s',
+    command: ['ranges'],
+    problem: /nodes at \S+: HTTP 501/,
+    remedy: 'use the URL of the system tenant',
+  },
+  {
+    when: 'a secure cluster is queried by http://',
+    options: { quirks: { redirectToHttps: true } },
+    command: ['nodes'],
+    problem: /HTTP 307/,
+    remedy: 'write https:// in the URL',
+  },
+  {
+    when: 'there is no such table',
+    command: ['table', 'movr', 'nowhere'],
+    problem: /table at \S+: HTTP 404/,
+    remedy: 'check the names of database, schema and table',
+  },
+  {
+    when: 'the name of a table needs quotes',
+    command: ['table', 'movr', 'Odd-Name'],
+    problem: /table at \S+: HTTP 404/,
+    remedy: 'only letters, digits, _ and . are possible',
+  },
+  {
+    when: 'there is no such node',
+    command: ['ranges', '99'],
+    problem: /there is no node 99/,
+    remedy: 'the cluster has 1, 2, 3',
+  },
+  {
+    when: 'a node is dead',
+    options: { nodes: 9, faultyNodes: true },
+    command: ['ranges', '9'],
+    problem: /node 9 is not live/,
+    remedy: 'see `nodes`',
+  },
+  {
+    when: 'no cluster of that name is configured',
+    command: ['nodes', '--cluster', 'sin'],
+    problem: /no cluster "sin" is configured/,
+    remedy: 'did you mean sim?',
+  },
+  {
+    when: 'a proxy answers with a page',
+    fault: { kind: 'html', endpoint: 'nodes' },
+    command: ['nodes'],
+    problem: /nodes at \S+: /,
+    remedy: 'a proxy or another server listens there',
+  },
+  {
+    when: 'the server cannot write its answer',
+    options: { quirks: { unencodable: 'nodes' } },
+    command: ['nodes'],
+    problem: /nodes at \S+: /,
+    remedy: 'or the server could not encode its response (see its log)',
+  },
+  {
+    when: 'the answer breaks off',
+    fault: { kind: 'cut', bytes: 100, endpoint: 'users' },
+    command: ['users'],
+    problem: /users at \S+: /,
+    remedy: 'the server closed the connection',
+  },
+  {
+    when: 'a load balancer has nothing behind it',
+    fault: { kind: 'status', status: 503 },
+    command: ['users'],
+    problem: /HTTP 503/,
+    remedy: 'a proxy or load balancer answers, but no server behind it',
+  },
+  {
+    when: 'the sessions never come',
+    fault: { kind: 'hang', endpoint: 'sessions' },
+    clusterApi: 'username: exporter, password: exporter-demo, timeout: 1s',
+    command: ['sessions'],
+    problem: /sessions at \S+: no headers/,
+    remedy: 'a node may be frozen',
+  },
+  {
+    when: 'the answer is larger than allowed',
+    clusterApi: 'username: exporter, password: exporter-demo, max_response_bytes: 1KiB',
+    command: ['nodes'],
+    problem: /larger than 1024 bytes/,
+    remedy: 'raise cluster_api.max_response_bytes',
+  },
+  {
+    when: 'the answer to the login is longer than any token',
+    fault: { kind: 'status', status: 200, body: 'x'.repeat(100_000), endpoint: 'login' },
+    command: ['nodes'],
+    problem: /login at \S+: the answer is larger than 65536 bytes/,
+    remedy: 'a proxy or another server listens there',
+  },
+];

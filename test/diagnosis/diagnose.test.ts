@@ -1,0 +1,175 @@
+import { createServer } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { COLLECTORS } from '../../src/collectors/index.ts';
+import { nodes } from '../../src/collectors/nodes.ts';
+import { users } from '../../src/collectors/users.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import { PollRemedies } from '../../src/diagnosis/diagnose.ts';
+import { RequestError } from '../../src/http/errors.ts';
+import { startSimulator } from '../../src/simulator/index.ts';
+import { configFlag, runHere } from '../cli/run.ts';
+import { createAuthority } from '../support/certificates.ts';
+import { refusing, serve } from '../support/http-server.ts';
+import { ASSISTANT, CLOUD_CASES } from './cloud-cases.ts';
+import { type Case, CLUSTER_CASES } from './cluster-cases.ts';
+
+const SMALL: NonNullable<Case['options']> = {
+  nodes: 3,
+  ranges: 12,
+  sessions: 4,
+  metricKeys: 'useful',
+};
+
+function expectOneSentence(text: string, { problem, remedy }: Pick<Case, 'problem' | 'remedy'>) {
+  // Besides announcements of changes and failed logouts.
+  const message = text.replaceAll(/^crdb-exporter: (?:about to|logout failed).*\n/gm, '');
+  expect(message).toMatch(/^crdb-exporter: [^\n]+\n$/);
+  expect(message).toMatch(problem);
+  expect(message).toContain(remedy);
+}
+
+describe('a command reports cause and remedy in one sentence when', () => {
+  test.each([...CLUSTER_CASES, ...CLOUD_CASES])('$when', async (each) => {
+    const { options, fault, command, ...config } = each;
+    await using simulator = await startSimulator({ ...SMALL, faultyNodes: false, ...options });
+    if (fault !== undefined) simulator.fault(fault);
+    const flag = await configFlag(simulator, config);
+    const { code, out, err } = await runHere([...command, flag]);
+    expect({ code, out }).toEqual({ code: command.includes('sin') ? 2 : 1, out: '' });
+    expectOneSentence(err, each);
+  });
+
+  test('nothing listens', async () => {
+    const { code, err } = await runHere(['nodes', `--cluster.url=${await refusing()}`]);
+    expect(code).toBe(1);
+    const remedy = 'that of SQL (26257)';
+    expectOneSentence(err, { problem: /connect ECONNREFUSED/, remedy });
+  });
+
+  test('the name does not resolve', async () => {
+    const { code, err } = await runHere(['nodes', '--cluster.url=http://nowhere.invalid:8080']);
+    expect(code).toBe(1);
+    expectOneSentence(err, { problem: /nowhere\.invalid/, remedy: 'name' });
+  });
+
+  test('the port does not speak TLS', async () => {
+    const server = await serve((_request, response) => response.end('{}'));
+    onTestFinished(() => server[Symbol.asyncDispose]());
+    const url = server.url.replace('http:', 'https:');
+    const { code, err } = await runHere(['nodes', `--cluster.url=${url}`]);
+    expect(code).toBe(1);
+    const remedy = 'that port does not speak TLS: write http:// in the URL';
+    expectOneSentence(err, { problem: /nodes at \S+: /, remedy });
+  });
+
+  test('no HTTP server listens there', async () => {
+    const server = createServer((socket) => {
+      socket.on('error', () => undefined);
+      socket.end('SSH-2.0-OpenSSH_9.6\r\n');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void server.close());
+    const address = server.address();
+    const port = typeof address === 'object' ? address?.port : 0;
+    const { code, err } = await runHere(['nodes', `--cluster.url=http://127.0.0.1:${port}`]);
+    expect(code).toBe(1);
+    const remedy = 'no HTTP server listens there';
+    expectOneSentence(err, { problem: /nodes at \S+: the answer is not HTTP/, remedy });
+  });
+
+  test('the port is that of RPC and SQL, which speaks TLS but not HTTP', async () => {
+    const identity = await (await createAuthority()).issue({ name: 'crdb' });
+    const server = createTlsServer({ ...identity, ALPNProtocols: ['h2'] });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void server.close());
+    const address = server.address();
+    const port = typeof address === 'object' ? address?.port : 0;
+    const { code, err } = await runHere(['nodes', `--cluster.url=https://127.0.0.1:${port}`]);
+    expect(code).toBe(1);
+    const problem = /: tlsv1 alert no application protocol \(ERR_SSL_TLSV1_ALERT_NO_APPLICATION/;
+    expectOneSentence(err, { problem, remedy: 'not that of SQL (26257)' });
+  });
+
+  test('the CA is unknown, without the advice of Node.js', async () => {
+    const tls = await (await createAuthority()).issue({ name: 'crdb', sans: ['ip:127.0.0.1'] });
+    await using simulator = await startSimulator({ ...SMALL, tls });
+    const { code, err } = await runHere(['nodes', `--cluster.url=${simulator.clusterUrl}`]);
+    expect(code).toBe(1);
+    const problem = /: unable to verify the first certificate \(UNABLE_TO_VERIFY_LEAF_SIGNATURE\);/;
+    expectOneSentence(err, { problem, remedy: 'set cluster_api.tls.ca_file (--cluster.ca-file)' });
+    expect(err).not.toContain('--use-system-ca');
+  });
+
+  test('it is no CockroachDB node', async () => {
+    const server = await serve((_request, response) => {
+      response.statusCode = 404;
+      response.end('404 page not found');
+    });
+    onTestFinished(() => server[Symbol.asyncDispose]());
+    const { code, err } = await runHere(['nodes', `--cluster.url=${server.url}`]);
+    expect(code).toBe(1);
+    const remedy = 'the URL is not that of a CockroachDB node';
+    expectOneSentence(err, { problem: /HTTP 404/, remedy });
+  });
+
+  test('the cluster has no such API', async () => {
+    const { code, err } = await runHere([...ASSISTANT, '--cluster.url=http://127.0.0.1:1']);
+    expect(code).toBe(2);
+    const remedy = 'set --cloud.cluster-id and --cloud.token-file';
+    expectOneSentence(err, { problem: /the cluster default has no cloud_api/, remedy });
+  });
+
+  test('the file of a secret is gone', async () => {
+    const flags = ['--cluster.url=http://127.0.0.1:1', '--cluster.username=u'];
+    const { code, err } = await runHere(['nodes', ...flags, '--cluster.password-file=/nowhere']);
+    expect(code).toBe(2);
+    expect(err).toContain('/nowhere');
+    expect(err).not.toMatch(/^ +at /m);
+  });
+});
+
+async function remedies(): Promise<PollRemedies> {
+  const flags = { 'cluster.url': ['https://crdb:26257'], 'cluster.username': 'exporter' };
+  const env = { CRDB_EXPORTER_CLUSTER_PASSWORD: 'x' };
+  const { config } = await loadConfig({ collectors: COLLECTORS, flags, env });
+  const [cluster] = config.clusters;
+  if (cluster === undefined) throw new Error('no cluster');
+  return new PollRemedies(cluster);
+}
+
+describe('the remedy of a failed poll', () => {
+  test.each(COLLECTORS.map((collector) => [collector.name, collector]))(
+    'of %s names its privilege when it is forbidden',
+    async (_name, collector) => {
+      const failure = { reason: 'forbidden', message: 'HTTP 403' } as const;
+      const remedy = (await remedies()).find(collector, failure);
+      expect(remedy).toContain(collector.privilege);
+    },
+  );
+
+  test('is that of the last failure while a circuit breaker is open', async () => {
+    const found = await remedies();
+    const skipped = { reason: 'breaker_open', message: 'poll skipped' } as const;
+    expect(found.find(users, skipped)).toContain('failed several times in a row');
+    const message = 'nodes at crdb:8080: connect ECONNREFUSED';
+    const error = new RequestError('network', message, {
+      cause: Object.assign(new Error(message), { code: 'ECONNREFUSED' }),
+    });
+    const remedy = found.find(nodes, error, error);
+    expect(remedy).toMatch(/^nothing listens there/);
+    const forbidden = { reason: 'forbidden', message: 'HTTP 403' } as const;
+    found.find(users, forbidden);
+    expect(found.find(users, skipped)).toBe(`the last failure was: ${message}; ${remedy}`);
+  });
+
+  test('names the SQL port if the URL has it', async () => {
+    const failure = { reason: 'timeout', message: 'nodes at crdb:26257: no headers' } as const;
+    expect((await remedies()).find(nodes, failure)).toContain('26257 is the SQL port');
+  });
+
+  test('is unknown for a defect of the exporter', async () => {
+    const failure = { reason: 'other', message: 'x is not a function' } as const;
+    expect((await remedies()).find(nodes, failure, new TypeError())).toBeUndefined();
+  });
+});

@@ -1,0 +1,190 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { Config } from '../../../src/config/schema.ts';
+import { startSimulator, type Simulator } from '../../../src/simulator/index.ts';
+import { clusterYaml, startTestExporter, withCollectors } from '../../support/exporter.ts';
+import { eventually, type Prometheus, startPrometheus } from '../../support/prometheus.ts';
+import { type AlertNotification, startAlertmanager, startReceiver } from './alertmanager.ts';
+import { scaledAlertmanager, scaledRules } from './scaling.ts';
+
+/** How many times faster than normal rules and simulated clusters run. */
+const FACTOR = 60;
+/** Real duration of the five minutes of the scenario; the simulated clusters are frozen before and afterwards. */
+const SCENARIO_SECONDS = 90;
+const CYCLE_SECONDS = 300;
+/** After the scenario, for alerts to be resolved. */
+const RESOLVE_SECONDS = 25;
+const POLL_SECONDS = 1;
+/** Data can only be older than this when the machine stalled. */
+const STALL_SECONDS = 5;
+/** Data must not disappear on a machine that is briefly busy. */
+const MAX_AGE_SECONDS = 10;
+/** All sessions of the calm cluster are idle: the fast clock would age a transaction while the machine stalls. */
+const QUIET_SEED = 9;
+const QUIET_SESSIONS = 4;
+
+export interface ScenarioRun extends AsyncDisposable {
+  readonly prometheus: Prometheus;
+  readonly notifications: readonly AlertNotification[];
+  /** Unix seconds. */
+  readonly startedAt: number;
+}
+
+/** A clock that waits, then runs fast through one scenario, then stops. */
+class ScenarioClock {
+  readonly #wallMs = Date.now();
+  #startedMs = Number.POSITIVE_INFINITY;
+
+  start(): void {
+    this.#startedMs = Date.now();
+  }
+
+  now(): number {
+    const passedMs = Math.max(0, Date.now() - this.#startedMs);
+    return this.#wallMs + Math.min(passedMs, SCENARIO_SECONDS * 1000 - 1) * FACTOR;
+  }
+
+  secondsAfterEnd(): number {
+    return (Date.now() - this.#startedMs) / 1000 - SCENARIO_SECONDS;
+  }
+}
+
+/**
+ * Runs an incident and a calm cluster in one exporter, monitored by Prometheus and Alertmanager, until all alerts are
+ * resolved. Runs again when the machine stalled for so long that Prometheus missed data.
+ */
+export async function runScenario(): Promise<ScenarioRun> {
+  const run = await runOnce();
+  const missed = await run.prometheus.query(
+    `min_over_time(up[10m]) == 0 or max_over_time(crdb_cluster_collector_shard:data_age_seconds:min[10m]) > ${STALL_SECONDS}`,
+  );
+  if (missed.length === 0) return run;
+  await run[Symbol.asyncDispose]();
+  return runOnce();
+}
+
+async function runOnce(): Promise<ScenarioRun> {
+  const resources = new AsyncDisposableStack();
+  try {
+    const clock = new ScenarioClock();
+    const receiver = resources.use(await startReceiver());
+    const alertmanager = resources.use(
+      await startAlertmanager(scaledAlertmanager(FACTOR, receiver.url)),
+    );
+    const incident = resources.use(await simulate('incident', clock));
+    const calm = resources.use(await simulate('calm', clock));
+    const yaml = exporterConfig(incident, calm);
+    const exporter = resources.use(
+      await startTestExporter({ yaml, intervalSeconds: POLL_SECONDS, adapt: keepData }),
+    );
+    await exporter.until((scrape) => scrape.all('crdb_ranges').length === 2);
+    const folder = await mkdtemp(path.join(tmpdir(), 'crdb-exporter-scenario-'));
+    resources.defer(() => rm(folder, { recursive: true }));
+    const rules = path.join(folder, 'rules.yml');
+    await writeFile(rules, 'groups: []');
+    const prometheus = resources.use(
+      await startPrometheus(prometheusConfig(rules, alertmanager.host, exporter.url)),
+    );
+    await loadRules(prometheus, rules);
+    const startedAt = Date.now() / 1000;
+    clock.start();
+    await untilResolved({
+      prometheus,
+      alertmanager: alertmanager.host,
+      notifications: receiver.notifications,
+      clock,
+    });
+    return {
+      prometheus,
+      notifications: receiver.notifications,
+      startedAt,
+      [Symbol.asyncDispose]: () => resources.disposeAsync(),
+    };
+  } catch (error) {
+    await resources.disposeAsync();
+    throw error;
+  }
+}
+
+/** Loads the rules once there is data: the seconds until the first scrape are minutes to the scaled rules. */
+async function loadRules(prometheus: Prometheus, file: string): Promise<void> {
+  await eventually(async () => (await prometheus.query('crdb_up'))[0]);
+  await writeFile(file, scaledRules(FACTOR));
+  prometheus.reload();
+  await eventually(async () => (await prometheus.query('crdb_cluster_reason:crdb_health:code'))[0]);
+}
+
+function keepData(config: Config): Config {
+  return withCollectors(config, (collector) => ({ ...collector, max_age: MAX_AGE_SECONDS }));
+}
+
+function simulate(scenario: 'incident' | 'calm', clock: ScenarioClock): Promise<Simulator> {
+  return startSimulator({
+    scenario,
+    seed: QUIET_SEED,
+    nodes: 5,
+    ranges: 100,
+    sessions: QUIET_SESSIONS,
+    metricKeys: 'useful',
+    now: () => clock.now(),
+    timeScale: CYCLE_SECONDS / SCENARIO_SECONDS / FACTOR,
+  });
+}
+
+function exporterConfig(incident: Simulator, calm: Simulator): string {
+  const cloud = `    cloud_api: { url: "${incident.cloudUrl}", cluster_id: ${incident.cloudClusterId}, token: ${incident.cloudToken} }\n`;
+  return `
+collectors:
+  users: { enabled: true }
+  tables: { tables: [movr.public.rides, movr.public.users, movr.public.vehicles] }
+clusters:
+${clusterYaml(incident, { name: 'incident' })}${cloud}${clusterYaml(calm, { name: 'calm' })}`;
+}
+
+/** The exporter is scraped twice, like an HA pair: no value may count twice. */
+function prometheusConfig(rules: string, alertmanager: string, exporter: string): string {
+  const { port } = new URL(exporter);
+  return `
+global: { scrape_interval: 2s, scrape_timeout: 2s, evaluation_interval: 500ms }
+rule_files: ["${rules}"]
+alerting: { alertmanagers: [{ static_configs: [{ targets: ["${alertmanager}"] }] }] }
+scrape_configs:
+  - job_name: crdb-exporter
+    static_configs: [{ targets: ["127.0.0.1:${port}", "localhost:${port}"] }]
+`;
+}
+
+interface Monitoring {
+  readonly prometheus: Prometheus;
+  readonly alertmanager: string;
+  readonly notifications: readonly AlertNotification[];
+  readonly clock: ScenarioClock;
+}
+
+/** Waits for the end of the scenario and until all alerts are resolved, for a limited time. */
+async function untilResolved({
+  prometheus,
+  alertmanager,
+  notifications,
+  clock,
+}: Monitoring): Promise<void> {
+  await eventually(async () => {
+    const late = clock.secondsAfterEnd();
+    if (late < 0) return undefined;
+    if (late > RESOLVE_SECONDS) return true;
+    const firing = await prometheus.query('ALERTS{alertstate="firing"}');
+    const known: readonly unknown[] = JSON.parse(
+      await (await fetch(`http://${alertmanager}/api/v2/alerts`)).text(),
+    );
+    const isResolved = firing.length + known.length + openPages(notifications).length === 0;
+    return isResolved ? true : undefined;
+  });
+}
+
+/** Pages whose last notification is firing. */
+export function openPages(notifications: readonly AlertNotification[]): readonly string[] {
+  const pages = notifications.filter(({ receiver }) => receiver === 'page');
+  const last = new Map(pages.map(({ labels, status }) => [JSON.stringify(labels), status]));
+  return [...last].filter(([, status]) => status === 'firing').map(([labels]) => labels);
+}

@@ -1,0 +1,61 @@
+import { describe, expect, test } from 'vitest';
+import { decodeValue } from '../../src/json/decoder.ts';
+import {
+  type AnyShape,
+  array,
+  integer,
+  number,
+  object,
+  raw,
+  record,
+  string,
+} from '../../src/json/shape.ts';
+
+const inner = object({ a: integer(), list: array(string()) });
+
+function read(
+  text: string,
+  shape: AnyShape,
+): { readonly value: unknown; readonly wrongTypes: number } {
+  return decodeValue(Buffer.from(text), shape);
+}
+
+/** `count` items, separated by commas. */
+function many(count: number, item: (at: number) => string): string {
+  return Array.from({ length: count }, (_each, at) => item(at)).join(',');
+}
+
+describe('a document that is decoded at once', () => {
+  test.each([
+    ['objects', array(inner), (count: number) => `[${many(count, () => '{}')}]`],
+    ['entries', record(number()), (count: number) => `{${many(count, (at) => `"${at}":1`)}}`],
+    ['raw values', raw(), (count: number) => `[${many(count, () => '1')}]`],
+    [
+      'items of lists in lists',
+      array(array(integer())),
+      (count: number) => `[${many(count / 100, () => `[${many(99, () => '1')}]`)}]`,
+    ],
+  ])('of more than 100,000 %s is an error of kind limit', (_what, shape, write) => {
+    expect(read(write(100_000), shape).wrongTypes).toBe(0);
+    const kind = 'limit';
+    expect(() => read(write(100_200), shape)).toThrow(expect.objectContaining({ kind }));
+  });
+
+  test('may contain any number of unwanted members', () => {
+    const text = `{"more":[${many(200_000, () => '{}')}],"x":1}`;
+    expect(read(text, object({ x: integer() }))).toEqual({ value: { x: 1 }, wrongTypes: 0 });
+  });
+});
+
+describe('a broken document', () => {
+  test.each([
+    ['', 'truncated'],
+    ['{"x":', 'truncated'],
+    ['{} x', 'trailing'],
+    ['\uFEFF{}', 'encoding'],
+    ['<html>', 'syntax'],
+    [`${'['.repeat(200)}${']'.repeat(200)}`, 'depth'],
+  ])('%.20j is an error of kind %s', (text, kind) => {
+    expect(() => read(text, integer())).toThrow(expect.objectContaining({ kind }));
+  });
+});

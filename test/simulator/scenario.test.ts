@@ -1,0 +1,93 @@
+import { expect, it } from 'vitest';
+import { startSimulator, type Simulator, type Truth } from '../../src/simulator/index.ts';
+import { clusterClient, type NodesBody } from './client.ts';
+
+const START_MS = 1_800_000_000_000;
+
+interface Incident extends AsyncDisposable {
+  readonly simulator: Simulator;
+  at(second: number): Truth;
+}
+
+async function startIncident(timeScale = 1): Promise<Incident> {
+  let nowMs = START_MS;
+  const simulator = await startSimulator({
+    scenario: 'incident',
+    metricKeys: 'useful',
+    timeScale,
+    now: () => nowMs,
+  });
+  return {
+    simulator,
+    at: (second) => {
+      nowMs = START_MS + second * 1000;
+      return simulator.truth();
+    },
+    [Symbol.asyncDispose]: () => simulator.close(),
+  };
+}
+
+it('starts like a calm world', async () => {
+  await using incident = await startIncident();
+  const truth = incident.at(1);
+  expect(truth.nodesByStatus).toEqual({ live: 9 });
+  expect(truth.ranges.problems.underreplicated).toBe(0);
+});
+
+it('loses a node, then a quorum, and both recover', async () => {
+  await using incident = await startIncident();
+  expect(incident.at(25).nodesByStatus).toMatchObject({ unavailable: 1 });
+  expect(incident.at(55).nodesByStatus).toMatchObject({ dead: 1 });
+  expect(incident.at(60).ranges.problems).toMatchObject({ unavailable: 0 });
+  const worst = incident.at(100);
+  expect(worst.nodesByStatus).toMatchObject({ dead: 1, unavailable: 1 });
+  expect(worst.ranges.problems.unavailable).toBeGreaterThan(0);
+  expect(worst.ranges.problems.circuit_breaker_error).toBe(1);
+  expect(worst.sessions.failedNodeIds).toEqual([8, 9]);
+  const end = incident.at(299);
+  expect(end.nodesByStatus).toEqual({ live: 9 });
+  expect(Object.values(end.ranges.problems).every((count) => count === 0)).toBe(true);
+});
+
+it('loads one range beyond a core for a time', async () => {
+  await using incident = await startIncident();
+  expect(incident.at(45).ranges.hot[0]?.cpuNanosPerSecond).toBeGreaterThan(0.75e9);
+  expect(incident.at(250).ranges.hot[0]?.cpuNanosPerSecond).toBeLessThan(0.5e9);
+});
+
+it('has an application that leaves transactions open for many minutes', async () => {
+  await using incident = await startIncident();
+  const truth = incident.at(130);
+  const leaky = truth.sessions.byApplication.find((each) => each.application === 'leaky-service');
+  expect(leaky?.idleInTransaction).toBe(6);
+  expect(truth.nowMs - (leaky?.oldestIdleTransactionMs ?? truth.nowMs)).toBeGreaterThan(900_000);
+  expect(incident.at(270).sessions.byApplication.map((each) => each.application)).not.toContain(
+    'leaky-service',
+  );
+});
+
+it('fails to provision the assistant once, then runs it, then deletes it', async () => {
+  await using incident = await startIncident();
+  const statuses = [15, 40, 105, 130, 270, 290].map(
+    (second) => incident.at(second).assistant?.status,
+  );
+  expect(statuses).toEqual(['PENDING', 'FAILED', 'PENDING', 'RUNNING', 'DELETING', undefined]);
+});
+
+it('starts over after five minutes, also after hours without requests', async () => {
+  await using incident = await startIncident();
+  expect(incident.at(355).nodesByStatus).toMatchObject({ dead: 1 });
+  expect(incident.at(36_000).nodesByStatus).toEqual({ live: 9 });
+  expect(incident.at(36_055).nodesByStatus).toMatchObject({ dead: 1 });
+});
+
+it('advances with requests, at the speed of timeScale', async () => {
+  await using incident = await startIncident(10);
+  const client = await clusterClient(incident.simulator);
+  incident.at(0);
+  const before = (await client<NodesBody>('/nodes/')).json().nodes ?? [];
+  incident.at(5.5);
+  const after = (await client<NodesBody>('/nodes/')).json().nodes ?? [];
+  expect(before.map((node) => node.liveness_status)).toEqual([3, 3, 3, 3, 3, 3, 3, 3, 3]);
+  expect(after.map((node) => node.liveness_status)).toEqual([3, 3, 3, 3, 3, 3, 3, 3, 1]);
+});

@@ -1,0 +1,67 @@
+import { describe, expect, test } from 'vitest';
+import { clusterYaml, startTestExporter } from '../support/exporter.ts';
+import { fetchPath } from './fetch-path.ts';
+import { startOrchard } from './orchard.ts';
+
+const SERVER = {
+  clusterUrls: ['http://127.0.0.1:9'],
+  username: 'maxroach',
+  password: 'hunter-two',
+};
+const CLOUD =
+  '    cloud_api: { url: "http://127.0.0.1:9", cluster_id: "35c4", token: cloud-token-9 }\n';
+const yaml = `clusters:\n${clusterYaml(SERVER, { name: 'a' })}${CLOUD}`;
+
+/** Headers of browsers, for a page of the exporter itself or of another site; `HOST` is the address of the exporter. */
+const CASES: readonly (readonly [number, Readonly<Record<string, string>>])[] = [
+  [200, {}],
+  [200, { 'sec-fetch-site': 'same-origin', origin: 'http://HOST' }],
+  [200, { 'sec-fetch-site': 'none' }],
+  [200, { origin: 'https://HOST' }],
+  [403, { 'sec-fetch-site': 'cross-site' }],
+  [403, { 'sec-fetch-site': 'same-site' }],
+  [403, { origin: 'http://evil.example' }],
+  [403, { origin: 'http://HOST.evil.example' }],
+  [403, { origin: 'null' }],
+];
+
+describe('/config', () => {
+  test('is JSON for programs, secrets masked', async () => {
+    await using exporter = await startTestExporter({ yaml });
+    const { status, text, headers } = await exporter.get('/config');
+    expect(status).toBe(200);
+    expect(headers.get('content-type')).toContain('application/json');
+    expect(JSON.parse(text)).toMatchObject({
+      clusters: [
+        {
+          name: 'a',
+          cluster_api: { username: 'maxroach', password: '<secret>' },
+          cloud_api: { token: '<secret>' },
+        },
+      ],
+    });
+    expect(text).not.toMatch(/hunter-two|cloud-token-9/);
+  });
+
+  test('is a page for browsers, escaped and under the same policy as the others', async () => {
+    await using exporter = await startTestExporter({ yaml });
+    const { text, headers } = await exporter.get('/config', { accept: 'text/html' });
+    expect(headers.get('content-security-policy')).toContain("default-src 'none'");
+    expect(text).toContain('&#60;secret&#62;');
+    expect(text).not.toMatch(/hunter-two|cloud-token-9/);
+  });
+});
+
+describe('/-/reload', () => {
+  test.each(CASES)('returns %i for a request with %j', async (expected, headers) => {
+    const { url } = await startOrchard({ flags: { 'web.enable-lifecycle': true } });
+    const { host } = new URL(url);
+    const sent = Object.fromEntries(
+      Object.entries(headers).map(([name, value]) => [name, value.replace('HOST', host)]),
+    );
+    for (const method of ['POST', 'PUT']) {
+      const { status } = await fetchPath(url, '/-/reload', { method, headers: sent });
+      expect(status).toBe(expected);
+    }
+  });
+});

@@ -1,0 +1,175 @@
+import { setImmediate } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { createLoginCheck } from '../../../src/web/server/authenticate.ts';
+import type { Comparison } from '../../../src/web/server/password-worker.ts';
+
+const HASH = `$2b$10$${'a'.repeat(53)}`;
+const OTHER = `$2b$12$${'b'.repeat(53)}`;
+
+interface Client {
+  readonly address: string | undefined;
+  readonly left: AbortSignal;
+}
+
+interface Bench {
+  readonly check: (authorization: string | undefined, client: Client) => Promise<string>;
+  readonly users: Map<string, string>;
+  /** The comparisons that were requested; each waits for its result. */
+  readonly comparisons: (Comparison & { readonly resolve: (isMatch: boolean) => void })[];
+}
+
+/** A login check whose comparisons are made by the test. */
+function prepare(): Bench {
+  const users = new Map([['ops', HASH]]);
+  const comparisons: Bench['comparisons'] = [];
+  const check = createLoginCheck(() => users, {
+    matches: (password, hash) =>
+      new Promise((resolve) => comparisons.push({ password, hash, resolve })),
+    async [Symbol.asyncDispose]() {},
+  });
+  return {
+    check: (authorization, { address, left }) => check(authorization, address, left),
+    users,
+    comparisons,
+  };
+}
+
+function basic(credentials: string): string {
+  return `Basic ${btoa(credentials)}`;
+}
+
+/** A client that stays until the signal. */
+function from(address?: string, left = new AbortController().signal): Client {
+  return { address, left };
+}
+
+describe('a login', () => {
+  test('that was right once is not compared again, a wrong one is', async () => {
+    const { check, comparisons } = prepare();
+    const first = check(basic('ops:right'), from('10.0.0.1'));
+    comparisons[0]?.resolve(true);
+    expect(await first).toBe('accepted');
+    expect(await check(basic('ops:right'), from('10.0.0.2'))).toBe('accepted');
+    for (let tries = 1; tries < 3; tries += 1) {
+      const wrong = check(basic('ops:wrong'), from('10.0.0.1'));
+      comparisons[tries]?.resolve(false);
+      expect(await wrong).toBe('rejected');
+    }
+    expect(comparisons).toHaveLength(3);
+  });
+
+  test('is compared again when the hash of the user has changed', async () => {
+    const { check, users, comparisons } = prepare();
+    const first = check(basic('ops:right'), from('10.0.0.1'));
+    comparisons[0]?.resolve(true);
+    await first;
+    users.set('ops', OTHER);
+    const second = check(basic('ops:right'), from('10.0.0.1'));
+    expect(comparisons[1]).toMatchObject({ password: 'right', hash: OTHER });
+    comparisons[1]?.resolve(false);
+    expect(await second).toBe('rejected');
+    users.delete('ops');
+    const third = check(basic('ops:right'), from('10.0.0.1'));
+    comparisons[2]?.resolve(true);
+    expect(await third).toBe('rejected');
+  });
+
+  test('of an unknown user costs the comparison with a hash of the highest cost, and is rejected', async () => {
+    const { check, users, comparisons } = prepare();
+    users.set('slow', OTHER);
+    const result = check(basic('nobody:right'), from('10.0.0.1'));
+    expect(comparisons[0]?.hash).toMatch(/^\$2b\$12\$[./A-Za-z\d]{53}$/);
+    comparisons[0]?.resolve(true);
+    expect(await result).toBe('rejected');
+  });
+
+  test('without credentials costs nothing', async () => {
+    const { check, comparisons } = prepare();
+    for (const header of [undefined, '', 'Basic', 'Bearer x', 'Basic !', basic('ops')]) {
+      expect(await check(header, from('10.0.0.1'))).toBe('rejected');
+    }
+    expect(comparisons).toEqual([]);
+  });
+});
+
+describe('many logins', () => {
+  test('with the same password are compared once', async () => {
+    const { check, comparisons } = prepare();
+    const results = Array.from({ length: 40 }, () => check(basic('ops:x'), from('10.0.0.1')));
+    expect(comparisons).toHaveLength(1);
+    comparisons[0]?.resolve(true);
+    expect(new Set(await Promise.all(results))).toEqual(new Set(['accepted']));
+  });
+
+  test('of one client do not hold up those of another', async () => {
+    const { check, comparisons } = prepare();
+    for (let guess = 0; guess < 50; guess += 1) {
+      void check(basic(`ops:${guess}`), from('10.0.0.1'));
+    }
+    const other = check(basic('ops:right'), from('10.0.0.2'));
+    await resolveNext(comparisons, false);
+    expect(comparisons.map(({ password }) => password)).toEqual([expect.any(String), 'right']);
+    await resolveNext(comparisons, true);
+    expect(await other).toBe('accepted');
+  });
+
+  test.each([
+    ['a /64', (n: number) => `2001:db8:0:1::${n}`, '2001:db8:0:2::1'],
+    ['a /64, written out', (n: number) => `2001:0db8:0:1:${n}:0:0:1`, '2001:db8:0:2::1'],
+    ['a /64 of zeros', (n: number) => `2001:db8::${n}`, '2001:db8:0:1::1'],
+    ['a /64 with a zone', (n: number) => `fe80::${n}:1%eth0`, '2001:db8::1'],
+    ['an IPv4 address in IPv6', () => '::ffff:10.0.0.1', '::ffff:10.0.0.2'],
+    ['a unix socket', () => undefined, '10.0.0.1'],
+  ])('from %s count as those of one client', async (_what, address, stranger) => {
+    const { check, comparisons } = prepare();
+    for (let n = 1; n <= 50; n += 1) {
+      void check(basic(`ops:${n}`), from(address(n)));
+    }
+    void check(basic('ops:stranger'), from(stranger));
+    await resolveNext(comparisons, false);
+    expect(comparisons.map(({ password }) => password)).toEqual([expect.any(String), 'stranger']);
+  });
+
+  test('are bounded: then one of the busiest client is dropped, never the newest', async () => {
+    const { check, comparisons } = prepare();
+    const outcomes: string[] = [];
+    const login = (password: string, client: Client) => {
+      const result = check(basic(`ops:${password}`), client);
+      void result.then((outcome) => outcomes.push(`${password}: ${outcome}`));
+      return result;
+    };
+    const quiet = [login('quiet 1', from('10.0.0.2')), login('quiet 2', from('10.0.0.2'))];
+    const guesses = Array.from({ length: 400 }, (_, guess) => login(`${guess}`, from('10.0.0.1')));
+    const newest = login('newest', from('10.0.0.1'));
+    await setImmediate();
+    const dropped = outcomes.filter((outcome) => outcome.endsWith(': busy'));
+    expect(dropped.length).toBeGreaterThan(150);
+    expect(outcomes).toEqual(dropped);
+    expect(dropped.filter((outcome) => /^(?:quiet|newest)/.test(outcome))).toEqual([]);
+    while (outcomes.length < guesses.length + 3) await resolveNext(comparisons, false);
+    expect(new Set(await Promise.all([...quiet, newest]))).toEqual(new Set(['rejected']));
+  });
+
+  test('of clients that have left are not compared, unless somebody else waits for them', async () => {
+    const { check, comparisons } = prepare();
+    const left = new AbortController();
+    const leaver = from('10.0.0.1', left.signal);
+    const first = check(basic('ops:first'), leaver);
+    const second = check(basic('ops:second'), leaver);
+    void check(basic('ops:shared'), leaver);
+    const shared = check(basic('ops:shared'), from('10.0.0.2'));
+    left.abort();
+    expect(await second).toBe('busy');
+    expect(await check(basic('ops:third'), leaver)).toBe('busy');
+    await resolveNext(comparisons, false);
+    await resolveNext(comparisons, true);
+    expect(await Promise.all([first, shared])).toEqual(['rejected', 'accepted']);
+    expect(comparisons.map(({ password }) => password)).toEqual(['first', 'shared']);
+  });
+});
+
+/** Ends the running comparison, and waits until the next one is requested. */
+async function resolveNext(comparisons: Bench['comparisons'], isMatch: boolean): Promise<void> {
+  comparisons.at(-1)?.resolve(isMatch);
+  await setImmediate();
+}

@@ -1,0 +1,96 @@
+import net from 'node:net';
+import { describe, expect, test } from 'vitest';
+import { sendText } from '../../../src/web/respond.ts';
+import type { Route } from '../../../src/web/server/app.ts';
+import { createConcurrencyLimit } from '../../../src/web/server/limits.ts';
+import { fetchPath } from '../fetch-path.ts';
+import { manyTrees, SLEEPER, startOrchard, startPolledOrchard, until } from '../orchard.ts';
+import { serveRoutes } from './serve-routes.ts';
+
+/** A route with a limit, whose handlers end when the test ends them. */
+function limited(max: number): { readonly route: Route; readonly end: (() => void)[] } {
+  const limit = createConcurrencyLimit(max, '--web.max-requests');
+  const end: (() => void)[] = [];
+  const handle: Route['handle'] = (_request, response) =>
+    limit(response, async () => {
+      await new Promise<void>((resolve) => end.push(resolve));
+      sendText(response, 200, 'done\n');
+    });
+  return { route: { path: '/', methods: ['GET'], handle }, end };
+}
+
+describe('a concurrency limit', () => {
+  test('returns 503 above the limit, names the option, and recovers', async () => {
+    const { route, end } = limited(2);
+    const url = `unix:${await serveRoutes([route])}`;
+    const running = [fetchPath(url, '/'), fetchPath(url, '/')];
+    await until(() => end.length === 2);
+    const refused = await fetchPath(url, '/');
+    expect([refused.status, refused.headers['retry-after']]).toEqual([503, '1']);
+    expect(refused.text).toContain('--web.max-requests');
+    end[0]?.();
+    await Promise.race(running);
+    const next = fetchPath(url, '/');
+    await until(() => end.length === 3);
+    for (const one of end) one();
+    const all = await Promise.all([...running, next]);
+    expect(all.map(({ status }) => status)).toEqual([200, 200, 200]);
+  });
+
+  test('of 0 allows any number', async () => {
+    const { route, end } = limited(0);
+    const url = `unix:${await serveRoutes([route])}`;
+    const running = Array.from({ length: 60 }, () => fetchPath(url, '/'));
+    await until(() => end.length === 60);
+    for (const one of end) one();
+    expect(new Set((await Promise.all(running)).map(({ status }) => status))).toEqual(
+      new Set([200]),
+    );
+  });
+});
+
+describe('--web.max-probes', () => {
+  test('refuses probes above it, and scrapes continue', async () => {
+    const { url } = await startOrchard({
+      collectors: [manyTrees(3), SLEEPER],
+      flags: { 'web.max-probes': '1' },
+    });
+    const probes = [
+      fetchPath(url, '/probe?cluster=orchard'),
+      fetchPath(url, '/probe?cluster=orchard'),
+    ];
+    const ended = probes.map((probe) => probe.catch(() => undefined));
+    const refused = await Promise.race(probes);
+    expect([refused.status, refused.headers['retry-after']]).toEqual([503, '1']);
+    expect(refused.text).toContain('--web.max-probes');
+    expect((await fetchPath(url)).status).toBe(200);
+    void ended;
+  });
+
+  test('does not count a probe whose client has left', async () => {
+    const { url } = await startOrchard({
+      collectors: [manyTrees(3), SLEEPER],
+      flags: { 'web.max-probes': '1' },
+    });
+    const { hostname: host, port } = new URL(url);
+    const leaving = net.connect({ host, port: Number(port) });
+    leaving.write('GET /probe?cluster=orchard HTTP/1.1\r\nHost: x\r\n\r\n');
+    const probe = (): Promise<number> =>
+      fetchPath(url, '/probe?cluster=orchard&collect[]=apples').then(({ status }) => status);
+    // Answered after it was begun.
+    await fetchPath(url);
+    await until(async () => (await probe()) === 503);
+    leaving.destroy();
+    await until(async () => (await probe()) === 200);
+    expect(await probe()).toBe(200);
+  });
+
+  test('and --web.max-requests do not count each other', async () => {
+    const { url } = await startPolledOrchard({
+      flags: { 'web.max-requests': '1', 'web.max-probes': '1' },
+    });
+    for (const target of ['/metrics', '/probe?cluster=orchard', '/metrics']) {
+      expect((await fetchPath(url, target)).status).toBe(200);
+    }
+  });
+});

@@ -1,0 +1,103 @@
+import http from 'node:http';
+import path from 'node:path';
+import { hashSync } from 'bcryptjs';
+import { describe, expect, test } from 'vitest';
+import { makeFolder } from '../../config/folder.ts';
+import { fetchPath, type RequestOptions } from '../fetch-path.ts';
+import { startOrchard, until } from '../orchard.ts';
+
+/** Slow enough that guesses wait for each other, and quick enough for a test. */
+const HASH = hashSync('secret', 8);
+const WEB_CONFIG = `basic_auth_users: { ops: "${HASH}" }\n`;
+
+function basic(credentials: string): RequestOptions {
+  return { headers: { authorization: `Basic ${btoa(credentials)}` } };
+}
+
+interface Guessing extends AsyncDisposable {
+  /** Answers that the guessers have had so far, by status. */
+  readonly answers: ReadonlyMap<number, number>;
+}
+
+/** Guesses without a pause, `count` guesses at a time from each of the addresses, each with a new password. */
+function guess(url: string, addresses: readonly (string | undefined)[], count: number): Guessing {
+  const over = new AbortController();
+  const answers = new Map<number, number>();
+  const guessers = addresses.flatMap((localAddress, at) =>
+    Array.from({ length: count }, async (_, guesser) => {
+      for (let round = 0; !over.signal.aborted; round += 1) {
+        const options = { ...basic(`ops:${at}-${guesser}-${round}`), localAddress };
+        const { status } = await fetchPath(url, '/', options);
+        answers.set(status, (answers.get(status) ?? 0) + 1);
+      }
+    }),
+  );
+  return {
+    answers,
+    async [Symbol.asyncDispose]() {
+      over.abort();
+      await Promise.all(guessers);
+    },
+  };
+}
+
+/** Right after the start: what somebody with the right password is answered while others guess. */
+async function statusDuringGuesses(
+  address: string,
+  addresses: readonly (string | undefined)[],
+  count: number,
+): Promise<number> {
+  const { url } = await startOrchard({
+    webConfig: WEB_CONFIG,
+    flags: { 'web.listen-address': [address] },
+  });
+  await using guessing = guess(url, addresses, count);
+  await until(() => (guessing.answers.get(401) ?? 0) >= 5);
+  return (await fetchPath(url, '/', basic('ops:secret'))).status;
+}
+
+describe('while others guess passwords, the first login with the right one succeeds', () => {
+  test('against guesses from 20 other addresses', async () => {
+    const addresses = Array.from({ length: 20 }, (_, host) => `127.0.0.${host + 2}`);
+    expect(await statusDuringGuesses('127.0.0.1:0', addresses, 5)).toBe(200);
+  });
+
+  test.each([10, 60])('against %d guesses at a time from the same address', async (count) => {
+    expect(await statusDuringGuesses('127.0.0.1:0', [undefined], count)).toBe(200);
+  });
+
+  test('on a unix socket, where everybody has the same address', async () => {
+    const socket = path.join(await makeFolder(), 'exporter.sock');
+    expect(await statusDuringGuesses(`unix:${socket}`, [undefined], 10)).toBe(200);
+  });
+});
+
+describe('a client that has left', () => {
+  test('costs no comparison', async () => {
+    const { url } = await startOrchard({
+      webConfig: `basic_auth_users: { ops: "${hashSync('secret', 10)}" }\n`,
+    });
+    const secondsFor = async (password: string): Promise<number> => {
+      const begin = performance.now();
+      await fetchPath(url, '/', basic(`ops:${password}`));
+      return (performance.now() - begin) / 1000;
+    };
+    await secondsFor('the thread starts');
+    const one = await secondsFor('wrong');
+    await Promise.all(Array.from({ length: 40 }, (_, at) => leave(url, at)));
+    // Forty comparisons would take forty times as long as one.
+    expect(await secondsFor('secret')).toBeLessThan(20 * one);
+  });
+});
+
+/** Sends a request from one of 20 addresses, and closes the connection as soon as the request has left. */
+function leave(url: string, at: number): Promise<void> {
+  const localAddress = `127.0.0.${(at % 20) + 2}`;
+  return new Promise((resolve) => {
+    const options = { ...basic(`ops:wrong ${at}`), localAddress, agent: false } as const;
+    const request = http.get(url, options);
+    request.on('error', () => undefined);
+    request.on('close', resolve);
+    request.on('finish', () => setTimeout(() => request.destroy(), 50));
+  });
+}

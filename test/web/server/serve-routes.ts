@@ -1,0 +1,47 @@
+import path from 'node:path';
+import { onTestFinished } from 'vitest';
+import { createLog } from '../../../src/log.ts';
+import type { Route } from '../../../src/web/server/app.ts';
+import { watchWebConfig } from '../../../src/web/server/web-config-watcher.ts';
+import {
+  SERVER_TIMEOUTS,
+  type ServerTimeouts,
+  startWebServer,
+  type WebServerOptions,
+} from '../../../src/web/server/web-server.ts';
+import { makeFolder } from '../../config/folder.ts';
+
+/** The web server with these routes, on a unix socket, whose buffers are small; the path of that socket. */
+export async function serveRoutes(
+  routes: readonly Route[],
+  timeouts: Partial<ServerTimeouts> = {},
+): Promise<string> {
+  const socket = path.join(await makeFolder(), 'web.sock');
+  await serve(routes, { path: socket }, timeouts);
+  return socket;
+}
+
+/** The same on a free port. */
+export async function serveRoutesOverTcp(routes: readonly Route[]): Promise<number> {
+  const [address = ''] = await serve(routes, { host: '127.0.0.1', port: 0 });
+  return Number(new URL(address).port);
+}
+
+async function serve(
+  routes: readonly Route[],
+  address: WebServerOptions['web']['listen_address'][number],
+  timeouts: Partial<ServerTimeouts> = {},
+): Promise<readonly string[]> {
+  const log = createLog({ level: 'error', format: 'logfmt', destination: { write() {} } });
+  const server = await startWebServer({
+    web: { listen_address: [address], protect_probes: false },
+    routes,
+    webConfig: await watchWebConfig(undefined, 1_000, log),
+    monotonicMs: () => performance.now(),
+    connectionDropped() {},
+    timeouts: { ...SERVER_TIMEOUTS, ...timeouts },
+    log,
+  });
+  onTestFinished(() => server.close(0));
+  return server.addresses;
+}
