@@ -58,6 +58,35 @@ export const LIVENESS_BY_CODE = [
 export const LIVENESS_STATUSES = [...LIVENESS_BY_CODE, 'other'] as const;
 export type LivenessStatus = (typeof LIVENESS_STATUSES)[number];
 
+/** Severities of alerts and of findings on the status page, the worst first. */
+export const SEVERITIES = ['critical', 'warning', 'info'] as const;
+export type Severity = (typeof SEVERITIES)[number];
+
+/** Default severities of the alerts that the status page reports as findings, too. */
+export const ALERT_SEVERITIES = {
+  CrdbAccessRejected: 'warning',
+  CrdbClusterApiDown: 'critical',
+  CrdbCollectorFailing: 'info',
+  CrdbDataStale: 'warning',
+  CrdbExporterLimitHit: 'warning',
+  CrdbIdleInTransaction: 'warning',
+  CrdbMigrationAssistantFailed: 'warning',
+  CrdbMigrationAssistantUnhealthy: 'warning',
+  CrdbMultipleNodesDown: 'critical',
+  CrdbNodeDead: 'critical',
+  CrdbNodeRecordStale: 'warning',
+  CrdbNodeStuckLeaving: 'warning',
+  CrdbNodeUnavailable: 'warning',
+  CrdbRangeProblemPersistent: 'warning',
+  CrdbRangeScanIncomplete: 'warning',
+  CrdbRangesUnavailable: 'critical',
+  CrdbRangesUnderreplicated: 'warning',
+  CrdbRangesWithoutLease: 'critical',
+  CrdbReplicaBreakerTripped: 'warning',
+  CrdbStoreDiskLow: 'warning',
+  CrdbVersionSkew: 'warning',
+} as const satisfies Readonly<Record<string, Severity>>;
+
 /** Range problems: members of `problems` in the API, in the order of their bits; `other` is any member not listed here. */
 export const PROBLEMS = [
   'unavailable',

@@ -65,6 +65,13 @@ describe.skipIf(!hasProgram('chromium'))('the status page in a browser', OPTIONS
       await page.context().close();
     });
 
+    test('cuts nothing off on a phone', async () => {
+      const { page } = await open(scene, { viewport: PHONE });
+      const cut = await page.evaluate(CUT_OFF);
+      expect(cut).toEqual([]);
+      await page.context().close();
+    });
+
     test('is small, and complete without JavaScript', async () => {
       const { text } = await scene.exporter.get('/');
       expect(Buffer.byteLength(text)).toBeLessThan(MAX_PAGE_BYTES);
@@ -73,6 +80,73 @@ describe.skipIf(!hasProgram('chromium'))('the status page in a browser', OPTIONS
       expect(await page.locator('#collectors tbody tr').count()).toBeGreaterThan(3);
       await page.context().close();
     });
+  });
+
+  describe('the first screen of an incident', () => {
+    let scene: Scene;
+    let page: Page;
+    beforeAll(async () => {
+      scene = await openScene({ ...SCENES.incident, intervalSeconds: 0.5 });
+      ({ page } = await open(scene));
+      await page.locator('.trend').first().waitFor();
+    }, 120_000);
+    afterAll(async () => {
+      await page.context().close();
+      await scene[Symbol.asyncDispose]();
+    });
+
+    async function textOf(selector: string): Promise<string> {
+      const first = page.locator(selector).first();
+      const { y = 0, height = Infinity } = (await first.boundingBox()) ?? {};
+      expect(y + height).toBeLessThan(DESKTOP.height);
+      return (await first.innerText()).replaceAll(/\s+/g, ' ');
+    }
+
+    test('says what is wrong, since when, and what to do next', async () => {
+      expect(await textOf('.headline')).toMatch(
+        /demo has problems 3 critical and \d warnings, for 10 min .* \(since \d{4}-.* UTC\)/,
+      );
+      expect(await textOf('.findings li')).toMatch(
+        /Node 9 is dead\. Restart dead nodes, .* CrdbNodeDead for 10 min/,
+      );
+      expect(await textOf('.findings')).toMatch(/r\d+ of movr\.public\.users on node \d/);
+    });
+
+    test('has figures with their state, and lines with a scale and a span', async () => {
+      expect(await textOf('.figures li.critical')).toMatch(
+        /^Live nodes . 6 of 8 steady for \d+ m?s/,
+      );
+      const tiles = (await page.locator('.figures li').allInnerTexts()).join(' ');
+      expect(tiles).toMatch(/[\d,]+ – [\d,]+ in \d+ m?s/);
+    });
+
+    test('is followed by nodes with CPU, memory, disk and version, and by panels with their age', async () => {
+      const card = await page.locator('.card', { hasText: 'n1' }).first().innerText();
+      expect(card.replaceAll(/\s+/g, ' ')).toMatch(
+        /^n1 . live CPU \d+ % Mem \d+ % Disk \d+ % .* q\/s · \d+ conns v25\./,
+      );
+      const ages = await page.locator('.panel > .age').allInnerTexts();
+      expect(ages).toHaveLength(5);
+      for (const age of ages) expect(age).toMatch(/^\d+ s old$/);
+    });
+  });
+
+  test('of a cluster that it cannot see is grey, and has the remedy and no empty panel', async () => {
+    await using scene = await openScene(SCENES.rejected);
+    const { page } = await open(scene);
+    expect(await page.locator('.headline.unknown').innerText()).toMatch(
+      /demo is unknown\s+The exporter cannot see it, for/,
+    );
+    expect(await page.locator('.findings li').allInnerTexts()).toEqual([
+      expect.stringContaining('User and password were refused'),
+    ]);
+    expect(await page.locator('.figures').count()).toBe(0);
+    for (const line of await page.locator('.panel.line').all()) {
+      expect((await line.boundingBox())?.height).toBeLessThan(50);
+    }
+    const missing = page.getByText('No current data: Nodes, Problem ranges, Hottest');
+    expect(await missing.count()).toBe(1);
+    await page.context().close();
   });
 
   test('shows hostile names as text and runs no script in them', async () => {
@@ -156,6 +230,13 @@ describe.skipIf(!hasProgram('chromium'))('the status page in a browser', OPTIONS
     await page.context().close();
   });
 });
+
+/** Texts that are partly outside of the window or of an element that scrolls sideways. */
+const CUT_OFF = `[...document.querySelectorAll('main :is(th, td, li, p, strong, h2, h3)')]
+  .filter((one) => one.getBoundingClientRect().width > 2)
+  .filter((one) => one.getBoundingClientRect().right > innerWidth || one.scrollWidth > one.clientWidth + 1)
+  .filter((one) => getComputedStyle(one).display !== 'inline')
+  .map((one) => one.textContent)`;
 
 /** By how much the page is wider than its window, px. */
 async function overflowOf(page: Page): Promise<number> {

@@ -21,13 +21,22 @@ const DESKTOP = { width: 1280, height: 800 };
 const PHONE = { width: 390, height: 844 };
 
 const PICTURES: Readonly<Partial<Record<SceneName, readonly Picture[]>>> = {
-  calm: [{ file: 'status-calm', colorScheme: 'light', viewport: DESKTOP }],
+  calm: [
+    { file: 'status-calm', colorScheme: 'light', viewport: DESKTOP },
+    { file: 'status-calm-dark', colorScheme: 'dark', viewport: DESKTOP },
+  ],
   incident: [
-    { file: 'status-incident', colorScheme: 'light', viewport: DESKTOP, fullPage: true },
+    { file: 'status-incident', colorScheme: 'light', viewport: DESKTOP },
+    { file: 'status-incident-full', colorScheme: 'light', viewport: DESKTOP, fullPage: true },
     { file: 'status-incident-dark', colorScheme: 'dark', viewport: DESKTOP },
     { file: 'status-phone', colorScheme: 'light', viewport: PHONE },
+    { file: 'status-phone-dark', colorScheme: 'dark', viewport: PHONE, fullPage: true },
   ],
   down: [{ file: 'status-down', colorScheme: 'light', viewport: DESKTOP }],
+  rejected: [
+    { file: 'status-rejected', colorScheme: 'light', viewport: DESKTOP },
+    { file: 'status-rejected-phone', colorScheme: 'dark', viewport: PHONE },
+  ],
   'two clusters': [{ file: 'status-clusters', colorScheme: 'dark', viewport: DESKTOP }],
   '300 nodes': [{ file: 'status-300-nodes', colorScheme: 'light', viewport: DESKTOP }],
 };

@@ -3,7 +3,11 @@ import {
   type Simulator,
   type SimulatorOptions,
 } from '../../src/simulator/index.ts';
-import { startTestExporter, type TestExporter } from '../support/exporter.ts';
+import {
+  startTestExporter,
+  type TestExporter,
+  type TestExporterOptions,
+} from '../support/exporter.ts';
 
 /** A running exporter with simulated clusters. */
 export interface Scene extends AsyncDisposable {
@@ -18,6 +22,9 @@ export interface SceneOptions {
   /** Running simulators to use instead of new ones; they are not closed. */
   readonly simulators?: ReadonlyMap<string, Simulator>;
   readonly intervalSeconds?: number;
+  readonly adapt?: TestExporterOptions['adapt'];
+  /** Instead of the user that the simulator is made for. */
+  readonly login?: { readonly username: string; readonly password: string };
   /** Runs after the first polls. */
   readonly afterwards?: (scene: Scene) => Promise<void>;
 }
@@ -26,7 +33,14 @@ const CALM: Partial<SimulatorOptions> = { scenario: 'calm', metricKeys: 'useful'
 const TABLES = 'movr.public.rides, movr.public.users, movr.public.vehicles';
 const LEAKY = { username: 'payments', applicationName: 'leaky-service', nodeId: 1 };
 
-export const SCENE_NAMES = ['calm', 'incident', 'down', 'two clusters', '300 nodes'] as const;
+export const SCENE_NAMES = [
+  'calm',
+  'incident',
+  'down',
+  'rejected',
+  'two clusters',
+  '300 nodes',
+] as const;
 
 export type SceneName = (typeof SCENE_NAMES)[number];
 
@@ -54,6 +68,7 @@ export const SCENES: Readonly<Record<SceneName, SceneOptions>> = {
       );
     },
   },
+  rejected: { intervalSeconds: 1, login: { username: 'exporter', password: 'not-it' } },
   'two clusters': {
     clusters: { east: {}, west: { faultyNodes: true } },
     intervalSeconds: 20,
@@ -68,10 +83,13 @@ export const SCENES: Readonly<Record<SceneName, SceneOptions>> = {
 export async function openScene(options: SceneOptions = {}): Promise<Scene> {
   const { clusters = { demo: {} }, intervalSeconds = 0.5 } = options;
   const simulators = options.simulators ?? (await startSimulators(clusters));
-  const described = Array.from(simulators, ([name, simulator]) => describeCluster(name, simulator));
+  const described = Array.from(simulators, ([name, simulator]) =>
+    describeCluster(name, simulator, options.login),
+  );
   const exporter = await startTestExporter({
     yaml: `collectors: { users: { enabled: true }, tables: { tables: [${TABLES}] } }\nclusters:\n${described.join('')}`,
     intervalSeconds,
+    ...(options.adapt && { adapt: options.adapt }),
   });
   const scene: Scene = {
     exporter,
@@ -99,8 +117,12 @@ async function startSimulators(
   );
 }
 
-function describeCluster(name: string, simulator: Simulator): string {
-  const { clusterUrl, username, password, cloudUrl, cloudClusterId, cloudToken } = simulator;
+function describeCluster(
+  name: string,
+  simulator: Simulator,
+  { username, password }: NonNullable<SceneOptions['login']> = simulator,
+): string {
+  const { clusterUrl, cloudUrl, cloudClusterId, cloudToken } = simulator;
   return `  - name: ${name}
     cluster_api: { urls: ["${clusterUrl}"], username: ${username}, password: ${password} }
     cloud_api: { url: "${cloudUrl}", cluster_id: ${cloudClusterId}, token: ${cloudToken} }

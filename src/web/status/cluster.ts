@@ -9,7 +9,7 @@ import type { Snapshot } from '../../metrics/snapshot.ts';
 import type { Poller } from '../../polling/poller.ts';
 import type { Api } from '../../vocabulary.ts';
 import { collectorIssues, readCollector } from './collectors.ts';
-import { clusterState, type HealthIssue, LEVELS, toTime } from './health.ts';
+import { type ClusterState, type HealthIssue, isProblem, toFindings, toTime } from './health.ts';
 import { nodeIssues, readNodes } from './nodes.ts';
 import { rangeIssues, readRanges } from './ranges.ts';
 import { readSessions, sessionIssues } from './sessions.ts';
@@ -32,12 +32,35 @@ export interface ClusterSource {
 
 export type ClusterSnapshot = ReturnType<typeof readCluster>;
 
-/** Reads the results of the last polls, and derives the health of the cluster. */
-export function readCluster(cluster: ClusterSource) {
+/** Collectors whose data the health of a cluster follows from. */
+const HEALTH_COLLECTORS: ReadonlySet<string> = new Set(
+  [nodes, ranges, sessions].map(({ name }) => name),
+);
+
+/** Reads the results of the last polls. `sinceMs` is when this exporter first saw the issue of a key. */
+export function readCluster(
+  cluster: ClusterSource,
+  sinceMs: (key: string) => number,
+  nowMs: number,
+) {
   const parts = readParts(cluster);
-  const issues = findIssues(parts);
-  const hasData = parts.collectors.some((collector) => collector.hasData);
-  return { ...parts, state: clusterState(issues, hasData), issues };
+  const findings = toFindings(findIssues(parts), sinceMs, nowMs);
+  const problems = findings.filter(isProblem);
+  const state: ClusterState =
+    problems.length > 0 ? 'problems' : isVisible(parts) ? 'healthy' : 'unknown';
+  // Problems may be older than the first poll that saw one.
+  const startsMs = [sinceMs(state), ...problems.map(({ since }) => Date.parse(since))];
+  const since = new Date(Math.min(...startsMs)).toISOString();
+  return { ...parts, state, since, findings };
+}
+
+/** Whether the data that the health follows from is there, and its API up; all of the data in a cluster without it. */
+function isVisible({ apis, collectors, isPolled }: ReturnType<typeof readParts>): boolean {
+  const [main] = apis;
+  const polled = collectors.filter(({ state }) => isPolled || state !== 'waiting');
+  const known = polled.filter(({ name }) => HEALTH_COLLECTORS.has(name));
+  const needed = known.length > 0 ? known : polled;
+  return main?.isUp === true && needed.length > 0 && needed.every(({ hasData }) => hasData);
 }
 
 /** A part is absent while there is no current data of it. */
@@ -53,24 +76,22 @@ function readParts(cluster: ClusterSource) {
     /** `isUp` is crdb_up: absent before the first poll has ended. */
     apis: Array.from(apis, (api) => ({ api, isUp: cluster.isUp(api) })),
     nodes: nodesResult && readNodes(nodesResult, rangesResult),
-    ranges: rangesResult && readRanges(rangesResult, cluster.result(tables)),
+    ranges: rangesResult && readRanges(rangesResult, cluster.result(tables), nodesResult),
     sessions: sessionsResult && readSessions(sessionsResult),
     assistant: cloudResult && readAssistant(cloudResult),
     collectors: cluster.pollers.map((poller) => readCollector(cluster.name, poller)),
   };
 }
 
-/** The worst first. */
 function findIssues(parts: ReturnType<typeof readParts>): readonly HealthIssue[] {
   const down = parts.apis.filter(({ isUp }) => isUp === false).map(({ api }) => api);
-  const issues = [
+  return [
     ...collectorIssues(parts.collectors, new Set(down)),
     ...(parts.nodes ? nodeIssues(parts.nodes) : []),
     ...(parts.ranges ? rangeIssues(parts.ranges) : []),
     ...(parts.sessions ? sessionIssues(parts.sessions, parts.name) : []),
     ...(parts.assistant ? assistantIssues(parts.assistant) : []),
   ];
-  return issues.toSorted((a, b) => LEVELS.indexOf(a.level) - LEVELS.indexOf(b.level));
 }
 
 export type AssistantStatus = ReturnType<typeof readAssistant>;
@@ -94,14 +115,15 @@ function stateOf(known: readonly string[], state: string | undefined): string | 
 
 function assistantIssues(assistant: AssistantStatus): readonly HealthIssue[] {
   const { status, health, statusSince: since } = assistant;
+  const issue = { key: 'assistant', about: 'assistant' } as const;
   if (status === 'failed') {
     const text = 'The migration assistant has failed.';
     const next =
       '`crdb-exporter cloud assistant get` shows its last error. Delete it before you retry.';
-    return [{ key: 'assistant', level: 'trouble', text, next, since }];
+    return [{ ...issue, alert: 'CrdbMigrationAssistantFailed', text, next, since }];
   }
-  if (health !== 'unavailable') return [];
-  const text = 'The migration assistant is unavailable.';
+  if (health !== 'unavailable' && health !== 'unknown') return [];
+  const text = `The health of the migration assistant is ${health}.`;
   const next = '`crdb-exporter cloud assistant get` shows its state.';
-  return [{ key: 'assistant', level: 'warning', text, next }];
+  return [{ ...issue, alert: 'CrdbMigrationAssistantUnhealthy', text, next }];
 }

@@ -77,14 +77,26 @@ function apiIssue(collectors: readonly CollectorStatus[]): readonly HealthIssue[
   const text = `${API_NAMES[api]} is failing: ${error.message}.`;
   const names = formatList(failing.map(({ name }) => name));
   const next = `${error.advice} Failing collectors: ${names}.`;
-  return [{ key: `api ${api}`, level: 'trouble', text, next }];
+  const alert = api === 'cluster' && !isRejected(cause) ? 'CrdbClusterApiDown' : alertOf(cause);
+  return [{ key: `api ${api}`, about: 'exporter', alert, text, next }];
 }
 
-function failureIssue({ name, error, hasData }: CollectorStatus): readonly HealthIssue[] {
+function failureIssue(collector: CollectorStatus): readonly HealthIssue[] {
+  const { name, error, hasData } = collector;
   if (error === undefined) return [];
   const data = hasData ? 'older data is shown' : 'it has no current data';
   const text = `Collector ${name} is failing, ${data}: ${error.message}.`;
-  return [{ key: `collector ${name}`, level: 'warning', text, next: error.advice }];
+  const key = `collector ${name}`;
+  return [{ key, about: 'exporter', alert: alertOf(collector), text, next: error.advice }];
+}
+
+function isRejected({ error }: CollectorStatus): boolean {
+  return error?.reason === 'auth' || error?.reason === 'forbidden';
+}
+
+function alertOf(collector: CollectorStatus): HealthIssue['alert'] {
+  if (isRejected(collector)) return 'CrdbAccessRejected';
+  return collector.hasData ? 'CrdbCollectorFailing' : 'CrdbDataStale';
 }
 
 function limitIssue({ name, error, limits }: CollectorStatus): readonly HealthIssue[] {
@@ -92,5 +104,5 @@ function limitIssue({ name, error, limits }: CollectorStatus): readonly HealthIs
   if (error !== undefined || limits.length === 0) return [];
   const text = `The last poll of ${name} reached its limit of ${formatList(limits)}: its data is incomplete.`;
   const next = 'Raise the limit in the configuration, or reduce what the collector reads.';
-  return [{ key: `limit ${name}`, level: 'warning', text, next }];
+  return [{ key: `limit ${name}`, about: 'exporter', alert: 'CrdbExporterLimitHit', text, next }];
 }

@@ -1,14 +1,27 @@
-/** Levels of issues, the worst first; `notice` is informational. /api/status publishes these words. */
-export const LEVELS = ['trouble', 'warning', 'notice'] as const;
+import { ALERT_SEVERITIES, SEVERITIES, type Severity } from '../../vocabulary.ts';
 
-/** State of a cluster; `unknown` until there is data. /api/status publishes these words. */
-export type ClusterState = 'well' | 'warning' | 'trouble' | 'unknown';
+/** State of a cluster; `unknown` while the exporter cannot see it. /api/status publishes these words. */
+export type ClusterState = 'healthy' | 'problems' | 'unknown';
 
-/** A problem or a notable condition of a cluster: one of the `findings` of /api/status. */
+/** How long a condition may be normal, and is only information: as long as its alert waits. */
+export const NORMAL_SECONDS = {
+  CrdbNodeStuckLeaving: 3600,
+  CrdbRangeProblemPersistent: 3600,
+  CrdbVersionSkew: 12 * 3600,
+};
+
+/** A problem or a notable condition: one of the `findings` of /api/status. */
 export interface HealthIssue {
   /** The same for as long as the issue lasts. */
   readonly key: string;
-  readonly level: (typeof LEVELS)[number];
+  /** What has the issue: a part of the cluster, or the exporter that reads it. */
+  readonly about: 'nodes' | 'ranges' | 'sessions' | 'assistant' | 'exporter';
+  /** The alert with the same condition, whose severity it has. */
+  readonly alert?: keyof typeof ALERT_SEVERITIES | undefined;
+  /** Where there is no such alert, or where a second one with the same name has a higher severity. */
+  readonly level?: Severity | undefined;
+  /** Normal for so many seconds, and `info` until then. */
+  readonly normalSeconds?: number | undefined;
   readonly text: string;
   /** The next step; commands are in backquotes. */
   readonly next: string;
@@ -16,11 +29,35 @@ export interface HealthIssue {
   readonly since?: string | undefined;
 }
 
-/** The state that the worst issue stands for. */
-export function clusterState(issues: readonly HealthIssue[], hasData: boolean): ClusterState {
-  const worst = LEVELS.find((level) => issues.some((issue) => issue.level === level));
-  if (worst === 'trouble' || worst === 'warning') return worst;
-  return hasData ? 'well' : 'unknown';
+export type Finding = ReturnType<typeof toFindings>[number];
+
+/** The issues with their severities, the worst first; `sinceMs` is when the exporter first saw the issue of a key. */
+export function toFindings(
+  issues: readonly HealthIssue[],
+  sinceMs: (key: string) => number,
+  nowMs: number,
+) {
+  return issues
+    .map(({ key, about, alert, level, normalSeconds = 0, text, next, since }) => {
+      const startMs = since === undefined ? sinceMs(key) : Date.parse(since);
+      const isNormal = nowMs - startMs < normalSeconds * 1000;
+      const severity = level ?? (alert === undefined ? 'info' : ALERT_SEVERITIES[alert]);
+      return {
+        key,
+        about,
+        alert,
+        level: isNormal ? ('info' as const) : severity,
+        text,
+        next,
+        since: new Date(startMs).toISOString(),
+      };
+    })
+    .toSorted((a, b) => SEVERITIES.indexOf(a.level) - SEVERITIES.indexOf(b.level));
+}
+
+/** Whether a finding is a problem of the cluster: not only of the exporter, and more than information. */
+export function isProblem({ about, level }: Pick<Finding, 'about' | 'level'>): boolean {
+  return about !== 'exporter' && level !== 'info';
 }
 
 /** RFC 3339; undefined for 0, which stands for unknown. */

@@ -34,16 +34,17 @@ export class ClusterHistory {
   /** Start of the current state and of each current issue, ms. */
   #since: ReadonlyMap<string, number> = new Map();
 
-  since(key: string): number | undefined {
-    return this.#since.get(key);
+  /** When this exporter first saw a state or an issue that lasts; now for a new one. */
+  since(key: string, nowMs: number): number {
+    return this.#since.get(key) ?? nowMs;
   }
 
   /** Records the state after a poll of this collector. */
   record(cluster: ClusterSource, collector: string, nowMs: number): void {
-    const snapshot = readCluster(cluster);
+    const snapshot = readCluster(cluster, (key) => this.since(key, nowMs), nowMs);
     const polled = snapshot.collectors.find(({ name }) => name === collector);
-    const keys = [snapshot.state, ...snapshot.issues.map(({ key }) => key)];
-    this.#since = new Map(keys.map((key) => [key, this.#since.get(key) ?? nowMs]));
+    const keys = [snapshot.state, ...snapshot.findings.map(({ key }) => key)];
+    this.#since = new Map(keys.map((key) => [key, this.since(key, nowMs)]));
     for (const [name, read] of Object.entries(TRENDS[collector] ?? {})) {
       const trend = this.trends.get(name) ?? new Trend();
       this.trends.set(name, trend);

@@ -1,9 +1,9 @@
 import { livenessOf } from '../../cockroach/liveness.ts';
 import type { NodesResult, NodeStatus as PolledNode } from '../../collectors/nodes.ts';
 import type { RangesResult } from '../../collectors/ranges/samples.ts';
-import { formatList, formatPercent } from '../../format.ts';
-import { LIVENESS_STATUSES } from '../../vocabulary.ts';
-import { type HealthIssue, toTime } from './health.ts';
+import { formatCount, formatList, formatPercent } from '../../format.ts';
+import { ALERT_SEVERITIES, LIVENESS_STATUSES, type Severity } from '../../vocabulary.ts';
+import { type HealthIssue, NORMAL_SECONDS, toTime } from './health.ts';
 
 export type NodesStatus = ReturnType<typeof describeNodes>;
 export type NodeStatus = ReturnType<typeof describeNode>;
@@ -61,9 +61,15 @@ function describeNode(node: PolledNode, queriesPerSecond: number | undefined) {
     sqlConnections: measured?.get('sql.conns'),
     /** Of its stores, from the last range scan. */
     queriesPerSecond,
+    /** Resident memory of the process, of the memory of the machine. */
+    memoryUsedRatio: memoryRatio(node, measured?.get('sys.rss')),
     /** Of its fullest store. */
     storeUsedRatio: node.isFresh ? fullestStore(node) : undefined,
   };
+}
+
+function memoryRatio({ memoryBytes }: PolledNode, resident?: number): number | undefined {
+  return resident === undefined || memoryBytes === undefined ? undefined : resident / memoryBytes;
 }
 
 function queriesByNode(ranges: RangesResult | undefined): ReadonlyMap<number, number> {
@@ -86,17 +92,26 @@ function fullestStore({ stores }: PolledNode): number | undefined {
   return used.length === 0 ? undefined : Math.max(0, ...used);
 }
 
+/** Nodes leave for a restart or an upgrade, which is normal. */
+const LEAVING = {
+  alert: 'CrdbNodeStuckLeaving',
+  normalSeconds: NORMAL_SECONDS.CrdbNodeStuckLeaving,
+} as const;
+
 /** Issues by liveness; `what` follows `Node 3 is` or `Nodes 3 and 4 are`. */
 const LIVENESS_ISSUES: Readonly<
-  Record<string, Pick<HealthIssue, 'level' | 'next'> & { readonly what: string }>
+  Record<
+    string,
+    Pick<HealthIssue, 'alert' | 'level' | 'normalSeconds' | 'next'> & { readonly what: string }
+  >
 > = {
   dead: {
-    level: 'trouble',
+    alert: 'CrdbNodeDead',
     what: 'dead',
     next: 'Restart dead nodes, or remove them with `cockroach node decommission`.',
   },
   unavailable: {
-    level: 'trouble',
+    alert: 'CrdbNodeUnavailable',
     what: 'unavailable: no recent heartbeat',
     next: 'Check that the process and the machine are up. By default a node counts as dead after 5 min.',
   },
@@ -106,29 +121,46 @@ const LIVENESS_ISSUES: Readonly<
     next: 'Check the log of the node.',
   },
   draining: {
-    level: 'notice',
+    ...LEAVING,
     what: 'draining',
     next: 'Leases and connections move to other nodes, as before a restart.',
   },
   decommissioning: {
-    level: 'notice',
+    ...LEAVING,
     what: 'being decommissioned',
     next: 'This ends when all replicas have moved to other nodes.',
   },
 };
 
-const FULL_RATIO = 0.85;
-const NEARLY_NO_SPACE_RATIO = 0.95;
+/** As in the rules: an issue above this share of used space, a critical one above the second. */
+export const FULL_RATIO = 0.8;
+const CRITICAL_RATIO = 0.9;
+
+/** Nodes whose process or machine is down: their last record is about as old as that. */
+export function isDown({ status }: Pick<NodeStatus, 'status'>): boolean {
+  return status === 'dead' || status === 'unavailable';
+}
+
+/** Severity of the state of one node; undefined for a live one. */
+export function nodeLevel({ status, isStale }: NodeStatus): Severity | undefined {
+  const { alert, level } = LIVENESS_ISSUES[status] ?? {};
+  if (alert !== undefined && isDown({ status })) return ALERT_SEVERITIES[alert];
+  if (isStale) return ALERT_SEVERITIES.CrdbNodeRecordStale;
+  return level ?? (status === 'live' ? undefined : 'info');
+}
 
 export function nodeIssues({ list, builds }: NodesStatus): readonly HealthIssue[] {
   const issues: HealthIssue[] = [];
-  for (const [status, { level, what, next }] of Object.entries(LIVENESS_ISSUES)) {
+  const about = 'nodes';
+  const areManyDown = list.filter(isDown).length > 1;
+  for (const [status, { what, ...issue }] of Object.entries(LIVENESS_ISSUES)) {
     const nodes = list.filter((node) => node.status === status);
     if (nodes.length === 0) continue;
     const text = `${formatNodes(nodes)} ${nodes.length === 1 ? 'is' : 'are'} ${what}.`;
     // A node that is down wrote its last record just before.
-    const since = level === 'trouble' ? oldestRecord(nodes) : undefined;
-    issues.push({ key: `nodes ${status}`, level, text, next, since });
+    const since = nodes.every(isDown) ? oldestRecord(nodes) : undefined;
+    const alert = areManyDown && nodes.every(isDown) ? 'CrdbMultipleNodesDown' : issue.alert;
+    issues.push({ ...issue, key: `nodes ${status}`, about, alert, text, since });
   }
   // An unavailable node has its issue already.
   const stale = list.filter(({ isStale, status }) => isStale && status !== 'unavailable');
@@ -136,27 +168,42 @@ export function nodeIssues({ list, builds }: NodesStatus): readonly HealthIssue[
     const verb = stale.length === 1 ? 'has' : 'have';
     issues.push({
       key: 'stale records',
-      level: 'warning',
+      about,
+      alert: 'CrdbNodeRecordStale',
       text: `${formatNodes(stale)} ${verb} stopped updating the record that node metrics are read from.`,
       next: 'Check for overload and disk stalls. Values of stale records are not exported.',
       since: oldestRecord(stale),
     });
   }
-  const full = list.filter(({ storeUsedRatio = 0 }) => storeUsedRatio >= FULL_RATIO);
+  const full = list.filter(({ storeUsedRatio = 0 }) => storeUsedRatio > FULL_RATIO);
   if (full.length > 0) {
     const fullest = Math.max(...full.map(({ storeUsedRatio = 0 }) => storeUsedRatio));
     issues.push({
       key: 'full stores',
-      level: fullest >= NEARLY_NO_SPACE_RATIO ? 'trouble' : 'warning',
+      about,
+      alert: 'CrdbStoreDiskLow',
+      level: fullest > CRITICAL_RATIO ? 'critical' : undefined,
       text: `${formatNodes(full)} ${full.length === 1 ? 'has a store' : 'have stores'} with little free space, the fullest is ${formatPercent(fullest)} full.`,
       next: 'Add disk space or nodes: a node with a full disk stops.',
     });
   }
   if (builds.length > 1) {
-    const text = `The nodes run ${builds.length} builds: ${formatList(builds)}.`;
-    issues.push({ key: 'builds', level: 'notice', text, next: 'Expected only during an upgrade.' });
+    issues.push({
+      key: 'builds',
+      about,
+      alert: 'CrdbVersionSkew',
+      normalSeconds: NORMAL_SECONDS.CrdbVersionSkew,
+      text: `The nodes run ${builds.length} builds: ${formatList(builds)}.`,
+      next: 'Expected only during an upgrade.',
+    });
   }
   return issues;
+}
+
+/** `8 of 9`: the live nodes of those that were not removed. */
+export function formatLiveNodes({ byStatus, list }: NodesStatus): string {
+  const removed = byStatus['decommissioned'] ?? 0;
+  return `${formatCount(byStatus['live'] ?? 0)} of ${formatCount(list.length - removed)}`;
 }
 
 function oldestRecord(nodes: readonly NodeStatus[]): string | undefined {

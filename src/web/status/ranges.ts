@@ -1,15 +1,19 @@
+import { livenessOf } from '../../cockroach/liveness.ts';
+import type { NodesResult } from '../../collectors/nodes.ts';
 import type { ListedRange, RangesResult } from '../../collectors/ranges.ts';
 import type { TablesResult } from '../../collectors/tables.ts';
 import { formatTableName } from '../../collectors/tables/table.ts';
-import { formatCount } from '../../format.ts';
-import { PROBLEMS } from '../../vocabulary.ts';
-import { type HealthIssue, toTime } from './health.ts';
+import { formatCount, formatList } from '../../format.ts';
+import { PROBLEMS, type Severity } from '../../vocabulary.ts';
+import { type Finding, type HealthIssue, NORMAL_SECONDS, toTime } from './health.ts';
+import { isDown } from './nodes.ts';
 
 export type RangesStatus = ReturnType<typeof readRanges>;
 
 export function readRanges(
   { scanned, failed, skipped, summary }: RangesResult,
   tables: TablesResult | undefined,
+  nodes: NodesResult | undefined,
 ) {
   const stores = summary === undefined ? [] : scanned.flatMap((node) => [...node.stores.values()]);
   const placeOf = locate(tables);
@@ -31,6 +35,13 @@ export function readRanges(
     queriesPerSecond: sumOf(stores.map(({ queries }) => queries)),
     /** Nodes of the last scan by outcome. */
     nodes: { scanned: scanned.length, failed: failed.length, skipped },
+    /** Nodes that were queried in vain. */
+    failedNodes: failed.map(({ nodeId }) => nodeId),
+    /** Nodes that went down after the scan had read them: it shows nothing of that yet. */
+    downSinceScan: (nodes?.nodes ?? [])
+      .filter((node) => isDown({ status: livenessOf(node) }))
+      .filter(({ id }) => scanned.some(({ nodeId }) => nodeId === id))
+      .map(({ id }) => id),
     /** Ranges by problem, without the problems that no range has. */
     problems,
     /** Oldest first; of each problem as many as the collector lists. */
@@ -63,86 +74,128 @@ function locate(tables: TablesResult | undefined) {
   });
 }
 
+/** Ranges that are named in a finding; the table of the page has more. */
+const MAX_NAMED = 3;
+
+/** Short ones are part of splits, lease transfers and rebalancing. */
+const PERSISTENT = { alert: 'CrdbRangeProblemPersistent' } as const;
+const NORMAL = { ...PERSISTENT, normalSeconds: NORMAL_SECONDS.CrdbRangeProblemPersistent } as const;
+
 /** Issues by the members of `problems` that the cluster API sends; `what` follows `12 ranges`. */
-export const PROBLEM_ISSUES: Readonly<
-  Record<string, Pick<HealthIssue, 'level' | 'next'> & { readonly what: string }>
+const PROBLEM_ISSUES: Readonly<
+  Record<
+    string,
+    Required<Pick<HealthIssue, 'alert' | 'next'>> &
+      Pick<HealthIssue, 'normalSeconds'> & { readonly what: string }
+  >
 > = {
   unavailable: {
-    level: 'trouble',
+    alert: 'CrdbRangesUnavailable',
     what: 'without a quorum of replicas: requests wait',
     next: 'Bring back the nodes that hold their replicas.',
   },
   no_lease: {
-    level: 'trouble',
+    alert: 'CrdbRangesWithoutLease',
     what: 'without a valid lease: requests wait',
     next: 'If this lasts for more than seconds, check the log of the reporting node.',
   },
-  circuit_breaker_error: {
-    level: 'trouble',
-    what: 'with a tripped circuit breaker: requests fail immediately',
-    next: 'Check the nodes that hold their replicas for lost quorum and stalled disks.',
-  },
   no_raft_leader: {
-    level: 'trouble',
+    alert: 'CrdbRangesWithoutLease',
     what: 'with a replica that knows no Raft leader',
     next: 'If this lasts for more than seconds, check the network between the nodes.',
   },
+  circuit_breaker_error: {
+    alert: 'CrdbReplicaBreakerTripped',
+    what: 'with a tripped circuit breaker: requests fail immediately',
+    next: 'Check the nodes that hold their replicas for lost quorum and stalled disks.',
+  },
   underreplicated: {
-    level: 'warning',
+    alert: 'CrdbRangesUnderreplicated',
     what: 'with fewer live replicas than configured',
     next: 'Bring the nodes back; the cluster then adds replicas automatically.',
   },
   raft_log_too_large: {
-    level: 'warning',
+    ...PERSISTENT,
     what: 'with a Raft log that has grown too large',
     next: 'A follower cannot keep up: check its disk and its network.',
   },
   paused_followers: {
-    level: 'warning',
+    ...PERSISTENT,
     what: 'whose leader has paused overloaded followers',
     next: 'Check the load and the disks of the followers.',
   },
   range_too_large: {
-    level: 'warning',
+    ...PERSISTENT,
     what: 'more than twice as large as allowed',
     next: 'They cannot be split: look for a row with very many versions.',
   },
   other: {
-    level: 'warning',
+    ...PERSISTENT,
     what: 'with a problem that this exporter does not know',
     next: '`crdb-exporter ranges --problems` shows it.',
   },
   overreplicated: {
-    level: 'notice',
+    ...NORMAL,
     what: 'with more replicas than configured',
     next: 'The cluster removes the surplus automatically.',
   },
   leader_not_lease_holder: {
-    level: 'notice',
+    ...NORMAL,
     what: 'whose Raft leader does not hold the lease',
     next: 'Harmless for a short time.',
   },
   quiescent_equals_ticking: {
-    level: 'notice',
+    ...NORMAL,
     what: 'whose states quiescent and ticking contradict each other',
     next: 'Harmless unless it lasts.',
   },
 };
 
-export function rangeIssues({ problems, oldest, nodes }: RangesStatus): readonly HealthIssue[] {
+export function rangeIssues(status: RangesStatus): readonly HealthIssue[] {
+  const { problems, oldest, nodes, failedNodes } = status;
   const issues: HealthIssue[] = [];
-  for (const [problem, { level, what, next }] of Object.entries(PROBLEM_ISSUES)) {
+  const about = 'ranges';
+  for (const [problem, { what, ...issue }] of Object.entries(PROBLEM_ISSUES)) {
     const count = problems[problem] ?? 0;
     if (count === 0) continue;
-    const text = `${formatCount(count)} ${count === 1 ? 'range' : 'ranges'} ${what}.`;
-    const since = oldest.find((range) => range.problem === problem)?.firstSeenAt;
-    issues.push({ key: `ranges ${problem}`, level, text, next, since });
+    const listed = oldest.filter((range) => range.problem === problem);
+    const named = listed.slice(0, MAX_NAMED).map(formatPlace);
+    const more = count - named.length;
+    const places = formatList(more > 0 ? [...named, `${formatCount(more)} more`] : named);
+    const text = `${formatCount(count)} ${count === 1 ? 'range' : 'ranges'} ${what}. ${places}.`;
+    const since = listed[0]?.firstSeenAt;
+    issues.push({ ...issue, key: `ranges ${problem}`, about, text, since });
   }
-  const { failed, scanned } = nodes;
-  if (failed > 0) {
-    const text = `The ranges of ${failed} of ${failed + scanned} nodes were not read: the counts are lower bounds.`;
-    const next = '`crdb_range_scan_node_success` shows which nodes.';
-    issues.push({ key: 'unread nodes', level: 'warning', text, next });
+  if (nodes.failed > 0) {
+    const verb = failedNodes.length === 1 ? 'node' : 'nodes';
+    const text = `The ranges of ${nodes.failed} of ${nodes.failed + nodes.scanned} nodes were not read (${verb} ${formatList(failedNodes)}): the counts are lower bounds.`;
+    const next = 'Check whether these nodes hang; `crdb-exporter ranges NODE` reads one.';
+    issues.push({
+      key: 'unread nodes',
+      about,
+      alert: 'CrdbRangeScanIncomplete',
+      text,
+      next,
+    });
   }
   return issues;
+}
+
+/** The severity that a problem has on the page, by the findings of which it is one. */
+export function problemLevel(
+  problem: string,
+  findings: readonly Pick<Finding, 'key' | 'level'>[],
+): Severity {
+  return findings.find(({ key }) => key === `ranges ${problem}`)?.level ?? 'warning';
+}
+
+/** `r7 of movr.public.users on node 1`. */
+function formatPlace({ rangeId, table, nodeId }: RangesStatus['oldest'][number]): string {
+  const of = table === '' ? '' : ` of ${formatTable(table)}`;
+  return `r${rangeId}${of} on node ${nodeId}`;
+}
+
+/** The name of a table, or `table 112` where only its id is known. */
+export function formatTable(table: string, word = 'table'): string {
+  return /^\d+$/.test(table) ? `${word} ${table}` : table;
 }

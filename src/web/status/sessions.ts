@@ -4,7 +4,7 @@ import type { HealthIssue } from './health.ts';
 
 export type SessionsStatus = ReturnType<typeof readSessions>;
 
-/** An open transaction without a query holds locks and delays garbage collection; from this age on it is reported. */
+/** An open transaction without a query holds locks and delays garbage collection; above this age it is reported. */
 export const OLD_TRANSACTION_SECONDS = 300;
 
 export function readSessions({ nodes, failedNodes, applications }: SessionsResult) {
@@ -49,7 +49,7 @@ export function sessionIssues(
 ): readonly HealthIssue[] {
   const issues: HealthIssue[] = [];
   const [oldest, ...others] = applications
-    .filter((one) => one.oldestIdleTransactionSeconds >= OLD_TRANSACTION_SECONDS)
+    .filter((one) => one.oldestIdleTransactionSeconds > OLD_TRANSACTION_SECONDS)
     .toSorted((a, b) => b.oldestIdleTransactionSeconds - a.oldestIdleTransactionSeconds);
   if (oldest !== undefined) {
     const age = formatDuration(oldest.oldestIdleTransactionSeconds);
@@ -57,7 +57,8 @@ export function sessionIssues(
       others.length > 0 ? ` ${others.length} more have had one open for over 5 min.` : '';
     issues.push({
       key: 'old transactions',
-      level: 'warning',
+      about: 'sessions',
+      alert: 'CrdbIdleInTransaction',
       text: `Application ${oldest.application} of user ${oldest.user} has had a transaction open for ${age} without a query.${more}`,
       next: `It holds its locks. \`crdb-exporter sessions --cluster ${quoteArgument(cluster)} --older-than 5m\` lists the sessions.`,
     });
@@ -65,7 +66,7 @@ export function sessionIssues(
   if (missingNodes.length > 0) {
     issues.push({
       key: 'missing sessions',
-      level: 'notice',
+      about: 'sessions',
       text: `The sessions of ${missingNodes.length === 1 ? 'node' : 'nodes'} ${formatList(missingNodes)} are missing: the responding node could not read them.`,
       next: 'Expected while a node is down.',
     });

@@ -35,14 +35,8 @@ export function readStatus(source: StatusSource) {
 }
 
 function readClusterStatus(cluster: ClusterSource, history: ClusterHistory, nowMs: number) {
-  const { issues, ...snapshot } = readCluster(cluster);
-  const since = (key: string): string => new Date(history.since(key) ?? nowMs).toISOString();
   return {
-    ...snapshot,
-    /** Start of the state, as far as this exporter has seen. */
-    since: since(snapshot.state),
-    /** The worst first. */
-    findings: issues.map((issue) => ({ ...issue, since: issue.since ?? since(issue.key) })),
+    ...readCluster(cluster, (key) => history.since(key, nowMs), nowMs),
     trends: Array.from(history.trends, ([name, { points }]) => ({
       name,
       points: points.map(({ atMs, value }) => ({ at: new Date(atMs).toISOString(), value })),

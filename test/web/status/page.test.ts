@@ -13,6 +13,16 @@ const LINKS = {
   telemetryPath: '/metrics',
 };
 
+const FINDING: ClusterStatus['findings'][number] = {
+  key: 'nodes dead',
+  about: 'nodes',
+  alert: 'CrdbNodeDead',
+  level: 'critical',
+  text: 'Node 9 is dead.',
+  next: 'Restart it.',
+  since: AT,
+};
+
 function node(id: number, more: Partial<NodeStatus> = {}): NodeStatus {
   return {
     id,
@@ -25,6 +35,7 @@ function node(id: number, more: Partial<NodeStatus> = {}): NodeStatus {
     cpuRatio: 0.5,
     sqlConnections: 10,
     queriesPerSecond: 1_000,
+    memoryUsedRatio: 0.3,
     storeUsedRatio: 0.4,
     ...more,
   };
@@ -60,7 +71,7 @@ function cluster(more: Partial<ClusterStatus> = {}, nodes: NodeStatus[] = []): C
         error: undefined,
       },
     ],
-    state: 'well',
+    state: 'healthy',
     since: AT,
     findings: [],
     trends: [],
@@ -94,7 +105,7 @@ describe('the page', () => {
 
   test('shows one of many clusters in full: the worst by default', () => {
     const clusters = Array.from({ length: 50 }, (_, index) =>
-      cluster({ name: `c${index}`, state: index === 30 ? 'trouble' : 'well' }),
+      cluster({ name: `c${index}`, state: index === 30 ? 'problems' : 'healthy' }),
     );
     const text = page(clusters);
     expect(text).toContain('<title>c30 has problems');
@@ -113,12 +124,14 @@ describe('the page', () => {
       cluster({
         name: NASTY,
         nodes: { byStatus: {}, builds: [NASTY], list: [hostile] },
-        findings: [{ key: NASTY, level: 'warning', text: NASTY, next: `\`${NASTY}\``, since: AT }],
+        findings: [{ ...FINDING, text: NASTY, next: `\`${NASTY}\`` }],
         ranges: {
           ranges: 1,
           replicas: 3,
           queriesPerSecond: 1,
           nodes: { scanned: 1, failed: 0, skipped: 0 },
+          failedNodes: [],
+          downSinceScan: [],
           problems: { [NASTY]: 1 },
           oldest: [{ ...place, problem: NASTY, firstSeenAt: AT }],
           hottest: [

@@ -29,14 +29,15 @@ function render(part: Part): string {
 
 /** Icons of states and levels, always beside a word: no meaning is by colour alone. */
 const ICONS: Readonly<Record<string, string>> = {
-  well: '✓',
+  healthy: '✓',
   good: '✓',
   live: '✓',
-  notice: 'i',
+  info: 'i',
   waiting: '…',
   unknown: '?',
   warning: '!',
-  trouble: '✕',
+  critical: '✕',
+  problems: '✕',
   failing: '✕',
 };
 

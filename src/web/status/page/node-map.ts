@@ -1,5 +1,5 @@
-import { formatCount, formatNumber, formatPercent } from '../../../format.ts';
-import type { NodesStatus, NodeStatus } from '../nodes.ts';
+import { formatCount, formatNumber, formatPercent, formatRoughly } from '../../../format.ts';
+import { FULL_RATIO, nodeLevel, type NodesStatus, type NodeStatus } from '../nodes.ts';
 import { bar, html, type Html, icon, relativeTime } from './html.ts';
 
 /** Up to here every node is a card, beyond it a tile. */
@@ -7,6 +7,8 @@ const MAX_CARDS = 40;
 /** Beyond this healthy nodes are counted, not drawn. */
 const MAX_TILES = 400;
 const HEAT_STEPS = 5;
+/** CPU and memory above it are marked, as in the rules. */
+const HIGH_RATIO = 0.9;
 
 /** The nodes by locality with their liveness and load. */
 export function nodeMap({ list }: NodesStatus, nowMs: number): Html {
@@ -18,7 +20,7 @@ export function nodeMap({ list }: NodesStatus, nowMs: number): Html {
     return html`<div class="zone of-${kind}">
       ${zone !== '' && html`<h5>${zone}</h5>`}
       <ul class="${kind}">
-        ${shown.map((node) => (kind === 'cards' ? nodeCard(node, nowMs) : nodeTile(node)))}
+        ${shown.map((node) => (kind === 'cards' ? nodeCard(node, nowMs) : nodeTile(node, nowMs)))}
       </ul>
       ${hidden > 0 && html`<p class="quiet">and ${formatCount(hidden)} healthy</p>`}
     </div>`;
@@ -36,27 +38,35 @@ export function nodeMap({ list }: NodesStatus, nowMs: number): Html {
 }
 
 function nodeCard(node: NodeStatus, nowMs: number): Html {
-  const { id, status, cpuRatio, queriesPerSecond, sqlConnections, isStale, recordAt } = node;
+  const { id, status, build, queriesPerSecond, sqlConnections, isStale, recordAt } = node;
   const figures = [
     queriesPerSecond !== undefined && `${formatNumber(queriesPerSecond)} q/s`,
     sqlConnections !== undefined && `${formatNumber(sqlConnections)} conns`,
   ].filter((figure) => figure !== false);
-  const isSilent = (isStale || cpuRatio === undefined) && recordAt !== undefined;
+  const isSilent = (isStale || node.cpuRatio === undefined) && recordAt !== undefined;
   return html`<li class="card ${levelOf(node)}">
-    <b>n${id}</b> <span class="state">${icon(levelOf(node))} ${status}</span>${
-      cpuRatio !== undefined &&
-      html`<span class="load">${bar(cpuRatio)}<span>${formatPercent(cpuRatio)} CPU</span></span>`
-    }${figures.length > 0 && html`<span class="quiet">${figures.join(' · ')}</span>`}${
-      isSilent && html`<span class="quiet">record ${relativeTime(recordAt, nowMs)} old</span>`
-    }
+    <b>n${id}</b> <span class="state">${icon(levelOf(node))} ${status}</span>${[
+      meter('CPU', node.cpuRatio, HIGH_RATIO),
+      meter('Mem', node.memoryUsedRatio, HIGH_RATIO),
+      meter('Disk', node.storeUsedRatio, FULL_RATIO),
+    ]}${isSilent && html`<span class="quiet">record ${relativeTime(recordAt, nowMs)} old</span>`}
+    ${[figures.join(' · '), build].map((line) => line && html`<span class="quiet">${line}</span>`)}
   </li>`;
 }
 
+function meter(title: string, ratio: number | undefined, high: number): Html | undefined {
+  if (ratio === undefined) return undefined;
+  return html`<span class="load${ratio > high && ' high'}"
+    ><span>${title}</span>${bar(ratio)}<span>${formatPercent(ratio)}</span></span
+  >`;
+}
+
 /** The tile of a healthy node shows only its load. */
-function nodeTile(node: NodeStatus): Html {
-  const { id, status, cpuRatio, isStale } = node;
+function nodeTile(node: NodeStatus, nowMs: number): Html {
+  const { id, status, cpuRatio, isStale, recordAt } = node;
   const load = cpuRatio === undefined ? '' : ` ${Math.round(cpuRatio * 100)}%`;
-  const text = isStale ? 'stale' : status === 'live' ? '' : status;
+  const age = recordAt ? ` ${formatRoughly((nowMs - Date.parse(recordAt)) / 1000)}` : '';
+  const text = isStale ? `stale${age}` : status === 'live' ? '' : status;
   return html`<li class="${isHealthy(node) ? heat(cpuRatio) : levelOf(node)}">
     <b>${id}</b>${load}${text !== '' && ` ${text}`}
   </li>`;
@@ -70,10 +80,8 @@ function isHealthy({ status, isStale }: NodeStatus): boolean {
   return status === 'live' && !isStale;
 }
 
-function levelOf({ status, isStale }: NodeStatus): string {
-  if (status === 'dead' || status === 'unavailable') return 'trouble';
-  if (isStale || status === 'unknown' || status === 'other') return 'warning';
-  return status === 'live' ? 'live' : 'notice';
+function levelOf(node: NodeStatus): string {
+  return nodeLevel(node) ?? 'live';
 }
 
 /** Groups in the order of their keys. */

@@ -1,5 +1,6 @@
-import { formatCount, formatList } from '../../../format.ts';
-import type { HealthIssue } from '../health.ts';
+import { formatList } from '../../../format.ts';
+import { type Finding, isProblem } from '../health.ts';
+import { formatLiveNodes } from '../nodes.ts';
 import type { ClusterStatus, Status } from '../status.ts';
 import { formatTime, html, type Html, icon, relativeTime, withCode } from './html.ts';
 import { nodeMap } from './node-map.ts';
@@ -14,12 +15,10 @@ import { trendTiles } from './trends.ts';
 
 /** By state, the worst first. */
 const STATE_TEXTS: Readonly<Record<ClusterStatus['state'], string>> = {
-  trouble: 'has problems',
-  warning: 'needs attention',
-  unknown: 'has no data yet',
-  well: 'is healthy',
+  problems: 'has problems',
+  unknown: 'is unknown',
+  healthy: 'is healthy',
 };
-const LEVEL_TEXTS = { trouble: 'critical', warning: 'warning', notice: 'info' } as const;
 
 /** The other findings unfold, so that the panels below are in sight. */
 const MAX_UNFOLDED = 6;
@@ -40,7 +39,7 @@ export function renderPage(status: Status, links: PageLinks, name: string | unde
     return frame('crdb-exporter', html`<h2>No cluster is configured</h2>`, status, links);
   }
   const main = html`${status.clusters.length > 1 && clusterTabs(status, shown)}
-  ${headline(shown, status, nowMs)}${clusterDetails(shown, nowMs)}`;
+  ${headline(shown, status, nowMs)}${clusterDetails(shown, status, nowMs)}`;
   return frame(`${shown.name} ${STATE_TEXTS[shown.state]}`, main, status, links);
 }
 
@@ -103,101 +102,194 @@ function clusterTabs({ clusters }: Status, shown: ClusterStatus): Html {
         html`<a
           href="/?cluster=${encodeURIComponent(cluster.name)}"
           ${cluster === shown && html` aria-current="page"`}
-          >${icon(cluster.state)} <b>${cluster.name}</b>
-          <span>${STATE_TEXTS[cluster.state]}${formatLiveNodes(cluster)}</span></a
+          >${icon(lookOf(cluster))} <b>${cluster.name}</b>
+          <span
+            >${STATE_TEXTS[cluster.state]}${
+              cluster.nodes && `, ${formatLiveNodes(cluster.nodes)} nodes live`
+            }</span
+          ></a
         >`,
     )}
   </nav>`;
 }
 
-function formatLiveNodes({ nodes }: ClusterStatus): string {
-  if (nodes === undefined) return '';
-  return `, ${nodes.byStatus['live'] ?? 0} of ${formatCount(nodes.list.length)} nodes live`;
+/** The state, or how severe the worst problem is. */
+function lookOf({ state, findings }: ClusterStatus): string {
+  return state === 'problems' ? (findings.find(isProblem)?.level ?? state) : state;
 }
 
-function headline({ name, state, since }: ClusterStatus, status: Status, nowMs: number): Html {
-  const { good, failing, waiting } = status.collectors;
-  const all = good + failing + waiting;
-  const collectors =
+function headline(cluster: ClusterStatus, status: Status, nowMs: number): Html {
+  const { name, state, since, findings, collectors } = cluster;
+  const failing = collectors.filter((one) => one.state === 'failing').length;
+  const waiting = collectors.filter((one) => one.state === 'waiting').length;
+  const all = collectors.length;
+  const polls =
     failing > 0
       ? `${failing} of ${all} collectors are failing`
       : waiting > 0
         ? `${waiting} of ${all} collectors have not polled yet`
         : `all ${all} collectors are ok`;
-  return html`<section class="headline ${state}" aria-labelledby="state">
-    <h2 id="state">${icon(state)} ${name} ${STATE_TEXTS[state]}</h2>
-    <p>for ${relativeTime(since, nowMs)}, as seen by this exporter. Exporter: ${collectors}.</p>
+  const problems = findings.filter(isProblem);
+  const text =
+    state === 'healthy'
+      ? ''
+      : state === 'problems'
+        ? `${formatLevels(problems)},`
+        : failing > 0
+          ? 'The exporter cannot see it,'
+          : 'Not all of it has been polled yet,';
+  return html`<section class="headline ${lookOf(cluster)}" aria-labelledby="state">
+    <h2 id="state">${icon(lookOf(cluster))} ${name} ${STATE_TEXTS[state]}</h2>
+    <p>
+      ${text} for ${bound(since, status)}<b>${relativeTime(since, nowMs)}</b> (since
+      ${formatTime(since)}). Exporter: ${polls}.
+    </p>
   </section>`;
 }
 
-/** Everything about one cluster, the most urgent first. Collectors that are off have no panel. */
-function clusterDetails(cluster: ClusterStatus, nowMs: number): Html {
-  const { nodes, ranges, sessions, assistant, collectors } = cluster;
-  const names = new Set(collectors.map(({ name }) => name));
-  const sessionsWidth = names.has('cloud') ? 'broad' : 'wide';
-  return html`${findingList(cluster, nowMs)}${trendTiles(cluster.trends)}
+/** What the first polls find may be older than this exporter. */
+const FIRST_POLLS_MS = 60_000;
+
+function bound(since: string, { startedAt }: Status): string {
+  const afterStartMs = Date.parse(since) - Date.parse(startedAt);
+  return afterStartMs >= 0 && afterStartMs < FIRST_POLLS_MS ? 'at least ' : '';
+}
+
+/** A panel: its title, the collector that its data is from, and its content, which is undefined without current data. */
+interface Panel {
+  readonly title: string;
+  readonly collector: string;
+  readonly content: Html | undefined;
+  /** `line` for content that is one line, `wide` for what needs the whole width. */
+  readonly kind: 'line' | 'wide' | 'half';
+}
+
+function kindOf(items: readonly unknown[] = []): Panel['kind'] {
+  return items.length > 0 ? 'half' : 'line';
+}
+
+/** The panels of the collectors that are on. */
+function describePanels(cluster: ClusterStatus, nowMs: number): readonly Panel[] {
+  const { nodes, ranges, sessions, assistant, collectors, findings } = cluster;
+  const all: readonly Panel[] = [
+    {
+      title: 'Nodes',
+      collector: 'nodes',
+      content: nodes && nodeMap(nodes, nowMs),
+      kind: 'wide',
+    },
+    {
+      title: 'Problem ranges',
+      collector: 'ranges',
+      content: ranges && problemRanges(ranges, findings, nowMs),
+      kind: kindOf(Object.keys(ranges?.problems ?? {})),
+    },
+    {
+      title: 'Hottest ranges',
+      collector: 'ranges',
+      content: ranges && hotRanges(ranges),
+      kind: kindOf(ranges?.hottest),
+    },
+    {
+      title: 'Sessions',
+      collector: 'sessions',
+      content: sessions && sessionTables(sessions),
+      kind: kindOf(sessions?.applications),
+    },
+    {
+      title: 'Migration assistant',
+      collector: 'cloud',
+      content: assistant && assistantState(assistant, nowMs),
+      kind: 'line',
+    },
+  ];
+  return all.filter(({ collector }) => collectors.some(({ name }) => name === collector));
+}
+
+/** Everything about one cluster, the most urgent first; all that has no data is one line. */
+function clusterDetails(cluster: ClusterStatus, status: Status, nowMs: number): Html {
+  const panels = describePanels(cluster, nowMs);
+  const missing = panels.filter(({ content }) => content === undefined);
+  const shown = panels.filter(({ content }) => content !== undefined);
+  const halves = shown.filter(({ kind }) => kind === 'half');
+  const last = halves.length % 2 === 1 ? halves.at(-1) : undefined;
+  const table = collectorTable(cluster.collectors, nowMs);
+  const all: readonly Panel[] = [
+    ...shown.map((one) => (one === last ? ({ ...one, kind: 'wide' } as const) : one)),
+    { title: 'Collectors', collector: '', content: table, kind: 'wide' },
+  ];
+  return html`${findingList(cluster, status, nowMs)}${trendTiles(cluster)}
     <div class="panels">
-      ${[
-        names.has('nodes') && panel('Nodes', 'wide', nodes && nodeMap(nodes, nowMs)),
-        names.has('ranges') && panel('Problem ranges', '', ranges && problemRanges(ranges, nowMs)),
-        names.has('ranges') && panel('Hottest ranges', '', ranges && hotRanges(ranges)),
-        names.has('sessions') &&
-          panel('Sessions', sessionsWidth, sessions && sessionTables(sessions)),
-        names.has('cloud') &&
-          panel('Migration assistant', 'narrow', assistant && assistantState(assistant, nowMs)),
-        panel('Collectors', 'wide', collectorTable(collectors, nowMs)),
-      ]}
+      ${
+        missing.length > 0 &&
+        html`<p class="panel line quiet">
+          No current data: ${formatList(missing.map(({ title }) => title))}.
+        </p>`
+      }
+      ${all.map((one) => panel(one, cluster, nowMs))}
     </div>`;
 }
 
-function panel(title: string, kind: string, content: Html | undefined): Html {
+function panel({ title, kind, content, collector }: Panel, cluster: ClusterStatus, nowMs: number) {
   const id = title.toLowerCase().replaceAll(' ', '-');
+  const source = cluster.collectors.find(({ name }) => name === collector);
+  const isFailing = source?.state === 'failing';
   return html`<section class="panel ${kind}" id="${id}" aria-labelledby="${id}-title">
     <h3 id="${id}-title">${title}</h3>
-    ${content ?? html`<p class="quiet">No current data: see the collectors below.</p>`}
+    ${
+      source?.lastSuccessAt !== undefined &&
+      html`<p class="age${isFailing && ' old'}">
+        ${isFailing && icon('warning')} ${relativeTime(source.lastSuccessAt, nowMs)}
+        old${isFailing && ': polls are failing'}
+      </p>`
+    }
+    ${content}
   </section>`;
 }
 
 /** Present without findings, too, so that a live page keeps its structure. */
-function findingList({ findings, state }: ClusterStatus, nowMs: number): Html {
+function findingList({ findings, state }: ClusterStatus, status: Status, nowMs: number): Html {
   const [first, more] = [findings.slice(0, MAX_UNFOLDED), findings.slice(MAX_UNFOLDED)];
-  const none = state === 'unknown' ? 'There is no data yet.' : 'No problems found.';
+  const none = state === 'unknown' ? 'There is not enough data yet.' : 'No problems found.';
   return html`<section class="findings" aria-labelledby="findings-title">
     <h3 id="findings-title">Findings</h3>
     ${first.length === 0 && html`<p class="quiet">${none}</p>`}
     <ul>
-      ${first.map((finding) => findingItem(finding, nowMs))}
+      ${first.map((finding) => findingItem(finding, status, nowMs))}
     </ul>
     ${
       more.length > 0 &&
       html`<details>
         <summary>${more.length} more: ${formatLevels(more)}</summary>
         <ul>
-          ${more.map((finding) => findingItem(finding, nowMs))}
+          ${more.map((finding) => findingItem(finding, status, nowMs))}
         </ul>
       </details>`
     }
   </section>`;
 }
 
-function findingItem(finding: ClusterStatus['findings'][number], nowMs: number): Html {
-  const { level, text, next, since } = finding;
+function findingItem(finding: Finding, status: Status, nowMs: number): Html {
+  const { about, alert, level, text, next, since } = finding;
+  const subject = about === 'exporter' ? `${level}, of the exporter` : level;
   return html`<li class="${level}">
-    ${icon(level)}
+    ${icon(about === 'exporter' ? 'unknown' : level)}
     <div>
-      <strong><span class="hidden">${LEVEL_TEXTS[level]}: </span>${text}</strong>
-      <span class="advice">${withCode(next)}</span>
+      <strong><span class="hidden">${subject}: </span>${text}</strong>
+      <span class="advice">${withCode(next)}</span>${
+        alert && html` <small class="alert">${alert}</small>`
+      }
     </div>
-    <span class="since">for ${relativeTime(since, nowMs)}</span>
+    <span class="since">for ${bound(since, status)}${relativeTime(since, nowMs)}</span>
   </li>`;
 }
 
 /** `1 critical, 2 warnings and 5 info`. */
-function formatLevels(findings: readonly HealthIssue[]): string {
+function formatLevels(findings: readonly Finding[]): string {
   const levels = Map.groupBy(findings, ({ level }) => level);
-  const counts = Array.from(levels, ([level, { length }]) => {
-    const plural = level === 'warning' && length > 1 ? 's' : '';
-    return `${length} ${LEVEL_TEXTS[level]}${plural}`;
-  });
+  const counts = Array.from(
+    levels,
+    ([level, { length }]) => `${length} ${level}${level === 'warning' && length > 1 ? 's' : ''}`,
+  );
   return formatList(counts);
 }

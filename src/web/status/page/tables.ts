@@ -2,13 +2,15 @@ import {
   formatBytes,
   formatCount,
   formatDuration,
+  formatList,
   formatNumber,
   formatPercent,
 } from '../../../format.ts';
+import { SEVERITIES } from '../../../vocabulary.ts';
 import type { AssistantStatus } from '../cluster.ts';
 import type { CollectorStatus } from '../collectors.ts';
-import { LEVELS } from '../health.ts';
-import { PROBLEM_ISSUES, type RangesStatus } from '../ranges.ts';
+import type { Finding } from '../health.ts';
+import { formatTable, problemLevel, type RangesStatus } from '../ranges.ts';
 import { OLD_TRANSACTION_SECONDS, type SessionsStatus } from '../sessions.ts';
 import { bar, html, type Html, icon, type Part, relativeTime, withCode } from './html.ts';
 
@@ -19,15 +21,15 @@ const MAX_ROWS = 10;
 type Column<T> = readonly [
   title: string,
   cell: (item: T) => Part,
-  kind?: 'number' | 'name' | undefined,
+  kind?: 'number' | 'name' | 'bars' | undefined,
 ];
 
-/** A table that scrolls sideways in a narrow window; the cell of the first column names its row. */
+/** A table that scrolls sideways where it is too wide, and is a list on a phone; the first column names the row. */
 function table<T>(
   label: string,
   items: readonly T[],
   columns: readonly (Column<T> | false)[],
-  details: (item: T) => Html | undefined = () => undefined,
+  details: (item: T) => Part = () => undefined,
 ): Html {
   const shown = columns.filter((column) => column !== false);
   return html`<div class="scroll" tabindex="0" role="group" aria-label="${label}">
@@ -41,10 +43,10 @@ function table<T>(
         ${items.map(
           (item) =>
             html`<tr>
-                ${shown.map(([, cell, kind], index) =>
+                ${shown.map(([title, cell, kind], index) =>
                   index === 0
                     ? html`<th scope="row" class="${kind}">${cell(item)}</th>`
-                    : html`<td class="${kind}">${cell(item)}</td>`,
+                    : html`<td data-title="${title}" class="${kind}">${cell(item)}</td>`,
                 )}
               </tr>
               ${details(item)}`,
@@ -59,22 +61,34 @@ function known(value: number | undefined, format: (value: number) => string): st
   return value === undefined ? '–' : format(value);
 }
 
-/** Range problems by number, and the ranges with the oldest ones. */
-export function problemRanges({ problems, oldest, nodes }: RangesStatus, nowMs: number): Html {
+/** Range problems by number, and the ranges with the oldest of the worst ones. */
+export function problemRanges(
+  { problems, oldest, nodes, downSinceScan }: RangesStatus,
+  findings: readonly Finding[],
+  nowMs: number,
+): Html {
   const { scanned, failed, skipped } = nodes;
+  const down = formatList(downSinceScan);
   const read = html`<p class="quiet">
-    Read from ${scanned} of ${scanned + failed}
-    nodes${skipped > 0 && `; ${skipped} down and not queried`}.
-  </p>`;
+      Read from ${scanned} of ${scanned + failed}
+      nodes${skipped > 0 && `; ${skipped} down and not queried`}.
+    </p>
+    ${
+      downSinceScan.length > 0 &&
+      html`<p class="old">
+        ${icon('warning')} Read before node ${down} went down: the next scan shows the effect.
+      </p>`
+    }`;
   const counts = Object.entries(problems);
   if (counts.length === 0)
     return html`<p>No range has a problem.</p>
       ${read}`;
+  const rankOf = (problem: string) => SEVERITIES.indexOf(problemLevel(problem, findings));
   const rows = oldest.toSorted((a, b) => rankOf(a.problem) - rankOf(b.problem));
   return html`<ul class="counts">
       ${counts.map(
         ([problem, count]) =>
-          html`<li class="${levelOf(problem)}">
+          html`<li class="${problemLevel(problem, findings)}">
             <b>${formatCount(count)}</b> ${formatProblem(problem)}
           </li>`,
       )}
@@ -82,19 +96,11 @@ export function problemRanges({ problems, oldest, nodes }: RangesStatus, nowMs: 
     ${table('Oldest problem ranges', rows.slice(0, MAX_ROWS), [
       ['Range', ({ rangeId }) => `r${rangeId}`],
       ['Problem', ({ problem }) => formatProblem(problem)],
-      ['Table', (range) => range.table || '–'],
+      ['Table', (range) => formatTable(range.table, 'id') || '–'],
       ['Reported by', ({ nodeId, storeId }) => `n${nodeId} s${storeId}`],
       ['For', ({ firstSeenAt }) => relativeTime(firstSeenAt, nowMs), 'number'],
     ])}
     ${read}`;
-}
-
-function levelOf(problem: string): (typeof LEVELS)[number] {
-  return PROBLEM_ISSUES[problem]?.level ?? 'warning';
-}
-
-function rankOf(problem: string): number {
-  return LEVELS.indexOf(levelOf(problem));
 }
 
 function formatProblem(problem: string): string {
@@ -109,9 +115,9 @@ export function hotRanges({ hottest }: RangesStatus): Html {
   const hasCpu = hottest.some(({ cpuSecondsPerSecond }) => cpuSecondsPerSecond !== undefined);
   return table('Hottest ranges', hottest.slice(0, MAX_ROWS), [
     ['Range', ({ rangeId }) => `r${rangeId}`],
-    ['Table', (range) => range.table || '–'],
+    ['Table', (range) => formatTable(range.table, 'id') || '–'],
     ['Node', ({ nodeId }) => `n${nodeId}`],
-    ['Load', ({ queriesPerSecond }) => bar(queriesPerSecond / max)],
+    ['Load', ({ queriesPerSecond }) => bar(queriesPerSecond / max), 'bars'],
     ['Queries/s', ({ queriesPerSecond }) => formatNumber(queriesPerSecond), 'number'],
     ['Writes/s', ({ writesPerSecond }) => known(writesPerSecond, formatNumber), 'number'],
     hasCpu && ['CPU', (range) => known(range.cpuSecondsPerSecond, formatPercent), 'number'],
@@ -121,6 +127,7 @@ export function hotRanges({ hottest }: RangesStatus): Html {
 /** Sessions by state, and the applications with the oldest transactions. */
 export function sessionTables(sessions: SessionsStatus): Html {
   const applications = sessions.applications.slice(0, MAX_ROWS);
+  if (applications.length === 0) return html`<p>No session is open.</p>`;
   return html`${stateBar(sessions)}
   ${table('Applications with the oldest transactions', applications, [
     ['Application', ({ application }) => application, 'name'],
@@ -135,7 +142,7 @@ export function sessionTables(sessions: SessionsStatus): Html {
 function transactionAge(seconds: number): Html {
   if (seconds === 0) return html`–`;
   const age = formatDuration(seconds);
-  return seconds < OLD_TRANSACTION_SECONDS
+  return seconds <= OLD_TRANSACTION_SECONDS
     ? html`${age}`
     : html`<span class="old">${icon('warning')} ${age}</span>`;
 }
@@ -170,33 +177,34 @@ function stateBar({ active, idleInTransaction, idle }: SessionsStatus): Html {
 export function assistantState(assistant: AssistantStatus, nowMs: number): Html {
   if (!assistant.exists) return html`<p>There is no migration assistant.</p>`;
   const { status = 'unknown', health = 'unknown', region, statusSince } = assistant;
-  const level = status === 'failed' ? 'trouble' : health === 'unavailable' ? 'warning' : 'notice';
-  return html`<dl>
-    <dt>Status</dt>
-    <dd>
-      ${icon(level)}
-      ${status}${statusSince !== undefined && html` for ${relativeTime(statusSince, nowMs)}`}
-    </dd>
-    <dt>Health</dt>
-    <dd>${health.replaceAll('_', ' ')}</dd>
-    ${
-      region &&
-      html`<dt>Region</dt>
-        <dd>${region}</dd>`
-    }
-  </dl>`;
+  const isOk = status !== 'failed' && health !== 'unavailable' && health !== 'unknown';
+  return html`<p>
+    ${icon(isOk ? 'info' : 'warning')}
+    ${status}${statusSince !== undefined && html` for ${relativeTime(statusSince, nowMs)}`}, health
+    ${health.replaceAll('_', ' ')}${region && `, in ${region}`}
+  </p>`;
 }
 
-/** The collectors with the age of their data and their errors. */
+/** The collectors with the age of their data and their errors, each error once. */
 export function collectorTable(collectors: readonly CollectorStatus[], nowMs: number): Html {
+  const firstWith = ({ error }: CollectorStatus) =>
+    collectors.find((one) => one.error !== undefined && one.error.message === error?.message);
   const columns: readonly Column<CollectorStatus>[] = [
     ['Collector', ({ name }) => name],
-    ['State', ({ state }) => html`${icon(state)} ${state === 'good' ? 'ok' : state}`],
+    [
+      'State',
+      (one) => {
+        const first = firstWith(one);
+        const text = one.state === 'good' ? 'ok' : one.state;
+        return html`${icon(one.state)} ${text}${first && first !== one && `, as ${first.name}`}`;
+      },
+    ],
     [
       'Age',
       ({ lastSuccessAt: at, intervalSeconds }) => {
         return at && bar((nowMs - Date.parse(at)) / 1000 / intervalSeconds);
       },
+      'bars',
     ],
     [
       'Data',
@@ -223,12 +231,13 @@ export function collectorTable(collectors: readonly CollectorStatus[], nowMs: nu
     'Collectors',
     collectors,
     columns,
-    ({ error }) =>
-      error &&
+    (one) =>
+      one.error &&
+      firstWith(one) === one &&
       html`<tr class="error">
         <td colspan="${columns.length}">
-          <b>${error.reason}:</b> ${error.message}.
-          <span class="advice">${withCode(error.advice)}</span>
+          <b>${one.error.reason}:</b> ${one.error.message}.
+          <span class="advice">${withCode(one.error.advice)}</span>
         </td>
       </tr>`,
   );

@@ -1,33 +1,40 @@
 import { formatNumber, formatPercent, formatRoughly } from '../../../format.ts';
-import { html, type Html } from './html.ts';
+import { isProblem } from '../health.ts';
+import { formatLiveNodes } from '../nodes.ts';
+import type { ClusterStatus } from '../status.ts';
+import { html, type Html, icon } from './html.ts';
 
 type Format = (value: number) => string;
-type Points = readonly { readonly at: string; readonly value: number | undefined }[];
+type Points = ClusterStatus['trends'][number]['points'];
 
-/** By the names in the history. */
-const TILES: readonly (readonly [name: string, title: string, format: Format])[] = [
-  ['liveNodes', 'Live nodes', formatNumber],
+/** By the names in the history; findings whose key begins with the last text are about it. */
+const TILES: readonly (readonly [name: string, title: string, format: Format, keys?: string])[] = [
+  ['liveNodes', 'Live nodes', formatNumber, 'nodes '],
   ['cpuRatio', 'Highest node CPU', formatPercent],
   ['queriesPerSecond', 'Queries per second', formatNumber],
-  ['problemRanges', 'Range problems', formatNumber],
+  ['problemRanges', 'Range problems', formatNumber, 'ranges '],
   ['openSessions', 'Open sessions', formatNumber],
-  ['oldestTransactionSeconds', 'Oldest transaction', formatRoughly],
+  ['oldestTransactionSeconds', 'Oldest transaction', formatRoughly, 'old transactions'],
 ];
 
 const WIDTH = 120;
 const HEIGHT = 28;
 
-/** The most important figures, each with its trend. */
-export function trendTiles(
-  trends: readonly { readonly name: string; readonly points: Points }[],
-): Html {
-  const tiles = TILES.flatMap(([name, title, format]) => {
+/** The most important figures, each with its state and its trend; nothing while none is known. */
+export function trendTiles({ trends, findings, nodes }: ClusterStatus): Html | undefined {
+  const known = TILES.flatMap(([name, title, format, keys]) => {
     const points = trends.find((trend) => trend.name === name)?.points;
-    if (points === undefined) return [];
-    const value = points.at(-1)?.value;
-    return html`<li>
-      <span>${title}</span
-      ><b>${value === undefined ? '–' : format(value)}</b>${trendLine(points, format)}
+    const value = points?.at(-1)?.value;
+    return points === undefined ? [] : [{ name, title, format, keys, points, value }];
+  });
+  if (known.every(({ value }) => value === undefined)) return undefined;
+  const tiles = known.map(({ name, title, format, keys, points, value }) => {
+    const problem = findings.find((one) => isProblem(one) && keys && one.key.startsWith(keys));
+    const level = problem?.level ?? (keys && value !== undefined ? 'healthy' : '');
+    const text = name === 'liveNodes' && nodes ? formatLiveNodes(nodes) : undefined;
+    return html`<li class="${level}">
+      <span>${title}${problem && html` ${icon(problem.level)}`}</span
+      ><b>${value === undefined ? '–' : (text ?? format(value))}</b>${trendLine(points, format)}
     </li>`;
   });
   return html`<section aria-labelledby="figures-title">
@@ -38,7 +45,7 @@ export function trendTiles(
   </section>`;
 }
 
-/** A line with a gap where polls failed. */
+/** A line with a gap where polls failed, above its scale and its span. */
 function trendLine(points: Points, format: Format): Html | undefined {
   const values = points.flatMap(({ value }) => value ?? []);
   const first = points[0];
@@ -47,23 +54,26 @@ function trendLine(points: Points, format: Format): Html | undefined {
   const label = `Since ${first.at.slice(11, 16)} UTC between ${format(low)} and ${format(high)}, now ${format(values.at(-1) ?? 0)}.`;
   const startMs = Date.parse(first.at);
   const spanMs = Math.max(1, Date.parse(points.at(-1)?.at ?? '') - startMs);
-  // A constant line is at the bottom when it is 0, else in the middle.
-  const constant = high === 0 ? 0 : 0.5;
+  const isSteady = format(low) === format(high);
+  // A steady line is at the bottom when it is 0, else in the middle.
+  const steady = high === 0 ? 0 : 0.5;
   const path = points.map(({ at, value }, index) => {
     if (value === undefined) return '';
     const x = ((Date.parse(at) - startMs) / spanMs) * WIDTH;
-    const y = high === low ? constant : (value - low) / (high - low);
+    const y = isSteady ? steady : (value - low) / (high - low);
     const place = `${Math.round(x)},${Math.round(HEIGHT - 2 - y * (HEIGHT - 4))}`;
     // The round ends of a line without length are a dot.
     return points[index - 1]?.value === undefined ? `M${place}h0` : `L${place}`;
   });
+  const span = formatRoughly(Math.round(spanMs / 1000));
+  const scale = isSteady ? `steady for ${span}` : `${format(low)} – ${format(high)} in ${span}`;
   return html`<svg
-    class="trend"
-    viewBox="0 0 ${WIDTH} ${HEIGHT}"
-    preserveAspectRatio="none"
-    role="img"
-    aria-label="${label}"
-  >
-    <path d="${path.join('')}" />
-  </svg>`;
+      class="trend"
+      viewBox="0 0 ${WIDTH} ${HEIGHT}"
+      preserveAspectRatio="none"
+      role="img"
+      aria-label="${label}"
+    >
+      <path d="${path.join('')}" /></svg
+    ><small>${scale}</small>`;
 }

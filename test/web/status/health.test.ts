@@ -1,0 +1,120 @@
+import { describe, expect, test } from 'vitest';
+import { ALERT_SEVERITIES } from '../../../src/vocabulary.ts';
+import { isProblem, NORMAL_SECONDS } from '../../../src/web/status/health.ts';
+import { openScene, SCENES } from '../../browser/scenes.ts';
+import { readRules } from '../../rules/rule-set.ts';
+import { withCollectors } from '../../support/exporter.ts';
+import { readCluster } from './read-status.ts';
+
+/** A single poll: the state must not change while it is compared. */
+const SINGLE_POLL = { intervalSeconds: 600 };
+
+describe('the state', () => {
+  test('is unknown, with the remedy, while the exporter cannot log in', async () => {
+    await using scene = await openScene(SCENES.rejected);
+    const { state, findings } = await readCluster(scene);
+    expect(state).toBe('unknown');
+    expect(findings).toMatchObject([
+      { about: 'exporter', alert: 'CrdbAccessRejected', level: 'warning' },
+    ]);
+    expect(findings[0]?.next).toContain('User and password were refused');
+  });
+
+  test('is unknown while the privilege for nodes and ranges is missing', async () => {
+    await using scene = await openScene({
+      ...SINGLE_POLL,
+      clusters: { demo: { users: [{ name: 'nobody', password: 'secret' }] } },
+      login: { username: 'nobody', password: 'secret' },
+    });
+    const { state, findings } = await readCluster(scene);
+    expect(state).toBe('unknown');
+    expect(findings.every(({ about }) => about === 'exporter')).toBe(true);
+    expect(findings.map(({ next }) => next).join(' ')).toContain('VIEWCLUSTERMETADATA');
+  });
+
+  test('is that of the cluster while only a collector without influence on it fails', async () => {
+    await using scene = await openScene(SINGLE_POLL);
+    await using other = await openScene({
+      ...SINGLE_POLL,
+      simulators: scene.simulators,
+      adapt: (config) =>
+        withCollectors(config, (collector) => ({ ...collector, tables: ['movr.public.gone'] })),
+    });
+    const { state, findings } = await readCluster(other);
+    expect(state).toBe('healthy');
+    expect(findings).toMatchObject([{ key: 'collector tables', about: 'exporter' }]);
+  });
+
+  test('began with the oldest of its problems', async () => {
+    await using scene = await openScene({
+      ...SINGLE_POLL,
+      clusters: { demo: { faultyNodes: true, frozen: true } },
+    });
+    const { since, findings } = await readCluster(scene);
+    const starts = findings.filter(isProblem).map((one) => one.since);
+    expect(since).toBe(starts.toSorted()[0]);
+    expect(Date.parse(since)).toBeLessThan(Date.now() - 60_000);
+  });
+});
+
+describe('findings', () => {
+  test('have the severities of their alerts, after the time for which a condition is normal', () => {
+    const rules = readRules().flatMap((group) => group.rules);
+    for (const [alert, severity] of Object.entries(ALERT_SEVERITIES)) {
+      const own = rules.filter((rule) => rule.alert === alert);
+      expect([alert, own[0]?.labels?.['severity']]).toEqual([alert, severity]);
+    }
+    for (const [alert, seconds] of Object.entries(NORMAL_SECONDS)) {
+      const rule = rules.find((one) => one.alert === alert);
+      expect([alert, parseDuration(rule?.for)]).toEqual([alert, seconds]);
+    }
+  });
+
+  test('name ranges, tables and nodes', async () => {
+    await using scene = await openScene({
+      ...SINGLE_POLL,
+      clusters: { demo: { faultyNodes: true, frozen: true } },
+    });
+    const { findings, ranges } = await readCluster(scene);
+    const texts = findings.map(({ text }) => text);
+    const [broken] = ranges?.oldest.filter(({ problem }) => problem === 'unavailable') ?? [];
+    expect(texts).toContain('Node 9 is dead.');
+    expect(texts).toContain(
+      `1 range without a quorum of replicas: requests wait. r${broken?.rangeId} of ${broken?.table} on node ${broken?.nodeId}.`,
+    );
+    expect(texts.some((text) => /r\d+ on node \d+ and \d+ more\.$/.test(text))).toBe(true);
+  });
+
+  test('tell of two nodes that are down as the alert for several does', async () => {
+    await using scene = await openScene({ intervalSeconds: 0.3 });
+    const world = scene.simulators.get('demo')?.world;
+    const levels = async () => {
+      const { findings } = await readCluster(scene);
+      return findings.filter(({ key }) => key.startsWith('nodes ')).map(({ level }) => level);
+    };
+    world?.killNode(8, 'unavailable');
+    await expect.poll(levels).toEqual(['warning']);
+    world?.killNode(9, 'unavailable');
+    await expect.poll(levels).toEqual(['critical']);
+  });
+});
+
+test('ranges that were read before a node went down are marked as older', async () => {
+  await using scene = await openScene({
+    intervalSeconds: 600,
+    adapt: (config) =>
+      withCollectors(config, (each) =>
+        each['page_limit'] === 200 ? { ...each, interval: 0.3 } : each,
+      ),
+  });
+  scene.simulators.get('demo')?.world.killNode(9, 'dead');
+  const stale = async () => (await readCluster(scene)).ranges?.downSinceScan;
+  await expect.poll(stale).toEqual([9]);
+  const { text } = await scene.exporter.get('/');
+  expect(text).toContain('Node 9 is dead');
+  expect(text).toContain('Read before node 9 went down');
+});
+
+function parseDuration(text = ''): number {
+  return Number.parseInt(text, 10) * (text.endsWith('h') ? 3600 : 60);
+}
