@@ -32,10 +32,12 @@ export interface SimulatorOptions {
   readonly quirks: Partial<Quirks>;
   readonly scenario: 'calm' | 'incident';
   /**
-   * A dead, a draining and a decommissioned node, mixed builds, ranges and replicas with problems, old transactions
-   * and unusual application names. Default: true, but false when a scenario is given.
+   * A dead, a draining and a decommissioned node, mixed builds, ranges and replicas with problems, and old
+   * transactions. Default: true, but false when a scenario is given.
    */
   readonly faultyNodes: boolean;
+  /** Application names that need escaping or cutting. Default: as `faultyNodes`. */
+  readonly unusualNames: boolean;
   readonly listen: Listen;
   readonly cloudListen: Listen;
   /** Off when undefined. */
@@ -73,6 +75,7 @@ const DEFAULTS: SimulatorOptions = {
   quirks: {},
   scenario: 'calm',
   faultyNodes: true,
+  unusualNames: true,
   listen: LOOPBACK,
   cloudListen: LOOPBACK,
   controlListen: undefined,
@@ -90,7 +93,8 @@ const DEFAULTS: SimulatorOptions = {
 
 /** All options with their defaults. Throws RangeError for an invalid number. */
 export function resolveOptions(given: Partial<SimulatorOptions>): SimulatorOptions {
-  const options = { ...DEFAULTS, faultyNodes: given.scenario === undefined, ...given };
+  const { faultyNodes = given.scenario === undefined } = given;
+  const options = { ...DEFAULTS, faultyNodes, unusualNames: faultyNodes, ...given };
   requireAtLeast('nodes', options.nodes, 1);
   requireAtLeast('ranges', options.ranges, 1);
   requireAtLeast('sessions', options.sessions, 0);

@@ -29,7 +29,12 @@ export interface SceneOptions {
   readonly afterwards?: (scene: Scene) => Promise<void>;
 }
 
-const CALM: Partial<SimulatorOptions> = { scenario: 'calm', metricKeys: 'useful', ranges: 200 };
+const CALM: Partial<SimulatorOptions> = {
+  scenario: 'calm',
+  metricKeys: 'useful',
+  ranges: 200,
+  unusualNames: false,
+};
 const TABLES = 'movr.public.rides, movr.public.users, movr.public.vehicles';
 const LEAKY = { username: 'payments', applicationName: 'leaky-service', nodeId: 1 };
 

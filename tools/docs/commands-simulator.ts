@@ -4,6 +4,7 @@ export const PAGE_SIMULATOR = {
   ranges: 60,
   sessions: 12,
   faultyNodes: true,
+  unusualNames: false,
 } as const;
 
 interface Simulated {

@@ -48,6 +48,8 @@ type CurrentNode = ReturnType<typeof toItem>;
 type Node = Omit<CurrentNode, 'metrics' | 'store_metrics'> & {
   readonly metrics: CurrentNode['metrics'] | null;
   readonly store_metrics: CurrentNode['store_metrics'] | null;
+  /** Age of the record when the server answered. */
+  readonly record_age_seconds: number | null;
 };
 
 const COLUMNS: readonly Column<Node>[] = [
@@ -62,6 +64,7 @@ const COLUMNS: readonly Column<Node>[] = [
           ? 'red'
           : 'yellow',
   },
+  numberColumn('RECORD AGE', formatAge, ({ record_age_seconds: age }) => age),
   { title: 'ADDRESS', value: (node) => node.address, shrinks: true },
   { title: 'VERSION', value: (node) => node.build_tag },
   { title: 'LOCALITY', value: (node) => node.locality, shrinks: true },
@@ -108,11 +111,18 @@ async function list(target: ClusterTarget, options: ListingOptions): Promise<num
   // The newest record of all decides which are stale.
   const ages = records.map(({ age }) => age);
   const isFresh = freshnessOf(ages, dateMs);
-  for (const { node, age } of records) {
+  for (const { node: current, age } of records) {
+    const node = { ...current, record_age_seconds: recordAge(age, dateMs) };
     listing.add(isFresh(age) ? node : { ...node, metrics: null, store_metrics: null });
   }
   await listing.close();
   return EXIT.ok;
+}
+
+/** By the clock of the server where it sent one; rounded, since that has whole seconds. */
+function recordAge({ updatedSeconds }: RecordAge, answeredMs = Date.now()): number | null {
+  if (updatedSeconds === 0) return null;
+  return Math.max(0, Math.round(answeredMs / 1000 - updatedSeconds));
 }
 
 /** A node as JSON: names of the API, times as text, nothing omitted. */

@@ -1,3 +1,4 @@
+import type { SimulatorOptions } from '../options.ts';
 import { bytesOf, fractionOf, hashOf, pickAt } from '../random.ts';
 import { uuidOf } from './assistant.ts';
 import {
@@ -32,20 +33,19 @@ const USERNAMES = ['movr', 'movr', 'movr', 'reporting', 'payments', 'watcher', '
 const CLOSED_SHARE = 0.15;
 
 /** The slots of a world: open and closed ones, distributed to the nodes, and an internal one for each node. */
-export function generateSlots(
-  seed: number,
-  sessions: number,
-  nodeIds: readonly number[],
-  isFaulty: boolean,
-): Slot[] {
+export function generateSlots(options: SimulatorOptions, nodeIds: readonly number[]): Slot[] {
+  const { seed, sessions, faultyNodes, unusualNames } = options;
+  const names = unusualNames
+    ? [...PLAIN_APPLICATIONS, ...UNUSUAL_APPLICATIONS]
+    : PLAIN_APPLICATIONS;
   const open = Array.from({ length: sessions }, (_, index) =>
-    generateSlot(seed, index, nodeIds, pickBehavior(seed, index, isFaulty), isFaulty),
+    generateSlot(seed, index, nodeIds, pickBehavior(seed, index, faultyNodes), names),
   );
   const closed = Array.from({ length: Math.ceil(sessions * CLOSED_SHARE) }, (_, index) =>
-    generateSlot(seed, sessions + index, nodeIds, 'closed', isFaulty),
+    generateSlot(seed, sessions + index, nodeIds, 'closed', names),
   );
   const internal = nodeIds.map((_, index) =>
-    generateSlot(seed, index + 1_000_000 * nodeIds.length, nodeIds, 'internal', isFaulty),
+    generateSlot(seed, index + 1_000_000 * nodeIds.length, nodeIds, 'internal', names),
   );
   return [...open, ...closed, ...internal];
 }
@@ -63,10 +63,9 @@ function generateSlot(
   number: number,
   nodeIds: readonly number[],
   habit: Behavior,
-  isFaulty: boolean,
+  names: readonly string[],
 ): Slot {
   const fraction = (topic: string): number => fractionOf(topic, seed, number);
-  const names = isFaulty ? [...PLAIN_APPLICATIONS, ...UNUSUAL_APPLICATIONS] : PLAIN_APPLICATIONS;
   return {
     number,
     nodeId: nodeIds[number % nodeIds.length] ?? 1,

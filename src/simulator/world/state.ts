@@ -42,12 +42,7 @@ export function createState(options: SimulatorOptions): WorldState {
     ranges: generateRanges(options, nodes, tables, startMs),
     tables,
     accounts: createAccounts(options),
-    slots: generateSlots(
-      options.seed,
-      options.sessions,
-      clientNodeIds(options),
-      options.faultyNodes,
-    ),
+    slots: generateSlots(options, clientNodeIds(options)),
     openedSessions: new Map(),
     openedCount: 0,
     closedAtMs: new Map(),

@@ -50,8 +50,8 @@ function askable(): number[] {
 describe('nodes', () => {
   test('lists every node with its status and version', async () => {
     const [header, ...nodes] = rows(await good('nodes'));
-    expect(header?.slice(0, 4)).toEqual(['ID', 'STATUS', 'ADDRESS', 'VERSION']);
-    const seen = nodes.map(([id, status, , version]) => [Number(id), status, version]);
+    expect(header?.slice(0, 5)).toEqual(['ID', 'STATUS', 'RECORD AGE', 'ADDRESS', 'VERSION']);
+    const seen = nodes.map(([id, status, , , version]) => [Number(id), status, version]);
     const { nodes: truth } = simulator.truth();
     expect(seen).toEqual(truth.map((node) => [node.nodeId, node.status, node.buildTag]));
   });
@@ -107,6 +107,9 @@ describe('nodes whose record is stale', () => {
       ['3h12m', '20.0%', '2 KiB', '7', '9', '40.0%'],
     ]);
     expect(nodes.map(([id]) => id)).toEqual(order);
+    // The header Date of the server has whole seconds.
+    const ages = [/^[45]s$/, /^[45]s$/, /^1m1[45]s$/, /^[89]s$/];
+    byId.forEach(([, , age], at) => expect(age).toMatch(ages[at] ?? ''));
   });
 
   test('have no figures in JSON, in the order of the server', async () => {
@@ -118,6 +121,12 @@ describe('nodes whose record is stale', () => {
     expect(nodes.map((node) => node['node_id'])).toEqual([2, 3, 1, 4]);
     expect(nodes.map((node) => node['metrics'] === null)).toEqual([true, true, false, false]);
     expect(nodes.map((node) => node['store_metrics'] === null)).toEqual([true, true, false, false]);
+    expect(nodes.map((node) => node['record_age_seconds'])).toEqual([
+      expect.closeTo(5, -1),
+      expect.closeTo(75, -1),
+      expect.closeTo(5, -1),
+      expect.closeTo(9, -1),
+    ]);
     expect(nodes.map((node) => typeof node['updated_at'])).toEqual(nodes.map(() => 'string'));
   });
 });
