@@ -49,7 +49,7 @@ const OPTIONS = {
     kind: 'rewrites',
     default: [],
     check: findRegexFault,
-    help: 'Rules that merge application names, for names that contain a process id; the first matching rule applies.',
+    help: 'Rules that merge application names, such as those with a process id. Keys of a rule: regex (RE2, anchored only as written) and replacement ($1: first group). The first match applies.',
   },
 } as const satisfies OptionSpecs;
 

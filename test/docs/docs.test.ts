@@ -2,6 +2,12 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { writeConfigurationPage } from '../../tools/docs/configuration-page.ts';
+import { makeFolder } from '../config/folder.ts';
+import { loadText } from '../config/loading.ts';
+import { FILES as PEM } from '../config/web-files.ts';
+import { run } from '../rules/promtool.ts';
+import { nameOf, readRules } from '../rules/rule-set.ts';
+import { hasProgram } from '../support/programs.ts';
 
 const ROOT = path.join(import.meta.dirname, '..', '..');
 
@@ -43,6 +49,11 @@ function findBrokenLinks(page: string): readonly string[] {
     });
 }
 
+/** The texts of the YAML blocks of a page. */
+function yamlOf(page: string): readonly string[] {
+  return Array.from(read(page).matchAll(/```yaml\n([^`]*)```/g), ([, text = '']) => text);
+}
+
 describe('the pages of the project', () => {
   test.each(listPages())('%s has no broken links', (page) => {
     expect(findBrokenLinks(page)).toEqual([]);
@@ -50,6 +61,37 @@ describe('the pages of the project', () => {
 
   test('docs/configuration.md is the output of `npm run docs`', () => {
     expect(read('docs/configuration.md')).toBe(writeConfigurationPage());
+  });
+
+  test('name only alerts that exist', () => {
+    const alerts = readRules().flatMap(({ rules }) => rules.map(nameOf));
+    const named = listPages().flatMap((page) =>
+      Array.from(read(page).matchAll(/\bCrdb[A-Z]\w+/g), ([name]) => name),
+    );
+    expect([...new Set(named)].filter((name) => !alerts.includes(name))).toEqual([]);
+  });
+
+  test('the recipe for several clusters has a valid configuration', async () => {
+    const [config = ''] = yamlOf('docs/multi-cluster.md');
+    const secrets = ['shop-prod', 'billing-prod', 'shop-staging'].map((name) => [
+      [`secrets/${name}`, 'hunter2'],
+      [`tls/${name}.crt`, PEM['ca.crt']],
+    ]);
+    const files = Object.fromEntries(secrets.flat());
+    const { config: loaded, warnings } = await loadText(config, { files });
+    expect(warnings).toEqual([]);
+    expect(loaded.clusters.map(({ name, poll }) => [name, poll])).toEqual([
+      ['shop-prod', true],
+      ['billing-prod', true],
+      ['shop-staging', false],
+    ]);
+  });
+
+  test.skipIf(!hasProgram('promtool'))('its Prometheus configuration is valid', async () => {
+    const [, prometheus = ''] = yamlOf('docs/multi-cluster.md');
+    const folder = await makeFolder({ 'prometheus.yml': prometheus });
+    const file = path.join(folder, 'prometheus.yml');
+    expect(await run('promtool', ['check', 'config', file])).toMatchObject({ passed: true });
   });
 
   test('every page of docs can be reached from the README', () => {

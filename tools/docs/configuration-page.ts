@@ -47,8 +47,15 @@ function writeSection(section: string, options: readonly ConfigKey[]): string {
 
 function writeRow(option: ConfigKey, section: string): string {
   const key = section === 'root' ? option.path : option.path.slice(section.length + 1);
-  const cells = [`\`${key}\``, writeDefault(option), writeGivenBy(option), option.help];
+  const help = option.help + writeChoices(option);
+  const cells = [`\`${key}\``, writeDefault(option), writeGivenBy(option), help];
   return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+}
+
+/** The words that are allowed, where the type is a choice. */
+function writeChoices({ valueType = '' }: ConfigKey): string {
+  const words = valueType.split('|');
+  return words.length < 2 ? '' : ` One of ${words.map((word) => `\`${word}\``).join(', ')}.`;
 }
 
 function writeDefault(option: ConfigKey): string {
