@@ -23,6 +23,12 @@ afterAll(() => simulator.close());
 
 const ESCAPE = '\u001B[';
 
+/** The lines from the header on, without what progress left before it. */
+function tableOf(screen: string): readonly string[] {
+  const text = linesOf(screen).join('\n');
+  return text.slice(text.search(/(?:ID|RANGE) +(?:STATUS|NODE) /)).split('\n');
+}
+
 describe.skipIf(!hasProgram('python3'))(
   'in a terminal (needs python3)',
   { timeout: PROCESS_TIMEOUT_MS },
@@ -33,7 +39,38 @@ describe.skipIf(!hasProgram('python3'))(
       expect(screen).toContain(`${ESCAPE}32mlive${ESCAPE}39m`);
       const lines = linesOf(screen);
       expect(lines.some((line) => line.startsWith('ID  STATUS'))).toBe(true);
-      expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(72);
+      const rows = lines.filter((line) => !line.startsWith('crdb-exporter'));
+      expect(Math.max(...rows.map((line) => line.length))).toBeLessThanOrEqual(72);
+    });
+
+    test.each([
+      ['nodes --sort locality', ['ID', 'LOCALITY']],
+      ['ranges --problems', ['RANGE', 'PROBLEMS']],
+      ['ranges --hot 3', ['RANGE', 'QPS']],
+      ['sessions --older-than 1ms --sort txn-age', ['ID', 'TXN AGE', 'QUERY AGE']],
+      ['sessions --user movr --sort memory', ['ID', 'USER', 'MEMORY']],
+      ['sessions --show-sql --show-clients', ['ID', 'CLIENT', 'SQL']],
+    ])('80 columns hold what was asked for: %s', async (command, asked) => {
+      const { screen } = await runInTerminal([...command.split(' '), config], { columns: 80 });
+      const [header = '', ...rest] = tableOf(screen);
+      const hidden =
+        /^crdb-exporter: hidden: (.+); --wide shows all/m.exec(rest.join('\n'))?.[1] ?? '';
+      const titles = header.split(/ {2,}/);
+      expect(titles).toEqual(expect.arrayContaining(asked));
+      expect(hidden).toMatch(/^[A-Z]/);
+      expect(new Set(titles).intersection(new Set(hidden.split(', ')))).toEqual(new Set());
+      const rows = rest.filter((line) => !line.startsWith('crdb-exporter'));
+      expect(Math.max(...rows.map((line) => line.length))).toBeLessThanOrEqual(80);
+    });
+
+    test('ids are shortened, but not with --wide, which hides nothing', async () => {
+      const args = ['sessions', config];
+      const narrow = tableOf((await runInTerminal(args, { columns: 80 })).screen);
+      expect(narrow[1]).toMatch(/^[\da-f]+…[\da-f]+ /);
+      const wide = tableOf((await runInTerminal([...args, '--wide'], { columns: 80 })).screen);
+      expect(wide[0]).toMatch(/^ID +NODE +USER +APPLICATION .* RETRIES +MEMORY$/);
+      expect(wide[1]).toMatch(/^[\da-f]{32} /);
+      expect(wide.join()).not.toContain('hidden');
     });
 
     test('NO_COLOR takes the colours away', async () => {

@@ -10,13 +10,15 @@ log out the session they created. \`--cluster NAME\` chooses one of several conf
 
 | Exit code | Meaning |
 | --- | --- |
-| 0 | success |
+| 0 | success, also of a list that lacks a node (a warning on standard error names it) |
 | 1 | failure: \`check\` found errors, \`diagnose\` found problems, the object does not exist, the service refused |
-| 2 | wrong usage, an invalid configuration, or a command that changes something without \`--yes\` in a non-interactive session |
+| 2 | wrong usage, an invalid configuration, an unknown cluster, or a command that changes something without \`--yes\` in a non-interactive session |
 | 130 | cancelled by Ctrl-C |
+| 143 | cancelled by SIGTERM; \`serve\`, \`demo\` and \`simulate\` end with 0 after both signals |
 
 Standard output holds data only; messages go to standard error. On a terminal, tables fit its width and have colours unless
-\`NO_COLOR\` is set; \`--sort COLUMN\` orders them. \`--output json\` prints one document and \`--output ndjson\` one object per
+\`NO_COLOR\` is set; \`--sort COLUMN\` orders them. A narrow terminal shortens ids and hides the last columns, but none that
+is sorted or filtered by; a message names the hidden ones, and \`--wide\` shows all. \`--output json\` prints one document and \`--output ndjson\` one object per
 line, written page by page, so that a list of any length needs the same memory. Names are those of the API; SQL text, client
 addresses and keys are omitted without their own flags.
 `;

@@ -46,12 +46,13 @@ type CurrentNode = ReturnType<typeof toItem>;
 
 /** Without the figures of a stale record. */
 type Node = Omit<CurrentNode, 'metrics' | 'store_metrics'> & {
+  /** By the clock of the server; null for a node that never wrote a record. */
+  readonly record_age_seconds: number | null;
   readonly metrics: CurrentNode['metrics'] | null;
   readonly store_metrics: CurrentNode['store_metrics'] | null;
-  /** Age of the record when the server answered. */
-  readonly record_age_seconds: number | null;
 };
 
+/** The most important first: a narrow terminal hides the last. */
 const COLUMNS: readonly Column<Node>[] = [
   { title: 'ID', value: (node) => node.node_id, format: String },
   {
@@ -64,10 +65,13 @@ const COLUMNS: readonly Column<Node>[] = [
           ? 'red'
           : 'yellow',
   },
-  numberColumn('RECORD AGE', formatAge, ({ record_age_seconds: age }) => age),
+  numberColumn(
+    'UPDATED',
+    (age) => `${formatAge(age)} ago`,
+    (node) => node.record_age_seconds,
+  ),
   { title: 'ADDRESS', value: (node) => node.address, shrinks: true },
   { title: 'VERSION', value: (node) => node.build_tag },
-  { title: 'LOCALITY', value: (node) => node.locality, shrinks: true },
   numberColumn('UPTIME', formatAge, uptimeOf),
   numberColumn(
     'CPU',
@@ -75,13 +79,14 @@ const COLUMNS: readonly Column<Node>[] = [
     (node) => node.metrics?.['sys.cpu.combined.percent-normalized'],
   ),
   numberColumn('MEMORY', formatBytes, (node) => node.metrics?.['sys.rss']),
-  numberColumn('CONNS', formatCount, (node) => node.metrics?.['sql.conns']),
-  numberColumn('REPLICAS', formatCount, (node) => sumOf(node, 'replicas')),
   numberColumn('DISK', formatPercent, (node) => {
     const capacity = sumOf(node, 'capacity');
     const used = sumOf(node, 'capacity.used');
     return capacity && used !== undefined ? used / capacity : undefined;
   }),
+  numberColumn('CONNS', formatCount, (node) => node.metrics?.['sql.conns']),
+  numberColumn('REPLICAS', formatCount, (node) => sumOf(node, 'replicas')),
+  { title: 'LOCALITY', value: (node) => node.locality, shrinks: true },
 ];
 
 /** `nodes`: GET /nodes/, all of it. */

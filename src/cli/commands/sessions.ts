@@ -95,13 +95,14 @@ type Element = Infer<ReturnType<typeof sessionShape>>;
 type Session = ReturnType<typeof toSession>;
 
 const COLUMNS: readonly Column<Session>[] = [
-  { title: 'ID', value: (session) => session.id },
+  { title: 'ID', value: (session) => session.id, shrinks: 'middle' },
   { title: 'NODE', value: (session) => session.node_id, format: String },
   { title: 'USER', value: (session) => session.username, shrinks: true },
   { title: 'APPLICATION', value: (session) => session.application_name, shrinks: true },
   {
     title: 'STATE',
     value: (session) => session.state.replaceAll('_', ' '),
+    shrinks: true,
     style: (state) =>
       state === 'active' ? 'green' : state === 'idle in transaction' ? 'yellow' : undefined,
   },
@@ -159,7 +160,14 @@ async function list(target: ClusterTarget, options: Options): Promise<number> {
     ...(options.showClients ? [CLIENT_COLUMN] : []),
     ...(options.showSql ? [SQL_COLUMN] : []),
   ];
-  const listing = openListing<Session>(options, 'sessions', columns);
+  const asked = [
+    ...(options.user === undefined ? [] : ['USER']),
+    ...(options.application === undefined ? [] : ['APPLICATION']),
+    ...(options.olderThan === undefined ? [] : ['TXN AGE', 'QUERY AGE']),
+    'CLIENT',
+    'SQL',
+  ];
+  const listing = openListing<Session>(options, 'sessions', columns, asked);
   const progress = await startProgress('sessions', options.output);
   const nowMs = Date.now();
   let listed = 0;

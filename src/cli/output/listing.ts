@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander';
 import { formatJson, formatNumber } from '../../format.ts';
 import { usageError } from '../command.ts';
-import { writeOut } from './standard-output.ts';
-import { type Cell, printTable, type Style } from './table.ts';
+import { note, writeOut } from './standard-output.ts';
+import { type Cell, printTable, type Style, type TableColumn } from './table.ts';
 
 const FORMATS = ['table', 'json', 'ndjson'] as const;
 type OutputFormat = (typeof FORMATS)[number];
@@ -20,7 +20,7 @@ export interface Column<Item> {
   readonly format?: (value: number) => string;
   /** Names and ids ascend, loads and ages descend. */
   readonly order?: 'descending';
-  readonly shrinks?: boolean;
+  readonly shrinks?: TableColumn['shrinks'];
   readonly style?: (value: Value) => Style | undefined;
 }
 
@@ -46,9 +46,10 @@ export interface Listing<Item> {
 export interface ListingOptions {
   readonly output: OutputFormat;
   readonly sort?: string;
+  readonly wide?: true;
 }
 
-/** Adds `--output` and, with columns, `--sort`. */
+/** Adds `--output` and, with columns, `--sort` and `--wide`. */
 export function addListingOptions(
   command: Command,
   columns: readonly { readonly title: string }[] = [],
@@ -62,6 +63,7 @@ export function addListingOptions(
   command.addOption(
     new Option('--sort <column>', 'Order of the table.').choices(columns.map(sortName)),
   );
+  command.option('--wide', 'Show all columns in full, however narrow the terminal is.');
 }
 
 /** `TXN AGE` is `txn-age` on the command line. */
@@ -69,16 +71,21 @@ function sortName({ title }: { readonly title: string }): string {
   return title.toLowerCase().replaceAll(' ', '-');
 }
 
-/** Opens the output; `member` is the name of the list in a JSON document. */
+/**
+ * Opens the output; `member` is the name of the list in a JSON document. A narrow terminal never hides the columns that
+ * were asked for: the first one, that of `--sort`, and those with the titles in `asked`.
+ */
 export function openListing<Item extends object>(
-  { output, sort }: ListingOptions,
+  { output, sort, wide }: ListingOptions,
   member: string,
   columns: readonly Column<Item>[],
+  asked: readonly string[] = [],
 ): Listing<Item> {
-  if (output === 'table') return openTable(columns, sort);
+  if (output === 'table') return openTable(columns, sort, asked, wide);
   if (sort !== undefined) {
     throw usageError('--sort orders the table: omit it with --output json or ndjson');
   }
+  if (wide) throw usageError('--wide widens the table: JSON is always complete');
   return output === 'ndjson' ? openJson() : openJson(member);
 }
 
@@ -112,17 +119,29 @@ function openJson<Item>(member?: string): Listing<Item> {
   };
 }
 
-function openTable<Item>(columns: readonly Column<Item>[], sort?: string): Listing<Item> {
+function openTable<Item>(
+  columns: readonly Column<Item>[],
+  sort: string | undefined,
+  asked: readonly string[],
+  wide = false,
+): Listing<Item> {
   const rows: Value[][] = [];
   return {
     add: (item) => void rows.push(columns.map(({ value }) => value(item) ?? undefined)),
     drained: () => Promise.resolve(),
     async close() {
       sortRows(rows, columns, sort);
-      await printTable(
-        columns.map(({ format, ...column }) => ({ ...column, alignRight: format !== undefined })),
+      const hidden = await printTable(
+        columns.map(({ format, ...column }, at) => ({
+          ...column,
+          alignRight: format !== undefined,
+          isOptional: at > 0 && !asked.includes(column.title) && sortName(column) !== sort,
+        })),
         rows.map((row) => row.map((value, at) => toCell(columns[at], value))),
+        ...(wide ? [Infinity] : []),
       );
+      if (hidden.length === 0) return;
+      note(`hidden: ${hidden.join(', ')}; --wide shows all columns`);
     },
   };
 }

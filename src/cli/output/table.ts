@@ -7,7 +7,8 @@ import { writeOut } from './standard-output.ts';
 const GAP = '  ';
 /** A name of ten kilobytes must not push every other column off the terminal. */
 const MAX_WIDTH = 60;
-const MIN_WIDTH = 8;
+/** Enough to recognize a name or an id by. */
+const MIN_WIDTH = 11;
 
 export type Style = 'bold' | 'red' | 'yellow' | 'green' | 'dim';
 
@@ -19,20 +20,27 @@ export interface Cell {
 export interface TableColumn {
   readonly title: string;
   readonly alignRight?: boolean;
-  /** Shrinks when the terminal is too narrow. */
-  readonly shrinks?: boolean;
+  /** Shrinks when the terminal is too narrow: an id in its middle, so that both ends are left. */
+  readonly shrinks?: boolean | 'middle' | undefined;
+  /** Hidden when there is no room; the first ones are preferred. */
+  readonly isOptional?: boolean;
 }
 
-/** Prints aligned lines, a header first; none is wider than the terminal. */
+/** Prints aligned lines, a header first; returns the titles that a terminal of this width has no room for. */
 export async function printTable(
   columns: readonly TableColumn[],
   rows: readonly (readonly Cell[])[],
-): Promise<void> {
+  width = terminalWidth(),
+): Promise<readonly string[]> {
   const header = columns.map(({ title }): Cell => ({ text: title, style: 'bold' }));
-  const width = process.stdout.isTTY ? process.stdout.columns : undefined;
   const widths = fitWidths(columns, measureColumns(header, rows), width);
   const lines = [header, ...rows].map((row) => drawRow(columns, row, widths, width));
   await writeOut(`${lines.join('\n')}\n`);
+  return columns.filter((_, at) => widths[at] === 0).map(({ title }) => title);
+}
+
+function terminalWidth(): number {
+  return process.stdout.isTTY ? process.stdout.columns : Infinity;
 }
 
 /** Styled for a terminal. Colours follow NO_COLOR and FORCE_COLOR. */
@@ -51,21 +59,29 @@ function measureColumns(header: readonly Cell[], rows: readonly (readonly Cell[]
   return widths;
 }
 
-/** Shrinks the widest column that may, until the row fits or none can shrink further. */
+/** Hides the optional columns that have no room, then shrinks the widest until the row fits. A width of 0 is hidden. */
 function fitWidths(
   columns: readonly TableColumn[],
   widths: readonly number[],
-  width: number | undefined,
+  width: number,
 ): readonly number[] {
-  const fitted = [...widths];
-  const gaps = GAP.length * (columns.length - 1);
-  const shrinking = columns.flatMap(({ shrinks }, at) => (shrinks ? [at] : []));
-  let excess = width === undefined ? 0 : fitted.reduce((sum, each) => sum + each, gaps) - width;
-  while (excess > 0) {
-    const widest = shrinking.toSorted((a, b) => (fitted[b] ?? 0) - (fitted[a] ?? 0))[0];
-    if (widest === undefined || (fitted[widest] ?? 0) <= MIN_WIDTH) break;
+  const smallest = widths.map((one, at) => (columns[at]?.shrinks ? Math.min(one, MIN_WIDTH) : one));
+  const needed = smallest.filter((_, at) => !columns[at]?.isOptional);
+  let left = needed.reduce((rest, one) => rest - one - GAP.length, width + GAP.length);
+  const fitted = widths.map((one, at) => {
+    if (!columns[at]?.isOptional) return one;
+    const needs = (smallest[at] ?? 0) + GAP.length;
+    if (needs > left) return 0;
+    left -= needs;
+    return one;
+  });
+  const shown = fitted.filter((one) => one > 0);
+  let excess = shown.reduce((sum, one) => sum + one + GAP.length, -GAP.length) - width;
+  for (; excess > 0; excess -= 1) {
+    const shrinking = fitted.map((one, at) => (one > (smallest[at] ?? 0) ? one : 0));
+    const widest = shrinking.indexOf(Math.max(...shrinking));
+    if (!shrinking[widest]) break;
     fitted[widest] = (fitted[widest] ?? 0) - 1;
-    excess -= 1;
   }
   return fitted;
 }
@@ -74,16 +90,18 @@ function drawRow(
   columns: readonly TableColumn[],
   row: readonly Cell[],
   widths: readonly number[],
-  lineWidth: number | undefined,
+  lineWidth: number,
 ): string {
-  const cells = columns.map(({ alignRight }, at) => {
+  const cells = columns.flatMap(({ alignRight, shrinks }, at) => {
     const { text = '', style } = row[at] ?? {};
     const width = widths[at] ?? 0;
-    const cut = cliTruncate(formatLine(text), width);
+    if (width === 0) return [];
+    const position = shrinks === 'middle' ? 'middle' : 'end';
+    const cut = cliTruncate(formatLine(text), width, { position });
     const padding = ' '.repeat(Math.max(0, width - stringWidth(cut)));
     const painted = style === undefined || cut === '' ? cut : paint(style, cut);
-    return alignRight ? padding + painted : painted + padding;
+    return [alignRight ? padding + painted : painted + padding];
   });
   const line = cells.join(GAP).trimEnd();
-  return lineWidth === undefined ? line : cliTruncate(line, lineWidth);
+  return lineWidth === Infinity ? line : cliTruncate(line, lineWidth);
 }
