@@ -11,7 +11,7 @@ import { type Clients, createClients } from '../exporter/clients.ts';
 import { createPollStats, type PollStats } from '../http/poll-stats.ts';
 import { ClusterMetrics } from '../metrics/exporter-metrics.ts';
 import { type CommandContext, CommandError, EXIT, usageError } from './command.ts';
-import { addConnectionFlags, readConfigFlags } from './flags.ts';
+import { addConnectionFlags, CONNECTION_GROUP, readConfigFlags } from './flags.ts';
 import { note } from './output/standard-output.ts';
 import { watchCancellation } from './process/signals.ts';
 
@@ -29,7 +29,10 @@ export interface ClusterTarget {
 /** Adds the options that choose a cluster and say how to reach it. */
 export function addClusterOptions(command: Command): void {
   command.addOption(
-    new Option('--cluster <name>', 'Configured cluster to query; required if there are several.'),
+    new Option(
+      '--cluster <name>',
+      'Configured cluster to query; required if there are several.',
+    ).helpGroup(CONNECTION_GROUP),
   );
   addConnectionFlags(command);
 }

@@ -2,21 +2,37 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { COLLECTORS } from '../collectors/index.ts';
 import { type FlagKey, type Flags, listFlags } from '../config/flags.ts';
 import { parseDuration } from '../config/values.ts';
+import { usageError } from './command.ts';
 
 const FLAGS = listFlags(COLLECTORS);
 
+/** Heading of the flags that say how to reach a cluster. */
+export const CONNECTION_GROUP = 'Connection:';
+/** Other headings by the first word of a flag. */
+const GROUPS: Readonly<Record<string, string>> = {
+  web: 'Web server:',
+  cluster: CONNECTION_GROUP,
+  cloud: CONNECTION_GROUP,
+  collector: 'Collectors:',
+};
+const CONNECTION_FLAG = /^(?:config\.file|cluster\.|cloud\.)/;
+
 /** Adds the configuration's flags to a command, from the schema of the configuration. */
 export function addConfigFlags(command: Command): void {
-  for (const option of FLAGS.flatMap(toOptions)) command.addOption(option);
+  for (const key of FLAGS) {
+    const group = GROUPS[key.flag.split('.')[0] ?? ''];
+    for (const option of toOptions(key)) {
+      command.addOption(group === undefined ? option : option.helpGroup(group));
+    }
+  }
 }
-
-const CONNECTION_FLAG = /^(?:config\.file|cluster\.|cloud\.)/;
 
 /** Adds the same flags for a command that queries a cluster; its help lists only those that say how to reach it. */
 export function addConnectionFlags(command: Command): void {
   for (const key of FLAGS) {
     for (const option of toOptions(key)) {
-      command.addOption(CONNECTION_FLAG.test(key.flag) ? option : option.hideHelp());
+      const isShown = CONNECTION_FLAG.test(key.flag);
+      command.addOption(isShown ? option.helpGroup(CONNECTION_GROUP) : option.hideHelp());
     }
   }
 }
@@ -30,6 +46,34 @@ export function readConfigFlags(command: Command): Flags {
       return [key.flag, option && options[option.attributeName()]];
     }),
   );
+}
+
+/** What an option is called in the help: `--[no-]collector.users` stands for two. */
+export function optionTerm(option: Option): string {
+  const hasOpposite = FLAGS.some(
+    (key) => key.flag === option.name() && key.valueType === 'boolean',
+  );
+  return hasOpposite ? option.flags.replace('--', '--[no-]') : option.flags;
+}
+
+/** `--flag=true` and `--flag=false` of the configuration's switches as `--flag` and `--no-flag`. */
+export function expandSwitches(args: readonly string[]): readonly string[] {
+  return args.map((arg) => {
+    const [, name, value] = /^--([\w.-]+)=(.*)$/s.exec(arg) ?? [];
+    const isSwitch = FLAGS.some(({ flag, valueType }) => flag === name && valueType === 'boolean');
+    if (!isSwitch) return arg;
+    if (value === 'true') return `--${name}`;
+    if (value === 'false') return `--no-${name}`;
+    throw usageError(`--${name} is true or false: write --${name} or --no-${name}`);
+  });
+}
+
+/** Whether the next argument is the value of this one. */
+export function takesNext(arg: string): boolean {
+  const isFlag = FLAGS.some(
+    ({ flag, valueType }) => arg === `--${flag}` && valueType !== 'boolean',
+  );
+  return isFlag || /^(?:-o|--output|--sort|--cluster)$/.test(arg);
 }
 
 function toOptions(key: FlagKey): Option[] {

@@ -10,6 +10,7 @@ import {
   EXIT,
   usageError,
 } from './command.ts';
+import { expandSwitches, optionTerm, takesNext } from './flags.ts';
 import { ignoreBrokenPipes, note } from './output/standard-output.ts';
 
 const EXAMPLES = `
@@ -31,6 +32,7 @@ const COMMANDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     check: 'check the configuration and print every error',
     diagnose: 'query every endpoint once and report how to fix what fails',
     reference: 'describe all metrics, or one',
+    completion: 'print a script that completes commands and options in a shell',
   },
   'Cluster:': {
     nodes: 'list the nodes: status, version, locality, load',
@@ -56,6 +58,7 @@ const FILES: Readonly<Record<string, () => Promise<CommandFile>>> = {
   check: () => import('./commands/check.ts'),
   diagnose: () => import('./commands/diagnose.ts'),
   reference: () => import('./commands/reference.ts'),
+  completion: () => import('./commands/completion.ts'),
   nodes: () => import('./commands/nodes.ts'),
   ranges: () => import('./commands/ranges.ts'),
   sessions: () => import('./commands/sessions.ts'),
@@ -67,13 +70,17 @@ const FILES: Readonly<Record<string, () => Promise<CommandFile>>> = {
   simulate: () => import('./commands/simulate.ts'),
 };
 
+/** The hidden command that the scripts of `completion` call. */
+const COMPLETE = 'complete';
+
 /** Runs a command line and resolves to its exit code. `onRunning` is called once the command has begun. */
 export async function runCommandLine(
-  args: readonly string[],
+  argv: readonly string[],
   env: Environment,
   onRunning: () => void = () => undefined,
 ): Promise<number> {
   try {
+    const args = argv[0] === COMPLETE ? argv : putCommandFirst(expandSwitches(argv));
     let exitCode: number = EXIT.ok;
     const setExitCode = (code: number): void => {
       exitCode = code;
@@ -88,9 +95,20 @@ export async function runCommandLine(
   }
 }
 
+/** `--config.file=x nodes` as `nodes --config.file=x`: options belong to the command, wherever they stand. */
+function putCommandFirst(args: readonly string[]): readonly string[] {
+  const isWord = (arg: string, at: number): boolean =>
+    !arg.startsWith('-') && !takesNext(args[at - 1] ?? '');
+  const start = args.findIndex(isWord);
+  if (start <= 0 || !NAMES.includes(args[start] ?? '')) return args;
+  const length = args.slice(start).findIndex((arg) => arg.startsWith('-'));
+  const end = length === -1 ? args.length : start + length;
+  return [...args.slice(start, end), ...args.slice(0, start), ...args.slice(end)];
+}
+
 /** Without this a mistyped command would be an argument of the exporter. */
 function rejectUnknownCommand([word]: readonly string[]): void {
-  const names = [...NAMES, 'help'];
+  const names = [...NAMES, COMPLETE, 'help'];
   if (word === undefined || word.startsWith('-') || names.includes(word)) return;
   const nearest = findNearest(word, names);
   const hint = nearest === undefined ? 'see crdb-exporter --help' : `did you mean ${nearest}?`;
@@ -100,8 +118,9 @@ function rejectUnknownCommand([word]: readonly string[]): void {
 async function createProgram(args: readonly string[], context: CommandContext): Promise<Command> {
   const program = new Command('crdb-exporter')
     .description('Prometheus exporter for CockroachDB.')
-    .helpOption('-h, --help', 'print this help')
+    .helpOption('-h, --help', 'Print this help.')
     .helpCommand('help [command]', 'print the help of a command')
+    .configureHelp({ optionTerm })
     .addHelpText('after', EXAMPLES)
     .enablePositionalOptions()
     .allowExcessArguments(false)
@@ -110,6 +129,7 @@ async function createProgram(args: readonly string[], context: CommandContext): 
     })
     .exitOverride();
   const word = args[0] === 'help' ? args[1] : args[0];
+  const isCompletion = word === COMPLETE;
   const chosen = NAMES.find((name) => name === word) ?? DEFAULT_COMMAND;
   for (const [group, summaries] of Object.entries(COMMANDS)) {
     for (const [name, summary] of Object.entries(summaries)) {
@@ -117,10 +137,13 @@ async function createProgram(args: readonly string[], context: CommandContext): 
         .command(name, { isDefault: name === DEFAULT_COMMAND })
         .description(summary)
         .helpGroup(group);
-      if (name === chosen) (await FILES[name]?.())?.define(command, context);
+      // Before the options of the connection, so that the help begins with this group.
+      addVersion(command, context.build);
+      if (name === chosen || isCompletion) (await FILES[name]?.())?.define(command, context);
     }
   }
   addVersion(program, context.build);
+  if (isCompletion) (await import('@bomb.sh/tab/commander')).default(program);
   ignoreBrokenPipes();
   return program;
 }
@@ -128,7 +151,11 @@ async function createProgram(args: readonly string[], context: CommandContext): 
 function addVersion(command: Command, build: Build): void {
   const { version, revision, nodeVersion, platform } = build;
   const text = `crdb-exporter ${version} (revision ${revision}, Node.js ${nodeVersion}, ${platform})`;
-  command.version(text, '--version', 'print the version');
+  if (command.version() === undefined) {
+    command.version(text, '--version', 'Print the version.');
+    // Help lists it once, for the program.
+    if (command.parent !== null) command.options.at(-1)?.hideHelp();
+  }
   for (const inner of command.commands) addVersion(inner, build);
 }
 

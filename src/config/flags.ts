@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import type { CollectorOptions } from './cluster-schema.ts';
 import { type ConfigKey, listConfigKeys, variableOf } from './describe.ts';
 import { isMap, type SourceDocument } from './document.ts';
+import { findNearest } from './issues.ts';
 import type { Environment } from './secret.ts';
 
 /** Flags by their names without dashes; undefined when not set. */
@@ -58,6 +59,25 @@ export function listOverrides(
     const values = texts.map((one) => parseText(valueType, String(one)));
     const source = given === undefined ? variable : `--${flag}`;
     return { key, value: isList ? values : values[0], source };
+  });
+}
+
+const PREFIX = variableOf('');
+/** What Kubernetes sets in every container for a service called crdb-exporter. */
+const OF_KUBERNETES = /^(?:SERVICE_(?:HOST|PORT)|PORT(?:_\d|$))/;
+
+/** Variables that are not known, but resemble a known one: name and suggestion. */
+export function listMistypedVariables(
+  env: Environment,
+  collectors: readonly CollectorOptions[],
+): (readonly [name: string, nearest: string])[] {
+  const keys = listConfigKeys(collectors).flatMap(({ variable }) => variable ?? []);
+  const known = [CONFIG_FILE.variable, ...keys].map((name) => name.slice(PREFIX.length));
+  return Object.keys(env).flatMap((name) => {
+    const end = name.startsWith(PREFIX) ? name.slice(PREFIX.length) : '';
+    if (end === '' || OF_KUBERNETES.test(end) || known.includes(end)) return [];
+    const nearest = findNearest(end, known);
+    return nearest === undefined ? [] : [[name, PREFIX + nearest]];
   });
 }
 

@@ -4,7 +4,14 @@ import type { CollectorOptions } from './cluster-schema.ts';
 import { readClusters } from './clusters.ts';
 import { isMap, readDocument, SourceDocument } from './document.ts';
 import { readTextFile, warnOfOtherUsers } from './files.ts';
-import { applyOverride, CONFIG_FILE, type Flags, listOverrides, type Override } from './flags.ts';
+import {
+  applyOverride,
+  CONFIG_FILE,
+  type Flags,
+  listMistypedVariables,
+  listOverrides,
+  type Override,
+} from './flags.ts';
 import { ConfigError, type ConfigIssue, ConfigIssues, messageOf, UsageError } from './issues.ts';
 import { type Config, configSchema, type FileConfig } from './schema.ts';
 import type { Environment } from './secret.ts';
@@ -54,16 +61,18 @@ export function findFile({ flags, env }: Pick<ConfigSources, 'flags' | 'env'>): 
 
 /** What is written, flags over variables over the file, not validated yet. */
 async function readSources(
-  { flags, env, collectors }: ConfigSources,
+  sources: ConfigSources,
   file: string | undefined,
   issues: ConfigIssues,
 ): Promise<SourceDocument> {
+  const { flags, env, collectors } = sources;
   const overrides = listOverrides(flags, env, collectors);
   const ofCluster = overrides.filter(({ key }) => key.path.startsWith('clusters[].'));
   if (file === undefined) {
     const document = new SourceDocument('command line', issues);
     if (ofCluster.length > 0) document.set(['clusters', 0, 'name'], 'default', 'command line');
     for (const one of overrides) applyOverride(document, one);
+    warnOfMistypedVariables(sources, '', issues);
     return document;
   }
   const place = { source: file, path: '' };
@@ -75,6 +84,7 @@ async function readSources(
     issues.warn(place, message),
   );
   refuseClusterOverrides(ofCluster, file, text, issues);
+  warnOfMistypedVariables(sources, text, issues);
   const document = readDocument(text, file, issues);
   for (const one of overrides) if (!ofCluster.includes(one)) applyOverride(document, one);
   return document;
@@ -98,6 +108,18 @@ function refuseClusterOverrides(
     if (text.includes(source)) continue;
     const remedy = 'name it there in password_env or token_env';
     issues.warn({ source, path: '' }, `not used beside a configuration file: ${remedy}`);
+  }
+}
+
+/** A variable that the file names, as in password_env, is in use. */
+function warnOfMistypedVariables(
+  { env, collectors }: ConfigSources,
+  text: string,
+  issues: ConfigIssues,
+): void {
+  for (const [name, nearest] of listMistypedVariables(env, collectors)) {
+    if (text.includes(name)) continue;
+    issues.warn({ source: name, path: '' }, `unknown variable, not used: did you mean ${nearest}?`);
   }
 }
 

@@ -1,6 +1,7 @@
 export { ASSISTANT_PASSWORD } from './cloud/operations.ts';
 export type { SimulatorOptions } from './options.ts';
 export { NEW_RELEASE, OLD_RELEASE, type Quirks } from './quirks.ts';
+export { CYCLE_SECONDS } from './scenario.ts';
 export { startSimulator, type Simulator } from './simulator.ts';
 export type { Truth } from './truth/truth.ts';
 export { SQL_MARKER } from './world/sessions.ts';

@@ -2,17 +2,21 @@ import type { World } from './world/world.ts';
 
 /** Changes to the world over time. */
 export interface Scenario {
+  /** Its main events, in the order of time. */
+  readonly events: readonly { readonly second: number; readonly text: string }[];
   /** Applies the changes that are due; called before each response. */
   advance(): void;
 }
 
 interface Step {
   readonly second: number;
+  /** What it does, for people. */
+  readonly text?: string;
   apply(): void;
 }
 
 /** The scenario starts over after this many seconds of its own time. */
-const CYCLE_SECONDS = 300;
+export const CYCLE_SECONDS = 300;
 const LEAKY_APPLICATION = 'leaky-service';
 const LEAKY_SESSIONS = 6;
 /** More than one core for one range. */
@@ -26,7 +30,7 @@ const PROBLEMS = [
 
 /** No changes. */
 export function calmScenario(): Scenario {
-  return { advance: () => undefined };
+  return { events: [], advance: () => undefined };
 }
 
 /**
@@ -39,6 +43,7 @@ export function incidentScenario(world: World): Scenario {
   let cycle = 0;
   let next = 0;
   return {
+    events: steps.flatMap(({ second, text }) => (text === undefined ? [] : [{ second, text }])),
     advance: () => {
       const seconds = ((state.options.now() - state.startMs) / 1000) * state.options.timeScale;
       const current = Math.floor(seconds / CYCLE_SECONDS);
@@ -76,14 +81,18 @@ function nodeFailures(world: World): Step[] {
   if (first !== undefined) {
     steps.push(
       { second: 20, apply: () => world.killNode(first, 'unavailable') },
-      { second: 50, apply: () => world.killNode(first, 'dead') },
-      { second: 210, apply: () => world.reviveNode(first) },
+      { second: 50, text: `node ${first} dies`, apply: () => world.killNode(first, 'dead') },
+      { second: 210, text: `node ${first} is live again`, apply: () => world.reviveNode(first) },
     );
   }
   if (second !== undefined) {
     steps.push(
-      { second: 80, apply: () => world.killNode(second, 'unavailable') },
-      { second: 150, apply: () => world.reviveNode(second) },
+      {
+        second: 80,
+        text: `node ${second} becomes unavailable: ranges lose their quorum`,
+        apply: () => world.killNode(second, 'unavailable'),
+      },
+      { second: 150, text: `node ${second} is live again`, apply: () => world.reviveNode(second) },
     );
   }
   return steps;
@@ -101,10 +110,18 @@ function rangeProblems(world: World): Step[] {
     }
   };
   return [
-    { second: 40, apply: () => world.setLoad(hot, HOT_QUERIES_PER_SECOND) },
-    { second: 90, apply: () => setAll(true) },
+    {
+      second: 40,
+      text: `range ${hot} gets hot`,
+      apply: () => world.setLoad(hot, HOT_QUERIES_PER_SECOND),
+    },
+    {
+      second: 90,
+      text: 'ranges report problems: no lease, tripped circuit breakers',
+      apply: () => setAll(true),
+    },
     { second: 200, apply: () => setAll(false) },
-    { second: 240, apply: () => world.setLoad(hot, before) },
+    { second: 240, text: `range ${hot} cools down`, apply: () => world.setLoad(hot, before) },
   ];
 }
 
@@ -112,6 +129,7 @@ function rangeProblems(world: World): Step[] {
 function leakySessions(world: World): Step[] {
   const steps: Step[] = Array.from({ length: LEAKY_SESSIONS }, (_, index) => ({
     second: 30 + index * 15,
+    ...(index === 0 && { text: `${LEAKY_APPLICATION} begins to leave transactions open` }),
     apply: () => {
       world.openSession({
         nodeId: 1,
@@ -122,19 +140,31 @@ function leakySessions(world: World): Step[] {
       });
     },
   }));
-  return [...steps, { second: 260, apply: () => world.dropOpenedSessions() }];
+  return [
+    ...steps,
+    {
+      second: 260,
+      text: `${LEAKY_APPLICATION} closes its sessions`,
+      apply: () => world.dropOpenedSessions(),
+    },
+  ];
 }
 
 function assistantSteps(world: World): Step[] {
   return [
     {
       second: 10,
+      text: 'a migration assistant is deployed, and fails',
       apply: () => {
         world.failNextProvisioning();
         world.provisionAssistant('');
       },
     },
-    { second: 100, apply: () => world.provisionAssistant('') },
+    {
+      second: 100,
+      text: 'a second migration assistant is deployed',
+      apply: () => world.provisionAssistant(''),
+    },
     { second: 180, apply: () => world.setAssistant({ health: 'UNAVAILABLE' }) },
     { second: 200, apply: () => world.setAssistant({ health: 'HEALTHY' }) },
     { second: 265, apply: () => world.deleteAssistant() },

@@ -35,6 +35,8 @@ export interface Simulator extends AsyncDisposable {
   /** A token with the role CLUSTER_ADMIN; `NAME-token` in lower case has only the role NAME. */
   readonly cloudToken: string;
   readonly cloudClusterId: string;
+  /** What happens when, in seconds from the start. */
+  readonly events: Scenario['events'];
   readonly world: SimulatedWorld;
   readonly requests: RequestLog;
   truth(): Truth;
@@ -78,6 +80,7 @@ export async function startSimulator(given: Partial<SimulatorOptions> = {}): Pro
       password: options.password,
       cloudToken: CLOUD_TOKEN,
       cloudClusterId: parts.world.state.assistant.clusterId,
+      events: parts.scenario.events,
       setQuirk: (name, value) => {
         quirks[name] = value;
       },

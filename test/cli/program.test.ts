@@ -1,8 +1,26 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { good } from '../support/http-server.ts';
-import { PROCESS_TIMEOUT_MS, run, runHere, start, startProgram, writeTemporary } from './run.ts';
+import {
+  type Ended,
+  PROCESS_TIMEOUT_MS,
+  run,
+  runHere,
+  start,
+  startProgram,
+  writeTemporary,
+} from './run.ts';
 
 const CLUSTER = 'clusters: [{ name: one, cluster_api: { urls: ["http://127.0.0.1:1"] } }]\n';
+
+/** The library of completions writes with console.log. */
+async function printed(args: readonly string[]): Promise<Pick<Ended, 'code' | 'out'>> {
+  let out = '';
+  const spy = vi.spyOn(console, 'log').mockImplementation((text: unknown) => {
+    out += `${String(text)}\n`;
+  });
+  const { code } = await runHere(args).finally(() => spy.mockRestore());
+  return { code, out };
+}
 
 describe('the command line', () => {
   test('lists its commands with --help', async () => {
@@ -56,7 +74,9 @@ describe('the command line', () => {
   test.each([
     [['--config.fil=x'], '(Did you mean --config.file?)'],
     [['serve', 'extra'], 'too many arguments'],
-    [['--config.file=x', 'nodes'], 'too many arguments'],
+    [['--config.fil', 'x'], '(Did you mean --config.file?)'],
+    [['--collector.users=maybe'], 'write --collector.users or --no-collector.users'],
+    [['completion', 'tcsh'], 'Allowed choices are bash, zsh, fish'],
     [['nodes', '--output', 'xml'], 'Allowed choices are table, json, ndjson'],
     [['ranges', 'three'], 'It must be the id of a node'],
     [['ranges', '--hot', '0'], 'It must be a whole number from 1'],
@@ -72,6 +92,72 @@ describe('the command line', () => {
     expect(err).toContain(message);
     expect(err).toMatch(/^crdb-exporter: /);
     expect(err).not.toMatch(/^ +at /m);
+  });
+
+  test.each([
+    [['--collector.users=true'], '--collector.users'],
+    [['--collector.users=false'], '--no-collector.users'],
+    [['--config.auto-reload=true'], '--config.auto-reload'],
+  ])('takes %j like %s', async (args, same) => {
+    const flags = await writeTemporary('good.yml', CLUSTER);
+    const check = ['check', `--config.file=${flags}`];
+    expect(await runHere([...check, ...args])).toEqual(await runHere([...check, same]));
+    expect((await runHere([...check, ...args])).code).toBe(0);
+  });
+
+  test('applies --collector.NAME=false', async () => {
+    const file = await writeTemporary('good.yml', CLUSTER);
+    const args = ['probe', `--config.file=${file}`];
+    const { out } = await runHere([...args, '--collector.ranges=false', '--collector.users=true']);
+    expect(out).toContain('collector="users"');
+    expect(out).not.toContain('collector="ranges"');
+  });
+
+  test.each([
+    [['--config.file', 'FILE', 'check']],
+    [['--config.file=FILE', 'check', '--no-collector.users']],
+    [['--collector.users=false', '--config.file=FILE', 'serve', '--config.check']],
+  ])('takes options before the command: %j', async (words) => {
+    const file = await writeTemporary('good.yml', CLUSTER);
+    const { code, out } = await runHere(words.map((word) => word.replace('FILE', file)));
+    expect({ code, out }).toEqual({ code: 0, out: 'the configuration is valid: 1 cluster(s)\n' });
+  });
+
+  test('takes options before a command of several words', async () => {
+    const { code, out } = await runHere([
+      '--cluster',
+      'nodes',
+      'cloud',
+      'ca-cert',
+      'set',
+      '--help',
+    ]);
+    expect(code).toBe(0);
+    expect(out).toContain('crdb-exporter cloud ca-cert set');
+  });
+
+  test.each([['nodes'], ['ranges'], ['probe'], ['diagnose'], ['cloud', 'assistant', 'get']])(
+    'lists own options first, then those of the connection: %s %s %s',
+    async (...words) => {
+      const { out } = await runHere([...words, '--help']);
+      const groups = [...out.matchAll(/^([A-Z][\w ]+):$/gm)].map(([, title]) => title);
+      expect(groups.filter((title) => title !== 'Arguments')).toEqual([
+        'Options',
+        'Connection',
+        'Examples',
+      ]);
+      const connection = out.slice(out.indexOf('Connection:'));
+      for (const flag of ['--cluster <name>', '--config.file', '--cluster.url', '--cloud.url']) {
+        expect(connection).toContain(`  ${flag}`);
+      }
+    },
+  );
+
+  test('shows in the help how a switch is turned off', async () => {
+    const { out } = await runHere(['serve', '--help']);
+    for (const name of ['collector.users', 'collector.nodes', 'web.enable-lifecycle']) {
+      expect(out).toContain(`  --[no-]${name} `);
+    }
   });
 
   test('hints at the demo when no cluster is configured', async () => {
@@ -99,6 +185,28 @@ describe('the command line', () => {
     const file = await writeTemporary('good.yml', CLUSTER);
     const { code, out } = await runHere(['check', `--config.file=${file}`]);
     expect({ code, out }).toEqual({ code: 0, out: 'the configuration is valid: 1 cluster(s)\n' });
+  });
+});
+
+describe('completion', () => {
+  test.each(['bash', 'zsh', 'fish'])('prints a script for %s', async (shell) => {
+    const { code, out } = await printed(['completion', shell]);
+    expect(code).toBe(0);
+    expect(out).toContain('crdb-exporter complete --');
+  });
+
+  test.each([
+    [['ra'], ['ranges']],
+    [['nodes', '--so'], ['--sort']],
+    [['sessions', '--sort', 'txn'], ['txn-age']],
+    [['ranges', '--problems', '--output', 'nd'], ['ndjson']],
+    [['cloud', 'assistant', 'pro'], ['provision']],
+    [['serve', '--collector.us'], ['--collector.users']],
+  ])('of %j is %j', async (words, expected) => {
+    const { code, out } = await printed(['complete', '--', ...words]);
+    expect(code).toBe(0);
+    const lines = out.trimEnd().split('\n');
+    expect(lines.slice(0, -1).map((line) => line.split('\t')[0])).toEqual(expected);
   });
 });
 

@@ -88,6 +88,25 @@ test('variables of others and empty ones are ignored', async () => {
   expect(config.log.level).toBe('info');
 });
 
+test('a variable that resembles a known one is warned of, but not those of Kubernetes', async () => {
+  const env = {
+    CRDB_EXPORTER_CLUSTER_URLS: 'https://crdb:8080',
+    CRDB_EXPORTER_COLLECTOR_USER: 'true',
+    CRDB_EXPORTER_PORT: 'tcp://10.0.0.1:10137',
+    CRDB_EXPORTER_PORT_10137_TCP_ADDR: '10.0.0.1',
+    CRDB_EXPORTER_SERVICE_HOST: '10.0.0.1',
+    CRDB_EXPORTER_SERVICE_PORT_HTTP: '10137',
+    CRDB_EXPORTER_TEAM: 'storage',
+  };
+  expect((await warningsOf(loadFlags(URL_FLAG, env))).toSorted()).toEqual([
+    'CRDB_EXPORTER_CLUSTER_URLS: unknown variable, not used: did you mean CRDB_EXPORTER_CLUSTER_URL?',
+    'CRDB_EXPORTER_COLLECTOR_USER: unknown variable, not used: did you mean CRDB_EXPORTER_COLLECTOR_USERS?',
+  ]);
+  const file = `${CLUSTER}      token_env: CRDB_EXPORTER_CLUSTER_TOKENS\n`;
+  const named = { CRDB_EXPORTER_CLUSTER_TOKENS: 'hunter2' };
+  expect(await warningsOf(loadText(file, { env: named }))).toEqual([]);
+});
+
 test("a collector's switch wins over the file, a cluster's own block included", async () => {
   const file = `${CLUSTER}    collectors: { ranges: { enabled: true }, users: { enabled: false } }\n`;
   const { config } = await loadText(file, {

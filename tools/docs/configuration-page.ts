@@ -11,7 +11,9 @@ every error with file, line and column. [config/exporter.example.yml](../config/
 with [config/exporter.schema.json](../config/exporter.schema.json) editors check and complete the file.
 
 Durations are written as \`500ms\`, \`30s\` or \`1m30s\`, sizes as \`16KiB\` or \`2GiB\`. Paths are relative to the file. The
-variable of a repeatable flag is a list separated by commas. No flag takes a secret; the variables that do are listed below. The
+variable of a repeatable flag is a list separated by commas. A switch is turned on by \`--flag\` or \`--flag=true\` and off by
+\`--no-flag\` or \`--flag=false\`. Unknown \`CRDB_EXPORTER_…\` variables are ignored, with a warning if one resembles a known
+one. No flag takes a secret; the variables that do are listed below. The
 flag \`--config.file\` (\`CRDB_EXPORTER_CONFIG_FILE\`) has no key. Without a file, the flags \`--cluster.*\` and \`--cloud.*\`
 configure one cluster, named \`default\` unless \`--cluster.name\` is set.
 

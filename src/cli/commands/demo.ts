@@ -5,43 +5,59 @@ import type { Config } from '../../config/schema.ts';
 import type { Exporter } from '../../exporter/exporter.ts';
 import { createLog } from '../../log.ts';
 import type { Build } from '../../metrics/exporter-metrics.ts';
-import { type Simulator, startSimulator } from '../../simulator/index.ts';
+import { CYCLE_SECONDS, type Simulator, startSimulator } from '../../simulator/index.ts';
 import { addExamples, type CommandContext, CommandError, EXIT } from '../command.ts';
 import { untilStopSignal } from '../process/signals.ts';
 import { runExporter } from './serve.ts';
-import { type Scenario, scenarioOption } from './simulate.ts';
+import { addListenOptions, type Listen, type Scenario, scenarioOption } from './simulate.ts';
 
-const HOST = '127.0.0.1';
-const EXPORTER_PORT = 10137;
-const CLUSTER_API_PORT = 10138;
-const CLOUD_API_PORT = 10139;
+const EXPORTER_ADDRESS = '127.0.0.1:10137';
 /** Attempts to find free ports. */
 const MAX_PORT_ATTEMPTS = 100;
 const TABLES = ['movr.public.rides', 'movr.public.users', 'movr.public.vehicles'];
 
+interface DemoFlags {
+  readonly scenario: Scenario;
+  readonly 'web.listenAddress': string;
+  readonly listen: Listen;
+  readonly cloudListen: Listen;
+}
+
 /** `demo`: the exporter without a cluster. */
 export function define(command: Command, { build, setExitCode }: CommandContext): void {
   command.addOption(scenarioOption());
-  addExamples(command, 'demo', 'demo --scenario calm');
-  command.action(async ({ scenario }: { readonly scenario: Scenario }) => {
-    setExitCode(await demo(scenario, build));
-  });
+  command.option(
+    '--web.listen-address <address>',
+    'Address of the exporter. Where a port is in use, the next free one is taken.',
+    EXPORTER_ADDRESS,
+  );
+  addListenOptions(command);
+  addExamples(
+    command,
+    'demo',
+    'demo --scenario calm',
+    'demo --web.listen-address=0.0.0.0:8000 --listen=127.0.0.1:9080 --cloud-listen=127.0.0.1:9081',
+  );
+  command.action(async () => setExitCode(await demo(command.opts<DemoFlags>(), build)));
 }
 
 /** Runs the simulator and the exporter that monitors it until a signal stops both. */
-async function demo(scenario: Scenario, build: Build): Promise<number> {
+async function demo(flags: DemoFlags, build: Build): Promise<number> {
+  const { scenario, listen, cloudListen } = flags;
   const stopped = untilStopSignal();
-  const simulator = await onFreePorts([CLUSTER_API_PORT, CLOUD_API_PORT], ([port, cloudPort]) =>
+  const simulator = await onFreePorts([listen.port, cloudListen.port], ([port = 0, cloud = 0]) =>
     startSimulator({
       scenario,
-      listen: { host: HOST, port: port ?? 0 },
-      cloudListen: { host: HOST, port: cloudPort ?? 0 },
+      listen: { ...listen, port },
+      cloudListen: { ...cloudListen, port: cloud },
     }),
   );
-  const config = await configure(simulator);
+  const config = await configure(simulator, flags['web.listenAddress']);
   const log = createLog({ ...config.log, destination: 2 });
-  const exporter = await onFreePorts([EXPORTER_PORT], ([port]) =>
-    runExporter({ config: listenOn(config, port ?? 0), build, log }),
+  const [address] = config.web.listen_address;
+  const wanted = address !== undefined && 'port' in address ? [address.port] : [];
+  const exporter = await onFreePorts(wanted, ([port]) =>
+    runExporter({ config: listenOn(config, port), build, log }),
   );
   process.stdout.write(describeDemo(exporter, simulator));
   await stopped;
@@ -51,10 +67,11 @@ async function demo(scenario: Scenario, build: Build): Promise<number> {
 }
 
 /** Flags and variables, as a user would give them, and the tables that have no flag. */
-async function configure(simulator: Simulator): Promise<Config> {
+async function configure(simulator: Simulator, address: string): Promise<Config> {
   const { config } = await loadConfig({
     collectors: COLLECTORS,
     flags: {
+      'web.listen-address': [address],
       'cluster.name': 'demo',
       'cluster.url': [simulator.clusterUrl],
       'cluster.username': simulator.username,
@@ -78,8 +95,12 @@ async function configure(simulator: Simulator): Promise<Config> {
   return { ...config, clusters };
 }
 
-function listenOn(config: Config, port: number): Config {
-  return { ...config, web: { ...config.web, listen_address: [{ host: HOST, port }] } };
+/** At another port, unless the address has none. */
+function listenOn(config: Config, port: number | undefined): Config {
+  const addresses = config.web.listen_address.map((address) =>
+    'port' in address && port !== undefined ? { ...address, port } : address,
+  );
+  return { ...config, web: { ...config.web, listen_address: addresses } };
 }
 
 /** Starts something on these ports, or on the next free ones where they are busy. */
@@ -120,7 +141,15 @@ function describeDemo({ addresses }: Exporter, simulator: Simulator): string {
     `  Cloud API            ${simulator.cloudUrl}`,
     `  Log in there as      ${simulator.username} / ${simulator.password}`,
     '',
+    ...describeEvents(simulator),
     'Press Ctrl-C to stop both.',
     '',
   ].join('\n');
+}
+
+/** What to look for, and when. */
+function describeEvents({ events }: Simulator): readonly string[] {
+  if (events.length === 0) return [];
+  const lines = events.map(({ second, text }) => `  in ${`${second} s`.padEnd(6)} ${text}`);
+  return [`What happens, again every ${CYCLE_SECONDS / 60} minutes:`, '', ...lines, ''];
 }

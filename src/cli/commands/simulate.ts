@@ -7,7 +7,7 @@ const LOOPBACK = '127.0.0.1';
 const CLUSTER_PORT = 10138;
 const CLOUD_PORT = 10139;
 
-type Listen = SimulatorOptions['listen'];
+export type Listen = SimulatorOptions['listen'];
 export type Scenario = SimulatorOptions['scenario'];
 
 interface SimulateFlags {
@@ -26,20 +26,19 @@ interface SimulateFlags {
 /** `simulate`: both APIs, without the exporter. */
 export function define(command: Command, { setExitCode }: CommandContext): void {
   command
-    .option('--nodes <count>', 'number of nodes', parseCount, 9)
-    .option('--ranges <count>', 'number of ranges', parseCount, 600)
-    .option('--sessions <count>', 'number of SQL sessions', parseCount, 120)
-    .option('--seed <number>', 'the same seed creates the same cluster', parseCount, 1)
+    .option('--nodes <count>', 'Number of nodes.', parseCount, 9)
+    .option('--ranges <count>', 'Number of ranges.', parseCount, 600)
+    .option('--sessions <count>', 'Number of SQL sessions.', parseCount, 120)
+    .option('--seed <number>', 'The same seed creates the same cluster.', parseCount, 1)
     .addOption(
-      new Option('--dialect <name>', 'wire format of real servers, or of the API documents')
+      new Option('--dialect <name>', 'Wire format of real servers, or of the API documents.')
         .choices(['real', 'documented'])
         .default('real'),
     )
     .addOption(scenarioOption())
-    .addOption(listenOption('--listen', 'address of the cluster API', CLUSTER_PORT))
-    .addOption(listenOption('--cloud-listen', 'address of the Cloud API', CLOUD_PORT))
-    .option('--control-listen <address>', 'address of the control API (default: off)', parseListen)
-    .option('--insecure', 'simulate a cluster without login');
+    .option('--control-listen <address>', 'Address of the control API (default: off).', parseListen)
+    .option('--insecure', 'Simulate a cluster without login.');
+  addListenOptions(command);
   addExamples(
     command,
     'simulate',
@@ -86,9 +85,16 @@ function describe(simulator: Simulator): string {
 
 /** The option that chooses the events in the simulated cluster. */
 export function scenarioOption(): Option {
-  return new Option('--scenario <name>', 'events in the simulated cluster')
+  return new Option('--scenario <name>', 'Events in the simulated cluster.')
     .choices(['incident', 'calm'])
     .default('incident');
+}
+
+/** Adds the options for the addresses of both APIs. */
+export function addListenOptions(command: Command): void {
+  command
+    .addOption(listenOption('--listen', 'Address of the cluster API.', CLUSTER_PORT))
+    .addOption(listenOption('--cloud-listen', 'Address of the Cloud API.', CLOUD_PORT));
 }
 
 function listenOption(flag: string, help: string, port: number): Option {

@@ -48,6 +48,15 @@ describe('the demo', { timeout: PROCESS_TIMEOUT_MS }, () => {
     }
   });
 
+  test('takes addresses, and prints what happens when', async () => {
+    const addresses = ['--web.listen-address=[::1]:0', '--listen=:0', '--cloud-listen=:0'];
+    await using running = start(['demo', ...addresses]);
+    await running.until(READY);
+    const out = await end(running, 'SIGTERM');
+    expect(urlOf(out, 'Exporter')).toMatch(/^http:\/\/\[::1\]:\d+\/$/);
+    expect(out).toMatch(/^ {2}in 50 s +node 9 dies$/m);
+  });
+
   test('serves the metrics of the simulated cluster', async () => {
     await using running = start(['demo', '--scenario', 'calm']);
     await running.until(READY);
