@@ -10,8 +10,10 @@ import { HttpClient, type RetriedRequest } from '../http/client.ts';
 import type { RequestError } from '../http/errors.ts';
 import type { FinishedRequest } from '../http/request.ts';
 import type { Log } from '../log.ts';
+import * as families from '../metrics/exporter-families.ts';
 import type { ClusterMetrics } from '../metrics/exporter-metrics.ts';
-import type { Api } from '../vocabulary.ts';
+import type { SampleSet } from '../metrics/sample-set.ts';
+import { type Api, BREAKER_STATES } from '../vocabulary.ts';
 
 const DEADLINES = {
   /** To the headers of a response, after a request without one: the full timeout would hold a slot at every poll. */
@@ -182,4 +184,13 @@ function loginFailureReason(error: RequestError) {
     return error.reason;
   }
   return 'http';
+}
+
+/** Metrics of the client of an API. */
+export function writeApi(set: SampleSet, api: Api, http: HttpClient | undefined): void {
+  if (http === undefined) return;
+  for (const { name, state } of http.upstreams()) {
+    set.states(families.BREAKER_STATE, { target: name }, 'state', BREAKER_STATES, state);
+  }
+  set.set(families.API_PAUSED, { api }, http.pausedMs() / 1000);
 }

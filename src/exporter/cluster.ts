@@ -1,10 +1,16 @@
+import { once } from 'node:events';
 import { isDeepStrictEqual } from 'node:util';
-import type { Collector, CollectorResult, PollContext } from '../collectors/collector.ts';
-import type { CollectorConfig } from '../config/cluster-schema.ts';
+import {
+  type Collector,
+  type CollectorResult,
+  ownOptions,
+  type PollContext,
+  shardOf,
+} from '../collectors/collector.ts';
+import { sessions } from '../collectors/sessions.ts';
 import { FILE_CHECK_MS } from '../config/files.ts';
 import type { ClusterConfig, Config } from '../config/schema.ts';
 import { PollRemedies } from '../diagnosis/diagnose.ts';
-import type { HttpClient } from '../http/client.ts';
 import type { Log } from '../log.ts';
 import { ClusterBudget } from '../metrics/cluster-budget.ts';
 import * as collectorFamilies from '../metrics/collector-families.ts';
@@ -12,10 +18,13 @@ import * as families from '../metrics/exporter-families.ts';
 import type { ClusterMetrics, ExporterMetrics } from '../metrics/exporter-metrics.ts';
 import { SampleSet } from '../metrics/sample-set.ts';
 import type { Snapshot } from '../metrics/snapshot.ts';
+import { Conditions } from '../polling/conditions.ts';
 import { writeCollectorMetrics } from '../polling/outcome.ts';
-import { type Clock, Poller } from '../polling/poller.ts';
-import { type Api, APIS, BREAKER_STATES } from '../vocabulary.ts';
-import { type Clients, createClients } from './clients.ts';
+import { Poller } from '../polling/poller.ts';
+import type { Clock } from '../polling/schedule.ts';
+import { type Api, APIS } from '../vocabulary.ts';
+import { checkUrls, createSessionsCheck } from './checks.ts';
+import { type Clients, createClients, writeApi } from './clients.ts';
 
 /** What all clusters of an exporter share. */
 export interface ClusterContext {
@@ -47,6 +56,7 @@ export class Cluster {
   readonly #settings: Settings;
   readonly #clients: Clients;
   readonly #log: Log;
+  readonly #conditions: Conditions;
   readonly #stop = new AbortController();
   /** Progress of the running (or last) range scan. */
   #scan = { done: 0, planned: 0 };
@@ -98,12 +108,18 @@ export class Cluster {
     this.#settings = parts.settings;
     this.#clients = parts.clients;
     this.#log = parts.log;
+    this.#conditions = new Conditions(parts.log, context.clock);
     this.pollers = this.#createPollers(context, parts.metrics, previous);
   }
 
   /** Whether its TLS files as they are now are in force. */
   areFilesInForce(): boolean {
     return this.#clients.areFilesInForce();
+  }
+
+  /** What is wrong although polls succeed. */
+  get warnings(): Conditions['warnings'] {
+    return this.#conditions.warnings;
   }
 
   /** What a collector found, while it is young enough to be shown. */
@@ -136,7 +152,7 @@ export class Cluster {
   async run(signal: AbortSignal): Promise<void> {
     signal.addEventListener('abort', () => this.#stop.abort(), { once: true });
     if (this.isPolled) await Promise.all(this.pollers.map((poller) => poller.run(signal)));
-    else await aborted(signal);
+    else if (!signal.aborted) await once(signal, 'abort');
     await Promise.all(this.pollers.map((poller) => poller.settled()));
     try {
       await this.#clients.logOut(AbortSignal.timeout(LOGOUT_MS));
@@ -207,6 +223,7 @@ export class Cluster {
     const published = (): readonly Snapshot[] =>
       this.pollers.flatMap((poller) => poller.published ?? []);
     const remedies = new PollRemedies(this.#config);
+    const checkSessions = createSessionsCheck(this.#conditions, this.#config);
     const budget = new ClusterBudget(max_series, published, metrics.seriesDropped);
     return context.collectors.flatMap((collector) => {
       const settings = this.#config.collectors[collector.name];
@@ -230,9 +247,19 @@ export class Cluster {
           budget,
           metrics,
           log: context.log,
+          conditions: this.#conditions,
           clock: context.clock,
           random: context.random,
-          pollEnded: () => context.pollEnded?.(this, collector),
+          pollEnded: () => {
+            checkUrls(
+              this.#conditions,
+              collector,
+              this.#clients[collector.api]?.http,
+              this.#config,
+            );
+            if (collector === sessions) checkSessions(this);
+            context.pollEnded?.(this, collector);
+          },
           addRemedy: (failure, error) => ({
             ...failure,
             remedy: remedies.find(collector, failure, error),
@@ -269,30 +296,4 @@ export class Cluster {
     }
     throw new Error(`${collector.name}: the API ${collector.api} is not configured`);
   }
-}
-
-/** The settings that only this collector has: its state is valid while these stay the same. */
-function ownOptions({ options }: Collector, settings: CollectorConfig): Record<string, unknown> {
-  return Object.fromEntries(Object.keys(options).map((key) => [key, settings[key]]));
-}
-
-/** Value of the label `shard`: work per cluster is done by shard 0. */
-function shardOf(collector: Collector, options: unknown, shard: Config['shard']): string {
-  if (collector.scope === 'cluster') return '0';
-  return collector.isLocal?.(options) === true ? shard.name : String(shard.index);
-}
-
-function writeApi(set: SampleSet, api: Api, http: HttpClient | undefined): void {
-  if (http === undefined) return;
-  for (const { name, state } of http.upstreams()) {
-    set.states(families.BREAKER_STATE, { target: name }, 'state', BREAKER_STATES, state);
-  }
-  set.set(families.API_PAUSED, { api }, http.pausedMs() / 1000);
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }

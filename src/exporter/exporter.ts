@@ -10,7 +10,7 @@ import * as families from '../metrics/exporter-families.ts';
 import { type Build, ExporterMetrics } from '../metrics/exporter-metrics.ts';
 import { SampleSet } from '../metrics/sample-set.ts';
 import { type RenderedFamily, renderFamilies, type Snapshot } from '../metrics/snapshot.ts';
-import type { Clock } from '../polling/poller.ts';
+import type { Clock } from '../polling/schedule.ts';
 import { createRoutes, type ReloadOutcome } from '../web/routes.ts';
 import { watchWebConfig, type WebConfigWatcher } from '../web/server/web-config-watcher.ts';
 import { type ServerTimeouts, startWebServer, type WebServer } from '../web/server/web-server.ts';

@@ -113,8 +113,12 @@ export class HttpClient implements AsyncDisposable {
     this.#pauses.end();
   }
 
-  upstreams(): readonly { readonly name: string; readonly state: BreakerState }[] {
-    return this.#health.upstreams.map(({ name, breaker: { state } }) => ({ name, state }));
+  upstreams(): readonly (Pick<Upstream, 'name' | 'lastFailure'> & {
+    readonly state: BreakerState;
+  })[] {
+    return this.#health.upstreams.map(({ name, lastFailure, breaker: { state } }) => {
+      return { name, lastFailure, state };
+    });
   }
 
   /** For connections from now on; requests in flight end on theirs. */

@@ -175,6 +175,8 @@ function describe(error: unknown, code: string): string {
   // Node adds one of its flags, and OpenSSL surrounds its reason with places in its source.
   const message = text
     .replace(/; if the root CA is installed locally, try running Node\.js with .*/, '')
-    .replace(/^[\dA-F]+:error:[\dA-F]+:[^:]*:[^:]*:([^:]+):.*$/s, '$1');
+    .replace(/^[\dA-F]+:error:[\dA-F]+:[^:]*:[^:]*:([^:]+):.*$/s, '$1')
+    .replace(/^wrong version number$/, 'the port does not speak TLS')
+    .replace(/^ssl\/tls alert handshake failure$/, 'the server refused the TLS handshake');
   return code === '' || message.includes(code) ? message : `${message} (${code})`;
 }

@@ -159,6 +159,7 @@ export class Health {
 
   /** Records a failure; returns whether another URL may do better. */
   failed(attempt: TrackedAttempt, error: RequestError): boolean {
+    if (error.scope !== 'none') attempt.upstream.lastFailure = error;
     if (isSilence(attempt, error)) return this.#silent(attempt);
     const { upstream, endpoint, sentAtMs, code } = attempt;
     if (error.scope === 'endpoint') {

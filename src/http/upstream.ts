@@ -1,5 +1,6 @@
 import type { Endpoint } from '../vocabulary.ts';
 import { Breaker, type BreakerOptions, Probe } from './breaker.ts';
+import type { RequestError } from './errors.ts';
 
 /** With one URL a single refused connection proves little; with several, the next one is at hand. */
 const MAX_FAILURES_OF_THE_ONLY_URL = 3;
@@ -46,6 +47,8 @@ export class Upstream {
   readonly name: string;
   /** Opened by failures to connect, or by silence of several endpoints or nodes. */
   readonly breaker: Breaker;
+  /** What its breaker opened for. */
+  lastFailure: RequestError | undefined;
   /** When headers last arrived from it, monotonic ms. */
   answeredAtMs = -Infinity;
   readonly #options: HealthOptions;

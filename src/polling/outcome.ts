@@ -1,8 +1,7 @@
 import type { Collector, PollFailure, PollStats } from '../collectors/collector.ts';
-import type { Log } from '../log.ts';
 import * as families from '../metrics/collector-families.ts';
 import type { SampleSet } from '../metrics/sample-set.ts';
-import { type FailureReason, type Limit, LIMITS } from '../vocabulary.ts';
+import { type Limit, LIMITS } from '../vocabulary.ts';
 
 /** State of one collector on one cluster after its last poll; replaced, never changed in place. */
 export interface Outcome {
@@ -72,39 +71,4 @@ export function writeCollectorMetrics(set: SampleSet, status: CollectorStatus): 
 
 function toSeconds(milliseconds: number | undefined): number | undefined {
   return milliseconds === undefined ? undefined : milliseconds / 1000;
-}
-
-/** Logs changes of one collector, one line each; an unchanged state is not logged again. */
-export class PollLog {
-  readonly #log: Log;
-  /** Why polls have been failing since the last success. */
-  #reason: FailureReason | undefined;
-  #warnings: ReadonlySet<string> = new Set();
-
-  /** The log carries the cluster, the collector and the shard. */
-  constructor(log: Log) {
-    this.#log = log;
-  }
-
-  /** A poll has ended or was skipped, with this error or none. */
-  ended(before: Outcome, error: PollFailure | undefined): void {
-    if (error === undefined) {
-      this.#reason = undefined;
-      if (before.succeeded) return;
-      this.#log.info(before.hasEnded ? 'collector recovered' : 'collector succeeded');
-      return;
-    }
-    const { reason, message, remedy: hint } = error;
-    // An open circuit breaker follows from failures before.
-    const isSkip = reason === 'breaker_open' && this.#reason !== undefined;
-    const isKnown = isSkip || reason === this.#reason;
-    if (!isKnown) this.#reason = reason;
-    this.#log[isKnown ? 'debug' : 'warn']({ reason, hint }, message);
-  }
-
-  /** Problems of a poll that did not fail it. */
-  warned(texts: ReadonlySet<string>): void {
-    for (const text of texts.difference(this.#warnings)) this.#log.warn(text);
-    this.#warnings = texts;
-  }
 }

@@ -18,14 +18,9 @@ import { SampleSet } from '../metrics/sample-set.ts';
 import type { Snapshot } from '../metrics/snapshot.ts';
 import { inSlices } from '../time-slice.ts';
 import type { FailureReason, Limit } from '../vocabulary.ts';
-import { type CollectorStatus, initialOutcome, type Outcome, PollLog } from './outcome.ts';
-import { effectiveIntervalSeconds, maxAgeSeconds, Schedule } from './schedule.ts';
-
-/** The wall clock is for timestamps only, the monotonic one for every interval and age. */
-export interface Clock {
-  readonly wallMs: () => number;
-  readonly monotonicMs: () => number;
-}
+import type { Conditions } from './conditions.ts';
+import { type CollectorStatus, initialOutcome, type Outcome } from './outcome.ts';
+import { type Clock, effectiveIntervalSeconds, maxAgeSeconds, Schedule } from './schedule.ts';
 
 export interface PollerOptions {
   readonly cluster: string;
@@ -42,6 +37,8 @@ export interface PollerOptions {
   readonly budget: ClusterBudget;
   readonly metrics: ClusterMetrics;
   readonly log: Log;
+  /** Of the cluster. */
+  readonly conditions: Conditions;
   readonly clock: Clock;
   readonly random: () => number;
   /** Called when a poll has ended or was skipped and the outcome is up to date. */
@@ -64,8 +61,10 @@ const ABORT_GRACE_MS = 200;
 export class Poller implements CollectorStatus {
   readonly #options: PollerOptions;
   readonly #schedule: Schedule;
-  readonly #log: PollLog;
+  readonly #log: Log;
   readonly #labels: { readonly collector: string; readonly shard: string };
+  /** Of the last poll: each is logged once. */
+  #warnings: ReadonlySet<string> = new Set();
   #outcome: Outcome;
   #published: Published | undefined;
   /** The running poll; everybody who wants one meanwhile waits for it. */
@@ -82,7 +81,7 @@ export class Poller implements CollectorStatus {
     this.#published = previous === undefined ? undefined : previous.#published;
     this.#schedule = new Schedule(options.clock, options.random);
     this.#labels = { collector: collector.name, shard };
-    this.#log = new PollLog(log.child({ cluster, ...this.#labels }));
+    this.#log = log.child({ cluster, ...this.#labels });
     const outcome = previous?.outcome ?? initialOutcome(this.configuredIntervalSeconds);
     this.#outcome = {
       ...outcome,
@@ -227,7 +226,8 @@ export class Poller implements CollectorStatus {
     const error = await this.#collect(stats, warnings);
     const tookMs = clock.monotonicMs() - startedAt;
     if (stop.aborted) return;
-    this.#log.warned(warnings);
+    for (const text of warnings.difference(this.#warnings)) this.#log.warn(text);
+    this.#warnings = warnings;
     if (deadline.aborted) stats.limits.add('duration');
     metrics.pollFinished(this.#labels);
     if (error !== undefined) metrics.pollFailed(this.#labels, error.reason);
@@ -269,7 +269,7 @@ export class Poller implements CollectorStatus {
     const atMs = this.#options.clock.wallMs();
     const answerSeconds =
       answering.reduce((sum, { startMs, endMs }) => sum + endMs - startMs, 0) / 1000;
-    this.#log.ended(this.#outcome, error);
+    this.#options.conditions.pollEnded(this.collector, this.#outcome, error);
     this.#outcome = {
       succeeded: error === undefined,
       hasEnded: true,
@@ -290,7 +290,7 @@ export class Poller implements CollectorStatus {
     const message = `all URLs fail; poll skipped, next attempt in ${Math.ceil(blockedMs / 1000)} s`;
     const error = this.#options.addRemedy({ reason: 'breaker_open', message });
     this.#countSkip('breaker_open');
-    this.#log.ended(this.#outcome, error);
+    this.#options.conditions.pollEnded(this.collector, this.#outcome, error);
     this.#outcome = { ...this.#outcome, succeeded: false, hasEnded: true, error };
   }
 

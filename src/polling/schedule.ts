@@ -1,3 +1,9 @@
+/** The wall clock is for timestamps only, the monotonic one for every interval and age. */
+export interface Clock {
+  readonly wallMs: () => number;
+  readonly monotonicMs: () => number;
+}
+
 /** Spread of the first polls after start: all clusters and collectors at once would be a burst. */
 const FIRST_POLL_SPREAD_MS = 800;
 /** Later polls begin up to this share of the interval earlier or later, so that exporters drift apart. */

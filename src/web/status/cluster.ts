@@ -6,9 +6,10 @@ import { sessions } from '../../collectors/sessions.ts';
 import { tables } from '../../collectors/tables.ts';
 import type { SampleSet } from '../../metrics/sample-set.ts';
 import type { Snapshot } from '../../metrics/snapshot.ts';
+import type { Conditions } from '../../polling/conditions.ts';
 import type { Poller } from '../../polling/poller.ts';
 import type { Api } from '../../vocabulary.ts';
-import { collectorIssues, readCollector } from './collectors.ts';
+import { collectorIssues, readCollector, warningIssue } from './collectors.ts';
 import { type ClusterState, type HealthIssue, isProblem, toFindings, toTime } from './health.ts';
 import { nodeIssues, readNodes } from './nodes.ts';
 import { rangeIssues, readRanges } from './ranges.ts';
@@ -20,6 +21,8 @@ export interface ClusterSource {
   /** False: only /probe polls it. */
   readonly isPolled: boolean;
   readonly pollers: readonly Poller[];
+  /** What is wrong although polls succeed. */
+  readonly warnings: Conditions['warnings'];
   /** Undefined while a collector has no data that is young enough to be shown. */
   result<R extends CollectorResult>(collector: {
     readonly name: string;
@@ -44,7 +47,7 @@ export function readCluster(
   nowMs: number,
 ) {
   const parts = readParts(cluster);
-  const findings = toFindings(findIssues(parts), sinceMs, nowMs);
+  const findings = toFindings(findIssues(parts, cluster.warnings), sinceMs, nowMs);
   const problems = findings.filter(isProblem);
   const state: ClusterState =
     problems.length > 0 ? 'problems' : isVisible(parts) ? 'healthy' : 'unknown';
@@ -83,10 +86,14 @@ function readParts(cluster: ClusterSource) {
   };
 }
 
-function findIssues(parts: ReturnType<typeof readParts>): readonly HealthIssue[] {
+function findIssues(
+  parts: ReturnType<typeof readParts>,
+  warnings: Conditions['warnings'],
+): readonly HealthIssue[] {
   const down = parts.apis.filter(({ isUp }) => isUp === false).map(({ api }) => api);
   return [
     ...collectorIssues(parts.collectors, new Set(down)),
+    ...warnings.map((warning) => warningIssue(parts.name, warning)),
     ...(parts.nodes ? nodeIssues(parts.nodes) : []),
     ...(parts.ranges ? rangeIssues(parts.ranges) : []),
     ...(parts.sessions ? sessionIssues(parts.sessions, parts.name) : []),

@@ -1,4 +1,5 @@
 import { formatList, quoteArgument } from '../../format.ts';
+import type { Conditions } from '../../polling/conditions.ts';
 import type { Poller } from '../../polling/poller.ts';
 import type { Api } from '../../vocabulary.ts';
 import { type HealthIssue, toTime } from './health.ts';
@@ -97,6 +98,22 @@ function isRejected({ error }: CollectorStatus): boolean {
 function alertOf(collector: CollectorStatus): HealthIssue['alert'] {
   if (isRejected(collector)) return 'CrdbAccessRejected';
   return collector.hasData ? 'CrdbCollectorFailing' : 'CrdbDataStale';
+}
+
+/** A problem that fails no poll, such as one of several URLs that is down. */
+export function warningIssue(
+  cluster: string,
+  { key, message, remedy, sinceMs }: Conditions['warnings'][number],
+): HealthIssue {
+  const text = `${message.charAt(0).toUpperCase()}${message.slice(1)}.`;
+  return {
+    key,
+    about: 'exporter',
+    level: 'warning',
+    text,
+    next: formatAdvice(remedy, cluster),
+    since: toTime(sinceMs),
+  };
 }
 
 function limitIssue({ name, error, limits }: CollectorStatus): readonly HealthIssue[] {

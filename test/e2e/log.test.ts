@@ -1,0 +1,152 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { startSimulator } from '../../src/simulator/index.ts';
+import { createAuthority } from '../support/certificates.ts';
+import { clusterYaml, startTestExporter, type TestExporter } from '../support/exporter.ts';
+import { refusing } from '../support/http-server.ts';
+import { serveTls } from '../support/https-server.ts';
+
+const SMALL = {
+  nodes: 3,
+  ranges: 12,
+  sessions: 8,
+  metricKeys: 'useful',
+  faultyNodes: false,
+} as const;
+
+/** The lines above the level debug but those of the start. */
+function linesOf(exporter: TestExporter): readonly string[] {
+  return exporter
+    .log()
+    .split('\n')
+    .filter((line) => /level=(?:info|warn|error)/.test(line) && !line.includes('listening'))
+    .map((line) => line.replace(/^time=\S+ /, ''));
+}
+
+async function failures(exporter: TestExporter, count: number): Promise<void> {
+  await exporter.until((scrape) =>
+    ['nodes', 'ranges', 'sessions'].every(
+      (collector) =>
+        scrape
+          .all('crdb_exporter_poll_failures_total', { collector })
+          .reduce((sum, { value }) => sum + value, 0) >= count,
+    ),
+  );
+}
+
+/** The findings of /api/status that are no failed polls. */
+async function findings(
+  exporter: TestExporter,
+): Promise<readonly { text: string; next: string }[]> {
+  const status: {
+    clusters: { findings: { key: string; text: string; next: string }[] }[];
+  } = JSON.parse((await exporter.get('/api/status')).text);
+  const all = status.clusters.flatMap((cluster) => cluster.findings);
+  return all.filter(({ key }) => /^(?:URL|own sessions)/.test(key));
+}
+
+describe('the log', () => {
+  test('has one line for a cause, a reminder after ten minutes, and one line when it is over', async () => {
+    await using simulator = await startSimulator(SMALL);
+    const fault = simulator.fault({ endpoint: 'login', kind: 'status', status: 401 });
+    let laterMs = 0;
+    await using exporter = await startTestExporter({
+      yaml: `clusters:\n${clusterYaml(simulator)}`,
+      intervalSeconds: 0.1,
+      app: {
+        clock: { wallMs: () => Date.now(), monotonicMs: () => performance.now() + laterMs },
+      },
+    });
+    await failures(exporter, 4);
+    expect(linesOf(exporter)).toEqual([
+      expect.stringMatching(
+        /^level=warn msg="login at \S+: HTTP 401 \(user and password were not accepted\)" cluster=sim collector=\w+ reason=auth hint="user and password were refused: check /,
+      ),
+    ]);
+    laterMs = 600_001;
+    await failures(exporter, 9);
+    const [, reminder, ...more] = linesOf(exporter);
+    expect(more).toEqual([]);
+    expect(reminder).toMatch(
+      /^level=warn msg="still failing: login at .* affects="(?:\w+(?:, )?){3}" reason=auth since=\S+Z polls=\d+ hint="user and/,
+    );
+    fault.remove();
+    // A refused login is tried again after a minute.
+    laterMs += 61_000;
+    await exporter.until((scrape) =>
+      scrape.all('crdb_exporter_collector_success').every(({ value }) => value === 1),
+    );
+    const after = linesOf(exporter).slice(2);
+    expect(after).toEqual([
+      expect.stringMatching(
+        /^level=info msg="recovered after 1\d min[^:]*: login at .* affects="(?:\w+(?:, )?){3}" reason=auth$/,
+      ),
+    ]);
+  });
+
+  test('and the page report one URL of several that fails', async () => {
+    await using simulator = await startSimulator(SMALL);
+    const dead = await refusing();
+    const login = `username: ${simulator.username}, password: ${simulator.password}`;
+    await using exporter = await startTestExporter({
+      yaml: `clusters: [{ name: sim, cluster_api: { urls: ["${dead}", "${simulator.clusterUrl}"], ${login} } }]\n`,
+      intervalSeconds: 0.2,
+    });
+    await exporter.until(() => exporter.log().includes('one of 2 URLs fails'));
+    await exporter.until(
+      (scrape) => (scrape.value('crdb_exporter_polls_total', { collector: 'nodes' }) ?? 0) > 4,
+    );
+    const warnings = linesOf(exporter).filter((line) => line.startsWith('level=warn'));
+    expect(warnings).toEqual([
+      expect.stringMatching(
+        /^level=warn msg="one of 2 URLs fails, the others are used: login at .*ECONNREFUSED.*" cluster=sim hint="nothing listens there/,
+      ),
+    ]);
+    const [found, ...others] = await findings(exporter);
+    expect(others).toEqual([]);
+    expect(found?.text).toMatch(
+      /^One of 2 URLs fails, the others are used: login at \S+: connect /,
+    );
+    expect(found?.next).toMatch(/^Nothing listens there: .*`crdb-exporter diagnose --cluster sim`/);
+  });
+
+  test('and the page report that the user sees only its own sessions', async () => {
+    await using simulator = await startSimulator(SMALL);
+    const watcher = { ...simulator, username: 'watcher', password: 'watcher-demo' };
+    await using exporter = await startTestExporter({
+      yaml: `clusters:\n${clusterYaml({ ...watcher, clusterUrls: simulator.clusterUrls })}`,
+      intervalSeconds: 0.1,
+    });
+    await exporter.until(() => exporter.log().includes('sees only its own sessions'));
+    const [found] = await findings(exporter);
+    expect(found?.text).toMatch(
+      /^Sessions: the user watcher sees only its own sessions, although the nodes count \d+ connections\.$/,
+    );
+    expect(found?.next).toContain('Run GRANT SYSTEM VIEWACTIVITYREDACTED TO watcher.');
+  });
+
+  test('names the remedy when a client certificate is demanded', async () => {
+    const authority = await createAuthority();
+    const identity = await authority.issue({ name: 'crdb', sans: ['ip:127.0.0.1'] });
+    const folder = mkdtempSync(path.join(tmpdir(), 'crdb-exporter-log-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const caFile = path.join(folder, 'ca.crt');
+    writeFileSync(caFile, authority.cert);
+    await using server = await serveTls({
+      ...identity,
+      ca: authority.cert,
+      requestCert: true,
+      rejectUnauthorized: true,
+    });
+    await using exporter = await startTestExporter({
+      yaml: `clusters: [{ name: sim, cluster_api: { urls: ["${server.url}"], tls: { ca_file: "${caFile}" } } }]\n`,
+      intervalSeconds: 0.2,
+    });
+    await failures(exporter, 1);
+    const [line = '', ...others] = linesOf(exporter);
+    expect(others).toEqual([]);
+    expect(line).toContain('if it requires a client certificate, set cluster_api.tls.cert_file');
+  });
+});
