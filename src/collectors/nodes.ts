@@ -1,5 +1,6 @@
 import { freshnessOf } from '../cockroach/liveness.ts';
 import { clusterCollector, type CollectorResult } from './collector.ts';
+import { JOB_FAMILIES, lastBackupSeconds, writeJobSamples } from './nodes/jobs.ts';
 import {
   MEASUREMENT_FAMILIES,
   nodeKeys,
@@ -26,7 +27,7 @@ export const nodes = clusterCollector({
   timeoutSeconds: 30,
   maxDuty: 0.25,
   enabledByDefault: true,
-  families: [...STATUS_FAMILIES, ...MEASUREMENT_FAMILIES],
+  families: [...STATUS_FAMILIES, ...JOB_FAMILIES, ...MEASUREMENT_FAMILIES],
   options: {
     page_limit: {
       kind: 'integer',
@@ -44,7 +45,7 @@ export const nodes = clusterCollector({
   },
   scope: 'cluster',
   inProbe: true,
-  createState: () => undefined,
+  createState: (): State => ({ lastBackupSeconds: 0 }),
 
   async collect(api, context): Promise<NodesResult> {
     const selected = selectKeys(context.options.metrics);
@@ -67,11 +68,20 @@ export const nodes = clusterCollector({
         `nodes: node ${crowded.id} has more than ${MAX_TIERS} locality tiers, the first ${MAX_TIERS} are exported; check --locality of its start command`,
       );
     }
-    return { nodes: records.map((node) => ({ ...node, isFresh: isFresh(node) })), selected };
+    // An old record counts, too: the backup did end then.
+    const { state } = context;
+    state.lastBackupSeconds = Math.max(state.lastBackupSeconds, lastBackupSeconds(records));
+    return {
+      nodes: records.map((node) => ({ ...node, isFresh: isFresh(node) })),
+      selected,
+      lastBackupSeconds: state.lastBackupSeconds,
+    };
   },
 
-  *samples({ nodes: all, selected }, set) {
+  *samples({ nodes: all, selected, lastBackupSeconds: lastBackup }, set) {
     writeClusterSamples(set, all);
+    const fresh = all.filter(({ isFresh }) => isFresh);
+    writeJobSamples(set, fresh, lastBackup);
     for (const node of all) {
       writeStatusSamples(set, node);
       if (node.isFresh) writeMeasurements(set, node, selected);
@@ -80,11 +90,18 @@ export const nodes = clusterCollector({
   },
 });
 
+interface State {
+  /** The node that ran the last backup forgets its end when it restarts. */
+  lastBackupSeconds: number;
+}
+
 export interface NodesResult extends CollectorResult {
   /** By id. */
   readonly nodes: readonly NodeStatus[];
   /** Metrics that the user wants exported under their own keys. */
   readonly selected: SelectedKeys;
+  /** End of the last scheduled backup since the exporter started, Unix time; 0 when no node reported one. */
+  readonly lastBackupSeconds: number;
 }
 
 export interface NodeStatus extends NodeRecord {

@@ -90,7 +90,6 @@ const RESERVED_SUFFIX = /_(total|count|sum|bucket|created)$/;
 const RESERVED_LABELS: ReadonlySet<string> = new Set([
   'le',
   'quantile',
-  'job',
   'instance',
   'crdb_cluster',
 ]);

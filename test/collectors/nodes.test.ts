@@ -153,7 +153,7 @@ describe('paging', () => {
         : { nodes: [recordOf(2, { num_cpus: 16 }), recordOf(3)] },
     );
     const options = { page_limit: 2, metrics: [] };
-    const { of } = await poll(nodes, api, { options, state: undefined });
+    const { of } = await poll(nodes, api, { options, state: nodes.createState() });
     expect(requests).toEqual(['/nodes/?limit=2&offset=0', '/nodes/?limit=2&offset=2']);
     expect(of('crdb_node_cpus')).toEqual([
       '{node_id="2"} 16',

@@ -135,7 +135,7 @@ describe.each(DIALECTS)('counts match the simulator, in the %s dialect', (dialec
     await using simulator = await startSimulator({ frozen: true, dialect, sessions: 300 });
     await using cluster = simulatedApi(simulator);
     expectNodes(
-      await poll(nodes, cluster.api, { options: NODES, state: undefined }),
+      await poll(nodes, cluster.api, { options: NODES, state: nodes.createState() }),
       simulator.truth(),
     );
     const polled = await pollSessions(cluster.api, simulator.truth());
@@ -191,7 +191,7 @@ describe('other server versions', () => {
   test('unknown enum values count as other and decode', async () => {
     await using simulator = await startSimulator({ frozen: true, quirks: { unknownValues: true } });
     await using cluster = simulatedApi(simulator);
-    const polled = await poll(nodes, cluster.api, { options: NODES, state: undefined });
+    const polled = await poll(nodes, cluster.api, { options: NODES, state: nodes.createState() });
     expect(valuesOf(polled, 'crdb_nodes').get('status="other"')).toBe(1);
     const listed = await pollSessions(cluster.api, simulator.truth());
     const phases = valuesOf(listed, 'crdb_active_queries');

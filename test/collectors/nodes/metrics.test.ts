@@ -60,6 +60,55 @@ describe('metrics of a node', () => {
     ]);
   });
 
+  test('statements, transactions and connections are counted by kind', async () => {
+    const metrics = {
+      'sql.select.count': 1,
+      'sql.ddl.count': 2,
+      'sql.txn.commit.count': 3,
+      'sql.txn.rollback.count': 4,
+      'sql.txn.abort.count': 5,
+      'sql.txn.contended.count': 6,
+      'sql.conn.failures': 7,
+      'sql.mem.root.current': 8,
+      'changefeed.emitted_bytes': 9,
+      'changefeed.error_retries': 10,
+      'rpc.connection.healthy': 11,
+      'rpc.connection.unhealthy': 0,
+    };
+    const { lines } = await pollNodes([recordOf(1, { metrics })]);
+    expect(lines.filter((line) => /sql_|rpc_|changefeed/.test(line)).slice(1)).toEqual([
+      'crdb_node_sql_statements_total{node_id="1",kind="select"} 1',
+      'crdb_node_sql_statements_total{node_id="1",kind="ddl"} 2',
+      'crdb_node_sql_transactions_total{node_id="1",outcome="committed"} 3',
+      'crdb_node_sql_transactions_total{node_id="1",outcome="rolled_back"} 4',
+      'crdb_node_sql_transactions_total{node_id="1",outcome="aborted"} 5',
+      'crdb_node_sql_contended_transactions_total{node_id="1"} 6',
+      'crdb_node_sql_connection_failures_total{node_id="1"} 7',
+      'crdb_node_sql_memory_bytes{node_id="1"} 8',
+      'crdb_node_changefeed_emitted_bytes_total{node_id="1"} 9',
+      'crdb_node_changefeed_retries_total{node_id="1"} 10',
+      'crdb_node_rpc_connections{node_id="1",state="healthy"} 11',
+      'crdb_node_rpc_connections{node_id="1",state="unhealthy"} 0',
+    ]);
+  });
+
+  test('replication lag is the age of the replicated time in the record, 0 for none is absent', async () => {
+    const time = NOW_MS / 1000 - 5;
+    const { of } = await pollNodes([
+      recordOf(1, {
+        metrics: {
+          'physical_replication.replicated_time_seconds': time - 30,
+          'logical_replication.replicated_time_seconds': time + 1,
+        },
+      }),
+      recordOf(2, { metrics: { 'physical_replication.replicated_time_seconds': 0 } }),
+    ]);
+    expect(of('crdb_node_replication_lag_seconds')).toEqual([
+      '{node_id="1",kind="physical"} 30',
+      '{node_id="1",kind="logical"} 0',
+    ]);
+  });
+
   test('a key that the server does not send has no series', async () => {
     const { of } = await pollNodes([recordOf(1, { metrics: { 'sql.conns': 0 } })]);
     expect(of('crdb_node_sql_connections')).toEqual(['{node_id="1"} 0']);
@@ -112,6 +161,18 @@ describe('metrics of a node', () => {
       'storage.disk-stalled': 4,
       'requests.slow.latch': 5,
       'requests.slow.raft': 7,
+      livebytes: 8,
+      'raftlog.behind': 9,
+      'storage.wal.fsync.latency-p99': 3e6,
+      'raft.process.logcommit.latency-p99': 4e6,
+      'range.snapshots.rcvd-bytes': 10,
+      'leases.transfers.success': 11,
+      'queue.replicate.pending': 12,
+      'queue.replicate.purgatory': 13,
+      'ranges.decommissioning': 14,
+      'leases.preferences.violating': 15,
+      'kv.concurrency.lock_wait_queue_waiters': 16,
+      'admission.io.overload': 1.25,
       ranges: 9,
     };
     const stores = { '10': store, '9': { capacity: 50 }, 'x"': store };
@@ -127,6 +188,18 @@ describe('metrics of a node', () => {
       'crdb_store_disk_stalled_total{node_id="4",store_id="10"} 4',
       'crdb_store_slow_requests{node_id="4",store_id="10",kind="latch"} 5',
       'crdb_store_slow_requests{node_id="4",store_id="10",kind="raft"} 7',
+      'crdb_store_live_bytes{node_id="4",store_id="10"} 8',
+      'crdb_store_raft_log_behind{node_id="4",store_id="10"} 9',
+      'crdb_store_wal_fsync_p99_seconds{node_id="4",store_id="10"} 0.003',
+      'crdb_store_raft_log_commit_p99_seconds{node_id="4",store_id="10"} 0.004',
+      'crdb_store_snapshot_received_bytes_total{node_id="4",store_id="10"} 10',
+      'crdb_store_lease_transfers_total{node_id="4",store_id="10"} 11',
+      'crdb_store_replicate_queue{node_id="4",store_id="10",state="pending"} 12',
+      'crdb_store_replicate_queue{node_id="4",store_id="10",state="purgatory"} 13',
+      'crdb_store_decommissioning_ranges{node_id="4",store_id="10"} 14',
+      'crdb_store_lease_preference_violations{node_id="4",store_id="10"} 15',
+      'crdb_store_lock_waiters{node_id="4",store_id="10"} 16',
+      'crdb_store_io_overload_ratio{node_id="4",store_id="10"} 1.25',
     ]);
   });
 
@@ -205,7 +278,7 @@ describe('a stale record', () => {
     const { api } = answering(() => ({
       nodes: [recordOf(1), recordOf(2, { updated_at: NOW_NS - 600e9 })],
     }));
-    const { of } = await poll(nodes, api, { options: OPTIONS, state: undefined });
+    const { of } = await poll(nodes, api, { options: OPTIONS, state: nodes.createState() });
     expect(of('crdb_node_resident_memory_bytes')).toEqual(['{node_id="1"} 1024']);
   });
 });

@@ -33,9 +33,13 @@ export function recordOf(id: number, more: object = {}): Record<string, unknown>
 
 export async function pollNodes(
   records: readonly unknown[] | null,
-  given: { readonly dateMs?: number; readonly metrics?: readonly string[] } = {},
+  given: {
+    readonly dateMs?: number;
+    readonly metrics?: readonly string[];
+    readonly state?: ReturnType<typeof nodes.createState>;
+  } = {},
 ): Promise<Polled> {
   const { api } = answering(() => ({ nodes: records }), given.dateMs ?? NOW_MS);
   const options = { ...OPTIONS, metrics: given.metrics ?? [] };
-  return poll(nodes, api, { options, state: undefined });
+  return poll(nodes, api, { options, state: given.state ?? nodes.createState() });
 }
