@@ -178,10 +178,25 @@ const nodes: Row = {
       steps: ['green', [0.25, 'orange']],
     }),
     bars('Session age', {
-      about: 'Sessions up to each age in seconds, cumulative (crdb_sessions_by_age).',
-      queries: `sort(max by (upper) (crdb_sessions_by_age{${S}}))`,
+      about:
+        'Sessions up to each age in seconds, cumulative (crdb_sessions_by_age_seconds_bucket).',
+      queries: `sort(max by (le) (crdb_sessions_by_age_seconds_bucket{${S}}))`,
       unit: 'short',
-      legend: '{{upper}} s',
+      legend: '{{le}} s',
+    }),
+    bars('Statement age', {
+      about:
+        'Running statements up to each age in seconds, cumulative (crdb_active_queries_by_age_seconds_bucket).',
+      queries: `sort(max by (le) (crdb_active_queries_by_age_seconds_bucket{${S}}))`,
+      unit: 'short',
+      legend: '{{le}} s',
+    }),
+    graph('Sessions by user', {
+      about: 'The users with most sessions; the others are summed as other (crdb_user_sessions).',
+      queries: `max by (user) (sum without (state) (crdb_user_sessions{${S}, user=~"$user"}))`,
+      unit: 'short',
+      legend: '{{user}}',
+      stacked: true,
     }),
     graph('Client addresses by node', {
       about: 'Distinct client hosts (crdb_session_client_addresses).',

@@ -5,10 +5,14 @@ import { clusterCollector, type CollectContext, type CollectorResult } from './c
 import {
   type ApplicationSessions,
   ApplicationTallies,
-  chooseMembers,
+  choosePairs,
+  chooseUsers,
   listApplications,
+  listUsers,
   type Members,
+  type Pair,
   pairOf,
+  type UserSessions,
 } from './sessions/applications.ts';
 import * as families from './sessions/families.ts';
 import { createRewriter, findRegexFault, type Rewriter } from './sessions/rewrite.ts';
@@ -40,6 +44,13 @@ const OPTIONS = {
     max: 1000,
     help: 'Pairs of application and user with their own series; the others are summed as "other".',
   },
+  max_users: {
+    kind: 'integer',
+    default: 20,
+    min: 0,
+    max: 1000,
+    help: 'SQL users with their own series; the others are summed as "other".',
+  },
   include_internal: {
     kind: 'boolean',
     default: false,
@@ -56,7 +67,8 @@ const OPTIONS = {
 interface State {
   /** Prefix of the names of internal applications, as the server last reported it. */
   internalPrefix: string;
-  members: Members;
+  pairs: Members<Pair>;
+  users: Members<string>;
 }
 
 type Context = CollectContext<OptionValues<typeof OPTIONS>, State>;
@@ -64,15 +76,21 @@ type Context = CollectContext<OptionValues<typeof OPTIONS>, State>;
 export interface SessionsResult extends CollectorResult {
   /** Open sessions by node id, in ascending order. */
   readonly nodes: ReadonlyMap<number, NodeSessions>;
-  /** Sessions that are at most as old as the bound, by bound in seconds; the last one, Infinity, counts all. */
-  readonly byAge: ReadonlyMap<number, number>;
-  /** `other` first, then those with most sessions. */
+  readonly byAge: Buckets;
+  /** Running queries. */
+  readonly queriesByAge: Buckets;
+  /** What is not listed first, then the listed pairs, then what is not listed of each listed user. */
   readonly applications: readonly ApplicationSessions[];
+  /** `other` first, then those with most sessions. */
+  readonly users: readonly UserSessions[];
   /** Nodes of which a session was listed, closed and internal ones included. */
   readonly answered: ReadonlySet<number>;
   /** Nodes whose sessions the answering node did not get; 0 where the server named none. */
   readonly failedNodes: ReadonlySet<number>;
 }
+
+/** How many are at most as old as the bound, by bound in seconds; the last one, Infinity, counts all. */
+type Buckets = ReadonlyMap<number, number>;
 
 /** GET /sessions/: open sessions, what they run and how old it is. */
 export const sessions = clusterCollector({
@@ -88,7 +106,11 @@ export const sessions = clusterCollector({
   options: OPTIONS,
   scope: 'cluster',
   inProbe: true,
-  createState: (): State => ({ internalPrefix: '$ internal', members: new Map() }),
+  createState: (): State => ({
+    internalPrefix: '$ internal',
+    pairs: new Map(),
+    users: new Map(),
+  }),
 
   async collect(api, context): Promise<SessionsResult> {
     const { state, options } = context;
@@ -103,20 +125,23 @@ export const sessions = clusterCollector({
     if (answered.size === 0 && failedNodes.size > 0) {
       await assertNodeAnswered(api, context, failedNodes);
     }
-    state.members = chooseMembers(applications.byPair, state.members, options.max_applications);
+    state.pairs = choosePairs(applications.byPair, state.pairs, options.max_applications);
+    state.users = chooseUsers(applications.byUser, state.users, options.max_users);
     const nodes = [...count.nodes].toSorted(([a], [b]) => a - b);
     return {
       nodes: new Map(
         nodes.map(([id, { tally, hosts }]) => [id, { ...tally, clientHosts: hosts.size }]),
       ),
       byAge: count.byAge,
-      applications: listApplications(applications, state.members),
+      queriesByAge: count.queriesByAge,
+      applications: listApplications(applications, state.pairs, state.users),
+      users: listUsers(applications, state.users),
       answered,
       failedNodes,
     };
   },
 
-  samples({ nodes, byAge, applications, answered, failedNodes }, set) {
+  samples({ nodes, byAge, queriesByAge, applications, users, answered, failedNodes }, set) {
     for (const [id, node] of nodes) {
       const labels = { node_id: String(id) };
       for (const state of SESSION_STATES) {
@@ -132,8 +157,13 @@ export const sessions = clusterCollector({
         set.set(family, labels, node[member]);
       }
     }
-    for (const [bound, count] of byAge) {
-      set.set(families.BY_AGE, { upper: bound === Infinity ? '+Inf' : String(bound) }, count);
+    for (const [family, buckets] of [
+      [families.BY_AGE, byAge],
+      [families.QUERIES_BY_AGE, queriesByAge],
+    ] as const) {
+      for (const [bound, count] of buckets) {
+        set.set(family, { le: bound === Infinity ? '+Inf' : String(bound) }, count);
+      }
     }
     const ids = [...answered.union(failedNodes)].filter((id) => id > 0).toSorted((a, b) => a - b);
     for (const id of ids) {
@@ -148,11 +178,17 @@ export const sessions = clusterCollector({
         set.set(family, labels, tally[member]);
       }
     }
+    for (const { user, ...tally } of users) {
+      for (const state of SESSION_STATES) {
+        set.set(families.USER_SESSIONS, { user, state }, tally[state]);
+      }
+    }
   },
 });
 
-/** Upper bounds of the ages by which sessions are counted, in seconds. */
-const AGE_BOUNDS = [60, 600, 3600, 86_400, Infinity] as const;
+/** Upper bounds of the ages by which sessions and running queries are counted, in seconds. */
+const SESSION_BOUNDS = [60, 600, 3600, 86_400, Infinity];
+const QUERY_BOUNDS = [1, 10, 60, 600, 3600, Infinity];
 
 interface NodeCount {
   readonly tally: SessionTally;
@@ -160,7 +196,8 @@ interface NodeCount {
   readonly hosts: Set<number>;
 }
 
-interface SessionCount extends SessionsEnd, Pick<SessionsResult, 'byAge' | 'answered'> {
+interface SessionCount
+  extends SessionsEnd, Pick<SessionsResult, 'byAge' | 'queriesByAge' | 'answered'> {
   readonly nodes: ReadonlyMap<number, NodeCount>;
   readonly applications: ApplicationTallies;
 }
@@ -174,8 +211,9 @@ async function countSessions(
   const { state, options } = context;
   const nowMs = context.nowMs();
   const nodes = new Map<number, NodeCount>();
-  const byAge = new Map<number, number>(AGE_BOUNDS.map((bound) => [bound, 0]));
-  const applications = new ApplicationTallies(state.members);
+  const byAge = new Map(SESSION_BOUNDS.map((bound) => [bound, 0]));
+  const queriesByAge = new Map(QUERY_BOUNDS.map((bound) => [bound, 0]));
+  const applications = new ApplicationTallies(state.pairs);
   const answered = new Set<number>();
   const end = await api.sessions(context, {
     limit: options.page_limit,
@@ -192,13 +230,18 @@ async function countSessions(
       addTally(node.tally, session);
       const host = fingerprintHost(element.client_address ?? '');
       if (host !== undefined) node.hosts.add(host);
-      for (const [bound, sessionsUpTo] of byAge) {
-        if ((session.ageSeconds ?? Infinity) <= bound) byAge.set(bound, sessionsUpTo + 1);
-      }
+      countAge(byAge, session.ageSeconds);
+      for (const age of session.queryAges) countAge(queriesByAge, age);
       applications.count(pairOf(rewrite(application), element.username ?? ''), session);
     },
   });
-  return { nodes, byAge, applications, answered, ...end };
+  return { nodes, byAge, queriesByAge, applications, answered, ...end };
+}
+
+function countAge(buckets: Map<number, number>, ageSeconds: number): void {
+  for (const [bound, count] of buckets) {
+    if (ageSeconds <= bound) buckets.set(bound, count + 1);
+  }
 }
 
 /** No session in the response means none in the cluster only if some node answered. Throws when all of them failed. */

@@ -21,6 +21,7 @@ const OPENMETRICS_TYPES: Readonly<Record<FamilyType, string>> = {
   counter: 'counter',
   untyped: 'unknown',
   histogram: 'histogram',
+  gaugehistogram: 'gaugehistogram',
 };
 
 export interface ExpositionRequest {
@@ -89,7 +90,8 @@ function toBlock({ lines, deflated }: RenderedFamily): Block {
 export function familyHeader(family: Family, format: ExpositionFormat): string {
   const help = family.help.replaceAll('\\', String.raw`\\`).replaceAll('\n', String.raw`\n`);
   if (format === 'text') {
-    return `# HELP ${family.name} ${help}\n# TYPE ${family.name} ${family.type}\n`;
+    const type = family.type === 'gaugehistogram' ? 'untyped' : family.type;
+    return `# HELP ${family.name} ${help}\n# TYPE ${family.name} ${type}\n`;
   }
   const name = baseName(family);
   const unit =

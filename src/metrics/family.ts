@@ -1,5 +1,8 @@
-/** What the exposition formats call the kind of a family; `untyped` is `unknown` in OpenMetrics. */
-export type FamilyType = 'gauge' | 'counter' | 'untyped' | 'histogram';
+/**
+ * What the exposition formats call the kind of a family; `untyped` is `unknown` in OpenMetrics, and the text format has
+ * no `gaugehistogram`.
+ */
+export type FamilyType = 'gauge' | 'counter' | 'untyped' | 'histogram' | 'gaugehistogram';
 
 /** How two values of one label set become one. */
 export type MergeRule = 'sum' | 'max' | 'min' | 'last';
@@ -26,6 +29,7 @@ type Unit =
   | 'Unix time in seconds'
   | 'bytes'
   | 'ratio, 0 to 1'
+  | 'ratio'
   | '0 or 1'
   | 'always 1'
   | 'number'
@@ -35,7 +39,10 @@ type Unit =
   | 'that of its key';
 
 /** A number, a count that depends on the cluster (`nodes`, `stores`), or an option of the collector, as `max_applications`. */
-export type SeriesFactor = number | string | { readonly option: string; readonly plus?: number };
+export type SeriesFactor =
+  | number
+  | string
+  | { readonly option: string; readonly plus?: SeriesFactor };
 
 /** A declared metric. `labels` leaves out `crdb_cluster`: the sample set puts it first. */
 export interface Family<L extends string = string> {
@@ -114,6 +121,16 @@ export function untyped<const L extends string = never>(
 }
 
 /**
+ * A distribution now, as the cumulative counts of its buckets: the name ends in `_bucket`, and the label `le` has the
+ * upper bounds. Throws like `gauge`.
+ */
+export function gaugeHistogram<const L extends string = never>(
+  definition: FamilyDefinition<L>,
+): Family<L> {
+  return define('gaugehistogram', definition);
+}
+
+/**
  * Cumulative buckets. Bounds must not be integers: OpenMetrics writes 1 as `1.0` and the text format as `1`,
  * which would be two series.
  */
@@ -132,9 +149,15 @@ export function histogram<const L extends string = never>(
   });
 }
 
-/** The name that OpenMetrics gives the family: a counter's `_total` belongs to its samples. */
-export function baseName(family: Family): string {
-  return family.type === 'counter' ? family.name.slice(0, -'_total'.length) : family.name;
+/** Suffixes that belong to the samples of a family in OpenMetrics, not to its name. */
+const SAMPLE_SUFFIXES: Partial<Record<FamilyType, string>> = {
+  counter: '_total',
+  gaugehistogram: '_bucket',
+};
+
+/** The name that OpenMetrics gives the family. */
+export function baseName({ name, type }: Pick<Family, 'name' | 'type'>): string {
+  return name.slice(0, name.length - (SAMPLE_SUFFIXES[type] ?? '').length);
 }
 
 /**
@@ -169,7 +192,7 @@ function define<L extends string>(type: FamilyType, definition: FamilyDefinition
     labels: Object.freeze([...labels]),
     merge,
     unit: definition.unit ?? 'count',
-    openMetricsUnit: UNIT.exec(name.replace(/_total$/, ''))?.[1],
+    openMetricsUnit: UNIT.exec(baseName({ name, type }))?.[1],
     field: definition.field,
     request: definition.request,
     series: definition.series ?? [],
@@ -186,15 +209,19 @@ function findFault(
   if (!NAME.test(name)) {
     return 'the name must be lower case words joined by underscores';
   }
-  if (type === 'counter' ? !name.endsWith('_total') : RESERVED_SUFFIX.test(name)) {
-    return type === 'counter'
-      ? 'a counter ends in _total'
-      : `a ${type} must not end like a counter`;
+  const suffix = SAMPLE_SUFFIXES[type];
+  if (suffix === undefined ? RESERVED_SUFFIX.test(name) : !name.endsWith(suffix)) {
+    return suffix === undefined
+      ? `a ${type} must not end like a counter`
+      : `a ${type} ends in ${suffix}`;
   }
   if (help.trim() === '') {
     return 'the help text is missing';
   }
-  const label = labels.find((one) => !NAME.test(one) || RESERVED_LABELS.has(one));
+  const label = labels.find(
+    (one) =>
+      !NAME.test(one) || (RESERVED_LABELS.has(one) && !(one === 'le' && type === 'gaugehistogram')),
+  );
   if (label !== undefined) {
     return `label ${JSON.stringify(label)} is reserved or no lower case name`;
   }

@@ -13,8 +13,8 @@ export interface Comparison {
   readonly isPaged: boolean;
 }
 
-/** A pair that had sessions before is kept at 0 for a while, and so is the sum of the others. */
-const ZERO_WHEN_UNKNOWN = /^crdb_application_/;
+/** A pair or user that had sessions before is kept at 0 for a while, and so is the sum of the others. */
+const ZERO_WHEN_UNKNOWN = /^crdb_(?:application|user)_/;
 /** Sums of fractions differ in their last digits by the order of the terms. */
 const RELATIVE_TOLERANCE = 1e-12;
 

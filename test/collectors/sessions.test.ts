@@ -142,22 +142,6 @@ describe('series of a node', () => {
   });
 });
 
-test('sessions by age are cumulative; a session without a start is only in the last bucket', async () => {
-  const ages = [0, 60, 61, 600, 3600, 86_400, 86_401];
-  const { of } = await pollListing([
-    ...ages.map((age) => sessionOf(1, { start: ago(age) })),
-    sessionOf(1, { start: undefined }),
-    sessionOf(1, { start: ago(-10) }),
-  ]);
-  expect(of('crdb_sessions_by_age')).toEqual([
-    '{upper="60"} 3',
-    '{upper="600"} 5',
-    '{upper="3600"} 6',
-    '{upper="86400"} 7',
-    '{upper="+Inf"} 9',
-  ]);
-});
-
 describe('internal sessions', () => {
   const internal = sessionOf(2, { application_name: '$ internal-jobs', username: 'node' });
 
@@ -189,6 +173,7 @@ describe('internal sessions', () => {
     expect(first.of('crdb_application_session_alloc_bytes')).toEqual([
       '{application="other",user="other"} 0',
       '{application="$ internal is my name",user="movr"} 100',
+      '{application="other",user="movr"} 0',
     ]);
     const second = await poll(sessions, api, given);
     expect(requests).toHaveLength(3);
@@ -240,7 +225,7 @@ describe('fan-out errors', () => {
     const { of, failure } = await pollListing([]);
     expect(failure).toBeUndefined();
     expect(of('crdb_sessions')).toEqual([]);
-    expect(of('crdb_sessions_by_age')).toContain('{upper="+Inf"} 0');
+    expect(of('crdb_sessions_by_age_seconds_bucket')).toContain('{le="+Inf"} 0');
     expect(of('crdb_application_session_alloc_bytes')).toEqual([
       '{application="other",user="other"} 0',
     ]);

@@ -15,6 +15,7 @@ const NODES = { page_limit: 4, metrics: [] };
 const SESSIONS = {
   page_limit: 50,
   max_applications: 1000,
+  max_users: 20,
   include_internal: false,
   application_rewrite: [],
 };
@@ -68,11 +69,23 @@ function expectNodes(polled: Polled, truth: Truth): void {
 
 function expectSessions(polled: Polled, truth: Truth): void {
   const { sessions: expected } = truth;
-  const byAge = valuesOf(polled, 'crdb_sessions_by_age');
+  const byAge = valuesOf(polled, 'crdb_sessions_by_age_seconds_bucket');
   for (const upper of [60, 600, 3600, 86_400, Infinity]) {
     const young = expected.startsMs.filter((start) => truth.nowMs - start <= upper * 1000);
     const label = upper === Infinity ? '+Inf' : upper;
-    expect([upper, byAge.get(`upper="${label}"`)]).toEqual([upper, young.length]);
+    expect([upper, byAge.get(`le="${label}"`)]).toEqual([upper, young.length]);
+  }
+  const queriesByAge = valuesOf(polled, 'crdb_active_queries_by_age_seconds_bucket');
+  for (const upper of [1, 10, 60, 600, 3600, Infinity]) {
+    const young = expected.queryStartsMs.filter((start) => truth.nowMs - start <= upper * 1000);
+    const label = upper === Infinity ? '+Inf' : upper;
+    expect([upper, queriesByAge.get(`le="${label}"`)]).toEqual([upper, young.length]);
+  }
+  const byUser = Map.groupBy(expected.byApplication, ({ user }) => user);
+  const counted = valuesOf(polled, 'crdb_user_sessions');
+  for (const [user, pairs] of byUser) {
+    const idle = pairs.reduce((sum, pair) => sum + pair.idle, 0);
+    expect([user, counted.get(`user="${user}",state="idle"`)]).toEqual([user, idle]);
   }
   const rows = expected.byNode.toSorted((a, b) => a.nodeId - b.nodeId);
   for (const [family, value] of [
@@ -115,7 +128,8 @@ function expectSessions(polled: Polled, truth: Truth): void {
 
 /** Sums by pair, as in the labels. */
 function expectApplications(polled: Polled, { sessions: expected }: Truth): void {
-  const pairs = new Map<string, number>([['application="other",user="other"', 0]]);
+  const names = ['other', ...expected.byApplication.map(({ user }) => user)];
+  const pairs = new Map(names.map((user) => [`application="other",user="${user}"`, 0]));
   for (const { application, user, allocBytes } of expected.byApplication) {
     const name = cleanLabelValue(application).replaceAll(/[\\"]/g, String.raw`\$&`) || 'unset';
     const pair = `application="${name}",user="${user}"`;

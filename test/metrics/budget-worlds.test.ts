@@ -123,10 +123,13 @@ describe('the collectors', () => {
     expect(of('chosen')).toEqual(['crdb_node_metric', 'crdb_store_metric']);
     expect(of('store_and_kind').toSorted()).toEqual([
       'crdb_range_problem_replicas',
+      'crdb_store_replicate_queue',
       'crdb_store_slow_requests',
     ]);
     expect(
-      of('list').every((name) => /^crdb_(application|hot_range|problem_range|table)_/.test(name)),
+      of('list').every((name) =>
+        /^crdb_(application_|user_sessions$|hot_range_|problem_range_|table_)/.test(name),
+      ),
     ).toBe(true);
     expect(of('cluster')).toEqual(
       expect.arrayContaining(['crdb_nodes', 'crdb_ranges', 'crdb_range_problem_ranges']),

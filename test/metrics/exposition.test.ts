@@ -10,7 +10,7 @@ import { ExporterMetrics } from '../../src/metrics/exporter-metrics.ts';
 import type { ExpositionRequest } from '../../src/metrics/exposition.ts';
 import { joinExposition } from '../../src/metrics/exposition.ts';
 import type { Family } from '../../src/metrics/family.ts';
-import { counter, gauge } from '../../src/metrics/family.ts';
+import { counter, gauge, gaugeHistogram } from '../../src/metrics/family.ts';
 import { SampleSet } from '../../src/metrics/sample-set.ts';
 import type { Snapshot } from '../../src/metrics/snapshot.ts';
 import { cutSnapshot, renderFamilies, renderSnapshot } from '../../src/metrics/snapshot.ts';
@@ -76,6 +76,24 @@ describe('a joined exposition', () => {
         '',
       ].join('\n'),
     );
+  });
+
+  it('has a gauge histogram as such in OpenMetrics, and untyped in the text format', () => {
+    const set = new SampleSet({});
+    const family = gaugeHistogram({ name: 'crdb_age_seconds_bucket', help: HELP, labels: ['le'] });
+    set.set(family, { le: '60' }, 2);
+    set.set(family, { le: '+Inf' }, 3);
+    const samples = 'crdb_age_seconds_bucket{le="60"} 2\ncrdb_age_seconds_bucket{le="+Inf"} 3\n';
+    const rendered = renderFamilies(set);
+    expect(join({ rendered }).toString()).toBe(
+      `# HELP crdb_age_seconds_bucket ${HELP}\n# TYPE crdb_age_seconds_bucket untyped\n${samples}`,
+    );
+    expect(join({ rendered, format: 'openmetrics' }).toString()).toBe(
+      `# TYPE crdb_age_seconds gaugehistogram\n# UNIT crdb_age_seconds seconds\n# HELP crdb_age_seconds ${HELP}\n${samples}# EOF\n`,
+    );
+    for (const name of ['crdb_age_seconds', 'crdb_age_seconds_bucket']) {
+      expect(join({ rendered, names: new Set([name]) }).toString()).toContain(samples);
+    }
   });
 
   it('has no header of a family that lost all its series', async () => {

@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { counter, gauge, histogram, listFamilies, untyped } from '../../src/metrics/family.ts';
+import {
+  counter,
+  gauge,
+  gaugeHistogram,
+  histogram,
+  listFamilies,
+  untyped,
+} from '../../src/metrics/family.ts';
 
 const HELP = 'A family of the test.';
 
@@ -50,6 +57,12 @@ describe('a family', () => {
 
   it('must end in _total when it is a counter', () => {
     expect(() => counter({ name: 'crdb_x', help: HELP, labels: [] })).toThrow('_total');
+  });
+
+  it('must end in _bucket when it is a gauge histogram, which alone may have the label le', () => {
+    expect(() => gaugeHistogram({ name: 'crdb_x', help: HELP, labels: [] })).toThrow('_bucket');
+    const name = 'crdb_x_seconds_bucket';
+    expect(gaugeHistogram({ name, help: HELP, labels: ['le'] }).openMetricsUnit).toBe('seconds');
   });
 
   it.each(['crdb_cluster', 'le', 'quantile', 'instance', '__name', 'nodeId'])(

@@ -215,7 +215,7 @@ function toSession(element: Element, nowMs: number) {
     end: undefined,
     status: undefined,
     state: open.state,
-    age_seconds: open.ageSeconds ?? null,
+    age_seconds: open.ageSeconds === Infinity ? null : open.ageSeconds,
     transaction_age_seconds: transaction === undefined ? null : open.oldestTransactionSeconds,
     query_age_seconds: queries.length === 0 ? null : open.oldestQuerySeconds,
     total_active_time: undefined,

@@ -57,10 +57,15 @@ function describe(family: Family, collector: Collector | undefined): CatalogueEn
 /** `1` for a single series. */
 function formatBound(factors: readonly SeriesFactor[]): string {
   const texts = factors.map((factor) => {
-    if (typeof factor !== 'object') return String(factor);
-    return factor.plus === undefined ? factor.option : `(${factor.option} + ${factor.plus})`;
+    const terms = listTerms(factor).join(' + ');
+    return typeof factor === 'object' && factor.plus !== undefined ? `(${terms})` : terms;
   });
   return texts.length === 0 ? '1' : texts.join(' × ');
+}
+
+function listTerms(factor: SeriesFactor): readonly string[] {
+  if (typeof factor !== 'object') return [String(factor)];
+  return [factor.option, ...(factor.plus === undefined ? [] : listTerms(factor.plus))];
 }
 
 /**
@@ -72,11 +77,11 @@ export function boundOf(
   counts: Readonly<Record<string, number>>,
   options: Readonly<Record<string, unknown>> = {},
 ): number {
-  return series.reduce<number>((product, factor) => {
-    if (typeof factor === 'number') return product * factor;
-    if (typeof factor === 'string') return product * (counts[factor] ?? 1);
+  const valueOf = (factor: SeriesFactor): number => {
+    if (typeof factor === 'number') return factor;
+    if (typeof factor === 'string') return counts[factor] ?? 1;
     const value = options[factor.option];
-    const count = Array.isArray(value) ? value.length : Number(value ?? 0);
-    return product * (count + (factor.plus ?? 0));
-  }, 1);
+    return (Array.isArray(value) ? value.length : Number(value ?? 0)) + valueOf(factor.plus ?? 0);
+  };
+  return series.reduce<number>((product, factor) => product * valueOf(factor), 1);
 }

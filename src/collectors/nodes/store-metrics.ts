@@ -85,6 +85,6 @@ export const STORE_METRICS: readonly KeyedSeries[] = [
   keyed(STORE, 'admission.io.overload', {
     name: 'crdb_store_io_overload_ratio',
     help: 'I/O overload of the store; from 1 on it throttles writes.',
-    unit: 'number',
+    unit: 'ratio',
   }),
 ];

@@ -6,40 +6,57 @@ export type Pair = `${string}\n${string}`;
 
 const UNSET = 'unset';
 
-/** The labels of the sum of all pairs that are not listed. A real pair of these names is in that sum, too. */
-const OTHER: Pair = 'other\nother';
+/** The label of the sum of all that is not listed. A real application or user of this name is in that sum, too. */
+const OTHER = 'other';
 
 /** Names that become equal as labels are one pair, so that no label set is written twice. */
 export function pairOf(application: string, user: string): Pair {
   return `${cleanLabelValue(application) || UNSET}\n${cleanLabelValue(user) || UNSET}`;
 }
 
+function splitPair(pair: Pair): readonly [application: string, user: string] {
+  const [application = '', user = ''] = pair.split('\n');
+  return [application, user];
+}
+
 /** Open sessions of one application and user. */
-export interface ApplicationSessions extends Readonly<SessionTally> {
+export interface ApplicationSessions extends UserSessions {
   readonly application: string;
+}
+
+/** Open sessions of one SQL user. */
+export interface UserSessions extends Readonly<SessionTally> {
   readonly user: string;
 }
 
-function toApplication(pair: Pair, tally = createTally()): ApplicationSessions {
-  const [application = '', user = ''] = pair.split('\n');
-  return { application, user, ...tally };
-}
-
-/** Pairs held at a time. Clients choose their names, so there may be as many as sessions. */
+/** Pairs and users held at a time. Clients choose their names, so there may be as many as sessions. */
 const MAX_HELD = 10_000;
 
+type Rank = (tally: SessionTally) => number;
+
+/** What makes a pair worth listing, and how many are listed for it. */
+const RANKINGS: readonly (readonly [rank: Rank, max: number])[] = [
+  [sizeOf, Infinity],
+  [({ oldestTransactionSeconds }) => oldestTransactionSeconds, 10],
+  [({ allocBytes }) => allocBytes, 10],
+];
+
 /**
- * Counts open sessions by pair in bounded memory: when there are too many pairs, those with the fewest
- * sessions go into the rest. Sums stay exact, and so do the pairs in `kept`; another pair may then have lost some
- * of its sessions to the rest, and counts in full from the next poll on if it is listed.
+ * Counts open sessions by pair in bounded memory: when there are too many pairs, those with the fewest sessions go
+ * into the rest, but not those with the oldest transactions or most memory. Sums stay exact, and so do the pairs in
+ * `kept`; another pair may then have lost some of its sessions to the rest, and counts in full from the next poll on if
+ * it is listed.
  */
 export class ApplicationTallies {
-  readonly rest = createTally();
-  readonly #kept: Members;
+  /** All sessions by user; those of users beyond the bound are in `other`. */
+  readonly byUser = new Map<string, SessionTally>();
+  /** Sessions of pairs that are not held, by user. */
+  readonly rest = new Map<string, SessionTally>();
+  readonly #kept: Members<Pair>;
   readonly #maxHeld: number;
   readonly #byPair = new Map<Pair, SessionTally>();
 
-  constructor(kept: Members, maxHeld = MAX_HELD) {
+  constructor(kept: Members<Pair>, maxHeld = MAX_HELD) {
     this.#kept = kept;
     this.#maxHeld = maxHeld;
   }
@@ -49,75 +66,137 @@ export class ApplicationTallies {
   }
 
   count(pair: Pair, session: OpenSession): void {
-    if (pair === OTHER) {
-      addTally(this.rest, session);
+    const [application, user] = splitPair(pair);
+    const isHeld = this.byUser.has(user) || this.byUser.size < this.#maxHeld;
+    addTo(this.byUser, isHeld ? user : OTHER, session);
+    if (application === OTHER) {
+      addTo(this.rest, this.byUser.has(user) ? user : OTHER, session);
       return;
     }
-    const tally = this.#byPair.get(pair) ?? createTally();
-    addTally(tally, session);
-    this.#byPair.set(pair, tally);
+    addTo(this.#byPair, pair, session);
     if (this.#byPair.size > this.#maxHeld) this.#shrink();
   }
 
   /** Removes half of the pairs that may go, so that this is seldom. */
   #shrink(): void {
-    const fewestFirst = [...this.#byPair]
-      .filter(([pair]) => !this.#kept.has(pair))
-      .toSorted(([, a], [, b]) => sizeOf(a) - sizeOf(b));
-    for (const [pair, tally] of fewestFirst.slice(0, Math.ceil(fewestFirst.length / 2))) {
+    const stays = new Set(this.#kept.keys());
+    for (const [rank, max] of RANKINGS) {
+      if (max === Infinity) continue;
+      const highest = sortByRank(this.#byPair, rank).slice(0, max);
+      for (const pair of highest) stays.add(pair);
+    }
+    const fewestFirst = sortByRank(this.#byPair, sizeOf).toReversed();
+    const removable = fewestFirst.filter((pair) => !stays.has(pair));
+    for (const pair of removable.slice(0, Math.ceil(removable.length / 2))) {
+      const user = splitPair(pair)[1];
+      const tally = this.#byPair.get(pair) ?? createTally();
+      addTo(this.rest, this.byUser.has(user) ? user : OTHER, tally);
       this.#byPair.delete(pair);
-      addTally(this.rest, tally);
     }
   }
 }
 
-/** The pairs that are listed, most sessions first, each with the number of polls that listed it. */
-export type Members = ReadonlyMap<Pair, number>;
-
-/** A series that comes and goes is of no use in a graph: a listed pair stays for this number of polls. */
-const MIN_POLLS = 10;
-/** After that it gives way only to a pair that has clearly more sessions. */
-const MEMBER_BONUS = 1.2;
-
-/** Chooses at most `max` pairs by open sessions, with hysteresis in favour of those listed before. */
-export function chooseMembers(
-  tallies: ReadonlyMap<Pair, SessionTally>,
-  before: Members,
-  max: number,
-): Members {
-  const candidates = Array.from(new Set([...before.keys(), ...tallies.keys()]), (pair) => {
-    const polls = before.get(pair) ?? 0;
-    const tally = tallies.get(pair);
-    const sessions = tally === undefined ? 0 : sizeOf(tally);
-    const mustStay = polls > 0 && polls < MIN_POLLS;
-    return { pair, polls, mustStay, score: polls > 0 ? sessions * MEMBER_BONUS : sessions };
-  });
-  const chosen = candidates
-    .filter(({ mustStay, score }) => mustStay || score > 0)
-    // Ties go to the member, then by name, so that the same sessions always give the same list.
-    .toSorted(
-      (a, b) =>
-        Number(b.mustStay) - Number(a.mustStay) ||
-        b.score - a.score ||
-        Number(b.polls > 0) - Number(a.polls > 0) ||
-        (a.pair < b.pair ? -1 : 1),
-    )
-    .slice(0, max);
-  return new Map(chosen.map(({ pair, polls }) => [pair, polls + 1]));
+function addTo<Key>(tallies: Map<Key, SessionTally>, key: Key, more: SessionTally): void {
+  const tally = tallies.get(key) ?? createTally();
+  addTally(tally, more);
+  tallies.set(key, tally);
 }
 
-/** The sum of all pairs that are not members, then the members, also those without sessions now. */
+/** The keys whose rank is not 0, highest first, ties by name; members count as 20 % higher and win ties. */
+function sortByRank<Key extends string>(
+  tallies: ReadonlyMap<Key, SessionTally>,
+  rank: Rank,
+  members: Members<Key> = new Map(),
+): readonly Key[] {
+  return Array.from(tallies, ([key, tally]) => {
+    const isMember = members.has(key);
+    return { key, isMember, score: rank(tally) * (isMember ? MEMBER_BONUS : 1) };
+  })
+    .filter(({ score }) => score > 0)
+    .toSorted(
+      (a, b) =>
+        b.score - a.score || Number(b.isMember) - Number(a.isMember) || (a.key < b.key ? -1 : 1),
+    )
+    .map(({ key }) => key);
+}
+
+/** What is listed, the most important first, each with the number of polls since it last qualified. */
+export type Members<Key extends string> = ReadonlyMap<Key, number>;
+
+/** A series that comes and goes is of no use in a graph: what is listed stays for this number of polls, if there is room. */
+const MIN_POLLS = 10;
+/** It gives way only to what ranks clearly higher. */
+const MEMBER_BONUS = 1.2;
+
+/** Chooses at most `max` pairs by sessions, age of transactions and memory, with hysteresis. */
+export function choosePairs(
+  tallies: ReadonlyMap<Pair, SessionTally>,
+  before: Members<Pair>,
+  max: number,
+): Members<Pair> {
+  return chooseMembers(tallies, before, max, RANKINGS);
+}
+
+/** Chooses at most `max` users by sessions, with hysteresis. */
+export function chooseUsers(
+  tallies: ReadonlyMap<string, SessionTally>,
+  before: Members<string>,
+  max: number,
+): Members<string> {
+  const users = new Map([...tallies].filter(([user]) => user !== OTHER));
+  return chooseMembers(users, before, max, RANKINGS.slice(0, 1));
+}
+
+function chooseMembers<Key extends string>(
+  tallies: ReadonlyMap<Key, SessionTally>,
+  before: Members<Key>,
+  max: number,
+  rankings: typeof RANKINGS,
+): Members<Key> {
+  const ranked = rankings.map(([rank, limit]) => sortByRank(tallies, rank, before).slice(0, limit));
+  // The first of each ranking, then the second, so that each has its share of a short list.
+  const longest = Math.max(0, ...ranked.map(({ length }) => length));
+  const inTurn = Array.from({ length: longest }, (_, place) =>
+    ranked.flatMap((keys) => keys[place] ?? []),
+  ).flat();
+  const qualified = [...new Set(inTurn)].slice(0, max);
+  const names = new Set(qualified);
+  const staying = [...before]
+    .map(([key, polls]) => [key, polls + 1] as const)
+    .filter(([key, polls]) => !names.has(key) && polls < MIN_POLLS)
+    .toSorted(([, a], [, b]) => a - b);
+  return new Map([...qualified.map((key) => [key, 0] as const), ...staying].slice(0, max));
+}
+
+/** The sum of all pairs that are not members, the members, also those without sessions now, then the sums by user. */
 export function listApplications(
   { byPair, rest }: ApplicationTallies,
-  members: Members,
+  members: Members<Pair>,
+  users: Members<string>,
 ): readonly ApplicationSessions[] {
-  const others = createTally();
-  addTally(others, rest);
+  const others = new Map(Array.from([OTHER, ...users.keys()], (user) => [user, createTally()]));
+  const addOther = (user: string, tally: SessionTally): void =>
+    addTo(others, others.has(user) ? user : OTHER, tally);
+  for (const [user, tally] of rest) addOther(user, tally);
   for (const [pair, tally] of byPair) {
-    if (!members.has(pair)) addTally(others, tally);
+    if (!members.has(pair)) addOther(splitPair(pair)[1], tally);
   }
-  return [
-    toApplication(OTHER, others),
-    ...Array.from(members.keys(), (pair) => toApplication(pair, byPair.get(pair))),
-  ];
+  const [unnamed, ...byUser] = Array.from(others, ([user, tally]) => {
+    return { application: OTHER, user, ...tally };
+  });
+  const listed = Array.from(members.keys(), (pair) => {
+    const [application, user] = splitPair(pair);
+    return { application, user, ...(byPair.get(pair) ?? createTally()) };
+  });
+  return [...(unnamed === undefined ? [] : [unnamed]), ...listed, ...byUser];
+}
+
+/** The sum of all users that are not members, then the members, also those without sessions now. */
+export function listUsers(
+  { byUser }: ApplicationTallies,
+  members: Members<string>,
+): readonly UserSessions[] {
+  const listed = new Map(Array.from([OTHER, ...members.keys()], (user) => [user, createTally()]));
+  for (const [user, tally] of byUser) addTo(listed, listed.has(user) ? user : OTHER, tally);
+  return Array.from(listed, ([user, tally]) => ({ user, ...tally }));
 }

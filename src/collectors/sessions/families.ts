@@ -1,4 +1,4 @@
-import { type Family, type FamilyDefinition, gauge } from '../../metrics/family.ts';
+import { type Family, type FamilyDefinition, gauge, gaugeHistogram } from '../../metrics/family.ts';
 import {
   type NodeSessions,
   PHASES,
@@ -97,13 +97,33 @@ export const OPEN_TRANSACTIONS = gauge({
   series: ['nodes', TRANSACTION_KINDS.length],
 });
 
-export const BY_AGE = gauge({
-  name: 'crdb_sessions_by_age',
+export const BY_AGE = gaugeHistogram({
+  name: 'crdb_sessions_by_age_seconds_bucket',
   help: 'Open sessions that are at most this many seconds old; cumulative, +Inf counts all.',
-  labels: ['upper'],
+  labels: ['le'],
   unit: 'count',
   field: 'start',
   series: [5],
+});
+
+export const QUERIES_BY_AGE = gaugeHistogram({
+  name: 'crdb_active_queries_by_age_seconds_bucket',
+  help: 'Running queries that are at most this many seconds old; cumulative, +Inf counts all.',
+  labels: ['le'],
+  unit: 'count',
+  field: 'active_queries',
+  series: [6],
+});
+
+export const USER_SESSIONS = gauge({
+  name: 'crdb_user_sessions',
+  help: 'Open sessions of a SQL user by state, as in crdb_sessions.',
+  labels: ['user', 'state'],
+  unit: 'count',
+  field: 'username',
+  series: [{ option: 'max_users', plus: 1 }, SESSION_STATES.length],
+  notes: 'For the users with most sessions; the sum of all others is user "other".',
+  list: { name: 'users', entry: ['user'] },
 });
 
 export const FANOUT_ERRORS = gauge({
@@ -116,10 +136,10 @@ export const FANOUT_ERRORS = gauge({
 });
 
 const LISTED =
-  'For the pairs with most sessions; the sum of all others is application "other" of user "other". An empty name is "unset".';
+  'For the pairs with most sessions, the oldest transactions and most memory. The others are summed as application "other" by user, those of users without series of their own as user "other". An empty name is "unset".';
 const PAIR = {
   labels: ['application', 'user'],
-  series: [{ option: 'max_applications', plus: 1 }],
+  series: [{ option: 'max_applications', plus: { option: 'max_users', plus: 1 } }],
   list: { name: 'applications', entry: ['application', 'user'] },
 } as const;
 
@@ -186,7 +206,7 @@ export const APPLICATION_SESSIONS = gauge({
   labels: ['application', 'user', 'state'],
   unit: 'count',
   field: 'application_name and username',
-  series: [{ option: 'max_applications', plus: 1 }, SESSION_STATES.length],
+  series: [...PAIR.series, SESSION_STATES.length],
   notes: LISTED,
   list: PAIR.list,
 });
@@ -196,6 +216,8 @@ export const SESSION_FAMILIES: readonly Family[] = [
   ACTIVE_QUERIES,
   OPEN_TRANSACTIONS,
   BY_AGE,
+  QUERIES_BY_AGE,
+  USER_SESSIONS,
   FANOUT_ERRORS,
   APPLICATION_SESSIONS,
   ...[...NODE_FAMILIES, ...APPLICATION_FAMILIES].map(({ family }) => family),

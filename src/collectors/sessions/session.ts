@@ -105,8 +105,10 @@ export function sizeOf(tally: SessionTally): number {
 /** One session, as a tally of itself. */
 export interface OpenSession extends SessionTally {
   readonly state: (typeof SESSION_STATES)[number];
-  /** Undefined when the server did not send the start of the session. */
-  readonly ageSeconds: number | undefined;
+  /** Infinity when the server did not send the start of the session. */
+  readonly ageSeconds: number;
+  /** Ages of its running queries, as above. */
+  readonly queryAges: readonly number[];
 }
 
 const CLOSED = 1;
@@ -126,6 +128,7 @@ export function readSession(
   const idleState = txn === undefined ? 'idle' : 'idle_in_transaction';
   const state = queries.length > 0 ? 'active' : idleState;
   const transactionSeconds = txn === undefined ? 0 : ageOf(txn, nowMs);
+  const queryAges = queries.map((query) => knownAgeOf(query, nowMs));
   const tally: SessionTally = {
     ...createTally(),
     [state]: 1,
@@ -141,14 +144,22 @@ export function readSession(
   };
   for (const { phase = -1 } of queries) tally[PHASES[phase] ?? 'other'] += 1;
   if (txn !== undefined) tally[txn.implicit === true ? 'implicit' : 'explicit'] = 1;
-  return { ...tally, state, ageSeconds: start === undefined ? undefined : ageOf({ start }, nowMs) };
+  return { ...tally, state, ageSeconds: knownAgeOf({ start }, nowMs), queryAges };
+}
+
+interface Aged {
+  readonly elapsed_time?: number | undefined;
+  readonly start: number | undefined;
+}
+
+/** Infinity when the server sent neither. */
+function knownAgeOf(item: Aged, nowMs: number): number {
+  const isKnown = item.start !== undefined || item.elapsed_time !== undefined;
+  return isKnown ? ageOf(item, nowMs) : Infinity;
 }
 
 /** Seconds; never negative, however the two clocks differ. */
-function ageOf(
-  item: { readonly elapsed_time?: number | undefined; readonly start: number | undefined },
-  nowMs: number,
-): number {
+function ageOf(item: Aged, nowMs: number): number {
   const { elapsed_time: elapsedNs, start = nowMs } = item;
   return Math.max(0, elapsedNs === undefined ? (nowMs - start) / 1000 : elapsedNs / 1e9);
 }

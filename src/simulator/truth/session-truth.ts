@@ -43,6 +43,8 @@ export interface SessionTruth {
   /** Nodes whose sessions are unavailable. */
   readonly failedNodeIds: readonly number[];
   readonly startsMs: readonly number[];
+  /** Of running queries. */
+  readonly queryStartsMs: readonly number[];
 }
 
 /** Counts the sessions on the nodes that can be scanned. */
@@ -61,6 +63,7 @@ export function sessionTruth(state: WorldState, scannable: readonly ClusterNode[
     ].map(applicationTruth),
     failedNodeIds: queried.filter((node) => !scannable.includes(node)).map((node) => node.id),
     startsMs: open.map((session) => session.startMs),
+    queryStartsMs: open.flatMap(({ queries }) => queries.map((query) => query.startMs)),
   };
 }
 

@@ -8,6 +8,7 @@ type Class = (typeof CLASSES)[number];
 /** Entries of these lists are named by these labels. */
 const LISTS: readonly { readonly families: RegExp; readonly entry: readonly string[] }[] = [
   { families: /^crdb_application_/, entry: ['application', 'user'] },
+  { families: /^crdb_user_sessions$/, entry: ['user'] },
   { families: /^crdb_hot_range_/, entry: ['range_id'] },
   {
     families: /^crdb_table_(?:info|ranges|columns|indexes)$/,
@@ -45,7 +46,7 @@ type List = (typeof LISTS)[number];
 function countEntries(samples: readonly ParsedSample[], { families, entry }: List): number {
   // The sum of the rest is no entry of its own.
   const ofList = samples.filter(
-    ({ name, labels }) => families.test(name) && labels['application'] !== 'other',
+    ({ name, labels }) => families.test(name) && entry.every((label) => labels[label] !== 'other'),
   );
   return new Set(ofList.map(({ labels }) => entry.map((label) => labels[label]).join(' / '))).size;
 }

@@ -54,6 +54,7 @@ function expectApplications(expected: Expected, { byApplication }: Sessions): vo
     const all = { ...states, idle_in_transaction: pair.idleInTransaction };
     for (const [state, count] of Object.entries(all)) {
       add(keyOf('crdb_application_sessions', { ...labels, state }), count);
+      add(keyOf('crdb_user_sessions', { user: pair.user, state }), count);
     }
     add(keyOf('crdb_application_session_alloc_bytes', labels), pair.allocBytes);
     add(keyOf('crdb_application_active_queries', labels), pair.activeQueries);

@@ -63,7 +63,7 @@ describe('the metric reference', () => {
     [/(?<!_timestamp|_cpu)_seconds$/, 'seconds'],
     [/_bytes(_total)?$/, 'bytes'],
     [/_bytes_per_second$/, 'bytes per second'],
-    [/_ratio$/, 'ratio, 0 to 1'],
+    [/(?<!_overload)_ratio$/, 'ratio, 0 to 1'],
     [/_info$/, 'always 1'],
   ])('gives each metric %s the unit %s', (suffix, unit) => {
     const named = catalogue.filter(({ name }) => suffix.test(name));

@@ -6,6 +6,7 @@ export const NOW_MS = Date.UTC(2026, 0, 2, 3, 4, 0);
 interface Options {
   readonly page_limit: number;
   readonly max_applications: number;
+  readonly max_users: number;
   readonly include_internal: boolean;
   readonly application_rewrite: readonly Rewrite[];
 }
@@ -13,6 +14,7 @@ interface Options {
 export const OPTIONS: Options = {
   page_limit: 20_000,
   max_applications: 50,
+  max_users: 20,
   include_internal: false,
   application_rewrite: [],
 };
