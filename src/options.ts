@@ -14,6 +14,8 @@ export type OptionSpec = { readonly help: string } & (
       readonly max?: number;
     }
   | { readonly kind: 'boolean'; readonly default: boolean }
+  /** true, false, or auto: what the server makes possible. */
+  | { readonly kind: 'auto'; readonly default: 'auto' }
   | {
       readonly kind: 'enum';
       readonly default: string;
@@ -40,11 +42,13 @@ type OptionValue<S extends OptionSpec> = S extends { readonly values: readonly (
   ? V
   : S extends { readonly kind: 'integer' }
     ? number
-    : S extends { readonly kind: 'boolean' }
-      ? boolean
-      : S extends { readonly kind: 'strings' }
-        ? readonly string[]
-        : readonly Rewrite[];
+    : S extends { readonly kind: 'auto' }
+      ? boolean | 'auto'
+      : S extends { readonly kind: 'boolean' }
+        ? boolean
+        : S extends { readonly kind: 'strings' }
+          ? readonly string[]
+          : readonly Rewrite[];
 
 /** The values that the configuration gives for the specs. */
 export type OptionValues<S extends OptionSpecs> = { readonly [K in keyof S]: OptionValue<S[K]> };

@@ -4,17 +4,19 @@
 export const APIS = ['cluster', 'cloud'] as const;
 export type Api = (typeof APIS)[number];
 
+/** Operations of the cluster API that every poll may need. */
+export const CLUSTER_ENDPOINTS = [
+  'login',
+  'nodes',
+  'node_ranges',
+  'sessions',
+  'users',
+  'table',
+  'table_metadata',
+] as const;
+
 /** Operations of both APIs; values of the label `endpoint`, never paths. */
-export type Endpoint =
-  | 'login'
-  | 'logout'
-  | 'nodes'
-  | 'node_ranges'
-  | 'sessions'
-  | 'users'
-  | 'table'
-  | 'assistant'
-  | 'other';
+export type Endpoint = (typeof CLUSTER_ENDPOINTS)[number] | 'logout' | 'assistant' | 'other';
 
 /** Why a poll or a request failed; values of the label `reason` of crdb_exporter_poll_failures_total. */
 export const FAILURE_REASONS = [

@@ -14,7 +14,7 @@ import {
   typed,
 } from '../json/shape.ts';
 import type { Endpoint } from '../vocabulary.ts';
-import { isRepeatedPage, readOffsetPages, readTokenPages } from './paging.ts';
+import { isRepeatedPage, readNumberedPages, readOffsetPages, readTokenPages } from './paging.ts';
 import type { Session, SessionRequest } from './session.ts';
 
 export type { PollStats } from '../http/poll-stats.ts';
@@ -26,6 +26,7 @@ const MAX_OBJECT_BYTES = 16 * 1024 * 1024;
 /** Far above the largest real cluster: a longer listing is no list of nodes, and would fill the memory. */
 const MAX_NODES = 10_000;
 
+const tablesEnvelope = object({ pagination_info: object({ total_results: integer() }) });
 const offsetEnvelope = object({ next: raw() });
 const sessionsEnvelope = object({
   next: raw(),
@@ -220,6 +221,24 @@ export class ClusterApi {
         this.#decodeErrors('table', wrongTypes);
         return value;
       }),
+    });
+  }
+
+  /** GET /table_metadata/, the largest tables; resolves to the number of tables that the server lists. */
+  tableMetadata<S extends ObjectShape>(
+    stats: PollStats,
+    { shape, onTable }: { readonly shape: S; readonly onTable: (table: Infer<S>) => void },
+  ): Promise<number> {
+    return readNumberedPages(stats, async (query) => {
+      const page = await this.#readPage(stats, {
+        endpoint: 'table_metadata',
+        path: `/table_metadata/?${query}&sortBy=replicationSize&sortOrder=desc`,
+        list: 'results',
+        element: shape,
+        envelope: tablesEnvelope,
+        onElement: onTable,
+      });
+      return { read: page.elements, total: page.envelope.pagination_info.total_results };
     });
   }
 

@@ -30,6 +30,35 @@ export async function readOffsetPages(
   }
 }
 
+/** Elements per page by number, and pages of one listing: 10,000 tables. */
+const NUMBERED_PAGE_SIZE = 500;
+const MAX_NUMBERED_PAGES = 20;
+
+/**
+ * Pages by number and size (tables): `readPage` resolves to the elements of the page and those of the listing. Resolves to
+ * the latter; what exceeds the last page allowed is left out.
+ */
+export async function readNumberedPages(
+  stats: PollStats,
+  readPage: (
+    query: string,
+  ) => Promise<{ readonly read: number; readonly total?: number | undefined }>,
+): Promise<number> {
+  let all = 0;
+  for (let page = 1; ; page += 1) {
+    const query = `pageNum=${page}&pageSize=${NUMBERED_PAGE_SIZE}`;
+    const { read, total } = await readPage(query);
+    all += read;
+    // A server that does not count is read until a page is not full. An empty page counts 0, also after others.
+    const isFull = read >= NUMBERED_PAGE_SIZE;
+    const listed = Math.max(all, total || (isFull ? Infinity : all));
+    if (read === 0 || all >= listed) return all;
+    if (page < MAX_NUMBERED_PAGES) continue;
+    stats.limits.add('items');
+    return listed;
+  }
+}
+
 /** One answer of the sessions, as far as paging is concerned. */
 export interface TokenPage {
   /** The answer's `next`. */

@@ -26,6 +26,8 @@ export interface CollectContext<Options, State> extends PollContext {
   readonly nowMs: () => number;
   /** Number of configured URLs. */
   readonly urls: number;
+  /** Ids of the tables that the latest results of other collectors name. */
+  readonly namedTables: () => ReadonlySet<string>;
   /** Reports the progress of a scan of nodes. */
   readonly scanProgress: (done: number, planned: number) => void;
 }
@@ -35,12 +37,16 @@ export interface PollFailure {
   readonly message: string;
   /** How to fix it; the poller adds it where it is known. */
   readonly remedy?: string | undefined;
+  /** What the request threw. */
+  readonly cause?: unknown;
 }
 
 /** What every result may hold besides its data. */
 export interface CollectorResult {
   /** The poll failed, but what it found is published. */
   readonly failure?: PollFailure | undefined;
+  /** Ids of the tables that it names, so that the tables collector exports their names. */
+  readonly tableIds?: readonly string[];
 }
 
 /** A poll that found nothing useful, for a reason that is no failed request. */

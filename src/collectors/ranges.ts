@@ -109,14 +109,17 @@ export const ranges = clusterCollector({
     const isComplete = failed.length === 0;
     await inSlices(state.known.expire(isComplete));
     settleDetails(state, scanned);
+    const hot = chooseHotRanges(context, lists.hot, scanned);
+    const listed = problems.map((list) => list.slice(0, options.problem_ranges));
     return {
       ...result,
+      tableIds: [...hot, ...listed.flat()].map(({ tableId }) => tableId),
       summary: {
         ...summary,
         isWholeCluster: isComplete && assignment.isWholeCluster,
         leaseChanges: state.known.leaseChanges,
-        hot: chooseHotRanges(context, lists.hot, scanned),
-        problems: problems.map((list) => list.slice(0, options.problem_ranges)),
+        hot,
+        problems: listed,
       },
     };
   },

@@ -1,181 +1,187 @@
-import { type Family, type FamilyDefinition, gauge } from '../metrics/family.ts';
-import type { FailureReason } from '../vocabulary.ts';
-import { clusterCollector, type CollectorResult, mostFrequent } from './collector.ts';
+import type { ClusterApi } from '../cockroach/cluster-api.ts';
+import type { OptionSpecs, OptionValues } from '../options.ts';
+import {
+  clusterCollector,
+  type CollectContext,
+  type CollectorResult,
+  mostFrequent,
+  type PollFailure,
+} from './collector.ts';
+import {
+  type DiscoveredTable,
+  type Discovery,
+  discoverTables,
+  OTHER,
+  summarizeTables,
+} from './tables/discovery.ts';
+import * as families from './tables/families.ts';
 import {
   formatTableName,
   parseTableNames,
   TABLE_NAME,
   type TableDetails,
+  type TableName,
   tableShape,
   toTableDetails,
 } from './tables/table.ts';
 
-type TableLabel = 'database' | 'schema' | 'table';
+const OPTIONS = {
+  tables: {
+    kind: 'strings',
+    default: [],
+    pattern: TABLE_NAME,
+    expects: 'database.schema.table, or database.table in the schema public, as movr.public.rides',
+    help: 'Tables whose schema, grants and zone configuration are read. The server runs several SQL statements for each, which are expensive for large tables.',
+  },
+  discover: {
+    kind: 'auto',
+    default: 'auto',
+    help: 'Read the names and sizes of all tables that the user may see; auto: where the server lists them (from 24.3 on).',
+  },
+  max_tables: {
+    kind: 'integer',
+    default: 50,
+    min: 0,
+    max: 1000,
+    help: 'Largest tables and databases with their own series; the others are summed as "other".',
+  },
+} as const satisfies OptionSpecs;
 
-const LABELS = ['database', 'schema', 'table'] as const;
-const LIST = { name: 'tables', entry: LABELS } as const;
+type Context = CollectContext<OptionValues<typeof OPTIONS>, undefined>;
 
-const INFO = gauge({
-  name: 'crdb_table_info',
-  help: 'Descriptor id of the table and the level that defines its zone configuration. Always 1.',
-  labels: [...LABELS, 'table_id', 'zone_config_level'],
-  unit: 'always 1',
-  field: 'descriptor_id and zone_config_level',
-  series: ['tables'],
-  notes:
-    'The level is cluster, database, table or unknown. Absent for tables that could not be read.',
-  list: LIST,
-});
-
-const GRANTS = gauge({
-  name: 'crdb_table_grants',
-  help: 'Users and roles that have the privilege on the table.',
-  labels: [...LABELS, 'privilege'],
-  unit: 'count',
-  field: 'grants',
-  series: ['tables', 'privileges'],
-  list: LIST,
-});
-
-/** A family with one series for each table. */
-interface TableFamily {
-  readonly family: Family<TableLabel>;
-  readonly value: (table: TableDetails) => number | undefined;
-}
-
-function ofTable(
-  value: TableFamily['value'],
-  definition: Pick<FamilyDefinition<never>, 'name' | 'help' | 'unit' | 'field' | 'notes'>,
-): TableFamily {
-  return {
-    value,
-    family: gauge({ ...definition, labels: LABELS, series: ['tables'], list: LIST }),
-  };
-}
-
-const TABLE_FAMILIES = [
-  ofTable(({ ranges }) => ranges, {
-    name: 'crdb_table_ranges',
-    help: 'Ranges of the table.',
-    unit: 'count',
-    field: 'range_count',
-  }),
-  ofTable(({ columns }) => columns, {
-    name: 'crdb_table_columns',
-    help: 'Columns of the table.',
-    unit: 'count',
-    field: 'columns',
-  }),
-  ofTable(({ indexes }) => indexes, {
-    name: 'crdb_table_indexes',
-    help: 'Indexes of the table.',
-    unit: 'count',
-    field: 'indexes',
-  }),
-  ofTable(({ schemaHash }) => schemaHash, {
-    name: 'crdb_table_schema_hash',
-    help: 'CRC-32 of the CREATE statement of the table; changes with the schema.',
-    unit: 'number',
-    field: 'create_table_statement',
-    notes: 'Only changes have a meaning, not the value.',
-  }),
-  ofTable(({ zone }) => zone.num_replicas, {
-    name: 'crdb_table_zone_replicas',
-    help: 'Replicas configured for each range of the table.',
-    unit: 'count',
-    field: 'zone_config.num_replicas',
-  }),
-  ofTable(({ zone }) => zone.num_voters, {
-    name: 'crdb_table_zone_voters',
-    help: 'Voting replicas configured for each range of the table.',
-    unit: 'count',
-    field: 'zone_config.num_voters',
-  }),
-  ofTable(({ zone }) => zone.range_min_bytes, {
-    name: 'crdb_table_zone_range_min_bytes',
-    help: 'Size below which ranges of the table are merged, in bytes.',
-    unit: 'bytes',
-    field: 'zone_config.range_min_bytes',
-  }),
-  ofTable(({ zone }) => zone.range_max_bytes, {
-    name: 'crdb_table_zone_range_max_bytes',
-    help: 'Size above which ranges of the table are split, in bytes.',
-    unit: 'bytes',
-    field: 'zone_config.range_max_bytes',
-  }),
-  ofTable(({ zone }) => zone.gc.ttl_seconds, {
-    name: 'crdb_table_zone_gc_ttl_seconds',
-    help: 'Time that old row versions of the table are kept, in seconds.',
-    unit: 'seconds',
-    field: 'zone_config.gc.ttl_seconds',
-  }),
-];
-
-/** GET /databases/{database}/tables/{table}/ of the listed tables: size, schema, grants and zone configuration. */
+/** GET /table_metadata/: names and sizes of all tables; GET /databases/{database}/tables/{table}/: details of the listed ones. */
 export const tables = clusterCollector({
   name: 'tables',
-  help: 'Ranges, schema, grants and zone configuration of the listed tables.',
+  help: 'Names and sizes of all tables; schema, grants and zone configuration of the listed ones.',
   privilege: 'GRANT SELECT ON TABLE …',
   request: 'GET /databases/{database}/tables/{table}/',
   intervalSeconds: 600,
   timeoutSeconds: 120,
   maxDuty: 0.25,
   enabledByDefault: true,
-  families: [INFO, GRANTS, ...TABLE_FAMILIES.map(({ family }) => family)],
-  options: {
-    tables: {
-      kind: 'strings',
-      default: [],
-      pattern: TABLE_NAME,
-      expects:
-        'database.schema.table, or database.table in the schema public, as movr.public.rides',
-      help: 'Tables to read. The server runs several SQL statements for each, which are expensive for large tables.',
-    },
-  },
-  isIdle: ({ tables: names }) => names.length === 0,
+  families: families.TABLE_FAMILIES,
+  options: OPTIONS,
+  isIdle: (options) => options.tables.length === 0 && options.discover === false,
   scope: 'cluster',
   inProbe: false,
   createState: () => undefined,
 
   async collect(api, context): Promise<TablesResult> {
-    const names = parseTableNames(context.options.tables);
-    const read: TableDetails[] = [];
-    const failures: TableFailure[] = [];
-    // One at a time: each request is a load on the server.
-    for (const name of names) {
-      const { database, schema, table } = name;
-      const request = { database, table: `${schema}.${table}`, shape: tableShape };
-      try {
-        read.push(toTableDetails(name, await api.table(context, request)));
-      } catch (error) {
-        failures.push({ error, reason: context.reasonOf(error) });
-        const message = error instanceof Error ? error.message : String(error);
-        context.warn(`table ${formatTableName(name)} is missing: ${message}`);
-      }
+    const { options } = context;
+    const names = parseTableNames(options.tables);
+    const found = await discover(api, context);
+    const listed = await readListed(api, context, names);
+    const failure = found.failure ?? listed.failure;
+    // Without anything found there is nothing to publish.
+    if (failure !== undefined && found.all === undefined && listed.tables.length === 0) {
+      throw failure.cause;
     }
-    if (failures.length > 0 && read.length === 0) throw mostFrequent(failures)?.error;
-    return { tables: read };
+    const known = [...(found.all ?? []), ...listed.tables];
+    return {
+      tables: listed.tables,
+      names: new Map(known.map((table) => [table.tableId, formatTableName(table)])),
+      ...(failure !== undefined && { failure }),
+      ...(found.all !== undefined && {
+        discovery: summarizeTables(found.all, names, context.namedTables(), options.max_tables),
+      }),
+    };
   },
 
-  samples({ tables: all }, set) {
-    for (const details of all) {
+  samples({ tables: listed, discovery }, set) {
+    for (const details of listed) {
       const { database, schema, table, tableId: table_id, zoneConfigLevel } = details;
       const labels = { database, schema, table };
-      set.info(INFO, { ...labels, table_id, zone_config_level: zoneConfigLevel });
-      for (const { family, value } of TABLE_FAMILIES) set.set(family, labels, value(details));
+      set.info(families.INFO, { ...labels, table_id, zone_config_level: zoneConfigLevel });
+      for (const { family, value } of [...families.SHOWN_FAMILIES, ...families.LISTED_FAMILIES]) {
+        set.set(family, labels, value(details));
+      }
       for (const [privilege, grantees] of details.grants) {
-        set.set(GRANTS, { ...labels, privilege }, grantees);
+        set.set(families.GRANTS, { ...labels, privilege }, grantees);
       }
     }
+    if (discovery === undefined) return;
+    const isListed = new Set(listed.map(formatTableName));
+    for (const row of discovery.shown) {
+      const { database, schema, table, tableId: table_id } = row;
+      const labels = { database, schema, table };
+      for (const { family, value } of families.SIZE_FAMILIES) set.set(family, labels, value(row));
+      if (isListed.has(formatTableName(row))) continue;
+      set.info(families.INFO, { ...labels, table_id, zone_config_level: 'unknown' });
+      for (const { family, value } of families.SHOWN_FAMILIES) set.set(family, labels, value(row));
+    }
+    const rest = { database: OTHER, schema: OTHER, table: OTHER };
+    for (const { family, value } of families.SIZE_FAMILIES) {
+      set.set(family, rest, value(discovery.rest));
+    }
+    for (const sums of discovery.databases) {
+      for (const { family, value } of families.DATABASE_FAMILIES) {
+        set.set(family, { database: sums.database }, value(sums));
+      }
+    }
+    const updates = discovery.shown.flatMap(({ updatedSeconds }) => updatedSeconds ?? []);
+    if (updates.length > 0) set.set(families.OLDEST_UPDATE, {}, Math.min(...updates));
   },
 });
 
 export interface TablesResult extends CollectorResult {
-  /** In the configured order; tables that could not be read are missing. */
+  /** The listed tables in the configured order; those that could not be read are missing. */
   readonly tables: readonly TableDetails[];
+  /** Absent where the server lists no tables. */
+  readonly discovery?: Discovery;
+  /** `movr.public.rides` by table id, of every table that is known. */
+  readonly names: ReadonlyMap<string, string>;
 }
 
-interface TableFailure {
-  readonly error: unknown;
-  readonly reason: FailureReason;
+/** All tables; undefined where the server lists none, which is a failure only when it was demanded. */
+async function discover(
+  api: ClusterApi,
+  context: Context,
+): Promise<{ readonly all?: readonly DiscoveredTable[]; readonly failure?: PollFailure }> {
+  const { discover: mode } = context.options;
+  if (mode === false) return {};
+  try {
+    const all = await discoverTables(api, context);
+    // Every cluster has tables: an empty list says nothing of their number and sizes.
+    if (all.length > 0) return { all };
+    context.warn(
+      'tables: the user sees no table: GRANT CONNECT ON DATABASE … to it for the names and sizes of tables',
+    );
+    return {};
+  } catch (error) {
+    const failure = toFailure(error, context);
+    if (mode === true || !['not_available', 'forbidden'].includes(failure.reason)) {
+      return { failure };
+    }
+    if (failure.reason === 'forbidden') context.warn(`tables: ${failure.message}`);
+    return {};
+  }
+}
+
+/** The details of the listed tables; a failure when none of them could be read. */
+async function readListed(
+  api: ClusterApi,
+  context: Context,
+  names: readonly TableName[],
+): Promise<{ readonly tables: readonly TableDetails[]; readonly failure?: PollFailure }> {
+  const read: TableDetails[] = [];
+  const failures: PollFailure[] = [];
+  // One at a time: each request is a load on the server.
+  for (const name of names) {
+    const { database, schema, table } = name;
+    const request = { database, table: `${schema}.${table}`, shape: tableShape };
+    try {
+      read.push(toTableDetails(name, await api.table(context, request)));
+    } catch (error) {
+      const failure = toFailure(error, context);
+      failures.push(failure);
+      context.warn(`table ${formatTableName(name)} is missing: ${failure.message}`);
+    }
+  }
+  const failure = read.length === 0 ? mostFrequent(failures) : undefined;
+  return { tables: read, ...(failure !== undefined && { failure }) };
+}
+
+function toFailure(error: unknown, { reasonOf }: Context): PollFailure {
+  const message = error instanceof Error ? error.message : String(error);
+  return { reason: reasonOf(error), message, cause: error };
 }

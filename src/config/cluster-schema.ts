@@ -4,6 +4,7 @@ import { cloudUrl, clusterUrl, findUrlConflict } from './addresses.ts';
 import { quote } from './issues.ts';
 import { secretText } from './secret.ts';
 import {
+  autoOrBoolean,
   anyText,
   boolean,
   bytes,
@@ -245,6 +246,8 @@ function optionKey({ help, ...spec }: OptionSpec) {
       return key(v.optional(integer(spec), spec.default), { help });
     case 'boolean':
       return key(v.optional(boolean, spec.default), { help });
+    case 'auto':
+      return key(v.optional(autoOrBoolean, spec.default), { help });
     case 'enum':
       return key(v.optional(choice(spec.values), spec.default), { help });
     case 'strings':

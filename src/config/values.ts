@@ -88,6 +88,11 @@ export const boolean = v.pipe(
   v.metadata({ valueType: 'boolean' }),
 );
 
+export const autoOrBoolean = v.pipe(
+  v.union([v.literal('auto'), v.boolean()], invalidType('is not one of auto, true, false')),
+  v.metadata({ valueType: 'auto|true|false' }),
+);
+
 interface Range {
   readonly min?: number | undefined;
   readonly max?: number | undefined;

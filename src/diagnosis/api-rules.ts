@@ -111,6 +111,13 @@ export const API_RULES: readonly Rule[] = [
   {
     api: 'cluster',
     reasons: ['not_available'],
+    message: /\btable_metadata at /,
+    remedy:
+      'servers list their tables from version 24.3 on: set collectors.tables.discover to auto or false',
+  },
+  {
+    api: 'cluster',
+    reasons: ['not_available'],
     remedy:
       'the URL is not that of a CockroachDB node: it needs scheme, host and HTTP port, such as https://crdb-1:8080',
   },

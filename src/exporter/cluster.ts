@@ -22,7 +22,7 @@ import { Conditions } from '../polling/conditions.ts';
 import { writeCollectorMetrics } from '../polling/outcome.ts';
 import { Poller } from '../polling/poller.ts';
 import type { Clock } from '../polling/schedule.ts';
-import { type Api, APIS } from '../vocabulary.ts';
+import { type Api, APIS, CLUSTER_ENDPOINTS } from '../vocabulary.ts';
 import { checkUrls, createSessionsCheck } from './checks.ts';
 import { type Clients, createClients, writeApi } from './clients.ts';
 
@@ -85,7 +85,7 @@ export class Cluster {
     });
     if (clients.cluster !== undefined) {
       metrics.prepareLogins();
-      metrics.prepareEndpoints(['login', 'nodes', 'node_ranges', 'sessions', 'users', 'table']);
+      metrics.prepareEndpoints(CLUSTER_ENDPOINTS);
     }
     if (clients.cloud !== undefined) metrics.prepareEndpoints(['assistant']);
     return new Cluster(context, { config, settings, clients, log, metrics }, previous);
@@ -284,6 +284,7 @@ export class Cluster {
       shards: shard,
       nowMs: clock.wallMs,
       urls: this.#config.cluster_api?.urls.length ?? 1,
+      namedTables: () => new Set(this.pollers.flatMap(({ result }) => result?.tableIds ?? [])),
       scanProgress: (done: number, planned: number) => {
         this.#scan = { done, planned };
       },

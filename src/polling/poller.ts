@@ -256,7 +256,7 @@ export class Poller implements CollectorStatus {
     const snapshot = await budget.render(samples, settings.max_series, stats.limits);
     this.#published = { result, snapshot, atMs: clock.monotonicMs() };
     budget.countDropped();
-    return result.failure && this.#options.addRemedy(result.failure);
+    return result.failure && this.#options.addRemedy(result.failure, result.failure.cause);
   }
 
   #reasonOf(error: unknown): FailureReason {

@@ -9,7 +9,9 @@ export type Privilege =
   | 'VIEWCLUSTERMETADATA'
   | 'VIEWACTIVITY'
   | 'VIEWACTIVITYREDACTED'
-  | 'SELECT_USERS';
+  | 'SELECT_USERS'
+  /** CONNECT on all databases. */
+  | 'CONNECT';
 
 /** A SQL user; without a password nobody can log in as that user. */
 export interface Account {
@@ -27,6 +29,8 @@ export interface SimulatorOptions {
   /** 1 or 2 by seed when undefined. */
   readonly storesPerNode: number | undefined;
   readonly replication: number;
+  /** Tables without ranges of their own, in addition to the usual ones. */
+  readonly extraTables: number;
   readonly metricKeys: 'full' | 'useful';
   readonly dialect: Dialect;
   readonly quirks: Partial<Quirks>;
@@ -70,6 +74,7 @@ const DEFAULTS: SimulatorOptions = {
   sessions: 120,
   storesPerNode: undefined,
   replication: 3,
+  extraTables: 0,
   metricKeys: 'full',
   dialect: 'real',
   quirks: {},
@@ -99,6 +104,7 @@ export function resolveOptions(given: Partial<SimulatorOptions>): SimulatorOptio
   requireAtLeast('ranges', options.ranges, 1);
   requireAtLeast('sessions', options.sessions, 0);
   requireAtLeast('replication', options.replication, 1);
+  requireAtLeast('extraTables', options.extraTables, 0);
   requireAtLeast('gateways', options.gateways, 1);
   requireAtLeast('storesPerNode', options.storesPerNode ?? 1, 1);
   if (options.gateways > options.nodes) {

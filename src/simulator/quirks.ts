@@ -57,6 +57,10 @@ export interface Quirks {
   deadNodeDelayMs: number;
   /** Table and database names in double quotes are supported. */
   quotedNames: boolean;
+  /** GET /table_metadata/, since 24.3. */
+  tableMetadata: boolean;
+  /** Time since the server last computed the list of tables. */
+  tableCacheAgeMs: number;
   /** Cloud API: 10 requests a second, then 429. */
   cloudRateLimit: boolean;
 }
@@ -96,6 +100,8 @@ const REAL: Quirks = {
   deadNode: 'at-once',
   deadNodeDelayMs: 4000,
   quotedNames: false,
+  tableMetadata: true,
+  tableCacheAgeMs: 60_000,
   cloudRateLimit: true,
 };
 
@@ -117,6 +123,7 @@ const DOCUMENTED: Quirks = {
   statsMembers: 2,
   ignoreRemoteNode: true,
   quotedNames: true,
+  tableMetadata: false,
 };
 
 /** A server of the first releases with the v2 API. */
@@ -128,6 +135,7 @@ export const OLD_RELEASE: Partial<Quirks> = {
   storeMetrics: false,
   problemMembers: 8,
   statsMembers: 2,
+  tableMetadata: false,
 };
 
 /** A server newer than the default one. */

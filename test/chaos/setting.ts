@@ -53,6 +53,8 @@ const DOCUMENTED = {
     statsMembers: 7,
     storeMetrics: true,
     usersNeedSession: true,
+    tableMetadata: true,
+    tableCacheAgeMs: 0,
   },
 } as const satisfies Partial<SimulatorOptions>;
 
@@ -76,6 +78,8 @@ export async function setUp(
       sessions: random.integer(5, 25),
       metricKeys: 'useful',
       gateways: dimensions.gateways,
+      // The truth is that of now.
+      quirks: { tableCacheAgeMs: 0 },
       ...(isDocumented && DOCUMENTED),
     }),
   );

@@ -19,7 +19,7 @@ export const REQUEST_SECONDS = 0.25;
 const MAX_RESPONSE_BYTES = 400_000;
 const FEW_ELEMENTS = 7;
 /** Each costs a request. */
-export const TABLES = 3;
+const TABLES = 3;
 
 /** What the configuration of a seed is made of. */
 export interface Dimensions {

@@ -166,7 +166,7 @@ describe.each(DIALECTS)('counts match the simulator, in the %s dialect', (dialec
     expect(counted.lines).toEqual([`crdb_users ${truth.users.length}`]);
     const listed = truth.tables.map((each) => `${each.database}.${each.schema}.${each.table}`);
     const polled = await poll(tables, cluster.api, {
-      options: { tables: listed },
+      options: { tables: listed, discover: false, max_tables: 50 },
       state: undefined,
     });
     for (const [family, value] of [
@@ -218,7 +218,7 @@ describe('other server versions', () => {
     await using cluster = simulatedApi(simulator);
     const listed = ['movr.rides', 'movr.nothing'];
     const polled = await poll(tables, cluster.api, {
-      options: { tables: listed },
+      options: { tables: listed, discover: false, max_tables: 50 },
       state: undefined,
     });
     expect(polled.failure).toBeUndefined();

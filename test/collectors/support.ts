@@ -58,7 +58,12 @@ export interface Polled {
 export async function poll<Api, Options, State, Result extends CollectorResult>(
   collector: PolledCollector<Api, Options, State, Result>,
   api: Api,
-  given: { readonly options: Options; readonly state: State; readonly nowMs?: number },
+  given: {
+    readonly options: Options;
+    readonly state: State;
+    readonly nowMs?: number;
+    readonly namedTables?: readonly string[];
+  },
 ): Promise<Polled & { readonly result: Result }> {
   const samples = new SampleSet({});
   const warnings: string[] = [];
@@ -71,6 +76,7 @@ export async function poll<Api, Options, State, Result extends CollectorResult>(
     shards: { index: 0, count: 1 },
     nowMs: () => given.nowMs ?? 0,
     urls: 1,
+    namedTables: () => new Set(given.namedTables),
     scanProgress: () => undefined,
     warn: (text) => warnings.push(text),
     reasonOf: (error) => toRequestError(error, 'poll').reason,

@@ -43,7 +43,8 @@ interface Listed extends Polled {
 
 async function pollTables(answer: Answer, listed: readonly string[]): Promise<Listed> {
   const { api, requests } = answering(answer);
-  const polled = await poll(tables, api, { options: { tables: listed }, state: undefined });
+  const options = { tables: listed, discover: false, max_tables: 50 };
+  const polled = await poll(tables, api, { options, state: undefined });
   return { ...polled, requests };
 }
 
@@ -123,8 +124,10 @@ describe('the list of tables', () => {
   test('may be empty, which is no failure and sends no request', async () => {
     const { requests, lines, failure } = await pollTables(() => detailsOf(), []);
     expect([requests, lines, failure]).toEqual([[], [], undefined]);
-    expect(tables.isIdle?.({ tables: [] })).toBe(true);
-    expect(tables.isIdle?.({ tables: ['movr.rides'] })).toBe(false);
+    const options = { discover: false, max_tables: 50 };
+    expect(tables.isIdle?.({ ...options, tables: [] })).toBe(true);
+    expect(tables.isIdle?.({ ...options, tables: ['movr.rides'] })).toBe(false);
+    expect(tables.isIdle?.({ ...options, tables: [], discover: 'auto' })).toBe(false);
   });
 
   test.each([

@@ -12,7 +12,11 @@ describe('GET /users/ and table details', () => {
   let client: Awaited<ReturnType<typeof clusterClient>>;
 
   beforeAll(async () => {
-    simulator = await startSimulator({ metricKeys: 'useful', users: [{ name: 'ÄNNE' }] });
+    simulator = await startSimulator({
+      frozen: true,
+      metricKeys: 'useful',
+      users: [{ name: 'ÄNNE' }],
+    });
     client = await clusterClient(simulator);
   });
   afterAll(() => simulator.close());

@@ -12,6 +12,7 @@ import {
   type ClusterServer,
 } from './request.ts';
 import { listSessions } from './sessions.ts';
+import { listTables } from './table-metadata.ts';
 
 export type ClusterEndpoint =
   | 'login'
@@ -21,6 +22,7 @@ export type ClusterEndpoint =
   | 'sessions'
   | 'users'
   | 'table'
+  | 'table_metadata'
   | 'health'
   | 'vars'
   | 'other';
@@ -39,6 +41,7 @@ const ROUTES: readonly Route[] = [
   { endpoint: 'sessions', pattern: /^\/api\/v2\/sessions\/$/ },
   { endpoint: 'users', pattern: /^\/api\/v2\/users\/$/ },
   { endpoint: 'table', pattern: /^\/api\/v2\/databases\/([^/]+)\/tables\/([^/]+)\/$/ },
+  { endpoint: 'table_metadata', pattern: /^\/api\/v2\/table_metadata\/$/ },
   { endpoint: 'health', pattern: /^\/(?:health|api\/v2\/health\/)$/ },
   { endpoint: 'vars', pattern: /^\/_status\/vars$/ },
 ];
@@ -72,6 +75,7 @@ export async function answerLocally(
     case 'sessions':
     case 'users':
     case 'table':
+    case 'table_metadata':
       break;
   }
   const refusal = refuseTenant(server, endpoint);
@@ -81,10 +85,10 @@ export async function answerLocally(
   return answerAuthenticated(server, request, endpoint, parts);
 }
 
-/** A virtual cluster has none of these endpoints. */
+/** A virtual cluster has none of these endpoints but the list of tables. */
 function refuseTenant(server: ClusterServer, endpoint: ClusterEndpoint): Answer | undefined {
   const { tenant } = server.quirks;
-  if (tenant === 'no') return undefined;
+  if (tenant === 'no' || endpoint === 'table_metadata') return undefined;
   const isOld = tenant === 'null' && (endpoint === 'nodes' || endpoint === 'node_ranges');
   return isOld ? jsonAnswer(501, 'null') : textAnswer(501, 'Not Available on Tenants');
 }
@@ -102,6 +106,7 @@ async function answerAuthenticated(
   const [first = '', second = ''] = parts;
   if (endpoint === 'users') return listUsers(server, request, caller);
   if (endpoint === 'table') return describeTable(server, first, second);
+  if (endpoint === 'table_metadata') return listTables(server, request, caller);
   const refusal = refuseUnprivileged(server, caller);
   if (refusal !== undefined) return refusal;
   if (endpoint === 'nodes') return listNodes(server, request);

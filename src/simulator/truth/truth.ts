@@ -2,6 +2,7 @@ import type { Assistant } from '../world/assistant.ts';
 import { isReachable, type ClusterNode, type Liveness } from '../world/nodes.ts';
 import { recordOf } from '../world/records.ts';
 import type { WorldState } from '../world/state.ts';
+import { sizesOf } from '../world/table-sizes.ts';
 import { rangeTruth, type RangeTruth, type StoreTruth } from './range-truth.ts';
 import { sessionTruth, type SessionTruth } from './session-truth.ts';
 
@@ -24,6 +25,10 @@ interface TableTruth {
   readonly ranges: number;
   readonly columns: number;
   readonly indexes: number;
+  /** Now; a server may list older ones. */
+  readonly dataBytes: number;
+  readonly liveBytes: number;
+  readonly replicatedBytes: number;
 }
 
 /** The correct result of every collector at this moment. */
@@ -53,14 +58,14 @@ export function truthOf(state: WorldState, assistant: Assistant | undefined): Tr
     ...rangeTruth(state, scannable),
     sessions: sessionTruth(state, nodes.filter(isReachable)),
     users: state.accounts.map((account) => account.name),
-    tables: state.tables.map((table) => ({
+    tables: sizesOf(state, state.now()).map(({ table, ...sizes }) => ({
       database: table.database,
       schema: table.schema,
       table: table.name,
       tableId: table.id,
-      ranges: [...state.ranges.values()].filter((range) => range.tableId === table.id).length,
       columns: table.columns.length,
       indexes: table.indexes.length,
+      ...sizes,
     })),
     assistant: assistant === undefined ? undefined : { ...assistant },
   };

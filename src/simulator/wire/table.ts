@@ -1,14 +1,14 @@
 import type { Quirks } from '../quirks.ts';
 import type { WorldState } from '../world/state.ts';
+import { sizesOf } from '../world/table-sizes.ts';
 import type { Table, Zone } from '../world/tables.ts';
 import { createEncoding, type Encoding } from './encoding.ts';
-
-const BYTES_PER_RANGE = 48_000_000;
 
 /** The body of table details, members in the order of the server. */
 export function tableBody(state: WorldState, quirks: Quirks, table: Table): object {
   const encoding = createEncoding(quirks);
-  const ranges = [...state.ranges.values()].filter((range) => range.tableId === table.id).length;
+  const size = sizesOf(state, state.now()).find((each) => each.table === table);
+  const { ranges = 0, dataBytes, liveBytes = 0 } = size ?? {};
   const name = `${table.schema}.${table.name}`;
   return {
     grants: encoding.list(
@@ -22,9 +22,12 @@ export function tableBody(state: WorldState, quirks: Quirks, table: Table): obje
     zone_config_level: encoding.scalar(table.zoneLevel),
     descriptor_id: encoding.scalar(table.id),
     configure_zone_statement: zoneStatement(table),
-    data_total_bytes: quirks.statsMembers === 7 ? ranges * BYTES_PER_RANGE : undefined,
-    data_live_bytes: quirks.statsMembers === 7 ? ranges * BYTES_PER_RANGE : undefined,
-    data_live_percentage: quirks.statsMembers === 7 && ranges > 0 ? 1 : undefined,
+    ...(quirks.statsMembers === 7 &&
+      dataBytes !== undefined && {
+        data_total_bytes: dataBytes,
+        data_live_bytes: liveBytes,
+        data_live_percentage: liveBytes / dataBytes,
+      }),
   };
 }
 

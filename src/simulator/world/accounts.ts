@@ -11,11 +11,12 @@ const BUILT_IN: readonly Account[] = [
   { name: 'payments' },
 ];
 
-/** The privileges for monitoring: nodes, ranges, all sessions without constants in SQL, and the list of users. */
+/** The privileges for monitoring: nodes, ranges, all sessions without constants in SQL, users and names of tables. */
 const EXPORTER_PRIVILEGES = [
   'VIEWCLUSTERMETADATA',
   'VIEWACTIVITYREDACTED',
   'SELECT_USERS',
+  'CONNECT',
 ] as const;
 
 /** The accounts of a new world by name; those of the options replace built-in ones. */

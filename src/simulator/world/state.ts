@@ -5,7 +5,7 @@ import { generateNodes, type ClusterNode, clientNodeIds } from './nodes.ts';
 import { generateRanges, type Range } from './ranges.ts';
 import { generateSlots, type Slot } from './session-plan.ts';
 import type { Session } from './sessions.ts';
-import { createTables, type Table } from './tables.ts';
+import { createExtraTables, createTables, type Table } from './tables.ts';
 
 /** The state of the simulated world, from which responses and the truth are computed. */
 export interface WorldState {
@@ -34,13 +34,14 @@ export function createState(options: SimulatorOptions): WorldState {
   const startMs = options.now();
   const nodes = generateNodes(options, startMs);
   const tables = createTables();
+  const extraTables = createExtraTables(options.extraTables);
   return {
     options,
     now: options.frozen ? () => startMs : options.now,
     startMs,
     nodes: new Map(nodes.map((node) => [node.id, node])),
     ranges: generateRanges(options, nodes, tables, startMs),
-    tables,
+    tables: [...tables, ...extraTables],
     accounts: createAccounts(options),
     slots: generateSlots(options, clientNodeIds(options)),
     openedSessions: new Map(),

@@ -88,6 +88,13 @@ export function createTables(): Table[] {
   ];
 }
 
+/** Small tables that share ranges with others. */
+export function createExtraTables(count: number): Table[] {
+  return Array.from({ length: count }, (_, index) =>
+    table(1000 + index, `tenant_${index % 40}`, 'public', `events_${index}`),
+  );
+}
+
 /** Renames a database; returns false when there is none with that name. */
 export function renameDatabase(tables: readonly Table[], name: string, newName: string): boolean {
   const found = tables.filter((each) => each.database === name);

@@ -2,7 +2,6 @@ import { livenessOf } from '../../cockroach/liveness.ts';
 import type { NodesResult } from '../../collectors/nodes.ts';
 import type { ListedRange, RangesResult } from '../../collectors/ranges.ts';
 import type { TablesResult } from '../../collectors/tables.ts';
-import { formatTableName } from '../../collectors/tables/table.ts';
 import { formatCount, formatList } from '../../format.ts';
 import { PROBLEMS, type Severity } from '../../vocabulary.ts';
 import { type Finding, type HealthIssue, NORMAL_SECONDS, toTime } from './health.ts';
@@ -63,14 +62,13 @@ function sumOf(values: readonly number[]): number | undefined {
 }
 
 function locate(tables: TablesResult | undefined) {
-  const names = new Map(tables?.tables.map((table) => [table.tableId, formatTableName(table)]));
   return ({ rangeId, nodeId, storeId, tableId }: ListedRange) => ({
     rangeId,
     /** Of a problem: the node that reports it, which need not be the cause. */
     nodeId,
     storeId,
     /** `movr.public.rides` where the tables collector knows the name, else the id; empty outside of tables. */
-    table: (tableId === '' ? undefined : names.get(tableId)) ?? tableId,
+    table: tables?.names.get(tableId) ?? tableId,
   });
 }
 

@@ -1,4 +1,3 @@
-import { TABLES } from '../variants.ts';
 import { type Expected, keyOf, type Moment } from './expected.ts';
 import { expectNodes } from './nodes.ts';
 import { expectRanges } from './ranges.ts';
@@ -20,14 +19,23 @@ export function expectAll(moment: Moment): Expectations {
 
 function expectTables({ truth }: Moment): Expected {
   const expected: Expected = new Map();
-  for (const { database, schema, table, ranges, columns, indexes } of truth.tables.slice(
-    0,
-    TABLES,
-  )) {
+  for (const { database, schema, table, ...values } of truth.tables) {
     const labels = { database, schema, table };
-    expected.set(keyOf('crdb_table_ranges', labels), ranges);
-    expected.set(keyOf('crdb_table_columns', labels), columns);
-    expected.set(keyOf('crdb_table_indexes', labels), indexes);
+    expected.set(keyOf('crdb_table_ranges', labels), values.ranges);
+    expected.set(keyOf('crdb_table_columns', labels), values.columns);
+    expected.set(keyOf('crdb_table_indexes', labels), values.indexes);
+    expected.set(keyOf('crdb_table_size_bytes', labels), values.replicatedBytes);
+    expected.set(keyOf('crdb_table_data_bytes', labels), values.dataBytes);
+    expected.set(keyOf('crdb_table_live_data_bytes', labels), values.liveBytes);
+  }
+  const rest = { database: 'other', schema: 'other', table: 'other' };
+  expected.set(keyOf('crdb_table_size_bytes', rest), 0);
+  expected.set(keyOf('crdb_table_data_bytes', rest), 0);
+  expected.set(keyOf('crdb_table_live_data_bytes', rest), 0);
+  expected.set(keyOf('crdb_tables', { database: 'other' }), 0);
+  const byDatabase = Map.groupBy(truth.tables, ({ database }) => database);
+  for (const [database, { length }] of byDatabase) {
+    expected.set(keyOf('crdb_tables', { database }), length);
   }
   return expected;
 }

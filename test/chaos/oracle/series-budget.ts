@@ -18,7 +18,7 @@ const LISTS: readonly { readonly families: RegExp; readonly entry: readonly stri
 /** Of each list so many are as important as what is told of single nodes. */
 const KEPT_ENTRIES = 5;
 const KEYED = new Set(['crdb_node_metric', 'crdb_store_metric']);
-const LIST_LABELS = ['application', 'range_id', 'table', 'table_id', 'user'];
+const LIST_LABELS = ['application', 'database', 'range_id', 'table', 'table_id', 'user'];
 const KIND_LABELS = ['problem', 'kind', 'state'];
 
 function classOf(name: string, labels: ParsedSample['labels']): Class {

@@ -189,6 +189,7 @@ export function contextOf<S>(options: Partial<Options>, state: S): CollectContex
     shards: { index: 0, count: 1 },
     nowMs: () => 1_000_000,
     urls: 1,
+    namedTables: () => new Set<string>(),
     scanProgress: () => undefined,
     warn: () => undefined,
     reasonOf: (error) =>

@@ -252,6 +252,7 @@ export async function checkOthers(
       shards: { index: 0, count: 1 },
       nowMs: Date.now,
       urls: list.config.cluster_api?.urls.length ?? 1,
+      namedTables: () => new Set<string>(),
       scanProgress: () => undefined,
       reasonOf: (error: unknown) => toRequestError(error, collector.name).reason,
       warn: () => undefined,

@@ -1,0 +1,193 @@
+import { describe, expect, test } from 'vitest';
+import { RequestError } from '../../../src/http/errors.ts';
+import type { Answer } from '../support.ts';
+import { discover, failing, pageOf, rowOf, UPDATED_MS } from './listing.ts';
+
+test('every table has its sizes, and the rest none', async () => {
+  const { lines, requests, warnings } = await discover(() => pageOf([rowOf(106)]));
+  const labels = 'database="movr",schema="public",table="t106"';
+  const rest = 'database="other",schema="other",table="other"';
+  expect(requests).toEqual([
+    '/table_metadata/?pageNum=1&pageSize=500&sortBy=replicationSize&sortOrder=desc',
+  ]);
+  expect(lines.toSorted()).toEqual(
+    [
+      `crdb_table_info{${labels},table_id="106",zone_config_level="unknown"} 1`,
+      `crdb_table_ranges{${labels}} 106`,
+      `crdb_table_columns{${labels}} 3`,
+      `crdb_table_indexes{${labels}} 2`,
+      `crdb_table_size_bytes{${labels}} 3180`,
+      `crdb_table_size_bytes{${rest}} 0`,
+      `crdb_table_data_bytes{${labels}} 1060`,
+      `crdb_table_data_bytes{${rest}} 0`,
+      `crdb_table_live_data_bytes{${labels}} 530`,
+      `crdb_table_live_data_bytes{${rest}} 0`,
+      'crdb_tables{database="movr"} 1',
+      'crdb_tables{database="other"} 0',
+      'crdb_database_size_bytes{database="movr"} 3180',
+      'crdb_database_size_bytes{database="other"} 0',
+      `crdb_table_metadata_oldest_update_timestamp_seconds ${UPDATED_MS / 1000 - 106}`,
+    ].toSorted(),
+  );
+  expect(warnings).toEqual([]);
+});
+
+describe('the tables with series of their own', () => {
+  const rows = [1, 2, 3, 4].map((id) => rowOf(id));
+
+  test('are the largest; the others are summed', async () => {
+    const { of } = await discover(() => pageOf(rows), { max_tables: 2 });
+    expect(of('crdb_table_size_bytes')).toEqual([
+      '{database="movr",schema="public",table="t4"} 120',
+      '{database="movr",schema="public",table="t3"} 90',
+      '{database="other",schema="other",table="other"} 90',
+    ]);
+    expect(of('crdb_table_metadata_oldest_update_timestamp_seconds')).toEqual([
+      String(UPDATED_MS / 1000 - 4),
+    ]);
+  });
+
+  test('are also the listed ones and those that other collectors name', async () => {
+    const details = { descriptor_id: 2, range_count: 77, zone_config_level: 3, zone_config: {} };
+    const answer: Answer = (path) => (path.startsWith('/table_') ? pageOf(rows) : details);
+    const { of } = await discover(answer, { max_tables: 1, tables: ['movr.t2'] }, ['1']);
+    expect(of('crdb_table_size_bytes')).toEqual([
+      '{database="movr",schema="public",table="t2"} 60',
+      '{database="movr",schema="public",table="t4"} 120',
+      '{database="movr",schema="public",table="t1"} 30',
+      '{database="other",schema="other",table="other"} 90',
+    ]);
+    // The details of a listed table are newer than the list.
+    expect(of('crdb_table_ranges')).toEqual([
+      '{database="movr",schema="public",table="t2"} 77',
+      '{database="movr",schema="public",table="t4"} 4',
+      '{database="movr",schema="public",table="t1"} 1',
+    ]);
+    expect(of('crdb_table_info')[0]).toContain('zone_config_level="table"');
+  });
+
+  test('are none with max_tables 0', async () => {
+    const { of } = await discover(() => pageOf(rows), { max_tables: 0 });
+    expect(of('crdb_table_size_bytes')).toEqual([
+      '{database="other",schema="other",table="other"} 300',
+    ]);
+    expect(of('crdb_tables')).toEqual(['{database="other"} 4']);
+  });
+
+  test('do not include one called other.other.other, which is in the rest', async () => {
+    const names = { db_name: 'other', schema_name: 'other', table_name: 'other' };
+    const { of, samples } = await discover(() => pageOf([rowOf(7, names)]));
+    expect(of('crdb_table_size_bytes')).toEqual([
+      '{database="other",schema="other",table="other"} 210',
+    ]);
+    expect(of('crdb_tables')).toEqual(['{database="other"} 1']);
+    expect(samples.duplicates.size).toBe(0);
+  });
+
+  test('have clean names', async () => {
+    const { of, result } = await discover(() =>
+      pageOf([rowOf(7, { db_name: 'a\nb', table_name: 'x'.repeat(500) })]),
+    );
+    expect(of('crdb_tables')[0]).toBe('{database="a\uFFFDb"} 1');
+    expect(result.names.get('7')).toBe(`a\uFFFDb.public.${'x'.repeat(128)}`);
+  });
+
+  test('have no series for a value of the wrong type', async () => {
+    const { of } = await discover(() =>
+      pageOf([rowOf(7, { replication_size_bytes: 'x', last_updated: '0001-01-01T00:00:00Z' })]),
+    );
+    expect(of('crdb_table_size_bytes')).toHaveLength(1);
+    expect(of('crdb_table_data_bytes')).toHaveLength(2);
+    expect(of('crdb_table_metadata_oldest_update_timestamp_seconds')).toEqual([]);
+  });
+});
+
+test('the largest databases have series of their own', async () => {
+  const { of } = await discover(
+    () =>
+      pageOf([
+        rowOf(1, { db_name: 'a' }),
+        rowOf(2, { db_name: 'a' }),
+        rowOf(4, { db_name: 'b' }),
+        rowOf(1.5, { db_name: 'broken' }),
+        rowOf(0, { db_name: 'no id' }),
+      ]),
+    { max_tables: 1 },
+  );
+  expect(of('crdb_database_size_bytes')).toEqual(['{database="b"} 120', '{database="other"} 90']);
+  expect(of('crdb_tables')).toEqual(['{database="b"} 1', '{database="other"} 2']);
+});
+
+test('the names of all tables are known by id, also of those without series', async () => {
+  const { result } = await discover(() => pageOf([rowOf(1), rowOf(2)]), { max_tables: 0 });
+  expect([...result.names]).toEqual([
+    ['1', 'movr.public.t1'],
+    ['2', 'movr.public.t2'],
+  ]);
+});
+
+describe('a server without the list', () => {
+  test('leaves the listed tables, without a failure', async () => {
+    const { of, failure, result, warnings } = await discover(failing('not_available'), {
+      tables: ['movr.rides'],
+    });
+    expect(of('crdb_table_ranges')).toEqual(['{database="movr",schema="public",table="rides"} 7']);
+    expect(of('crdb_tables')).toEqual([]);
+    expect([failure, warnings]).toEqual([undefined, []]);
+    expect([...result.names]).toEqual([['1', 'movr.public.rides']]);
+  });
+
+  test('leaves nothing without listed tables, which is no failure either', async () => {
+    const { lines, failure } = await discover(failing('not_available'));
+    expect([lines, failure]).toEqual([[], undefined]);
+  });
+
+  test('is a failure when the list is demanded', async () => {
+    await expect(discover(failing('not_available'), { discover: true })).rejects.toMatchObject({
+      reason: 'not_available',
+    });
+    const { failure, of } = await discover(failing('not_available'), {
+      discover: true,
+      tables: ['movr.rides'],
+    });
+    expect(failure).toMatchObject({ reason: 'not_available' });
+    expect(of('crdb_table_ranges')).toHaveLength(1);
+  });
+
+  test('is not asked for it when that is off', async () => {
+    const { requests } = await discover(failing('http'), {
+      discover: false,
+      tables: ['movr.rides'],
+    });
+    expect(requests).toEqual(['/databases/movr/tables/public.rides/']);
+  });
+});
+
+test('a refused list is logged and leaves the listed tables', async () => {
+  const { warnings, failure } = await discover(failing('forbidden'), { tables: ['movr.rides'] });
+  expect([failure, warnings]).toEqual([undefined, ['tables: forbidden at x']]);
+});
+
+test('a list that fails otherwise is a failure, and the listed tables are published', async () => {
+  const { failure, of } = await discover(failing('http'), { tables: ['movr.rides'] });
+  expect(failure).toMatchObject({ reason: 'http', message: 'http at x' });
+  expect(of('crdb_table_ranges')).toHaveLength(1);
+  await expect(discover(failing('http'))).rejects.toMatchObject({ reason: 'http' });
+});
+
+test('listed tables that all fail are a failure, and the list is published', async () => {
+  const gone = new RequestError('not_available', 'table at x: HTTP 404');
+  const answer: Answer = (path) => {
+    if (path.startsWith('/table_metadata/')) return pageOf([rowOf(1)]);
+    throw gone;
+  };
+  const { failure, of } = await discover(answer, { tables: ['movr.gone'] });
+  expect(failure).toMatchObject({ reason: 'not_available' });
+  expect(of('crdb_tables')).toContain('{database="movr"} 1');
+});
+
+test('an empty list shows a missing privilege', async () => {
+  const { warnings, failure, lines } = await discover(() => pageOf(null));
+  expect([failure, lines]).toEqual([undefined, []]);
+  expect(warnings.join()).toContain('GRANT CONNECT ON DATABASE');
+});
