@@ -1,3 +1,4 @@
+import { workloadSteps } from './workload-incident.ts';
 import type { World } from './world/world.ts';
 
 /** Changes to the world over time. */
@@ -67,6 +68,7 @@ function createSteps(world: World): Step[] {
     ...rangeProblems(world),
     ...leakySessions(world),
     ...assistantSteps(world),
+    ...workloadSteps(world),
   ];
   return steps.toSorted((a, b) => a.second - b.second);
 }

@@ -66,6 +66,51 @@ it('has an application that leaves transactions open for many minutes', async ()
   );
 });
 
+it('pauses a changefeed, stops backups and replication, and recovers', async () => {
+  await using incident = await startIncident();
+  const client = await clusterClient(incident.simulator);
+  const at = async (second: number) => {
+    incident.at(second);
+    const [node] = (await client<NodesBody>('/nodes/')).json().nodes ?? [];
+    const { metrics = {}, store_metrics: stores = {} } = node ?? {};
+    const seconds = START_MS / 1000 + second;
+    return {
+      paused: metrics['jobs.changefeed.currently_paused'],
+      protectedHours: Math.round((metrics['jobs.changefeed.protected_age_sec'] ?? 0) / 3600),
+      lag: seconds - (metrics['physical_replication.replicated_time_seconds'] || seconds),
+      unhealthy: metrics['rpc.connection.unhealthy'],
+      purgatory: Object.values(stores)[0]?.['queue.replicate.purgatory'],
+    };
+  };
+  const calm = { paused: 0, protectedHours: 0, lag: 0, unhealthy: 0, purgatory: 0 };
+  expect(await at(10)).toEqual(calm);
+  expect(await at(130)).toMatchObject({ paused: 1, protectedHours: 3, lag: 900, purgatory: 4 });
+  expect(await at(230)).toMatchObject({ unhealthy: 2, purgatory: 0 });
+  expect(await at(290)).toEqual(calm);
+});
+
+it('has no backup for more than a day, then one of the last hours', async () => {
+  await using incident = await startIncident();
+  const client = await clusterClient(incident.simulator);
+  const ageHours = async (second: number): Promise<number> => {
+    const nowMs = incident.at(second).nowMs;
+    const nodes = (await client<NodesBody>('/nodes/')).json().nodes ?? [];
+    const ends = nodes.map(({ metrics }) => metrics['schedules.BACKUP.last-completed-time'] ?? 0);
+    return (nowMs / 1000 - Math.max(...ends)) / 3600;
+  };
+  expect(await ageHours(10)).toBeLessThan(2);
+  expect(await ageHours(130)).toBeGreaterThan(29);
+  expect(await ageHours(290)).toBeLessThan(2);
+});
+
+it('has a storm of sessions that ends', async () => {
+  await using incident = await startIncident();
+  const applications = (second: number): number =>
+    incident.at(second).sessions.byApplication.filter(({ user }) => user === 'payments').length;
+  expect(applications(150)).toBeGreaterThan(500);
+  expect(applications(290)).toBeLessThan(20);
+});
+
 it('fails to provision the assistant once, then runs it, then deletes it', async () => {
   await using incident = await startIncident();
   const statuses = [15, 40, 105, 130, 270, 290].map(

@@ -67,6 +67,26 @@ const ACTIONS: Readonly<Record<string, { readonly members: string; readonly act:
     members: 'id (hexadecimal)',
     act: (world, m) => world.closeSession(textMember(m, 'id') ?? ''),
   },
+  'pause-job': {
+    members: 'job (changefeed, backup, …), ageMs?',
+    act: (world, m) => world.pauseJob(textMember(m, 'job') ?? '', numberMember(m, 'ageMs')),
+  },
+  'resume-job': { members: 'job', act: (world, m) => world.resumeJob(textMember(m, 'job') ?? '') },
+  'stop-backups': {
+    members: 'ageMs?',
+    act: (world, m) => world.stopBackups(numberMember(m, 'ageMs')),
+  },
+  'resume-backups': { members: '', act: (world) => world.resumeBackups() },
+  metric: {
+    members: 'node, key, value? (without it as before), of? node|stores',
+    act: (world, m) =>
+      world.setMetric(
+        integerMember(m, 'node'),
+        textMember(m, 'key') ?? '',
+        numberMember(m, 'value'),
+        choiceMember(m, 'of', ['node', 'stores'] as const),
+      ),
+  },
   'provision-assistant': {
     members: 'region?, fails?',
     act: (world, members) => {

@@ -1,5 +1,6 @@
 import { fractionOf } from '../random.ts';
 import { bulkMetrics } from './bulk-metrics.ts';
+import { jobMetrics } from './job-metrics.ts';
 import { countsAsLive, type ClusterNode } from './nodes.ts';
 import type { WorldState } from './state.ts';
 
@@ -39,8 +40,10 @@ const RATES: Readonly<Record<string, number>> = {
   'txn.commits': 300,
   'txn.aborts': 0.1,
   'txn.restarts.serializable': 0.05,
-  'schedules.BACKUP.failed': 0,
   'changefeed.failures': 0,
+  'changefeed.emitted_bytes': 30_000,
+  'changefeed.error_retries': 0.001,
+  'sql.txn.contended.count': 0.3,
 };
 
 /** Latency histograms by their 99th percentile in nanoseconds. */
@@ -76,6 +79,7 @@ export function nodeMetrics(
   const uptime = Math.max(0, (atMs - node.startedAtMs) / 1000);
   const metrics: Record<string, number> = {
     ...gauges(state, node, atMs),
+    ...jobMetrics(state, node, atMs),
     'sys.uptime': Math.floor(uptime),
   };
   for (const [key, rate] of Object.entries(RATES)) {
@@ -84,9 +88,8 @@ export function nodeMetrics(
   for (const [key, p99] of Object.entries(LATENCIES)) {
     Object.assign(metrics, histogramOf(key, p99 * wave(key, node.id, atMs), 900 * uptime));
   }
-  if (state.options.metricKeys === 'full')
-    Object.assign(metrics, bulkMetrics('node', node.id, uptime));
-  return metrics;
+  const bulk = state.options.metricKeys === 'full' ? bulkMetrics('node', node.id, uptime) : {};
+  return { ...bulk, ...metrics, ...node.overrides.node };
 }
 
 /** The eleven keys of a histogram. */
@@ -136,8 +139,6 @@ function gauges(state: WorldState, node: ClusterNode, atMs: number): Record<stri
     'gossip.connections.outgoing': 1,
     'gossip.connections.refused': 0,
     'requests.slow.distsender': 0,
-    'jobs.backup.currently_running': 0,
-    'schedules.BACKUP.last-completed-time': Math.floor(state.startMs / 1000) - 3600,
     'changefeed.running': node.id === 1 ? 2 : 0,
     'changefeed.max_behind_nanos': node.id === 1 ? 3e9 * wave('behind', node.id, atMs) : 0,
     seconds_until_license_expiry: 200 * DAY_SECONDS,

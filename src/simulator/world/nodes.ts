@@ -54,6 +54,8 @@ export interface ClusterNode {
   written: NodeRecord | undefined;
   /** The last record of a stopped node. */
   frozenRecord: NodeRecord | undefined;
+  /** Values of its records that were set, for the node and for its stores. */
+  readonly overrides: Readonly<Record<'node' | 'stores', Record<string, number>>>;
 }
 
 const REGIONS = ['us-east1', 'us-west2', 'europe-west4'];
@@ -103,6 +105,7 @@ function generateNode(
     startedAtMs: Math.floor(startMs - DAY_MS * (2 + 28 * random.next())),
     written: undefined,
     frozenRecord: undefined,
+    overrides: { node: {}, stores: {} },
   };
 }
 

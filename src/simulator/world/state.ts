@@ -27,6 +27,10 @@ export interface WorldState {
   /** End of sessions closed with closeSession, by id in hexadecimal. */
   readonly closedAtMs: Map<string, number>;
   readonly assistant: AssistantState;
+  /** Since when a job of a type is paused. */
+  readonly pausedJobs: Map<string, number>;
+  /** Since when no backup ran; undefined while they run every hour. */
+  backupsStoppedAtMs: number | undefined;
 }
 
 /** A new world without faults. */
@@ -48,6 +52,8 @@ export function createState(options: SimulatorOptions): WorldState {
     openedCount: 0,
     closedAtMs: new Map(),
     assistant: createAssistant(options.seed),
+    pausedJobs: new Map(),
+    backupsStoppedAtMs: undefined,
   };
 }
 

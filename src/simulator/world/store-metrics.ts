@@ -18,6 +18,7 @@ export function storeMetrics(
   const uptime = Math.max(0, (atMs - node.startedAtMs) / 1000);
   const used = Math.floor(store.capacityBytes * store.usedShare);
   return {
+    ...(state.options.metricKeys === 'full' ? bulkMetrics('store', store.id, uptime) : {}),
     capacity: store.capacityBytes,
     'capacity.available': store.capacityBytes - used,
     'capacity.used': used,
@@ -33,12 +34,19 @@ export function storeMetrics(
     'storage.disk-slow': 0,
     'storage.disk-stalled': 0,
     'storage.write-stalls': 0,
+    'queue.replicate.pending': 1,
     'queue.replicate.purgatory': 0,
+    'leases.preferences.violating': 0,
+    'leases.transfers.success': Math.floor(uptime / 600),
+    'range.snapshots.rcvd-bytes': Math.floor(uptime) * 20_000,
+    'kv.concurrency.lock_wait_queue_waiters': 0,
+    'admission.io.overload': 0.05,
     'range.splits': Math.floor(uptime / 3600),
     'range.merges': Math.floor(uptime / 7200),
     ...histogramOf('storage.wal.fsync.latency', 3e6, uptime * 40),
+    ...histogramOf('raft.process.logcommit.latency', 4e6, uptime * 60),
     ...countReplicas(state, store, atMs),
-    ...(state.options.metricKeys === 'full' ? bulkMetrics('store', store.id, uptime) : {}),
+    ...node.overrides.stores,
   };
 }
 
@@ -112,5 +120,9 @@ function countReplica(
   );
   if (lease?.storeId !== replica.storeId) return;
   for (const key of ['ranges', 'replicas.leaseholders', 'replicas.leaders']) add(key, 1);
+  const isLeaving = range.replicas.some(
+    ({ nodeId }) => state.nodes.get(nodeId)?.liveness === 'decommissioning',
+  );
+  add('ranges.decommissioning', isLeaving ? 1 : 0);
   add(`leases.${lease.kind}`, 1);
 }

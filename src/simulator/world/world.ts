@@ -1,13 +1,15 @@
 import type { SimulatorOptions } from '../options.ts';
 import { createAssistantActions, type AssistantActions } from './assistant-actions.ts';
 import { addFaults } from './faults.ts';
+import { createJobActions, type JobActions } from './job-actions.ts';
 import { createNodeActions, type NodeActions } from './node-actions.ts';
 import { createRangeActions, type RangeActions } from './range-actions.ts';
 import { createSessionActions, type SessionActions } from './session-actions.ts';
 import { createState, type WorldState } from './state.ts';
 
 /** The simulated cluster and migration assistant, and changes to them. */
-export interface World extends NodeActions, RangeActions, SessionActions, AssistantActions {
+export interface World
+  extends NodeActions, RangeActions, SessionActions, JobActions, AssistantActions {
   readonly state: WorldState;
 }
 
@@ -19,6 +21,7 @@ export function createWorld(options: SimulatorOptions): World {
     ...createNodeActions(state),
     ...createRangeActions(state),
     ...createSessionActions(state),
+    ...createJobActions(state),
     ...createAssistantActions(state),
   };
   if (options.faultyNodes) addFaults(state, world);

@@ -1,0 +1,67 @@
+import type { World } from './world/world.ts';
+
+const HOUR_MS = 3_600_000;
+const STORM_APPLICATIONS = 500;
+
+/**
+ * The part of the incident that does not concern the ranges: a paused changefeed, backups that stopped, a standby
+ * cluster that lags, replicas without an allowed store, two nodes that do not reach each other, a session storm.
+ */
+export function workloadSteps(world: World) {
+  const { state } = world;
+  const [first = 1, second = first] = state.nodes.keys();
+  const setBoth = (key: string, value?: number): void => {
+    for (const id of [first, second]) world.setMetric(id, key, value);
+  };
+  const REPLICATED = 'physical_replication.replicated_time_seconds';
+  const PURGATORY = 'queue.replicate.purgatory';
+  return [
+    {
+      second: 35,
+      text: 'a changefeed is paused and protects old data',
+      apply: () => world.pauseJob('changefeed', 3 * HOUR_MS),
+    },
+    { second: 245, apply: () => world.resumeJob('changefeed') },
+    {
+      second: 60,
+      text: 'no backup has ended for 30 hours',
+      apply: () => world.stopBackups(30 * HOUR_MS),
+    },
+    { second: 250, apply: () => world.resumeBackups() },
+    {
+      second: 70,
+      text: 'replication from another cluster stops',
+      apply: () => world.setMetric(first, REPLICATED, Math.floor(state.now() / 1000) - 900),
+    },
+    { second: 235, apply: () => world.setMetric(first, REPLICATED, undefined) },
+    {
+      second: 95,
+      text: `replicas on node ${first} find no store that satisfies their constraints`,
+      apply: () => world.setMetric(first, PURGATORY, 4, 'stores'),
+    },
+    { second: 205, apply: () => world.setMetric(first, PURGATORY, undefined, 'stores') },
+    {
+      second: 215,
+      text: `nodes ${first} and ${second} do not reach each other`,
+      apply: () => setBoth('rpc.connection.unhealthy', 2),
+    },
+    { second: 255, apply: () => setBoth('rpc.connection.unhealthy') },
+    {
+      second: 140,
+      text: `${STORM_APPLICATIONS} applications connect at once`,
+      apply: () => openStorm(world, first),
+    },
+  ];
+}
+
+/** Ends with the other sessions that the scenario opened. */
+function openStorm(world: World, nodeId: number): void {
+  for (let number = 1; number <= STORM_APPLICATIONS; number++) {
+    world.openSession({
+      nodeId,
+      username: 'payments',
+      applicationName: `batch-runner-${number}`,
+      state: 'idle',
+    });
+  }
+}
