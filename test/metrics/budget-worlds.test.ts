@@ -128,7 +128,9 @@ describe('the collectors', () => {
     ]);
     expect(
       of('list').every((name) =>
-        /^crdb_(application_|user_sessions$|hot_range_|problem_range_|table_)/.test(name),
+        /^crdb_(application_|database_|hot_range_|problem_range_|table_|tables$|user_sessions$)/.test(
+          name,
+        ),
       ),
     ).toBe(true);
     expect(of('cluster')).toEqual(

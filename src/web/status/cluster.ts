@@ -90,12 +90,12 @@ function findIssues(
   parts: ReturnType<typeof readParts>,
   warnings: Conditions['warnings'],
 ): readonly HealthIssue[] {
-  const down = parts.apis.filter(({ isUp }) => isUp === false).map(({ api }) => api);
+  const down = new Set(parts.apis.filter(({ isUp }) => isUp === false).map(({ api }) => api));
   return [
-    ...collectorIssues(parts.collectors, new Set(down)),
+    ...collectorIssues(parts.collectors, down),
     ...warnings.map((warning) => warningIssue(parts.name, warning)),
     ...(parts.nodes ? nodeIssues(parts.nodes) : []),
-    ...(parts.ranges ? rangeIssues(parts.ranges) : []),
+    ...(parts.ranges ? rangeIssues(parts.ranges, down.has('cluster')) : []),
     ...(parts.sessions ? sessionIssues(parts.sessions, parts.name) : []),
     ...(parts.assistant ? assistantIssues(parts.assistant) : []),
   ];

@@ -149,7 +149,7 @@ const PROBLEM_ISSUES: Readonly<
   },
 };
 
-export function rangeIssues(status: RangesStatus): readonly HealthIssue[] {
+export function rangeIssues(status: RangesStatus, isApiDown: boolean): readonly HealthIssue[] {
   const { problems, oldest, nodes, failedNodes } = status;
   const issues: HealthIssue[] = [];
   const about = 'ranges';
@@ -164,7 +164,8 @@ export function rangeIssues(status: RangesStatus): readonly HealthIssue[] {
     const since = listed[0]?.firstSeenAt;
     issues.push({ ...issue, key: `ranges ${problem}`, about, text, since });
   }
-  if (nodes.failed > 0) {
+  // An API that fails explains them.
+  if (nodes.failed > 0 && !isApiDown) {
     const verb = failedNodes.length === 1 ? 'node' : 'nodes';
     const text = `The ranges of ${nodes.failed} of ${nodes.failed + nodes.scanned} nodes were not read (${verb} ${formatList(failedNodes)}): the counts are lower bounds.`;
     const next = 'Check whether these nodes hang; `crdb-exporter ranges NODE` reads one.';
