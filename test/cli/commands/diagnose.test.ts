@@ -193,6 +193,15 @@ describe('what is wrong is found with its remedy:', () => {
     expect(of('range scan')?.advice).toMatch(/^set collectors\.ranges\.interval to \d+\w;/);
   });
 
+  test('a range scan of fewer nodes than may be read at a time', async () => {
+    await using simulator = await simulate({ nodes: 1 });
+    simulator.fault({ kind: 'slow', ms: 400, endpoint: 'node_ranges' });
+    // More than 0.3 s for the only node; half of that would fit.
+    const more = 'collectors: { ranges: { interval: 1s, max_duty: 0.3, concurrency: 20 } }\n';
+    const { of } = await diagnoseBy(await configFlag(simulator, { more }));
+    expect(of('range scan')).toMatchObject({ verdict: 'warning' });
+  });
+
   test('tables that cannot be read', async () => {
     const more = 'collectors: { tables: { tables: [movr.public.rides, movr.public.nowhere] } }\n';
     const { code, of } = await diagnose({}, { more });

@@ -114,6 +114,17 @@ describe('the page', () => {
     expect(Buffer.byteLength(text)).toBeLessThan(100_000);
   });
 
+  test('describes a trend with its bounds and its last value', () => {
+    const values = [3, 1, undefined, 2];
+    const points = values.map((value, minute) => ({
+      at: AT.replace('14:00', `14:0${minute}`),
+      value,
+    }));
+    const text = page([cluster({ trends: [{ name: 'openSessions', points }] })]);
+    expect(text).toContain('aria-label="Since 14:00 UTC between 1 and 3, now 2."');
+    expect(text).toContain('1 – 3 in 3 min');
+  });
+
   test('escapes text from clusters, clients and errors', () => {
     const hostile = node(1, { locality: `${NASTY},${NASTY}`, status: NASTY, build: NASTY });
     const place = { rangeId: 1, nodeId: 1, storeId: 1, table: NASTY };
