@@ -57,13 +57,18 @@ export function readCluster(
   return { ...parts, state, since, findings };
 }
 
-/** Whether the data that the health follows from is there, and its API up; all of the data in a cluster without it. */
-function isVisible({ apis, collectors, isPolled }: ReturnType<typeof readParts>): boolean {
+/**
+ * Whether the data that the health follows from is there and complete, and its API up. In a cluster without these
+ * collectors it is all data.
+ */
+function isVisible(parts: ReturnType<typeof readParts>): boolean {
+  const { apis, collectors, isPolled, ranges: scan } = parts;
   const [main] = apis;
   const polled = collectors.filter(({ state }) => isPolled || state !== 'waiting');
   const known = polled.filter(({ name }) => HEALTH_COLLECTORS.has(name));
   const needed = known.length > 0 ? known : polled;
-  return main?.isUp === true && needed.length > 0 && needed.every(({ hasData }) => hasData);
+  const isThere = needed.length > 0 && needed.every(({ hasData }) => hasData);
+  return main?.isUp === true && isThere && (scan?.nodes.failed ?? 0) === 0;
 }
 
 /** A part is absent while there is no current data of it. */
@@ -90,13 +95,16 @@ function findIssues(
   parts: ReturnType<typeof readParts>,
   warnings: Conditions['warnings'],
 ): readonly HealthIssue[] {
+  const { lastSuccessAt: at } = parts.collectors.find(({ name }) => name === sessions.name) ?? {};
   const down = new Set(parts.apis.filter(({ isUp }) => isUp === false).map(({ api }) => api));
   return [
     ...collectorIssues(parts.collectors, down),
     ...warnings.map((warning) => warningIssue(parts.name, warning)),
     ...(parts.nodes ? nodeIssues(parts.nodes) : []),
     ...(parts.ranges ? rangeIssues(parts.ranges, down.has('cluster')) : []),
-    ...(parts.sessions ? sessionIssues(parts.sessions, parts.name) : []),
+    ...(parts.sessions
+      ? sessionIssues(parts.sessions, parts.name, at ? Date.parse(at) : undefined)
+      : []),
     ...(parts.assistant ? assistantIssues(parts.assistant) : []),
   ];
 }

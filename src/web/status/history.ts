@@ -33,16 +33,27 @@ export class ClusterHistory {
   readonly trends = new Map<string, Trend>();
   /** Start of the current state and of each current issue, ms. */
   #since: ReadonlyMap<string, number> = new Map();
+  /** Collectors that were polled, and when the last of them was for the first time, ms. */
+  readonly #polled = new Set<string>();
+  #firstPollsMs = 0;
 
   /** When this exporter first saw a state or an issue that lasts; now for a new one. */
   since(key: string, nowMs: number): number {
     return this.#since.get(key) ?? nowMs;
   }
 
+  /** Whether the first polls after the start found it already: it may be older. */
+  isFromFirstPolls(since: string, startedMs: number): boolean {
+    const sinceMs = Date.parse(since);
+    return sinceMs >= startedMs && sinceMs <= this.#firstPollsMs;
+  }
+
   /** Records the state after a poll of this collector. */
   record(cluster: ClusterSource, collector: string, nowMs: number): void {
     const snapshot = readCluster(cluster, (key) => this.since(key, nowMs), nowMs);
     const polled = snapshot.collectors.find(({ name }) => name === collector);
+    if (!this.#polled.has(collector)) this.#firstPollsMs = nowMs;
+    this.#polled.add(collector);
     const keys = [snapshot.state, ...snapshot.findings.map(({ key }) => key)];
     this.#since = new Map(keys.map((key) => [key, this.since(key, nowMs)]));
     for (const [name, read] of Object.entries(TRENDS[collector] ?? {})) {

@@ -171,7 +171,7 @@ export function rangeIssues(status: RangesStatus, isApiDown: boolean): readonly 
     const next = 'Check whether these nodes hang; `crdb-exporter ranges NODE` reads one.';
     issues.push({
       key: 'unread nodes',
-      about,
+      about: 'exporter',
       alert: 'CrdbRangeScanIncomplete',
       text,
       next,

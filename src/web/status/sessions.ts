@@ -1,6 +1,6 @@
 import type { SessionsResult } from '../../collectors/sessions.ts';
-import { formatDuration, formatList, quoteArgument } from '../../format.ts';
-import type { HealthIssue } from './health.ts';
+import { formatList, quoteArgument } from '../../format.ts';
+import { type HealthIssue, toTime } from './health.ts';
 
 export type SessionsStatus = ReturnType<typeof readSessions>;
 
@@ -46,21 +46,23 @@ function countStates(
 export function sessionIssues(
   { applications, missingNodes }: SessionsStatus,
   cluster: string,
+  polledMs: number | undefined,
 ): readonly HealthIssue[] {
   const issues: HealthIssue[] = [];
   const [oldest, ...others] = applications
     .filter((one) => one.oldestIdleTransactionSeconds > OLD_TRANSACTION_SECONDS)
     .toSorted((a, b) => b.oldestIdleTransactionSeconds - a.oldestIdleTransactionSeconds);
   if (oldest !== undefined) {
-    const age = formatDuration(oldest.oldestIdleTransactionSeconds);
+    const startMs = polledMs && polledMs - oldest.oldestIdleTransactionSeconds * 1000;
     const more =
       others.length > 0 ? ` ${others.length} more have had one open for over 5 min.` : '';
     issues.push({
       key: 'old transactions',
       about: 'sessions',
       alert: 'CrdbIdleInTransaction',
-      text: `Application ${oldest.application} of user ${oldest.user} has had a transaction open for ${age} without a query.${more}`,
+      text: `Application ${oldest.application} of user ${oldest.user} keeps a transaction open without a query.${more}`,
       next: `It holds its locks. \`crdb-exporter sessions --cluster ${quoteArgument(cluster)} --older-than 5m\` lists the sessions.`,
+      since: toTime(startMs),
     });
   }
   if (missingNodes.length > 0) {

@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
 import { type ClusterSource, readCluster } from './cluster.ts';
-import type { ClusterHistory, History } from './history.ts';
+import type { History } from './history.ts';
 
 /** The source of the status page and of /api/status. */
 export interface StatusSource {
@@ -18,9 +18,7 @@ export type ClusterStatus = ReturnType<typeof readClusterStatus>;
 
 export function readStatus(source: StatusSource) {
   const nowMs = source.wallMs();
-  const clusters = source
-    .clusters()
-    .map((cluster) => readClusterStatus(cluster, source.history.of(cluster.name), nowMs));
+  const clusters = source.clusters().map((cluster) => readClusterStatus(cluster, source, nowMs));
   const states = clusters.flatMap(({ collectors }) => collectors.map(({ state }) => state));
   const count = (state: string): number => states.filter((one) => one === state).length;
   return {
@@ -34,9 +32,28 @@ export function readStatus(source: StatusSource) {
   };
 }
 
-function readClusterStatus(cluster: ClusterSource, history: ClusterHistory, nowMs: number) {
+function readClusterStatus(
+  cluster: ClusterSource,
+  { history: histories, startedMs }: StatusSource,
+  nowMs: number,
+) {
+  const history = histories.of(cluster.name);
+  const { since, findings, ...snapshot } = readCluster(
+    cluster,
+    (key) => history.since(key, nowMs),
+    nowMs,
+  );
+  const withStart = <T extends { readonly since: string }>(one: T) => ({
+    ...one,
+    /** True when the first polls found it: it may be older. */
+    mayBeOlder: history.isFromFirstPolls(one.since, startedMs),
+  });
   return {
-    ...readCluster(cluster, (key) => history.since(key, nowMs), nowMs),
+    ...snapshot,
+    /** Of the state, or of its oldest problem. */
+    ...withStart({ since }),
+    /** The worst first. */
+    findings: findings.map(withStart),
     trends: Array.from(history.trends, ([name, { points }]) => ({
       name,
       points: points.map(({ atMs, value }) => ({ at: new Date(atMs).toISOString(), value })),

@@ -32,6 +32,18 @@ describe('the state', () => {
     expect(findings.map(({ next }) => next).join(' ')).toContain('VIEWCLUSTERMETADATA');
   });
 
+  test('is unknown while the ranges of a node cannot be read', async () => {
+    await using scene = await openScene({ intervalSeconds: 0.3 });
+    scene.simulators.get('demo')?.fault({ kind: 'status', status: 500, node: 3 });
+    const seen = async () => {
+      const { state, findings } = await readCluster(scene);
+      return [state, ...findings.map(({ key }) => key)];
+    };
+    await expect.poll(seen).toEqual(['unknown', 'unread nodes']);
+    const { findings } = await readCluster(scene);
+    expect(findings[0]?.text).toContain('1 of 9 nodes were not read (node 3)');
+  });
+
   test('is that of the cluster while only a collector without influence on it fails', async () => {
     await using scene = await openScene(SINGLE_POLL);
     await using other = await openScene({
@@ -54,6 +66,42 @@ describe('the state', () => {
     const starts = findings.filter(isProblem).map((one) => one.since);
     expect(since).toBe(starts.toSorted()[0]);
     expect(Date.parse(since)).toBeLessThan(Date.now() - 60_000);
+  });
+});
+
+describe('the start of a finding', () => {
+  test('may be earlier where the first polls found it, and is known later', async () => {
+    await using scene = await openScene({
+      intervalSeconds: 0.3,
+      clusters: { demo: { faultyNodes: true } },
+    });
+    const isUncertain = async (key: string) =>
+      (await readCluster(scene)).findings.find((one) => one.key === key)?.mayBeOlder;
+    await expect.poll(() => isUncertain('ranges unavailable')).toBe(true);
+    // The record of a node shows when that died.
+    expect(await isUncertain('nodes dead')).toBe(false);
+    scene.simulators.get('demo')?.world.killNode(3, 'unavailable');
+    await expect.poll(() => isUncertain('nodes unavailable')).toBe(false);
+  });
+
+  test('is that of the transaction', async () => {
+    await using scene = await openScene(SINGLE_POLL);
+    scene.simulators.get('demo')?.world.openSession({
+      nodeId: 1,
+      username: 'payments',
+      applicationName: 'checkout',
+      state: 'idle_in_transaction',
+      transactionAgeMs: 3_600_000,
+    });
+    await using restarted = await openScene({ ...SINGLE_POLL, simulators: scene.simulators });
+    const { findings, sessions } = await readCluster(restarted);
+    const [oldest] = sessions?.applications ?? [];
+    const finding = findings.find(({ key }) => key === 'old transactions');
+    expect(finding?.text).toBe(
+      'Application checkout of user payments keeps a transaction open without a query.',
+    );
+    const seconds = (Date.now() - Date.parse(finding?.since ?? '')) / 1000;
+    expect(seconds).toBeGreaterThanOrEqual(oldest?.oldestIdleTransactionSeconds ?? Infinity);
   });
 });
 

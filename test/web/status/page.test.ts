@@ -21,6 +21,7 @@ const FINDING: ClusterStatus['findings'][number] = {
   text: 'Node 9 is dead.',
   next: 'Restart it.',
   since: AT,
+  mayBeOlder: false,
 };
 
 function node(id: number, more: Partial<NodeStatus> = {}): NodeStatus {
@@ -73,6 +74,7 @@ function cluster(more: Partial<ClusterStatus> = {}, nodes: NodeStatus[] = []): C
     ],
     state: 'healthy',
     since: AT,
+    mayBeOlder: false,
     findings: [],
     trends: [],
     ...more,

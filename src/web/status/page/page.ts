@@ -39,7 +39,7 @@ export function renderPage(status: Status, links: PageLinks, name: string | unde
     return frame('crdb-exporter', html`<h2>No cluster is configured</h2>`, status, links);
   }
   const main = html`${status.clusters.length > 1 && clusterTabs(status, shown)}
-  ${headline(shown, status, nowMs)}${clusterDetails(shown, status, nowMs)}`;
+  ${headline(shown, nowMs)}${clusterDetails(shown, nowMs)}`;
   return frame(`${shown.name} ${STATE_TEXTS[shown.state]}`, main, status, links);
 }
 
@@ -118,7 +118,7 @@ function lookOf({ state, findings }: ClusterStatus): string {
   return state === 'problems' ? (findings.find(isProblem)?.level ?? state) : state;
 }
 
-function headline(cluster: ClusterStatus, status: Status, nowMs: number): Html {
+function headline(cluster: ClusterStatus, nowMs: number): Html {
   const { name, state, since, findings, collectors } = cluster;
   const failing = collectors.filter((one) => one.state === 'failing').length;
   const waiting = collectors.filter((one) => one.state === 'waiting').length;
@@ -135,24 +135,23 @@ function headline(cluster: ClusterStatus, status: Status, nowMs: number): Html {
       ? ''
       : state === 'problems'
         ? `${formatLevels(problems)},`
-        : failing > 0
-          ? 'The exporter cannot see it,'
-          : 'Not all of it has been polled yet,';
+        : waiting > 0
+          ? 'Not all of it has been polled yet,'
+          : `The exporter cannot see ${cluster.apis[0]?.isUp ? 'all of ' : ''}it,`;
   return html`<section class="headline ${lookOf(cluster)}" aria-labelledby="state">
     <h2 id="state">${icon(lookOf(cluster))} ${name} ${STATE_TEXTS[state]}</h2>
     <p>
-      ${text} for ${bound(since, status)}<b>${relativeTime(since, nowMs)}</b> (since
-      ${formatTime(since)}). Exporter: ${polls}.
+      ${text} <b>${duration(cluster, nowMs)}</b> (since ${formatTime(since)}). Exporter: ${polls}.
     </p>
   </section>`;
 }
 
-/** What the first polls find may be older than this exporter. */
-const FIRST_POLLS_MS = 60_000;
-
-function bound(since: string, { startedAt }: Status): string {
-  const afterStartMs = Date.parse(since) - Date.parse(startedAt);
-  return afterStartMs >= 0 && afterStartMs < FIRST_POLLS_MS ? 'at least ' : '';
+/** `for 5 min`; what the first polls found may have lasted longer. */
+function duration(
+  { since, mayBeOlder }: ClusterStatus['findings'][number] | ClusterStatus,
+  nowMs: number,
+): Html {
+  return html`for ${mayBeOlder && 'at least '}${relativeTime(since, nowMs)}`;
 }
 
 /** A panel: its title, the collector that its data is from, and its content, which is undefined without current data. */
@@ -207,7 +206,7 @@ function describePanels(cluster: ClusterStatus, nowMs: number): readonly Panel[]
 }
 
 /** Everything about one cluster, the most urgent first; all that has no data is one line. */
-function clusterDetails(cluster: ClusterStatus, status: Status, nowMs: number): Html {
+function clusterDetails(cluster: ClusterStatus, nowMs: number): Html {
   const panels = describePanels(cluster, nowMs);
   const missing = panels.filter(({ content }) => content === undefined);
   const shown = panels.filter(({ content }) => content !== undefined);
@@ -218,7 +217,7 @@ function clusterDetails(cluster: ClusterStatus, status: Status, nowMs: number): 
     ...shown.map((one) => (one === last ? ({ ...one, kind: 'wide' } as const) : one)),
     { title: 'Collectors', collector: '', content: table, kind: 'wide' },
   ];
-  return html`${findingList(cluster, status, nowMs)}${trendTiles(cluster)}
+  return html`${findingList(cluster, nowMs)}${trendTiles(cluster)}
     <div class="panels">
       ${
         missing.length > 0 &&
@@ -248,29 +247,29 @@ function panel({ title, kind, content, collector }: Panel, cluster: ClusterStatu
 }
 
 /** Present without findings, too, so that a live page keeps its structure. */
-function findingList({ findings, state }: ClusterStatus, status: Status, nowMs: number): Html {
+function findingList({ findings, state }: ClusterStatus, nowMs: number): Html {
   const [first, more] = [findings.slice(0, MAX_UNFOLDED), findings.slice(MAX_UNFOLDED)];
   const none = state === 'unknown' ? 'There is not enough data yet.' : 'No problems found.';
   return html`<section class="findings" aria-labelledby="findings-title">
     <h3 id="findings-title">Findings</h3>
     ${first.length === 0 && html`<p class="quiet">${none}</p>`}
     <ul>
-      ${first.map((finding) => findingItem(finding, status, nowMs))}
+      ${first.map((finding) => findingItem(finding, nowMs))}
     </ul>
     ${
       more.length > 0 &&
       html`<details>
         <summary>${more.length} more: ${formatLevels(more)}</summary>
         <ul>
-          ${more.map((finding) => findingItem(finding, status, nowMs))}
+          ${more.map((finding) => findingItem(finding, nowMs))}
         </ul>
       </details>`
     }
   </section>`;
 }
 
-function findingItem(finding: Finding, status: Status, nowMs: number): Html {
-  const { about, alert, level, text, next, since } = finding;
+function findingItem(finding: ClusterStatus['findings'][number], nowMs: number): Html {
+  const { about, alert, level, text, next } = finding;
   const subject = about === 'exporter' ? `${level}, of the exporter` : level;
   return html`<li class="${level}">
     ${icon(about === 'exporter' ? 'unknown' : level)}
@@ -280,7 +279,7 @@ function findingItem(finding: Finding, status: Status, nowMs: number): Html {
         alert && html` <small class="alert">${alert}</small>`
       }
     </div>
-    <span class="since">for ${bound(since, status)}${relativeTime(since, nowMs)}</span>
+    <span class="since">${duration(finding, nowMs)}</span>
   </li>`;
 }
 
