@@ -134,7 +134,7 @@ const LIVENESS_ISSUES: Readonly<
 
 /** As in the rules: an issue above this share of used space, a critical one above the second. */
 export const FULL_RATIO = 0.8;
-const CRITICAL_RATIO = 0.9;
+export const CRITICAL_RATIO = 0.9;
 
 /** Nodes whose process or machine is down: their last record is about as old as that. */
 export function isDown({ status }: Pick<NodeStatus, 'status'>): boolean {

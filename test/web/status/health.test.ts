@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { ALERT_SEVERITIES } from '../../../src/vocabulary.ts';
 import { isProblem, NORMAL_SECONDS } from '../../../src/web/status/health.ts';
+import { CRITICAL_RATIO, FULL_RATIO } from '../../../src/web/status/nodes.ts';
+import { OLD_TRANSACTION_SECONDS } from '../../../src/web/status/sessions.ts';
 import { openScene, SCENES } from '../../browser/scenes.ts';
 import { readRules } from '../../rules/rule-set.ts';
 import { withCollectors } from '../../support/exporter.ts';
@@ -116,6 +118,18 @@ describe('findings', () => {
       const rule = rules.find((one) => one.alert === alert);
       expect([alert, parseDuration(rule?.for)]).toEqual([alert, seconds]);
     }
+  });
+
+  test('begin at the thresholds of their alerts', () => {
+    const rules = readRules().flatMap((group) => group.rules);
+    const limits = (name: string) =>
+      rules.flatMap(({ alert, expr }) =>
+        alert === name ? Number(/[<>] ([\d.]+)\s*$/.exec(expr)?.[1]) : [],
+      );
+    expect(limits('CrdbStoreDiskLow')).toEqual(
+      [FULL_RATIO, CRITICAL_RATIO].map((used) => Number((1 - used).toFixed(2))),
+    );
+    expect(limits('CrdbIdleInTransaction')).toEqual([OLD_TRANSACTION_SECONDS]);
   });
 
   test('name ranges, tables and nodes', async () => {

@@ -105,6 +105,13 @@ describe('the page', () => {
     expect(counted.reduce((sum, many) => sum + many, 0)).toBe(998);
   });
 
+  test('of 300 nodes shows unhealthy nodes before healthy ones', () => {
+    const nodes = Array.from({ length: 300 }, (_, at) => node(at + 1, { locality: '' }));
+    nodes[298] = node(299, { locality: '', status: 'dead', cpuRatio: undefined });
+    const ids = page([cluster({}, nodes)]).matchAll(/<b>(\d+)<\/b> (?:\d|dead)/g);
+    expect(Array.from(ids, ([, id]) => Number(id)).slice(0, 3)).toEqual([299, 1, 2]);
+  });
+
   test('shows one of many clusters in full: the worst by default', () => {
     const clusters = Array.from({ length: 50 }, (_, index) =>
       cluster({ name: `c${index}`, state: index === 30 ? 'problems' : 'healthy' }),

@@ -15,7 +15,9 @@ export function nodeMap({ list }: NodesStatus, nowMs: number): Html {
   const kind = list.length <= MAX_CARDS ? 'cards' : 'tiles';
   const isShown = (node: NodeStatus): boolean => list.length <= MAX_TILES || !isHealthy(node);
   const drawZone = ([zone, nodes]: readonly [string, readonly NodeStatus[]]): Html => {
-    const shown = nodes.filter(isShown);
+    // Among hundreds of tiles the unhealthy nodes come first.
+    const first = (node: NodeStatus) => Number(kind === 'tiles' && isHealthy(node));
+    const shown = nodes.filter(isShown).toSorted((a, b) => first(a) - first(b));
     const hidden = nodes.length - shown.length;
     return html`<div class="zone of-${kind}">
       ${zone !== '' && html`<h5>${zone}</h5>`}
