@@ -18,7 +18,7 @@ export const SECTIONS: readonly Section[] = [
   },
   {
     title: 'nodes',
-    text: 'Every node with its state, the age of its status record, version, locality and load. Figures of a stale record (of a dead or frozen node) are `-` and sorted last; RECORD AGE explains them. JSON holds all metrics the nodes report, null where the record is stale.',
+    text: 'Every node with its state, the age of its status record, version, locality and load. Figures of a stale record (of a dead or frozen node) are `-` and sorted last; UPDATED explains them. JSON holds all metrics the nodes report, null where the record is stale.',
     commands: ['nodes', 'nodes --sort cpu'],
   },
   {

@@ -116,18 +116,14 @@ async function list(target: ClusterTarget, options: ListingOptions): Promise<num
   // The newest record of all decides which are stale.
   const ages = records.map(({ age }) => age);
   const isFresh = freshnessOf(ages, dateMs);
-  for (const { node: current, age } of records) {
-    const node = { ...current, record_age_seconds: recordAge(age, dateMs) };
-    listing.add(isFresh(age) ? node : { ...node, metrics: null, store_metrics: null });
+  for (const { node, age } of records) {
+    const { updatedSeconds } = age;
+    const ageSeconds = Math.max(0, (dateMs ?? Date.now()) / 1000 - updatedSeconds);
+    const dated = { ...node, record_age_seconds: updatedSeconds === 0 ? null : ageSeconds };
+    listing.add(isFresh(age) ? dated : { ...dated, metrics: null, store_metrics: null });
   }
   await listing.close();
   return EXIT.ok;
-}
-
-/** By the clock of the server where it sent one; rounded, since that has whole seconds. */
-function recordAge({ updatedSeconds }: RecordAge, answeredMs = Date.now()): number | null {
-  if (updatedSeconds === 0) return null;
-  return Math.max(0, Math.round(answeredMs / 1000 - updatedSeconds));
 }
 
 /** A node as JSON: names of the API, times as text, nothing omitted. */
