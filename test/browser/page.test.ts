@@ -104,7 +104,7 @@ describe.skipIf(!hasProgram('chromium'))('the status page in a browser', OPTIONS
 
     test('says what is wrong, since when, and what to do next', async () => {
       expect(await textOf('.headline')).toMatch(
-        /demo has problems 3 critical and \d warnings, for \d+ (?:min|h) .* \(since \d{4}-.* UTC\)/,
+        /demo has problems 3 critical for 10 min .* \(since \d{4}-.* UTC\), and \d warnings\./,
       );
       expect(await textOf('.findings li')).toMatch(
         /Node 9 is dead\. Restart dead nodes, .* CrdbNodeDead for 10 min/,

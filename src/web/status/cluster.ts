@@ -51,9 +51,9 @@ export function readCluster(
   const problems = findings.filter(isProblem);
   const state: ClusterState =
     problems.length > 0 ? 'problems' : isVisible(parts) ? 'healthy' : 'unknown';
-  // Problems may be older than the first poll that saw one.
-  const startsMs = [sinceMs(state), ...problems.map(({ since }) => Date.parse(since))];
-  const since = new Date(Math.min(...startsMs)).toISOString();
+  // The worst come first; the cluster has their problem for as long as the oldest of them lasts.
+  const worst = problems.filter(({ level }) => level === problems[0]?.level);
+  const [since = new Date(sinceMs(state)).toISOString()] = worst.map((one) => one.since).toSorted();
   return { ...parts, state, since, findings };
 }
 

@@ -50,7 +50,7 @@ function readClusterStatus(
   });
   return {
     ...snapshot,
-    /** Of the state, or of its oldest problem. */
+    /** Of the state; with problems of the oldest of the most severe ones. */
     ...withStart({ since }),
     /** The worst first. */
     findings: findings.map(withStart),

@@ -129,19 +129,23 @@ function headline(cluster: ClusterStatus, nowMs: number): Html {
       : waiting > 0
         ? `${waiting} of ${all} collectors have not polled yet`
         : `all ${all} collectors are ok`;
-  const problems = findings.filter(isProblem);
+  const [worst = [], others = []] = [
+    ...Map.groupBy(findings.filter(isProblem), ({ level }) => level).values(),
+  ];
   const text =
     state === 'healthy'
       ? ''
       : state === 'problems'
-        ? `${formatLevels(problems)},`
+        ? formatLevels(worst)
         : waiting > 0
           ? 'Not all of it has been polled yet,'
           : `The exporter cannot see ${cluster.apis[0]?.isUp ? 'all of ' : ''}it,`;
   return html`<section class="headline ${lookOf(cluster)}" aria-labelledby="state">
     <h2 id="state">${icon(lookOf(cluster))} ${name} ${STATE_TEXTS[state]}</h2>
     <p>
-      ${text} <b>${duration(cluster, nowMs)}</b> (since ${formatTime(since)}). Exporter: ${polls}.
+      ${text} <b>${duration(cluster, nowMs)}</b> (since
+      ${formatTime(since)})${others.length > 0 && `, and ${formatLevels(others)}`}. Exporter:
+      ${polls}.
     </p>
   </section>`;
 }
