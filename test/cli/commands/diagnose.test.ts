@@ -183,23 +183,18 @@ describe('what is wrong is found with its remedy:', () => {
     expect(of('GET /sessions/')?.detail).toContain('none from node 4');
   });
 
-  test('a range scan that takes too much of the time', async () => {
-    await using simulator = await simulate();
+  // The last has one node, of 0.4 s; half of that, as for two at a time, would fit.
+  test.each([
+    [3, 'max_duty: 0.1'],
+    [1, 'max_duty: 0.3, concurrency: 20'],
+  ])('a range scan of %d nodes that takes too much of the time', async (nodes, options) => {
+    await using simulator = await simulate({ nodes });
     simulator.fault({ kind: 'slow', ms: 400, endpoint: 'node_ranges' });
-    const more = 'collectors: { ranges: { interval: 1s, max_duty: 0.1 } }\n';
+    const more = `collectors: { ranges: { interval: 1s, ${options} } }\n`;
     const { code, of } = await diagnoseBy(await configFlag(simulator, { more }));
     expect(code).toBe(0);
     expect(of('range scan')).toMatchObject({ verdict: 'warning' });
     expect(of('range scan')?.advice).toMatch(/^set collectors\.ranges\.interval to \d+\w;/);
-  });
-
-  test('a range scan of fewer nodes than may be read at a time', async () => {
-    await using simulator = await simulate({ nodes: 1 });
-    simulator.fault({ kind: 'slow', ms: 400, endpoint: 'node_ranges' });
-    // More than 0.3 s for the only node; half of that would fit.
-    const more = 'collectors: { ranges: { interval: 1s, max_duty: 0.3, concurrency: 20 } }\n';
-    const { of } = await diagnoseBy(await configFlag(simulator, { more }));
-    expect(of('range scan')).toMatchObject({ verdict: 'warning' });
   });
 
   test('tables that cannot be read', async () => {
