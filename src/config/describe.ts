@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import type { ProxyConfig } from './addresses.ts';
 import type { CollectorOptions } from './cluster-schema.ts';
 import { type Config, configSchema } from './schema.ts';
+import { Secret } from './secret.ts';
 import type { KeyMeta } from './values.ts';
 
 /** A key as the command line and the documentation see it. */
@@ -65,8 +66,8 @@ export function variableOf(flag: string): string {
 }
 
 /**
- * The running configuration as a file would give it, every value written out and every secret as
- * `<secret>`. The proxies of the environment, which have no key in the file, are added.
+ * The running configuration as a file would give it, every value written out and every secret text
+ * as `<secret>`. The proxies of the environment, which have no key in the file, are added.
  */
 export function describeConfig(
   { clusters, ...others }: Config,
@@ -86,7 +87,8 @@ function describeMap({ entries = {} }: AnySchema, values: object): object {
   const byKey = new Map<string, unknown>(Object.entries(values));
   const described = Object.entries(entries).flatMap(([key, schema]) => {
     const value = byKey.get(key);
-    return value === undefined ? [] : [[key, describe(unwrap(schema), value)]];
+    if (value === undefined) return [];
+    return [value instanceof Secret ? value.describe(key) : [key, describe(unwrap(schema), value)]];
   });
   return Object.fromEntries(described);
 }

@@ -1,4 +1,12 @@
-import { isAlias, isMap as isYamlMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
+import {
+  isAlias,
+  isMap as isYamlMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  parseDocument,
+  stringify,
+} from 'yaml';
 import type { Document, ParsedNode, YAMLMap } from 'yaml';
 import { type ConfigIssues, type Place, quote } from './issues.ts';
 
@@ -174,4 +182,9 @@ function readValues(yaml: Document.Parsed, document: SourceDocument, placeAt: Pl
   }
 
   return read(yaml.contents, []);
+}
+
+/** A value as the text of a YAML file. */
+export function formatYaml(value: unknown): string {
+  return stringify(value);
 }

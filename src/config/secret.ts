@@ -45,6 +45,13 @@ export class Secret {
     return this.#source;
   }
 
+  /** As the configuration file gives the key `name`: a file or variable is named, a text is masked. */
+  describe(name: string): readonly [key: string, value: string] {
+    const [, kind, place = ''] = /^(file|environment variable) (.*)$/s.exec(this.#source) ?? [];
+    if (kind === undefined) return [name, MASK];
+    return [kind === 'file' ? `${name}_file` : `${name}_env`, place];
+  }
+
   /** True for the same text from any source, or the same file with any content: it is read every time. */
   isSameAs(other: Secret): boolean {
     if (this.#text !== undefined) return this.#text === other.#text;

@@ -25,7 +25,14 @@ export async function sendProbe(
   response: ServerResponse,
 ): Promise<void> {
   const parameters = readParameters(request);
-  const cluster = clusters.find(({ name }) => name === parameters.get('cluster'));
+  const wanted = parameters.get('cluster') ?? '';
+  if (wanted === '') {
+    const names = clusters.map(({ name }) => name).join(', ');
+    const text = `the parameter cluster is missing: /probe?cluster=NAME; configured clusters: ${names}\n`;
+    sendText(response, 400, text);
+    return;
+  }
+  const cluster = clusters.find(({ name }) => name === wanted);
   if (cluster === undefined) {
     sendUnknownCluster(response, clusters);
     return;

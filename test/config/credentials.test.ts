@@ -120,10 +120,14 @@ testBadFiles([
 ]);
 
 test.each([
-  ['text', '      password: hunter2\n'],
-  ['file', '      password_file: secrets/crdb\n'],
-  ['variable', '      password_env: PASSWORD\n'],
-])('a password given as %s is revealed on demand and shown nowhere', async (_, line) => {
+  ['text', '      password: hunter2\n', { password: '<secret>' }],
+  [
+    'file',
+    '      password_file: secrets/crdb\n',
+    { password_file: expect.stringMatching(/\/secrets\/crdb$/) },
+  ],
+  ['variable', '      password_env: PASSWORD\n', { password_env: 'PASSWORD' }],
+])('a password given as %s is revealed on demand and shown nowhere', async (_, line, described) => {
   const { config } = await loadText(`${USER}${line}`, {
     files: { 'secrets/crdb': 'hunter2\r\n' },
     env: { PASSWORD: 'hunter2' },
@@ -137,7 +141,7 @@ test.each([
   ];
   expect(shown.join('\n')).not.toContain('hunter2');
   expect(describeConfig(config, COLLECTORS)).toMatchObject({
-    clusters: [{ cluster_api: { username: 'u', password: '<secret>' } }],
+    clusters: [{ cluster_api: { username: 'u', ...described } }],
   });
 });
 

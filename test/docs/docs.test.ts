@@ -98,7 +98,7 @@ describe('the pages of the project', () => {
     const reached = new Set(['README.md']);
     for (const page of reached) {
       for (const [, target = ''] of read(page).matchAll(/\]\(([^)#\s]+\.md)(?:#[^)]*)?\)/g)) {
-        if (!target.startsWith('http')) reached.add(path.join(path.dirname(page), target));
+        if (!/^https?:/.test(target)) reached.add(path.join(path.dirname(page), target));
       }
     }
     const pages = listPages().filter((page) => page.startsWith('docs/'));

@@ -130,8 +130,8 @@ describe('/probe', () => {
   });
 
   test.each([
-    ['', 404, 'unknown cluster; configured clusters: sim\n'],
-    ['?cluster=', 404, 'unknown cluster; configured clusters: sim\n'],
+    ['', 400, 'is missing: /probe?cluster=NAME; configured clusters: sim\n'],
+    ['?cluster=', 400, 'is missing: /probe?cluster=NAME; configured clusters: sim\n'],
     ['?cluster=127.0.0.1:26257', 404, 'unknown cluster; configured clusters: sim\n'],
     [
       '?cluster=sim&collect[]=nonsense',

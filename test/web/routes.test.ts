@@ -1,4 +1,7 @@
+import path from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { makeFolder } from '../config/folder.ts';
 import { clusterYaml, startTestExporter } from '../support/exporter.ts';
 import { fetchPath } from './fetch-path.ts';
 import { startOrchard } from './orchard.ts';
@@ -26,12 +29,16 @@ const CASES: readonly (readonly [number, Readonly<Record<string, string>>])[] = 
 ];
 
 describe('/config', () => {
-  test('is JSON for programs, secrets masked', async () => {
+  test.each([
+    ['YAML for curl', '*/*', 'application/yaml'],
+    ['JSON for programs that ask for it', 'application/json', 'application/json'],
+  ])('is %s, secrets masked', async (_what, accept, type) => {
     await using exporter = await startTestExporter({ yaml });
-    const { status, text, headers } = await exporter.get('/config');
+    const { status, text, headers } = await exporter.get('/config', { accept });
     expect(status).toBe(200);
-    expect(headers.get('content-type')).toContain('application/json');
-    expect(JSON.parse(text)).toMatchObject({
+    expect(headers.get('content-type')).toContain(type);
+    // JSON is YAML, too.
+    expect(parse(text)).toMatchObject({
       clusters: [
         {
           name: 'a',
@@ -40,7 +47,20 @@ describe('/config', () => {
         },
       ],
     });
+    expect(text.startsWith('{')).toBe(type === 'application/json');
     expect(text).not.toMatch(/hunter-two|cloud-token-9/);
+  });
+
+  test('names the file and the variable of a secret', async () => {
+    const folder = await makeFolder({ password: 'hunter-two' });
+    const file = path.join(folder, 'password');
+    const api = `{ urls: ["http://127.0.0.1:9"], username: maxroach, password_file: ${file} }`;
+    await using exporter = await startTestExporter({
+      yaml: `clusters: [{ name: a, cluster_api: ${api} }]\n`,
+    });
+    const { text } = await exporter.get('/config');
+    expect(text).toContain(`password_file: ${file}\n`);
+    expect(text).not.toMatch(/hunter-two|<secret>/);
   });
 
   test('is a page for browsers, escaped and under the same policy as the others', async () => {
@@ -50,6 +70,15 @@ describe('/config', () => {
     expect(text).toContain('&#60;secret&#62;');
     expect(text).not.toMatch(/hunter-two|cloud-token-9/);
   });
+});
+
+test('a path that does not exist leads to the status page', async () => {
+  await using exporter = await startTestExporter({ yaml });
+  const page = await exporter.get('/nowhere', { accept: 'text/html,*/*' });
+  expect(page).toMatchObject({ status: 404, text: expect.stringContaining('<a href="/">') });
+  expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
+  const plain = await exporter.get('/nowhere', { accept: '*/*' });
+  expect(plain).toMatchObject({ status: 404, text: 'not found; the status page is at /\n' });
 });
 
 describe('/-/reload', () => {

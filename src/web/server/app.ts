@@ -2,7 +2,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import express from 'express';
 import type { Config } from '../../config/schema.ts';
 import type { Log } from '../../log.ts';
-import { sendText } from '../respond.ts';
+import { sendNotFound, sendText } from '../respond.ts';
 import { createAuthenticator } from './authenticate.ts';
 import { ADMITTED, clientNetwork } from './connections.ts';
 import { createFairQueue, createRateLimiter, createUnsentLimit } from './limits.ts';
@@ -80,7 +80,7 @@ export function createApp(
       else sendText(response, 405, 'method not allowed\n', { allow: methods.join(', ') });
     });
   }
-  app.use((_request, response) => sendText(response, 404, 'not found\n'));
+  app.use((request, response) => sendNotFound(request, response));
   app.use(handleError(log));
   return app;
 }

@@ -1,7 +1,15 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { readParameters, sendJson, sendPage, sendUnknownCluster, toJson } from '../respond.ts';
+import { formatYaml } from '../../config/document.ts';
+import {
+  readParameters,
+  send,
+  sendJson,
+  sendPage,
+  sendUnknownCluster,
+  toJson,
+} from '../respond.ts';
 import type { Route } from '../server/app.ts';
 import { html } from './page/html.ts';
 import { frame, type PageLinks, renderPage } from './page/page.ts';
@@ -14,6 +22,12 @@ const ASSETS = {
   script: { name: 'page.js', type: 'text/javascript; charset=utf-8', files: ['in-browser.js'] },
   icon: { name: 'icon.svg', type: 'image/svg+xml', files: ['icon.svg'] },
 } as const;
+
+const YAML_HEADERS = {
+  'content-type': 'application/yaml; charset=utf-8',
+  'cache-control': 'no-store',
+  vary: 'Accept',
+};
 
 /**
  * The status page, its JSON, the page of the configuration, and what pages load. `describedConfig` returns the same
@@ -95,7 +109,7 @@ function createJsonHandler(source: StatusSource): Route['handle'] {
   };
 }
 
-/** The running configuration: a page for browsers, JSON for everything else; secrets are `<secret>`. */
+/** The running configuration: a page for browsers, JSON if asked for, else YAML; secrets are `<secret>`. */
 function createConfigHandler(
   source: StatusSource,
   links: PageLinks,
@@ -110,9 +124,15 @@ function createConfigHandler(
     if (accept.includes('text/html')) {
       const page = cache('page', () => Buffer.from(renderConfig(described, source, links)));
       sendPage(response, page);
+    } else if (accept.includes('application/json')) {
+      sendJson(
+        response,
+        cache('json', () => toJson(described)),
+        { vary: 'Accept' },
+      );
     } else {
-      const json = cache('json', () => toJson(described));
-      sendJson(response, json);
+      const yaml = cache('yaml', () => Buffer.from(formatYaml(described)));
+      send(response, [yaml], YAML_HEADERS);
     }
   };
 }
@@ -122,7 +142,7 @@ function renderConfig(described: unknown, source: StatusSource, links: PageLinks
     <p class="quiet">
       The active settings, by the keys of the configuration file. Secrets are hidden.
     </p>
-    <pre class="panel" tabindex="0">${JSON.stringify(described, undefined, 2)}</pre>`;
+    <pre class="panel" tabindex="0">${formatYaml(described)}</pre>`;
   const at = new Date(source.wallMs()).toISOString();
   const startedAt = new Date(source.startedMs).toISOString();
   return frame('Configuration', main, { version: source.version, startedAt, at }, links);

@@ -49,7 +49,7 @@ describe('paths and methods', () => {
       const { url } = await startOrchard();
       const answer = await fetchPath(url, `${target}?marker`);
       expect(answer.status).toBe(404);
-      expect(answer.text).toBe('not found\n');
+      expect(answer.text).toBe('not found; the status page is at /\n');
       expect(answer.headers['content-type']).toBe('text/plain; charset=utf-8');
       expect(answer.headers['x-content-type-options']).toBe('nosniff');
     },
