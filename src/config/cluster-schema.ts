@@ -32,7 +32,7 @@ function tlsSection(folder: string) {
   return section({
     ca_file: key(v.optional(filePath(folder)), {
       flag: 'cluster.ca-file',
-      help: 'CA certificates that verify the nodes; default: those of the operating system.',
+      help: 'CA certificates that verify the nodes, instead of those of the operating system and of Node.js.',
       example: '/etc/crdb/ca.crt',
     }),
     cert_file: key(v.optional(filePath(folder)), { help: 'Client certificate; needs key_file.' }),

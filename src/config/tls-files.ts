@@ -1,4 +1,5 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { SourceDocument } from './document.ts';
 import {
   type FileWatch,
@@ -174,4 +175,15 @@ export function watchClientTls(
   const { ca_file, cert_file, key_file } = config;
   const files = [ca_file, cert_file, key_file].filter((file) => file !== undefined);
   return watchFiles({ ...options, files: () => files, read: () => readClientTls(config) });
+}
+
+/**
+ * From now on the certificates of the operating system, or those of SSL_CERT_FILE and SSL_CERT_DIR, are trusted beside
+ * the list of Node.js: what `--use-system-ca` does, however the process was started. It takes time and memory, so call it
+ * only if connections without a `ca_file` use TLS.
+ */
+export function trustSystemCertificates(): void {
+  const trusted = getCACertificates('default');
+  const all = new Set([...trusted, ...getCACertificates('system')]);
+  if (all.size > trusted.length) setDefaultCACertificates([...all]);
 }

@@ -37,8 +37,10 @@ export const CONNECTION_RULES: readonly Rule[] = [
       'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
       'INVALID_CA',
     ],
-    remedy:
-      "the certificate is signed by an unknown CA: set cluster_api.tls.ca_file (--cluster.ca-file) to the cluster's ca.crt",
+    remedy: ({ login }) =>
+      login?.tls.ca_file === undefined
+        ? "the certificate is signed by an unknown CA: set cluster_api.tls.ca_file (--cluster.ca-file) to the cluster's ca.crt, or add that to the certificates of the operating system"
+        : "the certificate is signed by another CA than those of cluster_api.tls.ca_file (--cluster.ca-file): use the cluster's ca.crt",
   },
   {
     codes: ['CERT_HAS_EXPIRED'],

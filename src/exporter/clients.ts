@@ -4,7 +4,7 @@ import { Session } from '../cockroach/session.ts';
 import { type ProxyConfig, isLoopback } from '../config/addresses.ts';
 import type { FileWatch } from '../config/files.ts';
 import type { CloudApiConfig, ClusterApiConfig, ClusterConfig } from '../config/schema.ts';
-import { type ClientTls, watchClientTls } from '../config/tls-files.ts';
+import { type ClientTls, trustSystemCertificates, watchClientTls } from '../config/tls-files.ts';
 import type { Proxy } from '../http/agents.ts';
 import { HttpClient, type RetriedRequest } from '../http/client.ts';
 import type { RequestError } from '../http/errors.ts';
@@ -59,6 +59,8 @@ export interface ClientsOptions {
 /** Rejects when a TLS file cannot be used. */
 export async function createClients(options: ClientsOptions): Promise<Clients> {
   const { cluster_api, cloud_api } = options.config;
+  const urls = [cloud_api?.url, ...(cluster_api?.tls.ca_file ? [] : (cluster_api?.urls ?? []))];
+  if (urls.some((url) => url?.startsWith('https:'))) trustSystemCertificates();
   const cluster = cluster_api && (await createCluster(cluster_api, options));
   const cloud = cloud_api && (await createCloud(cloud_api, options));
   return {

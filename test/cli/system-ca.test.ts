@@ -1,0 +1,48 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Simulator, startSimulator } from '../../src/simulator/index.ts';
+import { createAuthority } from '../support/certificates.ts';
+import { PROCESS_TIMEOUT_MS, run, startProgram, writeTemporary } from './run.ts';
+
+let simulator: Simulator;
+let own: string;
+let other: string;
+
+beforeAll(async () => {
+  const authority = await createAuthority();
+  const tls = await authority.issue({ name: 'crdb', sans: ['ip:127.0.0.1'] });
+  own = await writeTemporary('own.crt', authority.cert);
+  other = await writeTemporary('other.crt', (await createAuthority('other CA')).cert);
+  simulator = await startSimulator({ nodes: 3, ranges: 12, insecure: true, tls });
+});
+
+afterAll(() => simulator.close());
+
+const UNKNOWN = 'the certificate is signed by an unknown CA: set cluster_api.tls.ca_file';
+
+test(
+  'the certificates of the operating system are trusted',
+  { timeout: PROCESS_TIMEOUT_MS },
+  async () => {
+    const args = ['nodes', `--cluster.url=${simulator.clusterUrl}`];
+    const without = await run(args);
+    expect(without).toMatchObject({ code: 1, out: '', err: expect.stringContaining(UNKNOWN) });
+    const trusting = await run(args, { SSL_CERT_FILE: own });
+    expect(trusting).toMatchObject({ code: 0, err: '' });
+    expect(trusting.out).toContain('live');
+  },
+);
+
+test('so does the launcher trust them', { timeout: PROCESS_TIMEOUT_MS }, async () => {
+  const args = ['bin/crdb-exporter.cjs', 'nodes', `--cluster.url=${simulator.clusterUrl}`];
+  const { ended } = startProgram(process.execPath, args, { SSL_CERT_FILE: own });
+  expect(await ended).toMatchObject({ code: 0, err: '' });
+});
+
+test('ca_file replaces them', { timeout: PROCESS_TIMEOUT_MS }, async () => {
+  const args = ['nodes', `--cluster.url=${simulator.clusterUrl}`, `--cluster.ca-file=${other}`];
+  const refused = await run(args, { SSL_CERT_FILE: own });
+  expect(refused).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('signed by another CA than those of cluster_api.tls.ca_file'),
+  });
+});
