@@ -1,0 +1,104 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Simulator, startSimulator } from '../../src/simulator/index.ts';
+import { refusing } from '../support/http-server.ts';
+import { configFlag, PROCESS_TIMEOUT_MS, runHere, start, writeTemporary } from './run.ts';
+
+const PAGE = readFileSync(path.join(import.meta.dirname, '../../docs/commands.md'), 'utf8');
+
+let simulator: Simulator;
+let files: Readonly<Record<string, string>>;
+
+beforeAll(async () => {
+  simulator = await startSimulator({ nodes: 5, ranges: 20, sessions: 8, metricKeys: 'useful' });
+  const bad = await writeTemporary('bad.yml', 'clusters: []\nwebb: {}\n');
+  files = {
+    GOOD: await configFlag(simulator),
+    BAD: `--config.file=${bad}`,
+    DOWN: `--cluster.url=${await refusing()}`,
+  };
+});
+
+afterAll(() => simulator.close());
+
+/** GOOD, BAD and DOWN stand for a configuration, for one with errors, and for a cluster that does not answer. */
+const CASES: readonly (readonly [code: number, command: string])[] = [
+  [0, '--help'],
+  [0, '--version'],
+  [0, 'check GOOD'],
+  [0, 'nodes GOOD'],
+  // Node 5 is dead.
+  [0, 'ranges GOOD'],
+  [0, 'sessions GOOD'],
+  [0, 'probe GOOD'],
+  [0, 'reference crdb_nodes'],
+  [0, 'completion bash'],
+  [1, 'check BAD'],
+  [1, 'serve --config.check BAD'],
+  [1, 'diagnose DOWN'],
+  [1, 'nodes DOWN'],
+  [1, 'ranges DOWN'],
+  [1, 'sessions DOWN'],
+  [1, 'ranges 99 GOOD'],
+  [1, 'ranges 5 GOOD'],
+  [1, 'table movr nowhere GOOD'],
+  [1, 'cloud rename-database nowhere rides --yes GOOD'],
+  [2, ''],
+  [2, 'serve BAD'],
+  [2, 'nodes BAD'],
+  [2, 'diagnose BAD'],
+  [2, 'nodes --cluster nowhere GOOD'],
+  [2, 'nodes --nonsense GOOD'],
+  [2, 'nodes --output xml GOOD'],
+  [2, 'nodes --wide --output json GOOD'],
+  [2, 'reference crdb_nonsense'],
+  [2, 'nonsense'],
+  [2, 'cloud rename-database movr rides GOOD'],
+  [2, 'cloud assistant delete GOOD'],
+];
+
+describe('the exit code is', () => {
+  test.each(CASES)('%i of `%s`', async (expected, command) => {
+    const words = command.split(' ').filter((word) => word !== '');
+    const { code, err } = await runHere(words.map((word) => files[word] ?? word));
+    expect({ code, err: code === expected ? '' : err }).toEqual({ code: expected, err: '' });
+  });
+
+  test('0 with a warning for a list that lacks a node', async () => {
+    const fault = simulator.fault({
+      kind: 'status',
+      status: 500,
+      endpoint: 'node_ranges',
+      node: 2,
+    });
+    const { code, err } = await runHere(['ranges', files['GOOD'] ?? '']);
+    fault.remove();
+    expect(code).toBe(0);
+    expect(err).toMatch(/^crdb-exporter: the ranges of node 2 are missing or incomplete: /m);
+  });
+
+  test.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const)(
+    'that of %s when it cancels a command: %i',
+    { timeout: PROCESS_TIMEOUT_MS },
+    async (signal, expected) => {
+      const fault = simulator.fault({ kind: 'hang', endpoint: 'users' });
+      const before = simulator.requests.count('users');
+      await using running = start(['users', files['GOOD'] ?? '']);
+      while (simulator.requests.count('users') === before)
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      running.child.kill(signal);
+      const { code } = await running.ended;
+      fault.remove();
+      expect(code).toBe(expected);
+    },
+  );
+
+  test('listed in docs/commands.md, all of them', () => {
+    const listed = Array.from(PAGE.matchAll(/^\| (\d+) \|/gm), ([, code]) => Number(code));
+    expect(listed).toEqual([...new Set(CASES.map(([code]) => code)), 130, 143]);
+  });
+});
