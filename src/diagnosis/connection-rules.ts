@@ -92,7 +92,7 @@ export const CONNECTION_RULES: readonly Rule[] = [
   },
   {
     // With TLS 1.3, a client learns that its certificate is missing only from the end of the connection.
-    codes: ['ECONNRESET', 'UND_ERR_SOCKET'],
+    codes: ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'],
     when: ({ login }) => login?.urls.every((url) => url.startsWith('https:')) === true,
     remedy: ({ login }) =>
       login?.tls.cert_file === undefined
@@ -100,7 +100,7 @@ export const CONNECTION_RULES: readonly Rule[] = [
         : `the server closed the connection: check that it trusts the client certificate of cluster_api.tls.cert_file; ${HTTP_PORT}; otherwise check any proxy in between`,
   },
   {
-    codes: ['ECONNRESET', 'UND_ERR_SOCKET'],
+    codes: ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'],
     remedy: `the server closed the connection: write https:// in the URL if it requires TLS; ${HTTP_PORT}; otherwise check the server and any proxy in between`,
   },
   {

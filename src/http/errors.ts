@@ -177,6 +177,7 @@ function describe(error: unknown, code: string): string {
     .replace(/; if the root CA is installed locally, try running Node\.js with .*/, '')
     .replace(/^[\dA-F]+:error:[\dA-F]+:[^:]*:[^:]*:([^:]+):.*$/s, '$1')
     .replace(/^wrong version number$/, 'the port does not speak TLS')
+    .replace(/^tlsv1 alert no application protocol$/, 'the port does not speak HTTP')
     .replace(/^ssl\/tls alert handshake failure$/, 'the server refused the TLS handshake');
   return code === '' || message.includes(code) ? message : `${message} (${code})`;
 }

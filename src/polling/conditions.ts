@@ -96,7 +96,7 @@ export class Conditions {
     const nowMs = this.#clock.monotonicMs();
     const { reason, count } = active;
     if (nowMs - active.loggedAtMs < REMINDER_MS) {
-      if (count > 1) this.#log.debug({ reason: now.reason }, now.message);
+      if (count > 1) this.#log.debug({ reason: now.reason, hint: now.remedy }, now.message);
       return;
     }
     active.loggedAtMs = nowMs;

@@ -87,7 +87,7 @@ describe('a command reports cause and remedy in one sentence when', () => {
     const port = typeof address === 'object' ? address?.port : 0;
     const { code, err } = await runHere(['nodes', `--cluster.url=https://127.0.0.1:${port}`]);
     expect(code).toBe(1);
-    const problem = /: tlsv1 alert no application protocol \(ERR_SSL_TLSV1_ALERT_NO_APPLICATION/;
+    const problem = /: the port does not speak HTTP \(ERR_SSL_TLSV1_ALERT_NO_APPLICATION/;
     expectOneSentence(err, { problem, remedy: 'not that of SQL (26257)' });
   });
 
