@@ -65,4 +65,9 @@ export const SECTIONS: readonly Section[] = [
     text: 'The CA certificates that the migration assistant trusts for its source database: `get`, `set FILE` and `delete`, which prints the deleted bundle or writes it to a new file with `--save FILE`.',
     commands: ['cloud ca-cert get'],
   },
+  {
+    title: 'completion',
+    text: 'Prints a script that completes commands, options and their values in bash, zsh or fish; `completion --help` lists where to put it.',
+    commands: [],
+  },
 ];
