@@ -111,7 +111,7 @@ function normalize(text: string): string {
       .replaceAll(/127\.0\.0\.1:\d+/g, 'crdb-1:8080')
       .replaceAll(/\bin \d+ s\b/g, 'in 27 s')
       // What the end of a connection looks like is a matter of timing.
-      .replaceAll(/read ECONNRESET|write EPIPE/g, 'other side closed (UND_ERR_SOCKET)')
+      .replaceAll(/(?:read|write) (?:ECONNRESET|EPIPE)/g, 'other side closed (UND_ERR_SOCKET)')
       .replaceAll(/count \d+/g, 'count 42')
   );
 }

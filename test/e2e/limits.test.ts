@@ -77,7 +77,7 @@ ${clusterYaml(simulator, { more: `, max_response_bytes: 1MiB ${more}` })}`,
     const cut = await exporter.until((scrape) => reasons(scrape).length > 0);
     expect(reasons(cut)).toEqual(['limit']);
     expect(hits(cut)).toEqual(['bytes']);
-    expect(exporter.log()).toMatch(/level=warn .*collector=nodes .*reason=limit/);
+    expect(exporter.log()).toMatch(/level=warn .*reason=limit/);
     fault.remove();
     const good = await exporter.until((scrape) => scrape.value('crdb_up') === 1);
     expect(hits(good)).toEqual([]);
