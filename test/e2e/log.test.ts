@@ -16,6 +16,8 @@ const SMALL = {
   faultyNodes: false,
 } as const;
 
+const COLLECTORS = 'collectors: { tables: { enabled: false } }\n';
+
 /** The lines above the level debug but those of the start. */
 function linesOf(exporter: TestExporter): readonly string[] {
   return exporter
@@ -53,7 +55,7 @@ describe('the log', () => {
     const fault = simulator.fault({ endpoint: 'login', kind: 'status', status: 401 });
     let laterMs = 0;
     await using exporter = await startTestExporter({
-      yaml: `clusters:\n${clusterYaml(simulator)}`,
+      yaml: `${COLLECTORS}clusters:\n${clusterYaml(simulator)}`,
       intervalSeconds: 0.1,
       app: {
         clock: { wallMs: () => Date.now(), monotonicMs: () => performance.now() + laterMs },
@@ -91,7 +93,7 @@ describe('the log', () => {
     const dead = await refusing();
     const login = `username: ${simulator.username}, password: ${simulator.password}`;
     await using exporter = await startTestExporter({
-      yaml: `clusters: [{ name: sim, cluster_api: { urls: ["${dead}", "${simulator.clusterUrl}"], ${login} } }]\n`,
+      yaml: `${COLLECTORS}clusters: [{ name: sim, cluster_api: { urls: ["${dead}", "${simulator.clusterUrl}"], ${login} } }]\n`,
       intervalSeconds: 0.2,
     });
     await exporter.until(() => exporter.log().includes('one of 2 URLs fails'));
@@ -116,7 +118,7 @@ describe('the log', () => {
     await using simulator = await startSimulator(SMALL);
     const watcher = { ...simulator, username: 'watcher', password: 'watcher-demo' };
     await using exporter = await startTestExporter({
-      yaml: `clusters:\n${clusterYaml({ ...watcher, clusterUrls: simulator.clusterUrls })}`,
+      yaml: `${COLLECTORS}clusters:\n${clusterYaml({ ...watcher, clusterUrls: simulator.clusterUrls })}`,
       intervalSeconds: 0.1,
     });
     await exporter.until(() => exporter.log().includes('sees only its own sessions'));
@@ -141,7 +143,7 @@ describe('the log', () => {
       rejectUnauthorized: true,
     });
     await using exporter = await startTestExporter({
-      yaml: `clusters: [{ name: sim, cluster_api: { urls: ["${server.url}"], tls: { ca_file: "${caFile}" } } }]\n`,
+      yaml: `${COLLECTORS}clusters: [{ name: sim, cluster_api: { urls: ["${server.url}"], tls: { ca_file: "${caFile}" } } }]\n`,
       intervalSeconds: 0.2,
     });
     await failures(exporter, 1);
