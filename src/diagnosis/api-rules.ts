@@ -113,7 +113,7 @@ export const API_RULES: readonly Rule[] = [
     reasons: ['not_available'],
     message: /\btable_metadata at /,
     remedy:
-      'servers list their tables from version 24.3 on: set collectors.tables.discover to auto or false',
+      'servers list their tables from version 24.3 on: set collectors.tables.discover to auto or false; `table DATABASE TABLE` shows one of them',
   },
   {
     api: 'cluster',

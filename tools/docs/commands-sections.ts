@@ -37,6 +37,11 @@ export const SECTIONS: readonly Section[] = [
     commands: ['users'],
   },
   {
+    title: 'tables',
+    text: 'The tables that the user may see, the largest first: size on disk over all replicas, data of one replica, its live share, and when the server computed them (from version 24.3 on). `--load` reads all ranges and adds queries, writes and CPU.',
+    commands: ['tables --database movr', 'tables --load --sort qps'],
+  },
+  {
     title: 'table',
     text: 'A table: size, columns, indexes, privileges, zone configuration and its CREATE TABLE statement. The API can address only names that need no quotes.',
     commands: ['table movr rides'],

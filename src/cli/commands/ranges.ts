@@ -29,6 +29,7 @@ import {
 } from '../output/listing.ts';
 import { type Progress, startProgress } from '../output/progress.ts';
 import { note } from '../output/standard-output.ts';
+import { readTableNames } from '../table-names.ts';
 
 /** How many times the wanted number of hot ranges is kept before the coldest are dropped. */
 const HOT_SLACK = 4;
@@ -71,7 +72,11 @@ const COLUMNS: readonly Column<Replica>[] = [
   { title: 'RANGE', value: (replica) => replica.range_id, format: String },
   { title: 'NODE', value: (replica) => replica.node_id, format: String },
   { title: 'STORE', value: (replica) => replica.store_id, format: String },
-  { title: 'TABLE', value: (replica) => replica.table_id, format: String },
+  {
+    title: 'TABLE',
+    value: ({ table, table_id: id }) => table ?? (id === null ? null : String(id)),
+    shrinks: true,
+  },
   { title: 'LEASE', value: (replica) => (replica.is_leaseholder ? replica.lease_kind : null) },
   numberColumn('QPS', formatNumber, ({ stats }) => stats.queries_per_second),
   numberColumn('WRITES/S', formatNumber, ({ stats }) => stats.writes_per_second),
@@ -139,6 +144,7 @@ async function list(
     ...KEY_COLUMNS.map(({ title }) => title),
   ];
   const listing = openListing<Replica>(options, 'ranges', columns, asked);
+  const names = await readTableNames(target);
   const nodes = await chooseNodes(target, nodeId);
   const hotList = hot === undefined ? undefined : createHotList(hot);
   const progress = await startProgress('replicas', options.output);
@@ -147,7 +153,7 @@ async function list(
     failed = await readNodes(target, nodes.toScan, progress, {
       onRange(range) {
         progress.advance(1);
-        const replica = toReplica(range, showKeys);
+        const replica = toReplica(range, names, showKeys);
         if (!problems || replica.problems.length > 0) (hotList ?? listing).add(replica);
       },
       onPageEnd: () => listing.drained(),
@@ -162,15 +168,20 @@ async function list(
       return { node_id, reason, message };
     }),
   });
-  if (nodes.toSkip.length > 0) note(`skipped, because not live: node ${nodes.toSkip.join(', ')}`);
-  for (const one of failed) {
-    note(`the ranges of node ${one.nodeId} are missing or incomplete: ${one.cause}; ${one.remedy}`);
-  }
+  noteMissingNodes(nodes.toSkip, failed);
   return EXIT.ok;
 }
 
+/** Tells whose ranges are not in the output. */
+export function noteMissingNodes(skipped: readonly number[], failed: readonly FailedNode[]): void {
+  if (skipped.length > 0) note(`skipped, because not live: node ${skipped.join(', ')}`);
+  for (const one of failed) {
+    note(`the ranges of node ${one.nodeId} are missing or incomplete: ${one.cause}; ${one.remedy}`);
+  }
+}
+
 /** One node after the other, so that no server prepares two lists at a time. Rejects when none could be read. */
-async function readNodes(
+export async function readNodes(
   target: ClusterTarget,
   nodeIds: readonly number[],
   progress: Progress,
@@ -213,7 +224,10 @@ function routeOf({ config }: ClusterTarget): RangeRoute {
  * The nodes to read: all, or the one with the id. Nodes that are not live are skipped: the call would fail after
  * seconds, or never end.
  */
-async function chooseNodes(target: ClusterTarget, nodeId: number | undefined): Promise<NodeList> {
+export async function chooseNodes(
+  target: ClusterTarget,
+  nodeId: number | undefined,
+): Promise<NodeList> {
   // The node beside this process, whatever its id.
   if (routeOf(target) === 'local' && nodeId === undefined) return { toScan: [0], toSkip: [] };
   const nodes = await listNodes(clusterApiOf(target), target.stats);
@@ -254,7 +268,11 @@ function queriesOf({ stats }: Replica): number {
  * A replica as JSON, names as in the API. Of its keys only the table is shown without `showKeys`.
  * Copied: the element is reused for the next one.
  */
-function toReplica(range: Infer<typeof shape>, showKeys?: boolean) {
+function toReplica(
+  range: Infer<typeof shape>,
+  names: ReadonlyMap<string, string>,
+  showKeys?: boolean,
+) {
   const { desc, span, stats, lease_history: leases } = range;
   const lease = leases.at(-1);
   const table = tableIdOf(range);
@@ -263,6 +281,7 @@ function toReplica(range: Infer<typeof shape>, showKeys?: boolean) {
     node_id: range.source_node_id,
     store_id: range.source_store_id,
     table_id: table === '' ? null : Number(table),
+    table: names.get(table) ?? null,
     problems: [...range.problems].flatMap(([name, isSet]) => (isSet ? [name] : [])),
     is_leaseholder: lease !== undefined && lease.replica.store_id === range.source_store_id,
     lease_kind: lease === undefined ? null : (LEASE_KINDS[leaseKindOf(lease)] ?? null),

@@ -1,7 +1,7 @@
 import type { ClusterApi } from '../../cockroach/cluster-api.ts';
 import { type Infer, integer, object, string, time } from '../../json/shape.ts';
 import { cleanLabelValue } from '../../metrics/sample-text.ts';
-import type { PollContext } from '../collector.ts';
+import type { PollStats } from '../collector.ts';
 import { formatTableName, type TableName } from './table.ts';
 
 // What the server lists of all tables: GET /table_metadata/, a cache that it refreshes now and then.
@@ -64,15 +64,15 @@ const MAX_TABLES = 10_000;
 /** All tables that the user may see, the largest first, as far as the bound allows. */
 export async function discoverTables(
   api: ClusterApi,
-  context: PollContext,
+  stats: PollStats,
 ): Promise<readonly DiscoveredTable[]> {
   // By id: a table that moves between two pages is listed twice.
   const byId = new Map<string, DiscoveredTable>();
-  await api.tableMetadata(context, {
+  await api.tableMetadata(stats, {
     shape: discoveredShape,
     onTable(element) {
       const table = copyTable(element);
-      if (byId.size >= MAX_TABLES) context.limits.add('items');
+      if (byId.size >= MAX_TABLES) stats.limits.add('items');
       else if (table !== undefined) byId.set(table.tableId, table);
     },
   });

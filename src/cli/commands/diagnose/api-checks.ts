@@ -214,9 +214,25 @@ export async function checkUsers(list: Checklist, api: ClusterApi): Promise<void
   await list.run('GET /users/', users, work, { verdict: isEnabled ? 'failed' : 'warning' });
 }
 
+/** The list of all tables; it is no fault that old servers have none, unless it is demanded. */
+async function checkTableList(list: Checklist, api: ClusterApi, demanded: boolean): Promise<void> {
+  const check = 'GET /table_metadata/';
+  const work = async () => {
+    const request = { shape: object({}), onTable: () => undefined };
+    const found = await api.tableMetadata(list.stats, request);
+    const detail = `${list.recorder.describeLast('table_metadata')}; ${formatCount(found)} tables`;
+    if (found > 0) return { verdict: 'ok', detail } as const;
+    const advice = `run GRANT CONNECT ON DATABASE … TO ${grantee(list.config.cluster_api)};`;
+    return { verdict: 'warning', detail, advice } as const;
+  };
+  await list.run(check, tables, work, { verdict: demanded ? 'failed' : 'warning' });
+}
+
 /** The configured tables, one after the other: each is a load on the server. */
 export async function checkTables(list: Checklist, api: ClusterApi): Promise<void> {
-  const names = list.config.collectors['tables']?.['tables'];
+  const { tables: settings } = list.config.collectors;
+  const [names, discover] = [settings?.['tables'], settings?.['discover']];
+  if (discover !== false) await checkTableList(list, api, discover === true);
   if (!Array.isArray(names) || names.length === 0) {
     list.add('GET /databases/{db}/tables/{table}/', 'skipped', 'no table is configured');
     return;

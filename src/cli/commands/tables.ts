@@ -1,0 +1,143 @@
+import type { Command } from 'commander';
+import { tableIdOf } from '../../collectors/ranges/range.ts';
+import { tables } from '../../collectors/tables.ts';
+import { type DiscoveredTable, discoverTables } from '../../collectors/tables/discovery.ts';
+import { formatAge, formatBytes, formatCount, formatNumber, formatPercent } from '../../format.ts';
+import { addClusterAction, type ClusterTarget, clusterApiOf } from '../cluster-target.ts';
+import { addExamples, type CommandContext, EXIT } from '../command.ts';
+import {
+  addListingOptions,
+  type Column,
+  type ListingOptions,
+  numberColumn,
+  openListing,
+} from '../output/listing.ts';
+import { startProgress } from '../output/progress.ts';
+import { note } from '../output/standard-output.ts';
+import { chooseNodes, noteMissingNodes, readNodes } from './ranges.ts';
+
+interface Options extends ListingOptions {
+  readonly database?: string;
+  readonly load?: true;
+}
+
+/** Per second; CPU in seconds, of all replicas, undefined when no server sends it. */
+interface Load {
+  queries: number;
+  writes: number;
+  cpu: number | undefined;
+}
+
+type Table = ReturnType<typeof toTable>;
+
+const COLUMNS: readonly Column<Table>[] = [
+  { title: 'DATABASE', value: (table) => table.database, shrinks: true },
+  { title: 'SCHEMA', value: (table) => table.schema, shrinks: true },
+  { title: 'TABLE', value: (table) => table.table, shrinks: true },
+  { title: 'ID', value: (table) => table.table_id, format: String },
+  numberColumn('SIZE', formatBytes, (table) => table.replication_size_bytes),
+  numberColumn('DATA', formatBytes, (table) => table.total_data_bytes),
+  numberColumn('LIVE', formatPercent, (table) =>
+    table.total_data_bytes ? (table.total_live_data_bytes ?? 0) / table.total_data_bytes : null,
+  ),
+  numberColumn('RANGES', formatCount, (table) => table.range_count),
+  numberColumn('COLUMNS', formatCount, (table) => table.column_count),
+  numberColumn('INDEXES', formatCount, (table) => table.index_count),
+  numberColumn('UPDATED', formatAge, (table) =>
+    table.last_updated === null ? null : (Date.now() - Date.parse(table.last_updated)) / 1000,
+  ),
+  numberColumn('QPS', formatNumber, (table) => table.queries_per_second),
+  numberColumn('WRITES/S', formatNumber, (table) => table.writes_per_second),
+  numberColumn('CPU', formatPercent, (table) => table.cpu_seconds_per_second),
+];
+/** The last columns need a scan. */
+const LOAD_COLUMNS = 3;
+
+/** `tables`: GET /table_metadata/, and with `--load` the ranges of all nodes. */
+export function define(command: Command, context: CommandContext): void {
+  command
+    .option('--database <name>', 'Only tables of this database.')
+    .option(
+      '--load',
+      'Add the load of each table: reads all ranges of the cluster. Implied by --sort qps, writes/s or cpu.',
+    );
+  addListingOptions(command, COLUMNS);
+  addClusterAction(command, context, tables, list);
+  addExamples(
+    command,
+    'tables --config.file=exporter.yml',
+    'tables --database movr --sort ranges --config.file=exporter.yml',
+    'tables --load --sort qps --config.file=exporter.yml',
+  );
+}
+
+async function list(target: ClusterTarget, options: Options): Promise<number> {
+  const { database, output } = options;
+  const load = options.load === true || LOAD_SORTS.has(options.sort ?? '');
+  const columns = load ? COLUMNS : COLUMNS.slice(0, -LOAD_COLUMNS);
+  const asked = [...COLUMNS.slice(-LOAD_COLUMNS), ...COLUMNS.slice(2, 3)].map(({ title }) => title);
+  const listing = openListing<Table>(options, 'tables', columns, asked);
+  const found = await discoverTables(clusterApiOf(target), target.stats);
+  const wanted = found.filter((table) => database === undefined || table.database === database);
+  const nodes = load ? await chooseNodes(target, undefined) : { toScan: [], toSkip: [] };
+  const loads = new Map<string, Load>();
+  const progress = await startProgress('replicas', output);
+  const failed = await readNodes(target, nodes.toScan, progress, {
+    onRange(range) {
+      progress.advance(1);
+      addLoad(loads, tableIdOf(range), range);
+    },
+    onPageEnd: () => Promise.resolve(),
+  }).finally(() => progress.stop());
+  for (const table of wanted) listing.add(toTable(table, load ? loads : undefined));
+  await listing.close();
+  noteMissingNodes(nodes.toSkip, failed);
+  if (target.stats.limits.has('items')) note('the server has more tables: the largest are shown');
+  if (wanted.length > 0) return EXIT.ok;
+  const where = database === undefined ? '' : ` of the database ${database}`;
+  note(`the user sees no table${where}: GRANT CONNECT ON DATABASE … shows those of a database`);
+  return EXIT.failed;
+}
+
+const LOAD_SORTS: ReadonlySet<string> = new Set(['qps', 'writes/s', 'cpu']);
+
+/** As crdb_range_table_*: queries and writes of the leaseholders, CPU of all replicas. */
+function addLoad(
+  loads: Map<string, Load>,
+  tableId: string,
+  range: Parameters<Parameters<typeof readNodes>[3]['onRange']>[0],
+): void {
+  const { stats, lease_history: leases, source_store_id: storeId } = range;
+  const load = loads.get(tableId) ?? { queries: 0, writes: 0, cpu: undefined };
+  loads.set(tableId, load);
+  const nanos = stats.cpu_time_per_second;
+  if (nanos !== undefined) load.cpu = (load.cpu ?? 0) + nanos / 1e9;
+  if (leases.at(-1)?.replica.store_id !== storeId) return;
+  load.queries += stats.queries_per_second ?? 0;
+  load.writes += stats.writes_per_second ?? 0;
+}
+
+/** A table as JSON, with the names of the API where it has one. */
+function toTable(table: DiscoveredTable, loads: ReadonlyMap<string, Load> | undefined) {
+  const { updatedSeconds } = table;
+  const load = loads?.get(table.tableId);
+  return {
+    database: table.database,
+    schema: table.schema,
+    table: table.table,
+    table_id: Number(table.tableId),
+    replication_size_bytes: table.sizeBytes,
+    total_data_bytes: table.dataBytes,
+    total_live_data_bytes: table.liveDataBytes,
+    range_count: table.ranges,
+    column_count: table.columns,
+    index_count: table.indexes,
+    last_updated:
+      updatedSeconds === undefined ? null : new Date(updatedSeconds * 1000).toISOString(),
+    ...(loads !== undefined && {
+      queries_per_second: load?.queries ?? 0,
+      writes_per_second: load?.writes ?? 0,
+      cpu_seconds_per_second: load?.cpu,
+    }),
+  };
+}

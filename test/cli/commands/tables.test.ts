@@ -1,0 +1,145 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Simulator, startSimulator } from '../../../src/simulator/index.ts';
+import { configFlag, runHere } from '../run.ts';
+
+let simulator: Simulator;
+let config: string;
+
+beforeAll(async () => {
+  simulator = await startSimulator({
+    nodes: 3,
+    ranges: 60,
+    sessions: 0,
+    frozen: true,
+    faultyNodes: false,
+    extraTables: 600,
+    quirks: { tableCacheAgeMs: 0 },
+  });
+  config = await configFlag(simulator);
+});
+
+afterAll(() => simulator.close());
+
+type Json = Record<string, unknown>;
+
+async function list(...args: readonly string[]): Promise<readonly Json[]> {
+  const { code, out, err } = await runHere(['tables', ...args, '--output', 'ndjson', config]);
+  expect({ code, err }).toEqual({ code: 0, err: '' });
+  return out
+    .trimEnd()
+    .split('\n')
+    .map((line): Json => JSON.parse(line));
+}
+
+describe('tables', () => {
+  test('lists all tables with their sizes, the largest first', async () => {
+    const found = await list();
+    const truth = simulator
+      .truth()
+      .tables.toSorted((a, b) => b.replicatedBytes - a.replicatedBytes || a.tableId - b.tableId);
+    expect(found.map((table) => [table['table_id'], table['replication_size_bytes']])).toEqual(
+      truth.map((table) => [table.tableId, table.replicatedBytes]),
+    );
+    expect(found[0]).toEqual({
+      database: truth[0]?.database,
+      schema: truth[0]?.schema,
+      table: truth[0]?.table,
+      table_id: truth[0]?.tableId,
+      replication_size_bytes: truth[0]?.replicatedBytes,
+      total_data_bytes: truth[0]?.dataBytes,
+      total_live_data_bytes: truth[0]?.liveBytes,
+      range_count: truth[0]?.ranges,
+      column_count: truth[0]?.columns,
+      index_count: truth[0]?.indexes,
+      last_updated: new Date(simulator.truth().nowMs).toISOString(),
+    });
+  });
+
+  test('of one database only', async () => {
+    const found = await list('--database', 'bank');
+    expect(new Set(found.map((table) => table['table']))).toEqual(
+      new Set(['accounts', 'transfers']),
+    );
+  });
+
+  test('with the load of all their ranges', async () => {
+    const found = await list('--database', 'movr', '--load');
+    const { hot } = simulator.truth().ranges;
+    for (const table of found) {
+      const ranges = hot.filter(({ tableId }) => tableId === String(table['table_id']));
+      const queries = ranges.reduce((sum, range) => sum + range.queriesPerSecond, 0);
+      expect(table['queries_per_second']).toBeCloseTo(queries, 6);
+      expect(table['cpu_seconds_per_second']).toBeGreaterThan(0);
+    }
+  });
+
+  test('are a table for people, sorted by any column', async () => {
+    const { out } = await runHere(['tables', '--database', 'movr', '--sort', 'qps', config]);
+    const [header = '', ...rows] = out.trimEnd().split('\n');
+    expect(header).toMatch(/^DATABASE +SCHEMA +TABLE +ID +SIZE .* QPS +WRITES\/S +CPU$/);
+    const queries = rows.map((row) =>
+      Number(row.trim().split(/ {2,}/).at(-3)?.replaceAll(',', '')),
+    );
+    expect(queries).toHaveLength(5);
+    expect(queries).toEqual(queries.toSorted((a, b) => b - a));
+  });
+
+  test('are none of a database that the user may not see', async () => {
+    const { code, err } = await runHere(['tables', '--database', 'nothing', config]);
+    expect(code).toBe(1);
+    expect(err).toContain('GRANT CONNECT ON DATABASE');
+  });
+
+  test('have names in the list of ranges, where the server lists them', async () => {
+    const named = await runHere(['ranges', '1', '--output', 'ndjson', config]);
+    expect(named.out).toContain('"table_id":107,"table":"movr.public.rides"');
+    simulator.setQuirk('tableMetadata', false);
+    const bare = await runHere(['ranges', '1', '--output', 'ndjson', config]);
+    const { code, err } = await runHere(['tables', config]);
+    simulator.setQuirk('tableMetadata', true);
+    expect(bare.code).toBe(0);
+    expect(bare.out).toContain('"table_id":107,"table":null');
+    expect(code).toBe(1);
+    expect(err).toContain('servers list their tables from version 24.3 on');
+  });
+});
+
+/** The finding about the list of tables, and the exit code. */
+async function diagnose(
+  options: NonNullable<Parameters<typeof startSimulator>[0]>,
+  more = '',
+): Promise<{ readonly code: number | null; readonly finding: Json | undefined }> {
+  const small = { nodes: 3, ranges: 30, sessions: 20, faultyNodes: false } as const;
+  await using server = await startSimulator({ ...small, metricKeys: 'useful', ...options });
+  const flag = await configFlag(server, { more });
+  const { code, out } = await runHere(['diagnose', '--output', 'json', flag]);
+  const report: { clusters: readonly { findings: readonly Json[] }[] } = JSON.parse(out);
+  const findings = report.clusters.flatMap((cluster) => cluster.findings);
+  const finding = findings.find(({ check }) => check === 'GET /table_metadata/');
+  return { code, finding };
+}
+
+describe('diagnose', () => {
+  test('counts the tables', async () => {
+    const { code, finding } = await diagnose({});
+    expect([code, finding?.['verdict']]).toEqual([0, 'ok']);
+    expect(finding?.['detail']).toMatch(/; 7 tables$/);
+  });
+
+  test('names the privilege of a user who sees none', async () => {
+    const privileges = ['VIEWCLUSTERMETADATA', 'VIEWACTIVITY'] as const;
+    const users = [{ name: 'blind', password: 'x', privileges }];
+    const { finding } = await diagnose({ username: 'blind', password: 'x', users });
+    expect(finding).toMatchObject({
+      verdict: 'warning',
+      advice: 'run GRANT CONNECT ON DATABASE … TO blind;',
+    });
+  });
+
+  test('fails without the list only where it is demanded', async () => {
+    const quirks = { tableMetadata: false };
+    expect((await diagnose({ quirks })).finding?.['verdict']).toBe('warning');
+    const demanded = await diagnose({ quirks }, 'collectors: { tables: { discover: true } }\n');
+    expect([demanded.code, demanded.finding?.['verdict']]).toEqual([1, 'failed']);
+  });
+});
