@@ -37,10 +37,10 @@ describe('the check of a query', () => {
 
   test('follows labels through joins, replacements and topk', () => {
     const query =
-      'topk(3, label_replace(sum by (upper) (crdb_sessions_by_age), "le", "$1", "upper", "(.+)"))';
+      'topk(3, label_replace(sum by (le) (crdb_sessions_by_age_seconds_bucket), "bound", "$1", "le", "(.+)"))';
     expect(checkQuery(query, known)).toMatchObject({
       problems: [],
-      labels: new Set(['upper', 'le']),
+      labels: new Set(['le', 'bound']),
     });
     const joined =
       'max by (node_id) (crdb_node_cpus) * on (node_id) group_left (value) crdb_node_locality_info';

@@ -3,7 +3,7 @@ import { DEFAULT_METRICS, type DefaultMetric } from '../../src/cli/reference/def
 import { COLLECTORS } from '../../src/collectors/index.ts';
 import { readRules } from '../rules/rule-set.ts';
 
-/** Labels of each known series; Prometheus adds job and instance to scraped series. */
+/** Labels of each known series; Prometheus adds job and instance to scraped series, and renames their own. */
 export type KnownSeries = ReadonlyMap<string, ReadonlySet<string>>;
 
 /** Labels in the first part of a recorded name. */
@@ -37,7 +37,7 @@ export function knownSeries(): KnownSeries {
 type Named = readonly [name: string, labels: readonly string[]];
 
 function seriesOf({ name, type, labels }: CatalogueEntry | DefaultMetric): readonly Named[] {
-  const all = [...labels, 'job', 'instance'];
+  const all = [...labels, 'job', 'instance', ...(labels.includes('job') ? ['exported_job'] : [])];
   if (type !== 'histogram') return [[name, all]];
   return [
     [`${name}_bucket`, [...all, 'le']],
