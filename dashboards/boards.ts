@@ -5,10 +5,11 @@ import { nodes } from './nodes.ts';
 import { overview } from './overview.ts';
 import { ranges } from './ranges.ts';
 import { sql } from './sql.ts';
+import { tables } from './tables.ts';
 
 /** All dashboards, in reading order. */
 export function buildBoards(): readonly Dashboard[] {
-  return [overview(), nodes(), ranges(), load(), sql(), exporter()];
+  return [overview(), nodes(), ranges(), load(), tables(), sql(), exporter()];
 }
 
 /** The content of a dashboard's JSON file, named after its uid. */

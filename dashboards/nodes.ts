@@ -7,6 +7,7 @@ import { EXPIRES, LIVENESS } from './lib/style.ts';
 import { table } from './lib/table.ts';
 import { clusterVariable, nodeVariable, query, S } from './lib/variables.ts';
 import { storeRow } from './stores.ts';
+import { workloadRow } from './workload.ts';
 
 const CHOSEN = `${S}, node_id=~"$node"`;
 const LAST_POLL = `max(crdb_exporter_collector_last_success_timestamp_seconds{${S}, collector="nodes"})`;
@@ -290,6 +291,6 @@ export function nodes(): Dashboard {
     title: 'Nodes',
     question: 'Which node differs from the others?',
     variables: [clusterVariable(), query('tier', 'Locality tier', tiers), nodeVariable()],
-    rows: [all, selected, storeRow],
+    rows: [all, selected, workloadRow, storeRow],
   });
 }

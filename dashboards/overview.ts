@@ -1,5 +1,6 @@
 import type { Dashboard } from '@grafana/grafana-foundation-sdk/dashboard';
 import { assistantRow } from './assistant.ts';
+import { jobsRow } from './jobs.ts';
 import { buildBoard, type Row } from './lib/board.ts';
 import { graph } from './lib/graph.ts';
 import { NODE_OF_ROW, NODE_OF_SERIES, toBoard, toConsole } from './lib/links.ts';
@@ -243,49 +244,12 @@ const causes: Row = {
   ],
 };
 
-const jobs: Row = {
-  title: 'Jobs',
-  panels: [
-    stat('Failed backups, 24 h', {
-      about:
-        'Scheduled backups that failed (crdb_node_backup_schedule_failures_total); manual backups are not counted.',
-      queries: `sum(max by (node_id) (increase(crdb_node_backup_schedule_failures_total{${S}}[24h])))`,
-      unit: 'short',
-      decimals: 0,
-      steps: ANY_IS_DEGRADED,
-    }),
-    stat('Failed changefeeds, 24 h', {
-      about:
-        'Changefeeds that failed permanently (crdb_node_changefeed_failures_total). They do not restart automatically.',
-      queries: `sum(max by (node_id) (increase(crdb_node_changefeed_failures_total{${S}}[24h])))`,
-      unit: 'short',
-      decimals: 0,
-      steps: ANY_IS_DEGRADED,
-    }),
-    stat('Changefeeds running', {
-      about: 'Running changefeeds (crdb_node_changefeeds_running).',
-      queries: `sum(max by (node_id) (crdb_node_changefeeds_running{${S}}))`,
-      unit: 'short',
-    }),
-    graph('Changefeed lag', {
-      about:
-        'Lag of the slowest changefeed of each node (crdb_node_changefeed_max_behind_seconds). Above the dashed line: see CrdbChangefeedLagging.',
-      queries: `max by (node_id) (crdb_node_changefeed_max_behind_seconds{${S}})`,
-      unit: 's',
-      legend: 'n{{node_id}}',
-      steps: ['green', [600, 'orange']],
-      width: 12,
-      height: 6,
-    }),
-  ],
-};
-
 export function overview(): Dashboard {
   return buildBoard({
     uid: 'crdb-overview',
     title: 'Overview',
     question: 'Is the cluster healthy, and where do I look next?',
     variables: [clusterVariable()],
-    rows: [health, lastHours, causes, jobs, assistantRow],
+    rows: [health, lastHours, causes, jobsRow, assistantRow],
   });
 }

@@ -86,5 +86,79 @@ export const storeRow: Row = {
       unit: 'short',
       width: 12,
     }),
+    graph('I/O overload', {
+      about: 'Write backlog (crdb_store_io_overload_ratio). From 1 on the store throttles writes.',
+      queries: perStore(`crdb_store_io_overload_ratio{${CHOSEN}}`),
+      unit: 'short',
+      legend: STORE,
+      steps: ['green', [0.5, 'orange'], [1, 'red']],
+    }),
+    graph('Log latency p99', {
+      about:
+        'Syncs of the write-ahead log and Raft log commits (crdb_store_wal_fsync_p99_seconds, crdb_store_raft_log_commit_p99_seconds). High: a slow disk.',
+      queries: [
+        { expr: perStore(`crdb_store_wal_fsync_p99_seconds{${CHOSEN}}`), legend: `${STORE} sync` },
+        {
+          expr: perStore(`crdb_store_raft_log_commit_p99_seconds{${CHOSEN}}`),
+          legend: `${STORE} commit`,
+        },
+      ],
+      unit: 's',
+    }),
+    graph('Lock waiters', {
+      about: 'Requests that wait for the lock of another transaction (crdb_store_lock_waiters).',
+      queries: perStore(`crdb_store_lock_waiters{${CHOSEN}}`),
+      unit: 'short',
+      legend: STORE,
+    }),
+    graph('Replicate queue', {
+      about:
+        'Replicas to place (crdb_store_replicate_queue). In purgatory no store satisfies their constraints: CrdbPurgatory.',
+      queries: `sum by (state) (max by (node_id, store_id, state) (crdb_store_replicate_queue{${CHOSEN}}))`,
+      unit: 'short',
+      legend: '{{state}}',
+    }),
+    graph('Ranges to move', {
+      about:
+        'Ranges with a replica on a decommissioning node (crdb_store_decommissioning_ranges), and leases against the preferences (crdb_store_lease_preference_violations).',
+      queries: [
+        {
+          expr: `sum(${perStore(`crdb_store_decommissioning_ranges{${CHOSEN}}`)})`,
+          legend: 'decommissioning',
+        },
+        {
+          expr: `sum(${perStore(`crdb_store_lease_preference_violations{${CHOSEN}}`)})`,
+          legend: 'lease preference',
+        },
+      ],
+      unit: 'short',
+    }),
+    graph('Raft log behind', {
+      about: 'Log entries that followers are behind (crdb_store_raft_log_behind).',
+      queries: perStore(`crdb_store_raft_log_behind{${CHOSEN}}`),
+      unit: 'short',
+      legend: STORE,
+    }),
+    graph('Snapshots received', {
+      about: 'Bytes of range snapshots per second (crdb_store_snapshot_received_bytes_total).',
+      queries: perStore(
+        `rate(crdb_store_snapshot_received_bytes_total{${CHOSEN}}[$__rate_interval])`,
+      ),
+      unit: 'Bps',
+      legend: STORE,
+    }),
+    graph('Lease transfers', {
+      about: 'Lease transfers per second (crdb_store_lease_transfers_total).',
+      queries: perStore(`rate(crdb_store_lease_transfers_total{${CHOSEN}}[$__rate_interval])`),
+      unit: 'cps',
+      legend: STORE,
+    }),
+    graph('Live data', {
+      about:
+        'Bytes that are neither deleted nor overwritten (crdb_store_live_bytes). Much less than used: data waits for garbage collection.',
+      queries: perStore(`crdb_store_live_bytes{${CHOSEN}}`),
+      unit: 'bytes',
+      legend: STORE,
+    }),
   ],
 };

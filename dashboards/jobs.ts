@@ -1,0 +1,73 @@
+import type { Row } from './lib/board.ts';
+import { graph } from './lib/graph.ts';
+import { stat } from './lib/panels.ts';
+import { S } from './lib/variables.ts';
+
+/** Backups, changefeeds and other jobs, and what they keep from garbage collection. */
+export const jobsRow: Row = {
+  title: 'Jobs',
+  panels: [
+    stat('Last backup', {
+      about:
+        'Time since the end of the last scheduled backup (crdb_backup_last_completed_timestamp_seconds). Red after 26 h: CrdbBackupTooOld. No data: no schedule reports it, see that runbook.',
+      queries: `time() - max(crdb_backup_last_completed_timestamp_seconds{${S}})`,
+      unit: 's',
+      steps: ['green', [25 * 3600, 'orange'], [26 * 3600, 'red']],
+    }),
+    stat('Failed backups, 24 h', {
+      about:
+        'Scheduled backups that failed (crdb_node_backup_schedule_failures_total); manual backups are not counted.',
+      queries: `sum(max by (node_id) (increase(crdb_node_backup_schedule_failures_total{${S}}[24h])))`,
+      unit: 'short',
+      decimals: 0,
+      steps: ['green', [1, 'orange']],
+    }),
+    stat('Failed changefeeds, 24 h', {
+      about:
+        'Changefeeds that failed permanently (crdb_node_changefeed_failures_total). They do not restart automatically.',
+      queries: `sum(max by (node_id) (increase(crdb_node_changefeed_failures_total{${S}}[24h])))`,
+      unit: 'short',
+      decimals: 0,
+      steps: ['green', [1, 'orange']],
+    }),
+    stat('Changefeeds running', {
+      about: 'Running changefeeds (crdb_node_changefeeds_running).',
+      queries: `sum(max by (node_id) (crdb_node_changefeeds_running{${S}}))`,
+      unit: 'short',
+    }),
+    graph('Changefeed lag', {
+      about:
+        'Lag of the slowest changefeed of each node (crdb_node_changefeed_max_behind_seconds). Above the dashed line: see CrdbChangefeedLagging.',
+      queries: `max by (node_id) (crdb_node_changefeed_max_behind_seconds{${S}})`,
+      unit: 's',
+      legend: 'n{{node_id}}',
+      steps: ['green', [600, 'orange']],
+      width: 8,
+      height: 4,
+    }),
+    graph('Jobs running', {
+      about: 'Running jobs by type (crdb_jobs).',
+      queries: `max by (exported_job) (crdb_jobs{${S}, state="running"})`,
+      unit: 'short',
+      legend: '{{exported_job}}',
+      height: 6,
+    }),
+    graph('Jobs paused', {
+      about:
+        'Paused jobs by type (crdb_jobs). Their work is not done, and they may keep old data: CrdbChangefeedPaused, CrdbJobPaused.',
+      queries: `max by (exported_job) (crdb_jobs{${S}, state="paused"})`,
+      unit: 'short',
+      legend: '{{exported_job}}',
+      steps: ['green', [1, 'orange']],
+      height: 6,
+    }),
+    graph('Protected data, age', {
+      about:
+        'Age of the oldest data that jobs keep from garbage collection (crdb_protected_timestamp_age_seconds).',
+      queries: `max by (exported_job) (crdb_protected_timestamp_age_seconds{${S}})`,
+      unit: 's',
+      legend: '{{exported_job}}',
+      height: 6,
+    }),
+  ],
+};

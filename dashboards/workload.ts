@@ -1,0 +1,79 @@
+import type { Row } from './lib/board.ts';
+import { graph } from './lib/graph.ts';
+import { S } from './lib/variables.ts';
+
+const CHOSEN = `${S}, node_id=~"$node"`;
+
+function rateBy(labels: string, family: string): string {
+  return `max by (${labels}) (rate(${family}{${CHOSEN}}[$__rate_interval]))`;
+}
+
+/** What the selected nodes do for SQL clients, changefeeds and other clusters, and their connections to each other. */
+export const workloadRow: Row = {
+  title: 'Workload of selected nodes',
+  panels: [
+    graph('Statements by kind', {
+      about: 'SQL statements per second (crdb_node_sql_statements_total).',
+      queries: `sum by (kind) (${rateBy('node_id, kind', 'crdb_node_sql_statements_total')})`,
+      unit: 'cps',
+      legend: '{{kind}}',
+      stacked: true,
+    }),
+    graph('Transactions by outcome', {
+      about:
+        'SQL transactions per second (crdb_node_sql_transactions_total), and those that waited for another one (crdb_node_sql_contended_transactions_total).',
+      queries: [
+        {
+          expr: `sum by (outcome) (${rateBy('node_id, outcome', 'crdb_node_sql_transactions_total')})`,
+          legend: '{{outcome}}',
+        },
+        {
+          expr: `sum(${rateBy('node_id', 'crdb_node_sql_contended_transactions_total')})`,
+          legend: 'contended',
+        },
+      ],
+      unit: 'cps',
+    }),
+    graph('SQL memory', {
+      about: 'Memory that SQL holds (crdb_node_sql_memory_bytes).',
+      queries: `max by (node_id) (crdb_node_sql_memory_bytes{${CHOSEN}})`,
+      unit: 'bytes',
+      legend: 'n{{node_id}}',
+    }),
+    graph('Failed connections', {
+      about: 'SQL connections that failed, per second (crdb_node_sql_connection_failures_total).',
+      queries: rateBy('node_id', 'crdb_node_sql_connection_failures_total'),
+      unit: 'cps',
+      legend: 'n{{node_id}}',
+    }),
+    graph('Unhealthy RPC connections', {
+      about:
+        'Connections to peers that fail (crdb_node_rpc_connections). On some nodes only, while all are live: CrdbPartitionSuspected.',
+      queries: `max by (node_id) (crdb_node_rpc_connections{${CHOSEN}, state="unhealthy"})`,
+      unit: 'short',
+      legend: 'n{{node_id}}',
+      steps: ['green', [1, 'orange']],
+    }),
+    graph('Replication lag', {
+      about:
+        'Lag of replication from another cluster (crdb_node_replication_lag_seconds). Above the dashed line: CrdbReplicationLag. No data: nothing is replicated.',
+      queries: `max by (node_id, kind) (crdb_node_replication_lag_seconds{${CHOSEN}})`,
+      unit: 's',
+      legend: 'n{{node_id}} {{kind}}',
+      steps: ['green', [600, 'orange']],
+      empty: 'none',
+    }),
+    graph('Changefeed output', {
+      about: 'Bytes emitted per second (crdb_node_changefeed_emitted_bytes_total).',
+      queries: rateBy('node_id', 'crdb_node_changefeed_emitted_bytes_total'),
+      unit: 'Bps',
+      legend: 'n{{node_id}}',
+    }),
+    graph('Changefeed retries', {
+      about: 'Retries after an error, per second (crdb_node_changefeed_retries_total).',
+      queries: rateBy('node_id', 'crdb_node_changefeed_retries_total'),
+      unit: 'cps',
+      legend: 'n{{node_id}}',
+    }),
+  ],
+};
