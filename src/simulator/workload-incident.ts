@@ -23,11 +23,11 @@ export function workloadSteps(world: World) {
     },
     { second: 245, apply: () => world.resumeJob('changefeed') },
     {
-      second: 60,
+      second: 0,
       text: 'no backup has ended for 30 hours',
       apply: () => world.stopBackups(30 * HOUR_MS),
     },
-    { second: 250, apply: () => world.resumeBackups() },
+    { second: 250, text: 'a backup ends', apply: () => world.resumeBackups() },
     {
       second: 70,
       text: 'replication from another cluster stops',
@@ -35,17 +35,17 @@ export function workloadSteps(world: World) {
     },
     { second: 235, apply: () => world.setMetric(first, REPLICATED, undefined) },
     {
-      second: 95,
+      second: 75,
       text: `replicas on node ${first} find no store that satisfies their constraints`,
       apply: () => world.setMetric(first, PURGATORY, 4, 'stores'),
     },
-    { second: 205, apply: () => world.setMetric(first, PURGATORY, undefined, 'stores') },
+    { second: 225, apply: () => world.setMetric(first, PURGATORY, undefined, 'stores') },
     {
       second: 215,
       text: `nodes ${first} and ${second} do not reach each other`,
       apply: () => setBoth('rpc.connection.unhealthy', 2),
     },
-    { second: 255, apply: () => setBoth('rpc.connection.unhealthy') },
+    { second: 275, apply: () => setBoth('rpc.connection.unhealthy') },
     {
       second: 140,
       text: `${STORM_APPLICATIONS} applications connect at once`,

@@ -89,7 +89,7 @@ it('pauses a changefeed, stops backups and replication, and recovers', async () 
   expect(await at(290)).toEqual(calm);
 });
 
-it('has no backup for more than a day, then one of the last hours', async () => {
+it('has had no backup for more than a day, then one ends', async () => {
   await using incident = await startIncident();
   const client = await clusterClient(incident.simulator);
   const ageHours = async (second: number): Promise<number> => {
@@ -98,9 +98,8 @@ it('has no backup for more than a day, then one of the last hours', async () => 
     const ends = nodes.map(({ metrics }) => metrics['schedules.BACKUP.last-completed-time'] ?? 0);
     return (nowMs / 1000 - Math.max(...ends)) / 3600;
   };
-  expect(await ageHours(10)).toBeLessThan(2);
-  expect(await ageHours(130)).toBeGreaterThan(29);
-  expect(await ageHours(290)).toBeLessThan(2);
+  expect(await ageHours(10)).toBeGreaterThan(29);
+  expect(await ageHours(290)).toBeLessThan(1);
 });
 
 it('has a storm of sessions that ends', async () => {

@@ -13,9 +13,9 @@ const JOBS = [
   'logical_replication',
 ];
 
-const HOUR_SECONDS = 3600;
-/** Time of a backup, which starts every full hour. */
-const BACKUP_SECONDS = 300;
+/** A backup starts every ten minutes and takes one. */
+const BACKUP_PERIOD_SECONDS = 600;
+const BACKUP_SECONDS = 60;
 
 /** What a node reports of jobs, backups and replication between clusters. */
 export function jobMetrics(
@@ -42,7 +42,8 @@ export function jobMetrics(
   }
   // Only the node that ran the last backup knows when it ended.
   const lastBackup = lastBackupSeconds(state, now);
-  const isRunning = now % HOUR_SECONDS < BACKUP_SECONDS && state.backupsStoppedAtMs === undefined;
+  const isRunning =
+    now % BACKUP_PERIOD_SECONDS < BACKUP_SECONDS && state.backupsStoppedAtMs === undefined;
   metrics['jobs.backup.currently_running'] = node === second && isRunning ? 1 : 0;
   return {
     ...metrics,
@@ -54,8 +55,9 @@ export function jobMetrics(
   };
 }
 
-/** The end of the last hourly backup that ran. */
+/** The end of the last backup that ran. */
 function lastBackupSeconds({ backupsStoppedAtMs }: WorldState, now: number): number {
   const until = backupsStoppedAtMs === undefined ? now : backupsStoppedAtMs / 1000;
-  return Math.floor((until - BACKUP_SECONDS) / HOUR_SECONDS) * HOUR_SECONDS + BACKUP_SECONDS;
+  const periods = Math.floor((until - BACKUP_SECONDS) / BACKUP_PERIOD_SECONDS);
+  return periods * BACKUP_PERIOD_SECONDS + BACKUP_SECONDS;
 }

@@ -29,7 +29,7 @@ export interface WorldState {
   readonly assistant: AssistantState;
   /** Since when a job of a type is paused. */
   readonly pausedJobs: Map<string, number>;
-  /** Since when no backup ran; undefined while they run every hour. */
+  /** Since when no backup ran; undefined while they run. */
   backupsStoppedAtMs: number | undefined;
 }
 

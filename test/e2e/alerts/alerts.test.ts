@@ -21,6 +21,11 @@ const EXPECTED: Readonly<Record<string, string>> = {
   'team CrdbTransactionTooOld leaky-service': 'it waits two minutes, CrdbIdleInTransaction five',
   'team CrdbIdleInTransaction leaky-service': 'an application leaves transactions open',
   'team CrdbMigrationAssistantFailed': 'the first provisioning fails',
+  'team CrdbBackupTooOld': 'no backup has ended for 30 hours',
+  'team CrdbChangefeedPaused': 'a changefeed is paused and protects old data',
+  'team CrdbReplicationLag': 'replication from another cluster stops',
+  'team CrdbPurgatory': 'replicas of n1 find no store',
+  'team CrdbPartitionSuspected': 'n1 and n2 do not reach each other',
 };
 
 /** Alerts that Alertmanager inhibits. */
@@ -53,6 +58,7 @@ const VARIABLES = {
   shard: '.+',
   instance: '.+',
   tier: 'region',
+  database: '.+',
 };
 
 interface RangeResponse {
