@@ -75,7 +75,7 @@ async function list(target: ClusterTarget, options: Options): Promise<number> {
   const { database, output } = options;
   const load = options.load === true || LOAD_SORTS.has(options.sort ?? '');
   const columns = load ? COLUMNS : COLUMNS.slice(0, -LOAD_COLUMNS);
-  const asked = [...COLUMNS.slice(-LOAD_COLUMNS), ...COLUMNS.slice(2, 3)].map(({ title }) => title);
+  const asked = COLUMNS.slice(-LOAD_COLUMNS).map(({ title }) => title);
   const listing = openListing<Table>(options, 'tables', columns, asked);
   const found = await discoverTables(clusterApiOf(target), target.stats);
   const wanted = found.filter((table) => database === undefined || table.database === database);
