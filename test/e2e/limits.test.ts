@@ -27,7 +27,7 @@ function watch(server: TestServer, collector: CollectorName, options = ''): Prom
     (name) => `${name}: { enabled: ${name === collector}, page_limit: 1 }`,
   );
   return startTestExporter({
-    yaml: `collectors: { ${collectors.join(', ')} }
+    yaml: `collectors: { ${collectors.join(', ')}, tables: { enabled: false } }
 clusters:
   - name: limited
     cluster_api: { urls: ["${server.url}"] ${options} }
