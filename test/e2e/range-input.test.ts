@@ -33,7 +33,7 @@ async function scanWith(respond: Respond, more = ''): Promise<{ scrape: Scrape; 
     else respond(response, Number(searchParams.get('offset')));
   });
   await using exporter = await startTestExporter({
-    yaml: `collectors: { nodes: { enabled: false }, sessions: { enabled: false }, ranges: { route: proxy } }
+    yaml: `collectors: { nodes: { enabled: false }, sessions: { enabled: false }, tables: { enabled: false }, ranges: { route: proxy } }
 clusters:
   - name: odd
     cluster_api: { urls: ["${server.url}"] ${more} }
@@ -154,7 +154,7 @@ test('a scan that exceeds its timeout exports the nodes it read and logs a remed
     else if (nodeId !== '3') page([replica(Number(nodeId), Number(nodeId))])(response, 0);
   });
   await using exporter = await startTestExporter({
-    yaml: `collectors: { nodes: { enabled: false }, sessions: { enabled: false }, ranges: { route: proxy, timeout: 1s } }
+    yaml: `collectors: { nodes: { enabled: false }, sessions: { enabled: false }, tables: { enabled: false }, ranges: { route: proxy, timeout: 1s } }
 clusters: [{ name: slow, cluster_api: { urls: ["${server.url}"] } }]
 `,
   });

@@ -132,7 +132,7 @@ test('only shard 0 runs the other collectors; the others list the nodes themselv
   expect(scrape.value('crdb_exporter_shards')).toBe(SHARDS);
   const success = (await first.scrape()).all('crdb_exporter_collector_success');
   expect(new Set(success.map(({ labels }) => `${labels['collector']} ${labels['shard']}`))).toEqual(
-    new Set(['nodes 0', 'ranges 0', 'sessions 0']),
+    new Set(['nodes 0', 'ranges 0', 'sessions 0', 'tables 0']),
   );
   const progress = scrape.value('crdb_exporter_range_scan_nodes_done', { shard: '1' });
   expect(progress).toBe(scrape.value('crdb_exporter_range_scan_nodes_planned', { shard: '1' }));
