@@ -48,6 +48,9 @@ export const clusterUrl = apiUrl('https://crdb-1:8080', '/api/v2');
 /** The base of the Cloud API, without a slash at the end. */
 export const cloudUrl = apiUrl('https://cockroachlabs.cloud', '');
 
+/** The address of the DB Console, without a slash at the end. */
+export const consoleUrl = apiUrl('https://crdb-1:8080', '');
+
 function apiUrl(example: string, end: string) {
   return v.pipe(
     text(),

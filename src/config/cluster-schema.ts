@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import type { OptionSpec, OptionSpecs, OptionValues } from '../options.ts';
-import { cloudUrl, clusterUrl, findUrlConflict } from './addresses.ts';
+import { cloudUrl, clusterUrl, consoleUrl, findUrlConflict } from './addresses.ts';
 import { quote } from './issues.ts';
 import { secretText } from './secret.ts';
 import {
@@ -169,6 +169,10 @@ export function clusterSection(folder: string, collectors: ReturnType<typeof col
       flag: 'cluster.name',
       help: 'Value of the label crdb_cluster; "default" for a cluster that flags describe.',
       example: 'prod',
+    }),
+    console_url: key(v.optional(consoleUrl), {
+      help: 'Address of the DB Console, for links from dashboards (crdb_cluster_info).',
+      example: 'https://crdb.example.com:8080',
     }),
     poll: key(v.optional(boolean, true), {
       help: 'Poll this cluster at intervals; if false, only /probe queries it.',

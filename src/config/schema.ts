@@ -160,7 +160,7 @@ export type CloudApiConfig = Frozen<
 export type TlsConfig = ClusterApiConfig['tls'];
 
 /** One configured cluster; it has one API at least. */
-export interface ClusterConfig extends Frozen<Pick<FileCluster, 'name' | 'poll'>> {
+export interface ClusterConfig extends Frozen<Pick<FileCluster, 'name' | 'console_url' | 'poll'>> {
   readonly cluster_api?: ClusterApiConfig | undefined;
   readonly cloud_api?: CloudApiConfig | undefined;
   /** From the environment. */

@@ -182,8 +182,9 @@ export class Cluster {
       if (isUp !== undefined) set.set(families.UP, { api }, isUp ? 1 : 0);
       writeApi(set, api, this.#clients[api]?.http);
     }
+    const { cluster_api, console_url = '' } = this.#config;
+    set.set(families.CLUSTER_INFO, { console_url }, 1);
     set.set(families.SHARDS, {}, this.#settings.shard.count);
-    const { cluster_api } = this.#config;
     if (cluster_api !== undefined) {
       const isOff = cluster_api.tls.insecure_skip_verify;
       set.set(families.TLS_VERIFICATION_DISABLED, {}, isOff ? 1 : 0);
@@ -194,13 +195,10 @@ export class Cluster {
     }
     for (const poller of this.#chosen(isChosen)) {
       writeCollectorMetrics(set, poller);
-      if (poller.collector.scope !== 'node') continue;
-      set.set(collectorFamilies.RANGE_SCAN_NODES_DONE, { shard: poller.shard }, this.#scan.done);
-      set.set(
-        collectorFamilies.RANGE_SCAN_NODES_PLANNED,
-        { shard: poller.shard },
-        this.#scan.planned,
-      );
+      const { collector, shard } = poller;
+      if (collector.scope !== 'node') continue;
+      set.set(collectorFamilies.RANGE_SCAN_NODES_DONE, { shard }, this.#scan.done);
+      set.set(collectorFamilies.RANGE_SCAN_NODES_PLANNED, { shard }, this.#scan.planned);
     }
     return set;
   }

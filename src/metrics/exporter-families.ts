@@ -59,6 +59,14 @@ export const UP = gauge({
     'Absent before the first poll has ended. On a tie the collector nodes counts. `crdb_exporter_collector_last_attempt_timestamp_seconds` is the time of the poll.',
 });
 
+export const CLUSTER_INFO = gauge({
+  name: 'crdb_cluster_info',
+  help: 'Address of the DB Console of the cluster, empty when not configured; always 1.',
+  labels: ['console_url'],
+  unit: 'always 1',
+  series: [],
+});
+
 export const SHARDS = gauge({
   name: 'crdb_exporter_shards',
   help: 'Configured number of exporters that share the range scans of this cluster.',
@@ -179,6 +187,7 @@ export const PROCESS_FAMILIES: readonly Family[] = [
 /** Families of a cluster and its APIs. */
 export const CLUSTER_FAMILIES: readonly Family[] = [
   UP,
+  CLUSTER_INFO,
   SHARDS,
   BREAKER_STATE,
   API_PAUSED,

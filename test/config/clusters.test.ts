@@ -26,7 +26,7 @@ testBadFiles([
     'a name instead of a cluster',
     'clusters: [prod]\n',
     [
-      '1:12: clusters[0]: "prod" is not a map: expected name, poll, cluster_api, cloud_api, collectors',
+      '1:12: clusters[0]: "prod" is not a map: expected name, console_url, poll, cluster_api, cloud_api, collectors',
     ],
   ],
   [

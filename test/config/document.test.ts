@@ -21,7 +21,7 @@ testBadFiles([
     'an unknown key that is like no other',
     `${CLUSTER}    colour: red\n`,
     [
-      '5:5: clusters[0].colour: unknown key "colour"; expected name, poll, cluster_api, cloud_api, collectors',
+      '5:5: clusters[0].colour: unknown key "colour"; expected name, console_url, poll, cluster_api, cloud_api, collectors',
     ],
   ],
   [

@@ -28,6 +28,7 @@ test('the example shows every default as it is', async () => {
       password_file: secrets/crdb
       tls: { ca_file: tls/ca.crt }
     cloud_api: { cluster_id: 35c4abb2-bb66-46d7-afed-25ebef5ed2aa, token_file: secrets/cloud }
+    console_url: https://crdb.example.com:8080
     collectors: { ranges: { interval: 2m } }
 collectors:
   sessions: { application_rewrite: [{ regex: "^(psql)-[0-9]+$", replacement: $1 }] }

@@ -20,7 +20,7 @@ const OTHERS: readonly (readonly [string, (at: string) => Promise<void> | void, 
   ],
   ['a link to a device', (at) => symlink('/dev/zero', at), 'it is a device: name a regular file'],
   ['a socket', listenAt, 'it is a socket: name a regular file'],
-  ['a directory', (at) => void mkdir(at), 'it is a directory'],
+  ['a directory', (at) => mkdir(at), 'it is a directory'],
   [
     'a file that is too large',
     (at) => writeFile(at, Buffer.alloc(1024 * 1024 + 1, '#')),

@@ -27,6 +27,7 @@ async function expose(): Promise<string> {
   tables: { tables: [movr.public.rides, movr.public.users] }
 clusters:
   - name: golden
+    console_url: https://crdb.example.com:8080/
     cluster_api: { urls: ["${simulator.clusterUrl}"], username: ${simulator.username}, password: ${simulator.password} }
     cloud_api: { url: "${simulator.cloudUrl}", cluster_id: ${simulator.cloudClusterId}, token: ${simulator.cloudToken} }
 `,
