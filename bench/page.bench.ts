@@ -9,8 +9,8 @@ import { report } from './rows.ts';
 
 const RANGES = 20_000;
 const ROUNDS = Number(process.argv[2] ?? 9);
-const TARGET = 3;
-const GOAL = 4.4;
+const TARGET = 4;
+const GOAL = 5;
 
 await using server = await startProcess('page-server.ts', { ranges: RANGES });
 const { url, bytes } = await server.call<ServedPage>('page');

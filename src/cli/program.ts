@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { findNearest, ConfigError, UsageError } from '../config/issues.ts';
 import type { Environment } from '../config/secret.ts';
+import { canScan } from '../json/scanner.ts';
 import type { Build } from '../metrics/exporter-metrics.ts';
 import { readBuild } from './build.ts';
 import {
@@ -24,6 +25,9 @@ Examples:
 `;
 
 const DEFAULT_COMMAND = 'serve';
+
+const NO_SCANNER =
+  'this Node.js cannot run WebAssembly with SIMD, which reads the responses: start it without --jitless, or use a build from https://nodejs.org';
 
 /** Summaries by group, in the order of the help. */
 const COMMANDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -87,6 +91,7 @@ export async function runCommandLine(
     const setExitCode = (code: number): void => {
       exitCode = code;
     };
+    if (!canScan()) throw new CommandError(NO_SCANNER);
     rejectUnknownCommand(args);
     const program = await createProgram(args, { env, build: readBuild(), setExitCode });
     setImmediate(onRunning);

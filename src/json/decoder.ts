@@ -1,25 +1,7 @@
-import {
-  createArrayReader,
-  createFlagsReader,
-  createLastReader,
-  createRecordReader,
-  createSelectedReader,
-} from './collection-readers.ts';
-import { checkStart, Cursor, NEED_MORE, skipWhiteSpace, TOO_DEEP } from './cursor.ts';
-import { ObjectReader } from './object-reader.ts';
 import { type DecodedPage, PageParser } from './page-parser.ts';
-import {
-  booleanReader,
-  createOptionalReader,
-  createStringReader,
-  integerReader,
-  numberReader,
-  rawReader,
-  type Reader,
-  readOrFallback,
-  timeReader,
-} from './scalar-readers.ts';
-import { type AnyShape, type Fields, type Infer, type ObjectShape, typed } from './shape.ts';
+import { readerOf } from './records.ts';
+import { sharedScanner } from './scanner.ts';
+import { type AnyShape, type Infer, type ObjectShape, typed } from './shape.ts';
 
 export interface DecoderOptions<Element extends ObjectShape, Envelope extends ObjectShape> {
   /** The member of the document that holds the list. */
@@ -29,9 +11,9 @@ export interface DecoderOptions<Element extends ObjectShape, Envelope extends Ob
   /** The fields of the document beside the list. */
   readonly envelope: Envelope;
   /**
-   * Called synchronously for each element. The record and the objects in it are reused for the next
-   * element: keep nothing but primitive values. What it throws is thrown by `write` or, as large
-   * elements at the end of a document may wait for it, by `end`.
+   * Called synchronously for each element. The element and the objects in it are views, which show the next element
+   * afterwards: keep nothing but primitive values, arrays and maps, and use no other decoder meanwhile. What it throws is
+   * thrown by `write` or, as large elements at the end of a document may wait for it, by `end`.
    */
   readonly onElement: (element: Infer<Element>) => void;
   /** A longer element is skipped and counted; a longer envelope member is an error. */
@@ -55,11 +37,13 @@ export interface Decoder<Envelope> {
 export function createDecoder<Element extends ObjectShape, Envelope extends ObjectShape>(
   options: DecoderOptions<Element, Envelope>,
 ): Decoder<Infer<Envelope>> {
+  const element = readerOf(options.element, false);
+  const members = Object.entries(options.envelope.fields);
   const parser = new PageParser({
     ...options,
-    element: createReader(options.element, false),
-    envelope: createFieldReaders(options.envelope.fields, true),
-    onElement: (element) => options.onElement(typed(options.element, element)),
+    element,
+    envelope: new Map(members.map(([name, shape]) => [name, readerOf(shape, true)])),
+    onElement: () => options.onElement(typed(options.element, element.read())),
   });
   let failure: { readonly error: unknown } | undefined;
   function untilFailure<Result>(action: () => Result): Result {
@@ -80,11 +64,11 @@ export function createDecoder<Element extends ObjectShape, Envelope extends Obje
   };
 }
 
-/** Deeper than any response; a deeper document is an error. */
-const MAX_DEPTH = 128;
+/** Deeper than any response, and far above the columns, indexes and grants of any table. */
+const LIMITS = { maxDepth: 128, maxItems: 100_000 };
 
-/** Far above the columns, indexes and grants of any table. */
-const MAX_ITEMS = 100_000;
+/** A number at the end is only complete when something follows, and white space may. */
+const LINE_END = Buffer.from('\n');
 
 /**
  * Reads a small document that is complete and a single value (table details, a Cloud object).
@@ -94,65 +78,25 @@ export function decodeValue<S extends AnyShape>(
   bytes: Uint8Array,
   shape: S,
 ): { readonly value: Infer<S>; readonly wrongTypes: number } {
-  const cursor = new Cursor(MAX_DEPTH, MAX_ITEMS);
-  cursor.append(bytes);
-  // A number at the end is only complete when something follows, and white space may.
-  cursor.append(Buffer.from('\n'));
+  const scanner = sharedScanner();
+  const reader = readerOf(shape, true);
+  const end = scanner.load([bytes, LINE_END], 0, [reader], LIMITS);
   try {
-    skipWhiteSpace(cursor);
-    checkStart(cursor);
-    const value = readOrFallback(cursor, createReader(shape, true));
-    skipWhiteSpace(cursor);
-    if (cursor.pos < cursor.end) cursor.fail('trailing', 'unexpected text after the document');
-    return { value: typed(shape, value), wrongTypes: cursor.wrongTypes };
-  } catch (signal) {
-    if (signal === NEED_MORE) cursor.fail('truncated', 'the document is incomplete', bytes.length);
-    if (signal === TOO_DEEP) cursor.fail('depth', 'the document is nested too deeply');
-    throw signal;
+    const at = scanner.exports.skipBlanks(scanner.window);
+    if (at < end) scanner.checkEncoding(at);
+    const after = scanner.read(at, reader);
+    if (after === 0) scanner.fail('truncated', 'the document is incomplete', end - 1);
+    if (after < 0 && scanner.failure === 'too deep') {
+      scanner.fail('depth', 'the document is nested too deeply', at);
+    }
+    if (after < 0) {
+      const problem = `the document holds more than ${LIMITS.maxItems} values in its lists and maps`;
+      scanner.fail('limit', problem, at);
+    }
+    const rest = scanner.exports.skipBlanks(after);
+    if (rest < end) scanner.fail('trailing', 'unexpected text after the document', rest);
+    return { value: typed(shape, reader.read()), wrongTypes: scanner.wrongTypes };
+  } finally {
+    scanner.release();
   }
-}
-
-const SCALAR_READERS = {
-  integer: integerReader,
-  number: numberReader,
-  boolean: booleanReader,
-  time: timeReader,
-  raw: rawReader,
-};
-
-/**
- * Creates the reader of a shape. Readers keep state between values, so each decoder has its own, and
- * so has each place of a shape.
- *
- * @param isKept whether a value must not change when the next one is read: then a new object is
- *   created each time instead of filling one again
- */
-function createReader(shape: AnyShape, isKept: boolean): Reader {
-  switch (shape.kind) {
-    case 'string':
-      return createStringReader();
-    case 'flags':
-      return createFlagsReader(shape.names);
-    case 'object':
-      return new ObjectReader(createFieldReaders(shape.fields, isKept), isKept);
-    case 'optional':
-      return createOptionalReader(createReader(shape.inner, isKept));
-    case 'last':
-      return createLastReader(createReader(shape.inner, isKept));
-    case 'array':
-      return createArrayReader(createReader(shape.inner, true));
-    case 'record':
-      return createRecordReader(createReader(shape.inner, true));
-    case 'selected':
-      return createSelectedReader(shape.filter, createReader(shape.inner, true));
-    default:
-      return SCALAR_READERS[shape.kind];
-  }
-}
-
-/** The readers of an object's fields, or of an envelope's members, by name. */
-function createFieldReaders(fields: Fields, isKept: boolean): ReadonlyMap<string, Reader> {
-  return new Map(
-    Object.entries(fields).map(([name, shape]) => [name, createReader(shape, isKept)]),
-  );
 }

@@ -1,19 +1,5 @@
-import {
-  CLOSE_BRACE,
-  CLOSE_BRACKET,
-  OPEN_BRACE,
-  OPEN_BRACKET,
-  checkStart,
-  Cursor,
-  enter,
-  NEED_MORE,
-  skipWhiteSpace,
-  TOO_DEEP,
-  toNextItem,
-} from './cursor.ts';
-import { keyText, readKey } from './keys.ts';
-import { isNull, readOrFallback, type Reader } from './scalar-readers.ts';
-import { beginSkip, resumeSkip, skipValue } from './skip.ts';
+import type { RecordReader } from './records.ts';
+import { JsonError, sharedScanner, ValueEnd } from './scanner.ts';
 
 export interface DecodedPage<Envelope> {
   readonly envelope: Envelope;
@@ -29,36 +15,33 @@ export interface DecodedPage<Envelope> {
   readonly limitHit: boolean;
 }
 
+const [QUOTE, COMMA, COLON, LETTER_N] = Buffer.from('",:n');
+const [OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE] = Buffer.from('[]{}');
+
 /** Large chunks are split, so that the window stays small. */
 const PIECE_BYTES = 64 * 1024;
 
 /**
- * An incomplete element is read again from its start. For large elements this is expensive, and the
- * elements of a list are similar: so after one of this size the next one is only tried when some
- * more bytes than the last one had are available.
+ * An incomplete value is read again from its start; a large one only when twice as many bytes are
+ * available, so that a byte is read a bounded number of times, however small the chunks are.
  */
 const LARGE_BYTES = 16 * 1024;
-const MARGIN = 1.25;
 
 /** Maximum length of a key of the document, or of a number outside of elements. */
 const MAX_TOKEN_BYTES = 4096;
 
-/** What the cursor is at. */
-type Phase =
-  | 'start'
-  | 'key'
-  | 'element'
-  | 'envelope member'
-  | 'other member'
-  | 'after element'
-  | 'after member'
-  | 'end';
+/** Items of arrays and entries of maps in an element: those selected of a node with 100 stores are some 20,000. */
+const MAX_ITEMS = 1_000_000;
+
+/** What comes next in the document. */
+type Phase = 'start' | 'key' | 'member' | 'element' | 'after element' | 'after member' | 'end';
 
 interface Options {
   readonly list: string;
-  readonly element: Reader;
-  readonly envelope: ReadonlyMap<string, Reader>;
-  readonly onElement: (element: unknown) => void;
+  readonly element: RecordReader;
+  readonly envelope: ReadonlyMap<string, RecordReader>;
+  /** Called when the element has been read. */
+  readonly onElement: () => void;
   readonly maxElementBytes: number;
   readonly maxDepth: number;
 }
@@ -66,232 +49,252 @@ interface Options {
 /** Parses a page, which is a document with one list, as its bytes arrive. */
 export class PageParser {
   readonly #options: Options;
-  readonly #cursor: Cursor;
-  readonly #envelope: Record<string, unknown> = {};
+  readonly #scanner = sharedScanner();
+  readonly #targets: readonly RecordReader[];
+  readonly #envelope = new Map<string, unknown>();
   #phase: Phase = 'start';
-  #member = '';
+  /** The envelope member that comes next; undefined if it is not wanted. */
+  #member: RecordReader | undefined;
+  #memberName = '';
+  /** The bytes of an incomplete token or value, and their offset in the document. */
+  #kept: Buffer[] = [];
+  #keptBytes = 0;
+  #origin = 0;
+  #bytesBeforeRetry = 0;
+  /** An incomplete value that is over the limit is not kept. */
+  #dropped: ValueEnd | undefined;
   #hasList = false;
   #elements = 0;
   #skipped = 0;
+  #wrongTypes = 0;
   #limitHit = false;
-  /**
-   * The end of an incomplete value is searched first, and the value is read when it is complete
-   * (`finding`); one that is over a limit, or not wanted, is not kept meanwhile (`dropping`).
-   */
-  #search: 'none' | 'finding' | 'dropping' = 'none';
-  #bytesBeforeRetry = 0;
-  /** The count of wrong types before the current element or member. */
-  #wrongBefore = 0;
 
   constructor(options: Options) {
     this.#options = options;
-    this.#cursor = new Cursor(options.maxDepth);
-    for (const [name, reader] of options.envelope) this.#envelope[name] = reader.absent();
+    this.#targets = [options.element, ...options.envelope.values()];
   }
 
   write(chunk: Uint8Array): void {
     for (let at = 0; at < chunk.length; at += PIECE_BYTES) {
-      this.#cursor.append(chunk.subarray(at, at + PIECE_BYTES));
-      this.#advance();
+      this.#read(chunk.subarray(at, at + PIECE_BYTES));
     }
   }
 
   end(): DecodedPage<unknown> {
     this.#bytesBeforeRetry = 0;
-    this.#advance();
-    const { end, wrongTypes } = this.#cursor;
-    if (this.#phase !== 'end') this.#cursor.fail('truncated', 'the document is incomplete', end);
+    this.#read(new Uint8Array());
+    if (this.#phase !== 'end') {
+      const offset = this.#origin + this.#keptBytes;
+      throw new JsonError('truncated', offset, 'the document is incomplete');
+    }
+    const envelope = Array.from(this.#options.envelope, ([name, member]) => [
+      name,
+      this.#envelope.has(name) ? this.#envelope.get(name) : member.readAbsent(),
+    ]);
     return {
-      envelope: this.#envelope,
+      envelope: Object.fromEntries(envelope),
       hasList: this.#hasList,
       elements: this.#elements,
       skipped: this.#skipped,
-      wrongTypes,
+      wrongTypes: this.#wrongTypes,
       limitHit: this.#limitHit,
     };
   }
 
-  /** Parses as far as the available bytes allow. */
-  #advance(): void {
-    for (;;) {
-      try {
-        while (this.#search === 'none' ? this.#step() : this.#followValue());
-        return;
-      } catch (signal) {
-        if (signal === TOO_DEEP) this.#dropTooDeep();
-        else if (signal !== NEED_MORE) throw signal;
-        else if (!this.#suspend()) return;
-      }
+  #read(piece: Uint8Array): void {
+    let bytes = piece;
+    if (this.#dropped !== undefined) {
+      const end = this.#dropped.find(bytes);
+      this.#origin += end ?? bytes.length;
+      if (end === undefined) return;
+      this.#dropped = undefined;
+      bytes = bytes.subarray(end);
+    }
+    if (this.#keptBytes + bytes.length < this.#bytesBeforeRetry) {
+      this.#keep(bytes);
+      return;
+    }
+    const scanner = this.#scanner;
+    const limits = { maxDepth: this.#options.maxDepth, maxItems: MAX_ITEMS };
+    const end = scanner.load([...this.#kept, bytes], this.#origin, this.#targets, limits);
+    this.#kept = [];
+    this.#keptBytes = 0;
+    try {
+      const rest = this.#advance(end);
+      this.#origin = scanner.offsetOf(rest);
+      this.#keepRest(rest, end);
+    } finally {
+      scanner.release();
     }
   }
 
-  /** Reads the next token or value; returns false when it waits for more bytes. May throw NEED_MORE. */
-  #step(): boolean {
-    const cursor = this.#cursor;
-    skipWhiteSpace(cursor);
-    cursor.keep = cursor.pos;
-    cursor.depth = 0;
-    this.#wrongBefore = cursor.wrongTypes;
+  #keep(bytes: Uint8Array): void {
+    this.#kept.push(Buffer.from(bytes));
+    this.#keptBytes += bytes.length;
+  }
+
+  /** Reads as far as the bytes before `end` allow; returns where an incomplete token or value begins. */
+  #advance(end: number): number {
+    const { exports } = this.#scanner;
+    let at = this.#scanner.window;
+    for (;;) {
+      at = exports.skipBlanks(at);
+      const next = at < end ? this.#step(at, end) : 0;
+      if (next === 0) return at;
+      at = next;
+    }
+  }
+
+  /** Reads the token or value at an address; returns where it ends, or 0 when it is incomplete. */
+  #step(at: number, end: number): number {
+    const byte = this.#scanner.bytes[at];
     switch (this.#phase) {
       case 'start':
-        return this.#readStart();
+        return this.#readStart(at, end);
       case 'key':
-        return this.#readKey();
+        return this.#readKey(at, end);
+      case 'member':
+        return this.#readMember(at);
       case 'element':
-        return this.#readElement();
-      case 'envelope member':
-        return this.#readEnvelopeMember();
-      case 'other member':
-        skipValue(cursor);
-        return this.#go('after member');
+        return this.#readElement(at);
       case 'after element':
-        return this.#go(toNextItem(cursor, CLOSE_BRACKET) ? 'element' : 'after member');
+        if (byte === CLOSE_BRACKET) return this.#go('after member', at + 1);
+        return byte === COMMA ? this.#go('element', at + 1) : this.#scanner.failSyntax(at);
       case 'after member':
-        return this.#go(toNextItem(cursor, CLOSE_BRACE) ? 'key' : 'end');
+        if (byte === CLOSE_BRACE) return this.#go('end', at + 1);
+        return byte === COMMA ? this.#go('key', at + 1) : this.#scanner.failSyntax(at);
       default:
-        if (cursor.pos < cursor.end) cursor.fail('trailing', 'unexpected text after the document');
-        return false;
+        return this.#scanner.fail('trailing', 'unexpected text after the document', at);
     }
   }
 
-  #go(phase: Phase): true {
+  #go(phase: Phase, at: number): number {
     this.#phase = phase;
-    return true;
+    return at;
   }
 
-  #readStart(): true {
-    const cursor = this.#cursor;
-    checkStart(cursor);
-    const isObject = cursor.bytes[cursor.pos] === OPEN_BRACE;
-    if (!isObject) cursor.fail('type', 'the document is not an object');
-    return this.#go(this.#enter(CLOSE_BRACE) ? 'key' : 'end');
-  }
-
-  #readKey(): true {
-    const cursor = this.#cursor;
-    readKey(cursor);
-    const name = keyText(cursor) ?? '';
-    if (name === this.#options.list) return this.#readListStart();
-    this.#member = name;
-    return this.#go(this.#options.envelope.has(name) ? 'envelope member' : 'other member');
-  }
-
-  #readListStart(): true {
-    const cursor = this.#cursor;
-    if (this.#hasList) cursor.fail('duplicate', 'the list occurs twice');
-    if (cursor.pos >= cursor.end) throw NEED_MORE;
-    const isArray = cursor.bytes[cursor.pos] === OPEN_BRACKET;
-    if (!isArray && !isNull(cursor)) cursor.fail('type', 'the list is not an array');
-    const hasItems = isArray ? this.#enter(CLOSE_BRACKET) : skipValue(cursor);
-    this.#hasList = true;
-    return this.#go(hasItems === true ? 'element' : 'after member');
+  #readStart(at: number, end: number): number {
+    const scanner = this.#scanner;
+    scanner.checkEncoding(at);
+    if (scanner.bytes[at] === OPEN_BRACE) return this.#enter(at, end, CLOSE_BRACE, 'key', 'end');
+    scanner.read(at);
+    return scanner.fail('type', 'the document is not an object', at);
   }
 
   /** Enters the document or its list, once the byte after the bracket is available. */
-  #enter(close: number): boolean {
-    const hasItems = enter(this.#cursor, close);
-    if (hasItems && this.#cursor.pos >= this.#cursor.end) throw NEED_MORE;
-    return hasItems;
+  #enter(
+    at: number,
+    end: number,
+    close: number | undefined,
+    first: Phase,
+    afterLast: Phase,
+  ): number {
+    const item = this.#scanner.exports.skipBlanks(at + 1);
+    if (item >= end) return 0;
+    const isEmpty = this.#scanner.bytes[item] === close;
+    return isEmpty ? this.#go(afterLast, item + 1) : this.#go(first, item);
   }
 
-  #readElement(): boolean {
-    const cursor = this.#cursor;
-    if (cursor.end - cursor.pos < this.#bytesBeforeRetry) return false;
-    if (cursor.bytes[cursor.pos] !== OPEN_BRACE) {
-      skipValue(cursor);
+  #readKey(at: number, end: number): number {
+    const scanner = this.#scanner;
+    if (scanner.bytes[at] !== QUOTE) scanner.failSyntax(at);
+    const after = scanner.skipString(at + 1);
+    if (after === 0) return 0;
+    const colon = scanner.exports.skipBlanks(after);
+    if (colon < end && scanner.bytes[colon] !== COLON) scanner.failSyntax(colon);
+    const value = scanner.exports.skipBlanks(colon + 1);
+    if (value >= end) return 0;
+    const name = scanner.keyText(at + 1, after - 1);
+    if (name === this.#options.list) return this.#readList(value, end);
+    this.#memberName = name;
+    this.#member = this.#options.envelope.get(name);
+    return this.#go('member', value);
+  }
+
+  #readList(at: number, end: number): number {
+    const scanner = this.#scanner;
+    const byte = scanner.bytes[at];
+    if (this.#hasList) scanner.fail('duplicate', 'the list occurs twice', at);
+    if (byte === OPEN_BRACKET) {
+      const next = this.#enter(at, end, CLOSE_BRACKET, 'element', 'after member');
+      this.#hasList = next !== 0;
+      return next;
+    }
+    if (byte !== LETTER_N) scanner.fail('type', 'the list is not an array', at);
+    const after = scanner.read(at);
+    this.#hasList = after !== 0;
+    return this.#hasList ? this.#go('after member', after) : 0;
+  }
+
+  #readElement(at: number): number {
+    const scanner = this.#scanner;
+    const isObject = scanner.bytes[at] === OPEN_BRACE;
+    const read = scanner.read(at, isObject ? this.#options.element : undefined);
+    const after = read < 0 ? scanner.read(at) : read;
+    if (after === 0) return 0;
+    if (read < 0 || after - at > this.#options.maxElementBytes) {
       this.#skipped++;
-      return this.#go('after element');
-    }
-    const element = this.#options.element.read(cursor);
-    const size = cursor.pos - cursor.keep;
-    this.#bytesBeforeRetry = size < LARGE_BYTES ? 0 : Math.ceil(size * MARGIN);
-    if (size > this.#options.maxElementBytes) {
-      this.#countOverLimit();
-    } else {
+      this.#limitHit = true;
+    } else if (isObject) {
       this.#elements++;
-      this.#options.onElement(element);
+      this.#wrongTypes += scanner.wrongTypes;
+      this.#options.onElement();
+    } else {
+      this.#skipped++;
     }
-    return this.#go('after element');
+    return this.#go('after element', after);
   }
 
-  #readEnvelopeMember(): true {
-    const cursor = this.#cursor;
-    const reader = this.#options.envelope.get(this.#member);
-    if (reader === undefined) skipValue(cursor);
-    else this.#envelope[this.#member] = readOrFallback(cursor, reader);
-    this.#checkMemberSize();
-    return this.#go('after member');
-  }
-
-  /** The available bytes end within a token or value; returns whether to continue with them. */
-  #suspend(): boolean {
-    const cursor = this.#cursor;
-    cursor.pos = cursor.keep;
-    cursor.depth = 0;
-    cursor.wrongTypes = this.#wrongBefore;
-    if (cursor.pos >= cursor.end) return false;
-    const isWanted = this.#phase === 'element' || this.#phase === 'envelope member';
-    if (!isWanted && this.#phase !== 'other member') {
-      this.#checkTokenSize();
-      return false;
-    }
-    beginSkip(cursor);
-    this.#search = isWanted ? 'finding' : 'dropping';
-    return true;
-  }
-
-  #dropTooDeep(): void {
-    const cursor = this.#cursor;
-    if (this.#phase === 'envelope member') {
-      cursor.fail('depth', 'a member is nested too deeply', cursor.keep);
-    }
-    cursor.pos = cursor.keep;
-    cursor.depth = 0;
-    if (this.#phase === 'element') this.#countOverLimit();
-    beginSkip(cursor);
-    this.#search = 'dropping';
-  }
-
-  /** Moves towards the end of an incomplete or dropped value; returns false when it waits for more bytes. */
-  #followValue(): boolean {
-    const cursor = this.#cursor;
-    const isComplete = resumeSkip(cursor);
-    if (!isComplete) this.#checkTokenSize();
-    if (this.#search === 'finding') {
-      if (cursor.pos - cursor.keep > this.#options.maxElementBytes) {
-        this.#checkMemberSize();
-        this.#countOverLimit();
-        this.#search = 'dropping';
-      } else if (isComplete) {
-        cursor.pos = cursor.keep;
-        this.#search = 'none';
-        return true;
+  #readMember(at: number): number {
+    const scanner = this.#scanner;
+    const member = this.#member;
+    const after = scanner.read(at, member);
+    if (member !== undefined) {
+      if (after < 0 && scanner.failure === 'too deep') {
+        scanner.fail('depth', 'a member is nested too deeply', at);
+      }
+      if (after < 0 || after - at > this.#options.maxElementBytes) this.#failTooLarge(at);
+      if (after > 0) {
+        this.#wrongTypes += scanner.wrongTypes;
+        this.#envelope.set(this.#memberName, member.read());
       }
     }
-    if (this.#search === 'dropping') cursor.keep = cursor.pos;
-    if (!isComplete) return false;
-    this.#search = 'none';
-    return this.#go(this.#phase === 'element' ? 'after element' : 'after member');
+    return after === 0 ? 0 : this.#go('after member', after);
   }
 
-  #countOverLimit(): void {
-    this.#cursor.wrongTypes = this.#wrongBefore;
-    this.#skipped++;
-    this.#limitHit = true;
-  }
-
-  #checkMemberSize(): void {
+  #failTooLarge(at: number): never {
     const { maxElementBytes } = this.#options;
-    const { keep, pos } = this.#cursor;
-    if (this.#phase === 'envelope member' && pos - keep > maxElementBytes) {
-      this.#cursor.fail('limit', `a member is longer than ${maxElementBytes} bytes`, keep);
-    }
+    return this.#scanner.fail('limit', `a member is longer than ${maxElementBytes} bytes`, at);
   }
 
-  #checkTokenSize(): void {
-    const { pos, end } = this.#cursor;
-    if (end - pos > MAX_TOKEN_BYTES) {
-      this.#cursor.fail('limit', `a key or number is longer than ${MAX_TOKEN_BYTES} bytes`);
+  /** Keeps the bytes of an incomplete token or value until there are more; drops those of a value over the limit. */
+  #keepRest(start: number, end: number): void {
+    const length = end - start;
+    const bytes = this.#scanner.bytes.subarray(start, end);
+    const [first] = bytes;
+    const isText = first === QUOTE || first === OPEN_BRACE || first === OPEN_BRACKET;
+    const isValue = isText && (this.#phase === 'element' || this.#phase === 'member');
+    const { maxElementBytes } = this.#options;
+    if (!isValue && length > MAX_TOKEN_BYTES) {
+      this.#scanner.fail('limit', `a key or number has more than ${MAX_TOKEN_BYTES} bytes`, start);
     }
+    const isLarge = isValue && length >= LARGE_BYTES;
+    this.#bytesBeforeRetry = isLarge ? Math.min(2 * length, maxElementBytes + 1) : 0;
+    if (!isValue || length <= maxElementBytes) {
+      this.#keep(bytes);
+      return;
+    }
+    if (this.#phase === 'element') {
+      this.#skipped++;
+      this.#limitHit = true;
+      this.#phase = 'after element';
+    } else {
+      if (this.#member !== undefined) this.#failTooLarge(start);
+      this.#phase = 'after member';
+    }
+    this.#bytesBeforeRetry = 0;
+    this.#origin += length;
+    this.#dropped = new ValueEnd();
+    this.#dropped.find(bytes);
   }
 }

@@ -107,7 +107,8 @@ function list(pattern: string): readonly string[] {
 /** All mutants in random order. */
 function drawMutants(seed: number): readonly Mutant[] {
   const files = list('src/**/*.ts').filter(
-    (file) => file.startsWith(options.only) && !/^src\/simulator\/|\.d\.ts$/.test(file),
+    (file) =>
+      file.startsWith(options.only) && !/^src\/(?:simulator|json\/scanner)\/|\.d\.ts$/.test(file),
   );
   const random = createRandom(seed);
   return files

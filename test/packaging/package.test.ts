@@ -64,7 +64,9 @@ beforeAll(() => {
 describe('the tarball', () => {
   test('contains only the files of package.json and dist/ built from src/', () => {
     const { files = [] } = readManifest(ROOT);
-    const built = listFiles('src').flatMap(builtFrom);
+    const sources = listFiles('src').filter((file) => !file.startsWith('src/json/scanner/'));
+    const built = sources.flatMap(builtFrom);
+    expect(built).toContain('dist/json/scanner.wasm');
     const expected = [
       ...ALWAYS_PACKED,
       ...files.flatMap((name) => (name === 'dist' ? [...built, 'dist/revision'] : expand(name))),
@@ -105,6 +107,16 @@ describe('the installed package', () => {
     );
     expect(tree.problems).toBeUndefined();
     expect(Object.keys(tree.dependencies)).toEqual(['crdb-exporter']);
+  });
+
+  test('explains at its start that Node.js lacks WebAssembly', () => {
+    const main = path.join(installed.modules, 'crdb-exporter', 'dist', 'main.js');
+    const { status, stderr } = spawnSync(process.execPath, ['--jitless', main, 'check'], {
+      encoding: 'utf8',
+    });
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/cannot run WebAssembly with SIMD.*start it without --jitless/);
+    expect(stderr.trim().split('\n')).toHaveLength(1);
   });
 
   test('has a bill of materials with its direct dependencies in the versions of the manifest', () => {

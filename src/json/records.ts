@@ -1,0 +1,253 @@
+import { type Scanner, sharedScanner, type Target } from './scanner.ts';
+import type { AnyShape, KeyFilter } from './shape.ts';
+
+/** In the order of scanner/values.ts. */
+const KINDS = [
+  ...(['number', 'integer', 'boolean', 'string', 'time', 'raw', 'flags'] as const),
+  ...(['object', 'last', 'array', 'record', 'selected'] as const),
+] as const;
+
+/** Where the value of a shape is in a record, which consists of slots of 8 bytes (scanner/values.ts). */
+interface Place {
+  readonly kind: (typeof KINDS)[number];
+  /** Whether null is undefined. */
+  readonly isOptional: boolean;
+  readonly slot: number;
+  readonly slots: number;
+  /** The fields of an object; what is in an array, a map or `last`, without a name. */
+  readonly children: readonly (readonly [name: string, place: Place])[];
+  readonly filter: KeyFilter;
+}
+
+const SLOT_BYTES = 8;
+const PLAN_BYTES = 32;
+/** Slots before those of an item of an array, and of an entry of a map. */
+const ITEM_HEAD = 1;
+const ENTRY_HEAD = 2;
+/** The upper half of NaN, which stands for undefined. */
+const NOTHING = 0x7ff80000;
+
+function layOut(shape: AnyShape, slot = 0, isOptional = false): Place {
+  if (shape.kind === 'optional') return layOut(shape.inner, slot, true);
+  const filter = { keys: 'names' in shape ? shape.names : [], prefixes: [] };
+  const place = { kind: shape.kind, isOptional, slot, slots: 1, children: [], filter };
+  if (shape.kind === 'object') {
+    let { slots } = place;
+    const children = Object.entries(shape.fields).map(([name, field]) => {
+      const child = layOut(field, slot + slots);
+      slots += child.slots;
+      return [name, child] as const;
+    });
+    return { ...place, slots, children };
+  }
+  if (!('inner' in shape)) return place;
+  // Items and entries have records of their own.
+  const inner = layOut(shape.inner, shape.kind === 'last' ? slot + 1 : 0);
+  const children = [['', inner]] as const;
+  if (shape.kind === 'last') return { ...place, slots: 1 + inner.slots, children };
+  return { ...place, children, filter: shape.kind === 'selected' ? shape.filter : filter };
+}
+
+/** Stores the plan of a place, and what its record holds when the value is absent or wrong; returns the plan's address. */
+function storePlan(scanner: Scanner, place: Place, absent: number, wrong: number): number {
+  const { kind, slot, slots, children, filter } = place;
+  const { allocate } = scanner.exports;
+  writeSlot(scanner, place, absent, place.isOptional);
+  writeSlot(scanner, place, wrong, true);
+  const plans = children.map(([name, child]) => {
+    const isWithin = kind === 'object' || kind === 'last';
+    const record = (): number => allocate(child.slots * SLOT_BYTES);
+    const [a, b] = isWithin ? [absent, wrong] : [record(), record()];
+    return [name, storePlan(scanner, child, a, b)] as const;
+  });
+  const indexes = filter.keys.map((name, index) => [name, index + 1] as const);
+  const keys = storeKeys(scanner, kind === 'object' ? plans : indexes, filter.prefixes);
+  const plan = allocate(PLAN_BYTES);
+  const where = [slot * SLOT_BYTES, slots * SLOT_BYTES, absent, wrong];
+  const inner = plans[0]?.[1] ?? 0;
+  scanner.words.set([KINDS.indexOf(kind), ...where, keys, indexes.length, inner], plan / 4);
+  return plan;
+}
+
+/** Writes a slot of a record for a value that is absent, or nothing: optional or of the wrong type. */
+function writeSlot(scanner: Scanner, place: Place, record: number, isNothing: boolean): void {
+  const { kind, isOptional, slot } = place;
+  const isList = kind === 'array' || kind === 'record' || kind === 'selected';
+  const isUndefined = isList ? isOptional : isNothing || kind === 'time' || kind === 'raw';
+  scanner.numbers[record / SLOT_BYTES + slot] = isUndefined ? NaN : 0;
+}
+
+function storeKeys(
+  scanner: Scanner,
+  keys: readonly (readonly [name: string, value: number])[],
+  prefixes: readonly string[],
+): number {
+  const { allocate, createTable, addKey, addPrefix } = scanner.exports;
+  const table = createTable(keys.length);
+  const store = (name: string): readonly [start: number, length: number] => {
+    const bytes = Buffer.from(name);
+    const start = allocate(bytes.length);
+    scanner.bytes.set(bytes, start);
+    return [start, bytes.length];
+  };
+  for (const [name, value] of keys) addKey(table, ...store(name), value);
+  for (const prefix of prefixes) addPrefix(table, ...store(prefix));
+  return table;
+}
+
+/** Readers by shape, for all documents: code is only fast while the objects that it meets have few different types. */
+const readers = new Map<string, RecordReader>();
+
+/** `isKept`: whether objects must not change when the next value is read; then they are copies, else views of the record. */
+export function readerOf(shape: AnyShape, isKept: boolean): RecordReader {
+  const key = JSON.stringify([shape, isKept]);
+  let reader = readers.get(key);
+  if (reader === undefined) {
+    reader = new RecordReader(shape, key, isKept);
+    readers.set(key, reader);
+  }
+  return reader;
+}
+
+/** Reads the values of a shape in the record that the scanner wrote last. Arrays and maps are copies. */
+export class RecordReader implements Target {
+  plan = 0;
+  record = 0;
+  #absent = 0;
+  readonly #place: Place;
+  readonly #key: string;
+  readonly #position: Position = { slot: 0 };
+  /** Returns the value. */
+  readonly read: () => unknown;
+
+  constructor(shape: AnyShape, key: string, isKept: boolean) {
+    this.#place = layOut(shape);
+    this.#key = key;
+    this.read = createGetter(sharedScanner(), this.#place, this.#position, isKept);
+  }
+
+  install(scanner: Scanner): void {
+    let target = scanner.targets.get(this.#key);
+    if (target === undefined) {
+      const size = this.#place.slots * SLOT_BYTES;
+      const { allocate } = scanner.exports;
+      const absent = allocate(size);
+      target = [storePlan(scanner, this.#place, absent, allocate(size)), allocate(size), absent];
+      scanner.targets.set(this.#key, target);
+    }
+    [this.plan, this.record, this.#absent] = target;
+    this.#position.slot = this.record / SLOT_BYTES;
+  }
+
+  /** The value where the document has none. */
+  readAbsent(): unknown {
+    this.#position.slot = this.#absent / SLOT_BYTES;
+    return this.read();
+  }
+}
+
+/** The first slot of the record that is shown. */
+interface Position {
+  slot: number;
+}
+
+function createGetter(
+  scanner: Scanner,
+  place: Place,
+  record: Position,
+  isKept: boolean,
+): () => unknown {
+  const { slot, isOptional } = place;
+  const first = (): number => scanner.words[(record.slot + slot) * 2] ?? 0;
+  const second = (): number => scanner.words[(record.slot + slot) * 2 + 1] ?? 0;
+  const whenPresent = (read: () => unknown) => () =>
+    scanner.numbers[record.slot + slot] === 1 ? read() : undefined;
+  switch (place.kind) {
+    case 'boolean':
+      return () => {
+        const value = scanner.numbers[record.slot + slot];
+        return value === 1 ? true : value === 0 ? false : undefined;
+      };
+    case 'string':
+      return () => {
+        const traits = second();
+        if (traits === NOTHING) return undefined;
+        return traits === 0 ? '' : scanner.text(first(), first() + (traits >>> 2), traits & 3);
+      };
+    case 'raw':
+      return () => {
+        const value = second() === NOTHING ? undefined : scanner.raws[first()];
+        return isOptional ? (value ?? undefined) : value;
+      };
+    case 'object': {
+      const view = createView(scanner, place, record, isKept);
+      const read = isKept ? () => ({ ...view }) : () => view;
+      return isOptional ? whenPresent(read) : read;
+    }
+    case 'last':
+      return whenPresent(createGetter(scanner, innerOf(place), record, isKept));
+    case 'array':
+    case 'record':
+    case 'selected': {
+      const read = (place.kind === 'array' ? createArrayReader : createMapReader)(scanner, place);
+      return () => (second() === NOTHING ? undefined : read(first(), second()));
+    }
+    default:
+      return () => {
+        const value = scanner.numbers[record.slot + slot];
+        return value === value ? value : undefined;
+      };
+  }
+}
+
+/** An object whose properties read the record. */
+function createView(scanner: Scanner, place: Place, record: Position, isKept: boolean): object {
+  const view = {};
+  for (const [name, child] of place.children) {
+    const get = createGetter(scanner, child, record, isKept);
+    Object.defineProperty(view, name, { enumerable: true, get });
+  }
+  return view;
+}
+
+function innerOf({ children: [inner] }: Place): Place {
+  if (inner === undefined) throw new TypeError('a shape without an inner one');
+  return inner[1];
+}
+
+/** Reads a number of items, each of which begins with the address of the next one. */
+type ItemReader = (address: number, count: number) => unknown;
+
+function createArrayReader(scanner: Scanner, place: Place): ItemReader {
+  const record = { slot: 0 };
+  const read = createGetter(scanner, innerOf(place), record, true);
+  return (address, count) => {
+    const items: unknown[] = [];
+    for (let at = address; items.length < count; at = scanner.words[at / 4] ?? 0) {
+      record.slot = at / SLOT_BYTES + ITEM_HEAD;
+      items.push(read());
+    }
+    return items;
+  };
+}
+
+/** After the address: 0 if the value counts; the key's address and length, or 0 and the index of its name. */
+function createMapReader(scanner: Scanner, place: Place): ItemReader {
+  const record = { slot: 0 };
+  const read = createGetter(scanner, innerOf(place), record, true);
+  return (address, count) => {
+    const entries = new Map<string, unknown>();
+    let at = address;
+    for (let left = count; left > 0; left--) {
+      const [next = 0, outcome, start = 0, length = 0] = scanner.words.subarray(at / 4, at / 4 + 4);
+      const name = place.filter.keys[length] ?? '';
+      const key = start === 0 ? name : scanner.keyText(start, start + length);
+      record.slot = at / SLOT_BYTES + ENTRY_HEAD;
+      // Of a key that occurs twice the last value counts, even when it is null or of the wrong type.
+      entries.delete(key);
+      if (outcome === 0) entries.set(key, read());
+      at = next;
+    }
+    return entries;
+  };
+}

@@ -1,0 +1,298 @@
+import { isUtf8 } from 'node:buffer';
+import { readFileSync } from 'node:fs';
+import { parseTime } from './time.ts';
+
+/** Why a document could not be read. */
+export type JsonErrorKind =
+  /** The bytes are not JSON: a broken literal, an unexpected character, a malformed escape. */
+  | 'syntax'
+  /** The document ended before its last bracket. */
+  | 'truncated'
+  /** Something other than white space follows the document. */
+  | 'trailing'
+  /** An envelope member is nested deeper than the limit. (An element that is too deep is skipped.) */
+  | 'depth'
+  /** The document or an envelope member is larger than its limit. */
+  | 'limit'
+  /** The document begins with a byte order mark or is not UTF-8 at all. */
+  | 'encoding'
+  /** The document is not an object, or the member that should hold the list is not an array. */
+  | 'type'
+  /** The member that holds the list occurs twice. */
+  | 'duplicate';
+
+/**
+ * The document cannot be read. The message contains the problem and its byte offset, never text of
+ * the document: responses carry SQL text, keys and addresses.
+ */
+export class JsonError extends Error {
+  override readonly name = 'JsonError';
+  readonly kind: JsonErrorKind;
+  readonly offset: number;
+
+  constructor(kind: JsonErrorKind, offset: number, problem: string) {
+    super(`${problem} (at byte ${offset} of the document)`);
+    this.kind = kind;
+    this.offset = offset;
+  }
+}
+
+/** The part of WebAssembly that is used; the types of Node.js do not declare it. */
+declare const WebAssembly: {
+  readonly Module: new (code: Uint8Array) => object;
+  readonly Instance: new (module: object, imports: object) => { readonly exports: Exports };
+  validate(code: Uint8Array): boolean;
+};
+
+/** What the scanner exports. Addresses are numbers; 0 is no address. */
+interface Exports {
+  readonly memory: { readonly buffer: ArrayBuffer };
+  readonly state: { readonly value: number };
+  readonly allocate: (bytes: number) => number;
+  readonly createTable: (keys: number) => number;
+  readonly addKey: (table: number, start: number, length: number, value: number) => void;
+  readonly addPrefix: (table: number, start: number, length: number) => void;
+  readonly reserveHeap: () => number;
+  readonly growTo: (address: number) => boolean;
+  readonly setWindow: (end: number, maxDepth: number, maxItems: number) => void;
+  readonly skipBlanks: (at: number) => number;
+  readonly skipString: (at: number) => number;
+  readonly readWhole: (at: number, plan: number, record: number) => number;
+}
+
+const SCANNER_FILE = new URL('scanner.wasm', import.meta.url);
+
+/** Why a value could not be read, in the order of scanner/skip.ts. */
+const FAILURES = ['incomplete', 'syntax', 'too deep', 'too many items'] as const;
+
+/** Zeros after the window, so that inner loops need not look for its end. */
+const SLACK_BYTES = 128;
+
+/** With more memory than this the scanner is replaced, as WebAssembly returns none; pages with usual elements need 1 MB. */
+const MAX_KEPT_BYTES = 4 * 1024 * 1024;
+
+/** Go's zero time, 0001-01-01T00:00:00Z, which stands for "none". */
+const ZERO_TIME_MS = -62_135_596_800_000;
+
+/** What the scanner notes about a string: it contains a backslash. (The other trait is: not only ASCII.) */
+const ESCAPED = 1;
+
+const [QUOTE, BACKSLASH] = Buffer.from('"\\');
+const [OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE] = Buffer.from('[]{}');
+
+/** Space for a key without its escapes (scanner/keys.ts). */
+const MAX_PLAIN_BYTES = 4096;
+
+/** What is read from a document: addresses of its plan and its record. */
+export interface Target {
+  readonly plan: number;
+  readonly record: number;
+  /** Stores the plan if the scanner, which may have been replaced, does not have it. */
+  install(scanner: Scanner): void;
+}
+
+export interface Limits {
+  readonly maxDepth: number;
+  /** Items of arrays and entries of maps in one value. */
+  readonly maxItems: number;
+}
+
+/**
+ * The compiled scanner and its memory, which holds plans and records, then a window on the bytes of a document, then items of
+ * arrays and maps. It keeps nothing of a document between two calls of `load`, so all documents share it.
+ */
+export class Scanner {
+  readonly #module = new WebAssembly.Module(readFileSync(SCANNER_FILE));
+  exports!: Exports;
+  /** The memory, in three ways; other objects when it has grown. */
+  bytes!: Buffer;
+  words!: Int32Array;
+  numbers!: Float64Array;
+  /** The raw values in the record that was read last. */
+  readonly raws: unknown[] = [];
+  /** Targets by shape; another map when the scanner was replaced. */
+  targets!: Map<string, readonly [plan: number, record: number, absent: number]>;
+  /** Where the window begins, and the offset of that byte in the document. */
+  window = 0;
+  #origin = 0;
+  #isInUse = false;
+
+  constructor() {
+    this.#instantiate();
+  }
+
+  /** Makes these bytes of a document the window, until `release`; returns the address of their end. */
+  load(
+    parts: readonly Uint8Array[],
+    origin: number,
+    targets: Iterable<Target>,
+    { maxDepth, maxItems }: Limits,
+  ): number {
+    if (this.#isInUse) throw new Error('a decoder cannot be used by the consumer of another one');
+    const length = parts.reduce((sum, part) => sum + part.length, 0);
+    if (this.bytes.length > MAX_KEPT_BYTES && length < MAX_KEPT_BYTES / 2) this.#instantiate();
+    for (const target of targets) target.install(this);
+    this.#origin = origin;
+    this.window = this.exports.reserveHeap();
+    let end = this.window;
+    if (!this.exports.growTo(end + length + SLACK_BYTES)) throw new RangeError('out of memory');
+    for (const part of parts) {
+      this.bytes.set(part, end);
+      end += part.length;
+    }
+    this.bytes.fill(0, end, end + SLACK_BYTES);
+    this.exports.setWindow(end, maxDepth, maxItems);
+    this.#isInUse = true;
+    return end;
+  }
+
+  release(): void {
+    this.#isInUse = false;
+  }
+
+  /**
+   * Reads the value at an address into the target's record; without one only its end is found, whatever its depth. Returns
+   * where it ends, 0 when it is incomplete, -1 when it is over a limit.
+   */
+  read(at: number, target?: Target): number {
+    this.raws.length = 0;
+    return (
+      this.exports.readWhole(at, target?.plan ?? 0, target?.record ?? 0) || this.#explainFailure()
+    );
+  }
+
+  /** Like `read`, for the string whose first quote is before the address. */
+  skipString(at: number): number {
+    return this.exports.skipString(at) || this.#explainFailure();
+  }
+
+  #explainFailure(): number {
+    if (this.failure === 'syntax') this.failSyntax(this.#state(1));
+    return this.failure === 'incomplete' ? 0 : -1;
+  }
+
+  get failure(): (typeof FAILURES)[number] {
+    return FAILURES[this.#state(0)] ?? 'syntax';
+  }
+
+  /** Values of the wrong type in the value that was read last. */
+  get wrongTypes(): number {
+    return this.#state(2);
+  }
+
+  #state(index: number): number {
+    return this.words[this.exports.state.value / 4 + index] ?? 0;
+  }
+
+  /** The offset of an address in the document. */
+  offsetOf(address: number): number {
+    return this.#origin + address - this.window;
+  }
+
+  fail(kind: JsonErrorKind, problem: string, address: number): never {
+    throw new JsonError(kind, this.offsetOf(address), problem);
+  }
+
+  failSyntax(address: number): never {
+    return this.fail('syntax', 'the document is not valid JSON', address);
+  }
+
+  /** Fails early and with a clear message when a document is not JSON in UTF-8. */
+  checkEncoding(at: number): void {
+    const byte = this.bytes[at] ?? 0;
+    if (byte >= 128 || byte === 0) this.fail('encoding', 'a byte order mark, or not UTF-8', at);
+  }
+
+  /** The text between the quotes of a string; its escapes are correct. */
+  text(start: number, end: number, traits: number): string {
+    if (traits === 0) return this.bytes.toString('latin1', start, end);
+    const text = this.bytes.toString('utf8', start, end);
+    return (traits & ESCAPED) === 0 ? text : String(JSON.parse(`"${text}"`));
+  }
+
+  /** The text of a key, whose traits are not noted. */
+  keyText(start: number, end: number): string {
+    return this.text(start, end, this.bytes.subarray(start, end).includes('\\') ? ESCAPED : -2);
+  }
+
+  #instantiate(): void {
+    const { exports } = new WebAssembly.Instance(this.#module, {
+      values: {
+        isText: (start: number, end: number) => isUtf8(this.bytes.subarray(start, end)),
+        toTime: (start: number, end: number) => this.#toTime(start, end),
+        toNumber: (start: number, end: number) => Number(this.text(start, end, 0)),
+        toRaw: (start: number, end: number) => this.#toRaw(start, end),
+      },
+      keys: {
+        unescapeKey: (start: number, end: number, target: number) =>
+          this.bytes.write(this.text(start, end, ESCAPED), target, MAX_PLAIN_BYTES),
+        memoryGrew: () => this.#useMemory(),
+      },
+    });
+    this.exports = exports;
+    this.targets = new Map();
+    this.#useMemory();
+  }
+
+  #useMemory(): void {
+    const { buffer } = this.exports.memory;
+    this.bytes = Buffer.from(buffer);
+    this.words = new Int32Array(buffer);
+    this.numbers = new Float64Array(buffer);
+  }
+
+  #toTime(start: number, end: number): number {
+    let time = parseTime(this.bytes, start, end);
+    if (Number.isNaN(time)) {
+      // With its escapes decoded it may still be a time.
+      const text = Buffer.from(this.text(start, end, ESCAPED));
+      time = parseTime(text, 0, text.length);
+    }
+    return time === ZERO_TIME_MS ? Infinity : time;
+  }
+
+  #toRaw(start: number, end: number): number {
+    if (!isUtf8(this.bytes.subarray(start, end))) return -1;
+    try {
+      return this.raws.push(JSON.parse(this.bytes.toString('utf8', start, end))) - 1;
+    } catch {
+      return -2;
+    }
+  }
+}
+
+let shared: Scanner | undefined;
+
+/** The scanner of this process. */
+export function sharedScanner(): Scanner {
+  shared ??= new Scanner();
+  return shared;
+}
+
+/** Whether this Node.js can run the scanner: it needs WebAssembly with SIMD. */
+export function canScan(): boolean {
+  return typeof WebAssembly === 'object' && WebAssembly.validate(readFileSync(SCANNER_FILE));
+}
+
+/** Finds the end of a string, array or object in bytes that arrive in pieces. */
+export class ValueEnd {
+  #depth = 0;
+  #inString = false;
+  #isEscaped = false;
+
+  /** Returns where the value ends in the next bytes, or undefined. */
+  find(bytes: Uint8Array): number | undefined {
+    for (let at = 0; at < bytes.length; at++) {
+      const byte = bytes[at];
+      if (this.#isEscaped) this.#isEscaped = false;
+      else if (this.#inString && byte === BACKSLASH) this.#isEscaped = true;
+      else if (byte === QUOTE) this.#inString = !this.#inString;
+      else if (this.#inString) continue;
+      else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) this.#depth++;
+      else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) this.#depth--;
+      else continue;
+      if (this.#depth === 0 && !this.#inString) return at + 1;
+    }
+    return undefined;
+  }
+}

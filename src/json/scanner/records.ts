@@ -1,0 +1,300 @@
+// Values that hold others.
+import {
+  addKey,
+  addPrefix,
+  allocate,
+  createTable,
+  findKey,
+  growTo,
+  hasPrefix,
+  isAt,
+  keyEnd,
+  keyHash,
+  keyStart,
+  learn,
+  reserveHeap,
+  valueStart,
+} from './keys.ts';
+import {
+  Byte,
+  fail,
+  Failure,
+  isBracket,
+  isNumberStart,
+  lastInner,
+  Outcome,
+  skipBlanks,
+  skipBrackets,
+  skipScalar,
+  skipString,
+  state,
+  unexpected,
+} from './skip.ts';
+import {
+  copySlots,
+  isText,
+  Kind,
+  Plan,
+  readNullOrWrong,
+  readNumeric,
+  readRaw,
+  readText,
+  skipShallow,
+  skipValue,
+} from './values.ts';
+
+export { addKey, addPrefix, allocate, createTable, growTo };
+export { reserveHeap, skipBlanks, skipString, state };
+
+/** Begins with a window of which the bytes up to this address are available. */
+export function setWindow(end: usize, maxDepth: i32, maxItems: i32): void {
+  state.end = end;
+  state.maxDepth = maxDepth;
+  state.maxItems = maxItems;
+}
+
+/** Reads a value that is not within another one into a record; without a plan only its end is found, whatever its depth. */
+export function readWhole(at: usize, plan: Plan, record: usize): usize {
+  state.wrongTypes = 0;
+  state.depth = 0;
+  state.items = 0;
+  state.itemsTop = (state.end + 127) & ~7;
+  if (changetype<usize>(plan) != 0) return readValue(at, plan, record);
+  return isBracket(load<u8>(at)) ? skipBrackets(at) : skipValue(at);
+}
+
+/** Reads the value at `at` into a record. */
+function readValue(at: usize, plan: Plan, record: usize): usize {
+  const byte: i32 = load<u8>(at);
+  state.outcome = Outcome.VALUE;
+  switch (plan.kind) {
+    case Kind.NUMBER:
+    case Kind.INTEGER:
+      if (isNumberStart(byte)) return readNumeric(at, plan, record);
+      break;
+    case Kind.BOOLEAN:
+      if (byte != Byte.T && byte != 0x66) break;
+      store<f64>(record + plan.slot, byte == Byte.T ? 1 : 0);
+      return skipScalar(at);
+    case Kind.STRING:
+    case Kind.TIME:
+      if (byte == Byte.QUOTE) return readText(at, plan, record);
+      break;
+    case Kind.RAW:
+      return readRaw(at, plan, record);
+    case Kind.FLAGS:
+      if (byte == Byte.OPEN_BRACE) return readFlags(at, plan, record);
+      break;
+    case Kind.OBJECT:
+      if (byte == Byte.OPEN_BRACE) return readObject(at, plan, record);
+      break;
+    case Kind.LAST:
+      if (byte == Byte.OPEN_BRACKET) return readLast(at, plan, record);
+      break;
+    case Kind.ARRAY:
+      if (byte == Byte.OPEN_BRACKET) return readArray(at, plan, record);
+      break;
+    default:
+      if (byte == Byte.OPEN_BRACE) return readMap(at, plan, record);
+  }
+  return readNullOrWrong(at, plan, record);
+}
+
+/** Moves over an opening bracket to the first item or to the closing bracket. */
+function enter(at: usize): usize {
+  state.depth++;
+  return state.depth > state.maxDepth ? fail(Failure.TOO_DEEP, at) : skipBlanks(at + 1);
+}
+
+/** Moves from the end of an item to the next item or to the bracket `close`. */
+function toNextItem(at: usize, close: i32): usize {
+  if (at == 0) return 0;
+  at = skipBlanks(at);
+  const byte: i32 = load<u8>(at);
+  if (byte == close) return at;
+  if (byte != Byte.COMMA) return unexpected(at);
+  at = skipBlanks(at + 1);
+  return load<u8>(at) == close ? unexpected(at) : at;
+}
+
+/** Moves over the closing bracket. */
+function leave(at: usize): usize {
+  state.depth--;
+  state.outcome = Outcome.VALUE;
+  return at == 0 ? 0 : at + 1;
+}
+
+function readObject(at: usize, plan: Plan, record: usize): usize {
+  copySlots(record, plan.absent, plan);
+  // It is present: of interest where it is optional.
+  store<f64>(record + plan.slot, 1);
+  const keys = plan.keys;
+  let key = keys.start;
+  at = enter(at);
+  while (at != 0 && load<u8>(at) != Byte.CLOSE_BRACE) {
+    const guess = key.next;
+    if (changetype<usize>(guess) != 0 && isAt(guess, at)) {
+      key = guess;
+      at = skipBlanks(at + guess.length);
+    } else {
+      const found = findKey(at, keys);
+      if (changetype<usize>(found) == 0) return 0;
+      key = learn(keys, key, found);
+      at = valueStart;
+    }
+    at = key.value == 0 ? skipValue(at) : readValue(at, changetype<Plan>(key.value), record);
+    // Servers send compact JSON.
+    at = load<u16>(at) == 0x222c ? at + 1 : toNextItem(at, Byte.CLOSE_BRACE);
+  }
+  return leave(at);
+}
+
+/** Hashes of the keys without a bit that are true: of a key that occurs twice the last value counts. */
+const others = memory.data(65 * 4, 4);
+const othersEnd = others + 64 * 4;
+
+function readFlags(at: usize, plan: Plan, record: usize): usize {
+  let mask: u32 = 0;
+  let last = others;
+  at = enter(at);
+  while (at != 0 && load<u8>(at) != Byte.CLOSE_BRACE) {
+    const key = findKey(at, plan.keys);
+    if (changetype<usize>(key) == 0) return 0;
+    const byte: i32 = load<u8>(valueStart);
+    const isSet = byte == Byte.T;
+    if (!isSet && byte != 0x66 && byte != Byte.N) state.wrongTypes++;
+    if (key.value != 0) {
+      const bit: u32 = 1 << (<u32>key.value - 1);
+      mask = isSet ? mask | bit : mask & ~bit;
+    } else {
+      let found = others;
+      while (found < last && load<u32>(found) != keyHash) found += 4;
+      if (isSet) store<u32>(found, keyHash);
+      if (isSet && found == last && last < othersEnd) last += 4;
+      if (!isSet && found < last) store<u32>(found, load<u32>((last -= 4)));
+    }
+    at = toNextItem(skipValue(valueStart), Byte.CLOSE_BRACE);
+  }
+  if (last > others) mask |= 1 << plan.names;
+  store<f64>(record + plan.slot, <f64>mask);
+  return leave(at);
+}
+
+/** Reads the last item. Those before the last one in brackets are skipped as bytes. */
+function readLast(at: usize, plan: Plan, record: usize): usize {
+  copySlots(record, plan.absent, plan);
+  const object = findLastObject(at);
+  if (object == 0 && skipShallow(at) == 0) return 0;
+  state.depth++;
+  at = object != 0 ? object : lastInner != 0 ? lastInner : skipBlanks(at + 1);
+  const wrongBefore = state.wrongTypes;
+  let outcome: Outcome = Outcome.VALUE;
+  while (at != 0 && load<u8>(at) != Byte.CLOSE_BRACKET) {
+    state.wrongTypes = wrongBefore;
+    at = readValue(at, plan.inner, record);
+    outcome = state.outcome == Outcome.WRONG_TYPE ? Outcome.WRONG_TYPE : Outcome.VALUE;
+    store<f64>(record + plan.slot, outcome == Outcome.VALUE ? 1 : 0);
+    at = toNextItem(at, Byte.CLOSE_BRACKET);
+  }
+  at = leave(at);
+  state.outcome = outcome;
+  return at;
+}
+
+/**
+ * The last item of an array of objects without other arrays, found without reading the others (a lease history is half of
+ * a range); 0 where that is not certain. What is found may be in a string, so it must precede a quote and a letter: the
+ * quote would end that string, and no letter can follow a string.
+ */
+function findLastObject(array: usize): usize {
+  let close = array + 1;
+  for (; close < state.end; close += 16) {
+    const bytes = v128.load(close);
+    const opens = i8x16.eq(bytes, i8x16.splat(<i8>Byte.OPEN_BRACKET));
+    const closes = i8x16.eq(bytes, i8x16.splat(<i8>Byte.CLOSE_BRACKET));
+    const brackets = i8x16.bitmask(v128.or(opens, closes));
+    if (brackets == 0) continue;
+    close += ctz(brackets);
+    break;
+  }
+  if (load<u16>(close) != 0x2c5d || !isKeyStart(close + 2)) return 0;
+  for (let at = close - 16; at > array; at -= 16) {
+    let braces = i8x16.bitmask(i8x16.eq(v128.load(at), i8x16.splat(<i8>Byte.OPEN_BRACE)));
+    for (; braces != 0; braces ^= 1 << (31 - clz(braces))) {
+      const object = at + <usize>(31 - clz(braces));
+      // `},{` and a key.
+      if (load<u32>(object - 2) == 0x227b2c7d && isKeyStart(object + 1)) return object;
+    }
+  }
+  return 0;
+}
+
+function isKeyStart(at: usize): bool {
+  return load<u8>(at) == Byte.QUOTE && <u32>((<i32>load<u8>(at + 1) | 0x20) - 0x61) < 26;
+}
+
+/** Bytes before the slots of an item, and of an entry, whose key follows. */
+const ITEM_HEAD: usize = 8;
+const ENTRY_HEAD: usize = 16;
+
+/** Memory for an item: the address of the next one, its outcome; an entry's key: address and length, or 0 and an index. */
+function createItem(head: usize, plan: Plan, at: usize): usize {
+  const item = state.itemsTop;
+  state.itemsTop += head + plan.inner.size;
+  const hasRoom = ++state.items <= state.maxItems && growTo(state.itemsTop);
+  return hasRoom ? item : fail(Failure.TOO_MANY, at);
+}
+
+function readArray(at: usize, plan: Plan, record: usize): usize {
+  const slot = record + plan.slot;
+  let last = slot;
+  let count: u32 = 0;
+  at = enter(at);
+  while (at != 0 && load<u8>(at) != Byte.CLOSE_BRACKET) {
+    const item = createItem(ITEM_HEAD, plan, at);
+    if (item == 0) return 0;
+    at = readValue(at, plan.inner, item + ITEM_HEAD);
+    if (state.outcome != Outcome.WRONG_TYPE) {
+      store<u32>(last, <u32>item);
+      last = item;
+      count++;
+    }
+    at = toNextItem(at, Byte.CLOSE_BRACKET);
+  }
+  store<u32>(slot + 4, count);
+  return leave(at);
+}
+
+function readMap(at: usize, plan: Plan, record: usize): usize {
+  const slot = record + plan.slot;
+  const isRecord = plan.kind == Kind.RECORD;
+  let last = slot;
+  let count: u32 = 0;
+  at = enter(at);
+  while (at != 0 && load<u8>(at) != Byte.CLOSE_BRACE) {
+    const key = findKey(at, plan.keys);
+    if (changetype<usize>(key) == 0) return 0;
+    let isWanted = key.value != 0;
+    if (!isWanted && (isRecord || hasPrefix(plan.keys))) {
+      isWanted = isText(keyStart, keyEnd);
+      if (!isWanted && isRecord) state.wrongTypes++;
+    }
+    at = valueStart;
+    if (isWanted) {
+      const entry = createItem(ENTRY_HEAD, plan, at);
+      if (entry == 0) return 0;
+      store<u32>(entry + 8, key.value == 0 ? <u32>keyStart : 0);
+      store<u32>(entry + 12, key.value == 0 ? <u32>(keyEnd - keyStart) : <u32>key.value - 1);
+      at = readValue(at, plan.inner, entry + ENTRY_HEAD);
+      store<u32>(entry + 4, state.outcome);
+      store<u32>(last, <u32>entry);
+      last = entry;
+      count++;
+    } else {
+      at = skipValue(at);
+    }
+    at = toNextItem(at, Byte.CLOSE_BRACE);
+  }
+  store<u32>(slot + 4, count);
+  return leave(at);
+}

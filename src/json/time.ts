@@ -1,0 +1,92 @@
+const DOT = 0x2e;
+const DASH = 0x2d;
+const PLUS = 0x2b;
+/** T, between date and time. */
+const DATE_END = 0x54;
+const UTC = 0x5a;
+
+const DAY_MS = 86_400_000;
+
+/** Days from 1 March of the year 0 to the epoch. */
+const EPOCH_DAY = 719_468;
+
+/** `2006-01-02T15:04:05` and `+02:00`. */
+const DATE_TIME_BYTES = 19;
+const OFFSET_BYTES = 6;
+const MAX_DECIMALS = 9;
+
+/** Reads RFC 3339 text between two positions as milliseconds since the epoch; NaN when it is no time. */
+export function parseTime(bytes: Uint8Array, start: number, end: number): number {
+  const dateTime = parseDateTime(bytes, start);
+  let at = start + DATE_TIME_BYTES;
+  let fraction = 0;
+  if (bytes[at] === DOT) {
+    const first = ++at;
+    for (; digitAt(bytes, at) <= 9 && at < end; at++) fraction = fraction * 10 + digitAt(bytes, at);
+    const decimals = at - first;
+    if (decimals === 0 || decimals > MAX_DECIMALS) return NaN;
+    fraction = (fraction * 1000) / 10 ** decimals;
+  }
+  return dateTime + fraction - parseOffset(bytes, at, end);
+}
+
+function parseDateTime(bytes: Uint8Array, at: number): number {
+  const hasSeparators =
+    bytes[at + 4] === DASH &&
+    bytes[at + 7] === DASH &&
+    bytes[at + 10] === DATE_END &&
+    bytes[at + 13] === 0x3a &&
+    bytes[at + 16] === 0x3a;
+  if (!hasSeparators) return NaN;
+  const year = twoDigits(bytes, at) * 100 + twoDigits(bytes, at + 2);
+  const month = twoDigits(bytes, at + 5);
+  const day = twoDigits(bytes, at + 8);
+  const hour = twoDigits(bytes, at + 11);
+  const minute = twoDigits(bytes, at + 14);
+  const second = twoDigits(bytes, at + 17);
+  const isInRange =
+    month >= 1 && month <= 12 && day >= 1 && hour <= 23 && minute <= 59 && second <= 59;
+  if (!isInRange || (day > 28 && day > daysInMonth(year, month))) return NaN;
+  const seconds = (hour * 60 + minute) * 60 + second;
+  return dayNumber(year, month, day) * DAY_MS + seconds * 1000;
+}
+
+/** Milliseconds east of UTC: `Z`, `+02:00` or `-05:30`; NaN for anything else. */
+function parseOffset(bytes: Uint8Array, at: number, end: number): number {
+  if (bytes[at] === UTC && at + 1 === end) return 0;
+  const sign = bytes[at] === PLUS ? 1 : bytes[at] === DASH ? -1 : NaN;
+  if (at + OFFSET_BYTES !== end || bytes[at + 3] !== 0x3a) return NaN;
+  const hours = twoDigits(bytes, at + 1);
+  const minutes = twoDigits(bytes, at + 4);
+  return hours <= 23 && minutes <= 59 ? sign * (hours * 60 + minutes) * 60_000 : NaN;
+}
+
+/**
+ * Days since the epoch. Counted in years that begin on 1 March, so that the leap day is the last
+ * one; from there the months have 31, 30, 31, 30, 31 days twice and once more, or 153 days in 5
+ * months. Date.UTC would do the same three times as slowly, and misreads years below 100.
+ */
+function dayNumber(year: number, month: number, day: number): number {
+  const monthFromMarch = (month + 9) % 12;
+  const years = monthFromMarch >= 10 ? year - 1 : year;
+  const leapDays = Math.floor(years / 4) - Math.floor(years / 100) + Math.floor(years / 400);
+  const daysBefore = Math.floor((153 * monthFromMarch + 2) / 5);
+  return 365 * years + leapDays + daysBefore + day - 1 - EPOCH_DAY;
+}
+
+function daysInMonth(year: number, month: number): number {
+  if (month !== 2) return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
+  return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28;
+}
+
+/** Two digits as a number, NaN when they are not digits. */
+function twoDigits(bytes: Uint8Array, at: number): number {
+  const tens = digitAt(bytes, at);
+  const ones = digitAt(bytes, at + 1);
+  return tens <= 9 && ones <= 9 ? tens * 10 + ones : NaN;
+}
+
+/** 0 to 9, or more when the byte is no digit. */
+function digitAt(bytes: Uint8Array, at: number): number {
+  return ((bytes[at] ?? 0) - 0x30) >>> 0;
+}
