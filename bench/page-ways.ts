@@ -1,8 +1,10 @@
 // Implementations that read all ranges of a node in one page; each runs in a separate process.
 import { request } from 'undici';
-import { HotCandidates } from '../src/collectors/ranges/hot-ranges.ts';
+import { HotCandidates, HotList } from '../src/collectors/ranges/hot-ranges.ts';
+import { Places } from '../src/collectors/ranges/places.ts';
 import { ProblemHistory, ProblemReports } from '../src/collectors/ranges/problem-ranges.ts';
 import { createNodeReader } from '../src/collectors/ranges/scan.ts';
+import { TableLoads } from '../src/collectors/ranges/table-load.ts';
 import { NodeTally } from '../src/collectors/ranges/tally.ts';
 import { createPollStats } from '../src/http/poll-stats.ts';
 import { contextOf } from '../test/collectors/ranges/cluster.ts';
@@ -36,9 +38,10 @@ const client = createTestClient({
 });
 
 function createTally(nodeId: number): NodeTally {
-  const hot = new HotCandidates(HOT_RANGES, new Set());
+  const hot = new HotCandidates(HOT_RANGES, new HotList());
   const problems = new ProblemReports(new ProblemHistory());
-  return new NodeTally(nodeId, () => true, { hot, problems });
+  const lists = { hot, problems, tables: new TableLoads() };
+  return new NodeTally(nodeId, () => true, lists, new Places());
 }
 
 /** The work of the ranges collector for one node, up to its aggregate. */

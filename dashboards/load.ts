@@ -11,8 +11,8 @@ const CHOSEN = `${S}, node_id=~"$node"`;
 const QUERIES_BY_NODE = `sum by (node_id) (max by (node_id, store_id) (crdb_store_queries_per_second{${S}}))`;
 const QUERIES = `sum(max by (node_id, store_id) (crdb_store_queries_per_second{${S}}))`;
 /** A gauge distribution as buckets: rate() does not apply. */
-const BUCKETS = `sum by (le) (label_replace(max by (upper, shard) (crdb_ranges_by_queries_per_second{${S}}), "le", "$1", "upper", "(.+)"))`;
-const OF_RANGE = 'range_id, node_id, store_id, table_id';
+const BUCKETS = `sum by (le) (max by (le, shard) (crdb_ranges_by_queries_per_second_bucket{${S}}))`;
+const OF_RANGE = 'range_id, table_id, index_id';
 
 const distribution: Row = {
   title: 'Distribution',
@@ -52,20 +52,20 @@ const distribution: Row = {
     }),
     stat('Ranges above 2500 q/s', {
       about:
-        'Ranges above the default split threshold for queries (crdb_ranges_by_queries_per_second).',
-      queries: `sum(max by (shard) (crdb_ranges_by_queries_per_second{${S}, upper="+Inf"})) - sum(max by (shard) (crdb_ranges_by_queries_per_second{${S}, upper="2500"}))`,
+        'Ranges above the default split threshold for queries (crdb_ranges_by_queries_per_second_bucket).',
+      queries: `sum(max by (shard) (crdb_ranges_by_queries_per_second_bucket{${S}, le="+Inf"})) - sum(max by (shard) (crdb_ranges_by_queries_per_second_bucket{${S}, le="2500"}))`,
       unit: 'short',
       steps: ['green', [1, 'orange']],
     }),
     heatmap('Distribution of range load', {
-      about: 'Number of ranges by queries per second (crdb_ranges_by_queries_per_second).',
+      about: 'Number of ranges by queries per second (crdb_ranges_by_queries_per_second_bucket).',
       queries: BUCKETS,
       unit: 'reqps',
       width: 12,
     }),
     graph('Range load p50 / p99', {
       about:
-        'Median and 99th percentile of queries per second of a range (crdb_ranges_by_queries_per_second).',
+        'Median and 99th percentile of queries per second of a range (crdb_ranges_by_queries_per_second_bucket).',
       queries: [
         { expr: `histogram_quantile(0.5, ${BUCKETS})`, legend: 'p50' },
         { expr: `histogram_quantile(0.99, ${BUCKETS})`, legend: 'p99' },
@@ -115,14 +115,21 @@ const distribution: Row = {
   ],
 };
 
-const HOTTEST = `topk($top, max by (${OF_RANGE}) (crdb_hot_range_queries_per_second{${CHOSEN}}))`;
+/** Of the ranges whose lease is on a chosen node. */
+const HELD = `topk by (range_id) (1, max by (range_id, node_id, store_id) (crdb_hot_range_leaseholder_info{${CHOSEN}}))`;
+const HOTTEST = ['queries', 'cpu_seconds']
+  .map(
+    (of) =>
+      `topk($top, max by (${OF_RANGE}) (crdb_hot_range_${of}_per_second{${S}}) and on (range_id) ${HELD})`,
+  )
+  .join(' or ');
 
 const hotRanges: Row = {
   title: 'Hot ranges',
   panels: [
     table('Hottest ranges now', {
       about:
-        'The ranges with most queries; the table is shown for configured tables (crdb_hot_range_queries_per_second, crdb_table_info). A hot range that does not split has one hot key or an ascending key.',
+        'The ranges with most queries and those with most CPU; the table is shown for known tables (crdb_hot_range_queries_per_second, crdb_hot_range_leaseholder_info, crdb_table_info). A hot range that does not split has one hot key or an ascending key.',
       labels: {
         range_id: {
           title: 'range',
@@ -132,6 +139,7 @@ const hotRanges: Row = {
           ],
         },
         table_id: 'table id',
+        index_id: 'index id',
         database: 'database',
         table: 'table',
         node_id: { title: 'node', links: [toBoard('Nodes', 'crdb-nodes', NODE_OF_ROW)] },
@@ -142,7 +150,10 @@ const hotRanges: Row = {
           title: 'queries/s',
           unit: 'reqps',
           steps: ['text', [2500, 'orange']],
-          expr: withTable(HOTTEST, OF_RANGE),
+          expr: withTable(
+            ofHottest('crdb_hot_range_queries_per_second'),
+            `${OF_RANGE}, node_id, store_id`,
+          ),
         },
         { title: 'writes/s', unit: 'wps', expr: ofHottest('crdb_hot_range_writes_per_second') },
         {
@@ -158,15 +169,14 @@ const hotRanges: Row = {
     graph('Hot ranges over time', {
       about:
         'Queries per second of the listed ranges, as points because the list changes (crdb_hot_range_queries_per_second).',
-      queries: `max by (range_id) (crdb_hot_range_queries_per_second{${CHOSEN}})`,
+      queries: `max by (range_id) (crdb_hot_range_queries_per_second{${S}}) and on (range_id) crdb_hot_range_leaseholder_info{${CHOSEN}}`,
       unit: 'reqps',
       legend: 'r{{range_id}}',
       draw: 'points',
     }),
     graph('Hot ranges by CPU', {
-      about:
-        'CPU of the ranges with most queries; 100 % is one core (crdb_hot_range_cpu_seconds_per_second). A range may be hot by CPU alone: compare CPU of hottest range.',
-      queries: `max by (range_id) (crdb_hot_range_cpu_seconds_per_second{${CHOSEN}})`,
+      about: 'CPU of the listed ranges; 100 % is one core (crdb_hot_range_cpu_seconds_per_second).',
+      queries: `max by (range_id) (crdb_hot_range_cpu_seconds_per_second{${S}}) and on (range_id) crdb_hot_range_leaseholder_info{${CHOSEN}}`,
       unit: 'percentunit',
       legend: 'r{{range_id}}',
       draw: 'points',
@@ -182,7 +192,7 @@ const hotRanges: Row = {
 };
 
 function ofHottest(family: string): string {
-  return `max by (${OF_RANGE}) (${family}{${CHOSEN}}) and on (${OF_RANGE}) ${HOTTEST}`;
+  return `(max by (${OF_RANGE}) (${family}{${S}}) and on (${OF_RANGE}) (${HOTTEST})) * on (range_id) group_left (node_id, store_id) ${HELD}`;
 }
 
 export function load(): Dashboard {

@@ -79,12 +79,12 @@ const health: Row = {
       steps: ANY_IS_DEGRADED,
       links: [toBoard('Ranges', 'crdb-ranges', 'var-problem=underreplicated')],
     }),
-    stat('Vanished ranges', {
+    stat('Lost ranges', {
       about:
-        'Decrease from the maximum of the last hour (crdb_ranges). Red while nodes are down: no node reports a range whose replicas are all on nodes that are down. No data: sharded, or a node could not be read.',
-      queries: `1 - max(crdb_ranges{${S}}) / max(max_over_time(crdb_ranges{${S}}[1h]))`,
-      unit: 'percentunit',
-      steps: ['green', [0.01, 'red']],
+        'Ranges known from earlier scans that no live node holds (crdb_ranges_without_live_replica). Red: see the runbook of CrdbRangesLost. No data: sharded, or a node could not be read.',
+      queries: `max(crdb_ranges_without_live_replica{${S}})`,
+      unit: 'short',
+      steps: ANY_IS_CRITICAL,
       links: [toBoard('Ranges', 'crdb-ranges')],
     }),
     stat('Least free disk', {
@@ -194,7 +194,7 @@ const causes: Row = {
     }),
     table('Longest-standing problem ranges', {
       about:
-        'Ranges that have had a problem for longest (crdb_problem_range_first_seen_timestamp_seconds). The node reports the problem; it is not necessarily the cause.',
+        'Ranges that have had a problem for longest (crdb_problem_range_first_seen_timestamp_seconds, crdb_problem_range_reporter_info). The node reports the problem; it is not necessarily the cause.',
       labels: {
         range_id: {
           title: 'range',
@@ -211,7 +211,7 @@ const causes: Row = {
         {
           title: 'since',
           unit: 's',
-          expr: `topk(10, time() - min by (problem, range_id, node_id, table_id) (crdb_problem_range_first_seen_timestamp_seconds{${S}}))`,
+          expr: `topk(10, time() - min by (problem, range_id, table_id) (crdb_problem_range_first_seen_timestamp_seconds{${S}})) * on (range_id) group_left (node_id) topk by (range_id) (1, max by (range_id, node_id) (crdb_problem_range_reporter_info{${S}}))`,
         },
       ],
       sortBy: 'since',

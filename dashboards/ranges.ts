@@ -5,8 +5,13 @@ import { NODE_OF_ROW, toBoard, toConsole } from './lib/links.ts';
 import { bars, note, pie, stat } from './lib/panels.ts';
 import { table } from './lib/table.ts';
 import { clusterVariable, many, nodeVariable, S } from './lib/variables.ts';
+import { safeToStop } from './safe-to-stop.ts';
+import { tableLoad } from './table-load.ts';
 
 const CHOSEN = 'problem=~"$problem"';
+/** Ranges without a live replica are listed, too: no range reports that problem. */
+const LISTED = 'problem=~"$problem|no_live_replica"';
+const REPORTED = `topk by (range_id) (1, max by (range_id, node_id, store_id) (crdb_problem_range_reporter_info{${S}, node_id=~"$node"}))`;
 const LEASES = `sum by (node_id) (max by (node_id, store_id) (crdb_range_leases{${S}}))`;
 
 const state: Row = {
@@ -25,7 +30,7 @@ const state: Row = {
     }),
     stat('Ranges', {
       about:
-        'Distinct ranges (crdb_ranges). No data: sharded, route local, or a node could not be read. If it falls while nodes are down, no node reports the missing ranges: CrdbRangesVanished.',
+        'Distinct ranges (crdb_ranges). No data: sharded, route local, or a node could not be read. Falls when all replicas of ranges are on nodes that are down: see Lost ranges.',
       queries: `max(crdb_ranges{${S}})`,
       unit: 'short',
       sparkline: true,
@@ -99,7 +104,7 @@ const problemRow: Row = {
     }),
     table('Problem ranges', {
       about:
-        'The ranges that have had a problem for longest; the table is shown for configured tables (crdb_problem_range_first_seen_timestamp_seconds, crdb_table_info). Node and store are the lowest ids that report it, not the cause.',
+        'The ranges that have had a problem for longest; the table is shown for known tables (crdb_problem_range_first_seen_timestamp_seconds, crdb_problem_range_reporter_info, crdb_table_info). Node and store are the lowest ids that report it, not the cause; of no_live_replica the lowest that held the range.',
       labels: {
         range_id: {
           title: 'range',
@@ -107,6 +112,7 @@ const problemRow: Row = {
         },
         problem: 'problem',
         table_id: 'table id',
+        index_id: 'index id',
         database: 'database',
         table: 'table',
         node_id: {
@@ -120,8 +126,8 @@ const problemRow: Row = {
           title: 'since',
           unit: 's',
           expr: withTable(
-            `(time() - min by (problem, range_id, node_id, store_id, table_id) (crdb_problem_range_first_seen_timestamp_seconds{${S}, ${CHOSEN}, node_id=~"$node"}))`,
-            'problem, range_id, node_id, store_id, table_id',
+            `((time() - min by (problem, range_id, table_id, index_id) (crdb_problem_range_first_seen_timestamp_seconds{${S}, ${LISTED}})) * on (range_id) group_left (node_id, store_id) ${REPORTED})`,
+            'problem, range_id, table_id, index_id, node_id, store_id',
           ),
         },
       ],
@@ -132,7 +138,7 @@ const problemRow: Row = {
     stat('Not listed', {
       about:
         'Ranges with a problem that exceed the list (crdb_problem_ranges_omitted). Raise `problem_ranges` to list more.',
-      queries: `sum(max by (problem, shard) (crdb_problem_ranges_omitted{${S}, ${CHOSEN}}))`,
+      queries: `sum(max by (problem, shard) (crdb_problem_ranges_omitted{${S}, ${LISTED}}))`,
       unit: 'short',
       steps: ['green', [1, 'orange']],
       height: 8,
@@ -262,6 +268,6 @@ export function ranges(): Dashboard {
     title: 'Ranges',
     question: 'Which ranges are broken, where, since when?',
     variables: [clusterVariable(), many('problem', 'Problem', problems), nodeVariable()],
-    rows: [state, problemRow, leases, tables],
+    rows: [state, problemRow, safeToStop, tableLoad, leases, tables],
   });
 }

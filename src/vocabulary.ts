@@ -81,6 +81,7 @@ export const ALERT_SEVERITIES = {
   CrdbNodeUnavailable: 'warning',
   CrdbRangeProblemPersistent: 'warning',
   CrdbRangeScanIncomplete: 'warning',
+  CrdbRangesLost: 'critical',
   CrdbRangesUnavailable: 'critical',
   CrdbRangesUnderreplicated: 'warning',
   CrdbRangesWithoutLease: 'critical',
@@ -104,3 +105,6 @@ export const PROBLEMS = [
   'range_too_large',
   'other',
 ] as const;
+
+/** Problems that ranges are listed for; the last is of ranges that nobody reports any more. */
+export const LISTED_PROBLEMS = [...PROBLEMS, 'no_live_replica'] as const;

@@ -106,6 +106,7 @@ function makeRange(state: WorldState, element: number, troubled: boolean): Range
     leases: makeLeases(state, element),
     wantedReplicas: REPLICATION,
     queriesPerSecond: element % 4 === 0 ? 0 : (element * 37) % 211,
+    extraCpuNanos: 0,
     forced: new Set(),
   };
   if (troubled) addProblem(range, element);

@@ -41,6 +41,7 @@ const COMMANDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'Cluster:': {
     nodes: 'list the nodes: status, version, locality, load',
     ranges: 'list the ranges by node: problems, leases, load',
+    range: 'show all that the nodes know of single ranges, and the next step',
     sessions: 'list the SQL sessions: user, application, state, age of transactions',
     tables: 'list the tables: size, ranges, load',
     table: 'show a table: size, columns, indexes, grants, zone configuration',
@@ -66,6 +67,7 @@ const FILES: Readonly<Record<string, () => Promise<CommandFile>>> = {
   completion: () => import('./commands/completion.ts'),
   nodes: () => import('./commands/nodes.ts'),
   ranges: () => import('./commands/ranges.ts'),
+  range: () => import('./commands/range.ts'),
   sessions: () => import('./commands/sessions.ts'),
   tables: () => import('./commands/tables.ts'),
   table: () => import('./commands/table.ts'),

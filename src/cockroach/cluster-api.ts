@@ -102,7 +102,7 @@ export class ClusterApi {
     return { dateMs };
   }
 
-  /** GET /nodes/{node_id}/ranges/, all pages. */
+  /** GET /nodes/{node_id}/ranges/, all pages; only the ranges of `rangeIds` where these are given. */
   nodeRanges<S extends ObjectShape>(
     stats: PollStats,
     request: {
@@ -110,6 +110,7 @@ export class ClusterApi {
       readonly route: RangeRoute;
       /** Ranges per page. */
       readonly limit: number;
+      readonly rangeIds?: readonly number[];
       /** Index of the URL to begin with, so that no gateway carries every scan. */
       readonly firstUrl: number;
       readonly shape: S;
@@ -118,11 +119,12 @@ export class ClusterApi {
       readonly onPageEnd?: () => Promise<void>;
     },
   ): Promise<void> {
-    const { nodeId, route, limit, firstUrl } = request;
+    const { nodeId, route, limit, rangeIds, firstUrl } = request;
+    const chosen = rangeIds ? `ranges=${rangeIds.join(',')}&` : '';
     return readOffsetPages(stats, `ranges of node ${nodeId}`, async (offset) => {
       const page = await this.#readPage(stats, {
         endpoint: 'node_ranges',
-        path: `${rangesPath(nodeId, route)}limit=${limit}&offset=${offset}`,
+        path: `${rangesPath(nodeId, route)}${chosen}limit=${limit}&offset=${offset}`,
         firstUrl,
         ...(route !== 'local' && { node: nodeId, proxied: route === 'proxy' }),
         list: 'ranges',

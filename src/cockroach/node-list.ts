@@ -1,9 +1,9 @@
-import { integer, object } from '../json/shape.ts';
+import { array, integer, object, string } from '../json/shape.ts';
 import type { LivenessStatus } from '../vocabulary.ts';
 import type { ClusterApi, PollStats } from './cluster-api.ts';
 import { livenessOf } from './liveness.ts';
 
-/** The records are large and only two numbers of them are read, but the server prepares them in full. */
+/** The records are large and little of them is read, but the server prepares them in full. */
 const PAGE_LIMIT = 200;
 /** A request to any other node fails after seconds, or never ends. */
 export const REACHABLE: ReadonlySet<LivenessStatus> = new Set([
@@ -12,22 +12,43 @@ export const REACHABLE: ReadonlySet<LivenessStatus> = new Set([
   'decommissioning',
 ]);
 
-const nodeShape = object({ node_id: integer(), liveness_status: integer() });
+/** Real clusters have two or three; every range is counted for each. */
+const MAX_TIERS = 8;
+
+const nodeShape = object({
+  node_id: integer(),
+  liveness_status: integer(),
+  locality: object({ tiers: array(object({ key: string(), value: string() })) }),
+});
+
+/** A part of the locality of a node. */
+export interface Tier {
+  readonly key: string;
+  readonly value: string;
+}
 
 /** Nodes that belong to the cluster, ascending. */
 export interface NodeList {
   readonly toScan: readonly number[];
   readonly toSkip: readonly number[];
+  /** By node id, from broad to narrow. */
+  readonly localities: ReadonlyMap<number, readonly Tier[]>;
 }
 
-/** Lists the nodes, ids and liveness only. Rejects like the API. */
+/** Lists the nodes, by ids, liveness and locality only. Rejects like the API. */
 export async function listNodes(api: ClusterApi, stats: PollStats): Promise<NodeList> {
   const statuses = new Map<number, LivenessStatus>();
+  const localities = new Map<number, readonly Tier[]>();
   await api.nodes(stats, {
     limit: PAGE_LIMIT,
     shape: nodeShape,
-    onNode({ node_id, liveness_status: livenessCode }) {
-      if (isId(node_id)) statuses.set(node_id, livenessOf({ livenessCode }));
+    onNode({ node_id, liveness_status: livenessCode, locality: { tiers } }) {
+      if (!isId(node_id)) return;
+      statuses.set(node_id, livenessOf({ livenessCode }));
+      localities.set(
+        node_id,
+        tiers.slice(0, MAX_TIERS).map(({ key = '', value = '' }) => ({ key, value })),
+      );
     },
   });
   const toScan: number[] = [];
@@ -36,7 +57,7 @@ export async function listNodes(api: ClusterApi, stats: PollStats): Promise<Node
     if (status === 'decommissioned') continue;
     (REACHABLE.has(status) ? toScan : toSkip).push(nodeId);
   }
-  return { toScan, toSkip };
+  return { toScan, toSkip, localities };
 }
 
 /** Ids of ranges, stores and nodes begin at 1; above 2^53 two of them could look alike. */

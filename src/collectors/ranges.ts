@@ -1,15 +1,28 @@
 import type { ClusterApi } from '../cockroach/cluster-api.ts';
 import type { OptionValues } from '../options.ts';
 import { inSlices } from '../time-slice.ts';
+import { LISTED_PROBLEMS } from '../vocabulary.ts';
 import { clusterCollector, type CollectContext } from './collector.ts';
+import { FailureDomains } from './ranges/failure-domains.ts';
 import * as families from './ranges/families.ts';
 import { HotCandidates, HotList, type HotRange } from './ranges/hot-ranges.ts';
-import { KnownRanges } from './ranges/known-ranges.ts';
-import { MAX_REMEMBERED, ProblemHistory, ProblemReports } from './ranges/problem-ranges.ts';
-import { type RangesResult, writeRangesSamples } from './ranges/samples.ts';
+import { KnownRanges, type LostRange } from './ranges/known-ranges.ts';
+import * as listFamilies from './ranges/list-families.ts';
+import {
+  MAX_REMEMBERED,
+  ProblemHistory,
+  type ProblemRange,
+  ProblemReports,
+} from './ranges/problem-ranges.ts';
+import { labelsOfPlace } from './ranges/range.ts';
+import { type RangesResult, type WholeSummary, writeRangesSamples } from './ranges/samples.ts';
 import { createNodeReader, scanFailure, scanNodes, type ScanState } from './ranges/scan.ts';
 import { assignLocalNode, type Assignment, assignNodes } from './ranges/shards.ts';
+import { TableLists, TableLoads } from './ranges/table-load.ts';
 import { type ScanResult, NodeTally, type RangeLists, type ScannedNode } from './ranges/tally.ts';
+
+/** Bit of a problem that no replica reports. */
+const NO_LIVE_REPLICA = 1 << LISTED_PROBLEMS.indexOf('no_live_replica');
 
 const OPTIONS = {
   page_limit: {
@@ -35,7 +48,7 @@ const OPTIONS = {
     default: 20,
     min: 0,
     max: 1_000,
-    help: 'Number of hottest ranges to list.',
+    help: 'Number of hottest ranges to list, by queries and again by CPU.',
   },
   problem_ranges: {
     kind: 'integer',
@@ -44,12 +57,23 @@ const OPTIONS = {
     max: MAX_REMEMBERED,
     help: 'Number of ranges to list for each problem, the oldest first.',
   },
+  top_tables: {
+    kind: 'integer',
+    default: 20,
+    min: 0,
+    max: 1_000,
+    help: 'Number of tables to show by queries, by CPU, by ranges and by problems; the rest is summed up.',
+  },
 } as const;
 
 interface RangesState extends ScanState {
   readonly known: KnownRanges;
   readonly hot: HotList;
   readonly problems: ProblemHistory;
+  readonly tables: TableLists;
+  hasCompleteScan: boolean;
+  /** Stores of each node when it was last read. */
+  readonly storesOf: Map<number, readonly number[]>;
   /** Id of the node beside this exporter, with `route: local`; 0 until its first response. */
   localNodeId: number;
   /** A node of this cluster has sent requests, reads, bytes or CPU, as newer servers do. */
@@ -68,7 +92,7 @@ export const ranges = clusterCollector({
   timeoutSeconds: 300,
   maxDuty: 0.1,
   enabledByDefault: true,
-  families: Object.values(families),
+  families: [...Object.values(families), ...Object.values(listFamilies)],
   options: OPTIONS,
 
   scope: 'node',
@@ -79,6 +103,9 @@ export const ranges = clusterCollector({
     known: new KnownRanges(),
     hot: new HotList(),
     problems: new ProblemHistory(),
+    tables: new TableLists(),
+    hasCompleteScan: false,
+    storesOf: new Map(),
     gatewayOnly: false,
     firstNodeId: 0,
     scans: 0,
@@ -97,29 +124,39 @@ export const ranges = clusterCollector({
     const scan = await scanAssigned(api, context, assignment, lists);
     const { scanned, failed } = scan;
     logFailures(context, scan);
-    // What an unread node reported last may still be so.
-    const unread = new Set([...assignment.toScan, ...assignment.toSkip]);
-    for (const { nodeId } of scanned) unread.delete(nodeId);
-    const nowSeconds = context.nowMs() / 1000;
-    const problems = state.problems.update(lists.problems, nowSeconds, unread);
     const result = { shard, scanned, failed, skipped: assignment.toSkip.length };
     const failure = scanFailure(assignment, scan);
-    if (failure !== undefined) return { ...result, failure };
+    if (failure !== undefined) {
+      updateProblems(context, lists, assignment, scanned);
+      return { ...result, failure };
+    }
     const summary = await inSlices(state.known.summarize());
-    const isComplete = failed.length === 0;
-    await inSlices(state.known.expire(isComplete));
+    const whole =
+      failed.length === 0 ? await settle(context, lists, assignment, scanned) : undefined;
+    const readNodes = new Set(scanned.map(({ nodeId }) => nodeId));
+    await inSlices(state.known.expire(failed.length === 0, readNodes));
+    const problems = updateProblems(context, lists, assignment, scanned);
     settleDetails(state, scanned);
     const hot = chooseHotRanges(context, lists.hot, scanned);
     const listed = problems.map((list) => list.slice(0, options.problem_ranges));
+    const topTables = state.tables.update(
+      lists.tables,
+      summary.problemsByTable,
+      options.top_tables,
+    );
     return {
       ...result,
-      tableIds: [...hot, ...listed.flat()].map(({ tableId }) => tableId),
+      tableIds: [
+        ...[...hot, ...listed.flat()].map(({ place }) => labelsOfPlace(place).table_id),
+        ...topTables.ids,
+      ],
       summary: {
         ...summary,
-        isWholeCluster: isComplete && assignment.isWholeCluster,
+        whole: assignment.isWholeCluster ? whole : undefined,
         leaseChanges: state.known.leaseChanges,
         hot,
         problems: listed,
+        tables: topTables,
       },
     };
   },
@@ -131,8 +168,9 @@ export type { ListedRange, RangesResult } from './ranges/samples.ts';
 
 function createLists({ options, state }: Context): RangeLists {
   return {
-    hot: new HotCandidates(options.hot_ranges, state.hot.members),
+    hot: new HotCandidates(options.hot_ranges, state.hot),
     problems: new ProblemReports(state.problems),
+    tables: new TableLoads(),
   };
 }
 
@@ -143,7 +181,7 @@ async function scanAssigned(
   lists: RangeLists,
 ): Promise<ScanResult> {
   const createTally = (nodeId: number): NodeTally =>
-    new NodeTally(nodeId, isAssigned, createLists(context));
+    new NodeTally(nodeId, isAssigned, createLists(context), context.state.known.places);
   const readNode = createNodeReader(api, context, createTally);
   await inSlices(context.state.known.beginScan());
   let committed = Promise.resolve();
@@ -164,12 +202,54 @@ async function commit(
   lists: RangeLists,
   { node, staged, lists: own }: NodeTally,
 ): Promise<void> {
-  for (const tables of staged.values()) await inSlices(state.known.commit(tables));
+  if (options.route === 'local') {
+    if (node.nodeId === 0) node.nodeId = state.localNodeId;
+    state.localNodeId = node.nodeId;
+  }
+  for (const tables of staged.values()) await inSlices(state.known.commit(tables, node.nodeId));
+  state.storesOf.set(node.nodeId, [...node.stores.keys()]);
   lists.hot.addAll(own.hot);
   lists.problems.addAll(own.problems);
-  if (options.route !== 'local') return;
-  if (node.nodeId === 0) node.nodeId = state.localNodeId;
-  state.localNodeId = node.nodeId;
+  lists.tables.addAll(own.tables);
+}
+
+/** Takes over which nodes hold each range, after a scan without failures, and reports the ranges that no live one holds. */
+async function settle(
+  { state }: Context,
+  { problems }: RangeLists,
+  assignment: Assignment,
+  scanned: readonly ScannedNode[],
+): Promise<WholeSummary> {
+  const read = scanned.map(({ nodeId }) => nodeId);
+  const domains = new FailureDomains({ ...assignment, toScan: read }, !state.hasCompleteScan);
+  state.hasCompleteScan = true;
+  for (const nodeId of state.storesOf.keys()) {
+    if (!domains.isMember(nodeId)) state.storesOf.delete(nodeId);
+  }
+  // What a node held that went down before it was ever read, nobody can know.
+  const isKnown = assignment.toSkip.every((nodeId) => state.storesOf.has(nodeId));
+  let lost = 0;
+  const onLost = ({ rangeId, nodeId, place }: LostRange): void => {
+    lost += 1;
+    if (!isKnown) return;
+    const stores = state.storesOf.get(nodeId) ?? [];
+    const storeId = stores.length === 1 ? (stores[0] ?? 0) : 0;
+    problems.add(rangeId, NO_LIVE_REPLICA, { nodeId, storeId, place });
+  };
+  await inSlices(state.known.settle(domains, onLost));
+  return { domains, lost: isKnown ? lost : undefined };
+}
+
+function updateProblems(
+  { state, nowMs }: Context,
+  { problems }: RangeLists,
+  { toScan, toSkip }: Assignment,
+  scanned: readonly ScannedNode[],
+): readonly (readonly ProblemRange[])[] {
+  // What an unread node reported last may still be so.
+  const unread = new Set([...toScan, ...toSkip]);
+  for (const { nodeId } of scanned) unread.delete(nodeId);
+  return state.problems.update(problems, nowMs() / 1000, unread);
 }
 
 /** A scan that publishes is a success; what it lacks is logged and counted in crdb_range_scan_nodes. */

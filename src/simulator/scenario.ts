@@ -1,4 +1,5 @@
 import { workloadSteps } from './workload-incident.ts';
+import type { Range } from './world/ranges.ts';
 import type { World } from './world/world.ts';
 
 /** Changes to the world over time. */
@@ -22,6 +23,9 @@ const LEAKY_APPLICATION = 'leaky-service';
 const LEAKY_SESSIONS = 6;
 /** More than one core for one range. */
 const HOT_QUERIES_PER_SECOND = 6000;
+const FEW_QUERIES_PER_SECOND = 3;
+/** CPU seconds per second. */
+const EXPENSIVE_CPU = 1.2;
 const PROBLEMS = [
   'no_lease',
   'circuit_breaker_error',
@@ -35,7 +39,8 @@ export function calmScenario(): Scenario {
 }
 
 /**
- * Two nodes fail and recover, a range gets hot, replicas report problems, an application leaves transactions open,
+ * Two nodes fail and recover, a range is lost with one of them, a range gets hot by queries and another one by CPU alone,
+ * replicas report problems, an application leaves transactions open,
  * and the migration assistant fails once before it runs: a cycle of five minutes.
  */
 export function incidentScenario(world: World): Scenario {
@@ -69,6 +74,8 @@ function createSteps(world: World): Step[] {
     ...leakySessions(world),
     ...assistantSteps(world),
     ...workloadSteps(world),
+    ...pinnedRange(world),
+    ...expensiveRange(world),
   ];
   return steps.toSorted((a, b) => a.second - b.second);
 }
@@ -98,6 +105,35 @@ function nodeFailures(world: World): Step[] {
     );
   }
   return steps;
+}
+
+/** A range with a single replica, on the node that is unavailable for a minute: nobody reports it then. */
+function pinnedRange(world: World): Step[] {
+  const { state } = world;
+  const node = [...state.nodes.keys()].filter((id) => id > state.options.gateways).at(-2);
+  const range = tableRanges(world).at(-1);
+  if (node === undefined || range === undefined) return [];
+  const before = range.replicas.map(({ nodeId }) => nodeId);
+  return [
+    { second: 60, apply: () => world.placeRange(range.id, [node]) },
+    { second: 160, apply: () => world.placeRange(range.id, before) },
+  ];
+}
+
+/** A range of another table that is hot by CPU, with few queries. */
+function expensiveRange(world: World): Step[] {
+  const [first, ...others] = tableRanges(world);
+  const range = others.find(({ tableId }) => tableId !== first?.tableId);
+  if (range === undefined) return [];
+  const { id, queriesPerSecond } = range;
+  return [
+    { second: 45, apply: () => world.setLoad(id, FEW_QUERIES_PER_SECOND, EXPENSIVE_CPU) },
+    { second: 235, apply: () => world.setLoad(id, queriesPerSecond) },
+  ];
+}
+
+function tableRanges({ state }: World): Range[] {
+  return [...state.ranges.values()].filter(({ tableId }) => tableId !== undefined);
 }
 
 /** Problems of ranges on nodes that stay live. */

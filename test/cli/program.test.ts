@@ -196,7 +196,7 @@ describe('completion', () => {
   });
 
   test.each([
-    [['ra'], ['ranges']],
+    [['ra'], ['ranges', 'range']],
     [['nodes', '--so'], ['--sort']],
     [['sessions', '--sort', 'txn'], ['txn-age']],
     [['ranges', '--problems', '--output', 'nd'], ['ndjson']],

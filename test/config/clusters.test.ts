@@ -230,5 +230,6 @@ collectors:
     route: 'auto',
     hot_ranges: 20,
     problem_ranges: 20,
+    top_tables: 20,
   });
 });

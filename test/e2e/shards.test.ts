@@ -30,7 +30,12 @@ const BY_STORE = [
   'crdb_range_scan_node_success',
 ];
 const NO_LEASE = ['crdb_ranges_by_lease_kind', { kind: 'none' }] as const;
-const OF_ALL_RANGES = ['crdb_ranges', 'crdb_ranges_by_replicas'];
+const OF_ALL_RANGES = [
+  'crdb_ranges',
+  'crdb_ranges_by_replicas',
+  'crdb_node_dependent_ranges',
+  'crdb_locality_dependent_ranges',
+];
 
 function simulate(): Promise<Simulator> {
   return startSimulator({ nodes: 9, ranges: 300, frozen: true, metricKeys: 'useful' });
@@ -81,7 +86,7 @@ test('three shards together export the same as one exporter', async () => {
     expect(Object.keys(expected).length).toBeGreaterThan(0);
     expect({ family, sums: addUp(parts, family) }).toEqual({ family, sums: expected });
   }
-  for (const family of ['crdb_ranges_by_queries_per_second', 'crdb_range_scan_nodes']) {
+  for (const family of ['crdb_ranges_by_queries_per_second_bucket', 'crdb_range_scan_nodes']) {
     expect({ family, sums: addUp(parts, family) }).toEqual({ family, sums: addUp(whole, family) });
   }
   const problems = addUp(whole, 'crdb_range_problem_ranges');

@@ -39,6 +39,13 @@ function numbered(length: number): readonly string[] {
   return Array.from({ length }, (_each, at) => `${at + 1}`);
 }
 
+/** Lists that have entries of their own for each kind, in all of their families. */
+const PER_LISTS: ReadonlySet<string | undefined> = new Set(
+  COLLECTORS.flatMap(({ families }) => families).flatMap(({ list }) =>
+    list?.per === undefined ? [] : list.name,
+  ),
+);
+
 /** Label sets of a family in that world: by node and store, by entry, and three values of any other label. */
 function* labelSets(family: Family, world: World): Iterable<Record<string, string>> {
   const { list, labels } = family;
@@ -46,12 +53,13 @@ function* labelSets(family: Family, world: World): Iterable<Record<string, strin
   const isByStore = list === undefined && labels.includes('store_id');
   const isByNode = isByStore || (list === undefined && labels.includes('node_id'));
   const own = ['node_id', 'store_id', 'shard', ...(list?.entry ?? [])];
-  const kinds = labels.some((label) => !own.includes(label)) ? FEW : [''];
+  const isPer = PER_LISTS.has(list?.name);
+  const kinds = isPer || labels.some((label) => !own.includes(label)) ? FEW : [''];
   for (const kind of labels.includes('key') ? numbered(world.keys) : kinds) {
     for (const node of isByNode ? numbered(world.nodes) : ['1']) {
       for (const store of isByStore ? numbered(world.stores) : ['1']) {
         for (const entry of entries) {
-          const named = list?.per === undefined ? entry : `${kind} ${entry}`;
+          const named = isPer ? `${kind} ${entry}` : entry;
           const ids: Record<string, string> = { node_id: node, store_id: `${node}-${store}` };
           yield Object.fromEntries(
             labels.map((label) => [
@@ -128,7 +136,7 @@ describe('the collectors', () => {
     ]);
     expect(
       of('list').every((name) =>
-        /^crdb_(application_|database_|hot_range_|problem_range_|table_|tables$|user_sessions$)/.test(
+        /^crdb_(application_|database_|hot_range_|problem_range_|range_table_|table_|tables$|user_sessions$)/.test(
           name,
         ),
       ),

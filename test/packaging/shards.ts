@@ -79,12 +79,13 @@ const SUMS = [
   'crdb_range_scan_nodes',
   'crdb_range_problem_ranges',
   'crdb_ranges_by_lease_kind',
-  'crdb_ranges_by_queries_per_second',
+  'crdb_ranges_by_queries_per_second_bucket',
   'crdb_range_lease_changes_total',
 ];
 const MAXIMA = ['crdb_range_max_queries_per_second', 'crdb_range_max_cpu_seconds_per_second'];
 /** Metrics of processes, lists of single shards, and metrics that need all nodes. */
-const APART = /^crdb_exporter_|^crdb_hot_range_|^crdb_problem_range|^crdb_ranges(?:_by_replicas)?$/;
+const APART =
+  /^crdb_exporter_|^crdb_hot_range_|^crdb_problem_range|^crdb_range_table_|^crdb_ranges(?:_by_replicas|_without_live_replica)?$/;
 
 /** The sum of the range metrics of all shards, by series; throws when two shards export the same store. */
 export function addUp(scrapes: readonly Scrape[]): ReadonlyMap<string, number> {

@@ -55,6 +55,21 @@ it('loads one range beyond a core for a time', async () => {
   expect(incident.at(250).ranges.hot[0]?.cpuNanosPerSecond).toBeLessThan(0.5e9);
 });
 
+it('has a range that is hot by CPU alone, in another table', async () => {
+  await using incident = await startIncident();
+  const { hot } = incident.at(50).ranges;
+  const byCpu = hot.toSorted((a, b) => b.cpuNanosPerSecond - a.cpuNanosPerSecond).slice(0, 2);
+  const expensive = byCpu.find(({ queriesPerSecond }) => queriesPerSecond < 5);
+  expect(expensive?.cpuNanosPerSecond).toBeGreaterThan(0.75e9);
+  expect(expensive?.tableId).not.toBe(hot[0]?.tableId);
+});
+
+it('loses the only replica of a range with a node, until that is back', async () => {
+  await using incident = await startIncident();
+  const lost = [65, 85, 155, 299].map((second) => incident.at(second).dependence.lost.length);
+  expect(lost).toEqual([0, 1, 0, 0]);
+});
+
 it('has an application that leaves transactions open for many minutes', async () => {
   await using incident = await startIncident();
   const truth = incident.at(130);

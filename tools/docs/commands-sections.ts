@@ -18,13 +18,18 @@ export const SECTIONS: readonly Section[] = [
   },
   {
     title: 'nodes',
-    text: 'Every node with its state, the age of its status record, version, locality and load. Figures of a stale record (of a dead or frozen node) are `-` and sorted last; UPDATED explains them. JSON holds all metrics the nodes report, null where the record is stale.',
-    commands: ['nodes', 'nodes --sort cpu'],
+    text: 'Every node with its state, the age of its status record, version, locality and load. Figures of a stale record (of a dead or frozen node) are `-` and sorted last; UPDATED explains them. JSON holds all metrics the nodes report, null where the record is stale. `--safe-to-stop` scans all ranges, prints first what that costs, and lists only the nodes without which no range loses its quorum, one at a time.',
+    commands: ['nodes', 'nodes --sort cpu', 'nodes --safe-to-stop'],
   },
   {
     title: 'ranges',
     text: 'One line for each replica on every live node, or on one node. `--problems` shows only those that report a problem, `--hot N` the ranges with most queries. Start and end keys are shown only with `--show-keys`, since keys may hold user data. Nodes are read one after the other to limit the load.',
     commands: ['ranges --hot 5', 'ranges --problems', 'ranges 1 --sort writes/s'],
+  },
+  {
+    title: 'range',
+    text: 'All that the live nodes know of single ranges: replicas, leaseholder, Raft state, load, the last leases, and for each problem its meaning and the next step. Only these ranges are queried. `--watch` repeats until no problem is left; `--show-keys` adds the keys.',
+    commands: ['range 7 12'],
   },
   {
     title: 'sessions',

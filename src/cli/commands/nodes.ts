@@ -13,6 +13,7 @@ import {
   numberColumn,
   openListing,
 } from '../output/listing.ts';
+import { countDependentRanges, type DependentRanges } from './nodes/safe-to-stop.ts';
 
 const NODES_PER_PAGE = 100;
 
@@ -50,6 +51,8 @@ type Node = Omit<CurrentNode, 'metrics' | 'store_metrics'> & {
   readonly record_age_seconds: number | null;
   readonly metrics: CurrentNode['metrics'] | null;
   readonly store_metrics: CurrentNode['store_metrics'] | null;
+  /** Ranges that would lose their quorum without the node; only after a scan. */
+  readonly dependent_ranges?: number | undefined;
 };
 
 /** The most important first: a narrow terminal hides the last. */
@@ -89,20 +92,32 @@ const COLUMNS: readonly Column<Node>[] = [
   { title: 'LOCALITY', value: (node) => node.locality, shrinks: true },
 ];
 
+const DEPENDENT = numberColumn<Node>('DEPENDENT', formatCount, (node) => node.dependent_ranges);
+
 /** `nodes`: GET /nodes/, all of it. */
 export function define(command: Command, context: CommandContext): void {
+  command.option(
+    '--safe-to-stop',
+    'Only nodes that can stop without a range losing its quorum. Scans all ranges.',
+  );
   addListingOptions(command, COLUMNS);
   addClusterAction(command, context, nodes, list);
   addExamples(
     command,
     'nodes --config.file=exporter.yml',
     'nodes --sort cpu --config.file=exporter.yml --cluster prod',
+    'nodes --safe-to-stop --config.file=exporter.yml',
     'nodes --output ndjson --cluster.url=http://127.0.0.1:8080 | jq .metrics',
   );
 }
 
-async function list(target: ClusterTarget, options: ListingOptions): Promise<number> {
-  const listing = openListing<Node>(options, 'nodes', COLUMNS);
+interface Options extends ListingOptions {
+  readonly safeToStop?: true;
+}
+
+async function list(target: ClusterTarget, options: Options): Promise<number> {
+  const columns = options.safeToStop ? [...COLUMNS, DEPENDENT] : COLUMNS;
+  const listing = openListing<Node>(options, 'nodes', columns);
   const records: { readonly node: CurrentNode; readonly age: RecordAge }[] = [];
   const { dateMs } = await clusterApiOf(target).nodes(target.stats, {
     limit: NODES_PER_PAGE,
@@ -116,14 +131,22 @@ async function list(target: ClusterTarget, options: ListingOptions): Promise<num
   // The newest record of all decides which are stale.
   const ages = records.map(({ age }) => age);
   const isFresh = freshnessOf(ages, dateMs);
-  for (const { node, age } of records) {
+  let dependent: DependentRanges | undefined;
+  if (options.safeToStop) {
+    const replicas = records.map(({ node }) => sumOf(node, 'replicas') ?? 0);
+    dependent = await countDependentRanges(target, options.output, replicas);
+  }
+  for (const { node: current, age } of records) {
     const { updatedSeconds } = age;
     const ageSeconds = Math.max(0, (dateMs ?? Date.now()) / 1000 - updatedSeconds);
-    const dated = { ...node, record_age_seconds: updatedSeconds === 0 ? null : ageSeconds };
-    listing.add(isFresh(age) ? dated : { ...dated, metrics: null, store_metrics: null });
+    const node = { ...current, record_age_seconds: updatedSeconds === 0 ? null : ageSeconds };
+    const item = isFresh(age) ? node : { ...node, metrics: null, store_metrics: null };
+    if (dependent === undefined) listing.add(item);
+    else if (dependent.get(node.node_id ?? 0) === 0) listing.add({ ...item, dependent_ranges: 0 });
   }
   await listing.close();
-  return EXIT.ok;
+  const isNoneSafe = dependent !== undefined && ![...dependent.values()].includes(0);
+  return isNoneSafe ? EXIT.failed : EXIT.ok;
 }
 
 /** A node as JSON: names of the API, times as text, nothing omitted. */
@@ -162,7 +185,7 @@ function uptimeOf({ started_at: started, updated_at: updated, metrics }: Node): 
   return (Date.parse(updated) - Date.parse(started)) / 1000;
 }
 
-function sumOf(node: Node, key: string): number | undefined {
+function sumOf(node: Pick<Node, 'store_metrics'>, key: string): number | undefined {
   const values = Object.values(node.store_metrics ?? {}).flatMap((metrics) => metrics[key] ?? []);
   return values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0);
 }

@@ -1,22 +1,8 @@
 import type { Command } from 'commander';
-import type { RangeRoute } from '../../cockroach/cluster-api.ts';
 import { listNodes, type NodeList } from '../../cockroach/node-list.ts';
 import { ranges } from '../../collectors/ranges.ts';
-import { leaseKindOf, LEASE_KINDS, tableIdOf } from '../../collectors/ranges/range.ts';
 import { diagnose, type Diagnosis } from '../../diagnosis/diagnose.ts';
 import { formatBytes, formatNumber } from '../../format.ts';
-import {
-  array,
-  boolean,
-  type Infer,
-  integer,
-  number,
-  object,
-  optional,
-  raw,
-  record,
-  string,
-} from '../../json/shape.ts';
 import { addClusterAction, type ClusterTarget, clusterApiOf } from '../cluster-target.ts';
 import { addExamples, type CommandContext, CommandError, EXIT } from '../command.ts';
 import { positiveInteger } from '../flags.ts';
@@ -30,43 +16,17 @@ import {
 import { type Progress, startProgress } from '../output/progress.ts';
 import { note } from '../output/standard-output.ts';
 import { readTableNames } from '../table-names.ts';
+import {
+  formatCpuTime,
+  type RangeElement,
+  rangeElement,
+  type Replica,
+  routeOf,
+  toReplica,
+} from './ranges/replica.ts';
 
 /** How many times the wanted number of hot ranges is kept before the coldest are dropped. */
 const HOT_SLACK = 4;
-
-/** One element of GET /nodes/{node_id}/ranges/. */
-const shape = object({
-  desc: object({ range_id: integer() }),
-  span: object({ start_key: string(), end_key: string() }),
-  source_node_id: integer(),
-  source_store_id: integer(),
-  lease_history: array(
-    object({
-      start: raw(),
-      expiration: raw(),
-      proposed_ts: raw(),
-      epoch: integer(),
-      term: integer(),
-      sequence: integer(),
-      acquisition_type: integer(),
-      replica: object({ node_id: integer(), store_id: integer(), replica_id: integer() }),
-    }),
-  ),
-  problems: record(boolean()),
-  stats: object({
-    queries_per_second: number(),
-    writes_per_second: number(),
-    requests_per_second: optional(number()),
-    reads_per_second: optional(number()),
-    write_bytes_per_second: optional(number()),
-    read_bytes_per_second: optional(number()),
-    cpu_time_per_second: optional(number()),
-  }),
-  quiescent: boolean(),
-  ticking: boolean(),
-});
-
-type Replica = ReturnType<typeof toReplica>;
 
 const COLUMNS: readonly Column<Replica>[] = [
   { title: 'RANGE', value: (replica) => replica.range_id, format: String },
@@ -186,7 +146,7 @@ export async function readNodes(
   nodeIds: readonly number[],
   progress: Progress,
   handlers: {
-    readonly onRange: (range: Infer<typeof shape>) => void;
+    readonly onRange: (range: RangeElement) => void;
     readonly onPageEnd: () => Promise<void>;
   },
 ): Promise<readonly FailedNode[]> {
@@ -201,7 +161,7 @@ export async function readNodes(
         limit: Number(collectors['ranges']?.['page_limit']),
         // Another URL each time, so that no gateway carries every scan.
         firstUrl: at % (cluster_api?.urls.length ?? 1),
-        shape,
+        shape: rangeElement,
         ...handlers,
       });
     } catch (error) {
@@ -214,12 +174,6 @@ export async function readNodes(
   return failed;
 }
 
-/** As configured for the collector; `auto` is for repeated scans. */
-function routeOf({ config }: ClusterTarget): RangeRoute {
-  const route = config.collectors['ranges']?.['route'];
-  return route === 'proxy' || route === 'local' ? route : 'gateway';
-}
-
 /**
  * The nodes to read: all, or the one with the id. Nodes that are not live are skipped: the call would fail after
  * seconds, or never end.
@@ -227,7 +181,7 @@ function routeOf({ config }: ClusterTarget): RangeRoute {
 export async function chooseNodes(
   target: ClusterTarget,
   nodeId: number | undefined,
-): Promise<NodeList> {
+): Promise<Pick<NodeList, 'toScan' | 'toSkip'>> {
   // The node beside this process, whatever its id.
   if (routeOf(target) === 'local' && nodeId === undefined) return { toScan: [0], toSkip: [] };
   const nodes = await listNodes(clusterApiOf(target), target.stats);
@@ -262,38 +216,4 @@ function createHotList(length: number) {
 
 function queriesOf({ stats }: Replica): number {
   return stats.queries_per_second ?? 0;
-}
-
-/**
- * A replica as JSON, names as in the API. Of its keys only the table is shown without `showKeys`.
- * Copied: the element is reused for the next one.
- */
-function toReplica(
-  range: Infer<typeof shape>,
-  names: ReadonlyMap<string, string>,
-  showKeys?: boolean,
-) {
-  const { desc, span, stats, lease_history: leases } = range;
-  const lease = leases.at(-1);
-  const table = tableIdOf(range);
-  return {
-    range_id: desc.range_id,
-    node_id: range.source_node_id,
-    store_id: range.source_store_id,
-    table_id: table === '' ? null : Number(table),
-    table: names.get(table) ?? null,
-    problems: [...range.problems].flatMap(([name, isSet]) => (isSet ? [name] : [])),
-    is_leaseholder: lease !== undefined && lease.replica.store_id === range.source_store_id,
-    lease_kind: lease === undefined ? null : (LEASE_KINDS[leaseKindOf(lease)] ?? null),
-    quiescent: range.quiescent,
-    ticking: range.ticking,
-    stats: { ...stats },
-    ...(showKeys && { start_key: span.start_key, end_key: span.end_key }),
-    lease_history: leases,
-  };
-}
-
-/** Nanoseconds per second as a share of one CPU. */
-function formatCpuTime(nanoseconds: number): string {
-  return `${(nanoseconds / 1e7).toFixed(2)}%`;
 }

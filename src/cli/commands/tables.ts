@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { tableIdOf } from '../../collectors/ranges/range.ts';
+import { labelsOfPlace, placeOf } from '../../collectors/ranges/range.ts';
 import { tables } from '../../collectors/tables.ts';
 import { type DiscoveredTable, discoverTables } from '../../collectors/tables/discovery.ts';
 import { formatAge, formatBytes, formatCount, formatNumber, formatPercent } from '../../format.ts';
@@ -85,7 +85,7 @@ async function list(target: ClusterTarget, options: Options): Promise<number> {
   const failed = await readNodes(target, nodes.toScan, progress, {
     onRange(range) {
       progress.advance(1);
-      addLoad(loads, tableIdOf(range), range);
+      addLoad(loads, labelsOfPlace(placeOf(range)).table_id, range);
     },
     onPageEnd: () => Promise.resolve(),
   }).finally(() => progress.stop());

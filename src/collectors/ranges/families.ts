@@ -1,5 +1,6 @@
-import { counter, gauge } from '../../metrics/family.ts';
+import { counter, gauge, gaugeHistogram } from '../../metrics/family.ts';
 import { PROBLEMS } from '../../vocabulary.ts';
+import { AVERAGED, NOT_SENT, WHOLE } from './family-notes.ts';
 import { LEASE_KINDS } from './range.ts';
 import { QUERY_BOUNDS } from './tally.ts';
 
@@ -14,11 +15,7 @@ const OF_PROBLEM = {
   unit: 'count',
 } as const;
 
-const WHOLE = 'Absent unless this exporter read every node that is not known to be down.';
-const AVERAGED = 'The server averages over the last 30 minutes at most.';
 const REPLICATED = 'Followers count writes too: a sum over stores counts a write once per replica.';
-const NOT_SENT = 'Absent where the server does not send it (before 23.1).';
-const TABLE_ID = 'table_id is that of the start key, empty outside of tables.';
 
 export const RANGES = gauge({
   name: 'crdb_ranges',
@@ -176,10 +173,10 @@ export const BY_LEASE_KIND = gauge({
     'From the last lease of the replica that holds it. The kind none, which no replica holds, is absent unless this exporter read every node that is not known to be down.',
 });
 
-export const BY_QUERIES = gauge({
-  name: 'crdb_ranges_by_queries_per_second',
-  help: 'Lease-holding replicas with at most `upper` queries per second, cumulative.',
-  labels: ['upper', 'shard'],
+export const BY_QUERIES = gaugeHistogram({
+  name: 'crdb_ranges_by_queries_per_second_bucket',
+  help: 'Lease-holding replicas with at most `le` queries per second, cumulative.',
+  labels: ['le', 'shard'],
   series: [QUERY_BOUNDS.length],
   unit: 'count',
   field: 'stats.queries_per_second',
@@ -193,40 +190,6 @@ export const LEASE_CHANGES = counter({
   field: 'lease_history, sequence',
   notes:
     'Increases of the sequence between scans, over ranges seen before, counted where the lease is now held.',
-});
-
-const HOT = {
-  labels: ['range_id', 'node_id', 'store_id', 'table_id', 'shard'],
-  series: [{ option: 'hot_ranges' }],
-  list: { name: 'hot ranges', entry: ['range_id'] },
-} as const;
-const LISTED = `${AVERAGED} A range enters the list when it exceeds the last entry by 20 % or has been above it for 3 scans. ${TABLE_ID}`;
-
-export const HOT_QUERIES = gauge({
-  name: 'crdb_hot_range_queries_per_second',
-  help: 'Queries per second of the lease-holding replicas with most queries.',
-  ...HOT,
-  unit: 'per second',
-  field: 'stats.queries_per_second',
-  notes: LISTED,
-});
-
-export const HOT_WRITES = gauge({
-  name: 'crdb_hot_range_writes_per_second',
-  help: 'Keys written per second in the lease-holding replicas with most queries.',
-  ...HOT,
-  unit: 'per second',
-  field: 'stats.writes_per_second',
-  notes: LISTED,
-});
-
-export const HOT_CPU = gauge({
-  name: 'crdb_hot_range_cpu_seconds_per_second',
-  help: 'CPU seconds per second of the lease-holding replicas with most queries.',
-  ...HOT,
-  unit: 'CPU seconds per second',
-  field: 'stats.cpu_time_per_second',
-  notes: `${LISTED} ${NOT_SENT}`,
 });
 
 export const MAX_QUERIES = gauge({
@@ -245,22 +208,4 @@ export const MAX_CPU = gauge({
   unit: 'CPU seconds per second',
   field: 'stats.cpu_time_per_second',
   notes: `${AVERAGED} ${NOT_SENT}`,
-});
-
-export const PROBLEM_FIRST_SEEN = gauge({
-  name: 'crdb_problem_range_first_seen_timestamp_seconds',
-  help: 'Unix time in seconds of the first scan that saw the problem of the range.',
-  labels: ['problem', 'range_id', 'node_id', 'store_id', 'table_id', 'shard'],
-  series: [PROBLEMS.length, { option: 'problem_ranges' }],
-  list: { name: 'problem ranges', entry: ['range_id'], per: 'problem' },
-  unit: 'Unix time in seconds',
-  field: 'problems',
-  notes: `Kept while the problem is reported. Listed are the oldest of each problem, then the lowest range_id. node_id and store_id are the lowest that report it, not necessarily the cause. ${TABLE_ID}`,
-});
-
-export const PROBLEM_RANGES_OMITTED = gauge({
-  name: 'crdb_problem_ranges_omitted',
-  help: 'Distinct ranges with the problem that do not fit the list of problem ranges.',
-  ...OF_PROBLEM,
-  notes: 'The list is crdb_problem_range_first_seen_timestamp_seconds.',
 });

@@ -1,28 +1,60 @@
-/** A lease-holding replica that has queries. */
+import type { Place } from './range.ts';
+import { byValue, interleave, TopList } from './top-list.ts';
+
+/** A lease-holding replica with its load. */
 export interface HotRange {
   readonly rangeId: number;
   readonly nodeId: number;
   readonly storeId: number;
-  readonly tableId: string;
+  readonly place: Place;
   readonly queries: number;
   readonly writes: number;
   /** Undefined when the server does not say. */
   readonly cpuSeconds: number | undefined;
 }
 
-/** A range gets in at once when it has this many times the queries of the last of the list … */
-const CLEAR_LEAD = 1.2;
-/** … or when it has been above it in this number of scans. */
-const MIN_SCANS_ABOVE = 3;
+/** What a range can be hot by: a list for each. */
+const MEASURES = [
+  ({ queries }: Load): number | undefined => queries,
+  ({ cpuSeconds }: Load): number | undefined => cpuSeconds,
+] as const;
+type Load = Pick<HotRange, 'queries' | 'cpuSeconds'>;
 
-/**
- * Keeps the hottest ranges that are added, and all that are on the list already. Twice the length of the list is
- * enough: it holds as many newcomers as could get in.
- */
+/** The hottest ranges that are added, by queries and by CPU, and all that are on the lists already. */
 export class HotCandidates {
+  readonly halves: readonly Candidates[];
+
+  constructor(length: number, { halves }: HotList) {
+    this.halves = halves.map(({ members }) => new Candidates(length, members));
+  }
+
+  /** Whether a range with this load may get on a list. */
+  wants(rangeId: number, load: Load): boolean {
+    return this.halves.some((half, at) => half.wants(rangeId, MEASURES[at]?.(load)));
+  }
+
+  add(range: HotRange): void {
+    this.halves.forEach((half, at) => half.add(range, MEASURES[at]?.(range)));
+  }
+
+  addAll(others: HotCandidates): void {
+    this.halves.forEach((half, at) => {
+      for (const { range, value } of others.halves[at]?.list() ?? []) half.add(range, value);
+    });
+  }
+}
+
+interface Candidate {
+  readonly range: HotRange;
+  readonly id: number;
+  readonly value: number;
+}
+
+/** Twice the length of the list is enough: it holds as many newcomers as could get in. */
+class Candidates {
   readonly #length: number;
   readonly #members: ReadonlySet<number>;
-  #kept: HotRange[] = [];
+  #kept: Candidate[] = [];
   #floor = -1;
 
   constructor(length: number, members: ReadonlySet<number>) {
@@ -30,75 +62,47 @@ export class HotCandidates {
     this.#members = members;
   }
 
-  /** Whether a range with these queries may get on the list. */
-  wants(rangeId: number, queries: number): boolean {
-    return queries > this.#floor || this.#members.has(rangeId);
+  wants(id: number, value: number | undefined): value is number {
+    return value !== undefined && (value > this.#floor || this.#members.has(id));
   }
 
-  add(range: HotRange): void {
-    this.#kept.push(range);
+  add(range: HotRange, value: number | undefined): void {
+    if (!this.wants(range.rangeId, value)) return;
+    this.#kept.push({ range, id: range.rangeId, value });
     if (this.#kept.length > 8 * this.#length) this.#cut();
   }
 
-  addAll(others: HotCandidates): void {
-    for (const range of others.list()) this.add(range);
-  }
-
   /** Hottest first; one entry a range, though two stores may claim its lease for a moment. */
-  list(): readonly HotRange[] {
+  list(): readonly Candidate[] {
     this.#cut();
     return this.#kept;
   }
 
   #cut(): void {
     const seen = new Set<number>();
-    const distinct = this.#kept.toSorted(byQueries).filter(({ rangeId }) => {
-      const isNew = !seen.has(rangeId);
-      seen.add(rangeId);
+    const distinct = this.#kept.toSorted(byValue).filter(({ id }) => {
+      const isNew = !seen.has(id);
+      seen.add(id);
       return isNew;
     });
     const enough = 2 * this.#length;
-    this.#kept = distinct.filter((range, at) => at < enough || this.#members.has(range.rangeId));
-    this.#floor = this.#length === 0 ? Infinity : (distinct[enough - 1]?.queries ?? -1);
+    this.#kept = distinct.filter(({ id }, at) => at < enough || this.#members.has(id));
+    this.#floor = this.#length === 0 ? Infinity : (distinct[enough - 1]?.value ?? -1);
   }
 }
 
-/** The list of hot ranges, from scan to scan. */
+/** The list of hot ranges, from scan to scan: those with most queries and those with most CPU. */
 export class HotList {
-  /** Ids of the ranges on the list. */
-  members: ReadonlySet<number> = new Set();
-  /** Scans in a row in which a range was above the last of the list without getting in. */
-  #waiting: ReadonlyMap<number, number> = new Map();
+  readonly halves = MEASURES.map(() => new TopList());
 
-  /** The new list, hottest first, at most `length` long. A member stays until clearly beaten. */
-  update(candidates: HotCandidates, length: number): readonly HotRange[] {
-    const ranked = candidates.list();
-    const isMember = (range: HotRange): boolean => this.members.has(range.rangeId);
-    const chosen = ranked.filter(isMember).slice(0, length);
-    const waiting = new Map<number, number>();
-    for (const range of ranked) {
-      if (isMember(range)) continue;
-      const lowest = chosen.length < length ? undefined : chosen.at(-1);
-      const scans = (this.#waiting.get(range.rangeId) ?? 0) + 1;
-      if (lowest !== undefined && range.queries <= lowest.queries) break;
-      if (lowest === undefined || isLetIn(range, lowest, scans)) {
-        if (lowest !== undefined) chosen.pop();
-        chosen.push(range);
-        chosen.sort(byQueries);
-      } else {
-        waiting.set(range.rangeId, scans);
-      }
-    }
-    this.members = new Set(chosen.map(({ rangeId }) => rangeId));
-    this.#waiting = waiting;
-    return chosen;
+  /** The new list: at most `length` by each measure, the hottest by either first. */
+  update({ halves }: HotCandidates, length: number): readonly HotRange[] {
+    const byId = new Map<number, HotRange>();
+    const lists = halves.map((half, at) => {
+      const candidates = half.list();
+      for (const { id, range } of candidates) if (!byId.has(id)) byId.set(id, range);
+      return this.halves[at]?.update(candidates, length) ?? [];
+    });
+    return interleave(lists).flatMap((id) => byId.get(id) ?? []);
   }
-}
-
-function isLetIn(range: HotRange, lowest: HotRange, scans: number): boolean {
-  return range.queries > lowest.queries * CLEAR_LEAD || scans >= MIN_SCANS_ABOVE;
-}
-
-function byQueries(a: HotRange, b: HotRange): number {
-  return b.queries - a.queries || a.rangeId - b.rangeId;
 }

@@ -1,4 +1,14 @@
 import { PROBLEMS } from '../../vocabulary.ts';
+import { type FailureDomains, quorumOf } from './failure-domains.ts';
+import {
+  HOLDER_WORDS,
+  holderCounts,
+  Holders,
+  placeNumber,
+  setHolderCounts,
+  setPlaceNumber,
+} from './holders.ts';
+import { Places } from './places.ts';
 import {
   createRangeTables,
   type RangeTable,
@@ -7,7 +17,7 @@ import {
   walk,
   type Work,
 } from './range-table.ts';
-import { forEachProblem, LEASE_KINDS } from './range.ts';
+import { forEachProblem, LEASE_KINDS, type Place, tableOf } from './range.ts';
 
 /**
  * What a slot of a RangeTable holds of a range. The sequence outlives scans; the rest, but for the age, is of the
@@ -15,6 +25,7 @@ import { forEachProblem, LEASE_KINDS } from './range.ts';
  * - flags: a bit per problem, then two bits for the kind of the lease (0: no replica was seen to hold it), then one
  *   that is set when the sequence comes from an earlier scan
  * - counts: replicas seen (four bits, up to 15), then the age (four bits)
+ * - words: the holders and the place; of a staged replica the number of the place
  */
 const PROBLEM_BITS = (1 << PROBLEMS.length) - 1;
 const KIND_SHIFT = PROBLEMS.length;
@@ -38,6 +49,8 @@ export interface StagedReplica {
   readonly heldKind: number | undefined;
   /** Sequence of the lease, where this replica is a source for it; else 0. */
   readonly sequence: number;
+  /** Number of the place where the range begins. */
+  readonly place: number;
 }
 
 /** Stages a replica of one store; false when the store has reported that range before. */
@@ -50,6 +63,7 @@ export function stage(tables: RangeTables, replica: StagedReplica): boolean {
   table.flags[slot] = (replica.problems & PROBLEM_BITS) | (kind << KIND_SHIFT);
   const isUsable = replica.sequence > 0 && replica.sequence <= MAX_SEQUENCE;
   table.sequences[slot] = isUsable ? replica.sequence : 0;
+  table.words[slot] = replica.place;
   return true;
 }
 
@@ -62,35 +76,51 @@ export interface RangeSummary {
   readonly byLeaseKind: number[];
   /** By index of PROBLEMS. */
   readonly byProblem: number[];
+  /** The same by id of the table; UNKNOWN_TABLE where that is not known. */
+  readonly problemsByTable: Map<number, number[]>;
 }
+
+/** A range known from earlier scans none of whose holders is live. */
+export interface LostRange {
+  readonly rangeId: number;
+  readonly place: Place;
+  /** The lowest of its holders. */
+  readonly nodeId: number;
+}
+
+export const UNKNOWN_TABLE = -1;
 
 /** The ranges of a cluster, from scan to scan. */
 export class KnownRanges {
-  readonly tables = createRangeTables();
+  readonly tables = createRangeTables(HOLDER_WORDS);
+  readonly places = new Places();
+  readonly #holders = new Holders();
   /** Increases of lease sequences since the start of the exporter. */
   leaseChanges = 0;
 
   /** Forgets the last scan, but not the sequences it left. */
   *beginScan(): Work {
-    for (const { capacity, sequences, flags, counts } of [this.tables.narrow, this.tables.wide]) {
+    for (const table of [this.tables.narrow, this.tables.wide]) {
+      const { capacity, ids, sequences, flags, counts } = table;
       yield* walk(capacity, (from, to) => {
         for (let slot = from; slot < to; slot += 1) {
           flags[slot] = sequences[slot] === 0 ? 0 : FROM_EARLIER_SCAN;
           counts[slot] = (counts[slot] ?? 0) & ~REPLICA_BITS;
+          if (ids[slot] !== 0) this.#holders.beginScan(table, slot);
         }
       });
     }
   }
 
-  /** Adds the replicas of one store, whose node is complete. */
-  *commit(staged: RangeTables): Work {
-    yield* this.#commitTable(this.tables.narrow, staged.narrow);
-    yield* this.#commitTable(this.tables.wide, staged.wide);
+  /** Adds the replicas of one store of a node, which is complete. */
+  *commit(staged: RangeTables, nodeId: number): Work {
+    yield* this.#commitTable(this.tables.narrow, staged.narrow, nodeId);
+    yield* this.#commitTable(this.tables.wide, staged.wide, nodeId);
   }
 
-  *#commitTable(table: RangeTable, staged: RangeTable): Work {
+  *#commitTable(table: RangeTable, staged: RangeTable, nodeId: number): Work {
     yield* table.makeRoomFor(staged);
-    const { ids, sequences, flags, capacity } = staged;
+    const { ids, sequences, flags, words, capacity } = staged;
     yield* walk(capacity, (from, end) => {
       for (let slot = from; slot < end; slot += 1) {
         const id = ids[slot] ?? 0;
@@ -99,6 +129,8 @@ export class KnownRanges {
         this.#commitLease(table, to, flags[slot] ?? 0, sequences[slot] ?? 0);
         const replicas = (table.counts[to] ?? 0) & REPLICA_BITS;
         table.counts[to] = Math.min(replicas + 1, REPLICA_BITS);
+        this.#holders.add(table, to, nodeId);
+        if (replicas === 0) setPlaceNumber(table, to, words[slot] ?? 0);
       }
     });
   }
@@ -121,29 +153,117 @@ export class KnownRanges {
     table.sequences[slot] = Math.max(sequence, knownSequence);
   }
 
+  #isUnread(table: RangeTable, slot: number, readNodes: ReadonlySet<number>): boolean {
+    const count = this.#holders.read(table, slot);
+    for (let at = 0; at < count; at += 1) {
+      if (readNodes.has(this.#holders.nodes[at] ?? 0)) return false;
+    }
+    return count > 0;
+  }
+
   *summarize(): Work<RangeSummary> {
     const summary: RangeSummary = {
       ranges: 0,
       byReplicas: Array.from({ length: REPLICA_BITS + 1 }, () => 0),
       byLeaseKind: LEASE_KINDS.map(() => 0),
       byProblem: PROBLEMS.map(() => 0),
+      problemsByTable: new Map(),
     };
-    for (const { capacity, flags, counts } of [this.tables.narrow, this.tables.wide]) {
+    for (const table of [this.tables.narrow, this.tables.wide]) {
+      const { capacity, flags, counts } = table;
       yield* walk(capacity, (from, to) => {
         for (let slot = from; slot < to; slot += 1) {
           const replicas = (counts[slot] ?? 0) & REPLICA_BITS;
           if (replicas === 0) continue;
           summary.ranges += 1;
           increase(summary.byReplicas, replicas);
-          addFlags(summary, flags[slot] ?? 0);
+          const kind = ((flags[slot] ?? 0) & KIND_BITS) >>> KIND_SHIFT;
+          if (kind !== 0) increase(summary.byLeaseKind, kind - 1);
+          const problems = (flags[slot] ?? 0) & PROBLEM_BITS;
+          if (problems !== 0) this.#addProblems(summary, problems, placeNumber(table, slot));
         }
       });
     }
     return summary;
   }
 
-  /** Ages the ranges that the scan did not see, and forgets those that are gone: merged, or dropped. */
-  *expire(isComplete: boolean): Work {
+  #addProblems({ byProblem, problemsByTable }: RangeSummary, problems: number, at: number): void {
+    const place = this.places.at(at);
+    const tableId = place === undefined ? UNKNOWN_TABLE : tableOf(place);
+    const ofTable = problemsByTable.get(tableId) ?? PROBLEMS.map(() => 0);
+    problemsByTable.set(tableId, ofTable);
+    forEachProblem(problems, (problem) => {
+      increase(byProblem, problem);
+      increase(ofTable, problem);
+    });
+  }
+
+  /**
+   * Takes over which nodes hold each range, after a scan that read all live nodes, and counts for `domains` what
+   * depends on them. `onLost` gets the ranges that no live node holds.
+   */
+  *settle(domains: FailureDomains, onLost: (range: LostRange) => void): Work {
+    for (const table of [this.tables.narrow, this.tables.wide]) {
+      yield* walk(table.capacity, (from, to) => {
+        for (let slot = from; slot < to; slot += 1) {
+          if (table.ids[slot] !== 0) this.#settleSlot(table, slot, domains, onLost);
+        }
+      });
+    }
+  }
+
+  #settleSlot(
+    table: RangeTable,
+    slot: number,
+    domains: FailureDomains,
+    onLost: (range: LostRange) => void,
+  ): void {
+    const holders = this.#holders;
+    const { nodes, seen } = holders;
+    const count = holders.read(table, slot);
+    let present = 0;
+    let absent = 0;
+    let lowestDown = Infinity;
+    let known = 0;
+    for (let at = 0; at < count; at += 1) {
+      const nodeId = nodes[at] ?? 0;
+      if (!domains.isMember(nodeId)) {
+        holders.remove(table, slot, nodeId);
+        continue;
+      }
+      known += 1;
+      if (seen[at] === true) {
+        nodes[present] = nodeId;
+        present += 1;
+      } else if (domains.isLive(nodeId)) {
+        holders.remove(table, slot, nodeId);
+        absent += 1;
+      } else {
+        lowestDown = Math.min(lowestDown, nodeId);
+      }
+    }
+    const counts = holderCounts(table, slot);
+    if (present > 0) {
+      const problems = (table.flags[slot] ?? 0) & PROBLEM_BITS;
+      setHolderCounts(table, slot, domains.addRange(nodes, present, problems, counts));
+      return;
+    }
+    if (lowestDown === Infinity) return;
+    const rangeId = table.ids[slot] ?? 0;
+    // A range can leave its live holders only with a quorum of them: it was merged, dropped, or it has moved.
+    if (absent >= quorumOf(counts.intended || known)) {
+      const left = holders.read(table, slot);
+      for (const nodeId of nodes.slice(0, left)) holders.remove(table, slot, nodeId);
+      return;
+    }
+    onLost({ rangeId, place: this.places.at(placeNumber(table, slot)) ?? 0, nodeId: lowestDown });
+  }
+
+  /**
+   * Ages the ranges that the scan did not see, and forgets those that are gone: merged, or dropped. A range stays
+   * while none of its holders was read.
+   */
+  *expire(isComplete: boolean, readNodes: ReadonlySet<number>): Work {
     const ageStep = isComplete ? COMPLETE_SCAN_AGE : PARTIAL_SCAN_AGE;
     for (const table of [this.tables.narrow, this.tables.wide]) {
       const { capacity, ids, counts } = table;
@@ -152,9 +272,12 @@ export class KnownRanges {
         for (let slot = from; slot < to; slot += 1) {
           const count = counts[slot] ?? 0;
           if (ids[slot] === 0 || (count & REPLICA_BITS) !== 0) continue;
+          if (this.#isUnread(table, slot, readNodes)) continue;
           const age = Math.min((count >>> AGE_SHIFT) + ageStep, MAX_AGE);
           counts[slot] = age << AGE_SHIFT;
-          if (age === MAX_AGE) expired += 1;
+          if (age < MAX_AGE) continue;
+          expired += 1;
+          this.#holders.forget(table, slot);
         }
       });
       if (expired * EXPIRED_SHARE > table.size) {
@@ -162,12 +285,6 @@ export class KnownRanges {
       }
     }
   }
-}
-
-function addFlags({ byLeaseKind, byProblem }: RangeSummary, flags: number): void {
-  const kind = (flags & KIND_BITS) >>> KIND_SHIFT;
-  if (kind !== 0) increase(byLeaseKind, kind - 1);
-  forEachProblem(flags & PROBLEM_BITS, (problem) => increase(byProblem, problem));
 }
 
 function increase(counts: number[], index: number): void {

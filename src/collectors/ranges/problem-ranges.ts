@@ -1,11 +1,12 @@
-import { PROBLEMS } from '../../vocabulary.ts';
-import { forEachProblem } from './range.ts';
+import { LISTED_PROBLEMS } from '../../vocabulary.ts';
+import { forEachProblem, type Place } from './range.ts';
 
 /** The lowest node, and on it the lowest store, that reports a problem of a range. */
 export interface Reporter {
   readonly nodeId: number;
+  /** 0 where it is not known. */
   readonly storeId: number;
-  readonly tableId: string;
+  readonly place: Place;
 }
 
 export interface ProblemRange extends Reporter {
@@ -22,7 +23,7 @@ export const MAX_REMEMBERED = 1_000;
 /** The reporters of problems, for one node or one scan: of the remembered ranges and of the lowest of the new ids. */
 export class ProblemReports {
   readonly #history: ProblemHistory;
-  readonly #byProblem = PROBLEMS.map(() => new Map<number, Reporter>());
+  readonly #byProblem = LISTED_PROBLEMS.map(() => new Map<number, Reporter>());
 
   constructor(history: ProblemHistory) {
     this.#history = history;
@@ -60,14 +61,15 @@ export class ProblemReports {
   }
 }
 
-function isLower(a: Reporter, b: Reporter): boolean {
+/** By node, then by store. */
+export function isLower(a: Reporter, b: Reporter): boolean {
   return a.nodeId < b.nodeId || (a.nodeId === b.nodeId && a.storeId < b.storeId);
 }
 
 /** When problems were first seen, from scan to scan. */
 export class ProblemHistory {
-  /** By index of PROBLEMS: the oldest problems by range id, more than are listed. */
-  byProblem: readonly ReadonlyMap<number, ProblemRange>[] = PROBLEMS.map(() => new Map());
+  /** By index of LISTED_PROBLEMS: the oldest problems by range id, more than are listed. */
+  byProblem: readonly ReadonlyMap<number, ProblemRange>[] = LISTED_PROBLEMS.map(() => new Map());
 
   /**
    * Takes over what a scan reported: a range keeps its first-seen time or gets `nowSeconds`; what is no longer reported

@@ -7,7 +7,7 @@ const SHORT_LIVED_GROWTH = 2;
 const MIN_CAPACITY = 32;
 const MAX_NARROW_ID = 0xffff_ffff;
 
-/** Of one slot, beside the id; a narrow table needs 12.5 to 15.7 bytes per range. */
+/** Of one slot, beside the id and the words. */
 const VALUE_BYTES = 4 + 2 + 1;
 
 /** Slots of a table that make a step, some tenths of a millisecond. */
@@ -21,23 +21,30 @@ type Width = 'narrow' | 'wide';
 
 /**
  * A hash table by range id, open addressing in columns: millions of ranges as JavaScript objects, or in
- * a Map, would take ten times the memory. The caller decides what `flags` and `counts` hold.
+ * a Map, would take ten times the memory. The caller decides what `flags`, `counts` and `words` hold.
  * A slot is valid until the next `put` or `prune`.
  */
 export class RangeTable {
   readonly #width: Width;
+  readonly #wordsPerSlot: number;
   readonly #growth: number;
   /** 0 marks a free slot: no range has that id. */
   #ids: Ids;
   #sequences: Uint32Array;
   #flags: Uint16Array;
   #counts: Uint8Array;
+  #words: Uint32Array;
   #size = 0;
 
-  /** A wide table takes ids above 2^32, too, for 4 bytes more. */
-  constructor(width: Width, growth = GROWTH) {
+  /**
+   * A wide table takes ids above 2^32, too, for 4 bytes more. With three words per slot a narrow one needs 26 to 33
+   * bytes per range.
+   */
+  constructor(width: Width, wordsPerSlot: number, growth = GROWTH) {
     this.#width = width;
+    this.#wordsPerSlot = wordsPerSlot;
     this.#growth = growth;
+    this.#words = new Uint32Array(MIN_CAPACITY * wordsPerSlot);
     this.#ids = createIds(width, MIN_CAPACITY);
     this.#sequences = new Uint32Array(MIN_CAPACITY);
     this.#flags = new Uint16Array(MIN_CAPACITY);
@@ -55,7 +62,8 @@ export class RangeTable {
   }
 
   get bytes(): number {
-    return this.capacity * (this.#ids.BYTES_PER_ELEMENT + VALUE_BYTES);
+    const { BYTES_PER_ELEMENT } = this.#ids;
+    return this.capacity * (BYTES_PER_ELEMENT + VALUE_BYTES + 4 * this.#wordsPerSlot);
   }
 
   /** Id by slot, 0 where the slot is free. */
@@ -73,6 +81,11 @@ export class RangeTable {
 
   get counts(): Uint8Array {
     return this.#counts;
+  }
+
+  /** Those of a slot lie together: `words[slot * wordsPerSlot]` is its first. */
+  get words(): Uint32Array {
+    return this.#words;
   }
 
   /** Slot of the id, whose values are 0 when it was not there. The id is a positive integer. */
@@ -145,11 +158,13 @@ export class RangeTable {
   /** Old slots are in the order of the hash, and so are the new ones: memory is walked, not jumped through. */
   *#rebuild(capacity: number, isKept: (count: number) => boolean = () => true): Work {
     const [ids, sequences] = [this.#ids, this.#sequences];
-    const [flags, counts] = [this.#flags, this.#counts];
+    const [flags, counts, words] = [this.#flags, this.#counts, this.#words];
+    const wordsPerSlot = this.#wordsPerSlot;
     this.#ids = createIds(this.#width, capacity);
     this.#sequences = new Uint32Array(capacity);
     this.#flags = new Uint16Array(capacity);
     this.#counts = new Uint8Array(capacity);
+    this.#words = new Uint32Array(capacity * wordsPerSlot);
     this.#size = 0;
     yield* walk(ids.length, (first, end) => {
       for (let from = first; from < end; from += 1) {
@@ -160,6 +175,9 @@ export class RangeTable {
         this.#sequences[to] = sequences[from] ?? 0;
         this.#flags[to] = flags[from] ?? 0;
         this.#counts[to] = count;
+        for (let at = 0; at < wordsPerSlot; at += 1) {
+          this.#words[to * wordsPerSlot + at] = words[from * wordsPerSlot + at] ?? 0;
+        }
       }
     });
   }
@@ -171,13 +189,16 @@ export interface RangeTables {
   readonly wide: RangeTable;
 }
 
-export function createRangeTables(growth = GROWTH): RangeTables {
-  return { narrow: new RangeTable('narrow', growth), wide: new RangeTable('wide', growth) };
+export function createRangeTables(wordsPerSlot: number, growth = GROWTH): RangeTables {
+  return {
+    narrow: new RangeTable('narrow', wordsPerSlot, growth),
+    wide: new RangeTable('wide', wordsPerSlot, growth),
+  };
 }
 
-/** Tables that are filled quickly and dropped soon. */
+/** Tables with one word per slot that are filled quickly and dropped soon. */
 export function createStagingTables(): RangeTables {
-  return createRangeTables(SHORT_LIVED_GROWTH);
+  return createRangeTables(1, SHORT_LIVED_GROWTH);
 }
 
 /** The table that takes the id. */

@@ -55,9 +55,55 @@ export function forEachProblem(bits: number, visit: (problem: number) => void): 
   for (let rest = bits; rest !== 0; rest &= rest - 1) visit(31 - Math.clz32(rest & -rest));
 }
 
-const TABLE_KEY = /^\/Table\/(\d+)(?:\/|$)/;
+/**
+ * The table and the index that a range begins in, as one number: nothing else of a key may leave this file. 0 outside
+ * of tables.
+ */
+export type Place = number;
 
-/** Digits of the table that the range begins in, else ''. Nothing else of a key may leave this file. */
-export function tableIdOf({ span }: Pick<Range, 'span'>): string {
-  return span.start_key?.match(TABLE_KEY)?.[1] ?? '';
+const TABLE_PREFIX = '/Table/';
+const MAX_TABLE_ID = 0xffff_ffff;
+/** Index ids are below; a place is an exact double. */
+const INDEX_LIMIT = 2 ** 20;
+
+/** Of a pretty key as `/Table/104/1/…`. */
+export function placeOf({ span }: Pick<Range, 'span'>): Place {
+  const key = span.start_key ?? '';
+  if (!key.startsWith(TABLE_PREFIX)) return 0;
+  const tableId = idAt(key, TABLE_PREFIX.length, MAX_TABLE_ID);
+  const indexAt = key.indexOf('/', TABLE_PREFIX.length) + 1;
+  const indexId = indexAt === 0 ? 0 : idAt(key, indexAt, INDEX_LIMIT - 1);
+  return tableId === 0 ? 0 : tableId * INDEX_LIMIT + indexId;
+}
+
+const ZERO = '0'.charCodeAt(0);
+const SLASH = '/'.charCodeAt(0) - ZERO;
+
+/** The number up to the next slash; 0 when that is no id. */
+function idAt(key: string, from: number, max: number): number {
+  let id = 0;
+  for (let at = from; at < key.length; at += 1) {
+    const digit = key.charCodeAt(at) - ZERO;
+    if (digit === SLASH) break;
+    if (digit < 0 || digit > 9) return 0;
+    id = id * 10 + digit;
+  }
+  return id > max ? 0 : id;
+}
+
+/** 0 outside of tables. */
+export function tableOf(place: Place): number {
+  return Math.floor(place / INDEX_LIMIT);
+}
+
+/** The ids as label values; empty where there is none. */
+export function labelsOfPlace(place: Place): {
+  readonly table_id: string;
+  readonly index_id: string;
+} {
+  return { table_id: idText(tableOf(place)), index_id: idText(place % INDEX_LIMIT) };
+}
+
+function idText(id: number): string {
+  return id === 0 ? '' : String(id);
 }

@@ -1,11 +1,14 @@
 import type { SampleSet } from '../../metrics/sample-set.ts';
-import { PROBLEMS } from '../../vocabulary.ts';
+import { LISTED_PROBLEMS, PROBLEMS } from '../../vocabulary.ts';
 import type { CollectorResult } from '../collector.ts';
+import type { FailureDomain, FailureDomains } from './failure-domains.ts';
 import * as families from './families.ts';
 import type { HotRange } from './hot-ranges.ts';
 import type { RangeSummary } from './known-ranges.ts';
-import type { ProblemRange } from './problem-ranges.ts';
-import { LEASE_KINDS } from './range.ts';
+import * as lists from './list-families.ts';
+import { isLower, type ProblemRange, type Reporter } from './problem-ranges.ts';
+import { labelsOfPlace, LEASE_KINDS } from './range.ts';
+import type { TopTables } from './table-load.ts';
 import { type ScanResult, QUERY_BOUNDS, type ScannedNode } from './tally.ts';
 
 const NANOS = 1e9;
@@ -24,14 +27,23 @@ export interface RangesResult extends CollectorResult, Pick<ScanResult, 'scanned
 
 /** Of the nodes that were scanned, taken together. */
 interface ScanSummary extends RangeSummary {
-  /** Whether this exporter read every node of the cluster that is not known to be down. */
-  readonly isWholeCluster: boolean;
+  /** Only when this exporter read every node of the cluster that is not known to be down. */
+  readonly whole?: WholeSummary | undefined;
   /** Since the start of the exporter. */
   readonly leaseChanges: number;
-  /** Most queries first. */
+  /** The hottest by queries or by CPU first. */
   readonly hot: readonly HotRange[];
-  /** By index of PROBLEMS: the ranges to list, oldest first. */
+  /** By index of LISTED_PROBLEMS: the ranges to list, oldest first. */
   readonly problems: readonly (readonly ProblemRange[])[];
+  readonly tables: TopTables;
+}
+
+/** What only a view of all ranges can tell. */
+export interface WholeSummary {
+  /** What depends on each node and each locality. */
+  readonly domains: FailureDomains;
+  /** Ranges without a live replica; undefined while some nodes that are down have never been read. */
+  readonly lost: number | undefined;
 }
 
 /** A range of a list, with the replica that reports it. */
@@ -57,7 +69,13 @@ export function* writeRangesSamples(result: RangesResult, set: SampleSet): Itera
   writeQuerySamples(set, shard, scanned);
   writeHotSamples(set, shard, summary.hot);
   writeProblemSamples(set, shard, summary);
-  if (summary.isWholeCluster) writeWholeSamples(set, shard, summary);
+  writeTableSamples(
+    set,
+    shard,
+    summary.tables,
+    scanned.every(({ isDetailed }) => isDetailed),
+  );
+  if (summary.whole !== undefined) writeWholeSamples(set, shard, summary, summary.whole);
 }
 
 /** The node beside an exporter has no known id before its first response. */
@@ -92,8 +110,8 @@ function writeQuerySamples(set: SampleSet, shard: string, nodes: readonly Scanne
   let cumulative = 0;
   QUERY_BOUNDS.forEach((bound, at) => {
     for (const { byQueries } of nodes) cumulative += byQueries[at] ?? 0;
-    const upper = bound === Infinity ? '+Inf' : String(bound);
-    set.set(families.BY_QUERIES, { upper, shard }, cumulative);
+    const le = bound === Infinity ? '+Inf' : String(bound);
+    set.set(families.BY_QUERIES, { le, shard }, cumulative);
   });
   set.set(families.MAX_QUERIES, { shard }, largest(nodes.map(({ maxQueries }) => maxQueries)));
   const detailed = nodes.filter(({ isDetailed }) => isDetailed);
@@ -109,36 +127,96 @@ function largest(values: readonly (number | undefined)[]): number | undefined {
 function writeHotSamples(set: SampleSet, shard: string, hot: readonly HotRange[]): void {
   for (const range of hot) {
     const labels = { ...labelsOf(range), shard };
-    set.set(families.HOT_QUERIES, labels, range.queries);
-    set.set(families.HOT_WRITES, labels, range.writes);
-    set.set(families.HOT_CPU, labels, range.cpuSeconds);
+    set.set(lists.HOT_QUERIES, labels, range.queries);
+    set.set(lists.HOT_WRITES, labels, range.writes);
+    set.set(lists.HOT_CPU, labels, range.cpuSeconds);
+    set.info(lists.HOT_LEASEHOLDER, { ...replicaLabels(range), shard });
   }
 }
 
 function writeProblemSamples(set: SampleSet, shard: string, summary: ScanSummary): void {
   PROBLEMS.forEach((problem, at) => {
-    const ranges = summary.byProblem[at] ?? 0;
+    set.set(families.PROBLEM_RANGES, { problem, shard }, summary.byProblem[at] ?? 0);
+  });
+  const counts = [...summary.byProblem, summary.whole?.lost];
+  const reporters = new Map<number, Reporter & { readonly rangeId: number }>();
+  LISTED_PROBLEMS.forEach((problem, at) => {
+    const ranges = counts[at];
+    if (ranges === undefined) return;
     const listed = summary.problems[at] ?? [];
-    set.set(families.PROBLEM_RANGES, { problem, shard }, ranges);
-    set.set(families.PROBLEM_RANGES_OMITTED, { problem, shard }, ranges - listed.length);
+    set.set(lists.PROBLEM_RANGES_OMITTED, { problem, shard }, ranges - listed.length);
     for (const range of listed) {
       const labels = { problem, ...labelsOf(range), shard };
-      set.set(families.PROBLEM_FIRST_SEEN, labels, range.firstSeenSeconds);
+      set.set(lists.PROBLEM_FIRST_SEEN, labels, range.firstSeenSeconds);
+      const lowest = reporters.get(range.rangeId);
+      if (lowest === undefined || isLower(range, lowest)) reporters.set(range.rangeId, range);
     }
   });
+  for (const reporter of reporters.values()) {
+    set.info(lists.PROBLEM_REPORTER, { ...replicaLabels(reporter), shard });
+  }
 }
 
-function labelsOf({ rangeId, nodeId, storeId, tableId }: ListedRange) {
+function labelsOf({ rangeId, place }: ListedRange) {
+  return { range_id: String(rangeId), ...labelsOfPlace(place) };
+}
+
+function replicaLabels({
+  rangeId,
+  nodeId,
+  storeId,
+}: Pick<ListedRange, 'rangeId' | 'nodeId' | 'storeId'>) {
   return {
     range_id: String(rangeId),
     node_id: String(nodeId),
-    store_id: String(storeId),
-    table_id: tableId,
+    store_id: storeId === 0 ? '' : String(storeId),
   };
 }
 
+function writeTableSamples(
+  set: SampleSet,
+  shard: string,
+  { loads, problems }: TopTables,
+  hasCpu: boolean,
+): void {
+  for (const [tableId, load] of loads) {
+    const labels = { table_id: tableId, shard };
+    set.set(lists.TABLE_RANGES, labels, load.ranges);
+    set.set(lists.TABLE_QUERIES, labels, load.queries);
+    set.set(lists.TABLE_WRITES, labels, load.writes);
+    if (hasCpu) set.set(lists.TABLE_CPU, labels, load.cpuNanos / NANOS);
+  }
+  for (const [tableId, counts] of problems) {
+    PROBLEMS.forEach((problem, at) => {
+      const labels = { table_id: tableId, problem, shard };
+      set.set(lists.TABLE_PROBLEMS, labels, counts[at] || undefined);
+    });
+  }
+}
+
+function writeDomain(domain: FailureDomain, write: (effect: string, ranges: number) => void): void {
+  write('quorum', domain.quorum);
+  write('all_replicas', domain.allReplicas);
+}
+
 /** What only a view of all ranges can tell. */
-function writeWholeSamples(set: SampleSet, shard: string, summary: RangeSummary): void {
+function writeWholeSamples(
+  set: SampleSet,
+  shard: string,
+  summary: RangeSummary,
+  { domains, lost }: WholeSummary,
+): void {
+  for (const [nodeId, node] of domains.nodes) {
+    writeDomain(node, (effect, ranges) => {
+      set.set(lists.NODE_DEPENDENT, { node_id: String(nodeId), effect }, ranges);
+    });
+  }
+  for (const { tier, locality, ...domain } of domains.localities) {
+    writeDomain(domain, (effect, ranges) => {
+      set.set(lists.LOCALITY_DEPENDENT, { tier, locality, effect }, ranges);
+    });
+  }
+  set.set(lists.WITHOUT_LIVE_REPLICA, {}, lost);
   const { ranges, byReplicas, byLeaseKind } = summary;
   set.set(families.RANGES, { shard }, ranges);
   let shown = 0;

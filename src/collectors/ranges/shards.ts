@@ -17,12 +17,13 @@ export async function assignNodes(
   stats: PollStats,
   { index, count }: { readonly index: number; readonly count: number },
 ): Promise<Assignment> {
-  const { toScan, toSkip } = await listNodes(api, stats);
+  const { toScan, toSkip, localities } = await listNodes(api, stats);
   const isOwn = (nodeId: number): boolean => ownsNode(nodeId, index, count);
   const own = new Set([...toScan, ...toSkip].filter(isOwn));
   return {
     toScan: toScan.filter(isOwn),
     toSkip: toSkip.filter(isOwn),
+    localities,
     isWholeCluster: count === 1,
     noNodeReachable: toScan.length === 0,
     isAssigned: (nodeId) => count === 1 || own.has(nodeId),
@@ -34,6 +35,7 @@ export function assignLocalNode(nodeId: number): Assignment {
   return {
     toScan: [nodeId],
     toSkip: [],
+    localities: new Map(),
     isWholeCluster: false,
     noNodeReachable: false,
     isAssigned: () => false,

@@ -1,10 +1,12 @@
 import { isId } from '../../cockroach/node-list.ts';
 import { type FailureReason, PROBLEMS } from '../../vocabulary.ts';
-import type { HotCandidates } from './hot-ranges.ts';
+import type { HotCandidates, HotRange } from './hot-ranges.ts';
 import { stage } from './known-ranges.ts';
+import type { Places } from './places.ts';
 import type { ProblemReports } from './problem-ranges.ts';
 import { createStagingTables, type RangeTables } from './range-table.ts';
-import { forEachProblem, type Lease, leaseKindOf, type Range, tableIdOf } from './range.ts';
+import { forEachProblem, type Lease, leaseKindOf, placeOf, type Range, tableOf } from './range.ts';
+import type { TableLoads } from './table-load.ts';
 
 /** Bounds of crdb_ranges_by_queries_per_second. */
 export const QUERY_BOUNDS = [1, 10, 50, 100, 250, 500, 1000, 2500, 5000, Infinity] as const;
@@ -61,10 +63,11 @@ export interface ScanResult {
   readonly timedOut: boolean;
 }
 
-/** The candidates for the lists of ranges, of a node or of a scan. */
+/** The candidates for the lists of ranges and tables, of a node or of a scan. */
 export interface RangeLists {
   readonly hot: HotCandidates;
   readonly problems: ProblemReports;
+  readonly tables: TableLoads;
 }
 
 /** One node's response while it is read. Nothing of it counts before it is complete. */
@@ -78,14 +81,20 @@ export class NodeTally {
   unexpectedNodeId: number | undefined;
   /**
    * By store: what is committed to the known ranges when the node is complete. A node that fails half way leaves no
-   * trace; this costs up to 25 bytes a replica, for the nodes that are being read.
+   * trace; this costs up to 34 bytes a replica, for the nodes that are being read.
    */
   readonly staged = new Map<number, RangeTables>();
   readonly lists: RangeLists;
+  readonly #places: Places;
   readonly #isAssigned: (nodeId: number) => boolean;
 
   /** `isAssigned`: whether this exporter scans that other node, too. */
-  constructor(nodeId: number, isAssigned: (nodeId: number) => boolean, lists: RangeLists) {
+  constructor(
+    nodeId: number,
+    isAssigned: (nodeId: number) => boolean,
+    lists: RangeLists,
+    places: Places,
+  ) {
     this.node = {
       nodeId,
       stores: new Map(),
@@ -96,6 +105,7 @@ export class NodeTally {
     };
     this.#isAssigned = isAssigned;
     this.lists = lists;
+    this.#places = places;
   }
 
   /** Counts one element. False when it comes from another node than the one that was queried. */
@@ -122,11 +132,13 @@ export class NodeTally {
     const lease = range.lease_history;
     const holds = lease?.replica.store_id === storeId;
     const problems = range.problems ?? 0;
+    const place = placeOf(range);
     const isNew = stage(findOrCreate(this.staged, storeId, createStagingTables), {
       rangeId,
       problems,
       heldKind: holds ? leaseKindOf(lease) : undefined,
       sequence: lease === undefined ? 0 : this.#sequenceOf(lease, holds),
+      place: this.#places.numberOf(place),
     });
     // Between two pages a replica may move into view again.
     if (!isNew) return;
@@ -140,11 +152,16 @@ export class NodeTally {
         store.problems[problem] = (store.problems[problem] ?? 0) + 1;
       });
       const { nodeId } = this.node;
-      this.lists.problems.add(rangeId, problems, { nodeId, storeId, tableId: tableIdOf(range) });
+      this.lists.problems.add(rangeId, problems, { nodeId, storeId, place });
     }
+    const table = this.lists.tables.of(tableOf(place));
+    table.cpuNanos += range.stats.cpu_time_per_second ?? 0;
     if (!holds) return;
     store.leases += 1;
-    this.#addHeldLease(range, rangeId, storeId);
+    table.ranges += 1;
+    table.queries += range.stats.queries_per_second ?? 0;
+    table.writes += range.stats.writes_per_second ?? 0;
+    this.#addHeldLease(range, { rangeId, nodeId: this.node.nodeId, storeId, place });
   }
 
   /**
@@ -173,7 +190,10 @@ export class NodeTally {
         stats.write_bytes_per_second) !== undefined;
   }
 
-  #addHeldLease(range: Range, rangeId: number, storeId: number): void {
+  #addHeldLease(
+    range: Range,
+    replica: Pick<HotRange, 'rangeId' | 'nodeId' | 'storeId' | 'place'>,
+  ): void {
     const { node } = this;
     const queries = range.stats.queries_per_second ?? 0;
     const cpuNanos = range.stats.cpu_time_per_second;
@@ -182,16 +202,9 @@ export class NodeTally {
     node.maxQueries = Math.max(node.maxQueries ?? 0, queries);
     node.maxCpuNanos = Math.max(node.maxCpuNanos ?? 0, cpuNanos ?? 0);
     const { hot } = this.lists;
-    if (!hot.wants(rangeId, queries)) return;
-    hot.add({
-      rangeId,
-      nodeId: node.nodeId,
-      storeId,
-      tableId: tableIdOf(range),
-      queries,
-      writes: range.stats.writes_per_second ?? 0,
-      cpuSeconds: cpuNanos === undefined ? undefined : cpuNanos / 1e9,
-    });
+    const load = { queries, cpuSeconds: cpuNanos === undefined ? undefined : cpuNanos / 1e9 };
+    if (!hot.wants(replica.rangeId, load)) return;
+    hot.add({ ...replica, ...load, writes: range.stats.writes_per_second ?? 0 });
   }
 }
 

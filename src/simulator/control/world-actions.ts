@@ -47,9 +47,22 @@ const ACTIONS: Readonly<Record<string, { readonly members: string; readonly act:
     act: (world, m) => world.moveLease(integerMember(m, 'range'), integerMember(m, 'node')),
   },
   load: {
-    members: 'range, queriesPerSecond',
+    members: 'range, queriesPerSecond, extraCpu? (CPU seconds per second)',
     act: (world, m) =>
-      world.setLoad(integerMember(m, 'range'), numberMember(m, 'queriesPerSecond') ?? 0),
+      world.setLoad(
+        integerMember(m, 'range'),
+        numberMember(m, 'queriesPerSecond') ?? 0,
+        numberMember(m, 'extraCpu'),
+      ),
+  },
+  'place-range': {
+    members: 'range, nodes (ids), nonVoters? (ids)',
+    act: (world, m) =>
+      world.placeRange(
+        integerMember(m, 'range'),
+        integersMember(m, 'nodes'),
+        m.has('nonVoters') ? integersMember(m, 'nonVoters') : [],
+      ),
   },
   'add-range': {
     members: 'nodes (ids)',

@@ -1,5 +1,5 @@
 import { leasesKnownTo } from '../world/leases.ts';
-import { loadOf } from '../world/load.ts';
+import { loadOf, type ReplicaLoad } from '../world/load.ts';
 import type { ClusterNode } from '../world/nodes.ts';
 import { problemsOf } from '../world/problems.ts';
 import type { Problem, Range, Replica } from '../world/ranges.ts';
@@ -28,6 +28,8 @@ interface HotRange {
   readonly storeId: number;
   /** Empty for a system range. */
   readonly tableId: string;
+  /** Empty where the key ends before it. */
+  readonly indexId: string;
   readonly queriesPerSecond: number;
   readonly writesPerSecond: number;
   readonly cpuNanosPerSecond: number;
@@ -46,8 +48,18 @@ export interface RangeTruth {
   readonly byLeaseKind: Record<'epoch' | 'expiration' | 'leader' | 'none', number>;
   /** All replicas that hold the lease, most queries first. */
   readonly hot: readonly HotRange[];
+  /** By table id, `none` outside of tables: load of the ranges that begin there, and distinct ranges by problem. */
+  readonly tables: Readonly<Record<string, TableTruth>>;
   /** Sequence of the newest lease of each range, by range id. */
   readonly leaseSequences: Readonly<Record<string, number>>;
+}
+
+interface TableTruth {
+  readonly leases: number;
+  readonly queriesPerSecond: number;
+  readonly writesPerSecond: number;
+  readonly cpuNanosPerSecond: number;
+  readonly problems: Readonly<Record<Problem, number>>;
 }
 
 interface VisibleReplica {
@@ -89,7 +101,7 @@ function storeTruth(
   storeId: number,
   seen: readonly VisibleReplica[],
 ): StoreTruth {
-  const loads = seen.map(({ range, replica }) => loadOf(range, replica, state.now()));
+  const loads = loadsOf(state, seen);
   return {
     nodeId: node.id,
     storeId,
@@ -106,6 +118,10 @@ function storeTruth(
     readBytesPerSecond: sum(loads.map((load) => load.readBytes)),
     cpuNanosPerSecond: sum(loads.map((load) => load.cpuNanos)),
   };
+}
+
+function loadsOf(state: WorldState, replicas: readonly VisibleReplica[]): readonly ReplicaLoad[] {
+  return replicas.map(({ range, replica }) => loadOf(range, replica, state.now()));
 }
 
 function sum(values: readonly number[]): number {
@@ -128,10 +144,33 @@ function clusterTruth(state: WorldState, seen: readonly VisibleReplica[]): Range
     byReplicas,
     byLeaseKind: leaseKinds(seen, replicas.size),
     hot: hotRanges(state, seen),
+    tables: tableTruth(state, seen),
     leaseSequences: Object.fromEntries(
       [...replicas.keys()].map((id) => [id, state.ranges.get(id)?.leases.at(-1)?.sequence ?? 0]),
     ),
   };
+}
+
+function tableTruth(
+  state: WorldState,
+  seen: readonly VisibleReplica[],
+): Readonly<Record<string, TableTruth>> {
+  const byTable = Map.groupBy(seen, ({ range }) => String(range.tableId ?? 'none'));
+  const tables = Array.from(byTable, ([id, replicas]) => {
+    const held = replicas.filter(({ holdsLease }) => holdsLease);
+    const truth: TableTruth = {
+      leases: held.length,
+      queriesPerSecond: sum(loadsOf(state, held).map(({ queries }) => queries)),
+      writesPerSecond: sum(loadsOf(state, held).map(({ writes }) => writes)),
+      cpuNanosPerSecond: sum(loadsOf(state, replicas).map(({ cpuNanos }) => cpuNanos)),
+      problems: forEachProblem((problem) => {
+        const having = replicas.filter(({ problems }) => problems.has(problem));
+        return new Set(having.map(({ range }) => range.id)).size;
+      }),
+    };
+    return [id, truth] as const;
+  });
+  return Object.fromEntries(tables);
 }
 
 /** A range that two replicas claim counts once, by the newer lease. */
@@ -154,6 +193,7 @@ function hotRanges(state: WorldState, seen: readonly VisibleReplica[]): HotRange
         nodeId: replica.nodeId,
         storeId: replica.storeId,
         tableId: range.tableId === undefined ? '' : String(range.tableId),
+        indexId: range.tableId === undefined ? '' : (range.start.pretty.split('/')[3] ?? ''),
         queriesPerSecond: load.queries,
         writesPerSecond: load.writes,
         cpuNanosPerSecond: load.cpuNanos,

@@ -3,6 +3,7 @@ import { isReachable, type ClusterNode, type Liveness } from '../world/nodes.ts'
 import { recordOf } from '../world/records.ts';
 import type { WorldState } from '../world/state.ts';
 import { sizesOf } from '../world/table-sizes.ts';
+import { dependenceTruth, type DependenceTruth } from './dependence-truth.ts';
 import { rangeTruth, type RangeTruth, type StoreTruth } from './range-truth.ts';
 import { sessionTruth, type SessionTruth } from './session-truth.ts';
 
@@ -39,6 +40,8 @@ export interface Truth {
   /** Stores of the nodes that can be scanned. */
   readonly stores: readonly StoreTruth[];
   readonly ranges: RangeTruth;
+  /** What is lost when a node or a locality stops. */
+  readonly dependence: DependenceTruth;
   readonly sessions: SessionTruth;
   readonly users: readonly string[];
   readonly tables: readonly TableTruth[];
@@ -56,6 +59,7 @@ export function truthOf(state: WorldState, assistant: Assistant | undefined): Tr
     nodes: nodes.map((node) => nodeTruth(state, node)),
     nodesByStatus,
     ...rangeTruth(state, scannable),
+    dependence: dependenceTruth(state, scannable),
     sessions: sessionTruth(state, nodes.filter(isReachable)),
     users: state.accounts.map((account) => account.name),
     tables: sizesOf(state, state.now()).map(({ table, ...sizes }) => ({

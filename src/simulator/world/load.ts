@@ -18,7 +18,8 @@ const NANOS_PER_QUERY = 180_000;
 
 /** The leaseholder's replica serves the reads, every replica the writes. */
 export function loadOf(range: Range, replica: Replica, nowMs: number): ReplicaLoad {
-  const queries = range.queriesPerSecond * waveAt(range.id, nowMs);
+  const wave = waveAt(range.id, nowMs);
+  const queries = range.queriesPerSecond * wave;
   const writes = queries * (0.1 + 0.3 * fractionOf('writes', range.id));
   const holdsLease = range.leases.at(-1)?.storeId === replica.storeId;
   if (!holdsLease) return followerLoad(writes);
@@ -30,7 +31,7 @@ export function loadOf(range: Range, replica: Replica, nowMs: number): ReplicaLo
     reads,
     writeBytes: writes * 512,
     readBytes: reads * 2048,
-    cpuNanos: queries * NANOS_PER_QUERY,
+    cpuNanos: queries * NANOS_PER_QUERY + range.extraCpuNanos * wave,
   };
 }
 

@@ -6,7 +6,7 @@ import {
   type Liveness,
   type Silence,
 } from './nodes.ts';
-import { quorumOf } from './problems.ts';
+import { hasQuorum } from './problems.ts';
 import { makeReplica, type Range } from './ranges.ts';
 import { recordOf } from './records.ts';
 import { nodeOf, type WorldState } from './state.ts';
@@ -73,8 +73,8 @@ function stop(
 /** Without a quorum the lease cannot move. */
 function moveLeaseAway(state: WorldState, range: Range): void {
   const live = range.replicas.filter((replica) => countsAsLive(nodeOf(state, replica.nodeId)));
-  const [nextHolder] = live;
-  if (nextHolder === undefined || live.length < quorumOf(range.replicas.length)) return;
+  const nextHolder = live.find(({ isVoter }) => isVoter);
+  if (nextHolder === undefined || !hasQuorum(range, live)) return;
   range.leases = withNextLease(range.leases, nextHolder, 'request', state.now());
 }
 
@@ -103,7 +103,7 @@ function moveReplicaAway(state: WorldState, range: Range, node: ClusterNode): vo
   const store = target?.stores[0];
   if (target === undefined || store === undefined) return;
   const nextId = 1 + Math.max(...range.replicas.map((replica) => replica.replicaId));
-  const arrived = makeReplica(target, store.id, nextId);
+  const arrived = makeReplica(target, store.id, nextId, leaving.isVoter);
   range.replicas = range.replicas.map((replica) => (replica === leaving ? arrived : replica));
   if (range.leases.at(-1)?.storeId !== leaving.storeId) return;
   range.leases = withNextLease(range.leases, arrived, 'transfer', state.now());

@@ -15,7 +15,7 @@ export function problemsOf(
   if (reporter === undefined) return problems;
   const live = range.replicas.filter((each) => seesAsLive(reporter, nodes.get(each.nodeId)));
   if (reportingReplica(range, live) !== replica) return problems;
-  if (live.length < quorumOf(range.replicas.length)) problems.add('unavailable');
+  if (!hasQuorum(range, live)) problems.add('unavailable');
   if (live.length < range.wantedReplicas) problems.add('underreplicated');
   if (live.length > range.wantedReplicas) problems.add('overreplicated');
   for (const problem of range.forced) problems.add(problem);
@@ -32,6 +32,15 @@ function seesAsLive(viewer: ClusterNode, node: ClusterNode | undefined): boolean
 function reportingReplica(range: Range, live: readonly Replica[]): Replica | undefined {
   const holder = range.leases.at(-1)?.storeId;
   return live.find((each) => each.storeId === holder) ?? live[0];
+}
+
+/** Whether the voters among these replicas are a quorum of the range. */
+export function hasQuorum({ replicas }: Range, live: readonly Replica[]): boolean {
+  return countVoters(live) >= quorumOf(countVoters(replicas));
+}
+
+function countVoters(replicas: readonly Replica[]): number {
+  return replicas.filter(({ isVoter }) => isVoter).length;
 }
 
 /** The number of voters for a quorum. */

@@ -16,8 +16,8 @@ export interface RangeActions {
   /** Splits the last range: the next id, replicas on the given nodes. Returns the id. */
   addRange(nodeIds: readonly number[]): number;
   removeRange(id: number): void;
-  /** Moves the replicas of a range to the first stores of these nodes; the first gets the lease. */
-  placeRange(id: number, nodeIds: readonly number[]): void;
+  /** Moves the replicas of a range to the first stores of these nodes, voters first; the first gets the lease. */
+  placeRange(id: number, voters: readonly number[], nonVoters?: readonly number[]): void;
   /**
    * Sets or clears a problem. The four problems of a range are reported by one replica (problems.ts), the others
    * by the replica on `storeId` or, without it, by the leaseholder's.
@@ -26,7 +26,8 @@ export interface RangeActions {
   moveLease(id: number, nodeId: number): void;
   /** The replica does not know the newest `leases` of the range. */
   lagReplica(id: number, nodeId: number, leases: number): void;
-  setLoad(id: number, queriesPerSecond: number): void;
+  /** `extraCpu`: CPU seconds per second beside those of the queries. */
+  setLoad(id: number, queriesPerSecond: number, extraCpu?: number): void;
   setQuiescent(id: number, quiescent: boolean): void;
 }
 
@@ -37,7 +38,8 @@ export function createRangeActions(state: WorldState): RangeActions {
       rangeOf(state, id);
       state.ranges.delete(id);
     },
-    placeRange: (id, nodeIds) => placeRange(state, rangeOf(state, id), nodeIds),
+    placeRange: (id, voters, nonVoters = []) =>
+      placeRange(state, rangeOf(state, id), voters, nonVoters),
     setProblem: (id, problem, on = true, storeId) =>
       setProblem(rangeOf(state, id), problem, on, storeId),
     moveLease: (id, nodeId) => {
@@ -47,8 +49,8 @@ export function createRangeActions(state: WorldState): RangeActions {
     lagReplica: (id, nodeId, leases) => {
       replicaOn(rangeOf(state, id), nodeId).lag = leases;
     },
-    setLoad: (id, queriesPerSecond) => {
-      rangeOf(state, id).queriesPerSecond = queriesPerSecond;
+    setLoad: (id, queriesPerSecond, extraCpu = 0) => {
+      Object.assign(rangeOf(state, id), { queriesPerSecond, extraCpuNanos: extraCpu * 1e9 });
     },
     setQuiescent: (id, quiescent) => {
       for (const replica of rangeOf(state, id).replicas) {
@@ -72,22 +74,32 @@ function addRange(state: WorldState, nodeIds: readonly number[]): number {
     leases: withNextLease([], firstOf(replicas), 'request', state.now()),
     wantedReplicas: state.options.replication,
     queriesPerSecond: 1,
+    extraCpuNanos: 0,
     forced: new Set(),
   });
   return id;
 }
 
-function placeRange(state: WorldState, range: Range, nodeIds: readonly number[]): void {
-  range.replicas = replicasOn(state, nodeIds);
+function placeRange(
+  state: WorldState,
+  range: Range,
+  voters: readonly number[],
+  nonVoters: readonly number[],
+): void {
+  range.replicas = replicasOn(state, [...voters, ...nonVoters], voters.length);
   range.leases = withNextLease(range.leases, firstOf(range.replicas), 'transfer', state.now());
 }
 
-function replicasOn(state: WorldState, nodeIds: readonly number[]): Replica[] {
+function replicasOn(
+  state: WorldState,
+  nodeIds: readonly number[],
+  voters = nodeIds.length,
+): Replica[] {
   return nodeIds.map((nodeId, index) => {
     const node = nodeOf(state, nodeId);
     const [store] = node.stores;
     if (store === undefined) throw new RangeError(`node ${nodeId} has no store`);
-    return makeReplica(node, store.id, index + 1);
+    return makeReplica(node, store.id, index + 1, index < voters);
   });
 }
 

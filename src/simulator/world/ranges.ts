@@ -30,6 +30,8 @@ export interface Replica {
   readonly nodeId: number;
   readonly storeId: number;
   readonly replicaId: number;
+  /** A non-voter counts for no quorum. */
+  readonly isVoter: boolean;
   readonly flags: Set<ReplicaProblem>;
   quiescent: boolean;
   ticking: boolean;
@@ -49,6 +51,8 @@ export interface Range {
   readonly wantedReplicas: number;
   /** Average queries per second at the leaseholder; 0 is an idle range. */
   queriesPerSecond: number;
+  /** CPU at the leaseholder beside that of the queries, nanoseconds per second: few expensive ones. */
+  extraCpuNanos: number;
   /** Problems set by setProblem. */
   readonly forced: Set<RangeProblem>;
 }
@@ -85,6 +89,7 @@ export function generateRanges(
       leases: generateLeases(replicas, random, startMs),
       wantedReplicas: options.replication,
       queriesPerSecond: random.chance(IDLE_SHARE) ? 0 : generateLoad(random),
+      extraCpuNanos: 0,
       forced: new Set(),
     });
   }
@@ -130,11 +135,17 @@ function placeReplicas(nodes: readonly ClusterNode[], count: number, random: Ran
 }
 
 /** A healthy replica on a store of the node. */
-export function makeReplica(node: ClusterNode, storeId: number, replicaId: number): Replica {
+export function makeReplica(
+  node: ClusterNode,
+  storeId: number,
+  replicaId: number,
+  isVoter = true,
+): Replica {
   return {
     nodeId: node.id,
     storeId,
     replicaId,
+    isVoter,
     flags: new Set(),
     quiescent: false,
     ticking: true,

@@ -1,9 +1,11 @@
 import { livenessOf } from '../../cockroach/liveness.ts';
 import type { NodesResult } from '../../collectors/nodes.ts';
 import type { ListedRange, RangesResult } from '../../collectors/ranges.ts';
+import type { FailureDomain, FailureDomains } from '../../collectors/ranges/failure-domains.ts';
+import { labelsOfPlace, type Place } from '../../collectors/ranges/range.ts';
 import type { TablesResult } from '../../collectors/tables.ts';
 import { formatCount, formatList } from '../../format.ts';
-import { PROBLEMS, type Severity } from '../../vocabulary.ts';
+import { LISTED_PROBLEMS, type Severity } from '../../vocabulary.ts';
 import { type Finding, type HealthIssue, NORMAL_SECONDS, toTime } from './health.ts';
 import { isDown } from './nodes.ts';
 
@@ -16,11 +18,12 @@ export function readRanges(
 ) {
   const stores = summary === undefined ? [] : scanned.flatMap((node) => [...node.stores.values()]);
   const placeOf = locate(tables);
-  const counts = PROBLEMS.map((problem, at) => [problem, summary?.byProblem[at] ?? 0] as const);
+  const found = [...(summary?.byProblem ?? []), summary?.whole?.lost];
+  const counts = LISTED_PROBLEMS.map((problem, at) => [problem, found[at] ?? 0] as const);
   const problems: Readonly<Record<string, number>> = Object.fromEntries(
     counts.filter(([, count]) => count > 0),
   );
-  const listed = PROBLEMS.flatMap((problem, at) =>
+  const listed = LISTED_PROBLEMS.flatMap((problem, at) =>
     (summary?.problems[at] ?? []).map((range) => ({
       problem: problem as string,
       ...placeOf(range),
@@ -29,7 +32,7 @@ export function readRanges(
   );
   return {
     /** Absent unless this exporter read every node that is up. */
-    ranges: summary?.isWholeCluster ? summary.ranges : undefined,
+    ranges: summary?.whole && summary.ranges,
     replicas: sumOf(stores.map(({ replicas }) => replicas)),
     queriesPerSecond: sumOf(stores.map(({ queries }) => queries)),
     /** Nodes of the last scan by outcome. */
@@ -43,11 +46,12 @@ export function readRanges(
       .map(({ id }) => id),
     /** Ranges by problem, without the problems that no range has. */
     problems,
+    safety: readSafety(summary?.whole?.domains),
     /** Oldest first; of each problem as many as the collector lists. */
     oldest: listed.toSorted((a, b) => Date.parse(a.firstSeenAt) - Date.parse(b.firstSeenAt)),
-    /** Most queries first. */
+    /** The hottest by queries or by CPU first. */
     hottest: (summary?.hot ?? [])
-      .filter(({ queries }) => queries > 0)
+      .filter(({ queries, cpuSeconds = 0 }) => queries > 0 || cpuSeconds > 0)
       .map((range) => ({
         ...placeOf(range),
         queriesPerSecond: range.queries,
@@ -57,18 +61,45 @@ export function readRanges(
   };
 }
 
+/** What may be stopped; undefined unless this exporter read every node that is up. */
+function readSafety(domains: FailureDomains | undefined) {
+  if (domains === undefined) return undefined;
+  const nodes = [...domains.nodes];
+  return {
+    /** Live nodes without which no range loses its quorum, one at a time. */
+    safeNodes: nodes.filter(([, { quorum }]) => quorum === 0).map(([nodeId]) => nodeId),
+    /** Ranges that would lose their quorum, or their last live replica, without these nodes. */
+    dependent: [
+      ...nodes.map(([nodeId, domain]) => ({ name: `node ${nodeId}`, ...toCounts(domain) })),
+      ...domains.localities.map((domain) => ({ name: domain.locality, ...toCounts(domain) })),
+    ].filter(({ quorum, lastReplica }) => quorum > 0 || lastReplica > 0),
+    /** False while ranges that may have non-voters are under-replicated. */
+    isCertain: domains.uncertain === 0,
+  };
+}
+
+function toCounts({ quorum, allReplicas }: FailureDomain) {
+  return { quorum, lastReplica: allReplicas };
+}
+
 function sumOf(values: readonly number[]): number | undefined {
   return values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0);
 }
 
 function locate(tables: TablesResult | undefined) {
-  return ({ rangeId, nodeId, storeId, tableId }: ListedRange) => ({
+  const nameOf = (place: Place): string => {
+    const { table_id: id } = labelsOfPlace(place);
+    return tables?.names.get(id) ?? id;
+  };
+  return ({ rangeId, nodeId, storeId, place }: ListedRange) => ({
     rangeId,
     /** Of a problem: the node that reports it, which need not be the cause. */
     nodeId,
     storeId,
     /** `movr.public.rides` where the tables collector knows the name, else the id; empty outside of tables. */
-    table: tables?.names.get(tableId) ?? tableId,
+    table: nameOf(place),
+    /** Index id; empty outside of tables. */
+    index: labelsOfPlace(place).index_id,
   });
 }
 
@@ -80,13 +111,18 @@ const PERSISTENT = { alert: 'CrdbRangeProblemPersistent' } as const;
 const NORMAL = { ...PERSISTENT, normalSeconds: NORMAL_SECONDS.CrdbRangeProblemPersistent } as const;
 
 /** Issues by the members of `problems` that the cluster API sends; `what` follows `12 ranges`. */
-const PROBLEM_ISSUES: Readonly<
+export const PROBLEM_ISSUES: Readonly<
   Record<
     string,
     Required<Pick<HealthIssue, 'alert' | 'next'>> &
       Pick<HealthIssue, 'normalSeconds'> & { readonly what: string }
   >
 > = {
+  no_live_replica: {
+    alert: 'CrdbRangesLost',
+    what: 'without a live replica: all nodes that held them are down',
+    next: 'Bring back one of the nodes that held them; `crdb-exporter range ID` shows what is known.',
+  },
   unavailable: {
     alert: 'CrdbRangesUnavailable',
     what: 'without a quorum of replicas: requests wait',

@@ -25,20 +25,29 @@ export const OPTIONAL_FAMILIES: ReadonlySet<string> = new Set([
   'crdb_hot_range_queries_per_second',
   'crdb_hot_range_writes_per_second',
   'crdb_hot_range_cpu_seconds_per_second',
+  'crdb_hot_range_leaseholder_info',
 ]);
 /** What only a view of all nodes may say. */
 export const WHOLE_FAMILIES: ReadonlySet<string> = new Set([
   'crdb_ranges',
   'crdb_ranges_by_replicas',
+  'crdb_node_dependent_ranges',
+  'crdb_locality_dependent_ranges',
+  'crdb_ranges_without_live_replica',
 ]);
 /** Put together from the answers of all nodes; the others come from one answer each. */
 export const CLUSTER_FAMILIES: ReadonlySet<string> = new Set([
   ...WHOLE_FAMILIES,
   'crdb_range_problem_ranges',
   'crdb_ranges_by_lease_kind',
-  'crdb_ranges_by_queries_per_second',
+  'crdb_ranges_by_queries_per_second_bucket',
   'crdb_range_max_queries_per_second',
   'crdb_range_scan_nodes',
+  'crdb_range_table_ranges',
+  'crdb_range_table_queries_per_second',
+  'crdb_range_table_writes_per_second',
+  'crdb_range_table_cpu_seconds_per_second',
+  'crdb_range_table_problem_ranges',
 ]);
 
 export function expectRanges({ truth }: Moment): Expected {
@@ -55,14 +64,22 @@ export function expectRanges({ truth }: Moment): Expected {
     }
   }
   expectCluster(expected, truth.ranges);
+  expectTables(expected, truth.ranges);
+  expectDependence(expected, truth.dependence);
   for (const hot of truth.ranges.hot) {
     const labels = {
       range_id: String(hot.rangeId),
-      node_id: String(hot.nodeId),
-      store_id: String(hot.storeId),
       table_id: hot.tableId,
+      index_id: hot.indexId,
       shard,
     };
+    const replica = {
+      range_id: String(hot.rangeId),
+      node_id: String(hot.nodeId),
+      store_id: String(hot.storeId),
+      shard,
+    };
+    expected.set(keyOf('crdb_hot_range_leaseholder_info', replica), 1);
     expected.set(keyOf('crdb_hot_range_queries_per_second', labels), hot.queriesPerSecond);
     expected.set(keyOf('crdb_hot_range_writes_per_second', labels), hot.writesPerSecond);
     expected.set(
@@ -73,6 +90,50 @@ export function expectRanges({ truth }: Moment): Expected {
   const skipped = truth.nodes.filter(({ status }) => ['dead', 'unavailable'].includes(status));
   expected.set(keyOf('crdb_range_scan_nodes', { state: 'skipped', shard }), skipped.length);
   return expected;
+}
+
+function expectTables(expected: Expected, { tables }: Moment['truth']['ranges']): void {
+  for (const [tableId, table] of [
+    ['other', undefined],
+    ['none', undefined],
+    ...Object.entries(tables),
+  ] as const) {
+    const labels = { table_id: tableId, shard };
+    const set = (family: string, value = 0): void => {
+      expected.set(keyOf(`crdb_range_table_${family}`, labels), value);
+    };
+    set('ranges', table?.leases);
+    set('queries_per_second', table?.queriesPerSecond);
+    set('writes_per_second', table?.writesPerSecond);
+    set('cpu_seconds_per_second', (table?.cpuNanosPerSecond ?? 0) / 1e9);
+    for (const [problem, count] of Object.entries(table?.problems ?? {})) {
+      if (count === 0) continue;
+      expected.set(keyOf('crdb_range_table_problem_ranges', { problem, ...labels }), count);
+    }
+  }
+}
+
+/** Only while no figure depends on what was seen of the ranges before. */
+function expectDependence(
+  expected: Expected,
+  { nodes, localities }: Moment['truth']['dependence'],
+): void {
+  const all = [...Object.values(nodes), ...Object.values(localities)];
+  const isClear = all
+    .flatMap(({ quorum, allReplicas }) => [quorum, allReplicas])
+    .every(({ least, most }) => least === most);
+  if (!isClear) return;
+  for (const [nodeId, { quorum, allReplicas }] of Object.entries(nodes)) {
+    const family = 'crdb_node_dependent_ranges';
+    expected.set(keyOf(family, { node_id: nodeId, effect: 'quorum' }), quorum.least);
+    expected.set(keyOf(family, { node_id: nodeId, effect: 'all_replicas' }), allReplicas.least);
+  }
+  for (const [name, { quorum, allReplicas }] of Object.entries(localities)) {
+    const family = 'crdb_locality_dependent_ranges';
+    const [tier = '', locality = ''] = name.split(' ');
+    expected.set(keyOf(family, { tier, locality, effect: 'quorum' }), quorum.least);
+    expected.set(keyOf(family, { tier, locality, effect: 'all_replicas' }), allReplicas.least);
+  }
 }
 
 function expectCluster(expected: Expected, ranges: Moment['truth']['ranges']): void {
@@ -93,9 +154,9 @@ function expectCluster(expected: Expected, ranges: Moment['truth']['ranges']): v
   }
   const queries = ranges.hot.map(({ queriesPerSecond }) => queriesPerSecond);
   for (const bound of [...QUERY_BOUNDS, Infinity]) {
-    const upper = bound === Infinity ? '+Inf' : String(bound);
+    const le = bound === Infinity ? '+Inf' : String(bound);
     const count = queries.filter((each) => each <= bound).length;
-    expected.set(keyOf('crdb_ranges_by_queries_per_second', { upper, shard }), count);
+    expected.set(keyOf('crdb_ranges_by_queries_per_second_bucket', { le, shard }), count);
   }
   if (queries.length > 0) {
     expected.set(keyOf('crdb_range_max_queries_per_second', { shard }), Math.max(...queries));

@@ -10,6 +10,7 @@ const LISTS: readonly { readonly families: RegExp; readonly entry: readonly stri
   { families: /^crdb_application_/, entry: ['application', 'user'] },
   { families: /^crdb_user_sessions$/, entry: ['user'] },
   { families: /^crdb_hot_range_/, entry: ['range_id'] },
+  { families: /^crdb_range_table_(?!problem)/, entry: ['table_id'] },
   {
     families: /^crdb_table_(?:info|ranges|columns|indexes)$/,
     entry: ['database', 'schema', 'table'],

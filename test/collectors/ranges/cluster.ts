@@ -18,6 +18,8 @@ type Answer = readonly unknown[] | Error;
 export interface FakeNode {
   readonly nodeId: unknown;
   readonly status?: unknown;
+  /** `region=us-east1,zone=b`. */
+  readonly locality?: string;
   readonly ranges?: Answer;
   /** Pages in place of `ranges`. */
   readonly pages?: readonly Answer[];
@@ -87,8 +89,19 @@ export function fakeCluster(nodes: readonly FakeNode[]): FakeCluster {
 
 function listing({ nodes }: FakeCluster): unknown {
   return {
-    nodes: nodes.map(({ nodeId, status = LIVE }) => ({ node_id: nodeId, liveness_status: status })),
+    nodes: nodes.map(({ nodeId, status = LIVE, locality }) => ({
+      node_id: nodeId,
+      liveness_status: status,
+      locality: { tiers: tiersOf(locality) },
+    })),
   };
+}
+
+function tiersOf(locality: string | undefined): unknown {
+  return locality?.split(',').map((tier) => {
+    const [key, value] = tier.split('=');
+    return { key, value };
+  });
 }
 
 function routeOf(url: URL): Pick<Asked, 'nodeId' | 'route'> {
@@ -162,6 +175,7 @@ const OPTIONS: Options = {
   route: 'gateway',
   hot_ranges: 20,
   problem_ranges: 20,
+  top_tables: 20,
 };
 
 export interface PollGiven {

@@ -9,7 +9,7 @@ function pollElements(elements: readonly unknown[], given: PollGiven = {}) {
 }
 
 function hotLabels(id: number): string {
-  return `{range_id="${id}",node_id="1",store_id="${id}",table_id="104",shard="0"}`;
+  return `{range_id="${id}",table_id="104",index_id="1",shard="0"}`;
 }
 
 const GOOD = replica({ rangeId: 1, nodeId: 1, storeId: 1 });
@@ -73,7 +73,7 @@ describe('invalid input', () => {
     );
     expect(of('crdb_ranges')).toEqual(['{shard="0"} 3']);
     expect(of('crdb_problem_range_first_seen_timestamp_seconds')).toContain(
-      '{problem="no_lease",range_id="4294967297",node_id="1",store_id="1",table_id="104",shard="0"} 1000',
+      '{problem="no_lease",range_id="4294967297",table_id="104",index_id="1",shard="0"} 1000',
     );
   });
 
@@ -96,7 +96,7 @@ describe('invalid input', () => {
     expect(of('crdb_range_replicas')).toEqual(['{node_id="1",store_id="1"} 3']);
     expect(of('crdb_range_leases')).toEqual(['{node_id="1",store_id="1"} 1']);
     expect(of('crdb_store_queries_per_second')).toEqual(['{node_id="1",store_id="1"} 3']);
-    expect(of('crdb_ranges_by_queries_per_second')).toContain('{upper="+Inf",shard="0"} 1');
+    expect(of('crdb_ranges_by_queries_per_second_bucket')).toContain('{le="+Inf",shard="0"} 1');
     expect(of('crdb_ranges_by_replicas')).toContain('{replicas="1",shard="0"} 3');
     expect(of('crdb_range_problem_replicas')).toContain(
       '{problem="no_lease",node_id="1",store_id="1"} 1',
@@ -153,12 +153,12 @@ describe('an element', () => {
         }),
       ),
     );
-    expect(of('crdb_ranges_by_queries_per_second')).toEqual([
-      '{upper="1",shard="0"} 2',
-      ...[10, 50, 100, 250, 500, 1000].map((upper) => `{upper="${upper}",shard="0"} 4`),
-      '{upper="2500",shard="0"} 5',
-      '{upper="5000",shard="0"} 6',
-      '{upper="+Inf",shard="0"} 7',
+    expect(of('crdb_ranges_by_queries_per_second_bucket')).toEqual([
+      '{le="1",shard="0"} 2',
+      ...[10, 50, 100, 250, 500, 1000].map((upper) => `{le="${upper}",shard="0"} 4`),
+      '{le="2500",shard="0"} 5',
+      '{le="5000",shard="0"} 6',
+      '{le="+Inf",shard="0"} 7',
     ]);
     expect(of('crdb_range_max_queries_per_second')).toEqual(['{shard="0"} 9999']);
   });
@@ -195,26 +195,30 @@ describe('an element', () => {
   });
 
   test.each([
-    ['/Table/104', '104'],
-    ['/Table/104/1/"secret"/7', '104'],
-    ['/Table/Max', ''],
-    ['/Table/104x/1', ''],
-    ['/Tenant/5/Table/104/1', ''],
-    ['/System/tsd/Table/104/1', ''],
-    ['/Min', ''],
-    ['Table/104/1', ''],
-    ['/Table//104', ''],
-    ['/Table/-104', ''],
-    ['/table/104', ''],
-    ['', ''],
+    ['/Table/104', '104', ''],
+    ['/Table/104/1', '104', '1'],
+    ['/Table/104/1/"secret"/7', '104', '1'],
+    ['/Table/104/"secret"', '104', ''],
+    ['/Table/4294967296/1', '', ''],
+    ['/Table/104/1048576', '104', ''],
+    ['/Table/Max', '', ''],
+    ['/Table/104x/1', '', ''],
+    ['/Tenant/5/Table/104/1', '', ''],
+    ['/System/tsd/Table/104/1', '', ''],
+    ['/Min', '', ''],
+    ['Table/104/1', '', ''],
+    ['/Table//104', '', ''],
+    ['/Table/-104', '', ''],
+    ['/table/104', '', ''],
+    ['', '', ''],
   ])(
-    'the start key %s is in table "%s", and nothing else of it is exported',
-    async (key, tableId) => {
+    'the start key %s is in table "%s" and index "%s", and nothing else of it is exported',
+    async (key, tableId, indexId) => {
       const { of, lines } = await pollElements([
         replica({ rangeId: 1, nodeId: 1, storeId: 1, key, problems: { no_lease: true } }),
       ]);
       expect(of('crdb_problem_range_first_seen_timestamp_seconds')).toEqual([
-        `{problem="no_lease",range_id="1",node_id="1",store_id="1",table_id="${tableId}",shard="0"} 1000`,
+        `{problem="no_lease",range_id="1",table_id="${tableId}",index_id="${indexId}",shard="0"} 1000`,
       ]);
       expect(lines.join('\n')).not.toContain('secret');
     },
@@ -227,7 +231,7 @@ test.each([{}, { start_key: null }, { start_key: 104 }, null])(
     const element = replica({ rangeId: 1, nodeId: 1, storeId: 1, problems: { no_lease: true } });
     const { of } = await pollElements([{ ...element, span }]);
     expect(of('crdb_problem_range_first_seen_timestamp_seconds')).toEqual([
-      '{problem="no_lease",range_id="1",node_id="1",store_id="1",table_id="",shard="0"} 1000',
+      '{problem="no_lease",range_id="1",table_id="",index_id="",shard="0"} 1000',
     ]);
   },
 );
@@ -247,7 +251,7 @@ describe('the list of problem ranges', () => {
       ['5', '500'],
       ['3', '1000'],
     ]);
-    expect(of('crdb_problem_ranges_omitted')).toHaveLength(12);
+    expect(of('crdb_problem_ranges_omitted')).toHaveLength(13);
     expect(of('crdb_problem_ranges_omitted')).toContain('{problem="unavailable",shard="0"} 1');
     expect(of('crdb_range_problem_ranges')).toContain('{problem="unavailable",shard="0"} 3');
   });

@@ -1,19 +1,30 @@
 import { describe, expect, test } from 'vitest';
-import { HotCandidates, HotList } from '../../../src/collectors/ranges/hot-ranges.ts';
+import {
+  HotCandidates,
+  HotList,
+  type HotRange,
+} from '../../../src/collectors/ranges/hot-ranges.ts';
 
 const LENGTH = 2;
 
 /** Queries by range id -> ids of the list. */
 function choose(hot: HotList, queries: Readonly<Record<number, number>>): number[] {
-  const candidates = new HotCandidates(LENGTH, hot.members);
+  const candidates = new HotCandidates(LENGTH, hot);
   for (const [id, rate] of Object.entries(queries)) offer(candidates, Number(id), rate);
   return hot.update(candidates, LENGTH).map(({ rangeId }) => rangeId);
 }
 
+/** A list that has these ranges. */
+function listOf(queries: Readonly<Record<number, number>>): HotList {
+  const hot = new HotList();
+  choose(hot, queries);
+  return hot;
+}
+
 function offer(candidates: HotCandidates, rangeId: number, queries: number, nodeId = 1): void {
-  if (!candidates.wants(rangeId, queries)) return;
-  const place = { nodeId, storeId: nodeId, tableId: '' };
-  candidates.add({ rangeId, queries, writes: 0, cpuSeconds: undefined, ...place });
+  const load = { queries, cpuSeconds: undefined };
+  if (!candidates.wants(rangeId, load)) return;
+  candidates.add({ rangeId, nodeId, storeId: nodeId, place: 0, writes: 0, ...load });
 }
 
 describe('the hot list', () => {
@@ -66,38 +77,60 @@ describe('the hot list', () => {
 
   test('can be of length 0', () => {
     const hot = new HotList();
-    const candidates = new HotCandidates(0, hot.members);
+    const candidates = new HotCandidates(0, hot);
     offer(candidates, 1, 100);
     expect(hot.update(candidates, 0)).toEqual([]);
   });
 });
 
+function replica(rangeId: number, queries: number, cpuSeconds: number, nodeId = 1): HotRange {
+  return { rangeId, nodeId, storeId: nodeId, place: 0, queries, writes: 0, cpuSeconds };
+}
+
+test('a range with few queries and much CPU is on the list, and a moved lease keeps it there', () => {
+  const hot = new HotList();
+  const scan = (...replicas: readonly HotRange[]) => {
+    const candidates = new HotCandidates(1, hot);
+    for (const one of replicas) if (candidates.wants(one.rangeId, one)) candidates.add(one);
+    return hot.update(candidates, 1).map(({ rangeId, nodeId }) => [rangeId, nodeId]);
+  };
+  const busy = replica(1, 900, 0.1);
+  expect(scan(busy, replica(2, 3, 1.2), replica(3, 800, 0.2))).toEqual([
+    [1, 1],
+    [2, 1],
+  ]);
+  expect(scan(busy, replica(2, 3, 1.1, 5), replica(3, 800, 1.15))).toEqual([
+    [1, 1],
+    [2, 5],
+  ]);
+});
+
 describe('candidates', () => {
   test('hold the hottest and every member of any number that is added', () => {
-    const candidates = new HotCandidates(LENGTH, new Set([1, 2]));
+    const candidates = new HotCandidates(LENGTH, listOf({ 1: 2, 2: 1 }));
     for (let id = 1; id <= 10_000; id += 1) offer(candidates, id, id);
-    const ids = candidates.list().map(({ rangeId }) => rangeId);
+    const ids = candidates.halves[0]?.list().map(({ id }) => id);
     expect(ids).toEqual([10_000, 9_999, 9_998, 9_997, 2, 1]);
   });
 
   test('of several nodes are merged, with one entry for a range that two of them claim', () => {
-    const all = new HotCandidates(LENGTH, new Set());
-    const other = new HotCandidates(LENGTH, new Set());
+    const all = new HotCandidates(LENGTH, new HotList());
+    const other = new HotCandidates(LENGTH, new HotList());
     offer(all, 1, 10, 1);
     offer(other, 1, 12, 2);
     offer(other, 5, 11, 2);
     all.addAll(other);
-    expect(all.list().map(({ rangeId, nodeId }) => [rangeId, nodeId])).toEqual([
+    expect(all.halves[0]?.list().map(({ id, range }) => [id, range.nodeId])).toEqual([
       [1, 2],
       [5, 2],
     ]);
   });
 
   test('are no longer wanted once enough hotter ones were seen', () => {
-    const candidates = new HotCandidates(LENGTH, new Set([3]));
+    const candidates = new HotCandidates(LENGTH, listOf({ 3: 1 }));
     for (let id = 100; id <= 200; id += 1) offer(candidates, id, id);
-    expect(candidates.wants(1, 50)).toBe(false);
-    expect(candidates.wants(3, 50)).toBe(true);
-    expect(candidates.wants(1, 500)).toBe(true);
+    expect(candidates.wants(1, { queries: 50, cpuSeconds: undefined })).toBe(false);
+    expect(candidates.wants(3, { queries: 50, cpuSeconds: undefined })).toBe(true);
+    expect(candidates.wants(1, { queries: 500, cpuSeconds: undefined })).toBe(true);
   });
 });

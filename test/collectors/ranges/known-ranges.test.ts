@@ -8,6 +8,8 @@ import { createStagingTables, type Work } from '../../../src/collectors/ranges/r
 
 const EPOCH = 0;
 const LEADER = 2;
+/** Nodes that were read. */
+const READ = new Set([1]);
 
 /** Does the work without pauses. */
 function runToEnd<Result>(work: Work<Result>): Result {
@@ -20,12 +22,19 @@ function runToEnd<Result>(work: Work<Result>): Result {
 /** One scan; each list is what one store reports. */
 function scan(known: KnownRanges, stores: readonly (readonly Partial<StagedReplica>[])[]) {
   runToEnd(known.beginScan());
-  for (const replicas of stores) {
+  for (const [at, replicas] of stores.entries()) {
     const staged = createStagingTables();
     for (const replica of replicas) {
-      stage(staged, { rangeId: 1, problems: 0, heldKind: undefined, sequence: 0, ...replica });
+      stage(staged, {
+        rangeId: 1,
+        problems: 0,
+        heldKind: undefined,
+        sequence: 0,
+        place: 0,
+        ...replica,
+      });
     }
-    runToEnd(known.commit(staged));
+    runToEnd(known.commit(staged, at + 1));
   }
   return runToEnd(known.summarize());
 }
@@ -136,13 +145,13 @@ test('many ranges are committed to an empty table without crowding at one end of
     const staged = createStagingTables();
     for (let id = 1; id <= 300_000; id += 1) {
       const rangeId = store * 200_000 + id;
-      stage(staged, { rangeId, problems: 0, heldKind: undefined, sequence: 0 });
+      stage(staged, { rangeId, problems: 0, heldKind: undefined, sequence: 0, place: 0 });
     }
-    runToEnd(known.commit(staged));
+    runToEnd(known.commit(staged, store + 1));
   }
   const { ranges, byReplicas } = runToEnd(known.summarize());
   expect([ranges, byReplicas[1], byReplicas[2]]).toEqual([700_000, 500_000, 200_000]);
-  expect(known.tables.narrow.bytes / ranges).toBeLessThanOrEqual(16);
+  expect(known.tables.narrow.bytes / ranges).toBeLessThanOrEqual(33);
 });
 
 describe('ranges that are gone', () => {
@@ -152,10 +161,10 @@ describe('ranges that are gone', () => {
   function sizeAfter(scans: number, isComplete: boolean): number {
     const known = new KnownRanges();
     scan(known, [[...live, ...gone]]);
-    runToEnd(known.expire(true));
+    runToEnd(known.expire(true, READ));
     for (let count = 0; count < scans; count += 1) {
       scan(known, [live]);
-      runToEnd(known.expire(isComplete));
+      runToEnd(known.expire(isComplete, READ));
     }
     return known.tables.narrow.size;
   }
@@ -174,7 +183,7 @@ describe('ranges that are gone', () => {
     const known = new KnownRanges();
     for (const isSeen of [true, false, false, true, false, false]) {
       scan(known, [isSeen ? [...live, ...gone] : live]);
-      runToEnd(known.expire(true));
+      runToEnd(known.expire(true, READ));
     }
     expect(known.tables.narrow.size).toBe(100);
   });
@@ -182,7 +191,7 @@ describe('ranges that are gone', () => {
 
 test('a store that repeats a range on a later page is recognized', () => {
   const staged = createStagingTables();
-  const replica = { rangeId: 7, problems: 0, heldKind: undefined, sequence: 0 };
+  const replica = { rangeId: 7, problems: 0, heldKind: undefined, sequence: 0, place: 0 };
   expect(stage(staged, replica)).toBe(true);
   expect(stage(staged, { ...replica, rangeId: 6 })).toBe(true);
   expect(stage(staged, { ...replica, problems: 1 })).toBe(false);

@@ -25,7 +25,7 @@ function scan(
 ): readonly ProblemRange[] {
   const reports = new ProblemReports(history);
   for (const { rangeId, problems = UNAVAILABLE, nodeId = 1, storeId = 1 } of reported) {
-    reports.add(rangeId, problems, { nodeId, storeId, tableId: '104' });
+    reports.add(rangeId, problems, { nodeId, storeId, place: 0 });
   }
   return history.update(reports, nowSeconds, new Set(unread))[0] ?? [];
 }
@@ -89,8 +89,8 @@ test('the reports of a node are added to those of the scan', () => {
   const history = new ProblemHistory();
   const all = new ProblemReports(history);
   const one = new ProblemReports(history);
-  all.add(9, UNAVAILABLE, { nodeId: 2, storeId: 2, tableId: '' });
-  one.add(9, UNAVAILABLE, { nodeId: 1, storeId: 1, tableId: '' });
+  all.add(9, UNAVAILABLE, { nodeId: 2, storeId: 2, place: 0 });
+  one.add(9, UNAVAILABLE, { nodeId: 1, storeId: 1, place: 0 });
   all.addAll(one);
   expect(all.of(0).get(9)?.nodeId).toBe(1);
 });

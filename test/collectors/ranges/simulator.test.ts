@@ -2,16 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { ranges } from '../../../src/collectors/ranges.ts';
 import { startSimulator, type Truth } from '../../../src/simulator/index.ts';
 import { type Polled, pollRanges } from './cluster.ts';
+import { expectDependence, expectTables, valuesOf } from './expectations.ts';
 import { simulatedApi } from './simulated.ts';
-
-/** Sample values of a family, by label text without braces. */
-function valuesOf({ of }: Polled, family: string): Record<string, number> {
-  const entries = of(family).map((line) => {
-    const [labels = '', value = ''] = line.split(' ');
-    return [labels.slice(1, -1), Number(value)] as const;
-  });
-  return Object.fromEntries(entries);
-}
 
 function expectStores(polled: Polled, { stores }: Truth): void {
   const filled = stores.filter(({ replicas }) => replicas > 0);
@@ -59,22 +51,33 @@ function expectRanges(polled: Polled, { ranges: truth }: Truth): void {
     expect([kind, kinds[`kind="${kind}",shard="0"`]]).toEqual([kind, count]);
   }
   const held = truth.hot.map(({ queriesPerSecond }) => queriesPerSecond);
-  const byQueries = valuesOf(polled, 'crdb_ranges_by_queries_per_second');
+  const byQueries = valuesOf(polled, 'crdb_ranges_by_queries_per_second_bucket');
   for (const upper of [1, 10, 50, 100, 250, 500, 1000, 2500, 5000]) {
     const count = held.filter((queries) => queries <= upper).length;
-    expect(byQueries[`upper="${upper}",shard="0"`]).toBe(count);
+    expect(byQueries[`le="${upper}",shard="0"`]).toBe(count);
   }
-  expect(byQueries['upper="+Inf",shard="0"']).toBe(held.length);
+  expect(byQueries['le="+Inf",shard="0"']).toBe(held.length);
 }
 
 function expectHot(polled: Polled, { ranges: truth }: Truth): void {
-  const expected = truth.hot
-    .slice(0, 20)
-    .map(
-      (hot) =>
-        `range_id="${hot.rangeId}",node_id="${hot.nodeId}",store_id="${hot.storeId}",table_id="${hot.tableId}",shard="0"`,
-    );
-  expect(Object.keys(valuesOf(polled, 'crdb_hot_range_queries_per_second'))).toEqual(expected);
+  const byCpu = truth.hot.toSorted(
+    (a, b) => b.cpuNanosPerSecond - a.cpuNanosPerSecond || a.rangeId - b.rangeId,
+  );
+  const hottest = new Set([...truth.hot.slice(0, 20), ...byCpu.slice(0, 20)]);
+  const expected = Array.from(
+    hottest,
+    ({ rangeId, tableId, indexId }) =>
+      `range_id="${rangeId}",table_id="${tableId}",index_id="${indexId}",shard="0"`,
+  );
+  const listed = Object.keys(valuesOf(polled, 'crdb_hot_range_queries_per_second'));
+  expect(listed.toSorted()).toEqual(expected.toSorted());
+  const holders = Array.from(
+    hottest,
+    ({ rangeId, nodeId, storeId }) =>
+      `range_id="${rangeId}",node_id="${nodeId}",store_id="${storeId}",shard="0"`,
+  );
+  const shown = Object.keys(valuesOf(polled, 'crdb_hot_range_leaseholder_info'));
+  expect(shown.toSorted()).toEqual(holders.toSorted());
 }
 
 describe('the counts match the simulated cluster', () => {
@@ -102,6 +105,8 @@ describe('the counts match the simulated cluster', () => {
       expectStores(polled, truth);
       expectRanges(polled, truth);
       expectHot(polled, truth);
+      expectTables(polled, truth);
+      expectDependence(polled, truth);
       expect([...cluster.decodeErrors.values()].filter((count) => count > 0)).toEqual([]);
     },
   );
@@ -123,8 +128,41 @@ describe('the counts match the simulated cluster', () => {
       expect(polled.failure).toBeUndefined();
       expectStores(polled, simulator.truth());
       expectRanges(polled, simulator.truth());
+      expectTables(polled, simulator.truth());
+      expectDependence(polled, simulator.truth());
     },
   );
+
+  test('while nodes stop one after the other, with the ranges that are lost then', async () => {
+    await using simulator = await startSimulator({
+      metricKeys: 'useful',
+      frozen: true,
+      nodes: 9,
+      storesPerNode: 1,
+      ranges: 300,
+      faultyNodes: false,
+      seed: 3,
+    });
+    await using cluster = simulatedApi(simulator);
+    const { world } = simulator;
+    // Pinned to one region, and spread over three with non-voters in a fourth place.
+    world.placeRange(20, [3, 6, 9]);
+    world.placeRange(21, [1, 2, 3], [4, 5]);
+    const state = ranges.createState();
+    for (const stopped of [undefined, 9, 6, 3]) {
+      if (stopped !== undefined) world.killNode(stopped);
+      const polled = await pollRanges(cluster.api, { state, options: { problem_ranges: 1_000 } });
+      const truth = simulator.truth();
+      expectDependence(polled, truth);
+      const lost = polled
+        .of('crdb_problem_range_first_seen_timestamp_seconds')
+        .filter((line) => line.includes('no_live_replica'))
+        .map((line) => Number(/range_id="([0-9]+)"/.exec(line)?.[1]));
+      expect(lost).toEqual(truth.dependence.lost);
+      expect(polled.of('crdb_ranges_without_live_replica')).toEqual([String(lost.length)]);
+    }
+    expect(simulator.truth().dependence.lost).toContain(20);
+  });
 
   test('by servers of early releases, which ignore remote_node_id', async () => {
     await using simulator = await startSimulator({

@@ -14,6 +14,7 @@ const EXPECTED: Readonly<Record<string, string>> = {
   'page CrdbNodeDead 5': 'n5 does not come back and counts as dead',
   'page CrdbMultipleNodesDown': 'n4 goes down, too, while n5 is dead',
   'page CrdbRangesUnavailable unavailable': 'ranges with replicas on n4 and n5 have no quorum',
+  'page CrdbRangesLost': 'the only replica of a range is on n4',
   'page CrdbRangesWithoutLease no_lease': 'a range has no lease, also after n4 is back',
   'team CrdbReplicaBreakerTripped circuit_breaker_error':
     'a breaker is tripped, also after n4 is back',

@@ -136,7 +136,7 @@ describe('the page', () => {
 
   test('escapes text from clusters, clients and errors', () => {
     const hostile = node(1, { locality: `${NASTY},${NASTY}`, status: NASTY, build: NASTY });
-    const place = { rangeId: 1, nodeId: 1, storeId: 1, table: NASTY };
+    const place = { rangeId: 1, nodeId: 1, storeId: 1, table: NASTY, index: NASTY };
     const states = { active: 1, idleInTransaction: 1, idle: 1 };
     const ages = { oldestTransactionSeconds: 1, oldestIdleTransactionSeconds: 1 };
     const [collector] = cluster().collectors;
@@ -153,6 +153,11 @@ describe('the page', () => {
           failedNodes: [],
           downSinceScan: [],
           problems: { [NASTY]: 1 },
+          safety: {
+            safeNodes: [],
+            dependent: [{ name: NASTY, quorum: 1, lastReplica: 1 }],
+            isCertain: false,
+          },
           oldest: [{ ...place, problem: NASTY, firstSeenAt: AT }],
           hottest: [
             { ...place, queriesPerSecond: 1, writesPerSecond: 1, cpuSecondsPerSecond: undefined },

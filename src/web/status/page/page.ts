@@ -9,6 +9,7 @@ import {
   collectorTable,
   hotRanges,
   problemRanges,
+  safeToStop,
   sessionTables,
 } from './tables.ts';
 import { trendTiles } from './trends.ts';
@@ -171,6 +172,10 @@ function kindOf(items: readonly unknown[] = []): Panel['kind'] {
   return items.length > 0 ? 'half' : 'line';
 }
 
+function ofRanges(title: string, content: Panel['content'], items?: readonly unknown[]): Panel {
+  return { title, collector: 'ranges', content, kind: kindOf(items) };
+}
+
 /** The panels of the collectors that are on. */
 function describePanels(cluster: ClusterStatus, nowMs: number): readonly Panel[] {
   const { nodes, ranges, sessions, assistant, collectors, findings } = cluster;
@@ -181,18 +186,13 @@ function describePanels(cluster: ClusterStatus, nowMs: number): readonly Panel[]
       content: nodes && nodeMap(nodes, nowMs),
       kind: 'wide',
     },
-    {
-      title: 'Problem ranges',
-      collector: 'ranges',
-      content: ranges && problemRanges(ranges, findings, nowMs),
-      kind: kindOf(Object.keys(ranges?.problems ?? {})),
-    },
-    {
-      title: 'Hottest ranges',
-      collector: 'ranges',
-      content: ranges && hotRanges(ranges),
-      kind: kindOf(ranges?.hottest),
-    },
+    ofRanges(
+      'Problem ranges',
+      ranges && problemRanges(ranges, findings, nowMs),
+      Object.keys(ranges?.problems ?? {}),
+    ),
+    ofRanges('Safe to stop', ranges && safeToStop(ranges), ranges?.safety?.dependent),
+    ofRanges('Hottest ranges', ranges && hotRanges(ranges), ranges?.hottest),
     {
       title: 'Sessions',
       collector: 'sessions',

@@ -96,31 +96,66 @@ export function problemRanges(
     ${table('Oldest problem ranges', rows.slice(0, MAX_ROWS), [
       ['Range', ({ rangeId }) => `r${rangeId}`],
       ['Problem', ({ problem }) => formatProblem(problem)],
-      ['Table', (range) => formatTable(range.table, 'id') || '–'],
-      ['Reported by', ({ nodeId, storeId }) => `n${nodeId} s${storeId}`],
+      ['Table', placeOf],
+      ['Reported by', ({ nodeId, storeId }) => `n${nodeId} s${storeId || '–'}`],
       ['For', ({ firstSeenAt }) => relativeTime(firstSeenAt, nowMs), 'number'],
+      ['Details', ({ rangeId }) => html`<code>crdb-exporter range ${rangeId}</code>`],
     ])}
     ${read}`;
+}
+
+/** `movr.public.rides, index 1`. */
+function placeOf({
+  table: name,
+  index,
+}: RangesStatus['hottest'][number] | RangesStatus['oldest'][number]): string {
+  const text = formatTable(name, 'id') || '–';
+  return index === '' ? text : `${text}, index ${index}`;
+}
+
+/** Which nodes may be restarted now, and what would be lost with the others and with a locality. */
+export function safeToStop({ safety }: RangesStatus): Html {
+  if (safety === undefined) {
+    return html`<p>Unknown: only a scan of every live node by one exporter shows it.</p>`;
+  }
+  const { safeNodes, dependent, isCertain } = safety;
+  const nodes =
+    safeNodes.length === 0
+      ? html`<p>No node may stop now.</p>`
+      : html`<p>
+          One of these nodes may stop now without a range losing its quorum:
+          <b>${formatList(safeNodes)}</b>.
+        </p>`;
+  const doubt =
+    !isCertain &&
+    html`<p class="quiet">Not certain: ranges with non-voters are under-replicated.</p>`;
+  if (dependent.length === 0) return html`${nodes}${doubt}`;
+  return html`${nodes}${table('Dependent ranges', dependent.slice(0, MAX_ROWS), [
+    ['If it stopped', ({ name }) => name, 'name'],
+    ['Lose quorum', ({ quorum }) => formatCount(quorum), 'number'],
+    ['Lose last replica', ({ lastReplica }) => formatCount(lastReplica), 'number'],
+  ])}${doubt}`;
 }
 
 function formatProblem(problem: string): string {
   return problem.replaceAll('_', ' ');
 }
 
-/** The ranges with most queries. */
+/** The ranges with most queries and with most CPU. */
 export function hotRanges({ hottest }: RangesStatus): Html {
   const [first] = hottest;
   if (first === undefined) return html`<p>No range is listed.</p>`;
-  const max = Math.max(1, first.queriesPerSecond);
+  const max = Math.max(1, ...hottest.map(({ queriesPerSecond }) => queriesPerSecond));
   const hasCpu = hottest.some(({ cpuSecondsPerSecond }) => cpuSecondsPerSecond !== undefined);
   return table('Hottest ranges', hottest.slice(0, MAX_ROWS), [
     ['Range', ({ rangeId }) => `r${rangeId}`],
-    ['Table', (range) => formatTable(range.table, 'id') || '–'],
+    ['Table', placeOf],
     ['Node', ({ nodeId }) => `n${nodeId}`],
     ['Load', ({ queriesPerSecond }) => bar(queriesPerSecond / max), 'bars'],
     ['Queries/s', ({ queriesPerSecond }) => formatNumber(queriesPerSecond), 'number'],
     ['Writes/s', ({ writesPerSecond }) => known(writesPerSecond, formatNumber), 'number'],
     hasCpu && ['CPU', (range) => known(range.cpuSecondsPerSecond, formatPercent), 'number'],
+    ['Details', ({ rangeId }) => html`<code>crdb-exporter range ${rangeId}</code>`],
   ]);
 }
 

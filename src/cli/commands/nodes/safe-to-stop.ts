@@ -1,0 +1,92 @@
+import { CollectError, type PollFailure } from '../../../collectors/collector.ts';
+import { ranges } from '../../../collectors/ranges.ts';
+import { formatBytes, formatCount } from '../../../format.ts';
+import { toRequestError } from '../../../http/errors.ts';
+import { type ClusterTarget, clusterApiOf } from '../../cluster-target.ts';
+import { CommandError } from '../../command.ts';
+import { startProgress } from '../../output/progress.ts';
+import { note } from '../../output/standard-output.ts';
+import { routeOf } from '../ranges/replica.ts';
+
+/** Of a replica in a listing, most of it the history of leases. */
+const TYPICAL_REPLICA_BYTES = 1_500;
+
+/** By id of a live node: how many ranges would lose their quorum without it. */
+export type DependentRanges = ReadonlyMap<number, number>;
+
+/** Scans the ranges of all nodes, after printing what that costs. `replicas`: of each node, as it last reported them. */
+export async function countDependentRanges(
+  target: ClusterTarget,
+  output: string,
+  replicas: readonly number[],
+): Promise<DependentRanges> {
+  const total = replicas.reduce((sum, count) => sum + count, 0);
+  const size =
+    total === 0
+      ? ''
+      : `: about ${formatCount(total)} replicas, ${formatBytes(total * TYPICAL_REPLICA_BYTES)}`;
+  note(`reads all ranges of ${replicas.length} nodes${size}; Ctrl-C cancels`);
+  const { summary, failed, failure } = await scan(target, output);
+  if (summary?.whole === undefined) {
+    const cause = failure?.message ?? failed.map(({ message }) => message).join('; ');
+    throw new CommandError(
+      `not every live node was read, so no node is known to be safe: ${cause}`,
+    );
+  }
+  const { nodes, uncertain } = summary.whole.domains;
+  for (const [nodeId, { quorum, allReplicas }] of nodes) {
+    if (quorum === 0) continue;
+    const last =
+      allReplicas === 0 ? '' : `, ${formatRanges(allReplicas)} of them the last live replica`;
+    note(`do not stop node ${nodeId}: ${formatRanges(quorum)} would lose the quorum${last}`);
+  }
+  if (uncertain > 0) {
+    note(
+      `not certain: ${formatRanges(uncertain)} with non-voters may be missing replicas that count`,
+    );
+  }
+  if ([...nodes.values()].every(({ quorum }) => quorum > 0)) {
+    note('no node can stop now without a range losing its quorum');
+  }
+  return new Map(Array.from(nodes, ([nodeId, { quorum }]) => [nodeId, quorum]));
+}
+
+function formatRanges(count: number): string {
+  return `${formatCount(count)} ${count === 1 ? 'range' : 'ranges'}`;
+}
+
+/** One scan by the collector. It reads every node, whatever the route or the shards of the exporter. */
+async function scan(target: ClusterTarget, output: string) {
+  const { cluster_api, collectors } = target.config;
+  const progress = await startProgress('nodes', output);
+  const settings = collectors['ranges'];
+  const route = routeOf(target);
+  const options = {
+    page_limit: Number(settings?.['page_limit']),
+    concurrency: Number(settings?.['concurrency']),
+    route: route === 'local' ? ('auto' as const) : route,
+    hot_ranges: 0,
+    problem_ranges: 0,
+    top_tables: 0,
+  };
+  try {
+    return await ranges.collect(
+      clusterApiOf(target),
+      Object.assign(target.stats, {
+        options,
+        state: ranges.createState(),
+        shard: '0',
+        shards: { index: 0, count: 1 },
+        nowMs: Date.now,
+        urls: cluster_api?.urls.length ?? 1,
+        namedTables: () => new Set<string>(),
+        scanProgress: (done: number, planned: number) => progress.step(done, planned),
+        warn: note,
+        reasonOf: (error: unknown): PollFailure['reason'] =>
+          error instanceof CollectError ? error.reason : toRequestError(error, 'ranges').reason,
+      }),
+    );
+  } finally {
+    progress.stop();
+  }
+}

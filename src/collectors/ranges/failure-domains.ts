@@ -1,0 +1,149 @@
+import type { NodeList, Tier } from '../../cockroach/node-list.ts';
+import { PROBLEMS } from '../../vocabulary.ts';
+import type { HolderCounts } from './holders.ts';
+
+const UNAVAILABLE = 1 << PROBLEMS.indexOf('unavailable');
+const UNDERREPLICATED = 1 << PROBLEMS.indexOf('underreplicated');
+/** With so many holders one may be a non-voter. */
+const MIN_UNCERTAIN = 4;
+
+/** Nodes that may stop together, and the ranges that would then be lost to their users. */
+export interface FailureDomain {
+  /** Ranges that would lose their quorum. */
+  quorum: number;
+  /** Ranges that would lose their last live replica. */
+  allReplicas: number;
+}
+
+/** All live nodes of a locality. */
+export interface LocalityDomain extends FailureDomain {
+  readonly tier: string;
+  /** The prefix up to the tier, as names of zones repeat: `region=us-east1,zone=b`. */
+  readonly locality: string;
+}
+
+/** A live node and its localities, from broad to narrow. */
+interface LiveNode extends FailureDomain {
+  readonly localities: readonly LocalityDomain[];
+}
+
+/** The members of a cluster during one complete scan, and what depends on each of them and on each locality. */
+export class FailureDomains {
+  /** By node id. */
+  readonly nodes: ReadonlyMap<number, FailureDomain>;
+  readonly localities: readonly LocalityDomain[];
+  /** Ranges whose voters and non-voters cannot be told apart while replicas are missing. */
+  uncertain = 0;
+  /** By node id; an array finds them faster than a Map. `undefined`: no member; `null`: not live. */
+  readonly #members: (LiveNode | null | undefined)[] = [];
+  /** Of the node with most. */
+  #tiers = 0;
+  readonly #isFirst: boolean;
+
+  /** `isFirst`: no scan of this exporter has been complete before. */
+  constructor({ toScan, toSkip, localities }: NodeList, isFirst: boolean) {
+    this.#isFirst = isFirst;
+    const nodes = new Map<number, FailureDomain>();
+    const byPrefix = new Map<string, LocalityDomain>();
+    for (const nodeId of toScan) {
+      const domains = localityDomains(localities.get(nodeId) ?? [], byPrefix);
+      const node: LiveNode = { quorum: 0, allReplicas: 0, localities: domains };
+      nodes.set(nodeId, node);
+      this.#tiers = Math.max(this.#tiers, domains.length);
+      this.#members[nodeId] = node;
+    }
+    for (const nodeId of toSkip) this.#members[nodeId] = null;
+    this.nodes = nodes;
+    this.localities = [...byPrefix.values()];
+  }
+
+  isMember(nodeId: number): boolean {
+    return this.#members[nodeId] !== undefined;
+  }
+
+  isLive(nodeId: number): boolean {
+    return this.isMember(nodeId) && this.#members[nodeId] !== null;
+  }
+
+  /**
+   * Adds a range that the first `count` of `holders` have reported, and returns what the next scan needs to know of it.
+   * This is called for every range, so it creates little.
+   */
+  addRange(
+    holders: readonly number[],
+    count: number,
+    problems: number,
+    { last, intended }: HolderCounts,
+  ): HolderCounts {
+    const isMissingSome = (problems & UNDERREPLICATED) !== 0;
+    const live = count + (isMissingSome || count === last ? 0 : movedReplicas(count, intended));
+    const nextOdd = count + 1 + (count % 2);
+    const wanted = isMissingSome && count > 1 ? Math.max(intended || nextOdd, count) : live;
+    const spare = live - quorumOf(wanted);
+    if (isMissingSome && count >= MIN_UNCERTAIN) this.uncertain += 1;
+    // One holder at once: others had been read before the range was split off, or after it was dropped.
+    const isPart = count === 1 && last !== 1 && !(last === 0 && this.#isFirst);
+    const hasQuorum = (problems & UNAVAILABLE) === 0 && spare >= 0;
+    if (hasQuorum && !isPart) this.#add(holders, count, live, spare);
+    // A replica that moved, or a range that was split off, shows nothing for sure.
+    const isSure = !isMissingSome && live === count && count > 1;
+    return { last: count, intended: isSure ? count : intended };
+  }
+
+  /** Of `live` replicas the range can lose `spare`. */
+  #add(holders: readonly number[], count: number, live: number, spare: number): void {
+    if (count <= spare) return;
+    for (let at = 0; at < count; at += 1) {
+      const node = this.#members[holders[at] ?? 0];
+      if (node) increase(node, 1, live, spare);
+    }
+    for (let tier = 0; tier < this.#tiers; tier += 1) {
+      for (let at = 0; at < count; at += 1) {
+        const domain = this.#domainOf(holders[at] ?? 0, tier);
+        if (domain === undefined) continue;
+        let inside = 0;
+        for (let other = 0; other < count; other += 1) {
+          if (this.#domainOf(holders[other] ?? 0, tier) !== domain) continue;
+          // Added with the first of its holders.
+          if (other < at) break;
+          inside += 1;
+        }
+        if (inside > 0) increase(domain, inside, live, spare);
+      }
+    }
+  }
+
+  #domainOf(nodeId: number, tier: number): LocalityDomain | undefined {
+    return this.#members[nodeId]?.localities[tier];
+  }
+}
+
+/** Replicas that moved during the scan and were not seen: fewer than there were, or an even number, shows them. */
+function movedReplicas(count: number, intended: number): number {
+  return count < intended ? intended - count : 1 - (count % 2);
+}
+
+/** Replicas that make a majority. */
+export function quorumOf(replicas: number): number {
+  return Math.floor(replicas / 2) + 1;
+}
+
+function increase(domain: FailureDomain, inside: number, live: number, spare: number): void {
+  if (inside > spare) domain.quorum += 1;
+  if (inside === live) domain.allReplicas += 1;
+}
+
+function localityDomains(
+  tiers: readonly Tier[],
+  byPrefix: Map<string, LocalityDomain>,
+): readonly LocalityDomain[] {
+  let prefix = '';
+  return tiers.map(({ key, value }) => {
+    prefix += `${prefix === '' ? '' : ','}${key}=${value}`;
+    const known = byPrefix.get(prefix);
+    if (known !== undefined) return known;
+    const domain = { tier: key, locality: prefix, quorum: 0, allReplicas: 0 };
+    byPrefix.set(prefix, domain);
+    return domain;
+  });
+}

@@ -1,0 +1,167 @@
+import type { RangeTable } from './range-table.ts';
+
+/** Of one range. The first six nodes with an id up to 1,023 are in the words of its slot, all others in a side table. */
+export const HOLDER_WORDS = 3;
+
+/**
+ * A word has two nodes: ten bits for the id, one that is set when the node reported the range in the present scan.
+ * Ten bits are left: in the first word two numbers of replicas and a mark for the side table, in the others the place.
+ */
+const ID_BITS = 10;
+const MAX_NODE_ID = (1 << ID_BITS) - 1;
+const SEEN = 1 << ID_BITS;
+const ENTRY_BITS = ID_BITS + 1;
+const ENTRY_MASK = (1 << ENTRY_BITS) - 1;
+const SEEN_BITS = SEEN | (SEEN << ENTRY_BITS);
+const REST_SHIFT = 2 * ENTRY_BITS;
+const REST_MASK = (1 << (32 - REST_SHIFT)) - 1;
+const ENTRIES = 2 * HOLDER_WORDS;
+const COUNT_BITS = 4;
+const MAX_COUNT = (1 << COUNT_BITS) - 1;
+const HAS_MORE = 1 << (2 * COUNT_BITS);
+/** Numbers of places that fit. */
+export const MAX_PLACES = 2 ** (2 * (32 - REST_SHIFT));
+
+/** The nodes that hold each range: those that reported it in this scan, and those that did before. */
+export class Holders {
+  /** Node ids of the range that `read` was called for last. */
+  readonly nodes: number[] = [];
+  /** Whether the node of the same index reported the range in this scan. */
+  readonly seen: boolean[] = [];
+  /** By range id: nodes that do not fit the slot, and whether they reported it. */
+  readonly #more = new Map<number, Map<number, boolean>>();
+
+  /** The node has reported the range in this scan. */
+  add(table: RangeTable, slot: number, nodeId: number): void {
+    const { words } = table;
+    let free = -1;
+    const first = slot * HOLDER_WORDS;
+    for (let at = first; at < first + HOLDER_WORDS; at += 1) {
+      const word = words[at] ?? 0;
+      const low = word & MAX_NODE_ID;
+      const high = (word >>> ENTRY_BITS) & MAX_NODE_ID;
+      if (low === nodeId || high === nodeId) {
+        words[at] = word | (low === nodeId ? SEEN : SEEN << ENTRY_BITS);
+        return;
+      }
+      if (free < 0 && (low === 0 || high === 0)) free = 2 * (at - first) + (low === 0 ? 0 : 1);
+    }
+    const more = this.#moreOf(table, slot);
+    if (free >= 0 && nodeId <= MAX_NODE_ID && more?.has(nodeId) !== true) {
+      const at = wordOf(slot, free);
+      words[at] = (words[at] ?? 0) | ((nodeId | SEEN) << shiftOf(free));
+      return;
+    }
+    if (more !== undefined) more.set(nodeId, true);
+    else this.#more.set(table.ids[slot] ?? 0, new Map([[nodeId, true]]));
+    setRest(table, slot, 0, rest(table, slot, 0) | HAS_MORE);
+  }
+
+  /** Fills `nodes` and `seen`, and returns their number. */
+  read(table: RangeTable, slot: number): number {
+    const { words } = table;
+    let count = 0;
+    for (let entry = 0; entry < ENTRIES; entry += 1) {
+      const bits = ((words[wordOf(slot, entry)] ?? 0) >>> shiftOf(entry)) & ENTRY_MASK;
+      if (bits === 0) continue;
+      this.nodes[count] = bits & MAX_NODE_ID;
+      this.seen[count] = bits >= SEEN;
+      count += 1;
+    }
+    for (const [nodeId, isSeen] of this.#moreOf(table, slot) ?? []) {
+      this.nodes[count] = nodeId;
+      this.seen[count] = isSeen;
+      count += 1;
+    }
+    return count;
+  }
+
+  remove(table: RangeTable, slot: number, nodeId: number): void {
+    const { words } = table;
+    for (let entry = 0; entry < ENTRIES; entry += 1) {
+      const at = wordOf(slot, entry);
+      const shift = shiftOf(entry);
+      if ((((words[at] ?? 0) >>> shift) & MAX_NODE_ID) !== nodeId) continue;
+      words[at] = (words[at] ?? 0) & ~(ENTRY_MASK << shift);
+      return;
+    }
+    const more = this.#moreOf(table, slot);
+    more?.delete(nodeId);
+    if (more?.size === 0) this.#dropMore(table, slot);
+  }
+
+  /** No node of the slot has been seen yet. */
+  beginScan(table: RangeTable, slot: number): void {
+    const { words } = table;
+    const first = slot * HOLDER_WORDS;
+    for (let at = first; at < first + HOLDER_WORDS; at += 1) {
+      words[at] = (words[at] ?? 0) & ~SEEN_BITS;
+    }
+    const more = this.#moreOf(table, slot);
+    if (more !== undefined) for (const nodeId of more.keys()) more.set(nodeId, false);
+  }
+
+  /** For a range that is to be dropped from the table. */
+  forget(table: RangeTable, slot: number): void {
+    if (this.#moreOf(table, slot) !== undefined) this.#dropMore(table, slot);
+  }
+
+  #moreOf(table: RangeTable, slot: number): Map<number, boolean> | undefined {
+    const hasMore = (rest(table, slot, 0) & HAS_MORE) !== 0;
+    return hasMore ? this.#more.get(table.ids[slot] ?? 0) : undefined;
+  }
+
+  #dropMore(table: RangeTable, slot: number): void {
+    this.#more.delete(table.ids[slot] ?? 0);
+    setRest(table, slot, 0, rest(table, slot, 0) & ~HAS_MORE);
+  }
+}
+
+/** What the last complete scan showed of a range: its number of holders, and that of the last one in which it had all. */
+export interface HolderCounts {
+  readonly last: number;
+  /** 0 while it is not known. */
+  readonly intended: number;
+}
+
+export function holderCounts(table: RangeTable, slot: number): HolderCounts {
+  const bits = rest(table, slot, 0);
+  return { last: bits & MAX_COUNT, intended: (bits >>> COUNT_BITS) & MAX_COUNT };
+}
+
+export function setHolderCounts(
+  table: RangeTable,
+  slot: number,
+  { last, intended }: HolderCounts,
+): void {
+  const counts = Math.min(last, MAX_COUNT) | (Math.min(intended, MAX_COUNT) << COUNT_BITS);
+  setRest(table, slot, 0, (rest(table, slot, 0) & HAS_MORE) | counts);
+}
+
+/** The number of the place of the range, below MAX_PLACES. */
+export function placeNumber(table: RangeTable, slot: number): number {
+  return rest(table, slot, 1) | (rest(table, slot, 2) << (32 - REST_SHIFT));
+}
+
+export function setPlaceNumber(table: RangeTable, slot: number, place: number): void {
+  setRest(table, slot, 1, place & REST_MASK);
+  setRest(table, slot, 2, place >>> (32 - REST_SHIFT));
+}
+
+function wordOf(slot: number, entry: number): number {
+  return slot * HOLDER_WORDS + (entry >> 1);
+}
+
+function shiftOf(entry: number): number {
+  return (entry & 1) * ENTRY_BITS;
+}
+
+/** The upper bits of a word, which no node needs. */
+function rest({ words }: RangeTable, slot: number, word: number): number {
+  return (words[slot * HOLDER_WORDS + word] ?? 0) >>> REST_SHIFT;
+}
+
+function setRest({ words }: RangeTable, slot: number, word: number, bits: number): void {
+  const at = slot * HOLDER_WORDS + word;
+  words[at] = ((words[at] ?? 0) & ((1 << REST_SHIFT) - 1)) | (bits << REST_SHIFT);
+}

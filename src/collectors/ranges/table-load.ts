@@ -1,0 +1,125 @@
+import { PROBLEMS } from '../../vocabulary.ts';
+import { UNKNOWN_TABLE } from './known-ranges.ts';
+import { interleave, type Ranked, TopList } from './top-list.ts';
+
+/** Load of the ranges that begin in a table. */
+export interface TableLoad {
+  /** Lease-holding replicas. */
+  ranges: number;
+  queries: number;
+  writes: number;
+  /** Of all replicas. */
+  cpuNanos: number;
+}
+
+/** By table id, 0 for ranges outside of tables; of a node or a scan. */
+export class TableLoads {
+  readonly byTable = new Map<number, TableLoad>();
+
+  of(tableId: number): TableLoad {
+    const known = this.byTable.get(tableId);
+    if (known !== undefined) return known;
+    const load = emptyLoad();
+    this.byTable.set(tableId, load);
+    return load;
+  }
+
+  addAll(others: TableLoads): void {
+    for (const [tableId, load] of others.byTable) addLoad(this.of(tableId), load);
+  }
+}
+
+function emptyLoad(): TableLoad {
+  return { ranges: 0, queries: 0, writes: 0, cpuNanos: 0 };
+}
+
+function addLoad(to: TableLoad, load: TableLoad): void {
+  to.ranges += load.ranges;
+  to.queries += load.queries;
+  to.writes += load.writes;
+  to.cpuNanos += load.cpuNanos;
+}
+
+/** Figures of the tables that are shown, by their label: an id, `none` outside of tables, `other` for the rest. */
+export interface TopTables {
+  /** Ids of all that are shown. */
+  readonly ids: readonly string[];
+  /** The most loaded first. */
+  readonly loads: ReadonlyMap<string, TableLoad>;
+  /** By index of PROBLEMS: distinct ranges. */
+  readonly problems: ReadonlyMap<string, readonly number[]>;
+}
+
+/** Which tables are shown, from scan to scan. */
+export class TableLists {
+  readonly #loads = [new TopList(), new TopList(), new TopList()];
+  readonly #problems = new TopList();
+
+  update(
+    { byTable }: TableLoads,
+    problemsByTable: ReadonlyMap<number, readonly number[]>,
+    length: number,
+  ): TopTables {
+    const measures = [
+      ({ queries }: TableLoad) => queries,
+      ({ cpuNanos }: TableLoad) => cpuNanos,
+      ({ ranges }: TableLoad) => ranges,
+    ];
+    const shown = this.#loads.map((list, at) =>
+      list.update(rankTables(byTable, measures[at] ?? (() => 0)), length),
+    );
+    const loads = new Map<string, TableLoad>();
+    for (const [label, values] of labelled(byTable, interleave(shown))) {
+      const total = loads.get(label) ?? emptyLoad();
+      addLoad(total, values);
+      loads.set(label, total);
+    }
+    for (const label of ['other', 'none']) {
+      if (!loads.has(label)) loads.set(label, emptyLoad());
+    }
+    const worst = this.#problems.update(rankTables(problemsByTable, sum), length);
+    const problems = new Map<string, readonly number[]>();
+    for (const [label, counts] of labelled(problemsByTable, worst)) {
+      const before = problems.get(label);
+      problems.set(
+        label,
+        PROBLEMS.map((_, at) => (counts[at] ?? 0) + (before?.[at] ?? 0)),
+      );
+    }
+    const ids = [...new Set([...loads.keys(), ...problems.keys()])];
+    return { ids: ids.filter((label) => label !== 'other' && label !== 'none'), loads, problems };
+  }
+}
+
+function* rankTables<T>(
+  byTable: ReadonlyMap<number, T>,
+  measure: (values: T) => number,
+): Iterable<Ranked> {
+  for (const [id, values] of byTable) {
+    const value = measure(values);
+    if (isTable(id) && value > 0) yield { id, value };
+  }
+}
+
+function isTable(id: number): boolean {
+  return id !== 0 && id !== UNKNOWN_TABLE;
+}
+
+/** The shown tables in their order, then the others. */
+function* labelled<T>(
+  byTable: ReadonlyMap<number, T>,
+  shown: readonly number[],
+): Iterable<readonly [label: string, values: T]> {
+  for (const id of shown) {
+    const values = byTable.get(id);
+    if (values !== undefined) yield [String(id), values];
+  }
+  const isShown = new Set(shown);
+  for (const [id, values] of byTable) {
+    if (!isShown.has(id)) yield [id === 0 ? 'none' : 'other', values];
+  }
+}
+
+function sum(counts: readonly number[]): number {
+  return counts.reduce((total, count) => total + count, 0);
+}

@@ -1,0 +1,59 @@
+/** An entry of a list by rank; the id is that of a range or a table. */
+export interface Ranked {
+  readonly id: number;
+  readonly value: number;
+}
+
+/** An entry gets in at once when it has this many times the value of the last of the list … */
+const CLEAR_LEAD = 1.2;
+/** … or when it has been above it in this number of scans. */
+const MIN_SCANS_ABOVE = 3;
+
+/** The entries with the largest values, from scan to scan. A member stays until clearly beaten. */
+export class TopList {
+  /** Ids of the entries on the list. */
+  members: ReadonlySet<number> = new Set();
+  /** Scans in a row in which an entry was above the last of the list without getting in. */
+  #waiting: ReadonlyMap<number, number> = new Map();
+
+  /** The ids of the new list, largest first, at most `length`. */
+  update(entries: Iterable<Ranked>, length: number): readonly number[] {
+    const ranked = [...entries].toSorted(byValue);
+    const isMember = ({ id }: Ranked): boolean => this.members.has(id);
+    const chosen = ranked.filter(isMember).slice(0, length);
+    const waiting = new Map<number, number>();
+    for (const entry of ranked) {
+      if (isMember(entry)) continue;
+      const lowest = chosen.length < length ? undefined : chosen.at(-1);
+      const scans = (this.#waiting.get(entry.id) ?? 0) + 1;
+      if (lowest !== undefined && entry.value <= lowest.value) break;
+      if (lowest === undefined || isLetIn(entry, lowest, scans)) {
+        if (lowest !== undefined) chosen.pop();
+        chosen.push(entry);
+        chosen.sort(byValue);
+      } else {
+        waiting.set(entry.id, scans);
+      }
+    }
+    const ids = chosen.map(({ id }) => id);
+    this.members = new Set(ids);
+    this.#waiting = waiting;
+    return ids;
+  }
+}
+
+function isLetIn(entry: Ranked, lowest: Ranked, scans: number): boolean {
+  return entry.value > lowest.value * CLEAR_LEAD || scans >= MIN_SCANS_ABOVE;
+}
+
+/** Largest first, ties by id. */
+export function byValue(a: Ranked, b: Ranked): number {
+  return b.value - a.value || a.id - b.id;
+}
+
+/** The members of several lists, each once: the first of every list before the second of any. */
+export function interleave(lists: readonly (readonly number[])[]): readonly number[] {
+  const longest = Math.max(0, ...lists.map((list) => list.length));
+  const rows = Array.from({ length: longest }, (_, at) => lists.flatMap((list) => list[at] ?? []));
+  return [...new Set(rows.flat())];
+}

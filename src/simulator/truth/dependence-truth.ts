@@ -1,0 +1,114 @@
+import type { ClusterNode } from '../world/nodes.ts';
+import { problemsOf, quorumOf } from '../world/problems.ts';
+import type { Range } from '../world/ranges.ts';
+import type { WorldState } from '../world/state.ts';
+
+/** How many ranges would lose something; in between it depends on what was seen of them before. */
+interface Bounds {
+  least: number;
+  most: number;
+}
+
+interface Dependence {
+  readonly quorum: Bounds;
+  readonly allReplicas: Bounds;
+}
+
+export interface DependenceTruth {
+  /** By id of the nodes that can be scanned. */
+  readonly nodes: Readonly<Record<string, Dependence>>;
+  /** By tier and prefix: `zone region=a,zone=b`. */
+  readonly localities: Readonly<Record<string, Dependence>>;
+  /** Ranges all of whose replicas are on nodes that are not live. */
+  readonly lost: readonly number[];
+}
+
+const LIVE = ['live', 'draining', 'decommissioning'];
+
+/** What would be lost with each node and each locality. */
+export function dependenceTruth(
+  state: WorldState,
+  scannable: readonly ClusterNode[],
+): DependenceTruth {
+  const ids = new Set(scannable.map(({ id }) => id));
+  const seen = [...state.ranges.values()].map((range) => {
+    const holders = new Set(range.replicas.map(({ nodeId }) => nodeId)).intersection(ids);
+    return { holders, views: viewsOf(state, range, holders) };
+  });
+  const nodes: Record<string, Dependence> = {};
+  const localities: Record<string, Dependence> = {};
+  for (const node of scannable) {
+    nodes[node.id] = dependenceOn(seen, new Set([node.id]));
+    node.locality.forEach(({ key }, tier) => {
+      const name = `${key} ${prefixOf(node, tier)}`;
+      const inside = scannable.filter((each) => prefixOf(each, tier) === prefixOf(node, tier));
+      localities[name] ??= dependenceOn(seen, new Set(inside.map(({ id }) => id)));
+    });
+  }
+  const isLive = (id: number): boolean => LIVE.includes(state.nodes.get(id)?.liveness ?? '');
+  const lost = [...state.ranges.values()].filter(({ replicas }) =>
+    replicas.every(({ nodeId }) => !isLive(nodeId)),
+  );
+  return { nodes, localities, lost: lost.map(({ id }) => id) };
+}
+
+/** A range by the nodes that report it, and the numbers of replicas that it can be taken for. */
+interface SeenRange {
+  readonly holders: ReadonlySet<number>;
+  readonly views: ReturnType<typeof viewsOf>;
+}
+
+function prefixOf({ locality }: ClusterNode, tier: number): string {
+  if (locality.length <= tier) return '';
+  return locality
+    .slice(0, tier + 1)
+    .map(({ key, value }) => `${key}=${value}`)
+    .join(',');
+}
+
+function dependenceOn(seen: readonly SeenRange[], stopped: ReadonlySet<number>): Dependence {
+  const quorum = { least: 0, most: 0 };
+  const allReplicas = { least: 0, most: 0 };
+  for (const { holders, views } of seen) {
+    const lost = holders.intersection(stopped).size;
+    const losesQuorum = views.filter(
+      ({ intended, live }) => live >= quorumOf(intended) && live - lost < quorumOf(intended),
+    );
+    const losesAll = views.filter(
+      ({ intended, live }) => live >= quorumOf(intended) && live === lost,
+    );
+    addBounds(quorum, losesQuorum.length, views.length);
+    addBounds(allReplicas, losesAll.length, views.length);
+  }
+  return { quorum, allReplicas };
+}
+
+function addBounds(bounds: Bounds, agreeing: number, views: number): void {
+  if (agreeing > 0) bounds.most += 1;
+  if (agreeing > 0 && agreeing === views) bounds.least += 1;
+}
+
+/** The numbers of replicas that a range can be taken for, by what was seen of it before. */
+function viewsOf(
+  state: WorldState,
+  range: Range,
+  holders: ReadonlySet<number>,
+): readonly { readonly intended: number; readonly live: number }[] {
+  const reported = new Set(
+    range.replicas
+      .filter(({ nodeId }) => holders.has(nodeId))
+      .flatMap((replica) => [...problemsOf(range, replica, state.nodes)]),
+  );
+  const count = holders.size;
+  if (count === 0 || reported.has('unavailable')) return [];
+  const wanted = [...new Set([range.replicas.length, range.wantedReplicas])];
+  if (!reported.has('underreplicated')) {
+    const moved = [count + (count % 2 === 0 ? 1 : 0), ...wanted.filter((size) => size > count)];
+    const seen = [...new Set([count, ...moved])];
+    return (count === 1 ? [count] : seen).map((live) => ({ intended: live, live }));
+  }
+  if (count === 1) return [{ intended: 1, live: 1 }];
+  const next = count + 1 + (count % 2);
+  const sizes = new Set([...wanted, next].map((size) => Math.max(size, count)));
+  return [...sizes].map((intended) => ({ intended, live: count }));
+}

@@ -1,0 +1,109 @@
+import { describe, expect, test } from 'vitest';
+import { startSimulator } from '../../../src/simulator/index.ts';
+import { configFlag, runHere } from '../run.ts';
+
+const QUIET = { frozen: true, faultyNodes: false, metricKeys: 'useful', seed: 7 } as const;
+
+describe('range', () => {
+  test('shows what each node knows of a range, its leases and the next step', async () => {
+    await using simulator = await startSimulator({ ...QUIET, nodes: 5, ranges: 60 });
+    simulator.world.placeRange(12, [2, 4, 5]);
+    simulator.world.killNode(5);
+    const config = await configFlag(simulator);
+    const { code, out, err } = await runHere(['range', '12', config]);
+    expect([code, err]).toEqual([0, 'crdb-exporter: skipped, because not live: node 5\n']);
+    expect(out).toContain('Range 12: table movr.public.users, index 1\n');
+    const replicas = out.split('\n').filter((line) => / ticking /.test(line));
+    expect(replicas.map((line) => line.split(/ +/)[0])).toEqual(['2', '4']);
+    expect(out).toMatch(/SINCE +NODE +STORE +SEQUENCE\n\d{4}-\d\d-\d\dT/);
+    expect(out).toContain('underreplicated: with fewer live replicas than configured. Bring');
+    expect(out).not.toContain('/Table/');
+    const shown = await runHere(['range', '12', '--show-keys', config]);
+    expect(shown.out).toContain('/Table/104');
+  });
+
+  test('asks only for these ranges', async () => {
+    await using simulator = await startSimulator({ ...QUIET, nodes: 3, ranges: 60 });
+    const config = await configFlag(simulator);
+    await runHere(['range', '12', '13', '12', config]);
+    const paths = simulator.requests.entries
+      .map(({ path }) => path)
+      .filter((path) => path.includes('/ranges/'));
+    expect(paths).toHaveLength(3);
+    expect(paths.every((path) => path.includes('ranges=12,13&'))).toBe(true);
+  });
+
+  test('as JSON holds every replica and every problem', async () => {
+    await using simulator = await startSimulator({ ...QUIET, nodes: 3, ranges: 60 });
+    simulator.world.setProblem(20, 'no_lease');
+    const config = await configFlag(simulator);
+    const { out } = await runHere(['range', '20', '21', '-o', 'json', config]);
+    const { ranges }: { ranges: Record<string, unknown>[] } = JSON.parse(out);
+    expect(ranges).toMatchObject([
+      { range_id: 20, problems: [{ name: 'no_lease' }] },
+      { range_id: 21, problems: [] },
+    ]);
+    const lines = (await runHere(['range', '20', '21', '-o', 'ndjson', config])).out.trim();
+    expect(lines.split('\n').map((line): unknown => JSON.parse(line))).toEqual(ranges);
+  });
+
+  test('that nobody holds is reported, and a failure', async () => {
+    await using simulator = await startSimulator({ ...QUIET, nodes: 3, ranges: 60 });
+    const config = await configFlag(simulator);
+    expect(await runHere(['range', '9999', config])).toMatchObject({
+      code: 1,
+      err: 'crdb-exporter: no live node holds range 9999: it was merged or dropped, or never existed\n',
+    });
+    simulator.world.placeRange(20, [3]);
+    simulator.world.killNode(3);
+    expect((await runHere(['range', '20', config])).err).toContain('only nodes that were not read');
+    expect((await runHere(['range', 'x', config])).code).toBe(2);
+  });
+
+  test('is watched until no problem is left', async () => {
+    await using simulator = await startSimulator({ ...QUIET, nodes: 3, ranges: 60 });
+    simulator.world.setProblem(20, 'no_lease');
+    const config = await configFlag(simulator);
+    const watched = runHere(['range', '20', '--watch', config]);
+    await expect.poll(() => simulator.requests.entries.length).toBeGreaterThan(4);
+    simulator.world.setProblem(20, 'no_lease', false);
+    const { code, out } = await watched;
+    expect(code).toBe(0);
+    expect(out).toContain('no_lease: without a valid lease');
+    expect(out).toContain('No replica reports a problem.');
+  }, 60_000);
+});
+
+describe('nodes --safe-to-stop', () => {
+  test('lists the nodes without which no range loses its quorum', async () => {
+    await using simulator = await startSimulator({ ...QUIET, nodes: 5, ranges: 60 });
+    const config = await configFlag(simulator);
+    const { code, out, err } = await runHere(['nodes', '--safe-to-stop', '-o', 'ndjson', config]);
+    expect([code, err]).toMatchObject([0, expect.stringContaining('reads all ranges of 5 nodes')]);
+    const ids = out
+      .trim()
+      .split('\n')
+      .map((line): unknown => JSON.parse(line));
+    expect(ids).toMatchObject([1, 2, 3, 4, 5].map((id) => ({ node_id: id, dependent_ranges: 0 })));
+  });
+
+  test('names the nodes that must not stop, and fails when these are all', async () => {
+    await using simulator = await startSimulator({ ...QUIET, nodes: 3, ranges: 60 });
+    simulator.world.killNode(3);
+    const config = await configFlag(simulator);
+    const { code, out, err } = await runHere(['nodes', '--safe-to-stop', config]);
+    expect(code).toBe(1);
+    expect(out.trim().split('\n')).toHaveLength(1);
+    expect(err).toContain('do not stop node 1: 60 ranges would lose the quorum\n');
+    expect(err).toContain('no node can stop now without a range losing its quorum\n');
+  });
+
+  test('calls no node safe while one cannot be read', async () => {
+    await using simulator = await startSimulator({ ...QUIET, nodes: 3, ranges: 60 });
+    simulator.fault({ endpoint: 'node_ranges', node: 2, kind: 'status', status: 500 });
+    const config = await configFlag(simulator);
+    const { code, err } = await runHere(['nodes', '--safe-to-stop', config]);
+    expect(code).toBe(1);
+    expect(err).toContain('not every live node was read, so no node is known to be safe');
+  });
+});

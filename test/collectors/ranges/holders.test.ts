@@ -1,0 +1,89 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  HOLDER_WORDS,
+  holderCounts,
+  Holders,
+  MAX_PLACES,
+  placeNumber,
+  setHolderCounts,
+  setPlaceNumber,
+} from '../../../src/collectors/ranges/holders.ts';
+import { RangeTable } from '../../../src/collectors/ranges/range-table.ts';
+
+const nodeIds = fc.oneof(
+  fc.integer({ min: 1, max: 9 }),
+  fc.integer({ min: 1_020, max: 1_028 }),
+  fc.constant(2 ** 40),
+);
+const actions = fc.array(
+  fc.record({
+    rangeId: fc.integer({ min: 1, max: 4 }),
+    act: fc.constantFrom('add', 'add', 'add', 'remove', 'scan', 'counts', 'place'),
+    nodeId: nodeIds,
+    value: fc.integer({ min: 0, max: 15 }),
+  }),
+  { maxLength: 80 },
+);
+
+/** What a range is known to have. */
+interface Model {
+  readonly seen: Map<number, boolean>;
+  counts: { last: number; intended: number };
+  place: number;
+}
+
+describe('the holders of a range', () => {
+  test('are what was added and not removed, beside the counts and the place', () => {
+    fc.assert(
+      fc.property(actions, (list) => {
+        const table = new RangeTable('narrow', HOLDER_WORDS);
+        const holders = new Holders();
+        const models = new Map<number, Model>();
+        for (const { rangeId, act, nodeId, value } of list) {
+          const slot = table.put(rangeId);
+          const model = models.get(rangeId) ?? {
+            seen: new Map(),
+            counts: { last: 0, intended: 0 },
+            place: 0,
+          };
+          models.set(rangeId, model);
+          if (act === 'add') {
+            holders.add(table, slot, nodeId);
+            model.seen.set(nodeId, true);
+          } else if (act === 'remove') {
+            holders.remove(table, slot, nodeId);
+            model.seen.delete(nodeId);
+          } else if (act === 'scan') {
+            holders.beginScan(table, slot);
+            for (const id of model.seen.keys()) model.seen.set(id, false);
+          } else if (act === 'counts') {
+            model.counts = { last: value, intended: 15 - value };
+            setHolderCounts(table, slot, model.counts);
+          } else {
+            model.place = MAX_PLACES - 1 - value * 4_099;
+            setPlaceNumber(table, slot, model.place);
+          }
+        }
+        for (const [rangeId, model] of models) {
+          const slot = table.put(rangeId);
+          const count = holders.read(table, slot);
+          const found = holders.nodes
+            .slice(0, count)
+            .map((id, at) => [id, holders.seen[at]] as const);
+          expect(new Map(found)).toEqual(model.seen);
+          expect(found).toHaveLength(model.seen.size);
+          expect(holderCounts(table, slot)).toEqual(model.counts);
+          expect(placeNumber(table, slot)).toBe(model.place);
+        }
+      }),
+    );
+  });
+
+  test('counts above 15 are kept as 15', () => {
+    const table = new RangeTable('narrow', HOLDER_WORDS);
+    const slot = table.put(1);
+    setHolderCounts(table, slot, { last: 40, intended: 17 });
+    expect(holderCounts(table, slot)).toEqual({ last: 15, intended: 15 });
+  });
+});

@@ -1,0 +1,62 @@
+import { describe, expect, test } from 'vitest';
+import { UNKNOWN_TABLE } from '../../../src/collectors/ranges/known-ranges.ts';
+import { TableLists, TableLoads } from '../../../src/collectors/ranges/table-load.ts';
+import { PROBLEMS } from '../../../src/vocabulary.ts';
+
+/** Queries, CPU and ranges by table id. */
+type Figures = Readonly<Record<number, readonly [queries: number, cpu: number, ranges: number]>>;
+
+function choose(lists: TableLists, figures: Figures, length: number) {
+  const loads = new TableLoads();
+  for (const [id, [queries, cpuNanos, ranges]] of Object.entries(figures)) {
+    Object.assign(loads.of(Number(id)), { queries, cpuNanos, ranges });
+  }
+  return lists.update(loads, new Map(), length).loads;
+}
+
+describe('the tables by load', () => {
+  test('are those with most queries, most CPU and most ranges; the rest is summed up', () => {
+    const figures = {
+      1: [9, 0, 1],
+      2: [0, 9, 1],
+      3: [0, 0, 9],
+      4: [1, 2, 3],
+      5: [2, 3, 4],
+    } as const;
+    const loads = choose(new TableLists(), { ...figures, 0: [7, 0, 5] }, 1);
+    expect([...loads.keys()]).toEqual(['1', '2', '3', 'none', 'other']);
+    expect(loads.get('other')).toMatchObject({ queries: 3, cpuNanos: 5, ranges: 7 });
+    expect(loads.get('none')).toMatchObject({ queries: 7, ranges: 5 });
+  });
+
+  test('keep a member that is beaten by less than 20 %', () => {
+    const lists = new TableLists();
+    choose(lists, { 1: [100, 0, 0], 2: [50, 0, 0] }, 1);
+    expect(choose(lists, { 1: [100, 0, 0], 2: [119, 0, 0] }, 1).has('2')).toBe(false);
+    expect(choose(lists, { 1: [100, 0, 0], 2: [121, 0, 0] }, 1).has('2')).toBe(true);
+  });
+
+  test('always have the sums of the others, also when these are nothing', () => {
+    expect([...choose(new TableLists(), {}, 5).entries()]).toEqual([
+      ['other', { ranges: 0, queries: 0, writes: 0, cpuNanos: 0 }],
+      ['none', { ranges: 0, queries: 0, writes: 0, cpuNanos: 0 }],
+    ]);
+  });
+});
+
+/** Of the first problem only. */
+function counts(first: number): number[] {
+  return PROBLEMS.map((_, at) => (at === 0 ? first : 0));
+}
+
+test('the tables by problems are those with most, the rest and the unknown are other', () => {
+  const byTable = new Map([7, 8, 9, 0, UNKNOWN_TABLE].map((id, at) => [id, counts(at + 1)]));
+  const { problems, ids } = new TableLists().update(new TableLoads(), byTable, 2);
+  expect(Array.from(problems, ([label, [first]]) => [label, first])).toEqual([
+    ['9', 3],
+    ['8', 2],
+    ['other', 6],
+    ['none', 4],
+  ]);
+  expect(ids).toEqual(['9', '8']);
+});
