@@ -153,6 +153,17 @@ describe('the page', () => {
           failedNodes: [],
           downSinceScan: [],
           problems: { [NASTY]: 1 },
+          tables: [
+            {
+              id: '104',
+              name: NASTY,
+              ranges: 1,
+              queriesPerSecond: 1,
+              writesPerSecond: 1,
+              cpuSecondsPerSecond: 1,
+              sizeBytes: 1,
+            },
+          ],
           safety: {
             safeNodes: [],
             dependent: [{ name: NASTY, quorum: 1, lastReplica: 1 }],

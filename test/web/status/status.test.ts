@@ -47,6 +47,13 @@ describe('/api/status', () => {
     expect(Object.fromEntries(byStatus)).toEqual(truth?.nodesByStatus);
     const problems = Object.entries(truth?.ranges.problems ?? {}).filter(([, count]) => count > 0);
     expect(ranges?.problems).toEqual(Object.fromEntries(problems));
+    const [first] = ranges?.tables ?? [];
+    const loaded = truth?.ranges.tables[first?.id ?? ''];
+    expect(first?.queriesPerSecond).toBeCloseTo(loaded?.queriesPerSecond ?? NaN, 3);
+    expect(first?.ranges).toBe(loaded?.leases);
+    const known = truth?.tables.find(({ tableId }) => String(tableId) === first?.id);
+    expect(first?.name).toBe(`${known?.database}.${known?.schema}.${known?.table}`);
+    expect(first?.sizeBytes).toBeGreaterThan(0);
     expect(nodes?.list.find(({ status }) => status === 'dead')).not.toHaveProperty('cpuRatio');
     expect(sessions?.applications.length).toBeGreaterThan(5);
     const keys = findings.map(({ key }) => key);

@@ -8,6 +8,7 @@ import {
   assistantState,
   collectorTable,
   hotRanges,
+  loadedTables,
   problemRanges,
   safeToStop,
   sessionTables,
@@ -192,6 +193,7 @@ function describePanels(cluster: ClusterStatus, nowMs: number): readonly Panel[]
       Object.keys(ranges?.problems ?? {}),
     ),
     ofRanges('Safe to stop', ranges && safeToStop(ranges), ranges?.safety?.dependent),
+    ofRanges('Tables', ranges && loadedTables(ranges), ranges?.tables),
     ofRanges('Hottest ranges', ranges && hotRanges(ranges), ranges?.hottest),
     {
       title: 'Sessions',
