@@ -162,12 +162,10 @@ export function hotRanges({ hottest }: RangesStatus): Html {
 /** The tables with most load. */
 export function loadedTables({ tables }: RangesStatus): Html {
   if (tables.length === 0) return html`<p>No table has ranges.</p>`;
-  const max = Math.max(1, ...tables.map(({ queriesPerSecond }) => queriesPerSecond));
   const hasCpu = tables.some(({ cpuSecondsPerSecond }) => cpuSecondsPerSecond > 0);
   const hasSize = tables.some(({ sizeBytes }) => sizeBytes !== undefined);
   return table('Tables with most load', tables.slice(0, MAX_ROWS), [
     ['Table', ({ id, name }) => name ?? formatTable(id, 'id'), 'name'],
-    ['Load', ({ queriesPerSecond }) => bar(queriesPerSecond / max), 'bars'],
     ['Queries/s', ({ queriesPerSecond }) => formatNumber(queriesPerSecond), 'number'],
     ['Writes/s', ({ writesPerSecond }) => formatNumber(writesPerSecond), 'number'],
     hasCpu && ['CPU', (one) => formatPercent(one.cpuSecondsPerSecond), 'number'],
