@@ -112,7 +112,7 @@ export const CLOUD_CASES: readonly Case[] = [
     when: 'the service answers with a page',
     fault: { kind: 'html', api: 'cloud' },
     command: ASSISTANT,
-    problem: /assistant at \S+: .*not JSON/,
+    problem: /assistant at \S+: .*not valid JSON/,
     remedy: 'check cloud_api.url',
   },
 ];
