@@ -28,15 +28,17 @@ export const assistantRow: Row = {
       legend: 'status',
       states: ASSISTANT_STATUS,
       empty: 'no assistant',
+      evidence: [`crdb_up{${S}, api="cloud"}`, 'api'],
     }),
     timeline('Assistant health', {
       about:
-        'Current health (crdb_cloud_migration_assistant_health). Unavailable for more than 15 minutes: see CrdbMigrationAssistantUnhealthy.',
+        'Current health (crdb_cloud_migration_assistant_health). Unavailable for more than 15 minutes: see CrdbMigrationAssistantFailing.',
       queries: numberOf('health', ['healthy', 'not_computed', 'unavailable', 'unknown', 'other']),
       unit: 'none',
       legend: 'health',
       states: ASSISTANT_HEALTH,
       empty: 'no assistant',
+      evidence: [`crdb_up{${S}, api="cloud"}`, 'api'],
     }),
     stat('Assistant in this status for', {
       about:
@@ -45,6 +47,7 @@ export const assistantRow: Row = {
       unit: 'dtdurations',
       width: 8,
       empty: 'no assistant',
+      evidence: [`crdb_up{${S}, api="cloud"}`, 'api'],
     }),
   ],
 };

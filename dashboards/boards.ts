@@ -1,5 +1,6 @@
 import type { Dashboard } from '@grafana/grafana-foundation-sdk/dashboard';
 import { exporter } from './exporter.ts';
+import { fleet } from './fleet.ts';
 import { load } from './load.ts';
 import { nodes } from './nodes.ts';
 import { overview } from './overview.ts';
@@ -9,7 +10,7 @@ import { tables } from './tables.ts';
 
 /** All dashboards, in reading order. */
 export function buildBoards(): readonly Dashboard[] {
-  return [overview(), nodes(), ranges(), load(), tables(), sql(), exporter()];
+  return [fleet(), overview(), nodes(), ranges(), load(), tables(), sql(), exporter()];
 }
 
 /** The content of a dashboard's JSON file, named after its uid. */

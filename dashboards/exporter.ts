@@ -109,6 +109,7 @@ const collectors: Row = {
         },
       ],
       empty: 'verified',
+      evidence: [`crdb_exporter_tls_verification_disabled{${S}}`, 'crdb_cluster'],
       width: 4,
     }),
     table('Certificates of the exporter', {
@@ -124,6 +125,7 @@ const collectors: Row = {
         },
       ],
       empty: 'none in use',
+      evidence: ['crdb_exporter_build_info{job=~"$job"}', 'use'],
       width: 4,
     }),
     graph('Data age', {
@@ -145,7 +147,7 @@ const collectors: Row = {
     }),
     graph('Interval / configured', {
       about:
-        'Above 1, max_duty stretches the interval (crdb_exporter_collector_interval_seconds). Above 3: CrdbIntervalStretched.',
+        'Above 1, max_duty stretches the interval (crdb_exporter_collector_interval_seconds). Above 3: CrdbExporterSaturated.',
       queries: `min by (${KEYS}) (crdb_exporter_collector_interval_seconds{${OF}} / (crdb_exporter_collector_configured_interval_seconds{${OF}} > 0))`,
       unit: 'short',
       legend: COLLECTOR,
@@ -170,6 +172,7 @@ const errors: Row = {
       about: 'Failed polls (crdb_exporter_poll_failures_total). The log has the cause and a hint.',
       queries: `${rateBy(`${KEYS}, reason`, 'crdb_exporter_poll_failures_total', OF)} > 0`,
       empty: 'none',
+      evidence: [`crdb_exporter_poll_failures_total{${OF}}`, 'reason'],
       unit: 'cps',
       legend: `${COLLECTOR} {{reason}}`,
     }),
@@ -178,6 +181,7 @@ const errors: Row = {
         'Polls that did not start (crdb_exporter_polls_skipped_total), because the previous one was still running or the circuit breaker was open.',
       queries: `${rateBy(`${KEYS}, reason`, 'crdb_exporter_polls_skipped_total', OF)} > 0`,
       empty: 'none',
+      evidence: [`crdb_exporter_polls_skipped_total{${OF}}`, 'reason'],
       unit: 'cps',
       legend: `${COLLECTOR} {{reason}}`,
     }),
@@ -189,6 +193,7 @@ const errors: Row = {
       legend: `${COLLECTOR} {{limit}}`,
       states: { 1: ['hit', 'orange'] },
       empty: 'none',
+      evidence: [`crdb_exporter_collector_limit_hit{${OF}}`, 'limit'],
     }),
     graph('Decode errors', {
       about:
@@ -244,6 +249,7 @@ const cost: Row = {
       unit: 'cps',
       legend: '{{endpoint}} {{reason}}',
       empty: 'none',
+      evidence: [`crdb_exporter_http_requests_total{${S}}`, 'reason'],
       width: 6,
     }),
   ],

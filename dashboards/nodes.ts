@@ -3,7 +3,7 @@ import { buildBoard, type Row } from './lib/board.ts';
 import { graph } from './lib/graph.ts';
 import { NODE_OF_SERIES, toBoard, toConsole } from './lib/links.ts';
 import { bars, stat, timeline } from './lib/panels.ts';
-import { EXPIRES, LIVENESS } from './lib/style.ts';
+import { EXPIRES, limit, LIVENESS } from './lib/style.ts';
 import { table } from './lib/table.ts';
 import { clusterVariable, nodeVariable, query, S } from './lib/variables.ts';
 import { storeRow } from './stores.ts';
@@ -95,6 +95,7 @@ const all: Row = {
       unit: 'short',
       steps: ['green', [1, 'orange'], [2, 'red']],
       empty: '0',
+      evidence: [`crdb_nodes{${S}}`, 'status'],
       width: 3,
       height: 8,
     }),
@@ -165,16 +166,16 @@ const selected: Row = {
     ofNode('Clock offset', {
       about:
         'Mean offset to the other nodes (crdb_node_clock_offset_seconds). At 0.4 s the node stops itself.',
-      expr: `max by (node_id) (crdb_node_clock_offset_seconds{${CHOSEN}})`,
+      expr: `max by (node_id) (abs(crdb_node_clock_offset_seconds{${CHOSEN}}))`,
       unit: 's',
-      steps: ['green', [0.3, 'orange'], [0.4, 'red']],
+      steps: ['green', [limit('clock_offset'), 'orange'], [0.4, 'red']],
     }),
     ofNode('CPU', {
       about:
         'Share of all CPUs that the process uses (crdb_node_cpu_ratio). Red for an hour: CrdbNodeCpuHigh.',
       expr: `max by (node_id) (crdb_node_cpu_ratio{${CHOSEN}})`,
       unit: 'percentunit',
-      steps: ['green', [0.8, 'orange'], [0.9, 'red']],
+      steps: ['green', [limit('cpu'), 'red']],
     }),
     ofNode('CPU of host', {
       about:
@@ -214,9 +215,11 @@ const selected: Row = {
       unit: 'short',
     }),
     ofNode('SQL latency p99', {
-      about: 'Service latency of recent statements (crdb_node_sql_service_latency_p99_seconds).',
+      about:
+        'Service latency of recent statements (crdb_node_sql_service_latency_p99_seconds). Orange, and twice as long as usual: CrdbLatencyHigh.',
       expr: `max by (node_id) (crdb_node_sql_service_latency_p99_seconds{${CHOSEN}})`,
       unit: 's',
+      steps: ['green', [limit('latency'), 'orange']],
     }),
     ofNode('Heartbeat latency p99', {
       about:
@@ -236,7 +239,7 @@ const selected: Row = {
         'Open file descriptors as a share of the limit (crdb_node_open_file_descriptors). Orange: CrdbFileDescriptorsHigh.',
       expr: `max by (node_id) (crdb_node_open_file_descriptors{${CHOSEN}} / (crdb_node_file_descriptor_limit{${CHOSEN}} > 0))`,
       unit: 'percentunit',
-      steps: ['green', [0.8, 'orange']],
+      steps: ['green', [limit('file_descriptors'), 'orange']],
     }),
     ofNode('Stuck requests of gateway', {
       about:

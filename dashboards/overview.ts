@@ -5,7 +5,7 @@ import { buildBoard, type Row } from './lib/board.ts';
 import { graph } from './lib/graph.ts';
 import { NODE_OF_ROW, NODE_OF_SERIES, toBoard, toConsole } from './lib/links.ts';
 import { stat, timeline } from './lib/panels.ts';
-import { EXPIRES, HEALTH, LIVENESS, thresholds } from './lib/style.ts';
+import { coloured, EXPIRES, HEALTH, LIVENESS } from './lib/style.ts';
 import { table } from './lib/table.ts';
 import { clusterVariable, S } from './lib/variables.ts';
 
@@ -19,23 +19,24 @@ const health: Row = {
   panels: [
     stat('Health', {
       about:
-        'The worst of the reasons (recorded by rules.yml). No data: the rules are not loaded, or there is no data.',
-      queries: `max(crdb_cluster_reason:crdb_health:code{${OF_CLUSTER}})`,
+        'The worst of the reasons (recorded by rules.yml): critical, unknown (no current data), degraded, OK. No data: the rules are not loaded.',
+      queries: `max(crdb_cluster:crdb_health:code{${OF_CLUSTER}})`,
       unit: 'none',
       states: HEALTH,
     }),
     stat('Reasons', {
-      about: 'The reasons for DEGRADED or CRITICAL (recorded by rules.yml).',
+      about: 'The reasons for DEGRADED, CRITICAL or UNKNOWN (recorded by rules.yml).',
       queries: `crdb_cluster_reason:crdb_health:code{${OF_CLUSTER}} > 0`,
       unit: 'none',
       legend: '{{reason}}',
       names: true,
-      steps: ['green', [1, 'orange'], [2, 'red']],
+      steps: ['green', [1, 'orange'], [2, 'red'], [3, '#808080']],
       empty: 'nothing wrong',
+      evidence: [`crdb_cluster_reason:crdb_health:code{${OF_CLUSTER}}`, 'reason'],
     }),
     stat('Live nodes', {
       about:
-        'Live nodes, all that are not decommissioned, and the difference (crdb_nodes). Red: with two nodes down, ranges may have no quorum.',
+        'Live nodes, all that are not decommissioned, and those down and leaving (crdb_nodes). Red: with two nodes down, ranges may have no quorum.',
       queries: [
         { expr: `max(crdb_nodes{${S}, status="live"})`, legend: 'live' },
         {
@@ -43,18 +44,19 @@ const health: Row = {
           legend: 'all',
         },
         {
-          expr: `max(sum without (status) (crdb_nodes{${S}, status!~"live|decommissioned"}))`,
+          expr: `max(sum without (status) (crdb_nodes{${S}, status!~"live|draining|decommissioning|decommissioned"}))`,
           legend: 'not live',
+        },
+        {
+          expr: `max(sum without (status) (crdb_nodes{${S}, status=~"draining|decommissioning"}))`,
+          legend: 'leaving',
         },
       ],
       unit: 'short',
       links: [toBoard('Nodes', 'crdb-nodes')],
-    }).overrideByQuery('C', [
-      {
-        id: 'thresholds',
-        value: thresholds(['green', [1, 'orange'], [2, 'red']]).build(),
-      },
-    ]),
+    })
+      .overrideByQuery('C', coloured(['green', [1, 'orange'], [2, 'red']]))
+      .overrideByQuery('D', coloured(['green', [1, 'blue']])),
     stat('Unavailable ranges', {
       about:
         'Ranges without quorum: requests to them hang (crdb_range_problem_ranges). Red: see the runbook of CrdbRangesUnavailable.',
@@ -102,6 +104,7 @@ const health: Row = {
       unit: 's',
       steps: EXPIRES,
       empty: 'no license',
+      evidence: [`crdb_nodes{${S}}`, 'license'],
     }),
     stat('Oldest transaction', {
       about:
@@ -126,6 +129,7 @@ const health: Row = {
       unit: 'short',
       legend: '{{severity}}',
       empty: '0',
+      evidence: [`crdb_cluster:crdb_health:code{${OF_CLUSTER}} < 3`, 'severity'],
     }),
   ],
 };
@@ -150,6 +154,7 @@ const lastHours: Row = {
       draw: 'bars',
       stacked: true,
       empty: 'no problems',
+      evidence: [`${PROBLEMS}}`, 'problem'],
       width: 6,
       links: [toBoard('Ranges', 'crdb-ranges', 'var-problem=${__field.labels.problem}')],
     }),
@@ -190,6 +195,7 @@ const causes: Row = {
         },
       ],
       empty: 'all live',
+      evidence: [`crdb_node_liveness{${S}}`, 'status'],
       width: 6,
     }),
     table('Longest-standing problem ranges', {
@@ -216,6 +222,7 @@ const causes: Row = {
       ],
       sortBy: 'since',
       empty: 'none',
+      evidence: [`${PROBLEMS}}`, 'problem'],
       width: 10,
     }),
     table('Applications with the oldest transaction', {

@@ -24,6 +24,7 @@ export const processRow: Row = {
       unit: 'cps',
       legend: '{{family}} {{reason}}',
       empty: 'none',
+      evidence: [`crdb_exporter_series{${S}}`, 'reason'],
     }),
     stat('Config reload', {
       about:

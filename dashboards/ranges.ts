@@ -66,6 +66,7 @@ const state: Row = {
         },
       ],
       empty: 'all read',
+      evidence: [`crdb_range_scan_node_success{${S}}`, 'node_id'],
       width: 6,
       height: 4,
     }),
@@ -94,6 +95,7 @@ const problemRow: Row = {
       ],
       sortBy: 'replicas',
       empty: 'none',
+      evidence: [`crdb_range_problem_ranges{${S}}`, 'problem'],
     }),
     graph('Problems over time', {
       about: 'Distinct ranges by problem (crdb_range_problem_ranges).',
@@ -133,6 +135,7 @@ const problemRow: Row = {
       ],
       sortBy: 'since',
       empty: 'none',
+      evidence: [`crdb_range_problem_ranges{${S}}`, 'problem'],
       width: 20,
     }),
     stat('Not listed', {
@@ -250,6 +253,7 @@ const tables: Row = {
         },
       ],
       empty: 'no table is configured',
+      evidence: [`crdb_exporter_collector_success{${S}, collector="tables"}`, 'table'],
     }),
     graph('Ranges of configured tables', {
       about: 'Number of ranges of each table (crdb_table_ranges).',

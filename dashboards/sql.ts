@@ -3,6 +3,7 @@ import { buildBoard, type Row } from './lib/board.ts';
 import { graph } from './lib/graph.ts';
 import { toConsole } from './lib/links.ts';
 import { bars, stat } from './lib/panels.ts';
+import { limit } from './lib/style.ts';
 import { table } from './lib/table.ts';
 import { clusterVariable, many, nodeVariable, S } from './lib/variables.ts';
 
@@ -29,10 +30,10 @@ const now: Row = {
     }),
     stat('Oldest idle transaction', {
       about:
-        'Selected applications (crdb_application_oldest_idle_transaction_age_seconds). Red: CrdbIdleInTransaction.',
+        'Selected applications (crdb_application_oldest_idle_transaction_age_seconds). Red: CrdbTransactionTooOld.',
       queries: `max(crdb_application_oldest_idle_transaction_age_seconds{${OF_APPS}})`,
       unit: 's',
-      steps: ['green', [60, 'orange'], [300, 'red']],
+      steps: ['green', [60, 'text'], [limit('idle_transaction_age'), 'orange']],
       width: 3,
     }),
     stat('Oldest statement', {
@@ -167,7 +168,7 @@ const nodes: Row = {
       queries: `max by (node_id) (crdb_active_queries{${S}, phase="executing", node_id=~"$node"}) / on (node_id) (max by (node_id) (crdb_node_cpus{${S}}) > 0)`,
       unit: 'short',
       legend: 'n{{node_id}}',
-      steps: ['green', [4, 'red']],
+      steps: ['green', [limit('statements_per_cpu'), 'orange']],
     }),
     graph('Session memory / node memory', {
       about:
@@ -175,7 +176,7 @@ const nodes: Row = {
       queries: `max by (node_id) (crdb_session_alloc_bytes{${OF_NODES}}) / on (node_id) (max by (node_id) (crdb_node_memory_bytes{${S}}) > 0)`,
       unit: 'percentunit',
       legend: 'n{{node_id}}',
-      steps: ['green', [0.25, 'orange']],
+      steps: ['green', [limit('session_memory'), 'orange']],
     }),
     bars('Session age', {
       about:

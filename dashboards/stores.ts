@@ -2,6 +2,7 @@ import type { Row } from './lib/board.ts';
 import { graph } from './lib/graph.ts';
 import { toConsole } from './lib/links.ts';
 import { bars } from './lib/panels.ts';
+import { limit } from './lib/style.ts';
 import { S } from './lib/variables.ts';
 
 const STORE = 'n{{node_id}} s{{store_id}}';
@@ -21,11 +22,12 @@ export const storeRow: Row = {
   title: 'Stores of selected nodes',
   panels: [
     bars('Used', {
-      about: 'Used share of the disk (crdb_store_available_bytes). Red above 85 %.',
+      about:
+        'Used share of the disk (crdb_store_available_bytes). Red above 90 %: CrdbStoreDiskLow.',
       queries: `1 - ${perStore(`crdb_store_available_bytes{${CHOSEN}}`)} / ${perStore(`crdb_store_capacity_bytes{${CHOSEN}}`)}`,
       unit: 'percentunit',
       legend: STORE,
-      steps: ['green', [0.7, 'orange'], [0.85, 'red']],
+      steps: ['green', [1 - limit('disk'), 'orange'], [1 - limit('disk_critical'), 'red']],
       links: [toConsole('stores', 'reports/stores/${__field.labels.node_id}')],
     }),
     graph('Free, and in 24 h by trend', {
@@ -40,6 +42,7 @@ export const storeRow: Row = {
       ],
       unit: 'bytes',
       second: 'dashed',
+      lowest: true,
       width: 16,
     }),
     graph('L0 sublevels', {
@@ -47,7 +50,7 @@ export const storeRow: Row = {
       queries: perStore(`crdb_store_l0_sublevels{${CHOSEN}}`),
       unit: 'short',
       legend: STORE,
-      steps: ['green', [10, 'orange'], [20, 'red']],
+      steps: ['green', [limit('l0_sublevels'), 'red']],
     }),
     graph('Write stalls', {
       about: 'Stops of all writes of the store, per minute (crdb_store_write_stalls_total).',

@@ -68,14 +68,11 @@ export type Severity = (typeof SEVERITIES)[number];
 export const ALERT_SEVERITIES = {
   CrdbAccessRejected: 'warning',
   CrdbClusterApiDown: 'critical',
-  CrdbCollectorFailing: 'info',
   CrdbDataStale: 'warning',
   CrdbExporterLimitHit: 'warning',
-  CrdbIdleInTransaction: 'warning',
-  CrdbMigrationAssistantFailed: 'warning',
-  CrdbMigrationAssistantUnhealthy: 'warning',
+  CrdbMigrationAssistantFailing: 'warning',
   CrdbMultipleNodesDown: 'critical',
-  CrdbNodeDead: 'critical',
+  CrdbNodeDead: 'warning',
   CrdbNodeRecordStale: 'warning',
   CrdbNodeStuckLeaving: 'warning',
   CrdbNodeUnavailable: 'warning',
@@ -85,8 +82,8 @@ export const ALERT_SEVERITIES = {
   CrdbRangesUnavailable: 'critical',
   CrdbRangesUnderreplicated: 'warning',
   CrdbRangesWithoutLease: 'critical',
-  CrdbReplicaBreakerTripped: 'warning',
   CrdbStoreDiskLow: 'warning',
+  CrdbTransactionTooOld: 'warning',
   CrdbVersionSkew: 'warning',
 } as const satisfies Readonly<Record<string, Severity>>;
 

@@ -93,13 +93,13 @@ function annotations(): AnnotationQueryBuilder[] {
     annotation(
       'Restarts',
       'blue',
-      `max by (node_id) (changes(crdb_node_started_timestamp_seconds{${scope}}[1m])) > 0`,
+      `max by (node_id) (changes(crdb_node_started_timestamp_seconds{${scope}}[5m])) > 0`,
       'n{{node_id}} restarted',
     ),
     annotation(
       'Builds',
       'purple',
-      `max by (crdb_cluster) (changes(crdb_build_tags{${scope}}[1m])) > 0`,
+      `max by (crdb_cluster) (changes(crdb_build_tags{${scope}}[5m])) > 0`,
       'the number of builds changed',
     ),
     annotation(

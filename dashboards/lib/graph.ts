@@ -13,7 +13,8 @@ import {
 } from '@grafana/grafana-foundation-sdk/common';
 import { FieldColorBuilder, FieldColorModeId } from '@grafana/grafana-foundation-sdk/dashboard';
 import { PanelBuilder as TimeSeries } from '@grafana/grafana-foundation-sdk/timeseries';
-import { describe, type PanelOptions } from './panels.ts';
+import { fewest, median } from './crowd.ts';
+import { describe, type PanelOptions, queriesOf } from './panels.ts';
 import { SERIES_COLOURS } from './style.ts';
 
 export interface GraphOptions extends PanelOptions {
@@ -21,6 +22,8 @@ export interface GraphOptions extends PanelOptions {
   readonly stacked?: boolean;
   /** The second query is drawn dashed (a forecast) or downwards (the other direction). */
   readonly second?: 'dashed' | 'down';
+  /** Of many nodes or stores those with the lowest values are shown, not those with the highest. */
+  readonly lowest?: boolean;
 }
 
 const DRAW = {
@@ -33,7 +36,11 @@ const DRAW = {
 export function graph(title: string, options: GraphOptions): TimeSeries {
   const { draw = 'lines', stacked = false, second, steps } = options;
   const isWide = (options.width ?? 8) >= 12;
-  const panel = describe(new TimeSeries(), title, options)
+  const all = queriesOf(options);
+  const shown = all.map((query) => fewest(query, options.lowest === true ? 'lowest' : 'highest'));
+  const queries =
+    second === undefined && all.length === 1 ? [...shown, ...all.flatMap(median)] : shown;
+  const panel = describe(new TimeSeries(), title, { ...options, queries })
     .drawStyle(DRAW[draw])
     .fillOpacity(stacked ? 30 : 0)
     .showPoints(draw === 'points' ? VisibilityMode.Always : VisibilityMode.Never)

@@ -10,6 +10,14 @@ export function toBoard(title: string, uid: string, set = ''): DashboardLinkBuil
   return new DashboardLinkBuilder(title).url(url);
 }
 
+/** A link from the row of a cluster to its dashboard. */
+export function toCluster(title: string, uid: string): DashboardLinkBuilder {
+  const carried = CARRIED.replace('${cluster:queryparam}&', '');
+  return new DashboardLinkBuilder(title).url(
+    `/d/${uid}?var-cluster=\${__data.fields.crdb_cluster}&${carried}`,
+  );
+}
+
 /** A link to a page of DB Console; needs the variable `console`. */
 export function toConsole(title: string, page: string): DashboardLinkBuilder {
   return new DashboardLinkBuilder(`DB Console: ${title}`)

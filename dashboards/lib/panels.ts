@@ -21,9 +21,10 @@ import { DataqueryBuilder, PromQueryFormat } from '@grafana/grafana-foundation-s
 import { PanelBuilder as Stat } from '@grafana/grafana-foundation-sdk/stat';
 import { PanelBuilder as StateTimeline } from '@grafana/grafana-foundation-sdk/statetimeline';
 import { PanelBuilder as Text } from '@grafana/grafana-foundation-sdk/text';
+import { fewest, fewestNow } from './crowd.ts';
 import { mappings, type States, type Steps, thresholds } from './style.ts';
 
-interface Query {
+export interface Query {
   readonly expr: string;
   readonly legend?: string;
 }
@@ -42,6 +43,8 @@ export interface PanelOptions {
   readonly states?: States;
   /** Text of an empty panel, where empty is the healthy case. */
   readonly empty?: string;
+  /** Where empty is the healthy case: series without which nothing is known, and the label that then says so. */
+  readonly evidence?: readonly [series: string, label: string];
   readonly decimals?: number;
   readonly links?: readonly Builder<DashboardLink>[];
 }
@@ -78,6 +81,8 @@ export function describe<P extends AnyPanel>(
   options: PanelOptions & { readonly instant?: boolean; readonly format?: Format },
 ): P {
   const { width = 8, height = 8, steps = ['text'], states, empty = 'no data' } = options;
+  const [first, ...others] = queriesOf(options);
+  const queries = first === undefined ? [] : [proven(first, options.evidence), ...others];
   panel
     .title(title)
     .description(options.about)
@@ -90,15 +95,23 @@ export function describe<P extends AnyPanel>(
     .noValue(empty);
   if (options.decimals !== undefined) panel.decimals(options.decimals);
   if (options.links !== undefined) panel.dataLinks([...options.links]);
-  for (const [index, query] of queriesOf(options).entries()) {
+  for (const [index, query] of queries.entries()) {
     panel.withTarget(target(query, index, options));
   }
   return options.instant === true ? panel : panel.interval(MIN_STEP);
 }
 
-function queriesOf({ queries, legend = '' }: PanelOptions): readonly Query[] {
+export function queriesOf({ queries, legend = '' }: PanelOptions): readonly Query[] {
   const listed = typeof queries === 'string' ? [queries] : queries;
   return listed.map((query) => (typeof query === 'string' ? { expr: query, legend } : query));
+}
+
+/** Adds a result "no data" while there is no evidence: then an empty result would not be good. */
+function proven(query: Query, evidence: PanelOptions['evidence']): Query {
+  if (evidence === undefined) return query;
+  const [series, label] = evidence;
+  const unknown = `label_replace(absent(${series}) * NaN, "${label}", "no data", "", "")`;
+  return { ...query, expr: `${query.expr} or ${unknown}` };
 }
 
 function target(
@@ -146,6 +159,7 @@ export function stat(title: string, options: StatOptions): Stat {
     height: 4,
     instant: !sparkline,
     ...options,
+    queries: queriesOf(options).map(fewestNow),
   })
     .reduceOptions(lastValue())
     .graphMode(sparkline ? BigValueGraphMode.Area : BigValueGraphMode.None)
@@ -157,7 +171,8 @@ export function stat(title: string, options: StatOptions): Stat {
 
 /** One bar per series, for its last value. */
 export function bars(title: string, options: PanelOptions): BarGauge {
-  return describe(new BarGauge(), title, { instant: true, ...options })
+  const queries = queriesOf(options).map(fewestNow);
+  return describe(new BarGauge(), title, { instant: true, ...options, queries })
     .reduceOptions(lastValue())
     .orientation(VizOrientation.Horizontal)
     .min(0);
@@ -170,7 +185,8 @@ export function pie(title: string, options: PanelOptions): PieChart {
 
 /** One line per series, coloured by its state. */
 export function timeline(title: string, options: PanelOptions): StateTimeline {
-  return describe(new StateTimeline(), title, options).mergeValues(true);
+  const queries = queriesOf(options).map((query) => fewest(query, 'lowest'));
+  return describe(new StateTimeline(), title, { ...options, queries }).mergeValues(true);
 }
 
 /** Buckets of a gauge distribution, labelled `le`. */

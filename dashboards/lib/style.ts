@@ -1,10 +1,12 @@
 import {
+  type DynamicConfigValue,
   MappingType,
   SpecialValueMatch,
   ThresholdsConfigBuilder,
   ThresholdsMode,
   type ValueMapping,
 } from '@grafana/grafana-foundation-sdk/dashboard';
+import { type SettingName, SETTINGS } from '../../src/cli/rules/settings.ts';
 
 /** Colours show state only: healthy, degraded, act now, intended, unknown (grey), no data; `text` is neutral. */
 export type Colour = 'green' | 'orange' | 'red' | 'blue' | '#808080' | 'purple' | 'text';
@@ -29,6 +31,7 @@ export const HEALTH: States = {
   0: ['OK', 'green'],
   1: ['DEGRADED', 'orange'],
   2: ['CRITICAL', 'red'],
+  3: ['UNKNOWN', '#808080'],
 };
 
 export const BREAKER: States = {
@@ -59,6 +62,11 @@ export const YES_NO: States = { 0: ['no', 'red'], 1: ['yes', 'green'] };
 
 export const UP_DOWN: States = { 0: ['down', 'red'], 1: ['up', 'green'] };
 
+/** The default threshold of an alert. */
+export function limit(name: SettingName): number {
+  return Number(SETTINGS[name][1]);
+}
+
 /** Time until something expires: three days, three weeks. */
 export const EXPIRES: Steps = ['red', [3 * 86_400, 'orange'], [21 * 86_400, 'green']];
 
@@ -75,6 +83,11 @@ export function thresholds([base, ...steps]: Steps): ThresholdsConfigBuilder {
       { value: null, color: base },
       ...steps.map(([from, colour]) => ({ value: from, color: colour })),
     ]);
+}
+
+/** Thresholds of one query. */
+export function coloured(steps: Steps): DynamicConfigValue[] {
+  return [{ id: 'thresholds', value: thresholds(steps).build() }];
 }
 
 /** Missing data must not look healthy. */

@@ -2,7 +2,7 @@ import {
   CustomVariableBuilder,
   DatasourceVariableBuilder,
   QueryVariableBuilder,
-  TextBoxVariableBuilder,
+  VariableHide,
   VariableRefresh,
   VariableSort,
 } from '@grafana/grafana-foundation-sdk/dashboard';
@@ -73,7 +73,11 @@ export function choice(
     .current({ selected: true, text: first, value: first });
 }
 
-/** The address of DB Console for links, for example https://crdb.example.com:8080; empty by default. */
-export function consoleVariable(): TextBoxVariableBuilder {
-  return new TextBoxVariableBuilder('console').label('DB Console').defaultValue('');
+/** The address of DB Console for links, from the configuration of the exporter; empty when not configured. */
+export function consoleVariable(): QueryVariableBuilder {
+  return query(
+    'console',
+    'DB Console',
+    `label_values(crdb_cluster_info{${S_MANY}}, console_url)`,
+  ).hide(VariableHide.HideVariable);
 }

@@ -37,6 +37,7 @@ const COMMANDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     diagnose: 'query every endpoint once and report how to fix what fails',
     reference: 'describe all metrics, or one',
     completion: 'print a script that completes commands and options in a shell',
+    rules: 'print the recording and alerting rules, with your thresholds',
   },
   'Cluster:': {
     nodes: 'list the nodes: status, version, locality, load',
@@ -65,6 +66,7 @@ const FILES: Readonly<Record<string, () => Promise<CommandFile>>> = {
   diagnose: () => import('./commands/diagnose.ts'),
   reference: () => import('./commands/reference.ts'),
   completion: () => import('./commands/completion.ts'),
+  rules: () => import('./commands/rules.ts'),
   nodes: () => import('./commands/nodes.ts'),
   ranges: () => import('./commands/ranges.ts'),
   range: () => import('./commands/range.ts'),

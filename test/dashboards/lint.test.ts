@@ -109,11 +109,13 @@ describe('every panel', () => {
     ).toEqual([]);
   });
 
-  test('uses topk only in instant tables', () => {
+  test('uses topk only at one moment: now, or the end of the time range', () => {
     expect(
-      breaking('topk', ({ panel, queries }) =>
+      breaking('topk', ({ queries }) =>
         queries.some(
-          ({ expr, instant }) => expr.includes('topk') && !(instant && panel.type === 'table'),
+          ({ expr, instant }) =>
+            !instant &&
+            (expr.match(/(?:top|bottom)k/g) ?? []).length !== expr.split('] @ end()').length - 1,
         ),
       ),
     ).toEqual([]);
@@ -128,6 +130,15 @@ describe('every panel', () => {
           queries.some(({ format, instant }) => format !== 'table' || !instant),
       ),
     ).toEqual([]);
+  });
+
+  test('knows whether there is data before it calls nothing good', () => {
+    const trusting = PANELS.filter(
+      ({ panel, queries }) =>
+        ![undefined, 'no data'].includes(panel.fieldConfig?.defaults.noValue) &&
+        !queries[0]?.expr.includes('or label_replace(absent('),
+    );
+    expect(trusting.map(({ title }) => title)).toEqual([]);
   });
 
   test('uses only variables of its dashboard', () => {

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { Ajv } from 'ajv';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
+import { writeRules } from '../../src/cli/rules/write.ts';
 import { makeValuesSchema } from '../../tools/release/values-schema.ts';
 import { hasProgram } from '../support/programs.ts';
 import { helm, type KubernetesObject, type PodSpec, readObjects, render } from './helm.ts';
@@ -38,7 +39,16 @@ const EVERYTHING = {
   rules: {
     enabled: true,
     labels: { release: 'prometheus' },
-    runbookUrl: 'https://wiki.corp.internal/crdb',
+    set: {
+      runbook_url: 'https://wiki.corp.internal/crdb',
+      disk: 0.25,
+      disk_floor: 5_368_709_120,
+      excluded_applications: 'pg_dump|"nightly".*',
+      'severity.CrdbNodeUnavailable': 'critical',
+      'severity.CrdbStoreDiskLow': 'warning',
+      'severity.CrdbHotRange': 'off',
+      'label.team': 'database & storage',
+    },
   },
   dashboards: { enabled: true, annotations: { folder: 'CockroachDB' } },
   networkPolicy: { enabled: true, from: [{ podSelector: { matchLabels: { app: 'prometheus' } } }] },
@@ -167,14 +177,16 @@ describe.skipIf(!hasProgram('helm'))('the chart (needs helm)', () => {
     expect(ofKind(objects, 'Service')[0]?.spec).toMatchObject({ clusterIP: 'None' });
   });
 
-  test('includes the rules of config/prometheus, with the URL of the runbooks', () => {
-    const rules = read('config/prometheus/rules.yml');
+  test('includes the rules of config/prometheus', () => {
+    const [rule] = ofKind(render({ ...SMALLEST, rules: { enabled: true } }), 'PrometheusRule');
+    expect(rule?.spec).toEqual(parse(read('config/prometheus/rules.yml')));
+  });
+
+  test('changes the rules as the command does', () => {
     const [rule] = ofKind(render(EVERYTHING), 'PrometheusRule');
-    const published = rules.replaceAll(
-      'https://runbooks.example/crdb-exporter',
-      EVERYTHING.rules.runbookUrl,
-    );
-    expect(rule?.spec).toEqual(parse(published));
+    const pairs = Object.entries(EVERYTHING.rules.set).map(([key, value]) => `${key}=${value}`);
+    const spec = JSON.stringify(rule?.spec).replaceAll('5.36870912e+09', '5368709120');
+    expect(JSON.parse(spec)).toEqual(parse(writeRules(pairs)));
     expect(rule?.metadata.labels).toMatchObject({ release: 'prometheus' });
   });
 

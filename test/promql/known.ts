@@ -15,6 +15,12 @@ const LEVELS: Readonly<Record<string, string>> = {
   problem: 'problem',
   application: 'application',
   reason: 'reason',
+  status: 'status',
+  tier: 'tier',
+  value: 'value',
+  build: 'build_tag',
+  region: 'region',
+  certificate: 'certificate',
 };
 
 /** Series of Prometheus itself; an alert has the labels of its expression. */

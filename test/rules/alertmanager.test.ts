@@ -15,7 +15,11 @@ const alerts = readRules()
 
 /** The receiver of each severity. */
 function receiverOf({ labels }: Rule): string {
-  return { critical: 'pager', warning: 'team', info: 'notes' }[labels?.['severity'] ?? ''] ?? '';
+  return (
+    { critical: 'pager', warning: 'team', info: 'notes', none: 'dead-mans-switch' }[
+      labels?.['severity'] ?? ''
+    ] ?? ''
+  );
 }
 
 async function route(labels: Readonly<Record<string, string>>): Promise<string> {

@@ -25,7 +25,7 @@ export interface RuleCase {
     readonly expr: string;
     readonly exp_samples?: readonly unknown[];
   }[];
-  readonly alert_rule_test?: readonly { readonly alertname: string }[];
+  readonly alert_rule_test?: readonly Readonly<Record<string, unknown>>[];
 }
 
 const ROOT = path.join(import.meta.dirname, '..', '..');
@@ -59,8 +59,9 @@ export function subjectOf({ name }: RuleCase): string {
   return name.slice(0, name.indexOf(': '));
 }
 
-/** Names of rules in a text: recorded series, and alerts in ALERTS. */
-export function rulesNamedIn(text: string): ReadonlySet<string> {
+/** Names of rules in JSON: recorded series, and alerts in ALERTS. */
+export function rulesNamedIn(json: string): ReadonlySet<string> {
+  const text = json.replaceAll(String.raw`\n`, ' ');
   const recorded = text.match(/\bcrdb_cluster[a-z_]*:[a-z0-9_]+:[a-z0-9_]+/g) ?? [];
   const alerts = text.match(/\bCrdb[A-Z]\w+/g) ?? [];
   return new Set([...recorded, ...alerts]);

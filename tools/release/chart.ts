@@ -1,13 +1,15 @@
-// `npm run chart`: writes the version and the values schema of the Helm chart, and the manifests for use without Helm.
+// `npm run chart`: writes the version, the rules and the values schema of the Helm chart, and the manifests for use without Helm.
 // Needs helm.
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { CHART, EXAMPLES, renderChart } from './helm.ts';
 import { ROOT } from './programs.ts';
+import { writeRulesTemplate } from './rules-template.ts';
 import { makeValuesSchema } from './values-schema.ts';
 
 writeVersion();
 writeSchema();
+writeFileSync(path.join(CHART, 'templates', 'prometheusrule.yaml'), writeRulesTemplate());
 for (const { manifests, values } of EXAMPLES) {
   writeFileSync(manifests, renderChart(CHART, values));
 }

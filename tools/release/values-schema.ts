@@ -1,3 +1,6 @@
+import { SETTINGS, SEVERITIES } from '../../src/cli/rules/settings.ts';
+import { listAlerts } from '../../src/cli/rules/write.ts';
+
 type Schema = Readonly<Record<string, unknown>>;
 
 /** Set by the chart, or secret: values end up in a ConfigMap. */
@@ -42,7 +45,7 @@ export function makeValuesSchema(exporter: Schema): Schema {
         tlsConfig: anything,
         basicAuth: anything,
       }),
-      rules: object({ enabled: flag, labels: texts, runbookUrl: text }),
+      rules: object({ enabled: flag, labels: texts, set: ruleSettings() }),
       dashboards: object({ enabled: flag, labels: texts, annotations: texts }),
       networkPolicy: object({
         enabled: flag,
@@ -64,6 +67,20 @@ export function makeValuesSchema(exporter: Schema): Schema {
 
 function object(properties: Readonly<Record<string, Schema>>): Schema {
   return { type: 'object', additionalProperties: false, properties };
+}
+
+/** The keys of `rules --set`. */
+function ruleSettings(): Schema {
+  const number: Schema = { type: 'number', minimum: 0 };
+  const settings = Object.entries(SETTINGS).map(([name, [kind, , about]]) => [
+    name,
+    { ...(kind === 'number' ? number : text), description: about },
+  ]);
+  const severities = listAlerts().map((name) => [`severity.${name}`, { enum: SEVERITIES }]);
+  return {
+    ...object(Object.fromEntries([...settings, ...severities])),
+    patternProperties: { '^label\\.[a-zA-Z_][a-zA-Z0-9_]*$': text },
+  };
 }
 
 function adapt(node: unknown): Schema {

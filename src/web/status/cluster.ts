@@ -135,10 +135,10 @@ function assistantIssues(assistant: AssistantStatus): readonly HealthIssue[] {
     const text = 'The migration assistant has failed.';
     const next =
       '`crdb-exporter cloud assistant get` shows its last error. Delete it before you retry.';
-    return [{ ...issue, alert: 'CrdbMigrationAssistantFailed', text, next, since }];
+    return [{ ...issue, alert: 'CrdbMigrationAssistantFailing', text, next, since }];
   }
   if (health !== 'unavailable' && health !== 'unknown') return [];
   const text = `The health of the migration assistant is ${health}.`;
   const next = '`crdb-exporter cloud assistant get` shows its state.';
-  return [{ ...issue, alert: 'CrdbMigrationAssistantUnhealthy', text, next }];
+  return [{ ...issue, alert: 'CrdbMigrationAssistantFailing', text, next }];
 }

@@ -97,7 +97,7 @@ function isRejected({ error }: CollectorStatus): boolean {
 
 function alertOf(collector: CollectorStatus): HealthIssue['alert'] {
   if (isRejected(collector)) return 'CrdbAccessRejected';
-  return collector.hasData ? 'CrdbCollectorFailing' : 'CrdbDataStale';
+  return collector.hasData ? undefined : 'CrdbDataStale';
 }
 
 /** A problem that fails no poll, such as one of several URLs that is down. */

@@ -7,7 +7,6 @@ export type ClusterState = 'healthy' | 'problems' | 'unknown';
 export const NORMAL_SECONDS = {
   CrdbNodeStuckLeaving: 3600,
   CrdbRangeProblemPersistent: 3600,
-  CrdbVersionSkew: 12 * 3600,
 };
 
 /** A problem or a notable condition: one of the `findings` of /api/status. */

@@ -136,13 +136,26 @@ const LIVENESS_ISSUES: Readonly<
 export const FULL_RATIO = 0.8;
 export const CRITICAL_RATIO = 0.9;
 
+/** The alert waits this long after the last node with another build. */
+const SKEW_SECONDS = 12 * 3600;
+
+/** As in the rules: two nodes, and a tenth of the cluster. */
+const MANY = { nodes: 2, share: 0.1 };
+
+function isMany(list: NodesStatus['list']): boolean {
+  const down = list.filter(isDown).length;
+  const members = list.filter(({ status }) => status !== 'decommissioned').length;
+  return down >= MANY.nodes && down >= MANY.share * members;
+}
+
 /** Nodes whose process or machine is down: their last record is about as old as that. */
 export function isDown({ status }: Pick<NodeStatus, 'status'>): boolean {
   return status === 'dead' || status === 'unavailable';
 }
 
-/** Severity of the state of one node; undefined for a live one. */
+/** Severity of the state of one node, as its colour; undefined for a live one. */
 export function nodeLevel({ status, isStale }: NodeStatus): Severity | undefined {
+  if (status === 'dead') return 'critical';
   const { alert, level } = LIVENESS_ISSUES[status] ?? {};
   if (alert !== undefined && isDown({ status })) return ALERT_SEVERITIES[alert];
   if (isStale) return ALERT_SEVERITIES.CrdbNodeRecordStale;
@@ -152,7 +165,7 @@ export function nodeLevel({ status, isStale }: NodeStatus): Severity | undefined
 export function nodeIssues({ list, builds }: NodesStatus): readonly HealthIssue[] {
   const issues: HealthIssue[] = [];
   const about = 'nodes';
-  const areManyDown = list.filter(isDown).length > 1;
+  const areManyDown = isMany(list);
   for (const [status, { what, ...issue }] of Object.entries(LIVENESS_ISSUES)) {
     const nodes = list.filter((node) => node.status === status);
     if (nodes.length === 0) continue;
@@ -192,7 +205,7 @@ export function nodeIssues({ list, builds }: NodesStatus): readonly HealthIssue[
       key: 'builds',
       about,
       alert: 'CrdbVersionSkew',
-      normalSeconds: NORMAL_SECONDS.CrdbVersionSkew,
+      normalSeconds: SKEW_SECONDS,
       text: `The nodes run ${builds.length} builds: ${formatList(builds)}.`,
       next: 'Expected only during an upgrade.',
     });

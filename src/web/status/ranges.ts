@@ -162,7 +162,7 @@ export const PROBLEM_ISSUES: Readonly<
     next: 'If this lasts for more than seconds, check the network between the nodes.',
   },
   circuit_breaker_error: {
-    alert: 'CrdbReplicaBreakerTripped',
+    alert: 'CrdbRangesWithoutLease',
     what: 'with a tripped circuit breaker: requests fail immediately',
     next: 'Check the nodes that hold their replicas for lost quorum and stalled disks.',
   },

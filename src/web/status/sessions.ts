@@ -59,7 +59,7 @@ export function sessionIssues(
     issues.push({
       key: 'old transactions',
       about: 'sessions',
-      alert: 'CrdbIdleInTransaction',
+      alert: 'CrdbTransactionTooOld',
       text: `Application ${oldest.application} of user ${oldest.user} keeps a transaction open without a query.${more}`,
       next: `It holds its locks. \`crdb-exporter sessions --cluster ${quoteArgument(cluster)} --older-than 5m\` lists the sessions.`,
       since: toTime(startMs),

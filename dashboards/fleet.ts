@@ -1,0 +1,150 @@
+import type { Dashboard } from '@grafana/grafana-foundation-sdk/dashboard';
+import { buildBoard, type Row } from './lib/board.ts';
+import { toCluster } from './lib/links.ts';
+import { timeline } from './lib/panels.ts';
+import { HEALTH } from './lib/style.ts';
+import { table } from './lib/table.ts';
+import { clustersVariable, S_MANY } from './lib/variables.ts';
+
+const OF = 'crdb_cluster=~"$cluster"';
+const CODE = `max by (crdb_cluster) (crdb_cluster:crdb_health:code{${OF}})`;
+const NODES = `crdb_nodes{${S_MANY}`;
+const CLUSTER = {
+  title: 'cluster',
+  links: [toCluster('Overview', 'crdb-overview'), toCluster('Nodes', 'crdb-nodes')],
+};
+
+function ranges(problem: string): string {
+  return `sum by (crdb_cluster) (max by (crdb_cluster, shard) (crdb_range_problem_ranges{${S_MANY}, problem="${problem}"}))`;
+}
+
+const clusters: Row = {
+  title: 'All clusters',
+  panels: [
+    table('Clusters', {
+      about:
+        'One row per cluster; the name leads to its dashboards. Health is recorded by rules.yml: unknown means that there is no current data.',
+      labels: { crdb_cluster: CLUSTER },
+      values: [
+        { title: 'health', unit: 'none', states: HEALTH, expr: CODE },
+        {
+          title: 'critical alerts',
+          unit: 'short',
+          steps: ['text', [1, 'red']],
+          expr: `count by (crdb_cluster) (ALERTS{alertname=~"Crdb.+", alertstate="firing", severity="critical", ${OF}}) or 0 * ${CODE}`,
+        },
+        {
+          title: 'nodes',
+          unit: 'short',
+          expr: `max by (crdb_cluster) (sum without (status) (${NODES}, status!="decommissioned"}))`,
+        },
+        {
+          title: 'down',
+          unit: 'short',
+          steps: ['text', [1, 'orange'], [2, 'red']],
+          expr: `max by (crdb_cluster) (sum without (status) (${NODES}, status=~"dead|unavailable"}))`,
+        },
+        {
+          title: 'unavailable ranges',
+          unit: 'short',
+          steps: ['text', [1, 'red']],
+          expr: ranges('unavailable'),
+        },
+        {
+          title: 'under-replicated',
+          unit: 'short',
+          steps: ['text', [1, 'orange']],
+          expr: ranges('underreplicated'),
+        },
+        {
+          title: 'least free disk',
+          unit: 'percentunit',
+          steps: ['red', [0.1, 'orange'], [0.2, 'green']],
+          expr: `min by (crdb_cluster) (max by (crdb_cluster, node_id, store_id) (crdb_store_available_bytes{${S_MANY}}) / max by (crdb_cluster, node_id, store_id) (crdb_store_capacity_bytes{${S_MANY}}))`,
+        },
+        {
+          title: 'data age / interval',
+          unit: 'short',
+          steps: ['green', [2, 'orange'], [3, 'red']],
+          expr: `max by (crdb_cluster) ((time() - max by (crdb_cluster, collector, shard) (crdb_exporter_collector_last_success_timestamp_seconds{${S_MANY}})) / max by (crdb_cluster, collector, shard) (crdb_exporter_collector_interval_seconds{${S_MANY}}))`,
+        },
+        {
+          title: 'last backup',
+          unit: 's',
+          expr: `time() - max by (crdb_cluster) (crdb_backup_last_completed_timestamp_seconds{${S_MANY}})`,
+        },
+      ],
+      join: 'crdb_cluster',
+      sortBy: 'health',
+      width: 24,
+      height: 12,
+    }),
+    table('Reasons', {
+      about: 'Why a cluster is not healthy, or what is unknown (recorded by rules.yml).',
+      labels: { crdb_cluster: CLUSTER, reason: 'reason' },
+      values: [
+        {
+          title: 'health',
+          unit: 'none',
+          states: HEALTH,
+          expr: `max by (crdb_cluster, reason) (crdb_cluster_reason:crdb_health:code{${OF}}) > 0`,
+        },
+      ],
+      sortBy: 'health',
+      empty: 'nothing wrong',
+      evidence: [`crdb_cluster_reason:crdb_health:code{${OF}}`, 'reason'],
+      width: 10,
+    }),
+    timeline('Health over time', {
+      about:
+        'Health of each cluster (recorded by rules.yml). A gap: no exporter reported for hours.',
+      queries: CODE,
+      unit: 'none',
+      legend: '{{crdb_cluster}}',
+      states: HEALTH,
+      width: 14,
+    }),
+  ],
+};
+
+function byLocality(metric: string): string {
+  return `max by (crdb_cluster, tier, value) (crdb_cluster_tier_value:${metric}{${OF}})`;
+}
+
+const localities: Row = {
+  title: 'Regions and zones',
+  panels: [
+    table('Localities', {
+      about:
+        'Nodes, leases, load and disk space by region, zone and other tiers of --locality (recorded by rules.yml).',
+      labels: { crdb_cluster: CLUSTER, tier: 'tier', value: 'locality' },
+      values: [
+        { title: 'nodes', unit: 'short', expr: byLocality('crdb_nodes:count') },
+        {
+          title: 'down',
+          unit: 'short',
+          steps: ['text', [1, 'orange'], [2, 'red']],
+          expr: byLocality('crdb_nodes_down:sum'),
+        },
+        { title: 'leases', unit: 'short', expr: byLocality('crdb_range_leases:sum') },
+        {
+          title: 'queries/s',
+          unit: 'reqps',
+          expr: byLocality('crdb_store_queries_per_second:sum'),
+        },
+        { title: 'free', unit: 'bytes', expr: byLocality('crdb_store_available_bytes:sum') },
+      ],
+      width: 24,
+    }),
+  ],
+};
+
+export function fleet(): Dashboard {
+  return buildBoard({
+    uid: 'crdb-fleet',
+    title: 'Fleet',
+    question: 'Which cluster needs me?',
+    variables: [clustersVariable()],
+    rows: [clusters, localities],
+  });
+}

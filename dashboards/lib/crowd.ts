@@ -1,0 +1,31 @@
+import type { Query } from './panels.ts';
+
+/** As many lines as a legend can name. */
+const MOST = 20;
+
+/** Labels of a legend by which there may be a thousand series. */
+function labelsOf({ legend = '' }: Query): readonly string[] {
+  const labels = Array.from(legend.matchAll(/{{(\w+)}}/g), ([, label = '']) => label);
+  return labels.includes('node_id') ? labels : [];
+}
+
+/** Of the series of nodes and stores only those with the highest (or lowest) values in the time range. */
+export function fewest(query: Query, order: 'highest' | 'lowest' = 'highest'): Query {
+  const labels = labelsOf(query);
+  if (labels.length === 0) return query;
+  const [choose, over] = order === 'highest' ? ['topk', 'max'] : ['bottomk', 'min'];
+  const best = `${choose}(${MOST}, ${over}_over_time((${query.expr})[$__range:1m] @ end()))`;
+  return { ...query, expr: `(${query.expr}) and on (${labels.join(', ')}) ${best}` };
+}
+
+/** The same for current values. */
+export function fewestNow(query: Query): Query {
+  return labelsOf(query).length === 0 ? query : { ...query, expr: `topk(${MOST}, ${query.expr})` };
+}
+
+/** The line of the typical node or store, where not all have one. */
+export function median(query: Query): readonly Query[] {
+  return labelsOf(query).length === 0
+    ? []
+    : [{ expr: `quantile(0.5, ${query.expr})`, legend: 'median of all' }];
+}

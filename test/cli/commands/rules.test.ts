@@ -1,0 +1,79 @@
+import { readFile } from 'node:fs/promises';
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { run } from '../../rules/promtool.ts';
+import type { RuleGroup } from '../../rules/rule-set.ts';
+import { expectGolden } from '../../support/golden.ts';
+import { hasProgram } from '../../support/programs.ts';
+import { runHere, writeTemporary } from '../run.ts';
+
+async function rulesWith(...pairs: readonly string[]): Promise<RuleGroup['rules']> {
+  const { code, out } = await runHere(['rules', ...pairs.flatMap((pair) => ['--set', pair])]);
+  expect(code).toBe(0);
+  const { groups }: { readonly groups: readonly RuleGroup[] } = parse(out);
+  return groups.flatMap(({ rules }) => rules);
+}
+
+describe('the command rules', () => {
+  test('prints the shipped file', async () => {
+    const { out } = await runHere(['rules']);
+    await expectGolden(out, 'config/prometheus/rules.yml', 'npm run rules');
+  });
+
+  test('changes thresholds, also in texts', async () => {
+    const rules = await rulesWith('cpu=0.75', 'job=crdb|"db"');
+    const cpu = rules.find(({ alert }) => alert === 'CrdbNodeCpuHigh');
+    expect(cpu?.expr).toContain('> 0.75');
+    expect(cpu?.annotations?.['description']).toContain('{{ 0.75 | humanizePercentage }}');
+    const down = rules.find(({ alert }) => alert === 'CrdbExporterDown');
+    expect(down?.expr).toBe(String.raw`up{job=~"crdb|\"db\""} == 0`);
+  });
+
+  test('changes severities, labels and runbooks', async () => {
+    const rules = await rulesWith(
+      'severity.CrdbNodeUnavailable=critical',
+      'severity.CrdbStoreDiskLow=warning',
+      'severity.CrdbHotRange=off',
+      'label.team=it\'s "ours"',
+      'runbook_url=https://wiki.corp.internal/crdb/',
+    );
+    const of = (name: string): RuleGroup['rules'] => rules.filter(({ alert }) => alert === name);
+    expect(of('CrdbNodeUnavailable')).toMatchObject([
+      {
+        labels: { severity: 'critical', component: 'node', team: 'it\'s "ours"' },
+        annotations: { runbook_url: 'https://wiki.corp.internal/crdb/CrdbNodeUnavailable.md' },
+      },
+    ]);
+    expect(of('CrdbStoreDiskLow').map(({ labels }) => labels?.['severity'])).toEqual(['warning']);
+    expect(of('CrdbHotRange')).toEqual([]);
+  });
+
+  test.runIf(hasProgram('promtool'))('writes a file that promtool accepts', async () => {
+    const file = await writeTemporary('rules.yml', '');
+    const set = ['excluded_applications=a\\.b|"c"', 'batch_applications=(?i)etl', 'disk_floor=1.5'];
+    const { code, out } = await runHere([
+      'rules',
+      ...set.flatMap((pair) => ['--set', pair]),
+      '--output',
+      file,
+    ]);
+    expect([code, out]).toEqual([0, '']);
+    expect(await readFile(file, 'utf8')).toContain(String.raw`application!~"a\\.b|\"c\""`);
+    expect(await run('promtool', ['check', 'rules', file])).toMatchObject({ passed: true });
+  });
+
+  test.each([
+    ['disk', 'write KEY=VALUE'],
+    ['dsk=1', 'did you mean disk?'],
+    ['disk=much', 'not a positive number'],
+    ['severity.CrdbNodeDed=off', 'did you mean CrdbNodeDead?'],
+    ['severity.CrdbNodeDead=page', 'use off, info, warning, critical'],
+    ['label.severity=x', 'not the name of a label'],
+    ['runbook_url=wiki', 'begins with http'],
+    ['job=(', 'not a regular expression'],
+  ])('rejects --set %s', async (pair, message) => {
+    const { code, err } = await runHere(['rules', '--set', pair]);
+    expect(code).toBe(2);
+    expect(err).toContain(message);
+  });
+});

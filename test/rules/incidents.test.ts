@@ -1,0 +1,266 @@
+import { describe, expect, test } from 'vitest';
+import { hasProgram } from '../support/programs.ts';
+import { testRules } from './promtool.ts';
+import { readRules, type RuleCase } from './rule-set.ts';
+import { World } from './world.ts';
+
+/** Firing alerts with their severity and number, at a minute. */
+type Firing = Readonly<Record<number, Readonly<Record<string, number>>>>;
+
+const groups = readRules();
+
+/** What differs from exactly these alerts at these minutes; empty when nothing does. */
+async function differences(
+  world: World,
+  firing: Firing,
+  texts: RuleCase['alert_rule_test'] = [],
+): Promise<string> {
+  const incident = {
+    name: 'incident',
+    interval: '1m',
+    input_series: world.write(),
+    promql_expr_test: Object.entries(firing).map(([minute, alerts]) => ({
+      expr: 'count by (alertname, severity) (ALERTS{alertstate="firing",alertname!="CrdbWatchdog"})',
+      eval_time: `${minute}m`,
+      exp_samples: Object.entries(alerts).map(([alert, value]) => {
+        const [alertname, severity] = alert.split(' ');
+        return { labels: `{alertname="${alertname}",severity="${severity}"}`, value };
+      }),
+    })),
+    alert_rule_test: texts,
+  };
+  const { passed, text } = await testRules(groups, [incident]);
+  return passed ? '' : text;
+}
+
+const NOTHING = {};
+const DEAD = { 'CrdbNodeDead warning': 1 };
+
+/** One node after the other: drained for a minute, down for two. */
+function rollingRestart(world: World, nodes: number, first: number): void {
+  for (let id = 1; id <= nodes; id += 1) {
+    const at = first + id * 3;
+    world.liveness(
+      id,
+      (minute) => ['draining', 'unavailable', 'unavailable'][minute - at] ?? 'live',
+    );
+    world.set(
+      'crdb_node_started_timestamp_seconds',
+      { crdb_cluster: 'p', node_id: id },
+      (minute) => (minute >= at + 3 ? at * 60 : 0),
+    );
+    world.silence(id, (minute) => minute > at && minute < at + 3);
+  }
+}
+
+/** Of the backup. */
+function isNight(minute: number): boolean {
+  return minute >= 60 && minute < 240;
+}
+
+const LIMIT = { timeout: 120_000 };
+
+describe.skipIf(!hasProgram('promtool'))('the alerts', () => {
+  test(
+    'page before a disk is full that fills in 42 minutes, and after its node died',
+    LIMIT,
+    async () => {
+      const world = new World(140).healthy(5);
+      const store = { crdb_cluster: 'p', node_id: 1, store_id: 1 };
+      world.set('crdb_store_available_bytes', store, (minute) =>
+        Math.max(0, 5e11 - Math.max(0, minute - 60) * 1.2e10),
+      );
+      world.liveness(1, (minute) =>
+        minute < 102 ? 'live' : minute < 108 ? 'unavailable' : 'dead',
+      );
+      world.silence(1, (minute) => minute >= 102);
+      const full = {
+        'CrdbDiskFillsFast critical': 1,
+        'CrdbStoreDiskFillsSoon warning': 1,
+        'CrdbStoreDiskLow critical': 1,
+      };
+      expect(
+        await differences(world, {
+          60: NOTHING,
+          76: { 'CrdbDiskFillsFast critical': 1 },
+          96: full,
+          104: full,
+          112: { ...DEAD, 'CrdbDiskFillsFast critical': 1, 'CrdbStoreDiskLow critical': 1 },
+          139: DEAD,
+        }),
+      ).toBe('');
+    },
+  );
+
+  test('go on while the exporter restarts', LIMIT, async () => {
+    const world = new World(140).healthy(5);
+    world.liveness(1, () => 'dead').problem('underreplicated', 300);
+    world.blackout((minute) => minute >= 80 && minute < 84);
+    const all = { ...DEAD, 'CrdbRangesUnderreplicated warning': 1 };
+    expect(
+      await differences(world, { 70: all, 81: all, 83: all, 84: all, 86: all, 100: all }),
+    ).toBe('');
+  });
+
+  test('neither resolve nor multiply while no exporter is up', LIMIT, async () => {
+    const world = new World(120);
+    for (let index = 1; index <= 16; index += 1) world.healthy(3, `c${index}`);
+    world.liveness(1, () => 'dead', 'c1').liveness(1, () => 'dead', 'c2');
+    world.blackout((minute) => minute >= 60 && minute < 68);
+    const dead = { 'CrdbNodeDead warning': 2, 'CrdbNodeDead critical': 2 };
+    const blind = { 'CrdbMonitoringBlind critical': 1, 'CrdbExporterDown warning': 1 };
+    expect(
+      await differences(world, {
+        55: dead,
+        62: dead,
+        66: { ...dead, ...blind },
+        69: { ...dead, 'CrdbMonitoringBlind critical': 1 },
+        90: dead,
+      }),
+    ).toBe('');
+  });
+
+  test('name a lost region and claim no lost quorum', LIMIT, async () => {
+    const world = new World(60).healthy(9);
+    for (const id of [3, 6, 9]) {
+      world.liveness(id, (minute) =>
+        minute >= 20 ? (minute < 26 ? 'unavailable' : 'dead') : 'live',
+      );
+      world.silence(id, (minute) => minute >= 20);
+    }
+    world.set('crdb_ranges_without_live_replica', { crdb_cluster: 'p' }, (minute) =>
+      minute >= 20 ? 3 : 0,
+    );
+    const down = { 'CrdbMultipleNodesDown critical': 1 };
+    expect(
+      await differences(
+        world,
+        {
+          19: NOTHING,
+          22: down,
+          30: { ...down, 'CrdbNodeDead warning': 3, 'CrdbRangesLost critical': 1 },
+        },
+        [
+          {
+            alertname: 'CrdbMultipleNodesDown',
+            eval_time: '25m',
+            exp_alerts: [
+              {
+                exp_labels: { crdb_cluster: 'p', severity: 'critical', component: 'node' },
+                exp_annotations: {
+                  summary: '3 nodes of p are down at once.',
+                  description:
+                    'Down for less than an hour: n3, n6, n9; for longer: none. Localities without a live node: region=eu. Ranges without quorum: 0; without a live replica: 3. Start the most recently lost node first; do not decommission nodes and do not wipe disks.',
+                  runbook_url:
+                    'https://github.com/crdb-exporter/crdb-exporter/blob/main/docs/runbooks/CrdbMultipleNodesDown.md',
+                },
+              },
+            ],
+          },
+        ],
+      ),
+    ).toBe('');
+  });
+
+  test.each([
+    [60, 20],
+    [300, 8],
+  ])(
+    'page nobody for a rolling restart of %i nodes with one that is long dead',
+    LIMIT,
+    async (nodes, restarts) => {
+      const world = new World(restarts * 3 + 20).healthy(nodes + 1);
+      rollingRestart(world, restarts, 5);
+      world.liveness(nodes + 1, () => 'dead').silence(nodes + 1, () => true);
+      const minutes = Array.from({ length: restarts }, (_, index) => 10 + index * 3);
+      expect(
+        await differences(world, Object.fromEntries(minutes.map((minute) => [minute, DEAD]))),
+      ).toBe('');
+    },
+  );
+
+  test.each([3, 9, 30])('are quiet during the upgrade of %i nodes', LIMIT, async (nodes) => {
+    const world = new World(200).healthy(nodes);
+    rollingRestart(world, nodes, 20);
+    for (let id = 1; id <= nodes; id += 1) {
+      const at = 20 + id * 3 + 2;
+      world.build(id, 'v1', (minute) => minute < at).build(id, 'v2', (minute) => minute >= at);
+    }
+    world.set('crdb_build_tags', { crdb_cluster: 'p' }, (minute) =>
+      minute >= 25 && minute < 25 + nodes * 3 ? 2 : 1,
+    );
+    expect(
+      await differences(world, {
+        30: NOTHING,
+        60: NOTHING,
+        120: NOTHING,
+        180: NOTHING,
+      }),
+    ).toBe('');
+  });
+
+  test('are quiet during a decommission', LIMIT, async () => {
+    const world = new World(400).healthy(9);
+    world.liveness(1, (m) => (m < 30 ? 'live' : m < 300 ? 'decommissioning' : 'decommissioned'));
+    const store = { crdb_cluster: 'p', node_id: 1, store_id: 1 };
+    world.set('crdb_range_replicas', store, (minute) =>
+      Math.max(0, 600 - Math.max(0, minute - 30) * 2.5),
+    );
+    world.problem('underreplicated', (minute) => (minute > 30 && minute % 7 === 0 ? 3 : 0));
+    world.silence(1, (minute) => minute >= 305);
+    expect(
+      await differences(world, {
+        60: NOTHING,
+        200: NOTHING,
+        300: NOTHING,
+        330: NOTHING,
+        399: NOTHING,
+      }),
+    ).toBe('');
+  });
+
+  test('are quiet in a backup night', LIMIT, async () => {
+    const world = new World(300).healthy(9);
+    for (const id of [1, 2, 3]) {
+      const node = { crdb_cluster: 'p', node_id: id };
+      world.set('crdb_node_cpu_ratio', node, (minute) => (isNight(minute) ? 0.95 : 0.4));
+    }
+    const job = { crdb_cluster: 'p', exported_job: 'backup', state: 'running' };
+    world.set('crdb_jobs', job, (minute) => (isNight(minute) ? 1 : 0));
+    const pair = { crdb_cluster: 'p', application: 'nightly-backup', user: 'ops' };
+    world.set('crdb_application_oldest_transaction_age_seconds', pair, (minute) =>
+      isNight(minute) ? (minute - 60) * 60 : 0,
+    );
+    expect(
+      await differences(world, {
+        70: NOTHING,
+        130: NOTHING,
+        200: NOTHING,
+        239: NOTHING,
+        260: NOTHING,
+      }),
+    ).toBe('');
+  });
+
+  test('are quiet for a cluster of one node and for a planned drain', LIMIT, async () => {
+    const world = new World(200).healthy(1).problem('underreplicated', 40);
+    expect(await differences(world, { 30: NOTHING, 190: NOTHING })).toBe('');
+    const drained = new World(100).healthy(5);
+    drained.liveness(2, (minute) => (minute > 20 && minute < 60 ? 'draining' : 'live'));
+    expect(await differences(drained, { 30: NOTHING, 59: NOTHING, 90: NOTHING })).toBe('');
+  });
+
+  test.each([
+    [3, 600],
+    [60, 70],
+    [300, 30],
+  ])('are quiet while %i nodes are calm for %i minutes', LIMIT, async (nodes, minutes) => {
+    const world = new World(minutes).healthy(nodes);
+    const looks = Array.from({ length: 10 }, (_, index) =>
+      Math.floor(((index + 1) * minutes) / 10),
+    );
+    expect(
+      await differences(world, Object.fromEntries(looks.map((minute) => [minute, NOTHING]))),
+    ).toBe('');
+  });
+});
