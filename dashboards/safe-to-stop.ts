@@ -66,6 +66,7 @@ export const safeToStop: Row = {
       ],
       sortBy: 'lose quorum',
       empty: 'no node has a locality',
+      evidence: [`crdb_node_dependent_ranges{${S}}`, 'tier'],
       width: 8,
     }),
     graph('Dependent ranges over time', {

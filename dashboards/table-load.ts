@@ -52,6 +52,7 @@ export const tableLoad: Row = {
       values: [{ title: 'ranges', unit: 'short', steps: ['text', [1, 'orange']], expr: PROBLEMS }],
       sortBy: 'ranges',
       empty: 'none',
+      evidence: [`crdb_range_problem_ranges{${S}}`, 'problem'],
     }),
   ],
 };

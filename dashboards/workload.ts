@@ -62,6 +62,7 @@ export const workloadRow: Row = {
       legend: 'n{{node_id}} {{kind}}',
       steps: ['green', [600, 'orange']],
       empty: 'none',
+      evidence: [`crdb_nodes{${S}}`, 'kind'],
     }),
     graph('Changefeed output', {
       about: 'Bytes emitted per second (crdb_node_changefeed_emitted_bytes_total).',

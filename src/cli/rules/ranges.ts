@@ -30,7 +30,7 @@ function longest(problem: string, args: readonly string[], place = 'reported by'
 
 /** Rules on ranges. */
 export function rangeRules(set: Values): readonly Rule[] {
-  return [...records(), ...problems(set), ...others(set)];
+  return [...records(), ...problems(set), ...risk(set), ...others(set)];
 }
 
 function records(): readonly Rule[] {
@@ -105,11 +105,7 @@ function hot(family: string, limit: string): string {
   return `sort_desc(topk(3, (max by (range_id, table_id, index_id) (crdb_hot_range_${family}{crdb_cluster="%s"}) > ${limit}) * ${at('crdb_hot_range_leaseholder_info')}))`;
 }
 
-function others(set: Values): readonly Rule[] {
-  const cpu = 'crdb_range_max_cpu_seconds_per_second';
-  const queries = 'crdb_range_max_queries_per_second';
-  const place =
-    '{{ with $row.Labels.table_id }} of table {{ . }}{{ end }}{{ with $row.Labels.index_id }} index {{ . }}{{ end }} on n{{ $row.Labels.node_id }}';
+function risk(set: Values): readonly Rule[] {
   const dependent = `crdb_locality_dependent_ranges{tier=~${set.quorum_tier}}`;
   return [
     alert('CrdbQuorumAtRisk', 'warning', 'range', {
@@ -131,6 +127,15 @@ topk by (crdb_cluster) (1,
         { sortBy: 'node_id' },
       )}.`,
     }),
+  ];
+}
+
+function others(set: Values): readonly Rule[] {
+  const cpu = 'crdb_range_max_cpu_seconds_per_second';
+  const queries = 'crdb_range_max_queries_per_second';
+  const place =
+    '{{ with $row.Labels.table_id }} of table {{ . }}{{ end }}{{ with $row.Labels.index_id }} index {{ . }}{{ end }} on n{{ $row.Labels.node_id }}';
+  return [
     alert('CrdbRangeScanIncomplete', 'warning', 'range', {
       expr: `count by (crdb_cluster) (${fold('node_id', last('crdb_range_scan_node_success'))} == 0)`,
       for: '30m',
