@@ -14,7 +14,7 @@ export function fewest(query: Query, order: 'highest' | 'lowest' = 'highest'): Q
   const labels = labelsOf(query);
   if (labels.length === 0) return query;
   const [choose, over] = order === 'highest' ? ['topk', 'max'] : ['bottomk', 'min'];
-  const best = `${choose}(${MOST}, ${over}_over_time((${query.expr})[$__range:1m] @ end()))`;
+  const best = `${choose}(${MOST}, ${over}_over_time((${query.expr})[$__range:$__interval] @ end()))`;
   return { ...query, expr: `(${query.expr}) and on (${labels.join(', ')}) ${best}` };
 }
 

@@ -18,6 +18,7 @@ const WINDOW: Window = { start: end - Number(minutes) * 60, end, stepSeconds: 10
 const VALUES: Readonly<Record<string, string>> = {
   __rate_interval: '2m',
   __range: `${minutes}m`,
+  __interval: '30s',
   cluster,
   tier: 'region',
   top: '10',

@@ -55,6 +55,7 @@ export function fillVariables(expr: string, values: Readonly<Record<string, stri
   const all: Readonly<Record<string, string>> = {
     __rate_interval: '2m',
     __range: '1h',
+    __interval: '30s',
     top: '10',
     ...values,
   };

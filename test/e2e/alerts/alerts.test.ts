@@ -22,6 +22,7 @@ const EXPECTED: Readonly<Record<string, string>> = {
   'team CrdbTransactionTooOld leaky-service': 'an application leaves transactions open',
   'team CrdbMigrationAssistantFailing': 'the first provisioning fails',
   'watchdog CrdbWatchdog': 'it always fires',
+  'team CrdbSessionStorm': 'a thousand sessions of new applications',
   'team CrdbBackupTooOld': 'no backup has ended for 30 hours',
   'team CrdbChangefeedPaused': 'a changefeed is paused and protects old data',
   'team CrdbReplicationLag': 'replication from another cluster stops',
@@ -48,7 +49,8 @@ function subjectOf(labels: Readonly<Record<string, string>>): string {
 
 const VARIABLES = {
   __rate_interval: '10s',
-  __range: '90s',
+  __range: '120s',
+  __interval: '1s',
   job: '.+',
   cluster: 'incident',
   node: '.+',
