@@ -19,11 +19,15 @@ function at(info: string): string {
   return `on (range_id) group_left (node_id) topk by (range_id) (1, max by (range_id, node_id) (${info}{crdb_cluster="%s"}))`;
 }
 
+/** The table of a row: by name where the tables collector knows it, else by id. */
+const OF_TABLE =
+  '{{ with $row.Labels.table_id }} of {{ range printf "max by (database, schema, table) (crdb_table_info{crdb_cluster=\\"%s\\",table_id=\\"%s\\"})" $labels.crdb_cluster . | query }}{{ .Labels.database }}.{{ .Labels.schema }}.{{ .Labels.table }}{{ else }}table {{ . }}{{ end }}{{ end }}';
+
 /** The ranges that have had a problem for longest, with table and reporter. */
 function longest(problem: string, args: readonly string[], place = 'reported by'): string {
   return list(
     `topk(5, (time() - min by (range_id, table_id) (crdb_problem_range_first_seen_timestamp_seconds{crdb_cluster="%s",problem="${problem}"})) * ${at('crdb_problem_range_reporter_info')})`,
-    `r{{ $row.Labels.range_id }}{{ with $row.Labels.table_id }} of table {{ . }}{{ end }} (${place} n{{ $row.Labels.node_id }})`,
+    `r{{ $row.Labels.range_id }}${OF_TABLE} (${place} n{{ $row.Labels.node_id }})`,
     { args: [...args, 'crdb_cluster'], none: 'not listed' },
   );
 }
@@ -133,8 +137,7 @@ topk by (crdb_cluster) (1,
 function others(set: Values): readonly Rule[] {
   const cpu = 'crdb_range_max_cpu_seconds_per_second';
   const queries = 'crdb_range_max_queries_per_second';
-  const place =
-    '{{ with $row.Labels.table_id }} of table {{ . }}{{ end }}{{ with $row.Labels.index_id }} index {{ . }}{{ end }} on n{{ $row.Labels.node_id }}';
+  const place = `${OF_TABLE}{{ with $row.Labels.index_id }} index {{ . }}{{ end }} on n{{ $row.Labels.node_id }}`;
   return [
     alert('CrdbRangeScanIncomplete', 'warning', 'range', {
       expr: `count by (crdb_cluster) (${fold('node_id', last('crdb_range_scan_node_success'))} == 0)`,
