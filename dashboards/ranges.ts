@@ -6,7 +6,6 @@ import { bars, note, pie, stat } from './lib/panels.ts';
 import { table } from './lib/table.ts';
 import { clusterVariable, many, nodeVariable, S } from './lib/variables.ts';
 import { safeToStop } from './safe-to-stop.ts';
-import { tableLoad } from './table-load.ts';
 
 const CHOSEN = 'problem=~"$problem"';
 /** Ranges without a live replica are listed, too: no range reports that problem. */
@@ -272,6 +271,6 @@ export function ranges(): Dashboard {
     title: 'Ranges',
     question: 'Which ranges are broken, where, since when?',
     variables: [clusterVariable(), many('problem', 'Problem', problems), nodeVariable()],
-    rows: [state, problemRow, safeToStop, tableLoad, leases, tables],
+    rows: [state, problemRow, safeToStop, leases, tables],
   });
 }

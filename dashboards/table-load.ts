@@ -3,12 +3,16 @@ import { graph } from './lib/graph.ts';
 import { table } from './lib/table.ts';
 import { S } from './lib/variables.ts';
 
-/** Figures by table, over all shards. */
-function byTable(figure: string): string {
-  return `sum by (table_id) (max by (table_id, shard) (crdb_range_table_${figure}{${S}}))`;
+const NAMES = `max by (table_id, database, schema, table) (crdb_table_info{${S}})`;
+
+/** Figures by the labels, over all shards, with the name of each table that is known. */
+function byTable(figure: string, labels = 'table_id'): string {
+  const sums = `sum by (${labels}) (max by (${labels}, shard) (crdb_range_table_${figure}{${S}}))`;
+  return `${sums} * on (table_id) group_left (database, schema, table) ${NAMES} or on (${labels}) ${sums}`;
 }
 
-const PROBLEMS = `sum by (table_id, problem) (max by (table_id, problem, shard) (crdb_range_table_problem_ranges{${S}}))`;
+const COLUMNS = { database: 'database', schema: 'schema', table: 'table', table_id: 'table id' };
+const LEGEND = '{{table}} {{table_id}}';
 
 /** Load and problems by table, from the scan of all ranges. */
 export const tableLoad: Row = {
@@ -16,28 +20,28 @@ export const tableLoad: Row = {
   panels: [
     graph('Queries by table', {
       about:
-        'Queries per second of the tables with most load; other is the rest, none is outside of tables (crdb_range_table_queries_per_second).',
+        'Queries per second of the tables with most load; other is the rest, none is outside of tables (crdb_range_table_queries_per_second, crdb_table_info).',
       queries: byTable('queries_per_second'),
       unit: 'reqps',
-      legend: 'table {{table_id}}',
+      legend: LEGEND,
     }),
     graph('CPU by table', {
       about:
         'CPU of all replicas of the table; 100 % is one core (crdb_range_table_cpu_seconds_per_second).',
       queries: byTable('cpu_seconds_per_second'),
       unit: 'percentunit',
-      legend: 'table {{table_id}}',
+      legend: LEGEND,
     }),
     graph('Writes by table', {
       about: 'Keys written per second by table (crdb_range_table_writes_per_second).',
       queries: byTable('writes_per_second'),
       unit: 'wps',
-      legend: 'table {{table_id}}',
+      legend: LEGEND,
     }),
     table('Tables by load', {
       about:
         'Ranges and load of the tables with most queries, CPU or ranges (crdb_range_table_ranges, crdb_range_table_queries_per_second, …).',
-      labels: { table_id: 'table id' },
+      labels: COLUMNS,
       values: [
         { title: 'queries/s', unit: 'reqps', expr: byTable('queries_per_second') },
         { title: 'writes/s', unit: 'wps', expr: byTable('writes_per_second') },
@@ -48,8 +52,15 @@ export const tableLoad: Row = {
     }),
     table('Problems by table', {
       about: 'Distinct ranges with a problem, by table (crdb_range_table_problem_ranges).',
-      labels: { table_id: 'table id', problem: 'problem' },
-      values: [{ title: 'ranges', unit: 'short', steps: ['text', [1, 'orange']], expr: PROBLEMS }],
+      labels: { ...COLUMNS, problem: 'problem' },
+      values: [
+        {
+          title: 'ranges',
+          unit: 'short',
+          steps: ['text', [1, 'orange']],
+          expr: byTable('problem_ranges', 'table_id, problem'),
+        },
+      ],
       sortBy: 'ranges',
       empty: 'none',
       evidence: [`crdb_range_problem_ranges{${S}}`, 'problem'],

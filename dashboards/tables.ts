@@ -4,6 +4,7 @@ import { graph } from './lib/graph.ts';
 import { stat } from './lib/panels.ts';
 import { table } from './lib/table.ts';
 import { choice, clusterVariable, many, S } from './lib/variables.ts';
+import { tableLoad } from './table-load.ts';
 
 const CHOSEN = `${S}, database=~"$database"`;
 const OF_TABLE = 'database, schema, table';
@@ -131,12 +132,12 @@ export function tables(): Dashboard {
   return buildBoard({
     uid: 'crdb-tables',
     title: 'Tables',
-    question: 'Which tables are large, and how fast do they grow?',
+    question: 'Which tables carry the load, which are large, and how fast do they grow?',
     variables: [
       clusterVariable(),
       many('database', 'Database', databases),
       choice('top', 'Top', ['10', '5', '20']),
     ],
-    rows: [sizes, overTime],
+    rows: [tableLoad, sizes, overTime],
   });
 }
