@@ -105,9 +105,10 @@ function viewsOf(
   if (!reported.has('underreplicated')) {
     const moved = [count + (count % 2 === 0 ? 1 : 0), ...wanted.filter((size) => size > count)];
     const seen = [...new Set([count, ...moved])];
-    return (count === 1 ? [count] : seen).map((live) => ({ intended: live, live }));
+    if (count > 1) return seen.map((live) => ({ intended: live, live }));
   }
-  if (count === 1) return [{ intended: 1, live: 1 }];
+  // A range that is new may be a part of another one, whose other replicas were read before it was split off.
+  if (count === 1) return [1, 0].map((live) => ({ intended: 1, live }));
   const next = count + 1 + (count % 2);
   const sizes = new Set([...wanted, next].map((size) => Math.max(size, count)));
   return [...sizes].map((intended) => ({ intended, live: count }));
