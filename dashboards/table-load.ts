@@ -2,13 +2,12 @@ import type { Row } from './lib/board.ts';
 import { graph } from './lib/graph.ts';
 import { table } from './lib/table.ts';
 import { S } from './lib/variables.ts';
-
-const NAMES = `max by (table_id, database, schema, table) (crdb_table_info{${S}})`;
+import { withTable } from './ranges.ts';
 
 /** Figures by the labels, over all shards, with the name of each table that is known. */
 function byTable(figure: string, labels = 'table_id'): string {
   const sums = `sum by (${labels}) (max by (${labels}, shard) (crdb_range_table_${figure}{${S}}))`;
-  return `${sums} * on (table_id) group_left (database, schema, table) ${NAMES} or on (${labels}) ${sums}`;
+  return withTable(sums, labels);
 }
 
 const COLUMNS = { database: 'database', schema: 'schema', table: 'table', table_id: 'table id' };
