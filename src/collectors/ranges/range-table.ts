@@ -101,7 +101,7 @@ export class RangeTable {
   }
 
   /**
-   * Makes room for what the other table holds. Its ids come in the order of their hashes: in a table that grows
+   * Reserves slots for what the other table holds. Its ids come in the order of their hashes: in a table that grows
    * meanwhile they would crowd at one end, and finding a free slot would take very long.
    */
   *makeRoomFor(other: RangeTable): Work {
@@ -146,7 +146,7 @@ export class RangeTable {
   /** Slot of the id, or the free slot where it belongs. */
   #find(id: number): number {
     const ids = this.#ids;
-    let slot = Math.floor(mix(id) * (ids.length / 0x1_0000_0000));
+    let slot = Math.floor(hashId(id) * (ids.length / 0x1_0000_0000));
     for (;;) {
       const found = ids[slot];
       if (found === id || found === 0) return slot;
@@ -218,10 +218,14 @@ function createIds(width: Width, capacity: number): Ids {
   return width === 'narrow' ? new Uint32Array(capacity) : new Float64Array(capacity);
 }
 
-/** Spreads ids, which come in sequence, over 32 bits (the finalizer of MurmurHash3). */
-function mix(id: number): number {
-  let hash = (id | 0) ^ Math.imul(Math.floor(id / 0x1_0000_0000), 0x9e37_79b1);
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85eb_ca6b);
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2_ae35);
-  return (hash ^ (hash >>> 16)) >>> 0;
+/** Spreads ids, which come in sequence, over 32 bits. */
+function hashId(id: number): number {
+  return mix((id | 0) ^ Math.imul(Math.floor(id / 0x1_0000_0000), 0x9e37_79b1));
+}
+
+/** The finalizer of MurmurHash3: changes about half of the 32 bits when one bit of the value changes. */
+export function mix(value: number): number {
+  let bits = Math.imul(value ^ (value >>> 16), 0x85eb_ca6b);
+  bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2_ae35);
+  return (bits ^ (bits >>> 16)) >>> 0;
 }

@@ -1,5 +1,6 @@
 import type { ClusterApi, PollStats } from '../../cockroach/cluster-api.ts';
 import { listNodes, type NodeList } from '../../cockroach/node-list.ts';
+import { mix } from './range-table.ts';
 
 /** The nodes that this exporter is responsible for. */
 export interface Assignment extends NodeList {
@@ -58,10 +59,4 @@ export function ownsNode(nodeId: number, index: number, count: number): boolean 
 /** 32 bits out of two integers (the finalizer of MurmurHash3, once for each). */
 function hash(nodeId: number, shard: number): number {
   return mix(mix(nodeId) ^ Math.imul(shard + 1, 0x9e37_79b1));
-}
-
-function mix(value: number): number {
-  let bits = Math.imul(value ^ (value >>> 16), 0x85eb_ca6b);
-  bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2_ae35);
-  return (bits ^ (bits >>> 16)) >>> 0;
 }
