@@ -1,12 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { checkOthers } from '../../../src/cli/commands/diagnose/api-checks.ts';
 import { Checklist } from '../../../src/cli/commands/diagnose/checklist.ts';
-import { clusterCollector } from '../../../src/collectors/collector.ts';
 import { loadConfig } from '../../../src/config/load.ts';
-import { object } from '../../../src/json/shape.ts';
 import { ASSISTANT_PASSWORD, SQL_MARKER, startSimulator } from '../../../src/simulator/index.ts';
 import { createAuthority } from '../../support/certificates.ts';
 import { createTestClient } from '../../support/cluster.ts';
+import { orders } from '../../support/collectors.ts';
 import { refusing, serve } from '../../support/http-server.ts';
 import { configFlag, runHere, writeTemporary } from '../run.ts';
 
@@ -254,27 +253,6 @@ describe('the certificate of a server', () => {
 });
 
 describe('a collector without a check of its own', () => {
-  const orders = clusterCollector({
-    name: 'orders',
-    help: 'Orders.',
-    request: 'GET /users/',
-    privilege: 'GRANT SELECT ON TABLE orders',
-    scope: 'cluster',
-    inProbe: true,
-    intervalSeconds: 60,
-    timeoutSeconds: 10,
-    maxDuty: 1,
-    enabledByDefault: true,
-    families: [],
-    options: {},
-    createState: () => undefined,
-    async collect(api, context) {
-      await api.users(context, { shape: object({}), onUser: () => undefined });
-      return {};
-    },
-    samples: () => undefined,
-  });
-
   test.each([
     [403, 'failed', 'run GRANT SELECT ON TABLE orders TO USER;'],
     [200, 'ok', ''],

@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { clusterCollector } from '../../../src/collectors/collector.ts';
 import { COLLECTORS } from '../../../src/collectors/index.ts';
-import { object } from '../../../src/json/shape.ts';
 import { ASSISTANT_PASSWORD, SQL_MARKER } from '../../../src/simulator/index.ts';
 import type { Status } from '../../../src/web/status/status.ts';
 import { openScene, type Scene } from '../../browser/scenes.ts';
+import { orders } from '../../support/collectors.ts';
 import { serve } from '../../support/http-server.ts';
 import { fetchPath } from '../fetch-path.ts';
 import { startPolledOrchard } from '../orchard.ts';
@@ -99,26 +98,6 @@ describe('/api/status', () => {
 describe('a forbidden poll', () => {
   test('of a new collector is on the page, with the privilege that it declares', async () => {
     await using server = await serve((_request, response) => response.writeHead(403).end());
-    const orders = clusterCollector({
-      name: 'orders',
-      help: 'Orders.',
-      request: 'GET /users/',
-      privilege: 'GRANT SELECT ON TABLE orders',
-      scope: 'cluster',
-      inProbe: true,
-      intervalSeconds: 60,
-      timeoutSeconds: 10,
-      maxDuty: 1,
-      enabledByDefault: true,
-      families: [],
-      options: {},
-      createState: () => undefined,
-      async collect(api, context) {
-        await api.users(context, { shape: object({}), onUser: () => undefined });
-        return {};
-      },
-      samples: () => undefined,
-    });
     const flags = { 'cluster.url': [server.url], 'cluster.name': 'shop' };
     const { url } = await startPolledOrchard({ collectors: [orders], flags });
     const status: Status = JSON.parse((await fetchPath(url, '/api/status')).text);
