@@ -51,7 +51,7 @@ export function formatDuration(seconds: number): string {
   return twoUnits(Math.round(seconds), [' d', ' h', ' min', ' s']).join(' ') || '0 s';
 }
 
-/** `14 h`: the larger unit of a duration, where there is no room for two. */
+/** `14 h`: only the largest unit of a duration. */
 export function formatRoughly(seconds: number): string {
   return formatDuration(seconds).split(' ').slice(0, 2).join(' ');
 }
@@ -108,4 +108,9 @@ function escapeUnits(character: string): string {
     { length: character.length },
     (_, at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, '0')}`,
   ).join('');
+}
+
+/** The message of an error, or any other thrown value as text. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

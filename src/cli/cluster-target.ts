@@ -8,6 +8,7 @@ import type { ClusterConfig, Config } from '../config/schema.ts';
 import { diagnose } from '../diagnosis/diagnose.ts';
 import type { Operation } from '../diagnosis/failure.ts';
 import { type Clients, createClients } from '../exporter/clients.ts';
+import { messageOf } from '../format.ts';
 import { createPollStats, type PollStats } from '../http/poll-stats.ts';
 import { ClusterMetrics } from '../metrics/exporter-metrics.ts';
 import { type CommandContext, CommandError, EXIT, usageError } from './command.ts';
@@ -120,7 +121,7 @@ export async function openClients(
       random: Math.random,
     });
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     throw new CommandError(message, EXIT.usage, error);
   }
 }
@@ -130,7 +131,7 @@ export async function logOut(clients: Clients): Promise<void> {
   try {
     await clients.logOut(AbortSignal.timeout(LOGOUT_MS));
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     note(`logout failed; the session expires on the server: ${message}`);
   }
 }

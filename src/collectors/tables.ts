@@ -1,4 +1,5 @@
 import type { ClusterApi } from '../cockroach/cluster-api.ts';
+import { messageOf } from '../format.ts';
 import type { OptionSpecs, OptionValues } from '../options.ts';
 import {
   clusterCollector,
@@ -182,6 +183,6 @@ async function readListed(
 }
 
 function toFailure(error: unknown, { reasonOf }: Context): PollFailure {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   return { reason: reasonOf(error), message, cause: error };
 }

@@ -3,6 +3,7 @@ import { constants, type Stats } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
+import { messageOf } from '../format.ts';
 
 /** Far above any configuration, certificate or secret. */
 const MAX_BYTES = 1024 * 1024;
@@ -53,7 +54,7 @@ export function explainFileError(error: unknown): string {
   if (code === 'ENOENT' || code === 'ENOTDIR') return 'there is no such file';
   if (code === 'EACCES' || code === 'EPERM') return 'permission denied';
   if (code === 'EISDIR') return 'it is a directory';
-  return error instanceof Error ? error.message : String(error);
+  return messageOf(error);
 }
 
 /** What every user of the machine can do with a file, by the bits of its mode. */

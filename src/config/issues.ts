@@ -86,11 +86,6 @@ export function quote(text: string): string {
   return JSON.stringify(isLong ? `${text.slice(0, MAX_SHOWN_LENGTH)}…` : text);
 }
 
-/** The reason of an error of our own, or any other thrown value as text. */
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
 /** The one of `words` that was probably meant, or undefined when none is near. */
 export function findNearest(word: string, words: readonly string[]): string | undefined {
   // Two letters in the wrong order are two edits.

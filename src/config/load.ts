@@ -1,5 +1,6 @@
 import { hostname as systemHostname } from 'node:os';
 import path from 'node:path';
+import { messageOf } from '../format.ts';
 import type { CollectorOptions } from './cluster-schema.ts';
 import { readClusters } from './clusters.ts';
 import { isMap, readDocument, SourceDocument } from './document.ts';
@@ -12,7 +13,7 @@ import {
   listOverrides,
   type Override,
 } from './flags.ts';
-import { ConfigError, type ConfigIssue, ConfigIssues, messageOf, UsageError } from './issues.ts';
+import { ConfigError, type ConfigIssue, ConfigIssues, UsageError } from './issues.ts';
 import { type Config, configSchema, type FileConfig } from './schema.ts';
 import type { Environment } from './secret.ts';
 import { type Section, validate } from './validate.ts';

@@ -1,7 +1,8 @@
 import { inspect } from 'node:util';
 import * as v from 'valibot';
+import { messageOf } from '../format.ts';
 import { readTextFile, warnOfOtherUsers } from './files.ts';
-import { messageOf, quote } from './issues.ts';
+import { quote } from './issues.ts';
 import type { AnySection } from './validate.ts';
 import { invalidType, NOT_TEXT, rejectIf } from './values.ts';
 

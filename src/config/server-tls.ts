@@ -1,7 +1,7 @@
 import { constants } from 'node:crypto';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import * as v from 'valibot';
-import { messageOf } from './issues.ts';
+import { messageOf } from '../format.ts';
 import { readCas, readIdentity } from './tls-files.ts';
 import type { Section } from './validate.ts';
 import { boolean, choice, filePath, list, invalidType, section, text } from './values.ts';

@@ -1,5 +1,6 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { messageOf } from '../format.ts';
 import { SourceDocument } from './document.ts';
 import {
   type FileWatch,
@@ -8,7 +9,7 @@ import {
   readTextFile,
   warnOfOtherUsers,
 } from './files.ts';
-import { ConfigIssues, messageOf } from './issues.ts';
+import { ConfigIssues } from './issues.ts';
 import type { TlsConfig } from './schema.ts';
 import { type AnySection, Section } from './validate.ts';
 

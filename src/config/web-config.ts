@@ -1,6 +1,7 @@
 import { validateHeaderValue } from 'node:http';
 import path from 'node:path';
 import * as v from 'valibot';
+import { messageOf } from '../format.ts';
 import { type AnySchema, unwrap } from './describe.ts';
 import {
   type Container,
@@ -10,7 +11,7 @@ import {
   type SourceDocument,
 } from './document.ts';
 import { readTextFile, warnOfOtherUsers } from './files.ts';
-import { type ConfigIssue, ConfigIssues, messageOf } from './issues.ts';
+import { type ConfigIssue, ConfigIssues } from './issues.ts';
 import { readServerTls, type ServerTls, tlsServerSection } from './server-tls.ts';
 import { type Section, validate } from './validate.ts';
 import { boolean, integer, invalidType, section } from './values.ts';

@@ -8,6 +8,7 @@ import {
   type PollStats,
 } from '../collectors/collector.ts';
 import type { CollectorConfig } from '../config/cluster-schema.ts';
+import { messageOf } from '../format.ts';
 import { BreakerOpenError, type HttpClient } from '../http/client.ts';
 import { toRequestError } from '../http/errors.ts';
 import { createPollStats } from '../http/poll-stats.ts';
@@ -238,16 +239,15 @@ export class Poller implements CollectorStatus {
 
   /** Runs the collector and publishes its result; resolves to why the poll failed, if it did. */
   async #collect(stats: PollStats, warnings: Set<string>): Promise<PollFailure | undefined> {
-    const { cluster, collector, collect } = this.#options;
+    const { cluster, collector, collect, addRemedy } = this.#options;
     let result: CollectorResult;
     try {
       const reasonOf = (error: unknown): FailureReason => this.#reasonOf(error);
       const warn = (text: string): unknown => warnings.add(text);
       result = await collect(Object.assign(stats, { reasonOf, warn }));
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
       if (error instanceof BreakerOpenError) this.#schedule.retryIn(error.retryInMs);
-      return this.#options.addRemedy({ reason: this.#reasonOf(error), message }, error);
+      return addRemedy({ reason: this.#reasonOf(error), message: messageOf(error) }, error);
     }
     const samples = new SampleSet({ crdb_cluster: cluster });
     const steps = collector.samples(result, samples);

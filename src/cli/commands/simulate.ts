@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { messageOf } from '../../format.ts';
 import { type Simulator, type SimulatorOptions, startSimulator } from '../../simulator/index.ts';
 import { addExamples, type CommandContext, CommandError, EXIT } from '../command.ts';
 import { untilStopSignal } from '../process/signals.ts';
@@ -61,7 +62,7 @@ async function start(flags: SimulateFlags): Promise<Simulator> {
   try {
     return await startSimulator({ ...flags, controlListen: flags.controlListen });
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     if (error instanceof RangeError) throw new CommandError(message, EXIT.usage, error);
     if (error instanceof Error && 'syscall' in error && error.syscall === 'listen') {
       const text = `cannot listen: ${message}; choose another --listen, --cloud-listen or --control-listen`;

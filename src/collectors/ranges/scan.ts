@@ -1,4 +1,5 @@
 import type { ClusterApi, RangeRoute } from '../../cockroach/cluster-api.ts';
+import { messageOf } from '../../format.ts';
 import { CollectError, type CollectContext, mostFrequent, type PollFailure } from '../collector.ts';
 import { rangeShape } from './range.ts';
 import type { Assignment } from './shards.ts';
@@ -25,7 +26,7 @@ interface ScanOptions {
 type ScanContext = CollectContext<ScanOptions, ScanState>;
 
 /**
- * Reads the nodes, given ascending, until all are done or the signal aborts; the failure of one does not end the scan.
+ * Reads the nodes, whose ids ascend, until all are done or the signal aborts; the failure of one does not end the scan.
  * Nodes that failed the last time come last: others must not wait for their silence. `turn` differs from that of the
  * node before and of the same node in the scan before.
  */
@@ -50,7 +51,7 @@ export async function scanNodes(
       try {
         scanned.push(await readNode(nodeId, turn));
       } catch (error) {
-        const message = error instanceof Error ? error.message : String(error);
+        const message = messageOf(error);
         if (signal.aborted) interrupted.push(nodeId);
         else failed.push({ nodeId, wasQueried: true, reason: reasonOf(error), message });
       }

@@ -1,4 +1,5 @@
 import { RE2JS } from 're2js';
+import { messageOf } from '../../format.ts';
 import type { Rewrite } from '../../options.ts';
 
 /** Rewrites a name by the first rule whose expression occurs in it; a name that no rule knows stays. */
@@ -41,6 +42,6 @@ export function findRegexFault(regex: string): string | undefined {
     RE2JS.compile(regex);
     return undefined;
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return messageOf(error);
   }
 }

@@ -1,11 +1,12 @@
 import { type FileWatch, watchFiles } from '../../config/files.ts';
-import { ConfigError, type ConfigIssue, formatIssues, messageOf } from '../../config/issues.ts';
+import { ConfigError, type ConfigIssue, formatIssues } from '../../config/issues.ts';
 import {
   NO_WEB_CONFIG,
   readWebConfig,
   type WebConfig,
   type WebConfigReading,
 } from '../../config/web-config.ts';
+import { messageOf } from '../../format.ts';
 import type { Log } from '../../log.ts';
 
 /** The web config file: TLS, users, headers and the rate limit. */
