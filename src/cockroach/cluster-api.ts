@@ -102,7 +102,7 @@ export class ClusterApi {
     return { dateMs };
   }
 
-  /** GET /nodes/{node_id}/ranges/, all pages; only the ranges of `rangeIds` where these are given. */
+  /** GET /nodes/{node_id}/ranges/, all pages; only the ranges of `rangeIds` if it is set. */
   nodeRanges<S extends ObjectShape>(
     stats: PollStats,
     request: {

@@ -22,11 +22,11 @@ export interface TableColumn {
   readonly alignRight?: boolean;
   /** Shrinks when the terminal is too narrow: an id in its middle, so that both ends are left. */
   readonly shrinks?: boolean | 'middle' | undefined;
-  /** Hidden when there is no room; the first ones are preferred. */
+  /** Hidden when the terminal is too narrow; the first ones are preferred. */
   readonly isOptional?: boolean;
 }
 
-/** Prints aligned lines, a header first; returns the titles that a terminal of this width has no room for. */
+/** Prints aligned lines, a header first; returns the titles of the columns that a terminal of this width hides. */
 export async function printTable(
   columns: readonly TableColumn[],
   rows: readonly (readonly Cell[])[],
@@ -59,7 +59,7 @@ function measureColumns(header: readonly Cell[], rows: readonly (readonly Cell[]
   return widths;
 }
 
-/** Hides the optional columns that have no room, then shrinks the widest until the row fits. A width of 0 is hidden. */
+/** Hides the optional columns that do not fit, then shrinks the widest until the row fits. A width of 0 is hidden. */
 function fitWidths(
   columns: readonly TableColumn[],
   widths: readonly number[],

@@ -53,7 +53,7 @@ export function writeWith(settings: Settings): string {
   return `${HEADER}groups:\n${groups.map((group) => writeGroup(group, settings)).join('')}`;
 }
 
-/** Of an alert with two severities those up to the given one stay. */
+/** Of an alert with two severities those up to the chosen one stay. */
 function isWanted(
   { alert = '', severity = '' }: Rule,
   all: readonly Rule[],

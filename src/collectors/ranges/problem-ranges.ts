@@ -16,7 +16,7 @@ export interface ProblemRange extends Reporter {
 
 /**
  * First-seen times that are remembered per problem. Beyond, when a large part of a cluster has it, the time of a range
- * begins when there is room for it.
+ * begins when the list is not full.
  */
 export const MAX_REMEMBERED = 1_000;
 

@@ -123,7 +123,7 @@ function sortByRank<Key extends string>(
 /** What is listed, the most important first, each with the number of polls since it last qualified. */
 export type Members<Key extends string> = ReadonlyMap<Key, number>;
 
-/** A series that comes and goes is of no use in a graph: what is listed stays for this number of polls, if there is room. */
+/** A series that comes and goes is of no use in a graph: what is listed stays for this number of polls, unless the list is full. */
 const MIN_POLLS = 10;
 /** It gives way only to what ranks clearly higher. */
 const MEMBER_BONUS = 1.2;

@@ -9,7 +9,7 @@ export function addConfirmOption(command: Command): void {
   command.addOption(new Option('--yes', help));
 }
 
-/** Prints the change, as `delete the migration assistant`, and continues when a person agrees or `--yes` was given. */
+/** Prints the change, as `delete the migration assistant`, and continues when the user agrees or `--yes` is set. */
 export async function confirm(target: ClusterTarget, change: string, yes = false): Promise<void> {
   // A cluster without Cloud API is wrong usage before anything is confirmed.
   cloudApiOf(target);
