@@ -232,16 +232,15 @@ export class Cluster {
       const before = previous.find((poller) => poller.collector.name === collector.name);
       const state =
         before?.stateFor((known) => isDeepStrictEqual(known, options)) ?? collector.createState();
+      const kept = { options, state, shard: shardOf(collector, options, shard) };
       return new Poller(
         {
           cluster: this.name,
           collector,
           settings,
-          shard: shardOf(collector, options, shard),
-          options,
-          state,
+          ...kept,
           http: this.#clients[collector.api]?.http ?? { blockedMs: () => 0 },
-          collect: this.#bind(context, collector, { options, state }),
+          collect: this.#bind(context, collector, kept),
           budget,
           metrics,
           log: context.log,
@@ -272,14 +271,12 @@ export class Cluster {
   #bind(
     { clock }: ClusterContext,
     collector: Collector,
-    kept: { readonly options: unknown; readonly state: unknown },
+    kept: { readonly options: unknown; readonly state: unknown; readonly shard: string },
   ): (poll: PollContext) => Promise<CollectorResult> {
     const { cluster, cloud } = this.#clients;
-    const { shard } = this.#settings;
     const constant = {
       ...kept,
-      shard: shardOf(collector, kept.options, shard),
-      shards: shard,
+      shards: this.#settings.shard,
       nowMs: clock.wallMs,
       urls: this.#config.cluster_api?.urls.length ?? 1,
       namedTables: () => new Set(this.pollers.flatMap(({ result }) => result?.tableIds ?? [])),
