@@ -1,5 +1,6 @@
 import type { ClusterApi, SessionsEnd } from '../cockroach/cluster-api.ts';
 import { listNodes } from '../cockroach/node-list.ts';
+import { formatValue } from '../metrics/sample-text.ts';
 import type { OptionSpecs, OptionValues } from '../options.ts';
 import { clusterCollector, type CollectContext, type CollectorResult } from './collector.ts';
 import {
@@ -162,7 +163,7 @@ export const sessions = clusterCollector({
       [families.QUERIES_BY_AGE, queriesByAge],
     ] as const) {
       for (const [bound, count] of buckets) {
-        set.set(family, { le: bound === Infinity ? '+Inf' : String(bound) }, count);
+        set.set(family, { le: formatValue(bound) }, count);
       }
     }
     const ids = [...answered.union(failedNodes)].filter((id) => id > 0).toSorted((a, b) => a - b);
