@@ -157,6 +157,7 @@ export const ranges = clusterCollector({
         hot,
         problems: listed,
         tables: topTables,
+        hasTableCpu: scanned.every(({ isDetailed }) => isDetailed),
       },
     };
   },

@@ -1,4 +1,5 @@
 import type { SampleSet } from '../../metrics/sample-set.ts';
+import { formatValue } from '../../metrics/sample-text.ts';
 import { LISTED_PROBLEMS, PROBLEMS } from '../../vocabulary.ts';
 import type { CollectorResult } from '../collector.ts';
 import type { FailureDomain, FailureDomains } from './failure-domains.ts';
@@ -36,6 +37,8 @@ interface ScanSummary extends RangeSummary {
   /** By index of LISTED_PROBLEMS: the ranges to list, oldest first. */
   readonly problems: readonly (readonly ProblemRange[])[];
   readonly tables: TopTables;
+  /** All nodes send the CPU of their replicas; else the sums of tables lack some. */
+  readonly hasTableCpu: boolean;
 }
 
 /** What only a view of all ranges can tell. */
@@ -69,12 +72,7 @@ export function* writeRangesSamples(result: RangesResult, set: SampleSet): Itera
   writeQuerySamples(set, shard, scanned);
   writeHotSamples(set, shard, summary.hot);
   writeProblemSamples(set, shard, summary);
-  writeTableSamples(
-    set,
-    shard,
-    summary.tables,
-    scanned.every(({ isDetailed }) => isDetailed),
-  );
+  writeTableSamples(set, shard, summary);
   if (summary.whole !== undefined) writeWholeSamples(set, shard, summary, summary.whole);
 }
 
@@ -110,8 +108,7 @@ function writeQuerySamples(set: SampleSet, shard: string, nodes: readonly Scanne
   let cumulative = 0;
   QUERY_BOUNDS.forEach((bound, at) => {
     for (const { byQueries } of nodes) cumulative += byQueries[at] ?? 0;
-    const le = bound === Infinity ? '+Inf' : String(bound);
-    set.set(families.BY_QUERIES, { le, shard }, cumulative);
+    set.set(families.BY_QUERIES, { le: formatValue(bound), shard }, cumulative);
   });
   set.set(families.MAX_QUERIES, { shard }, largest(nodes.map(({ maxQueries }) => maxQueries)));
   const detailed = nodes.filter(({ isDetailed }) => isDetailed);
@@ -173,20 +170,16 @@ function replicaLabels({
   };
 }
 
-function writeTableSamples(
-  set: SampleSet,
-  shard: string,
-  { loads, problems }: TopTables,
-  hasCpu: boolean,
-): void {
-  for (const [tableId, load] of loads) {
+function writeTableSamples(set: SampleSet, shard: string, summary: ScanSummary): void {
+  const { tables, hasTableCpu } = summary;
+  for (const [tableId, load] of tables.loads) {
     const labels = { table_id: tableId, shard };
     set.set(lists.TABLE_RANGES, labels, load.ranges);
     set.set(lists.TABLE_QUERIES, labels, load.queries);
     set.set(lists.TABLE_WRITES, labels, load.writes);
-    if (hasCpu) set.set(lists.TABLE_CPU, labels, load.cpuNanos / NANOS);
+    if (hasTableCpu) set.set(lists.TABLE_CPU, labels, load.cpuNanos / NANOS);
   }
-  for (const [tableId, counts] of problems) {
+  for (const [tableId, counts] of tables.problems) {
     PROBLEMS.forEach((problem, at) => {
       const labels = { table_id: tableId, problem, shard };
       set.set(lists.TABLE_PROBLEMS, labels, counts[at] || undefined);

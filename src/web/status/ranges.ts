@@ -3,7 +3,6 @@ import type { NodesResult } from '../../collectors/nodes.ts';
 import type { ListedRange, RangesResult } from '../../collectors/ranges.ts';
 import type { FailureDomain, FailureDomains } from '../../collectors/ranges/failure-domains.ts';
 import { labelsOfPlace, type Place } from '../../collectors/ranges/range.ts';
-import type { TableLoad } from '../../collectors/ranges/table-load.ts';
 import type { TablesResult } from '../../collectors/tables.ts';
 import { formatCount, formatList } from '../../format.ts';
 import { LISTED_PROBLEMS, type Severity } from '../../vocabulary.ts';
@@ -47,7 +46,7 @@ export function readRanges(
       .map(({ id }) => id),
     /** Ranges by problem, without the problems that no range has. */
     problems,
-    tables: readTables(summary?.tables.loads, tables),
+    tables: summary === undefined ? [] : readTables(summary, tables),
     safety: readSafety(summary?.whole?.domains),
     /** Oldest first; of each problem as many as the collector lists. */
     oldest: listed.toSorted((a, b) => Date.parse(a.firstSeenAt) - Date.parse(b.firstSeenAt)),
@@ -65,7 +64,7 @@ export function readRanges(
 
 /** The tables with most load, CPU or ranges, as the collector chose them; without the rest and what is outside of tables. */
 function readTables(
-  loads: ReadonlyMap<string, TableLoad> = new Map(),
+  { tables: { loads }, hasTableCpu }: NonNullable<RangesResult['summary']>,
   tables: TablesResult | undefined,
 ) {
   const sizes = new Map(tables?.discovery?.all.map((one) => [one.tableId, one.sizeBytes]));
@@ -78,7 +77,8 @@ function readTables(
       ranges,
       queriesPerSecond: queries,
       writesPerSecond: writes,
-      cpuSecondsPerSecond: cpuNanos / 1e9,
+      /** Of all replicas; absent unless every node sends it. */
+      cpuSecondsPerSecond: hasTableCpu ? cpuNanos / 1e9 : undefined,
       /** On disk over all replicas; absent where the server lists no tables. */
       sizeBytes: sizes.get(id),
     }));

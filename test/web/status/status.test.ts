@@ -76,6 +76,16 @@ describe('/api/status', () => {
     expect(await head.text()).toBe('');
   });
 
+  test('has no CPU of tables where the server sends none', async () => {
+    const dialect = 'documented';
+    await using scene = await openScene({ ...SINGLE_POLL, clusters: { demo: { dialect } } });
+    const { ranges } = await readCluster(scene);
+    expect(ranges?.tables.length).toBeGreaterThan(0);
+    for (const table of ranges?.tables ?? [])
+      expect(table).not.toHaveProperty('cpuSecondsPerSecond');
+    expect((await scene.exporter.get('/')).text).not.toMatch(/<td data-title="CPU"/);
+  });
+
   test('reports since when the cluster is down, and what to do', async () => {
     await using scene = await openScene({ intervalSeconds: 0.3 });
     await scene.simulators.get('demo')?.close();

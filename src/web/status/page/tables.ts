@@ -162,13 +162,13 @@ export function hotRanges({ hottest }: RangesStatus): Html {
 /** The tables with most load. */
 export function loadedTables({ tables }: RangesStatus): Html {
   if (tables.length === 0) return html`<p>No table has ranges.</p>`;
-  const hasCpu = tables.some(({ cpuSecondsPerSecond }) => cpuSecondsPerSecond > 0);
+  const hasCpu = tables.some(({ cpuSecondsPerSecond }) => cpuSecondsPerSecond !== undefined);
   const hasSize = tables.some(({ sizeBytes }) => sizeBytes !== undefined);
   return table('Tables with most load', tables.slice(0, MAX_ROWS), [
     ['Table', ({ id, name }) => name ?? formatTable(id, 'id'), 'name'],
     ['Queries/s', ({ queriesPerSecond }) => formatNumber(queriesPerSecond), 'number'],
     ['Writes/s', ({ writesPerSecond }) => formatNumber(writesPerSecond), 'number'],
-    hasCpu && ['CPU', (one) => formatPercent(one.cpuSecondsPerSecond), 'number'],
+    hasCpu && ['CPU', (one) => known(one.cpuSecondsPerSecond, formatPercent), 'number'],
     ['Ranges', ({ ranges }) => formatCount(ranges), 'number'],
     hasSize && ['Size', ({ sizeBytes }) => known(sizeBytes, formatBytes), 'number'],
   ]);
