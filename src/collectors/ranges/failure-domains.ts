@@ -73,21 +73,24 @@ export class FailureDomains {
     holders: readonly number[],
     count: number,
     problems: number,
-    { last, intended }: HolderCounts,
+    { last, intended, wasMissingSome }: HolderCounts,
   ): HolderCounts {
-    const isMissingSome = (problems & UNDERREPLICATED) !== 0;
+    const isReported = (problems & UNDERREPLICATED) !== 0;
+    // One replica reports it for all: when that one moves, nobody does.
+    const isMissingSome = isReported || (wasMissingSome && count <= last);
     const live = count + (isMissingSome || count === last ? 0 : movedReplicas(count, intended));
     const nextOdd = count + 1 + (count % 2);
-    const wanted = isMissingSome && count > 1 ? Math.max(intended || nextOdd, count) : live;
+    const wanted =
+      isMissingSome && count > 1 ? Math.max(intended > 1 ? intended : nextOdd, count) : live;
     const spare = live - quorumOf(wanted);
     if (isMissingSome && count >= MIN_UNCERTAIN) this.uncertain += 1;
     // One holder at once: others had been read before the range was split off, or after it was dropped.
     const isPart = count === 1 && last !== 1 && !(last === 0 && this.#isFirst);
     const hasQuorum = (problems & UNAVAILABLE) === 0 && spare >= 0;
     if (hasQuorum && !isPart) this.#add(holders, count, live, spare);
-    // A replica that moved, or a range that was split off, shows nothing for sure.
-    const isSure = !isMissingSome && live === count && count > 1;
-    return { last: count, intended: isSure ? count : intended };
+    // One scan shows nothing for sure: a replica may have moved, or the range may have been split off.
+    const isSure = !isMissingSome && (count === last || (count === 1 && !isPart));
+    return { last: count, intended: isSure ? count : intended, wasMissingSome: isReported };
   }
 
   /** Of `live` replicas the range can lose `spare`. */

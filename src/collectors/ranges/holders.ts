@@ -5,7 +5,7 @@ export const HOLDER_WORDS = 3;
 
 /**
  * A word has two nodes: ten bits for the id, one that is set when the node reported the range in the present scan.
- * Ten bits are left: in the first word two numbers of replicas and a mark for the side table, in the others the place.
+ * Ten bits are left: in the first word two numbers of replicas and two marks, in the others the place.
  */
 const ID_BITS = 10;
 const MAX_NODE_ID = (1 << ID_BITS) - 1;
@@ -19,6 +19,7 @@ const ENTRIES = 2 * HOLDER_WORDS;
 const COUNT_BITS = 4;
 const MAX_COUNT = (1 << COUNT_BITS) - 1;
 const HAS_MORE = 1 << (2 * COUNT_BITS);
+const WAS_MISSING_SOME = HAS_MORE << 1;
 /** Numbers of places that fit. */
 export const MAX_PLACES = 2 ** (2 * (32 - REST_SHIFT));
 
@@ -117,25 +118,33 @@ export class Holders {
   }
 }
 
-/** What the last complete scan showed of a range: its number of holders, and that of the last one in which it had all. */
+/** What complete scans showed of a range. */
 export interface HolderCounts {
+  /** Holders in the last scan. */
   readonly last: number;
-  /** 0 while it is not known. */
+  /** Holders when it last had all of them in two scans; 0 while that is not known. */
   readonly intended: number;
+  /** Whether it was under-replicated in the last scan. */
+  readonly wasMissingSome: boolean;
 }
 
 export function holderCounts(table: RangeTable, slot: number): HolderCounts {
   const bits = rest(table, slot, 0);
-  return { last: bits & MAX_COUNT, intended: (bits >>> COUNT_BITS) & MAX_COUNT };
+  return {
+    last: bits & MAX_COUNT,
+    intended: (bits >>> COUNT_BITS) & MAX_COUNT,
+    wasMissingSome: (bits & WAS_MISSING_SOME) !== 0,
+  };
 }
 
 export function setHolderCounts(
   table: RangeTable,
   slot: number,
-  { last, intended }: HolderCounts,
+  { last, intended, wasMissingSome }: HolderCounts,
 ): void {
   const counts = Math.min(last, MAX_COUNT) | (Math.min(intended, MAX_COUNT) << COUNT_BITS);
-  setRest(table, slot, 0, (rest(table, slot, 0) & HAS_MORE) | counts);
+  const marks = (rest(table, slot, 0) & HAS_MORE) | (wasMissingSome ? WAS_MISSING_SOME : 0);
+  setRest(table, slot, 0, marks | counts);
 }
 
 /** The number of the place of the range, below MAX_PLACES. */

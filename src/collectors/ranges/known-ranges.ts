@@ -249,9 +249,11 @@ export class KnownRanges {
       return;
     }
     if (lowestDown === Infinity) return;
+    // Seen once, with one holder: it had just been split off, and others hold it, too.
+    if (known === 1 && counts.intended === 0 && !counts.wasMissingSome) return;
     const rangeId = table.ids[slot] ?? 0;
     // A range can leave its live holders only with a quorum of them: it was merged, dropped, or it has moved.
-    if (absent >= quorumOf(counts.intended || known)) {
+    if (absent >= quorumOf(counts.intended > 1 ? counts.intended : known)) {
       const left = holders.read(table, slot);
       for (const nodeId of nodes.slice(0, left)) holders.remove(table, slot, nodeId);
       return;

@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   HOLDER_WORDS,
+  type HolderCounts,
   holderCounts,
   Holders,
   MAX_PLACES,
@@ -29,7 +30,7 @@ const actions = fc.array(
 /** What a range is known to have. */
 interface Model {
   readonly seen: Map<number, boolean>;
-  counts: { last: number; intended: number };
+  counts: HolderCounts;
   place: number;
 }
 
@@ -44,7 +45,7 @@ describe('the holders of a range', () => {
           const slot = table.put(rangeId);
           const model = models.get(rangeId) ?? {
             seen: new Map(),
-            counts: { last: 0, intended: 0 },
+            counts: { last: 0, intended: 0, wasMissingSome: false },
             place: 0,
           };
           models.set(rangeId, model);
@@ -58,7 +59,7 @@ describe('the holders of a range', () => {
             holders.beginScan(table, slot);
             for (const id of model.seen.keys()) model.seen.set(id, false);
           } else if (act === 'counts') {
-            model.counts = { last: value, intended: 15 - value };
+            model.counts = { last: value, intended: 15 - value, wasMissingSome: value > 7 };
             setHolderCounts(table, slot, model.counts);
           } else {
             model.place = MAX_PLACES - 1 - value * 4_099;
@@ -83,7 +84,7 @@ describe('the holders of a range', () => {
   test('counts above 15 are kept as 15', () => {
     const table = new RangeTable('narrow', HOLDER_WORDS);
     const slot = table.put(1);
-    setHolderCounts(table, slot, { last: 40, intended: 17 });
-    expect(holderCounts(table, slot)).toEqual({ last: 15, intended: 15 });
+    setHolderCounts(table, slot, { last: 40, intended: 17, wasMissingSome: true });
+    expect(holderCounts(table, slot)).toEqual({ last: 15, intended: 15, wasMissingSome: true });
   });
 });
