@@ -4,7 +4,7 @@ import { HotCandidates, HotList } from '../src/collectors/ranges/hot-ranges.ts';
 import { Places } from '../src/collectors/ranges/places.ts';
 import { ProblemHistory, ProblemReports } from '../src/collectors/ranges/problem-ranges.ts';
 import { createNodeReader } from '../src/collectors/ranges/scan.ts';
-import { TableLoads } from '../src/collectors/ranges/table-load.ts';
+import { PlaceLoads } from '../src/collectors/ranges/table-load.ts';
 import { NodeTally } from '../src/collectors/ranges/tally.ts';
 import { createPollStats } from '../src/http/poll-stats.ts';
 import { contextOf } from '../test/collectors/ranges/cluster.ts';
@@ -40,7 +40,7 @@ const client = createTestClient({
 function createTally(nodeId: number): NodeTally {
   const hot = new HotCandidates(HOT_RANGES, new HotList());
   const problems = new ProblemReports(new ProblemHistory());
-  const lists = { hot, problems, tables: new TableLoads() };
+  const lists = { hot, problems, tables: new PlaceLoads() };
   return new NodeTally(nodeId, () => true, lists, new Places());
 }
 

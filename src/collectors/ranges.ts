@@ -18,7 +18,7 @@ import { labelsOfPlace } from './ranges/range.ts';
 import { type RangesResult, type WholeSummary, writeRangesSamples } from './ranges/samples.ts';
 import { createNodeReader, scanFailure, scanNodes, type ScanState } from './ranges/scan.ts';
 import { assignLocalNode, type Assignment, assignNodes } from './ranges/shards.ts';
-import { TableLists, TableLoads } from './ranges/table-load.ts';
+import { TableLists, PlaceLoads } from './ranges/table-load.ts';
 import { type ScanResult, NodeTally, type RangeLists, type ScannedNode } from './ranges/tally.ts';
 
 /** Bit of a problem that no replica reports. */
@@ -140,7 +140,7 @@ export const ranges = clusterCollector({
     const hot = chooseHotRanges(context, lists.hot, scanned);
     const listed = problems.map((list) => list.slice(0, options.problem_ranges));
     const topTables = state.tables.update(
-      lists.tables,
+      lists.tables.byTable(state.known.places),
       summary.problemsByTable,
       options.top_tables,
     );
@@ -171,7 +171,7 @@ function createLists({ options, state }: Context): RangeLists {
   return {
     hot: new HotCandidates(options.hot_ranges, state.hot),
     problems: new ProblemReports(state.problems),
-    tables: new TableLoads(),
+    tables: new PlaceLoads(),
   };
 }
 

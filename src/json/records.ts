@@ -1,5 +1,5 @@
-import { type Scanner, sharedScanner, type Target } from './scanner.ts';
-import type { AnyShape, KeyFilter } from './shape.ts';
+import { ESCAPED, type Scanner, sharedScanner, type Target } from './scanner.ts';
+import type { AnyShape, KeyFilter, TextParser } from './shape.ts';
 
 /** In the order of scanner/values.ts. */
 const KINDS = [
@@ -17,6 +17,7 @@ interface Place {
   /** The fields of an object; what is in an array, a map or `last`, without a name. */
   readonly children: readonly (readonly [name: string, place: Place])[];
   readonly filter: KeyFilter;
+  readonly parse: TextParser<unknown> | undefined;
 }
 
 const SLOT_BYTES = 8;
@@ -30,7 +31,8 @@ const NOTHING = 0x7ff80000;
 function layOut(shape: AnyShape, slot = 0, isOptional = false): Place {
   if (shape.kind === 'optional') return layOut(shape.inner, slot, true);
   const filter = { keys: 'names' in shape ? shape.names : [], prefixes: [] };
-  const place = { kind: shape.kind, isOptional, slot, slots: 1, children: [], filter };
+  const parse = 'parse' in shape ? shape.parse : undefined;
+  const place = { kind: shape.kind, isOptional, slot, slots: 1, children: [], filter, parse };
   if (shape.kind === 'object') {
     let { slots } = place;
     const children = Object.entries(shape.fields).map(([name, field]) => {
@@ -98,9 +100,18 @@ function storeKeys(
 /** Readers by shape, for all documents: code is only fast while the objects that it meets have few different types. */
 const readers = new Map<string, RecordReader>();
 
+const parsers: unknown[] = [];
+
+function numberOf(parser: unknown): number {
+  const known = parsers.indexOf(parser);
+  return known < 0 ? parsers.push(parser) - 1 : known;
+}
+
 /** `isKept`: whether objects must not change when the next value is read; then they are copies, else views of the record. */
 export function readerOf(shape: AnyShape, isKept: boolean): RecordReader {
-  const key = JSON.stringify([shape, isKept]);
+  const key = JSON.stringify([shape, isKept], (_, value: unknown) =>
+    typeof value === 'function' ? numberOf(value) : value,
+  );
   let reader = readers.get(key);
   if (reader === undefined) {
     reader = new RecordReader(shape, key, isKept);
@@ -168,12 +179,17 @@ function createGetter(
         const value = scanner.numbers[record.slot + slot];
         return value === 1 ? true : value === 0 ? false : undefined;
       };
-    case 'string':
+    case 'string': {
+      const { parse } = place;
+      const read = (start: number, length: number, traits: number): unknown =>
+        parse !== undefined && (traits & ESCAPED) === 0
+          ? parse(scanner.bytes, start, start + length)
+          : parseText(scanner.text(start, start + length, traits), parse);
       return () => {
         const traits = second();
-        if (traits === NOTHING) return undefined;
-        return traits === 0 ? '' : scanner.text(first(), first() + (traits >>> 2), traits & 3);
+        return traits === NOTHING ? undefined : read(first(), traits >>> 2, traits & 3);
       };
+    }
     case 'raw':
       return () => {
         const value = second() === NOTHING ? undefined : scanner.raws[first()];
@@ -198,6 +214,12 @@ function createGetter(
         return value === value ? value : undefined;
       };
   }
+}
+
+function parseText(text: string, parse: TextParser<unknown> | undefined): unknown {
+  if (parse === undefined) return text;
+  const bytes = Buffer.from(text);
+  return parse(bytes, 0, bytes.length);
 }
 
 /** An object whose properties read the record. */

@@ -75,7 +75,7 @@ const MAX_KEPT_BYTES = 4 * 1024 * 1024;
 const ZERO_TIME_MS = -62_135_596_800_000;
 
 /** What the scanner notes about a string: it contains a backslash. (The other trait is: not only ASCII.) */
-const ESCAPED = 1;
+export const ESCAPED = 1;
 
 const [QUOTE, BACKSLASH] = Buffer.from('"\\');
 const [OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE] = Buffer.from('[]{}');

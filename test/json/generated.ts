@@ -11,6 +11,8 @@ const scalarShape: fc.Arbitrary<AnyShape> = fc.constantFrom(
   shapes.integer(),
   shapes.number(),
   shapes.string(),
+  shapes.parsed((bytes, start, end) => Buffer.from(bytes.subarray(start, end)).toString('hex')),
+  shapes.parsed((_bytes, start, end) => end - start),
   shapes.boolean(),
   shapes.time(),
   shapes.raw(),

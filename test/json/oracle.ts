@@ -1,4 +1,4 @@
-import type { AnyShape } from '../../src/json/shape.ts';
+import type { AnyShape, TextParser } from '../../src/json/shape.ts';
 
 /** A second implementation of shapes, on the value that JSON.parse returns and without the decoder. */
 export function project(shape: AnyShape, value: unknown): { value: unknown; wrongTypes: number } {
@@ -29,8 +29,9 @@ function readPresent(shape: AnyShape, value: unknown, tally: Tally): unknown {
     case 'number':
       return Number.isFinite(value) ? value : WRONG_TYPE;
     case 'string':
+      return typeof value === 'string' ? readText(value, shape.parse) : WRONG_TYPE;
     case 'boolean':
-      return typeof value === shape.kind ? value : WRONG_TYPE;
+      return typeof value === 'boolean' ? value : WRONG_TYPE;
     case 'time':
       return readTime(value);
     case 'raw':
@@ -65,6 +66,11 @@ function readPresent(shape: AnyShape, value: unknown, tally: Tally): unknown {
   }
 }
 
+function readText(text: string, parse: TextParser<unknown> | undefined): unknown {
+  const bytes = Buffer.from(text);
+  return parse === undefined ? text : parse(bytes, 0, bytes.length);
+}
+
 function absent(shape: AnyShape): unknown {
   switch (shape.kind) {
     case 'integer':
@@ -72,7 +78,7 @@ function absent(shape: AnyShape): unknown {
     case 'flags':
       return 0;
     case 'string':
-      return '';
+      return readText('', shape.parse);
     case 'boolean':
       return false;
     case 'array':

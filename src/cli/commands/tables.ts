@@ -85,7 +85,7 @@ async function list(target: ClusterTarget, options: Options): Promise<number> {
   const failed = await readNodes(target, nodes.toScan, progress, {
     onRange(range) {
       progress.advance(1);
-      addLoad(loads, labelsOfPlace(placeOf(range)).table_id, range);
+      addLoad(loads, labelsOfPlace(placeOf(range.span.start_key ?? '')).table_id, range);
     },
     onPageEnd: () => Promise.resolve(),
   }).finally(() => progress.stop());

@@ -35,22 +35,31 @@ export class Holders {
   /** The node has reported the range in this scan. */
   add(table: RangeTable, slot: number, nodeId: number): void {
     const { words } = table;
-    let free = -1;
     const first = slot * HOLDER_WORDS;
     for (let at = first; at < first + HOLDER_WORDS; at += 1) {
       const word = words[at] ?? 0;
-      const low = word & MAX_NODE_ID;
-      const high = (word >>> ENTRY_BITS) & MAX_NODE_ID;
-      if (low === nodeId || high === nodeId) {
-        words[at] = word | (low === nodeId ? SEEN : SEEN << ENTRY_BITS);
+      if ((word & MAX_NODE_ID) === nodeId) {
+        words[at] = word | SEEN;
         return;
       }
-      if (free < 0 && (low === 0 || high === 0)) free = 2 * (at - first) + (low === 0 ? 0 : 1);
+      if (((word >>> ENTRY_BITS) & MAX_NODE_ID) === nodeId) {
+        words[at] = word | (SEEN << ENTRY_BITS);
+        return;
+      }
     }
+    this.#addNew(table, slot, nodeId);
+  }
+
+  /** Adds a node that is not in the slot; it may be in the side table. */
+  #addNew(table: RangeTable, slot: number, nodeId: number): void {
+    const { words } = table;
     const more = this.#moreOf(table, slot);
-    if (free >= 0 && nodeId <= MAX_NODE_ID && more?.has(nodeId) !== true) {
-      const at = wordOf(slot, free);
-      words[at] = (words[at] ?? 0) | ((nodeId | SEEN) << shiftOf(free));
+    for (let entry = 0; entry < ENTRIES; entry += 1) {
+      if (nodeId > MAX_NODE_ID || more?.has(nodeId) === true) break;
+      const at = wordOf(slot, entry);
+      const word = words[at] ?? 0;
+      if (((word >>> shiftOf(entry)) & ENTRY_MASK) !== 0) continue;
+      words[at] = word | ((nodeId | SEEN) << shiftOf(entry));
       return;
     }
     if (more !== undefined) more.set(nodeId, true);

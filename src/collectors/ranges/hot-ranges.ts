@@ -13,34 +13,29 @@ export interface HotRange {
   readonly cpuSeconds: number | undefined;
 }
 
-/** What a range can be hot by: a list for each. */
-const MEASURES = [
-  ({ queries }: Load): number | undefined => queries,
-  ({ cpuSeconds }: Load): number | undefined => cpuSeconds,
-] as const;
-type Load = Pick<HotRange, 'queries' | 'cpuSeconds'>;
-
 /** The hottest ranges that are added, by queries and by CPU, and all that are on the lists already. */
 export class HotCandidates {
-  readonly halves: readonly Candidates[];
+  readonly byQueries: Candidates;
+  readonly byCpu: Candidates;
 
-  constructor(length: number, { halves }: HotList) {
-    this.halves = halves.map(({ members }) => new Candidates(length, members));
+  constructor(length: number, { byQueries, byCpu }: HotList) {
+    this.byQueries = new Candidates(length, byQueries.members);
+    this.byCpu = new Candidates(length, byCpu.members);
   }
 
   /** Whether a range with this load may get on a list. */
-  wants(rangeId: number, load: Load): boolean {
-    return this.halves.some((half, at) => half.wants(rangeId, MEASURES[at]?.(load)));
+  wants(rangeId: number, queries: number, cpuSeconds: number | undefined): boolean {
+    return this.byQueries.wants(rangeId, queries) || this.byCpu.wants(rangeId, cpuSeconds);
   }
 
   add(range: HotRange): void {
-    this.halves.forEach((half, at) => half.add(range, MEASURES[at]?.(range)));
+    this.byQueries.add(range, range.queries);
+    this.byCpu.add(range, range.cpuSeconds);
   }
 
-  addAll(others: HotCandidates): void {
-    this.halves.forEach((half, at) => {
-      for (const { range, value } of others.halves[at]?.list() ?? []) half.add(range, value);
-    });
+  addAll({ byQueries, byCpu }: HotCandidates): void {
+    this.byQueries.addAll(byQueries);
+    this.byCpu.addAll(byCpu);
   }
 }
 
@@ -72,6 +67,10 @@ class Candidates {
     if (this.#kept.length > 8 * this.#length) this.#cut();
   }
 
+  addAll(others: Candidates): void {
+    for (const { range, value } of others.list()) this.add(range, value);
+  }
+
   /** Hottest first; one entry a range, though two stores may claim its lease for a moment. */
   list(): readonly Candidate[] {
     this.#cut();
@@ -93,16 +92,14 @@ class Candidates {
 
 /** The list of hot ranges, from scan to scan: those with most queries and those with most CPU. */
 export class HotList {
-  readonly halves = MEASURES.map(() => new TopList());
+  readonly byQueries = new TopList();
+  readonly byCpu = new TopList();
 
   /** The new list: at most `length` by each measure, the hottest by either first. */
-  update({ halves }: HotCandidates, length: number): readonly HotRange[] {
-    const byId = new Map<number, HotRange>();
-    const lists = halves.map((half, at) => {
-      const candidates = half.list();
-      for (const { id, range } of candidates) if (!byId.has(id)) byId.set(id, range);
-      return this.halves[at]?.update(candidates, length) ?? [];
-    });
-    return interleave(lists).flatMap((id) => byId.get(id) ?? []);
+  update({ byQueries, byCpu }: HotCandidates, length: number): readonly HotRange[] {
+    const [queries, cpu] = [byQueries.list(), byCpu.list()];
+    const byId = new Map([...cpu, ...queries].map(({ id, range }) => [id, range]));
+    const ids = [this.byQueries.update(queries, length), this.byCpu.update(cpu, length)];
+    return interleave(ids).flatMap((id) => byId.get(id) ?? []);
   }
 }

@@ -17,7 +17,7 @@ import {
   walk,
   type Work,
 } from './range-table.ts';
-import { forEachProblem, LEASE_KINDS, type Place, tableOf } from './range.ts';
+import { forEachProblem, LEASE_KINDS, type Place } from './range.ts';
 
 /**
  * What a slot of a RangeTable holds of a range. The sequence outlives scans; the rest, but for the age, is of the
@@ -87,8 +87,6 @@ export interface LostRange {
   /** The lowest of its holders. */
   readonly nodeId: number;
 }
-
-export const UNKNOWN_TABLE = -1;
 
 /** The ranges of a cluster, from scan to scan. */
 export class KnownRanges {
@@ -188,8 +186,7 @@ export class KnownRanges {
   }
 
   #addProblems({ byProblem, problemsByTable }: RangeSummary, problems: number, at: number): void {
-    const place = this.places.at(at);
-    const tableId = place === undefined ? UNKNOWN_TABLE : tableOf(place);
+    const tableId = this.places.tableAt(at);
     const ofTable = problemsByTable.get(tableId) ?? PROBLEMS.map(() => 0);
     problemsByTable.set(tableId, ofTable);
     forEachProblem(problems, (problem) => {

@@ -1,5 +1,7 @@
 import { MAX_PLACES } from './holders.ts';
-import type { Place } from './range.ts';
+import { type Place, tableOf } from './range.ts';
+
+export const UNKNOWN_TABLE = -1;
 
 /** Numbers for places: millions of ranges begin in some thousand of them. Those that do not fit share one number. */
 export class Places {
@@ -19,5 +21,11 @@ export class Places {
   /** Undefined when it did not fit. */
   at(number: number): Place | undefined {
     return this.#places[number];
+  }
+
+  /** The table of the place, 0 outside of tables; UNKNOWN_TABLE when it did not fit. */
+  tableAt(number: number): number {
+    const place = this.#places[number];
+    return place === undefined ? UNKNOWN_TABLE : tableOf(place);
   }
 }

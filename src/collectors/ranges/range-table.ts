@@ -33,7 +33,7 @@ export class RangeTable {
   #sequences: Uint32Array;
   #flags: Uint16Array;
   #counts: Uint8Array;
-  #words: Uint32Array;
+  #words: Int32Array;
   #size = 0;
 
   /**
@@ -44,7 +44,7 @@ export class RangeTable {
     this.#width = width;
     this.#wordsPerSlot = wordsPerSlot;
     this.#growth = growth;
-    this.#words = new Uint32Array(MIN_CAPACITY * wordsPerSlot);
+    this.#words = new Int32Array(MIN_CAPACITY * wordsPerSlot);
     this.#ids = createIds(width, MIN_CAPACITY);
     this.#sequences = new Uint32Array(MIN_CAPACITY);
     this.#flags = new Uint16Array(MIN_CAPACITY);
@@ -84,7 +84,7 @@ export class RangeTable {
   }
 
   /** Those of a slot lie together: `words[slot * wordsPerSlot]` is its first. */
-  get words(): Uint32Array {
+  get words(): Int32Array {
     return this.#words;
   }
 
@@ -164,7 +164,7 @@ export class RangeTable {
     this.#sequences = new Uint32Array(capacity);
     this.#flags = new Uint16Array(capacity);
     this.#counts = new Uint8Array(capacity);
-    this.#words = new Uint32Array(capacity * wordsPerSlot);
+    this.#words = new Int32Array(capacity * wordsPerSlot);
     this.#size = 0;
     yield* walk(ids.length, (first, end) => {
       for (let from = first; from < end; from += 1) {

@@ -7,7 +7,7 @@ import {
   object,
   optional,
   boolean,
-  string,
+  parsed,
 } from '../../json/shape.ts';
 import { PROBLEMS } from '../../vocabulary.ts';
 
@@ -16,7 +16,7 @@ export const LEASE_KINDS = ['epoch', 'expiration', 'leader'] as const;
 /** One element of GET /nodes/{node_id}/ranges/: a replica, as its store sees it and its range. */
 export const rangeShape = object({
   desc: object({ range_id: integer() }),
-  span: object({ start_key: string() }),
+  span: object({ start_key: parsed(parsePlace) }),
   source_node_id: integer(),
   source_store_id: integer(),
   lease_history: last(
@@ -61,30 +61,44 @@ export function forEachProblem(bits: number, visit: (problem: number) => void): 
  */
 export type Place = number;
 
-const TABLE_PREFIX = '/Table/';
+const TABLE_PREFIX = Buffer.from('/Table/');
+const SLASH = 0x2f;
+const ZERO = 0x30;
 const MAX_TABLE_ID = 0xffff_ffff;
 /** Index ids are below; a place is an exact double. */
 const INDEX_LIMIT = 2 ** 20;
 
 /** Of a pretty key as `/Table/104/1/…`. */
-export function placeOf({ span }: Pick<Range, 'span'>): Place {
-  const key = span.start_key ?? '';
-  if (!key.startsWith(TABLE_PREFIX)) return 0;
-  const tableId = idAt(key, TABLE_PREFIX.length, MAX_TABLE_ID);
-  const indexAt = key.indexOf('/', TABLE_PREFIX.length) + 1;
-  const indexId = indexAt === 0 ? 0 : idAt(key, indexAt, INDEX_LIMIT - 1);
-  return tableId === 0 ? 0 : tableId * INDEX_LIMIT + indexId;
+export function placeOf(key: string): Place {
+  const bytes = Buffer.from(key);
+  return parsePlace(bytes, 0, bytes.length);
 }
 
-const ZERO = '0'.charCodeAt(0);
-const SLASH = '/'.charCodeAt(0) - ZERO;
+function parsePlace(bytes: Uint8Array, start: number, end: number): Place {
+  const tableAt = start + TABLE_PREFIX.length;
+  for (let at = start; at < tableAt; at += 1) {
+    if (at >= end || bytes[at] !== TABLE_PREFIX[at - start]) return 0;
+  }
+  const tableEnd = slashAfter(bytes, tableAt, end);
+  const tableId = idBetween(bytes, tableAt, tableEnd, MAX_TABLE_ID);
+  if (tableId === 0) return 0;
+  const indexAt = Math.min(tableEnd + 1, end);
+  const indexId = idBetween(bytes, indexAt, slashAfter(bytes, indexAt, end), INDEX_LIMIT - 1);
+  return tableId * INDEX_LIMIT + indexId;
+}
 
-/** The number up to the next slash; 0 when that is no id. */
-function idAt(key: string, from: number, max: number): number {
+/** Where the next slash is, else the end. */
+function slashAfter(bytes: Uint8Array, start: number, end: number): number {
+  let at = start;
+  while (at < end && bytes[at] !== SLASH) at += 1;
+  return at;
+}
+
+/** The number in decimal digits; 0 when that is no id. */
+function idBetween(bytes: Uint8Array, start: number, end: number, max: number): number {
   let id = 0;
-  for (let at = from; at < key.length; at += 1) {
-    const digit = key.charCodeAt(at) - ZERO;
-    if (digit === SLASH) break;
+  for (let at = start; at < end; at += 1) {
+    const digit = (bytes[at] ?? 0) - ZERO;
     if (digit < 0 || digit > 9) return 0;
     id = id * 10 + digit;
   }

@@ -1,5 +1,5 @@
 import { PROBLEMS } from '../../vocabulary.ts';
-import { UNKNOWN_TABLE } from './known-ranges.ts';
+import { type Places, UNKNOWN_TABLE } from './places.ts';
 import { interleave, type Ranked, TopList } from './top-list.ts';
 
 /** Load of the ranges that begin in a table. */
@@ -12,20 +12,30 @@ export interface TableLoad {
   cpuNanos: number;
 }
 
-/** By table id, 0 for ranges outside of tables; of a node or a scan. */
-export class TableLoads {
-  readonly byTable = new Map<number, TableLoad>();
+/** By number of a place; of a node or a scan. */
+export class PlaceLoads {
+  readonly #loads: TableLoad[] = [];
 
-  of(tableId: number): TableLoad {
-    const known = this.byTable.get(tableId);
-    if (known !== undefined) return known;
-    const load = emptyLoad();
-    this.byTable.set(tableId, load);
-    return load;
+  of(place: number): TableLoad {
+    return (this.#loads[place] ??= emptyLoad());
   }
 
-  addAll(others: TableLoads): void {
-    for (const [tableId, load] of others.byTable) addLoad(this.of(tableId), load);
+  addAll(others: PlaceLoads): void {
+    others.#loads.forEach((load, place) => {
+      addLoad(this.of(place), load);
+    });
+  }
+
+  /** By table id, 0 for ranges outside of tables. */
+  byTable(places: Places): ReadonlyMap<number, TableLoad> {
+    const byTable = new Map<number, TableLoad>();
+    this.#loads.forEach((load, number) => {
+      const tableId = places.tableAt(number);
+      const total = byTable.get(tableId) ?? emptyLoad();
+      byTable.set(tableId, total);
+      addLoad(total, load);
+    });
+    return byTable;
   }
 }
 
@@ -56,7 +66,7 @@ export class TableLists {
   readonly #problems = new TopList();
 
   update(
-    { byTable }: TableLoads,
+    byTable: ReadonlyMap<number, TableLoad>,
     problemsByTable: ReadonlyMap<number, readonly number[]>,
     length: number,
   ): TopTables {

@@ -1,12 +1,12 @@
 import { isId } from '../../cockroach/node-list.ts';
 import { type FailureReason, PROBLEMS } from '../../vocabulary.ts';
-import type { HotCandidates, HotRange } from './hot-ranges.ts';
+import type { HotCandidates } from './hot-ranges.ts';
 import { stage } from './known-ranges.ts';
 import type { Places } from './places.ts';
 import type { ProblemReports } from './problem-ranges.ts';
 import { createStagingTables, type RangeTables } from './range-table.ts';
-import { forEachProblem, type Lease, leaseKindOf, placeOf, type Range, tableOf } from './range.ts';
-import type { TableLoads } from './table-load.ts';
+import { forEachProblem, type Lease, leaseKindOf, type Range } from './range.ts';
+import type { PlaceLoads } from './table-load.ts';
 
 /** Bounds of crdb_ranges_by_queries_per_second. */
 export const QUERY_BOUNDS = [1, 10, 50, 100, 250, 500, 1000, 2500, 5000, Infinity] as const;
@@ -67,7 +67,7 @@ export interface ScanResult {
 export interface RangeLists {
   readonly hot: HotCandidates;
   readonly problems: ProblemReports;
-  readonly tables: TableLoads;
+  readonly tables: PlaceLoads;
 }
 
 /** One node's response while it is read. Nothing of it counts before it is complete. */
@@ -85,6 +85,10 @@ export class NodeTally {
    */
   readonly staged = new Map<number, RangeTables>();
   readonly lists: RangeLists;
+  /** The store of the last element: neighbours are often of the same. */
+  #storeId = 0;
+  #store = createStoreTally();
+  #staged = createStagingTables();
   readonly #places: Places;
   readonly #isAssigned: (nodeId: number) => boolean;
 
@@ -132,36 +136,49 @@ export class NodeTally {
     const lease = range.lease_history;
     const holds = lease?.replica.store_id === storeId;
     const problems = range.problems ?? 0;
-    const place = placeOf(range);
-    const isNew = stage(findOrCreate(this.staged, storeId, createStagingTables), {
+    const place = range.span.start_key ?? 0;
+    const placeNumber = this.#places.numberOf(place);
+    if (storeId !== this.#storeId) this.#useStore(storeId);
+    const isNew = stage(this.#staged, {
       rangeId,
       problems,
       heldKind: holds ? leaseKindOf(lease) : undefined,
       sequence: lease === undefined ? 0 : this.#sequenceOf(lease, holds),
-      place: this.#places.numberOf(place),
+      place: placeNumber,
     });
     // Between two pages a replica may move into view again.
     if (!isNew) return;
-    const store = findOrCreate(this.node.stores, storeId, createStoreTally);
+    const { nodeId } = this.node;
+    const store = this.#store;
     store.replicas += 1;
     if (range.quiescent === true) store.quiescent += 1;
     if (range.ticking === true) store.ticking += 1;
-    this.#addLoad(store, range);
     if (problems !== 0) {
       forEachProblem(problems, (problem) => {
         store.problems[problem] = (store.problems[problem] ?? 0) + 1;
       });
-      const { nodeId } = this.node;
       this.lists.problems.add(rangeId, problems, { nodeId, storeId, place });
     }
-    const table = this.lists.tables.of(tableOf(place));
-    table.cpuNanos += range.stats.cpu_time_per_second ?? 0;
+    const { stats } = range;
+    const queries = stats.queries_per_second ?? 0;
+    const writes = stats.writes_per_second ?? 0;
+    const cpuNanos = stats.cpu_time_per_second;
+    store.queries += queries;
+    store.writes += writes;
+    store.cpuNanos += cpuNanos ?? 0;
+    this.#addDetails(store, stats, cpuNanos !== undefined);
+    const table = this.lists.tables.of(placeNumber);
+    table.cpuNanos += cpuNanos ?? 0;
     if (!holds) return;
     store.leases += 1;
     table.ranges += 1;
-    table.queries += range.stats.queries_per_second ?? 0;
-    table.writes += range.stats.writes_per_second ?? 0;
-    this.#addHeldLease(range, { rangeId, nodeId: this.node.nodeId, storeId, place });
+    table.queries += queries;
+    table.writes += writes;
+    this.#addHeldLease(queries, cpuNanos ?? 0);
+    const { hot } = this.lists;
+    const cpuSeconds = cpuNanos === undefined ? undefined : cpuNanos / 1e9;
+    if (!hot.wants(rangeId, queries, cpuSeconds)) return;
+    hot.add({ rangeId, nodeId, storeId, place, queries, writes, cpuSeconds });
   }
 
   /**
@@ -174,37 +191,31 @@ export class NodeTally {
     return holds || !isOurs ? sequence : 0;
   }
 
-  #addLoad(store: StoreTally, { stats }: Range): void {
-    store.queries += stats.queries_per_second ?? 0;
-    store.writes += stats.writes_per_second ?? 0;
-    store.requests += stats.requests_per_second ?? 0;
-    store.reads += stats.reads_per_second ?? 0;
-    store.readBytes += stats.read_bytes_per_second ?? 0;
-    store.writeBytes += stats.write_bytes_per_second ?? 0;
-    store.cpuNanos += stats.cpu_time_per_second ?? 0;
-    this.node.isDetailed ||=
-      (stats.cpu_time_per_second ??
-        stats.requests_per_second ??
-        stats.reads_per_second ??
-        stats.read_bytes_per_second ??
-        stats.write_bytes_per_second) !== undefined;
+  #useStore(storeId: number): void {
+    this.#storeId = storeId;
+    this.#staged = findOrCreate(this.staged, storeId, createStagingTables);
+    this.#store = findOrCreate(this.node.stores, storeId, createStoreTally);
   }
 
-  #addHeldLease(
-    range: Range,
-    replica: Pick<HotRange, 'rangeId' | 'nodeId' | 'storeId' | 'place'>,
-  ): void {
+  /** Newer servers send more than queries and writes, and leave zeros out. */
+  #addDetails(store: StoreTally, stats: Range['stats'], hasCpu: boolean): void {
+    const requests = stats.requests_per_second;
+    const reads = stats.reads_per_second;
+    const readBytes = stats.read_bytes_per_second;
+    const writeBytes = stats.write_bytes_per_second;
+    store.requests += requests ?? 0;
+    store.reads += reads ?? 0;
+    store.readBytes += readBytes ?? 0;
+    store.writeBytes += writeBytes ?? 0;
+    this.node.isDetailed ||= hasCpu || (requests ?? reads ?? readBytes ?? writeBytes) !== undefined;
+  }
+
+  #addHeldLease(queries: number, cpuNanos: number): void {
     const { node } = this;
-    const queries = range.stats.queries_per_second ?? 0;
-    const cpuNanos = range.stats.cpu_time_per_second;
     const bucket = QUERY_BOUNDS.findIndex((upper) => queries <= upper);
     node.byQueries[bucket] = (node.byQueries[bucket] ?? 0) + 1;
     node.maxQueries = Math.max(node.maxQueries ?? 0, queries);
-    node.maxCpuNanos = Math.max(node.maxCpuNanos ?? 0, cpuNanos ?? 0);
-    const { hot } = this.lists;
-    const load = { queries, cpuSeconds: cpuNanos === undefined ? undefined : cpuNanos / 1e9 };
-    if (!hot.wants(replica.rangeId, load)) return;
-    hot.add({ ...replica, ...load, writes: range.stats.writes_per_second ?? 0 });
+    node.maxCpuNanos = Math.max(node.maxCpuNanos ?? 0, cpuNanos);
   }
 }
 

@@ -1,17 +1,20 @@
 import { describe, expect, test } from 'vitest';
-import { UNKNOWN_TABLE } from '../../../src/collectors/ranges/known-ranges.ts';
-import { TableLists, TableLoads } from '../../../src/collectors/ranges/table-load.ts';
+import { Places, UNKNOWN_TABLE } from '../../../src/collectors/ranges/places.ts';
+import { placeOf } from '../../../src/collectors/ranges/range.ts';
+import { PlaceLoads, TableLists } from '../../../src/collectors/ranges/table-load.ts';
 import { PROBLEMS } from '../../../src/vocabulary.ts';
 
 /** Queries, CPU and ranges by table id. */
 type Figures = Readonly<Record<number, readonly [queries: number, cpu: number, ranges: number]>>;
 
 function choose(lists: TableLists, figures: Figures, length: number) {
-  const loads = new TableLoads();
+  const loads = new PlaceLoads();
+  const places = new Places();
   for (const [id, [queries, cpuNanos, ranges]] of Object.entries(figures)) {
-    Object.assign(loads.of(Number(id)), { queries, cpuNanos, ranges });
+    const place = places.numberOf(placeOf(`/Table/${id}/1`));
+    Object.assign(loads.of(place), { queries, cpuNanos, ranges });
   }
-  return lists.update(loads, new Map(), length).loads;
+  return lists.update(loads.byTable(places), new Map(), length).loads;
 }
 
 describe('the tables by load', () => {
@@ -51,7 +54,7 @@ function counts(first: number): number[] {
 
 test('the tables by problems are those with most, the rest and the unknown are other', () => {
   const byTable = new Map([7, 8, 9, 0, UNKNOWN_TABLE].map((id, at) => [id, counts(at + 1)]));
-  const { problems, ids } = new TableLists().update(new TableLoads(), byTable, 2);
+  const { problems, ids } = new TableLists().update(new Map(), byTable, 2);
   expect(Array.from(problems, ([label, [first]]) => [label, first])).toEqual([
     ['9', 3],
     ['8', 2],

@@ -65,7 +65,7 @@ export function toReplica(
 ) {
   const { desc, span, stats, lease_history: leases } = range;
   const lease = leases.at(-1);
-  const { table_id, index_id } = labelsOfPlace(placeOf(range));
+  const { table_id, index_id } = labelsOfPlace(placeOf(range.span.start_key ?? ''));
   return {
     range_id: desc.range_id,
     node_id: range.source_node_id,
