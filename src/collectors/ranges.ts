@@ -18,8 +18,14 @@ import { labelsOfPlace } from './ranges/range.ts';
 import { type RangesResult, type WholeSummary, writeRangesSamples } from './ranges/samples.ts';
 import { createNodeReader, scanFailure, scanNodes, type ScanState } from './ranges/scan.ts';
 import { assignLocalNode, type Assignment, assignNodes } from './ranges/shards.ts';
-import { TableLists, PlaceLoads } from './ranges/table-load.ts';
-import { type ScanResult, NodeTally, type RangeLists, type ScannedNode } from './ranges/tally.ts';
+import { PlaceLoads, TableLists } from './ranges/table-load.ts';
+import {
+  type ScanResult,
+  NodeTally,
+  type RangeLists,
+  type ScannedNode,
+  type Stores,
+} from './ranges/tally.ts';
 
 /** Bit of a problem that no replica reports. */
 const NO_LIVE_REPLICA = 1 << LISTED_PROBLEMS.indexOf('no_live_replica');
@@ -73,7 +79,7 @@ interface RangesState extends ScanState {
   readonly tables: TableLists;
   hasCompleteScan: boolean;
   /** Stores of each node when it was last read. */
-  readonly storesOf: Map<number, readonly number[]>;
+  readonly storesOf: Map<number, Stores>;
   /** Id of the node beside this exporter, with `route: local`; 0 until its first response. */
   localNodeId: number;
   /** A node of this cluster has sent requests, reads, bytes or CPU, as newer servers do. */
@@ -181,10 +187,11 @@ async function scanAssigned(
   { toScan, isAssigned }: Assignment,
   lists: RangeLists,
 ): Promise<ScanResult> {
+  const { known, storesOf } = context.state;
   const createTally = (nodeId: number): NodeTally =>
-    new NodeTally(nodeId, isAssigned, createLists(context), context.state.known.places);
+    new NodeTally(nodeId, isAssigned, createLists(context), known.places, storesOf.get(nodeId));
   const readNode = createNodeReader(api, context, createTally);
-  await inSlices(context.state.known.beginScan());
+  await inSlices(known.beginScan());
   let committed = Promise.resolve();
   const result = await scanNodes(context, toScan, async (nodeId, turn) => {
     const tally = await readNode(nodeId, turn);
@@ -208,7 +215,7 @@ async function commit(
     state.localNodeId = node.nodeId;
   }
   for (const tables of staged.values()) await inSlices(state.known.commit(tables, node.nodeId));
-  state.storesOf.set(node.nodeId, [...node.stores.keys()]);
+  state.storesOf.set(node.nodeId, node.stores);
   lists.hot.addAll(own.hot);
   lists.problems.addAll(own.problems);
   lists.tables.addAll(own.tables);
@@ -233,7 +240,7 @@ async function settle(
   const onLost = ({ rangeId, nodeId, place }: LostRange): void => {
     lost += 1;
     if (!isKnown) return;
-    const stores = state.storesOf.get(nodeId) ?? [];
+    const stores = [...(state.storesOf.get(nodeId)?.keys() ?? [])];
     const storeId = stores.length === 1 ? (stores[0] ?? 0) : 0;
     problems.add(rangeId, NO_LIVE_REPLICA, { nodeId, storeId, place });
   };

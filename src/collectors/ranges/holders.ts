@@ -100,15 +100,17 @@ export class Holders {
     if (more?.size === 0) this.#dropMore(table, slot);
   }
 
-  /** No node of the slot has been seen yet. */
-  beginScan(table: RangeTable, slot: number): void {
+  /** No node of these slots has been seen yet. */
+  beginScan(table: RangeTable, from: number, to: number): void {
     const { words } = table;
-    const first = slot * HOLDER_WORDS;
-    for (let at = first; at < first + HOLDER_WORDS; at += 1) {
+    for (let at = from * HOLDER_WORDS; at < to * HOLDER_WORDS; at += 1) {
       words[at] = (words[at] ?? 0) & ~SEEN_BITS;
     }
-    const more = this.#moreOf(table, slot);
-    if (more !== undefined) for (const nodeId of more.keys()) more.set(nodeId, false);
+    if (this.#more.size === 0) return;
+    for (let slot = from; slot < to; slot += 1) {
+      const more = this.#moreOf(table, slot);
+      if (more !== undefined) for (const nodeId of more.keys()) more.set(nodeId, false);
+    }
   }
 
   /** For a range that is to be dropped from the table. */

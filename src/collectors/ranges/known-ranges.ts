@@ -99,13 +99,13 @@ export class KnownRanges {
   /** Forgets the last scan, but not the sequences it left. */
   *beginScan(): Work {
     for (const table of [this.tables.narrow, this.tables.wide]) {
-      const { capacity, ids, sequences, flags, counts } = table;
+      const { capacity, sequences, flags, counts } = table;
       yield* walk(capacity, (from, to) => {
         for (let slot = from; slot < to; slot += 1) {
           flags[slot] = sequences[slot] === 0 ? 0 : FROM_EARLIER_SCAN;
           counts[slot] = (counts[slot] ?? 0) & ~REPLICA_BITS;
-          if (ids[slot] !== 0) this.#holders.beginScan(table, slot);
         }
+        this.#holders.beginScan(table, from, to);
       });
     }
   }

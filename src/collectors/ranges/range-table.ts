@@ -40,15 +40,16 @@ export class RangeTable {
    * A wide table takes ids above 2^32, too, for 4 bytes more. With three words per slot a narrow one needs 26 to 33
    * bytes per range.
    */
-  constructor(width: Width, wordsPerSlot: number, growth = GROWTH) {
+  constructor(width: Width, wordsPerSlot: number, growth = GROWTH, expected = 0) {
     this.#width = width;
     this.#wordsPerSlot = wordsPerSlot;
     this.#growth = growth;
-    this.#words = new Int32Array(MIN_CAPACITY * wordsPerSlot);
-    this.#ids = createIds(width, MIN_CAPACITY);
-    this.#sequences = new Uint32Array(MIN_CAPACITY);
-    this.#flags = new Uint16Array(MIN_CAPACITY);
-    this.#counts = new Uint8Array(MIN_CAPACITY);
+    const capacity = Math.max(MIN_CAPACITY, Math.ceil(expected / MAX_LOAD));
+    this.#words = new Int32Array(capacity * wordsPerSlot);
+    this.#ids = createIds(width, capacity);
+    this.#sequences = new Uint32Array(capacity);
+    this.#flags = new Uint16Array(capacity);
+    this.#counts = new Uint8Array(capacity);
   }
 
   /** Number of ids. */
@@ -189,16 +190,19 @@ export interface RangeTables {
   readonly wide: RangeTable;
 }
 
-export function createRangeTables(wordsPerSlot: number, growth = GROWTH): RangeTables {
+export function createRangeTables(wordsPerSlot: number): RangeTables {
   return {
-    narrow: new RangeTable('narrow', wordsPerSlot, growth),
-    wide: new RangeTable('wide', wordsPerSlot, growth),
+    narrow: new RangeTable('narrow', wordsPerSlot),
+    wide: new RangeTable('wide', wordsPerSlot),
   };
 }
 
-/** Tables with one word per slot that are filled quickly and dropped soon. */
-export function createStagingTables(): RangeTables {
-  return createRangeTables(1, SHORT_LIVED_GROWTH);
+/** Tables with one word per slot that are filled quickly, with about so many ids, and dropped soon. */
+export function createStagingTables(expected: number): RangeTables {
+  return {
+    narrow: new RangeTable('narrow', 1, SHORT_LIVED_GROWTH, expected),
+    wide: new RangeTable('wide', 1, SHORT_LIVED_GROWTH),
+  };
 }
 
 /** The table that takes the id. */

@@ -32,6 +32,12 @@ function createStoreTally() {
   };
 }
 
+/** By id of the store. */
+export type Stores = ReadonlyMap<number, StoreTally>;
+
+/** Room for replicas that a store has got since the last scan. */
+const SPARE = 1.05;
+
 /** A node that was read, in a few numbers. */
 export interface ScannedNode {
   /** 0 until the first element has named it, where the request did not. */
@@ -88,16 +94,19 @@ export class NodeTally {
   /** The store of the last element: neighbours are often of the same. */
   #storeId = 0;
   #store = createStoreTally();
-  #staged = createStagingTables();
+  #staged = createStagingTables(0);
   readonly #places: Places;
   readonly #isAssigned: (nodeId: number) => boolean;
 
-  /** `isAssigned`: whether this exporter scans that other node, too. */
+  readonly #before: Stores | undefined;
+
+  /** `isAssigned`: whether this exporter scans that other node, too; `before`: the stores when it was last read. */
   constructor(
     nodeId: number,
     isAssigned: (nodeId: number) => boolean,
     lists: RangeLists,
     places: Places,
+    before?: Stores,
   ) {
     this.node = {
       nodeId,
@@ -110,6 +119,7 @@ export class NodeTally {
     this.#isAssigned = isAssigned;
     this.lists = lists;
     this.#places = places;
+    this.#before = before;
   }
 
   /** Counts one element. False when it comes from another node than the one that was queried. */
@@ -193,7 +203,9 @@ export class NodeTally {
 
   #useStore(storeId: number): void {
     this.#storeId = storeId;
-    this.#staged = findOrCreate(this.staged, storeId, createStagingTables);
+    this.#staged = findOrCreate(this.staged, storeId, () =>
+      createStagingTables(SPARE * (this.#before?.get(storeId)?.replicas ?? 0)),
+    );
     this.#store = findOrCreate(this.node.stores, storeId, createStoreTally);
   }
 

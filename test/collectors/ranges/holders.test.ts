@@ -56,7 +56,7 @@ describe('the holders of a range', () => {
             holders.remove(table, slot, nodeId);
             model.seen.delete(nodeId);
           } else if (act === 'scan') {
-            holders.beginScan(table, slot);
+            holders.beginScan(table, slot, slot + 1);
             for (const id of model.seen.keys()) model.seen.set(id, false);
           } else if (act === 'counts') {
             model.counts = { last: value, intended: 15 - value, wasMissingSome: value > 7 };

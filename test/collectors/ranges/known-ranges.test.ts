@@ -23,7 +23,7 @@ function runToEnd<Result>(work: Work<Result>): Result {
 function scan(known: KnownRanges, stores: readonly (readonly Partial<StagedReplica>[])[]) {
   runToEnd(known.beginScan());
   for (const [at, replicas] of stores.entries()) {
-    const staged = createStagingTables();
+    const staged = createStagingTables(0);
     for (const replica of replicas) {
       stage(staged, {
         rangeId: 1,
@@ -142,7 +142,7 @@ test('many ranges are committed to an empty table without crowding at one end of
   const known = new KnownRanges();
   runToEnd(known.beginScan());
   for (let store = 0; store < 3; store += 1) {
-    const staged = createStagingTables();
+    const staged = createStagingTables(0);
     for (let id = 1; id <= 300_000; id += 1) {
       const rangeId = store * 200_000 + id;
       stage(staged, { rangeId, problems: 0, heldKind: undefined, sequence: 0, place: 0 });
@@ -190,7 +190,7 @@ describe('ranges that are gone', () => {
 });
 
 test('a store that repeats a range on a later page is recognized', () => {
-  const staged = createStagingTables();
+  const staged = createStagingTables(0);
   const replica = { rangeId: 7, problems: 0, heldKind: undefined, sequence: 0, place: 0 };
   expect(stage(staged, replica)).toBe(true);
   expect(stage(staged, { ...replica, rangeId: 6 })).toBe(true);
