@@ -19,13 +19,7 @@ import { type RangesResult, type WholeSummary, writeRangesSamples } from './rang
 import { createNodeReader, scanFailure, scanNodes, type ScanState } from './ranges/scan.ts';
 import { assignLocalNode, type Assignment, assignNodes } from './ranges/shards.ts';
 import { PlaceLoads, TableLists } from './ranges/table-load.ts';
-import {
-  type ScanResult,
-  NodeTally,
-  type RangeLists,
-  type ScannedNode,
-  type Stores,
-} from './ranges/tally.ts';
+import { type ScanResult, NodeTally, type RangeLists, type ScannedNode } from './ranges/tally.ts';
 
 /** Bit of a problem that no replica reports. */
 const NO_LIVE_REPLICA = 1 << LISTED_PROBLEMS.indexOf('no_live_replica');
@@ -79,7 +73,7 @@ interface RangesState extends ScanState {
   readonly tables: TableLists;
   hasCompleteScan: boolean;
   /** Stores of each node when it was last read. */
-  readonly storesOf: Map<number, Stores>;
+  readonly storesOf: Map<number, ScannedNode['stores']>;
   /** Id of the node beside this exporter, with `route: local`; 0 until its first response. */
   localNodeId: number;
   /** A node of this cluster has sent requests, reads, bytes or CPU, as newer servers do. */
@@ -173,9 +167,10 @@ export const ranges = clusterCollector({
 
 export type { ListedRange, RangesResult } from './ranges/samples.ts';
 
-function createLists({ options, state }: Context): RangeLists {
+/** `of`: those of the whole scan, when these are of one node. */
+function createLists({ options, state }: Context, of?: RangeLists): RangeLists {
   return {
-    hot: new HotCandidates(options.hot_ranges, state.hot),
+    hot: new HotCandidates(options.hot_ranges, state.hot, of?.hot),
     problems: new ProblemReports(state.problems),
     tables: new PlaceLoads(),
   };
@@ -189,7 +184,13 @@ async function scanAssigned(
 ): Promise<ScanResult> {
   const { known, storesOf } = context.state;
   const createTally = (nodeId: number): NodeTally =>
-    new NodeTally(nodeId, isAssigned, createLists(context), known.places, storesOf.get(nodeId));
+    new NodeTally(
+      nodeId,
+      isAssigned,
+      createLists(context, lists),
+      known.places,
+      storesOf.get(nodeId),
+    );
   const readNode = createNodeReader(api, context, createTally);
   await inSlices(known.beginScan());
   let committed = Promise.resolve();

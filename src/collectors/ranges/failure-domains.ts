@@ -39,6 +39,8 @@ export class FailureDomains {
   /** Of the node with most. */
   #tiers = 0;
   readonly #isFirst: boolean;
+  /** The holders of a range. */
+  readonly #found: (LiveNode | null | undefined)[] = [];
 
   /** `isFirst`: no scan of this exporter has been complete before. */
   constructor({ toScan, toSkip, localities }: NodeList, isFirst: boolean) {
@@ -96,28 +98,33 @@ export class FailureDomains {
   /** Of `live` replicas the range can lose `spare`. */
   #add(holders: readonly number[], count: number, live: number, spare: number): void {
     if (count <= spare) return;
+    const found = this.#found;
     for (let at = 0; at < count; at += 1) {
-      const node = this.#members[holders[at] ?? 0];
-      if (node) increase(node, 1, live, spare);
+      found[at] = this.#members[holders[at] ?? 0];
     }
-    for (let tier = 0; tier < this.#tiers; tier += 1) {
+    if (spare === 0) {
       for (let at = 0; at < count; at += 1) {
-        const domain = this.#domainOf(holders[at] ?? 0, tier);
-        if (domain === undefined) continue;
-        let inside = 0;
-        for (let other = 0; other < count; other += 1) {
-          if (this.#domainOf(holders[other] ?? 0, tier) !== domain) continue;
-          // Added with the first of its holders.
-          if (other < at) break;
-          inside += 1;
-        }
-        if (inside > 0) increase(domain, inside, live, spare);
+        const node = found[at];
+        if (node) increase(node, 1, live, spare);
       }
     }
+    for (let tier = 0; tier < this.#tiers; tier += 1) this.#addTier(tier, count, live, spare);
   }
 
-  #domainOf(nodeId: number, tier: number): LocalityDomain | undefined {
-    return this.#members[nodeId]?.localities[tier];
+  #addTier(tier: number, count: number, live: number, spare: number): void {
+    const found = this.#found;
+    for (let at = 0; at < count; at += 1) {
+      const domain = found[at]?.localities[tier];
+      if (domain === undefined) continue;
+      let inside = 0;
+      for (let other = 0; other < count; other += 1) {
+        if (found[other]?.localities[tier] !== domain) continue;
+        // Added with the first of its holders.
+        if (other < at) break;
+        inside += 1;
+      }
+      if (inside > 0) increase(domain, inside, live, spare);
+    }
   }
 }
 

@@ -18,9 +18,10 @@ export class HotCandidates {
   readonly byQueries: Candidates;
   readonly byCpu: Candidates;
 
-  constructor(length: number, { byQueries, byCpu }: HotList) {
-    this.byQueries = new Candidates(length, byQueries.members);
-    this.byCpu = new Candidates(length, byCpu.members);
+  /** `of`: those of the whole scan, when these are of one node. */
+  constructor(length: number, { byQueries, byCpu }: HotList, of?: HotCandidates) {
+    this.byQueries = new Candidates(length, byQueries.members, of?.byQueries.floor);
+    this.byCpu = new Candidates(length, byCpu.members, of?.byCpu.floor);
   }
 
   /** Whether a range with this load may get on a list. */
@@ -50,15 +51,17 @@ class Candidates {
   readonly #length: number;
   readonly #members: ReadonlySet<number>;
   #kept: Candidate[] = [];
-  #floor = -1;
+  /** No newcomer gets in that is not above. */
+  floor: number;
 
-  constructor(length: number, members: ReadonlySet<number>) {
+  constructor(length: number, members: ReadonlySet<number>, floor = -1) {
     this.#length = length;
     this.#members = members;
+    this.floor = floor;
   }
 
   wants(id: number, value: number | undefined): value is number {
-    return value !== undefined && (value > this.#floor || this.#members.has(id));
+    return value !== undefined && (value > this.floor || this.#members.has(id));
   }
 
   add(range: HotRange, value: number | undefined): void {
@@ -86,7 +89,8 @@ class Candidates {
     });
     const enough = 2 * this.#length;
     this.#kept = distinct.filter(({ id }, at) => at < enough || this.#members.has(id));
-    this.#floor = this.#length === 0 ? Infinity : (distinct[enough - 1]?.value ?? -1);
+    const lowest = this.#length === 0 ? Infinity : (distinct[enough - 1]?.value ?? -1);
+    this.floor = Math.max(this.floor, lowest);
   }
 }
 

@@ -75,34 +75,22 @@ export function placeOf(key: string): Place {
 }
 
 function parsePlace(bytes: Uint8Array, start: number, end: number): Place {
-  const tableAt = start + TABLE_PREFIX.length;
-  for (let at = start; at < tableAt; at += 1) {
+  let at = start;
+  for (; at < start + TABLE_PREFIX.length; at += 1) {
     if (at >= end || bytes[at] !== TABLE_PREFIX[at - start]) return 0;
   }
-  const tableEnd = slashAfter(bytes, tableAt, end);
-  const tableId = idBetween(bytes, tableAt, tableEnd, MAX_TABLE_ID);
-  if (tableId === 0) return 0;
-  const indexAt = Math.min(tableEnd + 1, end);
-  const indexId = idBetween(bytes, indexAt, slashAfter(bytes, indexAt, end), INDEX_LIMIT - 1);
-  return tableId * INDEX_LIMIT + indexId;
+  let tableId = 0;
+  for (; at < end && bytes[at] !== SLASH; at += 1) tableId = withDigit(tableId, bytes[at]);
+  let indexId = 0;
+  for (at += 1; at < end && bytes[at] !== SLASH; at += 1) indexId = withDigit(indexId, bytes[at]);
+  if (!(tableId > 0 && tableId <= MAX_TABLE_ID)) return 0;
+  return tableId * INDEX_LIMIT + (indexId < INDEX_LIMIT ? indexId : 0);
 }
 
-/** Where the next slash is, else the end. */
-function slashAfter(bytes: Uint8Array, start: number, end: number): number {
-  let at = start;
-  while (at < end && bytes[at] !== SLASH) at += 1;
-  return at;
-}
-
-/** The number in decimal digits; 0 when that is no id. */
-function idBetween(bytes: Uint8Array, start: number, end: number, max: number): number {
-  let id = 0;
-  for (let at = start; at < end; at += 1) {
-    const digit = (bytes[at] ?? 0) - ZERO;
-    if (digit < 0 || digit > 9) return 0;
-    id = id * 10 + digit;
-  }
-  return id > max ? 0 : id;
+/** NaN when that is no digit. */
+function withDigit(id: number, byte = 0): number {
+  const digit = byte - ZERO;
+  return digit < 0 || digit > 9 ? NaN : id * 10 + digit;
 }
 
 /** 0 outside of tables. */

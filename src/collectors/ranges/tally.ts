@@ -33,7 +33,7 @@ function createStoreTally() {
 }
 
 /** By id of the store. */
-export type Stores = ReadonlyMap<number, StoreTally>;
+type Stores = ReadonlyMap<number, StoreTally>;
 
 /** Room for replicas that a store has got since the last scan. */
 const SPARE = 1.05;
