@@ -9,6 +9,7 @@ import type { Row } from './rows.ts';
 
 const BENCHMARKS = [
   'page',
+  'poll',
   'decoder',
   'stream',
   'scan',
