@@ -24,6 +24,8 @@ const ROOT = path.join(import.meta.dirname, '..', '..');
 const WORKERS = 2;
 /** Tests whose imports lead to the changed file, which run before all others. */
 const NEAR_TESTS = 16;
+/** What a test in the folder of the file is nearer by. */
+const FOLDER_STEPS = 3;
 /** A test that fails once and then passes says nothing of the mutant. */
 const ATTEMPTS = 3;
 const NOT_COPIED = ['.git', 'node_modules', 'dist', 'coverage'];
@@ -255,10 +257,13 @@ function killAll(pid: number): void {
   }
 }
 
-/** The tests with the shortest way of imports to a file. */
+/** The tests in the folder of a file, and those with the shortest way of imports to it. */
 function nearestTests(file: string): readonly string[] {
+  const folder = path.dirname(file).replace(/^src/, 'test');
+  const rank = (test: string): number =>
+    countSteps(test, file) - (test.startsWith(folder) ? FOLDER_STEPS : 0);
   return tests
-    .map((test) => ({ test, steps: countSteps(test, file) }))
+    .map((test) => ({ test, steps: rank(test) }))
     .filter(({ steps }) => steps < Infinity)
     .toSorted((a, b) => a.steps - b.steps)
     .slice(0, NEAR_TESTS)
