@@ -21,9 +21,7 @@ const families = {
   exists: gauge({
     name: 'crdb_cloud_migration_assistant_exists',
     help: 'Whether the cluster has a migration assistant.',
-    labels: [],
     unit: '0 or 1',
-    series: [],
   }),
   status: gauge({
     name: 'crdb_cloud_migration_assistant_status',
@@ -48,7 +46,6 @@ const families = {
     help: 'Id, cluster and region of the migration assistant. Always 1.',
     labels: ['assistant_id', 'cluster_id', 'deployed_region'],
     unit: 'always 1',
-    series: [],
   }),
   created: timestamp({
     name: 'crdb_cloud_migration_assistant_created_timestamp_seconds',
@@ -67,7 +64,7 @@ const families = {
 };
 
 function timestamp(definition: Pick<FamilyDefinition<never>, 'name' | 'help' | 'field'>) {
-  return gauge({ ...definition, labels: [], unit: 'Unix time in seconds', series: [] });
+  return gauge({ ...definition, unit: 'Unix time in seconds' });
 }
 
 interface State {

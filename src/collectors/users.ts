@@ -5,9 +5,6 @@ import { clusterCollector, type CollectorResult } from './collector.ts';
 const USERS = gauge({
   name: 'crdb_users',
   help: 'SQL users of the cluster, without roles.',
-  labels: [],
-  unit: 'count',
-  series: [],
 });
 
 /** GET /users/: the number of SQL users. */

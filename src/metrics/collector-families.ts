@@ -7,7 +7,6 @@ export const POLL_SKIP_REASONS = ['overrun', 'breaker_open', 'shutdown'] as cons
 export type PollSkipReason = (typeof POLL_SKIP_REASONS)[number];
 
 const PER_COLLECTOR = { labels: ['collector', 'shard'], series: ['collectors'] } as const;
-const PER_SHARD = { labels: ['shard'], series: [], unit: 'count' } as const;
 
 export const COLLECTOR_SUCCESS = gauge({
   name: 'crdb_exporter_collector_success',
@@ -59,14 +58,12 @@ export const COLLECTOR_ITEMS = gauge({
   name: 'crdb_exporter_collector_items',
   help: 'Elements (nodes, ranges, sessions, users, tables) that the last poll read.',
   ...PER_COLLECTOR,
-  unit: 'count',
 });
 
 export const COLLECTOR_PAGES = gauge({
   name: 'crdb_exporter_collector_pages',
   help: 'Responses that the last poll read.',
   ...PER_COLLECTOR,
-  unit: 'count',
 });
 
 export const COLLECTOR_RESPONSE_BYTES = gauge({
@@ -88,33 +85,30 @@ export const SERIES = gauge({
   name: 'crdb_exporter_series',
   help: 'Number of series that the collector exports now.',
   ...PER_COLLECTOR,
-  unit: 'count',
 });
 
 export const RANGE_SCAN_NODES_DONE = gauge({
   name: 'crdb_exporter_range_scan_nodes_done',
   help: 'Nodes that the running (or last) range scan has finished.',
-  ...PER_SHARD,
+  labels: ['shard'],
 });
 
 export const RANGE_SCAN_NODES_PLANNED = gauge({
   name: 'crdb_exporter_range_scan_nodes_planned',
   help: 'Nodes that the running (or last) range scan reads.',
-  ...PER_SHARD,
+  labels: ['shard'],
 });
 
 export const POLLS = counter({
   name: 'crdb_exporter_polls_total',
   help: 'Finished polls, successful or failed.',
   ...PER_COLLECTOR,
-  unit: 'count',
 });
 
 export const POLL_FAILURES = counter({
   name: 'crdb_exporter_poll_failures_total',
   help: 'Failed polls by reason.',
   labels: ['collector', 'shard', 'reason'],
-  unit: 'count',
   series: ['collectors', FAILURE_REASONS.length],
   notes: 'breaker_open: earlier failures of all URLs, or of the endpoint, blocked the request.',
 });
@@ -123,7 +117,6 @@ export const POLLS_SKIPPED = counter({
   name: 'crdb_exporter_polls_skipped_total',
   help: 'Polls that did not start, by reason.',
   labels: ['collector', 'shard', 'reason'],
-  unit: 'count',
   series: ['collectors', POLL_SKIP_REASONS.length],
   notes: 'They count neither as polls nor as failures.',
 });

@@ -11,9 +11,6 @@ export type LoginFailureReason = (typeof LOGIN_FAILURE_REASONS)[number];
 const DROP_REASONS = ['budget', 'duplicate'] as const;
 export type DropReason = (typeof DROP_REASONS)[number];
 
-const PER_ENDPOINT = { labels: ['api', 'endpoint'], series: ['endpoints'] } as const;
-const SINGLE = { labels: [], series: [] } as const;
-
 // Of the process: without the label crdb_cluster.
 
 export const BUILD_INFO = gauge({
@@ -21,13 +18,11 @@ export const BUILD_INFO = gauge({
   help: 'Version, source revision, Node.js version and platform of the exporter. Always 1.',
   labels: ['version', 'revision', 'node_version', 'platform'],
   unit: 'always 1',
-  series: [],
 });
 
 export const CONFIG_LAST_RELOAD_SUCCESSFUL = gauge({
   name: 'crdb_exporter_config_last_reload_successful',
   help: 'Whether the configuration files as they are now are in force.',
-  ...SINGLE,
   unit: '0 or 1',
   notes:
     'Web config, certificates and CAs included. With 0, what was loaded before is still in force.',
@@ -36,15 +31,12 @@ export const CONFIG_LAST_RELOAD_SUCCESSFUL = gauge({
 export const CONFIG_LAST_RELOAD_SUCCESS = gauge({
   name: 'crdb_exporter_config_last_reload_success_timestamp_seconds',
   help: 'Unix time in seconds of the last successful load of the configuration.',
-  ...SINGLE,
   unit: 'Unix time in seconds',
 });
 
 export const WEB_CONNECTIONS_DROPPED = counter({
   name: 'crdb_exporter_web_connections_dropped_total',
   help: 'Client connections refused or closed because too many were open.',
-  ...SINGLE,
-  unit: 'count',
 });
 
 // Of a cluster.
@@ -64,14 +56,11 @@ export const CLUSTER_INFO = gauge({
   help: 'Address of the DB Console of the cluster, empty when not configured; always 1.',
   labels: ['console_url'],
   unit: 'always 1',
-  series: [],
 });
 
 export const SHARDS = gauge({
   name: 'crdb_exporter_shards',
   help: 'Configured number of exporters that share the range scans of this cluster.',
-  ...SINGLE,
-  unit: 'count',
 });
 
 export const BREAKER_STATE = gauge({
@@ -104,22 +93,18 @@ export const TLS_CERTIFICATE_NOT_AFTER = gauge({
 export const TLS_VERIFICATION_DISABLED = gauge({
   name: 'crdb_exporter_tls_verification_disabled',
   help: 'Whether insecure_skip_verify disables the verification of server certificates.',
-  ...SINGLE,
   unit: '0 or 1',
 });
 
 export const LOGINS = counter({
   name: 'crdb_exporter_logins_total',
   help: 'Login attempts.',
-  ...SINGLE,
-  unit: 'count',
 });
 
 export const LOGIN_FAILURES = counter({
   name: 'crdb_exporter_login_failures_total',
   help: 'Failed login attempts by reason.',
   labels: ['reason'],
-  unit: 'count',
   series: [LOGIN_FAILURE_REASONS.length],
 });
 
@@ -127,7 +112,6 @@ export const SERIES_DROPPED = counter({
   name: 'crdb_exporter_series_dropped_total',
   help: 'Series that are not exported, by family and reason (budget, duplicate).',
   labels: ['family', 'reason'],
-  unit: 'count',
   series: ['families', DROP_REASONS.length],
   notes:
     'budget: over max_series. duplicate: merged into another one with the same labels. Each poll adds its own.',
@@ -139,7 +123,6 @@ export const HTTP_REQUESTS = counter({
   name: 'crdb_exporter_http_requests_total',
   help: 'Requests to the API by operation and HTTP status; error: no response.',
   labels: ['api', 'endpoint', 'code'],
-  unit: 'count',
   series: ['endpoints', 'status codes'],
 });
 
@@ -156,7 +139,8 @@ export const HTTP_REQUEST_DURATION = histogram({
 export const HTTP_RESPONSE_BYTES = counter({
   name: 'crdb_exporter_http_response_bytes_total',
   help: 'Bytes of response bodies, decompressed.',
-  ...PER_ENDPOINT,
+  labels: ['api', 'endpoint'],
+  series: ['endpoints'],
   unit: 'bytes',
 });
 
@@ -164,7 +148,6 @@ export const HTTP_RETRIES = counter({
   name: 'crdb_exporter_http_retries_total',
   help: 'Retried requests by the reason of the failure before.',
   labels: ['api', 'endpoint', 'reason'],
-  unit: 'count',
   series: ['endpoints', RETRY_REASONS.length],
 });
 
@@ -172,7 +155,6 @@ export const DECODE_ERRORS = counter({
   name: 'crdb_exporter_decode_errors_total',
   help: 'Fields or elements of responses that had a wrong shape and were skipped.',
   labels: ['endpoint'],
-  unit: 'count',
   series: ['endpoints'],
 });
 

@@ -77,8 +77,10 @@ export interface HistogramFamily<L extends string = string> extends Family<L> {
 export interface FamilyDefinition<L extends string> {
   readonly name: string;
   readonly help: string;
-  readonly labels: readonly L[];
+  /** None when absent: then the family has one series. */
+  readonly labels?: readonly L[];
   readonly merge?: MergeRule;
+  /** `count` when absent. */
   readonly unit?: Unit;
   readonly field?: string;
   readonly request?: string;
@@ -180,7 +182,7 @@ export function listFamilies(families: Iterable<Family>): ReadonlyMap<string, Fa
 }
 
 function define<L extends string>(type: FamilyType, definition: FamilyDefinition<L>): Family<L> {
-  const { name, help, labels, merge = 'last', list } = definition;
+  const { name, help, labels = [], merge = 'last', list } = definition;
   const fault = findFault(type, definition);
   if (fault !== undefined) {
     throw new Error(`family ${JSON.stringify(name)}: ${fault}`);
@@ -204,7 +206,7 @@ function define<L extends string>(type: FamilyType, definition: FamilyDefinition
 
 function findFault(
   type: FamilyType,
-  { name, help, labels }: FamilyDefinition<string>,
+  { name, help, labels = [] }: FamilyDefinition<string>,
 ): string | undefined {
   if (!NAME.test(name)) {
     return 'the name must be lower case words joined by underscores';

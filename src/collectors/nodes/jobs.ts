@@ -39,10 +39,8 @@ const families = {
   lastBackup: gauge({
     name: 'crdb_backup_last_completed_timestamp_seconds',
     help: 'End of the last scheduled backup, Unix time in seconds.',
-    labels: [],
     unit: 'Unix time in seconds',
     field: `metrics ${LAST_BACKUP}`,
-    series: [],
     notes:
       'Only of schedules created with the option updates_cluster_last_backup_time_metric. The largest over the nodes since the exporter started: a node forgets it when it restarts. Absent while no node reports one.',
   }),
@@ -50,7 +48,6 @@ const families = {
     name: 'crdb_jobs',
     help: 'Jobs of the cluster by type and state: running or paused.',
     labels: ['job', 'state'],
-    unit: 'count',
     field: 'metrics jobs.*.currently_running and jobs.*.currently_paused',
     series: [JOB_COUNT, 2],
     notes: `Each node counts the running jobs that it coordinates. ${STORED_AS}`,
@@ -67,10 +64,8 @@ const families = {
   preserveDowngrade: gauge({
     name: 'crdb_preserve_downgrade_option_updated_timestamp_seconds',
     help: 'When finalizing the upgrade of the cluster was put off, Unix time in seconds.',
-    labels: [],
     unit: 'Unix time in seconds',
     field: `metrics ${PRESERVE_DOWNGRADE}`,
-    series: [],
     notes: 'Absent while the setting cluster.preserve_downgrade_option is empty.',
   }),
 };

@@ -64,7 +64,6 @@ export const NODE_FAMILIES = [
   ofNode('clientHosts', {
     name: 'crdb_session_client_addresses',
     help: 'Distinct client hosts of the open sessions of the node.',
-    unit: 'count',
     field: 'client_address',
     notes: 'Addresses are counted without their ports.',
   }),
@@ -74,7 +73,6 @@ export const SESSIONS = gauge({
   name: 'crdb_sessions',
   help: 'Open SQL sessions of the node by state: active, idle_in_transaction or idle.',
   labels: ['node_id', 'state'],
-  unit: 'count',
   series: ['nodes', SESSION_STATES.length],
   notes: 'active: a query is running; idle_in_transaction: an open transaction without a query.',
 });
@@ -83,7 +81,6 @@ export const ACTIVE_QUERIES = gauge({
   name: 'crdb_active_queries',
   help: 'Running queries of the node by phase: preparing, executing or other.',
   labels: ['node_id', 'phase'],
-  unit: 'count',
   field: 'active_queries',
   series: ['nodes', PHASES.length],
 });
@@ -92,7 +89,6 @@ export const OPEN_TRANSACTIONS = gauge({
   name: 'crdb_open_transactions',
   help: 'Open transactions of the node: explicit (BEGIN) or implicit (a single statement).',
   labels: ['node_id', 'kind'],
-  unit: 'count',
   field: 'active_txn',
   series: ['nodes', TRANSACTION_KINDS.length],
 });
@@ -101,7 +97,6 @@ export const BY_AGE = gaugeHistogram({
   name: 'crdb_sessions_by_age_seconds_bucket',
   help: 'Open sessions that are at most this many seconds old; cumulative, +Inf counts all.',
   labels: ['le'],
-  unit: 'count',
   field: 'start',
   series: [5],
 });
@@ -110,7 +105,6 @@ export const QUERIES_BY_AGE = gaugeHistogram({
   name: 'crdb_active_queries_by_age_seconds_bucket',
   help: 'Running queries that are at most this many seconds old; cumulative, +Inf counts all.',
   labels: ['le'],
-  unit: 'count',
   field: 'active_queries',
   series: [6],
 });
@@ -119,7 +113,6 @@ export const USER_SESSIONS = gauge({
   name: 'crdb_user_sessions',
   help: 'Open sessions of a SQL user by state, as in crdb_sessions.',
   labels: ['user', 'state'],
-  unit: 'count',
   field: 'username',
   series: [{ option: 'max_users', plus: 1 }, SESSION_STATES.length],
   notes: 'For the users with most sessions; the sum of all others is user "other".',
@@ -162,19 +155,16 @@ export const APPLICATION_FAMILIES = [
   ofPair('activeQueries', {
     name: 'crdb_application_active_queries',
     help: 'Running queries of an application and user.',
-    unit: 'count',
     field: 'active_queries',
   }),
   ofPair('openTransactions', {
     name: 'crdb_application_open_transactions',
     help: 'Open transactions of an application and user.',
-    unit: 'count',
     field: 'active_txn',
   }),
   ofPair('retries', {
     name: 'crdb_application_open_transaction_retries',
     help: 'Retries of the open transactions of an application and user, by client or server.',
-    unit: 'count',
     field: 'num_retries and num_auto_retries of active_txn',
   }),
   ofPair('oldestTransactionSeconds', {
@@ -204,7 +194,6 @@ export const APPLICATION_SESSIONS = gauge({
   name: 'crdb_application_sessions',
   help: 'Open sessions of an application and user by state, as in crdb_sessions.',
   labels: ['application', 'user', 'state'],
-  unit: 'count',
   field: 'application_name and username',
   series: [...PAIR.series, SESSION_STATES.length],
   notes: LISTED,

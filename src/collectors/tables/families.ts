@@ -42,7 +42,6 @@ export const GRANTS = gauge({
   name: 'crdb_table_grants',
   help: 'Users and roles that have the privilege on the table.',
   labels: [...LABELS, 'privilege'],
-  unit: 'count',
   field: 'grants',
   series: ['tables', 'privileges'],
 });
@@ -59,19 +58,16 @@ export const SHOWN_FAMILIES = [
   ofShown(({ ranges }) => ranges, {
     name: 'crdb_table_ranges',
     help: 'Ranges of the table.',
-    unit: 'count',
     field: 'range_count',
   }),
   ofShown(({ columns }) => columns, {
     name: 'crdb_table_columns',
     help: 'Columns of the table.',
-    unit: 'count',
     field: 'columns; column_count',
   }),
   ofShown(({ indexes }) => indexes, {
     name: 'crdb_table_indexes',
     help: 'Indexes of the table.',
-    unit: 'count',
     field: 'indexes; index_count',
   }),
 ];
@@ -95,13 +91,11 @@ export const LISTED_FAMILIES = [
   ofListed(({ zone }) => zone.num_replicas, {
     name: 'crdb_table_zone_replicas',
     help: 'Replicas configured for each range of the table.',
-    unit: 'count',
     field: 'zone_config.num_replicas',
   }),
   ofListed(({ zone }) => zone.num_voters, {
     name: 'crdb_table_zone_voters',
     help: 'Voting replicas configured for each range of the table.',
-    unit: 'count',
     field: 'zone_config.num_voters',
   }),
   ofListed(({ zone }) => zone.range_min_bytes, {
@@ -181,7 +175,6 @@ export const DATABASE_FAMILIES = [
   ofDatabase(({ tables }) => tables, {
     name: 'crdb_tables',
     help: 'Tables of the database that the user may see.',
-    unit: 'count',
     field: 'db_name',
   }),
 ];
@@ -189,11 +182,9 @@ export const DATABASE_FAMILIES = [
 export const OLDEST_UPDATE = gauge({
   name: 'crdb_table_metadata_oldest_update_timestamp_seconds',
   help: 'When the server computed the oldest of the table sizes shown, Unix time in seconds.',
-  labels: [],
   unit: 'Unix time in seconds',
   field: 'last_updated',
   request: METADATA,
-  series: [],
 });
 
 export const TABLE_FAMILIES: readonly Family[] = [
