@@ -10,7 +10,7 @@ import { HttpClient, type RetriedRequest } from '../http/client.ts';
 import type { RequestError } from '../http/errors.ts';
 import type { FinishedRequest } from '../http/request.ts';
 import type { Log } from '../log.ts';
-import * as families from '../metrics/exporter-families.ts';
+import { clusterFamilies } from '../metrics/exporter-families.ts';
 import type { ClusterMetrics } from '../metrics/exporter-metrics.ts';
 import type { SampleSet } from '../metrics/sample-set.ts';
 import { type Api, BREAKER_STATES } from '../vocabulary.ts';
@@ -192,7 +192,7 @@ function loginFailureReason(error: RequestError) {
 export function writeApi(set: SampleSet, api: Api, http: HttpClient | undefined): void {
   if (http === undefined) return;
   for (const { name, state } of http.upstreams()) {
-    set.states(families.BREAKER_STATE, { target: name }, 'state', BREAKER_STATES, state);
+    set.states(clusterFamilies.breakerState, { target: name }, 'state', BREAKER_STATES, state);
   }
-  set.set(families.API_PAUSED, { api }, http.pausedMs() / 1000);
+  set.set(clusterFamilies.apiPaused, { api }, http.pausedMs() / 1000);
 }

@@ -13,8 +13,8 @@ import type { ClusterConfig, Config } from '../config/schema.ts';
 import { PollRemedies } from '../diagnosis/diagnose.ts';
 import type { Log } from '../log.ts';
 import { ClusterBudget } from '../metrics/cluster-budget.ts';
-import * as collectorFamilies from '../metrics/collector-families.ts';
-import * as families from '../metrics/exporter-families.ts';
+import { collectorFamilies } from '../metrics/collector-families.ts';
+import { clusterFamilies } from '../metrics/exporter-families.ts';
 import type { ClusterMetrics, ExporterMetrics } from '../metrics/exporter-metrics.ts';
 import { SampleSet } from '../metrics/sample-set.ts';
 import type { Snapshot } from '../metrics/snapshot.ts';
@@ -179,26 +179,26 @@ export class Cluster {
     const set = new SampleSet({ crdb_cluster: this.name });
     for (const api of APIS) {
       const isUp = this.isUp(api);
-      if (isUp !== undefined) set.set(families.UP, { api }, isUp ? 1 : 0);
+      if (isUp !== undefined) set.set(clusterFamilies.up, { api }, isUp ? 1 : 0);
       writeApi(set, api, this.#clients[api]?.http);
     }
     const { cluster_api, console_url = '' } = this.#config;
-    set.set(families.CLUSTER_INFO, { console_url }, 1);
-    set.set(families.SHARDS, {}, this.#settings.shard.count);
+    set.set(clusterFamilies.clusterInfo, { console_url }, 1);
+    set.set(clusterFamilies.shards, {}, this.#settings.shard.count);
     if (cluster_api !== undefined) {
       const isOff = cluster_api.tls.insecure_skip_verify;
-      set.set(families.TLS_VERIFICATION_DISABLED, {}, isOff ? 1 : 0);
+      set.set(clusterFamilies.verificationDisabled, {}, isOff ? 1 : 0);
     }
     const notAfterMs = this.#clients.certificateNotAfterMs();
     if (notAfterMs !== undefined) {
-      set.set(families.TLS_CERTIFICATE_NOT_AFTER, { use: 'client' }, notAfterMs / 1000);
+      set.set(clusterFamilies.certificateNotAfter, { use: 'client' }, notAfterMs / 1000);
     }
     for (const poller of this.#chosen(isChosen)) {
       writeCollectorMetrics(set, poller);
       const { collector, shard } = poller;
       if (collector.scope !== 'node') continue;
-      set.set(collectorFamilies.RANGE_SCAN_NODES_DONE, { shard }, this.#scan.done);
-      set.set(collectorFamilies.RANGE_SCAN_NODES_PLANNED, { shard }, this.#scan.planned);
+      set.set(collectorFamilies.scanNodesDone, { shard }, this.#scan.done);
+      set.set(collectorFamilies.scanNodesPlanned, { shard }, this.#scan.planned);
     }
     return set;
   }

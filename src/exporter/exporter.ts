@@ -7,7 +7,7 @@ import type { ConfigSources, LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { messageOf } from '../format.ts';
 import type { Log } from '../log.ts';
-import * as families from '../metrics/exporter-families.ts';
+import { clusterFamilies, processFamilies } from '../metrics/exporter-families.ts';
 import { type Build, ExporterMetrics } from '../metrics/exporter-metrics.ts';
 import { SampleSet } from '../metrics/sample-set.ts';
 import { type RenderedFamily, renderFamilies, type Snapshot } from '../metrics/snapshot.ts';
@@ -177,11 +177,11 @@ export class Exporter {
     const areFilesInForce =
       this.#webConfig.isInForce() && list.every((cluster) => cluster.areFilesInForce());
     const isInForce = this.#isConfigApplied && areFilesInForce;
-    set.set(families.CONFIG_LAST_RELOAD_SUCCESSFUL, {}, isInForce ? 1 : 0);
-    set.set(families.CONFIG_LAST_RELOAD_SUCCESS, {}, this.#lastReloadMs / 1000);
+    set.set(processFamilies.lastReloadSuccessful, {}, isInForce ? 1 : 0);
+    set.set(processFamilies.lastReloadSuccess, {}, this.#lastReloadMs / 1000);
     const { tls } = this.#webConfig.current().config;
     if (tls !== undefined) {
-      set.set(families.TLS_CERTIFICATE_NOT_AFTER, { use: 'server' }, tls.notAfterMs / 1000);
+      set.set(clusterFamilies.certificateNotAfter, { use: 'server' }, tls.notAfterMs / 1000);
     }
     return set;
   }

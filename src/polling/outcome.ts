@@ -1,5 +1,5 @@
 import type { Collector, PollFailure, PollStats } from '../collectors/collector.ts';
-import * as families from '../metrics/collector-families.ts';
+import { collectorFamilies as families } from '../metrics/collector-families.ts';
 import type { SampleSet } from '../metrics/sample-set.ts';
 import { type Limit, LIMITS } from '../vocabulary.ts';
 
@@ -54,18 +54,18 @@ export interface CollectorStatus {
 export function writeCollectorMetrics(set: SampleSet, status: CollectorStatus): void {
   const { last, lastSuccessMs, succeeded, intervalSeconds } = status.outcome;
   const labels = { collector: status.collector.name, shard: status.shard };
-  set.set(families.COLLECTOR_SUCCESS, labels, succeeded ? 1 : 0);
-  set.set(families.COLLECTOR_INTERVAL, labels, intervalSeconds);
-  set.set(families.COLLECTOR_CONFIGURED_INTERVAL, labels, status.configuredIntervalSeconds);
-  set.set(families.SERIES, labels, status.series);
-  set.set(families.COLLECTOR_LAST_SUCCESS, labels, toSeconds(lastSuccessMs));
-  set.set(families.COLLECTOR_LAST_ATTEMPT, labels, toSeconds(last?.atMs));
-  set.set(families.COLLECTOR_DURATION, labels, last?.durationSeconds);
-  set.set(families.COLLECTOR_ITEMS, labels, last?.items);
-  set.set(families.COLLECTOR_PAGES, labels, last?.pages);
-  set.set(families.COLLECTOR_RESPONSE_BYTES, labels, last?.bytes);
+  set.set(families.success, labels, succeeded ? 1 : 0);
+  set.set(families.interval, labels, intervalSeconds);
+  set.set(families.configuredInterval, labels, status.configuredIntervalSeconds);
+  set.set(families.series, labels, status.series);
+  set.set(families.lastSuccess, labels, toSeconds(lastSuccessMs));
+  set.set(families.lastAttempt, labels, toSeconds(last?.atMs));
+  set.set(families.duration, labels, last?.durationSeconds);
+  set.set(families.items, labels, last?.items);
+  set.set(families.pages, labels, last?.pages);
+  set.set(families.responseBytes, labels, last?.bytes);
   for (const limit of LIMITS) {
-    set.set(families.COLLECTOR_LIMIT_HIT, { ...labels, limit }, status.limits.has(limit) ? 1 : 0);
+    set.set(families.limitHit, { ...labels, limit }, status.limits.has(limit) ? 1 : 0);
   }
 }
 

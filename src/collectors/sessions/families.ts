@@ -69,65 +69,6 @@ export const NODE_FAMILIES = [
   }),
 ];
 
-export const SESSIONS = gauge({
-  name: 'crdb_sessions',
-  help: 'Open SQL sessions of the node by state: active, idle_in_transaction or idle.',
-  labels: ['node_id', 'state'],
-  series: ['nodes', SESSION_STATES.length],
-  notes: 'active: a query is running; idle_in_transaction: an open transaction without a query.',
-});
-
-export const ACTIVE_QUERIES = gauge({
-  name: 'crdb_active_queries',
-  help: 'Running queries of the node by phase: preparing, executing or other.',
-  labels: ['node_id', 'phase'],
-  field: 'active_queries',
-  series: ['nodes', PHASES.length],
-});
-
-export const OPEN_TRANSACTIONS = gauge({
-  name: 'crdb_open_transactions',
-  help: 'Open transactions of the node: explicit (BEGIN) or implicit (a single statement).',
-  labels: ['node_id', 'kind'],
-  field: 'active_txn',
-  series: ['nodes', TRANSACTION_KINDS.length],
-});
-
-export const BY_AGE = gaugeHistogram({
-  name: 'crdb_sessions_by_age_seconds_bucket',
-  help: 'Open sessions that are at most this many seconds old; cumulative, +Inf counts all.',
-  labels: ['le'],
-  field: 'start',
-  series: [5],
-});
-
-export const QUERIES_BY_AGE = gaugeHistogram({
-  name: 'crdb_active_queries_by_age_seconds_bucket',
-  help: 'Running queries that are at most this many seconds old; cumulative, +Inf counts all.',
-  labels: ['le'],
-  field: 'active_queries',
-  series: [6],
-});
-
-export const USER_SESSIONS = gauge({
-  name: 'crdb_user_sessions',
-  help: 'Open sessions of a SQL user by state, as in crdb_sessions.',
-  labels: ['user', 'state'],
-  field: 'username',
-  series: [{ option: 'max_users', plus: 1 }, SESSION_STATES.length],
-  notes: 'For the users with most sessions; the sum of all others is user "other".',
-  list: { name: 'users', entry: ['user'] },
-});
-
-export const FANOUT_ERRORS = gauge({
-  name: 'crdb_session_fanout_errors',
-  help: 'Whether the answering node failed to get the sessions of this node.',
-  ...NODE,
-  unit: '0 or 1',
-  field: 'errors',
-  notes: '1 for nodes named in errors, 0 for other nodes with sessions in the response.',
-});
-
 const LISTED =
   'For the pairs with most sessions, the oldest transactions and most memory. The others are summed as application "other" by user, those of users without series of their own as user "other". An empty name is "unset".';
 const PAIR = {
@@ -135,6 +76,70 @@ const PAIR = {
   series: [{ option: 'max_applications', plus: { option: 'max_users', plus: 1 } }],
   list: { name: 'applications', entry: ['application', 'user'] },
 } as const;
+
+export const families = {
+  sessions: gauge({
+    name: 'crdb_sessions',
+    help: 'Open SQL sessions of the node by state: active, idle_in_transaction or idle.',
+    labels: ['node_id', 'state'],
+    series: ['nodes', SESSION_STATES.length],
+    notes: 'active: a query is running; idle_in_transaction: an open transaction without a query.',
+  }),
+  activeQueries: gauge({
+    name: 'crdb_active_queries',
+    help: 'Running queries of the node by phase: preparing, executing or other.',
+    labels: ['node_id', 'phase'],
+    field: 'active_queries',
+    series: ['nodes', PHASES.length],
+  }),
+  openTransactions: gauge({
+    name: 'crdb_open_transactions',
+    help: 'Open transactions of the node: explicit (BEGIN) or implicit (a single statement).',
+    labels: ['node_id', 'kind'],
+    field: 'active_txn',
+    series: ['nodes', TRANSACTION_KINDS.length],
+  }),
+  byAge: gaugeHistogram({
+    name: 'crdb_sessions_by_age_seconds_bucket',
+    help: 'Open sessions that are at most this many seconds old; cumulative, +Inf counts all.',
+    labels: ['le'],
+    field: 'start',
+    series: [5],
+  }),
+  queriesByAge: gaugeHistogram({
+    name: 'crdb_active_queries_by_age_seconds_bucket',
+    help: 'Running queries that are at most this many seconds old; cumulative, +Inf counts all.',
+    labels: ['le'],
+    field: 'active_queries',
+    series: [6],
+  }),
+  userSessions: gauge({
+    name: 'crdb_user_sessions',
+    help: 'Open sessions of a SQL user by state, as in crdb_sessions.',
+    labels: ['user', 'state'],
+    field: 'username',
+    series: [{ option: 'max_users', plus: 1 }, SESSION_STATES.length],
+    notes: 'For the users with most sessions; the sum of all others is user "other".',
+    list: { name: 'users', entry: ['user'] },
+  }),
+  fanoutErrors: gauge({
+    name: 'crdb_session_fanout_errors',
+    help: 'Whether the answering node failed to get the sessions of this node.',
+    ...NODE,
+    unit: '0 or 1',
+    field: 'errors',
+    notes: '1 for nodes named in errors, 0 for other nodes with sessions in the response.',
+  }),
+  applicationSessions: gauge({
+    name: 'crdb_application_sessions',
+    help: 'Open sessions of an application and user by state, as in crdb_sessions.',
+    labels: ['application', 'user', 'state'],
+    field: 'application_name and username',
+    series: [...PAIR.series, SESSION_STATES.length],
+    notes: LISTED,
+    list: PAIR.list,
+  }),
+};
 
 function ofPair(
   member: keyof SessionTally,
@@ -190,24 +195,7 @@ export const APPLICATION_FAMILIES = [
   }),
 ];
 
-export const APPLICATION_SESSIONS = gauge({
-  name: 'crdb_application_sessions',
-  help: 'Open sessions of an application and user by state, as in crdb_sessions.',
-  labels: ['application', 'user', 'state'],
-  field: 'application_name and username',
-  series: [...PAIR.series, SESSION_STATES.length],
-  notes: LISTED,
-  list: PAIR.list,
-});
-
 export const SESSION_FAMILIES: readonly Family[] = [
-  SESSIONS,
-  ACTIVE_QUERIES,
-  OPEN_TRANSACTIONS,
-  BY_AGE,
-  QUERIES_BY_AGE,
-  USER_SESSIONS,
-  FANOUT_ERRORS,
-  APPLICATION_SESSIONS,
+  ...Object.values(families),
   ...[...NODE_FAMILIES, ...APPLICATION_FAMILIES].map(({ family }) => family),
 ];

@@ -26,25 +26,33 @@ interface ValueFamily<Item, L extends string> {
 
 type TableLabel = (typeof LABELS)[number];
 
-export const INFO = gauge({
-  ...SHOWN,
-  name: 'crdb_table_info',
-  help: 'Descriptor id of the table and the level that defines its zone configuration. Always 1.',
-  labels: [...LABELS, 'table_id', 'zone_config_level'],
-  unit: 'always 1',
-  field: 'descriptor_id and zone_config_level; table_id',
-  notes:
-    'The level is cluster, database, table or unknown; it is known of the listed tables only. Absent for tables that could not be read.',
-});
-
-export const GRANTS = gauge({
-  ...LISTED,
-  name: 'crdb_table_grants',
-  help: 'Users and roles that have the privilege on the table.',
-  labels: [...LABELS, 'privilege'],
-  field: 'grants',
-  series: ['tables', 'privileges'],
-});
+export const families = {
+  info: gauge({
+    ...SHOWN,
+    name: 'crdb_table_info',
+    help: 'Descriptor id of the table and the level that defines its zone configuration. Always 1.',
+    labels: [...LABELS, 'table_id', 'zone_config_level'],
+    unit: 'always 1',
+    field: 'descriptor_id and zone_config_level; table_id',
+    notes:
+      'The level is cluster, database, table or unknown; it is known of the listed tables only. Absent for tables that could not be read.',
+  }),
+  grants: gauge({
+    ...LISTED,
+    name: 'crdb_table_grants',
+    help: 'Users and roles that have the privilege on the table.',
+    labels: [...LABELS, 'privilege'],
+    field: 'grants',
+    series: ['tables', 'privileges'],
+  }),
+  oldestUpdate: gauge({
+    name: 'crdb_table_metadata_oldest_update_timestamp_seconds',
+    help: 'When the server computed the oldest of the table sizes shown, Unix time in seconds.',
+    unit: 'Unix time in seconds',
+    field: 'last_updated',
+    request: METADATA,
+  }),
+};
 
 function ofShown(
   value: (table: Pick<DiscoveredTable, 'ranges' | 'columns' | 'indexes'>) => number | undefined,
@@ -179,18 +187,8 @@ export const DATABASE_FAMILIES = [
   }),
 ];
 
-export const OLDEST_UPDATE = gauge({
-  name: 'crdb_table_metadata_oldest_update_timestamp_seconds',
-  help: 'When the server computed the oldest of the table sizes shown, Unix time in seconds.',
-  unit: 'Unix time in seconds',
-  field: 'last_updated',
-  request: METADATA,
-});
-
 export const TABLE_FAMILIES: readonly Family[] = [
-  INFO,
-  GRANTS,
-  OLDEST_UPDATE,
+  ...Object.values(families),
   ...[...SHOWN_FAMILIES, ...LISTED_FAMILIES, ...SIZE_FAMILIES].map(({ family }) => family),
   ...DATABASE_FAMILIES.map(({ family }) => family),
 ];
