@@ -1,4 +1,4 @@
-import type { ClusterApi, SessionsEnd } from '../cockroach/cluster-api.ts';
+import type { ClusterApi } from '../cockroach/cluster-api.ts';
 import { listNodes } from '../cockroach/node-list.ts';
 import { formatValue } from '../metrics/sample-text.ts';
 import type { OptionSpecs, OptionValues } from '../options.ts';
@@ -21,7 +21,7 @@ import {
   SESSION_FAMILIES,
   families,
 } from './sessions/families.ts';
-import { createRewriter, findRegexFault, type Rewriter } from './sessions/rewrite.ts';
+import { createRewriter, findRegexFault } from './sessions/rewrite.ts';
 import {
   addTally,
   createTally,
@@ -196,27 +196,16 @@ export const sessions = clusterCollector({
 const SESSION_BOUNDS = [60, 600, 3600, 86_400, Infinity];
 const QUERY_BOUNDS = [1, 10, 60, 600, 3600, Infinity];
 
-interface NodeCount {
-  readonly tally: SessionTally;
-  /** Fingerprints; they do not outlive the poll. */
-  readonly hosts: Set<number>;
-}
-
-interface SessionCount
-  extends SessionsEnd, Pick<SessionsResult, 'byAge' | 'queriesByAge' | 'answered'> {
-  readonly nodes: ReadonlyMap<number, NodeCount>;
-  readonly applications: ApplicationTallies;
-}
-
 /** Counts the open sessions of one listing. */
 async function countSessions(
   api: ClusterApi,
   context: Context,
-  rewrite: Rewriter,
-): Promise<SessionCount> {
+  rewrite: ReturnType<typeof createRewriter>,
+) {
   const { state, options } = context;
   const nowMs = context.nowMs();
-  const nodes = new Map<number, NodeCount>();
+  /** The hosts are fingerprints; they do not outlive the poll. */
+  const nodes = new Map<number, { readonly tally: SessionTally; readonly hosts: Set<number> }>();
   const byAge = new Map(SESSION_BOUNDS.map((bound) => [bound, 0]));
   const queriesByAge = new Map(QUERY_BOUNDS.map((bound) => [bound, 0]));
   const applications = new ApplicationTallies(state.pairs);

@@ -23,7 +23,7 @@ export const users = clusterCollector({
   inProbe: true,
   createState: () => undefined,
 
-  async collect(api, context): Promise<UsersResult> {
+  async collect(api, context): Promise<CollectorResult & { readonly count: number }> {
     let count = 0;
     await api.users(context, {
       // Users are only counted: their names are not read.
@@ -39,7 +39,3 @@ export const users = clusterCollector({
     set.set(USERS, {}, count);
   },
 });
-
-export interface UsersResult extends CollectorResult {
-  readonly count: number;
-}

@@ -174,8 +174,6 @@ function webConfigSchema(folder: string) {
   });
 }
 
-type WebConfigFile = v.InferOutput<ReturnType<typeof webConfigSchema>>;
-
 /** A web config file that was read, and what is wrong with it. */
 export interface WebConfigReading {
   /** Not to be used when there are problems. */
@@ -238,7 +236,9 @@ function dropEmptyKeys({ entries = {} }: AnySchema, container: Container): void 
   }
 }
 
-async function complete(root: Section<WebConfigFile>): Promise<WebConfig> {
+async function complete(
+  root: Section<v.InferOutput<ReturnType<typeof webConfigSchema>>>,
+): Promise<WebConfig> {
   const http = root.member('http_server_config');
   if (http.has('http2') && http.values.http2) {
     http.warn('has no effect: HTTP/1.1 is served', 'http2');

@@ -10,7 +10,7 @@ import type { Log } from '../log.ts';
 import { clusterFamilies, processFamilies } from '../metrics/exporter-families.ts';
 import { type Build, ExporterMetrics } from '../metrics/exporter-metrics.ts';
 import { SampleSet } from '../metrics/sample-set.ts';
-import { type RenderedFamily, renderFamilies, type Snapshot } from '../metrics/snapshot.ts';
+import { renderFamilies } from '../metrics/snapshot.ts';
 import type { Clock } from '../polling/schedule.ts';
 import { createRoutes, type ReloadOutcome } from '../web/routes.ts';
 import { watchWebConfig, type WebConfigWatcher } from '../web/server/web-config-watcher.ts';
@@ -155,10 +155,7 @@ export class Exporter {
     });
   }
 
-  async #scrape(isChosen: (collector: string) => boolean): Promise<{
-    readonly parts: readonly Snapshot[];
-    readonly rendered: readonly RenderedFamily[];
-  }> {
+  async #scrape(isChosen: (collector: string) => boolean) {
     const { polled } = this.#clusters;
     return {
       parts: polled.flatMap((cluster) => cluster.snapshots(isChosen)),

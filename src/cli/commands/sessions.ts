@@ -39,8 +39,6 @@ interface Options extends ListingOptions {
   readonly showClients?: true;
 }
 
-type Shown = Pick<Options, 'showSql' | 'showClients'>;
-
 /** Without its description, which may hold a key. */
 const transactionShape = object({
   id: raw(),
@@ -60,7 +58,7 @@ const queryText = { sql: string(), sql_no_constants: string() };
 const lastQueryText = { last_active_query: string(), last_active_query_no_constants: string() };
 
 /** One element of GET /sessions/; SQL text and addresses become values only if they are to be shown. */
-function sessionShape({ showSql, showClients }: Shown) {
+function sessionShape({ showSql, showClients }: Pick<Options, 'showSql' | 'showClients'>) {
   const query = object({
     id: string(),
     start: time(),

@@ -8,13 +8,6 @@ const FIRST_SOCKET = 3;
 /** Watchdog notifications per period: one may be late without harm. */
 const NOTIFICATIONS_PER_PERIOD = 3;
 
-/** Notifies the service manager that started this process, if one did. */
-export interface SystemdNotifier extends Disposable {
-  /** Startup is complete; from now on the watchdog is notified as often as it requires. */
-  ready(status: string): void;
-  stopping(): void;
-}
-
 /** Descriptors of the listening sockets that the service manager opened for this process. */
 export function inheritedSockets(env: Environment, pid: number): readonly number[] {
   if (env['LISTEN_PID'] !== String(pid)) return [];
@@ -23,7 +16,7 @@ export function inheritedSockets(env: Environment, pid: number): readonly number
 }
 
 /**
- * Speaks the protocol of sd_notify(3) through the program systemd-notify, as Node.js has no datagram sockets of the
+ * Notifies the service manager that started this process, if one did. Speaks the protocol of sd_notify(3) through the program systemd-notify, as Node.js has no datagram sockets of the
  * unix kind. A failure is only logged. Messages for another process than `pid` are ignored.
  */
 export function createSystemdNotifier({
@@ -34,7 +27,7 @@ export function createSystemdNotifier({
   readonly env: Environment;
   readonly pid: number;
   readonly log: Log;
-}): SystemdNotifier {
+}) {
   const socket = env['NOTIFY_SOCKET'];
   const everyMs = watchdogMs(env, pid) / NOTIFICATIONS_PER_PERIOD;
   let timer: NodeJS.Timeout | undefined;
@@ -64,7 +57,8 @@ export function createSystemdNotifier({
   }
 
   return {
-    ready(status) {
+    /** Startup is complete; from now on the watchdog is notified as often as it requires. */
+    ready(status: string) {
       void notify('READY=1', `STATUS=${status}`).then(scheduleWatchdog);
     },
     stopping() {

@@ -31,12 +31,7 @@ import type { Checklist } from './checklist.ts';
 const CLOCK_TOLERANCE_SECONDS = 5;
 
 /** The nodes that are live, draining or decommissioning. */
-export interface KnownNodes {
-  readonly ids: readonly number[];
-  readonly stores: number;
-  readonly replicas: number;
-  readonly connections: number;
-}
+export type KnownNodes = ReturnType<typeof summarize>;
 
 /** The cost of one node's list of ranges. */
 export interface RangesSample {
@@ -104,7 +99,7 @@ function copyNode(node: Infer<typeof nodeShape>) {
   };
 }
 
-function summarize(found: readonly ReturnType<typeof copyNode>[]): KnownNodes {
+function summarize(found: readonly ReturnType<typeof copyNode>[]) {
   const known = found.filter(({ status }) => REACHABLE.has(status));
   return {
     ids: known.map(({ id }) => id),

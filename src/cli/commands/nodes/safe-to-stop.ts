@@ -11,15 +11,15 @@ import { routeOf } from '../ranges/replica.ts';
 /** Of a replica in a listing, most of it the history of leases. */
 const TYPICAL_REPLICA_BYTES = 1_500;
 
-/** By id of a live node: how many ranges would lose their quorum without it. */
-export type DependentRanges = ReadonlyMap<number, number>;
-
-/** Scans the ranges of all nodes, after printing what that costs. `replicas`: of each node, as it last reported them. */
+/**
+ * Scans the ranges of all nodes, after printing what that costs. Resolves to the number of ranges that would lose their
+ * quorum, by id of the live node that they would lose. `replicas`: of each node, as it last reported them.
+ */
 export async function countDependentRanges(
   target: ClusterTarget,
   output: string,
   replicas: readonly number[],
-): Promise<DependentRanges> {
+): Promise<ReadonlyMap<number, number>> {
   const total = replicas.reduce((sum, count) => sum + count, 0);
   const size =
     total === 0
