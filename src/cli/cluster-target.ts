@@ -16,9 +16,6 @@ import { addConnectionFlags, CONNECTION_GROUP, readConfigFlags } from './flags.t
 import { note } from './output/standard-output.ts';
 import { watchCancellation } from './process/signals.ts';
 
-/** Maximum delay of the end of a command by its logout. */
-const LOGOUT_MS = 2_000;
-
 /** The cluster that a command queries, with the same clients, limits and secrets as the exporter. */
 export interface ClusterTarget {
   readonly config: ClusterConfig;
@@ -121,18 +118,16 @@ export async function openClients(
       random: Math.random,
     });
   } catch (error) {
-    const message = messageOf(error);
-    throw new CommandError(message, EXIT.usage, error);
+    throw new CommandError(messageOf(error), EXIT.usage, error);
   }
 }
 
 /** Ends the session that was created, if one was. */
 export async function logOut(clients: Clients): Promise<void> {
   try {
-    await clients.logOut(AbortSignal.timeout(LOGOUT_MS));
+    await clients.logOut();
   } catch (error) {
-    const message = messageOf(error);
-    note(`logout failed; the session expires on the server: ${message}`);
+    note(`logout failed; the session expires on the server: ${messageOf(error)}`);
   }
 }
 

@@ -29,6 +29,8 @@ const CLOUD_MAX_REQUESTS = 2;
 /** Circuit breakers stay open for a little less than an interval, so that the next poll is a trial. */
 const BREAKER_SHARE_OF_INTERVAL = 0.9;
 const MAX_BREAKER_MS = 30_000;
+/** How long a logout may delay the end of the process. */
+const LOGOUT_MS = 2_000;
 /** If no collector reads single nodes. */
 const DEFAULT_MAX_DUTY = 0.1;
 
@@ -40,8 +42,8 @@ export interface Clients extends AsyncDisposable {
   /** Whether the TLS files as they are now are in force. */
   readonly areFilesInForce: () => boolean;
   readonly cloud?: { readonly api: CloudControl; readonly http: HttpClient };
-  /** Ends the session that was created by a login here. */
-  logOut(signal: AbortSignal): Promise<void>;
+  /** Ends the session that was created by a login here. Rejects when the server does not answer soon. */
+  logOut(): Promise<void>;
 }
 
 export interface ClientsOptions {
@@ -68,8 +70,8 @@ export async function createClients(options: ClientsOptions): Promise<Clients> {
     ...(cloud && { cloud }),
     certificateNotAfterMs: () => cluster?.tls.current().notAfterMs,
     areFilesInForce: () => cluster?.tls.isInForce() ?? true,
-    async logOut(signal) {
-      await cluster?.session.logOut(signal);
+    async logOut() {
+      await cluster?.session.logOut(AbortSignal.timeout(LOGOUT_MS));
     },
     async [Symbol.asyncDispose]() {
       cluster?.tls[Symbol.dispose]();

@@ -43,9 +43,6 @@ export interface ClusterContext {
 type Settings = Pick<Config, 'shard' | 'max_series'>;
 type IsChosen = (collector: string) => boolean;
 
-/** How long a logout may delay the end of the process. */
-const LOGOUT_MS = 2_000;
-
 /** One configured cluster: its API clients and a poller for each of its collectors. */
 export class Cluster {
   readonly name: string;
@@ -155,7 +152,7 @@ export class Cluster {
     else if (!signal.aborted) await once(signal, 'abort');
     await Promise.all(this.pollers.map((poller) => poller.settled()));
     try {
-      await this.#clients.logOut(AbortSignal.timeout(LOGOUT_MS));
+      await this.#clients.logOut();
     } catch (error) {
       this.#log.warn({ err: error }, 'logout failed; the session expires on the server');
     }

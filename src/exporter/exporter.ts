@@ -11,7 +11,7 @@ import { clusterFamilies, processFamilies } from '../metrics/exporter-families.t
 import { type Build, ExporterMetrics } from '../metrics/exporter-metrics.ts';
 import { SampleSet } from '../metrics/sample-set.ts';
 import { renderFamilies } from '../metrics/snapshot.ts';
-import type { Clock } from '../polling/schedule.ts';
+import { type Clock, SYSTEM_CLOCK } from '../polling/schedule.ts';
 import { createRoutes, type ReloadOutcome } from '../web/routes.ts';
 import { watchWebConfig, type WebConfigWatcher } from '../web/server/web-config-watcher.ts';
 import { type ServerTimeouts, startWebServer, type WebServer } from '../web/server/web-server.ts';
@@ -22,10 +22,6 @@ import { Clusters } from './clusters.ts';
 const READY_AFTER_MS = 60_000;
 /** A scrape that is still running after this long at the end is cut off. */
 const CLOSE_MS = 3_000;
-const SYSTEM_CLOCK: Clock = {
-  wallMs: () => Date.now(),
-  monotonicMs: () => performance.now(),
-};
 
 export interface ExporterOptions {
   readonly config: Config;

@@ -5,6 +5,7 @@ import { createLog } from '../../log.ts';
 import { ExporterMetrics } from '../../metrics/exporter-metrics.ts';
 import { joinExposition } from '../../metrics/exposition.ts';
 import { renderFamilies } from '../../metrics/snapshot.ts';
+import { SYSTEM_CLOCK } from '../../polling/schedule.ts';
 import { addClusterOptions, chooseCluster, loadCommandConfig } from '../cluster-target.ts';
 import { addExamples, type CommandContext, EXIT } from '../command.ts';
 import { note, writeServerText } from '../output/standard-output.ts';
@@ -36,7 +37,7 @@ async function probe(
       collectors: COLLECTORS,
       metrics: new ExporterMetrics(build),
       userAgent: `crdb-exporter/${build.version}`,
-      clock: { wallMs: () => Date.now(), monotonicMs: () => performance.now() },
+      clock: SYSTEM_CLOCK,
       random: Math.random,
       // Failures of collectors are reported below.
       log: createLog({ level: 'error', format: 'logfmt', destination: 2 }),

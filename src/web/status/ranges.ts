@@ -67,7 +67,9 @@ function readTables(
   { tables: { loads }, hasTableCpu }: NonNullable<RangesResult['summary']>,
   tables: TablesResult | undefined,
 ) {
-  const sizes = new Map(tables?.discovery?.all.map((one) => [one.tableId, one.sizeBytes]));
+  // Of thousands of tables a few are shown.
+  const shown = tables?.discovery?.all.filter(({ tableId }) => loads.has(tableId));
+  const sizes = new Map(shown?.map(({ tableId, sizeBytes }) => [tableId, sizeBytes]));
   return [...loads]
     .filter(([id]) => id !== 'other' && id !== 'none')
     .map(([id, { ranges, queries, writes, cpuNanos }]) => ({
