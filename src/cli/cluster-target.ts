@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { CloudControl } from '../cockroach/cloud-api.ts';
 import type { ClusterApi } from '../cockroach/cluster-api.ts';
+import type { ClusterCollector, CollectContext, CollectorResult } from '../collectors/collector.ts';
 import { COLLECTORS } from '../collectors/index.ts';
 import { findNearest, formatIssues } from '../config/issues.ts';
 import { loadConfig } from '../config/load.ts';
@@ -11,6 +12,7 @@ import { type Clients, createClients } from '../exporter/clients.ts';
 import { messageOf } from '../format.ts';
 import { createPollStats, type PollStats } from '../http/poll-stats.ts';
 import { ClusterMetrics } from '../metrics/exporter-metrics.ts';
+import { failureReason } from '../polling/outcome.ts';
 import { type CommandContext, CommandError, EXIT, usageError } from './command.ts';
 import { addConnectionFlags, CONNECTION_GROUP, readConfigFlags } from './flags.ts';
 import { note } from './output/standard-output.ts';
@@ -137,6 +139,26 @@ export function clusterApiOf({ clients, config }: ClusterTarget): ClusterApi {
   throw usageError(
     `the cluster ${config.name} has no cluster_api: set its URL with --cluster.url or in the file`,
   );
+}
+
+/** One poll of a collector outside of the exporter: without the state of earlier polls, and without shards. */
+export function collectOnce<Options, State, Result extends CollectorResult>(
+  collector: ClusterCollector<Options, State, Result>,
+  api: ClusterApi,
+  { config, stats }: Pick<ClusterTarget, 'config' | 'stats'>,
+  own: Pick<CollectContext<Options, State>, 'options' | 'warn' | 'scanProgress'>,
+): Promise<Result> {
+  const context = Object.assign(stats, {
+    ...own,
+    state: collector.createState(),
+    shard: '0',
+    shards: { index: 0, count: 1 },
+    nowMs: Date.now,
+    urls: config.cluster_api?.urls.length ?? 1,
+    namedTables: () => new Set<string>(),
+    reasonOf: (error: unknown) => failureReason(error, collector),
+  });
+  return collector.collect(api, context);
 }
 
 /** The Cloud API of the target. */

@@ -1,7 +1,13 @@
-import type { Collector, PollFailure, PollStats } from '../collectors/collector.ts';
+import {
+  CollectError,
+  type Collector,
+  type PollFailure,
+  type PollStats,
+} from '../collectors/collector.ts';
+import { toRequestError } from '../http/errors.ts';
 import { collectorFamilies as families } from '../metrics/collector-families.ts';
 import type { SampleSet } from '../metrics/sample-set.ts';
-import { type Limit, LIMITS } from '../vocabulary.ts';
+import { type FailureReason, type Limit, LIMITS } from '../vocabulary.ts';
 
 /** State of one collector on one cluster after its last poll; replaced, never changed in place. */
 export interface Outcome {
@@ -25,6 +31,11 @@ interface FinishedPoll extends Readonly<Pick<PollStats, 'items' | 'pages' | 'byt
   /** Time in which responses were prepared and received. */
   readonly answerSeconds: number;
   readonly limits: ReadonlySet<Limit>;
+}
+
+/** Why a collector failed, by what it threw. */
+export function failureReason(error: unknown, { name }: Collector): FailureReason {
+  return error instanceof CollectError ? error.reason : toRequestError(error, name).reason;
 }
 
 export function initialOutcome(intervalSeconds: number): Outcome {

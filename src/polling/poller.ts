@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
-  CollectError,
   type Collector,
   type CollectorResult,
   type PollContext,
@@ -10,7 +9,6 @@ import {
 import type { CollectorConfig } from '../config/cluster-schema.ts';
 import { messageOf } from '../format.ts';
 import { BreakerOpenError, type HttpClient } from '../http/client.ts';
-import { toRequestError } from '../http/errors.ts';
 import { createPollStats } from '../http/poll-stats.ts';
 import type { Log } from '../log.ts';
 import type { ClusterBudget } from '../metrics/cluster-budget.ts';
@@ -20,7 +18,7 @@ import type { Snapshot } from '../metrics/snapshot.ts';
 import { inSlices } from '../time-slice.ts';
 import type { FailureReason, Limit } from '../vocabulary.ts';
 import type { Conditions } from './conditions.ts';
-import { type CollectorStatus, initialOutcome, type Outcome } from './outcome.ts';
+import { type CollectorStatus, failureReason, initialOutcome, type Outcome } from './outcome.ts';
 import { type Clock, effectiveIntervalSeconds, maxAgeSeconds, Schedule } from './schedule.ts';
 
 export interface PollerOptions {
@@ -242,12 +240,15 @@ export class Poller implements CollectorStatus {
     const { cluster, collector, collect, addRemedy } = this.#options;
     let result: CollectorResult;
     try {
-      const reasonOf = (error: unknown): FailureReason => this.#reasonOf(error);
+      const reasonOf = (error: unknown): FailureReason => failureReason(error, collector);
       const warn = (text: string): unknown => warnings.add(text);
       result = await collect(Object.assign(stats, { reasonOf, warn }));
     } catch (error) {
       if (error instanceof BreakerOpenError) this.#schedule.retryIn(error.retryInMs);
-      return addRemedy({ reason: this.#reasonOf(error), message: messageOf(error) }, error);
+      return addRemedy(
+        { reason: failureReason(error, collector), message: messageOf(error) },
+        error,
+      );
     }
     const samples = new SampleSet({ crdb_cluster: cluster });
     const steps = collector.samples(result, samples);
@@ -257,11 +258,6 @@ export class Poller implements CollectorStatus {
     this.#published = { result, snapshot, atMs: clock.monotonicMs() };
     budget.countDropped();
     return result.failure && this.#options.addRemedy(result.failure, result.failure.cause);
-  }
-
-  #reasonOf(error: unknown): FailureReason {
-    if (error instanceof CollectError) return error.reason;
-    return toRequestError(error, this.collector.name).reason;
   }
 
   #conclude(stats: PollStats, tookMs: number, error: PollFailure | undefined): void {

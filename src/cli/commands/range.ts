@@ -11,8 +11,14 @@ import { positiveInteger } from '../flags.ts';
 import { addListingOptions, type ListingOptions } from '../output/listing.ts';
 import { note, writeJson, writeOut } from '../output/standard-output.ts';
 import { type Cell, printTable } from '../output/table.ts';
-import { readTableNames } from '../table-names.ts';
-import { formatCpuTime, rangeElement, type Replica, routeOf, toReplica } from './ranges/replica.ts';
+import {
+  formatCpuTime,
+  rangeElement,
+  readTableNames,
+  type Replica,
+  routeOf,
+  toReplica,
+} from './ranges/replica.ts';
 
 /** Seconds between two looks of `--watch`. */
 const WATCH_SECONDS = 2;

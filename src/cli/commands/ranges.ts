@@ -15,11 +15,11 @@ import {
 } from '../output/listing.ts';
 import { type Progress, startProgress } from '../output/progress.ts';
 import { note } from '../output/standard-output.ts';
-import { readTableNames } from '../table-names.ts';
 import {
   formatCpuTime,
   type RangeElement,
   rangeElement,
+  readTableNames,
   type Replica,
   routeOf,
   toReplica,

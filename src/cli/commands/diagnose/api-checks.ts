@@ -24,6 +24,7 @@ import {
   selected,
   string,
 } from '../../../json/shape.ts';
+import { collectOnce } from '../../cluster-target.ts';
 import { GET_ASSISTANT } from '../cloud/assistant.ts';
 import type { Checklist } from './checklist.ts';
 
@@ -256,20 +257,10 @@ export async function checkOthers(
     const options = list.config.collectors[collector.name];
     if (CHECKED.has(collector) || collector.api === 'cloud' || !options?.enabled) continue;
     const stats = createPollStats(list.stats.signal);
-    const poll = Object.assign(stats, {
-      options,
-      state: collector.createState(),
-      shard: '0',
-      shards: { index: 0, count: 1 },
-      nowMs: Date.now,
-      urls: list.config.cluster_api?.urls.length ?? 1,
-      namedTables: () => new Set<string>(),
-      scanProgress: () => undefined,
-      reasonOf: (error: unknown) => toRequestError(error, collector.name).reason,
-      warn: () => undefined,
-    });
+    const target = { config: list.config, stats };
+    const own = { options, warn: () => undefined, scanProgress: () => undefined };
     await list.run(`collector ${collector.name}`, collector, async () => {
-      await collector.collect(api, poll);
+      await collectOnce(collector, api, target, own);
       const detail = `${formatBytes(stats.bytes)}, ${formatCount(stats.items)} items`;
       return { verdict: 'ok', detail };
     });
