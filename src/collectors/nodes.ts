@@ -1,4 +1,4 @@
-import { freshnessOf } from '../cockroach/liveness.ts';
+import { freshnessOf } from '../cockroach/node.ts';
 import { clusterCollector, type CollectorResult } from './collector.ts';
 import { JOB_FAMILIES, lastBackupSeconds, writeJobSamples } from './nodes/jobs.ts';
 import {

@@ -1,4 +1,4 @@
-import { livenessOf } from '../cockroach/liveness.ts';
+import { livenessOf } from '../cockroach/node.ts';
 import { nodes } from '../collectors/nodes.ts';
 import { nodeInfoLabels } from '../collectors/nodes/status.ts';
 import { readParameters, sendJson, sendText, sendUnknownCluster, toJson } from './respond.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { freshnessOf, type RecordAge } from '../../cockroach/liveness.ts';
+import { freshnessOf, type RecordAge } from '../../cockroach/node.ts';
 import { nodes } from '../../collectors/nodes.ts';
 import { formatAge, formatBytes, formatCount } from '../../format.ts';
 import { array, type Infer, integer, number, object, record, string } from '../../json/shape.ts';

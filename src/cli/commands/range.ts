@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Command } from 'commander';
-import { listNodes, type NodeList } from '../../cockroach/node-list.ts';
+import { listNodes } from '../../cockroach/node-list.ts';
+import type { NodeList } from '../../cockroach/node.ts';
 import { ranges } from '../../collectors/ranges.ts';
 import { diagnose } from '../../diagnosis/diagnose.ts';
 import { formatAge, formatList, formatNumber } from '../../format.ts';

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import { listNodes, type NodeList } from '../../cockroach/node-list.ts';
+import { listNodes } from '../../cockroach/node-list.ts';
+import type { NodeList } from '../../cockroach/node.ts';
 import { ranges } from '../../collectors/ranges.ts';
 import { diagnose, type Diagnosis } from '../../diagnosis/diagnose.ts';
 import { formatBytes, formatNumber } from '../../format.ts';

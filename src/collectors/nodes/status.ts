@@ -1,4 +1,4 @@
-import { livenessOf } from '../../cockroach/liveness.ts';
+import { livenessOf } from '../../cockroach/node.ts';
 import { type Family, gauge } from '../../metrics/family.ts';
 import type { SampleSet } from '../../metrics/sample-set.ts';
 import { cleanLabelValue } from '../../metrics/sample-text.ts';

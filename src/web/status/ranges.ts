@@ -1,4 +1,4 @@
-import { livenessOf } from '../../cockroach/liveness.ts';
+import { livenessOf } from '../../cockroach/node.ts';
 import type { NodesResult } from '../../collectors/nodes.ts';
 import type { ListedRange, RangesResult } from '../../collectors/ranges.ts';
 import type { FailureDomain, FailureDomains } from '../../collectors/ranges/failure-domains.ts';

@@ -1,7 +1,6 @@
 import type { CloudApi } from '../../../cockroach/cloud-api.ts';
 import type { ClusterApi } from '../../../cockroach/cluster-api.ts';
-import { livenessOf } from '../../../cockroach/liveness.ts';
-import { REACHABLE } from '../../../cockroach/node-list.ts';
+import { livenessOf, REACHABLE } from '../../../cockroach/node.ts';
 import type { Collector } from '../../../collectors/collector.ts';
 import { COLLECTORS } from '../../../collectors/index.ts';
 import { nodes } from '../../../collectors/nodes.ts';
