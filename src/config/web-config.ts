@@ -11,7 +11,7 @@ import {
   type SourceDocument,
 } from './document.ts';
 import { readTextFile, warnOfOtherUsers } from './files.ts';
-import { type ConfigIssue, ConfigIssues } from './issues.ts';
+import { ConfigIssues } from './issues.ts';
 import { readServerTls, type ServerTls, tlsServerSection } from './server-tls.ts';
 import { type Section, validate } from './validate.ts';
 import { boolean, integer, invalidType, section } from './values.ts';
@@ -174,18 +174,13 @@ function webConfigSchema(folder: string) {
   });
 }
 
-/** A web config file that was read, and what is wrong with it. */
-export interface WebConfigReading {
-  /** Not to be used when there are problems. */
-  readonly config: WebConfig;
-  readonly problems: readonly ConfigIssue[];
-  readonly warnings: readonly ConfigIssue[];
-  /** The file and those that it names: when one changes, it is time to read again. */
-  readonly files: readonly string[];
-}
+export type WebConfigReading = Awaited<ReturnType<typeof readWebConfig>>;
 
-/** Reads a web config file and what it names. Never rejects: what is wrong are problems. */
-export async function readWebConfig(file: string): Promise<WebConfigReading> {
+/**
+ * Reads a web config file and what it names. Never rejects: what is wrong are problems, and with problems `config` is not
+ * to be used. `files`: the file and those that it names; when one changes, it is time to read again.
+ */
+export async function readWebConfig(file: string) {
   const issues = new ConfigIssues();
   const { problems, warnings } = issues;
   const place = { source: file, path: '' };

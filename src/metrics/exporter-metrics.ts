@@ -38,12 +38,9 @@ interface CollectorLabels {
   readonly shard: string;
 }
 
-interface OperationLabels {
+export interface FinishedRequest {
   readonly api: Api;
   readonly endpoint: Endpoint;
-}
-
-export interface FinishedRequest extends OperationLabels {
   /** HTTP status, or `error` when there was no response. */
   readonly code: number | 'error';
   readonly seconds: number;
@@ -139,7 +136,7 @@ export class ClusterMetrics {
     api,
     endpoint,
     reason,
-  }: OperationLabels & { readonly reason: RetryReason }): void => {
+  }: Pick<FinishedRequest, 'api' | 'endpoint'> & { readonly reason: RetryReason }): void => {
     this.#retries({ api, endpoint, reason }, 1);
   };
 

@@ -91,6 +91,12 @@ export interface FamilyDefinition<L extends string> {
   readonly list?: FamilyList<NoInfer<L>>;
 }
 
+/** What families of one kind declare each for itself. */
+export type OwnDefinition = Pick<
+  FamilyDefinition<never>,
+  'name' | 'help' | 'unit' | 'field' | 'notes'
+>;
+
 const NAME = /^[a-z][a-z0-9]*(_[a-z0-9]+)*$/;
 const UNIT = /_(seconds|bytes|ratio)$/;
 /** Suffixes that OpenMetrics gives to the samples of other types. */

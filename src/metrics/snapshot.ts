@@ -104,16 +104,11 @@ function cutFamily(rendered: RenderedFamily, keeps: Keeps): RenderedFamily {
   return Object.freeze({ family, lines: cut, series: kept.length, ranks: kept });
 }
 
-interface RenderedText {
-  readonly lines: Buffer;
-  readonly crc: number;
-}
-
 async function renderLines(
   { family, samples }: SampleSetFamily,
   constantLabels: string,
   slice: TimeSlice,
-): Promise<RenderedText> {
+) {
   const write = sampleWriter(family.name, constantLabels);
   const chunks: Buffer[] = [];
   let lines = '';
@@ -132,7 +127,7 @@ async function renderLines(
 }
 
 /** `Buffer.concat` and the checksum in slices: a family of 100,000 series has more than 10 MB. */
-async function joinChunks(chunks: readonly Buffer[], slice: TimeSlice): Promise<RenderedText> {
+async function joinChunks(chunks: readonly Buffer[], slice: TimeSlice) {
   const lines = Buffer.allocUnsafe(chunks.reduce((sum, chunk) => sum + chunk.length, 0));
   let crc = 0;
   let at = 0;
@@ -147,7 +142,7 @@ async function joinChunks(chunks: readonly Buffer[], slice: TimeSlice): Promise<
 async function compress({
   lines,
   crc,
-}: RenderedText): Promise<{ readonly deflated?: DeflatedPiece }> {
+}: Awaited<ReturnType<typeof joinChunks>>): Promise<{ readonly deflated?: DeflatedPiece }> {
   if (lines.length < MIN_DEFLATED_BYTES) {
     return {};
   }

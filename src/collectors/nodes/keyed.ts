@@ -1,4 +1,10 @@
-import { counter, type Family, type FamilyDefinition, gauge } from '../../metrics/family.ts';
+import {
+  counter,
+  type Family,
+  type FamilyDefinition,
+  gauge,
+  type OwnDefinition,
+} from '../../metrics/family.ts';
 
 // Families that are single metrics of a node or store, by their CockroachDB keys.
 
@@ -19,13 +25,11 @@ export const STORE = {
 } as const;
 
 type Owner = typeof NODE | typeof STORE;
-type Definition = Pick<FamilyDefinition<never>, 'name' | 'help' | 'unit' | 'notes'>;
-
 const COUNTER_NOTES =
   'Counts since the start of the node and is updated every 10 s: use rate windows of 2 m and more.';
 
 /** A family whose value is one metric. */
-export function keyed(owner: Owner, key: string, definition: Definition): KeyedSeries {
+export function keyed(owner: Owner, key: string, definition: OwnDefinition): KeyedSeries {
   const family = define(owner, key, owner, definition);
   return { key, divisor: divisorOf(definition), family, labels: {} };
 }
@@ -35,7 +39,7 @@ export function keyedBy(
   owner: Owner,
   label: string,
   keys: Readonly<Record<string, string>>,
-  definition: Definition,
+  definition: OwnDefinition,
 ): readonly KeyedSeries[] {
   const entries = Object.entries(keys);
   const shape = {
@@ -57,7 +61,7 @@ function define(
   { source }: Owner,
   field: string,
   shape: Pick<FamilyDefinition<string>, 'labels' | 'series'>,
-  { unit = 'count', notes = '', ...definition }: Definition,
+  { unit = 'count', notes = '', ...definition }: OwnDefinition,
 ): Family {
   const type = definition.name.endsWith('_total') ? counter : gauge;
   const allNotes = type === counter ? COUNTER_NOTES : notes;
@@ -65,6 +69,6 @@ function define(
 }
 
 /** CockroachDB measures durations in nanoseconds. */
-function divisorOf({ unit }: Definition): number {
+function divisorOf({ unit }: OwnDefinition): number {
   return unit === 'seconds' ? 1e9 : 1;
 }

@@ -1,4 +1,4 @@
-import { type Family, type FamilyDefinition, gauge, gaugeHistogram } from '../../metrics/family.ts';
+import { type Family, gauge, gaugeHistogram, type OwnDefinition } from '../../metrics/family.ts';
 import {
   type NodeSessions,
   PHASES,
@@ -7,20 +7,10 @@ import {
   TRANSACTION_KINDS,
 } from './session.ts';
 
-type Definition = Pick<FamilyDefinition<never>, 'name' | 'help' | 'unit' | 'field' | 'notes'>;
-
-/** A family whose values are one member of a tally. */
-interface TallyFamily<Tally, L extends string> {
-  readonly member: keyof Tally;
-  readonly family: Family<L>;
-}
-
 const NODE = { labels: ['node_id'], series: ['nodes'] } as const;
 
-function ofNode(
-  member: keyof NodeSessions,
-  definition: Definition,
-): TallyFamily<NodeSessions, 'node_id'> {
+/** A family whose values are one member of the tally of a node. */
+function ofNode(member: keyof NodeSessions, definition: OwnDefinition) {
   return { member, family: gauge({ ...definition, ...NODE }) };
 }
 
@@ -141,10 +131,7 @@ export const families = {
   }),
 };
 
-function ofPair(
-  member: keyof SessionTally,
-  { notes, ...definition }: Definition,
-): TallyFamily<SessionTally, 'application' | 'user'> {
+function ofPair(member: keyof SessionTally, { notes, ...definition }: OwnDefinition) {
   const allNotes = notes === undefined ? LISTED : `${LISTED} ${notes}`;
   return { member, family: gauge({ ...definition, ...PAIR, notes: allNotes }) };
 }

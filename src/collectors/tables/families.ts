@@ -1,4 +1,4 @@
-import { type Family, type FamilyDefinition, gauge } from '../../metrics/family.ts';
+import { type Family, gauge, type OwnDefinition } from '../../metrics/family.ts';
 import type { DatabaseSums, DiscoveredTable, TableSizes } from './discovery.ts';
 import type { TableDetails } from './table.ts';
 
@@ -15,16 +15,6 @@ const SHOWN = {
 const METADATA = 'GET /table_metadata/';
 const CACHED =
   'Of the largest 10,000 tables, and as old as crdb_table_metadata_oldest_update_timestamp_seconds: the server computes it now and then.';
-
-type Definition = Pick<FamilyDefinition<never>, 'name' | 'help' | 'unit' | 'field' | 'notes'>;
-
-/** A family with one series for each table or database, and its value. */
-interface ValueFamily<Item, L extends string> {
-  readonly family: Family<L>;
-  readonly value: (item: Item) => number | undefined;
-}
-
-type TableLabel = (typeof LABELS)[number];
 
 export const families = {
   info: gauge({
@@ -56,8 +46,8 @@ export const families = {
 
 function ofShown(
   value: (table: Pick<DiscoveredTable, 'ranges' | 'columns' | 'indexes'>) => number | undefined,
-  definition: Definition,
-): ValueFamily<Parameters<typeof value>[0], TableLabel> {
+  definition: OwnDefinition,
+) {
   return { value, family: gauge({ ...definition, ...SHOWN }) };
 }
 
@@ -80,10 +70,7 @@ export const SHOWN_FAMILIES = [
   }),
 ];
 
-function ofListed(
-  value: (table: TableDetails) => number | undefined,
-  definition: Definition,
-): ValueFamily<TableDetails, TableLabel> {
+function ofListed(value: (table: TableDetails) => number | undefined, definition: OwnDefinition) {
   return { value, family: gauge({ ...definition, ...LISTED }) };
 }
 
@@ -126,10 +113,7 @@ export const LISTED_FAMILIES = [
   }),
 ];
 
-function ofSizes(
-  value: (sizes: TableSizes) => number | undefined,
-  definition: Definition,
-): ValueFamily<TableSizes, TableLabel> {
+function ofSizes(value: (sizes: TableSizes) => number | undefined, definition: OwnDefinition) {
   const notes = `The tables without series of their own are summed as other. ${CACHED}`;
   // Names that become equal as labels share a series.
   const family = gauge({ ...definition, ...SHOWN, request: METADATA, merge: 'sum', notes });
@@ -158,10 +142,7 @@ export const SIZE_FAMILIES = [
   }),
 ];
 
-function ofDatabase(
-  value: (database: DatabaseSums) => number,
-  definition: Definition,
-): ValueFamily<DatabaseSums, 'database'> {
+function ofDatabase(value: (database: DatabaseSums) => number, definition: OwnDefinition) {
   const family = gauge({
     ...definition,
     labels: ['database'],
