@@ -15,7 +15,7 @@ import type { Log } from '../log.ts';
 import { ClusterBudget } from '../metrics/cluster-budget.ts';
 import { collectorFamilies } from '../metrics/collector-families.ts';
 import { clusterFamilies } from '../metrics/exporter-families.ts';
-import type { ClusterMetrics, ExporterMetrics } from '../metrics/exporter-metrics.ts';
+import type { ExporterMetrics } from '../metrics/exporter-metrics.ts';
 import { SampleSet } from '../metrics/sample-set.ts';
 import type { Snapshot } from '../metrics/snapshot.ts';
 import { Conditions } from '../polling/conditions.ts';
@@ -49,10 +49,10 @@ export class Cluster {
   /** False: only /probe polls this cluster. */
   readonly isPolled: boolean;
   readonly pollers: readonly Poller[];
+  readonly #context: ClusterContext;
   readonly #config: ClusterConfig;
   readonly #settings: Settings;
   readonly #clients: Clients;
-  readonly #log: Log;
   readonly #conditions: Conditions;
   readonly #stop = new AbortController();
   /** Progress of the running (or last) range scan. */
@@ -85,28 +85,24 @@ export class Cluster {
       metrics.prepareEndpoints(CLUSTER_ENDPOINTS);
     }
     if (clients.cloud !== undefined) metrics.prepareEndpoints(['assistant']);
-    return new Cluster(context, { config, settings, clients, log, metrics }, previous);
+    return new Cluster({ ...context, log }, config, settings, clients, previous);
   }
 
   private constructor(
     context: ClusterContext,
-    parts: {
-      readonly config: ClusterConfig;
-      readonly settings: Settings;
-      readonly clients: Clients;
-      readonly log: Log;
-      readonly metrics: ClusterMetrics;
-    },
+    config: ClusterConfig,
+    settings: Settings,
+    clients: Clients,
     previous: readonly Poller[],
   ) {
-    this.name = parts.config.name;
-    this.isPolled = parts.config.poll;
-    this.#config = parts.config;
-    this.#settings = parts.settings;
-    this.#clients = parts.clients;
-    this.#log = parts.log;
-    this.#conditions = new Conditions(parts.log, context.clock);
-    this.pollers = this.#createPollers(context, parts.metrics, previous);
+    this.name = config.name;
+    this.isPolled = config.poll;
+    this.#context = context;
+    this.#config = config;
+    this.#settings = settings;
+    this.#clients = clients;
+    this.#conditions = new Conditions(context.log, context.clock);
+    this.pollers = this.#createPollers(previous);
   }
 
   /** Whether its TLS files as they are now are in force. */
@@ -154,7 +150,7 @@ export class Cluster {
     try {
       await this.#clients.logOut();
     } catch (error) {
-      this.#log.warn({ err: error }, 'logout failed; the session expires on the server');
+      this.#context.log.warn({ err: error }, 'logout failed; the session expires on the server');
     }
     await this.#clients[Symbol.asyncDispose]();
   }
@@ -209,18 +205,16 @@ export class Cluster {
     return this.isPolled ? this.pollers : this.pollers.filter(({ outcome }) => outcome.hasEnded);
   }
 
-  #createPollers(
-    context: ClusterContext,
-    metrics: ClusterMetrics,
-    previous: readonly Poller[],
-  ): readonly Poller[] {
+  #createPollers(previous: readonly Poller[]): readonly Poller[] {
+    const { collectors, log, clock, random, pollEnded } = this.#context;
     const { shard, max_series } = this.#settings;
+    const metrics = this.#context.metrics.cluster(this.name);
     const published = (): readonly Snapshot[] =>
       this.pollers.flatMap((poller) => poller.published ?? []);
     const remedies = new PollRemedies(this.#config);
     const checkSessions = createSessionsCheck(this.#conditions, this.#config);
     const budget = new ClusterBudget(max_series, published, metrics.seriesDropped);
-    return context.collectors.flatMap((collector) => {
+    return collectors.flatMap((collector) => {
       const settings = this.#config.collectors[collector.name];
       if (!settings?.enabled || (collector.scope === 'cluster' && shard.index !== 0)) return [];
       const options = ownOptions(collector, settings);
@@ -237,13 +231,13 @@ export class Cluster {
           settings,
           ...kept,
           http: this.#clients[collector.api]?.http ?? { blockedMs: () => 0 },
-          collect: this.#bind(context, collector, kept),
+          collect: this.#bind(collector, kept),
           budget,
           metrics,
-          log: context.log,
+          log,
           conditions: this.#conditions,
-          clock: context.clock,
-          random: context.random,
+          clock,
+          random,
           pollEnded: () => {
             checkUrls(
               this.#conditions,
@@ -252,7 +246,7 @@ export class Cluster {
               this.#config,
             );
             if (collector === sessions) checkSessions(this);
-            context.pollEnded?.(this, collector);
+            pollEnded?.(this, collector);
           },
           addRemedy: (failure, error) => ({
             ...failure,
@@ -266,7 +260,6 @@ export class Cluster {
 
   /** The collector with its client, options and state. */
   #bind(
-    { clock }: ClusterContext,
     collector: Collector,
     kept: { readonly options: unknown; readonly state: unknown; readonly shard: string },
   ): (poll: PollContext) => Promise<CollectorResult> {
@@ -274,7 +267,7 @@ export class Cluster {
     const constant = {
       ...kept,
       shards: this.#settings.shard,
-      nowMs: clock.wallMs,
+      nowMs: this.#context.clock.wallMs,
       urls: this.#config.cluster_api?.urls.length ?? 1,
       namedTables: () => new Set(this.pollers.flatMap(({ result }) => result?.tableIds ?? [])),
       scanProgress: (done: number, planned: number) => {

@@ -35,8 +35,8 @@ export interface PollerOptions {
   readonly collect: (context: PollContext) => Promise<CollectorResult>;
   readonly budget: ClusterBudget;
   readonly metrics: ClusterMetrics;
+  /** Of the cluster, as the next. */
   readonly log: Log;
-  /** Of the cluster. */
   readonly conditions: Conditions;
   readonly clock: Clock;
   readonly random: () => number;
@@ -58,6 +58,9 @@ const ABORT_GRACE_MS = 200;
 
 /** Polls one collector of one cluster: never two polls at once, each within its deadline. */
 export class Poller implements CollectorStatus {
+  readonly collector: Collector;
+  readonly shard: string;
+  readonly configuredIntervalSeconds: number;
   readonly #options: PollerOptions;
   readonly #schedule: Schedule;
   readonly #log: Log;
@@ -74,31 +77,22 @@ export class Poller implements CollectorStatus {
 
   /** Until its first poll has ended, a poller shows what the previous one showed. */
   constructor(options: PollerOptions, previous?: Poller) {
-    const { collector, shard, log, cluster } = options;
+    const { collector, shard, settings, log } = options;
+    this.collector = collector;
+    this.shard = shard;
+    this.configuredIntervalSeconds = settings.interval;
     this.#options = options;
     this.#previous = previous;
     this.#published = previous === undefined ? undefined : previous.#published;
     this.#schedule = new Schedule(options.clock, options.random);
     this.#labels = { collector: collector.name, shard };
-    this.#log = log.child({ cluster, ...this.#labels });
+    this.#log = log.child(this.#labels);
     const outcome = previous?.outcome ?? initialOutcome(this.configuredIntervalSeconds);
     this.#outcome = {
       ...outcome,
       intervalSeconds: this.#intervalSeconds(outcome.last?.answerSeconds ?? 0),
     };
     options.metrics.preparePolls(this.#labels);
-  }
-
-  get collector(): Collector {
-    return this.#options.collector;
-  }
-
-  get shard(): string {
-    return this.#options.shard;
-  }
-
-  get configuredIntervalSeconds(): number {
-    return this.#options.settings.interval;
   }
 
   /** The state of the collector, if these are the options that it was made with. */

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createDiscoveryRoutes } from './discovery.ts';
 import { type ScrapeSource, sendMetrics } from './metrics.ts';
-import { type ProbedCluster, sendProbe } from './probe.ts';
+import { sendProbe } from './probe.ts';
 import { sendText } from './respond.ts';
 import type { Route } from './server/app.ts';
 import { createConcurrencyLimit } from './server/limits.ts';
@@ -26,7 +26,6 @@ export interface RouteSources extends StatusSource {
   readonly reload: (() => Promise<ReloadOutcome>) | undefined;
   /** The running configuration as it may be shown; the same object until it changes. */
   readonly describedConfig: () => unknown;
-  readonly clusters: () => readonly ProbedCluster[];
 }
 
 export function createRoutes(sources: RouteSources): readonly Route[] {

@@ -15,7 +15,7 @@ import { nodeIssues, readNodes } from './nodes.ts';
 import { rangeIssues, readRanges } from './ranges.ts';
 import { readSessions, sessionIssues } from './sessions.ts';
 
-/** A configured cluster with the results of its polls. No page queries a cluster. */
+/** A configured cluster with the results of its polls. No page queries a cluster, only /probe does. */
 export interface ClusterSource {
   readonly name: string;
   /** False: only /probe polls it. */
@@ -31,6 +31,7 @@ export interface ClusterSource {
   isUp(api: Api): boolean | undefined;
   snapshots(isChosen: (collector: string) => boolean): readonly Snapshot[];
   metrics(isChosen: (collector: string) => boolean): SampleSet;
+  pollNow(isChosen: (collector: string) => boolean, waitMs: number): Promise<void>;
 }
 
 /** Collectors whose data the health of a cluster follows from. */
