@@ -107,7 +107,7 @@ export class Cluster {
 
   /** Whether its TLS files as they are now are in force. */
   areFilesInForce(): boolean {
-    return this.#clients.areFilesInForce();
+    return this.#clients.cluster?.tls.isInForce() ?? true;
   }
 
   /** What is wrong although polls succeed. */
@@ -182,7 +182,7 @@ export class Cluster {
       const isOff = cluster_api.tls.insecure_skip_verify;
       set.set(clusterFamilies.verificationDisabled, {}, isOff ? 1 : 0);
     }
-    const notAfterMs = this.#clients.certificateNotAfterMs();
+    const notAfterMs = this.#clients.cluster?.tls.current().notAfterMs;
     if (notAfterMs !== undefined) {
       set.set(clusterFamilies.certificateNotAfter, { use: 'client' }, notAfterMs / 1000);
     }
