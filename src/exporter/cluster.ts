@@ -46,15 +46,16 @@ type IsChosen = (collector: string) => boolean;
 /** One configured cluster: its API clients and a poller for each of its collectors. */
 export class Cluster {
   readonly name: string;
+  readonly config: ClusterConfig;
   /** False: only /probe polls this cluster. */
   readonly isPolled: boolean;
   readonly pollers: readonly Poller[];
   readonly #context: ClusterContext;
-  readonly #config: ClusterConfig;
   readonly #settings: Settings;
   readonly #clients: Clients;
   readonly #conditions: Conditions;
   readonly #stop = new AbortController();
+  #running: Promise<void> | undefined;
   /** Progress of the running (or last) range scan. */
   #scan = { done: 0, planned: 0 };
 
@@ -96,9 +97,9 @@ export class Cluster {
     previous: readonly Poller[],
   ) {
     this.name = config.name;
+    this.config = config;
     this.isPolled = config.poll;
     this.#context = context;
-    this.#config = config;
     this.#settings = settings;
     this.#clients = clients;
     this.#conditions = new Conditions(context.log, context.clock);
@@ -141,9 +142,19 @@ export class Cluster {
     for (const api of APIS) this.#clients[api]?.http.endPause();
   }
 
-  /** Polls until the signal aborts, then logs out and closes its connections. */
-  async run(signal: AbortSignal): Promise<void> {
-    signal.addEventListener('abort', () => this.#stop.abort(), { once: true });
+  /** Begins to poll, unless it has begun already. */
+  start(): void {
+    this.#running ??= this.#run(this.#stop.signal);
+  }
+
+  /** Ends polling, logs out and closes its connections. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    this.start();
+    await this.#running;
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
     if (this.isPolled) await Promise.all(this.pollers.map((poller) => poller.run(signal)));
     else if (!signal.aborted) await once(signal, 'abort');
     await Promise.all(this.pollers.map((poller) => poller.settled()));
@@ -175,7 +186,7 @@ export class Cluster {
       if (isUp !== undefined) set.set(clusterFamilies.up, { api }, isUp ? 1 : 0);
       writeApi(set, api, this.#clients[api]?.http);
     }
-    const { cluster_api, console_url = '' } = this.#config;
+    const { cluster_api, console_url = '' } = this.config;
     set.set(clusterFamilies.clusterInfo, { console_url }, 1);
     set.set(clusterFamilies.shards, {}, this.#settings.shard.count);
     if (cluster_api !== undefined) {
@@ -211,11 +222,11 @@ export class Cluster {
     const metrics = this.#context.metrics.cluster(this.name);
     const published = (): readonly Snapshot[] =>
       this.pollers.flatMap((poller) => poller.published ?? []);
-    const remedies = new PollRemedies(this.#config);
-    const checkSessions = createSessionsCheck(this.#conditions, this.#config);
+    const remedies = new PollRemedies(this.config);
+    const checkSessions = createSessionsCheck(this.#conditions, this.config);
     const budget = new ClusterBudget(max_series, published, metrics.seriesDropped);
     return collectors.flatMap((collector) => {
-      const settings = this.#config.collectors[collector.name];
+      const settings = this.config.collectors[collector.name];
       if (!settings?.enabled || (collector.scope === 'cluster' && shard.index !== 0)) return [];
       const options = ownOptions(collector, settings);
       // Success without a request would say nothing about the cluster.
@@ -239,12 +250,7 @@ export class Cluster {
           clock,
           random,
           pollEnded: () => {
-            checkUrls(
-              this.#conditions,
-              collector,
-              this.#clients[collector.api]?.http,
-              this.#config,
-            );
+            checkUrls(this.#conditions, collector, this.#clients[collector.api]?.http, this.config);
             if (collector === sessions) checkSessions(this);
             pollEnded?.(this, collector);
           },
@@ -268,7 +274,7 @@ export class Cluster {
       ...kept,
       shards: this.#settings.shard,
       nowMs: this.#context.clock.wallMs,
-      urls: this.#config.cluster_api?.urls.length ?? 1,
+      urls: this.config.cluster_api?.urls.length ?? 1,
       namedTables: () => new Set(this.pollers.flatMap(({ result }) => result?.tableIds ?? [])),
       scanProgress: (done: number, planned: number) => {
         this.#scan = { done, planned };

@@ -46,12 +46,10 @@ async function probe(
     config,
   );
   using cancellation = watchCancellation();
-  const done = new AbortController();
-  const running = cluster.run(AbortSignal.any([cancellation.signal, done.signal]));
+  cancellation.signal.addEventListener('abort', () => void cluster.stop());
   const timeouts = Object.values(clusterConfig.collectors).map(({ timeout }) => timeout);
   await cluster.pollNow(isAny, Math.max(...timeouts) * 1000);
-  done.abort();
-  await running;
+  await cluster.stop();
   const exitCode = cancellation.exitCode();
   if (exitCode !== undefined) return exitCode;
   const chunks = joinExposition({
