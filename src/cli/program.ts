@@ -53,11 +53,13 @@ const COMMANDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 };
 const NAMES = Object.values(COMMANDS).flatMap((group) => Object.keys(group));
 
-/** Adds the arguments, options, examples and action of a command. */
-type Define = (command: Command, context: CommandContext) => void;
-
-/** Files are loaded on demand: the exporter never holds what only commands need. */
-const FILES: Readonly<Record<string, () => Promise<{ readonly define: Define }>>> = {
+/**
+ * Each file adds the arguments, options, examples and action of its command. They are loaded on demand: the exporter
+ * never holds what only commands need.
+ */
+const FILES: Readonly<
+  Record<string, () => Promise<{ define(command: Command, context: CommandContext): void }>>
+> = {
   serve: () => import('./commands/serve.ts'),
   check: () => import('./commands/check.ts'),
   diagnose: () => import('./commands/diagnose.ts'),
