@@ -1,5 +1,5 @@
 import { type Infer, object, string, time } from '../json/shape.ts';
-import { type FamilyDefinition, gauge } from '../metrics/family.ts';
+import { gauge } from '../metrics/family.ts';
 import { cleanLabelValue } from '../metrics/sample-text.ts';
 import { cloudCollector, CollectError, type CollectorResult } from './collector.ts';
 
@@ -45,27 +45,22 @@ const families = {
     name: 'crdb_cloud_migration_assistant_info',
     help: 'Id, cluster and region of the migration assistant. Always 1.',
     labels: ['assistant_id', 'cluster_id', 'deployed_region'],
-    unit: 'always 1',
   }),
-  created: timestamp({
+  created: gauge({
     name: 'crdb_cloud_migration_assistant_created_timestamp_seconds',
     help: 'Creation of the migration assistant, Unix time in seconds.',
     field: 'created_at',
   }),
-  updated: timestamp({
+  updated: gauge({
     name: 'crdb_cloud_migration_assistant_updated_timestamp_seconds',
     help: 'Last update of the migration assistant, Unix time in seconds.',
     field: 'updated_at',
   }),
-  statusSince: timestamp({
+  statusSince: gauge({
     name: 'crdb_cloud_migration_assistant_status_since_timestamp_seconds',
     help: 'First poll that saw the current status of the migration assistant, Unix time in seconds.',
   }),
 };
-
-function timestamp(definition: Pick<FamilyDefinition<never>, 'name' | 'help' | 'field'>) {
-  return gauge({ ...definition, unit: 'Unix time in seconds' });
-}
 
 interface State {
   /** When the current status of the current assistant was first seen; undefined without an assistant. */

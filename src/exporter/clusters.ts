@@ -49,21 +49,21 @@ export class Clusters {
         return await Cluster.create(this.#context, config, settings, previous);
       }),
     );
-    const created = tried.flatMap((each) => (each.status === 'fulfilled' ? each.value : []));
+    const next = tried.flatMap((each) => (each.status === 'fulfilled' ? each.value : []));
     const failed = tried.find((each) => each.status === 'rejected');
     if (failed !== undefined) {
-      await this.#discard(clusters, created);
+      await this.#discard(clusters, next);
       throw failed.reason;
     }
     const names = new Set(clusters.map(({ name }) => name));
     for (const cluster of this.list) {
-      if (!created.includes(cluster)) this.#end(cluster);
+      if (!next.includes(cluster)) this.#end(cluster);
       if (!names.has(cluster.name)) this.#context.metrics.forget(cluster.name);
       // A reload also asks to try again.
       cluster.endPauses();
     }
-    for (const cluster of created) cluster.start();
-    this.#clusters = new Map(created.map((cluster) => [cluster.name, cluster]));
+    for (const cluster of next) cluster.start();
+    this.#clusters = new Map(next.map((cluster) => [cluster.name, cluster]));
     this.#settings = settings;
   }
 
@@ -73,9 +73,9 @@ export class Clusters {
     await Promise.all(this.#ending);
   }
 
-  /** Removes clusters that were created beside one that could not be. */
-  async #discard(clusters: Config['clusters'], created: readonly Cluster[]): Promise<void> {
-    const fresh = created.filter((cluster) => !this.list.includes(cluster));
+  /** Removes clusters that were next beside one that could not be. */
+  async #discard(clusters: Config['clusters'], next: readonly Cluster[]): Promise<void> {
+    const fresh = next.filter((cluster) => !this.list.includes(cluster));
     await Promise.all(fresh.map((cluster) => cluster.stop()));
     for (const { name } of clusters)
       if (!this.#clusters.has(name)) this.#context.metrics.forget(name);

@@ -20,26 +20,22 @@ export const collectorFamilies = {
     name: 'crdb_exporter_collector_duration_seconds',
     help: 'Duration of the last poll of the collector in seconds.',
     ...PER_COLLECTOR,
-    unit: 'seconds',
   }),
   lastSuccess: gauge({
     name: 'crdb_exporter_collector_last_success_timestamp_seconds',
     help: 'Unix time in seconds at which the last successful poll of the collector ended.',
     ...PER_COLLECTOR,
-    unit: 'Unix time in seconds',
     notes: 'Shows the age of the data of the collector. Absent before the first success.',
   }),
   lastAttempt: gauge({
     name: 'crdb_exporter_collector_last_attempt_timestamp_seconds',
     help: 'Unix time in seconds at which the last poll of the collector ended.',
     ...PER_COLLECTOR,
-    unit: 'Unix time in seconds',
   }),
   interval: gauge({
     name: 'crdb_exporter_collector_interval_seconds',
     help: 'Effective interval between polls in seconds.',
     ...PER_COLLECTOR,
-    unit: 'seconds',
     notes:
       'Longer than configured when responses would take more than their share of the time (max_duty). Waiting without a response does not count.',
   }),
@@ -47,7 +43,6 @@ export const collectorFamilies = {
     name: 'crdb_exporter_collector_configured_interval_seconds',
     help: 'Configured interval between polls in seconds.',
     ...PER_COLLECTOR,
-    unit: 'seconds',
   }),
   items: gauge({
     name: 'crdb_exporter_collector_items',
@@ -63,7 +58,6 @@ export const collectorFamilies = {
     name: 'crdb_exporter_collector_response_bytes',
     help: 'Bytes of the responses of the last poll, decompressed.',
     ...PER_COLLECTOR,
-    unit: 'bytes',
   }),
   limitHit: gauge({
     name: 'crdb_exporter_collector_limit_hit',

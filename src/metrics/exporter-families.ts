@@ -17,7 +17,6 @@ export const processFamilies = {
     name: 'crdb_exporter_build_info',
     help: 'Version, source revision, Node.js version and platform of the exporter. Always 1.',
     labels: ['version', 'revision', 'node_version', 'platform'],
-    unit: 'always 1',
   }),
   lastReloadSuccessful: gauge({
     name: 'crdb_exporter_config_last_reload_successful',
@@ -29,7 +28,6 @@ export const processFamilies = {
   lastReloadSuccess: gauge({
     name: 'crdb_exporter_config_last_reload_success_timestamp_seconds',
     help: 'Unix time in seconds of the last successful load of the configuration.',
-    unit: 'Unix time in seconds',
   }),
   connectionsDropped: counter({
     name: 'crdb_exporter_web_connections_dropped_total',
@@ -52,7 +50,6 @@ export const clusterFamilies = {
     name: 'crdb_cluster_info',
     help: 'Address of the DB Console of the cluster, empty when not configured; always 1.',
     labels: ['console_url'],
-    unit: 'always 1',
   }),
   shards: gauge({
     name: 'crdb_exporter_shards',
@@ -70,7 +67,6 @@ export const clusterFamilies = {
     name: 'crdb_exporter_api_paused_seconds',
     help: 'Seconds until requests resume after Retry-After; 0 when there is no pause.',
     labels: ['api'],
-    unit: 'seconds',
     series: ['APIs'],
     notes: 'At most 15 minutes. A reload ends the pause.',
   }),
@@ -78,7 +74,6 @@ export const clusterFamilies = {
     name: 'crdb_exporter_tls_certificate_not_after_timestamp_seconds',
     help: 'Unix time in seconds at which a certificate that the exporter presents expires.',
     labels: ['use'],
-    unit: 'Unix time in seconds',
     series: [2],
     notes: 'use server: to scrapers, without crdb_cluster. use client: to a cluster.',
   }),
@@ -116,7 +111,6 @@ export const clusterFamilies = {
     name: 'crdb_exporter_http_request_duration_seconds',
     help: 'Duration of requests in seconds, from sending to the end of the response.',
     labels: ['api', 'endpoint'],
-    unit: 'seconds',
     series: ['endpoints', 14],
     buckets: [0.005, 0.025, 0.1, 0.25, 0.5, 1.5, 2.5, 5.5, 10.5, 30.5, 60.5],
   }),
@@ -125,7 +119,6 @@ export const clusterFamilies = {
     help: 'Bytes of response bodies, decompressed.',
     labels: ['api', 'endpoint'],
     series: ['endpoints'],
-    unit: 'bytes',
   }),
   retries: counter({
     name: 'crdb_exporter_http_retries_total',

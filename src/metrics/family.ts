@@ -80,7 +80,7 @@ export interface FamilyDefinition<L extends string> {
   /** None when absent: then the family has one series. */
   readonly labels?: readonly L[];
   readonly merge?: MergeRule;
-  /** `count` when absent. */
+  /** When absent, what the name ends in, else `count`. */
   readonly unit?: Unit;
   readonly field?: string;
   readonly request?: string;
@@ -199,7 +199,7 @@ function define<L extends string>(type: FamilyType, definition: FamilyDefinition
     help,
     labels: Object.freeze([...labels]),
     merge,
-    unit: definition.unit ?? 'count',
+    unit: definition.unit ?? unitOf(name),
     openMetricsUnit: UNIT.exec(baseName({ name, type }))?.[1],
     field: definition.field,
     request: definition.request,
@@ -208,6 +208,18 @@ function define<L extends string>(type: FamilyType, definition: FamilyDefinition
     importance: definition.importance ?? (list === undefined ? importanceOf(labels) : 'list'),
     ...(list === undefined ? {} : { list }),
   });
+}
+
+const UNITS: readonly (readonly [end: string, unit: Unit])[] = [
+  ['_timestamp_seconds', 'Unix time in seconds'],
+  ['_seconds', 'seconds'],
+  ['_bytes', 'bytes'],
+  ['_info', 'always 1'],
+];
+
+function unitOf(name: string): Unit {
+  const base = name.replace(/_total$/, '');
+  return UNITS.find(([end]) => base.endsWith(end))?.[1] ?? 'count';
 }
 
 function findFault(

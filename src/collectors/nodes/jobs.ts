@@ -39,7 +39,6 @@ const families = {
   lastBackup: gauge({
     name: 'crdb_backup_last_completed_timestamp_seconds',
     help: 'End of the last scheduled backup, Unix time in seconds.',
-    unit: 'Unix time in seconds',
     field: `metrics ${LAST_BACKUP}`,
     notes:
       'Only of schedules created with the option updates_cluster_last_backup_time_metric. The largest over the nodes since the exporter started: a node forgets it when it restarts. Absent while no node reports one.',
@@ -56,7 +55,6 @@ const families = {
     name: 'crdb_protected_timestamp_age_seconds',
     help: 'Age of the oldest data that jobs of this type protect from garbage collection in seconds.',
     labels: ['job'],
-    unit: 'seconds',
     field: 'metrics jobs.*.protected_age_sec',
     series: [JOB_COUNT],
     notes: `0 when nothing is protected. ${STORED_AS}`,
@@ -64,7 +62,6 @@ const families = {
   preserveDowngrade: gauge({
     name: 'crdb_preserve_downgrade_option_updated_timestamp_seconds',
     help: 'When finalizing the upgrade of the cluster was put off, Unix time in seconds.',
-    unit: 'Unix time in seconds',
     field: `metrics ${PRESERVE_DOWNGRADE}`,
     notes: 'Absent while the setting cluster.preserve_downgrade_option is empty.',
   }),

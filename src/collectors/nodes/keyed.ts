@@ -25,13 +25,14 @@ export const STORE = {
 } as const;
 
 type Owner = typeof NODE | typeof STORE;
+
 const COUNTER_NOTES =
   'Counts since the start of the node and is updated every 10 s: use rate windows of 2 m and more.';
 
 /** A family whose value is one metric. */
 export function keyed(owner: Owner, key: string, definition: OwnDefinition): KeyedSeries {
   const family = define(owner, key, owner, definition);
-  return { key, divisor: divisorOf(definition), family, labels: {} };
+  return { key, divisor: divisorOf(family), family, labels: {} };
 }
 
 /** A family with one metric for each value of a further label. */
@@ -48,7 +49,7 @@ export function keyedBy(
   };
   const family = define(owner, Object.values(keys).join(', '), shape, definition);
   return entries.map(([value, key]) => {
-    return { key, divisor: divisorOf(definition), family, labels: { [label]: value } };
+    return { key, divisor: divisorOf(family), family, labels: { [label]: value } };
   });
 }
 
@@ -61,14 +62,14 @@ function define(
   { source }: Owner,
   field: string,
   shape: Pick<FamilyDefinition<string>, 'labels' | 'series'>,
-  { unit = 'count', notes = '', ...definition }: OwnDefinition,
+  { notes = '', ...definition }: OwnDefinition,
 ): Family {
   const type = definition.name.endsWith('_total') ? counter : gauge;
   const allNotes = type === counter ? COUNTER_NOTES : notes;
-  return type({ ...definition, ...shape, unit, field: `${source} ${field}`, notes: allNotes });
+  return type({ ...definition, ...shape, field: `${source} ${field}`, notes: allNotes });
 }
 
 /** CockroachDB measures durations in nanoseconds. */
-function divisorOf({ unit }: OwnDefinition): number {
+function divisorOf({ unit }: Family): number {
   return unit === 'seconds' ? 1e9 : 1;
 }

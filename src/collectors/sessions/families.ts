@@ -21,33 +21,28 @@ export const NODE_FAMILIES = [
   ofNode('allocBytes', {
     name: 'crdb_session_alloc_bytes',
     help: 'Memory that the open sessions of the node hold in bytes.',
-    unit: 'bytes',
     field: 'alloc_bytes',
   }),
   ofNode('maxAllocBytes', {
     name: 'crdb_session_max_alloc_bytes',
     help: 'Sum of the peak memory of each open session of the node in bytes.',
-    unit: 'bytes',
     field: 'max_alloc_bytes',
     notes: 'The sessions need not have had their peaks at the same time.',
   }),
   ofNode('largestAllocBytes', {
     name: 'crdb_session_largest_alloc_bytes',
     help: 'Memory of the open session of the node that holds most, in bytes.',
-    unit: 'bytes',
     field: 'alloc_bytes',
   }),
   ofNode('oldestTransactionSeconds', {
     name: 'crdb_oldest_transaction_age_seconds',
     help: 'Age of the oldest open transaction of the node in seconds; 0 without one.',
-    unit: 'seconds',
     field: 'active_txn',
     notes: AT_POLL,
   }),
   ofNode('oldestQuerySeconds', {
     name: 'crdb_oldest_query_age_seconds',
     help: 'Age of the oldest running query of the node in seconds; 0 without one.',
-    unit: 'seconds',
     field: 'active_queries',
     notes: AT_POLL,
   }),
@@ -141,7 +136,6 @@ export const APPLICATION_FAMILIES = [
   ofPair('allocBytes', {
     name: 'crdb_application_session_alloc_bytes',
     help: 'Memory that the open sessions of an application and user hold in bytes.',
-    unit: 'bytes',
     field: 'alloc_bytes',
   }),
   ofPair('activeQueries', {
@@ -162,21 +156,18 @@ export const APPLICATION_FAMILIES = [
   ofPair('oldestTransactionSeconds', {
     name: 'crdb_application_oldest_transaction_age_seconds',
     help: 'Age of the oldest open transaction of an application and user in seconds; 0 without one.',
-    unit: 'seconds',
     field: 'active_txn',
     notes: AT_POLL,
   }),
   ofPair('oldestIdleTransactionSeconds', {
     name: 'crdb_application_oldest_idle_transaction_age_seconds',
     help: 'Age of the oldest open transaction without a running query of an application and user in seconds.',
-    unit: 'seconds',
     field: 'active_txn',
     notes: `0 when there is none. ${AT_POLL}`,
   }),
   ofPair('oldestQuerySeconds', {
     name: 'crdb_application_oldest_query_age_seconds',
     help: 'Age of the oldest running query of an application and user in seconds; 0 without one.',
-    unit: 'seconds',
     field: 'active_queries',
     notes: AT_POLL,
   }),

@@ -22,7 +22,6 @@ export const families = {
     name: 'crdb_table_info',
     help: 'Descriptor id of the table and the level that defines its zone configuration. Always 1.',
     labels: [...LABELS, 'table_id', 'zone_config_level'],
-    unit: 'always 1',
     field: 'descriptor_id and zone_config_level; table_id',
     notes:
       'The level is cluster, database, table or unknown; it is known of the listed tables only. Absent for tables that could not be read.',
@@ -38,7 +37,6 @@ export const families = {
   oldestUpdate: gauge({
     name: 'crdb_table_metadata_oldest_update_timestamp_seconds',
     help: 'When the server computed the oldest of the table sizes shown, Unix time in seconds.',
-    unit: 'Unix time in seconds',
     field: 'last_updated',
     request: METADATA,
   }),
@@ -96,19 +94,16 @@ export const LISTED_FAMILIES = [
   ofListed(({ zone }) => zone.range_min_bytes, {
     name: 'crdb_table_zone_range_min_bytes',
     help: 'Size below which ranges of the table are merged, in bytes.',
-    unit: 'bytes',
     field: 'zone_config.range_min_bytes',
   }),
   ofListed(({ zone }) => zone.range_max_bytes, {
     name: 'crdb_table_zone_range_max_bytes',
     help: 'Size above which ranges of the table are split, in bytes.',
-    unit: 'bytes',
     field: 'zone_config.range_max_bytes',
   }),
   ofListed(({ zone }) => zone.gc.ttl_seconds, {
     name: 'crdb_table_zone_gc_ttl_seconds',
     help: 'Time that old row versions of the table are kept, in seconds.',
-    unit: 'seconds',
     field: 'zone_config.gc.ttl_seconds',
   }),
 ];
@@ -125,19 +120,16 @@ export const SIZE_FAMILIES = [
   ofSizes(({ sizeBytes }) => sizeBytes, {
     name: 'crdb_table_size_bytes',
     help: 'Size of the table on disk over all its replicas, in bytes.',
-    unit: 'bytes',
     field: 'replication_size_bytes',
   }),
   ofSizes(({ dataBytes }) => dataBytes, {
     name: 'crdb_table_data_bytes',
     help: 'Data of the table, deleted and overwritten rows included, in bytes.',
-    unit: 'bytes',
     field: 'total_data_bytes',
   }),
   ofSizes(({ liveDataBytes }) => liveDataBytes, {
     name: 'crdb_table_live_data_bytes',
     help: 'Live data of the table in bytes; the rest of its data waits for garbage collection.',
-    unit: 'bytes',
     field: 'total_live_data_bytes',
   }),
 ];
@@ -158,7 +150,6 @@ export const DATABASE_FAMILIES = [
   ofDatabase(({ sizeBytes }) => sizeBytes, {
     name: 'crdb_database_size_bytes',
     help: 'Size of the tables of the database on disk over all their replicas, in bytes.',
-    unit: 'bytes',
     field: 'replication_size_bytes',
   }),
   ofDatabase(({ tables }) => tables, {
