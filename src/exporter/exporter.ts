@@ -123,9 +123,7 @@ export class Exporter {
     const { web } = config;
     const startedAt = monotonicMs();
     const routes = createRoutes({
-      telemetryPath: web.telemetry_path,
-      maxRequests: web.max_requests,
-      maxProbes: web.max_probes,
+      web,
       version: build.version,
       scrapeSource: {
         collectors: collectors.map(({ name }) => name),
