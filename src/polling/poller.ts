@@ -35,8 +35,9 @@ export interface PollerOptions {
   readonly collect: (context: PollContext) => Promise<CollectorResult>;
   readonly budget: ClusterBudget;
   readonly metrics: ClusterMetrics;
-  /** Of the cluster, as the next. */
+  /** Names the cluster in its lines. */
   readonly log: Log;
+  /** Of the cluster. */
   readonly conditions: Conditions;
   readonly clock: Clock;
   readonly random: () => number;

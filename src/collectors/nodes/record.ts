@@ -85,7 +85,7 @@ export function copyNode(node: NodeElement) {
     })),
     /** Tiers after the first MAX_TIERS were left out. */
     hasMoreTiers: node.locality.tiers.length > MAX_TIERS,
-    /** 0 when the server sent none, as the next. */
+    /** Both times are 0 when the server sent none. */
     startedSeconds: toSeconds(node.started_at),
     updatedSeconds: toSeconds(node.updated_at),
     // Virtual CPUs respect the limit of the cgroup, which the CPUs of the host do not.
