@@ -99,12 +99,10 @@ export const STATUS_FAMILIES: readonly Family[] = Object.values(families);
 
 /** Writes the samples of the cluster as a whole. */
 export function writeClusterSamples(set: SampleSet, nodes: readonly NodeRecord[]): void {
-  const counts = new Map<string, number>(LIVENESS_STATUSES.map((status) => [status, 0]));
-  for (const node of nodes) {
-    const status = livenessOf(node);
-    counts.set(status, (counts.get(status) ?? 0) + 1);
+  for (const status of LIVENESS_STATUSES) {
+    const count = nodes.filter((node) => livenessOf(node) === status).length;
+    set.set(families.nodes, { status }, count);
   }
-  for (const [status, count] of counts) set.set(families.nodes, { status }, count);
   const present = nodes.filter((node) => !['dead', 'decommissioned'].includes(livenessOf(node)));
   set.set(families.buildTags, {}, countDistinct(present.map((node) => node.buildTag)));
   set.set(families.serverVersions, {}, countDistinct(present.map((node) => node.serverVersion)));
