@@ -101,11 +101,9 @@ export class CloudControl {
     return answer?.x509_pem_cert ?? '';
   }
 
-  /** PATCH of the same; resolves to what is trusted now. */
-  async setCaCertificate(stats: PollStats, pem: string): Promise<string | undefined> {
-    const body = { x509_pem_cert: pem };
-    const answer = await this.#change(stats, 'PATCH', { ...CA_CERT, body });
-    return answer?.x509_pem_cert;
+  /** PATCH of the same. */
+  async setCaCertificate(stats: PollStats, pem: string): Promise<void> {
+    await this.#change(stats, 'PATCH', { ...CA_CERT, body: { x509_pem_cert: pem } });
   }
 
   /** DELETE of the same; resolves to what was deleted. */

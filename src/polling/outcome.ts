@@ -38,16 +38,14 @@ export function failureReason(error: unknown, { name }: Collector): FailureReaso
   return error instanceof CollectError ? error.reason : toRequestError(error, name).reason;
 }
 
-export function initialOutcome(intervalSeconds: number): Outcome {
-  return {
-    succeeded: false,
-    hasEnded: false,
-    last: undefined,
-    lastSuccessMs: undefined,
-    intervalSeconds,
-    error: undefined,
-  };
-}
+/** Before the first poll. */
+export const NOT_POLLED: Omit<Outcome, 'intervalSeconds'> = {
+  succeeded: false,
+  hasEnded: false,
+  last: undefined,
+  lastSuccessMs: undefined,
+  error: undefined,
+};
 
 /** What a poller shows of itself on /metrics. */
 export interface CollectorStatus {

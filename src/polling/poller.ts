@@ -18,7 +18,7 @@ import type { Snapshot } from '../metrics/snapshot.ts';
 import { inSlices } from '../time-slice.ts';
 import type { FailureReason, Limit } from '../vocabulary.ts';
 import type { Conditions } from './conditions.ts';
-import { type CollectorStatus, failureReason, initialOutcome, type Outcome } from './outcome.ts';
+import { type CollectorStatus, failureReason, NOT_POLLED, type Outcome } from './outcome.ts';
 import { type Clock, effectiveIntervalSeconds, maxAgeSeconds, Schedule } from './schedule.ts';
 
 export interface PollerOptions {
@@ -88,7 +88,7 @@ export class Poller implements CollectorStatus {
     this.#schedule = new Schedule(options.clock, options.random);
     this.#labels = { collector: collector.name, shard };
     this.#log = log.child(this.#labels);
-    const outcome = previous?.outcome ?? initialOutcome(this.configuredIntervalSeconds);
+    const outcome = previous?.outcome ?? NOT_POLLED;
     this.#outcome = {
       ...outcome,
       intervalSeconds: this.#intervalSeconds(outcome.last?.answerSeconds ?? 0),
