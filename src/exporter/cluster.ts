@@ -4,13 +4,13 @@ import {
   type Collector,
   type CollectorResult,
   ownOptions,
-  type PollContext,
   shardOf,
 } from '../collectors/collector.ts';
 import { sessions } from '../collectors/sessions.ts';
 import { FILE_CHECK_MS } from '../config/files.ts';
 import type { ClusterConfig, Config } from '../config/schema.ts';
 import { PollRemedies } from '../diagnosis/diagnose.ts';
+import type { HttpClient } from '../http/client.ts';
 import type { Log } from '../log.ts';
 import { ClusterBudget } from '../metrics/cluster-budget.ts';
 import { collectorFamilies } from '../metrics/collector-families.ts';
@@ -20,7 +20,7 @@ import { SampleSet } from '../metrics/sample-set.ts';
 import type { Snapshot } from '../metrics/snapshot.ts';
 import { Conditions } from '../polling/conditions.ts';
 import { writeCollectorMetrics } from '../polling/outcome.ts';
-import { Poller } from '../polling/poller.ts';
+import { Poller, type PollerOptions } from '../polling/poller.ts';
 import type { Clock } from '../polling/schedule.ts';
 import { type Api, APIS, CLUSTER_ENDPOINTS } from '../vocabulary.ts';
 import { checkUrls, createSessionsCheck } from './checks.ts';
@@ -235,14 +235,14 @@ export class Cluster {
       const state =
         before?.stateFor((known) => isDeepStrictEqual(known, options)) ?? collector.createState();
       const kept = { options, state, shard: shardOf(collector, options, shard) };
+      const client = this.#bind(collector, kept);
       return new Poller(
         {
           cluster: this.name,
           collector,
           settings,
           ...kept,
-          http: this.#clients[collector.api]?.http ?? { blockedMs: () => 0 },
-          collect: this.#bind(collector, kept),
+          ...client,
           budget,
           metrics,
           log,
@@ -250,7 +250,7 @@ export class Cluster {
           clock,
           random,
           pollEnded: () => {
-            checkUrls(this.#conditions, collector, this.#clients[collector.api]?.http, this.config);
+            checkUrls(this.#conditions, collector, client.http, this.config);
             if (collector === sessions) checkSessions(this);
             pollEnded?.(this, collector);
           },
@@ -264,11 +264,11 @@ export class Cluster {
     });
   }
 
-  /** The collector with its client, options and state. */
+  /** The collector bound to its client, options and state. */
   #bind(
     collector: Collector,
     kept: { readonly options: unknown; readonly state: unknown; readonly shard: string },
-  ): (poll: PollContext) => Promise<CollectorResult> {
+  ): Pick<PollerOptions, 'collect'> & { readonly http: HttpClient } {
     const { cluster, cloud } = this.#clients;
     const constant = {
       ...kept,
@@ -281,10 +281,12 @@ export class Cluster {
       },
     };
     if (collector.api === 'cluster' && cluster !== undefined) {
-      return (poll) => collector.collect(cluster.api, Object.assign(poll, constant));
+      const { api, http } = cluster;
+      return { http, collect: (poll) => collector.collect(api, Object.assign(poll, constant)) };
     }
     if (collector.api === 'cloud' && cloud !== undefined) {
-      return (poll) => collector.collect(cloud.api, Object.assign(poll, constant));
+      const { api, http } = cloud;
+      return { http, collect: (poll) => collector.collect(api, Object.assign(poll, constant)) };
     }
     throw new Error(`${collector.name}: the API ${collector.api} is not configured`);
   }
