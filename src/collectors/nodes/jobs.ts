@@ -1,6 +1,6 @@
 import { type Family, gauge } from '../../metrics/family.ts';
 import type { SampleSet } from '../../metrics/sample-set.ts';
-import type { Metrics } from './record.ts';
+import type { NodeRecord } from './record.ts';
 
 // Families of the cluster as a whole that nodes report in their metrics: jobs, backups, an open upgrade.
 
@@ -70,14 +70,14 @@ const families = {
 export const JOB_FAMILIES: readonly Family[] = Object.values(families);
 
 /** End of the last backup that any of the nodes reports, Unix time in seconds; 0 without one. */
-export function lastBackupSeconds(nodes: readonly { readonly metrics: Metrics }[]): number {
+export function lastBackupSeconds(nodes: readonly NodeRecord[]): number {
   return Math.max(0, ...nodes.map(({ metrics }) => metrics.get(LAST_BACKUP) ?? 0));
 }
 
 /** Writes the samples of the cluster from the metrics of the nodes whose record is fresh. */
 export function writeJobSamples(
   set: SampleSet,
-  nodes: readonly { readonly metrics: Metrics }[],
+  nodes: readonly NodeRecord[],
   lastBackup: number,
 ): void {
   set.set(families.lastBackup, {}, lastBackup || undefined);
@@ -95,18 +95,12 @@ export function writeJobSamples(
 }
 
 /** Values that the nodes sent under these keys. */
-function valuesOf(
-  nodes: readonly { readonly metrics: Metrics }[],
-  keys: readonly string[],
-): readonly number[] {
+function valuesOf(nodes: readonly NodeRecord[], keys: readonly string[]): readonly number[] {
   return nodes.flatMap(({ metrics }) => keys.flatMap((key) => metrics.get(key) ?? []));
 }
 
 /** Undefined when no node sent a value. */
-function maximum(
-  nodes: readonly { readonly metrics: Metrics }[],
-  keys: readonly string[],
-): number | undefined {
+function maximum(nodes: readonly NodeRecord[], keys: readonly string[]): number | undefined {
   const values = valuesOf(nodes, keys);
   return values.length === 0 ? undefined : Math.max(...values);
 }
