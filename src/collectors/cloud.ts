@@ -113,9 +113,9 @@ export const cloud = cloudCollector({
     if (assistant !== undefined) {
       const { id, clusterId, region, createdMs, updatedMs, statusSinceMs } = assistant;
       set.info(families.info, { assistant_id: id, cluster_id: clusterId, deployed_region: region });
-      set.set(families.created, {}, toSeconds(createdMs));
-      set.set(families.updated, {}, toSeconds(updatedMs));
-      set.set(families.statusSince, {}, toSeconds(statusSinceMs));
+      set.set(families.created, {}, createdMs && createdMs / 1000);
+      set.set(families.updated, {}, updatedMs && updatedMs / 1000);
+      set.set(families.statusSince, {}, statusSinceMs / 1000);
     }
     set.set(families.exists, {}, assistant === undefined ? 0 : 1);
     // An empty status counts as `other`.
@@ -137,8 +137,4 @@ function toAssistant(found: Infer<typeof assistantShape>) {
     createdMs: found.created_at,
     updatedMs: found.updated_at,
   };
-}
-
-function toSeconds(milliseconds: number | undefined): number | undefined {
-  return milliseconds === undefined ? undefined : milliseconds / 1000;
 }

@@ -67,8 +67,8 @@ export function writeCollectorMetrics(set: SampleSet, status: CollectorStatus): 
   set.set(families.interval, labels, intervalSeconds);
   set.set(families.configuredInterval, labels, status.configuredIntervalSeconds);
   set.set(families.series, labels, status.series);
-  set.set(families.lastSuccess, labels, toSeconds(lastSuccessMs));
-  set.set(families.lastAttempt, labels, toSeconds(last?.atMs));
+  set.set(families.lastSuccess, labels, lastSuccessMs && lastSuccessMs / 1000);
+  set.set(families.lastAttempt, labels, last && last.atMs / 1000);
   set.set(families.duration, labels, last?.durationSeconds);
   set.set(families.items, labels, last?.items);
   set.set(families.pages, labels, last?.pages);
@@ -76,8 +76,4 @@ export function writeCollectorMetrics(set: SampleSet, status: CollectorStatus): 
   for (const limit of LIMITS) {
     set.set(families.limitHit, { ...labels, limit }, status.limits.has(limit) ? 1 : 0);
   }
-}
-
-function toSeconds(milliseconds: number | undefined): number | undefined {
-  return milliseconds === undefined ? undefined : milliseconds / 1000;
 }
