@@ -38,7 +38,7 @@ export interface RateLimit {
 }
 
 /** Without a web config file. */
-export const NO_WEB_CONFIG: WebConfig = { headers: {}, users: new Map() };
+const NO_WEB_CONFIG: WebConfig = { headers: {}, users: new Map() };
 
 const SECONDS_PER_GO_UNIT: ReadonlyMap<string, number> = new Map([
   ['ns', 1e-9],
@@ -180,9 +180,10 @@ export type WebConfigReading = Awaited<ReturnType<typeof readWebConfig>>;
  * Reads a web config file and what it names. Never rejects: what is wrong are problems, and with problems `config` is not
  * to be used. `files`: the file and those that it names; when one changes, it is time to read again.
  */
-export async function readWebConfig(file: string) {
+export async function readWebConfig(file: string | undefined) {
   const issues = new ConfigIssues();
   const { problems, warnings } = issues;
+  if (file === undefined) return { config: NO_WEB_CONFIG, files: [], problems, warnings };
   const place = { source: file, path: '' };
   const text = await readTextFile(file, 'the web config file').catch((error: unknown) => {
     issues.report(place, messageOf(error));
