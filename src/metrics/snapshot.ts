@@ -16,7 +16,7 @@ export interface DeflatedPiece {
 export interface RenderedFamily extends FamilySeries {
   readonly lines: Buffer;
   /** Present where the lines are long enough to be compressed ahead of the scrape. */
-  readonly deflated?: DeflatedPiece;
+  readonly deflated?: DeflatedPiece | undefined;
 }
 
 /** Rendered samples: frozen bytes that scrapes join. */
@@ -55,13 +55,7 @@ export async function renderSnapshot(
     ]);
     compressing = compress(text).then((deflated) => {
       const { lines } = text;
-      const rendered = {
-        family,
-        lines,
-        series: samples.size,
-        ...(ranks && { ranks }),
-        ...deflated,
-      };
+      const rendered = { family, lines, series: samples.size, ranks, deflated };
       families.set(family.name, Object.freeze(rendered));
     });
   }
@@ -142,10 +136,7 @@ async function joinChunks(chunks: readonly Buffer[], slice: TimeSlice) {
 async function compress({
   lines,
   crc,
-}: Awaited<ReturnType<typeof joinChunks>>): Promise<{ readonly deflated?: DeflatedPiece }> {
-  if (lines.length < MIN_DEFLATED_BYTES) {
-    return {};
-  }
-  const bytes = await deflate(lines, DEFLATE_OPTIONS);
-  return { deflated: Object.freeze({ bytes, crc }) };
+}: Awaited<ReturnType<typeof joinChunks>>): Promise<DeflatedPiece | undefined> {
+  if (lines.length < MIN_DEFLATED_BYTES) return undefined;
+  return Object.freeze({ bytes: await deflate(lines, DEFLATE_OPTIONS), crc });
 }
