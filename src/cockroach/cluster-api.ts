@@ -129,7 +129,7 @@ export class ClusterApi {
     request: {
       /** Sessions per page. */
       readonly limit: number;
-      readonly username?: string;
+      readonly username?: string | undefined;
       readonly shape: S;
       readonly onSession: (session: Infer<S>) => void;
       /** Waited for between pages, as for ranges. */

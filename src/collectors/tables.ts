@@ -88,10 +88,9 @@ export const tables = clusterCollector({
     return {
       tables: listed.tables,
       names: new Map(known.map((table) => [table.tableId, formatTableName(table)])),
-      ...(failure !== undefined && { failure }),
-      ...(found.all !== undefined && {
-        discovery: summarizeTables(found.all, names, context.namedTables(), options.max_tables),
-      }),
+      failure,
+      discovery:
+        found.all && summarizeTables(found.all, names, context.namedTables(), options.max_tables),
     };
   },
 
@@ -134,8 +133,8 @@ export const tables = clusterCollector({
 export interface TablesResult extends CollectorResult {
   /** The listed tables in the configured order; those that could not be read are missing. */
   readonly tables: readonly TableDetails[];
-  /** Absent where the server lists no tables. */
-  readonly discovery?: Discovery;
+  /** Undefined where the server lists no tables. */
+  readonly discovery: Discovery | undefined;
   /** `movr.public.rides` by table id, of every table that is known. */
   readonly names: ReadonlyMap<string, string>;
 }
@@ -166,11 +165,7 @@ async function discover(
 }
 
 /** The details of the listed tables; a failure when none of them could be read. */
-async function readListed(
-  api: ClusterApi,
-  context: Context,
-  names: readonly TableName[],
-): Promise<{ readonly tables: readonly TableDetails[]; readonly failure?: PollFailure }> {
+async function readListed(api: ClusterApi, context: Context, names: readonly TableName[]) {
   const read: TableDetails[] = [];
   const failures: PollFailure[] = [];
   // One at a time: each request is a load on the server.
@@ -186,7 +181,7 @@ async function readListed(
     }
   }
   const failure = read.length === 0 ? mostFrequent(failures) : undefined;
-  return { tables: read, ...(failure !== undefined && { failure }) };
+  return { tables: read, failure };
 }
 
 function toFailure(error: unknown, { reasonOf }: Context): PollFailure {

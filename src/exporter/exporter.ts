@@ -145,7 +145,7 @@ export class Exporter {
       connectionDropped: this.#metrics.connectionDropped,
       log,
       timeouts,
-      ...(sockets && { sockets }),
+      sockets,
     });
   }
 

@@ -66,7 +66,7 @@ export interface Family<L extends string = string> {
   /** What is dropped first over a series budget. */
   readonly importance: Importance;
   /** The list to which its series belong. */
-  readonly list?: FamilyList<L>;
+  readonly list?: FamilyList<L> | undefined;
 }
 
 /** Histogram families only occur among the exporter's own metrics. */
@@ -206,7 +206,7 @@ function define<L extends string>(type: FamilyType, definition: FamilyDefinition
     series: definition.series ?? [],
     notes: definition.notes ?? '',
     importance: definition.importance ?? (list === undefined ? importanceOf(labels) : 'list'),
-    ...(list === undefined ? {} : { list }),
+    list,
   });
 }
 

@@ -171,7 +171,7 @@ async function list(target: ClusterTarget, options: Options): Promise<number> {
   let listed = 0;
   const request = {
     limit: Number(target.config.collectors['sessions']?.['page_limit']),
-    ...(options.user !== undefined && { username: options.user }),
+    username: options.user,
     shape: sessionShape(options),
     onSession(element: Element) {
       progress.advance(1);

@@ -34,7 +34,7 @@ const DROP_LOG_INTERVAL_MS = 60_000;
 
 export interface WebServerOptions extends WebOptions {
   /** Descriptors of sockets that are already listening; used instead of the addresses when there are any. */
-  readonly sockets?: readonly number[];
+  readonly sockets?: readonly number[] | undefined;
   /** Counts a connection that was refused or closed because too many were open. */
   readonly connectionDropped: () => void;
   readonly timeouts?: ServerTimeouts | undefined;
