@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { Command } from 'commander';
 import { COLLECTORS } from '../../collectors/index.ts';
 import { Cluster } from '../../exporter/cluster.ts';
@@ -46,9 +47,9 @@ async function probe(
     config,
   );
   using cancellation = watchCancellation();
-  cancellation.signal.addEventListener('abort', () => void cluster.stop());
   const timeouts = Object.values(clusterConfig.collectors).map(({ timeout }) => timeout);
-  await cluster.pollNow(isAny, Math.max(...timeouts) * 1000);
+  const polled = cluster.pollNow(isAny, Math.max(...timeouts) * 1000);
+  await Promise.race([polled, once(cancellation.signal, 'abort')]);
   await cluster.stop();
   const exitCode = cancellation.exitCode();
   if (exitCode !== undefined) return exitCode;
