@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { CloudControl } from '../cockroach/cloud-api.ts';
 import type { ClusterApi } from '../cockroach/cluster-api.ts';
+import type { ClusterCollector, CollectContext, CollectorResult } from '../collectors/collector.ts';
 import { COLLECTORS } from '../collectors/index.ts';
 import { findNearest, formatIssues } from '../config/issues.ts';
 import { loadConfig } from '../config/load.ts';
@@ -11,13 +12,11 @@ import { type Clients, createClients } from '../exporter/clients.ts';
 import { messageOf } from '../format.ts';
 import { createPollStats, type PollStats } from '../http/poll-stats.ts';
 import { ClusterMetrics } from '../metrics/exporter-metrics.ts';
+import { failureReason } from '../polling/outcome.ts';
 import { type CommandContext, CommandError, EXIT, usageError } from './command.ts';
 import { addConnectionFlags, CONNECTION_GROUP, readConfigFlags } from './flags.ts';
 import { note } from './output/standard-output.ts';
 import { watchCancellation } from './process/signals.ts';
-
-/** Maximum delay of the end of a command by its logout. */
-const LOGOUT_MS = 2_000;
 
 /** The cluster that a command queries, with the same clients, limits and secrets as the exporter. */
 export interface ClusterTarget {
@@ -121,18 +120,16 @@ export async function openClients(
       random: Math.random,
     });
   } catch (error) {
-    const message = messageOf(error);
-    throw new CommandError(message, EXIT.usage, error);
+    throw new CommandError(messageOf(error), EXIT.usage, error);
   }
 }
 
 /** Ends the session that was created, if one was. */
 export async function logOut(clients: Clients): Promise<void> {
   try {
-    await clients.logOut(AbortSignal.timeout(LOGOUT_MS));
+    await clients.logOut();
   } catch (error) {
-    const message = messageOf(error);
-    note(`logout failed; the session expires on the server: ${message}`);
+    note(`logout failed; the session expires on the server: ${messageOf(error)}`);
   }
 }
 
@@ -142,6 +139,26 @@ export function clusterApiOf({ clients, config }: ClusterTarget): ClusterApi {
   throw usageError(
     `the cluster ${config.name} has no cluster_api: set its URL with --cluster.url or in the file`,
   );
+}
+
+/** One poll of a collector outside of the exporter: without the state of earlier polls, and without shards. */
+export function collectOnce<Options, State, Result extends CollectorResult>(
+  collector: ClusterCollector<Options, State, Result>,
+  api: ClusterApi,
+  { config, stats }: Pick<ClusterTarget, 'config' | 'stats'>,
+  own: Pick<CollectContext<Options, State>, 'options' | 'warn' | 'scanProgress'>,
+): Promise<Result> {
+  const context = Object.assign(stats, {
+    ...own,
+    state: collector.createState(),
+    shard: '0',
+    shards: { index: 0, count: 1 },
+    nowMs: Date.now,
+    urls: config.cluster_api?.urls.length ?? 1,
+    namedTables: () => new Set<string>(),
+    reasonOf: (error: unknown) => failureReason(error, collector),
+  });
+  return collector.collect(api, context);
 }
 
 /** The Cloud API of the target. */

@@ -12,11 +12,6 @@ export interface CommandContext {
   readonly setExitCode: (exitCode: number) => void;
 }
 
-/** The file of a command: adds its arguments, options, examples and action. */
-export interface CommandFile {
-  define(command: Command, context: CommandContext): void;
-}
-
 /** A failure that a person can fix: only its message is printed, without a stack. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';

@@ -4,13 +4,7 @@ import type { Environment } from '../config/secret.ts';
 import { canScan } from '../json/scanner.ts';
 import type { Build } from '../metrics/exporter-metrics.ts';
 import { readBuild } from './build.ts';
-import {
-  type CommandContext,
-  CommandError,
-  type CommandFile,
-  EXIT,
-  usageError,
-} from './command.ts';
+import { type CommandContext, CommandError, EXIT, usageError } from './command.ts';
 import { expandSwitches, optionTerm, takesNext } from './flags.ts';
 import { ignoreBrokenPipes, note } from './output/standard-output.ts';
 
@@ -59,8 +53,13 @@ const COMMANDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 };
 const NAMES = Object.values(COMMANDS).flatMap((group) => Object.keys(group));
 
-/** Files are loaded on demand: the exporter never holds what only commands need. */
-const FILES: Readonly<Record<string, () => Promise<CommandFile>>> = {
+/**
+ * Each file adds the arguments, options, examples and action of its command. They are loaded on demand: the exporter
+ * never holds what only commands need.
+ */
+const FILES: Readonly<
+  Record<string, () => Promise<{ define(command: Command, context: CommandContext): void }>>
+> = {
   serve: () => import('./commands/serve.ts'),
   check: () => import('./commands/check.ts'),
   diagnose: () => import('./commands/diagnose.ts'),

@@ -27,12 +27,6 @@ const CA_CERT = {
   shape: certificate,
 } as const;
 
-/** What collectors read from the Cloud API v1 for one cluster. Failures are RequestErrors. */
-export interface CloudApi {
-  /** GET …/migration-assistant; undefined when the cluster has none. The answer holds a password. */
-  assistant<S extends ObjectShape>(stats: PollStats, shape: S): Promise<Infer<S> | undefined>;
-}
-
 export interface CloudApiOptions {
   readonly http: HttpClient;
   readonly clusterId: string;
@@ -49,17 +43,21 @@ interface CloudRequest<S extends ObjectShape> extends Pick<HttpRequest, 'endpoin
   readonly shape: S;
 }
 
+/** What collectors read from the Cloud API. */
+export type CloudApi = Pick<CloudControl, 'assistant'>;
+
 /**
- * All of it, one method an endpoint. A call that changes something is retried only when the service has surely not begun
+ * The Cloud API v1 for one cluster, one method an endpoint. Failures are RequestErrors. A call that changes something is retried only when the service has surely not begun
  * with it: 429, or no connection at all. It resolves to undefined when the change was made and the answer is empty.
  */
-export class CloudControl implements CloudApi {
+export class CloudControl {
   readonly #options: CloudApiOptions;
 
   constructor(options: CloudApiOptions) {
     this.#options = options;
   }
 
+  /** GET …/migration-assistant; undefined when the cluster has none. The answer holds a password. */
   async assistant<S extends ObjectShape>(
     stats: PollStats,
     shape: S,
@@ -103,11 +101,9 @@ export class CloudControl implements CloudApi {
     return answer?.x509_pem_cert ?? '';
   }
 
-  /** PATCH of the same; resolves to what is trusted now. */
-  async setCaCertificate(stats: PollStats, pem: string): Promise<string | undefined> {
-    const body = { x509_pem_cert: pem };
-    const answer = await this.#change(stats, 'PATCH', { ...CA_CERT, body });
-    return answer?.x509_pem_cert;
+  /** PATCH of the same. */
+  async setCaCertificate(stats: PollStats, pem: string): Promise<void> {
+    await this.#change(stats, 'PATCH', { ...CA_CERT, body: { x509_pem_cert: pem } });
   }
 
   /** DELETE of the same; resolves to what was deleted. */

@@ -39,20 +39,6 @@ const identityFields = { id: raw(), node_id: raw(), start: raw() };
 /** Who lists the ranges of a node: any server, the node itself through any server, or the URL's own. */
 export type RangeRoute = 'gateway' | 'proxy' | 'local';
 
-export interface SessionsEnd {
-  /** Nodes whose sessions are missing; 0 where the server named none. */
-  readonly failedNodes: ReadonlySet<number>;
-  /** The prefix of internal application names, as the server reports it. */
-  readonly internalPrefix: string | undefined;
-}
-
-interface ListPage<E extends ObjectShape> {
-  /** Elements that the answer held, skipped ones included. */
-  readonly elements: number;
-  readonly envelope: Infer<E>;
-  readonly dateMs: number | undefined;
-}
-
 /**
  * The cluster API v2, one method an endpoint. Listings call back synchronously, element by element; the element is reused
  * for the next one. Failures are RequestErrors.
@@ -143,13 +129,18 @@ export class ClusterApi {
     request: {
       /** Sessions per page. */
       readonly limit: number;
-      readonly username?: string;
+      readonly username?: string | undefined;
       readonly shape: S;
       readonly onSession: (session: Infer<S>) => void;
       /** Waited for between pages, as for ranges. */
       readonly onPageEnd?: () => Promise<void>;
     },
-  ): Promise<SessionsEnd> {
+  ): Promise<{
+    /** Nodes whose sessions are missing; 0 where the server named none. */
+    readonly failedNodes: ReadonlySet<number>;
+    /** The prefix of internal application names, as the server reports it. */
+    readonly internalPrefix: string | undefined;
+  }> {
     const failedNodes = new Set<number>();
     let internalPrefix: string | undefined;
     const query = new URLSearchParams({ exclude_closed_sessions: 'true' });
@@ -260,7 +251,7 @@ export class ClusterApi {
       readonly envelope: E;
       readonly onElement: (element: Infer<S>) => void;
     },
-  ): Promise<ListPage<E>> {
+  ) {
     const decoder = createDecoder({ list, element, envelope, onElement, ...LIMITS });
     const { endpoint } = request;
     return this.#session.get({
@@ -276,6 +267,7 @@ export class ClusterApi {
         stats.items += page.elements;
         if (page.limitHit) stats.limits.add('bytes');
         this.#decodeErrors(endpoint, page.skipped + page.wrongTypes);
+        // All elements that the answer held, skipped ones included.
         return { elements: page.elements + page.skipped, envelope: page.envelope, dateMs };
       },
     });

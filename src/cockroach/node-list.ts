@@ -1,16 +1,10 @@
 import { array, integer, object, string } from '../json/shape.ts';
 import type { LivenessStatus } from '../vocabulary.ts';
 import type { ClusterApi, PollStats } from './cluster-api.ts';
-import { livenessOf } from './liveness.ts';
+import { isId, livenessOf, type NodeList, REACHABLE, type Tier } from './node.ts';
 
 /** The records are large and little of them is read, but the server prepares them in full. */
 const PAGE_LIMIT = 200;
-/** A request to any other node fails after seconds, or never ends. */
-export const REACHABLE: ReadonlySet<LivenessStatus> = new Set([
-  'live',
-  'draining',
-  'decommissioning',
-]);
 
 /** Real clusters have two or three; every range is counted for each. */
 const MAX_TIERS = 8;
@@ -20,20 +14,6 @@ const nodeShape = object({
   liveness_status: integer(),
   locality: object({ tiers: array(object({ key: string(), value: string() })) }),
 });
-
-/** A part of the locality of a node. */
-export interface Tier {
-  readonly key: string;
-  readonly value: string;
-}
-
-/** Nodes that belong to the cluster, ascending. */
-export interface NodeList {
-  readonly toScan: readonly number[];
-  readonly toSkip: readonly number[];
-  /** By node id, from broad to narrow. */
-  readonly localities: ReadonlyMap<number, readonly Tier[]>;
-}
 
 /** Lists the nodes, by ids, liveness and locality only. Rejects like the API. */
 export async function listNodes(api: ClusterApi, stats: PollStats): Promise<NodeList> {
@@ -58,9 +38,4 @@ export async function listNodes(api: ClusterApi, stats: PollStats): Promise<Node
     (REACHABLE.has(status) ? toScan : toSkip).push(nodeId);
   }
   return { toScan, toSkip, localities };
-}
-
-/** Ids of ranges, stores and nodes begin at 1; above 2^53 two of them could look alike. */
-export function isId(id: number | undefined): id is number {
-  return id !== undefined && id > 0 && Number.isSafeInteger(id);
 }

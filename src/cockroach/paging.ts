@@ -59,22 +59,17 @@ export async function readNumberedPages(
   }
 }
 
-/** One answer of the sessions, as far as paging is concerned. */
-export interface TokenPage {
-  /** The answer's `next`. */
-  readonly next: unknown;
-  /** Nodes that this answer names in `errors`. */
-  readonly failedNodes: ReadonlySet<number>;
-}
-
 /**
- * Pages by limit and start (sessions). The length of a page proves nothing: servers may cap it below the limit. Real
+ * Pages by limit and start (sessions): `readPage` resolves to the answer's `next`, and the nodes that it names in
+ * `errors`. The length of a page proves nothing: servers may cap it below the limit. Real
  * servers send `next` for ever, so the end is also a token that came before, or one that leaves only failed nodes.
  */
 export async function readTokenPages(
   stats: PollStats,
   what: string,
-  readPage: (start: string | undefined) => Promise<TokenPage>,
+  readPage: (
+    start: string | undefined,
+  ) => Promise<{ readonly next: unknown; readonly failedNodes: ReadonlySet<number> }>,
 ): Promise<void> {
   const seen = new Set<string>();
   let start: string | undefined;

@@ -1,5 +1,5 @@
 import { type Infer, object, string, time } from '../json/shape.ts';
-import { type FamilyDefinition, gauge } from '../metrics/family.ts';
+import { gauge } from '../metrics/family.ts';
 import { cleanLabelValue } from '../metrics/sample-text.ts';
 import { cloudCollector, CollectError, type CollectorResult } from './collector.ts';
 
@@ -21,9 +21,7 @@ const families = {
   exists: gauge({
     name: 'crdb_cloud_migration_assistant_exists',
     help: 'Whether the cluster has a migration assistant.',
-    labels: [],
     unit: '0 or 1',
-    series: [],
   }),
   status: gauge({
     name: 'crdb_cloud_migration_assistant_status',
@@ -47,28 +45,22 @@ const families = {
     name: 'crdb_cloud_migration_assistant_info',
     help: 'Id, cluster and region of the migration assistant. Always 1.',
     labels: ['assistant_id', 'cluster_id', 'deployed_region'],
-    unit: 'always 1',
-    series: [],
   }),
-  created: timestamp({
+  created: gauge({
     name: 'crdb_cloud_migration_assistant_created_timestamp_seconds',
     help: 'Creation of the migration assistant, Unix time in seconds.',
     field: 'created_at',
   }),
-  updated: timestamp({
+  updated: gauge({
     name: 'crdb_cloud_migration_assistant_updated_timestamp_seconds',
     help: 'Last update of the migration assistant, Unix time in seconds.',
     field: 'updated_at',
   }),
-  statusSince: timestamp({
+  statusSince: gauge({
     name: 'crdb_cloud_migration_assistant_status_since_timestamp_seconds',
     help: 'First poll that saw the current status of the migration assistant, Unix time in seconds.',
   }),
 };
-
-function timestamp(definition: Pick<FamilyDefinition<never>, 'name' | 'help' | 'field'>) {
-  return gauge({ ...definition, labels: [], unit: 'Unix time in seconds', series: [] });
-}
 
 interface State {
   /** When the current status of the current assistant was first seen; undefined without an assistant. */
@@ -121,9 +113,9 @@ export const cloud = cloudCollector({
     if (assistant !== undefined) {
       const { id, clusterId, region, createdMs, updatedMs, statusSinceMs } = assistant;
       set.info(families.info, { assistant_id: id, cluster_id: clusterId, deployed_region: region });
-      set.set(families.created, {}, toSeconds(createdMs));
-      set.set(families.updated, {}, toSeconds(updatedMs));
-      set.set(families.statusSince, {}, toSeconds(statusSinceMs));
+      set.set(families.created, {}, createdMs && createdMs / 1000);
+      set.set(families.updated, {}, updatedMs && updatedMs / 1000);
+      set.set(families.statusSince, {}, statusSinceMs / 1000);
     }
     set.set(families.exists, {}, assistant === undefined ? 0 : 1);
     // An empty status counts as `other`.
@@ -145,8 +137,4 @@ function toAssistant(found: Infer<typeof assistantShape>) {
     createdMs: found.created_at,
     updatedMs: found.updated_at,
   };
-}
-
-function toSeconds(milliseconds: number | undefined): number | undefined {
-  return milliseconds === undefined ? undefined : milliseconds / 1000;
 }

@@ -1,4 +1,4 @@
-import { freshnessOf } from '../cockroach/liveness.ts';
+import { freshnessOf } from '../cockroach/node.ts';
 import { clusterCollector, type CollectorResult } from './collector.ts';
 import { JOB_FAMILIES, lastBackupSeconds, writeJobSamples } from './nodes/jobs.ts';
 import {
@@ -45,7 +45,8 @@ export const nodes = clusterCollector({
   },
   scope: 'cluster',
   inProbe: true,
-  createState: (): State => ({ lastBackupSeconds: 0 }),
+  /** The node that ran the last backup forgets its end when it restarts. */
+  createState: () => ({ lastBackupSeconds: 0 }),
 
   async collect(api, context): Promise<NodesResult> {
     const selected = selectKeys(context.options.metrics);
@@ -89,11 +90,6 @@ export const nodes = clusterCollector({
     }
   },
 });
-
-interface State {
-  /** The node that ran the last backup forgets its end when it restarts. */
-  lastBackupSeconds: number;
-}
 
 export interface NodesResult extends CollectorResult {
   /** By id. */

@@ -1,4 +1,4 @@
-import type { ClusterApi, SessionsEnd } from '../cockroach/cluster-api.ts';
+import type { ClusterApi } from '../cockroach/cluster-api.ts';
 import { listNodes } from '../cockroach/node-list.ts';
 import { formatValue } from '../metrics/sample-text.ts';
 import type { OptionSpecs, OptionValues } from '../options.ts';
@@ -15,8 +15,13 @@ import {
   pairOf,
   type UserSessions,
 } from './sessions/applications.ts';
-import * as families from './sessions/families.ts';
-import { createRewriter, findRegexFault, type Rewriter } from './sessions/rewrite.ts';
+import {
+  APPLICATION_FAMILIES,
+  NODE_FAMILIES,
+  SESSION_FAMILIES,
+  families,
+} from './sessions/families.ts';
+import { createRewriter, findRegexFault } from './sessions/rewrite.ts';
 import {
   addTally,
   createTally,
@@ -103,7 +108,7 @@ export const sessions = clusterCollector({
   timeoutSeconds: 30,
   maxDuty: 0.25,
   enabledByDefault: true,
-  families: families.SESSION_FAMILIES,
+  families: SESSION_FAMILIES,
   options: OPTIONS,
   scope: 'cluster',
   inProbe: true,
@@ -146,21 +151,21 @@ export const sessions = clusterCollector({
     for (const [id, node] of nodes) {
       const labels = { node_id: String(id) };
       for (const state of SESSION_STATES) {
-        set.set(families.SESSIONS, { ...labels, state }, node[state]);
+        set.set(families.sessions, { ...labels, state }, node[state]);
       }
       for (const phase of PHASES) {
-        set.set(families.ACTIVE_QUERIES, { ...labels, phase }, node[phase]);
+        set.set(families.activeQueries, { ...labels, phase }, node[phase]);
       }
       for (const kind of TRANSACTION_KINDS) {
-        set.set(families.OPEN_TRANSACTIONS, { ...labels, kind }, node[kind]);
+        set.set(families.openTransactions, { ...labels, kind }, node[kind]);
       }
-      for (const { family, member } of families.NODE_FAMILIES) {
+      for (const { family, member } of NODE_FAMILIES) {
         set.set(family, labels, node[member]);
       }
     }
     for (const [family, buckets] of [
-      [families.BY_AGE, byAge],
-      [families.QUERIES_BY_AGE, queriesByAge],
+      [families.byAge, byAge],
+      [families.queriesByAge, queriesByAge],
     ] as const) {
       for (const [bound, count] of buckets) {
         set.set(family, { le: formatValue(bound) }, count);
@@ -168,20 +173,20 @@ export const sessions = clusterCollector({
     }
     const ids = [...answered.union(failedNodes)].filter((id) => id > 0).toSorted((a, b) => a - b);
     for (const id of ids) {
-      set.set(families.FANOUT_ERRORS, { node_id: String(id) }, failedNodes.has(id) ? 1 : 0);
+      set.set(families.fanoutErrors, { node_id: String(id) }, failedNodes.has(id) ? 1 : 0);
     }
     for (const { application, user, ...tally } of applications) {
       const labels = { application, user };
       for (const state of SESSION_STATES) {
-        set.set(families.APPLICATION_SESSIONS, { ...labels, state }, tally[state]);
+        set.set(families.applicationSessions, { ...labels, state }, tally[state]);
       }
-      for (const { family, member } of families.APPLICATION_FAMILIES) {
+      for (const { family, member } of APPLICATION_FAMILIES) {
         set.set(family, labels, tally[member]);
       }
     }
     for (const { user, ...tally } of users) {
       for (const state of SESSION_STATES) {
-        set.set(families.USER_SESSIONS, { user, state }, tally[state]);
+        set.set(families.userSessions, { user, state }, tally[state]);
       }
     }
   },
@@ -191,27 +196,16 @@ export const sessions = clusterCollector({
 const SESSION_BOUNDS = [60, 600, 3600, 86_400, Infinity];
 const QUERY_BOUNDS = [1, 10, 60, 600, 3600, Infinity];
 
-interface NodeCount {
-  readonly tally: SessionTally;
-  /** Fingerprints; they do not outlive the poll. */
-  readonly hosts: Set<number>;
-}
-
-interface SessionCount
-  extends SessionsEnd, Pick<SessionsResult, 'byAge' | 'queriesByAge' | 'answered'> {
-  readonly nodes: ReadonlyMap<number, NodeCount>;
-  readonly applications: ApplicationTallies;
-}
-
 /** Counts the open sessions of one listing. */
 async function countSessions(
   api: ClusterApi,
   context: Context,
-  rewrite: Rewriter,
-): Promise<SessionCount> {
+  rewrite: ReturnType<typeof createRewriter>,
+) {
   const { state, options } = context;
   const nowMs = context.nowMs();
-  const nodes = new Map<number, NodeCount>();
+  /** The hosts are fingerprints; they do not outlive the poll. */
+  const nodes = new Map<number, { readonly tally: SessionTally; readonly hosts: Set<number> }>();
   const byAge = new Map(SESSION_BOUNDS.map((bound) => [bound, 0]));
   const queriesByAge = new Map(QUERY_BOUNDS.map((bound) => [bound, 0]));
   const applications = new ApplicationTallies(state.pairs);

@@ -15,7 +15,14 @@ import {
   OTHER,
   summarizeTables,
 } from './tables/discovery.ts';
-import * as families from './tables/families.ts';
+import {
+  DATABASE_FAMILIES,
+  LISTED_FAMILIES,
+  SHOWN_FAMILIES,
+  SIZE_FAMILIES,
+  TABLE_FAMILIES,
+  families,
+} from './tables/families.ts';
 import {
   formatTableName,
   parseTableNames,
@@ -60,7 +67,7 @@ export const tables = clusterCollector({
   timeoutSeconds: 120,
   maxDuty: 0.25,
   enabledByDefault: true,
-  families: families.TABLE_FAMILIES,
+  families: TABLE_FAMILIES,
   options: OPTIONS,
   isIdle: (options) => options.tables.length === 0 && options.discover === false,
   scope: 'cluster',
@@ -81,10 +88,9 @@ export const tables = clusterCollector({
     return {
       tables: listed.tables,
       names: new Map(known.map((table) => [table.tableId, formatTableName(table)])),
-      ...(failure !== undefined && { failure }),
-      ...(found.all !== undefined && {
-        discovery: summarizeTables(found.all, names, context.namedTables(), options.max_tables),
-      }),
+      failure,
+      discovery:
+        found.all && summarizeTables(found.all, names, context.namedTables(), options.max_tables),
     };
   },
 
@@ -92,12 +98,12 @@ export const tables = clusterCollector({
     for (const details of listed) {
       const { database, schema, table, tableId: table_id, zoneConfigLevel } = details;
       const labels = { database, schema, table };
-      set.info(families.INFO, { ...labels, table_id, zone_config_level: zoneConfigLevel });
-      for (const { family, value } of [...families.SHOWN_FAMILIES, ...families.LISTED_FAMILIES]) {
+      set.info(families.info, { ...labels, table_id, zone_config_level: zoneConfigLevel });
+      for (const { family, value } of [...SHOWN_FAMILIES, ...LISTED_FAMILIES]) {
         set.set(family, labels, value(details));
       }
       for (const [privilege, grantees] of details.grants) {
-        set.set(families.GRANTS, { ...labels, privilege }, grantees);
+        set.set(families.grants, { ...labels, privilege }, grantees);
       }
     }
     if (discovery === undefined) return;
@@ -105,30 +111,30 @@ export const tables = clusterCollector({
     for (const row of discovery.shown) {
       const { database, schema, table, tableId: table_id } = row;
       const labels = { database, schema, table };
-      for (const { family, value } of families.SIZE_FAMILIES) set.set(family, labels, value(row));
+      for (const { family, value } of SIZE_FAMILIES) set.set(family, labels, value(row));
       if (isListed.has(formatTableName(row))) continue;
-      set.info(families.INFO, { ...labels, table_id, zone_config_level: 'unknown' });
-      for (const { family, value } of families.SHOWN_FAMILIES) set.set(family, labels, value(row));
+      set.info(families.info, { ...labels, table_id, zone_config_level: 'unknown' });
+      for (const { family, value } of SHOWN_FAMILIES) set.set(family, labels, value(row));
     }
     const rest = { database: OTHER, schema: OTHER, table: OTHER };
-    for (const { family, value } of families.SIZE_FAMILIES) {
+    for (const { family, value } of SIZE_FAMILIES) {
       set.set(family, rest, value(discovery.rest));
     }
     for (const sums of discovery.databases) {
-      for (const { family, value } of families.DATABASE_FAMILIES) {
+      for (const { family, value } of DATABASE_FAMILIES) {
         set.set(family, { database: sums.database }, value(sums));
       }
     }
     const updates = discovery.shown.flatMap(({ updatedSeconds }) => updatedSeconds ?? []);
-    if (updates.length > 0) set.set(families.OLDEST_UPDATE, {}, Math.min(...updates));
+    if (updates.length > 0) set.set(families.oldestUpdate, {}, Math.min(...updates));
   },
 });
 
 export interface TablesResult extends CollectorResult {
   /** The listed tables in the configured order; those that could not be read are missing. */
   readonly tables: readonly TableDetails[];
-  /** Absent where the server lists no tables. */
-  readonly discovery?: Discovery;
+  /** Undefined where the server lists no tables. */
+  readonly discovery: Discovery | undefined;
   /** `movr.public.rides` by table id, of every table that is known. */
   readonly names: ReadonlyMap<string, string>;
 }
@@ -159,11 +165,7 @@ async function discover(
 }
 
 /** The details of the listed tables; a failure when none of them could be read. */
-async function readListed(
-  api: ClusterApi,
-  context: Context,
-  names: readonly TableName[],
-): Promise<{ readonly tables: readonly TableDetails[]; readonly failure?: PollFailure }> {
+async function readListed(api: ClusterApi, context: Context, names: readonly TableName[]) {
   const read: TableDetails[] = [];
   const failures: PollFailure[] = [];
   // One at a time: each request is a load on the server.
@@ -179,7 +181,7 @@ async function readListed(
     }
   }
   const failure = read.length === 0 ? mostFrequent(failures) : undefined;
-  return { tables: read, ...(failure !== undefined && { failure }) };
+  return { tables: read, failure };
 }
 
 function toFailure(error: unknown, { reasonOf }: Context): PollFailure {

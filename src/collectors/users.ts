@@ -5,9 +5,6 @@ import { clusterCollector, type CollectorResult } from './collector.ts';
 const USERS = gauge({
   name: 'crdb_users',
   help: 'SQL users of the cluster, without roles.',
-  labels: [],
-  unit: 'count',
-  series: [],
 });
 
 /** GET /users/: the number of SQL users. */
@@ -26,7 +23,7 @@ export const users = clusterCollector({
   inProbe: true,
   createState: () => undefined,
 
-  async collect(api, context): Promise<UsersResult> {
+  async collect(api, context): Promise<CollectorResult & { readonly count: number }> {
     let count = 0;
     await api.users(context, {
       // Users are only counted: their names are not read.
@@ -42,7 +39,3 @@ export const users = clusterCollector({
     set.set(USERS, {}, count);
   },
 });
-
-export interface UsersResult extends CollectorResult {
-  readonly count: number;
-}

@@ -9,11 +9,7 @@ import type { Environment } from './secret.ts';
 export type Flags = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
 
 /** A key that has a flag, and so a variable. */
-export interface FlagKey extends ConfigKey {
-  /** Without the dashes: `web.listen-address`. */
-  readonly flag: string;
-  readonly variable: string;
-}
+export type FlagKey = ConfigKey & Required<Pick<ConfigKey, 'flag' | 'variable'>>;
 
 /** The one flag that is no key of the file. */
 export const CONFIG_FILE: FlagKey = {
@@ -36,19 +32,14 @@ function hasFlag(key: ConfigKey): key is FlagKey {
 }
 
 /** A value that a flag or variable sets. */
-export interface Override {
-  readonly key: Pick<ConfigKey, 'path' | 'flag'>;
-  readonly value: unknown;
-  /** `--flag` or the name of the variable. */
-  readonly source: string;
-}
+export type Override = ReturnType<typeof listOverrides>[number];
 
 /** What flags and variables set: a flag before its variable, a variable before the file. */
 export function listOverrides(
   flags: Flags,
   env: Environment,
   collectors: readonly CollectorOptions[],
-): Override[] {
+) {
   return listConfigKeys(collectors).flatMap((key) => {
     const { flag = '', variable = '', valueType, isList } = key;
     const given = flags[flag];

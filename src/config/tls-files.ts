@@ -40,20 +40,12 @@ async function readPem(section: AnySection, name: string): Promise<Pem | undefin
   }
 }
 
-/** Certificates with the key that belongs to them. */
-interface Identity {
-  /** PEM, the leaf first. */
-  readonly certificates: string;
-  readonly key: KeyObject;
-  /** When the first of the certificates expires, ms since the epoch. */
-  readonly notAfterMs: number;
-}
-
 /**
- * Reads `cert_file` and `key_file`, or `cert` and `key`. Undefined when one is missing or cannot be used, which is
- * reported. Warns when the certificate has expired and when every user can read the key.
+ * Reads `cert_file` and `key_file`, or `cert` and `key`: the certificates as PEM, the leaf first, with the key that
+ * belongs to them. Undefined when one is missing or cannot be used, which is reported. Warns when the certificate has
+ * expired and when every user can read the key.
  */
-export async function readIdentity(section: AnySection): Promise<Identity | undefined> {
+export async function readIdentity(section: AnySection) {
   const certificates = await readPem(section, 'cert');
   const key = await readPem(section, 'key');
   const { key_file } = section.values;
@@ -71,6 +63,7 @@ export async function readIdentity(section: AnySection): Promise<Identity | unde
     section.report(`${message}: give both of one pair`, key.key);
     return undefined;
   }
+  /** When the first of the certificates expires, ms since the epoch. */
   const notAfterMs = Math.min(...chain.map(({ validTo }) => Date.parse(validTo)));
   if (notAfterMs < Date.now()) {
     const when = new Date(notAfterMs).toISOString();

@@ -93,12 +93,13 @@ export const autoOrBoolean = v.pipe(
   v.metadata({ valueType: 'auto|true|false' }),
 );
 
-interface Range {
-  readonly min?: number | undefined;
-  readonly max?: number | undefined;
-}
-
-export function integer({ min = -Infinity, max = Infinity }: Range): v.GenericSchema<number> {
+export function integer({
+  min = -Infinity,
+  max = Infinity,
+}: {
+  readonly min?: number;
+  readonly max?: number;
+}): v.GenericSchema<number> {
   const expected = 'is not a whole number';
   return v.pipe(
     v.number(invalidType((input) => expected + unquoteHint(input, Number.isSafeInteger))),

@@ -11,7 +11,7 @@ import {
   type SourceDocument,
 } from './document.ts';
 import { readTextFile, warnOfOtherUsers } from './files.ts';
-import { type ConfigIssue, ConfigIssues } from './issues.ts';
+import { ConfigIssues } from './issues.ts';
 import { readServerTls, type ServerTls, tlsServerSection } from './server-tls.ts';
 import { type Section, validate } from './validate.ts';
 import { boolean, integer, invalidType, section } from './values.ts';
@@ -38,7 +38,7 @@ export interface RateLimit {
 }
 
 /** Without a web config file. */
-export const NO_WEB_CONFIG: WebConfig = { headers: {}, users: new Map() };
+const NO_WEB_CONFIG: WebConfig = { headers: {}, users: new Map() };
 
 const SECONDS_PER_GO_UNIT: ReadonlyMap<string, number> = new Map([
   ['ns', 1e-9],
@@ -174,22 +174,16 @@ function webConfigSchema(folder: string) {
   });
 }
 
-type WebConfigFile = v.InferOutput<ReturnType<typeof webConfigSchema>>;
+export type WebConfigReading = Awaited<ReturnType<typeof readWebConfig>>;
 
-/** A web config file that was read, and what is wrong with it. */
-export interface WebConfigReading {
-  /** Not to be used when there are problems. */
-  readonly config: WebConfig;
-  readonly problems: readonly ConfigIssue[];
-  readonly warnings: readonly ConfigIssue[];
-  /** The file and those that it names: when one changes, it is time to read again. */
-  readonly files: readonly string[];
-}
-
-/** Reads a web config file and what it names. Never rejects: what is wrong are problems. */
-export async function readWebConfig(file: string): Promise<WebConfigReading> {
+/**
+ * Reads a web config file and what it names. Never rejects: what is wrong are problems, and with problems `config` is not
+ * to be used. `files`: the file and those that it names; when one changes, it is time to read again.
+ */
+export async function readWebConfig(file: string | undefined) {
   const issues = new ConfigIssues();
   const { problems, warnings } = issues;
+  if (file === undefined) return { config: NO_WEB_CONFIG, files: [], problems, warnings };
   const place = { source: file, path: '' };
   const text = await readTextFile(file, 'the web config file').catch((error: unknown) => {
     issues.report(place, messageOf(error));
@@ -238,7 +232,9 @@ function dropEmptyKeys({ entries = {} }: AnySchema, container: Container): void 
   }
 }
 
-async function complete(root: Section<WebConfigFile>): Promise<WebConfig> {
+async function complete(
+  root: Section<v.InferOutput<ReturnType<typeof webConfigSchema>>>,
+): Promise<WebConfig> {
   const http = root.member('http_server_config');
   if (http.has('http2') && http.values.http2) {
     http.warn('has no effect: HTTP/1.1 is served', 'http2');

@@ -14,10 +14,10 @@ import type { ClusterSource } from '../web/status/cluster.ts';
 export function checkUrls(
   conditions: Conditions,
   collector: Collector,
-  http: Pick<HttpClient, 'upstreams'> | undefined,
+  http: Pick<HttpClient, 'upstreams'>,
   config: ClusterConfig,
 ): void {
-  const upstreams = http?.upstreams() ?? [];
+  const upstreams = http.upstreams();
   // The failed polls report it.
   if (!upstreams.some(({ state }) => state === 'closed')) return;
   for (const { name, state, lastFailure } of upstreams) {

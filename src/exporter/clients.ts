@@ -2,15 +2,14 @@ import { CloudControl, MAX_ANSWER_BYTES } from '../cockroach/cloud-api.ts';
 import { ClusterApi } from '../cockroach/cluster-api.ts';
 import { Session } from '../cockroach/session.ts';
 import { type ProxyConfig, isLoopback } from '../config/addresses.ts';
-import type { FileWatch } from '../config/files.ts';
 import type { CloudApiConfig, ClusterApiConfig, ClusterConfig } from '../config/schema.ts';
-import { type ClientTls, trustSystemCertificates, watchClientTls } from '../config/tls-files.ts';
+import { trustSystemCertificates, watchClientTls } from '../config/tls-files.ts';
 import type { Proxy } from '../http/agents.ts';
 import { HttpClient, type RetriedRequest } from '../http/client.ts';
 import type { RequestError } from '../http/errors.ts';
 import type { FinishedRequest } from '../http/request.ts';
 import type { Log } from '../log.ts';
-import * as families from '../metrics/exporter-families.ts';
+import { clusterFamilies } from '../metrics/exporter-families.ts';
 import type { ClusterMetrics } from '../metrics/exporter-metrics.ts';
 import type { SampleSet } from '../metrics/sample-set.ts';
 import { type Api, BREAKER_STATES } from '../vocabulary.ts';
@@ -29,20 +28,13 @@ const CLOUD_MAX_REQUESTS = 2;
 /** Circuit breakers stay open for a little less than an interval, so that the next poll is a trial. */
 const BREAKER_SHARE_OF_INTERVAL = 0.9;
 const MAX_BREAKER_MS = 30_000;
+/** How long a logout may delay the end of the process. */
+const LOGOUT_MS = 2_000;
 /** If no collector reads single nodes. */
 const DEFAULT_MAX_DUTY = 0.1;
 
 /** The API clients of one configured cluster; dispose them when it is removed. */
-export interface Clients extends AsyncDisposable {
-  readonly cluster?: { readonly api: ClusterApi; readonly http: HttpClient };
-  /** Expiry of the client certificate, ms since the epoch. */
-  readonly certificateNotAfterMs: () => number | undefined;
-  /** Whether the TLS files as they are now are in force. */
-  readonly areFilesInForce: () => boolean;
-  readonly cloud?: { readonly api: CloudControl; readonly http: HttpClient };
-  /** Ends the session that was created by a login here. */
-  logOut(signal: AbortSignal): Promise<void>;
-}
+export type Clients = Awaited<ReturnType<typeof createClients>>;
 
 export interface ClientsOptions {
   readonly config: ClusterConfig;
@@ -57,19 +49,18 @@ export interface ClientsOptions {
 }
 
 /** Rejects when a TLS file cannot be used. */
-export async function createClients(options: ClientsOptions): Promise<Clients> {
+export async function createClients(options: ClientsOptions) {
   const { cluster_api, cloud_api } = options.config;
   const urls = [cloud_api?.url, ...(cluster_api?.tls.ca_file ? [] : (cluster_api?.urls ?? []))];
   if (urls.some((url) => url?.startsWith('https:'))) trustSystemCertificates();
   const cluster = cluster_api && (await createCluster(cluster_api, options));
   const cloud = cloud_api && (await createCloud(cloud_api, options));
   return {
-    ...(cluster && { cluster }),
-    ...(cloud && { cloud }),
-    certificateNotAfterMs: () => cluster?.tls.current().notAfterMs,
-    areFilesInForce: () => cluster?.tls.isInForce() ?? true,
-    async logOut(signal) {
-      await cluster?.session.logOut(signal);
+    cluster,
+    cloud,
+    /** Ends the session that was created by a login here. Rejects when the server does not answer soon. */
+    async logOut() {
+      await cluster?.session.logOut(AbortSignal.timeout(LOGOUT_MS));
     },
     async [Symbol.asyncDispose]() {
       cluster?.tls[Symbol.dispose]();
@@ -79,15 +70,7 @@ export async function createClients(options: ClientsOptions): Promise<Clients> {
   };
 }
 
-async function createCluster(
-  config: ClusterApiConfig,
-  options: ClientsOptions,
-): Promise<{
-  api: ClusterApi;
-  http: HttpClient;
-  session: Session;
-  tls: FileWatch<ClientTls>;
-}> {
+async function createCluster(config: ClusterApiConfig, options: ClientsOptions) {
   const { metrics, monotonicMs, follow } = options;
   const timeoutMs = config.timeout * 1000;
   const tls = await watchClientTls(config.tls, {
@@ -124,10 +107,7 @@ async function createCluster(
   return { api: new ClusterApi(session, metrics.decodeErrors), http, session, tls };
 }
 
-async function createCloud(
-  config: CloudApiConfig,
-  options: ClientsOptions,
-): Promise<{ api: CloudControl; http: HttpClient }> {
+async function createCloud(config: CloudApiConfig, options: ClientsOptions) {
   const http = new HttpClient({
     ...common('cloud', options),
     urls: [config.url],
@@ -192,7 +172,7 @@ function loginFailureReason(error: RequestError) {
 export function writeApi(set: SampleSet, api: Api, http: HttpClient | undefined): void {
   if (http === undefined) return;
   for (const { name, state } of http.upstreams()) {
-    set.states(families.BREAKER_STATE, { target: name }, 'state', BREAKER_STATES, state);
+    set.states(clusterFamilies.breakerState, { target: name }, 'state', BREAKER_STATES, state);
   }
-  set.set(families.API_PAUSED, { api }, http.pausedMs() / 1000);
+  set.set(clusterFamilies.apiPaused, { api }, http.pausedMs() / 1000);
 }

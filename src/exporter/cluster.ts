@@ -4,23 +4,23 @@ import {
   type Collector,
   type CollectorResult,
   ownOptions,
-  type PollContext,
   shardOf,
 } from '../collectors/collector.ts';
 import { sessions } from '../collectors/sessions.ts';
 import { FILE_CHECK_MS } from '../config/files.ts';
 import type { ClusterConfig, Config } from '../config/schema.ts';
 import { PollRemedies } from '../diagnosis/diagnose.ts';
+import type { HttpClient } from '../http/client.ts';
 import type { Log } from '../log.ts';
 import { ClusterBudget } from '../metrics/cluster-budget.ts';
-import * as collectorFamilies from '../metrics/collector-families.ts';
-import * as families from '../metrics/exporter-families.ts';
-import type { ClusterMetrics, ExporterMetrics } from '../metrics/exporter-metrics.ts';
+import { collectorFamilies } from '../metrics/collector-families.ts';
+import { clusterFamilies } from '../metrics/exporter-families.ts';
+import type { ExporterMetrics } from '../metrics/exporter-metrics.ts';
 import { SampleSet } from '../metrics/sample-set.ts';
 import type { Snapshot } from '../metrics/snapshot.ts';
 import { Conditions } from '../polling/conditions.ts';
 import { writeCollectorMetrics } from '../polling/outcome.ts';
-import { Poller } from '../polling/poller.ts';
+import { Poller, type PollerOptions } from '../polling/poller.ts';
 import type { Clock } from '../polling/schedule.ts';
 import { type Api, APIS, CLUSTER_ENDPOINTS } from '../vocabulary.ts';
 import { checkUrls, createSessionsCheck } from './checks.ts';
@@ -43,21 +43,19 @@ export interface ClusterContext {
 type Settings = Pick<Config, 'shard' | 'max_series'>;
 type IsChosen = (collector: string) => boolean;
 
-/** How long a logout may delay the end of the process. */
-const LOGOUT_MS = 2_000;
-
 /** One configured cluster: its API clients and a poller for each of its collectors. */
 export class Cluster {
   readonly name: string;
+  readonly config: ClusterConfig;
   /** False: only /probe polls this cluster. */
   readonly isPolled: boolean;
   readonly pollers: readonly Poller[];
-  readonly #config: ClusterConfig;
+  readonly #context: ClusterContext;
   readonly #settings: Settings;
   readonly #clients: Clients;
-  readonly #log: Log;
   readonly #conditions: Conditions;
   readonly #stop = new AbortController();
+  #running: Promise<void> | undefined;
   /** Progress of the running (or last) range scan. */
   #scan = { done: 0, planned: 0 };
 
@@ -88,33 +86,29 @@ export class Cluster {
       metrics.prepareEndpoints(CLUSTER_ENDPOINTS);
     }
     if (clients.cloud !== undefined) metrics.prepareEndpoints(['assistant']);
-    return new Cluster(context, { config, settings, clients, log, metrics }, previous);
+    return new Cluster({ ...context, log }, config, settings, clients, previous);
   }
 
   private constructor(
     context: ClusterContext,
-    parts: {
-      readonly config: ClusterConfig;
-      readonly settings: Settings;
-      readonly clients: Clients;
-      readonly log: Log;
-      readonly metrics: ClusterMetrics;
-    },
+    config: ClusterConfig,
+    settings: Settings,
+    clients: Clients,
     previous: readonly Poller[],
   ) {
-    this.name = parts.config.name;
-    this.isPolled = parts.config.poll;
-    this.#config = parts.config;
-    this.#settings = parts.settings;
-    this.#clients = parts.clients;
-    this.#log = parts.log;
-    this.#conditions = new Conditions(parts.log, context.clock);
-    this.pollers = this.#createPollers(context, parts.metrics, previous);
+    this.name = config.name;
+    this.config = config;
+    this.isPolled = config.poll;
+    this.#context = context;
+    this.#settings = settings;
+    this.#clients = clients;
+    this.#conditions = new Conditions(context.log, context.clock);
+    this.pollers = this.#createPollers(previous);
   }
 
   /** Whether its TLS files as they are now are in force. */
   areFilesInForce(): boolean {
-    return this.#clients.areFilesInForce();
+    return this.#clients.cluster?.tls.isInForce() ?? true;
   }
 
   /** What is wrong although polls succeed. */
@@ -148,16 +142,26 @@ export class Cluster {
     for (const api of APIS) this.#clients[api]?.http.endPause();
   }
 
-  /** Polls until the signal aborts, then logs out and closes its connections. */
-  async run(signal: AbortSignal): Promise<void> {
-    signal.addEventListener('abort', () => this.#stop.abort(), { once: true });
+  /** Begins to poll, unless it has begun already. */
+  start(): void {
+    this.#running ??= this.#run(this.#stop.signal);
+  }
+
+  /** Ends polling, logs out and closes its connections. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    this.start();
+    await this.#running;
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
     if (this.isPolled) await Promise.all(this.pollers.map((poller) => poller.run(signal)));
     else if (!signal.aborted) await once(signal, 'abort');
     await Promise.all(this.pollers.map((poller) => poller.settled()));
     try {
-      await this.#clients.logOut(AbortSignal.timeout(LOGOUT_MS));
+      await this.#clients.logOut();
     } catch (error) {
-      this.#log.warn({ err: error }, 'logout failed; the session expires on the server');
+      this.#context.log.warn({ err: error }, 'logout failed; the session expires on the server');
     }
     await this.#clients[Symbol.asyncDispose]();
   }
@@ -179,26 +183,26 @@ export class Cluster {
     const set = new SampleSet({ crdb_cluster: this.name });
     for (const api of APIS) {
       const isUp = this.isUp(api);
-      if (isUp !== undefined) set.set(families.UP, { api }, isUp ? 1 : 0);
+      if (isUp !== undefined) set.set(clusterFamilies.up, { api }, isUp ? 1 : 0);
       writeApi(set, api, this.#clients[api]?.http);
     }
-    const { cluster_api, console_url = '' } = this.#config;
-    set.set(families.CLUSTER_INFO, { console_url }, 1);
-    set.set(families.SHARDS, {}, this.#settings.shard.count);
+    const { cluster_api, console_url = '' } = this.config;
+    set.set(clusterFamilies.clusterInfo, { console_url }, 1);
+    set.set(clusterFamilies.shards, {}, this.#settings.shard.count);
     if (cluster_api !== undefined) {
       const isOff = cluster_api.tls.insecure_skip_verify;
-      set.set(families.TLS_VERIFICATION_DISABLED, {}, isOff ? 1 : 0);
+      set.set(clusterFamilies.verificationDisabled, {}, isOff ? 1 : 0);
     }
-    const notAfterMs = this.#clients.certificateNotAfterMs();
+    const notAfterMs = this.#clients.cluster?.tls.current().notAfterMs;
     if (notAfterMs !== undefined) {
-      set.set(families.TLS_CERTIFICATE_NOT_AFTER, { use: 'client' }, notAfterMs / 1000);
+      set.set(clusterFamilies.certificateNotAfter, { use: 'client' }, notAfterMs / 1000);
     }
     for (const poller of this.#chosen(isChosen)) {
       writeCollectorMetrics(set, poller);
       const { collector, shard } = poller;
       if (collector.scope !== 'node') continue;
-      set.set(collectorFamilies.RANGE_SCAN_NODES_DONE, { shard }, this.#scan.done);
-      set.set(collectorFamilies.RANGE_SCAN_NODES_PLANNED, { shard }, this.#scan.planned);
+      set.set(collectorFamilies.scanNodesDone, { shard }, this.#scan.done);
+      set.set(collectorFamilies.scanNodesPlanned, { shard }, this.#scan.planned);
     }
     return set;
   }
@@ -212,19 +216,17 @@ export class Cluster {
     return this.isPolled ? this.pollers : this.pollers.filter(({ outcome }) => outcome.hasEnded);
   }
 
-  #createPollers(
-    context: ClusterContext,
-    metrics: ClusterMetrics,
-    previous: readonly Poller[],
-  ): readonly Poller[] {
+  #createPollers(previous: readonly Poller[]): readonly Poller[] {
+    const { collectors, log, clock, random, pollEnded } = this.#context;
     const { shard, max_series } = this.#settings;
+    const metrics = this.#context.metrics.cluster(this.name);
     const published = (): readonly Snapshot[] =>
       this.pollers.flatMap((poller) => poller.published ?? []);
-    const remedies = new PollRemedies(this.#config);
-    const checkSessions = createSessionsCheck(this.#conditions, this.#config);
+    const remedies = new PollRemedies(this.config);
+    const checkSessions = createSessionsCheck(this.#conditions, this.config);
     const budget = new ClusterBudget(max_series, published, metrics.seriesDropped);
-    return context.collectors.flatMap((collector) => {
-      const settings = this.#config.collectors[collector.name];
+    return collectors.flatMap((collector) => {
+      const settings = this.config.collectors[collector.name];
       if (!settings?.enabled || (collector.scope === 'cluster' && shard.index !== 0)) return [];
       const options = ownOptions(collector, settings);
       // Success without a request would say nothing about the cluster.
@@ -233,29 +235,24 @@ export class Cluster {
       const state =
         before?.stateFor((known) => isDeepStrictEqual(known, options)) ?? collector.createState();
       const kept = { options, state, shard: shardOf(collector, options, shard) };
+      const client = this.#bind(collector, kept);
       return new Poller(
         {
           cluster: this.name,
           collector,
           settings,
           ...kept,
-          http: this.#clients[collector.api]?.http ?? { blockedMs: () => 0 },
-          collect: this.#bind(context, collector, kept),
+          ...client,
           budget,
           metrics,
-          log: context.log,
+          log,
           conditions: this.#conditions,
-          clock: context.clock,
-          random: context.random,
+          clock,
+          random,
           pollEnded: () => {
-            checkUrls(
-              this.#conditions,
-              collector,
-              this.#clients[collector.api]?.http,
-              this.#config,
-            );
+            checkUrls(this.#conditions, collector, client.http, this.config);
             if (collector === sessions) checkSessions(this);
-            context.pollEnded?.(this, collector);
+            pollEnded?.(this, collector);
           },
           addRemedy: (failure, error) => ({
             ...failure,
@@ -267,28 +264,29 @@ export class Cluster {
     });
   }
 
-  /** The collector with its client, options and state. */
+  /** The collector bound to its client, options and state. */
   #bind(
-    { clock }: ClusterContext,
     collector: Collector,
     kept: { readonly options: unknown; readonly state: unknown; readonly shard: string },
-  ): (poll: PollContext) => Promise<CollectorResult> {
+  ): Pick<PollerOptions, 'collect'> & { readonly http: HttpClient } {
     const { cluster, cloud } = this.#clients;
     const constant = {
       ...kept,
       shards: this.#settings.shard,
-      nowMs: clock.wallMs,
-      urls: this.#config.cluster_api?.urls.length ?? 1,
+      nowMs: this.#context.clock.wallMs,
+      urls: this.config.cluster_api?.urls.length ?? 1,
       namedTables: () => new Set(this.pollers.flatMap(({ result }) => result?.tableIds ?? [])),
       scanProgress: (done: number, planned: number) => {
         this.#scan = { done, planned };
       },
     };
     if (collector.api === 'cluster' && cluster !== undefined) {
-      return (poll) => collector.collect(cluster.api, Object.assign(poll, constant));
+      const { api, http } = cluster;
+      return { http, collect: (poll) => collector.collect(api, Object.assign(poll, constant)) };
     }
     if (collector.api === 'cloud' && cloud !== undefined) {
-      return (poll) => collector.collect(cloud.api, Object.assign(poll, constant));
+      const { api, http } = cloud;
+      return { http, collect: (poll) => collector.collect(api, Object.assign(poll, constant)) };
     }
     throw new Error(`${collector.name}: the API ${collector.api} is not configured`);
   }

@@ -3,20 +3,10 @@ import type { ClusterConfig, Config } from '../config/schema.ts';
 import type { Secret } from '../config/secret.ts';
 import { Cluster, type ClusterContext } from './cluster.ts';
 
-interface Prepared {
-  readonly cluster: Cluster;
-  readonly config: ClusterConfig;
-}
-
-interface Entry extends Prepared {
-  readonly stop: AbortController;
-  readonly running: Promise<void>;
-}
-
 /** The running clusters; replaced as a whole when the configuration changes. */
 export class Clusters {
   readonly #context: ClusterContext;
-  #entries: ReadonlyMap<string, Entry> = new Map();
+  #clusters: ReadonlyMap<string, Cluster> = new Map();
   #settings: Pick<Config, 'shard' | 'max_series'> | undefined;
   /** Removed clusters that are still logging out. */
   readonly #ending = new Set<Promise<void>>();
@@ -26,7 +16,7 @@ export class Clusters {
   }
 
   get list(): readonly Cluster[] {
-    return Array.from(this.#entries.values(), ({ cluster }) => cluster);
+    return [...this.#clusters.values()];
   }
 
   /** Clusters with polls of their own; the others are polled by /probe only. */
@@ -50,66 +40,52 @@ export class Clusters {
     const isSame = isDeepStrictEqual(settings, this.#settings);
     const isSameShare = isDeepStrictEqual(shard, this.#settings?.shard);
     const tried = await Promise.allSettled(
-      clusters.map(async (config): Promise<Entry | Prepared> => {
-        const before = this.#entries.get(config.name);
+      clusters.map(async (config) => {
+        const before = this.#clusters.get(config.name);
         if (before !== undefined && isSame && isSameCluster(before.config, config)) return before;
         const isContinued =
           isSameShare && before !== undefined && hasSameAddresses(before.config, config);
-        const previous = isContinued ? before.cluster.pollers : [];
-        const cluster = await Cluster.create(this.#context, config, settings, previous);
-        return { config, cluster };
+        const previous = isContinued ? before.pollers : [];
+        return await Cluster.create(this.#context, config, settings, previous);
       }),
     );
-    const prepared = tried.flatMap((each) => (each.status === 'fulfilled' ? each.value : []));
+    const next = tried.flatMap((each) => (each.status === 'fulfilled' ? each.value : []));
     const failed = tried.find((each) => each.status === 'rejected');
     if (failed !== undefined) {
-      await this.#discard(clusters, prepared);
+      await this.#discard(clusters, next);
       throw failed.reason;
     }
-    const kept = new Set<unknown>(prepared);
-    for (const entry of this.#entries.values()) if (!kept.has(entry)) this.#end(entry);
     const names = new Set(clusters.map(({ name }) => name));
-    for (const name of this.#entries.keys())
-      if (!names.has(name)) this.#context.metrics.forget(name);
-    // A reload also asks to try again.
-    for (const { cluster } of this.#entries.values()) cluster.endPauses();
-    this.#entries = new Map(
-      prepared.map((entry) => [entry.config.name, isRunning(entry) ? entry : start(entry)]),
-    );
+    for (const cluster of this.list) {
+      if (!next.includes(cluster)) this.#end(cluster);
+      if (!names.has(cluster.name)) this.#context.metrics.forget(cluster.name);
+      // A reload also asks to try again.
+      cluster.endPauses();
+    }
+    for (const cluster of next) cluster.start();
+    this.#clusters = new Map(next.map((cluster) => [cluster.name, cluster]));
     this.#settings = settings;
   }
 
   /** Ends all polling and logs out. */
   async stop(): Promise<void> {
-    for (const entry of this.#entries.values()) this.#end(entry);
+    for (const cluster of this.list) this.#end(cluster);
     await Promise.all(this.#ending);
   }
 
-  /** Removes clusters that were created beside one that could not be. */
-  async #discard(
-    clusters: Config['clusters'],
-    prepared: readonly (Entry | Prepared)[],
-  ): Promise<void> {
-    const fresh = prepared.filter((entry) => !isRunning(entry));
-    await Promise.all(fresh.map(({ cluster }) => cluster.run(AbortSignal.abort())));
+  /** Removes clusters that were next beside one that could not be. */
+  async #discard(clusters: Config['clusters'], next: readonly Cluster[]): Promise<void> {
+    const fresh = next.filter((cluster) => !this.list.includes(cluster));
+    await Promise.all(fresh.map((cluster) => cluster.stop()));
     for (const { name } of clusters)
-      if (!this.#entries.has(name)) this.#context.metrics.forget(name);
+      if (!this.#clusters.has(name)) this.#context.metrics.forget(name);
   }
 
-  #end({ stop, running }: Entry): void {
-    stop.abort();
-    this.#ending.add(running);
-    void running.finally(() => this.#ending.delete(running));
+  #end(cluster: Cluster): void {
+    const ended = cluster.stop();
+    this.#ending.add(ended);
+    void ended.finally(() => this.#ending.delete(ended));
   }
-}
-
-function isRunning(entry: Entry | Prepared): entry is Entry {
-  return 'running' in entry;
-}
-
-function start({ config, cluster }: Prepared): Entry {
-  const stop = new AbortController();
-  return { config, cluster, stop, running: cluster.run(stop.signal) };
 }
 
 /** Whether both configurations name the same cluster, judged by its addresses. */

@@ -7,11 +7,11 @@ import type { ConfigSources, LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { messageOf } from '../format.ts';
 import type { Log } from '../log.ts';
-import * as families from '../metrics/exporter-families.ts';
+import { clusterFamilies, processFamilies } from '../metrics/exporter-families.ts';
 import { type Build, ExporterMetrics } from '../metrics/exporter-metrics.ts';
 import { SampleSet } from '../metrics/sample-set.ts';
-import { type RenderedFamily, renderFamilies, type Snapshot } from '../metrics/snapshot.ts';
-import type { Clock } from '../polling/schedule.ts';
+import { renderFamilies } from '../metrics/snapshot.ts';
+import { type Clock, SYSTEM_CLOCK } from '../polling/schedule.ts';
 import { createRoutes, type ReloadOutcome } from '../web/routes.ts';
 import { watchWebConfig, type WebConfigWatcher } from '../web/server/web-config-watcher.ts';
 import { type ServerTimeouts, startWebServer, type WebServer } from '../web/server/web-server.ts';
@@ -22,10 +22,6 @@ import { Clusters } from './clusters.ts';
 const READY_AFTER_MS = 60_000;
 /** A scrape that is still running after this long at the end is cut off. */
 const CLOSE_MS = 3_000;
-const SYSTEM_CLOCK: Clock = {
-  wallMs: () => Date.now(),
-  monotonicMs: () => performance.now(),
-};
 
 export interface ExporterOptions {
   readonly config: Config;
@@ -127,9 +123,7 @@ export class Exporter {
     const { web } = config;
     const startedAt = monotonicMs();
     const routes = createRoutes({
-      telemetryPath: web.telemetry_path,
-      maxRequests: web.max_requests,
-      maxProbes: web.max_probes,
+      web,
       version: build.version,
       scrapeSource: {
         collectors: collectors.map(({ name }) => name),
@@ -151,14 +145,11 @@ export class Exporter {
       connectionDropped: this.#metrics.connectionDropped,
       log,
       timeouts,
-      ...(sockets && { sockets }),
+      sockets,
     });
   }
 
-  async #scrape(isChosen: (collector: string) => boolean): Promise<{
-    readonly parts: readonly Snapshot[];
-    readonly rendered: readonly RenderedFamily[];
-  }> {
+  async #scrape(isChosen: (collector: string) => boolean) {
     const { polled } = this.#clusters;
     return {
       parts: polled.flatMap((cluster) => cluster.snapshots(isChosen)),
@@ -177,11 +168,11 @@ export class Exporter {
     const areFilesInForce =
       this.#webConfig.isInForce() && list.every((cluster) => cluster.areFilesInForce());
     const isInForce = this.#isConfigApplied && areFilesInForce;
-    set.set(families.CONFIG_LAST_RELOAD_SUCCESSFUL, {}, isInForce ? 1 : 0);
-    set.set(families.CONFIG_LAST_RELOAD_SUCCESS, {}, this.#lastReloadMs / 1000);
+    set.set(processFamilies.lastReloadSuccessful, {}, isInForce ? 1 : 0);
+    set.set(processFamilies.lastReloadSuccess, {}, this.#lastReloadMs / 1000);
     const { tls } = this.#webConfig.current().config;
     if (tls !== undefined) {
-      set.set(families.TLS_CERTIFICATE_NOT_AFTER, { use: 'server' }, tls.notAfterMs / 1000);
+      set.set(clusterFamilies.certificateNotAfter, { use: 'server' }, tls.notAfterMs / 1000);
     }
     return set;
   }

@@ -1,16 +1,11 @@
+import type { ConnectionOptions } from 'node:tls';
 import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici';
 
 /** For TCP and TLS together; a black-holed host must not use up the time that the next URL needs. */
 const CONNECT_TIMEOUT_MS = 5_000;
 const KEEP_ALIVE_MS = 60_000;
 
-export interface TlsOptions {
-  readonly ca?: string | undefined;
-  readonly cert?: string | undefined;
-  readonly key?: string | undefined;
-  readonly servername?: string | undefined;
-  readonly rejectUnauthorized: boolean;
-}
+export type TlsOptions = Omit<ConnectionOptions, 'port'>;
 
 /** Where requests go before they go to their URL. */
 export interface Proxy {

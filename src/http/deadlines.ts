@@ -14,24 +14,17 @@ export interface RequestDeadlines {
   readonly rateGraceMs: number;
 }
 
-export interface DeadlineWatch {
-  /** Aborted with a RequestError (timeout) or with the caller's reason. */
-  readonly signal: AbortSignal;
-  headersArrived(): void;
-  chunkArrived(bytes: number): void;
-  stop(): void;
-}
-
 /**
- * Watches one request: the signal aborts when headers, the next chunk or the minimum rate are missing, or when `parent`
- * aborts. A silent or dripping server so costs one request, never a slot.
+ * Watches one request: the signal aborts with a RequestError (timeout) when headers, the next chunk or the minimum rate
+ * are missing, or with the reason of `parent` when that aborts. A silent or dripping server so costs one request, never a slot.
  */
 export function watchDeadlines(
   parent: AbortSignal,
   deadlines: Omit<RequestDeadlines, 'headersAfterSilenceMs'>,
   what: string,
-): DeadlineWatch {
+) {
   const controller = new AbortController();
+  const signal: AbortSignal = controller.signal;
   const fail = (text: string): void => {
     controller.abort(new RequestError('timeout', `${what}: ${text}`));
   };
@@ -43,13 +36,13 @@ export function watchDeadlines(
   let startedAt = performance.now();
   let received = 0;
   return {
-    signal: controller.signal,
+    signal,
     headersArrived() {
       clearTimeout(timer);
       startedAt = performance.now();
       timer = setTimeout(() => fail(`no data for ${idleMs / 1000} s`), idleMs);
     },
-    chunkArrived(bytes) {
+    chunkArrived(bytes: number) {
       received += bytes;
       timer.refresh();
       const elapsedMs = performance.now() - startedAt;

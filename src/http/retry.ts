@@ -65,18 +65,16 @@ export class RetryBudget {
   }
 }
 
-interface Pause {
-  readonly error: RequestError;
-  readonly untilMs: number;
-}
-
 /** The name under which the pause of the whole API is kept. */
 const WHOLE_API = '';
 
 /** The pauses that servers request (Retry-After): of the whole API after a 429, else of one endpoint, table or node. */
 export class RetryAfterPauses {
   readonly #monotonicMs: () => number;
-  readonly #pauses = new BoundedMap<string, Pause>();
+  readonly #pauses = new BoundedMap<
+    string,
+    { readonly error: RequestError; readonly untilMs: number }
+  >();
 
   constructor(monotonicMs: () => number) {
     this.#monotonicMs = monotonicMs;

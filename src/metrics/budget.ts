@@ -5,7 +5,7 @@ export interface FamilySeries {
   readonly family: Family;
   readonly series: number;
   /** The rank of the entry of each series, if the family belongs to a list. */
-  readonly ranks?: readonly number[];
+  readonly ranks?: readonly number[] | undefined;
 }
 
 /** Whether the budget keeps a family, or the entries of that rank if it belongs to a list. */

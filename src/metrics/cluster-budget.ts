@@ -1,10 +1,8 @@
 import type { Limit } from '../vocabulary.ts';
 import { planBudget } from './budget.ts';
-import type { DropReason } from './exporter-families.ts';
+import type { ClusterMetrics } from './exporter-metrics.ts';
 import type { SampleSet } from './sample-set.ts';
 import { cutSnapshot, renderSnapshot, type Snapshot } from './snapshot.ts';
-
-type SeriesDropped = (family: string, reason: DropReason, count: number) => void;
 
 /**
  * The budget that the collectors of one cluster share. It limits what is exported, not what is polled, so the
@@ -13,7 +11,7 @@ type SeriesDropped = (family: string, reason: DropReason, count: number) => void
 export class ClusterBudget {
   readonly maxSeries: number;
   readonly #published: () => readonly Snapshot[];
-  readonly #seriesDropped: SeriesDropped;
+  readonly #seriesDropped: ClusterMetrics['seriesDropped'];
   #last: readonly Snapshot[] = [];
   #shown: ReadonlyMap<Snapshot, Snapshot> = new Map();
   /** Dropped series by family that have been counted for a snapshot. */
@@ -23,7 +21,7 @@ export class ClusterBudget {
   constructor(
     maxSeries: number,
     published: () => readonly Snapshot[],
-    seriesDropped: SeriesDropped = () => undefined,
+    seriesDropped: ClusterMetrics['seriesDropped'] = () => undefined,
   ) {
     this.maxSeries = maxSeries;
     this.#published = published;

@@ -11,194 +11,129 @@ export type LoginFailureReason = (typeof LOGIN_FAILURE_REASONS)[number];
 const DROP_REASONS = ['budget', 'duplicate'] as const;
 export type DropReason = (typeof DROP_REASONS)[number];
 
-const PER_ENDPOINT = { labels: ['api', 'endpoint'], series: ['endpoints'] } as const;
-const SINGLE = { labels: [], series: [] } as const;
-
-// Of the process: without the label crdb_cluster.
-
-export const BUILD_INFO = gauge({
-  name: 'crdb_exporter_build_info',
-  help: 'Version, source revision, Node.js version and platform of the exporter. Always 1.',
-  labels: ['version', 'revision', 'node_version', 'platform'],
-  unit: 'always 1',
-  series: [],
-});
-
-export const CONFIG_LAST_RELOAD_SUCCESSFUL = gauge({
-  name: 'crdb_exporter_config_last_reload_successful',
-  help: 'Whether the configuration files as they are now are in force.',
-  ...SINGLE,
-  unit: '0 or 1',
-  notes:
-    'Web config, certificates and CAs included. With 0, what was loaded before is still in force.',
-});
-
-export const CONFIG_LAST_RELOAD_SUCCESS = gauge({
-  name: 'crdb_exporter_config_last_reload_success_timestamp_seconds',
-  help: 'Unix time in seconds of the last successful load of the configuration.',
-  ...SINGLE,
-  unit: 'Unix time in seconds',
-});
-
-export const WEB_CONNECTIONS_DROPPED = counter({
-  name: 'crdb_exporter_web_connections_dropped_total',
-  help: 'Client connections refused or closed because too many were open.',
-  ...SINGLE,
-  unit: 'count',
-});
-
-// Of a cluster.
-
-export const UP = gauge({
-  name: 'crdb_up',
-  help: 'Whether the last poll of the most frequent collector of this API succeeded.',
-  labels: ['api'],
-  unit: '0 or 1',
-  series: ['APIs'],
-  notes:
-    'Absent before the first poll has ended. On a tie the collector nodes counts. `crdb_exporter_collector_last_attempt_timestamp_seconds` is the time of the poll.',
-});
-
-export const CLUSTER_INFO = gauge({
-  name: 'crdb_cluster_info',
-  help: 'Address of the DB Console of the cluster, empty when not configured; always 1.',
-  labels: ['console_url'],
-  unit: 'always 1',
-  series: [],
-});
-
-export const SHARDS = gauge({
-  name: 'crdb_exporter_shards',
-  help: 'Configured number of exporters that share the range scans of this cluster.',
-  ...SINGLE,
-  unit: 'count',
-});
-
-export const BREAKER_STATE = gauge({
-  name: 'crdb_exporter_breaker_state',
-  help: 'State of the circuit breaker of each configured URL: 1 for the current state.',
-  labels: ['target', 'state'],
-  unit: '0 or 1',
-  series: ['URLs', BREAKER_STATES.length],
-  notes: 'Breakers of single endpoints and nodes are not exported.',
-});
-
-export const API_PAUSED = gauge({
-  name: 'crdb_exporter_api_paused_seconds',
-  help: 'Seconds until requests resume after Retry-After; 0 when there is no pause.',
-  labels: ['api'],
-  unit: 'seconds',
-  series: ['APIs'],
-  notes: 'At most 15 minutes. A reload ends the pause.',
-});
-
-export const TLS_CERTIFICATE_NOT_AFTER = gauge({
-  name: 'crdb_exporter_tls_certificate_not_after_timestamp_seconds',
-  help: 'Unix time in seconds at which a certificate that the exporter presents expires.',
-  labels: ['use'],
-  unit: 'Unix time in seconds',
-  series: [2],
-  notes: 'use server: to scrapers, without crdb_cluster. use client: to a cluster.',
-});
-
-export const TLS_VERIFICATION_DISABLED = gauge({
-  name: 'crdb_exporter_tls_verification_disabled',
-  help: 'Whether insecure_skip_verify disables the verification of server certificates.',
-  ...SINGLE,
-  unit: '0 or 1',
-});
-
-export const LOGINS = counter({
-  name: 'crdb_exporter_logins_total',
-  help: 'Login attempts.',
-  ...SINGLE,
-  unit: 'count',
-});
-
-export const LOGIN_FAILURES = counter({
-  name: 'crdb_exporter_login_failures_total',
-  help: 'Failed login attempts by reason.',
-  labels: ['reason'],
-  unit: 'count',
-  series: [LOGIN_FAILURE_REASONS.length],
-});
-
-export const SERIES_DROPPED = counter({
-  name: 'crdb_exporter_series_dropped_total',
-  help: 'Series that are not exported, by family and reason (budget, duplicate).',
-  labels: ['family', 'reason'],
-  unit: 'count',
-  series: ['families', DROP_REASONS.length],
-  notes:
-    'budget: over max_series. duplicate: merged into another one with the same labels. Each poll adds its own.',
-});
-
-// Of requests.
-
-export const HTTP_REQUESTS = counter({
-  name: 'crdb_exporter_http_requests_total',
-  help: 'Requests to the API by operation and HTTP status; error: no response.',
-  labels: ['api', 'endpoint', 'code'],
-  unit: 'count',
-  series: ['endpoints', 'status codes'],
-});
-
-/** From a metadata request on a LAN to a page of ranges over a slow link; no integers. */
-export const HTTP_REQUEST_DURATION = histogram({
-  name: 'crdb_exporter_http_request_duration_seconds',
-  help: 'Duration of requests in seconds, from sending to the end of the response.',
-  labels: ['api', 'endpoint'],
-  unit: 'seconds',
-  series: ['endpoints', 14],
-  buckets: [0.005, 0.025, 0.1, 0.25, 0.5, 1.5, 2.5, 5.5, 10.5, 30.5, 60.5],
-});
-
-export const HTTP_RESPONSE_BYTES = counter({
-  name: 'crdb_exporter_http_response_bytes_total',
-  help: 'Bytes of response bodies, decompressed.',
-  ...PER_ENDPOINT,
-  unit: 'bytes',
-});
-
-export const HTTP_RETRIES = counter({
-  name: 'crdb_exporter_http_retries_total',
-  help: 'Retried requests by the reason of the failure before.',
-  labels: ['api', 'endpoint', 'reason'],
-  unit: 'count',
-  series: ['endpoints', RETRY_REASONS.length],
-});
-
-export const DECODE_ERRORS = counter({
-  name: 'crdb_exporter_decode_errors_total',
-  help: 'Fields or elements of responses that had a wrong shape and were skipped.',
-  labels: ['endpoint'],
-  unit: 'count',
-  series: ['endpoints'],
-});
-
 /** Families without the label crdb_cluster. */
-export const PROCESS_FAMILIES: readonly Family[] = [
-  BUILD_INFO,
-  CONFIG_LAST_RELOAD_SUCCESSFUL,
-  CONFIG_LAST_RELOAD_SUCCESS,
-  WEB_CONNECTIONS_DROPPED,
-];
+export const processFamilies = {
+  buildInfo: gauge({
+    name: 'crdb_exporter_build_info',
+    help: 'Version, source revision, Node.js version and platform of the exporter. Always 1.',
+    labels: ['version', 'revision', 'node_version', 'platform'],
+  }),
+  lastReloadSuccessful: gauge({
+    name: 'crdb_exporter_config_last_reload_successful',
+    help: 'Whether the configuration files as they are now are in force.',
+    unit: '0 or 1',
+    notes:
+      'Web config, certificates and CAs included. With 0, what was loaded before is still in force.',
+  }),
+  lastReloadSuccess: gauge({
+    name: 'crdb_exporter_config_last_reload_success_timestamp_seconds',
+    help: 'Unix time in seconds of the last successful load of the configuration.',
+  }),
+  connectionsDropped: counter({
+    name: 'crdb_exporter_web_connections_dropped_total',
+    help: 'Client connections refused or closed because too many were open.',
+  }),
+};
 
 /** Families of a cluster and its APIs. */
-export const CLUSTER_FAMILIES: readonly Family[] = [
-  UP,
-  CLUSTER_INFO,
-  SHARDS,
-  BREAKER_STATE,
-  API_PAUSED,
-  TLS_CERTIFICATE_NOT_AFTER,
-  TLS_VERIFICATION_DISABLED,
-  LOGINS,
-  LOGIN_FAILURES,
-  SERIES_DROPPED,
-  HTTP_REQUESTS,
-  HTTP_REQUEST_DURATION,
-  HTTP_RESPONSE_BYTES,
-  HTTP_RETRIES,
-  DECODE_ERRORS,
-];
+export const clusterFamilies = {
+  up: gauge({
+    name: 'crdb_up',
+    help: 'Whether the last poll of the most frequent collector of this API succeeded.',
+    labels: ['api'],
+    unit: '0 or 1',
+    series: ['APIs'],
+    notes:
+      'Absent before the first poll has ended. On a tie the collector nodes counts. `crdb_exporter_collector_last_attempt_timestamp_seconds` is the time of the poll.',
+  }),
+  clusterInfo: gauge({
+    name: 'crdb_cluster_info',
+    help: 'Address of the DB Console of the cluster, empty when not configured; always 1.',
+    labels: ['console_url'],
+  }),
+  shards: gauge({
+    name: 'crdb_exporter_shards',
+    help: 'Configured number of exporters that share the range scans of this cluster.',
+  }),
+  breakerState: gauge({
+    name: 'crdb_exporter_breaker_state',
+    help: 'State of the circuit breaker of each configured URL: 1 for the current state.',
+    labels: ['target', 'state'],
+    unit: '0 or 1',
+    series: ['URLs', BREAKER_STATES.length],
+    notes: 'Breakers of single endpoints and nodes are not exported.',
+  }),
+  apiPaused: gauge({
+    name: 'crdb_exporter_api_paused_seconds',
+    help: 'Seconds until requests resume after Retry-After; 0 when there is no pause.',
+    labels: ['api'],
+    series: ['APIs'],
+    notes: 'At most 15 minutes. A reload ends the pause.',
+  }),
+  certificateNotAfter: gauge({
+    name: 'crdb_exporter_tls_certificate_not_after_timestamp_seconds',
+    help: 'Unix time in seconds at which a certificate that the exporter presents expires.',
+    labels: ['use'],
+    series: [2],
+    notes: 'use server: to scrapers, without crdb_cluster. use client: to a cluster.',
+  }),
+  verificationDisabled: gauge({
+    name: 'crdb_exporter_tls_verification_disabled',
+    help: 'Whether insecure_skip_verify disables the verification of server certificates.',
+    unit: '0 or 1',
+  }),
+  logins: counter({
+    name: 'crdb_exporter_logins_total',
+    help: 'Login attempts.',
+  }),
+  loginFailures: counter({
+    name: 'crdb_exporter_login_failures_total',
+    help: 'Failed login attempts by reason.',
+    labels: ['reason'],
+    series: [LOGIN_FAILURE_REASONS.length],
+  }),
+  seriesDropped: counter({
+    name: 'crdb_exporter_series_dropped_total',
+    help: 'Series that are not exported, by family and reason (budget, duplicate).',
+    labels: ['family', 'reason'],
+    series: ['families', DROP_REASONS.length],
+    notes:
+      'budget: over max_series. duplicate: merged into another one with the same labels. Each poll adds its own.',
+  }),
+  requests: counter({
+    name: 'crdb_exporter_http_requests_total',
+    help: 'Requests to the API by operation and HTTP status; error: no response.',
+    labels: ['api', 'endpoint', 'code'],
+    series: ['endpoints', 'status codes'],
+  }),
+  /** From a metadata request on a LAN to a page of ranges over a slow link; no integers. */
+  requestDuration: histogram({
+    name: 'crdb_exporter_http_request_duration_seconds',
+    help: 'Duration of requests in seconds, from sending to the end of the response.',
+    labels: ['api', 'endpoint'],
+    series: ['endpoints', 14],
+    buckets: [0.005, 0.025, 0.1, 0.25, 0.5, 1.5, 2.5, 5.5, 10.5, 30.5, 60.5],
+  }),
+  responseBytes: counter({
+    name: 'crdb_exporter_http_response_bytes_total',
+    help: 'Bytes of response bodies, decompressed.',
+    labels: ['api', 'endpoint'],
+    series: ['endpoints'],
+  }),
+  retries: counter({
+    name: 'crdb_exporter_http_retries_total',
+    help: 'Retried requests by the reason of the failure before.',
+    labels: ['api', 'endpoint', 'reason'],
+    series: ['endpoints', RETRY_REASONS.length],
+  }),
+  decodeErrors: counter({
+    name: 'crdb_exporter_decode_errors_total',
+    help: 'Fields or elements of responses that had a wrong shape and were skipped.',
+    labels: ['endpoint'],
+    series: ['endpoints'],
+  }),
+};
+
+export const PROCESS_FAMILIES: readonly Family[] = Object.values(processFamilies);
+
+export const CLUSTER_FAMILIES: readonly Family[] = Object.values(clusterFamilies);

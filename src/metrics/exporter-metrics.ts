@@ -8,13 +8,19 @@ import {
 } from '../vocabulary.ts';
 import {
   COLLECTOR_FAMILIES,
-  POLL_FAILURES,
+  collectorFamilies,
   POLL_SKIP_REASONS,
-  POLLS,
-  POLLS_SKIPPED,
   type PollSkipReason,
 } from './collector-families.ts';
-import * as families from './exporter-families.ts';
+import {
+  CLUSTER_FAMILIES,
+  clusterFamilies,
+  type DropReason,
+  LOGIN_FAILURE_REASONS,
+  type LoginFailureReason,
+  PROCESS_FAMILIES,
+  processFamilies,
+} from './exporter-families.ts';
 import { counter, type Family, gauge, histogram, type HistogramFamily } from './family.ts';
 import { SampleSet } from './sample-set.ts';
 import { sampleWriter, labelText } from './sample-text.ts';
@@ -32,12 +38,9 @@ interface CollectorLabels {
   readonly shard: string;
 }
 
-interface OperationLabels {
+export interface FinishedRequest {
   readonly api: Api;
   readonly endpoint: Endpoint;
-}
-
-export interface FinishedRequest extends OperationLabels {
   /** HTTP status, or `error` when there was no response. */
   readonly code: number | 'error';
   readonly seconds: number;
@@ -49,13 +52,13 @@ export interface FinishedRequest extends OperationLabels {
 export class ExporterMetrics {
   /** A registry for the process and one for each cluster, so that forgetting a cluster forgets all of it. */
   readonly #registry = createProcessRegistry();
-  readonly #connectionsDropped = countIn(this.#registry, families.WEB_CONNECTIONS_DROPPED);
+  readonly #connectionsDropped = countIn(this.#registry, processFamilies.connectionsDropped);
   readonly #clusters = new Map<string, ClusterMetrics>();
   readonly #buildInfo = new SampleSet({});
 
   constructor({ version, revision, nodeVersion, platform }: Build) {
     const labels = { version, revision, node_version: nodeVersion, platform };
-    this.#buildInfo.info(families.BUILD_INFO, labels);
+    this.#buildInfo.info(processFamilies.buildInfo, labels);
   }
 
   /** The metrics of one cluster; the same object every time, until it is forgotten. */
@@ -93,17 +96,17 @@ export class ExporterMetrics {
 /** Counters of one cluster. Its functions are handed to the parts that see the events. */
 export class ClusterMetrics {
   readonly registry = new Registry();
-  readonly #polls = countIn(this.registry, POLLS);
-  readonly #pollFailures = countIn(this.registry, POLL_FAILURES);
-  readonly #pollsSkipped = countIn(this.registry, POLLS_SKIPPED);
-  readonly #logins = countIn(this.registry, families.LOGINS);
-  readonly #loginFailures = countIn(this.registry, families.LOGIN_FAILURES);
-  readonly #retries = countIn(this.registry, families.HTTP_RETRIES);
-  readonly #decodeErrors = countIn(this.registry, families.DECODE_ERRORS);
-  readonly #dropped = countIn(this.registry, families.SERIES_DROPPED);
-  readonly #requests = countIn(this.registry, families.HTTP_REQUESTS);
-  readonly #bodyBytes = countIn(this.registry, families.HTTP_RESPONSE_BYTES);
-  readonly #duration = observeIn(this.registry, families.HTTP_REQUEST_DURATION);
+  readonly #polls = countIn(this.registry, collectorFamilies.polls);
+  readonly #pollFailures = countIn(this.registry, collectorFamilies.pollFailures);
+  readonly #pollsSkipped = countIn(this.registry, collectorFamilies.pollsSkipped);
+  readonly #logins = countIn(this.registry, clusterFamilies.logins);
+  readonly #loginFailures = countIn(this.registry, clusterFamilies.loginFailures);
+  readonly #retries = countIn(this.registry, clusterFamilies.retries);
+  readonly #decodeErrors = countIn(this.registry, clusterFamilies.decodeErrors);
+  readonly #dropped = countIn(this.registry, clusterFamilies.seriesDropped);
+  readonly #requests = countIn(this.registry, clusterFamilies.requests);
+  readonly #bodyBytes = countIn(this.registry, clusterFamilies.responseBytes);
+  readonly #duration = observeIn(this.registry, clusterFamilies.requestDuration);
 
   /** Starts the poll counters of a collector at 0, with all reasons. */
   preparePolls({ collector, shard }: CollectorLabels): void {
@@ -115,7 +118,7 @@ export class ClusterMetrics {
   /** Starts the login counters at 0, with all reasons. */
   prepareLogins(): void {
     this.#logins({}, 0);
-    for (const reason of families.LOGIN_FAILURE_REASONS) this.#loginFailures({ reason }, 0);
+    for (const reason of LOGIN_FAILURE_REASONS) this.#loginFailures({ reason }, 0);
   }
 
   /** Starts the decode errors of the operations at 0. */
@@ -133,7 +136,7 @@ export class ClusterMetrics {
     api,
     endpoint,
     reason,
-  }: OperationLabels & { readonly reason: RetryReason }): void => {
+  }: Pick<FinishedRequest, 'api' | 'endpoint'> & { readonly reason: RetryReason }): void => {
     this.#retries({ api, endpoint, reason }, 1);
   };
 
@@ -144,7 +147,7 @@ export class ClusterMetrics {
   readonly loginTried = (): void => this.#logins({}, 1);
 
   /** After `loginTried`. */
-  readonly loginFailed = (reason: families.LoginFailureReason): void => {
+  readonly loginFailed = (reason: LoginFailureReason): void => {
     this.#loginFailures({ reason }, 1);
   };
 
@@ -162,7 +165,7 @@ export class ClusterMetrics {
     this.#pollsSkipped({ collector, shard, reason }, 1);
   }
 
-  readonly seriesDropped = (family: string, reason: families.DropReason, count: number): void => {
+  readonly seriesDropped = (family: string, reason: DropReason, count: number): void => {
     this.#dropped({ family, reason }, count);
   };
 }
@@ -215,10 +218,7 @@ interface CollectedValue {
 }
 
 const OWN_FAMILIES = new Map(
-  [...families.PROCESS_FAMILIES, ...families.CLUSTER_FAMILIES, ...COLLECTOR_FAMILIES].map((one) => [
-    one.name,
-    one,
-  ]),
+  [...PROCESS_FAMILIES, ...CLUSTER_FAMILIES, ...COLLECTOR_FAMILIES].map((one) => [one.name, one]),
 );
 const EVENT_LOOP_LAG = 'nodejs_eventloop_lag_';
 

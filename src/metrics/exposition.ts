@@ -1,4 +1,4 @@
-import { baseName, type Family, type FamilyType } from './family.ts';
+import { baseName, type Family } from './family.ts';
 import { type Block, gzipMember } from './gzip.ts';
 import type { RenderedFamily, Snapshot } from './snapshot.ts';
 
@@ -8,20 +8,6 @@ export type ExpositionFormat = 'text' | 'openmetrics';
 export const CONTENT_TYPES: Readonly<Record<ExpositionFormat, string>> = {
   text: 'text/plain; version=0.0.4; charset=utf-8',
   openmetrics: 'application/openmetrics-text; version=1.0.0; charset=utf-8',
-};
-
-/** The end of a response. */
-const ENDINGS: Readonly<Record<ExpositionFormat, string>> = {
-  text: '',
-  openmetrics: '# EOF\n',
-};
-
-const OPENMETRICS_TYPES: Readonly<Record<FamilyType, string>> = {
-  gauge: 'gauge',
-  counter: 'counter',
-  untyped: 'unknown',
-  histogram: 'histogram',
-  gaugehistogram: 'gaugehistogram',
 };
 
 export interface ExpositionRequest {
@@ -37,42 +23,22 @@ export interface ExpositionRequest {
 
 /** Joins rendered families into the chunks of one response: by name, all samples of a family under one header. */
 export function joinExposition(request: ExpositionRequest): readonly Buffer[] {
-  const blocks: Block[] = [];
-  for (const group of groupFamilies(request)) {
-    blocks.push(
-      { plain: Buffer.from(familyHeader(group[0].family, request.format)) },
-      ...group.map(toBlock),
+  const { parts, rendered, format, gzip, names } = request;
+  const all = [...Array.from(parts, ({ families }) => [...families.values()]).flat(), ...rendered];
+  const chosen = all.filter(
+    ({ family, series }) => series > 0 && (names === undefined || isNamed(family, names)),
+  );
+  const groups = [...Map.groupBy(chosen, ({ family }) => family.name)];
+  const blocks: Block[] = groups
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .flatMap(([, group]) =>
+      group.flatMap(({ family, lines, deflated }, at) => [
+        ...(at === 0 ? [{ plain: Buffer.from(familyHeader(family, format)) }] : []),
+        { plain: lines, deflated },
+      ]),
     );
-  }
-  blocks.push({ plain: Buffer.from(ENDINGS[request.format]) });
-  return request.gzip ? gzipMember(blocks) : blocks.map(({ plain }) => plain);
-}
-
-type Group = [RenderedFamily, ...RenderedFamily[]];
-
-function groupFamilies({ parts, rendered, names }: ExpositionRequest): readonly Group[] {
-  const groups = new Map<string, Group>();
-  const add = (one: RenderedFamily): void => {
-    const group = groups.get(one.family.name);
-    if (group !== undefined) {
-      group.push(one);
-    } else if (one.series > 0 && (names === undefined || isNamed(one.family, names))) {
-      groups.set(one.family.name, [one]);
-    }
-  };
-  for (const part of parts) {
-    for (const one of part.families.values()) {
-      add(one);
-    }
-  }
-  for (const one of rendered) {
-    add(one);
-  }
-  return [...groups.values()].toSorted(byName);
-}
-
-function byName([a]: Group, [b]: Group): number {
-  return a.family.name < b.family.name ? -1 : 1;
+  if (format === 'openmetrics') blocks.push({ plain: Buffer.from('# EOF\n') });
+  return gzip ? gzipMember(blocks) : blocks.map(({ plain }) => plain);
 }
 
 function isNamed(family: Family, names: ReadonlySet<string>): boolean {
@@ -80,10 +46,6 @@ function isNamed(family: Family, names: ReadonlySet<string>): boolean {
   const sampleNames =
     type === 'histogram' ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [baseName(family)];
   return names.has(name) || sampleNames.some((sample) => names.has(sample));
-}
-
-function toBlock({ lines, deflated }: RenderedFamily): Block {
-  return deflated === undefined ? { plain: lines } : { plain: lines, deflated };
 }
 
 /** The comment lines above a family's samples, in the order that the format asks for. */
@@ -96,6 +58,7 @@ export function familyHeader(family: Family, format: ExpositionFormat): string {
   const name = baseName(family);
   const unit =
     family.openMetricsUnit === undefined ? '' : `# UNIT ${name} ${family.openMetricsUnit}\n`;
+  const type = family.type === 'untyped' ? 'unknown' : family.type;
   const quoted = help.replaceAll('"', String.raw`\"`);
-  return `# TYPE ${name} ${OPENMETRICS_TYPES[family.type]}\n${unit}# HELP ${name} ${quoted}\n`;
+  return `# TYPE ${name} ${type}\n${unit}# HELP ${name} ${quoted}\n`;
 }

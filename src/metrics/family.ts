@@ -66,7 +66,7 @@ export interface Family<L extends string = string> {
   /** What is dropped first over a series budget. */
   readonly importance: Importance;
   /** The list to which its series belong. */
-  readonly list?: FamilyList<L>;
+  readonly list?: FamilyList<L> | undefined;
 }
 
 /** Histogram families only occur among the exporter's own metrics. */
@@ -77,8 +77,10 @@ export interface HistogramFamily<L extends string = string> extends Family<L> {
 export interface FamilyDefinition<L extends string> {
   readonly name: string;
   readonly help: string;
-  readonly labels: readonly L[];
+  /** None when absent: then the family has one series. */
+  readonly labels?: readonly L[];
   readonly merge?: MergeRule;
+  /** When absent, what the name ends in, else `count`. */
   readonly unit?: Unit;
   readonly field?: string;
   readonly request?: string;
@@ -88,6 +90,12 @@ export interface FamilyDefinition<L extends string> {
   readonly importance?: 'chosen';
   readonly list?: FamilyList<NoInfer<L>>;
 }
+
+/** What families of one kind declare each for itself. */
+export type OwnDefinition = Pick<
+  FamilyDefinition<never>,
+  'name' | 'help' | 'unit' | 'field' | 'notes'
+>;
 
 const NAME = /^[a-z][a-z0-9]*(_[a-z0-9]+)*$/;
 const UNIT = /_(seconds|bytes|ratio)$/;
@@ -180,7 +188,7 @@ export function listFamilies(families: Iterable<Family>): ReadonlyMap<string, Fa
 }
 
 function define<L extends string>(type: FamilyType, definition: FamilyDefinition<L>): Family<L> {
-  const { name, help, labels, merge = 'last', list } = definition;
+  const { name, help, labels = [], merge = 'last', list } = definition;
   const fault = findFault(type, definition);
   if (fault !== undefined) {
     throw new Error(`family ${JSON.stringify(name)}: ${fault}`);
@@ -191,20 +199,32 @@ function define<L extends string>(type: FamilyType, definition: FamilyDefinition
     help,
     labels: Object.freeze([...labels]),
     merge,
-    unit: definition.unit ?? 'count',
+    unit: definition.unit ?? unitOf(name),
     openMetricsUnit: UNIT.exec(baseName({ name, type }))?.[1],
     field: definition.field,
     request: definition.request,
     series: definition.series ?? [],
     notes: definition.notes ?? '',
     importance: definition.importance ?? (list === undefined ? importanceOf(labels) : 'list'),
-    ...(list === undefined ? {} : { list }),
+    list,
   });
+}
+
+const UNITS: readonly (readonly [end: string, unit: Unit])[] = [
+  ['_timestamp_seconds', 'Unix time in seconds'],
+  ['_seconds', 'seconds'],
+  ['_bytes', 'bytes'],
+  ['_info', 'always 1'],
+];
+
+function unitOf(name: string): Unit {
+  const base = name.replace(/_total$/, '');
+  return UNITS.find(([end]) => base.endsWith(end))?.[1] ?? 'count';
 }
 
 function findFault(
   type: FamilyType,
-  { name, help, labels }: FamilyDefinition<string>,
+  { name, help, labels = [] }: FamilyDefinition<string>,
 ): string | undefined {
   if (!NAME.test(name)) {
     return 'the name must be lower case words joined by underscores';

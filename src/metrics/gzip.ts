@@ -4,7 +4,7 @@ import type { DeflatedPiece } from './snapshot.ts';
 /** Plain bytes, with their compressed form if it is ready. */
 export interface Block {
   readonly plain: Buffer;
-  readonly deflated?: DeflatedPiece;
+  readonly deflated?: DeflatedPiece | undefined;
 }
 
 /** RFC 1952: magic, deflate, no flags, no time, no level, system unknown. */

@@ -1,40 +1,31 @@
 import type { ExpositionFormat } from './exposition.ts';
 
-interface Choice {
-  /** Lower case, without parameters. */
-  readonly name: string;
-  readonly parameters: ReadonlyMap<string, string>;
-  /** 0 to 1; 0 means "not this". */
-  readonly quality: number;
-}
-
 /** The format for an Accept header: the best of what we can write, the text format when nothing fits. */
 export function negotiateFormat(accept: string | undefined): ExpositionFormat {
-  let best: { format: ExpositionFormat; quality: number; specific: boolean } | undefined;
-  for (const choice of parseChoices(accept)) {
+  const possible = parseChoices(accept).flatMap((choice) => {
+    const { name, quality } = choice;
     const format = formatOf(choice);
-    const specific = !choice.name.includes('*');
-    const isBetter =
-      best === undefined ||
-      choice.quality > best.quality ||
-      (choice.quality === best.quality && specific && !best.specific);
-    if (format !== undefined && choice.quality > 0 && isBetter) {
-      best = { format, quality: choice.quality, specific };
-    }
-  }
+    return format && quality > 0 ? [{ format, quality, isRange: name.includes('*') }] : [];
+  });
+  const [best] = possible.toSorted(
+    (a, b) => b.quality - a.quality || Number(a.isRange) - Number(b.isRange),
+  );
   return best?.format ?? 'text';
 }
 
 /** Whether an Accept-Encoding header allows gzip. */
 export function acceptsGzip(acceptEncoding: string | undefined): boolean {
-  const choices = [...parseChoices(acceptEncoding)];
+  const choices = parseChoices(acceptEncoding);
   const gzip =
     choices.find((choice) => choice.name === 'gzip' || choice.name === 'x-gzip') ??
     choices.find((choice) => choice.name === '*');
   return gzip !== undefined && gzip.quality > 0;
 }
 
-function formatOf({ name, parameters }: Choice): ExpositionFormat | undefined {
+function formatOf({
+  name,
+  parameters,
+}: ReturnType<typeof parseChoices>[number]): ExpositionFormat | undefined {
   const version = parameters.get('version');
   if (name === 'application/openmetrics-text') {
     return version === undefined || version === '1.0.0' ? 'openmetrics' : undefined;
@@ -45,7 +36,8 @@ function formatOf({ name, parameters }: Choice): ExpositionFormat | undefined {
   return name === '*/*' || name === 'text/*' ? 'text' : undefined;
 }
 
-function parseChoices(header: string | undefined): readonly Choice[] {
+/** Names in lower case, without parameters; a quality of 0 means "not this". */
+function parseChoices(header: string | undefined) {
   return (header ?? '').split(',').map((text) => {
     const [name = '', ...rest] = text.split(';').map((part) => part.trim());
     const parameters = new Map(rest.map(parseParameter));

@@ -9,12 +9,12 @@ export interface SampleSetFamily {
   readonly family: Family;
   readonly samples: ReadonlyMap<string, number>;
   /** The rank of the entry of each sample, if the family belongs to a list. */
-  readonly ranks?: readonly number[];
+  readonly ranks?: readonly number[] | undefined;
 }
 
 interface Entry extends SampleSetFamily {
   readonly samples: Map<string, number>;
-  readonly ranks?: number[];
+  readonly ranks?: number[] | undefined;
   readonly labelText: (labels: LabelValues<string>) => string;
 }
 
@@ -130,7 +130,7 @@ export class SampleSet {
         family,
         samples: new Map(),
         labelText: labelWriter(family.labels),
-        ...(family.list === undefined ? {} : { ranks: [] }),
+        ranks: family.list && [],
       };
       this.#families.set(family.name, entry);
       return entry;

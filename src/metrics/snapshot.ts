@@ -16,7 +16,7 @@ export interface DeflatedPiece {
 export interface RenderedFamily extends FamilySeries {
   readonly lines: Buffer;
   /** Present where the lines are long enough to be compressed ahead of the scrape. */
-  readonly deflated?: DeflatedPiece;
+  readonly deflated?: DeflatedPiece | undefined;
 }
 
 /** Rendered samples: frozen bytes that scrapes join. */
@@ -55,13 +55,7 @@ export async function renderSnapshot(
     ]);
     compressing = compress(text).then((deflated) => {
       const { lines } = text;
-      const rendered = {
-        family,
-        lines,
-        series: samples.size,
-        ...(ranks && { ranks }),
-        ...deflated,
-      };
+      const rendered = { family, lines, series: samples.size, ranks, deflated };
       families.set(family.name, Object.freeze(rendered));
     });
   }
@@ -104,16 +98,11 @@ function cutFamily(rendered: RenderedFamily, keeps: Keeps): RenderedFamily {
   return Object.freeze({ family, lines: cut, series: kept.length, ranks: kept });
 }
 
-interface RenderedText {
-  readonly lines: Buffer;
-  readonly crc: number;
-}
-
 async function renderLines(
   { family, samples }: SampleSetFamily,
   constantLabels: string,
   slice: TimeSlice,
-): Promise<RenderedText> {
+) {
   const write = sampleWriter(family.name, constantLabels);
   const chunks: Buffer[] = [];
   let lines = '';
@@ -132,7 +121,7 @@ async function renderLines(
 }
 
 /** `Buffer.concat` and the checksum in slices: a family of 100,000 series has more than 10 MB. */
-async function joinChunks(chunks: readonly Buffer[], slice: TimeSlice): Promise<RenderedText> {
+async function joinChunks(chunks: readonly Buffer[], slice: TimeSlice) {
   const lines = Buffer.allocUnsafe(chunks.reduce((sum, chunk) => sum + chunk.length, 0));
   let crc = 0;
   let at = 0;
@@ -147,10 +136,7 @@ async function joinChunks(chunks: readonly Buffer[], slice: TimeSlice): Promise<
 async function compress({
   lines,
   crc,
-}: RenderedText): Promise<{ readonly deflated?: DeflatedPiece }> {
-  if (lines.length < MIN_DEFLATED_BYTES) {
-    return {};
-  }
-  const bytes = await deflate(lines, DEFLATE_OPTIONS);
-  return { deflated: Object.freeze({ bytes, crc }) };
+}: Awaited<ReturnType<typeof joinChunks>>): Promise<DeflatedPiece | undefined> {
+  if (lines.length < MIN_DEFLATED_BYTES) return undefined;
+  return Object.freeze({ bytes: await deflate(lines, DEFLATE_OPTIONS), crc });
 }

@@ -1,7 +1,13 @@
-import type { Collector, PollFailure, PollStats } from '../collectors/collector.ts';
-import * as families from '../metrics/collector-families.ts';
+import {
+  CollectError,
+  type Collector,
+  type PollFailure,
+  type PollStats,
+} from '../collectors/collector.ts';
+import { toRequestError } from '../http/errors.ts';
+import { collectorFamilies as families } from '../metrics/collector-families.ts';
 import type { SampleSet } from '../metrics/sample-set.ts';
-import { type Limit, LIMITS } from '../vocabulary.ts';
+import { type FailureReason, type Limit, LIMITS } from '../vocabulary.ts';
 
 /** State of one collector on one cluster after its last poll; replaced, never changed in place. */
 export interface Outcome {
@@ -27,16 +33,19 @@ interface FinishedPoll extends Readonly<Pick<PollStats, 'items' | 'pages' | 'byt
   readonly limits: ReadonlySet<Limit>;
 }
 
-export function initialOutcome(intervalSeconds: number): Outcome {
-  return {
-    succeeded: false,
-    hasEnded: false,
-    last: undefined,
-    lastSuccessMs: undefined,
-    intervalSeconds,
-    error: undefined,
-  };
+/** Why a collector failed, by what it threw. */
+export function failureReason(error: unknown, { name }: Collector): FailureReason {
+  return error instanceof CollectError ? error.reason : toRequestError(error, name).reason;
 }
+
+/** Before the first poll. */
+export const NOT_POLLED: Omit<Outcome, 'intervalSeconds'> = {
+  succeeded: false,
+  hasEnded: false,
+  last: undefined,
+  lastSuccessMs: undefined,
+  error: undefined,
+};
 
 /** What a poller shows of itself on /metrics. */
 export interface CollectorStatus {
@@ -54,21 +63,17 @@ export interface CollectorStatus {
 export function writeCollectorMetrics(set: SampleSet, status: CollectorStatus): void {
   const { last, lastSuccessMs, succeeded, intervalSeconds } = status.outcome;
   const labels = { collector: status.collector.name, shard: status.shard };
-  set.set(families.COLLECTOR_SUCCESS, labels, succeeded ? 1 : 0);
-  set.set(families.COLLECTOR_INTERVAL, labels, intervalSeconds);
-  set.set(families.COLLECTOR_CONFIGURED_INTERVAL, labels, status.configuredIntervalSeconds);
-  set.set(families.SERIES, labels, status.series);
-  set.set(families.COLLECTOR_LAST_SUCCESS, labels, toSeconds(lastSuccessMs));
-  set.set(families.COLLECTOR_LAST_ATTEMPT, labels, toSeconds(last?.atMs));
-  set.set(families.COLLECTOR_DURATION, labels, last?.durationSeconds);
-  set.set(families.COLLECTOR_ITEMS, labels, last?.items);
-  set.set(families.COLLECTOR_PAGES, labels, last?.pages);
-  set.set(families.COLLECTOR_RESPONSE_BYTES, labels, last?.bytes);
+  set.set(families.success, labels, succeeded ? 1 : 0);
+  set.set(families.interval, labels, intervalSeconds);
+  set.set(families.configuredInterval, labels, status.configuredIntervalSeconds);
+  set.set(families.series, labels, status.series);
+  set.set(families.lastSuccess, labels, lastSuccessMs && lastSuccessMs / 1000);
+  set.set(families.lastAttempt, labels, last && last.atMs / 1000);
+  set.set(families.duration, labels, last?.durationSeconds);
+  set.set(families.items, labels, last?.items);
+  set.set(families.pages, labels, last?.pages);
+  set.set(families.responseBytes, labels, last?.bytes);
   for (const limit of LIMITS) {
-    set.set(families.COLLECTOR_LIMIT_HIT, { ...labels, limit }, status.limits.has(limit) ? 1 : 0);
+    set.set(families.limitHit, { ...labels, limit }, status.limits.has(limit) ? 1 : 0);
   }
-}
-
-function toSeconds(milliseconds: number | undefined): number | undefined {
-  return milliseconds === undefined ? undefined : milliseconds / 1000;
 }

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
-  CollectError,
   type Collector,
   type CollectorResult,
   type PollContext,
@@ -10,7 +9,6 @@ import {
 import type { CollectorConfig } from '../config/cluster-schema.ts';
 import { messageOf } from '../format.ts';
 import { BreakerOpenError, type HttpClient } from '../http/client.ts';
-import { toRequestError } from '../http/errors.ts';
 import { createPollStats } from '../http/poll-stats.ts';
 import type { Log } from '../log.ts';
 import type { ClusterBudget } from '../metrics/cluster-budget.ts';
@@ -20,7 +18,7 @@ import type { Snapshot } from '../metrics/snapshot.ts';
 import { inSlices } from '../time-slice.ts';
 import type { FailureReason, Limit } from '../vocabulary.ts';
 import type { Conditions } from './conditions.ts';
-import { type CollectorStatus, initialOutcome, type Outcome } from './outcome.ts';
+import { type CollectorStatus, failureReason, NOT_POLLED, type Outcome } from './outcome.ts';
 import { type Clock, effectiveIntervalSeconds, maxAgeSeconds, Schedule } from './schedule.ts';
 
 export interface PollerOptions {
@@ -37,6 +35,7 @@ export interface PollerOptions {
   readonly collect: (context: PollContext) => Promise<CollectorResult>;
   readonly budget: ClusterBudget;
   readonly metrics: ClusterMetrics;
+  /** Names the cluster in its lines. */
   readonly log: Log;
   /** Of the cluster. */
   readonly conditions: Conditions;
@@ -60,6 +59,9 @@ const ABORT_GRACE_MS = 200;
 
 /** Polls one collector of one cluster: never two polls at once, each within its deadline. */
 export class Poller implements CollectorStatus {
+  readonly collector: Collector;
+  readonly shard: string;
+  readonly configuredIntervalSeconds: number;
   readonly #options: PollerOptions;
   readonly #schedule: Schedule;
   readonly #log: Log;
@@ -76,31 +78,22 @@ export class Poller implements CollectorStatus {
 
   /** Until its first poll has ended, a poller shows what the previous one showed. */
   constructor(options: PollerOptions, previous?: Poller) {
-    const { collector, shard, log, cluster } = options;
+    const { collector, shard, settings, log } = options;
+    this.collector = collector;
+    this.shard = shard;
+    this.configuredIntervalSeconds = settings.interval;
     this.#options = options;
     this.#previous = previous;
     this.#published = previous === undefined ? undefined : previous.#published;
     this.#schedule = new Schedule(options.clock, options.random);
     this.#labels = { collector: collector.name, shard };
-    this.#log = log.child({ cluster, ...this.#labels });
-    const outcome = previous?.outcome ?? initialOutcome(this.configuredIntervalSeconds);
+    this.#log = log.child(this.#labels);
+    const outcome = previous?.outcome ?? NOT_POLLED;
     this.#outcome = {
       ...outcome,
       intervalSeconds: this.#intervalSeconds(outcome.last?.answerSeconds ?? 0),
     };
     options.metrics.preparePolls(this.#labels);
-  }
-
-  get collector(): Collector {
-    return this.#options.collector;
-  }
-
-  get shard(): string {
-    return this.#options.shard;
-  }
-
-  get configuredIntervalSeconds(): number {
-    return this.#options.settings.interval;
   }
 
   /** The state of the collector, if these are the options that it was made with. */
@@ -242,12 +235,15 @@ export class Poller implements CollectorStatus {
     const { cluster, collector, collect, addRemedy } = this.#options;
     let result: CollectorResult;
     try {
-      const reasonOf = (error: unknown): FailureReason => this.#reasonOf(error);
+      const reasonOf = (error: unknown): FailureReason => failureReason(error, collector);
       const warn = (text: string): unknown => warnings.add(text);
       result = await collect(Object.assign(stats, { reasonOf, warn }));
     } catch (error) {
       if (error instanceof BreakerOpenError) this.#schedule.retryIn(error.retryInMs);
-      return addRemedy({ reason: this.#reasonOf(error), message: messageOf(error) }, error);
+      return addRemedy(
+        { reason: failureReason(error, collector), message: messageOf(error) },
+        error,
+      );
     }
     const samples = new SampleSet({ crdb_cluster: cluster });
     const steps = collector.samples(result, samples);
@@ -257,11 +253,6 @@ export class Poller implements CollectorStatus {
     this.#published = { result, snapshot, atMs: clock.monotonicMs() };
     budget.countDropped();
     return result.failure && this.#options.addRemedy(result.failure, result.failure.cause);
-  }
-
-  #reasonOf(error: unknown): FailureReason {
-    if (error instanceof CollectError) return error.reason;
-    return toRequestError(error, this.collector.name).reason;
   }
 
   #conclude(stats: PollStats, tookMs: number, error: PollFailure | undefined): void {

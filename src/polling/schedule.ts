@@ -4,6 +4,11 @@ export interface Clock {
   readonly monotonicMs: () => number;
 }
 
+export const SYSTEM_CLOCK: Clock = {
+  wallMs: () => Date.now(),
+  monotonicMs: () => performance.now(),
+};
+
 /** Spread of the first polls after start: all clusters and collectors at once would be a burst. */
 const FIRST_POLL_SPREAD_MS = 800;
 /** Later polls begin up to this share of the interval earlier or later, so that exporters drift apart. */

@@ -1,22 +1,10 @@
-import { livenessOf } from '../cockroach/liveness.ts';
+import { livenessOf } from '../cockroach/node.ts';
 import { nodes } from '../collectors/nodes.ts';
 import { nodeInfoLabels } from '../collectors/nodes/status.ts';
 import { readParameters, sendJson, sendText, sendUnknownCluster, toJson } from './respond.ts';
 import type { Route } from './server/app.ts';
 import type { ClusterSource } from './status/cluster.ts';
 import { createRenderCache, type StatusSource } from './status/status.ts';
-
-/** What Prometheus' HTTP service discovery takes. */
-interface TargetGroup {
-  readonly targets: readonly string[];
-  readonly labels: Readonly<Record<string, string>>;
-}
-
-interface NodeTargets {
-  readonly json: Buffer;
-  /** Clusters whose nodes are not known at present. */
-  readonly unknown: readonly string[];
-}
 
 /** Where a node usually serves `/_status/vars`. */
 const DEFAULT_PORT = '8080';
@@ -41,7 +29,7 @@ export function createDiscoveryRoutes(source: StatusSource): readonly Route[] {
  * known: a shorter list would remove their targets.
  */
 function createNodesRoute(source: StatusSource): Route {
-  const cache = createRenderCache<NodeTargets>(source);
+  const cache = createRenderCache<ReturnType<typeof renderNodes>>(source);
   return {
     path: '/sd/nodes',
     handle(request, response) {
@@ -75,16 +63,17 @@ function pollsNodes({ isPolled, pollers }: ClusterSource): boolean {
   return isPolled && pollers.some(({ collector }) => collector.name === nodes.name);
 }
 
-function renderNodes(clusters: readonly ClusterSource[], port: string): NodeTargets {
+/** What Prometheus' HTTP service discovery takes, and the clusters whose nodes are not known at present. */
+function renderNodes(clusters: readonly ClusterSource[], port: string) {
   const groups = clusters.map((cluster) => describeNodes(cluster, port));
   // Without present data there are no groups either.
   const unknown = clusters.filter((_, at) => groups[at]?.length === 0).map(({ name }) => name);
   return { unknown, json: unknown.length > 0 ? Buffer.of() : toJson(groups.flat()) };
 }
 
-function describeNodes(cluster: ClusterSource, port: string): readonly TargetGroup[] {
+function describeNodes(cluster: ClusterSource, port: string) {
   const known = cluster.result(nodes)?.nodes ?? [];
-  return known.flatMap((node): readonly TargetGroup[] => {
+  return known.flatMap((node) => {
     const status = livenessOf(node);
     // A decommissioned node has left the cluster and does not return under its id.
     if (status === 'decommissioned' || node.address === '') return [];
@@ -108,10 +97,7 @@ function metaName(label: string): string {
 }
 
 /** Every configured cluster, as a target at the address to which this request was sent. */
-function describeClusters(
-  clusters: readonly ClusterSource[],
-  host: string,
-): readonly TargetGroup[] {
+function describeClusters(clusters: readonly ClusterSource[], host: string) {
   return clusters.map(({ name, isPolled }) => ({
     targets: [host],
     labels: {

@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { CONTENT_TYPES, joinExposition } from '../metrics/exposition.ts';
+import { CONTENT_TYPES, type ExpositionRequest, joinExposition } from '../metrics/exposition.ts';
 import { acceptsGzip, negotiateFormat } from '../metrics/negotiate.ts';
-import type { RenderedFamily, Snapshot } from '../metrics/snapshot.ts';
 import { readParameters, send, sendText } from './respond.ts';
 
 /** The content of a scrape. */
@@ -11,11 +10,7 @@ export interface ScrapeSource {
   scrape(isChosen: (collector: string) => boolean): Promise<Scraped>;
 }
 
-export interface Scraped {
-  readonly parts: readonly Snapshot[];
-  /** Rendered for this scrape. */
-  readonly rendered: readonly RenderedFamily[];
-}
+type Scraped = Pick<ExpositionRequest, 'parts' | 'rendered'>;
 
 /** Answers a scrape; `collect[]` and `exclude[]` choose collectors. */
 export async function sendMetrics(

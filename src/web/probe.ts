@@ -4,11 +4,6 @@ import { sendExposition } from './metrics.ts';
 import { readParameters, sendText, sendUnknownCluster } from './respond.ts';
 import type { ClusterSource } from './status/cluster.ts';
 
-/** A cluster that can be polled on demand. */
-export interface ProbedCluster extends ClusterSource {
-  pollNow(isChosen: (collector: string) => boolean, waitMs: number): Promise<void>;
-}
-
 /** The outcomes that belong to a probe. */
 const OUTCOME = /^crdb_(?:up$|exporter_(?:collector_|series$))/;
 const TIMEOUT_HEADER = 'x-prometheus-scrape-timeout-seconds';
@@ -20,7 +15,7 @@ const MIN_WAIT_MS = 100;
 
 /** Polls a configured cluster and sends its data, which includes failures. */
 export async function sendProbe(
-  clusters: readonly ProbedCluster[],
+  clusters: readonly ClusterSource[],
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {

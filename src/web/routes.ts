@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Config } from '../config/schema.ts';
 import { createDiscoveryRoutes } from './discovery.ts';
 import { type ScrapeSource, sendMetrics } from './metrics.ts';
-import { type ProbedCluster, sendProbe } from './probe.ts';
+import { sendProbe } from './probe.ts';
 import { sendText } from './respond.ts';
 import type { Route } from './server/app.ts';
 import { createConcurrencyLimit } from './server/limits.ts';
@@ -14,11 +15,7 @@ export type ReloadOutcome =
   | { readonly succeeded: false; readonly error: string };
 
 export interface RouteSources extends StatusSource {
-  readonly telemetryPath: string;
-  /** Maximum concurrent scrapes of the telemetry path; 0 for any number. */
-  readonly maxRequests: number;
-  /** Maximum concurrent requests to /probe; 0 for any number. */
-  readonly maxProbes: number;
+  readonly web: Pick<Config['web'], 'telemetry_path' | 'max_requests' | 'max_probes'>;
   readonly scrapeSource: ScrapeSource;
   /** True once every collector has finished its first poll or had enough time for it. */
   readonly isReady: () => boolean;
@@ -26,16 +23,15 @@ export interface RouteSources extends StatusSource {
   readonly reload: (() => Promise<ReloadOutcome>) | undefined;
   /** The running configuration as it may be shown; the same object until it changes. */
   readonly describedConfig: () => unknown;
-  readonly clusters: () => readonly ProbedCluster[];
 }
 
 export function createRoutes(sources: RouteSources): readonly Route[] {
-  const { clusters, telemetryPath, scrapeSource } = sources;
-  const limitScrapes = createConcurrencyLimit(sources.maxRequests, '--web.max-requests');
-  const limitProbes = createConcurrencyLimit(sources.maxProbes, '--web.max-probes');
+  const { web, clusters, scrapeSource } = sources;
+  const limitScrapes = createConcurrencyLimit(web.max_requests, '--web.max-requests');
+  const limitProbes = createConcurrencyLimit(web.max_probes, '--web.max-probes');
   return [
     {
-      path: telemetryPath,
+      path: web.telemetry_path,
       handle: (request, response) =>
         limitScrapes(response, () => sendMetrics(scrapeSource, request, response)),
     },
@@ -63,7 +59,7 @@ export function createRoutes(sources: RouteSources): readonly Route[] {
         limitProbes(response, () => sendProbe(clusters(), request, response)),
     },
     ...createDiscoveryRoutes(sources),
-    ...createStatusRoutes(sources, telemetryPath, sources.describedConfig),
+    ...createStatusRoutes(sources, web.telemetry_path, sources.describedConfig),
   ];
 }
 

@@ -5,23 +5,25 @@ import type { Config } from '../../config/schema.ts';
 import type { Exporter } from '../../exporter/exporter.ts';
 import { createLog } from '../../log.ts';
 import type { Build } from '../../metrics/exporter-metrics.ts';
-import { CYCLE_SECONDS, type Simulator, startSimulator } from '../../simulator/index.ts';
+import {
+  CYCLE_SECONDS,
+  type Simulator,
+  type SimulatorOptions,
+  startSimulator,
+} from '../../simulator/index.ts';
 import { addExamples, type CommandContext, CommandError, EXIT } from '../command.ts';
 import { untilStopSignal } from '../process/signals.ts';
 import { runExporter } from './serve.ts';
-import { addListenOptions, type Listen, type Scenario, scenarioOption } from './simulate.ts';
+import { addListenOptions, scenarioOption } from './simulate.ts';
 
 const EXPORTER_ADDRESS = '127.0.0.1:10137';
 /** Attempts to find free ports. */
 const MAX_PORT_ATTEMPTS = 100;
 const TABLES = ['movr.public.rides', 'movr.public.users', 'movr.public.vehicles'];
 
-interface DemoFlags {
-  readonly scenario: Scenario;
+type Flags = Pick<SimulatorOptions, 'scenario' | 'listen' | 'cloudListen'> & {
   readonly 'web.listenAddress': string;
-  readonly listen: Listen;
-  readonly cloudListen: Listen;
-}
+};
 
 /** `demo`: the exporter without a cluster. */
 export function define(command: Command, { build, setExitCode }: CommandContext): void {
@@ -38,11 +40,11 @@ export function define(command: Command, { build, setExitCode }: CommandContext)
     'demo --scenario calm',
     'demo --web.listen-address=0.0.0.0:8000 --listen=127.0.0.1:9080 --cloud-listen=127.0.0.1:9081',
   );
-  command.action(async () => setExitCode(await demo(command.opts<DemoFlags>(), build)));
+  command.action(async () => setExitCode(await demo(command.opts<Flags>(), build)));
 }
 
 /** Runs the simulator and the exporter that monitors it until a signal stops both. */
-async function demo(flags: DemoFlags, build: Build): Promise<number> {
+async function demo(flags: Flags, build: Build): Promise<number> {
   const { scenario, listen, cloudListen } = flags;
   const stopped = untilStopSignal();
   const simulator = await onFreePorts([listen.port, cloudListen.port], ([port = 0, cloud = 0]) =>

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { freshnessOf, type RecordAge } from '../../cockroach/liveness.ts';
+import { freshnessOf, type RecordAge } from '../../cockroach/node.ts';
 import { nodes } from '../../collectors/nodes.ts';
 import { formatAge, formatBytes, formatCount } from '../../format.ts';
 import { array, type Infer, integer, number, object, record, string } from '../../json/shape.ts';
@@ -13,7 +13,7 @@ import {
   numberColumn,
   openListing,
 } from '../output/listing.ts';
-import { countDependentRanges, type DependentRanges } from './nodes/safe-to-stop.ts';
+import { countDependentRanges } from './nodes/safe-to-stop.ts';
 
 const NODES_PER_PAGE = 100;
 
@@ -131,11 +131,10 @@ async function list(target: ClusterTarget, options: Options): Promise<number> {
   // The newest record of all decides which are stale.
   const ages = records.map(({ age }) => age);
   const isFresh = freshnessOf(ages, dateMs);
-  let dependent: DependentRanges | undefined;
-  if (options.safeToStop) {
-    const replicas = records.map(({ node }) => sumOf(node, 'replicas') ?? 0);
-    dependent = await countDependentRanges(target, options.output, replicas);
-  }
+  const replicas = records.map(({ node }) => sumOf(node, 'replicas') ?? 0);
+  const dependent = options.safeToStop
+    ? await countDependentRanges(target, options.output, replicas)
+    : undefined;
   for (const { node: current, age } of records) {
     const { updatedSeconds } = age;
     const ageSeconds = Math.max(0, (dateMs ?? Date.now()) / 1000 - updatedSeconds);

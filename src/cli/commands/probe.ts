@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { Command } from 'commander';
 import { COLLECTORS } from '../../collectors/index.ts';
 import { Cluster } from '../../exporter/cluster.ts';
@@ -5,6 +6,7 @@ import { createLog } from '../../log.ts';
 import { ExporterMetrics } from '../../metrics/exporter-metrics.ts';
 import { joinExposition } from '../../metrics/exposition.ts';
 import { renderFamilies } from '../../metrics/snapshot.ts';
+import { SYSTEM_CLOCK } from '../../polling/schedule.ts';
 import { addClusterOptions, chooseCluster, loadCommandConfig } from '../cluster-target.ts';
 import { addExamples, type CommandContext, EXIT } from '../command.ts';
 import { note, writeServerText } from '../output/standard-output.ts';
@@ -36,7 +38,7 @@ async function probe(
       collectors: COLLECTORS,
       metrics: new ExporterMetrics(build),
       userAgent: `crdb-exporter/${build.version}`,
-      clock: { wallMs: () => Date.now(), monotonicMs: () => performance.now() },
+      clock: SYSTEM_CLOCK,
       random: Math.random,
       // Failures of collectors are reported below.
       log: createLog({ level: 'error', format: 'logfmt', destination: 2 }),
@@ -45,12 +47,10 @@ async function probe(
     config,
   );
   using cancellation = watchCancellation();
-  const done = new AbortController();
-  const running = cluster.run(AbortSignal.any([cancellation.signal, done.signal]));
   const timeouts = Object.values(clusterConfig.collectors).map(({ timeout }) => timeout);
-  await cluster.pollNow(isAny, Math.max(...timeouts) * 1000);
-  done.abort();
-  await running;
+  const polled = cluster.pollNow(isAny, Math.max(...timeouts) * 1000);
+  await Promise.race([polled, once(cancellation.signal, 'abort')]);
+  await cluster.stop();
   const exitCode = cancellation.exitCode();
   if (exitCode !== undefined) return exitCode;
   const chunks = joinExposition({

@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Command } from 'commander';
-import { listNodes, type NodeList } from '../../cockroach/node-list.ts';
+import { listNodes } from '../../cockroach/node-list.ts';
+import type { NodeList } from '../../cockroach/node.ts';
 import { ranges } from '../../collectors/ranges.ts';
 import { diagnose } from '../../diagnosis/diagnose.ts';
 import { formatAge, formatList, formatNumber } from '../../format.ts';
@@ -11,8 +12,15 @@ import { positiveInteger } from '../flags.ts';
 import { addListingOptions, type ListingOptions } from '../output/listing.ts';
 import { note, writeJson, writeOut } from '../output/standard-output.ts';
 import { type Cell, printTable } from '../output/table.ts';
-import { readTableNames } from '../table-names.ts';
-import { formatCpuTime, rangeElement, type Replica, routeOf, toReplica } from './ranges/replica.ts';
+import {
+  formatCpuTime,
+  type RangeElement,
+  rangeElement,
+  readTableNames,
+  type Replica,
+  routeOf,
+  toReplica,
+} from './ranges/replica.ts';
 
 /** Seconds between two looks of `--watch`. */
 const WATCH_SECONDS = 2;
@@ -66,11 +74,10 @@ async function show(
   for (;;) {
     const nodes = await listNodes(clusterApiOf(target), target.stats);
     const failed: number[] = [];
-    const replicas = await readReplicas(target, [...new Set(ids)], nodes, {
-      names,
-      options,
-      failed,
-    });
+    const replicas: Replica[] = [];
+    const onRange = (range: RangeElement): unknown =>
+      replicas.push(toReplica(range, names, options.showKeys));
+    await readRanges(target, [...new Set(ids)], nodes, onRange, failed);
     const reports = toReports(replicas);
     await print(reports, options);
     reportMissing(ids, reports, nodes, failed);
@@ -82,21 +89,13 @@ async function show(
 }
 
 /** Queries every live node for these ranges; one that fails is added to `failed`. Rejects when all do. */
-async function readReplicas(
+async function readRanges(
   target: ClusterTarget,
   rangeIds: readonly number[],
   { toScan }: NodeList,
-  {
-    names,
-    options,
-    failed,
-  }: {
-    readonly names: ReadonlyMap<string, string>;
-    readonly options: Options;
-    readonly failed: number[];
-  },
-): Promise<readonly Replica[]> {
-  const found: Replica[] = [];
+  onRange: (range: RangeElement) => void,
+  failed: number[],
+): Promise<void> {
   const queue = [...toScan.entries()];
   const route = routeOf(target);
   async function readInTurn(): Promise<void> {
@@ -112,8 +111,7 @@ async function readReplicas(
           shape: rangeElement,
           onRange(range) {
             // A server that ignores the parameter lists all ranges.
-            if (rangeIds.includes(range.desc.range_id ?? 0))
-              found.push(toReplica(range, names, options.showKeys));
+            if (rangeIds.includes(range.desc.range_id ?? 0)) onRange(range);
           },
         });
       } catch (error) {
@@ -126,13 +124,13 @@ async function readReplicas(
     }
   }
   await Promise.all(Array.from({ length: CONCURRENCY }, readInTurn));
-  return found.toSorted(
-    (a, b) => (a.node_id ?? 0) - (b.node_id ?? 0) || (a.store_id ?? 0) - (b.store_id ?? 0),
-  );
 }
 
 function toReports(replicas: readonly Replica[]): readonly RangeReport[] {
-  const byRange = [...Map.groupBy(replicas, ({ range_id }) => range_id ?? 0)];
+  const byNode = replicas.toSorted(
+    (a, b) => (a.node_id ?? 0) - (b.node_id ?? 0) || (a.store_id ?? 0) - (b.store_id ?? 0),
+  );
+  const byRange = [...Map.groupBy(byNode, ({ range_id }) => range_id ?? 0)];
   return byRange
     .toSorted(([a], [b]) => a - b)
     .map(([rangeId, list]) => ({

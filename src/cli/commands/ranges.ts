@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import { listNodes, type NodeList } from '../../cockroach/node-list.ts';
+import { listNodes } from '../../cockroach/node-list.ts';
+import type { NodeList } from '../../cockroach/node.ts';
 import { ranges } from '../../collectors/ranges.ts';
 import { diagnose, type Diagnosis } from '../../diagnosis/diagnose.ts';
 import { formatBytes, formatNumber } from '../../format.ts';
@@ -15,11 +16,11 @@ import {
 } from '../output/listing.ts';
 import { type Progress, startProgress } from '../output/progress.ts';
 import { note } from '../output/standard-output.ts';
-import { readTableNames } from '../table-names.ts';
 import {
   formatCpuTime,
   type RangeElement,
   rangeElement,
+  readTableNames,
   type Replica,
   routeOf,
   toReplica,

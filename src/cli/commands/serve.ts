@@ -58,8 +58,8 @@ async function serveUntil(
     for (const line of formatIssues(warnings).split('\n')) log.warn(line);
   }
   const { env } = sources;
-  const sockets = inheritedSockets(env, process.pid);
-  using systemd = createSystemdNotifier({ env, pid: process.pid, log });
+  const sockets = inheritedSockets(env);
+  using systemd = createSystemdNotifier(env, log);
   const exporter = await runExporter({ config, build, log, load, sockets });
   const file = config.config.auto_reload ? findFile(sources) : undefined;
   using _reloads = await reloadOnChange(exporter, file);

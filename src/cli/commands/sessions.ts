@@ -39,8 +39,6 @@ interface Options extends ListingOptions {
   readonly showClients?: true;
 }
 
-type Shown = Pick<Options, 'showSql' | 'showClients'>;
-
 /** Without its description, which may hold a key. */
 const transactionShape = object({
   id: raw(),
@@ -60,7 +58,7 @@ const queryText = { sql: string(), sql_no_constants: string() };
 const lastQueryText = { last_active_query: string(), last_active_query_no_constants: string() };
 
 /** One element of GET /sessions/; SQL text and addresses become values only if they are to be shown. */
-function sessionShape({ showSql, showClients }: Shown) {
+function sessionShape({ showSql, showClients }: Pick<Options, 'showSql' | 'showClients'>) {
   const query = object({
     id: string(),
     start: time(),
@@ -173,7 +171,7 @@ async function list(target: ClusterTarget, options: Options): Promise<number> {
   let listed = 0;
   const request = {
     limit: Number(target.config.collectors['sessions']?.['page_limit']),
-    ...(options.user !== undefined && { username: options.user }),
+    username: options.user,
     shape: sessionShape(options),
     onSession(element: Element) {
       progress.advance(1);

@@ -8,21 +8,8 @@ const LOOPBACK = '127.0.0.1';
 const CLUSTER_PORT = 10138;
 const CLOUD_PORT = 10139;
 
-export type Listen = SimulatorOptions['listen'];
-export type Scenario = SimulatorOptions['scenario'];
-
-interface SimulateFlags {
-  readonly nodes: number;
-  readonly ranges: number;
-  readonly sessions: number;
-  readonly seed: number;
-  readonly dialect: SimulatorOptions['dialect'];
-  readonly scenario: Scenario;
-  readonly listen: Listen;
-  readonly cloudListen: Listen;
-  readonly controlListen?: Listen;
-  readonly insecure?: boolean;
-}
+/** The flags have the names of the simulator's options. */
+type Flags = Partial<SimulatorOptions>;
 
 /** `simulate`: both APIs, without the exporter. */
 export function define(command: Command, { setExitCode }: CommandContext): void {
@@ -45,11 +32,11 @@ export function define(command: Command, { setExitCode }: CommandContext): void 
     'simulate',
     'simulate --nodes 30 --ranges 20000 --scenario calm --listen 127.0.0.1:8080',
   );
-  command.action(async () => setExitCode(await simulate(command.opts<SimulateFlags>())));
+  command.action(async () => setExitCode(await simulate(command.opts<Flags>())));
 }
 
 /** Runs the simulator until a signal stops it. */
-async function simulate(flags: SimulateFlags): Promise<number> {
+async function simulate(flags: Flags): Promise<number> {
   const stopped = untilStopSignal();
   const simulator = await start(flags);
   process.stdout.write(describe(simulator));
@@ -58,9 +45,9 @@ async function simulate(flags: SimulateFlags): Promise<number> {
   return EXIT.ok;
 }
 
-async function start(flags: SimulateFlags): Promise<Simulator> {
+async function start(flags: Flags): Promise<Simulator> {
   try {
-    return await startSimulator({ ...flags, controlListen: flags.controlListen });
+    return await startSimulator(flags);
   } catch (error) {
     const message = messageOf(error);
     if (error instanceof RangeError) throw new CommandError(message, EXIT.usage, error);
@@ -109,7 +96,7 @@ function parseCount(text: string): number {
   throw new InvalidArgumentError('It must be a whole number of at most nine digits.');
 }
 
-function parseListen(text: string): Listen {
+function parseListen(text: string): SimulatorOptions['listen'] {
   const parts = /^(?:\[([\da-fA-F:]+)\]|([^:\s]*)):(\d{1,5})$/.exec(text);
   const port = Number(parts?.[3]);
   if (parts === null || port > 65_535) {

@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { labelsOfPlace, placeOf } from '../../collectors/ranges/range.ts';
 import { tables } from '../../collectors/tables.ts';
 import { type DiscoveredTable, discoverTables } from '../../collectors/tables/discovery.ts';
 import { formatAge, formatBytes, formatCount, formatNumber, formatPercent } from '../../format.ts';
@@ -15,6 +14,7 @@ import {
 import { startProgress } from '../output/progress.ts';
 import { note } from '../output/standard-output.ts';
 import { chooseNodes, noteMissingNodes, readNodes } from './ranges.ts';
+import { type Replica, toReplica } from './ranges/replica.ts';
 
 interface Options extends ListingOptions {
   readonly database?: string;
@@ -80,12 +80,12 @@ async function list(target: ClusterTarget, options: Options): Promise<number> {
   const found = await discoverTables(clusterApiOf(target), target.stats);
   const wanted = found.filter((table) => database === undefined || table.database === database);
   const nodes = load ? await chooseNodes(target, undefined) : { toScan: [], toSkip: [] };
-  const loads = new Map<string, Load>();
+  const loads = new Map<number | null, Load>();
   const progress = await startProgress('replicas', output);
   const failed = await readNodes(target, nodes.toScan, progress, {
     onRange(range) {
       progress.advance(1);
-      addLoad(loads, labelsOfPlace(placeOf(range.span.start_key ?? '')).table_id, range);
+      addLoad(loads, toReplica(range, NO_NAMES));
     },
     onPageEnd: () => Promise.resolve(),
   }).finally(() => progress.stop());
@@ -100,32 +100,32 @@ async function list(target: ClusterTarget, options: Options): Promise<number> {
 }
 
 const LOAD_SORTS: ReadonlySet<string> = new Set(['qps', 'writes/s', 'cpu']);
+const NO_NAMES: ReadonlyMap<string, string> = new Map();
 
 /** As crdb_range_table_*: queries and writes of the leaseholders, CPU of all replicas. */
 function addLoad(
-  loads: Map<string, Load>,
-  tableId: string,
-  range: Parameters<Parameters<typeof readNodes>[3]['onRange']>[0],
+  loads: Map<number | null, Load>,
+  { table_id: tableId, is_leaseholder: isLeaseholder, stats }: Replica,
 ): void {
-  const { stats, lease_history: leases, source_store_id: storeId } = range;
   const load = loads.get(tableId) ?? { queries: 0, writes: 0, cpu: undefined };
   loads.set(tableId, load);
   const nanos = stats.cpu_time_per_second;
   if (nanos !== undefined) load.cpu = (load.cpu ?? 0) + nanos / 1e9;
-  if (leases.at(-1)?.replica.store_id !== storeId) return;
+  if (!isLeaseholder) return;
   load.queries += stats.queries_per_second ?? 0;
   load.writes += stats.writes_per_second ?? 0;
 }
 
 /** A table as JSON, with the names of the API where it has one. */
-function toTable(table: DiscoveredTable, loads: ReadonlyMap<string, Load> | undefined) {
+function toTable(table: DiscoveredTable, loads: ReadonlyMap<number | null, Load> | undefined) {
   const { updatedSeconds } = table;
-  const load = loads?.get(table.tableId);
+  const tableId = Number(table.tableId);
+  const load = loads?.get(tableId);
   return {
     database: table.database,
     schema: table.schema,
     table: table.table,
-    table_id: Number(table.tableId),
+    table_id: tableId,
     replication_size_bytes: table.sizeBytes,
     total_data_bytes: table.dataBytes,
     total_live_data_bytes: table.liveDataBytes,

@@ -5,7 +5,6 @@ import { note, writeOut } from './standard-output.ts';
 import { type Cell, printTable, type Style, type TableColumn } from './table.ts';
 
 const FORMATS = ['table', 'json', 'ndjson'] as const;
-type OutputFormat = (typeof FORMATS)[number];
 
 /** Few large writes instead of one for each element. */
 const BUFFER_LENGTH = 64 * 1024;
@@ -44,7 +43,7 @@ export interface Listing<Item> {
 
 /** What `addListingOptions` adds. */
 export interface ListingOptions {
-  readonly output: OutputFormat;
+  readonly output: (typeof FORMATS)[number];
   readonly sort?: string;
   readonly wide?: true;
 }

@@ -9,7 +9,7 @@ export interface Progress {
   /** Cheap enough for each element. */
   advance(count: number): void;
   /** The known part of the work, for the bar. */
-  step(done: number, planned: number): void;
+  readonly step: (done: number, planned: number) => void;
   /** Removes the line. */
   stop(): void;
 }

@@ -60,16 +60,10 @@ export function untilStopSignal(): Promise<StopSignal> {
   });
 }
 
-/** Cancels a command before it is done: at a signal, or when the reader of its output is gone. */
-export interface Cancellation extends Disposable {
-  readonly signal: AbortSignal;
-  /** Undefined until it is cancelled. */
-  readonly exitCode: () => number | undefined;
-}
-
-/** Listens until disposed. */
-export function watchCancellation(): Cancellation {
+/** Cancels a command before it is done, at a signal or when the reader of its output is gone; listens until disposed. */
+export function watchCancellation() {
   const controller = new AbortController();
+  const signal: AbortSignal = controller.signal;
   const listeners = new DisposableStack();
   let exitCode: number | undefined;
   const cancel = (code: number): void => {
@@ -79,7 +73,8 @@ export function watchCancellation(): Cancellation {
   listeners.use(onStopSignal((_signal, code) => cancel(code)));
   listeners.use(onBrokenPipe(() => cancel(EXIT.ok)));
   return {
-    signal: controller.signal,
+    signal,
+    /** Undefined until it is cancelled. */
     exitCode: () => exitCode,
     [Symbol.dispose]: () => listeners.dispose(),
   };

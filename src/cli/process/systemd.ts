@@ -8,35 +8,20 @@ const FIRST_SOCKET = 3;
 /** Watchdog notifications per period: one may be late without harm. */
 const NOTIFICATIONS_PER_PERIOD = 3;
 
-/** Notifies the service manager that started this process, if one did. */
-export interface SystemdNotifier extends Disposable {
-  /** Startup is complete; from now on the watchdog is notified as often as it requires. */
-  ready(status: string): void;
-  stopping(): void;
-}
-
 /** Descriptors of the listening sockets that the service manager opened for this process. */
-export function inheritedSockets(env: Environment, pid: number): readonly number[] {
-  if (env['LISTEN_PID'] !== String(pid)) return [];
+export function inheritedSockets(env: Environment): readonly number[] {
+  if (env['LISTEN_PID'] !== String(process.pid)) return [];
   const count = Number(env['LISTEN_FDS'] ?? 0);
   return Array.from({ length: count }, (_, index) => FIRST_SOCKET + index);
 }
 
 /**
- * Speaks the protocol of sd_notify(3) through the program systemd-notify, as Node.js has no datagram sockets of the
- * unix kind. A failure is only logged. Messages for another process than `pid` are ignored.
+ * Notifies the service manager that started this process, if one did. Speaks the protocol of sd_notify(3) through the program systemd-notify, as Node.js has no datagram sockets of the
+ * unix kind. A failure is only logged. Messages for another process are ignored.
  */
-export function createSystemdNotifier({
-  env,
-  pid,
-  log,
-}: {
-  readonly env: Environment;
-  readonly pid: number;
-  readonly log: Log;
-}): SystemdNotifier {
+export function createSystemdNotifier(env: Environment, log: Log) {
   const socket = env['NOTIFY_SOCKET'];
-  const everyMs = watchdogMs(env, pid) / NOTIFICATIONS_PER_PERIOD;
+  const everyMs = watchdogMs(env) / NOTIFICATIONS_PER_PERIOD;
   let timer: NodeJS.Timeout | undefined;
   let isDisposed = false;
 
@@ -64,7 +49,8 @@ export function createSystemdNotifier({
   }
 
   return {
-    ready(status) {
+    /** Startup is complete; from now on the watchdog is notified as often as it requires. */
+    ready(status: string) {
       void notify('READY=1', `STATUS=${status}`).then(scheduleWatchdog);
     },
     stopping() {
@@ -78,7 +64,8 @@ export function createSystemdNotifier({
 }
 
 /** 0 when there is no watchdog, or it watches another process. */
-function watchdogMs(env: Environment, pid: number): number {
-  const { WATCHDOG_PID: watched = String(pid), WATCHDOG_USEC: period = '0' } = env;
-  return watched === String(pid) && env['NOTIFY_SOCKET'] !== undefined ? Number(period) / 1000 : 0;
+function watchdogMs(env: Environment): number {
+  const pid = String(process.pid);
+  const { WATCHDOG_PID: watched = pid, WATCHDOG_USEC: period = '0' } = env;
+  return watched === pid && env['NOTIFY_SOCKET'] !== undefined ? Number(period) / 1000 : 0;
 }

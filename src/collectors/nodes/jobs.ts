@@ -1,6 +1,6 @@
 import { type Family, gauge } from '../../metrics/family.ts';
 import type { SampleSet } from '../../metrics/sample-set.ts';
-import type { Metrics } from './record.ts';
+import type { NodeRecord } from './record.ts';
 
 // Families of the cluster as a whole that nodes report in their metrics: jobs, backups, an open upgrade.
 
@@ -39,10 +39,7 @@ const families = {
   lastBackup: gauge({
     name: 'crdb_backup_last_completed_timestamp_seconds',
     help: 'End of the last scheduled backup, Unix time in seconds.',
-    labels: [],
-    unit: 'Unix time in seconds',
     field: `metrics ${LAST_BACKUP}`,
-    series: [],
     notes:
       'Only of schedules created with the option updates_cluster_last_backup_time_metric. The largest over the nodes since the exporter started: a node forgets it when it restarts. Absent while no node reports one.',
   }),
@@ -50,7 +47,6 @@ const families = {
     name: 'crdb_jobs',
     help: 'Jobs of the cluster by type and state: running or paused.',
     labels: ['job', 'state'],
-    unit: 'count',
     field: 'metrics jobs.*.currently_running and jobs.*.currently_paused',
     series: [JOB_COUNT, 2],
     notes: `Each node counts the running jobs that it coordinates. ${STORED_AS}`,
@@ -59,7 +55,6 @@ const families = {
     name: 'crdb_protected_timestamp_age_seconds',
     help: 'Age of the oldest data that jobs of this type protect from garbage collection in seconds.',
     labels: ['job'],
-    unit: 'seconds',
     field: 'metrics jobs.*.protected_age_sec',
     series: [JOB_COUNT],
     notes: `0 when nothing is protected. ${STORED_AS}`,
@@ -67,10 +62,7 @@ const families = {
   preserveDowngrade: gauge({
     name: 'crdb_preserve_downgrade_option_updated_timestamp_seconds',
     help: 'When finalizing the upgrade of the cluster was put off, Unix time in seconds.',
-    labels: [],
-    unit: 'Unix time in seconds',
     field: `metrics ${PRESERVE_DOWNGRADE}`,
-    series: [],
     notes: 'Absent while the setting cluster.preserve_downgrade_option is empty.',
   }),
 };
@@ -78,14 +70,14 @@ const families = {
 export const JOB_FAMILIES: readonly Family[] = Object.values(families);
 
 /** End of the last backup that any of the nodes reports, Unix time in seconds; 0 without one. */
-export function lastBackupSeconds(nodes: readonly { readonly metrics: Metrics }[]): number {
+export function lastBackupSeconds(nodes: readonly NodeRecord[]): number {
   return Math.max(0, ...nodes.map(({ metrics }) => metrics.get(LAST_BACKUP) ?? 0));
 }
 
 /** Writes the samples of the cluster from the metrics of the nodes whose record is fresh. */
 export function writeJobSamples(
   set: SampleSet,
-  nodes: readonly { readonly metrics: Metrics }[],
+  nodes: readonly NodeRecord[],
   lastBackup: number,
 ): void {
   set.set(families.lastBackup, {}, lastBackup || undefined);
@@ -103,18 +95,12 @@ export function writeJobSamples(
 }
 
 /** Values that the nodes sent under these keys. */
-function valuesOf(
-  nodes: readonly { readonly metrics: Metrics }[],
-  keys: readonly string[],
-): readonly number[] {
+function valuesOf(nodes: readonly NodeRecord[], keys: readonly string[]): readonly number[] {
   return nodes.flatMap(({ metrics }) => keys.flatMap((key) => metrics.get(key) ?? []));
 }
 
 /** Undefined when no node sent a value. */
-function maximum(
-  nodes: readonly { readonly metrics: Metrics }[],
-  keys: readonly string[],
-): number | undefined {
+function maximum(nodes: readonly NodeRecord[], keys: readonly string[]): number | undefined {
   const values = valuesOf(nodes, keys);
   return values.length === 0 ? undefined : Math.max(...values);
 }

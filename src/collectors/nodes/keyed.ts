@@ -1,4 +1,10 @@
-import { counter, type Family, type FamilyDefinition, gauge } from '../../metrics/family.ts';
+import {
+  counter,
+  type Family,
+  type FamilyDefinition,
+  gauge,
+  type OwnDefinition,
+} from '../../metrics/family.ts';
 
 // Families that are single metrics of a node or store, by their CockroachDB keys.
 
@@ -19,15 +25,14 @@ export const STORE = {
 } as const;
 
 type Owner = typeof NODE | typeof STORE;
-type Definition = Pick<FamilyDefinition<never>, 'name' | 'help' | 'unit' | 'notes'>;
 
 const COUNTER_NOTES =
   'Counts since the start of the node and is updated every 10 s: use rate windows of 2 m and more.';
 
 /** A family whose value is one metric. */
-export function keyed(owner: Owner, key: string, definition: Definition): KeyedSeries {
+export function keyed(owner: Owner, key: string, definition: OwnDefinition): KeyedSeries {
   const family = define(owner, key, owner, definition);
-  return { key, divisor: divisorOf(definition), family, labels: {} };
+  return { key, divisor: divisorOf(family), family, labels: {} };
 }
 
 /** A family with one metric for each value of a further label. */
@@ -35,7 +40,7 @@ export function keyedBy(
   owner: Owner,
   label: string,
   keys: Readonly<Record<string, string>>,
-  definition: Definition,
+  definition: OwnDefinition,
 ): readonly KeyedSeries[] {
   const entries = Object.entries(keys);
   const shape = {
@@ -44,7 +49,7 @@ export function keyedBy(
   };
   const family = define(owner, Object.values(keys).join(', '), shape, definition);
   return entries.map(([value, key]) => {
-    return { key, divisor: divisorOf(definition), family, labels: { [label]: value } };
+    return { key, divisor: divisorOf(family), family, labels: { [label]: value } };
   });
 }
 
@@ -57,14 +62,14 @@ function define(
   { source }: Owner,
   field: string,
   shape: Pick<FamilyDefinition<string>, 'labels' | 'series'>,
-  { unit = 'count', notes = '', ...definition }: Definition,
+  { notes = '', ...definition }: OwnDefinition,
 ): Family {
   const type = definition.name.endsWith('_total') ? counter : gauge;
   const allNotes = type === counter ? COUNTER_NOTES : notes;
-  return type({ ...definition, ...shape, unit, field: `${source} ${field}`, notes: allNotes });
+  return type({ ...definition, ...shape, field: `${source} ${field}`, notes: allNotes });
 }
 
 /** CockroachDB measures durations in nanoseconds. */
-function divisorOf({ unit }: Definition): number {
+function divisorOf({ unit }: Family): number {
   return unit === 'seconds' ? 1e9 : 1;
 }

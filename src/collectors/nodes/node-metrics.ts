@@ -12,7 +12,6 @@ export const NODE_METRICS: readonly KeyedSeries[] = [
   keyed(NODE, 'clock-offset.meannanos', {
     name: 'crdb_node_clock_offset_seconds',
     help: 'Mean offset of the clock of the node to those of its peers in seconds.',
-    unit: 'seconds',
   }),
   keyed(NODE, 'sys.cpu.combined.percent-normalized', {
     name: 'crdb_node_cpu_ratio',
@@ -27,7 +26,6 @@ export const NODE_METRICS: readonly KeyedSeries[] = [
   keyed(NODE, 'sys.rss', {
     name: 'crdb_node_resident_memory_bytes',
     help: 'Resident memory of the node process in bytes.',
-    unit: 'bytes',
   }),
   keyed(NODE, 'sys.runnable.goroutines.per.cpu', {
     name: 'crdb_node_runnable_goroutines_per_cpu',
@@ -40,12 +38,10 @@ export const NODE_METRICS: readonly KeyedSeries[] = [
   keyed(NODE, 'sql.service.latency-p99', {
     name: 'crdb_node_sql_service_latency_p99_seconds',
     help: '99th percentile of recent SQL statement latency in seconds; 0 without statements.',
-    unit: 'seconds',
   }),
   keyed(NODE, 'liveness.heartbeatlatency-p99', {
     name: 'crdb_node_liveness_heartbeat_p99_seconds',
     help: '99th percentile of recent liveness heartbeat latency in seconds; 0 without heartbeats.',
-    unit: 'seconds',
   }),
   keyed(NODE, 'requests.slow.distsender', {
     name: 'crdb_node_slow_requests',
@@ -66,7 +62,6 @@ export const NODE_METRICS: readonly KeyedSeries[] = [
   keyed(NODE, 'changefeed.max_behind_nanos', {
     name: 'crdb_node_changefeed_max_behind_seconds',
     help: 'Lag of the slowest changefeed of the node in seconds.',
-    unit: 'seconds',
   }),
   keyed(NODE, 'sql.query.count', {
     name: 'crdb_node_sql_queries_total',
@@ -107,12 +102,10 @@ export const NODE_METRICS: readonly KeyedSeries[] = [
   keyed(NODE, 'sql.mem.root.current', {
     name: 'crdb_node_sql_memory_bytes',
     help: 'Memory that SQL holds on the node in bytes.',
-    unit: 'bytes',
   }),
   keyed(NODE, 'changefeed.emitted_bytes', {
     name: 'crdb_node_changefeed_emitted_bytes_total',
     help: 'Bytes that changefeeds of the node emitted.',
-    unit: 'bytes',
   }),
   keyed(NODE, 'changefeed.error_retries', {
     name: 'crdb_node_changefeed_retries_total',

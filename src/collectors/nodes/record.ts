@@ -62,36 +62,17 @@ export type Metrics = ReadonlyMap<string, number>;
 export const MAX_TIERS = 32;
 
 /** A node; its texts are valid label values, '' where the server sent none. */
-export interface NodeRecord {
-  readonly id: number;
-  /** Undefined when the server sent no integer. */
-  readonly livenessCode: number | undefined;
-  readonly address: string;
-  readonly sqlAddress: string;
-  readonly buildTag: string;
-  readonly serverVersion: string;
-  readonly clusterName: string;
-  readonly tiers: readonly { readonly key: string; readonly value: string }[];
-  /** Tiers after the first MAX_TIERS were left out. */
-  readonly hasMoreTiers: boolean;
-  /** 0 when the server sent none. */
-  readonly startedSeconds: number;
-  /** 0 when the server sent none. */
-  readonly updatedSeconds: number;
-  readonly cpus: number | undefined;
-  readonly memoryBytes: number | undefined;
-  readonly metrics: Metrics;
-  readonly stores: ReadonlyMap<string, Metrics>;
-}
+export type NodeRecord = Readonly<NonNullable<ReturnType<typeof copyNode>>>;
 
 const STORE_ID = /^[1-9][0-9]*$/;
 
 /** Copies a node from the element, which the decoder reuses for the next one; undefined without a valid id. */
-export function copyNode(node: NodeElement): NodeRecord | undefined {
+export function copyNode(node: NodeElement) {
   const id = node.node_id ?? 0;
   if (id <= 0) return undefined;
   return {
     id,
+    /** Undefined when the server sent no integer. */
     livenessCode: node.liveness_status,
     address: cleanLabelValue(node.address.address_field ?? ''),
     sqlAddress: cleanLabelValue(node.sql_address.address_field ?? ''),
@@ -102,7 +83,9 @@ export function copyNode(node: NodeElement): NodeRecord | undefined {
       key: cleanLabelValue(key),
       value: cleanLabelValue(value),
     })),
+    /** Tiers after the first MAX_TIERS were left out. */
     hasMoreTiers: node.locality.tiers.length > MAX_TIERS,
+    /** Both times are 0 when the server sent none. */
     startedSeconds: toSeconds(node.started_at),
     updatedSeconds: toSeconds(node.updated_at),
     // Virtual CPUs respect the limit of the cgroup, which the CPUs of the host do not.

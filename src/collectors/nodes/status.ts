@@ -1,4 +1,4 @@
-import { livenessOf } from '../../cockroach/liveness.ts';
+import { livenessOf } from '../../cockroach/node.ts';
 import { type Family, gauge } from '../../metrics/family.ts';
 import type { SampleSet } from '../../metrics/sample-set.ts';
 import { cleanLabelValue } from '../../metrics/sample-text.ts';
@@ -14,26 +14,19 @@ const families = {
     name: 'crdb_nodes',
     help: 'Nodes by liveness, as the answering node sees it.',
     labels: ['status'],
-    unit: 'count',
     field: 'liveness_status',
     series: [LIVENESS_STATUSES.length],
   }),
   buildTags: gauge({
     name: 'crdb_build_tags',
     help: 'Distinct builds of the nodes that are neither dead nor decommissioned.',
-    labels: [],
-    unit: 'count',
     field: 'build_tag',
-    series: [],
     notes: 'More than 1 during an upgrade.',
   }),
   serverVersions: gauge({
     name: 'crdb_server_versions',
     help: 'Distinct cluster versions supported by the nodes that are neither dead nor decommissioned.',
-    labels: [],
-    unit: 'count',
     field: 'ServerVersion',
-    series: [],
   }),
   liveness: gauge({
     name: 'crdb_node_liveness',
@@ -63,14 +56,12 @@ const families = {
       'cluster_name',
       'locality',
     ],
-    unit: 'always 1',
     series: ['nodes'],
   }),
   localityInfo: gauge({
     name: 'crdb_node_locality_info',
     help: 'One locality tier of the node, for example region or zone. Always 1.',
     labels: ['node_id', 'tier', 'value'],
-    unit: 'always 1',
     field: 'locality.tiers',
     series: ['nodes', 'locality tiers'],
   }),
@@ -78,14 +69,12 @@ const families = {
     ...NODE,
     name: 'crdb_node_started_timestamp_seconds',
     help: 'Start of the node process, Unix time in seconds.',
-    unit: 'Unix time in seconds',
     field: 'started_at',
   }),
   updated: gauge({
     ...NODE,
     name: 'crdb_node_updated_timestamp_seconds',
     help: 'Time of the last node record, Unix time in seconds.',
-    unit: 'Unix time in seconds',
     field: 'updated_at',
     notes:
       'A healthy node writes its record every 10 s. All other metrics of nodes and stores are as old as the record.',
@@ -94,7 +83,6 @@ const families = {
     ...NODE,
     name: 'crdb_node_cpus',
     help: 'CPUs available to the node.',
-    unit: 'count',
     field: 'num_vcpus, else num_cpus',
     notes: 'num_vcpus respects the limit of the cgroup. Absent when unknown.',
   }),
@@ -102,7 +90,6 @@ const families = {
     ...NODE,
     name: 'crdb_node_memory_bytes',
     help: 'Memory available to the node in bytes.',
-    unit: 'bytes',
     field: 'total_system_memory',
     notes: 'Absent when unknown.',
   }),
@@ -112,12 +99,10 @@ export const STATUS_FAMILIES: readonly Family[] = Object.values(families);
 
 /** Writes the samples of the cluster as a whole. */
 export function writeClusterSamples(set: SampleSet, nodes: readonly NodeRecord[]): void {
-  const counts = new Map<string, number>(LIVENESS_STATUSES.map((status) => [status, 0]));
-  for (const node of nodes) {
-    const status = livenessOf(node);
-    counts.set(status, (counts.get(status) ?? 0) + 1);
+  for (const status of LIVENESS_STATUSES) {
+    const count = nodes.filter((node) => livenessOf(node) === status).length;
+    set.set(families.nodes, { status }, count);
   }
-  for (const [status, count] of counts) set.set(families.nodes, { status }, count);
   const present = nodes.filter((node) => !['dead', 'decommissioned'].includes(livenessOf(node)));
   set.set(families.buildTags, {}, countDistinct(present.map((node) => node.buildTag)));
   set.set(families.serverVersions, {}, countDistinct(present.map((node) => node.serverVersion)));

@@ -5,17 +5,14 @@ export const STORE_METRICS: readonly KeyedSeries[] = [
   keyed(STORE, 'capacity', {
     name: 'crdb_store_capacity_bytes',
     help: 'Size of the store in bytes.',
-    unit: 'bytes',
   }),
   keyed(STORE, 'capacity.available', {
     name: 'crdb_store_available_bytes',
     help: 'Free space available to the store in bytes.',
-    unit: 'bytes',
   }),
   keyed(STORE, 'capacity.used', {
     name: 'crdb_store_used_bytes',
     help: 'Disk space used by the store in bytes.',
-    unit: 'bytes',
   }),
   keyed(STORE, 'storage.l0-sublevels', {
     name: 'crdb_store_l0_sublevels',
@@ -40,7 +37,6 @@ export const STORE_METRICS: readonly KeyedSeries[] = [
   keyed(STORE, 'livebytes', {
     name: 'crdb_store_live_bytes',
     help: 'Bytes of the replicas of the store that are neither deleted nor overwritten.',
-    unit: 'bytes',
   }),
   keyed(STORE, 'raftlog.behind', {
     name: 'crdb_store_raft_log_behind',
@@ -49,17 +45,14 @@ export const STORE_METRICS: readonly KeyedSeries[] = [
   keyed(STORE, 'storage.wal.fsync.latency-p99', {
     name: 'crdb_store_wal_fsync_p99_seconds',
     help: '99th percentile of recent write-ahead log sync latency in seconds; 0 without syncs.',
-    unit: 'seconds',
   }),
   keyed(STORE, 'raft.process.logcommit.latency-p99', {
     name: 'crdb_store_raft_log_commit_p99_seconds',
     help: '99th percentile of recent Raft log commit latency in seconds; 0 without commits.',
-    unit: 'seconds',
   }),
   keyed(STORE, 'range.snapshots.rcvd-bytes', {
     name: 'crdb_store_snapshot_received_bytes_total',
     help: 'Bytes of range snapshots received by the store.',
-    unit: 'bytes',
   }),
   keyed(STORE, 'leases.transfers.success', {
     name: 'crdb_store_lease_transfers_total',

@@ -1,4 +1,4 @@
-import type { NodeList, Tier } from '../../cockroach/node-list.ts';
+import type { NodeList, Tier } from '../../cockroach/node.ts';
 import { PROBLEMS } from '../../vocabulary.ts';
 import type { HolderCounts } from './holders.ts';
 

@@ -1,5 +1,6 @@
 import type { ClusterApi, PollStats } from '../../cockroach/cluster-api.ts';
-import { listNodes, type NodeList } from '../../cockroach/node-list.ts';
+import { listNodes } from '../../cockroach/node-list.ts';
+import type { NodeList } from '../../cockroach/node.ts';
 import { mix } from './range-table.ts';
 
 /** The nodes that this exporter is responsible for. */

@@ -1,4 +1,4 @@
-import { isId } from '../../cockroach/node-list.ts';
+import { isId } from '../../cockroach/node.ts';
 import { type FailureReason, PROBLEMS } from '../../vocabulary.ts';
 import type { HotCandidates } from './hot-ranges.ts';
 import { stage } from './known-ranges.ts';

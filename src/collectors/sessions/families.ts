@@ -1,4 +1,4 @@
-import { type Family, type FamilyDefinition, gauge, gaugeHistogram } from '../../metrics/family.ts';
+import { type Family, gauge, gaugeHistogram, type OwnDefinition } from '../../metrics/family.ts';
 import {
   type NodeSessions,
   PHASES,
@@ -7,20 +7,10 @@ import {
   TRANSACTION_KINDS,
 } from './session.ts';
 
-type Definition = Pick<FamilyDefinition<never>, 'name' | 'help' | 'unit' | 'field' | 'notes'>;
-
-/** A family whose values are one member of a tally. */
-interface TallyFamily<Tally, L extends string> {
-  readonly member: keyof Tally;
-  readonly family: Family<L>;
-}
-
 const NODE = { labels: ['node_id'], series: ['nodes'] } as const;
 
-function ofNode(
-  member: keyof NodeSessions,
-  definition: Definition,
-): TallyFamily<NodeSessions, 'node_id'> {
+/** A family whose values are one member of the tally of a node. */
+function ofNode(member: keyof NodeSessions, definition: OwnDefinition) {
   return { member, family: gauge({ ...definition, ...NODE }) };
 }
 
@@ -31,109 +21,38 @@ export const NODE_FAMILIES = [
   ofNode('allocBytes', {
     name: 'crdb_session_alloc_bytes',
     help: 'Memory that the open sessions of the node hold in bytes.',
-    unit: 'bytes',
     field: 'alloc_bytes',
   }),
   ofNode('maxAllocBytes', {
     name: 'crdb_session_max_alloc_bytes',
     help: 'Sum of the peak memory of each open session of the node in bytes.',
-    unit: 'bytes',
     field: 'max_alloc_bytes',
     notes: 'The sessions need not have had their peaks at the same time.',
   }),
   ofNode('largestAllocBytes', {
     name: 'crdb_session_largest_alloc_bytes',
     help: 'Memory of the open session of the node that holds most, in bytes.',
-    unit: 'bytes',
     field: 'alloc_bytes',
   }),
   ofNode('oldestTransactionSeconds', {
     name: 'crdb_oldest_transaction_age_seconds',
     help: 'Age of the oldest open transaction of the node in seconds; 0 without one.',
-    unit: 'seconds',
     field: 'active_txn',
     notes: AT_POLL,
   }),
   ofNode('oldestQuerySeconds', {
     name: 'crdb_oldest_query_age_seconds',
     help: 'Age of the oldest running query of the node in seconds; 0 without one.',
-    unit: 'seconds',
     field: 'active_queries',
     notes: AT_POLL,
   }),
   ofNode('clientHosts', {
     name: 'crdb_session_client_addresses',
     help: 'Distinct client hosts of the open sessions of the node.',
-    unit: 'count',
     field: 'client_address',
     notes: 'Addresses are counted without their ports.',
   }),
 ];
-
-export const SESSIONS = gauge({
-  name: 'crdb_sessions',
-  help: 'Open SQL sessions of the node by state: active, idle_in_transaction or idle.',
-  labels: ['node_id', 'state'],
-  unit: 'count',
-  series: ['nodes', SESSION_STATES.length],
-  notes: 'active: a query is running; idle_in_transaction: an open transaction without a query.',
-});
-
-export const ACTIVE_QUERIES = gauge({
-  name: 'crdb_active_queries',
-  help: 'Running queries of the node by phase: preparing, executing or other.',
-  labels: ['node_id', 'phase'],
-  unit: 'count',
-  field: 'active_queries',
-  series: ['nodes', PHASES.length],
-});
-
-export const OPEN_TRANSACTIONS = gauge({
-  name: 'crdb_open_transactions',
-  help: 'Open transactions of the node: explicit (BEGIN) or implicit (a single statement).',
-  labels: ['node_id', 'kind'],
-  unit: 'count',
-  field: 'active_txn',
-  series: ['nodes', TRANSACTION_KINDS.length],
-});
-
-export const BY_AGE = gaugeHistogram({
-  name: 'crdb_sessions_by_age_seconds_bucket',
-  help: 'Open sessions that are at most this many seconds old; cumulative, +Inf counts all.',
-  labels: ['le'],
-  unit: 'count',
-  field: 'start',
-  series: [5],
-});
-
-export const QUERIES_BY_AGE = gaugeHistogram({
-  name: 'crdb_active_queries_by_age_seconds_bucket',
-  help: 'Running queries that are at most this many seconds old; cumulative, +Inf counts all.',
-  labels: ['le'],
-  unit: 'count',
-  field: 'active_queries',
-  series: [6],
-});
-
-export const USER_SESSIONS = gauge({
-  name: 'crdb_user_sessions',
-  help: 'Open sessions of a SQL user by state, as in crdb_sessions.',
-  labels: ['user', 'state'],
-  unit: 'count',
-  field: 'username',
-  series: [{ option: 'max_users', plus: 1 }, SESSION_STATES.length],
-  notes: 'For the users with most sessions; the sum of all others is user "other".',
-  list: { name: 'users', entry: ['user'] },
-});
-
-export const FANOUT_ERRORS = gauge({
-  name: 'crdb_session_fanout_errors',
-  help: 'Whether the answering node failed to get the sessions of this node.',
-  ...NODE,
-  unit: '0 or 1',
-  field: 'errors',
-  notes: '1 for nodes named in errors, 0 for other nodes with sessions in the response.',
-});
 
 const LISTED =
   'For the pairs with most sessions, the oldest transactions and most memory. The others are summed as application "other" by user, those of users without series of their own as user "other". An empty name is "unset".';
@@ -143,10 +62,71 @@ const PAIR = {
   list: { name: 'applications', entry: ['application', 'user'] },
 } as const;
 
-function ofPair(
-  member: keyof SessionTally,
-  { notes, ...definition }: Definition,
-): TallyFamily<SessionTally, 'application' | 'user'> {
+export const families = {
+  sessions: gauge({
+    name: 'crdb_sessions',
+    help: 'Open SQL sessions of the node by state: active, idle_in_transaction or idle.',
+    labels: ['node_id', 'state'],
+    series: ['nodes', SESSION_STATES.length],
+    notes: 'active: a query is running; idle_in_transaction: an open transaction without a query.',
+  }),
+  activeQueries: gauge({
+    name: 'crdb_active_queries',
+    help: 'Running queries of the node by phase: preparing, executing or other.',
+    labels: ['node_id', 'phase'],
+    field: 'active_queries',
+    series: ['nodes', PHASES.length],
+  }),
+  openTransactions: gauge({
+    name: 'crdb_open_transactions',
+    help: 'Open transactions of the node: explicit (BEGIN) or implicit (a single statement).',
+    labels: ['node_id', 'kind'],
+    field: 'active_txn',
+    series: ['nodes', TRANSACTION_KINDS.length],
+  }),
+  byAge: gaugeHistogram({
+    name: 'crdb_sessions_by_age_seconds_bucket',
+    help: 'Open sessions that are at most this many seconds old; cumulative, +Inf counts all.',
+    labels: ['le'],
+    field: 'start',
+    series: [5],
+  }),
+  queriesByAge: gaugeHistogram({
+    name: 'crdb_active_queries_by_age_seconds_bucket',
+    help: 'Running queries that are at most this many seconds old; cumulative, +Inf counts all.',
+    labels: ['le'],
+    field: 'active_queries',
+    series: [6],
+  }),
+  userSessions: gauge({
+    name: 'crdb_user_sessions',
+    help: 'Open sessions of a SQL user by state, as in crdb_sessions.',
+    labels: ['user', 'state'],
+    field: 'username',
+    series: [{ option: 'max_users', plus: 1 }, SESSION_STATES.length],
+    notes: 'For the users with most sessions; the sum of all others is user "other".',
+    list: { name: 'users', entry: ['user'] },
+  }),
+  fanoutErrors: gauge({
+    name: 'crdb_session_fanout_errors',
+    help: 'Whether the answering node failed to get the sessions of this node.',
+    ...NODE,
+    unit: '0 or 1',
+    field: 'errors',
+    notes: '1 for nodes named in errors, 0 for other nodes with sessions in the response.',
+  }),
+  applicationSessions: gauge({
+    name: 'crdb_application_sessions',
+    help: 'Open sessions of an application and user by state, as in crdb_sessions.',
+    labels: ['application', 'user', 'state'],
+    field: 'application_name and username',
+    series: [...PAIR.series, SESSION_STATES.length],
+    notes: LISTED,
+    list: PAIR.list,
+  }),
+};
+
+function ofPair(member: keyof SessionTally, { notes, ...definition }: OwnDefinition) {
   const allNotes = notes === undefined ? LISTED : `${LISTED} ${notes}`;
   return { member, family: gauge({ ...definition, ...PAIR, notes: allNotes }) };
 }
@@ -156,69 +136,44 @@ export const APPLICATION_FAMILIES = [
   ofPair('allocBytes', {
     name: 'crdb_application_session_alloc_bytes',
     help: 'Memory that the open sessions of an application and user hold in bytes.',
-    unit: 'bytes',
     field: 'alloc_bytes',
   }),
   ofPair('activeQueries', {
     name: 'crdb_application_active_queries',
     help: 'Running queries of an application and user.',
-    unit: 'count',
     field: 'active_queries',
   }),
   ofPair('openTransactions', {
     name: 'crdb_application_open_transactions',
     help: 'Open transactions of an application and user.',
-    unit: 'count',
     field: 'active_txn',
   }),
   ofPair('retries', {
     name: 'crdb_application_open_transaction_retries',
     help: 'Retries of the open transactions of an application and user, by client or server.',
-    unit: 'count',
     field: 'num_retries and num_auto_retries of active_txn',
   }),
   ofPair('oldestTransactionSeconds', {
     name: 'crdb_application_oldest_transaction_age_seconds',
     help: 'Age of the oldest open transaction of an application and user in seconds; 0 without one.',
-    unit: 'seconds',
     field: 'active_txn',
     notes: AT_POLL,
   }),
   ofPair('oldestIdleTransactionSeconds', {
     name: 'crdb_application_oldest_idle_transaction_age_seconds',
     help: 'Age of the oldest open transaction without a running query of an application and user in seconds.',
-    unit: 'seconds',
     field: 'active_txn',
     notes: `0 when there is none. ${AT_POLL}`,
   }),
   ofPair('oldestQuerySeconds', {
     name: 'crdb_application_oldest_query_age_seconds',
     help: 'Age of the oldest running query of an application and user in seconds; 0 without one.',
-    unit: 'seconds',
     field: 'active_queries',
     notes: AT_POLL,
   }),
 ];
 
-export const APPLICATION_SESSIONS = gauge({
-  name: 'crdb_application_sessions',
-  help: 'Open sessions of an application and user by state, as in crdb_sessions.',
-  labels: ['application', 'user', 'state'],
-  unit: 'count',
-  field: 'application_name and username',
-  series: [...PAIR.series, SESSION_STATES.length],
-  notes: LISTED,
-  list: PAIR.list,
-});
-
 export const SESSION_FAMILIES: readonly Family[] = [
-  SESSIONS,
-  ACTIVE_QUERIES,
-  OPEN_TRANSACTIONS,
-  BY_AGE,
-  QUERIES_BY_AGE,
-  USER_SESSIONS,
-  FANOUT_ERRORS,
-  APPLICATION_SESSIONS,
+  ...Object.values(families),
   ...[...NODE_FAMILIES, ...APPLICATION_FAMILIES].map(({ family }) => family),
 ];

@@ -2,20 +2,18 @@ import { RE2JS } from 're2js';
 import { messageOf } from '../../format.ts';
 import type { Rewrite } from '../../options.ts';
 
-/** Rewrites a name by the first rule whose expression occurs in it; a name that no rule knows stays. */
-export type Rewriter = (name: string) => string;
-
 /** What is looked at of a name: clients choose it, and it may be megabytes long. In UTF-16 code units. */
 const MAX_NAME_LENGTH = 1024;
 /** Names that are remembered; further ones are rewritten each time. */
 const MAX_REMEMBERED = 10_000;
 
 /**
+ * Rewrites names, each by the first rule whose expression occurs in it; a name that no rule knows stays.
  * Only the first 1 KiB of a name is looked at, and each name once as long as the rewriter is used, one poll. The engine
  * is RE2's: its time is linear in the name, whatever expression the user wrote. Throws on an expression that
  * `findRegexFault` objects to.
  */
-export function createRewriter(rules: readonly Rewrite[]): Rewriter {
+export function createRewriter(rules: readonly Rewrite[]): (name: string) => string {
   if (rules.length === 0) return (name) => name;
   const compiled = rules.map(({ regex, replacement }) => ({
     regex: RE2JS.compile(regex),

@@ -30,17 +30,10 @@ export interface TableSizes {
 }
 
 /** A table as the server lists it; its names are valid label values. */
-export interface DiscoveredTable extends TableName, TableSizes {
-  readonly tableId: string;
-  readonly ranges: number | undefined;
-  readonly columns: number | undefined;
-  readonly indexes: number | undefined;
-  /** When the server computed this, Unix time; undefined when never. */
-  readonly updatedSeconds: number | undefined;
-}
+export type DiscoveredTable = Readonly<NonNullable<ReturnType<typeof copyTable>>>;
 
 /** Copies a table from the element, which the decoder reuses; undefined without a valid id. */
-function copyTable(element: Infer<typeof discoveredShape>): DiscoveredTable | undefined {
+function copyTable(element: Infer<typeof discoveredShape>) {
   const { table_id: id = 0, last_updated: updatedMs } = element;
   if (id <= 0) return undefined;
   return {
@@ -54,6 +47,7 @@ function copyTable(element: Infer<typeof discoveredShape>): DiscoveredTable | un
     sizeBytes: element.replication_size_bytes,
     dataBytes: element.total_data_bytes,
     liveDataBytes: element.total_live_data_bytes,
+    /** When the server computed this, Unix time; undefined when never. */
     updatedSeconds: updatedMs === undefined ? undefined : updatedMs / 1000,
   };
 }
@@ -87,15 +81,7 @@ export interface DatabaseSums {
 }
 
 /** What is exported of the discovered tables. */
-export interface Discovery {
-  readonly all: readonly DiscoveredTable[];
-  /** The tables with series of their own, the most important first. */
-  readonly shown: readonly DiscoveredTable[];
-  /** Sizes of all others together. */
-  readonly rest: Required<TableSizes>;
-  /** The largest ones, then the sum of all others. */
-  readonly databases: readonly DatabaseSums[];
-}
+export type Discovery = ReturnType<typeof summarizeTables>;
 
 /** The label of what has no series of its own. */
 export const OTHER = 'other';
@@ -106,7 +92,7 @@ export function summarizeTables(
   watched: readonly TableName[],
   named: ReadonlySet<string>,
   max: number,
-): Discovery {
+) {
   const watchedNames = new Set(watched.map(formatTableName));
   const isWatched = (table: DiscoveredTable): boolean => watchedNames.has(formatTableName(table));
   const bySize = all.toSorted((a, b) => sizeOf(b) - sizeOf(a));
@@ -122,12 +108,15 @@ export function summarizeTables(
     others.reduce((total, table) => total + (value(table) ?? 0), 0);
   return {
     all,
+    /** The tables with series of their own, the most important first. */
     shown: [...shown],
+    /** Sizes of all others together. */
     rest: {
       sizeBytes: sum(({ sizeBytes }) => sizeBytes),
       dataBytes: sum(({ dataBytes }) => dataBytes),
       liveDataBytes: sum(({ liveDataBytes }) => liveDataBytes),
     },
+    /** The largest ones, then the sum of all others. */
     databases: sumDatabases(all, max),
   };
 }

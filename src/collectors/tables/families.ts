@@ -1,4 +1,4 @@
-import { type Family, type FamilyDefinition, gauge } from '../../metrics/family.ts';
+import { type Family, gauge, type OwnDefinition } from '../../metrics/family.ts';
 import type { DatabaseSums, DiscoveredTable, TableSizes } from './discovery.ts';
 import type { TableDetails } from './table.ts';
 
@@ -16,41 +16,36 @@ const METADATA = 'GET /table_metadata/';
 const CACHED =
   'Of the largest 10,000 tables, and as old as crdb_table_metadata_oldest_update_timestamp_seconds: the server computes it now and then.';
 
-type Definition = Pick<FamilyDefinition<never>, 'name' | 'help' | 'unit' | 'field' | 'notes'>;
-
-/** A family with one series for each table or database, and its value. */
-interface ValueFamily<Item, L extends string> {
-  readonly family: Family<L>;
-  readonly value: (item: Item) => number | undefined;
-}
-
-type TableLabel = (typeof LABELS)[number];
-
-export const INFO = gauge({
-  ...SHOWN,
-  name: 'crdb_table_info',
-  help: 'Descriptor id of the table and the level that defines its zone configuration. Always 1.',
-  labels: [...LABELS, 'table_id', 'zone_config_level'],
-  unit: 'always 1',
-  field: 'descriptor_id and zone_config_level; table_id',
-  notes:
-    'The level is cluster, database, table or unknown; it is known of the listed tables only. Absent for tables that could not be read.',
-});
-
-export const GRANTS = gauge({
-  ...LISTED,
-  name: 'crdb_table_grants',
-  help: 'Users and roles that have the privilege on the table.',
-  labels: [...LABELS, 'privilege'],
-  unit: 'count',
-  field: 'grants',
-  series: ['tables', 'privileges'],
-});
+export const families = {
+  info: gauge({
+    ...SHOWN,
+    name: 'crdb_table_info',
+    help: 'Descriptor id of the table and the level that defines its zone configuration. Always 1.',
+    labels: [...LABELS, 'table_id', 'zone_config_level'],
+    field: 'descriptor_id and zone_config_level; table_id',
+    notes:
+      'The level is cluster, database, table or unknown; it is known of the listed tables only. Absent for tables that could not be read.',
+  }),
+  grants: gauge({
+    ...LISTED,
+    name: 'crdb_table_grants',
+    help: 'Users and roles that have the privilege on the table.',
+    labels: [...LABELS, 'privilege'],
+    field: 'grants',
+    series: ['tables', 'privileges'],
+  }),
+  oldestUpdate: gauge({
+    name: 'crdb_table_metadata_oldest_update_timestamp_seconds',
+    help: 'When the server computed the oldest of the table sizes shown, Unix time in seconds.',
+    field: 'last_updated',
+    request: METADATA,
+  }),
+};
 
 function ofShown(
   value: (table: Pick<DiscoveredTable, 'ranges' | 'columns' | 'indexes'>) => number | undefined,
-  definition: Definition,
-): ValueFamily<Parameters<typeof value>[0], TableLabel> {
+  definition: OwnDefinition,
+) {
   return { value, family: gauge({ ...definition, ...SHOWN }) };
 }
 
@@ -59,27 +54,21 @@ export const SHOWN_FAMILIES = [
   ofShown(({ ranges }) => ranges, {
     name: 'crdb_table_ranges',
     help: 'Ranges of the table.',
-    unit: 'count',
     field: 'range_count',
   }),
   ofShown(({ columns }) => columns, {
     name: 'crdb_table_columns',
     help: 'Columns of the table.',
-    unit: 'count',
     field: 'columns; column_count',
   }),
   ofShown(({ indexes }) => indexes, {
     name: 'crdb_table_indexes',
     help: 'Indexes of the table.',
-    unit: 'count',
     field: 'indexes; index_count',
   }),
 ];
 
-function ofListed(
-  value: (table: TableDetails) => number | undefined,
-  definition: Definition,
-): ValueFamily<TableDetails, TableLabel> {
+function ofListed(value: (table: TableDetails) => number | undefined, definition: OwnDefinition) {
   return { value, family: gauge({ ...definition, ...LISTED }) };
 }
 
@@ -95,39 +84,31 @@ export const LISTED_FAMILIES = [
   ofListed(({ zone }) => zone.num_replicas, {
     name: 'crdb_table_zone_replicas',
     help: 'Replicas configured for each range of the table.',
-    unit: 'count',
     field: 'zone_config.num_replicas',
   }),
   ofListed(({ zone }) => zone.num_voters, {
     name: 'crdb_table_zone_voters',
     help: 'Voting replicas configured for each range of the table.',
-    unit: 'count',
     field: 'zone_config.num_voters',
   }),
   ofListed(({ zone }) => zone.range_min_bytes, {
     name: 'crdb_table_zone_range_min_bytes',
     help: 'Size below which ranges of the table are merged, in bytes.',
-    unit: 'bytes',
     field: 'zone_config.range_min_bytes',
   }),
   ofListed(({ zone }) => zone.range_max_bytes, {
     name: 'crdb_table_zone_range_max_bytes',
     help: 'Size above which ranges of the table are split, in bytes.',
-    unit: 'bytes',
     field: 'zone_config.range_max_bytes',
   }),
   ofListed(({ zone }) => zone.gc.ttl_seconds, {
     name: 'crdb_table_zone_gc_ttl_seconds',
     help: 'Time that old row versions of the table are kept, in seconds.',
-    unit: 'seconds',
     field: 'zone_config.gc.ttl_seconds',
   }),
 ];
 
-function ofSizes(
-  value: (sizes: TableSizes) => number | undefined,
-  definition: Definition,
-): ValueFamily<TableSizes, TableLabel> {
+function ofSizes(value: (sizes: TableSizes) => number | undefined, definition: OwnDefinition) {
   const notes = `The tables without series of their own are summed as other. ${CACHED}`;
   // Names that become equal as labels share a series.
   const family = gauge({ ...definition, ...SHOWN, request: METADATA, merge: 'sum', notes });
@@ -139,27 +120,21 @@ export const SIZE_FAMILIES = [
   ofSizes(({ sizeBytes }) => sizeBytes, {
     name: 'crdb_table_size_bytes',
     help: 'Size of the table on disk over all its replicas, in bytes.',
-    unit: 'bytes',
     field: 'replication_size_bytes',
   }),
   ofSizes(({ dataBytes }) => dataBytes, {
     name: 'crdb_table_data_bytes',
     help: 'Data of the table, deleted and overwritten rows included, in bytes.',
-    unit: 'bytes',
     field: 'total_data_bytes',
   }),
   ofSizes(({ liveDataBytes }) => liveDataBytes, {
     name: 'crdb_table_live_data_bytes',
     help: 'Live data of the table in bytes; the rest of its data waits for garbage collection.',
-    unit: 'bytes',
     field: 'total_live_data_bytes',
   }),
 ];
 
-function ofDatabase(
-  value: (database: DatabaseSums) => number,
-  definition: Definition,
-): ValueFamily<DatabaseSums, 'database'> {
+function ofDatabase(value: (database: DatabaseSums) => number, definition: OwnDefinition) {
   const family = gauge({
     ...definition,
     labels: ['database'],
@@ -175,31 +150,17 @@ export const DATABASE_FAMILIES = [
   ofDatabase(({ sizeBytes }) => sizeBytes, {
     name: 'crdb_database_size_bytes',
     help: 'Size of the tables of the database on disk over all their replicas, in bytes.',
-    unit: 'bytes',
     field: 'replication_size_bytes',
   }),
   ofDatabase(({ tables }) => tables, {
     name: 'crdb_tables',
     help: 'Tables of the database that the user may see.',
-    unit: 'count',
     field: 'db_name',
   }),
 ];
 
-export const OLDEST_UPDATE = gauge({
-  name: 'crdb_table_metadata_oldest_update_timestamp_seconds',
-  help: 'When the server computed the oldest of the table sizes shown, Unix time in seconds.',
-  labels: [],
-  unit: 'Unix time in seconds',
-  field: 'last_updated',
-  request: METADATA,
-  series: [],
-});
-
 export const TABLE_FAMILIES: readonly Family[] = [
-  INFO,
-  GRANTS,
-  OLDEST_UPDATE,
+  ...Object.values(families),
   ...[...SHOWN_FAMILIES, ...LISTED_FAMILIES, ...SIZE_FAMILIES].map(({ family }) => family),
   ...DATABASE_FAMILIES.map(({ family }) => family),
 ];

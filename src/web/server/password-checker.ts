@@ -2,16 +2,13 @@ import { Worker } from 'node:worker_threads';
 import type { Comparison } from './password-worker.ts';
 
 /** Compares passwords with bcrypt hashes in another thread, one at a time and in order. */
-export interface PasswordChecker extends AsyncDisposable {
-  /** Rejects when the thread ends meanwhile. */
-  matches(password: string, hash: string): Promise<boolean>;
-}
+export type PasswordChecker = ReturnType<typeof createPasswordChecker>;
 
 /** Beside this file, and TypeScript or JavaScript as this file is. */
 const WORKER = import.meta.url.replace(/password-checker(?=\.\w+$)/, 'password-worker');
 
 /** Starts the thread when a first password must be compared. */
-export function createPasswordChecker(): PasswordChecker {
+export function createPasswordChecker() {
   let worker: Worker | undefined;
   let result = Promise.withResolvers<boolean>();
   let last: Promise<unknown> = Promise.resolve();
@@ -38,7 +35,8 @@ export function createPasswordChecker(): PasswordChecker {
   }
 
   return {
-    matches(password, hash) {
+    /** Rejects when the thread ends meanwhile. */
+    matches(password: string, hash: string): Promise<boolean> {
       const compared = last.then(() => compare({ password, hash }));
       last = compared.catch(() => undefined);
       return compared;

@@ -1,18 +1,11 @@
 import { type FileWatch, watchFiles } from '../../config/files.ts';
 import { ConfigError, type ConfigIssue, formatIssues } from '../../config/issues.ts';
-import {
-  NO_WEB_CONFIG,
-  readWebConfig,
-  type WebConfig,
-  type WebConfigReading,
-} from '../../config/web-config.ts';
+import { readWebConfig, type WebConfig, type WebConfigReading } from '../../config/web-config.ts';
 import { messageOf } from '../../format.ts';
 import type { Log } from '../../log.ts';
 
 /** The web config file: TLS, users, headers and the rate limit. */
 export type WebConfigWatcher = FileWatch<WebConfigReading>;
-
-const NO_FILE: WebConfigReading = { config: NO_WEB_CONFIG, problems: [], warnings: [], files: [] };
 
 /**
  * Reads the web config file and follows it: changed content, of the file or of a certificate that it names, takes effect
@@ -29,7 +22,7 @@ export function watchWebConfig(
     files: () => files,
     everyMs,
     async read(inForce) {
-      const reading = file === undefined ? NO_FILE : await readWebConfig(file);
+      const reading = await readWebConfig(file);
       // A file that is named but missing may appear later, and the last valid content may come back.
       files = [...new Set([...reading.files, ...files])];
       const { config, problems } = reading;

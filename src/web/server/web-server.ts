@@ -34,30 +34,27 @@ const DROP_LOG_INTERVAL_MS = 60_000;
 
 export interface WebServerOptions extends WebOptions {
   /** Descriptors of sockets that are already listening; used instead of the addresses when there are any. */
-  readonly sockets?: readonly number[];
+  readonly sockets?: readonly number[] | undefined;
   /** Counts a connection that was refused or closed because too many were open. */
   readonly connectionDropped: () => void;
   readonly timeouts?: ServerTimeouts | undefined;
 }
 
-export interface WebServer {
-  /** The bound addresses, as URLs or `unix:` paths; port 0 has become a number. */
-  readonly addresses: readonly string[];
-  /** Takes no new requests and lets the running ones end, but no longer than `graceMs`. */
-  close(graceMs: number): Promise<void>;
-}
+export type WebServer = Awaited<ReturnType<typeof startWebServer>>;
 
 /** As configured, or the descriptor of a socket that is already listening. */
 type ListenAddress = Config['web']['listen_address'][number] | { readonly fd: number };
 
 /** Listens on every address, or on none: rejects with the system's error of the first that fails. */
-export async function startWebServer(options: WebServerOptions): Promise<WebServer> {
+export async function startWebServer(options: WebServerOptions) {
   const { web, webConfig, sockets = [], timeouts = SERVER_TIMEOUTS } = options;
   const checker = createPasswordChecker();
   const app = createApp(options, checker, timeouts.sendMs);
   const onDropped = countDrops(options);
+  /** As URLs or `unix:` paths; port 0 has become a number. */
   const addresses: string[] = [];
   const closers: ((graceMs: number) => Promise<void>)[] = [];
+  /** Takes no new requests and lets the running ones end, but no longer than `graceMs`. */
   const close = async (graceMs: number): Promise<void> => {
     webConfig[Symbol.dispose]();
     await Promise.all(closers.map((closeOne) => closeOne(graceMs)));

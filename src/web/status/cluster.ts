@@ -10,12 +10,12 @@ import type { Conditions } from '../../polling/conditions.ts';
 import type { Poller } from '../../polling/poller.ts';
 import type { Api } from '../../vocabulary.ts';
 import { collectorIssues, readCollector, warningIssue } from './collectors.ts';
-import { type ClusterState, type HealthIssue, isProblem, toFindings, toTime } from './health.ts';
+import { type HealthIssue, isProblem, toFindings, toTime } from './health.ts';
 import { nodeIssues, readNodes } from './nodes.ts';
 import { rangeIssues, readRanges } from './ranges.ts';
 import { readSessions, sessionIssues } from './sessions.ts';
 
-/** A configured cluster with the results of its polls. No page queries a cluster. */
+/** A configured cluster with the results of its polls. No page queries a cluster, only /probe does. */
 export interface ClusterSource {
   readonly name: string;
   /** False: only /probe polls it. */
@@ -31,9 +31,8 @@ export interface ClusterSource {
   isUp(api: Api): boolean | undefined;
   snapshots(isChosen: (collector: string) => boolean): readonly Snapshot[];
   metrics(isChosen: (collector: string) => boolean): SampleSet;
+  pollNow(isChosen: (collector: string) => boolean, waitMs: number): Promise<void>;
 }
-
-export type ClusterSnapshot = ReturnType<typeof readCluster>;
 
 /** Collectors whose data the health of a cluster follows from. */
 const HEALTH_COLLECTORS: ReadonlySet<string> = new Set(
@@ -49,7 +48,8 @@ export function readCluster(
   const parts = readParts(cluster);
   const findings = toFindings(findIssues(parts, cluster.warnings), sinceMs, nowMs);
   const problems = findings.filter(isProblem);
-  const state: ClusterState =
+  /** `unknown` while the exporter cannot see it. */
+  const state: 'healthy' | 'problems' | 'unknown' =
     problems.length > 0 ? 'problems' : isVisible(parts) ? 'healthy' : 'unknown';
   // The worst come first; the cluster has their problem for as long as the oldest of them lasts.
   const worst = problems.filter(({ level }) => level === problems[0]?.level);

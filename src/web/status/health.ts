@@ -1,8 +1,5 @@
 import { ALERT_SEVERITIES, SEVERITIES, type Severity } from '../../vocabulary.ts';
 
-/** State of a cluster; `unknown` while the exporter cannot see it. /api/status publishes these words. */
-export type ClusterState = 'healthy' | 'problems' | 'unknown';
-
 /** How long a condition may be normal, and is only information: as long as its alert waits. */
 export const NORMAL_SECONDS = {
   CrdbNodeStuckLeaving: 3600,

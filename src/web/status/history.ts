@@ -1,9 +1,9 @@
-import { type ClusterSnapshot, type ClusterSource, readCluster } from './cluster.ts';
+import { type ClusterSource, readCluster } from './cluster.ts';
 
 /** Points of a trend: enough for its width on a page. */
 const MAX_POINTS = 60;
 
-type ReadValue = (snapshot: ClusterSnapshot) => number | undefined;
+type ReadValue = (snapshot: ReturnType<typeof readCluster>) => number | undefined;
 
 /** The trends of the page, by the collector whose polls they follow. */
 const TRENDS: Readonly<Record<string, Readonly<Record<string, ReadValue>>>> = {

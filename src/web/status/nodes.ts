@@ -1,4 +1,4 @@
-import { livenessOf } from '../../cockroach/liveness.ts';
+import { livenessOf } from '../../cockroach/node.ts';
 import type { NodesResult, NodeStatus as PolledNode } from '../../collectors/nodes.ts';
 import type { RangesResult } from '../../collectors/ranges/samples.ts';
 import { formatCount, formatList, formatPercent } from '../../format.ts';

@@ -1,4 +1,4 @@
-import { livenessOf } from '../../cockroach/liveness.ts';
+import { livenessOf } from '../../cockroach/node.ts';
 import type { NodesResult } from '../../collectors/nodes.ts';
 import type { ListedRange, RangesResult } from '../../collectors/ranges.ts';
 import type { FailureDomain, FailureDomains } from '../../collectors/ranges/failure-domains.ts';
@@ -67,7 +67,9 @@ function readTables(
   { tables: { loads }, hasTableCpu }: NonNullable<RangesResult['summary']>,
   tables: TablesResult | undefined,
 ) {
-  const sizes = new Map(tables?.discovery?.all.map((one) => [one.tableId, one.sizeBytes]));
+  // Of thousands of tables a few are shown.
+  const shown = tables?.discovery?.all.filter(({ tableId }) => loads.has(tableId));
+  const sizes = new Map(shown?.map(({ tableId, sizeBytes }) => [tableId, sizeBytes]));
   return [...loads]
     .filter(([id]) => id !== 'other' && id !== 'none')
     .map(([id, { ranges, queries, writes, cpuNanos }]) => ({

@@ -78,14 +78,16 @@ export function readVersion(source: StatusSource): string {
   return crc32(JSON.stringify([source.version, source.startedMs, states])).toString(16);
 }
 
-/** Renders a response once per key and state of the clusters; all requests share it. */
-type RenderCache<T = Buffer> = (key: string, render: () => T) => T;
-
 /** Clients choose keys: the oldest are dropped beyond this. */
 const MAX_CACHE_ENTRIES = 20;
 
-/** A state lasts until a poll begins or ends or a cluster is replaced, at most a second because pages show ages. */
-export function createRenderCache<T = Buffer>(source: StatusSource): RenderCache<T> {
+/**
+ * Renders a response once per key and state of the clusters; all requests share it. A state lasts until a poll begins or
+ * ends or a cluster is replaced, at most a second because pages show ages.
+ */
+export function createRenderCache<T = Buffer>(
+  source: StatusSource,
+): (key: string, render: () => T) => T {
   const rendered = new Map<string, T>();
   let state = '';
   let clusters: readonly ClusterSource[] = [];

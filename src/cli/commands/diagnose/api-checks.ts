@@ -1,7 +1,6 @@
 import type { CloudApi } from '../../../cockroach/cloud-api.ts';
 import type { ClusterApi } from '../../../cockroach/cluster-api.ts';
-import { livenessOf } from '../../../cockroach/liveness.ts';
-import { REACHABLE } from '../../../cockroach/node-list.ts';
+import { livenessOf, REACHABLE } from '../../../cockroach/node.ts';
 import type { Collector } from '../../../collectors/collector.ts';
 import { COLLECTORS } from '../../../collectors/index.ts';
 import { nodes } from '../../../collectors/nodes.ts';
@@ -24,6 +23,7 @@ import {
   selected,
   string,
 } from '../../../json/shape.ts';
+import { collectOnce } from '../../cluster-target.ts';
 import { GET_ASSISTANT } from '../cloud/assistant.ts';
 import type { Checklist } from './checklist.ts';
 
@@ -31,12 +31,7 @@ import type { Checklist } from './checklist.ts';
 const CLOCK_TOLERANCE_SECONDS = 5;
 
 /** The nodes that are live, draining or decommissioning. */
-export interface KnownNodes {
-  readonly ids: readonly number[];
-  readonly stores: number;
-  readonly replicas: number;
-  readonly connections: number;
-}
+export type KnownNodes = ReturnType<typeof summarize>;
 
 /** The cost of one node's list of ranges. */
 export interface RangesSample {
@@ -104,7 +99,7 @@ function copyNode(node: Infer<typeof nodeShape>) {
   };
 }
 
-function summarize(found: readonly ReturnType<typeof copyNode>[]): KnownNodes {
+function summarize(found: readonly ReturnType<typeof copyNode>[]) {
   const known = found.filter(({ status }) => REACHABLE.has(status));
   return {
     ids: known.map(({ id }) => id),
@@ -261,20 +256,10 @@ export async function checkOthers(
     const options = list.config.collectors[collector.name];
     if (CHECKED.has(collector) || collector.api === 'cloud' || !options?.enabled) continue;
     const stats = createPollStats(list.stats.signal);
-    const poll = Object.assign(stats, {
-      options,
-      state: collector.createState(),
-      shard: '0',
-      shards: { index: 0, count: 1 },
-      nowMs: Date.now,
-      urls: list.config.cluster_api?.urls.length ?? 1,
-      namedTables: () => new Set<string>(),
-      scanProgress: () => undefined,
-      reasonOf: (error: unknown) => toRequestError(error, collector.name).reason,
-      warn: () => undefined,
-    });
+    const target = { config: list.config, stats };
+    const own = { options, warn: () => undefined, scanProgress: () => undefined };
     await list.run(`collector ${collector.name}`, collector, async () => {
-      await collector.collect(api, poll);
+      await collectOnce(collector, api, target, own);
       const detail = `${formatBytes(stats.bytes)}, ${formatCount(stats.items)} items`;
       return { verdict: 'ok', detail };
     });

@@ -1,8 +1,6 @@
-import { CollectError, type PollFailure } from '../../../collectors/collector.ts';
 import { ranges } from '../../../collectors/ranges.ts';
 import { formatBytes, formatCount } from '../../../format.ts';
-import { toRequestError } from '../../../http/errors.ts';
-import { type ClusterTarget, clusterApiOf } from '../../cluster-target.ts';
+import { type ClusterTarget, clusterApiOf, collectOnce } from '../../cluster-target.ts';
 import { CommandError } from '../../command.ts';
 import { startProgress } from '../../output/progress.ts';
 import { note } from '../../output/standard-output.ts';
@@ -11,15 +9,15 @@ import { routeOf } from '../ranges/replica.ts';
 /** Of a replica in a listing, most of it the history of leases. */
 const TYPICAL_REPLICA_BYTES = 1_500;
 
-/** By id of a live node: how many ranges would lose their quorum without it. */
-export type DependentRanges = ReadonlyMap<number, number>;
-
-/** Scans the ranges of all nodes, after printing what that costs. `replicas`: of each node, as it last reported them. */
+/**
+ * Scans the ranges of all nodes, after printing what that costs. Resolves to the number of ranges that would lose their
+ * quorum, by id of the live node that they would lose. `replicas`: of each node, as it last reported them.
+ */
 export async function countDependentRanges(
   target: ClusterTarget,
   output: string,
   replicas: readonly number[],
-): Promise<DependentRanges> {
+): Promise<ReadonlyMap<number, number>> {
   const total = replicas.reduce((sum, count) => sum + count, 0);
   const size =
     total === 0
@@ -57,9 +55,8 @@ function formatRanges(count: number): string {
 
 /** One scan by the collector. It reads every node, whatever the route or the shards of the exporter. */
 async function scan(target: ClusterTarget, output: string) {
-  const { cluster_api, collectors } = target.config;
   const progress = await startProgress('nodes', output);
-  const settings = collectors['ranges'];
+  const settings = target.config.collectors['ranges'];
   const route = routeOf(target);
   const options = {
     page_limit: Number(settings?.['page_limit']),
@@ -70,22 +67,8 @@ async function scan(target: ClusterTarget, output: string) {
     top_tables: 0,
   };
   try {
-    return await ranges.collect(
-      clusterApiOf(target),
-      Object.assign(target.stats, {
-        options,
-        state: ranges.createState(),
-        shard: '0',
-        shards: { index: 0, count: 1 },
-        nowMs: Date.now,
-        urls: cluster_api?.urls.length ?? 1,
-        namedTables: () => new Set<string>(),
-        scanProgress: (done: number, planned: number) => progress.step(done, planned),
-        warn: note,
-        reasonOf: (error: unknown): PollFailure['reason'] =>
-          error instanceof CollectError ? error.reason : toRequestError(error, 'ranges').reason,
-      }),
-    );
+    const own = { options, warn: note, scanProgress: progress.step };
+    return await collectOnce(ranges, clusterApiOf(target), target, own);
   } finally {
     progress.stop();
   }

@@ -5,6 +5,9 @@ import {
   LEASE_KINDS,
   placeOf,
 } from '../../../collectors/ranges/range.ts';
+import { discoverTables } from '../../../collectors/tables/discovery.ts';
+import { formatTableName } from '../../../collectors/tables/table.ts';
+import { RequestError } from '../../../http/errors.ts';
 import {
   array,
   boolean,
@@ -17,7 +20,7 @@ import {
   record,
   string,
 } from '../../../json/shape.ts';
-import type { ClusterTarget } from '../../cluster-target.ts';
+import { type ClusterTarget, clusterApiOf } from '../../cluster-target.ts';
 
 /** One element of GET /nodes/{node_id}/ranges/. */
 export const rangeElement = object({
@@ -82,6 +85,18 @@ export function toReplica(
     ...(showKeys && { start_key: span.start_key, end_key: span.end_key }),
     lease_history: leases,
   };
+}
+
+/** `movr.public.rides` by table id; empty where the server lists no tables, or not for this user. */
+export async function readTableNames(target: ClusterTarget): Promise<ReadonlyMap<string, string>> {
+  try {
+    const tables = await discoverTables(clusterApiOf(target), target.stats);
+    return new Map(tables.map((table) => [table.tableId, formatTableName(table)]));
+  } catch (error) {
+    // Names are an addition: what needs them fails by its own requests, or not at all.
+    if (error instanceof RequestError) return new Map();
+    throw error;
+  }
 }
 
 /** As configured for the collector; `auto` is for repeated scans. */

@@ -5,7 +5,6 @@ import type { ClusterStatus } from '../status.ts';
 import { html, type Html, icon } from './html.ts';
 
 type Format = (value: number) => string;
-type Points = ClusterStatus['trends'][number]['points'];
 
 /** By the names in the history; findings whose key begins with the last text are about it. */
 const TILES: readonly (readonly [name: string, title: string, format: Format, keys?: string])[] = [
@@ -23,18 +22,18 @@ const HEIGHT = 28;
 /** The most important figures, each with its state and its trend; nothing while none is known. */
 export function trendTiles({ trends, findings, nodes }: ClusterStatus): Html | undefined {
   const known = TILES.flatMap(([name, title, format, keys]) => {
-    const points = trends.find((trend) => trend.name === name)?.points;
-    const value = points?.at(-1)?.value;
-    return points === undefined ? [] : [{ name, title, format, keys, points, value }];
+    const trend = trends.find((one) => one.name === name);
+    const value = trend?.points.at(-1)?.value;
+    return trend === undefined ? [] : [{ name, title, format, keys, trend, value }];
   });
   if (known.every(({ value }) => value === undefined)) return undefined;
-  const tiles = known.map(({ name, title, format, keys, points, value }) => {
+  const tiles = known.map(({ name, title, format, keys, trend, value }) => {
     const problem = findings.find((one) => isProblem(one) && keys && one.key.startsWith(keys));
     const level = problem?.level ?? (keys && value !== undefined ? 'healthy' : '');
     const text = name === 'liveNodes' && nodes ? formatLiveNodes(nodes) : undefined;
     return html`<li class="${level}">
       <span>${title}${problem && html` ${icon(problem.level)}`}</span
-      ><b>${value === undefined ? '–' : (text ?? format(value))}</b>${trendLine(points, format)}
+      ><b>${value === undefined ? '–' : (text ?? format(value))}</b>${trendLine(trend, format)}
     </li>`;
   });
   return html`<section aria-labelledby="figures-title">
@@ -46,7 +45,7 @@ export function trendTiles({ trends, findings, nodes }: ClusterStatus): Html | u
 }
 
 /** A line with a gap where polls failed, above its scale and its span. */
-function trendLine(points: Points, format: Format): Html | undefined {
+function trendLine({ points }: ClusterStatus['trends'][number], format: Format): Html | undefined {
   const values = points.flatMap(({ value }) => value ?? []);
   const first = points[0];
   if (first === undefined || values.length < 2) return undefined;

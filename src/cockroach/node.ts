@@ -1,5 +1,31 @@
 import { LIVENESS_BY_CODE, type LivenessStatus } from '../vocabulary.ts';
 
+/** Ids of ranges, stores and nodes begin at 1; above 2^53 two of them could look alike. */
+export function isId(id: number | undefined): id is number {
+  return id !== undefined && id > 0 && Number.isSafeInteger(id);
+}
+
+/** A part of the locality of a node. */
+export interface Tier {
+  readonly key: string;
+  readonly value: string;
+}
+
+/** Nodes that belong to the cluster, ascending. */
+export interface NodeList {
+  readonly toScan: readonly number[];
+  readonly toSkip: readonly number[];
+  /** By node id, from broad to narrow. */
+  readonly localities: ReadonlyMap<number, readonly Tier[]>;
+}
+
+/** A request to any other node fails after seconds, or never ends. */
+export const REACHABLE: ReadonlySet<LivenessStatus> = new Set([
+  'live',
+  'draining',
+  'decommissioning',
+]);
+
 /** What decides whether the record of a node is fresh. */
 export interface RecordAge {
   /** Undefined when what the server sent is no integer. */
