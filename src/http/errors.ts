@@ -1,4 +1,4 @@
-import { JsonError } from '../json/scanner.ts';
+import { JsonError } from '../json/errors.ts';
 import type { FailureReason } from '../vocabulary.ts';
 
 /** What a failure shows to be unhealthy: the URL, what was requested there (an endpoint or a node), or neither. */

@@ -1,5 +1,6 @@
+import { JsonError } from './errors.ts';
 import type { RecordReader } from './records.ts';
-import { JsonError, sharedScanner, ValueEnd } from './scanner.ts';
+import { sharedScanner, ValueEnd } from './scanner.ts';
 
 export interface DecodedPage<Envelope> {
   readonly envelope: Envelope;
@@ -182,17 +183,11 @@ export class PageParser {
   }
 
   /** Enters the document or its list, once the byte after the bracket is available. */
-  #enter(
-    at: number,
-    end: number,
-    close: number | undefined,
-    first: Phase,
-    afterLast: Phase,
-  ): number {
+  #enter(at: number, end: number, close: typeof QUOTE, first: Phase, after: Phase): number {
     const item = this.#scanner.exports.skipBlanks(at + 1);
     if (item >= end) return 0;
     const isEmpty = this.#scanner.bytes[item] === close;
-    return isEmpty ? this.#go(afterLast, item + 1) : this.#go(first, item);
+    return isEmpty ? this.#go(after, item + 1) : this.#go(first, item);
   }
 
   #readKey(at: number, end: number): number {

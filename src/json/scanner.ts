@@ -1,41 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { readFileSync } from 'node:fs';
+import { JsonError, type JsonErrorKind } from './errors.ts';
 import { parseTime } from './time.ts';
-
-/** Why a document could not be read. */
-export type JsonErrorKind =
-  /** The bytes are not JSON: a broken literal, an unexpected character, a malformed escape. */
-  | 'syntax'
-  /** The document ended before its last bracket. */
-  | 'truncated'
-  /** Something other than white space follows the document. */
-  | 'trailing'
-  /** An envelope member is nested deeper than the limit. (An element that is too deep is skipped.) */
-  | 'depth'
-  /** The document or an envelope member is larger than its limit. */
-  | 'limit'
-  /** The document begins with a byte order mark or is not UTF-8 at all. */
-  | 'encoding'
-  /** The document is not an object, or the member that should hold the list is not an array. */
-  | 'type'
-  /** The member that holds the list occurs twice. */
-  | 'duplicate';
-
-/**
- * The document cannot be read. The message contains the problem and its byte offset, never text of
- * the document: responses carry SQL text, keys and addresses.
- */
-export class JsonError extends Error {
-  override readonly name = 'JsonError';
-  readonly kind: JsonErrorKind;
-  readonly offset: number;
-
-  constructor(kind: JsonErrorKind, offset: number, problem: string) {
-    super(`${problem} (at byte ${offset} of the document)`);
-    this.kind = kind;
-    this.offset = offset;
-  }
-}
 
 /** The part of WebAssembly that is used; the types of Node.js do not declare it. */
 declare const WebAssembly: {

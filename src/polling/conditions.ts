@@ -2,7 +2,6 @@ import type { Collector, PollFailure } from '../collectors/collector.ts';
 import { formatDuration } from '../format.ts';
 import type { Log } from '../log.ts';
 import type { Api, FailureReason } from '../vocabulary.ts';
-import type { Outcome } from './outcome.ts';
 import type { Clock } from './schedule.ts';
 
 /** Something that is wrong with a cluster for some time. */
@@ -47,8 +46,12 @@ export class Conditions {
     return [...this.#active.values()].filter(({ reason }) => reason === undefined);
   }
 
-  /** A poll has ended or was skipped, with this error or none; `before` is the outcome of the one before. */
-  pollEnded({ name, api }: Collector, before: Outcome, error: PollFailure | undefined): void {
+  /** A poll has ended or was skipped, with this error or none; `before` says how the one before had ended. */
+  pollEnded(
+    { name, api }: Collector,
+    before: { readonly succeeded: boolean; readonly hasEnded: boolean },
+    error: PollFailure | undefined,
+  ): void {
     const wasKnown = this.update(name, error && toCondition(api, error));
     if (error !== undefined || wasKnown || before.succeeded) return;
     const text = before.hasEnded ? 'collector recovered' : 'collector succeeded';

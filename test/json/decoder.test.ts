@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createDecoder } from '../../src/json/decoder.ts';
-import { JsonError } from '../../src/json/scanner.ts';
+import { JsonError } from '../../src/json/errors.ts';
 import { array, integer, object, optional, raw, string } from '../../src/json/shape.ts';
 import { documents, envelope } from './documents.ts';
 import { project } from './oracle.ts';
