@@ -1,6 +1,11 @@
-import type { Dashboard } from '@grafana/grafana-foundation-sdk/dashboard';
+import type { Dashboard, Panel } from '@grafana/grafana-foundation-sdk/dashboard';
+import type { Values } from '../src/cli/rules/rule.ts';
+import { readSettings, SETTINGS } from '../src/cli/rules/settings.ts';
+import { listAlerts } from '../src/cli/rules/write.ts';
 import { exporter } from './exporter.ts';
 import { fleet } from './fleet.ts';
+import type { Limit } from './lib/style.ts';
+import { jobVariable } from './lib/variables.ts';
 import { load } from './load.ts';
 import { nodes } from './nodes.ts';
 import { overview } from './overview.ts';
@@ -8,9 +13,34 @@ import { ranges } from './ranges.ts';
 import { sql } from './sql.ts';
 import { tables } from './tables.ts';
 
-/** All dashboards, in reading order. */
-export function buildBoards(): readonly Dashboard[] {
-  return [fleet(), overview(), nodes(), ranges(), load(), tables(), sql(), exporter()];
+/** All dashboards, in reading order, with the settings of the rules. Throws a CommandError on a bad KEY=VALUE pair. */
+export function buildBoards(pairs: readonly string[] = []): readonly Dashboard[] {
+  const { values } = readSettings(pairs, listAlerts());
+  const limit: Limit = (name) => Number(values[name]);
+  const boards = [
+    ...[fleet(limit), overview(limit), nodes(limit), ranges(limit), load(limit)],
+    ...[tables(), sql(limit), exporter(limit)],
+  ];
+  return boards.map((board) => adapt(board, values));
+}
+
+/** Links the alerts that descriptions name to their runbooks; offers only the jobs of the setting. Rows are shared: copies. */
+function adapt(board: Dashboard, { job, runbook_url: runbooks }: Values): Dashboard {
+  const link = (panel: Panel): Panel => ({
+    ...panel,
+    description: (panel.description ?? '').replaceAll(
+      /\bCrdb[A-Z]\w+/g,
+      (alert) => `[${alert}](${runbooks}/${alert}.md)`,
+    ),
+  });
+  const panels = (board.panels ?? []).map((item) =>
+    'panels' in item ? { ...item, panels: item.panels.map(link) } : link(item),
+  );
+  const isUsual = job === JSON.stringify(SETTINGS.job[1]);
+  const list = (board.templating?.list ?? []).map((variable) =>
+    variable.name !== 'job' || isUsual ? variable : jobVariable(job).build(),
+  );
+  return { ...board, panels, templating: { list } };
 }
 
 /** The content of a dashboard's JSON file, named after its uid. */

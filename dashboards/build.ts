@@ -1,8 +1,25 @@
-// `npm run dashboards`: writes the JSON of every dashboard beside its source.
-import { writeFileSync } from 'node:fs';
+// `npm run dashboards -- [--set KEY=VALUE …] [--output FOLDER]`: writes the JSON of every dashboard, by default beside its source.
+// The settings are those of `crdb-exporter rules`.
+import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { parseArgs } from 'node:util';
+import { CommandError } from '../src/cli/command.ts';
 import { buildBoards, writeBoard } from './boards.ts';
 
-for (const board of buildBoards()) {
-  writeFileSync(path.join(import.meta.dirname, `${board.uid}.json`), writeBoard(board));
+const { values } = parseArgs({
+  options: {
+    set: { type: 'string', multiple: true, default: [] },
+    output: { type: 'string', default: import.meta.dirname },
+  },
+});
+try {
+  const boards = buildBoards(values.set);
+  mkdirSync(values.output, { recursive: true });
+  for (const board of boards) {
+    writeFileSync(path.join(values.output, `${board.uid}.json`), writeBoard(board));
+  }
+} catch (error) {
+  if (!(error instanceof CommandError)) throw error;
+  process.stderr.write(`${error.message}\n`);
+  process.exitCode = error.exitCode;
 }

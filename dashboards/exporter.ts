@@ -2,7 +2,7 @@ import type { Dashboard } from '@grafana/grafana-foundation-sdk/dashboard';
 import { buildBoard, type Row } from './lib/board.ts';
 import { graph } from './lib/graph.ts';
 import { bars, stat, timeline } from './lib/panels.ts';
-import { BREAKER, EXPIRES, UP_DOWN, YES_NO } from './lib/style.ts';
+import { BREAKER, expires, type Limit, UP_DOWN, YES_NO } from './lib/style.ts';
 import { table } from './lib/table.ts';
 import { clustersVariable, many, S_MANY as S } from './lib/variables.ts';
 import { processRow } from './process.ts';
@@ -20,7 +20,7 @@ function rateBy(labels: string, family: string, matchers: string): string {
   return `sum by (${labels}) (rate(${family}{${matchers}}[$__rate_interval]))`;
 }
 
-const collectors: Row = {
+const collectors = (limit: Limit): Row => ({
   title: 'Collectors and data age',
   panels: [
     table('Collectors', {
@@ -120,7 +120,7 @@ const collectors: Row = {
         {
           title: 'expires in',
           unit: 's',
-          steps: EXPIRES,
+          steps: expires(limit, 'certificate'),
           expr: 'min by (crdb_cluster, use) (crdb_exporter_tls_certificate_not_after_timestamp_seconds{job=~"$job"}) - time()',
         },
       ],
@@ -138,11 +138,11 @@ const collectors: Row = {
     }),
     graph('Time used of interval', {
       about:
-        'Duration of the last poll as a share of the interval (crdb_exporter_collector_duration_seconds). Near 100 %: CrdbExporterSaturated.',
+        'Duration of the last poll as a share of the interval (crdb_exporter_collector_duration_seconds). Above the dashed line: CrdbExporterSaturated.',
       queries: `max by (${KEYS}) (crdb_exporter_collector_duration_seconds{${OF}} / (crdb_exporter_collector_interval_seconds{${OF}} > 0))`,
       unit: 'percentunit',
       legend: COLLECTOR,
-      steps: ['green', [0.5, 'orange'], [1, 'red']],
+      steps: ['green', [0.8, 'orange']],
       width: 6,
     }),
     graph('Interval / configured', {
@@ -163,7 +163,7 @@ const collectors: Row = {
       width: 6,
     }),
   ],
-};
+});
 
 const errors: Row = {
   title: 'Errors and limits',
@@ -259,7 +259,7 @@ function valuesOf(label: string): string {
   return `label_values(crdb_exporter_collector_success{${S}}, ${label})`;
 }
 
-export function exporter(): Dashboard {
+export function exporter(limit: Limit): Dashboard {
   const instances = 'label_values(crdb_exporter_build_info{job=~"$job"}, instance)';
   return buildBoard({
     uid: 'crdb-exporter',
@@ -271,6 +271,6 @@ export function exporter(): Dashboard {
       many('shard', 'Shard', valuesOf('shard')),
       many('instance', 'Instance', instances),
     ],
-    rows: [collectors, errors, cost, processRow],
+    rows: [collectors(limit), errors, cost, processRow],
   });
 }

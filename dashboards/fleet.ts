@@ -2,7 +2,7 @@ import type { Dashboard } from '@grafana/grafana-foundation-sdk/dashboard';
 import { buildBoard, type Row } from './lib/board.ts';
 import { toCluster } from './lib/links.ts';
 import { timeline } from './lib/panels.ts';
-import { HEALTH } from './lib/style.ts';
+import { diskSteps, HEALTH, type Limit } from './lib/style.ts';
 import { table } from './lib/table.ts';
 import { clustersVariable, S_MANY } from './lib/variables.ts';
 
@@ -18,7 +18,7 @@ function ranges(problem: string): string {
   return `sum by (crdb_cluster) (max by (crdb_cluster, shard) (crdb_range_problem_ranges{${S_MANY}, problem="${problem}"}))`;
 }
 
-const clusters: Row = {
+const clusters = (limit: Limit): Row => ({
   title: 'All clusters',
   panels: [
     table('Clusters', {
@@ -59,7 +59,7 @@ const clusters: Row = {
         {
           title: 'least free disk',
           unit: 'percentunit',
-          steps: ['red', [0.1, 'orange'], [0.2, 'green']],
+          steps: diskSteps(limit),
           expr: `min by (crdb_cluster) (max by (crdb_cluster, node_id, store_id) (crdb_store_available_bytes{${S_MANY}}) / max by (crdb_cluster, node_id, store_id) (crdb_store_capacity_bytes{${S_MANY}}))`,
         },
         {
@@ -105,7 +105,7 @@ const clusters: Row = {
       width: 14,
     }),
   ],
-};
+});
 
 function byLocality(metric: string): string {
   return `max by (crdb_cluster, tier, value) (crdb_cluster_tier_value:${metric}{${OF}})`;
@@ -139,12 +139,12 @@ const localities: Row = {
   ],
 };
 
-export function fleet(): Dashboard {
+export function fleet(limit: Limit): Dashboard {
   return buildBoard({
     uid: 'crdb-fleet',
     title: 'Fleet',
     question: 'Which cluster needs me?',
     variables: [clustersVariable()],
-    rows: [clusters, localities],
+    rows: [clusters(limit), localities],
   });
 }

@@ -1,18 +1,19 @@
 import type { Row } from './lib/board.ts';
 import { graph } from './lib/graph.ts';
 import { stat } from './lib/panels.ts';
+import type { Limit } from './lib/style.ts';
 import { S } from './lib/variables.ts';
 
 /** Backups, changefeeds and other jobs, and what they keep from garbage collection. */
-export const jobsRow: Row = {
+export const jobsRow = (limit: Limit): Row => ({
   title: 'Jobs',
   panels: [
     stat('Last backup', {
       about:
-        'Time since the end of the last scheduled backup (crdb_backup_last_completed_timestamp_seconds). Red after 26 h: CrdbBackupTooOld. No data: no schedule reports it, see that runbook.',
+        'Time since the end of the last scheduled backup (crdb_backup_last_completed_timestamp_seconds). Orange: CrdbBackupTooOld. No data: no schedule reports it, see that runbook.',
       queries: `time() - max(crdb_backup_last_completed_timestamp_seconds{${S}})`,
       unit: 's',
-      steps: ['green', [25 * 3600, 'orange'], [26 * 3600, 'red']],
+      steps: ['green', [limit('backup_hours') * 3600, 'orange']],
     }),
     stat('Failed backups, 24 h', {
       about:
@@ -41,7 +42,7 @@ export const jobsRow: Row = {
       queries: `max by (node_id) (crdb_node_changefeed_max_behind_seconds{${S}})`,
       unit: 's',
       legend: 'n{{node_id}}',
-      steps: ['green', [600, 'orange']],
+      steps: ['green', [limit('changefeed_lag'), 'orange']],
       width: 8,
       height: 4,
     }),
@@ -63,11 +64,12 @@ export const jobsRow: Row = {
     }),
     graph('Protected data, age', {
       about:
-        'Age of the oldest data that jobs keep from garbage collection (crdb_protected_timestamp_age_seconds).',
+        'Age of the oldest data that jobs keep from garbage collection (crdb_protected_timestamp_age_seconds). Above the dashed line, of paused jobs: CrdbChangefeedPaused, CrdbJobPaused.',
       queries: `max by (exported_job) (crdb_protected_timestamp_age_seconds{${S}})`,
       unit: 's',
       legend: '{{exported_job}}',
+      steps: ['green', [limit('protected_age'), 'orange']],
       height: 6,
     }),
   ],
-};
+});

@@ -3,6 +3,7 @@ import { buildBoard, type Row } from './lib/board.ts';
 import { graph } from './lib/graph.ts';
 import { NODE_OF_ROW, toBoard, toConsole } from './lib/links.ts';
 import { heatmap, stat } from './lib/panels.ts';
+import type { Limit } from './lib/style.ts';
 import { table } from './lib/table.ts';
 import { choice, clusterVariable, nodeVariable, S } from './lib/variables.ts';
 import { withTable } from './ranges.ts';
@@ -14,7 +15,7 @@ const QUERIES = `sum(max by (node_id, store_id) (crdb_store_queries_per_second{$
 const BUCKETS = `sum by (le) (max by (le, shard) (crdb_ranges_by_queries_per_second_bucket{${S}}))`;
 const OF_RANGE = 'range_id, table_id, index_id';
 
-const distribution: Row = {
+const distribution = (limit: Limit): Row => ({
   title: 'Distribution',
   panels: [
     stat('Queries per second', {
@@ -27,11 +28,11 @@ const distribution: Row = {
     }),
     stat('Node skew (max / mean)', {
       about:
-        'Load of the busiest node divided by the mean (crdb_store_queries_per_second). Red: look for hot ranges on that node.',
+        'Load of the busiest node divided by the mean (crdb_store_queries_per_second). Orange: look for hot ranges on that node. CrdbNodeHotspot compares the nodes of a region instead.',
       queries: `max(${QUERIES_BY_NODE}) / avg(${QUERIES_BY_NODE})`,
       unit: 'short',
       decimals: 2,
-      steps: ['green', [1.5, 'orange'], [2.5, 'red']],
+      steps: ['green', [limit('load_imbalance'), 'orange']],
       width: 5,
     }),
     stat('Share of hottest range', {
@@ -44,10 +45,10 @@ const distribution: Row = {
     }),
     stat('CPU of hottest range', {
       about:
-        '100 % is one core (crdb_range_max_cpu_seconds_per_second). By default a range splits at 50 %; red: it does not split. Only where the server reports it.',
+        '100 % is one core (crdb_range_max_cpu_seconds_per_second). By default a range splits at 50 %. Orange for 30 minutes: CrdbHotRange. Only where the server reports it.',
       queries: `max(crdb_range_max_cpu_seconds_per_second{${S}})`,
       unit: 'percentunit',
-      steps: ['green', [0.5, 'orange'], [0.75, 'red']],
+      steps: ['green', [limit('hot_range_cpu'), 'orange']],
       width: 5,
     }),
     stat('Ranges above 2500 q/s', {
@@ -113,7 +114,7 @@ const distribution: Row = {
       width: 6,
     }),
   ],
-};
+});
 
 /** Of the ranges whose lease is on a chosen node. */
 const HELD = `topk by (range_id) (1, max by (range_id, node_id, store_id) (crdb_hot_range_leaseholder_info{${CHOSEN}}))`;
@@ -124,7 +125,7 @@ const HOTTEST = ['queries', 'cpu_seconds']
   )
   .join(' or ');
 
-const hotRanges: Row = {
+const hotRanges = (limit: Limit): Row => ({
   title: 'Hot ranges',
   panels: [
     table('Hottest ranges now', {
@@ -149,7 +150,7 @@ const hotRanges: Row = {
         {
           title: 'queries/s',
           unit: 'reqps',
-          steps: ['text', [2500, 'orange']],
+          steps: ['text', [limit('hot_range_queries'), 'orange']],
           expr: withTable(
             ofHottest('crdb_hot_range_queries_per_second'),
             `${OF_RANGE}, node_id, store_id`,
@@ -159,7 +160,7 @@ const hotRanges: Row = {
         {
           title: 'CPU',
           unit: 'percentunit',
-          steps: ['text', [0.5, 'orange'], [0.75, 'red']],
+          steps: ['text', [limit('hot_range_cpu'), 'orange']],
           expr: ofHottest('crdb_hot_range_cpu_seconds_per_second'),
         },
       ],
@@ -189,18 +190,18 @@ const hotRanges: Row = {
       legend: 'table {{table_id}}',
     }),
   ],
-};
+});
 
 function ofHottest(family: string): string {
   return `(max by (${OF_RANGE}) (${family}{${S}}) and on (${OF_RANGE}) (${HOTTEST})) * on (range_id) group_left (node_id, store_id) ${HELD}`;
 }
 
-export function load(): Dashboard {
+export function load(limit: Limit): Dashboard {
   return buildBoard({
     uid: 'crdb-load',
     title: 'Load and hot ranges',
     question: 'Is the load balanced, and which range or table is hot?',
     variables: [clusterVariable(), nodeVariable(), choice('top', 'Top', ['10', '5', '20'])],
-    rows: [distribution, hotRanges],
+    rows: [distribution(limit), hotRanges(limit)],
   });
 }

@@ -3,7 +3,7 @@ import { buildBoard, type Row } from './lib/board.ts';
 import { graph } from './lib/graph.ts';
 import { NODE_OF_SERIES, toBoard, toConsole } from './lib/links.ts';
 import { bars, stat, timeline } from './lib/panels.ts';
-import { EXPIRES, limit, LIVENESS } from './lib/style.ts';
+import { expires, type Limit, LIVENESS } from './lib/style.ts';
 import { table } from './lib/table.ts';
 import { clusterVariable, nodeVariable, query, S } from './lib/variables.ts';
 import { storeRow } from './stores.ts';
@@ -13,7 +13,7 @@ const CHOSEN = `${S}, node_id=~"$node"`;
 const LAST_POLL = `max(crdb_exporter_collector_last_success_timestamp_seconds{${S}, collector="nodes"})`;
 const RECORD_AGE = `${LAST_POLL} - on () group_right () max by (node_id) (crdb_node_updated_timestamp_seconds`;
 
-const all: Row = {
+const all = (limit: Limit): Row => ({
   title: 'All nodes',
   panels: [
     table('Nodes', {
@@ -50,7 +50,7 @@ const all: Row = {
         {
           title: 'record age',
           unit: 's',
-          steps: ['text', [30, 'orange'], [120, 'red']],
+          steps: ['text', [limit('record_age'), 'orange']],
           expr: `${RECORD_AGE}{${S}})`,
         },
         { title: 'CPUs', unit: 'short', expr: `max by (node_id) (crdb_node_cpus{${S}})` },
@@ -73,7 +73,7 @@ const all: Row = {
         {
           title: 'clock offset',
           unit: 's',
-          steps: ['text', [0.3, 'orange'], [0.4, 'red']],
+          steps: ['text', [limit('clock_offset'), 'orange']],
           expr: `max by (node_id) (abs(crdb_node_clock_offset_seconds{${S}}))`,
         },
       ],
@@ -121,22 +121,22 @@ const all: Row = {
     }),
     table('Certificates', {
       about:
-        'Time until the first certificate of each kind expires (crdb_node_certificate_expiry_timestamp_seconds). Red below 3 days.',
+        'Time until the first certificate of each kind expires (crdb_node_certificate_expiry_timestamp_seconds). Orange: CrdbCertificateExpiring; certificates of CAs and of short life have other thresholds.',
       labels: { certificate: 'certificate' },
       values: [
         {
           title: 'expires in',
           unit: 's',
-          steps: EXPIRES,
+          steps: expires(limit, 'certificate'),
           expr: `min by (certificate) (crdb_node_certificate_expiry_timestamp_seconds{${S}}) - time()`,
         },
       ],
       width: 5,
     }),
   ],
-};
+});
 
-const selected: Row = {
+const selected = (limit: Limit): Row => ({
   title: 'Selected nodes',
   panels: [
     timeline('Liveness', {
@@ -146,50 +146,49 @@ const selected: Row = {
       legend: 'n{{node_id}}',
       states: LIVENESS,
     }),
-    stat('Restarts in 24 h', {
+    stat('Restarts in 6 h', {
       about:
-        'Restarts of the process (crdb_node_started_timestamp_seconds). Red: see CrdbNodeFlapping.',
-      queries: `max by (node_id) (changes(crdb_node_started_timestamp_seconds{${CHOSEN}}[24h]))`,
+        'Restarts of the process (crdb_node_started_timestamp_seconds). Orange: CrdbNodeFlapping.',
+      queries: `max by (node_id) (changes(crdb_node_started_timestamp_seconds{${CHOSEN}}[6h]))`,
       unit: 'short',
       legend: 'n{{node_id}}',
-      steps: ['green', [1, 'orange'], [3, 'red']],
+      steps: ['green', [limit('restarts'), 'orange']],
       width: 8,
       height: 8,
     }),
     ofNode('Status record age', {
       about:
-        'Age of the record that a node writes every 10 s (crdb_node_updated_timestamp_seconds). Red: its metrics are not exported, because they are too old.',
+        'Age of the record that a node writes every 10 s (crdb_node_updated_timestamp_seconds). Orange: CrdbNodeRecordStale; its metrics are not exported, because they are too old.',
       expr: `${RECORD_AGE}{${CHOSEN}})`,
       unit: 's',
-      steps: ['green', [30, 'orange'], [120, 'red']],
+      steps: ['green', [limit('record_age'), 'orange']],
     }),
     ofNode('Clock offset', {
       about:
-        'Mean offset to the other nodes (crdb_node_clock_offset_seconds). At 0.4 s the node stops itself.',
+        'Mean offset to the other nodes (crdb_node_clock_offset_seconds). Orange: CrdbClockOffsetHigh; at 0.4 s the node stops itself.',
       expr: `max by (node_id) (abs(crdb_node_clock_offset_seconds{${CHOSEN}}))`,
       unit: 's',
-      steps: ['green', [limit('clock_offset'), 'orange'], [0.4, 'red']],
+      steps: ['green', [limit('clock_offset'), 'orange']],
     }),
     ofNode('CPU', {
       about:
-        'Share of all CPUs that the process uses (crdb_node_cpu_ratio). Red for an hour: CrdbNodeCpuHigh.',
+        'Share of all CPUs that the process uses (crdb_node_cpu_ratio). Orange for an hour: CrdbNodeCpuHigh.',
       expr: `max by (node_id) (crdb_node_cpu_ratio{${CHOSEN}})`,
       unit: 'percentunit',
-      steps: ['green', [limit('cpu'), 'red']],
+      steps: ['green', [limit('cpu'), 'orange']],
     }),
     ofNode('CPU of host', {
       about:
         'Share of all CPUs that the machine uses (crdb_node_host_cpu_ratio). Far above CPU: another process uses it.',
       expr: `max by (node_id) (crdb_node_host_cpu_ratio{${CHOSEN}})`,
       unit: 'percentunit',
-      steps: ['green', [0.8, 'orange'], [0.9, 'red']],
     }),
     ofNode('Memory of process', {
       about:
-        'Share of the memory of the node (crdb_node_resident_memory_bytes, crdb_node_memory_bytes). Red: the kernel may kill the process.',
+        'Share of the memory of the node (crdb_node_resident_memory_bytes, crdb_node_memory_bytes). Orange: CrdbNodeMemoryHigh; the kernel may kill the process.',
       expr: `max by (node_id) (crdb_node_resident_memory_bytes{${CHOSEN}}) / on (node_id) max by (node_id) (crdb_node_memory_bytes{${S}})`,
       unit: 'percentunit',
-      steps: ['green', [0.8, 'orange'], [0.9, 'red']],
+      steps: ['green', [limit('memory'), 'orange']],
     }),
     ofNode('Run queue per CPU', {
       about:
@@ -250,20 +249,20 @@ const selected: Row = {
     }),
     table('Certificates of selected nodes', {
       about:
-        'Time until each certificate expires (crdb_node_certificate_expiry_timestamp_seconds). Red below 3 days.',
+        'Time until each certificate expires (crdb_node_certificate_expiry_timestamp_seconds). Orange: CrdbCertificateExpiring; certificates of CAs and of short life have other thresholds.',
       labels: { node_id: 'node', certificate: 'certificate' },
       values: [
         {
           title: 'expires in',
           unit: 's',
-          steps: EXPIRES,
+          steps: expires(limit, 'certificate'),
           expr: `min by (node_id, certificate) (crdb_node_certificate_expiry_timestamp_seconds{${CHOSEN}}) - time()`,
         },
       ],
       width: 8,
     }),
   ],
-};
+});
 
 interface NodeGraph {
   readonly about: string;
@@ -287,13 +286,13 @@ function rateOf(family: string): string {
   return `max by (node_id) (rate(${family}{${CHOSEN}}[$__rate_interval]))`;
 }
 
-export function nodes(): Dashboard {
+export function nodes(limit: Limit): Dashboard {
   const tiers = `label_values(crdb_node_locality_info{${S}}, tier)`;
   return buildBoard({
     uid: 'crdb-nodes',
     title: 'Nodes',
     question: 'Which node differs from the others?',
     variables: [clusterVariable(), query('tier', 'Locality tier', tiers), nodeVariable()],
-    rows: [all, selected, workloadRow, storeRow],
+    rows: [all(limit), selected(limit), workloadRow(limit), storeRow(limit)],
   });
 }

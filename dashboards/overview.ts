@@ -5,7 +5,7 @@ import { buildBoard, type Row } from './lib/board.ts';
 import { graph } from './lib/graph.ts';
 import { NODE_OF_ROW, NODE_OF_SERIES, toBoard, toConsole } from './lib/links.ts';
 import { stat, timeline } from './lib/panels.ts';
-import { coloured, EXPIRES, HEALTH, LIVENESS } from './lib/style.ts';
+import { coloured, diskSteps, expires, HEALTH, type Limit, LIVENESS } from './lib/style.ts';
 import { table } from './lib/table.ts';
 import { clusterVariable, S } from './lib/variables.ts';
 
@@ -14,7 +14,7 @@ const OF_CLUSTER = 'crdb_cluster="$cluster"';
 const ANY_IS_CRITICAL = ['green', [1, 'red']] as const;
 const ANY_IS_DEGRADED = ['green', [1, 'orange']] as const;
 
-const health: Row = {
+const health = (limit: Limit): Row => ({
   title: 'Now',
   panels: [
     stat('Health', {
@@ -91,27 +91,27 @@ const health: Row = {
     }),
     stat('Least free disk', {
       about:
-        'Free share of the fullest store (crdb_store_available_bytes). Red below 10 %: see the runbook of CrdbStoreDiskLow.',
+        'Free share of the fullest store (crdb_store_available_bytes). Orange: CrdbStoreDiskLow.',
       queries: `min(max by (node_id, store_id) (crdb_store_available_bytes{${S}}) / max by (node_id, store_id) (crdb_store_capacity_bytes{${S}}))`,
       unit: 'percentunit',
-      steps: ['red', [0.1, 'orange'], [0.2, 'green']],
+      steps: diskSteps(limit),
       links: [toBoard('Nodes', 'crdb-nodes')],
     }),
     stat('License ends in', {
       about:
-        'Time until the license expires (crdb_node_license_expiry_timestamp_seconds). Orange below 3 weeks, red below 3 days.',
+        'Time until the license expires (crdb_node_license_expiry_timestamp_seconds). Orange: CrdbLicenseExpiring.',
       queries: `min(crdb_node_license_expiry_timestamp_seconds{${S}}) - time()`,
       unit: 's',
-      steps: EXPIRES,
+      steps: expires(limit, 'license'),
       empty: 'no license',
       evidence: [`crdb_nodes{${S}}`, 'license'],
     }),
     stat('Oldest transaction', {
       about:
-        'Age of the oldest open transaction (crdb_oldest_transaction_age_seconds). Red: it holds locks; find its application.',
+        'Age of the oldest open transaction (crdb_oldest_transaction_age_seconds). Orange: CrdbTransactionTooOld; it holds locks, find its application.',
       queries: `max(crdb_oldest_transaction_age_seconds{${S}})`,
       unit: 's',
-      steps: ['green', [300, 'orange'], [900, 'red']],
+      steps: ['green', [limit('transaction_age'), 'orange']],
       links: [toBoard('SQL sessions', 'crdb-sql')],
     }),
     stat('Data age / interval', {
@@ -132,7 +132,7 @@ const health: Row = {
       evidence: [`crdb_cluster:crdb_health:code{${OF_CLUSTER}} < 3`, 'severity'],
     }),
   ],
-};
+});
 
 const lastHours: Row = {
   title: 'Last hours',
@@ -178,7 +178,7 @@ const lastHours: Row = {
   ],
 };
 
-const causes: Row = {
+const causes = (limit: Limit): Row => ({
   title: 'Likely causes',
   panels: [
     table('Nodes not live', {
@@ -241,7 +241,7 @@ const causes: Row = {
         {
           title: 'age',
           unit: 's',
-          steps: ['text', [300, 'orange'], [900, 'red']],
+          steps: ['text', [limit('transaction_age'), 'orange']],
           expr: `topk(10, max by (application, user) (crdb_application_oldest_transaction_age_seconds{${S}}))`,
         },
       ],
@@ -249,14 +249,14 @@ const causes: Row = {
       width: 8,
     }),
   ],
-};
+});
 
-export function overview(): Dashboard {
+export function overview(limit: Limit): Dashboard {
   return buildBoard({
     uid: 'crdb-overview',
     title: 'Overview',
     question: 'Is the cluster healthy, and where do I look next?',
     variables: [clusterVariable()],
-    rows: [health, lastHours, causes, jobsRow, assistantRow],
+    rows: [health(limit), lastHours, causes(limit), jobsRow(limit), assistantRow],
   });
 }

@@ -3,6 +3,7 @@ import { buildBoard, type Row } from './lib/board.ts';
 import { graph } from './lib/graph.ts';
 import { NODE_OF_ROW, toBoard, toConsole } from './lib/links.ts';
 import { bars, note, pie, stat } from './lib/panels.ts';
+import type { Limit } from './lib/style.ts';
 import { table } from './lib/table.ts';
 import { clusterVariable, many, nodeVariable, S } from './lib/variables.ts';
 import { safeToStop } from './safe-to-stop.ts';
@@ -154,7 +155,7 @@ export function withTable(rows: string, labels: string): string {
   return `${rows} * on (table_id) group_left (database, schema, table) ${info} or on (${labels}) ${rows}`;
 }
 
-const leases: Row = {
+const leases = (limit: Limit): Row => ({
   title: 'Leases and replicas',
   panels: [
     graph('Leases by node', {
@@ -171,11 +172,11 @@ const leases: Row = {
     }),
     graph('Lease imbalance (max / mean)', {
       about:
-        'Leases of the node with most, divided by the mean (crdb_range_leases). Above 2: check lease preferences and nodes that restarted.',
+        'Leases of the node with most, divided by the mean (crdb_range_leases). Above the dashed line: check lease preferences and nodes that restarted.',
       queries: `max(${LEASES}) / avg(${LEASES})`,
       unit: 'short',
       legend: 'max / mean',
-      steps: ['green', [1.5, 'orange'], [2, 'red']],
+      steps: ['green', [limit('lease_imbalance'), 'orange']],
     }),
     graph('Lease changes', {
       about:
@@ -214,7 +215,7 @@ const leases: Row = {
       width: 4,
     }),
   ],
-};
+});
 
 const tables: Row = {
   title: 'Tables',
@@ -264,13 +265,13 @@ const tables: Row = {
   ],
 };
 
-export function ranges(): Dashboard {
+export function ranges(limit: Limit): Dashboard {
   const problems = `label_values(crdb_range_problem_ranges{${S}}, problem)`;
   return buildBoard({
     uid: 'crdb-ranges',
     title: 'Ranges',
     question: 'Which ranges are broken, where, since when?',
     variables: [clusterVariable(), many('problem', 'Problem', problems), nodeVariable()],
-    rows: [state, problemRow, safeToStop, leases, tables],
+    rows: [state, problemRow, safeToStop, leases(limit), tables],
   });
 }

@@ -3,16 +3,15 @@ import { buildBoard, type Row } from './lib/board.ts';
 import { graph } from './lib/graph.ts';
 import { toConsole } from './lib/links.ts';
 import { bars, stat } from './lib/panels.ts';
-import { limit } from './lib/style.ts';
+import type { Limit } from './lib/style.ts';
 import { table } from './lib/table.ts';
 import { clusterVariable, many, nodeVariable, S } from './lib/variables.ts';
 
 const OF_NODES = `${S}, node_id=~"$node"`;
 const OF_APPS = `${S}, application=~"$application", user=~"$user"`;
 const ALL_SESSIONS = `max(sum without (node_id, state) (crdb_sessions{${OF_NODES}}))`;
-const OLD_TRANSACTION = ['text', [300, 'orange'], [900, 'red']] as const;
 
-const now: Row = {
+const now = (limit: Limit): Row => ({
   title: 'Now',
   panels: [
     stat('Sessions', {
@@ -30,10 +29,10 @@ const now: Row = {
     }),
     stat('Oldest idle transaction', {
       about:
-        'Selected applications (crdb_application_oldest_idle_transaction_age_seconds). Red: CrdbTransactionTooOld.',
+        'Selected applications (crdb_application_oldest_idle_transaction_age_seconds). Orange: CrdbTransactionTooOld.',
       queries: `max(crdb_application_oldest_idle_transaction_age_seconds{${OF_APPS}})`,
       unit: 's',
-      steps: ['green', [60, 'text'], [limit('idle_transaction_age'), 'orange']],
+      steps: ['green', [limit('idle_transaction_age'), 'orange']],
       width: 3,
     }),
     stat('Oldest statement', {
@@ -76,14 +75,14 @@ const now: Row = {
       width: 3,
     }),
   ],
-};
+});
 
 /** One value for each application and user. */
 function ofPair(family: string): string {
   return `max by (application, user) (${family}{${OF_APPS}})`;
 }
 
-const applications: Row = {
+const applications = (limit: Limit): Row => ({
   title: 'By application',
   panels: [
     table('Applications', {
@@ -102,13 +101,13 @@ const applications: Row = {
         {
           title: 'oldest tx',
           unit: 's',
-          steps: OLD_TRANSACTION,
+          steps: ['text', [limit('transaction_age'), 'orange']],
           expr: ofPair('crdb_application_oldest_transaction_age_seconds'),
         },
         {
           title: 'oldest idle tx',
           unit: 's',
-          steps: ['text', [60, 'orange'], [300, 'red']],
+          steps: ['text', [limit('idle_transaction_age'), 'orange']],
           expr: ofPair('crdb_application_oldest_idle_transaction_age_seconds'),
         },
         {
@@ -131,11 +130,11 @@ const applications: Row = {
     }),
     graph('Oldest transaction by application', {
       about:
-        'Age of the oldest open transaction (crdb_application_oldest_transaction_age_seconds). Above the upper line: CrdbTransactionTooOld.',
+        'Age of the oldest open transaction (crdb_application_oldest_transaction_age_seconds). Above the dashed line: CrdbTransactionTooOld; batch jobs have a longer limit.',
       queries: ofPair('crdb_application_oldest_transaction_age_seconds'),
       unit: 's',
       legend: '{{application}} ({{user}})',
-      steps: ['green', [300, 'orange'], [900, 'red']],
+      steps: ['green', [limit('transaction_age'), 'orange']],
     }),
     graph('Session memory by application', {
       about: 'Memory of open sessions (crdb_application_session_alloc_bytes).',
@@ -144,9 +143,9 @@ const applications: Row = {
       legend: '{{application}}',
     }),
   ],
-};
+});
 
-const nodes: Row = {
+const nodes = (limit: Limit): Row => ({
   title: 'By node',
   panels: [
     graph('Sessions by state', {
@@ -164,7 +163,7 @@ const nodes: Row = {
     }),
     graph('Statements per CPU', {
       about:
-        'Concurrently executing statements per CPU (crdb_active_queries, crdb_node_cpus). Above 4, more concurrency only adds latency.',
+        'Concurrently executing statements per CPU (crdb_active_queries, crdb_node_cpus). Above the dashed line, more concurrency only adds latency: CrdbStatementConcurrencyHigh.',
       queries: `max by (node_id) (crdb_active_queries{${S}, phase="executing", node_id=~"$node"}) / on (node_id) (max by (node_id) (crdb_node_cpus{${S}}) > 0)`,
       unit: 'short',
       legend: 'n{{node_id}}',
@@ -172,7 +171,7 @@ const nodes: Row = {
     }),
     graph('Session memory / node memory', {
       about:
-        'Share of the memory of the node (crdb_session_alloc_bytes). The default budget is 25 %.',
+        'Share of the memory of the node (crdb_session_alloc_bytes). The default budget is 25 %; above the dashed line: CrdbSessionMemoryHigh.',
       queries: `max by (node_id) (crdb_session_alloc_bytes{${OF_NODES}}) / on (node_id) (max by (node_id) (crdb_node_memory_bytes{${S}}) > 0)`,
       unit: 'percentunit',
       legend: 'n{{node_id}}',
@@ -206,13 +205,13 @@ const nodes: Row = {
       legend: 'n{{node_id}}',
     }),
   ],
-};
+});
 
 function valuesOf(label: string): string {
   return `label_values(crdb_application_sessions{${S}}, ${label})`;
 }
 
-export function sql(): Dashboard {
+export function sql(limit: Limit): Dashboard {
   return buildBoard({
     uid: 'crdb-sql',
     title: 'SQL sessions',
@@ -223,6 +222,6 @@ export function sql(): Dashboard {
       many('application', 'Application', valuesOf('application')),
       many('user', 'User', valuesOf('user')),
     ],
-    rows: [now, applications, nodes],
+    rows: [now(limit), applications(limit), nodes(limit)],
   });
 }

@@ -2,7 +2,7 @@ import type { Row } from './lib/board.ts';
 import { graph } from './lib/graph.ts';
 import { toConsole } from './lib/links.ts';
 import { bars } from './lib/panels.ts';
-import { limit } from './lib/style.ts';
+import type { Limit } from './lib/style.ts';
 import { S } from './lib/variables.ts';
 
 const STORE = 'n{{node_id}} s{{store_id}}';
@@ -18,12 +18,11 @@ function increaseOf(family: string): string {
 }
 
 /** The stores of the selected nodes. */
-export const storeRow: Row = {
+export const storeRow = (limit: Limit): Row => ({
   title: 'Stores of selected nodes',
   panels: [
     bars('Used', {
-      about:
-        'Used share of the disk (crdb_store_available_bytes). Red above 90 %: CrdbStoreDiskLow.',
+      about: 'Used share of the disk (crdb_store_available_bytes). Orange: CrdbStoreDiskLow.',
       queries: `1 - ${perStore(`crdb_store_available_bytes{${CHOSEN}}`)} / ${perStore(`crdb_store_capacity_bytes{${CHOSEN}}`)}`,
       unit: 'percentunit',
       legend: STORE,
@@ -46,18 +45,19 @@ export const storeRow: Row = {
       width: 16,
     }),
     graph('L0 sublevels', {
-      about: 'Compaction backlog (crdb_store_l0_sublevels). From 20 on the store is overloaded.',
+      about: 'Compaction backlog (crdb_store_l0_sublevels). Orange: CrdbStoreOverloaded.',
       queries: perStore(`crdb_store_l0_sublevels{${CHOSEN}}`),
       unit: 'short',
       legend: STORE,
-      steps: ['green', [limit('l0_sublevels'), 'red']],
+      steps: ['green', [limit('l0_sublevels'), 'orange']],
     }),
     graph('Write stalls', {
-      about: 'Stops of all writes of the store, per minute (crdb_store_write_stalls_total).',
+      about:
+        'Stops of all writes of the store, per minute (crdb_store_write_stalls_total). Orange: CrdbStoreOverloaded.',
       queries: `60 * ${perStore(`rate(crdb_store_write_stalls_total{${CHOSEN}}[$__rate_interval])`)}`,
       unit: 'cpm',
       legend: STORE,
-      steps: ['green', [1, 'orange']],
+      steps: ['green', [limit('write_stalls'), 'orange']],
     }),
     graph('Disk slow / stalled', {
       about:
@@ -164,4 +164,4 @@ export const storeRow: Row = {
       legend: STORE,
     }),
   ],
-};
+});

@@ -1,5 +1,6 @@
 import type { Row } from './lib/board.ts';
 import { graph } from './lib/graph.ts';
+import type { Limit } from './lib/style.ts';
 import { S } from './lib/variables.ts';
 
 const CHOSEN = `${S}, node_id=~"$node"`;
@@ -9,7 +10,7 @@ function rateBy(labels: string, family: string): string {
 }
 
 /** What the selected nodes do for SQL clients, changefeeds and other clusters, and their connections to each other. */
-export const workloadRow: Row = {
+export const workloadRow = (limit: Limit): Row => ({
   title: 'Workload of selected nodes',
   panels: [
     graph('Statements by kind', {
@@ -60,7 +61,7 @@ export const workloadRow: Row = {
       queries: `max by (node_id, kind) (crdb_node_replication_lag_seconds{${CHOSEN}})`,
       unit: 's',
       legend: 'n{{node_id}} {{kind}}',
-      steps: ['green', [600, 'orange']],
+      steps: ['green', [limit('replication_lag'), 'orange']],
       empty: 'none',
       evidence: [`crdb_nodes{${S}}`, 'kind'],
     }),
@@ -77,4 +78,4 @@ export const workloadRow: Row = {
       legend: 'n{{node_id}}',
     }),
   ],
-};
+});

@@ -6,7 +6,7 @@ import {
   ThresholdsMode,
   type ValueMapping,
 } from '@grafana/grafana-foundation-sdk/dashboard';
-import { type SettingName, SETTINGS } from '../../src/cli/rules/settings.ts';
+import type { SettingName } from '../../src/cli/rules/settings.ts';
 
 /** Colours show state only: healthy, degraded, act now, intended, unknown (grey), no data; `text` is neutral. */
 export type Colour = 'green' | 'orange' | 'red' | 'blue' | '#808080' | 'purple' | 'text';
@@ -62,13 +62,22 @@ export const YES_NO: States = { 0: ['no', 'red'], 1: ['yes', 'green'] };
 
 export const UP_DOWN: States = { 0: ['down', 'red'], 1: ['up', 'green'] };
 
-/** The default threshold of an alert. */
-export function limit(name: SettingName): number {
-  return Number(SETTINGS[name][1]);
+/** The threshold of an alert. */
+export type Limit = (name: SettingName) => number;
+
+/** Time until something expires. */
+export function expires(limit: Limit, what: 'certificate' | 'license'): Steps {
+  return [
+    'red',
+    [limit(`${what}_critical_days`) * 86_400, 'orange'],
+    [limit(`${what}_days`) * 86_400, 'green'],
+  ];
 }
 
-/** Time until something expires: three days, three weeks. */
-export const EXPIRES: Steps = ['red', [3 * 86_400, 'orange'], [21 * 86_400, 'green']];
+/** The free share of a store. */
+export function diskSteps(limit: Limit): Steps {
+  return ['red', [limit('disk_critical'), 'orange'], [limit('disk'), 'green']];
+}
 
 /** Fixed colours of series that are states, or the sum of unlisted entries. */
 export const SERIES_COLOURS: Readonly<Record<string, Colour>> = {

@@ -19,8 +19,11 @@ export function dataSourceVariable(): DatasourceVariableBuilder {
   return new DatasourceVariableBuilder('datasource').label('Data source').type('prometheus');
 }
 
-export function jobVariable(): QueryVariableBuilder {
-  return many('job', 'Job', 'label_values(crdb_up, job)');
+/** The jobs of exporters, or those that match a regular expression, written as a string of PromQL. */
+export function jobVariable(matching?: string): QueryVariableBuilder {
+  if (matching === undefined) return many('job', 'Job', 'label_values(crdb_up, job)');
+  const jobs = many('job', 'Job', `label_values(crdb_up{job=~${matching}}, job)`);
+  return jobs.allValue(String(JSON.parse(matching)));
 }
 
 export function clusterVariable(): QueryVariableBuilder {

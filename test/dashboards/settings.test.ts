@@ -1,0 +1,65 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import type { Dashboard } from '@grafana/grafana-foundation-sdk/dashboard';
+import { describe, expect, test } from 'vitest';
+import { buildBoards } from '../../dashboards/boards.ts';
+import { settingNames, SETTINGS } from '../../src/cli/rules/settings.ts';
+import { PANELS } from './panels.ts';
+
+const RUNBOOKS = path.join(import.meta.dirname, '..', '..', 'docs', 'runbooks');
+/** Settings of alerts on what no panel shows with a threshold. */
+const WITHOUT_PANEL = new Set([
+  'batch_transaction_age',
+  'statements',
+  'session_storm',
+  'session_storm_growth',
+  'latency_growth',
+  'nodes_down',
+  'finalize_days',
+  'ca_days',
+  'ca_critical_days',
+  'short_certificate',
+  'short_certificate_critical',
+  'disk_floor',
+  'disk_filling',
+  'capacity',
+  'underreplicated',
+  'quorum_risk',
+]);
+const NUMBERS = settingNames().filter((name) => SETTINGS[name][0] === 'number');
+
+/** The thresholds of all panels and columns. */
+function thresholdsOf(boards: readonly Dashboard[]): readonly string[] {
+  return JSON.stringify(boards).match(/"steps":\[.*?\]/g) ?? [];
+}
+
+describe('settings of the rules', () => {
+  const usual = thresholdsOf(buildBoards());
+
+  test.each(NUMBERS)('%s moves thresholds, if a panel has them', (name) => {
+    const changed = thresholdsOf(buildBoards([`${name}=77`]));
+    expect(changed.some((steps, index) => steps !== usual[index])).toBe(!WITHOUT_PANEL.has(name));
+  });
+
+  test('choose jobs and runbooks', () => {
+    const [board] = buildBoards(['job=team-.*', 'runbook_url=https://wiki.example']);
+    const job = board?.templating?.list?.find(({ name }) => name === 'job');
+    expect(job?.definition).toBe('label_values(crdb_up{job=~"team-.*"}, job)');
+    expect(job?.allValue).toBe('team-.*');
+    const text = JSON.stringify(buildBoards(['runbook_url=https://wiki.example']));
+    expect(text).toContain('[CrdbStoreDiskLow](https://wiki.example/CrdbStoreDiskLow.md)');
+    expect(text).not.toContain('github.com');
+  });
+
+  test('are checked as those of the rules', () => {
+    expect(() => buildBoards(['dsik=0.5'])).toThrow('did you mean disk?');
+  });
+});
+
+test('descriptions name alerts that have a runbook', () => {
+  const named = PANELS.flatMap(({ panel }) =>
+    Array.from((panel.description ?? '').matchAll(/\[(Crdb\w+)\]/g), ([, alert = '']) => alert),
+  );
+  expect(named.length).toBeGreaterThan(20);
+  expect(named.filter((alert) => !existsSync(path.join(RUNBOOKS, `${alert}.md`)))).toEqual([]);
+});
