@@ -2,7 +2,7 @@ import type { Dashboard } from '@grafana/grafana-foundation-sdk/dashboard';
 import { buildBoard, type Row } from './lib/board.ts';
 import { graph } from './lib/graph.ts';
 import { toConsole } from './lib/links.ts';
-import { bars, stat } from './lib/panels.ts';
+import { heatmap, stat } from './lib/panels.ts';
 import type { Limit } from './lib/style.ts';
 import { table } from './lib/table.ts';
 import { clusterVariable, many, nodeVariable, S } from './lib/variables.ts';
@@ -177,19 +177,15 @@ const nodes = (limit: Limit): Row => ({
       legend: 'n{{node_id}}',
       steps: ['green', [limit('session_memory'), 'orange']],
     }),
-    bars('Session age', {
-      about:
-        'Sessions up to each age in seconds, cumulative (crdb_sessions_by_age_seconds_bucket).',
-      queries: `sort(max by (le) (crdb_sessions_by_age_seconds_bucket{${S}}))`,
+    heatmap('Session age', {
+      about: 'Sessions by age in seconds (crdb_sessions_by_age_seconds_bucket).',
+      queries: `max by (le) (crdb_sessions_by_age_seconds_bucket{${S}})`,
       unit: 'short',
-      legend: '{{le}} s',
     }),
-    bars('Statement age', {
-      about:
-        'Running statements up to each age in seconds, cumulative (crdb_active_queries_by_age_seconds_bucket).',
-      queries: `sort(max by (le) (crdb_active_queries_by_age_seconds_bucket{${S}}))`,
+    heatmap('Statement age', {
+      about: 'Running statements by age in seconds (crdb_active_queries_by_age_seconds_bucket).',
+      queries: `max by (le) (crdb_active_queries_by_age_seconds_bucket{${S}})`,
       unit: 'short',
-      legend: '{{le}} s',
     }),
     graph('Sessions by user', {
       about: 'The users with most sessions; the others are summed as other (crdb_user_sessions).',

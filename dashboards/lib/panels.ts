@@ -189,7 +189,7 @@ export function timeline(title: string, options: PanelOptions): StateTimeline {
   return describe(new StateTimeline(), title, { ...options, queries }).mergeValues(true);
 }
 
-/** Buckets of a gauge distribution, labelled `le`. */
+/** Buckets of a gauge distribution, labelled `le`: Grafana subtracts each from the next one. */
 export function heatmap(title: string, options: PanelOptions): Heatmap {
   return describe(new Heatmap(), title, {
     format: 'heatmap',

@@ -37,6 +37,7 @@ export function drawPanel(panel: Panel, answers: readonly Answered[], window: Wi
   if (panel.type === 'timeseries')
     return { html: '<canvas></canvas>', chart: chartOf(panel, answers) };
   if (panel.type === 'table') return { html: tableOf(answers) };
+  if (panel.type === 'heatmap') return { html: heatmapOf(answers, window) };
   if (panel.type === 'state-timeline') return { html: timelineOf(panel, answers, window) };
   return { html: valuesOf(panel, answers) };
 }
@@ -75,19 +76,54 @@ function valuesOf(panel: Panel, answers: readonly Answered[]): string {
 }
 
 function timelineOf(panel: Panel, answers: readonly Answered[], window: Window): string {
-  const width = window.end - window.start;
   const rows = answers.flatMap(({ series, legend }) =>
     series.map((one) => {
       const blocks = one.points.map(([at, value]) => {
         const state = stateOf(panel.fieldConfig?.defaults.mappings, value);
-        const left = ((at - window.start) / width) * 100;
-        const share = (window.stepSeconds / width) * 100;
-        return `<i title="${escapeHtml(state?.text ?? String(value))}" style="left:${left}%;width:${share}%;background:${state?.color ?? '#808080'}"></i>`;
+        return blockOf(at, window, state?.color ?? '#808080', state?.text ?? String(value));
       });
-      return `<div class="line"><span>${escapeHtml(nameOf(one, legend))}</span><div>${blocks.join('')}</div></div>`;
+      return lineOf(nameOf(one, legend), blocks);
     }),
   );
   return rows.join('');
+}
+
+/** One line for each bucket, the highest first, with what it has more than the next lower one. */
+function heatmapOf(answers: readonly Answered[], window: Window): string {
+  const buckets = answers
+    .flatMap(({ series }) => series)
+    .toSorted((a, b) => boundOf(a) - boundOf(b))
+    .map((one, index, all) => {
+      const below = new Map(all[index - 1]?.points);
+      return { one, counts: one.points.map(([at, value]) => [at, value - (below.get(at) ?? 0)]) };
+    });
+  const most = Math.max(...buckets.flatMap(({ counts }) => counts.map(([, count = 0]) => count)));
+  const rows = buckets.toReversed().map(({ one, counts }) => {
+    const blocks = counts.map(([at = 0, count = 0]) =>
+      blockOf(at, window, `rgb(242 149 62 / ${count / most})`, String(count)),
+    );
+    return lineOf(`${one.labels['le']}: ${counts.at(-1)?.[1] ?? ''}`, blocks);
+  });
+  return rows.join('');
+}
+
+function boundOf({ labels }: Series): number {
+  return labels['le'] === '+Inf' ? Number.POSITIVE_INFINITY : Number(labels['le']);
+}
+
+function blockOf(
+  at: number,
+  { start, end, stepSeconds }: Window,
+  colour: string,
+  text: string,
+): string {
+  const left = ((at - start) / (end - start)) * 100;
+  const share = (stepSeconds / (end - start)) * 100;
+  return `<i title="${escapeHtml(text)}" style="left:${left}%;width:${share}%;background:${colour}"></i>`;
+}
+
+function lineOf(name: string, blocks: readonly string[]): string {
+  return `<div class="line"><span>${escapeHtml(name)}</span><div>${blocks.join('')}</div></div>`;
 }
 
 /** One column for each label and each query; rows that share their labels are one. */

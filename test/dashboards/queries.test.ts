@@ -27,6 +27,19 @@ describe('every query of a panel', () => {
   });
 });
 
+test('cumulative buckets are in heatmaps, where Grafana subtracts each from the next one', () => {
+  for (const { title, panel, queries } of PANELS) {
+    for (const { expr, format } of queries) {
+      const isBuckets = checkQuery(fillVariables(expr), known).labels.has('le');
+      expect([title, panel.type === 'heatmap', format === 'heatmap']).toEqual([
+        title,
+        isBuckets,
+        isBuckets,
+      ]);
+    }
+  }
+});
+
 function renamedBy(
   transformations: readonly { readonly id: string; readonly options: unknown }[],
 ): object {
