@@ -192,6 +192,29 @@ const hotRanges = (limit: Limit): Row => ({
   ],
 });
 
+const requests: Row = {
+  title: 'Reads and requests by node',
+  collapsed: true,
+  panels: [
+    graph('Reads by node', {
+      about:
+        'Keys read per second in the stores of a node (crdb_store_reads_per_second). Many keys for few queries: scans.',
+      queries: `sum by (node_id) (max by (node_id, store_id) (crdb_store_reads_per_second{${CHOSEN}}))`,
+      unit: 'rps',
+      legend: 'n{{node_id}}',
+      width: 12,
+    }),
+    graph('Requests by node', {
+      about:
+        'Requests per second to the stores of a node (crdb_store_requests_per_second). A query is a batch of one or more requests.',
+      queries: `sum by (node_id) (max by (node_id, store_id) (crdb_store_requests_per_second{${CHOSEN}}))`,
+      unit: 'reqps',
+      legend: 'n{{node_id}}',
+      width: 12,
+    }),
+  ],
+};
+
 function ofHottest(family: string): string {
   return `(max by (${OF_RANGE}) (${family}{${S}}) and on (${OF_RANGE}) (${HOTTEST})) * on (range_id) group_left (node_id, store_id) ${HELD}`;
 }
@@ -202,6 +225,6 @@ export function load(limit: Limit): Dashboard {
     title: 'Load and hot ranges',
     question: 'Is the load balanced, and which range or table is hot?',
     variables: [clusterVariable(), nodeVariable(), choice('top', 'Top', ['10', '5', '20'])],
-    rows: [distribution(limit), hotRanges(limit)],
+    rows: [distribution(limit), hotRanges(limit), requests],
   });
 }

@@ -7,7 +7,7 @@ import { expires, type Limit, LIVENESS } from './lib/style.ts';
 import { table } from './lib/table.ts';
 import { clusterVariable, nodeVariable, query, S } from './lib/variables.ts';
 import { storeRow } from './stores.ts';
-import { workloadRow } from './workload.ts';
+import { chosenMetrics, workloadRow } from './workload.ts';
 
 const CHOSEN = `${S}, node_id=~"$node"`;
 const LAST_POLL = `max(crdb_exporter_collector_last_success_timestamp_seconds{${S}, collector="nodes"})`;
@@ -86,7 +86,7 @@ const all = (limit: Limit): Row => ({
       queries: `max by (status) (crdb_nodes{${S}})`,
       unit: 'short',
       legend: '{{status}}',
-      width: 6,
+      width: 4,
     }),
     stat('Nodes down', {
       about:
@@ -105,7 +105,7 @@ const all = (limit: Limit): Row => ({
       queries: `sum by (value) (max by (node_id) (crdb_node_liveness{${S}, status="live"}) * on (node_id) group_left (value) max by (node_id, value) (crdb_node_locality_info{${S}, tier="$tier"}))`,
       unit: 'short',
       legend: '{{value}}',
-      width: 5,
+      width: 4,
     }),
     table('Builds', {
       about: 'Nodes by build (crdb_node_info). Two rows: an upgrade is in progress.',
@@ -118,6 +118,17 @@ const all = (limit: Limit): Row => ({
         },
       ],
       width: 5,
+    }),
+    stat('Upgrade not finalized for', {
+      about:
+        'Time since cluster.preserve_downgrade_option was set (crdb_preserve_downgrade_option_updated_timestamp_seconds). Orange: CrdbUpgradeNotFinalized.',
+      queries: `time() - max(crdb_preserve_downgrade_option_updated_timestamp_seconds{${S}})`,
+      unit: 's',
+      steps: ['green', [limit('finalize_days') * 86_400, 'orange']],
+      empty: 'finalized',
+      evidence: [`crdb_nodes{${S}}`, 'status'],
+      width: 3,
+      height: 8,
     }),
     table('Certificates', {
       about:
@@ -293,6 +304,6 @@ export function nodes(limit: Limit): Dashboard {
     title: 'Nodes',
     question: 'Which node differs from the others?',
     variables: [clusterVariable(), query('tier', 'Locality tier', tiers), nodeVariable()],
-    rows: [all(limit), selected(limit), workloadRow(limit), storeRow(limit)],
+    rows: [all(limit), selected(limit), workloadRow(limit), storeRow(limit), chosenMetrics],
   });
 }

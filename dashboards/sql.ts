@@ -203,6 +203,34 @@ const nodes = (limit: Limit): Row => ({
   ],
 });
 
+const statements: Row = {
+  title: 'Statements and transactions by node',
+  collapsed: true,
+  panels: [
+    graph('Oldest statement by node', {
+      about: 'Age of the oldest running statement (crdb_oldest_query_age_seconds).',
+      queries: `max by (node_id) (crdb_oldest_query_age_seconds{${OF_NODES}})`,
+      unit: 's',
+      legend: 'n{{node_id}}',
+    }),
+    graph('Open transactions', {
+      about:
+        'Explicit (BEGIN) and implicit (a single statement) transactions (crdb_open_transactions).',
+      queries: `max by (kind) (sum without (node_id) (crdb_open_transactions{${OF_NODES}}))`,
+      unit: 'short',
+      legend: '{{kind}}',
+      stacked: true,
+    }),
+    graph('Peak memory of sessions', {
+      about:
+        'Sum of the highest memory that each open session has had (crdb_session_max_alloc_bytes). Far above session memory: a few large statements.',
+      queries: `max by (node_id) (crdb_session_max_alloc_bytes{${OF_NODES}})`,
+      unit: 'bytes',
+      legend: 'n{{node_id}}',
+    }),
+  ],
+};
+
 function valuesOf(label: string): string {
   return `label_values(crdb_application_sessions{${S}}, ${label})`;
 }
@@ -218,6 +246,6 @@ export function sql(limit: Limit): Dashboard {
       many('application', 'Application', valuesOf('application')),
       many('user', 'User', valuesOf('user')),
     ],
-    rows: [now(limit), applications(limit), nodes(limit)],
+    rows: [now(limit), applications(limit), nodes(limit), statements],
   });
 }

@@ -156,12 +156,14 @@ export const storeRow = (limit: Limit): Row => ({
       unit: 'cps',
       legend: STORE,
     }),
-    graph('Live data', {
+    graph('Used and live data', {
       about:
-        'Bytes that are neither deleted nor overwritten (crdb_store_live_bytes). Much less than used: data waits for garbage collection.',
-      queries: perStore(`crdb_store_live_bytes{${CHOSEN}}`),
+        'Disk space used, and bytes before compression that are neither deleted nor overwritten (crdb_store_used_bytes, crdb_store_live_bytes). Used grows and live does not: data waits for garbage collection.',
+      queries: [
+        { expr: perStore(`crdb_store_used_bytes{${CHOSEN}}`), legend: `${STORE} used` },
+        { expr: perStore(`crdb_store_live_bytes{${CHOSEN}}`), legend: `${STORE} live` },
+      ],
       unit: 'bytes',
-      legend: STORE,
     }),
   ],
 });

@@ -1,5 +1,6 @@
 import type { Row } from './lib/board.ts';
 import { graph } from './lib/graph.ts';
+import { note } from './lib/panels.ts';
 import type { Limit } from './lib/style.ts';
 import { S } from './lib/variables.ts';
 
@@ -79,3 +80,31 @@ export const workloadRow = (limit: Limit): Row => ({
     }),
   ],
 });
+
+/** What the configuration of the exporter adds. */
+export const chosenMetrics: Row = {
+  title: 'Metrics of collectors.nodes.metrics',
+  collapsed: true,
+  panels: [
+    note(
+      'Panels without data',
+      'This row needs keys in `collectors.nodes.metrics`. Counters are shown as they are, since the node started.',
+    ),
+    graph('Metrics of nodes', {
+      about:
+        'Of each chosen metric the five nodes with the highest values (crdb_node_metric). Many keys: /_status/vars is the better source.',
+      queries: `max by (key, node_id) (crdb_node_metric{${CHOSEN}})`,
+      unit: 'short',
+      legend: '{{key}} n{{node_id}}',
+      width: 12,
+    }),
+    graph('Metrics of stores', {
+      about:
+        'Of each chosen metric the five stores with the highest values (crdb_store_metric). Many keys: /_status/vars is the better source.',
+      queries: `max by (key, node_id, store_id) (crdb_store_metric{${CHOSEN}})`,
+      unit: 'short',
+      legend: '{{key}} n{{node_id}} s{{store_id}}',
+      width: 12,
+    }),
+  ],
+};

@@ -2,6 +2,8 @@ import type { Query } from './panels.ts';
 
 /** As many lines as a legend can name. */
 const MOST = 20;
+/** Of each chosen metric: their values do not compare. */
+const MOST_OF_KEY = 5;
 
 /** Labels of a legend by which there may be a thousand series. */
 function labelsOf({ legend = '' }: Query): readonly string[] {
@@ -14,7 +16,8 @@ export function fewest(query: Query, order: 'highest' | 'lowest' = 'highest'): Q
   const labels = labelsOf(query);
   if (labels.length === 0) return query;
   const [choose, over] = order === 'highest' ? ['topk', 'max'] : ['bottomk', 'min'];
-  const best = `${choose}(${MOST}, ${over}_over_time((${query.expr})[$__range:$__interval] @ end()))`;
+  const most = labels.includes('key') ? ` by (key) (${MOST_OF_KEY}` : `(${MOST}`;
+  const best = `${choose}${most}, ${over}_over_time((${query.expr})[$__range:$__interval] @ end()))`;
   return { ...query, expr: `(${query.expr}) and on (${labels.join(', ')}) ${best}` };
 }
 

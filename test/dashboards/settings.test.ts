@@ -15,7 +15,6 @@ const WITHOUT_PANEL = new Set([
   'session_storm_growth',
   'latency_growth',
   'nodes_down',
-  'finalize_days',
   'ca_days',
   'ca_critical_days',
   'short_certificate',
