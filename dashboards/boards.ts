@@ -18,8 +18,14 @@ export function buildBoards(pairs: readonly string[] = []): readonly Dashboard[]
   const { values } = readSettings(pairs, listAlerts());
   const limit: Limit = (name) => Number(values[name]);
   const boards = [
-    ...[fleet(limit), overview(limit), nodes(limit), ranges(limit), load(limit)],
-    ...[tables(), sql(limit), exporter(limit)],
+    fleet(limit),
+    overview(limit),
+    nodes(limit),
+    ranges(limit),
+    load(limit),
+    tables(),
+    sql(limit),
+    exporter(limit),
   ];
   return boards.map((board) => adapt(board, values));
 }

@@ -125,14 +125,14 @@ const selected = (limit: Limit): Row => ({
     }),
     table('Certificates of selected nodes', {
       about:
-        'Time until each certificate expires (crdb_node_certificate_expiry_timestamp_seconds). Orange: CrdbCertificateExpiring; certificates of CAs and of short life have other thresholds.',
+        'Time until certificates expire, the first 100 (crdb_node_certificate_expiry_timestamp_seconds). Orange: CrdbCertificateExpiring; certificates of CAs and of short life have other thresholds.',
       labels: { node_id: 'node', certificate: 'certificate' },
       values: [
         {
           title: 'expires in',
           unit: 's',
           steps: expires(limit, 'certificate'),
-          expr: `min by (node_id, certificate) (crdb_node_certificate_expiry_timestamp_seconds{${CHOSEN}}) - time()`,
+          expr: `bottomk(100, min by (node_id, certificate) (crdb_node_certificate_expiry_timestamp_seconds{${CHOSEN}})) - time()`,
         },
       ],
       width: 8,

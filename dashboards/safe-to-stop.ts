@@ -28,7 +28,7 @@ export const safeToStop: Row = {
     }),
     table('Dependent ranges by node', {
       about:
-        'Ranges that would lose their quorum, or their last live replica, if the node stopped now (crdb_node_dependent_ranges). 0: the node may be restarted.',
+        'Ranges that would lose their quorum, or their last live replica, if the node stopped now, the nodes with most (crdb_node_dependent_ranges). 0: the node may be restarted.',
       labels: {
         node_id: { title: 'node', links: [toBoard('Nodes', 'crdb-nodes', NODE_OF_ROW)] },
       },
@@ -36,12 +36,12 @@ export const safeToStop: Row = {
         {
           title: 'lose quorum',
           steps: ['green', [1, 'red']],
-          expr: `max by (node_id) (${NODES}, effect="quorum", node_id=~"$node"})`,
+          expr: `topk(100, max by (node_id) (${NODES}, effect="quorum", node_id=~"$node"}))`,
         },
         {
           title: 'lose last replica',
           steps: ['green', [1, 'red']],
-          expr: `max by (node_id) (${NODES}, effect="all_replicas", node_id=~"$node"})`,
+          expr: `topk(100, max by (node_id) (${NODES}, effect="all_replicas", node_id=~"$node"}))`,
         },
       ],
       join: 'node_id',

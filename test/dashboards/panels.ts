@@ -23,6 +23,20 @@ export const DATA_SOURCE = { type: 'prometheus', uid: '${datasource}' };
 
 export const BOARDS = buildBoards();
 
+/** Every value of the variables that Grafana reads from Prometheus. */
+export const ALL_VALUES: Readonly<Record<string, string>> = {
+  job: '.+',
+  node: '.+',
+  problem: '.+',
+  application: '.+',
+  user: '.+',
+  collector: '.+',
+  shard: '.+',
+  instance: '.+',
+  database: '.+',
+  tier: 'region',
+};
+
 export const PANELS: readonly Placed[] = BOARDS.flatMap((board) =>
   (board.panels ?? []).flatMap((item) => {
     const panels: readonly Panel[] = 'panels' in item ? item.panels : [item];

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { fillVariables, PANELS } from '../../dashboards/panels.ts';
+import { ALL_VALUES, fillVariables, PANELS } from '../../dashboards/panels.ts';
 import { hasProgram } from '../../support/programs.ts';
 import type { AlertNotification } from './alertmanager.ts';
 import { EXPECTED_EMPTY, OPTIONALLY_EMPTY } from './empty-panels.ts';
@@ -48,20 +48,11 @@ function subjectOf(labels: Readonly<Record<string, string>>): string {
 }
 
 const VARIABLES = {
+  ...ALL_VALUES,
   __rate_interval: '10s',
   __range: '120s',
   __interval: '1s',
-  job: '.+',
   cluster: 'incident',
-  node: '.+',
-  problem: '.+',
-  application: '.+',
-  user: '.+',
-  collector: '.+',
-  shard: '.+',
-  instance: '.+',
-  tier: 'region',
-  database: '.+',
 };
 
 interface RangeResponse {

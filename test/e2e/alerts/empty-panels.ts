@@ -1,5 +1,6 @@
 /** Queries without results in the scenario, by panel and query, with the reason. */
 export const EXPECTED_EMPTY: Readonly<Record<string, string>> = {
+  'CockroachDB / Nodes / Upgrade not finalized for A': 'no upgrade waits to be finalized',
   'CockroachDB / Exporter / TLS not verified A': 'insecure_skip_verify is off',
   'CockroachDB / Exporter / Certificates of the exporter A': 'it presents none over plain http',
   'CockroachDB / Exporter / Limits hit A': 'the simulated clusters are small',

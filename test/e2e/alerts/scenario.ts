@@ -136,6 +136,7 @@ function exporterConfig(incident: Simulator, calm: Simulator): string {
   const cloud = `    cloud_api: { url: "${incident.cloudUrl}", cluster_id: ${incident.cloudClusterId}, token: ${incident.cloudToken} }\n`;
   return `
 collectors:
+  nodes: { metrics: [sys.uptime, capacity] }
   users: { enabled: true }
   tables: { tables: [movr.public.rides, movr.public.users, movr.public.vehicles] }
 clusters:

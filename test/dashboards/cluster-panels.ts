@@ -1,0 +1,127 @@
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { COLLECTORS } from '../../src/collectors/index.ts';
+import { type SimulatorOptions, startSimulator } from '../../src/simulator/index.ts';
+import { clusterYaml, startTestExporter } from '../support/exporter.ts';
+import { eventually, type Prometheus, startPrometheus } from '../support/prometheus.ts';
+import { ALL_VALUES, fillVariables, PANELS, type Placed } from './panels.ts';
+
+const RULES = path.join(import.meta.dirname, '..', '..', 'config', 'prometheus', 'rules.yml');
+
+/** What Prometheus returned for the queries of a panel. */
+export interface FilledPanel extends Placed {
+  /** Series with a value, by query. */
+  readonly series: readonly number[];
+  readonly milliseconds: readonly number[];
+}
+
+export interface WatchedCluster {
+  readonly size: Pick<SimulatorOptions, 'nodes' | 'ranges' | 'sessions' | 'scenario'>;
+  readonly intervalSeconds: number;
+  /** How long Prometheus has watched before the queries, which are over this time. */
+  readonly seconds: number;
+}
+
+export interface WatchingPrometheus extends AsyncDisposable {
+  readonly prometheus: Prometheus;
+}
+
+/** A Prometheus with the shipped rules that watches the simulated cluster `sim`. */
+export async function watchCluster(cluster: WatchedCluster): Promise<WatchingPrometheus> {
+  const { size, intervalSeconds, seconds } = cluster;
+  const resources = new AsyncDisposableStack();
+  try {
+    const simulator = resources.use(await startSimulator(size));
+    const { cloudUrl, cloudClusterId, cloudToken } = simulator;
+    const yaml = `
+collectors:
+  users: { enabled: true }
+  tables: { enabled: true, discover: true, tables: [movr.public.rides, movr.public.users] }
+  nodes: { metrics: [sys.uptime, capacity] }
+clusters:
+${clusterYaml(simulator)}    cloud_api: { url: "${cloudUrl}", cluster_id: ${cloudClusterId}, token: ${cloudToken} }
+`;
+    const exporter = resources.use(await startTestExporter({ yaml, intervalSeconds }));
+    await exporter.until((scrape) => {
+      const polled = scrape.all('crdb_exporter_collector_success');
+      return polled.length === COLLECTORS.length && polled.every(({ value }) => value === 1);
+    });
+    const prometheus = resources.use(
+      await startPrometheus(`
+global: { scrape_interval: ${intervalSeconds}s, scrape_timeout: ${intervalSeconds}s, evaluation_interval: ${intervalSeconds}s }
+rule_files: ["${RULES}"]
+scrape_configs:
+  - job_name: crdb-exporter
+    static_configs: [{ targets: ["${new URL(exporter.url).host}"] }]
+`),
+    );
+    const isReady = [
+      'crdb_cluster_tier_value:crdb_range_leases:sum',
+      'crdb_cluster:crdb_health:code < 3',
+      `rate(crdb_node_sql_queries_total[${4 * intervalSeconds}s])`,
+    ].join(' and on () ');
+    await eventually(async () => (await prometheus.query(isReady))[0]);
+    await sleep(seconds * 1000);
+    return { prometheus, [Symbol.asyncDispose]: () => resources.disposeAsync() };
+  } catch (error) {
+    await resources.disposeAsync();
+    throw error;
+  }
+}
+
+/** Runs every query of every panel as Grafana does. */
+export async function queryPanels(cluster: WatchedCluster): Promise<readonly FilledPanel[]> {
+  await using watching = await watchCluster(cluster);
+  const filled: FilledPanel[] = [];
+  for (const placed of PANELS) {
+    const series: number[] = [];
+    const milliseconds: number[] = [];
+    for (const { expr, instant } of placed.queries) {
+      const started = performance.now();
+      series.push(await countSeries(watching.prometheus, expr, instant, cluster));
+      milliseconds.push(performance.now() - started);
+    }
+    filled.push({ ...placed, series, milliseconds });
+  }
+  return filled;
+}
+
+/** Panels without any data whose text says only that there is none, not why. */
+export function emptyWithoutReason(panels: readonly FilledPanel[]): readonly string[] {
+  return panels
+    .filter(({ panel, series }) => panel.type !== 'text' && series.every((count) => count === 0))
+    .filter(({ panel }) => panel.fieldConfig?.defaults.noValue === 'no data')
+    .map(({ title }) => title);
+}
+
+interface Result {
+  readonly result: readonly { readonly value?: Point; readonly values?: readonly Point[] }[];
+}
+
+type Point = readonly [at: number, value: string];
+
+/** Series with a value other than NaN, which stands for "no data". */
+async function countSeries(
+  prometheus: Prometheus,
+  expr: string,
+  instant: boolean,
+  { seconds, intervalSeconds }: WatchedCluster,
+): Promise<number> {
+  const span = Math.max(seconds, 4 * intervalSeconds);
+  const values = {
+    ...ALL_VALUES,
+    __rate_interval: `${4 * intervalSeconds}s`,
+    __range: `${span}s`,
+    __interval: `${intervalSeconds}s`,
+    cluster: 'sim',
+  };
+  const query = encodeURIComponent(fillVariables(expr, values));
+  const end = Date.now() / 1000;
+  const target = instant
+    ? `query?query=${query}&time=${end}`
+    : `query_range?query=${query}&start=${end - span}&end=${end}&step=${intervalSeconds}`;
+  const { result } = await prometheus.api<Result>(`/api/v1/${target}`);
+  const isFilled = ({ value, values: all = [] }: Result['result'][number]): boolean =>
+    [...all, ...(value === undefined ? [] : [value])].some(([, text]) => text !== 'NaN');
+  return result.filter(isFilled).length;
+}

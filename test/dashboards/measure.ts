@@ -1,0 +1,38 @@
+// `npm run dashboards:measure -- NODES [MINUTES]`: every query of every panel against a real Prometheus that watches a
+// simulated cluster of this size: number of series and time, the slowest last.
+import { emptyWithoutReason, queryPanels } from './cluster-panels.ts';
+
+const INTERVAL_SECONDS = 10;
+
+const [nodes = '9', minutes = '5'] = process.argv.slice(2);
+const panels = await queryPanels({
+  size: {
+    nodes: Number(nodes),
+    ranges: 20 * Number(nodes),
+    sessions: 3 * Number(nodes),
+    scenario: 'calm',
+  },
+  intervalSeconds: INTERVAL_SECONDS,
+  seconds: 60 * Number(minutes),
+});
+const rows = panels
+  .flatMap(({ title, queries, series, milliseconds }) =>
+    queries.map(({ refId }, index) => ({
+      name: `${title} ${refId}`,
+      series: series[index] ?? 0,
+      milliseconds: milliseconds[index] ?? 0,
+    })),
+  )
+  .toSorted((a, b) => a.milliseconds - b.milliseconds);
+for (const { name, series, milliseconds } of rows) {
+  const state = series === 0 ? 'empty' : `${series} series`;
+  process.stdout.write(`${milliseconds.toFixed(0).padStart(6)} ms  ${state.padEnd(12)} ${name}\n`);
+}
+const most = Math.max(...rows.map(({ series }) => series));
+process.stdout.write(
+  `${rows.length} queries, ${rows.filter(({ series }) => series === 0).length} empty, at most ${most} series.\n`,
+);
+for (const title of emptyWithoutReason(panels)) {
+  process.stdout.write(`Empty without a reason: ${title}\n`);
+  process.exitCode = 1;
+}

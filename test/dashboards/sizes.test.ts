@@ -1,0 +1,31 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { hasProgram } from '../support/programs.ts';
+import { emptyWithoutReason, type FilledPanel, queryPanels } from './cluster-panels.ts';
+
+const MOST_SERIES = 100;
+const NODES = 150;
+/** Lists that a person sorts and scrolls. */
+const LISTS = ['CockroachDB / Nodes / Nodes'];
+
+describe.skipIf(!hasProgram('prometheus'))(`the panels of a cluster of ${NODES} nodes`, () => {
+  let panels: readonly FilledPanel[];
+
+  beforeAll(async () => {
+    panels = await queryPanels({
+      size: { nodes: NODES, ranges: 450, sessions: 1000, scenario: 'calm' },
+      intervalSeconds: 5,
+      seconds: 10,
+    });
+  }, 120_000);
+
+  test(`draw at most ${MOST_SERIES} series, except in lists of all nodes`, () => {
+    const tooMany = panels.filter(({ series }) => series.some((count) => count > MOST_SERIES));
+    expect(tooMany.map(({ title }) => title)).toEqual(LISTS);
+  });
+
+  test('are filled, or empty for a reason that they state', () => {
+    expect(emptyWithoutReason(panels)).toEqual([]);
+    const empty = panels.filter(({ series }) => series.every((count) => count === 0));
+    expect(empty.length).toBeLessThan(panels.length / 4);
+  });
+});
