@@ -23,7 +23,7 @@ const clusters = (limit: Limit): Row => ({
   panels: [
     table('Clusters', {
       about:
-        'One row per cluster; the name leads to its dashboards. Health is recorded by rules.yml: unknown means that there is no current data.',
+        'One row per cluster; the name leads to its dashboards. Health is recorded by rules.yml: unknown means that there is no current data. At risk: ranges that would lose their quorum with the worst node (crdb_node_dependent_ranges).',
       labels: { crdb_cluster: CLUSTER },
       values: [
         { title: 'health', unit: 'none', states: HEALTH, expr: CODE },
@@ -57,6 +57,12 @@ const clusters = (limit: Limit): Row => ({
           expr: ranges('underreplicated'),
         },
         {
+          title: 'at risk with one node',
+          unit: 'short',
+          steps: ['text', [1, 'orange']],
+          expr: `max by (crdb_cluster) (crdb_node_dependent_ranges{${S_MANY}, effect="quorum"})`,
+        },
+        {
           title: 'least free disk',
           unit: 'percentunit',
           steps: diskSteps(limit),
@@ -71,6 +77,7 @@ const clusters = (limit: Limit): Row => ({
         {
           title: 'last backup',
           unit: 's',
+          steps: ['text', [limit('backup_hours') * 3600, 'orange']],
           expr: `time() - max by (crdb_cluster) (crdb_backup_last_completed_timestamp_seconds{${S_MANY}})`,
         },
       ],

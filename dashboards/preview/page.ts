@@ -13,8 +13,8 @@ main { display: grid; grid-template-columns: repeat(24, 1fr); grid-auto-rows: 30
 section { background: #181b1f; border: 1px solid #2c2f34; padding: 4px; overflow: hidden; display: flex; flex-direction: column }
 section.row { background: none; border: none }
 h2 { font-size: 12px; margin: 0 0 4px } .body { flex: 1; min-height: 0; position: relative; overflow: hidden }
-.value { padding: 4px; margin: 1px; color: #fff; font-size: 13px; text-shadow: 0 0 2px #000 }
-.empty { color: #b877d9 } table { border-collapse: collapse; font-size: 11px } td, th { padding: 1px 6px; text-align: left; border-bottom: 1px solid #2c2f34 }
+.value { color: #fff; text-shadow: 0 0 2px #000 } div.value { padding: 4px; margin: 1px; font-size: 13px }
+.unknown { color: #b877d9 } table { border-collapse: collapse; font-size: 11px } td, th { padding: 1px 6px; text-align: left; border-bottom: 1px solid #2c2f34 }
 .line { display: flex; height: 15px } .line span { width: 25% } .line div { position: relative; flex: 1 } .line i { position: absolute; height: 13px }
 `;
 

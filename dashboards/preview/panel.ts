@@ -1,4 +1,8 @@
-import type { Panel, ValueMapping } from '@grafana/grafana-foundation-sdk/dashboard';
+import type {
+  Panel,
+  ThresholdsConfig,
+  ValueMapping,
+} from '@grafana/grafana-foundation-sdk/dashboard';
 import type { Series, Window } from './prometheus.ts';
 import { formatValue } from './units.ts';
 
@@ -30,13 +34,12 @@ const PALETTE = [
 export function drawPanel(panel: Panel, answers: readonly Answered[], window: Window): Drawn {
   const isEmpty = answers.every(({ series }) => series.length === 0);
   if (panel.type === 'text') return { html: escapeHtml(panel.description ?? '') };
+  const { noValue = '' } = panel.fieldConfig?.defaults ?? {};
   if (isEmpty)
-    return {
-      html: `<b class="empty">${escapeHtml(panel.fieldConfig?.defaults.noValue ?? '')}</b>`,
-    };
+    return { html: `<b class="${noValue === 'no data' ? 'unknown' : ''}">${noValue}</b>` };
   if (panel.type === 'timeseries')
     return { html: '<canvas></canvas>', chart: chartOf(panel, answers) };
-  if (panel.type === 'table') return { html: tableOf(answers) };
+  if (panel.type === 'table') return { html: tableOf(panel, answers) };
   if (panel.type === 'heatmap') return { html: heatmapOf(answers, window) };
   if (panel.type === 'state-timeline') return { html: timelineOf(panel, answers, window) };
   return { html: valuesOf(panel, answers) };
@@ -45,16 +48,15 @@ export function drawPanel(panel: Panel, answers: readonly Answered[], window: Wi
 function chartOf(panel: Panel, answers: readonly Answered[]): object {
   const { fieldConfig } = panel;
   const isStacked = JSON.stringify(fieldConfig).includes('"mode":"normal"');
-  const datasets = answers.flatMap(({ series, legend, refId }) =>
-    series.map((one, index) => ({
-      label: nameOf(one, legend),
-      data: one.points.map(([x, y]) => ({ x, y })),
-      borderColor: PALETTE[index % PALETTE.length],
-      backgroundColor: PALETTE[index % PALETTE.length],
-      fill: isStacked,
-      borderDash: refId === 'B' ? [6, 4] : [],
-    })),
-  );
+  const lines = answers.flatMap(({ series, ...query }) => series.map((one) => ({ one, ...query })));
+  const datasets = lines.map(({ one, legend, refId }, index) => ({
+    label: nameOf(one, legend),
+    data: one.points.map(([x, y]) => ({ x, y })),
+    borderColor: PALETTE[index % PALETTE.length],
+    backgroundColor: PALETTE[index % PALETTE.length],
+    fill: isStacked,
+    borderDash: refId === 'B' ? [6, 4] : [],
+  }));
   const limits = (fieldConfig?.defaults.thresholds?.steps ?? [])
     .filter(({ value }) => value !== null)
     .map(({ value, color }) => ({ value, color }));
@@ -67,7 +69,7 @@ function valuesOf(panel: Panel, answers: readonly Answered[]): string {
     series.map((one) => {
       const value = one.points.at(-1)?.[1] ?? Number.NaN;
       const state = stateOf(panel.fieldConfig?.defaults.mappings, value);
-      const colour = state?.color ?? limitColour(panel, value);
+      const colour = state?.color ?? limitColour(panel.fieldConfig?.defaults.thresholds, value);
       const text = state?.text ?? formatValue(value, unit);
       return `<div class="value" style="background:${colour}"><b>${escapeHtml(text)}</b> ${escapeHtml(nameOf(one, legend))}</div>`;
     }),
@@ -126,31 +128,71 @@ function lineOf(name: string, blocks: readonly string[]): string {
   return `<div class="line"><span>${escapeHtml(name)}</span><div>${blocks.join('')}</div></div>`;
 }
 
-/** One column for each label and each query; rows that share their labels are one. */
-function tableOf(answers: readonly Answered[]): string {
-  const labels = [
-    ...new Set(answers.flatMap(({ series }) => series.flatMap((one) => Object.keys(one.labels)))),
-  ];
-  const rows = new Map<string, Record<string, string>>();
+/** What a table panel does with the fields of its queries. */
+interface TableOptions {
+  readonly transformations: readonly {
+    readonly id: string;
+    readonly options: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  }[];
+  readonly fieldConfig: {
+    readonly overrides: readonly {
+      readonly matcher: { readonly options: string };
+      readonly properties: readonly { readonly id: string; readonly value: unknown }[];
+    }[];
+  };
+  readonly options: { readonly sortBy?: readonly { readonly displayName: string }[] };
+}
+
+type Row = Readonly<Record<string, string | number>>;
+
+/** The columns of the panel; rows that share the labels that all queries have are one. */
+function tableOf(panel: Panel, answers: readonly Answered[]): string {
+  const table: TableOptions = JSON.parse(JSON.stringify(panel));
+  const { renameByName: titles = {}, excludeByName: hidden = {} } =
+    table.transformations.find(({ id }) => id === 'organize')?.options ?? {};
+  const names = Object.keys(titles).filter((name) => hidden[name] !== true);
+  const sortBy = table.options.sortBy?.[0]?.displayName;
+  const sorted = names.find((name) => titles[name] === sortBy) ?? '';
+  const rows = rowsOf(answers).toSorted(
+    (a, b) => Number(b[sorted] ?? -Infinity) - Number(a[sorted] ?? -Infinity),
+  );
+  const body = rows.map((row) =>
+    names.map((name) => cellOf(panel, overrideOf(table, String(titles[name])), row[name])),
+  );
+  const head = names.map((name) => `<th>${escapeHtml(String(titles[name]))}</th>`);
+  return `<table>${[head, ...body].map((cells) => `<tr>${cells.join('')}</tr>`).join('')}</table>`;
+}
+
+function rowsOf(answers: readonly Answered[]): readonly Row[] {
+  const rows = new Map<string, Row>();
   for (const { refId, series } of answers) {
+    const field = answers.length === 1 ? 'Value' : `Value #${refId}`;
     for (const one of series) {
       const key = JSON.stringify(answers.length === 1 ? one.labels : keyOf(one, answers));
-      const row = rows.get(key) ?? {};
-      rows.set(key, {
-        ...row,
-        ...one.labels,
-        [refId]: String(Number((one.points.at(-1)?.[1] ?? 0).toPrecision(5))),
-      });
+      rows.set(key, { ...rows.get(key), ...one.labels, [field]: one.points.at(-1)?.[1] ?? 0 });
     }
   }
-  const columns = [...labels, ...answers.map(({ refId }) => refId)];
-  const body = [...rows.values()].map((row) =>
-    cells(
-      columns.map((name) => row[name] ?? ''),
-      'td',
-    ),
-  );
-  return `<table>${cells(columns, 'th')}${body.join('')}</table>`;
+  return [...rows.values()];
+}
+
+/** The panel's settings for one column. */
+function overrideOf(table: TableOptions, title: string): Readonly<Record<string, unknown>> {
+  const found = table.fieldConfig.overrides.find(({ matcher }) => matcher.options === title);
+  return Object.fromEntries((found?.properties ?? []).map(({ id, value }) => [id, value]));
+}
+
+function cellOf(
+  panel: Panel,
+  override: Readonly<Record<string, unknown>>,
+  value: string | number | undefined,
+): string {
+  if (typeof value !== 'number') return `<td>${escapeHtml(value ?? '')}</td>`;
+  const own = { ...panel.fieldConfig?.defaults, ...override };
+  const state = stateOf(own.mappings, value);
+  const isColoured = 'custom.cellOptions' in override;
+  const colour = state?.color ?? limitColour(own.thresholds, value);
+  const text = state?.text ?? formatValue(value, own.unit ?? 'short');
+  return `<td${isColoured ? ` class="value" style="background:${colour}"` : ''}>${escapeHtml(text)}</td>`;
 }
 
 /** The labels that all queries of the table have. */
@@ -159,10 +201,6 @@ function keyOf({ labels }: Series, answers: readonly Answered[]): object {
     answers.every(({ series }) => series.length === 0 || series.some((one) => name in one.labels)),
   );
   return Object.fromEntries(shared);
-}
-
-function cells(texts: readonly string[], tag: 'td' | 'th'): string {
-  return `<tr>${texts.map((text) => `<${tag}>${escapeHtml(text)}</${tag}>`).join('')}</tr>`;
 }
 
 function stateOf(
@@ -174,8 +212,8 @@ function stateOf(
   return named.find(({ type }) => type === 'value')?.options[String(value)];
 }
 
-function limitColour(panel: Panel, value: number): string {
-  const steps = panel.fieldConfig?.defaults.thresholds?.steps ?? [];
+function limitColour(thresholds: ThresholdsConfig | undefined, value: number): string {
+  const steps = thresholds?.steps ?? [];
   const colour = steps.filter((step) => step.value === null || value >= step.value).at(-1)?.color;
   return colour === undefined || colour === 'text' ? '#444' : colour;
 }

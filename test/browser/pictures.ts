@@ -1,8 +1,9 @@
-// `npm run docs:pictures`: takes the screenshots of the status page for docs/.
+// `npm run docs:pictures [-- SCENE …]`: takes the screenshots of the status page and of the preview of dashboards for docs/.
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openBrowser } from './browser.ts';
+import { takeDashboards } from './dashboard-pictures.ts';
 import { openScene, type SceneName, SCENES } from './scenes.ts';
 
 const FOLDER = path.join(import.meta.dirname, '..', '..', 'docs', 'pictures');
@@ -60,4 +61,5 @@ for (const [name, options] of Object.entries(SCENES)) {
     await page.close();
   }
 }
+if (wanted.length === 0 || wanted.includes('dashboards')) await takeDashboards(browser, FOLDER);
 await browser.close();
