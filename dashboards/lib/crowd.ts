@@ -5,13 +5,16 @@ const MOST = 20;
 /** Of each chosen metric: their values do not compare. */
 const MOST_OF_KEY = 5;
 
-/** Labels of a legend by which there may be a thousand series. */
+/** Labels by which there may be hundreds of series. */
+const MANY = ['node_id', 'range_id', 'application'];
+
+/** The labels of a legend with one of these. */
 function labelsOf({ legend = '' }: Query): readonly string[] {
   const labels = Array.from(legend.matchAll(/{{(\w+)}}/g), ([, label = '']) => label);
-  return labels.includes('node_id') ? labels : [];
+  return labels.some((label) => MANY.includes(label)) ? labels : [];
 }
 
-/** Of the series of nodes and stores only those with the highest (or lowest) values in the time range. */
+/** Of many series only those with the highest (or lowest) values in the time range. */
 export function fewest(query: Query, order: 'highest' | 'lowest' = 'highest'): Query {
   const labels = labelsOf(query);
   if (labels.length === 0) return query;
@@ -28,7 +31,7 @@ export function fewestNow(query: Query): Query {
 
 /** The line of the typical node or store, where not all have one. */
 export function median(query: Query): readonly Query[] {
-  return labelsOf(query).length === 0
-    ? []
-    : [{ expr: `quantile(0.5, ${query.expr})`, legend: 'median of all' }];
+  return labelsOf(query).includes('node_id')
+    ? [{ expr: `quantile(0.5, ${query.expr})`, legend: 'median of all' }]
+    : [];
 }

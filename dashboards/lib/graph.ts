@@ -37,7 +37,10 @@ export function graph(title: string, options: GraphOptions): TimeSeries {
   const { draw = 'lines', stacked = false, second, steps } = options;
   const isWide = (options.width ?? 8) >= 12;
   const all = queriesOf(options);
-  const shown = all.map((query) => fewest(query, options.lowest === true ? 'lowest' : 'highest'));
+  // A stack without some of its parts would have a wrong height.
+  const shown = stacked
+    ? all
+    : all.map((query) => fewest(query, options.lowest === true ? 'lowest' : 'highest'));
   const queries =
     second === undefined && all.length === 1 ? [...shown, ...all.flatMap(median)] : shown;
   const panel = describe(new TimeSeries(), title, { ...options, queries })
