@@ -29,9 +29,10 @@ export function fewestNow(query: Query): Query {
   return labelsOf(query).length === 0 ? query : { ...query, expr: `topk(${MOST}, ${query.expr})` };
 }
 
-/** The line of the typical node or store, where not all have one. */
+/** The line of the typical node or store, where not all have one; values of different metrics have no median. */
 export function median(query: Query): readonly Query[] {
-  return labelsOf(query).includes('node_id')
+  const labels = labelsOf(query);
+  return labels.includes('node_id') && !labels.includes('key')
     ? [{ expr: `quantile(0.5, ${query.expr})`, legend: 'median of all' }]
     : [];
 }
