@@ -24,6 +24,8 @@ export interface WatchedCluster {
 
 export interface WatchingPrometheus extends AsyncDisposable {
   readonly prometheus: Prometheus;
+  /** Ends the cluster and its exporter; Prometheus goes on. */
+  stopCluster(): Promise<void>;
 }
 
 /** A Prometheus with the shipped rules that watches the simulated cluster `sim`. */
@@ -31,7 +33,8 @@ export async function watchCluster(cluster: WatchedCluster): Promise<WatchingPro
   const { size, intervalSeconds, seconds } = cluster;
   const resources = new AsyncDisposableStack();
   try {
-    const simulator = resources.use(await startSimulator(size));
+    const world = resources.use(new AsyncDisposableStack());
+    const simulator = world.use(await startSimulator(size));
     const { cloudUrl, cloudClusterId, cloudToken } = simulator;
     const yaml = `
 collectors:
@@ -41,7 +44,7 @@ collectors:
 clusters:
 ${clusterYaml(simulator)}    cloud_api: { url: "${cloudUrl}", cluster_id: ${cloudClusterId}, token: ${cloudToken} }
 `;
-    const exporter = resources.use(await startTestExporter({ yaml, intervalSeconds }));
+    const exporter = world.use(await startTestExporter({ yaml, intervalSeconds }));
     await exporter.until((scrape) => {
       const polled = scrape.all('crdb_exporter_collector_success');
       return polled.length === COLLECTORS.length && polled.every(({ value }) => value === 1);
@@ -62,23 +65,29 @@ scrape_configs:
     ].join(' and on () ');
     await eventually(async () => (await prometheus.query(isReady))[0]);
     await sleep(seconds * 1000);
-    return { prometheus, [Symbol.asyncDispose]: () => resources.disposeAsync() };
+    return {
+      prometheus,
+      stopCluster: () => world.disposeAsync(),
+      [Symbol.asyncDispose]: () => resources.disposeAsync(),
+    };
   } catch (error) {
     await resources.disposeAsync();
     throw error;
   }
 }
 
-/** Runs every query of every panel as Grafana does. */
+/** Runs every query of every panel as Grafana does, when nothing else is left to do. */
 export async function queryPanels(cluster: WatchedCluster): Promise<readonly FilledPanel[]> {
   await using watching = await watchCluster(cluster);
+  const end = Date.now() / 1000;
+  await watching.stopCluster();
   const filled: FilledPanel[] = [];
   for (const placed of PANELS) {
     const series: number[] = [];
     const milliseconds: number[] = [];
     for (const { expr, instant } of placed.queries) {
       const started = performance.now();
-      series.push(await countSeries(watching.prometheus, expr, instant, cluster));
+      series.push(await countSeries(watching.prometheus, expr, { ...cluster, instant, end }));
       milliseconds.push(performance.now() - started);
     }
     filled.push({ ...placed, series, milliseconds });
@@ -104,8 +113,12 @@ type Point = readonly [at: number, value: string];
 async function countSeries(
   prometheus: Prometheus,
   expr: string,
-  instant: boolean,
-  { seconds, intervalSeconds }: WatchedCluster,
+  {
+    seconds,
+    intervalSeconds,
+    instant,
+    end,
+  }: WatchedCluster & { readonly instant: boolean; readonly end: number },
 ): Promise<number> {
   const span = Math.max(seconds, 4 * intervalSeconds);
   const values = {
@@ -116,7 +129,6 @@ async function countSeries(
     cluster: 'sim',
   };
   const query = encodeURIComponent(fillVariables(expr, values));
-  const end = Date.now() / 1000;
   const target = instant
     ? `query?query=${query}&time=${end}`
     : `query_range?query=${query}&start=${end - span}&end=${end}&step=${intervalSeconds}`;
