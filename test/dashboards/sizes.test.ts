@@ -16,7 +16,7 @@ describe.skipIf(!hasProgram('prometheus'))(`the panels of a cluster of ${NODES} 
       intervalSeconds: 5,
       seconds: 10,
     });
-  }, 180_000);
+  }, 280_000);
 
   test(`draw at most ${MOST_SERIES} series, except in lists of all nodes`, () => {
     const tooMany = panels.filter(({ series }) => series.some((count) => count > MOST_SERIES));
