@@ -24,8 +24,6 @@ const ROOT = path.join(import.meta.dirname, '..', '..');
 const WORKERS = 2;
 /** Tests whose imports lead to the changed file, which run before all others. */
 const NEAR_TESTS = 16;
-/** What a test in the folder of the file is nearer by. */
-const FOLDER_STEPS = 3;
 /** A test that fails once and then passes says nothing of the mutant. */
 const ATTEMPTS = 3;
 const NOT_COPIED = ['.git', 'node_modules', 'dist', 'coverage'];
@@ -106,7 +104,6 @@ function list(pattern: string): readonly string[] {
   return globSync(pattern, { cwd: ROOT }).toSorted();
 }
 
-/** All mutants in random order. */
 function drawMutants(seed: number): readonly Mutant[] {
   const files = list('src/**/*.ts').filter(
     (file) =>
@@ -257,17 +254,15 @@ function killAll(pid: number): void {
   }
 }
 
-/** The tests in the folder of a file, and those with the shortest way of imports to it. */
+/** The tests with the shortest way of imports to a file; it is a step shorter from the folder of the file. */
 function nearestTests(file: string): readonly string[] {
   const folder = path.dirname(file).replace(/^src/, 'test');
-  const rank = (test: string): number =>
-    countSteps(test, file) - (test.startsWith(folder) ? FOLDER_STEPS : 0);
-  return tests
-    .map((test) => ({ test, steps: rank(test) }))
-    .filter(({ steps }) => steps < Infinity)
-    .toSorted((a, b) => a.steps - b.steps)
+  const rank = (test: string): number => countSteps(test, file) - Number(test.startsWith(folder));
+  return Array.from(tests, (test) => [rank(test), test] as const)
+    .filter(([steps]) => steps < Infinity)
+    .toSorted(([a], [b]) => a - b)
     .slice(0, NEAR_TESTS)
-    .map(({ test }) => test);
+    .map(([, test]) => test);
 }
 
 function countSteps(from: string, to: string): number {
