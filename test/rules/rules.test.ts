@@ -5,6 +5,8 @@ import { hasProgram } from '../support/programs.ts';
 import { run, testRules } from './promtool.ts';
 import * as set from './rule-set.ts';
 
+/** Or longer. */
+const HALF_AN_HOUR = /^(?:[3-9]\d|\d{3,})m$|h$/;
 const RUNBOOKS = path.join(import.meta.dirname, '..', '..', 'docs', 'runbooks');
 const groups = set.readRules();
 const cases = set.readCases();
@@ -60,6 +62,13 @@ describe('every alert', () => {
     expect(components).toEqual(
       new Set(['exporter', 'api', 'node', 'store', 'range', 'sql', 'job', 'cloud']),
     );
+  });
+
+  test('that is critical or waits for half an hour goes on firing through a gap of 10 minutes', () => {
+    const expected = alerts.map(({ labels, for: wait = '0s' }) =>
+      labels?.['severity'] === 'critical' || HALF_AN_HOUR.test(wait) ? '10m' : undefined,
+    );
+    expect(alerts.map((rule) => rule.keep_firing_for)).toEqual(expected);
   });
 
   test('has a summary, a description and the URL of its runbook', () => {

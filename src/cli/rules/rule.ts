@@ -47,8 +47,6 @@ export function record(name: string, expr: string, more: Partial<Rule> = {}): Ru
 interface Alert {
   readonly expr: string;
   readonly for?: string;
-  /** Every critical alert and every wait of 30 minutes or more must outlive a gap. */
-  readonly keep?: string;
   readonly summary: string;
   readonly description: string;
 }
@@ -59,15 +57,15 @@ export function alert(
   name: string,
   severity: Severity,
   component: string,
-  { expr, for: wait, keep, summary, description }: Alert,
+  { expr, for: wait, summary, description }: Alert,
 ): Rule {
   const isLong = wait !== undefined && (wait.endsWith('h') || Number.parseInt(wait, 10) >= 30);
-  const keeps = keep ?? (severity === 'critical' || isLong ? KEEP : undefined);
   return {
     alert: name,
     expr,
     ...(wait === undefined ? {} : { for: wait }),
-    ...(keeps === undefined ? {} : { keep_firing_for: keeps }),
+    // These must outlive a gap.
+    ...(severity === 'critical' || isLong ? { keep_firing_for: KEEP } : {}),
     severity,
     component,
     summary,
