@@ -6,6 +6,7 @@ import { table } from './lib/table.ts';
 import { S } from './lib/variables.ts';
 
 const NODES = `crdb_node_dependent_ranges{${S}`;
+const DOWN = `crdb_node_liveness{${S}, status=~"dead|unavailable"}`;
 const LOCALITIES = `crdb_locality_dependent_ranges{${S}`;
 
 /** Which nodes may stop, and what would be lost with a locality. */
@@ -14,8 +15,8 @@ export const safeToStop: Row = {
   panels: [
     stat('Nodes that may stop', {
       about:
-        'Live nodes without which no range loses its quorum, one at a time (crdb_node_dependent_ranges). No data: sharded, route local, or a node could not be read.',
-      queries: `count(max by (node_id) (${NODES}, effect="quorum"}) == 0) or 0 * max(${NODES}})`,
+        'Live nodes without which no range loses its quorum, one at a time (crdb_node_dependent_ranges). No data: sharded, route local, a node could not be read, or one went down after the last scan.',
+      queries: `(count(max by (node_id) (${NODES}, effect="quorum"}) == 0) or 0 * max(${NODES}})) unless on () (max by (node_id) (${NODES}}) and on (node_id) max by (node_id) (${DOWN}) == 1)`,
       unit: 'short',
       steps: ['red', [1, 'green']],
     }),
@@ -28,7 +29,7 @@ export const safeToStop: Row = {
     }),
     table('Dependent ranges by node', {
       about:
-        'Ranges that would lose their quorum, or their last live replica, if the node stopped now, the nodes with most (crdb_node_dependent_ranges). 0: the node may be restarted.',
+        'Ranges that would lose their quorum, or their last live replica, if the node stopped now, the nodes with most (crdb_node_dependent_ranges). 0: the node may be restarted. When a node has just gone down, wait for the next scan.',
       labels: {
         node_id: { title: 'node', links: [toBoard('Nodes', 'crdb-nodes', NODE_OF_ROW)] },
       },

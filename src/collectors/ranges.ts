@@ -16,7 +16,13 @@ import {
 } from './ranges/problem-ranges.ts';
 import { labelsOfPlace } from './ranges/range.ts';
 import { type RangesResult, type WholeSummary, writeRangesSamples } from './ranges/samples.ts';
-import { createNodeReader, scanFailure, scanNodes, type ScanState } from './ranges/scan.ts';
+import {
+  createNodeReader,
+  logFailures,
+  scanFailure,
+  scanNodes,
+  type ScanState,
+} from './ranges/scan.ts';
 import { assignLocalNode, type Assignment, assignNodes } from './ranges/shards.ts';
 import { PlaceLoads, TableLists } from './ranges/table-load.ts';
 import { type ScanResult, NodeTally, type RangeLists, type ScannedNode } from './ranges/tally.ts';
@@ -123,7 +129,7 @@ export const ranges = clusterCollector({
     const lists = createLists(context);
     const scan = await scanAssigned(api, context, assignment, lists);
     const { scanned, failed } = scan;
-    logFailures(context, scan);
+    logFailures(context.warn, scan);
     const result = { shard, scanned, failed, skipped: assignment.toSkip.length };
     const failure = scanFailure(assignment, scan);
     if (failure !== undefined) {
@@ -259,17 +265,6 @@ function updateProblems(
   const unread = new Set([...toScan, ...toSkip]);
   for (const { nodeId } of scanned) unread.delete(nodeId);
   return state.problems.update(problems, nowMs() / 1000, unread);
-}
-
-/** A scan that publishes is a success; what it lacks is logged and counted in crdb_range_scan_nodes. */
-function logFailures({ warn }: Context, { failed, timedOut }: ScanResult): void {
-  for (const { wasQueried, reason, message } of failed) {
-    if (wasQueried && reason !== 'timeout') warn(message);
-  }
-  if (!timedOut) return;
-  warn(
-    'the scan exceeded its timeout, the next one continues where it stopped: raise collectors.ranges.timeout or concurrency, or divide the nodes among shards',
-  );
 }
 
 /**

@@ -220,8 +220,7 @@ export class Poller implements CollectorStatus {
     const error = await this.#collect(stats, warnings);
     const tookMs = clock.monotonicMs() - startedAt;
     if (stop.aborted) return;
-    for (const text of warnings.difference(this.#warnings)) this.#log.warn(text);
-    this.#warnings = warnings;
+    this.#logWarnings(warnings, error === undefined);
     if (deadline.aborted) stats.limits.add('duration');
     metrics.pollFinished(this.#labels);
     if (error !== undefined) metrics.pollFailed(this.#labels, error.reason);
@@ -231,6 +230,14 @@ export class Poller implements CollectorStatus {
   }
 
   /** Runs the collector and publishes its result; resolves to why the poll failed, if it did. */
+  /** A line for each change. A failed poll says nothing of what it did not come to. */
+  #logWarnings(warnings: ReadonlySet<string>, succeeded: boolean): void {
+    const before = this.#warnings;
+    for (const text of warnings.difference(before)) this.#log.warn(text);
+    this.#warnings = succeeded ? warnings : warnings.union(before);
+    for (const text of before.difference(this.#warnings)) this.#log.info(`no longer: ${text}`);
+  }
+
   async #collect(stats: PollStats, warnings: Set<string>): Promise<PollFailure | undefined> {
     const { cluster, collector, collect, addRemedy } = this.#options;
     let result: CollectorResult;

@@ -122,6 +122,19 @@ export function scanFailure(
   return { reason: example?.reason ?? 'other', message };
 }
 
+/** A scan that publishes is a success; what it lacks is logged and counted in crdb_range_scan_nodes. */
+export function logFailures(warn: ScanContext['warn'], { failed, timedOut }: ScanResult): void {
+  for (const { nodeId, wasQueried, reason, message } of failed) {
+    if (!wasQueried || (timedOut && reason === 'timeout')) continue;
+    // Not for how long the node is left alone, which changes from scan to scan.
+    warn(reason === 'timeout' ? `ranges of node ${nodeId}: the node does not answer` : message);
+  }
+  if (!timedOut) return;
+  warn(
+    'the scan exceeded its timeout, the next one continues where it stopped: raise collectors.ranges.timeout or concurrency, or divide the nodes among shards',
+  );
+}
+
 /** Statuses of a server that does not know `remote_node_id`, or cannot reach that node's HTTP address. */
 const NO_PROXY: ReadonlySet<unknown> = new Set([400, 404, 502]);
 

@@ -16,10 +16,15 @@ const TRENDS: Readonly<Record<string, Readonly<Record<string, ReadValue>>>> = {
       ),
   },
   ranges: {
-    queriesPerSecond: ({ ranges }) => ranges?.queriesPerSecond,
-    // A range with two problems counts twice: not all ranges are listed.
-    problemRanges: ({ ranges }) =>
-      ranges && Object.values(ranges.problems).reduce((sum, count) => sum + count, 0),
+    // Without some nodes it would look like a drop.
+    queriesPerSecond: ({ ranges }) =>
+      ranges?.nodes.failed === 0 ? ranges.queriesPerSecond : undefined,
+    // A range with two problems counts twice: not all ranges are listed. Without some nodes there may be more.
+    problemRanges({ ranges }) {
+      if (ranges === undefined) return undefined;
+      const count = Object.values(ranges.problems).reduce((sum, one) => sum + one, 0);
+      return count > 0 || ranges.nodes.failed === 0 ? count : undefined;
+    },
   },
   sessions: {
     openSessions: ({ sessions }) =>

@@ -59,8 +59,8 @@ function describeNode(node: PolledNode, queriesPerSecond: number | undefined) {
     isStale: !GONE.has(status) && !node.isFresh,
     cpuRatio: measured?.get('sys.cpu.combined.percent-normalized'),
     sqlConnections: measured?.get('sql.conns'),
-    /** Of its stores, from the last range scan. */
-    queriesPerSecond,
+    /** Of its stores, from the last range scan; absent when it has gone since then. */
+    queriesPerSecond: GONE.has(status) ? undefined : queriesPerSecond,
     /** Resident memory of the process, of the memory of the machine. */
     memoryUsedRatio: memoryRatio(node, measured?.get('sys.rss')),
     /** Of its fullest store. */

@@ -30,6 +30,10 @@ export function readRanges(
       firstSeenAt: toTime(range.firstSeenSeconds * 1000) ?? '',
     })),
   );
+  const downSinceScan = (nodes?.nodes ?? [])
+    .filter((node) => isDown({ status: livenessOf(node) }))
+    .filter(({ id }) => scanned.some(({ nodeId }) => nodeId === id))
+    .map(({ id }) => id);
   return {
     /** Absent unless this exporter read every node that is up. */
     ranges: summary?.whole && summary.ranges,
@@ -40,14 +44,11 @@ export function readRanges(
     /** Nodes that were queried in vain. */
     failedNodes: failed.map(({ nodeId }) => nodeId),
     /** Nodes that went down after the scan had read them: it shows nothing of that yet. */
-    downSinceScan: (nodes?.nodes ?? [])
-      .filter((node) => isDown({ status: livenessOf(node) }))
-      .filter(({ id }) => scanned.some(({ nodeId }) => nodeId === id))
-      .map(({ id }) => id),
+    downSinceScan,
     /** Ranges by problem, without the problems that no range has. */
     problems,
     tables: summary === undefined ? [] : readTables(summary, tables),
-    safety: readSafety(summary?.whole?.domains),
+    safety: downSinceScan.length > 0 ? undefined : readSafety(summary?.whole?.domains),
     /** Oldest first; of each problem as many as the collector lists. */
     oldest: listed.toSorted((a, b) => Date.parse(a.firstSeenAt) - Date.parse(b.firstSeenAt)),
     /** The hottest by queries or by CPU first. */

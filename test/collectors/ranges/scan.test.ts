@@ -229,3 +229,18 @@ describe('the poll of a scan that runs out of time', () => {
     expect(failure?.reason).toBe('timeout');
   });
 });
+
+function silence(seconds: number): RequestError {
+  return new RequestError('timeout', `gave no answer and is left alone for ${seconds} s`);
+}
+
+test('a node that does not answer is a warning, the same in each scan', async () => {
+  const warnings: string[] = [];
+  const cluster = fakeCluster([{ nodeId: 1 }, { nodeId: 2 }, { nodeId: 3, ranges: silence(60) }]);
+  const context = { warn: (text: string) => warnings.push(text) };
+  await pollRanges(cluster.api, { context });
+  cluster.nodes = [...cluster.nodes.slice(0, 2), { nodeId: 3, ranges: silence(59) }];
+  await pollRanges(cluster.api, { context });
+  const text = 'ranges of node 3: the node does not answer';
+  expect(warnings).toEqual([text, text]);
+});

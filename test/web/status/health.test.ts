@@ -171,6 +171,27 @@ test('ranges that were read before a node went down are marked as older', async 
   const { text } = await scene.exporter.get('/');
   expect(text).toContain('Node 9 is dead');
   expect(text).toContain('Read before node 9 went down');
+  expect(text).toContain('Unknown: node 9 went down after the last scan.');
+  const { ranges, nodes } = await readCluster(scene);
+  expect(ranges?.safety).toBeUndefined();
+  expect(nodes?.list.find(({ id }) => id === 9)?.queriesPerSecond).toBeUndefined();
+});
+
+test('ranges that were read without a node are no sign of health', async () => {
+  await using scene = await openScene({ intervalSeconds: 0.3 });
+  const figure = async (name: string) =>
+    (await readCluster(scene)).trends.find((trend) => trend.name === name)?.points.at(-1)?.value;
+  await expect.poll(() => figure('problemRanges')).toBe(0);
+  const simulator = scene.simulators.get('demo');
+  simulator?.fault({ kind: 'status', status: 500, node: 9 });
+  await expect.poll(() => figure('queriesPerSecond')).toBeUndefined();
+  expect(await figure('problemRanges')).toBeUndefined();
+  const { text } = await scene.exporter.get('/');
+  expect(text).toContain('No range that was read has a problem.');
+  expect(text).toMatch(/Read from 8 of 9 nodes\.\s+The figures are lower bounds\./);
+  simulator?.clearFaults();
+  // A line for each change.
+  await expect.poll(() => scene.exporter.log()).toMatch(/no longer: .*HTTP 500/);
 });
 
 function parseDuration(text = ''): number {

@@ -61,27 +61,28 @@ function known(value: number | undefined, format: (value: number) => string): st
   return value === undefined ? '–' : format(value);
 }
 
+function readFrom({ scanned, failed, skipped }: RangesStatus['nodes']): string {
+  const down = skipped > 0 ? `; ${skipped} down and not queried` : '';
+  return `Read from ${scanned} of ${scanned + failed} nodes${down}.`;
+}
+
 /** Range problems by number, and the ranges with the oldest of the worst ones. */
 export function problemRanges(
   { problems, oldest, nodes, downSinceScan }: RangesStatus,
   findings: readonly Finding[],
   nowMs: number,
 ): Html {
-  const { scanned, failed, skipped } = nodes;
-  const down = formatList(downSinceScan);
-  const read = html`<p class="quiet">
-      Read from ${scanned} of ${scanned + failed}
-      nodes${skipped > 0 && `; ${skipped} down and not queried`}.
-    </p>
+  const read = html`<p class="quiet">${readFrom(nodes)}</p>
     ${
       downSinceScan.length > 0 &&
       html`<p class="old">
-        ${icon('warning')} Read before node ${down} went down: the next scan shows the effect.
+        ${icon('warning')} Read before node ${formatList(downSinceScan)} went down: the next scan
+        shows the effect.
       </p>`
     }`;
   const counts = Object.entries(problems);
   if (counts.length === 0)
-    return html`<p>No range has a problem.</p>
+    return html`<p>No range${nodes.failed > 0 && ' that was read'} has a problem.</p>
       ${read}`;
   const rankOf = (problem: string) => SEVERITIES.indexOf(problemLevel(problem, findings));
   const rows = oldest.toSorted((a, b) => rankOf(a.problem) - rankOf(b.problem));
@@ -105,16 +106,17 @@ export function problemRanges(
 }
 
 /** `movr.public.rides, index 1`. */
-function placeOf({
-  table: name,
-  index,
-}: RangesStatus['hottest'][number] | RangesStatus['oldest'][number]): string {
-  const text = formatTable(name, 'id') || '–';
-  return index === '' ? text : `${text}, index ${index}`;
+function placeOf(range: { readonly table: string; readonly index: string }): string {
+  const text = formatTable(range.table, 'id') || '–';
+  return range.index === '' ? text : `${text}, index ${range.index}`;
 }
 
 /** Which nodes may be restarted now, and what would be lost with the others and with a locality. */
-export function safeToStop({ safety }: RangesStatus): Html {
+export function safeToStop({ safety, downSinceScan }: RangesStatus): Html {
+  if (downSinceScan.length > 0) {
+    const down = formatList(downSinceScan);
+    return html`<p>Unknown: node ${down} went down after the last scan. Wait for the next one.</p>`;
+  }
   if (safety === undefined) {
     return html`<p>Unknown: only a scan of every live node by one exporter shows it.</p>`;
   }
@@ -160,18 +162,21 @@ export function hotRanges({ hottest }: RangesStatus): Html {
 }
 
 /** The tables with most load. */
-export function loadedTables({ tables }: RangesStatus): Html {
+export function loadedTables({ tables, nodes }: RangesStatus): Html {
   if (tables.length === 0) return html`<p>No table has ranges.</p>`;
   const hasCpu = tables.some(({ cpuSecondsPerSecond }) => cpuSecondsPerSecond !== undefined);
   const hasSize = tables.some(({ sizeBytes }) => sizeBytes !== undefined);
-  return table('Tables with most load', tables.slice(0, MAX_ROWS), [
+  const partial =
+    nodes.failed > 0 &&
+    html`<p class="old">${icon('warning')} ${readFrom(nodes)} The figures are lower bounds.</p>`;
+  return html`${table('Tables with most load', tables.slice(0, MAX_ROWS), [
     ['Table', ({ id, name }) => name ?? formatTable(id, 'id'), 'name'],
     ['Queries/s', ({ queriesPerSecond }) => formatNumber(queriesPerSecond), 'number'],
     ['Writes/s', ({ writesPerSecond }) => formatNumber(writesPerSecond), 'number'],
     hasCpu && ['CPU', (one) => known(one.cpuSecondsPerSecond, formatPercent), 'number'],
     ['Ranges', ({ ranges }) => formatCount(ranges), 'number'],
     hasSize && ['Size', ({ sizeBytes }) => known(sizeBytes, formatBytes), 'number'],
-  ]);
+  ])}${partial}`;
 }
 
 /** Sessions by state, and the applications with the oldest transactions. */
