@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { freshnessOf, type RecordAge } from '../../cockroach/node.ts';
+import { freshnessOf, livenessOf, REACHABLE, type RecordAge } from '../../cockroach/node.ts';
 import { nodes } from '../../collectors/nodes.ts';
 import { formatAge, formatBytes, formatCount } from '../../format.ts';
 import { array, type Infer, integer, number, object, record, string } from '../../json/shape.ts';
@@ -14,6 +14,7 @@ import {
   openListing,
 } from '../output/listing.ts';
 import { countDependentRanges } from './nodes/safe-to-stop.ts';
+import { noteMissingNodes } from './ranges.ts';
 
 const NODES_PER_PAGE = 100;
 
@@ -131,9 +132,8 @@ async function list(target: ClusterTarget, options: Options): Promise<number> {
   // The newest record of all decides which are stale.
   const ages = records.map(({ age }) => age);
   const isFresh = freshnessOf(ages, dateMs);
-  const replicas = records.map(({ node }) => sumOf(node, 'replicas') ?? 0);
   const dependent = options.safeToStop
-    ? await countDependentRanges(target, options.output, replicas)
+    ? await countDependentRanges(target, options.output, listReplicas(records))
     : undefined;
   for (const { node: current, age } of records) {
     const { updatedSeconds } = age;
@@ -146,6 +146,19 @@ async function list(target: ClusterTarget, options: Options): Promise<number> {
   await listing.close();
   const isNoneSafe = dependent !== undefined && ![...dependent.values()].includes(0);
   return isNoneSafe ? EXIT.failed : EXIT.ok;
+}
+
+/** The number of replicas of each node that a scan reads, as it last reported them; tells which it skips. */
+function listReplicas(
+  records: readonly { readonly node: CurrentNode; readonly age: RecordAge }[],
+): readonly number[] {
+  const isRead = ({ age }: { readonly age: RecordAge }): boolean => REACHABLE.has(livenessOf(age));
+  const skipped = records.filter((one) => !isRead(one) && one.node.status !== 'decommissioned');
+  noteMissingNodes(
+    skipped.map(({ node }) => node.node_id ?? 0),
+    [],
+  );
+  return records.filter(isRead).map(({ node }) => sumOf(node, 'replicas') ?? 0);
 }
 
 /** A node as JSON: names of the API, times as text, nothing omitted. */

@@ -94,6 +94,11 @@ describe('nodes --safe-to-stop', () => {
     const { code, out, err } = await runHere(['nodes', '--safe-to-stop', config]);
     expect(code).toBe(1);
     expect(out.trim().split('\n')).toHaveLength(1);
+    expect(err).toContain('skipped, because not live: node 3\n');
+    const { stores } = simulator.truth();
+    const read = stores.filter(({ nodeId }) => nodeId !== 3);
+    const replicas = read.reduce((sum, store) => sum + store.replicas, 0);
+    expect(err).toContain(`reads all ranges of 2 nodes: about ${replicas} replicas, `);
     expect(err).toContain('do not stop node 1: 60 ranges would lose the quorum\n');
     expect(err).toContain('no node can stop now without a range losing its quorum\n');
   });

@@ -11,7 +11,8 @@ const TYPICAL_REPLICA_BYTES = 1_500;
 
 /**
  * Scans the ranges of all nodes, after printing what that costs. Resolves to the number of ranges that would lose their
- * quorum, by id of the live node that they would lose. `replicas`: of each node, as it last reported them.
+ * quorum, by id of the live node that they would lose. `replicas`: of each node that is
+ * read, as it last reported them.
  */
 export async function countDependentRanges(
   target: ClusterTarget,
