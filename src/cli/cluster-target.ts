@@ -118,6 +118,8 @@ export async function openClients(
       userAgent: `crdb-exporter/${build.version}`,
       monotonicMs: () => performance.now(),
       random: Math.random,
+      // A command ends soon: it queries a silent node again, rather than to leave it alone for minutes.
+      maxDuty: Infinity,
     });
   } catch (error) {
     throw new CommandError(messageOf(error), EXIT.usage, error);

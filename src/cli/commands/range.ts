@@ -71,30 +71,43 @@ async function show(
   options: Options,
 ): Promise<number> {
   const names = await readTableNames(target);
-  for (;;) {
+  for (let before: readonly number[] = []; ;) {
     const nodes = await listNodes(clusterApiOf(target), target.stats);
     const failed: number[] = [];
     const replicas: Replica[] = [];
     const onRange = (range: RangeElement): unknown =>
       replicas.push(toReplica(range, names, options.showKeys));
-    await readRanges(target, [...new Set(ids)], nodes, onRange, failed);
+    await readRanges(target, [...new Set(ids)], nodes, { onRange, failed, before });
     const reports = toReports(replicas);
-    await print(reports, options);
-    reportMissing(ids, reports, nodes, failed);
-    if (reports.length === 0) return EXIT.failed;
+    const unread = [...failed, ...nodes.toSkip].toSorted((a, b) => a - b);
+    await print(reports, unread, options);
+    const isWhole = reportMissing(ids, reports, nodes, unread);
     const hasProblem = reports.some(({ problems }) => problems.length > 0);
-    if (options.watch !== true || !(hasProblem || failed.length > 0)) return EXIT.ok;
+    if (options.watch !== true || !(hasProblem || failed.length > 0)) {
+      return isWhole ? EXIT.ok : EXIT.failed;
+    }
+    before = failed;
     await wait(WATCH_SECONDS * 1000, undefined, { signal: target.stats.signal });
   }
 }
 
-/** Queries every live node for these ranges; one that fails is added to `failed`. Rejects when all do. */
+/**
+ * Queries every live node for these ranges; one that fails is added to `failed`, and its reason told unless it failed
+ * `before`, too. Rejects when all fail.
+ */
 async function readRanges(
   target: ClusterTarget,
   rangeIds: readonly number[],
   { toScan }: NodeList,
-  onRange: (range: RangeElement) => void,
-  failed: number[],
+  {
+    onRange,
+    failed,
+    before,
+  }: {
+    readonly onRange: (range: RangeElement) => void;
+    readonly failed: number[];
+    readonly before: readonly number[];
+  },
 ): Promise<void> {
   const queue = [...toScan.entries()];
   const route = routeOf(target);
@@ -118,7 +131,8 @@ async function readRanges(
         const diagnosis = diagnose(error, ranges, target.config);
         if (diagnosis === undefined || target.stats.signal.aborted) throw error;
         failed.push(nodeId);
-        note(`node ${nodeId} was not read: ${diagnosis.cause}; ${diagnosis.remedy}`);
+        const reason = before.includes(nodeId) ? '' : `: ${diagnosis.cause}; ${diagnosis.remedy}`;
+        note(`node ${nodeId} was not read${reason}`);
         if (failed.length === toScan.length) throw error;
       }
     }
@@ -146,42 +160,44 @@ function toReports(replicas: readonly Replica[]): readonly RangeReport[] {
     }));
 }
 
-/** Ranges that nobody holds, and the nodes that could not be read. */
+/** Tells which nodes were skipped and which ranges no node holds; returns whether all were found. */
 function reportMissing(
   ids: readonly number[],
   reports: readonly RangeReport[],
   { toSkip }: NodeList,
-  failed: readonly number[],
-): void {
+  unread: readonly number[],
+): boolean {
   const found = new Set(reports.map(({ range_id }) => range_id));
   const missing = ids.filter((id) => !found.has(id));
   if (toSkip.length > 0) note(`skipped, because not live: node ${toSkip.join(', ')}`);
-  if (missing.length === 0) return;
+  if (missing.length === 0) return true;
   const why =
-    toSkip.length + failed.length === 0
+    unread.length === 0
       ? 'it was merged or dropped, or never existed'
       : 'it was merged or dropped, or only nodes that were not read hold it';
   note(`no live node holds range ${formatList(missing)}: ${why}`);
+  return false;
 }
 
-async function print(reports: readonly RangeReport[], { output }: Options): Promise<void> {
+async function print(
+  reports: readonly RangeReport[],
+  unread: readonly number[],
+  { output }: Options,
+): Promise<void> {
   if (output === 'json') {
     await writeJson({ ranges: reports }, 'json');
     return;
   }
   for (const report of reports) {
     if (output === 'ndjson') await writeJson(report, 'ndjson');
-    else await printReport(report);
+    else await printReport(report, unread);
   }
 }
 
-async function printReport({
-  range_id,
-  table_id,
-  index_id,
-  replicas,
-  problems,
-}: RangeReport): Promise<void> {
+async function printReport(
+  { range_id, table_id, index_id, replicas, problems }: RangeReport,
+  unread: readonly number[],
+): Promise<void> {
   const place =
     table_id === null
       ? 'outside of tables'
@@ -214,9 +230,11 @@ async function printReport({
       ]),
   );
   const lines = problems.map(({ name, meaning, next }) => `${name}: ${meaning}. ${next}`);
-  await writeOut(
-    `\n${lines.length === 0 ? 'No replica reports a problem.' : lines.join('\n')}\n\n`,
-  );
+  const none =
+    unread.length === 0
+      ? 'No replica reports a problem.'
+      : `No replica that was read reports a problem; node ${formatList(unread)} ${unread.length === 1 ? 'was' : 'were'} not read.`;
+  await writeOut(`\n${lines.length === 0 ? none : lines.join('\n')}\n\n`);
 }
 
 function replicaCells(replica: Replica): readonly Cell[] {

@@ -60,6 +60,38 @@ describe('range', () => {
     expect((await runHere(['range', 'x', config])).code).toBe(2);
   });
 
+  test('that exists is shown beside one that does not, which is a failure', async () => {
+    await using simulator = await startSimulator({ ...QUIET, nodes: 3, ranges: 60 });
+    const config = await configFlag(simulator);
+    const { code, out, err } = await runHere(['range', '7', '9999', config]);
+    expect(code).toBe(1);
+    expect(out).toContain('Range 7: ');
+    expect(err).toContain('no live node holds range 9999');
+  });
+
+  test('is called free of problems only as far as nodes were read', async () => {
+    await using simulator = await startSimulator({ ...QUIET, nodes: 5, ranges: 60 });
+    simulator.world.placeRange(20, [1, 2, 3]);
+    simulator.fault({ endpoint: 'node_ranges', node: 3, kind: 'status', status: 500 });
+    const config = await configFlag(simulator);
+    const { code, out } = await runHere(['range', '20', config]);
+    expect(code).toBe(0);
+    expect(out).toContain('No replica that was read reports a problem; node 3 was not read.\n');
+  });
+
+  test('is watched on a silent node, too, whose reason is told once', async () => {
+    await using simulator = await startSimulator({ ...QUIET, nodes: 3, ranges: 60 });
+    simulator.fault({ endpoint: 'node_ranges', node: 3, kind: 'hang', times: 2 });
+    const { username, password } = simulator;
+    const clusterApi = `timeout: 2s, username: ${username}, password: ${password}`;
+    const config = await configFlag(simulator, { clusterApi });
+    const { code, out, err } = await runHere(['range', '20', '--watch', config]);
+    expect([code, out]).toEqual([0, expect.stringMatching(/No replica reports a problem\.\n\n$/)]);
+    expect(err.match(/node 3 was not read/g)).toHaveLength(2);
+    expect(err.match(/node 3 was not read: /g)).toHaveLength(1);
+    expect(err).not.toContain('left alone');
+  }, 120_000);
+
   test('is watched until no problem is left', async () => {
     await using simulator = await startSimulator({ ...QUIET, nodes: 3, ranges: 60 });
     simulator.world.setProblem(20, 'no_lease');
