@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { sessions } from '../../collectors/sessions.ts';
+import { pairOf } from '../../collectors/sessions/applications.ts';
 import { isClosed, readSession } from '../../collectors/sessions/session.ts';
 import { formatAge, formatBytes, formatCount, formatList } from '../../format.ts';
 import {
@@ -134,7 +135,7 @@ const SQL_COLUMN: Column<Session> = {
 export function define(command: Command, context: CommandContext): void {
   command
     .option('--user <name>', 'Only sessions of this SQL user.')
-    .option('--application <name>', 'Only sessions of this application.')
+    .option('--application <name>', 'Only sessions of this application, named as in the metrics.')
     .option(
       '--older-than <duration>',
       'Only sessions whose transaction or query is older than this, such as 5m.',
@@ -196,7 +197,10 @@ async function list(target: ClusterTarget, options: Options): Promise<number> {
 
 function isWanted(session: Session, { user, application, olderThan }: Options): boolean {
   if (user !== undefined && session.username !== user.toLowerCase()) return false;
-  if (application !== undefined && session.application_name !== application) return false;
+  // As metrics and alerts name it: `unset` is the empty name.
+  const isOf = (name: string): boolean =>
+    pairOf(session.application_name ?? '', '') === pairOf(name, '');
+  if (application !== undefined && !isOf(application)) return false;
   if (olderThan === undefined) return true;
   const { transaction_age_seconds: transaction, query_age_seconds: query } = session;
   return Math.max(transaction ?? 0, query ?? 0) > olderThan;

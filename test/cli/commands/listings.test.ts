@@ -215,6 +215,14 @@ describe('sessions', () => {
     }
   });
 
+  test('finds sessions without a name as metrics and alerts name them', async () => {
+    const all = lines(await good('sessions', '--output', 'ndjson'));
+    const unnamed = all.filter((one) => one['application_name'] === '');
+    expect(unnamed.length).toBeGreaterThan(0);
+    const found = lines(await good('sessions', '--application', 'unset', '--output', 'ndjson'));
+    expect(found.map(({ id }) => id)).toEqual(unnamed.map(({ id }) => id));
+  });
+
   test('shows SQL and addresses only with their flags', async () => {
     const plain = await good('sessions', '--output', 'json');
     expect(plain).not.toContain(SQL_MARKER);
