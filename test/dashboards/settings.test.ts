@@ -25,7 +25,7 @@ const WITHOUT_PANEL = new Set([
   'underreplicated',
   'quorum_risk',
 ]);
-const NUMBERS = settingNames().filter((name) => SETTINGS[name][0] === 'number');
+const NUMBERS = settingNames().filter((name) => ['number', 'share'].includes(SETTINGS[name][0]));
 
 /** The thresholds of all panels and columns. */
 function thresholdsOf(boards: readonly Dashboard[]): readonly string[] {
@@ -36,7 +36,9 @@ describe('settings of the rules', () => {
   const usual = thresholdsOf(buildBoards());
 
   test.each(NUMBERS)('%s moves thresholds, if a panel has them', (name) => {
-    const changed = thresholdsOf(buildBoards([`${name}=77`]));
+    const changed = thresholdsOf(
+      buildBoards([`${name}=${SETTINGS[name][0] === 'share' ? 0.77 : 77}`]),
+    );
     expect(changed.some((steps, index) => steps !== usual[index])).toBe(!WITHOUT_PANEL.has(name));
   });
 
@@ -52,6 +54,7 @@ describe('settings of the rules', () => {
 
   test('are checked as those of the rules', () => {
     expect(() => buildBoards(['dsik=0.5'])).toThrow('did you mean disk?');
+    expect(() => buildBoards(['cpu=90'])).toThrow('write 0.9 for 90 %');
   });
 });
 

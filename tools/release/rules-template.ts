@@ -39,7 +39,8 @@ spec:
 `;
 
 function valueOf(name: string): string {
-  const isRegex = SETTINGS[settingNames().find((one) => one === name) ?? 'job'][0] === 'regex';
+  const isRegex =
+    SETTINGS[settingNames().find((one) => one === name) ?? 'job'][0].endsWith('regex');
   return isRegex ? `{{ $set.${name} | toJson }}` : `{{ $set.${name} }}`;
 }
 

@@ -71,10 +71,14 @@ function object(properties: Readonly<Record<string, Schema>>): Schema {
 
 /** The keys of `rules --set`. */
 function ruleSettings(): Schema {
-  const number: Schema = { type: 'number', minimum: 0 };
+  const kinds: Readonly<Record<string, Schema>> = {
+    number: { type: 'number', exclusiveMinimum: 0 },
+    share: { type: 'number', exclusiveMinimum: 0, maximum: 1 },
+    regex: { ...text, minLength: 1 },
+  };
   const settings = Object.entries(SETTINGS).map(([name, [kind, , about]]) => [
     name,
-    { ...(kind === 'number' ? number : text), description: about },
+    { ...(kinds[kind] ?? text), description: about },
   ]);
   const severities = listAlerts().map((name) => [`severity.${name}`, { enum: SEVERITIES }]);
   return {

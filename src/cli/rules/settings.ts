@@ -4,15 +4,15 @@ import { usageError } from '../command.ts';
 const REPOSITORY = 'https://github.com/crdb-exporter/crdb-exporter/blob/main';
 
 /** Kinds of values: how a value is checked, and how it is written into an expression. */
-type Kind = 'number' | 'regex' | 'url';
+type Kind = 'number' | 'share' | 'regex' | 'optional regex' | 'url';
 
 /** What `rules --set KEY=VALUE` and the chart's `rules.set` change: the kind, the default and the meaning of each key. */
 export const SETTINGS = {
   job: ['regex', 'crdb-exporter.*', 'scrape jobs of the exporter'],
   runbook_url: ['url', `${REPOSITORY}/docs/runbooks`, 'where docs/runbooks is published'],
-  excluded_applications: ['regex', '', 'applications without alerts on transactions'],
+  excluded_applications: ['optional regex', '', 'applications without alerts on transactions'],
   batch_applications: [
-    'regex',
+    'optional regex',
     '(?i).*(backup|restore|dump|import|export|migrat|etl|batch|report).*',
     'applications whose transactions may take batch_transaction_age',
   ],
@@ -21,19 +21,19 @@ export const SETTINGS = {
   batch_transaction_age: ['number', '14400', 'seconds; CrdbTransactionTooOld'],
   statements_per_cpu: ['number', '4', 'CrdbStatementConcurrencyHigh'],
   statements: ['number', '32', 'of a node, at least; CrdbStatementConcurrencyHigh'],
-  session_memory: ['number', '0.2', 'share of the memory of a node; CrdbSessionMemoryHigh'],
+  session_memory: ['share', '0.2', 'share of the memory of a node; CrdbSessionMemoryHigh'],
   session_storm: ['number', '200', 'sessions, at least; CrdbSessionStorm'],
   session_storm_growth: ['number', '3', 'times as many as usual; CrdbSessionStorm'],
   latency: ['number', '1', 'p99 in seconds; CrdbLatencyHigh'],
   latency_growth: ['number', '2', 'times as long as usual; CrdbLatencyHigh'],
-  nodes_down: ['number', '0.1', 'share of the nodes; CrdbMultipleNodesDown'],
+  nodes_down: ['share', '0.1', 'share of the nodes; CrdbMultipleNodesDown'],
   finalize_days: ['number', '7', 'with the upgrade not finalized; CrdbUpgradeNotFinalized'],
   restarts: ['number', '3', 'of a node in 6 hours; CrdbNodeFlapping'],
   record_age: ['number', '120', 'seconds; CrdbNodeRecordStale'],
   clock_offset: ['number', '0.3', 'seconds; CrdbClockOffsetHigh'],
-  cpu: ['number', '0.9', 'share of all cores; CrdbNodeCpuHigh'],
-  memory: ['number', '0.9', 'share of the memory; CrdbNodeMemoryHigh'],
-  file_descriptors: ['number', '0.8', 'share of the limit; CrdbFileDescriptorsHigh'],
+  cpu: ['share', '0.9', 'share of all cores; CrdbNodeCpuHigh'],
+  memory: ['share', '0.9', 'share of the memory; CrdbNodeMemoryHigh'],
+  file_descriptors: ['share', '0.8', 'share of the limit; CrdbFileDescriptorsHigh'],
   lease_imbalance: ['number', '2', 'times the mean of the locality; CrdbNodeHotspot'],
   load_imbalance: ['number', '2', 'times the mean of the locality; CrdbNodeHotspot'],
   license_days: ['number', '21', 'left (warning); CrdbLicenseExpiring'],
@@ -42,17 +42,17 @@ export const SETTINGS = {
   certificate_critical_days: ['number', '3', 'left (critical); CrdbCertificateExpiring'],
   ca_days: ['number', '90', 'left of a CA (warning); CrdbCertificateExpiring'],
   ca_critical_days: ['number', '21', 'left of a CA (critical); CrdbCertificateExpiring'],
-  short_certificate: ['number', '0.25', 'share left of a life of at most 30 days (warning)'],
-  short_certificate_critical: ['number', '0.1', 'share left of such a life (critical)'],
-  disk: ['number', '0.2', 'free share of a store (warning); CrdbStoreDiskLow'],
-  disk_critical: ['number', '0.1', 'free share of a store (critical); CrdbStoreDiskLow'],
+  short_certificate: ['share', '0.25', 'share left of a life of at most 30 days (warning)'],
+  short_certificate_critical: ['share', '0.1', 'share left of such a life (critical)'],
+  disk: ['share', '0.2', 'free share of a store (warning); CrdbStoreDiskLow'],
+  disk_critical: ['share', '0.1', 'free share of a store (critical); CrdbStoreDiskLow'],
   disk_floor: ['number', '5368709120', 'free bytes of a store (critical); CrdbStoreDiskLow'],
-  disk_filling: ['number', '0.4', 'free share above which no trend is an alert'],
-  capacity: ['number', '0.1', 'free share without the largest node; CrdbClusterCapacity'],
+  disk_filling: ['share', '0.4', 'free share above which no trend is an alert'],
+  capacity: ['share', '0.1', 'free share without the largest node; CrdbClusterCapacity'],
   l0_sublevels: ['number', '20', 'CrdbStoreOverloaded'],
   write_stalls: ['number', '1', 'a minute; CrdbStoreOverloaded'],
-  underreplicated: ['number', '0.1', 'share of all ranges (critical); CrdbRangesUnderreplicated'],
-  quorum_risk: ['number', '0.1', 'share of all ranges, at most: more is policy; CrdbQuorumAtRisk'],
+  underreplicated: ['share', '0.1', 'share of all ranges (critical); CrdbRangesUnderreplicated'],
+  quorum_risk: ['share', '0.1', 'share of all ranges, at most: more is policy; CrdbQuorumAtRisk'],
   quorum_tier: ['regex', '.+', 'tiers of localities, of them the narrowest; CrdbQuorumAtRisk'],
   hot_range_cpu: ['number', '0.75', 'CPU seconds per second; CrdbHotRange'],
   hot_range_queries: ['number', '2500', 'queries per second, without CPU; CrdbHotRange'],
@@ -75,7 +75,7 @@ export const SEVERITIES = ['off', 'info', 'warning', 'critical'];
 
 /** How a value is written: a regular expression as a PromQL string. */
 function writeValue(name: SettingName, value: string): string {
-  return SETTINGS[name][0] === 'regex' ? JSON.stringify(value) : value;
+  return SETTINGS[name][0].endsWith('regex') ? JSON.stringify(value) : value;
 }
 
 /** The settings with what KEY=VALUE pairs change. Throws a CommandError on a bad pair. */
@@ -142,14 +142,21 @@ function checkLabel(name: string): string {
 
 function checkValue(name: SettingName, value: string): string {
   const [kind] = SETTINGS[name];
-  if (kind === 'number' && !/^\d+(?:\.\d+)?$/.test(value)) {
+  const number = /^\d+(?:\.\d+)?$/.test(value) ? Number(value) : 0;
+  if (kind === 'number' && number === 0) {
     throw usageError(`--set ${name}=${value}: not a positive number`);
+  }
+  if (kind === 'share' && (number === 0 || number > 1)) {
+    throw usageError(`--set ${name}=${value}: not a share above 0, up to 1: write 0.9 for 90 %`);
   }
   if (kind === 'url' && !/^https?:\/\/[^\s'{}]+$/.test(value)) {
     throw usageError(`--set ${name}=${value}: not an address that begins with http:// or https://`);
   }
-  if (kind === 'regex' && !isRegex(value)) {
+  if (kind.endsWith('regex') && !isRegex(value)) {
     throw usageError(`--set ${name}=${value}: not a regular expression`);
+  }
+  if (kind === 'regex' && value === '') {
+    throw usageError(`--set ${name}=: matches nothing; the default is ${SETTINGS[name][1]}`);
   }
   return kind === 'url' ? value.replace(/\/$/, '') : value;
 }

@@ -65,7 +65,12 @@ describe('the command rules', () => {
   test.each([
     ['disk', 'write KEY=VALUE'],
     ['dsk=1', 'did you mean disk?'],
-    ['disk=much', 'not a positive number'],
+    ['latency=much', 'not a positive number'],
+    ['restarts=0', 'not a positive number'],
+    ['cpu=90', '--set cpu=90: not a share above 0, up to 1: write 0.9 for 90 %'],
+    ['disk=20', 'write 0.9 for 90 %'],
+    ['capacity=0.0', 'not a share above 0'],
+    ['job=', 'matches nothing; the default is crdb-exporter.*'],
     ['severity.CrdbNodeDed=off', 'did you mean CrdbNodeDead?'],
     ['severity.CrdbNodeDead=page', 'use off, info, warning, critical'],
     ['label.severity=x', 'not the name of a label'],
