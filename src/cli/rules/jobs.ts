@@ -61,8 +61,7 @@ and
 ${fold('', last(`${age}{exported_job="changefeed"}`))} > ${limit}`,
       for: '15m',
       summary: 'Changefeeds of {{ $labels.crdb_cluster }} are paused and keep old data.',
-      description:
-        'The oldest data that changefeeds protect from garbage collection is older than an hour and grows: disks fill and scans get slower. Consumers get no changes. Resume or cancel the job; see SHOW CHANGEFEED JOBS.',
+      description: `The oldest data that changefeeds protect from garbage collection is older than ${limit} s and grows: disks fill and scans get slower. Consumers get no changes. Resume or cancel the job; see SHOW CHANGEFEED JOBS.`,
     }),
     alert('CrdbJobPaused', 'warning', 'job', {
       expr: `${fold('exported_job', last('crdb_jobs{exported_job!="changefeed",state="paused"}'))} > 0
@@ -71,8 +70,7 @@ ${fold('exported_job', last(age))} > ${limit}`,
       for: '15m',
       summary:
         'Jobs of {{ $labels.crdb_cluster }} ({{ $labels.exported_job }}) are paused and keep old data.',
-      description:
-        'The oldest data that jobs of this type protect from garbage collection is older than an hour and grows: disks fill and scans get slower. Resume or cancel the job; see SHOW JOBS.',
+      description: `The oldest data that jobs of this type protect from garbage collection is older than ${limit} s and grows: disks fill and scans get slower. Resume or cancel the job; see SHOW JOBS.`,
     }),
   ];
 }

@@ -159,7 +159,7 @@ or
 )`,
       for: '30m',
       summary: 'A range of {{ $labels.crdb_cluster }} is hot and does not split.',
-      description: `For 30 minutes the load has been above the split threshold (about 500 ms of CPU per second; where CPU is not reported, 2500 queries per second); probably one key or an ascending key. Above the threshold now: ${list(
+      description: `For 30 minutes the load has been above ${set.hot_range_cpu} CPU seconds per second (where CPU is not reported, ${set.hot_range_queries} queries per second); probably one key or an ascending key. Above the limit now: ${list(
         hot('cpu_seconds_per_second', set.hot_range_cpu),
         `r{{ $row.Labels.range_id }}${place} {{ printf "%.2f" $row.Value }} CPU s/s`,
         {

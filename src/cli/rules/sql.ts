@@ -46,7 +46,7 @@ ${oldest('transaction', '=~')} > ${set.batch_transaction_age}`,
       for: '5m',
       summary:
         '{{ $labels.application }} ({{ $labels.user }}) in {{ $labels.crdb_cluster }} keeps a transaction open for {{ $value | humanizeDuration }}.',
-      description: `Long transactions hold locks and keep old row versions. Limits: ${set.transaction_age} s, ${set.idle_transaction_age} s without running a statement (usually a bug in connection pool or error handling; idle_in_transaction_session_timeout ends such sessions), ${set.batch_transaction_age} s for batch jobs. crdb-exporter sessions --older-than 5m lists them; CANCEL SESSION ends one.`,
+      description: `Long transactions hold locks and keep old row versions. Limits: ${set.transaction_age} s, ${set.idle_transaction_age} s without running a statement (usually a bug in connection pool or error handling; idle_in_transaction_session_timeout ends such sessions), ${set.batch_transaction_age} s for batch jobs. crdb-exporter sessions --sort txn-age lists the oldest first; CANCEL SESSION ends one.`,
     }),
   ];
 }

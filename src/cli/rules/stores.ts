@@ -115,7 +115,7 @@ ${fold(STORES, 'rate(crdb_store_write_stalls_total[5m])')} * 60 > ${set.write_st
         'max(crdb_store_l0_sublevels{crdb_cluster="%s",store_id="%s"})',
         'printf "%.0f"',
         { args: ['crdb_cluster', 'store_id'] },
-      )} (healthy: below 5; from 20 on writes are throttled and leases move away). Stops of all writes a minute: ${figure(
+      )} (healthy: below 5; by default, nodes throttle writes and leases move away from 20 on). Stops of all writes a minute: ${figure(
         'max(rate(crdb_store_write_stalls_total{crdb_cluster="%s",store_id="%s"}[5m])) * 60',
         'printf "%.0f"',
         { args: ['crdb_cluster', 'store_id'] },

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { settingNames, SETTINGS } from '../../../src/cli/rules/settings.ts';
 import { run } from '../../rules/promtool.ts';
 import type { RuleGroup } from '../../rules/rule-set.ts';
 import { expectGolden } from '../../support/golden.ts';
@@ -12,6 +13,23 @@ async function rulesWith(...pairs: readonly string[]): Promise<RuleGroup['rules'
   expect(code).toBe(0);
   const { groups }: { readonly groups: readonly RuleGroup[] } = parse(out);
   return groups.flatMap(({ rules }) => rules);
+}
+
+const NUMBERS = settingNames().filter((name) => ['number', 'share'].includes(SETTINGS[name][0]));
+/** How long an alert waits, and what servers do, whatever the settings are. */
+const NO_LIMIT = /For \d+ minutes|leases move away from 20 on/;
+
+/** A limit as a number, in percent, or as a duration. */
+function formsOf(value: string): RegExp {
+  const number = Number(value);
+  const words = [
+    value,
+    `${number * 100} percent`,
+    `${number / 60} ?m(?:in|\\b)`,
+    `${number / 3600} ?h(?:our|\\b)`,
+    ...(number === 3600 ? ['an hour'] : []),
+  ];
+  return new RegExp(String.raw`(?<![\w.])(?:${words.join('|')})(?![\d]|\.\d)`);
 }
 
 describe('the command rules', () => {
@@ -27,6 +45,19 @@ describe('the command rules', () => {
     expect(cpu?.annotations?.['description']).toContain('{{ 0.75 | humanizePercentage }}');
     const down = rules.find(({ alert }) => alert === 'CrdbExporterDown');
     expect(down?.expr).toBe(String.raw`up{job=~"crdb|\"db\""} == 0`);
+  });
+
+  test.each(NUMBERS)('leaves no text with the old limit: %s', async (name) => {
+    const [kind, value] = SETTINGS[name];
+    const usual = await rulesWith();
+    const changed = await rulesWith(`${name}=${kind === 'share' ? 0.77 : 77}`);
+    const texts = changed
+      .filter((rule, index) => rule.expr !== usual[index]?.expr)
+      .map(({ annotations = {} }) => `${annotations['summary']} ${annotations['description']}`)
+      // Of queries in a text only plain numbers are limits.
+      .map((text) => text.replaceAll(/\{\{(?! [\d.]+ \|).*?\}\}/g, ''))
+      .map((text) => text.replace(NO_LIMIT, ''));
+    expect(texts.filter((text) => formsOf(value).test(text))).toEqual([]);
   });
 
   test('changes severities, labels and runbooks', async () => {
