@@ -6,7 +6,7 @@ import type { Build } from '../metrics/exporter-metrics.ts';
 import { readBuild } from './build.ts';
 import { type CommandContext, CommandError, EXIT, usageError } from './command.ts';
 import { expandSwitches, optionTerm, takesNext } from './flags.ts';
-import { ignoreBrokenPipes, note } from './output/standard-output.ts';
+import { ignoreBrokenPipes, note, outputFailure } from './output/standard-output.ts';
 
 const EXAMPLES = `
 Examples:
@@ -87,6 +87,18 @@ export async function runCommandLine(
   argv: readonly string[],
   env: Environment,
   onRunning: () => void = () => undefined,
+): Promise<number> {
+  const exitCode = await runProgram(argv, env, onRunning);
+  const failure = outputFailure();
+  if (failure === undefined) return exitCode;
+  note(`cannot write to standard output: ${failure}`);
+  return EXIT.failed;
+}
+
+async function runProgram(
+  argv: readonly string[],
+  env: Environment,
+  onRunning: () => void,
 ): Promise<number> {
   try {
     const args = argv[0] === COMPLETE ? argv : putCommandFirst(expandSwitches(argv));

@@ -48,10 +48,11 @@ async function readAll(file: FileHandle): Promise<Buffer> {
   throw new Error('it is larger than 1 MiB: is it the right file?');
 }
 
-/** A file error in words, without the path. */
-export function explainFileError(error: unknown): string {
+/** A file error in words, without the path; `missing` is what ENOENT means. */
+export function explainFileError(error: unknown, missing = 'file'): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  if (code === 'ENOENT' || code === 'ENOTDIR') return 'there is no such file';
+  if (code === 'ENOENT' || code === 'ENOTDIR') return `there is no such ${missing}`;
+  if (code === 'ENOSPC') return 'no space left on the device';
   if (code === 'EACCES' || code === 'EPERM') return 'permission denied';
   if (code === 'EISDIR') return 'it is a directory';
   return messageOf(error);

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Simulator, startSimulator } from '../../src/simulator/index.ts';
 import { hasProgram } from '../support/programs.ts';
@@ -130,6 +131,17 @@ describe('in a pipe', { timeout: PROCESS_TIMEOUT_MS }, () => {
     const before = simulator.requests.entries.length;
     const { out, err } = await startProgram('bash', ['-c', script, process.execPath, config]).ended;
     expect({ out, err }).toEqual({ out: 'status 0\n', err: '' });
+    const sent = simulator.requests.entries.slice(before);
+    expect(sent.map(({ endpoint }) => endpoint)).toContain('logout');
+  });
+
+  test.skipIf(!existsSync('/dev/full'))('a full disk is one line and exit code 1', async () => {
+    const script = '"$0" src/main.ts ranges "$1" --output ndjson >/dev/full';
+    const before = simulator.requests.entries.length;
+    const argv = ['-c', script, process.execPath, config];
+    const { code, err } = await startProgram('bash', argv).ended;
+    const line = 'crdb-exporter: cannot write to standard output: no space left on the device\n';
+    expect({ code, err }).toEqual({ code: 1, err: line });
     const sent = simulator.requests.entries.slice(before);
     expect(sent.map(({ endpoint }) => endpoint)).toContain('logout');
   });

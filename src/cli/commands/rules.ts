@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { type Command, Option } from 'commander';
+import { explainFileError } from '../../config/files.ts';
 import { addExamples, type CommandContext, CommandError, EXIT } from '../command.ts';
 import { SETTINGS } from '../rules/settings.ts';
 import { writeRules } from '../rules/write.ts';
@@ -45,6 +46,6 @@ function writeTo(file: string, text: string): void {
   try {
     writeFileSync(file, text);
   } catch (error) {
-    throw new CommandError(`cannot write ${file}: ${String(error)}`);
+    throw new CommandError(`cannot write ${file}: ${explainFileError(error, 'folder')}`);
   }
 }

@@ -1,25 +1,37 @@
+import { explainFileError } from '../../config/files.ts';
 import { formatJson, formatLine } from '../../format.ts';
 
-/** A reader that stops reading (`| head`) ends the output and is no error. */
+/** A reader that stops reading (`| head`) ends the output and is no error; for others see `outputFailure`. */
 export function ignoreBrokenPipes(): void {
-  for (const stream of [process.stdout, process.stderr]) {
-    if (!stream.listeners('error').includes(throwOtherErrors)) {
-      stream.on('error', throwOtherErrors);
-    }
+  if (!process.stdout.listeners('error').includes(keepError)) {
+    process.stdout.on('error', keepError);
   }
+  if (!process.stderr.listeners('error').includes(throwOtherErrors)) {
+    process.stderr.on('error', throwOtherErrors);
+  }
+}
+
+/** The first error of standard output, which itself forgets it. */
+let kept: Error | null = null;
+
+function keepError(error: Error): void {
+  kept ??= error;
 }
 
 function throwOtherErrors(error: Error): void {
   if (!isBrokenPipe(error)) throw error;
 }
 
-/** Calls back when the reader of standard output is gone, until disposed. */
-export function onBrokenPipe(callback: () => void): Disposable {
-  const listener = (error: Error): void => {
-    if (isBrokenPipe(error)) callback();
-  };
-  process.stdout.on('error', listener);
-  return { [Symbol.dispose]: () => void process.stdout.off('error', listener) };
+/** Calls back when standard output takes no more, until disposed. */
+export function onOutputEnd(callback: () => void): Disposable {
+  process.stdout.on('error', callback);
+  return { [Symbol.dispose]: () => void process.stdout.off('error', callback) };
+}
+
+/** Why standard output is incomplete, unless its reader wanted no more. */
+export function outputFailure(): string | undefined {
+  const error = kept ?? process.stdout.errored;
+  return error === null || isBrokenPipe(error) ? undefined : explainFileError(error);
 }
 
 function isBrokenPipe(error: Error): boolean {

@@ -1,5 +1,5 @@
 import { EXIT } from '../command.ts';
-import { onBrokenPipe } from '../output/standard-output.ts';
+import { onOutputEnd } from '../output/standard-output.ts';
 
 const EXIT_CODES = { SIGINT: EXIT.interrupted, SIGTERM: EXIT.terminated } as const;
 const STOP_SIGNALS = ['SIGINT', 'SIGTERM'] as const;
@@ -60,7 +60,7 @@ export function untilStopSignal(): Promise<StopSignal> {
   });
 }
 
-/** Cancels a command before it is done, at a signal or when the reader of its output is gone; listens until disposed. */
+/** Cancels a command before it is done, at a signal or when its output takes no more; listens until disposed. */
 export function watchCancellation() {
   const controller = new AbortController();
   const signal: AbortSignal = controller.signal;
@@ -71,7 +71,7 @@ export function watchCancellation() {
     controller.abort();
   };
   listeners.use(onStopSignal((_signal, code) => cancel(code)));
-  listeners.use(onBrokenPipe(() => cancel(EXIT.ok)));
+  listeners.use(onOutputEnd(() => cancel(EXIT.ok)));
   return {
     signal,
     /** Undefined until it is cancelled. */

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { settingNames, SETTINGS } from '../../../src/cli/rules/settings.ts';
@@ -91,6 +92,13 @@ describe('the command rules', () => {
     expect([code, out]).toEqual([0, '']);
     expect(await readFile(file, 'utf8')).toContain(String.raw`application!~"a\\.b|\"c\""`);
     expect(await run('promtool', ['check', 'rules', file])).toMatchObject({ passed: true });
+  });
+
+  test('says why it cannot write the file', async () => {
+    const file = path.join(await writeTemporary('plain', ''), 'rules.yml');
+    const { code, err } = await runHere(['rules', '--output', file]);
+    const message = `cannot write ${file}: there is no such folder`;
+    expect({ code, err }).toEqual({ code: 1, err: `crdb-exporter: ${message}\n` });
   });
 
   test.each([
