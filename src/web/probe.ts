@@ -34,8 +34,9 @@ export async function sendProbe(
   }
   const enabled = cluster.pollers.map(({ collector }) => collector.name);
   const named = parameters.getAll('collect[]');
-  if (named.some((name) => !enabled.includes(name))) {
-    const text = `collector in collect[] is not enabled for this cluster; enabled collectors: ${enabled.join(', ')}\n`;
+  const excluded = parameters.getAll('exclude[]');
+  if ([...named, ...excluded].some((name) => !enabled.includes(name))) {
+    const text = `collector in collect[] or exclude[] is not enabled for this cluster; enabled collectors: ${enabled.join(', ')}\n`;
     sendText(response, 400, text);
     return;
   }
@@ -43,7 +44,8 @@ export async function sendProbe(
   const chosen = new Set(
     named.length === 0 ? byDefault.map(({ collector }) => collector.name) : named,
   );
-  const isChosen = (collector: string): boolean => chosen.has(collector);
+  const isChosen = (collector: string): boolean =>
+    chosen.has(collector) && !excluded.includes(collector);
   await cluster.pollNow(isChosen, readWaitMs(request));
   if (response.closed) return;
   const outcomes = renderFamilies(cluster.metrics(isChosen));

@@ -76,6 +76,17 @@ describe('/probe', () => {
     expect(named.value('crdb_up', { api: 'cluster' })).toBe(1);
   });
 
+  test('leaves out what exclude[] names', async () => {
+    await using probed = await openProbed();
+    const scrape = await probed.probe('&exclude[]=sessions');
+    expect(scrape.value('crdb_nodes', { status: 'live' })).toBe(3);
+    expect(scrape.all('crdb_sessions')).toEqual([]);
+    expect(probed.count('sessions')).toBe(0);
+    const one = await probed.probe('&collect[]=nodes&collect[]=sessions&exclude[]=nodes');
+    expect(one.all('crdb_nodes')).toEqual([]);
+    expect(probed.count('sessions')).toBe(1);
+  });
+
   test('polls once for concurrent probes, and not again within the interval', async () => {
     await using probed = await openProbed();
     probed.simulator.fault({ kind: 'slow', ms: 100, endpoint: 'nodes' });
@@ -139,6 +150,7 @@ describe('/probe', () => {
       'not enabled for this cluster; enabled collectors: nodes',
     ],
     ['?cluster=sim&collect[]=users', 400, 'not enabled for this cluster'],
+    ['?cluster=sim&exclude[]=users', 400, 'not enabled for this cluster'],
   ])('%s is refused without a poll', async (query, status, text) => {
     await using probed = await openProbed();
     const answer = await probed.exporter.get(`/probe${query}`);
