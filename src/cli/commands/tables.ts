@@ -77,11 +77,14 @@ async function list(target: ClusterTarget, options: Options): Promise<number> {
   const columns = load ? COLUMNS : COLUMNS.slice(0, -LOAD_COLUMNS);
   const asked = COLUMNS.slice(-LOAD_COLUMNS).map(({ title }) => title);
   const listing = openListing<Table>(options, 'tables', columns, asked);
-  const found = await discoverTables(clusterApiOf(target), target.stats);
+  const listed = await startProgress('tables', output);
+  const found = await discoverTables(clusterApiOf(target), target.stats).finally(() =>
+    listed.stop(),
+  );
   const wanted = found.filter((table) => database === undefined || table.database === database);
   const nodes = load ? await chooseNodes(target, undefined) : { toScan: [], toSkip: [] };
   const loads = new Map<number | null, Load>();
-  const progress = await startProgress('replicas', output);
+  const progress = load ? await startProgress('replicas', output) : listed;
   const failed = await readNodes(target, nodes.toScan, progress, {
     onRange(range) {
       progress.advance(1);
