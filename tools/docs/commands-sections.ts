@@ -33,7 +33,7 @@ export const SECTIONS: readonly Section[] = [
   },
   {
     title: 'sessions',
-    text: 'Open SQL sessions. `--user` and `--application` filter them, `--older-than 5m` keeps those with an older transaction or query. SQL text is shown only with `--show-sql`, client addresses only with `--show-clients`.',
+    text: 'Open SQL sessions. `--user` and `--application` filter them (`--application unset`: those without a name), `--older-than 5m` keeps those with an older transaction or query. SQL text is shown only with `--show-sql`, client addresses only with `--show-clients`.',
     commands: ['sessions --sort txn-age', 'sessions --user movr --output ndjson'],
   },
   {

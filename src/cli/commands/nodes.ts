@@ -152,13 +152,17 @@ async function list(target: ClusterTarget, options: Options): Promise<number> {
 function listReplicas(
   records: readonly { readonly node: CurrentNode; readonly age: RecordAge }[],
 ): readonly number[] {
-  const isRead = ({ age }: { readonly age: RecordAge }): boolean => REACHABLE.has(livenessOf(age));
-  const skipped = records.filter((one) => !isRead(one) && one.node.status !== 'decommissioned');
+  const { read = [], unread = [] } = Object.groupBy(records, ({ age }) =>
+    REACHABLE.has(livenessOf(age)) ? 'read' : 'unread',
+  );
+  const skipped = unread
+    .filter(({ node }) => node.status !== 'decommissioned')
+    .map(({ node }) => node.node_id ?? 0);
   noteMissingNodes(
-    skipped.map(({ node }) => node.node_id ?? 0),
+    skipped.toSorted((a, b) => a - b),
     [],
   );
-  return records.filter(isRead).map(({ node }) => sumOf(node, 'replicas') ?? 0);
+  return read.map(({ node }) => sumOf(node, 'replicas') ?? 0);
 }
 
 /** A node as JSON: names of the API, times as text, nothing omitted. */
