@@ -116,6 +116,7 @@ describe('the command line', () => {
   test.each([
     [['--config.file', 'FILE', 'check']],
     [['--config.file=FILE', 'check', '--no-collector.users']],
+    [['--config.file=FILE', '--collector.users', 'check']],
     [['--collector.users=false', '--config.file=FILE', 'serve', '--config.check']],
   ])('takes options before the command: %j', async (words) => {
     const file = await writeTemporary('good.yml', CLUSTER);

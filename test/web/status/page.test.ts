@@ -134,7 +134,7 @@ describe('the page', () => {
     expect(text).toContain('1 – 3 in 3 min');
   });
 
-  test('escapes text from clusters, clients and errors', () => {
+  test('names its panels, and escapes text from clusters, clients and errors', () => {
     const hostile = node(1, { locality: `${NASTY},${NASTY}`, status: NASTY, build: NASTY });
     const place = { rangeId: 1, nodeId: 1, storeId: 1, table: NASTY, index: NASTY };
     const states = { active: 1, idleInTransaction: 1, idle: 1 };
@@ -199,6 +199,18 @@ describe('the page', () => {
           : [],
       }),
       cluster(),
+    ]);
+    const titles = text.matchAll(/<h3[^>]*>([^<]*)/g);
+    expect(Array.from(titles, ([, title = '']) => title.trim())).toEqual([
+      'Findings',
+      'Nodes',
+      'Problem ranges',
+      'Safe to stop',
+      'Tables',
+      'Hottest ranges',
+      'Sessions',
+      'Migration assistant',
+      'Collectors',
     ]);
     expect(text).not.toContain('<img');
     expect(text.match(/&#60;img/g)?.length).toBeGreaterThan(15);
