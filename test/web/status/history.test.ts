@@ -21,6 +21,11 @@ describe('a trend', () => {
     expect(points.at(-1)).toEqual({ atMs: 99_999, value: 99_999 });
   });
 
+  test('has as many polls in each point', () => {
+    const { points } = draw(Array.from({ length: 240 }, (_, index) => index));
+    expect(points.map(({ atMs }) => atMs)).toEqual(Array.from(points, (_, at) => at * 4 + 3));
+  });
+
   test('still shows a peak of a single poll long ago', () => {
     const values = Array.from({ length: 5_000 }, (_, index) => (index === 77 ? 1_000 : 1));
     expect(draw(values).points.filter(({ value }) => value === 1_000)).toHaveLength(1);
