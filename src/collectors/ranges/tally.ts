@@ -92,12 +92,9 @@ export class NodeTally {
   readonly staged = new Map<number, RangeTables>();
   readonly lists: RangeLists;
   /** The store of the last element: neighbours are often of the same. */
-  #storeId = 0;
-  #store = createStoreTally();
-  #staged = createStagingTables(0);
+  #last: { storeId: number; store: StoreTally; staged: RangeTables } | undefined;
   readonly #places: Places;
   readonly #isAssigned: (nodeId: number) => boolean;
-
   readonly #before: Stores | undefined;
 
   /** `isAssigned`: whether this exporter scans that other node, too; `before`: the stores when it was last read. */
@@ -148,8 +145,8 @@ export class NodeTally {
     const problems = range.problems ?? 0;
     const place = range.span.start_key ?? 0;
     const placeNumber = this.#places.numberOf(place);
-    if (storeId !== this.#storeId) this.#useStore(storeId);
-    const isNew = stage(this.#staged, {
+    const { store, staged } = this.#storeOf(storeId);
+    const isNew = stage(staged, {
       rangeId,
       problems,
       heldKind: holds ? leaseKindOf(lease) : undefined,
@@ -159,7 +156,6 @@ export class NodeTally {
     // Between two pages a replica may move into view again.
     if (!isNew) return;
     const { nodeId } = this.node;
-    const store = this.#store;
     store.replicas += 1;
     if (range.quiescent === true) store.quiescent += 1;
     if (range.ticking === true) store.ticking += 1;
@@ -201,12 +197,15 @@ export class NodeTally {
     return holds || !isOurs ? sequence : 0;
   }
 
-  #useStore(storeId: number): void {
-    this.#storeId = storeId;
-    this.#staged = findOrCreate(this.staged, storeId, () =>
-      createStagingTables(SPARE * (this.#before?.get(storeId)?.replicas ?? 0)),
-    );
-    this.#store = findOrCreate(this.node.stores, storeId, createStoreTally);
+  #storeOf(storeId: number): Readonly<{ store: StoreTally; staged: RangeTables }> {
+    if (this.#last?.storeId === storeId) return this.#last;
+    const expected = SPARE * (this.#before?.get(storeId)?.replicas ?? 0);
+    this.#last = {
+      storeId,
+      store: findOrCreate(this.node.stores, storeId, createStoreTally),
+      staged: findOrCreate(this.staged, storeId, () => createStagingTables(expected)),
+    };
+    return this.#last;
   }
 
   /** Newer servers send more than queries and writes, and leave zeros out. */
