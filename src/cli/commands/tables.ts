@@ -77,29 +77,35 @@ async function list(target: ClusterTarget, options: Options): Promise<number> {
   const columns = load ? COLUMNS : COLUMNS.slice(0, -LOAD_COLUMNS);
   const asked = COLUMNS.slice(-LOAD_COLUMNS).map(({ title }) => title);
   const listing = openListing<Table>(options, 'tables', columns, asked);
-  const listed = await startProgress('tables', output);
+  const progress = await startProgress('tables', output);
   const found = await discoverTables(clusterApiOf(target), target.stats).finally(() =>
-    listed.stop(),
+    progress.stop(),
   );
   const wanted = found.filter((table) => database === undefined || table.database === database);
-  const nodes = load ? await chooseNodes(target, undefined) : { toScan: [], toSkip: [] };
+  const scan = load ? await readLoads(target, output) : undefined;
+  for (const table of wanted) listing.add(toTable(table, scan?.loads));
+  await listing.close();
+  if (scan !== undefined) noteMissingNodes(scan.skipped, scan.failed);
+  if (target.stats.limits.has('items')) note('the server has more tables: the largest are shown');
+  if (wanted.length > 0) return EXIT.ok;
+  const where = database === undefined ? '' : ` of the database ${database}`;
+  note(`the user sees no table${where}: GRANT CONNECT ON DATABASE … shows those of a database`);
+  return EXIT.failed;
+}
+
+/** The load by table id, from the ranges of all nodes that are live. */
+async function readLoads(target: ClusterTarget, output: string) {
+  const { toScan, toSkip } = await chooseNodes(target, undefined);
   const loads = new Map<number | null, Load>();
-  const progress = load ? await startProgress('replicas', output) : listed;
-  const failed = await readNodes(target, nodes.toScan, progress, {
+  const progress = await startProgress('replicas', output);
+  const failed = await readNodes(target, toScan, progress, {
     onRange(range) {
       progress.advance(1);
       addLoad(loads, toReplica(range, NO_NAMES));
     },
     onPageEnd: () => Promise.resolve(),
   }).finally(() => progress.stop());
-  for (const table of wanted) listing.add(toTable(table, load ? loads : undefined));
-  await listing.close();
-  noteMissingNodes(nodes.toSkip, failed);
-  if (target.stats.limits.has('items')) note('the server has more tables: the largest are shown');
-  if (wanted.length > 0) return EXIT.ok;
-  const where = database === undefined ? '' : ` of the database ${database}`;
-  note(`the user sees no table${where}: GRANT CONNECT ON DATABASE … shows those of a database`);
-  return EXIT.failed;
+  return { loads, skipped: toSkip, failed };
 }
 
 const LOAD_SORTS: ReadonlySet<string> = new Set(['qps', 'writes/s', 'cpu']);
