@@ -32,9 +32,9 @@ const start: ExporterStart = {
 `,
 };
 await using exporter = await startProcess('exporter-process.ts', start, optionsOfImage());
-const way: PageWay = { way: 'json', url, token: 'any' };
 await using server = await startProcess('page-server.ts', { ranges: RANGES });
-const usual: PageWay = { ...way, url: (await server.call<ServedPage>('page')).url };
+const { url: otherUrl } = await server.call<ServedPage>('page');
+const usual: PageWay = { way: 'json', url: otherUrl, token: 'any' };
 await using json = await startProcess('page-ways.ts', usual);
 const metricsUrl = await exporter.call<string>('url');
 
