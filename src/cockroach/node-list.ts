@@ -1,7 +1,7 @@
 import { array, integer, object, string } from '../json/shape.ts';
 import type { LivenessStatus } from '../vocabulary.ts';
 import type { ClusterApi, PollStats } from './cluster-api.ts';
-import { isId, livenessOf, type NodeList, REACHABLE, type Tier } from './node.ts';
+import { divideNodes, isId, livenessOf, type NodeList, type Tier } from './node.ts';
 
 /** The records are large and little of them is read, but the server prepares them in full. */
 const PAGE_LIMIT = 200;
@@ -31,11 +31,5 @@ export async function listNodes(api: ClusterApi, stats: PollStats): Promise<Node
       );
     },
   });
-  const toScan: number[] = [];
-  const toSkip: number[] = [];
-  for (const [nodeId, status] of [...statuses].toSorted(([a], [b]) => a - b)) {
-    if (status === 'decommissioned') continue;
-    (REACHABLE.has(status) ? toScan : toSkip).push(nodeId);
-  }
-  return { toScan, toSkip, localities };
+  return { ...divideNodes(statuses), localities };
 }

@@ -26,6 +26,19 @@ export const REACHABLE: ReadonlySet<LivenessStatus> = new Set([
   'decommissioning',
 ]);
 
+/** Which of the nodes, by id, a scan reads; decommissioned ones are in neither list. */
+export function divideNodes(
+  statuses: ReadonlyMap<number, LivenessStatus>,
+): Pick<NodeList, 'toScan' | 'toSkip'> {
+  const toScan: number[] = [];
+  const toSkip: number[] = [];
+  for (const [nodeId, status] of [...statuses].toSorted(([a], [b]) => a - b)) {
+    if (status === 'decommissioned') continue;
+    (REACHABLE.has(status) ? toScan : toSkip).push(nodeId);
+  }
+  return { toScan, toSkip };
+}
+
 /** What decides whether the record of a node is fresh. */
 export interface RecordAge {
   /** Undefined when what the server sent is no integer. */

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { freshnessOf, livenessOf, REACHABLE, type RecordAge } from '../../cockroach/node.ts';
+import { divideNodes, freshnessOf, livenessOf, type RecordAge } from '../../cockroach/node.ts';
 import { nodes } from '../../collectors/nodes.ts';
 import { formatAge, formatBytes, formatCount } from '../../format.ts';
 import { array, type Infer, integer, number, object, record, string } from '../../json/shape.ts';
@@ -14,7 +14,7 @@ import {
   openListing,
 } from '../output/listing.ts';
 import { countDependentRanges } from './nodes/safe-to-stop.ts';
-import { noteMissingNodes } from './ranges.ts';
+import { noteSkippedNodes } from './ranges.ts';
 
 const NODES_PER_PAGE = 100;
 
@@ -45,6 +45,7 @@ const shape = object({
 });
 
 type CurrentNode = ReturnType<typeof toItem>;
+type NodeRecord = Readonly<{ node: CurrentNode; age: RecordAge }>;
 
 /** Without the figures of a stale record. */
 type Node = Omit<CurrentNode, 'metrics' | 'store_metrics'> & {
@@ -119,7 +120,7 @@ interface Options extends ListingOptions {
 async function list(target: ClusterTarget, options: Options): Promise<number> {
   const columns = options.safeToStop ? [...COLUMNS, DEPENDENT] : COLUMNS;
   const listing = openListing<Node>(options, 'nodes', columns);
-  const records: { readonly node: CurrentNode; readonly age: RecordAge }[] = [];
+  const records: NodeRecord[] = [];
   const { dateMs } = await clusterApiOf(target).nodes(target.stats, {
     limit: NODES_PER_PAGE,
     shape,
@@ -133,7 +134,7 @@ async function list(target: ClusterTarget, options: Options): Promise<number> {
   const ages = records.map(({ age }) => age);
   const isFresh = freshnessOf(ages, dateMs);
   const dependent = options.safeToStop
-    ? await countDependentRanges(target, options.output, listReplicas(records))
+    ? await scanForDependents(target, options.output, records)
     : undefined;
   for (const { node: current, age } of records) {
     const { updatedSeconds } = age;
@@ -148,21 +149,21 @@ async function list(target: ClusterTarget, options: Options): Promise<number> {
   return isNoneSafe ? EXIT.failed : EXIT.ok;
 }
 
-/** The number of replicas of each node that a scan reads, as it last reported them; tells which it skips. */
-function listReplicas(
-  records: readonly { readonly node: CurrentNode; readonly age: RecordAge }[],
-): readonly number[] {
-  const { read = [], unread = [] } = Object.groupBy(records, ({ age }) =>
-    REACHABLE.has(livenessOf(age)) ? 'read' : 'unread',
-  );
-  const skipped = unread
-    .filter(({ node }) => node.status !== 'decommissioned')
-    .map(({ node }) => node.node_id ?? 0);
-  noteMissingNodes(
-    skipped.toSorted((a, b) => a - b),
-    [],
-  );
-  return read.map(({ node }) => sumOf(node, 'replicas') ?? 0);
+/** Announces which nodes are not scanned, and what a scan of the others costs, by what they last reported. */
+async function scanForDependents(
+  target: ClusterTarget,
+  output: string,
+  records: readonly NodeRecord[],
+): Promise<ReadonlyMap<number, number>> {
+  const byId = new Map(records.map((one) => [one.node.node_id ?? 0, one]));
+  const statuses = new Map(Array.from(byId, ([nodeId, { age }]) => [nodeId, livenessOf(age)]));
+  const { toScan, toSkip } = divideNodes(statuses);
+  noteSkippedNodes(toSkip);
+  const replicas = toScan.map((nodeId) => {
+    const node = byId.get(nodeId)?.node;
+    return (node && sumOf(node, 'replicas')) ?? 0;
+  });
+  return countDependentRanges(target, output, replicas);
 }
 
 /** A node as JSON: names of the API, times as text, nothing omitted. */

@@ -12,6 +12,7 @@ import { positiveInteger } from '../flags.ts';
 import { addListingOptions, type ListingOptions } from '../output/listing.ts';
 import { note, writeJson, writeOut } from '../output/standard-output.ts';
 import { type Cell, printTable } from '../output/table.ts';
+import { noteSkippedNodes } from './ranges.ts';
 import {
   formatCpuTime,
   type RangeElement,
@@ -92,8 +93,8 @@ async function show(
 }
 
 /**
- * Queries every live node for these ranges; one that fails is added to `failed`, and its reason told unless it failed
- * `before`, too. Rejects when all fail.
+ * Queries every live node for these ranges; one that fails is added to `failed`, and its reason printed unless it
+ * failed `before`, too. Rejects when all fail.
  */
 async function readRanges(
   target: ClusterTarget,
@@ -160,7 +161,7 @@ function toReports(replicas: readonly Replica[]): readonly RangeReport[] {
     }));
 }
 
-/** Tells which nodes were skipped and which ranges no node holds; returns whether all were found. */
+/** Prints which nodes were skipped and which ranges no node holds; returns whether all were found. */
 function reportMissing(
   ids: readonly number[],
   reports: readonly RangeReport[],
@@ -169,7 +170,7 @@ function reportMissing(
 ): boolean {
   const found = new Set(reports.map(({ range_id }) => range_id));
   const missing = ids.filter((id) => !found.has(id));
-  if (toSkip.length > 0) note(`skipped, because not live: node ${toSkip.join(', ')}`);
+  noteSkippedNodes(toSkip);
   if (missing.length === 0) return true;
   const why =
     unread.length === 0

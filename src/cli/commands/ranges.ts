@@ -133,12 +133,16 @@ async function list(
   return EXIT.ok;
 }
 
-/** Tells whose ranges are not in the output. */
+/** Prints whose ranges are not in the output. */
 export function noteMissingNodes(skipped: readonly number[], failed: readonly FailedNode[]): void {
-  if (skipped.length > 0) note(`skipped, because not live: node ${skipped.join(', ')}`);
+  noteSkippedNodes(skipped);
   for (const one of failed) {
     note(`the ranges of node ${one.nodeId} are missing or incomplete: ${one.cause}; ${one.remedy}`);
   }
+}
+
+export function noteSkippedNodes(skipped: readonly number[]): void {
+  if (skipped.length > 0) note(`skipped, because not live: node ${skipped.join(', ')}`);
 }
 
 /** One node after the other, so that no server prepares two lists at a time. Rejects when none could be read. */
