@@ -3,6 +3,7 @@ import { request } from 'undici';
 import { HotCandidates, HotList } from '../src/collectors/ranges/hot-ranges.ts';
 import { Places } from '../src/collectors/ranges/places.ts';
 import { ProblemHistory, ProblemReports } from '../src/collectors/ranges/problem-ranges.ts';
+import { QUERIES } from '../src/collectors/ranges/range.ts';
 import { createNodeReader } from '../src/collectors/ranges/scan.ts';
 import { PlaceLoads } from '../src/collectors/ranges/table-load.ts';
 import { NodeTally } from '../src/collectors/ranges/tally.ts';
@@ -55,7 +56,7 @@ async function readAsExporter(): Promise<Found> {
   const stores = [...node.stores.values()];
   return {
     replicas: stores.reduce((sum, { replicas }) => sum + replicas, 0),
-    queries: stores.reduce((sum, { queries }) => sum + queries, 0),
+    queries: stores.reduce((sum, { load }) => sum + (load[QUERIES] ?? 0), 0),
     bytes: context.bytes,
   };
 }

@@ -14,7 +14,7 @@ import {
   type ProblemRange,
   ProblemReports,
 } from './ranges/problem-ranges.ts';
-import { labelsOfPlace } from './ranges/range.ts';
+import { labelsOfPlace, QUERIES, WRITES } from './ranges/range.ts';
 import { type RangesResult, type WholeSummary, writeRangesSamples } from './ranges/samples.ts';
 import {
   createNodeReader,
@@ -276,7 +276,7 @@ function settleDetails(state: RangesState, scanned: readonly ScannedNode[]): voi
   if (!state.sendsDetails) return;
   for (const node of scanned) {
     node.isDetailed ||= [...node.stores.values()].every(
-      ({ queries, writes }) => queries === 0 && writes === 0,
+      ({ load }) => load[QUERIES] === 0 && load[WRITES] === 0,
     );
   }
 }

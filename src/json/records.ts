@@ -2,22 +2,20 @@ import { ESCAPED, type Scanner, sharedScanner, type Target } from './scanner.ts'
 import type { AnyShape, KeyFilter, TextParser } from './shape.ts';
 
 /** In the order of scanner/values.ts. */
-const KINDS = [
+const KINDS: readonly AnyShape['kind'][] = [
   ...(['number', 'integer', 'boolean', 'string', 'time', 'raw', 'flags'] as const),
   ...(['object', 'last', 'array', 'record', 'selected'] as const),
-] as const;
+];
 
 /** Where the value of a shape is in a record, which consists of slots of 8 bytes (scanner/values.ts). */
 interface Place {
-  readonly kind: (typeof KINDS)[number];
+  readonly shape: Exclude<AnyShape, { readonly kind: 'optional' }>;
   /** Whether null is undefined. */
   readonly isOptional: boolean;
   readonly slot: number;
   readonly slots: number;
   /** The fields of an object; what is in an array, a map or `last`, without a name. */
   readonly children: readonly (readonly [name: string, place: Place])[];
-  readonly filter: KeyFilter;
-  readonly parse: TextParser<unknown> | undefined;
 }
 
 const SLOT_BYTES = 8;
@@ -30,9 +28,7 @@ const NOTHING = 0x7ff80000;
 
 function layOut(shape: AnyShape, slot = 0, isOptional = false): Place {
   if (shape.kind === 'optional') return layOut(shape.inner, slot, true);
-  const filter = { keys: 'names' in shape ? shape.names : [], prefixes: [] };
-  const parse = 'parse' in shape ? shape.parse : undefined;
-  const place = { kind: shape.kind, isOptional, slot, slots: 1, children: [], filter, parse };
+  const place = { shape, isOptional, slot, slots: 1, children: [] };
   if (shape.kind === 'object') {
     let { slots } = place;
     const children = Object.entries(shape.fields).map(([name, field]) => {
@@ -46,13 +42,20 @@ function layOut(shape: AnyShape, slot = 0, isOptional = false): Place {
   // Items and entries have records of their own.
   const inner = layOut(shape.inner, shape.kind === 'last' ? slot + 1 : 0);
   const children = [['', inner]] as const;
-  if (shape.kind === 'last') return { ...place, slots: 1 + inner.slots, children };
-  return { ...place, children, filter: shape.kind === 'selected' ? shape.filter : filter };
+  return { ...place, slots: shape.kind === 'last' ? 1 + inner.slots : 1, children };
+}
+
+/** The keys that have a meaning where a shape has names or a filter. */
+function filterOf(shape: AnyShape): KeyFilter {
+  if (shape.kind === 'selected') return shape.filter;
+  return { keys: shape.kind === 'flags' ? shape.names : [], prefixes: [] };
 }
 
 /** Stores the plan of a place, and what its record holds when the value is absent or wrong; returns the plan's address. */
 function storePlan(scanner: Scanner, place: Place, absent: number, wrong: number): number {
-  const { kind, slot, slots, children, filter } = place;
+  const { shape, slot, slots, children } = place;
+  const { kind } = shape;
+  const { keys: names, prefixes } = filterOf(shape);
   const { allocate } = scanner.exports;
   writeSlot(scanner, place, absent, place.isOptional);
   writeSlot(scanner, place, wrong, true);
@@ -62,8 +65,8 @@ function storePlan(scanner: Scanner, place: Place, absent: number, wrong: number
     const [a, b] = isWithin ? [absent, wrong] : [record(), record()];
     return [name, storePlan(scanner, child, a, b)] as const;
   });
-  const indexes = filter.keys.map((name, index) => [name, index + 1] as const);
-  const keys = storeKeys(scanner, kind === 'object' ? plans : indexes, filter.prefixes);
+  const indexes = names.map((name, index) => [name, index + 1] as const);
+  const keys = storeKeys(scanner, kind === 'object' ? plans : indexes, prefixes);
   const plan = allocate(PLAN_BYTES);
   const where = [slot * SLOT_BYTES, slots * SLOT_BYTES, absent, wrong];
   const inner = plans[0]?.[1] ?? 0;
@@ -73,7 +76,8 @@ function storePlan(scanner: Scanner, place: Place, absent: number, wrong: number
 
 /** Writes a slot of a record for a value that is absent, or nothing: optional or of the wrong type. */
 function writeSlot(scanner: Scanner, place: Place, record: number, isNothing: boolean): void {
-  const { kind, isOptional, slot } = place;
+  const { isOptional, slot } = place;
+  const { kind } = place.shape;
   const isList = kind === 'array' || kind === 'record' || kind === 'selected';
   const isUndefined = isList ? isOptional : isNothing || kind === 'time' || kind === 'raw';
   scanner.numbers[record / SLOT_BYTES + slot] = isUndefined ? NaN : 0;
@@ -162,25 +166,27 @@ interface Position {
   slot: number;
 }
 
-function createGetter(
+type CreateReader = (
   scanner: Scanner,
   place: Place,
   record: Position,
   isKept: boolean,
-): () => unknown {
-  const { slot, isOptional } = place;
+) => () => unknown;
+
+const createGetter: CreateReader = (scanner, place, record, isKept) => {
+  const { shape, slot, isOptional } = place;
   const first = (): number => scanner.words[(record.slot + slot) * 2] ?? 0;
   const second = (): number => scanner.words[(record.slot + slot) * 2 + 1] ?? 0;
   const whenPresent = (read: () => unknown) => () =>
     scanner.numbers[record.slot + slot] === 1 ? read() : undefined;
-  switch (place.kind) {
+  switch (shape.kind) {
     case 'boolean':
       return () => {
         const value = scanner.numbers[record.slot + slot];
         return value === 1 ? true : value === 0 ? false : undefined;
       };
     case 'string': {
-      const { parse } = place;
+      const { parse } = shape;
       const read = (start: number, length: number, traits: number): unknown =>
         parse !== undefined && (traits & ESCAPED) === 0
           ? parse(scanner.bytes, start, start + length)
@@ -196,8 +202,8 @@ function createGetter(
         return isOptional ? (value ?? undefined) : value;
       };
     case 'object': {
-      const view = createView(scanner, place, record, isKept);
-      const read = isKept ? () => ({ ...view }) : () => view;
+      const create = shape.isNumbers === true ? createNumbersReader : createViewReader;
+      const read = create(scanner, place, record, isKept);
       return isOptional ? whenPresent(read) : read;
     }
     case 'last':
@@ -205,7 +211,7 @@ function createGetter(
     case 'array':
     case 'record':
     case 'selected': {
-      const read = (place.kind === 'array' ? createArrayReader : createMapReader)(scanner, place);
+      const read = (shape.kind === 'array' ? createArrayReader : createMapReader)(scanner, place);
       return () => (second() === NOTHING ? undefined : read(first(), second()));
     }
     default:
@@ -214,7 +220,22 @@ function createGetter(
         return value === value ? value : undefined;
       };
   }
-}
+};
+
+/** Reads an object of numbers as a view of the record, or as a copy. */
+const createNumbersReader: CreateReader = (scanner, { slot, slots }, record, isKept) => {
+  let { numbers } = scanner;
+  let view = numbers.subarray(0, 0);
+  let first = 0;
+  return () => {
+    if (numbers !== scanner.numbers || first !== record.slot + slot + 1) {
+      ({ numbers } = scanner);
+      first = record.slot + slot + 1;
+      view = numbers.subarray(first, first + slots - 1);
+    }
+    return isKept ? view.slice() : view;
+  };
+};
 
 function parseText(text: string, parse: TextParser<unknown> | undefined): unknown {
   if (parse === undefined) return text;
@@ -222,15 +243,15 @@ function parseText(text: string, parse: TextParser<unknown> | undefined): unknow
   return parse(bytes, 0, bytes.length);
 }
 
-/** An object whose properties read the record. */
-function createView(scanner: Scanner, place: Place, record: Position, isKept: boolean): object {
+/** Reads an object whose properties read the record, or a copy of it. */
+const createViewReader: CreateReader = (scanner, place, record, isKept) => {
   const view = {};
   for (const [name, child] of place.children) {
     const get = createGetter(scanner, child, record, isKept);
     Object.defineProperty(view, name, { enumerable: true, get });
   }
-  return view;
-}
+  return isKept ? () => ({ ...view }) : () => view;
+};
 
 function innerOf({ children: [inner] }: Place): Place {
   if (inner === undefined) throw new TypeError('a shape without an inner one');
@@ -257,12 +278,13 @@ function createArrayReader(scanner: Scanner, place: Place): ItemReader {
 function createMapReader(scanner: Scanner, place: Place): ItemReader {
   const record = { slot: 0 };
   const read = createGetter(scanner, innerOf(place), record, true);
+  const names = filterOf(place.shape).keys;
   return (address, count) => {
     const entries = new Map<string, unknown>();
     let at = address;
     for (let left = count; left > 0; left--) {
       const [next = 0, outcome, start = 0, length = 0] = scanner.words.subarray(at / 4, at / 4 + 4);
-      const name = place.filter.keys[length] ?? '';
+      const name = names[length] ?? '';
       const key = start === 0 ? name : scanner.keyText(start, start + length);
       record.slot = at / SLOT_BYTES + ENTRY_HEAD;
       // Of a key that occurs twice the last value counts, even when it is null or of the wrong type.

@@ -81,6 +81,7 @@ export class Scanner {
   /** Where the window begins, and the offset of that byte in the document. */
   window = 0;
   #origin = 0;
+  #stateWord = 0;
   #isInUse = false;
 
   constructor() {
@@ -121,7 +122,7 @@ export class Scanner {
    * where it ends, 0 when it is incomplete, -1 when it is over a limit.
    */
   read(at: number, target?: Target): number {
-    this.raws.length = 0;
+    if (this.raws.length > 0) this.raws.length = 0;
     return (
       this.exports.readWhole(at, target?.plan ?? 0, target?.record ?? 0) || this.#explainFailure()
     );
@@ -147,7 +148,7 @@ export class Scanner {
   }
 
   #state(index: number): number {
-    return this.words[this.exports.state.value / 4 + index] ?? 0;
+    return this.words[this.#stateWord + index] ?? 0;
   }
 
   /** The offset of an address in the document. */
@@ -196,6 +197,7 @@ export class Scanner {
       },
     });
     this.exports = exports;
+    this.#stateWord = exports.state.value / 4;
     this.targets = new Map();
     this.#useMemory();
   }

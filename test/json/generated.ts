@@ -17,6 +17,7 @@ const scalarShape: fc.Arbitrary<AnyShape> = fc.constantFrom(
   shapes.time(),
   shapes.raw(),
   shapes.flags(['a', 'problems']),
+  shapes.numbers(['b', 'a', 'é"\\']),
 );
 
 const { shape } = fc.letrec<{ shape: AnyShape; object: ObjectShape }>((tie) => ({

@@ -58,7 +58,7 @@ function readPresent(shape: AnyShape, value: unknown, tally: Tally): unknown {
     }
     default:
       return isObject(value)
-        ? mapFields(shape.fields, (inner, name) => {
+        ? mapFields(shape, (inner, name) => {
             const field = read(inner, Object.hasOwn(value, name) ? value[name] : undefined, tally);
             return field === WRONG_TYPE ? unknown(inner) : field;
           })
@@ -87,25 +87,25 @@ function absent(shape: AnyShape): unknown {
     case 'selected':
       return new Map();
     case 'object':
-      return mapFields(shape.fields, absent);
+      return mapFields(shape, absent);
     default:
       return undefined;
   }
 }
 
 function unknown(shape: AnyShape): unknown {
-  if (shape.kind === 'object') return mapFields(shape.fields, unknown);
+  if (shape.kind === 'object') return mapFields(shape, unknown);
   if (shape.kind === 'array') return [];
   return shape.kind === 'record' || shape.kind === 'selected' ? new Map() : undefined;
 }
 
 function mapFields(
-  fields: Readonly<Record<string, AnyShape>>,
+  { fields, isNumbers }: AnyShape & { readonly kind: 'object' },
   valueOf: (shape: AnyShape, name: string) => unknown,
-): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(fields).map(([name, inner]) => [name, valueOf(inner, name)]),
-  );
+): unknown {
+  const values = Object.entries(fields).map(([name, inner]) => [name, valueOf(inner, name)]);
+  if (isNumbers !== true) return Object.fromEntries(values);
+  return Float64Array.from(values, ([, value]) => Number(value));
 }
 
 function readLast(inner: AnyShape, values: unknown[], tally: Tally): unknown {

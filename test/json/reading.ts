@@ -1,6 +1,6 @@
 import { createDecoder, type DecoderOptions } from '../../src/json/decoder.ts';
 import type { DecodedPage } from '../../src/json/page-parser.ts';
-import type { Infer, ObjectShape } from '../../src/json/shape.ts';
+import { type Infer, type ObjectShape, typed } from '../../src/json/shape.ts';
 
 type Limits = Pick<DecoderOptions<ObjectShape, ObjectShape>, 'maxElementBytes' | 'maxDepth'>;
 
@@ -20,10 +20,18 @@ export function readPieces<Element extends ObjectShape>(
   const decoder = createDecoder({
     ...generous,
     ...options,
-    onElement: (element) => list.push(structuredClone(element)),
+    onElement: (element) => list.push(typed(options.element, copyOf(element))),
   });
   for (const piece of pieces) decoder.write(piece);
   return { ...decoder.end(), list };
+}
+
+/** A clone of an array of numbers would hold all memory behind it. */
+function copyOf(value: unknown): unknown {
+  if (value instanceof Float64Array) return value.slice();
+  const isPlain = Object.prototype.toString.call(value) === '[object Object]';
+  if (!isPlain || typeof value !== 'object' || value === null) return structuredClone(value);
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, copyOf(one)]));
 }
 
 /** The bytes of `text` in two pieces. */

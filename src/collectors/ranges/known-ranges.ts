@@ -41,29 +41,31 @@ const PARTIAL_SCAN_AGE = 1;
 const EXPIRED_SHARE = 8;
 const MAX_SEQUENCE = 0xffff_ffff;
 
-/** What one replica reports of its range; staged until its node is complete. */
-export interface StagedReplica {
-  readonly rangeId: number;
-  readonly problems: number;
-  /** Index in LEASE_KINDS when this replica holds the lease. */
-  readonly heldKind: number | undefined;
-  /** Sequence of the lease, where this replica is a source for it; else 0. */
-  readonly sequence: number;
-  /** Number of the place where the range begins. */
-  readonly place: number;
+/** `heldKind`: index in LEASE_KINDS when the replica holds the lease. */
+export function stagedFlags(problems: number, heldKind: number | undefined): number {
+  const kind = heldKind === undefined ? 0 : heldKind + 1;
+  return (problems & PROBLEM_BITS) | (kind << KIND_SHIFT);
 }
 
-/** Stages a replica of one store; false when the store has reported that range before. */
-export function stage(tables: RangeTables, replica: StagedReplica): boolean {
-  const table = tableFor(tables, replica.rangeId);
+/**
+ * Stages what a replica of one store reports of its range until its node is complete; false when the store has reported
+ * that range before. `sequence`: of the lease, where this replica is a source for it, else 0; `place`: number of the
+ * place where the range begins.
+ */
+export function stage(
+  tables: RangeTables,
+  rangeId: number,
+  flags: number,
+  sequence: number,
+  place: number,
+): boolean {
+  const table = tableFor(tables, rangeId);
   const size = table.size;
-  const slot = table.put(replica.rangeId);
+  const slot = table.put(rangeId);
   if (table.size === size) return false;
-  const kind = replica.heldKind === undefined ? 0 : replica.heldKind + 1;
-  table.flags[slot] = (replica.problems & PROBLEM_BITS) | (kind << KIND_SHIFT);
-  const isUsable = replica.sequence > 0 && replica.sequence <= MAX_SEQUENCE;
-  table.sequences[slot] = isUsable ? replica.sequence : 0;
-  table.words[slot] = replica.place;
+  table.flags[slot] = flags;
+  table.sequences[slot] = sequence > 0 && sequence <= MAX_SEQUENCE ? sequence : 0;
+  table.words[slot] = place;
   return true;
 }
 

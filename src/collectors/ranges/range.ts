@@ -3,15 +3,30 @@ import {
   type Infer,
   integer,
   last,
-  number,
+  numbers,
   object,
-  optional,
   boolean,
   parsed,
 } from '../../json/shape.ts';
 import { PROBLEMS } from '../../vocabulary.ts';
 
 export const LEASE_KINDS = ['epoch', 'expiration', 'leader'] as const;
+
+/** Load of a replica as the server names it. It always sends the first two; newer ones send all but zeros. */
+export const LOADS = [
+  'queries_per_second',
+  'writes_per_second',
+  'requests_per_second',
+  'reads_per_second',
+  'read_bytes_per_second',
+  'write_bytes_per_second',
+  'cpu_time_per_second',
+] as const;
+
+/** Index in LOADS. */
+export const QUERIES = LOADS.indexOf('queries_per_second');
+export const WRITES = LOADS.indexOf('writes_per_second');
+export const CPU_NANOS = LOADS.indexOf('cpu_time_per_second');
 
 /** One element of GET /nodes/{node_id}/ranges/: a replica, as its store sees it and its range. */
 export const rangeShape = object({
@@ -28,15 +43,7 @@ export const rangeShape = object({
     }),
   ),
   problems: flags(PROBLEMS.slice(0, -1)),
-  stats: object({
-    queries_per_second: number(),
-    writes_per_second: number(),
-    requests_per_second: optional(number()),
-    reads_per_second: optional(number()),
-    read_bytes_per_second: optional(number()),
-    write_bytes_per_second: optional(number()),
-    cpu_time_per_second: optional(number()),
-  }),
+  stats: numbers(LOADS),
   quiescent: boolean(),
   ticking: boolean(),
 });

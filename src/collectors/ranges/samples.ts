@@ -8,13 +8,24 @@ import type { HotRange } from './hot-ranges.ts';
 import type { RangeSummary } from './known-ranges.ts';
 import * as lists from './list-families.ts';
 import { isLower, type ProblemRange, type Reporter } from './problem-ranges.ts';
-import { labelsOfPlace, LEASE_KINDS } from './range.ts';
+import { CPU_NANOS, labelsOfPlace, LEASE_KINDS, WRITES } from './range.ts';
 import type { TopTables } from './table-load.ts';
 import { type ScanResult, QUERY_BOUNDS, type ScannedNode } from './tally.ts';
 
 const NANOS = 1e9;
 /** Ranges with more replicas count as `other`. */
 const MAX_SHOWN_REPLICAS = 7;
+
+/** In the order of LOADS. */
+const STORE_LOADS = [
+  families.STORE_QUERIES,
+  families.STORE_WRITES,
+  families.STORE_REQUESTS,
+  families.STORE_READS,
+  families.STORE_READ_BYTES,
+  families.STORE_WRITE_BYTES,
+  families.STORE_CPU,
+];
 
 /** The nodes of this shard, scanned. */
 export interface RangesResult extends CollectorResult, Pick<ScanResult, 'scanned' | 'failed'> {
@@ -93,14 +104,11 @@ function writeNodeSamples(set: SampleSet, { nodeId, stores, isDetailed }: Scanne
       const replicas = store.problems[at] || undefined;
       set.set(families.PROBLEM_REPLICAS, { problem, ...labels }, replicas);
     });
-    set.set(families.STORE_QUERIES, labels, store.queries);
-    set.set(families.STORE_WRITES, labels, store.writes);
-    if (!isDetailed) continue;
-    set.set(families.STORE_REQUESTS, labels, store.requests);
-    set.set(families.STORE_READS, labels, store.reads);
-    set.set(families.STORE_READ_BYTES, labels, store.readBytes);
-    set.set(families.STORE_WRITE_BYTES, labels, store.writeBytes);
-    set.set(families.STORE_CPU, labels, store.cpuNanos / NANOS);
+    STORE_LOADS.forEach((family, at) => {
+      if (at > WRITES && !isDetailed) return;
+      const value = store.load[at] ?? 0;
+      set.set(family, labels, at === CPU_NANOS ? value / NANOS : value);
+    });
   }
 }
 

@@ -1,11 +1,20 @@
 import { isId } from '../../cockroach/node.ts';
 import { type FailureReason, PROBLEMS } from '../../vocabulary.ts';
 import type { HotCandidates } from './hot-ranges.ts';
-import { stage } from './known-ranges.ts';
+import { stage, stagedFlags } from './known-ranges.ts';
 import type { Places } from './places.ts';
 import type { ProblemReports } from './problem-ranges.ts';
 import { createStagingTables, type RangeTables } from './range-table.ts';
-import { forEachProblem, type Lease, leaseKindOf, type Range } from './range.ts';
+import {
+  CPU_NANOS,
+  forEachProblem,
+  type Lease,
+  leaseKindOf,
+  LOADS,
+  QUERIES,
+  type Range,
+  WRITES,
+} from './range.ts';
 import type { PlaceLoads } from './table-load.ts';
 
 /** Bounds of crdb_ranges_by_queries_per_second. */
@@ -22,18 +31,18 @@ function createStoreTally() {
     ticking: 0,
     /** By index of PROBLEMS. */
     problems: PROBLEMS.map(() => 0),
-    queries: 0,
-    writes: 0,
-    requests: 0,
-    reads: 0,
-    readBytes: 0,
-    writeBytes: 0,
-    cpuNanos: 0,
+    /** By index of LOADS. */
+    load: new Float64Array(LOADS.length),
   };
 }
 
 /** By id of the store. */
 type Stores = ReadonlyMap<number, StoreTally>;
+
+interface StoreEntry {
+  readonly store: StoreTally;
+  readonly staged: RangeTables;
+}
 
 /** Room for replicas that a store has got since the last scan. */
 const SPARE = 1.05;
@@ -91,8 +100,7 @@ export class NodeTally {
    */
   readonly staged = new Map<number, RangeTables>();
   readonly lists: RangeLists;
-  /** The store of the last element: neighbours are often of the same. */
-  #last: { storeId: number; store: StoreTally; staged: RangeTables } | undefined;
+  readonly #stores = new Map<number, StoreEntry>();
   readonly #places: Places;
   readonly #isAssigned: (nodeId: number) => boolean;
   readonly #before: Stores | undefined;
@@ -145,44 +153,34 @@ export class NodeTally {
     const problems = range.problems ?? 0;
     const place = range.span.start_key ?? 0;
     const placeNumber = this.#places.numberOf(place);
-    const { store, staged } = this.#storeOf(storeId);
-    const isNew = stage(staged, {
-      rangeId,
-      problems,
-      heldKind: holds ? leaseKindOf(lease) : undefined,
-      sequence: lease === undefined ? 0 : this.#sequenceOf(lease, holds),
-      place: placeNumber,
-    });
+    const { store, staged } = this.#stores.get(storeId) ?? this.#addStore(storeId);
+    const flags = stagedFlags(problems, holds ? leaseKindOf(lease) : undefined);
+    const sequence = lease === undefined ? 0 : this.#sequenceOf(lease, holds);
     // Between two pages a replica may move into view again.
-    if (!isNew) return;
+    if (!stage(staged, rangeId, flags, sequence, placeNumber)) return;
     const { nodeId } = this.node;
     store.replicas += 1;
     if (range.quiescent === true) store.quiescent += 1;
     if (range.ticking === true) store.ticking += 1;
     if (problems !== 0) {
-      forEachProblem(problems, (problem) => {
-        store.problems[problem] = (store.problems[problem] ?? 0) + 1;
-      });
+      addProblems(store, problems);
       this.lists.problems.add(rangeId, problems, { nodeId, storeId, place });
     }
-    const { stats } = range;
-    const queries = stats.queries_per_second ?? 0;
-    const writes = stats.writes_per_second ?? 0;
-    const cpuNanos = stats.cpu_time_per_second;
-    store.queries += queries;
-    store.writes += writes;
-    store.cpuNanos += cpuNanos ?? 0;
-    this.#addDetails(store, stats, cpuNanos !== undefined);
+    const load = range.stats;
+    this.#addLoad(store, load);
+    const queries = load[QUERIES] || 0;
+    const writes = load[WRITES] || 0;
+    const cpuNanos = load[CPU_NANOS] || 0;
     const table = this.lists.tables.of(placeNumber);
-    table.cpuNanos += cpuNanos ?? 0;
+    table.cpuNanos += cpuNanos;
     if (!holds) return;
     store.leases += 1;
     table.ranges += 1;
     table.queries += queries;
     table.writes += writes;
-    this.#addHeldLease(queries, cpuNanos ?? 0);
+    this.#addHeldLease(queries, cpuNanos);
     const { hot } = this.lists;
-    const cpuSeconds = cpuNanos === undefined ? undefined : cpuNanos / 1e9;
+    const cpuSeconds = Number.isNaN(load[CPU_NANOS]) ? undefined : cpuNanos / 1e9;
     if (!hot.wants(rangeId, queries, cpuSeconds)) return;
     hot.add({ rangeId, nodeId, storeId, place, queries, writes, cpuSeconds });
   }
@@ -197,28 +195,22 @@ export class NodeTally {
     return holds || !isOurs ? sequence : 0;
   }
 
-  #storeOf(storeId: number): Readonly<{ store: StoreTally; staged: RangeTables }> {
-    if (this.#last?.storeId === storeId) return this.#last;
+  #addStore(storeId: number): StoreEntry {
     const expected = SPARE * (this.#before?.get(storeId)?.replicas ?? 0);
-    this.#last = {
-      storeId,
-      store: findOrCreate(this.node.stores, storeId, createStoreTally),
-      staged: findOrCreate(this.staged, storeId, () => createStagingTables(expected)),
-    };
-    return this.#last;
+    const entry = { store: createStoreTally(), staged: createStagingTables(expected) };
+    this.node.stores.set(storeId, entry.store);
+    this.staged.set(storeId, entry.staged);
+    this.#stores.set(storeId, entry);
+    return entry;
   }
 
-  /** Newer servers send more than queries and writes, and leave zeros out. */
-  #addDetails(store: StoreTally, stats: Range['stats'], hasCpu: boolean): void {
-    const requests = stats.requests_per_second;
-    const reads = stats.reads_per_second;
-    const readBytes = stats.read_bytes_per_second;
-    const writeBytes = stats.write_bytes_per_second;
-    store.requests += requests ?? 0;
-    store.reads += reads ?? 0;
-    store.readBytes += readBytes ?? 0;
-    store.writeBytes += writeBytes ?? 0;
-    this.node.isDetailed ||= hasCpu || (requests ?? reads ?? readBytes ?? writeBytes) !== undefined;
+  #addLoad({ load: sums }: StoreTally, load: Float64Array): void {
+    for (let at = 0; at < LOADS.length; at += 1) {
+      const value = load[at] ?? NaN;
+      if (Number.isNaN(value)) continue;
+      sums[at] = (sums[at] ?? 0) + value;
+      if (at > WRITES) this.node.isDetailed = true;
+    }
   }
 
   #addHeldLease(queries: number, cpuNanos: number): void {
@@ -230,10 +222,8 @@ export class NodeTally {
   }
 }
 
-function findOrCreate<Value>(map: Map<number, Value>, key: number, create: () => Value): Value {
-  const found = map.get(key);
-  if (found !== undefined) return found;
-  const created = create();
-  map.set(key, created);
-  return created;
+function addProblems({ problems: counts }: StoreTally, problems: number): void {
+  forEachProblem(problems, (problem) => {
+    counts[problem] = (counts[problem] ?? 0) + 1;
+  });
 }

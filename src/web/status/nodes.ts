@@ -1,5 +1,6 @@
 import { livenessOf } from '../../cockroach/node.ts';
 import type { NodesResult, NodeStatus as PolledNode } from '../../collectors/nodes.ts';
+import { QUERIES } from '../../collectors/ranges/range.ts';
 import type { RangesResult } from '../../collectors/ranges/samples.ts';
 import { formatCount, formatList, formatPercent } from '../../format.ts';
 import { ALERT_SEVERITIES, LIVENESS_STATUSES, type Severity } from '../../vocabulary.ts';
@@ -77,7 +78,7 @@ function queriesByNode(ranges: RangesResult | undefined): ReadonlyMap<number, nu
   return new Map(
     scanned.map(({ nodeId, stores }) => [
       nodeId,
-      [...stores.values()].reduce((sum, { queries }) => sum + queries, 0),
+      [...stores.values()].reduce((sum, { load }) => sum + (load[QUERIES] ?? 0), 0),
     ]),
   );
 }

@@ -2,7 +2,7 @@ import { livenessOf } from '../../cockroach/node.ts';
 import type { NodesResult } from '../../collectors/nodes.ts';
 import type { ListedRange, RangesResult } from '../../collectors/ranges.ts';
 import type { FailureDomain, FailureDomains } from '../../collectors/ranges/failure-domains.ts';
-import { labelsOfPlace, type Place } from '../../collectors/ranges/range.ts';
+import { labelsOfPlace, type Place, QUERIES } from '../../collectors/ranges/range.ts';
 import type { TablesResult } from '../../collectors/tables.ts';
 import { formatCount, formatList } from '../../format.ts';
 import { LISTED_PROBLEMS, type Severity } from '../../vocabulary.ts';
@@ -38,7 +38,7 @@ export function readRanges(
     /** Absent unless this exporter read every node that is up. */
     ranges: summary?.whole && summary.ranges,
     replicas: sumOf(stores.map(({ replicas }) => replicas)),
-    queriesPerSecond: sumOf(stores.map(({ queries }) => queries)),
+    queriesPerSecond: sumOf(stores.map(({ load }) => load[QUERIES] ?? 0)),
     /** Nodes of the last scan by outcome. */
     nodes: { scanned: scanned.length, failed: failed.length, skipped },
     /** Nodes that were queried in vain. */

@@ -1,15 +1,30 @@
 import { describe, expect, test } from 'vitest';
+import { KnownRanges, stage, stagedFlags } from '../../../src/collectors/ranges/known-ranges.ts';
 import {
-  KnownRanges,
-  stage,
-  type StagedReplica,
-} from '../../../src/collectors/ranges/known-ranges.ts';
-import { createStagingTables, type Work } from '../../../src/collectors/ranges/range-table.ts';
+  createStagingTables,
+  type RangeTables,
+  type Work,
+} from '../../../src/collectors/ranges/range-table.ts';
 
 const EPOCH = 0;
 const LEADER = 2;
 /** Nodes that were read. */
 const READ = new Set([1]);
+
+/** What a replica reports of its range. */
+interface Replica {
+  readonly rangeId: number;
+  readonly problems: number;
+  readonly heldKind: number | undefined;
+  readonly sequence: number;
+}
+
+function stageReplica(
+  staged: RangeTables,
+  { rangeId = 1, problems = 0, heldKind, sequence = 0 }: Partial<Replica>,
+): boolean {
+  return stage(staged, rangeId, stagedFlags(problems, heldKind), sequence, 0);
+}
 
 /** Does the work without pauses. */
 function runToEnd<Result>(work: Work<Result>): Result {
@@ -20,32 +35,23 @@ function runToEnd<Result>(work: Work<Result>): Result {
 }
 
 /** One scan; each list is what one store reports. */
-function scan(known: KnownRanges, stores: readonly (readonly Partial<StagedReplica>[])[]) {
+function scan(known: KnownRanges, stores: readonly (readonly Partial<Replica>[])[]) {
   runToEnd(known.beginScan());
   for (const [at, replicas] of stores.entries()) {
     const staged = createStagingTables(0);
-    for (const replica of replicas) {
-      stage(staged, {
-        rangeId: 1,
-        problems: 0,
-        heldKind: undefined,
-        sequence: 0,
-        place: 0,
-        ...replica,
-      });
-    }
+    for (const replica of replicas) stageReplica(staged, replica);
     runToEnd(known.commit(staged, at + 1));
   }
   return runToEnd(known.summarize());
 }
 
-function changesOver(scans: readonly (readonly (readonly Partial<StagedReplica>[])[])[]): number {
+function changesOver(scans: readonly (readonly (readonly Partial<Replica>[])[])[]): number {
   const known = new KnownRanges();
   for (const stores of scans) scan(known, stores);
   return known.leaseChanges;
 }
 
-const held = (sequence: number, heldKind = EPOCH): Partial<StagedReplica> => ({
+const held = (sequence: number, heldKind = EPOCH): Partial<Replica> => ({
   sequence,
   heldKind,
 });
@@ -144,8 +150,7 @@ test('many ranges are committed to an empty table without crowding at one end of
   for (let store = 0; store < 3; store += 1) {
     const staged = createStagingTables(0);
     for (let id = 1; id <= 300_000; id += 1) {
-      const rangeId = store * 200_000 + id;
-      stage(staged, { rangeId, problems: 0, heldKind: undefined, sequence: 0, place: 0 });
+      stageReplica(staged, { rangeId: store * 200_000 + id });
     }
     runToEnd(known.commit(staged, store + 1));
   }
@@ -191,8 +196,7 @@ describe('ranges that are gone', () => {
 
 test('a store that repeats a range on a later page is recognized', () => {
   const staged = createStagingTables(0);
-  const replica = { rangeId: 7, problems: 0, heldKind: undefined, sequence: 0, place: 0 };
-  expect(stage(staged, replica)).toBe(true);
-  expect(stage(staged, { ...replica, rangeId: 6 })).toBe(true);
-  expect(stage(staged, { ...replica, problems: 1 })).toBe(false);
+  expect(stageReplica(staged, { rangeId: 7 })).toBe(true);
+  expect(stageReplica(staged, { rangeId: 6 })).toBe(true);
+  expect(stageReplica(staged, { rangeId: 7, problems: 1 })).toBe(false);
 });
