@@ -115,12 +115,15 @@ export async function performRequest<T>(
     }
     response.body.on('data', (chunk: Buffer) => watch.chunkArrived(chunk.length));
     const maxBytes = Math.min(request.maxBytes ?? Infinity, options.maxResponseBytes);
-    await readBody(unpack(response, options.compression, what), (chunk) => {
+    const body = unpack(response, options.compression, what);
+    const release = createReleaser();
+    await readBody(body, (chunk) => {
       if (attempt.bytes + chunk.length > maxBytes) {
         throw new RequestError('limit', `${what}: the answer is larger than ${maxBytes} bytes`);
       }
       attempt.bytes += chunk.length;
       request.onChunk(chunk);
+      if (body === response.body) release(chunk);
     });
     stats.pages += 1;
     stats.bytes += attempt.bytes;
@@ -194,6 +197,23 @@ function unpack(
 }
 
 /**
+ * Frees received bytes as soon as those of another buffer arrive: a page has hundreds of megabytes, for which V8 would look
+ * through all its memory again and again. A buffer may hold several chunks; small ones may lie in the pool of Node.js.
+ */
+function createReleaser(): (chunk: Uint8Array) => void {
+  let last: ArrayBufferLike | undefined;
+  let isPooled = true;
+  return ({ buffer, length }) => {
+    if (buffer !== last) {
+      if (last instanceof ArrayBuffer && !isPooled) last.transfer(0);
+      last = buffer;
+      isPooled = true;
+    }
+    if (2 * length > Buffer.poolSize) isPooled = false;
+  };
+}
+
+/**
  * Hands a body on as it arrives. Listens to events instead of iterating: a promise for each chunk of a 40 MB page would
  * cost more than reading it.
  */
@@ -249,7 +269,7 @@ export function bufferBody<T>(
   const chunks: Uint8Array[] = [];
   return {
     maxBytes,
-    onChunk: (chunk) => chunks.push(chunk.slice()),
+    onChunk: (chunk) => chunks.push(Buffer.from(chunk)),
     onEnd: (response) => parse(Buffer.concat(chunks), response),
   };
 }

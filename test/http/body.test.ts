@@ -1,6 +1,9 @@
+import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { readBody } from '../../src/http/request.ts';
+import { ask, connect } from '../support/http-client.ts';
+import { serve } from '../support/http-server.ts';
 
 test('a body that is slow to process yields to other work, and arrives complete', async () => {
   const chunks = Array.from({ length: 40 }, () => Buffer.alloc(1_000));
@@ -23,4 +26,43 @@ test('a body that is slow to process yields to other work, and arrives complete'
   });
   expect(bytes).toBe(40_000);
   expect(most).toBeLessThanOrEqual(3);
+});
+
+describe('the memory of received bytes', () => {
+  test('is freed when those of the next buffer arrive', async () => {
+    await using server = await serve((_request, response) => response.end(Buffer.alloc(2_000_000)));
+    await using client = connect([server.url]);
+    const held: Uint8Array[] = [];
+    let bytes = 0;
+    const onChunk = (chunk: Uint8Array): void => {
+      bytes += chunk.length;
+      if (2 * chunk.length > Buffer.poolSize) held.push(chunk);
+    };
+    await ask(client, { onChunk });
+    expect(bytes).toBe(2_000_000);
+    expect(held.length).toBeGreaterThan(10);
+    expect(held.slice(0, -1).filter((chunk) => chunk.length > 0)).toEqual([]);
+  });
+
+  test('stays as it is while anybody needs it, in pieces of any size', async () => {
+    const sizes = [1, 70_000, 300, 40_000, 2, 200_000, 8_000, 33_000, 500_000, 10];
+    const pieces = sizes.map((size) => randomBytes(size));
+    await using server = await serve((_request, response) => {
+      const write = (at: number): void => {
+        if (at === pieces.length) response.end();
+        else response.write(pieces[at], () => write(at + 1));
+      };
+      write(0);
+    });
+    await using client = connect([server.url]);
+    const pooled = Array.from({ length: 2_000 }, (_, at) => Buffer.from(`text ${at}`));
+    const received: Buffer[] = [];
+    const onChunk = (chunk: Uint8Array): void => {
+      received.push(Buffer.from(chunk));
+      pooled.push(Buffer.from(`text ${pooled.length}`));
+    };
+    await Promise.all([ask(client, { onChunk }), ask(client), ask(client)]);
+    expect(Buffer.concat(received).equals(Buffer.concat(pieces))).toBe(true);
+    expect(pooled.map(String)).toEqual(pooled.map((_, at) => `text ${at}`));
+  });
 });

@@ -26,7 +26,7 @@ export async function ask(
     method: 'GET',
     path: '/nodes/',
     stats: { ...createPollStats(signal ?? AbortSignal.timeout(10_000)), endsAtMs },
-    onChunk: (chunk) => chunks.push(chunk.slice()),
+    onChunk: (chunk) => chunks.push(Buffer.from(chunk)),
     onEnd: () => undefined,
     ...request,
   });

@@ -1,6 +1,5 @@
 import type { NodeList, Tier } from '../../cockroach/node.ts';
 import { PROBLEMS } from '../../vocabulary.ts';
-import type { HolderCounts } from './holders.ts';
 
 const UNAVAILABLE = 1 << PROBLEMS.indexOf('unavailable');
 const UNDERREPLICATED = 1 << PROBLEMS.indexOf('underreplicated');
@@ -25,6 +24,16 @@ export interface LocalityDomain extends FailureDomain {
 /** A live node and its localities, from broad to narrow. */
 interface LiveNode extends FailureDomain {
   readonly localities: readonly LocalityDomain[];
+}
+
+/** What complete scans showed of a range. */
+export interface HolderCounts {
+  /** Holders in the last scan. */
+  readonly last: number;
+  /** Holders when it last had all of them in two scans; 0 while that is not known. */
+  readonly intended: number;
+  /** Whether it was under-replicated in the last scan. */
+  readonly wasMissingSome: boolean;
 }
 
 /** The members of a cluster during one complete scan, and what depends on each of them and on each locality. */

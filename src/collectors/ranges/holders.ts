@@ -1,3 +1,4 @@
+import { type FailureDomains, type HolderCounts, quorumOf } from './failure-domains.ts';
 import type { RangeTable } from './range-table.ts';
 
 /** Of one range. The first six nodes with an id up to 1,023 are in the words of its slot, all others in a side table. */
@@ -100,6 +101,63 @@ export class Holders {
     if (more?.size === 0) this.#dropMore(table, slot);
   }
 
+  /**
+   * Takes over which nodes hold the range, after a scan that read all live nodes, and counts it for `domains`. Returns the
+   * lowest of its holders when none of them is live.
+   */
+  settle(
+    table: RangeTable,
+    slot: number,
+    problems: number,
+    domains: FailureDomains,
+  ): number | undefined {
+    const { nodes, seen } = this;
+    const count = this.read(table, slot);
+    let present = 0;
+    let absent = 0;
+    let lowestDown = Infinity;
+    let known = 0;
+    for (let at = 0; at < count; at += 1) {
+      const nodeId = nodes[at] ?? 0;
+      if (!domains.isMember(nodeId)) {
+        this.remove(table, slot, nodeId);
+        continue;
+      }
+      known += 1;
+      if (seen[at] === true) {
+        nodes[present] = nodeId;
+        present += 1;
+      } else if (domains.isLive(nodeId)) {
+        this.remove(table, slot, nodeId);
+        absent += 1;
+      } else {
+        lowestDown = Math.min(lowestDown, nodeId);
+      }
+    }
+    const counts = holderCounts(table, slot);
+    if (present > 0) {
+      setHolderCounts(table, slot, domains.addRange(nodes, present, problems, counts));
+      return undefined;
+    }
+    if (lowestDown === Infinity) return undefined;
+    // Seen once, with one holder: it had just been split off, and others hold it, too.
+    if (known === 1 && counts.intended === 0 && !counts.wasMissingSome) return undefined;
+    // A range can leave its live holders only with a quorum of them: it was merged, dropped, or it has moved.
+    if (absent < quorumOf(counts.intended > 1 ? counts.intended : known)) return lowestDown;
+    const left = this.read(table, slot);
+    for (const nodeId of nodes.slice(0, left)) this.remove(table, slot, nodeId);
+    return undefined;
+  }
+
+  /** Whether it has holders, of which none was read. */
+  isUnread(table: RangeTable, slot: number, readNodes: ReadonlySet<number>): boolean {
+    const count = this.read(table, slot);
+    for (let at = 0; at < count; at += 1) {
+      if (readNodes.has(this.nodes[at] ?? 0)) return false;
+    }
+    return count > 0;
+  }
+
   /** No node of these slots has been seen yet. */
   beginScan(table: RangeTable, from: number, to: number): void {
     const { words } = table;
@@ -127,16 +185,6 @@ export class Holders {
     this.#more.delete(table.ids[slot] ?? 0);
     setRest(table, slot, 0, rest(table, slot, 0) & ~HAS_MORE);
   }
-}
-
-/** What complete scans showed of a range. */
-export interface HolderCounts {
-  /** Holders in the last scan. */
-  readonly last: number;
-  /** Holders when it last had all of them in two scans; 0 while that is not known. */
-  readonly intended: number;
-  /** Whether it was under-replicated in the last scan. */
-  readonly wasMissingSome: boolean;
 }
 
 export function holderCounts(table: RangeTable, slot: number): HolderCounts {

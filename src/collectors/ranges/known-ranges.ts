@@ -1,13 +1,6 @@
 import { PROBLEMS } from '../../vocabulary.ts';
-import { type FailureDomains, quorumOf } from './failure-domains.ts';
-import {
-  HOLDER_WORDS,
-  holderCounts,
-  Holders,
-  placeNumber,
-  setHolderCounts,
-  setPlaceNumber,
-} from './holders.ts';
+import type { FailureDomains } from './failure-domains.ts';
+import { HOLDER_WORDS, Holders, placeNumber, setPlaceNumber } from './holders.ts';
 import { Places } from './places.ts';
 import {
   createRangeTables,
@@ -101,12 +94,8 @@ export class KnownRanges {
   /** Forgets the last scan, but not the sequences it left. */
   *beginScan(): Work {
     for (const table of [this.tables.narrow, this.tables.wide]) {
-      const { capacity, sequences, flags, counts } = table;
-      yield* walk(capacity, (from, to) => {
-        for (let slot = from; slot < to; slot += 1) {
-          flags[slot] = sequences[slot] === 0 ? 0 : FROM_EARLIER_SCAN;
-          counts[slot] = (counts[slot] ?? 0) & ~REPLICA_BITS;
-        }
+      yield* walk(table.capacity, (from, to) => {
+        beginSlots(table, from, to);
         this.#holders.beginScan(table, from, to);
       });
     }
@@ -120,19 +109,28 @@ export class KnownRanges {
 
   *#commitTable(table: RangeTable, staged: RangeTable, nodeId: number): Work {
     yield* table.makeRoomFor(staged);
-    const { ids, sequences, flags, words, capacity } = staged;
-    yield* walk(capacity, (from, end) => {
-      for (let slot = from; slot < end; slot += 1) {
-        const id = ids[slot] ?? 0;
-        if (id === 0) continue;
-        const to = table.put(id);
-        this.#commitLease(table, to, flags[slot] ?? 0, sequences[slot] ?? 0);
-        const replicas = (table.counts[to] ?? 0) & REPLICA_BITS;
-        table.counts[to] = Math.min(replicas + 1, REPLICA_BITS);
-        this.#holders.add(table, to, nodeId);
-        if (replicas === 0) setPlaceNumber(table, to, words[slot] ?? 0);
-      }
+    yield* walk(staged.capacity, (from, to) => {
+      this.#commitSlots(table, staged, nodeId, from, to);
     });
+  }
+
+  #commitSlots(
+    table: RangeTable,
+    { ids, sequences, flags, words }: RangeTable,
+    nodeId: number,
+    from: number,
+    end: number,
+  ): void {
+    for (let slot = from; slot < end; slot += 1) {
+      const id = ids[slot] ?? 0;
+      if (id === 0) continue;
+      const to = table.put(id);
+      this.#commitLease(table, to, flags[slot] ?? 0, sequences[slot] ?? 0);
+      const replicas = (table.counts[to] ?? 0) & REPLICA_BITS;
+      table.counts[to] = Math.min(replicas + 1, REPLICA_BITS);
+      this.#holders.add(table, to, nodeId);
+      if (replicas === 0) setPlaceNumber(table, to, words[slot] ?? 0);
+    }
   }
 
   /**
@@ -153,14 +151,6 @@ export class KnownRanges {
     table.sequences[slot] = Math.max(sequence, knownSequence);
   }
 
-  #isUnread(table: RangeTable, slot: number, readNodes: ReadonlySet<number>): boolean {
-    const count = this.#holders.read(table, slot);
-    for (let at = 0; at < count; at += 1) {
-      if (readNodes.has(this.#holders.nodes[at] ?? 0)) return false;
-    }
-    return count > 0;
-  }
-
   *summarize(): Work<RangeSummary> {
     const summary: RangeSummary = {
       ranges: 0,
@@ -170,21 +160,23 @@ export class KnownRanges {
       problemsByTable: new Map(),
     };
     for (const table of [this.tables.narrow, this.tables.wide]) {
-      const { capacity, flags, counts } = table;
-      yield* walk(capacity, (from, to) => {
-        for (let slot = from; slot < to; slot += 1) {
-          const replicas = (counts[slot] ?? 0) & REPLICA_BITS;
-          if (replicas === 0) continue;
-          summary.ranges += 1;
-          increase(summary.byReplicas, replicas);
-          const kind = ((flags[slot] ?? 0) & KIND_BITS) >>> KIND_SHIFT;
-          if (kind !== 0) increase(summary.byLeaseKind, kind - 1);
-          const problems = (flags[slot] ?? 0) & PROBLEM_BITS;
-          if (problems !== 0) this.#addProblems(summary, problems, placeNumber(table, slot));
-        }
-      });
+      yield* walk(table.capacity, (from, to) => this.#addSlots(summary, table, from, to));
     }
     return summary;
+  }
+
+  #addSlots(summary: RangeSummary, table: RangeTable, from: number, to: number): void {
+    const { flags, counts } = table;
+    for (let slot = from; slot < to; slot += 1) {
+      const replicas = (counts[slot] ?? 0) & REPLICA_BITS;
+      if (replicas === 0) continue;
+      summary.ranges += 1;
+      increase(summary.byReplicas, replicas);
+      const kind = ((flags[slot] ?? 0) & KIND_BITS) >>> KIND_SHIFT;
+      if (kind !== 0) increase(summary.byLeaseKind, kind - 1);
+      const problems = (flags[slot] ?? 0) & PROBLEM_BITS;
+      if (problems !== 0) this.#addProblems(summary, problems, placeNumber(table, slot));
+    }
   }
 
   #addProblems({ byProblem, problemsByTable }: RangeSummary, problems: number, at: number): void {
@@ -204,60 +196,26 @@ export class KnownRanges {
   *settle(domains: FailureDomains, onLost: (range: LostRange) => void): Work {
     for (const table of [this.tables.narrow, this.tables.wide]) {
       yield* walk(table.capacity, (from, to) => {
-        for (let slot = from; slot < to; slot += 1) {
-          if (table.ids[slot] !== 0) this.#settleSlot(table, slot, domains, onLost);
-        }
+        this.#settleSlots(table, domains, onLost, from, to);
       });
     }
   }
 
-  #settleSlot(
+  #settleSlots(
     table: RangeTable,
-    slot: number,
     domains: FailureDomains,
     onLost: (range: LostRange) => void,
+    from: number,
+    to: number,
   ): void {
-    const holders = this.#holders;
-    const { nodes, seen } = holders;
-    const count = holders.read(table, slot);
-    let present = 0;
-    let absent = 0;
-    let lowestDown = Infinity;
-    let known = 0;
-    for (let at = 0; at < count; at += 1) {
-      const nodeId = nodes[at] ?? 0;
-      if (!domains.isMember(nodeId)) {
-        holders.remove(table, slot, nodeId);
-        continue;
-      }
-      known += 1;
-      if (seen[at] === true) {
-        nodes[present] = nodeId;
-        present += 1;
-      } else if (domains.isLive(nodeId)) {
-        holders.remove(table, slot, nodeId);
-        absent += 1;
-      } else {
-        lowestDown = Math.min(lowestDown, nodeId);
-      }
-    }
-    const counts = holderCounts(table, slot);
-    if (present > 0) {
+    for (let slot = from; slot < to; slot += 1) {
+      const rangeId = table.ids[slot] ?? 0;
+      if (rangeId === 0) continue;
       const problems = (table.flags[slot] ?? 0) & PROBLEM_BITS;
-      setHolderCounts(table, slot, domains.addRange(nodes, present, problems, counts));
-      return;
+      const nodeId = this.#holders.settle(table, slot, problems, domains);
+      if (nodeId === undefined) continue;
+      onLost({ rangeId, place: this.places.at(placeNumber(table, slot)) ?? 0, nodeId });
     }
-    if (lowestDown === Infinity) return;
-    // Seen once, with one holder: it had just been split off, and others hold it, too.
-    if (known === 1 && counts.intended === 0 && !counts.wasMissingSome) return;
-    const rangeId = table.ids[slot] ?? 0;
-    // A range can leave its live holders only with a quorum of them: it was merged, dropped, or it has moved.
-    if (absent >= quorumOf(counts.intended > 1 ? counts.intended : known)) {
-      const left = holders.read(table, slot);
-      for (const nodeId of nodes.slice(0, left)) holders.remove(table, slot, nodeId);
-      return;
-    }
-    onLost({ rangeId, place: this.places.at(placeNumber(table, slot)) ?? 0, nodeId: lowestDown });
   }
 
   /**
@@ -267,24 +225,44 @@ export class KnownRanges {
   *expire(isComplete: boolean, readNodes: ReadonlySet<number>): Work {
     const ageStep = isComplete ? COMPLETE_SCAN_AGE : PARTIAL_SCAN_AGE;
     for (const table of [this.tables.narrow, this.tables.wide]) {
-      const { capacity, ids, counts } = table;
       let expired = 0;
-      yield* walk(capacity, (from, to) => {
-        for (let slot = from; slot < to; slot += 1) {
-          const count = counts[slot] ?? 0;
-          if (ids[slot] === 0 || (count & REPLICA_BITS) !== 0) continue;
-          if (this.#isUnread(table, slot, readNodes)) continue;
-          const age = Math.min((count >>> AGE_SHIFT) + ageStep, MAX_AGE);
-          counts[slot] = age << AGE_SHIFT;
-          if (age < MAX_AGE) continue;
-          expired += 1;
-          this.#holders.forget(table, slot);
-        }
+      yield* walk(table.capacity, (from, to) => {
+        expired += this.#ageSlots(table, ageStep, readNodes, from, to);
       });
       if (expired * EXPIRED_SHARE > table.size) {
         yield* table.prune((count) => count >>> AGE_SHIFT < MAX_AGE);
       }
     }
+  }
+
+  /** Returns the number of ranges to be forgotten. */
+  #ageSlots(
+    table: RangeTable,
+    ageStep: number,
+    readNodes: ReadonlySet<number>,
+    from: number,
+    to: number,
+  ): number {
+    const { ids, counts } = table;
+    let expired = 0;
+    for (let slot = from; slot < to; slot += 1) {
+      const count = counts[slot] ?? 0;
+      if (ids[slot] === 0 || (count & REPLICA_BITS) !== 0) continue;
+      if (this.#holders.isUnread(table, slot, readNodes)) continue;
+      const age = Math.min((count >>> AGE_SHIFT) + ageStep, MAX_AGE);
+      counts[slot] = age << AGE_SHIFT;
+      if (age < MAX_AGE) continue;
+      expired += 1;
+      this.#holders.forget(table, slot);
+    }
+    return expired;
+  }
+}
+
+function beginSlots({ sequences, flags, counts }: RangeTable, from: number, to: number): void {
+  for (let slot = from; slot < to; slot += 1) {
+    flags[slot] = sequences[slot] === 0 ? 0 : FROM_EARLIER_SCAN;
+    counts[slot] = (counts[slot] ?? 0) & ~REPLICA_BITS;
   }
 }
 

@@ -210,7 +210,10 @@ export function tableFor(tables: RangeTables, id: number): RangeTable {
   return id > MAX_NARROW_ID ? tables.wide : tables.narrow;
 }
 
-/** Walks over the slots, a step at a time: `visit` gets the first slot and the one behind the last. */
+/**
+ * Walks over the slots, a step at a time: `visit` gets the first slot and the one behind the last. Loops belong into a
+ * function that it calls: V8 compiles each function expression again that is created for a walk.
+ */
 export function* walk(slots: number, visit: (from: number, to: number) => void): Work {
   for (let from = 0; from < slots; from += STEP_SLOTS) {
     visit(from, Math.min(from + STEP_SLOTS, slots));

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { HolderCounts } from '../../../src/collectors/ranges/failure-domains.ts';
 import {
   HOLDER_WORDS,
-  type HolderCounts,
   holderCounts,
   Holders,
   MAX_PLACES,
