@@ -108,7 +108,9 @@ function editsOf(node: SyntaxNode, text: string): readonly Edit[] {
 }
 
 function numbersNear(value: number): readonly string[] {
-  return value === 0 ? ['1', '-1'] : [String(value * 1.25), String(value * 0.8)];
+  // Small whole numbers are mostly compared with counts, between which there is nothing.
+  if (Number.isInteger(value) && value < 5) return [String(value + 1), String(value - 1)];
+  return [String(value * 1.25), String(value * 0.8)];
 }
 
 /** Removes a member of a list, with one comma if there is one. */

@@ -1,4 +1,4 @@
-import { alert, fold, list, record, type Rule, type Values } from './rule.ts';
+import { alert, fold, list, present, record, type Rule, type Values } from './rule.ts';
 
 const COLLECTOR = 'collector, shard';
 /** The collector in a summary, with its shard if there are several. */
@@ -42,11 +42,11 @@ function records(): readonly Rule[] {
     ),
     record(
       'crdb_cluster:crdb_up:lost',
-      `max by (crdb_cluster) (
-  max by (crdb_cluster, job) (max_over_time(crdb_up[6h])) unless on (job) max by (job) (up) == 1
+      `group by (crdb_cluster) (
+  present_over_time(crdb_up[6h]) unless on (job) up == 1
 )
 unless
-max by (crdb_cluster) (crdb_up)`,
+${present('', 'crdb_up')}`,
       {
         comment:
           'Clusters on which no exporter reports because none is up. A cluster that was removed from the configuration is not among them.',
@@ -74,7 +74,7 @@ function blindness({ job }: Values): readonly Rule[] {
         'Prometheus has failed to scrape {{ $labels.instance }} (job {{ $labels.job }}) for 5 minutes. CrdbMonitoringBlind fires when a cluster has no exporter left.',
     }),
     alert('CrdbMonitoringBlind', 'critical', 'exporter', {
-      expr: 'count(crdb_cluster:crdb_up:lost) or absent_over_time(crdb_up[6h])',
+      expr: 'group(crdb_cluster:crdb_up:lost) or absent_over_time(crdb_up[6h])',
       for: '5m',
       summary: 'No exporter reports on CockroachDB clusters.',
       description:
@@ -129,7 +129,7 @@ or
     <= ${limit}
   )
   or
-  0 * ${fold('', 'crdb_exporter_shards')}
+  0 * ${present('', 'crdb_exporter_shards')}
 )
 < on (crdb_cluster) (${fold('', 'crdb_exporter_shards')} > 1)`,
       for: '5m',

@@ -1,11 +1,11 @@
-import { fold, record, type Rule, type Values } from './rule.ts';
+import { fold, present, record, type Rule, type Values } from './rule.ts';
 
 const HEALTH = 'crdb_cluster_reason:crdb_health:code';
 const KNOWN = 'crdb_cluster:crdb_up:known';
 
 /** The clusters whose collector is enabled, or was before its exporter went down. */
 function expected(collector: string): string {
-  return `max by (crdb_cluster) (max_over_time(crdb_exporter_collector_interval_seconds{collector="${collector}"}[6h]))
+  return `${present('', `present_over_time(crdb_exporter_collector_interval_seconds{collector="${collector}"}[6h])`)}
   and ${KNOWN}`;
 }
 
@@ -15,7 +15,7 @@ function reason(name: string, expr: string, clusters: string): Rule {
     HEALTH,
     `${expr}
 or
-3 + 0 * (
+3 * (
   ${clusters}
 )`,
     { labels: { reason: name } },
@@ -24,7 +24,7 @@ or
 
 /** Whether a cluster has ranges with these problems. */
 function problems(kinds: string): string {
-  return `sum by (crdb_cluster) (${fold('problem, shard', `crdb_range_problem_ranges{problem=~"${kinds}"}`)}) > bool 0`;
+  return `${fold('', `crdb_range_problem_ranges{problem=~"${kinds}"}`)} > bool 0`;
 }
 
 /** The number of nodes with these states. */
@@ -76,13 +76,13 @@ export function healthRules(set: Values): readonly Rule[] {
 (${free} < bool ${set.disk_critical})`,
       expected('nodes'),
     ),
-    reason('api_down', `2 * (${fold('', 'crdb_up{api="cluster"}')} == bool 0)`, KNOWN),
+    reason('api_down', `2 * (${fold('', 'crdb_up{api="cluster"}')} == bool 0)`, present('', KNOWN)),
     reason(
       'data_stale',
       `max by (crdb_cluster) (
   crdb_cluster_collector_shard:data_age_seconds:min > bool crdb_cluster_collector_shard:max_age_seconds:max
 )`,
-      KNOWN,
+      present('', KNOWN),
     ),
     record(
       'crdb_cluster:crdb_health:code',

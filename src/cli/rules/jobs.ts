@@ -1,4 +1,4 @@
-import { alert, fold, last, list, type Rule, type Values } from './rule.ts';
+import { alert, fold, last, list, present, type Rule, type Values } from './rule.ts';
 
 /** Failures of all nodes within 12 hours. */
 function failures(family: string): string {
@@ -56,7 +56,7 @@ function paused({ protected_age: limit }: Values): readonly Rule[] {
   const age = 'crdb_protected_timestamp_age_seconds';
   return [
     alert('CrdbChangefeedPaused', 'warning', 'job', {
-      expr: `${fold('', last('crdb_jobs{exported_job="changefeed",state="paused"}'))} > 0
+      expr: `${present('', `${last('crdb_jobs{exported_job="changefeed",state="paused"}')} > 0`)}
 and
 ${fold('', last(`${age}{exported_job="changefeed"}`))} > ${limit}`,
       for: '15m',
@@ -64,7 +64,7 @@ ${fold('', last(`${age}{exported_job="changefeed"}`))} > ${limit}`,
       description: `The oldest data that changefeeds protect from garbage collection is older than ${limit} s and grows: disks fill and scans get slower. Consumers get no changes. Resume or cancel the job; see SHOW CHANGEFEED JOBS.`,
     }),
     alert('CrdbJobPaused', 'warning', 'job', {
-      expr: `${fold('exported_job', last('crdb_jobs{exported_job!="changefeed",state="paused"}'))} > 0
+      expr: `${present('exported_job', `${last('crdb_jobs{exported_job!="changefeed",state="paused"}')} > 0`)}
 and
 ${fold('exported_job', last(age))} > ${limit}`,
       for: '15m',

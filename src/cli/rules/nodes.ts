@@ -1,6 +1,6 @@
 import * as rule from './rule.ts';
 
-const { ADDRESS, alert, fold, last, list, record } = rule;
+const { ADDRESS, alert, fold, last, list, present, record } = rule;
 const LIVENESS = 'crdb_cluster_node_status:crdb_node_liveness:max';
 const INFO = 'crdb_cluster_node:crdb_node_info:first';
 const LIVE = `${LIVENESS}{status="live"} == 1`;
@@ -45,7 +45,7 @@ ${fold('node_id', `max_over_time(${LIVENESS}{status=~"live|draining"}[1h])`)}`,
         `${name.endsWith('count') ? 'count' : 'sum'} by (crdb_cluster, tier, value) (
   ${name.includes('recently') ? `${DOWN}:recent` : `${DOWN}:max`}
   * on (crdb_cluster, node_id) group_right ()
-  ${fold('node_id, tier, value', last('crdb_node_locality_info'))}
+  ${present('node_id, tier, value', last('crdb_node_locality_info'))}
 )`,
       ),
     ),
@@ -65,7 +65,7 @@ ${fold('node_id', 'crdb_node_updated_timestamp_seconds')}`,
 }
 
 function alertsOnAbsence({ nodes_down: share }: rule.Values): readonly rule.Rule[] {
-  const dead = `${fold('node_id', `${LIVENESS}{status="dead"}`)} == 1`;
+  const dead = present('node_id', `${LIVENESS}{status="dead"} == 1`);
   const members = 'crdb_cluster:crdb_nodes:count';
   const recent = `sum by (crdb_cluster) (${DOWN}:recent)`;
   const deadText = {
@@ -90,12 +90,12 @@ and
 (
   (${recent} >= 2 and ${recent} >= ${share} * ${members})
   or
-  count by (crdb_cluster) (
+  group by (crdb_cluster) (
     (crdb_cluster_tier_value:crdb_nodes_down_recently:sum >= 2)
     == crdb_cluster_tier_value:crdb_nodes:count
   )
   or
-  max by (crdb_cluster) (ALERTS{alertname="CrdbMultipleNodesDown",alertstate="firing"})
+  ${present('', 'ALERTS{alertname="CrdbMultipleNodesDown",alertstate="firing"}')}
 )`,
       for: '1m',
       summary: '{{ $value }} nodes of {{ $labels.crdb_cluster }} are down at once.',
@@ -113,7 +113,7 @@ and
 function alertsOnNodes({ record_age: limit }: rule.Values): readonly rule.Rule[] {
   return [
     alert('CrdbNodeUnavailable', 'warning', 'node', {
-      expr: `${fold('node_id', `${LIVENESS}{status="unavailable"}`)} == 1`,
+      expr: present('node_id', `${LIVENESS}{status="unavailable"} == 1`),
       for: '3m',
       summary: `${NODE} misses its liveness heartbeats.`,
       description: `${ADDRESS} has not renewed its liveness for 3 minutes; it counts as dead after server.time_until_store_dead (5 minutes by default). ${rule.LAST_KNOWN} Check its process, disk and network.`,
@@ -129,12 +129,12 @@ ${LIVE}`,
     }),
     alert('CrdbPartitionSuspected', 'warning', 'node', {
       expr: `(
-  max by (crdb_cluster) (${UNHEALTHY}) > 0
+  ${present('', `${UNHEALTHY} > 0`)}
   and
   min by (crdb_cluster) (max by (crdb_cluster, node_id) (${UNHEALTHY})) == 0
 )
 unless
-max by (crdb_cluster) (crdb_nodes{status!="live"}) > 0`,
+${present('', 'crdb_nodes{status!="live"} > 0')}`,
       for: '5m',
       summary:
         'Some nodes of {{ $labels.crdb_cluster }} do not reach all others, although all are live.',
@@ -167,7 +167,7 @@ or
 function alertsOnChange({ restarts, finalize_days: days }: rule.Values): readonly rule.Rule[] {
   const started = 'crdb_cluster_node:crdb_node_started_timestamp_seconds:max';
   const builds = `count by (crdb_cluster, node_id) (
-    count by (crdb_cluster, node_id, build_tag) (last_over_time(${INFO}[6h]))
+    ${present('node_id, build_tag', `last_over_time(${INFO}[6h])`)}
   )`;
   return [
     alert('CrdbNodeFlapping', 'warning', 'node', {
@@ -184,7 +184,7 @@ or
     alert('CrdbVersionSkew', 'warning', 'node', {
       expr: `max by (crdb_cluster) (${last('crdb_build_tags')}) > 1
 unless on (crdb_cluster)
-max by (crdb_cluster) (changes(crdb_cluster_build:crdb_nodes:count[6h])) > 0`,
+${present('', 'changes(crdb_cluster_build:crdb_nodes:count[6h]) > 0')}`,
       for: '6h',
       summary:
         'The upgrade of {{ $labels.crdb_cluster }} does not go on: {{ $value }} different builds.',

@@ -3,6 +3,7 @@ import {
   fold,
   last,
   list,
+  present,
   LOCALITIES_DOWN,
   NODES_DOWN,
   record,
@@ -110,16 +111,15 @@ function hot(family: string, limit: string): string {
 }
 
 function risk(set: Values): readonly Rule[] {
-  const dependent = `crdb_locality_dependent_ranges{tier=~${set.quorum_tier}}`;
   return [
     alert('CrdbQuorumAtRisk', 'warning', 'range', {
-      expr: `(${fold('tier, locality', last(dependent.replace('}', ',effect="quorum"}')))} > 0)
+      expr: `(${fold('tier, locality', last('crdb_locality_dependent_ranges{effect="quorum"}'))} > 0)
 < on (crdb_cluster) group_left ()
 (${set.quorum_risk} * ${fold('', last('crdb_ranges'))})
 and on (crdb_cluster, tier)
 topk by (crdb_cluster) (1,
   count by (crdb_cluster, tier) (
-    group by (crdb_cluster, tier, locality) (${last(dependent)})
+    ${present('tier, locality', last(`crdb_locality_dependent_ranges{tier=~${set.quorum_tier}}`))}
   ) >= 3
 )`,
       for: '30m',
@@ -155,7 +155,7 @@ or
 (
   ${fold('', queries)} > ${set.hot_range_queries}
   unless
-  ${fold('', cpu)}
+  ${present('', cpu)}
 )`,
       for: '30m',
       summary: 'A range of {{ $labels.crdb_cluster }} is hot and does not split.',

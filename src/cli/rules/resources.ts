@@ -5,6 +5,7 @@ import {
   fold,
   last,
   list,
+  present,
   record,
   type Rule,
   type Values,
@@ -22,7 +23,7 @@ function byLocality(name: string, value: string): Rule {
     `sum by (crdb_cluster, tier, value) (
   ${value}
   * on (crdb_cluster, node_id) group_right ()
-  ${fold('node_id, tier, value', last('crdb_node_locality_info'))}
+  ${present('node_id, tier, value', last('crdb_node_locality_info'))}
 )`,
   );
 }
@@ -45,7 +46,7 @@ function records(): readonly Rule[] {
     ),
     record(
       region,
-      `max by (crdb_cluster, node_id, region) (
+      `group by (crdb_cluster, node_id, region) (
   label_replace(
     crdb_cluster_node:crdb_node_info:first, "region", "$1", "locality", "(.*region=[^,]+|[^,]*).*"
   )
@@ -111,7 +112,7 @@ function load(set: Values): readonly Rule[] {
     alert('CrdbNodeCpuHigh', 'warning', 'node', {
       expr: `${CPU} > ${set.cpu}
 unless on (crdb_cluster)
-${fold('', last('crdb_jobs{exported_job=~"backup|import|restore",state="running"}'))} > 0
+${present('', `${last('crdb_jobs{exported_job=~"backup|import|restore",state="running"}')} > 0`)}
 or
 (min_over_time(${CPU}[6h]) > ${set.cpu} and ${CPU} offset 6h)`,
       for: '1h',
@@ -217,7 +218,7 @@ function certificates(set: Values): readonly Rule[] {
   const life = 'crdb_cluster_certificate:life_seconds:max';
   /** Certificates with little left: of their life when it is short, else of these days. */
   const certificate = (days: string, caDays: string, share: string, kinds: string): string => `(
-  ${left}{certificate!~".*ca"${kinds}} < ${days} * 86400
+  ${left}${kinds} < ${days} * 86400
   or
   ${left}{certificate=~".*ca"} < ${caDays} * 86400
 )
@@ -256,7 +257,7 @@ min by (crdb_cluster, certificate) (
         set.certificate_critical_days,
         set.ca_critical_days,
         set.short_certificate_critical,
-        ',certificate!~"client|exporter .+"',
+        '{certificate!~"client|exporter .+"}',
       ),
       ...certificateText,
     }),

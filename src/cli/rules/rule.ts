@@ -40,6 +40,11 @@ export function fold(labels: string, value: string): string {
   return `max by (crdb_cluster${labels === '' ? '' : `, ${labels}`}) (${value})`;
 }
 
+/** 1 for each cluster, and these labels beside it, that has the series: for what is there, whatever its value. */
+export function present(labels: string, series: string): string {
+  return `group by (crdb_cluster${labels === '' ? '' : `, ${labels}`}) (${series})`;
+}
+
 export function record(name: string, expr: string, more: Partial<Rule> = {}): Rule {
   return { record: name, expr, ...more };
 }

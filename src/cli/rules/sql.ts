@@ -1,4 +1,4 @@
-import { alert, figure, fold, list, record, type Rule, type Values } from './rule.ts';
+import { alert, figure, fold, list, present, record, type Rule, type Values } from './rule.ts';
 
 const PER_CPU = 'crdb_cluster_node:executing_queries_per_cpu:ratio';
 const MEMORY = 'crdb_cluster_node:crdb_session_alloc:ratio';
@@ -96,9 +96,9 @@ ${SESSIONS} > ${set.session_storm_growth} * avg_over_time(${SESSIONS}[6h] offset
     alert('CrdbSessionsHidden', 'warning', 'api', {
       expr: `${fold('', 'crdb_node_sql_connections')} > 0
 unless on (crdb_cluster)
-${fold('', 'crdb_sessions')} > 0
+${present('', 'crdb_sessions > 0')}
 and on (crdb_cluster)
-${fold('', 'crdb_exporter_collector_success{collector="sessions"}')} == 1`,
+${present('', 'crdb_exporter_collector_success{collector="sessions"} == 1')}`,
       for: '1h',
       summary:
         'The exporter sees no SQL sessions of {{ $labels.crdb_cluster }} although clients are connected.',

@@ -5,6 +5,7 @@ import {
   fold,
   last,
   list,
+  present,
   record,
   type Rule,
   type Values,
@@ -38,7 +39,7 @@ function records(): readonly Rule[] {
 /
 (sum by (crdb_cluster) (${SIZE}) - ${largest})
 and
-count by (crdb_cluster) (${ofNode}) > 3`,
+count by (crdb_cluster) (${present('node_id', SIZE)}) > 3`,
       {
         comment:
           'Free share after the loss of the largest node, whose data the others then hold. Three nodes cannot take over data of a fourth.',
@@ -122,7 +123,7 @@ ${fold(STORES, 'rate(crdb_store_write_stalls_total[5m])')} * 60 > ${set.write_st
       )}. Check disk throughput and bulk writes.`,
     }),
     alert('CrdbPurgatory', 'warning', 'store', {
-      expr: `${fold('', last('crdb_store_replicate_queue{state="purgatory"}'))} > 0`,
+      expr: present('', `${last('crdb_store_replicate_queue{state="purgatory"}')} > 0`),
       for: '30m',
       summary:
         'Replicas of {{ $labels.crdb_cluster }} cannot be placed as their zone configuration demands.',
@@ -133,7 +134,7 @@ ${fold(STORES, 'rate(crdb_store_write_stalls_total[5m])')} * 60 > ${set.write_st
       )}.`,
     }),
     alert('CrdbStoreDiskStalled', 'warning', 'store', {
-      expr: `${fold(STORES, 'increase(crdb_store_disk_stalled_total[15m])')} > 0`,
+      expr: present(STORES, 'increase(crdb_store_disk_stalled_total[15m]) > 0'),
       summary: `The disk of store s{{ $labels.store_id }} on n{{ $labels.node_id }} of {{ $labels.crdb_cluster }} has stalled.`,
       description: `An operation on the disk hung for many seconds in the last 15 minutes; by default the node stops itself when it lasts. ${ADDRESS}. Check the volume, its I/O limits and the kernel log.`,
     }),
