@@ -147,7 +147,7 @@ async function createProgram(args: readonly string[], context: CommandContext): 
     .enablePositionalOptions()
     .allowExcessArguments(false)
     .configureOutput({
-      outputError: (text, write) => write(text.replace(/^error: /, 'crdb-exporter: ')),
+      outputError: (text, write) => write(text.replace('error: ', 'crdb-exporter: ')),
     })
     .exitOverride();
   const word = args[0] === 'help' ? args[1] : args[0];

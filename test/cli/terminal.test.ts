@@ -81,12 +81,18 @@ describe.skipIf(!hasProgram('python3'))(
       expect(screen).not.toContain(`${ESCAPE}32m`);
     });
 
+    test('a narrow terminal keeps the column that --hot asks for', async () => {
+      const args = ['ranges', '--hot', '3', config];
+      const { screen } = await runInTerminal(args, { columns: 32 });
+      expect(tableOf(screen)[0]?.split(/ {2,}/)).toContain('QPS');
+    });
+
     test('a long listing shows its progress', async () => {
       const fault = simulator.fault({ kind: 'slow', ms: 300, endpoint: 'node_ranges' });
       const { code, screen } = await runInTerminal(['ranges', config]);
       fault.remove();
       expect(code).toBe(0);
-      expect(screen).toMatch(/[█░]{20} [0-3]\/3 {2}[\d,]+ replicas, [\d,]+\/s/);
+      expect(screen).toMatch(/[█░]{20} [1-3]\/3 {2}[\d,]+ replicas, [\d,]+\/s/);
       expect(linesOf(screen).join('\n')).toMatch(/RANGE +NODE +STORE/);
     });
 

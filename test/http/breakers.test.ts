@@ -6,6 +6,15 @@ import { good, refusing } from '../support/http-server.ts';
 import { breakable, IMPATIENT, NODES, OF_NODE_3, RANGES, SESSIONS, states } from './breakable.ts';
 
 describe('an endpoint that fails', () => {
+  test('says when it is tried again', async () => {
+    await using server = await breakable();
+    server.faults.set('/sessions/', 503);
+    const options = { ...IMPATIENT, breakerOpenMs: 1_200_000, monotonicMs: () => 0 };
+    await using client = connect([server.url], options);
+    for (let poll = 0; poll < 3; poll += 1) await expect(ask(client, SESSIONS)).rejects.toThrow();
+    await expect(ask(client, SESSIONS)).rejects.toThrow('the next attempt is in 1200 s');
+  });
+
   test.each(['silence', 'reset', 'stall', 503, 502, 504] as const)(
     'by %s is left alone after three failures, and nothing else is',
     async (fault) => {

@@ -24,6 +24,8 @@ describe('a failure with the code', () => {
     ['EPROTO', 'tls', 'url'],
     ['UND_ERR_HEADERS_OVERFLOW', 'limit', 'none'],
     ['Z_DATA_ERROR', 'decode', 'none'],
+    ['ERR_PADDING_2', 'decode', 'none'],
+    ['ERR__ERROR_FORMAT_PADDING_1', 'decode', 'none'],
     ['ERR_INVALID_ARG_TYPE', 'other', 'none'],
   ])('%s has the reason %s and is about: %s', (code, reason, scope) => {
     expect(failWith(code)).toMatchObject({

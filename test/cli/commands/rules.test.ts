@@ -34,6 +34,12 @@ function formsOf(value: string): RegExp {
 }
 
 describe('the command rules', () => {
+  test('lists each setting on a line of its help', async () => {
+    const { out } = await runHere(['help', 'rules']);
+    for (const name of settingNames())
+      expect(out).toMatch(new RegExp(`^ +${name} \\(.+\\): `, 'm'));
+  });
+
   test('prints the shipped file', async () => {
     const { out } = await runHere(['rules']);
     await expectGolden(out, 'config/prometheus/rules.yml', 'npm run rules');

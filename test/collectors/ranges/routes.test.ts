@@ -73,8 +73,10 @@ describe('route auto', () => {
 
   test('queries the gateway, too, when a proxied response is empty: that proves nothing', async () => {
     const cluster = fakeCluster([node(1), node(2, { proxied: [] })]);
-    const { of } = await pollRanges(cluster.api, AUTO);
+    const state = ranges.createState();
+    const { of } = await pollRanges(cluster.api, { ...AUTO, state });
     expect(of('crdb_range_replicas')).toHaveLength(2);
+    expect(state.gatewayOnly).toBe(false);
   });
 
   test('trusts no proxied response that does not name its node', async () => {

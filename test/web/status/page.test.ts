@@ -132,6 +132,11 @@ describe('the page', () => {
     const text = page([cluster({ trends: [{ name: 'openSessions', points }] })]);
     expect(text).toContain('aria-label="Since 14:00 UTC between 1 and 3, now 2."');
     expect(text).toContain('1 – 3 in 3 min');
+    // Within its box: two units are left for the width of the line.
+    const [, height = '', path = ''] =
+      /viewBox="0 0 \d+ (\d+)"[^]*?<path d="([^"]+)"/.exec(text) ?? [];
+    const heights = Array.from(path.matchAll(/,(\d+)/g), ([, y]) => Number(y));
+    expect(heights).toEqual([2, Number(height) - 2, Number(height) / 2]);
   });
 
   test('names its panels, and escapes text from clusters, clients and errors', () => {
@@ -200,6 +205,8 @@ describe('the page', () => {
       }),
       cluster(),
     ]);
+    expect(text.match(/<th scope="col"/g)?.length).toBeGreaterThan(20);
+    expect(text).not.toMatch(/<th scope="col"[^>]*>\s*<\/th>/);
     const titles = text.matchAll(/<h3[^>]*>([^<]*)/g);
     expect(Array.from(titles, ([, title = '']) => title.trim())).toEqual([
       'Findings',
