@@ -4,7 +4,7 @@ import type { AnyShape, KeyFilter, TextParser } from './shape.ts';
 /** In the order of scanner/values.ts. */
 const KINDS: readonly AnyShape['kind'][] = [
   ...(['number', 'integer', 'boolean', 'string', 'time', 'raw', 'flags'] as const),
-  ...(['object', 'last', 'array', 'record', 'selected'] as const),
+  ...(['object', 'last', 'array', 'selected'] as const),
 ];
 
 /** Where the value of a shape is in a record, which consists of slots of 8 bytes (scanner/values.ts). */
@@ -78,7 +78,7 @@ function storePlan(scanner: Scanner, place: Place, absent: number, wrong: number
 function writeSlot(scanner: Scanner, place: Place, record: number, isNothing: boolean): void {
   const { isOptional, slot } = place;
   const { kind } = place.shape;
-  const isList = kind === 'array' || kind === 'record' || kind === 'selected';
+  const isList = kind === 'array' || kind === 'selected';
   const isUndefined = isList ? isOptional : isNothing || kind === 'time' || kind === 'raw';
   scanner.numbers[record / SLOT_BYTES + slot] = isUndefined ? NaN : 0;
 }
@@ -209,7 +209,6 @@ const createGetter: CreateReader = (scanner, place, record, isKept) => {
     case 'last':
       return whenPresent(createGetter(scanner, innerOf(place), record, isKept));
     case 'array':
-    case 'record':
     case 'selected': {
       const read = (shape.kind === 'array' ? createArrayReader : createMapReader)(scanner, place);
       return () => (second() === NOTHING ? undefined : read(first(), second()));

@@ -5,11 +5,6 @@ const PLUS = 0x2b;
 const DATE_END = 0x54;
 const UTC = 0x5a;
 
-const DAY_MS = 86_400_000;
-
-/** Days from 1 March of the year 0 to the epoch. */
-const EPOCH_DAY = 719_468;
-
 /** `2006-01-02T15:04:05` and `+02:00`. */
 const DATE_TIME_BYTES = 19;
 const OFFSET_BYTES = 6;
@@ -44,11 +39,12 @@ function parseDateTime(bytes: Uint8Array, at: number): number {
   const hour = twoDigits(bytes, at + 11);
   const minute = twoDigits(bytes, at + 14);
   const second = twoDigits(bytes, at + 17);
-  const isInRange =
-    month >= 1 && month <= 12 && day >= 1 && hour <= 23 && minute <= 59 && second <= 59;
-  if (!isInRange || (day > 28 && day > daysInMonth(year, month))) return NaN;
-  const seconds = (hour * 60 + minute) * 60 + second;
-  return dayNumber(year, month, day) * DAY_MS + seconds * 1000;
+  const isInRange = month >= 1 && month <= 12 && hour <= 23 && minute <= 59 && second <= 59;
+  // Not in the constructor, which misreads years below 100. A day that the month lacks becomes another one.
+  const date = new Date(0);
+  const dayMs = date.setUTCFullYear(year, month - 1, day);
+  if (!isInRange || date.getUTCDate() !== day) return NaN;
+  return dayMs + ((hour * 60 + minute) * 60 + second) * 1000;
 }
 
 /** Milliseconds east of UTC: `Z`, `+02:00` or `-05:30`; NaN for anything else. */
@@ -59,24 +55,6 @@ function parseOffset(bytes: Uint8Array, at: number, end: number): number {
   const hours = twoDigits(bytes, at + 1);
   const minutes = twoDigits(bytes, at + 4);
   return hours <= 23 && minutes <= 59 ? sign * (hours * 60 + minutes) * 60_000 : NaN;
-}
-
-/**
- * Days since the epoch. Counted in years that begin on 1 March, so that the leap day is the last
- * one; from there the months have 31, 30, 31, 30, 31 days twice and once more, or 153 days in 5
- * months. Date.UTC would do the same three times as slowly, and misreads years below 100.
- */
-function dayNumber(year: number, month: number, day: number): number {
-  const monthFromMarch = (month + 9) % 12;
-  const years = monthFromMarch >= 10 ? year - 1 : year;
-  const leapDays = Math.floor(years / 4) - Math.floor(years / 100) + Math.floor(years / 400);
-  const daysBefore = Math.floor((153 * monthFromMarch + 2) / 5);
-  return 365 * years + leapDays + daysBefore + day - 1 - EPOCH_DAY;
-}
-
-function daysInMonth(year: number, month: number): number {
-  if (month !== 2) return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
-  return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28;
 }
 
 /** Two digits as a number, NaN when they are not digits. */

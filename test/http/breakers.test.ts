@@ -11,7 +11,9 @@ describe('an endpoint that fails', () => {
     server.faults.set('/sessions/', 503);
     const options = { ...IMPATIENT, breakerOpenMs: 1_200_000, monotonicMs: () => 0 };
     await using client = connect([server.url], options);
-    for (let poll = 0; poll < 3; poll += 1) await expect(ask(client, SESSIONS)).rejects.toThrow();
+    for (let poll = 0; poll < 3; poll += 1) {
+      await expect(ask(client, SESSIONS)).rejects.toMatchObject({ name: 'RequestError' });
+    }
     await expect(ask(client, SESSIONS)).rejects.toThrow('the next attempt is in 1200 s');
   });
 

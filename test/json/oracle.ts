@@ -46,8 +46,6 @@ function readPresent(shape: AnyShape, value: unknown, tally: Tally): unknown {
       return Array.isArray(value)
         ? value.map((item) => read(shape.inner, item, tally)).filter((item) => item !== WRONG_TYPE)
         : WRONG_TYPE;
-    case 'record':
-      return isObject(value) ? readEntries(shape.inner, Object.entries(value), tally) : WRONG_TYPE;
     case 'selected': {
       const { keys, prefixes } = shape.filter;
       const isChosen = ([key]: [string, unknown]): boolean =>
@@ -83,7 +81,6 @@ function absent(shape: AnyShape): unknown {
       return false;
     case 'array':
       return [];
-    case 'record':
     case 'selected':
       return new Map();
     case 'object':
@@ -96,7 +93,7 @@ function absent(shape: AnyShape): unknown {
 function unknown(shape: AnyShape): unknown {
   if (shape.kind === 'object') return mapFields(shape, unknown);
   if (shape.kind === 'array') return [];
-  return shape.kind === 'record' || shape.kind === 'selected' ? new Map() : undefined;
+  return shape.kind === 'selected' ? new Map() : undefined;
 }
 
 function mapFields(

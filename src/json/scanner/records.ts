@@ -183,10 +183,9 @@ function readFlags(at: usize, plan: Plan, record: usize): usize {
 /** Reads the last item. Those before the last one in brackets are skipped as bytes. */
 function readLast(at: usize, plan: Plan, record: usize): usize {
   copySlots(record, plan.absent, plan);
-  const object = findLastObject(at);
-  if (object == 0 && skipShallow(at) == 0) return 0;
+  if (skipShallow(at) == 0) return 0;
   state.depth++;
-  at = object != 0 ? object : lastInner != 0 ? lastInner : skipBlanks(at + 1);
+  at = lastInner != 0 ? lastInner : skipBlanks(at + 1);
   const wrongBefore = state.wrongTypes;
   let outcome: Outcome = Outcome.VALUE;
   while (at != 0 && load<u8>(at) != Byte.CLOSE_BRACKET) {
@@ -199,38 +198,6 @@ function readLast(at: usize, plan: Plan, record: usize): usize {
   at = leave(at);
   state.outcome = outcome;
   return at;
-}
-
-/**
- * The last item of an array of objects without other arrays, found without reading the others (a lease history is half of
- * a range); 0 where that is not certain. What is found may be in a string, so it must precede a quote and a letter: the
- * quote would end that string, and no letter can follow a string.
- */
-function findLastObject(array: usize): usize {
-  let close = array + 1;
-  for (; close < state.end; close += 16) {
-    const bytes = v128.load(close);
-    const opens = i8x16.eq(bytes, i8x16.splat(<i8>Byte.OPEN_BRACKET));
-    const closes = i8x16.eq(bytes, i8x16.splat(<i8>Byte.CLOSE_BRACKET));
-    const brackets = i8x16.bitmask(v128.or(opens, closes));
-    if (brackets == 0) continue;
-    close += ctz(brackets);
-    break;
-  }
-  if (load<u16>(close) != 0x2c5d || !isKeyStart(close + 2)) return 0;
-  for (let at = close - 16; at > array; at -= 16) {
-    let braces = i8x16.bitmask(i8x16.eq(v128.load(at), i8x16.splat(<i8>Byte.OPEN_BRACE)));
-    for (; braces != 0; braces ^= 1 << (31 - clz(braces))) {
-      const object = at + <usize>(31 - clz(braces));
-      // `},{` and a key.
-      if (load<u32>(object - 2) == 0x227b2c7d && isKeyStart(object + 1)) return object;
-    }
-  }
-  return 0;
-}
-
-function isKeyStart(at: usize): bool {
-  return load<u8>(at) == Byte.QUOTE && <u32>((<i32>load<u8>(at + 1) | 0x20) - 0x61) < 26;
 }
 
 /** Bytes before the slots of an item, and of an entry, whose key follows. */
@@ -267,7 +234,6 @@ function readArray(at: usize, plan: Plan, record: usize): usize {
 
 function readMap(at: usize, plan: Plan, record: usize): usize {
   const slot = record + plan.slot;
-  const isRecord = plan.kind == Kind.RECORD;
   let last = slot;
   let count: u32 = 0;
   at = enter(at);
@@ -275,9 +241,9 @@ function readMap(at: usize, plan: Plan, record: usize): usize {
     const key = findKey(at, plan.keys);
     if (changetype<usize>(key) == 0) return 0;
     let isWanted = key.value != 0;
-    if (!isWanted && (isRecord || hasPrefix(plan.keys))) {
+    if (!isWanted && hasPrefix(plan.keys)) {
       isWanted = isText(keyStart, keyEnd);
-      if (!isWanted && isRecord) state.wrongTypes++;
+      if (!isWanted) state.wrongTypes++;
     }
     at = valueStart;
     if (isWanted) {

@@ -40,7 +40,6 @@ export enum Kind {
   OBJECT,
   LAST,
   ARRAY,
-  RECORD,
   SELECTED,
 }
 
