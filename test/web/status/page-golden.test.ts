@@ -1,0 +1,192 @@
+import { expect, test } from 'vitest';
+import { renderPage } from '../../../src/web/status/page/page.ts';
+import type { ClusterStatus, Status } from '../../../src/web/status/status.ts';
+import { expectGolden } from '../../support/golden.ts';
+
+const DAY = '2026-11-21T';
+const GOLDEN = 'test/golden/status-page.html';
+const UPDATE = 'npx vitest run -u test/web/status/page-golden.test.ts';
+const LINKS = { style: '/a.css', script: '/a.js', icon: '/a.svg', telemetryPath: '/metrics' };
+
+function collector(
+  name: string,
+  more: Partial<ClusterStatus['collectors'][number]> = {},
+): ClusterStatus['collectors'][number] {
+  return {
+    name,
+    api: name === 'cloud' ? 'cloud' : 'cluster',
+    shard: '0',
+    state: 'good',
+    isPolling: false,
+    hasData: true,
+    lastPollAt: `${DAY}13:59:41.000Z`,
+    lastSuccessAt: `${DAY}13:59:41.500Z`,
+    nextPollAt: `${DAY}14:00:11.000Z`,
+    intervalSeconds: 30,
+    configuredIntervalSeconds: 30,
+    durationSeconds: 0.123,
+    items: 1_234,
+    bytes: 5_678_901,
+    series: 4_321,
+    limits: [],
+    error: undefined,
+    ...more,
+  };
+}
+
+const NODES = ['live', 'live', 'draining', 'dead'].map((status, at) => ({
+  id: at + 1,
+  status,
+  locality: `region=us-east1,zone=${'abc'[at] ?? 'a'}`,
+  build: at === 1 ? 'v25.4.2' : 'v25.4.3',
+  startedAt: `${DAY}0${at}:30:00.000Z`,
+  recordAt: `${DAY}13:59:5${at}.000Z`,
+  isStale: at === 1,
+  cpuRatio: status === 'dead' ? undefined : 0.21 + at / 10,
+  sqlConnections: status === 'dead' ? undefined : 10 + at,
+  queriesPerSecond: status === 'dead' ? undefined : 1_500 * at,
+  memoryUsedRatio: 0.33,
+  storeUsedRatio: 0.74 + at / 20,
+}));
+
+const HURT: ClusterStatus = {
+  name: 'prod',
+  isPolled: true,
+  apis: [
+    { api: 'cluster', isUp: true },
+    { api: 'cloud', isUp: false },
+  ],
+  nodes: {
+    byStatus: { live: 2, draining: 1, dead: 1 },
+    builds: ['v25.4.2', 'v25.4.3'],
+    list: NODES,
+  },
+  ranges: {
+    ranges: 12_345,
+    replicas: 37_000,
+    queriesPerSecond: 9_876.5,
+    nodes: { scanned: 3, failed: 1, skipped: 1 },
+    failedNodes: [2],
+    downSinceScan: [4],
+    problems: { unavailable: 2, underreplicated: 4_567 },
+    tables: ['rides', 'users'].map((name, at) => ({
+      id: String(104 + at),
+      name: `movr.public.${name}`,
+      ranges: 90 - at,
+      queriesPerSecond: 700.25 - 300 * at,
+      writesPerSecond: 31 + at,
+      cpuSecondsPerSecond: at === 0 ? 1.25 : undefined,
+      sizeBytes: at === 0 ? 7.5e9 : undefined,
+    })),
+    safety: {
+      safeNodes: [1],
+      dependent: [
+        { name: 'n2', quorum: 17, lastReplica: 3 },
+        { name: 'region=us-east1,zone=b', quorum: 5, lastReplica: 0 },
+      ],
+      isCertain: false,
+    },
+    oldest: ['unavailable', 'underreplicated'].map((problem, at) => ({
+      rangeId: 77 + at,
+      nodeId: 1 + at,
+      storeId: at * 2,
+      table: at === 0 ? 'movr.public.rides' : '',
+      index: at === 0 ? '1' : '',
+      problem,
+      firstSeenAt: `${DAY}1${at}:05:00.000Z`,
+    })),
+    hottest: [0, 1].map((at) => ({
+      rangeId: 501 + at,
+      nodeId: 3 - at,
+      storeId: 3 - at,
+      table: 'movr.public.rides',
+      index: '2',
+      queriesPerSecond: 2_600 - 1_000 * at,
+      writesPerSecond: 12,
+      cpuSecondsPerSecond: at === 0 ? 0.87 : undefined,
+    })),
+  },
+  sessions: {
+    active: 12,
+    idleInTransaction: 3,
+    idle: 45,
+    oldestTransactionSeconds: 4_000,
+    oldestQuerySeconds: 61,
+    missingNodes: [4],
+    applications: [0, 1].map((at) => ({
+      application: at === 0 ? 'billing' : 'other',
+      user: at === 0 ? 'app' : '',
+      active: 7 - at,
+      idleInTransaction: 2,
+      idle: 20,
+      oldestTransactionSeconds: 4_000 / (at + 1),
+      oldestIdleTransactionSeconds: at === 0 ? 3_700 : 0,
+      openTransactions: 9,
+    })),
+  },
+  assistant: {
+    exists: true,
+    status: 'RUNNING',
+    health: 'UNAVAILABLE',
+    region: 'us-east1',
+    statusSince: `${DAY}12:00:00.000Z`,
+  },
+  collectors: [
+    collector('nodes'),
+    collector('ranges', { intervalSeconds: 90, isPolling: true, limits: ['bytes'] }),
+    collector('sessions', { state: 'waiting', hasData: false, lastSuccessAt: undefined }),
+    collector('cloud', {
+      state: 'failing',
+      error: { reason: 'auth', message: '401 Unauthorized', advice: 'Check the token.' },
+    }),
+  ],
+  state: 'problems',
+  since: `${DAY}13:20:00.000Z`,
+  mayBeOlder: true,
+  findings: (['critical', 'warning'] as const).map((level, at) => ({
+    key: `finding ${at}`,
+    about: at === 0 ? 'nodes' : 'ranges',
+    alert: at === 0 ? 'CrdbNodeDead' : 'CrdbRangesUnderreplicated',
+    level,
+    text: at === 0 ? 'Node 4 is dead.' : '4,567 ranges are under-replicated.',
+    next: at === 0 ? 'Restart it.' : 'Look at `crdb-exporter range 78`.',
+    since: `${DAY}13:4${at}:00.000Z`,
+    mayBeOlder: at === 1,
+  })),
+  trends: [
+    {
+      name: 'openSessions',
+      points: [60, undefined, 62, 58, 60].map((value, at) => ({
+        at: `${DAY}13:5${at}:00.000Z`,
+        value,
+      })),
+    },
+  ],
+};
+
+const BLIND: ClusterStatus = {
+  ...HURT,
+  name: 'staging',
+  isPolled: false,
+  nodes: undefined,
+  ranges: undefined,
+  sessions: undefined,
+  assistant: undefined,
+  state: 'unknown',
+  findings: [],
+  trends: [],
+  collectors: [],
+};
+
+test('the page of two clusters, one of them with every kind of trouble', async () => {
+  const status: Status = {
+    at: `${DAY}14:00:00.000Z`,
+    version: '1.2.3',
+    startedAt: `${DAY}09:00:00.000Z`,
+    collectors: { good: 2, failing: 1, waiting: 1 },
+    clusters: [HURT, BLIND],
+  };
+  const text = renderPage(status, LINKS, undefined);
+  expect(text).toContain('Node 4 is dead.');
+  await expectGolden(text, GOLDEN, UPDATE);
+});
