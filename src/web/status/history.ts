@@ -35,12 +35,19 @@ const TRENDS: Readonly<Record<string, Readonly<Record<string, ReadValue>>>> = {
 
 /** The trends of one cluster and the age of its issues, in bounded memory. */
 export class ClusterHistory {
-  readonly trends = new Map<string, Trend>();
+  readonly #trends = new Map<string, Trend>();
   /** Start of the current state and of each current issue, ms. */
   #since: ReadonlyMap<string, number> = new Map();
   /** Collectors that were polled, and when the last of them was for the first time, ms. */
   readonly #polled = new Set<string>();
   #firstPollsMs = 0;
+
+  get trends() {
+    return Array.from(this.#trends, ([name, { points }]) => ({
+      name,
+      points: points.map(({ atMs, value }) => ({ at: new Date(atMs).toISOString(), value })),
+    }));
+  }
 
   /** When this exporter first saw a state or an issue that lasts; now for a new one. */
   since(key: string, nowMs: number): number {
@@ -62,8 +69,8 @@ export class ClusterHistory {
     const keys = [snapshot.state, ...snapshot.findings.map(({ key }) => key)];
     this.#since = new Map(keys.map((key) => [key, this.since(key, nowMs)]));
     for (const [name, read] of Object.entries(TRENDS[collector] ?? {})) {
-      const trend = this.trends.get(name) ?? new Trend();
-      this.trends.set(name, trend);
+      const trend = this.#trends.get(name) ?? new Trend();
+      this.#trends.set(name, trend);
       trend.add({ atMs: nowMs, value: polled?.state === 'good' ? read(snapshot) : undefined });
     }
   }

@@ -54,10 +54,7 @@ function readClusterStatus(
     ...withStart({ since }),
     /** The worst first. */
     findings: findings.map(withStart),
-    trends: Array.from(history.trends, ([name, { points }]) => ({
-      name,
-      points: points.map(({ atMs, value }) => ({ at: new Date(atMs).toISOString(), value })),
-    })),
+    trends: history.trends,
   };
 }
 

@@ -223,7 +223,7 @@ function clusterDetails(cluster: ClusterStatus, nowMs: number): Html {
     ...shown.map((one) => (one === last ? ({ ...one, kind: 'wide' } as const) : one)),
     { title: 'Collectors', collector: '', content: table, kind: 'wide' },
   ];
-  return html`${findingList(cluster, nowMs)}${trendTiles(cluster)}
+  return html`${findingList(cluster, nowMs)}${trendTiles(cluster.trends, cluster.findings, cluster.nodes)}
     <div class="panels">
       ${
         missing.length > 0 &&
