@@ -11,6 +11,15 @@ async function read(env: Environment, urls = ['http://a:1', 'https://b:1']) {
   return { http: await http?.reveal(), https: await https?.reveal(), noProxy };
 }
 
+function listenOn(address: string): ReturnType<typeof loadFlags> {
+  return loadFlags({ 'cluster.url': ['https://crdb:8080'], 'web.listen-address': [address] }, {});
+}
+
+test('a port is at most 65,535', async () => {
+  await expect(listenOn(':65535')).resolves.toBeDefined();
+  expect(await problemsOf(listenOn(':65536'))).toEqual([expect.stringContaining(':65536')]);
+});
+
 describe('proxies are read from the environment as curl reads them', () => {
   test.each([
     [{}, undefined, undefined],

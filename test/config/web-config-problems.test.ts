@@ -120,6 +120,10 @@ describe('problems are reported with their places and remedies', () => {
       'web.yml:1:28: basic_auth_users.alice: the value is not a bcrypt hash: make one with `htpasswd -nBC 10 ""` and remove the colon',
     ],
     [
+      `basic_auth_users: { alice: "alice:$2y$10$${'a'.repeat(53)}" }`,
+      /basic_auth_users\.alice: the value is not a bcrypt hash: /,
+    ],
+    [
       'basic_auth_users:',
       'web.yml:1:1: basic_auth_users: lists no users: write each as `name: hash`, or remove the key',
     ],

@@ -215,6 +215,15 @@ describe('sessions', () => {
     }
   });
 
+  test('as JSON are a document, even if there are none', async () => {
+    // Not all nodes answered, so that none found is a failure.
+    const args = ['sessions', '--user', 'nobody', '--output', 'json', config];
+    const { out: text } = await runHere(args);
+    expect(text).toMatch(/^\{"sessions": \[\n\]/);
+    expect(JSON.parse(text)).toMatchObject({ sessions: [] });
+    expect(await good('users', '--output', 'json')).toMatch(/^\{"users": \[\n\{.+\}\n\]/s);
+  });
+
   test('finds sessions without a name as metrics and alerts name them', async () => {
     const all = lines(await good('sessions', '--output', 'ndjson'));
     const unnamed = all.filter((one) => one['application_name'] === '');

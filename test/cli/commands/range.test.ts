@@ -77,6 +77,9 @@ describe('range', () => {
     const { code, out } = await runHere(['range', '20', config]);
     expect(code).toBe(0);
     expect(out).toContain('No replica that was read reports a problem; node 3 was not read.\n');
+    simulator.fault({ endpoint: 'node_ranges', node: 2, kind: 'status', status: 500 });
+    const { out: less } = await runHere(['range', '20', config]);
+    expect(less).toContain('reports a problem; node 2 and 3 were not read.\n');
   });
 
   test('is watched on a silent node, too, whose reason is told once', async () => {
