@@ -221,7 +221,7 @@ async function commit(
     if (node.nodeId === 0) node.nodeId = state.localNodeId;
     state.localNodeId = node.nodeId;
   }
-  for (const tables of staged.values()) await inSlices(state.known.commit(tables, node.nodeId));
+  for (const tables of staged) await inSlices(state.known.commit(tables, node.nodeId));
   state.storesOf.set(node.nodeId, node.stores);
   lists.hot.addAll(own.hot);
   lists.problems.addAll(own.problems);

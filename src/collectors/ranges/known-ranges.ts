@@ -10,7 +10,7 @@ import {
   walk,
   type Work,
 } from './range-table.ts';
-import { forEachProblem, LEASE_KINDS, type Place } from './range.ts';
+import { countProblems, LEASE_KINDS, type Place } from './range.ts';
 
 /**
  * What a slot of a RangeTable holds of a range. The sequence outlives scans; the rest, but for the age, is of the
@@ -183,10 +183,8 @@ export class KnownRanges {
     const tableId = this.places.tableAt(at);
     const ofTable = problemsByTable.get(tableId) ?? PROBLEMS.map(() => 0);
     problemsByTable.set(tableId, ofTable);
-    forEachProblem(problems, (problem) => {
-      increase(byProblem, problem);
-      increase(ofTable, problem);
-    });
+    countProblems(byProblem, problems);
+    countProblems(ofTable, problems);
   }
 
   /**

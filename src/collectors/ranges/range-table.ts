@@ -211,8 +211,8 @@ export function tableFor(tables: RangeTables, id: number): RangeTable {
 }
 
 /**
- * Walks over the slots, a step at a time: `visit` gets the first slot and the one behind the last. Loops belong into a
- * function that it calls: V8 compiles each function expression again that is created for a walk.
+ * Walks over the slots, a step at a time: `visit` gets the first slot and the one behind the last. A loop
+ * that runs often belongs in a function that it calls: V8 compiles the function expression again for each walk.
  */
 export function* walk(slots: number, visit: (from: number, to: number) => void): Work {
   for (let from = 0; from < slots; from += STEP_SLOTS) {

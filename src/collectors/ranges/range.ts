@@ -62,6 +62,13 @@ export function forEachProblem(bits: number, visit: (problem: number) => void): 
   for (let rest = bits; rest !== 0; rest &= rest - 1) visit(31 - Math.clz32(rest & -rest));
 }
 
+/** Adds one to the count of each problem, by index in PROBLEMS. */
+export function countProblems(counts: number[], bits: number): void {
+  forEachProblem(bits, (problem) => {
+    counts[problem] = (counts[problem] ?? 0) + 1;
+  });
+}
+
 /**
  * The table and the index that a range begins in, as one number: nothing else of a key may leave this file. 0 outside
  * of tables.

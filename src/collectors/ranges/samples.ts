@@ -8,7 +8,7 @@ import type { HotRange } from './hot-ranges.ts';
 import type { RangeSummary } from './known-ranges.ts';
 import * as lists from './list-families.ts';
 import { isLower, type ProblemRange, type Reporter } from './problem-ranges.ts';
-import { CPU_NANOS, labelsOfPlace, LEASE_KINDS, WRITES } from './range.ts';
+import { CPU_NANOS, labelsOfPlace, LEASE_KINDS, LOADS, WRITES } from './range.ts';
 import type { TopTables } from './table-load.ts';
 import { type ScanResult, QUERY_BOUNDS, type ScannedNode } from './tally.ts';
 
@@ -16,16 +16,15 @@ const NANOS = 1e9;
 /** Ranges with more replicas count as `other`. */
 const MAX_SHOWN_REPLICAS = 7;
 
-/** In the order of LOADS. */
-const STORE_LOADS = [
-  families.STORE_QUERIES,
-  families.STORE_WRITES,
-  families.STORE_REQUESTS,
-  families.STORE_READS,
-  families.STORE_READ_BYTES,
-  families.STORE_WRITE_BYTES,
-  families.STORE_CPU,
-];
+const STORE_LOADS = {
+  queries_per_second: families.STORE_QUERIES,
+  writes_per_second: families.STORE_WRITES,
+  requests_per_second: families.STORE_REQUESTS,
+  reads_per_second: families.STORE_READS,
+  read_bytes_per_second: families.STORE_READ_BYTES,
+  write_bytes_per_second: families.STORE_WRITE_BYTES,
+  cpu_time_per_second: families.STORE_CPU,
+};
 
 /** The nodes of this shard, scanned. */
 export interface RangesResult extends CollectorResult, Pick<ScanResult, 'scanned' | 'failed'> {
@@ -104,10 +103,10 @@ function writeNodeSamples(set: SampleSet, { nodeId, stores, isDetailed }: Scanne
       const replicas = store.problems[at] || undefined;
       set.set(families.PROBLEM_REPLICAS, { problem, ...labels }, replicas);
     });
-    STORE_LOADS.forEach((family, at) => {
+    LOADS.forEach((name, at) => {
       if (at > WRITES && !isDetailed) return;
       const value = store.load[at] ?? 0;
-      set.set(family, labels, at === CPU_NANOS ? value / NANOS : value);
+      set.set(STORE_LOADS[name], labels, at === CPU_NANOS ? value / NANOS : value);
     });
   }
 }

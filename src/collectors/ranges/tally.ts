@@ -6,8 +6,8 @@ import type { Places } from './places.ts';
 import type { ProblemReports } from './problem-ranges.ts';
 import { createStagingTables, type RangeTables } from './range-table.ts';
 import {
+  countProblems,
   CPU_NANOS,
-  forEachProblem,
   type Lease,
   leaseKindOf,
   LOADS,
@@ -94,11 +94,6 @@ export class NodeTally {
   named = 0;
   /** Another node that an element came from. */
   unexpectedNodeId: number | undefined;
-  /**
-   * By store: what is committed to the known ranges when the node is complete. A node that fails half way leaves no
-   * trace; this costs up to 34 bytes a replica, for the nodes that are being read.
-   */
-  readonly staged = new Map<number, RangeTables>();
   readonly lists: RangeLists;
   readonly #stores = new Map<number, StoreEntry>();
   readonly #places: Places;
@@ -125,6 +120,14 @@ export class NodeTally {
     this.lists = lists;
     this.#places = places;
     this.#before = before;
+  }
+
+  /**
+   * Of each store: what is committed to the known ranges when the node is complete. A node that fails half way leaves no
+   * trace; this costs up to 34 bytes a replica, for the nodes that are being read.
+   */
+  get staged(): readonly RangeTables[] {
+    return Array.from(this.#stores.values(), ({ staged }) => staged);
   }
 
   /** Counts one element. False when it comes from another node than the one that was queried. */
@@ -163,7 +166,7 @@ export class NodeTally {
     if (range.quiescent === true) store.quiescent += 1;
     if (range.ticking === true) store.ticking += 1;
     if (problems !== 0) {
-      addProblems(store, problems);
+      countProblems(store.problems, problems);
       this.lists.problems.add(rangeId, problems, { nodeId, storeId, place });
     }
     const load = range.stats;
@@ -199,7 +202,6 @@ export class NodeTally {
     const expected = SPARE * (this.#before?.get(storeId)?.replicas ?? 0);
     const entry = { store: createStoreTally(), staged: createStagingTables(expected) };
     this.node.stores.set(storeId, entry.store);
-    this.staged.set(storeId, entry.staged);
     this.#stores.set(storeId, entry);
     return entry;
   }
@@ -220,10 +222,4 @@ export class NodeTally {
     node.maxQueries = Math.max(node.maxQueries ?? 0, queries);
     node.maxCpuNanos = Math.max(node.maxCpuNanos ?? 0, cpuNanos);
   }
-}
-
-function addProblems({ problems: counts }: StoreTally, problems: number): void {
-  forEachProblem(problems, (problem) => {
-    counts[problem] = (counts[problem] ?? 0) + 1;
-  });
 }
