@@ -35,14 +35,18 @@ export function last(selector: string): string {
   return `last_over_time(${selector}[${BRIDGE}])`;
 }
 
+function by(labels: string): string {
+  return `by (crdb_cluster${labels === '' ? '' : `, ${labels}`})`;
+}
+
 /** The larger of the values of an HA pair, by these labels beside the cluster. */
 export function fold(labels: string, value: string): string {
-  return `max by (crdb_cluster${labels === '' ? '' : `, ${labels}`}) (${value})`;
+  return `max ${by(labels)} (${value})`;
 }
 
 /** 1 for each cluster, and these labels beside it, that has the series: for what is there, whatever its value. */
 export function present(labels: string, series: string): string {
-  return `group by (crdb_cluster${labels === '' ? '' : `, ${labels}`}) (${series})`;
+  return `group ${by(labels)} (${series})`;
 }
 
 export function record(name: string, expr: string, more: Partial<Rule> = {}): Rule {

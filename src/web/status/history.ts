@@ -42,6 +42,7 @@ export class ClusterHistory {
   readonly #polled = new Set<string>();
   #firstPollsMs = 0;
 
+  /** As the status shows them. */
   get trends() {
     return Array.from(this.#trends, ([name, { points }]) => ({
       name,
