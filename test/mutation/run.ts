@@ -1,5 +1,5 @@
-// `npm run test:mutate -- [--count 60] [--seed N] [--only src/http] [--limit 900]`: makes one small change at a time in copies of the project
-// and runs the tests there. Ends with 1 when more than a tenth of the mutants survive without a reason in survivors.yml.
+// `npm run test:mutate -- [--count 60] [--seed N] [--only src/http] [--near] [--limit 900]`: makes one small change at a time in copies of the
+// project and runs the tests there. Ends with 1 when more than a tenth of the mutants survive without a reason in survivors.yml.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -19,11 +19,10 @@ import { parseArgs } from 'node:util';
 import { parse } from 'yaml';
 import { createRandom } from '../../src/simulator/random.ts';
 import { listMutants, type Mutant } from './mutants.ts';
+import { nearestTests } from './nearest.ts';
 
 const ROOT = path.join(import.meta.dirname, '..', '..');
 const WORKERS = 2;
-/** Tests whose imports lead to the changed file, which run before all others. */
-const NEAR_TESTS = 16;
 /** A test that fails once and then passes says nothing of the mutant. */
 const ATTEMPTS = 3;
 const NOT_COPIED = ['.git', 'node_modules', 'dist', 'coverage'];
@@ -51,6 +50,8 @@ interface Copy {
 interface Report {
   readonly testResults: readonly {
     readonly name: string;
+    readonly startTime: number;
+    readonly endTime: number;
     /** Why the file could not be run. */
     readonly message: string;
     readonly assertionResults: readonly { readonly status: string }[];
@@ -64,6 +65,8 @@ const { values: options } = parseArgs({
     count: { type: 'string', default: '60' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     only: { type: 'string', default: 'src' },
+    /** What survives the nearest tests is not run against all others. */
+    near: { type: 'boolean', default: false },
     /** Maximum seconds of all tests; by default derived from a run without a mutant. */
     limit: { type: 'string' },
   },
@@ -73,6 +76,8 @@ const tests = list('test/**/*.test.ts').filter((file) => !LEFT_OUT.test(file));
 const explained: readonly Explanation[] =
   parse(readFileSync(path.join(import.meta.dirname, 'survivors.yml'), 'utf8')) ?? [];
 const running = new Set<number>();
+/** How long each test file took without a mutant, in seconds. */
+const seconds = new Map<string, number>();
 const results = { taken: 0, rejected: 0, killed: 0, explained: 0, survived: 0 };
 const startedAt = Date.now();
 const scratch = mkdtempSync(path.join(tmpdir(), 'mutate-'));
@@ -91,9 +96,10 @@ const limitMs = 1000 * Number(options.limit ?? 60 + (3 * baselineMs) / 1000);
 const queue = mutants.values();
 const survivors: Mutant[] = [];
 await Promise.all(copies.map(work));
-const later = survivors.values();
 console.log(`${results.killed} killed by the nearest tests, ${survivors.length} not`);
-await Promise.all(copies.map(workOnSurvivors));
+const later = survivors.values();
+if (options.near) for (const mutant of later) print(mutant, undefined);
+else await Promise.all(copies.map(workOnSurvivors));
 const minutes = Math.round((Date.now() - startedAt) / 60_000);
 console.log(
   `seed ${options.seed}: ${results.taken} mutants, ${results.killed} killed, ${results.survived} survived, ${results.explained} more with a reason; ${results.rejected} were rejected by tsc; ${minutes} min`,
@@ -151,7 +157,7 @@ async function work(copy: Copy): Promise<void> {
       if (await isRejected(copy)) results.rejected += 1;
       else if (results.taken < count) {
         results.taken += 1;
-        const near = nearestTests(mutant.file);
+        const near = nearestTests(mutant.file, seconds);
         const killer = near.length > 0 && (await findKiller(copy, near, limitMs));
         if (!killer) survivors.push(mutant);
         else print(mutant, killer);
@@ -163,7 +169,7 @@ async function work(copy: Copy): Promise<void> {
 /** Tests what survived the nearest tests with all others. */
 async function workOnSurvivors(copy: Copy): Promise<void> {
   for (const mutant of later) {
-    const near = nearestTests(mutant.file);
+    const near = nearestTests(mutant.file, seconds);
     const others = tests.filter((test) => !near.includes(test));
     await withMutant(copy, mutant, async () => {
       print(mutant, await findKiller(copy, others, limitMs));
@@ -208,10 +214,14 @@ async function runTests(copy: Copy, files: readonly string[], limit: number): Pr
   const flags = ['--project=together', '--maxWorkers=1', '--bail=1', '--reporter=json'];
   const args = ['run', ...flags, `--outputFile=${report}`, ...files];
   const status = await run('vitest', args, { ...copy, limitMs: limit });
-  if (status === 0) return 'passed';
   if (status === null) return 'time limit';
   if (!existsSync(report)) return { failed: files };
   const { testResults }: Report = JSON.parse(readFileSync(report, 'utf8'));
+  if (status === 0) {
+    for (const { name, startTime, endTime } of testResults)
+      seconds.set(path.relative(copy.folder, name), (endTime - startTime) / 1000);
+    return 'passed';
+  }
   const failed = testResults.filter(isFailed).map(({ name }) => path.relative(copy.folder, name));
   return { failed: failed.length > 0 ? failed : files };
 }
@@ -252,32 +262,6 @@ function killAll(pid: number): void {
     // It has just ended.
     if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
   }
-}
-
-/** The tests with the shortest way of imports to a file; it is a step shorter from the folder of the file. */
-function nearestTests(file: string): readonly string[] {
-  const folder = path.dirname(file).replace(/^src/, 'test');
-  const rank = (test: string): number => countSteps(test, file) - Number(test.startsWith(folder));
-  return Array.from(tests, (test) => [rank(test), test] as const)
-    .filter(([steps]) => steps < Infinity)
-    .toSorted(([a], [b]) => a - b)
-    .slice(0, NEAR_TESTS)
-    .map(([, test]) => test);
-}
-
-function countSteps(from: string, to: string): number {
-  const steps = new Map([[from, 0]]);
-  for (const [file, distance] of steps) {
-    if (file === to) return distance;
-    for (const next of importsOf(file)) if (!steps.has(next)) steps.set(next, distance + 1);
-  }
-  return Infinity;
-}
-
-function importsOf(file: string): readonly string[] {
-  const text = readFileSync(path.join(ROOT, file), 'utf8');
-  const found = text.matchAll(/(?:\bfrom |\bimport\()'(\.[^']+\.ts)'/g);
-  return Array.from(found, ([, target = '']) => path.join(path.dirname(file), target));
 }
 
 function print(mutant: Mutant, killer: string | undefined): void {

@@ -1,0 +1,38 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+
+const ROOT = path.join(import.meta.dirname, '..', '..');
+/** Seconds that the nearest tests of a file may take together. */
+const LIMIT = 12;
+
+/** The tests, with the seconds that each takes, whose imports lead to a file in the fewest steps; its own folder's are a step nearer. */
+export function nearestTests(file: string, tests: ReadonlyMap<string, number>): readonly string[] {
+  const folder = path.dirname(file).replace(/^src/, 'test');
+  const ranked = Array.from(tests, ([test, seconds]) => {
+    const steps = countSteps(test, file) - Number(test.startsWith(folder));
+    return { test, steps, seconds };
+  }).toSorted((a, b) => a.steps - b.steps || a.seconds - b.seconds);
+  const nearest: string[] = [];
+  let left = LIMIT;
+  for (const { test, steps, seconds } of ranked) {
+    if (steps === Infinity || seconds > left) continue;
+    left -= seconds;
+    nearest.push(test);
+  }
+  return nearest;
+}
+
+function countSteps(from: string, to: string): number {
+  const steps = new Map([[from, 0]]);
+  for (const [file, distance] of steps) {
+    if (file === to) return distance;
+    for (const next of importsOf(file)) if (!steps.has(next)) steps.set(next, distance + 1);
+  }
+  return Infinity;
+}
+
+function importsOf(file: string): readonly string[] {
+  const text = readFileSync(path.join(ROOT, file), 'utf8');
+  const found = text.matchAll(/(?:\bfrom |\bimport\()'(\.[^']+\.ts)'/g);
+  return Array.from(found, ([, target = '']) => path.join(path.dirname(file), target));
+}
