@@ -3,7 +3,10 @@ import path from 'node:path';
 
 const ROOT = path.join(import.meta.dirname, '..', '..');
 /** Seconds that the nearest tests of a file may take together. */
-const LIMIT = 12;
+const MAX_SECONDS = 10;
+/** Slower ones wait for something, rather than try much. */
+const MAX_SECONDS_OF_ONE = 3;
+const MAX_FILES = 24;
 
 /** The tests, with the seconds that each takes, whose imports lead to a file in the fewest steps; its own folder's are a step nearer. */
 export function nearestTests(file: string, tests: ReadonlyMap<string, number>): readonly string[] {
@@ -13,9 +16,10 @@ export function nearestTests(file: string, tests: ReadonlyMap<string, number>): 
     return { test, steps, seconds };
   }).toSorted((a, b) => a.steps - b.steps || a.seconds - b.seconds);
   const nearest: string[] = [];
-  let left = LIMIT;
+  let left = MAX_SECONDS;
   for (const { test, steps, seconds } of ranked) {
-    if (steps === Infinity || seconds > left) continue;
+    if (steps === Infinity || seconds > Math.min(left, MAX_SECONDS_OF_ONE)) continue;
+    if (nearest.length === MAX_FILES) break;
     left -= seconds;
     nearest.push(test);
   }

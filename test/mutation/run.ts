@@ -1,4 +1,4 @@
-// `npm run test:mutate -- [--count 60] [--seed N] [--only src/http] [--near] [--limit 900]`: makes one small change at a time in copies of the
+// `npm run test:mutate -- [--count 60] [--seed N] [--only src/http] [--near]`: makes one small change at a time in copies of the
 // project and runs the tests there. Ends with 1 when more than a tenth of the mutants survive without a reason in survivors.yml.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -25,6 +25,10 @@ const ROOT = path.join(import.meta.dirname, '..', '..');
 const WORKERS = 2;
 /** A test that fails once and then passes says nothing of the mutant. */
 const ATTEMPTS = 3;
+/** Tests that run before the other near ones. */
+const NEAREST = 5;
+/** Tests that take this much longer than without a mutant do not end. */
+const [SLOWER, GRACE_SECONDS] = [4, 30];
 const NOT_COPIED = ['.git', 'node_modules', 'dist', 'coverage'];
 /** What is slow, or cannot see a change in src. */
 const LEFT_OUT =
@@ -67,8 +71,6 @@ const { values: options } = parseArgs({
     only: { type: 'string', default: 'src' },
     /** What survives the nearest tests is not run against all others. */
     near: { type: 'boolean', default: false },
-    /** Maximum seconds of all tests; by default derived from a run without a mutant. */
-    limit: { type: 'string' },
   },
 });
 const count = Number(options.count);
@@ -91,8 +93,7 @@ console.log(
   `seed ${options.seed}: ${count} of ${mutants.length} mutants, ${tests.length} test files`,
 );
 const copies = Array.from({ length: WORKERS }, (_, index) => createCopy(String(index)));
-const baselineMs = await measureBaseline();
-const limitMs = 1000 * Number(options.limit ?? 60 + (3 * baselineMs) / 1000);
+await measureBaseline();
 const queue = mutants.values();
 const survivors: Mutant[] = [];
 await Promise.all(copies.map(work));
@@ -133,20 +134,17 @@ function createCopy(name: string): Copy {
   return { folder, temporary };
 }
 
-/** Resolves to the time that all tests take in one worker, in ms, while the other is busy, too. */
-async function measureBaseline(): Promise<number> {
-  const beganAt = Date.now();
+/** Runs all tests without a mutant, which notes how long each takes. */
+async function measureBaseline(): Promise<void> {
   const killers = await Promise.all(
     copies.map((copy, index) => {
       const share = tests.filter((_, place) => place % WORKERS === index);
-      return findKiller(copy, share, Infinity);
+      return findKiller(copy, share);
     }),
   );
   const failed = killers.filter((killer) => killer !== undefined);
   if (failed.length > 0) throw new Error(`fails before anything is changed: ${failed.join(', ')}`);
-  const tookMs = Date.now() - beganAt;
-  console.log(`all tests pass in ${Math.round(tookMs / 1000)} s`);
-  return WORKERS * tookMs;
+  console.log(`all tests pass; they take ${Math.round(usualSeconds(tests))} s`);
 }
 
 /** Tests mutants with the nearest tests until enough of them were taken; keeps those that survive. */
@@ -158,7 +156,9 @@ async function work(copy: Copy): Promise<void> {
       else if (results.taken < count) {
         results.taken += 1;
         const near = nearestTests(mutant.file, seconds);
-        const killer = near.length > 0 && (await findKiller(copy, near, limitMs));
+        const killer =
+          (await findKiller(copy, near.slice(0, NEAREST))) ??
+          (await findKiller(copy, near.slice(NEAREST)));
         if (!killer) survivors.push(mutant);
         else print(mutant, killer);
       }
@@ -172,7 +172,7 @@ async function workOnSurvivors(copy: Copy): Promise<void> {
     const near = nearestTests(mutant.file, seconds);
     const others = tests.filter((test) => !near.includes(test));
     await withMutant(copy, mutant, async () => {
-      print(mutant, await findKiller(copy, others, limitMs));
+      print(mutant, await findKiller(copy, others));
     });
   }
 }
@@ -193,27 +193,27 @@ async function isRejected({ folder }: Copy): Promise<boolean> {
   return (await run('tsc', TSC.split(' '), { folder, limitMs: Infinity })) !== 0;
 }
 
-async function findKiller(
-  copy: Copy,
-  files: readonly string[],
-  limit: number,
-): Promise<string | undefined> {
+async function findKiller(copy: Copy, files: readonly string[]): Promise<string | undefined> {
+  if (files.length === 0) return undefined;
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    const verdict = await runTests(copy, files, limit);
+    const verdict = await runTests(copy, files);
     if (verdict === 'passed') return undefined;
     if (verdict === 'time limit') return verdict;
-    const again = await runTests(copy, verdict.failed, limit);
+    const again = await runTests(copy, verdict.failed);
     if (again !== 'passed') return verdict.failed.join(', ');
   }
   return undefined;
 }
 
-async function runTests(copy: Copy, files: readonly string[], limit: number): Promise<Verdict> {
+async function runTests(copy: Copy, files: readonly string[]): Promise<Verdict> {
   const report = path.join(copy.temporary, 'report.json');
   rmSync(report, { force: true });
-  const flags = ['--project=together', '--maxWorkers=1', '--bail=1', '--reporter=json'];
+  const pool = ['--maxWorkers=1', '--no-isolate', '--bail=1'];
+  const limits = ['--testTimeout=12000', '--hookTimeout=12000'];
+  const flags = ['--project=together', ...pool, ...limits, '--reporter=json'];
   const args = ['run', ...flags, `--outputFile=${report}`, ...files];
-  const status = await run('vitest', args, { ...copy, limitMs: limit });
+  const limitMs = 1000 * (GRACE_SECONDS + SLOWER * usualSeconds(files));
+  const status = await run('vitest', args, { ...copy, limitMs });
   if (status === null) return 'time limit';
   if (!existsSync(report)) return { failed: files };
   const { testResults }: Report = JSON.parse(readFileSync(report, 'utf8'));
@@ -224,6 +224,10 @@ async function runTests(copy: Copy, files: readonly string[], limit: number): Pr
   }
   const failed = testResults.filter(isFailed).map(({ name }) => path.relative(copy.folder, name));
   return { failed: failed.length > 0 ? failed : files };
+}
+
+function usualSeconds(files: readonly string[]): number {
+  return files.reduce((sum, file) => sum + (seconds.get(file) ?? Infinity), 0);
 }
 
 /** A file that was not run any more after the first failure has the status `failed`, too. */

@@ -4,7 +4,6 @@ import type { ClusterStatus, Status } from '../../../src/web/status/status.ts';
 import { expectGolden } from '../../support/golden.ts';
 
 const DAY = '2026-11-21T';
-const GOLDEN = 'test/golden/status-page.html';
 const UPDATE = 'npx vitest run -u test/web/status/page-golden.test.ts';
 const LINKS = { style: '/a.css', script: '/a.js', icon: '/a.svg', telemetryPath: '/metrics' };
 
@@ -178,15 +177,119 @@ const BLIND: ClusterStatus = {
   collectors: [],
 };
 
-test('the page of two clusters, one of them with every kind of trouble', async () => {
+/** More of everything than a page shows. */
+const LARGE: ClusterStatus = {
+  ...HURT,
+  name: 'large',
+  apis: [{ api: 'cluster', isUp: true }],
+  nodes: { byStatus: { live: 4 }, builds: ['v25.4.2'], list: NODES },
+  ranges: HURT.ranges && {
+    ...HURT.ranges,
+    nodes: { scanned: 4, failed: 0, skipped: 0 },
+    failedNodes: [],
+    downSinceScan: [],
+    tables: repeat(HURT.ranges.tables),
+    oldest: repeat(HURT.ranges.oldest),
+    hottest: repeat(HURT.ranges.hottest),
+    safety: HURT.ranges.safety && {
+      safeNodes: [],
+      dependent: repeat(HURT.ranges.safety.dependent),
+      isCertain: true,
+    },
+  },
+  sessions: HURT.sessions && {
+    ...HURT.sessions,
+    missingNodes: [],
+    applications: repeat(HURT.sessions.applications),
+  },
+  assistant: HURT.assistant && { ...HURT.assistant, status: 'failed', region: undefined },
+  collectors: ['nodes', 'ranges', 'sessions', 'cloud'].map((name) =>
+    collector(name, {
+      state: 'failing',
+      isPolling: name === 'nodes',
+      nextPollAt: undefined,
+      error: { reason: 'timeout', message: 'no answer', advice: 'Raise `timeout`.' },
+    }),
+  ),
+  findings: Array.from({ length: 9 }, (_, at): ClusterStatus['findings'][number] => ({
+    key: `finding ${at}`,
+    about: at % 2 === 0 ? 'exporter' : 'ranges',
+    alert: at === 0 ? undefined : 'CrdbDataStale',
+    level: at < 2 ? 'critical' : at < 7 ? 'warning' : 'info',
+    text: `Finding ${at}.`,
+    next: 'Wait.',
+    since: `${DAY}13:4${at}:00.000Z`,
+    mayBeOlder: false,
+  })),
+  trends: [],
+};
+
+/** An idle cluster without problems. */
+const CALM: ClusterStatus = {
+  ...HURT,
+  name: 'calm',
+  apis: [{ api: 'cluster', isUp: true }],
+  nodes: { byStatus: { live: 1 }, builds: ['v25.4.2'], list: NODES.slice(0, 1) },
+  ranges: HURT.ranges && {
+    ...HURT.ranges,
+    nodes: { scanned: 1, failed: 0, skipped: 0 },
+    failedNodes: [],
+    downSinceScan: [],
+    problems: {},
+    tables: [],
+    oldest: [],
+    hottest: [],
+    safety: { safeNodes: [1], dependent: [], isCertain: true },
+  },
+  sessions: HURT.sessions && { ...HURT.sessions, applications: [] },
+  assistant: HURT.assistant && { ...HURT.assistant, exists: false },
+  collectors: [collector('nodes'), collector('ranges'), collector('sessions'), collector('cloud')],
+  state: 'healthy',
+  mayBeOlder: false,
+  findings: [],
+  trends: [],
+};
+
+/** Seen in part: nobody knows what is safe. */
+const PARTIAL: ClusterStatus = {
+  ...CALM,
+  name: 'partial',
+  ranges: CALM.ranges && {
+    ...CALM.ranges,
+    nodes: { scanned: 1, failed: 2, skipped: 0 },
+    safety: undefined,
+  },
+  assistant: undefined,
+  state: 'unknown',
+  collectors: [
+    collector('nodes'),
+    collector('ranges'),
+    collector('sessions', { state: 'waiting', lastSuccessAt: undefined, nextPollAt: undefined }),
+  ],
+};
+
+/** Items until there are eleven, one more than a table has rows. */
+function repeat<Item>(items: readonly Item[]): Item[] {
+  return Array.from({ length: 11 }, () => items)
+    .flat()
+    .slice(0, 11);
+}
+
+test.each([
+  ['status-page-hurt', [HURT, BLIND], undefined],
+  ['status-page-large', [LARGE], 'large'],
+  ['status-page-calm', [CALM, PARTIAL], 'calm'],
+  ['status-page-partial', [CALM, PARTIAL], 'partial'],
+  ['status-page-without-clusters', [], undefined],
+])('the golden file %s', async (file, clusters, name) => {
   const status: Status = {
     at: `${DAY}14:00:00.000Z`,
     version: '1.2.3',
     startedAt: `${DAY}09:00:00.000Z`,
     collectors: { good: 2, failing: 1, waiting: 1 },
-    clusters: [HURT, BLIND],
+    clusters,
   };
-  const text = renderPage(status, LINKS, undefined);
-  expect(text).toContain('Node 4 is dead.');
-  await expectGolden(text, GOLDEN, UPDATE);
+  const text = renderPage(status, LINKS, name);
+  expect(text).toContain('14:00:00 UTC');
+  await expectGolden(text, `test/golden/${file}.html`, UPDATE);
 });
