@@ -8,10 +8,11 @@ import { expectGolden } from '../support/golden.ts';
 import { hasProgram } from '../support/programs.ts';
 
 const GOLDEN = path.join(import.meta.dirname, '..', 'golden', 'metrics.txt');
+const UPDATE = 'npx vitest run -u --project together test/e2e/golden';
 const NOW_MS = Date.parse('2026-03-01T12:00:00Z');
 
-/** The exposition of one seeded cluster at one moment; values of the run (times, ports) are masked. */
-async function expose(): Promise<string> {
+/** What an exporter of one seeded cluster serves at one moment. */
+async function expose(requestPath = '/metrics'): Promise<string> {
   await using simulator = await startSimulator({
     seed: 7,
     nodes: 5,
@@ -38,7 +39,7 @@ clusters:
       scrape.all('crdb_exporter_collector_success').length === 6 &&
       scrape.all('crdb_exporter_collector_success').every(({ value }) => value === 1),
   );
-  return (await exporter.get('/metrics')).text;
+  return (await exporter.get(requestPath)).text;
 }
 
 const OF_THE_PROCESS = /^(?:# (?:HELP|TYPE) )?(?:process_|nodejs_)/;
@@ -58,8 +59,18 @@ function mask(exposition: string): string {
 
 describe('the exposition of a seeded cluster', () => {
   test('matches the golden file', async () => {
-    const command = 'npx vitest run -u --project together test/e2e/golden';
-    await expectGolden(mask(await expose()), 'test/golden/metrics.txt', command);
+    await expectGolden(mask(await expose()), 'test/golden/metrics.txt', UPDATE);
+  });
+
+  test.each([
+    ['status', '/api/status'],
+    ['targets', '/sd/nodes'],
+  ])('has the %s of the golden file', async (file, requestPath) => {
+    const status: unknown = JSON.parse(await expose(requestPath));
+    const text = `${JSON.stringify(status, undefined, 2)}\n`
+      .replaceAll(/("(?:durationSeconds|nextPollAt)": )[^,\n]+/g, '$1"<of the run>"')
+      .replaceAll(/127\.0\.0\.1:\d+/g, '127.0.0.1:<port>');
+    await expectGolden(text, `test/golden/${file}.json`, UPDATE);
   });
 
   test.skipIf(!hasProgram('promtool'))('passes promtool', async () => {
