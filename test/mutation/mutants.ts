@@ -121,7 +121,7 @@ function editsOf(node: Node, source: string): readonly Edit[] {
     case 'ExpressionStatement':
       return [[node.start, node.end, ';']];
     case 'CallExpression':
-      return [...swapArguments(node.arguments, source), ...takeOpposite(node.callee)];
+      return [...swapArguments(node, source), ...takeOpposite(node.callee)];
     case 'ArrayExpression':
       return dropFirst(node.elements);
     case 'Literal':
@@ -151,8 +151,13 @@ function dropEarlyEnd(node: Node & { readonly type: 'IfStatement' }): readonly E
   return isEnd && node.alternate === null ? [[node.start, node.end, ';']] : [];
 }
 
-function swapArguments([first, second]: readonly Node[], source: string): readonly Edit[] {
-  if (first === undefined || second === undefined) return [];
+function swapArguments(
+  { callee, arguments: [first, second] }: Node & { readonly type: 'CallExpression' },
+  source: string,
+): readonly Edit[] {
+  // The lowest and the highest are the same in any order.
+  const isOrdered = !/^Math\.(?:min|max)$/.test(source.slice(callee.start, callee.end));
+  if (first === undefined || second === undefined || !isOrdered) return [];
   const between = source.slice(first.end, second.start);
   const swapped = source.slice(second.start, second.end) + between;
   return [[first.start, second.end, swapped + source.slice(first.start, first.end)]];
@@ -175,10 +180,14 @@ function changeLiteral(node: Node & { readonly type: 'Literal' }, source: string
   if ('regex' in node) return withoutAnchors(raw);
   const { value } = node;
   if (typeof value === 'boolean') return [String(!value)];
-  if (typeof value === 'number')
-    return [value === 0 ? '1' : `(${raw} + 1)`, '0'].slice(0, value === 0 ? 1 : 2);
+  if (typeof value === 'number') return value === 0 ? ['1'] : [changeNumber(value, raw), '0'];
   if (typeof value !== 'string' || isProse(value)) return [];
   return [value === '' ? "'mutant'" : "''"];
+}
+
+/** Large numbers are limits, for which one more is no change. */
+function changeNumber(value: number, raw: string): string {
+  return value < 100 ? `(${raw} + 1)` : `(${raw} * 2)`;
 }
 
 function withoutAnchors(pattern: string): string[] {
