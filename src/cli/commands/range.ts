@@ -40,6 +40,8 @@ interface RangeReport {
   readonly index_id: number | null;
   /** By node. */
   readonly replicas: readonly Replica[];
+  /** Nodes that were not read, whose replicas are missing. */
+  readonly unread_nodes: readonly number[];
   /** Problems of any replica, each with its meaning and the next step. */
   readonly problems: readonly {
     readonly name: string;
@@ -79,9 +81,9 @@ async function show(
     const onRange = (range: RangeElement): unknown =>
       replicas.push(toReplica(range, names, options.showKeys));
     await readRanges(target, [...new Set(ids)], nodes, { onRange, failed, before });
-    const reports = toReports(replicas);
     const unread = [...failed, ...nodes.toSkip].toSorted((a, b) => a - b);
-    await print(reports, unread, options);
+    const reports = toReports(replicas, unread);
+    await print(reports, options);
     const isWhole = reportMissing(ids, reports, nodes, unread);
     const hasProblem = reports.some(({ problems }) => problems.length > 0);
     if (options.watch !== true || !(hasProblem || failed.length > 0)) {
@@ -141,7 +143,10 @@ async function readRanges(
   await Promise.all(Array.from({ length: CONCURRENCY }, readInTurn));
 }
 
-function toReports(replicas: readonly Replica[]): readonly RangeReport[] {
+function toReports(
+  replicas: readonly Replica[],
+  unread: readonly number[],
+): readonly RangeReport[] {
   const byNode = replicas.toSorted(
     (a, b) => (a.node_id ?? 0) - (b.node_id ?? 0) || (a.store_id ?? 0) - (b.store_id ?? 0),
   );
@@ -153,6 +158,7 @@ function toReports(replicas: readonly Replica[]): readonly RangeReport[] {
       table_id: list[0]?.table_id ?? null,
       index_id: list[0]?.index_id ?? null,
       replicas: list,
+      unread_nodes: unread,
       problems: [...new Set(list.flatMap(({ problems }) => problems))].map((name) => {
         const { what, next } = PROBLEM_ISSUES[name] ??
           PROBLEM_ISSUES['other'] ?? { what: '', next: '' };
@@ -180,25 +186,19 @@ function reportMissing(
   return false;
 }
 
-async function print(
-  reports: readonly RangeReport[],
-  unread: readonly number[],
-  { output }: Options,
-): Promise<void> {
+async function print(reports: readonly RangeReport[], { output }: Options): Promise<void> {
   if (output === 'json') {
     await writeJson({ ranges: reports }, 'json');
     return;
   }
   for (const report of reports) {
     if (output === 'ndjson') await writeJson(report, 'ndjson');
-    else await printReport(report, unread);
+    else await printReport(report);
   }
 }
 
-async function printReport(
-  { range_id, table_id, index_id, replicas, problems }: RangeReport,
-  unread: readonly number[],
-): Promise<void> {
+async function printReport(report: RangeReport): Promise<void> {
+  const { range_id, table_id, index_id, replicas, unread_nodes: unread, problems } = report;
   const place =
     table_id === null
       ? 'outside of tables'

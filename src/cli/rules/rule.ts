@@ -110,7 +110,7 @@ function asked(query: string, { args = ['crdb_cluster'] }: ListOptions): string 
 
 /** Address and locality of the node of an alert. */
 export const ADDRESS =
-  '{{ with printf "crdb_cluster_node:crdb_node_info:first{crdb_cluster=\\"%s\\",node_id=\\"%s\\"}" $labels.crdb_cluster $labels.node_id | query }}{{ . | first | label "address" }} ({{ . | first | label "locality" }}){{ else }}address unknown{{ end }}';
+  '{{ with printf "crdb_cluster_node:crdb_node_info:first{crdb_cluster=\\"%s\\",node_id=\\"%s\\"}" $labels.crdb_cluster $labels.node_id | query }}{{ . | first | label "address" }}{{ with . | first | label "locality" }} ({{ . }}){{ end }}{{ else }}address unknown{{ end }}';
 
 /** What was last known of the disks and the clock of the node of an alert. */
 export const LAST_KNOWN = [

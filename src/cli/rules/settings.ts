@@ -94,6 +94,7 @@ export function readSettings(pairs: readonly string[], alerts: readonly string[]
     else if (group === 'label') labels[checkLabel(rest)] = value;
     else values.set(checkName(key), writeValue(checkName(key), checkValue(checkName(key), value)));
   }
+  for (const name of settingNames()) checkOrder(name, values);
   const written = settingNames().map((name) => [name, values.get(name) ?? ''] as const);
   return { values: recordOf(written), severities, labels };
 }
@@ -111,6 +112,17 @@ export function recordOf(
     settingNames().every((name) => name in one);
   if (!isWhole(all)) throw new Error('a setting has no value');
   return all;
+}
+
+/** All pairs are what is left of something: less of it is critical. */
+function checkOrder(critical: SettingName, values: ReadonlyMap<SettingName, string>): void {
+  const warning = settingNames().find(
+    (name) => name !== critical && name === critical.replace('_critical', ''),
+  );
+  if (warning === undefined) return;
+  const [high, low] = [values.get(warning), values.get(critical)];
+  if (Number(low) < Number(high)) return;
+  throw usageError(`--set: ${critical} (${low}) must be less than ${warning} (${high})`);
 }
 
 function checkName(key: string): SettingName {

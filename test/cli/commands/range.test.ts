@@ -80,6 +80,8 @@ describe('range', () => {
     simulator.fault({ endpoint: 'node_ranges', node: 2, kind: 'status', status: 500 });
     const { out: less } = await runHere(['range', '20', config]);
     expect(less).toContain('reports a problem; node 2 and 3 were not read.\n');
+    const json = await runHere(['range', '20', '--output', 'json', config]);
+    expect(JSON.parse(json.out)).toMatchObject({ ranges: [{ unread_nodes: [2, 3] }] });
   });
 
   test('is watched on a silent node, too, whose reason is told once', async () => {

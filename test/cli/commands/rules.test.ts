@@ -57,7 +57,9 @@ describe('the command rules', () => {
   test.each(NUMBERS)('leaves no text with the old limit: %s', async (name) => {
     const [kind, value] = SETTINGS[name];
     const usual = await rulesWith();
-    const changed = await rulesWith(`${name}=${kind === 'share' ? 0.77 : 77}`);
+    // A critical limit stays below the one that warns.
+    const other = name.includes('critical') ? 1.77 : 77;
+    const changed = await rulesWith(`${name}=${kind === 'share' ? other / 100 : other}`);
     const texts = changed
       .filter((rule, index) => rule.expr !== usual[index]?.expr)
       .map(({ annotations = {} }) => `${annotations['summary']} ${annotations['description']}`)
@@ -121,6 +123,9 @@ describe('the command rules', () => {
     ['label.severity=x', 'not the name of a label'],
     ['runbook_url=wiki', 'begins with http'],
     ['job=(', 'not a regular expression'],
+    ['disk_critical=0.2', '--set: disk_critical (0.2) must be less than disk (0.2)'],
+    ['license_days=2', 'license_critical_days (3) must be less than license_days (2)'],
+    ['short_certificate=0.05', 'short_certificate_critical (0.1) must be less than'],
   ])('rejects --set %s', async (pair, message) => {
     const { code, err } = await runHere(['rules', '--set', pair]);
     expect(code).toBe(2);
