@@ -1,4 +1,4 @@
-import { alert, fold, last, list, present, type Rule, type Values } from './rule.ts';
+import { alert, fold, last, listNodes, present, type Rule, type Values } from './rule.ts';
 
 /** Failures of all nodes within 12 hours. */
 function failures(family: string): string {
@@ -26,10 +26,8 @@ export function jobRules(set: Values): readonly Rule[] {
       for: '15m',
       summary:
         'A changefeed of {{ $labels.crdb_cluster }} is {{ $value | humanizeDuration }} behind.',
-      description: `For 15 minutes more than ${set.changefeed_lag} s behind. Normal during an initial scan; otherwise check the sink and the load. Sent by: ${list(
+      description: `For 15 minutes more than ${set.changefeed_lag} s behind. Normal during an initial scan; otherwise check the sink and the load. Sent by: ${listNodes(
         `max by (node_id) (${lag}{crdb_cluster="%s"}) > ${set.changefeed_lag}`,
-        'n{{ $row.Labels.node_id }}',
-        { sortBy: 'node_id' },
       )}.`,
     }),
     alert('CrdbBackupTooOld', 'warning', 'job', {

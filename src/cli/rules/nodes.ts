@@ -1,6 +1,6 @@
 import * as rule from './rule.ts';
 
-const { ADDRESS, alert, fold, last, list, present, record } = rule;
+const { ADDRESS, alert, fold, last, list, listNodes, present, record } = rule;
 const LIVENESS = 'crdb_cluster_node_status:crdb_node_liveness:max';
 const INFO = 'crdb_cluster_node:crdb_node_info:first';
 const LIVE = `${LIVENESS}{status="live"} == 1`;
@@ -39,16 +39,9 @@ ${fold('node_id', `max_over_time(${LIVENESS}{status=~"live|draining"}[1h])`)}`,
       'crdb_cluster:crdb_nodes:count',
       `count by (crdb_cluster) (${fold('node_id', `${LIVENESS}{status!="decommissioned"}`)} == 1)`,
     ),
-    ...['crdb_nodes:count', 'crdb_nodes_down:sum', 'crdb_nodes_down_recently:sum'].map((name) =>
-      record(
-        `crdb_cluster_tier_value:${name}`,
-        `${name.endsWith('count') ? 'count' : 'sum'} by (crdb_cluster, tier, value) (
-  ${name.includes('recently') ? `${DOWN}:recent` : `${DOWN}:max`}
-  * on (crdb_cluster, node_id) group_right ()
-  ${present('node_id, tier, value', last('crdb_node_locality_info'))}
-)`,
-      ),
-    ),
+    rule.byLocality('crdb_nodes:count', `${DOWN}:max`, 'count'),
+    rule.byLocality('crdb_nodes_down:sum', `${DOWN}:max`),
+    rule.byLocality('crdb_nodes_down_recently:sum', `${DOWN}:recent`),
     record(
       'crdb_cluster_node:crdb_node_record_age_seconds:min',
       `max by (crdb_cluster) (crdb_exporter_collector_last_success_timestamp_seconds{collector="nodes"})
@@ -138,10 +131,8 @@ ${present('', 'crdb_nodes{status!="live"} > 0')}`,
       for: '5m',
       summary:
         'Some nodes of {{ $labels.crdb_cluster }} do not reach all others, although all are live.',
-      description: `Some nodes have unhealthy RPC connections and others none: a part of the network between them fails. Requests between the two sides wait, leases move. Nodes with unhealthy connections: ${list(
+      description: `Some nodes have unhealthy RPC connections and others none: a part of the network between them fails. Requests between the two sides wait, leases move. Nodes with unhealthy connections: ${listNodes(
         'max by (node_id) (crdb_node_rpc_connections{crdb_cluster="%s",state="unhealthy"}) > 0',
-        'n{{ $row.Labels.node_id }}',
-        { sortBy: 'node_id' },
       )}.`,
     }),
     alert('CrdbNodeStuckLeaving', 'warning', 'node', {

@@ -3,6 +3,7 @@ import {
   fold,
   last,
   list,
+  listNodes,
   present,
   LOCALITIES_DOWN,
   NODES_DOWN,
@@ -25,11 +26,11 @@ const OF_TABLE =
   '{{ with $row.Labels.table_id }} of {{ range printf "max by (database, schema, table) (crdb_table_info{crdb_cluster=\\"%s\\",table_id=\\"%s\\"})" $labels.crdb_cluster . | query }}{{ .Labels.database }}.{{ .Labels.schema }}.{{ .Labels.table }}{{ else }}table {{ . }}{{ end }}{{ end }}';
 
 /** The ranges that have had a problem for longest, with table and reporter. */
-function longest(problem: string, args: readonly string[], place = 'reported by'): string {
+function longest(problem: string, place = 'reported by'): string {
   return list(
     `topk(5, (time() - min by (range_id, table_id) (crdb_problem_range_first_seen_timestamp_seconds{crdb_cluster="%s",problem="${problem}"})) * ${at('crdb_problem_range_reporter_info')})`,
     `r{{ $row.Labels.range_id }}${OF_TABLE} (${place} n{{ $row.Labels.node_id }})`,
-    { args: [...args, 'crdb_cluster'], none: 'not listed' },
+    { none: 'not listed' },
   );
 }
 
@@ -62,23 +63,20 @@ function problems(set: Values): readonly Rule[] {
       expr: `${PROBLEM}{problem="unavailable"} > 0`,
       for: '5m',
       summary: '{{ $value }} range(s) of {{ $labels.crdb_cluster }} without quorum.',
-      description: `Reads and writes of these keys hang or fail. Longest: ${longest('unavailable', ['crdb_cluster'])}. Nodes: ${NODES_DOWN}. Start the nodes that are down; do not decommission them and do not wipe their disks.`,
+      description: `Reads and writes of these keys hang or fail. Longest: ${longest('unavailable')}. Nodes: ${NODES_DOWN}. Start the nodes that are down; do not decommission them and do not wipe their disks.`,
     }),
     alert('CrdbRangesLost', 'critical', 'range', {
       expr: `${fold('', last('crdb_ranges_without_live_replica'))} > 0`,
       for: '5m',
       summary: '{{ $value }} range(s) of {{ $labels.crdb_cluster }} have no live replica.',
-      description: `All nodes that held these ranges are down, so no node reports them as unavailable; reads and writes of these keys hang or fail. Ranges: ${longest('no_live_replica', ['crdb_cluster'], 'was on')}. Nodes: ${NODES_DOWN}. Localities without a live node: ${LOCALITIES_DOWN}. Start these nodes; do not decommission them and do not wipe their disks.`,
+      description: `All nodes that held these ranges are down, so no node reports them as unavailable; reads and writes of these keys hang or fail. Ranges: ${longest('no_live_replica', 'was on')}. Nodes: ${NODES_DOWN}. Localities without a live node: ${LOCALITIES_DOWN}. Start these nodes; do not decommission them and do not wipe their disks.`,
     }),
     alert('CrdbRangesWithoutLease', 'critical', 'range', {
       expr: `${PROBLEM}{problem=~"no_lease|no_raft_leader|circuit_breaker_error"} > 0`,
       for: '10m',
       summary:
         '{{ $value }} range(s) of {{ $labels.crdb_cluster }} serve no requests ({{ $labels.problem }}).',
-      description: `Requests hang until a leader and a lease exist (no_raft_leader, no_lease), or fail at once (circuit_breaker_error); short times are normal, 10 minutes are not. Longest: ${longest(
-        '%s',
-        ['crdb_cluster', 'problem'],
-      )}. Look for nodes that miss heartbeats, stalled disks and partitions.`,
+      description: `Requests hang until a leader and a lease exist (no_raft_leader, no_lease), or fail at once (circuit_breaker_error); short times are normal, 10 minutes are not. Longest: ${longest('%s')}. Look for nodes that miss heartbeats, stalled disks and partitions.`,
     }),
     alert('CrdbRangesUnderreplicated', 'warning', 'range', {
       expr: `${under} > 0\n${smaller}`,
@@ -125,10 +123,8 @@ topk by (crdb_cluster) (1,
       for: '30m',
       summary:
         '{{ $value }} range(s) of {{ $labels.crdb_cluster }} would lose their quorum with {{ $labels.locality }}.',
-      description: `If all nodes of {{ $labels.locality }} stopped now, these ranges would be unavailable, although most ranges would survive it. Common reasons: replicas that are still missing after a node failed, too little space or too few nodes in the other localities, or a zone configuration that the allocator cannot satisfy. Do not stop nodes of {{ $labels.locality }} until this is gone. Nodes that may not stop either: ${list(
+      description: `If all nodes of {{ $labels.locality }} stopped now, these ranges would be unavailable, although most ranges would survive it. Common reasons: replicas that are still missing after a node failed, too little space or too few nodes in the other localities, or a zone configuration that the allocator cannot satisfy. Do not stop nodes of {{ $labels.locality }} until this is gone. Nodes that may not stop either: ${listNodes(
         'max by (node_id) (crdb_node_dependent_ranges{crdb_cluster="%s",effect="quorum"}) > 0',
-        'n{{ $row.Labels.node_id }}',
-        { sortBy: 'node_id' },
       )}.`,
     }),
   ];
@@ -143,10 +139,8 @@ function others(set: Values): readonly Rule[] {
       expr: `count by (crdb_cluster) (${fold('node_id', last('crdb_range_scan_node_success'))} == 0)`,
       for: '30m',
       summary: 'The ranges of {{ $value }} node(s) of {{ $labels.crdb_cluster }} cannot be read.',
-      description: `For 30 minutes no exporter has been able to read the ranges of ${list(
+      description: `For 30 minutes no exporter has been able to read the ranges of ${listNodes(
         'max by (node_id) (crdb_range_scan_node_success{crdb_cluster="%s"}) == 0',
-        'n{{ $row.Labels.node_id }}',
-        { sortBy: 'node_id' },
       )} although they are up: range counts, leases and problems are lower bounds.`,
     }),
     alert('CrdbHotRange', 'warning', 'range', {
@@ -163,12 +157,10 @@ or
         hot('cpu_seconds_per_second', set.hot_range_cpu),
         `r{{ $row.Labels.range_id }}${place} {{ printf "%.2f" $row.Value }} CPU s/s`,
         {
-          args: ['crdb_cluster', 'crdb_cluster'],
           none: list(
             `${hot('queries_per_second', set.hot_range_queries)} unless on () ${cpu}{crdb_cluster="%s"}`,
             `r{{ $row.Labels.range_id }}${place} {{ printf "%.0f" $row.Value }} queries/s`,
             {
-              args: ['crdb_cluster', 'crdb_cluster', 'crdb_cluster'],
               none: 'none of the listed ranges',
             },
           ),

@@ -1,10 +1,12 @@
 import {
   ADDRESS,
   alert,
+  byLocality,
   figure,
   fold,
   last,
   list,
+  listNodes,
   present,
   record,
   type Rule,
@@ -15,18 +17,6 @@ const NODE = 'n{{ $labels.node_id }} of {{ $labels.crdb_cluster }}';
 const CPU = 'crdb_cluster_node:crdb_node_cpu_ratio:max';
 const LEASES = 'crdb_cluster_node:crdb_range_leases:sum';
 const QUERIES = 'crdb_cluster_node:crdb_store_queries_per_second:sum';
-
-/** The sum of a value of each node by tier and locality. */
-function byLocality(name: string, value: string): Rule {
-  return record(
-    `crdb_cluster_tier_value:${name}`,
-    `sum by (crdb_cluster, tier, value) (
-  ${value}
-  * on (crdb_cluster, node_id) group_right ()
-  ${present('node_id, tier, value', last('crdb_node_locality_info'))}
-)`,
-  );
-}
 
 /** Rules on what nodes use: time, CPU, memory, load, licenses and certificates. */
 export function resourceRules(set: Values): readonly Rule[] {
@@ -132,14 +122,10 @@ or
       description: `For 30 minutes its leases, or its queries and its CPU, have been far above those of {{ or $labels.region "the cluster" }}. Leases: ${figure(
         `${over('crdb_range_leases')}{crdb_cluster="%s",node_id="%s"}`,
         'printf "%.1f"',
-        { args: ['crdb_cluster', 'node_id'] },
       )} times the mean; queries: ${figure(
         `${over('crdb_store_queries_per_second')}{crdb_cluster="%s",node_id="%s"}`,
         'printf "%.1f"',
-        { args: ['crdb_cluster', 'node_id'] },
-      )} times; CPU: ${figure(`${CPU}{crdb_cluster="%s",node_id="%s"}`, 'humanizePercentage', {
-        args: ['crdb_cluster', 'node_id'],
-      })}. See hot ranges on the Load dashboard, lease preferences, and whether the rebalancer works.`,
+      )} times; CPU: ${figure(`${CPU}{crdb_cluster="%s",node_id="%s"}`, 'humanizePercentage')}. See hot ranges on the Load dashboard, lease preferences, and whether the rebalancer works.`,
     }),
     alert('CrdbLatencyHigh', 'warning', 'sql', {
       expr: `${latency} > ${set.latency}
@@ -181,10 +167,8 @@ label_replace(
 )`,
       for: '10m',
       summary: '{{ $value }} request(s) of {{ $labels.crdb_cluster }} stuck ({{ $labels.kind }}).',
-      description: `raft: no quorum or an overloaded store; lease: no lease can be acquired; latch: behind another long request; distsender: sent to ranges that do not respond. On: {{ range $i, $row := printf "sum by (node_id) (max by (node_id, store_id) (crdb_store_slow_requests{crdb_cluster=\\"%s\\",kind=\\"%s\\"})) > 0" $labels.crdb_cluster $labels.kind | query | sortByLabel "node_id" }}{{ if $i }}, {{ end }}n{{ $row.Labels.node_id }}{{ end }}{{ if eq $labels.kind "distsender" }}${list(
+      description: `raft: no quorum or an overloaded store; lease: no lease can be acquired; latch: behind another long request; distsender: sent to ranges that do not respond. On: {{ range $i, $row := printf "sum by (node_id) (max by (node_id, store_id) (crdb_store_slow_requests{crdb_cluster=\\"%s\\",kind=\\"%s\\"})) > 0" $labels.crdb_cluster $labels.kind | query | sortByLabel "node_id" }}{{ if $i }}, {{ end }}n{{ $row.Labels.node_id }}{{ end }}{{ if eq $labels.kind "distsender" }}${listNodes(
         'max by (node_id) (crdb_node_slow_requests{crdb_cluster="%s"}) > 0',
-        'n{{ $row.Labels.node_id }}',
-        { sortBy: 'node_id' },
       )}{{ end }}.`,
     }),
   ];
@@ -230,7 +214,6 @@ and
     description: `{{ if eq $labels.certificate "client" }}The certificate of a SQL client, which can then no longer connect: issue a new one for its user.{{ else if match "^exporter " $labels.certificate }}A certificate of the exporter: Prometheus (server) or the cluster (client) will reject it. Replace the file; it is reloaded without a restart.{{ else }}First: ${list(
       'bottomk(3, min by (node_id) (crdb_node_certificate_expiry_timestamp_seconds{crdb_cluster="%s",certificate="%s"}))',
       'n{{ $row.Labels.node_id }}',
-      { args: ['crdb_cluster', 'certificate'] },
     )}. Install new files and send SIGHUP to the nodes; after the expiry nodes and clients can no longer connect.{{ if match "ca$" $labels.certificate }} A new CA takes time: first add it beside the old one everywhere, then issue certificates with it.{{ end }}{{ end }}`,
   };
   return [

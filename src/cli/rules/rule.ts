@@ -20,11 +20,6 @@ export interface Rule {
   readonly description?: string;
 }
 
-export interface RuleGroup {
-  readonly name: string;
-  readonly rules: readonly Rule[];
-}
-
 /** Failed scans, a restart of the exporter and short outages leave gaps of some minutes: the last values bridge them. */
 const BRIDGE = '10m';
 /** For how long an alert goes on when its expression has no result. */
@@ -53,59 +48,61 @@ export function record(name: string, expr: string, more: Partial<Rule> = {}): Ru
   return { record: name, expr, ...more };
 }
 
-interface Alert {
-  readonly expr: string;
-  readonly for?: string;
-  readonly summary: string;
-  readonly description: string;
-}
-
-type Severity = 'none' | 'info' | 'warning' | 'critical';
-
 export function alert(
   name: string,
-  severity: Severity,
+  severity: 'none' | 'info' | 'warning' | 'critical',
   component: string,
-  { expr, for: wait, summary, description }: Alert,
+  rule: Rule & Required<Pick<Rule, 'summary' | 'description'>>,
 ): Rule {
-  const isLong = wait !== undefined && (wait.endsWith('h') || Number.parseInt(wait, 10) >= 30);
+  const { for: wait = '' } = rule;
+  const isLong = wait.endsWith('h') || Number.parseInt(wait, 10) >= 30;
+  // These must outlive a gap.
+  const outlives = severity === 'critical' || isLong;
   return {
+    ...rule,
     alert: name,
-    expr,
-    ...(wait === undefined ? {} : { for: wait }),
-    // These must outlive a gap.
-    ...(severity === 'critical' || isLong ? { keep_firing_for: KEEP } : {}),
     severity,
     component,
-    summary,
-    description,
+    ...(outlives && { keep_firing_for: KEEP }),
   };
 }
 
-interface ListOptions {
-  /** Labels of the alert for each %s of the query; the cluster by default. */
-  readonly args?: readonly string[];
-  readonly sortBy?: string;
-  /** What is written when there is nothing. */
-  readonly none?: string;
+/** The results of a query in the text of an alert; `row` prints one from `$row`, `none` stands for no result. */
+export function list(
+  query: string,
+  row: string,
+  { sortBy, none = 'none' }: { readonly sortBy?: string; readonly none?: string } = {},
+): string {
+  const sort = sortBy === undefined ? '' : ` | sortByLabel "${sortBy}"`;
+  return `{{ range $i, $row := ${asked(query)}${sort} }}{{ if $i }}, {{ end }}${row}{{ else }}${none}{{ end }}`;
 }
 
-/** The results of a query in the text of an alert; `row` prints one from `$row`. */
-export function list(query: string, row: string, options: ListOptions = {}): string {
-  const { sortBy, none = 'none' } = options;
-  const sort = sortBy === undefined ? '' : ` | sortByLabel "${sortBy}"`;
-  return `{{ range $i, $row := ${asked(query, options)}${sort} }}{{ if $i }}, {{ end }}${row}{{ else }}${none}{{ end }}`;
+/** The nodes that a query returns, in the text of an alert. */
+export function listNodes(query: string): string {
+  return list(query, 'n{{ $row.Labels.node_id }}', { sortBy: 'node_id' });
 }
 
 /** The number that a query returns, in the text of an alert. */
-export function figure(query: string, format: string, options: ListOptions = {}): string {
-  const { none = 'unknown' } = options;
-  return `{{ with ${asked(query, options)} }}{{ . | first | value | ${format} }}{{ else }}${none}{{ end }}`;
+export function figure(query: string, format: string): string {
+  return `{{ with ${asked(query)} }}{{ . | first | value | ${format} }}{{ else }}unknown{{ end }}`;
 }
 
-function asked(query: string, { args = ['crdb_cluster'] }: ListOptions): string {
-  const labels = args.map((label) => `$labels.${label}`).join(' ');
-  return `printf ${JSON.stringify(query)} ${labels} | query`;
+/** Each `label="%s"` of the query stands for that label of the alert. */
+function asked(query: string): string {
+  const labels = Array.from(query.matchAll(/(\w+)="%s"/g), ([, label]) => `$labels.${label}`);
+  return `printf ${JSON.stringify(query)} ${labels.join(' ')} | query`;
+}
+
+/** The sum or the count of a value of each node by tier and value of its locality. */
+export function byLocality(name: string, value: string, how: 'sum' | 'count' = 'sum'): Rule {
+  return record(
+    `crdb_cluster_tier_value:${name}`,
+    `${how} by (crdb_cluster, tier, value) (
+  ${value}
+  * on (crdb_cluster, node_id) group_right ()
+  ${present('node_id, tier, value', last('crdb_node_locality_info'))}
+)`,
+  );
 }
 
 /** Address and locality of the node of an alert. */
@@ -118,13 +115,11 @@ export const LAST_KNOWN = [
   figure(
     'min(last_over_time(crdb_cluster_node_store:crdb_store_available:ratio{crdb_cluster="%s",node_id="%s"}[1d]))',
     'humanizePercentage',
-    { args: ['crdb_cluster', 'node_id'] },
   ),
   ' free on its fullest store, clock off by ',
   figure(
     'max(last_over_time(crdb_cluster_node:crdb_node_clock_offset_seconds:max{crdb_cluster="%s",node_id="%s"}[1d]))',
     'humanizeDuration',
-    { args: ['crdb_cluster', 'node_id'] },
   ),
   '.',
 ].join('');
@@ -132,18 +127,10 @@ export const LAST_KNOWN = [
 /** The nodes that are down, those of the last hour first. */
 export const NODES_DOWN = [
   'Down for less than an hour: ',
-  list(
-    'crdb_cluster_node:crdb_node_down:recent{crdb_cluster="%s"} == 1',
-    'n{{ $row.Labels.node_id }}',
-    {
-      sortBy: 'node_id',
-    },
-  ),
+  listNodes('crdb_cluster_node:crdb_node_down:recent{crdb_cluster="%s"} == 1'),
   '; for longer: ',
-  list(
+  listNodes(
     'crdb_cluster_node:crdb_node_down:max{crdb_cluster="%s"} == 1 unless crdb_cluster_node:crdb_node_down:recent == 1',
-    'n{{ $row.Labels.node_id }}',
-    { sortBy: 'node_id' },
   ),
 ].join('');
 

@@ -3,10 +3,10 @@ import { usageError } from '../command.ts';
 
 const REPOSITORY = 'https://github.com/crdb-exporter/crdb-exporter/blob/main';
 
-/** Kinds of values: how a value is checked, and how it is written into an expression. */
-type Kind = 'number' | 'share' | 'regex' | 'optional regex' | 'url';
-
-/** What `rules --set KEY=VALUE` and the chart's `rules.set` change: the kind, the default and the meaning of each key. */
+/**
+ * What `rules --set KEY=VALUE` and the chart's `rules.set` change: the kind (how a value is checked and written), the
+ * default and the meaning of each key.
+ */
 export const SETTINGS = {
   job: ['regex', 'crdb-exporter.*', 'scrape jobs of the exporter'],
   runbook_url: ['url', `${REPOSITORY}/docs/runbooks`, 'where docs/runbooks is published'],
@@ -60,16 +60,15 @@ export const SETTINGS = {
   protected_age: ['number', '3600', 'seconds; CrdbChangefeedPaused, CrdbJobPaused'],
   replication_lag: ['number', '600', 'seconds; CrdbReplicationLag'],
   changefeed_lag: ['number', '600', 'seconds; CrdbChangefeedLagging'],
-} as const satisfies Readonly<Record<string, readonly [kind: Kind, value: string, about: string]>>;
+} as const satisfies Record<
+  string,
+  [kind: 'number' | 'share' | 'regex' | 'optional regex' | 'url', value: string, about: string]
+>;
 
 export type SettingName = keyof typeof SETTINGS;
 
 /** The text of each setting in an expression or a text; severities and labels of the alerts. */
-export interface Settings {
-  readonly values: Readonly<Record<SettingName, string>>;
-  readonly severities: Readonly<Record<string, string>>;
-  readonly labels: Readonly<Record<string, string>>;
-}
+export type Settings = Readonly<ReturnType<typeof readSettings>>;
 
 export const SEVERITIES = ['off', 'info', 'warning', 'critical'];
 
@@ -79,8 +78,8 @@ function writeValue(name: SettingName, value: string): string {
 }
 
 /** The settings with what KEY=VALUE pairs change. Throws a CommandError on a bad pair. */
-export function readSettings(pairs: readonly string[], alerts: readonly string[]): Settings {
-  const values = new Map<SettingName, string>(
+export function readSettings(pairs: readonly string[], alerts: readonly string[]) {
+  const values = recordOf(
     settingNames().map((name) => [name, writeValue(name, SETTINGS[name][1])]),
   );
   const severities: Record<string, string> = {};
@@ -92,11 +91,13 @@ export function readSettings(pairs: readonly string[], alerts: readonly string[]
     const [group, rest = ''] = key.split(/\.(.*)/);
     if (group === 'severity') severities[checkAlert(rest, alerts)] = checkSeverity(key, value);
     else if (group === 'label') labels[checkLabel(rest)] = value;
-    else values.set(checkName(key), writeValue(checkName(key), checkValue(checkName(key), value)));
+    else {
+      const name = checkName(key);
+      values[name] = writeValue(name, checkValue(name, value));
+    }
   }
   for (const name of settingNames()) checkOrder(name, values);
-  const written = settingNames().map((name) => [name, values.get(name) ?? ''] as const);
-  return { values: recordOf(written), severities, labels };
+  return { values, severities, labels };
 }
 
 export function settingNames(): readonly SettingName[] {
@@ -106,7 +107,7 @@ export function settingNames(): readonly SettingName[] {
 /** A record with every setting, from pairs. */
 export function recordOf(
   pairs: readonly (readonly [SettingName, string])[],
-): Readonly<Record<SettingName, string>> {
+): Record<SettingName, string> {
   const all: Partial<Record<SettingName, string>> = Object.fromEntries(pairs);
   const isWhole = (one: typeof all): one is Record<SettingName, string> =>
     settingNames().every((name) => name in one);
@@ -115,12 +116,12 @@ export function recordOf(
 }
 
 /** All pairs are what is left of something: less of it is critical. */
-function checkOrder(critical: SettingName, values: ReadonlyMap<SettingName, string>): void {
+function checkOrder(critical: SettingName, values: Readonly<Record<SettingName, string>>): void {
   const warning = settingNames().find(
     (name) => name !== critical && name === critical.replace('_critical', ''),
   );
   if (warning === undefined) return;
-  const [high, low] = [values.get(warning), values.get(critical)];
+  const [high, low] = [values[warning], values[critical]];
   if (Number(low) < Number(high)) return;
   throw usageError(`--set: ${critical} (${low}) must be less than ${warning} (${high})`);
 }

@@ -90,7 +90,7 @@ ${SESSIONS} > ${set.session_storm_growth} * avg_over_time(${SESSIONS}[6h] offset
       )}. Growth in 30 minutes: ${list(
         `topk(3, ${USERS} - ${USERS_BEFORE} or ${USERS})`,
         'user {{ $row.Labels.user }} {{ printf "%+.0f" $row.Value }}',
-        { args: Array.from({ length: 3 }, () => 'crdb_cluster'), none: 'not listed' },
+        { none: 'not listed' },
       )}. Typical causes: a deployment with larger pools, a connection leak, functions without a pool, retries without backoff. Limit the connections of the user (ALTER USER … CONNECTION LIMIT) or stop its deployment.`,
     }),
     alert('CrdbSessionsHidden', 'warning', 'api', {

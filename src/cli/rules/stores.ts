@@ -4,7 +4,7 @@ import {
   figure,
   fold,
   last,
-  list,
+  listNodes,
   present,
   record,
   type Rule,
@@ -51,9 +51,7 @@ count by (crdb_cluster) (${present('node_id', SIZE)}) > 3`,
 function space(set: Values): readonly Rule[] {
   const low = {
     summary: `${STORE} has {{ $value | humanizePercentage }} free.`,
-    description: `${figure(`${FREE}{crdb_cluster="%s",store_id="%s"}`, 'humanize1024', {
-      args: ['crdb_cluster', 'store_id'],
-    })}B are free. ${ADDRESS}. Below 5 percent the store accepts no new replicas, and a full disk stops the node. Add disk space or nodes, shorten gc.ttlseconds, drop data that is not needed.`,
+    description: `${figure(`${FREE}{crdb_cluster="%s",store_id="%s"}`, 'humanize1024')}B are free. ${ADDRESS}. Below 5 percent the store accepts no new replicas, and a full disk stops the node. Add disk space or nodes, shorten gc.ttlseconds, drop data that is not needed.`,
   };
   const fills = (
     range: string,
@@ -64,9 +62,6 @@ ${RATIO} < ${set.disk_filling}`;
   const fillsText = `free now: ${figure(
     `${RATIO}{crdb_cluster="%s",store_id="%s"}`,
     'humanizePercentage',
-    {
-      args: ['crdb_cluster', 'store_id'],
-    },
   )}. Common causes: an import, a restore, an index build or missing garbage collection.`;
   return [
     alert('CrdbStoreDiskLow', 'warning', 'store', {
@@ -115,11 +110,9 @@ ${fold(STORES, 'rate(crdb_store_write_stalls_total[5m])')} * 60 > ${set.write_st
       description: `L0 sublevels: ${figure(
         'max(crdb_store_l0_sublevels{crdb_cluster="%s",store_id="%s"})',
         'printf "%.0f"',
-        { args: ['crdb_cluster', 'store_id'] },
       )} (healthy: below 5; by default, nodes throttle writes and leases move away from 20 on). Stops of all writes a minute: ${figure(
         'max(rate(crdb_store_write_stalls_total{crdb_cluster="%s",store_id="%s"}[5m])) * 60',
         'printf "%.0f"',
-        { args: ['crdb_cluster', 'store_id'] },
       )}. Check disk throughput and bulk writes.`,
     }),
     alert('CrdbPurgatory', 'warning', 'store', {
@@ -127,10 +120,8 @@ ${fold(STORES, 'rate(crdb_store_write_stalls_total[5m])')} * 60 > ${set.write_st
       for: '30m',
       summary:
         'Replicas of {{ $labels.crdb_cluster }} cannot be placed as their zone configuration demands.',
-      description: `For 30 minutes no store satisfies their constraints: nodes with the required locality or attributes are down, full or missing, or the constraints contradict each other. Until then these ranges have too few replicas or a decommission does not end. Reported by: ${list(
+      description: `For 30 minutes no store satisfies their constraints: nodes with the required locality or attributes are down, full or missing, or the constraints contradict each other. Until then these ranges have too few replicas or a decommission does not end. Reported by: ${listNodes(
         'max by (node_id) (crdb_store_replicate_queue{crdb_cluster="%s",state="purgatory"}) > 0',
-        'n{{ $row.Labels.node_id }}',
-        { sortBy: 'node_id' },
       )}.`,
     }),
     alert('CrdbStoreDiskStalled', 'warning', 'store', {

@@ -4,7 +4,7 @@ import { cloudRules, jobRules } from './jobs.ts';
 import { nodeRules } from './nodes.ts';
 import { rangeRules } from './ranges.ts';
 import { resourceRules } from './resources.ts';
-import type { Rule, RuleGroup, Values } from './rule.ts';
+import type { Rule, Values } from './rule.ts';
 import { readSettings, SEVERITIES, type Settings } from './settings.ts';
 import { sqlRules } from './sql.ts';
 import { storeRules } from './stores.ts';
@@ -19,24 +19,26 @@ const HEADER = `# Recording and alerting rules for crdb-exporter (Prometheus 2.4
 # upper bounds for problems that several replicas report. The label shard is the index of a shard, or shard.name with route local.
 `;
 
-function listGroups(values: Values): readonly RuleGroup[] {
-  return [
-    { name: 'crdb-exporter', rules: exporterRules(values) },
-    { name: 'crdb-nodes', rules: nodeRules(values) },
-    { name: 'crdb-ranges', rules: rangeRules(values) },
-    { name: 'crdb-resources', rules: resourceRules(values) },
-    { name: 'crdb-stores', rules: storeRules(values) },
-    { name: 'crdb-sql', rules: sqlRules(values) },
-    { name: 'crdb-jobs', rules: jobRules(values) },
-    { name: 'crdb-cloud', rules: cloudRules() },
-    { name: 'crdb-health', rules: healthRules(values) },
-  ];
+function listGroups(values: Values): Readonly<Record<string, readonly Rule[]>> {
+  return {
+    'crdb-exporter': exporterRules(values),
+    'crdb-nodes': nodeRules(values),
+    'crdb-ranges': rangeRules(values),
+    'crdb-resources': resourceRules(values),
+    'crdb-stores': storeRules(values),
+    'crdb-sql': sqlRules(values),
+    'crdb-jobs': jobRules(values),
+    'crdb-cloud': cloudRules(),
+    'crdb-health': healthRules(values),
+  };
 }
 
 /** The names of all alerts. */
 export function listAlerts(): readonly string[] {
   const { values } = readSettings([], []);
-  return listGroups(values).flatMap(({ rules }) => rules.flatMap(({ alert }) => alert ?? []));
+  return Object.values(listGroups(values)).flatMap((rules) =>
+    rules.flatMap((one) => one.alert ?? []),
+  );
 }
 
 /** The text of rules.yml with these KEY=VALUE pairs. Throws a CommandError on a bad pair. */
@@ -46,11 +48,12 @@ export function writeRules(pairs: readonly string[] = []): string {
 
 /** The text of rules.yml with these settings. */
 export function writeWith(settings: Settings): string {
-  const groups = listGroups(settings.values).map((group) => ({
-    ...group,
-    rules: group.rules.filter((rule, _, all) => isWanted(rule, all, settings)),
-  }));
-  return `${HEADER}groups:\n${groups.map((group) => writeGroup(group, settings)).join('')}`;
+  const groups = Object.entries(listGroups(settings.values)).map(([name, all]) => {
+    const rules = all.filter((rule) => isWanted(rule, all, settings));
+    const texts = rules.map((rule) => writeRule(rule, rules, settings));
+    return `  - name: ${name}\n    rules:\n${texts.join('')}`;
+  });
+  return `${HEADER}groups:\n${groups.join('')}`;
 }
 
 /** Of an alert with two severities those up to the chosen one stay. */
@@ -65,10 +68,6 @@ function isWanted(
   return (
     highest !== 'off' && (isOnly || SEVERITIES.indexOf(severity) <= SEVERITIES.indexOf(highest))
   );
-}
-
-function writeGroup({ name, rules }: RuleGroup, settings: Settings): string {
-  return `  - name: ${name}\n    rules:\n${rules.map((rule) => writeRule(rule, rules, settings)).join('')}`;
 }
 
 function writeRule(rule: Rule, all: readonly Rule[], settings: Settings): string {
