@@ -46,7 +46,7 @@ export function addClusterAction<Args extends unknown[]>(
   command: Command,
   context: CommandContext,
   operation: Operation,
-  work: (target: ClusterTarget, ...args: Args) => Promise<number>,
+  work: (target: ClusterTarget, ...args: Args) => Promise<number | void>,
 ): void {
   addClusterOptions(command);
   command.action(async (...args: Args) => {
@@ -56,7 +56,7 @@ export function addClusterAction<Args extends unknown[]>(
     await using clients = await openClients(config, context);
     try {
       const stats = createPollStats(cancellation.signal);
-      context.setExitCode(await work({ config, clients, stats }, ...args));
+      context.setExitCode((await work({ config, clients, stats }, ...args)) ?? EXIT.ok);
     } catch (error) {
       const exitCode = cancellation.exitCode();
       if (exitCode !== undefined) {

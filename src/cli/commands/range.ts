@@ -1,17 +1,16 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { listNodes } from '../../cockroach/node-list.ts';
-import type { NodeList } from '../../cockroach/node.ts';
 import { ranges } from '../../collectors/ranges.ts';
 import { diagnose } from '../../diagnosis/diagnose.ts';
-import { formatAge, formatList, formatNumber } from '../../format.ts';
+import { formatAge, formatList } from '../../format.ts';
 import { PROBLEM_ISSUES } from '../../web/status/ranges.ts';
 import { addClusterAction, type ClusterTarget, clusterApiOf } from '../cluster-target.ts';
 import { addExamples, type CommandContext, EXIT } from '../command.ts';
 import { positiveInteger } from '../flags.ts';
 import { addListingOptions, type ListingOptions } from '../output/listing.ts';
 import { note, writeJson, writeOut } from '../output/standard-output.ts';
-import { type Cell, printTable } from '../output/table.ts';
+import { printTable, type TableColumn } from '../output/table.ts';
 import { noteSkippedNodes } from './ranges.ts';
 import {
   formatCpuTime,
@@ -27,28 +26,6 @@ import {
 const WATCH_SECONDS = 2;
 /** Nodes that are queried concurrently: the answers are small. */
 const CONCURRENCY = 4;
-
-interface Options extends ListingOptions {
-  readonly watch?: true;
-  readonly showKeys?: true;
-}
-
-/** What all nodes know of a range. */
-interface RangeReport {
-  readonly range_id: number;
-  readonly table_id: number | null;
-  readonly index_id: number | null;
-  /** By node. */
-  readonly replicas: readonly Replica[];
-  /** Nodes that were not read, whose replicas are missing. */
-  readonly unread_nodes: readonly number[];
-  /** Problems of any replica, each with its meaning and the next step. */
-  readonly problems: readonly {
-    readonly name: string;
-    readonly meaning: string;
-    readonly next: string;
-  }[];
-}
 
 /** `range ID…`: single ranges as all live nodes know them. */
 export function define(command: Command, context: CommandContext): void {
@@ -71,22 +48,22 @@ export function define(command: Command, context: CommandContext): void {
 async function show(
   target: ClusterTarget,
   ids: readonly number[],
-  options: Options,
+  options: ListingOptions & { readonly watch?: true; readonly showKeys?: true },
 ): Promise<number> {
   const names = await readTableNames(target);
   for (let before: readonly number[] = []; ;) {
-    const nodes = await listNodes(clusterApiOf(target), target.stats);
-    const failed: number[] = [];
+    const { toScan, toSkip } = await listNodes(clusterApiOf(target), target.stats);
     const replicas: Replica[] = [];
-    const onRange = (range: RangeElement): unknown =>
+    const failed = await readRanges(target, [...new Set(ids)], toScan, before, (range) => {
       replicas.push(toReplica(range, names, options.showKeys));
-    await readRanges(target, [...new Set(ids)], nodes, { onRange, failed, before });
-    const unread = [...failed, ...nodes.toSkip].toSorted((a, b) => a - b);
+    });
+    const unread = [...failed, ...toSkip].toSorted((a, b) => a - b);
     const reports = toReports(replicas, unread);
-    await print(reports, options);
-    const isWhole = reportMissing(ids, reports, nodes, unread);
+    await print(reports, options.output);
+    noteSkippedNodes(toSkip);
+    const isWhole = reportMissing(ids, reports, unread);
     const hasProblem = reports.some(({ problems }) => problems.length > 0);
-    if (options.watch !== true || !(hasProblem || failed.length > 0)) {
+    if (!options.watch || !(hasProblem || failed.length > 0)) {
       return isWhole ? EXIT.ok : EXIT.failed;
     }
     before = failed;
@@ -95,24 +72,18 @@ async function show(
 }
 
 /**
- * Queries every live node for these ranges; one that fails is added to `failed`, and its reason printed unless it
- * failed `before`, too. Rejects when all fail.
+ * Queries every live node for these ranges; resolves to those that failed, and prints the reason unless one failed
+ * `before`, too. Rejects when all fail.
  */
 async function readRanges(
   target: ClusterTarget,
   rangeIds: readonly number[],
-  { toScan }: NodeList,
-  {
-    onRange,
-    failed,
-    before,
-  }: {
-    readonly onRange: (range: RangeElement) => void;
-    readonly failed: number[];
-    readonly before: readonly number[];
-  },
-): Promise<void> {
-  const queue = [...toScan.entries()];
+  nodeIds: readonly number[],
+  before: readonly number[],
+  onRange: (range: RangeElement) => void,
+): Promise<readonly number[]> {
+  const failed: number[] = [];
+  const queue = [...nodeIds.entries()];
   const route = routeOf(target);
   async function readInTurn(): Promise<void> {
     for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
@@ -136,17 +107,18 @@ async function readRanges(
         failed.push(nodeId);
         const reason = before.includes(nodeId) ? '' : `: ${diagnosis.cause}; ${diagnosis.remedy}`;
         note(`node ${nodeId} was not read${reason}`);
-        if (failed.length === toScan.length) throw error;
+        if (failed.length === nodeIds.length) throw error;
       }
     }
   }
   await Promise.all(Array.from({ length: CONCURRENCY }, readInTurn));
+  return failed;
 }
 
-function toReports(
-  replicas: readonly Replica[],
-  unread: readonly number[],
-): readonly RangeReport[] {
+type RangeReport = ReturnType<typeof toReports>[number];
+
+/** What all nodes know of each range. */
+function toReports(replicas: readonly Replica[], unread: readonly number[]) {
   const byNode = replicas.toSorted(
     (a, b) => (a.node_id ?? 0) - (b.node_id ?? 0) || (a.store_id ?? 0) - (b.store_id ?? 0),
   );
@@ -157,8 +129,11 @@ function toReports(
       range_id: rangeId,
       table_id: list[0]?.table_id ?? null,
       index_id: list[0]?.index_id ?? null,
+      /** By node. */
       replicas: list,
+      /** Nodes that were not read, whose replicas are missing. */
       unread_nodes: unread,
+      /** Problems of any replica, each with its meaning and the next step. */
       problems: [...new Set(list.flatMap(({ problems }) => problems))].map((name) => {
         const { what, next } = PROBLEM_ISSUES[name] ??
           PROBLEM_ISSUES['other'] ?? { what: '', next: '' };
@@ -167,16 +142,14 @@ function toReports(
     }));
 }
 
-/** Prints which nodes were skipped and which ranges no node holds; returns whether all were found. */
+/** Prints which ranges no node holds; returns whether all were found. */
 function reportMissing(
   ids: readonly number[],
   reports: readonly RangeReport[],
-  { toSkip }: NodeList,
   unread: readonly number[],
 ): boolean {
   const found = new Set(reports.map(({ range_id }) => range_id));
   const missing = ids.filter((id) => !found.has(id));
-  noteSkippedNodes(toSkip);
   if (missing.length === 0) return true;
   const why =
     unread.length === 0
@@ -186,14 +159,13 @@ function reportMissing(
   return false;
 }
 
-async function print(reports: readonly RangeReport[], { output }: Options): Promise<void> {
-  if (output === 'json') {
-    await writeJson({ ranges: reports }, 'json');
-    return;
-  }
+async function print(
+  reports: readonly RangeReport[],
+  output: ListingOptions['output'],
+): Promise<void> {
+  if (output === 'json') return writeJson({ ranges: reports }, output);
   for (const report of reports) {
-    if (output === 'ndjson') await writeJson(report, 'ndjson');
-    else await printReport(report);
+    await (output === 'ndjson' ? writeJson(report, output) : printReport(report));
   }
 }
 
@@ -208,27 +180,17 @@ async function printReport(report: RangeReport): Promise<void> {
   if (first?.start_key !== undefined) {
     await printTable(
       [{ title: 'START KEY' }, { title: 'END KEY' }],
-      [[{ text: first.start_key }, { text: first.end_key ?? '' }]],
+      [[first.start_key, first.end_key]],
     );
   }
-  await printTable(
-    ['NODE', 'STORE', 'LEASE', 'RAFT', 'QPS', 'WRITES/S', 'CPU', 'PROBLEMS'].map((title) => ({
-      title,
-    })),
-    replicas.map((replica) => replicaCells(replica)),
-  );
+  await printTable(REPLICA_COLUMNS, replicas.map(toRow));
   const holder = replicas.find(({ is_leaseholder }) => is_leaseholder) ?? first;
   await writeOut('\nLeases, the last one first:\n');
   await printTable(
     ['SINCE', 'NODE', 'STORE', 'SEQUENCE'].map((title) => ({ title })),
-    (holder?.lease_history ?? [])
-      .toReversed()
-      .map((lease) => [
-        { text: startOf(lease.start) },
-        { text: String(lease.replica.node_id) },
-        { text: String(lease.replica.store_id) },
-        { text: String(lease.sequence) },
-      ]),
+    (holder?.lease_history ?? []).toReversed().map(({ start, replica, sequence }) => {
+      return [startOf(start), ...[replica.node_id, replica.store_id, sequence].map(String)];
+    }),
   );
   const lines = problems.map(({ name, meaning, next }) => `${name}: ${meaning}. ${next}`);
   const none =
@@ -238,19 +200,23 @@ async function printReport(report: RangeReport): Promise<void> {
   await writeOut(`\n${lines.length === 0 ? none : lines.join('\n')}\n\n`);
 }
 
-function replicaCells(replica: Replica): readonly Cell[] {
-  const { stats, problems } = replica;
-  const raft = replica.ticking ? 'ticking' : replica.quiescent ? 'quiescent' : '-';
+const REPLICA_COLUMNS: readonly TableColumn[] = [
+  ...['NODE', 'STORE', 'LEASE', 'RAFT', 'QPS', 'WRITES/S', 'CPU'].map((title) => ({ title })),
+  { title: 'PROBLEMS', style: (problems) => (problems === '' ? undefined : 'red') },
+];
+
+function toRow(replica: Replica) {
+  const { stats } = replica;
   const cpu = stats.cpu_time_per_second;
   return [
-    { text: String(replica.node_id) },
-    { text: String(replica.store_id) },
-    { text: replica.is_leaseholder ? (replica.lease_kind ?? 'held') : '-' },
-    { text: raft },
-    { text: formatNumber(stats.queries_per_second ?? 0) },
-    { text: formatNumber(stats.writes_per_second ?? 0) },
-    { text: cpu === undefined ? '-' : formatCpuTime(cpu) },
-    { text: problems.join(',') || '-', style: problems.length > 0 ? 'red' : undefined },
+    String(replica.node_id),
+    String(replica.store_id),
+    replica.is_leaseholder ? (replica.lease_kind ?? 'held') : undefined,
+    replica.ticking ? 'ticking' : replica.quiescent ? 'quiescent' : undefined,
+    stats.queries_per_second ?? 0,
+    stats.writes_per_second ?? 0,
+    cpu === undefined ? undefined : formatCpuTime(cpu),
+    replica.problems.join(','),
   ];
 }
 

@@ -1,11 +1,10 @@
 import type { Command } from 'commander';
 import { listNodes } from '../../cockroach/node-list.ts';
-import type { NodeList } from '../../cockroach/node.ts';
 import { ranges } from '../../collectors/ranges.ts';
 import { diagnose, type Diagnosis } from '../../diagnosis/diagnose.ts';
 import { formatBytes, formatNumber } from '../../format.ts';
 import { addClusterAction, type ClusterTarget, clusterApiOf } from '../cluster-target.ts';
-import { addExamples, type CommandContext, CommandError, EXIT } from '../command.ts';
+import { addExamples, type CommandContext, CommandError } from '../command.ts';
 import { positiveInteger } from '../flags.ts';
 import {
   addListingOptions,
@@ -14,7 +13,7 @@ import {
   numberColumn,
   openListing,
 } from '../output/listing.ts';
-import { type Progress, startProgress } from '../output/progress.ts';
+import { withProgress } from '../output/progress.ts';
 import { note } from '../output/standard-output.ts';
 import {
   formatCpuTime,
@@ -58,17 +57,6 @@ const KEY_COLUMNS: readonly Column<Replica>[] = [
   { title: 'END KEY', value: (replica) => replica.end_key, shrinks: true },
 ];
 
-interface Options extends ListingOptions {
-  readonly problems?: true;
-  readonly hot?: number;
-  readonly showKeys?: true;
-}
-
-/** A node whose ranges are missing in the output. */
-interface FailedNode extends Diagnosis {
-  readonly nodeId: number;
-}
-
 /** `ranges [NODE]`: the replicas on every node, or on one. */
 export function define(command: Command, context: CommandContext): void {
   const parseNodeId = positiveInteger('It must be the id of a node, as listed by `nodes`.');
@@ -95,9 +83,13 @@ export function define(command: Command, context: CommandContext): void {
 async function list(
   target: ClusterTarget,
   nodeId: number | undefined,
-  options: Options,
-): Promise<number> {
-  const { showKeys, hot, problems } = options;
+  options: ListingOptions & {
+    readonly problems?: true;
+    readonly hot?: number;
+    readonly showKeys?: true;
+  },
+): Promise<void> {
+  const { output, showKeys, hot, problems } = options;
   const columns = showKeys ? [...COLUMNS, ...KEY_COLUMNS] : COLUMNS;
   const asked = [
     ...(problems ? ['PROBLEMS'] : []),
@@ -106,38 +98,33 @@ async function list(
   ];
   const listing = openListing<Replica>(options, 'ranges', columns, asked);
   const names = await readTableNames(target);
-  const nodes = await chooseNodes(target, nodeId);
+  const { toScan, toSkip } = await chooseNodes(target, nodeId);
   const hotList = hot === undefined ? undefined : createHotList(hot);
-  const progress = await startProgress('replicas', options.output);
-  let failed: readonly FailedNode[];
-  try {
-    failed = await readNodes(target, nodes.toScan, progress, {
-      onRange(range) {
-        progress.advance(1);
-        const replica = toReplica(range, names, showKeys);
-        if (!problems || replica.problems.length > 0) (hotList ?? listing).add(replica);
-      },
-      onPageEnd: () => listing.drained(),
-    });
-  } finally {
-    progress.stop();
-  }
+  const failed = await readNodes(target, toScan, output, {
+    onRange(range) {
+      const replica = toReplica(range, names, showKeys);
+      if (!problems || replica.problems.length > 0) (hotList ?? listing).add(replica);
+    },
+    onPageEnd: () => listing.drained(),
+  });
   for (const replica of hotList?.hottest() ?? []) listing.add(replica);
   await listing.close({
-    skipped_nodes: nodes.toSkip,
-    failed_nodes: failed.map(({ nodeId: node_id, reason, cause: message }) => {
+    skipped_nodes: toSkip,
+    failed_nodes: Array.from(failed, ([node_id, { reason, cause: message }]) => {
       return { node_id, reason, message };
     }),
   });
-  noteMissingNodes(nodes.toSkip, failed);
-  return EXIT.ok;
+  noteMissingNodes(toSkip, failed);
 }
 
 /** Prints whose ranges are not in the output. */
-export function noteMissingNodes(skipped: readonly number[], failed: readonly FailedNode[]): void {
+export function noteMissingNodes(
+  skipped: readonly number[],
+  failed: ReadonlyMap<number, Diagnosis>,
+): void {
   noteSkippedNodes(skipped);
-  for (const one of failed) {
-    note(`the ranges of node ${one.nodeId} are missing or incomplete: ${one.cause}; ${one.remedy}`);
+  for (const [nodeId, { cause, remedy }] of failed) {
+    note(`the ranges of node ${nodeId} are missing or incomplete: ${cause}; ${remedy}`);
   }
 }
 
@@ -145,48 +132,54 @@ export function noteSkippedNodes(skipped: readonly number[]): void {
   if (skipped.length > 0) note(`skipped, because not live: node ${skipped.join(', ')}`);
 }
 
-/** One node after the other, so that no server prepares two lists at a time. Rejects when none could be read. */
-export async function readNodes(
+/**
+ * Reads one node after the other, so that no server prepares two lists at a time. Resolves to the diagnoses of those
+ * that failed, by node; rejects when none could be read.
+ */
+export function readNodes(
   target: ClusterTarget,
   nodeIds: readonly number[],
-  progress: Progress,
+  output: string,
   handlers: {
     readonly onRange: (range: RangeElement) => void;
-    readonly onPageEnd: () => Promise<void>;
+    readonly onPageEnd?: () => Promise<void>;
   },
-): Promise<readonly FailedNode[]> {
+) {
   const { collectors, cluster_api } = target.config;
-  const failed: FailedNode[] = [];
-  for (const [at, nodeId] of nodeIds.entries()) {
-    progress.step(at, nodeIds.length);
-    try {
-      await clusterApiOf(target).nodeRanges(target.stats, {
-        nodeId,
-        route: routeOf(target),
-        limit: Number(collectors['ranges']?.['page_limit']),
-        // Another URL each time, so that no gateway carries every scan.
-        firstUrl: at % (cluster_api?.urls.length ?? 1),
-        shape: rangeElement,
-        ...handlers,
-      });
-    } catch (error) {
-      const diagnosis = diagnose(error, ranges, target.config);
-      if (diagnosis === undefined || target.stats.signal.aborted) throw error;
-      failed.push({ nodeId, ...diagnosis });
-      if (failed.length === nodeIds.length) throw error;
+  return withProgress('replicas', output, async (advance, step) => {
+    const failed = new Map<number, Diagnosis>();
+    for (const [at, nodeId] of nodeIds.entries()) {
+      step(at, nodeIds.length);
+      try {
+        await clusterApiOf(target).nodeRanges(target.stats, {
+          nodeId,
+          route: routeOf(target),
+          limit: Number(collectors['ranges']?.['page_limit']),
+          // Another URL each time, so that no gateway carries every scan.
+          firstUrl: at % (cluster_api?.urls.length ?? 1),
+          shape: rangeElement,
+          ...handlers,
+          onRange(range) {
+            advance();
+            handlers.onRange(range);
+          },
+        });
+      } catch (error) {
+        const diagnosis = diagnose(error, ranges, target.config);
+        if (diagnosis === undefined || target.stats.signal.aborted) throw error;
+        failed.set(nodeId, diagnosis);
+        if (failed.size === nodeIds.length) throw error;
+      }
     }
-  }
-  return failed;
+    return failed;
+  });
 }
 
 /**
  * The nodes to read: all, or the one with the id. Nodes that are not live are skipped: the call would fail after
  * seconds, or never end.
  */
-export async function chooseNodes(
-  target: ClusterTarget,
-  nodeId: number | undefined,
-): Promise<Pick<NodeList, 'toScan' | 'toSkip'>> {
+export async function chooseNodes(target: ClusterTarget, nodeId?: number) {
   // The node beside this process, whatever its id.
   if (routeOf(target) === 'local' && nodeId === undefined) return { toScan: [0], toSkip: [] };
   const nodes = await listNodes(clusterApiOf(target), target.stats);

@@ -25,7 +25,7 @@ import {
   numberColumn,
   openListing,
 } from '../output/listing.ts';
-import { startProgress } from '../output/progress.ts';
+import { withProgress } from '../output/progress.ts';
 import { note } from '../output/standard-output.ts';
 
 /** Old enough for a transaction without a running statement to be a mistake of its application. */
@@ -119,18 +119,6 @@ const COLUMNS: readonly Column<Session>[] = [
   numberColumn('MEMORY', formatBytes, (session) => session.alloc_bytes),
 ];
 
-const CLIENT_COLUMN: Column<Session> = {
-  title: 'CLIENT',
-  value: (session) => session.client_address,
-};
-
-/** What runs now, else what ran last. */
-const SQL_COLUMN: Column<Session> = {
-  title: 'SQL',
-  value: (session) => session.active_queries[0]?.sql ?? session.last_active_query,
-  shrinks: true,
-};
-
 /** `sessions`: GET /sessions/, the open ones. */
 export function define(command: Command, context: CommandContext): void {
   command
@@ -154,11 +142,18 @@ export function define(command: Command, context: CommandContext): void {
 }
 
 async function list(target: ClusterTarget, options: Options): Promise<number> {
-  const columns = [
-    ...COLUMNS,
-    ...(options.showClients ? [CLIENT_COLUMN] : []),
-    ...(options.showSql ? [SQL_COLUMN] : []),
-  ];
+  const columns = [...COLUMNS];
+  if (options.showClients) {
+    columns.push({ title: 'CLIENT', value: (session) => session.client_address });
+  }
+  if (options.showSql) {
+    columns.push({
+      title: 'SQL',
+      // What runs now, else what ran last.
+      value: (session) => session.active_queries[0]?.sql ?? session.last_active_query,
+      shrinks: true,
+    });
+  }
   const asked = [
     ...(options.user === undefined ? [] : ['USER']),
     ...(options.application === undefined ? [] : ['APPLICATION']),
@@ -167,26 +162,24 @@ async function list(target: ClusterTarget, options: Options): Promise<number> {
     'SQL',
   ];
   const listing = openListing<Session>(options, 'sessions', columns, asked);
-  const progress = await startProgress('sessions', options.output);
   const nowMs = Date.now();
   let listed = 0;
-  const request = {
-    limit: Number(target.config.collectors['sessions']?.['page_limit']),
-    username: options.user,
-    shape: sessionShape(options),
-    onSession(element: Element) {
-      progress.advance(1);
-      listed += 1;
-      // Old servers list closed sessions whatever the request says.
-      if (isClosed(element)) return;
-      const session = toSession(element, nowMs);
-      if (isWanted(session, options)) listing.add(session);
-    },
-    onPageEnd: () => listing.drained(),
-  };
-  const { failedNodes } = await clusterApiOf(target)
-    .sessions(target.stats, request)
-    .finally(() => progress.stop());
+  const { failedNodes } = await withProgress('sessions', options.output, (advance) =>
+    clusterApiOf(target).sessions(target.stats, {
+      limit: Number(target.config.collectors['sessions']?.['page_limit']),
+      username: options.user,
+      shape: sessionShape(options),
+      onSession(element) {
+        advance();
+        listed += 1;
+        // Old servers list closed sessions whatever the request says.
+        if (isClosed(element)) return;
+        const session = toSession(element, nowMs);
+        if (isWanted(session, options)) listing.add(session);
+      },
+      onPageEnd: () => listing.drained(),
+    }),
+  );
   const failed = [...failedNodes].toSorted((a, b) => a - b);
   await listing.close({ failed_nodes: failed });
   if (failed.length > 0) {

@@ -13,7 +13,7 @@ import {
   string,
 } from '../../json/shape.ts';
 import { addClusterAction, type ClusterTarget, clusterApiOf } from '../cluster-target.ts';
-import { addExamples, type CommandContext, EXIT } from '../command.ts';
+import { addExamples, type CommandContext } from '../command.ts';
 import { addListingOptions, type ListingOptions } from '../output/listing.ts';
 import { writeJson, writeOut } from '../output/standard-output.ts';
 import { printTable } from '../output/table.ts';
@@ -88,20 +88,16 @@ async function show(
   database: string,
   table: string,
   { output }: ListingOptions,
-): Promise<number> {
+): Promise<void> {
   const found = await readTable(target, database, table);
-  if (output === 'table') await printSections(found);
-  else await writeJson(found, output);
-  return EXIT.ok;
+  await (output === 'table' ? printSections(found) : writeJson(found, output));
 }
 
 /** The details as JSON, with the names of the API after those of the table. */
 async function readTable(target: ClusterTarget, database: string, table: string) {
-  const request = { database, table, shape };
-  const { zone_config_level: level = 0, ...details } = await clusterApiOf(target).table(
-    target.stats,
-    request,
-  );
+  const api = clusterApiOf(target);
+  const found = await api.table(target.stats, { database, table, shape });
+  const { zone_config_level: level = 0, ...details } = found;
   const zone_config_level = ZONE_LEVELS[level] ?? `unknown(${level})`;
   return { database, table, ...details, zone_config_level };
 }
@@ -130,7 +126,7 @@ async function printSection(
 ): Promise<void> {
   await printTable(
     titles.map((title) => ({ title, shrinks: true })),
-    rows.map((row) => row.map((text) => ({ text: text === '' ? '-' : text }))),
+    rows,
   );
   await writeOut('\n');
 }

@@ -11,15 +11,10 @@ import {
   numberColumn,
   openListing,
 } from '../output/listing.ts';
-import { startProgress } from '../output/progress.ts';
+import { withProgress } from '../output/progress.ts';
 import { note } from '../output/standard-output.ts';
 import { chooseNodes, noteMissingNodes, readNodes } from './ranges.ts';
 import { type Replica, toReplica } from './ranges/replica.ts';
-
-interface Options extends ListingOptions {
-  readonly database?: string;
-  readonly load?: true;
-}
 
 /** Per second; CPU in seconds, of all replicas, undefined when no server sends it. */
 interface Load {
@@ -71,15 +66,17 @@ export function define(command: Command, context: CommandContext): void {
   );
 }
 
-async function list(target: ClusterTarget, options: Options): Promise<number> {
+async function list(
+  target: ClusterTarget,
+  options: ListingOptions & { readonly database?: string; readonly load?: true },
+): Promise<number> {
   const { database, output } = options;
   const load = options.load === true || LOAD_SORTS.has(options.sort ?? '');
   const columns = load ? COLUMNS : COLUMNS.slice(0, -LOAD_COLUMNS);
   const asked = COLUMNS.slice(-LOAD_COLUMNS).map(({ title }) => title);
   const listing = openListing<Table>(options, 'tables', columns, asked);
-  const progress = await startProgress('tables', output);
-  const found = await discoverTables(clusterApiOf(target), target.stats).finally(() =>
-    progress.stop(),
+  const found = await withProgress('tables', output, () =>
+    discoverTables(clusterApiOf(target), target.stats),
   );
   const wanted = found.filter((table) => database === undefined || table.database === database);
   const scan = load ? await readLoads(target, output) : undefined;
@@ -95,16 +92,11 @@ async function list(target: ClusterTarget, options: Options): Promise<number> {
 
 /** The load by table id, from the ranges of all nodes that are live. */
 async function readLoads(target: ClusterTarget, output: string) {
-  const { toScan, toSkip } = await chooseNodes(target, undefined);
+  const { toScan, toSkip } = await chooseNodes(target);
   const loads = new Map<number | null, Load>();
-  const progress = await startProgress('replicas', output);
-  const failed = await readNodes(target, toScan, progress, {
-    onRange(range) {
-      progress.advance(1);
-      addLoad(loads, toReplica(range, NO_NAMES));
-    },
-    onPageEnd: () => Promise.resolve(),
-  }).finally(() => progress.stop());
+  const failed = await readNodes(target, toScan, output, {
+    onRange: (range) => addLoad(loads, toReplica(range, NO_NAMES)),
+  });
   return { loads, skipped: toSkip, failed };
 }
 

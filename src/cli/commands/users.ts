@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { users } from '../../collectors/users.ts';
 import { object, string } from '../../json/shape.ts';
 import { addClusterAction, type ClusterTarget, clusterApiOf } from '../cluster-target.ts';
-import { addExamples, type CommandContext, EXIT } from '../command.ts';
+import { addExamples, type CommandContext } from '../command.ts';
 import { addListingOptions, type ListingOptions, openListing } from '../output/listing.ts';
 
 /** `users`: GET /users/. */
@@ -16,7 +16,7 @@ export function define(command: Command, context: CommandContext): void {
   );
 }
 
-async function list(target: ClusterTarget, options: ListingOptions): Promise<number> {
+async function list(target: ClusterTarget, options: ListingOptions): Promise<void> {
   const listing = openListing<{ username: string }>(options, 'users', [
     { title: 'USER', value: ({ username }) => username },
   ]);
@@ -25,5 +25,4 @@ async function list(target: ClusterTarget, options: ListingOptions): Promise<num
     onUser: ({ username = '' }) => listing.add({ username }),
   });
   await listing.close();
-  return EXIT.ok;
 }

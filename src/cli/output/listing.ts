@@ -1,26 +1,19 @@
 import { type Command, Option } from 'commander';
-import { formatJson, formatNumber } from '../../format.ts';
+import { formatJson } from '../../format.ts';
 import { usageError } from '../command.ts';
 import { note, writeOut } from './standard-output.ts';
-import { type Cell, printTable, type Style, type TableColumn } from './table.ts';
+import { printTable, type TableColumn, type Value } from './table.ts';
 
 const FORMATS = ['table', 'json', 'ndjson'] as const;
 
 /** Few large writes instead of one for each element. */
 const BUFFER_LENGTH = 64 * 1024;
 
-type Value = string | number | undefined;
-
 /** One column of a table, which is also what a value is sorted by. */
-export interface Column<Item> {
-  readonly title: string;
+export interface Column<Item> extends TableColumn {
   readonly value: (item: Item) => Value | null;
-  /** How a number is written; such columns are right-aligned. */
-  readonly format?: (value: number) => string;
   /** Names and ids ascend, loads and ages descend. */
   readonly order?: 'descending';
-  readonly shrinks?: TableColumn['shrinks'];
-  readonly style?: (value: Value) => Style | undefined;
 }
 
 /** A column of numbers; sorted by it, the largest is first. */
@@ -33,7 +26,7 @@ export function numberColumn<Item>(
 }
 
 /** The output of a command, element by element; JSON is not held back beyond what the reader has not taken yet. */
-export interface Listing<Item> {
+interface Listing<Item> {
   add(item: Item): void;
   /** Resolves when the reader has taken what was added. */
   drained(): Promise<void>;
@@ -122,7 +115,7 @@ function openTable<Item>(
   columns: readonly Column<Item>[],
   sort: string | undefined,
   asked: readonly string[],
-  wide = false,
+  wide?: true,
 ): Listing<Item> {
   const rows: Value[][] = [];
   return {
@@ -131,24 +124,16 @@ function openTable<Item>(
     async close() {
       sortRows(rows, columns, sort);
       const hidden = await printTable(
-        columns.map(({ format, ...column }, at) => ({
+        columns.map((column, at) => ({
           ...column,
-          alignRight: format !== undefined,
           isOptional: at > 0 && !asked.includes(column.title) && sortName(column) !== sort,
         })),
-        rows.map((row) => row.map((value, at) => toCell(columns[at], value))),
-        ...(wide ? [Infinity] : []),
+        rows,
+        wide ? Infinity : undefined,
       );
-      if (hidden.length === 0) return;
-      note(`hidden: ${hidden.join(', ')}; --wide shows all columns`);
+      if (hidden.length > 0) note(`hidden: ${hidden.join(', ')}; --wide shows all columns`);
     },
   };
-}
-
-function toCell<Item>(column: Column<Item> | undefined, value: Value): Cell {
-  const { format = formatNumber, style } = column ?? {};
-  const text = typeof value === 'number' ? format(value) : (value ?? '');
-  return { text: text === '' ? '-' : text, style: style?.(value) };
 }
 
 function sortRows<Item>(rows: Value[][], columns: readonly Column<Item>[], sort?: string): void {

@@ -5,25 +5,24 @@ import { formatCount } from '../../format.ts';
 const UPDATE_MS = 100;
 const BAR_WIDTH = 20;
 
-export interface Progress {
-  /** Cheap enough for each element. */
-  advance(count: number): void;
-  /** The known part of the work, for the bar. */
-  readonly step: (done: number, planned: number) => void;
-  /** Removes the line. */
-  stop(): void;
-}
-
-const NONE: Progress = { advance: () => undefined, step: () => undefined, stop: () => undefined };
-
 /**
  * A line on the terminal during a long listing: bar, count and rate. Nothing where standard error is no terminal, or
- * where it would mix with data on the same one.
+ * where it would mix with data on the same one. `advance` is cheap enough for each element; `step` tells the known part
+ * of the work, for the bar.
  */
-export async function startProgress(what: string, format: string): Promise<Progress> {
+export async function withProgress<Result>(
+  what: string,
+  format: string,
+  work: (advance: () => void, step: (done: number, planned: number) => void) => Promise<Result>,
+): Promise<Result> {
   const isMixed = format !== 'table' && process.stdout.isTTY;
   const spinner = isMixed ? undefined : await startSpinner(what);
-  if (spinner === undefined) return NONE;
+  if (spinner === undefined) {
+    return work(
+      () => undefined,
+      () => undefined,
+    );
+  }
   const startedAt = performance.now();
   let shownAt = startedAt;
   let count = 0;
@@ -35,18 +34,20 @@ export async function startProgress(what: string, format: string): Promise<Progr
     const rate = Math.round(count / ((now - startedAt) / 1000));
     spinner.text = `${bar}${formatCount(count)} ${what}, ${formatCount(rate)}/s`;
   };
-  return {
-    advance(more) {
-      count += more;
-      show();
-    },
-    step(done, planned) {
-      const full = Math.round((done / Math.max(1, planned)) * BAR_WIDTH);
-      bar = `${'█'.repeat(full)}${'░'.repeat(BAR_WIDTH - full)} ${done}/${planned}  `;
-      show();
-    },
-    stop: () => void spinner.stop(),
+  const advance = (): void => {
+    count += 1;
+    show();
   };
+  const step = (done: number, planned: number): void => {
+    const full = Math.round((done / Math.max(1, planned)) * BAR_WIDTH);
+    bar = `${'█'.repeat(full)}${'░'.repeat(BAR_WIDTH - full)} ${done}/${planned}  `;
+    show();
+  };
+  try {
+    return await work(advance, step);
+  } finally {
+    spinner.stop();
+  }
 }
 
 /** A spinner on standard error whose text may be set; undefined where it is no terminal. */

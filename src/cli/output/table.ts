@@ -1,7 +1,7 @@
 import { styleText } from 'node:util';
 import cliTruncate from 'cli-truncate';
 import stringWidth from 'string-width';
-import { formatLine } from '../../format.ts';
+import { formatLine, formatNumber } from '../../format.ts';
 import { writeOut } from './standard-output.ts';
 
 const GAP = '  ';
@@ -12,35 +12,45 @@ const MIN_WIDTH = 11;
 
 export type Style = 'bold' | 'red' | 'yellow' | 'green' | 'dim';
 
-export interface Cell {
-  readonly text: string;
-  readonly style?: Style | undefined;
-}
+export type Value = string | number | undefined;
 
 export interface TableColumn {
   readonly title: string;
-  readonly alignRight?: boolean;
+  /** How a number is written; such columns are right-aligned. */
+  readonly format?: (value: number) => string;
+  readonly style?: (value: Value, row: readonly Value[]) => Style | undefined;
   /** Shrinks when the terminal is too narrow: an id in its middle, so that both ends are left. */
-  readonly shrinks?: boolean | 'middle' | undefined;
+  readonly shrinks?: boolean | 'middle';
   /** Hidden when the terminal is too narrow; the first ones are preferred. */
   readonly isOptional?: boolean;
 }
 
-/** Prints aligned lines, a header first; returns the titles of the columns that a terminal of this width hides. */
+/**
+ * Prints aligned lines, a header first, with `-` for what is unknown or empty; returns the titles of the columns that a
+ * terminal of this width hides.
+ */
 export async function printTable(
   columns: readonly TableColumn[],
-  rows: readonly (readonly Cell[])[],
-  width = terminalWidth(),
+  rows: readonly (readonly Value[])[],
+  width = process.stdout.isTTY ? process.stdout.columns : Infinity,
 ): Promise<readonly string[]> {
-  const header = columns.map(({ title }): Cell => ({ text: title, style: 'bold' }));
-  const widths = fitWidths(columns, measureColumns(header, rows), width);
-  const lines = [header, ...rows].map((row) => drawRow(columns, row, widths, width));
+  const header = columns.map(({ title }) => ({ text: formatLine(title), style: 'bold' as const }));
+  const cells = rows.map((row) => columns.map((column, at) => toCell(column, row[at], row)));
+  const widths = fitWidths(columns, measureColumns(header, cells), width);
+  const lines = [header, ...cells].map((row) => drawRow(columns, row, widths, width));
   await writeOut(`${lines.join('\n')}\n`);
   return columns.filter((_, at) => widths[at] === 0).map(({ title }) => title);
 }
 
-function terminalWidth(): number {
-  return process.stdout.isTTY ? process.stdout.columns : Infinity;
+type Cell = ReturnType<typeof toCell>;
+
+function toCell(
+  { format = formatNumber, style }: TableColumn,
+  value: Value,
+  row: readonly Value[],
+) {
+  const text = typeof value === 'number' ? format(value) : (value ?? '');
+  return { text: text === '' ? '-' : formatLine(text), style: style?.(value, row) };
 }
 
 /** Styled for a terminal. Colours follow NO_COLOR and FORCE_COLOR. */
@@ -53,7 +63,7 @@ function measureColumns(header: readonly Cell[], rows: readonly (readonly Cell[]
   const widths = header.map(({ text }) => stringWidth(text));
   for (const row of rows) {
     row.forEach(({ text }, at) => {
-      widths[at] = Math.max(widths[at] ?? 0, Math.min(MAX_WIDTH, stringWidth(formatLine(text))));
+      widths[at] = Math.max(widths[at] ?? 0, Math.min(MAX_WIDTH, stringWidth(text)));
     });
   }
   return widths;
@@ -92,15 +102,15 @@ function drawRow(
   widths: readonly number[],
   lineWidth: number,
 ): string {
-  const cells = columns.flatMap(({ alignRight, shrinks }, at) => {
+  const cells = columns.flatMap(({ format, shrinks }, at) => {
     const { text = '', style } = row[at] ?? {};
     const width = widths[at] ?? 0;
     if (width === 0) return [];
     const position = shrinks === 'middle' ? 'middle' : 'end';
-    const cut = cliTruncate(formatLine(text), width, { position });
+    const cut = cliTruncate(text, width, { position });
     const padding = ' '.repeat(Math.max(0, width - stringWidth(cut)));
     const painted = style === undefined || cut === '' ? cut : paint(style, cut);
-    return [alignRight ? padding + painted : painted + padding];
+    return [format ? padding + painted : painted + padding];
   });
   const line = cells.join(GAP).trimEnd();
   return lineWidth === Infinity ? line : cliTruncate(line, lineWidth);

@@ -11,7 +11,7 @@ import { addExamples, type CommandContext, CommandError, EXIT } from '../../comm
 import { addListingOptions, type ListingOptions } from '../../output/listing.ts';
 import { startSpinner } from '../../output/progress.ts';
 import { note, writeJson } from '../../output/standard-output.ts';
-import { type Cell, printTable } from '../../output/table.ts';
+import { printTable, type Style } from '../../output/table.ts';
 import { addConfirmOption, confirm } from './confirm.ts';
 
 const CHANGE = {
@@ -94,9 +94,9 @@ export function defineAssistant(parent: Command, context: CommandContext): void 
   addExamples(remove, 'cloud assistant delete --config.file=exporter.yml');
 }
 
-async function show(target: ClusterTarget, options: Options): Promise<number> {
+async function show(target: ClusterTarget, options: Options): Promise<void> {
   const assistant = await cloudApiOf(target).assistant(target.stats, shape);
-  if (assistant !== undefined) return await printAssistant(assistant, options);
+  if (assistant !== undefined) return printAssistant(assistant, options);
   throw new CommandError(
     'the cluster has no migration assistant: create one with `cloud assistant provision`',
   );
@@ -108,49 +108,39 @@ async function deploy(target: ClusterTarget, options: Options): Promise<number> 
   await confirm(target, `deploy a migration assistant in ${place}`, yes);
   const started = await cloudApiOf(target).provisionAssistant(target.stats, { region, shape });
   const assistant = wait ? await waitUntilRunning(target, started) : started;
-  if (assistant === undefined) return noteAccepted();
   await printAssistant(assistant, options);
-  if (assistant.status !== 'FAILED') return EXIT.ok;
+  if (assistant?.status !== 'FAILED') return EXIT.ok;
   note(`provisioning failed: ${assistant.last_error || 'the service gives no reason'}`);
   return EXIT.failed;
 }
 
-async function destroy(target: ClusterTarget, options: Options): Promise<number> {
+async function destroy(target: ClusterTarget, options: Options): Promise<void> {
   await confirm(target, 'delete the migration assistant', options.yes);
-  const deleted = await cloudApiOf(target).deleteAssistant(target.stats, shape);
-  return deleted === undefined ? noteAccepted() : await printAssistant(deleted, options);
-}
-
-/** For a change that the service answers with no more than a status. */
-function noteAccepted(): number {
-  note('done: the service accepted it without details; see `cloud assistant get`');
-  return EXIT.ok;
+  await printAssistant(await cloudApiOf(target).deleteAssistant(target.stats, shape), options);
 }
 
 /** Prints it with the names of the API; the password only with `--show-password`. */
 async function printAssistant(
-  assistant: Assistant,
+  assistant: Assistant | undefined,
   { output, showPassword = false }: Options,
-): Promise<number> {
+): Promise<void> {
+  // The service may answer a change with no more than a status.
+  if (assistant === undefined) {
+    note('done: the service accepted it without details; see `cloud assistant get`');
+    return;
+  }
   const isHidden = !showPassword && assistant.password !== '';
   const shown = isHidden ? { ...assistant, password: HIDDEN } : assistant;
-  if (output !== 'table') {
-    await writeJson(shown, output);
-    return EXIT.ok;
-  }
+  if (output !== 'table') return writeJson(shown, output);
   const rows = Object.entries(shown)
     .filter(([, value]) => value !== undefined && value !== '')
-    .map(([name, value = '']): Cell[] => [
-      { text: name.replaceAll('_', ' ') },
-      { text: value, style: name === 'status' ? styleOf(value) : undefined },
-    ]);
-  await printTable([{ title: 'FIELD' }, { title: 'VALUE' }], rows);
-  return EXIT.ok;
+    .map(([name, value]) => [name.replaceAll('_', ' '), value]);
+  await printTable([{ title: 'FIELD' }, { title: 'VALUE', style: styleOf }], rows);
 }
 
-function styleOf(status: string): Cell['style'] {
-  if (status === 'RUNNING') return 'green';
-  return status === 'FAILED' ? 'red' : 'yellow';
+function styleOf(value: unknown, [field]: readonly unknown[]): Style | undefined {
+  if (field !== 'status') return undefined;
+  return value === 'RUNNING' ? 'green' : value === 'FAILED' ? 'red' : 'yellow';
 }
 
 /**

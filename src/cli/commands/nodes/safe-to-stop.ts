@@ -2,7 +2,7 @@ import { ranges } from '../../../collectors/ranges.ts';
 import { formatBytes, formatCount } from '../../../format.ts';
 import { type ClusterTarget, clusterApiOf, collectOnce } from '../../cluster-target.ts';
 import { CommandError } from '../../command.ts';
-import { startProgress } from '../../output/progress.ts';
+import { withProgress } from '../../output/progress.ts';
 import { note } from '../../output/standard-output.ts';
 import { routeOf } from '../ranges/replica.ts';
 
@@ -55,8 +55,7 @@ function formatRanges(count: number): string {
 }
 
 /** One scan by the collector. It reads every node, whatever the route or the shards of the exporter. */
-async function scan(target: ClusterTarget, output: string) {
-  const progress = await startProgress('nodes', output);
+function scan(target: ClusterTarget, output: string) {
   const settings = target.config.collectors['ranges'];
   const route = routeOf(target);
   const options = {
@@ -67,10 +66,7 @@ async function scan(target: ClusterTarget, output: string) {
     problem_ranges: 0,
     top_tables: 0,
   };
-  try {
-    const own = { options, warn: note, scanProgress: progress.step };
-    return await collectOnce(ranges, clusterApiOf(target), target, own);
-  } finally {
-    progress.stop();
-  }
+  return withProgress('nodes', output, (_advance, scanProgress) =>
+    collectOnce(ranges, clusterApiOf(target), target, { options, warn: note, scanProgress }),
+  );
 }
