@@ -2,9 +2,7 @@ import { type Command, Option } from 'commander';
 import type { CloudControl } from '../cockroach/cloud-api.ts';
 import type { ClusterApi } from '../cockroach/cluster-api.ts';
 import type { ClusterCollector, CollectContext, CollectorResult } from '../collectors/collector.ts';
-import { COLLECTORS } from '../collectors/index.ts';
-import { findNearest, formatIssues } from '../config/issues.ts';
-import { loadConfig } from '../config/load.ts';
+import { findNearest } from '../config/issues.ts';
 import type { ClusterConfig, Config } from '../config/schema.ts';
 import { diagnose } from '../diagnosis/diagnose.ts';
 import type { Operation } from '../diagnosis/failure.ts';
@@ -14,7 +12,7 @@ import { createPollStats, type PollStats } from '../http/poll-stats.ts';
 import { ClusterMetrics } from '../metrics/exporter-metrics.ts';
 import { failureReason } from '../polling/outcome.ts';
 import { type CommandContext, CommandError, EXIT, usageError } from './command.ts';
-import { addConnectionFlags, CONNECTION_GROUP, readConfigFlags } from './flags.ts';
+import { addConnectionFlags, CONNECTION_GROUP, loadCommandConfig } from './flags.ts';
 import { note } from './output/standard-output.ts';
 import { watchCancellation } from './process/signals.ts';
 
@@ -66,42 +64,29 @@ export function addClusterAction<Args extends unknown[]>(
       const diagnosis = diagnose(error, operation, config);
       if (diagnosis === undefined) throw error;
       throw new CommandError(`${diagnosis.cause}; ${diagnosis.remedy}`, EXIT.failed, error);
-    } finally {
-      await logOut(clients);
     }
   });
 }
 
-/** The configuration as the exporter would read it; warnings go to standard error. */
-export async function loadCommandConfig(
-  command: Command,
-  { env }: CommandContext,
-): Promise<Config> {
-  const sources = { flags: readConfigFlags(command), env, collectors: COLLECTORS };
-  const { config, warnings } = await loadConfig(sources);
-  if (warnings.length > 0) process.stderr.write(`${formatIssues(warnings)}\n`);
-  return config;
-}
-
 /** The cluster that `--cluster` names, or the only one. */
 export function chooseCluster({ clusters }: Config, name: string | undefined): ClusterConfig {
-  const names = clusters.map((cluster) => cluster.name);
-  const [only, second] = clusters;
-  if (name === undefined && only !== undefined && second === undefined) return only;
-  if (name === undefined) {
-    throw usageError(
-      `several clusters are configured: choose one of ${names.join(', ')} with --cluster`,
-    );
-  }
-  const found = clusters.find((cluster) => cluster.name === name);
+  const isOnly = name === undefined && clusters.length === 1;
+  const found = clusters.find((cluster) => isOnly || cluster.name === name);
   if (found !== undefined) return found;
+  const names = clusters.map((cluster) => cluster.name);
+  const choice = `choose one of ${names.join(', ')}`;
+  if (name === undefined) {
+    throw usageError(`several clusters are configured: ${choice} with --cluster`);
+  }
   const nearest = findNearest(name, names);
-  const hint =
-    nearest === undefined ? `choose one of ${names.join(', ')}` : `did you mean ${nearest}?`;
+  const hint = nearest === undefined ? choice : `did you mean ${nearest}?`;
   throw usageError(`no cluster ${JSON.stringify(name)} is configured: ${hint}`);
 }
 
-/** The API clients of a cluster. Secrets and TLS files that cannot be read are reported before any request. */
+/**
+ * The API clients of a cluster; disposing them ends the session that was created, if one was. Secrets and TLS files that
+ * cannot be read are reported before any request.
+ */
 export async function openClients(
   config: ClusterConfig,
   { build }: CommandContext,
@@ -112,7 +97,7 @@ export async function openClients(
     for (const secret of [cluster_api?.password, cluster_api?.token, cloud_api?.token]) {
       await secret?.reveal();
     }
-    return await createClients({
+    const clients = await createClients({
       config,
       metrics,
       userAgent: `crdb-exporter/${build.version}`,
@@ -121,17 +106,17 @@ export async function openClients(
       // A command ends soon: it queries a silent node again, rather than to leave it alone for minutes.
       maxDuty: Infinity,
     });
+    return {
+      ...clients,
+      async [Symbol.asyncDispose]() {
+        await clients.logOut().catch((error: unknown) => {
+          note(`logout failed; the session expires on the server: ${messageOf(error)}`);
+        });
+        await clients[Symbol.asyncDispose]();
+      },
+    };
   } catch (error) {
     throw new CommandError(messageOf(error), EXIT.usage, error);
-  }
-}
-
-/** Ends the session that was created, if one was. */
-export async function logOut(clients: Clients): Promise<void> {
-  try {
-    await clients.logOut();
-  } catch (error) {
-    note(`logout failed; the session expires on the server: ${messageOf(error)}`);
   }
 }
 

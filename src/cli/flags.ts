@@ -1,8 +1,11 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { COLLECTORS } from '../collectors/index.ts';
 import { type FlagKey, type Flags, listFlags } from '../config/flags.ts';
+import { formatIssues } from '../config/issues.ts';
+import { loadConfig } from '../config/load.ts';
+import type { Config } from '../config/schema.ts';
 import { parseDuration } from '../config/values.ts';
-import { usageError } from './command.ts';
+import { type CommandContext, usageError } from './command.ts';
 
 const FLAGS = listFlags(COLLECTORS);
 
@@ -19,21 +22,17 @@ const CONNECTION_FLAG = /^(?:config\.file|cluster\.|cloud\.)/;
 
 /** Adds the configuration's flags to a command, from the schema of the configuration. */
 export function addConfigFlags(command: Command): void {
-  for (const key of FLAGS) {
-    const group = GROUPS[key.flag.split('.')[0] ?? ''];
-    for (const option of toOptions(key)) {
-      command.addOption(group === undefined ? option : option.helpGroup(group));
-    }
+  for (const option of FLAGS.flatMap(toOptions)) {
+    const group = GROUPS[option.name().split('.')[0] ?? ''];
+    command.addOption(group === undefined ? option : option.helpGroup(group));
   }
 }
 
 /** Adds the same flags for a command that queries a cluster; its help lists only those that say how to reach it. */
 export function addConnectionFlags(command: Command): void {
-  for (const key of FLAGS) {
-    for (const option of toOptions(key)) {
-      const isShown = CONNECTION_FLAG.test(key.flag);
-      command.addOption(isShown ? option.helpGroup(CONNECTION_GROUP) : option.hideHelp());
-    }
+  for (const option of FLAGS.flatMap(toOptions)) {
+    const isShown = CONNECTION_FLAG.test(option.name());
+    command.addOption(isShown ? option.helpGroup(CONNECTION_GROUP) : option.hideHelp());
   }
 }
 
@@ -41,11 +40,19 @@ export function addConnectionFlags(command: Command): void {
 export function readConfigFlags(command: Command): Flags {
   const options = command.opts<Record<string, string | boolean | string[]>>();
   return Object.fromEntries(
-    FLAGS.map((key) => {
-      const [option] = toOptions(key);
-      return [key.flag, option && options[option.attributeName()]];
-    }),
+    FLAGS.map(({ flag }) => [flag, options[new Option(`--${flag}`).attributeName()]]),
   );
+}
+
+/** The configuration as the exporter would read it; warnings go to standard error. */
+export async function loadCommandConfig(
+  command: Command,
+  { env }: CommandContext,
+): Promise<Config> {
+  const sources = { flags: readConfigFlags(command), env, collectors: COLLECTORS };
+  const { config, warnings } = await loadConfig(sources);
+  if (warnings.length > 0) process.stderr.write(`${formatIssues(warnings)}\n`);
+  return config;
 }
 
 /** What an option is called in the help: `--[no-]collector.users` stands for two. */

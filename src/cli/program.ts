@@ -88,7 +88,7 @@ export async function runCommandLine(
   env: Environment,
   onRunning: () => void = () => undefined,
 ): Promise<number> {
-  const exitCode = await runProgram(argv, env, onRunning);
+  const exitCode = await runProgram(argv, env, onRunning).catch(reportError);
   const failure = outputFailure();
   if (failure === undefined) return exitCode;
   note(`cannot write to standard output: ${failure}`);
@@ -100,21 +100,17 @@ async function runProgram(
   env: Environment,
   onRunning: () => void,
 ): Promise<number> {
-  try {
-    const args = argv[0] === COMPLETE ? argv : putCommandFirst(expandSwitches(argv));
-    let exitCode: number = EXIT.ok;
-    const setExitCode = (code: number): void => {
-      exitCode = code;
-    };
-    if (!canScan()) throw new CommandError(NO_SCANNER);
-    rejectUnknownCommand(args);
-    const program = await createProgram(args, { env, build: readBuild(), setExitCode });
-    setImmediate(onRunning);
-    await program.parseAsync(args, { from: 'user' });
-    return exitCode;
-  } catch (error) {
-    return reportError(error);
-  }
+  const args = argv[0] === COMPLETE ? argv : putCommandFirst(expandSwitches(argv));
+  let exitCode: number = EXIT.ok;
+  const setExitCode = (code: number): void => {
+    exitCode = code;
+  };
+  if (!canScan()) throw new CommandError(NO_SCANNER);
+  rejectUnknownCommand(args);
+  const program = await createProgram(args, { env, build: readBuild(), setExitCode });
+  setImmediate(onRunning);
+  await program.parseAsync(args, { from: 'user' });
+  return exitCode;
 }
 
 /** `--config.file=x nodes` as `nodes --config.file=x`: options belong to the command, wherever they stand. */

@@ -2,7 +2,7 @@
  * What the exposition formats call the kind of a family; `untyped` is `unknown` in OpenMetrics, and the text format has
  * no `gaugehistogram`.
  */
-export type FamilyType = 'gauge' | 'counter' | 'untyped' | 'histogram' | 'gaugehistogram';
+type FamilyType = 'gauge' | 'counter' | 'untyped' | 'histogram' | 'gaugehistogram';
 
 /** How two values of one label set become one. */
 export type MergeRule = 'sum' | 'max' | 'min' | 'last';

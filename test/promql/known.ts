@@ -1,6 +1,5 @@
 import { type CatalogueEntry, listCatalogue } from '../../src/cli/reference/catalogue.ts';
-import { DEFAULT_METRICS, type DefaultMetric } from '../../src/cli/reference/default-metrics.ts';
-import { COLLECTORS } from '../../src/collectors/index.ts';
+import { DEFAULT_METRICS } from '../../src/cli/reference/default-metrics.ts';
 import { readRules } from '../rules/rule-set.ts';
 
 /** Labels of each known series; Prometheus adds job and instance to scraped series, and renames their own. */
@@ -31,7 +30,7 @@ const OF_PROMETHEUS: readonly Named[] = [
 
 /** Series of the catalogue, of the recording rules and of Prometheus. */
 export function knownSeries(): KnownSeries {
-  const families = [...listCatalogue(COLLECTORS), ...DEFAULT_METRICS];
+  const families = [...listCatalogue(), ...DEFAULT_METRICS];
   const scraped = families.flatMap(seriesOf);
   const recorded = readRules()
     .flatMap(({ rules }) => rules.flatMap(({ record }) => record ?? []))
@@ -42,7 +41,11 @@ export function knownSeries(): KnownSeries {
 
 type Named = readonly [name: string, labels: readonly string[]];
 
-function seriesOf({ name, type, labels }: CatalogueEntry | DefaultMetric): readonly Named[] {
+function seriesOf({
+  name,
+  type,
+  labels,
+}: Pick<CatalogueEntry, 'name' | 'type' | 'labels'>): readonly Named[] {
   const all = [...labels, 'job', 'instance', ...(labels.includes('job') ? ['exported_job'] : [])];
   if (type !== 'histogram') return [[name, all]];
   return [

@@ -1,27 +1,23 @@
 import type { Command } from 'commander';
-import { COLLECTORS } from '../../collectors/index.ts';
-import { ConfigError, formatIssues } from '../../config/issues.ts';
-import { type ConfigSources, loadConfig } from '../../config/load.ts';
+import { ConfigError } from '../../config/issues.ts';
 import { addExamples, type CommandContext, EXIT } from '../command.ts';
-import { addConfigFlags, readConfigFlags } from '../flags.ts';
+import { addConfigFlags, loadCommandConfig } from '../flags.ts';
 
 /** `check`: the configuration as `serve` would read it. */
-export function define(command: Command, { env, setExitCode }: CommandContext): void {
+export function define(command: Command, context: CommandContext): void {
   addConfigFlags(command);
   addExamples(command, 'check --config.file=exporter.yml');
-  command.action(async () => setExitCode(await check({ flags: readConfigFlags(command), env })));
+  command.action(() => check(command, context));
 }
 
 /** Reads the configuration as `serve` would and prints every error and warning. */
-export async function check(sources: Omit<ConfigSources, 'collectors'>): Promise<number> {
+export async function check(command: Command, context: CommandContext): Promise<void> {
   try {
-    const { config, warnings } = await loadConfig({ ...sources, collectors: COLLECTORS });
-    if (warnings.length > 0) process.stderr.write(`${formatIssues(warnings)}\n`);
-    process.stdout.write(`the configuration is valid: ${config.clusters.length} cluster(s)\n`);
-    return EXIT.ok;
+    const { clusters } = await loadCommandConfig(command, context);
+    process.stdout.write(`the configuration is valid: ${clusters.length} cluster(s)\n`);
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     process.stderr.write(`${error.message}\n`);
-    return EXIT.failed;
+    context.setExitCode(EXIT.failed);
   }
 }

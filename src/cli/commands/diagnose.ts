@@ -2,14 +2,9 @@ import { type Command, Option } from 'commander';
 import { nodes } from '../../collectors/nodes.ts';
 import type { ClusterConfig, Config } from '../../config/schema.ts';
 import { formatJson, formatLine } from '../../format.ts';
-import {
-  addClusterOptions,
-  chooseCluster,
-  loadCommandConfig,
-  logOut,
-  openClients,
-} from '../cluster-target.ts';
+import { addClusterOptions, chooseCluster, openClients } from '../cluster-target.ts';
 import { addExamples, type CommandContext, EXIT } from '../command.ts';
+import { loadCommandConfig } from '../flags.ts';
 import { writeOut } from '../output/standard-output.ts';
 import { paint, type Style } from '../output/table.ts';
 import { watchCancellation } from '../process/signals.ts';
@@ -23,26 +18,11 @@ import {
   checkTables,
   checkUsers,
 } from './diagnose/api-checks.ts';
-import {
-  Checklist,
-  type CheckResult,
-  RequestRecorder,
-  type Verdict,
-} from './diagnose/checklist.ts';
+import { Checklist, type CheckResult, RequestRecorder } from './diagnose/checklist.ts';
 import { checkConnectivity } from './diagnose/connectivity.ts';
 import { estimateScan, estimateSeries } from './diagnose/load.ts';
 
-interface Options {
-  readonly cluster?: string;
-  readonly output: 'table' | 'json';
-}
-
-interface Report {
-  readonly cluster: string;
-  readonly findings: readonly CheckResult[];
-}
-
-const MARKS: Readonly<Record<Verdict, readonly [mark: string, style: Style]>> = {
+const MARKS: Readonly<Record<CheckResult['verdict'], readonly [mark: string, style: Style]>> = {
   ok: ['✓', 'green'],
   warning: ['!', 'yellow'],
   failed: ['✗', 'red'],
@@ -62,21 +42,16 @@ export function define(command: Command, context: CommandContext): void {
     'diagnose --config.file=exporter.yml',
     'diagnose --config.file=exporter.yml --cluster prod --output json',
   );
-  command.action(async (options: Options) => {
+  command.action(async ({ cluster, output }: { cluster?: string; output: string }) => {
     const config = await loadCommandConfig(command, context);
-    const { cluster } = options;
     const clusters = cluster === undefined ? config.clusters : [chooseCluster(config, cluster)];
-    context.setExitCode(await diagnose({ ...config, clusters }, options.output, context));
+    context.setExitCode(await diagnose({ ...config, clusters }, output, context));
   });
 }
 
-async function diagnose(
-  config: Config,
-  output: Options['output'],
-  context: CommandContext,
-): Promise<number> {
+async function diagnose(config: Config, output: string, context: CommandContext): Promise<number> {
   using cancellation = watchCancellation();
-  const reports: Report[] = [];
+  const lists: Checklist[] = [];
   for (const cluster of config.clusters) {
     const list = new Checklist(cluster, cancellation.signal);
     try {
@@ -86,15 +61,15 @@ async function diagnose(
     }
     const exitCode = cancellation.exitCode();
     if (exitCode !== undefined) return exitCode;
-    reports.push({ cluster: cluster.name, findings: list.results });
+    lists.push(list);
   }
-  const text =
-    output === 'json' ? formatJson({ clusters: reports }, 2) : reports.map(drawReport).join('\n');
+  const clusters = lists.map(({ config: { name }, results }) => {
+    return { cluster: name, findings: results };
+  });
+  const text = output === 'json' ? formatJson({ clusters }, 2) : lists.map(drawReport).join('\n');
   await writeOut(`${text}\n`);
-  const hasFailed = reports.some(({ findings }) =>
-    findings.some(({ verdict }) => verdict === 'failed'),
-  );
-  return hasFailed ? EXIT.failed : EXIT.ok;
+  const findings = lists.flatMap(({ results }) => results);
+  return findings.some(({ verdict }) => verdict === 'failed') ? EXIT.failed : EXIT.ok;
 }
 
 async function checkCluster(
@@ -104,28 +79,24 @@ async function checkCluster(
 ): Promise<void> {
   const { config, recorder, results } = list;
   await using clients = await openClients(config, context, recorder);
-  try {
-    if (clients.cluster !== undefined && (await checkUrls(list, context))) {
-      const { api } = clients.cluster;
-      const known = await checkNodes(list, api);
-      if (known !== undefined) {
-        const sample = await checkRanges(list, api, known.ids[0]);
-        await checkSessions(list, api, known.connections);
-        await checkUsers(list, api);
-        await checkTables(list, api);
-        await checkOthers(list, api);
-        if (sample !== undefined && config.collectors['ranges']?.enabled === true) {
-          results.push(estimateScan(config, known, sample));
-        }
-        if (known.ids.length > 0) results.push(estimateSeries(config, known, maxSeries));
+  if (clients.cluster !== undefined && (await checkUrls(list, context))) {
+    const { api } = clients.cluster;
+    const known = await checkNodes(list, api);
+    if (known !== undefined) {
+      const sample = await checkRanges(list, api, known.ids[0]);
+      await checkSessions(list, api, known.connections);
+      await checkUsers(list, api);
+      await checkTables(list, api);
+      await checkOthers(list, api);
+      if (sample !== undefined && config.collectors['ranges']?.enabled === true) {
+        results.push(estimateScan(config, known, sample));
       }
+      if (known.ids.length > 0) results.push(estimateSeries(config, known, maxSeries));
     }
-    if (clients.cloud !== undefined && config.cloud_api !== undefined) {
-      const isReachable = await checkConnectivity(list, config.cloud_api.url, GET_ASSISTANT);
-      if (isReachable) await checkCloud(list, clients.cloud.api);
-    }
-  } finally {
-    await logOut(clients);
+  }
+  if (clients.cloud !== undefined && config.cloud_api !== undefined) {
+    const isReachable = await checkConnectivity(list, config.cloud_api.url, GET_ASSISTANT);
+    if (isReachable) await checkCloud(list, clients.cloud.api);
   }
 }
 
@@ -160,16 +131,16 @@ async function checkHealth(
       onChunk: () => undefined,
       onEnd: () => undefined,
     });
-    return { verdict: 'ok', detail: recorder.describeLast('other') } as const;
+    return recorder.describeLast('other');
   };
   const target = new URL(config.cluster_api?.urls[0] ?? '').origin;
   return await list.run('GET /health/', nodes, work, { target });
 }
 
-function drawReport({ cluster, findings }: Report): string {
-  const width = Math.max(0, ...findings.map(({ check }) => check.length));
-  const lines = [paint('bold', `Cluster ${cluster}`)];
-  for (const [target, ofTarget] of Map.groupBy(findings, (result) => result.target)) {
+function drawReport({ config, results }: Checklist): string {
+  const width = Math.max(0, ...results.map(({ check }) => check.length));
+  const lines = [paint('bold', `Cluster ${config.name}`)];
+  for (const [target, ofTarget] of Map.groupBy(results, (result) => result.target)) {
     lines.push(`  ${target}`);
     for (const { check, verdict, detail, advice } of ofTarget) {
       const [mark, style] = MARKS[verdict];
@@ -177,8 +148,8 @@ function drawReport({ cluster, findings }: Report): string {
       if (advice !== undefined) lines.push(`      ${paint('bold', '→')} ${formatLine(advice)}`);
     }
   }
-  const count = (wanted: Verdict): number =>
-    findings.filter(({ verdict }) => verdict === wanted).length;
+  const count = (wanted: string): number =>
+    results.filter(({ verdict }) => verdict === wanted).length;
   const summary = `${count('ok')} ok, ${count('warning')} warnings, ${count('failed')} failed`;
   return [...lines, '', summary].join('\n');
 }

@@ -2,7 +2,8 @@ import { type Command, Option } from 'commander';
 import type { Collector } from '../../collectors/collector.ts';
 import { COLLECTORS } from '../../collectors/index.ts';
 import { findNearest } from '../../config/issues.ts';
-import { addExamples, type CommandContext, EXIT, usageError } from '../command.ts';
+import { formatJson } from '../../format.ts';
+import { addExamples, usageError } from '../command.ts';
 import { type CatalogueEntry, listCatalogue } from '../reference/catalogue.ts';
 import { DEFAULT_METRICS } from '../reference/default-metrics.ts';
 
@@ -28,7 +29,7 @@ Always exported, whatever the state of the cluster; counters start at 0.
 `;
 
 /** `reference [NAME]`: every metric as docs/metrics.md or as JSON, or one metric for a person. */
-export function define(command: Command, { setExitCode }: CommandContext): void {
+export function define(command: Command): void {
   command
     .argument('[name]', 'name of a metric; default: all metrics')
     .addOption(
@@ -39,18 +40,15 @@ export function define(command: Command, { setExitCode }: CommandContext): void 
   addExamples(command, 'reference crdb_up', 'reference --output json');
   command.action((name: string | undefined, { output }: { readonly output: string }) => {
     process.stdout.write(writeReference(output, name));
-    setExitCode(EXIT.ok);
   });
 }
 
 /** The text of docs/metrics.md, or of one metric; JSON with the format `json`. Throws a CommandError on an unknown name. */
 export function writeReference(format: string, name?: string): string {
-  const catalogue = listCatalogue(COLLECTORS);
-  if (name === undefined) {
-    return format === 'json'
-      ? `${JSON.stringify(catalogue, undefined, 2)}\n`
-      : writeMarkdown(catalogue, COLLECTORS);
-  }
+  const catalogue = listCatalogue();
+  const isJson = format === 'json';
+  if (name === undefined)
+    return isJson ? `${formatJson(catalogue, 2)}\n` : writeMarkdown(catalogue);
   const entry = catalogue.find((one) => one.name === name);
   if (entry === undefined) {
     const names = catalogue.map((one) => one.name);
@@ -58,7 +56,7 @@ export function writeReference(format: string, name?: string): string {
     const hint = near === undefined ? '' : `; did you mean ${near}?`;
     throw usageError(`there is no metric ${JSON.stringify(name)}${hint}`);
   }
-  return format === 'json' ? `${JSON.stringify(entry, undefined, 2)}\n` : describe(entry);
+  return isJson ? `${formatJson(entry, 2)}\n` : describe(entry);
 }
 
 function describe(entry: CatalogueEntry): string {
@@ -78,11 +76,8 @@ function describe(entry: CatalogueEntry): string {
 }
 
 /** The text of docs/metrics.md. */
-function writeMarkdown(
-  catalogue: readonly CatalogueEntry[],
-  collectors: readonly Collector[],
-): string {
-  const sections = collectors.map((collector) => {
+function writeMarkdown(catalogue: readonly CatalogueEntry[]): string {
+  const sections = COLLECTORS.map((collector) => {
     const entries = catalogue.filter((entry) => entry.collector === collector.name);
     return `${writeHeading(collector)}\n${writeTable(entries, true)}`;
   });

@@ -1,12 +1,12 @@
 import { writeFileSync } from 'node:fs';
 import { type Command, Option } from 'commander';
 import { explainFileError } from '../../config/files.ts';
-import { addExamples, type CommandContext, CommandError, EXIT } from '../command.ts';
+import { addExamples, CommandError } from '../command.ts';
 import { SETTINGS } from '../rules/settings.ts';
 import { writeRules } from '../rules/write.ts';
 
 /** `rules`: prints the recording and alerting rules. */
-export function define(command: Command, { setExitCode }: CommandContext): void {
+export function define(command: Command): void {
   command
     .addOption(
       new Option('--set <key=value>', 'Change a setting; repeatable. The settings are below.')
@@ -26,7 +26,6 @@ export function define(command: Command, { setExitCode }: CommandContext): void 
       const text = writeRules(set);
       if (output === undefined) process.stdout.write(text);
       else writeTo(output, text);
-      setExitCode(EXIT.ok);
     },
   );
 }

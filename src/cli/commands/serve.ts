@@ -13,7 +13,7 @@ import { createSystemdNotifier, inheritedSockets } from '../process/systemd.ts';
 import { check } from './check.ts';
 
 /** `serve`, also without its name: the exporter. */
-export function define(command: Command, { env, build, setExitCode }: CommandContext): void {
+export function define(command: Command, context: CommandContext): void {
   command.option('--config.check', 'Check the configuration, print its errors and exit.');
   addConfigFlags(command);
   addExamples(
@@ -23,20 +23,18 @@ export function define(command: Command, { env, build, setExitCode }: CommandCon
     '--cluster.url=https://crdb:8080 --cluster.username=exporter --cluster.password-file=/run/secrets/crdb',
   );
   command.action(async (options: { readonly 'config.check'?: boolean }) => {
-    const sources = { flags: readConfigFlags(command), env };
-    const isCheck = options['config.check'] === true;
-    setExitCode(await (isCheck ? check(sources) : serve(sources, build)));
+    if (options['config.check']) return check(command, context);
+    const { env, build } = context;
+    return serve({ flags: readConfigFlags(command), env, collectors: COLLECTORS }, build);
   });
 }
 
-type Sources = Omit<ConfigSources, 'collectors'>;
-
 /** Runs the exporter until a signal stops it, which may arrive while it starts. */
-async function serve(sources: Sources, build: Build): Promise<number> {
+async function serve(sources: ConfigSources, build: Build): Promise<void> {
   const stopped = Promise.withResolvers<StopSignal>();
   const listening = onStopSignal(stopped.resolve);
   try {
-    return await serveUntil(stopped.promise, sources, build);
+    await serveUntil(stopped.promise, sources, build);
   } catch (error) {
     listening[Symbol.dispose]();
     throw error;
@@ -45,12 +43,11 @@ async function serve(sources: Sources, build: Build): Promise<number> {
 
 async function serveUntil(
   stopped: Promise<StopSignal>,
-  sources: Sources,
+  sources: ConfigSources,
   build: Build,
-): Promise<number> {
-  const all: ConfigSources = { ...sources, collectors: COLLECTORS };
-  const { config, warnings } = await loadConfig(all);
-  const load: ExporterOptions['load'] = (followed) => loadConfig({ ...all, ...followed });
+): Promise<void> {
+  const { config, warnings } = await loadConfig(sources);
+  const load: ExporterOptions['load'] = (followed) => loadConfig({ ...sources, ...followed });
   const log = createLog(config.log);
   using _crashHandler = exitOnUncaughtError(log);
   log.info({ version: build.version, revision: build.revision }, 'starting crdb-exporter');
@@ -69,7 +66,6 @@ async function serveUntil(
   log.info({ signal }, 'stopping');
   systemd.stopping();
   await exporter.stop();
-  return EXIT.ok;
 }
 
 /**

@@ -1,14 +1,7 @@
-import type { FamilyType } from '../../metrics/family.ts';
-
-export interface DefaultMetric {
-  readonly name: string;
-  readonly type: FamilyType;
-  readonly labels: readonly string[];
-  readonly help: string;
-}
+import type { Family } from '../../metrics/family.ts';
 
 /** Default metrics of prom-client, with those of process_ that exist on Linux only. */
-export const DEFAULT_METRICS: readonly DefaultMetric[] = [
+export const DEFAULT_METRICS: readonly Pick<Family, 'name' | 'type' | 'labels' | 'help'>[] = [
   counted('process_cpu_seconds_total', 'User and system CPU time in seconds.'),
   counted('process_cpu_user_seconds_total', 'User CPU time in seconds.'),
   counted('process_cpu_system_seconds_total', 'System CPU time in seconds.'),
@@ -49,10 +42,10 @@ export const DEFAULT_METRICS: readonly DefaultMetric[] = [
   },
 ];
 
-function counted(name: string, help: string): DefaultMetric {
-  return { name, type: 'counter', labels: [], help };
+function counted(name: string, help: string) {
+  return { name, type: 'counter', labels: [], help } as const;
 }
 
-function gauged(name: string, help: string, labels: readonly string[] = []): DefaultMetric {
-  return { name, type: 'gauge', labels, help };
+function gauged(name: string, help: string, labels: readonly string[] = []) {
+  return { name, type: 'gauge', labels, help } as const;
 }

@@ -33,13 +33,6 @@ const CLOCK_TOLERANCE_SECONDS = 5;
 /** The nodes that are live, draining or decommissioning. */
 export type KnownNodes = ReturnType<typeof summarize>;
 
-/** The cost of one node's list of ranges. */
-export interface RangesSample {
-  readonly replicas: number;
-  readonly bytes: number;
-  readonly seconds: number;
-}
-
 const nodeShape = object({
   node_id: integer(),
   liveness_status: integer(),
@@ -49,15 +42,15 @@ const nodeShape = object({
 });
 
 /** Logs in and lists the nodes; undefined when no other check can succeed. */
-export async function checkNodes(
-  list: Checklist,
-  api: ClusterApi,
-): Promise<KnownNodes | undefined> {
+export async function checkNodes(list: Checklist, api: ClusterApi) {
   const { stats, recorder } = list;
   const found: ReturnType<typeof copyNode>[] = [];
-  const onNode = (node: Infer<typeof nodeShape>): unknown => found.push(copyNode(node));
   try {
-    const { dateMs } = await api.nodes(stats, { limit: 100, shape: nodeShape, onNode });
+    const { dateMs } = await api.nodes(stats, {
+      limit: 100,
+      shape: nodeShape,
+      onNode: (node) => void found.push(copyNode(node)),
+    });
     addLogin(list);
     addNodes(list, found);
     if (dateMs !== undefined) addClock(list, Math.abs(Date.now() - dateMs) / 1000);
@@ -122,20 +115,15 @@ function addLogin(list: Checklist): void {
 }
 
 function addClock(list: Checklist, seconds: number): void {
-  if (seconds <= CLOCK_TOLERANCE_SECONDS) {
-    list.add('clock', 'ok', 'no significant difference');
-    return;
+  if (seconds <= CLOCK_TOLERANCE_SECONDS) list.add('clock', 'ok', 'no significant difference');
+  else {
+    const detail = `the clock of the server differs by ${Math.round(seconds)} s`;
+    list.add('clock', 'warning', detail, 'synchronize both machines by NTP: ages would be wrong');
   }
-  const detail = `the clock of the server differs by ${Math.round(seconds)} s`;
-  list.add('clock', 'warning', detail, 'synchronize both machines by NTP: ages would be wrong');
 }
 
 /** The ranges of one node: a sample of the cost of a scan. */
-export async function checkRanges(
-  list: Checklist,
-  api: ClusterApi,
-  nodeId: number | undefined,
-): Promise<RangesSample | undefined> {
+export async function checkRanges(list: Checklist, api: ClusterApi, nodeId: number | undefined) {
   const { config, stats, recorder } = list;
   const check = 'GET /nodes/{id}/ranges/';
   if (nodeId === undefined) {
@@ -158,19 +146,14 @@ export async function checkRanges(
       },
     });
     const count = `${formatCount(replicas)} replicas on node ${nodeId}`;
-    const detail = `${recorder.describeLast('node_ranges')}; ${count}; keys are ${encoding}`;
-    return { verdict: 'ok', detail };
+    return `${recorder.describeLast('node_ranges')}; ${count}; keys are ${encoding}`;
   });
   const { bytes = 0, seconds = 0 } = recorder.last('node_ranges') ?? {};
   return succeeded ? { replicas, bytes, seconds } : undefined;
 }
 
 /** The sessions of all nodes and all users. */
-export async function checkSessions(
-  list: Checklist,
-  api: ClusterApi,
-  connections: number,
-): Promise<void> {
+export async function checkSessions(list: Checklist, api: ClusterApi, connections: number) {
   const { config, stats, recorder } = list;
   const own = config.cluster_api?.username?.toLowerCase();
   let count = 0;
@@ -190,7 +173,7 @@ export async function checkSessions(
       const advice = `run GRANT SYSTEM VIEWACTIVITYREDACTED TO ${grantee(config.cluster_api)};`;
       return { verdict: 'failed', detail: `${detail}, ${contrast}`, advice };
     }
-    if (failedNodes.size === 0) return { verdict: 'ok', detail };
+    if (failedNodes.size === 0) return detail;
     const missing = `none from node ${formatList([...failedNodes].toSorted((a, b) => a - b))}`;
     const advice = 'check them with `nodes`';
     return { verdict: 'warning', detail: `${detail}; ${missing}`, advice };
@@ -202,8 +185,7 @@ export async function checkUsers(list: Checklist, api: ClusterApi): Promise<void
   let count = 0;
   const work = async () => {
     await api.users(list.stats, { shape: object({}), onUser: () => void (count += 1) });
-    const detail = `${list.recorder.describeLast('users')}; ${formatCount(count)} users`;
-    return { verdict: 'ok', detail } as const;
+    return `${list.recorder.describeLast('users')}; ${formatCount(count)} users`;
   };
   const isEnabled = list.config.collectors['users']?.enabled === true;
   await list.run('GET /users/', users, work, { verdict: isEnabled ? 'failed' : 'warning' });
@@ -211,16 +193,17 @@ export async function checkUsers(list: Checklist, api: ClusterApi): Promise<void
 
 /** The list of all tables; it is no fault that old servers have none, unless it is demanded. */
 async function checkTableList(list: Checklist, api: ClusterApi, demanded: boolean): Promise<void> {
-  const check = 'GET /table_metadata/';
   const work = async () => {
     const request = { shape: object({}), onTable: () => undefined };
     const found = await api.tableMetadata(list.stats, request);
     const detail = `${list.recorder.describeLast('table_metadata')}; ${formatCount(found)} tables`;
-    if (found > 0) return { verdict: 'ok', detail } as const;
+    if (found > 0) return detail;
     const advice = `run GRANT CONNECT ON DATABASE … TO ${grantee(list.config.cluster_api)};`;
     return { verdict: 'warning', detail, advice } as const;
   };
-  await list.run(check, tables, work, { verdict: demanded ? 'failed' : 'warning' });
+  await list.run('GET /table_metadata/', tables, work, {
+    verdict: demanded ? 'failed' : 'warning',
+  });
 }
 
 /** The configured tables, one after the other: each is a load on the server. */
@@ -237,8 +220,8 @@ export async function checkTables(list: Checklist, api: ClusterApi): Promise<voi
     await list.run(`table ${name}`, tables, async () => {
       const shape = object({ range_count: integer(), columns: array(object({})) });
       const found = await api.table(list.stats, { database, table: rest.join('.'), shape });
-      const count = `${formatCount(found.range_count ?? 0)} ranges`;
-      return { verdict: 'ok', detail: `${list.recorder.describeLast('table')}; ${count}` };
+      const count = formatCount(found.range_count ?? 0);
+      return `${list.recorder.describeLast('table')}; ${count} ranges`;
     });
   }
 }
@@ -260,8 +243,7 @@ export async function checkOthers(
     const own = { options, warn: () => undefined, scanProgress: () => undefined };
     await list.run(`collector ${collector.name}`, collector, async () => {
       await collectOnce(collector, api, target, own);
-      const detail = `${formatBytes(stats.bytes)}, ${formatCount(stats.items)} items`;
-      return { verdict: 'ok', detail };
+      return `${formatBytes(stats.bytes)}, ${formatCount(stats.items)} items`;
     });
   }
 }
@@ -273,11 +255,9 @@ export async function checkCloud(list: Checklist, api: CloudApi): Promise<void> 
     const shape = object({ status: string(), health: string() });
     const found = await api.assistant(list.stats, shape);
     const state = found === undefined ? 'there is none' : `${found.status}, ${found.health}`;
-    const detail = `${list.recorder.describeLast('assistant')}; ${state}`;
-    return { verdict: 'ok', detail } as const;
+    return `${list.recorder.describeLast('assistant')}; ${state}`;
   };
-  const target = { target: 'Cloud API' };
-  await list.run('GET …/migration-assistant', GET_ASSISTANT, work, target);
+  await list.run('GET …/migration-assistant', GET_ASSISTANT, work, { target: 'Cloud API' });
 }
 
 function sum(values: readonly number[]): number {

@@ -5,22 +5,18 @@ import { formatBytes, formatMs } from '../../../format.ts';
 import { createPollStats, type PollStats } from '../../../http/poll-stats.ts';
 import { ClusterMetrics, type FinishedRequest } from '../../../metrics/exporter-metrics.ts';
 
-/** `warning`: works, but not as it should; `skipped`: not possible or not needed. */
-export type Verdict = 'ok' | 'warning' | 'failed' | 'skipped';
-
 /** One line of the checklist. */
 export interface CheckResult {
   /** What was checked, as `TLS` or `GET /nodes/`. */
   readonly check: string;
   /** Where: a URL, or an API. */
   readonly target: string;
-  readonly verdict: Verdict;
+  /** `warning`: works, but not as it should; `skipped`: not possible or not needed. */
+  readonly verdict: 'ok' | 'warning' | 'failed' | 'skipped';
   readonly detail: string;
   /** How to fix it. */
   readonly advice?: string | undefined;
 }
-
-export type CheckOutcome = Omit<CheckResult, 'check' | 'target'>;
 
 /** Records the requests of a cluster's clients. */
 export class RequestRecorder extends ClusterMetrics {
@@ -55,19 +51,24 @@ export class Checklist {
   }
 
   /** Adds a result of the cluster API. */
-  add(check: string, verdict: Verdict, detail: string, advice?: string): void {
+  add(check: string, verdict: CheckResult['verdict'], detail: string, advice?: string): void {
     this.results.push({ check, target: 'cluster API', verdict, detail, advice });
   }
 
-  /** Adds the result of `work`, or the diagnosis of its failed request: then resolves to false. */
+  /**
+   * Adds the result of `work`, whose text alone is the detail of a success, or the diagnosis of its failed request: then
+   * resolves to false.
+   */
   async run(
     check: string,
     operation: Operation,
-    work: () => Promise<CheckOutcome>,
-    { target = 'cluster API', verdict = 'failed' }: { target?: string; verdict?: Verdict } = {},
+    work: () => Promise<string | Omit<CheckResult, 'check' | 'target'>>,
+    { target = 'cluster API', verdict = 'failed' }: Partial<CheckResult> = {},
   ): Promise<boolean> {
     try {
-      this.results.push({ check, target, ...(await work()) });
+      const found = await work();
+      const outcome = typeof found === 'string' ? { verdict: 'ok' as const, detail: found } : found;
+      this.results.push({ check, target, ...outcome });
       return true;
     } catch (error) {
       const diagnosis = diagnose(error, operation, this.config);

@@ -1,24 +1,17 @@
 import { lookup } from 'node:dns/promises';
 import { connect, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
-import type { ClusterConfig } from '../../../config/schema.ts';
+import type { ClusterApiConfig } from '../../../config/schema.ts';
 import { readClientTls } from '../../../config/tls-files.ts';
 import type { Operation } from '../../../diagnosis/failure.ts';
 import { formatMs } from '../../../format.ts';
 import { toRequestError } from '../../../http/errors.ts';
-import type { Checklist, CheckOutcome } from './checklist.ts';
+import type { Checklist } from './checklist.ts';
 
 const TIMEOUT_MS = 5_000;
 /** Time to renew a certificate without haste. */
 const EXPIRES_SOON_DAYS = 30;
 const DAY_MS = 86_400_000;
-
-/** Where a URL leads to, with the TLS settings for it. */
-interface Endpoint {
-  readonly host: string;
-  readonly port: number;
-  readonly tls: NonNullable<ClusterConfig['cluster_api']>['tls'] | undefined;
-}
 
 /** Checks name, TCP and TLS of one URL, each only after the one before succeeded; resolves to whether all did. */
 export async function checkConnectivity(
@@ -35,38 +28,35 @@ export async function checkConnectivity(
     results.push({ check: 'connection', target, verdict: 'skipped', detail });
     return true;
   }
-  const endpoint = {
-    host: url.hostname.replace(/^\[|\]$/g, ''),
-    port: Number(url.port) || (isHttps ? 443 : 80),
-    tls: operation.api === 'cluster' ? config.cluster_api?.tls : undefined,
-  };
-  const run = (check: string, step: (endpoint: Endpoint) => Promise<CheckOutcome>) => {
-    const work = (): Promise<CheckOutcome> =>
-      step(endpoint).catch((error: unknown) => {
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  const port = Number(url.port) || (isHttps ? 443 : 80);
+  const tls = operation.api === 'cluster' ? config.cluster_api?.tls : undefined;
+  const run = (check: string, step: Parameters<Checklist['run']>[2]) => {
+    const work: typeof step = () =>
+      step().catch((error: unknown) => {
         throw toRequestError(error, `${check} of ${url.host}`);
       });
     return list.run(check, operation, work, { target });
   };
   return (
-    (await run('name', resolveName)) &&
-    (await run('TCP', connectTcp)) &&
-    (!isHttps || (await run('TLS', tlsHandshake)))
+    (await run('name', () => resolveName(host))) &&
+    (await run('TCP', () => connectTcp(host, port))) &&
+    (!isHttps || (await run('TLS', () => tlsHandshake(host, port, tls))))
   );
 }
 
-async function resolveName({ host }: Endpoint): Promise<CheckOutcome> {
-  if (isIP(host) !== 0) return { verdict: 'ok', detail: `${host} is an address` };
+async function resolveName(host: string) {
+  if (isIP(host) !== 0) return `${host} is an address`;
   const addresses = await lookup(host, { all: true });
-  const detail = `${host} is ${addresses.map(({ address }) => address).join(', ')}`;
-  return { verdict: 'ok', detail };
+  return `${host} is ${addresses.map(({ address }) => address).join(', ')}`;
 }
 
-async function connectTcp({ host, port }: Endpoint): Promise<CheckOutcome> {
+async function connectTcp(host: string, port: number) {
   const startedAt = performance.now();
   const socket = connect({ host, port, timeout: TIMEOUT_MS });
   try {
     await untilReady(socket, 'connect');
-    return { verdict: 'ok', detail: `connected in ${formatMs(performance.now() - startedAt)}` };
+    return `connected in ${formatMs(performance.now() - startedAt)}`;
   } finally {
     socket.destroy();
   }
@@ -85,7 +75,7 @@ function untilReady(socket: Socket, event: 'connect' | 'secureConnect'): Promise
 }
 
 /** Reads the certificate even where it would not be accepted, to report why. */
-async function tlsHandshake({ host, port, tls }: Endpoint): Promise<CheckOutcome> {
+async function tlsHandshake(host: string, port: number, tls: ClusterApiConfig['tls'] | undefined) {
   const files = tls === undefined ? {} : await readClientTls(tls);
   const servername = tls?.server_name ?? (isIP(host) === 0 ? host : undefined);
   const socket = connectTls({
@@ -105,7 +95,7 @@ async function tlsHandshake({ host, port, tls }: Endpoint): Promise<CheckOutcome
   }
 }
 
-function checkCertificate(socket: TLSSocket, isUnverified: boolean): CheckOutcome {
+function checkCertificate(socket: TLSSocket, isUnverified: boolean) {
   const certificate = socket.getPeerX509Certificate();
   const days = ((certificate?.validToDate.getTime() ?? 0) - Date.now()) / DAY_MS;
   const names = certificate?.subjectAltName?.replaceAll(/DNS:|IP Address:/g, '') ?? 'no names';
@@ -114,7 +104,7 @@ function checkCertificate(socket: TLSSocket, isUnverified: boolean): CheckOutcom
   const detail = `${socket.getProtocol()}, certificate for ${names}, ${validity}`;
   if (isUnverified) {
     const advice = 'set tls.ca_file and remove tls.insecure_skip_verify';
-    return { verdict: 'warning', detail: `${detail}, not verified`, advice };
+    return { verdict: 'warning', detail: `${detail}, not verified`, advice } as const;
   }
   if (!socket.authorized) {
     // Node gives the code alone where the chain is wrong, and an error where the name is.
@@ -122,7 +112,7 @@ function checkCertificate(socket: TLSSocket, isUnverified: boolean): CheckOutcom
     const code = reason instanceof Error && 'code' in reason ? reason.code : String(reason);
     throw Object.assign(new Error(`${detail}: ${String(code)}`), { code });
   }
-  if (days >= EXPIRES_SOON_DAYS) return { verdict: 'ok', detail };
+  if (days >= EXPIRES_SOON_DAYS) return detail;
   const advice = 'renew the certificate of the node with `cockroach cert create-node`';
-  return { verdict: 'warning', detail, advice };
+  return { verdict: 'warning', detail, advice } as const;
 }

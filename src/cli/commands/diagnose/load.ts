@@ -3,7 +3,7 @@ import type { ClusterConfig } from '../../../config/schema.ts';
 import { formatDuration } from '../../../config/values.ts';
 import { formatBytes, formatCount, formatMs } from '../../../format.ts';
 import { boundOf } from '../../reference/catalogue.ts';
-import type { KnownNodes, RangesSample } from './api-checks.ts';
+import type { checkRanges, KnownNodes } from './api-checks.ts';
 import type { CheckResult } from './checklist.ts';
 
 /** Intervals that people configure, seconds. */
@@ -13,7 +13,7 @@ const ROUND_INTERVALS = [30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 4
 export function estimateScan(
   config: ClusterConfig,
   { ids, replicas: reported }: KnownNodes,
-  sample: RangesSample,
+  sample: NonNullable<Awaited<ReturnType<typeof checkRanges>>>,
 ): CheckResult {
   const { ranges } = config.collectors;
   const { interval = 60, max_duty = 1, timeout = Infinity } = ranges ?? {};
