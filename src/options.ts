@@ -38,17 +38,16 @@ export type OptionSpec = { readonly help: string } & (
 
 export type OptionSpecs = Readonly<Record<string, OptionSpec>>;
 
-type OptionValue<S extends OptionSpec> = S extends { readonly values: readonly (infer V)[] }
-  ? V
-  : S extends { readonly kind: 'integer' }
-    ? number
-    : S extends { readonly kind: 'auto' }
-      ? boolean | 'auto'
-      : S extends { readonly kind: 'boolean' }
-        ? boolean
-        : S extends { readonly kind: 'strings' }
-          ? readonly string[]
-          : readonly Rewrite[];
-
 /** The values that the configuration gives for the specs. */
-export type OptionValues<S extends OptionSpecs> = { readonly [K in keyof S]: OptionValue<S[K]> };
+export type OptionValues<S extends OptionSpecs> = {
+  readonly [K in keyof S]: S[K] extends { readonly values: readonly (infer V)[] }
+    ? V
+    : {
+        readonly integer: number;
+        readonly boolean: boolean;
+        readonly auto: boolean | 'auto';
+        readonly enum: string;
+        readonly strings: readonly string[];
+        readonly rewrites: readonly Rewrite[];
+      }[S[K]['kind']];
+};

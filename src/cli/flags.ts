@@ -8,6 +8,9 @@ import { parseDuration } from '../config/values.ts';
 import { type CommandContext, usageError } from './command.ts';
 
 const FLAGS = listFlags(COLLECTORS);
+const SWITCHES = new Set(
+  FLAGS.filter(({ valueType }) => valueType === 'boolean').map(({ flag }) => flag),
+);
 
 /** Heading of the flags that say how to reach a cluster. */
 export const CONNECTION_GROUP = 'Connection:';
@@ -57,18 +60,14 @@ export async function loadCommandConfig(
 
 /** What an option is called in the help: `--[no-]collector.users` stands for two. */
 export function optionTerm(option: Option): string {
-  const hasOpposite = FLAGS.some(
-    (key) => key.flag === option.name() && key.valueType === 'boolean',
-  );
-  return hasOpposite ? option.flags.replace('--', '--[no-]') : option.flags;
+  return SWITCHES.has(option.name()) ? option.flags.replace('--', '--[no-]') : option.flags;
 }
 
 /** `--flag=true` and `--flag=false` of the configuration's switches as `--flag` and `--no-flag`. */
 export function expandSwitches(args: readonly string[]): readonly string[] {
   return args.map((arg) => {
-    const [, name, value] = /^--([\w.-]+)=(.*)$/s.exec(arg) ?? [];
-    const isSwitch = FLAGS.some(({ flag, valueType }) => flag === name && valueType === 'boolean');
-    if (!isSwitch) return arg;
+    const [, name = '', value] = /^--([\w.-]+)=(.*)$/s.exec(arg) ?? [];
+    if (!SWITCHES.has(name)) return arg;
     if (value === 'true') return `--${name}`;
     if (value === 'false') return `--no-${name}`;
     throw usageError(`--${name} is true or false: write --${name} or --no-${name}`);
@@ -77,9 +76,7 @@ export function expandSwitches(args: readonly string[]): readonly string[] {
 
 /** Whether the next argument is the value of this one. */
 export function takesNext(arg: string): boolean {
-  const isFlag = FLAGS.some(
-    ({ flag, valueType }) => arg === `--${flag}` && valueType !== 'boolean',
-  );
+  const isFlag = FLAGS.some(({ flag }) => arg === `--${flag}` && !SWITCHES.has(flag));
   return isFlag || /^(?:-o|--output|--sort|--cluster)$/.test(arg);
 }
 
@@ -87,7 +84,7 @@ function toOptions(key: FlagKey): Option[] {
   const { flag, variable, valueType } = key;
   const end = key.default === undefined ? '' : `; default: ${formatDefault(key.default)}`;
   const help = `${key.help} [env: ${variable}${end}]`;
-  if (valueType === 'boolean') {
+  if (SWITCHES.has(flag)) {
     return [new Option(`--${flag}`, help), new Option(`--no-${flag}`).hideHelp()];
   }
   const option = new Option(`--${flag} <${valueType}>`, help);

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { addClusterAction, type ClusterTarget, cloudApiOf } from '../cluster-target.ts';
-import { addExamples, type CommandContext, EXIT } from '../command.ts';
+import { addExamples, type CommandContext } from '../command.ts';
 import { addListingOptions, type ListingOptions, openListing } from '../output/listing.ts';
 import { defineAssistant } from './cloud/assistant.ts';
 import { defineCaCert } from './cloud/ca-cert.ts';
@@ -42,7 +42,7 @@ async function rename(
   name: string,
   newName: string,
   options: ListingOptions & { readonly yes?: boolean },
-): Promise<number> {
+): Promise<void> {
   const change = `rename the database ${JSON.stringify(name)} to ${JSON.stringify(newName)}`;
   await confirm(target, change, options.yes);
   const renamed = await cloudApiOf(target).renameDatabase(target.stats, { name, newName });
@@ -53,5 +53,4 @@ async function rename(
   ]);
   listing.add(database);
   await listing.close();
-  return EXIT.ok;
 }

@@ -11,7 +11,7 @@ import {
   type SimulatorOptions,
   startSimulator,
 } from '../../simulator/index.ts';
-import { addExamples, type CommandContext, CommandError, EXIT } from '../command.ts';
+import { addExamples, type CommandContext, CommandError } from '../command.ts';
 import { untilStopSignal } from '../process/signals.ts';
 import { runExporter } from './serve.ts';
 import { addListenOptions, scenarioOption } from './simulate.ts';
@@ -21,12 +21,8 @@ const EXPORTER_ADDRESS = '127.0.0.1:10137';
 const MAX_PORT_ATTEMPTS = 100;
 const TABLES = ['movr.public.rides', 'movr.public.users', 'movr.public.vehicles'];
 
-type Flags = Pick<SimulatorOptions, 'scenario' | 'listen' | 'cloudListen'> & {
-  readonly 'web.listenAddress': string;
-};
-
 /** `demo`: the exporter without a cluster. */
-export function define(command: Command, { build, setExitCode }: CommandContext): void {
+export function define(command: Command, { build }: CommandContext): void {
   command.addOption(scenarioOption());
   command.option(
     '--web.listen-address <address>',
@@ -40,12 +36,17 @@ export function define(command: Command, { build, setExitCode }: CommandContext)
     'demo --scenario calm',
     'demo --web.listen-address=0.0.0.0:8000 --listen=127.0.0.1:9080 --cloud-listen=127.0.0.1:9081',
   );
-  command.action(async () => setExitCode(await demo(command.opts<Flags>(), build)));
+  command.action((options: SimulatorOptions & { readonly 'web.listenAddress': string }) =>
+    demo(options, options['web.listenAddress'], build),
+  );
 }
 
 /** Runs the simulator and the exporter that monitors it until a signal stops both. */
-async function demo(flags: Flags, build: Build): Promise<number> {
-  const { scenario, listen, cloudListen } = flags;
+async function demo(
+  { scenario, listen, cloudListen }: SimulatorOptions,
+  exporterAddress: string,
+  build: Build,
+): Promise<void> {
   const stopped = untilStopSignal();
   const simulator = await onFreePorts([listen.port, cloudListen.port], ([port = 0, cloud = 0]) =>
     startSimulator({
@@ -54,7 +55,7 @@ async function demo(flags: Flags, build: Build): Promise<number> {
       cloudListen: { ...cloudListen, port: cloud },
     }),
   );
-  const config = await configure(simulator, flags['web.listenAddress']);
+  const config = await configure(simulator, exporterAddress);
   const log = createLog({ ...config.log, destination: 2 });
   const [address] = config.web.listen_address;
   const wanted = address !== undefined && 'port' in address ? [address.port] : [];
@@ -65,7 +66,6 @@ async function demo(flags: Flags, build: Build): Promise<number> {
   await stopped;
   await exporter.stop();
   await simulator.close();
-  return EXIT.ok;
 }
 
 /** Flags and variables, as a user would give them, and the tables that have no flag. */

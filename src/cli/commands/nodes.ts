@@ -45,7 +45,6 @@ const shape = object({
 });
 
 type CurrentNode = ReturnType<typeof toItem>;
-type NodeRecord = Readonly<{ node: CurrentNode; age: RecordAge }>;
 
 /** Without the figures of a stale record. */
 type Node = Omit<CurrentNode, 'metrics' | 'store_metrics'> & {
@@ -113,14 +112,13 @@ export function define(command: Command, context: CommandContext): void {
   );
 }
 
-interface Options extends ListingOptions {
-  readonly safeToStop?: true;
-}
-
-async function list(target: ClusterTarget, options: Options): Promise<number> {
+async function list(
+  target: ClusterTarget,
+  options: ListingOptions & { readonly safeToStop?: true },
+): Promise<number> {
   const columns = options.safeToStop ? [...COLUMNS, DEPENDENT] : COLUMNS;
   const listing = openListing<Node>(options, 'nodes', columns);
-  const records: NodeRecord[] = [];
+  const records: { node: CurrentNode; age: RecordAge }[] = [];
   const { dateMs } = await clusterApiOf(target).nodes(target.stats, {
     limit: NODES_PER_PAGE,
     shape,
@@ -131,8 +129,10 @@ async function list(target: ClusterTarget, options: Options): Promise<number> {
     },
   });
   // The newest record of all decides which are stale.
-  const ages = records.map(({ age }) => age);
-  const isFresh = freshnessOf(ages, dateMs);
+  const isFresh = freshnessOf(
+    records.map(({ age }) => age),
+    dateMs,
+  );
   const dependent = options.safeToStop
     ? await scanForDependents(target, options.output, records)
     : undefined;
@@ -153,16 +153,13 @@ async function list(target: ClusterTarget, options: Options): Promise<number> {
 async function scanForDependents(
   target: ClusterTarget,
   output: string,
-  records: readonly NodeRecord[],
-): Promise<ReadonlyMap<number, number>> {
-  const byId = new Map(records.map((one) => [one.node.node_id ?? 0, one]));
-  const statuses = new Map(Array.from(byId, ([nodeId, { age }]) => [nodeId, livenessOf(age)]));
+  records: readonly { readonly node: CurrentNode; readonly age: RecordAge }[],
+) {
+  const statuses = new Map(records.map(({ node, age }) => [node.node_id ?? 0, livenessOf(age)]));
+  const byId = new Map(records.map(({ node }) => [node.node_id ?? 0, node]));
   const { toScan, toSkip } = divideNodes(statuses);
   noteSkippedNodes(toSkip);
-  const replicas = toScan.map((nodeId) => {
-    const node = byId.get(nodeId)?.node;
-    return (node && sumOf(node, 'replicas')) ?? 0;
-  });
+  const replicas = toScan.map((nodeId) => sumOf(byId.get(nodeId), 'replicas') ?? 0);
   return countDependentRanges(target, output, replicas);
 }
 
@@ -202,8 +199,8 @@ function uptimeOf({ started_at: started, updated_at: updated, metrics }: Node): 
   return (Date.parse(updated) - Date.parse(started)) / 1000;
 }
 
-function sumOf(node: Pick<Node, 'store_metrics'>, key: string): number | undefined {
-  const values = Object.values(node.store_metrics ?? {}).flatMap((metrics) => metrics[key] ?? []);
+function sumOf(node: Pick<Node, 'store_metrics'> | undefined, key: string): number | undefined {
+  const values = Object.values(node?.store_metrics ?? {}).flatMap((metrics) => metrics[key] ?? []);
   return values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0);
 }
 

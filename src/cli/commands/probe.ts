@@ -26,11 +26,7 @@ export function define(command: Command, context: CommandContext): void {
   });
 }
 
-async function probe(
-  command: Command,
-  context: CommandContext,
-  name: string | undefined,
-): Promise<number> {
+async function probe(command: Command, context: CommandContext, name?: string): Promise<number> {
   const config = await loadCommandConfig(command, context);
   const { build } = context;
   const clusterConfig = { ...chooseCluster(config, name), poll: false };
@@ -70,12 +66,10 @@ function isAny(): boolean {
 
 function reportFailures({ name, pollers }: Cluster): number {
   const failed = pollers.filter(({ outcome }) => !outcome.succeeded);
-  for (const {
-    collector,
-    outcome: { error },
-  } of failed) {
-    const remedy = error?.remedy === undefined ? '' : `; ${error.remedy}`;
-    note(`the collector ${collector.name} failed: ${error?.message ?? 'no poll ended'}${remedy}`);
+  for (const { collector, outcome } of failed) {
+    const { message = 'no poll ended', remedy } = outcome.error ?? {};
+    const advice = remedy === undefined ? '' : `; ${remedy}`;
+    note(`the collector ${collector.name} failed: ${message}${advice}`);
   }
   if (failed.length === 0) return EXIT.ok;
   note(`\`crdb-exporter diagnose --cluster ${name}\` checks every step`);

@@ -1,18 +1,15 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { messageOf } from '../../format.ts';
 import { type Simulator, type SimulatorOptions, startSimulator } from '../../simulator/index.ts';
-import { addExamples, type CommandContext, CommandError, EXIT } from '../command.ts';
+import { addExamples, CommandError, EXIT } from '../command.ts';
 import { untilStopSignal } from '../process/signals.ts';
 
 const LOOPBACK = '127.0.0.1';
 const CLUSTER_PORT = 10138;
 const CLOUD_PORT = 10139;
 
-/** The flags have the names of the simulator's options. */
-type Flags = Partial<SimulatorOptions>;
-
 /** `simulate`: both APIs, without the exporter. */
-export function define(command: Command, { setExitCode }: CommandContext): void {
+export function define(command: Command): void {
   command
     .option('--nodes <count>', 'Number of nodes.', parseCount, 9)
     .option('--ranges <count>', 'Number of ranges.', parseCount, 600)
@@ -32,20 +29,20 @@ export function define(command: Command, { setExitCode }: CommandContext): void 
     'simulate',
     'simulate --nodes 30 --ranges 20000 --scenario calm --listen 127.0.0.1:8080',
   );
-  command.action(async () => setExitCode(await simulate(command.opts<Flags>())));
+  // The flags have the names of the simulator's options.
+  command.action(() => simulate(command.opts<Partial<SimulatorOptions>>()));
 }
 
 /** Runs the simulator until a signal stops it. */
-async function simulate(flags: Flags): Promise<number> {
+async function simulate(flags: Partial<SimulatorOptions>): Promise<void> {
   const stopped = untilStopSignal();
   const simulator = await start(flags);
   process.stdout.write(describe(simulator));
   await stopped;
   await simulator.close();
-  return EXIT.ok;
 }
 
-async function start(flags: Flags): Promise<Simulator> {
+async function start(flags: Partial<SimulatorOptions>): Promise<Simulator> {
   try {
     return await startSimulator(flags);
   } catch (error) {

@@ -16,13 +16,6 @@ import { note } from '../output/standard-output.ts';
 import { chooseNodes, noteMissingNodes, readNodes } from './ranges.ts';
 import { type Replica, toReplica } from './ranges/replica.ts';
 
-/** Per second; CPU in seconds, of all replicas, undefined when no server sends it. */
-interface Load {
-  queries: number;
-  writes: number;
-  cpu: number | undefined;
-}
-
 type Table = ReturnType<typeof toTable>;
 
 const COLUMNS: readonly Column<Table>[] = [
@@ -41,12 +34,13 @@ const COLUMNS: readonly Column<Table>[] = [
   numberColumn('UPDATED', formatAge, (table) =>
     table.last_updated === null ? null : (Date.now() - Date.parse(table.last_updated)) / 1000,
   ),
+];
+/** They need a scan. */
+const LOAD_COLUMNS: readonly Column<Table>[] = [
   numberColumn('QPS', formatNumber, (table) => table.queries_per_second),
   numberColumn('WRITES/S', formatNumber, (table) => table.writes_per_second),
   numberColumn('CPU', formatPercent, (table) => table.cpu_seconds_per_second),
 ];
-/** The last columns need a scan. */
-const LOAD_COLUMNS = 3;
 
 /** `tables`: GET /table_metadata/, and with `--load` the ranges of all nodes. */
 export function define(command: Command, context: CommandContext): void {
@@ -56,7 +50,7 @@ export function define(command: Command, context: CommandContext): void {
       '--load',
       'Add the load of each table: reads all ranges of the cluster. Implied by --sort qps, writes/s or cpu.',
     );
-  addListingOptions(command, COLUMNS);
+  addListingOptions(command, [...COLUMNS, ...LOAD_COLUMNS]);
   addClusterAction(command, context, tables, list);
   addExamples(
     command,
@@ -71,9 +65,9 @@ async function list(
   options: ListingOptions & { readonly database?: string; readonly load?: true },
 ): Promise<number> {
   const { database, output } = options;
-  const load = options.load === true || LOAD_SORTS.has(options.sort ?? '');
-  const columns = load ? COLUMNS : COLUMNS.slice(0, -LOAD_COLUMNS);
-  const asked = COLUMNS.slice(-LOAD_COLUMNS).map(({ title }) => title);
+  const asked = LOAD_COLUMNS.map(({ title }) => title);
+  const load = options.load || asked.includes((options.sort ?? '').toUpperCase());
+  const columns = load ? [...COLUMNS, ...LOAD_COLUMNS] : COLUMNS;
   const listing = openListing<Table>(options, 'tables', columns, asked);
   const found = await withProgress('tables', output, () =>
     discoverTables(clusterApiOf(target), target.stats),
@@ -90,35 +84,32 @@ async function list(
   return EXIT.failed;
 }
 
-/** The load by table id, from the ranges of all nodes that are live. */
+/** The load of the tables, from the ranges of all nodes that are live. */
 async function readLoads(target: ClusterTarget, output: string) {
   const { toScan, toSkip } = await chooseNodes(target);
-  const loads = new Map<number | null, Load>();
+  const loads: Loads = new Map();
   const failed = await readNodes(target, toScan, output, {
-    onRange: (range) => addLoad(loads, toReplica(range, NO_NAMES)),
+    onRange: (range) => addLoad(loads, toReplica(range)),
   });
   return { loads, skipped: toSkip, failed };
 }
 
-const LOAD_SORTS: ReadonlySet<string> = new Set(['qps', 'writes/s', 'cpu']);
-const NO_NAMES: ReadonlyMap<string, string> = new Map();
+/** By table id, per second; CPU in seconds, undefined when no server sends it. */
+type Loads = Map<number | null, { queries: number; writes: number; cpu: number | undefined }>;
 
 /** As crdb_range_table_*: queries and writes of the leaseholders, CPU of all replicas. */
-function addLoad(
-  loads: Map<number | null, Load>,
-  { table_id: tableId, is_leaseholder: isLeaseholder, stats }: Replica,
-): void {
+function addLoad(loads: Loads, { table_id: tableId, is_leaseholder, stats }: Replica): void {
   const load = loads.get(tableId) ?? { queries: 0, writes: 0, cpu: undefined };
   loads.set(tableId, load);
   const nanos = stats.cpu_time_per_second;
   if (nanos !== undefined) load.cpu = (load.cpu ?? 0) + nanos / 1e9;
-  if (!isLeaseholder) return;
+  if (!is_leaseholder) return;
   load.queries += stats.queries_per_second ?? 0;
   load.writes += stats.writes_per_second ?? 0;
 }
 
 /** A table as JSON, with the names of the API where it has one. */
-function toTable(table: DiscoveredTable, loads: ReadonlyMap<number | null, Load> | undefined) {
+function toTable(table: DiscoveredTable, loads: Loads | undefined) {
   const { updatedSeconds } = table;
   const tableId = Number(table.tableId);
   const load = loads?.get(tableId);

@@ -104,7 +104,7 @@ async function show(target: ClusterTarget, options: Options): Promise<void> {
 
 async function deploy(target: ClusterTarget, options: Options): Promise<number> {
   const { region, yes, wait = false } = options;
-  const place = region === undefined ? 'the first region of the cluster' : region;
+  const place = region ?? 'the first region of the cluster';
   await confirm(target, `deploy a migration assistant in ${place}`, yes);
   const started = await cloudApiOf(target).provisionAssistant(target.stats, { region, shape });
   const assistant = wait ? await waitUntilRunning(target, started) : started;
@@ -147,10 +147,7 @@ function styleOf(value: unknown, [field]: readonly unknown[]): Style | undefined
  * Polls until the assistant is running or has failed. Transient failures (a lost connection, 429, 5xx) are retried
  * for a while; Ctrl-C ends the waiting, not the provisioning.
  */
-async function waitUntilRunning(
-  target: ClusterTarget,
-  first: Assistant | undefined,
-): Promise<Assistant | undefined> {
+async function waitUntilRunning(target: ClusterTarget, first: Assistant | undefined) {
   const startedAt = performance.now();
   const spinner = await startSpinner(formatLine(first?.status ?? 'requested'));
   let current = first;

@@ -24,11 +24,6 @@ const DELETE: Operation = { ...CHANGE, name: 'ca-cert-delete' };
 
 const SYSTEM_ROOTS = "the assistant trusts the system's roots";
 
-interface Options {
-  readonly save?: string;
-  readonly yes?: boolean;
-}
-
 /** `cloud ca-cert get|set|delete`: the CA that the migration assistant trusts for its source database. */
 export function defineCaCert(parent: Command, context: CommandContext): void {
   const group = parent
@@ -63,22 +58,23 @@ export function defineCaCert(parent: Command, context: CommandContext): void {
   addExamples(remove, 'cloud ca-cert delete --save old-ca.pem --config.file=exporter.yml');
 }
 
-async function printBundle(target: ClusterTarget): Promise<number> {
+async function printBundle(target: ClusterTarget): Promise<void> {
   const pem = await cloudApiOf(target).caCertificate(target.stats);
   if (pem === '') note(`there is no bundle: ${SYSTEM_ROOTS}`);
   await writeServerText(asLines(pem));
-  return EXIT.ok;
 }
 
-async function setBundle(target: ClusterTarget, file: string, { yes }: Options): Promise<number> {
+async function setBundle(target: ClusterTarget, file: string, { yes }: { yes?: boolean }) {
   const pem = await readPem(file);
   await confirm(target, `make the migration assistant trust the certificates in ${file}`, yes);
   await cloudApiOf(target).setCaCertificate(target.stats, pem);
   note(`done: the assistant trusts the certificates in ${file}`);
-  return EXIT.ok;
 }
 
-async function deleteBundle(target: ClusterTarget, { save, yes }: Options): Promise<number> {
+async function deleteBundle(
+  target: ClusterTarget,
+  { save, yes }: { save?: string; yes?: boolean },
+) {
   await confirm(target, 'delete the CA certificate of the source database', yes);
   // A file that cannot be written must be known before the bundle is gone.
   if (save !== undefined) await createEmpty(save);
@@ -91,7 +87,6 @@ async function deleteBundle(target: ClusterTarget, { save, yes }: Options): Prom
   noteDeleted(pem, save);
   if (save === undefined) await writeServerText(asLines(pem ?? ''));
   else if (pem) await writeFile(save, asLines(pem));
-  return EXIT.ok;
 }
 
 function noteDeleted(pem: string | undefined, save: string | undefined): void {

@@ -1,12 +1,11 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { type ClusterTarget, cloudApiOf } from '../../cluster-target.ts';
 import { CommandError, EXIT, usageError } from '../../command.ts';
 import { note } from '../../output/standard-output.ts';
 
 /** Adds `--yes`. */
 export function addConfirmOption(command: Command): void {
-  const help = 'Do it without confirmation; required in a non-interactive session.';
-  command.addOption(new Option('--yes', help));
+  command.option('--yes', 'Do it without confirmation; required in a non-interactive session.');
 }
 
 /** Prints the change, as `delete the migration assistant`, and continues when the user agrees or `--yes` is set. */

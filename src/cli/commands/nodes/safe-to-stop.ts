@@ -11,8 +11,7 @@ const TYPICAL_REPLICA_BYTES = 1_500;
 
 /**
  * Scans the ranges of all nodes, after printing what that costs. Resolves to the number of ranges that would lose their
- * quorum, by id of the live node that they would lose. `replicas`: of each node that is
- * read, as it last reported them.
+ * quorum, by id of the live node that they would lose. `replicas`: of each node that is read, as it last reported them.
  */
 export async function countDependentRanges(
   target: ClusterTarget,
@@ -20,10 +19,8 @@ export async function countDependentRanges(
   replicas: readonly number[],
 ): Promise<ReadonlyMap<number, number>> {
   const total = replicas.reduce((sum, count) => sum + count, 0);
-  const size =
-    total === 0
-      ? ''
-      : `: about ${formatCount(total)} replicas, ${formatBytes(total * TYPICAL_REPLICA_BYTES)}`;
+  const bytes = formatBytes(total * TYPICAL_REPLICA_BYTES);
+  const size = total === 0 ? '' : `: about ${formatCount(total)} replicas, ${bytes}`;
   note(`reads all ranges of ${replicas.length} nodes${size}; Ctrl-C cancels`);
   const { summary, failed, failure } = await scan(target, output);
   if (summary?.whole === undefined) {

@@ -63,7 +63,7 @@ export type Replica = ReturnType<typeof toReplica>;
  */
 export function toReplica(
   range: RangeElement,
-  names: ReadonlyMap<string, string>,
+  names?: ReadonlyMap<string, string>,
   showKeys?: boolean,
 ) {
   const { desc, span, stats, lease_history: leases } = range;
@@ -74,7 +74,7 @@ export function toReplica(
     node_id: range.source_node_id,
     store_id: range.source_store_id,
     table_id: table_id === '' ? null : Number(table_id),
-    table: names.get(table_id) ?? null,
+    table: names?.get(table_id) ?? null,
     index_id: index_id === '' ? null : Number(index_id),
     problems: [...range.problems].flatMap(([name, isSet]) => (isSet ? [name] : [])),
     is_leaseholder: lease !== undefined && lease.replica.store_id === range.source_store_id,
