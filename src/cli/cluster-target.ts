@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import type { CloudControl } from '../cockroach/cloud-api.ts';
 import type { ClusterApi } from '../cockroach/cluster-api.ts';
 import type { ClusterCollector, CollectContext, CollectorResult } from '../collectors/collector.ts';
@@ -12,7 +12,7 @@ import { createPollStats, type PollStats } from '../http/poll-stats.ts';
 import { ClusterMetrics } from '../metrics/exporter-metrics.ts';
 import { failureReason } from '../polling/outcome.ts';
 import { type CommandContext, CommandError, EXIT, usageError } from './command.ts';
-import { addConnectionFlags, CONNECTION_GROUP, loadCommandConfig } from './flags.ts';
+import { addClusterOptions, loadCommandConfig } from './flags.ts';
 import { note } from './output/standard-output.ts';
 import { watchCancellation } from './process/signals.ts';
 
@@ -24,20 +24,10 @@ export interface ClusterTarget {
   readonly stats: PollStats;
 }
 
-/** Adds the options that choose a cluster and say how to reach it. */
-export function addClusterOptions(command: Command): void {
-  command.addOption(
-    new Option(
-      '--cluster <name>',
-      'Configured cluster to query; required if there are several.',
-    ).helpGroup(CONNECTION_GROUP),
-  );
-  addConnectionFlags(command);
-}
-
 /**
- * Adds these options and makes `work` the action of the command. The session that it created is logged out. A failed
- * request becomes one sentence with its remedy; a signal or a broken pipe ends it early with its own exit code.
+ * Adds the options that choose a cluster, and makes `work` the action of the command. The session that it created is
+ * logged out. A failed request becomes one sentence with its remedy; a signal or a broken pipe ends it early with its own
+ * exit code.
  */
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- commander does not type the arguments
 export function addClusterAction<Args extends unknown[]>(

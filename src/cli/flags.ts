@@ -3,7 +3,6 @@ import { COLLECTORS } from '../collectors/index.ts';
 import { type FlagKey, type Flags, listFlags } from '../config/flags.ts';
 import { formatIssues } from '../config/issues.ts';
 import { loadConfig } from '../config/load.ts';
-import type { Config } from '../config/schema.ts';
 import { parseDuration } from '../config/values.ts';
 import { type CommandContext, usageError } from './command.ts';
 
@@ -13,7 +12,7 @@ const SWITCHES = new Set(
 );
 
 /** Heading of the flags that say how to reach a cluster. */
-export const CONNECTION_GROUP = 'Connection:';
+const CONNECTION_GROUP = 'Connection:';
 /** Other headings by the first word of a flag. */
 const GROUPS: Readonly<Record<string, string>> = {
   web: 'Web server:',
@@ -31,8 +30,10 @@ export function addConfigFlags(command: Command): void {
   }
 }
 
-/** Adds the same flags for a command that queries a cluster; its help lists only those that say how to reach it. */
-export function addConnectionFlags(command: Command): void {
+/** Adds `--cluster` and the same flags for a command that queries a cluster; its help lists only how to reach it. */
+export function addClusterOptions(command: Command): void {
+  const help = 'Configured cluster to query; required if there are several.';
+  command.addOption(new Option('--cluster <name>', help).helpGroup(CONNECTION_GROUP));
   for (const option of FLAGS.flatMap(toOptions)) {
     const isShown = CONNECTION_FLAG.test(option.name());
     command.addOption(isShown ? option.helpGroup(CONNECTION_GROUP) : option.hideHelp());
@@ -48,10 +49,7 @@ export function readConfigFlags(command: Command): Flags {
 }
 
 /** The configuration as the exporter would read it; warnings go to standard error. */
-export async function loadCommandConfig(
-  command: Command,
-  { env }: CommandContext,
-): Promise<Config> {
+export async function loadCommandConfig(command: Command, { env }: CommandContext) {
   const sources = { flags: readConfigFlags(command), env, collectors: COLLECTORS };
   const { config, warnings } = await loadConfig(sources);
   if (warnings.length > 0) process.stderr.write(`${formatIssues(warnings)}\n`);

@@ -95,11 +95,7 @@ export async function runCommandLine(
   return EXIT.failed;
 }
 
-async function runProgram(
-  argv: readonly string[],
-  env: Environment,
-  onRunning: () => void,
-): Promise<number> {
+async function runProgram(argv: readonly string[], env: Environment, onRunning: () => void) {
   const args = argv[0] === COMPLETE ? argv : putCommandFirst(expandSwitches(argv));
   let exitCode: number = EXIT.ok;
   const setExitCode = (code: number): void => {

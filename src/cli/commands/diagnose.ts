@@ -2,9 +2,9 @@ import { type Command, Option } from 'commander';
 import { nodes } from '../../collectors/nodes.ts';
 import type { ClusterConfig, Config } from '../../config/schema.ts';
 import { formatJson, formatLine } from '../../format.ts';
-import { addClusterOptions, chooseCluster, openClients } from '../cluster-target.ts';
+import { chooseCluster, openClients } from '../cluster-target.ts';
 import { addExamples, type CommandContext, EXIT } from '../command.ts';
-import { loadCommandConfig } from '../flags.ts';
+import { addClusterOptions, loadCommandConfig } from '../flags.ts';
 import { writeOut } from '../output/standard-output.ts';
 import { paint, type Style } from '../output/table.ts';
 import { watchCancellation } from '../process/signals.ts';
@@ -72,11 +72,7 @@ async function diagnose(config: Config, output: string, context: CommandContext)
   return findings.some(({ verdict }) => verdict === 'failed') ? EXIT.failed : EXIT.ok;
 }
 
-async function checkCluster(
-  list: Checklist,
-  maxSeries: number,
-  context: CommandContext,
-): Promise<void> {
+async function checkCluster(list: Checklist, maxSeries: number, context: CommandContext) {
   const { config, recorder, results } = list;
   await using clients = await openClients(config, context, recorder);
   if (clients.cluster !== undefined && (await checkUrls(list, context))) {
@@ -115,11 +111,7 @@ async function checkUrls(list: Checklist, context: CommandContext): Promise<bool
 }
 
 /** GET /health/, which needs no login: whether the API answers, under the right scheme. */
-async function checkHealth(
-  list: Checklist,
-  config: ClusterConfig,
-  context: CommandContext,
-): Promise<boolean> {
+async function checkHealth(list: Checklist, config: ClusterConfig, context: CommandContext) {
   const recorder = new RequestRecorder();
   await using clients = await openClients(config, context, recorder);
   const work = async () => {

@@ -7,9 +7,9 @@ import { ExporterMetrics } from '../../metrics/exporter-metrics.ts';
 import { joinExposition } from '../../metrics/exposition.ts';
 import { renderFamilies } from '../../metrics/snapshot.ts';
 import { SYSTEM_CLOCK } from '../../polling/schedule.ts';
-import { addClusterOptions, chooseCluster } from '../cluster-target.ts';
+import { chooseCluster } from '../cluster-target.ts';
 import { addExamples, type CommandContext, EXIT } from '../command.ts';
-import { loadCommandConfig } from '../flags.ts';
+import { addClusterOptions, loadCommandConfig } from '../flags.ts';
 import { note, writeServerText } from '../output/standard-output.ts';
 import { watchCancellation } from '../process/signals.ts';
 

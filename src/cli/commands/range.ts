@@ -159,10 +159,7 @@ function reportMissing(
   return false;
 }
 
-async function print(
-  reports: readonly RangeReport[],
-  output: ListingOptions['output'],
-): Promise<void> {
+async function print(reports: readonly RangeReport[], output: ListingOptions['output']) {
   if (output === 'json') return writeJson({ ranges: reports }, output);
   for (const report of reports) {
     await (output === 'ndjson' ? writeJson(report, output) : printReport(report));

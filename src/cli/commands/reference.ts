@@ -107,7 +107,7 @@ function writeTable(entries: readonly CatalogueEntry[], withSource: boolean): st
     ...(withSource ? [writeSource(entry)] : []),
     entry.series,
   ]);
-  return writeRows([columns, columns.map(() => '---'), ...rows]);
+  return writeRows(columns, rows);
 }
 
 function writeSource({ request, field }: CatalogueEntry): string {
@@ -121,13 +121,13 @@ function writeProcessFamilies(): string {
     labels.map((label) => `\`${label}\``).join(', '),
     help,
   ]);
-  const head = ['Family', 'Type', 'Labels', 'Meaning'];
-  const table = writeRows([head, head.map(() => '---'), ...rows]);
+  const table = writeRows(['Family', 'Type', 'Labels', 'Meaning'], rows);
   return `## The process\n\nThe default metrics of prom-client, on Linux. The event-loop lag is that since the last scrape.\n\n${table}`;
 }
 
-function writeRows(rows: readonly (readonly string[])[]): string {
-  const lines = rows.map((cells) => `| ${cells.map(escape).join(' | ')} |`);
+function writeRows(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const all = [head, head.map(() => '---'), ...rows];
+  const lines = all.map((cells) => `| ${cells.map(escape).join(' | ')} |`);
   return `${lines.join('\n')}\n`;
 }
 

@@ -41,11 +41,7 @@ async function serve(sources: ConfigSources, build: Build): Promise<void> {
   }
 }
 
-async function serveUntil(
-  stopped: Promise<StopSignal>,
-  sources: ConfigSources,
-  build: Build,
-): Promise<void> {
+async function serveUntil(stopped: Promise<StopSignal>, sources: ConfigSources, build: Build) {
   const { config, warnings } = await loadConfig(sources);
   const load: ExporterOptions['load'] = (followed) => loadConfig({ ...sources, ...followed });
   const log = createLog(config.log);
@@ -84,9 +80,7 @@ function exitOnUncaughtError(log: Log): Disposable {
 }
 
 /** Starts the exporter; an address that it cannot listen on becomes a message with its remedy. */
-export async function runExporter(
-  options: Pick<ExporterOptions, 'config' | 'build' | 'log' | 'load' | 'sockets'>,
-): Promise<Exporter> {
+export async function runExporter(options: Omit<ExporterOptions, 'collectors'>): Promise<Exporter> {
   try {
     return await Exporter.start({ ...options, collectors: COLLECTORS });
   } catch (error) {
@@ -102,27 +96,20 @@ export async function runExporter(
 
 /** Reloads on SIGHUP and, with a file, when its content changes. */
 async function reloadOnChange(exporter: Exporter, file: string | undefined): Promise<Disposable> {
-  const reload = async (): Promise<void> => {
-    await exporter.reload();
-  };
-  const onHangup = (): void => void reload();
+  const listeners = new DisposableStack();
+  const onHangup = (): void => void exporter.reload();
   process.on('SIGHUP', onHangup);
-  const watch =
-    file === undefined
-      ? undefined
-      : await watchFiles({
-          files: () => [file],
-          everyMs: FILE_CHECK_MS,
-          // The first content is already in force.
-          async read(isRunning?: boolean) {
-            if (isRunning) await reload();
-            return true;
-          },
-        });
-  return {
-    [Symbol.dispose]() {
-      process.off('SIGHUP', onHangup);
-      watch?.[Symbol.dispose]();
+  listeners.defer(() => process.off('SIGHUP', onHangup));
+  if (file === undefined) return listeners;
+  const watch = await watchFiles({
+    files: () => [file],
+    everyMs: FILE_CHECK_MS,
+    // The first content is already in force.
+    async read(isRunning?: boolean) {
+      if (isRunning) await exporter.reload();
+      return true;
     },
-  };
+  });
+  listeners.use(watch);
+  return listeners;
 }

@@ -120,10 +120,7 @@ async function printSections(table: Table): Promise<void> {
   await writeOut(`${statement.join('\n')}\n`);
 }
 
-async function printSection(
-  titles: readonly string[],
-  rows: readonly (readonly string[])[],
-): Promise<void> {
+async function printSection(titles: readonly string[], rows: readonly (readonly string[])[]) {
   await printTable(
     titles.map((title) => ({ title, shrinks: true })),
     rows,

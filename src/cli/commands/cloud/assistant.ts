@@ -120,15 +120,13 @@ async function destroy(target: ClusterTarget, options: Options): Promise<void> {
 }
 
 /** Prints it with the names of the API; the password only with `--show-password`. */
-async function printAssistant(
-  assistant: Assistant | undefined,
-  { output, showPassword = false }: Options,
-): Promise<void> {
+async function printAssistant(assistant: Assistant | undefined, options: Options) {
   // The service may answer a change with no more than a status.
   if (assistant === undefined) {
     note('done: the service accepted it without details; see `cloud assistant get`');
     return;
   }
+  const { output, showPassword } = options;
   const isHidden = !showPassword && assistant.password !== '';
   const shown = isHidden ? { ...assistant, password: HIDDEN } : assistant;
   if (output !== 'table') return writeJson(shown, output);

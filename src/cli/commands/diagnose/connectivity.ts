@@ -14,11 +14,7 @@ const EXPIRES_SOON_DAYS = 30;
 const DAY_MS = 86_400_000;
 
 /** Checks name, TCP and TLS of one URL, each only after the one before succeeded; resolves to whether all did. */
-export async function checkConnectivity(
-  list: Checklist,
-  text: string,
-  operation: Operation,
-): Promise<boolean> {
+export async function checkConnectivity(list: Checklist, text: string, operation: Operation) {
   const { config, results } = list;
   const url = new URL(text);
   const isHttps = url.protocol === 'https:';
