@@ -1,8 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { COLLECTORS } from '../collectors/index.ts';
-import { type FlagKey, type Flags, listFlags } from '../config/flags.ts';
+import { type FlagKey, listFlags } from '../config/flags.ts';
 import { formatIssues } from '../config/issues.ts';
-import { loadConfig } from '../config/load.ts';
+import { type ConfigSources, loadConfig } from '../config/load.ts';
 import { parseDuration } from '../config/values.ts';
 import { type CommandContext, usageError } from './command.ts';
 
@@ -40,18 +40,16 @@ export function addClusterOptions(command: Command): void {
   }
 }
 
-/** The flags on the command line, by their own names. */
-export function readConfigFlags(command: Command): Flags {
+/** Where the configuration of the exporter comes from: the flags on the command line, by their own names, and variables. */
+export function configSources(command: Command, { env }: CommandContext): ConfigSources {
   const options = command.opts<Record<string, string | boolean | string[]>>();
-  return Object.fromEntries(
-    FLAGS.map(({ flag }) => [flag, options[new Option(`--${flag}`).attributeName()]]),
-  );
+  const flags = FLAGS.map(({ flag }) => [flag, options[new Option(`--${flag}`).attributeName()]]);
+  return { flags: Object.fromEntries(flags), env, collectors: COLLECTORS };
 }
 
 /** The configuration as the exporter would read it; warnings go to standard error. */
-export async function loadCommandConfig(command: Command, { env }: CommandContext) {
-  const sources = { flags: readConfigFlags(command), env, collectors: COLLECTORS };
-  const { config, warnings } = await loadConfig(sources);
+export async function loadCommandConfig(command: Command, context: CommandContext) {
+  const { config, warnings } = await loadConfig(configSources(command, context));
   if (warnings.length > 0) process.stderr.write(`${formatIssues(warnings)}\n`);
   return config;
 }

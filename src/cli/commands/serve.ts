@@ -7,7 +7,7 @@ import { Exporter, type ExporterOptions } from '../../exporter/exporter.ts';
 import { createLog, type Log } from '../../log.ts';
 import type { Build } from '../../metrics/exporter-metrics.ts';
 import { addExamples, type CommandContext, CommandError, EXIT } from '../command.ts';
-import { addConfigFlags, readConfigFlags } from '../flags.ts';
+import { addConfigFlags, configSources } from '../flags.ts';
 import { onStopSignal, type StopSignal } from '../process/signals.ts';
 import { createSystemdNotifier, inheritedSockets } from '../process/systemd.ts';
 import { check } from './check.ts';
@@ -24,8 +24,7 @@ export function define(command: Command, context: CommandContext): void {
   );
   command.action(async (options: { readonly 'config.check'?: boolean }) => {
     if (options['config.check']) return check(command, context);
-    const { env, build } = context;
-    return serve({ flags: readConfigFlags(command), env, collectors: COLLECTORS }, build);
+    return serve(configSources(command, context), context.build);
   });
 }
 

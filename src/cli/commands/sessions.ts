@@ -90,7 +90,6 @@ function sessionShape({ showSql, showClients }: Pick<Options, 'showSql' | 'showC
   });
 }
 
-type Element = Infer<ReturnType<typeof sessionShape>>;
 type Session = ReturnType<typeof toSession>;
 
 const COLUMNS: readonly Column<Session>[] = [
@@ -200,7 +199,7 @@ function isWanted(session: Session, { user, application, olderThan }: Options): 
 }
 
 /** A session as JSON: names of the API, ages as in the metrics. `nowMs` is for servers that send no time. */
-function toSession(element: Element, nowMs: number) {
+function toSession(element: Infer<ReturnType<typeof sessionShape>>, nowMs: number) {
   const { active_queries: queries, active_txn: transaction, ...others } = element;
   const open = readSession(element, nowMs);
   return {
