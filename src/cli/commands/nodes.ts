@@ -129,10 +129,8 @@ async function list(
     },
   });
   // The newest record of all decides which are stale.
-  const isFresh = freshnessOf(
-    records.map(({ age }) => age),
-    dateMs,
-  );
+  const ages = records.map(({ age }) => age);
+  const isFresh = freshnessOf(ages, dateMs);
   const dependent = options.safeToStop
     ? await scanForDependents(target, options.output, records)
     : undefined;

@@ -17,12 +17,7 @@ export async function withProgress<Result>(
 ): Promise<Result> {
   const isMixed = format !== 'table' && process.stdout.isTTY;
   const spinner = isMixed ? undefined : await startSpinner(what);
-  if (spinner === undefined) {
-    return work(
-      () => undefined,
-      () => undefined,
-    );
-  }
+  if (spinner === undefined) return work(ignore, ignore);
   const startedAt = performance.now();
   let shownAt = startedAt;
   let count = 0;
@@ -48,6 +43,10 @@ export async function withProgress<Result>(
   } finally {
     spinner.stop();
   }
+}
+
+function ignore(): void {
+  // There is no line to update.
 }
 
 /** A spinner on standard error whose text may be set; undefined where it is no terminal. */

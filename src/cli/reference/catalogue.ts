@@ -55,21 +55,3 @@ function listTerms(factor: SeriesFactor): readonly string[] {
   if (typeof factor !== 'object') return [String(factor)];
   return [factor.option, ...(factor.plus === undefined ? [] : listTerms(factor.plus))];
 }
-
-/**
- * Upper bound of the series of a family: `counts` are those of the cluster (nodes, stores), `options` the settings of
- * the collector. A count that is not known is 1.
- */
-export function boundOf(
-  { series }: Pick<Family, 'series'>,
-  counts: Readonly<Record<string, number>>,
-  options: Readonly<Record<string, unknown>> = {},
-): number {
-  const valueOf = (factor: SeriesFactor): number => {
-    if (typeof factor === 'number') return factor;
-    if (typeof factor === 'string') return counts[factor] ?? 1;
-    const value = options[factor.option];
-    return (Array.isArray(value) ? value.length : Number(value ?? 0)) + valueOf(factor.plus ?? 0);
-  };
-  return series.reduce<number>((product, factor) => product * valueOf(factor), 1);
-}

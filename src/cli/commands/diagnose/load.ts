@@ -2,8 +2,8 @@ import { COLLECTORS } from '../../../collectors/index.ts';
 import type { ClusterConfig } from '../../../config/schema.ts';
 import { formatDuration } from '../../../config/values.ts';
 import { formatBytes, formatCount, formatMs } from '../../../format.ts';
-import { boundOf } from '../../reference/catalogue.ts';
-import type { checkRanges, KnownNodes } from './api-checks.ts';
+import type { Family, SeriesFactor } from '../../../metrics/family.ts';
+import type { KnownNodes } from './api-checks.ts';
 import type { CheckResult } from './checklist.ts';
 
 /** Intervals that people configure, seconds. */
@@ -13,7 +13,7 @@ const ROUND_INTERVALS = [30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 4
 export function estimateScan(
   config: ClusterConfig,
   { ids, replicas: reported }: KnownNodes,
-  sample: NonNullable<Awaited<ReturnType<typeof checkRanges>>>,
+  sample: { readonly replicas: number; readonly bytes: number; readonly seconds: number },
 ): CheckResult {
   const { ranges } = config.collectors;
   const { interval = 60, max_duty = 1, timeout = Infinity } = ranges ?? {};
@@ -59,4 +59,22 @@ export function estimateSeries(
     detail: `${detail}, above the max_series of ${formatCount(maxSeries)}`,
     advice: 'raise max_series, or lower hot_ranges, problem_ranges and max_applications',
   };
+}
+
+/**
+ * Upper bound of the series of a family: `counts` are those of the cluster (nodes, stores), `options` the settings of
+ * the collector. A count that is not known is 1.
+ */
+export function boundOf(
+  { series }: Pick<Family, 'series'>,
+  counts: Readonly<Record<string, number>>,
+  options: Readonly<Record<string, unknown>> = {},
+): number {
+  const valueOf = (factor: SeriesFactor): number => {
+    if (typeof factor === 'number') return factor;
+    if (typeof factor === 'string') return counts[factor] ?? 1;
+    const value = options[factor.option];
+    return (Array.isArray(value) ? value.length : Number(value ?? 0)) + valueOf(factor.plus ?? 0);
+  };
+  return series.reduce<number>((product, factor) => product * valueOf(factor), 1);
 }
