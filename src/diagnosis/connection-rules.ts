@@ -11,8 +11,8 @@ export const CONNECTION_RULES: readonly Rule[] = [
     remedy: 'the DNS server did not answer: try again, or use the IP address in the URL',
   },
   {
-    api: 'cloud',
     reasons: ['network', 'tls', 'timeout'],
+    when: ({ operation }) => operation.api === 'cloud',
     remedy: 'check cloud_api.url (--cloud.url) and any proxy or firewall in between',
   },
   {
@@ -112,12 +112,12 @@ export const CONNECTION_RULES: readonly Rule[] = [
     remedy: 'check that the server is up and that no proxy or firewall closes its connections',
   },
   {
-    when: ({ status = 0 }) => status >= 300 && status < 400,
+    when: ({ error: { status = 0 } }) => status >= 300 && status < 400,
     remedy: 'a secure cluster redirects plain http: write https:// in the URL',
   },
   {
     statuses: [429],
-    remedy: ({ retryAfterSeconds = 1 }) =>
+    remedy: ({ error: { retryAfterSeconds = 1 } }) =>
       `the service limits the rate of requests: try again in ${Math.ceil(retryAfterSeconds)} s`,
   },
   {

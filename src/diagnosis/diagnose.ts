@@ -1,46 +1,37 @@
 import type { ClusterConfig } from '../config/schema.ts';
-import { toRequestError, codeOf, RequestError, wasNotSent } from '../http/errors.ts';
+import { codeOf, RequestError, toRequestError } from '../http/errors.ts';
 import type { Api, FailureReason } from '../vocabulary.ts';
 import { API_RULES } from './api-rules.ts';
 import { CONNECTION_RULES } from './connection-rules.ts';
-import { type Failure, holds, type Operation } from './failure.ts';
+import type { Failure, Operation, Rule } from './failure.ts';
 
-const RULES = [...API_RULES, ...CONNECTION_RULES];
-
-/** Why a request failed and how to fix it, for a person. Neither text holds a secret. */
-export interface Diagnosis {
-  readonly reason: FailureReason;
-  /** For the Cloud API with the text of its error, which belongs in no log. */
-  readonly cause: string;
-  readonly remedy: string;
-}
-
-/** The diagnosis of a failed request; undefined for any other error. */
-export function diagnose(
-  error: unknown,
-  operation: Operation,
-  config: ClusterConfig,
-): Diagnosis | undefined {
+/**
+ * Why a request failed and how to fix it, for a person; neither text holds a secret. `cause` has the text of an error of
+ * the Cloud API, which belongs in no log. Undefined for any error but that of a request.
+ */
+export function diagnose(error: unknown, operation: Operation, { cluster_api }: ClusterConfig) {
   if (!(error instanceof RequestError)) return undefined;
-  const { reason, message, status, serverText, retryAfterSeconds } = error;
-  const failure: Failure = {
-    reason,
-    message,
-    status,
-    code: codeOf(error),
-    wasNotSent: wasNotSent(error),
-    serverText,
-    retryAfterSeconds,
-    operation,
-    login: config.cluster_api,
-  };
-  const rule = RULES.find((each) => holds(each, failure));
+  const failure = { error, operation, login: cluster_api };
+  const rules = [...API_RULES[operation.api], ...CONNECTION_RULES];
+  const rule = rules.find((each) => holds(each, failure));
   const remedy = rule?.remedy ?? 'check the server, then try again';
   return {
-    reason,
+    reason: error.reason,
     cause: describeCause(failure),
     remedy: typeof remedy === 'string' ? remedy : remedy(failure),
   };
+}
+
+function holds(rule: Rule, failure: Failure): boolean {
+  const { error } = failure;
+  return (
+    (rule.reasons?.includes(error.reason) ?? true) &&
+    (rule.statuses?.includes(error.status ?? 0) ?? true) &&
+    (rule.codes?.includes(codeOf(error)) ?? true) &&
+    (rule.serverText?.test(error.serverText) ?? true) &&
+    (rule.message?.test(error.message) ?? true) &&
+    (rule.when?.(failure) ?? true)
+  );
 }
 
 /** Finds the remedies of failed polls of one cluster; those that an open circuit breaker skips get that of its cause. */
@@ -76,12 +67,12 @@ export class PollRemedies {
 }
 
 /** The Cloud API writes its errors for people; the errors of a cluster follow from the request. */
-function describeCause({ message, operation, serverText }: Failure): string {
-  const line = toLine(message);
+function describeCause({ error, operation }: Failure): string {
+  const line = toLine(error.message);
   if (operation.api !== 'cloud') return line;
   const cause = line.replace(/^other(?= at )/, operation.name);
-  const error = readCloudError(serverText);
-  return error === undefined ? cause : `${cause}: ${error}`;
+  const text = readCloudError(error.serverText);
+  return text === undefined ? cause : `${cause}: ${text}`;
 }
 
 /** Some libraries write their errors over several lines. */

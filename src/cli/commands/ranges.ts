@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { listNodes } from '../../cockroach/node-list.ts';
 import { ranges } from '../../collectors/ranges.ts';
-import { diagnose, type Diagnosis } from '../../diagnosis/diagnose.ts';
+import { diagnose } from '../../diagnosis/diagnose.ts';
 import { formatBytes, formatNumber } from '../../format.ts';
 import { addClusterAction, type ClusterTarget, clusterApiOf } from '../cluster-target.ts';
 import { addExamples, type CommandContext, CommandError } from '../command.ts';
@@ -56,6 +56,8 @@ const KEY_COLUMNS: readonly Column<Replica>[] = [
   { title: 'START KEY', value: (replica) => replica.start_key, shrinks: true },
   { title: 'END KEY', value: (replica) => replica.end_key, shrinks: true },
 ];
+
+type Diagnosis = NonNullable<ReturnType<typeof diagnose>>;
 
 /** `ranges [NODE]`: the replicas on every node, or on one. */
 export function define(command: Command, context: CommandContext): void {
