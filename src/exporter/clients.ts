@@ -9,10 +9,8 @@ import { HttpClient, type RetriedRequest } from '../http/client.ts';
 import type { RequestError } from '../http/errors.ts';
 import type { FinishedRequest } from '../http/request.ts';
 import type { Log } from '../log.ts';
-import { clusterFamilies } from '../metrics/exporter-families.ts';
 import type { ClusterMetrics } from '../metrics/exporter-metrics.ts';
-import type { SampleSet } from '../metrics/sample-set.ts';
-import { type Api, BREAKER_STATES } from '../vocabulary.ts';
+import { type Api, CLUSTER_ENDPOINTS } from '../vocabulary.ts';
 
 const DEADLINES = {
   /** To the headers of a response, after a request without one: the full timeout would hold a slot at every poll. */
@@ -79,6 +77,8 @@ async function createCluster(config: ClusterApiConfig, options: ClientsOptions) 
     onError: (err) =>
       follow?.log.error({ err }, 'TLS files not reloaded, the last good ones stay in force'),
   });
+  metrics.prepareLogins();
+  metrics.prepareEndpoints(CLUSTER_ENDPOINTS);
   const http = new HttpClient({
     ...common('cluster', options),
     urls: config.urls,
@@ -108,6 +108,7 @@ async function createCluster(config: ClusterApiConfig, options: ClientsOptions) 
 }
 
 async function createCloud(config: CloudApiConfig, options: ClientsOptions) {
+  options.metrics.prepareEndpoints(['assistant']);
   const http = new HttpClient({
     ...common('cloud', options),
     urls: [config.url],
@@ -166,13 +167,4 @@ function loginFailureReason(error: RequestError) {
     return error.reason;
   }
   return 'http';
-}
-
-/** Metrics of the client of an API. */
-export function writeApi(set: SampleSet, api: Api, http: HttpClient | undefined): void {
-  if (http === undefined) return;
-  for (const { name, state } of http.upstreams()) {
-    set.states(clusterFamilies.breakerState, { target: name }, 'state', BREAKER_STATES, state);
-  }
-  set.set(clusterFamilies.apiPaused, { api }, http.pausedMs() / 1000);
 }

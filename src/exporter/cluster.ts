@@ -1,8 +1,8 @@
 import { once } from 'node:events';
-import { isDeepStrictEqual } from 'node:util';
 import {
   type Collector,
   type CollectorResult,
+  type PollContext,
   ownOptions,
   shardOf,
 } from '../collectors/collector.ts';
@@ -13,18 +13,17 @@ import { PollRemedies } from '../diagnosis/diagnose.ts';
 import type { HttpClient } from '../http/client.ts';
 import type { Log } from '../log.ts';
 import { ClusterBudget } from '../metrics/cluster-budget.ts';
-import { collectorFamilies } from '../metrics/collector-families.ts';
+import { collectorFamilies as families } from '../metrics/collector-families.ts';
 import { clusterFamilies } from '../metrics/exporter-families.ts';
 import type { ExporterMetrics } from '../metrics/exporter-metrics.ts';
 import { SampleSet } from '../metrics/sample-set.ts';
 import type { Snapshot } from '../metrics/snapshot.ts';
 import { Conditions } from '../polling/conditions.ts';
-import { writeCollectorMetrics } from '../polling/outcome.ts';
 import { Poller, type PollerOptions } from '../polling/poller.ts';
 import type { Clock } from '../polling/schedule.ts';
-import { type Api, APIS, CLUSTER_ENDPOINTS } from '../vocabulary.ts';
+import { type Api, APIS, BREAKER_STATES, LIMITS } from '../vocabulary.ts';
 import { checkUrls, createSessionsCheck } from './checks.ts';
-import { type Clients, createClients, writeApi } from './clients.ts';
+import { type Clients, createClients } from './clients.ts';
 
 /** What all clusters of an exporter share. */
 export interface ClusterContext {
@@ -69,23 +68,17 @@ export class Cluster {
     settings: Settings,
     previous: readonly Poller[] = [],
   ): Promise<Cluster> {
-    const metrics = context.metrics.cluster(config.name);
     const log = context.log.child({ cluster: config.name });
     const perNode = context.collectors.find(({ scope }) => scope === 'node');
     const clients = await createClients({
       config,
-      metrics,
+      metrics: context.metrics.cluster(config.name),
       userAgent: context.userAgent,
       monotonicMs: context.clock.monotonicMs,
       random: context.random,
       maxDuty: perNode && config.collectors[perNode.name]?.max_duty,
       follow: { everyMs: context.fileCheckMs ?? FILE_CHECK_MS, log },
     });
-    if (clients.cluster !== undefined) {
-      metrics.prepareLogins();
-      metrics.prepareEndpoints(CLUSTER_ENDPOINTS);
-    }
-    if (clients.cloud !== undefined) metrics.prepareEndpoints(['assistant']);
     return new Cluster({ ...context, log }, config, settings, clients, previous);
   }
 
@@ -171,11 +164,13 @@ export class Cluster {
    * (nodes). Undefined before its first poll has ended.
    */
   isUp(api: Api): boolean | undefined {
-    const pollers = this.#known().filter(({ collector }) => collector.api === api);
-    const [poller] = pollers.toSorted(
-      (a, b) => a.configuredIntervalSeconds - b.configuredIntervalSeconds,
-    );
-    return poller?.outcome.hasEnded ? poller.outcome.succeeded : undefined;
+    const [poller] = this.pollers
+      .filter(({ collector }) => collector.api === api)
+      // If only /probe polls, some may never be polled.
+      .filter(({ outcome }) => this.isPolled || outcome.state !== 'waiting')
+      .toSorted((a, b) => a.configuredIntervalSeconds - b.configuredIntervalSeconds);
+    const { state = 'waiting' } = poller?.outcome ?? {};
+    return state === 'waiting' ? undefined : state === 'good';
   }
 
   /** Metrics of the APIs and of the chosen collectors, for one scrape. */
@@ -184,25 +179,22 @@ export class Cluster {
     for (const api of APIS) {
       const isUp = this.isUp(api);
       if (isUp !== undefined) set.set(clusterFamilies.up, { api }, isUp ? 1 : 0);
-      writeApi(set, api, this.#clients[api]?.http);
+      const http = this.#clients[api]?.http;
+      if (http !== undefined) writeApi(set, api, http);
     }
     const { cluster_api, console_url = '' } = this.config;
     set.set(clusterFamilies.clusterInfo, { console_url }, 1);
     set.set(clusterFamilies.shards, {}, this.#settings.shard.count);
-    if (cluster_api !== undefined) {
-      const isOff = cluster_api.tls.insecure_skip_verify;
-      set.set(clusterFamilies.verificationDisabled, {}, isOff ? 1 : 0);
-    }
-    const notAfterMs = this.#clients.cluster?.tls.current().notAfterMs;
-    if (notAfterMs !== undefined) {
-      set.set(clusterFamilies.certificateNotAfter, { use: 'client' }, notAfterMs / 1000);
-    }
+    const isUnverified = cluster_api && Number(cluster_api.tls.insecure_skip_verify);
+    set.set(clusterFamilies.verificationDisabled, {}, isUnverified);
+    const expiryMs = this.#clients.cluster?.tls.current().notAfterMs;
+    set.set(clusterFamilies.certificateNotAfter, { use: 'client' }, expiryMs && expiryMs / 1000);
     for (const poller of this.#chosen(isChosen)) {
-      writeCollectorMetrics(set, poller);
+      writeCollector(set, poller);
       const { collector, shard } = poller;
       if (collector.scope !== 'node') continue;
-      set.set(collectorFamilies.scanNodesDone, { shard }, this.#scan.done);
-      set.set(collectorFamilies.scanNodesPlanned, { shard }, this.#scan.planned);
+      set.set(families.scanNodesDone, { shard }, this.#scan.done);
+      set.set(families.scanNodesPlanned, { shard }, this.#scan.planned);
     }
     return set;
   }
@@ -211,17 +203,11 @@ export class Cluster {
     return this.pollers.filter(({ collector }) => isChosen(collector.name));
   }
 
-  /** Pollers whose state says something: if only /probe polls, some may never be polled. */
-  #known(): readonly Poller[] {
-    return this.isPolled ? this.pollers : this.pollers.filter(({ outcome }) => outcome.hasEnded);
-  }
-
   #createPollers(previous: readonly Poller[]): readonly Poller[] {
     const { collectors, log, clock, random, pollEnded } = this.#context;
     const { shard, max_series } = this.#settings;
     const metrics = this.#context.metrics.cluster(this.name);
-    const published = (): readonly Snapshot[] =>
-      this.pollers.flatMap((poller) => poller.published ?? []);
+    const published = () => this.pollers.flatMap((poller) => poller.published ?? []);
     const remedies = new PollRemedies(this.config);
     const checkSessions = createSessionsCheck(this.#conditions, this.config);
     const budget = new ClusterBudget(max_series, published, metrics.seriesDropped);
@@ -232,8 +218,7 @@ export class Cluster {
       // Success without a request would say nothing about the cluster.
       if (collector.isIdle?.(options) === true) return [];
       const before = previous.find((poller) => poller.collector.name === collector.name);
-      const state =
-        before?.stateFor((known) => isDeepStrictEqual(known, options)) ?? collector.createState();
+      const state = before?.stateFor(options) ?? collector.createState();
       const kept = { options, state, shard: shardOf(collector, options, shard) };
       const client = this.#bind(collector, kept);
       return new Poller(
@@ -247,6 +232,7 @@ export class Cluster {
           metrics,
           log,
           conditions: this.#conditions,
+          remedies,
           clock,
           random,
           pollEnded: () => {
@@ -254,10 +240,6 @@ export class Cluster {
             if (collector === sessions) checkSessions(this);
             pollEnded?.(this, collector);
           },
-          addRemedy: (failure, error) => ({
-            ...failure,
-            remedy: remedies.find(collector, failure, error),
-          }),
         },
         before,
       );
@@ -265,10 +247,7 @@ export class Cluster {
   }
 
   /** The collector bound to its client, options and state. */
-  #bind(
-    collector: Collector,
-    kept: { readonly options: unknown; readonly state: unknown; readonly shard: string },
-  ): Pick<PollerOptions, 'collect'> & { readonly http: HttpClient } {
+  #bind(collector: Collector, kept: Pick<PollerOptions, 'options' | 'state' | 'shard'>) {
     const { cluster, cloud } = this.#clients;
     const constant = {
       ...kept,
@@ -280,14 +259,42 @@ export class Cluster {
         this.#scan = { done, planned };
       },
     };
+    const contextOf = (poll: PollContext) => Object.assign(poll, constant);
     if (collector.api === 'cluster' && cluster !== undefined) {
       const { api, http } = cluster;
-      return { http, collect: (poll) => collector.collect(api, Object.assign(poll, constant)) };
+      return { http, collect: (poll: PollContext) => collector.collect(api, contextOf(poll)) };
     }
     if (collector.api === 'cloud' && cloud !== undefined) {
       const { api, http } = cloud;
-      return { http, collect: (poll) => collector.collect(api, Object.assign(poll, constant)) };
+      return { http, collect: (poll: PollContext) => collector.collect(api, contextOf(poll)) };
     }
     throw new Error(`${collector.name}: the API ${collector.api} is not configured`);
+  }
+}
+
+/** Writes the metrics of the client of an API. */
+function writeApi(set: SampleSet, api: Api, http: HttpClient): void {
+  for (const { name, state } of http.upstreams()) {
+    set.states(clusterFamilies.breakerState, { target: name }, 'state', BREAKER_STATES, state);
+  }
+  set.set(clusterFamilies.apiPaused, { api }, http.pausedMs() / 1000);
+}
+
+/** Writes the metrics of one collector. They exist whatever the cluster does; values of the last poll only after one. */
+function writeCollector(set: SampleSet, poller: Poller): void {
+  const { state, last, lastSuccessMs } = poller.outcome;
+  const labels = { collector: poller.collector.name, shard: poller.shard };
+  set.set(families.success, labels, state === 'good' ? 1 : 0);
+  set.set(families.interval, labels, poller.intervalSeconds);
+  set.set(families.configuredInterval, labels, poller.configuredIntervalSeconds);
+  set.set(families.series, labels, poller.series);
+  set.set(families.lastSuccess, labels, lastSuccessMs && lastSuccessMs / 1000);
+  set.set(families.lastAttempt, labels, last && last.atMs / 1000);
+  set.set(families.duration, labels, last?.durationSeconds);
+  set.set(families.items, labels, last?.items);
+  set.set(families.pages, labels, last?.pages);
+  set.set(families.responseBytes, labels, last?.bytes);
+  for (const limit of LIMITS) {
+    set.set(families.limitHit, { ...labels, limit }, poller.limits.has(limit) ? 1 : 0);
   }
 }

@@ -27,7 +27,9 @@ export class Clusters {
   /** Whether every collector of every polled cluster has ended its first poll. */
   get hasPolled(): boolean {
     if (this.#settings === undefined) return false;
-    return this.polled.every(({ pollers }) => pollers.every(({ outcome }) => outcome.hasEnded));
+    return this.polled.every(({ pollers }) =>
+      pollers.every(({ outcome }) => outcome.state !== 'waiting'),
+    );
   }
 
   /**

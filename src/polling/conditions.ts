@@ -2,10 +2,11 @@ import type { Collector, PollFailure } from '../collectors/collector.ts';
 import { formatDuration } from '../format.ts';
 import type { Log } from '../log.ts';
 import type { Api, FailureReason } from '../vocabulary.ts';
+import type { Outcome } from './outcome.ts';
 import type { Clock } from './schedule.ts';
 
 /** Something that is wrong with a cluster for some time. */
-export interface Condition {
+interface Condition {
   /** The same for as long as it lasts. */
   readonly key: string;
   readonly message: string;
@@ -46,15 +47,15 @@ export class Conditions {
     return [...this.#active.values()].filter(({ reason }) => reason === undefined);
   }
 
-  /** A poll has ended or was skipped, with this error or none; `before` says how the one before had ended. */
+  /** A poll has ended or was skipped, with this error or none; `before` is the state until then. */
   pollEnded(
     { name, api }: Collector,
-    before: { readonly succeeded: boolean; readonly hasEnded: boolean },
+    before: Outcome['state'],
     error: PollFailure | undefined,
   ): void {
     const wasKnown = this.update(name, error && toCondition(api, error));
-    if (error !== undefined || wasKnown || before.succeeded) return;
-    const text = before.hasEnded ? 'collector recovered' : 'collector succeeded';
+    if (error !== undefined || wasKnown || before === 'good') return;
+    const text = before === 'failing' ? 'collector recovered' : 'collector succeeded';
     this.#log.info({ collector: name }, text);
   }
 

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import {
   type Collector,
   type CollectorResult,
@@ -7,6 +8,7 @@ import {
   type PollStats,
 } from '../collectors/collector.ts';
 import type { CollectorConfig } from '../config/cluster-schema.ts';
+import type { PollRemedies } from '../diagnosis/diagnose.ts';
 import { messageOf } from '../format.ts';
 import { BreakerOpenError, type HttpClient } from '../http/client.ts';
 import { createPollStats } from '../http/poll-stats.ts';
@@ -18,8 +20,8 @@ import type { Snapshot } from '../metrics/snapshot.ts';
 import { inSlices } from '../time-slice.ts';
 import type { FailureReason, Limit } from '../vocabulary.ts';
 import type { Conditions } from './conditions.ts';
-import { type CollectorStatus, failureReason, NOT_POLLED, type Outcome } from './outcome.ts';
-import { type Clock, effectiveIntervalSeconds, maxAgeSeconds, Schedule } from './schedule.ts';
+import { failureReason, type Outcome } from './outcome.ts';
+import { type Clock, maxAgeSeconds, Schedule } from './schedule.ts';
 
 export interface PollerOptions {
   readonly cluster: string;
@@ -43,22 +45,15 @@ export interface PollerOptions {
   readonly random: () => number;
   /** Called when a poll has ended or was skipped and the outcome is up to date. */
   readonly pollEnded: () => void;
-  /** Adds how to fix it; `error` is what the collector threw. */
-  readonly addRemedy: (failure: PollFailure, error?: unknown) => PollFailure;
-}
-
-/** The result of a poll with its samples as frozen text. */
-interface Published {
-  readonly result: CollectorResult;
-  readonly snapshot: Snapshot;
-  readonly atMs: number;
+  /** Of the cluster. */
+  readonly remedies: PollRemedies;
 }
 
 /** How long a poll may take to end after its deadline. */
 const ABORT_GRACE_MS = 200;
 
 /** Polls one collector of one cluster: never two polls at once, each within its deadline. */
-export class Poller implements CollectorStatus {
+export class Poller {
   readonly collector: Collector;
   readonly shard: string;
   readonly configuredIntervalSeconds: number;
@@ -69,7 +64,10 @@ export class Poller implements CollectorStatus {
   /** Of the last poll: each is logged once. */
   #warnings: ReadonlySet<string> = new Set();
   #outcome: Outcome;
-  #published: Published | undefined;
+  /** The result of the last poll that published, with its samples as frozen text. */
+  #published:
+    | { readonly result: CollectorResult; readonly snapshot: Snapshot; readonly atMs: number }
+    | undefined;
   /** The running poll; everybody who wants one meanwhile waits for it. */
   #polling: Promise<void> | undefined;
   #nextPollMs: number | undefined;
@@ -85,24 +83,30 @@ export class Poller implements CollectorStatus {
     this.#options = options;
     this.#previous = previous;
     this.#published = previous === undefined ? undefined : previous.#published;
+    this.#outcome = previous?.outcome ?? { state: 'waiting' };
     this.#schedule = new Schedule(options.clock, options.random);
     this.#labels = { collector: collector.name, shard };
     this.#log = log.child(this.#labels);
-    const outcome = previous?.outcome ?? NOT_POLLED;
-    this.#outcome = {
-      ...outcome,
-      intervalSeconds: this.#intervalSeconds(outcome.last?.answerSeconds ?? 0),
-    };
     options.metrics.preparePolls(this.#labels);
   }
 
   /** The state of the collector, if these are the options that it was made with. */
-  stateFor(isSame: (options: unknown) => boolean): unknown {
-    return isSame(this.#options.options) ? this.#options.state : undefined;
+  stateFor(options: unknown): unknown {
+    return isDeepStrictEqual(options, this.#options.options) ? this.#options.state : undefined;
   }
 
   get outcome(): Outcome {
     return this.#outcome;
+  }
+
+  /**
+   * The interval that keeps responses within their share of the time: a cluster that responds slowly is polled less
+   * often. Waiting for what never responds puts no load on the cluster and does not count.
+   */
+  get intervalSeconds(): number {
+    const { last } = this.#outcome;
+    const { interval, max_duty } = this.#options.settings;
+    return Math.max(interval, (last?.answerSeconds ?? 0) / max_duty);
   }
 
   get isPolling(): boolean {
@@ -149,7 +153,7 @@ export class Poller implements CollectorStatus {
       const isDone = schedule.startedAtMs !== last && this.#polling === undefined;
       if (!isDone) await this.#start(stop, this.#options.settings.timeout * 1000);
       last = schedule.startedAtMs;
-      delayMs = schedule.nextDelayMs(this.#outcome.intervalSeconds * 1000);
+      delayMs = schedule.nextDelayMs(this.intervalSeconds * 1000);
     }
   }
 
@@ -163,18 +167,18 @@ export class Poller implements CollectorStatus {
    * more often than configured. Waits for a running poll, `waitMs` at most.
    */
   async pollNow(stop: AbortSignal, waitMs: number): Promise<void> {
-    const isDue = this.#schedule.isDue(this.#outcome.intervalSeconds * 1000);
+    const isDue = this.#schedule.isDue(this.intervalSeconds * 1000);
     if (this.#polling === undefined && !isDue) return;
     const timeoutMs = Math.min(waitMs, this.#options.settings.timeout * 1000);
     const waited = sleep(waitMs + ABORT_GRACE_MS, undefined, { ref: false });
     await Promise.race([this.#start(stop, timeoutMs), waited]);
   }
 
-  #current(): Published | undefined {
+  #current() {
     if (this.#published === undefined) return undefined;
     const { clock, settings } = this.#options;
     const ageSeconds = (clock.monotonicMs() - this.#published.atMs) / 1000;
-    const limit = maxAgeSeconds(settings.max_age, this.#outcome.intervalSeconds);
+    const limit = maxAgeSeconds(settings.max_age, this.intervalSeconds);
     return ageSeconds <= limit ? this.#published : undefined;
   }
 
@@ -224,12 +228,11 @@ export class Poller implements CollectorStatus {
     if (deadline.aborted) stats.limits.add('duration');
     metrics.pollFinished(this.#labels);
     if (error !== undefined) metrics.pollFailed(this.#labels, error.reason);
-    const overruns = Math.floor(tookMs / (this.#outcome.intervalSeconds * 1000));
+    const overruns = Math.floor(tookMs / (this.intervalSeconds * 1000));
     for (let missed = 0; missed < overruns; missed += 1) this.#countSkip('overrun');
     this.#conclude(stats, tookMs, error);
   }
 
-  /** Runs the collector and publishes its result; resolves to why the poll failed, if it did. */
   /** A line for each change. A failed poll says nothing of what it did not come to. */
   #logWarnings(warnings: ReadonlySet<string>, succeeded: boolean): void {
     const before = this.#warnings;
@@ -238,8 +241,9 @@ export class Poller implements CollectorStatus {
     for (const text of before.difference(this.#warnings)) this.#log.info(`no longer: ${text}`);
   }
 
+  /** Runs the collector and publishes its result; resolves to why the poll failed, if it did. */
   async #collect(stats: PollStats, warnings: Set<string>): Promise<PollFailure | undefined> {
-    const { cluster, collector, collect, addRemedy } = this.#options;
+    const { cluster, collector, collect } = this.#options;
     let result: CollectorResult;
     try {
       const reasonOf = (error: unknown): FailureReason => failureReason(error, collector);
@@ -247,10 +251,8 @@ export class Poller implements CollectorStatus {
       result = await collect(Object.assign(stats, { reasonOf, warn }));
     } catch (error) {
       if (error instanceof BreakerOpenError) this.#schedule.retryIn(error.retryInMs);
-      return addRemedy(
-        { reason: failureReason(error, collector), message: messageOf(error) },
-        error,
-      );
+      const failure = { reason: failureReason(error, collector), message: messageOf(error) };
+      return this.#withRemedy(failure, error);
     }
     const samples = new SampleSet({ crdb_cluster: cluster });
     const steps = collector.samples(result, samples);
@@ -259,7 +261,12 @@ export class Poller implements CollectorStatus {
     const snapshot = await budget.render(samples, settings.max_series, stats.limits);
     this.#published = { result, snapshot, atMs: clock.monotonicMs() };
     budget.countDropped();
-    return result.failure && this.#options.addRemedy(result.failure, result.failure.cause);
+    return result.failure && this.#withRemedy(result.failure, result.failure.cause);
+  }
+
+  /** Says how to fix it; `error` is what the collector threw. */
+  #withRemedy(failure: PollFailure, error?: unknown): PollFailure {
+    return { ...failure, remedy: this.#options.remedies.find(this.collector, failure, error) };
   }
 
   #conclude(stats: PollStats, tookMs: number, error: PollFailure | undefined): void {
@@ -267,29 +274,22 @@ export class Poller implements CollectorStatus {
     const atMs = this.#options.clock.wallMs();
     const answerSeconds =
       answering.reduce((sum, { startMs, endMs }) => sum + endMs - startMs, 0) / 1000;
-    this.#options.conditions.pollEnded(this.collector, this.#outcome, error);
+    this.#options.conditions.pollEnded(this.collector, this.#outcome.state, error);
     this.#outcome = {
-      succeeded: error === undefined,
-      hasEnded: true,
+      state: error === undefined ? 'good' : 'failing',
       error,
       last: { atMs, durationSeconds: tookMs / 1000, answerSeconds, items, pages, bytes, limits },
       lastSuccessMs: error === undefined ? atMs : this.#outcome.lastSuccessMs,
-      intervalSeconds: this.#intervalSeconds(answerSeconds),
     };
-  }
-
-  #intervalSeconds(answerSeconds: number): number {
-    const { max_duty: maxDuty } = this.#options.settings;
-    return effectiveIntervalSeconds(this.configuredIntervalSeconds, answerSeconds, maxDuty);
   }
 
   #skip(blockedMs: number): void {
     this.#schedule.retryIn(blockedMs);
     const message = `all URLs fail; poll skipped, next attempt in ${Math.ceil(blockedMs / 1000)} s`;
-    const error = this.#options.addRemedy({ reason: 'breaker_open', message });
+    const error = this.#withRemedy({ reason: 'breaker_open', message });
     this.#countSkip('breaker_open');
-    this.#options.conditions.pollEnded(this.collector, this.#outcome, error);
-    this.#outcome = { ...this.#outcome, succeeded: false, hasEnded: true, error };
+    this.#options.conditions.pollEnded(this.collector, this.#outcome.state, error);
+    this.#outcome = { ...this.#outcome, state: 'failing', error };
   }
 
   #countSkip(reason: 'overrun' | 'breaker_open'): void {

@@ -18,14 +18,14 @@ const MIN_RETRY = 0.05;
 
 /** When one collector polls. Intervals run from start to start; a poll that was blocked is retried sooner. */
 export class Schedule {
-  readonly #clock: { readonly monotonicMs: () => number };
+  readonly #clock: Pick<Clock, 'monotonicMs'>;
   readonly #random: () => number;
   #startedAtMs: number | undefined;
   /** When the breakers that blocked the last poll let a request through. */
   #retryAtMs: number | undefined;
   #isSpread = false;
 
-  constructor(clock: { readonly monotonicMs: () => number }, random: () => number) {
+  constructor(clock: Pick<Clock, 'monotonicMs'>, random: () => number) {
     this.#clock = clock;
     this.#random = random;
   }
@@ -75,18 +75,6 @@ export class Schedule {
     this.#isSpread = true;
     return delayMs + this.#random() * intervalMs;
   }
-}
-
-/**
- * The interval that keeps responses within their share of the time, seconds: a cluster that responds slowly is polled
- * less often. Waiting for what never responds puts no load on the cluster and does not count.
- */
-export function effectiveIntervalSeconds(
-  configuredSeconds: number,
-  answerSeconds: number,
-  maxDuty: number,
-): number {
-  return Math.max(configuredSeconds, answerSeconds / maxDuty);
 }
 
 /** Age beyond which data is no longer shown: three intervals, but at most one and ten minutes. */

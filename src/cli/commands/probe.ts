@@ -65,7 +65,7 @@ function isAny(): boolean {
 }
 
 function reportFailures({ name, pollers }: Cluster): number {
-  const failed = pollers.filter(({ outcome }) => !outcome.succeeded);
+  const failed = pollers.filter(({ outcome }) => outcome.state !== 'good');
   for (const { collector, outcome } of failed) {
     const { message = 'no poll ended', remedy } = outcome.error ?? {};
     const advice = remedy === undefined ? '' : `; ${remedy}`;

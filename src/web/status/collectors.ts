@@ -14,8 +14,7 @@ export function readCollector(cluster: string, poller: Poller) {
     name: collector.name,
     api: collector.api,
     shard: poller.shard,
-    /** `waiting` until the first poll has ended; `good` when the last one published its data. */
-    state: stateOf(outcome),
+    state: outcome.state,
     isPolling,
     /** False when all data is too old to be shown. */
     hasData: poller.published !== undefined,
@@ -24,7 +23,7 @@ export function readCollector(cluster: string, poller: Poller) {
     /** Absent when no poll is scheduled: one is running, or only /probe polls. */
     nextPollAt: isPolling ? undefined : toTime(poller.nextPollMs),
     /** Effective interval; longer than the configured one when polls take long. */
-    intervalSeconds: outcome.intervalSeconds,
+    intervalSeconds: poller.intervalSeconds,
     configuredIntervalSeconds: poller.configuredIntervalSeconds,
     durationSeconds: last?.durationSeconds,
     items: last?.items,
@@ -39,11 +38,6 @@ export function readCollector(cluster: string, poller: Poller) {
       advice: formatAdvice(error.remedy, cluster),
     },
   };
-}
-
-function stateOf({ hasEnded, succeeded }: Poller['outcome']): 'waiting' | 'good' | 'failing' {
-  if (!hasEnded) return 'waiting';
-  return succeeded ? 'good' : 'failing';
 }
 
 /** The remedy as sentences. */

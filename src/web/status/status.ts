@@ -67,7 +67,7 @@ export function readVersion(source: StatusSource): string {
       ...pollers.map((poller) => [
         poller.isPolling,
         poller.published !== undefined,
-        poller.outcome.hasEnded,
+        poller.outcome.state,
         poller.outcome.last?.atMs,
         poller.outcome.error?.message,
       ]),
