@@ -12,9 +12,9 @@ import { type Build, ExporterMetrics } from '../metrics/exporter-metrics.ts';
 import { SampleSet } from '../metrics/sample-set.ts';
 import { renderFamilies } from '../metrics/snapshot.ts';
 import { type Clock, SYSTEM_CLOCK } from '../polling/schedule.ts';
-import { createRoutes, type ReloadOutcome } from '../web/routes.ts';
+import { createRoutes } from '../web/routes.ts';
 import { watchWebConfig, type WebConfigWatcher } from '../web/server/web-config-watcher.ts';
-import { type ServerTimeouts, startWebServer, type WebServer } from '../web/server/web-server.ts';
+import { type ServerTimeouts, startWebServer } from '../web/server/web-server.ts';
 import { History } from '../web/status/history.ts';
 import { Clusters } from './clusters.ts';
 
@@ -48,14 +48,13 @@ export class Exporter {
   readonly #webConfig: WebConfigWatcher;
   readonly #history = new History();
   readonly #clusters: Clusters;
-  #server: WebServer | undefined;
-  #running: Config;
-  /** The running configuration as it may be shown; made once for each configuration. */
-  #described: { readonly config: Config; readonly text: unknown } | undefined;
+  #server: Awaited<ReturnType<typeof startWebServer>> | undefined;
+  /** The running configuration as it may be shown. */
+  #described: unknown;
   #reloads: Promise<unknown> = Promise.resolve();
   #isConfigApplied = true;
   #lastReloadMs: number;
-  #stopped: Promise<void> | undefined;
+  #stopped: Promise<unknown> | undefined;
 
   /**
    * Listens first and polls then, so that a cluster that is down at start is reported and no reason to fail. Rejects
@@ -81,7 +80,7 @@ export class Exporter {
     this.#clock = clock;
     this.#webConfig = webConfig;
     this.#metrics = new ExporterMetrics(build);
-    this.#running = options.config;
+    this.#described = describeConfig(options.config, options.collectors);
     this.#lastReloadMs = clock.wallMs();
     this.#clusters = new Clusters({
       ...options,
@@ -103,18 +102,16 @@ export class Exporter {
    * Reloads the configuration and the web config file, one reload after the other. An error in one file does not keep
    * the other from being reloaded; what was loaded before stays in force.
    */
-  reload(): Promise<ReloadOutcome> {
+  reload() {
     const done = this.#reloads.then(() => this.#reload());
     this.#reloads = done;
     return done;
   }
 
   /** Stops polling, finishes scrapes in flight, logs out. May be called twice. */
-  stop(): Promise<void> {
-    this.#stopped ??= Promise.all([this.#clusters.stop(), this.#server?.close(CLOSE_MS)]).then(
-      () => undefined,
-    );
-    return this.#stopped;
+  async stop(): Promise<void> {
+    this.#stopped ??= Promise.all([this.#clusters.stop(), this.#server?.close(CLOSE_MS)]);
+    await this.#stopped;
   }
 
   async #listen(): Promise<void> {
@@ -131,7 +128,7 @@ export class Exporter {
       },
       reload: web.enable_lifecycle ? () => this.reload() : undefined,
       isReady: () => this.#clusters.hasPolled || monotonicMs() - startedAt > READY_AFTER_MS,
-      describedConfig: () => this.#describeConfig(),
+      describedConfig: () => this.#described,
       clusters: () => this.#clusters.list,
       history: this.#history,
       startedMs: wallMs(),
@@ -171,28 +168,18 @@ export class Exporter {
     set.set(processFamilies.lastReloadSuccessful, {}, isInForce ? 1 : 0);
     set.set(processFamilies.lastReloadSuccess, {}, this.#lastReloadMs / 1000);
     const { tls } = this.#webConfig.current().config;
-    if (tls !== undefined) {
-      set.set(clusterFamilies.certificateNotAfter, { use: 'server' }, tls.notAfterMs / 1000);
-    }
+    set.set(clusterFamilies.certificateNotAfter, { use: 'server' }, tls && tls.notAfterMs / 1000);
     return set;
   }
 
-  #describeConfig(): unknown {
-    if (this.#described?.config !== this.#running) {
-      const text = describeConfig(this.#running, this.#options.collectors);
-      this.#described = { config: this.#running, text };
-    }
-    return this.#described.text;
-  }
-
-  async #reload(): Promise<ReloadOutcome> {
+  async #reload() {
     const configError = await this.#reloadConfig();
     const webConfigError = await this.#reloadWebConfig();
     this.#isConfigApplied = configError === undefined;
     const errors = [configError, webConfigError].filter((error) => error !== undefined);
-    if (errors.length > 0) return { succeeded: false, error: errors.join('\n') };
+    if (errors.length > 0) return { succeeded: false, error: errors.join('\n') } as const;
     this.#lastReloadMs = this.#clock.wallMs();
-    return { succeeded: true };
+    return { succeeded: true } as const;
   }
 
   /** Resolves to why it failed, if it did. */
@@ -228,13 +215,13 @@ export class Exporter {
 
   /** Applies a configuration as a whole; rejects with everything as it was. */
   async #apply(changed: Config): Promise<void> {
-    const { config, log } = this.#options;
+    const { config, collectors, log } = this.#options;
     if (!isDeepStrictEqual(config.web, changed.web)) {
       log.warn('web settings have changed: they take effect at the next start');
     }
     await this.#clusters.apply(changed);
     this.#history.keep(new Set(changed.clusters.map(({ name }) => name)));
     log.level = changed.log.level;
-    this.#running = { ...changed, web: config.web };
+    this.#described = describeConfig({ ...changed, web: config.web }, collectors);
   }
 }

@@ -9,18 +9,16 @@ import { createConcurrencyLimit } from './server/limits.ts';
 import { createStatusRoutes } from './status/routes.ts';
 import type { StatusSource } from './status/status.ts';
 
-/** The outcome of a reload; `error` names what stays in force and every problem, never a secret. */
-export type ReloadOutcome =
-  | { readonly succeeded: true }
-  | { readonly succeeded: false; readonly error: string };
-
 export interface RouteSources extends StatusSource {
   readonly web: Pick<Config['web'], 'telemetry_path' | 'max_requests' | 'max_probes'>;
   readonly scrapeSource: ScrapeSource;
   /** True once every collector has finished its first poll or had enough time for it. */
   readonly isReady: () => boolean;
-  /** Reloads the configuration; undefined where that is not allowed over HTTP. */
-  readonly reload: (() => Promise<ReloadOutcome>) | undefined;
+  /**
+   * Reloads the configuration; undefined where that is not allowed over HTTP. `error` names what stays in force and
+   * every problem, never a secret.
+   */
+  readonly reload: (() => Promise<{ readonly error?: string }>) | undefined;
   /** The running configuration as it may be shown; the same object until it changes. */
   readonly describedConfig: () => unknown;
 }
@@ -77,9 +75,9 @@ async function handleReload(
       'reload is refused for pages of other sites: use a client such as curl\n',
     );
   } else {
-    const outcome = await reload();
-    if (outcome.succeeded) sendText(response, 200, 'configuration reloaded\n');
-    else sendText(response, 400, `${outcome.error}\n`);
+    const { error } = await reload();
+    if (error === undefined) sendText(response, 200, 'configuration reloaded\n');
+    else sendText(response, 400, `${error}\n`);
   }
 }
 

@@ -40,8 +40,6 @@ export interface WebServerOptions extends WebOptions {
   readonly timeouts?: ServerTimeouts | undefined;
 }
 
-export type WebServer = Awaited<ReturnType<typeof startWebServer>>;
-
 /** As configured, or the descriptor of a socket that is already listening. */
 type ListenAddress = Config['web']['listen_address'][number] | { readonly fd: number };
 
