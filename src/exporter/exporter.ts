@@ -6,15 +6,15 @@ import { ConfigError, formatIssues } from '../config/issues.ts';
 import type { ConfigSources, LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { messageOf } from '../format.ts';
-import type { Log } from '../log.ts';
 import { clusterFamilies, processFamilies } from '../metrics/exporter-families.ts';
 import { type Build, ExporterMetrics } from '../metrics/exporter-metrics.ts';
 import { SampleSet } from '../metrics/sample-set.ts';
 import { renderFamilies } from '../metrics/snapshot.ts';
 import { type Clock, SYSTEM_CLOCK } from '../polling/schedule.ts';
 import { createRoutes } from '../web/routes.ts';
+import type { WebServerOptions } from '../web/server/app.ts';
 import { watchWebConfig, type WebConfigWatcher } from '../web/server/web-config-watcher.ts';
-import { type ServerTimeouts, startWebServer } from '../web/server/web-server.ts';
+import { startWebServer } from '../web/server/web-server.ts';
 import { History } from '../web/status/history.ts';
 import { Clusters } from './clusters.ts';
 
@@ -23,20 +23,15 @@ const READY_AFTER_MS = 60_000;
 /** A scrape that is still running after this long at the end is cut off. */
 const CLOSE_MS = 3_000;
 
-export interface ExporterOptions {
+export interface ExporterOptions extends Pick<WebServerOptions, 'log' | 'sockets' | 'timeouts'> {
   readonly config: Config;
   readonly collectors: readonly Collector[];
   readonly build: Build;
-  readonly log: Log;
   /** Reads the configuration again for a reload; when absent, the running one is applied again. */
   readonly load?: (followed: Pick<ConfigSources, 'followedWebConfig'>) => Promise<LoadedConfig>;
-  /** Descriptors of sockets that listen already; taken instead of the configured addresses when there are any. */
-  readonly sockets?: readonly number[];
   readonly clock?: Clock;
   /** How often certificates, secrets and the web config file are checked for changes. */
   readonly fileCheckMs?: number;
-  /** How long scrapers may be slow. */
-  readonly timeouts?: ServerTimeouts;
   readonly random?: () => number;
 }
 

@@ -18,18 +18,28 @@ export async function sendMetrics(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const parameters = readParameters(request);
-  const wanted = new Set(parameters.getAll('collect[]'));
-  const unwanted = new Set(parameters.getAll('exclude[]'));
-  if ([...wanted, ...unwanted].some((name) => !source.collectors.includes(name))) {
+  const isChosen = chooseCollectors(request, source.collectors);
+  if (isChosen === undefined) {
     const known = source.collectors.join(', ');
     const text = `unknown collector in collect[] or exclude[]; known collectors: ${known}\n`;
     sendText(response, 400, text);
     return;
   }
-  const isChosen = (name: string): boolean =>
-    (wanted.size === 0 || wanted.has(name)) && !unwanted.has(name);
   sendExposition(await source.scrape(isChosen), request, response);
+}
+
+/** What `collect[]` and `exclude[]` choose of these collectors; undefined when they name another one. */
+export function chooseCollectors(
+  request: IncomingMessage,
+  known: readonly string[],
+  byDefault = known,
+): ((name: string) => boolean) | undefined {
+  const parameters = readParameters(request);
+  const wanted = parameters.getAll('collect[]');
+  const unwanted = parameters.getAll('exclude[]');
+  if ([...wanted, ...unwanted].some((name) => !known.includes(name))) return undefined;
+  const chosen = new Set(wanted.length === 0 ? byDefault : wanted).difference(new Set(unwanted));
+  return (name) => chosen.has(name);
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { renderFamilies } from '../metrics/snapshot.ts';
-import { sendExposition } from './metrics.ts';
+import { chooseCollectors, sendExposition } from './metrics.ts';
 import { readParameters, sendText, sendUnknownCluster } from './respond.ts';
 import type { ClusterSource } from './status/cluster.ts';
 
@@ -19,8 +19,7 @@ export async function sendProbe(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const parameters = readParameters(request);
-  const wanted = parameters.get('cluster') ?? '';
+  const wanted = readParameters(request).get('cluster') ?? '';
   if (wanted === '') {
     const names = clusters.map(({ name }) => name).join(', ');
     const text = `the parameter cluster is missing: /probe?cluster=NAME; configured clusters: ${names}\n`;
@@ -32,20 +31,15 @@ export async function sendProbe(
     sendUnknownCluster(response, clusters);
     return;
   }
-  const enabled = cluster.pollers.map(({ collector }) => collector.name);
-  const named = parameters.getAll('collect[]');
-  const excluded = parameters.getAll('exclude[]');
-  if ([...named, ...excluded].some((name) => !enabled.includes(name))) {
+  const collectors = cluster.pollers.map(({ collector }) => collector);
+  const enabled = collectors.map(({ name }) => name);
+  const byDefault = collectors.filter(({ inProbe }) => inProbe).map(({ name }) => name);
+  const isChosen = chooseCollectors(request, enabled, byDefault);
+  if (isChosen === undefined) {
     const text = `collector in collect[] or exclude[] is not enabled for this cluster; enabled collectors: ${enabled.join(', ')}\n`;
     sendText(response, 400, text);
     return;
   }
-  const byDefault = cluster.pollers.filter(({ collector }) => collector.inProbe);
-  const chosen = new Set(
-    named.length === 0 ? byDefault.map(({ collector }) => collector.name) : named,
-  );
-  const isChosen = (collector: string): boolean =>
-    chosen.has(collector) && !excluded.includes(collector);
   await cluster.pollNow(isChosen, readWaitMs(request));
   if (response.closed) return;
   const outcomes = renderFamilies(cluster.metrics(isChosen));

@@ -18,14 +18,31 @@ export interface Route {
   readonly handle: (request: IncomingMessage, response: ServerResponse) => Promise<void> | void;
 }
 
-export interface WebOptions {
+export interface WebServerOptions {
   readonly web: Pick<Config['web'], 'listen_address' | 'protect_probes'>;
   readonly routes: readonly Route[];
   /** Disposed with the server. */
   readonly webConfig: WebConfigWatcher;
+  /** Descriptors of sockets that are already listening; used instead of the addresses when there are any. */
+  readonly sockets?: readonly number[] | undefined;
+  /** Counts a connection that was refused or closed because too many were open. */
+  readonly connectionDropped: () => void;
+  readonly timeouts?: Readonly<typeof SERVER_TIMEOUTS> | undefined;
   readonly monotonicMs: () => number;
   readonly log: Log;
 }
+
+/** How long clients may be slow. */
+export const SERVER_TIMEOUTS = {
+  /** From the connection to the end of the headers of a request. */
+  headersMs: 10_000,
+  /** To the end of a request. */
+  requestMs: 30_000,
+  /** How often these two are checked. */
+  checkMs: 5_000,
+  /** From the first byte of a response until the client has taken the last. */
+  sendMs: 60_000,
+};
 
 /** Far longer than what Prometheus sends; the parser refuses more than 16 KiB with all headers. */
 const MAX_URL_LENGTH = 8_192;
@@ -35,13 +52,12 @@ const CONTINUE = /(?:^|\W)100-continue(?:$|\W)/i;
 
 /** Rate limit and headers, then authentication: the order of the exporter toolkit. Probes wait for no other request. */
 export function createApp(
-  { web, routes, webConfig, monotonicMs, log }: WebOptions,
+  { web, routes, webConfig, monotonicMs, log, timeouts = SERVER_TIMEOUTS }: WebServerOptions,
   checker: PasswordChecker,
-  sendMs: number,
 ): RequestListener {
   const probes = new Set(routes.filter(({ isProbe }) => isProbe).map(({ path }) => path));
   const isOpen = (path: string): boolean => probes.has(path) && !web.protect_probes;
-  const limitUnsent = createUnsentLimit(sendMs);
+  const limitUnsent = createUnsentLimit(timeouts.sendMs);
   const isWithinRate = createRateLimiter(monotonicMs);
   const authenticate = createAuthenticator(() => webConfig.current().config.users, checker);
   const enqueue = createFairQueue();

@@ -1,6 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { WebConfig } from '../../config/web-config.ts';
 import { sendText } from '../respond.ts';
 import { clientNetwork } from './connections.ts';
 import { LoginQueue } from './login-queue.ts';
@@ -14,9 +15,6 @@ const BASIC = /^basic ([A-Za-z\d+/]+={0,2})$/i;
 /** A client that is dropped from the queue and retries at once would displace others without end. */
 const BUSY_SECONDS = 1;
 
-/** The users and their bcrypt hashes. */
-type Users = ReadonlyMap<string, string>;
-
 interface Credentials {
   readonly user: string;
   readonly password: string;
@@ -24,7 +22,7 @@ interface Credentials {
 
 /** Requires the password of one of the present users; resolves to false when it has sent 401 or 429 itself. */
 export function createAuthenticator(
-  users: () => Users,
+  users: () => WebConfig['users'],
   checker: PasswordChecker,
 ): (request: IncomingMessage, response: ServerResponse) => Promise<boolean> {
   const checkLogin = createLoginCheck(users, checker);
@@ -51,7 +49,7 @@ export function createAuthenticator(
  * Checks Authorization headers against the bcrypt hashes of the present users, until `left` is aborted. `busy`: too many
  * comparisons wait for this one to be made.
  */
-export function createLoginCheck(users: () => Users, checker: PasswordChecker) {
+export function createLoginCheck(users: () => WebConfig['users'], checker: PasswordChecker) {
   const secret = randomBytes(32);
   const accepted = new Set<string>();
   const queue = new LoginQueue();
@@ -99,7 +97,7 @@ function parseBasic(authorization = ''): Credentials | undefined {
 }
 
 /** As slow as the slowest of the users. */
-function hashOfUnknownUser(users: Users): string {
+function hashOfUnknownUser(users: WebConfig['users']): string {
   const costs = Array.from(users.values(), (hash) => hash.split('$')[2] ?? '10');
   return `$2b$${costs.toSorted().at(-1) ?? '10'}$${UNKNOWN_USER_HASH}`;
 }

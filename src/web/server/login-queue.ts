@@ -1,11 +1,9 @@
-/** A login whose password must be compared; `key` is the same for the same user and password. */
-interface Login {
+/** A login whose password must be compared. */
+interface Attempt {
+  /** The same for the same user and password. */
   readonly key: string;
   readonly client: string;
   readonly compare: () => Promise<boolean>;
-}
-
-interface Attempt extends Login {
   readonly result: PromiseWithResolvers<boolean | undefined>;
   /** Requests that wait for the result. */
   requests: number;
@@ -30,7 +28,10 @@ export class LoginQueue {
   #current: Attempt | undefined;
 
   /** Resolves to the result of the comparison; to undefined when it was dropped or its client has left. */
-  async compare(login: Login, left: AbortSignal): Promise<boolean | undefined> {
+  async compare(
+    login: Pick<Attempt, 'key' | 'client' | 'compare'>,
+    left: AbortSignal,
+  ): Promise<boolean | undefined> {
     if (left.aborted) return undefined;
     const current = this.#current?.key === login.key ? this.#current : undefined;
     const attempt = current ?? this.#waiting.get(login.key) ?? this.#add(login);
@@ -47,7 +48,7 @@ export class LoginQueue {
     }
   }
 
-  #add(login: Login): Attempt {
+  #add(login: Pick<Attempt, 'key' | 'client' | 'compare'>): Attempt {
     if (this.#waiting.size >= MAX_WAITING) {
       const bySize = Map.groupBy(this.#byClient().values(), ({ length }) => length);
       this.#drop(pickRandom(pickRandom(bySize.get(Math.max(...bySize.keys())))));

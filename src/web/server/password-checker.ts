@@ -1,7 +1,6 @@
 import { Worker } from 'node:worker_threads';
-import type { Comparison } from './password-worker.ts';
 
-/** Compares passwords with bcrypt hashes in another thread, one at a time and in order. */
+/** Compares passwords with bcrypt hashes in another thread, one at a time. */
 export type PasswordChecker = ReturnType<typeof createPasswordChecker>;
 
 /** Beside this file, and TypeScript or JavaScript as this file is. */
@@ -11,7 +10,6 @@ const WORKER = import.meta.url.replace(/password-checker(?=\.\w+$)/, 'password-w
 export function createPasswordChecker() {
   let worker: Worker | undefined;
   let result = Promise.withResolvers<boolean>();
-  let last: Promise<unknown> = Promise.resolve();
 
   function startWorker(): Worker {
     // It needs nothing of the process: neither flags nor variables, which may contain secrets.
@@ -26,20 +24,14 @@ export function createPasswordChecker() {
     return started;
   }
 
-  function compare(comparison: Comparison): Promise<boolean> {
-    result = Promise.withResolvers();
-    worker ??= startWorker();
-    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- threads have no origins
-    worker.postMessage(comparison);
-    return result.promise;
-  }
-
   return {
-    /** Rejects when the thread ends meanwhile. */
+    /** To be called again only when the comparison has ended. Rejects when the thread ends meanwhile. */
     matches(password: string, hash: string): Promise<boolean> {
-      const compared = last.then(() => compare({ password, hash }));
-      last = compared.catch(() => undefined);
-      return compared;
+      result = Promise.withResolvers();
+      worker ??= startWorker();
+      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- threads have no origins
+      worker.postMessage({ password, hash });
+      return result.promise;
     },
     async [Symbol.asyncDispose]() {
       await worker?.terminate();

@@ -3,12 +3,7 @@ import { compareSync } from 'bcryptjs';
 
 // Runs in a thread of its own, since a comparison takes as long as a hundred scrapes.
 
-export interface Comparison {
-  readonly password: string;
-  readonly hash: string;
-}
-
-parentPort?.on('message', ({ password, hash }: Comparison) => {
+parentPort?.on('message', ({ password, hash }: { password: string; hash: string }) => {
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- threads have no origins
   parentPort?.postMessage(compareSync(password, hash));
 });

@@ -2,27 +2,13 @@ import { once } from 'node:events';
 import { chmod, stat, unlink } from 'node:fs/promises';
 import http, { type RequestListener, type Server } from 'node:http';
 import https from 'node:https';
-import net from 'node:net';
+import net, { type ListenOptions } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Config } from '../../config/schema.ts';
-import { createApp, type WebOptions } from './app.ts';
+import { createApp, SERVER_TIMEOUTS, type WebServerOptions } from './app.ts';
 import { Connections } from './connections.ts';
 import { createPasswordChecker } from './password-checker.ts';
 import { handleInOrder, parseOneByOne } from './pipelining.ts';
 import { createTlsServer } from './tls.ts';
-
-/** How long clients may be slow. */
-export const SERVER_TIMEOUTS = {
-  /** From the connection to the end of the headers of a request. */
-  headersMs: 10_000,
-  /** To the end of a request. */
-  requestMs: 30_000,
-  /** How often these two are checked. */
-  checkMs: 5_000,
-  /** From the first byte of a response until the client has taken the last. */
-  sendMs: 60_000,
-};
-export type ServerTimeouts = Readonly<typeof SERVER_TIMEOUTS>;
 
 /** Longer than the usual scrape interval, so that Prometheus keeps its connection. */
 const KEEP_ALIVE_MS = 90_000;
@@ -32,22 +18,11 @@ const MAX_HEADERS = 100;
 const SOCKET_MODE = 0o660;
 const DROP_LOG_INTERVAL_MS = 60_000;
 
-export interface WebServerOptions extends WebOptions {
-  /** Descriptors of sockets that are already listening; used instead of the addresses when there are any. */
-  readonly sockets?: readonly number[] | undefined;
-  /** Counts a connection that was refused or closed because too many were open. */
-  readonly connectionDropped: () => void;
-  readonly timeouts?: ServerTimeouts | undefined;
-}
-
-/** As configured, or the descriptor of a socket that is already listening. */
-type ListenAddress = Config['web']['listen_address'][number] | { readonly fd: number };
-
 /** Listens on every address, or on none: rejects with the system's error of the first that fails. */
 export async function startWebServer(options: WebServerOptions) {
-  const { web, webConfig, sockets = [], timeouts = SERVER_TIMEOUTS } = options;
+  const { web, webConfig, sockets = [] } = options;
   const checker = createPasswordChecker();
-  const app = createApp(options, checker, timeouts.sendMs);
+  const app = createApp(options, checker);
   const onDropped = countDrops(options);
   /** As URLs or `unix:` paths; port 0 has become a number. */
   const addresses: string[] = [];
@@ -115,20 +90,21 @@ function createServer(
   return server;
 }
 
-async function bind(server: Server, address: ListenAddress): Promise<void> {
+/** Listens on an address, or with the descriptor of a socket that is already listening. */
+async function bind(server: Server, address: ListenOptions & { fd?: number }): Promise<void> {
+  const { path } = address;
+  const listen = async (): Promise<void> => {
+    server.listen(address);
+    await once(server, 'listening');
+  };
   try {
-    await listen(server, address);
+    await listen();
   } catch (error) {
-    if (!('path' in address) || !(await isStale(address.path))) throw error;
-    await unlink(address.path);
-    await listen(server, address);
+    if (path === undefined || !(await isStale(path))) throw error;
+    await unlink(path);
+    await listen();
   }
-  if ('path' in address) await chmod(address.path, SOCKET_MODE);
-}
-
-async function listen(server: Server, address: ListenAddress): Promise<void> {
-  server.listen(address);
-  await once(server, 'listening');
+  if (path !== undefined) await chmod(path, SOCKET_MODE);
 }
 
 /** Whether a socket was left behind by a process that ended without removing it. */

@@ -1,7 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { createLoginCheck } from '../../../src/web/server/authenticate.ts';
-import type { Comparison } from '../../../src/web/server/password-worker.ts';
 
 const HASH = `$2b$10$${'a'.repeat(53)}`;
 const OTHER = `$2b$12$${'b'.repeat(53)}`;
@@ -15,7 +14,11 @@ interface Bench {
   readonly check: (authorization: string | undefined, client: Client) => Promise<string>;
   readonly users: Map<string, string>;
   /** The comparisons that were requested; each waits for its result. */
-  readonly comparisons: (Comparison & { readonly resolve: (isMatch: boolean) => void })[];
+  readonly comparisons: {
+    readonly password: string;
+    readonly hash: string;
+    readonly resolve: (isMatch: boolean) => void;
+  }[];
 }
 
 /** A login check whose comparisons are made by the test. */

@@ -1,20 +1,15 @@
 import path from 'node:path';
 import { onTestFinished } from 'vitest';
 import { createLog } from '../../../src/log.ts';
-import type { Route } from '../../../src/web/server/app.ts';
+import { type Route, SERVER_TIMEOUTS, type WebServerOptions } from '../../../src/web/server/app.ts';
 import { watchWebConfig } from '../../../src/web/server/web-config-watcher.ts';
-import {
-  SERVER_TIMEOUTS,
-  type ServerTimeouts,
-  startWebServer,
-  type WebServerOptions,
-} from '../../../src/web/server/web-server.ts';
+import { startWebServer } from '../../../src/web/server/web-server.ts';
 import { makeFolder } from '../../config/folder.ts';
 
 /** The web server with these routes, on a unix socket, whose buffers are small; the path of that socket. */
 export async function serveRoutes(
   routes: readonly Route[],
-  timeouts: Partial<ServerTimeouts> = {},
+  timeouts: Partial<WebServerOptions['timeouts']> = {},
 ): Promise<string> {
   const socket = path.join(await makeFolder(), 'web.sock');
   await serve(routes, { path: socket }, timeouts);
@@ -30,7 +25,7 @@ export async function serveRoutesOverTcp(routes: readonly Route[]): Promise<numb
 async function serve(
   routes: readonly Route[],
   address: WebServerOptions['web']['listen_address'][number],
-  timeouts: Partial<ServerTimeouts> = {},
+  timeouts: Partial<WebServerOptions['timeouts']> = {},
 ): Promise<readonly string[]> {
   const log = createLog({ level: 'error', format: 'logfmt', destination: { write() {} } });
   const server = await startWebServer({
