@@ -117,10 +117,8 @@ export class Exporter {
     const routes = createRoutes({
       web,
       version: build.version,
-      scrapeSource: {
-        collectors: collectors.map(({ name }) => name),
-        scrape: (isChosen) => this.#scrape(isChosen),
-      },
+      collectors: collectors.map(({ name }) => name),
+      scrape: (isChosen) => this.#scrape(isChosen),
       reload: web.enable_lifecycle ? () => this.reload() : undefined,
       isReady: () => this.#clusters.hasPolled || monotonicMs() - startedAt > READY_AFTER_MS,
       describedConfig: () => this.#described,

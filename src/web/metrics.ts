@@ -13,19 +13,15 @@ export interface ScrapeSource {
 type Scraped = Pick<ExpositionRequest, 'parts' | 'rendered'>;
 
 /** Answers a scrape; `collect[]` and `exclude[]` choose collectors. */
-export async function sendMetrics(
-  source: ScrapeSource,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
-  const isChosen = chooseCollectors(request, source.collectors);
+export async function sendMetrics(source: ScrapeSource, response: ServerResponse): Promise<void> {
+  const isChosen = chooseCollectors(response.req, source.collectors);
   if (isChosen === undefined) {
     const known = source.collectors.join(', ');
     const text = `unknown collector in collect[] or exclude[]; known collectors: ${known}\n`;
     sendText(response, 400, text);
     return;
   }
-  sendExposition(await source.scrape(isChosen), request, response);
+  sendExposition(await source.scrape(isChosen), response);
 }
 
 /** What `collect[]` and `exclude[]` choose of these collectors; undefined when they name another one. */
@@ -42,24 +38,14 @@ export function chooseCollectors(
   return (name) => chosen.has(name);
 }
 
-/**
- * Joins ready buffers: format by Accept, gzip by Accept-Encoding; `name[]` leaves only the named
- * families.
- */
-export function sendExposition(
-  scraped: Scraped,
-  request: IncomingMessage,
-  response: ServerResponse,
-): void {
-  const names = readParameters(request).getAll('name[]');
-  const format = negotiateFormat(request.headers.accept);
-  const gzip = acceptsGzip(request.headers['accept-encoding']);
-  const chunks = joinExposition({
-    ...scraped,
-    format,
-    gzip,
-    names: names.length === 0 ? undefined : new Set(names),
-  });
+/** Joins ready buffers: format by Accept, gzip by Accept-Encoding; `name[]` leaves only the named families. */
+export function sendExposition(scraped: Scraped, response: ServerResponse): void {
+  const { headers } = response.req;
+  const named = readParameters(response.req).getAll('name[]');
+  const names = named.length === 0 ? undefined : new Set(named);
+  const format = negotiateFormat(headers.accept);
+  const gzip = acceptsGzip(headers['accept-encoding']);
+  const chunks = joinExposition({ ...scraped, format, gzip, names });
   send(response, chunks, {
     'content-type': CONTENT_TYPES[format],
     vary: 'Accept, Accept-Encoding',

@@ -16,9 +16,9 @@ const MIN_WAIT_MS = 100;
 /** Polls a configured cluster and sends its data, which includes failures. */
 export async function sendProbe(
   clusters: readonly ClusterSource[],
-  request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
+  const request = response.req;
   const wanted = readParameters(request).get('cluster') ?? '';
   if (wanted === '') {
     const names = clusters.map(({ name }) => name).join(', ');
@@ -44,7 +44,7 @@ export async function sendProbe(
   if (response.closed) return;
   const outcomes = renderFamilies(cluster.metrics(isChosen));
   const rendered = outcomes.filter(({ family }) => OUTCOME.test(family.name));
-  sendExposition({ parts: cluster.snapshots(isChosen), rendered }, request, response);
+  sendExposition({ parts: cluster.snapshots(isChosen), rendered }, response);
 }
 
 function readWaitMs({ headers }: IncomingMessage): number {

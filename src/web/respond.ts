@@ -42,9 +42,9 @@ export function sendText(
 }
 
 /** 404 with the way back; nothing of the request is repeated. */
-export function sendNotFound({ headers }: IncomingMessage, response: ServerResponse): void {
+export function sendNotFound(response: ServerResponse): void {
   response.statusCode = 404;
-  if (headers.accept?.includes('text/html')) sendPage(response, NOT_FOUND_PAGE);
+  if (response.req.headers.accept?.includes('text/html')) sendPage(response, NOT_FOUND_PAGE);
   else sendText(response, 404, 'not found; the status page is at /\n');
 }
 

@@ -9,9 +9,8 @@ import { createConcurrencyLimit } from './server/limits.ts';
 import { createStatusRoutes } from './status/routes.ts';
 import type { StatusSource } from './status/status.ts';
 
-export interface RouteSources extends StatusSource {
+export interface RouteSources extends StatusSource, ScrapeSource {
   readonly web: Pick<Config['web'], 'telemetry_path' | 'max_requests' | 'max_probes'>;
-  readonly scrapeSource: ScrapeSource;
   /** True once every collector has finished its first poll or had enough time for it. */
   readonly isReady: () => boolean;
   /**
@@ -19,19 +18,16 @@ export interface RouteSources extends StatusSource {
    * every problem, never a secret.
    */
   readonly reload: (() => Promise<{ readonly error?: string }>) | undefined;
-  /** The running configuration as it may be shown; the same object until it changes. */
-  readonly describedConfig: () => unknown;
 }
 
 export function createRoutes(sources: RouteSources): readonly Route[] {
-  const { web, clusters, scrapeSource } = sources;
+  const { web, clusters } = sources;
   const limitScrapes = createConcurrencyLimit(web.max_requests, '--web.max-requests');
   const limitProbes = createConcurrencyLimit(web.max_probes, '--web.max-probes');
   return [
     {
       path: web.telemetry_path,
-      handle: (request, response) =>
-        limitScrapes(response, () => sendMetrics(scrapeSource, request, response)),
+      handle: (_request, response) => limitScrapes(response, () => sendMetrics(sources, response)),
     },
     {
       path: '/-/healthy',
@@ -49,31 +45,26 @@ export function createRoutes(sources: RouteSources): readonly Route[] {
     {
       path: '/-/reload',
       methods: ['POST', 'PUT'],
-      handle: (request, response) => handleReload(sources.reload, request, response),
+      handle: (_request, response) => handleReload(sources.reload, response),
     },
     {
       path: '/probe',
-      handle: (request, response) =>
-        limitProbes(response, () => sendProbe(clusters(), request, response)),
+      handle: (_request, response) => limitProbes(response, () => sendProbe(clusters(), response)),
     },
     ...createDiscoveryRoutes(sources),
-    ...createStatusRoutes(sources, web.telemetry_path, sources.describedConfig),
+    ...createStatusRoutes(sources, web.telemetry_path),
   ];
 }
 
 async function handleReload(
   reload: RouteSources['reload'],
-  request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
   if (reload === undefined) {
     sendText(response, 403, 'reload over HTTP is disabled: start with --web.enable-lifecycle\n');
-  } else if (isCrossSite(request)) {
-    sendText(
-      response,
-      403,
-      'reload is refused for pages of other sites: use a client such as curl\n',
-    );
+  } else if (isCrossSite(response.req)) {
+    const text = 'reload is refused for pages of other sites: use a client such as curl\n';
+    sendText(response, 403, text);
   } else {
     const { error } = await reload();
     if (error === undefined) sendText(response, 200, 'configuration reloaded\n');

@@ -96,7 +96,7 @@ export function createApp(
       else sendText(response, 405, 'method not allowed\n', { allow: methods.join(', ') });
     });
   }
-  app.use((request, response) => sendNotFound(request, response));
+  app.use((_request, response) => sendNotFound(response));
   app.use(handleError(log));
   return app;
 }

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { formatYaml } from '../../config/document.ts';
 import {
   readParameters,
@@ -29,15 +28,8 @@ const YAML_HEADERS = {
   vary: 'Accept',
 };
 
-/**
- * The status page, its JSON, the page of the configuration, and what pages load. `describedConfig` returns the same
- * object until the configuration changes. Throws when the installation lacks a file.
- */
-export function createStatusRoutes(
-  source: StatusSource,
-  telemetryPath: string,
-  describedConfig: () => unknown,
-): readonly Route[] {
+/** The status page, its JSON, the page of the configuration, and what pages load. Throws when a file is missing. */
+export function createStatusRoutes(source: StatusSource, telemetryPath: string): readonly Route[] {
   const style = loadAsset(ASSETS.style);
   const script = loadAsset(ASSETS.script);
   const icon = loadAsset(ASSETS.icon);
@@ -45,34 +37,29 @@ export function createStatusRoutes(
   return [
     { path: '/', handle: createPageHandler(source, links) },
     { path: '/api/status', handle: createJsonHandler(source) },
-    { path: '/config', handle: createConfigHandler(source, links, describedConfig) },
+    { path: '/config', handle: createConfigHandler(source, links) },
     ...[style, script, icon].map(({ route }) => route),
   ];
 }
 
-function loadAsset({ name, type, files }: (typeof ASSETS)[keyof typeof ASSETS]): {
-  readonly url: string;
-  readonly route: Route;
-} {
+function loadAsset({ name, type, files }: (typeof ASSETS)[keyof typeof ASSETS]) {
   const parts = files.map((file) => readFileSync(new URL(`page/${file}`, import.meta.url)));
   const content = Buffer.concat(parts);
   const version = createHash('sha256').update(content).digest('hex').slice(0, 8);
   const path = `/-/${name}`;
-  return {
-    url: `${path}?${version}`,
-    route: {
-      path,
-      handle(_request, response) {
-        response.writeHead(200, {
-          'content-type': type,
-          // Its URL changes with its content.
-          'cache-control': 'max-age=31536000, immutable',
-          'x-content-type-options': 'nosniff',
-        });
-        response.end(content);
-      },
+  const route: Route = {
+    path,
+    handle(_request, response) {
+      response.writeHead(200, {
+        'content-type': type,
+        // Its URL changes with its content.
+        'cache-control': 'max-age=31536000, immutable',
+        'x-content-type-options': 'nosniff',
+      });
+      response.end(content);
     },
   };
+  return { url: `${path}?${version}`, route };
 }
 
 function createPageHandler(source: StatusSource, links: PageLinks): Route['handle'] {
@@ -94,7 +81,7 @@ function createPageHandler(source: StatusSource, links: PageLinks): Route['handl
 /** The tag changes when a poll begins or ends, so that a page can check for changes often and cheaply. */
 function createJsonHandler(source: StatusSource): Route['handle'] {
   const cache = createRenderCache(source);
-  return (request: IncomingMessage, response: ServerResponse) => {
+  return (request, response) => {
     const etag = `W/"${readVersion(source)}"`;
     if (request.headers['if-none-match'] === etag) {
       response.writeHead(304, { etag });
@@ -110,39 +97,28 @@ function createJsonHandler(source: StatusSource): Route['handle'] {
 }
 
 /** The running configuration: a page for browsers, JSON if asked for, else YAML; secrets are `<secret>`. */
-function createConfigHandler(
-  source: StatusSource,
-  links: PageLinks,
-  describedConfig: () => unknown,
-): Route['handle'] {
-  let shown = describedConfig();
-  let cache = createRenderCache(source);
+function createConfigHandler(source: StatusSource, links: PageLinks): Route['handle'] {
+  const cache = createRenderCache(source);
   return ({ headers: { accept = '' } }, response) => {
-    const described = describedConfig();
-    if (described !== shown) cache = createRenderCache(source);
-    shown = described;
     if (accept.includes('text/html')) {
-      const page = cache('page', () => Buffer.from(renderConfig(described, source, links)));
+      const page = cache('page', () => Buffer.from(renderConfig(source, links)));
       sendPage(response, page);
     } else if (accept.includes('application/json')) {
-      sendJson(
-        response,
-        cache('json', () => toJson(described)),
-        { vary: 'Accept' },
-      );
+      const json = cache('json', () => toJson(source.describedConfig()));
+      sendJson(response, json, { vary: 'Accept' });
     } else {
-      const yaml = cache('yaml', () => Buffer.from(formatYaml(described)));
+      const yaml = cache('yaml', () => Buffer.from(formatYaml(source.describedConfig())));
       send(response, [yaml], YAML_HEADERS);
     }
   };
 }
 
-function renderConfig(described: unknown, source: StatusSource, links: PageLinks): string {
+function renderConfig(source: StatusSource, links: PageLinks): string {
   const main = html`<h2>Running configuration</h2>
     <p class="quiet">
       The active settings, by the keys of the configuration file. Secrets are hidden.
     </p>
-    <pre class="panel" tabindex="0">${formatYaml(described)}</pre>`;
+    <pre class="panel" tabindex="0">${formatYaml(source.describedConfig())}</pre>`;
   const at = new Date(source.wallMs()).toISOString();
   const startedAt = new Date(source.startedMs).toISOString();
   return frame('Configuration', main, { version: source.version, startedAt, at }, links);

@@ -7,6 +7,8 @@ export interface StatusSource {
   readonly version: string;
   readonly clusters: () => readonly ClusterSource[];
   readonly history: History;
+  /** The running configuration as it may be shown; the same object until it changes. */
+  readonly describedConfig: () => unknown;
   /** Wall clock, ms. */
   readonly startedMs: number;
   readonly wallMs: () => number;
@@ -80,22 +82,22 @@ const MAX_CACHE_ENTRIES = 20;
 
 /**
  * Renders a response once per key and state of the clusters; all requests share it. A state lasts until a poll begins or
- * ends or a cluster is replaced, at most a second because pages show ages.
+ * ends or a cluster or the configuration is replaced, at most a second because pages show ages.
  */
 export function createRenderCache<T = Buffer>(
   source: StatusSource,
 ): (key: string, render: () => T) => T {
   const rendered = new Map<string, T>();
   let state = '';
-  let clusters: readonly ClusterSource[] = [];
+  let shown: readonly unknown[] = [];
 
   function dropOldState(): void {
     const current = `${readVersion(source)} ${Math.floor(source.wallMs() / 1000)}`;
-    const now = source.clusters();
-    const isSame = now.length === clusters.length && now.every((one, at) => one === clusters[at]);
+    const now = [source.describedConfig(), ...source.clusters()];
+    const isSame = now.length === shown.length && now.every((one, at) => one === shown[at]);
     if (current !== state || !isSame) rendered.clear();
     state = current;
-    clusters = now;
+    shown = now;
   }
 
   return (key, render) => {

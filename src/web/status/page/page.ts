@@ -160,86 +160,68 @@ function duration(
   return html`for ${mayBeOlder && 'at least '}${relativeTime(since, nowMs)}`;
 }
 
-/** A panel: its title, the collector that its data is from, and its content, which is undefined without current data. */
-interface Panel {
-  readonly title: string;
-  readonly collector: string;
-  readonly content: Html | undefined;
+/** A panel: its kind, its title, the collector that its data is from, and its content, undefined without current data. */
+type Panel = readonly [
   /** `line` for content that is one line, `wide` for what needs the whole width. */
-  readonly kind: 'line' | 'wide' | 'half';
-}
+  kind: 'line' | 'wide' | 'half',
+  title: string,
+  collector: string,
+  content: Html | undefined,
+];
 
-function kindOf(items: readonly unknown[] = []): Panel['kind'] {
-  return items.length > 0 ? 'half' : 'line';
-}
-
-function ofRanges(title: string, content: Panel['content'], items?: readonly unknown[]): Panel {
-  return { title, collector: 'ranges', content, kind: kindOf(items) };
+/** A panel whose content lists nothing is a line. */
+function kindOf(listed: object = []) {
+  return Object.keys(listed).length > 0 ? 'half' : 'line';
 }
 
 /** The panels of the collectors that are on. */
 function describePanels(cluster: ClusterStatus, nowMs: number): readonly Panel[] {
   const { nodes, ranges, sessions, assistant, collectors, findings } = cluster;
+  const problems = ranges && problemRanges(ranges, findings, nowMs);
   const all: readonly Panel[] = [
-    {
-      title: 'Nodes',
-      collector: 'nodes',
-      content: nodes && nodeMap(nodes, nowMs),
-      kind: 'wide',
-    },
-    ofRanges(
-      'Problem ranges',
-      ranges && problemRanges(ranges, findings, nowMs),
-      Object.keys(ranges?.problems ?? {}),
-    ),
-    ofRanges('Safe to stop', ranges && safeToStop(ranges), ranges?.safety?.dependent),
-    ofRanges('Tables', ranges && loadedTables(ranges), ranges?.tables),
-    ofRanges('Hottest ranges', ranges && hotRanges(ranges), ranges?.hottest),
-    {
-      title: 'Sessions',
-      collector: 'sessions',
-      content: sessions && sessionTables(sessions),
-      kind: kindOf(sessions?.applications),
-    },
-    {
-      title: 'Migration assistant',
-      collector: 'cloud',
-      content: assistant && assistantState(assistant, nowMs),
-      kind: 'line',
-    },
+    ['wide', 'Nodes', 'nodes', nodes && nodeMap(nodes, nowMs)],
+    [kindOf(ranges?.problems), 'Problem ranges', 'ranges', problems],
+    [kindOf(ranges?.safety?.dependent), 'Safe to stop', 'ranges', ranges && safeToStop(ranges)],
+    [kindOf(ranges?.tables), 'Tables', 'ranges', ranges && loadedTables(ranges)],
+    [kindOf(ranges?.hottest), 'Hottest ranges', 'ranges', ranges && hotRanges(ranges)],
+    [kindOf(sessions?.applications), 'Sessions', 'sessions', sessions && sessionTables(sessions)],
+    ['line', 'Migration assistant', 'cloud', assistant && assistantState(assistant, nowMs)],
   ];
-  return all.filter(({ collector }) => collectors.some(({ name }) => name === collector));
+  return all.filter(([, , collector]) => collectors.some(({ name }) => name === collector));
 }
 
 /** Everything about one cluster, the most urgent first; all that has no data is one line. */
 function clusterDetails(cluster: ClusterStatus, nowMs: number): Html {
   const panels = describePanels(cluster, nowMs);
-  const missing = panels.filter(({ content }) => content === undefined);
-  const shown = panels.filter(({ content }) => content !== undefined);
-  const halves = shown.filter(({ kind }) => kind === 'half');
+  const missing = panels.filter(([, , , content]) => content === undefined);
+  const shown = panels.filter(([, , , content]) => content !== undefined);
+  const halves = shown.filter(([kind]) => kind === 'half');
   const last = halves.length % 2 === 1 ? halves.at(-1) : undefined;
-  const table = collectorTable(cluster.collectors, nowMs);
-  const all: readonly Panel[] = [
-    ...shown.map((one) => (one === last ? ({ ...one, kind: 'wide' } as const) : one)),
-    { title: 'Collectors', collector: '', content: table, kind: 'wide' },
-  ];
+  const collectors = collectorTable(cluster.collectors, nowMs);
+  const all = [...shown, ['wide', 'Collectors', '', collectors] as const];
   return html`${findingList(cluster, nowMs)}${trendTiles(cluster.trends, cluster.findings, cluster.nodes)}
     <div class="panels">
       ${
         missing.length > 0 &&
         html`<p class="panel line quiet">
-          No current data: ${formatList(missing.map(({ title }) => title))}.
+          No current data: ${formatList(missing.map(([, title]) => title))}.
         </p>`
       }
-      ${all.map((one) => panel(one, cluster, nowMs))}
+      ${all.map((one) => panel(one, one === last, cluster, nowMs))}
     </div>`;
 }
 
-function panel({ title, kind, content, collector }: Panel, cluster: ClusterStatus, nowMs: number) {
+function panel(
+  [kind, title, collector, content]: Panel,
+  isWidened: boolean,
+  cluster: ClusterStatus,
+  nowMs: number,
+): Html {
   const id = title.toLowerCase().replaceAll(' ', '-');
   const source = cluster.collectors.find(({ name }) => name === collector);
   const isFailing = source?.state === 'failing';
-  return html`<section class="panel ${kind}" id="${id}" aria-labelledby="${id}-title">
+  const look = isWidened ? 'wide' : kind;
+  return html`<section class="panel ${look}" id="${id}" aria-labelledby="${id}-title">
     <h3 id="${id}-title">${title}</h3>
     ${
       source?.lastSuccessAt !== undefined &&
