@@ -37,13 +37,10 @@ export function checkUrls(
 const MIN_CONTRADICTIONS = 3;
 
 /** Reports that the user sees no sessions of others although clients are connected; to be called after each poll. */
-export function createSessionsCheck(
-  conditions: Conditions,
-  { cluster_api: login }: ClusterConfig,
-): (cluster: Pick<ClusterSource, 'result'>) => void {
+export function createSessionsCheck(conditions: Conditions, { cluster_api: login }: ClusterConfig) {
   const own = login?.username?.toLowerCase();
   let contradictions = 0;
-  return (cluster) => {
+  return (cluster: Pick<ClusterSource, 'result'>): void => {
     const listed = cluster.result(sessions);
     const known = cluster.result(nodes)?.nodes;
     if (own === undefined || listed === undefined || known === undefined) return;

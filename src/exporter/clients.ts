@@ -4,7 +4,6 @@ import { Session } from '../cockroach/session.ts';
 import { type ProxyConfig, isLoopback } from '../config/addresses.ts';
 import type { CloudApiConfig, ClusterApiConfig, ClusterConfig } from '../config/schema.ts';
 import { trustSystemCertificates, watchClientTls } from '../config/tls-files.ts';
-import type { Proxy } from '../http/agents.ts';
 import { HttpClient, type RetriedRequest } from '../http/client.ts';
 import type { RequestError } from '../http/errors.ts';
 import type { FinishedRequest } from '../http/request.ts';
@@ -151,10 +150,7 @@ function common(
 }
 
 /** The proxy for URLs of one scheme; URLs of this host never use it. */
-async function chooseProxy(
-  { http, https, noProxy }: ProxyConfig,
-  urls: readonly string[],
-): Promise<Proxy | undefined> {
+async function chooseProxy({ http, https, noProxy }: ProxyConfig, urls: readonly string[]) {
   const secret = urls.some((url) => url.startsWith('https:')) ? https : http;
   if (secret === undefined) return undefined;
   const direct = urls.filter(isLoopback).map((url) => new URL(url).hostname);

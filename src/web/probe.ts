@@ -14,10 +14,7 @@ const MAX_WAIT_MS = 600_000;
 const MIN_WAIT_MS = 100;
 
 /** Polls a configured cluster and sends its data, which includes failures. */
-export async function sendProbe(
-  clusters: readonly ClusterSource[],
-  response: ServerResponse,
-): Promise<void> {
+export async function sendProbe(clusters: readonly ClusterSource[], response: ServerResponse) {
   const request = response.req;
   const wanted = readParameters(request).get('cluster') ?? '';
   if (wanted === '') {

@@ -56,10 +56,7 @@ export function createRoutes(sources: RouteSources): readonly Route[] {
   ];
 }
 
-async function handleReload(
-  reload: RouteSources['reload'],
-  response: ServerResponse,
-): Promise<void> {
+async function handleReload(reload: RouteSources['reload'], response: ServerResponse) {
   if (reload === undefined) {
     sendText(response, 403, 'reload over HTTP is disabled: start with --web.enable-lifecycle\n');
   } else if (isCrossSite(response.req)) {

@@ -21,12 +21,9 @@ interface Credentials {
 }
 
 /** Requires the password of one of the present users; resolves to false when it has sent 401 or 429 itself. */
-export function createAuthenticator(
-  users: () => WebConfig['users'],
-  checker: PasswordChecker,
-): (request: IncomingMessage, response: ServerResponse) => Promise<boolean> {
+export function createAuthenticator(users: () => WebConfig['users'], checker: PasswordChecker) {
   const checkLogin = createLoginCheck(users, checker);
-  return async ({ headers, socket }, response) => {
+  return async ({ headers, socket }: IncomingMessage, response: ServerResponse) => {
     if (users().size === 0) return true;
     const closed = new AbortController();
     if (response.closed) closed.abort();

@@ -112,9 +112,7 @@ export function clientNetwork(address = ''): string {
 }
 
 /** The first of the client with the most. */
-export function firstOfLargest<T extends { readonly network: string }>(
-  items: Iterable<T>,
-): T | undefined {
+export function firstOfLargest<T extends { readonly network: string }>(items: Iterable<T>) {
   const byNetwork = Map.groupBy(items, ({ network }) => network);
   const [largest] = [...byNetwork.values()].toSorted((a, b) => b.length - a.length);
   return largest?.[0];

@@ -33,12 +33,9 @@ export function createRateLimiter(monotonicMs: () => number): (limit: RateLimit)
  * it. A handler has ended when the response is handed to the socket or its client has left: one that reads slowly no
  * longer counts.
  */
-export function createConcurrencyLimit(
-  max: number,
-  flag: string,
-): (response: ServerResponse, handle: () => Promise<void>) => Promise<void> {
+export function createConcurrencyLimit(max: number, flag: string) {
   let running = 0;
-  return async (response, handle) => {
+  return async (response: ServerResponse, handle: () => Promise<void>): Promise<void> => {
     if (max > 0 && running >= max) {
       const text = `too many concurrent requests; retry later or raise ${flag}\n`;
       sendText(response, 503, text, { 'retry-after': String(RETRY_AFTER_SECONDS) });

@@ -62,10 +62,7 @@ function isAdmitted(socket: TLSSocket, settings: ServerTls, log: Log): boolean {
   return false;
 }
 
-function hasAcceptedCertificate(
-  socket: TLSSocket,
-  { clientAuth, allowedSans }: ServerTls,
-): boolean {
+function hasAcceptedCertificate(socket: TLSSocket, { clientAuth, allowedSans }: ServerTls) {
   if (!clientAuth.requested) return true;
   const certificate = socket.getPeerX509Certificate();
   if (certificate === undefined) return !clientAuth.required && allowedSans.length === 0;

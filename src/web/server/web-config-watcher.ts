@@ -12,11 +12,7 @@ export type WebConfigWatcher = FileWatch<WebConfigReading>;
  * at once. Invalid content, and a change that needs a restart, changes nothing and is logged. Rejects with a ConfigError
  * when the file cannot be used at the start. Without a file everybody has access, in plain text.
  */
-export function watchWebConfig(
-  file: string | undefined,
-  everyMs: number,
-  log: Log,
-): Promise<WebConfigWatcher> {
+export function watchWebConfig(file: string | undefined, everyMs: number, log: Log) {
   let files: readonly string[] = file === undefined ? [] : [file];
   return watchFiles<WebConfigReading>({
     files: () => files,

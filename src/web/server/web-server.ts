@@ -132,11 +132,7 @@ function describeAddress(server: Server): string {
 }
 
 /** No new connections; running responses may end within `graceMs`, then everything is cut off. */
-async function closeServer(
-  server: Server,
-  connections: Connections,
-  graceMs: number,
-): Promise<void> {
+async function closeServer(server: Server, connections: Connections, graceMs: number) {
   const closed = once(server, 'close');
   // The server's own close() takes a response that is written but not yet sent for an idle connection.
   net.Server.prototype.close.call(server);

@@ -91,10 +91,7 @@ function readParts(cluster: ClusterSource) {
   };
 }
 
-function findIssues(
-  parts: ReturnType<typeof readParts>,
-  warnings: Conditions['warnings'],
-): readonly HealthIssue[] {
+function findIssues(parts: ReturnType<typeof readParts>, warnings: Conditions['warnings']) {
   const { lastSuccessAt: at } = parts.collectors.find(({ name }) => name === sessions.name) ?? {};
   const down = new Set(parts.apis.filter(({ isUp }) => isUp === false).map(({ api }) => api));
   return [
@@ -108,8 +105,6 @@ function findIssues(
     ...(parts.assistant ? assistantIssues(parts.assistant) : []),
   ];
 }
-
-export type AssistantStatus = ReturnType<typeof readAssistant>;
 
 /** Describes the migration assistant; all but `exists` is absent when there is none. */
 function readAssistant({ assistant }: CloudResult) {
@@ -128,8 +123,11 @@ function stateOf(known: readonly string[], state: string | undefined): string | 
   return state === undefined || known.includes(state) ? state : 'other';
 }
 
-function assistantIssues(assistant: AssistantStatus): readonly HealthIssue[] {
-  const { status, health, statusSince: since } = assistant;
+function assistantIssues({
+  status,
+  health,
+  statusSince: since,
+}: ReturnType<typeof readAssistant>): readonly HealthIssue[] {
   const issue = { key: 'assistant', about: 'assistant' } as const;
   if (status === 'failed') {
     const text = 'The migration assistant has failed.';

@@ -50,10 +50,7 @@ function formatAdvice(remedy: string | undefined, cluster: string): string {
 const API_NAMES = { cluster: 'The cluster API', cloud: 'The Cloud API' } as const;
 
 /** Issues of the polls themselves: APIs that are down, collectors that fail, limits. */
-export function collectorIssues(
-  collectors: readonly CollectorStatus[],
-  down: ReadonlySet<Api>,
-): readonly HealthIssue[] {
+export function collectorIssues(collectors: readonly CollectorStatus[], down: ReadonlySet<Api>) {
   const others = collectors.filter(({ api }) => !down.has(api));
   return [
     ...Array.from(down, (api) => apiIssue(collectors.filter((one) => one.api === api))).flat(),

@@ -3,10 +3,10 @@ import { type ClusterSource, readCluster } from './cluster.ts';
 /** Points of a trend: enough for its width on a page. */
 const MAX_POINTS = 60;
 
-type ReadValue = (snapshot: ReturnType<typeof readCluster>) => number | undefined;
-
 /** The trends of the page, by the collector whose polls they follow. */
-const TRENDS: Readonly<Record<string, Readonly<Record<string, ReadValue>>>> = {
+const TRENDS: Readonly<
+  Record<string, Record<string, (cluster: ReturnType<typeof readCluster>) => number | undefined>>
+> = {
   nodes: {
     liveNodes: ({ nodes }) => nodes?.byStatus['live'],
     cpuRatio: ({ nodes }) =>
@@ -125,12 +125,9 @@ export class Trend {
   }
 
   #mergePairs(): void {
-    const before = this.#points;
-    this.#points = [];
-    for (let index = 0; index < before.length; index += 2) {
-      const [first, second] = before.slice(index, index + 2);
-      if (first !== undefined) this.#points.push(second ? merge(first, second) : first);
-    }
+    this.#points = this.#points.flatMap((point, at, all) =>
+      at % 2 === 0 ? [] : merge(all[at - 1] ?? point, point),
+    );
     this.#pollsPerPoint *= 2;
   }
 }

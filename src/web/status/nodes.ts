@@ -101,10 +101,7 @@ const LEAVING = {
 
 /** Issues by liveness; `what` follows `Node 3 is` or `Nodes 3 and 4 are`. */
 const LIVENESS_ISSUES: Readonly<
-  Record<
-    string,
-    Pick<HealthIssue, 'alert' | 'level' | 'normalSeconds' | 'next'> & { readonly what: string }
-  >
+  Record<string, Partial<HealthIssue> & { readonly what: string; readonly next: string }>
 > = {
   dead: {
     alert: 'CrdbNodeDead',

@@ -243,10 +243,7 @@ export function rangeIssues(status: RangesStatus, isApiDown: boolean): readonly 
 }
 
 /** The severity that a problem has on the page, by the findings of which it is one. */
-export function problemLevel(
-  problem: string,
-  findings: readonly Pick<Finding, 'key' | 'level'>[],
-): Severity {
+export function problemLevel(problem: string, findings: readonly Finding[]): Severity {
   return findings.find(({ key }) => key === `ranges ${problem}`)?.level ?? 'warning';
 }
 

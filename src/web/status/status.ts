@@ -84,9 +84,7 @@ const MAX_CACHE_ENTRIES = 20;
  * Renders a response once per key and state of the clusters; all requests share it. A state lasts until a poll begins or
  * ends or a cluster or the configuration is replaced, at most a second because pages show ages.
  */
-export function createRenderCache<T = Buffer>(
-  source: StatusSource,
-): (key: string, render: () => T) => T {
+export function createRenderCache<T = Buffer>(source: StatusSource) {
   const rendered = new Map<string, T>();
   let state = '';
   let shown: readonly unknown[] = [];
@@ -100,7 +98,7 @@ export function createRenderCache<T = Buffer>(
     shown = now;
   }
 
-  return (key, render) => {
+  return (key: string, render: () => T): T => {
     dropOldState();
     const known = rendered.get(key);
     if (known !== undefined) return known;

@@ -87,9 +87,6 @@ function levelOf(node: NodeStatus): string {
 }
 
 /** Groups in the order of their keys. */
-function groupBy<T>(
-  items: readonly T[],
-  keyOf: (item: T) => string,
-): readonly (readonly [string, readonly T[]])[] {
+function groupBy<T>(items: readonly T[], keyOf: (item: T) => string) {
   return [...Map.groupBy(items, keyOf)].toSorted(([a], [b]) => (a < b ? -1 : 1));
 }

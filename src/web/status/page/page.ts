@@ -85,10 +85,7 @@ export function frame(
     </html> `.text;
 }
 
-function chooseCluster(
-  clusters: readonly ClusterStatus[],
-  name: string | undefined,
-): ClusterStatus | undefined {
+function chooseCluster(clusters: readonly ClusterStatus[], name: string | undefined) {
   const named = clusters.find((cluster) => cluster.name === name);
   return named ?? clusters.toSorted((a, b) => rankOf(a) - rankOf(b))[0];
 }
@@ -154,9 +151,9 @@ function headline(cluster: ClusterStatus, nowMs: number): Html {
 
 /** `for 5 min`; what the first polls found may have lasted longer. */
 function duration(
-  { since, mayBeOlder }: ClusterStatus['findings'][number] | ClusterStatus,
+  { since, mayBeOlder }: Pick<ClusterStatus, 'since' | 'mayBeOlder'>,
   nowMs: number,
-): Html {
+) {
   return html`for ${mayBeOlder && 'at least '}${relativeTime(since, nowMs)}`;
 }
 
