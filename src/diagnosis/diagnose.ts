@@ -13,8 +13,8 @@ export function diagnose(error: unknown, operation: Operation, { cluster_api }: 
   if (!(error instanceof RequestError)) return undefined;
   const failure = { error, operation, login: cluster_api };
   const rules = [...API_RULES[operation.api], ...CONNECTION_RULES];
-  const rule = rules.find((each) => holds(each, failure));
-  const remedy = rule?.remedy ?? 'check the server, then try again';
+  const rule = rules.find(([conditions]) => hold(conditions, failure));
+  const remedy = rule?.[1] ?? 'check the server, then try again';
   return {
     reason: error.reason,
     cause: describeCause(failure),
@@ -22,15 +22,16 @@ export function diagnose(error: unknown, operation: Operation, { cluster_api }: 
   };
 }
 
-function holds(rule: Rule, failure: Failure): boolean {
+function hold(conditions: Rule[0], failure: Failure): boolean {
   const { error } = failure;
+  const { reasons, statuses, codes, serverText, message, when } = conditions;
   return (
-    (rule.reasons?.includes(error.reason) ?? true) &&
-    (rule.statuses?.includes(error.status ?? 0) ?? true) &&
-    (rule.codes?.includes(codeOf(error)) ?? true) &&
-    (rule.serverText?.test(error.serverText) ?? true) &&
-    (rule.message?.test(error.message) ?? true) &&
-    (rule.when?.(failure) ?? true)
+    (reasons?.includes(error.reason) ?? true) &&
+    (statuses?.includes(error.status ?? 0) ?? true) &&
+    (codes?.includes(codeOf(error)) ?? true) &&
+    (serverText?.test(error.serverText) ?? true) &&
+    (message?.test(error.message) ?? true) &&
+    (when?.(failure) ?? true)
   );
 }
 

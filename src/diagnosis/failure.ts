@@ -21,15 +21,17 @@ export interface Failure {
   readonly login: ClusterConfig['cluster_api'];
 }
 
-/** Holds when everything that it names holds; the remedy continues a sentence after a semicolon. */
-export interface Rule {
-  readonly reasons?: readonly FailureReason[];
-  readonly statuses?: readonly number[];
-  /** Of the system or the TLS library. */
-  readonly codes?: readonly string[];
-  /** What the server wrote may choose the rule, but never stands in a remedy. */
-  readonly serverText?: RegExp;
-  readonly message?: RegExp;
-  readonly when?: (failure: Failure) => boolean;
-  readonly remedy: string | ((failure: Failure) => string);
-}
+/** What must hold, all of it, and the remedy, which continues a sentence after a semicolon. */
+export type Rule = readonly [
+  conditions: {
+    readonly reasons?: readonly FailureReason[];
+    readonly statuses?: readonly number[];
+    /** Of the system or the TLS library. */
+    readonly codes?: readonly string[];
+    /** What the server wrote may choose the rule, but never stands in a remedy. */
+    readonly serverText?: RegExp;
+    readonly message?: RegExp;
+    readonly when?: (failure: Failure) => boolean;
+  },
+  remedy: string | ((failure: Failure) => string),
+];

@@ -37,15 +37,12 @@ export interface PollerOptions {
   readonly collect: (context: PollContext) => Promise<CollectorResult>;
   readonly budget: ClusterBudget;
   readonly metrics: ClusterMetrics;
-  /** Names the cluster in its lines. */
   readonly log: Log;
-  /** Of the cluster. */
   readonly conditions: Conditions;
   readonly clock: Clock;
   readonly random: () => number;
   /** Called when a poll has ended or was skipped and the outcome is up to date. */
   readonly pollEnded: () => void;
-  /** Of the cluster. */
   readonly remedies: PollRemedies;
 }
 
@@ -229,7 +226,9 @@ export class Poller {
     metrics.pollFinished(this.#labels);
     if (error !== undefined) metrics.pollFailed(this.#labels, error.reason);
     const overruns = Math.floor(tookMs / (this.intervalSeconds * 1000));
-    for (let missed = 0; missed < overruns; missed += 1) this.#countSkip('overrun');
+    for (let missed = 0; missed < overruns; missed += 1) {
+      metrics.pollSkipped(this.#labels, 'overrun');
+    }
     this.#conclude(stats, tookMs, error);
   }
 
@@ -287,12 +286,8 @@ export class Poller {
     this.#schedule.retryIn(blockedMs);
     const message = `all URLs fail; poll skipped, next attempt in ${Math.ceil(blockedMs / 1000)} s`;
     const error = this.#withRemedy({ reason: 'breaker_open', message });
-    this.#countSkip('breaker_open');
+    this.#options.metrics.pollSkipped(this.#labels, 'breaker_open');
     this.#options.conditions.pollEnded(this.collector, this.#outcome.state, error);
     this.#outcome = { ...this.#outcome, state: 'failing', error };
-  }
-
-  #countSkip(reason: 'overrun' | 'breaker_open'): void {
-    this.#options.metrics.pollSkipped(this.#labels, reason);
   }
 }

@@ -15,11 +15,6 @@ const BASIC = /^basic ([A-Za-z\d+/]+={0,2})$/i;
 /** A client that is dropped from the queue and retries at once would displace others without end. */
 const BUSY_SECONDS = 1;
 
-interface Credentials {
-  readonly user: string;
-  readonly password: string;
-}
-
 /** Requires the password of one of the present users; resolves to false when it has sent 401 or 429 itself. */
 export function createAuthenticator(users: () => WebConfig['users'], checker: PasswordChecker) {
   const checkLogin = createLoginCheck(users, checker);
@@ -52,14 +47,13 @@ export function createLoginCheck(users: () => WebConfig['users'], checker: Passw
   const queue = new LoginQueue();
 
   /** The hash is part of the key: when it changes, the password must be compared again. */
-  function keyOf({ user, password }: Credentials): string {
+  function keyOf(user: string, password: string): string {
     const parts = JSON.stringify([user, users().get(user), password]);
     return createHmac('sha256', secret).update(parts).digest('base64');
   }
 
-  async function compare(credentials: Credentials): Promise<boolean> {
-    const { user, password } = credentials;
-    const key = keyOf(credentials);
+  async function compare(user: string, password: string): Promise<boolean> {
+    const key = keyOf(user, password);
     const hash = users().get(user);
     const isMatch = await checker.matches(password, hash ?? hashOfUnknownUser(users()));
     if (!isMatch || hash === undefined) return false;
@@ -75,16 +69,17 @@ export function createLoginCheck(users: () => WebConfig['users'], checker: Passw
   ): Promise<'accepted' | 'rejected' | 'busy'> => {
     const credentials = parseBasic(authorization);
     if (credentials === undefined) return 'rejected';
-    const key = keyOf(credentials);
+    const { user, password } = credentials;
+    const key = keyOf(user, password);
     if (accepted.has(key)) return 'accepted';
-    const login = { key, client: clientNetwork(address), compare: () => compare(credentials) };
+    const login = { key, client: clientNetwork(address), compare: () => compare(user, password) };
     const isMatch = await queue.compare(login, left);
     if (isMatch === undefined) return 'busy';
     return isMatch ? 'accepted' : 'rejected';
   };
 }
 
-function parseBasic(authorization = ''): Credentials | undefined {
+function parseBasic(authorization = '') {
   const [, encoded] = BASIC.exec(authorization) ?? [];
   if (encoded === undefined) return undefined;
   const text = Buffer.from(encoded, 'base64').toString();
