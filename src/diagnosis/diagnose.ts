@@ -1,9 +1,8 @@
 import type { ClusterConfig } from '../config/schema.ts';
 import { codeOf, RequestError, toRequestError } from '../http/errors.ts';
 import type { Api, FailureReason } from '../vocabulary.ts';
-import { API_RULES } from './api-rules.ts';
-import { CONNECTION_RULES } from './connection-rules.ts';
 import type { Failure, Operation, Rule } from './failure.ts';
+import { RULES } from './rules.ts';
 
 /**
  * Why a request failed and how to fix it, for a person; neither text holds a secret. `cause` has the text of an error of
@@ -12,8 +11,7 @@ import type { Failure, Operation, Rule } from './failure.ts';
 export function diagnose(error: unknown, operation: Operation, { cluster_api }: ClusterConfig) {
   if (!(error instanceof RequestError)) return undefined;
   const failure = { error, operation, login: cluster_api };
-  const rules = [...API_RULES[operation.api], ...CONNECTION_RULES];
-  const rule = rules.find(([conditions]) => hold(conditions, failure));
+  const rule = RULES[operation.api].find(([conditions]) => hold(conditions, failure));
   const remedy = rule?.[1] ?? 'check the server, then try again';
   return {
     reason: error.reason,

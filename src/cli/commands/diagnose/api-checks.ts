@@ -8,7 +8,7 @@ import { ranges } from '../../../collectors/ranges.ts';
 import { sessions } from '../../../collectors/sessions.ts';
 import { tables } from '../../../collectors/tables.ts';
 import { users } from '../../../collectors/users.ts';
-import { grantee } from '../../../diagnosis/api-rules.ts';
+import { grantee } from '../../../diagnosis/rules.ts';
 import { formatBytes, formatCount, formatList } from '../../../format.ts';
 import { toRequestError } from '../../../http/errors.ts';
 import { createPollStats } from '../../../http/poll-stats.ts';
