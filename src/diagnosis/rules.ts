@@ -182,10 +182,7 @@ export const RULES: Readonly<Record<Api, readonly Rule[]>> = {
         `user and password were refused: check cluster_api.username and the password; ALTER USER ${grantee(failure.login)} WITH PASSWORD … sets one`,
     ],
     [
-      {
-        reasons: ['auth'],
-        when: ({ login }) => login?.username === undefined && login?.token === undefined,
-      },
+      { reasons: ['auth'], when: ({ login }) => (login?.username ?? login?.token) === undefined },
       'the cluster requires a login: set cluster_api.username and password_file (--cluster.username and --cluster.password-file)',
     ],
     [

@@ -24,7 +24,7 @@ const CLOUD_TIMEOUT_MS = 30_000;
 const CLOUD_MAX_REQUESTS = 2;
 /** Circuit breakers stay open for a little less than an interval, so that the next poll is a trial. */
 const BREAKER_SHARE_OF_INTERVAL = 0.9;
-const MAX_BREAKER_MS = 30_000;
+const MAX_BREAKER_INTERVAL_MS = 30_000;
 /** How long a logout may delay the end of the process. */
 const LOGOUT_MS = 2_000;
 /** If no collector reads single nodes. */
@@ -140,10 +140,7 @@ function common(
     monotonicMs,
     random,
     maxDuty,
-    breakerOpenMs: Math.min(
-      MAX_BREAKER_MS,
-      BREAKER_SHARE_OF_INTERVAL * Math.min(...intervals, MAX_BREAKER_MS),
-    ),
+    breakerOpenMs: BREAKER_SHARE_OF_INTERVAL * Math.min(...intervals, MAX_BREAKER_INTERVAL_MS),
     requestFinished: (request: FinishedRequest) => metrics.requestFinished({ ...request, api }),
     requestRetried: (retry: RetriedRequest) => metrics.requestRetried({ ...retry, api }),
   };

@@ -58,10 +58,7 @@ export class Cluster {
   /** Progress of the running (or last) range scan. */
   #scan = { done: 0, planned: 0 };
 
-  /**
-   * Creates the clients and pollers; `previous` are the pollers of the same cluster under an older configuration.
-   * Rejects when a TLS file cannot be read.
-   */
+  /** `previous` are its pollers under an older configuration. Rejects when a TLS file cannot be read. */
   static async create(
     context: ClusterContext,
     config: ClusterConfig,
@@ -159,10 +156,7 @@ export class Cluster {
     await this.#clients[Symbol.asyncDispose]();
   }
 
-  /**
-   * Whether the last poll of the most frequent collector of an API succeeded; on a tie the first of the list counts
-   * (nodes). Undefined before its first poll has ended.
-   */
+  /** Whether the last poll of the most frequent collector of an API, or the first such, succeeded; undefined before. */
   isUp(api: Api): boolean | undefined {
     const [poller] = this.pollers
       .filter(({ collector }) => collector.api === api)

@@ -48,11 +48,7 @@ export class Conditions {
   }
 
   /** A poll has ended or was skipped, with this error or none; `before` is the state until then. */
-  pollEnded(
-    { name, api }: Collector,
-    before: Outcome['state'],
-    error: PollFailure | undefined,
-  ): void {
+  pollEnded({ name, api }: Collector, before: Outcome['state'], error: PollFailure | undefined) {
     const wasKnown = this.update(name, error && toCondition(api, error));
     if (error !== undefined || wasKnown || before === 'good') return;
     const text = before === 'failing' ? 'collector recovered' : 'collector succeeded';

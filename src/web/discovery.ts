@@ -24,10 +24,7 @@ export function createDiscoveryRoutes(source: StatusSource): readonly Route[] {
   return [createNodesRoute(source), clustersRoute];
 }
 
-/**
- * The nodes of one or all polled clusters, for scraping their own metrics. 503 while the nodes of a cluster are not
- * known: a shorter list would remove their targets.
- */
+/** Nodes, for scraping their own metrics. 503 while those of a cluster are not known: a shorter list removes targets. */
 function createNodesRoute(source: StatusSource): Route {
   const cache = createRenderCache<ReturnType<typeof renderNodes>>(source);
   return {

@@ -17,10 +17,6 @@ const JSON_HEADERS: OutgoingHttpHeaders = {
 };
 const TEXT_HEADERS: OutgoingHttpHeaders = { 'content-type': 'text/plain; charset=utf-8' };
 
-const NOT_FOUND_PAGE = Buffer.from(
-  '<!doctype html><html lang="en"><title>Not found</title><h1>Not found</h1><p><a href="/">Status page of crdb-exporter</a></p></html>\n',
-);
-
 /** How much is handed to the socket at a time. */
 const SLICE_BYTES = 64 * 1024;
 
@@ -39,13 +35,6 @@ export function sendText(
 ): void {
   response.statusCode = status;
   send(response, [Buffer.from(text)], { ...TEXT_HEADERS, ...headers });
-}
-
-/** 404 with the way back; nothing of the request is repeated. */
-export function sendNotFound(response: ServerResponse): void {
-  response.statusCode = 404;
-  if (response.req.headers.accept?.includes('text/html')) sendPage(response, NOT_FOUND_PAGE);
-  else sendText(response, 404, 'not found; the status page is at /\n');
 }
 
 /** 404 with the names of the configured clusters. */
@@ -87,10 +76,6 @@ export function send(
   }
   const length = body.reduce((sum, chunk) => sum + chunk.length, 0);
   response.setHeader('content-length', length);
-  if (response.req.method === 'HEAD') {
-    response.end();
-    return;
-  }
   const rest = [...body];
   function sendNext(): void {
     response.cork();

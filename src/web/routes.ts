@@ -13,10 +13,7 @@ export interface RouteSources extends StatusSource, ScrapeSource {
   readonly web: Pick<Config['web'], 'telemetry_path' | 'max_requests' | 'max_probes'>;
   /** True once every collector has finished its first poll or had enough time for it. */
   readonly isReady: () => boolean;
-  /**
-   * Reloads the configuration; undefined where that is not allowed over HTTP. `error` names what stays in force and
-   * every problem, never a secret.
-   */
+  /** Reloads the configuration, unless that is not allowed over HTTP; `error` has every problem and no secret. */
   readonly reload: (() => Promise<{ readonly error?: string }>) | undefined;
 }
 

@@ -2,7 +2,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import express from 'express';
 import type { Config } from '../../config/schema.ts';
 import type { Log } from '../../log.ts';
-import { sendNotFound, sendText } from '../respond.ts';
+import { sendPage, sendText } from '../respond.ts';
 import { createAuthenticator } from './authenticate.ts';
 import { ADMITTED, clientNetwork } from './connections.ts';
 import { createFairQueue, createRateLimiter, createUnsentLimit } from './limits.ts';
@@ -49,6 +49,10 @@ const MAX_URL_LENGTH = 8_192;
 const MAX_PARAMETERS = 256;
 /** As Node recognizes it. */
 const CONTINUE = /(?:^|\W)100-continue(?:$|\W)/i;
+
+const NOT_FOUND_PAGE = Buffer.from(
+  '<!doctype html><html lang="en"><title>Not found</title><h1>Not found</h1><p><a href="/">Status page of crdb-exporter</a></p></html>\n',
+);
 
 /** Rate limit and headers, then authentication: the order of the exporter toolkit. Probes wait for no other request. */
 export function createApp(
@@ -117,6 +121,13 @@ function refuseMalformed(
   } else {
     next();
   }
+}
+
+/** 404 with the way back; nothing of the request is repeated. */
+function sendNotFound(response: ServerResponse): void {
+  response.statusCode = 404;
+  if (response.req.headers.accept?.includes('text/html')) sendPage(response, NOT_FOUND_PAGE);
+  else sendText(response, 404, 'not found; the status page is at /\n');
 }
 
 /** Express recognizes an error handler by its four parameters. */

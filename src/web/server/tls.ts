@@ -15,12 +15,11 @@ const COMPARED_TYPES: ReadonlySet<string> = new Set(['DNS', 'email', 'URI', 'IP 
 /** A server whose certificate, CAs and rules for clients follow the web config file. */
 export function createTlsServer(
   options: ServerOptions & { readonly handshakeTimeout: number },
+  tls: ServerTls,
   webConfig: WebConfigWatcher,
   connections: Connections,
   log: Log,
 ): Server {
-  const { tls } = webConfig.current().config;
-  if (tls === undefined) throw new Error('no TLS settings');
   let settings = tls;
   const server = https.createServer({
     ...options,

@@ -43,10 +43,7 @@ export function watchWebConfig(file: string | undefined, everyMs: number, log: L
   });
 }
 
-/**
- * Changes that need a restart. A listener cannot turn on or off TLS, or requests for certificates, while it listens; and
- * a file that was emptied or cut off by accident must not let everybody in.
- */
+/** Changes that need a restart: of what a listener cannot change, and those that would let in more by accident. */
 function findRestarts(source: string, old: WebConfig, { tls, users }: WebConfig): ConfigIssue[] {
   const found: ConfigIssue[] = [];
   const check = (isChanged: boolean, path: string, message: string): void => {

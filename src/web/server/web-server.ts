@@ -76,9 +76,9 @@ function createServer(
     requestTimeout: timeouts.requestMs,
     connectionsCheckingInterval: timeouts.checkMs,
   };
-  const isTls = webConfig.current().config.tls !== undefined;
-  const server = isTls
-    ? createTlsServer(limits, webConfig, connections, log)
+  const { tls } = webConfig.current().config;
+  const server = tls
+    ? createTlsServer(limits, tls, webConfig, connections, log)
     : http.createServer(limits);
   const handle = handleInOrder(app, connections);
   server.on('request', handle);
@@ -86,7 +86,7 @@ function createServer(
   server.on('checkExpectation', handle);
   server.maxHeadersCount = MAX_HEADERS;
   server.on('connection', (socket) => connections.add(socket));
-  server.on(isTls ? 'secureConnection' : 'connection', parseOneByOne);
+  server.on(tls ? 'secureConnection' : 'connection', parseOneByOne);
   return server;
 }
 

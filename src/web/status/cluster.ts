@@ -57,10 +57,7 @@ export function readCluster(
   return { ...parts, state, since, findings };
 }
 
-/**
- * Whether the data that the health follows from is there and complete, and its API up. In a cluster without these
- * collectors it is all data.
- */
+/** Whether the data that the health follows from, else all data, is there and complete, and its API up. */
 function isVisible(parts: ReturnType<typeof readParts>): boolean {
   const { apis, collectors, isPolled, ranges: scan } = parts;
   const [main] = apis;
@@ -92,16 +89,14 @@ function readParts(cluster: ClusterSource) {
 }
 
 function findIssues(parts: ReturnType<typeof readParts>, warnings: Conditions['warnings']) {
-  const { lastSuccessAt: at } = parts.collectors.find(({ name }) => name === sessions.name) ?? {};
+  const polledAt = parts.collectors.find(({ name }) => name === sessions.name)?.lastSuccessAt;
   const down = new Set(parts.apis.filter(({ isUp }) => isUp === false).map(({ api }) => api));
   return [
     ...collectorIssues(parts.collectors, down),
     ...warnings.map((warning) => warningIssue(parts.name, warning)),
     ...(parts.nodes ? nodeIssues(parts.nodes) : []),
     ...(parts.ranges ? rangeIssues(parts.ranges, down.has('cluster')) : []),
-    ...(parts.sessions
-      ? sessionIssues(parts.sessions, parts.name, at ? Date.parse(at) : undefined)
-      : []),
+    ...(parts.sessions ? sessionIssues(parts.sessions, parts.name, polledAt) : []),
     ...(parts.assistant ? assistantIssues(parts.assistant) : []),
   ];
 }

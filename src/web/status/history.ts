@@ -50,9 +50,9 @@ class ClusterHistory {
     }));
   }
 
-  /** When this exporter first saw a state or an issue that lasts; now for a new one. */
-  since(key: string, nowMs: number): number {
-    return this.#since.get(key) ?? nowMs;
+  /** Reads the cluster, whose state and issues began when this exporter first saw them: new ones now. */
+  read(cluster: ClusterSource, nowMs: number) {
+    return readCluster(cluster, (key) => this.#since.get(key) ?? nowMs, nowMs);
   }
 
   /** Whether the first polls after the start found it already: it may be older. */
@@ -63,12 +63,12 @@ class ClusterHistory {
 
   /** Records the state after a poll of this collector. */
   record(cluster: ClusterSource, collector: string, nowMs: number): void {
-    const snapshot = readCluster(cluster, (key) => this.since(key, nowMs), nowMs);
+    const snapshot = this.read(cluster, nowMs);
     const polled = snapshot.collectors.find(({ name }) => name === collector);
     if (!this.#polled.has(collector)) this.#firstPollsMs = nowMs;
     this.#polled.add(collector);
     const keys = [snapshot.state, ...snapshot.findings.map(({ key }) => key)];
-    this.#since = new Map(keys.map((key) => [key, this.since(key, nowMs)]));
+    this.#since = new Map(keys.map((key) => [key, this.#since.get(key) ?? nowMs]));
     for (const [name, read] of Object.entries(TRENDS[collector] ?? {})) {
       const trend = this.#trends.get(name) ?? new Trend();
       this.#trends.set(name, trend);
@@ -99,10 +99,7 @@ interface TrendPoint {
   readonly value: number | undefined;
 }
 
-/**
- * One figure since the start, in bounded memory: when there are too many points, pairs are merged. A merged point
- * has the larger value, so that a short peak stays visible.
- */
+/** One figure since the start: too many points are merged in pairs, which keep the larger value, so that peaks stay. */
 export class Trend {
   #points: TrendPoint[] = [];
   #pollsPerPoint = 1;

@@ -138,11 +138,7 @@ const NORMAL = { ...PERSISTENT, normalSeconds: NORMAL_SECONDS.CrdbRangeProblemPe
 
 /** Issues by the members of `problems` that the cluster API sends; `what` follows `12 ranges`. */
 export const PROBLEM_ISSUES: Readonly<
-  Record<
-    string,
-    Required<Pick<HealthIssue, 'alert' | 'next'>> &
-      Pick<HealthIssue, 'normalSeconds'> & { readonly what: string }
-  >
+  Record<string, Partial<HealthIssue> & { readonly what: string; readonly next: string }>
 > = {
   no_live_replica: {
     alert: 'CrdbRangesLost',
@@ -231,13 +227,8 @@ export function rangeIssues(status: RangesStatus, isApiDown: boolean): readonly 
     const verb = failedNodes.length === 1 ? 'node' : 'nodes';
     const text = `The ranges of ${nodes.failed} of ${nodes.failed + nodes.scanned} nodes were not read (${verb} ${formatList(failedNodes)}): the counts are lower bounds.`;
     const next = 'Check whether these nodes hang; `crdb-exporter ranges NODE` reads one.';
-    issues.push({
-      key: 'unread nodes',
-      about: 'exporter',
-      alert: 'CrdbRangeScanIncomplete',
-      text,
-      next,
-    });
+    const alert = 'CrdbRangeScanIncomplete';
+    issues.push({ key: 'unread nodes', about: 'exporter', alert, text, next });
   }
   return issues;
 }

@@ -46,14 +46,14 @@ function countStates(
 export function sessionIssues(
   { applications, missingNodes }: SessionsStatus,
   cluster: string,
-  polledMs: number | undefined,
+  polledAt: string | undefined,
 ): readonly HealthIssue[] {
   const issues: HealthIssue[] = [];
   const [oldest, ...others] = applications
     .filter((one) => one.oldestIdleTransactionSeconds > OLD_TRANSACTION_SECONDS)
     .toSorted((a, b) => b.oldestIdleTransactionSeconds - a.oldestIdleTransactionSeconds);
   if (oldest !== undefined) {
-    const startMs = polledMs && polledMs - oldest.oldestIdleTransactionSeconds * 1000;
+    const ageMs = oldest.oldestIdleTransactionSeconds * 1000;
     const more =
       others.length > 0 ? ` ${others.length} more have had one open for over 5 min.` : '';
     issues.push({
@@ -62,7 +62,7 @@ export function sessionIssues(
       alert: 'CrdbTransactionTooOld',
       text: `Application ${oldest.application} of user ${oldest.user} keeps a transaction open without a query.${more}`,
       next: `It holds its locks. \`crdb-exporter sessions --cluster ${quoteArgument(cluster)} --older-than 5m\` lists the sessions.`,
-      since: toTime(startMs),
+      since: polledAt && toTime(Date.parse(polledAt) - ageMs),
     });
   }
   if (missingNodes.length > 0) {

@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import { type ClusterSource, readCluster } from './cluster.ts';
+import type { ClusterSource } from './cluster.ts';
 import type { History } from './history.ts';
 
 /** The source of the status page and of /api/status. */
@@ -40,11 +40,7 @@ function readClusterStatus(
   nowMs: number,
 ) {
   const history = histories.of(cluster.name);
-  const { since, findings, ...snapshot } = readCluster(
-    cluster,
-    (key) => history.since(key, nowMs),
-    nowMs,
-  );
+  const { since, findings, ...snapshot } = history.read(cluster, nowMs);
   const withStart = <T extends { readonly since: string }>(one: T) => ({
     ...one,
     /** True when the first polls found it: it may be older. */

@@ -229,10 +229,7 @@ function stateBar({ active, idleInTransaction, idle }: SessionsStatus): Html {
 }
 
 /** The state of the migration assistant. */
-export function assistantState(
-  assistant: NonNullable<ClusterStatus['assistant']>,
-  nowMs: number,
-): Html {
+export function assistantState(assistant: NonNullable<ClusterStatus['assistant']>, nowMs: number) {
   if (!assistant.exists) return html`<p>There is no migration assistant.</p>`;
   const { status = 'unknown', health = 'unknown', region, statusSince } = assistant;
   const isOk = status !== 'failed' && health !== 'unavailable' && health !== 'unknown';
