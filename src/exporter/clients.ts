@@ -33,7 +33,7 @@ const DEFAULT_MAX_DUTY = 0.1;
 /** The API clients of one configured cluster; dispose them when it is removed. */
 export type Clients = Awaited<ReturnType<typeof createClients>>;
 
-export interface ClientsOptions {
+interface ClientsOptions {
   readonly config: ClusterConfig;
   readonly metrics: ClusterMetrics;
   readonly userAgent: string;

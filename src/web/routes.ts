@@ -9,7 +9,7 @@ import { createConcurrencyLimit } from './server/limits.ts';
 import { createStatusRoutes } from './status/routes.ts';
 import type { StatusSource } from './status/status.ts';
 
-export interface RouteSources extends StatusSource, ScrapeSource {
+interface RouteSources extends StatusSource, ScrapeSource {
   readonly web: Pick<Config['web'], 'telemetry_path' | 'max_requests' | 'max_probes'>;
   /** True once every collector has finished its first poll or had enough time for it. */
   readonly isReady: () => boolean;

@@ -5,8 +5,8 @@ import type { FailureDomain, FailureDomains } from '../../collectors/ranges/fail
 import { labelsOfPlace, type Place, QUERIES } from '../../collectors/ranges/range.ts';
 import type { TablesResult } from '../../collectors/tables.ts';
 import { formatCount, formatList } from '../../format.ts';
-import { LISTED_PROBLEMS, type Severity } from '../../vocabulary.ts';
-import { type Finding, type HealthIssue, NORMAL_SECONDS, toTime } from './health.ts';
+import { LISTED_PROBLEMS } from '../../vocabulary.ts';
+import { type HealthIssue, NORMAL_SECONDS, toTime } from './health.ts';
 import { isDown } from './nodes.ts';
 
 export type RangesStatus = ReturnType<typeof readRanges>;
@@ -231,11 +231,6 @@ export function rangeIssues(status: RangesStatus, isApiDown: boolean): readonly 
     issues.push({ key: 'unread nodes', about: 'exporter', alert, text, next });
   }
   return issues;
-}
-
-/** The severity that a problem has on the page, by the findings of which it is one. */
-export function problemLevel(problem: string, findings: readonly Finding[]): Severity {
-  return findings.find(({ key }) => key === `ranges ${problem}`)?.level ?? 'warning';
 }
 
 /** `r7 of movr.public.users on node 1`. */

@@ -14,14 +14,6 @@ import { html } from './page/html.ts';
 import { frame, type PageLinks, renderPage } from './page/page.ts';
 import { createRenderCache, readStatus, readVersion, type StatusSource } from './status.ts';
 
-/** The files that pages load; a list is sent as one file, in which later rules win. */
-const ASSETS = {
-  style: { name: 'page.css', type: 'text/css; charset=utf-8', files: ['page.css', 'panels.css'] },
-  // Not page.js: that is what page.ts becomes in the package.
-  script: { name: 'page.js', type: 'text/javascript; charset=utf-8', files: ['in-browser.js'] },
-  icon: { name: 'icon.svg', type: 'image/svg+xml', files: ['icon.svg'] },
-} as const;
-
 const YAML_HEADERS = {
   'content-type': 'application/yaml; charset=utf-8',
   'cache-control': 'no-store',
@@ -30,9 +22,10 @@ const YAML_HEADERS = {
 
 /** The status page, its JSON, the page of the configuration, and what pages load. Throws when a file is missing. */
 export function createStatusRoutes(source: StatusSource, telemetryPath: string): readonly Route[] {
-  const style = loadAsset(ASSETS.style);
-  const script = loadAsset(ASSETS.script);
-  const icon = loadAsset(ASSETS.icon);
+  const style = loadAsset('page.css', 'text/css; charset=utf-8', 'page.css', 'panels.css');
+  // Not from page.js: that is what page.ts becomes in the package.
+  const script = loadAsset('page.js', 'text/javascript; charset=utf-8', 'in-browser.js');
+  const icon = loadAsset('icon.svg', 'image/svg+xml', 'icon.svg');
   const links = { style: style.url, script: script.url, icon: icon.url, telemetryPath };
   return [
     { path: '/', handle: createPageHandler(source, links) },
@@ -42,7 +35,8 @@ export function createStatusRoutes(source: StatusSource, telemetryPath: string):
   ];
 }
 
-function loadAsset({ name, type, files }: (typeof ASSETS)[keyof typeof ASSETS]) {
+/** What pages load: these files as one, in which later rules win. */
+function loadAsset(name: string, type: string, ...files: readonly string[]) {
   const parts = files.map((file) => readFileSync(new URL(`page/${file}`, import.meta.url)));
   const content = Buffer.concat(parts);
   const version = createHash('sha256').update(content).digest('hex').slice(0, 8);

@@ -9,7 +9,7 @@ import {
 import { SEVERITIES } from '../../../vocabulary.ts';
 import type { CollectorStatus } from '../collectors.ts';
 import type { Finding } from '../health.ts';
-import { formatTable, problemLevel, type RangesStatus } from '../ranges.ts';
+import { formatTable, type RangesStatus } from '../ranges.ts';
 import { OLD_TRANSACTION_SECONDS, type SessionsStatus } from '../sessions.ts';
 import type { ClusterStatus } from '../status.ts';
 import { bar, html, type Html, icon, type Part, relativeTime, withCode } from './html.ts';
@@ -84,12 +84,15 @@ export function problemRanges(
   if (counts.length === 0)
     return html`<p>No range${nodes.failed > 0 && ' that was read'} has a problem.</p>
       ${read}`;
-  const rankOf = (problem: string) => SEVERITIES.indexOf(problemLevel(problem, findings));
+  /** That of the finding of which the problem is one. */
+  const levelOf = (problem: string) =>
+    findings.find(({ key }) => key === `ranges ${problem}`)?.level ?? 'warning';
+  const rankOf = (problem: string) => SEVERITIES.indexOf(levelOf(problem));
   const rows = oldest.toSorted((a, b) => rankOf(a.problem) - rankOf(b.problem));
   return html`<ul class="counts">
       ${counts.map(
         ([problem, count]) =>
-          html`<li class="${problemLevel(problem, findings)}">
+          html`<li class="${levelOf(problem)}">
             <b>${formatCount(count)}</b> ${formatProblem(problem)}
           </li>`,
       )}
