@@ -14,44 +14,44 @@ const HOST = /^[\w.:[\]-]{1,261}$/;
 
 /** HTTP service discovery: the nodes of clusters, and the clusters themselves as targets of /probe. */
 export function createDiscoveryRoutes(source: StatusSource): readonly Route[] {
-  const clustersRoute: Route = {
-    path: '/sd/clusters',
-    handle({ headers: { host = '' } }, response) {
-      if (HOST.test(host)) sendJson(response, toJson(describeClusters(source.clusters(), host)));
-      else sendText(response, 400, 'the Host header must name this exporter, as exporter:10137\n');
+  return [
+    { path: '/sd/nodes', handle: createNodesHandler(source) },
+    {
+      path: '/sd/clusters',
+      handle({ headers: { host = '' } }, response) {
+        if (HOST.test(host)) sendJson(response, toJson(describeClusters(source.clusters(), host)));
+        else
+          sendText(response, 400, 'the Host header must name this exporter, as exporter:10137\n');
+      },
     },
-  };
-  return [createNodesRoute(source), clustersRoute];
+  ];
 }
 
 /** Nodes, for scraping their own metrics. 503 while those of a cluster are not known: a shorter list removes targets. */
-function createNodesRoute(source: StatusSource): Route {
+function createNodesHandler(source: StatusSource): Route['handle'] {
   const cache = createRenderCache<ReturnType<typeof renderNodes>>(source);
-  return {
-    path: '/sd/nodes',
-    handle(request, response) {
-      const parameters = readParameters(request);
-      const name = parameters.get('cluster');
-      const port = parameters.get('port') ?? DEFAULT_PORT;
-      if (!/^[1-9][0-9]{0,4}$/.test(port) || Number(port) > MAX_PORT) {
-        sendText(response, 400, `port is a number from 1 to ${MAX_PORT}\n`);
-        return;
-      }
-      const all = source.clusters();
-      const chosen = all.filter((one) => (name === null ? pollsNodes(one) : one.name === name));
-      if (name !== null && chosen.length === 0) {
-        sendUnknownCluster(response, all);
-        return;
-      }
-      const key = JSON.stringify([name, port]);
-      const { json, unknown } = cache(key, () => renderNodes(chosen, port));
-      if (unknown.length === 0 && chosen.length > 0) {
-        sendJson(response, json);
-        return;
-      }
-      const text = `the nodes of ${unknown.join(', ') || 'any cluster'} are not known at present\n`;
-      sendText(response, 503, text, { 'retry-after': '5' });
-    },
+  return (request, response) => {
+    const parameters = readParameters(request);
+    const name = parameters.get('cluster');
+    const port = parameters.get('port') ?? DEFAULT_PORT;
+    if (!/^[1-9][0-9]{0,4}$/.test(port) || Number(port) > MAX_PORT) {
+      sendText(response, 400, `port is a number from 1 to ${MAX_PORT}\n`);
+      return;
+    }
+    const all = source.clusters();
+    const chosen = all.filter((one) => (name === null ? pollsNodes(one) : one.name === name));
+    if (name !== null && chosen.length === 0) {
+      sendUnknownCluster(response, all);
+      return;
+    }
+    const key = JSON.stringify([name, port]);
+    const { json, unknown } = cache(key, () => renderNodes(chosen, port));
+    if (unknown.length === 0 && chosen.length > 0) {
+      sendJson(response, json);
+      return;
+    }
+    const text = `the nodes of ${unknown.join(', ') || 'any cluster'} are not known at present\n`;
+    sendText(response, 503, text, { 'retry-after': '5' });
   };
 }
 

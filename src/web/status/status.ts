@@ -85,17 +85,13 @@ export function createRenderCache<T = Buffer>(source: StatusSource) {
   let state = '';
   let shown: readonly unknown[] = [];
 
-  function dropOldState(): void {
+  return (key: string, render: () => T): T => {
     const current = `${readVersion(source)} ${Math.floor(source.wallMs() / 1000)}`;
     const now = [source.describedConfig(), ...source.clusters()];
     const isSame = now.length === shown.length && now.every((one, at) => one === shown[at]);
     if (current !== state || !isSame) rendered.clear();
     state = current;
     shown = now;
-  }
-
-  return (key: string, render: () => T): T => {
-    dropOldState();
     const known = rendered.get(key);
     if (known !== undefined) return known;
     const fresh = render();

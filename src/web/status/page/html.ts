@@ -14,10 +14,8 @@ export type Part = Html | string | number | undefined | false | readonly Part[];
 
 /** Markup around values; a value that is not markup is escaped, undefined and false are dropped, and so is indentation. */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
-  const texts = strings.map((text) => text.replaceAll(/\n\s*/g, '\n'));
-  return new Html(
-    texts.map((text, index) => (index === 0 ? text : render(parts[index - 1]) + text)).join(''),
-  );
+  const raw = strings.map((text) => text.replaceAll(/\n\s*/g, '\n'));
+  return new Html(String.raw({ raw }, ...parts.map(render)));
 }
 
 function render(part: Part): string {
