@@ -79,10 +79,8 @@ async function createCluster(config: ClusterApiConfig, options: ClientsOptions) 
   metrics.prepareLogins();
   metrics.prepareEndpoints(CLUSTER_ENDPOINTS);
   const http = new HttpClient({
-    ...common('cluster', options),
-    urls: config.urls,
+    ...(await common('cluster', config.urls, options)),
     tls: tls.current(),
-    proxy: await chooseProxy(options.config.proxy, config.urls),
     deadlines: { ...DEADLINES, headersMs: timeoutMs, minBytesPerSecond: config.min_rate },
     maxConcurrentRequests: config.max_concurrent_requests,
     maxResponseBytes: config.max_response_bytes,
@@ -109,10 +107,8 @@ async function createCluster(config: ClusterApiConfig, options: ClientsOptions) 
 async function createCloud(config: CloudApiConfig, options: ClientsOptions) {
   options.metrics.prepareEndpoints(['assistant']);
   const http = new HttpClient({
-    ...common('cloud', options),
-    urls: [config.url],
+    ...(await common('cloud', [config.url], options)),
     tls: { rejectUnauthorized: true },
-    proxy: await chooseProxy(options.config.proxy, [config.url]),
     deadlines: { ...DEADLINES, headersMs: CLOUD_TIMEOUT_MS, minBytesPerSecond: 0 },
     maxConcurrentRequests: CLOUD_MAX_REQUESTS,
     maxResponseBytes: MAX_ANSWER_BYTES,
@@ -128,14 +124,17 @@ async function createCloud(config: CloudApiConfig, options: ClientsOptions) {
   return { api, http };
 }
 
-function common(
+async function common(
   api: Api,
+  urls: readonly string[],
   { config, metrics, userAgent, monotonicMs, random, maxDuty = DEFAULT_MAX_DUTY }: ClientsOptions,
 ) {
   const intervals = Object.values(config.collectors)
     .filter((collector) => collector.enabled)
     .map((collector) => collector.interval * 1000);
   return {
+    urls,
+    proxy: await chooseProxy(config.proxy, urls),
     userAgent,
     monotonicMs,
     random,

@@ -151,13 +151,13 @@ export function isDown({ status }: Pick<NodeStatus, 'status'>): boolean {
   return status === 'dead' || status === 'unavailable';
 }
 
-/** Severity of the state of one node, as its colour; undefined for a live one. */
-export function nodeLevel({ status, isStale }: NodeStatus): Severity | undefined {
+/** Severity of the state of one node, as its colour. */
+export function nodeLevel({ status, isStale }: NodeStatus): Severity | 'live' {
   if (status === 'dead') return 'critical';
   const { alert, level } = LIVENESS_ISSUES[status] ?? {};
   if (alert !== undefined && isDown({ status })) return ALERT_SEVERITIES[alert];
   if (isStale) return ALERT_SEVERITIES.CrdbNodeRecordStale;
-  return level ?? (status === 'live' ? undefined : 'info');
+  return level ?? (status === 'live' ? 'live' : 'info');
 }
 
 export function nodeIssues({ list, builds }: NodesStatus): readonly HealthIssue[] {

@@ -46,8 +46,8 @@ function nodeCard(node: NodeStatus, nowMs: number): Html {
     sqlConnections !== undefined && `${formatNumber(sqlConnections)} conns`,
   ].filter((figure) => figure !== false);
   const isSilent = (isStale || node.cpuRatio === undefined) && recordAt !== undefined;
-  return html`<li class="card ${levelOf(node)}">
-    <b>n${id}</b> <span class="state">${icon(levelOf(node))} ${status}</span>${[
+  return html`<li class="card ${nodeLevel(node)}">
+    <b>n${id}</b> <span class="state">${icon(nodeLevel(node))} ${status}</span>${[
       meter('CPU', node.cpuRatio, HIGH_RATIO),
       meter('Mem', node.memoryUsedRatio, HIGH_RATIO),
       meter('Disk', node.storeUsedRatio, FULL_RATIO),
@@ -69,7 +69,7 @@ function nodeTile(node: NodeStatus, nowMs: number): Html {
   const load = cpuRatio === undefined ? '' : ` ${Math.round(cpuRatio * 100)}%`;
   const age = recordAt ? ` ${formatRoughly((nowMs - Date.parse(recordAt)) / 1000)}` : '';
   const text = isStale ? `stale${age}` : status === 'live' ? '' : status;
-  return html`<li class="${isHealthy(node) ? heat(cpuRatio) : levelOf(node)}">
+  return html`<li class="${isHealthy(node) ? heat(cpuRatio) : nodeLevel(node)}">
     <b>${id}</b>${load}${text !== '' && ` ${text}`}
   </li>`;
 }
@@ -80,10 +80,6 @@ function heat(cpuRatio = 0): string {
 
 function isHealthy({ status, isStale }: NodeStatus): boolean {
   return status === 'live' && !isStale;
-}
-
-function levelOf(node: NodeStatus): string {
-  return nodeLevel(node) ?? 'live';
 }
 
 /** Groups in the order of their keys. */
