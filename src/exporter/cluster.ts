@@ -156,7 +156,7 @@ export class Cluster {
     await this.#clients[Symbol.asyncDispose]();
   }
 
-  /** Whether the last poll of the most frequent collector of an API, or the first such, succeeded; undefined before. */
+  /** Whether the last poll of the most frequent collector of an API succeeded (on a tie, of the first); undefined before. */
   isUp(api: Api): boolean | undefined {
     const [poller] = this.pollers
       .filter(({ collector }) => collector.api === api)
