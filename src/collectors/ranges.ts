@@ -4,10 +4,10 @@ import { inSlices } from '../time-slice.ts';
 import { LISTED_PROBLEMS } from '../vocabulary.ts';
 import { clusterCollector, type CollectContext } from './collector.ts';
 import { FailureDomains } from './ranges/failure-domains.ts';
-import * as families from './ranges/families.ts';
+import { families, STORE_LOADS } from './ranges/families.ts';
 import { HotCandidates, HotList, type HotRange } from './ranges/hot-ranges.ts';
 import { KnownRanges, type LostRange } from './ranges/known-ranges.ts';
-import * as listFamilies from './ranges/list-families.ts';
+import { listFamilies } from './ranges/list-families.ts';
 import {
   MAX_REMEMBERED,
   ProblemHistory,
@@ -98,7 +98,7 @@ export const ranges = clusterCollector({
   timeoutSeconds: 300,
   maxDuty: 0.1,
   enabledByDefault: true,
-  families: [...Object.values(families), ...Object.values(listFamilies)],
+  families: [...Object.values(families), ...STORE_LOADS, ...Object.values(listFamilies)],
   options: OPTIONS,
 
   scope: 'node',

@@ -1,6 +1,6 @@
 import { gauge } from '../../metrics/family.ts';
 import { LISTED_PROBLEMS, PROBLEMS } from '../../vocabulary.ts';
-import { AVERAGED, NOT_SENT, WHOLE } from './family-notes.ts';
+import { AVERAGED, NOT_SENT, WHOLE } from './families.ts';
 
 // Ranges and tables by name, and what depends on nodes and localities.
 
@@ -14,162 +14,136 @@ const HOT = {
 const ENTERS =
   'enters the list when it exceeds the last entry by 20 % or has been above it for 3 scans.';
 const LISTED = `${AVERAGED} Listed are the hot_ranges with most queries and those with most CPU. A range ${ENTERS} ${TABLE_ID}`;
-
-export const HOT_QUERIES = gauge({
-  name: 'crdb_hot_range_queries_per_second',
-  help: 'Queries per second of the hottest lease-holding replicas.',
-  ...HOT,
-  unit: 'per second',
-  field: 'stats.queries_per_second',
-  notes: LISTED,
-});
-
-export const HOT_WRITES = gauge({
-  name: 'crdb_hot_range_writes_per_second',
-  help: 'Keys written per second in the hottest lease-holding replicas.',
-  ...HOT,
-  unit: 'per second',
-  field: 'stats.writes_per_second',
-  notes: LISTED,
-});
-
-export const HOT_CPU = gauge({
-  name: 'crdb_hot_range_cpu_seconds_per_second',
-  help: 'CPU seconds per second of the hottest lease-holding replicas.',
-  ...HOT,
-  unit: 'CPU seconds per second',
-  field: 'stats.cpu_time_per_second',
-  notes: `${LISTED} ${NOT_SENT}`,
-});
-
-export const HOT_LEASEHOLDER = gauge({
-  name: 'crdb_hot_range_leaseholder_info',
-  help: 'The store that holds the lease of the hot range.',
-  labels: ['range_id', 'node_id', 'store_id', 'shard'],
-  series: [2, { option: 'hot_ranges' }],
-  list: HOT_LIST,
-  unit: 'always 1',
-  field: 'lease_history',
-  notes: 'A lease that moves changes only this series.',
-});
-
 const PROBLEM_LIST = { name: 'problem ranges', entry: ['range_id'] } as const;
-
-export const PROBLEM_FIRST_SEEN = gauge({
-  name: 'crdb_problem_range_first_seen_timestamp_seconds',
-  help: 'Unix time in seconds of the first scan that saw the problem of the range.',
-  labels: ['problem', 'range_id', 'table_id', 'index_id', 'shard'],
-  series: [LISTED_PROBLEMS.length, { option: 'problem_ranges' }],
-  list: { ...PROBLEM_LIST, per: 'problem' },
-  unit: 'Unix time in seconds',
-  field: 'problems',
-  notes: `Kept while the problem is reported. Listed are the oldest of each problem, then the lowest range_id. no_live_replica: see crdb_ranges_without_live_replica. ${TABLE_ID}`,
-});
-
-export const PROBLEM_REPORTER = gauge({
-  name: 'crdb_problem_range_reporter_info',
-  help: 'The lowest node and store that report a problem of the range.',
-  labels: ['range_id', 'node_id', 'store_id', 'shard'],
-  series: [LISTED_PROBLEMS.length, { option: 'problem_ranges' }],
-  list: PROBLEM_LIST,
-  unit: 'always 1',
-  field: 'problems',
-  notes:
-    'A reporter, not necessarily the cause. For no_live_replica the lowest node that held the range; store_id is empty where that node has several stores.',
-});
-
-export const PROBLEM_RANGES_OMITTED = gauge({
-  name: 'crdb_problem_ranges_omitted',
-  help: 'Distinct ranges with the problem that do not fit the list of problem ranges.',
-  labels: ['problem', 'shard'],
-  unit: 'count',
-  series: [LISTED_PROBLEMS.length],
-  notes: 'The list is crdb_problem_range_first_seen_timestamp_seconds.',
-});
-
 const OF_TABLE = {
   labels: ['table_id', 'shard'],
   series: [3, { option: 'top_tables', plus: 1 }],
   list: { name: 'tables by load', entry: ['table_id'] },
 } as const;
 const TOP_TABLES = `By the table in which the range begins. Shown are the top_tables with most queries, most CPU and most ranges; other is the rest, none is outside of tables. A table ${ENTERS}`;
-
-export const TABLE_RANGES = gauge({
-  name: 'crdb_range_table_ranges',
-  help: 'Lease-holding replicas of the ranges of the table.',
-  ...OF_TABLE,
-  unit: 'count',
-  field: 'span.start_key',
-  notes: TOP_TABLES,
-});
-
-export const TABLE_QUERIES = gauge({
-  name: 'crdb_range_table_queries_per_second',
-  help: 'Queries per second of the table, summed over its lease-holding replicas.',
-  ...OF_TABLE,
-  unit: 'per second',
-  field: 'stats.queries_per_second',
-  notes: `${AVERAGED} ${TOP_TABLES}`,
-});
-
-export const TABLE_WRITES = gauge({
-  name: 'crdb_range_table_writes_per_second',
-  help: 'Keys written per second in the table, summed over its lease-holding replicas.',
-  ...OF_TABLE,
-  unit: 'per second',
-  field: 'stats.writes_per_second',
-  notes: `${AVERAGED} ${TOP_TABLES}`,
-});
-
-export const TABLE_CPU = gauge({
-  name: 'crdb_range_table_cpu_seconds_per_second',
-  help: 'CPU seconds per second of the table, summed over all its replicas.',
-  ...OF_TABLE,
-  unit: 'CPU seconds per second',
-  field: 'stats.cpu_time_per_second',
-  notes: `${AVERAGED} Absent while a node does not send it (before 23.1). ${TOP_TABLES}`,
-});
-
-export const TABLE_PROBLEMS = gauge({
-  name: 'crdb_range_table_problem_ranges',
-  help: 'Distinct ranges of the table of which any replica reports the problem.',
-  labels: ['table_id', 'problem', 'shard'],
-  series: [PROBLEMS.length, { option: 'top_tables', plus: 2 }],
-  list: { name: 'tables by problems', entry: ['table_id'] },
-  unit: 'count',
-  field: 'problems',
-  notes:
-    'For the top_tables with most; other is the rest, none is outside of tables. Problems that no range of the table has are left out.',
-});
-
 const EFFECTS =
   'effect quorum: ranges that would lose their quorum; all_replicas: ranges that would lose their last live replica. Ranges that have already lost their quorum are not counted.';
 const LOWER_BOUND =
   'A lower bound while ranges with 4 or more replicas are under-replicated: voters and non-voters look alike.';
 
-export const NODE_DEPENDENT = gauge({
-  name: 'crdb_node_dependent_ranges',
-  help: 'Ranges that would lose their quorum or last live replica if this live node stopped now.',
-  labels: ['node_id', 'effect'],
-  series: [2, 'nodes'],
-  unit: 'count',
-  notes: `${EFFECTS} ${LOWER_BOUND} ${WHOLE}`,
-});
-
-export const LOCALITY_DEPENDENT = gauge({
-  name: 'crdb_locality_dependent_ranges',
-  help: 'Ranges that would lose quorum or last live replica if all nodes of the locality stopped now.',
-  labels: ['tier', 'locality', 'effect'],
-  series: [16, 'nodes'],
-  unit: 'count',
-  notes: `locality is the prefix up to the tier, as names of zones repeat. ${EFFECTS} ${LOWER_BOUND} ${WHOLE}`,
-});
-
-export const WITHOUT_LIVE_REPLICA = gauge({
-  name: 'crdb_ranges_without_live_replica',
-  help: 'Ranges known from earlier scans whose replicas are all on nodes that are not live.',
-  labels: [],
-  series: [],
-  unit: 'count',
-  notes: `Also absent while a node that is not live has never been read by this exporter. A lower bound: ranges created since the last complete scan are not known. ${WHOLE}`,
-});
+export const listFamilies = {
+  hotQueries: gauge({
+    name: 'crdb_hot_range_queries_per_second',
+    help: 'Queries per second of the hottest lease-holding replicas.',
+    ...HOT,
+    unit: 'per second',
+    field: 'stats.queries_per_second',
+    notes: LISTED,
+  }),
+  hotWrites: gauge({
+    name: 'crdb_hot_range_writes_per_second',
+    help: 'Keys written per second in the hottest lease-holding replicas.',
+    ...HOT,
+    unit: 'per second',
+    field: 'stats.writes_per_second',
+    notes: LISTED,
+  }),
+  hotCpu: gauge({
+    name: 'crdb_hot_range_cpu_seconds_per_second',
+    help: 'CPU seconds per second of the hottest lease-holding replicas.',
+    ...HOT,
+    unit: 'CPU seconds per second',
+    field: 'stats.cpu_time_per_second',
+    notes: `${LISTED} ${NOT_SENT}`,
+  }),
+  hotLeaseholder: gauge({
+    name: 'crdb_hot_range_leaseholder_info',
+    help: 'The store that holds the lease of the hot range.',
+    labels: ['range_id', 'node_id', 'store_id', 'shard'],
+    series: [2, { option: 'hot_ranges' }],
+    list: HOT_LIST,
+    field: 'lease_history',
+    notes: 'A lease that moves changes only this series.',
+  }),
+  problemFirstSeen: gauge({
+    name: 'crdb_problem_range_first_seen_timestamp_seconds',
+    help: 'Unix time in seconds of the first scan that saw the problem of the range.',
+    labels: ['problem', 'range_id', 'table_id', 'index_id', 'shard'],
+    series: [LISTED_PROBLEMS.length, { option: 'problem_ranges' }],
+    list: { ...PROBLEM_LIST, per: 'problem' },
+    field: 'problems',
+    notes: `Kept while the problem is reported. Listed are the oldest of each problem, then the lowest range_id. no_live_replica: see crdb_ranges_without_live_replica. ${TABLE_ID}`,
+  }),
+  problemReporter: gauge({
+    name: 'crdb_problem_range_reporter_info',
+    help: 'The lowest node and store that report a problem of the range.',
+    labels: ['range_id', 'node_id', 'store_id', 'shard'],
+    series: [LISTED_PROBLEMS.length, { option: 'problem_ranges' }],
+    list: PROBLEM_LIST,
+    field: 'problems',
+    notes:
+      'A reporter, not necessarily the cause. For no_live_replica the lowest node that held the range; store_id is empty where that node has several stores.',
+  }),
+  problemRangesOmitted: gauge({
+    name: 'crdb_problem_ranges_omitted',
+    help: 'Distinct ranges with the problem that do not fit the list of problem ranges.',
+    labels: ['problem', 'shard'],
+    series: [LISTED_PROBLEMS.length],
+    notes: 'The list is crdb_problem_range_first_seen_timestamp_seconds.',
+  }),
+  tableRanges: gauge({
+    name: 'crdb_range_table_ranges',
+    help: 'Lease-holding replicas of the ranges of the table.',
+    ...OF_TABLE,
+    field: 'span.start_key',
+    notes: TOP_TABLES,
+  }),
+  tableQueries: gauge({
+    name: 'crdb_range_table_queries_per_second',
+    help: 'Queries per second of the table, summed over its lease-holding replicas.',
+    ...OF_TABLE,
+    unit: 'per second',
+    field: 'stats.queries_per_second',
+    notes: `${AVERAGED} ${TOP_TABLES}`,
+  }),
+  tableWrites: gauge({
+    name: 'crdb_range_table_writes_per_second',
+    help: 'Keys written per second in the table, summed over its lease-holding replicas.',
+    ...OF_TABLE,
+    unit: 'per second',
+    field: 'stats.writes_per_second',
+    notes: `${AVERAGED} ${TOP_TABLES}`,
+  }),
+  tableCpu: gauge({
+    name: 'crdb_range_table_cpu_seconds_per_second',
+    help: 'CPU seconds per second of the table, summed over all its replicas.',
+    ...OF_TABLE,
+    unit: 'CPU seconds per second',
+    field: 'stats.cpu_time_per_second',
+    notes: `${AVERAGED} Absent while a node does not send it (before 23.1). ${TOP_TABLES}`,
+  }),
+  tableProblems: gauge({
+    name: 'crdb_range_table_problem_ranges',
+    help: 'Distinct ranges of the table of which any replica reports the problem.',
+    labels: ['table_id', 'problem', 'shard'],
+    series: [PROBLEMS.length, { option: 'top_tables', plus: 2 }],
+    list: { name: 'tables by problems', entry: ['table_id'] },
+    field: 'problems',
+    notes:
+      'For the top_tables with most; other is the rest, none is outside of tables. Problems that no range of the table has are left out.',
+  }),
+  nodeDependent: gauge({
+    name: 'crdb_node_dependent_ranges',
+    help: 'Ranges that would lose their quorum or last live replica if this live node stopped now.',
+    labels: ['node_id', 'effect'],
+    series: [2, 'nodes'],
+    notes: `${EFFECTS} ${LOWER_BOUND} ${WHOLE}`,
+  }),
+  localityDependent: gauge({
+    name: 'crdb_locality_dependent_ranges',
+    help: 'Ranges that would lose quorum or last live replica if all nodes of the locality stopped now.',
+    labels: ['tier', 'locality', 'effect'],
+    series: [16, 'nodes'],
+    notes: `locality is the prefix up to the tier, as names of zones repeat. ${EFFECTS} ${LOWER_BOUND} ${WHOLE}`,
+  }),
+  withoutLiveReplica: gauge({
+    name: 'crdb_ranges_without_live_replica',
+    help: 'Ranges known from earlier scans whose replicas are all on nodes that are not live.',
+    notes: `Also absent while a node that is not live has never been read by this exporter. A lower bound: ranges created since the last complete scan are not known. ${WHOLE}`,
+  }),
+};

@@ -3,28 +3,18 @@ import { formatValue } from '../../metrics/sample-text.ts';
 import { LISTED_PROBLEMS, PROBLEMS } from '../../vocabulary.ts';
 import type { CollectorResult } from '../collector.ts';
 import type { FailureDomain, FailureDomains } from './failure-domains.ts';
-import * as families from './families.ts';
+import { families, STORE_LOADS } from './families.ts';
 import type { HotRange } from './hot-ranges.ts';
 import type { RangeSummary } from './known-ranges.ts';
-import * as lists from './list-families.ts';
+import { listFamilies } from './list-families.ts';
 import { isLower, type ProblemRange, type Reporter } from './problem-ranges.ts';
-import { CPU_NANOS, labelsOfPlace, LEASE_KINDS, LOADS, WRITES } from './range.ts';
+import { CPU_NANOS, labelsOfPlace, LEASE_KINDS, WRITES } from './range.ts';
 import type { TopTables } from './table-load.ts';
 import { type ScanResult, QUERY_BOUNDS, type ScannedNode } from './tally.ts';
 
 const NANOS = 1e9;
 /** Ranges with more replicas count as `other`. */
 const MAX_SHOWN_REPLICAS = 7;
-
-const STORE_LOADS = {
-  queries_per_second: families.STORE_QUERIES,
-  writes_per_second: families.STORE_WRITES,
-  requests_per_second: families.STORE_REQUESTS,
-  reads_per_second: families.STORE_READS,
-  read_bytes_per_second: families.STORE_READ_BYTES,
-  write_bytes_per_second: families.STORE_WRITE_BYTES,
-  cpu_time_per_second: families.STORE_CPU,
-};
 
 /** The nodes of this shard, scanned. */
 export interface RangesResult extends CollectorResult, Pick<ScanResult, 'scanned' | 'failed'> {
@@ -65,9 +55,9 @@ export type ListedRange = HotRange | ProblemRange;
 /** Writes the samples of a scan; of a failed one only the state of the nodes. */
 export function* writeRangesSamples(result: RangesResult, set: SampleSet): Iterable<undefined> {
   const { shard, scanned, failed, skipped, summary } = result;
-  set.set(families.SCAN_NODES, { state: 'scanned', shard }, scanned.length);
-  set.set(families.SCAN_NODES, { state: 'failed', shard }, failed.length);
-  set.set(families.SCAN_NODES, { state: 'skipped', shard }, skipped);
+  set.set(families.scanNodes, { state: 'scanned', shard }, scanned.length);
+  set.set(families.scanNodes, { state: 'failed', shard }, failed.length);
+  set.set(families.scanNodes, { state: 'skipped', shard }, skipped);
   for (const { nodeId } of scanned) writeNodeSuccess(set, nodeId, 1);
   for (const { nodeId, wasQueried } of failed) if (wasQueried) writeNodeSuccess(set, nodeId, 0);
   if (summary === undefined) return;
@@ -76,9 +66,9 @@ export function* writeRangesSamples(result: RangesResult, set: SampleSet): Itera
     yield undefined;
   }
   LEASE_KINDS.forEach((kind, at) => {
-    set.set(families.BY_LEASE_KIND, { kind, shard }, summary.byLeaseKind[at]);
+    set.set(families.byLeaseKind, { kind, shard }, summary.byLeaseKind[at]);
   });
-  set.set(families.LEASE_CHANGES, { shard }, summary.leaseChanges);
+  set.set(families.leaseChanges, { shard }, summary.leaseChanges);
   writeQuerySamples(set, shard, scanned);
   writeHotSamples(set, shard, summary.hot);
   writeProblemSamples(set, shard, summary);
@@ -88,25 +78,25 @@ export function* writeRangesSamples(result: RangesResult, set: SampleSet): Itera
 
 /** The node beside an exporter has no known id before its first response. */
 function writeNodeSuccess(set: SampleSet, nodeId: number, success: number): void {
-  if (nodeId !== 0) set.set(families.SCAN_NODE_SUCCESS, { node_id: String(nodeId) }, success);
+  if (nodeId !== 0) set.set(families.scanNodeSuccess, { node_id: String(nodeId) }, success);
 }
 
 function writeNodeSamples(set: SampleSet, { nodeId, stores, isDetailed }: ScannedNode): void {
   for (const [storeId, store] of stores) {
     const labels = { node_id: String(nodeId), store_id: String(storeId) };
-    set.set(families.REPLICAS, labels, store.replicas);
-    set.set(families.LEASES, labels, store.leases);
-    set.set(families.QUIESCENT, labels, store.quiescent);
-    set.set(families.TICKING, labels, store.ticking);
+    set.set(families.replicas, labels, store.replicas);
+    set.set(families.leases, labels, store.leases);
+    set.set(families.quiescent, labels, store.quiescent);
+    set.set(families.ticking, labels, store.ticking);
     PROBLEMS.forEach((problem, at) => {
       // The zeros are in crdb_range_problem_ranges; here they would be a sixth of all series.
       const replicas = store.problems[at] || undefined;
-      set.set(families.PROBLEM_REPLICAS, { problem, ...labels }, replicas);
+      set.set(families.problemReplicas, { problem, ...labels }, replicas);
     });
-    LOADS.forEach((name, at) => {
+    STORE_LOADS.forEach((family, at) => {
       if (at > WRITES && !isDetailed) return;
       const value = store.load[at] ?? 0;
-      set.set(STORE_LOADS[name], labels, at === CPU_NANOS ? value / NANOS : value);
+      set.set(family, labels, at === CPU_NANOS ? value / NANOS : value);
     });
   }
 }
@@ -115,12 +105,12 @@ function writeQuerySamples(set: SampleSet, shard: string, nodes: readonly Scanne
   let cumulative = 0;
   QUERY_BOUNDS.forEach((bound, at) => {
     for (const { byQueries } of nodes) cumulative += byQueries[at] ?? 0;
-    set.set(families.BY_QUERIES, { le: formatValue(bound), shard }, cumulative);
+    set.set(families.byQueries, { le: formatValue(bound), shard }, cumulative);
   });
-  set.set(families.MAX_QUERIES, { shard }, largest(nodes.map(({ maxQueries }) => maxQueries)));
+  set.set(families.maxQueries, { shard }, largest(nodes.map(({ maxQueries }) => maxQueries)));
   const detailed = nodes.filter(({ isDetailed }) => isDetailed);
   const cpuNanos = largest(detailed.map(({ maxCpuNanos }) => maxCpuNanos));
-  set.set(families.MAX_CPU, { shard }, cpuNanos === undefined ? undefined : cpuNanos / NANOS);
+  set.set(families.maxCpu, { shard }, cpuNanos === undefined ? undefined : cpuNanos / NANOS);
 }
 
 function largest(values: readonly (number | undefined)[]): number | undefined {
@@ -131,16 +121,16 @@ function largest(values: readonly (number | undefined)[]): number | undefined {
 function writeHotSamples(set: SampleSet, shard: string, hot: readonly HotRange[]): void {
   for (const range of hot) {
     const labels = { ...labelsOf(range), shard };
-    set.set(lists.HOT_QUERIES, labels, range.queries);
-    set.set(lists.HOT_WRITES, labels, range.writes);
-    set.set(lists.HOT_CPU, labels, range.cpuSeconds);
-    set.info(lists.HOT_LEASEHOLDER, { ...replicaLabels(range), shard });
+    set.set(listFamilies.hotQueries, labels, range.queries);
+    set.set(listFamilies.hotWrites, labels, range.writes);
+    set.set(listFamilies.hotCpu, labels, range.cpuSeconds);
+    set.info(listFamilies.hotLeaseholder, { ...replicaLabels(range), shard });
   }
 }
 
 function writeProblemSamples(set: SampleSet, shard: string, summary: ScanSummary): void {
   PROBLEMS.forEach((problem, at) => {
-    set.set(families.PROBLEM_RANGES, { problem, shard }, summary.byProblem[at] ?? 0);
+    set.set(families.problemRanges, { problem, shard }, summary.byProblem[at] ?? 0);
   });
   const counts = [...summary.byProblem, summary.whole?.lost];
   const reporters = new Map<number, Reporter & { readonly rangeId: number }>();
@@ -148,16 +138,16 @@ function writeProblemSamples(set: SampleSet, shard: string, summary: ScanSummary
     const ranges = counts[at];
     if (ranges === undefined) return;
     const listed = summary.problems[at] ?? [];
-    set.set(lists.PROBLEM_RANGES_OMITTED, { problem, shard }, ranges - listed.length);
+    set.set(listFamilies.problemRangesOmitted, { problem, shard }, ranges - listed.length);
     for (const range of listed) {
       const labels = { problem, ...labelsOf(range), shard };
-      set.set(lists.PROBLEM_FIRST_SEEN, labels, range.firstSeenSeconds);
+      set.set(listFamilies.problemFirstSeen, labels, range.firstSeenSeconds);
       const lowest = reporters.get(range.rangeId);
       if (lowest === undefined || isLower(range, lowest)) reporters.set(range.rangeId, range);
     }
   });
   for (const reporter of reporters.values()) {
-    set.info(lists.PROBLEM_REPORTER, { ...replicaLabels(reporter), shard });
+    set.info(listFamilies.problemReporter, { ...replicaLabels(reporter), shard });
   }
 }
 
@@ -181,15 +171,15 @@ function writeTableSamples(set: SampleSet, shard: string, summary: ScanSummary):
   const { tables, hasTableCpu } = summary;
   for (const [tableId, load] of tables.loads) {
     const labels = { table_id: tableId, shard };
-    set.set(lists.TABLE_RANGES, labels, load.ranges);
-    set.set(lists.TABLE_QUERIES, labels, load.queries);
-    set.set(lists.TABLE_WRITES, labels, load.writes);
-    if (hasTableCpu) set.set(lists.TABLE_CPU, labels, load.cpuNanos / NANOS);
+    set.set(listFamilies.tableRanges, labels, load.ranges);
+    set.set(listFamilies.tableQueries, labels, load.queries);
+    set.set(listFamilies.tableWrites, labels, load.writes);
+    if (hasTableCpu) set.set(listFamilies.tableCpu, labels, load.cpuNanos / NANOS);
   }
   for (const [tableId, counts] of tables.problems) {
     PROBLEMS.forEach((problem, at) => {
       const labels = { table_id: tableId, problem, shard };
-      set.set(lists.TABLE_PROBLEMS, labels, counts[at] || undefined);
+      set.set(listFamilies.tableProblems, labels, counts[at] || undefined);
     });
   }
 }
@@ -208,24 +198,24 @@ function writeWholeSamples(
 ): void {
   for (const [nodeId, node] of domains.nodes) {
     writeDomain(node, (effect, ranges) => {
-      set.set(lists.NODE_DEPENDENT, { node_id: String(nodeId), effect }, ranges);
+      set.set(listFamilies.nodeDependent, { node_id: String(nodeId), effect }, ranges);
     });
   }
   for (const { tier, locality, ...domain } of domains.localities) {
     writeDomain(domain, (effect, ranges) => {
-      set.set(lists.LOCALITY_DEPENDENT, { tier, locality, effect }, ranges);
+      set.set(listFamilies.localityDependent, { tier, locality, effect }, ranges);
     });
   }
-  set.set(lists.WITHOUT_LIVE_REPLICA, {}, lost);
+  set.set(listFamilies.withoutLiveReplica, {}, lost);
   const { ranges, byReplicas, byLeaseKind } = summary;
-  set.set(families.RANGES, { shard }, ranges);
+  set.set(families.ranges, { shard }, ranges);
   let shown = 0;
   for (let replicas = 1; replicas <= MAX_SHOWN_REPLICAS; replicas += 1) {
     const labels = { replicas: String(replicas), shard };
-    set.set(families.BY_REPLICAS, labels, byReplicas[replicas]);
+    set.set(families.byReplicas, labels, byReplicas[replicas]);
     shown += byReplicas[replicas] ?? 0;
   }
-  set.set(families.BY_REPLICAS, { replicas: 'other', shard }, ranges - shown);
+  set.set(families.byReplicas, { replicas: 'other', shard }, ranges - shown);
   const held = byLeaseKind.reduce((sum, kind) => sum + kind, 0);
-  set.set(families.BY_LEASE_KIND, { kind: 'none', shard }, ranges - held);
+  set.set(families.byLeaseKind, { kind: 'none', shard }, ranges - held);
 }
