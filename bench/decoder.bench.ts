@@ -1,4 +1,4 @@
-import { createDecoder } from '../src/json/decoder.ts';
+import { PageParser } from '../src/json/page-parser.ts';
 import {
   array,
   boolean,
@@ -98,7 +98,7 @@ function decode({ list, element, bytes }: Page): number {
     elements++;
   };
   const limits = { maxElementBytes: 16 * 1024 * 1024, maxDepth: 64 };
-  const decoder = createDecoder({ list, element, envelope: object({}), onElement, ...limits });
+  const decoder = new PageParser({ list, element, envelope: object({}), onElement, ...limits });
   for (let at = 0; at < bytes.length; at += CHUNK_BYTES) {
     decoder.write(bytes.subarray(at, at + CHUNK_BYTES));
   }

@@ -1,7 +1,8 @@
 import { RequestError } from '../http/errors.ts';
 import type { PollStats } from '../http/poll-stats.ts';
 import { bufferBody } from '../http/request.ts';
-import { createDecoder, decodeValue } from '../json/decoder.ts';
+import { decodeValue } from '../json/decoder.ts';
+import { PageParser } from '../json/page-parser.ts';
 import {
   type ObjectShape,
   array,
@@ -252,14 +253,14 @@ export class ClusterApi {
       readonly onElement: (element: Infer<S>) => void;
     },
   ) {
-    const decoder = createDecoder({ list, element, envelope, onElement, ...LIMITS });
+    const parser = new PageParser({ list, element, envelope, onElement, ...LIMITS });
     const { endpoint } = request;
     return this.#session.get({
       ...request,
       stats,
-      onChunk: (chunk) => decoder.write(chunk),
+      onChunk: (chunk) => parser.write(chunk),
       onEnd: ({ dateMs }) => {
-        const page = decoder.end();
+        const page = parser.end();
         // Valid JSON of something else is no empty listing: zeros would be invented.
         if (!page.hasList) {
           throw new RequestError('decode', `${endpoint}: the answer holds no \`${list}\``);

@@ -1,20 +1,7 @@
 import { JsonError } from './errors.ts';
-import type { RecordReader } from './records.ts';
+import { readerOf, type RecordReader } from './records.ts';
 import { sharedScanner, ValueEnd } from './scanner.ts';
-
-export interface DecodedPage<Envelope> {
-  readonly envelope: Envelope;
-  /** Whether the document has the member of the list, even if it is null. */
-  readonly hasList: boolean;
-  /** Elements passed to `onElement`. */
-  readonly elements: number;
-  /** Elements not passed on: over a limit, or not objects. */
-  readonly skipped: number;
-  /** Values of the wrong type in the elements passed on and in the envelope. */
-  readonly wrongTypes: number;
-  /** Whether an element was skipped because of a limit. */
-  readonly limitHit: boolean;
-}
+import { type Infer, type ObjectShape, typed } from './shape.ts';
 
 const [QUOTE, COMMA, COLON, LETTER_N] = Buffer.from('",:n');
 const [OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE] = Buffer.from('[]{}');
@@ -22,41 +9,48 @@ const BLANK = 0x20;
 
 /** Large chunks are split, so that the window stays small. */
 const PIECE_BYTES = 64 * 1024;
-
 /**
- * An incomplete value is read again from its start; a large one only when twice as many bytes are
- * available, so that a byte is read a bounded number of times, however small the chunks are.
+ * An incomplete value is read again from its start; a large one only when twice as many bytes are available, so that a
+ * byte is read a bounded number of times, however small the chunks are.
  */
 const LARGE_BYTES = 16 * 1024;
-
 /** Maximum length of a key of the document, or of a number outside of elements. */
 const MAX_TOKEN_BYTES = 4096;
-
 /** Items of arrays and entries of maps in an element: those selected of a node with 100 stores are some 20,000. */
 const MAX_ITEMS = 1_000_000;
 
 /** What comes next in the document. */
 type Phase = 'start' | 'key' | 'member' | 'element' | 'after element' | 'after member' | 'end';
 
-interface Options {
+interface Options<Element extends ObjectShape, Envelope extends ObjectShape> {
+  /** The member that holds the list; the fields of its elements, and those of the document beside it. */
   readonly list: string;
-  readonly element: RecordReader;
-  readonly envelope: ReadonlyMap<string, RecordReader>;
-  /** Called when the element has been read. */
-  readonly onElement: () => void;
+  readonly element: Element;
+  readonly envelope: Envelope;
+  /**
+   * Called synchronously. The element and the objects in it are views, which show the next element afterwards: keep only
+   * primitive values, arrays and maps, and use no other decoder meanwhile. What it throws, `write` or `end` throws.
+   */
+  readonly onElement: (element: Infer<Element>) => void;
+  /** A longer element is skipped and counted; a longer envelope member is an error. */
   readonly maxElementBytes: number;
+  /** Open brackets within an element or an envelope member, including its own; likewise. */
   readonly maxDepth: number;
 }
 
-/** Parses a page, which is a document with one list, as its bytes arrive. */
-export class PageParser {
-  readonly #options: Options;
+/**
+ * Reads a document of the form `{"…": …, list: [element, …], "…": …}` while it arrives. Holds one element and one chunk;
+ * bytes that the shapes do not name never become JavaScript values. After an error `write` and `end` throw that error again.
+ */
+export class PageParser<Element extends ObjectShape, Envelope extends ObjectShape> {
+  readonly #options: Options<Element, Envelope>;
   readonly #scanner = sharedScanner();
-  readonly #targets: readonly RecordReader[];
+  readonly #element: RecordReader;
+  readonly #members: ReadonlyMap<string, RecordReader>;
   readonly #envelope = new Map<string, unknown>();
+  #failure: { readonly error: unknown } | undefined;
   #phase: Phase = 'start';
-  /** The envelope member that comes next; undefined if it is not wanted. */
-  #member: RecordReader | undefined;
+  /** Of the member that comes next. */
   #memberName = '';
   /** The bytes of an incomplete token or value, and their offset in the document. */
   #kept: Buffer[] = [];
@@ -65,42 +59,62 @@ export class PageParser {
   #bytesBeforeRetry = 0;
   /** An incomplete value that is over the limit is not kept. */
   #dropped: ValueEnd | undefined;
-  #hasList = false;
-  #elements = 0;
-  #skipped = 0;
-  #wrongTypes = 0;
-  #limitHit = false;
+  readonly #counts = {
+    /** Whether the document has the member of the list, even if it is null. */
+    hasList: false,
+    /** Elements passed to `onElement`, and those that were not: over a limit, or not objects. */
+    elements: 0,
+    skipped: 0,
+    /** Whether an element was skipped because of a limit. */
+    limitHit: false,
+    /** Values of the wrong type in the elements passed on and in the envelope. */
+    wrongTypes: 0,
+  };
 
-  constructor(options: Options) {
+  constructor(options: Options<Element, Envelope>) {
     this.#options = options;
-    this.#targets = [options.element, ...options.envelope.values()];
+    this.#element = readerOf(options.element, false);
+    const members = Object.entries(options.envelope.fields);
+    this.#members = new Map(members.map(([name, shape]) => [name, readerOf(shape, true)]));
   }
 
+  /** Reads the next bytes of the document, split anywhere. Throws JsonError. */
   write(chunk: Uint8Array): void {
-    for (let at = 0; at < chunk.length; at += PIECE_BYTES) {
-      this.#read(chunk.subarray(at, at + PIECE_BYTES));
-    }
+    this.#untilFailure(() => {
+      for (let at = 0; at < chunk.length; at += PIECE_BYTES) {
+        this.#read(chunk.subarray(at, at + PIECE_BYTES));
+      }
+    });
   }
 
-  end(): DecodedPage<unknown> {
-    this.#bytesBeforeRetry = 0;
-    this.#read(new Uint8Array());
-    if (this.#phase !== 'end') {
-      const offset = this.#origin + this.#keptBytes;
-      throw new JsonError('truncated', offset, 'the document is incomplete');
+  /** Call when the document is complete. Throws JsonError. */
+  end() {
+    this.#untilFailure(() => {
+      this.#bytesBeforeRetry = 0;
+      this.#read(new Uint8Array());
+      if (this.#phase !== 'end') {
+        throw new JsonError(
+          'truncated',
+          this.#origin + this.#keptBytes,
+          'the document is incomplete',
+        );
+      }
+    });
+    for (const [name, member] of this.#members) {
+      if (!this.#envelope.has(name)) this.#envelope.set(name, member.readAbsent());
     }
-    const envelope = Array.from(this.#options.envelope, ([name, member]) => [
-      name,
-      this.#envelope.has(name) ? this.#envelope.get(name) : member.readAbsent(),
-    ]);
-    return {
-      envelope: Object.fromEntries(envelope),
-      hasList: this.#hasList,
-      elements: this.#elements,
-      skipped: this.#skipped,
-      wrongTypes: this.#wrongTypes,
-      limitHit: this.#limitHit,
-    };
+    const envelope = typed(this.#options.envelope, Object.fromEntries(this.#envelope));
+    return { envelope, ...this.#counts };
+  }
+
+  #untilFailure(action: () => void): void {
+    if (this.#failure !== undefined) throw this.#failure.error;
+    try {
+      action();
+    } catch (error) {
+      this.#failure = { error };
+      throw error;
+    }
   }
 
   #read(piece: Uint8Array): void {
@@ -112,13 +126,11 @@ export class PageParser {
       this.#dropped = undefined;
       bytes = bytes.subarray(end);
     }
-    if (this.#keptBytes + bytes.length < this.#bytesBeforeRetry) {
-      this.#keep(bytes);
-      return;
-    }
+    if (this.#keptBytes + bytes.length < this.#bytesBeforeRetry) return this.#keep(bytes);
     const scanner = this.#scanner;
+    const targets = [this.#element, ...this.#members.values()];
     const limits = { maxDepth: this.#options.maxDepth, maxItems: MAX_ITEMS };
-    const end = scanner.load([...this.#kept, bytes], this.#origin, this.#targets, limits);
+    const end = scanner.load([...this.#kept, bytes], this.#origin, targets, limits);
     this.#kept = [];
     this.#keptBytes = 0;
     try {
@@ -171,8 +183,9 @@ export class PageParser {
     }
   }
 
+  /** The phase begins at an address, unless that is 0. */
   #go(phase: Phase, at: number): number {
-    this.#phase = phase;
+    if (at !== 0) this.#phase = phase;
     return at;
   }
 
@@ -204,89 +217,79 @@ export class PageParser {
     const name = scanner.keyText(at + 1, after - 1);
     if (name === this.#options.list) return this.#readList(value, end);
     this.#memberName = name;
-    this.#member = this.#options.envelope.get(name);
     return this.#go('member', value);
   }
 
   #readList(at: number, end: number): number {
     const scanner = this.#scanner;
+    if (this.#counts.hasList) scanner.fail('duplicate', 'the list occurs twice', at);
     const byte = scanner.bytes[at];
-    if (this.#hasList) scanner.fail('duplicate', 'the list occurs twice', at);
-    if (byte === OPEN_BRACKET) {
-      const next = this.#enter(at, end, CLOSE_BRACKET, 'element', 'after member');
-      this.#hasList = next !== 0;
-      return next;
-    }
-    if (byte !== LETTER_N) scanner.fail('type', 'the list is not an array', at);
-    const after = scanner.read(at);
-    this.#hasList = after !== 0;
-    return this.#hasList ? this.#go('after member', after) : 0;
+    const isList = byte === OPEN_BRACKET;
+    if (!isList && byte !== LETTER_N) scanner.fail('type', 'the list is not an array', at);
+    const next = isList
+      ? this.#enter(at, end, CLOSE_BRACKET, 'element', 'after member')
+      : this.#go('after member', scanner.read(at));
+    this.#counts.hasList = next !== 0;
+    return next;
   }
 
   #readElement(at: number): number {
     const scanner = this.#scanner;
     const isObject = scanner.bytes[at] === OPEN_BRACE;
-    const read = scanner.read(at, isObject ? this.#options.element : undefined);
+    const read = scanner.read(at, isObject ? this.#element : undefined);
     const after = read < 0 ? scanner.read(at) : read;
     if (after === 0) return 0;
-    if (read < 0 || after - at > this.#options.maxElementBytes) {
-      this.#skipped++;
-      this.#limitHit = true;
-    } else if (isObject) {
-      this.#elements++;
-      this.#wrongTypes += scanner.wrongTypes;
-      this.#options.onElement();
+    const isOverLimit = read < 0 || after - at > this.#options.maxElementBytes;
+    if (isObject && !isOverLimit) {
+      this.#counts.elements++;
+      this.#counts.wrongTypes += scanner.wrongTypes;
+      this.#options.onElement(typed(this.#options.element, this.#element.read()));
     } else {
-      this.#skipped++;
+      this.#counts.skipped++;
+      this.#counts.limitHit ||= isOverLimit;
     }
     return this.#go('after element', after);
   }
 
   #readMember(at: number): number {
     const scanner = this.#scanner;
-    const member = this.#member;
+    const member = this.#members.get(this.#memberName);
     const after = scanner.read(at, member);
-    if (member !== undefined) {
-      if (after < 0 && scanner.failure === 'too deep') {
-        scanner.fail('depth', 'a member is nested too deeply', at);
-      }
-      if (after < 0 || after - at > this.#options.maxElementBytes) this.#failTooLarge(at);
-      if (after > 0) {
-        this.#wrongTypes += scanner.wrongTypes;
-        this.#envelope.set(this.#memberName, member.read());
-      }
+    if (after < 0 && scanner.failure === 'too deep') {
+      scanner.fail('depth', 'a member is nested too deeply', at);
     }
-    return after === 0 ? 0 : this.#go('after member', after);
+    if (after !== 0 && member !== undefined) {
+      if (after < 0 || after - at > this.#options.maxElementBytes) this.#failTooLarge(at);
+      this.#counts.wrongTypes += scanner.wrongTypes;
+      this.#envelope.set(this.#memberName, member.read());
+    }
+    return this.#go('after member', after);
   }
 
   #failTooLarge(at: number): never {
-    const { maxElementBytes } = this.#options;
-    return this.#scanner.fail('limit', `a member is longer than ${maxElementBytes} bytes`, at);
+    const problem = `a member is longer than ${this.#options.maxElementBytes} bytes`;
+    return this.#scanner.fail('limit', problem, at);
   }
 
   /** Keeps the bytes of an incomplete token or value until there are more; drops those of a value over the limit. */
   #keepRest(start: number, end: number): void {
     const length = end - start;
     const bytes = this.#scanner.bytes.subarray(start, end);
-    const [first] = bytes;
-    const isText = first === QUOTE || first === OPEN_BRACE || first === OPEN_BRACKET;
-    const isValue = isText && (this.#phase === 'element' || this.#phase === 'member');
+    const hasEnd = [QUOTE, OPEN_BRACE, OPEN_BRACKET].includes(bytes[0]);
+    const isValue = hasEnd && (this.#phase === 'element' || this.#phase === 'member');
     const { maxElementBytes } = this.#options;
     if (!isValue && length > MAX_TOKEN_BYTES) {
       this.#scanner.fail('limit', `a key or number has more than ${MAX_TOKEN_BYTES} bytes`, start);
     }
     const isLarge = isValue && length >= LARGE_BYTES;
     this.#bytesBeforeRetry = isLarge ? Math.min(2 * length, maxElementBytes + 1) : 0;
-    if (!isValue || length <= maxElementBytes) {
-      this.#keep(bytes);
-      return;
-    }
+    if (!isValue || length <= maxElementBytes) return this.#keep(bytes);
     if (this.#phase === 'element') {
-      this.#skipped++;
-      this.#limitHit = true;
+      this.#counts.skipped++;
+      this.#counts.limitHit = true;
       this.#phase = 'after element';
     } else {
-      if (this.#member !== undefined) this.#failTooLarge(start);
+      if (this.#members.has(this.#memberName)) this.#failTooLarge(start);
       this.#phase = 'after member';
     }
     this.#bytesBeforeRetry = 0;

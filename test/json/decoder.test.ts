@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { createDecoder } from '../../src/json/decoder.ts';
 import { JsonError } from '../../src/json/errors.ts';
+import { PageParser } from '../../src/json/page-parser.ts';
 import { array, integer, object, optional, raw, string } from '../../src/json/shape.ts';
 import { documents, envelope } from './documents.ts';
 import { project } from './oracle.ts';
@@ -86,7 +86,7 @@ describe('the list', () => {
   test('passes on one record that is reused', () => {
     const records = new Set<unknown>();
     const onElement = (element: unknown): unknown => records.add(element);
-    const decoder = createDecoder({ ...simple, ...generous, onElement });
+    const decoder = new PageParser({ ...simple, ...generous, onElement });
     decoder.write(Buffer.from('{"items":[{"a":1},{"a":2},{}]}'));
     expect(decoder.end().elements).toBe(3);
     expect([...records]).toEqual([{ a: 0, s: '' }]);
@@ -127,7 +127,7 @@ describe('limits', () => {
 
   test('do not hold an endless element in memory', () => {
     const limits = { maxElementBytes: 1000, maxDepth: 8 };
-    const decoder = createDecoder({ ...simple, ...limits, onElement: () => undefined });
+    const decoder = new PageParser({ ...simple, ...limits, onElement: () => undefined });
     decoder.write(Buffer.from('{"items":[{"s":"'));
     const chunk = Buffer.alloc(65_536, 'x');
     const before = process.memoryUsage().arrayBuffers;
@@ -265,7 +265,7 @@ describe('broken documents', () => {
   });
 
   test('an error is thrown again by later calls', () => {
-    const decoder = createDecoder({ ...simple, ...generous, onElement: () => undefined });
+    const decoder = new PageParser({ ...simple, ...generous, onElement: () => undefined });
     expect(() => decoder.write(Buffer.from('{"items":?'))).toThrow(JsonError);
     expect(() => decoder.write(Buffer.from('[]}'))).toThrow(expect.objectContaining({ offset: 9 }));
     expect(() => decoder.end()).toThrow(expect.objectContaining({ offset: 9 }));
@@ -276,7 +276,7 @@ describe('broken documents', () => {
     const onElement = (): never => {
       throw failure;
     };
-    const decoder = createDecoder({ ...simple, ...generous, onElement });
+    const decoder = new PageParser({ ...simple, ...generous, onElement });
     expect(() => decoder.write(Buffer.from('{"items":[{"a":1},'))).toThrow(failure);
     expect(() => decoder.end()).toThrow(failure);
   });

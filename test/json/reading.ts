@@ -1,15 +1,17 @@
-import { createDecoder, type DecoderOptions } from '../../src/json/decoder.ts';
-import type { DecodedPage } from '../../src/json/page-parser.ts';
+import { PageParser } from '../../src/json/page-parser.ts';
 import { type Infer, type ObjectShape, typed } from '../../src/json/shape.ts';
 
-type Limits = Pick<DecoderOptions<ObjectShape, ObjectShape>, 'maxElementBytes' | 'maxDepth'>;
+interface Limits {
+  readonly maxElementBytes: number;
+  readonly maxDepth: number;
+}
 
 /** Limits that no document of these tests reaches unless it means to. */
 export const generous: Limits = { maxElementBytes: 1_000_000, maxDepth: 64 };
 
-export interface Reading<Element> extends DecodedPage<unknown> {
+export type Reading<Element> = ReturnType<PageParser<ObjectShape, ObjectShape>['end']> & {
   readonly list: readonly Element[];
-}
+};
 
 /** Reads a whole document in the given pieces, with copies of the elements. */
 export function readPieces<Element extends ObjectShape>(
@@ -17,7 +19,7 @@ export function readPieces<Element extends ObjectShape>(
   options: { list: string; element: Element; envelope: ObjectShape } & Partial<Limits>,
 ): Reading<Infer<Element>> {
   const list: Infer<Element>[] = [];
-  const decoder = createDecoder({
+  const decoder = new PageParser({
     ...generous,
     ...options,
     onElement: (element) => list.push(typed(options.element, copyOf(element))),

@@ -3,7 +3,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { createDecoder, decodeValue } from '../../src/json/decoder.ts';
+import { decodeValue } from '../../src/json/decoder.ts';
+import { PageParser } from '../../src/json/page-parser.ts';
 import {
   array,
   integer,
@@ -46,7 +47,7 @@ const envelope = object({});
 function collect(element: ObjectShape) {
   const elements: unknown[] = [];
   const onElement = (each: unknown): unknown => elements.push(structuredClone(each));
-  return { decoder: createDecoder({ list, element, envelope, ...generous, onElement }), elements };
+  return { decoder: new PageParser({ list, element, envelope, ...generous, onElement }), elements };
 }
 
 /** Its items take several times the bytes of its text, so the memory grows while it is read. */
@@ -170,7 +171,7 @@ describe('several documents at a time', () => {
 
   test('a decoder used by the consumer of another one is an error, not a mixture', () => {
     const element = object({ id: integer() });
-    const decoder = createDecoder({
+    const decoder = new PageParser({
       list,
       element,
       envelope,
