@@ -25,7 +25,7 @@ interface Store {
 }
 
 function tableStore(): Store {
-  const table = new RangeTable('narrow', HOLDER_WORDS);
+  const table = new RangeTable(HOLDER_WORDS);
   return {
     update(id, sequence) {
       const slot = table.put(id);

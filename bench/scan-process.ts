@@ -41,14 +41,13 @@ async function scan(): Promise<Scanned> {
     const steps = ranges.samples(result, samples);
     if (steps !== undefined) await inSlices(steps[Symbol.iterator]());
   });
-  const { narrow, wide } = state.known.tables;
   return {
     cost,
     bytes: context.bytes,
     replicas: context.items,
     series: samples.series,
-    knownBytes: narrow.bytes + wide.bytes,
-    knownRanges: narrow.size + wide.size,
+    knownBytes: state.known.table.bytes,
+    knownRanges: state.known.table.size,
   };
 }
 

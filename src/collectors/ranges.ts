@@ -215,13 +215,15 @@ async function scanAssigned(
 async function commit(
   { state, options }: Context,
   lists: RangeLists,
-  { node, staged, lists: own }: NodeTally,
+  { node, stores, lists: own }: NodeTally,
 ): Promise<void> {
   if (options.route === 'local') {
     if (node.nodeId === 0) node.nodeId = state.localNodeId;
     state.localNodeId = node.nodeId;
   }
-  for (const tables of staged) await inSlices(state.known.commit(tables, node.nodeId));
+  for (const { staged } of stores.values()) {
+    await inSlices(state.known.commit(staged, node.nodeId));
+  }
   state.storesOf.set(node.nodeId, node.stores);
   lists.hot.addAll(own.hot);
   lists.problems.addAll(own.problems);

@@ -255,7 +255,7 @@ test('ranges that are gone leave the memory after some polls', async () => {
     cluster.nodes = [{ nodeId: 1, ranges: elements }];
     await pollRanges(cluster.api, { state });
   }
-  expect(state.known.tables.narrow.size).toBe(150);
+  expect(state.known.table.size).toBe(150);
 });
 
 test('a failure to list the nodes fails the poll', async () => {

@@ -2,14 +2,7 @@ import { PROBLEMS } from '../../vocabulary.ts';
 import type { FailureDomains } from './failure-domains.ts';
 import { HOLDER_WORDS, Holders, placeNumber, setPlaceNumber } from './holders.ts';
 import { Places } from './places.ts';
-import {
-  createRangeTables,
-  type RangeTable,
-  type RangeTables,
-  tableFor,
-  walk,
-  type Work,
-} from './range-table.ts';
+import { RangeTable, walk, type Work } from './range-table.ts';
 import { countProblems, LEASE_KINDS, type Place } from './range.ts';
 
 /**
@@ -46,13 +39,12 @@ export function stagedFlags(problems: number, heldKind: number | undefined): num
  * place where the range begins.
  */
 export function stage(
-  tables: RangeTables,
+  table: RangeTable,
   rangeId: number,
   flags: number,
   sequence: number,
   place: number,
 ): boolean {
-  const table = tableFor(tables, rangeId);
   const size = table.size;
   const slot = table.put(rangeId);
   if (table.size === size) return false;
@@ -85,7 +77,7 @@ export interface LostRange {
 
 /** The ranges of a cluster, from scan to scan. */
 export class KnownRanges {
-  readonly tables = createRangeTables(HOLDER_WORDS);
+  readonly table = new RangeTable(HOLDER_WORDS);
   readonly places = new Places();
   readonly #holders = new Holders();
   /** Increases of lease sequences since the start of the exporter. */
@@ -93,39 +85,33 @@ export class KnownRanges {
 
   /** Forgets the last scan, but not the sequences it left. */
   *beginScan(): Work {
-    for (const table of [this.tables.narrow, this.tables.wide]) {
-      yield* walk(table.capacity, (from, to) => {
-        beginSlots(table, from, to);
-        this.#holders.beginScan(table, from, to);
-      });
-    }
+    const { table } = this;
+    yield* walk(table.capacity, (from, to) => {
+      beginSlots(table, from, to);
+      this.#holders.beginScan(table, from, to);
+    });
   }
 
   /** Adds the replicas of one store of a node, which is complete. */
-  *commit(staged: RangeTables, nodeId: number): Work {
-    yield* this.#commitTable(this.tables.narrow, staged.narrow, nodeId);
-    yield* this.#commitTable(this.tables.wide, staged.wide, nodeId);
-  }
-
-  *#commitTable(table: RangeTable, staged: RangeTable, nodeId: number): Work {
-    yield* table.makeRoomFor(staged);
+  *commit(staged: RangeTable, nodeId: number): Work {
+    yield* this.table.makeRoomFor(staged);
     yield* walk(staged.capacity, (from, to) => {
-      this.#commitSlots(table, staged, nodeId, from, to);
+      this.#commitSlots(staged, nodeId, from, to);
     });
   }
 
   #commitSlots(
-    table: RangeTable,
     { ids, sequences, flags, words }: RangeTable,
     nodeId: number,
     from: number,
     end: number,
   ): void {
+    const { table } = this;
     for (let slot = from; slot < end; slot += 1) {
       const id = ids[slot] ?? 0;
       if (id === 0) continue;
       const to = table.put(id);
-      this.#commitLease(table, to, flags[slot] ?? 0, sequences[slot] ?? 0);
+      this.#commitLease(to, flags[slot] ?? 0, sequences[slot] ?? 0);
       const replicas = (table.counts[to] ?? 0) & REPLICA_BITS;
       table.counts[to] = Math.min(replicas + 1, REPLICA_BITS);
       this.#holders.add(table, to, nodeId);
@@ -137,7 +123,8 @@ export class KnownRanges {
    * Changes are counted where the lease is held now, against the sequence of an earlier scan. Two stores may claim a
    * range for a moment: the younger claim is believed.
    */
-  #commitLease(table: RangeTable, slot: number, flags: number, sequence: number): void {
+  #commitLease(slot: number, flags: number, sequence: number): void {
+    const { table } = this;
     const before = table.flags[slot] ?? 0;
     const knownSequence = table.sequences[slot] ?? 0;
     const holds = (flags & KIND_BITS) !== 0;
@@ -159,13 +146,12 @@ export class KnownRanges {
       byProblem: PROBLEMS.map(() => 0),
       problemsByTable: new Map(),
     };
-    for (const table of [this.tables.narrow, this.tables.wide]) {
-      yield* walk(table.capacity, (from, to) => this.#addSlots(summary, table, from, to));
-    }
+    yield* walk(this.table.capacity, (from, to) => this.#addSlots(summary, from, to));
     return summary;
   }
 
-  #addSlots(summary: RangeSummary, table: RangeTable, from: number, to: number): void {
+  #addSlots(summary: RangeSummary, from: number, to: number): void {
+    const { table } = this;
     const { flags, counts } = table;
     for (let slot = from; slot < to; slot += 1) {
       const replicas = (counts[slot] ?? 0) & REPLICA_BITS;
@@ -192,20 +178,18 @@ export class KnownRanges {
    * depends on them. `onLost` gets the ranges that no live node holds.
    */
   *settle(domains: FailureDomains, onLost: (range: LostRange) => void): Work {
-    for (const table of [this.tables.narrow, this.tables.wide]) {
-      yield* walk(table.capacity, (from, to) => {
-        this.#settleSlots(table, domains, onLost, from, to);
-      });
-    }
+    yield* walk(this.table.capacity, (from, to) => {
+      this.#settleSlots(domains, onLost, from, to);
+    });
   }
 
   #settleSlots(
-    table: RangeTable,
     domains: FailureDomains,
     onLost: (range: LostRange) => void,
     from: number,
     to: number,
   ): void {
+    const { table } = this;
     for (let slot = from; slot < to; slot += 1) {
       const rangeId = table.ids[slot] ?? 0;
       if (rangeId === 0) continue;
@@ -221,26 +205,20 @@ export class KnownRanges {
    * while none of its holders was read.
    */
   *expire(isComplete: boolean, readNodes: ReadonlySet<number>): Work {
+    const { table } = this;
     const ageStep = isComplete ? COMPLETE_SCAN_AGE : PARTIAL_SCAN_AGE;
-    for (const table of [this.tables.narrow, this.tables.wide]) {
-      let expired = 0;
-      yield* walk(table.capacity, (from, to) => {
-        expired += this.#ageSlots(table, ageStep, readNodes, from, to);
-      });
-      if (expired * EXPIRED_SHARE > table.size) {
-        yield* table.prune((count) => count >>> AGE_SHIFT < MAX_AGE);
-      }
+    let expired = 0;
+    yield* walk(table.capacity, (from, to) => {
+      expired += this.#ageSlots(ageStep, readNodes, from, to);
+    });
+    if (expired * EXPIRED_SHARE > table.size) {
+      yield* table.prune((count) => count >>> AGE_SHIFT < MAX_AGE);
     }
   }
 
   /** Returns the number of ranges to be forgotten. */
-  #ageSlots(
-    table: RangeTable,
-    ageStep: number,
-    readNodes: ReadonlySet<number>,
-    from: number,
-    to: number,
-  ): number {
+  #ageSlots(ageStep: number, readNodes: ReadonlySet<number>, from: number, to: number): number {
+    const { table } = this;
     const { ids, counts } = table;
     let expired = 0;
     for (let slot = from; slot < to; slot += 1) {

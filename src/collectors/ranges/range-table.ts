@@ -17,7 +17,6 @@ const STEP_SLOTS = 4096;
 export type Work<Result = void> = Generator<undefined, Result>;
 
 type Ids = Uint32Array | Float64Array;
-type Width = 'narrow' | 'wide';
 
 /**
  * A hash table by range id, open addressing in columns: millions of ranges as JavaScript objects, or in
@@ -25,10 +24,9 @@ type Width = 'narrow' | 'wide';
  * A slot is valid until the next `put` or `prune`.
  */
 export class RangeTable {
-  readonly #width: Width;
   readonly #wordsPerSlot: number;
   readonly #growth: number;
-  /** 0 marks a free slot: no range has that id. */
+  /** 0 marks a free slot: no range has that id. Doubles once there is an id above 2^32, which real ones are not. */
   #ids: Ids;
   #sequences: Uint32Array;
   #flags: Uint16Array;
@@ -36,17 +34,13 @@ export class RangeTable {
   #words: Int32Array;
   #size = 0;
 
-  /**
-   * A wide table takes ids above 2^32, too, for 4 bytes more. With three words per slot a narrow one needs 26 to 33
-   * bytes per range.
-   */
-  constructor(width: Width, wordsPerSlot: number, growth = GROWTH, expected = 0) {
-    this.#width = width;
+  /** With three words per slot it needs 26 to 33 bytes per range, 4 more with ids above 2^32. */
+  constructor(wordsPerSlot: number, growth = GROWTH, expected = 0) {
     this.#wordsPerSlot = wordsPerSlot;
     this.#growth = growth;
     const capacity = Math.max(MIN_CAPACITY, Math.ceil(expected / MAX_LOAD));
     this.#words = new Int32Array(capacity * wordsPerSlot);
-    this.#ids = createIds(width, capacity);
+    this.#ids = new Uint32Array(capacity);
     this.#sequences = new Uint32Array(capacity);
     this.#flags = new Uint16Array(capacity);
     this.#counts = new Uint8Array(capacity);
@@ -93,12 +87,16 @@ export class RangeTable {
   put(id: number): number {
     const slot = this.#find(id);
     if (this.#ids[slot] === id) return slot;
-    if (this.#size + 1 > this.capacity * MAX_LOAD) {
-      const rebuild = this.#rebuild(Math.ceil(this.capacity * this.#growth));
-      while (rebuild.next().done !== true) continue;
-      return this.#take(this.#find(id), id);
-    }
-    return this.#take(slot, id);
+    const mustWiden = id > MAX_NARROW_ID && !this.#isWide;
+    if (!mustWiden && this.#size + 1 <= this.capacity * MAX_LOAD) return this.#take(slot, id);
+    const capacity = Math.ceil(this.capacity * this.#growth);
+    const rebuild = this.#rebuild(capacity, this.#isWide || mustWiden);
+    while (rebuild.next().done !== true) continue;
+    return this.#take(this.#find(id), id);
+  }
+
+  get #isWide(): boolean {
+    return this.#ids instanceof Float64Array;
   }
 
   /**
@@ -106,14 +104,16 @@ export class RangeTable {
    * meanwhile they would crowd at one end, and finding a free slot would take very long.
    */
   *makeRoomFor(other: RangeTable): Work {
-    if (this.#size + other.size <= this.capacity * MAX_LOAD) return;
+    const mustWiden = other.#isWide && !this.#isWide;
+    if (!mustWiden && this.#size + other.size <= this.capacity * MAX_LOAD) return;
     let size = this.#size;
     yield* walk(other.capacity, (from, to) => {
       size += this.#countNew(other.ids, from, to);
     });
-    if (size <= this.capacity * MAX_LOAD) return;
+    if (!mustWiden && size <= this.capacity * MAX_LOAD) return;
     const enough = Math.ceil(size / MAX_LOAD);
-    yield* this.#rebuild(Math.max(Math.ceil(this.capacity * this.#growth), enough));
+    const capacity = Math.max(Math.ceil(this.capacity * this.#growth), enough);
+    yield* this.#rebuild(capacity, this.#isWide || mustWiden);
   }
 
   /** Drops the ids whose count is not to be kept. */
@@ -126,7 +126,7 @@ export class RangeTable {
     });
     if (kept === this.#size) return;
     const capacity = Math.max(MIN_CAPACITY, Math.ceil((kept * GROWTH) / MAX_LOAD));
-    yield* this.#rebuild(capacity, isKept);
+    yield* this.#rebuild(capacity, this.#isWide, isKept);
   }
 
   #countNew(ids: Ids, from: number, to: number): number {
@@ -157,11 +157,15 @@ export class RangeTable {
   }
 
   /** Old slots are in the order of the hash, and so are the new ones: memory is walked, not jumped through. */
-  *#rebuild(capacity: number, isKept: (count: number) => boolean = () => true): Work {
+  *#rebuild(
+    capacity: number,
+    isWide: boolean,
+    isKept: (count: number) => boolean = () => true,
+  ): Work {
     const [ids, sequences] = [this.#ids, this.#sequences];
     const [flags, counts, words] = [this.#flags, this.#counts, this.#words];
     const wordsPerSlot = this.#wordsPerSlot;
-    this.#ids = createIds(this.#width, capacity);
+    this.#ids = isWide ? new Float64Array(capacity) : new Uint32Array(capacity);
     this.#sequences = new Uint32Array(capacity);
     this.#flags = new Uint16Array(capacity);
     this.#counts = new Uint8Array(capacity);
@@ -184,30 +188,9 @@ export class RangeTable {
   }
 }
 
-/** Both widths: real ids fit the narrow table; the wide one takes any other id. */
-export interface RangeTables {
-  readonly narrow: RangeTable;
-  readonly wide: RangeTable;
-}
-
-export function createRangeTables(wordsPerSlot: number): RangeTables {
-  return {
-    narrow: new RangeTable('narrow', wordsPerSlot),
-    wide: new RangeTable('wide', wordsPerSlot),
-  };
-}
-
-/** Tables with one word per slot that are filled quickly, with about so many ids, and dropped soon. */
-export function createStagingTables(expected: number): RangeTables {
-  return {
-    narrow: new RangeTable('narrow', 1, SHORT_LIVED_GROWTH, expected),
-    wide: new RangeTable('wide', 1, SHORT_LIVED_GROWTH),
-  };
-}
-
-/** The table that takes the id. */
-export function tableFor(tables: RangeTables, id: number): RangeTable {
-  return id > MAX_NARROW_ID ? tables.wide : tables.narrow;
+/** A table with one word per slot that is filled quickly, with about so many ids, and dropped soon. */
+export function createStagingTable(expected: number): RangeTable {
+  return new RangeTable(1, SHORT_LIVED_GROWTH, expected);
 }
 
 /**
@@ -219,10 +202,6 @@ export function* walk(slots: number, visit: (from: number, to: number) => void):
     visit(from, Math.min(from + STEP_SLOTS, slots));
     yield;
   }
-}
-
-function createIds(width: Width, capacity: number): Ids {
-  return width === 'narrow' ? new Uint32Array(capacity) : new Float64Array(capacity);
 }
 
 /** Spreads ids, which come in sequence, over 32 bits. */

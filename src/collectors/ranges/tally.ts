@@ -4,7 +4,7 @@ import type { HotCandidates } from './hot-ranges.ts';
 import { stage, stagedFlags } from './known-ranges.ts';
 import type { Places } from './places.ts';
 import type { ProblemReports } from './problem-ranges.ts';
-import { createStagingTables, type RangeTables } from './range-table.ts';
+import { createStagingTable, type RangeTable } from './range-table.ts';
 import {
   countProblems,
   CPU_NANOS,
@@ -34,14 +34,6 @@ function createStoreTally() {
     /** By index of LOADS. */
     load: new Float64Array(LOADS.length),
   };
-}
-
-/** By id of the store. */
-type Stores = ReadonlyMap<number, StoreTally>;
-
-interface StoreEntry {
-  readonly store: StoreTally;
-  readonly staged: RangeTables;
 }
 
 /** Room for replicas that a store has got since the last scan. */
@@ -95,10 +87,14 @@ export class NodeTally {
   /** Another node that an element came from. */
   unexpectedNodeId: number | undefined;
   readonly lists: RangeLists;
-  readonly #stores = new Map<number, StoreEntry>();
+  /**
+   * By id of the store; `staged` is committed to the known ranges when the node is complete. A node that fails half way
+   * leaves no trace; this costs up to 34 bytes a replica, for the nodes that are being read.
+   */
+  readonly stores = new Map<number, { readonly store: StoreTally; readonly staged: RangeTable }>();
   readonly #places: Places;
   readonly #isAssigned: (nodeId: number) => boolean;
-  readonly #before: Stores | undefined;
+  readonly #before: ScannedNode['stores'] | undefined;
 
   /** `isAssigned`: whether this exporter scans that other node, too; `before`: the stores when it was last read. */
   constructor(
@@ -106,7 +102,7 @@ export class NodeTally {
     isAssigned: (nodeId: number) => boolean,
     lists: RangeLists,
     places: Places,
-    before?: Stores,
+    before?: ScannedNode['stores'],
   ) {
     this.node = {
       nodeId,
@@ -120,14 +116,6 @@ export class NodeTally {
     this.lists = lists;
     this.#places = places;
     this.#before = before;
-  }
-
-  /**
-   * Of each store: what is committed to the known ranges when the node is complete. A node that fails half way leaves no
-   * trace; this costs up to 34 bytes a replica, for the nodes that are being read.
-   */
-  get staged(): readonly RangeTables[] {
-    return Array.from(this.#stores.values(), ({ staged }) => staged);
   }
 
   /** Counts one element. False when it comes from another node than the one that was queried. */
@@ -156,7 +144,7 @@ export class NodeTally {
     const problems = range.problems ?? 0;
     const place = range.span.start_key ?? 0;
     const placeNumber = this.#places.numberOf(place);
-    const { store, staged } = this.#stores.get(storeId) ?? this.#addStore(storeId);
+    const { store, staged } = this.stores.get(storeId) ?? this.#addStore(storeId);
     const flags = stagedFlags(problems, holds ? leaseKindOf(lease) : undefined);
     const sequence = lease === undefined ? 0 : this.#sequenceOf(lease, holds);
     // Between two pages a replica may move into view again.
@@ -198,11 +186,11 @@ export class NodeTally {
     return holds || !isOurs ? sequence : 0;
   }
 
-  #addStore(storeId: number): StoreEntry {
+  #addStore(storeId: number) {
     const expected = SPARE * (this.#before?.get(storeId)?.replicas ?? 0);
-    const entry = { store: createStoreTally(), staged: createStagingTables(expected) };
+    const entry = { store: createStoreTally(), staged: createStagingTable(expected) };
     this.node.stores.set(storeId, entry.store);
-    this.#stores.set(storeId, entry);
+    this.stores.set(storeId, entry);
     return entry;
   }
 

@@ -38,7 +38,7 @@ describe('the holders of a range', () => {
   test('are what was added and not removed, beside the counts and the place', () => {
     fc.assert(
       fc.property(actions, (list) => {
-        const table = new RangeTable('narrow', HOLDER_WORDS);
+        const table = new RangeTable(HOLDER_WORDS);
         const holders = new Holders();
         const models = new Map<number, Model>();
         for (const { rangeId, act, nodeId, value } of list) {
@@ -82,7 +82,7 @@ describe('the holders of a range', () => {
   });
 
   test('counts above 15 are kept as 15', () => {
-    const table = new RangeTable('narrow', HOLDER_WORDS);
+    const table = new RangeTable(HOLDER_WORDS);
     const slot = table.put(1);
     setHolderCounts(table, slot, { last: 40, intended: 17, wasMissingSome: true });
     expect(holderCounts(table, slot)).toEqual({ last: 15, intended: 15, wasMissingSome: true });

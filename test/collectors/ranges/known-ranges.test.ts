@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { KnownRanges, stage, stagedFlags } from '../../../src/collectors/ranges/known-ranges.ts';
 import {
-  createStagingTables,
-  type RangeTables,
+  createStagingTable,
+  type RangeTable,
   type Work,
 } from '../../../src/collectors/ranges/range-table.ts';
 
@@ -20,7 +20,7 @@ interface Replica {
 }
 
 function stageReplica(
-  staged: RangeTables,
+  staged: RangeTable,
   { rangeId = 1, problems = 0, heldKind, sequence = 0 }: Partial<Replica>,
 ): boolean {
   return stage(staged, rangeId, stagedFlags(problems, heldKind), sequence, 0);
@@ -38,7 +38,7 @@ function runToEnd<Result>(work: Work<Result>): Result {
 function scan(known: KnownRanges, stores: readonly (readonly Partial<Replica>[])[]) {
   runToEnd(known.beginScan());
   for (const [at, replicas] of stores.entries()) {
-    const staged = createStagingTables(0);
+    const staged = createStagingTable(0);
     for (const replica of replicas) stageReplica(staged, replica);
     runToEnd(known.commit(staged, at + 1));
   }
@@ -148,7 +148,7 @@ test('many ranges are committed to an empty table without crowding at one end of
   const known = new KnownRanges();
   runToEnd(known.beginScan());
   for (let store = 0; store < 3; store += 1) {
-    const staged = createStagingTables(0);
+    const staged = createStagingTable(0);
     for (let id = 1; id <= 300_000; id += 1) {
       stageReplica(staged, { rangeId: store * 200_000 + id });
     }
@@ -156,7 +156,7 @@ test('many ranges are committed to an empty table without crowding at one end of
   }
   const { ranges, byReplicas } = runToEnd(known.summarize());
   expect([ranges, byReplicas[1], byReplicas[2]]).toEqual([700_000, 500_000, 200_000]);
-  expect(known.tables.narrow.bytes / ranges).toBeLessThanOrEqual(33);
+  expect(known.table.bytes / ranges).toBeLessThanOrEqual(33);
 });
 
 describe('ranges that are gone', () => {
@@ -171,7 +171,7 @@ describe('ranges that are gone', () => {
       scan(known, [live]);
       runToEnd(known.expire(isComplete, READ));
     }
-    return known.tables.narrow.size;
+    return known.table.size;
   }
 
   test('are forgotten after three complete scans', () => {
@@ -190,12 +190,12 @@ describe('ranges that are gone', () => {
       scan(known, [isSeen ? [...live, ...gone] : live]);
       runToEnd(known.expire(true, READ));
     }
-    expect(known.tables.narrow.size).toBe(100);
+    expect(known.table.size).toBe(100);
   });
 });
 
 test('a store that repeats a range on a later page is recognized', () => {
-  const staged = createStagingTables(0);
+  const staged = createStagingTable(0);
   expect(stageReplica(staged, { rangeId: 7 })).toBe(true);
   expect(stageReplica(staged, { rangeId: 6 })).toBe(true);
   expect(stageReplica(staged, { rangeId: 7, problems: 1 })).toBe(false);

@@ -1,11 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  createRangeTables,
-  RangeTable,
-  tableFor,
-  walk,
-} from '../../../src/collectors/ranges/range-table.ts';
+import { RangeTable, walk } from '../../../src/collectors/ranges/range-table.ts';
 
 interface Value {
   readonly sequence: number;
@@ -42,26 +37,24 @@ const entries = (maxId: number) =>
   fc.array(fc.tuple(fc.integer({ min: 1, max: maxId }), values), { maxLength: 400 });
 
 describe('a range table', () => {
-  test.each([
-    ['narrow', 0xffff_ffff],
-    ['narrow', 500],
-    ['wide', Number.MAX_SAFE_INTEGER],
-    ['wide', 500],
-  ] as const)('holds what a Map holds (%s, ids up to %d)', (width, maxId) => {
-    fc.assert(
-      fc.property(entries(maxId), (written) => {
-        const table = new RangeTable(width, 3);
-        for (const [id, value] of written) write(table, id, value);
-        const expected = new Map(written);
-        expect(table.size).toBe(expected.size);
-        expect(contentOf(table)).toEqual(expected);
-        for (const [id, { sequence }] of expected) {
-          expect(table.sequences[table.put(id)]).toBe(sequence);
-        }
-        expect(table.size).toBe(expected.size);
-      }),
-    );
-  });
+  test.each([500, 0xffff_ffff, 0x1_0000_0fff, Number.MAX_SAFE_INTEGER])(
+    'holds what a Map holds (ids up to %d)',
+    (maxId) => {
+      fc.assert(
+        fc.property(entries(maxId), (written) => {
+          const table = new RangeTable(3);
+          for (const [id, value] of written) write(table, id, value);
+          const expected = new Map(written);
+          expect(table.size).toBe(expected.size);
+          expect(contentOf(table)).toEqual(expected);
+          for (const [id, { sequence }] of expected) {
+            expect(table.sequences[table.put(id)]).toBe(sequence);
+          }
+          expect(table.size).toBe(expected.size);
+        }),
+      );
+    },
+  );
 
   test('keeps exactly what pruning leaves, and stays usable', () => {
     fc.assert(
@@ -70,7 +63,7 @@ describe('a range table', () => {
         fc.integer({ min: 0, max: 255 }),
         entries(5_000),
         (a, limit, b) => {
-          const table = new RangeTable('narrow', 3);
+          const table = new RangeTable(3);
           for (const [id, value] of a) write(table, id, value);
           Array.from(table.prune((count) => count < limit));
           const expected = new Map([...new Map(a)].filter(([, { count }]) => count < limit));
@@ -86,7 +79,7 @@ describe('a range table', () => {
   });
 
   test('a new id has zero values, also where another one was pruned', () => {
-    const table = new RangeTable('narrow', 3);
+    const table = new RangeTable(3);
     for (let id = 1; id <= 100; id += 1) write(table, id, { sequence: 7, flags: 7, count: 7 });
     Array.from(table.prune(() => false));
     const slot = table.put(50);
@@ -94,7 +87,7 @@ describe('a range table', () => {
   });
 
   test('takes at most 33 bytes a range from 1,000 ranges to 2,000,000', () => {
-    const table = new RangeTable('narrow', 3);
+    const table = new RangeTable(3);
     let most = 0;
     for (let id = 1; id <= 2_000_000; id += 1) {
       table.put(id);
@@ -105,7 +98,7 @@ describe('a range table', () => {
   });
 
   test('gives memory back when most ranges are gone', () => {
-    const table = new RangeTable('narrow', 3);
+    const table = new RangeTable(3);
     for (let id = 1; id <= 10_000; id += 1) {
       write(table, id, { sequence: 1, flags: 1, count: id <= 100 ? 1 : 0 });
     }
@@ -115,13 +108,19 @@ describe('a range table', () => {
   });
 });
 
-test('ids above 32 bits go to the wide table, apart from the ids 2^32 below', () => {
-  const tables = createRangeTables(3);
-  for (const id of [5, 0xffff_ffff, 0x1_0000_0000, 0x1_0000_0005, 2 ** 52 + 5]) {
-    tableFor(tables, id).put(id);
-  }
-  expect(tables.narrow.size).toBe(2);
-  expect(tables.wide.size).toBe(3);
+test('ids above 32 bits are kept apart from the ids 2^32 below', () => {
+  const ids = [5, 0xffff_ffff, 0x1_0000_0000, 0x1_0000_0005, 2 ** 52 + 5];
+  const table = new RangeTable(3);
+  for (const id of ids) table.put(id);
+  expect(table.size).toBe(5);
+  expect(table.ids.filter((id) => id !== 0).toSorted()).toEqual(Float64Array.from(ids));
+  const other = new RangeTable(3);
+  other.put(7);
+  Array.from(other.makeRoomFor(table));
+  for (const id of ids) other.put(id);
+  expect(other.ids.filter((id) => id !== 0).toSorted()).toEqual(
+    Float64Array.from([5, 7, ...ids.slice(1)]),
+  );
 });
 
 test.each([0, 1, 4_096, 10_000])('a walk over %d slots visits each once, in order', (slots) => {
