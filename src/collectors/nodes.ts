@@ -1,4 +1,5 @@
 import { freshnessOf } from '../cockroach/node.ts';
+import type { KeyFilter } from '../json/shape.ts';
 import { clusterCollector, type CollectorResult } from './collector.ts';
 import { JOB_FAMILIES, lastBackupSeconds, writeJobSamples } from './nodes/jobs.ts';
 import {
@@ -7,14 +8,7 @@ import {
   storeKeys,
   writeMeasurements,
 } from './nodes/measurements.ts';
-import {
-  copyNode,
-  MAX_TIERS,
-  type NodeRecord,
-  nodeShape,
-  type SelectedKeys,
-  selectKeys,
-} from './nodes/record.ts';
+import { copyNode, MAX_TIERS, type NodeRecord, nodeShape, selectKeys } from './nodes/record.ts';
 import { STATUS_FAMILIES, writeClusterSamples, writeStatusSamples } from './nodes/status.ts';
 
 /** GET /nodes/: identity and liveness of the nodes, and the most important of their own metrics. */
@@ -95,7 +89,7 @@ export interface NodesResult extends CollectorResult {
   /** By id. */
   readonly nodes: readonly NodeStatus[];
   /** Metrics that the user wants exported under their own keys. */
-  readonly selected: SelectedKeys;
+  readonly selected: KeyFilter;
   /** End of the last scheduled backup since the exporter started, Unix time; 0 when no node reported one. */
   readonly lastBackupSeconds: number;
 }

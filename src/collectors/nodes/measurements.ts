@@ -2,10 +2,8 @@ import type { KeyFilter } from '../../json/shape.ts';
 import { type Family, gauge, untyped } from '../../metrics/family.ts';
 import type { SampleSet } from '../../metrics/sample-set.ts';
 import { CLUSTER_KEYS } from './jobs.ts';
-import { type KeyedSeries, NODE } from './keyed.ts';
-import { NODE_METRICS } from './node-metrics.ts';
-import type { Metrics, NodeRecord, SelectedKeys } from './record.ts';
-import { STORE_METRICS } from './store-metrics.ts';
+import { type KeyedSeries, NODE, NODE_METRICS, STORE_METRICS } from './keyed.ts';
+import { isSelected, type NodeRecord } from './record.ts';
 
 // The families read from the metrics of a node and of its stores, by their CockroachDB keys.
 
@@ -87,7 +85,7 @@ export function storeKeys({ keys, prefixes }: KeyFilter): KeyFilter {
 }
 
 /** Writes the samples of the metrics of a node and its stores, for nodes with a fresh record. */
-export function writeMeasurements(set: SampleSet, node: NodeRecord, selected: SelectedKeys): void {
+export function writeMeasurements(set: SampleSet, node: NodeRecord, selected: KeyFilter): void {
   const labels = { node_id: String(node.id) };
   const { metrics, stores, updatedSeconds } = node;
   writeKeyed(set, NODE_METRICS, labels, metrics);
@@ -108,13 +106,13 @@ export function writeMeasurements(set: SampleSet, node: NodeRecord, selected: Se
       const certificate = key.slice(CERTIFICATE_PREFIX.length);
       set.set(families.certificateExpiry, { ...labels, certificate }, value);
     }
-    if (selected.has(key)) set.set(families.nodeMetric, { ...labels, key }, value);
+    if (isSelected(selected, key)) set.set(families.nodeMetric, { ...labels, key }, value);
   }
   for (const [storeId, values] of stores) {
     const storeLabels = { ...labels, store_id: storeId };
     writeKeyed(set, STORE_METRICS, storeLabels, values);
     for (const [key, value] of values) {
-      if (selected.has(key)) set.set(families.storeMetric, { ...storeLabels, key }, value);
+      if (isSelected(selected, key)) set.set(families.storeMetric, { ...storeLabels, key }, value);
     }
   }
 }
@@ -123,10 +121,12 @@ function writeKeyed(
   set: SampleSet,
   table: readonly KeyedSeries[],
   labels: Readonly<Record<string, string>>,
-  values: Metrics,
+  values: ReadonlyMap<string, number>,
 ): void {
-  for (const { family, key, divisor, labels: more } of table) {
+  for (const { family, key, labels: more } of table) {
     const value = values.get(key);
+    // CockroachDB measures durations in nanoseconds.
+    const divisor = family.unit === 'seconds' ? 1e9 : 1;
     if (value !== undefined) set.set(family, { ...labels, ...more }, value / divisor);
   }
 }

@@ -11,23 +11,17 @@ import {
 } from '../../json/shape.ts';
 import { cleanLabelValue } from '../../metrics/sample-text.ts';
 
-/** The keys that the user wants exported under their own names. */
-export interface SelectedKeys extends KeyFilter {
-  has(key: string): boolean;
+/** Reads a list of keys, each exact or a prefix with a trailing `*`. */
+export function selectKeys(patterns: readonly string[]): KeyFilter {
+  const prefixes = patterns.filter((pattern) => pattern.endsWith('*'));
+  return {
+    keys: patterns.filter((pattern) => !prefixes.includes(pattern)),
+    prefixes: prefixes.map((prefix) => prefix.slice(0, -1)),
+  };
 }
 
-/** Reads a list of keys, each exact or a prefix with a trailing `*`. */
-export function selectKeys(patterns: readonly string[]): SelectedKeys {
-  const keys = patterns.filter((pattern) => !pattern.endsWith('*'));
-  const prefixes = patterns
-    .filter((pattern) => pattern.endsWith('*'))
-    .map((pattern) => pattern.slice(0, -1));
-  const exact = new Set(keys);
-  return {
-    keys,
-    prefixes,
-    has: (key) => exact.has(key) || prefixes.some((prefix) => key.startsWith(prefix)),
-  };
+export function isSelected({ keys, prefixes }: KeyFilter, key: string): boolean {
+  return keys.includes(key) || prefixes.some((prefix) => key.startsWith(prefix));
 }
 
 const netAddress = object({ address_field: string() });
@@ -54,9 +48,6 @@ export function nodeShape(nodeKeys: KeyFilter, storeKeys: KeyFilter) {
 }
 
 type NodeElement = Infer<ReturnType<typeof nodeShape>>;
-
-/** Metrics by CockroachDB key. */
-export type Metrics = ReadonlyMap<string, number>;
 
 /** Locality tiers of a node that are read; real ones have two or three. */
 export const MAX_TIERS = 32;
@@ -115,7 +106,9 @@ function positive(value: number | undefined): number | undefined {
   return value !== undefined && value > 0 ? value : undefined;
 }
 
-function copyStores(stores: NodeElement['store_metrics']): ReadonlyMap<string, Metrics> {
+function copyStores(
+  stores: NodeElement['store_metrics'],
+): ReadonlyMap<string, NodeElement['metrics']> {
   const sorted = [...stores]
     .filter(([id]) => STORE_ID.test(id))
     .toSorted(([a], [b]) => Number(a) - Number(b));

@@ -3,11 +3,10 @@ import { type Family, gauge } from '../../metrics/family.ts';
 import type { SampleSet } from '../../metrics/sample-set.ts';
 import { cleanLabelValue } from '../../metrics/sample-text.ts';
 import { LIVENESS_STATUSES } from '../../vocabulary.ts';
+import { NODE } from './keyed.ts';
 import type { NodeRecord } from './record.ts';
 
 // Liveness, identity and size of the nodes: true of a node even when its record is old.
-
-const NODE = { labels: ['node_id'], series: ['nodes'] } as const;
 
 const families = {
   nodes: gauge({

@@ -27,7 +27,7 @@ function node(id: number, more: Partial<Node> = {}): Node {
 }
 
 function result(...nodes: readonly Node[]): NodesResult {
-  return { nodes, selected: { keys: [], prefixes: [], has: () => false }, lastBackupSeconds: 0 };
+  return { nodes, selected: { keys: [], prefixes: [] }, lastBackupSeconds: 0 };
 }
 
 function textsOf(...nodes: readonly Node[]): readonly string[] {
