@@ -16,18 +16,19 @@ export const MAX_ANSWER_BYTES = 1024 * 1024;
 const NO_CONTENT = 204;
 
 const errorBody = object({ message: string() });
-const database = object({ name: string(), table_count: string() });
-const certificate = object({ x509_pem_cert: string() });
-
 const ASSISTANT = { endpoint: 'assistant', path: '/migration-assistant' } as const;
-const DATABASES = { endpoint: 'other', path: '/databases', shape: database } as const;
+const DATABASES = {
+  endpoint: 'other',
+  path: '/databases',
+  shape: object({ name: string(), table_count: string() }),
+} as const;
 const CA_CERT = {
   endpoint: 'other',
   path: '/migration-assistant/source-ca-cert',
-  shape: certificate,
+  shape: object({ x509_pem_cert: string() }),
 } as const;
 
-export interface CloudApiOptions {
+interface CloudApiOptions {
   readonly http: HttpClient;
   readonly clusterId: string;
   /** The access token; read for each request, since its file may change. */
@@ -47,8 +48,9 @@ interface CloudRequest<S extends ObjectShape> extends Pick<HttpRequest, 'endpoin
 export type CloudApi = Pick<CloudControl, 'assistant'>;
 
 /**
- * The Cloud API v1 for one cluster, one method an endpoint. Failures are RequestErrors. A call that changes something is retried only when the service has surely not begun
- * with it: 429, or no connection at all. It resolves to undefined when the change was made and the answer is empty.
+ * The Cloud API v1 for one cluster, one method an endpoint. Failures are RequestErrors. A call that changes something is
+ * retried only when the service has surely not begun with it: 429, or no connection at all. It resolves to undefined
+ * when the change was made and the answer is empty.
  */
 export class CloudControl {
   readonly #options: CloudApiOptions;
@@ -58,10 +60,7 @@ export class CloudControl {
   }
 
   /** GET …/migration-assistant; undefined when the cluster has none. The answer holds a password. */
-  async assistant<S extends ObjectShape>(
-    stats: PollStats,
-    shape: S,
-  ): Promise<Infer<S> | undefined> {
+  async assistant<S extends ObjectShape>(stats: PollStats, shape: S) {
     try {
       return await this.#send(stats, 'GET', { ...ASSISTANT, shape });
     } catch (error) {
@@ -74,16 +73,13 @@ export class CloudControl {
   provisionAssistant<S extends ObjectShape>(
     stats: PollStats,
     { region, shape }: { readonly region?: string | undefined; readonly shape: S },
-  ): Promise<Infer<S> | undefined> {
+  ) {
     const body = region === undefined ? {} : { region };
     return this.#change(stats, 'POST', { ...ASSISTANT, body, shape });
   }
 
   /** DELETE …/migration-assistant: DELETING from then on. */
-  deleteAssistant<S extends ObjectShape>(
-    stats: PollStats,
-    shape: S,
-  ): Promise<Infer<S> | undefined> {
+  deleteAssistant<S extends ObjectShape>(stats: PollStats, shape: S) {
     return this.#change(stats, 'DELETE', { ...ASSISTANT, shape });
   }
 
@@ -91,14 +87,13 @@ export class CloudControl {
   renameDatabase(
     stats: PollStats,
     { name, newName }: { readonly name: string; readonly newName: string },
-  ): Promise<Infer<typeof database> | undefined> {
+  ) {
     return this.#change(stats, 'PATCH', { ...DATABASES, body: { name, new_name: newName } });
   }
 
   /** GET …/migration-assistant/source-ca-cert as PEM; '' while the system's roots are trusted. */
   async caCertificate(stats: PollStats): Promise<string> {
-    const answer = await this.#send(stats, 'GET', CA_CERT);
-    return answer?.x509_pem_cert ?? '';
+    return (await this.#send(stats, 'GET', CA_CERT))?.x509_pem_cert ?? '';
   }
 
   /** PATCH of the same. */
@@ -108,8 +103,7 @@ export class CloudControl {
 
   /** DELETE of the same; resolves to what was deleted. */
   async deleteCaCertificate(stats: PollStats): Promise<string | undefined> {
-    const answer = await this.#change(stats, 'DELETE', CA_CERT);
-    return answer?.x509_pem_cert;
+    return (await this.#change(stats, 'DELETE', CA_CERT))?.x509_pem_cert;
   }
 
   async #change<S extends ObjectShape>(

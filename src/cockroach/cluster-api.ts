@@ -66,7 +66,7 @@ export class ClusterApi {
       readonly shape: S;
       readonly onNode: (node: Infer<S>) => void;
     },
-  ): Promise<{ readonly dateMs: number | undefined }> {
+  ) {
     let dateMs: number | undefined;
     let nodes = 0;
     await readOffsetPages(stats, 'nodes', async (offset) => {
@@ -79,7 +79,11 @@ export class ClusterApi {
         envelope: offsetEnvelope,
         onElement(node) {
           if (hasId(node)) nodes += 1;
-          if (nodes > MAX_NODES) throw tooManyNodes(stats);
+          if (nodes > MAX_NODES) {
+            stats.limits.add('items');
+            const message = `nodes: the listing has more than ${MAX_NODES} nodes; see whether the URL is that of a cluster`;
+            throw new RequestError('limit', message);
+          }
           request.onNode(node);
         },
       });
@@ -136,13 +140,10 @@ export class ClusterApi {
       /** Waited for between pages, as for ranges. */
       readonly onPageEnd?: () => Promise<void>;
     },
-  ): Promise<{
+  ) {
     /** Nodes whose sessions are missing; 0 where the server named none. */
-    readonly failedNodes: ReadonlySet<number>;
-    /** The prefix of internal application names, as the server reports it. */
-    readonly internalPrefix: string | undefined;
-  }> {
     const failedNodes = new Set<number>();
+    /** The prefix of internal application names, as the server reports it. */
     let internalPrefix: string | undefined;
     const query = new URLSearchParams({ exclude_closed_sessions: 'true' });
     query.set('limit', String(request.limit));
@@ -278,12 +279,6 @@ export class ClusterApi {
 /** Elements without an id are no nodes: collectors skip them. */
 function hasId(node: object): boolean {
   return 'node_id' in node && Number(node.node_id) > 0;
-}
-
-function tooManyNodes({ limits }: PollStats): RequestError {
-  limits.add('items');
-  const message = `nodes: the listing has more than ${MAX_NODES} nodes; see whether the URL is that of a cluster`;
-  return new RequestError('limit', message);
 }
 
 function rangesPath(nodeId: number, route: RangeRoute): string {

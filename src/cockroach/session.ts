@@ -7,7 +7,7 @@ import { decodeValue } from '../json/decoder.ts';
 import { object, string } from '../json/shape.ts';
 import type { FailureReason } from '../vocabulary.ts';
 
-export interface SessionOptions {
+interface SessionOptions {
   readonly http: HttpClient;
   /** Absent with a ready token or an insecure cluster. The password is read for each login, since its file may change. */
   readonly credentials?: { readonly username: string; readonly password: () => Promise<string> };
@@ -24,8 +24,6 @@ export interface SessionOptions {
 
 /** A GET of the cluster API; the session adds what authorizes it. */
 export type SessionRequest<T> = Omit<HttpRequest<T>, 'method' | 'headers' | 'body' | 'sentToken'>;
-
-type Headers = Readonly<Record<string, string>>;
 
 /** Refused secrets do not get better with time, and each login costs the server a slow hash. */
 const REJECTED_PAUSE_MS = 60_000;
@@ -123,7 +121,7 @@ export class Session {
 
   async #authorize<T>(request: SessionRequest<T>): Promise<T> {
     const { http, credentials, headerNames } = this.#options;
-    const send = (headers: Headers): Promise<T> =>
+    const send = (headers: Record<string, string>): Promise<T> =>
       http.send({ ...request, method: 'GET', headers, sentToken: true });
     if (credentials === undefined && this.#options.token === undefined) return send({});
     let authorization: Authorization | undefined = {
@@ -207,7 +205,7 @@ export class Session {
     this.#token = undefined;
   }
 
-  #headers(token: Token, header: number): Headers {
+  #headers(token: Token, header: number): Record<string, string> {
     const name = this.#options.headerNames[header] ?? 'X-Cockroach-API-Session';
     return { [name]: token.text };
   }

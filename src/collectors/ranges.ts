@@ -6,7 +6,7 @@ import { clusterCollector, type CollectContext } from './collector.ts';
 import { FailureDomains } from './ranges/failure-domains.ts';
 import { families, STORE_LOADS } from './ranges/families.ts';
 import { HotCandidates, HotList, type HotRange } from './ranges/hot-ranges.ts';
-import { KnownRanges, type LostRange } from './ranges/known-ranges.ts';
+import { KnownRanges } from './ranges/known-ranges.ts';
 import { listFamilies } from './ranges/list-families.ts';
 import {
   MAX_REMEMBERED,
@@ -14,14 +14,14 @@ import {
   type ProblemRange,
   ProblemReports,
 } from './ranges/problem-ranges.ts';
-import { labelsOfPlace, QUERIES, WRITES } from './ranges/range.ts';
+import { labelsOfPlace, type Place, QUERIES, WRITES } from './ranges/range.ts';
 import { type RangesResult, type WholeSummary, writeRangesSamples } from './ranges/samples.ts';
 import {
   createNodeReader,
+  createScanState,
   logFailures,
   scanFailure,
   scanNodes,
-  type ScanState,
 } from './ranges/scan.ts';
 import { assignLocalNode, type Assignment, assignNodes } from './ranges/shards.ts';
 import { PlaceLoads, TableLists } from './ranges/table-load.ts';
@@ -72,21 +72,24 @@ const OPTIONS = {
   },
 } as const;
 
-interface RangesState extends ScanState {
-  readonly known: KnownRanges;
-  readonly hot: HotList;
-  readonly problems: ProblemHistory;
-  readonly tables: TableLists;
-  hasCompleteScan: boolean;
-  /** Stores of each node when it was last read. */
-  readonly storesOf: Map<number, ScannedNode['stores']>;
-  /** Id of the node beside this exporter, with `route: local`; 0 until its first response. */
-  localNodeId: number;
-  /** A node of this cluster has sent requests, reads, bytes or CPU, as newer servers do. */
-  sendsDetails: boolean;
+function createState() {
+  return {
+    ...createScanState(),
+    known: new KnownRanges(),
+    hot: new HotList(),
+    problems: new ProblemHistory(),
+    tables: new TableLists(),
+    hasCompleteScan: false,
+    /** Stores of each node when it was last read. */
+    storesOf: new Map<number, ScannedNode['stores']>(),
+    /** Id of the node beside this exporter, with `route: local`; 0 until its first response. */
+    localNodeId: 0,
+    /** A node of this cluster has sent requests, reads, bytes or CPU, as newer servers do. */
+    sendsDetails: false,
+  };
 }
 
-type Context = CollectContext<OptionValues<typeof OPTIONS>, RangesState>;
+type Context = CollectContext<OptionValues<typeof OPTIONS>, ReturnType<typeof createState>>;
 
 /** GET /nodes/{node_id}/ranges/ of every node: replicas, leases, problems and load, and the ranges behind them. */
 export const ranges = clusterCollector({
@@ -105,20 +108,7 @@ export const ranges = clusterCollector({
   inProbe: false,
   isLocal: ({ route }) => route === 'local',
 
-  createState: (): RangesState => ({
-    known: new KnownRanges(),
-    hot: new HotList(),
-    problems: new ProblemHistory(),
-    tables: new TableLists(),
-    hasCompleteScan: false,
-    storesOf: new Map(),
-    gatewayOnly: false,
-    firstNodeId: 0,
-    scans: 0,
-    failed: new Set(),
-    sendsDetails: false,
-    localNodeId: 0,
-  }),
+  createState,
 
   async collect(api, context): Promise<RangesResult> {
     const { options, state, shard, shards } = context;
@@ -142,7 +132,7 @@ export const ranges = clusterCollector({
     const readNodes = new Set(scanned.map(({ nodeId }) => nodeId));
     await inSlices(state.known.expire(failed.length === 0, readNodes));
     const problems = updateProblems(context, lists, assignment, scanned);
-    settleDetails(state, scanned);
+    settleDetails(context, scanned);
     const hot = chooseHotRanges(context, lists.hot, scanned);
     const listed = problems.map((list) => list.slice(0, options.problem_ranges));
     const topTables = state.tables.update(
@@ -246,7 +236,7 @@ async function settle(
   // What a node held that went down before it was ever read, nobody can know.
   const isKnown = assignment.toSkip.every((nodeId) => state.storesOf.has(nodeId));
   let lost = 0;
-  const onLost = ({ rangeId, nodeId, place }: LostRange): void => {
+  const onLost = (rangeId: number, nodeId: number, place: Place): void => {
     lost += 1;
     if (!isKnown) return;
     const stores = [...(state.storesOf.get(nodeId)?.keys() ?? [])];
@@ -273,7 +263,7 @@ function updateProblems(
  * A server leaves zeros out, so a node without load does not show whether it would send details. It is taken for what
  * others of its cluster have been found to be.
  */
-function settleDetails(state: RangesState, scanned: readonly ScannedNode[]): void {
+function settleDetails({ state }: Context, scanned: readonly ScannedNode[]): void {
   state.sendsDetails ||= scanned.some(({ isDetailed }) => isDetailed);
   if (!state.sendsDetails) return;
   for (const node of scanned) {

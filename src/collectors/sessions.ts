@@ -4,16 +4,14 @@ import { formatValue } from '../metrics/sample-text.ts';
 import type { OptionSpecs, OptionValues } from '../options.ts';
 import { clusterCollector, type CollectContext, type CollectorResult } from './collector.ts';
 import {
-  type ApplicationSessions,
   ApplicationTallies,
-  choosePairs,
+  chooseMembers,
   chooseUsers,
   listApplications,
   listUsers,
   type Members,
   type Pair,
   pairOf,
-  type UserSessions,
 } from './sessions/applications.ts';
 import {
   APPLICATION_FAMILIES,
@@ -27,7 +25,6 @@ import {
   createTally,
   fingerprintHost,
   isClosed,
-  type NodeSessions,
   PHASES,
   readSession,
   SESSION_STATES,
@@ -80,23 +77,21 @@ interface State {
 type Context = CollectContext<OptionValues<typeof OPTIONS>, State>;
 
 export interface SessionsResult extends CollectorResult {
-  /** Open sessions by node id, in ascending order. */
-  readonly nodes: ReadonlyMap<number, NodeSessions>;
-  readonly byAge: Buckets;
-  /** Running queries. */
-  readonly queriesByAge: Buckets;
+  /** Open sessions by node id, in ascending order, with the number of distinct client hosts. */
+  readonly nodes: ReadonlyMap<number, SessionTally & { readonly clientHosts: number }>;
+  /** How many are at most as old as the bound, by bound in seconds; the last one, Infinity, counts all. */
+  readonly byAge: ReadonlyMap<number, number>;
+  /** The same of running queries. */
+  readonly queriesByAge: ReadonlyMap<number, number>;
   /** What is not listed first, then the listed pairs, then what is not listed of each listed user. */
-  readonly applications: readonly ApplicationSessions[];
+  readonly applications: ReturnType<typeof listApplications>;
   /** `other` first, then those with most sessions. */
-  readonly users: readonly UserSessions[];
+  readonly users: ReturnType<typeof listUsers>;
   /** Nodes of which a session was listed, closed and internal ones included. */
   readonly answered: ReadonlySet<number>;
   /** Nodes whose sessions the answering node did not get; 0 where the server named none. */
   readonly failedNodes: ReadonlySet<number>;
 }
-
-/** How many are at most as old as the bound, by bound in seconds; the last one, Infinity, counts all. */
-type Buckets = ReadonlyMap<number, number>;
 
 /** GET /sessions/: open sessions, what they run and how old it is. */
 export const sessions = clusterCollector({
@@ -131,7 +126,7 @@ export const sessions = clusterCollector({
     if (answered.size === 0 && failedNodes.size > 0) {
       await assertNodeAnswered(api, context, failedNodes);
     }
-    state.pairs = choosePairs(applications.byPair, state.pairs, options.max_applications);
+    state.pairs = chooseMembers(applications.byPair, state.pairs, options.max_applications);
     state.users = chooseUsers(applications.byUser, state.users, options.max_users);
     const nodes = [...count.nodes].toSorted(([a], [b]) => a - b);
     return {

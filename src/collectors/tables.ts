@@ -10,7 +10,6 @@ import {
 } from './collector.ts';
 import {
   type DiscoveredTable,
-  type Discovery,
   discoverTables,
   OTHER,
   summarizeTables,
@@ -134,7 +133,7 @@ export interface TablesResult extends CollectorResult {
   /** The listed tables in the configured order; those that could not be read are missing. */
   readonly tables: readonly TableDetails[];
   /** Undefined where the server lists no tables. */
-  readonly discovery: Discovery | undefined;
+  readonly discovery: ReturnType<typeof summarizeTables> | undefined;
   /** `movr.public.rides` by table id, of every table that is known. */
   readonly names: ReadonlyMap<string, string>;
 }

@@ -40,17 +40,11 @@ export class HotCandidates {
   }
 }
 
-interface Candidate {
-  readonly range: HotRange;
-  readonly id: number;
-  readonly value: number;
-}
-
 /** Twice the length of the list is enough: it holds as many newcomers as could get in. */
 class Candidates {
   readonly #length: number;
   readonly #members: ReadonlySet<number>;
-  #kept: Candidate[] = [];
+  #kept: { readonly range: HotRange; readonly id: number; readonly value: number }[] = [];
   /** No newcomer gets in that is not above. */
   floor: number;
 
@@ -75,7 +69,7 @@ class Candidates {
   }
 
   /** Hottest first; one entry a range, though two stores may claim its lease for a moment. */
-  list(): readonly Candidate[] {
+  list() {
     this.#cut();
     return this.#kept;
   }

@@ -67,14 +67,6 @@ export interface RangeSummary {
   readonly problemsByTable: Map<number, number[]>;
 }
 
-/** A range known from earlier scans none of whose holders is live. */
-export interface LostRange {
-  readonly rangeId: number;
-  readonly place: Place;
-  /** The lowest of its holders. */
-  readonly nodeId: number;
-}
-
 /** The ranges of a cluster, from scan to scan. */
 export class KnownRanges {
   readonly table = new RangeTable(HOLDER_WORDS);
@@ -175,9 +167,13 @@ export class KnownRanges {
 
   /**
    * Takes over which nodes hold each range, after a scan that read all live nodes, and counts for `domains` what
-   * depends on them. `onLost` gets the ranges that no live node holds.
+   * depends on them. `onLost` gets the ranges that no live node holds, each with the
+   * lowest of its holders.
    */
-  *settle(domains: FailureDomains, onLost: (range: LostRange) => void): Work {
+  *settle(
+    domains: FailureDomains,
+    onLost: (rangeId: number, nodeId: number, place: Place) => void,
+  ): Work {
     yield* walk(this.table.capacity, (from, to) => {
       this.#settleSlots(domains, onLost, from, to);
     });
@@ -185,7 +181,7 @@ export class KnownRanges {
 
   #settleSlots(
     domains: FailureDomains,
-    onLost: (range: LostRange) => void,
+    onLost: (rangeId: number, nodeId: number, place: Place) => void,
     from: number,
     to: number,
   ): void {
@@ -196,7 +192,7 @@ export class KnownRanges {
       const problems = (table.flags[slot] ?? 0) & PROBLEM_BITS;
       const nodeId = this.#holders.settle(table, slot, problems, domains);
       if (nodeId === undefined) continue;
-      onLost({ rangeId, place: this.places.at(placeNumber(table, slot)) ?? 0, nodeId });
+      onLost(rangeId, nodeId, this.places.at(placeNumber(table, slot)) ?? 0);
     }
   }
 

@@ -9,7 +9,7 @@ import type { RangeSummary } from './known-ranges.ts';
 import { listFamilies } from './list-families.ts';
 import { isLower, type ProblemRange, type Reporter } from './problem-ranges.ts';
 import { CPU_NANOS, labelsOfPlace, LEASE_KINDS, WRITES } from './range.ts';
-import type { TopTables } from './table-load.ts';
+import type { TableLists } from './table-load.ts';
 import { type ScanResult, QUERY_BOUNDS, type ScannedNode } from './tally.ts';
 
 const NANOS = 1e9;
@@ -36,7 +36,7 @@ interface ScanSummary extends RangeSummary {
   readonly hot: readonly HotRange[];
   /** By index of LISTED_PROBLEMS: the ranges to list, oldest first. */
   readonly problems: readonly (readonly ProblemRange[])[];
-  readonly tables: TopTables;
+  readonly tables: ReturnType<TableLists['update']>;
   /** All nodes send the CPU of their replicas; else the sums of tables lack some. */
   readonly hasTableCpu: boolean;
 }

@@ -6,24 +6,26 @@ import type { Assignment } from './shards.ts';
 import type { FailedNode, NodeTally, ScannedNode, ScanResult } from './tally.ts';
 
 /** What one scan leaves to the next. */
-export interface ScanState {
-  firstNodeId: number;
-  /** Scans begun. */
-  scans: number;
-  /** Nodes that could not be read in the last scan. */
-  failed: ReadonlySet<number>;
-  /** The servers of this cluster ignore `remote_node_id`. */
-  gatewayOnly: boolean;
+export function createScanState() {
+  return {
+    firstNodeId: 0,
+    /** Scans begun. */
+    scans: 0,
+    /** Nodes that could not be read in the last scan. */
+    failed: new Set<number>(),
+    /** The servers of this cluster ignore `remote_node_id`. */
+    gatewayOnly: false,
+  };
 }
 
-interface ScanOptions {
-  readonly route: RangeRoute | 'auto';
-  readonly page_limit: number;
-  /** Nodes at a time. */
-  readonly concurrency: number;
-}
-
-type ScanContext = CollectContext<ScanOptions, ScanState>;
+type ScanContext = CollectContext<
+  {
+    readonly route: RangeRoute | 'auto';
+    readonly page_limit: number;
+    readonly concurrency: number;
+  },
+  ReturnType<typeof createScanState>
+>;
 
 /**
  * Reads the nodes, whose ids ascend, until all are done or the signal aborts; the failure of one does not end the scan.
@@ -86,7 +88,7 @@ function outOfTime(nodeId: number, wasQueried: boolean): FailedNode {
 /** The nodes from `firstNodeId` on, then those before it; nodes that failed the last time come last. */
 function scanOrder(
   nodeIds: readonly number[],
-  { firstNodeId, failed }: ScanState,
+  { firstNodeId, failed }: ScanContext['state'],
 ): readonly number[] {
   const rank = (nodeId: number): number =>
     (failed.has(nodeId) ? 2 : 0) + (nodeId < firstNodeId ? 1 : 0);

@@ -50,34 +50,36 @@ function addLoad(to: TableLoad, load: TableLoad): void {
   to.cpuNanos += load.cpuNanos;
 }
 
-/** Figures of the tables that are shown, by their label: an id, `none` outside of tables, `other` for the rest. */
-export interface TopTables {
-  /** Ids of all that are shown. */
-  readonly ids: readonly string[];
-  /** The most loaded first. */
-  readonly loads: ReadonlyMap<string, TableLoad>;
-  /** By index of PROBLEMS: distinct ranges. */
-  readonly problems: ReadonlyMap<string, readonly number[]>;
-}
-
 /** Which tables are shown, from scan to scan. */
 export class TableLists {
-  readonly #loads = [new TopList(), new TopList(), new TopList()];
-  readonly #problems = new TopList();
+  readonly #byQueries = new TopList();
+  readonly #byCpu = new TopList();
+  readonly #byRanges = new TopList();
+  readonly #byProblems = new TopList();
 
+  /**
+   * Figures of the tables that are shown, by their label: an id, `none` outside of tables, `other` for the rest. The most
+   * loaded come first; `problems` are distinct ranges by index of PROBLEMS.
+   */
   update(
     byTable: ReadonlyMap<number, TableLoad>,
     problemsByTable: ReadonlyMap<number, readonly number[]>,
     length: number,
-  ): TopTables {
-    const measures = [
-      ({ queries }: TableLoad) => queries,
-      ({ cpuNanos }: TableLoad) => cpuNanos,
-      ({ ranges }: TableLoad) => ranges,
+  ) {
+    const shown = [
+      this.#byQueries.update(
+        rankTables(byTable, ({ queries }) => queries),
+        length,
+      ),
+      this.#byCpu.update(
+        rankTables(byTable, ({ cpuNanos }) => cpuNanos),
+        length,
+      ),
+      this.#byRanges.update(
+        rankTables(byTable, ({ ranges }) => ranges),
+        length,
+      ),
     ];
-    const shown = this.#loads.map((list, at) =>
-      list.update(rankTables(byTable, measures[at] ?? (() => 0)), length),
-    );
     const loads = new Map<string, TableLoad>();
     for (const [label, values] of labelled(byTable, interleave(shown))) {
       const total = loads.get(label) ?? emptyLoad();
@@ -87,7 +89,7 @@ export class TableLists {
     for (const label of ['other', 'none']) {
       if (!loads.has(label)) loads.set(label, emptyLoad());
     }
-    const worst = this.#problems.update(rankTables(problemsByTable, sum), length);
+    const worst = this.#byProblems.update(rankTables(problemsByTable, sum), length);
     const problems = new Map<string, readonly number[]>();
     for (const [label, counts] of labelled(problemsByTable, worst)) {
       const before = problems.get(label);

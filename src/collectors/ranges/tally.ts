@@ -21,7 +21,7 @@ import type { PlaceLoads } from './table-load.ts';
 export const QUERY_BOUNDS = [1, 10, 50, 100, 250, 500, 1000, 2500, 5000, Infinity] as const;
 
 /** Sums over the replicas of one store. */
-export type StoreTally = ReturnType<typeof createStoreTally>;
+type StoreTally = ReturnType<typeof createStoreTally>;
 
 function createStoreTally() {
   return {

@@ -1,5 +1,5 @@
 import { cleanLabelValue } from '../../metrics/sample-text.ts';
-import { addTally, createTally, type OpenSession, type SessionTally, sizeOf } from './session.ts';
+import { addTally, createTally, type SessionTally, sizeOf } from './session.ts';
 
 /** An application and a user, as their labels show them; clean values hold no newline. */
 export type Pair = `${string}\n${string}`;
@@ -19,26 +19,14 @@ function splitPair(pair: Pair): readonly [application: string, user: string] {
   return [application, user];
 }
 
-/** Open sessions of one application and user. */
-export interface ApplicationSessions extends UserSessions {
-  readonly application: string;
-}
-
-/** Open sessions of one SQL user. */
-export interface UserSessions extends Readonly<SessionTally> {
-  readonly user: string;
-}
-
 /** Pairs and users held at a time. Clients choose their names, so there may be as many as sessions. */
 const MAX_HELD = 10_000;
 
-type Rank = (tally: SessionTally) => number;
-
 /** What makes a pair worth listing, and how many are listed for it. */
-const RANKINGS: readonly (readonly [rank: Rank, max: number])[] = [
-  [sizeOf, Infinity],
-  [({ oldestTransactionSeconds }) => oldestTransactionSeconds, 10],
-  [({ allocBytes }) => allocBytes, 10],
+const RANKINGS = [
+  { rank: sizeOf, max: Infinity },
+  { rank: ({ oldestTransactionSeconds }: SessionTally) => oldestTransactionSeconds, max: 10 },
+  { rank: ({ allocBytes }: SessionTally) => allocBytes, max: 10 },
 ];
 
 /**
@@ -52,20 +40,16 @@ export class ApplicationTallies {
   readonly byUser = new Map<string, SessionTally>();
   /** Sessions of pairs that are not held, by user. */
   readonly rest = new Map<string, SessionTally>();
+  readonly byPair = new Map<Pair, SessionTally>();
   readonly #kept: Members<Pair>;
   readonly #maxHeld: number;
-  readonly #byPair = new Map<Pair, SessionTally>();
 
   constructor(kept: Members<Pair>, maxHeld = MAX_HELD) {
     this.#kept = kept;
     this.#maxHeld = maxHeld;
   }
 
-  get byPair(): ReadonlyMap<Pair, SessionTally> {
-    return this.#byPair;
-  }
-
-  count(pair: Pair, session: OpenSession): void {
+  count(pair: Pair, session: SessionTally): void {
     const [application, user] = splitPair(pair);
     const isHeld = this.byUser.has(user) || this.byUser.size < this.#maxHeld;
     addTo(this.byUser, isHeld ? user : OTHER, session);
@@ -73,25 +57,24 @@ export class ApplicationTallies {
       addTo(this.rest, this.byUser.has(user) ? user : OTHER, session);
       return;
     }
-    addTo(this.#byPair, pair, session);
-    if (this.#byPair.size > this.#maxHeld) this.#shrink();
+    addTo(this.byPair, pair, session);
+    if (this.byPair.size > this.#maxHeld) this.#shrink();
   }
 
   /** Removes half of the pairs that may go, so that this is seldom. */
   #shrink(): void {
     const stays = new Set(this.#kept.keys());
-    for (const [rank, max] of RANKINGS) {
-      if (max === Infinity) continue;
-      const highest = sortByRank(this.#byPair, rank).slice(0, max);
+    for (const { rank, max } of RANKINGS.slice(1)) {
+      const highest = sortByRank(this.byPair, rank).slice(0, max);
       for (const pair of highest) stays.add(pair);
     }
-    const fewestFirst = sortByRank(this.#byPair, sizeOf).toReversed();
+    const fewestFirst = sortByRank(this.byPair, sizeOf).toReversed();
     const removable = fewestFirst.filter((pair) => !stays.has(pair));
     for (const pair of removable.slice(0, Math.ceil(removable.length / 2))) {
       const user = splitPair(pair)[1];
-      const tally = this.#byPair.get(pair) ?? createTally();
+      const tally = this.byPair.get(pair) ?? createTally();
       addTo(this.rest, this.byUser.has(user) ? user : OTHER, tally);
-      this.#byPair.delete(pair);
+      this.byPair.delete(pair);
     }
   }
 }
@@ -105,7 +88,7 @@ function addTo<Key>(tallies: Map<Key, SessionTally>, key: Key, more: SessionTall
 /** The keys whose rank is not 0, highest first, ties by name; members count as 20 % higher and win ties. */
 function sortByRank<Key extends string>(
   tallies: ReadonlyMap<Key, SessionTally>,
-  rank: Rank,
+  rank: (tally: SessionTally) => number,
   members: Members<Key> = new Map(),
 ): readonly Key[] {
   return Array.from(tallies, ([key, tally]) => {
@@ -128,15 +111,6 @@ const MIN_POLLS = 10;
 /** It gives way only to what ranks clearly higher. */
 const MEMBER_BONUS = 1.2;
 
-/** Chooses at most `max` pairs by sessions, age of transactions and memory, with hysteresis. */
-export function choosePairs(
-  tallies: ReadonlyMap<Pair, SessionTally>,
-  before: Members<Pair>,
-  max: number,
-): Members<Pair> {
-  return chooseMembers(tallies, before, max, RANKINGS);
-}
-
 /** Chooses at most `max` users by sessions, with hysteresis. */
 export function chooseUsers(
   tallies: ReadonlyMap<string, SessionTally>,
@@ -147,13 +121,16 @@ export function chooseUsers(
   return chooseMembers(users, before, max, RANKINGS.slice(0, 1));
 }
 
-function chooseMembers<Key extends string>(
+/** Chooses at most `max` by sessions, age of transactions and memory, with hysteresis. */
+export function chooseMembers<Key extends string>(
   tallies: ReadonlyMap<Key, SessionTally>,
   before: Members<Key>,
   max: number,
-  rankings: typeof RANKINGS,
+  rankings = RANKINGS,
 ): Members<Key> {
-  const ranked = rankings.map(([rank, limit]) => sortByRank(tallies, rank, before).slice(0, limit));
+  const ranked = rankings.map(({ rank, max: most }) =>
+    sortByRank(tallies, rank, before).slice(0, most),
+  );
   // The first of each ranking, then the second, so that each has its share of a short list.
   const longest = Math.max(0, ...ranked.map(({ length }) => length));
   const inTurn = Array.from({ length: longest }, (_, place) =>
@@ -173,7 +150,7 @@ export function listApplications(
   { byPair, rest }: ApplicationTallies,
   members: Members<Pair>,
   users: Members<string>,
-): readonly ApplicationSessions[] {
+) {
   const others = new Map(Array.from([OTHER, ...users.keys()], (user) => [user, createTally()]));
   const addOther = (user: string, tally: SessionTally): void =>
     addTo(others, others.has(user) ? user : OTHER, tally);
@@ -181,21 +158,16 @@ export function listApplications(
   for (const [pair, tally] of byPair) {
     if (!members.has(pair)) addOther(splitPair(pair)[1], tally);
   }
-  const [unnamed, ...byUser] = Array.from(others, ([user, tally]) => {
-    return { application: OTHER, user, ...tally };
-  });
+  const sums = Array.from(others, ([user, tally]) => ({ application: OTHER, user, ...tally }));
   const listed = Array.from(members.keys(), (pair) => {
     const [application, user] = splitPair(pair);
     return { application, user, ...(byPair.get(pair) ?? createTally()) };
   });
-  return [...(unnamed === undefined ? [] : [unnamed]), ...listed, ...byUser];
+  return sums.toSpliced(1, 0, ...listed);
 }
 
 /** The sum of all users that are not members, then the members, also those without sessions now. */
-export function listUsers(
-  { byUser }: ApplicationTallies,
-  members: Members<string>,
-): readonly UserSessions[] {
+export function listUsers({ byUser }: ApplicationTallies, members: Members<string>) {
   const listed = new Map(Array.from([OTHER, ...members.keys()], (user) => [user, createTally()]));
   for (const [user, tally] of byUser) addTo(listed, listed.has(user) ? user : OTHER, tally);
   return Array.from(listed, ([user, tally]) => ({ user, ...tally }));

@@ -1,16 +1,10 @@
 import { type Family, gauge, gaugeHistogram, type OwnDefinition } from '../../metrics/family.ts';
-import {
-  type NodeSessions,
-  PHASES,
-  SESSION_STATES,
-  type SessionTally,
-  TRANSACTION_KINDS,
-} from './session.ts';
+import { PHASES, SESSION_STATES, type SessionTally, TRANSACTION_KINDS } from './session.ts';
 
 const NODE = { labels: ['node_id'], series: ['nodes'] } as const;
 
 /** A family whose values are one member of the tally of a node. */
-function ofNode(member: keyof NodeSessions, definition: OwnDefinition) {
+function ofNode(member: keyof SessionTally | 'clientHosts', definition: OwnDefinition) {
   return { member, family: gauge({ ...definition, ...NODE }) };
 }
 

@@ -91,24 +91,9 @@ export function addTally(into: SessionTally, more: SessionTally): void {
   for (const name of MAXIMA) into[name] = Math.max(into[name], more[name]);
 }
 
-/** Open sessions of one node. */
-export interface NodeSessions extends Readonly<SessionTally> {
-  /** Number of distinct client hosts. */
-  readonly clientHosts: number;
-}
-
 /** Number of open sessions in any state. */
 export function sizeOf(tally: SessionTally): number {
   return SESSION_STATES.reduce((sum, state) => sum + tally[state], 0);
-}
-
-/** One session, as a tally of itself. */
-export interface OpenSession extends SessionTally {
-  readonly state: (typeof SESSION_STATES)[number];
-  /** Infinity when the server did not send the start of the session. */
-  readonly ageSeconds: number;
-  /** Ages of its running queries, as above. */
-  readonly queryAges: readonly number[];
 }
 
 const CLOSED = 1;
@@ -118,17 +103,13 @@ export function isClosed({ status, end }: Pick<SessionElement, 'status' | 'end'>
   return status === CLOSED || end !== undefined;
 }
 
-/** `nowMs` is the wall clock, for servers that send no elapsed time. */
-export function readSession(
-  session: Omit<SessionElement, 'client_address'>,
-  nowMs: number,
-): OpenSession {
+/** One session as a tally of itself. `nowMs` is the wall clock, for servers that send no elapsed time. */
+export function readSession(session: Omit<SessionElement, 'client_address'>, nowMs: number) {
   const { active_queries: queries, active_txn: txn, start, alloc_bytes: allocBytes = 0 } = session;
   // Not from `status`: old servers send none, and it does not distinguish these states.
   const idleState = txn === undefined ? 'idle' : 'idle_in_transaction';
-  const state = queries.length > 0 ? 'active' : idleState;
+  const state: (typeof SESSION_STATES)[number] = queries.length > 0 ? 'active' : idleState;
   const transactionSeconds = txn === undefined ? 0 : ageOf(txn, nowMs);
-  const queryAges = queries.map((query) => knownAgeOf(query, nowMs));
   const tally: SessionTally = {
     ...createTally(),
     [state]: 1,
@@ -144,24 +125,24 @@ export function readSession(
   };
   for (const { phase = -1 } of queries) tally[PHASES[phase] ?? 'other'] += 1;
   if (txn !== undefined) tally[txn.implicit === true ? 'implicit' : 'explicit'] = 1;
-  return { ...tally, state, ageSeconds: knownAgeOf({ start }, nowMs), queryAges };
-}
-
-interface Aged {
-  readonly elapsed_time?: number | undefined;
-  readonly start: number | undefined;
-}
-
-/** Infinity when the server sent neither. */
-function knownAgeOf(item: Aged, nowMs: number): number {
-  const isKnown = item.start !== undefined || item.elapsed_time !== undefined;
-  return isKnown ? ageOf(item, nowMs) : Infinity;
+  return {
+    ...tally,
+    state,
+    /** Infinity when the server did not send the start of the session. */
+    ageSeconds: ageOf({ start }, nowMs, Infinity),
+    /** Ages of its running queries, as above. */
+    queryAges: queries.map((query) => ageOf(query, nowMs, Infinity)),
+  };
 }
 
 /** Seconds; never negative, however the two clocks differ. */
-function ageOf(item: Aged, nowMs: number): number {
-  const { elapsed_time: elapsedNs, start = nowMs } = item;
-  return Math.max(0, elapsedNs === undefined ? (nowMs - start) / 1000 : elapsedNs / 1e9);
+function ageOf(
+  { start, elapsed_time: ns }: Partial<SessionElement['active_queries'][number]>,
+  nowMs: number,
+  unknown = 0,
+): number {
+  if (ns !== undefined) return Math.max(0, ns / 1e9);
+  return start === undefined ? unknown : Math.max(0, (nowMs - start) / 1000);
 }
 
 /**

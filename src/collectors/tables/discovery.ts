@@ -1,7 +1,6 @@
-import type { ClusterApi } from '../../cockroach/cluster-api.ts';
+import type { ClusterApi, PollStats } from '../../cockroach/cluster-api.ts';
 import { type Infer, integer, object, string, time } from '../../json/shape.ts';
 import { cleanLabelValue } from '../../metrics/sample-text.ts';
-import type { PollStats } from '../collector.ts';
 import { formatTableName, type TableName } from './table.ts';
 
 // What the server lists of all tables: GET /table_metadata/, a cache that it refreshes now and then.
@@ -20,15 +19,6 @@ const discoveredShape = object({
   last_updated: time(),
 });
 
-/** Sizes of one or several tables. Undefined when what the server sent is no number. */
-export interface TableSizes {
-  /** On disk, over all replicas. */
-  readonly sizeBytes: number | undefined;
-  /** Of one replica, deleted and overwritten rows included. */
-  readonly dataBytes: number | undefined;
-  readonly liveDataBytes: number | undefined;
-}
-
 /** A table as the server lists it; its names are valid label values. */
 export type DiscoveredTable = Readonly<NonNullable<ReturnType<typeof copyTable>>>;
 
@@ -44,7 +34,9 @@ function copyTable(element: Infer<typeof discoveredShape>) {
     ranges: element.range_count,
     columns: element.column_count,
     indexes: element.index_count,
+    /** On disk, over all replicas. */
     sizeBytes: element.replication_size_bytes,
+    /** Of one replica, deleted and overwritten rows included. */
     dataBytes: element.total_data_bytes,
     liveDataBytes: element.total_live_data_bytes,
     /** When the server computed this, Unix time; undefined when never. */
@@ -73,20 +65,10 @@ export async function discoverTables(
   return [...byId.values()];
 }
 
-/** Sums of the tables of a database. */
-export interface DatabaseSums {
-  readonly database: string;
-  readonly tables: number;
-  readonly sizeBytes: number;
-}
-
-/** What is exported of the discovered tables. */
-export type Discovery = ReturnType<typeof summarizeTables>;
-
 /** The label of what has no series of its own. */
 export const OTHER = 'other';
 
-/** Shows the watched tables, the largest `max` and those that other collectors name by id. */
+/** What is exported of the discovered tables: shows the watched tables, the largest `max` and those that other collectors name by id. */
 export function summarizeTables(
   all: readonly DiscoveredTable[],
   watched: readonly TableName[],
@@ -125,7 +107,7 @@ function sizeOf({ sizeBytes = 0 }: DiscoveredTable): number {
   return sizeBytes;
 }
 
-function sumDatabases(all: readonly DiscoveredTable[], max: number): readonly DatabaseSums[] {
+function sumDatabases(all: readonly DiscoveredTable[], max: number) {
   const sums = Array.from(
     Map.groupBy(all, ({ database }) => database),
     ([database, tables]) => ({

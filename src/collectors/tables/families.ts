@@ -1,5 +1,5 @@
 import { type Family, gauge, type OwnDefinition } from '../../metrics/family.ts';
-import type { DatabaseSums, DiscoveredTable, TableSizes } from './discovery.ts';
+import type { DiscoveredTable, summarizeTables } from './discovery.ts';
 import type { TableDetails } from './table.ts';
 
 const LABELS = ['database', 'schema', 'table'] as const;
@@ -108,7 +108,12 @@ export const LISTED_FAMILIES = [
   }),
 ];
 
-function ofSizes(value: (sizes: TableSizes) => number | undefined, definition: OwnDefinition) {
+function ofSizes(
+  value: (
+    table: Pick<DiscoveredTable, 'sizeBytes' | 'dataBytes' | 'liveDataBytes'>,
+  ) => number | undefined,
+  definition: OwnDefinition,
+) {
   const notes = `The tables without series of their own are summed as other. ${CACHED}`;
   // Names that become equal as labels share a series.
   const family = gauge({ ...definition, ...SHOWN, request: METADATA, merge: 'sum', notes });
@@ -134,7 +139,10 @@ export const SIZE_FAMILIES = [
   }),
 ];
 
-function ofDatabase(value: (database: DatabaseSums) => number, definition: OwnDefinition) {
+function ofDatabase(
+  value: (database: ReturnType<typeof summarizeTables>['databases'][number]) => number,
+  definition: OwnDefinition,
+) {
   const family = gauge({
     ...definition,
     labels: ['database'],

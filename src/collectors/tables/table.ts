@@ -13,16 +13,13 @@ export const TABLE_NAME = /^[A-Za-z0-9_]+\.([A-Za-z0-9_]+\.)?[A-Za-z0-9_]+$/;
 
 /** Parses `database.table` or `database.schema.table`; a table that is listed twice is returned once. */
 export function parseTableNames(texts: readonly string[]): readonly TableName[] {
-  // Servers fold names without quotes to lower case.
-  const names = texts.map((text) => parseTableName(text.toLowerCase()));
+  const names = texts.map((text): TableName => {
+    // Servers fold names without quotes to lower case.
+    const [database = '', second = '', third] = text.toLowerCase().split('.');
+    if (third === undefined) return { database, schema: 'public', table: second };
+    return { database, schema: second, table: third };
+  });
   return [...new Map(names.map((name) => [formatTableName(name), name])).values()];
-}
-
-function parseTableName(text: string): TableName {
-  const [database = '', second = '', third] = text.split('.');
-  return third === undefined
-    ? { database, schema: 'public', table: second }
-    : { database, schema: second, table: third };
 }
 
 export function formatTableName({ database, schema, table }: TableName): string {
@@ -46,15 +43,13 @@ export const tableShape = object({
   }),
 });
 
-type TableResponse = Infer<typeof tableShape>;
-
 /** What defines the zone configuration, indexed by zone_config_level. */
 export const ZONE_LEVELS = ['unknown', 'cluster', 'database', 'table'] as const;
 
 export type TableDetails = ReturnType<typeof toTableDetails>;
 
 /** One table, as its response describes it. */
-export function toTableDetails(name: TableName, response: TableResponse) {
+export function toTableDetails(name: TableName, response: Infer<typeof tableShape>) {
   const { descriptor_id: id = 0, create_table_statement: statement = '' } = response;
   return {
     ...name,
@@ -66,14 +61,14 @@ export function toTableDetails(name: TableName, response: TableResponse) {
     // The response has one entry for each column of an index.
     indexes: new Set(response.indexes.map((index) => index.name)).size,
     /** Number of users and roles by privilege. */
-    grants: countGrantees(response),
+    grants: countGrantees(response.grants),
     schemaHash: statement === '' ? undefined : crc32(statement),
     /** Inherited settings are undefined. */
     zone: response.zone_config,
   };
 }
 
-function countGrantees({ grants }: TableResponse): ReadonlyMap<string, number> {
+function countGrantees(grants: Infer<typeof tableShape>['grants']): ReadonlyMap<string, number> {
   const pairs = grants.flatMap(({ user = '', privileges }) =>
     privileges.map((privilege) => ({ user, privilege })),
   );

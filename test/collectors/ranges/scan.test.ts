@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type ScanState, scanNodes } from '../../../src/collectors/ranges/scan.ts';
+import { createScanState, scanNodes } from '../../../src/collectors/ranges/scan.ts';
 import type { ScanResult, ScannedNode } from '../../../src/collectors/ranges/tally.ts';
 import { RequestError } from '../../../src/http/errors.ts';
 import { contextOf, fakeCluster, pollRanges, replica } from './cluster.ts';
@@ -15,14 +15,14 @@ function scannedNode(nodeId: number): ScannedNode {
   };
 }
 
-function stateAt(firstNodeId = 0): ScanState {
-  return { firstNodeId, scans: 0, failed: new Set(), gatewayOnly: false };
+function stateAt(firstNodeId = 0) {
+  return { ...createScanState(), firstNodeId };
 }
 
 interface Run {
   readonly nodeIds: readonly number[];
   readonly concurrency?: number;
-  readonly state?: ScanState;
+  readonly state?: ReturnType<typeof stateAt>;
   /** The deadline passes when this number of nodes has been begun; those still being read then fail. */
   readonly cutAfter?: number;
   /** Nodes that respond only after the deadline. */
