@@ -1,7 +1,7 @@
 import { type Infer, object, string, time } from '../json/shape.ts';
 import { gauge } from '../metrics/family.ts';
 import { cleanLabelValue } from '../metrics/sample-text.ts';
-import { cloudCollector, CollectError, type CollectorResult } from './collector.ts';
+import { defineCollector, CollectError, type CollectorResult } from './collector.ts';
 
 /** Without the address and the credentials, which the response contains, too. */
 const assistantShape = object({
@@ -75,8 +75,9 @@ export interface CloudResult extends CollectorResult {
 }
 
 /** GET …/migration-assistant: existence, status and health of the migration assistant. */
-export const cloud = cloudCollector({
+export const cloud = defineCollector({
   name: 'cloud',
+  api: 'cloud',
   help: 'Existence, status and health of the migration assistant.',
   privilege: 'the role ORG_ADMIN, CLUSTER_ADMIN or CLUSTER_OPERATOR_WRITER',
   request: 'GET /api/v1/clusters/{cluster_id}/migration-assistant',

@@ -69,8 +69,14 @@ export function mostFrequent<Failure extends { readonly reason: FailureReason }>
 }
 
 /** Everything that the rest of the program needs to know of a collector. */
-interface CollectorDefinition<Client, Options, State, Result extends CollectorResult> {
+interface CollectorOf<
+  Api extends 'cluster' | 'cloud',
+  Options,
+  State,
+  Result extends CollectorResult,
+> {
   readonly name: string;
+  readonly api: Api;
   readonly help: string;
   /** The request that it sends, as the reference shows it: `GET /nodes/`. */
   readonly request: string;
@@ -94,43 +100,38 @@ interface CollectorDefinition<Client, Options, State, Result extends CollectorRe
   readonly isLocal?: (options: Options) => boolean;
   createState(): State;
   /** Queries the API and returns what it found; rejects when that is nothing useful. */
-  collect(client: Client, context: CollectContext<Options, State>): Promise<Result>;
+  collect(
+    client: Api extends 'cluster' ? ClusterApi : CloudApi,
+    context: CollectContext<Options, State>,
+  ): Promise<Result>;
   /** Writes a result as samples. A generator may yield where other work can run. */
   samples(result: Result, set: SampleSet): Iterable<unknown> | void;
 }
 
 // oxlint-disable typescript/no-explicit-any -- each collector knows its own options, state and result
-export type ClusterCollector<
-  O = any,
-  S = any,
-  R extends CollectorResult = any,
-> = CollectorDefinition<ClusterApi, O, S, R> & { readonly api: 'cluster' };
-export type CloudCollector<O = any, S = any, R extends CollectorResult = any> = CollectorDefinition<
-  CloudApi,
+export type ClusterCollector<O = any, S = any, R extends CollectorResult = any> = CollectorOf<
+  'cluster',
   O,
   S,
   R
-> & { readonly api: 'cloud' };
+>;
+export type CloudCollector = CollectorOf<'cloud', any, any, any>;
 // oxlint-enable typescript/no-explicit-any
 
 export type Collector = ClusterCollector | CloudCollector;
 
-/** Declares a collector of the cluster API; the types of its options follow from their specs. */
-export function clusterCollector<const S extends OptionSpecs, State, R extends CollectorResult>(
-  definition: Omit<CollectorDefinition<ClusterApi, OptionValues<S>, State, R>, 'options'> & {
+/** Declares a collector; the types of its options follow from their specs. */
+export function defineCollector<
+  Api extends 'cluster' | 'cloud',
+  const S extends OptionSpecs,
+  State,
+  Result extends CollectorResult,
+>(
+  definition: Omit<CollectorOf<Api, OptionValues<S>, State, Result>, 'options'> & {
     readonly options: S;
   },
-): ClusterCollector<OptionValues<S>, State, R> {
-  return { ...definition, api: 'cluster' };
-}
-
-/** Declares a collector of the Cloud API. */
-export function cloudCollector<const S extends OptionSpecs, State, R extends CollectorResult>(
-  definition: Omit<CollectorDefinition<CloudApi, OptionValues<S>, State, R>, 'options'> & {
-    readonly options: S;
-  },
-): CloudCollector<OptionValues<S>, State, R> {
-  return { ...definition, api: 'cloud' };
+): CollectorOf<Api, OptionValues<S>, State, Result> {
+  return definition;
 }
 
 /** Value of the label `shard`: work per cluster is done by shard 0. */

@@ -1,6 +1,6 @@
 import { freshnessOf } from '../cockroach/node.ts';
 import type { KeyFilter } from '../json/shape.ts';
-import { clusterCollector, type CollectorResult } from './collector.ts';
+import { defineCollector, type CollectorResult } from './collector.ts';
 import { JOB_FAMILIES, lastBackupSeconds, writeJobSamples } from './nodes/jobs.ts';
 import {
   MEASUREMENT_FAMILIES,
@@ -12,8 +12,9 @@ import { copyNode, MAX_TIERS, type NodeRecord, nodeShape, selectKeys } from './n
 import { STATUS_FAMILIES, writeClusterSamples, writeStatusSamples } from './nodes/status.ts';
 
 /** GET /nodes/: identity and liveness of the nodes, and the most important of their own metrics. */
-export const nodes = clusterCollector({
+export const nodes = defineCollector({
   name: 'nodes',
+  api: 'cluster',
   help: 'Liveness, version, locality, load and stores of the nodes.',
   privilege: 'GRANT SYSTEM VIEWCLUSTERMETADATA',
   request: 'GET /nodes/',

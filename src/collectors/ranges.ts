@@ -2,7 +2,7 @@ import type { ClusterApi } from '../cockroach/cluster-api.ts';
 import type { OptionValues } from '../options.ts';
 import { inSlices } from '../time-slice.ts';
 import { LISTED_PROBLEMS } from '../vocabulary.ts';
-import { clusterCollector, type CollectContext } from './collector.ts';
+import { defineCollector, type CollectContext } from './collector.ts';
 import { FailureDomains } from './ranges/failure-domains.ts';
 import { families, STORE_LOADS } from './ranges/families.ts';
 import { HotCandidates, HotList, type HotRange } from './ranges/hot-ranges.ts';
@@ -92,8 +92,9 @@ function createState() {
 type Context = CollectContext<OptionValues<typeof OPTIONS>, ReturnType<typeof createState>>;
 
 /** GET /nodes/{node_id}/ranges/ of every node: replicas, leases, problems and load, and the ranges behind them. */
-export const ranges = clusterCollector({
+export const ranges = defineCollector({
   name: 'ranges',
+  api: 'cluster',
   help: 'Replicas, leases, problems and load of the ranges, node by node.',
   request: 'GET /nodes/{node_id}/ranges/',
   privilege: 'GRANT SYSTEM VIEWCLUSTERMETADATA',

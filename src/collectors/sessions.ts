@@ -2,7 +2,7 @@ import type { ClusterApi } from '../cockroach/cluster-api.ts';
 import { listNodes } from '../cockroach/node-list.ts';
 import { formatValue } from '../metrics/sample-text.ts';
 import type { OptionSpecs, OptionValues } from '../options.ts';
-import { clusterCollector, type CollectContext, type CollectorResult } from './collector.ts';
+import { defineCollector, type CollectContext, type CollectorResult } from './collector.ts';
 import {
   ApplicationTallies,
   chooseMembers,
@@ -94,8 +94,9 @@ export interface SessionsResult extends CollectorResult {
 }
 
 /** GET /sessions/: open sessions, what they run and how old it is. */
-export const sessions = clusterCollector({
+export const sessions = defineCollector({
   name: 'sessions',
+  api: 'cluster',
   help: 'Open SQL sessions by node, and by application and user: states, queries, transactions, memory and ages.',
   privilege: 'GRANT SYSTEM VIEWCLUSTERMETADATA, VIEWACTIVITYREDACTED',
   request: 'GET /sessions/',

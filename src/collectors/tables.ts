@@ -2,7 +2,7 @@ import type { ClusterApi } from '../cockroach/cluster-api.ts';
 import { messageOf } from '../format.ts';
 import type { OptionSpecs, OptionValues } from '../options.ts';
 import {
-  clusterCollector,
+  defineCollector,
   type CollectContext,
   type CollectorResult,
   mostFrequent,
@@ -57,8 +57,9 @@ const OPTIONS = {
 type Context = CollectContext<OptionValues<typeof OPTIONS>, undefined>;
 
 /** GET /table_metadata/: names and sizes of all tables; GET /databases/{database}/tables/{table}/: details of the listed ones. */
-export const tables = clusterCollector({
+export const tables = defineCollector({
   name: 'tables',
+  api: 'cluster',
   help: 'Names and sizes of all tables; schema, grants and zone configuration of the listed ones.',
   privilege: 'GRANT SELECT ON TABLE …',
   request: 'GET /databases/{database}/tables/{table}/',

@@ -1,6 +1,6 @@
 import { object } from '../json/shape.ts';
 import { gauge } from '../metrics/family.ts';
-import { clusterCollector, type CollectorResult } from './collector.ts';
+import { defineCollector, type CollectorResult } from './collector.ts';
 
 const USERS = gauge({
   name: 'crdb_users',
@@ -8,8 +8,9 @@ const USERS = gauge({
 });
 
 /** GET /users/: the number of SQL users. */
-export const users = clusterCollector({
+export const users = defineCollector({
   name: 'users',
+  api: 'cluster',
   help: 'Number of SQL users; needs SELECT on system.users.',
   privilege: 'GRANT SELECT ON system.users',
   request: 'GET /users/',

@@ -1,9 +1,10 @@
-import { clusterCollector } from '../../src/collectors/collector.ts';
+import { defineCollector } from '../../src/collectors/collector.ts';
 import { object } from '../../src/json/shape.ts';
 
 /** A collector that the program does not know, with a privilege of its own and without metrics. */
-export const orders = clusterCollector({
+export const orders = defineCollector({
   name: 'orders',
+  api: 'cluster',
   help: 'Orders.',
   request: 'GET /users/',
   privilege: 'GRANT SELECT ON TABLE orders',

@@ -2,7 +2,7 @@ import { rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
-import { clusterCollector, type Collector } from '../../src/collectors/collector.ts';
+import { defineCollector, type Collector } from '../../src/collectors/collector.ts';
 import type { Flags } from '../../src/config/flags.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import type { Environment } from '../../src/config/secret.ts';
@@ -43,8 +43,9 @@ function createCollector(
   families: readonly Family[],
   write: (set: SampleSet) => void,
 ): Collector {
-  return clusterCollector({
+  return defineCollector({
     name,
+    api: 'cluster',
     help: `The ${name}.`,
     request: 'GET /nothing/',
     privilege: 'GRANT NOTHING',
@@ -65,8 +66,9 @@ function createCollector(
 }
 
 /** A collector whose polls end only when they are aborted. */
-export const SLEEPER: Collector = clusterCollector({
+export const SLEEPER: Collector = defineCollector({
   name: 'sleeper',
+  api: 'cluster',
   help: 'Nothing.',
   request: 'GET /nothing/',
   privilege: 'GRANT NOTHING',

@@ -7,88 +7,65 @@ const SHORT_LIVED_GROWTH = 2;
 const MIN_CAPACITY = 32;
 const MAX_NARROW_ID = 0xffff_ffff;
 
-/** Of one slot, beside the id and the words. */
-const VALUE_BYTES = 4 + 2 + 1;
-
 /** Slots of a table that make a step, some tenths of a millisecond. */
 const STEP_SLOTS = 4096;
 
 /** Work in steps; other callbacks may run between two steps, but must not change what it works on. */
 export type Work<Result = void> = Generator<undefined, Result>;
 
-type Ids = Uint32Array | Float64Array;
-
 /**
- * A hash table by range id, open addressing in columns: millions of ranges as JavaScript objects, or in
- * a Map, would take ten times the memory. The caller decides what `flags`, `counts` and `words` hold.
- * A slot is valid until the next `put` or `prune`.
+ * A hash table by range id, open addressing in columns: millions of ranges as JavaScript objects, or in a Map, would take
+ * ten times the memory. The caller decides what `flags`, `counts` and `words` hold. A slot is valid until the next `put`
+ * or `prune`, and so are the columns.
  */
 export class RangeTable {
   readonly #wordsPerSlot: number;
   readonly #growth: number;
-  /** 0 marks a free slot: no range has that id. Doubles once there is an id above 2^32, which real ones are not. */
-  #ids: Ids;
-  #sequences: Uint32Array;
-  #flags: Uint16Array;
-  #counts: Uint8Array;
-  #words: Int32Array;
-  #size = 0;
+  /** Number of ids. */
+  size = 0;
+  /** Id by slot, 0 where the slot is free. Doubles once there is an id above 2^32, which real ones are not. */
+  ids!: Uint32Array | Float64Array;
+  sequences!: Uint32Array;
+  flags!: Uint16Array;
+  counts!: Uint8Array;
+  /** Those of a slot lie together: `words[slot * wordsPerSlot]` is its first. */
+  words!: Int32Array;
 
   /** With three words per slot it needs 26 to 33 bytes per range, 4 more with ids above 2^32. */
   constructor(wordsPerSlot: number, growth = GROWTH, expected = 0) {
     this.#wordsPerSlot = wordsPerSlot;
     this.#growth = growth;
-    const capacity = Math.max(MIN_CAPACITY, Math.ceil(expected / MAX_LOAD));
-    this.#words = new Int32Array(capacity * wordsPerSlot);
-    this.#ids = new Uint32Array(capacity);
-    this.#sequences = new Uint32Array(capacity);
-    this.#flags = new Uint16Array(capacity);
-    this.#counts = new Uint8Array(capacity);
+    this.#allocate(Math.max(MIN_CAPACITY, Math.ceil(expected / MAX_LOAD)), Uint32Array);
   }
 
-  /** Number of ids. */
-  get size(): number {
-    return this.#size;
+  #allocate(capacity: number, Ids: typeof Uint32Array | typeof Float64Array): void {
+    this.size = 0;
+    this.ids = new Ids(capacity);
+    this.sequences = new Uint32Array(capacity);
+    this.flags = new Uint16Array(capacity);
+    this.counts = new Uint8Array(capacity);
+    this.words = new Int32Array(capacity * this.#wordsPerSlot);
   }
 
   /** Number of slots. */
   get capacity(): number {
-    return this.#ids.length;
+    return this.ids.length;
   }
 
   get bytes(): number {
-    const { BYTES_PER_ELEMENT } = this.#ids;
-    return this.capacity * (BYTES_PER_ELEMENT + VALUE_BYTES + 4 * this.#wordsPerSlot);
-  }
-
-  /** Id by slot, 0 where the slot is free. */
-  get ids(): Ids {
-    return this.#ids;
-  }
-
-  get sequences(): Uint32Array {
-    return this.#sequences;
-  }
-
-  get flags(): Uint16Array {
-    return this.#flags;
-  }
-
-  get counts(): Uint8Array {
-    return this.#counts;
-  }
-
-  /** Those of a slot lie together: `words[slot * wordsPerSlot]` is its first. */
-  get words(): Int32Array {
-    return this.#words;
+    const { ids, sequences, flags, counts, words } = this;
+    return [ids, sequences, flags, counts, words].reduce(
+      (sum, { byteLength }) => sum + byteLength,
+      0,
+    );
   }
 
   /** Slot of the id, whose values are 0 when it was not there. The id is a positive integer. */
   put(id: number): number {
     const slot = this.#find(id);
-    if (this.#ids[slot] === id) return slot;
+    if (this.ids[slot] === id) return slot;
     const mustWiden = id > MAX_NARROW_ID && !this.#isWide;
-    if (!mustWiden && this.#size + 1 <= this.capacity * MAX_LOAD) return this.#take(slot, id);
+    if (!mustWiden && this.size + 1 <= this.capacity * MAX_LOAD) return this.#take(slot, id);
     const capacity = Math.ceil(this.capacity * this.#growth);
     const rebuild = this.#rebuild(capacity, this.#isWide || mustWiden);
     while (rebuild.next().done !== true) continue;
@@ -96,7 +73,7 @@ export class RangeTable {
   }
 
   get #isWide(): boolean {
-    return this.#ids instanceof Float64Array;
+    return this.ids instanceof Float64Array;
   }
 
   /**
@@ -105,10 +82,10 @@ export class RangeTable {
    */
   *makeRoomFor(other: RangeTable): Work {
     const mustWiden = other.#isWide && !this.#isWide;
-    if (!mustWiden && this.#size + other.size <= this.capacity * MAX_LOAD) return;
-    let size = this.#size;
+    if (!mustWiden && this.size + other.size <= this.capacity * MAX_LOAD) return;
+    let size = this.size;
     yield* walk(other.capacity, (from, to) => {
-      size += this.#countNew(other.ids, from, to);
+      size += this.#countNew(other, from, to);
     });
     if (!mustWiden && size <= this.capacity * MAX_LOAD) return;
     const enough = Math.ceil(size / MAX_LOAD);
@@ -121,32 +98,32 @@ export class RangeTable {
     let kept = 0;
     yield* walk(this.capacity, (from, to) => {
       for (let slot = from; slot < to; slot += 1) {
-        if (this.#ids[slot] !== 0 && isKept(this.#counts[slot] ?? 0)) kept += 1;
+        if (this.ids[slot] !== 0 && isKept(this.counts[slot] ?? 0)) kept += 1;
       }
     });
-    if (kept === this.#size) return;
+    if (kept === this.size) return;
     const capacity = Math.max(MIN_CAPACITY, Math.ceil((kept * GROWTH) / MAX_LOAD));
     yield* this.#rebuild(capacity, this.#isWide, isKept);
   }
 
-  #countNew(ids: Ids, from: number, to: number): number {
+  #countNew({ ids }: RangeTable, from: number, to: number): number {
     let fresh = 0;
     for (let slot = from; slot < to; slot += 1) {
       const id = ids[slot] ?? 0;
-      if (id !== 0 && this.#ids[this.#find(id)] !== id) fresh += 1;
+      if (id !== 0 && this.ids[this.#find(id)] !== id) fresh += 1;
     }
     return fresh;
   }
 
   #take(slot: number, id: number): number {
-    this.#ids[slot] = id;
-    this.#size += 1;
+    this.ids[slot] = id;
+    this.size += 1;
     return slot;
   }
 
   /** Slot of the id, or the free slot where it belongs. */
   #find(id: number): number {
-    const ids = this.#ids;
+    const ids = this.ids;
     let slot = Math.floor(hashId(id) * (ids.length / 0x1_0000_0000));
     for (;;) {
       const found = ids[slot];
@@ -162,26 +139,20 @@ export class RangeTable {
     isWide: boolean,
     isKept: (count: number) => boolean = () => true,
   ): Work {
-    const [ids, sequences] = [this.#ids, this.#sequences];
-    const [flags, counts, words] = [this.#flags, this.#counts, this.#words];
+    const { ids, sequences, flags, counts, words } = this;
     const wordsPerSlot = this.#wordsPerSlot;
-    this.#ids = isWide ? new Float64Array(capacity) : new Uint32Array(capacity);
-    this.#sequences = new Uint32Array(capacity);
-    this.#flags = new Uint16Array(capacity);
-    this.#counts = new Uint8Array(capacity);
-    this.#words = new Int32Array(capacity * wordsPerSlot);
-    this.#size = 0;
+    this.#allocate(capacity, isWide ? Float64Array : Uint32Array);
     yield* walk(ids.length, (first, end) => {
       for (let from = first; from < end; from += 1) {
         const id = ids[from] ?? 0;
         const count = counts[from] ?? 0;
         if (id === 0 || !isKept(count)) continue;
         const to = this.#take(this.#find(id), id);
-        this.#sequences[to] = sequences[from] ?? 0;
-        this.#flags[to] = flags[from] ?? 0;
-        this.#counts[to] = count;
+        this.sequences[to] = sequences[from] ?? 0;
+        this.flags[to] = flags[from] ?? 0;
+        this.counts[to] = count;
         for (let at = 0; at < wordsPerSlot; at += 1) {
-          this.#words[to * wordsPerSlot + at] = words[from * wordsPerSlot + at] ?? 0;
+          this.words[to * wordsPerSlot + at] = words[from * wordsPerSlot + at] ?? 0;
         }
       }
     });
