@@ -174,10 +174,7 @@ export class ClusterApi {
     return { failedNodes, internalPrefix };
   }
 
-  /**
-   * GET /users/, without a limit: servers answer that with a 500. One that pages on its own is sent requests for the rest
-   * in pages of that length.
-   */
+  /** GET /users/, without a limit, which servers answer with a 500. The rest of a first page is read in pages of its length. */
   users<S extends ObjectShape>(
     stats: PollStats,
     { shape, onUser }: { readonly shape: S; readonly onUser: (user: Infer<S>) => void },

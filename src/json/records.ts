@@ -131,7 +131,8 @@ export class RecordReader implements Target {
   #absent = 0;
   readonly #place: Place;
   readonly #key: string;
-  readonly #position: Position = { slot: 0 };
+  /** The first slot of the record that is shown. */
+  readonly #position = { slot: 0 };
   /** Returns the value. */
   readonly read: () => unknown;
 
@@ -161,15 +162,10 @@ export class RecordReader implements Target {
   }
 }
 
-/** The first slot of the record that is shown. */
-interface Position {
-  slot: number;
-}
-
 type CreateReader = (
   scanner: Scanner,
   place: Place,
-  record: Position,
+  record: { slot: number },
   isKept: boolean,
 ) => () => unknown;
 
@@ -258,12 +254,10 @@ function innerOf({ children: [inner] }: Place): Place {
 }
 
 /** Reads a number of items, each of which begins with the address of the next one. */
-type ItemReader = (address: number, count: number) => unknown;
-
-function createArrayReader(scanner: Scanner, place: Place): ItemReader {
+function createArrayReader(scanner: Scanner, place: Place) {
   const record = { slot: 0 };
   const read = createGetter(scanner, innerOf(place), record, true);
-  return (address, count) => {
+  return (address: number, count: number): unknown => {
     const items: unknown[] = [];
     for (let at = address; items.length < count; at = scanner.words[at / 4] ?? 0) {
       record.slot = at / SLOT_BYTES + ITEM_HEAD;
@@ -274,11 +268,11 @@ function createArrayReader(scanner: Scanner, place: Place): ItemReader {
 }
 
 /** After the address: 0 if the value counts; the key's address and length, or 0 and the index of its name. */
-function createMapReader(scanner: Scanner, place: Place): ItemReader {
+function createMapReader(scanner: Scanner, place: Place) {
   const record = { slot: 0 };
   const read = createGetter(scanner, innerOf(place), record, true);
   const names = filterOf(place.shape).keys;
-  return (address, count) => {
+  return (address: number, count: number): unknown => {
     const entries = new Map<string, unknown>();
     let at = address;
     for (let left = count; left > 0; left--) {

@@ -57,12 +57,6 @@ export interface Target {
   install(scanner: Scanner): void;
 }
 
-export interface Limits {
-  readonly maxDepth: number;
-  /** Items of arrays and entries of maps in one value. */
-  readonly maxItems: number;
-}
-
 /**
  * The compiled scanner and its memory, which holds plans and records, then a window on the bytes of a document, then items of
  * arrays and maps. It keeps nothing of a document between two calls of `load`, so all documents share it.
@@ -88,12 +82,15 @@ export class Scanner {
     this.#instantiate();
   }
 
-  /** Makes these bytes of a document the window, until `release`; returns the address of their end. */
+  /**
+   * Makes these bytes of a document the window, until `release`; returns the address of their end. `maxItems`: of arrays
+   * and maps in one value, taken together.
+   */
   load(
     parts: readonly Uint8Array[],
     origin: number,
     targets: Iterable<Target>,
-    { maxDepth, maxItems }: Limits,
+    { maxDepth, maxItems }: { readonly maxDepth: number; readonly maxItems: number },
   ): number {
     if (this.#isInUse) throw new Error('a decoder cannot be used by the consumer of another one');
     const length = parts.reduce((sum, part) => sum + part.length, 0);

@@ -14,10 +14,7 @@ export interface ProblemRange extends Reporter {
   readonly firstSeenSeconds: number;
 }
 
-/**
- * First-seen times that are remembered per problem. Beyond, when a large part of a cluster has it, the time of a range
- * begins when the list is not full.
- */
+/** First-seen times that are remembered per problem. Beyond, the time of a range begins when the list is not full. */
 export const MAX_REMEMBERED = 1_000;
 
 /** The reporters of problems, for one node or one scan: of the remembered ranges and of the lowest of the new ids. */
@@ -83,12 +80,10 @@ export class ProblemHistory {
     const reported: ProblemRange[][] = [];
     this.byProblem = this.byProblem.map((remembered, problem) => {
       const reporters = reports.of(problem);
-      const current: ProblemRange[] = [];
-      for (const [rangeId, reporter] of reporters) {
+      const current = Array.from(reporters, ([rangeId, reporter]) => {
         const firstSeenSeconds = remembered.get(rangeId)?.firstSeenSeconds ?? nowSeconds;
-        current.push({ rangeId, firstSeenSeconds, ...reporter });
-      }
-      current.sort(byAge);
+        return { rangeId, firstSeenSeconds, ...reporter };
+      }).toSorted(byAge);
       reported.push(current);
       const kept = [...remembered.values()].filter(
         ({ rangeId, nodeId }) => !reporters.has(rangeId) && unreadNodes.has(nodeId),

@@ -69,10 +69,7 @@ export function countProblems(counts: number[], bits: number): void {
   });
 }
 
-/**
- * The table and the index that a range begins in, as one number: nothing else of a key may leave this file. 0 outside
- * of tables.
- */
+/** The table and the index that a range begins in, as one number, 0 outside of tables. No more of a key leaves this file. */
 export type Place = number;
 
 const TABLE_PREFIX = Buffer.from('/Table/');
@@ -113,13 +110,7 @@ export function tableOf(place: Place): number {
 }
 
 /** The ids as label values; empty where there is none. */
-export function labelsOfPlace(place: Place): {
-  readonly table_id: string;
-  readonly index_id: string;
-} {
-  return { table_id: idText(tableOf(place)), index_id: idText(place % INDEX_LIMIT) };
-}
-
-function idText(id: number): string {
-  return id === 0 ? '' : String(id);
+export function labelsOfPlace(place: Place) {
+  const [tableId, indexId] = [tableOf(place), place % INDEX_LIMIT];
+  return { table_id: String(tableId || ''), index_id: String(indexId || '') };
 }

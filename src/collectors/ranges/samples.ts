@@ -2,12 +2,12 @@ import type { SampleSet } from '../../metrics/sample-set.ts';
 import { formatValue } from '../../metrics/sample-text.ts';
 import { LISTED_PROBLEMS, PROBLEMS } from '../../vocabulary.ts';
 import type { CollectorResult } from '../collector.ts';
-import type { FailureDomain, FailureDomains } from './failure-domains.ts';
+import type { FailureDomains } from './failure-domains.ts';
 import { families, STORE_LOADS } from './families.ts';
 import type { HotRange } from './hot-ranges.ts';
 import type { RangeSummary } from './known-ranges.ts';
 import { listFamilies } from './list-families.ts';
-import { isLower, type ProblemRange, type Reporter } from './problem-ranges.ts';
+import { isLower, type ProblemRange } from './problem-ranges.ts';
 import { CPU_NANOS, labelsOfPlace, LEASE_KINDS, WRITES } from './range.ts';
 import type { TableLists } from './table-load.ts';
 import { type ScanResult, QUERY_BOUNDS, type ScannedNode } from './tally.ts';
@@ -133,7 +133,7 @@ function writeProblemSamples(set: SampleSet, shard: string, summary: ScanSummary
     set.set(families.problemRanges, { problem, shard }, summary.byProblem[at] ?? 0);
   });
   const counts = [...summary.byProblem, summary.whole?.lost];
-  const reporters = new Map<number, Reporter & { readonly rangeId: number }>();
+  const reporters = new Map<number, ProblemRange>();
   LISTED_PROBLEMS.forEach((problem, at) => {
     const ranges = counts[at];
     if (ranges === undefined) return;
@@ -155,11 +155,7 @@ function labelsOf({ rangeId, place }: ListedRange) {
   return { range_id: String(rangeId), ...labelsOfPlace(place) };
 }
 
-function replicaLabels({
-  rangeId,
-  nodeId,
-  storeId,
-}: Pick<ListedRange, 'rangeId' | 'nodeId' | 'storeId'>) {
+function replicaLabels({ rangeId, nodeId, storeId }: ListedRange) {
   return {
     range_id: String(rangeId),
     node_id: String(nodeId),
@@ -184,11 +180,6 @@ function writeTableSamples(set: SampleSet, shard: string, summary: ScanSummary):
   }
 }
 
-function writeDomain(domain: FailureDomain, write: (effect: string, ranges: number) => void): void {
-  write('quorum', domain.quorum);
-  write('all_replicas', domain.allReplicas);
-}
-
 /** What only a view of all ranges can tell. */
 function writeWholeSamples(
   set: SampleSet,
@@ -196,15 +187,15 @@ function writeWholeSamples(
   summary: RangeSummary,
   { domains, lost }: WholeSummary,
 ): void {
-  for (const [nodeId, node] of domains.nodes) {
-    writeDomain(node, (effect, ranges) => {
-      set.set(listFamilies.nodeDependent, { node_id: String(nodeId), effect }, ranges);
-    });
+  for (const [nodeId, { quorum, allReplicas }] of domains.nodes) {
+    const labels = { node_id: String(nodeId) };
+    set.set(listFamilies.nodeDependent, { ...labels, effect: 'quorum' }, quorum);
+    set.set(listFamilies.nodeDependent, { ...labels, effect: 'all_replicas' }, allReplicas);
   }
-  for (const { tier, locality, ...domain } of domains.localities) {
-    writeDomain(domain, (effect, ranges) => {
-      set.set(listFamilies.localityDependent, { tier, locality, effect }, ranges);
-    });
+  for (const { tier, locality, quorum, allReplicas } of domains.localities) {
+    const labels = { tier, locality };
+    set.set(listFamilies.localityDependent, { ...labels, effect: 'quorum' }, quorum);
+    set.set(listFamilies.localityDependent, { ...labels, effect: 'all_replicas' }, allReplicas);
   }
   set.set(listFamilies.withoutLiveReplica, {}, lost);
   const { ranges, byReplicas, byLeaseKind } = summary;

@@ -1,24 +1,16 @@
 import type { ClusterApi, PollStats } from '../../cockroach/cluster-api.ts';
 import { listNodes } from '../../cockroach/node-list.ts';
-import type { NodeList } from '../../cockroach/node.ts';
 import { mix } from './range-table.ts';
 
 /** The nodes that this exporter is responsible for. */
-export interface Assignment extends NodeList {
-  /** Whether these are all nodes of the cluster. */
-  readonly isWholeCluster: boolean;
-  /** Whether no node of the cluster can be queried, by any shard. */
-  readonly noNodeReachable: boolean;
-  /** Whether this exporter scans a node other than the one that it is reading. */
-  readonly isAssigned: (nodeId: number) => boolean;
-}
+export type Assignment = Awaited<ReturnType<typeof assignNodes>>;
 
 /** The nodes of a shard. Rejects like the API. */
 export async function assignNodes(
   api: ClusterApi,
   stats: PollStats,
   { index, count }: { readonly index: number; readonly count: number },
-): Promise<Assignment> {
+) {
   const { toScan, toSkip, localities } = await listNodes(api, stats);
   const isOwn = (nodeId: number): boolean => ownsNode(nodeId, index, count);
   const own = new Set([...toScan, ...toSkip].filter(isOwn));
@@ -27,8 +19,10 @@ export async function assignNodes(
     toSkip: toSkip.filter(isOwn),
     localities,
     isWholeCluster: count === 1,
+    /** Whether no node of the cluster can be queried, by any shard. */
     noNodeReachable: toScan.length === 0,
-    isAssigned: (nodeId) => count === 1 || own.has(nodeId),
+    /** Whether this exporter scans a node other than the one that it is reading. */
+    isAssigned: (nodeId: number): boolean => count === 1 || own.has(nodeId),
   };
 }
 

@@ -109,12 +109,8 @@ function* rankTables<T>(
 ): Iterable<Ranked> {
   for (const [id, values] of byTable) {
     const value = measure(values);
-    if (isTable(id) && value > 0) yield { id, value };
+    if (id !== 0 && id !== UNKNOWN_TABLE && value > 0) yield { id, value };
   }
-}
-
-function isTable(id: number): boolean {
-  return id !== 0 && id !== UNKNOWN_TABLE;
 }
 
 /** The shown tables in their order, then the others. */

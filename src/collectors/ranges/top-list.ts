@@ -27,7 +27,8 @@ export class TopList {
       const lowest = chosen.length < length ? undefined : chosen.at(-1);
       const scans = (this.#waiting.get(entry.id) ?? 0) + 1;
       if (lowest !== undefined && entry.value <= lowest.value) break;
-      if (lowest === undefined || isLetIn(entry, lowest, scans)) {
+      const isClear = lowest === undefined || entry.value > lowest.value * CLEAR_LEAD;
+      if (isClear || scans >= MIN_SCANS_ABOVE) {
         if (lowest !== undefined) chosen.pop();
         chosen.push(entry);
         chosen.sort(byValue);
@@ -40,10 +41,6 @@ export class TopList {
     this.#waiting = waiting;
     return ids;
   }
-}
-
-function isLetIn(entry: Ranked, lowest: Ranked, scans: number): boolean {
-  return entry.value > lowest.value * CLEAR_LEAD || scans >= MIN_SCANS_ABOVE;
 }
 
 /** Largest first, ties by id. */
