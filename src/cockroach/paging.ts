@@ -8,10 +8,7 @@ const MAX_PAGES = 1_000;
 /** The continuation token of 10,000 nodes is 80 kB long, and a request must carry it. */
 const MAX_TOKEN_LENGTH = 256 * 1024;
 
-/**
- * Pages by limit and offset (nodes, ranges, users): `readPage` resolves to the answer's `next`, the offset to go on with,
- * which is absent at the end. It must grow, else the listing would never end.
- */
+/** Pages by limit and offset: `readPage` resolves to the answer's `next`, which must grow and is absent at the end. */
 export async function readOffsetPages(
   stats: PollStats,
   what: string,
@@ -34,10 +31,7 @@ export async function readOffsetPages(
 const NUMBERED_PAGE_SIZE = 500;
 const MAX_NUMBERED_PAGES = 20;
 
-/**
- * Pages by number and size (tables): `readPage` resolves to the elements of the page and those of the listing. Resolves to
- * the latter; what exceeds the last page allowed is left out.
- */
+/** Pages by number and size: `readPage` resolves to the elements of the page and of the listing, this to the latter. */
 export async function readNumberedPages(
   stats: PollStats,
   readPage: (
@@ -107,10 +101,7 @@ function endless(stats: PollStats, message: string): RequestError {
   return new RequestError('limit', message);
 }
 
-/**
- * Whether a page, by its first session, begins like an earlier one: a server that does not understand its own token starts
- * over. Servers that send no ids cannot be checked.
- */
+/** Whether a page, by its first session, begins like an earlier one: a server that misreads its own token starts over. */
 export function isRepeatedPage(
   firstSessions: Set<string>,
   { id, node_id: nodeId, start }: Readonly<Record<'id' | 'node_id' | 'start', unknown>>,

@@ -179,10 +179,7 @@ export class Session {
     return (token.accepted || token.refused) && mayLogIn;
   }
 
-  /**
-   * A token from a login is kept for a minute, since other endpoints may take what this one refuses; one from a
-   * file is forgotten, so that the file is read again.
-   */
+  /** A token from a login is kept for a minute, as other endpoints may take it; that of a file is read again. */
   #giveUp(token: Token, error: RequestError): void {
     if (this.#options.credentials !== undefined) {
       token.refused = true;
@@ -193,10 +190,7 @@ export class Session {
     }
   }
 
-  /**
-   * A token that was never accepted may be why a call failed: the next one gets another. No oftener than once a
-   * minute, so that a server that fails all calls does not get a login for each of them.
-   */
+  /** A token that was never accepted may be why a call failed: the next one gets another, at most once a minute. */
   #suspect(token: Token, reason: FailureReason): void {
     if (token.accepted || REASONS_TO_KEEP_TOKEN.has(reason)) return;
     const nowMs = this.#options.monotonicMs();

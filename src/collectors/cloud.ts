@@ -62,11 +62,6 @@ const families = {
   }),
 };
 
-interface State {
-  /** When the current status of the current assistant was first seen; undefined without an assistant. */
-  seen: { readonly id: string; readonly status: string; readonly sinceMs: number } | undefined;
-}
-
 export interface CloudResult extends CollectorResult {
   /** Undefined when the cluster has no migration assistant. */
   readonly assistant:
@@ -89,13 +84,14 @@ export const cloud = defineCollector({
   enabledByDefault: true,
   families: Object.values(families),
   options: {},
-  createState: (): State => ({ seen: undefined }),
+  /** When the current status of the current assistant was first seen. */
+  createState: (): { seen?: { id: string; status: string; sinceMs: number } } => ({}),
 
   async collect(api, context): Promise<CloudResult> {
     const { state, nowMs } = context;
     const found = await api.assistant(context, assistantShape);
     if (found === undefined) {
-      state.seen = undefined;
+      delete state.seen;
       return { assistant: undefined };
     }
     const assistant = toAssistant(found);

@@ -260,10 +260,7 @@ function updateProblems(
   return state.problems.update(problems, nowMs() / 1000, unread);
 }
 
-/**
- * A server leaves zeros out, so a node without load does not show whether it would send details. It is taken for what
- * others of its cluster have been found to be.
- */
+/** Servers leave zeros out, so a node without load shows no details: it is taken for what others of its cluster are. */
 function settleDetails({ state }: Context, scanned: readonly ScannedNode[]): void {
   state.sendsDetails ||= scanned.some(({ isDetailed }) => isDetailed);
   if (!state.sendsDetails) return;

@@ -137,7 +137,7 @@ export const sessions = defineCollector({
       byAge: count.byAge,
       queriesByAge: count.queriesByAge,
       applications: listApplications(applications, state.pairs, state.users),
-      users: listUsers(applications, state.users),
+      users: listUsers(applications.byUser, state.users),
       answered,
       failedNodes,
     };

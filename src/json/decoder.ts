@@ -8,10 +8,7 @@ const LIMITS = { maxDepth: 128, maxItems: 100_000 };
 /** A number at the end is only complete when something follows, and white space may. */
 const LINE_END = Buffer.from('\n');
 
-/**
- * Reads a small document that is complete and a single value (table details, a Cloud object).
- * Throws JsonError, with kind `limit` where lists and maps hold more than 100,000 values in all.
- */
+/** Reads a complete document of one value. Throws JsonError, of kind `limit` above 100,000 values in lists and maps. */
 export function decodeValue<S extends AnyShape>(
   bytes: Uint8Array,
   shape: S,

@@ -1,9 +1,4 @@
-const DOT = 0x2e;
-const DASH = 0x2d;
-const PLUS = 0x2b;
-/** T, between date and time. */
-const DATE_END = 0x54;
-const UTC = 0x5a;
+const [DOT, DASH, PLUS, COLON, LETTER_T, LETTER_Z] = Buffer.from('.-+:TZ');
 
 /** `2006-01-02T15:04:05` and `+02:00`. */
 const DATE_TIME_BYTES = 19;
@@ -29,9 +24,9 @@ function parseDateTime(bytes: Uint8Array, at: number): number {
   const hasSeparators =
     bytes[at + 4] === DASH &&
     bytes[at + 7] === DASH &&
-    bytes[at + 10] === DATE_END &&
-    bytes[at + 13] === 0x3a &&
-    bytes[at + 16] === 0x3a;
+    bytes[at + 10] === LETTER_T &&
+    bytes[at + 13] === COLON &&
+    bytes[at + 16] === COLON;
   if (!hasSeparators) return NaN;
   const year = twoDigits(bytes, at) * 100 + twoDigits(bytes, at + 2);
   const month = twoDigits(bytes, at + 5);
@@ -49,9 +44,9 @@ function parseDateTime(bytes: Uint8Array, at: number): number {
 
 /** Milliseconds east of UTC: `Z`, `+02:00` or `-05:30`; NaN for anything else. */
 function parseOffset(bytes: Uint8Array, at: number, end: number): number {
-  if (bytes[at] === UTC && at + 1 === end) return 0;
+  if (bytes[at] === LETTER_Z && at + 1 === end) return 0;
   const sign = bytes[at] === PLUS ? 1 : bytes[at] === DASH ? -1 : NaN;
-  if (at + OFFSET_BYTES !== end || bytes[at + 3] !== 0x3a) return NaN;
+  if (at + OFFSET_BYTES !== end || bytes[at + 3] !== COLON) return NaN;
   const hours = twoDigits(bytes, at + 1);
   const minutes = twoDigits(bytes, at + 4);
   return hours <= 23 && minutes <= 59 ? sign * (hours * 60 + minutes) * 60_000 : NaN;

@@ -76,10 +76,7 @@ export class FailureDomains {
     return this.isMember(nodeId) && this.#members[nodeId] !== null;
   }
 
-  /**
-   * Adds a range that the first `count` of `holders` have reported, and returns what the next scan needs to know of it.
-   * This is called for every range, so it creates little.
-   */
+  /** Adds a range that the first `count` of `holders` reported; returns what the next scan must know. It creates little. */
   addRange(
     holders: readonly number[],
     count: number,

@@ -101,10 +101,7 @@ export class Holders {
     if (more?.size === 0) this.#dropMore(table, slot);
   }
 
-  /**
-   * Takes over which nodes hold the range, after a scan that read all live nodes, and counts it for `domains`. Returns the
-   * lowest of its holders when none of them is live.
-   */
+  /** Takes over which nodes hold the range after a scan of all live nodes; returns the lowest holder when none is live. */
   settle(
     table: RangeTable,
     slot: number,

@@ -1,5 +1,6 @@
+import { interleave } from '../collector.ts';
 import type { Place } from './range.ts';
-import { byValue, interleave, TopList } from './top-list.ts';
+import { byValue, TopList } from './top-list.ts';
 
 /** A lease-holding replica with its load. */
 export interface HotRange {

@@ -55,17 +55,21 @@ export function stage(
 }
 
 /** The ranges of one scan, counted. */
-export interface RangeSummary {
-  ranges: number;
-  /** Ranges by number of replicas seen, at that index; the last is for all that have more. */
-  readonly byReplicas: number[];
-  /** By index of LEASE_KINDS. */
-  readonly byLeaseKind: number[];
-  /** By index of PROBLEMS. */
-  readonly byProblem: number[];
-  /** The same by id of the table; UNKNOWN_TABLE where that is not known. */
-  readonly problemsByTable: Map<number, number[]>;
+function createSummary() {
+  return {
+    ranges: 0,
+    /** Ranges by number of replicas seen, at that index; the last is for all that have more. */
+    byReplicas: Array.from({ length: REPLICA_BITS + 1 }, () => 0),
+    /** By index of LEASE_KINDS. */
+    byLeaseKind: LEASE_KINDS.map(() => 0),
+    /** By index of PROBLEMS. */
+    byProblem: PROBLEMS.map(() => 0),
+    /** The same by id of the table; UNKNOWN_TABLE where that is not known. */
+    problemsByTable: new Map<number, number[]>(),
+  };
 }
+
+export type RangeSummary = ReturnType<typeof createSummary>;
 
 /** The ranges of a cluster, from scan to scan. */
 export class KnownRanges {
@@ -131,13 +135,7 @@ export class KnownRanges {
   }
 
   *summarize(): Work<RangeSummary> {
-    const summary: RangeSummary = {
-      ranges: 0,
-      byReplicas: Array.from({ length: REPLICA_BITS + 1 }, () => 0),
-      byLeaseKind: LEASE_KINDS.map(() => 0),
-      byProblem: PROBLEMS.map(() => 0),
-      problemsByTable: new Map(),
-    };
+    const summary = createSummary();
     yield* walk(this.table.capacity, (from, to) => this.#addSlots(summary, from, to));
     return summary;
   }
@@ -196,10 +194,7 @@ export class KnownRanges {
     }
   }
 
-  /**
-   * Ages the ranges that the scan did not see, and forgets those that are gone: merged, or dropped. A range stays
-   * while none of its holders was read.
-   */
+  /** Ages the ranges that the scan did not see and forgets old ones. One stays while none of its holders was read. */
   *expire(isComplete: boolean, readNodes: ReadonlySet<number>): Work {
     const { table } = this;
     const ageStep = isComplete ? COMPLETE_SCAN_AGE : PARTIAL_SCAN_AGE;

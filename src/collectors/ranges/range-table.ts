@@ -76,10 +76,7 @@ export class RangeTable {
     return this.ids instanceof Float64Array;
   }
 
-  /**
-   * Reserves slots for what the other table holds. Its ids come in the order of their hashes: in a table that grows
-   * meanwhile they would crowd at one end, and finding a free slot would take very long.
-   */
+  /** Reserves slots for the ids of another table: they come in the order of hashes, and would crowd a table that grows. */
   *makeRoomFor(other: RangeTable): Work {
     const mustWiden = other.#isWide && !this.#isWide;
     if (!mustWiden && this.size + other.size <= this.capacity * MAX_LOAD) return;

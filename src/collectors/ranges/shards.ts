@@ -38,10 +38,7 @@ export function assignLocalNode(nodeId: number): Assignment {
   };
 }
 
-/**
- * Rendezvous hashing: the shard with the highest number for the node takes it. All shards agree without talking,
- * and one more shard takes over only its fair share of nodes.
- */
+/** Rendezvous hashing: all shards agree without talking, and one more shard takes over only its fair share of nodes. */
 export function ownsNode(nodeId: number, index: number, count: number): boolean {
   const own = hash(nodeId, index);
   for (let other = 0; other < count; other += 1) {

@@ -1,16 +1,9 @@
 import { PROBLEMS } from '../../vocabulary.ts';
+import { interleave } from '../collector.ts';
 import { type Places, UNKNOWN_TABLE } from './places.ts';
-import { interleave, type Ranked, TopList } from './top-list.ts';
+import { type Ranked, TopList } from './top-list.ts';
 
-/** Load of the ranges that begin in a table. */
-export interface TableLoad {
-  /** Lease-holding replicas. */
-  ranges: number;
-  queries: number;
-  writes: number;
-  /** Of all replicas. */
-  cpuNanos: number;
-}
+type TableLoad = ReturnType<typeof emptyLoad>;
 
 /** By number of a place; of a node or a scan. */
 export class PlaceLoads {
@@ -39,7 +32,8 @@ export class PlaceLoads {
   }
 }
 
-function emptyLoad(): TableLoad {
+/** Load of the ranges that begin in a table, of lease-holding replicas but for the CPU, which is of all. */
+function emptyLoad() {
   return { ranges: 0, queries: 0, writes: 0, cpuNanos: 0 };
 }
 

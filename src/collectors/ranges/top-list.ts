@@ -47,10 +47,3 @@ export class TopList {
 export function byValue(a: Ranked, b: Ranked): number {
   return b.value - a.value || a.id - b.id;
 }
-
-/** The members of several lists, each once: the first of every list before the second of any. */
-export function interleave(lists: readonly (readonly number[])[]): readonly number[] {
-  const longest = Math.max(0, ...lists.map((list) => list.length));
-  const rows = Array.from({ length: longest }, (_, at) => lists.flatMap((list) => list[at] ?? []));
-  return [...new Set(rows.flat())];
-}

@@ -1,4 +1,5 @@
 import { cleanLabelValue } from '../../metrics/sample-text.ts';
+import { interleave } from '../collector.ts';
 import { addTally, createTally, type SessionTally, sizeOf } from './session.ts';
 
 /** An application and a user, as their labels show them; clean values hold no newline. */
@@ -132,11 +133,7 @@ export function chooseMembers<Key extends string>(
     sortByRank(tallies, rank, before).slice(0, most),
   );
   // The first of each ranking, then the second, so that each has its share of a short list.
-  const longest = Math.max(0, ...ranked.map(({ length }) => length));
-  const inTurn = Array.from({ length: longest }, (_, place) =>
-    ranked.flatMap((keys) => keys[place] ?? []),
-  ).flat();
-  const qualified = [...new Set(inTurn)].slice(0, max);
+  const qualified = interleave(ranked).slice(0, max);
   const names = new Set(qualified);
   const staying = [...before]
     .map(([key, polls]) => [key, polls + 1] as const)
@@ -151,23 +148,21 @@ export function listApplications(
   members: Members<Pair>,
   users: Members<string>,
 ) {
-  const others = new Map(Array.from([OTHER, ...users.keys()], (user) => [user, createTally()]));
-  const addOther = (user: string, tally: SessionTally): void =>
-    addTo(others, others.has(user) ? user : OTHER, tally);
-  for (const [user, tally] of rest) addOther(user, tally);
-  for (const [pair, tally] of byPair) {
-    if (!members.has(pair)) addOther(splitPair(pair)[1], tally);
-  }
-  const sums = Array.from(others, ([user, tally]) => ({ application: OTHER, user, ...tally }));
+  const unlisted = [...byPair].filter(([pair]) => !members.has(pair));
+  const others = unlisted.map(([pair, tally]) => [splitPair(pair)[1], tally] as const);
+  const sums = listUsers([...rest, ...others], users);
   const listed = Array.from(members.keys(), (pair) => {
     const [application, user] = splitPair(pair);
     return { application, user, ...(byPair.get(pair) ?? createTally()) };
   });
-  return sums.toSpliced(1, 0, ...listed);
+  return sums.map((sum) => ({ application: OTHER, ...sum })).toSpliced(1, 0, ...listed);
 }
 
 /** The sum of all users that are not members, then the members, also those without sessions now. */
-export function listUsers({ byUser }: ApplicationTallies, members: Members<string>) {
+export function listUsers(
+  byUser: Iterable<readonly [user: string, SessionTally]>,
+  members: Members<string>,
+) {
   const listed = new Map(Array.from([OTHER, ...members.keys()], (user) => [user, createTally()]));
   for (const [user, tally] of byUser) addTo(listed, listed.has(user) ? user : OTHER, tally);
   return Array.from(listed, ([user, tally]) => ({ user, ...tally }));

@@ -145,7 +145,7 @@ function ageOf(
   return start === undefined ? unknown : Math.max(0, (nowMs - start) / 1000);
 }
 
-/** A number for the host of an address (`10.0.0.1:5432`, `[::1]:5432`), to count hosts without keeping them; undefined without one. */
+/** A number for the host of `10.0.0.1:5432` or `[::1]:5432`, to count hosts without keeping them; undefined without one. */
 export function fingerprintHost(address: string): number | undefined {
   const host = hostOf(address);
   // As a signed integer it takes no memory beside its place in a set.
