@@ -110,7 +110,7 @@ export class CloudControl {
     stats: PollStats,
     method: 'POST' | 'PATCH' | 'DELETE',
     request: CloudRequest<S>,
-  ): Promise<Infer<S> | undefined> {
+  ) {
     for (let attempts = 1; ; attempts += 1) {
       try {
         return await this.#send(stats, method, request);

@@ -42,7 +42,7 @@ export type RangeRoute = 'gateway' | 'proxy' | 'local';
 
 /**
  * The cluster API v2, one method an endpoint. Listings call back synchronously, element by element; the element is reused
- * for the next one. Failures are RequestErrors.
+ * for the next one. `limit` is their number per page. Failures are RequestErrors.
  */
 export class ClusterApi {
   readonly #session: Pick<Session, 'get'>;
@@ -61,7 +61,6 @@ export class ClusterApi {
   async nodes<S extends ObjectShape>(
     stats: PollStats,
     request: {
-      /** Nodes per page. */
       readonly limit: number;
       readonly shape: S;
       readonly onNode: (node: Infer<S>) => void;
@@ -99,7 +98,6 @@ export class ClusterApi {
     request: {
       readonly nodeId: number;
       readonly route: RangeRoute;
-      /** Ranges per page. */
       readonly limit: number;
       readonly rangeIds?: readonly number[];
       /** Index of the URL to begin with, so that no gateway carries every scan. */
@@ -132,7 +130,6 @@ export class ClusterApi {
   async sessions<S extends ObjectShape>(
     stats: PollStats,
     request: {
-      /** Sessions per page. */
       readonly limit: number;
       readonly username?: string | undefined;
       readonly shape: S;

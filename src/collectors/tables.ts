@@ -8,12 +8,7 @@ import {
   mostFrequent,
   type PollFailure,
 } from './collector.ts';
-import {
-  type DiscoveredTable,
-  discoverTables,
-  OTHER,
-  summarizeTables,
-} from './tables/discovery.ts';
+import { discoverTables, OTHER, summarizeTables } from './tables/discovery.ts';
 import {
   DATABASE_FAMILIES,
   LISTED_FAMILIES,
@@ -140,10 +135,7 @@ export interface TablesResult extends CollectorResult {
 }
 
 /** All tables; undefined where the server lists none, which is a failure only when it was demanded. */
-async function discover(
-  api: ClusterApi,
-  context: Context,
-): Promise<{ readonly all?: readonly DiscoveredTable[]; readonly failure?: PollFailure }> {
+async function discover(api: ClusterApi, context: Context) {
   const { discover: mode } = context.options;
   if (mode === false) return {};
   try {

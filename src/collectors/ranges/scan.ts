@@ -3,7 +3,7 @@ import { messageOf } from '../../format.ts';
 import { CollectError, type CollectContext, mostFrequent, type PollFailure } from '../collector.ts';
 import { rangeShape } from './range.ts';
 import type { Assignment } from './shards.ts';
-import type { FailedNode, NodeTally, ScannedNode, ScanResult } from './tally.ts';
+import type { NodeTally, ScannedNode, ScanResult } from './tally.ts';
 
 /** What one scan leaves to the next. */
 export function createScanState() {
@@ -40,7 +40,7 @@ export async function scanNodes(
   const { state, signal, options, reasonOf, scanProgress } = context;
   const order = scanOrder(nodeIds, state);
   const scanned: ScannedNode[] = [];
-  const failed: FailedNode[] = [];
+  const failed: ScanResult['failed'][number][] = [];
   const interrupted: number[] = [];
   let begun = 0;
 
@@ -65,10 +65,12 @@ export async function scanNodes(
   await Promise.all(Array.from({ length: options.concurrency }, readInTurn));
   state.failed = new Set(failed.map(({ nodeId }) => nodeId));
   const late = order.slice(begun);
-  for (const nodeId of interrupted) failed.push(outOfTime(nodeId, true));
-  for (const nodeId of late) failed.push(outOfTime(nodeId, false));
-  state.scans += 1;
   const unfinished = new Set([...interrupted, ...late]);
+  for (const nodeId of unfinished) {
+    const message = `ranges of node ${nodeId}: the scan ran out of time`;
+    failed.push({ nodeId, wasQueried: interrupted.includes(nodeId), reason: 'timeout', message });
+  }
+  state.scans += 1;
   state.firstNodeId = nextFirst(order, unfinished, options.concurrency);
   // By id, not by arrival: what exceeds a budget then always misses the same nodes.
   scanned.sort(byId);
@@ -78,11 +80,6 @@ export async function scanNodes(
 
 function byId(a: { readonly nodeId: number }, b: { readonly nodeId: number }): number {
   return a.nodeId - b.nodeId;
-}
-
-function outOfTime(nodeId: number, wasQueried: boolean): FailedNode {
-  const message = `ranges of node ${nodeId}: the scan ran out of time`;
-  return { nodeId, wasQueried, reason: 'timeout', message };
 }
 
 /** The nodes from `firstNodeId` on, then those before it; nodes that failed the last time come last. */

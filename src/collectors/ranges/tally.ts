@@ -2,7 +2,6 @@ import { isId } from '../../cockroach/node.ts';
 import { type FailureReason, PROBLEMS } from '../../vocabulary.ts';
 import type { HotCandidates } from './hot-ranges.ts';
 import { stage, stagedFlags } from './known-ranges.ts';
-import type { Places } from './places.ts';
 import type { ProblemReports } from './problem-ranges.ts';
 import { createStagingTable, type RangeTable } from './range-table.ts';
 import {
@@ -11,6 +10,7 @@ import {
   type Lease,
   leaseKindOf,
   LOADS,
+  type Places,
   QUERIES,
   type Range,
   WRITES,
@@ -53,19 +53,16 @@ export interface ScannedNode {
   maxCpuNanos: number | undefined;
 }
 
-/** A node that should have been read. */
-export interface FailedNode {
-  readonly nodeId: number;
-  /** False when the scan ran out of time before its turn. */
-  readonly wasQueried: boolean;
-  readonly reason: FailureReason;
-  readonly message: string;
-}
-
 /** By node id. */
 export interface ScanResult {
   readonly scanned: readonly ScannedNode[];
-  readonly failed: readonly FailedNode[];
+  readonly failed: readonly {
+    readonly nodeId: number;
+    /** False when the scan ran out of time before its turn. */
+    readonly wasQueried: boolean;
+    readonly reason: FailureReason;
+    readonly message: string;
+  }[];
   /** Whether the deadline ended the scan. */
   readonly timedOut: boolean;
 }
