@@ -1,5 +1,5 @@
 import type { ClusterApi } from '../cockroach/cluster-api.ts';
-import { listNodes } from '../cockroach/node.ts';
+import { listNodes } from '../cockroach/node-list.ts';
 import { formatValue } from '../metrics/sample-text.ts';
 import type { OptionSpecs, OptionValues } from '../options.ts';
 import { defineCollector, type CollectContext, type CollectorResult } from './collector.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Command } from 'commander';
-import { listNodes } from '../../cockroach/node.ts';
+import { listNodes } from '../../cockroach/node-list.ts';
 import { ranges } from '../../collectors/ranges.ts';
 import { diagnose } from '../../diagnosis/diagnose.ts';
 import { formatAge, formatList } from '../../format.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { listNodes } from '../../cockroach/node.ts';
+import { listNodes } from '../../cockroach/node-list.ts';
 import { ranges } from '../../collectors/ranges.ts';
 import { diagnose } from '../../diagnosis/diagnose.ts';
 import { formatBytes, formatNumber } from '../../format.ts';

@@ -1,8 +1,9 @@
 import { PROBLEMS } from '../../vocabulary.ts';
 import type { FailureDomains } from './failure-domains.ts';
 import { HOLDER_WORDS, Holders, placeNumber, setPlaceNumber } from './holders.ts';
+import { Places } from './places.ts';
 import { RangeTable, walk, type Work } from './range-table.ts';
-import { countProblems, LEASE_KINDS, type Place, Places } from './range.ts';
+import { countProblems, LEASE_KINDS, type Place } from './range.ts';
 
 /**
  * What a slot of a RangeTable holds of a range. The sequence outlives scans; the rest, but for the age, is of the

@@ -9,7 +9,6 @@ import {
   parsed,
 } from '../../json/shape.ts';
 import { PROBLEMS } from '../../vocabulary.ts';
-import { MAX_PLACES } from './holders.ts';
 
 export const LEASE_KINDS = ['epoch', 'expiration', 'leader'] as const;
 
@@ -106,7 +105,7 @@ function withDigit(id: number, byte = 0): number {
 }
 
 /** 0 outside of tables. */
-function tableOf(place: Place): number {
+export function tableOf(place: Place): number {
   return Math.floor(place / INDEX_LIMIT);
 }
 
@@ -114,33 +113,4 @@ function tableOf(place: Place): number {
 export function labelsOfPlace(place: Place) {
   const [tableId, indexId] = [tableOf(place), place % INDEX_LIMIT];
   return { table_id: String(tableId || ''), index_id: String(indexId || '') };
-}
-
-export const UNKNOWN_TABLE = -1;
-
-/** Numbers for places: millions of ranges begin in some thousand of them. Those that do not fit share one number. */
-export class Places {
-  readonly #numbers = new Map<Place, number>([[0, 0]]);
-  readonly #places: Place[] = [0];
-
-  numberOf(place: Place): number {
-    const known = this.#numbers.get(place);
-    if (known !== undefined) return known;
-    const next = this.#places.length;
-    if (next >= MAX_PLACES - 1) return MAX_PLACES - 1;
-    this.#numbers.set(place, next);
-    this.#places.push(place);
-    return next;
-  }
-
-  /** Undefined when it did not fit. */
-  at(number: number): Place | undefined {
-    return this.#places[number];
-  }
-
-  /** The table of the place, 0 outside of tables; UNKNOWN_TABLE when it did not fit. */
-  tableAt(number: number): number {
-    const place = this.#places[number];
-    return place === undefined ? UNKNOWN_TABLE : tableOf(place);
-  }
 }

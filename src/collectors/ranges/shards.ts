@@ -1,5 +1,5 @@
 import type { ClusterApi, PollStats } from '../../cockroach/cluster-api.ts';
-import { listNodes } from '../../cockroach/node.ts';
+import { listNodes } from '../../cockroach/node-list.ts';
 import { mix } from './range-table.ts';
 
 /** The nodes that this exporter is responsible for. */

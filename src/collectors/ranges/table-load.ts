@@ -1,6 +1,6 @@
 import { PROBLEMS } from '../../vocabulary.ts';
 import { interleave } from '../collector.ts';
-import { type Places, UNKNOWN_TABLE } from './range.ts';
+import { type Places, UNKNOWN_TABLE } from './places.ts';
 import { type Ranked, TopList } from './top-list.ts';
 
 type TableLoad = ReturnType<typeof emptyLoad>;

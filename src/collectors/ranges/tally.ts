@@ -2,6 +2,7 @@ import { isId } from '../../cockroach/node.ts';
 import { type FailureReason, PROBLEMS } from '../../vocabulary.ts';
 import type { HotCandidates } from './hot-ranges.ts';
 import { stage, stagedFlags } from './known-ranges.ts';
+import type { Places } from './places.ts';
 import type { ProblemReports } from './problem-ranges.ts';
 import { createStagingTable, type RangeTable } from './range-table.ts';
 import {
@@ -10,7 +11,6 @@ import {
   type Lease,
   leaseKindOf,
   LOADS,
-  type Places,
   QUERIES,
   type Range,
   WRITES,
