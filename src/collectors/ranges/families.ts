@@ -1,7 +1,6 @@
 import { counter, gauge, gaugeHistogram, type OwnDefinition } from '../../metrics/family.ts';
 import { PROBLEMS } from '../../vocabulary.ts';
-import { LEASE_KINDS, type LOADS } from './range.ts';
-import { QUERY_BOUNDS } from './tally.ts';
+import { LEASE_KINDS, type LOADS, QUERY_BOUNDS } from './range.ts';
 
 // A scan of many nodes is no snapshot: their responses are of different instants.
 

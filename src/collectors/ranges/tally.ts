@@ -12,13 +12,11 @@ import {
   leaseKindOf,
   LOADS,
   QUERIES,
+  QUERY_BOUNDS,
   type Range,
   WRITES,
 } from './range.ts';
 import type { PlaceLoads } from './table-load.ts';
-
-/** Bounds of crdb_ranges_by_queries_per_second. */
-export const QUERY_BOUNDS = [1, 10, 50, 100, 250, 500, 1000, 2500, 5000, Infinity] as const;
 
 /** Sums over the replicas of one store. */
 type StoreTally = ReturnType<typeof createStoreTally>;
