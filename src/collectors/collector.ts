@@ -68,13 +68,6 @@ export function mostFrequent<Failure extends { readonly reason: FailureReason }>
   return byReason.toSorted((a, b) => b.length - a.length)[0]?.[0];
 }
 
-/** The items of several lists, each once: the first of every list before the second of any. */
-export function interleave<T>(lists: readonly (readonly T[])[]): readonly T[] {
-  const longest = Math.max(0, ...lists.map(({ length }) => length));
-  const rows = Array.from({ length: longest }, (_, at) => lists.flatMap((list) => list[at] ?? []));
-  return [...new Set(rows.flat())];
-}
-
 /** Everything that the rest of the program needs to know of a collector. */
 interface CollectorOf<
   Api extends 'cluster' | 'cloud',

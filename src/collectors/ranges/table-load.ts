@@ -1,5 +1,5 @@
 import { PROBLEMS } from '../../vocabulary.ts';
-import { interleave } from '../collector.ts';
+import { interleave } from '../interleave.ts';
 import { type Places, UNKNOWN_TABLE } from './places.ts';
 import { type Ranked, TopList } from './top-list.ts';
 

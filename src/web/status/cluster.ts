@@ -101,6 +101,8 @@ function findIssues(parts: ReturnType<typeof readParts>, warnings: Conditions['w
   ];
 }
 
+export type AssistantStatus = ReturnType<typeof readAssistant>;
+
 /** Describes the migration assistant; all but `exists` is absent when there is none. */
 function readAssistant({ assistant }: CloudResult) {
   return {
@@ -122,7 +124,7 @@ function assistantIssues({
   status,
   health,
   statusSince: since,
-}: ReturnType<typeof readAssistant>): readonly HealthIssue[] {
+}: AssistantStatus): readonly HealthIssue[] {
   const issue = { key: 'assistant', about: 'assistant' } as const;
   if (status === 'failed') {
     const text = 'The migration assistant has failed.';

@@ -7,11 +7,11 @@ import {
   formatPercent,
 } from '../../../format.ts';
 import { SEVERITIES } from '../../../vocabulary.ts';
+import type { AssistantStatus } from '../cluster.ts';
 import type { CollectorStatus } from '../collectors.ts';
 import type { Finding } from '../health.ts';
 import { formatTable, type RangesStatus } from '../ranges.ts';
 import { OLD_TRANSACTION_SECONDS, type SessionsStatus } from '../sessions.ts';
-import type { ClusterStatus } from '../status.ts';
 import { bar, html, type Html, icon, type Part, relativeTime, withCode } from './html.ts';
 
 /** Rows of a table; the rest is on /metrics and in /api/status. */
@@ -232,7 +232,7 @@ function stateBar({ active, idleInTransaction, idle }: SessionsStatus): Html {
 }
 
 /** The state of the migration assistant. */
-export function assistantState(assistant: NonNullable<ClusterStatus['assistant']>, nowMs: number) {
+export function assistantState(assistant: AssistantStatus, nowMs: number): Html {
   if (!assistant.exists) return html`<p>There is no migration assistant.</p>`;
   const { status = 'unknown', health = 'unknown', region, statusSince } = assistant;
   const isOk = status !== 'failed' && health !== 'unavailable' && health !== 'unknown';
