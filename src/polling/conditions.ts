@@ -2,7 +2,6 @@ import type { Collector, PollFailure } from '../collectors/collector.ts';
 import { formatDuration } from '../format.ts';
 import type { Log } from '../log.ts';
 import type { Api, FailureReason } from '../vocabulary.ts';
-import type { Outcome } from './outcome.ts';
 import type { Clock } from './schedule.ts';
 
 /** Something that is wrong with a cluster for some time. */
@@ -48,7 +47,11 @@ export class Conditions {
   }
 
   /** A poll has ended or was skipped, with this error or none; `before` is the state until then. */
-  pollEnded({ name, api }: Collector, before: Outcome['state'], error: PollFailure | undefined) {
+  pollEnded(
+    { name, api }: Collector,
+    before: 'waiting' | 'good' | 'failing',
+    error: PollFailure | undefined,
+  ) {
     const wasKnown = this.update(name, error && toCondition(api, error));
     if (error !== undefined || wasKnown || before === 'good') return;
     const text = before === 'failing' ? 'collector recovered' : 'collector succeeded';
