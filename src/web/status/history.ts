@@ -34,7 +34,7 @@ const TRENDS: Readonly<
 };
 
 /** The trends of one cluster and the age of its issues, in bounded memory. */
-class ClusterHistory {
+export class ClusterHistory {
   readonly #trends = new Map<string, Trend>();
   /** Start of the current state and of each current issue, ms. */
   #since: ReadonlyMap<string, number> = new Map();

@@ -196,7 +196,7 @@ function clusterDetails(cluster: ClusterStatus, nowMs: number): Html {
   const last = halves.length % 2 === 1 ? halves.at(-1) : undefined;
   const collectors = collectorTable(cluster.collectors, nowMs);
   const all = [...shown, ['wide', 'Collectors', '', collectors] as const];
-  return html`${findingList(cluster, nowMs)}${trendTiles(cluster)}
+  return html`${findingList(cluster, nowMs)}${trendTiles(cluster.trends, cluster.findings, cluster.nodes)}
     <div class="panels">
       ${
         missing.length > 0 &&

@@ -1,7 +1,7 @@
 import { formatNumber, formatPercent, formatRoughly } from '../../../format.ts';
-import { isProblem } from '../health.ts';
-import { formatLiveNodes } from '../nodes.ts';
-import type { ClusterStatus } from '../status.ts';
+import { type Finding, isProblem } from '../health.ts';
+import type { ClusterHistory } from '../history.ts';
+import { formatLiveNodes, type NodesStatus } from '../nodes.ts';
 import { html, type Html, icon } from './html.ts';
 
 type Format = (value: number) => string;
@@ -20,7 +20,11 @@ const WIDTH = 120;
 const HEIGHT = 28;
 
 /** The most important figures, each with its state and its trend; nothing while none is known. */
-export function trendTiles({ trends, findings, nodes }: ClusterStatus): Html | undefined {
+export function trendTiles(
+  trends: ClusterHistory['trends'],
+  findings: readonly Finding[],
+  nodes: NodesStatus | undefined,
+): Html | undefined {
   const known = TILES.flatMap(([name, title, format, keys]) => {
     const trend = trends.find((one) => one.name === name);
     const value = trend?.points.at(-1)?.value;
@@ -45,7 +49,7 @@ export function trendTiles({ trends, findings, nodes }: ClusterStatus): Html | u
 }
 
 /** A line with a gap where polls failed, above its scale and its span. */
-function trendLine({ points }: ClusterStatus['trends'][number], format: Format): Html | undefined {
+function trendLine({ points }: ClusterHistory['trends'][number], format: Format): Html | undefined {
   const values = points.flatMap(({ value }) => value ?? []);
   const first = points[0];
   if (first === undefined || values.length < 2) return undefined;
