@@ -17,7 +17,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['cockroach'],
   ['http'],
   ['json', 'metrics', 'config', 'log'],
-  ['vocabulary', 'options', 'format', 'time-slice'],
+  ['vocabulary', 'options', 'format', 'time-slice', 'interleave'],
 ];
 
 /** Collectors use the API clients and declare metrics; the rest is handed to them. */

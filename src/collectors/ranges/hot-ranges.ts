@@ -1,4 +1,4 @@
-import { interleave } from '../interleave.ts';
+import { interleave } from '../../interleave.ts';
 import type { Place } from './range.ts';
 import { byValue, TopList } from './top-list.ts';
 

@@ -1,5 +1,5 @@
+import { interleave } from '../../interleave.ts';
 import { PROBLEMS } from '../../vocabulary.ts';
-import { interleave } from '../interleave.ts';
 import { type Places, UNKNOWN_TABLE } from './places.ts';
 import { type Ranked, TopList } from './top-list.ts';
 

@@ -1,5 +1,5 @@
+import { interleave } from '../../interleave.ts';
 import { cleanLabelValue } from '../../metrics/sample-text.ts';
-import { interleave } from '../interleave.ts';
 import { addTally, createTally, type SessionTally, sizeOf } from './session.ts';
 
 /** An application and a user, as their labels show them; clean values hold no newline. */
