@@ -4,9 +4,8 @@ import { Session } from '../cockroach/session.ts';
 import { type ProxyConfig, isLoopback } from '../config/addresses.ts';
 import type { CloudApiConfig, ClusterApiConfig, ClusterConfig } from '../config/schema.ts';
 import { trustSystemCertificates, watchClientTls } from '../config/tls-files.ts';
-import { HttpClient, type RetriedRequest } from '../http/client.ts';
+import { HttpClient, type HttpClientOptions } from '../http/client.ts';
 import type { RequestError } from '../http/errors.ts';
-import type { FinishedRequest } from '../http/request.ts';
 import type { Log } from '../log.ts';
 import type { ClusterMetrics } from '../metrics/exporter-metrics.ts';
 import { type Api, CLUSTER_ENDPOINTS } from '../vocabulary.ts';
@@ -140,9 +139,9 @@ async function common(
     random,
     maxDuty,
     breakerOpenMs: BREAKER_SHARE_OF_INTERVAL * Math.min(...intervals, MAX_BREAKER_INTERVAL_MS),
-    requestFinished: (request: FinishedRequest) => metrics.requestFinished({ ...request, api }),
-    requestRetried: (retry: RetriedRequest) => metrics.requestRetried({ ...retry, api }),
-  };
+    requestFinished: (request) => metrics.requestFinished({ ...request, api }),
+    requestRetried: (endpoint, reason) => metrics.requestRetried(api, endpoint, reason),
+  } satisfies Partial<HttpClientOptions>;
 }
 
 /** The proxy for URLs of one scheme; URLs of this host never use it. */

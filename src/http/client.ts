@@ -19,13 +19,8 @@ export interface HttpClientOptions extends RequestOptions {
   readonly maxDuty: number;
   readonly monotonicMs: () => number;
   readonly random: () => number;
-  readonly requestRetried: (retry: RetriedRequest) => void;
-}
-
-/** A request that is about to be sent again. */
-export interface RetriedRequest {
-  readonly endpoint: Endpoint;
-  readonly reason: RetryReason;
+  /** Called when a request is about to be sent again. */
+  readonly requestRetried: (endpoint: Endpoint, reason: RetryReason) => void;
 }
 
 /** Breakers keep a request from being sent. */
@@ -147,7 +142,7 @@ export class HttpClient implements AsyncDisposable {
     if (hasBody || attempts >= this.#maxAttempts) throw error;
     const retry = planRetry(error, request, retries, this.#options.random);
     if (retry === undefined || !this.#budget.withdraw()) throw error;
-    this.#options.requestRetried({ endpoint, reason: retry.reason });
+    this.#options.requestRetried(endpoint, retry.reason);
     await delay(retry.waitMs, stats.signal, `${endpoint}: waiting for a retry`);
   }
 

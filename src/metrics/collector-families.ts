@@ -4,7 +4,6 @@ import { counter, type Family, gauge } from './family.ts';
 // What the exporter exports about each collector. Gauges are written at every scrape, prom-client keeps the counters.
 
 export const POLL_SKIP_REASONS = ['overrun', 'breaker_open', 'shutdown'] as const;
-export type PollSkipReason = (typeof POLL_SKIP_REASONS)[number];
 
 const PER_COLLECTOR = { labels: ['collector', 'shard'], series: ['collectors'] } as const;
 

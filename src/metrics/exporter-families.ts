@@ -5,11 +5,9 @@ import { counter, type Family, gauge, histogram } from './family.ts';
 // counters.
 
 export const LOGIN_FAILURE_REASONS = ['rejected', 'timeout', 'network', 'tls', 'http'] as const;
-export type LoginFailureReason = (typeof LOGIN_FAILURE_REASONS)[number];
 
 /** Why a series is missing: over a budget, or merged into another one of the same labels. */
-const DROP_REASONS = ['budget', 'duplicate'] as const;
-export type DropReason = (typeof DROP_REASONS)[number];
+export const DROP_REASONS = ['budget', 'duplicate'] as const;
 
 /** Families without the label crdb_cluster. */
 export const processFamilies = {

@@ -1,4 +1,11 @@
-import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client';
+import {
+  collectDefaultMetrics,
+  Counter,
+  Histogram,
+  type MetricObjectWithValues,
+  type MetricValueWithName,
+  Registry,
+} from 'prom-client';
 import {
   type Api,
   type Endpoint,
@@ -6,22 +13,16 @@ import {
   type FailureReason,
   type RetryReason,
 } from '../vocabulary.ts';
-import {
-  COLLECTOR_FAMILIES,
-  collectorFamilies,
-  POLL_SKIP_REASONS,
-  type PollSkipReason,
-} from './collector-families.ts';
+import { COLLECTOR_FAMILIES, collectorFamilies, POLL_SKIP_REASONS } from './collector-families.ts';
 import {
   CLUSTER_FAMILIES,
   clusterFamilies,
-  type DropReason,
+  type DROP_REASONS,
   LOGIN_FAILURE_REASONS,
-  type LoginFailureReason,
   PROCESS_FAMILIES,
   processFamilies,
 } from './exporter-families.ts';
-import { counter, type Family, gauge, histogram, type HistogramFamily } from './family.ts';
+import { counter, type Family, gauge, histogram } from './family.ts';
 import { SampleSet } from './sample-set.ts';
 import { sampleWriter, labelText } from './sample-text.ts';
 import { type RenderedFamily, renderFamilies } from './snapshot.ts';
@@ -36,16 +37,6 @@ export interface Build {
 interface CollectorLabels {
   readonly collector: string;
   readonly shard: string;
-}
-
-export interface FinishedRequest {
-  readonly api: Api;
-  readonly endpoint: Endpoint;
-  /** HTTP status, or `error` when there was no response. */
-  readonly code: number | 'error';
-  readonly seconds: number;
-  /** Of the body, after decompression. */
-  readonly bytes: number;
 }
 
 /** The exporter's own metrics. prom-client keeps counters and histograms; `sample-text.ts` writes them. */
@@ -109,10 +100,10 @@ export class ClusterMetrics {
   readonly #duration = observeIn(this.registry, clusterFamilies.requestDuration);
 
   /** Starts the poll counters of a collector at 0, with all reasons. */
-  preparePolls({ collector, shard }: CollectorLabels): void {
-    this.#polls({ collector, shard }, 0);
-    for (const reason of FAILURE_REASONS) this.#pollFailures({ collector, shard, reason }, 0);
-    for (const reason of POLL_SKIP_REASONS) this.#pollsSkipped({ collector, shard, reason }, 0);
+  preparePolls(labels: CollectorLabels): void {
+    this.#polls(labels, 0);
+    for (const reason of FAILURE_REASONS) this.#pollFailures({ ...labels, reason }, 0);
+    for (const reason of POLL_SKIP_REASONS) this.#pollsSkipped({ ...labels, reason }, 0);
   }
 
   /** Starts the login counters at 0, with all reasons. */
@@ -126,48 +117,54 @@ export class ClusterMetrics {
     for (const endpoint of endpoints) this.#decodeErrors({ endpoint }, 0);
   }
 
-  readonly requestFinished = ({ api, endpoint, code, seconds, bytes }: FinishedRequest): void => {
+  readonly requestFinished = (request: {
+    readonly api: Api;
+    readonly endpoint: Endpoint;
+    /** HTTP status, or `error` when there was no response. */
+    readonly code: number | 'error';
+    readonly seconds: number;
+    /** Of the body, after decompression. */
+    readonly bytes: number;
+  }): void => {
+    const { api, endpoint, code, seconds, bytes } = request;
     this.#requests({ api, endpoint, code: String(code) }, 1);
     this.#bodyBytes({ api, endpoint }, bytes);
     this.#duration({ api, endpoint }, seconds);
   };
 
-  readonly requestRetried = ({
-    api,
-    endpoint,
-    reason,
-  }: Pick<FinishedRequest, 'api' | 'endpoint'> & { readonly reason: RetryReason }): void => {
+  requestRetried(api: Api, endpoint: Endpoint, reason: RetryReason): void {
     this.#retries({ api, endpoint, reason }, 1);
-  };
+  }
 
-  readonly decodeErrors = (endpoint: Endpoint, count: number): void => {
+  readonly decodeErrors = (endpoint: Endpoint, count: number): void =>
     this.#decodeErrors({ endpoint }, count);
-  };
 
   readonly loginTried = (): void => this.#logins({}, 1);
 
   /** After `loginTried`. */
-  readonly loginFailed = (reason: LoginFailureReason): void => {
+  loginFailed(reason: (typeof LOGIN_FAILURE_REASONS)[number]): void {
     this.#loginFailures({ reason }, 1);
-  };
+  }
 
   /** Counts a finished poll, successful or failed. */
-  pollFinished({ collector, shard }: CollectorLabels): void {
-    this.#polls({ collector, shard }, 1);
+  pollFinished(labels: CollectorLabels): void {
+    this.#polls(labels, 1);
   }
 
   /** After `pollFinished`. */
-  pollFailed({ collector, shard }: CollectorLabels, reason: FailureReason): void {
-    this.#pollFailures({ collector, shard, reason }, 1);
+  pollFailed(labels: CollectorLabels, reason: FailureReason): void {
+    this.#pollFailures({ ...labels, reason }, 1);
   }
 
-  pollSkipped({ collector, shard }: CollectorLabels, reason: PollSkipReason): void {
-    this.#pollsSkipped({ collector, shard, reason }, 1);
+  pollSkipped(labels: CollectorLabels, reason: (typeof POLL_SKIP_REASONS)[number]): void {
+    this.#pollsSkipped({ ...labels, reason }, 1);
   }
 
-  readonly seriesDropped = (family: string, reason: DropReason, count: number): void => {
-    this.#dropped({ family, reason }, count);
-  };
+  readonly seriesDropped = (
+    family: string,
+    reason: (typeof DROP_REASONS)[number],
+    count: number,
+  ): void => this.#dropped({ family, reason }, count);
 }
 
 type Add<L extends string> = (labels: Readonly<Record<L, string>>, by: number) => void;
@@ -178,15 +175,12 @@ function countIn<L extends string>(registry: Registry, { name, help, labels }: F
   return (of, by) => metric.inc({ ...of }, by);
 }
 
-function observeIn<L extends string>(registry: Registry, family: HistogramFamily<L>): Add<L> {
-  const { name, help, labels, buckets } = family;
-  const metric = new Histogram({
-    name,
-    help,
-    labelNames: labels,
-    buckets: [...buckets],
-    registers: [registry],
-  });
+function observeIn<L extends string>(
+  registry: Registry,
+  { name, help, labels, buckets }: Family<L> & { readonly buckets: readonly number[] },
+): Add<L> {
+  const shape = { labelNames: labels, buckets: [...buckets] };
+  const metric = new Histogram({ name, help, ...shape, registers: [registry] });
   return (of, seconds) => metric.observe({ ...of }, seconds);
 }
 
@@ -196,26 +190,12 @@ const MISNAMED = ['handles', 'requests', 'resources'].map((of) => `nodejs_active
 function createProcessRegistry(): Registry {
   const register = new Registry();
   collectDefaultMetrics({ register, gcDurationBuckets: [0.001, 0.01, 0.1, 0.5, 1.5, 5.5] });
-  for (const name of MISNAMED) {
-    register.removeSingleMetric(name);
-  }
+  for (const name of MISNAMED) register.removeSingleMetric(name);
   return register;
 }
 
 /** A metric as prom-client returns it; `type` is text there, whatever its declaration says. */
-interface CollectedMetric {
-  readonly name: string;
-  readonly help: string;
-  readonly type: unknown;
-  readonly values: readonly CollectedValue[];
-}
-
-interface CollectedValue {
-  /** Differs from the metric's for `_bucket`, `_sum` and `_count`. */
-  readonly metricName?: string;
-  readonly labels: Readonly<Record<string, string | number | undefined>>;
-  readonly value: number;
-}
+type CollectedMetric = MetricObjectWithValues<MetricValueWithName<string>>;
 
 const OWN_FAMILIES = new Map(
   [...PROCESS_FAMILIES, ...CLUSTER_FAMILIES, ...COLLECTOR_FAMILIES].map((one) => [one.name, one]),
@@ -244,9 +224,12 @@ function ofCollectors(
   metrics: readonly CollectedMetric[],
   isChosen: (collector: string) => boolean,
 ): readonly CollectedMetric[] {
-  const isWanted = ({ labels: { collector } }: CollectedValue): boolean =>
-    collector === undefined || isChosen(String(collector));
-  return metrics.map((metric) => ({ ...metric, values: metric.values.filter(isWanted) }));
+  return metrics.map((metric) => ({
+    ...metric,
+    values: metric.values.filter(
+      ({ labels: { collector } }) => collector === undefined || isChosen(String(collector)),
+    ),
+  }));
 }
 
 /**
@@ -259,20 +242,21 @@ function withoutUnset(metrics: readonly CollectedMetric[]): readonly CollectedMe
   );
   return metrics
     .filter(({ name }) => isMeasured || !name.startsWith(EVENT_LOOP_LAG))
-    .filter((metric) => !metric.values.some((value) => isUnset(metric, value)));
+    .filter(({ type, values }) => String(type) !== 'gauge' || !values.some(isUnset));
 }
 
-function isUnset(metric: CollectedMetric, { labels, value }: CollectedValue): boolean {
-  return metric.type === 'gauge' && value === 0 && Object.keys(labels).length === 0;
+function isUnset({ labels, value }: MetricValueWithName<string>): boolean {
+  return value === 0 && Object.keys(labels).length === 0;
 }
 
-function renderValue(name: string, constantLabels: string, collected: CollectedValue): string {
-  const entries = Object.entries(collected.labels).map(([label, value]) => [
-    label,
-    `${value ?? ''}`,
-  ]);
-  const labels = labelText(Object.keys(collected.labels), Object.fromEntries(entries));
-  return sampleWriter(collected.metricName ?? name, constantLabels)(labels, collected.value);
+function renderValue(
+  name: string,
+  constantLabels: string,
+  { labels, metricName = name, value }: MetricValueWithName<string>,
+): string {
+  const texts = Object.entries(labels).map(([label, of]) => [label, `${of ?? ''}`]);
+  const text = labelText(Object.keys(labels), Object.fromEntries(texts));
+  return sampleWriter(metricName, constantLabels)(text, value);
 }
 
 /** The definition of a default metric of prom-client. */
@@ -280,8 +264,6 @@ function describe({ name, help, type, values }: CollectedMetric): Family {
   const labels = new Set(values.flatMap((value) => Object.keys(value.labels)));
   labels.delete('le');
   const definition = { name, help, labels: [...labels] };
-  if (type === 'histogram') {
-    return histogram({ ...definition, buckets: [] });
-  }
-  return type === 'counter' ? counter(definition) : gauge(definition);
+  if (String(type) === 'histogram') return histogram({ ...definition, buckets: [] });
+  return String(type) === 'counter' ? counter(definition) : gauge(definition);
 }

@@ -1,13 +1,4 @@
 /**
- * What the exposition formats call the kind of a family; `untyped` is `unknown` in OpenMetrics, and the text format has
- * no `gaugehistogram`.
- */
-type FamilyType = 'gauge' | 'counter' | 'untyped' | 'histogram' | 'gaugehistogram';
-
-/** How two values of one label set become one. */
-export type MergeRule = 'sum' | 'max' | 'min' | 'last';
-
-/**
  * A bounded list of entries that are named by label values, as applications or hot ranges. Over a series budget a list
  * loses whole entries, in all of its families alike.
  */
@@ -20,24 +11,6 @@ export interface FamilyList<L extends string = string> {
   readonly per?: L;
 }
 
-/** What the series of a family are about; derived from its labels unless it is a list or declared as `chosen`. */
-type Importance = 'cluster' | 'node' | 'store' | 'store_and_kind' | 'list' | 'chosen';
-
-type Unit =
-  | 'count'
-  | 'seconds'
-  | 'Unix time in seconds'
-  | 'bytes'
-  | 'ratio, 0 to 1'
-  | 'ratio'
-  | '0 or 1'
-  | 'always 1'
-  | 'number'
-  | 'per second'
-  | 'bytes per second'
-  | 'CPU seconds per second'
-  | 'that of its key';
-
 /** A number, a count that depends on the cluster (`nodes`, `stores`), or an option of the collector, as `max_applications`. */
 export type SeriesFactor =
   | number
@@ -47,12 +20,27 @@ export type SeriesFactor =
 /** A declared metric. `labels` leaves out `crdb_cluster`: the sample set puts it first. */
 export interface Family<L extends string = string> {
   readonly name: string;
-  readonly type: FamilyType;
+  /** As the formats call it; `untyped` is `unknown` in OpenMetrics, and the text format has no `gaugehistogram`. */
+  readonly type: 'gauge' | 'counter' | 'untyped' | 'histogram' | 'gaugehistogram';
   readonly help: string;
   readonly labels: readonly L[];
-  readonly merge: MergeRule;
+  /** How two values of one label set become one. */
+  readonly merge: 'sum' | 'max' | 'min' | 'last';
   /** Unit of the values, for the reference. */
-  readonly unit: Unit;
+  readonly unit:
+    | 'count'
+    | 'seconds'
+    | 'Unix time in seconds'
+    | 'bytes'
+    | 'ratio, 0 to 1'
+    | 'ratio'
+    | '0 or 1'
+    | 'always 1'
+    | 'number'
+    | 'per second'
+    | 'bytes per second'
+    | 'CPU seconds per second'
+    | 'that of its key';
   /** Derived from the name, for OpenMetrics: `seconds`, `bytes`, `ratio`. */
   readonly openMetricsUnit: string | undefined;
   /** Members of the response that the values come from; undefined where whole responses or elements are counted. */
@@ -63,29 +51,18 @@ export interface Family<L extends string = string> {
   readonly series: readonly SeriesFactor[];
   /** Caveats, for the reference. */
   readonly notes: string;
-  /** What is dropped first over a series budget. */
-  readonly importance: Importance;
+  /** What its series are about, which says what is dropped first over a series budget. */
+  readonly importance: 'cluster' | 'node' | 'store' | 'store_and_kind' | 'list' | 'chosen';
   /** The list to which its series belong. */
   readonly list?: FamilyList<L> | undefined;
 }
 
-/** Histogram families only occur among the exporter's own metrics. */
-export interface HistogramFamily<L extends string = string> extends Family<L> {
-  readonly buckets: readonly number[];
-}
-
-export interface FamilyDefinition<L extends string> {
+/** What is declared of a family; the rest follows from it. Without `labels`, the family has one series. */
+export interface FamilyDefinition<L extends string> extends Partial<
+  Pick<Family<L>, 'labels' | 'merge' | 'unit' | 'field' | 'request' | 'series' | 'notes'>
+> {
   readonly name: string;
   readonly help: string;
-  /** None when absent: then the family has one series. */
-  readonly labels?: readonly L[];
-  readonly merge?: MergeRule;
-  /** When absent, what the name ends in, else `count`. */
-  readonly unit?: Unit;
-  readonly field?: string;
-  readonly request?: string;
-  readonly series?: readonly SeriesFactor[];
-  readonly notes?: string;
   /** For series that the user asks for by name. Otherwise the importance follows from `list` and `labels`. */
   readonly importance?: 'chosen';
   readonly list?: FamilyList<NoInfer<L>>;
@@ -102,50 +79,37 @@ const UNIT = /_(seconds|bytes|ratio)$/;
 /** Suffixes that OpenMetrics gives to the samples of other types. */
 const RESERVED_SUFFIX = /_(total|count|sum|bucket|created)$/;
 /** Set by Prometheus, by the formats or by the sample set. */
-const RESERVED_LABELS: ReadonlySet<string> = new Set([
-  'le',
-  'quantile',
-  'instance',
-  'crdb_cluster',
-]);
+const RESERVED_LABELS: readonly string[] = ['le', 'quantile', 'instance', 'crdb_cluster'];
 
 /** A value that may go up and down. Throws an Error on a name or label that the conventions forbid. */
-export function gauge<const L extends string = never>(definition: FamilyDefinition<L>): Family<L> {
-  return define('gauge', definition);
-}
+export const gauge = definer('gauge');
 
 /** A value that only grows until its source restarts; the name ends in `_total`. Throws like `gauge`. */
-export function counter<const L extends string = never>(
-  definition: FamilyDefinition<L>,
-): Family<L> {
-  return define('counter', definition);
-}
+export const counter = definer('counter');
 
 /** A value of which the exporter cannot know the kind. Throws like `gauge`. */
-export function untyped<const L extends string = never>(
-  definition: FamilyDefinition<L>,
-): Family<L> {
-  return define('untyped', definition);
-}
+export const untyped = definer('untyped');
 
 /**
  * A distribution now, as the cumulative counts of its buckets: the name ends in `_bucket`, and the label `le` has the
  * upper bounds. Throws like `gauge`.
  */
-export function gaugeHistogram<const L extends string = never>(
-  definition: FamilyDefinition<L>,
-): Family<L> {
-  return define('gaugehistogram', definition);
+export const gaugeHistogram = definer('gaugehistogram');
+
+function definer(type: Family['type']) {
+  return <const L extends string = never>(definition: FamilyDefinition<L>): Family<L> =>
+    define(type, definition);
 }
 
 /**
  * Cumulative buckets. Bounds must not be integers: OpenMetrics writes 1 as `1.0` and the text format as `1`,
  * which would be two series.
  */
-export function histogram<const L extends string = never>(
-  definition: FamilyDefinition<L> & { readonly buckets: readonly number[] },
-): HistogramFamily<L> {
-  const integer = definition.buckets.find((bound) => Number.isInteger(bound));
+export function histogram<const L extends string = never>({
+  buckets,
+  ...definition
+}: FamilyDefinition<L> & { readonly buckets: readonly number[] }) {
+  const integer = buckets.find((bound) => Number.isInteger(bound));
   if (integer !== undefined) {
     throw new Error(
       `family ${definition.name}: bucket bound ${integer} prints differently in the two formats; use a bound with decimals`,
@@ -153,12 +117,12 @@ export function histogram<const L extends string = never>(
   }
   return Object.freeze({
     ...define('histogram', definition),
-    buckets: Object.freeze([...definition.buckets]),
+    buckets: Object.freeze([...buckets]),
   });
 }
 
 /** Suffixes that belong to the samples of a family in OpenMetrics, not to its name. */
-const SAMPLE_SUFFIXES: Partial<Record<FamilyType, string>> = {
+const SAMPLE_SUFFIXES: Partial<Record<Family['type'], string>> = {
   counter: '_total',
   gaugehistogram: '_bucket',
 };
@@ -187,12 +151,13 @@ export function listFamilies(families: Iterable<Family>): ReadonlyMap<string, Fa
   return new Map(sorted.map((family) => [family.name, family]));
 }
 
-function define<L extends string>(type: FamilyType, definition: FamilyDefinition<L>): Family<L> {
+function define<L extends string>(
+  type: Family['type'],
+  definition: FamilyDefinition<L>,
+): Family<L> {
   const { name, help, labels = [], merge = 'last', list } = definition;
   const fault = findFault(type, definition);
-  if (fault !== undefined) {
-    throw new Error(`family ${JSON.stringify(name)}: ${fault}`);
-  }
+  if (fault !== undefined) throw new Error(`family ${JSON.stringify(name)}: ${fault}`);
   return Object.freeze({
     name,
     type,
@@ -210,37 +175,33 @@ function define<L extends string>(type: FamilyType, definition: FamilyDefinition
   });
 }
 
-const UNITS: readonly (readonly [end: string, unit: Unit])[] = [
+const UNITS: readonly (readonly [end: string, unit: Family['unit']])[] = [
   ['_timestamp_seconds', 'Unix time in seconds'],
   ['_seconds', 'seconds'],
   ['_bytes', 'bytes'],
   ['_info', 'always 1'],
 ];
 
-function unitOf(name: string): Unit {
+function unitOf(name: string): Family['unit'] {
   const base = name.replace(/_total$/, '');
   return UNITS.find(([end]) => base.endsWith(end))?.[1] ?? 'count';
 }
 
 function findFault(
-  type: FamilyType,
+  type: Family['type'],
   { name, help, labels = [] }: FamilyDefinition<string>,
 ): string | undefined {
-  if (!NAME.test(name)) {
-    return 'the name must be lower case words joined by underscores';
-  }
+  if (!NAME.test(name)) return 'the name must be lower case words joined by underscores';
   const suffix = SAMPLE_SUFFIXES[type];
-  if (suffix === undefined ? RESERVED_SUFFIX.test(name) : !name.endsWith(suffix)) {
-    return suffix === undefined
-      ? `a ${type} must not end like a counter`
-      : `a ${type} ends in ${suffix}`;
+  if (suffix === undefined && RESERVED_SUFFIX.test(name)) {
+    return `a ${type} must not end like a counter`;
   }
-  if (help.trim() === '') {
-    return 'the help text is missing';
-  }
+  if (suffix !== undefined && !name.endsWith(suffix)) return `a ${type} ends in ${suffix}`;
+  if (help.trim() === '') return 'the help text is missing';
   const label = labels.find(
     (one) =>
-      !NAME.test(one) || (RESERVED_LABELS.has(one) && !(one === 'le' && type === 'gaugehistogram')),
+      !NAME.test(one) ||
+      (RESERVED_LABELS.includes(one) && !(one === 'le' && type === 'gaugehistogram')),
   );
   if (label !== undefined) {
     return `label ${JSON.stringify(label)} is reserved or no lower case name`;
@@ -255,7 +216,7 @@ const LIST_HEAD = 5;
 const ORDER = ['cluster', 'list head', 'node', 'store', 'store_and_kind', 'list', 'chosen'];
 
 /** What a family with these labels is about, when it is no list. */
-function importanceOf(labels: readonly string[]): Importance {
+function importanceOf(labels: readonly string[]): Family['importance'] {
   if (labels.includes('store_id')) {
     const kinds = labels.filter((label) => !['node_id', 'store_id', 'shard'].includes(label));
     return kinds.length === 0 ? 'store' : 'store_and_kind';

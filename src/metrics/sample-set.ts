@@ -1,5 +1,5 @@
 import { type Keeps, planBudget } from './budget.ts';
-import type { Family, FamilyList, MergeRule } from './family.ts';
+import type { Family, FamilyList } from './family.ts';
 import { labelText, labelWriter } from './sample-text.ts';
 
 type LabelValues<L extends string> = Readonly<Record<L, string>>;
@@ -18,7 +18,7 @@ interface Entry extends SampleSetFamily {
   readonly labelText: (labels: LabelValues<string>) => string;
 }
 
-const MERGE: Readonly<Record<MergeRule, (before: number, now: number) => number>> = {
+const MERGE: Readonly<Record<Family['merge'], (before: number, now: number) => number>> = {
   sum: (before, now) => before + now,
   max: Math.max,
   min: Math.min,

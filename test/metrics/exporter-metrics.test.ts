@@ -52,7 +52,7 @@ function reportOnce(self: ExporterMetrics, cluster: string): void {
   one.prepareEndpoints(['nodes', 'login']);
   one.requestFinished({ api: 'cluster', endpoint: 'nodes', code: 200, seconds: 0.2, bytes: 700 });
   one.requestFinished({ api: 'cluster', endpoint: 'nodes', code: 'error', seconds: 3, bytes: 0 });
-  one.requestRetried({ api: 'cluster', endpoint: 'nodes', reason: 'throttled' });
+  one.requestRetried('cluster', 'nodes', 'throttled');
   one.decodeErrors('nodes', 3);
   one.loginTried();
   one.loginFailed('rejected');

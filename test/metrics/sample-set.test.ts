@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { MergeRule } from '../../src/metrics/family.ts';
+import type { Family } from '../../src/metrics/family.ts';
 import { gauge } from '../../src/metrics/family.ts';
 import { SampleSet } from '../../src/metrics/sample-set.ts';
 import { cleanLabelValue, MAX_LABEL_LENGTH } from '../../src/metrics/sample-text.ts';
@@ -43,7 +43,7 @@ describe('a set', () => {
     expect(set.series).toBe(0);
   });
 
-  it.each<[MergeRule, number]>([
+  it.each<[Family['merge'], number]>([
     ['sum', 9],
     ['max', 5],
     ['min', 1],

@@ -65,7 +65,7 @@ export function createTestClient(options: TestClientOptions): TestClient {
   const { username, password, token } = options;
   const http = createTestHttp({
     requestFinished: ({ endpoint, code }) => finished.push({ endpoint, code }),
-    requestRetried: (retry) => retried.push(retry),
+    requestRetried: (endpoint, reason) => retried.push({ endpoint, reason }),
     ...options,
     urls: options.urls.map((url) => `${url}/api/v2`),
   });

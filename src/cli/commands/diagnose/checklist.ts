@@ -3,7 +3,8 @@ import { diagnose } from '../../../diagnosis/diagnose.ts';
 import type { Operation } from '../../../diagnosis/failure.ts';
 import { formatBytes, formatMs } from '../../../format.ts';
 import { createPollStats, type PollStats } from '../../../http/poll-stats.ts';
-import { ClusterMetrics, type FinishedRequest } from '../../../metrics/exporter-metrics.ts';
+import type { FinishedRequest } from '../../../http/request.ts';
+import { ClusterMetrics } from '../../../metrics/exporter-metrics.ts';
 
 /** One line of the checklist. */
 export interface CheckResult {
