@@ -55,11 +55,7 @@ export function createLog({ level, format, destination = 1 }: LogOptions): Log {
 
 /** A full disk or a reader that went away costs lines, not the process; writing goes on when it can. */
 function openStandardStream(descriptor: 1 | 2): DestinationStream {
-  const stream = pino.destination({
-    dest: descriptor,
-    sync: true,
-    maxLength: MAX_BACKLOG_BYTES,
-  });
+  const stream = pino.destination({ dest: descriptor, sync: true, maxLength: MAX_BACKLOG_BYTES });
   // There is no other place to report that the log cannot be written.
   return stream.on('error', () => {});
 }
@@ -86,12 +82,10 @@ function jsonToLogfmt(line: string): string {
   const record: unknown = JSON.parse(line);
   if (typeof record !== 'object' || record === null) return line;
   const { time, level, msg, ...others } = Object.fromEntries(Object.entries(record));
-  const pairs = Object.entries({ time, level, msg, ...others }).filter(isPresent);
+  const pairs = Object.entries({ time, level, msg, ...others }).filter(
+    ([, value]) => value !== undefined,
+  );
   return `${pairs.map(([key, value]) => `${logfmtKey(key)}=${logfmtValue(value)}`).join(' ')}\n`;
-}
-
-function isPresent([, value]: [string, unknown]): boolean {
-  return value !== undefined;
 }
 
 function logfmtKey(key: string): string {

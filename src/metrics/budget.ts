@@ -11,14 +11,6 @@ export interface FamilySeries {
 /** Whether the budget keeps a family, or the entries of that rank if it belongs to a list. */
 export type Keeps = (family: Family, rank: number) => boolean;
 
-/** What is kept or dropped as a whole: a family, or the entries of one rank in all families of a list. */
-interface Unit {
-  readonly key: string;
-  readonly class: number;
-  readonly rank: number;
-  series: number;
-}
-
 /**
  * Decides what a budget keeps: by importance, and within one class in the order of writing (lists: by rank). From the
  * first unit that does not fit everything less important is dropped, so what is kept is a matter of importance
@@ -27,27 +19,31 @@ interface Unit {
 export function planBudget(all: Iterable<FamilySeries>, maxSeries: number): Keeps {
   const kept = new Set<string>();
   let series = 0;
-  for (const unit of mostImportantFirst(all)) {
+  for (const [key, unit] of mostImportantFirst(all)) {
     series += unit.series;
     if (series > maxSeries && unit.class > 0) break;
-    kept.add(unit.key);
+    kept.add(key);
   }
   return (family, rank) => kept.has(keyOf(family, rank));
 }
 
-function mostImportantFirst(all: Iterable<FamilySeries>): readonly Unit[] {
-  const units = new Map<string, Unit>();
+/** What is kept or dropped as a whole: a family, or the entries of one rank in all families of a list. */
+function mostImportantFirst(all: Iterable<FamilySeries>) {
+  const units = new Map<
+    string,
+    { readonly class: number; readonly rank: number; series: number }
+  >();
   const add = (family: Family, rank: number, series: number): void => {
     const key = keyOf(family, rank);
     const unit = units.get(key);
-    if (unit === undefined) units.set(key, { key, class: classOf(family, rank), rank, series });
+    if (unit === undefined) units.set(key, { class: classOf(family, rank), rank, series });
     else unit.series += series;
   };
   for (const { family, series, ranks } of all) {
     if (ranks === undefined) add(family, 0, series);
     else for (const rank of ranks) add(family, rank, 1);
   }
-  return [...units.values()].toSorted((a, b) => a.class - b.class || a.rank - b.rank);
+  return [...units].toSorted(([, a], [, b]) => a.class - b.class || a.rank - b.rank);
 }
 
 function keyOf({ name, list }: Family, rank: number): string {

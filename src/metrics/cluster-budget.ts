@@ -12,7 +12,7 @@ export class ClusterBudget {
   readonly maxSeries: number;
   readonly #published: () => readonly Snapshot[];
   readonly #seriesDropped: ClusterMetrics['seriesDropped'];
-  #last: readonly Snapshot[] = [];
+  /** By what was published when it was last looked at. */
   #shown: ReadonlyMap<Snapshot, Snapshot> = new Map();
   /** Dropped series by family that have been counted for a snapshot. */
   readonly #counted = new WeakMap<Snapshot, Map<string, number>>();
@@ -69,16 +69,12 @@ export class ClusterBudget {
   /** Again only when a snapshot came or went. */
   #fit(): ReadonlyMap<Snapshot, Snapshot> {
     const published = this.#published();
-    if (!isSameList(published, this.#last)) {
+    const known = [...this.#shown.keys()];
+    if (published.length !== known.length || published.some((one, at) => one !== known[at])) {
       const all = published.flatMap(({ families }) => [...families.values()]);
       const keeps = planBudget(all, this.maxSeries);
       this.#shown = new Map(published.map((snapshot) => [snapshot, cutSnapshot(snapshot, keeps)]));
-      this.#last = published;
     }
     return this.#shown;
   }
-}
-
-function isSameList<T>(a: readonly T[], b: readonly T[]): boolean {
-  return a.length === b.length && a.every((item, at) => item === b[at]);
 }

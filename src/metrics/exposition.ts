@@ -1,5 +1,5 @@
 import { baseName, type Family } from './family.ts';
-import { type Block, gzipMember } from './gzip.ts';
+import { gzipMember } from './gzip.ts';
 import type { RenderedFamily, Snapshot } from './snapshot.ts';
 
 /** Prometheus text 0.0.4 or OpenMetrics 1.0. They differ in the headers and the end only. */
@@ -29,16 +29,15 @@ export function joinExposition(request: ExpositionRequest): readonly Buffer[] {
     ({ family, series }) => series > 0 && (names === undefined || isNamed(family, names)),
   );
   const groups = [...Map.groupBy(chosen, ({ family }) => family.name)];
-  const blocks: Block[] = groups
+  const blocks: Pick<RenderedFamily, 'lines' | 'deflated'>[] = groups
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .flatMap(([, group]) =>
-      group.flatMap(({ family, lines, deflated }, at) => [
-        ...(at === 0 ? [{ plain: Buffer.from(familyHeader(family, format)) }] : []),
-        { plain: lines, deflated },
-      ]),
+      group.flatMap((one, at) =>
+        at > 0 ? one : [{ lines: Buffer.from(familyHeader(one.family, format)) }, one],
+      ),
     );
-  if (format === 'openmetrics') blocks.push({ plain: Buffer.from('# EOF\n') });
-  return gzip ? gzipMember(blocks) : blocks.map(({ plain }) => plain);
+  if (format === 'openmetrics') blocks.push({ lines: Buffer.from('# EOF\n') });
+  return gzip ? gzipMember(blocks) : blocks.map(({ lines }) => lines);
 }
 
 function isNamed(family: Family, names: ReadonlySet<string>): boolean {

@@ -1,11 +1,5 @@
 import { constants, crc32, deflateRawSync } from 'node:zlib';
-import type { DeflatedPiece } from './snapshot.ts';
-
-/** Plain bytes, with their compressed form if it is ready. */
-export interface Block {
-  readonly plain: Buffer;
-  readonly deflated?: DeflatedPiece | undefined;
-}
+import type { RenderedFamily } from './snapshot.ts';
 
 /** RFC 1952: magic, deflate, no flags, no time, no level, system unknown. */
 const HEADER = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255]);
@@ -13,42 +7,39 @@ const HEADER = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255]);
 const LAST_BLOCK = Buffer.from([3, 0]);
 
 /**
- * One gzip member of blocks; large ones are compressed already. One, because `curl --compressed` and
+ * One gzip member of blocks of lines; large ones are compressed already. One, because `curl --compressed` and
  * others stop after a first member. The blocks between ready pieces are compressed here, together.
  */
-export function gzipMember(blocks: Iterable<Block>): Buffer[] {
+export function gzipMember(
+  blocks: Iterable<Pick<RenderedFamily, 'lines' | 'deflated'>>,
+): readonly Buffer[] {
   const chunks: Buffer[] = [HEADER];
   let waiting: Buffer[] = [];
   let crc = 0;
   let length = 0;
-  const add = (piece: DeflatedPiece, plainLength: number): void => {
-    chunks.push(piece.bytes);
-    crc = combineCrc32(crc, piece.crc, plainLength);
+  const add = (deflated: Buffer, plainCrc: number, plainLength: number): void => {
+    chunks.push(deflated);
+    crc = combineCrc32(crc, plainCrc, plainLength);
     length += plainLength;
   };
   const addWaiting = (): void => {
-    if (waiting.length > 0) {
-      const plain = Buffer.concat(waiting);
-      add(deflatePiece(plain), plain.length);
-      waiting = [];
-    }
+    if (waiting.length === 0) return;
+    const plain = Buffer.concat(waiting);
+    const deflated = deflateRawSync(plain, { level: 1, finishFlush: constants.Z_FULL_FLUSH });
+    add(deflated, crc32(plain), plain.length);
+    waiting = [];
   };
-  for (const { plain, deflated } of blocks) {
+  for (const { lines, deflated } of blocks) {
     if (deflated === undefined) {
-      waiting.push(plain);
+      waiting.push(lines);
     } else {
       addWaiting();
-      add(deflated, plain.length);
+      add(deflated.bytes, deflated.crc, lines.length);
     }
   }
   addWaiting();
   chunks.push(LAST_BLOCK, trailer(crc, length));
   return chunks;
-}
-
-function deflatePiece(plain: Buffer): DeflatedPiece {
-  const bytes = deflateRawSync(plain, { level: 1, finishFlush: constants.Z_FULL_FLUSH });
-  return { bytes, crc: crc32(plain) };
 }
 
 function trailer(crc: number, length: number): Buffer {
@@ -76,9 +67,7 @@ function powerOfX(bytes: number): number {
   let result = ONE;
   let square = BYTE;
   for (let left = bytes; left > 0; left = Math.floor(left / 2)) {
-    if (left % 2 === 1) {
-      result = multiply(square, result);
-    }
+    if (left % 2 === 1) result = multiply(square, result);
     square = multiply(square, square);
   }
   return result;
@@ -88,9 +77,7 @@ function multiply(a: number, b: number): number {
   let product = 0;
   let shifted = b;
   for (let bit = ONE; bit !== 0; bit >>>= 1) {
-    if ((a & bit) !== 0) {
-      product ^= shifted;
-    }
+    if ((a & bit) !== 0) product ^= shifted;
     shifted = (shifted & 1) === 0 ? shifted >>> 1 : (shifted >>> 1) ^ POLYNOMIAL;
   }
   return product;

@@ -100,9 +100,9 @@ export class SampleSet {
     const keeps = planBudget(sizes, maxSeries);
     const dropped = new Map<string, number>();
     for (const [name, entry] of this.#families) {
-      const before = entry.samples.size;
-      this.#families.set(name, cutEntry(entry, keeps));
-      const count = before - (this.#families.get(name)?.samples.size ?? 0);
+      const cut = cutEntry(entry, keeps);
+      const count = entry.samples.size - cut.samples.size;
+      this.#families.set(name, cut);
       if (count > 0) dropped.set(name, count);
       this.#series -= count;
     }
@@ -144,10 +144,7 @@ export class SampleSet {
 
 function cutEntry(entry: Entry, keeps: Keeps): Entry {
   const { family, samples, ranks } = entry;
-  if (ranks === undefined) {
-    if (!keeps(family, 0)) samples.clear();
-    return entry;
-  }
+  if (ranks === undefined) return keeps(family, 0) ? entry : { ...entry, samples: new Map() };
   const kept = [...samples].filter((_sample, at) => keeps(family, ranks[at] ?? 0));
   return { ...entry, samples: new Map(kept), ranks: ranks.filter((rank) => keeps(family, rank)) };
 }

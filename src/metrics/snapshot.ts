@@ -5,18 +5,14 @@ import type { FamilySeries, Keeps } from './budget.ts';
 import type { SampleSet, SampleSetFamily } from './sample-set.ts';
 import { sampleWriter } from './sample-text.ts';
 
-/** Bytes of a raw deflate stream that start on a byte, refer to nothing before them and do not end the stream. */
-export interface DeflatedPiece {
-  readonly bytes: Buffer;
-  /** CRC-32 of the plain bytes. */
-  readonly crc: number;
-}
-
 /** The sample lines of one family, the same in both formats. */
 export interface RenderedFamily extends FamilySeries {
   readonly lines: Buffer;
-  /** Present where the lines are long enough to be compressed ahead of the scrape. */
-  readonly deflated?: DeflatedPiece | undefined;
+  /**
+   * Present where the lines are long enough to be compressed ahead of the scrape: bytes of a raw deflate stream that
+   * start on a byte, refer to nothing before them and do not end the stream, with the CRC-32 of the lines.
+   */
+  readonly deflated?: { readonly bytes: Buffer; readonly crc: number } | undefined;
 }
 
 /** Rendered samples: frozen bytes that scrapes join. */
@@ -40,11 +36,8 @@ const DEFLATE_OPTIONS = {
 const deflate = promisify(deflateRaw);
 
 /** Renders the samples of a poll, in slices; compression runs outside the event loop. They must not change meanwhile. */
-export async function renderSnapshot(
-  set: SampleSet,
-  options: { readonly sliceMs?: number } = {},
-): Promise<Snapshot> {
-  const slice = new TimeSlice(options.sliceMs);
+export async function renderSnapshot(set: SampleSet, sliceMs?: number): Promise<Snapshot> {
+  const slice = new TimeSlice(sliceMs);
   const families = new Map<string, RenderedFamily>();
   // One family is compressed while the next is rendered; more at a time would only take memory.
   let compressing = Promise.resolve();
@@ -54,8 +47,7 @@ export async function renderSnapshot(
       compressing,
     ]);
     compressing = compress(text).then((deflated) => {
-      const { lines } = text;
-      const rendered = { family, lines, series: samples.size, ranks, deflated };
+      const rendered = { family, lines: text.lines, series: samples.size, ranks, deflated };
       families.set(family.name, Object.freeze(rendered));
     });
   }
@@ -133,10 +125,7 @@ async function joinChunks(chunks: readonly Buffer[], slice: TimeSlice) {
   return { lines, crc };
 }
 
-async function compress({
-  lines,
-  crc,
-}: Awaited<ReturnType<typeof joinChunks>>): Promise<DeflatedPiece | undefined> {
+async function compress({ lines, crc }: Awaited<ReturnType<typeof joinChunks>>) {
   if (lines.length < MIN_DEFLATED_BYTES) return undefined;
   return Object.freeze({ bytes: await deflate(lines, DEFLATE_OPTIONS), crc });
 }
