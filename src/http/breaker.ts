@@ -1,21 +1,22 @@
 import type { BreakerState } from '../vocabulary.ts';
 
 export interface BreakerOptions {
-  /** Consecutive failures that open it. */
-  readonly maxFailures: number;
   /** How long it stays open, from the start of the request that opened it. */
-  readonly openMs: number;
+  readonly breakerOpenMs: number;
   /** Monotonic clock, ms. */
   readonly monotonicMs: () => number;
 }
 
 /** Keeps requests away from what failed several times in a row; when half open, one probe at a time is let through. */
 export class Breaker {
+  readonly #maxFailures: number;
   readonly #options: BreakerOptions;
   #failures = 0;
   #openedAtMs: number | undefined;
 
-  constructor(options: BreakerOptions) {
+  /** `maxFailures` consecutive failures open it. */
+  constructor(maxFailures: number, options: BreakerOptions) {
+    this.#maxFailures = maxFailures;
     this.#options = options;
   }
 
@@ -26,7 +27,7 @@ export class Breaker {
 
   /** When it lets a probe through, monotonic ms; 0 while it is closed. */
   get probeAtMs(): number {
-    return this.#openedAtMs === undefined ? 0 : this.#openedAtMs + this.#options.openMs;
+    return this.#openedAtMs === undefined ? 0 : this.#openedAtMs + this.#options.breakerOpenMs;
   }
 
   allows(probe: Probe): boolean {
@@ -41,11 +42,11 @@ export class Breaker {
 
   failed(sentAtMs: number): void {
     this.#failures += 1;
-    if (this.#failures >= this.#options.maxFailures) this.open(sentAtMs);
+    if (this.#failures >= this.#maxFailures) this.open(sentAtMs);
   }
 
   open(sentAtMs: number): void {
-    this.#failures = this.#options.maxFailures;
+    this.#failures = this.#maxFailures;
     this.#openedAtMs = Math.max(this.#openedAtMs ?? 0, sentAtMs);
   }
 }

@@ -1,23 +1,15 @@
 import pLimit from 'p-limit';
-import type { BreakerState, Endpoint, RetryReason } from '../vocabulary.ts';
-import { Agents, type Proxy, type TlsOptions } from './agents.ts';
+import type { Endpoint, RetryReason } from '../vocabulary.ts';
+import { type AgentOptions, createAgents, type TlsOptions } from './agents.ts';
 import { abortable, delay } from './deadlines.ts';
 import { RequestError } from './errors.ts';
 import { Health, subjectOf } from './health.ts';
 import { type HttpRequest, performRequest, type RequestOptions } from './request.ts';
 import { MAX_ATTEMPTS, planRetry, RetryAfterPauses, RetryBudget } from './retry.ts';
-import type { Upstream } from './upstream.ts';
+import type { HealthOptions, Upstream } from './upstream.ts';
 
-export interface HttpClientOptions extends RequestOptions {
+export interface HttpClientOptions extends RequestOptions, AgentOptions, HealthOptions {
   readonly urls: readonly string[];
-  readonly tls: TlsOptions;
-  readonly proxy?: Proxy | undefined;
-  readonly maxConcurrentRequests: number;
-  /** How long a failing URL, endpoint or node is left alone. */
-  readonly breakerOpenMs: number;
-  /** Largest share of the time that may be spent on waiting for a silent node. */
-  readonly maxDuty: number;
-  readonly monotonicMs: () => number;
   readonly random: () => number;
   /** Called when a request is about to be sent again. */
   readonly requestRetried: (endpoint: Endpoint, reason: RetryReason) => void;
@@ -52,20 +44,18 @@ interface Call<T> {
 export class HttpClient implements AsyncDisposable {
   readonly #options: HttpClientOptions;
   readonly #maxAttempts: number;
-  readonly #agents: Agents;
+  readonly #agents: ReturnType<typeof createAgents>;
   readonly #health: Health;
   readonly #slots: ReturnType<typeof pLimit>;
   readonly #budget = new RetryBudget();
   readonly #pauses: RetryAfterPauses;
 
   constructor(options: HttpClientOptions) {
-    const { urls, maxConcurrentRequests, proxy, deadlines, breakerOpenMs, monotonicMs } = options;
-    const { headersMs, headersAfterSilenceMs } = deadlines;
+    const { urls, deadlines, maxConcurrentRequests, monotonicMs } = options;
     this.#options = options;
     this.#maxAttempts = Math.max(MAX_ATTEMPTS, urls.length);
-    this.#agents = new Agents({ maxConcurrentRequests, headersMs, proxy }, options.tls);
-    const timing = { openMs: breakerOpenMs, monotonicMs, headersMs, headersAfterSilenceMs };
-    this.#health = new Health(urls, options.maxDuty, timing);
+    this.#agents = createAgents(options, deadlines.headersMs);
+    this.#health = new Health(urls, options);
     this.#slots = pLimit(maxConcurrentRequests);
     this.#pauses = new RetryAfterPauses(monotonicMs);
   }
@@ -108,12 +98,8 @@ export class HttpClient implements AsyncDisposable {
     this.#pauses.end();
   }
 
-  upstreams(): readonly (Pick<Upstream, 'name' | 'lastFailure'> & {
-    readonly state: BreakerState;
-  })[] {
-    return this.#health.upstreams.map(({ name, lastFailure, breaker: { state } }) => {
-      return { name, lastFailure, state };
-    });
+  upstreams(): readonly Pick<Upstream, 'name' | 'lastFailure' | 'state'>[] {
+    return this.#health.upstreams;
   }
 
   /** For connections from now on; requests in flight end on theirs. */

@@ -1,16 +1,13 @@
 import { JsonError } from '../json/errors.ts';
 import type { FailureReason } from '../vocabulary.ts';
 
-/** What a failure shows to be unhealthy: the URL, what was requested there (an endpoint or a node), or neither. */
-export type FailureScope = 'url' | 'endpoint' | 'none';
-
 export interface FailureDetails {
   readonly cause?: unknown;
   /** HTTP status, when there was an answer. */
   readonly status?: number | undefined;
   /** Seconds to wait, from the header Retry-After. */
   readonly retryAfterSeconds?: number | undefined;
-  readonly scope?: FailureScope;
+  readonly scope?: RequestError['scope'];
   /** The start of the server's message; for interactive output, never for logs. */
   readonly serverText?: string;
 }
@@ -21,7 +18,8 @@ export class RequestError extends Error {
   readonly reason: FailureReason;
   readonly status: number | undefined;
   readonly retryAfterSeconds: number | undefined;
-  readonly scope: FailureScope;
+  /** What the failure shows to be unhealthy: the URL, what was requested there (an endpoint or a node), or neither. */
+  readonly scope: 'url' | 'endpoint' | 'none';
   readonly serverText: string;
 
   constructor(reason: FailureReason, message: string, details: FailureDetails = {}) {
@@ -65,7 +63,7 @@ function reasonOf(code: string): FailureReason {
   return 'other';
 }
 
-function scopeOf(reason: FailureReason, code: string, status = 0): FailureScope {
+function scopeOf(reason: FailureReason, code: string, status = 0): RequestError['scope'] {
   if (UNAVAILABLE_STATUSES.has(status)) return 'endpoint';
   if (reason === 'tls' || CONNECT_CODES.test(code) || MOSTLY_CONNECT_CODES.test(code)) return 'url';
   return reason === 'network' || reason === 'timeout' ? 'endpoint' : 'none';
@@ -127,7 +125,7 @@ export function statusError(
     ...details
   }: FailureDetails & { readonly sentToken?: boolean; readonly proxied?: boolean },
 ): RequestError {
-  const { reason, hint } = readStatus(status, what, details.serverText ?? '', sentToken);
+  const [reason, hint] = readStatus(status, what, details.serverText ?? '', sentToken);
   // A node that the gateway cannot reach by HTTP is a finding of a healthy gateway.
   const scope = status === 502 && proxied ? 'none' : scopeOf(reason, '', status);
   return new RequestError(reason, `${what}: HTTP ${status}${hint}`, { ...details, status, scope });
@@ -138,25 +136,23 @@ function readStatus(
   what: string,
   text: string,
   sentToken: boolean,
-): { reason: FailureReason; hint: string } {
+): readonly [reason: FailureReason, hint: string] {
   if (status === 401) {
     const isLogin = what.startsWith('login ');
     const object = isLogin ? 'user and password were' : 'the session or token was';
-    return { reason: 'auth', hint: ` (${object} not accepted)` };
+    return ['auth', ` (${object} not accepted)`];
   }
   if (status === 400 && sentToken && /base64|session|token/i.test(text)) {
-    return { reason: 'auth', hint: ' (the token was not understood)' };
+    return ['auth', ' (the token was not understood)'];
   }
-  if (status === 403) return { reason: 'forbidden', hint: ' (the user lacks a privilege)' };
-  if (status === 404) return { reason: 'not_available', hint: ' (no such thing here)' };
-  if (status === 501) return { reason: 'not_available', hint: ' (not offered by this server)' };
-  if (status >= 300 && status < 400) {
-    return {
-      reason: 'http',
-      hint: ' (a redirect, not followed: is the scheme http or https right?)',
-    };
-  }
-  return { reason: 'http', hint: '' };
+  if (status === 403) return ['forbidden', ' (the user lacks a privilege)'];
+  if (status === 404) return ['not_available', ' (no such thing here)'];
+  if (status === 501) return ['not_available', ' (not offered by this server)'];
+  const isRedirect = status >= 300 && status < 400;
+  return [
+    'http',
+    isRedirect ? ' (a redirect, not followed: is the scheme http or https right?)' : '',
+  ];
 }
 
 /** The system's or library's code of an error, looked for along its causes; '' when there is none. */

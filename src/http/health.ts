@@ -29,17 +29,14 @@ export function subjectOf({ node, part, endpoint }: HttpRequest): string {
 export class Health {
   readonly upstreams: readonly Upstream[];
   readonly #options: HealthOptions;
-  readonly #maxDuty: number;
   readonly #nodes = new BoundedMap<number, EndpointHealth>();
   /** When any URL last answered. */
   #apiAnsweredAtMs = -Infinity;
   #failures = 0;
 
-  /** A node that gave no answer is left alone so long that waiting for it takes at most `maxDuty` of the time. */
-  constructor(urls: readonly string[], maxDuty: number, options: HealthOptions) {
+  constructor(urls: readonly string[], options: HealthOptions) {
     this.upstreams = urls.map((url) => new Upstream(url, urls.length === 1, options));
     this.#options = options;
-    this.#maxDuty = maxDuty;
   }
 
   /** The URLs in the order in which this request may try them. */
@@ -50,7 +47,7 @@ export class Health {
       .toSorted((a, b) => a.rank - b.rank)
       .map(({ upstream }) => upstream);
     // Each URL on probation may cost a wait: all but the first of them come last.
-    const [, ...late] = ranked.filter(({ breaker }) => breaker.state === 'half_open');
+    const [, ...late] = ranked.filter(({ state }) => state === 'half_open');
     return [...ranked.filter((upstream) => !late.includes(upstream)), ...late];
   }
 
@@ -61,14 +58,16 @@ export class Health {
     if (request.node !== undefined) {
       return upstream.isAvoidedForNodes ? this.#failures + 1 : failure;
     }
-    if (upstream.breaker.state === 'half_open') return failure - Number.MAX_SAFE_INTEGER;
+    if (upstream.state === 'half_open') return failure - Number.MAX_SAFE_INTEGER;
     return breaker.state === 'closed' ? failure : Number.MAX_SAFE_INTEGER;
   }
 
   #endpoint(upstream: Upstream, request: HttpRequest): EndpointHealth {
     const { node } = request;
     if (node === undefined) return upstream.endpoint(subjectOf(request));
-    return this.#nodes.get(node) ?? this.#nodes.set(node, new EndpointHealth(this.#options));
+    const health = this.#nodes.get(node) ?? new EndpointHealth(this.#options);
+    this.#nodes.set(node, health);
+    return health;
   }
 
   /** The breakers that must let a request through, each with the probe that this request would be. */
@@ -111,7 +110,7 @@ export class Health {
   }
 
   begin(upstream: Upstream, request: HttpRequest): TrackedAttempt {
-    const isUrlProbe = upstream.breaker.state === 'half_open';
+    const isUrlProbe = upstream.state === 'half_open';
     const endpoint = this.#endpoint(upstream, request);
     const attempt: TrackedAttempt = {
       upstream,
@@ -187,7 +186,7 @@ export class Health {
       return attempt.isUrlProbe;
     }
     const isUrlSilent = upstream.answeredAtMs < sentAtMs;
-    if (isUrlSilent) upstream.avoidForNodes(waitedMs / this.#maxDuty);
+    if (isUrlSilent) upstream.avoidForNodes(waitedMs / this.#options.maxDuty);
     upstream.recordSilence(request.endpoint, sentAtMs, sinceMs);
     return attempt.isUrlProbe || (isUrlSilent && this.#hasSeveralUrls);
   }
@@ -205,9 +204,9 @@ export class Health {
     const isNodeSilent = before !== undefined && urlAnsweredAtMs > before.endedAtMs;
     const isUrlSuspect =
       !isNodeSilent && this.#apiAnsweredAtMs >= sentAtMs && upstream.answeredAtMs < sentAtMs;
-    if (isUrlSuspect) upstream.avoidForNodes(waitedMs / this.#maxDuty);
+    if (isUrlSuspect) upstream.avoidForNodes(waitedMs / this.#options.maxDuty);
     if (isNodeSilent) before.upstream.avoidForNodes(-Infinity);
-    const pauseMs = isNodeSilent ? (before.owedMs + waitedMs) / this.#maxDuty : 0;
+    const pauseMs = isNodeSilent ? (before.owedMs + waitedMs) / this.#options.maxDuty : 0;
     endpoint.silence = {
       upstream,
       sentAtMs,

@@ -14,14 +14,8 @@ export interface PollStats {
   /** Decoded bytes of answers. */
   bytes: number;
   readonly limits: Set<Limit>;
-  /** When answers that arrived were prepared and received: disjoint, in order. */
-  readonly answering: Span[];
-}
-
-/** A stretch of time, monotonic ms. */
-export interface Span {
-  readonly startMs: number;
-  readonly endMs: number;
+  /** When answers that arrived were prepared and received, monotonic ms: disjoint, in order. */
+  readonly answering: { readonly startMs: number; readonly endMs: number }[];
 }
 
 /** Stats of which nothing has arrived yet. */
@@ -30,7 +24,7 @@ export function createPollStats(signal: AbortSignal): PollStats {
 }
 
 /** Adds the time of an answer that has just arrived; what overlaps counts once. */
-export function recordAnswer({ answering }: PollStats, { startMs, endMs }: Span): void {
+export function recordAnswer({ answering }: PollStats, startMs: number, endMs: number): void {
   let firstMs = startMs;
   for (let last = answering.at(-1); last !== undefined; last = answering.at(-1)) {
     if (last.endMs < firstMs) break;

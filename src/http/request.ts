@@ -17,17 +17,7 @@ const MAX_ERROR_TEXT = 4096;
  */
 const SLICE_MS = 2;
 
-/** Reads the body of a successful response. */
-export interface BodyReader<T> {
-  /** Maximum of decoded bytes, where that is less than the client allows. */
-  readonly maxBytes?: number;
-  /** Takes decoded bytes as they arrive; a chunk is only valid during the call. */
-  readonly onChunk: (chunk: Uint8Array) => void;
-  /** Returns the result of the request, or throws its failure. */
-  readonly onEnd: (response: HttpResponse) => T;
-}
-
-export interface HttpRequest<T = unknown> extends BodyReader<T> {
+export interface HttpRequest<T = unknown> {
   readonly endpoint: Endpoint;
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** Below the configured URL, beginning with `/`; may carry a query. */
@@ -48,6 +38,12 @@ export interface HttpRequest<T = unknown> extends BodyReader<T> {
   readonly firstUrl?: number;
   /** A single gateway may answer 500 to everything: try once more at the next URL. */
   readonly retryOn500?: boolean;
+  /** Maximum of decoded bytes of a successful response, where that is less than the client allows. */
+  readonly maxBytes?: number;
+  /** Takes decoded bytes as they arrive; a chunk is only valid during the call. */
+  readonly onChunk: (chunk: Uint8Array) => void;
+  /** Returns the result of the request, or throws its failure. */
+  readonly onEnd: (response: HttpResponse) => T;
 }
 
 export interface HttpResponse {
@@ -139,7 +135,7 @@ export async function performRequest<T>(
     const endMs = performance.now();
     options.requestFinished({ endpoint, seconds: (endMs - startMs) / 1000, code, bytes });
     const isAnswer = code !== 'error' && !(failure && isIncomplete(failure, request));
-    if (isAnswer) recordAnswer(stats, { startMs, endMs });
+    if (isAnswer) recordAnswer(stats, startMs, endMs);
   }
 }
 
@@ -265,12 +261,12 @@ async function readErrorText(body: Readable, signal: AbortSignal): Promise<strin
 export function bufferBody<T>(
   maxBytes: number,
   parse: (body: Buffer, response: HttpResponse) => T,
-): BodyReader<T> {
+) {
   const chunks: Uint8Array[] = [];
   return {
     maxBytes,
-    onChunk: (chunk) => chunks.push(Buffer.from(chunk)),
-    onEnd: (response) => parse(Buffer.concat(chunks), response),
+    onChunk: (chunk: Uint8Array) => chunks.push(Buffer.from(chunk)),
+    onEnd: (response: HttpResponse) => parse(Buffer.concat(chunks), response),
   };
 }
 

@@ -1,5 +1,6 @@
-import type { Endpoint } from '../vocabulary.ts';
+import type { BreakerState, Endpoint } from '../vocabulary.ts';
 import { Breaker, type BreakerOptions, Probe } from './breaker.ts';
+import type { RequestDeadlines } from './deadlines.ts';
 import type { RequestError } from './errors.ts';
 
 /** With one URL a single refused connection proves little; with several, the next one is at hand. */
@@ -13,30 +14,18 @@ const FULL_DEADLINE_EVERY = 10;
 /** Servers name nodes and tables; invented names must not fill the memory. */
 const MAX_NAMES = 10_000;
 
-export interface HealthOptions extends Omit<BreakerOptions, 'maxFailures'> {
-  /** From the start of a request to the headers of its answer. */
-  readonly headersMs: number;
-  /** The same after a request that got no answer; longer where the last answer took longer. */
-  readonly headersAfterSilenceMs: number;
+export interface HealthOptions extends BreakerOptions {
+  readonly deadlines: RequestDeadlines;
+  /** Largest share of the time that may be spent on waiting for a silent node. */
+  readonly maxDuty: number;
 }
 
 /** A map that drops its oldest entries when there are too many. */
-export class BoundedMap<K, V> {
-  readonly #values = new Map<K, V>();
-
-  get(key: K): V | undefined {
-    return this.#values.get(key);
-  }
-
-  set(key: K, value: V): V {
-    const [oldest] = this.#values.size < MAX_NAMES ? [] : this.#values.keys();
-    if (oldest !== undefined) this.#values.delete(oldest);
-    this.#values.set(key, value);
-    return value;
-  }
-
-  clear(): void {
-    this.#values.clear();
+export class BoundedMap<K, V> extends Map<K, V> {
+  override set(key: K, value: V): this {
+    const [oldest] = this.size < MAX_NAMES || this.has(key) ? [] : this.keys();
+    if (oldest !== undefined) this.delete(oldest);
+    return super.set(key, value);
   }
 }
 
@@ -63,14 +52,19 @@ export class Upstream {
     const maxFailures = isOnly ? MAX_FAILURES_OF_THE_ONLY_URL : MAX_FAILURES_OF_ONE_OF_SEVERAL;
     this.url = new URL(text);
     this.name = nameOf(this.url);
-    this.breaker = new Breaker({ ...options, maxFailures });
+    this.breaker = new Breaker(maxFailures, options);
     this.#options = options;
+  }
+
+  get state(): BreakerState {
+    return this.breaker.state;
   }
 
   /** The health of an endpoint, or of a table, at this URL. */
   endpoint(name: string): EndpointHealth {
-    const known = this.#endpoints.get(name);
-    return known ?? this.#endpoints.set(name, new EndpointHealth(this.#options));
+    const health = this.#endpoints.get(name) ?? new EndpointHealth(this.#options);
+    this.#endpoints.set(name, health);
+    return health;
   }
 
   probe(endpoint: Endpoint): Probe {
@@ -81,8 +75,7 @@ export class Upstream {
 
   /** Whether ranges of nodes are rather read at another URL. */
   get isAvoidedForNodes(): boolean {
-    const isClosed = this.breaker.state === 'closed';
-    return !isClosed || this.#options.monotonicMs() < this.#avoidForNodesUntilMs;
+    return this.state !== 'closed' || this.#options.monotonicMs() < this.#avoidForNodesUntilMs;
   }
 
   /** For so long, or until it answers. */
@@ -109,33 +102,32 @@ export class Upstream {
   }
 }
 
-/** The last silence of a node that has not answered since. */
-export interface NodeSilence {
-  readonly upstream: Upstream;
-  readonly sentAtMs: number;
-  readonly endedAtMs: number;
-  /** Time spent on waiting, not yet followed by a pause. */
-  readonly owedMs: number;
-  readonly retryAtMs: number;
-  /** Another URL answered meanwhile, but not this one. */
-  readonly isUrlSuspect: boolean;
-}
-
 /** The health of an endpoint or a table at one URL, or of a node behind all URLs. */
 export class EndpointHealth {
   readonly breaker: Breaker;
   readonly probe = new Probe();
   /** The order of the failures of the last request at each URL; absent where it brought something usable. */
   readonly failureOrder = new Map<Upstream, number>();
-  /** Of a node. */
-  silence: NodeSilence | undefined;
+  /** The last silence of a node that has not answered since. */
+  silence:
+    | {
+        readonly upstream: Upstream;
+        readonly sentAtMs: number;
+        readonly endedAtMs: number;
+        /** Time spent on waiting, not yet followed by a pause. */
+        readonly owedMs: number;
+        readonly retryAtMs: number;
+        /** Another URL answered meanwhile, but not this one. */
+        readonly isUrlSuspect: boolean;
+      }
+    | undefined;
   readonly #options: HealthOptions;
   #answerMs = 0;
   #silentRequests = 0;
   #silentSinceMs: number | undefined;
 
   constructor(options: HealthOptions) {
-    this.breaker = new Breaker({ ...options, maxFailures: MAX_FAILURES_OF_AN_ENDPOINT });
+    this.breaker = new Breaker(MAX_FAILURES_OF_AN_ENDPOINT, options);
     this.#options = options;
   }
 
@@ -146,11 +138,11 @@ export class EndpointHealth {
   headersMs(isProbe: boolean): number {
     const isFirst = this.#silentSinceMs === undefined && !isProbe;
     const isFull = this.#silentRequests % FULL_DEADLINE_EVERY === FULL_DEADLINE_EVERY - 1;
-    return isFirst || isFull ? this.#options.headersMs : this.shortHeadersMs;
+    return isFirst || isFull ? this.#options.deadlines.headersMs : this.shortHeadersMs;
   }
 
   get shortHeadersMs(): number {
-    const { headersMs, headersAfterSilenceMs } = this.#options;
+    const { headersMs, headersAfterSilenceMs } = this.#options.deadlines;
     return Math.min(headersMs, Math.max(headersAfterSilenceMs, 2 * this.#answerMs));
   }
 

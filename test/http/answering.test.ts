@@ -8,7 +8,7 @@ const TABLE = { database: 'db', table: 't', shape: object({}) };
 
 function noted(...spans: readonly (readonly [number, number])[]): readonly unknown[] {
   const stats = testStats();
-  for (const [startMs, endMs] of spans) recordAnswer(stats, { startMs, endMs });
+  for (const [startMs, endMs] of spans) recordAnswer(stats, startMs, endMs);
   return stats.answering.map(({ startMs, endMs }) => [startMs, endMs]);
 }
 
