@@ -81,11 +81,7 @@ function loginKeys(folder: string) {
 
 function clusterApiSection(folder: string) {
   const urls = v.pipe(filledList(clusterUrl), rejectIf<string[]>(findUrlConflict));
-  const headerName = textLike({
-    name: 'header',
-    pattern: /^[\w!#$%&'*+.^`|~-]+$/,
-    expects: 'the name of an HTTP header',
-  });
+  const headerName = textLike(/^[\w!#$%&'*+.^`|~-]+$/, 'the name of an HTTP header', 'header');
   return section({
     urls: key(urls, {
       flag: 'cluster.url',
@@ -103,7 +99,7 @@ function clusterApiSection(folder: string) {
     timeout: key(v.optional(duration(MIN_TIMEOUT_SECONDS), '30s'), {
       help: 'Maximum time until the response headers.',
     }),
-    max_concurrent_requests: key(v.optional(integer({ min: 1 }), 4), {
+    max_concurrent_requests: key(v.optional(integer(1), 4), {
       help: 'Maximum concurrent requests to this cluster.',
     }),
     max_response_bytes: key(v.optional(bytes(1), '2GiB'), {
@@ -119,16 +115,10 @@ function clusterApiSection(folder: string) {
 }
 
 function cloudApiSection(folder: string) {
-  const id = textLike({
-    name: 'id',
-    pattern: /^[\w-]+$/,
-    expects: 'the id of a cluster, as 35c4abb2-bb66-46d7-afed-25ebef5ed2aa',
-  });
-  const version = textLike({
-    name: 'date',
-    pattern: /^\d{4}-\d{2}-\d{2}$/,
-    expects: 'a version of the Cloud API: write it as 2024-09-16',
-  });
+  const idForm = 'the id of a cluster, as 35c4abb2-bb66-46d7-afed-25ebef5ed2aa';
+  const id = textLike(/^[\w-]+$/, idForm, 'id');
+  const versionForm = 'a version of the Cloud API: write it as 2024-09-16';
+  const version = textLike(/^\d{4}-\d{2}-\d{2}$/, versionForm, 'date');
   return section({
     url: key(v.optional(cloudUrl, 'https://cockroachlabs.cloud'), {
       flag: 'cloud.url',
@@ -159,11 +149,11 @@ function cloudApiSection(folder: string) {
 
 /** One member of the list `clusters`. */
 export function clusterSection(folder: string, collectors: ReturnType<typeof collectorSections>) {
-  const name = textLike({
-    name: 'name',
-    pattern: /^[^\p{C}\p{Z}](?:[^\p{C}]{0,126}[^\p{C}\p{Z}])?$/u,
-    expects: 'a name of at most 128 printable characters without a space at either end',
-  });
+  const name = textLike(
+    /^[^\p{C}\p{Z}](?:[^\p{C}]{0,126}[^\p{C}\p{Z}])?$/u,
+    'a name of at most 128 printable characters without a space at either end',
+    'name',
+  );
   return section({
     name: key(name, {
       flag: 'cluster.name',
@@ -220,7 +210,7 @@ function commonKeys(collector: CollectorOptions) {
     max_duty: key(v.optional(share, maxDuty), {
       help: `Maximum share of the time spent on responses to polls of ${name}; the interval stretches to keep it. Time without a response does not count.`,
     }),
-    max_series: key(v.optional(integer({ min: MIN_SERIES })), {
+    max_series: key(v.optional(integer(MIN_SERIES)), {
       help: `Maximum series of ${name} per cluster; default: no limit of its own.`,
     }),
   };
@@ -247,7 +237,7 @@ export function collectorSections(
 function optionKey({ help, ...spec }: OptionSpec) {
   switch (spec.kind) {
     case 'integer':
-      return key(v.optional(integer(spec), spec.default), { help });
+      return key(v.optional(integer(spec.min, spec.max), spec.default), { help });
     case 'boolean':
       return key(v.optional(boolean, spec.default), { help });
     case 'auto':
@@ -255,7 +245,9 @@ function optionKey({ help, ...spec }: OptionSpec) {
     case 'enum':
       return key(v.optional(choice(spec.values), spec.default), { help });
     case 'strings':
-      return key(v.optional(list(textLike(spec)), [...spec.default]), { help });
+      return key(v.optional(list(textLike(spec.pattern, spec.expects)), [...spec.default]), {
+        help,
+      });
     default:
       return key(v.optional(rewrites(spec.check), [...spec.default]), { help });
   }

@@ -1,12 +1,4 @@
-import {
-  isAlias,
-  isMap as isYamlMap,
-  isScalar,
-  isSeq,
-  LineCounter,
-  parseDocument,
-  stringify,
-} from 'yaml';
+import { isAlias, isMap as isYamlMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
 import type { Document, ParsedNode, YAMLMap } from 'yaml';
 import { type ConfigIssues, type Place, quote } from './issues.ts';
 
@@ -110,17 +102,15 @@ const EXPLANATIONS: Readonly<Record<string, string>> = {
   BAD_DQ_ESCAPE: 'an unknown escape in double quotes: use single quotes or double the backslash',
 };
 
-type PlaceAt = (offset: number | undefined, path: Path) => Place;
-
 /**
  * Reads YAML 1.2 and keeps the place of every key and value. Syntax errors and keys that are set
  * twice are reported; the document is not to be used then.
  */
 export function readDocument(text: string, file: string, issues: ConfigIssues): SourceDocument {
   const lines = new LineCounter();
-  const placeAt: PlaceAt = (offset = 0, path) => {
-    const { line, col } = lines.linePos(offset);
-    return { source: file, line, column: col, path: formatPath(path) };
+  const placeAt = (offset: number | undefined, path: Path): Place => {
+    const { line, col: column } = lines.linePos(offset ?? 0);
+    return { source: file, line, column, path: formatPath(path) };
   };
   // Keys are compared here rather than by the library, whose message names neither key nor place.
   const options = { lineCounter: lines, prettyErrors: false, uniqueKeys: false };
@@ -139,7 +129,11 @@ export function readDocument(text: string, file: string, issues: ConfigIssues): 
 }
 
 /** The values of a document, whose places are added to `document`. */
-function readValues(yaml: Document.Parsed, document: SourceDocument, placeAt: PlaceAt): unknown {
+function readValues(
+  yaml: Document.Parsed,
+  document: SourceDocument,
+  placeAt: (offset: number | undefined, path: Path) => Place,
+): unknown {
   /** What an alias may name: nodes that were read to their end. */
   const anchors = new Map<unknown, { readonly value: unknown; readonly path: Path }>();
 
@@ -185,6 +179,4 @@ function readValues(yaml: Document.Parsed, document: SourceDocument, placeAt: Pl
 }
 
 /** A value as the text of a YAML file. */
-export function formatYaml(value: unknown): string {
-  return stringify(value);
-}
+export { stringify as formatYaml } from 'yaml';

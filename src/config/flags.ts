@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import type { CollectorOptions } from './cluster-schema.ts';
 import { type ConfigKey, listConfigKeys, variableOf } from './describe.ts';
 import { isMap, type SourceDocument } from './document.ts';
-import { findNearest } from './issues.ts';
+import { type ConfigIssues, findNearest } from './issues.ts';
 import type { Environment } from './secret.ts';
 
 /** Flags by their names without dashes; undefined when not set. */
@@ -24,15 +24,9 @@ export const CONFIG_FILE: FlagKey = {
 
 /** All flags of the configuration, in the order of the file. */
 export function listFlags(collectors: readonly CollectorOptions[]): FlagKey[] {
-  return [CONFIG_FILE, ...listConfigKeys(collectors).filter(hasFlag)];
+  const keys = listConfigKeys(collectors);
+  return [CONFIG_FILE, ...keys.filter((key): key is FlagKey => key.flag !== undefined)];
 }
-
-function hasFlag(key: ConfigKey): key is FlagKey {
-  return key.flag !== undefined;
-}
-
-/** A value that a flag or variable sets. */
-export type Override = ReturnType<typeof listOverrides>[number];
 
 /** What flags and variables set: a flag before its variable, a variable before the file. */
 export function listOverrides(
@@ -57,19 +51,24 @@ const PREFIX = variableOf('');
 /** What Kubernetes sets in every container for a service called crdb-exporter. */
 const OF_KUBERNETES = /^(?:SERVICE_(?:HOST|PORT)|PORT(?:_\d|$))/;
 
-/** Variables that are not known, but resemble a known one: name and suggestion. */
-export function listMistypedVariables(
+/** Warns of variables that are not known, but resemble a known one. Those that the text of the file names are in use. */
+export function warnOfMistypedVariables(
   env: Environment,
   collectors: readonly CollectorOptions[],
-): (readonly [name: string, nearest: string])[] {
+  text: string,
+  issues: ConfigIssues,
+): void {
   const keys = listConfigKeys(collectors).flatMap(({ variable }) => variable ?? []);
   const known = [CONFIG_FILE.variable, ...keys].map((name) => name.slice(PREFIX.length));
-  return Object.keys(env).flatMap((name) => {
+  for (const name of Object.keys(env)) {
     const end = name.startsWith(PREFIX) ? name.slice(PREFIX.length) : '';
-    if (end === '' || OF_KUBERNETES.test(end) || known.includes(end)) return [];
+    const isUsed = known.includes(end) || text.includes(name);
+    if (end === '' || OF_KUBERNETES.test(end) || isUsed) continue;
     const nearest = findNearest(end, known);
-    return nearest === undefined ? [] : [[name, PREFIX + nearest]];
-  });
+    if (nearest === undefined) continue;
+    const message = `unknown variable, not used: did you mean ${PREFIX}${nearest}?`;
+    issues.warn({ source: name, path: '' }, message);
+  }
 }
 
 function splitVariable(text: string, isList: boolean): readonly string[] {
@@ -89,7 +88,10 @@ function parseText(valueType: string | undefined, text: string): unknown {
 }
 
 /** Sets a value over that of the file. A collector's switch also overrides every cluster's own. */
-export function applyOverride(document: SourceDocument, { key, value, source }: Override): void {
+export function applyOverride(
+  document: SourceDocument,
+  { key, value, source }: ReturnType<typeof listOverrides>[number],
+): void {
   const path = key.path
     .split('.')
     .flatMap((step) => (step.endsWith('[]') ? [step.slice(0, -2), 0] : [step]));

@@ -60,15 +60,13 @@ export function formatIssues(issues: readonly ConfigIssue[]): string {
   return issues.toSorted(byPlace).map(formatIssue).join('\n');
 }
 
-function formatIssue({ place, message }: ConfigIssue): string {
-  const where =
-    place.line === undefined ? place.source : `${place.source}:${place.line}:${place.column}`;
-  return [where, place.path, message].filter((part) => part !== '').join(': ');
+function formatIssue({ place: { source, line, column, path }, message }: ConfigIssue): string {
+  const where = line === undefined ? source : `${source}:${line}:${column}`;
+  return [where, path, message].filter((part) => part !== '').join(': ');
 }
 
-function byPlace(a: ConfigIssue, b: ConfigIssue): number {
-  const lines = (a.place.line ?? 0) - (b.place.line ?? 0);
-  return lines === 0 ? (a.place.column ?? 0) - (b.place.column ?? 0) : lines;
+function byPlace({ place: a }: ConfigIssue, { place: b }: ConfigIssue): number {
+  return (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0);
 }
 
 const MAX_SHOWN_LENGTH = 80;
@@ -89,14 +87,12 @@ export function quote(text: string): string {
 /** The one of `words` that was probably meant, or undefined when none is near. */
 export function findNearest(word: string, words: readonly string[]): string | undefined {
   // Two letters in the wrong order are two edits.
-  const farthest = Math.max(2, Math.floor(word.length / 3));
-  const ranked = words
+  const farthest = Math.min(Math.max(2, Math.floor(word.length / 3)), word.length - 1);
+  const [nearest] = words
     .map((candidate) => ({ candidate, distance: editDistance(word, candidate) }))
+    .filter(({ distance }) => distance <= farthest)
     .toSorted((a, b) => a.distance - b.distance);
-  const [best] = ranked;
-  return best !== undefined && best.distance <= farthest && best.distance < word.length
-    ? best.candidate
-    : undefined;
+  return nearest?.candidate;
 }
 
 /** Levenshtein: how many letters must be put in, taken out or replaced. */

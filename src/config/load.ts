@@ -9,11 +9,10 @@ import {
   applyOverride,
   CONFIG_FILE,
   type Flags,
-  listMistypedVariables,
   listOverrides,
-  type Override,
+  warnOfMistypedVariables,
 } from './flags.ts';
-import { ConfigError, type ConfigIssue, ConfigIssues, UsageError } from './issues.ts';
+import { ConfigError, ConfigIssues, UsageError } from './issues.ts';
 import { type Config, configSchema, type FileConfig } from './schema.ts';
 import type { Environment } from './secret.ts';
 import { type Section, validate } from './validate.ts';
@@ -30,17 +29,11 @@ export interface ConfigSources {
   readonly hostname?: string;
 }
 
-export interface LoadedConfig {
-  readonly config: Config;
-  /** What works but should not stay so. */
-  readonly warnings: readonly ConfigIssue[];
-}
-
 /**
- * Reads flags, variables, file and defaults, in this order of precedence. Rejects with a ConfigError
- * that holds every problem, or a UsageError for flags that do not go together.
+ * Reads flags, variables, file and defaults, in this order of precedence; warns of what works but should not stay so.
+ * Rejects with a ConfigError that holds every problem, or a UsageError for flags that do not go together.
  */
-export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> {
+export async function loadConfig(sources: ConfigSources) {
   const issues = new ConfigIssues();
   const file = findFile(sources);
   const document = await readSources(sources, file, issues);
@@ -73,7 +66,7 @@ async function readSources(
     const document = new SourceDocument('command line', issues);
     if (ofCluster.length > 0) document.set(['clusters', 0, 'name'], 'default', 'command line');
     for (const one of overrides) applyOverride(document, one);
-    warnOfMistypedVariables(sources, '', issues);
+    warnOfMistypedVariables(env, collectors, '', issues);
     return document;
   }
   const place = { source: file, path: '' };
@@ -85,7 +78,7 @@ async function readSources(
     issues.warn(place, message),
   );
   refuseClusterOverrides(ofCluster, file, text, issues);
-  warnOfMistypedVariables(sources, text, issues);
+  warnOfMistypedVariables(env, collectors, text, issues);
   const document = readDocument(text, file, issues);
   for (const one of overrides) if (!ofCluster.includes(one)) applyOverride(document, one);
   return document;
@@ -93,7 +86,7 @@ async function readSources(
 
 /** A secret's variable may stand beside a file, since the file may name it in password_env. */
 function refuseClusterOverrides(
-  overrides: readonly Override[],
+  overrides: ReturnType<typeof listOverrides>,
   file: string,
   text: string,
   issues: ConfigIssues,
@@ -109,18 +102,6 @@ function refuseClusterOverrides(
     if (text.includes(source)) continue;
     const remedy = 'name it there in password_env or token_env';
     issues.warn({ source, path: '' }, `not used beside a configuration file: ${remedy}`);
-  }
-}
-
-/** A variable that the file names, as in password_env, is in use. */
-function warnOfMistypedVariables(
-  { env, collectors }: ConfigSources,
-  text: string,
-  issues: ConfigIssues,
-): void {
-  for (const [name, nearest] of listMistypedVariables(env, collectors)) {
-    if (text.includes(name)) continue;
-    issues.warn({ source: name, path: '' }, `unknown variable, not used: did you mean ${nearest}?`);
   }
 }
 

@@ -28,13 +28,12 @@ import {
 // cluster-schema.ts.
 
 function webSection(folder: string) {
-  const telemetryPath = textLike({
-    name: 'path',
+  const telemetryPath = textLike(
     // Everything else is taken by the other pages.
-    pattern: /^\/(?!-\/|sd\/|(?:probe|config|api\/status)$)[\w.~-]+(?:\/[\w.~-]+)*$/,
-    expects:
-      'a free path: write it as /metrics; /probe, /sd/, /api/status, /config and /-/ are taken',
-  });
+    /^\/(?!-\/|sd\/|(?:probe|config|api\/status)$)[\w.~-]+(?:\/[\w.~-]+)*$/,
+    'a free path: write it as /metrics; /probe, /sd/, /api/status, /config and /-/ are taken',
+    'path',
+  );
   return section({
     listen_address: key(v.optional(filledList(listenAddress(folder)), [':10137']), {
       flag: 'web.listen-address',
@@ -53,11 +52,11 @@ function webSection(folder: string) {
       flag: 'web.enable-lifecycle',
       help: 'Allow reloads by a POST to /-/reload; SIGHUP always reloads.',
     }),
-    max_requests: key(v.optional(integer({ min: 0 }), 40), {
+    max_requests: key(v.optional(integer(0), 40), {
       flag: 'web.max-requests',
       help: 'Maximum concurrent scrapes of the metrics; excess requests get 503. 0: no limit.',
     }),
-    max_probes: key(v.optional(integer({ min: 0 }), 10), {
+    max_probes: key(v.optional(integer(0), 10), {
       flag: 'web.max-probes',
       help: 'Maximum concurrent requests to /probe; excess requests get 503. 0: no limit.',
     }),
@@ -91,11 +90,11 @@ const shardName = v.pipe(
 );
 
 const SHARD = section({
-  index: key(v.optional(integer({ min: 0 }), 0), {
+  index: key(v.optional(integer(0), 0), {
     flag: 'shard.index',
     help: 'Number of this shard, counted from 0. Only shard 0 runs collectors other than ranges.',
   }),
-  count: key(v.optional(integer({ min: 1 }), 1), {
+  count: key(v.optional(integer(1), 1), {
     flag: 'shard.count',
     help: 'Number of processes that share the range scans of each cluster.',
   }),
@@ -132,7 +131,7 @@ export function configSchema(collectors: readonly CollectorOptions[], folder = '
     shard: v.nullish(SHARD, {}),
     config: v.nullish(RELOAD, {}),
     clusters: v.nullish(clusters, []),
-    max_series: key(v.optional(integer({ min: MIN_SERIES }), 250_000), {
+    max_series: key(v.optional(integer(MIN_SERIES), 250_000), {
       help: 'Maximum series per cluster; above it the least important ones are dropped and counted.',
     }),
     collectors: v.nullish(collectorBlock, {}),

@@ -82,7 +82,7 @@ export function tlsServerSection(folder: string) {
   });
 }
 
-export type TlsServerConfig = v.InferOutput<ReturnType<typeof tlsServerSection>>;
+type TlsServerConfig = v.InferOutput<ReturnType<typeof tlsServerSection>>;
 
 function wordsOf<T extends object>(meanings: T): (keyof T & string)[] {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a literal has no other keys than its type
@@ -141,12 +141,10 @@ export async function readServerTls(
   return { context, notAfterMs: identity.notAfterMs, ...client };
 }
 
-async function readClientAuth(
-  config: Section<TlsServerConfig>,
-): Promise<Pick<ServerTls, 'clientAuth' | 'clientCas' | 'allowedSans'>> {
+async function readClientAuth(config: Section<TlsServerConfig>) {
   const { values } = config;
   const clientAuth: ClientAuth = CLIENT_AUTH_TYPES[values.client_auth_type ?? 'NoClientCert'];
-  const allowedSans = values.client_allowed_sans?.filter(isDefined) ?? [];
+  const allowedSans = values.client_allowed_sans?.filter((one) => one !== undefined) ?? [];
   const clientCas = await readCas(config, 'client_ca');
   const caKey = (['client_ca_file', 'client_ca'] as const).find((key) => values[key] !== undefined);
   const remedy = 'set client_auth_type to RequireAndVerifyClientCert';
@@ -178,13 +176,13 @@ function readProtocol(config: Section<TlsServerConfig>): SecureContextOptions {
   } else if (isOld) {
     config.warn('TLS before 1.2 can be broken: set TLS12', 'min_version');
   }
-  const suites = cipher_suites.filter(isDefined);
+  const suites = cipher_suites.filter((one) => one !== undefined);
   // Those of TLS 1.3 cannot be chosen, but when only they are named, nothing is left for what is older.
   const isNewest = suites.length === 0 && cipher_suites.length > 0;
   if (isNewest && maxVersion < 'TLSv1.3') {
     config.report('no suite for max_version: name one of TLS 1.2', 'cipher_suites');
   }
-  const curves = curve_preferences.filter(isDefined).join(':');
+  const curves = curve_preferences.filter((one) => one !== undefined).join(':');
   // OpenSSL allows old versions only at its lowest security level.
   const ciphers = [suites.length === 0 ? 'DEFAULT' : suites, isOld ? '@SECLEVEL=0' : []].flat();
   return {
@@ -194,8 +192,4 @@ function readProtocol(config: Section<TlsServerConfig>): SecureContextOptions {
     ...(curves !== '' && { ecdhCurve: curves }),
     ...((isOld || suites.length > 0) && { ciphers: ciphers.join(':') }),
   };
-}
-
-function isDefined<T>(value: T | undefined): value is T {
-  return value !== undefined;
 }

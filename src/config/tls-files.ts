@@ -126,28 +126,21 @@ function formatCertificates(certificates: readonly X509Certificate[]): string {
 }
 
 /** The TLS settings of connections to a cluster, with the contents of their files. */
-export interface ClientTls {
-  /** PEM; the usual CAs when absent. */
-  readonly ca?: string | undefined;
-  readonly cert?: string | undefined;
-  readonly key?: string | undefined;
-  readonly servername?: string | undefined;
-  readonly rejectUnauthorized: boolean;
-  /** When the first of the certificates of `cert` expires, ms since the epoch. */
-  readonly notAfterMs?: number | undefined;
-}
+type ClientTls = Awaited<ReturnType<typeof checkClientTls>>;
 
 /** Reads the files of the settings. What is wrong with them is reported. */
-export async function checkClientTls(section: Section<TlsConfig>): Promise<ClientTls> {
+export async function checkClientTls(section: Section<TlsConfig>) {
   const { server_name, insecure_skip_verify = false } = section.values;
   const ca = await readCas(section, 'ca');
   const identity = await readIdentity(section);
   return {
+    /** PEM; the usual CAs when absent. */
     ca,
     cert: identity?.certificates,
     key: identity?.key.export({ type: 'pkcs8', format: 'pem' }).toString(),
     servername: server_name,
     rejectUnauthorized: !insecure_skip_verify,
+    /** When the first of the certificates of `cert` expires, ms since the epoch. */
     notAfterMs: identity?.notAfterMs,
   };
 }

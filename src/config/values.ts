@@ -93,13 +93,7 @@ export const autoOrBoolean = v.pipe(
   v.metadata({ valueType: 'auto|true|false' }),
 );
 
-export function integer({
-  min = -Infinity,
-  max = Infinity,
-}: {
-  readonly min?: number;
-  readonly max?: number;
-}): v.GenericSchema<number> {
+export function integer(min = -Infinity, max = Infinity): v.GenericSchema<number> {
   const expected = 'is not a whole number';
   return v.pipe(
     v.number(invalidType((input) => expected + unquoteHint(input, Number.isSafeInteger))),
@@ -224,15 +218,7 @@ export function text(name = 'text'): v.GenericSchema<string> {
 }
 
 /** A text of a certain form; `expects` names it. */
-export function textLike({
-  name,
-  pattern,
-  expects,
-}: {
-  readonly name?: string;
-  readonly pattern: RegExp;
-  readonly expects: string;
-}): v.GenericSchema<string> {
+export function textLike(pattern: RegExp, expects: string, name?: string): v.GenericSchema<string> {
   return v.pipe(text(name), v.regex(pattern, invalid(`is not ${expects}`)));
 }
 

@@ -162,7 +162,7 @@ const HTTP_SERVER = section({
 });
 const RATE_LIMIT = section({
   interval: v.optional(goDuration, 0),
-  burst: v.optional(integer({ min: 0 }), 0),
+  burst: v.optional(integer(0), 0),
 });
 
 function webConfigSchema(folder: string) {

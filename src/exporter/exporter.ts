@@ -3,7 +3,7 @@ import type { Collector } from '../collectors/collector.ts';
 import { describeConfig } from '../config/describe.ts';
 import { FILE_CHECK_MS } from '../config/files.ts';
 import { ConfigError, formatIssues } from '../config/issues.ts';
-import type { ConfigSources, LoadedConfig } from '../config/load.ts';
+import type { ConfigSources, loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { messageOf } from '../format.ts';
 import { clusterFamilies, processFamilies } from '../metrics/exporter-families.ts';
@@ -28,7 +28,9 @@ export interface ExporterOptions extends Pick<WebServerOptions, 'log' | 'sockets
   readonly collectors: readonly Collector[];
   readonly build: Build;
   /** Reads the configuration again for a reload; when absent, the running one is applied again. */
-  readonly load?: (followed: Pick<ConfigSources, 'followedWebConfig'>) => Promise<LoadedConfig>;
+  readonly load?: (
+    followed: Pick<ConfigSources, 'followedWebConfig'>,
+  ) => ReturnType<typeof loadConfig>;
   readonly clock?: Clock;
   /** How often certificates, secrets and the web config file are checked for changes. */
   readonly fileCheckMs?: number;

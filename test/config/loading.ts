@@ -3,9 +3,10 @@ import { COLLECTORS } from '../../src/collectors/index.ts';
 import type { Flags } from '../../src/config/flags.ts';
 import { ConfigError, formatIssues } from '../../src/config/issues.ts';
 import { loadConfig } from '../../src/config/load.ts';
-import type { LoadedConfig } from '../../src/config/load.ts';
 import type { Environment } from '../../src/config/secret.ts';
 import { makeFolder } from './folder.ts';
+
+type LoadedConfig = Awaited<ReturnType<typeof loadConfig>>;
 
 export interface Loading {
   readonly files?: Readonly<Record<string, string>>;
