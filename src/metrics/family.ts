@@ -132,25 +132,6 @@ export function baseName({ name, type }: Pick<Family, 'name' | 'type'>): string 
   return name.slice(0, name.length - (SAMPLE_SUFFIXES[type] ?? '').length);
 }
 
-/**
- * Every family by name, sorted. Throws an Error when two definitions share a name, or would in OpenMetrics
- * (`x` beside `x_total`): for the list of all families, made once at the start.
- */
-export function listFamilies(families: Iterable<Family>): ReadonlyMap<string, Family> {
-  const byBaseName = new Map<string, Family>();
-  for (const family of families) {
-    const other = byBaseName.get(baseName(family)) ?? family;
-    if (other !== family) {
-      throw new Error(
-        `family ${family.name} is defined twice or clashes with ${other.name}; rename one or share the definition`,
-      );
-    }
-    byBaseName.set(baseName(family), family);
-  }
-  const sorted = [...byBaseName.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1));
-  return new Map(sorted.map((family) => [family.name, family]));
-}
-
 function define<L extends string>(
   type: Family['type'],
   definition: FamilyDefinition<L>,
@@ -209,12 +190,6 @@ function findFault(
   return new Set(labels).size === labels.length ? undefined : 'a label is listed twice';
 }
 
-/** Entries of a list that are more important than all that has a series for each node. */
-const LIST_HEAD = 5;
-
-/** The most important first. Series of the first class are never dropped. */
-const ORDER = ['cluster', 'list head', 'node', 'store', 'store_and_kind', 'list', 'chosen'];
-
 /** What a family with these labels is about, when it is no list. */
 function importanceOf(labels: readonly string[]): Family['importance'] {
   if (labels.includes('store_id')) {
@@ -222,10 +197,4 @@ function importanceOf(labels: readonly string[]): Family['importance'] {
     return kinds.length === 0 ? 'store' : 'store_and_kind';
   }
   return labels.includes('node_id') ? 'node' : 'cluster';
-}
-
-/** Where a family, or an entry of its list, stands among the classes: 0 is never dropped, the largest is dropped first. */
-export function classOf({ importance }: Family, rank: number): number {
-  const isHead = importance === 'list' && rank < LIST_HEAD;
-  return ORDER.indexOf(isHead ? 'list head' : importance);
 }

@@ -1,4 +1,3 @@
-import { type Keeps, planBudget } from './budget.ts';
 import type { Family, FamilyList } from './family.ts';
 import { labelText, labelWriter } from './sample-text.ts';
 
@@ -32,7 +31,6 @@ export class SampleSet {
   readonly #families = new Map<string, Entry>();
   readonly #duplicates = new Map<string, number>();
   readonly #ranks = new ListRanks();
-  #series = 0;
 
   /** `{ crdb_cluster: name }` for all that belongs to a cluster, `{}` for what belongs to the process. */
   constructor(constantLabels: { readonly crdb_cluster?: string }) {
@@ -76,9 +74,8 @@ export class SampleSet {
     }
   }
 
-  /** Number of samples written and not dropped. */
   get series(): number {
-    return this.#series;
+    return [...this.#families.values()].reduce((sum, { samples }) => sum + samples.size, 0);
   }
 
   /** How many samples were merged into another one, by family name. */
@@ -91,24 +88,6 @@ export class SampleSet {
     return this.#families.values();
   }
 
-  /** Removes what exceeds a budget of series, least important first; returns the number of removed samples by family. */
-  fit(maxSeries: number): ReadonlyMap<string, number> {
-    const sizes = Array.from(this.#families.values(), ({ samples, ...rest }) => ({
-      ...rest,
-      series: samples.size,
-    }));
-    const keeps = planBudget(sizes, maxSeries);
-    const dropped = new Map<string, number>();
-    for (const [name, entry] of this.#families) {
-      const cut = cutEntry(entry, keeps);
-      const count = entry.samples.size - cut.samples.size;
-      this.#families.set(name, cut);
-      if (count > 0) dropped.set(name, count);
-      this.#series -= count;
-    }
-    return dropped;
-  }
-
   #put(entry: Entry, labels: LabelValues<string>, value: number): void {
     const { family, samples } = entry;
     const key = entry.labelText(labels);
@@ -116,7 +95,6 @@ export class SampleSet {
     if (before === undefined) {
       samples.set(key, value);
       if (family.list !== undefined) entry.ranks?.push(this.#ranks.of(family.list, labels));
-      this.#series += 1;
       return;
     }
     samples.set(key, MERGE[family.merge](before, value));
@@ -140,13 +118,6 @@ export class SampleSet {
     }
     return known;
   }
-}
-
-function cutEntry(entry: Entry, keeps: Keeps): Entry {
-  const { family, samples, ranks } = entry;
-  if (ranks === undefined) return keeps(family, 0) ? entry : { ...entry, samples: new Map() };
-  const kept = [...samples].filter((_sample, at) => keeps(family, ranks[at] ?? 0));
-  return { ...entry, samples: new Map(kept), ranks: ranks.filter((rank) => keeps(family, rank)) };
 }
 
 /** Numbers the entries of lists in the order in which they are first written: an entry has one rank in all families of its list. */

@@ -1,12 +1,16 @@
 import { promisify } from 'node:util';
 import { constants, crc32, deflateRaw } from 'node:zlib';
 import { TimeSlice } from '../time-slice.ts';
-import type { FamilySeries, Keeps } from './budget.ts';
+import type { Family } from './family.ts';
 import type { SampleSet, SampleSetFamily } from './sample-set.ts';
 import { sampleWriter } from './sample-text.ts';
 
 /** The sample lines of one family, the same in both formats. */
-export interface RenderedFamily extends FamilySeries {
+export interface RenderedFamily {
+  readonly family: Family;
+  readonly series: number;
+  /** The rank of the entry of each series, if the family belongs to a list. */
+  readonly ranks?: readonly number[] | undefined;
   readonly lines: Buffer;
   /**
    * Present where the lines are long enough to be compressed ahead of the scrape: bytes of a raw deflate stream that
@@ -20,6 +24,9 @@ export interface Snapshot {
   readonly families: ReadonlyMap<string, RenderedFamily>;
   readonly series: number;
 }
+
+/** Whether a budget keeps a family, or the entries of that rank if it belongs to a list. */
+export type Keeps = (family: Family, rank: number) => boolean;
 
 /** Samples between two looks at the clock: about a tenth of a millisecond. */
 const SAMPLES_PER_LOOK = 250;
@@ -35,13 +42,24 @@ const DEFLATE_OPTIONS = {
 
 const deflate = promisify(deflateRaw);
 
-/** Renders the samples of a poll, in slices; compression runs outside the event loop. They must not change meanwhile. */
-export async function renderSnapshot(set: SampleSet, sliceMs?: number): Promise<Snapshot> {
+/**
+ * Renders those samples of a poll that are kept, in slices; compression runs outside the event loop. They must not change
+ * meanwhile.
+ */
+export async function renderSnapshot(
+  set: SampleSet,
+  keeps: Keeps = () => true,
+  sliceMs?: number,
+): Promise<Snapshot> {
   const slice = new TimeSlice(sliceMs);
   const families = new Map<string, RenderedFamily>();
+  let series = 0;
   // One family is compressed while the next is rendered; more at a time would only take memory.
   let compressing = Promise.resolve();
-  for (const { family, samples, ranks } of set.families()) {
+  for (const whole of set.families()) {
+    const { family } = whole;
+    const { samples, ranks } = cutSamples(whole, keeps);
+    series += samples.size;
     const [text] = await Promise.all([
       renderLines({ family, samples }, set.constantLabels, slice),
       compressing,
@@ -52,7 +70,7 @@ export async function renderSnapshot(set: SampleSet, sliceMs?: number): Promise<
     });
   }
   await compressing;
-  return Object.freeze({ families, series: set.series });
+  return Object.freeze({ families, series });
 }
 
 /** Renders a small set at once, for one scrape. */
@@ -88,6 +106,13 @@ function cutFamily(rendered: RenderedFamily, keeps: Keeps): RenderedFamily {
   const text = lines.toString().split('\n').slice(0, -1).filter(isKept);
   const cut = Buffer.from(text.map((line) => `${line}\n`).join(''));
   return Object.freeze({ family, lines: cut, series: kept.length, ranks: kept });
+}
+
+function cutSamples({ family, samples, ranks }: SampleSetFamily, keeps: Keeps) {
+  if (ranks === undefined)
+    return { samples: keeps(family, 0) ? samples : new Map<string, number>() };
+  const kept = [...samples].filter((_sample, at) => keeps(family, ranks[at] ?? 0));
+  return { samples: new Map(kept), ranks: ranks.filter((rank) => keeps(family, rank)) };
 }
 
 async function renderLines(

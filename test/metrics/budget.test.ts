@@ -3,6 +3,7 @@ import { ClusterBudget } from '../../src/metrics/cluster-budget.ts';
 import { counter, type Family, gauge, untyped } from '../../src/metrics/family.ts';
 import { SampleSet } from '../../src/metrics/sample-set.ts';
 import { renderSnapshot, type Snapshot } from '../../src/metrics/snapshot.ts';
+import type { Limit } from '../../src/vocabulary.ts';
 import { parseExposition } from './parse-exposition.ts';
 
 const HELP = 'A family of the test.';
@@ -103,12 +104,19 @@ describe('a series budget', () => {
   ])('of %d drops what is least important', async (maxSeries, expected) => {
     expect(countOf(await show([setOf(EACH_10)], maxSeries))).toEqual(expected);
     // The budget of one collector drops the same before its series are rendered.
-    const set = setOf(EACH_10);
-    const dropped = set.fit(maxSeries);
-    expect(countOf([await renderSnapshot(set)])).toMatchObject(expected);
-    const count = [...dropped.values()].reduce((sum, each) => sum + each, 0);
+    const dropped: number[] = [];
+    const budget = new ClusterBudget(
+      Infinity,
+      () => [],
+      (_family, _reason, series) => dropped.push(series),
+    );
+    const limits = new Set<Limit>();
+    const snapshot = await budget.render(setOf(EACH_10), maxSeries, limits);
+    expect(countOf([snapshot])).toMatchObject(expected);
+    const count = dropped.reduce((sum, each) => sum + each, 0);
     expect(count).toBe(70 - Object.values(expected).reduce((sum, each) => sum + each, 0));
-    expect(set.series).toBe(70 - count);
+    expect(snapshot.series).toBe(70 - count);
+    expect([...limits]).toEqual(count > 0 ? ['series'] : []);
   });
 
   it.each([0, 1])('does not depend on which collector polls last (%d)', async (last) => {

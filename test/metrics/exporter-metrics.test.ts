@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { COLLECTORS } from '../../src/collectors/index.ts';
 import { COLLECTOR_FAMILIES } from '../../src/metrics/collector-families.ts';
 import { CLUSTER_FAMILIES, PROCESS_FAMILIES } from '../../src/metrics/exporter-families.ts';
 import { ExporterMetrics } from '../../src/metrics/exporter-metrics.ts';
 import { type ExpositionFormat, joinExposition } from '../../src/metrics/exposition.ts';
-import { listFamilies } from '../../src/metrics/family.ts';
+import { baseName } from '../../src/metrics/family.ts';
 import { parseExposition } from './parse-exposition.ts';
 import { isMissing, run } from './programs.ts';
 
@@ -162,9 +163,10 @@ describe("the exporter's own metrics", () => {
     expect(await render(create())).not.toContain('other');
   });
 
-  it('have distinct names', () => {
-    const families = [...PROCESS_FAMILIES, ...CLUSTER_FAMILIES, ...COLLECTOR_FAMILIES];
-    expect(listFamilies(families).size).toBe(families.length);
+  it('have distinct names, in OpenMetrics too', () => {
+    const own = [...PROCESS_FAMILIES, ...CLUSTER_FAMILIES, ...COLLECTOR_FAMILIES];
+    const families = [...own, ...COLLECTORS.flatMap((collector) => collector.families)];
+    expect(new Set(families.map(baseName)).size).toBe(families.length);
   });
 });
 

@@ -1,12 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import {
-  counter,
-  gauge,
-  gaugeHistogram,
-  histogram,
-  listFamilies,
-  untyped,
-} from '../../src/metrics/family.ts';
+import { counter, gauge, gaugeHistogram, histogram, untyped } from '../../src/metrics/family.ts';
 
 const HELP = 'A family of the test.';
 
@@ -81,24 +74,5 @@ describe('a family', () => {
     const definition = { name: 'crdb_x_seconds', help: HELP, labels: [] };
     expect(() => histogram({ ...definition, buckets: [0.5, 1] })).toThrow('bound 1');
     expect(histogram({ ...definition, buckets: [0.5, 1.5] }).buckets).toEqual([0.5, 1.5]);
-  });
-});
-
-describe('the list of families', () => {
-  const first = gauge({ name: 'crdb_b', help: HELP, labels: [] });
-  const second = counter({ name: 'crdb_a_total', help: HELP, labels: [] });
-
-  it('is sorted by name and holds a shared definition once', () => {
-    expect([...listFamilies([first, second, first]).keys()]).toEqual(['crdb_a_total', 'crdb_b']);
-  });
-
-  it('refuses a second definition of a name', () => {
-    const other = gauge({ name: 'crdb_b', help: HELP, labels: ['node_id'] });
-    expect(() => listFamilies([first, other])).toThrow('crdb_b is defined twice');
-  });
-
-  it('refuses names that are the same in OpenMetrics', () => {
-    const clash = gauge({ name: 'crdb_a', help: HELP, labels: [] });
-    expect(() => listFamilies([second, clash])).toThrow('clashes with crdb_a_total');
   });
 });

@@ -54,7 +54,7 @@ async function countTurnsWhileRendering(sliceMs: number): Promise<number> {
     if (!isOver) setImmediate(next);
   };
   setImmediate(next);
-  await renderSnapshot(set, sliceMs);
+  await renderSnapshot(set, undefined, sliceMs);
   isOver = true;
   return turns.size;
 }
@@ -121,6 +121,6 @@ describe('a snapshot', () => {
     for (let index = 0; index < 50; index += 1) {
       set.set(gauge({ name: `crdb_test_${index}`, help: 'Small.', labels: [] }), {}, index);
     }
-    expect(await countTurns(renderSnapshot(set, 0))).toBeGreaterThan(40);
+    expect(await countTurns(renderSnapshot(set, undefined, 0))).toBeGreaterThan(40);
   });
 });
