@@ -21,10 +21,6 @@ export class TimeSlice {
     await setImmediate();
     this.#end = performance.now() + this.#lengthMs;
   }
-
-  async pauseWhenOver(): Promise<void> {
-    if (this.isOver) await this.pause();
-  }
 }
 
 /** Does the work in slices, and resolves to what it returns. */

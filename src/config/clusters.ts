@@ -5,9 +5,7 @@ import type {
   CloudApiConfig,
   ClusterApiConfig,
   ClusterConfig,
-  FileCloudApi,
   FileCluster,
-  FileClusterApi,
   FileConfig,
   TlsConfig,
 } from './schema.ts';
@@ -98,7 +96,7 @@ function checkLocalRoute(section: Section<FileCluster>): void {
 }
 
 async function readClusterApi(
-  section: Section<FileClusterApi>,
+  section: Section<NonNullable<FileCluster['cluster_api']>>,
   env: Environment,
 ): Promise<ClusterApiConfig> {
   checkLogin(section);
@@ -116,7 +114,7 @@ async function readClusterApi(
 }
 
 async function readCloudApi(
-  section: Section<FileCloudApi>,
+  section: Section<NonNullable<FileCluster['cloud_api']>>,
   env: Environment,
 ): Promise<CloudApiConfig> {
   const token = await readSecret(section, 'token', env);

@@ -1,14 +1,13 @@
 import { createHash } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
-import { type FileHandle, open, stat } from 'node:fs/promises';
+import { open, stat } from 'node:fs/promises';
+import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { messageOf } from '../format.ts';
 
 /** Far above any configuration, certificate or secret. */
 const MAX_BYTES = 1024 * 1024;
-/** Most files fit in one. */
-const CHUNK_BYTES = 16 * 1024;
 
 /**
  * The bytes of a regular file of at most 1 MiB. Never waits for a writer: rejects at once where a named pipe, device,
@@ -19,7 +18,10 @@ async function readSmallFile(path: string): Promise<Buffer> {
   requireRegularFile(await stat(path));
   await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   requireRegularFile(await file.stat());
-  return await readAll(file);
+  // Does not trust the size: a file may grow meanwhile, and some of the system have size 0.
+  const content = await buffer(file.createReadStream({ end: MAX_BYTES }));
+  if (content.length <= MAX_BYTES) return content;
+  throw new Error('it is larger than 1 MiB: is it the right file?');
 }
 
 /** The text of such a file, in UTF-8. Rejects with `cannot read`, what it is, and the reason. */
@@ -34,18 +36,6 @@ function requireRegularFile(found: Stats): void {
   if (found.isDirectory()) throw new Error('it is a directory');
   const type = found.isFIFO() ? 'named pipe' : found.isSocket() ? 'socket' : 'device';
   throw new Error(`it is a ${type}: name a regular file`);
-}
-
-/** Does not trust the size: a file may grow meanwhile, and some of the system have size 0. */
-async function readAll(file: FileHandle): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for (let length = 0; length <= MAX_BYTES;) {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(CHUNK_BYTES));
-    if (bytesRead === 0) return Buffer.concat(chunks);
-    chunks.push(buffer.subarray(0, bytesRead));
-    length += bytesRead;
-  }
-  throw new Error('it is larger than 1 MiB: is it the right file?');
 }
 
 /** A file error in words, without the path; `missing` is what ENOENT means. */
@@ -88,7 +78,7 @@ export const FILE_CHECK_MS = 2_000;
 /** A change must have stood for this share of the time between two checks. */
 const SHARE_TO_SETTLE = 0.1;
 
-export interface FileWatchOptions<T> {
+interface FileWatchOptions<T> {
   /** Called for each check, since a new content may name other files. */
   readonly files: () => readonly string[];
   /** Time between two checks; the files are read only once when absent. */

@@ -145,15 +145,18 @@ type Frozen<T> = T extends string | number | boolean | undefined | Secret
 /** What the schema makes of a file. */
 export type FileConfig = v.InferOutput<ReturnType<typeof configSchema>>;
 export type FileCluster = FileConfig['clusters'][number];
-export type FileClusterApi = NonNullable<FileCluster['cluster_api']>;
-export type FileCloudApi = NonNullable<FileCluster['cloud_api']>;
 
 /** Without a username there is no password, with one no token. */
 export type ClusterApiConfig = Frozen<
-  Omit<FileClusterApi, 'password_file' | 'password_env' | 'token_file' | 'token_env'>
+  Omit<
+    NonNullable<FileCluster['cluster_api']>,
+    'password_file' | 'password_env' | 'token_file' | 'token_env'
+  >
 >;
 export type CloudApiConfig = Frozen<
-  Omit<FileCloudApi, 'token' | 'token_file' | 'token_env'> & { token: Secret }
+  Omit<NonNullable<FileCluster['cloud_api']>, 'token' | 'token_file' | 'token_env'> & {
+    token: Secret;
+  }
 >;
 /** Files are absolute paths and could be read when the configuration was. */
 export type TlsConfig = ClusterApiConfig['tls'];

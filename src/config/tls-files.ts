@@ -1,14 +1,7 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
-import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { messageOf } from '../format.ts';
 import { SourceDocument } from './document.ts';
-import {
-  type FileWatch,
-  type FileWatchOptions,
-  watchFiles,
-  readTextFile,
-  warnOfOtherUsers,
-} from './files.ts';
+import { readTextFile, warnOfOtherUsers } from './files.ts';
 import { ConfigIssues } from './issues.ts';
 import type { TlsConfig } from './schema.ts';
 import { type AnySection, Section } from './validate.ts';
@@ -125,10 +118,7 @@ function formatCertificates(certificates: readonly X509Certificate[]): string {
   return certificates.map(String).join('');
 }
 
-/** The TLS settings of connections to a cluster, with the contents of their files. */
-type ClientTls = Awaited<ReturnType<typeof checkClientTls>>;
-
-/** Reads the files of the settings. What is wrong with them is reported. */
+/** The TLS settings of connections to a cluster, with the contents of their files. What is wrong with these is reported. */
 export async function checkClientTls(section: Section<TlsConfig>) {
   const { server_name, insecure_skip_verify = false } = section.values;
   const ca = await readCas(section, 'ca');
@@ -145,32 +135,11 @@ export async function checkClientTls(section: Section<TlsConfig>) {
   };
 }
 
-/** Reads the files of the settings. Rejects with a ConfigError when one cannot be used. */
-export async function readClientTls(config: TlsConfig): Promise<ClientTls> {
+/** The same; rejects with a ConfigError when a file cannot be used. */
+export async function readClientTls(config: TlsConfig) {
   const issues = new ConfigIssues();
   const document = new SourceDocument('', issues);
   const tls = await checkClientTls(new Section<TlsConfig>(document, [], config, config));
   issues.throwIfAny();
   return tls;
-}
-
-/** Reads the files of the settings and follows them. Rejects when they cannot be used at the start. */
-export function watchClientTls(
-  config: TlsConfig,
-  options: Omit<FileWatchOptions<ClientTls>, 'files' | 'read'>,
-): Promise<FileWatch<ClientTls>> {
-  const { ca_file, cert_file, key_file } = config;
-  const files = [ca_file, cert_file, key_file].filter((file) => file !== undefined);
-  return watchFiles({ ...options, files: () => files, read: () => readClientTls(config) });
-}
-
-/**
- * From now on the certificates of the operating system, or those of SSL_CERT_FILE and SSL_CERT_DIR, are trusted beside
- * the list of Node.js: what `--use-system-ca` does, however the process was started. It takes time and memory, so call it
- * only if connections without a `ca_file` use TLS.
- */
-export function trustSystemCertificates(): void {
-  const trusted = getCACertificates('default');
-  const all = new Set([...trusted, ...getCACertificates('system')]);
-  if (all.size > trusted.length) setDefaultCACertificates([...all]);
 }

@@ -27,14 +27,8 @@ export interface WebConfig {
   readonly headers: Readonly<Record<string, string>>;
   /** Users and the bcrypt hashes of their passwords; without users, no password is needed. */
   readonly users: ReadonlyMap<string, string>;
-  readonly rateLimit?: RateLimit | undefined;
-}
-
-/** One request per interval on average, with bursts. */
-export interface RateLimit {
-  readonly intervalSeconds: number;
-  /** 0 lets nothing through, as in the toolkit. */
-  readonly burst: number;
+  /** One request per interval on average, with bursts; 0 of them lets nothing through, as in the toolkit. */
+  readonly rateLimit?: { readonly intervalSeconds: number; readonly burst: number } | undefined;
 }
 
 /** Without a web config file. */

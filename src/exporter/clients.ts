@@ -1,9 +1,11 @@
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { CloudControl, MAX_ANSWER_BYTES } from '../cockroach/cloud-api.ts';
 import { ClusterApi } from '../cockroach/cluster-api.ts';
 import { Session } from '../cockroach/session.ts';
 import { type ProxyConfig, isLoopback } from '../config/addresses.ts';
+import { watchFiles } from '../config/files.ts';
 import type { CloudApiConfig, ClusterApiConfig, ClusterConfig } from '../config/schema.ts';
-import { trustSystemCertificates, watchClientTls } from '../config/tls-files.ts';
+import { readClientTls } from '../config/tls-files.ts';
 import { HttpClient, type HttpClientOptions } from '../http/client.ts';
 import type { RequestError } from '../http/errors.ts';
 import type { Log } from '../log.ts';
@@ -66,10 +68,25 @@ export async function createClients(options: ClientsOptions) {
   };
 }
 
+/**
+ * From now on the certificates of the operating system, or those of SSL_CERT_FILE and SSL_CERT_DIR, are trusted beside
+ * the list of Node.js: what `--use-system-ca` does, however the process was started. It takes time and memory, so call it
+ * only if connections without a `ca_file` use TLS.
+ */
+function trustSystemCertificates(): void {
+  const trusted = getCACertificates('default');
+  const all = new Set([...trusted, ...getCACertificates('system')]);
+  if (all.size > trusted.length) setDefaultCACertificates([...all]);
+}
+
 async function createCluster(config: ClusterApiConfig, options: ClientsOptions) {
   const { metrics, monotonicMs, follow } = options;
   const timeoutMs = config.timeout * 1000;
-  const tls = await watchClientTls(config.tls, {
+  const { ca_file, cert_file, key_file } = config.tls;
+  const files = [ca_file, cert_file, key_file].filter((file) => file !== undefined);
+  const tls = await watchFiles({
+    files: () => files,
+    read: () => readClientTls(config.tls),
     everyMs: follow?.everyMs,
     onChange: () => follow?.log.info('TLS files reloaded'),
     onError: (err) =>

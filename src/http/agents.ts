@@ -5,10 +5,8 @@ import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici';
 const CONNECT_TIMEOUT_MS = 5_000;
 const KEEP_ALIVE_MS = 60_000;
 
-export type TlsOptions = Omit<ConnectionOptions, 'port'>;
-
 export interface AgentOptions {
-  readonly tls: TlsOptions;
+  readonly tls: Omit<ConnectionOptions, 'port'>;
   /** Where requests go before they go to their URL, except for these hosts, separated by commas. */
   readonly proxy?: { readonly url: string; readonly exceptions: string } | undefined;
   readonly maxConcurrentRequests: number;
@@ -24,7 +22,7 @@ export function createAgents(options: AgentOptions, headersMs: number) {
   const retired = new Set<Dispatcher>();
   let current = createAgent(options.tls);
 
-  function createAgent(tls: TlsOptions): Dispatcher {
+  function createAgent(tls: AgentOptions['tls']): Dispatcher {
     const connect = { ...tls, timeout, minVersion: 'TLSv1.2' as const };
     const pool = {
       allowH2: false,
@@ -51,7 +49,7 @@ export function createAgents(options: AgentOptions, headersMs: number) {
     get current() {
       return current;
     },
-    useTls(tls: TlsOptions) {
+    useTls(tls: AgentOptions['tls']) {
       const old = current;
       current = createAgent(tls);
       retired.add(old);

@@ -1,6 +1,6 @@
 import pLimit from 'p-limit';
 import type { Endpoint, RetryReason } from '../vocabulary.ts';
-import { type AgentOptions, createAgents, type TlsOptions } from './agents.ts';
+import { type AgentOptions, createAgents } from './agents.ts';
 import { abortable, delay } from './deadlines.ts';
 import { RequestError } from './errors.ts';
 import { Health, subjectOf } from './health.ts';
@@ -103,7 +103,7 @@ export class HttpClient implements AsyncDisposable {
   }
 
   /** For connections from now on; requests in flight end on theirs. */
-  useTls(tls: TlsOptions): void {
+  useTls(tls: AgentOptions['tls']): void {
     this.#agents.useTls(tls);
   }
 

@@ -130,7 +130,7 @@ async function renderLines(
     if (written % SAMPLES_PER_LOOK === 0) {
       chunks.push(Buffer.from(lines));
       lines = '';
-      await slice.pauseWhenOver();
+      if (slice.isOver) await slice.pause();
     }
   }
   chunks.push(Buffer.from(lines));
@@ -145,7 +145,7 @@ async function joinChunks(chunks: readonly Buffer[], slice: TimeSlice) {
   for (const chunk of chunks) {
     at += chunk.copy(lines, at);
     crc = crc32(chunk, crc);
-    await slice.pauseWhenOver();
+    if (slice.isOver) await slice.pause();
   }
   return { lines, crc };
 }

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import type { RateLimit } from '../../config/web-config.ts';
+import type { WebConfig } from '../../config/web-config.ts';
 import { SENDING, sendText } from '../respond.ts';
 import { clientNetwork, firstOfLargest } from './connections.ts';
 
@@ -12,8 +12,10 @@ const TURNS_BETWEEN_TASKS = 20;
 const RETRY_AFTER_SECONDS = 1;
 
 /** A token bucket: `burst` tokens at first, one more for each interval, one spent for each request. */
-export function createRateLimiter(monotonicMs: () => number): (limit: RateLimit) => boolean {
-  let last: RateLimit | undefined;
+export function createRateLimiter(
+  monotonicMs: () => number,
+): (limit: NonNullable<WebConfig['rateLimit']>) => boolean {
+  let last: WebConfig['rateLimit'];
   let tokens = 0;
   let atMs = 0;
   return (limit) => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { acceptsGzip, negotiateFormat } from '../../src/metrics/negotiate.ts';
+import { acceptsGzip, negotiateFormat } from '../../src/web/metrics.ts';
 
 const PROMETHEUS_2_42 =
   'application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1';
