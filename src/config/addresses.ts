@@ -111,29 +111,22 @@ export function readProxies(
   issues: ConfigIssues,
 ): ProxyConfig {
   const distant = urls.filter((url) => URL.canParse(url) && !isLoopback(url));
-  const read = (scheme: string, ...variables: readonly string[]): Secret | undefined =>
-    distant.some((url) => url.startsWith(scheme)) ? readProxy(variables, env, issues) : undefined;
+  const read = (scheme: string, ...variables: readonly string[]): Secret | undefined => {
+    const source = variables.find((variable) => (env[variable] ?? '') !== '');
+    if (source === undefined || !distant.some((url) => url.startsWith(scheme))) return undefined;
+    const value = env[source] ?? '';
+    const url = /^[a-z\d+.-]+:\/\//i.test(value) ? value : `http://${value}`;
+    if (/^https?:\/\//i.test(url) && URL.canParse(url)) {
+      return Secret.fromText(url, `environment variable ${source}`);
+    }
+    const message = 'is not the URL of a proxy: write it as http://proxy:3128';
+    issues.report({ source, path: '' }, message);
+    return undefined;
+  };
   return {
     // As curl reads them: a client of a CGI program can set HTTP_PROXY in capitals, so it is ignored.
     http: read('http:', 'http_proxy', 'all_proxy', 'ALL_PROXY'),
     https: read('https:', 'https_proxy', 'HTTPS_PROXY', 'all_proxy', 'ALL_PROXY'),
     noProxy: env['no_proxy'] ?? env['NO_PROXY'] ?? '',
   };
-}
-
-function readProxy(
-  variables: readonly string[],
-  env: Environment,
-  issues: ConfigIssues,
-): Secret | undefined {
-  const source = variables.find((variable) => (env[variable] ?? '') !== '');
-  if (source === undefined) return undefined;
-  const value = env[source] ?? '';
-  const url = /^[a-z\d+.-]+:\/\//i.test(value) ? value : `http://${value}`;
-  if (/^https?:\/\//i.test(url) && URL.canParse(url)) {
-    return Secret.fromText(url, `environment variable ${source}`);
-  }
-  const message = 'is not the URL of a proxy: write it as http://proxy:3128';
-  issues.report({ source, path: '' }, message);
-  return undefined;
 }

@@ -6,19 +6,11 @@ import { ConfigIssues } from './issues.ts';
 import type { TlsConfig } from './schema.ts';
 import { type AnySection, Section } from './validate.ts';
 
-/** PEM text and where it was named, for messages. */
-interface Pem {
-  readonly text: string;
-  readonly key: string;
-  /** `the file /etc/tls.crt` or `the value`. */
-  readonly source: string;
-}
-
 /**
- * PEM text of two keys such as `cert_file` and `cert`: that of the file, or else that of the key
- * itself. A file that cannot be read is reported.
+ * PEM text of two keys such as `cert_file` and `cert`: that of the file, or else that of the key itself; with the key and
+ * the source for messages. A file that cannot be read is reported.
  */
-async function readPem(section: AnySection, name: string): Promise<Pem | undefined> {
+async function readPem(section: AnySection, name: string) {
   const { [name]: text, [`${name}_file`]: file } = section.values;
   if (typeof file !== 'string') {
     return typeof text === 'string' ? { text, key: name, source: 'the value' } : undefined;
@@ -74,7 +66,7 @@ export async function readCas(section: AnySection, name: string): Promise<string
 
 function parseOrReport<T>(
   section: AnySection,
-  pem: Pem,
+  pem: NonNullable<Awaited<ReturnType<typeof readPem>>>,
   parse: (text: string) => T,
 ): T | undefined {
   try {

@@ -24,7 +24,6 @@ export function watchDeadlines(
   what: string,
 ) {
   const controller = new AbortController();
-  const signal: AbortSignal = controller.signal;
   const fail = (text: string): void => {
     controller.abort(new RequestError('timeout', `${what}: ${text}`));
   };
@@ -36,7 +35,7 @@ export function watchDeadlines(
   let startedAt = performance.now();
   let received = 0;
   return {
-    signal,
+    signal: controller.signal,
     headersArrived() {
       clearTimeout(timer);
       startedAt = performance.now();

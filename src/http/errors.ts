@@ -54,8 +54,8 @@ const UNAVAILABLE_STATUSES: ReadonlySet<number> = new Set([502, 503, 504]);
 function reasonOf(code: string): FailureReason {
   if (code === 'ETIMEDOUT' || code === 'UND_ERR_CONNECT_TIMEOUT') return 'timeout';
   if (TLS_CODES.test(code)) return 'tls';
-  if (CONNECT_CODES.test(code) || MOSTLY_CONNECT_CODES.test(code)) return 'network';
-  if (CONNECTION_CODES.test(code)) return 'network';
+  const codes = [CONNECT_CODES, MOSTLY_CONNECT_CODES, CONNECTION_CODES];
+  if (codes.some((pattern) => pattern.test(code))) return 'network';
   if (code === 'UND_ERR_HEADERS_OVERFLOW') return 'limit';
   if (code.startsWith('Z_') || code === 'ERR_PADDING_2' || code === 'ERR__ERROR_FORMAT_PADDING_1') {
     return 'decode';

@@ -51,7 +51,8 @@ export class Upstream {
   constructor(text: string, isOnly: boolean, options: HealthOptions) {
     const maxFailures = isOnly ? MAX_FAILURES_OF_THE_ONLY_URL : MAX_FAILURES_OF_ONE_OF_SEVERAL;
     this.url = new URL(text);
-    this.name = nameOf(this.url);
+    const { hostname, port, protocol } = this.url;
+    this.name = `${hostname}:${port || (protocol === 'https:' ? '443' : '80')}`;
     this.breaker = new Breaker(maxFailures, options);
     this.#options = options;
   }
@@ -164,9 +165,4 @@ export class EndpointHealth {
     this.breaker.succeeded();
     this.probe.release();
   }
-}
-
-function nameOf(url: URL): string {
-  const port = url.port === '' ? (url.protocol === 'https:' ? '443' : '80') : url.port;
-  return `${url.hostname}:${port}`;
 }

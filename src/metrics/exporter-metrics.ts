@@ -167,21 +167,19 @@ export class ClusterMetrics {
   ): void => this.#dropped({ family, reason }, count);
 }
 
-type Add<L extends string> = (labels: Readonly<Record<L, string>>, by: number) => void;
-
 /** Copies the labels, because prom-client keeps the object it is given. */
-function countIn<L extends string>(registry: Registry, { name, help, labels }: Family<L>): Add<L> {
+function countIn<L extends string>(registry: Registry, { name, help, labels }: Family<L>) {
   const metric = new Counter({ name, help, labelNames: labels, registers: [registry] });
-  return (of, by) => metric.inc({ ...of }, by);
+  return (of: Readonly<Record<L, string>>, by: number) => metric.inc({ ...of }, by);
 }
 
 function observeIn<L extends string>(
   registry: Registry,
   { name, help, labels, buckets }: Family<L> & { readonly buckets: readonly number[] },
-): Add<L> {
+) {
   const shape = { labelNames: labels, buckets: [...buckets] };
   const metric = new Histogram({ name, help, ...shape, registers: [registry] });
-  return (of, seconds) => metric.observe({ ...of }, seconds);
+  return (of: Readonly<Record<L, string>>, seconds: number) => metric.observe({ ...of }, seconds);
 }
 
 /** Gauges that are named like counters and rejected by `promtool check metrics`. */
