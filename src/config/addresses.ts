@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import * as v from 'valibot';
 import { type ConfigIssues, quote } from './issues.ts';
 import { type Environment, Secret } from './secret.ts';
-import { invalid, invalidType, NOT_TEXT, text, rejectIf } from './values.ts';
+import { anyText, invalid, text, rejectIf } from './values.ts';
 
 /** Where to listen, in the form that `server.listen()` takes. Without a host: all interfaces. */
 export type ListenAddress =
@@ -15,7 +15,7 @@ const ADDRESS = /^(?:\[([0-9A-Fa-f:.%\w]+)\]|([^\s:/[\]]*)):(\d{1,5})$|^unix:(.+
 /** `:10137`, `127.0.0.1:10137`, `[::1]:10137` or `unix:/run/crdb-exporter.sock`. */
 export function listenAddress(folder: string) {
   return v.pipe(
-    v.string(invalidType(NOT_TEXT)),
+    anyText,
     v.regex(
       ADDRESS,
       invalid('is not an address: write :10137, 127.0.0.1:10137, [::1]:10137 or unix:/path'),

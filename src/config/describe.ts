@@ -1,5 +1,4 @@
 import * as v from 'valibot';
-import type { ProxyConfig } from './addresses.ts';
 import type { CollectorOptions } from './cluster-schema.ts';
 import { type Config, configSchema } from './schema.ts';
 import { Secret } from './secret.ts';
@@ -75,10 +74,12 @@ export function describeConfig(
 ): object {
   const schema: AnySchema = configSchema(collectors);
   const { item = schema } = unwrap(schema.entries?.['clusters'] ?? schema);
-  const described = clusters.map((cluster) => ({
-    ...describeMap(item, cluster),
-    ...describeProxy(cluster.proxy),
-  }));
+  const described = clusters.map((cluster) => {
+    const { http, https, noProxy } = cluster.proxy;
+    const proxy = { http: http?.toJSON(), https: https?.toJSON(), no_proxy: noProxy };
+    const isUsed = http !== undefined || https !== undefined;
+    return { ...describeMap(item, cluster), ...(isUsed && { proxy_of_environment: proxy }) };
+  });
   return { ...describeMap(schema, others), clusters: described };
 }
 
@@ -101,11 +102,4 @@ function describe(schema: AnySchema, value: unknown): unknown {
   if (entries !== undefined) return describeMap(schema, Object(value));
   const { format } = v.getMetadata(schema);
   return typeof format === 'function' ? format(value) : value;
-}
-
-function describeProxy({ http, https, noProxy }: ProxyConfig): object {
-  if (http === undefined && https === undefined) return {};
-  return {
-    proxy_of_environment: { http: http?.toJSON(), https: https?.toJSON(), no_proxy: noProxy },
-  };
 }

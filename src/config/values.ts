@@ -208,10 +208,13 @@ function quantity(pattern: RegExp, expected: string) {
 
 export const NOT_TEXT = 'is not text: put it in quotes';
 
+/** A text that may be empty. */
+export const anyText = v.string(invalidType(NOT_TEXT));
+
 /** A text that is not empty. */
 export function text(name = 'text'): v.GenericSchema<string> {
   return v.pipe(
-    v.string(invalidType(NOT_TEXT)),
+    anyText,
     v.nonEmpty(invalid('is empty: give the key a value or remove it')),
     v.metadata({ valueType: name }),
   );
@@ -221,9 +224,6 @@ export function text(name = 'text'): v.GenericSchema<string> {
 export function textLike(pattern: RegExp, expects: string, name?: string): v.GenericSchema<string> {
   return v.pipe(text(name), v.regex(pattern, invalid(`is not ${expects}`)));
 }
-
-/** A text that may be empty. */
-export const anyText = v.string(invalidType(NOT_TEXT));
 
 /** A file, made absolute: relative paths are relative to the folder of the configuration. */
 export function filePath(folder: string) {

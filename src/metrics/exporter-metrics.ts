@@ -146,14 +146,10 @@ export class ClusterMetrics {
     this.#loginFailures({ reason }, 1);
   }
 
-  /** Counts a finished poll, successful or failed. */
-  pollFinished(labels: CollectorLabels): void {
+  /** Counts a finished poll; with a reason if it failed. */
+  pollFinished(labels: CollectorLabels, failure?: FailureReason): void {
     this.#polls(labels, 1);
-  }
-
-  /** After `pollFinished`. */
-  pollFailed(labels: CollectorLabels, reason: FailureReason): void {
-    this.#pollFailures({ ...labels, reason }, 1);
+    if (failure !== undefined) this.#pollFailures({ ...labels, reason: failure }, 1);
   }
 
   pollSkipped(labels: CollectorLabels, reason: (typeof POLL_SKIP_REASONS)[number]): void {

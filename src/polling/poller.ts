@@ -223,8 +223,7 @@ export class Poller {
     if (stop.aborted) return;
     this.#logWarnings(warnings, error === undefined);
     if (deadline.aborted) stats.limits.add('duration');
-    metrics.pollFinished(this.#labels);
-    if (error !== undefined) metrics.pollFailed(this.#labels, error.reason);
+    metrics.pollFinished(this.#labels, error?.reason);
     const overruns = Math.floor(tookMs / (this.intervalSeconds * 1000));
     for (let missed = 0; missed < overruns; missed += 1) {
       metrics.pollSkipped(this.#labels, 'overrun');

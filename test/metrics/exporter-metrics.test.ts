@@ -57,8 +57,7 @@ function reportOnce(self: ExporterMetrics, cluster: string): void {
   one.decodeErrors('nodes', 3);
   one.loginTried();
   one.loginFailed('rejected');
-  one.pollFinished({ collector: 'nodes', shard: '0' });
-  one.pollFailed({ collector: 'nodes', shard: '0' }, 'auth');
+  one.pollFinished({ collector: 'nodes', shard: '0' }, 'auth');
   one.pollSkipped({ collector: 'nodes', shard: '0' }, 'overrun');
   one.seriesDropped('crdb_node_metric', 'budget', 12);
 }
