@@ -1,0 +1,94 @@
+import { vi } from 'vitest';
+import { RequestError, statusError, toRequestError } from '../../src/http/errors.ts';
+import { Health } from '../../src/http/health.ts';
+import type { HttpRequest } from '../../src/http/request.ts';
+import { testStats } from '../support/cluster.ts';
+
+export const REQUEST: HttpRequest = {
+  endpoint: 'nodes',
+  method: 'GET',
+  path: '/nodes/',
+  stats: testStats(),
+  onChunk: () => undefined,
+  onEnd: () => undefined,
+};
+export const USERS: HttpRequest = { ...REQUEST, endpoint: 'users' };
+export const OF_NODE_3: HttpRequest = { ...REQUEST, endpoint: 'node_ranges', node: 3 };
+export const OF_NODE_4: HttpRequest = { ...OF_NODE_3, node: 4 };
+export const LATE = new RequestError('timeout', 'no headers');
+
+export function failure(code: string): RequestError {
+  return toRequestError(Object.assign(new Error('failed'), { code }), 'nodes');
+}
+
+export function status(code: number): RequestError {
+  return statusError(code, 'nodes', {});
+}
+
+/** The health of the URLs a, b and so on. All clocks are the test's. */
+export function create(urls: number, more: { readonly headersAfterSilenceMs?: number } = {}) {
+  const clock = { now: 100_000 };
+  vi.spyOn(performance, 'now').mockImplementation(() => clock.now);
+  const health = new Health(
+    Array.from({ length: urls }, (_, at) => `http://${'abcdef'[at]}`),
+    0.1,
+    {
+      openMs: 10_000,
+      headersMs: 1_000,
+      headersAfterSilenceMs: 100,
+      monotonicMs: () => clock.now,
+      ...more,
+    },
+  );
+  const upstream = (at: number) => {
+    const found = health.upstreams[at];
+    if (found === undefined) throw new Error(`there is no URL ${at}`);
+    return found;
+  };
+  return {
+    clock,
+    health,
+    upstream,
+    order: (request: HttpRequest = REQUEST): string =>
+      health
+        .order(request)
+        .map(({ url }) => url.hostname)
+        .join(''),
+    states: (): readonly string[] => health.upstreams.map(({ breaker }) => breaker.state),
+    /** A request to this URL that gets headers after 10 ms. */
+    answer: (at: number, request = REQUEST): void => {
+      const attempt = health.begin(upstream(at), request);
+      clock.now += 10;
+      attempt.onHeaders();
+      health.succeeded(attempt);
+    },
+    /** A request to this URL that fails after 60 ms; with a code after headers. Returns whether another URL may do better. */
+    fail: (
+      at: number,
+      error: RequestError,
+      request = REQUEST,
+      code: number | 'error' = 'error',
+    ): boolean => {
+      const attempt = health.begin(upstream(at), request);
+      clock.now += 60;
+      if (code !== 'error') attempt.onHeaders();
+      return health.failed({ ...attempt, code }, error);
+    },
+    /** A request to this URL that gets no headers in so much time. */
+    silence: (at: number, request = REQUEST, ms = 1_000): boolean => {
+      const attempt = health.begin(upstream(at), request);
+      clock.now += ms;
+      return health.failed(attempt, LATE);
+    },
+    deadline: (at: number, request = REQUEST): number =>
+      health.begin(upstream(at), request).headersMs,
+  };
+}
+
+export function endingIn(
+  ms: number,
+  { now }: { readonly now: number },
+  request = REQUEST,
+): HttpRequest {
+  return { ...request, stats: { ...request.stats, endsAtMs: now + ms } };
+}

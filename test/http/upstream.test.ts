@@ -1,0 +1,159 @@
+import { describe, expect, test } from 'vitest';
+import { BoundedMap, EndpointHealth, Upstream } from '../../src/http/upstream.ts';
+
+const clock = { now: 0 };
+const OPTIONS = {
+  openMs: 1_000,
+  headersMs: 1_000,
+  headersAfterSilenceMs: 100,
+  monotonicMs: () => clock.now,
+};
+
+function create(isOnly = true): Upstream {
+  clock.now = 0;
+  return new Upstream('http://a', isOnly, OPTIONS);
+}
+
+describe('a URL', () => {
+  test.each([
+    ['http://a/path', 'a:80'],
+    ['https://a', 'a:443'],
+    ['http://a:443', 'a:443'],
+    ['https://a:8080/', 'a:8080'],
+    ['https://[::1]', '[::1]:443'],
+  ])('%s is named %s', (url, name) => {
+    expect(new Upstream(url, true, OPTIONS).name).toBe(name);
+  });
+
+  test.each([
+    ['the only one', true, 3],
+    ['one of several', false, 1],
+  ])('that is %s (%s) is left alone after failure number %i', (_what, isOnly, failures) => {
+    const { breaker } = create(isOnly);
+    for (let failure = 1; failure < failures; failure += 1) breaker.failed(0);
+    expect(breaker.state).toBe('closed');
+    breaker.failed(0);
+    expect(breaker.state).toBe('open');
+  });
+
+  test('has one health for each endpoint and one probe for each', () => {
+    const url = create();
+    expect(url.endpoint('nodes')).toBe(url.endpoint('nodes'));
+    expect(url.endpoint('nodes')).not.toBe(url.endpoint('users'));
+    expect(url.probe('nodes')).toBe(url.probe('nodes'));
+    expect(url.probe('nodes')).not.toBe(url.probe('users'));
+  });
+
+  test('is opened by the silence of two different names since its last answer', () => {
+    const url = create();
+    clock.now = 20;
+    url.recordAnswer();
+    url.recordSilence('nodes', 30, 20);
+    url.recordSilence('nodes', 40, 20);
+    // It has answered since.
+    url.recordSilence('users', 40, 19);
+    expect(url.breaker.state).toBe('closed');
+    url.recordSilence('users', 50, 50);
+    expect(url.breaker.probeAtMs).toBe(1_050);
+    url.recordAnswer();
+    expect(url.breaker.state).toBe('closed');
+    url.recordSilence('sessions', 50, 50);
+    expect(url.breaker.state).toBe('closed');
+  });
+
+  test('ends its probes with an answer', () => {
+    const url = create();
+    const probe = url.probe('nodes');
+    probe.start();
+    clock.now = 7;
+    url.recordAnswer();
+    expect(probe.ended).toBeUndefined();
+    expect(url.answeredAtMs).toBe(7);
+  });
+
+  test('is avoided for nodes while its breaker is not closed, for a time, or until it answers', () => {
+    const url = create();
+    const at = (now: number): boolean => {
+      clock.now = now;
+      return url.isAvoidedForNodes;
+    };
+    expect(at(0)).toBe(false);
+    url.breaker.open(0);
+    expect([at(999), at(1_000)]).toEqual([true, true]);
+    url.recordAnswer();
+    expect(at(1_000)).toBe(false);
+    url.avoidForNodes(50);
+    expect([at(1_049), at(1_050)]).toEqual([true, false]);
+    url.avoidForNodes(50);
+    url.recordAnswer();
+    expect(at(1_050)).toBe(false);
+  });
+});
+
+describe('the health of an endpoint', () => {
+  test('has the full deadline at first, and in every tenth request without an answer', () => {
+    const health = new EndpointHealth(OPTIONS);
+    const deadlines = Array.from({ length: 30 }, (_, at) => {
+      const deadline = health.headersMs(false);
+      health.recordSilence(at);
+      return deadline;
+    });
+    const nine = Array.from({ length: 9 }, () => 100);
+    expect(deadlines).toEqual([1_000, ...nine.slice(1), 1_000, ...nine, 1_000, ...nine, 1_000]);
+    expect(health.headersMs(true)).toBe(100);
+    health.recordSilence(30);
+    health.recordHeaders(0);
+    expect([health.headersMs(false), health.headersMs(true)]).toEqual([1_000, 100]);
+    for (let request = 0; request < 9; request += 1) health.recordSilence(request);
+    expect(health.headersMs(true)).toBe(1_000);
+  });
+
+  test.each([
+    [0, 100],
+    [50, 100],
+    [51, 102],
+    [499, 998],
+    [501, 1_000],
+  ])('has after an answer in %i ms a short deadline of %i ms', (tookMs, expected) => {
+    const health = new EndpointHealth(OPTIONS);
+    health.recordHeaders(tookMs);
+    expect(health.shortHeadersMs).toBe(expected);
+  });
+
+  test('has no longer short deadline than configured before its first answer', () => {
+    const health = new EndpointHealth({ ...OPTIONS, headersAfterSilenceMs: 0 });
+    expect(health.shortHeadersMs).toBe(0);
+  });
+
+  test('knows since when there has been no answer', () => {
+    const health = new EndpointHealth(OPTIONS);
+    expect([health.recordSilence(10), health.recordSilence(20)]).toEqual([10, 10]);
+    health.recordHeaders(1);
+    expect(health.recordSilence(30)).toBe(30);
+  });
+
+  test('forgets its failures at a URL that answers', () => {
+    const [first, second] = [create(), create()];
+    const health = new EndpointHealth(OPTIONS);
+    health.failureOrder.set(first, 1).set(second, 2);
+    for (let failure = 0; failure < 2; failure += 1) health.breaker.failed(0);
+    expect(health.breaker.state).toBe('closed');
+    health.breaker.failed(0);
+    expect(health.breaker.state).toBe('open');
+    health.probe.start();
+    health.succeeded(first);
+    expect([...health.failureOrder]).toEqual([[second, 2]]);
+    expect(health.breaker.state).toBe('closed');
+    expect(health.probe.ended).toBeUndefined();
+  });
+});
+
+test('a bounded map drops its oldest entry when it has more than 10,000', () => {
+  const map = new BoundedMap<number, number>();
+  for (let key = 0; key < 10_000; key += 1) expect(map.set(key, -key)).toBe(-key);
+  expect([map.get(0), map.get(9_999)]).toEqual([-0, -9_999]);
+  map.set(10_000, 7);
+  expect([map.get(0), map.get(1), map.get(10_000)]).toEqual([undefined, -1, 7]);
+  map.clear();
+  expect(map.get(1)).toBeUndefined();
+});
