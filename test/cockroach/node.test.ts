@@ -1,0 +1,61 @@
+import { describe, expect, test } from 'vitest';
+import { divideNodes, freshnessOf, isId, livenessOf } from '../../src/cockroach/node.ts';
+import { LIVENESS_BY_CODE } from '../../src/vocabulary.ts';
+
+test.each([
+  [undefined, false],
+  [-1, false],
+  [0, false],
+  [1, true],
+  [1.5, false],
+  [2 ** 53 - 1, true],
+  [2 ** 53, false],
+])('%j is an id: %s', (id, expected) => {
+  expect(isId(id)).toBe(expected);
+});
+
+test('the liveness is `other` where its code is unknown or absent', () => {
+  const codes = [0, 1, 2, 3, 4, 5, 6, 7, -1, undefined];
+  const statuses = codes.map((livenessCode) => livenessOf({ livenessCode }));
+  expect(statuses).toEqual([...LIVENESS_BY_CODE, 'other', 'other', 'other']);
+});
+
+test('nodes that answer are scanned, others but decommissioned ones are skipped, by id', () => {
+  const statuses = new Map([
+    [20, 'live'],
+    [19, 'decommissioned'],
+    [11, 'other'],
+    [10, 'draining'],
+    [9, 'unknown'],
+    [8, 'dead'],
+    [7, 'unavailable'],
+    [3, 'decommissioning'],
+  ] as const);
+  expect(divideNodes(statuses)).toEqual({ toScan: [3, 10, 20], toSkip: [7, 8, 9, 11] });
+});
+
+describe('the record of a node is fresh', () => {
+  const LIVE = 3;
+  const DEAD = 1;
+
+  test.each([
+    ['in a listing without a time, a minute before the newest', undefined, [1_000, 940, 939.9], 2],
+    ['in a listing of then', 1_000_000, [1_000, 940, 939.9], 2],
+    ['in a listing a minute later', 1_060_000, [1_000, 940, 939.9], 2],
+    ['in a later listing, for two minutes', 1_110_000, [1_000, 990, 989.9], 2],
+    ['in a listing more than two minutes later, never', 1_120_001, [1_000, 940], 0],
+    ['before the clock of the answer', 500_000, [1_000, 940, 939.9], 2],
+    ['when it was ever written', undefined, [30, 1, 0, -1], 2],
+  ])('%s', (_when, answeredMs, updated, fresh) => {
+    const records = updated.map((updatedSeconds) => ({ livenessCode: LIVE, updatedSeconds }));
+    const isFresh = freshnessOf(records, answeredMs);
+    expect(records.map(isFresh)).toEqual(records.map((_, at) => at < fresh));
+  });
+
+  test('unless the node is dead', () => {
+    const records = [LIVE, DEAD, undefined].map((livenessCode) => {
+      return { livenessCode, updatedSeconds: 1_000 };
+    });
+    expect(records.map(freshnessOf(records, undefined))).toEqual([true, false, true]);
+  });
+});
