@@ -99,20 +99,19 @@ describe('pages by number', () => {
   });
 });
 
-describe('pages by token', () => {
-  const tokenOf = (text: string): string => Buffer.from(text).toString('base64url');
-  const long = (length: number): string => 'x'.repeat(length);
+const tokenOf = (text: string): string => Buffer.from(text).toString('base64url');
 
+describe('pages by token', () => {
   test.each<readonly [string, readonly unknown[], readonly number[], number, readonly unknown[]]>([
     ['none', [undefined], [], 1, [undefined]],
     ['null', [null], [], 1, [undefined]],
     ['an empty one', [''], [], 1, [undefined]],
     ['a number', [7], [], 1, ['decode: x: `next` is not a token']],
     ['one that came before', ['a', 'b', 'a'], [], 3, [undefined]],
-    ['the longest', [long(262_144)], [], 2, [undefined]],
+    ['the longest', ['x'.repeat(262_144)], [], 2, [undefined]],
     [
       'one that is longer',
-      [long(262_145)],
+      ['x'.repeat(262_145)],
       [],
       1,
       ['limit: x: `next` is longer than 262144 characters', 'pages'],

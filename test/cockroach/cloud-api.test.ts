@@ -1,0 +1,216 @@
+import { describe, expect, test } from 'vitest';
+import { CloudControl } from '../../src/cockroach/cloud-api.ts';
+import { RequestError } from '../../src/http/errors.ts';
+import type { PollStats } from '../../src/http/poll-stats.ts';
+import { object, string } from '../../src/json/shape.ts';
+import { createTestHttp, testStats } from '../support/cluster.ts';
+import { refusing, serve } from '../support/http-server.ts';
+
+const shape = object({ id: string() });
+
+/** What a call of the Cloud API at this URL came to. */
+async function call(
+  url: string,
+  work: (api: CloudControl, stats: PollStats) => Promise<unknown>,
+  stats = testStats(),
+) {
+  await using http = createTestHttp({ urls: [url] });
+  const decodeErrors: unknown[] = [];
+  const api = new CloudControl({
+    http,
+    clusterId: 'a/b',
+    token: () => Promise.resolve('secret'),
+    apiVersion: '2024-09-16',
+    decodeErrors: (...error) => decodeErrors.push(error),
+  });
+  const outcome: unknown = await work(api, stats).catch((error: unknown) => error);
+  return { outcome, decodeErrors, items: stats.items };
+}
+
+/** The same with a server that answers all requests so; also what it was sent. */
+async function callWith(
+  status: number,
+  text: string,
+  work: (api: CloudControl, stats: PollStats) => Promise<unknown>,
+  stats = testStats(),
+) {
+  const sent: unknown[] = [];
+  await using server = await serve((request, response) => {
+    let body = '';
+    request.on('data', (chunk) => {
+      body += String(chunk);
+    });
+    request.on('end', () => {
+      const { authorization, 'cc-version': version, 'content-type': type } = request.headers;
+      expect([authorization, version]).toEqual(['Bearer secret', '2024-09-16']);
+      sent.push([`${request.method} ${request.url}`, type, body]);
+      response.writeHead(status).end(text);
+    });
+  });
+  return { ...(await call(server.url, work, stats)), sent };
+}
+
+/** Why it failed, else what it brought. */
+function reasonOf({ outcome }: { readonly outcome: unknown }): unknown {
+  return outcome instanceof RequestError ? outcome.reason : outcome;
+}
+
+const BASE = '/api/v1/clusters/a%2Fb';
+const JSON_TYPE = 'application/json';
+const names = { name: 'old', newName: 'new' };
+
+describe('the Cloud API', () => {
+  test.each<
+    readonly [
+      line: string,
+      body: string,
+      answer: string,
+      outcome: unknown,
+      work: (api: CloudControl, stats: PollStats) => Promise<unknown>,
+    ]
+  >([
+    [
+      `GET ${BASE}/migration-assistant`,
+      '',
+      '{"id":"x"}',
+      { id: 'x' },
+      (api, stats) => api.assistant(stats, shape),
+    ],
+    [
+      `POST ${BASE}/migration-assistant`,
+      '{}',
+      '{"id":"x"}',
+      { id: 'x' },
+      (api, stats) => api.provisionAssistant(stats, { shape }),
+    ],
+    [
+      `POST ${BASE}/migration-assistant`,
+      '{"region":"us"}',
+      '{"id":"x"}',
+      { id: 'x' },
+      (api, stats) => api.provisionAssistant(stats, { region: 'us', shape }),
+    ],
+    [
+      `DELETE ${BASE}/migration-assistant`,
+      '',
+      '{"id":"x"}',
+      { id: 'x' },
+      (api, stats) => api.deleteAssistant(stats, shape),
+    ],
+    [
+      `PATCH ${BASE}/databases`,
+      '{"name":"old","new_name":"new"}',
+      '{"name":"new","table_count":"7"}',
+      { name: 'new', table_count: '7' },
+      (api, stats) => api.renameDatabase(stats, names),
+    ],
+    [
+      `GET ${BASE}/migration-assistant/source-ca-cert`,
+      '',
+      '{"x509_pem_cert":"PEM"}',
+      'PEM',
+      (api, stats) => api.caCertificate(stats),
+    ],
+    [
+      `PATCH ${BASE}/migration-assistant/source-ca-cert`,
+      '{"x509_pem_cert":"PEM"}',
+      '{}',
+      undefined,
+      (api, stats) => api.setCaCertificate(stats, 'PEM'),
+    ],
+    [
+      `DELETE ${BASE}/migration-assistant/source-ca-cert`,
+      '',
+      '{"x509_pem_cert":"PEM"}',
+      'PEM',
+      (api, stats) => api.deleteCaCertificate(stats),
+    ],
+  ])('is sent %s with the body "%s"', async (line, body, answer, outcome, work) => {
+    const type = body === '' ? undefined : JSON_TYPE;
+    const sent = [[line, type, body]];
+    const endpoint = line.endsWith('/migration-assistant') ? 'assistant' : 'other';
+    const decodeErrors = [[endpoint, 0]];
+    expect(await callWith(200, answer, work)).toEqual({ outcome, decodeErrors, items: 1, sent });
+    // No content is an answer to a change only.
+    const empty = await callWith(204, '', work);
+    const unread = line.startsWith('GET') ? 'decode' : undefined;
+    expect({ ...empty, outcome: reasonOf(empty) }).toEqual({
+      outcome: unread,
+      decodeErrors: [],
+      items: 1,
+      sent,
+    });
+  });
+
+  test('has no CA certificate where the answer has none', async () => {
+    const { outcome } = await callWith(200, '{}', (api, stats) => api.caCertificate(stats));
+    expect(outcome).toBe('');
+  });
+
+  test('has fields of a wrong type counted', async () => {
+    const read = await callWith(200, '{"id":7}', (api, stats) => api.assistant(stats, shape));
+    expect(read).toMatchObject({ outcome: { id: undefined }, decodeErrors: [['assistant', 1]] });
+  });
+
+  test.each([
+    ['{"message":"no migration assistant"}', true],
+    ['{"message":"the cluster has no assistant"}', true],
+    ['{"message":"cluster not found"}', false],
+    ['{"message":"Cluster a not found","details":"assistant"}', false],
+    ['{"details":"cluster"}', true],
+    ['{}', true],
+    ['', true],
+    ['no such CLUSTER', false],
+    ['no ASSISTANT in the cluster', true],
+  ])('says with a 404 of %j that there is no assistant: %s', async (text, isNone) => {
+    const { outcome } = await callWith(404, text, (api, stats) => api.assistant(stats, shape));
+    expect(reasonOf({ outcome })).toBe(isNone ? undefined : 'not_available');
+  });
+
+  test('fails with another status, whatever its text, and for anything but the assistant', async () => {
+    const read = await callWith(403, '{}', (api, stats) => api.assistant(stats, shape));
+    expect(read.outcome).toMatchObject({ status: 403 });
+    const { outcome } = await callWith(404, '{}', (api, stats) => api.caCertificate(stats));
+    expect(outcome).toMatchObject({ status: 404 });
+  });
+
+  test.each([
+    [true, 'auth'],
+    [false, 'http'],
+  ])('does not understand the token with a 400 to a read: %s', async (isRead, reason) => {
+    const { outcome } = await callWith(400, 'bad token', (api, stats) =>
+      isRead ? api.caCertificate(stats) : api.setCaCertificate(stats, 'PEM'),
+    );
+    expect(outcome).toMatchObject({ reason, status: 400 });
+  });
+});
+
+function change(api: CloudControl, stats: PollStats): Promise<unknown> {
+  return api.deleteAssistant(stats, shape);
+}
+
+/** For less time than the pause before a retry. */
+function briefly(): PollStats {
+  return testStats(AbortSignal.timeout(100));
+}
+
+describe('a change', () => {
+  const pausing = { reason: 'timeout', message: 'assistant: the time for this poll is up' };
+
+  test('waits before it is sent again after a 429', async () => {
+    const { outcome, sent } = await callWith(429, '', change, briefly());
+    expect(outcome).toMatchObject(pausing);
+    expect(sent).toHaveLength(1);
+  });
+
+  test('waits before it is sent again to a service that refuses connections', async () => {
+    const { outcome } = await call(await refusing(), change, briefly());
+    expect(outcome).toMatchObject(pausing);
+  });
+
+  test.each([400, 408, 500, 502, 503])('is not sent again after a %i', async (status) => {
+    const { outcome, sent } = await callWith(status, '', change);
+    expect(outcome).toMatchObject({ status });
+    expect(sent).toHaveLength(1);
+  });
+});
