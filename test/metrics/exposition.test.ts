@@ -147,6 +147,11 @@ describe('a joined exposition', () => {
 });
 
 describe('a compressed exposition', () => {
+  it('has the header of gzip and no more when it is empty', () => {
+    const [header, empty, checksumAndLength] = ['1f8b08000000000000ff', '0300', '0'.repeat(16)];
+    expect(join({ gzip: true }).toString('hex')).toBe(header + empty + checksumAndLength);
+  });
+
   it.each(['text', 'openmetrics'] as const)('unpacks to the plain one in %s', async (format) => {
     const set = new SampleSet({});
     set.set(UP, {}, 1);

@@ -104,6 +104,21 @@ describe('a snapshot', () => {
     expect(families.get('crdb_test_small')?.deflated).toBeUndefined();
   });
 
+  it.each([
+    [4_095, false],
+    [4_096, true],
+  ])('has a family of %i bytes compressed ahead: %s', async (bytes, isDeflated) => {
+    const set = new SampleSet({});
+    // 64 lines of 64 bytes at most.
+    for (let row = 0; row < 64; row += 1) {
+      const length = row === 0 ? 39 - (4_096 - bytes) : 39;
+      set.set(LARGE, { id: String(row).padStart(length, '0') }, 1);
+    }
+    const large = (await renderSnapshot(set)).families.get('crdb_test_large');
+    expect(large?.lines).toHaveLength(bytes);
+    expect(large?.deflated !== undefined).toBe(isDeflated);
+  });
+
   it('is empty for an empty set', async () => {
     const snapshot = await renderSnapshot(new SampleSet({}));
     expect(snapshot.series).toBe(0);

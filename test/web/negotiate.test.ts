@@ -38,6 +38,13 @@ describe('the format', () => {
     ['OpenMetrics refused', 'application/openmetrics-text;q=0,*/*;q=0.1', 'text'],
     ['text preferred', 'application/openmetrics-text;q=0.4,text/plain;q=0.5', 'text'],
     ['OpenMetrics beside anything', '*/*,application/openmetrics-text', 'openmetrics'],
+    ['OpenMetrics refused alone', 'application/openmetrics-text;q=0', 'text'],
+    ['a quality above 1', 'application/openmetrics-text;q=1.5,text/plain;q=0.1', 'text'],
+    ['another text', 'text/plain;version=0.0.5,application/openmetrics-text;q=0.1', 'openmetrics'],
+    ['our text', 'text/plain;version=0.0.4;q=0.2,application/openmetrics-text;q=0.1', 'text'],
+    ['anything preferred', '*/*;q=0.9,application/openmetrics-text;q=0.5', 'text'],
+    ['any text preferred', 'text/*;q=0.9,application/openmetrics-text;q=0.5', 'text'],
+    ['another any', 'image/*;q=0.9,application/openmetrics-text;q=0.5', 'openmetrics'],
     ['a broken quality', 'application/openmetrics-text;q=high,text/plain;q=0.1', 'text'],
   ])('for %s', (_, accept, format) => {
     expect(negotiateFormat(accept)).toBe(format);
@@ -51,6 +58,9 @@ describe('gzip', () => {
     ['*', true],
     ['x-gzip', true],
     ['gzip;q=0', false],
+    ['gzip;q=1.5', false],
+    ['x-gzip;q=0, *', false],
+    ['gzipped', false],
     ['gzip; q=0.0, *', false],
     ['*;q=0', false],
     ['deflate, br', false],
