@@ -142,8 +142,8 @@ describe('the Cloud API', () => {
     });
   });
 
-  test('has no CA certificate where the answer has none', async () => {
-    const { outcome } = await callWith(200, '{}', (api, stats) => api.caCertificate(stats));
+  test.each(['{}', '{"x509_pem_cert":7}'])('has no CA certificate in %s', async (text) => {
+    const { outcome } = await callWith(200, text, (api, stats) => api.caCertificate(stats));
     expect(outcome).toBe('');
   });
 

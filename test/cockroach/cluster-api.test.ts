@@ -46,6 +46,7 @@ async function readFrom(read: Read, ...answers: readonly string[]) {
     paths: server.requests.map((path) => path.replace('/api/v2', '')),
     items: stats.items,
     limits: [...stats.limits],
+    endpoints: client.finished.map(({ endpoint }) => endpoint),
     decodeErrors: Object.fromEntries(client.decodeErrors),
   };
 }
@@ -128,6 +129,7 @@ describe('a listing', () => {
       paths,
       items: 3,
       limits: [],
+      endpoints: [endpoint, endpoint],
       decodeErrors: { [endpoint]: 3 },
     });
   });
@@ -144,6 +146,16 @@ describe('a listing', () => {
     const { outcome, items } = await readFrom(read, '{"other":[]}');
     expect(outcome).toMatchObject({ reason: 'decode', message });
     expect(items).toBe(0);
+  });
+
+  test.each<readonly [string, Read, string]>([
+    ['nodes', nodes, '"nodes":[]'],
+    ['ranges of node 3', ranges, '"ranges":[]'],
+    ['users', users, '"users":[]'],
+  ])('of %s ends where it would start over', async (what, read, list) => {
+    const { outcome, limits } = await readFrom(read, `{${list},"next":0}`);
+    expect(outcome).toMatchObject({ message: `${what}: \`next\` went from 0 to 0` });
+    expect(limits).toEqual(['pages']);
   });
 
   test.each([
@@ -163,6 +175,7 @@ test('a table is read as a whole', async () => {
     paths: ['/databases/a%2Fb/tables/s.t%3F/'],
     items: 1,
     limits: [],
+    endpoints: ['table'],
     decodeErrors: { table: 1 },
   });
 });
@@ -178,13 +191,33 @@ describe('sessions', () => {
     expect(outcome).toEqual({ failedNodes: new Set(), internalPrefix: undefined });
   });
 
+  test('of a page that came before are not listed again, and pages wait for their reader', async () => {
+    const page = '{"sessions":[{"id":"a","node_id":1},{"id":"b","node_id":1}],"next":"x"}';
+    let ends = 0;
+    const onPageEnd = async (): Promise<void> => {
+      ends += 1;
+    };
+    const read = await readFrom(
+      (api, stats, onSession) => api.sessions(stats, { limit: 7, shape, onSession, onPageEnd }),
+      page,
+      page.replace('"x"', '"y"'),
+    );
+    expect([read.elements.length, read.paths.length, ends]).toEqual([2, 2, 2]);
+  });
+
+  test('fail where `next` is no token', async () => {
+    const { outcome } = await readFrom(sessions, '{"sessions":[],"next":7}');
+    const message = 'sessions: `next` is not a token';
+    expect(outcome).toMatchObject({ reason: 'decode', message });
+  });
+
   test('keep the prefix that an earlier page named', async () => {
     const { outcome } = await readFrom(
       sessions,
       '{"sessions":[],"next":"a","internal_app_name_prefix":"$ x"}',
-      '{"sessions":[],"errors":[{"node_id":2}]}',
+      '{"sessions":[],"errors":[{"node_id":2},{"node_id":"x"}]}',
     );
-    expect(outcome).toEqual({ failedNodes: new Set([2]), internalPrefix: '$ x' });
+    expect(outcome).toEqual({ failedNodes: new Set([2, 0]), internalPrefix: '$ x' });
   });
 });
 
@@ -226,6 +259,21 @@ test.each<readonly [string, Read, boolean]>([
     expect([outcome === 'failed', good.requests.length]).toEqual([!isAsked, isAsked ? 1 : 0]);
   },
 );
+
+test.each([
+  [502, 'gateway', 3],
+  [502, 'proxy', 1],
+  [502, 'local', 3],
+  [504, 'gateway', 1],
+  [504, 'proxy', 1],
+  [504, 'local', 3],
+] as const)('a %i for ranges by the route %s is sent %i times', async (status, route, times) => {
+  await using server = await serve((_request, response) => response.writeHead(status).end());
+  await using client = createTestClient({ urls: [server.url] });
+  const read = client.api.nodeRanges(testStats(), { ...RANGES, route, onRange: () => undefined });
+  await expect(read).rejects.toMatchObject({ status });
+  expect(server.requests).toHaveLength(times);
+});
 
 test('ranges wait for their reader between pages, and begin at the URL that is wanted', async () => {
   const order: string[] = [];
