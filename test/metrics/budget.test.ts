@@ -168,6 +168,67 @@ describe('a series budget', () => {
     expect(counted).toEqual([['crdb_hot', 2]]);
   });
 
+  it('counts each further series that is dropped of a snapshot', async () => {
+    const snapshots = await Promise.all(
+      [NODE, HOT, STORE].map((family) => renderSnapshot(setOf(new Map([[family, 8]])))),
+    );
+    let published = snapshots.slice(0, 2);
+    const counted: (readonly unknown[])[] = [];
+    const budget = new ClusterBudget(
+      14,
+      () => published,
+      (...dropped) => counted.push(dropped),
+    );
+    budget.countDropped();
+    published = snapshots;
+    budget.countDropped();
+    published = snapshots.slice(1, 2);
+    budget.countDropped();
+    expect(counted).toEqual([
+      ['crdb_hot', 'budget', 2],
+      ['crdb_hot', 'budget', 1],
+      ['crdb_store', 'budget', 8],
+    ]);
+    expect(published.map((one) => budget.shown(one).series)).toEqual([8]);
+    published = snapshots.slice(2);
+    expect(published.map((one) => budget.shown(one).series)).toEqual([8]);
+  });
+
+  it.each([
+    [undefined, 15, []],
+    [20, 15, []],
+    [12, 10, ['series']],
+    [9, 9, ['series']],
+  ])(
+    'of %j for a collector, of 15 for the cluster, renders %i series',
+    async (own, series, limits) => {
+      const set = setOf(
+        new Map<Family, number>([
+          [TOTAL, series === 9 ? 9 : 10],
+          [NODE, 5],
+        ]),
+      );
+      set.set(TOTAL, { status: '1' }, 7);
+      const dropped: (readonly unknown[])[] = [];
+      const reached = new Set<Limit>();
+      const budget = new ClusterBudget(
+        15,
+        () => [],
+        (...one) => dropped.push(one),
+      );
+      expect((await budget.render(set, own, reached)).series).toBe(series);
+      expect([...reached]).toEqual(limits);
+      const merged = ['crdb_whole', 'duplicate', 1];
+      expect(dropped).toEqual(series === 15 ? [merged] : [merged, ['crdb_node', 'budget', 5]]);
+    },
+  );
+
+  it('of a cluster is also that of each collector', async () => {
+    const budget = new ClusterBudget(4, () => []);
+    const set = setOf(new Map<Family, number>([[NODE, 5]]).set(TOTAL, 1));
+    expect((await budget.render(set, undefined, new Set())).series).toBe(1);
+  });
+
   it('keeps the same entries of a list in each of its families, by problem', async () => {
     const set = new SampleSet({});
     for (const problem of ['a', 'b']) {

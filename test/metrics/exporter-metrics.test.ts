@@ -182,6 +182,12 @@ describe("the process's metrics", () => {
     expect(text).not.toMatch(/nodejs_active_\w+_total/);
   });
 
+  it('count dropped connections', async () => {
+    const self = create();
+    for (let times = 0; times < 2; times += 1) self.connectionDropped();
+    expect(await render(self)).toContain('crdb_exporter_web_connections_dropped_total 2\n');
+  });
+
   it('show no event loop lag that was not measured', async () => {
     const self = create();
     let seen: readonly number[] = [];

@@ -1,36 +1,94 @@
 import { describe, expect, it } from 'vitest';
-import { counter, gauge, gaugeHistogram, histogram, untyped } from '../../src/metrics/family.ts';
+import {
+  baseName,
+  classOf,
+  counter,
+  gauge,
+  gaugeHistogram,
+  histogram,
+  listFamilies,
+  untyped,
+} from '../../src/metrics/family.ts';
 
 const HELP = 'A family of the test.';
 
 describe('a family', () => {
   it('is frozen and merges by "last" unless it says otherwise', () => {
     const family = gauge({ name: 'crdb_test', help: HELP, labels: ['node_id'] });
-    expect(family).toMatchObject({
+    expect(family).toEqual({
       name: 'crdb_test',
       type: 'gauge',
       help: HELP,
       labels: ['node_id'],
       merge: 'last',
+      unit: 'count',
       importance: 'node',
       openMetricsUnit: undefined,
+      field: undefined,
+      request: undefined,
+      series: [],
+      notes: '',
+      list: undefined,
     });
     expect(Object.isFrozen(family) && Object.isFrozen(family.labels)).toBe(true);
   });
 
-  it.each([
-    ['crdb_wait_seconds', 'seconds'],
-    ['crdb_size_bytes', 'bytes'],
-    ['crdb_cpu_ratio', 'ratio'],
-    ['crdb_writes_per_second', undefined],
-  ])('takes the unit of %s from its name', (name, unit) => {
-    expect(gauge({ name, help: HELP, labels: [] }).openMetricsUnit).toBe(unit);
+  it('is what it says', () => {
+    const definition = {
+      name: 'crdb_x_seconds',
+      help: HELP,
+      labels: ['a', 'b'],
+      merge: 'max',
+      unit: 'ratio',
+      field: 'x',
+      request: 'GET /x/',
+      series: [3, 'nodes'],
+      notes: 'Odd.',
+      importance: 'chosen',
+      list: { name: 'x', entry: ['a'], per: 'b' },
+    } as const;
+    const family = gauge(definition);
+    expect(family).toEqual({ ...definition, type: 'gauge', openMetricsUnit: 'seconds' });
   });
 
-  it('takes the unit of a counter from before _total', () => {
-    expect(counter({ name: 'crdb_read_bytes_total', help: HELP, labels: [] }).openMetricsUnit).toBe(
-      'bytes',
-    );
+  it.each([
+    ['crdb_wait_seconds', 'seconds', 'seconds'],
+    ['crdb_start_timestamp_seconds', 'seconds', 'Unix time in seconds'],
+    ['crdb_size_bytes', 'bytes', 'bytes'],
+    ['crdb_cpu_ratio', 'ratio', 'count'],
+    ['crdb_build_info', undefined, 'always 1'],
+    ['crdb_writes_per_second', undefined, 'count'],
+    ['crdb_bytes_read', undefined, 'count'],
+    ['crdb_info_seen', undefined, 'count'],
+  ] as const)('takes the unit of %s from its name: %s, %s', (name, openMetricsUnit, unit) => {
+    expect(gauge({ name, help: HELP })).toMatchObject({ labels: [], openMetricsUnit, unit });
+    const total = counter({ name: `${name}_total`, help: HELP });
+    expect(total).toMatchObject({ openMetricsUnit, unit });
+    expect([baseName(gauge({ name, help: HELP })), baseName(total)]).toEqual([name, name]);
+  });
+
+  it.each([
+    [[], 'cluster', 0],
+    [['status', 'shard'], 'cluster', 0],
+    [['node_id', 'status'], 'node', 2],
+    [['node_id', 'store_id', 'shard'], 'store', 3],
+    [['store_id', 'kind'], 'store_and_kind', 4],
+  ] as const)('with the labels %j is about: %s, of class %i', (labels, importance, order) => {
+    const family = gauge({ name: 'crdb_x', help: HELP, labels });
+    expect([family.importance, classOf(family, 0), classOf(family, 9)]).toEqual([
+      importance,
+      order,
+      order,
+    ]);
+  });
+
+  it('may be a list, whose first five entries are more important than any node, or chosen', () => {
+    const list = { name: 'x', entry: ['node_id'] } as const;
+    const family = gauge({ name: 'crdb_x', help: HELP, labels: ['node_id'], list });
+    expect(family.importance).toBe('list');
+    expect([0, 4, 5, 99].map((rank) => classOf(family, rank))).toEqual([1, 1, 5, 5]);
+    const chosen = gauge({ name: 'crdb_y', help: HELP, labels: ['node_id'], importance: 'chosen' });
+    expect([0, 9].map((rank) => classOf(chosen, rank))).toEqual([6, 6]);
   });
 
   it.each([
