@@ -46,7 +46,7 @@ export function formatAge(seconds: number): string {
 
 /** A duration in its two largest units, for a sentence: `18 min`, `3 h 12 min`, `4.5 s`, `30 ms`. */
 export function formatDuration(seconds: number): string {
-  if (seconds > 0 && seconds < 0.9995) return `${Math.ceil(seconds * 1000)} ms`;
+  if (seconds > 0 && seconds <= 0.999) return `${Math.ceil(seconds * 1000)} ms`;
   if (seconds > 0 && seconds < 10) return `${Number(seconds.toFixed(1))} s`;
   return twoUnits(Math.round(seconds), [' d', ' h', ' min', ' s']).join(' ') || '0 s';
 }

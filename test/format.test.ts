@@ -3,20 +3,28 @@ import {
   formatAge,
   quoteArgument,
   formatBytes,
+  formatCount,
   formatDuration,
+  formatJson,
+  formatLine,
   formatList,
+  formatMs,
   formatNumber,
   formatPercent,
   formatRoughly,
+  messageOf,
 } from '../src/format.ts';
 
 test.each([
   [0, '0 s'],
   [0.0001, '1 ms'],
   [0.42, '420 ms'],
+  [0.999, '999 ms'],
+  [0.9994, '1 s'],
   [1, '1 s'],
   [4.52, '4.5 s'],
   [9.96, '10 s'],
+  [10.4, '10 s'],
   [59, '59 s'],
   [60, '1 min'],
   [61.4, '1 min 1 s'],
@@ -33,7 +41,10 @@ test('a rough duration has its larger unit only', () => {
 });
 
 test.each([
+  [0, '0s'],
   [0.31, '0.3s'],
+  [9.94, '9.9s'],
+  [10.4, '10s'],
   [41, '41s'],
   [61.4, '1m1s'],
   [11_545, '3h12m'],
@@ -43,38 +54,67 @@ test.each([
 });
 
 test('numbers are grouped, and only small ones have decimals', () => {
-  expect([0, 0.041, 0.25, 4.12, 12.7, 1_234_567.8].map(formatNumber)).toEqual([
-    '0',
-    '0.041',
-    '0.25',
-    '4.1',
-    '13',
-    '1,234,568',
-  ]);
+  const numbers = [0, 0.0004, 0.0416, 0.256, 1, 1.05, 4.12, 12.7, -0.256, 1_234_567.8, Number.NaN];
+  expect(numbers.map(formatNumber).join(' ')).toBe(
+    '0 0 0.042 0.26 1 1.1 4.1 13 -0.26 1,234,568 NaN',
+  );
   expect(formatPercent(0.456)).toBe('46 %');
+  expect(formatCount(1_234_567)).toBe('1,234,567');
+});
+
+test('milliseconds become seconds from 1000 on', () => {
+  expect([0, 12.4, 999, 1000, 3410].map(formatMs)).toEqual([
+    '0 ms',
+    '12 ms',
+    '999 ms',
+    '1 s',
+    '3.4 s',
+  ]);
 });
 
 test('bytes have the largest unit that fits', () => {
-  expect([0, 512, 1_536, 5e9, 2e13].map(formatBytes)).toEqual([
-    '0 B',
-    '512 B',
-    '1.5 KiB',
-    '4.7 GiB',
-    '18 TiB',
-  ]);
+  const sizes = [0, 512, 1023, 1024, 1_536, 1024 ** 2, 5e9, 2e13, 1024 ** 5, 1024 ** 6, -2048];
+  expect(sizes.map(formatBytes).join(', ')).toBe(
+    '0 B, 512 B, 1,023 B, 1 KiB, 1.5 KiB, 1 MiB, 4.7 GiB, 18 TiB, 1 PiB, 1,024 PiB, -2 KiB',
+  );
 });
 
 test('a long list is cut, with the number of omitted items', () => {
+  expect(formatList([])).toBe('');
   expect(formatList([1])).toBe('1');
   expect(formatList([1, 2])).toBe('1 and 2');
   expect(formatList([1, 2, 3])).toBe('1, 2 and 3');
-  expect(formatList(Array.from({ length: 300 }, (_, index) => index))).toBe(
-    '0, 1, 2, 3, 4, 5, 6, 7 and 292 more',
-  );
+  const many = Array.from({ length: 300 }, (_, index) => index);
+  expect(formatList(many.slice(0, 8))).toBe('0, 1, 2, 3, 4, 5, 6 and 7');
+  expect(formatList(many.slice(0, 9))).toBe('0, 1, 2, 3, 4, 5, 6, 7 and 1 more');
+  expect(formatList(many)).toBe('0, 1, 2, 3, 4, 5, 6, 7 and 292 more');
 });
 
 test('a name in a command is quoted where a shell would read more than a name', () => {
   expect(quoteArgument('prod-1.eu')).toBe('prod-1.eu');
   expect(quoteArgument('a b; rm')).toBe("'a b; rm'");
   expect(quoteArgument("it's $(x)")).toBe(String.raw`'it'\''s $(x)'`);
+});
+
+/** A tab, a line break, an escape, text from right to left, and a tag beyond the first plane. */
+const OBEYED = 'a  b\tc\nd\u001B\u202E\u{E0041}\u009B é😀';
+
+test('a line of a terminal has its own characters escaped, and tabs as spaces', () => {
+  expect(formatLine(OBEYED)).toBe(String.raw`a  b  c\nd\u{1b}\u{202e}\u{e0041}\u{9b} é😀`);
+});
+
+test('JSON for a terminal is read back as the same value, on one line or indented', () => {
+  const value = { k: OBEYED };
+  const text = String.raw`"a  b\tc\nd\u001b\u202e\udb40\udc41\u009b é😀"`;
+  expect(formatJson(value)).toBe(`{"k":${text}}`);
+  expect(formatJson(value, 2)).toBe(`{\n  "k": ${text}\n}`);
+  expect(JSON.parse(formatJson(value))).toEqual(value);
+});
+
+test('what was thrown is told by its message, or as text', () => {
+  expect([new Error('refused'), 'text', undefined].map(messageOf)).toEqual([
+    'refused',
+    'text',
+    'undefined',
+  ]);
 });
