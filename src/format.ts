@@ -14,7 +14,7 @@ export function formatCount(value: number): string {
 
 /** `41`, `4.1`, `0.041`: at most three decimals. */
 export function formatNumber(value: number): string {
-  const magnitude = value === 0 ? 0 : Math.floor(Math.log10(Math.abs(value)));
+  const magnitude = Math.floor(Math.log10(Math.abs(value)));
   const digits = Math.min(3, Math.max(0, 1 - magnitude));
   return NUMBER_FORMATS[digits]?.format(value) ?? String(value);
 }
@@ -47,8 +47,8 @@ export function formatAge(seconds: number): string {
 /** A duration in its two largest units, for a sentence: `18 min`, `3 h 12 min`, `4.5 s`, `30 ms`. */
 export function formatDuration(seconds: number): string {
   if (seconds > 0 && seconds <= 0.999) return `${Math.ceil(seconds * 1000)} ms`;
-  if (seconds > 0 && seconds < 10) return `${Number(seconds.toFixed(1))} s`;
-  return twoUnits(Math.round(seconds), [' d', ' h', ' min', ' s']).join(' ') || '0 s';
+  if (seconds < 10) return `${Number(seconds.toFixed(1))} s`;
+  return twoUnits(Math.round(seconds), [' d', ' h', ' min', ' s']).join(' ');
 }
 
 /** `14 h`: only the largest unit of a duration. */
