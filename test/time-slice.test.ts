@@ -1,5 +1,5 @@
-import { describe, expect, test } from 'vitest';
-import { inSlices } from '../src/time-slice.ts';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { inSlices, TimeSlice } from '../src/time-slice.ts';
 
 function* holdEventLoop(
   log: string[],
@@ -30,5 +30,33 @@ describe('work in slices', () => {
     setImmediate(() => log.push('other'));
     expect(await work).toBe(100);
     expect(log).not.toContain('other');
+  });
+});
+
+describe('a slice', () => {
+  test.each([
+    ['of 3 ms by default', undefined, 3],
+    ['of the given length', 20, 20],
+  ])('%s is over at its end, and begins again after a pause', async (_, lengthMs, expectedMs) => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const slice = new TimeSlice(lengthMs);
+    for (let round = 0; round < 2; round += 1) {
+      vi.advanceTimersByTime(expectedMs - 1);
+      expect(slice.isOver).toBe(false);
+      vi.advanceTimersByTime(1);
+      expect(slice.isOver).toBe(true);
+      await slice.pauseWhenOver();
+      expect(slice.isOver).toBe(false);
+    }
+  });
+
+  test('lets other callbacks run in a pause, and pauses only when it is over', async () => {
+    const log: string[] = [];
+    setImmediate(() => log.push('other'));
+    await new TimeSlice(60_000).pauseWhenOver();
+    expect(log).toEqual([]);
+    await new TimeSlice(0).pauseWhenOver();
+    expect(log).toEqual(['other']);
   });
 });

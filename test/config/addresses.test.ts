@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { COLLECTORS } from '../../src/collectors/index.ts';
 import { readProxies } from '../../src/config/addresses.ts';
+import { describeConfig } from '../../src/config/describe.ts';
 import { ConfigIssues, formatIssues } from '../../src/config/issues.ts';
 import type { Environment } from '../../src/config/secret.ts';
 import { loadFlags, problemsOf } from './loading.ts';
@@ -15,9 +17,35 @@ function listenOn(address: string): ReturnType<typeof loadFlags> {
   return loadFlags({ 'cluster.url': ['https://crdb:8080'], 'web.listen-address': [address] }, {});
 }
 
-test('a port is at most 65,535', async () => {
-  await expect(listenOn(':65535')).resolves.toBeDefined();
-  expect(await problemsOf(listenOn(':65536'))).toEqual([expect.stringContaining(':65536')]);
+describe('an address to listen on', () => {
+  test.each([
+    [':10137', { port: 10_137 }],
+    [':65535', { port: 65_535 }],
+    ['crdb-1.example:0', { host: 'crdb-1.example', port: 0 }],
+    ['127.0.0.1:80', { host: '127.0.0.1', port: 80 }],
+    ['[::1]:1', { host: '::1', port: 1 }],
+    ['[fe80::1%eth0]:1', { host: 'fe80::1%eth0', port: 1 }],
+    ['unix:/run/x y:1', { path: '/run/x y:1' }],
+  ])('is read and described as written: %s', async (written, address) => {
+    const { config } = await listenOn(written);
+    expect(config.web.listen_address).toEqual([address]);
+    expect(describeConfig(config, COLLECTORS)).toMatchObject({
+      web: { listen_address: [written] },
+    });
+  });
+
+  const FORM = 'is not an address: write :10137, 127.0.0.1:10137, [::1]:10137 or unix:/path';
+  test.each([
+    [':65536', 'has a port that is too large: at most 65535'],
+    ...['', ':', ':123456', 'a b:1', '/a:1', 'x[::1]:1', '[-]:1'].map((one): [string, string] => [
+      one,
+      FORM,
+    ]),
+  ])('is refused: %s', async (written, reason) => {
+    expect(await problemsOf(listenOn(written))).toEqual([
+      `--web.listen-address: web.listen_address[0]: ${JSON.stringify(written)} ${reason}`,
+    ]);
+  });
 });
 
 describe('proxies are read from the environment as curl reads them', () => {
@@ -31,6 +59,8 @@ describe('proxies are read from the environment as curl reads them', () => {
     [{ all_proxy: 'http://p:1' }, 'http://p:1', 'http://p:1'],
     [{ ALL_PROXY: 'p:1', http_proxy: 'http://q:1' }, 'http://q:1', 'http://p:1'],
     [{ https_proxy: '', HTTPS_PROXY: 'https://p:1' }, undefined, 'https://p:1'],
+    [{ ALL_PROXY: 'p:1' }, 'http://p:1', 'http://p:1'],
+    [{ http_proxy: 'p:1/http://q' }, 'http://p:1/http://q', undefined],
   ])('%j', async (env, http, https) => {
     expect(await read(env)).toEqual({ http, https, noProxy: '' });
   });
@@ -42,12 +72,14 @@ describe('proxies are read from the environment as curl reads them', () => {
 
   test('what no URL needs is not looked at, and loopback needs none', async () => {
     const env = { https_proxy: 'socks5://p:1', http_proxy: 'http://p:1' };
-    expect((await read(env, ['http://a:1'])).http).toBe('http://p:1');
+    const unneeded = { http: undefined, https: undefined, noProxy: '' };
+    expect(await read(env, ['http://a:1'])).toEqual({ ...unneeded, http: 'http://p:1' });
+    expect(await read({ http_proxy: 'socks5://p:1' }, ['https://a:1'])).toEqual(unneeded);
     const loopback = ['https://localhost:1', 'https://127.0.0.1:1', 'https://[::1]:1'];
-    expect((await read(env, loopback)).https).toBeUndefined();
+    expect(await read(env, loopback)).toEqual(unneeded);
   });
 
-  test.each(['socks5://user:hunter2@p:1', 'http://user:hunter2@', 'http://a b'])(
+  test.each(['socks5://user:hunter2@p:1', 'xhttp://p:1', 'http://user:hunter2@', 'http://a b'])(
     'a proxy that cannot be used is a problem of its variable: %s',
     async (value) => {
       const loading = loadFlags({ 'cluster.url': ['https://crdb:8080'] }, { HTTPS_PROXY: value });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { API, CLUSTER, testBadFiles } from './bad-file.ts';
-import { loadText } from './loading.ts';
+import { loadText, problemsOf } from './loading.ts';
 
 const CLOUD = 'clusters:\n  - name: prod\n    cloud_api:\n';
 
@@ -72,9 +72,10 @@ testBadFiles([
   ],
   [
     'a URL of another scheme',
-    `${API}      urls: ["ftp://crdb"]\n`,
+    `${API}      urls: ["ftp://crdb", "xhttp://crdb"]\n`,
     [
       '4:14: clusters[0].cluster_api.urls[0]: "ftp://crdb" does not begin with https:// or http://: write it as https://crdb-1:8080',
+      '4:28: clusters[0].cluster_api.urls[1]: "xhttp://crdb" does not begin with https:// or http://: write it as https://crdb-1:8080',
     ],
   ],
   [
@@ -82,6 +83,14 @@ testBadFiles([
     `${API}      urls: ["https://me:hunter2@crdb:8080"]\n`,
     [
       '4:14: clusters[0].cluster_api.urls[0]: "<secret>@crdb:8080" holds a user or a password: move them to username and password_file',
+    ],
+  ],
+  [
+    'a user or a password alone',
+    `${API}      urls: ["https://me@a:1", "https://:hunter2@b:1"]\n`,
+    [
+      '4:14: clusters[0].cluster_api.urls[0]: "<secret>@a:1" holds a user or a password: move them to username and password_file',
+      '4:32: clusters[0].cluster_api.urls[1]: "<secret>@b:1" holds a user or a password: move them to username and password_file',
     ],
   ],
   [
@@ -171,6 +180,18 @@ testBadFiles([
     ],
   ],
 ]);
+
+test('the other URLs lose the slash at their end alone, and show their own example', async () => {
+  const cloud = `${CLOUD}      { token: t, cluster_id: a, url: "https://a/b/" }\n`;
+  const { config } = await loadText(`${cloud}    console_url: "http://c:1/db/"\n`);
+  const [cluster] = config.clusters;
+  expect([cluster?.cloud_api?.url, cluster?.console_url]).toEqual(['https://a/b', 'http://c:1/db']);
+  const bad = `${CLOUD}      { token: t, cluster_id: a, url: a }\n    console_url: b\n`;
+  expect(await problemsOf(loadText(bad))).toEqual([
+    'exporter.yml:4:39: clusters[0].cloud_api.url: "a" does not begin with https:// or http://: write it as https://cockroachlabs.cloud',
+    'exporter.yml:5:18: clusters[0].console_url: "b" does not begin with https:// or http://: write it as https://crdb-1:8080',
+  ]);
+});
 
 test.each([
   ['https://crdb:8080', 'https://crdb:8080/api/v2'],

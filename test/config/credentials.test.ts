@@ -265,6 +265,7 @@ test.each([
   ['a token to 127.0.0.1', 'http://127.0.0.1:8080', 'token: hunter2', false],
   ['a token to ::1', 'http://[::1]:8080', 'token: hunter2', false],
   ['a token to a name like a loopback', 'http://127.0.0.1.example:8080', 'token: hunter2', true],
+  ['a token to a name that ends like one', 'http://notlocalhost:8080', 'token: hunter2', true],
 ])(
   'plain text is warned of only when it is read on the way: %s',
   async (_, url, login, isWarned) => {

@@ -1,7 +1,7 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { type FileWatch, watchFiles } from '../../src/config/files.ts';
+import { explainFileError, type FileWatch, watchFiles } from '../../src/config/files.ts';
 import { makeFolder } from './folder.ts';
 
 interface Watched {
@@ -80,4 +80,20 @@ test('a reload does not wait for the next check and reports to the caller alone'
   await expect(watch.reload()).rejects.toThrow('bad content');
   expect([watch.current(), watch.isInForce()]).toEqual(['2', false]);
   expect(events).toEqual([]);
+});
+
+test.each([
+  ['ENOENT', 'there is no such file'],
+  ['ENOTDIR', 'there is no such file'],
+  ['ENOSPC', 'no space left on the device'],
+  ['EACCES', 'permission denied'],
+  ['EPERM', 'permission denied'],
+  ['EISDIR', 'it is a directory'],
+  ['EIO', 'as the system says it'],
+  [undefined, 'as the system says it'],
+])('the error %s of a file means: %s', (code, explained) => {
+  const error = Object.assign(new Error('as the system says it'), code && { code });
+  expect(explainFileError(error)).toBe(explained);
+  expect(explainFileError(error, 'folder')).toBe(explained.replace('such file', 'such folder'));
+  expect(explainFileError(error.message)).toBe(error.message);
 });

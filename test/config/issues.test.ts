@@ -1,0 +1,87 @@
+import { describe, expect, test } from 'vitest';
+import {
+  ConfigError,
+  ConfigIssues,
+  findNearest,
+  formatIssues,
+  quote,
+  show,
+  UsageError,
+} from '../../src/config/issues.ts';
+
+function at(line: number, column: number) {
+  return { source: 'f.yml', line, column, path: 'a.b' };
+}
+
+test('issues are listed in the order of the file, those of flags first, each once', () => {
+  const issues = new ConfigIssues();
+  issues.throwIfAny();
+  issues.report(at(10, 1), 'fifth');
+  issues.report(at(2, 9), 'fourth');
+  issues.report({ source: '--flag', path: '' }, 'first');
+  issues.report({ source: 'VARIABLE', path: 'a' }, 'second');
+  issues.report(at(2, 3), 'third');
+  issues.report(at(2, 3), 'third');
+  issues.warn(at(1, 1), 'one');
+  issues.warn(at(1, 1), 'one');
+  issues.warn(at(1, 1), 'other');
+  expect(formatIssues(issues.problems).split('\n')).toEqual([
+    '--flag: first',
+    'VARIABLE: a: second',
+    'f.yml:2:3: a.b: third',
+    'f.yml:2:9: a.b: fourth',
+    'f.yml:10:1: a.b: fifth',
+  ]);
+  expect(formatIssues(issues.warnings)).toBe('f.yml:1:1: a.b: one\nf.yml:1:1: a.b: other');
+  expect(() => issues.throwIfAny()).toThrow(new ConfigError(issues.problems));
+});
+
+test('the errors of a file and of flags are told apart by their names', () => {
+  expect([new ConfigError([]), new UsageError('wrong')].map(String)).toEqual([
+    'ConfigError',
+    'UsageError: wrong',
+  ]);
+});
+
+describe('a value in a message', () => {
+  test.each([
+    ['text', '"text"'],
+    ['postgres://me:hunter2@crdb/x', '"postgres://<secret>@crdb/x"'],
+    [1.5, '1.5'],
+    [false, 'false'],
+    [null, 'nothing'],
+    [undefined, 'nothing'],
+    [[1], 'a list'],
+    [{ a: 1 }, 'a map'],
+  ])('%j is shown as %s', (value, shown) => {
+    expect(show(value)).toBe(shown);
+  });
+
+  test('is cut after 80 characters', () => {
+    const eighty = 'ab'.repeat(40);
+    expect(quote(eighty)).toBe(`"${eighty}"`);
+    expect(quote(`${eighty}c`)).toBe(`"${eighty}…"`);
+  });
+});
+
+describe('the word that was probably meant', () => {
+  test.each([
+    ['ranges', ['nodes', 'range', 'ranges'], 'ranges'],
+    ['raneg', ['nodes', 'range'], 'range'],
+    // Two edits of any word, but never all of its letters.
+    ['abc', ['abcde'], 'abcde'],
+    ['cde', ['abcde'], 'abcde'],
+    ['abc', ['abcdef'], undefined],
+    ['abcdefgh', ['abcde'], undefined],
+    ['ab', ['cd'], undefined],
+    ['ab', ['cb'], 'cb'],
+    ['', ['a'], undefined],
+    ['abc', [], undefined],
+    // A third of the letters of a long one.
+    ['abcdefghi', ['abcdef'], 'abcdef'],
+    ['abcdefghijk', ['abcdefg'], undefined],
+    ['abcdefghijkl', ['abcdefgh'], 'abcdefgh'],
+  ])('for %j among %j is %j', (word, words, nearest) => {
+    expect(findNearest(word, words)).toBe(nearest);
+  });
+});
