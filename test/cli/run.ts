@@ -96,6 +96,14 @@ export async function runHere(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): Promise<Ended> {
+  const { result: code, ...seen } = await capture(() => runCommandLine(args, env));
+  return { code, ...seen };
+}
+
+/** What the work resolves to, and what it prints meanwhile, which it sees; one at a time. */
+export async function capture<Result>(
+  work: (seen: Readonly<Pick<Ended, 'out' | 'err'>>) => Promise<Result>,
+): Promise<{ readonly result: Result } & Pick<Ended, 'out' | 'err'>> {
   const seen = { out: '', err: '' };
   const listen = (stream: NodeJS.WriteStream, into: keyof typeof seen) =>
     vi.spyOn(stream, 'write').mockImplementation((chunk, ...rest: readonly unknown[]) => {
@@ -105,8 +113,7 @@ export async function runHere(
     });
   const spies = [listen(process.stdout, 'out'), listen(process.stderr, 'err')];
   try {
-    const code = await runCommandLine(args, env);
-    return { code, ...seen };
+    return { result: await work(seen), ...seen };
   } finally {
     for (const spy of spies) spy.mockRestore();
   }
@@ -115,7 +122,8 @@ export async function runHere(
 /** A file with this content. */
 export async function writeTemporary(name: string, content: string): Promise<string> {
   const folder = path.join(FOLDER, randomUUID());
-  await mkdir(folder);
+  // Where test files share a process, the first one has removed it.
+  await mkdir(folder, { recursive: true });
   const file = path.join(folder, name);
   await writeFile(file, content, { mode: 0o600 });
   return file;

@@ -37,7 +37,7 @@ describe('the command rules', () => {
   test('lists each setting on a line of its help', async () => {
     const { out } = await runHere(['help', 'rules']);
     for (const name of settingNames())
-      expect(out).toMatch(new RegExp(`^ +${name} \\(.+\\): `, 'm'));
+      expect(out).toMatch(new RegExp(`^ +${name} \\(.+\\): \\S`, 'm'));
   });
 
   test('prints the shipped file', async () => {

@@ -1,0 +1,216 @@
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { serve, type TestServer } from '../../support/http-server.ts';
+import { runHere } from '../run.ts';
+import { answerOf, NOW_MS } from './known-cluster.ts';
+
+let server: TestServer;
+
+beforeAll(async () => {
+  vi.useFakeTimers({ toFake: ['Date'], now: NOW_MS });
+  server = await serve((request, response) => {
+    response.setHeader('date', new Date(NOW_MS).toUTCString());
+    response.end(JSON.stringify(answerOf(request.url ?? '')));
+  });
+});
+
+afterAll(async () => {
+  vi.useRealTimers();
+  await server[Symbol.asyncDispose]();
+});
+
+/** What a command that succeeds prints, its notes first. */
+async function outputOf(command: string): Promise<string> {
+  const { code, out, err } = await runHere([...command.split(' '), `--cluster.url=${server.url}`]);
+  expect(code).toBe(0);
+  return `\n${err}${out}`;
+}
+
+test('nodes', async () => {
+  expect(await outputOf('nodes')).toMatchInlineSnapshot(`
+    "
+    ID  STATUS      UPDATED  ADDRESS       VERSION  UPTIME    CPU  MEMORY   DISK  CONNS  REPLICAS  LOCALITY
+     1  live         5s ago  crdb-1:26257  v24.3.1   3h12m  12.5%   2 KiB  12.5%  1,234     1,209  region=eu,zone=a
+     2  unknown(9)   3s ago  -             -             -      -       -      -      -         -  -
+     3  live              -  -             -             -      -       -      -      -         -  -
+     4  live         1s ago  -             -           59s      -       -      -      -         -  -
+    "
+  `);
+  expect(await outputOf('nodes --output json')).toMatchInlineSnapshot(`
+    "
+    {"nodes": [
+    {"node_id":1,"status":"live","address":"crdb-1:26257","sql_address":"sql-1:26257","build_tag":"v24.3.1","server_version":{"major":24,"minor":3,"patch":1,"internal":2},"cluster_name":"prod","locality":"region=eu,zone=a","attrs":["ssd"],"started_at":"2026-01-01T23:52:00.000Z","updated_at":"2026-01-02T03:04:00.000Z","num_cpus":8,"num_vcpus":7.5,"total_system_memory":4096,"metrics":{"sys.cpu.combined.percent-normalized":0.125,"sys.rss":2048,"sql.conns":1234},"store_metrics":{"1":{"replicas":9,"capacity":100,"capacity.used":30},"2":{"replicas":1200,"capacity":300,"capacity.used":20}},"record_age_seconds":5},
+    {"node_id":2,"status":"unknown(9)","address":"","sql_address":"","build_tag":"","server_version":{"major":0,"minor":0,"patch":0,"internal":0},"cluster_name":"","locality":"","attrs":[],"started_at":null,"updated_at":"2026-01-02T03:04:02.000Z","num_cpus":0,"num_vcpus":0,"total_system_memory":0,"metrics":{},"store_metrics":{},"record_age_seconds":3},
+    {"node_id":3,"status":"live","address":"","sql_address":"","build_tag":"","server_version":{"major":0,"minor":0,"patch":0,"internal":0},"cluster_name":"","locality":"","attrs":[],"started_at":null,"updated_at":null,"num_cpus":0,"num_vcpus":0,"total_system_memory":0,"metrics":null,"store_metrics":null,"record_age_seconds":null},
+    {"node_id":4,"status":"live","address":"","sql_address":"","build_tag":"","server_version":{"major":0,"minor":0,"patch":0,"internal":0},"cluster_name":"","locality":"","attrs":[],"started_at":"2026-01-02T03:03:05.000Z","updated_at":"2026-01-02T03:04:04.000Z","num_cpus":0,"num_vcpus":0,"total_system_memory":0,"metrics":{},"store_metrics":{},"record_age_seconds":1}
+    ]}
+    "
+  `);
+});
+
+test('sessions', async () => {
+  expect(await outputOf('sessions --show-sql --show-clients')).toMatchInlineSnapshot(`
+    "
+    ID      NODE  USER  APPLICATION  STATE                  AGE  TXN AGE  QUERY AGE  RETRIES  MEMORY  CLIENT      SQL
+    00ff10     1  ada   shop         active                  1h     1m1s        40s        7   2 KiB  10.0.0.1:1  SELECT 1
+    01ab       2  bob   -            idle in transaction  1m30s     1m1s          -        7     0 B  -           SHOW
+    -          2  ada   -            active                   -        -         0s        -     0 B  -           -
+    -          3  eve   -            idle                    5s        -          -        -     5 B  -           -
+    "
+  `);
+  expect(await outputOf('sessions --show-sql --output json')).toMatchInlineSnapshot(`
+    "
+    {"sessions": [
+    {"id":"00ff10","node_id":1,"start":"2026-01-02T02:04:05.000Z","username":"ada","application_name":"shop","alloc_bytes":2048,"max_alloc_bytes":4096,"num_txns_executed":7,"last_active_query":"SELECT 2","last_active_query_no_constants":"SELECT _","state":"active","age_seconds":3600,"transaction_age_seconds":61,"query_age_seconds":40,"total_active_seconds":1.5,"active_txn":{"id":"dHhu","start":"2026-01-02T03:03:04.000Z","implicit":false,"read_only":true,"num_statements_executed":3,"num_retries":2,"num_auto_retries":5,"alloc_bytes":10,"max_alloc_bytes":20,"priority":"normal"},"active_queries":[{"id":"q1","start":"2026-01-02T03:03:35.000Z","phase":"executing","progress":0.5,"is_distributed":true,"is_full_scan":false,"database":"movr","sql":"SELECT 1","sql_no_constants":"SELECT _"},{"id":"q2","start":"2026-01-02T03:03:56.000Z","phase":"preparing","progress":0,"is_distributed":false,"is_full_scan":false,"database":"","sql":"","sql_no_constants":""}]},
+    {"id":"01ab","node_id":2,"start":"2026-01-02T03:02:35.000Z","username":"bob","application_name":"","alloc_bytes":0,"max_alloc_bytes":0,"num_txns_executed":0,"last_active_query":"SHOW","last_active_query_no_constants":"","state":"idle_in_transaction","age_seconds":90,"transaction_age_seconds":61,"query_age_seconds":null,"total_active_seconds":0,"active_txn":{"id":"dHhu","start":"2026-01-02T03:03:04.000Z","implicit":false,"read_only":true,"num_statements_executed":3,"num_retries":2,"num_auto_retries":5,"alloc_bytes":10,"max_alloc_bytes":20,"priority":"normal"},"active_queries":[]},
+    {"id":"","node_id":2,"start":null,"username":"ada","application_name":"","alloc_bytes":0,"max_alloc_bytes":0,"num_txns_executed":0,"last_active_query":"","last_active_query_no_constants":"","state":"active","age_seconds":null,"transaction_age_seconds":null,"query_age_seconds":0,"total_active_seconds":0,"active_txn":null,"active_queries":[{"id":"","start":null,"phase":"unknown(7)","progress":0,"is_distributed":false,"is_full_scan":false,"database":"","sql":"","sql_no_constants":""}]},
+    {"id":"","node_id":3,"start":"2026-01-02T03:04:00.000Z","username":"eve","application_name":"","alloc_bytes":5,"max_alloc_bytes":0,"num_txns_executed":0,"last_active_query":"","last_active_query_no_constants":"","state":"idle","age_seconds":5,"transaction_age_seconds":null,"query_age_seconds":null,"total_active_seconds":0,"active_txn":null,"active_queries":[]}
+    ],
+    "failed_nodes": []}
+    "
+  `);
+});
+
+test.each([
+  ['--user ADA', ['00ff10', '-']],
+  ['--user ad', []],
+  ['--application shop', ['00ff10']],
+  ['--application unset', ['01ab', '-', '-']],
+  ['--older-than 61s', []],
+  ['--older-than 60s', ['00ff10', '01ab']],
+  ['--older-than 1m --user bob', ['01ab']],
+])('sessions %s', async (options, ids) => {
+  const [, ...lines] = (await outputOf(`sessions ${options}`)).trim().split('\n');
+  expect(lines.map((line) => line.split(' ')[0])).toEqual(ids);
+});
+
+test('ranges', async () => {
+  expect(await outputOf('ranges --show-keys')).toMatchInlineSnapshot(`
+    "
+    crdb-exporter: skipped, because not live: node 2
+    RANGE  NODE  STORE  TABLE              LEASE  QPS  WRITES/S  READ/S  WRITTEN/S    CPU  PROBLEMS                  START KEY     END KEY
+        7     1      1  movr.public.rides  epoch   13         3   2 KiB      1 KiB  2.50%  -                         /Table/104/1  /Table/104/2
+        7     4      4  movr.public.rides  -        0         0       -          -      -  no_lease,underreplicated  /Table/104/1  /Table/104/2
+        8     4      4  -                  -        0         0       -          -      -  -                         /System/tsd   /System/"tse"
+    "
+  `);
+  expect(await outputOf('ranges 4 --output json')).toMatchInlineSnapshot(`
+    "
+    {"ranges": [
+    {"range_id":7,"node_id":4,"store_id":4,"table_id":104,"table":"movr.public.rides","index_id":1,"problems":["no_lease","underreplicated"],"is_leaseholder":false,"lease_kind":"epoch","quiescent":true,"ticking":false,"stats":{"queries_per_second":0,"writes_per_second":0},"lease_history":[{"epoch":3,"term":0,"sequence":1,"acquisition_type":0,"replica":{"node_id":1,"store_id":1,"replica_id":1}},{"start":{"wall_time":"1767322970000000000"},"epoch":3,"term":0,"sequence":2,"acquisition_type":0,"replica":{"node_id":3,"store_id":3,"replica_id":1}},{"start":{"wall_time":"1767323040000000000"},"epoch":3,"term":0,"sequence":3,"acquisition_type":0,"replica":{"node_id":1,"store_id":1,"replica_id":1}}]},
+    {"range_id":8,"node_id":4,"store_id":4,"table_id":null,"table":null,"index_id":null,"problems":[],"is_leaseholder":false,"lease_kind":null,"quiescent":false,"ticking":false,"stats":{"queries_per_second":0,"writes_per_second":0},"lease_history":[]}
+    ],
+    "skipped_nodes": [],
+    "failed_nodes": []}
+    "
+  `);
+});
+
+test('range', async () => {
+  expect(await outputOf('range 8 7 --show-keys')).toMatchInlineSnapshot(`
+    "
+    crdb-exporter: skipped, because not live: node 2
+    Range 7: table movr.public.rides, index 1
+    START KEY     END KEY
+    /Table/104/1  /Table/104/2
+    NODE  STORE  LEASE  RAFT       QPS  WRITES/S  CPU    PROBLEMS
+    1     1      epoch  ticking    13   3         2.50%  -
+    4     4      -      quiescent  0    0         -      no_lease,underreplicated
+
+    Leases, the last one first:
+    SINCE                                 NODE  STORE  SEQUENCE
+    2026-01-02T03:04:00.000Z (5s ago)     1     1      3
+    2026-01-02T03:02:50.000Z (1m15s ago)  3     3      2
+    -                                     1     1      1
+
+    no_lease: without a valid lease: requests wait. If this lasts for more than seconds, check the log of the reporting node.
+    underreplicated: with fewer live replicas than configured. Bring the nodes back; the cluster then adds replicas automatically.
+
+    Range 8: outside of tables
+    START KEY    END KEY
+    /System/tsd  /System/"tse"
+    NODE  STORE  LEASE  RAFT  QPS  WRITES/S  CPU  PROBLEMS
+    4     4      -      -     0    0         -    -
+
+    Leases, the last one first:
+    SINCE  NODE  STORE  SEQUENCE
+
+    No replica that was read reports a problem; node 2 was not read.
+
+    "
+  `);
+});
+
+test('table', async () => {
+  expect(await outputOf('table movr rides')).toMatchInlineSnapshot(`
+    "
+    TABLE                    movr.rides
+    id                       104
+    ranges                   1,200
+    data                     2 KiB
+    zone defined by          database
+    replicas                 5
+    range size               up to 512 MiB
+    garbage collected after  4h
+
+    COLUMN  TYPE     NULL  DEFAULT
+    id      UUID     no    gen_random_uuid()
+    city    VARCHAR  yes   -
+
+    INDEX    UNIQUE  COLUMNS        STORING
+    pkey     yes     city, id desc  fare
+    by_fare  no      fare           -
+
+    USER  PRIVILEGES
+    ada   SELECT, INSERT
+    root  ALL
+
+    CREATE TABLE rides (
+      id UUID
+    )
+    "
+  `);
+});
+
+test('tables', async () => {
+  expect(await outputOf('tables --load')).toMatchInlineSnapshot(`
+    "
+    crdb-exporter: skipped, because not live: node 2
+    DATABASE  SCHEMA  TABLE   ID   SIZE   DATA  LIVE  RANGES  COLUMNS  INDEXES  UPDATED  QPS  WRITES/S  CPU
+    movr      public  rides  104  3 KiB  2 KiB  25 %   1,200       10        3    1m30s   13         3  3 %
+    movr      public  empty  105    0 B    0 B     -       0        0        0        -    0         0    -
+    "
+  `);
+  expect(await outputOf('tables --load --output ndjson')).toMatchInlineSnapshot(`
+    "
+    crdb-exporter: skipped, because not live: node 2
+    {"database":"movr","schema":"public","table":"rides","table_id":104,"replication_size_bytes":3072,"total_data_bytes":2048,"total_live_data_bytes":512,"range_count":1200,"column_count":10,"index_count":3,"last_updated":"2026-01-02T03:02:35.000Z","queries_per_second":12.5,"writes_per_second":3,"cpu_seconds_per_second":0.025}
+    {"database":"movr","schema":"public","table":"empty","table_id":105,"replication_size_bytes":0,"total_data_bytes":0,"total_live_data_bytes":0,"range_count":0,"column_count":0,"index_count":0,"last_updated":null,"queries_per_second":0,"writes_per_second":0}
+    "
+  `);
+});
+
+/** Codes and texts of what a command paints. */
+async function paintedBy(command: string): Promise<string> {
+  // oxlint-disable-next-line no-control-regex -- what terminals are told
+  const found = (await outputOf(command)).matchAll(/\u001B\[(3\dm[^\u001B]*)\u001B\[39m/g);
+  return Array.from(found, ([, one = '']) => one).join(', ');
+}
+
+test('colours', async () => {
+  const terminal = { isTTY: true, columns: 500, hasColors: () => true };
+  Object.assign(process.stdout, terminal);
+  onTestFinished(() => {
+    for (const name of Object.keys(terminal)) Reflect.deleteProperty(process.stdout, name);
+  });
+  expect({
+    nodes: await paintedBy('nodes'),
+    sessions: await paintedBy('sessions'),
+    ranges: await paintedBy('ranges'),
+    range: await paintedBy('range 7'),
+  }).toEqual({
+    nodes: '32mlive, 33munknown(9), 32mlive, 32mlive',
+    sessions: '32mactive, 31m1m1s, 33midle in transaction, 31m1m1s, 32mactive',
+    ranges: '31mno_lease,underreplicated',
+    range: '31mno_lease,underreplicated',
+  });
+});

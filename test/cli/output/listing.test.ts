@@ -1,0 +1,117 @@
+import { describe, expect, test } from 'vitest';
+import { CommandError } from '../../../src/cli/command.ts';
+import {
+  type Column,
+  type ListingOptions,
+  numberColumn,
+  openListing,
+} from '../../../src/cli/output/listing.ts';
+import { formatBytes } from '../../../src/format.ts';
+import { capture } from '../run.ts';
+
+interface Item {
+  readonly name: string | null;
+  readonly size?: number | undefined;
+}
+
+const COLUMNS: readonly Column<Item>[] = [
+  { title: 'NAME', value: ({ name }) => name },
+  numberColumn('DATA SIZE', formatBytes, ({ size }) => size),
+  { title: 'COUNT', value: ({ size }) => size },
+];
+const ITEMS: readonly Item[] = [
+  { name: 'b', size: 10 },
+  { name: '', size: 9 },
+  { name: 'c' },
+  { name: 'a', size: 2048 },
+  { name: null, size: 9 },
+];
+
+async function list(
+  options: ListingOptions,
+  items: readonly Item[],
+  more?: Readonly<Record<string, unknown>>,
+): Promise<string> {
+  const { out, err } = await capture(async () => {
+    const listing = openListing<Item>(options, 'items', COLUMNS);
+    for (const item of items) listing.add(item);
+    await listing.close(more);
+  });
+  expect(err).toBe('');
+  return out;
+}
+
+/** As JSON, one a line. */
+function lines(...items: readonly Item[]): string {
+  return items.map((item) => `${JSON.stringify(item)}\n`).join('');
+}
+
+describe('a table', () => {
+  test('has a dash for what is not known, in the order of the elements', async () => {
+    expect(await list({ output: 'table' }, ITEMS)).toBe(
+      [
+        'NAME  DATA SIZE  COUNT',
+        'b          10 B  10',
+        '-           9 B  9',
+        'c             -  -',
+        'a         2 KiB  2,048',
+        '-           9 B  9',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  test.each([
+    ['name', ['-', 'a', 'b', 'c', '-']],
+    ['data-size', ['a', 'b', '-', '-', 'c']],
+    ['count', ['-', '-', 'b', 'a', 'c']],
+  ])('sorted by %s has the unknown last', async (sort, names) => {
+    const text = (await list({ output: 'table', sort }, ITEMS)).split('\n');
+    expect(text.slice(1, -1).map((line) => line.split(' ')[0])).toEqual(names);
+  });
+});
+
+describe('JSON', () => {
+  test('is a document with the list and more members', async () => {
+    const more = { failed: [1], none: null };
+    expect(await list({ output: 'json' }, ITEMS.slice(0, 2), more)).toBe(
+      '{"items": [\n{"name":"b","size":10},\n{"name":"","size":9}\n],\n"failed": [1],\n"none": null}\n',
+    );
+    expect(await list({ output: 'json' }, [])).toBe('{"items": [\n]}\n');
+  });
+
+  test('by lines is an element a line, and nothing else', async () => {
+    expect(await list({ output: 'ndjson' }, ITEMS.slice(1, 3), { failed: [1] })).toBe(
+      '{"name":"","size":9}\n{"name":"c"}\n',
+    );
+    expect(await list({ output: 'ndjson' }, [])).toBe('');
+  });
+
+  test('is held back only until a buffer is full, or it is asked for', async () => {
+    const item = { name: 'x'.repeat(32 * 1024) };
+    const other = { name: 'y' };
+    const { out } = await capture(async (seen) => {
+      const listing = openListing<Item>({ output: 'ndjson' }, 'items', COLUMNS);
+      listing.add(item);
+      expect(seen.out).toBe('');
+      listing.add(item);
+      expect(seen.out).toBe(lines(item, item));
+      listing.add(other);
+      expect(seen.out).toBe(lines(item, item));
+      await listing.drained();
+      expect(seen.out).toBe(lines(item, item, other));
+      await listing.close();
+    });
+    expect(out).toBe(lines(item, item, other));
+  });
+
+  test.each([
+    [{ sort: 'name' }, '--sort orders the table: omit it with --output json or ndjson'],
+    [{ wide: true }, '--wide widens the table: JSON is always complete'],
+  ] as const)('takes no option of the table: %j', (options, message) => {
+    for (const output of ['json', 'ndjson'] as const) {
+      const open = () => openListing<Item>({ output, ...options }, 'items', COLUMNS);
+      expect(open).toThrow(new CommandError(message, 2));
+    }
+  });
+});

@@ -1,0 +1,90 @@
+import { describe, expect, test } from 'vitest';
+import { printTable, type TableColumn } from '../../../src/cli/output/table.ts';
+import { capture } from '../run.ts';
+
+/** The lines of a table of texts in that width, and the titles of its hidden columns. */
+async function draw(
+  columns: readonly TableColumn[],
+  rows: readonly (readonly string[])[],
+  width?: number,
+): Promise<readonly string[]> {
+  const cells = rows.map((row) => row.map((text) => ({ text, style: 'red' as const })));
+  const { result, out } = await capture(() => printTable(columns, cells, width));
+  return [...out.split('\n').slice(0, -1), ...result.map((title) => `hidden ${title}`)];
+}
+
+describe('a table', () => {
+  test('aligns its columns two spaces apart, without spaces at the end of a line', async () => {
+    const columns = [{ title: 'NAME' }, { title: 'SIZE', alignRight: true }, { title: 'END' }];
+    expect(
+      await draw(columns, [
+        ['東京', '1'],
+        ['a', '12345', 'b'],
+        ['long name', '', 'c'],
+      ]),
+    ).toEqual([
+      'NAME        SIZE  END',
+      '東京           1',
+      'a          12345  b',
+      'long name         c',
+    ]);
+  });
+
+  test('cuts a text after 60 characters and escapes what moves the cursor', async () => {
+    const rows = [['x'.repeat(60)], ['y'.repeat(61)], ['a\tb\nc\u001B']];
+    expect(await draw([{ title: 'NAME' }], rows)).toEqual([
+      'NAME',
+      'x'.repeat(60),
+      `${'y'.repeat(59)}…`,
+      String.raw`a  b\nc\u{1b}`,
+    ]);
+  });
+
+  test('in a narrow terminal hides the last optional columns that do not fit', async () => {
+    const isOptional = true;
+    const columns = [
+      { title: 'ID' },
+      { title: 'ONE', isOptional },
+      { title: 'LONGEST', isOptional },
+      { title: 'TWO', isOptional },
+    ];
+    const rows = [['1', 'a', 'b', 'c']];
+    expect(await draw(columns, rows, 21)).toEqual(['ID  ONE  LONGEST  TWO', '1   a    b        c']);
+    expect(await draw(columns, rows, 20)).toEqual(['ID  ONE  LONGEST', '1   a    b', 'hidden TWO']);
+    expect(await draw(columns, rows, 16)).toEqual(['ID  ONE  LONGEST', '1   a    b', 'hidden TWO']);
+    expect(await draw(columns, rows, 15)).toEqual(['ID  ONE  TWO', '1   a    c', 'hidden LONGEST']);
+    expect(await draw(columns, rows, 6)).toEqual([
+      'ID',
+      '1',
+      'hidden ONE',
+      'hidden LONGEST',
+      'hidden TWO',
+    ]);
+  });
+
+  test('hides no column that was asked for, but cuts the line', async () => {
+    const rows = [['abc', 'defgh']];
+    expect(await draw([{ title: 'A' }, { title: 'B' }], rows, 8)).toEqual(['A    B', 'abc  de…']);
+  });
+
+  test('shrinks the widest columns that may shrink, down to 11 characters', async () => {
+    const columns: readonly TableColumn[] = [
+      { title: 'ID', shrinks: 'middle' },
+      { title: 'NAME', shrinks: true },
+      { title: 'FIX' },
+    ];
+    const rows = [['0123456789abcdef', 'a name of twenty one.', 'fixed']];
+    const lines = async (width: number) => (await draw(columns, rows, width))[1];
+    expect(await lines(46)).toBe('0123456789abcdef  a name of twenty one.  fixed');
+    expect(await lines(45)).toBe('0123456789abcdef  a name of twenty on…  fixed');
+    expect(await lines(40)).toBe('0123456…9abcdef  a name of twent…  fixed');
+    expect(await lines(31)).toBe('01234…bcdef  a name of …  fixed');
+  });
+
+  test('shrinks columns first, rather than to hide optional ones', async () => {
+    const columns = [{ title: 'ID' }, { title: 'NAME', shrinks: true, isOptional: true }];
+    const rows = [['1', 'a name of twenty one.']];
+    expect(await draw(columns, rows, 15)).toEqual(['ID  NAME', '1   a name of …']);
+    expect(await draw(columns, rows, 14)).toEqual(['ID', '1', 'hidden NAME']);
+  });
+});
