@@ -66,6 +66,7 @@ test.each([
   ['nothing', { k: null }, 'k=null'],
   ['an undefined value', { k: undefined, l: 1 }, 'l=1'],
   ['a list', { k: [1, 'a b'] }, String.raw`k="[1,\"a b\"]"`],
+  ['a key without a name', { '': 1 }, '_=1'],
   ['a key that would break the line', { 'a b="c\n': 1 }, 'a_b__c_=1'],
 ])('logfmt writes %s so that one line stays one record', (_, fields, written) => {
   expect(logfmt(fields)).toBe(written);
@@ -93,6 +94,31 @@ test.each(['logfmt', 'json'] as const)('secrets are masked in %s', (format) => {
   expect(headers.Authorization).toBe('hunter2');
 });
 
+test.each([
+  'password',
+  'token',
+  'session',
+  'secret',
+  'cookie',
+  'set-cookie',
+  'authorization',
+  'Authorization',
+  'x-cockroach-api-session',
+  'X-Cockroach-API-Session',
+  'x-service-api-session',
+  'X-Service-API-Session',
+])('the key %s is masked in three levels', (key) => {
+  const { log, lines } = recordLog({ level: 'info', format: 'json' });
+  log.info({ [key]: 'a', one: { [key]: 'b', two: { [key]: 'c', accept: 'd' } } });
+  const masked = { [key]: '<secret>' };
+  expect(JSON.parse(lines.join(''))).toEqual({
+    ...masked,
+    level: 'info',
+    time: expect.stringMatching(TIME),
+    one: { ...masked, two: { ...masked, accept: 'd' } },
+  });
+});
+
 test('an error is its message with its causes, and its stack only at debug', () => {
   const { log, lines } = recordLog({ level: 'info', format: 'logfmt' });
   const err = new Error('login failed', { cause: new Error('connection refused') });
@@ -110,6 +136,16 @@ test('a cause that the message already tells is not repeated, and a circle of ca
   const outer = new Error('login failed: connection refused', { cause: inner });
   inner.cause = outer;
   expect(logfmt({ err: outer })).toBe('err="login failed: connection refused"');
+});
+
+test('at most five causes of an error are told, and none that is no error', () => {
+  const chain = ['e', 'd', 'c', 'b', 'a'].reduce(
+    (cause, name) => new Error(name, { cause }),
+    new Error('f', { cause: new Error('g') }),
+  );
+  expect(logfmt({ err: chain })).toBe('err="a: b: c: d: e: f"');
+  expect(logfmt({ err: new Error('a', { cause: 'text' }) })).toBe('err=a');
+  expect(logfmt({ err: 'text', other: new Error('a').message })).toBe('err=text other=a');
 });
 
 test('messages below the level are not written, and the level may change', () => {

@@ -37,10 +37,9 @@ describe('an address to listen on', () => {
   const FORM = 'is not an address: write :10137, 127.0.0.1:10137, [::1]:10137 or unix:/path';
   test.each([
     [':65536', 'has a port that is too large: at most 65535'],
-    ...['', ':', ':123456', 'a b:1', '/a:1', 'x[::1]:1', '[-]:1'].map((one): [string, string] => [
-      one,
-      FORM,
-    ]),
+    ...['', ':', ':123456', 'a b:1', '/a:1', 'x[::1]:1', 'xunix:a', '[-]:1'].map(
+      (one): [string, string] => [one, FORM],
+    ),
   ])('is refused: %s', async (written, reason) => {
     expect(await problemsOf(listenOn(written))).toEqual([
       `--web.listen-address: web.listen_address[0]: ${JSON.stringify(written)} ${reason}`,

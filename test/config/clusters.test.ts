@@ -164,6 +164,18 @@ testBadFiles([
     ],
   ],
   [
+    'a token that is no text',
+    `${CLOUD}      { cluster_id: a, token_env: 5 }\n`,
+    ['4:35: clusters[0].cloud_api.token_env: 5 is not text: put it in quotes'],
+  ],
+  [
+    'a number for the own settings of a collector',
+    `${CLUSTER}    collectors: { nodes: 5 }\ncollectors: { nodes: { interval: 1m } }\n`,
+    [
+      '5:26: clusters[0].collectors.nodes: 5 is not a map: expected enabled, interval, timeout, max_age, max_duty, max_series, page_limit, metrics',
+    ],
+  ],
+  [
     'a cloud API of wrong values',
     `${CLOUD}      { token: t, cluster_id: a/b, api_version: v1, url: "https://x?y" }\n`,
     [

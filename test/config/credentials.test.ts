@@ -152,6 +152,17 @@ test('a byte order mark at the start of a secret file is no part of the secret',
   expect(await config.clusters[0]?.cluster_api?.password?.reveal()).toBe('hunter2\uFEFF');
 });
 
+test('a secret is the same as one of the same text from anywhere, or of the same file', () => {
+  const text = Secret.fromText('a', 'the configuration');
+  const file = Secret.fromFile('/s');
+  expect(text.isSameAs(Secret.fromText('a', 'environment variable X'))).toBe(true);
+  expect(text.isSameAs(Secret.fromText('b', 'the configuration'))).toBe(false);
+  expect(file.isSameAs(Secret.fromFile('/s'))).toBe(true);
+  expect(file.isSameAs(Secret.fromFile('/t'))).toBe(false);
+  expect([text.isSameAs(file), file.isSameAs(text)]).toEqual([false, false]);
+  expect([text.source, file.source]).toEqual(['the configuration', 'file /s']);
+});
+
 test('a secret prints as <secret> however it is printed', () => {
   const secret = Secret.fromText('hunter2', 'a test');
   const printed = [String(secret), [secret].join(), secret.toString(), inspect(secret)];

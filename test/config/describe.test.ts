@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { COLLECTORS } from '../../src/collectors/index.ts';
 import { describeConfig } from '../../src/config/describe.ts';
 import { CLUSTER } from './bad-file.ts';
@@ -40,12 +41,23 @@ describe('a configuration that is described', () => {
     expect(again).toEqual(config);
   });
 
+  test('gives every value as it was written', async () => {
+    const { config } = await loadText(RICH, { files: FILES });
+    const written: object = parse(
+      RICH.replace('ca.crt', '/ca.crt').replaceAll('8080"', '8080/api/v2"'),
+    );
+    const described = JSON.stringify(describeConfig(config, COLLECTORS));
+    expect(JSON.parse(described.replace(/"[^"]+\/ca\.crt"/, '"/ca.crt"'))).toMatchObject(written);
+  });
+
   test('names the proxies of the environment beside it, without their passwords', async () => {
     const env = { https_proxy: 'http://user:hunter2@proxy:3128', no_proxy: 'crdb-2' };
     const { config } = await loadText(RICH, { files: FILES, env });
     const described = describeConfig(config, COLLECTORS);
     expect(described).toMatchObject({
-      clusters: [{ proxy_of_environment: { https: '<secret>', no_proxy: 'crdb-2' } }],
+      clusters: [
+        { proxy_of_environment: { http: undefined, https: '<secret>', no_proxy: 'crdb-2' } },
+      ],
     });
     expect(JSON.stringify(described)).not.toContain('hunter2');
   });

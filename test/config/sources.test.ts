@@ -70,6 +70,7 @@ test('variables set the same keys as flags, with commas for repeatable ones, and
   expect(cluster?.name).toBe('prod');
   expect(cluster?.cluster_api?.urls).toEqual(['https://a:1/api/v2', 'https://b:1/api/v2']);
   expect(await cluster?.cluster_api?.password?.reveal()).toBe('hunter2');
+  expect(cluster?.cluster_api?.password?.source).toBe('the configuration');
   expect(await cluster?.cloud_api?.token.reveal()).toBe('hunter3');
   expect(cluster?.collectors['users']?.enabled).toBe(true);
   expect(config.web.listen_address).toEqual([
@@ -91,6 +92,7 @@ test('variables of others and empty ones are ignored', async () => {
 test('a variable that resembles a known one is warned of, but not those of Kubernetes', async () => {
   const env = {
     CRDB_EXPORTER_CLUSTER_URLS: 'https://crdb:8080',
+    CRDB_EXPORTER_CLUSTER_PORT: '8080',
     CRDB_EXPORTER_COLLECTOR_USER: 'true',
     CRDB_EXPORTER_PORT: 'tcp://10.0.0.1:10137',
     CRDB_EXPORTER_PORT_10137_TCP_ADDR: '10.0.0.1',
@@ -99,6 +101,7 @@ test('a variable that resembles a known one is warned of, but not those of Kuber
     CRDB_EXPORTER_TEAM: 'storage',
   };
   expect((await warningsOf(loadFlags(URL_FLAG, env))).toSorted()).toEqual([
+    'CRDB_EXPORTER_CLUSTER_PORT: unknown variable, not used: did you mean CRDB_EXPORTER_CLUSTER_URL?',
     'CRDB_EXPORTER_CLUSTER_URLS: unknown variable, not used: did you mean CRDB_EXPORTER_CLUSTER_URL?',
     'CRDB_EXPORTER_COLLECTOR_USER: unknown variable, not used: did you mean CRDB_EXPORTER_COLLECTOR_USERS?',
   ]);
@@ -195,6 +198,16 @@ test('paths of a file are relative to the file', async () => {
   expect(config.web.listen_address).toEqual([{ path: path.join(file, '../../x.sock') }]);
 });
 
+test('paths of flags and variables are relative to the working folder, also beside a file', async () => {
+  const sockets = { 'web.listen-address': ['unix:x.sock', ':1'] };
+  const { config } = await loadText(CLUSTER, { flags: sockets });
+  expect(config.web.listen_address).toEqual([{ path: path.resolve('x.sock') }, { port: 1 }]);
+  const env = { CRDB_EXPORTER_WEB_CONFIG_FILE: 'nowhere.yml' };
+  expect(await problemsOf(loadText(CLUSTER, { env }))).toEqual([
+    `${path.resolve('nowhere.yml')}: cannot read the web config file: there is no such file`,
+  ]);
+});
+
 test('what is loaded cannot be changed, not even deep inside', async () => {
   const { config } = await loadFlags(URL_FLAG);
   const deep = config.clusters[0]?.collectors['nodes']?.['metrics'];
@@ -247,6 +260,15 @@ test('the name of the shard is that of the host unless it is set', async () => {
   expect(await nameOf(undefined, `böse ${'x'.repeat(80)}`)).toBe(`b-se-${'x'.repeat(58)}`);
   const { config } = await loadFlags(URL_FLAG, { CRDB_EXPORTER_SHARD_NAME: 'east-2' });
   expect(config.shard.name).toBe('east-2');
+});
+
+test('a web config file that is followed already is not read again', async () => {
+  const file = path.join(await makeFolder({ 'web.yml': 'x: 1\n' }), 'web.yml');
+  const flags = { ...URL_FLAG, 'web.config.file': file };
+  const load = (followedWebConfig?: string) =>
+    loadConfig({ flags, env: {}, collectors: COLLECTORS, followedWebConfig });
+  expect((await load(file)).config.web.config_file).toBe(file);
+  expect(await problemsOf(load('/other.yml'))).toHaveLength(1);
 });
 
 test('an empty name means no web config file', async () => {

@@ -75,6 +75,8 @@ rate_limit: { interval: 1m30s, burst: 5 }
     ['1.5s', 1.5],
     ['100ms', 0.1],
     ['250us', 0.000_25],
+    ['250µs', 0.000_25],
+    ['3000ns', 0.000_003],
     ['1h1m1s', 3661],
     ['.5s', 0.5],
   ])('reads the interval %s as %d seconds', async (text, seconds) => {

@@ -1,0 +1,81 @@
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { onStopSignal, watchCancellation } from '../../../src/cli/process/signals.ts';
+
+const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
+const exits: (number | string | null | undefined)[] = [];
+
+beforeEach(() => {
+  exits.length = 0;
+  vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'] });
+  const others = SIGNALS.map((signal) => [signal, process.listeners(signal)] as const);
+  for (const [signal] of others) process.removeAllListeners(signal);
+  const spy = vi.spyOn(process, 'exit').mockImplementation((code) => {
+    exits.push(code);
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- here the process goes on
+    return undefined as never;
+  });
+  onTestFinished(() => {
+    spy.mockRestore();
+    for (const [signal, listeners] of others) {
+      for (const listener of listeners) process.on(signal, listener);
+    }
+  });
+});
+
+afterEach(() => void vi.useRealTimers());
+
+describe('a signal that stops the process', () => {
+  test.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const)('is told once with its exit code: %s', (signal, exitCode) => {
+    const told: unknown[] = [];
+    using _listening = onStopSignal((...all) => told.push(all));
+    process.emit(signal);
+    vi.advanceTimersByTime(500);
+    process.emit(signal);
+    expect({ told, exits }).toEqual({ told: [[signal, exitCode]], exits: [] });
+    vi.advanceTimersByTime(1);
+    process.emit(signal);
+    expect({ told, exits }).toEqual({ told: [[signal, exitCode]], exits: [exitCode] });
+  });
+
+  test('ends the process as a failure when the stop hangs', () => {
+    using _listening = onStopSignal(() => undefined);
+    vi.advanceTimersByTime(10_000);
+    process.emit('SIGTERM');
+    vi.advanceTimersByTime(4_499);
+    expect(exits).toEqual([]);
+    vi.advanceTimersByTime(1);
+    expect(exits).toEqual([1]);
+  });
+
+  test('is listened to until disposed, which ends the time limit, too', () => {
+    const listening = onStopSignal(() => undefined);
+    process.emit('SIGINT');
+    listening[Symbol.dispose]();
+    expect(SIGNALS.map((signal) => process.listenerCount(signal))).toEqual([0, 0]);
+    vi.advanceTimersByTime(10_000);
+    expect(exits).toEqual([]);
+  });
+});
+
+describe('a command is cancelled', () => {
+  test('by a signal, with its exit code, and no more by what follows', () => {
+    using cancellation = watchCancellation();
+    expect([cancellation.signal.aborted, cancellation.exitCode()]).toEqual([false, undefined]);
+    process.emit('SIGTERM');
+    process.stdout.emit('error', new Error('closed'));
+    expect([cancellation.signal.aborted, cancellation.exitCode()]).toEqual([true, 143]);
+  });
+
+  test('when its output takes no more, which is no failure', () => {
+    const before = process.stdout.listenerCount('error');
+    const cancellation = watchCancellation();
+    process.stdout.emit('error', new Error('closed'));
+    expect([cancellation.signal.aborted, cancellation.exitCode()]).toEqual([true, 0]);
+    cancellation[Symbol.dispose]();
+    expect(process.stdout.listenerCount('error')).toBe(before);
+    expect(SIGNALS.map((signal) => process.listenerCount(signal))).toEqual([0, 0]);
+  });
+});
