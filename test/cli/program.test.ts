@@ -182,10 +182,35 @@ describe('the command line', () => {
     expect(err).toContain(`${file}:3:17: shard.count: `);
   });
 
-  test('reports a valid configuration', async () => {
+  test('reports a valid configuration, with its warnings beside', async () => {
     const file = await writeTemporary('good.yml', CLUSTER);
-    const { code, out } = await runHere(['check', `--config.file=${file}`]);
-    expect({ code, out }).toEqual({ code: 0, out: 'the configuration is valid: 1 cluster(s)\n' });
+    const flag = `--config.file=${file}`;
+    const out = 'the configuration is valid: 1 cluster(s)\n';
+    expect(await runHere(['check', flag])).toEqual({ code: 0, out, err: '' });
+    const name = 'CRDB_EXPORTER_CLUSTER_TOKEN';
+    const err = `${name}: not used beside a configuration file: name it there in password_env or token_env\n`;
+    expect(await runHere(['check', flag], { [name]: 'x' })).toEqual({ code: 0, out, err });
+    const listed = await runHere(['nodes', flag], { [name]: 'x' });
+    expect({ ...listed, err: listed.err.slice(0, err.length) }).toEqual({ code: 1, out: '', err });
+  });
+
+  test.each([
+    ['nodes', 'several clusters are configured: choose one of one, cloud with --cluster'],
+    ['nodes --cluster onne', 'no cluster "onne" is configured: did you mean one?'],
+    ['nodes --cluster x', 'no cluster "x" is configured: choose one of one, cloud'],
+    [
+      'nodes --cluster cloud',
+      'the cluster cloud has no cluster_api: set its URL with --cluster.url or in the file',
+    ],
+    [
+      'cloud assistant get --cluster one',
+      'the cluster one has no cloud_api: set --cloud.cluster-id and --cloud.token-file, or the same in the file',
+    ],
+  ])('`%s` among two clusters needs another choice', async (words, message) => {
+    const cloud = '{ name: cloud, cloud_api: { cluster_id: a, token: t } }';
+    const file = await writeTemporary('two.yml', CLUSTER.replace(' }]', ` }, ${cloud}]`));
+    const ended = await runHere([...words.split(' '), `--config.file=${file}`]);
+    expect(ended).toEqual({ code: 2, out: '', err: `crdb-exporter: ${message}\n` });
   });
 });
 

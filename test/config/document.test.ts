@@ -87,6 +87,25 @@ testBadFiles([
     ['2:1: not valid YAML: more than one document: remove the line ---'],
   ],
   [
+    'a text that begins with an exclamation mark',
+    `${CLUSTER}      password: !hunter2\n`,
+    ['5:17: not valid YAML: an unknown tag: put a text that begins with ! in quotes'],
+  ],
+  [
+    'an unknown escape',
+    String.raw`web: "\h"`,
+    [
+      '1:7: not valid YAML: an unknown escape in double quotes: use single quotes or double the backslash',
+    ],
+  ],
+  [
+    'a key that is a list',
+    `${CLUSTER}? [a, b]\n: 5\n`,
+    [
+      String.raw`5:3: ["a","b"]: unknown key "[\"a\",\"b\"]"; expected web, log, shard, config, clusters, max_series, collectors`,
+    ],
+  ],
+  [
     'an alias inside its own anchor',
     'clusters: &a [*a]\n',
     ['1:15: clusters[0]: this alias names no anchor that ends above it'],
@@ -145,6 +164,17 @@ web: { telemetry_path: x }
     'clusters[0].collectors.nodes.interval:',
     'collectors.nodes.timeout:',
     'web.telemetry_path:',
+  ]);
+});
+
+test('what a flag or variable sets over a file is reported as theirs, once', async () => {
+  const file = `${CLUSTER}    collectors: { users: { enabled: 5 } }\nweb: { listen_address: [x, y] }\n`;
+  const flags = { 'web.listen-address': [':1', 'z'], 'web.max-requests': '-1' };
+  const env = { CRDB_EXPORTER_COLLECTOR_USERS: 'yes' };
+  expect((await problemsOf(loadText(file, { flags, env }))).toSorted()).toEqual([
+    '--web.listen-address: web.listen_address[1]: "z" is not an address: write :10137, 127.0.0.1:10137, [::1]:10137 or unix:/path',
+    '--web.max-requests: web.max_requests: -1 is too small: at least 0',
+    'CRDB_EXPORTER_COLLECTOR_USERS: collectors.users.enabled: "yes" is neither true nor false',
   ]);
 });
 

@@ -1,7 +1,13 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { explainFileError, type FileWatch, watchFiles } from '../../src/config/files.ts';
+import {
+  explainFileError,
+  type FileWatch,
+  readTextFile,
+  watchFiles,
+} from '../../src/config/files.ts';
 import { makeFolder } from './folder.ts';
 
 interface Watched {
@@ -80,6 +86,37 @@ test('a reload does not wait for the next check and reports to the caller alone'
   await expect(watch.reload()).rejects.toThrow('bad content');
   expect([watch.current(), watch.isInForce()]).toEqual(['2', false]);
   expect(events).toEqual([]);
+});
+
+test('a watch that is disposed of during a check makes no other', async () => {
+  const folder = await makeFolder({ a: '1' });
+  const file = path.join(folder, 'a');
+  let looks = 0;
+  const ended = Promise.withResolvers<void>();
+  const watch = await watchFiles({
+    files() {
+      looks += 1;
+      return [file];
+    },
+    everyMs: 5,
+    async read(isRunning?: boolean) {
+      if (isRunning) watch[Symbol.dispose]();
+      return true;
+    },
+    onChange: () => ended.resolve(),
+  });
+  await writeFile(file, '2');
+  await ended.promise;
+  const before = looks;
+  await writeFile(file, '3');
+  await sleep(50);
+  expect(looks).toBe(before);
+});
+
+test('a file of 1 MiB is read whole', async () => {
+  const content = 'é'.repeat(512 * 1024);
+  const folder = await makeFolder({ a: content });
+  expect((await readTextFile(path.join(folder, 'a'), 'it')) === content).toBe(true);
 });
 
 test.each([

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { CommandError } from '../../../src/cli/command.ts';
 import { writeReference } from '../../../src/cli/commands/reference.ts';
 import { runCommandLine } from '../../../src/cli/program.ts';
 import { listCatalogue } from '../../../src/cli/reference/catalogue.ts';
@@ -17,6 +18,10 @@ const CONTRACT: Readonly<Record<string, Promised>> = JSON.parse(
 );
 
 const catalogue = listCatalogue();
+
+function isUp({ name }: { readonly name: string }): boolean {
+  return name === 'crdb_up';
+}
 
 describe('the metric reference', () => {
   test('is the committed docs/metrics.md', async () => {
@@ -45,11 +50,34 @@ describe('the metric reference', () => {
   });
 
   test('describes one metric, and suggests a name that is near', () => {
-    const text = writeReference('markdown', 'crdb_exporter_polls_total');
-    expect(text).toContain('crdb_exporter_polls_total\nFinished polls, successful or failed.\n');
-    expect(text).toContain('Labels     crdb_cluster, collector, shard\n');
-    expect(text).toContain('Series     at most collectors\n');
-    expect(() => writeReference('markdown', 'crdb_upp')).toThrow('did you mean crdb_up?');
+    expect(writeReference('markdown', 'crdb_exporter_polls_total')).toMatchInlineSnapshot(`
+      "crdb_exporter_polls_total
+      Finished polls, successful or failed.
+
+      Type       counter
+      Unit       count
+      Labels     crdb_cluster, collector, shard
+      Series     at most collectors
+      "
+    `);
+    expect(writeReference('markdown', 'crdb_node_cpu_ratio')).toMatchInlineSnapshot(`
+      "crdb_node_cpu_ratio
+      CPU used by the node process, 0 to 1 of all its CPUs.
+
+      Type       gauge
+      Unit       ratio, 0 to 1
+      Labels     crdb_cluster, node_id
+      Collector  nodes
+      Source     GET /nodes/: metrics sys.cpu.combined.percent-normalized
+      Series     at most nodes
+      "
+    `);
+    const json: unknown = JSON.parse(writeReference('json', 'crdb_up'));
+    expect(json).toEqual(JSON.parse(JSON.stringify(catalogue.find(isUp))));
+    const near = 'there is no metric "crdb_upp"; did you mean crdb_up?';
+    expect(() => writeReference('json', 'crdb_upp')).toThrow(new CommandError(near, 2));
+    const far = 'there is no metric "nonsense"';
+    expect(() => writeReference('json', 'nonsense')).toThrow(new CommandError(far, 2));
   });
 
   test('has a HELP text of at most 100 characters for each metric', () => {
