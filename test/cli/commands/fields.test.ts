@@ -140,6 +140,50 @@ test('range', async () => {
   `);
 });
 
+test('range as JSON', async () => {
+  expect(await outputOf('range 8 --output json')).toMatchInlineSnapshot(`
+    "
+    crdb-exporter: skipped, because not live: node 2
+    {
+      "ranges": [
+        {
+          "range_id": 8,
+          "table_id": null,
+          "index_id": null,
+          "replicas": [
+            {
+              "range_id": 8,
+              "node_id": 4,
+              "store_id": 4,
+              "table_id": null,
+              "table": null,
+              "index_id": null,
+              "problems": [],
+              "is_leaseholder": false,
+              "lease_kind": null,
+              "quiescent": false,
+              "ticking": false,
+              "stats": {
+                "queries_per_second": 0,
+                "writes_per_second": 0
+              },
+              "lease_history": []
+            }
+          ],
+          "problems": []
+        }
+      ]
+    }
+    "
+  `);
+  expect(await outputOf('range 8 --output ndjson')).toMatchInlineSnapshot(`
+    "
+    crdb-exporter: skipped, because not live: node 2
+    {"range_id":8,"table_id":null,"index_id":null,"replicas":[{"range_id":8,"node_id":4,"store_id":4,"table_id":null,"table":null,"index_id":null,"problems":[],"is_leaseholder":false,"lease_kind":null,"quiescent":false,"ticking":false,"stats":{"queries_per_second":0,"writes_per_second":0},"lease_history":[]}],"problems":[]}
+    "
+  `);
+});
+
 test('table', async () => {
   expect(await outputOf('table movr rides')).toMatchInlineSnapshot(`
     "

@@ -81,6 +81,19 @@ describe('a table', () => {
     expect(await lines(31)).toBe('01234…bcdef  a name of …  fixed');
   });
 
+  test('does not shrink for a column that it hides', async () => {
+    const columns = [
+      { title: 'ID' },
+      { title: 'NAME', shrinks: true },
+      { title: 'LONG OPTION', isOptional: true },
+    ];
+    expect(await draw(columns, [['1', 'a name of twenty one.', 'x']], 25)).toEqual([
+      'ID  NAME',
+      '1   a name of twenty one.',
+      'hidden LONG OPTION',
+    ]);
+  });
+
   test('shrinks columns first, rather than to hide optional ones', async () => {
     const columns = [{ title: 'ID' }, { title: 'NAME', shrinks: true, isOptional: true }];
     const rows = [['1', 'a name of twenty one.']];

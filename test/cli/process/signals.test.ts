@@ -1,5 +1,9 @@
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { onStopSignal, watchCancellation } from '../../../src/cli/process/signals.ts';
+import {
+  holdStopSignals,
+  onStopSignal,
+  watchCancellation,
+} from '../../../src/cli/process/signals.ts';
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 const exits: (number | string | null | undefined)[] = [];
@@ -58,6 +62,21 @@ describe('a signal that stops the process', () => {
     vi.advanceTimersByTime(10_000);
     expect(exits).toEqual([]);
   });
+});
+
+test.each([
+  [[], []],
+  [['SIGTERM'], ['SIGTERM']],
+  [['SIGINT', 'SIGTERM'], ['SIGINT']],
+] as const)('of the signals %j while modules are loaded the first is sent again', (held, sent) => {
+  const kill = vi.spyOn(process, 'kill').mockReturnValue(true);
+  onTestFinished(() => kill.mockRestore());
+  const deliver = holdStopSignals();
+  for (const signal of held) process.emit(signal, signal);
+  expect(kill).not.toHaveBeenCalled();
+  deliver();
+  expect(kill.mock.calls).toEqual(sent.map((signal) => [process.pid, signal]));
+  expect(SIGNALS.map((signal) => process.listenerCount(signal))).toEqual([0, 0]);
 });
 
 describe('a command is cancelled', () => {
