@@ -1,0 +1,238 @@
+import { describe, expect, test } from 'vitest';
+import { cloud } from '../../src/collectors/cloud.ts';
+import { nodes } from '../../src/collectors/nodes.ts';
+import { users } from '../../src/collectors/users.ts';
+import type { LoadedConfig } from '../../src/config/load.ts';
+import type { ClusterConfig } from '../../src/config/schema.ts';
+import { diagnose } from '../../src/diagnosis/diagnose.ts';
+import type { Operation } from '../../src/diagnosis/failure.ts';
+import { RequestError, statusError, toRequestError } from '../../src/http/errors.ts';
+import { FAILURE_REASONS } from '../../src/vocabulary.ts';
+import { loadFlags, loadText } from '../config/loading.ts';
+import { FILES as PEM } from '../config/web-files.ts';
+import { expectGolden } from '../support/golden.ts';
+
+const RENAME: Operation = {
+  name: 'rename-database',
+  api: 'cloud',
+  privilege: 'the role CLUSTER_ADMIN',
+  verification: 'with SHOW DATABASES',
+  remedies: { 404: 'check the old name', 409: 'choose another new name' },
+};
+
+const STATUSES = [
+  299, 300, 307, 399, 400, 401, 403, 404, 408, 409, 429, 498, 499, 500, 501, 502, 503, 504, 505,
+];
+
+const CODES = [
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ECONNREFUSED',
+  'EHOSTUNREACH',
+  'EHOSTDOWN',
+  'ENETUNREACH',
+  'ENETDOWN',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'INVALID_CA',
+  'CERT_HAS_EXPIRED',
+  'CERT_NOT_YET_VALID',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+  'HOSTNAME_MISMATCH',
+  'EPROTO',
+  'ERR_SSL_WRONG_VERSION_NUMBER',
+  'ERR_SSL_PACKET_LENGTH_TOO_LONG',
+  'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL',
+  'ERR_SSL_OTHER',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'ETIMEDOUT',
+  'ECONNRESET',
+  'EPIPE',
+  'UND_ERR_SOCKET',
+  'EMFILE',
+];
+
+/** Beginnings of messages, which name what was requested, and some that only look like them. */
+const MESSAGES = [
+  'nodes at x:8080',
+  'nodes at x:26257: no headers',
+  'nodes at x:262570',
+  'login at x',
+  'table at x',
+  'the table at x, login at x',
+  'table_metadata at x',
+  'sessions at x',
+  'node_ranges at x',
+  'my_sessions_list at x',
+  'sessions at x: the time for this poll is up',
+];
+
+const SERVER_TEXTS = [
+  'code 5: Internal call failed',
+  "Cluster 'x'",
+  'invalid CC-version',
+  'database or table not found',
+];
+
+const PASSWORD = 'username: exporter, password: x';
+
+function onlyCluster({ config }: LoadedConfig): ClusterConfig {
+  const [cluster] = config.clusters;
+  if (cluster === undefined) throw new Error('no cluster');
+  return cluster;
+}
+
+async function configOf(clusterApi: string, url = 'https://crdb-1:8080'): Promise<ClusterConfig> {
+  const text = `clusters: [{ name: sim, cluster_api: { urls: [${url}], ${clusterApi} } }]`;
+  return onlyCluster(await loadText(text, { files: PEM }));
+}
+
+const FLAGS = { 'cluster.url': ['https://crdb-1:8080'], 'cluster.username': 'exporter' };
+const CONFIG = onlyCluster(await loadFlags(FLAGS, { CRDB_EXPORTER_CLUSTER_PASSWORD: 'x' }));
+
+type Line = readonly [failure: string | number, remedy: string | undefined];
+
+function remedyOf(
+  error: RequestError,
+  operation: Operation = nodes,
+  config = CONFIG,
+): string | undefined {
+  return diagnose(error, operation, config)?.remedy;
+}
+
+/** A remedy per line, after the failures that have it. */
+function section(title: string, lines: readonly Line[]): string {
+  const byRemedy = Map.groupBy(lines, ([, remedy]) => remedy);
+  const text = Array.from(
+    byRemedy,
+    ([remedy, group]) => `${group.map(([failure]) => failure).join('; ')}: ${remedy}\n`,
+  );
+  return `# ${title}\n\n${text.join('')}`;
+}
+
+function statuses(endpoint: string, operation: Operation): readonly Line[] {
+  return STATUSES.map((status) => [
+    status,
+    remedyOf(statusError(status, `${endpoint} at x:8080`, {}), operation),
+  ]);
+}
+
+function codes(operation: Operation, config = CONFIG): readonly Line[] {
+  return CODES.map((code) => {
+    const error = toRequestError(Object.assign(new Error('failed'), { code }), 'nodes at x:8080');
+    return [code, remedyOf(error, operation, config)];
+  });
+}
+
+function reasons(message: string, operation: Operation): readonly Line[] {
+  return FAILURE_REASONS.map((reason) => [
+    `${reason} (${message})`,
+    remedyOf(new RequestError(reason, message), operation),
+  ]);
+}
+
+async function logins(): Promise<readonly Line[]> {
+  const names = ['root', 'Team_1', '_x', 'team-a', '1st', `'say "hi"'`];
+  const apis = [
+    ...names.map((name) => `username: ${name}, password: x`),
+    'token: x',
+    'timeout: 5s',
+  ];
+  const lines = apis.map(async (api): Promise<readonly Line[]> => {
+    const config = await configOf(api);
+    return ['login at x', 'nodes at login x'].flatMap((what) =>
+      [401, 403].map((status): Line => [
+        `${status} ${what} with ${api}`,
+        remedyOf(statusError(status, what, {}), nodes, config),
+      ]),
+    );
+  });
+  return (await Promise.all(lines)).flat();
+}
+
+function serverTexts(status: number): readonly Line[] {
+  return SERVER_TEXTS.flatMap((serverText): readonly Line[] => [
+    [`cloud ${serverText}`, remedyOf(statusError(status, 'x', { serverText }), cloud)],
+    [`change ${serverText}`, remedyOf(statusError(status, 'x', { serverText }), RENAME)],
+    [`table ${serverText}`, remedyOf(statusError(status, 'a table at x', { serverText }))],
+    [`nodes ${serverText}`, remedyOf(statusError(status, 'nodes at x', { serverText }))],
+  ]);
+}
+
+function waits(): readonly Line[] {
+  return [undefined, 0.5, 1, 1.2, 60].map((retryAfterSeconds) => [
+    String(retryAfterSeconds),
+    remedyOf(statusError(429, 'x', { retryAfterSeconds })),
+  ]);
+}
+
+test('every failure has its remedy', async () => {
+  const notHttp = toRequestError(Object.assign(new Error('x'), { name: 'HTTPParserError' }), 'x');
+  const client = `${PASSWORD}, tls: { cert_file: good.crt, key_file: good.key }`;
+  const sections = [
+    section('Statuses of the cluster API', statuses('nodes', nodes)),
+    section('Statuses of a table', statuses('table', users)),
+    section('Statuses of the list of tables', statuses('table_metadata', nodes)),
+    section('Statuses of the Cloud API', statuses('assistant', cloud)),
+    section('Statuses of a change', statuses('other', RENAME)),
+    section('Statuses by login', await logins()),
+    section('Status 400 by the text of the server', serverTexts(400)),
+    section('Status 404 by the text of the server', serverTexts(404)),
+    section('Status 429 by the seconds to wait', waits()),
+    section('Codes', [...codes(nodes), ['no HTTP', remedyOf(notHttp)]]),
+    section(
+      'Codes with a CA',
+      codes(nodes, await configOf(`${PASSWORD}, tls: { ca_file: ca.crt }`)),
+    ),
+    section('Codes with a client certificate', codes(nodes, await configOf(client))),
+    section('Codes with http', codes(nodes, await configOf(PASSWORD, 'http://crdb-1:8080'))),
+    section('Codes of the Cloud API', codes(cloud)),
+    section('Codes of a change', codes(RENAME)),
+    section(
+      'Reasons',
+      MESSAGES.flatMap((message) => reasons(message, nodes)),
+    ),
+    section('Reasons of the Cloud API', reasons('assistant at x', cloud)),
+    section('Reasons of a change', reasons('other at x', RENAME)),
+  ];
+  const command = 'npx vitest run -u --project together test/diagnosis/remedies.test.ts';
+  await expectGolden(sections.join('\n'), 'test/golden/remedies.txt', command);
+});
+
+describe('the cause of a failure', () => {
+  test.each([
+    ['{"code": 7, "message": "no\\nrole"}', 'rename-database at x: HTTP 409: code 7: no\nrole'],
+    ['{"message": "no role"}', 'rename-database at x: HTTP 409: no role'],
+    ['{"message": 7}', 'rename-database at x: HTTP 409: 7'],
+    ['{"code": 7}', 'rename-database at x: HTTP 409'],
+    ['null', 'rename-database at x: HTTP 409'],
+    ['"message"', 'rename-database at x: HTTP 409'],
+    ['<html>', 'rename-database at x: HTTP 409'],
+    ['', 'rename-database at x: HTTP 409'],
+  ])('of the Cloud API has the text of the service: %j', (serverText, cause) => {
+    const error = statusError(409, ' other at\n  x', { serverText });
+    expect(diagnose(error, RENAME, CONFIG)).toEqual({
+      reason: 'http',
+      cause,
+      remedy: 'choose another new name',
+    });
+  });
+
+  test('of the Cloud API names the operation only in place of the endpoint', () => {
+    const error = new RequestError('http', 'get other at x');
+    expect(diagnose(error, RENAME, CONFIG)?.cause).toBe('get other at x');
+    expect(diagnose(new RequestError('http', 'other'), RENAME, CONFIG)?.cause).toBe('other');
+  });
+
+  test('of the cluster API follows from the request alone', () => {
+    const error = statusError(409, ' other at\n  x', { serverText: '{"message": "secret"}' });
+    expect(diagnose(error, nodes, CONFIG)?.cause).toBe('other at x: HTTP 409');
+  });
+
+  test('of another error is unknown', () => {
+    expect(diagnose(new Error('x'), nodes, CONFIG)).toBeUndefined();
+  });
+});
