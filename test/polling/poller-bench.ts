@@ -1,0 +1,105 @@
+import type { PollContext } from '../../src/collectors/collector.ts';
+import type { CollectorConfig } from '../../src/config/cluster-schema.ts';
+import { createLog } from '../../src/log.ts';
+import { ClusterBudget } from '../../src/metrics/cluster-budget.ts';
+import { ClusterMetrics } from '../../src/metrics/exporter-metrics.ts';
+import { gauge } from '../../src/metrics/family.ts';
+import type { SampleSet } from '../../src/metrics/sample-set.ts';
+import type { Snapshot } from '../../src/metrics/snapshot.ts';
+import { Conditions } from '../../src/polling/conditions.ts';
+import { Poller, type PollerOptions } from '../../src/polling/poller.ts';
+import { orders } from '../support/collectors.ts';
+
+/** The wall clock when the other one is at 0. */
+export const START_MS = Date.parse('2026-03-01T12:00:00Z');
+/** Not of the whole cluster, so that a budget may drop it. */
+const ORDERS = gauge({ name: 'crdb_orders', help: 'Orders.', labels: ['node_id'] });
+const collector: PollerOptions['collector'] = {
+  ...orders,
+  samples(_result: unknown, set: SampleSet) {
+    for (const id of ['1', '2']) set.set(ORDERS, { node_id: id }, 1);
+  },
+};
+
+export interface Bench {
+  readonly poller: Poller;
+  readonly clock: { nowMs: number };
+  /** What the URLs are blocked for. */
+  readonly http: { blocked: number };
+  /** Polls on demand, and waits for the end. */
+  readonly poll: () => Promise<void>;
+  /** Lines above the level debug since the last look: `warn text`. */
+  readonly logged: () => readonly string[];
+  /** Counters that are not 0. */
+  readonly counts: () => Promise<Readonly<Record<string, number>>>;
+  readonly ended: { polls: number };
+}
+
+/** A poller with an interval of a minute, whose collector does as the test says. */
+export function preparePoller(
+  collect: (context: PollContext, clock: { nowMs: number }) => unknown,
+  settings: Partial<CollectorConfig> = {},
+  previous?: Poller,
+  others: readonly Snapshot[] = [],
+): Bench {
+  const clock = { nowMs: 1_000 };
+  const http = { blocked: 0 };
+  const ended = { polls: 0 };
+  const lines: string[] = [];
+  const destination = { write: (line: string) => lines.push(line) };
+  const log = createLog({ level: 'info', format: 'json', destination });
+  const clocks = { wallMs: () => START_MS + clock.nowMs, monotonicMs: () => clock.nowMs };
+  const metrics = new ClusterMetrics();
+  const poller: Poller = new Poller(
+    {
+      cluster: 'shop',
+      collector,
+      settings: {
+        enabled: true,
+        interval: 60,
+        timeout: 10,
+        max_duty: 1,
+        max_series: undefined,
+        max_age: undefined,
+        ...settings,
+      },
+      shard: '0',
+      options: { page: 1 },
+      state: 'the state',
+      http: { blockedMs: () => http.blocked },
+      collect: async (context) => Object(await collect(context, clock)),
+      budget: new ClusterBudget(
+        3,
+        () => [...others, ...(poller.published ? [poller.published] : [])],
+        metrics.seriesDropped,
+      ),
+      metrics,
+      log,
+      conditions: new Conditions(log, clocks),
+      clock: clocks,
+      random: () => 0,
+      pollEnded: () => (ended.polls += 1),
+      addRemedy: (failure, error) => ({ ...failure, remedy: `fix ${String(error)}` }),
+    },
+    previous,
+  );
+  return {
+    poller,
+    clock,
+    http,
+    ended,
+    poll: () => poller.pollNow(new AbortController().signal, 10_000),
+    logged: () =>
+      lines.splice(0).map((line) => {
+        const { level, msg } = JSON.parse(line);
+        return `${level} ${msg}`;
+      }),
+    async counts() {
+      const all = await metrics.registry.getMetricsAsJSON();
+      const values = all.flatMap(({ name, values: some }) =>
+        some.map(({ labels, value }) => [`${name} ${JSON.stringify(labels)}`, value] as const),
+      );
+      return Object.fromEntries(values.filter(([, value]) => value > 0));
+    },
+  };
+}

@@ -1,0 +1,254 @@
+import { once } from 'node:events';
+import { expect, test } from 'vitest';
+import { BreakerOpenError } from '../../src/http/client.ts';
+import { preparePoller, START_MS } from './poller-bench.ts';
+
+function keyOf(name: string, more: Readonly<Record<string, string>> = {}): string {
+  return `crdb_exporter_${name} ${JSON.stringify({ collector: 'orders', shard: '0', ...more })}`;
+}
+
+test('a poll is described by what it read and how long the answers took', async () => {
+  const { poller, poll, counts, logged, ended } = preparePoller(
+    (context, clock) => {
+      Object.assign(context, { items: 3, pages: 2, bytes: 100 });
+      context.answering.push({ startMs: 10, endMs: 130 }, { startMs: 200, endMs: 250 });
+      clock.nowMs += 400;
+    },
+    { max_duty: 0.001 },
+  );
+  const waiting = { succeeded: false, hasEnded: false, intervalSeconds: 60 };
+  expect(poller.outcome).toEqual({
+    ...waiting,
+    last: undefined,
+    lastSuccessMs: undefined,
+    error: undefined,
+  });
+  expect([poller.result, poller.snapshot, poller.series, poller.isPolling]).toEqual([
+    undefined,
+    undefined,
+    0,
+    false,
+  ]);
+  const polling = poll();
+  expect([poller.isPolling, poller.nextPollMs]).toEqual([true, undefined]);
+  await polling;
+  const atMs = START_MS + 1_400;
+  const seconds = { durationSeconds: 0.4, answerSeconds: 0.17 };
+  expect(poller.outcome).toEqual({
+    succeeded: true,
+    hasEnded: true,
+    error: undefined,
+    last: { atMs, ...seconds, items: 3, pages: 2, bytes: 100, limits: new Set() },
+    lastSuccessMs: atMs,
+    intervalSeconds: 170,
+  });
+  expect([poller.isPolling, poller.series, ended.polls]).toEqual([false, 2, 1]);
+  expect(await counts()).toEqual({ [keyOf('polls_total')]: 1 });
+  expect(logged()).toEqual(['info collector succeeded']);
+});
+
+test('a failed poll keeps the data and says why', async () => {
+  let failure: Error | undefined;
+  const { poller, clock, poll, counts } = preparePoller(() => {
+    if (failure !== undefined) throw failure;
+  });
+  await poll();
+  const { published, outcome } = poller;
+  failure = new Error('odd');
+  clock.nowMs += 60_000;
+  await poll();
+  expect(poller.published).toBe(published);
+  expect(poller.outcome).toMatchObject({
+    succeeded: false,
+    hasEnded: true,
+    error: { reason: 'other', message: 'odd', remedy: 'fix Error: odd' },
+    last: { atMs: START_MS + 61_000, durationSeconds: 0 },
+    lastSuccessMs: outcome.lastSuccessMs,
+  });
+  expect(await counts()).toEqual({
+    [keyOf('polls_total')]: 2,
+    [keyOf('poll_failures_total', { reason: 'other' })]: 1,
+  });
+});
+
+test('a result may be published although its poll failed', async () => {
+  const failure = { reason: 'http', message: 'half of it', cause: 'HTTP 500' };
+  const { poller, poll } = preparePoller(() => ({ failure }));
+  await poll();
+  expect(poller.result).toEqual({ failure });
+  expect(poller.outcome.succeeded).toBe(false);
+  expect(poller.outcome.error).toEqual({ ...failure, remedy: 'fix HTTP 500' });
+});
+
+test.each([
+  [1, 1],
+  [1_000, 1],
+  [1_001, 2],
+])('a poll whose URLs are blocked for %d ms is skipped for %d s', async (blocked, seconds) => {
+  let polls = 0;
+  const { poller, clock, http, poll, counts, ended } = preparePoller(() => (polls += 1));
+  await poll();
+  const { last, lastSuccessMs } = poller.outcome;
+  http.blocked = blocked;
+  clock.nowMs += 60_000;
+  await poll();
+  const message = `all URLs fail; poll skipped, next attempt in ${seconds} s`;
+  expect(poller.outcome).toEqual({
+    succeeded: false,
+    hasEnded: true,
+    error: { reason: 'breaker_open', message, remedy: 'fix undefined' },
+    last,
+    lastSuccessMs,
+    intervalSeconds: 60,
+  });
+  expect(await counts()).toEqual({
+    [keyOf('polls_total')]: 1,
+    [keyOf('polls_skipped_total', { reason: 'breaker_open' })]: 1,
+  });
+  // Due as soon as the URLs are tried again, and not before.
+  http.blocked = 0;
+  clock.nowMs += blocked - 1;
+  await poll();
+  expect([polls, ended.polls]).toEqual([1, 2]);
+  clock.nowMs += 1;
+  await poll();
+  expect([polls, ended.polls]).toEqual([2, 3]);
+});
+
+test('a poll that is stopped by an open breaker is repeated when that lets a request through', async () => {
+  let polls = 0;
+  const { poller, clock, poll } = preparePoller(() => {
+    polls += 1;
+    throw new BreakerOpenError('nodes', 5_000);
+  });
+  await poll();
+  expect(poller.outcome.error?.reason).toBe('breaker_open');
+  clock.nowMs += 4_999;
+  await poll();
+  expect(polls).toBe(1);
+  clock.nowMs += 1;
+  await poll();
+  expect(polls).toBe(2);
+});
+
+test('a poll on demand begins an interval after the last one, less the jitter', async () => {
+  let polls = 0;
+  const { clock, poll } = preparePoller(() => (polls += 1));
+  await poll();
+  clock.nowMs += 56_999;
+  await poll();
+  expect(polls).toBe(1);
+  clock.nowMs += 1;
+  await Promise.all([poll(), poll()]);
+  expect(polls).toBe(2);
+});
+
+test('data is shown until it is too old', async () => {
+  const { poller, clock, poll } = preparePoller(() => ({ tableIds: ['7'] }), { max_age: 90 });
+  await poll();
+  clock.nowMs += 90_000;
+  expect([poller.result, poller.series]).toEqual([{ tableIds: ['7'] }, 2]);
+  expect(poller.snapshot).toBe(poller.published);
+  clock.nowMs += 1;
+  expect([poller.result, poller.published, poller.snapshot, poller.series]).toEqual([
+    undefined,
+    undefined,
+    undefined,
+    0,
+  ]);
+});
+
+test.each([
+  [59_999, 0],
+  [60_000, 1],
+  [179_999, 2],
+])('a poll of %d ms skips %d others', async (tookMs, skipped) => {
+  const { poll, counts } = preparePoller((_context, clock) => (clock.nowMs += tookMs));
+  await poll();
+  expect((await counts())[keyOf('polls_skipped_total', { reason: 'overrun' })] ?? 0).toBe(skipped);
+});
+
+test('the limits are those of the last poll, and that of the cluster', async () => {
+  const whole = preparePoller(({ limits }) => limits.add('bytes'));
+  await whole.poll();
+  expect(whole.poller.limits).toEqual(new Set(['bytes']));
+  const own = preparePoller(() => undefined, { max_series: 1 });
+  await own.poll();
+  expect([own.poller.limits, own.poller.series]).toEqual([new Set(['series']), 0]);
+  const before = whole.poller.published;
+  const shared = preparePoller(() => undefined, {}, undefined, before && [before]);
+  await shared.poll();
+  expect([shared.poller.limits, shared.poller.series]).toEqual([new Set(['series']), 0]);
+  expect(shared.poller.published?.series).toBe(2);
+  expect(Object.values(await shared.counts())).toEqual([1, 4]);
+  const late = preparePoller(({ signal }) => waitFor(signal), { timeout: 0.01 });
+  await late.poll();
+  expect(late.poller.limits).toEqual(new Set(['duration']));
+});
+
+test('a poll that the end of the process stops is not counted', async () => {
+  const stop = new AbortController();
+  const { poller, counts, logged, ended } = preparePoller(async ({ signal }) => {
+    stop.abort();
+    await waitFor(signal);
+    throw new Error('stopped');
+  });
+  await poller.pollNow(stop.signal, 10_000);
+  expect(poller.outcome.hasEnded).toBe(false);
+  expect([await counts(), logged(), ended.polls]).toEqual([{}, [], 1]);
+});
+
+test('each warning of a poll is logged once, and its end by a poll that succeeded', async () => {
+  let texts: readonly string[] = ['a', 'b'];
+  let isBroken = false;
+  const { clock, poll, logged } = preparePoller(({ warn }) => {
+    for (const text of texts) warn(text);
+    if (isBroken) throw new Error('broken');
+  });
+  const next = async (): Promise<readonly string[]> => {
+    clock.nowMs += 60_000;
+    await poll();
+    return logged().filter((line) => !/collector|broken/.test(line));
+  };
+  expect(await next()).toEqual(['warn a', 'warn b']);
+  texts = ['b', 'c'];
+  isBroken = true;
+  expect(await next()).toEqual(['warn c']);
+  isBroken = false;
+  expect(await next()).toEqual(['info no longer: a']);
+});
+
+test('a new poller shows what the previous one showed, and polls when that has ended', async () => {
+  const order: string[] = [];
+  const gate = Promise.withResolvers<void>();
+  const first = preparePoller(() => ({ tableIds: ['7'] }));
+  await first.poll();
+  const slow = preparePoller(() => gate.promise.then(() => order.push('old')), {}, first.poller);
+  expect(slow.poller.result).toEqual({ tableIds: ['7'] });
+  expect(slow.poller.outcome).toEqual(first.poller.outcome);
+  const old = slow.poll();
+  const second = preparePoller(() => order.push('new'), { interval: 90 }, slow.poller);
+  expect(second.poller.outcome.intervalSeconds).toBe(90);
+  const fresh = second.poll();
+  gate.resolve();
+  await Promise.all([old, fresh]);
+  expect(order).toEqual(['old', 'new']);
+  expect(first.poller.stateFor((options) => Object.keys(Object(options))[0] === 'page')).toBe(
+    'the state',
+  );
+  expect(first.poller.stateFor(() => false)).toBeUndefined();
+});
+
+test('polls of its own come an interval after each other, or after one on demand', async () => {
+  const stop = new AbortController();
+  const { poller, ended } = preparePoller(() => undefined);
+  const running = poller.run(stop.signal);
+  await expect.poll(() => [ended.polls, poller.nextPollMs]).toEqual([1, START_MS + 58_000]);
+  stop.abort();
+  await running;
+  expect(poller.nextPollMs).toBeUndefined();
+});
+
+async function waitFor(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await once(signal, 'abort');
+}
