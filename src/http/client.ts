@@ -8,7 +8,8 @@ import { type HttpRequest, performRequest, type RequestOptions } from './request
 import { MAX_ATTEMPTS, planRetry, RetryAfterPauses, RetryBudget } from './retry.ts';
 import type { HealthOptions, Upstream } from './upstream.ts';
 
-export interface HttpClientOptions extends RequestOptions, AgentOptions, HealthOptions {
+export interface HttpClientOptions
+  extends RequestOptions, AgentOptions, Omit<HealthOptions, 'deadlines'> {
   readonly urls: readonly string[];
   readonly random: () => number;
   /** Called when a request is about to be sent again. */

@@ -1,6 +1,5 @@
 import type { BreakerState, Endpoint } from '../vocabulary.ts';
 import { Breaker, type BreakerOptions, Probe } from './breaker.ts';
-import type { RequestDeadlines } from './deadlines.ts';
 import type { RequestError } from './errors.ts';
 
 /** With one URL a single refused connection proves little; with several, the next one is at hand. */
@@ -15,7 +14,8 @@ const FULL_DEADLINE_EVERY = 10;
 const MAX_NAMES = 10_000;
 
 export interface HealthOptions extends BreakerOptions {
-  readonly deadlines: RequestDeadlines;
+  /** To the headers of a response; the short one is for requests after silence. */
+  readonly deadlines: { readonly headersMs: number; readonly headersAfterSilenceMs: number };
   /** Largest share of the time that may be spent on waiting for a silent node. */
   readonly maxDuty: number;
 }

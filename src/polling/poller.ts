@@ -43,7 +43,7 @@ export interface PollerOptions {
   readonly random: () => number;
   /** Called when a poll has ended or was skipped and the outcome is up to date. */
   readonly pollEnded: () => void;
-  readonly remedies: PollRemedies;
+  readonly remedies: Pick<PollRemedies, 'find'>;
 }
 
 /** How long a poll may take to end after its deadline. */

@@ -3,7 +3,7 @@ import { Breaker, Probe } from '../../src/http/breaker.ts';
 
 function create(now = 0) {
   const clock = { now };
-  const breaker = new Breaker({ maxFailures: 3, openMs: 1_000, monotonicMs: () => clock.now });
+  const breaker = new Breaker(3, { breakerOpenMs: 1_000, monotonicMs: () => clock.now });
   return {
     breaker,
     /** What it says at that time. */

@@ -31,13 +31,11 @@ export function create(urls: number, more: { readonly headersAfterSilenceMs?: nu
   vi.spyOn(performance, 'now').mockImplementation(() => clock.now);
   const health = new Health(
     Array.from({ length: urls }, (_, at) => `http://${'abcdef'[at]}`),
-    0.1,
     {
-      openMs: 10_000,
-      headersMs: 1_000,
-      headersAfterSilenceMs: 100,
+      breakerOpenMs: 10_000,
+      deadlines: { headersMs: 1_000, headersAfterSilenceMs: 100, ...more },
+      maxDuty: 0.1,
       monotonicMs: () => clock.now,
-      ...more,
     },
   );
   const upstream = (at: number) => {

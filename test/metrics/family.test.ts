@@ -1,12 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import {
   baseName,
-  classOf,
   counter,
   gauge,
   gaugeHistogram,
   histogram,
-  listFamilies,
   untyped,
 } from '../../src/metrics/family.ts';
 
@@ -68,27 +66,13 @@ describe('a family', () => {
   });
 
   it.each([
-    [[], 'cluster', 0],
-    [['status', 'shard'], 'cluster', 0],
-    [['node_id', 'status'], 'node', 2],
-    [['node_id', 'store_id', 'shard'], 'store', 3],
-    [['store_id', 'kind'], 'store_and_kind', 4],
-  ] as const)('with the labels %j is about: %s, of class %i', (labels, importance, order) => {
-    const family = gauge({ name: 'crdb_x', help: HELP, labels });
-    expect([family.importance, classOf(family, 0), classOf(family, 9)]).toEqual([
-      importance,
-      order,
-      order,
-    ]);
-  });
-
-  it('may be a list, whose first five entries are more important than any node, or chosen', () => {
-    const list = { name: 'x', entry: ['node_id'] } as const;
-    const family = gauge({ name: 'crdb_x', help: HELP, labels: ['node_id'], list });
-    expect(family.importance).toBe('list');
-    expect([0, 4, 5, 99].map((rank) => classOf(family, rank))).toEqual([1, 1, 5, 5]);
-    const chosen = gauge({ name: 'crdb_y', help: HELP, labels: ['node_id'], importance: 'chosen' });
-    expect([0, 9].map((rank) => classOf(chosen, rank))).toEqual([6, 6]);
+    [[], 'cluster'],
+    [['status', 'shard'], 'cluster'],
+    [['node_id', 'status'], 'node'],
+    [['node_id', 'store_id', 'shard'], 'store'],
+    [['store_id', 'kind'], 'store_and_kind'],
+  ] as const)('with the labels %j is about: %s', (labels, importance) => {
+    expect(gauge({ name: 'crdb_x', help: HELP, labels }).importance).toBe(importance);
   });
 
   it.each([

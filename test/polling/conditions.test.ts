@@ -5,9 +5,10 @@ import { Conditions } from '../../src/polling/conditions.ts';
 import { orders } from '../support/collectors.ts';
 
 const SINCE = '2026-03-01T12:00:00.000Z';
-const GOOD = { succeeded: true, hasEnded: true };
-const FAILED = { succeeded: false, hasEnded: true };
-const NEW = { succeeded: false, hasEnded: false };
+type State = Parameters<Conditions['pollEnded']>[1];
+const GOOD: State = 'good';
+const FAILED: State = 'failing';
+const NEW: State = 'waiting';
 const TIMEOUT = { reason: 'timeout', message: 'no answer after 3 s', remedy: 'wait' } as const;
 const BROKEN = { reason: 'breaker_open', message: 'poll skipped' } as const;
 
@@ -25,9 +26,9 @@ function prepare() {
     clock,
     conditions,
     /** Each poll of an own collector fails of this. */
-    fail: (name: string, error: Parameters<Conditions['pollEnded']>[2], before = FAILED) =>
+    fail: (name: string, error: Parameters<Conditions['pollEnded']>[2], before: State = FAILED) =>
       conditions.pollEnded({ ...orders, name }, before, error),
-    succeed: (name: string, before: typeof FAILED) =>
+    succeed: (name: string, before: State) =>
       conditions.pollEnded({ ...orders, name }, before, undefined),
     logged: () =>
       lines.splice(0).map((line) => {

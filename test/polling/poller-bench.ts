@@ -79,7 +79,7 @@ export function preparePoller(
       clock: clocks,
       random: () => 0,
       pollEnded: () => (ended.polls += 1),
-      addRemedy: (failure, error) => ({ ...failure, remedy: `fix ${String(error)}` }),
+      remedies: { find: (_collector, _failure, error) => `fix ${String(error)}` },
     },
     previous,
   );

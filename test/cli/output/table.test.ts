@@ -5,28 +5,28 @@ import { capture } from '../run.ts';
 /** The lines of a table of texts in that width, and the titles of its hidden columns. */
 async function draw(
   columns: readonly TableColumn[],
-  rows: readonly (readonly string[])[],
+  rows: Parameters<typeof printTable>[1],
   width?: number,
 ): Promise<readonly string[]> {
-  const cells = rows.map((row) => row.map((text) => ({ text, style: 'red' as const })));
-  const { result, out } = await capture(() => printTable(columns, cells, width));
+  const styled = columns.map((column) => ({ ...column, style: () => 'red' as const }));
+  const { result, out } = await capture(() => printTable(styled, rows, width));
   return [...out.split('\n').slice(0, -1), ...result.map((title) => `hidden ${title}`)];
 }
 
 describe('a table', () => {
   test('aligns its columns two spaces apart, without spaces at the end of a line', async () => {
-    const columns = [{ title: 'NAME' }, { title: 'SIZE', alignRight: true }, { title: 'END' }];
+    const columns = [{ title: 'NAME' }, { title: 'SIZE', format: String }, { title: 'END' }];
     expect(
       await draw(columns, [
-        ['東京', '1'],
-        ['a', '12345', 'b'],
-        ['long name', '', 'c'],
+        ['東京', 1],
+        ['a', 12_345, 'b'],
+        ['long name', undefined, ''],
       ]),
     ).toEqual([
       'NAME        SIZE  END',
-      '東京           1',
+      '東京           1  -',
       'a          12345  b',
-      'long name         c',
+      'long name      -  -',
     ]);
   });
 
