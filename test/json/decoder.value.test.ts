@@ -47,7 +47,41 @@ describe('a document that is decoded at once', () => {
   });
 });
 
+describe('a value that was read', () => {
+  test('does not change when the next one is read', () => {
+    const values = [1, 2].map((a) => read(`{"a":${a},"list":["${a}"]}`, inner).value);
+    expect(values).toEqual([
+      { a: 1, list: ['1'] },
+      { a: 2, list: ['2'] },
+    ]);
+  });
+
+  test.each(['7', ' 7', '7 \n', '70e-1'])('may be the number %j', (text) => {
+    expect(read(text, integer())).toEqual({ value: 7, wrongTypes: 0 });
+  });
+});
+
+/** Lists in lists. */
+function nested(depth: number): string {
+  return '['.repeat(depth) + ']'.repeat(depth);
+}
+
 describe('a broken document', () => {
+  test.each([
+    ['', 'truncated', 'the document is incomplete', 0],
+    ['{"x":', 'truncated', 'the document is incomplete', 5],
+    ['{} x', 'trailing', 'unexpected text after the document', 3],
+    [`${'['.repeat(200)}${']'.repeat(200)}`, 'depth', 'the document is nested too deeply', 0],
+  ])('%.20j is an error of kind %s: %s at %i', (text, kind, problem, offset) => {
+    const message = `${problem} (at byte ${offset} of the document)`;
+    expect(() => read(text, integer())).toThrow(expect.objectContaining({ kind, offset, message }));
+  });
+
+  test('may have 128 levels, but no more', () => {
+    expect(read(nested(128), array(raw())).wrongTypes).toBe(0);
+    const tooDeep = expect.objectContaining({ kind: 'depth' });
+    expect(() => read(nested(129), array(raw()))).toThrow(tooDeep);
+  });
   test.each([
     ['', 'truncated'],
     ['{"x":', 'truncated'],
