@@ -219,6 +219,16 @@ describe('a token of a login', () => {
   });
 });
 
+test('a login is sent to the next URL after a 500, once', async () => {
+  await using sick = await serve((_request, response) => response.writeHead(500).end());
+  await using server = await serveTokens([GOOD], list);
+  const urls = [sick.url, server.url];
+  await using client = connect(server, { urls });
+  expect(await poll(client)).toBe(1);
+  expect(sick.requests.filter((path) => path.includes('/login/'))).toHaveLength(1);
+  expect(client.logins).toEqual({ tried: 1, failed: [] });
+});
+
 test('an answer to a logout is read to its limit only', async () => {
   await using server = await serveTokens([GOOD], (token, response, request) => {
     if (request.method === 'POST') response.end(Buffer.alloc(1_000_000, 'a'));
