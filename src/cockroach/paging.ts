@@ -49,7 +49,7 @@ export async function readNumberedPages(
     if (read === 0 || all >= listed) return all;
     if (page < MAX_NUMBERED_PAGES) continue;
     stats.limits.add('items');
-    return listed;
+    return Number.isFinite(listed) ? listed : all;
   }
 }
 

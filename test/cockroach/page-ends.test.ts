@@ -89,6 +89,7 @@ describe('pages by number', () => {
     ],
     [Array.from({ length: 20 }, () => ({ read: 500, total: 10_000 })), [10_000]],
     [Array.from({ length: 20 }, () => ({ read: 500, total: 10_001 })), [10_001, 'items']],
+    [Array.from({ length: 20 }, () => FULL), [10_000, 'items']],
   ])('with %j are a listing of %j', async (pages, outcome) => {
     const queries: string[] = [];
     const read = async (query: string) => {
