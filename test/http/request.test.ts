@@ -138,6 +138,14 @@ describe('a refusal', () => {
     expect((await refuse({ 'retry-after': text })).retryAfterSeconds).toBe(seconds);
   });
 
+  test('with the time in a minute as Retry-After asks for a minute at most', async () => {
+    const { retryAfterSeconds } = await refuse({
+      'retry-after': new Date(Date.now() + 60_000).toUTCString(),
+    });
+    expect(retryAfterSeconds).toBeLessThanOrEqual(60);
+    expect(retryAfterSeconds).toBeGreaterThan(31);
+  });
+
   test('without Retry-After asks for no pause', async () => {
     expect((await refuse({})).retryAfterSeconds).toBeUndefined();
   });
