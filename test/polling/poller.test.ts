@@ -223,9 +223,7 @@ test('a new poller shows what the previous one showed, and polls when that has e
   gate.resolve();
   await Promise.all([old, fresh]);
   expect(order).toEqual(['old', 'new']);
-  expect(first.poller.stateFor({ page: 1 })).toBe(
-    'the state',
-  );
+  expect(first.poller.stateFor({ page: 1 })).toBe('the state');
   expect(first.poller.stateFor({ page: 2 })).toBeUndefined();
 });
 

@@ -201,6 +201,7 @@ describe('ranges without a live replica', () => {
     const dropped = { ranges: { 2: [4, 5] }, nodes: down(3) };
     expect((await scan(whole, dropped)).lost).toEqual(['0']);
     expect((await scan(whole, dropped, dropped)).lost).toEqual(['0']);
+    expect((await scan(whole, whole, dropped, dropped)).lost).toEqual(['0']);
     const moved = { ranges: { 1: [4, 5], 2: [4, 5] }, nodes: down(3) };
     expect((await scan(whole, moved, { ...moved, nodes: down(3, 4) })).lost).toEqual(['0']);
   });
@@ -208,6 +209,22 @@ describe('ranges without a live replica', () => {
   test('are those whose last replicas went down after another one had moved away', async () => {
     const { lost } = await scan(whole, { ranges: { 2: [4] }, nodes: down(2, 3, 5) });
     // Range 1 has left node 1, but without it nodes 2 and 3 have still been a quorum.
+    expect(lost).toEqual(['1']);
+  });
+
+  test('are those with one holder, unless it was seen once and may have been split off', async () => {
+    const split = { ranges: { ...whole.ranges, 3: [1] }, nodes: LIVE };
+    const missing = { ...split, problems: { 3: 'underreplicated' } };
+    const outage = { ...whole, nodes: down(1) };
+    expect((await scan(whole, split, outage)).lost).toEqual(['0']);
+    expect((await scan(whole, split, split, outage)).lost).toEqual(['1']);
+    expect((await scan(whole, missing, outage)).lost).toEqual(['1']);
+  });
+
+  test('are those that got a second replica, and left the first for it', async () => {
+    const single = { ranges: { 1: [1] }, nodes: LIVE };
+    const growing = { ...single, ranges: { 1: [1, 2] }, problems: { 1: 'underreplicated' } };
+    const { lost } = await scan(single, single, growing, { ranges: {}, nodes: down(2) });
     expect(lost).toEqual(['1']);
   });
 

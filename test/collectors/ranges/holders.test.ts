@@ -1,3 +1,4 @@
+import { queryObjects } from 'node:v8';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { HolderCounts } from '../../../src/collectors/ranges/failure-domains.ts';
@@ -87,4 +88,30 @@ describe('the holders of a range', () => {
     setHolderCounts(table, slot, { last: 40, intended: 17, wasMissingSome: true });
     expect(holderCounts(table, slot)).toEqual({ last: 15, intended: 15, wasMissingSome: true });
   });
+
+  test('take memory of their own only beyond six, or with ids above 1,023, and give it back', () => {
+    const table = new RangeTable(HOLDER_WORDS);
+    const holders = new Holders();
+    const before = countMaps();
+    const holdersOf = [
+      [1_023, 1_022, 1, 2, 3, 4],
+      [1, 2, 3, 4, 5, 6, 7],
+      [1_024],
+      [2 ** 40, 1_024, 1_025, 1, 2, 3, 4, 5, 6],
+    ];
+    for (const [range, ids] of holdersOf.entries()) {
+      for (const nodeId of ids) holders.add(table, table.put(range + 1), nodeId);
+    }
+    expect(countMaps() - before).toBe(3);
+    holders.remove(table, table.put(2), 7);
+    holders.forget(table, table.put(4));
+    expect(countMaps() - before).toBe(1);
+    const left = [1, 2, 3, 4].map((rangeId) => holders.read(table, table.put(rangeId)));
+    expect(left).toEqual([6, 6, 1, 6]);
+  });
 });
+
+/** Maps in memory, after what is no longer used was given back. */
+function countMaps(): number {
+  return queryObjects(Map, { format: 'count' });
+}

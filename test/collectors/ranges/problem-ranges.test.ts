@@ -80,9 +80,10 @@ test('the reporter listed is the lowest node, and on it the lowest store', () =>
     { rangeId: 9, nodeId: 10, storeId: 1 },
     { rangeId: 9, nodeId: 2, storeId: 8 },
     { rangeId: 9, nodeId: 2, storeId: 7 },
+    { rangeId: 9, nodeId: 2, storeId: 9 },
     { rangeId: 9, nodeId: 3, storeId: 1 },
   ]);
-  expect(shown).toMatchObject({ nodeId: 2, storeId: 7 });
+  expect(shown).toEqual({ rangeId: 9, firstSeenSeconds: 100, nodeId: 2, storeId: 7, place: 0 });
 });
 
 test('the reports of a node are added to those of the scan', () => {
@@ -116,5 +117,27 @@ describe('a cluster where very many ranges have a problem', () => {
       [1_000_000, 50],
       [1, 100],
     ]);
+  });
+
+  test('keeps the reports of the lowest new ids and of old ones, once there are too many', () => {
+    const history = new ProblemHistory();
+    scan(history, 50, [{ rangeId: 1_000_000 }, { rangeId: 5, problems: OTHER }]);
+    const reports = new ProblemReports(history);
+    const add = (rangeId: number): void =>
+      reports.add(rangeId, UNAVAILABLE, { nodeId: 1, storeId: 1, place: 0 });
+    add(1_000_000);
+    for (let rangeId = 4_000; rangeId > 1; rangeId -= 1) add(rangeId);
+    expect(reports.of(0).size).toBe(4_000);
+    add(1);
+    const lowest = Array.from({ length: 1_000 }, (_, at) => at + 1);
+    expect([...reports.of(0).keys()].toSorted((a, b) => a - b)).toEqual([...lowest, 1_000_000]);
+  });
+
+  test('remembers the oldest ones, those of unread nodes among them', () => {
+    const history = new ProblemHistory();
+    scan(history, 50, [{ rangeId: 30_000, nodeId: 4 }]);
+    scan(history, 100, many, [4]);
+    const lowest = Array.from({ length: 999 }, (_, at) => at + 1);
+    expect([...(history.byProblem[0]?.keys() ?? [])]).toEqual([30_000, ...lowest]);
   });
 });

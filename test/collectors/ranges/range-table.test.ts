@@ -1,6 +1,10 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { RangeTable, walk } from '../../../src/collectors/ranges/range-table.ts';
+import {
+  createStagingTable,
+  RangeTable,
+  walk,
+} from '../../../src/collectors/ranges/range-table.ts';
 
 interface Value {
   readonly sequence: number;
@@ -97,14 +101,67 @@ describe('a range table', () => {
     expect(table.size).toBe(2_000_000);
   });
 
-  test('gives memory back when most ranges are gone', () => {
+  test('is full at 88 % of its slots, and grows by a quarter', () => {
     const table = new RangeTable(3);
-    for (let id = 1; id <= 10_000; id += 1) {
-      write(table, id, { sequence: 1, flags: 1, count: id <= 100 ? 1 : 0 });
+    const capacities = Array.from({ length: 56 }, (_, at) => {
+      table.put(at + 1);
+      return table.capacity;
+    });
+    const sizes = [...Map.groupBy(capacities, (capacity) => capacity)];
+    expect(sizes.map(([capacity, { length }]) => [capacity, length])).toEqual([
+      [32, 28],
+      [40, 7],
+      [50, 9],
+      [63, 11],
+      [79, 1],
+    ]);
+    expect(table.bytes).toBe(79 * 23);
+    expect(new RangeTable(1).bytes).toBe(32 * 15);
+  });
+
+  test.each([
+    [0, 32],
+    [28, 32],
+    [29, 33],
+    [1_000, 1_137],
+  ])('for about %d ids has %d slots at once, and doubles them', (expected, capacity) => {
+    const table = createStagingTable(expected);
+    expect(table.capacity).toBe(capacity);
+    while (table.capacity === capacity) table.put(table.size + 1);
+    expect([table.size - 1, table.capacity]).toEqual([Math.floor(capacity * 0.88), 2 * capacity]);
+  });
+
+  // A table of 14 ids, from 1 on, with 32 slots: 28 ids fit.
+  test.each([
+    [1, 28, 32],
+    [15, 14, 32],
+    [15, 15, 40],
+    [8, 21, 32],
+    [8, 22, 40],
+    [8, 60, 77],
+  ])(
+    'makes room for those ids of another one, from %d on %d, that it lacks',
+    (first, count, slots) => {
+      const [table, other] = [new RangeTable(3), new RangeTable(3)];
+      for (let id = 1; id <= 14; id += 1) table.put(id);
+      for (let id = first; id < first + count; id += 1) other.put(id);
+      Array.from(table.makeRoomFor(other));
+      expect([table.capacity, table.size]).toEqual([slots, 14]);
+    },
+  );
+
+  test.each([
+    [100, 143],
+    [28, 40],
+    [1, 32],
+    [0, 32],
+  ])('gives memory back but for a quarter more than %d ids that are kept', (kept, capacity) => {
+    const table = new RangeTable(3);
+    for (let id = 1; id <= 1_000; id += 1) {
+      write(table, id, { sequence: 1, flags: 1, count: id <= kept ? 1 : 0 });
     }
     Array.from(table.prune((count) => count === 1));
-    expect(table.size).toBe(100);
-    expect(table.bytes).toBeLessThan(100 * 48);
+    expect([table.capacity, table.size]).toEqual([capacity, kept]);
   });
 });
 

@@ -1,0 +1,121 @@
+import { describe, expect, test } from 'vitest';
+import type { Tier } from '../../../src/cockroach/node.ts';
+import {
+  type FailureDomain,
+  FailureDomains,
+  type HolderCounts,
+} from '../../../src/collectors/ranges/failure-domains.ts';
+import { PROBLEMS } from '../../../src/vocabulary.ts';
+
+const UNDER = 1 << PROBLEMS.indexOf('underreplicated');
+const UNAVAILABLE = 1 << PROBLEMS.indexOf('unavailable');
+const NODES = [1, 2, 3, 4, 5];
+
+interface Given extends Partial<HolderCounts> {
+  readonly problems?: number;
+  readonly isFirst?: boolean;
+}
+
+interface Judged {
+  /** Of its nodes, how many have to stop until the range loses its quorum and its last live replica; 0: not counted. */
+  readonly quorum: number;
+  readonly all: number;
+  readonly after: HolderCounts;
+  readonly uncertain: number;
+}
+
+/** The localities of a node: nodes 1 to 5, 1 to 4 and so on. */
+function tiersOf(node: number): readonly Tier[] {
+  const sizes = [5, 4, 3, 2].filter((size) => node <= size);
+  return sizes.map((size) => ({ key: `to${size}`, value: 'x' }));
+}
+
+/** Judges a range that `count` nodes, 1 to `count`, report. */
+function judge(
+  count: number,
+  { problems = 0, isFirst = false, last = 0, intended = 0, wasMissingSome = false }: Given,
+): Judged {
+  const localities = new Map(NODES.map((node) => [node, tiersOf(node)]));
+  const domains = new FailureDomains({ toScan: NODES, toSkip: [], localities }, isFirst);
+  const after = domains.addRange(NODES, count, problems, { last, intended, wasMissingSome });
+  const bySize = [domains.nodes.get(1), ...domains.localities.toReversed()];
+  const smallest = (effect: keyof FailureDomain): number =>
+    bySize.findIndex((domain) => domain?.[effect] === 1) + 1;
+  const { uncertain } = domains;
+  return { quorum: smallest('quorum'), all: smallest('allReplicas'), after, uncertain };
+}
+
+describe('what a range depends on', () => {
+  test.each<readonly [string, number, Given, number, number, number]>([
+    ['one at first sight of a cluster', 1, { isFirst: true }, 1, 1, 1],
+    ['one at first sight later: it was split off', 1, {}, 0, 0, 0],
+    ['one twice', 1, { last: 1 }, 1, 1, 1],
+    ['one, twice seen by a new exporter', 1, { last: 1, isFirst: true }, 1, 1, 1],
+    ['one of three: it was dropped', 1, { last: 3, intended: 3 }, 0, 0, 3],
+    ['one of three in the first scan', 1, { last: 3, intended: 3, isFirst: true }, 0, 0, 3],
+    ['two at first sight: one moved', 2, {}, 2, 0, 0],
+    ['two of three: one moved', 2, { last: 3, intended: 3 }, 2, 0, 3],
+    ['two of five: three moved, which are a quorum', 2, { last: 3, intended: 5 }, 0, 0, 5],
+    ['two twice', 2, { last: 2, intended: 3 }, 1, 2, 2],
+    ['three at first sight', 3, {}, 2, 3, 0],
+    ['three twice', 3, { last: 3, intended: 3 }, 2, 3, 3],
+    ['three after two', 3, { last: 2, intended: 3 }, 2, 3, 3],
+    ['four of five: one moved', 4, { last: 5, intended: 5 }, 3, 0, 5],
+    ['four twice', 4, { last: 4, intended: 5 }, 2, 4, 4],
+    ['five of three: two moved', 5, { last: 3, intended: 3 }, 3, 5, 3],
+  ])('%s', (_what, count, given, quorum, all, intended) => {
+    const after = { last: count, intended, wasMissingSome: false };
+    expect(judge(count, given)).toEqual({ quorum, all, after, uncertain: 0 });
+  });
+});
+
+type Case = readonly [
+  what: string,
+  count: number,
+  given: Given,
+  quorum: number,
+  all: number,
+  uncertain: number,
+];
+const UNDER_REPLICATED: readonly Case[] = [
+  ['one', 1, {}, 0, 0, 0],
+  ['one in the first scan', 1, { isFirst: true }, 1, 1, 0],
+  ['one of three', 1, { last: 1, intended: 3 }, 1, 1, 0],
+  ['two of what are three as a rule', 2, {}, 1, 2, 0],
+  ['two of three', 2, { last: 3, intended: 3 }, 1, 2, 0],
+  ['two of what was one', 2, { last: 1, intended: 1 }, 1, 2, 0],
+  ['two of two', 2, { last: 2, intended: 2 }, 1, 2, 0],
+  ['two of five, which are no quorum', 2, { last: 5, intended: 5 }, 0, 0, 0],
+  ['three of what are five as a rule', 3, {}, 1, 3, 0],
+  ['three of three', 3, { last: 2, intended: 3 }, 2, 3, 0],
+  ['four of what are five as a rule', 4, {}, 2, 4, 1],
+  ['five of three', 5, { last: 3, intended: 3 }, 3, 5, 1],
+];
+
+describe('what an under-replicated range depends on', () => {
+  test.each(UNDER_REPLICATED)('%s', (_what, count, given, quorum, all, uncertain) => {
+    const after = { last: count, intended: given.intended ?? 0, wasMissingSome: true };
+    expect(judge(count, { ...given, problems: UNDER })).toEqual({ quorum, all, after, uncertain });
+  });
+
+  test.each(UNDER_REPLICATED.filter(([, count]) => count > 1))(
+    '%s, of which the replica that reports it moves',
+    (_what, count, given, quorum, all, uncertain) => {
+      const before = { ...given, last: Math.max(count, given.last ?? 0), wasMissingSome: true };
+      const after = { last: count, intended: given.intended ?? 0, wasMissingSome: false };
+      expect(judge(count, before)).toEqual({ quorum, all, after, uncertain });
+    },
+  );
+
+  test('is that of a whole one once it has more replicas and nobody reports it', () => {
+    const given = { last: 2, intended: 3, wasMissingSome: true };
+    expect(judge(3, given)).toEqual(judge(3, { ...given, wasMissingSome: false }));
+  });
+});
+
+test.each([UNAVAILABLE, UNAVAILABLE | UNDER])(
+  'an unavailable range depends on nothing',
+  (problems) => {
+    expect(judge(3, { problems, last: 3, intended: 3 })).toMatchObject({ quorum: 0, all: 0 });
+  },
+);
