@@ -186,6 +186,7 @@ export interface PollGiven {
 
 export interface Polled {
   readonly failure: PollFailure | undefined;
+  readonly tableIds: readonly string[] | undefined;
   /** Sample lines, in the order of writing. */
   readonly lines: readonly string[];
   readonly context: CollectContext<Options, State>;
@@ -221,11 +222,11 @@ export async function pollRanges(api: ClusterApi, given: PollGiven = {}): Promis
   const result = await ranges.collect(api, context);
   const steps = ranges.samples(result, sheet);
   if (steps !== undefined) await inSlices(steps[Symbol.iterator]());
-  const { failure } = result;
+  const { failure, tableIds } = result;
   const lines = renderFamilies(sheet)
     .flatMap((rendered) => rendered.lines.toString().split('\n'))
     .filter((line) => line !== '');
-  return { failure, lines, context, of: (family) => linesOf(lines, family) };
+  return { failure, tableIds, lines, context, of: (family) => linesOf(lines, family) };
 }
 
 function linesOf(lines: readonly string[], family: string): readonly string[] {

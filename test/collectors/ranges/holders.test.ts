@@ -1,4 +1,3 @@
-import { queryObjects } from 'node:v8';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { HolderCounts } from '../../../src/collectors/ranges/failure-domains.ts';
@@ -12,6 +11,7 @@ import {
   setPlaceNumber,
 } from '../../../src/collectors/ranges/holders.ts';
 import { RangeTable } from '../../../src/collectors/ranges/range-table.ts';
+import { countMaps } from './maps.ts';
 
 const nodeIds = fc.oneof(
   fc.integer({ min: 1, max: 9 }),
@@ -110,8 +110,3 @@ describe('the holders of a range', () => {
     expect(left).toEqual([6, 6, 1, 6]);
   });
 });
-
-/** Maps in memory, after what is no longer used was given back. */
-function countMaps(): number {
-  return queryObjects(Map, { format: 'count' });
-}

@@ -5,6 +5,7 @@ import {
   type RangeTable,
   type Work,
 } from '../../../src/collectors/ranges/range-table.ts';
+import { countMaps } from './maps.ts';
 
 const EPOCH = 0;
 const LEADER = 2;
@@ -191,6 +192,20 @@ describe('ranges that are gone', () => {
       runToEnd(known.expire(true, READ));
     }
     expect(known.table.size).toBe(100);
+  });
+
+  test('give back the memory of holders that did not fit the table', () => {
+    const known = new KnownRanges();
+    const staged = createStagingTables(0);
+    for (const replica of gone) stageReplica(staged, replica);
+    const before = countMaps();
+    runToEnd(known.commit(staged, 2_000));
+    expect(countMaps() - before).toBe(gone.length);
+    for (let count = 0; count < 3; count += 1) {
+      runToEnd(known.beginScan());
+      runToEnd(known.expire(true, new Set([2_000])));
+    }
+    expect(countMaps() - before).toBe(0);
   });
 });
 
