@@ -3,6 +3,8 @@ import { startSimulator } from '../../src/simulator/index.ts';
 import { clusterYaml, startTestExporter, type TestExporter } from '../support/exporter.ts';
 import { hasProgram } from '../support/programs.ts';
 import { eventually, startPrometheus } from '../support/prometheus.ts';
+import { fetchPath } from './fetch-path.ts';
+import { startOrchard } from './orchard.ts';
 
 interface Group {
   readonly targets: readonly string[];
@@ -93,18 +95,45 @@ describe('/sd/nodes', () => {
     expect(await discover(exporter, '/sd/nodes?cluster=sim')).toHaveLength(5);
   });
 
+  const port = 'port is a number from 1 to 65535\n';
+  const unknown = 'the nodes of a are not known at present\n';
   test.each([
-    ['?cluster=nobody', 404],
-    ['?port=0', 400],
-    ['?port=65536', 400],
-    ['?port=8080/metrics', 400],
-    ['?port=', 400],
-  ])('%s is refused', async (query, status) => {
+    ['', 503, unknown],
+    ['?port=1', 503, unknown],
+    ['?port=65535', 503, unknown],
+    ['?cluster=nobody', 404, 'unknown cluster; configured clusters: a, b\n'],
+    ['?cluster=', 404, 'unknown cluster; configured clusters: a, b\n'],
+    ['?cluster=b', 503, 'the nodes of b are not known at present\n'],
+    ['?port=0', 400, port],
+    ['?port=65536', 400, port],
+    ['?port=080', 400, port],
+    ['?port=100000', 400, port],
+    ['?port=%2080', 400, port],
+    ['?port=8080/metrics', 400, port],
+    ['?port=', 400, port],
+  ])('%s is refused, or not known before a poll', async (query, status, text) => {
     await using exporter = await startTestExporter({
-      yaml: 'clusters: [{ name: a, cluster_api: { urls: ["http://127.0.0.1:9"] } }]',
+      yaml: `clusters:
+  - { name: a, cluster_api: { urls: ["http://127.0.0.1:9"] } }
+  - { name: b, poll: false, cluster_api: { urls: ["http://127.0.0.1:9"] } }`,
     });
-    expect((await exporter.get(`/sd/nodes${query}`)).status).toBe(status);
+    const answer = await exporter.get(`/sd/nodes${query}`);
+    expect(answer).toMatchObject({ status, text });
+    expect(answer.headers.get('retry-after')).toBe(status === 503 ? '5' : null);
   });
+
+  test.each(['poll: false', 'collectors: { nodes: { enabled: false } }'])(
+    'is unavailable where no nodes are polled: %s',
+    async (more) => {
+      await using exporter = await startTestExporter({
+        yaml: `clusters: [{ name: a, ${more}, cluster_api: { urls: ["http://127.0.0.1:9"] } }]`,
+      });
+      expect(await exporter.get('/sd/nodes')).toMatchObject({
+        status: 503,
+        text: 'the nodes of any cluster are not known at present\n',
+      });
+    },
+  );
 });
 
 describe('/sd/clusters', () => {
@@ -123,6 +152,23 @@ describe('/sd/clusters', () => {
       target('a', 'true'),
       target('b', 'false'),
     ]);
+  });
+
+  test.each([
+    ['crdb-1.example:10137', true],
+    ['[::1]:10137', true],
+    ['h'.repeat(261), true],
+    ['h'.repeat(262), false],
+    ['a/b', false],
+    ['a b', false],
+    ['a,b', false],
+  ])('is told to clients that name this exporter %s: %j', async (host, isTold) => {
+    const { url } = await startOrchard();
+    const { status, text } = await fetchPath(url, '/sd/clusters', { headers: { host } });
+    const refusal = 'the Host header must name this exporter, as exporter:10137\n';
+    expect([status, isTold ? JSON.parse(text)[0].targets : text]).toEqual(
+      isTold ? [200, [host]] : [400, refusal],
+    );
   });
 });
 

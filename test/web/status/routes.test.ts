@@ -1,5 +1,7 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { fetchPath } from '../fetch-path.ts';
+import { fetchPath, type ReceivedResponse } from '../fetch-path.ts';
 import { startPolledOrchard } from '../orchard.ts';
 
 describe('the status page', () => {
@@ -21,10 +23,83 @@ describe('the status page', () => {
 
   test('is not confused with /api/status or with another cluster', async () => {
     const { url } = await startPolledOrchard();
-    const page = await fetchPath(url, '/');
+    expect((await fetchPath(url, '/')).headers['content-type']).toBe('text/html; charset=utf-8');
     const status = await fetchPath(url, '/api/status');
-    expect(page.headers['content-type']).toContain('text/html');
-    expect(status.headers['content-type']).toContain('application/json');
+    expect(status.headers['content-type']).toBe('application/json; charset=utf-8');
     expect((await fetchPath(url, '/?cluster=nobody')).status).toBe(404);
   });
+});
+
+/** The headers that a route chooses. */
+function chosen({ headers }: ReceivedResponse): Readonly<Record<string, unknown>> {
+  const others = ['date', 'connection', 'content-length', 'transfer-encoding'];
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !others.includes(name)));
+}
+
+const NOSNIFF = { 'x-content-type-options': 'nosniff' };
+const NO_STORE = { ...NOSNIFF, 'cache-control': 'no-store' };
+
+test('/api/status may be asked for its tag alone, or whether it has changed', async () => {
+  const { url } = await startPolledOrchard();
+  const full = await fetchPath(url, '/api/status');
+  const { etag = '' } = full.headers;
+  const type = 'application/json; charset=utf-8';
+  expect(chosen(full)).toEqual({
+    ...NOSNIFF,
+    'content-type': type,
+    'cache-control': 'no-cache',
+    etag: expect.stringMatching(/^W\/"[0-9a-f]{1,8}"$/),
+  });
+  const head = await fetchPath(url, '/api/status', { method: 'HEAD' });
+  expect([head.status, chosen(head), head.text]).toEqual([200, { etag, 'content-type': type }, '']);
+  const headers = { 'if-none-match': etag };
+  const same = await fetchPath(url, '/api/status', { headers });
+  expect([same.status, chosen(same), same.text]).toEqual([304, { etag }, '']);
+});
+
+test.each([
+  ['*/*', 'application/yaml; charset=utf-8', '\nclusters:\n'],
+  ['application/json', 'application/json; charset=utf-8', '"clusters":['],
+])('/config for %s is %s and no cache keeps it', async (accept, type, start) => {
+  const { url } = await startPolledOrchard();
+  const answer = await fetchPath(url, '/config', { headers: { accept } });
+  expect(answer.text).toContain(start);
+  expect(chosen(answer)).toEqual({ ...NO_STORE, 'content-type': type, vary: 'Accept' });
+});
+
+test('/config for a browser is a page, and no cache keeps it', async () => {
+  const { url } = await startPolledOrchard();
+  const answer = await fetchPath(url, '/config', { headers: { accept: 'text/html' } });
+  expect(answer.text).toContain('<title>Configuration · crdb-exporter</title>');
+  expect(chosen(answer)).toEqual({
+    ...NO_STORE,
+    'content-type': 'text/html; charset=utf-8',
+    'referrer-policy': 'no-referrer',
+    'content-security-policy':
+      "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  });
+});
+
+test('what pages load may be kept, under a name that changes with its content', async () => {
+  const { url } = await startPolledOrchard();
+  const { text } = await fetchPath(url, '/');
+  const links = Array.from(
+    text.matchAll(/(?:src|href)="(\/-\/[^"]*\?[^"]*)"/g),
+    ([, link = '']) => link,
+  );
+  const folder = new URL('../../../src/web/status/page/', import.meta.url);
+  const assets = [
+    ['icon.svg', 'image/svg+xml', ['icon.svg']],
+    ['page.css', 'text/css; charset=utf-8', ['page.css', 'panels.css']],
+    ['page.js', 'text/javascript; charset=utf-8', ['in-browser.js']],
+  ] as const;
+  for (const [at, [name, type, files]] of assets.entries()) {
+    const content = files.map((file) => readFileSync(new URL(file, folder), 'utf8')).join('');
+    const version = createHash('sha256').update(content).digest('hex').slice(0, 8);
+    expect(links[at]).toBe(`/-/${name}?${version}`);
+    const answer = await fetchPath(url, links[at]);
+    expect([answer.status, answer.text]).toEqual([200, content]);
+    const kept = { 'cache-control': 'max-age=31536000, immutable' };
+    expect(chosen(answer)).toEqual({ ...NOSNIFF, ...kept, 'content-type': type });
+  }
 });

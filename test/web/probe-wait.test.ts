@@ -1,0 +1,43 @@
+import { once } from 'node:events';
+import http from 'node:http';
+import { expect, test } from 'vitest';
+import { SampleSet } from '../../src/metrics/sample-set.ts';
+import { sendProbe } from '../../src/web/probe.ts';
+import { serve } from '../support/http-server.ts';
+
+test.each([
+  [undefined, 600_000],
+  ['', 600_000],
+  ['soon', 600_000],
+  ['0', 600_000],
+  ['-1', 600_000],
+  ['0.001', 100],
+  ['0.6', 100],
+  ['0.75', 250],
+  ['10', 9_500],
+  ['600.5', 600_000],
+  ['601', 600_000],
+])('a probe whose scraper waits %s s waits %d ms for the polls', async (seconds, waitMs) => {
+  const waits: number[] = [];
+  const cluster = {
+    name: 'a',
+    isPolled: false,
+    pollers: [],
+    warnings: [],
+    result: () => undefined,
+    isUp: () => undefined,
+    snapshots: () => [],
+    metrics: () => new SampleSet({}),
+    pollNow(_isChosen: unknown, wait: number) {
+      waits.push(wait);
+      return Promise.resolve();
+    },
+  };
+  await using server = await serve((request, response) => {
+    void sendProbe([cluster], request, response);
+  });
+  const headers = seconds === undefined ? {} : { 'x-prometheus-scrape-timeout-seconds': seconds };
+  const request = http.get(`${server.url}/probe?cluster=a`, { headers });
+  await once(request, 'response');
+  expect(waits).toEqual([waitMs]);
+});
