@@ -33,8 +33,8 @@ test.each([
       return Promise.resolve();
     },
   };
-  await using server = await serve((request, response) => {
-    void sendProbe([cluster], request, response);
+  await using server = await serve((_request, response) => {
+    void sendProbe([cluster], response);
   });
   const headers = seconds === undefined ? {} : { 'x-prometheus-scrape-timeout-seconds': seconds };
   const request = http.get(`${server.url}/probe?cluster=a`, { headers });

@@ -109,9 +109,12 @@ function writeLabels(
   return [`  labels: ${writeMap({ severity, component: rule.component ?? '', ...labels })}`];
 }
 
+/** What YAML reads as this text without quotes. */
+const PLAIN = /^(?!(?:null|true|false|yes|no|on|off|y|n)$)[a-z][\w-]*$/i;
+
 function writeMap(map: Readonly<Record<string, string>>): string {
   const members = Object.entries(map).map(
-    ([name, value]) => `${name}: ${/^[a-z][\w-]*$/i.test(value) ? value : quote(value)}`,
+    ([name, value]) => `${name}: ${PLAIN.test(value) ? value : quote(value)}`,
   );
   return `{ ${members.join(', ')} }`;
 }

@@ -180,6 +180,9 @@ test('range as JSON', async () => {
               "lease_history": []
             }
           ],
+          "unread_nodes": [
+            2
+          ],
           "problems": []
         }
       ]
@@ -189,7 +192,7 @@ test('range as JSON', async () => {
   expect(await outputOf('range 8 --output ndjson')).toMatchInlineSnapshot(`
     "
     crdb-exporter: skipped, because not live: node 2
-    {"range_id":8,"table_id":null,"index_id":null,"replicas":[{"range_id":8,"node_id":4,"store_id":4,"table_id":null,"table":null,"index_id":null,"problems":[],"is_leaseholder":false,"lease_kind":null,"quiescent":false,"ticking":false,"stats":{"queries_per_second":0,"writes_per_second":0},"lease_history":[]}],"problems":[]}
+    {"range_id":8,"table_id":null,"index_id":null,"replicas":[{"range_id":8,"node_id":4,"store_id":4,"table_id":null,"table":null,"index_id":null,"problems":[],"is_leaseholder":false,"lease_kind":null,"quiescent":false,"ticking":false,"stats":{"queries_per_second":0,"writes_per_second":0},"lease_history":[]}],"unread_nodes":[2],"problems":[]}
     "
   `);
 });

@@ -88,6 +88,15 @@ describe('the command rules', () => {
     expect(of('CrdbHotRange')).toEqual([]);
   });
 
+  test.each(['null', 'True', 'no', 'nobody', '12', ''])(
+    'writes the label %j as a text',
+    async (text) => {
+      const rules = await rulesWith(`label.team=${text}`);
+      const teams = rules.flatMap(({ alert, labels }) => (alert ? [labels?.['team']] : []));
+      expect(new Set(teams)).toEqual(new Set([text]));
+    },
+  );
+
   test.runIf(hasProgram('promtool'))('writes a file that promtool accepts', async () => {
     const file = await writeTemporary('rules.yml', '');
     const set = ['excluded_applications=a\\.b|"c"', 'batch_applications=(?i)etl', 'disk_floor=1.5'];

@@ -196,7 +196,7 @@ describe('ranges that are gone', () => {
 
   test('give back the memory of holders that did not fit the table', () => {
     const known = new KnownRanges();
-    const staged = createStagingTables(0);
+    const staged = createStagingTable(0);
     for (const replica of gone) stageReplica(staged, replica);
     const before = countMaps();
     runToEnd(known.commit(staged, 2_000));

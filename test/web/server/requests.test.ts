@@ -1,8 +1,7 @@
 import net from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { sendText } from '../../../src/web/respond.ts';
-import type { Route } from '../../../src/web/server/app.ts';
-import { SERVER_TIMEOUTS } from '../../../src/web/server/web-server.ts';
+import { type Route, SERVER_TIMEOUTS } from '../../../src/web/server/app.ts';
 import { fetchPath } from '../fetch-path.ts';
 import { serveRoutes } from './serve-routes.ts';
 
