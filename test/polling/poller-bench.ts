@@ -35,12 +35,19 @@ export interface Bench {
   readonly ended: { polls: number };
 }
 
+interface PollerExtras {
+  readonly previous?: Poller;
+  /** Snapshots that share its budget. */
+  readonly others?: readonly Snapshot[] | undefined;
+  /** Of the collector. */
+  readonly name?: string;
+}
+
 /** A poller with an interval of a minute, whose collector does as the test says. */
 export function preparePoller(
   collect: (context: PollContext, clock: { nowMs: number }) => unknown,
   settings: Partial<CollectorConfig> = {},
-  previous?: Poller,
-  others: readonly Snapshot[] = [],
+  { previous, others = [], name = 'orders' }: PollerExtras = {},
 ): Bench {
   const clock = { nowMs: 1_000 };
   const http = { blocked: 0 };
@@ -53,7 +60,7 @@ export function preparePoller(
   const poller: Poller = new Poller(
     {
       cluster: 'shop',
-      collector,
+      collector: { ...collector, name },
       settings: {
         enabled: true,
         interval: 60,
@@ -96,8 +103,8 @@ export function preparePoller(
       }),
     async counts() {
       const all = await metrics.registry.getMetricsAsJSON();
-      const values = all.flatMap(({ name, values: some }) =>
-        some.map(({ labels, value }) => [`${name} ${JSON.stringify(labels)}`, value] as const),
+      const values = all.flatMap(({ name: family, values: some }) =>
+        some.map(({ labels, value }) => [`${family} ${JSON.stringify(labels)}`, value] as const),
       );
       return Object.fromEntries(values.filter(([, value]) => value > 0));
     },

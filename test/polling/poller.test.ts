@@ -166,7 +166,7 @@ test('the limits are those of the last poll, and that of the cluster', async () 
   await own.poll();
   expect([own.poller.limits, own.poller.series]).toEqual([new Set(['series']), 0]);
   const before = whole.poller.published;
-  const shared = preparePoller(() => undefined, {}, undefined, before && [before]);
+  const shared = preparePoller(() => undefined, {}, { others: before && [before] });
   await shared.poll();
   expect([shared.poller.limits, shared.poller.series]).toEqual([new Set(['series']), 0]);
   expect(shared.poller.published?.series).toBe(2);
@@ -213,11 +213,19 @@ test('a new poller shows what the previous one showed, and polls when that has e
   const gate = Promise.withResolvers<void>();
   const first = preparePoller(() => ({ tableIds: ['7'] }));
   await first.poll();
-  const slow = preparePoller(() => gate.promise.then(() => order.push('old')), {}, first.poller);
+  const slow = preparePoller(
+    () => gate.promise.then(() => order.push('old')),
+    {},
+    { previous: first.poller },
+  );
   expect(slow.poller.result).toEqual({ tableIds: ['7'] });
   expect(slow.poller.outcome).toEqual(first.poller.outcome);
   const old = slow.poll();
-  const second = preparePoller(() => order.push('new'), { interval: 90 }, slow.poller);
+  const second = preparePoller(
+    () => order.push('new'),
+    { interval: 90 },
+    { previous: slow.poller },
+  );
   expect(second.poller.intervalSeconds).toBe(90);
   const fresh = second.poll();
   gate.resolve();

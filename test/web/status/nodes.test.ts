@@ -1,39 +1,11 @@
 import { expect, test } from 'vitest';
-import type { NodesResult } from '../../../src/collectors/nodes.ts';
 import {
   formatLiveNodes,
   nodeIssues,
   nodeLevel,
   readNodes,
 } from '../../../src/web/status/nodes.ts';
-
-type Node = NodesResult['nodes'][number];
-
-function node(id: number, more: Partial<Node> = {}): Node {
-  return {
-    id,
-    livenessCode: 3,
-    address: 'db:26257',
-    sqlAddress: 'db:26257',
-    buildTag: 'v25.4.3',
-    serverVersion: '25.4',
-    clusterName: '',
-    tiers: [{ key: 'region', value: 'us-east1' }],
-    hasMoreTiers: false,
-    startedSeconds: 1_700_000_000,
-    updatedSeconds: 1_700_000_100,
-    cpus: 4,
-    memoryBytes: 1,
-    metrics: new Map([['sql.conns', 5]]),
-    stores: new Map(),
-    isFresh: true,
-    ...more,
-  };
-}
-
-function result(...nodes: readonly Node[]): NodesResult {
-  return { nodes, selected: { keys: [], prefixes: [] }, lastBackupSeconds: 0 };
-}
+import { node, type Node, nodesResult as result } from './results.ts';
 
 function textsOf(...nodes: readonly Node[]): readonly string[] {
   return nodeIssues(readNodes(result(...nodes), undefined)).map(({ text }) => text);

@@ -1,0 +1,114 @@
+import type { CloudResult } from '../../../src/collectors/cloud.ts';
+import type { CollectorResult } from '../../../src/collectors/collector.ts';
+import type { NodesResult } from '../../../src/collectors/nodes.ts';
+import type { RangesResult } from '../../../src/collectors/ranges.ts';
+import type { SessionsResult } from '../../../src/collectors/sessions.ts';
+import { createTally, type SessionTally } from '../../../src/collectors/sessions/session.ts';
+import { SampleSet } from '../../../src/metrics/sample-set.ts';
+import type { Poller } from '../../../src/polling/poller.ts';
+import type { ClusterSource } from '../../../src/web/status/cluster.ts';
+
+export type Node = NodesResult['nodes'][number];
+
+/** A live node. */
+export function node(id: number, more: Partial<Node> = {}): Node {
+  return {
+    id,
+    livenessCode: 3,
+    address: 'db:26257',
+    sqlAddress: 'db:26257',
+    buildTag: 'v25.4.3',
+    serverVersion: '25.4',
+    clusterName: '',
+    tiers: [{ key: 'region', value: 'us-east1' }],
+    hasMoreTiers: false,
+    startedSeconds: 1_700_000_000,
+    updatedSeconds: 1_700_000_100,
+    cpus: 4,
+    memoryBytes: 1,
+    metrics: new Map([['sql.conns', 5]]),
+    stores: new Map(),
+    isFresh: true,
+    ...more,
+  };
+}
+
+export function nodesResult(...nodes: readonly Node[]): NodesResult {
+  return { nodes, selected: { keys: [], prefixes: [], has: () => false }, lastBackupSeconds: 0 };
+}
+
+/** Open sessions of applications, all on one node. */
+export function sessionsResult(
+  applications: Readonly<Record<string, Partial<SessionTally>>>,
+  failedNodes: readonly number[] = [],
+): SessionsResult {
+  const listed = Object.entries(applications).map(([application, tally]) => ({
+    ...createTally(),
+    ...tally,
+    application,
+    user: `user of ${application}`,
+  }));
+  return {
+    nodes: new Map(listed.map((tally, at) => [at, { ...tally, clientHosts: 1 }])),
+    byAge: new Map(),
+    queriesByAge: new Map(),
+    applications: listed,
+    users: [],
+    answered: new Set(),
+    failedNodes: new Set(failedNodes),
+  };
+}
+
+/** A scan that failed to read so many nodes. */
+export function rangesResult(failed: number): RangesResult {
+  return {
+    shard: '0',
+    scanned: [],
+    failed: Array.from({ length: failed }, (_, at) => ({
+      nodeId: at + 1,
+      wasQueried: true,
+      reason: 'http' as const,
+      message: 'HTTP 500',
+    })),
+    skipped: 0,
+  };
+}
+
+interface Polled {
+  readonly pollers: readonly Poller[];
+  readonly isPolled?: boolean;
+  readonly isUp: boolean | undefined;
+  readonly results?: {
+    readonly nodes?: NodesResult;
+    readonly ranges?: RangesResult;
+    readonly sessions?: SessionsResult;
+    readonly cloud?: CloudResult;
+  };
+}
+
+/** The cluster `shop` with these pollers and results. */
+export function polledCluster({
+  pollers,
+  isPolled = true,
+  isUp,
+  results = {},
+}: Polled): ClusterSource {
+  const byName = new Map<string, CollectorResult>(Object.entries(results));
+  return {
+    name: 'shop',
+    isPolled,
+    pollers,
+    warnings: [],
+    result<R extends CollectorResult>(collector: {
+      readonly name: string;
+      collect(...args: never): Promise<R>;
+    }) {
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- made for the collector of that name
+      return byName.get(collector.name) as R | undefined;
+    },
+    isUp: () => isUp,
+    snapshots: () => [],
+    metrics: () => new SampleSet({}),
+    pollNow: () => Promise.resolve(),
+  };
+}
