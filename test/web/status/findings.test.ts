@@ -1,0 +1,271 @@
+import { describe, expect, test } from 'vitest';
+import { LISTED_PROBLEMS } from '../../../src/vocabulary.ts';
+import {
+  collectorIssues,
+  type CollectorStatus,
+  warningIssue,
+} from '../../../src/web/status/collectors.ts';
+import { isProblem, toFindings, toTime } from '../../../src/web/status/health.ts';
+import { nodeIssues, readNodes } from '../../../src/web/status/nodes.ts';
+import {
+  formatTable,
+  problemLevel,
+  rangeIssues,
+  type RangesStatus,
+} from '../../../src/web/status/ranges.ts';
+import { readSessions, sessionIssues } from '../../../src/web/status/sessions.ts';
+import { expectGolden } from '../../support/golden.ts';
+import { node, nodesResult, sessionsResult } from './results.ts';
+
+const NOW = '2026-03-01T12:00:00.000Z';
+const NOW_MS = Date.parse(NOW);
+const UPDATE = 'npx vitest run -u test/web/status/findings.test.ts';
+
+function collector(name: string, more: Partial<CollectorStatus> = {}): CollectorStatus {
+  return {
+    name,
+    api: 'cluster',
+    shard: '0',
+    state: 'good',
+    isPolling: false,
+    hasData: true,
+    lastPollAt: NOW,
+    lastSuccessAt: NOW,
+    nextPollAt: NOW,
+    intervalSeconds: 30,
+    configuredIntervalSeconds: 30,
+    durationSeconds: 1,
+    items: 1,
+    bytes: 1,
+    series: 1,
+    limits: [],
+    error: undefined,
+    ...more,
+  };
+}
+
+function failing(name: string, reason: NonNullable<CollectorStatus['error']>['reason'], more = {}) {
+  const error = { reason, message: `${name} failed`, advice: `Repair ${name}.` };
+  return collector(name, { error, state: 'failing', ...more });
+}
+
+/** So many ranges with each problem, of which so many are listed. */
+function rangesWith(counts: Readonly<Record<string, readonly [number, number]>>): RangesStatus {
+  const listed = Object.entries(counts).flatMap(([problem, [, shown]]) =>
+    Array.from({ length: shown }, (_, at) => ({
+      problem,
+      rangeId: 10 + at,
+      nodeId: 1 + at,
+      storeId: 1,
+      table: ['movr.public.users', '', '112', 'x'][at] ?? '',
+      index: '',
+      firstSeenAt: new Date(NOW_MS - 60_000 * (10 - at)).toISOString(),
+    })),
+  );
+  return {
+    ranges: 1,
+    replicas: 3,
+    queriesPerSecond: 1,
+    nodes: { scanned: 3, failed: 0, skipped: 0 },
+    failedNodes: [],
+    downSinceScan: [],
+    problems: Object.fromEntries(
+      Object.entries(counts).map(([problem, [count]]) => [problem, count]),
+    ),
+    tables: [],
+    safety: undefined,
+    oldest: listed,
+    hottest: [],
+  };
+}
+
+test('every finding that there is matches the golden file', async () => {
+  const nodes = [0, 1, 2, 3, 4, 5, 6, 7].map((livenessCode) =>
+    node(livenessCode + 1, {
+      livenessCode,
+      isFresh: livenessCode !== 1 && livenessCode < 6,
+      buildTag: `v25.4.${livenessCode}`,
+      updatedSeconds: NOW_MS / 1000 - 100 + livenessCode,
+    }),
+  );
+  const problems = rangesWith(
+    Object.fromEntries(LISTED_PROBLEMS.map((problem, at) => [problem, [1_000 * at + 1, at % 5]])),
+  );
+  const down = new Set(['cluster', 'cloud'] as const);
+  const issues = [
+    ...nodeIssues(readNodes(nodesResult(...nodes), undefined)),
+    ...rangeIssues(
+      { ...problems, nodes: { scanned: 3, failed: 2, skipped: 1 }, failedNodes: [2, 3] },
+      false,
+    ),
+    ...sessionIssues(
+      readSessions(sessionsResult({ a: { oldestIdleTransactionSeconds: 301 } }, [0, 3, 2])),
+      'shop one',
+      NOW_MS,
+    ),
+    ...collectorIssues(
+      [
+        failing('nodes', 'breaker_open'),
+        failing('ranges', 'timeout', { hasData: false, limits: ['duration'] }),
+        collector('sessions', { limits: ['bytes', 'series'] }),
+        failing('cloud', 'auth', { api: 'cloud' }),
+      ],
+      down,
+    ),
+    ...collectorIssues(
+      [failing('nodes', 'http'), failing('users', 'http', { hasData: false })],
+      new Set(),
+    ),
+    warningIssue('shop', {
+      key: 'URL a',
+      message: 'one fails',
+      remedy: undefined,
+      sinceMs: NOW_MS - 1,
+    }),
+    warningIssue('shop one', { key: 'URL b', message: 'one fails', remedy: 'run it;', sinceMs: 0 }),
+  ];
+  const findings = toFindings(issues, () => NOW_MS - 3_599_999, NOW_MS);
+  await expectGolden(
+    `${JSON.stringify(findings, undefined, 2)}\n`,
+    'test/golden/findings.json',
+    UPDATE,
+  );
+});
+
+describe('a finding', () => {
+  const issue = { key: 'k', about: 'nodes', text: 'Text.', next: 'Next.' } as const;
+
+  test.each([
+    [{}, 'info'],
+    [{ alert: 'CrdbNodeDead' }, 'warning'],
+    [{ alert: 'CrdbNodeDead', level: 'critical' }, 'critical'],
+    [{ alert: 'CrdbNodeDead', normalSeconds: 60 }, 'warning'],
+    [{ alert: 'CrdbNodeDead', normalSeconds: 60.001 }, 'info'],
+    [{ level: 'critical', normalSeconds: 60, since: '2026-03-01T11:59:00.001Z' }, 'info'],
+  ] as const)('with %j is %s', (more, level) => {
+    const [finding] = toFindings([{ ...issue, ...more }], () => NOW_MS - 60_000, NOW_MS);
+    const since = 'since' in more ? more.since : '2026-03-01T11:59:00.000Z';
+    const alert = 'alert' in more ? more.alert : undefined;
+    expect(finding).toEqual({ ...issue, alert, level, since });
+  });
+
+  test('is a problem of the cluster unless it is information or about the exporter', () => {
+    const levels = ['critical', 'warning', 'info'] as const;
+    expect(levels.map((level) => isProblem({ about: 'nodes', level }))).toEqual([
+      true,
+      true,
+      false,
+    ]);
+    expect(levels.map((level) => isProblem({ about: 'exporter', level }))).toEqual([
+      false,
+      false,
+      false,
+    ]);
+  });
+
+  test('comes after worse ones, and in order among equals', () => {
+    const levels = ['info', 'warning', 'critical', 'info', 'critical'] as const;
+    const issues = levels.map((level, at) => ({ ...issue, key: String(at), level }));
+    expect(toFindings(issues, () => 0, NOW_MS).map(({ key }) => key)).toEqual([
+      '2',
+      '4',
+      '1',
+      '0',
+      '3',
+    ]);
+  });
+
+  test('has no time where that is unknown', () => {
+    expect([toTime(undefined), toTime(0), toTime(1)]).toEqual([
+      undefined,
+      undefined,
+      '1970-01-01T00:00:00.001Z',
+    ]);
+  });
+});
+
+function textsOf(status: RangesStatus, isApiDown = false): readonly string[] {
+  const texts = rangeIssues(status, isApiDown).map(({ text }) => text);
+  return texts.map((text) => text.replace(/^.*?: requests wait\. /, ''));
+}
+
+describe('findings of ranges', () => {
+  test.each([
+    [1, 1, 'r10 of movr.public.users on node 1.'],
+    [3, 3, 'r10 of movr.public.users on node 1, r11 on node 2 and r12 of table 112 on node 3.'],
+    [
+      4,
+      3,
+      'r10 of movr.public.users on node 1, r11 on node 2, r12 of table 112 on node 3 and 1 more.',
+    ],
+    [
+      4,
+      4,
+      'r10 of movr.public.users on node 1, r11 on node 2, r12 of table 112 on node 3 and 1 more.',
+    ],
+    [2, 0, '2 more.'],
+  ])('name three of %d ranges, if %d are listed', (count, listed, text) => {
+    expect(textsOf(rangesWith({ unavailable: [count, listed] }))).toEqual([text]);
+  });
+
+  test('tell of nodes that were not read, unless the API is down', () => {
+    const partly = {
+      ...rangesWith({}),
+      nodes: { scanned: 2, failed: 1, skipped: 0 },
+      failedNodes: [7],
+    };
+    expect(textsOf(partly)).toEqual([
+      'The ranges of 1 of 3 nodes were not read (node 7): the counts are lower bounds.',
+    ]);
+    expect(textsOf(partly, true)).toEqual([]);
+  });
+
+  test('give their level to the problem, and others are warnings', () => {
+    const findings = [
+      { key: 'ranges other', level: 'info' },
+      { key: 'ranges unavailable', level: 'critical' },
+    ] as const;
+    const levels = ['unavailable', 'other', 'no_lease'].map((one) => problemLevel(one, findings));
+    expect(levels).toEqual(['critical', 'info', 'warning']);
+  });
+
+  test('name a table, or say that only its id is known', () => {
+    expect(['112', 'a112', '112b', ''].map((table) => formatTable(table))).toEqual([
+      'table 112',
+      'a112',
+      '112b',
+      '',
+    ]);
+    expect(formatTable('112', 'id')).toBe('id 112');
+  });
+});
+
+/** The alerts of findings by key while this API is down. */
+function alertsOf(api: 'cluster' | 'cloud', ...all: readonly CollectorStatus[]) {
+  return collectorIssues(all, new Set([api])).map(({ key, alert }) => [key, alert]);
+}
+
+describe('findings of collectors', () => {
+  test('are one for an API that is down, with the alert of its cause, and each for the others', () => {
+    expect(alertsOf('cluster', collector('nodes'))).toEqual([]);
+    expect(alertsOf('cluster', failing('nodes', 'timeout'))).toEqual([
+      ['api cluster', 'CrdbClusterApiDown'],
+    ]);
+    for (const reason of ['auth', 'forbidden'] as const) {
+      const all = [failing('nodes', 'breaker_open'), failing('ranges', reason)];
+      expect(alertsOf('cluster', ...all)).toEqual([['api cluster', 'CrdbAccessRejected']]);
+    }
+    const cloud = failing('cloud', 'http', { api: 'cloud' });
+    expect(alertsOf('cluster', failing('nodes', 'http'), cloud)).toEqual([
+      ['api cluster', 'CrdbClusterApiDown'],
+      ['collector cloud', undefined],
+    ]);
+  });
+
+  test('of a Cloud API that is down have the alert of its data', () => {
+    const [shown, none] = [true, false].map((hasData) =>
+      alertsOf('cloud', failing('cloud', 'http', { api: 'cloud', hasData })),
+    );
+    expect([shown, none]).toEqual([[['api cloud', undefined]], [['api cloud', 'CrdbDataStale']]]);
+  });
+});

@@ -1,0 +1,108 @@
+import { describe, expect, test } from 'vitest';
+import type { HealthIssue } from '../../../src/web/status/health.ts';
+import { readSessions, sessionIssues } from '../../../src/web/status/sessions.ts';
+import { sessionsResult } from './results.ts';
+
+const NOW_MS = Date.parse('2026-03-01T12:00:00Z');
+
+/** With applications whose oldest idle transactions have these ages. */
+function issuesOf(ages: readonly number[]): readonly HealthIssue[] {
+  const tallies = ages.map((age, at) => [`app${at}`, { oldestIdleTransactionSeconds: age }]);
+  const sessions = readSessions(sessionsResult(Object.fromEntries(tallies)));
+  return sessionIssues(sessions, 'shop', NOW_MS);
+}
+
+function oldTransaction(name: string): string {
+  return `Application ${name} of user user of ${name} keeps a transaction open without a query.`;
+}
+
+test('sessions are summed and their ages are the highest, of all and by application', () => {
+  const a = {
+    active: 1,
+    idle_in_transaction: 2,
+    idle: 4,
+    openTransactions: 5,
+    oldestTransactionSeconds: 7,
+    oldestIdleTransactionSeconds: 6,
+    oldestQuerySeconds: 9,
+  };
+  const b = {
+    active: 8,
+    idle_in_transaction: 16,
+    idle: 32,
+    oldestTransactionSeconds: 70,
+    oldestQuerySeconds: 3,
+  };
+  expect(readSessions(sessionsResult({ a, b }, [12, 0, 3]))).toEqual({
+    active: 9,
+    idleInTransaction: 18,
+    idle: 36,
+    oldestTransactionSeconds: 70,
+    oldestQuerySeconds: 9,
+    missingNodes: [3, 12],
+    applications: [
+      {
+        application: 'b',
+        user: 'user of b',
+        active: 8,
+        idleInTransaction: 16,
+        idle: 32,
+        openTransactions: 0,
+        oldestTransactionSeconds: 70,
+        oldestIdleTransactionSeconds: 0,
+      },
+      {
+        application: 'a',
+        user: 'user of a',
+        active: 1,
+        idleInTransaction: 2,
+        idle: 4,
+        openTransactions: 5,
+        oldestTransactionSeconds: 7,
+        oldestIdleTransactionSeconds: 6,
+      },
+    ],
+  });
+  expect(readSessions(sessionsResult({}))).toEqual({
+    active: 0,
+    idleInTransaction: 0,
+    idle: 0,
+    oldestTransactionSeconds: 0,
+    oldestQuerySeconds: 0,
+    missingNodes: [],
+    applications: [],
+  });
+});
+
+describe('findings of sessions', () => {
+  test('name the application with the oldest idle transaction of more than five minutes', () => {
+    expect(issuesOf([300])).toEqual([]);
+    expect(issuesOf([300, 301, 0]).map((one) => [one.text, one.since])).toEqual([
+      [oldTransaction('app1'), '2026-03-01T11:54:59.000Z'],
+    ]);
+    expect(issuesOf([400, 500, 301]).map((one) => one.text)).toEqual([
+      `${oldTransaction('app1')} 2 more have had one open for over 5 min.`,
+    ]);
+  });
+
+  test('began at an unknown time where that of the poll is unknown', () => {
+    const { applications } = readSessions(
+      sessionsResult({ a: { oldestIdleTransactionSeconds: 301 } }),
+    );
+    const status = { ...readSessions(sessionsResult({})), applications };
+    expect(sessionIssues(status, 'shop', undefined).map(({ since }) => since)).toEqual([undefined]);
+  });
+
+  test.each([
+    [[], undefined],
+    [[0], undefined],
+    [[3, 0], 'The sessions of node 3 are missing: the responding node could not read them.'],
+    [
+      [12, 3],
+      'The sessions of nodes 3 and 12 are missing: the responding node could not read them.',
+    ],
+  ])('name the nodes %j whose sessions are missing', (failed, expected) => {
+    const issues = sessionIssues(readSessions(sessionsResult({}, failed)), 'shop', NOW_MS);
+    expect(issues[0]?.text).toBe(expected);
+  });
+});
