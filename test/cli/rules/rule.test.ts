@@ -53,12 +53,12 @@ test('expressions bridge gaps and merge the exporters of a pair', () => {
 
 test('texts list the results of a query, or say that there are none', () => {
   const own = { sortBy: 'job', none: 'no job' };
-  const ofNode = 'up{crdb_cluster="%s",node_id="%s"}';
-  expect([list('up', 'ROW'), list(ofNode, 'ROW', own)]).toEqual([
+  const query = 'up{crdb_cluster="%s",node_id="%s"}';
+  expect([list('up', 'ROW'), list(query, 'ROW', own)]).toEqual([
     String.raw`{{ range $i, $row := printf "up"  | query }}{{ if $i }}, {{ end }}ROW{{ else }}none{{ end }}`,
     String.raw`{{ range $i, $row := printf "up{crdb_cluster=\"%s\",node_id=\"%s\"}" $labels.crdb_cluster $labels.node_id | query | sortByLabel "job" }}{{ if $i }}, {{ end }}ROW{{ else }}no job{{ end }}`,
   ]);
-  expect(figure(ofNode, 'humanize')).toBe(
+  expect(figure(query, 'humanize')).toBe(
     String.raw`{{ with printf "up{crdb_cluster=\"%s\",node_id=\"%s\"}" $labels.crdb_cluster $labels.node_id | query }}{{ . | first | value | humanize }}{{ else }}unknown{{ end }}`,
   );
 });

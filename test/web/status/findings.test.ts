@@ -7,12 +7,7 @@ import {
 } from '../../../src/web/status/collectors.ts';
 import { isProblem, toFindings, toTime } from '../../../src/web/status/health.ts';
 import { nodeIssues, readNodes } from '../../../src/web/status/nodes.ts';
-import {
-  formatTable,
-  problemLevel,
-  rangeIssues,
-  type RangesStatus,
-} from '../../../src/web/status/ranges.ts';
+import { formatTable, rangeIssues, type RangesStatus } from '../../../src/web/status/ranges.ts';
 import { readSessions, sessionIssues } from '../../../src/web/status/sessions.ts';
 import { expectGolden } from '../../support/golden.ts';
 import { node, nodesResult, sessionsResult } from './results.ts';
@@ -101,7 +96,7 @@ test('every finding that there is matches the golden file', async () => {
     ...sessionIssues(
       readSessions(sessionsResult({ a: { oldestIdleTransactionSeconds: 301 } }, [0, 3, 2])),
       'shop one',
-      NOW_MS,
+      NOW,
     ),
     ...collectorIssues(
       [
@@ -218,15 +213,6 @@ describe('findings of ranges', () => {
       'The ranges of 1 of 3 nodes were not read (node 7): the counts are lower bounds.',
     ]);
     expect(textsOf(partly, true)).toEqual([]);
-  });
-
-  test('give their level to the problem, and others are warnings', () => {
-    const findings = [
-      { key: 'ranges other', level: 'info' },
-      { key: 'ranges unavailable', level: 'critical' },
-    ] as const;
-    const levels = ['unavailable', 'other', 'no_lease'].map((one) => problemLevel(one, findings));
-    expect(levels).toEqual(['critical', 'info', 'warning']);
   });
 
   test('name a table, or say that only its id is known', () => {

@@ -34,7 +34,7 @@ export function node(id: number, more: Partial<Node> = {}): Node {
 }
 
 export function nodesResult(...nodes: readonly Node[]): NodesResult {
-  return { nodes, selected: { keys: [], prefixes: [], has: () => false }, lastBackupSeconds: 0 };
+  return { nodes, selected: { keys: [], prefixes: [] }, lastBackupSeconds: 0 };
 }
 
 /** Open sessions of applications, all on one node. */

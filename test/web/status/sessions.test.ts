@@ -3,13 +3,13 @@ import type { HealthIssue } from '../../../src/web/status/health.ts';
 import { readSessions, sessionIssues } from '../../../src/web/status/sessions.ts';
 import { sessionsResult } from './results.ts';
 
-const NOW_MS = Date.parse('2026-03-01T12:00:00Z');
+const NOW = '2026-03-01T12:00:00.000Z';
 
 /** With applications whose oldest idle transactions have these ages. */
 function issuesOf(ages: readonly number[]): readonly HealthIssue[] {
   const tallies = ages.map((age, at) => [`app${at}`, { oldestIdleTransactionSeconds: age }]);
   const sessions = readSessions(sessionsResult(Object.fromEntries(tallies)));
-  return sessionIssues(sessions, 'shop', NOW_MS);
+  return sessionIssues(sessions, 'shop', NOW);
 }
 
 function oldTransaction(name: string): string {
@@ -102,7 +102,7 @@ describe('findings of sessions', () => {
       'The sessions of nodes 3 and 12 are missing: the responding node could not read them.',
     ],
   ])('name the nodes %j whose sessions are missing', (failed, expected) => {
-    const issues = sessionIssues(readSessions(sessionsResult({}, failed)), 'shop', NOW_MS);
+    const issues = sessionIssues(readSessions(sessionsResult({}, failed)), 'shop', NOW);
     expect(issues[0]?.text).toBe(expected);
   });
 });
