@@ -233,6 +233,18 @@ test('lease changes add up from poll to poll, also over a node that was not read
   expect(changes).toEqual(['0', '1', '1', '3']);
 });
 
+test('a lease without a sequence leaves none to count from', async () => {
+  const state = ranges.createState();
+  const held = { rangeId: 1, nodeId: 1, storeId: 1, lease: 1 };
+  const elements = [replica(held), replica({ ...held, sequence: 5 })];
+  const changes: (readonly string[])[] = [];
+  for (const element of elements) {
+    const { of } = await pollRanges(fakeCluster([{ nodeId: 1, ranges: [element] }]).api, { state });
+    changes.push(of('crdb_range_lease_changes_total'));
+  }
+  expect(changes).toEqual([['{shard="0"} 0'], ['{shard="0"} 0']]);
+});
+
 test('a lease of a node that is not listed leaves no sequence to count from', async () => {
   const state = ranges.createState();
   const cluster = fakeCluster([]);

@@ -1,6 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { ranges } from '../../../src/collectors/ranges.ts';
-import { RequestError } from '../../../src/http/errors.ts';
 import { fakeCluster, type PollGiven, pollRanges, replica } from './cluster.ts';
 
 /** Polls a cluster of one node, 1, with these elements. */
@@ -55,6 +53,7 @@ describe('invalid input', () => {
     const { of } = await pollElements([{ ...GOOD, [field]: value }]);
     expect(of('crdb_range_replicas')).toEqual(['{node_id="1",store_id="1"} 1']);
     expect(of('crdb_range_leases')).toEqual(['{node_id="1",store_id="1"} 0']);
+    expect(of('crdb_range_problem_replicas')).toEqual([]);
     expect(of('crdb_store_queries_per_second')).toEqual(['{node_id="1",store_id="1"} 0']);
   });
 
@@ -129,6 +128,8 @@ describe('an element', () => {
     ]);
     const counted = of('crdb_ranges_by_lease_kind').filter((line) => line.endsWith(' 1'));
     expect(counted).toEqual([`{kind="${kind}",shard="0"} 1`]);
+    expect(of('crdb_range_max_queries_per_second')).toEqual(['{shard="0"} 0']);
+    expect(of('crdb_hot_range_writes_per_second')).toEqual([`${hotLabels(1)} 0`]);
   });
 
   test('an unknown member of problems is other, one that is false is ignored', async () => {
@@ -235,36 +236,3 @@ test.each([{}, { start_key: null }, { start_key: 104 }, null])(
     ]);
   },
 );
-
-describe('the list of problem ranges', () => {
-  const unavailable = [5, 3, 4].map((rangeId) =>
-    replica({ rangeId, nodeId: 1, storeId: 1, problems: { unavailable: true } }),
-  );
-
-  test('holds the oldest, then the lowest ids, and counts those that it omits', async () => {
-    const state = ranges.createState();
-    const given = { state, options: { problem_ranges: 2 } };
-    await pollElements(unavailable.slice(0, 1), { ...given, context: { nowMs: () => 500_000 } });
-    const { of } = await pollElements(unavailable, given);
-    const shown = of('crdb_problem_range_first_seen_timestamp_seconds');
-    expect(shown.map((line) => /range_id="(\d+)".* (\d+)$/.exec(line)?.slice(1))).toEqual([
-      ['5', '500'],
-      ['3', '1000'],
-    ]);
-    expect(of('crdb_problem_ranges_omitted')).toHaveLength(13);
-    expect(of('crdb_problem_ranges_omitted')).toContain('{problem="unavailable",shard="0"} 1');
-    expect(of('crdb_range_problem_ranges')).toContain('{problem="unavailable",shard="0"} 3');
-  });
-
-  test('keeps first-seen times over a failed scan', async () => {
-    const state = ranges.createState();
-    await pollElements(unavailable, { state, context: { nowMs: () => 500_000 } });
-    const down = fakeCluster([{ nodeId: 1, ranges: new RequestError('http', 'HTTP 500') }]);
-    expect((await pollRanges(down.api, { state })).failure?.reason).toBe('http');
-    const { of } = await pollElements(unavailable, { state });
-    const times = of('crdb_problem_range_first_seen_timestamp_seconds').map((line) =>
-      line.split(' ').at(-1),
-    );
-    expect(times).toEqual(['500', '500', '500']);
-  });
-});

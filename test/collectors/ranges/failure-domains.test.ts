@@ -39,8 +39,10 @@ function judge(
   const domains = new FailureDomains({ toScan: NODES, toSkip: [], localities }, isFirst);
   const after = domains.addRange(NODES, count, problems, { last, intended, wasMissingSome });
   const bySize = [domains.nodes.get(1), ...domains.localities.toReversed()];
-  const smallest = (effect: keyof FailureDomain): number =>
-    bySize.findIndex((domain) => domain?.[effect] === 1) + 1;
+  const smallest = (effect: keyof FailureDomain): number => {
+    const losing = bySize.filter((domain) => domain?.[effect] === 1).length;
+    return losing === 0 ? 0 : bySize.length + 1 - losing;
+  };
   const { uncertain } = domains;
   return { quorum: smallest('quorum'), all: smallest('allReplicas'), after, uncertain };
 }
@@ -57,6 +59,7 @@ describe('what a range depends on', () => {
     ['two of three: one moved', 2, { last: 3, intended: 3 }, 2, 0, 3],
     ['two of five: three moved, which are a quorum', 2, { last: 3, intended: 5 }, 0, 0, 5],
     ['two twice', 2, { last: 2, intended: 3 }, 1, 2, 2],
+    ['two again, which may be three', 2, { last: 3, intended: 2 }, 2, 0, 2],
     ['three at first sight', 3, {}, 2, 3, 0],
     ['three twice', 3, { last: 3, intended: 3 }, 2, 3, 3],
     ['three after two', 3, { last: 2, intended: 3 }, 2, 3, 3],

@@ -38,6 +38,18 @@ describe('the hot list', () => {
     expect(choose(hot, { 1: 100, 2: 50, 3: 59 })).toEqual([1, 2]);
   });
 
+  test('keeps a member that is beaten by exactly 20 %, or not at all for three scans', () => {
+    for (const rate of [60, 50]) {
+      const hot = listOf({ 1: 100, 2: 50 });
+      choose(hot, { 1: 100, 2: 50, 3: rate });
+      expect(choose(hot, { 1: 100, 2: 50, 3: rate })).toEqual([1, 2]);
+    }
+    const hot = listOf({ 1: 100, 2: 50 });
+    for (let scan = 0; scan < 4; scan += 1) {
+      expect(choose(hot, { 1: 100, 2: 50, 3: 50 })).toEqual([1, 2]);
+    }
+  });
+
   test('adds a range at once that beats the last by more', () => {
     const hot = new HotList();
     choose(hot, { 1: 100, 2: 50 });
@@ -108,6 +120,12 @@ test('a range with few queries and much CPU is on the list, and a moved lease ke
 });
 
 describe('candidates', () => {
+  test('with the same load are sorted by id', () => {
+    const candidates = new HotCandidates(LENGTH, new HotList());
+    for (const id of [5, 3, 9, 1]) offer(candidates, id, 7);
+    expect(candidates.byQueries.list().map(({ id }) => id)).toEqual([1, 3, 5, 9]);
+  });
+
   test('hold the hottest and every member of any number that is added', () => {
     const candidates = new HotCandidates(LENGTH, listOf({ 1: 2, 2: 1 }));
     for (let id = 1; id <= 10_000; id += 1) offer(candidates, id, id);
@@ -131,7 +149,9 @@ describe('candidates', () => {
   test('are no longer wanted once enough hotter ones were seen', () => {
     const candidates = new HotCandidates(LENGTH, listOf({ 3: 1 }));
     for (let id = 100; id <= 200; id += 1) offer(candidates, id, id);
-    expect(candidates.wants(1, 50, undefined)).toBe(false);
+    // The fourth of those up to 194: the list is cut when it is four times as long as needed.
+    expect(candidates.byQueries.floor).toBe(191);
+    expect([191, 192].map((rate) => candidates.wants(1, rate, undefined))).toEqual([false, true]);
     expect(candidates.wants(3, 50, undefined)).toBe(true);
     expect(candidates.wants(1, 500, undefined)).toBe(true);
   });

@@ -8,6 +8,7 @@ import {
 import { countMaps } from './maps.ts';
 
 const EPOCH = 0;
+const EXPIRATION = 1;
 const LEADER = 2;
 /** Nodes that were read. */
 const READ = new Set([1]);
@@ -114,6 +115,12 @@ describe('the summary of a scan', () => {
     const claims = [[held(5, EPOCH)], [held(6, LEADER)]];
     expect(scan(new KnownRanges(), claims).byLeaseKind).toEqual([0, 0, 1]);
     expect(scan(new KnownRanges(), claims.toReversed()).byLeaseKind).toEqual([0, 0, 1]);
+    const older = [[held(6, EXPIRATION)], [held(5, EPOCH)]];
+    expect(scan(new KnownRanges(), older).byLeaseKind).toEqual([0, 1, 0]);
+  });
+
+  test('takes the kind of the one claim, also when another replica knows of a younger lease', () => {
+    expect(scan(new KnownRanges(), [[{ sequence: 9 }], [held(5)]]).byLeaseKind).toEqual([1, 0, 0]);
   });
 
   test('holds nothing of the scan before', () => {

@@ -204,11 +204,15 @@ function cutAt(nodeId: string) {
 describe('the poll of a scan that runs out of time', () => {
   test('exports what it read when that is enough, and reports the limit', async () => {
     const { cluster, signal } = cutAt('3');
+    const warnings: string[] = [];
     const { of, failure, context } = await pollRanges(cluster.api, {
       options: { concurrency: 1 },
-      context: { signal },
+      context: { signal, warn: (text) => warnings.push(text) },
     });
     expect(failure).toBeUndefined();
+    expect(warnings).toEqual([
+      'the scan exceeded its timeout, the next one continues where it stopped: raise collectors.ranges.timeout or concurrency, or divide the nodes among shards',
+    ]);
     expect([...context.limits]).toEqual(['duration']);
     expect(of('crdb_range_replicas')).toHaveLength(2);
     expect(of('crdb_range_scan_nodes')).toContain('{state="failed",shard="0"} 2');

@@ -12,7 +12,7 @@ function choose(lists: TableLists, figures: Figures, length: number) {
   const places = new Places();
   for (const [id, [queries, cpuNanos, ranges]] of Object.entries(figures)) {
     const place = places.numberOf(placeOf(`/Table/${id}/1`));
-    Object.assign(loads.of(place), { queries, cpuNanos, ranges });
+    Object.assign(loads.of(place), { queries, cpuNanos, ranges, writes: 10 * queries });
   }
   return lists.update(loads.byTable(places), new Map(), length).loads;
 }
@@ -28,8 +28,8 @@ describe('the tables by load', () => {
     } as const;
     const loads = choose(new TableLists(), { ...figures, 0: [7, 0, 5] }, 1);
     expect([...loads.keys()]).toEqual(['1', '2', '3', 'none', 'other']);
-    expect(loads.get('other')).toMatchObject({ queries: 3, cpuNanos: 5, ranges: 7 });
-    expect(loads.get('none')).toMatchObject({ queries: 7, ranges: 5 });
+    expect(loads.get('other')).toEqual({ queries: 3, writes: 30, cpuNanos: 5, ranges: 7 });
+    expect(loads.get('none')).toEqual({ queries: 7, writes: 70, cpuNanos: 0, ranges: 5 });
   });
 
   test('keep a member that is beaten by less than 20 %', () => {
@@ -62,4 +62,9 @@ test('the tables by problems are those with most, the rest and the unknown are o
     ['none', 4],
   ]);
   expect(ids).toEqual(['9', '8']);
+});
+
+test('a table without problems is not among the tables by problems', () => {
+  const { problems, ids } = new TableLists().update(new Map(), new Map([[7, counts(0)]]), 2);
+  expect([[...problems], ids]).toEqual([[['other', counts(0)]], []]);
 });
