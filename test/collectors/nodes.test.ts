@@ -109,6 +109,28 @@ describe('node status', () => {
     expect(of('crdb_node_memory_bytes')).toEqual(['{node_id="1"} 4096', '{node_id="2"} 4096']);
   });
 
+  test('fields of the wrong type are empty, and the others remain', async () => {
+    const wrong = {
+      address: 'crdb-1',
+      sql_address: { address_field: 7 },
+      build_tag: 7,
+      cluster_name: null,
+      ServerVersion: { major_val: 25, minor_val: 'x', internal: 'x' },
+      locality: { tiers: [{ key: 7, value: 'b' }, { key: 'zone' }] },
+      started_at: 'x',
+      num_cpus: 'x',
+    };
+    const version = { major_val: 'x', minor_val: 4, internal: 8 };
+    const { of } = await pollNodes([recordOf(1, wrong), recordOf(2, { ServerVersion: version })]);
+    const [info, other] = of('crdb_node_info');
+    expect(info).toBe(
+      '{node_id="1",address="",sql_address="",build_tag="",server_version="25.0",cluster_name="",locality="=b,zone="} 1',
+    );
+    expect(other).toContain('server_version=""');
+    expect(of('crdb_node_started_timestamp_seconds')).toHaveLength(1);
+    expect(of('crdb_node_cpus')).toEqual(['{node_id="2"} 8']);
+  });
+
   test('a minimal record has only the series it has values for', async () => {
     const { lines } = await pollNodes([{ node_id: 3 }]);
     expect(
@@ -174,6 +196,18 @@ describe('paging', () => {
     expect(failure).toBeUndefined();
     expect(of('crdb_build_tags')).toEqual(['0']);
   });
+});
+
+test('stores are sorted by number, in whatever order the server sends them', async () => {
+  const stores = { s10: { capacity: 1 }, s9: { capacity: 2 }, s11: { capacity: 3 } };
+  const text = JSON.stringify({ nodes: [recordOf(1, { store_metrics: stores })] });
+  const { api } = answering(() => Buffer.from(text.replaceAll(/"s(\d+)"/g, '"$1"')));
+  const { of } = await poll(nodes, api, {
+    options: { page_limit: 200, metrics: [] },
+    state: nodes.createState(),
+  });
+  const ids = of('crdb_store_capacity_bytes').map((line) => /store_id="(\d+)"/.exec(line)?.[1]);
+  expect(ids).toEqual(['9', '10', '11']);
 });
 
 test('no sample is written twice', async () => {

@@ -98,6 +98,12 @@ describe('series of a node', () => {
       '{node_id="2"} 0',
       '{node_id="3"} 0',
     ]);
+    expect(of('crdb_open_transactions')).toEqual(
+      [1, 2, 3].flatMap((id) => [
+        `{node_id="${id}",kind="explicit"} 1`,
+        `{node_id="${id}",kind="implicit"} 0`,
+      ]),
+    );
     expect(of('crdb_oldest_transaction_age_seconds')).toEqual([
       '{node_id="1"} 3',
       '{node_id="2"} 0',
@@ -125,12 +131,15 @@ describe('series of a node', () => {
       '[fe80::2]:26257',
       'fe80::1',
       'somewhere',
+      '20.0.0.1:50000',
+      '[fe80::3',
+      '[',
       '',
     ];
     const { of, lines } = await pollListing(
       addresses.map((address) => sessionOf(1, { client_address: address })),
     );
-    expect(of('crdb_session_client_addresses')).toEqual(['{node_id="1"} 5']);
+    expect(of('crdb_session_client_addresses')).toEqual(['{node_id="1"} 6']);
     expect(lines.join('\n')).not.toMatch(/10\.0\.0|fe80|somewhere|secret/);
   });
 

@@ -87,6 +87,11 @@ test('a missing field has no series, or 0 where that is its meaning', async () =
   ]);
 });
 
+test('a statement of the wrong type has no hash', async () => {
+  const { of } = await pollTables(() => detailsOf({ create_table_statement: 7 }), ['movr.rides']);
+  expect(of('crdb_table_schema_hash')).toEqual([]);
+});
+
 test.each([
   [0, ''],
   [-1, ''],
@@ -104,6 +109,7 @@ test.each([
   [2, 'database'],
   [3, 'table'],
   [4, 'unknown'],
+  ['x', 'unknown'],
 ])('zone_config_level %s is %s', async (level, name) => {
   const { of } = await pollTables(() => detailsOf({ zone_config_level: level }), ['movr.rides']);
   expect(of('crdb_table_info')[0]).toContain(`zone_config_level="${name}"`);

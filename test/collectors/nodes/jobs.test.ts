@@ -34,6 +34,28 @@ describe('jobs', () => {
     ]);
   });
 
+  test('of every type are counted', async () => {
+    const names = ['backup', 'changefeed', 'import', 'restore', 'row_level_ttl'];
+    const all = [...names, 'schema_change', 'logical_replication'];
+    const metrics = Object.fromEntries(
+      all.flatMap((name, at) => [
+        [`jobs.${name}.currently_running`, at],
+        [`jobs.${name}.currently_paused`, 10 + at],
+        [`jobs.${name}.protected_age_sec`, 20 + at],
+      ]),
+    );
+    const { of } = await pollNodes([recordOf(1, { metrics })]);
+    expect(of('crdb_jobs')).toEqual(
+      all.flatMap((job, at) => [
+        `{job="${job}",state="running"} ${at}`,
+        `{job="${job}",state="paused"} ${10 + at}`,
+      ]),
+    );
+    expect(of('crdb_protected_timestamp_age_seconds')).toEqual(
+      all.map((job, at) => `{job="${job}"} ${20 + at}`),
+    );
+  });
+
   test('the protected timestamp is the oldest that a node reports; 0 is nothing protected', async () => {
     const { of } = await pollNodes([
       recordOf(1, {

@@ -175,7 +175,7 @@ describe('metrics of a node', () => {
       'admission.io.overload': 1.25,
       ranges: 9,
     };
-    const stores = { '10': store, '9': { capacity: 50 }, 'x"': store };
+    const stores = { '10': store, '9': { capacity: 50 }, 'x"': store, '9x': store };
     const { lines } = await pollNodes([recordOf(4, { store_metrics: stores })]);
     expect(lines.filter((line) => line.startsWith('crdb_store_'))).toEqual([
       'crdb_store_capacity_bytes{node_id="4",store_id="9"} 50',
@@ -207,7 +207,13 @@ describe('metrics of a node', () => {
     const { of } = await pollNodes(
       [
         recordOf(1, {
-          metrics: { 'sys.rss': 1, 'sql.mem.root.current': 2, 'sql.mem.root.max': 3, other: 4 },
+          metrics: {
+            'sys.rss': 1,
+            'sql.mem.root.current': 2,
+            'sql.mem.root.max': 3,
+            'sql.memory': 9,
+            other: 4,
+          },
           store_metrics: { '1': { ranges: 5, capacity: 6, 'sql.mem.x': 7 } },
         }),
       ],

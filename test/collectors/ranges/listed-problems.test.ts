@@ -42,12 +42,10 @@ describe('the list of problem ranges', () => {
 
   test('begins again for a range that a scan did not see with its problem', async () => {
     const state = ranges.createState();
-    const cluster = (elements: readonly unknown[]) =>
-      fakeCluster([{ nodeId: 1, ranges: elements }, { nodeId: 2 }, { nodeId: 3 }]);
     const given = { state, context: { nowMs: () => 500_000 } };
-    await pollRanges(cluster(unavailable).api, given);
-    await pollRanges(cluster(unavailable.slice(1)).api, given);
-    const { of } = await pollRanges(cluster(unavailable).api, { state });
+    await pollElements(unavailable, given);
+    await pollElements(unavailable.slice(1), given);
+    const { of } = await pollElements(unavailable, { state });
     const times = of('crdb_problem_range_first_seen_timestamp_seconds').map((line) =>
       line.split(' ').at(-1),
     );

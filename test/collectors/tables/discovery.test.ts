@@ -96,10 +96,25 @@ describe('the tables with series of their own', () => {
     const { of } = await discover(() =>
       pageOf([rowOf(7, { replication_size_bytes: 'x', last_updated: '0001-01-01T00:00:00Z' })]),
     );
-    expect(of('crdb_table_size_bytes')).toHaveLength(1);
+    expect(of('crdb_table_size_bytes')).toEqual([
+      '{database="other",schema="other",table="other"} 0',
+    ]);
+    expect(of('crdb_database_size_bytes')).toEqual(['{database="movr"} 0', '{database="other"} 0']);
     expect(of('crdb_table_data_bytes')).toHaveLength(2);
     expect(of('crdb_table_metadata_oldest_update_timestamp_seconds')).toEqual([]);
   });
+});
+
+test('a table without a size adds nothing to the rest', async () => {
+  const { of } = await discover(
+    () => pageOf([rowOf(1, { replication_size_bytes: 'x' }), rowOf(2)]),
+    {
+      max_tables: 0,
+    },
+  );
+  expect(of('crdb_table_size_bytes')).toEqual([
+    '{database="other",schema="other",table="other"} 60',
+  ]);
 });
 
 test('the largest databases have series of their own', async () => {

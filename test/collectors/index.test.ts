@@ -1,0 +1,63 @@
+import { expect, test } from 'vitest';
+import { type Collector, ownOptions, shardOf } from '../../src/collectors/collector.ts';
+import { COLLECTORS } from '../../src/collectors/index.ts';
+import { nodes } from '../../src/collectors/nodes.ts';
+import { ranges } from '../../src/collectors/ranges.ts';
+
+/** How often it polls, for how long at most, its share of time and its request. */
+function lineOf({ name, api, scope, inProbe, enabledByDefault, ...rest }: Collector): string {
+  const { intervalSeconds, timeoutSeconds, maxDuty, request } = rest;
+  const marks = [api, scope, ...(inProbe ? ['probe'] : []), ...(enabledByDefault ? [] : ['off'])];
+  return `${name} (${marks.join(' ')}) ${intervalSeconds} ${timeoutSeconds} ${maxDuty} ${request}`;
+}
+
+test('each collector polls as often and as long as is documented', () => {
+  expect(COLLECTORS.map(lineOf)).toEqual([
+    'nodes (cluster cluster probe) 30 30 0.25 GET /nodes/',
+    'ranges (cluster node) 60 300 0.1 GET /nodes/{node_id}/ranges/',
+    'sessions (cluster cluster probe) 30 30 0.25 GET /sessions/',
+    'users (cluster cluster probe off) 600 30 0.25 GET /users/',
+    'tables (cluster cluster) 600 120 0.25 GET /databases/{database}/tables/{table}/',
+    'cloud (cloud cluster probe) 60 30 0.25 GET /api/v1/clusters/{cluster_id}/migration-assistant',
+  ]);
+});
+
+test('each option has its kind, its default and its bounds', () => {
+  const lines = COLLECTORS.flatMap(({ name, options }) =>
+    Object.entries(options).map(([option, { help: _help, ...spec }]) => {
+      const values = Object.values(spec).filter((value) => /^[\w,]+$/.test(String(value)));
+      return `${name}.${option}: ${values.map(String).join(' ')}`;
+    }),
+  );
+  expect(lines).toEqual([
+    'nodes.page_limit: integer 200 1',
+    'nodes.metrics: strings',
+    'ranges.page_limit: integer 20000 1',
+    'ranges.concurrency: integer 2 1',
+    'ranges.route: enum auto,gateway,proxy,local auto',
+    'ranges.hot_ranges: integer 20 0 1000',
+    'ranges.problem_ranges: integer 20 0 1000',
+    'ranges.top_tables: integer 20 0 1000',
+    'sessions.page_limit: integer 20000 1',
+    'sessions.max_applications: integer 50 0 1000',
+    'sessions.max_users: integer 20 0 1000',
+    'sessions.include_internal: boolean false',
+    'sessions.application_rewrite: rewrites',
+    'tables.tables: strings',
+    'tables.discover: auto auto',
+    'tables.max_tables: integer 50 0 1000',
+  ]);
+});
+
+test.each([
+  ['work per cluster is that of shard 0', nodes, {}, '0'],
+  ['work per node is that of the shard with the number', ranges, { route: 'auto' }, '3'],
+  ['work beside a node is that of the name', ranges, { route: 'local' }, 'db-7'],
+] as const)('%s', (_what, collector, options, shard) => {
+  expect(shardOf(collector, options, { index: 3, name: 'db-7' })).toBe(shard);
+});
+
+test('the own options of a collector are those that it declares', () => {
+  const settings = { page_limit: 5, metrics: ['a'], interval: 30, enabled: true };
+  expect(ownOptions(nodes, settings)).toEqual({ page_limit: 5, metrics: ['a'] });
+});
