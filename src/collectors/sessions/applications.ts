@@ -104,7 +104,7 @@ function sortByRank<Key extends string>(
     .map(({ key }) => key);
 }
 
-/** What is listed, the most important first, each with the number of polls since it last qualified. */
+/** What is listed, the most important first, each with the number of polls since it last qualified; these ascend. */
 export type Members<Key extends string> = ReadonlyMap<Key, number>;
 
 /** A series that comes and goes is of no use in a graph: what is listed stays for this number of polls, unless the list is full. */
@@ -137,8 +137,7 @@ export function chooseMembers<Key extends string>(
   const names = new Set(qualified);
   const staying = [...before]
     .map(([key, polls]) => [key, polls + 1] as const)
-    .filter(([key, polls]) => !names.has(key) && polls < MIN_POLLS)
-    .toSorted(([, a], [, b]) => a - b);
+    .filter(([key, polls]) => !names.has(key) && polls < MIN_POLLS);
   return new Map([...qualified.map((key) => [key, 0] as const), ...staying].slice(0, max));
 }
 
