@@ -235,14 +235,16 @@ test('lease changes add up from poll to poll, also over a node that was not read
 
 test('a lease without a sequence leaves none to count from', async () => {
   const state = ranges.createState();
-  const held = { rangeId: 1, nodeId: 1, storeId: 1, lease: 1 };
-  const elements = [replica(held), replica({ ...held, sequence: 5 })];
+  const element = replica({ rangeId: 1, nodeId: 1, storeId: 1 });
   const changes: (readonly string[])[] = [];
-  for (const element of elements) {
-    const { of } = await pollRanges(fakeCluster([{ nodeId: 1, ranges: [element] }]).api, { state });
+  for (const sequence of [undefined, 'x', 5]) {
+    const lease_history = [{ replica: { node_id: 1, store_id: 1 }, sequence }];
+    const nodes = [{ nodeId: 1, ranges: [{ ...element, lease_history }] }];
+    const { of } = await pollRanges(fakeCluster(nodes).api, { state });
     changes.push(of('crdb_range_lease_changes_total'));
   }
-  expect(changes).toEqual([['{shard="0"} 0'], ['{shard="0"} 0']]);
+  expect(changes).toEqual(changes.map(() => ['{shard="0"} 0']));
+  expect(changes).toHaveLength(3);
 });
 
 test('a lease of a node that is not listed leaves no sequence to count from', async () => {
