@@ -1,0 +1,194 @@
+import { describe, expect, test } from 'vitest';
+import type { Finding } from '../../../../src/web/status/health.ts';
+import {
+  bar,
+  formatTime,
+  type Html,
+  icon,
+  relativeTime,
+  withCode,
+} from '../../../../src/web/status/page/html.ts';
+import {
+  assistantState,
+  hotRanges,
+  problemRanges,
+  sessionTables,
+} from '../../../../src/web/status/page/tables.ts';
+import type { RangesStatus } from '../../../../src/web/status/ranges.ts';
+import { readSessions } from '../../../../src/web/status/sessions.ts';
+import { sessionsResult } from '../results.ts';
+
+const NOW = '2026-03-01T12:00:00.000Z';
+const NOW_MS = Date.parse(NOW);
+
+/** The text of some markup, without its tags. */
+function textOf({ text }: Html): string {
+  return text
+    .replaceAll(/<[^>]*>/g, '')
+    .replaceAll(/\s+/g, ' ')
+    .trim();
+}
+
+/** The matches of the group of an expression. */
+function all({ text }: Html, expression: RegExp): readonly string[] {
+  return Array.from(text.matchAll(expression), ([, found = '']) => found);
+}
+
+test.each([
+  [-1, '0'],
+  [0, '0'],
+  [0.014, '1'],
+  [1, '100'],
+  [1.5, '100'],
+])('the bar of %d is %s wide', (ratio, width) => {
+  expect(all(bar(ratio), /<rect width="(\d+)"/g)).toEqual([width]);
+});
+
+test('times are shown as durations since and until then', () => {
+  const at = (ms: number) => relativeTime(new Date(NOW_MS + ms).toISOString(), NOW_MS).text;
+  const title = '2026-03-01 11:58:59 UTC';
+  expect(at(-60_600)).toBe(
+    `<time datetime="2026-03-01T11:58:59.400Z" title="${title}"\n>1 min 1 s</time\n>`,
+  );
+  expect(textOf(relativeTime('2026-03-01T13:00:00Z', NOW_MS))).toBe('1 h');
+  expect(formatTime(NOW)).toBe('2026-03-01 12:00:00 UTC');
+});
+
+test('text between backquotes is code', () => {
+  const parts = withCode('a `b` c `d` <e> `f`').map(({ text }) => text);
+  expect(parts).toEqual([
+    'a ',
+    '<code>b</code>',
+    ' c ',
+    '<code>d</code>',
+    ' &#60;e&#62; ',
+    '<code>f</code>',
+    '',
+  ]);
+});
+
+test('each state has its icon', () => {
+  const states = [
+    'healthy',
+    'good',
+    'live',
+    'info',
+    'waiting',
+    'unknown',
+    'warning',
+    'critical',
+    'problems',
+    'failing',
+    'draining',
+  ];
+  expect(states.map((state) => textOf(icon(state))).join(' ')).toBe('✓ ✓ ✓ i … ? ! ✕ ✕ ✕ •');
+  expect(icon('good').text).toBe('<span class="icon good" aria-hidden="true">✓</span>');
+});
+
+describe('sessions', () => {
+  test('by state fill the bar', () => {
+    const tally = { active: 1, idle_in_transaction: 1, idle: 2 };
+    const drawn = sessionTables(readSessions(sessionsResult({ a: tally })));
+    expect(all(drawn, /\bx="([^"]*)"/g)).toEqual(['0.0', '25.0', '50.0']);
+    expect(all(drawn, /\bwidth="([^"]*)"/g)).toEqual(['25.0', '25.0', '50.0']);
+    const one = sessionTables(readSessions(sessionsResult({ a: { active: 1 } })));
+    expect(all(one, /\bwidth="([^"]*)"/g)).toEqual(['100.0', '0.0', '0.0']);
+  });
+
+  test('with a transaction open for more than five minutes are marked', () => {
+    const ages = { oldestTransactionSeconds: 300, oldestIdleTransactionSeconds: 301 };
+    const drawn = sessionTables(readSessions(sessionsResult({ a: ages, b: {} })));
+    expect(all(drawn, /data-title="(?:Oldest|Idle in) txn"[^>]*>([^]*?)<\/td>/g)).toEqual([
+      '5 min',
+      `<span class="old">${icon('warning').text} 5 min 1 s</span>`,
+      '–',
+      '–',
+    ]);
+  });
+
+  test('that are not there are no table', () => {
+    const none = readSessions(sessionsResult({}));
+    expect(sessionTables(none).text).toBe('<p>No session is open.</p>');
+  });
+});
+
+test.each([
+  [{}, '! unknown, health unknown'],
+  [{ status: 'running', health: 'not_computed' }, 'i running, health not computed'],
+  [
+    { status: 'running', health: 'healthy', region: 'us-east1' },
+    'i running, health healthy, in us-east1',
+  ],
+  [{ status: 'failed', health: 'healthy' }, '! failed, health healthy'],
+  [{ status: 'running', health: 'unavailable' }, '! running, health unavailable'],
+  [
+    { status: 'running', health: 'healthy', statusSince: '2026-03-01T11:00:00Z' },
+    'i running for 1 h, health healthy',
+  ],
+])('a migration assistant with %j is shown as %s', (more, text) => {
+  const unknown = {
+    status: undefined,
+    health: undefined,
+    region: undefined,
+    statusSince: undefined,
+  };
+  expect(
+    textOf(assistantState({ exists: true, ...unknown, ...more }, NOW_MS)).replace(' ,', ','),
+  ).toBe(text);
+});
+
+const RANGES: RangesStatus = {
+  ranges: 1,
+  replicas: 3,
+  queriesPerSecond: 1,
+  nodes: { scanned: 3, failed: 0, skipped: 0 },
+  failedNodes: [],
+  downSinceScan: [],
+  problems: {},
+  tables: [],
+  safety: undefined,
+  oldest: [],
+  hottest: [],
+};
+const PLACE = { nodeId: 1, storeId: 2, table: '', index: '' };
+
+function findingOf(key: string, level: Finding['level']): Finding {
+  return { key, about: 'ranges', alert: undefined, level, text: '', next: '', since: NOW };
+}
+
+test('the worst problem ranges come first, and the oldest of them', () => {
+  const findings = [
+    findingOf('ranges unavailable', 'critical'),
+    findingOf('ranges overreplicated', 'info'),
+  ];
+  const names = [
+    'overreplicated',
+    'underreplicated',
+    'unavailable',
+    'underreplicated',
+    'unavailable',
+  ];
+  const oldest = names.map((problem, at) => ({ ...PLACE, problem, rangeId: at, firstSeenAt: NOW }));
+  const problems = { overreplicated: 1, underreplicated: 2_000, unavailable: 2 };
+  const drawn = problemRanges({ ...RANGES, problems, oldest }, findings, NOW_MS);
+  expect(all(drawn, /<th scope="row"[^>]*>(r\d)</g)).toEqual(['r2', 'r4', 'r1', 'r3', 'r0']);
+  expect(all(drawn, /<li class="(\w+)">/g)).toEqual(['info', 'warning', 'critical']);
+  expect(textOf(drawn)).toMatch(/^1 overreplicated 2,000 underreplicated 2 unavailable /);
+});
+
+/** The widths of the bars of ranges with so many queries. */
+function widthsOf(...rates: readonly number[]): readonly string[] {
+  const hottest = rates.map((queriesPerSecond, at) => ({
+    ...PLACE,
+    rangeId: at,
+    queriesPerSecond,
+    writesPerSecond: 0,
+    cpuSecondsPerSecond: undefined,
+  }));
+  return all(hotRanges({ ...RANGES, hottest }), /<rect width="(\d+)"/g);
+}
+
+test('the bars of the hottest ranges are shares of the hottest, or of one query per second', () => {
+  expect(widthsOf(10, 40)).toEqual(['25', '100']);
+  expect(widthsOf(0.5)).toEqual(['50']);
+});
