@@ -83,6 +83,11 @@ test.each([
   expect(find(text, /<p[^]*?<\/p>/g)).toEqual(hidden);
 });
 
+test('one healthy node among many others is counted', () => {
+  const dead = Array.from({ length: 400 }, (_, at) => node(at, { status: 'dead' }));
+  expect(draw(...dead, node(400))).toContain('>and 1 healthy<');
+});
+
 test('nodes stand by region and zone, in the order of their names', () => {
   const localities = [
     'region=b,zone=y,rack=2',

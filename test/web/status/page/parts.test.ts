@@ -11,6 +11,7 @@ import {
 import {
   assistantState,
   hotRanges,
+  loadedTables,
   problemRanges,
   sessionTables,
 } from '../../../../src/web/status/page/tables.ts';
@@ -93,6 +94,8 @@ describe('sessions', () => {
     expect(all(drawn, /\bwidth="([^"]*)"/g)).toEqual(['25.0', '25.0', '50.0']);
     const one = sessionTables(readSessions(sessionsResult({ a: { active: 1 } })));
     expect(all(one, /\bwidth="([^"]*)"/g)).toEqual(['100.0', '0.0', '0.0']);
+    const none = sessionTables(readSessions(sessionsResult({ a: {} })));
+    expect(all(none, /\bwidth="([^"]*)"/g)).toEqual(['0.0', '0.0', '0.0']);
   });
 
   test('with a transaction open for more than five minutes are marked', () => {
@@ -187,6 +190,27 @@ function widthsOf(...rates: readonly number[]): readonly string[] {
   }));
   return all(hotRanges({ ...RANGES, hottest }), /<rect width="(\d+)"/g);
 }
+
+test('no problem is only known of the ranges that were read', () => {
+  const nodes = { scanned: 2, failed: 1, skipped: 1 };
+  expect(textOf(problemRanges({ ...RANGES, nodes }, [], NOW_MS))).toBe(
+    'No range that was read has a problem. Read from 2 of 3 nodes; 1 down and not queried.',
+  );
+});
+
+test('the sizes and the CPU of tables are columns where one of them is known', () => {
+  const columnsWith = (sizeBytes?: number, cpuSecondsPerSecond?: number) => {
+    const one = { id: '1', name: 'a', ranges: 1, queriesPerSecond: 1, writesPerSecond: 1 };
+    const tables = [
+      { ...one, sizeBytes: undefined, cpuSecondsPerSecond: undefined },
+      { ...one, sizeBytes, cpuSecondsPerSecond },
+    ];
+    return all(loadedTables({ ...RANGES, tables }), /<th scope="col"[^>]*>([^<]*)/g).slice(3);
+  };
+  expect(columnsWith()).toEqual(['Ranges']);
+  expect(columnsWith(0)).toEqual(['Ranges', 'Size']);
+  expect(columnsWith(undefined, 0)).toEqual(['CPU', 'Ranges']);
+});
 
 test('the bars of the hottest ranges are shares of the hottest, or of one query per second', () => {
   expect(widthsOf(10, 40)).toEqual(['25', '100']);
