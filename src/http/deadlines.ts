@@ -24,6 +24,7 @@ export function watchDeadlines(
   what: string,
 ) {
   const controller = new AbortController();
+  const signal: AbortSignal = controller.signal;
   const fail = (text: string): void => {
     controller.abort(new RequestError('timeout', `${what}: ${text}`));
   };
@@ -35,7 +36,7 @@ export function watchDeadlines(
   let startedAt = performance.now();
   let received = 0;
   return {
-    signal: controller.signal,
+    signal,
     headersArrived() {
       clearTimeout(timer);
       startedAt = performance.now();
