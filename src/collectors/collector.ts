@@ -69,7 +69,7 @@ export function mostFrequent<Failure extends { readonly reason: FailureReason }>
 }
 
 /** Everything that the rest of the program needs to know of a collector. */
-interface CollectorOf<
+export interface CollectorOf<
   Api extends 'cluster' | 'cloud',
   Options,
   State,

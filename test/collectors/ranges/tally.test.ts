@@ -27,6 +27,6 @@ test('a store has room at once for 5 % more replicas than when it was last read'
   for (let rangeId = 1; rangeId <= 1_000; rangeId += 1) before.count(elementOf(rangeId, 1));
   const tally = tallyOf(before);
   for (const storeId of [1, 2]) tally.count(elementOf(1, storeId));
-  const slots = tally.staged.map(({ narrow }) => narrow.capacity);
+  const slots = Array.from(tally.stores.values(), ({ staged }) => staged.capacity);
   expect(slots).toEqual([Math.ceil(1_050 / 0.88), 32]);
 });
