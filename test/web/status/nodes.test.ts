@@ -121,7 +121,7 @@ test.each([
   [0, 'warning', 'warning'],
   [1, 'critical', 'critical'],
   [2, 'warning', 'warning'],
-  [3, undefined, 'warning'],
+  [3, 'live', 'warning'],
   [4, 'info', 'warning'],
   [5, 'info', 'info'],
   [6, 'info', 'warning'],

@@ -198,15 +198,16 @@ test('no problem is only known of the ranges that were read', () => {
   );
 });
 
+const columnsWith = (sizeBytes?: number, cpuSecondsPerSecond?: number) => {
+  const one = { id: '1', name: 'a', ranges: 1, queriesPerSecond: 1, writesPerSecond: 1 };
+  const tables = [
+    { ...one, sizeBytes: undefined, cpuSecondsPerSecond: undefined },
+    { ...one, sizeBytes, cpuSecondsPerSecond },
+  ];
+  return all(loadedTables({ ...RANGES, tables }), /<th scope="col"[^>]*>([^<]*)/g).slice(3);
+};
+
 test('the sizes and the CPU of tables are columns where one of them is known', () => {
-  const columnsWith = (sizeBytes?: number, cpuSecondsPerSecond?: number) => {
-    const one = { id: '1', name: 'a', ranges: 1, queriesPerSecond: 1, writesPerSecond: 1 };
-    const tables = [
-      { ...one, sizeBytes: undefined, cpuSecondsPerSecond: undefined },
-      { ...one, sizeBytes, cpuSecondsPerSecond },
-    ];
-    return all(loadedTables({ ...RANGES, tables }), /<th scope="col"[^>]*>([^<]*)/g).slice(3);
-  };
   expect(columnsWith()).toEqual(['Ranges']);
   expect(columnsWith(0)).toEqual(['Ranges', 'Size']);
   expect(columnsWith(undefined, 0)).toEqual(['CPU', 'Ranges']);
