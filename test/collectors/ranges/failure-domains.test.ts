@@ -87,6 +87,7 @@ const UNDER_REPLICATED: readonly Case[] = [
   ['two of what are three as a rule', 2, {}, 1, 2, 0],
   ['two of three', 2, { last: 3, intended: 3 }, 1, 2, 0],
   ['two of what was one', 2, { last: 1, intended: 1 }, 1, 2, 0],
+  ['three of what was one', 3, { last: 2, intended: 1 }, 1, 3, 0],
   ['two of two', 2, { last: 2, intended: 2 }, 1, 2, 0],
   ['two of five, which are no quorum', 2, { last: 5, intended: 5 }, 0, 0, 0],
   ['three of what are five as a rule', 3, {}, 1, 3, 0],

@@ -81,7 +81,7 @@ describe('the listed pairs', () => {
 
   test('give way only to a pair with 20 % more sessions', async () => {
     expect(await shownOver([{ a: 5 }, { a: 5, b: 6 }], 1)).toEqual(times(2, ['a']));
-    expect(await shownOver([{ b: 5 }, { b: 5, a: 6 }], 1)).toEqual(times(2, ['b']));
+    expect(await shownOver([{ b: 5 }, { a: 6, b: 5 }], 1)).toEqual(times(2, ['b']));
     expect((await shownOver([{ a: 5 }, { a: 5, b: 7 }], 1)).at(-1)).toEqual(['b']);
   });
 
