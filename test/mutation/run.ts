@@ -27,6 +27,8 @@ const WORKERS = 2;
 const ATTEMPTS = 3;
 /** Tests that run before the other near ones. */
 const NEAREST = 5;
+/** Near tests are short. One that fails because of another in the same process passes when it is run again, alone. */
+const FAST = ['--no-isolate', '--testTimeout=12000', '--hookTimeout=12000'];
 /** Tests that take this much longer than without a mutant do not end. */
 const [SLOWER, GRACE_SECONDS] = [4, 30];
 const NOT_COPIED = ['.git', 'node_modules', 'dist', 'coverage'];
@@ -157,8 +159,8 @@ async function work(copy: Copy): Promise<void> {
         results.taken += 1;
         const near = nearestTests(mutant.file, seconds);
         const killer =
-          (await findKiller(copy, near.slice(0, NEAREST))) ??
-          (await findKiller(copy, near.slice(NEAREST)));
+          (await findKiller(copy, near.slice(0, NEAREST), FAST)) ??
+          (await findKiller(copy, near.slice(NEAREST), FAST));
         if (!killer) survivors.push(mutant);
         else print(mutant, killer);
       }
@@ -193,24 +195,30 @@ async function isRejected({ folder }: Copy): Promise<boolean> {
   return (await run('tsc', TSC.split(' '), { folder, limitMs: Infinity })) !== 0;
 }
 
-async function findKiller(copy: Copy, files: readonly string[]): Promise<string | undefined> {
+async function findKiller(
+  copy: Copy,
+  files: readonly string[],
+  flags: readonly string[] = [],
+): Promise<string | undefined> {
   if (files.length === 0) return undefined;
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    const verdict = await runTests(copy, files);
+    const verdict = await runTests(copy, files, flags);
     if (verdict === 'passed') return undefined;
     if (verdict === 'time limit') return verdict;
-    const again = await runTests(copy, verdict.failed);
+    const again = await runTests(copy, verdict.failed, flags);
     if (again !== 'passed') return verdict.failed.join(', ');
   }
   return undefined;
 }
 
-async function runTests(copy: Copy, files: readonly string[]): Promise<Verdict> {
+async function runTests(
+  copy: Copy,
+  files: readonly string[],
+  more: readonly string[],
+): Promise<Verdict> {
   const report = path.join(copy.temporary, 'report.json');
   rmSync(report, { force: true });
-  const pool = ['--maxWorkers=1', '--no-isolate', '--bail=1'];
-  const limits = ['--testTimeout=12000', '--hookTimeout=12000'];
-  const flags = ['--project=together', ...pool, ...limits, '--reporter=json'];
+  const flags = ['--project=together', '--maxWorkers=1', '--bail=1', '--reporter=json', ...more];
   const args = ['run', ...flags, `--outputFile=${report}`, ...files];
   const limitMs = 1000 * (GRACE_SECONDS + SLOWER * usualSeconds(files));
   const status = await run('vitest', args, { ...copy, limitMs });
