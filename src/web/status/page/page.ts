@@ -157,17 +157,18 @@ function duration(
   return html`for ${mayBeOlder && 'at least '}${relativeTime(since, nowMs)}`;
 }
 
-/** A panel: its kind, its title, the collector that its data is from, and its content, undefined without current data. */
-type Panel = readonly [
+interface Panel {
   /** `line` for content that is one line, `wide` for what needs the whole width. */
-  kind: 'line' | 'wide' | 'half',
-  title: string,
-  collector: string,
-  content: Html | undefined,
-];
+  readonly kind: 'line' | 'wide' | 'half';
+  readonly title: string;
+  /** That its data is from. */
+  readonly collector: string;
+  /** Undefined without current data. */
+  readonly content: Html | undefined;
+}
 
 /** A panel whose content lists nothing is a line. */
-function kindOf(listed: object = []) {
+function kindOf(listed: object = []): Panel['kind'] {
   return Object.keys(listed).length > 0 ? 'half' : 'line';
 }
 
@@ -175,7 +176,7 @@ function kindOf(listed: object = []) {
 function describePanels(cluster: ClusterStatus, nowMs: number): readonly Panel[] {
   const { nodes, ranges, sessions, assistant, collectors, findings } = cluster;
   const problems = ranges && problemRanges(ranges, findings, nowMs);
-  const all: readonly Panel[] = [
+  const rows = [
     ['wide', 'Nodes', 'nodes', nodes && nodeMap(nodes, nowMs)],
     [kindOf(ranges?.problems), 'Problem ranges', 'ranges', problems],
     [kindOf(ranges?.safety?.dependent), 'Safe to stop', 'ranges', ranges && safeToStop(ranges)],
@@ -183,42 +184,45 @@ function describePanels(cluster: ClusterStatus, nowMs: number): readonly Panel[]
     [kindOf(ranges?.hottest), 'Hottest ranges', 'ranges', ranges && hotRanges(ranges)],
     [kindOf(sessions?.applications), 'Sessions', 'sessions', sessions && sessionTables(sessions)],
     ['line', 'Migration assistant', 'cloud', assistant && assistantState(assistant, nowMs)],
-  ];
-  return all.filter(([, , collector]) => collectors.some(({ name }) => name === collector));
+  ] as const;
+  return rows
+    .map(([kind, title, collector, content]) => ({ kind, title, collector, content }))
+    .filter(({ collector }) => collectors.some(({ name }) => name === collector));
 }
 
 /** Everything about one cluster, the most urgent first; all that has no data is one line. */
 function clusterDetails(cluster: ClusterStatus, nowMs: number): Html {
   const panels = describePanels(cluster, nowMs);
-  const missing = panels.filter(([, , , content]) => content === undefined);
-  const shown = panels.filter(([, , , content]) => content !== undefined);
-  const halves = shown.filter(([kind]) => kind === 'half');
+  const missing = panels.filter(({ content }) => content === undefined);
+  const shown = panels.filter(({ content }) => content !== undefined);
+  const halves = shown.filter(({ kind }) => kind === 'half');
   const last = halves.length % 2 === 1 ? halves.at(-1) : undefined;
-  const collectors = collectorTable(cluster.collectors, nowMs);
-  const all = [...shown, ['wide', 'Collectors', '', collectors] as const];
+  const table = collectorTable(cluster.collectors, nowMs);
+  const all: readonly Panel[] = [
+    ...shown.map((one) => (one === last ? ({ ...one, kind: 'wide' } as const) : one)),
+    { kind: 'wide', title: 'Collectors', collector: '', content: table },
+  ];
   return html`${findingList(cluster, nowMs)}${trendTiles(cluster.trends, cluster.findings, cluster.nodes)}
     <div class="panels">
       ${
         missing.length > 0 &&
         html`<p class="panel line quiet">
-          No current data: ${formatList(missing.map(([, title]) => title))}.
+          No current data: ${formatList(missing.map(({ title }) => title))}.
         </p>`
       }
-      ${all.map((one) => panel(one, one === last, cluster, nowMs))}
+      ${all.map((one) => panel(one, cluster, nowMs))}
     </div>`;
 }
 
 function panel(
-  [kind, title, collector, content]: Panel,
-  isWidened: boolean,
+  { kind, title, collector, content }: Panel,
   cluster: ClusterStatus,
   nowMs: number,
 ): Html {
   const id = title.toLowerCase().replaceAll(' ', '-');
   const source = cluster.collectors.find(({ name }) => name === collector);
   const isFailing = source?.state === 'failing';
-  const look = isWidened ? 'wide' : kind;
-  return html`<section class="panel ${look}" id="${id}" aria-labelledby="${id}-title">
+  return html`<section class="panel ${kind}" id="${id}" aria-labelledby="${id}-title">
     <h3 id="${id}-title">${title}</h3>
     ${
       source?.lastSuccessAt !== undefined &&
