@@ -44,19 +44,18 @@ export async function readNumberedPages(
     const { read, total } = await readPage(query);
     all += read;
     // A server that does not count is read until a page is not full. An empty page counts 0, also after others.
-    const isFull = read >= NUMBERED_PAGE_SIZE;
-    const listed = Math.max(all, total || (isFull ? Infinity : all));
-    if (read === 0 || all >= listed) return all;
+    const isLast = total ? all >= total : read < NUMBERED_PAGE_SIZE;
+    if (read === 0 || isLast) return all;
     if (page < MAX_NUMBERED_PAGES) continue;
     stats.limits.add('items');
-    return Number.isFinite(listed) ? listed : all;
+    return total || all;
   }
 }
 
 /**
  * Pages by limit and start (sessions): `readPage` resolves to the answer's `next`, and the nodes that it names in
- * `errors`. The length of a page proves nothing: servers may cap it below the limit. Real
- * servers send `next` for ever, so the end is also a token that came before, or one that leaves only failed nodes.
+ * `errors`. The length of a page proves nothing: servers may cap it below the limit. Real servers send `next` for ever,
+ * so the end is also a token that came before, or one that leaves only failed nodes.
  */
 export async function readTokenPages(
   stats: PollStats,
