@@ -96,7 +96,7 @@ export function readSettings(pairs: readonly string[], alerts: readonly string[]
       values[name] = writeValue(name, checkValue(name, value));
     }
   }
-  for (const name of settingNames()) checkOrder(name, values);
+  checkOrder(values);
   return { values, severities, labels };
 }
 
@@ -115,15 +115,14 @@ export function recordOf(
   return all;
 }
 
-/** All pairs are what is left of something: less of it is critical. */
-function checkOrder(critical: SettingName, values: Readonly<Record<SettingName, string>>): void {
-  const warning = settingNames().find(
-    (name) => name !== critical && name === critical.replace('_critical', ''),
-  );
-  if (warning === undefined) return;
-  const [high, low] = [values[warning], values[critical]];
-  if (Number(low) < Number(high)) return;
-  throw usageError(`--set: ${critical} (${low}) must be less than ${warning} (${high})`);
+/** All limits of two severities are of what is left of something: less of it is critical. */
+function checkOrder(values: Readonly<Record<SettingName, string>>): void {
+  for (const critical of settingNames().filter((name) => name.includes('_critical'))) {
+    const warning = checkName(critical.replace('_critical', ''));
+    const [high, low] = [values[warning], values[critical]];
+    if (Number(low) < Number(high)) continue;
+    throw usageError(`--set: ${critical} (${low}) must be less than ${warning} (${high})`);
+  }
 }
 
 function checkName(key: string): SettingName {
