@@ -2,16 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { RequestError, statusError, toRequestError } from '../../src/http/errors.ts';
 import type { HttpRequest } from '../../src/http/request.ts';
 import { planRetry, RetryAfterPauses, RetryBudget } from '../../src/http/retry.ts';
-import { testStats } from '../support/cluster.ts';
+import { REQUEST } from './clocked.ts';
 
-const REQUEST: HttpRequest = {
-  endpoint: 'nodes',
-  method: 'GET',
-  path: '/nodes/',
-  stats: testStats(),
-  onChunk: () => undefined,
-  onEnd: () => undefined,
-};
 const OF_NODE = { ...REQUEST, node: 3 };
 const RESET = toRequestError(Object.assign(new Error('reset'), { code: 'ECONNRESET' }), 'nodes');
 const REFUSED = toRequestError(Object.assign(new Error('no'), { code: 'ECONNREFUSED' }), 'nodes');

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { expect, test } from 'vitest';
 import { BreakerOpenError } from '../../src/http/client.ts';
-import { preparePoller, START_MS } from './poller-bench.ts';
+import { preparePoller, START_MS } from './prepare-poller.ts';
 
 function keyOf(name: string, more: Readonly<Record<string, string>> = {}): string {
   return `crdb_exporter_${name} ${JSON.stringify({ collector: 'orders', shard: '0', ...more })}`;

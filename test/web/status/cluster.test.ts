@@ -3,7 +3,7 @@ import type { CloudResult } from '../../../src/collectors/cloud.ts';
 import type { Poller } from '../../../src/polling/poller.ts';
 import { readCluster } from '../../../src/web/status/cluster.ts';
 import { ClusterHistory } from '../../../src/web/status/history.ts';
-import { preparePoller } from '../../polling/poller-bench.ts';
+import { preparePoller } from '../../polling/prepare-poller.ts';
 import { node, nodesResult, polledCluster, rangesResult, sessionsResult } from './results.ts';
 
 const NOW_MS = Date.parse('2026-03-01T12:00:00Z');

@@ -10,7 +10,7 @@ import { nodeIssues, readNodes } from '../../../src/web/status/nodes.ts';
 import { formatTable, rangeIssues, type RangesStatus } from '../../../src/web/status/ranges.ts';
 import { readSessions, sessionIssues } from '../../../src/web/status/sessions.ts';
 import { expectGolden } from '../../support/golden.ts';
-import { node, nodesResult, sessionsResult } from './results.ts';
+import { node, nodesResult, RANGES, sessionsResult } from './results.ts';
 
 const NOW = '2026-03-01T12:00:00.000Z';
 const NOW_MS = Date.parse(NOW);
@@ -58,19 +58,11 @@ function rangesWith(counts: Readonly<Record<string, readonly [number, number]>>)
     })),
   );
   return {
-    ranges: 1,
-    replicas: 3,
-    queriesPerSecond: 1,
-    nodes: { scanned: 3, failed: 0, skipped: 0 },
-    failedNodes: [],
-    downSinceScan: [],
+    ...RANGES,
     problems: Object.fromEntries(
       Object.entries(counts).map(([problem, [count]]) => [problem, count]),
     ),
-    tables: [],
-    safety: undefined,
     oldest: listed,
-    hottest: [],
   };
 }
 

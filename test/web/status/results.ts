@@ -7,6 +7,7 @@ import { createTally, type SessionTally } from '../../../src/collectors/sessions
 import { SampleSet } from '../../../src/metrics/sample-set.ts';
 import type { Poller } from '../../../src/polling/poller.ts';
 import type { ClusterSource } from '../../../src/web/status/cluster.ts';
+import type { RangesStatus } from '../../../src/web/status/ranges.ts';
 
 export type Node = NodesResult['nodes'][number];
 
@@ -112,3 +113,18 @@ export function polledCluster({
     pollNow: () => Promise.resolve(),
   };
 }
+
+/** Of one range without a problem, read from all nodes. */
+export const RANGES: RangesStatus = {
+  ranges: 1,
+  replicas: 3,
+  queriesPerSecond: 1,
+  nodes: { scanned: 3, failed: 0, skipped: 0 },
+  failedNodes: [],
+  downSinceScan: [],
+  problems: {},
+  tables: [],
+  safety: undefined,
+  oldest: [],
+  hottest: [],
+};

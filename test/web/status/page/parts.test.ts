@@ -15,9 +15,8 @@ import {
   problemRanges,
   sessionTables,
 } from '../../../../src/web/status/page/tables.ts';
-import type { RangesStatus } from '../../../../src/web/status/ranges.ts';
 import { readSessions } from '../../../../src/web/status/sessions.ts';
-import { sessionsResult } from '../results.ts';
+import { RANGES, sessionsResult } from '../results.ts';
 
 const NOW = '2026-03-01T12:00:00.000Z';
 const NOW_MS = Date.parse(NOW);
@@ -140,19 +139,6 @@ test.each([
   ).toBe(text);
 });
 
-const RANGES: RangesStatus = {
-  ranges: 1,
-  replicas: 3,
-  queriesPerSecond: 1,
-  nodes: { scanned: 3, failed: 0, skipped: 0 },
-  failedNodes: [],
-  downSinceScan: [],
-  problems: {},
-  tables: [],
-  safety: undefined,
-  oldest: [],
-  hottest: [],
-};
 const PLACE = { nodeId: 1, storeId: 2, table: '', index: '' };
 
 function findingOf(key: string, level: Finding['level']): Finding {

@@ -21,7 +21,7 @@ const collector: PollerOptions['collector'] = {
   },
 };
 
-export interface Bench {
+export interface PreparedPoller {
   readonly poller: Poller;
   readonly clock: { nowMs: number };
   /** What the URLs are blocked for. */
@@ -48,7 +48,7 @@ export function preparePoller(
   collect: (context: PollContext, clock: { nowMs: number }) => unknown,
   settings: Partial<CollectorConfig> = {},
   { previous, others = [], name = 'orders' }: PollerExtras = {},
-): Bench {
+): PreparedPoller {
   const clock = { nowMs: 1_000 };
   const http = { blocked: 0 };
   const ended = { polls: 0 };
