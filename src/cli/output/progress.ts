@@ -7,7 +7,7 @@ const BAR_WIDTH = 20;
 
 /**
  * A line on the terminal during a long listing: bar, count and rate. Nothing where standard error is no terminal, or
- * where it would mix with data on the same one. `advance` is cheap enough for each element; `step` tells the known part
+ * where it would mix with data on the same one. `advance` is cheap enough for each element; `step` sets the known part
  * of the work, for the bar.
  */
 export async function withProgress<Result>(

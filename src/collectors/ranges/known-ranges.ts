@@ -165,8 +165,7 @@ export class KnownRanges {
 
   /**
    * Takes over which nodes hold each range, after a scan that read all live nodes, and counts for `domains` what
-   * depends on them. `onLost` gets the ranges that no live node holds, each with the
-   * lowest of its holders.
+   * depends on them. `onLost` gets the ranges that no live node holds, each with the lowest of its holders.
    */
   *settle(
     domains: FailureDomains,

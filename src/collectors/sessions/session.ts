@@ -103,7 +103,7 @@ export function isClosed({ status, end }: Pick<SessionElement, 'status' | 'end'>
   return status === CLOSED || end !== undefined;
 }
 
-/** One session as a tally of itself. `nowMs` is the wall clock, for servers that send no elapsed time. */
+/** What one session adds to a sum of sessions. `nowMs` is the wall clock, for servers that send no elapsed time. */
 export function readSession(session: Omit<SessionElement, 'client_address'>, nowMs: number) {
   const { active_queries: queries, active_txn: txn, start, alloc_bytes: allocBytes = 0 } = session;
   // Not from `status`: old servers send none, and it does not distinguish these states.
