@@ -15,7 +15,6 @@ const ENTRY_BITS = ID_BITS + 1;
 const ENTRY_MASK = (1 << ENTRY_BITS) - 1;
 const SEEN_BITS = SEEN | (SEEN << ENTRY_BITS);
 const REST_SHIFT = 2 * ENTRY_BITS;
-const REST_MASK = (1 << (32 - REST_SHIFT)) - 1;
 const ENTRIES = 2 * HOLDER_WORDS;
 const COUNT_BITS = 4;
 const MAX_COUNT = (1 << COUNT_BITS) - 1;
@@ -209,7 +208,7 @@ export function placeNumber(table: RangeTable, slot: number): number {
 }
 
 export function setPlaceNumber(table: RangeTable, slot: number, place: number): void {
-  setRest(table, slot, 1, place & REST_MASK);
+  setRest(table, slot, 1, place);
   setRest(table, slot, 2, place >>> (32 - REST_SHIFT));
 }
 
@@ -226,6 +225,7 @@ function rest({ words }: RangeTable, slot: number, word: number): number {
   return (words[slot * HOLDER_WORDS + word] ?? 0) >>> REST_SHIFT;
 }
 
+/** Of `bits` the lowest ten. */
 function setRest({ words }: RangeTable, slot: number, word: number, bits: number): void {
   const at = slot * HOLDER_WORDS + word;
   words[at] = ((words[at] ?? 0) & ((1 << REST_SHIFT) - 1)) | (bits << REST_SHIFT);
