@@ -1,0 +1,119 @@
+import { expect, test } from 'vitest';
+import { nodes } from '../../src/collectors/nodes.ts';
+import { sessions } from '../../src/collectors/sessions.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import { checkUrls, createSessionsCheck } from '../../src/exporter/checks.ts';
+import { RequestError } from '../../src/http/errors.ts';
+import { createLog } from '../../src/log.ts';
+import { Conditions } from '../../src/polling/conditions.ts';
+import { node, nodesResult, polledCluster, sessionsResult } from '../web/status/results.ts';
+
+/** Without a user there is no login. */
+async function prepare(username?: string) {
+  const log = createLog({ level: 'error', format: 'json', destination: { write() {} } });
+  const conditions = new Conditions(log, { wallMs: () => 1, monotonicMs: () => 0 });
+  const { config } = await loadConfig({
+    flags: {
+      'cluster.url': ['http://127.0.0.1:9'],
+      ...(username !== undefined && { 'cluster.username': username }),
+    },
+    env: username === undefined ? {} : { CRDB_EXPORTER_CLUSTER_PASSWORD: 'secret' },
+    collectors: [nodes, sessions],
+  });
+  const [cluster] = config.clusters;
+  if (cluster === undefined) throw new Error('no cluster');
+  return { conditions, cluster };
+}
+
+/** What the polls found: connections of nodes, sessions of users and nodes whose sessions are missing. */
+function found(
+  connections: readonly (number | undefined)[],
+  users: Readonly<Record<string, number>>,
+  missing: readonly number[] = [],
+) {
+  const applications = Object.keys(users).map((user) => [user, { idle: users[user] ?? 0 }]);
+  const result = sessionsResult(Object.fromEntries(applications), missing);
+  const list = connections.map((count, at) =>
+    node(at, { metrics: new Map(count === undefined ? [] : [['sql.conns', count]]) }),
+  );
+  const stale = node(99, { isFresh: false, metrics: new Map([['sql.conns', 1_000]]) });
+  return polledCluster({
+    pollers: [],
+    isUp: true,
+    results: {
+      nodes: nodesResult(...list, stale),
+      sessions: {
+        ...result,
+        applications: result.applications.map((one) => ({ ...one, user: one.application })),
+      },
+    },
+  });
+}
+
+const BLIND = found([700, undefined, 534], { watcher: 2, other: 0 });
+
+test('a user that sees only its own sessions is reported at the third contradiction in a row', async () => {
+  const { conditions, cluster } = await prepare('Watcher');
+  const check = createSessionsCheck(conditions, cluster);
+  const seen = () => conditions.warnings.map(({ key, message, remedy }) => [key, message, remedy]);
+  check(BLIND);
+  check(BLIND);
+  check(found([1], { watcher: 1, other: 1 }));
+  check(BLIND);
+  check(BLIND);
+  expect(seen()).toEqual([]);
+  check(BLIND);
+  const warning = [
+    'own sessions',
+    'sessions: the user watcher sees only its own sessions, although the nodes count 1,234 connections',
+    'run GRANT SYSTEM VIEWACTIVITYREDACTED TO Watcher;',
+  ];
+  expect(seen()).toEqual([warning]);
+  // Without data nothing is known.
+  check(polledCluster({ pollers: [], isUp: true }));
+  expect(seen()).toEqual([warning]);
+  check(found([0], { watcher: 1 }));
+  expect(seen()).toEqual([]);
+});
+
+test.each([
+  ['nobody is connected', found([0, undefined], { watcher: 1 })],
+  ['the sessions of a node are missing', found([9], { watcher: 1 }, [3])],
+  ['others have sessions', found([9], { watcher: 1, other: 1 })],
+  [
+    'only nodes are known',
+    polledCluster({ pollers: [], isUp: true, results: { nodes: nodesResult() } }),
+  ],
+])('nothing is reported while %s', async (_what, cluster) => {
+  const { conditions, cluster: config } = await prepare('Watcher');
+  const check = createSessionsCheck(conditions, config);
+  for (let poll = 0; poll < 5; poll += 1) check(cluster);
+  expect(conditions.warnings).toEqual([]);
+});
+
+test('nothing is reported without a login', async () => {
+  const { conditions, cluster } = await prepare();
+  const check = createSessionsCheck(conditions, cluster);
+  for (let poll = 0; poll < 5; poll += 1) check(BLIND);
+  expect(conditions.warnings).toEqual([]);
+});
+
+test('a URL that fails is reported while another one works', async () => {
+  const { conditions, cluster } = await prepare('Watcher');
+  const lastFailure = new RequestError('network', 'nodes at b: connect ECONNREFUSED');
+  const states = (a: 'closed' | 'open' | 'half_open', b: 'closed' | 'open' | 'half_open') => {
+    const upstreams = [
+      { name: 'a', state: a, lastFailure: undefined },
+      { name: 'b', state: b, lastFailure },
+    ];
+    checkUrls(conditions, nodes, { upstreams: () => upstreams }, cluster);
+    return conditions.warnings.map(({ key, message }) => [key, message]);
+  };
+  const text = 'one of 2 URLs fails, the others are used: nodes at b: connect ECONNREFUSED';
+  expect(states('closed', 'closed')).toEqual([]);
+  expect(states('closed', 'half_open')).toEqual([['URL b', text]]);
+  expect(states('open', 'open')).toEqual([['URL b', text]]);
+  expect(states('closed', 'closed')).toEqual([]);
+  // Nothing is known of its failure.
+  expect(states('open', 'closed')).toEqual([]);
+});
