@@ -6,6 +6,7 @@ import {
   type PollFailure,
 } from '../../../src/collectors/collector.ts';
 import { ranges } from '../../../src/collectors/ranges.ts';
+import type { ScannedNode } from '../../../src/collectors/ranges/tally.ts';
 import { toRequestError, RequestError } from '../../../src/http/errors.ts';
 import { type PollStats, createPollStats } from '../../../src/http/poll-stats.ts';
 import { SampleSet } from '../../../src/metrics/sample-set.ts';
@@ -34,6 +35,18 @@ interface Asked {
   readonly route: 'gateway' | 'proxy' | 'local';
   readonly firstUrl: number | undefined;
   readonly offset: string;
+}
+
+/** A node whose pages were read and held nothing. */
+export function scannedNode(nodeId: number): ScannedNode {
+  return {
+    nodeId,
+    stores: new Map(),
+    isDetailed: false,
+    byQueries: [],
+    maxQueries: undefined,
+    maxCpuNanos: undefined,
+  };
 }
 
 export interface FakeCluster {

@@ -1,19 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { createScanState, scanNodes } from '../../../src/collectors/ranges/scan.ts';
-import type { ScanResult, ScannedNode } from '../../../src/collectors/ranges/tally.ts';
+import type { ScanResult } from '../../../src/collectors/ranges/tally.ts';
 import { RequestError } from '../../../src/http/errors.ts';
-import { contextOf, fakeCluster, pollRanges, replica } from './cluster.ts';
-
-function scannedNode(nodeId: number): ScannedNode {
-  return {
-    nodeId,
-    stores: new Map(),
-    isDetailed: false,
-    byQueries: [],
-    maxQueries: undefined,
-    maxCpuNanos: undefined,
-  };
-}
+import { contextOf, fakeCluster, pollRanges, replica, scannedNode } from './cluster.ts';
 
 function stateAt(firstNodeId = 0) {
   return { ...createScanState(), firstNodeId };

@@ -13,6 +13,13 @@ describe('a trend', () => {
     expect(points.map(({ value }) => value)).toEqual([3, 1, undefined, 2]);
   });
 
+  test('keeps sixty points, and then one for each two', () => {
+    const values = Array.from({ length: 61 }, (_, at) => at);
+    expect(draw(values.slice(0, 60)).points.map(({ value }) => value)).toEqual(values.slice(0, 60));
+    const pairs = values.slice(0, 30).map((at) => 2 * at + 1);
+    expect(draw(values).points.map(({ value }) => value)).toEqual([...pairs, 60]);
+  });
+
   test('stays small, from the first poll to the last', () => {
     const { points } = draw(Array.from({ length: 100_000 }, (_, index) => index));
     expect(points.length).toBeLessThanOrEqual(60);

@@ -1,0 +1,128 @@
+import { describe, expect, test } from 'vitest';
+import type { RangesResult } from '../../../src/collectors/ranges.ts';
+import { FailureDomains } from '../../../src/collectors/ranges/failure-domains.ts';
+import { placeOf } from '../../../src/collectors/ranges/range.ts';
+import { PROBLEMS } from '../../../src/vocabulary.ts';
+import { readRanges } from '../../../src/web/status/ranges.ts';
+import { scannedNode } from '../../collectors/ranges/cluster.ts';
+import { node, nodesResult, rangesResult } from './results.ts';
+
+type Summary = NonNullable<RangesResult['summary']>;
+
+/** A scan with this summary; its nodes held no replicas. */
+function scanned(summary: Partial<Summary>, nodeIds: readonly number[] = [1, 2]): RangesResult {
+  return {
+    ...rangesResult(0),
+    scanned: nodeIds.map(scannedNode),
+    summary: {
+      ranges: 7,
+      byReplicas: [],
+      byLeaseKind: [],
+      byProblem: [],
+      problemsByTable: new Map(),
+      leaseChanges: 0,
+      hot: [],
+      problems: [],
+      tables: { ids: [], loads: new Map(), problems: new Map() },
+      hasTableCpu: false,
+      ...summary,
+    },
+  };
+}
+
+/** Of a view of all ranges. */
+function whole(
+  domains: readonly (readonly [quorum: number, allReplicas: number])[],
+  uncertain = 0,
+) {
+  const toScan = domains.map((_, at) => at + 1);
+  const found = new FailureDomains({ toScan, toSkip: [], localities: new Map() }, true);
+  for (const [at, [quorum, allReplicas]] of domains.entries()) {
+    Object.assign(found.nodes.get(at + 1) ?? {}, { quorum, allReplicas });
+  }
+  found.uncertain = uncertain;
+  return { domains: found, lost: 3 };
+}
+
+test('a node may stop when no range loses its quorum, and others are listed with what depends on them', () => {
+  const domains = [
+    [0, 0],
+    [0, 1],
+    [1, 0],
+    [5, 2],
+  ] as const;
+  const { safety } = readRanges(scanned({ whole: whole(domains) }), undefined, undefined);
+  expect(safety).toEqual({
+    safeNodes: [1, 2],
+    dependent: [
+      { name: 'node 2', quorum: 0, lastReplica: 1 },
+      { name: 'node 3', quorum: 1, lastReplica: 0 },
+      { name: 'node 4', quorum: 5, lastReplica: 2 },
+    ],
+    isCertain: true,
+  });
+  const doubtful = readRanges(scanned({ whole: whole([], 1) }), undefined, undefined);
+  expect(doubtful.safety).toEqual({ safeNodes: [], dependent: [], isCertain: false });
+});
+
+describe('the number of ranges', () => {
+  test('and what is safe are known of a view of all ranges alone, and problems of any', () => {
+    const byProblem = PROBLEMS.map((_, at) => [1, 0, 2][at] ?? 0);
+    const part = readRanges(scanned({ byProblem }), undefined, undefined);
+    expect([part.ranges, part.problems, part.safety]).toEqual([
+      undefined,
+      { unavailable: 1, overreplicated: 2 },
+      undefined,
+    ]);
+    const all = readRanges(scanned({ byProblem, whole: whole([]) }), undefined, undefined);
+    expect([all.ranges, all.problems]).toEqual([
+      7,
+      { unavailable: 1, overreplicated: 2, no_live_replica: 3 },
+    ]);
+  });
+
+  test('is not shown as safe when a node that was read has gone down since', () => {
+    const nodes = nodesResult(
+      node(1),
+      node(2, { livenessCode: 2 }),
+      node(3, { livenessCode: 1 }),
+      node(4, { livenessCode: 6 }),
+    );
+    const result = scanned({ whole: whole([[0, 0]]) }, [1, 2, 4]);
+    const { downSinceScan, safety } = readRanges(result, undefined, nodes);
+    expect([downSinceScan, safety]).toEqual([[2], undefined]);
+  });
+});
+
+test('a hot range has some load, by queries or by CPU', () => {
+  const place = placeOf('/Table/112/3/1');
+  const hot = [
+    [0, undefined],
+    [0, 0],
+    [0, 0.5],
+    [0.5, undefined],
+  ].map(([queries = 0, cpuSeconds], at) => {
+    return { rangeId: at, nodeId: 1, storeId: 2, place, queries, writes: 4, cpuSeconds };
+  });
+  const { hottest } = readRanges(scanned({ hot }), undefined, undefined);
+  const located = { nodeId: 1, storeId: 2, table: '112', index: '3', writesPerSecond: 4 };
+  expect(hottest).toEqual([
+    { ...located, rangeId: 2, queriesPerSecond: 0, cpuSecondsPerSecond: 0.5 },
+    { ...located, rangeId: 3, queriesPerSecond: 0.5, cpuSecondsPerSecond: undefined },
+  ]);
+});
+
+test('tables have names and sizes where these are known, and CPU where every node sends it', () => {
+  const load = { ranges: 1, queries: 2, writes: 3, cpuNanos: 5e8 };
+  const loads = new Map(['104', '105', 'other', 'none'].map((id) => [id, load]));
+  const tables = { tables: [], discovery: undefined, names: new Map([['104', 'a.b.c']]) };
+  const summary = { tables: { ids: [], loads, problems: new Map() } };
+  const shown = (hasTableCpu: boolean) =>
+    readRanges(scanned({ ...summary, hasTableCpu }), tables, undefined).tables;
+  const figures = { ranges: 1, queriesPerSecond: 2, writesPerSecond: 3, sizeBytes: undefined };
+  expect(shown(true)).toEqual([
+    { id: '104', name: 'a.b.c', ...figures, cpuSecondsPerSecond: 0.5 },
+    { id: '105', name: undefined, ...figures, cpuSecondsPerSecond: 0.5 },
+  ]);
+  expect(shown(false)[0]?.cpuSecondsPerSecond).toBeUndefined();
+});
