@@ -1,7 +1,6 @@
 import type { Dashboard, Panel } from '@grafana/grafana-foundation-sdk/dashboard';
-import type { Values } from '../src/cli/rules/rule.ts';
-import { readSettings, SETTINGS } from '../src/cli/rules/settings.ts';
-import { listAlerts } from '../src/cli/rules/write.ts';
+import { listAlerts } from '../src/cli/commands/rules.ts';
+import { readSettings, SETTINGS, type Settings } from '../src/cli/commands/rules/settings.ts';
 import { exporter } from './exporter.ts';
 import { fleet } from './fleet.ts';
 import type { Limit } from './lib/style.ts';
@@ -31,7 +30,7 @@ export function buildBoards(pairs: readonly string[] = []): readonly Dashboard[]
 }
 
 /** Links the alerts that descriptions name to their runbooks; offers only the jobs of the setting. Rows are shared: copies. */
-function adapt(board: Dashboard, { job, runbook_url: runbooks }: Values): Dashboard {
+function adapt(board: Dashboard, { job, runbook_url: runbooks }: Settings['values']): Dashboard {
   const link = (panel: Panel): Panel => ({
     ...panel,
     description: (panel.description ?? '').replaceAll(

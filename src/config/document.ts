@@ -178,5 +178,5 @@ function readValues(
   return read(yaml.contents, []);
 }
 
-/** A value as the text of a YAML file. */
-export { stringify as formatYaml } from 'yaml';
+/** A value as the text of a YAML file; a YAML file that is changed and written again, with its comments. */
+export { parseDocument as parseYaml, stringify as formatYaml, visit as visitYaml } from 'yaml';

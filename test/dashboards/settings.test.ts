@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { Dashboard } from '@grafana/grafana-foundation-sdk/dashboard';
 import { describe, expect, test } from 'vitest';
 import { buildBoards } from '../../dashboards/boards.ts';
-import { settingNames, SETTINGS } from '../../src/cli/rules/settings.ts';
+import { settingNames, SETTINGS } from '../../src/cli/commands/rules/settings.ts';
 import { PANELS } from './panels.ts';
 
 const RUNBOOKS = path.join(import.meta.dirname, '..', '..', 'docs', 'runbooks');

@@ -5,7 +5,8 @@ import path from 'node:path';
 import { Ajv } from 'ajv';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
-import { writeRules } from '../../src/cli/rules/write.ts';
+import { listAlerts, writeRules } from '../../src/cli/commands/rules.ts';
+import { readSettings } from '../../src/cli/commands/rules/settings.ts';
 import { makeValuesSchema } from '../../tools/release/values-schema.ts';
 import { hasProgram } from '../support/programs.ts';
 import { helm, type KubernetesObject, type PodSpec, readObjects, render } from './helm.ts';
@@ -186,7 +187,7 @@ describe.skipIf(!hasProgram('helm'))('the chart (needs helm)', () => {
     const [rule] = ofKind(render(EVERYTHING), 'PrometheusRule');
     const pairs = Object.entries(EVERYTHING.rules.set).map(([key, value]) => `${key}=${value}`);
     const spec = JSON.stringify(rule?.spec).replaceAll('5.36870912e+09', '5368709120');
-    expect(JSON.parse(spec)).toEqual(parse(writeRules(pairs)));
+    expect(JSON.parse(spec)).toEqual(parse(writeRules(readSettings(pairs, listAlerts()))));
     expect(rule?.metadata.labels).toMatchObject({ release: 'prometheus' });
   });
 

@@ -55,17 +55,23 @@ function mistakesInExpression(rule: Rule): readonly Mistake[] {
     enter({ node }) {
       const text = rule.expr.slice(node.from, node.to);
       for (const [from, to, changed] of editsOf(node, text)) {
-        const near = rule.expr.slice(Math.max(0, from - 20), to + 15).replaceAll(/\s+/g, ' ');
         const old = rule.expr.slice(from, to);
+        const near = onOneLine(rule.expr.slice(0, from)).slice(-20) + old;
+        const after = onOneLine(rule.expr.slice(to)).slice(0, 15);
         const expr = rule.expr.slice(0, from) + changed + rule.expr.slice(to);
         found.push({
-          mistake: `${old} -> ${changed || 'nothing'} in "${near}"`,
+          mistake: `${old} -> ${changed || 'nothing'} in "${near}${after}"`,
           mutated: { ...rule, expr },
         });
       }
     },
   });
   return found;
+}
+
+/** An expression without line breaks, so that mistakes have the same names however it is laid out. */
+function onOneLine(expr: string): string {
+  return expr.replaceAll(/\s+/g, ' ').replaceAll('( ', '(').replaceAll(' )', ')');
 }
 
 /** Places to change, with their replacements. */

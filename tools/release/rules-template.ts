@@ -1,10 +1,10 @@
-import { recordOf, SETTINGS, settingNames } from '../../src/cli/rules/settings.ts';
-import { writeWith } from '../../src/cli/rules/write.ts';
+import { writeRules } from '../../src/cli/commands/rules.ts';
+import { recordOf, SETTINGS, settingNames } from '../../src/cli/commands/rules/settings.ts';
 
 /** The template of the PrometheusRule: the rules, with the chart's `rules.set` where `rules --set` changes them. */
 export function writeRulesTemplate(): string {
   const marked = recordOf(settingNames().map((name) => [name, `@${name}@`]));
-  const text = writeWith({ values: marked, severities: {}, labels: {} });
+  const text = writeRules({ values: marked, severities: {}, labels: {} });
   const rules = text
     .slice(text.indexOf('groups:'))
     .replaceAll(/\{\{|\}\}/g, '{{ "$&" }}')
@@ -20,7 +20,7 @@ const DEFAULTS = settingNames().map(
   (name) => `${JSON.stringify(name)} ${JSON.stringify(SETTINGS[name][1])}`,
 );
 
-const HEAD = `{{- /* Written by npm run chart from src/cli/rules. */}}
+const HEAD = `{{- /* Written by npm run chart from src/cli/commands/rules. */}}
 {{- if .Values.rules.enabled }}
 {{- $set := mergeOverwrite (dict ${DEFAULTS.join(' ')}) .Values.rules.set }}
 {{- $labels := "" }}

@@ -1,5 +1,5 @@
-import { SETTINGS, SEVERITIES } from '../../src/cli/rules/settings.ts';
-import { listAlerts } from '../../src/cli/rules/write.ts';
+import { listAlerts } from '../../src/cli/commands/rules.ts';
+import { SETTINGS, SEVERITIES } from '../../src/cli/commands/rules/settings.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 

@@ -1,9 +1,13 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { type Command, Option } from 'commander';
+import { parseYaml, visitYaml } from '../../config/document.ts';
 import { explainFileError } from '../../config/files.ts';
 import { addExamples, CommandError } from '../command.ts';
-import { SETTINGS } from '../rules/settings.ts';
-import { writeRules } from '../rules/write.ts';
+import { readSettings, SETTINGS, SEVERITIES, type Settings } from './rules/settings.ts';
+
+/** The rules, in which `${name}` stands for a setting, or for a text at the end of the file. */
+const TEMPLATE = path.join(import.meta.dirname, 'rules', 'rules.yml');
 
 /** `rules`: prints the recording and alerting rules. */
 export function define(command: Command): void {
@@ -23,7 +27,7 @@ export function define(command: Command): void {
   command.addHelpText('after', () => `\nSettings:\n${describeSettings()}`);
   command.action(
     ({ set, output }: { readonly set: readonly string[]; readonly output?: string }) => {
-      const text = writeRules(set);
+      const text = writeRules(readSettings(set, listAlerts()));
       if (output === undefined) process.stdout.write(text);
       else writeTo(output, text);
     },
@@ -39,6 +43,46 @@ function describeSettings(): string {
     '  severity.ALERT: off, info, warning or critical; of an alert with two severities the highest',
     '  label.NAME: a label of every alert',
   ].join('\n');
+}
+
+/** The names of the alerts, one with two severities twice. */
+export function listAlerts(): readonly string[] {
+  const alerts = readFileSync(TEMPLATE, 'utf8').matchAll(/^ +- alert: (\w+)$/gm);
+  return Array.from(alerts, ([, name = '']) => name);
+}
+
+/** The text of rules.yml with these settings. */
+export function writeRules({ values, severities, labels }: Settings): string {
+  const rules = parseYaml(readFileSync(TEMPLATE, 'utf8'), { version: '1.1' });
+  const texts: Readonly<Record<string, string>> = rules.toJS().texts;
+  const settings: Readonly<Record<string, string>> = values;
+  rules.delete('texts');
+  const fill = (text: string): string =>
+    text.replaceAll(/\$\{(\w+)\}/g, (_, name: string) =>
+      name in texts ? fill(texts[name] ?? '') : (settings[name] ?? ''),
+    );
+  visitYaml(rules, {
+    Scalar(_, scalar) {
+      if (typeof scalar.value === 'string') scalar.value = fill(scalar.value);
+    },
+  });
+  const alerts = listAlerts();
+  visitYaml(rules, {
+    Map(_, rule) {
+      const alert = rule.get('alert');
+      if (typeof alert !== 'string') return undefined;
+      const severity = String(rule.getIn(['labels', 'severity']));
+      const highest = severities[alert] ?? severity;
+      const isOnly = alerts.filter((name) => name === alert).length === 1;
+      if (highest === 'off') return visitYaml.REMOVE;
+      if (isOnly) rule.setIn(['labels', 'severity'], highest);
+      // Of an alert with two severities those up to the chosen one stay.
+      else if (SEVERITIES.indexOf(severity) > SEVERITIES.indexOf(highest)) return visitYaml.REMOVE;
+      for (const [name, value] of Object.entries(labels)) rule.setIn(['labels', name], value);
+      return undefined;
+    },
+  });
+  return rules.toString({ lineWidth: 120, singleQuote: true });
 }
 
 function writeTo(file: string, text: string): void {

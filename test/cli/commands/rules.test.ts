@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { settingNames, SETTINGS } from '../../../src/cli/rules/settings.ts';
+import { settingNames, SETTINGS } from '../../../src/cli/commands/rules/settings.ts';
 import { run } from '../../rules/promtool.ts';
 import type { RuleGroup } from '../../rules/rule-set.ts';
 import { expectGolden } from '../../support/golden.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { SETTINGS } from '../../../src/cli/rules/settings.ts';
+import { SETTINGS } from '../../../src/cli/commands/rules/settings.ts';
 import { ALERT_SEVERITIES } from '../../../src/vocabulary.ts';
 import { isProblem, NORMAL_SECONDS } from '../../../src/web/status/health.ts';
 import { CRITICAL_RATIO, FULL_RATIO } from '../../../src/web/status/nodes.ts';

@@ -1,5 +1,5 @@
-import { findNearest } from '../../config/issues.ts';
-import { usageError } from '../command.ts';
+import { findNearest } from '../../../config/issues.ts';
+import { usageError } from '../../command.ts';
 
 const REPOSITORY = 'https://github.com/crdb-exporter/crdb-exporter/blob/main';
 

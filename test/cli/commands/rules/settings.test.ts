@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { CommandError } from '../../../src/cli/command.ts';
+import { CommandError } from '../../../../src/cli/command.ts';
 import {
   readSettings,
   settingNames,
   type Settings,
   SETTINGS,
-} from '../../../src/cli/rules/settings.ts';
+} from '../../../../src/cli/commands/rules/settings.ts';
 
 function read(...pairs: readonly string[]): Settings {
   return readSettings(pairs, ['CrdbNodeDead', 'CrdbHotRange']);

@@ -1,0 +1,69 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { listAlerts, writeRules } from '../../../../src/cli/commands/rules.ts';
+import { readSettings, settingNames } from '../../../../src/cli/commands/rules/settings.ts';
+import type { RuleGroup } from '../../../rules/rule-set.ts';
+
+const TEMPLATE = path.join(import.meta.dirname, '../../../../src/cli/commands/rules/rules.yml');
+
+function rulesWith(...pairs: readonly string[]): RuleGroup['rules'] {
+  const text = writeRules(readSettings(pairs, listAlerts()));
+  const { groups }: { readonly groups: readonly RuleGroup[] } = parse(text, { version: '1.1' });
+  return groups.flatMap(({ rules }) => rules);
+}
+
+/** The labels of an alert with these settings, in the order of the file. */
+function labelsOf(
+  name: string,
+  ...pairs: readonly string[]
+): RuleGroup['rules'][number]['labels'][] {
+  return rulesWith(...pairs).flatMap((rule) => (rule.alert === name ? [rule.labels] : []));
+}
+
+test('every setting and every text stands in a rule, and nothing else is to be filled in', () => {
+  const template = readFileSync(TEMPLATE, 'utf8');
+  const { texts }: { readonly texts: Readonly<Record<string, string>> } = parse(template);
+  const used = Array.from(template.matchAll(/\$\{(\w+)\}/g), ([, name]) => name);
+  expect(new Set(used)).toEqual(new Set([...settingNames(), ...Object.keys(texts)]));
+});
+
+function ofNode(severity: string): unknown {
+  return { severity, component: 'node' };
+}
+
+describe('the written rules', () => {
+  test.each([
+    ['off', [], []],
+    ['info', [], ['info']],
+    ['warning', ['warning'], ['warning']],
+    ['critical', ['warning', 'critical'], ['critical']],
+  ])('have the severities up to %s of an alert of two, or that one', (highest, two, one) => {
+    const written = (name: string): unknown => labelsOf(name, `severity.${name}=${highest}`);
+    expect(written('CrdbNodeDead')).toEqual(two.map(ofNode));
+    expect(written('CrdbNodeUnavailable')).toEqual(one.map(ofNode));
+  });
+
+  test('have the labels of all alerts as texts', () => {
+    const labels = {
+      a: 'My-team_1',
+      b: '1',
+      c: "it's",
+      d: 'x y',
+      e: '',
+      f: '-x',
+      g: '{ h: i }',
+      h: '${cpu}',
+    };
+    const pairs = Object.entries(labels).map(([name, value]) => `label.${name}=${value}`);
+    const all = rulesWith(...pairs).filter(({ alert }) => alert !== undefined);
+    expect(all.length).toBe(listAlerts().length);
+    for (const rule of all) expect(rule.labels).toMatchObject(labels);
+    expect(Object.keys(labelsOf('CrdbNodeUnavailable', ...pairs)[0] ?? {})).toEqual([
+      'severity',
+      'component',
+      ...Object.keys(labels),
+    ]);
+  });
+});
