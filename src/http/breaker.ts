@@ -1,4 +1,4 @@
-import type { BreakerState } from '../vocabulary.ts';
+import type { BreakerState, Endpoint } from '../vocabulary.ts';
 
 export interface BreakerOptions {
   /** How long it stays open, from the start of the request that opened it. */
@@ -7,12 +7,17 @@ export interface BreakerOptions {
   readonly monotonicMs: () => number;
 }
 
-/** Keeps requests away from what failed several times in a row; when half open, one probe at a time is let through. */
+/**
+ * Keeps requests away from what failed several times in a row. When half open, it lets one probe of each endpoint through
+ * at a time: one failing endpoint must not keep the others from trying.
+ */
 export class Breaker {
   readonly #maxFailures: number;
   readonly #options: BreakerOptions;
   #failures = 0;
   #openedAtMs: number | undefined;
+  /** The requests that find out whether it works again. */
+  readonly #probes = new Map<Endpoint, PromiseWithResolvers<void>>();
 
   /** `maxFailures` consecutive failures open it. */
   constructor(maxFailures: number, options: BreakerOptions) {
@@ -30,14 +35,29 @@ export class Breaker {
     return this.#openedAtMs === undefined ? 0 : this.#openedAtMs + this.#options.breakerOpenMs;
   }
 
-  allows(probe: Probe): boolean {
+  allows(endpoint: Endpoint): boolean {
     const { state } = this;
-    return state === 'closed' || (state === 'half_open' && probe.ended === undefined);
+    return state === 'closed' || (state === 'half_open' && !this.#probes.has(endpoint));
+  }
+
+  /** Resolves when the running probe of this endpoint ends; undefined while none is running. */
+  probeEnded(endpoint: Endpoint): Promise<void> | undefined {
+    return this.#probes.get(endpoint)?.promise;
+  }
+
+  startProbe(endpoint: Endpoint): void {
+    this.#probes.set(endpoint, Promise.withResolvers());
+  }
+
+  endProbe(endpoint: Endpoint): void {
+    this.#probes.get(endpoint)?.resolve();
+    this.#probes.delete(endpoint);
   }
 
   succeeded(): void {
     this.#failures = 0;
     this.#openedAtMs = undefined;
+    for (const endpoint of this.#probes.keys()) this.endProbe(endpoint);
   }
 
   failed(sentAtMs: number): void {
@@ -48,24 +68,5 @@ export class Breaker {
   open(sentAtMs: number): void {
     this.#failures = this.#maxFailures;
     this.#openedAtMs = Math.max(this.#openedAtMs ?? 0, sentAtMs);
-  }
-}
-
-/** A request that finds out whether something works again; others wait for its end. */
-export class Probe {
-  #running: PromiseWithResolvers<void> | undefined;
-
-  /** Resolves when the running probe ends; undefined while none is running. */
-  get ended(): Promise<void> | undefined {
-    return this.#running?.promise;
-  }
-
-  start(): void {
-    this.#running = Promise.withResolvers();
-  }
-
-  release(): void {
-    this.#running?.resolve();
-    this.#running = undefined;
   }
 }

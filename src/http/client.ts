@@ -139,8 +139,8 @@ export class HttpClient implements AsyncDisposable {
     let last: RequestError | undefined;
     for (const upstream of this.#health.order(request)) {
       if (call.attempts >= this.#maxAttempts) break;
-      const probes = this.#health.tryAcquire(upstream, request);
-      if (probes === undefined) continue;
+      const probed = this.#health.tryAcquire(upstream, request);
+      if (probed === undefined) continue;
       call.attempts += 1;
       try {
         return await this.#inSlot(request, () => this.#attempt(upstream, call));
@@ -152,7 +152,7 @@ export class HttpClient implements AsyncDisposable {
         if (call.hasBody || (!call.shouldFailover && !isGatewayFault)) throw error;
         last = error;
       } finally {
-        for (const probe of probes) probe.release();
+        for (const breaker of probed) breaker.endProbe(request.endpoint);
       }
     }
     if (last !== undefined) throw last;

@@ -1,4 +1,4 @@
-import type { Breaker, Probe } from './breaker.ts';
+import type { Breaker } from './breaker.ts';
 import { isNodeTimeout, missedDeadline, type RequestError } from './errors.ts';
 import type { Attempt, HttpRequest } from './request.ts';
 import { BoundedMap, EndpointHealth, type HealthOptions, Upstream } from './upstream.ts';
@@ -70,35 +70,32 @@ export class Health {
     return health;
   }
 
-  /** The breakers that must let a request through, each with the probe that this request would be. */
-  #gates(upstream: Upstream, request: HttpRequest): readonly (readonly [Breaker, Probe])[] {
-    const { breaker, probe } = this.#endpoint(upstream, request);
-    return [
-      [upstream.breaker, upstream.probe(request.endpoint)],
-      [breaker, probe],
-    ];
+  /** All of them must let the request through. */
+  #breakers(upstream: Upstream, request: HttpRequest): readonly Breaker[] {
+    return [upstream.breaker, this.#endpoint(upstream, request).breaker];
   }
 
-  /** The probes to be released when the request has ended; undefined when it may not be sent to this URL now. */
-  tryAcquire(upstream: Upstream, request: HttpRequest): readonly Probe[] | undefined {
-    const gates = this.#gates(upstream, request);
-    if (!gates.every(([breaker, probe]) => breaker.allows(probe))) return undefined;
-    const probes = gates.filter(([{ state }]) => state === 'half_open').map(([, probe]) => probe);
-    for (const probe of probes) probe.start();
-    return probes;
+  /** The breakers that it is a probe of, to be told its end; undefined when it may not be sent to this URL now. */
+  tryAcquire(upstream: Upstream, request: HttpRequest): readonly Breaker[] | undefined {
+    const { endpoint } = request;
+    const breakers = this.#breakers(upstream, request);
+    if (!breakers.every((breaker) => breaker.allows(endpoint))) return undefined;
+    const probed = breakers.filter(({ state }) => state === 'half_open');
+    for (const breaker of probed) breaker.startProbe(endpoint);
+    return probed;
   }
 
   /** The ends of the running probes that decide whether this request may be sent. */
   runningProbes(request: HttpRequest): readonly Promise<void>[] {
-    const gates = this.upstreams.flatMap((upstream) => this.#gates(upstream, request));
-    return gates.flatMap(([, probe]) => probe.ended ?? []);
+    const breakers = this.upstreams.flatMap((upstream) => this.#breakers(upstream, request));
+    return breakers.flatMap((breaker) => breaker.probeEnded(request.endpoint) ?? []);
   }
 
   /** How long until the breakers let this request through at one of the URLs; without one, any request. */
   blockedMs(request?: HttpRequest): number {
     const probesAtMs = this.upstreams.map((upstream) => {
-      const endpoint = request && this.#endpoint(upstream, request);
-      return Math.max(upstream.breaker.probeAtMs, endpoint?.breaker.probeAtMs ?? 0);
+      const breakers = request ? this.#breakers(upstream, request) : [upstream.breaker];
+      return Math.max(...breakers.map(({ probeAtMs }) => probeAtMs));
     });
     return Math.max(0, Math.min(...probesAtMs) - this.#options.monotonicMs());
   }

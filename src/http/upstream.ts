@@ -1,5 +1,5 @@
-import type { BreakerState, Endpoint } from '../vocabulary.ts';
-import { Breaker, type BreakerOptions, Probe } from './breaker.ts';
+import type { BreakerState } from '../vocabulary.ts';
+import { Breaker, type BreakerOptions } from './breaker.ts';
 import type { RequestError } from './errors.ts';
 
 /** With one URL a single refused connection proves little; with several, the next one is at hand. */
@@ -43,8 +43,6 @@ export class Upstream {
   readonly #options: HealthOptions;
   #avoidForNodesUntilMs = -Infinity;
   readonly #endpoints = new BoundedMap<string, EndpointHealth>();
-  /** While the breaker is half open: one failing endpoint must not keep the others from trying. */
-  readonly #probes = new Map<Endpoint, Probe>();
   /** Endpoints and nodes that were silent here since the last answer. */
   readonly #silent = new Set<string>();
 
@@ -68,12 +66,6 @@ export class Upstream {
     return health;
   }
 
-  probe(endpoint: Endpoint): Probe {
-    const probe = this.#probes.get(endpoint) ?? new Probe();
-    this.#probes.set(endpoint, probe);
-    return probe;
-  }
-
   /** Whether ranges of nodes are rather read at another URL. */
   get isAvoidedForNodes(): boolean {
     return this.state !== 'closed' || this.#options.monotonicMs() < this.#avoidForNodesUntilMs;
@@ -89,7 +81,6 @@ export class Upstream {
     this.avoidForNodes(-Infinity);
     this.#silent.clear();
     this.breaker.succeeded();
-    for (const probe of this.#probes.values()) probe.release();
   }
 
   /**
@@ -106,7 +97,6 @@ export class Upstream {
 /** The health of an endpoint or a table at one URL, or of a node behind all URLs. */
 export class EndpointHealth {
   readonly breaker: Breaker;
-  readonly probe = new Probe();
   /** The order of the failures of the last request at each URL; absent where it brought something usable. */
   readonly failureOrder = new Map<Upstream, number>();
   /** The last silence of a node that has not answered since. */
@@ -163,6 +153,5 @@ export class EndpointHealth {
   succeeded(upstream: Upstream): void {
     this.failureOrder.delete(upstream);
     this.breaker.succeeded();
-    this.probe.release();
   }
 }

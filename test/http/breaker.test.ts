@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { Breaker, Probe } from '../../src/http/breaker.ts';
+import { Breaker } from '../../src/http/breaker.ts';
+import type { Endpoint } from '../../src/vocabulary.ts';
 
 function create(now = 0) {
   const clock = { now };
@@ -7,18 +8,11 @@ function create(now = 0) {
   return {
     breaker,
     /** What it says at that time. */
-    at: (time: number, probe = new Probe()): readonly unknown[] => {
+    at: (time: number, endpoint: Endpoint = 'nodes'): readonly unknown[] => {
       clock.now = time;
-      return [breaker.state, breaker.probeAtMs, breaker.allows(probe)];
+      return [breaker.state, breaker.probeAtMs, breaker.allows(endpoint)];
     },
   };
-}
-
-/** A probe whose request is under way. */
-function running(): Probe {
-  const probe = new Probe();
-  probe.start();
-  return probe;
 }
 
 const CLOSED = ['closed', 0, true];
@@ -26,16 +20,17 @@ const CLOSED = ['closed', 0, true];
 describe('a breaker', () => {
   test('is open from its last allowed failure on, counted from the start of that request', () => {
     const { breaker, at } = create();
+    breaker.startProbe('users');
     for (const sentAtMs of [7, 8]) {
       breaker.failed(sentAtMs);
       expect(at(10)).toEqual(CLOSED);
-      expect(at(10, running())).toEqual(CLOSED);
+      expect(at(10, 'users')).toEqual(CLOSED);
     }
     breaker.failed(9);
     expect(at(10)).toEqual(['open', 1_009, false]);
     expect(at(1_008)).toEqual(['open', 1_009, false]);
     expect(at(1_009)).toEqual(['half_open', 1_009, true]);
-    expect(at(1_009, running())).toEqual(['half_open', 1_009, false]);
+    expect(at(1_009, 'users')).toEqual(['half_open', 1_009, false]);
   });
 
   test('is opened again by one failure, and closed by one success', () => {
@@ -64,14 +59,14 @@ describe('a breaker', () => {
 });
 
 test('the end of a probe is known to all who wait for it, until the next one starts', async () => {
-  const probe = new Probe();
-  probe.release();
-  expect(probe.ended).toBeUndefined();
-  probe.start();
-  const { ended } = probe;
+  const { breaker } = create();
+  breaker.endProbe('nodes');
+  expect(breaker.probeEnded('nodes')).toBeUndefined();
+  breaker.startProbe('nodes');
+  const ended = breaker.probeEnded('nodes');
   const first = Promise.race([ended?.then(() => 'ended'), Promise.resolve('running')]);
   expect(await first).toBe('running');
-  probe.release();
+  breaker.endProbe('nodes');
   await ended;
-  expect(probe.ended).toBeUndefined();
+  expect(breaker.probeEnded('nodes')).toBeUndefined();
 });

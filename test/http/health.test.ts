@@ -73,9 +73,9 @@ describe('a breaker', () => {
     expect(health.tryAcquire(upstream(0), REQUEST)).toBeUndefined();
     clock.now += 10_000;
     expect(health.runningProbes(REQUEST)).toEqual([]);
-    expect(health.tryAcquire(upstream(0), REQUEST)).toEqual([upstream(0).probe('nodes')]);
+    expect(health.tryAcquire(upstream(0), REQUEST)).toEqual([upstream(0).breaker]);
     expect(health.tryAcquire(upstream(0), REQUEST)).toBeUndefined();
-    expect(health.runningProbes(REQUEST)).toEqual([upstream(0).probe('nodes').ended]);
+    expect(health.runningProbes(REQUEST)).toEqual([upstream(0).breaker.probeEnded('nodes')]);
     expect(health.runningProbes(USERS)).toEqual([]);
     expect(health.tryAcquire(upstream(0), USERS)).toHaveLength(1);
   });
@@ -101,7 +101,9 @@ describe('a breaker', () => {
     expect(health.tryAcquire(upstream(0), REQUEST)).toBeUndefined();
     expect(health.tryAcquire(upstream(0), USERS)).toEqual([]);
     clock.now += 10_000;
-    expect(health.tryAcquire(upstream(0), REQUEST)).toEqual([upstream(0).endpoint('nodes').probe]);
+    expect(health.tryAcquire(upstream(0), REQUEST)).toEqual([
+      upstream(0).endpoint('nodes').breaker,
+    ]);
   });
 
   test('blocks for the shortest time of all URLs, at each for the longer one of the URL and the endpoint', () => {

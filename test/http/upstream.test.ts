@@ -36,12 +36,10 @@ describe('a URL', () => {
     expect(breaker.state).toBe('open');
   });
 
-  test('has one health for each endpoint and one probe for each', () => {
+  test('has one health for each endpoint', () => {
     const url = create();
     expect(url.endpoint('nodes')).toBe(url.endpoint('nodes'));
     expect(url.endpoint('nodes')).not.toBe(url.endpoint('users'));
-    expect(url.probe('nodes')).toBe(url.probe('nodes'));
-    expect(url.probe('nodes')).not.toBe(url.probe('users'));
   });
 
   test('is opened by the silence of two different names since its last answer', () => {
@@ -63,11 +61,11 @@ describe('a URL', () => {
 
   test('ends its probes with an answer', () => {
     const url = create();
-    const probe = url.probe('nodes');
-    probe.start();
+    for (const endpoint of ['nodes', 'users'] as const) url.breaker.startProbe(endpoint);
     clock.now = 7;
     url.recordAnswer();
-    expect(probe.ended).toBeUndefined();
+    expect(url.breaker.probeEnded('nodes')).toBeUndefined();
+    expect(url.breaker.probeEnded('users')).toBeUndefined();
     expect(url.answeredAtMs).toBe(7);
   });
 
@@ -143,11 +141,11 @@ describe('the health of an endpoint', () => {
     expect(health.breaker.state).toBe('closed');
     health.breaker.failed(0);
     expect(health.breaker.state).toBe('open');
-    health.probe.start();
+    health.breaker.startProbe('nodes');
     health.succeeded(first);
     expect([...health.failureOrder]).toEqual([[second, 2]]);
     expect(health.breaker.state).toBe('closed');
-    expect(health.probe.ended).toBeUndefined();
+    expect(health.breaker.probeEnded('nodes')).toBeUndefined();
   });
 });
 
