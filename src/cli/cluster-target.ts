@@ -133,7 +133,7 @@ export function collectOnce<Options, State, Result extends CollectorResult>(
     nowMs: Date.now,
     urls: config.cluster_api?.urls.length ?? 1,
     namedTables: () => new Set<string>(),
-    reasonOf: (error: unknown) => failureReason(error, collector),
+    reasonOf: failureReason,
   });
   return collector.collect(api, context);
 }

@@ -231,7 +231,7 @@ export class Session {
   /** POST /login/ with a form (a JSON body is not understood); resolves to the session token. */
   async #logIn(username: string, password: string): Promise<string> {
     const { http, loginTimeoutMs, loginTried, loginFailed } = this.#options;
-    const stats = createPollStats(AbortSignal.timeout(Math.ceil(loginTimeoutMs)));
+    const signal = AbortSignal.timeout(Math.ceil(loginTimeoutMs));
     loginTried();
     try {
       return await http.send({
@@ -240,7 +240,7 @@ export class Session {
         path: '/login/',
         headers: { 'content-type': 'application/x-www-form-urlencoded' },
         body: new URLSearchParams({ username, password }).toString(),
-        stats: { ...stats, endsAtMs: performance.now() + loginTimeoutMs },
+        stats: createPollStats(signal, performance.now() + loginTimeoutMs),
         retryOn500: true,
         ...bufferBody(MAX_ANSWER_BYTES, readToken),
       });

@@ -33,36 +33,32 @@ function hold(conditions: Rule[0], failure: Failure): boolean {
   );
 }
 
-/** Finds the remedies of failed polls of one cluster; those that an open circuit breaker skips get that of its cause. */
-export class PollRemedies {
-  readonly #config: ClusterConfig;
-  readonly #outages = new Map<Api, RequestError>();
+/** The remedy of a failed poll; `cause` is what the collector threw, unless only a reason and a message are known. */
+export type FindRemedy = (
+  operation: Operation,
+  failure: {
+    readonly reason: FailureReason;
+    readonly message: string;
+    readonly cause?: unknown;
+  },
+) => string | undefined;
 
-  constructor(config: ClusterConfig) {
-    this.#config = config;
-  }
-
-  /** `error` is what the collector threw; undefined when only a reason and a message are known. */
-  find(
-    operation: Operation,
-    { reason, message }: { readonly reason: FailureReason; readonly message: string },
-    error?: unknown,
-  ): string | undefined {
+/** For the polls of one cluster; those that an open circuit breaker skips get the remedy of its cause. */
+export function createRemedyFinder(config: ClusterConfig): FindRemedy {
+  const outages = new Map<Api, RequestError>();
+  return (operation, { reason, message, cause }) => {
     if (reason === 'other') return undefined;
-    const outage = this.#outages.get(operation.api);
+    const remedyOf = (error: RequestError) => diagnose(error, operation, config)?.remedy;
+    const outage = outages.get(operation.api);
     if (reason === 'breaker_open' && outage !== undefined) {
-      return `the last failure was: ${toLine(outage.message)}; ${this.#remedyOf(operation, outage)}`;
+      return `the last failure was: ${toLine(outage.message)}; ${remedyOf(outage)}`;
     }
-    const thrown = toRequestError(error, operation.name);
+    const thrown = toRequestError(cause, operation.name);
     const request = thrown.reason === reason ? thrown : new RequestError(reason, message);
     // Only these open circuit breakers.
-    if (request.scope !== 'none') this.#outages.set(operation.api, request);
-    return this.#remedyOf(operation, request);
-  }
-
-  #remedyOf(operation: Operation, error: RequestError): string | undefined {
-    return diagnose(error, operation, this.#config)?.remedy;
-  }
+    if (request.scope !== 'none') outages.set(operation.api, request);
+    return remedyOf(request);
+  };
 }
 
 /** The Cloud API writes its errors for people; the errors of a cluster follow from the request. */

@@ -9,7 +9,7 @@ import {
 import { sessions } from '../collectors/sessions.ts';
 import { FILE_CHECK_MS } from '../config/files.ts';
 import type { ClusterConfig, Config } from '../config/schema.ts';
-import { PollRemedies } from '../diagnosis/diagnose.ts';
+import { createRemedyFinder } from '../diagnosis/diagnose.ts';
 import type { HttpClient } from '../http/client.ts';
 import type { Log } from '../log.ts';
 import { ClusterBudget } from '../metrics/cluster-budget.ts';
@@ -202,7 +202,7 @@ export class Cluster {
     const { shard, max_series } = this.#settings;
     const metrics = this.#context.metrics.cluster(this.name);
     const published = () => this.pollers.flatMap((poller) => poller.published ?? []);
-    const remedies = new PollRemedies(this.config);
+    const findRemedy = createRemedyFinder(this.config);
     const checkSessions = createSessionsCheck(this.#conditions, this.config);
     const budget = new ClusterBudget(max_series, published, metrics.seriesDropped);
     return collectors.flatMap((collector) => {
@@ -226,7 +226,7 @@ export class Cluster {
           metrics,
           log,
           conditions: this.#conditions,
-          remedies,
+          findRemedy,
           clock,
           random,
           pollEnded: () => {

@@ -19,8 +19,8 @@ export interface PollStats {
 }
 
 /** Stats of which nothing has arrived yet. */
-export function createPollStats(signal: AbortSignal): PollStats {
-  return { signal, pages: 0, items: 0, bytes: 0, limits: new Set(), answering: [] };
+export function createPollStats(signal: AbortSignal, endsAtMs?: number): PollStats {
+  return { signal, endsAtMs, pages: 0, items: 0, bytes: 0, limits: new Set(), answering: [] };
 }
 
 /** Adds the time of an answer that has just arrived; what overlaps counts once. */

@@ -1,23 +1,26 @@
-import { CollectError, type Collector, type PollFailure } from '../collectors/collector.ts';
+import { CollectError, type PollFailure } from '../collectors/collector.ts';
 import { toRequestError } from '../http/errors.ts';
 import type { FailureReason, Limit } from '../vocabulary.ts';
+
+/** A poll that ran. */
+interface LastPoll {
+  /** Wall clock, ms. */
+  readonly atMs: number;
+  readonly durationSeconds: number;
+  /** Time in which responses were prepared and received. */
+  readonly answerSeconds: number;
+  readonly items: number;
+  readonly pages: number;
+  readonly bytes: number;
+  readonly limits: ReadonlySet<Limit>;
+}
 
 /** State of one collector on one cluster after its last poll; replaced, never changed in place. */
 export interface Outcome {
   /** `waiting` until the first poll has ended or was skipped; `good` when the last one published its data. */
   readonly state: 'waiting' | 'good' | 'failing';
   /** The last poll that ran; undefined before the first. */
-  readonly last?: {
-    /** Wall clock, ms. */
-    readonly atMs: number;
-    readonly durationSeconds: number;
-    /** Time in which responses were prepared and received. */
-    readonly answerSeconds: number;
-    readonly items: number;
-    readonly pages: number;
-    readonly bytes: number;
-    readonly limits: ReadonlySet<Limit>;
-  };
+  readonly last?: LastPoll | undefined;
   /** Wall clock, ms; undefined before the first success. */
   readonly lastSuccessMs?: number | undefined;
   /** Why the last poll failed or was skipped; undefined after a success. */
@@ -25,6 +28,6 @@ export interface Outcome {
 }
 
 /** Why a collector failed, by what it threw. */
-export function failureReason(error: unknown, { name }: Collector): FailureReason {
-  return error instanceof CollectError ? error.reason : toRequestError(error, name).reason;
+export function failureReason(error: unknown): FailureReason {
+  return error instanceof CollectError ? error.reason : toRequestError(error, 'poll').reason;
 }

@@ -8,7 +8,7 @@ import {
   type PollStats,
 } from '../collectors/collector.ts';
 import type { CollectorConfig } from '../config/cluster-schema.ts';
-import type { PollRemedies } from '../diagnosis/diagnose.ts';
+import type { FindRemedy } from '../diagnosis/diagnose.ts';
 import { messageOf } from '../format.ts';
 import { BreakerOpenError, type HttpClient } from '../http/client.ts';
 import { createPollStats } from '../http/poll-stats.ts';
@@ -18,7 +18,7 @@ import type { ClusterMetrics } from '../metrics/exporter-metrics.ts';
 import { SampleSet } from '../metrics/sample-set.ts';
 import type { Snapshot } from '../metrics/snapshot.ts';
 import { inSlices } from '../time-slice.ts';
-import type { FailureReason, Limit } from '../vocabulary.ts';
+import type { Limit } from '../vocabulary.ts';
 import type { Conditions } from './conditions.ts';
 import { failureReason, type Outcome } from './outcome.ts';
 import { type Clock, maxAgeSeconds, Schedule } from './schedule.ts';
@@ -43,7 +43,7 @@ export interface PollerOptions {
   readonly random: () => number;
   /** Called when a poll has ended or was skipped and the outcome is up to date. */
   readonly pollEnded: () => void;
-  readonly remedies: Pick<PollRemedies, 'find'>;
+  readonly findRemedy: FindRemedy;
 }
 
 /** How long a poll may take to end after its deadline. */
@@ -201,34 +201,32 @@ export class Poller {
   /** False when the signal aborted instead. */
   async #sleep(delayMs: number, stop: AbortSignal): Promise<boolean> {
     this.#nextPollMs = this.#options.clock.wallMs() + delayMs;
-    try {
-      await sleep(delayMs, undefined, { signal: stop });
-      return true;
-    } catch (error) {
-      if (stop.aborted) return false;
-      throw error;
-    } finally {
-      this.#nextPollMs = undefined;
-    }
+    await sleep(delayMs, undefined, { signal: stop }).catch(() => undefined);
+    this.#nextPollMs = undefined;
+    return !stop.aborted;
   }
 
   async #poll(stop: AbortSignal, timeoutMs: number, startedAt: number): Promise<void> {
     const { clock, metrics } = this.#options;
-    const deadline = AbortSignal.timeout(Math.ceil(timeoutMs));
-    const signal = AbortSignal.any([stop, deadline]);
-    const stats = { ...createPollStats(signal), endsAtMs: performance.now() + timeoutMs };
+    const signal = AbortSignal.any([stop, AbortSignal.timeout(Math.ceil(timeoutMs))]);
+    const stats = createPollStats(signal, performance.now() + timeoutMs);
     const warnings = new Set<string>();
     const error = await this.#collect(stats, warnings);
     const tookMs = clock.monotonicMs() - startedAt;
     if (stop.aborted) return;
     this.#logWarnings(warnings, error === undefined);
-    if (deadline.aborted) stats.limits.add('duration');
+    const { items, pages, bytes, limits, answering } = stats;
+    if (signal.aborted) limits.add('duration');
     metrics.pollFinished(this.#labels, error?.reason);
     const overruns = Math.floor(tookMs / (this.intervalSeconds * 1000));
     for (let missed = 0; missed < overruns; missed += 1) {
       metrics.pollSkipped(this.#labels, 'overrun');
     }
-    this.#conclude(stats, tookMs, error);
+    const atMs = clock.wallMs();
+    const durationSeconds = tookMs / 1000;
+    const answerMs = answering.reduce((sum, { startMs, endMs }) => sum + endMs - startMs, 0);
+    const answerSeconds = answerMs / 1000;
+    this.#conclude(error, { atMs, durationSeconds, answerSeconds, items, pages, bytes, limits });
   }
 
   /** A line for each change. A failed poll says nothing of what it did not come to. */
@@ -244,13 +242,11 @@ export class Poller {
     const { cluster, collector, collect } = this.#options;
     let result: CollectorResult;
     try {
-      const reasonOf = (error: unknown): FailureReason => failureReason(error, collector);
       const warn = (text: string): unknown => warnings.add(text);
-      result = await collect(Object.assign(stats, { reasonOf, warn }));
-    } catch (error) {
-      if (error instanceof BreakerOpenError) this.#schedule.retryIn(error.retryInMs);
-      const failure = { reason: failureReason(error, collector), message: messageOf(error) };
-      return this.#withRemedy(failure, error);
+      result = await collect(Object.assign(stats, { reasonOf: failureReason, warn }));
+    } catch (cause) {
+      if (cause instanceof BreakerOpenError) this.#schedule.retryIn(cause.retryInMs);
+      return this.#withRemedy({ reason: failureReason(cause), message: messageOf(cause), cause });
     }
     const samples = new SampleSet({ crdb_cluster: cluster });
     const steps = collector.samples(result, samples);
@@ -259,34 +255,27 @@ export class Poller {
     const snapshot = await budget.render(samples, settings.max_series, stats.limits);
     this.#published = { result, snapshot, atMs: clock.monotonicMs() };
     budget.countDropped();
-    return result.failure && this.#withRemedy(result.failure, result.failure.cause);
+    return result.failure && this.#withRemedy(result.failure);
   }
 
-  /** Says how to fix it; `error` is what the collector threw. */
-  #withRemedy(failure: PollFailure, error?: unknown): PollFailure {
-    return { ...failure, remedy: this.#options.remedies.find(this.collector, failure, error) };
-  }
-
-  #conclude(stats: PollStats, tookMs: number, error: PollFailure | undefined): void {
-    const { items, pages, bytes, limits, answering } = stats;
-    const atMs = this.#options.clock.wallMs();
-    const answerSeconds =
-      answering.reduce((sum, { startMs, endMs }) => sum + endMs - startMs, 0) / 1000;
-    this.#options.conditions.pollEnded(this.collector, this.#outcome.state, error);
-    this.#outcome = {
-      state: error === undefined ? 'good' : 'failing',
-      error,
-      last: { atMs, durationSeconds: tookMs / 1000, answerSeconds, items, pages, bytes, limits },
-      lastSuccessMs: error === undefined ? atMs : this.#outcome.lastSuccessMs,
-    };
+  #withRemedy(failure: PollFailure): PollFailure {
+    return { ...failure, remedy: this.#options.findRemedy(this.collector, failure) };
   }
 
   #skip(blockedMs: number): void {
     this.#schedule.retryIn(blockedMs);
     const message = `all URLs fail; poll skipped, next attempt in ${Math.ceil(blockedMs / 1000)} s`;
-    const error = this.#withRemedy({ reason: 'breaker_open', message });
     this.#options.metrics.pollSkipped(this.#labels, 'breaker_open');
+    this.#conclude(this.#withRemedy({ reason: 'breaker_open', message }), this.#outcome.last);
+  }
+
+  #conclude(error: PollFailure | undefined, last: Outcome['last']): void {
     this.#options.conditions.pollEnded(this.collector, this.#outcome.state, error);
-    this.#outcome = { ...this.#outcome, state: 'failing', error };
+    this.#outcome = {
+      state: error === undefined ? 'good' : 'failing',
+      error,
+      last,
+      lastSuccessMs: error === undefined ? last?.atMs : this.#outcome.lastSuccessMs,
+    };
   }
 }

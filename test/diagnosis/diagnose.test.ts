@@ -5,7 +5,7 @@ import { COLLECTORS } from '../../src/collectors/index.ts';
 import { nodes } from '../../src/collectors/nodes.ts';
 import { users } from '../../src/collectors/users.ts';
 import { loadConfig } from '../../src/config/load.ts';
-import { PollRemedies } from '../../src/diagnosis/diagnose.ts';
+import { createRemedyFinder, type FindRemedy } from '../../src/diagnosis/diagnose.ts';
 import { RequestError } from '../../src/http/errors.ts';
 import { startSimulator } from '../../src/simulator/index.ts';
 import { configFlag, runHere } from '../cli/run.ts';
@@ -129,13 +129,13 @@ describe('a command reports cause and remedy in one sentence when', () => {
   });
 });
 
-async function remedies(): Promise<PollRemedies> {
+async function remedies(): Promise<FindRemedy> {
   const flags = { 'cluster.url': ['https://crdb:26257'], 'cluster.username': 'exporter' };
   const env = { CRDB_EXPORTER_CLUSTER_PASSWORD: 'x' };
   const { config } = await loadConfig({ collectors: COLLECTORS, flags, env });
   const [cluster] = config.clusters;
   if (cluster === undefined) throw new Error('no cluster');
-  return new PollRemedies(cluster);
+  return createRemedyFinder(cluster);
 }
 
 describe('the remedy of a failed poll', () => {
@@ -143,33 +143,33 @@ describe('the remedy of a failed poll', () => {
     'of %s names its privilege when it is forbidden',
     async (_name, collector) => {
       const failure = { reason: 'forbidden', message: 'HTTP 403' } as const;
-      const remedy = (await remedies()).find(collector, failure);
+      const remedy = (await remedies())(collector, failure);
       expect(remedy).toContain(collector.privilege);
     },
   );
 
   test('is that of the last failure while a circuit breaker is open', async () => {
-    const found = await remedies();
+    const find = await remedies();
     const skipped = { reason: 'breaker_open', message: 'poll skipped' } as const;
-    expect(found.find(users, skipped)).toContain('failed several times in a row');
+    expect(find(users, skipped)).toContain('failed several times in a row');
     const message = 'nodes at crdb:8080: connect ECONNREFUSED';
     const error = new RequestError('network', message, {
       cause: Object.assign(new Error(message), { code: 'ECONNREFUSED' }),
     });
-    const remedy = found.find(nodes, error, error);
+    const remedy = find(nodes, { reason: 'network', message, cause: error });
     expect(remedy).toMatch(/^nothing listens there/);
     const forbidden = { reason: 'forbidden', message: 'HTTP 403' } as const;
-    found.find(users, forbidden);
-    expect(found.find(users, skipped)).toBe(`the last failure was: ${message}; ${remedy}`);
+    find(users, forbidden);
+    expect(find(users, skipped)).toBe(`the last failure was: ${message}; ${remedy}`);
   });
 
   test('names the SQL port if the URL has it', async () => {
     const failure = { reason: 'timeout', message: 'nodes at crdb:26257: no headers' } as const;
-    expect((await remedies()).find(nodes, failure)).toContain('26257 is the SQL port');
+    expect((await remedies())(nodes, failure)).toContain('26257 is the SQL port');
   });
 
   test('is unknown for a defect of the exporter', async () => {
     const failure = { reason: 'other', message: 'x is not a function' } as const;
-    expect((await remedies()).find(nodes, failure, new TypeError())).toBeUndefined();
+    expect((await remedies())(nodes, { ...failure, cause: new TypeError() })).toBeUndefined();
   });
 });

@@ -86,7 +86,7 @@ export function preparePoller(
       clock: clocks,
       random: () => 0,
       pollEnded: () => (ended.polls += 1),
-      remedies: { find: (_collector, _failure, error) => `fix ${String(error)}` },
+      findRemedy: (_collector, { cause }) => `fix ${String(cause)}`,
     },
     previous,
   );

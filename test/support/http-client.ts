@@ -25,7 +25,7 @@ export async function ask(
     endpoint: 'nodes',
     method: 'GET',
     path: '/nodes/',
-    stats: { ...createPollStats(signal ?? AbortSignal.timeout(10_000)), endsAtMs },
+    stats: createPollStats(signal ?? AbortSignal.timeout(10_000), endsAtMs),
     onChunk: (chunk) => chunks.push(Buffer.from(chunk)),
     onEnd: () => undefined,
     ...request,
