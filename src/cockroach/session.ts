@@ -9,10 +9,10 @@ import type { FailureReason } from '../vocabulary.ts';
 
 interface SessionOptions {
   readonly http: HttpClient;
-  /** Absent with a ready token or an insecure cluster. The password is read for each login, since its file may change. */
-  readonly credentials?: { readonly username: string; readonly password: () => Promise<string> };
-  /** A ready session token, read again when the server refuses it. */
-  readonly token?: () => Promise<string>;
+  /** Absent with a ready token or an insecure cluster. */
+  readonly username: string | undefined;
+  /** The password, or a ready token. Read for each login, and when the server refuses the token: its file may change. */
+  readonly secret: (() => Promise<string>) | undefined;
   /** Header names to try, in order; the one that worked is remembered. */
   readonly headerNames: readonly string[];
   /** Of one login; the calls that wait for it may give up earlier. */
@@ -107,7 +107,7 @@ export class Session {
   /** Ends the session that was created by a login here, if there is one. */
   async logOut(signal: AbortSignal): Promise<void> {
     const token = this.#token;
-    if (this.#options.credentials === undefined || token === undefined) return;
+    if (this.#options.username === undefined || token === undefined) return;
     this.#token = undefined;
     await this.#options.http.send({
       endpoint: 'logout',
@@ -120,10 +120,10 @@ export class Session {
   }
 
   async #authorize<T>(request: SessionRequest<T>): Promise<T> {
-    const { http, credentials, headerNames } = this.#options;
+    const { http, secret, headerNames } = this.#options;
     const send = (headers: Record<string, string>): Promise<T> =>
       http.send({ ...request, method: 'GET', headers, sentToken: true });
-    if (credentials === undefined && this.#options.token === undefined) return send({});
+    if (secret === undefined) return send({});
     let authorization: Authorization | undefined = {
       token: await this.#current(),
       header: this.#header,
@@ -181,7 +181,7 @@ export class Session {
 
   /** A token from a login is kept for a minute, as other endpoints may take it; that of a file is read again. */
   #giveUp(token: Token, error: RequestError): void {
-    if (this.#options.credentials !== undefined) {
+    if (this.#options.username !== undefined) {
       token.refused = true;
       this.#futileLoginAtMs = Math.max(this.#futileLoginAtMs, token.sinceMs);
     } else if (!token.accepted) {
@@ -213,15 +213,14 @@ export class Session {
   }
 
   async #fetch(): Promise<Token> {
-    const { credentials, token } = this.#options;
-    const secret = (await (credentials?.password ?? token)?.()) ?? '';
+    const { username } = this.#options;
+    const secret = (await this.#options.secret?.()) ?? '';
     const rejected = this.#rejected;
     if (rejected?.secret === secret && this.#options.monotonicMs() < rejected.untilMs) {
       throw rejected.error;
     }
-    if (credentials === undefined) checkToken(secret, 'auth', 'the session token');
-    const text =
-      credentials === undefined ? secret : await this.#logIn(credentials.username, secret);
+    if (username === undefined) checkToken(secret, 'auth', 'the session token');
+    const text = username === undefined ? secret : await this.#logIn(username, secret);
     this.#rejected = undefined;
     const sinceMs = this.#options.monotonicMs();
     this.#token = { text, secret, sinceMs, accepted: false, refused: false };

@@ -103,14 +103,11 @@ async function createCluster(config: ClusterApiConfig, options: ClientsOptions) 
     compression: config.compression,
   });
   tls.onReload((changed) => http.useTls(changed));
-  const { username, password, token } = config;
+  const secret = config.password ?? config.token;
   const session = new Session({
     http,
-    ...(username !== undefined &&
-      password !== undefined && {
-        credentials: { username, password: () => password.reveal() },
-      }),
-    ...(token !== undefined && { token: () => token.reveal() }),
+    username: config.username,
+    secret: secret && (() => secret.reveal()),
     headerNames: config.session_headers,
     loginTimeoutMs: timeoutMs,
     loginTried: metrics.loginTried,

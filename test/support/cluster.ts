@@ -71,9 +71,8 @@ export function createTestClient(options: TestClientOptions): TestClient {
   });
   const session = new Session({
     http,
-    ...(username !== undefined &&
-      password !== undefined && { credentials: { username, password } }),
-    ...(token !== undefined && { token }),
+    username,
+    secret: password ?? token,
     headerNames: options.headerNames ?? HEADERS,
     loginTimeoutMs: options.loginTimeoutMs ?? 5_000,
     loginTried: () => {
