@@ -63,8 +63,7 @@ function reasonOf(code: string): FailureReason {
   return 'other';
 }
 
-function scopeOf(reason: FailureReason, code: string, status = 0): RequestError['scope'] {
-  if (UNAVAILABLE_STATUSES.has(status)) return 'endpoint';
+function scopeOf(reason: FailureReason, code: string): RequestError['scope'] {
   if (reason === 'tls' || CONNECT_CODES.test(code) || MOSTLY_CONNECT_CODES.test(code)) return 'url';
   return reason === 'network' || reason === 'timeout' ? 'endpoint' : 'none';
 }
@@ -127,7 +126,8 @@ export function statusError(
 ): RequestError {
   const [reason, hint] = readStatus(status, what, details.serverText ?? '', sentToken);
   // A node that the gateway cannot reach by HTTP is a finding of a healthy gateway.
-  const scope = status === 502 && proxied ? 'none' : scopeOf(reason, '', status);
+  const isUnavailable = UNAVAILABLE_STATUSES.has(status) && !(status === 502 && proxied);
+  const scope = isUnavailable ? 'endpoint' : 'none';
   return new RequestError(reason, `${what}: HTTP ${status}${hint}`, { ...details, status, scope });
 }
 

@@ -47,9 +47,9 @@ export class Schedule {
     return this.#startedAtMs;
   }
 
-  /** Records that the poll that has just started was blocked for so long; undefined when it was not. */
-  retryIn(milliseconds: number | undefined): void {
-    if (milliseconds !== undefined) this.#retryAtMs = this.#clock.monotonicMs() + milliseconds;
+  /** Records that the poll that has just started was blocked for so long. */
+  retryIn(milliseconds: number): void {
+    this.#retryAtMs = this.#clock.monotonicMs() + milliseconds;
   }
 
   /** Whether the interval of the last poll has passed, give or take the jitter. */
