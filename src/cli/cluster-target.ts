@@ -11,6 +11,7 @@ import { messageOf } from '../format.ts';
 import { createPollStats, type PollStats } from '../http/poll-stats.ts';
 import { ClusterMetrics } from '../metrics/exporter-metrics.ts';
 import { failureReason } from '../polling/outcome.ts';
+import { SYSTEM_CLOCK } from '../polling/schedule.ts';
 import { type CommandContext, CommandError, EXIT, usageError } from './command.ts';
 import { addClusterOptions, loadCommandConfig } from './flags.ts';
 import { note } from './output/standard-output.ts';
@@ -90,8 +91,8 @@ export async function openClients(
     const clients = await createClients({
       config,
       metrics,
-      userAgent: `crdb-exporter/${build.version}`,
-      monotonicMs: () => performance.now(),
+      build,
+      clock: SYSTEM_CLOCK,
       random: Math.random,
       // A command ends soon: it queries a silent node again, rather than to leave it alone for minutes.
       maxDuty: Infinity,

@@ -9,7 +9,8 @@ import { readClientTls } from '../config/tls-files.ts';
 import { HttpClient, type HttpClientOptions } from '../http/client.ts';
 import type { RequestError } from '../http/errors.ts';
 import type { Log } from '../log.ts';
-import type { ClusterMetrics } from '../metrics/exporter-metrics.ts';
+import type { Build, ClusterMetrics } from '../metrics/exporter-metrics.ts';
+import type { Clock } from '../polling/schedule.ts';
 import { type Api, CLUSTER_ENDPOINTS } from '../vocabulary.ts';
 
 const DEADLINES = {
@@ -37,8 +38,8 @@ export type Clients = Awaited<ReturnType<typeof createClients>>;
 interface ClientsOptions {
   readonly config: ClusterConfig;
   readonly metrics: ClusterMetrics;
-  readonly userAgent: string;
-  readonly monotonicMs: () => number;
+  readonly build: Pick<Build, 'version'>;
+  readonly clock: Pick<Clock, 'monotonicMs'>;
   readonly random: () => number;
   /** Maximum share of the time that a node without a response may hold requests. */
   readonly maxDuty?: number | undefined;
@@ -80,7 +81,7 @@ function trustSystemCertificates(): void {
 }
 
 async function createCluster(config: ClusterApiConfig, options: ClientsOptions) {
-  const { metrics, monotonicMs, follow } = options;
+  const { metrics, follow } = options;
   const timeoutMs = config.timeout * 1000;
   const { ca_file, cert_file, key_file } = config.tls;
   const files = [ca_file, cert_file, key_file].filter((file) => file !== undefined);
@@ -112,7 +113,7 @@ async function createCluster(config: ClusterApiConfig, options: ClientsOptions) 
     loginTimeoutMs: timeoutMs,
     loginTried: metrics.loginTried,
     loginFailed: (error) => metrics.loginFailed(loginFailureReason(error)),
-    monotonicMs,
+    monotonicMs: options.clock.monotonicMs,
   });
   return { api: new ClusterApi(session, metrics.decodeErrors), http, session, tls };
 }
@@ -140,7 +141,7 @@ async function createCloud(config: CloudApiConfig, options: ClientsOptions) {
 async function common(
   api: Api,
   urls: readonly string[],
-  { config, metrics, userAgent, monotonicMs, random, maxDuty = DEFAULT_MAX_DUTY }: ClientsOptions,
+  { config, metrics, build, clock, random, maxDuty = DEFAULT_MAX_DUTY }: ClientsOptions,
 ) {
   const intervals = Object.values(config.collectors)
     .filter((collector) => collector.enabled)
@@ -148,8 +149,8 @@ async function common(
   return {
     urls,
     proxy: await chooseProxy(config.proxy, urls),
-    userAgent,
-    monotonicMs,
+    userAgent: `crdb-exporter/${build.version}`,
+    monotonicMs: clock.monotonicMs,
     random,
     maxDuty,
     breakerOpenMs: BREAKER_SHARE_OF_INTERVAL * Math.min(...intervals, MAX_BREAKER_INTERVAL_MS),

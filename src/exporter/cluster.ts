@@ -15,7 +15,7 @@ import type { Log } from '../log.ts';
 import { ClusterBudget } from '../metrics/cluster-budget.ts';
 import { collectorFamilies as families } from '../metrics/collector-families.ts';
 import { clusterFamilies } from '../metrics/exporter-families.ts';
-import type { ExporterMetrics } from '../metrics/exporter-metrics.ts';
+import type { Build, ExporterMetrics } from '../metrics/exporter-metrics.ts';
 import { SampleSet } from '../metrics/sample-set.ts';
 import type { Snapshot } from '../metrics/snapshot.ts';
 import { Conditions } from '../polling/conditions.ts';
@@ -29,7 +29,7 @@ import { type Clients, createClients } from './clients.ts';
 export interface ClusterContext {
   readonly collectors: readonly Collector[];
   readonly metrics: ExporterMetrics;
-  readonly userAgent: string;
+  readonly build: Pick<Build, 'version'>;
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: Log;
@@ -65,17 +65,13 @@ export class Cluster {
     settings: Settings,
     previous: readonly Poller[] = [],
   ): Promise<Cluster> {
+    const { build, clock, random, collectors, fileCheckMs = FILE_CHECK_MS } = context;
     const log = context.log.child({ cluster: config.name });
-    const perNode = context.collectors.find(({ scope }) => scope === 'node');
-    const clients = await createClients({
-      config,
-      metrics: context.metrics.cluster(config.name),
-      userAgent: context.userAgent,
-      monotonicMs: context.clock.monotonicMs,
-      random: context.random,
-      maxDuty: perNode && config.collectors[perNode.name]?.max_duty,
-      follow: { everyMs: context.fileCheckMs ?? FILE_CHECK_MS, log },
-    });
+    const metrics = context.metrics.cluster(config.name);
+    const perNode = collectors.find(({ scope }) => scope === 'node');
+    const maxDuty = perNode && config.collectors[perNode.name]?.max_duty;
+    const follow = { everyMs: fileCheckMs, log };
+    const clients = await createClients({ config, metrics, build, clock, random, maxDuty, follow });
     return new Cluster({ ...context, log }, config, settings, clients, previous);
   }
 

@@ -82,7 +82,6 @@ export class Exporter {
     this.#clusters = new Clusters({
       ...options,
       metrics: this.#metrics,
-      userAgent: `crdb-exporter/${build.version}`,
       clock,
       random,
       pollEnded: (cluster, { name }) =>

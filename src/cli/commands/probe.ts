@@ -34,7 +34,7 @@ async function probe(command: Command, context: CommandContext, name?: string): 
     {
       collectors: COLLECTORS,
       metrics: new ExporterMetrics(build),
-      userAgent: `crdb-exporter/${build.version}`,
+      build,
       clock: SYSTEM_CLOCK,
       random: Math.random,
       // Failures of collectors are reported below.
