@@ -10,11 +10,9 @@ interface Condition {
   readonly key: string;
   readonly message: string;
   readonly remedy: string | undefined;
-  /** Of failed polls. */
+  /** Of failed polls. An open circuit breaker follows from a condition before: it is logged only if there is none. */
   readonly reason?: FailureReason;
   readonly api?: Api;
-  /** Follows from a condition before: it is logged only if there is none. */
-  readonly isConsequence?: boolean;
 }
 
 interface Active extends Condition {
@@ -65,9 +63,10 @@ export class Conditions {
       if (before !== undefined) this.#leave(before, subject, true);
       return before !== undefined;
     }
+    const isConsequence = condition.reason === 'breaker_open';
     const active =
       this.#active.get(condition.key) ??
-      (condition.isConsequence ? (before ?? this.#causeOf(condition)) : undefined) ??
+      (isConsequence ? (before ?? this.#causeOf(condition)) : undefined) ??
       this.#begin(condition, subject);
     if (before !== undefined && before !== active) this.#leave(before, subject, false);
     active.current.add(subject);
@@ -105,7 +104,7 @@ export class Conditions {
     active.loggedAtMs = nowMs;
     const since = new Date(active.sinceMs).toISOString();
     const fields = { affects: [...active.current].join(', '), reason, since, polls: count };
-    const text = now.isConsequence ? `${active.message}; ${now.message}` : now.message;
+    const text = now.reason === 'breaker_open' ? `${active.message}; ${now.message}` : now.message;
     this.#log.warn({ ...fields, hint: active.remedy }, `still failing: ${text}`);
   }
 
@@ -124,6 +123,5 @@ export class Conditions {
 /** One cause, however many collectors fail of it: failures with the same reason and the same remedy. */
 function toCondition(api: Api, { reason, message, remedy }: PollFailure): Condition {
   const cause = (remedy ?? message).replaceAll(/\d+/g, 'N');
-  const isConsequence = reason === 'breaker_open';
-  return { key: `${api} ${reason} ${cause}`, message, remedy, reason, api, isConsequence };
+  return { key: `${api} ${reason} ${cause}`, message, remedy, reason, api };
 }
