@@ -5,8 +5,6 @@ import type { SampleSet } from '../metrics/sample-set.ts';
 import type { OptionSpecs, OptionValues } from '../options.ts';
 import type { FailureReason } from '../vocabulary.ts';
 
-export type { PollStats } from '../cockroach/cluster-api.ts';
-
 /** What every poll has, whatever the collector. */
 export interface PollContext extends PollStats {
   readonly reasonOf: (error: unknown) => FailureReason;

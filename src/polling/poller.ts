@@ -5,13 +5,12 @@ import {
   type CollectorResult,
   type PollContext,
   type PollFailure,
-  type PollStats,
 } from '../collectors/collector.ts';
 import type { CollectorConfig } from '../config/cluster-schema.ts';
 import type { FindRemedy } from '../diagnosis/diagnose.ts';
 import { messageOf } from '../format.ts';
 import { BreakerOpenError, type HttpClient } from '../http/client.ts';
-import { createPollStats } from '../http/poll-stats.ts';
+import { createPollStats, type PollStats } from '../http/poll-stats.ts';
 import type { Log } from '../log.ts';
 import type { ClusterBudget } from '../metrics/cluster-budget.ts';
 import type { ClusterMetrics } from '../metrics/exporter-metrics.ts';
