@@ -2,7 +2,7 @@ import pLimit from 'p-limit';
 import type { Endpoint, RetryReason } from '../vocabulary.ts';
 import { type AgentOptions, createAgents } from './agents.ts';
 import { abortable, delay } from './deadlines.ts';
-import { RequestError } from './errors.ts';
+import { RequestError, toRequestError } from './errors.ts';
 import { Health, subjectOf } from './health.ts';
 import { type HttpRequest, performRequest, type RequestOptions } from './request.ts';
 import { MAX_ATTEMPTS, planRetry, RetryAfterPauses, RetryBudget } from './retry.ts';
@@ -182,6 +182,11 @@ export class HttpClient implements AsyncDisposable {
 
   async #attempt<T>(upstream: Upstream, call: Call<T>): Promise<T> {
     const { request } = call;
+    const { endpoint, stats } = request;
+    // What is never sent says nothing of the URL.
+    if (stats.signal.aborted) {
+      throw toRequestError(stats.signal.reason, `${endpoint} at ${upstream.name}`);
+    }
     const attempt = this.#health.begin(upstream, request);
     try {
       const dispatcher = this.#agents.current;

@@ -94,7 +94,6 @@ export async function performRequest<T>(
 ): Promise<T> {
   const { endpoint, stats } = request;
   const what = `${endpoint} at ${attempt.upstream.name}`;
-  if (stats.signal.aborted) throw toRequestError(stats.signal.reason, what);
   const deadlines = { ...options.deadlines, headersMs: attempt.headersMs };
   const watch = watchDeadlines(stats.signal, deadlines, what);
   let failure: RequestError | undefined;

@@ -65,6 +65,22 @@ describe('several URLs', () => {
     },
   );
 
+  test('the first one is used again after a request that was never sent to it', async () => {
+    const gate = Promise.withResolvers<void>();
+    await using first = await serve((_request, response) => {
+      void gate.promise.then(() => response.end('{"fine":true}'));
+    });
+    await using second = await good();
+    await using client = connect([first.url, second.url], { maxConcurrentRequests: 1 });
+    const sent = ask(client);
+    const waiting = ask(client, { signal: AbortSignal.timeout(20) });
+    await expect(waiting).rejects.toMatchObject({ reason: 'timeout' });
+    gate.resolve();
+    await sent;
+    expect(await ask(client)).toBe('{"fine":true}');
+    expect(second.requests).toEqual([]);
+  });
+
   test.each([
     ['a page of HTML', 200, '<html>maintenance</html>'],
     ['JSON of something else', 200, '{}'],
