@@ -10,7 +10,6 @@ import { sessions } from '../collectors/sessions.ts';
 import { FILE_CHECK_MS } from '../config/files.ts';
 import type { ClusterConfig, Config } from '../config/schema.ts';
 import { createRemedyFinder } from '../diagnosis/diagnose.ts';
-import type { HttpClient } from '../http/client.ts';
 import type { Log } from '../log.ts';
 import { ClusterBudget } from '../metrics/cluster-budget.ts';
 import { collectorFamilies as families } from '../metrics/collector-families.ts';
@@ -170,7 +169,11 @@ export class Cluster {
       const isUp = this.isUp(api);
       if (isUp !== undefined) set.set(clusterFamilies.up, { api }, isUp ? 1 : 0);
       const http = this.#clients[api]?.http;
-      if (http !== undefined) writeApi(set, api, http);
+      if (http === undefined) continue;
+      for (const { name, state } of http.upstreams()) {
+        set.states(clusterFamilies.breakerState, { target: name }, 'state', BREAKER_STATES, state);
+      }
+      set.set(clusterFamilies.apiPaused, { api }, http.pausedMs() / 1000);
     }
     const { cluster_api, console_url = '' } = this.config;
     set.set(clusterFamilies.clusterInfo, { console_url }, 1);
@@ -260,14 +263,6 @@ export class Cluster {
     }
     throw new Error(`${collector.name}: the API ${collector.api} is not configured`);
   }
-}
-
-/** Writes the metrics of the client of an API. */
-function writeApi(set: SampleSet, api: Api, http: HttpClient): void {
-  for (const { name, state } of http.upstreams()) {
-    set.states(clusterFamilies.breakerState, { target: name }, 'state', BREAKER_STATES, state);
-  }
-  set.set(clusterFamilies.apiPaused, { api }, http.pausedMs() / 1000);
 }
 
 /** Writes the metrics of one collector. They exist whatever the cluster does; values of the last poll only after one. */
