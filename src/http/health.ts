@@ -131,16 +131,12 @@ export class Health {
 
   /** How long to wait for headers, so that time is left for another URL where there are several. */
   #headersMs(endpoint: EndpointHealth, request: HttpRequest, isUrlProbe: boolean): number {
-    if (!this.#hasSeveralUrls) return endpoint.headersMs(isUrlProbe);
+    if (this.upstreams.length === 1) return endpoint.headersMs(isUrlProbe);
     const shortMs = endpoint.shortHeadersMs;
     const leftMs = Math.round((request.stats.endsAtMs ?? Infinity) - performance.now());
     if (isUrlProbe) return Math.min(shortMs, Math.max(1, Math.round(leftMs * PROBE_SHARE)));
     const leavesTime = request.node === undefined && leftMs > 2 * shortMs;
     return Math.min(endpoint.headersMs(false), leavesTime ? leftMs - shortMs : Infinity);
-  }
-
-  get #hasSeveralUrls(): boolean {
-    return this.upstreams.length > 1;
   }
 
   succeeded({ upstream, endpoint, request }: TrackedAttempt): void {
@@ -185,7 +181,7 @@ export class Health {
     const isUrlSilent = upstream.answeredAtMs < sentAtMs;
     if (isUrlSilent) upstream.avoidForNodes(waitedMs / this.#options.maxDuty);
     upstream.recordSilence(request.endpoint, sentAtMs, sinceMs);
-    return attempt.isUrlProbe || (isUrlSilent && this.#hasSeveralUrls);
+    return attempt.isUrlProbe || (isUrlSilent && this.upstreams.length > 1);
   }
 
   /**
