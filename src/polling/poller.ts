@@ -207,7 +207,9 @@ export class Poller {
 
   async #poll(stop: AbortSignal, timeoutMs: number, startedAt: number): Promise<void> {
     const { clock, metrics } = this.#options;
-    const signal = AbortSignal.any([stop, AbortSignal.timeout(Math.ceil(timeoutMs))]);
+    // Needed below, too: held by AbortSignal.any alone, it may be collected before its time is up.
+    const deadline = AbortSignal.timeout(Math.ceil(timeoutMs));
+    const signal = AbortSignal.any([stop, deadline]);
     const stats = createPollStats(signal, performance.now() + timeoutMs);
     const warnings = new Set<string>();
     const error = await this.#collect(stats, warnings);
@@ -215,7 +217,7 @@ export class Poller {
     if (stop.aborted) return;
     this.#logWarnings(warnings, error === undefined);
     const { items, pages, bytes, limits, answering } = stats;
-    if (signal.aborted) limits.add('duration');
+    if (deadline.aborted) limits.add('duration');
     metrics.pollFinished(this.#labels, error?.reason);
     const overruns = Math.floor(tookMs / (this.intervalSeconds * 1000));
     for (let missed = 0; missed < overruns; missed += 1) {
