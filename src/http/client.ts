@@ -1,6 +1,7 @@
 import pLimit from 'p-limit';
+import type { Dispatcher } from 'undici';
 import type { Endpoint, RetryReason } from '../vocabulary.ts';
-import { type AgentOptions, createAgents } from './agents.ts';
+import { type AgentOptions, createAgent } from './agent.ts';
 import { abortable, delay } from './deadlines.ts';
 import { RequestError, toRequestError } from './errors.ts';
 import { Health, subjectOf } from './health.ts';
@@ -45,7 +46,9 @@ interface Call<T> {
 export class HttpClient implements AsyncDisposable {
   readonly #options: HttpClientOptions;
   readonly #maxAttempts: number;
-  readonly #agents: ReturnType<typeof createAgents>;
+  #agent: Dispatcher;
+  /** Agents with older TLS settings, until their requests have ended. */
+  readonly #retired = new Set<Dispatcher>();
   readonly #health: Health;
   readonly #slots: ReturnType<typeof pLimit>;
   readonly #budget = new RetryBudget();
@@ -55,7 +58,7 @@ export class HttpClient implements AsyncDisposable {
     const { urls, deadlines, maxConcurrentRequests, monotonicMs } = options;
     this.#options = options;
     this.#maxAttempts = Math.max(MAX_ATTEMPTS, urls.length);
-    this.#agents = createAgents(options, deadlines.headersMs);
+    this.#agent = createAgent(options, deadlines.headersMs);
     this.#health = new Health(urls, options);
     this.#slots = pLimit(maxConcurrentRequests);
     this.#pauses = new RetryAfterPauses(monotonicMs);
@@ -105,12 +108,15 @@ export class HttpClient implements AsyncDisposable {
 
   /** For connections from now on; requests in flight end on theirs. */
   useTls(tls: AgentOptions['tls']): void {
-    this.#agents.useTls(tls);
+    const old = this.#agent;
+    this.#agent = createAgent({ ...this.#options, tls }, this.#options.deadlines.headersMs);
+    this.#retired.add(old);
+    void old.close().finally(() => this.#retired.delete(old));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#slots.clearQueue();
-    await this.#agents[Symbol.asyncDispose]();
+    await Promise.all([this.#agent, ...this.#retired].map((agent) => agent.destroy()));
   }
 
   /** A node that gave no answer must not hold a slot at every poll. */
@@ -189,8 +195,7 @@ export class HttpClient implements AsyncDisposable {
     }
     const attempt = this.#health.begin(upstream, request);
     try {
-      const dispatcher = this.#agents.current;
-      const result = await performRequest(request, attempt, dispatcher, this.#options);
+      const result = await performRequest(request, attempt, this.#agent, this.#options);
       this.#health.succeeded(attempt);
       return result;
     } catch (error) {
