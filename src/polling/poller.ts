@@ -212,13 +212,13 @@ export class Poller {
     const signal = AbortSignal.any([stop, deadline]);
     const stats = createPollStats(signal, performance.now() + timeoutMs);
     const warnings = new Set<string>();
-    const error = await this.#collect(stats, warnings);
+    const failure = await this.#collect(stats, warnings);
     const tookMs = clock.monotonicMs() - startedAt;
     if (stop.aborted) return;
-    this.#logWarnings(warnings, error === undefined);
+    this.#logWarnings(warnings, failure === undefined);
     const { items, pages, bytes, limits, answering } = stats;
     if (deadline.aborted) limits.add('duration');
-    metrics.pollFinished(this.#labels, error?.reason);
+    metrics.pollFinished(this.#labels, failure?.reason);
     const overruns = Math.floor(tookMs / (this.intervalSeconds * 1000));
     for (let missed = 0; missed < overruns; missed += 1) {
       metrics.pollSkipped(this.#labels, 'overrun');
@@ -227,7 +227,7 @@ export class Poller {
     const durationSeconds = tookMs / 1000;
     const answerMs = answering.reduce((sum, { startMs, endMs }) => sum + endMs - startMs, 0);
     const answerSeconds = answerMs / 1000;
-    this.#conclude(error, { atMs, durationSeconds, answerSeconds, items, pages, bytes, limits });
+    this.#conclude(failure, { atMs, durationSeconds, answerSeconds, items, pages, bytes, limits });
   }
 
   /** A line for each change. A failed poll says nothing of what it did not come to. */
@@ -247,7 +247,7 @@ export class Poller {
       result = await collect(Object.assign(stats, { reasonOf: failureReason, warn }));
     } catch (cause) {
       if (cause instanceof BreakerOpenError) this.#schedule.retryIn(cause.retryInMs);
-      return this.#withRemedy({ reason: failureReason(cause), message: messageOf(cause), cause });
+      return { reason: failureReason(cause), message: messageOf(cause), cause };
     }
     const samples = new SampleSet({ crdb_cluster: cluster });
     const steps = collector.samples(result, samples);
@@ -256,22 +256,20 @@ export class Poller {
     const snapshot = await budget.render(samples, settings.max_series, stats.limits);
     this.#published = { result, snapshot, atMs: clock.monotonicMs() };
     budget.countDropped();
-    return result.failure && this.#withRemedy(result.failure);
-  }
-
-  #withRemedy(failure: PollFailure): PollFailure {
-    return { ...failure, remedy: this.#options.findRemedy(this.collector, failure) };
+    return result.failure;
   }
 
   #skip(blockedMs: number): void {
     this.#schedule.retryIn(blockedMs);
     const message = `all URLs fail; poll skipped, next attempt in ${Math.ceil(blockedMs / 1000)} s`;
     this.#options.metrics.pollSkipped(this.#labels, 'breaker_open');
-    this.#conclude(this.#withRemedy({ reason: 'breaker_open', message }), this.#outcome.last);
+    this.#conclude({ reason: 'breaker_open', message }, this.#outcome.last);
   }
 
-  #conclude(error: PollFailure | undefined, last: Outcome['last']): void {
-    this.#options.conditions.pollEnded(this.collector, this.#outcome.state, error);
+  #conclude(failure: PollFailure | undefined, last: Outcome['last']): void {
+    const { conditions, findRemedy } = this.#options;
+    const error = failure && { ...failure, remedy: findRemedy(this.collector, failure) };
+    conditions.pollEnded(this.collector, this.#outcome.state, error);
     this.#outcome = {
       state: error === undefined ? 'good' : 'failing',
       error,
