@@ -63,10 +63,12 @@ export class Conditions {
       if (before !== undefined) this.#leave(before, subject, true);
       return before !== undefined;
     }
-    const isConsequence = condition.reason === 'breaker_open';
+    const { key, api, reason } = condition;
+    // Without one of its own, the last failure of the same API.
+    const cause = before ?? [...this.#active.values()].findLast((one) => one.api === api);
     const active =
-      this.#active.get(condition.key) ??
-      (isConsequence ? (before ?? this.#causeOf(condition)) : undefined) ??
+      this.#active.get(key) ??
+      (reason === 'breaker_open' ? cause : undefined) ??
       this.#begin(condition, subject);
     if (before !== undefined && before !== active) this.#leave(before, subject, false);
     active.current.add(subject);
@@ -74,11 +76,6 @@ export class Conditions {
     active.count += 1;
     this.#remind(active, condition);
     return before !== undefined;
-  }
-
-  /** The last failure of the same API. */
-  #causeOf({ api }: Condition): Active | undefined {
-    return [...this.#active.values()].findLast((one) => one.api === api);
   }
 
   #begin(condition: Condition, subject: string): Active {
