@@ -178,12 +178,20 @@ export class Exporter {
 
   /** Resolves to why it failed, if it did. */
   async #reloadConfig(): Promise<string | undefined> {
-    const { config, load, log } = this.#options;
+    const { config, collectors, load, log } = this.#options;
+    const { web } = config;
     try {
-      const followed = { followedWebConfig: config.web.config_file };
+      const followed = { followedWebConfig: web.config_file };
       const loaded = load === undefined ? { config, warnings: [] } : await load(followed);
-      await this.#apply(loaded.config);
-      log.info({ clusters: loaded.config.clusters.length }, 'configuration reloaded');
+      const changed = loaded.config;
+      if (!isDeepStrictEqual(web, changed.web)) {
+        log.warn('web settings have changed: they take effect at the next start');
+      }
+      await this.#clusters.apply(changed);
+      this.#history.keep(new Set(changed.clusters.map(({ name }) => name)));
+      log.level = changed.log.level;
+      this.#described = describeConfig({ ...changed, web }, collectors);
+      log.info({ clusters: changed.clusters.length }, 'configuration reloaded');
       if (loaded.warnings.length > 0) log.warn(formatIssues(loaded.warnings));
       return undefined;
     } catch (error) {
@@ -205,17 +213,5 @@ export class Exporter {
       this.#options.log.error({ problems }, text);
       return `the last good content of the web config file stays in force:\n${problems}`;
     }
-  }
-
-  /** Applies a configuration as a whole; rejects with everything as it was. */
-  async #apply(changed: Config): Promise<void> {
-    const { config, collectors, log } = this.#options;
-    if (!isDeepStrictEqual(config.web, changed.web)) {
-      log.warn('web settings have changed: they take effect at the next start');
-    }
-    await this.#clusters.apply(changed);
-    this.#history.keep(new Set(changed.clusters.map(({ name }) => name)));
-    log.level = changed.log.level;
-    this.#described = describeConfig({ ...changed, web: config.web }, collectors);
   }
 }
