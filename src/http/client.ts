@@ -1,7 +1,7 @@
+import type { ConnectionOptions } from 'node:tls';
 import pLimit from 'p-limit';
-import type { Dispatcher } from 'undici';
+import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici';
 import type { Endpoint, RetryReason } from '../vocabulary.ts';
-import { type AgentOptions, createAgent } from './agent.ts';
 import { abortable, delay } from './deadlines.ts';
 import { RequestError, toRequestError } from './errors.ts';
 import { Health, subjectOf } from './health.ts';
@@ -9,9 +9,16 @@ import { type HttpRequest, performRequest, type RequestOptions } from './request
 import { MAX_ATTEMPTS, planRetry, RetryAfterPauses, RetryBudget } from './retry.ts';
 import type { HealthOptions, Upstream } from './upstream.ts';
 
-export interface HttpClientOptions
-  extends RequestOptions, AgentOptions, Omit<HealthOptions, 'deadlines'> {
+/** For TCP and TLS together; a black-holed host must not use up the time that the next URL needs. */
+const CONNECT_TIMEOUT_MS = 5_000;
+const KEEP_ALIVE_MS = 60_000;
+
+export interface HttpClientOptions extends RequestOptions, Omit<HealthOptions, 'deadlines'> {
   readonly urls: readonly string[];
+  readonly tls: Omit<ConnectionOptions, 'port'>;
+  /** Where requests go before they go to their URL, except for these hosts, separated by commas. */
+  readonly proxy?: { readonly url: string; readonly exceptions: string } | undefined;
+  readonly maxConcurrentRequests: number;
   readonly random: () => number;
   /** Called when a request is about to be sent again. */
   readonly requestRetried: (endpoint: Endpoint, reason: RetryReason) => void;
@@ -55,10 +62,10 @@ export class HttpClient implements AsyncDisposable {
   readonly #pauses: RetryAfterPauses;
 
   constructor(options: HttpClientOptions) {
-    const { urls, deadlines, maxConcurrentRequests, monotonicMs } = options;
+    const { urls, maxConcurrentRequests, monotonicMs } = options;
     this.#options = options;
     this.#maxAttempts = Math.max(MAX_ATTEMPTS, urls.length);
-    this.#agent = createAgent(options, deadlines.headersMs);
+    this.#agent = createAgent(options);
     this.#health = new Health(urls, options);
     this.#slots = pLimit(maxConcurrentRequests);
     this.#pauses = new RetryAfterPauses(monotonicMs);
@@ -107,9 +114,9 @@ export class HttpClient implements AsyncDisposable {
   }
 
   /** For connections from now on; requests in flight end on theirs. */
-  useTls(tls: AgentOptions['tls']): void {
+  useTls(tls: HttpClientOptions['tls']): void {
     const old = this.#agent;
-    this.#agent = createAgent({ ...this.#options, tls }, this.#options.deadlines.headersMs);
+    this.#agent = createAgent({ ...this.#options, tls });
     this.#retired.add(old);
     void old.close().finally(() => this.#retired.delete(old));
   }
@@ -204,4 +211,34 @@ export class HttpClient implements AsyncDisposable {
       throw error;
     }
   }
+}
+
+/** A pool of connections; the time to the headers of an answer includes connecting. */
+function createAgent({
+  tls,
+  proxy,
+  maxConcurrentRequests,
+  deadlines,
+}: HttpClientOptions): Dispatcher {
+  const timeout = Math.min(CONNECT_TIMEOUT_MS, deadlines.headersMs);
+  const connect = { ...tls, timeout, minVersion: 'TLSv1.2' as const };
+  const pool = {
+    allowH2: false,
+    connections: maxConcurrentRequests,
+    pipelining: 1,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    // deadlines.ts watches headers and chunks; undici's timers are coarse.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    connect,
+  };
+  if (proxy === undefined) return new Agent(pool);
+  return new EnvHttpProxyAgent({
+    ...pool,
+    httpProxy: proxy.url,
+    httpsProxy: proxy.url,
+    noProxy: proxy.exceptions,
+    requestTls: connect,
+    connectTimeout: timeout,
+  });
 }
