@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import * as v from 'valibot';
 import { type ConfigIssues, quote } from './issues.ts';
 import { type Environment, Secret } from './secret.ts';
-import { anyText, invalid, text, rejectIf } from './values.ts';
+import { anyText, filledList, invalid, text, rejectIf } from './values.ts';
 
 /** Where to listen, in the form that `server.listen()` takes. Without a host: all interfaces. */
 export type ListenAddress =
@@ -42,16 +42,8 @@ function formatListenAddress(address: ListenAddress): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-/** The base of the cluster API of a node, ending in `/api/v2`, which is added when missing. */
-export const clusterUrl = apiUrl('https://crdb-1:8080', '/api/v2');
-
-/** The base of the Cloud API, without a slash at the end. */
-export const cloudUrl = apiUrl('https://cockroachlabs.cloud', '');
-
-/** The address of the DB Console, without a slash at the end. */
-export const consoleUrl = apiUrl('https://crdb-1:8080', '');
-
-function apiUrl(example: string, end: string) {
+/** A URL without a slash at the end, to which `end` is added when missing. */
+export function apiUrl(example: string, end = '') {
   return v.pipe(
     text(),
     rejectIf((url) => {
@@ -82,8 +74,14 @@ function findFault(value: string, example: string): string | undefined {
   return 'has a query or a fragment: remove everything from the ? or # on';
 }
 
+/** The bases of the cluster API of the nodes of one cluster. */
+export const clusterUrls = v.pipe(
+  filledList(apiUrl('https://crdb-1:8080', '/api/v2')),
+  rejectIf<string[]>(findUrlConflict),
+);
+
 /** What is wrong with the URLs of one cluster together, or undefined. */
-export function findUrlConflict(urls: readonly string[]): string | undefined {
+function findUrlConflict(urls: readonly string[]): string | undefined {
   if (new Set(urls).size < urls.length) return 'a URL is listed twice: remove one';
   const isMixed = new Set(urls.map((url) => new URL(url).protocol)).size > 1;
   return isMixed ? 'http:// and https:// are mixed: use one of them for all nodes' : undefined;

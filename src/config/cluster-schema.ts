@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import type { OptionSpec, OptionSpecs, OptionValues } from '../options.ts';
-import { cloudUrl, clusterUrl, consoleUrl, findUrlConflict } from './addresses.ts';
+import { apiUrl, clusterUrls } from './addresses.ts';
 import { quote } from './issues.ts';
 import { secretText } from './secret.ts';
 import {
@@ -80,10 +80,9 @@ function loginKeys(folder: string) {
 }
 
 function clusterApiSection(folder: string) {
-  const urls = v.pipe(filledList(clusterUrl), rejectIf<string[]>(findUrlConflict));
   const headerName = textLike(/^[\w!#$%&'*+.^`|~-]+$/, 'the name of an HTTP header', 'header');
   return section({
-    urls: key(urls, {
+    urls: key(clusterUrls, {
       flag: 'cluster.url',
       help: 'URLs of nodes of the cluster; the next one is used when one fails. /api/v2 is added when missing.',
       example: ['https://crdb-1:8080', 'https://crdb-2:8080'],
@@ -120,7 +119,7 @@ function cloudApiSection(folder: string) {
   const versionForm = 'a version of the Cloud API: write it as 2024-09-16';
   const version = textLike(/^\d{4}-\d{2}-\d{2}$/, versionForm, 'date');
   return section({
-    url: key(v.optional(cloudUrl, 'https://cockroachlabs.cloud'), {
+    url: key(v.optional(apiUrl('https://cockroachlabs.cloud'), 'https://cockroachlabs.cloud'), {
       flag: 'cloud.url',
       help: 'Base URL of the Cloud API.',
     }),
@@ -160,7 +159,7 @@ export function clusterSection(folder: string, collectors: ReturnType<typeof col
       help: 'Value of the label crdb_cluster; "default" for a cluster that flags describe.',
       example: 'prod',
     }),
-    console_url: key(v.optional(consoleUrl), {
+    console_url: key(v.optional(apiUrl('https://crdb-1:8080')), {
       help: 'Address of the DB Console, for links from dashboards (crdb_cluster_info).',
       example: 'https://crdb.example.com:8080',
     }),
@@ -227,29 +226,29 @@ export function collectorSections(
   collectors: readonly CollectorOptions[],
 ): v.GenericSchema<Record<string, unknown>, Record<string, CollectorConfig>> {
   const sections = collectors.map((collector) => {
-    const own = Object.entries(collector.options).map(([name, spec]) => [name, optionKey(spec)]);
+    const own = Object.entries(collector.options).map(([name, spec]) => {
+      return [name, key(v.optional(optionSchema(spec), spec.default), { help: spec.help })];
+    });
     const entries = section({ ...commonKeys(collector), ...Object.fromEntries(own) });
     return [collector.name, v.nullish(entries, {})];
   });
   return section(Object.fromEntries(sections));
 }
 
-function optionKey({ help, ...spec }: OptionSpec) {
+function optionSchema(spec: OptionSpec): v.GenericSchema {
   switch (spec.kind) {
     case 'integer':
-      return key(v.optional(integer(spec.min, spec.max), spec.default), { help });
+      return integer(spec.min, spec.max);
     case 'boolean':
-      return key(v.optional(boolean, spec.default), { help });
+      return boolean;
     case 'auto':
-      return key(v.optional(autoOrBoolean, spec.default), { help });
+      return autoOrBoolean;
     case 'enum':
-      return key(v.optional(choice(spec.values), spec.default), { help });
+      return choice(spec.values);
     case 'strings':
-      return key(v.optional(list(textLike(spec.pattern, spec.expects)), [...spec.default]), {
-        help,
-      });
+      return list(textLike(spec.pattern, spec.expects));
     default:
-      return key(v.optional(rewrites(spec.check), [...spec.default]), { help });
+      return rewrites(spec.check);
   }
 }
 
