@@ -42,27 +42,22 @@ const SECONDS_PER_GO_UNIT: ReadonlyMap<string, number> = new Map([
   ['m', 60],
   ['h', 3600],
 ]);
-const GO_DURATION_PART = /(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h)/g;
+const GO_DURATION = /^(?:0|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|ms|s|m|h))+)$/;
 
 /** Seconds; written as Go writes durations: `1m30s`, `1.5s`, `100ms`; 0 needs no unit. */
 const goDuration = v.pipe(
   v.custom<string | number>(
-    (value) => !isContainer(value) && parseGoDuration(value) !== undefined,
+    (value) => !isContainer(value) && GO_DURATION.test(String(value)),
     invalidType('is not a duration: write it with a unit, as 1s, 100ms or 1m30s'),
   ),
-  v.transform((value) => parseGoDuration(value) ?? 0),
+  v.transform((value) => {
+    let seconds = 0;
+    for (const [, count, unit = ''] of String(value).matchAll(/([\d.]+)([a-zµ]+)/g)) {
+      seconds += Number(count) * (SECONDS_PER_GO_UNIT.get(unit) ?? 0);
+    }
+    return seconds;
+  }),
 );
-
-function parseGoDuration(value: unknown): number | undefined {
-  const written = String(value);
-  if (written === '0') return 0;
-  const parts = [...written.matchAll(GO_DURATION_PART)];
-  if (parts.length === 0 || parts.map(([part]) => part).join('') !== written) return undefined;
-  return parts.reduce(
-    (sum, [, count, unit = '']) => sum + Number(count) * (SECONDS_PER_GO_UNIT.get(unit) ?? 0),
-    0,
-  );
-}
 
 const BCRYPT_HASH = /^\$2[aby]?\$(0[4-9]|[12]\d|3[01])\$[./A-Za-z\d]{53}$/;
 /** Each step doubles the time of a comparison, and one is made at a time for all. */
