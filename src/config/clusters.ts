@@ -56,15 +56,12 @@ async function readCluster(
     : undefined;
   const cloud_api = apis.cloud ? await readCloudApi(section.member('cloud_api'), env) : undefined;
   const urls = [...(cluster_api?.urls ?? []), ...(cloud_api ? [cloud_api.url] : [])];
-  const { name, console_url, poll } = section.allValues;
   checkLocalRoute(section);
   return {
-    name,
+    ...section.allValues,
     cluster_api,
     cloud_api,
     proxy: readProxies(urls, env, section.issues),
-    console_url,
-    poll,
     collectors: chooseCollectors(section.member('collectors'), collectors, apis),
   };
 }
