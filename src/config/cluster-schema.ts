@@ -33,7 +33,7 @@ function tlsSection(folder: string) {
     ca_file: key(v.optional(filePath(folder)), {
       flag: 'cluster.ca-file',
       help: 'CA certificates that verify the nodes, instead of those of the operating system and of Node.js.',
-      example: '/etc/crdb/ca.crt',
+      examples: ['/etc/crdb/ca.crt'],
     }),
     cert_file: key(v.optional(filePath(folder)), { help: 'Client certificate; needs key_file.' }),
     key_file: key(v.optional(filePath(folder)), { help: 'Key of the client certificate.' }),
@@ -51,7 +51,7 @@ function loginKeys(folder: string) {
     username: key(v.optional(text('user')), {
       flag: 'cluster.username',
       help: 'SQL user to log in as; without user and token, the cluster must be insecure.',
-      example: 'exporter',
+      examples: ['exporter'],
     }),
     password: key(v.optional(secretText), {
       variable: 'CRDB_EXPORTER_CLUSTER_PASSWORD',
@@ -60,7 +60,7 @@ function loginKeys(folder: string) {
     password_file: key(v.optional(filePath(folder)), {
       flag: 'cluster.password-file',
       help: 'File with the password, read at every login.',
-      example: '/run/secrets/crdb',
+      examples: ['/run/secrets/crdb'],
     }),
     password_env: key(v.optional(text('variable')), {
       help: 'Environment variable with the password.',
@@ -85,7 +85,7 @@ function clusterApiSection(folder: string) {
     urls: key(clusterUrls, {
       flag: 'cluster.url',
       help: 'URLs of nodes of the cluster; the next one is used when one fails. /api/v2 is added when missing.',
-      example: ['https://crdb-1:8080', 'https://crdb-2:8080'],
+      examples: [['https://crdb-1:8080', 'https://crdb-2:8080']],
     }),
     ...loginKeys(folder),
     session_headers: key(
@@ -126,7 +126,7 @@ function cloudApiSection(folder: string) {
     cluster_id: key(id, {
       flag: 'cloud.cluster-id',
       help: 'Id of the cluster in CockroachDB Cloud.',
-      example: '35c4abb2-bb66-46d7-afed-25ebef5ed2aa',
+      examples: ['35c4abb2-bb66-46d7-afed-25ebef5ed2aa'],
     }),
     token: key(v.optional(secretText), {
       variable: 'CRDB_EXPORTER_CLOUD_TOKEN',
@@ -135,7 +135,7 @@ function cloudApiSection(folder: string) {
     token_file: key(v.optional(filePath(folder)), {
       flag: 'cloud.token-file',
       help: 'File with the API key of a service account.',
-      example: '/run/secrets/cloud',
+      examples: ['/run/secrets/cloud'],
     }),
     token_env: key(v.optional(text('variable')), {
       help: 'Environment variable with the API key.',
@@ -157,11 +157,11 @@ export function clusterSection(folder: string, collectors: ReturnType<typeof col
     name: key(name, {
       flag: 'cluster.name',
       help: 'Value of the label crdb_cluster; "default" for a cluster that flags describe.',
-      example: 'prod',
+      examples: ['prod'],
     }),
     console_url: key(v.optional(apiUrl('https://crdb-1:8080')), {
       help: 'Address of the DB Console, for links from dashboards (crdb_cluster_info).',
-      example: 'https://crdb.example.com:8080',
+      examples: ['https://crdb.example.com:8080'],
     }),
     poll: key(v.optional(boolean, true), {
       help: 'Poll this cluster at intervals; if false, only /probe queries it.',

@@ -5,7 +5,7 @@ import { Secret } from './secret.ts';
 import type { KeyMeta } from './values.ts';
 
 /** A key as the command line and the documentation see it. */
-export interface ConfigKey extends Omit<KeyMeta, 'example'> {
+export interface ConfigKey extends Omit<KeyMeta, 'examples'> {
   /** Dotted key in the file; `clusters[]` stands for any member of the list. */
   readonly path: string;
   /** One word for `--help`: `<duration>`. */

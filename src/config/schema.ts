@@ -22,7 +22,7 @@ import {
   textLike,
 } from './values.ts';
 
-// Every key of the configuration file, once: its type, default, flag, variable, help and example. The type of the
+// Every key of the configuration file, once: its type, default, flag, variable, help and examples. The type of the
 // configuration, the command line, the schema for editors and docs/configuration.md follow from it. Defaults are written
 // as in the file. The keys of a cluster and of the collectors are in
 // cluster-schema.ts.
@@ -46,7 +46,7 @@ function webSection(folder: string) {
     config_file: key(v.optional(optionalFilePath(folder)), {
       flag: 'web.config.file',
       help: 'File with TLS, users, headers and rate limit, in the format of the Prometheus exporter toolkit.',
-      example: '/etc/crdb-exporter/web-config.yml',
+      examples: ['/etc/crdb-exporter/web-config.yml'],
     }),
     enable_lifecycle: key(v.optional(boolean, false), {
       flag: 'web.enable-lifecycle',
@@ -101,7 +101,7 @@ const SHARD = section({
   name: key(v.optional(shardName), {
     flag: 'shard.name',
     help: 'Value of the label shard of ranges with `route: local`; default: the host name.',
-    example: 'crdb-1',
+    examples: ['crdb-1'],
   }),
 });
 

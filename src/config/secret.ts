@@ -4,7 +4,7 @@ import { messageOf } from '../format.ts';
 import { readTextFile, warnOfOtherUsers } from './files.ts';
 import { quote } from './issues.ts';
 import type { AnySection } from './validate.ts';
-import { invalidType, NOT_TEXT, rejectIf } from './values.ts';
+import { invalid, NOT_TEXT, rejectIf } from './values.ts';
 
 /** The variables of the process. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -90,7 +90,7 @@ function findSecretFault(text: string): string | undefined {
 
 /** A password or token itself. Its messages never show it. */
 export const secretText = v.pipe(
-  v.string(invalidType(NOT_TEXT, () => 'the secret')),
+  v.string(invalid(NOT_TEXT, 'the secret')),
   v.nonEmpty('the secret is empty'),
   rejectIf((secret) => {
     const fault = findSecretFault(secret);

@@ -4,7 +4,7 @@ import * as v from 'valibot';
 import { messageOf } from '../format.ts';
 import { readCas, readIdentity } from './tls-files.ts';
 import type { Section } from './validate.ts';
-import { boolean, choice, filePath, list, invalidType, section, text } from './values.ts';
+import { boolean, choice, filePath, list, invalid, section, text } from './values.ts';
 
 // Names that Go's crypto/tls gives to what OpenSSL calls otherwise; web config files are written in Go's.
 
@@ -60,7 +60,7 @@ const CLIENT_AUTH_TYPES = {
 } as const satisfies Readonly<Record<string, ClientAuth>>;
 
 /** PEM text. Its messages never show it, since it may be a private key. */
-const pem = v.string(invalidType('is not text: write it as a block after |', () => 'the value'));
+const pem = v.string(invalid('is not text: write it as a block after |', 'the value'));
 
 /** The keys of `tls_server_config`, as the Prometheus exporter toolkit defines them. */
 export function tlsServerSection(folder: string) {

@@ -13,31 +13,23 @@ export interface KeyMeta {
   /** A variable for what may have no flag: secrets. */
   readonly variable?: string;
   readonly help: string;
-  readonly example?: unknown;
+  readonly examples?: readonly unknown[];
 }
 
-/** The schema of a key with its flag, help and example. */
-export function key<S extends v.GenericSchema>(schema: S, { help, example, ...meta }: KeyMeta) {
-  return v.pipe(
-    schema,
-    v.description(help),
-    v.metadata({ ...meta, ...(example !== undefined && { examples: [example] }) }),
-  );
-}
-
-/** `"yes" is neither true nor false` */
-export function invalid(reason: string) {
-  return ({ input }: { readonly input: unknown }): string => `${show(input)} ${reason}`;
+/** The schema of a key with its flag, help and examples. */
+export function key<S extends v.GenericSchema>(schema: S, { help, ...meta }: KeyMeta) {
+  return v.pipe(schema, v.description(help), v.metadata({ ...meta }));
 }
 
 const NOTHING_SET = 'nothing is set: give the key a value or remove it';
 
-/** The same for a value that may be missing, or no single value at all. */
-export function invalidType(reason: string | ((input: unknown) => string), name = show) {
+/** `"yes" is neither true nor false`; `name` stands for a value that must not be shown. */
+export function invalid(reason: string | ((input: unknown) => string), name?: string) {
   return ({ input }: { readonly input: unknown }): string => {
     if (input === null) return NOTHING_SET;
-    if (isContainer(input)) return `${name(input)} is not a single value`;
-    return `${name(input)} ${typeof reason === 'string' ? reason : reason(input)}`;
+    const shown = name ?? show(input);
+    if (isContainer(input)) return `${shown} is not a single value`;
+    return `${shown} ${typeof reason === 'string' ? reason : reason(input)}`;
   };
 }
 
@@ -75,7 +67,9 @@ export function list<S extends v.GenericSchema>(
   item: S,
   expected = 'is not a list: write it as [value, value]',
 ) {
-  return v.array(item, (issue) => (issue.input === null ? NOTHING_SET : invalid(expected)(issue)));
+  return v.array(item, ({ input }) =>
+    input === null ? NOTHING_SET : `${show(input)} ${expected}`,
+  );
 }
 
 /** At least one value of a type. */
@@ -84,19 +78,19 @@ export function filledList<S extends v.GenericSchema>(item: S) {
 }
 
 export const boolean = v.pipe(
-  v.boolean(invalidType('is neither true nor false')),
+  v.boolean(invalid('is neither true nor false')),
   v.metadata({ valueType: 'boolean' }),
 );
 
 export const autoOrBoolean = v.pipe(
-  v.union([v.literal('auto'), v.boolean()], invalidType('is not one of auto, true, false')),
+  v.union([v.literal('auto'), v.boolean()], invalid('is not one of auto, true, false')),
   v.metadata({ valueType: 'auto|true|false' }),
 );
 
 export function integer(min = -Infinity, max = Infinity): v.GenericSchema<number> {
   const expected = 'is not a whole number';
   return v.pipe(
-    v.number(invalidType((input) => expected + unquoteHint(input, Number.isSafeInteger))),
+    v.number(invalid((input) => expected + unquoteHint(input, Number.isSafeInteger))),
     v.integer(invalid(expected)),
     v.minValue(min, tooSmall(min)),
     v.maxValue(max, invalid(`is too large: at most ${max}`)),
@@ -110,7 +104,7 @@ function tooSmall(min: number | string) {
 
 /** More than nothing, and at most all. */
 export const share = v.pipe(
-  v.number(invalidType((input) => `is not a number${unquoteHint(input, Number.isFinite)}`)),
+  v.number(invalid((input) => `is not a number${unquoteHint(input, Number.isFinite)}`)),
   v.gtValue(0, invalid('is too small: it must be more than 0')),
   v.maxValue(1, invalid('is too large: at most 1')),
   v.metadata({ valueType: 'number' }),
@@ -203,13 +197,13 @@ export function bytes(min: number): v.GenericSchema<string, number> {
 }
 
 function quantity(pattern: RegExp, expected: string) {
-  return v.pipe(v.string(invalidType(expected)), v.regex(pattern, invalid(expected)));
+  return v.pipe(v.string(invalid(expected)), v.regex(pattern, invalid(expected)));
 }
 
 export const NOT_TEXT = 'is not text: put it in quotes';
 
 /** A text that may be empty. */
-export const anyText = v.string(invalidType(NOT_TEXT));
+export const anyText = v.string(invalid(NOT_TEXT));
 
 /** A text that is not empty. */
 export function text(name = 'text'): v.GenericSchema<string> {
@@ -249,8 +243,5 @@ export function choice<const T extends readonly string[]>(words: T) {
     const nearest = typeof input === 'string' ? findNearest(input, words) : undefined;
     return nearest === undefined ? expected : `${expected}; did you mean ${quote(nearest)}?`;
   };
-  return v.pipe(
-    v.picklist(words, invalidType(explain)),
-    v.metadata({ valueType: words.join('|') }),
-  );
+  return v.pipe(v.picklist(words, invalid(explain)), v.metadata({ valueType: words.join('|') }));
 }

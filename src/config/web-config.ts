@@ -13,7 +13,7 @@ import { readTextFile, warnOfOtherUsers } from './files.ts';
 import { ConfigIssues } from './issues.ts';
 import { readServerTls, type ServerTls, tlsServerSection } from './server-tls.ts';
 import { type Section, validate } from './validate.ts';
-import { boolean, integer, invalidType, section } from './values.ts';
+import { boolean, integer, invalid, section } from './values.ts';
 
 /**
  * What a web config file contains, in the format of the Prometheus exporter toolkit
@@ -48,7 +48,7 @@ const GO_DURATION = /^(?:0|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|ms|s|m|h))+)$/
 const goDuration = v.pipe(
   v.custom<string | number>(
     (value) => !isContainer(value) && GO_DURATION.test(String(value)),
-    invalidType('is not a duration: write it with a unit, as 1s, 100ms or 1m30s'),
+    invalid('is not a duration: write it with a unit, as 1s, 100ms or 1m30s'),
   ),
   v.transform((value) => {
     let seconds = 0;
