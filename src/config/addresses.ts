@@ -114,9 +114,7 @@ export function readProxies(
     if (source === undefined || !distant.some((url) => url.startsWith(scheme))) return undefined;
     const value = env[source] ?? '';
     const url = /^[a-z\d+.-]+:\/\//i.test(value) ? value : `http://${value}`;
-    if (/^https?:\/\//i.test(url) && URL.canParse(url)) {
-      return Secret.fromText(url, `environment variable ${source}`);
-    }
+    if (/^https?:\/\//i.test(url) && URL.canParse(url)) return Secret.fromText(url);
     const message = 'is not the URL of a proxy: write it as http://proxy:3128';
     issues.report({ source, path: '' }, message);
     return undefined;

@@ -120,7 +120,7 @@ async function readCloudApi(
     section.report('a token is missing: set token_file, token_env or token');
   }
   warnOfPlainText(section, [section.values.url]);
-  return { ...values, token: token ?? Secret.fromText('', 'nothing') };
+  return { ...values, token: token ?? Secret.fromText('') };
 }
 
 function checkLogin(section: AnySection): void {

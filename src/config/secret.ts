@@ -16,47 +16,41 @@ const MASK = '<secret>';
  * util.inspect all give `<secret>`. Only `reveal()` gives the text.
  */
 export class Secret {
-  readonly #source: string;
-  readonly #read: () => Promise<string>;
-  /** Undefined for a secret in a file of its own. */
-  readonly #text: string | undefined;
+  /** Empty for a secret in a file of its own. */
+  readonly #text: string;
+  readonly #file: string | undefined;
+  readonly #variable: string | undefined;
 
-  private constructor(source: string, read: () => Promise<string>, text?: string) {
-    this.#source = source;
-    this.#read = read;
+  private constructor(text: string, file?: string, variable?: string) {
     this.#text = text;
+    this.#file = file;
+    this.#variable = variable;
   }
 
-  static fromText(text: string, source: string): Secret {
-    return new Secret(source, async () => text, text);
+  /** With the environment variable that the configuration names for it, if any. */
+  static fromText(text: string, variable?: string): Secret {
+    return new Secret(text, undefined, variable);
   }
 
   /** Read again at every `reveal()`, so that a rotated secret needs no reload. */
   static fromFile(path: string): Secret {
-    return new Secret(`file ${path}`, () => readSecretFile(path));
+    return new Secret('', path);
   }
 
   /** The text itself. Rejects with a message that names the file when it cannot be read. */
-  reveal(): Promise<string> {
-    return this.#read();
-  }
-
-  /** Where it comes from, for messages: `file /run/secrets/crdb`. Never the secret itself. */
-  get source(): string {
-    return this.#source;
+  async reveal(): Promise<string> {
+    return this.#file === undefined ? this.#text : readSecretFile(this.#file);
   }
 
   /** As the configuration file gives the key `name`: a file or variable is named, a text is masked. */
   describe(name: string): readonly [key: string, value: string] {
-    const [, kind, place = ''] = /^(file|environment variable) (.*)$/s.exec(this.#source) ?? [];
-    if (kind === undefined) return [name, MASK];
-    return [kind === 'file' ? `${name}_file` : `${name}_env`, place];
+    if (this.#file !== undefined) return [`${name}_file`, this.#file];
+    return this.#variable === undefined ? [name, MASK] : [`${name}_env`, this.#variable];
   }
 
   /** True for the same text from any source, or the same file with any content: it is read every time. */
   isSameAs(other: Secret): boolean {
-    if (this.#text !== undefined) return this.#text === other.#text;
-    return other.#text === undefined && this.#source === other.#source;
+    return this.#text === other.#text && this.#file === other.#file;
   }
 
   toString(): string {
@@ -96,7 +90,7 @@ export const secretText = v.pipe(
     const fault = findSecretFault(secret);
     return fault && `the secret ${fault}`;
   }),
-  v.transform((secret) => Secret.fromText(secret, 'the configuration')),
+  v.transform((secret) => Secret.fromText(secret)),
   v.metadata({ valueType: 'secret', format: String }),
 );
 
@@ -121,7 +115,7 @@ export async function readSecret(
     if (fault !== undefined) {
       section.report(`the environment variable ${quote(variable)} ${fault}`, `${name}_env`);
     }
-    return Secret.fromText(text, `environment variable ${variable}`);
+    return Secret.fromText(text, variable);
   }
   if (!(inline instanceof Secret)) return undefined;
   const place = section.placeOf(name);

@@ -153,18 +153,19 @@ test('a byte order mark at the start of a secret file is no part of the secret',
 });
 
 test('a secret is the same as one of the same text from anywhere, or of the same file', () => {
-  const text = Secret.fromText('a', 'the configuration');
+  const text = Secret.fromText('a');
   const file = Secret.fromFile('/s');
-  expect(text.isSameAs(Secret.fromText('a', 'environment variable X'))).toBe(true);
-  expect(text.isSameAs(Secret.fromText('b', 'the configuration'))).toBe(false);
+  expect(text.isSameAs(Secret.fromText('a', 'X'))).toBe(true);
+  expect(text.isSameAs(Secret.fromText('b'))).toBe(false);
   expect(file.isSameAs(Secret.fromFile('/s'))).toBe(true);
   expect(file.isSameAs(Secret.fromFile('/t'))).toBe(false);
   expect([text.isSameAs(file), file.isSameAs(text)]).toEqual([false, false]);
-  expect([text.source, file.source]).toEqual(['the configuration', 'file /s']);
+  expect(text.describe('token')).toEqual(['token', '<secret>']);
+  expect(file.describe('token')).toEqual(['token_file', '/s']);
 });
 
 test('a secret prints as <secret> however it is printed', () => {
-  const secret = Secret.fromText('hunter2', 'a test');
+  const secret = Secret.fromText('hunter2');
   const printed = [String(secret), [secret].join(), secret.toString(), inspect(secret)];
   expect(printed).toEqual(['<secret>', '<secret>', '<secret>', '<secret>']);
   expect(JSON.stringify({ secret })).toBe('{"secret":"<secret>"}');
@@ -190,7 +191,7 @@ test('a secret file is read again after it was replaced, and an empty one is an 
   expect(await password?.reveal()).toBe('new');
   await writeFile(path.join(folder, 'crdb'), '');
   await expect(password?.reveal()).rejects.toThrow(`the secret file ${folder}/crdb is empty`);
-  expect(password?.source).toBe(`file ${folder}/crdb`);
+  expect(password?.describe('password')).toEqual(['password_file', `${folder}/crdb`]);
 });
 
 const FILE_PLACE = 'exporter.yml:6:22: clusters[0].cluster_api.password_file: ';

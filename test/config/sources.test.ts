@@ -70,7 +70,7 @@ test('variables set the same keys as flags, with commas for repeatable ones, and
   expect(cluster?.name).toBe('prod');
   expect(cluster?.cluster_api?.urls).toEqual(['https://a:1/api/v2', 'https://b:1/api/v2']);
   expect(await cluster?.cluster_api?.password?.reveal()).toBe('hunter2');
-  expect(cluster?.cluster_api?.password?.source).toBe('the configuration');
+  expect(cluster?.cluster_api?.password?.describe('password')).toEqual(['password', '<secret>']);
   expect(await cluster?.cloud_api?.token.reveal()).toBe('hunter3');
   expect(cluster?.collectors['users']?.enabled).toBe(true);
   expect(config.web.listen_address).toEqual([
