@@ -98,7 +98,7 @@ async function readClusterApi(
 ): Promise<ClusterApiConfig> {
   checkLogin(section);
   warnOfPlainText(section, section.values.urls);
-  const tls = await readTls(section.member('tls'));
+  await checkTls(section.member('tls'));
   const {
     password_file: _,
     password_env: _1,
@@ -107,7 +107,7 @@ async function readClusterApi(
     ...values
   } = section.allValues;
   const password = await readSecret(section, 'password', env);
-  return { ...values, password, token: await readSecret(section, 'token', env), tls };
+  return { ...values, password, token: await readSecret(section, 'token', env) };
 }
 
 async function readCloudApi(
@@ -147,7 +147,7 @@ function warnOfPlainText(section: AnySection, urls: readonly (string | undefined
 }
 
 /** The files are read again when they are used; what is wrong with them now is reported now. */
-async function readTls(section: Section<TlsConfig>): Promise<TlsConfig> {
+async function checkTls(section: Section<TlsConfig>): Promise<void> {
   const halves = ['cert_file', 'key_file'] as const;
   const missing = halves.find((key) => !section.has(key));
   const given = halves.find((key) => section.has(key));
@@ -159,5 +159,4 @@ async function readTls(section: Section<TlsConfig>): Promise<TlsConfig> {
     const message = 'node certificates are not verified, so anyone on the network path can read';
     section.warn(`${message} the password: set ca_file instead`, 'insecure_skip_verify');
   }
-  return section.allValues;
 }

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { CollectorOptions } from './cluster-schema.ts';
+import { clusterSection, type CollectorOptions, collectorSections } from './cluster-schema.ts';
 import { type Config, configSchema } from './schema.ts';
 import { Secret } from './secret.ts';
 import type { KeyMeta } from './values.ts';
@@ -72,15 +72,14 @@ export function describeConfig(
   { clusters, ...others }: Config,
   collectors: readonly CollectorOptions[],
 ): object {
-  const schema: AnySchema = configSchema(collectors);
-  const { item = schema } = unwrap(schema.entries?.['clusters'] ?? schema);
+  const schema = clusterSection('', collectorSections(collectors));
   const described = clusters.map((cluster) => {
     const { http, https, noProxy } = cluster.proxy;
     const proxy = { http: http?.toJSON(), https: https?.toJSON(), no_proxy: noProxy };
     const isUsed = http !== undefined || https !== undefined;
-    return { ...describeMap(item, cluster), ...(isUsed && { proxy_of_environment: proxy }) };
+    return { ...describeMap(schema, cluster), ...(isUsed && { proxy_of_environment: proxy }) };
   });
-  return { ...describeMap(schema, others), clusters: described };
+  return { ...describeMap(configSchema(collectors), others), clusters: described };
 }
 
 /** The keys of a section in its order; without those that have no value. */
