@@ -77,7 +77,7 @@ function findFault(value: string, example: string): string | undefined {
 /** The bases of the cluster API of the nodes of one cluster. */
 export const clusterUrls = v.pipe(
   filledList(apiUrl('https://crdb-1:8080', '/api/v2')),
-  rejectIf<string[]>(findUrlConflict),
+  rejectIf<readonly string[]>(findUrlConflict),
 );
 
 /** What is wrong with the URLs of one cluster together, or undefined. */

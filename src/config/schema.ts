@@ -138,31 +138,24 @@ export function configSchema(collectors: readonly CollectorOptions[], folder = '
   });
 }
 
-type Frozen<T> = T extends string | number | boolean | undefined | Secret
-  ? T
-  : { readonly [K in keyof T]: Frozen<T[K]> };
-
 /** What the schema makes of a file. */
 export type FileConfig = v.InferOutput<ReturnType<typeof configSchema>>;
 export type FileCluster = FileConfig['clusters'][number];
 
 /** Without a username there is no password, with one no token. */
-export type ClusterApiConfig = Frozen<
-  Omit<
-    NonNullable<FileCluster['cluster_api']>,
-    'password_file' | 'password_env' | 'token_file' | 'token_env'
-  >
+export type ClusterApiConfig = Omit<
+  NonNullable<FileCluster['cluster_api']>,
+  'password_file' | 'password_env' | 'token_file' | 'token_env'
 >;
-export type CloudApiConfig = Frozen<
-  Omit<NonNullable<FileCluster['cloud_api']>, 'token' | 'token_file' | 'token_env'> & {
-    token: Secret;
-  }
->;
+export type CloudApiConfig = Omit<
+  NonNullable<FileCluster['cloud_api']>,
+  'token' | 'token_file' | 'token_env'
+> & { readonly token: Secret };
 /** Files are absolute paths and could be read when the configuration was. */
 export type TlsConfig = ClusterApiConfig['tls'];
 
 /** One configured cluster; it has one API at least. */
-export interface ClusterConfig extends Frozen<Pick<FileCluster, 'name' | 'console_url' | 'poll'>> {
+export interface ClusterConfig extends Pick<FileCluster, 'name' | 'console_url' | 'poll'> {
   readonly cluster_api?: ClusterApiConfig | undefined;
   readonly cloud_api?: CloudApiConfig | undefined;
   /** From the environment. */
@@ -172,8 +165,8 @@ export interface ClusterConfig extends Frozen<Pick<FileCluster, 'name' | 'consol
 }
 
 /** The whole running configuration: validated, complete and frozen. Times are seconds, sizes bytes. */
-export interface Config extends Frozen<Omit<FileConfig, 'clusters' | 'collectors' | 'shard'>> {
-  readonly shard: Frozen<Omit<FileConfig['shard'], 'name'>> & { readonly name: string };
+export interface Config extends Omit<FileConfig, 'clusters' | 'collectors' | 'shard'> {
+  readonly shard: FileConfig['shard'] & { readonly name: string };
   /** At least one, with different names. */
   readonly clusters: readonly ClusterConfig[];
 }

@@ -44,7 +44,7 @@ export function rejectIf<T>(findFault: (value: T) => string | undefined) {
 /** A map with these keys and no others. */
 export function section<const E extends v.ObjectEntries>(entries: E) {
   const keys = Object.keys(entries);
-  return v.strictObject(entries, ({ expected, input, path }) => {
+  const map = v.strictObject(entries, ({ expected, input, path }) => {
     const item = path?.[0];
     if (item === undefined) return `${show(input)} is not a map: expected ${keys.join(', ')}`;
     if (Array.isArray(item.input)) return `a list is not a map: expected ${keys.join(', ')}`;
@@ -54,6 +54,7 @@ export function section<const E extends v.ObjectEntries>(entries: E) {
     const hint = typeof flag === 'string' ? ` (or --${flag})` : '';
     return `the key ${quote(String(item.key))} is missing: set it${hint}`;
   });
+  return v.pipe(map, v.readonly());
 }
 
 function explainUnknownKey(name: string, known: readonly string[]): string {
@@ -67,9 +68,10 @@ export function list<S extends v.GenericSchema>(
   item: S,
   expected = 'is not a list: write it as [value, value]',
 ) {
-  return v.array(item, ({ input }) =>
+  const all = v.array(item, ({ input }) =>
     input === null ? NOTHING_SET : `${show(input)} ${expected}`,
   );
+  return v.pipe(all, v.readonly());
 }
 
 /** At least one value of a type. */
