@@ -2,12 +2,10 @@ import * as v from 'valibot';
 import { type Container, isContainer, isMap, type Path, type SourceDocument } from './document.ts';
 import type { Place } from './issues.ts';
 
-/** Values of which any may be missing because it was not valid; a secret is one value. */
-export type Draft<T> = T extends string | number | boolean | undefined | { toJSON(): string }
-  ? T
-  : T extends readonly (infer Item)[]
-    ? readonly (Draft<Item> | undefined)[]
-    : { readonly [K in keyof T]?: Draft<T[K]> | undefined };
+/** Values of which any, also of a list, may be missing because it was not valid. */
+type Draft<T> = {
+  readonly [K in keyof T]?: T[K] extends readonly unknown[] ? Draft<T[K]> : T[K] | undefined;
+};
 
 /**
  * Validates a document, reports what is wrong with it at its place and gives the valid rest, with
