@@ -72,7 +72,7 @@ export function tlsServerSection(folder: string) {
     key: v.optional(pem),
     client_ca_file: v.optional(filePath(folder)),
     client_ca: v.optional(pem),
-    client_auth_type: v.optional(choice(wordsOf(CLIENT_AUTH_TYPES)), 'NoClientCert'),
+    client_auth_type: v.optional(meaningOf(CLIENT_AUTH_TYPES), 'NoClientCert'),
     client_allowed_sans: v.optional(list(text()), []),
     min_version: v.optional(version, 'TLS12'),
     max_version: v.optional(version, 'TLS13'),
@@ -84,15 +84,12 @@ export function tlsServerSection(folder: string) {
 
 type TlsServerConfig = v.InferOutput<ReturnType<typeof tlsServerSection>>;
 
-function wordsOf<T extends object>(meanings: T): (keyof T & string)[] {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a literal has no other keys than its type
-  return Object.keys(meanings) as (keyof T & string)[];
-}
-
-/** A word that OpenSSL has another name for. */
+/** One of the words of Go, and what it means here. */
 function meaningOf<T extends object>(meanings: T) {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a literal has no other keys than its type
+  const words = Object.keys(meanings) as (keyof T & string)[];
   return v.pipe(
-    choice(wordsOf(meanings)),
+    choice(words),
     v.transform((word) => meanings[word]),
   );
 }
@@ -143,7 +140,7 @@ export async function readServerTls(
 
 async function readClientAuth(config: Section<TlsServerConfig>) {
   const { values } = config;
-  const clientAuth: ClientAuth = CLIENT_AUTH_TYPES[values.client_auth_type ?? 'NoClientCert'];
+  const clientAuth: ClientAuth = values.client_auth_type ?? CLIENT_AUTH_TYPES.NoClientCert;
   const allowedSans = values.client_allowed_sans?.filter((one) => one !== undefined) ?? [];
   const clientCas = await readCas(config, 'client_ca');
   const caKey = (['client_ca_file', 'client_ca'] as const).find((key) => values[key] !== undefined);
