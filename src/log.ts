@@ -79,9 +79,7 @@ function describeError(error: Error): string {
 }
 
 function jsonToLogfmt(line: string): string {
-  const record: unknown = JSON.parse(line);
-  if (typeof record !== 'object' || record === null) return line;
-  const { time, level, msg, ...others } = Object.fromEntries(Object.entries(record));
+  const { time, level, msg, ...others }: Record<string, unknown> = JSON.parse(line);
   const pairs = Object.entries({ time, level, msg, ...others }).filter(
     ([, value]) => value !== undefined,
   );
