@@ -91,7 +91,7 @@ export const secretText = v.pipe(
     return fault && `the secret ${fault}`;
   }),
   v.transform((secret) => Secret.fromText(secret)),
-  v.metadata({ valueType: 'secret', format: String }),
+  v.metadata({ valueType: 'secret' }),
 );
 
 /** The keys that give a secret, as `password`, `password_file` and `password_env`; those that are written. */
