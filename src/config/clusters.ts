@@ -116,7 +116,7 @@ async function readCloudApi(
 ): Promise<CloudApiConfig> {
   const token = await readSecret(section, 'token', env);
   const { token_file: _, token_env: _1, ...values } = section.allValues;
-  if (token === undefined && writtenKeys(section, 'token').length === 0) {
+  if (writtenKeys(section, 'token').length === 0) {
     section.report('a token is missing: set token_file, token_env or token');
   }
   warnOfPlainText(section, [section.values.url]);
