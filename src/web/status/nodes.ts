@@ -6,28 +6,13 @@ import { formatCount, formatList, formatPercent } from '../../format.ts';
 import { ALERT_SEVERITIES, LIVENESS_STATUSES, type Severity } from '../../vocabulary.ts';
 import { type HealthIssue, NORMAL_SECONDS, toTime } from './health.ts';
 
-export type NodesStatus = ReturnType<typeof describeNodes>;
+export type NodesStatus = ReturnType<typeof readNodes>;
 export type NodeStatus = ReturnType<typeof describeNode>;
 
 /** Nodes that are expected not to respond. */
 const GONE: ReadonlySet<string> = new Set(['dead', 'decommissioned']);
 
-/** The description of each result, and the scan that its queries are from. */
-const described = new WeakMap<
-  NodesResult,
-  { readonly ranges: RangesResult | undefined; readonly status: NodesStatus }
->();
-
-/** Describes a result once: it is read after every poll of any collector and for every page. */
-export function readNodes(result: NodesResult, ranges: RangesResult | undefined): NodesStatus {
-  const known = described.get(result);
-  if (known !== undefined && known.ranges === ranges) return known.status;
-  const status = describeNodes(result, ranges);
-  described.set(result, { ranges, status });
-  return status;
-}
-
-function describeNodes({ nodes }: NodesResult, ranges: RangesResult | undefined) {
+export function readNodes({ nodes }: NodesResult, ranges: RangesResult | undefined) {
   const queries = queriesByNode(ranges);
   const list = nodes.map((node) => describeNode(node, queries.get(node.id)));
   const builds = list.filter(({ status }) => !GONE.has(status)).map(({ build }) => build);

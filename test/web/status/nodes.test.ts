@@ -11,14 +11,6 @@ function textsOf(...nodes: readonly Node[]): readonly string[] {
   return nodeIssues(readNodes(result(...nodes), undefined)).map(({ text }) => text);
 }
 
-test('a result is described once per range scan', () => {
-  const nodes = result(node(1));
-  const first = readNodes(nodes, undefined);
-  expect(readNodes(nodes, undefined)).toBe(first);
-  const scan = { shard: '0', scanned: [], failed: [], skipped: 0 };
-  expect(readNodes(nodes, scan)).not.toBe(first);
-});
-
 test('the values of a stale record are absent', () => {
   const { list } = readNodes(result(node(1), node(2, { isFresh: false })), undefined);
   expect(list.map(({ sqlConnections, isStale }) => [sqlConnections, isStale])).toEqual([
