@@ -1,10 +1,10 @@
+import type { ServerResponse } from 'node:http';
 import { livenessOf } from '../cockroach/node.ts';
 import { nodes } from '../collectors/nodes.ts';
 import { nodeInfoLabels } from '../collectors/nodes/status.ts';
 import { readParameters, sendJson, sendText, sendUnknownCluster, toJson } from './respond.ts';
 import type { Route } from './server/app.ts';
 import type { ClusterSource } from './status/cluster.ts';
-import { createRenderCache, type StatusSource } from './status/status.ts';
 
 /** Where a node usually serves `/_status/vars`. */
 const DEFAULT_PORT = '8080';
@@ -13,13 +13,13 @@ const MAX_PORT = 65_535;
 const HOST = /^[\w.:[\]-]{1,261}$/;
 
 /** HTTP service discovery: the nodes of clusters, and the clusters themselves as targets of /probe. */
-export function createDiscoveryRoutes(source: StatusSource): readonly Route[] {
+export function createDiscoveryRoutes(clusters: () => readonly ClusterSource[]): readonly Route[] {
   return [
-    { path: '/sd/nodes', handle: createNodesHandler(source) },
+    { path: '/sd/nodes', handle: (_request, response) => sendNodes(clusters(), response) },
     {
       path: '/sd/clusters',
       handle({ headers: { host = '' } }, response) {
-        if (HOST.test(host)) sendJson(response, toJson(describeClusters(source.clusters(), host)));
+        if (HOST.test(host)) sendJson(response, toJson(describeClusters(clusters(), host)));
         else
           sendText(response, 400, 'the Host header must name this exporter, as exporter:10137\n');
       },
@@ -28,31 +28,28 @@ export function createDiscoveryRoutes(source: StatusSource): readonly Route[] {
 }
 
 /** Nodes, for scraping their own metrics. 503 while those of a cluster are not known: a shorter list removes targets. */
-function createNodesHandler(source: StatusSource): Route['handle'] {
-  const cache = createRenderCache<ReturnType<typeof renderNodes>>(source);
-  return (request, response) => {
-    const parameters = readParameters(request);
-    const name = parameters.get('cluster');
-    const port = parameters.get('port') ?? DEFAULT_PORT;
-    if (!/^[1-9][0-9]{0,4}$/.test(port) || Number(port) > MAX_PORT) {
-      sendText(response, 400, `port is a number from 1 to ${MAX_PORT}\n`);
-      return;
-    }
-    const all = source.clusters();
-    const chosen = all.filter((one) => (name === null ? pollsNodes(one) : one.name === name));
-    if (name !== null && chosen.length === 0) {
-      sendUnknownCluster(response, all);
-      return;
-    }
-    const key = JSON.stringify([name, port]);
-    const { json, unknown } = cache(key, () => renderNodes(chosen, port));
-    if (unknown.length === 0 && chosen.length > 0) {
-      sendJson(response, json);
-      return;
-    }
-    const text = `the nodes of ${unknown.join(', ') || 'any cluster'} are not known at present\n`;
-    sendText(response, 503, text, { 'retry-after': '5' });
-  };
+function sendNodes(clusters: readonly ClusterSource[], response: ServerResponse): void {
+  const parameters = readParameters(response.req);
+  const name = parameters.get('cluster');
+  const port = parameters.get('port') ?? DEFAULT_PORT;
+  if (!/^[1-9][0-9]{0,4}$/.test(port) || Number(port) > MAX_PORT) {
+    sendText(response, 400, `port is a number from 1 to ${MAX_PORT}\n`);
+    return;
+  }
+  const chosen = clusters.filter((one) => (name === null ? pollsNodes(one) : one.name === name));
+  if (name !== null && chosen.length === 0) {
+    sendUnknownCluster(response, clusters);
+    return;
+  }
+  const groups = chosen.map((cluster) => describeNodes(cluster, port));
+  // Without present data there are no groups either.
+  const unknown = chosen.filter((_, at) => groups[at]?.length === 0).map((one) => one.name);
+  if (unknown.length === 0 && chosen.length > 0) {
+    sendJson(response, toJson(groups.flat()));
+    return;
+  }
+  const text = `the nodes of ${unknown.join(', ') || 'any cluster'} are not known at present\n`;
+  sendText(response, 503, text, { 'retry-after': '5' });
 }
 
 /** Whether its nodes are polled without a request to /probe. */
@@ -60,14 +57,7 @@ function pollsNodes({ isPolled, pollers }: ClusterSource): boolean {
   return isPolled && pollers.some(({ collector }) => collector.name === nodes.name);
 }
 
-/** What Prometheus' HTTP service discovery takes, and the clusters whose nodes are not known at present. */
-function renderNodes(clusters: readonly ClusterSource[], port: string) {
-  const groups = clusters.map((cluster) => describeNodes(cluster, port));
-  // Without present data there are no groups either.
-  const unknown = clusters.filter((_, at) => groups[at]?.length === 0).map(({ name }) => name);
-  return { unknown, json: unknown.length > 0 ? Buffer.of() : toJson(groups.flat()) };
-}
-
+/** What Prometheus' HTTP service discovery takes. */
 function describeNodes(cluster: ClusterSource, port: string) {
   const known = cluster.result(nodes)?.nodes ?? [];
   return known.flatMap((node) => {

@@ -48,7 +48,7 @@ export function createRoutes(sources: RouteSources): readonly Route[] {
       path: '/probe',
       handle: (_request, response) => limitProbes(response, () => sendProbe(clusters(), response)),
     },
-    ...createDiscoveryRoutes(sources),
+    ...createDiscoveryRoutes(clusters),
     ...createStatusRoutes(sources, web.telemetry_path),
   ];
 }
