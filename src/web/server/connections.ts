@@ -1,11 +1,15 @@
 import { once } from 'node:events';
-import type { ServerResponse } from 'node:http';
+import type { RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
 /** Emitted by a response when its request has passed authentication and may be handled. */
 export const ADMITTED = 'admitted';
 
 const MAX_OPEN = 1_000;
+/** More requests than any client sends without waiting for a response. */
+const MAX_WAITING = 8;
+const END_OF_HEADERS = '\r\n\r\n';
+const MAX_SLICE_BYTES = 1_024;
 const GROUPS = 8;
 /** The groups of an IPv6 address that identify its /64. */
 const NETWORK_GROUPS = 4;
@@ -15,6 +19,8 @@ interface Connection {
   readonly network: string;
   /** To the request that is being handled. */
   response: ServerResponse | undefined;
+  /** Handle further requests, which were parsed meanwhile. */
+  readonly waiting: (() => void)[];
   /** Its request was admitted. A connection that waits for authentication is idle. */
   isBusy: boolean;
   isClosing: boolean;
@@ -34,7 +40,8 @@ export class Connections {
   /** Adds a new connection, and closes one when too many are open. */
   add(socket: Socket): void {
     const network = clientNetwork(socket.remoteAddress);
-    const connection = { socket, network, response: undefined, isBusy: false, isClosing: false };
+    const state = { response: undefined, waiting: [], isBusy: false, isClosing: false };
+    const connection = { socket, network, ...state };
     this.#open.set(socket, connection);
     socket.on('close', () => this.#open.delete(socket));
     if (this.#open.size <= MAX_OPEN) return;
@@ -56,6 +63,32 @@ export class Connections {
     return busy === undefined || busy.network === newest.network ? newest : busy;
   }
 
+  /**
+   * Handles one request of a connection at a time. Further requests that have been parsed wait, and nothing more is read
+   * from the client meanwhile. A client that sends too many is disconnected.
+   */
+  handleInOrder(handler: RequestListener): RequestListener {
+    return (request, response) => {
+      const { socket } = request;
+      const connection = this.#open.get(tcpSocketOf(socket));
+      if (connection === undefined || socket.destroyed) return;
+      const { waiting } = connection;
+      const handle = (): void => {
+        this.begin(socket, response);
+        handler(request, response);
+      };
+      if (connection.response === undefined) {
+        handle();
+      } else if (waiting.length < MAX_WAITING) {
+        waiting.push(handle);
+        // Deferred: what has already arrived is parsed completely, so that one request too many is detected.
+        process.nextTick(() => waiting.length > 0 && socket.pause());
+      } else {
+        socket.destroy();
+      }
+    };
+  }
+
   /** A request is being handled on this connection until its response is closed. */
   begin(requestSocket: Socket, response: ServerResponse): void {
     const connection = this.#open.get(tcpSocketOf(requestSocket));
@@ -67,6 +100,8 @@ export class Connections {
       connection.isBusy = false;
       if (connection.isClosing) requestSocket.destroy();
       else if (this.#open.delete(connection.socket)) this.#open.set(connection.socket, connection);
+      if (!requestSocket.destroyed) connection.waiting.shift()?.();
+      if (connection.waiting.length === 0) requestSocket.resume();
     });
   }
 
@@ -89,6 +124,36 @@ export class Connections {
   destroyAll(): void {
     for (const socket of this.#open.keys()) socket.destroy();
   }
+}
+
+/**
+ * Passes one request at a time to the parser of a new HTTP connection. Otherwise Node parses everything that has arrived
+ * at once: thousands of small requests, created before any limit applies.
+ */
+export function parseOneByOne(socket: Socket): void {
+  const [parse] = socket.listeners('data');
+  if (parse === undefined) return;
+  socket.removeAllListeners('data');
+  socket.on('data', (chunk: Buffer) => {
+    let rest = chunk;
+    while (rest.length > 0 && isOpen(socket) && !socket.isPaused()) {
+      const slice = rest.subarray(0, endOfSlice(rest));
+      rest = rest.subarray(slice.length);
+      Reflect.apply(parse, socket, [slice]);
+    }
+    // Node pauses a connection whose client does not read the responses.
+    if (rest.length > 0 && isOpen(socket)) socket.unshift(rest);
+  });
+}
+
+/** False when it was closed because of what it sent, or after its last response. */
+function isOpen({ destroyed, writable }: Socket): boolean {
+  return writable && !destroyed;
+}
+
+function endOfSlice(chunk: Buffer): number {
+  const end = chunk.indexOf(END_OF_HEADERS);
+  return end === -1 ? MAX_SLICE_BYTES : Math.min(end + END_OF_HEADERS.length, MAX_SLICE_BYTES);
 }
 
 /** The socket that a TLS socket wraps; Node keeps it under this name. */

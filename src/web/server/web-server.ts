@@ -5,9 +5,8 @@ import https from 'node:https';
 import net, { type ListenOptions } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createApp, SERVER_TIMEOUTS, type WebServerOptions } from './app.ts';
-import { Connections } from './connections.ts';
+import { Connections, parseOneByOne } from './connections.ts';
 import { createPasswordChecker } from './password-checker.ts';
-import { handleInOrder, parseOneByOne } from './pipelining.ts';
 import { createTlsServer } from './tls.ts';
 
 /** Longer than the usual scrape interval, so that Prometheus keeps its connection. */
@@ -80,7 +79,7 @@ function createServer(
   const server = tls
     ? createTlsServer(limits, tls, webConfig, connections, log)
     : http.createServer(limits);
-  const handle = handleInOrder(app, connections);
+  const handle = connections.handleInOrder(app);
   server.on('request', handle);
   // Node would answer these itself, without a limit.
   server.on('checkExpectation', handle);
