@@ -20,17 +20,65 @@ const YAML_HEADERS = {
   vary: 'Accept',
 };
 
-/** The status page, its JSON, the page of the configuration, and what pages load. Throws when a file is missing. */
+/** The status page, its JSON, the running configuration, and what pages load. Throws when a file is missing. */
 export function createStatusRoutes(source: StatusSource, telemetryPath: string): readonly Route[] {
   const style = loadAsset('page.css', 'text/css; charset=utf-8', 'page.css', 'panels.css');
   // Not from page.js: that is what page.ts becomes in the package.
   const script = loadAsset('page.js', 'text/javascript; charset=utf-8', 'in-browser.js');
   const icon = loadAsset('icon.svg', 'image/svg+xml', 'icon.svg');
   const links = { style: style.url, script: script.url, icon: icon.url, telemetryPath };
+  const cache = createRenderCache(source);
   return [
-    { path: '/', handle: createPageHandler(source, links) },
-    { path: '/api/status', handle: createJsonHandler(source) },
-    { path: '/config', handle: createConfigHandler(source, links) },
+    {
+      path: '/',
+      handle(request, response) {
+        const cluster = readParameters(request).get('cluster') ?? undefined;
+        const clusters = source.clusters();
+        if (cluster !== undefined && !clusters.some(({ name }) => name === cluster)) {
+          sendUnknownCluster(response, clusters);
+          return;
+        }
+        const page = cache(`page ${cluster ?? ''}`, () =>
+          Buffer.from(renderPage(readStatus(source), links, cluster)),
+        );
+        sendPage(response, page);
+      },
+    },
+    {
+      path: '/api/status',
+      handle({ method, headers }, response) {
+        // Changes when a poll begins or ends, so that a page can check for changes often and cheaply.
+        const etag = `W/"${readVersion(source)}"`;
+        if (headers['if-none-match'] === etag) {
+          response.writeHead(304, { etag });
+          response.end();
+        } else if (method === 'HEAD') {
+          response.writeHead(200, { etag, 'content-type': 'application/json; charset=utf-8' });
+          response.end();
+        } else {
+          const json = cache('status', () => toJson(readStatus(source)));
+          sendJson(response, json, { etag, 'cache-control': 'no-cache' });
+        }
+      },
+    },
+    {
+      path: '/config',
+      // A page for browsers, JSON if asked for, else YAML; secrets are `<secret>`.
+      handle({ headers: { accept = '' } }, response) {
+        if (accept.includes('text/html')) {
+          const page = cache('config page', () => Buffer.from(renderConfig(source, links)));
+          sendPage(response, page);
+        } else if (accept.includes('application/json')) {
+          const json = cache('config', () => toJson(source.describedConfig()));
+          sendJson(response, json, { vary: 'Accept' });
+        } else {
+          const yaml = cache('config yaml', () =>
+            Buffer.from(formatYaml(source.describedConfig())),
+          );
+          send(response, [yaml], YAML_HEADERS);
+        }
+      },
+    },
     ...[style, script, icon].map(({ route }) => route),
   ];
 }
@@ -54,57 +102,6 @@ function loadAsset(name: string, type: string, ...files: readonly string[]) {
     },
   };
   return { url: `${path}?${version}`, route };
-}
-
-function createPageHandler(source: StatusSource, links: PageLinks): Route['handle'] {
-  const cache = createRenderCache(source);
-  return (request, response) => {
-    const cluster = readParameters(request).get('cluster') ?? undefined;
-    const clusters = source.clusters();
-    if (cluster !== undefined && !clusters.some(({ name }) => name === cluster)) {
-      sendUnknownCluster(response, clusters);
-      return;
-    }
-    const page = cache(cluster ?? '', () =>
-      Buffer.from(renderPage(readStatus(source), links, cluster)),
-    );
-    sendPage(response, page);
-  };
-}
-
-/** The tag changes when a poll begins or ends, so that a page can check for changes often and cheaply. */
-function createJsonHandler(source: StatusSource): Route['handle'] {
-  const cache = createRenderCache(source);
-  return (request, response) => {
-    const etag = `W/"${readVersion(source)}"`;
-    if (request.headers['if-none-match'] === etag) {
-      response.writeHead(304, { etag });
-      response.end();
-    } else if (request.method === 'HEAD') {
-      response.writeHead(200, { etag, 'content-type': 'application/json; charset=utf-8' });
-      response.end();
-    } else {
-      const json = cache('', () => toJson(readStatus(source)));
-      sendJson(response, json, { etag, 'cache-control': 'no-cache' });
-    }
-  };
-}
-
-/** The running configuration: a page for browsers, JSON if asked for, else YAML; secrets are `<secret>`. */
-function createConfigHandler(source: StatusSource, links: PageLinks): Route['handle'] {
-  const cache = createRenderCache(source);
-  return ({ headers: { accept = '' } }, response) => {
-    if (accept.includes('text/html')) {
-      const page = cache('page', () => Buffer.from(renderConfig(source, links)));
-      sendPage(response, page);
-    } else if (accept.includes('application/json')) {
-      const json = cache('json', () => toJson(source.describedConfig()));
-      sendJson(response, json, { vary: 'Accept' });
-    } else {
-      const yaml = cache('yaml', () => Buffer.from(formatYaml(source.describedConfig())));
-      send(response, [yaml], YAML_HEADERS);
-    }
-  };
 }
 
 function renderConfig(source: StatusSource, links: PageLinks): string {

@@ -73,31 +73,22 @@ export function readVersion(source: StatusSource): string {
   return crc32(JSON.stringify([source.version, source.startedMs, states])).toString(16);
 }
 
-/** Clients choose keys: the oldest are dropped beyond this. */
-const MAX_CACHE_ENTRIES = 20;
-
 /**
  * Renders a response once per key and state of the clusters; all requests share it. A state lasts until a poll begins or
  * ends or a cluster or the configuration is replaced, at most a second because pages show ages.
  */
 export function createRenderCache<T = Buffer>(source: StatusSource) {
   const rendered = new Map<string, T>();
-  let state = '';
   let shown: readonly unknown[] = [];
 
   return (key: string, render: () => T): T => {
-    const current = `${readVersion(source)} ${Math.floor(source.wallMs() / 1000)}`;
-    const now = [source.describedConfig(), ...source.clusters()];
-    const isSame = now.length === shown.length && now.every((one, at) => one === shown[at]);
-    if (current !== state || !isSame) rendered.clear();
-    state = current;
-    shown = now;
-    const known = rendered.get(key);
-    if (known !== undefined) return known;
-    const fresh = render();
-    rendered.set(key, fresh);
-    const [oldest = key] = rendered.keys();
-    if (rendered.size > MAX_CACHE_ENTRIES) rendered.delete(oldest);
-    return fresh;
+    const second = Math.floor(source.wallMs() / 1000);
+    const state = [second, readVersion(source), source.describedConfig(), ...source.clusters()];
+    const isSame = state.length === shown.length && state.every((one, at) => one === shown[at]);
+    if (!isSame) rendered.clear();
+    shown = state;
+    const answer = rendered.get(key) ?? render();
+    rendered.set(key, answer);
+    return answer;
   };
 }
