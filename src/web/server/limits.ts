@@ -87,30 +87,27 @@ export function createFairQueue(): (client: string, task: () => void) => void {
  */
 export function createUnsentLimit(sendMs: number): (response: ServerResponse) => void {
   /** The longest without progress first. */
-  const unsent = new Map<ServerResponse, { response: ServerResponse; network: string }>();
-
-  function watch(response: ServerResponse, network: string): void {
-    if (unsent.has(response) || response.closed) return;
-    const entry = { response, network };
-    const timer = setTimeout(() => response.destroy(), sendMs).unref();
-    unsent.set(response, entry);
-    response.on('drain', () => {
-      if (unsent.delete(response)) unsent.set(response, entry);
-    });
-    response.on('close', () => {
-      clearTimeout(timer);
-      unsent.delete(response);
-    });
-    const aborted = unsent.size > MAX_UNSENT && firstOfLargest(unsent.values());
-    if (!aborted) return;
-    unsent.delete(aborted.response);
-    aborted.response.destroy();
-  }
-
+  const unsent = new Set<{ readonly response: ServerResponse; readonly network: string }>();
   return (response) => {
-    const network = clientNetwork(response.req.socket.remoteAddress);
-    response.once(SENDING, () => watch(response, network));
+    const one = { response, network: clientNetwork(response.req.socket.remoteAddress) };
+    const watch = (): void => {
+      if (unsent.has(one) || response.closed) return;
+      const timer = setTimeout(() => response.destroy(), sendMs).unref();
+      unsent.add(one);
+      response.on('drain', () => {
+        if (unsent.delete(one)) unsent.add(one);
+      });
+      response.on('close', () => {
+        clearTimeout(timer);
+        unsent.delete(one);
+      });
+      const aborted = unsent.size > MAX_UNSENT && firstOfLargest(unsent);
+      if (!aborted) return;
+      unsent.delete(aborted);
+      aborted.response.destroy();
+    };
+    response.once(SENDING, watch);
     // Emitted when all of the response has been handed to the socket.
-    response.once('prefinish', () => watch(response, network));
+    response.once('prefinish', watch);
   };
 }
