@@ -25,13 +25,11 @@ export function trendTiles(
   findings: readonly Finding[],
   nodes: NodesStatus | undefined,
 ): Html | undefined {
-  const known = TILES.flatMap(([name, title, format, keys]) => {
+  if (trends.every(({ points }) => points.at(-1)?.value === undefined)) return undefined;
+  const tiles = TILES.flatMap(([name, title, format, keys]) => {
     const trend = trends.find((one) => one.name === name);
-    const value = trend?.points.at(-1)?.value;
-    return trend === undefined ? [] : [{ name, title, format, keys, trend, value }];
-  });
-  if (known.every(({ value }) => value === undefined)) return undefined;
-  const tiles = known.map(({ name, title, format, keys, trend, value }) => {
+    if (trend === undefined) return [];
+    const value = trend.points.at(-1)?.value;
     const problem = findings.find((one) => isProblem(one) && keys && one.key.startsWith(keys));
     const level = problem?.level ?? (keys && value !== undefined ? 'healthy' : '');
     const text = name === 'liveNodes' && nodes ? formatLiveNodes(nodes) : undefined;
