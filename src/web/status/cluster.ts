@@ -72,6 +72,7 @@ function isVisible(parts: ReturnType<typeof readParts>): boolean {
 function readParts(cluster: ClusterSource) {
   const nodesResult = cluster.result(nodes);
   const rangesResult = cluster.result(ranges);
+  const nodesStatus = nodesResult && readNodes(nodesResult, rangesResult);
   const sessionsResult = cluster.result(sessions);
   const cloudResult = cluster.result(cloud);
   const apis = new Set(cluster.pollers.map(({ collector }) => collector.api));
@@ -80,8 +81,8 @@ function readParts(cluster: ClusterSource) {
     isPolled: cluster.isPolled,
     /** `isUp` is crdb_up: absent before the first poll has ended. */
     apis: Array.from(apis, (api) => ({ api, isUp: cluster.isUp(api) })),
-    nodes: nodesResult && readNodes(nodesResult, rangesResult),
-    ranges: rangesResult && readRanges(rangesResult, cluster.result(tables), nodesResult),
+    nodes: nodesStatus,
+    ranges: rangesResult && readRanges(rangesResult, cluster.result(tables), nodesStatus),
     sessions: sessionsResult && readSessions(sessionsResult),
     assistant: cloudResult && readAssistant(cloudResult),
     collectors: cluster.pollers.map((poller) => readCollector(cluster.name, poller)),

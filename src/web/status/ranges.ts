@@ -1,23 +1,20 @@
-import { livenessOf } from '../../cockroach/node.ts';
-import type { NodesResult } from '../../collectors/nodes.ts';
 import type { ListedRange, RangesResult } from '../../collectors/ranges.ts';
-import type { FailureDomain, FailureDomains } from '../../collectors/ranges/failure-domains.ts';
-import { labelsOfPlace, type Place, QUERIES } from '../../collectors/ranges/range.ts';
+import type { FailureDomains } from '../../collectors/ranges/failure-domains.ts';
+import { labelsOfPlace, QUERIES } from '../../collectors/ranges/range.ts';
 import type { TablesResult } from '../../collectors/tables.ts';
 import { formatCount, formatList } from '../../format.ts';
 import { LISTED_PROBLEMS } from '../../vocabulary.ts';
 import { type HealthIssue, NORMAL_SECONDS, toTime } from './health.ts';
-import { isDown } from './nodes.ts';
+import { isDown, type NodesStatus } from './nodes.ts';
 
 export type RangesStatus = ReturnType<typeof readRanges>;
 
 export function readRanges(
   { scanned, failed, skipped, summary }: RangesResult,
   tables: TablesResult | undefined,
-  nodes: NodesResult | undefined,
+  nodes: NodesStatus | undefined,
 ) {
   const stores = summary === undefined ? [] : scanned.flatMap((node) => [...node.stores.values()]);
-  const placeOf = locate(tables);
   const found = [...(summary?.byProblem ?? []), summary?.whole?.lost];
   const counts = LISTED_PROBLEMS.map((problem, at) => [problem, found[at] ?? 0] as const);
   const problems: Readonly<Record<string, number>> = Object.fromEntries(
@@ -26,12 +23,12 @@ export function readRanges(
   const listed = LISTED_PROBLEMS.flatMap((problem, at) =>
     (summary?.problems[at] ?? []).map((range) => ({
       problem: problem as string,
-      ...placeOf(range),
+      ...describeRange(range, tables),
       firstSeenAt: toTime(range.firstSeenSeconds * 1000) ?? '',
     })),
   );
-  const downSinceScan = (nodes?.nodes ?? [])
-    .filter((node) => isDown({ status: livenessOf(node) }))
+  const downSinceScan = (nodes?.list ?? [])
+    .filter(isDown)
     .filter(({ id }) => scanned.some(({ nodeId }) => nodeId === id))
     .map(({ id }) => id);
   return {
@@ -55,7 +52,7 @@ export function readRanges(
     hottest: (summary?.hot ?? [])
       .filter(({ queries, cpuSeconds = 0 }) => queries > 0 || cpuSeconds > 0)
       .map((range) => ({
-        ...placeOf(range),
+        ...describeRange(range, tables),
         queriesPerSecond: range.queries,
         writesPerSecond: range.writes,
         cpuSecondsPerSecond: range.cpuSeconds,
@@ -91,42 +88,41 @@ function readTables(
 function readSafety(domains: FailureDomains | undefined) {
   if (domains === undefined) return undefined;
   const nodes = [...domains.nodes];
+  const named = [
+    ...nodes.map(([nodeId, domain]) => [`node ${nodeId}`, domain] as const),
+    ...domains.localities.map((domain) => [domain.locality, domain] as const),
+  ];
   return {
     /** Live nodes without which no range loses its quorum, one at a time. */
     safeNodes: nodes.filter(([, { quorum }]) => quorum === 0).map(([nodeId]) => nodeId),
     /** Ranges that would lose their quorum, or their last live replica, without these nodes. */
-    dependent: [
-      ...nodes.map(([nodeId, domain]) => ({ name: `node ${nodeId}`, ...toCounts(domain) })),
-      ...domains.localities.map((domain) => ({ name: domain.locality, ...toCounts(domain) })),
-    ].filter(({ quorum, lastReplica }) => quorum > 0 || lastReplica > 0),
+    dependent: named
+      .map(([name, { quorum, allReplicas }]) => ({ name, quorum, lastReplica: allReplicas }))
+      .filter(({ quorum, lastReplica }) => quorum > 0 || lastReplica > 0),
     /** False while ranges that may have non-voters are under-replicated. */
     isCertain: domains.uncertain === 0,
   };
-}
-
-function toCounts({ quorum, allReplicas }: FailureDomain) {
-  return { quorum, lastReplica: allReplicas };
 }
 
 function sumOf(values: readonly number[]): number | undefined {
   return values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0);
 }
 
-function locate(tables: TablesResult | undefined) {
-  const nameOf = (place: Place): string => {
-    const { table_id: id } = labelsOfPlace(place);
-    return tables?.names.get(id) ?? id;
-  };
-  return ({ rangeId, nodeId, storeId, place }: ListedRange) => ({
+function describeRange(
+  { rangeId, nodeId, storeId, place }: ListedRange,
+  tables: TablesResult | undefined,
+) {
+  const { table_id: id, index_id: index } = labelsOfPlace(place);
+  return {
     rangeId,
     /** Of a problem: the node that reports it, which need not be the cause. */
     nodeId,
     storeId,
     /** `movr.public.rides` where the tables collector knows the name, else the id; empty outside of tables. */
-    table: nameOf(place),
+    table: tables?.names.get(id) ?? id,
     /** Index id; empty outside of tables. */
-    index: labelsOfPlace(place).index_id,
-  });
+    index,
+  };
 }
 
 /** Ranges that are named in a finding; the table of the page has more. */

@@ -3,6 +3,7 @@ import type { RangesResult } from '../../../src/collectors/ranges.ts';
 import { FailureDomains } from '../../../src/collectors/ranges/failure-domains.ts';
 import { placeOf } from '../../../src/collectors/ranges/range.ts';
 import { PROBLEMS } from '../../../src/vocabulary.ts';
+import { readNodes } from '../../../src/web/status/nodes.ts';
 import { readRanges } from '../../../src/web/status/ranges.ts';
 import { scannedNode } from '../../collectors/ranges/cluster.ts';
 import { node, nodesResult, rangesResult } from './results.ts';
@@ -89,7 +90,7 @@ describe('the number of ranges', () => {
       node(4, { livenessCode: 6 }),
     );
     const result = scanned({ whole: whole([[0, 0]]) }, [1, 2, 4]);
-    const { downSinceScan, safety } = readRanges(result, undefined, nodes);
+    const { downSinceScan, safety } = readRanges(result, undefined, readNodes(nodes, undefined));
     expect([downSinceScan, safety]).toEqual([[2], undefined]);
   });
 });
