@@ -23,13 +23,11 @@ export async function startWebServer(options: WebServerOptions) {
   const checker = createPasswordChecker();
   const app = createApp(options, checker);
   const onDropped = countDrops(options);
-  /** As URLs or `unix:` paths; port 0 has become a number. */
-  const addresses: string[] = [];
-  const closers: ((graceMs: number) => Promise<void>)[] = [];
+  const listeners: { readonly server: Server; readonly connections: Connections }[] = [];
   /** Takes no new requests and lets the running ones end, but no longer than `graceMs`. */
   const close = async (graceMs: number): Promise<void> => {
     webConfig[Symbol.dispose]();
-    await Promise.all(closers.map((closeOne) => closeOne(graceMs)));
+    await Promise.all(listeners.map((one) => closeServer(one.server, one.connections, graceMs)));
     await checker[Symbol.asyncDispose]();
   };
   const inherited = sockets.map((fd) => ({ fd }));
@@ -38,14 +36,13 @@ export async function startWebServer(options: WebServerOptions) {
       const connections = new Connections(onDropped);
       const server = createServer(options, app, connections);
       await bind(server, address);
-      addresses.push(describeAddress(server));
-      closers.push((graceMs) => closeServer(server, connections, graceMs));
+      listeners.push({ server, connections });
     }
   } catch (error) {
     await close(0);
     throw error;
   }
-  return { addresses, close };
+  return { addresses: listeners.map(({ server }) => describeAddress(server)), close };
 }
 
 /** Counts dropped connections, and logs them at most once a minute. */
@@ -120,6 +117,7 @@ async function isStale(path: string): Promise<boolean> {
   }
 }
 
+/** As a URL or a `unix:` path; port 0 has become a number. */
 function describeAddress(server: Server): string {
   const address = server.address();
   if (address === null) return 'closed';
