@@ -38,9 +38,8 @@ export class ClusterHistory {
   readonly #trends = new Map<string, Trend>();
   /** Start of the current state and of each current issue, ms. */
   #since: ReadonlyMap<string, number> = new Map();
-  /** Collectors that were polled, and when the last of them was for the first time, ms. */
-  readonly #polled = new Set<string>();
-  #firstPollsMs = 0;
+  /** When each collector was polled for the first time, ms. */
+  readonly #firstPolls = new Map<string, number>();
 
   /** As the status shows them. */
   get trends() {
@@ -58,15 +57,14 @@ export class ClusterHistory {
   /** Whether the first polls after the start found it already: it may be older. */
   isFromFirstPolls(since: string, startedMs: number): boolean {
     const sinceMs = Date.parse(since);
-    return sinceMs >= startedMs && sinceMs <= this.#firstPollsMs;
+    return sinceMs >= startedMs && sinceMs <= Math.max(...this.#firstPolls.values());
   }
 
   /** Records the state after a poll of this collector. */
   record(cluster: ClusterSource, collector: string, nowMs: number): void {
     const snapshot = this.read(cluster, nowMs);
     const polled = snapshot.collectors.find(({ name }) => name === collector);
-    if (!this.#polled.has(collector)) this.#firstPollsMs = nowMs;
-    this.#polled.add(collector);
+    if (!this.#firstPolls.has(collector)) this.#firstPolls.set(collector, nowMs);
     const keys = [snapshot.state, ...snapshot.findings.map(({ key }) => key)];
     this.#since = new Map(keys.map((key) => [key, this.#since.get(key) ?? nowMs]));
     for (const [name, read] of Object.entries(TRENDS[collector] ?? {})) {
