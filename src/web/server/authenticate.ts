@@ -27,8 +27,7 @@ export function createAuthenticator(users: () => WebConfig['users'], checker: Pa
   return async ({ headers, socket }: IncomingMessage, response: ServerResponse) => {
     if (users().size === 0) return true;
     const closed = new AbortController();
-    if (response.closed) closed.abort();
-    else response.once('close', () => closed.abort());
+    response.once('close', () => closed.abort());
     const result = await checkLogin(headers.authorization, socket.remoteAddress, closed.signal);
     if (result === 'rejected') {
       sendText(response, 401, 'Unauthorized\n', { 'www-authenticate': 'Basic' });
