@@ -95,11 +95,14 @@ function hashOfUnknownUser(users: WebConfig['users']): string {
 }
 
 /** A login whose password must be compared. */
-interface Attempt {
+interface Login {
   /** The same for the same user and password. */
   readonly key: string;
   readonly client: string;
   readonly compare: () => Promise<Outcome>;
+}
+
+interface Attempt extends Login {
   readonly result: PromiseWithResolvers<Outcome>;
   /** Requests that wait for the result. */
   requests: number;
@@ -118,10 +121,7 @@ class LoginQueue {
   #turn = 0;
   #current: Attempt | undefined;
 
-  async compare(
-    login: Pick<Attempt, 'key' | 'client' | 'compare'>,
-    left: AbortSignal,
-  ): Promise<Outcome> {
+  async compare(login: Login, left: AbortSignal): Promise<Outcome> {
     if (left.aborted) return 'busy';
     const current = this.#current?.key === login.key ? this.#current : undefined;
     const attempt = current ?? this.#waiting.get(login.key) ?? this.#add(login);
@@ -138,7 +138,7 @@ class LoginQueue {
     }
   }
 
-  #add(login: Pick<Attempt, 'key' | 'client' | 'compare'>): Attempt {
+  #add(login: Login): Attempt {
     if (this.#waiting.size >= MAX_WAITING) {
       const bySize = Map.groupBy(this.#byClient().values(), ({ length }) => length);
       this.#drop(pickRandom(pickRandom(bySize.get(Math.max(...bySize.keys())))));
