@@ -1,4 +1,5 @@
 import { formatList } from '../../../format.ts';
+import type { CollectorStatus } from '../collectors.ts';
 import { type Finding, isProblem } from '../health.ts';
 import { formatLiveNodes } from '../nodes.ts';
 import type { ClusterStatus, Status } from '../status.ts';
@@ -162,7 +163,7 @@ interface Panel {
   readonly kind: 'line' | 'wide' | 'half';
   readonly title: string;
   /** That its data is from. */
-  readonly collector: string;
+  readonly source?: CollectorStatus;
   /** Undefined without current data. */
   readonly content: Html | undefined;
 }
@@ -185,9 +186,10 @@ function describePanels(cluster: ClusterStatus, nowMs: number): readonly Panel[]
     [kindOf(sessions?.applications), 'Sessions', 'sessions', sessions && sessionTables(sessions)],
     ['line', 'Migration assistant', 'cloud', assistant && assistantState(assistant, nowMs)],
   ] as const;
-  return rows
-    .map(([kind, title, collector, content]) => ({ kind, title, collector, content }))
-    .filter(({ collector }) => collectors.some(({ name }) => name === collector));
+  return rows.flatMap(([kind, title, collector, content]) => {
+    const source = collectors.find(({ name }) => name === collector);
+    return source === undefined ? [] : [{ kind, title, source, content }];
+  });
 }
 
 /** Everything about one cluster, the most urgent first; all that has no data is one line. */
@@ -200,7 +202,7 @@ function clusterDetails(cluster: ClusterStatus, nowMs: number): Html {
   const table = collectorTable(cluster.collectors, nowMs);
   const all: readonly Panel[] = [
     ...shown.map((one) => (one === last ? ({ ...one, kind: 'wide' } as const) : one)),
-    { kind: 'wide', title: 'Collectors', collector: '', content: table },
+    { kind: 'wide', title: 'Collectors', content: table },
   ];
   return html`${findingList(cluster, nowMs)}${trendTiles(cluster.trends, cluster.findings, cluster.nodes)}
     <div class="panels">
@@ -210,17 +212,12 @@ function clusterDetails(cluster: ClusterStatus, nowMs: number): Html {
           No current data: ${formatList(missing.map(({ title }) => title))}.
         </p>`
       }
-      ${all.map((one) => panel(one, cluster, nowMs))}
+      ${all.map((one) => panel(one, nowMs))}
     </div>`;
 }
 
-function panel(
-  { kind, title, collector, content }: Panel,
-  cluster: ClusterStatus,
-  nowMs: number,
-): Html {
+function panel({ kind, title, source, content }: Panel, nowMs: number): Html {
   const id = title.toLowerCase().replaceAll(' ', '-');
-  const source = cluster.collectors.find(({ name }) => name === collector);
   const isFailing = source?.state === 'failing';
   return html`<section class="panel ${kind}" id="${id}" aria-labelledby="${id}-title">
     <h3 id="${id}-title">${title}</h3>
