@@ -100,30 +100,23 @@ interface TrendPoint {
 /** One figure since the start: too many points are merged in pairs, which keep the larger value, so that peaks stay. */
 export class Trend {
   #points: TrendPoint[] = [];
+  #polls = 0;
   #pollsPerPoint = 1;
-  #pollsInLast = 0;
 
   get points(): readonly TrendPoint[] {
     return this.#points;
   }
 
   add(point: TrendPoint): void {
-    const last = this.#points.at(-1);
-    if (last !== undefined && this.#pollsInLast < this.#pollsPerPoint) {
-      this.#points[this.#points.length - 1] = merge(last, point);
-      this.#pollsInLast += 1;
-      return;
+    if (this.#points.length === MAX_POINTS && this.#polls % this.#pollsPerPoint === 0) {
+      this.#points = this.#points.flatMap((one, at, all) =>
+        at % 2 === 0 ? [] : merge(all[at - 1] ?? one, one),
+      );
+      this.#pollsPerPoint *= 2;
     }
-    if (this.#points.length === MAX_POINTS) this.#mergePairs();
-    this.#points.push(point);
-    this.#pollsInLast = 1;
-  }
-
-  #mergePairs(): void {
-    this.#points = this.#points.flatMap((point, at, all) =>
-      at % 2 === 0 ? [] : merge(all[at - 1] ?? point, point),
-    );
-    this.#pollsPerPoint *= 2;
+    const last = this.#polls % this.#pollsPerPoint > 0 ? this.#points.pop() : undefined;
+    this.#points.push(last === undefined ? point : merge(last, point));
+    this.#polls += 1;
   }
 }
 
