@@ -89,17 +89,11 @@ function loadAsset(name: string, type: string, ...files: readonly string[]) {
   const content = Buffer.concat(parts);
   const version = createHash('sha256').update(content).digest('hex').slice(0, 8);
   const path = `/-/${name}`;
+  // Its URL changes with its content.
+  const headers = { 'content-type': type, 'cache-control': 'max-age=31536000, immutable' };
   const route: Route = {
     path,
-    handle(_request, response) {
-      response.writeHead(200, {
-        'content-type': type,
-        // Its URL changes with its content.
-        'cache-control': 'max-age=31536000, immutable',
-        'x-content-type-options': 'nosniff',
-      });
-      response.end(content);
-    },
+    handle: (_request, response) => send(response, [content], headers),
   };
   return { url: `${path}?${version}`, route };
 }
