@@ -1,11 +1,17 @@
 import type { Command } from 'commander';
 import { divideNodes, freshnessOf, livenessOf, type RecordAge } from '../../cockroach/node.ts';
 import { nodes } from '../../collectors/nodes.ts';
+import { ranges } from '../../collectors/ranges.ts';
 import { formatAge, formatBytes, formatCount } from '../../format.ts';
 import { array, type Infer, integer, number, object, record, string } from '../../json/shape.ts';
 import { LIVENESS_BY_CODE } from '../../vocabulary.ts';
-import { addClusterAction, type ClusterTarget, clusterApiOf } from '../cluster-target.ts';
-import { addExamples, type CommandContext, EXIT } from '../command.ts';
+import {
+  addClusterAction,
+  type ClusterTarget,
+  clusterApiOf,
+  collectOnce,
+} from '../cluster-target.ts';
+import { addExamples, type CommandContext, CommandError, EXIT } from '../command.ts';
 import {
   addListingOptions,
   type Column,
@@ -13,10 +19,14 @@ import {
   numberColumn,
   openListing,
 } from '../output/listing.ts';
-import { countDependentRanges } from './nodes/safe-to-stop.ts';
+import { withProgress } from '../output/progress.ts';
+import { note } from '../output/standard-output.ts';
 import { noteSkippedNodes } from './ranges.ts';
+import { routeOf } from './ranges/replica.ts';
 
 const NODES_PER_PAGE = 100;
+/** Of a replica in a listing, most of it the history of leases. */
+const TYPICAL_REPLICA_BYTES = 1_500;
 
 const address = object({ network_field: string(), address_field: string() });
 
@@ -132,7 +142,7 @@ async function list(
   const ages = records.map(({ age }) => age);
   const isFresh = freshnessOf(ages, dateMs);
   const dependent = options.safeToStop
-    ? await scanForDependents(target, options.output, records)
+    ? await countDependentRanges(target, options.output, records)
     : undefined;
   for (const { node: current, age } of records) {
     const { updatedSeconds } = age;
@@ -147,18 +157,67 @@ async function list(
   return isNoneSafe ? EXIT.failed : EXIT.ok;
 }
 
-/** Announces which nodes are not scanned, and what a scan of the others costs, by what they last reported. */
-async function scanForDependents(
+/**
+ * Scans the ranges of all nodes, after printing which are skipped and what a scan of the others costs, by what they last
+ * reported. Resolves to the number of ranges that would lose their quorum, by id of the live node that they would lose.
+ */
+async function countDependentRanges(
   target: ClusterTarget,
   output: string,
   records: readonly { readonly node: CurrentNode; readonly age: RecordAge }[],
-) {
+): Promise<ReadonlyMap<number, number>> {
   const statuses = new Map(records.map(({ node, age }) => [node.node_id ?? 0, livenessOf(age)]));
   const byId = new Map(records.map(({ node }) => [node.node_id ?? 0, node]));
   const { toScan, toSkip } = divideNodes(statuses);
   noteSkippedNodes(toSkip);
-  const replicas = toScan.map((nodeId) => sumOf(byId.get(nodeId), 'replicas') ?? 0);
-  return countDependentRanges(target, output, replicas);
+  const replicas = toScan.reduce((sum, id) => sum + (sumOf(byId.get(id), 'replicas') ?? 0), 0);
+  const bytes = formatBytes(replicas * TYPICAL_REPLICA_BYTES);
+  const size = replicas === 0 ? '' : `: about ${formatCount(replicas)} replicas, ${bytes}`;
+  note(`reads all ranges of ${toScan.length} nodes${size}; Ctrl-C cancels`);
+  const { summary, failed, failure } = await scan(target, output);
+  if (summary?.whole === undefined) {
+    const cause = failure?.message ?? failed.map(({ message }) => message).join('; ');
+    throw new CommandError(
+      `not every live node was read, so no node is known to be safe: ${cause}`,
+    );
+  }
+  const { nodes: live, uncertain } = summary.whole.domains;
+  for (const [nodeId, { quorum, allReplicas }] of live) {
+    if (quorum === 0) continue;
+    const last =
+      allReplicas === 0 ? '' : `, ${formatRanges(allReplicas)} of them the last live replica`;
+    note(`do not stop node ${nodeId}: ${formatRanges(quorum)} would lose the quorum${last}`);
+  }
+  if (uncertain > 0) {
+    note(
+      `not certain: ${formatRanges(uncertain)} with non-voters may be missing replicas that count`,
+    );
+  }
+  if ([...live.values()].every(({ quorum }) => quorum > 0)) {
+    note('no node can stop now without a range losing its quorum');
+  }
+  return new Map(Array.from(live, ([nodeId, { quorum }]) => [nodeId, quorum]));
+}
+
+function formatRanges(count: number): string {
+  return `${formatCount(count)} ${count === 1 ? 'range' : 'ranges'}`;
+}
+
+/** One scan by the collector. It reads every node, whatever the route or the shards of the exporter. */
+function scan(target: ClusterTarget, output: string) {
+  const settings = target.config.collectors['ranges'];
+  const route = routeOf(target);
+  const options = {
+    page_limit: Number(settings?.['page_limit']),
+    concurrency: Number(settings?.['concurrency']),
+    route: route === 'local' ? ('auto' as const) : route,
+    hot_ranges: 0,
+    problem_ranges: 0,
+    top_tables: 0,
+  };
+  return withProgress('nodes', output, (_advance, scanProgress) =>
+    collectOnce(ranges, clusterApiOf(target), target, { options, warn: note, scanProgress }),
+  );
 }
 
 /** A node as JSON: names of the API, times as text, nothing omitted. */
