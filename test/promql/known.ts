@@ -1,5 +1,8 @@
-import { type CatalogueEntry, listCatalogue } from '../../src/cli/reference/catalogue.ts';
-import { DEFAULT_METRICS } from '../../src/cli/reference/default-metrics.ts';
+import {
+  type CatalogueEntry,
+  DEFAULT_METRICS,
+  listCatalogue,
+} from '../../src/cli/commands/reference.ts';
 import { readRules } from '../rules/rule-set.ts';
 
 /** Labels of each known series; Prometheus adds job and instance to scraped series, and renames their own. */

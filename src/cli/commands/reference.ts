@@ -3,9 +3,10 @@ import type { Collector } from '../../collectors/collector.ts';
 import { COLLECTORS } from '../../collectors/index.ts';
 import { findNearest } from '../../config/issues.ts';
 import { formatJson } from '../../format.ts';
+import { COLLECTOR_FAMILIES } from '../../metrics/collector-families.ts';
+import { CLUSTER_FAMILIES, PROCESS_FAMILIES } from '../../metrics/exporter-families.ts';
+import type { Family, SeriesFactor } from '../../metrics/family.ts';
 import { addExamples, usageError } from '../command.ts';
-import { type CatalogueEntry, listCatalogue } from '../reference/catalogue.ts';
-import { DEFAULT_METRICS } from '../reference/default-metrics.ts';
 
 const INTRODUCTION = `# Metrics
 
@@ -27,6 +28,9 @@ const EXPORTER = `## The exporter itself
 
 Always exported, whatever the state of the cluster; counters start at 0.
 `;
+
+/** One metric, as the reference describes it. */
+export type CatalogueEntry = Readonly<ReturnType<typeof toEntry>>;
 
 /** `reference [NAME]`: every metric as docs/metrics.md or as JSON, or one metric for a person. */
 export function define(command: Command): void {
@@ -73,6 +77,55 @@ function describe(entry: CatalogueEntry): string {
   ];
   const lines = rows.flatMap(([title, text]) => (text ? [`${title.padEnd(11)}${text}`] : []));
   return `${entry.name}\n${entry.help}\n\n${lines.join('\n')}\n`;
+}
+
+/** Every family: by collector in their order, then the exporter's own, each by name. */
+export function listCatalogue(): readonly CatalogueEntry[] {
+  const own = [...PROCESS_FAMILIES, ...CLUSTER_FAMILIES, ...COLLECTOR_FAMILIES];
+  return [
+    ...COLLECTORS.flatMap((collector) =>
+      collector.families.toSorted(byName).map((family) => toEntry(family, collector)),
+    ),
+    ...own.toSorted(byName).map((family) => toEntry(family)),
+  ];
+}
+
+function byName(a: Family, b: Family): number {
+  return a.name < b.name ? -1 : 1;
+}
+
+function toEntry(family: Family, collector?: Collector) {
+  const { name, type, unit, help, notes, field } = family;
+  return {
+    name,
+    type,
+    unit,
+    /** `crdb_cluster` included where every series has it. */
+    labels: PROCESS_FAMILIES.includes(family) ? family.labels : ['crdb_cluster', ...family.labels],
+    help,
+    notes,
+    /** The collector that exports it; undefined for metrics of the exporter itself. */
+    collector: collector?.name,
+    /** Method and path of the request, below /api/v2 or of the Cloud API; undefined as above. */
+    request: family.request ?? collector?.request,
+    field,
+    /** Upper bound of its series for one cluster in one exporter, as `8 × nodes`. */
+    series: formatBound(family.series),
+  };
+}
+
+/** `1` for a single series. */
+function formatBound(factors: readonly SeriesFactor[]): string {
+  const texts = factors.map((factor) => {
+    const terms = listTerms(factor);
+    return terms.length === 1 ? terms[0] : `(${terms.join(' + ')})`;
+  });
+  return texts.join(' × ') || '1';
+}
+
+function listTerms(factor: SeriesFactor): readonly string[] {
+  if (typeof factor !== 'object') return [String(factor)];
+  return [factor.option, ...(factor.plus === undefined ? [] : listTerms(factor.plus))];
 }
 
 /** The text of docs/metrics.md. */
@@ -134,4 +187,54 @@ function writeRows(head: readonly string[], rows: readonly (readonly string[])[]
 /** What would end a cell, and what Markdown would take for emphasis. */
 function escape(text: string): string {
   return text.replaceAll('|', '\\|').replaceAll('*', '\\*');
+}
+
+/** Default metrics of prom-client, with those of process_ that exist on Linux only. */
+export const DEFAULT_METRICS: readonly Pick<Family, 'name' | 'type' | 'labels' | 'help'>[] = [
+  counted('process_cpu_seconds_total', 'User and system CPU time in seconds.'),
+  counted('process_cpu_user_seconds_total', 'User CPU time in seconds.'),
+  counted('process_cpu_system_seconds_total', 'System CPU time in seconds.'),
+  gauged('process_start_time_seconds', 'Unix time in seconds at which the process started.'),
+  gauged('process_resident_memory_bytes', 'Resident memory in bytes.'),
+  gauged('process_virtual_memory_bytes', 'Virtual memory in bytes.'),
+  gauged('process_heap_bytes', 'Size of the data segment of the process in bytes.'),
+  gauged('process_open_fds', 'Open file descriptors.'),
+  gauged('process_max_fds', 'File descriptors that the process may open.'),
+  gauged('nodejs_eventloop_lag_seconds', 'Lag of the event loop at the scrape in seconds.'),
+  gauged('nodejs_eventloop_lag_min_seconds', 'Smallest lag of the event loop in seconds.'),
+  gauged('nodejs_eventloop_lag_max_seconds', 'Largest lag of the event loop in seconds.'),
+  gauged('nodejs_eventloop_lag_mean_seconds', 'Mean lag of the event loop in seconds.'),
+  gauged('nodejs_eventloop_lag_stddev_seconds', 'Standard deviation of the lag in seconds.'),
+  gauged('nodejs_eventloop_lag_p50_seconds', 'Lag of the event loop, 50th percentile, in seconds.'),
+  gauged('nodejs_eventloop_lag_p90_seconds', 'Lag of the event loop, 90th percentile, in seconds.'),
+  gauged('nodejs_eventloop_lag_p99_seconds', 'Lag of the event loop, 99th percentile, in seconds.'),
+  gauged('nodejs_active_resources', 'What keeps the event loop alive, by type.', ['type']),
+  gauged('nodejs_active_handles', 'Open handles of libuv, by type.', ['type']),
+  gauged('nodejs_active_requests', 'Requests to libuv in flight, by type.', ['type']),
+  gauged('nodejs_heap_size_total_bytes', 'Size of the JavaScript heap in bytes.'),
+  gauged('nodejs_heap_size_used_bytes', 'Used part of the JavaScript heap in bytes.'),
+  gauged('nodejs_external_memory_bytes', 'Memory of objects outside of the heap in bytes.'),
+  gauged('nodejs_heap_space_size_total_bytes', 'Size of each heap space in bytes.', ['space']),
+  gauged('nodejs_heap_space_size_used_bytes', 'Used part of each heap space in bytes.', ['space']),
+  gauged('nodejs_heap_space_size_available_bytes', 'Free part of each space in bytes.', ['space']),
+  gauged('nodejs_version_info', 'Version of Node.js. Always 1.', [
+    'version',
+    'major',
+    'minor',
+    'patch',
+  ]),
+  {
+    name: 'nodejs_gc_duration_seconds',
+    type: 'histogram',
+    labels: ['kind'],
+    help: 'Duration of garbage collections by kind in seconds.',
+  },
+];
+
+function counted(name: string, help: string) {
+  return { name, type: 'counter', labels: [], help } as const;
+}
+
+function gauged(name: string, help: string, labels: readonly string[] = []) {
+  return { name, type: 'gauge', labels, help } as const;
 }

@@ -2,9 +2,8 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { CommandError } from '../../../src/cli/command.ts';
-import { writeReference } from '../../../src/cli/commands/reference.ts';
+import { listCatalogue, writeReference } from '../../../src/cli/commands/reference.ts';
 import { runCommandLine } from '../../../src/cli/program.ts';
-import { listCatalogue } from '../../../src/cli/reference/catalogue.ts';
 import { expectGolden } from '../../support/golden.ts';
 
 interface Promised {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { boundOf } from '../../../src/cli/commands/diagnose/load.ts';
-import { DEFAULT_METRICS } from '../../../src/cli/reference/default-metrics.ts';
+import { DEFAULT_METRICS } from '../../../src/cli/commands/reference.ts';
 import { COLLECTORS } from '../../../src/collectors/index.ts';
 import { COLLECTOR_FAMILIES } from '../../../src/metrics/collector-families.ts';
 import { CLUSTER_FAMILIES, PROCESS_FAMILIES } from '../../../src/metrics/exporter-families.ts';
