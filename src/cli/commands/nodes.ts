@@ -21,8 +21,7 @@ import {
 } from '../output/listing.ts';
 import { withProgress } from '../output/progress.ts';
 import { note } from '../output/standard-output.ts';
-import { noteSkippedNodes } from './ranges.ts';
-import { routeOf } from './ranges/replica.ts';
+import { noteSkippedNodes, routeOf } from './ranges/replica.ts';
 
 const NODES_PER_PAGE = 100;
 /** Of a replica in a listing, most of it the history of leases. */

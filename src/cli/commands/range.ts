@@ -2,7 +2,6 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { listNodes } from '../../cockroach/node-list.ts';
 import { ranges } from '../../collectors/ranges.ts';
-import { diagnose } from '../../diagnosis/diagnose.ts';
 import { formatAge, formatList } from '../../format.ts';
 import { PROBLEM_ISSUES } from '../../web/status/ranges.ts';
 import { addClusterAction, type ClusterTarget, clusterApiOf } from '../cluster-target.ts';
@@ -11,11 +10,11 @@ import { positiveInteger } from '../flags.ts';
 import { addListingOptions, type ListingOptions } from '../output/listing.ts';
 import { note, writeJson, writeOut } from '../output/standard-output.ts';
 import { printTable, type TableColumn } from '../output/table.ts';
-import { noteSkippedNodes } from './ranges.ts';
 import {
   formatCpuTime,
+  noteSkippedNodes,
+  readNode,
   type RangeElement,
-  rangeElement,
   readTableNames,
   type Replica,
   routeOf,
@@ -24,8 +23,6 @@ import {
 
 /** Seconds between two looks of `--watch`. */
 const WATCH_SECONDS = 2;
-/** Nodes that are queried concurrently: the answers are small. */
-const CONCURRENCY = 4;
 
 /** `range ID…`: single ranges as all live nodes know them. */
 export function define(command: Command, context: CommandContext): void {
@@ -72,8 +69,8 @@ async function show(
 }
 
 /**
- * Queries every live node for these ranges; resolves to those that failed, and prints the reason unless one failed
- * `before`, too. Rejects when all fail.
+ * Queries every live node for these ranges, concurrently: the answers are small. Resolves to the nodes that failed, and
+ * prints the reason unless one failed `before`, too. Rejects when all fail.
  */
 async function readRanges(
   target: ClusterTarget,
@@ -83,35 +80,26 @@ async function readRanges(
   onRange: (range: RangeElement) => void,
 ): Promise<readonly number[]> {
   const failed: number[] = [];
-  const queue = [...nodeIds.entries()];
   const route = routeOf(target);
-  async function readInTurn(): Promise<void> {
-    for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
-      const [at, nodeId] = next;
-      try {
-        await clusterApiOf(target).nodeRanges(target.stats, {
-          nodeId,
-          route: route === 'local' ? 'gateway' : route,
-          limit: rangeIds.length * 2,
-          rangeIds,
-          firstUrl: at % (target.config.cluster_api?.urls.length ?? 1),
-          shape: rangeElement,
-          onRange(range) {
-            // A server that ignores the parameter lists all ranges.
-            if (rangeIds.includes(range.desc.range_id ?? 0)) onRange(range);
-          },
-        });
-      } catch (error) {
-        const diagnosis = diagnose(error, ranges, target.config);
-        if (diagnosis === undefined || target.stats.signal.aborted) throw error;
-        failed.push(nodeId);
-        const reason = before.includes(nodeId) ? '' : `: ${diagnosis.cause}; ${diagnosis.remedy}`;
-        note(`node ${nodeId} was not read${reason}`);
-        if (failed.length === nodeIds.length) throw error;
-      }
-    }
-  }
-  await Promise.all(Array.from({ length: CONCURRENCY }, readInTurn));
+  const read = async (nodeId: number, at: number): Promise<void> => {
+    const failure = await readNode(target, {
+      nodeId,
+      at,
+      route: route === 'local' ? 'gateway' : route,
+      limit: rangeIds.length * 2,
+      rangeIds,
+      onRange(range) {
+        // A server that ignores the parameter lists all ranges.
+        if (rangeIds.includes(range.desc.range_id ?? 0)) onRange(range);
+      },
+    });
+    if (failure === undefined) return;
+    failed.push(nodeId);
+    const reason = before.includes(nodeId) ? '' : `: ${failure.cause}; ${failure.remedy}`;
+    note(`node ${nodeId} was not read${reason}`);
+    if (failed.length === nodeIds.length) throw failure.error;
+  };
+  await Promise.all(nodeIds.map(read));
   return failed;
 }
 

@@ -1,10 +1,8 @@
 import type { Command } from 'commander';
-import { listNodes } from '../../cockroach/node-list.ts';
 import { ranges } from '../../collectors/ranges.ts';
-import { diagnose } from '../../diagnosis/diagnose.ts';
 import { formatBytes, formatNumber } from '../../format.ts';
-import { addClusterAction, type ClusterTarget, clusterApiOf } from '../cluster-target.ts';
-import { addExamples, type CommandContext, CommandError } from '../command.ts';
+import { addClusterAction, type ClusterTarget } from '../cluster-target.ts';
+import { addExamples, type CommandContext } from '../command.ts';
 import { positiveInteger } from '../flags.ts';
 import {
   addListingOptions,
@@ -13,15 +11,12 @@ import {
   numberColumn,
   openListing,
 } from '../output/listing.ts';
-import { withProgress } from '../output/progress.ts';
-import { note } from '../output/standard-output.ts';
 import {
   formatCpuTime,
-  type RangeElement,
-  rangeElement,
+  noteMissingNodes,
+  readRanges,
   readTableNames,
   type Replica,
-  routeOf,
   toReplica,
 } from './ranges/replica.ts';
 
@@ -56,8 +51,6 @@ const KEY_COLUMNS: readonly Column<Replica>[] = [
   { title: 'START KEY', value: (replica) => replica.start_key, shrinks: true },
   { title: 'END KEY', value: (replica) => replica.end_key, shrinks: true },
 ];
-
-type Diagnosis = NonNullable<ReturnType<typeof diagnose>>;
 
 /** `ranges [NODE]`: the replicas on every node, or on one. */
 export function define(command: Command, context: CommandContext): void {
@@ -100,9 +93,9 @@ async function list(
   ];
   const listing = openListing<Replica>(options, 'ranges', columns, asked);
   const names = await readTableNames(target);
-  const { toScan, toSkip } = await chooseNodes(target, nodeId);
   const hotList = hot === undefined ? undefined : createHotList(hot);
-  const failed = await readNodes(target, toScan, output, {
+  const { skipped, failed } = await readRanges(target, output, {
+    nodeId,
     onRange(range) {
       const replica = toReplica(range, names, showKeys);
       if (!problems || replica.problems.length > 0) (hotList ?? listing).add(replica);
@@ -111,89 +104,12 @@ async function list(
   });
   for (const replica of hotList?.hottest() ?? []) listing.add(replica);
   await listing.close({
-    skipped_nodes: toSkip,
+    skipped_nodes: skipped,
     failed_nodes: Array.from(failed, ([node_id, { reason, cause: message }]) => {
       return { node_id, reason, message };
     }),
   });
-  noteMissingNodes(toSkip, failed);
-}
-
-/** Prints whose ranges are not in the output. */
-export function noteMissingNodes(
-  skipped: readonly number[],
-  failed: ReadonlyMap<number, Diagnosis>,
-): void {
-  noteSkippedNodes(skipped);
-  for (const [nodeId, { cause, remedy }] of failed) {
-    note(`the ranges of node ${nodeId} are missing or incomplete: ${cause}; ${remedy}`);
-  }
-}
-
-export function noteSkippedNodes(skipped: readonly number[]): void {
-  if (skipped.length > 0) note(`skipped, because not live: node ${skipped.join(', ')}`);
-}
-
-/**
- * Reads one node after the other, so that no server prepares two lists at a time. Resolves to the diagnoses of those
- * that failed, by node; rejects when none could be read.
- */
-export function readNodes(
-  target: ClusterTarget,
-  nodeIds: readonly number[],
-  output: string,
-  handlers: {
-    readonly onRange: (range: RangeElement) => void;
-    readonly onPageEnd?: () => Promise<void>;
-  },
-) {
-  const { collectors, cluster_api } = target.config;
-  return withProgress('replicas', output, async (advance, step) => {
-    const failed = new Map<number, Diagnosis>();
-    for (const [at, nodeId] of nodeIds.entries()) {
-      step(at, nodeIds.length);
-      try {
-        await clusterApiOf(target).nodeRanges(target.stats, {
-          nodeId,
-          route: routeOf(target),
-          limit: Number(collectors['ranges']?.['page_limit']),
-          // Another URL each time, so that no gateway carries every scan.
-          firstUrl: at % (cluster_api?.urls.length ?? 1),
-          shape: rangeElement,
-          ...handlers,
-          onRange(range) {
-            advance();
-            handlers.onRange(range);
-          },
-        });
-      } catch (error) {
-        const diagnosis = diagnose(error, ranges, target.config);
-        if (diagnosis === undefined || target.stats.signal.aborted) throw error;
-        failed.set(nodeId, diagnosis);
-        if (failed.size === nodeIds.length) throw error;
-      }
-    }
-    return failed;
-  });
-}
-
-/**
- * The nodes to read: all, or the one with the id. Nodes that are not live are skipped: the call would fail after
- * seconds, or never end.
- */
-export async function chooseNodes(target: ClusterTarget, nodeId?: number) {
-  // The node beside this process, whatever its id.
-  if (routeOf(target) === 'local' && nodeId === undefined) return { toScan: [0], toSkip: [] };
-  const nodes = await listNodes(clusterApiOf(target), target.stats);
-  if (nodeId === undefined) return nodes;
-  if (nodes.toScan.includes(nodeId)) return { toScan: [nodeId], toSkip: [] };
-  if (nodes.toSkip.includes(nodeId)) {
-    throw new CommandError(
-      `node ${nodeId} is not live, so its ranges cannot be read; see \`nodes\``,
-    );
-  }
-  const known = [...nodes.toScan, ...nodes.toSkip].toSorted((a, b) => a - b);
-  throw new CommandError(`there is no node ${nodeId}: the cluster has ${known.join(', ')}`);
+  noteMissingNodes(skipped, failed);
 }
 
 /** The hottest of the added replicas, by queries on their leaseholders. */

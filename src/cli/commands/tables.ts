@@ -13,8 +13,7 @@ import {
 } from '../output/listing.ts';
 import { withProgress } from '../output/progress.ts';
 import { note } from '../output/standard-output.ts';
-import { chooseNodes, noteMissingNodes, readNodes } from './ranges.ts';
-import { type Replica, toReplica } from './ranges/replica.ts';
+import { noteMissingNodes, readRanges, type Replica, toReplica } from './ranges/replica.ts';
 
 type Table = ReturnType<typeof toTable>;
 
@@ -73,8 +72,13 @@ async function list(
     discoverTables(clusterApiOf(target), target.stats),
   );
   const wanted = found.filter((table) => database === undefined || table.database === database);
-  const scan = load ? await readLoads(target, output) : undefined;
-  for (const table of wanted) listing.add(toTable(table, scan?.loads));
+  const loads: Loads | undefined = load ? new Map() : undefined;
+  const scan =
+    loads &&
+    (await readRanges(target, output, {
+      onRange: (range) => addLoad(loads, toReplica(range)),
+    }));
+  for (const table of wanted) listing.add(toTable(table, loads));
   await listing.close();
   if (scan !== undefined) noteMissingNodes(scan.skipped, scan.failed);
   if (target.stats.limits.has('items')) note('the server has more tables: the largest are shown');
@@ -82,16 +86,6 @@ async function list(
   const where = database === undefined ? '' : ` of the database ${database}`;
   note(`the user sees no table${where}: GRANT CONNECT ON DATABASE … shows those of a database`);
   return EXIT.failed;
-}
-
-/** The load of the tables, from the ranges of all nodes that are live. */
-async function readLoads(target: ClusterTarget, output: string) {
-  const { toScan, toSkip } = await chooseNodes(target);
-  const loads: Loads = new Map();
-  const failed = await readNodes(target, toScan, output, {
-    onRange: (range) => addLoad(loads, toReplica(range)),
-  });
-  return { loads, skipped: toSkip, failed };
 }
 
 /** By table id, per second; CPU in seconds, undefined when no server sends it. */

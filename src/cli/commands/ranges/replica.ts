@@ -1,4 +1,6 @@
 import type { RangeRoute } from '../../../cockroach/cluster-api.ts';
+import { listNodes } from '../../../cockroach/node-list.ts';
+import { ranges } from '../../../collectors/ranges.ts';
 import {
   labelsOfPlace,
   leaseKindOf,
@@ -7,6 +9,7 @@ import {
 } from '../../../collectors/ranges/range.ts';
 import { discoverTables } from '../../../collectors/tables/discovery.ts';
 import { formatTableName } from '../../../collectors/tables/table.ts';
+import { diagnose } from '../../../diagnosis/diagnose.ts';
 import { RequestError } from '../../../http/errors.ts';
 import {
   array,
@@ -21,9 +24,12 @@ import {
   string,
 } from '../../../json/shape.ts';
 import { type ClusterTarget, clusterApiOf } from '../../cluster-target.ts';
+import { CommandError } from '../../command.ts';
+import { withProgress } from '../../output/progress.ts';
+import { note } from '../../output/standard-output.ts';
 
 /** One element of GET /nodes/{node_id}/ranges/. */
-export const rangeElement = object({
+const rangeElement = object({
   desc: object({ range_id: integer() }),
   span: object({ start_key: string(), end_key: string() }),
   source_node_id: integer(),
@@ -97,6 +103,108 @@ export async function readTableNames(target: ClusterTarget): Promise<ReadonlyMap
     if (error instanceof RequestError) return new Map();
     throw error;
   }
+}
+
+interface RangeHandlers {
+  readonly onRange: (range: RangeElement) => void;
+  readonly onPageEnd?: () => Promise<void>;
+}
+
+/**
+ * Reads the ranges of all nodes, or of one: one node after the other, so that no server prepares two lists at a time.
+ * Resolves to the nodes that were not asked, and to the failures of others; rejects when none could be read.
+ */
+export async function readRanges(
+  target: ClusterTarget,
+  output: string,
+  { nodeId: chosen, ...handlers }: RangeHandlers & { readonly nodeId?: number | undefined },
+) {
+  const { toScan, toSkip: skipped } = await chooseNodes(target, chosen);
+  const failed = new Map<number, NodeFailure>();
+  await withProgress('replicas', output, async (advance, step) => {
+    for (const [at, nodeId] of toScan.entries()) {
+      step(at, toScan.length);
+      const failure = await readNode(target, {
+        nodeId,
+        at,
+        route: routeOf(target),
+        limit: Number(target.config.collectors['ranges']?.['page_limit']),
+        ...handlers,
+        onRange(range) {
+          advance();
+          handlers.onRange(range);
+        },
+      });
+      if (failure === undefined) continue;
+      failed.set(nodeId, failure);
+      if (failed.size === toScan.length) throw failure.error;
+    }
+  });
+  return { skipped, failed };
+}
+
+/**
+ * The nodes to read: all, or the one with the id. Nodes that are not live are skipped: the call would fail after
+ * seconds, or never end.
+ */
+async function chooseNodes(target: ClusterTarget, nodeId?: number) {
+  // The node beside this process, whatever its id.
+  if (routeOf(target) === 'local' && nodeId === undefined) return { toScan: [0], toSkip: [] };
+  const nodes = await listNodes(clusterApiOf(target), target.stats);
+  if (nodeId === undefined) return nodes;
+  if (nodes.toScan.includes(nodeId)) return { toScan: [nodeId], toSkip: [] };
+  if (nodes.toSkip.includes(nodeId)) {
+    throw new CommandError(
+      `node ${nodeId} is not live, so its ranges cannot be read; see \`nodes\``,
+    );
+  }
+  const known = [...nodes.toScan, ...nodes.toSkip].toSorted((a, b) => a - b);
+  throw new CommandError(`there is no node ${nodeId}: the cluster has ${known.join(', ')}`);
+}
+
+/** Why the ranges of a node are missing or incomplete. */
+type NodeFailure = NonNullable<Awaited<ReturnType<typeof readNode>>>;
+
+/** Reads ranges of one node, `at` this place of all; resolves to its failure if a request failed. */
+export async function readNode(
+  target: ClusterTarget,
+  {
+    at,
+    ...request
+  }: RangeHandlers & {
+    readonly nodeId: number;
+    readonly at: number;
+    readonly route: RangeRoute;
+    readonly limit: number;
+    readonly rangeIds?: readonly number[];
+  },
+) {
+  const { config, stats } = target;
+  // Another URL each time, so that no gateway carries every scan.
+  const firstUrl = at % (config.cluster_api?.urls.length ?? 1);
+  try {
+    await clusterApiOf(target).nodeRanges(stats, { ...request, firstUrl, shape: rangeElement });
+    return undefined;
+  } catch (error) {
+    const diagnosis = diagnose(error, ranges, config);
+    if (diagnosis === undefined || stats.signal.aborted) throw error;
+    return { ...diagnosis, error };
+  }
+}
+
+/** Prints whose ranges are not in the output. */
+export function noteMissingNodes(
+  skipped: readonly number[],
+  failed: ReadonlyMap<number, NodeFailure>,
+): void {
+  noteSkippedNodes(skipped);
+  for (const [nodeId, { cause, remedy }] of failed) {
+    note(`the ranges of node ${nodeId} are missing or incomplete: ${cause}; ${remedy}`);
+  }
+}
+
+export function noteSkippedNodes(skipped: readonly number[]): void {
+  if (skipped.length > 0) note(`skipped, because not live: node ${skipped.join(', ')}`);
 }
 
 /** As configured for the collector; `auto` is for repeated scans. */
