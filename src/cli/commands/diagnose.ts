@@ -1,7 +1,10 @@
 import { type Command, Option } from 'commander';
+import { COLLECTORS } from '../../collectors/index.ts';
 import { nodes } from '../../collectors/nodes.ts';
 import type { ClusterConfig, Config } from '../../config/schema.ts';
-import { formatJson, formatLine } from '../../format.ts';
+import { formatDuration } from '../../config/values.ts';
+import { formatBytes, formatCount, formatJson, formatLine, formatMs } from '../../format.ts';
+import type { Family, SeriesFactor } from '../../metrics/family.ts';
 import { chooseCluster, openClients } from '../cluster-target.ts';
 import { addExamples, type CommandContext, EXIT } from '../command.ts';
 import { addClusterOptions, loadCommandConfig } from '../flags.ts';
@@ -17,10 +20,10 @@ import {
   checkSessions,
   checkTables,
   checkUsers,
+  type KnownNodes,
 } from './diagnose/api-checks.ts';
-import { Checklist, type CheckResult, RequestRecorder } from './diagnose/checklist.ts';
+import { Checklist, type CheckResult } from './diagnose/checklist.ts';
 import { checkConnectivity } from './diagnose/connectivity.ts';
-import { estimateScan, estimateSeries } from './diagnose/load.ts';
 
 const MARKS: Readonly<Record<CheckResult['verdict'], readonly [mark: string, style: Style]>> = {
   ok: ['✓', 'green'],
@@ -28,6 +31,9 @@ const MARKS: Readonly<Record<CheckResult['verdict'], readonly [mark: string, sty
   failed: ['✗', 'red'],
   skipped: ['-', 'dim'],
 };
+
+/** Intervals that people configure, seconds. */
+const ROUND_INTERVALS = [30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 43_200, 86_400];
 
 /** `diagnose`: every step from the configuration to the metrics, and how to fix those that fail. */
 export function define(command: Command, context: CommandContext): void {
@@ -112,8 +118,7 @@ async function checkUrls(list: Checklist, context: CommandContext): Promise<bool
 
 /** GET /health/, which needs no login: whether the API answers, under the right scheme. */
 async function checkHealth(list: Checklist, config: ClusterConfig, context: CommandContext) {
-  const recorder = new RequestRecorder();
-  await using clients = await openClients(config, context, recorder);
+  await using clients = await openClients(config, context, list.recorder);
   const work = async () => {
     await clients.cluster?.http.send({
       endpoint: 'other',
@@ -123,10 +128,76 @@ async function checkHealth(list: Checklist, config: ClusterConfig, context: Comm
       onChunk: () => undefined,
       onEnd: () => undefined,
     });
-    return recorder.describeLast('other');
+    return list.recorder.describeLast('other');
   };
   const target = new URL(config.cluster_api?.urls[0] ?? '').origin;
   return await list.run('GET /health/', nodes, work, { target });
+}
+
+/** The cost of a scan of all ranges, estimated from one node, and whether the interval fits. */
+function estimateScan(
+  config: ClusterConfig,
+  { ids, replicas: reported }: KnownNodes,
+  sample: { readonly replicas: number; readonly bytes: number; readonly seconds: number },
+): CheckResult {
+  const { ranges } = config.collectors;
+  const { interval = 60, max_duty = 1, timeout = Infinity } = ranges ?? {};
+  // Releases before 23.2 do not report replicas: assume that all nodes are like this one.
+  const replicas = reported > 0 ? reported : sample.replicas * ids.length;
+  const factor = sample.replicas === 0 ? ids.length : replicas / sample.replicas;
+  const concurrency = Math.min(Number(ranges?.['concurrency'] ?? 1), ids.length);
+  const seconds = (sample.seconds * factor) / Math.max(1, concurrency);
+  const check = { check: 'range scan', target: 'load' };
+  const detail = `about ${formatCount(replicas)} replicas, ${formatBytes(sample.bytes * factor)} in ${formatMs(seconds * 1000)}, every ${formatDuration(interval)}`;
+  const fitting = formatDuration(
+    ROUND_INTERVALS.find((each) => each * max_duty >= seconds) ?? 86_400,
+  );
+  if (seconds > timeout) {
+    const advice = `set collectors.ranges.timeout to ${formatDuration(Math.ceil(seconds * 2))} and interval to ${fitting}, or divide the work with --shard.count`;
+    return { ...check, verdict: 'failed', detail: `${detail}: longer than its timeout`, advice };
+  }
+  if (seconds <= interval * max_duty) return { ...check, verdict: 'ok', detail };
+  const excess = `more than ${Math.round(max_duty * 100)} % of the time`;
+  const advice = `set collectors.ranges.interval to ${fitting}; until then the exporter extends it automatically`;
+  return { ...check, verdict: 'warning', detail: `${detail}: ${excess}`, advice };
+}
+
+/** The maximum number of series of the cluster. */
+function estimateSeries(config: ClusterConfig, known: KnownNodes, maxSeries: number): CheckResult {
+  const counts = { nodes: known.ids.length, stores: known.stores };
+  const bounds = COLLECTORS.flatMap(({ name, families }) => {
+    const settings = config.collectors[name];
+    if (settings?.enabled !== true) return [];
+    return families.map((family) => boundOf(family, counts, settings));
+  });
+  const series = bounds.reduce((sum, bound) => sum + bound, 0);
+  const detail = `at most about ${formatCount(series)}`;
+  const check = { check: 'series', target: 'load' };
+  if (series <= maxSeries) return { ...check, verdict: 'ok', detail };
+  return {
+    ...check,
+    verdict: 'warning',
+    detail: `${detail}, above the max_series of ${formatCount(maxSeries)}`,
+    advice: 'raise max_series, or lower hot_ranges, problem_ranges and max_applications',
+  };
+}
+
+/**
+ * Upper bound of the series of a family: `counts` are those of the cluster (nodes, stores), `options` the settings of
+ * the collector. A count that is not known is 1.
+ */
+export function boundOf(
+  { series }: Pick<Family, 'series'>,
+  counts: Readonly<Record<string, number>>,
+  options: Readonly<Record<string, unknown>> = {},
+): number {
+  const valueOf = (factor: SeriesFactor): number => {
+    if (typeof factor === 'number') return factor;
+    if (typeof factor === 'string') return counts[factor] ?? 1;
+    const value = options[factor.option];
+    return (Array.isArray(value) ? value.length : Number(value ?? 0)) + valueOf(factor.plus ?? 0);
+  };
+  return series.reduce<number>((product, factor) => product * valueOf(factor), 1);
 }
 
 function drawReport({ config, results }: Checklist): string {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { boundOf } from '../../../src/cli/commands/diagnose/load.ts';
+import { boundOf } from '../../../src/cli/commands/diagnose.ts';
 import { DEFAULT_METRICS } from '../../../src/cli/commands/reference.ts';
 import { COLLECTORS } from '../../../src/collectors/index.ts';
 import { COLLECTOR_FAMILIES } from '../../../src/metrics/collector-families.ts';

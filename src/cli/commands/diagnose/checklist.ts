@@ -20,7 +20,7 @@ export interface CheckResult {
 }
 
 /** Records the requests of a cluster's clients. */
-export class RequestRecorder extends ClusterMetrics {
+class RequestRecorder extends ClusterMetrics {
   readonly #finished: FinishedRequest[] = [];
 
   override readonly requestFinished = (request: FinishedRequest): void => {
