@@ -6,18 +6,14 @@ const ROOT = path.join(import.meta.dirname, '..', '..');
 
 /** Version and revision of the running program: from package.json, and from the checkout or the build. */
 export function readBuild(): Build {
-  const manifest: unknown = JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8'));
+  const manifest = readFileSync(path.join(ROOT, 'package.json'), 'utf8');
+  const { version }: { readonly version: string } = JSON.parse(manifest);
   return {
-    version: readVersion(manifest),
+    version,
     revision: readRevision(path.join(ROOT, '.git')) ?? readBuiltRevision() ?? 'unknown',
     nodeVersion: process.version,
     platform: `${process.platform}/${process.arch}`,
   };
-}
-
-function readVersion(manifest: unknown): string {
-  const hasVersion = typeof manifest === 'object' && manifest !== null && 'version' in manifest;
-  return hasVersion ? String(manifest.version) : 'unknown';
 }
 
 /** The commit of HEAD, without running git. */
