@@ -15,7 +15,7 @@ import { SYSTEM_CLOCK } from '../polling/schedule.ts';
 import { type CommandContext, CommandError, EXIT, usageError } from './command.ts';
 import { addClusterOptions, loadCommandConfig } from './flags.ts';
 import { note } from './output/standard-output.ts';
-import { watchCancellation } from './process/signals.ts';
+import { runCancellable } from './process/signals.ts';
 
 /** The cluster that a command queries, with the same clients, limits and secrets as the exporter. */
 export interface ClusterTarget {
@@ -41,21 +41,18 @@ export function addClusterAction<Args extends unknown[]>(
   command.action(async (...args: Args) => {
     const { cluster } = command.opts<{ readonly cluster?: string }>();
     const config = chooseCluster(await loadCommandConfig(command, context), cluster);
-    using cancellation = watchCancellation();
-    await using clients = await openClients(config, context);
-    try {
-      const stats = createPollStats(cancellation.signal);
-      context.setExitCode((await work({ config, clients, stats }, ...args)) ?? EXIT.ok);
-    } catch (error) {
-      const exitCode = cancellation.exitCode();
-      if (exitCode !== undefined) {
-        context.setExitCode(exitCode);
-        return;
+    const exitCode = await runCancellable(async (signal) => {
+      await using clients = await openClients(config, context);
+      try {
+        const stats = createPollStats(signal);
+        return (await work({ config, clients, stats }, ...args)) ?? EXIT.ok;
+      } catch (error) {
+        const diagnosis = diagnose(error, operation, config);
+        if (diagnosis === undefined) throw error;
+        throw new CommandError(`${diagnosis.cause}; ${diagnosis.remedy}`, EXIT.failed, error);
       }
-      const diagnosis = diagnose(error, operation, config);
-      if (diagnosis === undefined) throw error;
-      throw new CommandError(`${diagnosis.cause}; ${diagnosis.remedy}`, EXIT.failed, error);
-    }
+    });
+    context.setExitCode(exitCode);
   });
 }
 

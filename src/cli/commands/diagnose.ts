@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { COLLECTORS } from '../../collectors/index.ts';
 import { nodes } from '../../collectors/nodes.ts';
-import type { ClusterConfig, Config } from '../../config/schema.ts';
+import type { ClusterConfig } from '../../config/schema.ts';
 import { formatDuration } from '../../config/values.ts';
 import { formatBytes, formatCount, formatJson, formatLine, formatMs } from '../../format.ts';
 import type { Family, SeriesFactor } from '../../metrics/family.ts';
@@ -10,7 +10,7 @@ import { addExamples, type CommandContext, EXIT } from '../command.ts';
 import { addClusterOptions, loadCommandConfig } from '../flags.ts';
 import { writeOut } from '../output/standard-output.ts';
 import { paint, type Style } from '../output/table.ts';
-import { watchCancellation } from '../process/signals.ts';
+import { runCancellable } from '../process/signals.ts';
 import { GET_ASSISTANT } from './cloud/assistant.ts';
 import {
   checkCloud,
@@ -51,24 +51,20 @@ export function define(command: Command, context: CommandContext): void {
   command.action(async ({ cluster, output }: { cluster?: string; output: string }) => {
     const config = await loadCommandConfig(command, context);
     const clusters = cluster === undefined ? config.clusters : [chooseCluster(config, cluster)];
-    context.setExitCode(await diagnose({ ...config, clusters }, output, context));
+    const exitCode = await runCancellable(async (signal) => {
+      const lists = clusters.map((one) => new Checklist(one, signal));
+      for (const list of lists) {
+        await checkCluster(list, config.max_series, context);
+        signal.throwIfAborted();
+      }
+      return report(lists, output);
+    });
+    context.setExitCode(exitCode);
   });
 }
 
-async function diagnose(config: Config, output: string, context: CommandContext): Promise<number> {
-  using cancellation = watchCancellation();
-  const lists: Checklist[] = [];
-  for (const cluster of config.clusters) {
-    const list = new Checklist(cluster, cancellation.signal);
-    try {
-      await checkCluster(list, config.max_series, context);
-    } catch (error) {
-      if (!cancellation.signal.aborted) throw error;
-    }
-    const exitCode = cancellation.exitCode();
-    if (exitCode !== undefined) return exitCode;
-    lists.push(list);
-  }
+/** Prints all results; resolves to the exit code. */
+async function report(lists: readonly Checklist[], output: string): Promise<number> {
   const clusters = lists.map(({ config: { name }, results }) => {
     return { cluster: name, findings: results };
   });

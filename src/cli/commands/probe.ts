@@ -11,7 +11,7 @@ import { chooseCluster } from '../cluster-target.ts';
 import { addExamples, type CommandContext, EXIT } from '../command.ts';
 import { addClusterOptions, loadCommandConfig } from '../flags.ts';
 import { note, writeServerText } from '../output/standard-output.ts';
-import { watchCancellation } from '../process/signals.ts';
+import { runCancellable } from '../process/signals.ts';
 
 /** `probe`: polls every enabled collector once and prints what a scrape would return for the cluster. */
 export function define(command: Command, context: CommandContext): void {
@@ -43,21 +43,21 @@ async function probe(command: Command, context: CommandContext, name?: string): 
     clusterConfig,
     config,
   );
-  using cancellation = watchCancellation();
   const timeouts = Object.values(clusterConfig.collectors).map(({ timeout }) => timeout);
-  const polled = cluster.pollNow(isAny, Math.max(...timeouts) * 1000);
-  await Promise.race([polled, once(cancellation.signal, 'abort')]);
-  await cluster.stop();
-  const exitCode = cancellation.exitCode();
-  if (exitCode !== undefined) return exitCode;
-  const chunks = joinExposition({
-    parts: cluster.snapshots(isAny),
-    rendered: renderFamilies(cluster.metrics(isAny)),
-    format: 'text',
-    gzip: false,
+  return runCancellable(async (signal) => {
+    const polled = cluster.pollNow(isAny, Math.max(...timeouts) * 1000);
+    await Promise.race([polled, once(signal, 'abort')]);
+    await cluster.stop();
+    signal.throwIfAborted();
+    const chunks = joinExposition({
+      parts: cluster.snapshots(isAny),
+      rendered: renderFamilies(cluster.metrics(isAny)),
+      format: 'text',
+      gzip: false,
+    });
+    await writeServerText(Buffer.concat(chunks).toString());
+    return reportFailures(cluster);
   });
-  await writeServerText(Buffer.concat(chunks).toString());
-  return reportFailures(cluster);
 }
 
 function isAny(): boolean {

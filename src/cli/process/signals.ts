@@ -60,22 +60,25 @@ export function untilStopSignal(): Promise<StopSignal> {
   });
 }
 
-/** Cancels a command before it is done, at a signal or when its output takes no more; listens until disposed. */
-export function watchCancellation() {
+/**
+ * Runs a command that ends early when a person cancels it or its output takes no more: then the signal aborts. Resolves
+ * to the exit code of `work` or, if that fails after the signal aborted, to the one for the reason.
+ */
+export async function runCancellable(
+  work: (signal: AbortSignal) => Promise<number>,
+): Promise<number> {
   const controller = new AbortController();
-  const signal: AbortSignal = controller.signal;
-  const listeners = new DisposableStack();
   let exitCode: number | undefined;
   const cancel = (code: number): void => {
     exitCode ??= code;
     controller.abort();
   };
-  listeners.use(onStopSignal((_signal, code) => cancel(code)));
-  listeners.use(onOutputEnd(() => cancel(EXIT.ok)));
-  return {
-    signal,
-    /** Undefined until it is cancelled. */
-    exitCode: () => exitCode,
-    [Symbol.dispose]: () => listeners.dispose(),
-  };
+  using _signals = onStopSignal((_signal, code) => cancel(code));
+  using _output = onOutputEnd(() => cancel(EXIT.ok));
+  try {
+    return await work(controller.signal);
+  } catch (error) {
+    if (exitCode === undefined) throw error;
+    return exitCode;
+  }
 }

@@ -1,9 +1,5 @@
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import {
-  holdStopSignals,
-  onStopSignal,
-  watchCancellation,
-} from '../../../src/cli/process/signals.ts';
+import { holdStopSignals, onStopSignal, runCancellable } from '../../../src/cli/process/signals.ts';
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 const exits: (number | string | null | undefined)[] = [];
@@ -80,20 +76,24 @@ test.each([
 });
 
 describe('a command is cancelled', () => {
-  test('by a signal, with its exit code, and no more by what follows', () => {
-    using cancellation = watchCancellation();
-    expect([cancellation.signal.aborted, cancellation.exitCode()]).toEqual([false, undefined]);
-    process.emit('SIGTERM');
-    process.stdout.emit('error', new Error('closed'));
-    expect([cancellation.signal.aborted, cancellation.exitCode()]).toEqual([true, 143]);
+  test('by a signal, with its exit code, and no more by what follows', async () => {
+    const exitCode = await runCancellable(async (signal) => {
+      expect(signal.aborted).toBe(false);
+      process.emit('SIGTERM');
+      process.stdout.emit('error', new Error('closed'));
+      expect(signal.aborted).toBe(true);
+      return Promise.reject(new Error('aborted'));
+    });
+    expect(exitCode).toBe(143);
   });
 
-  test('when its output takes no more, which is no failure', () => {
+  test('when its output takes no more, which is no failure', async () => {
     const before = process.stdout.listenerCount('error');
-    const cancellation = watchCancellation();
-    process.stdout.emit('error', new Error('closed'));
-    expect([cancellation.signal.aborted, cancellation.exitCode()]).toEqual([true, 0]);
-    cancellation[Symbol.dispose]();
+    const exitCode = await runCancellable(async (signal) => {
+      process.stdout.emit('error', new Error('closed'));
+      return signal.aborted ? Promise.reject(new Error('aborted')) : 1;
+    });
+    expect(exitCode).toBe(0);
     expect(process.stdout.listenerCount('error')).toBe(before);
     expect(SIGNALS.map((signal) => process.listenerCount(signal))).toEqual([0, 0]);
   });
