@@ -1,6 +1,4 @@
 import type { Command } from 'commander';
-import type { CloudControl } from '../cockroach/cloud-api.ts';
-import type { ClusterApi } from '../cockroach/cluster-api.ts';
 import type { ClusterCollector, CollectContext, CollectorResult } from '../collectors/collector.ts';
 import { findNearest } from '../config/issues.ts';
 import type { ClusterConfig, Config } from '../config/schema.ts';
@@ -12,18 +10,24 @@ import { createPollStats, type PollStats } from '../http/poll-stats.ts';
 import { ClusterMetrics } from '../metrics/exporter-metrics.ts';
 import { failureReason } from '../polling/outcome.ts';
 import { SYSTEM_CLOCK } from '../polling/schedule.ts';
+import type { Api } from '../vocabulary.ts';
 import { type CommandContext, CommandError, EXIT, usageError } from './command.ts';
 import { addClusterOptions, loadCommandConfig } from './flags.ts';
 import { note } from './output/standard-output.ts';
 import { runCancellable } from './process/signals.ts';
 
-/** The cluster that a command queries, with the same clients, limits and secrets as the exporter. */
-export interface ClusterTarget {
+/** The cluster that a command queries by one of its APIs, with the same clients, limits and secrets as the exporter. */
+export interface ClusterTarget<A extends Api = 'cluster'> {
   readonly config: ClusterConfig;
-  readonly clients: Clients;
+  readonly api: NonNullable<Clients[A]>['api'];
   /** Its signal aborts when the command is cancelled. */
   readonly stats: PollStats;
 }
+
+const HOW_TO_CONFIGURE: Readonly<Record<Api, string>> = {
+  cluster: 'cluster_api: set its URL with --cluster.url or in the file',
+  cloud: 'cloud_api: set --cloud.cluster-id and --cloud.token-file, or the same in the file',
+};
 
 /**
  * Adds the options that choose a cluster, and makes `work` the action of the command. The session that it created is
@@ -31,11 +35,11 @@ export interface ClusterTarget {
  * exit code.
  */
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- commander does not type the arguments
-export function addClusterAction<Args extends unknown[]>(
+export function addClusterAction<A extends Api, Args extends unknown[]>(
   command: Command,
   context: CommandContext,
-  operation: Operation,
-  work: (target: ClusterTarget, ...args: Args) => Promise<number | void>,
+  operation: Operation & { readonly api: A },
+  work: (target: ClusterTarget<A>, ...args: Args) => Promise<number | void>,
 ): void {
   addClusterOptions(command);
   command.action(async (...args: Args) => {
@@ -43,9 +47,13 @@ export function addClusterAction<Args extends unknown[]>(
     const config = chooseCluster(await loadCommandConfig(command, context), cluster);
     const exitCode = await runCancellable(async (signal) => {
       await using clients = await openClients(config, context);
+      const client: Clients[A] = clients[operation.api];
+      if (client === undefined) {
+        throw usageError(`the cluster ${config.name} has no ${HOW_TO_CONFIGURE[operation.api]}`);
+      }
       try {
         const stats = createPollStats(signal);
-        return (await work({ config, clients, stats }, ...args)) ?? EXIT.ok;
+        return (await work({ config, api: client.api, stats }, ...args)) ?? EXIT.ok;
       } catch (error) {
         const diagnosis = diagnose(error, operation, config);
         if (diagnosis === undefined) throw error;
@@ -108,19 +116,10 @@ export async function openClients(
   }
 }
 
-/** The cluster API of the target. */
-export function clusterApiOf({ clients, config }: ClusterTarget): ClusterApi {
-  if (clients.cluster !== undefined) return clients.cluster.api;
-  throw usageError(
-    `the cluster ${config.name} has no cluster_api: set its URL with --cluster.url or in the file`,
-  );
-}
-
 /** One poll of a collector outside of the exporter: without the state of earlier polls, and without shards. */
 export function collectOnce<Options, State, Result extends CollectorResult>(
   collector: ClusterCollector<Options, State, Result>,
-  api: ClusterApi,
-  { config, stats }: Pick<ClusterTarget, 'config' | 'stats'>,
+  { config, api, stats }: ClusterTarget,
   own: Pick<CollectContext<Options, State>, 'options' | 'warn' | 'scanProgress'>,
 ): Promise<Result> {
   const context = Object.assign(stats, {
@@ -134,12 +133,4 @@ export function collectOnce<Options, State, Result extends CollectorResult>(
     reasonOf: failureReason,
   });
   return collector.collect(api, context);
-}
-
-/** The Cloud API of the target. */
-export function cloudApiOf({ clients, config }: ClusterTarget): CloudControl {
-  if (clients.cloud !== undefined) return clients.cloud.api;
-  throw usageError(
-    `the cluster ${config.name} has no cloud_api: set --cloud.cluster-id and --cloud.token-file, or the same in the file`,
-  );
 }

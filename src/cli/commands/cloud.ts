@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { addClusterAction, type ClusterTarget, cloudApiOf } from '../cluster-target.ts';
+import { addClusterAction, type ClusterTarget } from '../cluster-target.ts';
 import { addExamples, type CommandContext } from '../command.ts';
 import { addListingOptions, type ListingOptions, openListing } from '../output/listing.ts';
 import { defineAssistant } from './cloud/assistant.ts';
@@ -38,14 +38,14 @@ function defineRenameDatabase(parent: Command, context: CommandContext): void {
 }
 
 async function rename(
-  target: ClusterTarget,
+  target: ClusterTarget<'cloud'>,
   name: string,
   newName: string,
   options: ListingOptions & { readonly yes?: boolean },
 ): Promise<void> {
   const change = `rename the database ${JSON.stringify(name)} to ${JSON.stringify(newName)}`;
   await confirm(target, change, options.yes);
-  const renamed = await cloudApiOf(target).renameDatabase(target.stats, { name, newName });
+  const renamed = await target.api.renameDatabase(target.stats, { name, newName });
   const database = renamed ?? { name: newName, table_count: undefined };
   const listing = openListing<typeof database>(options, 'databases', [
     { title: 'DATABASE', value: (one) => one.name },

@@ -5,12 +5,7 @@ import { ranges } from '../../collectors/ranges.ts';
 import { formatAge, formatBytes, formatCount } from '../../format.ts';
 import { array, type Infer, integer, number, object, record, string } from '../../json/shape.ts';
 import { LIVENESS_BY_CODE } from '../../vocabulary.ts';
-import {
-  addClusterAction,
-  type ClusterTarget,
-  clusterApiOf,
-  collectOnce,
-} from '../cluster-target.ts';
+import { addClusterAction, type ClusterTarget, collectOnce } from '../cluster-target.ts';
 import { addExamples, type CommandContext, CommandError, EXIT } from '../command.ts';
 import {
   addListingOptions,
@@ -128,7 +123,7 @@ async function list(
   const columns = options.safeToStop ? [...COLUMNS, DEPENDENT] : COLUMNS;
   const listing = openListing<Node>(options, 'nodes', columns);
   const records: { node: CurrentNode; age: RecordAge }[] = [];
-  const { dateMs } = await clusterApiOf(target).nodes(target.stats, {
+  const { dateMs } = await target.api.nodes(target.stats, {
     limit: NODES_PER_PAGE,
     shape,
     onNode(node) {
@@ -215,7 +210,7 @@ function scan(target: ClusterTarget, output: string) {
     top_tables: 0,
   };
   return withProgress('nodes', output, (_advance, scanProgress) =>
-    collectOnce(ranges, clusterApiOf(target), target, { options, warn: note, scanProgress }),
+    collectOnce(ranges, target, { options, warn: note, scanProgress }),
   );
 }
 

@@ -4,7 +4,7 @@ import { listNodes } from '../../cockroach/node-list.ts';
 import { ranges } from '../../collectors/ranges.ts';
 import { formatAge, formatList } from '../../format.ts';
 import { PROBLEM_ISSUES } from '../../web/status/ranges.ts';
-import { addClusterAction, type ClusterTarget, clusterApiOf } from '../cluster-target.ts';
+import { addClusterAction, type ClusterTarget } from '../cluster-target.ts';
 import { addExamples, type CommandContext, EXIT } from '../command.ts';
 import { positiveInteger } from '../flags.ts';
 import { addListingOptions, type ListingOptions } from '../output/listing.ts';
@@ -49,7 +49,7 @@ async function show(
 ): Promise<number> {
   const names = await readTableNames(target);
   for (let before: readonly number[] = []; ;) {
-    const { toScan, toSkip } = await listNodes(clusterApiOf(target), target.stats);
+    const { toScan, toSkip } = await listNodes(target.api, target.stats);
     const replicas: Replica[] = [];
     const failed = await readRanges(target, [...new Set(ids)], toScan, before, (range) => {
       replicas.push(toReplica(range, names, options.showKeys));

@@ -15,7 +15,7 @@ import {
   string,
   time,
 } from '../../json/shape.ts';
-import { addClusterAction, type ClusterTarget, clusterApiOf } from '../cluster-target.ts';
+import { addClusterAction, type ClusterTarget } from '../cluster-target.ts';
 import { addExamples, type CommandContext, EXIT } from '../command.ts';
 import { parseDurationFlag } from '../flags.ts';
 import {
@@ -164,7 +164,7 @@ async function list(target: ClusterTarget, options: Options): Promise<number> {
   const nowMs = Date.now();
   let listed = 0;
   const { failedNodes } = await withProgress('sessions', options.output, (advance) =>
-    clusterApiOf(target).sessions(target.stats, {
+    target.api.sessions(target.stats, {
       limit: Number(target.config.collectors['sessions']?.['page_limit']),
       username: options.user,
       shape: sessionShape(options),

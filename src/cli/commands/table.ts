@@ -12,7 +12,7 @@ import {
   raw,
   string,
 } from '../../json/shape.ts';
-import { addClusterAction, type ClusterTarget, clusterApiOf } from '../cluster-target.ts';
+import { addClusterAction, type ClusterTarget } from '../cluster-target.ts';
 import { addExamples, type CommandContext } from '../command.ts';
 import { addListingOptions, type ListingOptions } from '../output/listing.ts';
 import { writeJson, writeOut } from '../output/standard-output.ts';
@@ -95,7 +95,7 @@ async function show(
 
 /** The details as JSON, with the names of the API after those of the table. */
 async function readTable(target: ClusterTarget, database: string, table: string) {
-  const api = clusterApiOf(target);
+  const api = target.api;
   const found = await api.table(target.stats, { database, table, shape });
   const { zone_config_level: level = 0, ...details } = found;
   const zone_config_level = ZONE_LEVELS[level] ?? `unknown(${level})`;

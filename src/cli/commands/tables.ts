@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { tables } from '../../collectors/tables.ts';
 import { type DiscoveredTable, discoverTables } from '../../collectors/tables/discovery.ts';
 import { formatAge, formatBytes, formatCount, formatNumber, formatPercent } from '../../format.ts';
-import { addClusterAction, type ClusterTarget, clusterApiOf } from '../cluster-target.ts';
+import { addClusterAction, type ClusterTarget } from '../cluster-target.ts';
 import { addExamples, type CommandContext, EXIT } from '../command.ts';
 import {
   addListingOptions,
@@ -69,7 +69,7 @@ async function list(
   const columns = load ? [...COLUMNS, ...LOAD_COLUMNS] : COLUMNS;
   const listing = openListing<Table>(options, 'tables', columns, asked);
   const found = await withProgress('tables', output, () =>
-    discoverTables(clusterApiOf(target), target.stats),
+    discoverTables(target.api, target.stats),
   );
   const wanted = found.filter((table) => database === undefined || table.database === database);
   const loads: Loads | undefined = load ? new Map() : undefined;

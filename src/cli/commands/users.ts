@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { users } from '../../collectors/users.ts';
 import { object, string } from '../../json/shape.ts';
-import { addClusterAction, type ClusterTarget, clusterApiOf } from '../cluster-target.ts';
+import { addClusterAction, type ClusterTarget } from '../cluster-target.ts';
 import { addExamples, type CommandContext } from '../command.ts';
 import { addListingOptions, type ListingOptions, openListing } from '../output/listing.ts';
 
@@ -20,7 +20,7 @@ async function list(target: ClusterTarget, options: ListingOptions): Promise<voi
   const listing = openListing<{ username: string }>(options, 'users', [
     { title: 'USER', value: ({ username }) => username },
   ]);
-  await clusterApiOf(target).users(target.stats, {
+  await target.api.users(target.stats, {
     shape: object({ username: string() }),
     onUser: ({ username = '' }) => listing.add({ username }),
   });

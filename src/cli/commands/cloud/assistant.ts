@@ -2,11 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { cloud } from '../../../collectors/cloud.ts';
 import { diagnose } from '../../../diagnosis/diagnose.ts';
-import type { Operation } from '../../../diagnosis/failure.ts';
 import { formatAge, formatLine } from '../../../format.ts';
 import { RequestError } from '../../../http/errors.ts';
 import { type Infer, object, string } from '../../../json/shape.ts';
-import { addClusterAction, type ClusterTarget, cloudApiOf } from '../../cluster-target.ts';
+import { addClusterAction, type ClusterTarget } from '../../cluster-target.ts';
 import { addExamples, type CommandContext, CommandError, EXIT } from '../../command.ts';
 import { addListingOptions, type ListingOptions } from '../../output/listing.ts';
 import { startSpinner } from '../../output/progress.ts';
@@ -23,9 +22,9 @@ const CHANGE = {
     409: 'check its state with `cloud assistant get`',
   },
 } as const;
-const PROVISION: Operation = { ...CHANGE, name: 'assistant-provision' };
-const DELETE: Operation = { ...CHANGE, name: 'assistant-delete' };
-export const GET_ASSISTANT: Operation = { ...cloud, name: 'assistant-get' };
+const PROVISION = { ...CHANGE, name: 'assistant-provision' };
+const DELETE = { ...CHANGE, name: 'assistant-delete' };
+export const GET_ASSISTANT = { ...cloud, name: 'assistant-get' };
 
 const POLL_MS = 2_000;
 /** A service that has not answered for this long is not waited for any longer. */
@@ -94,19 +93,19 @@ export function defineAssistant(parent: Command, context: CommandContext): void 
   addExamples(remove, 'cloud assistant delete --config.file=exporter.yml');
 }
 
-async function show(target: ClusterTarget, options: Options): Promise<void> {
-  const assistant = await cloudApiOf(target).assistant(target.stats, shape);
+async function show(target: ClusterTarget<'cloud'>, options: Options): Promise<void> {
+  const assistant = await target.api.assistant(target.stats, shape);
   if (assistant !== undefined) return printAssistant(assistant, options);
   throw new CommandError(
     'the cluster has no migration assistant: create one with `cloud assistant provision`',
   );
 }
 
-async function deploy(target: ClusterTarget, options: Options): Promise<number> {
+async function deploy(target: ClusterTarget<'cloud'>, options: Options): Promise<number> {
   const { region, yes, wait = false } = options;
   const place = region ?? 'the first region of the cluster';
   await confirm(target, `deploy a migration assistant in ${place}`, yes);
-  const started = await cloudApiOf(target).provisionAssistant(target.stats, { region, shape });
+  const started = await target.api.provisionAssistant(target.stats, { region, shape });
   const assistant = wait ? await waitUntilRunning(target, started) : started;
   await printAssistant(assistant, options);
   if (assistant?.status !== 'FAILED') return EXIT.ok;
@@ -114,9 +113,9 @@ async function deploy(target: ClusterTarget, options: Options): Promise<number> 
   return EXIT.failed;
 }
 
-async function destroy(target: ClusterTarget, options: Options): Promise<void> {
+async function destroy(target: ClusterTarget<'cloud'>, options: Options): Promise<void> {
   await confirm(target, 'delete the migration assistant', options.yes);
-  await printAssistant(await cloudApiOf(target).deleteAssistant(target.stats, shape), options);
+  await printAssistant(await target.api.deleteAssistant(target.stats, shape), options);
 }
 
 /** Prints it with the names of the API; the password only with `--show-password`. */
@@ -145,7 +144,7 @@ function styleOf(value: unknown, [field]: readonly unknown[]): Style | undefined
  * Polls until the assistant is running or has failed. Transient failures (a lost connection, 429, 5xx) are retried
  * for a while; Ctrl-C ends the waiting, not the provisioning.
  */
-async function waitUntilRunning(target: ClusterTarget, first: Assistant | undefined) {
+async function waitUntilRunning(target: ClusterTarget<'cloud'>, first: Assistant | undefined) {
   const startedAt = performance.now();
   const spinner = await startSpinner(formatLine(first?.status ?? 'requested'));
   let current = first;
@@ -180,9 +179,9 @@ async function waitUntilRunning(target: ClusterTarget, first: Assistant | undefi
 }
 
 /** The assistant now; undefined after a transient failure. */
-async function pollAssistant(target: ClusterTarget): Promise<Assistant | undefined> {
+async function pollAssistant(target: ClusterTarget<'cloud'>): Promise<Assistant | undefined> {
   try {
-    const found = await cloudApiOf(target).assistant(target.stats, shape);
+    const found = await target.api.assistant(target.stats, shape);
     if (found !== undefined) return found;
     throw new CommandError('the migration assistant was deleted meanwhile');
   } catch (error) {

@@ -2,9 +2,8 @@ import { rm, writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { cloud } from '../../../collectors/cloud.ts';
 import { explainFileError, readTextFile } from '../../../config/files.ts';
-import type { Operation } from '../../../diagnosis/failure.ts';
 import { messageOf } from '../../../format.ts';
-import { addClusterAction, type ClusterTarget, cloudApiOf } from '../../cluster-target.ts';
+import { addClusterAction, type ClusterTarget } from '../../cluster-target.ts';
 import { addExamples, type CommandContext, CommandError, EXIT, usageError } from '../../command.ts';
 import { note, writeServerText } from '../../output/standard-output.ts';
 import { addConfirmOption, confirm } from './confirm.ts';
@@ -18,9 +17,9 @@ const CHANGE = {
   verification: 'with `cloud ca-cert get`',
   remedies,
 } as const;
-const GET: Operation = { ...cloud, name: 'ca-cert-get', remedies };
-const SET: Operation = { ...CHANGE, name: 'ca-cert-set' };
-const DELETE: Operation = { ...CHANGE, name: 'ca-cert-delete' };
+const GET = { ...cloud, name: 'ca-cert-get', remedies };
+const SET = { ...CHANGE, name: 'ca-cert-set' };
+const DELETE = { ...CHANGE, name: 'ca-cert-delete' };
 
 const SYSTEM_ROOTS = "the assistant trusts the system's roots";
 
@@ -58,21 +57,21 @@ export function defineCaCert(parent: Command, context: CommandContext): void {
   addExamples(remove, 'cloud ca-cert delete --save old-ca.pem --config.file=exporter.yml');
 }
 
-async function printBundle(target: ClusterTarget): Promise<void> {
-  const pem = await cloudApiOf(target).caCertificate(target.stats);
+async function printBundle(target: ClusterTarget<'cloud'>): Promise<void> {
+  const pem = await target.api.caCertificate(target.stats);
   if (pem === '') note(`there is no bundle: ${SYSTEM_ROOTS}`);
   await writeServerText(asLines(pem));
 }
 
-async function setBundle(target: ClusterTarget, file: string, { yes }: { yes?: boolean }) {
+async function setBundle(target: ClusterTarget<'cloud'>, file: string, { yes }: { yes?: boolean }) {
   const pem = await readPem(file);
   await confirm(target, `make the migration assistant trust the certificates in ${file}`, yes);
-  await cloudApiOf(target).setCaCertificate(target.stats, pem);
+  await target.api.setCaCertificate(target.stats, pem);
   note(`done: the assistant trusts the certificates in ${file}`);
 }
 
 async function deleteBundle(
-  target: ClusterTarget,
+  target: ClusterTarget<'cloud'>,
   { save, yes }: { save?: string; yes?: boolean },
 ) {
   await confirm(target, 'delete the CA certificate of the source database', yes);
@@ -80,7 +79,7 @@ async function deleteBundle(
   if (save !== undefined) await createEmpty(save);
   let pem: string | undefined;
   try {
-    pem = await cloudApiOf(target).deleteCaCertificate(target.stats);
+    pem = await target.api.deleteCaCertificate(target.stats);
   } finally {
     if (save !== undefined && !pem) await rm(save, { force: true });
   }

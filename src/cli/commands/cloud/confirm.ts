@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { type ClusterTarget, cloudApiOf } from '../../cluster-target.ts';
+import type { ClusterTarget } from '../../cluster-target.ts';
 import { CommandError, EXIT, usageError } from '../../command.ts';
 import { note } from '../../output/standard-output.ts';
 
@@ -9,9 +9,11 @@ export function addConfirmOption(command: Command): void {
 }
 
 /** Prints the change, as `delete the migration assistant`, and continues when the user agrees or `--yes` is set. */
-export async function confirm(target: ClusterTarget, change: string, yes = false): Promise<void> {
-  // A cluster without Cloud API is wrong usage before anything is confirmed.
-  cloudApiOf(target);
+export async function confirm(
+  target: ClusterTarget<'cloud'>,
+  change: string,
+  yes = false,
+): Promise<void> {
   const { name, cloud_api } = target.config;
   note(`about to ${change} on cluster ${name} (${cloud_api?.cluster_id} at ${cloud_api?.url})`);
   if (yes) return;

@@ -239,10 +239,10 @@ export async function checkOthers(
     const options = list.config.collectors[collector.name];
     if (CHECKED.has(collector) || collector.api === 'cloud' || !options?.enabled) continue;
     const stats = createPollStats(list.stats.signal);
-    const target = { config: list.config, stats };
+    const target = { config: list.config, api, stats };
     const own = { options, warn: () => undefined, scanProgress: () => undefined };
     await list.run(`collector ${collector.name}`, collector, async () => {
-      await collectOnce(collector, api, target, own);
+      await collectOnce(collector, target, own);
       return `${formatBytes(stats.bytes)}, ${formatCount(stats.items)} items`;
     });
   }

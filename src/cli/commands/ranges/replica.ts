@@ -23,7 +23,7 @@ import {
   record,
   string,
 } from '../../../json/shape.ts';
-import { type ClusterTarget, clusterApiOf } from '../../cluster-target.ts';
+import type { ClusterTarget } from '../../cluster-target.ts';
 import { CommandError } from '../../command.ts';
 import { withProgress } from '../../output/progress.ts';
 import { note } from '../../output/standard-output.ts';
@@ -96,7 +96,7 @@ export function toReplica(
 /** `movr.public.rides` by table id; empty where the server lists no tables, or not for this user. */
 export async function readTableNames(target: ClusterTarget): Promise<ReadonlyMap<string, string>> {
   try {
-    const tables = await discoverTables(clusterApiOf(target), target.stats);
+    const tables = await discoverTables(target.api, target.stats);
     return new Map(tables.map((table) => [table.tableId, formatTableName(table)]));
   } catch (error) {
     // Names are an addition: what needs them fails by its own requests, or not at all.
@@ -150,7 +150,7 @@ export async function readRanges(
 async function chooseNodes(target: ClusterTarget, nodeId?: number) {
   // The node beside this process, whatever its id.
   if (routeOf(target) === 'local' && nodeId === undefined) return { toScan: [0], toSkip: [] };
-  const nodes = await listNodes(clusterApiOf(target), target.stats);
+  const nodes = await listNodes(target.api, target.stats);
   if (nodeId === undefined) return nodes;
   if (nodes.toScan.includes(nodeId)) return { toScan: [nodeId], toSkip: [] };
   if (nodes.toSkip.includes(nodeId)) {
@@ -183,7 +183,7 @@ export async function readNode(
   // Another URL each time, so that no gateway carries every scan.
   const firstUrl = at % (config.cluster_api?.urls.length ?? 1);
   try {
-    await clusterApiOf(target).nodeRanges(stats, { ...request, firstUrl, shape: rangeElement });
+    await target.api.nodeRanges(stats, { ...request, firstUrl, shape: rangeElement });
     return undefined;
   } catch (error) {
     const diagnosis = diagnose(error, ranges, config);
