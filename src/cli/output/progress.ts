@@ -17,12 +17,12 @@ export async function withProgress<Result>(
 ): Promise<Result> {
   const isMixed = format !== 'table' && process.stdout.isTTY;
   const spinner = isMixed ? undefined : await startSpinner(what);
-  if (spinner === undefined) return work(ignore, ignore);
   const startedAt = performance.now();
   let shownAt = startedAt;
   let count = 0;
   let bar = '';
   const show = (): void => {
+    if (spinner === undefined) return;
     const now = performance.now();
     if (now - shownAt < UPDATE_MS) return;
     shownAt = now;
@@ -41,12 +41,8 @@ export async function withProgress<Result>(
   try {
     return await work(advance, step);
   } finally {
-    spinner.stop();
+    spinner?.stop();
   }
-}
-
-function ignore(): void {
-  // There is no line to update.
 }
 
 /** A spinner on standard error whose text may be set; undefined where it is no terminal. */

@@ -1,4 +1,5 @@
 import { lookup } from 'node:dns/promises';
+import { once } from 'node:events';
 import { connect, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import type { ClusterApiConfig } from '../../../config/schema.ts';
@@ -50,23 +51,8 @@ async function resolveName(host: string) {
 async function connectTcp(host: string, port: number) {
   const startedAt = performance.now();
   const socket = connect({ host, port, timeout: TIMEOUT_MS });
-  try {
-    await untilReady(socket, 'connect');
+  return await describeOnce(socket, 'connect', () => {
     return `connected in ${formatMs(performance.now() - startedAt)}`;
-  } finally {
-    socket.destroy();
-  }
-}
-
-/** Resolves at the event; rejects on an error or after the timeout. */
-function untilReady(socket: Socket, event: 'connect' | 'secureConnect'): Promise<void> {
-  return new Promise((resolve, reject) => {
-    socket.once(event, resolve);
-    socket.once('error', reject);
-    socket.once('timeout', () => {
-      const error = new Error(`no response within ${TIMEOUT_MS / 1000} s`);
-      reject(Object.assign(error, { code: 'UND_ERR_CONNECT_TIMEOUT' }));
-    });
   });
 }
 
@@ -83,9 +69,20 @@ async function tlsHandshake(host: string, port: number, tls: ClusterApiConfig['t
     minVersion: 'TLSv1.2',
     ...(servername !== undefined && { servername }),
   });
+  return await describeOnce(socket, 'secureConnect', () =>
+    checkCertificate(socket, tls?.insecure_skip_verify ?? false),
+  );
+}
+
+/** Describes a socket at the event, then closes it; rejects on an error or after the timeout. */
+async function describeOnce<T>(socket: Socket, event: string, describe: () => T): Promise<T> {
+  socket.once('timeout', () => {
+    const error = new Error(`no response within ${TIMEOUT_MS / 1000} s`);
+    socket.destroy(Object.assign(error, { code: 'UND_ERR_CONNECT_TIMEOUT' }));
+  });
   try {
-    await untilReady(socket, 'secureConnect');
-    return checkCertificate(socket, tls?.insecure_skip_verify ?? false);
+    await once(socket, event);
+    return describe();
   } finally {
     socket.destroy();
   }
