@@ -29,8 +29,32 @@ const EXPORTER = `## The exporter itself
 Always exported, whatever the state of the cluster; counters start at 0.
 `;
 
+const PROCESS = `## The process
+
+The default metrics of prom-client, on Linux. The event-loop lag is that since the last scrape.
+`;
+
 /** One metric, as the reference describes it. */
 export type CatalogueEntry = Readonly<ReturnType<typeof toEntry>>;
+
+/** What is known of every metric, also of those of prom-client. */
+type Described = Pick<CatalogueEntry, 'name' | 'type' | 'labels' | 'help'> &
+  Partial<CatalogueEntry>;
+
+type Title = 'Family' | 'Type' | 'Unit' | 'Labels' | 'Meaning' | 'Source' | 'Series';
+
+const OF_FAMILY: readonly Title[] = ['Family', 'Type', 'Unit', 'Labels', 'Meaning'];
+
+/** Columns of the Markdown tables. */
+const COLUMNS: Readonly<Record<Title, (entry: Described) => string>> = {
+  Family: ({ name }) => `\`${name}\``,
+  Type: ({ type }) => type,
+  Unit: ({ unit }) => unit ?? '',
+  Labels: ({ labels }) => labels.map((label) => `\`${label}\``).join(', '),
+  Meaning: ({ help, notes = '' }) => `${help} ${notes}`.trim(),
+  Source: ({ request, field }) => `\`${request}\`${field === undefined ? '' : `: ${field}`}`,
+  Series: ({ series = '' }) => series,
+};
 
 /** `reference [NAME]`: every metric as docs/metrics.md or as JSON, or one metric for a person. */
 export function define(command: Command): void {
@@ -132,14 +156,14 @@ function listTerms(factor: SeriesFactor): readonly string[] {
 function writeMarkdown(catalogue: readonly CatalogueEntry[]): string {
   const sections = COLLECTORS.map((collector) => {
     const entries = catalogue.filter((entry) => entry.collector === collector.name);
-    return `${writeHeading(collector)}\n${writeTable(entries, true)}`;
+    return `${writeHeading(collector)}\n${writeTable(entries, [...OF_FAMILY, 'Source', 'Series'])}`;
   });
   const own = catalogue.filter(({ collector }) => collector === undefined);
   return [
     INTRODUCTION,
     ...sections,
-    `${EXPORTER}\n${writeTable(own, false)}`,
-    writeProcessFamilies(),
+    `${EXPORTER}\n${writeTable(own, [...OF_FAMILY, 'Series'])}`,
+    `${PROCESS}\n${writeTable(DEFAULT_METRICS, ['Family', 'Type', 'Labels', 'Meaning'])}`,
   ].join('\n');
 }
 
@@ -148,38 +172,9 @@ function writeHeading({ name, help, intervalSeconds, enabledByDefault }: Collect
   return `## ${name}\n\n${help} Every ${intervalSeconds} s; ${enabled} by default.\n`;
 }
 
-function writeTable(entries: readonly CatalogueEntry[], withSource: boolean): string {
-  const head = ['Family', 'Type', 'Unit', 'Labels', 'Meaning'];
-  const columns = [...head, ...(withSource ? ['Source'] : []), 'Series'];
-  const rows = entries.map((entry) => [
-    `\`${entry.name}\``,
-    entry.type,
-    entry.unit,
-    entry.labels.map((label) => `\`${label}\``).join(', '),
-    [entry.help, entry.notes].filter((text) => text !== '').join(' '),
-    ...(withSource ? [writeSource(entry)] : []),
-    entry.series,
-  ]);
-  return writeRows(columns, rows);
-}
-
-function writeSource({ request, field }: CatalogueEntry): string {
-  return field === undefined ? `\`${request}\`` : `\`${request}\`: ${field}`;
-}
-
-function writeProcessFamilies(): string {
-  const rows = DEFAULT_METRICS.map(({ name, type, labels, help }) => [
-    `\`${name}\``,
-    type,
-    labels.map((label) => `\`${label}\``).join(', '),
-    help,
-  ]);
-  const table = writeRows(['Family', 'Type', 'Labels', 'Meaning'], rows);
-  return `## The process\n\nThe default metrics of prom-client, on Linux. The event-loop lag is that since the last scrape.\n\n${table}`;
-}
-
-function writeRows(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const all = [head, head.map(() => '---'), ...rows];
+function writeTable(entries: readonly Described[], titles: readonly Title[]): string {
+  const rows = entries.map((entry) => titles.map((title) => COLUMNS[title](entry)));
+  const all = [titles, titles.map(() => '---'), ...rows];
   const lines = all.map((cells) => `| ${cells.map(escape).join(' | ')} |`);
   return `${lines.join('\n')}\n`;
 }
@@ -190,7 +185,7 @@ function escape(text: string): string {
 }
 
 /** Default metrics of prom-client, with those of process_ that exist on Linux only. */
-export const DEFAULT_METRICS: readonly Pick<Family, 'name' | 'type' | 'labels' | 'help'>[] = [
+export const DEFAULT_METRICS: readonly Described[] = [
   counted('process_cpu_seconds_total', 'User and system CPU time in seconds.'),
   counted('process_cpu_user_seconds_total', 'User CPU time in seconds.'),
   counted('process_cpu_system_seconds_total', 'System CPU time in seconds.'),
