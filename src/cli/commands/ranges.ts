@@ -93,16 +93,20 @@ async function list(
   ];
   const listing = openListing<Replica>(options, 'ranges', columns, asked);
   const names = await readTableNames(target);
-  const hotList = hot === undefined ? undefined : createHotList(hot);
+  let hottest: Replica[] = [];
   const { skipped, failed } = await readRanges(target, output, {
     nodeId,
     onRange(range) {
       const replica = toReplica(range, names, showKeys);
-      if (!problems || replica.problems.length > 0) (hotList ?? listing).add(replica);
+      if (problems && replica.problems.length === 0) return;
+      if (hot === undefined) return listing.add(replica);
+      // Followers repeat the writes of the leaseholder and know nothing of its reads.
+      if (replica.is_leaseholder) hottest.push(replica);
+      if (hottest.length > HOT_SLACK * hot) hottest = takeHottest(hottest, hot);
     },
     onPageEnd: () => listing.drained(),
   });
-  for (const replica of hotList?.hottest() ?? []) listing.add(replica);
+  for (const replica of takeHottest(hottest, hot ?? 0)) listing.add(replica);
   await listing.close({
     skipped_nodes: skipped,
     failed_nodes: Array.from(failed, ([node_id, { reason, cause: message }]) => {
@@ -112,22 +116,9 @@ async function list(
   noteMissingNodes(skipped, failed);
 }
 
-/** The hottest of the added replicas, by queries on their leaseholders. */
-function createHotList(length: number) {
-  let kept: Replica[] = [];
-  /** Hottest first. */
-  const hottest = (): readonly Replica[] => {
-    kept = kept.toSorted((a, b) => queriesOf(b) - queriesOf(a)).slice(0, length);
-    return kept;
-  };
-  return {
-    add(replica: Replica) {
-      // Followers repeat the writes of the leaseholder and know nothing of its reads.
-      if (!replica.is_leaseholder) return;
-      if (kept.push(replica) > HOT_SLACK * length) hottest();
-    },
-    hottest,
-  };
+/** Those of these leaseholders with most queries, the hottest first. */
+function takeHottest(replicas: readonly Replica[], count: number): Replica[] {
+  return replicas.toSorted((a, b) => queriesOf(b) - queriesOf(a)).slice(0, count);
 }
 
 function queriesOf({ stats }: Replica): number {
