@@ -3,12 +3,9 @@ import { formatJson, formatLine } from '../../format.ts';
 
 /** A reader that stops reading (`| head`) ends the output and is no error; for others see `outputFailure`. */
 export function ignoreBrokenPipes(): void {
-  if (!process.stdout.listeners('error').includes(keepError)) {
-    process.stdout.on('error', keepError);
-  }
-  if (!process.stderr.listeners('error').includes(throwOtherErrors)) {
-    process.stderr.on('error', throwOtherErrors);
-  }
+  // A process that runs several command lines listens once.
+  process.stdout.off('error', keepError).on('error', keepError);
+  process.stderr.off('error', throwOtherErrors).on('error', throwOtherErrors);
 }
 
 /** The first error of standard output, which itself forgets it. */
