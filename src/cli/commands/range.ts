@@ -51,7 +51,7 @@ async function show(
   for (let before: readonly number[] = []; ;) {
     const { toScan, toSkip } = await listNodes(target.api, target.stats);
     const replicas: Replica[] = [];
-    const failed = await readRanges(target, [...new Set(ids)], toScan, before, (range) => {
+    const failed = await askNodes(target, [...new Set(ids)], toScan, before, (range) => {
       replicas.push(toReplica(range, names, options.showKeys));
     });
     const unread = [...failed, ...toSkip].toSorted((a, b) => a - b);
@@ -72,7 +72,7 @@ async function show(
  * Queries every live node for these ranges, concurrently: the answers are small. Resolves to the nodes that failed, and
  * prints the reason unless one failed `before`, too. Rejects when all fail.
  */
-async function readRanges(
+async function askNodes(
   target: ClusterTarget,
   rangeIds: readonly number[],
   nodeIds: readonly number[],
