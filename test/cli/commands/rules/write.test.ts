@@ -25,7 +25,8 @@ function labelsOf(
 test('every setting and every text stands in a rule, and nothing else is to be filled in', () => {
   const template = readFileSync(TEMPLATE, 'utf8');
   const { texts }: { readonly texts: Readonly<Record<string, string>> } = parse(template);
-  const used = Array.from(template.matchAll(/\$\{(\w+)\}/g), ([, name]) => name);
+  const rules = template.replaceAll(/^#.*/gm, '');
+  const used = Array.from(rules.matchAll(/\$\{(\w+)\}/g), ([, name]) => name);
   expect(new Set(used)).toEqual(new Set([...settingNames(), ...Object.keys(texts)]));
 });
 
