@@ -15,7 +15,7 @@ import {
   ProblemReports,
 } from './ranges/problem-ranges.ts';
 import { labelsOfPlace, type Place, QUERIES, WRITES } from './ranges/range.ts';
-import { type RangesResult, type WholeSummary, writeRangesSamples } from './ranges/samples.ts';
+import { type RangesResult, writeRangesSamples } from './ranges/samples.ts';
 import {
   createNodeReader,
   createScanState,
@@ -127,11 +127,9 @@ export const ranges = defineCollector({
       updateProblems(context, lists, assignment, scanned);
       return { ...result, failure };
     }
-    const summary = await inSlices(state.known.summarize());
-    const whole =
-      failed.length === 0 ? await settle(context, lists, assignment, scanned) : undefined;
+    const whole = failed.length === 0 ? viewWhole(context, lists, assignment, scanned) : undefined;
     const readNodes = new Set(scanned.map(({ nodeId }) => nodeId));
-    await inSlices(state.known.expire(failed.length === 0, readNodes));
+    const summary = await inSlices(state.known.endScan(readNodes, whole));
     const problems = updateProblems(context, lists, assignment, scanned);
     settleDetails(context, scanned);
     const hot = chooseHotRanges(context, lists.hot, scanned);
@@ -149,7 +147,8 @@ export const ranges = defineCollector({
       ],
       summary: {
         ...summary,
-        whole: assignment.isWholeCluster ? whole : undefined,
+        domains: assignment.isWholeCluster ? whole?.domains : undefined,
+        lost: assignment.isWholeCluster && whole?.isKnown === true ? summary.lost : undefined,
         leaseChanges: state.known.leaseChanges,
         hot,
         problems: listed,
@@ -221,13 +220,13 @@ async function commit(
   lists.tables.addAll(own.tables);
 }
 
-/** Takes over which nodes hold each range, after a scan without failures, and reports the ranges that no live one holds. */
-async function settle(
+/** After a scan without failures: what depends on each node, and reports of the ranges that no live one holds. */
+function viewWhole(
   { state }: Context,
   { problems }: RangeLists,
   assignment: Assignment,
   scanned: readonly ScannedNode[],
-): Promise<WholeSummary> {
+) {
   const read = scanned.map(({ nodeId }) => nodeId);
   const domains = new FailureDomains({ ...assignment, toScan: read }, !state.hasCompleteScan);
   state.hasCompleteScan = true;
@@ -236,16 +235,13 @@ async function settle(
   }
   // What a node held that went down before it was ever read, nobody can know.
   const isKnown = assignment.toSkip.every((nodeId) => state.storesOf.has(nodeId));
-  let lost = 0;
   const onLost = (rangeId: number, nodeId: number, place: Place): void => {
-    lost += 1;
     if (!isKnown) return;
     const stores = [...(state.storesOf.get(nodeId)?.keys() ?? [])];
     const storeId = stores.length === 1 ? (stores[0] ?? 0) : 0;
     problems.add(rangeId, NO_LIVE_REPLICA, { nodeId, storeId, place });
   };
-  await inSlices(state.known.settle(domains, onLost));
-  return { domains, lost: isKnown ? lost : undefined };
+  return { domains, onLost, isKnown };
 }
 
 function updateProblems(

@@ -169,13 +169,13 @@ async function countDependentRanges(
   const size = replicas === 0 ? '' : `: about ${formatCount(replicas)} replicas, ${bytes}`;
   note(`reads all ranges of ${toScan.length} nodes${size}; Ctrl-C cancels`);
   const { summary, failed, failure } = await scan(target, output);
-  if (summary?.whole === undefined) {
+  if (summary?.domains === undefined) {
     const cause = failure?.message ?? failed.map(({ message }) => message).join('; ');
     throw new CommandError(
       `not every live node was read, so no node is known to be safe: ${cause}`,
     );
   }
-  const { nodes: live, uncertain } = summary.whole.domains;
+  const { nodes: live, uncertain } = summary.domains;
   for (const [nodeId, { quorum, allReplicas }] of live) {
     if (quorum === 0) continue;
     const last =

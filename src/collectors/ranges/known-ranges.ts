@@ -66,10 +66,20 @@ function createSummary() {
     byProblem: PROBLEMS.map(() => 0),
     /** The same by id of the table; UNKNOWN_TABLE where that is not known. */
     problemsByTable: new Map<number, number[]>(),
+    /** Ranges that no live node holds, as far as a view of the whole cluster shows. */
+    lost: 0,
   };
 }
 
 export type RangeSummary = ReturnType<typeof createSummary>;
+
+/** For a scan that read all live nodes of its cluster. */
+export interface WholeView {
+  /** Counts what depends on the nodes and localities. */
+  readonly domains: FailureDomains;
+  /** Gets the ranges that no live node holds, each with the lowest of its holders. */
+  readonly onLost: (rangeId: number, nodeId: number, place: Place) => void;
+}
 
 /** The ranges of a cluster, from scan to scan. */
 export class KnownRanges {
@@ -134,13 +144,27 @@ export class KnownRanges {
     table.sequences[slot] = Math.max(sequence, knownSequence);
   }
 
-  *summarize(): Work<RangeSummary> {
+  /**
+   * Ends a scan that read these nodes: counts its ranges and forgets those that were not seen for long. With `whole` it
+   * takes over which nodes hold each range and counts what depends on them.
+   */
+  *endScan(readNodes: ReadonlySet<number>, whole?: WholeView): Work<RangeSummary> {
+    const { table } = this;
     const summary = createSummary();
-    yield* walk(this.table.capacity, (from, to) => this.#addSlots(summary, from, to));
+    let expired = 0;
+    yield* walk(table.capacity, (from, to) => {
+      this.#countSlots(summary, from, to);
+      if (whole !== undefined) summary.lost += this.#settleSlots(whole, from, to);
+      const ageStep = whole === undefined ? PARTIAL_SCAN_AGE : COMPLETE_SCAN_AGE;
+      expired += this.#ageSlots(ageStep, readNodes, from, to);
+    });
+    if (expired * EXPIRED_SHARE > table.size) {
+      yield* table.prune((count) => count >>> AGE_SHIFT < MAX_AGE);
+    }
     return summary;
   }
 
-  #addSlots(summary: RangeSummary, from: number, to: number): void {
+  #countSlots(summary: RangeSummary, from: number, to: number): void {
     const { table } = this;
     const { flags, counts } = table;
     for (let slot = from; slot < to; slot += 1) {
@@ -163,50 +187,23 @@ export class KnownRanges {
     countProblems(ofTable, problems);
   }
 
-  /**
-   * Takes over which nodes hold each range, after a scan that read all live nodes, and counts for `domains` what
-   * depends on them. `onLost` gets the ranges that no live node holds, each with the lowest of its holders.
-   */
-  *settle(
-    domains: FailureDomains,
-    onLost: (rangeId: number, nodeId: number, place: Place) => void,
-  ): Work {
-    yield* walk(this.table.capacity, (from, to) => {
-      this.#settleSlots(domains, onLost, from, to);
-    });
-  }
-
-  #settleSlots(
-    domains: FailureDomains,
-    onLost: (rangeId: number, nodeId: number, place: Place) => void,
-    from: number,
-    to: number,
-  ): void {
+  /** Returns the number of ranges that no live node holds. */
+  #settleSlots({ domains, onLost }: WholeView, from: number, to: number): number {
     const { table } = this;
+    let lost = 0;
     for (let slot = from; slot < to; slot += 1) {
       const rangeId = table.ids[slot] ?? 0;
       if (rangeId === 0) continue;
       const problems = (table.flags[slot] ?? 0) & PROBLEM_BITS;
       const nodeId = this.#holders.settle(table, slot, problems, domains);
       if (nodeId === undefined) continue;
+      lost += 1;
       onLost(rangeId, nodeId, this.places.at(placeNumber(table, slot)) ?? 0);
     }
+    return lost;
   }
 
-  /** Ages the ranges that the scan did not see and forgets old ones. One stays while none of its holders was read. */
-  *expire(isComplete: boolean, readNodes: ReadonlySet<number>): Work {
-    const { table } = this;
-    const ageStep = isComplete ? COMPLETE_SCAN_AGE : PARTIAL_SCAN_AGE;
-    let expired = 0;
-    yield* walk(table.capacity, (from, to) => {
-      expired += this.#ageSlots(ageStep, readNodes, from, to);
-    });
-    if (expired * EXPIRED_SHARE > table.size) {
-      yield* table.prune((count) => count >>> AGE_SHIFT < MAX_AGE);
-    }
-  }
-
-  /** Returns the number of ranges to be forgotten. */
+  /** Ages the ranges that were not seen; one stays while none of its holders was read. Returns how many are to be forgotten. */
   #ageSlots(ageStep: number, readNodes: ReadonlySet<number>, from: number, to: number): number {
     const { table } = this;
     const { ids, counts } = table;

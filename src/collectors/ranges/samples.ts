@@ -27,9 +27,11 @@ export interface RangesResult extends CollectorResult, Pick<ScanResult, 'scanned
 }
 
 /** Of the nodes that were scanned, taken together. */
-interface ScanSummary extends RangeSummary {
-  /** Only when this exporter read every node of the cluster that is not known to be down. */
-  readonly whole?: WholeSummary | undefined;
+interface ScanSummary extends Omit<RangeSummary, 'lost'> {
+  /** What depends on each node, only when this exporter read every node of the cluster that is not known to be down. */
+  readonly domains?: FailureDomains | undefined;
+  /** Ranges without a live replica; undefined also while some nodes that are down have never been read. */
+  readonly lost?: number | undefined;
   /** Since the start of the exporter. */
   readonly leaseChanges: number;
   /** The hottest by queries or by CPU first. */
@@ -39,14 +41,6 @@ interface ScanSummary extends RangeSummary {
   readonly tables: ReturnType<TableLists['update']>;
   /** All nodes send the CPU of their replicas; else the sums of tables lack some. */
   readonly hasTableCpu: boolean;
-}
-
-/** What only a view of all ranges can tell. */
-export interface WholeSummary {
-  /** What depends on each node and each locality. */
-  readonly domains: FailureDomains;
-  /** Ranges without a live replica; undefined while some nodes that are down have never been read. */
-  readonly lost: number | undefined;
 }
 
 /** A range of a list, with the replica that reports it. */
@@ -73,7 +67,7 @@ export function* writeRangesSamples(result: RangesResult, set: SampleSet): Itera
   writeHotSamples(set, shard, summary.hot);
   writeProblemSamples(set, shard, summary);
   writeTableSamples(set, shard, summary);
-  if (summary.whole !== undefined) writeWholeSamples(set, shard, summary, summary.whole);
+  if (summary.domains !== undefined) writeWholeSamples(set, shard, summary, summary.domains);
 }
 
 /** The node beside an exporter has no known id before its first response. */
@@ -132,7 +126,7 @@ function writeProblemSamples(set: SampleSet, shard: string, summary: ScanSummary
   PROBLEMS.forEach((problem, at) => {
     set.set(families.problemRanges, { problem, shard }, summary.byProblem[at] ?? 0);
   });
-  const counts = [...summary.byProblem, summary.whole?.lost];
+  const counts = [...summary.byProblem, summary.lost];
   const reporters = new Map<number, ProblemRange>();
   LISTED_PROBLEMS.forEach((problem, at) => {
     const ranges = counts[at];
@@ -184,21 +178,20 @@ function writeTableSamples(set: SampleSet, shard: string, summary: ScanSummary):
 function writeWholeSamples(
   set: SampleSet,
   shard: string,
-  summary: RangeSummary,
-  { domains, lost }: WholeSummary,
+  { lost, ranges, byReplicas, byLeaseKind }: ScanSummary,
+  { nodes, localities }: FailureDomains,
 ): void {
-  for (const [nodeId, { quorum, allReplicas }] of domains.nodes) {
+  for (const [nodeId, { quorum, allReplicas }] of nodes) {
     const labels = { node_id: String(nodeId) };
     set.set(listFamilies.nodeDependent, { ...labels, effect: 'quorum' }, quorum);
     set.set(listFamilies.nodeDependent, { ...labels, effect: 'all_replicas' }, allReplicas);
   }
-  for (const { tier, locality, quorum, allReplicas } of domains.localities) {
+  for (const { tier, locality, quorum, allReplicas } of localities) {
     const labels = { tier, locality };
     set.set(listFamilies.localityDependent, { ...labels, effect: 'quorum' }, quorum);
     set.set(listFamilies.localityDependent, { ...labels, effect: 'all_replicas' }, allReplicas);
   }
   set.set(listFamilies.withoutLiveReplica, {}, lost);
-  const { ranges, byReplicas, byLeaseKind } = summary;
   set.set(families.ranges, { shard }, ranges);
   let shown = 0;
   for (let replicas = 1; replicas <= MAX_SHOWN_REPLICAS; replicas += 1) {

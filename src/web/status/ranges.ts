@@ -15,7 +15,7 @@ export function readRanges(
   nodes: NodesStatus | undefined,
 ) {
   const stores = summary === undefined ? [] : scanned.flatMap((node) => [...node.stores.values()]);
-  const found = [...(summary?.byProblem ?? []), summary?.whole?.lost];
+  const found = [...(summary?.byProblem ?? []), summary?.lost];
   const counts = LISTED_PROBLEMS.map((problem, at) => [problem, found[at] ?? 0] as const);
   const problems: Readonly<Record<string, number>> = Object.fromEntries(
     counts.filter(([, count]) => count > 0),
@@ -33,7 +33,7 @@ export function readRanges(
     .map(({ id }) => id);
   return {
     /** Absent unless this exporter read every node that is up. */
-    ranges: summary?.whole && summary.ranges,
+    ranges: summary?.domains && summary.ranges,
     replicas: sumOf(stores.map(({ replicas }) => replicas)),
     queriesPerSecond: sumOf(stores.map(({ load }) => load[QUERIES] ?? 0)),
     /** Nodes of the last scan by outcome. */
@@ -45,7 +45,7 @@ export function readRanges(
     /** Ranges by problem, without the problems that no range has. */
     problems,
     tables: summary === undefined ? [] : readTables(summary, tables),
-    safety: downSinceScan.length > 0 ? undefined : readSafety(summary?.whole?.domains),
+    safety: downSinceScan.length > 0 ? undefined : readSafety(summary?.domains),
     /** Oldest first; of each problem as many as the collector lists. */
     oldest: listed.toSorted((a, b) => Date.parse(a.firstSeenAt) - Date.parse(b.firstSeenAt)),
     /** The hottest by queries or by CPU first. */

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { FailureDomains } from '../../../src/collectors/ranges/failure-domains.ts';
 import { KnownRanges, stage, stagedFlags } from '../../../src/collectors/ranges/known-ranges.ts';
 import {
   createStagingTable,
@@ -12,6 +13,12 @@ const EXPIRATION = 1;
 const LEADER = 2;
 /** Nodes that were read. */
 const READ = new Set([1]);
+
+/** What a scan that read all nodes sees. */
+function wholeView(nodeIds: ReadonlySet<number>) {
+  const nodes = { toScan: [...nodeIds], toSkip: [], localities: new Map() };
+  return { domains: new FailureDomains(nodes, true), onLost: () => undefined };
+}
 
 /** What a replica reports of its range. */
 interface Replica {
@@ -37,14 +44,18 @@ function runToEnd<Result>(work: Work<Result>): Result {
 }
 
 /** One scan; each list is what one store reports. */
-function scan(known: KnownRanges, stores: readonly (readonly Partial<Replica>[])[]) {
+function scan(
+  known: KnownRanges,
+  stores: readonly (readonly Partial<Replica>[])[],
+  isComplete = false,
+) {
   runToEnd(known.beginScan());
   for (const [at, replicas] of stores.entries()) {
     const staged = createStagingTable(0);
     for (const replica of replicas) stageReplica(staged, replica);
     runToEnd(known.commit(staged, at + 1));
   }
-  return runToEnd(known.summarize());
+  return runToEnd(known.endScan(READ, isComplete ? wholeView(READ) : undefined));
 }
 
 function changesOver(scans: readonly (readonly (readonly Partial<Replica>[])[])[]): number {
@@ -162,7 +173,7 @@ test('many ranges are committed to an empty table without crowding at one end of
     }
     runToEnd(known.commit(staged, store + 1));
   }
-  const { ranges, byReplicas } = runToEnd(known.summarize());
+  const { ranges, byReplicas } = runToEnd(known.endScan(READ));
   expect([ranges, byReplicas[1], byReplicas[2]]).toEqual([700_000, 500_000, 200_000]);
   expect(known.table.bytes / ranges).toBeLessThanOrEqual(33);
 });
@@ -173,11 +184,9 @@ describe('ranges that are gone', () => {
 
   function sizeAfter(scans: number, isComplete: boolean): number {
     const known = new KnownRanges();
-    scan(known, [[...live, ...gone]]);
-    runToEnd(known.expire(true, READ));
+    scan(known, [[...live, ...gone]], true);
     for (let count = 0; count < scans; count += 1) {
-      scan(known, [live]);
-      runToEnd(known.expire(isComplete, READ));
+      scan(known, [live], isComplete);
     }
     return known.table.size;
   }
@@ -195,8 +204,7 @@ describe('ranges that are gone', () => {
   test('lose their age once they are seen', () => {
     const known = new KnownRanges();
     for (const isSeen of [true, false, false, true, false, false]) {
-      scan(known, [isSeen ? [...live, ...gone] : live]);
-      runToEnd(known.expire(true, READ));
+      scan(known, [isSeen ? [...live, ...gone] : live], true);
     }
     expect(known.table.size).toBe(100);
   });
@@ -208,9 +216,9 @@ describe('ranges that are gone', () => {
     const before = countMaps();
     runToEnd(known.commit(staged, 2_000));
     expect(countMaps() - before).toBe(gone.length);
-    for (let count = 0; count < 3; count += 1) {
+    for (let count = 0; count < 15; count += 1) {
       runToEnd(known.beginScan());
-      runToEnd(known.expire(true, new Set([2_000])));
+      runToEnd(known.endScan(new Set([2_000])));
     }
     expect(countMaps() - before).toBe(0);
   });

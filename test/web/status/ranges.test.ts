@@ -52,7 +52,7 @@ test('a node may stop when no range loses its quorum, and others are listed with
     [1, 0],
     [5, 2],
   ] as const;
-  const { safety } = readRanges(scanned({ whole: whole(domains) }), undefined, undefined);
+  const { safety } = readRanges(scanned({ ...whole(domains) }), undefined, undefined);
   expect(safety).toEqual({
     safeNodes: [1, 2],
     dependent: [
@@ -62,7 +62,7 @@ test('a node may stop when no range loses its quorum, and others are listed with
     ],
     isCertain: true,
   });
-  const doubtful = readRanges(scanned({ whole: whole([], 1) }), undefined, undefined);
+  const doubtful = readRanges(scanned({ ...whole([], 1) }), undefined, undefined);
   expect(doubtful.safety).toEqual({ safeNodes: [], dependent: [], isCertain: false });
 });
 
@@ -75,7 +75,7 @@ describe('the number of ranges', () => {
       { unavailable: 1, overreplicated: 2 },
       undefined,
     ]);
-    const all = readRanges(scanned({ byProblem, whole: whole([]) }), undefined, undefined);
+    const all = readRanges(scanned({ byProblem, ...whole([]) }), undefined, undefined);
     expect([all.ranges, all.problems]).toEqual([
       7,
       { unavailable: 1, overreplicated: 2, no_live_replica: 3 },
@@ -89,7 +89,7 @@ describe('the number of ranges', () => {
       node(3, { livenessCode: 1 }),
       node(4, { livenessCode: 6 }),
     );
-    const result = scanned({ whole: whole([[0, 0]]) }, [1, 2, 4]);
+    const result = scanned({ ...whole([[0, 0]]) }, [1, 2, 4]);
     const { downSinceScan, safety } = readRanges(result, undefined, readNodes(nodes, undefined));
     expect([downSinceScan, safety]).toEqual([[2], undefined]);
   });
