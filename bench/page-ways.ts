@@ -1,7 +1,7 @@
 // Implementations that read all ranges of a node in one page; each runs in a separate process.
 import { request } from 'undici';
 import { HotCandidates, HotList } from '../src/collectors/ranges/hot-ranges.ts';
-import { Places } from '../src/collectors/ranges/places.ts';
+import { Places } from '../src/collectors/ranges/known-ranges.ts';
 import { ProblemHistory, ProblemReports } from '../src/collectors/ranges/problem-ranges.ts';
 import { QUERIES } from '../src/collectors/ranges/range.ts';
 import { createNodeReader } from '../src/collectors/ranges/scan.ts';

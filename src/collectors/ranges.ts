@@ -17,13 +17,15 @@ import {
 import { labelsOfPlace, type Place, QUERIES, WRITES } from './ranges/range.ts';
 import { type RangesResult, writeRangesSamples } from './ranges/samples.ts';
 import {
+  assignLocalNode,
+  type Assignment,
+  assignNodes,
   createNodeReader,
   createScanState,
   logFailures,
   scanFailure,
   scanNodes,
 } from './ranges/scan.ts';
-import { assignLocalNode, type Assignment, assignNodes } from './ranges/shards.ts';
 import { PlaceLoads, TableLists } from './ranges/table-load.ts';
 import { type ScanResult, NodeTally, type RangeLists, type ScannedNode } from './ranges/tally.ts';
 
@@ -163,10 +165,9 @@ export const ranges = defineCollector({
 
 export type { ListedRange, RangesResult } from './ranges/samples.ts';
 
-/** `of`: those of the whole scan, when these are of one node. */
-function createLists({ options, state }: Context, of?: RangeLists): RangeLists {
+function createLists({ options, state }: Context): RangeLists {
   return {
-    hot: new HotCandidates(options.hot_ranges, state.hot, of?.hot),
+    hot: new HotCandidates(options.hot_ranges, state.hot),
     problems: new ProblemReports(state.problems),
     tables: new PlaceLoads(),
   };
@@ -180,13 +181,7 @@ async function scanAssigned(
 ): Promise<ScanResult> {
   const { known, storesOf } = context.state;
   const createTally = (nodeId: number): NodeTally =>
-    new NodeTally(
-      nodeId,
-      isAssigned,
-      createLists(context, lists),
-      known.places,
-      storesOf.get(nodeId),
-    );
+    new NodeTally(nodeId, isAssigned, createLists(context), known.places, storesOf.get(nodeId));
   const readNode = createNodeReader(api, context, createTally);
   await inSlices(known.beginScan());
   let committed = Promise.resolve();

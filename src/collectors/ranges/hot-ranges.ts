@@ -19,10 +19,9 @@ export class HotCandidates {
   readonly byQueries: Candidates;
   readonly byCpu: Candidates;
 
-  /** `of`: those of the whole scan, when these are of one node. */
-  constructor(length: number, { byQueries, byCpu }: HotList, of?: HotCandidates) {
-    this.byQueries = new Candidates(length, byQueries.members, of?.byQueries.floor);
-    this.byCpu = new Candidates(length, byCpu.members, of?.byCpu.floor);
+  constructor(length: number, { byQueries, byCpu }: HotList) {
+    this.byQueries = new Candidates(length, byQueries.members);
+    this.byCpu = new Candidates(length, byCpu.members);
   }
 
   /** Whether a range with this load may get on a list. */
@@ -47,12 +46,11 @@ class Candidates {
   readonly #members: ReadonlySet<number>;
   #kept: { readonly range: HotRange; readonly id: number; readonly value: number }[] = [];
   /** No newcomer gets in that is not above. */
-  floor: number;
+  floor = -1;
 
-  constructor(length: number, members: ReadonlySet<number>, floor = -1) {
+  constructor(length: number, members: ReadonlySet<number>) {
     this.#length = length;
     this.#members = members;
-    this.floor = floor;
   }
 
   wants(id: number, value: number | undefined): value is number {

@@ -1,9 +1,8 @@
 import { PROBLEMS } from '../../vocabulary.ts';
 import type { FailureDomains } from './failure-domains.ts';
-import { HOLDER_WORDS, Holders, placeNumber, setPlaceNumber } from './holders.ts';
-import { Places } from './places.ts';
+import { HOLDER_WORDS, Holders, MAX_PLACES, placeNumber, setPlaceNumber } from './holders.ts';
 import { RangeTable, walk, type Work } from './range-table.ts';
-import { countProblems, LEASE_KINDS, type Place } from './range.ts';
+import { countProblems, LEASE_KINDS, type Place, tableOf } from './range.ts';
 
 /**
  * What a slot of a RangeTable holds of a range. The sequence outlives scans; the rest, but for the age, is of the
@@ -27,28 +26,24 @@ const PARTIAL_SCAN_AGE = 1;
 const EXPIRED_SHARE = 8;
 const MAX_SEQUENCE = 0xffff_ffff;
 
-/** `heldKind`: index in LEASE_KINDS when the replica holds the lease. */
-export function stagedFlags(problems: number, heldKind: number | undefined): number {
-  const kind = heldKind === undefined ? 0 : heldKind + 1;
-  return (problems & PROBLEM_BITS) | (kind << KIND_SHIFT);
-}
-
 /**
  * Stages what a replica of one store reports of its range until its node is complete; false when the store has reported
- * that range before. `sequence`: of the lease, where this replica is a source for it, else 0; `place`: number of the
- * place where the range begins.
+ * that range before. `heldKind`: index in LEASE_KINDS when the replica holds the lease; `sequence`: of the lease, where
+ * this replica is a source for it, else 0; `place`: number of the place where the range begins.
  */
 export function stage(
   table: RangeTable,
   rangeId: number,
-  flags: number,
+  problems: number,
+  heldKind: number | undefined,
   sequence: number,
   place: number,
 ): boolean {
   const size = table.size;
   const slot = table.put(rangeId);
   if (table.size === size) return false;
-  table.flags[slot] = flags;
+  const kind = heldKind === undefined ? 0 : heldKind + 1;
+  table.flags[slot] = (problems & PROBLEM_BITS) | (kind << KIND_SHIFT);
   table.sequences[slot] = sequence > 0 && sequence <= MAX_SEQUENCE ? sequence : 0;
   table.words[slot] = place;
   return true;
@@ -79,6 +74,35 @@ export interface WholeView {
   readonly domains: FailureDomains;
   /** Gets the ranges that no live node holds, each with the lowest of its holders. */
   readonly onLost: (rangeId: number, nodeId: number, place: Place) => void;
+}
+
+export const UNKNOWN_TABLE = -1;
+
+/** Numbers for places: millions of ranges begin in some thousand of them. Those that do not fit share one number. */
+export class Places {
+  readonly #numbers = new Map<Place, number>([[0, 0]]);
+  readonly #places: Place[] = [0];
+
+  numberOf(place: Place): number {
+    const known = this.#numbers.get(place);
+    if (known !== undefined) return known;
+    const next = this.#places.length;
+    if (next >= MAX_PLACES - 1) return MAX_PLACES - 1;
+    this.#numbers.set(place, next);
+    this.#places.push(place);
+    return next;
+  }
+
+  /** Undefined when it did not fit. */
+  at(number: number): Place | undefined {
+    return this.#places[number];
+  }
+
+  /** The table of the place, 0 outside of tables; UNKNOWN_TABLE when it did not fit. */
+  tableAt(number: number): number {
+    const place = this.#places[number];
+    return place === undefined ? UNKNOWN_TABLE : tableOf(place);
+  }
 }
 
 /** The ranges of a cluster, from scan to scan. */

@@ -1,6 +1,6 @@
 import { interleave } from '../../interleave.ts';
 import { PROBLEMS } from '../../vocabulary.ts';
-import { type Places, UNKNOWN_TABLE } from './places.ts';
+import { type Places, UNKNOWN_TABLE } from './known-ranges.ts';
 import { type Ranked, TopList } from './top-list.ts';
 
 type TableLoad = ReturnType<typeof emptyLoad>;

@@ -1,8 +1,7 @@
 import { isId } from '../../cockroach/node.ts';
 import { type FailureReason, PROBLEMS } from '../../vocabulary.ts';
 import type { HotCandidates } from './hot-ranges.ts';
-import { stage, stagedFlags } from './known-ranges.ts';
-import type { Places } from './places.ts';
+import { type Places, stage } from './known-ranges.ts';
 import type { ProblemReports } from './problem-ranges.ts';
 import { createStagingTable, type RangeTable } from './range-table.ts';
 import {
@@ -140,10 +139,10 @@ export class NodeTally {
     const place = range.span.start_key ?? 0;
     const placeNumber = this.#places.numberOf(place);
     const { store, staged } = this.stores.get(storeId) ?? this.#addStore(storeId);
-    const flags = stagedFlags(problems, holds ? leaseKindOf(lease) : undefined);
+    const heldKind = holds ? leaseKindOf(lease) : undefined;
     const sequence = lease === undefined ? 0 : this.#sequenceOf(lease, holds);
     // Between two pages a replica may move into view again.
-    if (!stage(staged, rangeId, flags, sequence, placeNumber)) return;
+    if (!stage(staged, rangeId, problems, heldKind, sequence, placeNumber)) return;
     const { nodeId } = this.node;
     store.replicas += 1;
     if (range.quiescent === true) store.quiescent += 1;

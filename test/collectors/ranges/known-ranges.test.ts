@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { FailureDomains } from '../../../src/collectors/ranges/failure-domains.ts';
-import { KnownRanges, stage, stagedFlags } from '../../../src/collectors/ranges/known-ranges.ts';
+import { KnownRanges, stage } from '../../../src/collectors/ranges/known-ranges.ts';
 import {
   createStagingTable,
   type RangeTable,
@@ -32,7 +32,7 @@ function stageReplica(
   staged: RangeTable,
   { rangeId = 1, problems = 0, heldKind, sequence = 0 }: Partial<Replica>,
 ): boolean {
-  return stage(staged, rangeId, stagedFlags(problems, heldKind), sequence, 0);
+  return stage(staged, rangeId, problems, heldKind, sequence, 0);
 }
 
 /** Does the work without pauses. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Places, UNKNOWN_TABLE } from '../../../src/collectors/ranges/places.ts';
+import { Places, UNKNOWN_TABLE } from '../../../src/collectors/ranges/known-ranges.ts';
 import { placeOf } from '../../../src/collectors/ranges/range.ts';
 import { PlaceLoads, TableLists } from '../../../src/collectors/ranges/table-load.ts';
 import { PROBLEMS } from '../../../src/vocabulary.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { HotCandidates, HotList } from '../../../src/collectors/ranges/hot-ranges.ts';
-import { Places } from '../../../src/collectors/ranges/places.ts';
+import { Places } from '../../../src/collectors/ranges/known-ranges.ts';
 import { ProblemHistory, ProblemReports } from '../../../src/collectors/ranges/problem-ranges.ts';
 import { type Range, rangeShape } from '../../../src/collectors/ranges/range.ts';
 import { PlaceLoads } from '../../../src/collectors/ranges/table-load.ts';
