@@ -1,6 +1,11 @@
 import type { CloudApi } from '../cockroach/cloud-api.ts';
 import type { ClusterApi, PollStats } from '../cockroach/cluster-api.ts';
-import type { Family } from '../metrics/family.ts';
+import {
+  type Family,
+  type FamilyDefinition,
+  gauge,
+  type OwnDefinition,
+} from '../metrics/family.ts';
 import type { SampleSet } from '../metrics/sample-set.ts';
 import type { OptionSpecs, OptionValues } from '../options.ts';
 import type { FailureReason } from '../vocabulary.ts';
@@ -130,6 +135,20 @@ export function defineCollector<
   },
 ): CollectorOf<Api, OptionValues<S>, State, Result> {
   return definition;
+}
+
+/**
+ * Declares gauges that are alike but for their value, each with the function that reads it from what the gauge is about:
+ * a store, an application, a table … The notes of `shared` come before those of a gauge.
+ */
+export function gaugeOf<const L extends string>(shared: Partial<FamilyDefinition<L>>) {
+  return <Source>(
+    value: (source: Source) => number | undefined,
+    { notes, ...own }: OwnDefinition,
+  ) => {
+    const allNotes = [shared.notes, notes].filter(Boolean).join(' ');
+    return { value, family: gauge({ ...shared, ...own, notes: allNotes }) };
+  };
 }
 
 /** Value of the label `shard`: work per cluster is done by shard 0. */

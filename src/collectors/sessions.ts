@@ -155,9 +155,7 @@ export const sessions = defineCollector({
       for (const kind of TRANSACTION_KINDS) {
         set.set(families.openTransactions, { ...labels, kind }, node[kind]);
       }
-      for (const { family, member } of NODE_FAMILIES) {
-        set.set(family, labels, node[member]);
-      }
+      for (const { family, value } of NODE_FAMILIES) set.set(family, labels, value(node));
     }
     for (const [family, buckets] of [
       [families.byAge, byAge],
@@ -176,9 +174,7 @@ export const sessions = defineCollector({
       for (const state of SESSION_STATES) {
         set.set(families.applicationSessions, { ...labels, state }, tally[state]);
       }
-      for (const { family, member } of APPLICATION_FAMILIES) {
-        set.set(family, labels, tally[member]);
-      }
+      for (const { family, value } of APPLICATION_FAMILIES) set.set(family, labels, value(tally));
     }
     for (const { user, ...tally } of users) {
       for (const state of SESSION_STATES) {

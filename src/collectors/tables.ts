@@ -94,9 +94,8 @@ export const tables = defineCollector({
       const { database, schema, table, tableId: table_id, zoneConfigLevel } = details;
       const labels = { database, schema, table };
       set.info(families.info, { ...labels, table_id, zone_config_level: zoneConfigLevel });
-      for (const { family, value } of [...SHOWN_FAMILIES, ...LISTED_FAMILIES]) {
-        set.set(family, labels, value(details));
-      }
+      for (const { family, value } of SHOWN_FAMILIES) set.set(family, labels, value(details));
+      for (const { family, value } of LISTED_FAMILIES) set.set(family, labels, value(details));
       for (const [privilege, grantees] of details.grants) {
         set.set(families.grants, { ...labels, privilege }, grantees);
       }
@@ -112,13 +111,10 @@ export const tables = defineCollector({
       for (const { family, value } of SHOWN_FAMILIES) set.set(family, labels, value(row));
     }
     const rest = { database: OTHER, schema: OTHER, table: OTHER };
-    for (const { family, value } of SIZE_FAMILIES) {
-      set.set(family, rest, value(discovery.rest));
-    }
+    for (const { family, value } of SIZE_FAMILIES) set.set(family, rest, value(discovery.rest));
     for (const sums of discovery.databases) {
-      for (const { family, value } of DATABASE_FAMILIES) {
-        set.set(family, { database: sums.database }, value(sums));
-      }
+      const labels = { database: sums.database };
+      for (const { family, value } of DATABASE_FAMILIES) set.set(family, labels, value(sums));
     }
     const updates = discovery.shown.flatMap(({ updatedSeconds }) => updatedSeconds ?? []);
     if (updates.length > 0) set.set(families.oldestUpdate, {}, Math.min(...updates));

@@ -1,46 +1,44 @@
-import { type Family, gauge, gaugeHistogram, type OwnDefinition } from '../../metrics/family.ts';
+import { type Family, gauge, gaugeHistogram } from '../../metrics/family.ts';
+import { gaugeOf } from '../collector.ts';
 import { PHASES, SESSION_STATES, type SessionTally, TRANSACTION_KINDS } from './session.ts';
 
 const NODE = { labels: ['node_id'], series: ['nodes'] } as const;
 
-/** A family whose values are one member of the tally of a node. */
-function ofNode(member: keyof SessionTally | 'clientHosts', definition: OwnDefinition) {
-  return { member, family: gauge({ ...definition, ...NODE }) };
-}
+const ofNode = gaugeOf(NODE)<SessionTally & { readonly clientHosts: number }>;
 
 const AT_POLL = 'The age at the time of the poll.';
 
 /** One series for each node with sessions. */
 export const NODE_FAMILIES = [
-  ofNode('allocBytes', {
+  ofNode(({ allocBytes }) => allocBytes, {
     name: 'crdb_session_alloc_bytes',
     help: 'Memory that the open sessions of the node hold in bytes.',
     field: 'alloc_bytes',
   }),
-  ofNode('maxAllocBytes', {
+  ofNode(({ maxAllocBytes }) => maxAllocBytes, {
     name: 'crdb_session_max_alloc_bytes',
     help: 'Sum of the peak memory of each open session of the node in bytes.',
     field: 'max_alloc_bytes',
     notes: 'The sessions need not have had their peaks at the same time.',
   }),
-  ofNode('largestAllocBytes', {
+  ofNode(({ largestAllocBytes }) => largestAllocBytes, {
     name: 'crdb_session_largest_alloc_bytes',
     help: 'Memory of the open session of the node that holds most, in bytes.',
     field: 'alloc_bytes',
   }),
-  ofNode('oldestTransactionSeconds', {
+  ofNode(({ oldestTransactionSeconds }) => oldestTransactionSeconds, {
     name: 'crdb_oldest_transaction_age_seconds',
     help: 'Age of the oldest open transaction of the node in seconds; 0 without one.',
     field: 'active_txn',
     notes: AT_POLL,
   }),
-  ofNode('oldestQuerySeconds', {
+  ofNode(({ oldestQuerySeconds }) => oldestQuerySeconds, {
     name: 'crdb_oldest_query_age_seconds',
     help: 'Age of the oldest running query of the node in seconds; 0 without one.',
     field: 'active_queries',
     notes: AT_POLL,
   }),
-  ofNode('clientHosts', {
+  ofNode(({ clientHosts }) => clientHosts, {
     name: 'crdb_session_client_addresses',
     help: 'Distinct client hosts of the open sessions of the node.',
     field: 'client_address',
@@ -120,46 +118,43 @@ export const families = {
   }),
 };
 
-function ofPair(member: keyof SessionTally, { notes, ...definition }: OwnDefinition) {
-  const allNotes = notes === undefined ? LISTED : `${LISTED} ${notes}`;
-  return { member, family: gauge({ ...definition, ...PAIR, notes: allNotes }) };
-}
+const ofPair = gaugeOf({ ...PAIR, notes: LISTED })<SessionTally>;
 
 /** One series for each listed pair of application and user. */
 export const APPLICATION_FAMILIES = [
-  ofPair('allocBytes', {
+  ofPair(({ allocBytes }) => allocBytes, {
     name: 'crdb_application_session_alloc_bytes',
     help: 'Memory that the open sessions of an application and user hold in bytes.',
     field: 'alloc_bytes',
   }),
-  ofPair('activeQueries', {
+  ofPair(({ activeQueries }) => activeQueries, {
     name: 'crdb_application_active_queries',
     help: 'Running queries of an application and user.',
     field: 'active_queries',
   }),
-  ofPair('openTransactions', {
+  ofPair(({ openTransactions }) => openTransactions, {
     name: 'crdb_application_open_transactions',
     help: 'Open transactions of an application and user.',
     field: 'active_txn',
   }),
-  ofPair('retries', {
+  ofPair(({ retries }) => retries, {
     name: 'crdb_application_open_transaction_retries',
     help: 'Retries of the open transactions of an application and user, by client or server.',
     field: 'num_retries and num_auto_retries of active_txn',
   }),
-  ofPair('oldestTransactionSeconds', {
+  ofPair(({ oldestTransactionSeconds }) => oldestTransactionSeconds, {
     name: 'crdb_application_oldest_transaction_age_seconds',
     help: 'Age of the oldest open transaction of an application and user in seconds; 0 without one.',
     field: 'active_txn',
     notes: AT_POLL,
   }),
-  ofPair('oldestIdleTransactionSeconds', {
+  ofPair(({ oldestIdleTransactionSeconds }) => oldestIdleTransactionSeconds, {
     name: 'crdb_application_oldest_idle_transaction_age_seconds',
     help: 'Age of the oldest open transaction without a running query of an application and user in seconds.',
     field: 'active_txn',
     notes: `0 when there is none. ${AT_POLL}`,
   }),
-  ofPair('oldestQuerySeconds', {
+  ofPair(({ oldestQuerySeconds }) => oldestQuerySeconds, {
     name: 'crdb_application_oldest_query_age_seconds',
     help: 'Age of the oldest running query of an application and user in seconds; 0 without one.',
     field: 'active_queries',

@@ -1,4 +1,5 @@
-import { type Family, gauge, type OwnDefinition } from '../../metrics/family.ts';
+import { type Family, gauge } from '../../metrics/family.ts';
+import { gaugeOf } from '../collector.ts';
 import type { DiscoveredTable, summarizeTables } from './discovery.ts';
 import type { TableDetails } from './table.ts';
 
@@ -42,12 +43,7 @@ export const families = {
   }),
 };
 
-function ofShown(
-  value: (table: Pick<DiscoveredTable, 'ranges' | 'columns' | 'indexes'>) => number | undefined,
-  definition: OwnDefinition,
-) {
-  return { value, family: gauge({ ...definition, ...SHOWN }) };
-}
+const ofShown = gaugeOf(SHOWN)<Pick<DiscoveredTable, 'ranges' | 'columns' | 'indexes'>>;
 
 /** Of listed and discovered tables. */
 export const SHOWN_FAMILIES = [
@@ -68,9 +64,7 @@ export const SHOWN_FAMILIES = [
   }),
 ];
 
-function ofListed(value: (table: TableDetails) => number | undefined, definition: OwnDefinition) {
-  return { value, family: gauge({ ...definition, ...LISTED }) };
-}
+const ofListed = gaugeOf(LISTED)<TableDetails>;
 
 /** Of listed tables. */
 export const LISTED_FAMILIES = [
@@ -108,17 +102,13 @@ export const LISTED_FAMILIES = [
   }),
 ];
 
-function ofSizes(
-  value: (
-    table: Pick<DiscoveredTable, 'sizeBytes' | 'dataBytes' | 'liveDataBytes'>,
-  ) => number | undefined,
-  definition: OwnDefinition,
-) {
-  const notes = `The tables without series of their own are summed as other. ${CACHED}`;
+const ofSizes = gaugeOf({
+  ...SHOWN,
+  request: METADATA,
   // Names that become equal as labels share a series.
-  const family = gauge({ ...definition, ...SHOWN, request: METADATA, merge: 'sum', notes });
-  return { value, family };
-}
+  merge: 'sum',
+  notes: `The tables without series of their own are summed as other. ${CACHED}`,
+})<Pick<DiscoveredTable, 'sizeBytes' | 'dataBytes' | 'liveDataBytes'>>;
 
 /** Of discovered tables, and of the rest of them. */
 export const SIZE_FAMILIES = [
@@ -139,20 +129,13 @@ export const SIZE_FAMILIES = [
   }),
 ];
 
-function ofDatabase(
-  value: (database: ReturnType<typeof summarizeTables>['databases'][number]) => number,
-  definition: OwnDefinition,
-) {
-  const family = gauge({
-    ...definition,
-    labels: ['database'],
-    request: METADATA,
-    series: [{ option: 'max_tables', plus: 1 }],
-    notes: `The largest databases; the others are summed as other. ${CACHED}`,
-    list: { name: 'databases', entry: ['database'] },
-  });
-  return { value, family };
-}
+const ofDatabase = gaugeOf({
+  labels: ['database'],
+  request: METADATA,
+  series: [{ option: 'max_tables', plus: 1 }],
+  notes: `The largest databases; the others are summed as other. ${CACHED}`,
+  list: { name: 'databases', entry: ['database'] },
+})<ReturnType<typeof summarizeTables>['databases'][number]>;
 
 export const DATABASE_FAMILIES = [
   ofDatabase(({ sizeBytes }) => sizeBytes, {
