@@ -1,9 +1,22 @@
 import { interleave } from '../../interleave.ts';
-import { PROBLEMS } from '../../vocabulary.ts';
 import { type Places, UNKNOWN_TABLE } from './known-ranges.ts';
-import { type Ranked, TopList } from './top-list.ts';
+import { TopList } from './top-list.ts';
 
 type TableLoad = ReturnType<typeof emptyLoad>;
+
+/** Load of the ranges that begin in a table, of lease-holding replicas but for the CPU, which is of all. */
+function emptyLoad() {
+  return { ranges: 0, queries: 0, writes: 0, cpuNanos: 0 };
+}
+
+function addLoads(one: TableLoad, other: TableLoad): TableLoad {
+  return {
+    ranges: one.ranges + other.ranges,
+    queries: one.queries + other.queries,
+    writes: one.writes + other.writes,
+    cpuNanos: one.cpuNanos + other.cpuNanos,
+  };
+}
 
 /** By number of a place; of a node or a scan. */
 export class PlaceLoads {
@@ -15,7 +28,7 @@ export class PlaceLoads {
 
   addAll(others: PlaceLoads): void {
     others.#loads.forEach((load, place) => {
-      addLoad(this.of(place), load);
+      this.#loads[place] = addLoads(this.of(place), load);
     });
   }
 
@@ -24,24 +37,10 @@ export class PlaceLoads {
     const byTable = new Map<number, TableLoad>();
     this.#loads.forEach((load, number) => {
       const tableId = places.tableAt(number);
-      const total = byTable.get(tableId) ?? emptyLoad();
-      byTable.set(tableId, total);
-      addLoad(total, load);
+      byTable.set(tableId, addLoads(byTable.get(tableId) ?? emptyLoad(), load));
     });
     return byTable;
   }
-}
-
-/** Load of the ranges that begin in a table, of lease-holding replicas but for the CPU, which is of all. */
-function emptyLoad() {
-  return { ranges: 0, queries: 0, writes: 0, cpuNanos: 0 };
-}
-
-function addLoad(to: TableLoad, load: TableLoad): void {
-  to.ranges += load.ranges;
-  to.queries += load.queries;
-  to.writes += load.writes;
-  to.cpuNanos += load.cpuNanos;
 }
 
 /** Which tables are shown, from scan to scan. */
@@ -60,68 +59,52 @@ export class TableLists {
     problemsByTable: ReadonlyMap<number, readonly number[]>,
     length: number,
   ) {
-    const shown = [
-      this.#byQueries.update(
-        rankTables(byTable, ({ queries }) => queries),
-        length,
-      ),
-      this.#byCpu.update(
-        rankTables(byTable, ({ cpuNanos }) => cpuNanos),
-        length,
-      ),
-      this.#byRanges.update(
-        rankTables(byTable, ({ ranges }) => ranges),
-        length,
-      ),
-    ];
-    const loads = new Map<string, TableLoad>();
-    for (const [label, values] of labelled(byTable, interleave(shown))) {
-      const total = loads.get(label) ?? emptyLoad();
-      addLoad(total, values);
-      loads.set(label, total);
-    }
+    const shown = interleave([
+      updateList(this.#byQueries, length, byTable, ({ queries }) => queries),
+      updateList(this.#byCpu, length, byTable, ({ cpuNanos }) => cpuNanos),
+      updateList(this.#byRanges, length, byTable, ({ ranges }) => ranges),
+    ]);
+    const loads = sumByLabel(byTable, shown, addLoads);
     for (const label of ['other', 'none']) {
       if (!loads.has(label)) loads.set(label, emptyLoad());
     }
-    const worst = this.#byProblems.update(rankTables(problemsByTable, sum), length);
-    const problems = new Map<string, readonly number[]>();
-    for (const [label, counts] of labelled(problemsByTable, worst)) {
-      const before = problems.get(label);
-      problems.set(
-        label,
-        PROBLEMS.map((_, at) => (counts[at] ?? 0) + (before?.[at] ?? 0)),
-      );
-    }
+    const worst = updateList(this.#byProblems, length, problemsByTable, (counts) =>
+      counts.reduce((total, count) => total + count, 0),
+    );
+    const problems = sumByLabel(problemsByTable, worst, (one, other) =>
+      one.map((count, at) => count + (other[at] ?? 0)),
+    );
     const ids = [...new Set([...loads.keys(), ...problems.keys()])];
     return { ids: ids.filter((label) => label !== 'other' && label !== 'none'), loads, problems };
   }
 }
 
-function* rankTables<T>(
+/** The ids of the new list: of tables with most of what is measured. */
+function updateList<T>(
+  list: TopList,
+  length: number,
   byTable: ReadonlyMap<number, T>,
   measure: (values: T) => number,
-): Iterable<Ranked> {
-  for (const [id, values] of byTable) {
-    const value = measure(values);
-    if (id !== 0 && id !== UNKNOWN_TABLE && value > 0) yield { id, value };
-  }
+): readonly number[] {
+  const ranked = Array.from(byTable, ([id, values]) => ({ id, value: measure(values) }));
+  const tables = ranked.filter(({ id, value }) => id !== 0 && id !== UNKNOWN_TABLE && value > 0);
+  return list.update(tables, length);
 }
 
-/** The shown tables in their order, then the others. */
-function* labelled<T>(
+/** By label: the shown tables in their order, then the others. */
+function sumByLabel<T>(
   byTable: ReadonlyMap<number, T>,
   shown: readonly number[],
-): Iterable<readonly [label: string, values: T]> {
-  for (const id of shown) {
+  add: (one: T, other: T) => T,
+): Map<string, T> {
+  const sums = new Map<string, T>();
+  for (const id of new Set([...shown, ...byTable.keys()])) {
     const values = byTable.get(id);
-    if (values !== undefined) yield [String(id), values];
+    if (values === undefined) continue;
+    const rest = id === 0 ? 'none' : 'other';
+    const label = shown.includes(id) ? String(id) : rest;
+    const sum = sums.get(label);
+    sums.set(label, sum === undefined ? values : add(sum, values));
   }
-  const isShown = new Set(shown);
-  for (const [id, values] of byTable) {
-    if (!isShown.has(id)) yield [id === 0 ? 'none' : 'other', values];
-  }
-}
-
-function sum(counts: readonly number[]): number {
-  return counts.reduce((total, count) => total + count, 0);
+  return sums;
 }

@@ -1,5 +1,5 @@
 /** An entry of a list by rank; the id is that of a range or a table. */
-export interface Ranked {
+interface Ranked {
   readonly id: number;
   readonly value: number;
 }
