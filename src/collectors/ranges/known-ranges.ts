@@ -177,10 +177,7 @@ export class KnownRanges {
     const summary = createSummary();
     let expired = 0;
     yield* walk(table.capacity, (from, to) => {
-      this.#countSlots(summary, from, to);
-      if (whole !== undefined) summary.lost += this.#settleSlots(whole, from, to);
-      const ageStep = whole === undefined ? PARTIAL_SCAN_AGE : COMPLETE_SCAN_AGE;
-      expired += this.#ageSlots(ageStep, readNodes, from, to);
+      expired += this.#endSlots(summary, readNodes, whole, from, to);
     });
     if (expired * EXPIRED_SHARE > table.size) {
       yield* table.prune((count) => count >>> AGE_SHIFT < MAX_AGE);
@@ -188,61 +185,55 @@ export class KnownRanges {
     return summary;
   }
 
-  #countSlots(summary: RangeSummary, from: number, to: number): void {
-    const { table } = this;
-    const { flags, counts } = table;
+  /** Returns the number of ranges to be forgotten. */
+  #endSlots(
+    summary: RangeSummary,
+    readNodes: ReadonlySet<number>,
+    whole: WholeView | undefined,
+    from: number,
+    to: number,
+  ): number {
+    const { ids, counts } = this.table;
+    let expired = 0;
     for (let slot = from; slot < to; slot += 1) {
+      if (ids[slot] === 0) continue;
       const replicas = (counts[slot] ?? 0) & REPLICA_BITS;
-      if (replicas === 0) continue;
-      summary.ranges += 1;
-      increase(summary.byReplicas, replicas);
-      const kind = ((flags[slot] ?? 0) & KIND_BITS) >>> KIND_SHIFT;
-      if (kind !== 0) increase(summary.byLeaseKind, kind - 1);
-      const problems = (flags[slot] ?? 0) & PROBLEM_BITS;
-      if (problems !== 0) this.#addProblems(summary, problems, placeNumber(table, slot));
+      if (replicas > 0) this.#count(summary, slot, replicas);
+      if (whole !== undefined) this.#settle(summary, slot, whole);
+      if (replicas > 0 || this.#holders.isUnread(this.table, slot, readNodes)) continue;
+      const ageStep = whole === undefined ? PARTIAL_SCAN_AGE : COMPLETE_SCAN_AGE;
+      const age = Math.min(((counts[slot] ?? 0) >>> AGE_SHIFT) + ageStep, MAX_AGE);
+      counts[slot] = age << AGE_SHIFT;
+      if (age < MAX_AGE) continue;
+      expired += 1;
+      this.#holders.forget(this.table, slot);
     }
+    return expired;
   }
 
-  #addProblems({ byProblem, problemsByTable }: RangeSummary, problems: number, at: number): void {
-    const tableId = this.places.tableAt(at);
+  #count(summary: RangeSummary, slot: number, replicas: number): void {
+    const flags = this.table.flags[slot] ?? 0;
+    summary.ranges += 1;
+    increase(summary.byReplicas, replicas);
+    const kind = (flags & KIND_BITS) >>> KIND_SHIFT;
+    if (kind !== 0) increase(summary.byLeaseKind, kind - 1);
+    const problems = flags & PROBLEM_BITS;
+    if (problems === 0) return;
+    const { byProblem, problemsByTable } = summary;
+    const tableId = this.places.tableAt(placeNumber(this.table, slot));
     const ofTable = problemsByTable.get(tableId) ?? PROBLEMS.map(() => 0);
     problemsByTable.set(tableId, ofTable);
     countProblems(byProblem, problems);
     countProblems(ofTable, problems);
   }
 
-  /** Returns the number of ranges that no live node holds. */
-  #settleSlots({ domains, onLost }: WholeView, from: number, to: number): number {
+  #settle(summary: RangeSummary, slot: number, { domains, onLost }: WholeView): void {
     const { table } = this;
-    let lost = 0;
-    for (let slot = from; slot < to; slot += 1) {
-      const rangeId = table.ids[slot] ?? 0;
-      if (rangeId === 0) continue;
-      const problems = (table.flags[slot] ?? 0) & PROBLEM_BITS;
-      const nodeId = this.#holders.settle(table, slot, problems, domains);
-      if (nodeId === undefined) continue;
-      lost += 1;
-      onLost(rangeId, nodeId, this.places.at(placeNumber(table, slot)) ?? 0);
-    }
-    return lost;
-  }
-
-  /** Ages the ranges that were not seen; one stays while none of its holders was read. Returns how many are to be forgotten. */
-  #ageSlots(ageStep: number, readNodes: ReadonlySet<number>, from: number, to: number): number {
-    const { table } = this;
-    const { ids, counts } = table;
-    let expired = 0;
-    for (let slot = from; slot < to; slot += 1) {
-      const count = counts[slot] ?? 0;
-      if (ids[slot] === 0 || (count & REPLICA_BITS) !== 0) continue;
-      if (this.#holders.isUnread(table, slot, readNodes)) continue;
-      const age = Math.min((count >>> AGE_SHIFT) + ageStep, MAX_AGE);
-      counts[slot] = age << AGE_SHIFT;
-      if (age < MAX_AGE) continue;
-      expired += 1;
-      this.#holders.forget(table, slot);
-    }
-    return expired;
+    const problems = (table.flags[slot] ?? 0) & PROBLEM_BITS;
+    const nodeId = this.#holders.settle(table, slot, problems, domains);
+    if (nodeId === undefined) return;
+    summary.lost += 1;
+    onLost(table.ids[slot] ?? 0, nodeId, this.places.at(placeNumber(table, slot)) ?? 0);
   }
 }
 
