@@ -25,9 +25,10 @@ import {
   logFailures,
   scanFailure,
   scanNodes,
+  type ScanResult,
 } from './ranges/scan.ts';
 import { PlaceLoads, TableLists } from './ranges/table-load.ts';
-import { type ScanResult, NodeTally, type RangeLists, type ScannedNode } from './ranges/tally.ts';
+import { NodeTally, type RangeLists, type ScannedNode } from './ranges/tally.ts';
 
 /** Bit of a problem that no replica reports. */
 const NO_LIVE_REPLICA = 1 << LISTED_PROBLEMS.indexOf('no_live_replica');

@@ -9,8 +9,9 @@ import type { RangeSummary } from './known-ranges.ts';
 import { listFamilies } from './list-families.ts';
 import { isLower, type ProblemRange } from './problem-ranges.ts';
 import { CPU_NANOS, labelsOfPlace, LEASE_KINDS, QUERY_BOUNDS, WRITES } from './range.ts';
+import type { ScanResult } from './scan.ts';
 import type { TableLists } from './table-load.ts';
-import type { ScannedNode, ScanResult } from './tally.ts';
+import type { ScannedNode } from './tally.ts';
 
 const NANOS = 1e9;
 /** Ranges with more replicas count as `other`. */

@@ -1,10 +1,11 @@
 import type { ClusterApi, PollStats, RangeRoute } from '../../cockroach/cluster-api.ts';
 import { listNodes } from '../../cockroach/node-list.ts';
 import { messageOf } from '../../format.ts';
+import type { FailureReason } from '../../vocabulary.ts';
 import { CollectError, type CollectContext, mostFrequent, type PollFailure } from '../collector.ts';
 import { mix } from './range-table.ts';
 import { rangeShape } from './range.ts';
-import type { NodeTally, ScannedNode, ScanResult } from './tally.ts';
+import type { NodeTally, ScannedNode } from './tally.ts';
 
 /** The nodes that this exporter is responsible for. */
 export type Assignment = Awaited<ReturnType<typeof assignNodes>>;
@@ -70,6 +71,18 @@ export function createScanState() {
   };
 }
 
+/** A node that was not read. */
+interface FailedNode {
+  readonly nodeId: number;
+  /** False when the scan ran out of time before its turn. */
+  readonly wasQueried: boolean;
+  readonly reason: FailureReason;
+  readonly message: string;
+}
+
+/** The nodes that were read and those that were not, by id. */
+export type ScanResult = Awaited<ReturnType<typeof scanNodes>>;
+
 type ScanContext = CollectContext<
   {
     readonly route: RangeRoute | 'auto';
@@ -88,11 +101,11 @@ export async function scanNodes(
   context: ScanContext,
   nodeIds: readonly number[],
   readNode: (nodeId: number, turn: number) => Promise<ScannedNode>,
-): Promise<ScanResult> {
+) {
   const { state, signal, options, reasonOf, scanProgress } = context;
   const order = scanOrder(nodeIds, state);
   const scanned: ScannedNode[] = [];
-  const failed: ScanResult['failed'][number][] = [];
+  const failed: FailedNode[] = [];
   const interrupted: number[] = [];
   let begun = 0;
 
@@ -127,7 +140,9 @@ export async function scanNodes(
   // By id, not by arrival: what exceeds a budget then always misses the same nodes.
   scanned.sort(byId);
   failed.sort(byId);
-  return { scanned, failed, timedOut: unfinished.size > 0 };
+  /** Whether the deadline ended the scan. */
+  const timedOut = unfinished.size > 0;
+  return { scanned, failed, timedOut };
 }
 
 function byId(a: { readonly nodeId: number }, b: { readonly nodeId: number }): number {

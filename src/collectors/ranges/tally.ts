@@ -1,5 +1,5 @@
 import { isId } from '../../cockroach/node.ts';
-import { type FailureReason, PROBLEMS } from '../../vocabulary.ts';
+import { PROBLEMS } from '../../vocabulary.ts';
 import type { HotCandidates } from './hot-ranges.ts';
 import { type Places, stage } from './known-ranges.ts';
 import type { ProblemReports } from './problem-ranges.ts';
@@ -33,36 +33,26 @@ function createStoreTally() {
   };
 }
 
+/** A node that was read, in a few numbers. */
+export type ScannedNode = ReturnType<typeof createNode>;
+
+function createNode(nodeId: number) {
+  return {
+    /** 0 until the first element has named it, where the request did not. */
+    nodeId,
+    stores: new Map<number, StoreTally>(),
+    /** Whether the server sends more than queries and writes; it leaves zeros out. */
+    isDetailed: false,
+    /** Lease-holding replicas up to each of QUERY_BOUNDS and above the one before. */
+    byQueries: QUERY_BOUNDS.map(() => 0),
+    /** Of its lease-holding replicas, if it has any. */
+    maxQueries: undefined as number | undefined,
+    maxCpuNanos: undefined as number | undefined,
+  };
+}
+
 /** Room for replicas that a store has got since the last scan. */
 const SPARE = 1.05;
-
-/** A node that was read, in a few numbers. */
-export interface ScannedNode {
-  /** 0 until the first element has named it, where the request did not. */
-  nodeId: number;
-  readonly stores: Map<number, StoreTally>;
-  /** Whether the server sends more than queries and writes; it leaves zeros out. */
-  isDetailed: boolean;
-  /** Lease-holding replicas up to each of QUERY_BOUNDS and above the one before. */
-  readonly byQueries: number[];
-  /** Of its lease-holding replicas, if it has any. */
-  maxQueries: number | undefined;
-  maxCpuNanos: number | undefined;
-}
-
-/** By node id. */
-export interface ScanResult {
-  readonly scanned: readonly ScannedNode[];
-  readonly failed: readonly {
-    readonly nodeId: number;
-    /** False when the scan ran out of time before its turn. */
-    readonly wasQueried: boolean;
-    readonly reason: FailureReason;
-    readonly message: string;
-  }[];
-  /** Whether the deadline ended the scan. */
-  readonly timedOut: boolean;
-}
 
 /** The candidates for the lists of ranges and tables, of a node or of a scan. */
 export interface RangeLists {
@@ -98,14 +88,7 @@ export class NodeTally {
     places: Places,
     before?: ScannedNode['stores'],
   ) {
-    this.node = {
-      nodeId,
-      stores: new Map(),
-      isDetailed: false,
-      byQueries: QUERY_BOUNDS.map(() => 0),
-      maxQueries: undefined,
-      maxCpuNanos: undefined,
-    };
+    this.node = createNode(nodeId);
     this.#isAssigned = isAssigned;
     this.lists = lists;
     this.#places = places;

@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { createScanState, scanNodes } from '../../../src/collectors/ranges/scan.ts';
-import type { ScanResult } from '../../../src/collectors/ranges/tally.ts';
+import {
+  createScanState,
+  scanNodes,
+  type ScanResult,
+} from '../../../src/collectors/ranges/scan.ts';
 import { RequestError } from '../../../src/http/errors.ts';
 import { contextOf, fakeCluster, pollRanges, replica, scannedNode } from './cluster.ts';
 
