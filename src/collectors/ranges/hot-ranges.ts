@@ -60,30 +60,22 @@ class Candidates {
   add(range: HotRange, value: number | undefined): void {
     if (!this.wants(range.rangeId, value)) return;
     this.#kept.push({ range, id: range.rangeId, value });
-    if (this.#kept.length > 8 * this.#length) this.#cut();
+    if (this.#kept.length > 8 * this.#length) this.list();
   }
 
   addAll(others: Candidates): void {
     for (const { range, value } of others.list()) this.add(range, value);
   }
 
-  /** Hottest first; one entry a range, though two stores may claim its lease for a moment. */
+  /** Drops what cannot get in. Hottest first; one entry a range, though two stores may claim its lease for a moment. */
   list() {
-    this.#cut();
-    return this.#kept;
-  }
-
-  #cut(): void {
-    const seen = new Set<number>();
-    const distinct = this.#kept.toSorted(byValue).filter(({ id }) => {
-      const isNew = !seen.has(id);
-      seen.add(id);
-      return isNew;
-    });
+    const byId = Map.groupBy(this.#kept.toSorted(byValue), ({ id }) => id);
+    const distinct = [...byId.values()].flatMap((claims) => claims.slice(0, 1));
     const enough = 2 * this.#length;
     this.#kept = distinct.filter(({ id }, at) => at < enough || this.#members.has(id));
     const lowest = this.#length === 0 ? Infinity : (distinct[enough - 1]?.value ?? -1);
     this.floor = Math.max(this.floor, lowest);
+    return this.#kept;
   }
 }
 
