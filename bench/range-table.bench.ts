@@ -3,6 +3,7 @@
 
 import { HOLDER_WORDS } from '../src/collectors/ranges/holders.ts';
 import { RangeTable } from '../src/collectors/ranges/range-table.ts';
+import { bytesOf } from '../test/collectors/ranges/cluster.ts';
 import { report } from './rows.ts';
 
 const RANGES = 2_000_000;
@@ -33,7 +34,7 @@ function tableStore(): Store {
       table.flags[slot] = (table.flags[slot] ?? 0) | 1;
       table.counts[slot] = (table.counts[slot] ?? 0) + 1;
     },
-    bytes: () => table.bytes,
+    bytes: () => bytesOf(table),
   };
 }
 

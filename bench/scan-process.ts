@@ -3,7 +3,7 @@ import { ranges } from '../src/collectors/ranges.ts';
 import { createPollStats } from '../src/http/poll-stats.ts';
 import { SampleSet } from '../src/metrics/sample-set.ts';
 import { inSlices } from '../src/time-slice.ts';
-import { contextOf } from '../test/collectors/ranges/cluster.ts';
+import { bytesOf, contextOf } from '../test/collectors/ranges/cluster.ts';
 import { createTestClient } from '../test/support/cluster.ts';
 import { type Cost, measure, residentMib, settle } from './cost.ts';
 import { serveCalls } from './process.ts';
@@ -46,7 +46,7 @@ async function scan(): Promise<Scanned> {
     bytes: context.bytes,
     replicas: context.items,
     series: samples.series,
-    knownBytes: state.known.table.bytes,
+    knownBytes: bytesOf(state.known.table),
     knownRanges: state.known.table.size,
   };
 }

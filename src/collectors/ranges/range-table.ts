@@ -52,14 +52,6 @@ export class RangeTable {
     return this.ids.length;
   }
 
-  get bytes(): number {
-    const { ids, sequences, flags, counts, words } = this;
-    return [ids, sequences, flags, counts, words].reduce(
-      (sum, { byteLength }) => sum + byteLength,
-      0,
-    );
-  }
-
   /** Slot of the id, whose values are 0 when it was not there. The id is a positive integer. */
   put(id: number): number {
     const slot = this.#find(id);

@@ -6,6 +6,7 @@ import {
   type PollFailure,
 } from '../../../src/collectors/collector.ts';
 import { ranges } from '../../../src/collectors/ranges.ts';
+import type { RangeTable } from '../../../src/collectors/ranges/range-table.ts';
 import type { ScannedNode } from '../../../src/collectors/ranges/tally.ts';
 import { toRequestError, RequestError } from '../../../src/http/errors.ts';
 import { type PollStats, createPollStats } from '../../../src/http/poll-stats.ts';
@@ -35,6 +36,12 @@ interface Asked {
   readonly route: 'gateway' | 'proxy' | 'local';
   readonly firstUrl: number | undefined;
   readonly offset: string;
+}
+
+/** Memory of the columns of a table. */
+export function bytesOf({ ids, sequences, flags, counts, words }: RangeTable): number {
+  const columns = [ids, sequences, flags, counts, words];
+  return columns.reduce((sum, { byteLength }) => sum + byteLength, 0);
 }
 
 /** A node whose pages were read and held nothing. */

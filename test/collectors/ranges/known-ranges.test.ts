@@ -6,6 +6,7 @@ import {
   type RangeTable,
   type Work,
 } from '../../../src/collectors/ranges/range-table.ts';
+import { bytesOf } from './cluster.ts';
 import { countMaps } from './maps.ts';
 
 const EPOCH = 0;
@@ -175,7 +176,7 @@ test('many ranges are committed to an empty table without crowding at one end of
   }
   const { ranges, byReplicas } = runToEnd(known.endScan(READ));
   expect([ranges, byReplicas[1], byReplicas[2]]).toEqual([700_000, 500_000, 200_000]);
-  expect(known.table.bytes / ranges).toBeLessThanOrEqual(33);
+  expect(bytesOf(known.table) / ranges).toBeLessThanOrEqual(33);
 });
 
 describe('ranges that are gone', () => {
