@@ -150,21 +150,3 @@ export function gaugeOf<const L extends string>(shared: Partial<FamilyDefinition
     return { value, family: gauge({ ...shared, ...own, notes: allNotes }) };
   };
 }
-
-/** Value of the label `shard`: work per cluster is done by shard 0. */
-export function shardOf(
-  collector: Collector,
-  options: unknown,
-  shard: { readonly index: number; readonly name: string },
-): string {
-  if (collector.scope === 'cluster') return '0';
-  return collector.isLocal?.(options) === true ? shard.name : String(shard.index);
-}
-
-/** The settings that only this collector has: its state is valid while these stay the same. */
-export function ownOptions(
-  { options }: Collector,
-  settings: Readonly<Record<string, unknown>>,
-): Record<string, unknown> {
-  return Object.fromEntries(Object.keys(options).map((key) => [key, settings[key]]));
-}

@@ -1,11 +1,5 @@
 import { once } from 'node:events';
-import {
-  type Collector,
-  type CollectorResult,
-  type PollContext,
-  ownOptions,
-  shardOf,
-} from '../collectors/collector.ts';
+import type { Collector, CollectorResult, PollContext } from '../collectors/collector.ts';
 import { sessions } from '../collectors/sessions.ts';
 import { FILE_CHECK_MS } from '../config/files.ts';
 import type { ClusterConfig, Config } from '../config/schema.ts';
@@ -207,12 +201,15 @@ export class Cluster {
     return collectors.flatMap((collector) => {
       const settings = this.config.collectors[collector.name];
       if (!settings?.enabled || (collector.scope === 'cluster' && shard.index !== 0)) return [];
-      const options = ownOptions(collector, settings);
+      // Of the settings only its own: its state is valid while these stay the same.
+      const keys = Object.keys(collector.options);
+      const options = Object.fromEntries(keys.map((key) => [key, settings[key]]));
       // Success without a request would say nothing about the cluster.
       if (collector.isIdle?.(options) === true) return [];
       const before = previous.find((poller) => poller.collector.name === collector.name);
       const state = before?.stateFor(options) ?? collector.createState();
-      const kept = { options, state, shard: shardOf(collector, options, shard) };
+      const isLocal = collector.isLocal?.(options) === true;
+      const kept = { options, state, shard: isLocal ? shard.name : String(shard.index) };
       const client = this.#bind(collector, kept);
       return new Poller(
         {

@@ -1,8 +1,6 @@
 import { expect, test } from 'vitest';
-import { type Collector, ownOptions, shardOf } from '../../src/collectors/collector.ts';
+import type { Collector } from '../../src/collectors/collector.ts';
 import { COLLECTORS } from '../../src/collectors/index.ts';
-import { nodes } from '../../src/collectors/nodes.ts';
-import { ranges } from '../../src/collectors/ranges.ts';
 
 /** How often it polls, for how long at most, its share of time and its request. */
 function lineOf({ name, api, scope, inProbe, enabledByDefault, ...rest }: Collector): string {
@@ -47,17 +45,4 @@ test('each option has its kind, its default and its bounds', () => {
     'tables.discover: auto auto',
     'tables.max_tables: integer 50 0 1000',
   ]);
-});
-
-test.each([
-  ['work per cluster is that of shard 0', nodes, {}, '0'],
-  ['work per node is that of the shard with the number', ranges, { route: 'auto' }, '3'],
-  ['work beside a node is that of the name', ranges, { route: 'local' }, 'db-7'],
-] as const)('%s', (_what, collector, options, shard) => {
-  expect(shardOf(collector, options, { index: 3, name: 'db-7' })).toBe(shard);
-});
-
-test('the own options of a collector are those that it declares', () => {
-  const settings = { page_limit: 5, metrics: ['a'], interval: 30, enabled: true };
-  expect(ownOptions(nodes, settings)).toEqual({ page_limit: 5, metrics: ['a'] });
 });
