@@ -31,10 +31,16 @@ export class Holders {
   readonly seen: boolean[] = [];
   /** By range id: nodes that do not fit the slot, and whether they reported it. */
   readonly #more = new Map<number, Map<number, boolean>>();
+  readonly #table: RangeTable;
+
+  /** The words of the table are for the holders, their counts and the place. */
+  constructor(table: RangeTable) {
+    this.#table = table;
+  }
 
   /** The node has reported the range in this scan. */
-  add(table: RangeTable, slot: number, nodeId: number): void {
-    const { words } = table;
+  add(slot: number, nodeId: number): void {
+    const { words } = this.#table;
     const first = slot * HOLDER_WORDS;
     for (let at = first; at < first + HOLDER_WORDS; at += 1) {
       const word = words[at] ?? 0;
@@ -47,13 +53,13 @@ export class Holders {
         return;
       }
     }
-    this.#addNew(table, slot, nodeId);
+    this.#addNew(slot, nodeId);
   }
 
   /** Adds a node that is not in the slot; it may be in the side table. */
-  #addNew(table: RangeTable, slot: number, nodeId: number): void {
-    const { words } = table;
-    const more = this.#moreOf(table, slot);
+  #addNew(slot: number, nodeId: number): void {
+    const { words } = this.#table;
+    const more = this.#moreOf(slot);
     for (let entry = 0; entry < ENTRIES; entry += 1) {
       if (nodeId > MAX_NODE_ID || more?.has(nodeId) === true) break;
       const at = wordOf(slot, entry);
@@ -63,13 +69,13 @@ export class Holders {
       return;
     }
     if (more !== undefined) more.set(nodeId, true);
-    else this.#more.set(table.ids[slot] ?? 0, new Map([[nodeId, true]]));
-    setRest(table, slot, 0, rest(table, slot, 0) | HAS_MORE);
+    else this.#more.set(this.#table.ids[slot] ?? 0, new Map([[nodeId, true]]));
+    this.#setRest(slot, 0, this.#rest(slot, 0) | HAS_MORE);
   }
 
   /** Fills `nodes` and `seen`, and returns their number. */
-  read(table: RangeTable, slot: number): number {
-    const { words } = table;
+  read(slot: number): number {
+    const { words } = this.#table;
     let count = 0;
     for (let entry = 0; entry < ENTRIES; entry += 1) {
       const bits = ((words[wordOf(slot, entry)] ?? 0) >>> shiftOf(entry)) & ENTRY_MASK;
@@ -78,7 +84,7 @@ export class Holders {
       this.seen[count] = bits >= SEEN;
       count += 1;
     }
-    for (const [nodeId, isSeen] of this.#moreOf(table, slot) ?? []) {
+    for (const [nodeId, isSeen] of this.#moreOf(slot) ?? []) {
       this.nodes[count] = nodeId;
       this.seen[count] = isSeen;
       count += 1;
@@ -86,8 +92,8 @@ export class Holders {
     return count;
   }
 
-  remove(table: RangeTable, slot: number, nodeId: number): void {
-    const { words } = table;
+  remove(slot: number, nodeId: number): void {
+    const { words } = this.#table;
     for (let entry = 0; entry < ENTRIES; entry += 1) {
       const at = wordOf(slot, entry);
       const shift = shiftOf(entry);
@@ -95,20 +101,15 @@ export class Holders {
       words[at] = (words[at] ?? 0) & ~(ENTRY_MASK << shift);
       return;
     }
-    const more = this.#moreOf(table, slot);
+    const more = this.#moreOf(slot);
     more?.delete(nodeId);
-    if (more?.size === 0) this.#dropMore(table, slot);
+    if (more?.size === 0) this.#dropMore(slot);
   }
 
   /** Takes over which nodes hold the range after a scan of all live nodes; returns the lowest holder when none is live. */
-  settle(
-    table: RangeTable,
-    slot: number,
-    problems: number,
-    domains: FailureDomains,
-  ): number | undefined {
+  settle(slot: number, problems: number, domains: FailureDomains): number | undefined {
     const { nodes, seen } = this;
-    const count = this.read(table, slot);
+    const count = this.read(slot);
     let present = 0;
     let absent = 0;
     let lowestDown = Infinity;
@@ -116,7 +117,7 @@ export class Holders {
     for (let at = 0; at < count; at += 1) {
       const nodeId = nodes[at] ?? 0;
       if (!domains.isMember(nodeId)) {
-        this.remove(table, slot, nodeId);
+        this.remove(slot, nodeId);
         continue;
       }
       known += 1;
@@ -124,15 +125,15 @@ export class Holders {
         nodes[present] = nodeId;
         present += 1;
       } else if (domains.isLive(nodeId)) {
-        this.remove(table, slot, nodeId);
+        this.remove(slot, nodeId);
         absent += 1;
       } else {
         lowestDown = Math.min(lowestDown, nodeId);
       }
     }
-    const counts = holderCounts(table, slot);
+    const counts = this.counts(slot);
     if (present > 0) {
-      setHolderCounts(table, slot, domains.addRange(nodes, present, problems, counts));
+      this.setCounts(slot, domains.addRange(nodes, present, problems, counts));
       return undefined;
     }
     if (lowestDown === Infinity) return undefined;
@@ -140,14 +141,14 @@ export class Holders {
     if (known === 1 && counts.intended === 0 && !counts.wasMissingSome) return undefined;
     // A range can leave its live holders only with a quorum of them: it was merged, dropped, or it has moved.
     if (absent < quorumOf(counts.intended > 1 ? counts.intended : known)) return lowestDown;
-    const left = this.read(table, slot);
-    for (const nodeId of nodes.slice(0, left)) this.remove(table, slot, nodeId);
+    const left = this.read(slot);
+    for (const nodeId of nodes.slice(0, left)) this.remove(slot, nodeId);
     return undefined;
   }
 
   /** Whether it has holders, of which none was read. */
-  isUnread(table: RangeTable, slot: number, readNodes: ReadonlySet<number>): boolean {
-    const count = this.read(table, slot);
+  isUnread(slot: number, readNodes: ReadonlySet<number>): boolean {
+    const count = this.read(slot);
     for (let at = 0; at < count; at += 1) {
       if (readNodes.has(this.nodes[at] ?? 0)) return false;
     }
@@ -155,61 +156,69 @@ export class Holders {
   }
 
   /** No node of these slots has been seen yet. */
-  beginScan(table: RangeTable, from: number, to: number): void {
-    const { words } = table;
+  beginScan(from: number, to: number): void {
+    const { words } = this.#table;
     for (let at = from * HOLDER_WORDS; at < to * HOLDER_WORDS; at += 1) {
       words[at] = (words[at] ?? 0) & ~SEEN_BITS;
     }
     if (this.#more.size === 0) return;
     for (let slot = from; slot < to; slot += 1) {
-      const more = this.#moreOf(table, slot);
+      const more = this.#moreOf(slot);
       if (more !== undefined) for (const nodeId of more.keys()) more.set(nodeId, false);
     }
   }
 
   /** For a range that is to be dropped from the table. */
-  forget(table: RangeTable, slot: number): void {
-    if (this.#moreOf(table, slot) !== undefined) this.#dropMore(table, slot);
+  forget(slot: number): void {
+    if (this.#moreOf(slot) !== undefined) this.#dropMore(slot);
   }
 
-  #moreOf(table: RangeTable, slot: number): Map<number, boolean> | undefined {
-    const hasMore = (rest(table, slot, 0) & HAS_MORE) !== 0;
-    return hasMore ? this.#more.get(table.ids[slot] ?? 0) : undefined;
+  #moreOf(slot: number): Map<number, boolean> | undefined {
+    const hasMore = (this.#rest(slot, 0) & HAS_MORE) !== 0;
+    return hasMore ? this.#more.get(this.#table.ids[slot] ?? 0) : undefined;
   }
 
-  #dropMore(table: RangeTable, slot: number): void {
-    this.#more.delete(table.ids[slot] ?? 0);
-    setRest(table, slot, 0, rest(table, slot, 0) & ~HAS_MORE);
+  #dropMore(slot: number): void {
+    this.#more.delete(this.#table.ids[slot] ?? 0);
+    this.#setRest(slot, 0, this.#rest(slot, 0) & ~HAS_MORE);
   }
-}
 
-export function holderCounts(table: RangeTable, slot: number): HolderCounts {
-  const bits = rest(table, slot, 0);
-  return {
-    last: bits & MAX_COUNT,
-    intended: (bits >>> COUNT_BITS) & MAX_COUNT,
-    wasMissingSome: (bits & WAS_MISSING_SOME) !== 0,
-  };
-}
+  counts(slot: number): HolderCounts {
+    const bits = this.#rest(slot, 0);
+    return {
+      last: bits & MAX_COUNT,
+      intended: (bits >>> COUNT_BITS) & MAX_COUNT,
+      wasMissingSome: (bits & WAS_MISSING_SOME) !== 0,
+    };
+  }
 
-export function setHolderCounts(
-  table: RangeTable,
-  slot: number,
-  { last, intended, wasMissingSome }: HolderCounts,
-): void {
-  const counts = Math.min(last, MAX_COUNT) | (Math.min(intended, MAX_COUNT) << COUNT_BITS);
-  const marks = (rest(table, slot, 0) & HAS_MORE) | (wasMissingSome ? WAS_MISSING_SOME : 0);
-  setRest(table, slot, 0, marks | counts);
-}
+  setCounts(slot: number, { last, intended, wasMissingSome }: HolderCounts): void {
+    const counts = Math.min(last, MAX_COUNT) | (Math.min(intended, MAX_COUNT) << COUNT_BITS);
+    const marks = (this.#rest(slot, 0) & HAS_MORE) | (wasMissingSome ? WAS_MISSING_SOME : 0);
+    this.#setRest(slot, 0, marks | counts);
+  }
 
-/** The number of the place of the range, below MAX_PLACES. */
-export function placeNumber(table: RangeTable, slot: number): number {
-  return rest(table, slot, 1) | (rest(table, slot, 2) << (32 - REST_SHIFT));
-}
+  /** The number of the place of the range, below MAX_PLACES. */
+  place(slot: number): number {
+    return this.#rest(slot, 1) | (this.#rest(slot, 2) << (32 - REST_SHIFT));
+  }
 
-export function setPlaceNumber(table: RangeTable, slot: number, place: number): void {
-  setRest(table, slot, 1, place);
-  setRest(table, slot, 2, place >>> (32 - REST_SHIFT));
+  setPlace(slot: number, place: number): void {
+    this.#setRest(slot, 1, place);
+    this.#setRest(slot, 2, place >>> (32 - REST_SHIFT));
+  }
+
+  /** The upper bits of a word, which no node needs. */
+  #rest(slot: number, word: number): number {
+    return (this.#table.words[slot * HOLDER_WORDS + word] ?? 0) >>> REST_SHIFT;
+  }
+
+  /** Of `bits` the lowest ten. */
+  #setRest(slot: number, word: number, bits: number): void {
+    const { words } = this.#table;
+    const at = slot * HOLDER_WORDS + word;
+    words[at] = ((words[at] ?? 0) & ((1 << REST_SHIFT) - 1)) | (bits << REST_SHIFT);
+  }
 }
 
 function wordOf(slot: number, entry: number): number {
@@ -218,15 +227,4 @@ function wordOf(slot: number, entry: number): number {
 
 function shiftOf(entry: number): number {
   return (entry & 1) * ENTRY_BITS;
-}
-
-/** The upper bits of a word, which no node needs. */
-function rest({ words }: RangeTable, slot: number, word: number): number {
-  return (words[slot * HOLDER_WORDS + word] ?? 0) >>> REST_SHIFT;
-}
-
-/** Of `bits` the lowest ten. */
-function setRest({ words }: RangeTable, slot: number, word: number, bits: number): void {
-  const at = slot * HOLDER_WORDS + word;
-  words[at] = ((words[at] ?? 0) & ((1 << REST_SHIFT) - 1)) | (bits << REST_SHIFT);
 }

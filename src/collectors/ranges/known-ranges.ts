@@ -1,6 +1,6 @@
 import { PROBLEMS } from '../../vocabulary.ts';
 import type { FailureDomains } from './failure-domains.ts';
-import { HOLDER_WORDS, Holders, MAX_PLACES, placeNumber, setPlaceNumber } from './holders.ts';
+import { HOLDER_WORDS, Holders, MAX_PLACES } from './holders.ts';
 import { RangeTable, walk, type Work } from './range-table.ts';
 import { countProblems, LEASE_KINDS, type Place, tableOf } from './range.ts';
 
@@ -109,7 +109,7 @@ export class Places {
 export class KnownRanges {
   readonly table = new RangeTable(HOLDER_WORDS);
   readonly places = new Places();
-  readonly #holders = new Holders();
+  readonly #holders = new Holders(this.table);
   /** Increases of lease sequences since the start of the exporter. */
   leaseChanges = 0;
 
@@ -118,7 +118,7 @@ export class KnownRanges {
     const { table } = this;
     yield* walk(table.capacity, (from, to) => {
       beginSlots(table, from, to);
-      this.#holders.beginScan(table, from, to);
+      this.#holders.beginScan(from, to);
     });
   }
 
@@ -144,8 +144,8 @@ export class KnownRanges {
       this.#commitLease(to, flags[slot] ?? 0, sequences[slot] ?? 0);
       const replicas = (table.counts[to] ?? 0) & REPLICA_BITS;
       table.counts[to] = Math.min(replicas + 1, REPLICA_BITS);
-      this.#holders.add(table, to, nodeId);
-      if (replicas === 0) setPlaceNumber(table, to, words[slot] ?? 0);
+      this.#holders.add(to, nodeId);
+      if (replicas === 0) this.#holders.setPlace(to, words[slot] ?? 0);
     }
   }
 
@@ -200,13 +200,13 @@ export class KnownRanges {
       const replicas = (counts[slot] ?? 0) & REPLICA_BITS;
       if (replicas > 0) this.#count(summary, slot, replicas);
       if (whole !== undefined) this.#settle(summary, slot, whole);
-      if (replicas > 0 || this.#holders.isUnread(this.table, slot, readNodes)) continue;
+      if (replicas > 0 || this.#holders.isUnread(slot, readNodes)) continue;
       const ageStep = whole === undefined ? PARTIAL_SCAN_AGE : COMPLETE_SCAN_AGE;
       const age = Math.min(((counts[slot] ?? 0) >>> AGE_SHIFT) + ageStep, MAX_AGE);
       counts[slot] = age << AGE_SHIFT;
       if (age < MAX_AGE) continue;
       expired += 1;
-      this.#holders.forget(this.table, slot);
+      this.#holders.forget(slot);
     }
     return expired;
   }
@@ -220,7 +220,7 @@ export class KnownRanges {
     const problems = flags & PROBLEM_BITS;
     if (problems === 0) return;
     const { byProblem, problemsByTable } = summary;
-    const tableId = this.places.tableAt(placeNumber(this.table, slot));
+    const tableId = this.places.tableAt(this.#holders.place(slot));
     const ofTable = problemsByTable.get(tableId) ?? PROBLEMS.map(() => 0);
     problemsByTable.set(tableId, ofTable);
     countProblems(byProblem, problems);
@@ -230,10 +230,10 @@ export class KnownRanges {
   #settle(summary: RangeSummary, slot: number, { domains, onLost }: WholeView): void {
     const { table } = this;
     const problems = (table.flags[slot] ?? 0) & PROBLEM_BITS;
-    const nodeId = this.#holders.settle(table, slot, problems, domains);
+    const nodeId = this.#holders.settle(slot, problems, domains);
     if (nodeId === undefined) return;
     summary.lost += 1;
-    onLost(table.ids[slot] ?? 0, nodeId, this.places.at(placeNumber(table, slot)) ?? 0);
+    onLost(table.ids[slot] ?? 0, nodeId, this.places.at(this.#holders.place(slot)) ?? 0);
   }
 }
 

@@ -1,15 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { HolderCounts } from '../../../src/collectors/ranges/failure-domains.ts';
-import {
-  HOLDER_WORDS,
-  holderCounts,
-  Holders,
-  MAX_PLACES,
-  placeNumber,
-  setHolderCounts,
-  setPlaceNumber,
-} from '../../../src/collectors/ranges/holders.ts';
+import { HOLDER_WORDS, Holders, MAX_PLACES } from '../../../src/collectors/ranges/holders.ts';
 import { RangeTable } from '../../../src/collectors/ranges/range-table.ts';
 import { countMaps } from './maps.ts';
 
@@ -40,7 +32,7 @@ describe('the holders of a range', () => {
     fc.assert(
       fc.property(actions, (list) => {
         const table = new RangeTable(HOLDER_WORDS);
-        const holders = new Holders();
+        const holders = new Holders(table);
         const models = new Map<number, Model>();
         for (const { rangeId, act, nodeId, value } of list) {
           const slot = table.put(rangeId);
@@ -51,32 +43,32 @@ describe('the holders of a range', () => {
           };
           models.set(rangeId, model);
           if (act === 'add') {
-            holders.add(table, slot, nodeId);
+            holders.add(slot, nodeId);
             model.seen.set(nodeId, true);
           } else if (act === 'remove') {
-            holders.remove(table, slot, nodeId);
+            holders.remove(slot, nodeId);
             model.seen.delete(nodeId);
           } else if (act === 'scan') {
-            holders.beginScan(table, slot, slot + 1);
+            holders.beginScan(slot, slot + 1);
             for (const id of model.seen.keys()) model.seen.set(id, false);
           } else if (act === 'counts') {
             model.counts = { last: value, intended: 15 - value, wasMissingSome: value > 7 };
-            setHolderCounts(table, slot, model.counts);
+            holders.setCounts(slot, model.counts);
           } else {
             model.place = MAX_PLACES - 1 - value * 4_099;
-            setPlaceNumber(table, slot, model.place);
+            holders.setPlace(slot, model.place);
           }
         }
         for (const [rangeId, model] of models) {
           const slot = table.put(rangeId);
-          const count = holders.read(table, slot);
+          const count = holders.read(slot);
           const found = holders.nodes
             .slice(0, count)
             .map((id, at) => [id, holders.seen[at]] as const);
           expect(new Map(found)).toEqual(model.seen);
           expect(found).toHaveLength(model.seen.size);
-          expect(holderCounts(table, slot)).toEqual(model.counts);
-          expect(placeNumber(table, slot)).toBe(model.place);
+          expect(holders.counts(slot)).toEqual(model.counts);
+          expect(holders.place(slot)).toBe(model.place);
         }
       }),
     );
@@ -84,14 +76,15 @@ describe('the holders of a range', () => {
 
   test('counts above 15 are kept as 15', () => {
     const table = new RangeTable(HOLDER_WORDS);
+    const holders = new Holders(table);
     const slot = table.put(1);
-    setHolderCounts(table, slot, { last: 40, intended: 17, wasMissingSome: true });
-    expect(holderCounts(table, slot)).toEqual({ last: 15, intended: 15, wasMissingSome: true });
+    holders.setCounts(slot, { last: 40, intended: 17, wasMissingSome: true });
+    expect(holders.counts(slot)).toEqual({ last: 15, intended: 15, wasMissingSome: true });
   });
 
   test('take memory of their own only beyond six, or with ids above 1,023, and give it back', () => {
     const table = new RangeTable(HOLDER_WORDS);
-    const holders = new Holders();
+    const holders = new Holders(table);
     const before = countMaps();
     const holdersOf = [
       [1_023, 1_022, 1, 2, 3, 4],
@@ -100,13 +93,13 @@ describe('the holders of a range', () => {
       [2 ** 40, 1_024, 1_025, 1, 2, 3, 4, 5, 6],
     ];
     for (const [range, ids] of holdersOf.entries()) {
-      for (const nodeId of ids) holders.add(table, table.put(range + 1), nodeId);
+      for (const nodeId of ids) holders.add(table.put(range + 1), nodeId);
     }
     expect(countMaps() - before).toBe(3);
-    holders.remove(table, table.put(2), 7);
-    holders.forget(table, table.put(4));
+    holders.remove(table.put(2), 7);
+    holders.forget(table.put(4));
     expect(countMaps() - before).toBe(1);
-    const left = [1, 2, 3, 4].map((rangeId) => holders.read(table, table.put(rangeId)));
+    const left = [1, 2, 3, 4].map((rangeId) => holders.read(table.put(rangeId)));
     expect(left).toEqual([6, 6, 1, 6]);
   });
 });
