@@ -6,12 +6,13 @@ import { defineCollector, type CollectContext, type CollectorResult } from './co
 import {
   ApplicationTallies,
   chooseMembers,
-  chooseUsers,
   listApplications,
   listUsers,
   type Members,
   type Pair,
+  PAIR_RANKINGS,
   pairOf,
+  USER_RANKINGS,
 } from './sessions/applications.ts';
 import {
   APPLICATION_FAMILIES,
@@ -127,8 +128,9 @@ export const sessions = defineCollector({
     if (answered.size === 0 && failedNodes.size > 0) {
       await assertNodeAnswered(api, context, failedNodes);
     }
-    state.pairs = chooseMembers(applications.byPair, state.pairs, options.max_applications);
-    state.users = chooseUsers(applications.byUser, state.users, options.max_users);
+    const { byPair, byUser } = applications;
+    state.pairs = chooseMembers(byPair, state.pairs, options.max_applications, PAIR_RANKINGS);
+    state.users = chooseMembers(byUser, state.users, options.max_users, USER_RANKINGS);
     const nodes = [...count.nodes].toSorted(([a], [b]) => a - b);
     return {
       nodes: new Map(
@@ -137,7 +139,7 @@ export const sessions = defineCollector({
       byAge: count.byAge,
       queriesByAge: count.queriesByAge,
       applications: listApplications(applications, state.pairs, state.users),
-      users: listUsers(applications.byUser, state.users),
+      users: listUsers(byUser, state.users),
       answered,
       failedNodes,
     };

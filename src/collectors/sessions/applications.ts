@@ -23,9 +23,12 @@ function splitPair(pair: Pair): readonly [application: string, user: string] {
 /** Pairs and users held at a time. Clients choose their names, so there may be as many as sessions. */
 const MAX_HELD = 10_000;
 
-/** What makes a pair worth listing, and how many are listed for it. */
-const RANKINGS = [
-  { rank: sizeOf, max: Infinity },
+/** What makes a user worth listing, and how many are listed for it. */
+export const USER_RANKINGS = [{ rank: sizeOf, max: Infinity }];
+
+/** The same of a pair. */
+export const PAIR_RANKINGS = [
+  ...USER_RANKINGS,
   { rank: ({ oldestTransactionSeconds }: SessionTally) => oldestTransactionSeconds, max: 10 },
   { rank: ({ allocBytes }: SessionTally) => allocBytes, max: 10 },
 ];
@@ -65,7 +68,7 @@ export class ApplicationTallies {
   /** Removes half of the pairs that may go, so that this is seldom. */
   #shrink(): void {
     const stays = new Set(this.#kept.keys());
-    for (const { rank, max } of RANKINGS.slice(1)) {
+    for (const { rank, max } of PAIR_RANKINGS.slice(1)) {
       const highest = sortByRank(this.byPair, rank).slice(0, max);
       for (const pair of highest) stays.add(pair);
     }
@@ -86,7 +89,7 @@ function addTo<Key>(tallies: Map<Key, SessionTally>, key: Key, more: SessionTall
   tallies.set(key, tally);
 }
 
-/** The keys whose rank is not 0, highest first, ties by name; members count as 20 % higher and win ties. */
+/** The keys whose rank is not 0, highest first, ties by name; members count as 20 % higher and win ties. Without `other`. */
 function sortByRank<Key extends string>(
   tallies: ReadonlyMap<Key, SessionTally>,
   rank: (tally: SessionTally) => number,
@@ -96,7 +99,7 @@ function sortByRank<Key extends string>(
     const isMember = members.has(key);
     return { key, isMember, score: rank(tally) * (isMember ? MEMBER_BONUS : 1) };
   })
-    .filter(({ score }) => score > 0)
+    .filter(({ key, score }) => key !== OTHER && score > 0)
     .toSorted(
       (a, b) =>
         b.score - a.score || Number(b.isMember) - Number(a.isMember) || (a.key < b.key ? -1 : 1),
@@ -112,22 +115,12 @@ const MIN_POLLS = 10;
 /** It gives way only to what ranks clearly higher. */
 const MEMBER_BONUS = 1.2;
 
-/** Chooses at most `max` users by sessions, with hysteresis. */
-export function chooseUsers(
-  tallies: ReadonlyMap<string, SessionTally>,
-  before: Members<string>,
-  max: number,
-): Members<string> {
-  const users = new Map([...tallies].filter(([user]) => user !== OTHER));
-  return chooseMembers(users, before, max, RANKINGS.slice(0, 1));
-}
-
-/** Chooses at most `max` by sessions, age of transactions and memory, with hysteresis. */
+/** Chooses at most `max` of those that rank highest, with hysteresis. */
 export function chooseMembers<Key extends string>(
   tallies: ReadonlyMap<Key, SessionTally>,
   before: Members<Key>,
   max: number,
-  rankings = RANKINGS,
+  rankings: typeof PAIR_RANKINGS,
 ): Members<Key> {
   const ranked = rankings.map(({ rank, max: most }) =>
     sortByRank(tallies, rank, before).slice(0, most),
