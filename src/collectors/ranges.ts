@@ -123,17 +123,18 @@ export const ranges = defineCollector({
     const lists = createLists(context);
     const scan = await scanAssigned(api, context, assignment, lists);
     const { scanned, failed } = scan;
+    const readNodes = new Set(scanned.map(({ nodeId }) => nodeId));
     logFailures(context.warn, scan);
     const result = { shard, scanned, failed, skipped: assignment.toSkip.length };
     const failure = scanFailure(assignment, scan);
     if (failure !== undefined) {
-      updateProblems(context, lists, assignment, scanned);
+      updateProblems(context, lists, assignment, readNodes);
       return { ...result, failure };
     }
-    const whole = failed.length === 0 ? viewWhole(context, lists, assignment, scanned) : undefined;
-    const readNodes = new Set(scanned.map(({ nodeId }) => nodeId));
+    const isComplete = failed.length === 0;
+    const whole = isComplete ? viewWhole(context, lists, assignment, readNodes) : undefined;
     const summary = await inSlices(state.known.endScan(readNodes, whole));
-    const problems = updateProblems(context, lists, assignment, scanned);
+    const problems = updateProblems(context, lists, assignment, readNodes);
     settleDetails(context, scanned);
     const hot = chooseHotRanges(context, lists.hot, scanned);
     const listed = problems.map((list) => list.slice(0, options.problem_ranges));
@@ -221,10 +222,10 @@ function viewWhole(
   { state }: Context,
   { problems }: RangeLists,
   assignment: Assignment,
-  scanned: readonly ScannedNode[],
+  readNodes: ReadonlySet<number>,
 ) {
-  const read = scanned.map(({ nodeId }) => nodeId);
-  const domains = new FailureDomains({ ...assignment, toScan: read }, !state.hasCompleteScan);
+  const nodes = { ...assignment, toScan: [...readNodes] };
+  const domains = new FailureDomains(nodes, !state.hasCompleteScan);
   state.hasCompleteScan = true;
   for (const nodeId of state.storesOf.keys()) {
     if (!domains.isMember(nodeId)) state.storesOf.delete(nodeId);
@@ -244,11 +245,10 @@ function updateProblems(
   { state, nowMs }: Context,
   { problems }: RangeLists,
   { toScan, toSkip }: Assignment,
-  scanned: readonly ScannedNode[],
+  readNodes: ReadonlySet<number>,
 ): readonly (readonly ProblemRange[])[] {
   // What an unread node reported last may still be so.
-  const unread = new Set([...toScan, ...toSkip]);
-  for (const { nodeId } of scanned) unread.delete(nodeId);
+  const unread = new Set([...toScan, ...toSkip]).difference(readNodes);
   return state.problems.update(problems, nowMs() / 1000, unread);
 }
 
