@@ -52,25 +52,22 @@ export async function renderSnapshot(
   sliceMs?: number,
 ): Promise<Snapshot> {
   const slice = new TimeSlice(sliceMs);
-  const families = new Map<string, RenderedFamily>();
-  let series = 0;
+  const text = new TextBytes();
+  const families: RenderedFamily[] = [];
   // One family is compressed while the next is rendered; more at a time would only take memory.
   let compressing = Promise.resolve();
-  for (const whole of set.families()) {
-    const { family } = whole;
-    const { samples, ranks } = cutSamples(whole, keeps);
-    series += samples.size;
-    const [text] = await Promise.all([
-      renderLines({ family, samples }, set.constantLabels, slice),
-      compressing,
-    ]);
-    compressing = compress(text).then((deflated) => {
-      const rendered = { family, lines: text.lines, series: samples.size, ranks, deflated };
-      families.set(family.name, Object.freeze(rendered));
+  for (const { family, samples, ranks } of set.families()) {
+    if (ranks === undefined && !keeps(family, 0)) continue;
+    const write = sampleWriter(family.name, set.constantLabels);
+    await Promise.all([renderLines(samples, write, text, slice), compressing]);
+    const whole = { family, series: samples.size, ranks, lines: text.take() };
+    const rendered = cutFamily(whole, keeps);
+    compressing = compress(rendered.lines).then((deflated) => {
+      families.push(Object.freeze({ ...rendered, deflated }));
     });
   }
   await compressing;
-  return Object.freeze({ families, series });
+  return createSnapshot(families);
 }
 
 /** Renders a small set at once, for one scrape. */
@@ -84,17 +81,19 @@ export function renderFamilies(set: SampleSet): readonly RenderedFamily[] {
 
 /** The snapshot without what the budget does not keep; itself where that is nothing. */
 export function cutSnapshot(snapshot: Snapshot, keeps: Keeps): Snapshot {
-  const families = new Map<string, RenderedFamily>();
-  let series = 0;
-  for (const [name, rendered] of snapshot.families) {
-    const cut = cutFamily(rendered, keeps);
-    if (cut.series > 0) families.set(name, cut);
-    series += cut.series;
-  }
-  return series === snapshot.series ? snapshot : Object.freeze({ families, series });
+  const families = Array.from(snapshot.families.values(), (one) => cutFamily(one, keeps));
+  const cut = createSnapshot(families.filter(({ series }) => series > 0));
+  return cut.series === snapshot.series ? snapshot : cut;
 }
 
-/** Only lists, which are short, lose some of their lines; what is left of them is compressed at the scrape. */
+function createSnapshot(families: readonly RenderedFamily[]): Snapshot {
+  return Object.freeze({
+    families: new Map(families.map((one) => [one.family.name, one])),
+    series: families.reduce((sum, { series }) => sum + series, 0),
+  });
+}
+
+/** Only lists, which are short, lose some of their lines. */
 function cutFamily(rendered: RenderedFamily, keeps: Keeps): RenderedFamily {
   const { family, lines, ranks } = rendered;
   if (ranks === undefined) {
@@ -108,49 +107,48 @@ function cutFamily(rendered: RenderedFamily, keeps: Keeps): RenderedFamily {
   return Object.freeze({ family, lines: cut, series: kept.length, ranks: kept });
 }
 
-function cutSamples({ family, samples, ranks }: SampleSetFamily, keeps: Keeps) {
-  if (ranks === undefined)
-    return { samples: keeps(family, 0) ? samples : new Map<string, number>() };
-  const kept = [...samples].filter((_sample, at) => keeps(family, ranks[at] ?? 0));
-  return { samples: new Map(kept), ranks: ranks.filter((rank) => keeps(family, rank)) };
-}
-
 async function renderLines(
-  { family, samples }: SampleSetFamily,
-  constantLabels: string,
+  samples: SampleSetFamily['samples'],
+  write: ReturnType<typeof sampleWriter>,
+  text: TextBytes,
   slice: TimeSlice,
-) {
-  const write = sampleWriter(family.name, constantLabels);
-  const chunks: Buffer[] = [];
+): Promise<void> {
   let lines = '';
   let written = 0;
   for (const [labels, value] of samples) {
     lines += write(labels, value);
     written += 1;
-    if (written % SAMPLES_PER_LOOK === 0) {
-      chunks.push(Buffer.from(lines));
+    if (written % SAMPLES_PER_LOOK === 0 || written === samples.size) {
+      text.add(lines);
       lines = '';
       if (slice.isOver) await slice.pause();
     }
   }
-  chunks.push(Buffer.from(lines));
-  return joinChunks(chunks, slice);
 }
 
-/** `Buffer.concat` and the checksum in slices: a family of 100,000 series has more than 10 MB. */
-async function joinChunks(chunks: readonly Buffer[], slice: TimeSlice) {
-  const lines = Buffer.allocUnsafe(chunks.reduce((sum, chunk) => sum + chunk.length, 0));
-  let crc = 0;
-  let at = 0;
-  for (const chunk of chunks) {
-    at += chunk.copy(lines, at);
-    crc = crc32(chunk, crc);
-    if (slice.isOver) await slice.pause();
+/** Text in UTF-8 that is added piece by piece. Its memory is used again for the next text. */
+class TextBytes {
+  #bytes = Buffer.allocUnsafe(64 * 1024);
+  #length = 0;
+
+  add(text: string): void {
+    // A UTF-16 code unit takes three bytes at most.
+    const needed = this.#length + 3 * text.length;
+    if (needed > this.#bytes.length) {
+      this.#bytes = Buffer.concat([this.#bytes.subarray(0, this.#length)], 2 * needed);
+    }
+    this.#length += this.#bytes.write(text, this.#length);
   }
-  return { lines, crc };
+
+  /** A copy of all that was added since the last call: 12 MB, of 100,000 series, take a few milliseconds. */
+  take(): Buffer {
+    const copy = Buffer.from(this.#bytes.subarray(0, this.#length));
+    this.#length = 0;
+    return copy;
+  }
 }
 
-async function compress({ lines, crc }: Awaited<ReturnType<typeof joinChunks>>) {
+async function compress(lines: Buffer) {
   if (lines.length < MIN_DEFLATED_BYTES) return undefined;
-  return Object.freeze({ bytes: await deflate(lines, DEFLATE_OPTIONS), crc });
+  return Object.freeze({ bytes: await deflate(lines, DEFLATE_OPTIONS), crc: crc32(lines) });
 }
