@@ -1,3 +1,4 @@
+import { decodeValue } from './decoder.ts';
 import { JsonError } from './errors.ts';
 import { readerOf, type RecordReader } from './records.ts';
 import { sharedScanner, ValueEnd } from './scanner.ts';
@@ -100,10 +101,9 @@ export class PageParser<Element extends ObjectShape, Envelope extends ObjectShap
         );
       }
     });
-    for (const [name, member] of this.#members) {
-      if (!this.#envelope.has(name)) this.#envelope.set(name, member.readAbsent());
-    }
-    const envelope = typed(this.#options.envelope, Object.fromEntries(this.#envelope));
+    const shape = this.#options.envelope;
+    const { value: absent } = decodeValue(Buffer.from('{}'), shape);
+    const envelope = typed(shape, { ...absent, ...Object.fromEntries(this.#envelope) });
     return { envelope, ...this.#counts };
   }
 

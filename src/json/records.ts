@@ -118,7 +118,7 @@ export function readerOf(shape: AnyShape, isKept: boolean): RecordReader {
   );
   let reader = readers.get(key);
   if (reader === undefined) {
-    reader = new RecordReader(shape, key, isKept);
+    reader = new RecordReader(shape, isKept);
     readers.set(key, reader);
   }
   return reader;
@@ -128,37 +128,26 @@ export function readerOf(shape: AnyShape, isKept: boolean): RecordReader {
 export class RecordReader implements Target {
   plan = 0;
   record = 0;
-  #absent = 0;
   readonly #place: Place;
-  readonly #key: string;
-  /** The first slot of the record that is shown. */
+  /** The first slot of the record. */
   readonly #position = { slot: 0 };
+  #installedIn: Scanner['exports'] | undefined;
   /** Returns the value. */
   readonly read: () => unknown;
 
-  constructor(shape: AnyShape, key: string, isKept: boolean) {
+  constructor(shape: AnyShape, isKept: boolean) {
     this.#place = layOut(shape);
-    this.#key = key;
     this.read = createGetter(sharedScanner(), this.#place, this.#position, isKept);
   }
 
   install(scanner: Scanner): void {
-    let target = scanner.targets.get(this.#key);
-    if (target === undefined) {
-      const size = this.#place.slots * SLOT_BYTES;
-      const { allocate } = scanner.exports;
-      const absent = allocate(size);
-      target = [storePlan(scanner, this.#place, absent, allocate(size)), allocate(size), absent];
-      scanner.targets.set(this.#key, target);
-    }
-    [this.plan, this.record, this.#absent] = target;
+    if (this.#installedIn === scanner.exports) return;
+    const size = this.#place.slots * SLOT_BYTES;
+    const { allocate } = scanner.exports;
+    this.plan = storePlan(scanner, this.#place, allocate(size), allocate(size));
+    this.record = allocate(size);
     this.#position.slot = this.record / SLOT_BYTES;
-  }
-
-  /** The value where the document has none. */
-  readAbsent(): unknown {
-    this.#position.slot = this.#absent / SLOT_BYTES;
-    return this.read();
+    this.#installedIn = scanner.exports;
   }
 }
 

@@ -70,8 +70,6 @@ export class Scanner {
   numbers!: Float64Array;
   /** The raw values in the record that was read last. */
   readonly raws: unknown[] = [];
-  /** Targets by shape; another map when the scanner was replaced. */
-  targets!: Map<string, readonly [plan: number, record: number, absent: number]>;
   /** Where the window begins, and the offset of that byte in the document. */
   window = 0;
   #origin = 0;
@@ -195,7 +193,6 @@ export class Scanner {
     });
     this.exports = exports;
     this.#stateWord = exports.state.value / 4;
-    this.targets = new Map();
     this.#useMemory();
   }
 
