@@ -1,8 +1,9 @@
-import { BREAKER_STATES, RETRY_REASONS } from '../vocabulary.ts';
-import { counter, type Family, gauge, histogram } from './family.ts';
+import { BREAKER_STATES, FAILURE_REASONS, LIMITS, RETRY_REASONS } from '../vocabulary.ts';
+import { counter, type Family, gauge, histogram, type OwnDefinition } from './family.ts';
 
-// What the exporter exports about itself, collectors aside. Gauges are written at every scrape, prom-client keeps the
-// counters.
+// What the exporter exports about itself. Gauges are written at every scrape, prom-client keeps the counters.
+
+export const POLL_SKIP_REASONS = ['overrun', 'breaker_open', 'shutdown'] as const;
 
 export const LOGIN_FAILURE_REASONS = ['rejected', 'timeout', 'network', 'tls', 'http'] as const;
 
@@ -132,6 +133,99 @@ export const clusterFamilies = {
   }),
 };
 
-export const PROCESS_FAMILIES: readonly Family[] = Object.values(processFamilies);
+/** Families of each collector of a cluster. */
+export const collectorFamilies = {
+  success: ofCollector({
+    name: 'crdb_exporter_collector_success',
+    help: 'Whether the last poll of the collector published data.',
+    unit: '0 or 1',
+    notes: 'A partial range scan is a success; crdb_range_scan_nodes counts its failed nodes.',
+  }),
+  duration: ofCollector({
+    name: 'crdb_exporter_collector_duration_seconds',
+    help: 'Duration of the last poll of the collector in seconds.',
+  }),
+  lastSuccess: ofCollector({
+    name: 'crdb_exporter_collector_last_success_timestamp_seconds',
+    help: 'Unix time in seconds at which the last successful poll of the collector ended.',
+    notes: 'Shows the age of the data of the collector. Absent before the first success.',
+  }),
+  lastAttempt: ofCollector({
+    name: 'crdb_exporter_collector_last_attempt_timestamp_seconds',
+    help: 'Unix time in seconds at which the last poll of the collector ended.',
+  }),
+  interval: ofCollector({
+    name: 'crdb_exporter_collector_interval_seconds',
+    help: 'Effective interval between polls in seconds.',
+    notes:
+      'Longer than configured when responses would take more than their share of the time (max_duty). Waiting without a response does not count.',
+  }),
+  configuredInterval: ofCollector({
+    name: 'crdb_exporter_collector_configured_interval_seconds',
+    help: 'Configured interval between polls in seconds.',
+  }),
+  items: ofCollector({
+    name: 'crdb_exporter_collector_items',
+    help: 'Elements (nodes, ranges, sessions, users, tables) that the last poll read.',
+  }),
+  pages: ofCollector({
+    name: 'crdb_exporter_collector_pages',
+    help: 'Responses that the last poll read.',
+  }),
+  responseBytes: ofCollector({
+    name: 'crdb_exporter_collector_response_bytes',
+    help: 'Bytes of the responses of the last poll, decompressed.',
+  }),
+  limitHit: gauge({
+    name: 'crdb_exporter_collector_limit_hit',
+    help: 'Whether the last poll reached this limit (pages, bytes, items, duration, series).',
+    labels: ['collector', 'shard', 'limit'],
+    unit: '0 or 1',
+    series: ['collectors', LIMITS.length],
+  }),
+  series: ofCollector({
+    name: 'crdb_exporter_series',
+    help: 'Number of series that the collector exports now.',
+  }),
+  scanNodesDone: gauge({
+    name: 'crdb_exporter_range_scan_nodes_done',
+    help: 'Nodes that the running (or last) range scan has finished.',
+    labels: ['shard'],
+  }),
+  scanNodesPlanned: gauge({
+    name: 'crdb_exporter_range_scan_nodes_planned',
+    help: 'Nodes that the running (or last) range scan reads.',
+    labels: ['shard'],
+  }),
+  polls: counter({
+    name: 'crdb_exporter_polls_total',
+    help: 'Finished polls, successful or failed.',
+    labels: ['collector', 'shard'],
+    series: ['collectors'],
+  }),
+  pollFailures: counter({
+    name: 'crdb_exporter_poll_failures_total',
+    help: 'Failed polls by reason.',
+    labels: ['collector', 'shard', 'reason'],
+    series: ['collectors', FAILURE_REASONS.length],
+    notes: 'breaker_open: earlier failures of all URLs, or of the endpoint, blocked the request.',
+  }),
+  pollsSkipped: counter({
+    name: 'crdb_exporter_polls_skipped_total',
+    help: 'Polls that did not start, by reason.',
+    labels: ['collector', 'shard', 'reason'],
+    series: ['collectors', POLL_SKIP_REASONS.length],
+    notes: 'They count neither as polls nor as failures.',
+  }),
+};
 
-export const CLUSTER_FAMILIES: readonly Family[] = Object.values(clusterFamilies);
+/** All families of the exporter itself. */
+export const EXPORTER_FAMILIES: readonly Family[] = [
+  ...Object.values(processFamilies),
+  ...Object.values(clusterFamilies),
+  ...Object.values(collectorFamilies),
+];
+
+function ofCollector(definition: OwnDefinition) {
+  return gauge({ ...definition, labels: ['collector', 'shard'], series: ['collectors'] });
+}

@@ -13,13 +13,13 @@ import {
   type FailureReason,
   type RetryReason,
 } from '../vocabulary.ts';
-import { COLLECTOR_FAMILIES, collectorFamilies, POLL_SKIP_REASONS } from './collector-families.ts';
 import {
-  CLUSTER_FAMILIES,
   clusterFamilies,
+  collectorFamilies,
   type DROP_REASONS,
+  EXPORTER_FAMILIES,
   LOGIN_FAILURE_REASONS,
-  PROCESS_FAMILIES,
+  POLL_SKIP_REASONS,
   processFamilies,
 } from './exporter-families.ts';
 import { counter, type Family, gauge, histogram } from './family.ts';
@@ -191,9 +191,7 @@ function createProcessRegistry(): Registry {
 /** A metric as prom-client returns it; `type` is text there, whatever its declaration says. */
 type CollectedMetric = MetricObjectWithValues<MetricValueWithName<string>>;
 
-const OWN_FAMILIES = new Map(
-  [...PROCESS_FAMILIES, ...CLUSTER_FAMILIES, ...COLLECTOR_FAMILIES].map((one) => [one.name, one]),
-);
+const OWN_FAMILIES = new Map(EXPORTER_FAMILIES.map((one) => [one.name, one]));
 const EVENT_LOOP_LAG = 'nodejs_eventloop_lag_';
 
 /**

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { COLLECTORS } from '../../src/collectors/index.ts';
-import { COLLECTOR_FAMILIES } from '../../src/metrics/collector-families.ts';
-import { CLUSTER_FAMILIES, PROCESS_FAMILIES } from '../../src/metrics/exporter-families.ts';
+import { EXPORTER_FAMILIES } from '../../src/metrics/exporter-families.ts';
 import { ExporterMetrics } from '../../src/metrics/exporter-metrics.ts';
 import { type ExpositionFormat, joinExposition } from '../../src/metrics/exposition.ts';
 import { baseName } from '../../src/metrics/family.ts';
@@ -163,8 +162,10 @@ describe("the exporter's own metrics", () => {
   });
 
   it('have distinct names, in OpenMetrics too', () => {
-    const own = [...PROCESS_FAMILIES, ...CLUSTER_FAMILIES, ...COLLECTOR_FAMILIES];
-    const families = [...own, ...COLLECTORS.flatMap((collector) => collector.families)];
+    const families = [
+      ...EXPORTER_FAMILIES,
+      ...COLLECTORS.flatMap((collector) => collector.families),
+    ];
     expect(new Set(families.map(baseName)).size).toBe(families.length);
   });
 });

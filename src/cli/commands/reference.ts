@@ -3,8 +3,7 @@ import type { Collector } from '../../collectors/collector.ts';
 import { COLLECTORS } from '../../collectors/index.ts';
 import { findNearest } from '../../config/issues.ts';
 import { formatJson } from '../../format.ts';
-import { COLLECTOR_FAMILIES } from '../../metrics/collector-families.ts';
-import { CLUSTER_FAMILIES, PROCESS_FAMILIES } from '../../metrics/exporter-families.ts';
+import { EXPORTER_FAMILIES, processFamilies } from '../../metrics/exporter-families.ts';
 import type { Family, SeriesFactor } from '../../metrics/family.ts';
 import { addExamples, usageError } from '../command.ts';
 
@@ -105,18 +104,19 @@ function describe(entry: CatalogueEntry): string {
 
 /** Every family: by collector in their order, then the exporter's own, each by name. */
 export function listCatalogue(): readonly CatalogueEntry[] {
-  const own = [...PROCESS_FAMILIES, ...CLUSTER_FAMILIES, ...COLLECTOR_FAMILIES];
   return [
     ...COLLECTORS.flatMap((collector) =>
       collector.families.toSorted(byName).map((family) => toEntry(family, collector)),
     ),
-    ...own.toSorted(byName).map((family) => toEntry(family)),
+    ...EXPORTER_FAMILIES.toSorted(byName).map((family) => toEntry(family)),
   ];
 }
 
 function byName(a: Family, b: Family): number {
   return a.name < b.name ? -1 : 1;
 }
+
+const WITHOUT_CLUSTER: readonly Family[] = Object.values(processFamilies);
 
 function toEntry(family: Family, collector?: Collector) {
   const { name, type, unit, help, notes, field } = family;
@@ -125,7 +125,7 @@ function toEntry(family: Family, collector?: Collector) {
     type,
     unit,
     /** `crdb_cluster` included where every series has it. */
-    labels: PROCESS_FAMILIES.includes(family) ? family.labels : ['crdb_cluster', ...family.labels],
+    labels: WITHOUT_CLUSTER.includes(family) ? family.labels : ['crdb_cluster', ...family.labels],
     help,
     notes,
     /** The collector that exports it; undefined for metrics of the exporter itself. */

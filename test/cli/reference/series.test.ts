@@ -2,8 +2,7 @@ import { expect, test } from 'vitest';
 import { boundOf } from '../../../src/cli/commands/diagnose.ts';
 import { DEFAULT_METRICS } from '../../../src/cli/commands/reference.ts';
 import { COLLECTORS } from '../../../src/collectors/index.ts';
-import { COLLECTOR_FAMILIES } from '../../../src/metrics/collector-families.ts';
-import { CLUSTER_FAMILIES, PROCESS_FAMILIES } from '../../../src/metrics/exporter-families.ts';
+import { EXPORTER_FAMILIES } from '../../../src/metrics/exporter-families.ts';
 import { startSimulator } from '../../../src/simulator/index.ts';
 import { clusterYaml, startTestExporter } from '../../support/exporter.ts';
 
@@ -45,7 +44,7 @@ test('no family has more series than the reference says', async () => {
       const options = Object.entries(collector.options).map(([key, spec]) => [key, spec.default]);
       return collector.families.map((family) => ({ family, options: Object.fromEntries(options) }));
     }),
-    ...[...COLLECTOR_FAMILIES, ...CLUSTER_FAMILIES, ...PROCESS_FAMILIES].map((family) => ({
+    ...EXPORTER_FAMILIES.map((family) => ({
       family,
       options: {},
     })),
