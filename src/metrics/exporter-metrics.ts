@@ -17,7 +17,6 @@ import {
   clusterFamilies,
   collectorFamilies,
   type DROP_REASONS,
-  EXPORTER_FAMILIES,
   LOGIN_FAILURE_REASONS,
   POLL_SKIP_REASONS,
   processFamilies,
@@ -73,12 +72,11 @@ export class ExporterMetrics {
   ): Promise<readonly RenderedFamily[]> {
     const rendered = [
       ...renderFamilies(this.#buildInfo),
-      ...renderMetrics(withoutUnset(await this.#registry.getMetricsAsJSON()), ''),
+      ...renderMetrics(withoutUnset(await this.#registry.getMetricsAsJSON()), '', isChosen),
     ];
     for (const [name, { registry }] of this.#clusters) {
-      const constantLabels = labelText(['crdb_cluster'], { crdb_cluster: name });
-      const metrics = ofCollectors(await registry.getMetricsAsJSON(), isChosen);
-      rendered.push(...renderMetrics(metrics, constantLabels));
+      const constantLabels = labelText({ crdb_cluster: name });
+      rendered.push(...renderMetrics(await registry.getMetricsAsJSON(), constantLabels, isChosen));
     }
     return rendered;
   }
@@ -191,38 +189,28 @@ function createProcessRegistry(): Registry {
 /** A metric as prom-client returns it; `type` is text there, whatever its declaration says. */
 type CollectedMetric = MetricObjectWithValues<MetricValueWithName<string>>;
 
-const OWN_FAMILIES = new Map(EXPORTER_FAMILIES.map((one) => [one.name, one]));
-const EVENT_LOOP_LAG = 'nodejs_eventloop_lag_';
-
 /**
- * Writes collected metrics as families. Not left to prom-client: it cannot write both formats from one registry
- * and escapes HELP wrongly in one.
+ * Writes collected metrics as families, without the values of collectors that are not chosen. Not left to prom-client: it
+ * cannot write both formats from one registry and escapes HELP wrongly in one.
  */
 function renderMetrics(
   metrics: readonly CollectedMetric[],
   constantLabels: string,
+  isChosen: (collector: string) => boolean,
 ): readonly RenderedFamily[] {
-  return metrics
-    .filter(({ values }) => values.length > 0)
-    .map((metric) => {
-      const lines = metric.values.map((value) => renderValue(metric.name, constantLabels, value));
-      const family = OWN_FAMILIES.get(metric.name) ?? describe(metric);
-      return { family, lines: Buffer.from(lines.join('')), series: lines.length };
-    });
+  return metrics.map((metric) => {
+    const lines = metric.values
+      .filter(({ labels: { collector } }) => collector === undefined || isChosen(`${collector}`))
+      .map(({ labels, metricName = metric.name, value }) => {
+        const texts = Object.entries(labels).map(([label, of]) => [label, `${of ?? ''}`]);
+        const text = labelText(Object.fromEntries(texts));
+        return sampleWriter(metricName, constantLabels)(text, value);
+      });
+    return { family: describe(metric), lines: Buffer.from(lines.join('')), series: lines.length };
+  });
 }
 
-/** Without the values of collectors that are not chosen. */
-function ofCollectors(
-  metrics: readonly CollectedMetric[],
-  isChosen: (collector: string) => boolean,
-): readonly CollectedMetric[] {
-  return metrics.map((metric) => ({
-    ...metric,
-    values: metric.values.filter(
-      ({ labels: { collector } }) => collector === undefined || isChosen(String(collector)),
-    ),
-  }));
-}
+const EVENT_LOOP_LAG = 'nodejs_eventloop_lag_';
 
 /**
  * prom-client shows a gauge that was never set as 0, and the lag of an event loop of which it has no measurement
@@ -241,21 +229,8 @@ function isUnset({ labels, value }: MetricValueWithName<string>): boolean {
   return value === 0 && Object.keys(labels).length === 0;
 }
 
-function renderValue(
-  name: string,
-  constantLabels: string,
-  { labels, metricName = name, value }: MetricValueWithName<string>,
-): string {
-  const texts = Object.entries(labels).map(([label, of]) => [label, `${of ?? ''}`]);
-  const text = labelText(Object.keys(labels), Object.fromEntries(texts));
-  return sampleWriter(metricName, constantLabels)(text, value);
-}
-
-/** The definition of a default metric of prom-client. */
-function describe({ name, help, type, values }: CollectedMetric): Family {
-  const labels = new Set(values.flatMap((value) => Object.keys(value.labels)));
-  labels.delete('le');
-  const definition = { name, help, labels: [...labels] };
-  if (String(type) === 'histogram') return histogram({ ...definition, buckets: [] });
-  return String(type) === 'counter' ? counter(definition) : gauge(definition);
+/** What the header of a metric says. */
+function describe({ name, help, type }: CollectedMetric): Family {
+  if (String(type) === 'histogram') return histogram({ name, help, buckets: [] });
+  return String(type) === 'counter' ? counter({ name, help }) : gauge({ name, help });
 }

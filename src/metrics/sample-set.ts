@@ -34,7 +34,7 @@ export class SampleSet {
 
   /** `{ crdb_cluster: name }` for all that belongs to a cluster, `{}` for what belongs to the process. */
   constructor(constantLabels: { readonly crdb_cluster?: string }) {
-    this.constantLabels = labelText(Object.keys(constantLabels), constantLabels);
+    this.constantLabels = labelText(constantLabels);
   }
 
   /**
@@ -122,24 +122,20 @@ export class SampleSet {
 
 /** Numbers the entries of lists in the order in which they are first written: an entry has one rank in all families of its list. */
 class ListRanks {
-  /** By list, value of `per` and entry. */
-  readonly #ranks = new Map<string, number>();
+  /** The ranks of entries, by list and value of `per`. */
+  readonly #ranks = new Map<string, Map<string, number>>();
   /** By list and entry: the lowest of its ranks, for families without the label `per`. */
   readonly #lowest = new Map<string, number>();
-  /** By list and value of `per`. */
-  readonly #lengths = new Map<string, number>();
 
   /** The rank of the entry with these labels, 0 for the first one. */
   of({ name, entry, per }: FamilyList, labels: LabelValues<string>): number {
     const key = JSON.stringify([name, ...entry.map((label) => labels[label])]);
     const lowest = this.#lowest.get(key);
     if (per === undefined && lowest !== undefined) return lowest;
-    const group = JSON.stringify([name, per === undefined ? '' : labels[per]]);
-    const known = this.#ranks.get(group + key);
-    if (known !== undefined) return known;
-    const rank = this.#lengths.get(group) ?? 0;
-    this.#lengths.set(group, rank + 1);
-    this.#ranks.set(group + key, rank);
+    const group = JSON.stringify([name, per && labels[per]]);
+    const ranks = this.#ranks.get(group) ?? new Map<string, number>();
+    const rank = ranks.get(key) ?? ranks.size;
+    this.#ranks.set(group, ranks.set(key, rank));
     this.#lowest.set(key, Math.min(rank, lowest ?? rank));
     return rank;
   }

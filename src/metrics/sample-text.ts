@@ -11,11 +11,8 @@ const SPECIAL = /[\p{Cc}\p{Cs}\\"]/u;
  * The text between the braces, `a="1",b="x\"y"`, the same in both formats. Two label sets give the same text
  * only when they are equal after cleaning, so it also serves as their key.
  */
-export function labelText(
-  names: readonly string[],
-  labels: Readonly<Record<string, string>>,
-): string {
-  return labelWriter(names)(labels);
+export function labelText(labels: Readonly<Record<string, string>>): string {
+  return labelWriter(Object.keys(labels))(labels);
 }
 
 /** `labelText` for many label sets of the same names. */
