@@ -214,11 +214,10 @@ export class Scanner {
   }
 
   #toRaw(start: number, end: number): number {
-    if (!isUtf8(this.bytes.subarray(start, end))) return -1;
     try {
       return this.raws.push(JSON.parse(this.bytes.toString('utf8', start, end))) - 1;
     } catch {
-      return -2;
+      return -1;
     }
   }
 }

@@ -25,7 +25,7 @@ export declare function isText(start: usize, after: usize): bool;
 declare function toTime(start: usize, after: usize): f64;
 /** Number() of the text between two addresses: for the few numbers that are not computed here. */
 declare function toNumber(start: usize, after: usize): f64;
-/** The index of what JSON.parse returns; -1 when the bytes are not UTF-8, -2 when they are not JSON. */
+/** The index of what JSON.parse returns; -1 when the bytes are not JSON. */
 declare function toRaw(start: usize, after: usize): i32;
 
 /** In the order of ../records.ts. */
@@ -267,8 +267,8 @@ export function readRaw(at: usize, plan: Plan, record: usize): usize {
     }
     if (state.items > state.maxItems) return fail(Failure.TOO_MANY, at);
   }
+  if (!isText(at, after)) return setWrong(after, plan, record);
   const index = toRaw(at, after);
-  if (index == -1) return setWrong(after, plan, record);
   if (index < 0) return fail(Failure.SYNTAX, at);
   store<u64>(record + plan.slot, index);
   state.outcome = load<u8>(at) == Byte.N ? Outcome.NULL : Outcome.VALUE;
