@@ -4,7 +4,7 @@ import { readerOf, type RecordReader } from './records.ts';
 import { sharedScanner, ValueEnd } from './scanner.ts';
 import { type Infer, type ObjectShape, typed } from './shape.ts';
 
-const [QUOTE, COMMA, COLON, LETTER_N] = Buffer.from('",:n');
+const [QUOTE, COMMA, LETTER_N] = Buffer.from('",n');
 const [OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE] = Buffer.from('[]{}');
 const BLANK = 0x20;
 
@@ -206,15 +206,9 @@ export class PageParser<Element extends ObjectShape, Envelope extends ObjectShap
   }
 
   #readKey(at: number, end: number): number {
-    const scanner = this.#scanner;
-    if (scanner.bytes[at] !== QUOTE) scanner.failSyntax(at);
-    const after = scanner.skipString(at + 1);
-    if (after === 0) return 0;
-    const colon = scanner.exports.skipBlanks(after);
-    if (colon < end && scanner.bytes[colon] !== COLON) scanner.failSyntax(colon);
-    const value = scanner.exports.skipBlanks(colon + 1);
-    if (value >= end) return 0;
-    const name = scanner.keyText(at + 1, after - 1);
+    const value = this.#scanner.readKey(at);
+    if (value === 0 || value >= end) return 0;
+    const name = this.#scanner.keyText(at + 1, this.#scanner.exports.keyEnd.value);
     if (name === this.#options.list) return this.#readList(value, end);
     this.#memberName = name;
     return this.#go('member', value);

@@ -18,11 +18,10 @@ interface Exports {
   readonly createTable: (keys: number) => number;
   readonly addKey: (table: number, start: number, length: number, value: number) => void;
   readonly addPrefix: (table: number, start: number, length: number) => void;
-  readonly reserveHeap: () => number;
-  readonly growTo: (address: number) => boolean;
-  readonly setWindow: (end: number, maxDepth: number, maxItems: number) => void;
+  readonly openWindow: (bytes: number, maxDepth: number, maxItems: number) => number;
   readonly skipBlanks: (at: number) => number;
-  readonly skipString: (at: number) => number;
+  readonly readKey: (at: number) => number;
+  readonly keyEnd: { readonly value: number };
   readonly readWhole: (at: number, plan: number, record: number) => number;
 }
 
@@ -30,9 +29,6 @@ const SCANNER_FILE = new URL('scanner.wasm', import.meta.url);
 
 /** Why a value could not be read, in the order of scanner/skip.ts. */
 const FAILURES = ['incomplete', 'syntax', 'too deep', 'too many items'] as const;
-
-/** Zeros after the window, so that inner loops need not look for its end. */
-const SLACK_BYTES = 128;
 
 /** With more memory than this the scanner is replaced, as WebAssembly returns none; pages with usual elements need 1 MB. */
 const MAX_KEPT_BYTES = 4 * 1024 * 1024;
@@ -95,15 +91,13 @@ export class Scanner {
     if (this.bytes.length > MAX_KEPT_BYTES && length < MAX_KEPT_BYTES / 2) this.#instantiate();
     for (const target of targets) target.install(this);
     this.#origin = origin;
-    this.window = this.exports.reserveHeap();
+    this.window = this.exports.openWindow(length, maxDepth, maxItems);
+    if (this.window === 0) throw new RangeError('out of memory');
     let end = this.window;
-    if (!this.exports.growTo(end + length + SLACK_BYTES)) throw new RangeError('out of memory');
     for (const part of parts) {
       this.bytes.set(part, end);
       end += part.length;
     }
-    this.bytes.fill(0, end, end + SLACK_BYTES);
-    this.exports.setWindow(end, maxDepth, maxItems);
     this.#isInUse = true;
     return end;
   }
@@ -123,9 +117,9 @@ export class Scanner {
     );
   }
 
-  /** Like `read`, for the string whose first quote is before the address. */
-  skipString(at: number): number {
-    return this.exports.skipString(at) || this.#explainFailure();
+  /** Like `read`, for a key of an object; returns where its value begins. */
+  readKey(at: number): number {
+    return this.exports.readKey(at) || this.#explainFailure();
   }
 
   #explainFailure(): number {

@@ -135,7 +135,7 @@ export function isAt(key: Key, at: usize): bool {
   return !v128.any_true(v128.xor(v128.load(at + last), v128.load(token + last)));
 }
 
-/** The last key found: between its quotes in the document, without escapes, its hash, and where its value begins. */
+/** The last key read: between its quotes in the document, without escapes, its hash, and where its value begins. */
 export let keyStart: usize = 0;
 export let keyEnd: usize = 0;
 export let keyHash: u32 = 0;
@@ -147,16 +147,22 @@ let plainLength: i32 = 0;
 const MAX_PLAIN_BYTES: usize = 4096;
 const plain = memory.data(4096 + 32);
 
-/** Reads the key at `at`; 0 when it cannot be read. */
-export function findKey(at: usize, table: KeyTable): Key {
-  if (load<u8>(at) != Byte.QUOTE) return changetype<Key>(unexpected(at));
+/** Moves over the key at `at` and its colon to its value. */
+export function readKey(at: usize): usize {
+  if (load<u8>(at) != Byte.QUOTE) return unexpected(at);
   const after = skipString(at + 1);
-  if (after == 0) return changetype<Key>(0);
+  if (after == 0) return 0;
   const colon = skipBlanks(after);
-  if (load<u8>(colon) != 0x3a) return changetype<Key>(unexpected(colon));
-  valueStart = skipBlanks(colon + 1);
+  if (load<u8>(colon) != 0x3a) return unexpected(colon);
   keyStart = at + 1;
   keyEnd = after - 1;
+  valueStart = skipBlanks(colon + 1);
+  return valueStart;
+}
+
+/** Reads the key at `at`; 0 when it cannot be read. */
+export function findKey(at: usize, table: KeyTable): Key {
+  if (readKey(at) == 0) return changetype<Key>(0);
   plainStart = keyStart;
   plainLength = <i32>(keyEnd - keyStart);
   if ((stringTraits & ESCAPED) != 0) {

@@ -12,6 +12,7 @@ import {
   keyHash,
   keyStart,
   learn,
+  readKey,
   reserveHeap,
   valueStart,
 } from './keys.ts';
@@ -26,7 +27,6 @@ import {
   skipBlanks,
   skipBrackets,
   skipScalar,
-  skipString,
   state,
   unexpected,
 } from './skip.ts';
@@ -43,14 +43,20 @@ import {
   skipValue,
 } from './values.ts';
 
-export { addKey, addPrefix, allocate, createTable, growTo };
-export { reserveHeap, skipBlanks, skipString, state };
+export { addKey, addPrefix, allocate, createTable, keyEnd, readKey, skipBlanks, state };
 
-/** Begins with a window of which the bytes up to this address are available. */
-export function setWindow(end: usize, maxDepth: i32, maxItems: i32): void {
-  state.end = end;
+/** Zeros after the window, so that inner loops need not look for its end. */
+const SLACK_BYTES: usize = 128;
+
+/** Returns where a window of so many bytes begins; 0 when there is no memory left. */
+export function openWindow(length: usize, maxDepth: i32, maxItems: i32): usize {
+  const start = reserveHeap();
+  state.end = start + length;
   state.maxDepth = maxDepth;
   state.maxItems = maxItems;
+  if (!growTo(state.end + SLACK_BYTES)) return 0;
+  memory.fill(state.end, 0, SLACK_BYTES);
+  return start;
 }
 
 /** Reads a value that is not within another one into a record; without a plan only its end is found, whatever its depth. */
@@ -58,7 +64,7 @@ export function readWhole(at: usize, plan: Plan, record: usize): usize {
   state.wrongTypes = 0;
   state.depth = 0;
   state.items = 0;
-  state.itemsTop = (state.end + 127) & ~7;
+  state.itemsTop = (state.end + SLACK_BYTES - 1) & ~7;
   if (changetype<usize>(plan) != 0) return readValue(at, plan, record);
   return isBracket(load<u8>(at)) ? skipBrackets(at) : skipValue(at);
 }
