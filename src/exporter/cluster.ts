@@ -9,7 +9,7 @@ import { ClusterBudget } from '../metrics/cluster-budget.ts';
 import { clusterFamilies, collectorFamilies as families } from '../metrics/exporter-families.ts';
 import type { Build, ExporterMetrics } from '../metrics/exporter-metrics.ts';
 import { SampleSet } from '../metrics/sample-set.ts';
-import type { Snapshot } from '../metrics/snapshot.ts';
+import type { RenderedFamily } from '../metrics/snapshot.ts';
 import { Conditions } from '../polling/conditions.ts';
 import { Poller, type PollerOptions } from '../polling/poller.ts';
 import type { Clock } from '../polling/schedule.ts';
@@ -105,8 +105,9 @@ export class Cluster {
   }
 
   /** Data of the chosen collectors that is young enough to be shown. */
-  snapshots(isChosen: IsChosen): readonly Snapshot[] {
-    return this.#chosen(isChosen).flatMap((poller) => poller.snapshot ?? []);
+  families(isChosen: IsChosen): readonly RenderedFamily[] {
+    const snapshots = this.#chosen(isChosen).flatMap((poller) => poller.snapshot ?? []);
+    return snapshots.flatMap(({ families: rendered }) => [...rendered.values()]);
   }
 
   /** Polls these collectors now if their interval has passed, and waits for them, `waitMs` at most. */

@@ -142,14 +142,12 @@ export class Exporter {
 
   async #scrape(isChosen: (collector: string) => boolean) {
     const { polled } = this.#clusters;
-    return {
-      parts: polled.flatMap((cluster) => cluster.snapshots(isChosen)),
-      rendered: [
-        ...polled.flatMap((cluster) => renderFamilies(cluster.metrics(isChosen))),
-        ...renderFamilies(this.#configMetrics()),
-        ...(await this.#metrics.families(isChosen)),
-      ],
-    };
+    return [
+      ...polled.flatMap((cluster) => cluster.families(isChosen)),
+      ...polled.flatMap((cluster) => renderFamilies(cluster.metrics(isChosen))),
+      ...renderFamilies(this.#configMetrics()),
+      ...(await this.#metrics.families(isChosen)),
+    ];
   }
 
   /** Whether all files as they are now are in force, and when the certificate of the web server expires. */

@@ -1,6 +1,6 @@
 import { constants, crc32, deflateRawSync } from 'node:zlib';
 import { baseName, type Family } from './family.ts';
-import type { RenderedFamily, Snapshot } from './snapshot.ts';
+import type { RenderedFamily } from './snapshot.ts';
 
 /** Prometheus text 0.0.4 or OpenMetrics 1.0. They differ in the headers and the end only. */
 export type ExpositionFormat = 'text' | 'openmetrics';
@@ -19,9 +19,7 @@ type Block = Pick<RenderedFamily, 'lines' | 'deflated'>;
 
 export interface ExpositionRequest {
   /** May hold the same family several times, for different clusters. */
-  readonly parts: Iterable<Snapshot>;
-  /** Rendered for this scrape: the exporter's own metrics. */
-  readonly rendered: Iterable<RenderedFamily>;
+  readonly families: readonly RenderedFamily[];
   readonly format: ExpositionFormat;
   readonly gzip: boolean;
   /** Families to send, by the name of the family or of one of its samples; all when absent. */
@@ -30,9 +28,8 @@ export interface ExpositionRequest {
 
 /** Joins rendered families into the chunks of one response: by name, all samples of a family under one header. */
 export function joinExposition(request: ExpositionRequest): readonly Buffer[] {
-  const { parts, rendered, format, gzip, names } = request;
-  const all = [...Array.from(parts, ({ families }) => [...families.values()]).flat(), ...rendered];
-  const chosen = all.filter(
+  const { families, format, gzip, names } = request;
+  const chosen = families.filter(
     ({ family, series }) => series > 0 && (names === undefined || isNamed(family, names)),
   );
   const groups = [...Map.groupBy(chosen, ({ family }) => family.name)];

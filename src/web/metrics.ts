@@ -1,20 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import {
-  CONTENT_TYPES,
-  type ExpositionFormat,
-  type ExpositionRequest,
-  joinExposition,
-} from '../metrics/exposition.ts';
+import { CONTENT_TYPES, type ExpositionFormat, joinExposition } from '../metrics/exposition.ts';
+import type { RenderedFamily } from '../metrics/snapshot.ts';
 import { readParameters, send, sendText } from './respond.ts';
 
 /** The content of a scrape. */
 export interface ScrapeSource {
   /** Names of all collectors. */
   readonly collectors: readonly string[];
-  scrape(isChosen: (collector: string) => boolean): Promise<Scraped>;
+  scrape(isChosen: (collector: string) => boolean): Promise<readonly RenderedFamily[]>;
 }
-
-type Scraped = Pick<ExpositionRequest, 'parts' | 'rendered'>;
 
 /** Answers a scrape; `collect[]` and `exclude[]` choose collectors. */
 export async function sendMetrics(source: ScrapeSource, response: ServerResponse): Promise<void> {
@@ -43,13 +37,16 @@ export function chooseCollectors(
 }
 
 /** Joins ready buffers: format by Accept, gzip by Accept-Encoding; `name[]` leaves only the named families. */
-export function sendExposition(scraped: Scraped, response: ServerResponse): void {
+export function sendExposition(
+  families: readonly RenderedFamily[],
+  response: ServerResponse,
+): void {
   const { headers } = response.req;
   const named = readParameters(response.req).getAll('name[]');
   const names = named.length === 0 ? undefined : new Set(named);
   const format = negotiateFormat(headers.accept);
   const gzip = acceptsGzip(headers['accept-encoding']);
-  const chunks = joinExposition({ ...scraped, format, gzip, names });
+  const chunks = joinExposition({ families, format, gzip, names });
   send(response, chunks, {
     'content-type': CONTENT_TYPES[format],
     vary: 'Accept, Accept-Encoding',

@@ -40,8 +40,8 @@ export async function sendProbe(clusters: readonly ClusterSource[], response: Se
   await cluster.pollNow(isChosen, readWaitMs(request));
   if (response.closed) return;
   const outcomes = renderFamilies(cluster.metrics(isChosen));
-  const rendered = outcomes.filter(({ family }) => OUTCOME.test(family.name));
-  sendExposition({ parts: cluster.snapshots(isChosen), rendered }, response);
+  const shown = outcomes.filter(({ family }) => OUTCOME.test(family.name));
+  sendExposition([...cluster.families(isChosen), ...shown], response);
 }
 
 function readWaitMs({ headers }: IncomingMessage): number {

@@ -22,8 +22,8 @@ async function render(
   format: ExpositionFormat = 'text',
   isChosen?: (collector: string) => boolean,
 ): Promise<string> {
-  const rendered = await self.families(isChosen);
-  const chunks = joinExposition({ parts: [], rendered, format, gzip: false });
+  const families = await self.families(isChosen);
+  const chunks = joinExposition({ families, format, gzip: false });
   return Buffer.concat(chunks).toString();
 }
 

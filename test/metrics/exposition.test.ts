@@ -12,7 +12,7 @@ import { joinExposition } from '../../src/metrics/exposition.ts';
 import type { Family } from '../../src/metrics/family.ts';
 import { counter, gauge, gaugeHistogram } from '../../src/metrics/family.ts';
 import { SampleSet } from '../../src/metrics/sample-set.ts';
-import type { Snapshot } from '../../src/metrics/snapshot.ts';
+import type { RenderedFamily, Snapshot } from '../../src/metrics/snapshot.ts';
 import { cutSnapshot, renderFamilies, renderSnapshot } from '../../src/metrics/snapshot.ts';
 import { parseExposition } from './parse-exposition.ts';
 import { isMissing, run } from './programs.ts';
@@ -23,14 +23,16 @@ const QUERIES = counter({ name: 'crdb_test_queries_total', help: HELP, labels: [
 const UP = gauge({ name: 'crdb_test_up', help: HELP, labels: [] });
 
 /** The request of a scrape with defaults. */
-function join(request: Partial<ExpositionRequest>): Buffer {
-  const chunks = joinExposition({
-    parts: [],
-    rendered: [],
-    format: 'text',
-    gzip: false,
-    ...request,
-  });
+function join({
+  parts = [],
+  rendered = [],
+  ...request
+}: Partial<Omit<ExpositionRequest, 'families'>> & {
+  readonly parts?: readonly Snapshot[];
+  readonly rendered?: readonly RenderedFamily[];
+}): Buffer {
+  const families = [...parts.flatMap((part) => [...part.families.values()]), ...rendered];
+  const chunks = joinExposition({ families, format: 'text', gzip: false, ...request });
   return Buffer.concat(chunks);
 }
 

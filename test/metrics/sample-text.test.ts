@@ -25,8 +25,8 @@ const UNTYPED = untyped({ name: 'crdb_key', help: 'Key.', labels: [] });
 const HISTOGRAM = histogram({ name: 'crdb_h_seconds', help: 'H.', labels: [], buckets: [0.5] });
 
 function render(set: SampleSet, format: ExpositionFormat): string {
-  const rendered = renderFamilies(set);
-  return Buffer.concat(joinExposition({ parts: [], rendered, format, gzip: false })).toString();
+  const families = renderFamilies(set);
+  return Buffer.concat(joinExposition({ families, format, gzip: false })).toString();
 }
 
 describe('the header of a family', () => {

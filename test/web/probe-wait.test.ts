@@ -26,7 +26,7 @@ test.each([
     warnings: [],
     result: () => undefined,
     isUp: () => undefined,
-    snapshots: () => [],
+    families: () => [],
     metrics: () => new SampleSet({}),
     pollNow(_isChosen: unknown, wait: number) {
       waits.push(wait);

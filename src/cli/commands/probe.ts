@@ -50,8 +50,7 @@ async function probe(command: Command, context: CommandContext, name?: string): 
     await cluster.stop();
     signal.throwIfAborted();
     const chunks = joinExposition({
-      parts: cluster.snapshots(isAny),
-      rendered: renderFamilies(cluster.metrics(isAny)),
+      families: [...cluster.families(isAny), ...renderFamilies(cluster.metrics(isAny))],
       format: 'text',
       gzip: false,
     });

@@ -5,7 +5,7 @@ import { ranges } from '../../collectors/ranges.ts';
 import { sessions } from '../../collectors/sessions.ts';
 import { tables } from '../../collectors/tables.ts';
 import type { SampleSet } from '../../metrics/sample-set.ts';
-import type { Snapshot } from '../../metrics/snapshot.ts';
+import type { RenderedFamily } from '../../metrics/snapshot.ts';
 import type { Conditions } from '../../polling/conditions.ts';
 import type { Poller } from '../../polling/poller.ts';
 import type { Api } from '../../vocabulary.ts';
@@ -29,7 +29,7 @@ export interface ClusterSource {
     collect(...args: never): Promise<R>;
   }): R | undefined;
   isUp(api: Api): boolean | undefined;
-  snapshots(isChosen: (collector: string) => boolean): readonly Snapshot[];
+  families(isChosen: (collector: string) => boolean): readonly RenderedFamily[];
   metrics(isChosen: (collector: string) => boolean): SampleSet;
   pollNow(isChosen: (collector: string) => boolean, waitMs: number): Promise<void>;
 }

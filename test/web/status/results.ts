@@ -108,7 +108,7 @@ export function polledCluster({
       return byName.get(collector.name) as R | undefined;
     },
     isUp: () => isUp,
-    snapshots: () => [],
+    families: () => [],
     metrics: () => new SampleSet({}),
     pollNow: () => Promise.resolve(),
   };
