@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { clusterSection, type CollectorOptions, collectorSections } from './cluster-schema.ts';
 import { type Config, configSchema } from './schema.ts';
 import { Secret } from './secret.ts';
-import type { KeyMeta } from './values.ts';
+import { type AnySchema, type KeyMeta, unwrap } from './values.ts';
 
 /** A key as the command line and the documentation see it. */
 export interface ConfigKey extends Omit<KeyMeta, 'examples'> {
@@ -14,18 +14,6 @@ export interface ConfigKey extends Omit<KeyMeta, 'examples'> {
   readonly default: unknown;
   /** Repeated as a flag, separated by commas as a variable. */
   readonly isList: boolean;
-}
-
-/** A schema that may have the parts of any valibot schema. */
-export interface AnySchema extends v.GenericSchema {
-  readonly entries?: Readonly<Record<string, AnySchema>>;
-  readonly wrapped?: AnySchema;
-  readonly item?: AnySchema;
-}
-
-/** Without what makes it optional. */
-export function unwrap(schema: AnySchema): AnySchema {
-  return schema.wrapped === undefined ? schema : unwrap(schema.wrapped);
 }
 
 /** Every key of the configuration file in its order, but for the collectors' that each cluster may repeat. */

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { type Container, isContainer, isMap, type Path, type SourceDocument } from './document.ts';
 import type { Place } from './issues.ts';
+import { type AnySchema, unwrap } from './values.ts';
 
 /** Values of which any, also of a list, may be missing because it was not valid. */
 type Draft<T> = {
@@ -16,6 +17,7 @@ export function validate<S extends v.GenericSchema>(
   document: SourceDocument,
 ): Section<v.InferOutput<S>> {
   const { input, issues } = document;
+  fillEmptyLists(schema, input);
   for (;;) {
     const result = v.safeParse(schema, input, { abortPipeEarly: true });
     const found = result.issues ?? [];
@@ -26,6 +28,18 @@ export function validate<S extends v.GenericSchema>(
       deleteIn(unknown.length > 0 ? input : result.output, pathOf(issue));
     }
     if (unknown.length === 0) return new Section(document, [], result.output, input);
+  }
+}
+
+/** valibot takes an empty list for a map without keys, but reports one with a member. */
+function fillEmptyLists({ entries = {}, item }: AnySchema, container: Container): void {
+  for (const [key, value] of Object.entries(container)) {
+    const member = item ?? (Object.hasOwn(entries, key) ? entries[key] : undefined);
+    if (member === undefined || !isContainer(value)) continue;
+    const schema = unwrap(member);
+    const isEmptyList = Array.isArray(value) && value.length === 0;
+    if (isEmptyList && schema.entries !== undefined) container[key] = [null];
+    else fillEmptyLists(schema, value);
   }
 }
 

@@ -41,6 +41,18 @@ export function rejectIf<T>(findFault: (value: T) => string | undefined) {
   );
 }
 
+/** A schema that may have the parts of any valibot schema. */
+export interface AnySchema extends v.GenericSchema {
+  readonly entries?: Readonly<Record<string, AnySchema>>;
+  readonly wrapped?: AnySchema;
+  readonly item?: AnySchema;
+}
+
+/** Without what makes it optional. */
+export function unwrap(schema: AnySchema): AnySchema {
+  return schema.wrapped === undefined ? schema : unwrap(schema.wrapped);
+}
+
 /** A map with these keys and no others. */
 export function section<const E extends v.ObjectEntries>(entries: E) {
   const keys = Object.keys(entries);

@@ -1,7 +1,6 @@
 import path from 'node:path';
 import * as v from 'valibot';
 import { messageOf } from '../format.ts';
-import { type AnySchema, unwrap } from './describe.ts';
 import {
   type Container,
   isContainer,
@@ -13,7 +12,7 @@ import { readTextFile, warnOfOtherUsers } from './files.ts';
 import { ConfigIssues } from './issues.ts';
 import { readServerTls, type ServerTls, tlsServerSection } from './server-tls.ts';
 import { type Section, validate } from './validate.ts';
-import { boolean, integer, invalid, section } from './values.ts';
+import { type AnySchema, boolean, integer, invalid, section, unwrap } from './values.ts';
 
 /**
  * What a web config file contains, in the format of the Prometheus exporter toolkit

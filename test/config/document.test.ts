@@ -137,6 +137,19 @@ testBadFiles([
     `log: [a]\n${CLUSTER}`,
     ['1:6: log: a list is not a map: expected level, format'],
   ],
+  [
+    'an empty list for a section',
+    `log: []\n${CLUSTER}`,
+    ['1:6: log: a list is not a map: expected level, format'],
+  ],
+  [
+    'an empty list for a cluster and for its collectors',
+    'clusters: [[], { name: a, cluster_api: { urls: [http://127.0.0.1:1] }, collectors: [] }]\n',
+    [
+      '1:12: clusters[0]: a list is not a map: expected name, console_url, poll, cluster_api, cloud_api, collectors',
+      '1:84: clusters[1].collectors: a list is not a map: expected nodes, ranges, sessions, users, tables, cloud',
+    ],
+  ],
 ]);
 
 test.each([

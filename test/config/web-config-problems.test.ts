@@ -16,6 +16,10 @@ describe('problems are reported with their places and remedies', () => {
       'web.yml:1:22: tls_server_config.cert_flie: unknown key "cert_flie"; did you mean "cert_file"?',
     ],
     [
+      'tls_server_config: []',
+      /^web\.yml:1:20: tls_server_config: a list is not a map: expected cert_file, /,
+    ],
+    [
       'tls_server_config: { key_file: good.key }',
       'web.yml:1:20: tls_server_config: a certificate is missing: set cert_file or cert',
     ],
