@@ -171,6 +171,10 @@ export const RULES: Readonly<Record<Api, readonly Rule[]>> = {
     ...CONNECTION_RULES,
   ],
   cluster: [
+    [
+      { statuses: [401, 403], message: /^other at / },
+      'GET /health/ needs no login: a proxy in between, or another server, rejects the request: check the URL',
+    ],
     [{ reasons: ['forbidden'] }, grant],
     [
       { reasons: ['auth'], message: /^login /, when: ({ login }) => login?.username === 'root' },

@@ -152,6 +152,15 @@ describe('what is wrong is found with its remedy:', () => {
     expect(of('GET /health/')?.advice).toContain('write https:// in the URL');
   });
 
+  test.each([401, 403])('a proxy that rejects every request with %d', async (status) => {
+    await using proxy = await serve((_, response) => response.writeHead(status).end());
+    const { code, of } = await diagnoseBy(`--cluster.url=${proxy.url}`);
+    expect(code).toBe(1);
+    expect(of('GET /health/')?.advice).toBe(
+      'GET /health/ needs no login: a proxy in between, or another server, rejects the request: check the URL',
+    );
+  });
+
   test('a virtual cluster', async () => {
     const quirks = { tenant: 'text' } as const;
     const { code, of } = await diagnose({ quirks, insecure: true }, { clusterApi: 'timeout: 5s' });
