@@ -102,6 +102,7 @@ export class PageParser<Element extends ObjectShape, Envelope extends ObjectShap
       }
     });
     const shape = this.#options.envelope;
+    // What the members are that the page does not have.
     const { value: absent } = decodeValue(Buffer.from('{}'), shape);
     const envelope = typed(shape, { ...absent, ...Object.fromEntries(this.#envelope) });
     return { envelope, ...this.#counts };

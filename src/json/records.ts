@@ -131,7 +131,7 @@ export class RecordReader implements Target {
   readonly #place: Place;
   /** The first slot of the record. */
   readonly #position = { slot: 0 };
-  #installedIn: Scanner['exports'] | undefined;
+  #generation = 0;
   /** Returns the value. */
   readonly read: () => unknown;
 
@@ -141,13 +141,13 @@ export class RecordReader implements Target {
   }
 
   install(scanner: Scanner): void {
-    if (this.#installedIn === scanner.exports) return;
+    if (this.#generation === scanner.generation) return;
     const size = this.#place.slots * SLOT_BYTES;
     const { allocate } = scanner.exports;
     this.plan = storePlan(scanner, this.#place, allocate(size), allocate(size));
     this.record = allocate(size);
     this.#position.slot = this.record / SLOT_BYTES;
-    this.#installedIn = scanner.exports;
+    this.#generation = scanner.generation;
   }
 }
 

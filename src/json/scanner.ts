@@ -60,6 +60,8 @@ export interface Target {
 export class Scanner {
   readonly #module = new WebAssembly.Module(readFileSync(SCANNER_FILE));
   exports!: Exports;
+  /** Counts the instances; what was stored in an earlier one is gone. */
+  generation = 0;
   /** The memory, in three ways; other objects when it has grown. */
   bytes!: Buffer;
   words!: Int32Array;
@@ -186,6 +188,7 @@ export class Scanner {
       },
     });
     this.exports = exports;
+    this.generation += 1;
     this.#stateWord = exports.state.value / 4;
     this.#useMemory();
   }

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { queryObjects } from 'node:v8';
 import { describe, expect, test } from 'vitest';
 import { decodeValue } from '../../src/json/decoder.ts';
 import { PageParser } from '../../src/json/page-parser.ts';
@@ -78,6 +79,17 @@ function structuredPlain(value: unknown): unknown {
   );
 }
 
+declare const WebAssembly: { readonly Memory: new () => unknown };
+
+/** Memories of the scanner that are still in use. */
+function countMemories(): number {
+  return queryObjects(WebAssembly.Memory, { format: 'count' });
+}
+
+function readSmall(): void {
+  decodeValue(Buffer.from('{"a":1}'), object({ a: integer() }));
+}
+
 describe('memory', () => {
   const element = object({
     before: number(),
@@ -121,6 +133,17 @@ describe('memory', () => {
       value: { x: [1] },
       wrongTypes: 0,
     });
+  });
+
+  test('of large documents is given back, whatever their shapes', () => {
+    readSmall();
+    const before = countMemories();
+    for (const name of ['first', 'second', 'third']) {
+      const large = Buffer.from(JSON.stringify({ [name]: 'x'.repeat(5_000_000) }));
+      expect(decodeValue(large, object({ [name]: string() })).wrongTypes).toBe(0);
+      readSmall();
+    }
+    expect(countMemories()).toBe(before);
   });
 
   test('an element with more than a million items is skipped and counted', () => {
