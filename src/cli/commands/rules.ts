@@ -79,7 +79,7 @@ export function writeRules({ values, severities, labels }: Settings): string {
       // Of an alert with two severities those up to the chosen one stay.
       else if (SEVERITIES.indexOf(severity) > SEVERITIES.indexOf(highest)) return visitYaml.REMOVE;
       for (const [name, value] of Object.entries(labels)) rule.setIn(['labels', name], value);
-      return undefined;
+      return visitYaml.SKIP;
     },
   });
   return rules.toString({ lineWidth: 120, singleQuote: true });

@@ -56,6 +56,8 @@ describe('the written rules', () => {
       f: '-x',
       g: '{ h: i }',
       h: '${cpu}',
+      i: 'no',
+      alert: 'x',
     };
     const pairs = Object.entries(labels).map(([name, value]) => `label.${name}=${value}`);
     const all = rulesWith(...pairs).filter(({ alert }) => alert !== undefined);
