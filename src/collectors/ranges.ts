@@ -167,9 +167,10 @@ export const ranges = defineCollector({
 
 export type { ListedRange, RangesResult } from './ranges/samples.ts';
 
-function createLists({ options, state }: Context): RangeLists {
+/** `of`: those of the whole scan, when these are of one node. */
+function createLists({ options, state }: Context, of?: RangeLists): RangeLists {
   return {
-    hot: new HotCandidates(options.hot_ranges, state.hot),
+    hot: new HotCandidates(options.hot_ranges, state.hot, of?.hot),
     problems: new ProblemReports(state.problems),
     tables: new PlaceLoads(),
   };
@@ -183,7 +184,13 @@ async function scanAssigned(
 ): Promise<ScanResult> {
   const { known, storesOf } = context.state;
   const createTally = (nodeId: number): NodeTally =>
-    new NodeTally(nodeId, isAssigned, createLists(context), known.places, storesOf.get(nodeId));
+    new NodeTally(
+      nodeId,
+      isAssigned,
+      createLists(context, lists),
+      known.places,
+      storesOf.get(nodeId),
+    );
   const readNode = createNodeReader(api, context, createTally);
   await inSlices(known.beginScan());
   let committed = Promise.resolve();

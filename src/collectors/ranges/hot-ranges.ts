@@ -19,9 +19,10 @@ export class HotCandidates {
   readonly byQueries: Candidates;
   readonly byCpu: Candidates;
 
-  constructor(length: number, { byQueries, byCpu }: HotList) {
-    this.byQueries = new Candidates(length, byQueries.members);
-    this.byCpu = new Candidates(length, byCpu.members);
+  /** `of`: those of the whole scan, when these are of one node. */
+  constructor(length: number, { byQueries, byCpu }: HotList, of?: HotCandidates) {
+    this.byQueries = new Candidates(length, byQueries.members, of?.byQueries.floor);
+    this.byCpu = new Candidates(length, byCpu.members, of?.byCpu.floor);
   }
 
   /** Whether a range with this load may get on a list. */
@@ -46,11 +47,12 @@ class Candidates {
   readonly #members: ReadonlySet<number>;
   #kept: { readonly range: HotRange; readonly id: number; readonly value: number }[] = [];
   /** No newcomer gets in that is not above. */
-  floor = -1;
+  floor: number;
 
-  constructor(length: number, members: ReadonlySet<number>) {
+  constructor(length: number, members: ReadonlySet<number>, floor = -1) {
     this.#length = length;
     this.#members = members;
+    this.floor = floor;
   }
 
   wants(id: number, value: number | undefined): value is number {
@@ -60,22 +62,26 @@ class Candidates {
   add(range: HotRange, value: number | undefined): void {
     if (!this.wants(range.rangeId, value)) return;
     this.#kept.push({ range, id: range.rangeId, value });
-    if (this.#kept.length > 8 * this.#length) this.list();
+    if (this.#kept.length > 8 * this.#length) this.#cut();
   }
 
   addAll(others: Candidates): void {
     for (const { range, value } of others.list()) this.add(range, value);
   }
 
-  /** Drops what cannot get in. Hottest first; one entry a range, though two stores may claim its lease for a moment. */
+  /** Hottest first; one entry a range, though two stores may claim its lease for a moment. */
   list() {
+    this.#cut();
+    return this.#kept;
+  }
+
+  #cut(): void {
     const byId = Map.groupBy(this.#kept.toSorted(byValue), ({ id }) => id);
     const distinct = [...byId.values()].flatMap((claims) => claims.slice(0, 1));
     const enough = 2 * this.#length;
     this.#kept = distinct.filter(({ id }, at) => at < enough || this.#members.has(id));
     const lowest = this.#length === 0 ? Infinity : (distinct[enough - 1]?.value ?? -1);
     this.floor = Math.max(this.floor, lowest);
-    return this.#kept;
   }
 }
 
