@@ -98,11 +98,12 @@ function sumByLabel<T>(
   add: (one: T, other: T) => T,
 ): Map<string, T> {
   const sums = new Map<string, T>();
-  for (const id of new Set([...shown, ...byTable.keys()])) {
+  const isShown = new Set(shown);
+  for (const id of new Set([...isShown, ...byTable.keys()])) {
     const values = byTable.get(id);
     if (values === undefined) continue;
     const rest = id === 0 ? 'none' : 'other';
-    const label = shown.includes(id) ? String(id) : rest;
+    const label = isShown.has(id) ? String(id) : rest;
     const sum = sums.get(label);
     sums.set(label, sum === undefined ? values : add(sum, values));
   }
