@@ -135,7 +135,9 @@ class TextBytes {
     // A UTF-16 code unit takes three bytes at most.
     const needed = this.#length + 3 * text.length;
     if (needed > this.#bytes.length) {
-      this.#bytes = Buffer.concat([this.#bytes.subarray(0, this.#length)], 2 * needed);
+      const larger = Buffer.allocUnsafe(Math.ceil(1.5 * needed));
+      this.#bytes.copy(larger, 0, 0, this.#length);
+      this.#bytes = larger;
     }
     this.#length += this.#bytes.write(text, this.#length);
   }
