@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { combineCrc32 } from '../../src/metrics/exposition.ts';
+import { combineCrc32 } from '../../src/metrics/gzip.ts';
 
 it('gives the checksum of two sequences in a row, empty ones included', () => {
   const bytes = fc.uint8Array({ maxLength: 5000 });

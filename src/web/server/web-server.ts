@@ -5,8 +5,9 @@ import https from 'node:https';
 import net, { type ListenOptions } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createApp, SERVER_TIMEOUTS, type WebServerOptions } from './app.ts';
-import { Connections, parseOneByOne } from './connections.ts';
+import { Connections } from './connections.ts';
 import { createPasswordChecker } from './password-checker.ts';
+import { parseOneByOne } from './pipelining.ts';
 import { createTlsServer } from './tls.ts';
 
 /** Longer than the usual scrape interval, so that Prometheus keeps its connection. */
