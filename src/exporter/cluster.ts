@@ -153,7 +153,7 @@ export class Cluster {
       .filter(({ outcome }) => this.isPolled || outcome.state !== 'waiting')
       .toSorted((a, b) => a.configuredIntervalSeconds - b.configuredIntervalSeconds);
     const { state = 'waiting' } = poller?.outcome ?? {};
-    return state === 'waiting' ? undefined : state === 'good';
+    return state === 'waiting' ? undefined : state === 'ok';
   }
 
   /** Metrics of the APIs and of the chosen collectors, for one scrape. */
@@ -266,7 +266,7 @@ export class Cluster {
 function writeCollector(set: SampleSet, poller: Poller): void {
   const { state, last, lastSuccessMs } = poller.outcome;
   const labels = { collector: poller.collector.name, shard: poller.shard };
-  set.set(families.success, labels, state === 'good' ? 1 : 0);
+  set.set(families.success, labels, state === 'ok' ? 1 : 0);
   set.set(families.interval, labels, poller.intervalSeconds);
   set.set(families.configuredInterval, labels, poller.configuredIntervalSeconds);
   set.set(families.series, labels, poller.series);

@@ -47,11 +47,11 @@ export class Conditions {
   /** A poll has ended or was skipped, with this error or none; `before` is the state until then. */
   pollEnded(
     { name, api }: Collector,
-    before: 'waiting' | 'good' | 'failing',
+    before: 'waiting' | 'ok' | 'failing',
     error: PollFailure | undefined,
   ) {
     const wasKnown = this.update(name, error && toCondition(api, error));
-    if (error !== undefined || wasKnown || before === 'good') return;
+    if (error !== undefined || wasKnown || before === 'ok') return;
     const text = before === 'failing' ? 'collector recovered' : 'collector succeeded';
     this.#log.info({ collector: name }, text);
   }

@@ -17,8 +17,8 @@ interface LastPoll {
 
 /** State of one collector on one cluster after its last poll; replaced, never changed in place. */
 export interface Outcome {
-  /** `waiting` until the first poll has ended or was skipped; `good` when the last one published its data. */
-  readonly state: 'waiting' | 'good' | 'failing';
+  /** `waiting` until the first poll has ended or was skipped; `ok` when the last one published its data. */
+  readonly state: 'waiting' | 'ok' | 'failing';
   /** The last poll that ran; undefined before the first. */
   readonly last?: LastPoll | undefined;
   /** Wall clock, ms; undefined before the first success. */

@@ -271,7 +271,7 @@ export class Poller {
     const error = failure && { ...failure, remedy: findRemedy(this.collector, failure) };
     conditions.pollEnded(this.collector, this.#outcome.state, error);
     this.#outcome = {
-      state: error === undefined ? 'good' : 'failing',
+      state: error === undefined ? 'ok' : 'failing',
       error,
       last,
       lastSuccessMs: error === undefined ? last?.atMs : this.#outcome.lastSuccessMs,

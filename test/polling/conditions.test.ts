@@ -6,7 +6,7 @@ import { orders } from '../support/collectors.ts';
 
 const SINCE = '2026-03-01T12:00:00.000Z';
 type State = Parameters<Conditions['pollEnded']>[1];
-const GOOD: State = 'good';
+const OK: State = 'ok';
 const FAILED: State = 'failing';
 const NEW: State = 'waiting';
 const TIMEOUT = { reason: 'timeout', message: 'no answer after 3 s', remedy: 'wait' } as const;
@@ -118,12 +118,12 @@ test('a success is logged where the poll before did not succeed and no condition
   const { fail, succeed, logged } = prepare();
   succeed('nodes', NEW);
   succeed('nodes', FAILED);
-  succeed('nodes', GOOD);
+  succeed('nodes', OK);
   expect(logged()).toEqual([
     { level: 'info', collector: 'nodes', msg: 'collector succeeded' },
     { level: 'info', collector: 'nodes', msg: 'collector recovered' },
   ]);
-  fail('nodes', TIMEOUT, GOOD);
+  fail('nodes', TIMEOUT, OK);
   succeed('nodes', FAILED);
   expect(logged().map(({ msg }) => msg)).toEqual([
     'no answer after 3 s',

@@ -29,7 +29,7 @@ test('a poll is described by what it read and how long the answers took', async 
   const atMs = START_MS + 1_400;
   const seconds = { durationSeconds: 0.4, answerSeconds: 0.17 };
   expect(poller.outcome).toEqual({
-    state: 'good',
+    state: 'ok',
     error: undefined,
     last: { atMs, ...seconds, items: 3, pages: 2, bytes: 100, limits: new Set() },
     lastSuccessMs: atMs,

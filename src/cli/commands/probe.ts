@@ -64,7 +64,7 @@ function isAny(): boolean {
 }
 
 function reportFailures({ name, pollers }: Cluster): number {
-  const failed = pollers.filter(({ outcome }) => outcome.state !== 'good');
+  const failed = pollers.filter(({ outcome }) => outcome.state !== 'ok');
   for (const { collector, outcome } of failed) {
     const { message = 'no poll ended', remedy } = outcome.error ?? {};
     const advice = remedy === undefined ? '' : `; ${remedy}`;

@@ -70,7 +70,7 @@ export class ClusterHistory {
     for (const [name, read] of Object.entries(TRENDS[collector] ?? {})) {
       const trend = this.#trends.get(name) ?? new Trend();
       this.#trends.set(name, trend);
-      trend.add({ atMs: nowMs, value: polled?.state === 'good' ? read(snapshot) : undefined });
+      trend.add({ atMs: nowMs, value: polled?.state === 'ok' ? read(snapshot) : undefined });
     }
   }
 }

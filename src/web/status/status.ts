@@ -29,7 +29,7 @@ export function readStatus(source: StatusSource) {
     version: source.version,
     startedAt: new Date(source.startedMs).toISOString(),
     /** Collectors of all clusters by the outcome of their last poll. */
-    collectors: { good: count('good'), failing: count('failing'), waiting: count('waiting') },
+    collectors: { ok: count('ok'), failing: count('failing'), waiting: count('waiting') },
     clusters,
   };
 }

@@ -30,7 +30,7 @@ function assistantIn(status: string, health: string): NonNullable<CloudResult['a
   return { id: 'a', clusterId: 'c', status, health, region: 'us-east1', ...times };
 }
 
-/** Pollers by the names of their collectors: `good`, `waiting`, or `failing` without data. */
+/** Pollers by the names of their collectors: `ok`, `waiting`, or `failing` without data. */
 function pollersOf(states: Readonly<Record<string, string>>): Promise<readonly Poller[]> {
   const pollers = Object.entries(states).map(async ([name, state]) => {
     const collect = (): void => {
@@ -44,15 +44,15 @@ function pollersOf(states: Readonly<Record<string, string>>): Promise<readonly P
 }
 
 describe('the state of a cluster', () => {
-  const all = { nodes: 'good', ranges: 'good', sessions: 'good' };
+  const all = { nodes: 'ok', ranges: 'ok', sessions: 'ok' };
   test.each([
     ['healthy', all, {}],
     ['unknown', { ...all, nodes: 'waiting' }, {}],
     ['unknown', { ...all, ranges: 'failing' }, {}],
     ['unknown', { ...all, sessions: 'waiting' }, {}],
     ['healthy', { ...all, users: 'failing' }, {}],
-    ['healthy', { users: 'good' }, {}],
-    ['unknown', { users: 'good', tables: 'waiting' }, {}],
+    ['healthy', { users: 'ok' }, {}],
+    ['unknown', { users: 'ok', tables: 'waiting' }, {}],
     ['unknown', {}, {}],
     ['healthy', { ...all, ranges: 'waiting' }, { isPolled: false }],
     ['unknown', { ...all, ranges: 'failing' }, { isPolled: false }],
@@ -106,7 +106,7 @@ test.each([
   'a migration assistant that is %s and %s is reported: %s',
   async (status, health, text, since) => {
     const assistant = assistantIn(status, health);
-    const pollers = await pollersOf({ nodes: 'good' });
+    const pollers = await pollersOf({ nodes: 'ok' });
     const cluster = polledCluster({ pollers, isUp: true, results: { cloud: { assistant } } });
     const { findings, assistant: shown } = readCluster(cluster, () => NOW_MS, NOW_MS);
     expect(findings.map((one) => [one.key, one.about, one.alert, one.text, one.since])).toEqual(
@@ -133,7 +133,7 @@ test.each([
 );
 
 test('a state of the migration assistant that is not known is `other`, and without one there is none', async () => {
-  const pollers = await pollersOf({ nodes: 'good' });
+  const pollers = await pollersOf({ nodes: 'ok' });
   const read = (cloud: CloudResult) =>
     readCluster(polledCluster({ pollers, isUp: true, results: { cloud } }), atHourAgo, NOW_MS)
       .assistant;
@@ -146,7 +146,7 @@ describe('the history of a cluster', () => {
   test('has the figures of each successful poll, and a gap for a failed one', async () => {
     const history = new ClusterHistory();
     const [nodes, ranges, sessions, broken] = [
-      ...(await pollersOf({ nodes: 'good', ranges: 'good', sessions: 'good' })),
+      ...(await pollersOf({ nodes: 'ok', ranges: 'ok', sessions: 'ok' })),
       ...(await pollersOf({ nodes: 'failing' })),
     ];
     if (!nodes || !ranges || !sessions || !broken) throw new Error('no pollers');
@@ -163,8 +163,9 @@ describe('the history of a cluster', () => {
         b: { active: 8, oldestTransactionSeconds: 3 },
       }),
     };
-    const good = polledCluster({ pollers: [nodes, ranges, sessions], isUp: true, results });
-    for (const name of ['nodes', 'ranges', 'sessions', 'users']) history.record(good, name, NOW_MS);
+    const polled = polledCluster({ pollers: [nodes, ranges, sessions], isUp: true, results });
+    for (const name of ['nodes', 'ranges', 'sessions', 'users'])
+      history.record(polled, name, NOW_MS);
     const partial = { ...results, ranges: rangesResult(2) };
     const pollers = [broken, ranges, sessions];
     const hurt = polledCluster({ pollers, isUp: true, results: partial });
@@ -181,7 +182,7 @@ describe('the history of a cluster', () => {
 
   test('knows since when a state and a finding last, and which the first polls found', async () => {
     const history = new ClusterHistory();
-    const pollers = await pollersOf({ nodes: 'good' });
+    const pollers = await pollersOf({ nodes: 'ok' });
     const draining = { nodes: nodesResult(node(1, { livenessCode: 6 })) };
     const calm = polledCluster({ pollers, isUp: true });
     const hurt = polledCluster({ pollers, isUp: true, results: draining });

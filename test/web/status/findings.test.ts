@@ -21,7 +21,7 @@ function collector(name: string, more: Partial<CollectorStatus> = {}): Collector
     name,
     api: 'cluster',
     shard: '0',
-    state: 'good',
+    state: 'ok',
     isPolling: false,
     hasData: true,
     lastPollAt: NOW,

@@ -15,7 +15,7 @@ function collector(
     name,
     api: name === 'cloud' ? 'cloud' : 'cluster',
     shard: '0',
-    state: 'good',
+    state: 'ok',
     isPolling: false,
     hasData: true,
     lastPollAt: `${DAY}13:59:41.000Z`,
@@ -286,7 +286,7 @@ test.each([
     at: `${DAY}14:00:00.000Z`,
     version: '1.2.3',
     startedAt: `${DAY}09:00:00.000Z`,
-    collectors: { good: 2, failing: 1, waiting: 1 },
+    collectors: { ok: 2, failing: 1, waiting: 1 },
     clusters,
   };
   const text = renderPage(status, LINKS, name);

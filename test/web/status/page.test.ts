@@ -56,7 +56,7 @@ function cluster(more: Partial<ClusterStatus> = {}, nodes: NodeStatus[] = []): C
         name: 'nodes',
         api: 'cluster',
         shard: '0',
-        state: 'good',
+        state: 'ok',
         isPolling: false,
         hasData: true,
         lastPollAt: AT,
@@ -82,7 +82,7 @@ function cluster(more: Partial<ClusterStatus> = {}, nodes: NodeStatus[] = []): C
 }
 
 function page(clusters: ClusterStatus[]): string {
-  const collectors = { good: clusters.length, failing: 0, waiting: 0 };
+  const collectors = { ok: clusters.length, failing: 0, waiting: 0 };
   const status: Status = { at: AT, version: '1.2.3', startedAt: AT, collectors, clusters };
   return renderPage(status, LINKS, undefined);
 }

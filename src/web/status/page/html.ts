@@ -28,7 +28,7 @@ function render(part: Part): string {
 /** Icons of states and levels, always beside a word: no meaning is by colour alone. */
 const ICONS: Readonly<Record<string, string>> = {
   healthy: '✓',
-  good: '✓',
+  ok: '✓',
   live: '✓',
   info: 'i',
   waiting: '…',

@@ -253,8 +253,7 @@ export function collectorTable(collectors: readonly CollectorStatus[], nowMs: nu
       'State',
       (one) => {
         const first = firstWith(one);
-        const text = one.state === 'good' ? 'ok' : one.state;
-        return html`${icon(one.state)} ${text}${first && first !== one && `, as ${first.name}`}`;
+        return html`${icon(one.state)} ${one.state}${first && first !== one && `, as ${first.name}`}`;
       },
     ],
     [

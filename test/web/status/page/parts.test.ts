@@ -70,7 +70,7 @@ test('text between backquotes is code', () => {
 test('each state has its icon', () => {
   const states = [
     'healthy',
-    'good',
+    'ok',
     'live',
     'info',
     'waiting',
@@ -82,7 +82,7 @@ test('each state has its icon', () => {
     'draining',
   ];
   expect(states.map((state) => textOf(icon(state))).join(' ')).toBe('✓ ✓ ✓ i … ? ! ✕ ✕ ✕ •');
-  expect(icon('good').text).toBe('<span class="icon good" aria-hidden="true">✓</span>');
+  expect(icon('ok').text).toBe('<span class="icon ok" aria-hidden="true">✓</span>');
 });
 
 describe('sessions', () => {
