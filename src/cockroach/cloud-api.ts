@@ -11,7 +11,7 @@ import type { Endpoint } from '../vocabulary.ts';
 const MAX_ATTEMPTS = 3;
 /** Before the first retry; then twice as long. The HTTP client keeps the pauses that the service requests. */
 const FIRST_BACKOFF_MS = 500;
-/** Far above the largest honest answer, a bundle of certificates. */
+/** Far above the largest legitimate response, a bundle of certificates. */
 export const MAX_ANSWER_BYTES = 1024 * 1024;
 const NO_CONTENT = 204;
 
@@ -50,7 +50,7 @@ export type CloudApi = Pick<CloudControl, 'assistant'>;
 /**
  * The Cloud API v1 for one cluster, one method an endpoint. Failures are RequestErrors. A call that changes something is
  * retried only when the service has surely not begun with it: 429, or no connection at all. It resolves to undefined
- * when the change was made and the answer is empty.
+ * when the change was made and the response is empty.
  */
 export class CloudControl {
   readonly #options: CloudApiOptions;
@@ -59,7 +59,7 @@ export class CloudControl {
     this.#options = options;
   }
 
-  /** GET …/migration-assistant; undefined when the cluster has none. The answer holds a password. */
+  /** GET …/migration-assistant; undefined when the cluster has none. The response holds a password. */
   async assistant<S extends ObjectShape>(stats: PollStats, shape: S) {
     try {
       return await this.#send(stats, 'GET', { ...ASSISTANT, shape });

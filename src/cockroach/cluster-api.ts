@@ -57,7 +57,7 @@ export class ClusterApi {
     this.#decodeErrors = decodeErrors;
   }
 
-  /** GET /nodes/, all pages, at most 10,000 nodes; `dateMs` is the Date header of the last answer. */
+  /** GET /nodes/, all pages, at most 10,000 nodes; `dateMs` is the Date header of the last response. */
   async nodes<S extends ObjectShape>(
     stats: PollStats,
     request: {
@@ -104,7 +104,7 @@ export class ClusterApi {
       readonly firstUrl: number;
       readonly shape: S;
       readonly onRange: (range: Infer<S>) => void;
-      /** Waited for between pages, when no answer is being read: a slow consumer holds no request open. */
+      /** Waited for between pages, when no response is being read: a slow consumer holds no request open. */
       readonly onPageEnd?: () => Promise<void>;
     },
   ): Promise<void> {
@@ -241,7 +241,7 @@ export class ClusterApi {
       onElement,
       ...request
     }: Omit<SessionRequest<unknown>, 'stats' | 'onChunk' | 'onEnd'> & {
-      /** Member of the answer that holds the elements. */
+      /** Member of the response that holds the elements. */
       readonly list: string;
       readonly element: S;
       readonly envelope: E;
@@ -258,12 +258,12 @@ export class ClusterApi {
         const page = parser.end();
         // Valid JSON of something else is no empty listing: zeros would be invented.
         if (!page.hasList) {
-          throw new RequestError('decode', `${endpoint}: the answer holds no \`${list}\``);
+          throw new RequestError('decode', `${endpoint}: the response has no \`${list}\``);
         }
         stats.items += page.elements;
         if (page.limitHit) stats.limits.add('bytes');
         this.#decodeErrors(endpoint, page.skipped + page.wrongTypes);
-        // All elements that the answer held, skipped ones included.
+        // All elements that the response held, skipped ones included.
         return { elements: page.elements + page.skipped, envelope: page.envelope, dateMs };
       },
     });

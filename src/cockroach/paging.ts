@@ -8,7 +8,7 @@ const MAX_PAGES = 1_000;
 /** The continuation token of 10,000 nodes is 80 kB long, and a request must carry it. */
 const MAX_TOKEN_LENGTH = 256 * 1024;
 
-/** Pages by limit and offset: `readPage` resolves to the answer's `next`, which must grow and is absent at the end. */
+/** Pages by limit and offset: `readPage` resolves to the response's `next`, which must grow and is absent at the end. */
 export async function readOffsetPages(
   stats: PollStats,
   what: string,
@@ -53,7 +53,7 @@ export async function readNumberedPages(
 }
 
 /**
- * Pages by limit and start (sessions): `readPage` resolves to the answer's `next`, and the nodes that it names in
+ * Pages by limit and start (sessions): `readPage` resolves to the response's `next`, and the nodes that it names in
  * `errors`. The length of a page proves nothing: servers may cap it below the limit. Real servers send `next` for ever,
  * so the end is also a token that came before, or one that leaves only failed nodes.
  */

@@ -30,10 +30,10 @@ const REJECTED_PAUSE_MS = 60_000;
 /** A login that brings no usable token may be a balancer's page: worth another login sooner. */
 const UNUSABLE_PAUSE_MS = 15_000;
 const MAX_TOKEN_LENGTH = 4096;
-/** Answers to a login or logout, which hold a token at most. */
-const MAX_ANSWER_BYTES = 64 * 1024;
+/** Responses to a login or logout, which hold a token at most. */
+const MAX_RESPONSE_BYTES = 64 * 1024;
 
-const loginAnswer = object({ session: string() });
+const loginResponse = object({ session: string() });
 
 /** How long a failed login is not tried again with the same password. */
 const LOGIN_PAUSES_MS: Partial<Readonly<Record<FailureReason, number>>> = {
@@ -105,7 +105,7 @@ export class Session {
       path: '/logout/',
       headers: this.#headers(token, this.#header),
       stats: createPollStats(signal),
-      ...bufferBody(MAX_ANSWER_BYTES, () => undefined),
+      ...bufferBody(MAX_RESPONSE_BYTES, () => undefined),
     });
   }
 
@@ -122,11 +122,11 @@ export class Session {
     // Each way to try again is taken once at most.
     for (;;) {
       try {
-        const answer = await send(this.#headers(token, header));
+        const response = await send(this.#headers(token, header));
         // An endpoint that needs no session accepts any name: it does not unlearn the right one.
         if (!token.accepted || isLastHeader) this.#header = header;
         token.accepted = true;
-        return answer;
+        return response;
       } catch (error) {
         const failure = toRequestError(error, request.endpoint);
         if (failure.reason !== 'auth') {
@@ -223,7 +223,7 @@ export class Session {
         body: new URLSearchParams({ username, password }).toString(),
         stats: createPollStats(signal, performance.now() + loginTimeoutMs),
         retryOn500: true,
-        ...bufferBody(MAX_ANSWER_BYTES, readToken),
+        ...bufferBody(MAX_RESPONSE_BYTES, readToken),
       });
     } catch (error) {
       const failure = toLoginError(error);
@@ -239,9 +239,9 @@ export class Session {
   }
 }
 
-function readToken(answer: Buffer): string {
-  const { value } = decodeValue(answer, loginAnswer);
-  if (!value.session) throw new RequestError('decode', 'login: the answer holds no session');
+function readToken(body: Buffer): string {
+  const { value } = decodeValue(body, loginResponse);
+  if (!value.session) throw new RequestError('decode', 'login: the response has no session');
   checkToken(value.session, 'decode', 'login: the session token');
   return value.session;
 }

@@ -75,7 +75,7 @@ const CONNECTION_RULES: readonly Rule[] = [
     'the connection timed out: check the address, the port and the firewall',
   ],
   [
-    { reasons: ['timeout'], message: /the time for this poll is up/ },
+    { reasons: ['timeout'], message: /poll timeout exceeded/ },
     ({ operation }) =>
       `the poll took longer than collectors.${operation.name}.timeout: raise it, or check the nodes for overload`,
   ],

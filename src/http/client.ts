@@ -126,13 +126,13 @@ export class HttpClient implements AsyncDisposable {
     await Promise.all([this.#agent, ...this.#retired].map((agent) => agent.destroy()));
   }
 
-  /** A node that gave no answer must not hold a slot at every poll. */
+  /** A node that sent no response must not hold a slot at every poll. */
   #skipSilentNode(request: HttpRequest): void {
     const leftMs = this.#health.silentNodeMs(request);
     if (leftMs === 0) return;
     const what = `${request.endpoint} of node ${request.node}`;
     const seconds = Math.ceil(leftMs / 1000);
-    throw new RequestError('timeout', `${what}: gave no answer and is left alone for ${seconds} s`);
+    throw new RequestError('timeout', `${what}: no response; paused for ${seconds} s`);
   }
 
   /** Rejects with the failure when a retry is no use. */
@@ -146,7 +146,7 @@ export class HttpClient implements AsyncDisposable {
     await delay(retry.waitMs, stats.signal, `${endpoint}: waiting for a retry`);
   }
 
-  /** Tries the URLs in turn, until one gives an answer that no other URL would better. */
+  /** Tries the URLs in turn, until one returns a response that no other URL would improve. */
   async #tryUpstreams<T>(call: Call<T>): Promise<T> {
     const { request } = call;
     let last: RequestError | undefined;
@@ -159,7 +159,7 @@ export class HttpClient implements AsyncDisposable {
         return await this.#inSlot(request, () => this.#attempt(upstream, call));
       } catch (error) {
         if (!(error instanceof RequestError) || request.stats.signal.aborted) throw error;
-        // A second 500 is the cluster's answer, not one gateway's.
+        // A second 500 is the cluster's response, not one gateway's.
         const isGatewayFault =
           error.status === 500 && request.retryOn500 === true && last?.status !== 500;
         if (call.hasBody || (!call.shouldFailover && !isGatewayFault)) throw error;
@@ -196,7 +196,7 @@ export class HttpClient implements AsyncDisposable {
   async #attempt<T>(upstream: Upstream, call: Call<T>): Promise<T> {
     const { request } = call;
     const { endpoint, stats } = request;
-    // What is never sent says nothing of the URL.
+    // A request that is never sent proves nothing about the URL.
     if (stats.signal.aborted) {
       throw toRequestError(stats.signal.reason, `${endpoint} at ${upstream.name}`);
     }
@@ -213,7 +213,7 @@ export class HttpClient implements AsyncDisposable {
   }
 }
 
-/** A pool of connections; the time to the headers of an answer includes connecting. */
+/** A pool of connections; the time to the headers of a response includes connecting. */
 function createAgent({
   tls,
   proxy,

@@ -3,11 +3,11 @@ import { RequestError, toRequestError } from './errors.ts';
 
 /** How long one request may take, part by part. */
 export interface RequestDeadlines {
-  /** From the start until the answer's headers. */
+  /** From the start until the response's headers. */
   readonly headersMs: number;
-  /** The same after a request that got no answer, unless the last answer took more than half of it. */
+  /** The same after a request that got no response, unless the last response took more than half of it. */
   readonly headersAfterSilenceMs: number;
-  /** Between two chunks of the answer. */
+  /** Between two chunks of the response. */
   readonly idleMs: number;
   /** On the average, once `rateGraceMs` have passed; 0 = any. */
   readonly minBytesPerSecond: number;

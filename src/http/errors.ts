@@ -3,7 +3,7 @@ import type { FailureReason } from '../vocabulary.ts';
 
 export interface FailureDetails {
   readonly cause?: unknown;
-  /** HTTP status, when there was an answer. */
+  /** HTTP status, when there was a response. */
   readonly status?: number | undefined;
   /** Seconds to wait, from the header Retry-After. */
   readonly retryAfterSeconds?: number | undefined;
@@ -12,7 +12,7 @@ export interface FailureDetails {
   readonly serverText?: string;
 }
 
-/** A request without a usable answer. The message names what was requested, never a secret or server text. */
+/** A request without a usable response. The message names what was requested, never a secret or server text. */
 export class RequestError extends Error {
   override readonly name = 'RequestError';
   readonly reason: FailureReason;
@@ -43,7 +43,7 @@ const MOSTLY_CONNECT_CODES = /^(ETIMEDOUT|UND_ERR_ABORTED)$/;
 /** Codes of failures of an established connection, or of this host. */
 const CONNECTION_CODES =
   /^(ECONNABORTED|ECONNRESET|EMFILE|ENFILE|EPIPE|UND_ERR_SOCKET|UND_ERR_RES_CONTENT_LENGTH_MISMATCH)$/;
-/** `codeOf` an answer that is not HTTP. */
+/** `codeOf` a response that is not HTTP. */
 export const NOT_HTTP = 'NOT_HTTP';
 /** Codes of failed TLS handshakes; those of certificates are listed in Node's documentation of `tls`. */
 const TLS_CODES =
@@ -80,7 +80,7 @@ export function missedDeadline(error: RequestError): boolean {
   return error.reason === 'timeout' && codeOf(error) === '';
 }
 
-/** Whether a gateway or balancer got no answer from a node. */
+/** Whether a gateway or balancer got no response from a node. */
 export function isNodeTimeout(error: RequestError, { node }: { readonly node?: number }): boolean {
   return node !== undefined && error.status === 504;
 }
@@ -93,12 +93,12 @@ export function toRequestError(error: unknown, what: string): RequestError {
     return new RequestError(reason, `${what}: ${error.message}`, { cause: error });
   }
   if (error instanceof Error && error.name === 'TimeoutError') {
-    return new RequestError('timeout', `${what}: the time for this poll is up`, { cause: error });
+    return new RequestError('timeout', `${what}: poll timeout exceeded`, { cause: error });
   }
   if (isNotHttp(error)) {
     // Without the parser's own error, which holds what the server sent.
     const cause = Object.assign(new Error('not HTTP'), { code: NOT_HTTP });
-    const text = `${what}: the answer is not HTTP: ${error.message}`;
+    const text = `${what}: the response is not HTTP: ${error.message}`;
     return new RequestError('network', text, { cause });
   }
   const code = codeOf(error);
@@ -114,7 +114,7 @@ function isNotHttp(error: unknown): error is Error {
   return error.name === 'HTTPParserError' || error.name === 'AssertionError';
 }
 
-/** The error of an answer whose status is not 2xx. */
+/** The error of a response whose status is not 2xx. */
 export function statusError(
   status: number,
   what: string,

@@ -6,7 +6,7 @@ import { BoundedMap, EndpointHealth, type HealthOptions, Upstream } from './upst
 /** Of the time left, for finding out whether one of several URLs works again. */
 const PROBE_SHARE = 1 / 3;
 
-/** One try of a request, with what its outcome is judged by. */
+/** One try of a request, with the state that classifies its outcome. */
 interface TrackedAttempt extends Attempt {
   readonly request: HttpRequest;
   readonly endpoint: EndpointHealth;
@@ -218,7 +218,7 @@ export class Health {
 }
 
 /**
- * No headers in time. For a node also headers without a body in time, and a gateway that got no answer from it; an answer
+ * No headers in time. For a node also headers without a body in time, and a gateway that got no response from it; a response
  * that was still arriving when the poll was over is no silence.
  */
 function isSilence({ request, code }: TrackedAttempt, error: RequestError): boolean {

@@ -11,10 +11,10 @@ export interface PollStats {
   pages: number;
   /** Elements of listings, and single objects. */
   items: number;
-  /** Decoded bytes of answers. */
+  /** Decoded bytes of responses. */
   bytes: number;
   readonly limits: Set<Limit>;
-  /** When answers that arrived were prepared and received, monotonic ms: disjoint, in order. */
+  /** When responses that arrived were prepared and received, monotonic ms: disjoint, in order. */
   readonly answering: { readonly startMs: number; readonly endMs: number }[];
 }
 
@@ -23,7 +23,7 @@ export function createPollStats(signal: AbortSignal, endsAtMs?: number): PollSta
   return { signal, endsAtMs, pages: 0, items: 0, bytes: 0, limits: new Set(), answering: [] };
 }
 
-/** Adds the time of an answer that has just arrived; what overlaps counts once. */
+/** Adds the time of a response that has just arrived; what overlaps counts once. */
 export function recordAnswer({ answering }: PollStats, startMs: number, endMs: number): void {
   let firstMs = startMs;
   for (let last = answering.at(-1); last !== undefined; last = answering.at(-1)) {
@@ -34,7 +34,7 @@ export function recordAnswer({ answering }: PollStats, startMs: number, endMs: n
   answering.push({ startMs: firstMs, endMs });
 }
 
-/** Records the limit when the failure is an answer over its limit of bytes; a limit of items is already marked. */
+/** Records the limit when the failure is a response over its limit of bytes; a limit of items is already marked. */
 export function recordLimit(stats: PollStats, failure: unknown): void {
   const isLimit = failure instanceof RequestError && failure.reason === 'limit';
   if (isLimit && !stats.limits.has('items')) stats.limits.add('bytes');

@@ -56,10 +56,10 @@ export interface HttpResponse {
 /** The outcome of one request; reported once for each that was sent. */
 export interface FinishedRequest {
   readonly endpoint: Endpoint;
-  /** HTTP status, or `error` when no answer came. */
+  /** HTTP status, or `error` when no response came. */
   readonly code: number | 'error';
   readonly seconds: number;
-  /** Decoded bytes of the answer. */
+  /** Decoded bytes of the response. */
   readonly bytes: number;
 }
 
@@ -106,7 +106,7 @@ export async function performRequest<T>(
     attempt.code = response.statusCode;
     attempt.onHeaders();
     if (response.statusCode < 200 || response.statusCode > 299) {
-      throw await readRefusal(request, response, watch.signal, what);
+      throw await readStatusError(request, response, watch.signal, what);
     }
     response.body.on('data', (chunk: Buffer) => watch.chunkArrived(chunk.length));
     const maxBytes = Math.min(request.maxBytes ?? Infinity, options.maxResponseBytes);
@@ -114,7 +114,7 @@ export async function performRequest<T>(
     const release = createReleaser();
     await readBody(body, (chunk) => {
       if (attempt.bytes + chunk.length > maxBytes) {
-        throw new RequestError('limit', `${what}: the answer is larger than ${maxBytes} bytes`);
+        throw new RequestError('limit', `${what}: the response is larger than ${maxBytes} bytes`);
       }
       attempt.bytes += chunk.length;
       request.onChunk(chunk);
@@ -157,7 +157,7 @@ function describeRequest(
   };
 }
 
-async function readRefusal(
+async function readStatusError(
   request: HttpRequest,
   { statusCode, headers, body }: Dispatcher.ResponseData,
   signal: AbortSignal,
@@ -230,12 +230,12 @@ export function readBody(stream: Readable, onChunk: (chunk: Uint8Array) => void)
     });
     stream.on('error', reject);
     stream.on('end', resolve);
-    const early = Object.assign(new Error('the answer ended early'), { code: 'ECONNRESET' });
+    const early = Object.assign(new Error('the response ended early'), { code: 'ECONNRESET' });
     stream.on('close', () => reject(early));
   });
 }
 
-/** Whether no answer arrived, or only a part of one. */
+/** Whether no response arrived, or only a part of one. */
 function isIncomplete(failure: RequestError, request: HttpRequest): boolean {
   if (failure.status !== undefined) return isNodeTimeout(failure, request);
   return failure.reason === 'timeout' || failure.reason === 'network';
@@ -256,7 +256,7 @@ async function readErrorText(body: Readable, signal: AbortSignal): Promise<strin
   return text.slice(0, MAX_ERROR_TEXT);
 }
 
-/** The reader of a small answer that is parsed as a whole. */
+/** The reader of a small response that is parsed as a whole. */
 export function bufferBody<T>(
   maxBytes: number,
   parse: (body: Buffer, response: HttpResponse) => T,

@@ -95,7 +95,7 @@ export class RetryAfterPauses {
     }
   }
 
-  /** Keeps what the server requests in answer to a request about `name`; a longer pause is not shortened. */
+  /** Keeps the pause that the response about `name` requested; a longer pause is not shortened. */
   record(name: string, error: RequestError): void {
     const { status = 0, retryAfterSeconds } = error;
     if (retryAfterSeconds === undefined || STATUSES_IGNORING_RETRY_AFTER.has(status)) return;

@@ -8,7 +8,7 @@ const MAX_FAILURES_OF_ONE_OF_SEVERAL = 1;
 /** A single endpoint or node may be silent for its own reasons. */
 const MIN_SILENT_TO_OPEN = 2;
 const MAX_FAILURES_OF_AN_ENDPOINT = 3;
-/** While there is no answer, one in so many requests gets the full deadline. */
+/** Without responses, one in this many requests gets the full deadline. */
 const FULL_DEADLINE_EVERY = 10;
 /** Servers name nodes and tables; invented names must not fill the memory. */
 const MAX_NAMES = 10_000;
@@ -123,7 +123,7 @@ export class EndpointHealth {
   }
 
   /**
-   * How long the next request may wait for headers. What gave no answer is not waited for as long the next time: a
+   * How long the next request may wait for headers. What sent no response is not waited for as long the next time: a
    * frozen server costs the full time once, not at every poll.
    */
   headersMs(isProbe: boolean): number {
@@ -143,7 +143,7 @@ export class EndpointHealth {
     this.#silentRequests = 0;
   }
 
-  /** Returns when the first of the requests was sent that have had no answer since. */
+  /** Returns when the first of the requests was sent that have had no response since. */
   recordSilence(sentAtMs: number): number {
     this.#silentSinceMs ??= sentAtMs;
     this.#silentRequests += 1;

@@ -195,7 +195,7 @@ function briefly(): PollStats {
 }
 
 describe('a change', () => {
-  const pausing = { reason: 'timeout', message: 'assistant: the time for this poll is up' };
+  const pausing = { reason: 'timeout', message: 'assistant: poll timeout exceeded' };
 
   test('waits before it is sent again after a 429', async () => {
     const { outcome, sent } = await callWith(429, '', change, briefly());

@@ -142,7 +142,7 @@ describe('a listing', () => {
     ['table_metadata', tableMetadata],
   ])('of %s is not read from JSON of something else', async (endpoint, read) => {
     const list = { node_ranges: 'ranges', table_metadata: 'results' }[endpoint] ?? endpoint;
-    const message = `${endpoint}: the answer holds no \`${list}\``;
+    const message = `${endpoint}: the response has no \`${list}\``;
     const { outcome, items } = await readFrom(read, '{"other":[]}');
     expect(outcome).toMatchObject({ reason: 'decode', message });
     expect(items).toBe(0);

@@ -158,7 +158,7 @@ export const CLUSTER_CASES: readonly Case[] = [
     remedy: 'or the server could not encode its response (see its log)',
   },
   {
-    when: 'the answer breaks off',
+    when: 'the response breaks off',
     fault: { kind: 'cut', bytes: 100, endpoint: 'users' },
     command: ['users'],
     problem: /users at \S+: /,
@@ -180,17 +180,17 @@ export const CLUSTER_CASES: readonly Case[] = [
     remedy: 'a node may be frozen',
   },
   {
-    when: 'the answer is larger than allowed',
+    when: 'the response is larger than allowed',
     clusterApi: 'username: exporter, password: exporter-demo, max_response_bytes: 1KiB',
     command: ['nodes'],
     problem: /larger than 1024 bytes/,
     remedy: 'raise cluster_api.max_response_bytes',
   },
   {
-    when: 'the answer to the login is longer than any token',
+    when: 'the response to the login is longer than any token',
     fault: { kind: 'status', status: 200, body: 'x'.repeat(100_000), endpoint: 'login' },
     command: ['nodes'],
-    problem: /login at \S+: the answer is larger than 65536 bytes/,
+    problem: /login at \S+: the response is larger than 65536 bytes/,
     remedy: 'a proxy or another server listens there',
   },
 ];

@@ -75,7 +75,7 @@ describe('a command reports cause and remedy in one sentence when', () => {
     const { code, err } = await runHere(['nodes', `--cluster.url=http://127.0.0.1:${port}`]);
     expect(code).toBe(1);
     const remedy = 'no HTTP server listens there';
-    expectOneSentence(err, { problem: /nodes at \S+: the answer is not HTTP/, remedy });
+    expectOneSentence(err, { problem: /nodes at \S+: the response is not HTTP/, remedy });
   });
 
   test('the port is that of RPC and SQL, which speaks TLS but not HTTP', async () => {

@@ -67,7 +67,7 @@ const MESSAGES = [
   'sessions at x',
   'node_ranges at x',
   'my_sessions_list at x',
-  'sessions at x: the time for this poll is up',
+  'sessions at x: poll timeout exceeded',
 ];
 
 const SERVER_TEXTS = [

@@ -102,7 +102,7 @@ describe('a wait', () => {
     const waits = [0, 1].map(() => abortable(work.promise, stop.signal, 'nodes'));
     stop.abort(new DOMException('time is up', 'TimeoutError'));
     waits.push(abortable(work.promise, stop.signal, 'nodes'));
-    for (const wait of waits) await expect(wait).rejects.toThrow('nodes: the time for this poll');
+    for (const wait of waits) await expect(wait).rejects.toThrow('nodes: poll timeout exceeded');
     work.resolve('done');
     expect(await work.promise).toBe('done');
   });

@@ -170,7 +170,7 @@ describe('the failure that comes of', () => {
   test('the end of a poll is a timeout', () => {
     const cause = new DOMException('x', 'TimeoutError');
     const failure = toRequestError(cause, 'nodes');
-    const message = 'nodes: the time for this poll is up';
+    const message = 'nodes: poll timeout exceeded';
     const expected = { ...NOTHING_MORE, reason: 'timeout', scope: 'endpoint', message };
     expect(told(failure)).toEqual(expected);
     expect(failure.cause).toBe(cause);
@@ -178,7 +178,7 @@ describe('the failure that comes of', () => {
 
   test.each(['HTTPParserError', 'AssertionError'])('%s says that it is not HTTP', (name) => {
     const failure = toRequestError(Object.assign(new Error('odd'), { name }), 'nodes');
-    const message = 'nodes: the answer is not HTTP: odd';
+    const message = 'nodes: the response is not HTTP: odd';
     const expected = { ...NOTHING_MORE, reason: 'network', scope: 'endpoint', message };
     expect(told(failure)).toEqual(expected);
     expect(failure.cause).toMatchObject({ message: 'not HTTP', code: 'NOT_HTTP' });

@@ -34,10 +34,10 @@ async function frozen(urls = 1) {
 }
 
 const FINE = '{"fine":true}';
-const LEFT_ALONE = 'node_ranges of node 3: gave no answer and is left alone for ';
+const PAUSED = 'node_ranges of node 3: no response; paused for ';
 
-describe('a node that gives no answer', () => {
-  test('is left alone from its second silence on, for the waited time divided by its maximum duty', async () => {
+describe('a node that sends no response', () => {
+  test('is paused from its second silence on, for the waited time divided by its maximum duty', async () => {
     await using cluster = await frozen();
     const { clock, count, servers } = cluster;
     for (const round of [1, 2]) {
@@ -45,11 +45,11 @@ describe('a node that gives no answer', () => {
       await cluster.ask(OF_NODE_3);
       expect(count('/ranges/3')).toEqual([round]);
     }
-    expect(await cluster.ask(OF_NODE_3)).toContain(LEFT_ALONE);
+    expect(await cluster.ask(OF_NODE_3)).toContain(PAUSED);
     expect(await cluster.ask({ ...OF_NODE_3, path: '/ranges/4', node: 4 })).toBe(FINE);
     // It was waited for 500 ms twice, which is half of two seconds; a busy machine waits longer.
     clock.now += 1_900;
-    expect(await cluster.ask(OF_NODE_3)).toContain(LEFT_ALONE);
+    expect(await cluster.ask(OF_NODE_3)).toContain(PAUSED);
     expect(count('/ranges/3')).toEqual([2]);
     const left = Number(/ ([\d.]+) s$/.exec(await cluster.ask(OF_NODE_3))?.[1]);
     clock.now += left * 1_000;
@@ -61,19 +61,19 @@ describe('a node that gives no answer', () => {
   test.each([
     ['but stalls', 'stall'],
     ['but a 504 of its gateway', 'late 504'],
-  ] as const)('%s is left alone, too', async (_what, fault) => {
+  ] as const)('%s is paused, too', async (_what, fault) => {
     await using cluster = await frozen();
     cluster.servers[0]?.faults.set('/ranges/3', fault);
     for (let scan = 0; scan < 3; scan += 1) {
       await cluster.ask(NODES);
       await cluster.ask(OF_NODE_3);
     }
-    expect(await cluster.ask(OF_NODE_3)).toContain(LEFT_ALONE);
+    expect(await cluster.ask(OF_NODE_3)).toContain(PAUSED);
     expect(cluster.count('/ranges/3')).toEqual([2]);
     expect(cluster.client.retried).toEqual([]);
   });
 
-  test('is not left alone for answers that were arriving when the poll ended', async () => {
+  test('is not paused for responses that were arriving when the poll ended', async () => {
     await using cluster = await frozen();
     cluster.servers[0]?.faults.set('/ranges/3', 'stall');
     for (let scan = 0; scan < 2; scan += 1) {
@@ -96,7 +96,7 @@ describe('a node that gives no answer', () => {
     expect(await cluster.ask(OF_NODE_3)).toBe(FINE);
   });
 
-  test('is not left alone after the silence of an API that recovers during the wait', async () => {
+  test('is not paused after the silence of an API that recovers during the wait', async () => {
     await using cluster = await frozen();
     const { client, servers, clock } = cluster;
     await cluster.ask(OF_NODE_3);
@@ -127,14 +127,14 @@ describe('a node that gives no answer', () => {
     expect(cluster.count('')).toEqual([1, 2]);
   });
 
-  test('is left alone, and no URL, when it is silent at each of them', async () => {
+  test('is paused, and no URL, when it is silent at each of them', async () => {
     await using cluster = await frozen(2);
     for (let scan = 0; scan < 3; scan += 1) {
       await cluster.ask(NODES);
       await cluster.ask({ ...OF_NODE_3, firstUrl: 1 });
       await cluster.ask({ ...RANGES, path: '/ranges/4', node: 4, firstUrl: 1 });
     }
-    expect(await cluster.ask(OF_NODE_3)).toContain(LEFT_ALONE);
+    expect(await cluster.ask(OF_NODE_3)).toContain(PAUSED);
     expect(states(cluster.client)).toEqual(['closed', 'closed']);
   });
 });

@@ -119,7 +119,7 @@ describe('a request', () => {
     const { outcome, pages, bytes } = await send(server.url, limit, { maxResponseBytes });
     expect([pages, bytes]).toEqual(isRead ? [1, 10] : [0, 0]);
     if (isRead) return;
-    const message = `nodes at ${new URL(server.url).host}: the answer is larger than 9 bytes`;
+    const message = `nodes at ${new URL(server.url).host}: the response is larger than 9 bytes`;
     expect(outcome).toMatchObject({ reason: 'limit', message });
   });
 });

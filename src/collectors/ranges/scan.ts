@@ -192,7 +192,7 @@ export function scanFailure(
 export function logFailures(warn: ScanContext['warn'], { failed, timedOut }: ScanResult): void {
   for (const { nodeId, wasQueried, reason, message } of failed) {
     if (!wasQueried || (timedOut && reason === 'timeout')) continue;
-    // Not for how long the node is left alone, which changes from scan to scan.
+    // Without the duration of the pause, which changes from scan to scan.
     warn(reason === 'timeout' ? `ranges of node ${nodeId}: the node does not answer` : message);
   }
   if (!timedOut) return;

@@ -227,7 +227,7 @@ describe('the poll of a scan that runs out of time', () => {
 });
 
 function silence(seconds: number): RequestError {
-  return new RequestError('timeout', `gave no answer and is left alone for ${seconds} s`);
+  return new RequestError('timeout', `no response; paused for ${seconds} s`);
 }
 
 test('a node that does not answer is a warning, the same in each scan', async () => {
