@@ -83,22 +83,22 @@ interface FileWatchOptions<T> {
   readonly files: () => readonly string[];
   /** Time between two checks; the files are read only once when absent. */
   readonly everyMs: number | undefined;
-  /** Reads the files; `inForce` is absent the first time. Rejects when they cannot be used. */
-  readonly read: (inForce?: T) => Promise<T>;
-  /** Called when files have changed and their new content is in force. */
+  /** Reads the files; `previous` is absent the first time. Rejects when they cannot be used. */
+  readonly read: (previous?: T) => Promise<T>;
+  /** Called when files have changed and their new content is loaded. */
   readonly onChange?: (content: T) => void;
-  /** Called when files have changed and the last good content stays in force. */
+  /** Called when files have changed, their content is invalid, and the previous one is kept. */
   readonly onError?: (error: unknown) => void;
 }
 
 /** The content of files, replaced when it changes. */
 export interface FileWatch<T> extends Disposable {
   readonly current: () => T;
-  /** Whether what is on disk is in force. */
-  readonly isInForce: () => boolean;
-  /** Reads the files now. Rejects when the last good content stays in force. */
+  /** Whether the content on disk is loaded. */
+  readonly isUpToDate: () => boolean;
+  /** Reads the files now. Rejects when their content is invalid, and keeps the previous one. */
   readonly reload: () => Promise<void>;
-  /** Adds a function that puts each new content in force. */
+  /** Adds a function that applies each new content. */
   readonly onReload: (listener: (content: T) => void) => void;
 }
 
@@ -111,15 +111,15 @@ export async function watchFiles<T>(options: FileWatchOptions<T>): Promise<FileW
   const listeners: ((content: T) => void)[] = [];
   let digest = '';
   let current = await readNow();
-  let isInForce = true;
+  let isUpToDate = true;
   let lastReload: Promise<unknown> = Promise.resolve();
 
   /** Reads again while a content names other files than were looked at, so that no change is missed. */
-  async function readNow(inForce?: T): Promise<T> {
+  async function readNow(previous?: T): Promise<T> {
     for (;;) {
       const named = files();
       digest = await digestFiles(named);
-      const reading = read(inForce);
+      const reading = read(previous);
       await reading.catch(() => undefined);
       if (isDeepStrictEqual(named, files())) return reading;
     }
@@ -130,9 +130,9 @@ export async function watchFiles<T>(options: FileWatchOptions<T>): Promise<FileW
       const content = await readNow(current);
       for (const listener of listeners) listener(content);
       current = content;
-      isInForce = true;
+      isUpToDate = true;
     } catch (error) {
-      isInForce = false;
+      isUpToDate = false;
       throw error;
     }
   }
@@ -159,7 +159,7 @@ export async function watchFiles<T>(options: FileWatchOptions<T>): Promise<FileW
   if (everyMs !== undefined && files().length > 0) schedule(everyMs);
   return {
     current: () => current,
-    isInForce: () => isInForce,
+    isUpToDate: () => isUpToDate,
     reload,
     onReload: (listener) => listeners.push(listener),
     [Symbol.dispose]() {

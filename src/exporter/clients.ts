@@ -91,7 +91,7 @@ async function createCluster(config: ClusterApiConfig, options: ClientsOptions) 
     everyMs: follow?.everyMs,
     onChange: () => follow?.log.info('TLS files reloaded'),
     onError: (err) =>
-      follow?.log.error({ err }, 'TLS files not reloaded, the last good ones stay in force'),
+      follow?.log.error({ err }, 'TLS files not reloaded, keeping the previous ones'),
   });
   metrics.prepareLogins();
   metrics.prepareEndpoints(CLUSTER_ENDPOINTS);

@@ -84,9 +84,9 @@ export class Cluster {
     this.pollers = this.#createPollers(previous);
   }
 
-  /** Whether its TLS files as they are now are in force. */
-  areFilesInForce(): boolean {
-    return this.#clients.cluster?.tls.isInForce() ?? true;
+  /** Whether the current content of its TLS files is loaded. */
+  areFilesUpToDate(): boolean {
+    return this.#clients.cluster?.tls.isUpToDate() ?? true;
   }
 
   /** What is wrong although polls succeed. */

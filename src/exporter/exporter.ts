@@ -96,7 +96,7 @@ export class Exporter {
 
   /**
    * Reloads the configuration and the web config file, one reload after the other. An error in one file does not keep
-   * the other from being reloaded; what was loaded before stays in force.
+   * the other from being reloaded; the previous content is kept.
    */
   reload() {
     const done = this.#reloads.then(() => this.#reload());
@@ -150,14 +150,14 @@ export class Exporter {
     ];
   }
 
-  /** Whether all files as they are now are in force, and when the certificate of the web server expires. */
+  /** Whether the current content of all files is loaded, and when the certificate of the web server expires. */
   #configMetrics(): SampleSet {
     const set = new SampleSet({});
     const { list } = this.#clusters;
-    const areFilesInForce =
-      this.#webConfig.isInForce() && list.every((cluster) => cluster.areFilesInForce());
-    const isInForce = this.#isConfigApplied && areFilesInForce;
-    set.set(processFamilies.lastReloadSuccessful, {}, isInForce ? 1 : 0);
+    const areFilesUpToDate =
+      this.#webConfig.isUpToDate() && list.every((cluster) => cluster.areFilesUpToDate());
+    const isUpToDate = this.#isConfigApplied && areFilesUpToDate;
+    set.set(processFamilies.lastReloadSuccessful, {}, isUpToDate ? 1 : 0);
     set.set(processFamilies.lastReloadSuccess, {}, this.#lastReloadMs / 1000);
     const { tls } = this.#webConfig.current().config;
     set.set(clusterFamilies.certificateNotAfter, { use: 'server' }, tls && tls.notAfterMs / 1000);
@@ -195,8 +195,8 @@ export class Exporter {
     } catch (error) {
       const message = messageOf(error);
       const fields = error instanceof ConfigError ? { problems: message } : { err: error };
-      log.error(fields, 'configuration not reloaded, the running one stays in force');
-      return `the running configuration stays in force:\n${message}`;
+      log.error(fields, 'configuration not reloaded, keeping the previous one');
+      return `configuration not reloaded, keeping the previous one:\n${message}`;
     }
   }
 
@@ -207,9 +207,9 @@ export class Exporter {
       return undefined;
     } catch (error) {
       const problems = messageOf(error);
-      const text = 'web config file not reloaded, its last good content stays in force';
+      const text = 'web config file not reloaded, keeping the previous one';
       this.#options.log.error({ problems }, text);
-      return `the last good content of the web config file stays in force:\n${problems}`;
+      return `${text}:\n${problems}`;
     }
   }
 }

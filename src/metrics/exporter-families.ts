@@ -19,10 +19,10 @@ export const processFamilies = {
   }),
   lastReloadSuccessful: gauge({
     name: 'crdb_exporter_config_last_reload_successful',
-    help: 'Whether the configuration files as they are now are in force.',
+    help: 'Whether the current content of the configuration files is loaded.',
     unit: '0 or 1',
     notes:
-      'Web config, certificates and CAs included. With 0, what was loaded before is still in force.',
+      'Web config, certificates and CAs included. With 0, the previous content is still in use.',
   }),
   lastReloadSuccess: gauge({
     name: 'crdb_exporter_config_last_reload_success_timestamp_seconds',

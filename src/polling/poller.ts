@@ -230,12 +230,12 @@ export class Poller {
     this.#conclude(failure, { atMs, durationSeconds, answerSeconds, items, pages, bytes, limits });
   }
 
-  /** A line for each change. A failed poll says nothing of what it did not come to. */
+  /** A line for each change. A failed poll resolves no warning, because it may have ended before the check. */
   #logWarnings(warnings: ReadonlySet<string>, succeeded: boolean): void {
     const before = this.#warnings;
     for (const text of warnings.difference(before)) this.#log.warn(text);
     this.#warnings = succeeded ? warnings : warnings.union(before);
-    for (const text of before.difference(this.#warnings)) this.#log.info(`no longer: ${text}`);
+    for (const text of before.difference(this.#warnings)) this.#log.info(`resolved: ${text}`);
   }
 
   /** Runs the collector and publishes its result; resolves to why the poll failed, if it did. */

@@ -50,7 +50,7 @@ test('files that cannot be used at the start are an error', async () => {
   await expect(watchList({ list: 'a', a: 'bad' })).rejects.toThrow('bad content');
 });
 
-test('a new content is in force, with the files that it names', async () => {
+test('a new content is loaded, with the files that it names', async () => {
   const { watch, put, events } = await watchList({ list: 'a', a: '1', b: '2' });
   const loaded: string[] = [];
   watch.onReload((content) => loaded.push(content));
@@ -63,16 +63,16 @@ test('a new content is in force, with the files that it names', async () => {
   expect(loaded).toEqual(['1,2', '1,3']);
 });
 
-test('the last good content stays in force until a good one follows', async () => {
+test('the previous content is kept until a valid one follows', async () => {
   const { watch, put, drop, events } = await watchList({ list: 'a', a: '1' });
   await put('a', 'bad');
-  await vi.waitFor(() => expect(watch.isInForce()).toBe(false));
+  await vi.waitFor(() => expect(watch.isUpToDate()).toBe(false));
   expect(watch.current()).toBe('1');
   await drop('a');
   await vi.waitFor(() => expect(events).toHaveLength(2));
-  expect(watch.isInForce()).toBe(false);
+  expect(watch.isUpToDate()).toBe(false);
   await put('a', '2');
-  await vi.waitFor(() => expect(watch.isInForce()).toBe(true));
+  await vi.waitFor(() => expect(watch.isUpToDate()).toBe(true));
   expect(watch.current()).toBe('2');
   expect(events).toEqual(['Error: bad content', expect.stringContaining('ENOENT'), '2']);
 });
@@ -84,7 +84,7 @@ test('a reload does not wait for the next check and reports to the caller alone'
   expect(watch.current()).toBe('2');
   await put('a', 'bad');
   await expect(watch.reload()).rejects.toThrow('bad content');
-  expect([watch.current(), watch.isInForce()]).toEqual(['2', false]);
+  expect([watch.current(), watch.isUpToDate()]).toEqual(['2', false]);
   expect(events).toEqual([]);
 });
 

@@ -11,7 +11,7 @@ import { clusterYaml, startTestExporter } from '../support/exporter.ts';
 
 const ONLY_NODES = 'ranges, sessions, users, tables'.replaceAll(/\w+/g, '$&: { enabled: false }');
 
-const IN_FORCE = 'crdb_exporter_config_last_reload_successful';
+const RELOAD_SUCCESSFUL = 'crdb_exporter_config_last_reload_successful';
 
 async function simulateTls(authority: Authority) {
   const tls = await authority.issue({ name: 'node', sans: ['ip:127.0.0.1'] });
@@ -51,10 +51,10 @@ describe('the CA and the client certificate of a cluster', () => {
       await exporter.until(() => exporter.log().includes(text));
     };
     await logged('holds no certificate in PEM form');
-    expect((await exporter.scrape()).value(IN_FORCE)).toBe(0);
+    expect((await exporter.scrape()).value(RELOAD_SUCCESSFUL)).toBe(0);
     await replace(file('ca.crt'), next.cert + old.cert);
-    const mended = await exporter.until((scrape) => scrape.value('crdb_up', up) === 1);
-    expect(mended.value(IN_FORCE)).toBe(1);
+    const fixed = await exporter.until((scrape) => scrape.value('crdb_up', up) === 1);
+    expect(fixed.value(RELOAD_SUCCESSFUL)).toBe(1);
 
     const daysLeft = async (isRenewed: (days: number) => boolean): Promise<void> => {
       await exporter.until((scrape) => {

@@ -205,7 +205,7 @@ test('each warning of a poll is logged once, and its end by a poll that succeede
   isBroken = true;
   expect(await next()).toEqual(['warn c']);
   isBroken = false;
-  expect(await next()).toEqual(['info no longer: a']);
+  expect(await next()).toEqual(['info resolved: a']);
 });
 
 test('a new poller shows what the previous one showed, and polls when that has ended', async () => {

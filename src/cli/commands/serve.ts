@@ -103,7 +103,7 @@ async function reloadOnChange(exporter: Exporter, file: string | undefined): Pro
   const watch = await watchFiles({
     files: () => [file],
     everyMs: FILE_CHECK_MS,
-    // The first content is already in force.
+    // The first content is already applied.
     async read(isRunning?: boolean) {
       if (isRunning) await exporter.reload();
       return true;

@@ -17,13 +17,13 @@ export function watchWebConfig(file: string | undefined, everyMs: number, log: L
   return watchFiles<WebConfigReading>({
     files: () => files,
     everyMs,
-    async read(inForce) {
+    async read(previous) {
       const reading = await readWebConfig(file);
       // A file that is named but missing may appear later, and the last valid content may come back.
       files = [...new Set([...reading.files, ...files])];
       const { config, problems } = reading;
       if (problems.length > 0) throw new ConfigError(problems);
-      const restarts = findRestarts(file ?? '', inForce?.config ?? config, config);
+      const restarts = findRestarts(file ?? '', previous?.config ?? config, config);
       if (restarts.length > 0) throw new ConfigError(restarts);
       ({ files } = reading);
       return reading;
@@ -34,10 +34,7 @@ export function watchWebConfig(file: string | undefined, everyMs: number, log: L
     },
     onError(error) {
       for (const problem of messageOf(error).split('\n')) {
-        log.error(
-          { problem },
-          'web config file not reloaded, its last good content stays in force',
-        );
+        log.error({ problem }, 'web config file not reloaded, keeping the previous one');
       }
     },
   });

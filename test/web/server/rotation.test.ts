@@ -4,7 +4,7 @@ import { createAuthority, type Identity } from '../../support/certificates.ts';
 import { fetchPath } from '../fetch-path.ts';
 import { startOrchard, until, WEB_CONFIG } from '../orchard.ts';
 
-const IN_FORCE = 'crdb_exporter_config_last_reload_successful';
+const RELOAD_SUCCESSFUL = 'crdb_exporter_config_last_reload_successful';
 const TLS = 'tls_server_config: { cert_file: server.crt, key_file: server.key }\n';
 /** bcrypt of `secret`, at the lowest cost. */
 const HASH = '$2b$04$HWx1DrBFQJAm451ycqa1NOS6zzPo4Wi66A7z40s7XMpnTlmsOjUx.';
@@ -41,9 +41,9 @@ function as(user: string): { readonly authorization: string } {
   return { authorization: `Basic ${btoa(`${user}:secret`)}` };
 }
 
-/** The line that says whether all of the configuration is in force. */
+/** The line of the metric that shows whether all of the configuration is loaded. */
 function lineOf(metrics: string): string | undefined {
-  return metrics.split('\n').find((line) => line.startsWith(IN_FORCE));
+  return metrics.split('\n').find((line) => line.startsWith(RELOAD_SUCCESSFUL));
 }
 
 describe('while the exporter runs', () => {
@@ -77,7 +77,7 @@ describe('while the exporter runs', () => {
     expect(await servedBy(url)).toBe(bare(first));
     await write('server.key', second.key);
     await until(async () => (await servedBy(url)) === bare(second));
-    expect(log()).toContain('its last good content stays in force');
+    expect(log()).toContain('keeping the previous one');
   });
 
   test('another file may be named, and one that is missing may come later', async () => {
@@ -141,18 +141,18 @@ describe('while the exporter runs', () => {
     });
     const headers = as('ops');
     const reload = () => fetchPath(url, '/-/reload', { method: 'POST', headers });
-    const inForce = async () => lineOf((await fetchPath(url, '/metrics', { headers })).text);
+    const reloadMetric = async () => lineOf((await fetchPath(url, '/metrics', { headers })).text);
     await write(WEB_CONFIG, emptied);
     await until(() => log().includes(message));
-    expect(log()).toMatch(/level=error .*its last good content stays in force/);
+    expect(log()).toMatch(/level=error .*keeping the previous one/);
     expect((await fetchPath(url, '/')).status).toBe(401);
     expect((await fetchPath(url, '/metrics', { headers })).status).toBe(200);
-    expect(await inForce()).toBe(`${IN_FORCE} 0`);
+    expect(await reloadMetric()).toBe(`${RELOAD_SUCCESSFUL} 0`);
     const refused = await reload();
     expect(refused).toMatchObject({ status: 400, text: expect.stringContaining(message) });
     expect((await fetchPath(url, '/')).status).toBe(401);
     await write(WEB_CONFIG, users);
-    await expect.poll(inForce).toBe(`${IN_FORCE} 1`);
+    await expect.poll(reloadMetric).toBe(`${RELOAD_SUCCESSFUL} 1`);
     expect((await reload()).status).toBe(200);
   });
 
@@ -200,7 +200,7 @@ describe('while the exporter runs', () => {
   test.each([
     ['without a value', '  client_ca_file:\n', 'client_ca_file: nothing is set'],
     ['removed', '', 'client_ca_file: removing the CA of clients needs a restart'],
-  ])('the CA of clients %s stays in force', async (_what, cut, message) => {
+  ])('the CA of clients %s is kept', async (_what, cut, message) => {
     const client = await authority.issue({ name: 'prometheus', usage: 'client' });
     const webConfig = `tls_server_config:
   cert_file: server.crt
@@ -215,20 +215,20 @@ describe('while the exporter runs', () => {
     await until(() => log().includes(message));
     const tls = { ca: authority.cert, ...client };
     expect((await fetchPath(url, '/', { tls })).status).toBe(200);
-    expect(lineOf((await fetchPath(url, '/metrics', { tls })).text)).toBe(`${IN_FORCE} 0`);
+    expect(lineOf((await fetchPath(url, '/metrics', { tls })).text)).toBe(`${RELOAD_SUCCESSFUL} 0`);
   });
 
-  test('a metric shows whether the content of the file is in force', async () => {
+  test('a metric shows whether the content of the file is loaded', async () => {
     const { url, write } = await startOrchard({ webConfig: '', files: filesOf(first) });
-    const inForce = async () => lineOf((await fetchPath(url, '/metrics')).text);
-    expect(await inForce()).toBe(`${IN_FORCE} 1`);
+    const reloadMetric = async () => lineOf((await fetchPath(url, '/metrics')).text);
+    expect(await reloadMetric()).toBe(`${RELOAD_SUCCESSFUL} 1`);
     await write(WEB_CONFIG, 'basic_auth_users: [');
-    await expect.poll(inForce).toBe(`${IN_FORCE} 0`);
+    await expect.poll(reloadMetric).toBe(`${RELOAD_SUCCESSFUL} 0`);
     await write(WEB_CONFIG, 'http_server_config: { headers: { X-Frame-Options: deny } }\n');
-    await expect.poll(inForce).toBe(`${IN_FORCE} 1`);
+    await expect.poll(reloadMetric).toBe(`${RELOAD_SUCCESSFUL} 1`);
     // Listeners cannot learn TLS while they listen.
     await write(WEB_CONFIG, TLS);
-    await expect.poll(inForce).toBe(`${IN_FORCE} 0`);
+    await expect.poll(reloadMetric).toBe(`${RELOAD_SUCCESSFUL} 0`);
   });
 
   test('turning TLS on or off needs a restart, which the log reports', async () => {
