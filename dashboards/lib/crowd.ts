@@ -1,9 +1,9 @@
 import type { Query } from './panels.ts';
 
-/** As many lines as a legend can name. */
-const MOST = 20;
-/** Of each chosen metric: their values do not compare. */
-const MOST_OF_KEY = 5;
+/** The number of lines that a legend can name. */
+const MAX_LINES = 20;
+/** Lines of each chosen metric: their values do not compare. */
+const MAX_PER_KEY = 5;
 
 /** Labels by which there may be hundreds of series. */
 const MANY = ['node_id', 'range_id', 'application'];
@@ -19,14 +19,16 @@ export function fewest(query: Query, order: 'highest' | 'lowest' = 'highest'): Q
   const labels = labelsOf(query);
   if (labels.length === 0) return query;
   const [choose, over] = order === 'highest' ? ['topk', 'max'] : ['bottomk', 'min'];
-  const most = labels.includes('key') ? ` by (key) (${MOST_OF_KEY}` : `(${MOST}`;
-  const best = `${choose}${most}, ${over}_over_time((${query.expr})[$__range:$__interval] @ end()))`;
+  const by = labels.includes('key') ? ` by (key) (${MAX_PER_KEY}` : `(${MAX_LINES}`;
+  const best = `${choose}${by}, ${over}_over_time((${query.expr})[$__range:$__interval] @ end()))`;
   return { ...query, expr: `(${query.expr}) and on (${labels.join(', ')}) ${best}` };
 }
 
 /** The same for current values. */
 export function fewestNow(query: Query): Query {
-  return labelsOf(query).length === 0 ? query : { ...query, expr: `topk(${MOST}, ${query.expr})` };
+  return labelsOf(query).length === 0
+    ? query
+    : { ...query, expr: `topk(${MAX_LINES}, ${query.expr})` };
 }
 
 /** The line of the typical node or store, where not all have one; values of different metrics have no median. */

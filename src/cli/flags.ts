@@ -11,7 +11,7 @@ const SWITCHES = new Set(
   FLAGS.filter(({ valueType }) => valueType === 'boolean').map(({ flag }) => flag),
 );
 
-/** Heading of the flags that say how to reach a cluster. */
+/** Heading of the flags that configure how to reach a cluster. */
 const CONNECTION_GROUP = 'Connection:';
 /** Other headings by the first word of a flag. */
 const GROUPS: Readonly<Record<string, string>> = {

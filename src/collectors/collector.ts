@@ -87,7 +87,7 @@ export interface CollectorOf<
   readonly privilege: string;
   /** Work per cluster is done by shard 0; work per node is divided among the shards. */
   readonly scope: 'cluster' | 'node';
-  /** Whether /probe runs it unless told otherwise. */
+  /** Whether /probe runs it by default. */
   readonly inProbe: boolean;
   readonly intervalSeconds: number;
   /** Of a whole poll. */

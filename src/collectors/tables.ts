@@ -136,7 +136,7 @@ async function discover(api: ClusterApi, context: Context) {
   if (mode === false) return {};
   try {
     const all = await discoverTables(api, context);
-    // Every cluster has tables: an empty list says nothing of their number and sizes.
+    // Every cluster has tables: an empty list does not show their number and sizes.
     if (all.length > 0) return { all };
     context.warn(
       'tables: the user sees no table: GRANT CONNECT ON DATABASE … to it for the names and sizes of tables',

@@ -150,9 +150,9 @@ function warnOfPlainText(section: AnySection, urls: readonly (string | undefined
 async function checkTls(section: Section<TlsConfig>): Promise<void> {
   const halves = ['cert_file', 'key_file'] as const;
   const missing = halves.find((key) => !section.has(key));
-  const given = halves.find((key) => section.has(key));
-  if (missing !== undefined && given !== undefined) {
-    section.report(`${given} without ${missing}: a client certificate needs both`, given);
+  const present = halves.find((key) => section.has(key));
+  if (missing !== undefined && present !== undefined) {
+    section.report(`${present} without ${missing}: a client certificate needs both`, present);
   }
   await checkClientTls(section);
   if (section.values.insecure_skip_verify) {

@@ -36,13 +36,13 @@ export function listOverrides(
 ) {
   return listConfigKeys(collectors).flatMap((key) => {
     const { flag = '', variable = '', valueType, isList } = key;
-    const given = flags[flag];
+    const flagValue = flags[flag];
     // An empty variable counts as unset: templates leave one when they have no value.
     const text = env[variable] ?? '';
-    if (given === undefined && text === '') return [];
-    const texts = given === undefined ? splitVariable(text, isList) : [given].flat();
+    if (flagValue === undefined && text === '') return [];
+    const texts = flagValue === undefined ? splitVariable(text, isList) : [flagValue].flat();
     const values = texts.map((one) => parseText(valueType, String(one)));
-    const source = given === undefined ? variable : `--${flag}`;
+    const source = flagValue === undefined ? variable : `--${flag}`;
     return { key, value: isList ? values : values[0], source };
   });
 }

@@ -99,7 +99,7 @@ export function writtenKeys(section: AnySection, name: string): string[] {
   return [name, `${name}_file`, `${name}_env`].filter((key) => section.has(key));
 }
 
-/** The secret, or undefined when it is not given; its file is read once, to report errors early. */
+/** The secret, or undefined when it is not configured; its file is read once, to report errors early. */
 export async function readSecret(
   section: AnySection,
   name: string,

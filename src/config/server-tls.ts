@@ -44,7 +44,7 @@ interface ClientAuth {
   readonly requested: boolean;
   /** A connection without one is refused. */
   readonly required: boolean;
-  /** One that is given must come from a known CA. */
+  /** One that is sent must come from a known CA. */
   readonly verified: boolean;
 }
 

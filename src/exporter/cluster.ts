@@ -204,7 +204,7 @@ export class Cluster {
       // Of the settings only its own: its state is valid while these stay the same.
       const keys = Object.keys(collector.options);
       const options = Object.fromEntries(keys.map((key) => [key, settings[key]]));
-      // Success without a request would say nothing about the cluster.
+      // Success without a request would prove nothing about the cluster.
       if (collector.isIdle?.(options) === true) return [];
       const before = previous.find((poller) => poller.collector.name === collector.name);
       const state = before?.stateFor(options) ?? collector.createState();

@@ -61,7 +61,7 @@ export class Clusters {
     for (const cluster of this.list) {
       if (!next.includes(cluster)) this.#end(cluster);
       if (!names.has(cluster.name)) this.#context.metrics.forget(cluster.name);
-      // A reload also asks to try again.
+      // After a reload, requests are retried at once.
       cluster.endPauses();
     }
     for (const cluster of next) cluster.start();
@@ -90,7 +90,7 @@ export class Clusters {
   }
 }
 
-/** Whether both configurations name the same cluster, judged by its addresses. */
+/** Whether both configurations name the same cluster: one with the same addresses. */
 function hasSameAddresses(a: ClusterConfig, b: ClusterConfig): boolean {
   const urls = new Set(a.cluster_api?.urls);
   const sharesUrl = b.cluster_api?.urls.some((url) => urls.has(url)) ?? a.cluster_api === undefined;

@@ -161,7 +161,7 @@ export class ClusterMetrics {
   ): void => this.#dropped({ family, reason }, count);
 }
 
-/** Copies the labels, because prom-client keeps the object it is given. */
+/** Copies the labels, because prom-client keeps the object that it receives. */
 function countIn<L extends string>(registry: Registry, { name, help, labels }: Family<L>) {
   const metric = new Counter({ name, help, labelNames: labels, registers: [registry] });
   return (of: Readonly<Record<L, string>>, by: number) => metric.inc({ ...of }, by);
@@ -186,7 +186,7 @@ function createProcessRegistry(): Registry {
   return register;
 }
 
-/** A metric as prom-client returns it; `type` is text there, whatever its declaration says. */
+/** A metric as prom-client returns it; `type` is text there, despite its declaration. */
 type CollectedMetric = MetricObjectWithValues<MetricValueWithName<string>>;
 
 /**
@@ -229,7 +229,7 @@ function isUnset({ labels, value }: MetricValueWithName<string>): boolean {
   return value === 0 && Object.keys(labels).length === 0;
 }
 
-/** What the header of a metric says. */
+/** The content of the header of a metric. */
 function describe({ name, help, type }: CollectedMetric): Family {
   if (String(type) === 'histogram') return histogram({ name, help, buckets: [] });
   return String(type) === 'counter' ? counter({ name, help }) : gauge({ name, help });

@@ -44,7 +44,7 @@ function isNamed(family: Family, names: ReadonlySet<string>): boolean {
   return names.has(name) || sampleNames.some((sample) => names.has(sample));
 }
 
-/** The comment lines above a family's samples, in the order that the format asks for. */
+/** The comment lines above a family's samples, in the order that the format requires. */
 export function familyHeader(family: Family, format: ExpositionFormat): string {
   const help = family.help.replaceAll('\\', String.raw`\\`).replaceAll('\n', String.raw`\n`);
   if (format === 'text') {

@@ -51,7 +51,7 @@ export interface Family<L extends string = string> {
   readonly series: readonly SeriesFactor[];
   /** Caveats, for the reference. */
   readonly notes: string;
-  /** What its series are about, which says what is dropped first over a series budget. */
+  /** The subject of its series, which decides what is dropped first over a series budget. */
   readonly importance: 'cluster' | 'node' | 'store' | 'store_and_kind' | 'list' | 'chosen';
   /** The list to which its series belong. */
   readonly list?: FamilyList<L> | undefined;
@@ -63,7 +63,7 @@ export interface FamilyDefinition<L extends string> extends Partial<
 > {
   readonly name: string;
   readonly help: string;
-  /** For series that the user asks for by name. Otherwise the importance follows from `list` and `labels`. */
+  /** For series that the user requests by name. Otherwise the importance follows from `list` and `labels`. */
   readonly importance?: 'chosen';
   readonly list?: FamilyList<NoInfer<L>>;
 }

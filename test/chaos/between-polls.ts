@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Setting } from './setting.ts';
 
-/** Within that time of its end a poll has said how long it took. */
-const CONCLUDING_MS = 15;
+/** A poll reports its duration within this time after its end. */
+const MAX_REPORT_DELAY_MS = 15;
 
 /** Lets time pass between two polls: one that runs meanwhile would look as long as that. */
 export async function passBetweenPolls(setting: Setting, milliseconds: number): Promise<void> {
   const { polls, clocks, breaks } = setting;
-  while (polls.some(({ endedAt }) => endedAt > clocks.clock.monotonicMs() - CONCLUDING_MS)) {
+  while (polls.some(({ endedAt }) => endedAt > clocks.clock.monotonicMs() - MAX_REPORT_DELAY_MS)) {
     await sleep(1);
   }
   clocks.pass(milliseconds);

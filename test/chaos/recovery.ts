@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Scrape } from '../support/exporter.ts';
+import { passBetweenPolls } from './between-polls.ts';
 import { findAbsence } from './data-checks.ts';
 import { ofWholeCluster } from './oracle/series-budget.ts';
-import { passBetweenPolls } from './patience.ts';
 import { QUIRK_NAMES, setQuirk } from './quirks.ts';
 import type { Scraper } from './scraper.ts';
 import type { Setting } from './setting.ts';
@@ -61,9 +61,9 @@ function findLate(
 ): string | undefined {
   const since = polls.filter(({ beganAt }) => beganAt >= healedAt);
   // Nobody is silent any more: a machine that is too busy for its own polls proves nothing.
-  const patienceMs = dimensions.slowness * REQUEST_SECONDS * 1000;
+  const allowedMs = dimensions.slowness * REQUEST_SECONDS * 1000;
   const isStarved =
-    since.some(({ reason }) => reason === 'timeout') || flights.vainMs(healedAt) >= patienceMs;
+    since.some(({ reason }) => reason === 'timeout') || flights.vainMs(healedAt) >= allowedMs;
   let late: string | undefined;
   for (const [crdb_cluster, collectors] of Object.entries(variants.plan)) {
     for (const collector of collectors) {

@@ -92,11 +92,11 @@ export function checkPlan(scrape: Scrape, plan: Plan): void {
       if (up !== undefined && up !== success) throw new Error(`crdb_up of ${api} is ${up}`);
     }
   }
-  const strangers = scrape.all('crdb_exporter_collector_success').filter(({ labels }) => {
+  const unplanned = scrape.all('crdb_exporter_collector_success').filter(({ labels }) => {
     const { crdb_cluster = '', collector = '' } = labels;
     return !plan[crdb_cluster]?.includes(collector);
   });
-  if (strangers.length > 0) throw new Error('a collector is there that is not planned');
+  if (unplanned.length > 0) throw new Error('a collector is exported that is not planned');
 }
 
 interface Shown {

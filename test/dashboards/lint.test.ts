@@ -74,10 +74,10 @@ describe('every panel', () => {
   });
 
   test('has only units that Grafana knows', () => {
-    const strangers = PANELS.flatMap(({ title, panel }) =>
+    const unknown = PANELS.flatMap(({ title, panel }) =>
       unitsOf(panel).map((unit) => ({ title, unit })),
     ).filter(({ unit }) => !UNITS.some((known) => known === unit));
-    expect(strangers.map(({ title, unit }) => unknownUnit(title, unit))).toEqual([]);
+    expect(unknown.map(({ title, unit }) => unknownUnit(title, unit))).toEqual([]);
     expect(unknownUnit('Overview / Load', 'percentunits')).toBe(
       'Overview / Load: unknown unit percentunits, did you mean percentunit?',
     );
@@ -142,12 +142,12 @@ describe('every panel', () => {
   });
 
   test('uses only variables of its dashboard', () => {
-    const strangers = PANELS.flatMap(({ board, title, queries }) => {
+    const unknown = PANELS.flatMap(({ board, title, queries }) => {
       const known = new Set((board.templating?.list ?? []).map(({ name }) => name));
       const used = queries.flatMap(({ expr }) => fillVariables(expr).match(/\$(?!\d)\w+/g) ?? []);
       return used.filter((name) => !known.has(name.slice(1))).map((name) => `${title}: ${name}`);
     });
-    expect(strangers).toEqual([]);
+    expect(unknown).toEqual([]);
   });
 });
 

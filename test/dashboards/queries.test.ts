@@ -22,8 +22,8 @@ describe('every query of a panel', () => {
     }
     const columns = Object.keys(renamedBy(placed.panel.transformations ?? []));
     const given = new Set(results.flatMap(({ labels }) => [...labels]));
-    const strangers = columns.filter((name) => !name.startsWith('Value') && !given.has(name));
-    expect(strangers).toEqual([]);
+    const unknown = columns.filter((name) => !name.startsWith('Value') && !given.has(name));
+    expect(unknown).toEqual([]);
   });
 });
 

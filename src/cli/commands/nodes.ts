@@ -50,7 +50,7 @@ const shape = object({
 
 type CurrentNode = ReturnType<typeof toItem>;
 
-/** Without the figures of a stale record. */
+/** Without the metrics of a stale record. */
 type Node = Omit<CurrentNode, 'metrics' | 'store_metrics'> & {
   /** By the clock of the server; null for a node that never wrote a record. */
   readonly record_age_seconds: number | null;

@@ -86,12 +86,12 @@ async function list(
 ): Promise<void> {
   const { output, showKeys, hot, problems } = options;
   const columns = showKeys ? [...COLUMNS, ...KEY_COLUMNS] : COLUMNS;
-  const asked = [
+  const required = [
     ...(problems ? ['PROBLEMS'] : []),
     ...(hot === undefined ? [] : ['QPS']),
     ...KEY_COLUMNS.map(({ title }) => title),
   ];
-  const listing = openListing<Replica>(options, 'ranges', columns, asked);
+  const listing = openListing<Replica>(options, 'ranges', columns, required);
   const names = await readTableNames(target);
   let hottest: Replica[] = [];
   const { skipped, failed } = await readRanges(target, output, {

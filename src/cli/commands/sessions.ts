@@ -153,14 +153,14 @@ async function list(target: ClusterTarget, options: Options): Promise<number> {
       shrinks: true,
     });
   }
-  const asked = [
+  const required = [
     ...(options.user === undefined ? [] : ['USER']),
     ...(options.application === undefined ? [] : ['APPLICATION']),
     ...(options.olderThan === undefined ? [] : ['TXN AGE', 'QUERY AGE']),
     'CLIENT',
     'SQL',
   ];
-  const listing = openListing<Session>(options, 'sessions', columns, asked);
+  const listing = openListing<Session>(options, 'sessions', columns, required);
   const nowMs = Date.now();
   let listed = 0;
   const { failedNodes } = await withProgress('sessions', options.output, (advance) =>
@@ -171,7 +171,7 @@ async function list(target: ClusterTarget, options: Options): Promise<number> {
       onSession(element) {
         advance();
         listed += 1;
-        // Old servers list closed sessions whatever the request says.
+        // Old servers list closed sessions whatever the request specifies.
         if (isClosed(element)) return;
         const session = toSession(element, nowMs);
         if (isWanted(session, options)) listing.add(session);

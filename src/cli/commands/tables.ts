@@ -64,10 +64,10 @@ async function list(
   options: ListingOptions & { readonly database?: string; readonly load?: true },
 ): Promise<number> {
   const { database, output } = options;
-  const asked = LOAD_COLUMNS.map(({ title }) => title);
-  const load = options.load || asked.includes((options.sort ?? '').toUpperCase());
+  const loadTitles = LOAD_COLUMNS.map(({ title }) => title);
+  const load = options.load || loadTitles.includes((options.sort ?? '').toUpperCase());
   const columns = load ? [...COLUMNS, ...LOAD_COLUMNS] : COLUMNS;
-  const listing = openListing<Table>(options, 'tables', columns, asked);
+  const listing = openListing<Table>(options, 'tables', columns, loadTitles);
   const found = await withProgress('tables', output, () =>
     discoverTables(target.api, target.stats),
   );

@@ -65,15 +65,15 @@ function sortName({ title }: { readonly title: string }): string {
 
 /**
  * Opens the output; `member` is the name of the list in a JSON document. A narrow terminal never hides the columns that
- * were asked for: the first one, that of `--sort`, and those with the titles in `asked`.
+ * were requested: the first one, that of `--sort`, and those with the titles in `required`.
  */
 export function openListing<Item extends object>(
   { output, sort, wide }: ListingOptions,
   member: string,
   columns: readonly Column<Item>[],
-  asked: readonly string[] = [],
+  required: readonly string[] = [],
 ): Listing<Item> {
-  if (output === 'table') return openTable(columns, sort, asked, wide);
+  if (output === 'table') return openTable(columns, sort, required, wide);
   if (sort !== undefined) {
     throw usageError('--sort orders the table: omit it with --output json or ndjson');
   }
@@ -114,7 +114,7 @@ function openJson<Item>(member?: string): Listing<Item> {
 function openTable<Item>(
   columns: readonly Column<Item>[],
   sort: string | undefined,
-  asked: readonly string[],
+  required: readonly string[],
   wide?: true,
 ): Listing<Item> {
   const rows: Value[][] = [];
@@ -126,7 +126,7 @@ function openTable<Item>(
       const hidden = await printTable(
         columns.map((column, at) => ({
           ...column,
-          isOptional: at > 0 && !asked.includes(column.title) && sortName(column) !== sort,
+          isOptional: at > 0 && !required.includes(column.title) && sortName(column) !== sort,
         })),
         rows,
         wide ? Infinity : undefined,

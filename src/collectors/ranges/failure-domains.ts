@@ -41,7 +41,7 @@ export class FailureDomains {
   /** By node id. */
   readonly nodes: ReadonlyMap<number, FailureDomain>;
   readonly localities: readonly LocalityDomain[];
-  /** Ranges whose voters and non-voters cannot be told apart while replicas are missing. */
+  /** Ranges whose voters and non-voters cannot be distinguished while replicas are missing. */
   uncertain = 0;
   /** By node id; an array finds them faster than a Map. `undefined`: no member; `null`: not live. */
   readonly #members: (LiveNode | null | undefined)[] = [];

@@ -10,7 +10,7 @@ export interface HotRange {
   readonly place: Place;
   readonly queries: number;
   readonly writes: number;
-  /** Undefined when the server does not say. */
+  /** Undefined when the server does not report it. */
   readonly cpuSeconds: number | undefined;
 }
 

@@ -175,7 +175,7 @@ function writeTableSamples(set: SampleSet, shard: string, summary: ScanSummary):
   }
 }
 
-/** What only a view of all ranges can tell. */
+/** Metrics that need a view of all ranges. */
 function writeWholeSamples(
   set: SampleSet,
   shard: string,

@@ -8,7 +8,7 @@ declare function unescapeKey(start: usize, after: usize, target: usize): i32;
 declare function memoryGrew(): void;
 
 let heapTop: usize = (__heap_base + 15) & ~15;
-/** Keys are remembered up to this address; what is asked for by `allocate` is always given. */
+/** Keys are remembered up to this address; what `allocate` requests is always granted. */
 let heapLimit: usize = 0;
 
 /** Zeroed memory for plans and keys, which is never freed. */

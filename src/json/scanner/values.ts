@@ -1,4 +1,4 @@
-// Plans, and values that hold no others. A plan says which values of a document are wanted, and at which place of a record
+// Plans, and values that hold no others. A plan lists which values of a document are wanted, and at which place of a record
 // each of them is stored, in 8 bytes: a number (also for booleans, flags and times; NaN for undefined), or two integers:
 // for a string its start and its length with two bits of traits, for raw values an index, for arrays and maps the first
 // item and their number.

@@ -38,7 +38,7 @@ export function readRanges(
     queriesPerSecond: sumOf(stores.map(({ load }) => load[QUERIES] ?? 0)),
     /** Nodes of the last scan by outcome. */
     nodes: { scanned: scanned.length, failed: failed.length, skipped },
-    /** Nodes that were queried in vain. */
+    /** Nodes that could not be read. */
     failedNodes: failed.map(({ nodeId }) => nodeId),
     /** Nodes that went down after the scan had read them: it shows nothing of that yet. */
     downSinceScan,

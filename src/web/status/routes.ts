@@ -63,7 +63,7 @@ export function createStatusRoutes(source: StatusSource, telemetryPath: string):
     },
     {
       path: '/config',
-      // A page for browsers, JSON if asked for, else YAML; secrets are `<secret>`.
+      // A page for browsers, JSON if requested, else YAML; secrets are `<secret>`.
       handle({ headers: { accept = '' } }, response) {
         if (accept.includes('text/html')) {
           const page = cache('config page', () => Buffer.from(renderConfig(source, links)));

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { passBetweenPolls } from '../patience.ts';
+import { passBetweenPolls } from '../between-polls.ts';
 import type { Scraper } from '../scraper.ts';
 import type { Setting } from '../setting.ts';
 import { LONG_PAUSES, MAX_PAUSE_SECONDS, type SingleFault } from './fault.ts';
@@ -12,7 +12,7 @@ const MAX_WAIT_MS = 60_000;
 /** The value is computed when the scrape is answered. */
 const SLACK_SECONDS = 1;
 
-/** One 429 asks for patience: it is obeyed by all for 15 minutes at most, shown, and ended by a reload. */
+/** A Retry-After with one 429 applies to all requests for 15 minutes at most, is exported, and ends with a reload. */
 export async function keepPause(
   setting: Setting,
   scraper: Scraper,

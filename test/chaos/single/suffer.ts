@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { passBetweenPolls } from '../patience.ts';
+import { passBetweenPolls } from '../between-polls.ts';
 import type { Scraper } from '../scraper.ts';
 import type { Setting } from '../setting.ts';
 import { keepBudget } from './budget.ts';

@@ -102,7 +102,7 @@ describe('a request', () => {
   });
 });
 
-test('the patience with slow clients is that of the documentation', () => {
+test('the timeouts of slow clients are those of the documentation', () => {
   expect(SERVER_TIMEOUTS).toEqual({
     headersMs: 10_000,
     requestMs: 30_000,

@@ -112,7 +112,7 @@ interface RangeHandlers {
 
 /**
  * Reads the ranges of all nodes, or of one: one node after the other, so that no server prepares two lists at a time.
- * Resolves to the nodes that were not asked, and to the failures of others; rejects when none could be read.
+ * Resolves to the nodes that were not queried, and to the failures of others; rejects when none could be read.
  */
 export async function readRanges(
   target: ClusterTarget,
