@@ -103,5 +103,5 @@ export const PROBLEMS = [
   'other',
 ] as const;
 
-/** Problems that ranges are listed for; the last is of ranges that nobody reports any more. */
+/** Problems that ranges are listed for; the last is of ranges that are no longer reported. */
 export const LISTED_PROBLEMS = [...PROBLEMS, 'no_live_replica'] as const;

@@ -55,7 +55,7 @@ const MAX_LAG_SECONDS = 60;
 /** Against the clock of the answering node: when no record is young, their order proves nothing. */
 const MAX_AGE_SECONDS = 120;
 
-/** Whether the metrics of a node are current: not those of a record that nobody updates any more. */
+/** Whether the metrics of a node are current: not those of a record that is no longer updated. */
 export function freshnessOf(
   nodes: readonly RecordAge[],
   answeredMs: number | undefined,

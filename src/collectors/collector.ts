@@ -71,7 +71,7 @@ export function mostFrequent<Failure extends { readonly reason: FailureReason }>
   return byReason.toSorted((a, b) => b.length - a.length)[0]?.[0];
 }
 
-/** Everything that the rest of the program needs to know of a collector. */
+/** Everything that the rest of the program needs from a collector. */
 export interface CollectorOf<
   Api extends 'cluster' | 'cloud',
   Options,

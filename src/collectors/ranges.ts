@@ -237,7 +237,7 @@ function viewWhole(
   for (const nodeId of state.storesOf.keys()) {
     if (!domains.isMember(nodeId)) state.storesOf.delete(nodeId);
   }
-  // What a node held that went down before it was ever read, nobody can know.
+  // The ranges of a node that went down before it was ever read are unknown.
   const isKnown = assignment.toSkip.every((nodeId) => state.storesOf.has(nodeId));
   const onLost = (rangeId: number, nodeId: number, place: Place): void => {
     if (!isKnown) return;

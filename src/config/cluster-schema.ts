@@ -172,7 +172,7 @@ export function clusterSection(folder: string, collectors: ReturnType<typeof col
   });
 }
 
-/** What the configuration must know of a collector. */
+/** The part of a collector that the configuration needs. */
 export interface CollectorOptions {
   readonly name: string;
   readonly api: 'cluster' | 'cloud';

@@ -12,7 +12,7 @@ const CONNECTION_RULES: readonly Rule[] = [
   [{ codes: ['ENOTFOUND'] }, 'correct the host name in the URL, or add it to DNS'],
   [
     { codes: ['EAI_AGAIN'] },
-    'the DNS server did not answer: try again, or use the IP address in the URL',
+    'the DNS server did not respond: try again, or use the IP address in the URL',
   ],
   [
     { reasons: ['network', 'tls', 'timeout'], when: ({ operation }) => operation.api === 'cloud' },
@@ -85,7 +85,7 @@ const CONNECTION_RULES: readonly Rule[] = [
   ],
   [
     { reasons: ['timeout'] },
-    'the server accepted the connection but did not answer in time: check it for overload, or raise cluster_api.timeout',
+    'the server accepted the connection but did not respond in time: check it for overload, or raise cluster_api.timeout',
   ],
   // With TLS 1.3, a client learns that its certificate is missing only from the end of the connection.
   [

@@ -43,7 +43,7 @@ export class Upstream {
   readonly #options: HealthOptions;
   #avoidForNodesUntilMs = -Infinity;
   readonly #endpoints = new BoundedMap<string, EndpointHealth>();
-  /** Endpoints and nodes that were silent here since the last answer. */
+  /** Endpoints and nodes that were silent here since the last response. */
   readonly #silent = new Set<string>();
 
   constructor(text: string, isOnly: boolean, options: HealthOptions) {

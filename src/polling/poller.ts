@@ -64,7 +64,7 @@ export class Poller {
   #published:
     | { readonly result: CollectorResult; readonly snapshot: Snapshot; readonly atMs: number }
     | undefined;
-  /** The running poll; everybody who wants one meanwhile waits for it. */
+  /** The running poll; calls to poll wait for it. */
   #polling: Promise<void> | undefined;
   #nextPollMs: number | undefined;
   /** Dropped with the first poll, so that it does not stay in memory. */

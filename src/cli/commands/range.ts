@@ -69,7 +69,7 @@ async function show(
 }
 
 /**
- * Queries every live node for these ranges, concurrently: the answers are small. Resolves to the nodes that failed, and
+ * Queries every live node for these ranges, concurrently: the responses are small. Resolves to the nodes that failed, and
  * prints the reason unless one failed `before`, too. Rejects when all fail.
  */
 async function askNodes(

@@ -182,7 +182,7 @@ async function list(target: ClusterTarget, options: Options): Promise<number> {
   const failed = [...failedNodes].toSorted((a, b) => a - b);
   await listing.close({ failed_nodes: failed });
   if (failed.length > 0) {
-    note(`no sessions of node ${formatList(failed)}: it did not answer; see \`nodes\``);
+    note(`no sessions of node ${formatList(failed)}: it did not respond; see \`nodes\``);
   }
   return failed.length > 0 && listed === 0 ? EXIT.failed : EXIT.ok;
 }

@@ -84,7 +84,7 @@ export class FailureDomains {
     { last, intended, wasMissingSome }: HolderCounts,
   ): HolderCounts {
     const isReported = (problems & UNDERREPLICATED) !== 0;
-    // One replica reports it for all: when that one moves, nobody does.
+    // One replica reports it for all: when that one moves, no replica does.
     const isMissingSome = isReported || (wasMissingSome && count <= last);
     const live = count + (isMissingSome || count === last ? 0 : movedReplicas(count, intended));
     const nextOdd = count + 1 + (count % 2);

@@ -193,7 +193,7 @@ export function logFailures(warn: ScanContext['warn'], { failed, timedOut }: Sca
   for (const { nodeId, wasQueried, reason, message } of failed) {
     if (!wasQueried || (timedOut && reason === 'timeout')) continue;
     // Without the duration of the pause, which changes from scan to scan.
-    warn(reason === 'timeout' ? `ranges of node ${nodeId}: the node does not answer` : message);
+    warn(reason === 'timeout' ? `ranges of node ${nodeId}: the node does not respond` : message);
   }
   if (!timedOut) return;
   warn(

@@ -155,7 +155,7 @@ export class NodeTally {
 
   /**
    * A replica is a source for the lease it holds, and for one that only another shard sees being held. The lease of
-   * another node of this exporter is left to its holder: taken from here, its change would be counted by nobody.
+   * another node of this exporter is left to its holder: taken from here, its change would not be counted.
    */
   #sequenceOf({ replica, sequence = 0 }: Lease, holds: boolean): number {
     const holder = replica.node_id ?? 0;

@@ -13,7 +13,7 @@ export interface Route {
   readonly path: string;
   /** GET and HEAD when absent. */
   readonly methods?: readonly string[];
-  /** Requested by whoever monitors the process: open to all unless configured otherwise. */
+  /** Requested by process monitors: open to all unless configured otherwise. */
   readonly isProbe?: boolean;
   readonly handle: (request: IncomingMessage, response: ServerResponse) => Promise<void> | void;
 }

@@ -14,7 +14,7 @@ export interface StatusSource {
   readonly wallMs: () => number;
 }
 
-/** The answer of /api/status, which docs/api-status.schema.json describes. */
+/** The response of /api/status, which docs/api-status.schema.json describes. */
 export type Status = ReturnType<typeof readStatus>;
 export type ClusterStatus = ReturnType<typeof readClusterStatus>;
 
@@ -87,8 +87,8 @@ export function createRenderCache<T = Buffer>(source: StatusSource) {
     const isSame = state.length === shown.length && state.every((one, at) => one === shown[at]);
     if (!isSame) rendered.clear();
     shown = state;
-    const answer = rendered.get(key) ?? render();
-    rendered.set(key, answer);
-    return answer;
+    const response = rendered.get(key) ?? render();
+    rendered.set(key, response);
+    return response;
   };
 }

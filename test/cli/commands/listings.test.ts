@@ -255,7 +255,7 @@ describe('sessions', () => {
 test('no session at all is a failure while a node does not answer', async () => {
   await using quiet = await startSimulator({ nodes: 5, ranges: 10, sessions: 0, frozen: true });
   const { code, err } = await runHere(['sessions', await configFlag(quiet)]);
-  expect(err).toMatch(/no sessions of node \d+: it did not answer/);
+  expect(err).toMatch(/no sessions of node \d+: it did not respond/);
   expect(code).toBe(1);
 });
 

@@ -237,6 +237,6 @@ test('a node that does not answer is a warning, the same in each scan', async ()
   await pollRanges(cluster.api, { context });
   cluster.nodes = [...cluster.nodes.slice(0, 2), { nodeId: 3, ranges: silence(59) }];
   await pollRanges(cluster.api, { context });
-  const text = 'ranges of node 3: the node does not answer';
+  const text = 'ranges of node 3: the node does not respond';
   expect(warnings).toEqual([text, text]);
 });

@@ -163,7 +163,7 @@ async function waitUntilRunning(target: ClusterTarget<'cloud'>, first: Assistant
       if (spinner) spinner.text = `${status}  ${formatAge((now - startedAt) / 1000)}`;
       if (now - answeredAt > MAX_SILENCE_MS) {
         throw new CommandError(
-          `the service has not answered for ${formatAge(MAX_SILENCE_MS / 1000)}; provisioning continues: see \`cloud assistant get\``,
+          `the service has not responded for ${formatAge(MAX_SILENCE_MS / 1000)}; provisioning continues: see \`cloud assistant get\``,
         );
       }
     }
