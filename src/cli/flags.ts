@@ -1,8 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { COLLECTORS } from '../collectors/index.ts';
-import { type FlagKey, listFlags } from '../config/flags.ts';
 import { formatIssues } from '../config/issues.ts';
 import { type ConfigSources, loadConfig } from '../config/load.ts';
+import { type FlagKey, listFlags } from '../config/overrides.ts';
 import { parseDuration } from '../config/values.ts';
 import { type CommandContext, usageError } from './command.ts';
 

@@ -5,14 +5,14 @@ import type { CollectorOptions } from './cluster-schema.ts';
 import { readClusters } from './clusters.ts';
 import { isMap, readDocument, SourceDocument } from './document.ts';
 import { readTextFile, warnOfOtherUsers } from './files.ts';
+import { ConfigError, ConfigIssues, UsageError } from './issues.ts';
 import {
   applyOverride,
   CONFIG_FILE,
   type Flags,
   listOverrides,
   warnOfMistypedVariables,
-} from './flags.ts';
-import { ConfigError, ConfigIssues, UsageError } from './issues.ts';
+} from './overrides.ts';
 import { type Config, configSchema, type FileConfig } from './schema.ts';
 import type { Environment } from './secret.ts';
 import { type Section, validate } from './validate.ts';

@@ -1,8 +1,8 @@
 import path from 'node:path';
 import { COLLECTORS } from '../../src/collectors/index.ts';
-import type { Flags } from '../../src/config/flags.ts';
 import { ConfigError, formatIssues } from '../../src/config/issues.ts';
 import { loadConfig } from '../../src/config/load.ts';
+import type { Flags } from '../../src/config/overrides.ts';
 import type { Environment } from '../../src/config/secret.ts';
 import { makeFolder } from './folder.ts';
 

@@ -13,7 +13,7 @@ import {
   problemRanges,
   safeToStop,
   sessionTables,
-} from './tables.ts';
+} from './panels.ts';
 import { trendTiles } from './trends.ts';
 
 /** By state, the worst first. */

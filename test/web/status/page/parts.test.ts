@@ -14,7 +14,7 @@ import {
   loadedTables,
   problemRanges,
   sessionTables,
-} from '../../../../src/web/status/page/tables.ts';
+} from '../../../../src/web/status/page/panels.ts';
 import { readSessions } from '../../../../src/web/status/sessions.ts';
 import { RANGES, sessionsResult } from '../results.ts';
 
