@@ -3,6 +3,7 @@ import {
   type Simulator,
   type SimulatorOptions,
 } from '../../src/simulator/index.ts';
+import { everyCollector } from '../support/collectors.ts';
 import {
   startTestExporter,
   type TestExporter,
@@ -35,7 +36,7 @@ const CALM: Partial<SimulatorOptions> = {
   ranges: 200,
   unusualNames: false,
 };
-const TABLES = 'movr.public.rides, movr.public.users, movr.public.vehicles';
+const TABLES = ['movr.public.rides', 'movr.public.users', 'movr.public.vehicles'];
 const LEAKY = { username: 'payments', applicationName: 'leaky-service', nodeId: 1 };
 
 export const SCENE_NAMES = [
@@ -92,7 +93,7 @@ export async function openScene(options: SceneOptions = {}): Promise<Scene> {
     describeCluster(name, simulator, options.login),
   );
   const exporter = await startTestExporter({
-    yaml: `collectors: { users: { enabled: true }, tables: { tables: [${TABLES}] } }\nclusters:\n${described.join('')}`,
+    yaml: `${everyCollector({ tables: { tables: TABLES } })}clusters:\n${described.join('')}`,
     intervalSeconds,
     ...(options.adapt && { adapt: options.adapt }),
   });

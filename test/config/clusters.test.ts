@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { defaultCollectors } from '../support/collectors.ts';
 import { API, CLUSTER, testBadFiles } from './bad-file.ts';
 import { loadText, problemsOf } from './loading.ts';
 
@@ -225,15 +226,12 @@ async function enabledOf(yaml: string): Promise<string[]> {
 }
 
 test('a collector is enabled only where its API is configured', async () => {
-  expect(await enabledOf(CLUSTER)).toEqual(['nodes', 'ranges', 'sessions', 'tables']);
-  expect(await enabledOf(`${CLOUD}      { token: t, cluster_id: a }\n`)).toEqual(['cloud']);
-  expect(await enabledOf(`${CLUSTER}    cloud_api: { token: t, cluster_id: a }\n`)).toEqual([
-    'nodes',
-    'ranges',
-    'sessions',
-    'tables',
-    'cloud',
-  ]);
+  const cloud = '{ token: t, cluster_id: a }\n';
+  expect(await enabledOf(CLUSTER)).toEqual(defaultCollectors('cluster'));
+  expect(await enabledOf(`${CLOUD}      ${cloud}`)).toEqual(defaultCollectors('cloud'));
+  expect(await enabledOf(`${CLUSTER}    cloud_api: ${cloud}`)).toEqual(
+    defaultCollectors('cluster', 'cloud'),
+  );
 });
 
 test('with `route: local` only ranges and explicitly enabled collectors are enabled', async () => {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { COLLECTORS } from '../../src/collectors/index.ts';
 import { ConfigError } from '../../src/config/issues.ts';
 import { CLUSTER, NO_CLUSTER, testBadFiles } from './bad-file.ts';
 import { loadText, problemsOf } from './loading.ts';
@@ -147,7 +148,7 @@ testBadFiles([
     'clusters: [[], { name: a, cluster_api: { urls: [http://127.0.0.1:1] }, collectors: [] }]\n',
     [
       '1:12: clusters[0]: a list is not a map: expected name, console_url, poll, cluster_api, cloud_api, collectors',
-      '1:84: clusters[1].collectors: a list is not a map: expected nodes, ranges, sessions, users, tables, cloud',
+      `1:84: clusters[1].collectors: a list is not a map: expected ${COLLECTORS.map(({ name }) => name).join(', ')}`,
     ],
   ],
 ]);

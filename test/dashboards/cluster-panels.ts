@@ -2,6 +2,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { COLLECTORS } from '../../src/collectors/index.ts';
 import { type SimulatorOptions, startSimulator } from '../../src/simulator/index.ts';
+import { everyCollector } from '../support/collectors.ts';
 import { clusterYaml, startTestExporter } from '../support/exporter.ts';
 import { eventually, type Prometheus, startPrometheus } from '../support/prometheus.ts';
 import { ALL_VALUES, fillVariables, PANELS, type Placed } from './panels.ts';
@@ -36,12 +37,11 @@ export async function watchCluster(cluster: WatchedCluster): Promise<WatchingPro
     const world = resources.use(new AsyncDisposableStack());
     const simulator = world.use(await startSimulator(size));
     const { cloudUrl, cloudClusterId, cloudToken } = simulator;
-    const yaml = `
-collectors:
-  users: { enabled: true }
-  tables: { enabled: true, discover: true, tables: [movr.public.rides, movr.public.users] }
-  nodes: { metrics: [sys.uptime, capacity] }
-clusters:
+    const collectors = everyCollector({
+      tables: { discover: true, tables: ['movr.public.rides', 'movr.public.users'] },
+      nodes: { metrics: ['sys.uptime', 'capacity'] },
+    });
+    const yaml = `${collectors}clusters:
 ${clusterYaml(simulator)}    cloud_api: { url: "${cloudUrl}", cluster_id: ${cloudClusterId}, token: ${cloudToken} }
 `;
     const exporter = world.use(await startTestExporter({ yaml, intervalSeconds }));

@@ -6,6 +6,7 @@ import { createServer as createTlsServer, type SecureVersion } from 'node:tls';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { startSimulator } from '../../src/simulator/index.ts';
 import { createAuthority } from '../support/certificates.ts';
+import { onlyCollectors } from '../support/collectors.ts';
 import { startTestExporter, type TestExporter } from '../support/exporter.ts';
 import { refusing } from '../support/http-server.ts';
 import { serveTls } from '../support/https-server.ts';
@@ -138,9 +139,8 @@ describe('docs/troubleshooting.md', () => {
     'has the real message and hint of: %s',
     async (name, prepare) => {
       // One collector, so that it is the first to fail.
-      const others = name === OWN_SESSIONS ? '' : 'sessions: { enabled: false }';
-      const yaml = `collectors: { ranges: { enabled: false }, tables: { enabled: false }, ${others} }
-clusters: [{ name: sim, cluster_api: { ${await prepare()} } }]\n`;
+      const others = name === OWN_SESSIONS ? { sessions: {} } : {};
+      const yaml = `${onlyCollectors({ nodes: {}, ...others })}clusters: [{ name: sim, cluster_api: { ${await prepare()} } }]\n`;
       // A stopped clock keeps the breakers open.
       const clock = { wallMs: () => Date.now(), monotonicMs: () => 0 };
       const app = name === BLOCKED ? { clock } : {};

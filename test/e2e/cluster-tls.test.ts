@@ -7,9 +7,10 @@ import { loadConfig } from '../../src/config/load.ts';
 import { startSimulator } from '../../src/simulator/index.ts';
 import { makeFolder } from '../config/folder.ts';
 import { type Authority, createAuthority } from '../support/certificates.ts';
+import { onlyCollectors } from '../support/collectors.ts';
 import { clusterYaml, startTestExporter } from '../support/exporter.ts';
 
-const ONLY_NODES = 'ranges, sessions, users, tables'.replaceAll(/\w+/g, '$&: { enabled: false }');
+const ONLY_NODES = onlyCollectors({ nodes: {} });
 
 const RELOAD_SUCCESSFUL = 'crdb_exporter_config_last_reload_successful';
 
@@ -38,7 +39,7 @@ describe('the CA and the client certificate of a cluster', () => {
     await using simulator = await simulateTls(next);
     const tls = `, tls: { ca_file: ${file('ca.crt')}, cert_file: ${file('client.crt')}, key_file: ${file('client.key')} }`;
     await using exporter = await startTestExporter({
-      yaml: `collectors: { ${ONLY_NODES} }\nclusters:\n${clusterYaml(simulator, { more: tls })}`,
+      yaml: `${ONLY_NODES}clusters:\n${clusterYaml(simulator, { more: tls })}`,
       intervalSeconds: 0.1,
       app: { fileCheckMs: 20 },
     });
@@ -82,7 +83,7 @@ describe('insecure_skip_verify', () => {
   test('works, is logged as a warning at each start and exported as a metric', async () => {
     await using simulator = await simulateTls(await createAuthority());
     const more = ', tls: { insecure_skip_verify: true }';
-    const yaml = `collectors: { ${ONLY_NODES} }\nclusters:\n${clusterYaml(simulator, { more })}`;
+    const yaml = `${ONLY_NODES}clusters:\n${clusterYaml(simulator, { more })}`;
     await using exporter = await startTestExporter({ yaml });
     const scrape = await exporter.until((seen) => seen.value('crdb_up') === 1);
     expect(scrape.value('crdb_exporter_tls_verification_disabled')).toBe(1);

@@ -2,7 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { COLLECTORS } from '../../src/collectors/index.ts';
 import { ASSISTANT_PASSWORD, SQL_MARKER, startSimulator } from '../../src/simulator/index.ts';
+import { everyCollector } from '../support/collectors.ts';
 import { startTestExporter } from '../support/exporter.ts';
 import { expectGolden } from '../support/golden.ts';
 import { hasProgram } from '../support/programs.ts';
@@ -23,10 +25,7 @@ async function expose(requestPath = '/metrics'): Promise<string> {
     now: () => NOW_MS,
   });
   await using exporter = await startTestExporter({
-    yaml: `collectors:
-  users: { enabled: true }
-  tables: { tables: [movr.public.rides, movr.public.users] }
-clusters:
+    yaml: `${everyCollector({ tables: { tables: ['movr.public.rides', 'movr.public.users'] } })}clusters:
   - name: golden
     console_url: https://crdb.example.com:8080/
     cluster_api: { urls: ["${simulator.clusterUrl}"], username: ${simulator.username}, password: ${simulator.password} }
@@ -36,7 +35,7 @@ clusters:
   });
   await exporter.until(
     (scrape) =>
-      scrape.all('crdb_exporter_collector_success').length === 6 &&
+      scrape.all('crdb_exporter_collector_success').length === COLLECTORS.length &&
       scrape.all('crdb_exporter_collector_success').every(({ value }) => value === 1),
   );
   return (await exporter.get(requestPath)).text;

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { PROCESS_TIMEOUT_MS, startProgram, writeTemporary } from '../cli/run.ts';
+import { onlyCollectors } from '../support/collectors.ts';
 import { type HostileServer, startHostileServer } from './hostile-answers.ts';
 import { addressOf, MAIN, preload } from './process-support.ts';
 
@@ -30,13 +31,8 @@ function configure({ url }: HostileServer): string {
       `    cloud_api: { url: "${url}", cluster_id: c${index}, token: t }`,
     ].join('\n'),
   );
-  const often = '{ enabled: true, interval: 1s, timeout: 1s }';
-  return `collectors:
-  nodes: ${often}
-  cloud: ${often}
-  ranges: { enabled: false }
-  sessions: { enabled: false }
-clusters:
+  const often = { interval: '1s', timeout: '1s' };
+  return `${onlyCollectors({ nodes: often, cloud: often, tables: {} })}clusters:
 ${clusters.join('\n')}
 `;
 }

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { COLLECTORS } from '../../src/collectors/index.ts';
 import { ASSISTANT_PASSWORD, SQL_MARKER, startSimulator } from '../../src/simulator/index.ts';
+import { everyCollector } from '../support/collectors.ts';
 import { startTestExporter } from '../support/exporter.ts';
 
 const MAX_APPLICATIONS = 5;
@@ -22,11 +24,10 @@ describe.each(['real', 'documented'] as const)(
       });
       simulator.world.provisionAssistant('us-east1');
       await using exporter = await startTestExporter({
-        yaml: `collectors:
-  users: { enabled: true }
-  sessions: { max_applications: ${MAX_APPLICATIONS}, include_internal: true }
-  tables: { tables: [movr.public.rides] }
-clusters:
+        yaml: `${everyCollector({
+          sessions: { max_applications: MAX_APPLICATIONS, include_internal: true },
+          tables: { tables: ['movr.public.rides'] },
+        })}clusters:
   - name: 'hygiene "quoted" \\ 🚕'
     cluster_api: { urls: ["${simulator.clusterUrl}"], username: ${simulator.username}, password: ${simulator.password} }
     cloud_api: { url: "${simulator.cloudUrl}", cluster_id: ${simulator.cloudClusterId}, token: ${simulator.cloudToken} }
@@ -36,7 +37,7 @@ clusters:
       const scrape = await exporter.until(
         (seen) =>
           seen.all('crdb_exporter_collector_success', {}).filter(({ value }) => value === 1)
-            .length === 6,
+            .length === COLLECTORS.length,
       );
       const openMetrics = await exporter.get('/metrics', {
         accept: 'application/openmetrics-text',

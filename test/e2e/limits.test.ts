@@ -1,6 +1,7 @@
 import type { RequestListener } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { startSimulator } from '../../src/simulator/index.ts';
+import { onlyCollectors } from '../support/collectors.ts';
 import {
   clusterYaml,
   type Scrape,
@@ -23,12 +24,8 @@ function nodesPage(elements: readonly string[], next?: number): string {
 
 /** An exporter with one collector and without a login, which polls once. */
 function watch(server: TestServer, collector: CollectorName, options = ''): Promise<TestExporter> {
-  const collectors = ['nodes', 'ranges', 'sessions'].map(
-    (name) => `${name}: { enabled: ${name === collector}, page_limit: 1 }`,
-  );
   return startTestExporter({
-    yaml: `collectors: { ${collectors.join(', ')}, tables: { enabled: false } }
-clusters:
+    yaml: `${onlyCollectors({ [collector]: { page_limit: 1 } })}clusters:
   - name: limited
     cluster_api: { urls: ["${server.url}"] ${options} }
 `,

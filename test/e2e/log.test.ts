@@ -4,6 +4,7 @@ import path from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startSimulator } from '../../src/simulator/index.ts';
 import { createAuthority } from '../support/certificates.ts';
+import { onlyCollectors } from '../support/collectors.ts';
 import { clusterYaml, startTestExporter, type TestExporter } from '../support/exporter.ts';
 import { refusing } from '../support/http-server.ts';
 import { serveTls } from '../support/https-server.ts';
@@ -16,7 +17,7 @@ const SMALL = {
   faultyNodes: false,
 } as const;
 
-const COLLECTORS = 'collectors: { tables: { enabled: false } }\n';
+const COLLECTORS = onlyCollectors({ nodes: {}, ranges: {}, sessions: {} });
 
 /** The lines above the level debug but those of the start. */
 function linesOf(exporter: TestExporter): readonly string[] {

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { describe, expect, test } from 'vitest';
+import { onlyCollectors } from '../support/collectors.ts';
 import { type Scrape, startTestExporter } from '../support/exporter.ts';
 import { serve } from '../support/http-server.ts';
 
@@ -33,8 +34,7 @@ async function scanWith(respond: Respond, more = ''): Promise<{ scrape: Scrape; 
     else respond(response, Number(searchParams.get('offset')));
   });
   await using exporter = await startTestExporter({
-    yaml: `collectors: { nodes: { enabled: false }, sessions: { enabled: false }, tables: { enabled: false }, ranges: { route: proxy } }
-clusters:
+    yaml: `${onlyCollectors({ ranges: { route: 'proxy' } })}clusters:
   - name: odd
     cluster_api: { urls: ["${server.url}"] ${more} }
 `,
@@ -154,8 +154,7 @@ test('a scan that exceeds its timeout exports the nodes it read and logs a remed
     else if (nodeId !== '3') page([replica(Number(nodeId), Number(nodeId))])(response, 0);
   });
   await using exporter = await startTestExporter({
-    yaml: `collectors: { nodes: { enabled: false }, sessions: { enabled: false }, tables: { enabled: false }, ranges: { route: proxy, timeout: 1s } }
-clusters: [{ name: slow, cluster_api: { urls: ["${server.url}"] } }]
+    yaml: `${onlyCollectors({ ranges: { route: 'proxy', timeout: '1s' } })}clusters: [{ name: slow, cluster_api: { urls: ["${server.url}"] } }]
 `,
   });
   const scrape = await exporter.until((seen) => seen.all('crdb_range_scan_nodes').length > 0);

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type Simulator, startSimulator } from '../../src/simulator/index.ts';
+import { defaultCollectors } from '../support/collectors.ts';
 import {
   clusterYaml,
   type Scrape,
@@ -137,7 +138,7 @@ test('only shard 0 runs the other collectors; the others list the nodes themselv
   expect(scrape.value('crdb_exporter_shards')).toBe(SHARDS);
   const success = (await first.scrape()).all('crdb_exporter_collector_success');
   expect(new Set(success.map(({ labels }) => `${labels['collector']} ${labels['shard']}`))).toEqual(
-    new Set(['nodes 0', 'ranges 0', 'sessions 0', 'tables 0']),
+    new Set(defaultCollectors('cluster').map((name) => `${name} 0`)),
   );
   const progress = scrape.value('crdb_exporter_range_scan_nodes_done', { shard: '1' });
   expect(progress).toBe(scrape.value('crdb_exporter_range_scan_nodes_planned', { shard: '1' }));

@@ -1,4 +1,5 @@
-import { defineCollector } from '../../src/collectors/collector.ts';
+import { type Collector, defineCollector } from '../../src/collectors/collector.ts';
+import { COLLECTORS } from '../../src/collectors/index.ts';
 import { object } from '../../src/json/shape.ts';
 
 /** A collector that the program does not know, with a privilege of its own and without metrics. */
@@ -23,3 +24,29 @@ export const orders = defineCollector({
   },
   samples: () => undefined,
 });
+
+/** Keys of collectors beside `enabled`, by the name of the collector. */
+type Settings = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+
+/** The line `collectors` of a configuration that enables these collectors and disables all others. */
+export function onlyCollectors(settings: Settings): string {
+  const names = COLLECTORS.map(({ name }) => name);
+  const unknown = Object.keys(settings).filter((name) => !names.includes(name));
+  if (unknown.length > 0) throw new Error(`no collector: ${unknown.join(', ')}`);
+  const all = names.map((name) => [name, { enabled: name in settings, ...settings[name] }]);
+  return `collectors: ${JSON.stringify(Object.fromEntries(all))}\n`;
+}
+
+/** The line `collectors` of a configuration that enables all, also those that are off by default. */
+export function everyCollector(settings: Settings): string {
+  const all = COLLECTORS.map(({ name }) => [name, settings[name] ?? {}]);
+  return onlyCollectors({ ...Object.fromEntries(all), ...settings });
+}
+
+/** Names of the collectors that are on by default in a cluster with these APIs, in the order of the list. */
+export function defaultCollectors(...apis: readonly Collector['api'][]): readonly string[] {
+  const enabled = COLLECTORS.filter(
+    ({ api, enabledByDefault }) => enabledByDefault && apis.includes(api),
+  );
+  return enabled.map(({ name }) => name);
+}

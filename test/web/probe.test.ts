@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type Simulator, startSimulator } from '../../src/simulator/index.ts';
+import { onlyCollectors } from '../support/collectors.ts';
 import {
   clusterYaml,
   readScrape,
@@ -16,11 +17,13 @@ interface Probed extends AsyncDisposable {
   count(endpoint: string): number;
 }
 
+const COLLECTORS = onlyCollectors({ nodes: {}, ranges: {}, sessions: {}, tables: {} });
+
 /** An exporter with one cluster that only /probe polls. */
 async function openProbed({ intervalSeconds = 600, more = '' } = {}): Promise<Probed> {
   const simulator = await startSimulator({ nodes: 3, ranges: 30, metricKeys: 'useful' });
   const exporter = await startTestExporter({
-    yaml: `clusters:\n${clusterYaml(simulator)}    poll: false\n${more}`,
+    yaml: `${COLLECTORS}clusters:\n${clusterYaml(simulator)}    poll: false\n${more}`,
     intervalSeconds,
   });
   return {
@@ -130,7 +133,7 @@ describe('/probe', () => {
   test('shares the scheduled polls of a cluster', async () => {
     await using simulator = await startSimulator({ nodes: 3, ranges: 30, metricKeys: 'useful' });
     await using exporter = await startTestExporter({
-      yaml: `clusters:\n${clusterYaml(simulator)}`,
+      yaml: `${COLLECTORS}clusters:\n${clusterYaml(simulator)}`,
       intervalSeconds: 600,
     });
     await exporter.until((scrape) => scrape.all('crdb_nodes').length > 0);

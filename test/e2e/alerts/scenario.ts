@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Config } from '../../../src/config/schema.ts';
 import { startSimulator, type Simulator } from '../../../src/simulator/index.ts';
+import { everyCollector } from '../../support/collectors.ts';
 import { clusterYaml, startTestExporter, withCollectors } from '../../support/exporter.ts';
 import { eventually, type Prometheus, startPrometheus } from '../../support/prometheus.ts';
 import { type AlertNotification, startAlertmanager, startReceiver } from './alertmanager.ts';
@@ -134,12 +135,11 @@ function simulate(scenario: 'incident' | 'calm', clock: ScenarioClock): Promise<
 
 function exporterConfig(incident: Simulator, calm: Simulator): string {
   const cloud = `    cloud_api: { url: "${incident.cloudUrl}", cluster_id: ${incident.cloudClusterId}, token: ${incident.cloudToken} }\n`;
-  return `
-collectors:
-  nodes: { metrics: [sys.uptime, capacity] }
-  users: { enabled: true }
-  tables: { tables: [movr.public.rides, movr.public.users, movr.public.vehicles] }
-clusters:
+  const collectors = everyCollector({
+    nodes: { metrics: ['sys.uptime', 'capacity'] },
+    tables: { tables: ['movr.public.rides', 'movr.public.users', 'movr.public.vehicles'] },
+  });
+  return `${collectors}clusters:
 ${clusterYaml(incident, { name: 'incident' })}${cloud}${clusterYaml(calm, { name: 'calm' })}`;
 }
 
