@@ -11,10 +11,27 @@ export interface FamilyList<L extends string = string> {
   readonly per?: L;
 }
 
-/** A number, a count that depends on the cluster (`nodes`, `stores`), or an option of the collector, as `max_applications`. */
+/** Counts that depend on the cluster or on its configuration, as the reference names them in bounds of series. */
+export type SeriesCount =
+  | 'APIs'
+  | 'URLs'
+  | 'certificates'
+  | 'chosen keys'
+  | 'collectors'
+  | 'endpoints'
+  | 'families'
+  | 'locality tiers'
+  | 'nodes'
+  | 'privileges'
+  | 'status codes'
+  | 'stores'
+  | 'tables'
+  | 'tables named by ranges';
+
+/** A number, a count, or an option of the collector, as `max_applications`. */
 export type SeriesFactor =
   | number
-  | string
+  | SeriesCount
   | { readonly option: string; readonly plus?: SeriesFactor };
 
 /** A declared metric. `labels` leaves out `crdb_cluster`: the sample set puts it first. */

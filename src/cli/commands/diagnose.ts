@@ -4,7 +4,7 @@ import { nodes } from '../../collectors/nodes.ts';
 import type { ClusterConfig } from '../../config/schema.ts';
 import { formatDuration } from '../../config/values.ts';
 import { formatBytes, formatCount, formatJson, formatLine, formatMs } from '../../format.ts';
-import type { Family, SeriesFactor } from '../../metrics/family.ts';
+import type { Family, SeriesCount, SeriesFactor } from '../../metrics/family.ts';
 import { chooseCluster, openClients } from '../cluster-target.ts';
 import { addExamples, type CommandContext, EXIT } from '../command.ts';
 import { addClusterOptions, loadCommandConfig } from '../flags.ts';
@@ -179,12 +179,12 @@ function estimateSeries(config: ClusterConfig, known: KnownNodes, maxSeries: num
 }
 
 /**
- * Upper bound of the series of a family: `counts` are those of the cluster (nodes, stores), `options` the settings of
- * the collector. A count that is not known is 1.
+ * Upper bound of the series of a family: `counts` are those that are known of the cluster, `options` the settings of the
+ * collector. A count that is not known is 1.
  */
 export function boundOf(
   { series }: Pick<Family, 'series'>,
-  counts: Readonly<Record<string, number>>,
+  counts: Readonly<Partial<Record<SeriesCount, number>>>,
   options: Readonly<Record<string, unknown>> = {},
 ): number {
   const valueOf = (factor: SeriesFactor): number => {
