@@ -10,14 +10,14 @@ function lineOf({ name, api, scope, inProbe, enabledByDefault, ...rest }: Collec
 }
 
 test('each collector polls as often and as long as is documented', () => {
-  expect(COLLECTORS.map(lineOf)).toEqual([
-    'nodes (cluster cluster probe) 30 30 0.25 GET /nodes/',
-    'ranges (cluster node) 60 300 0.1 GET /nodes/{node_id}/ranges/',
-    'sessions (cluster cluster probe) 30 30 0.25 GET /sessions/',
-    'users (cluster cluster probe off) 600 30 0.25 GET /users/',
-    'tables (cluster cluster) 600 120 0.25 GET /databases/{database}/tables/{table}/',
-    'cloud (cloud cluster probe) 60 30 0.25 GET /api/v1/clusters/{cluster_id}/migration-assistant',
-  ]);
+  expect(COLLECTORS.map(lineOf).join('\n')).toMatchInlineSnapshot(`
+    "nodes (cluster cluster probe) 30 30 0.25 GET /nodes/
+    ranges (cluster node) 60 300 0.1 GET /nodes/{node_id}/ranges/
+    sessions (cluster cluster probe) 30 30 0.25 GET /sessions/
+    users (cluster cluster probe off) 600 30 0.25 GET /users/
+    tables (cluster cluster) 600 120 0.25 GET /databases/{database}/tables/{table}/
+    cloud (cloud cluster probe) 60 30 0.25 GET /api/v1/clusters/{cluster_id}/migration-assistant"
+  `);
 });
 
 test('each option has its kind, its default and its bounds', () => {
@@ -27,22 +27,22 @@ test('each option has its kind, its default and its bounds', () => {
       return `${name}.${option}: ${values.map(String).join(' ')}`;
     }),
   );
-  expect(lines).toEqual([
-    'nodes.page_limit: integer 200 1',
-    'nodes.metrics: strings',
-    'ranges.page_limit: integer 20000 1',
-    'ranges.concurrency: integer 2 1',
-    'ranges.route: enum auto,gateway,proxy,local auto',
-    'ranges.hot_ranges: integer 20 0 1000',
-    'ranges.problem_ranges: integer 20 0 1000',
-    'ranges.top_tables: integer 20 0 1000',
-    'sessions.page_limit: integer 20000 1',
-    'sessions.max_applications: integer 50 0 1000',
-    'sessions.max_users: integer 20 0 1000',
-    'sessions.include_internal: boolean false',
-    'sessions.application_rewrite: rewrites',
-    'tables.tables: strings',
-    'tables.discover: auto auto',
-    'tables.max_tables: integer 50 0 1000',
-  ]);
+  expect(lines.join('\n')).toMatchInlineSnapshot(`
+    "nodes.page_limit: integer 200 1
+    nodes.metrics: strings
+    ranges.page_limit: integer 20000 1
+    ranges.concurrency: integer 2 1
+    ranges.route: enum auto,gateway,proxy,local auto
+    ranges.hot_ranges: integer 20 0 1000
+    ranges.problem_ranges: integer 20 0 1000
+    ranges.top_tables: integer 20 0 1000
+    sessions.page_limit: integer 20000 1
+    sessions.max_applications: integer 50 0 1000
+    sessions.max_users: integer 20 0 1000
+    sessions.include_internal: boolean false
+    sessions.application_rewrite: rewrites
+    tables.tables: strings
+    tables.discover: auto auto
+    tables.max_tables: integer 50 0 1000"
+  `);
 });

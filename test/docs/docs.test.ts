@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { COLLECTORS } from '../../src/collectors/index.ts';
 import { writeConfigurationPage } from '../../tools/docs/configuration-page.ts';
 import { makeFolder } from '../config/folder.ts';
 import { loadText } from '../config/loading.ts';
@@ -61,6 +62,24 @@ describe('the pages of the project', () => {
 
   test('docs/configuration.md is the output of `npm run docs`', () => {
     expect(read('docs/configuration.md')).toBe(writeConfigurationPage());
+  });
+
+  test('docs/load.md has a row for each collector with its interval', () => {
+    const rows = read('docs/load.md').matchAll(/^\| (\w+) +\|[^|]+\| ([^|]+?) +\|/gm);
+    const listed = Array.from(rows, ([, name, interval]) => `${name}: ${interval}`);
+    const expected = COLLECTORS.map(({ name, enabledByDefault, intervalSeconds }) => {
+      const isLong = intervalSeconds > 60;
+      const interval = isLong ? `${intervalSeconds / 60} min` : `${intervalSeconds} s`;
+      return `${name}: ${enabledByDefault ? '' : 'off; '}${interval}`;
+    });
+    expect(listed).toEqual(['Collector: Default interval', ...expected]);
+  });
+
+  test('docs/http.md names the collectors that /probe does not run by default', () => {
+    const [, named = ''] =
+      /`\/probe` runs (.+) only if they are named/.exec(read('docs/http.md')) ?? [];
+    const expected = COLLECTORS.filter(({ inProbe }) => !inProbe).map(({ name }) => name);
+    expect(named.split(/, | and /)).toEqual(expected);
   });
 
   test('name only alerts that exist', () => {
