@@ -1,5 +1,6 @@
 import type { ClusterConfig, Config } from '../../src/config/schema.ts';
 import type { Simulator } from '../../src/simulator/index.ts';
+import { onlyCollectors } from '../support/collectors.ts';
 import type { Plan } from './scrape-checks.ts';
 import type { ReloadTo } from './troubles.ts';
 
@@ -40,21 +41,22 @@ export function yamlOf(
   { maxConcurrentRequests, rangeConcurrency, pagedCollectors }: Dimensions,
 ): string {
   const listed = urls.slice(0, -1).map((url) => JSON.stringify(url));
-  const page = (collector: string): string =>
-    pagedCollectors.has(collector)
-      ? `page_limit: ${collector === 'nodes' ? 2 : FEW_ELEMENTS},`
-      : '';
+  const page = (collector: string): object =>
+    pagedCollectors.has(collector) ? { page_limit: collector === 'nodes' ? 2 : FEW_ELEMENTS } : {};
   const tables = simulator
     .truth()
     .tables.slice(0, TABLES)
     .map(({ database, schema, table }) => `${database}.${schema}.${table}`);
-  return `collectors:
-  nodes: { ${page('nodes')} enabled: true }
-  ranges: { ${page('ranges')} concurrency: ${rangeConcurrency} }
-  sessions: { ${page('sessions')} max_applications: 1000 }
-  users: { enabled: true }
-  tables: { tables: [${tables.join(', ')}] }
-clusters:
+  // Those of INTERVAL_SECONDS: the invariants know what each of them sends.
+  const collectors = onlyCollectors({
+    nodes: page('nodes'),
+    ranges: { ...page('ranges'), concurrency: rangeConcurrency },
+    sessions: { ...page('sessions'), max_applications: 1000 },
+    users: {},
+    tables: { tables },
+    cloud: {},
+  });
+  return `${collectors}clusters:
   - name: chaos
     cluster_api: { urls: [${listed.join(', ')}], username: ${simulator.username}, password: ${simulator.password}, max_concurrent_requests: ${maxConcurrentRequests} }
   - name: cloudy

@@ -66,8 +66,7 @@ describe('a response', () => {
     await using simulator = await startSimulator({ nodes: 3, ranges: 10, metricKeys: 'useful' });
     const fault = simulator.fault({ endpoint: 'nodes', kind });
     await using exporter = await startTestExporter({
-      yaml: `collectors: { ranges: { enabled: false } }
-clusters:
+      yaml: `${onlyCollectors({ nodes: {}, sessions: {}, tables: {} })}clusters:
 ${clusterYaml(simulator, { more: `, max_response_bytes: 1MiB ${more}` })}`,
       intervalSeconds: 0.2,
     });

@@ -26,7 +26,7 @@ export const orders = defineCollector({
 });
 
 /** Keys of collectors beside `enabled`, by the name of the collector. */
-type Settings = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+type Settings = Readonly<Record<string, object>>;
 
 /** The line `collectors` of a configuration that enables these collectors and disables all others. */
 export function onlyCollectors(settings: Settings): string {
