@@ -63,6 +63,16 @@ interface Token {
   refused: boolean;
 }
 
+/** One way to authorize a call. */
+interface Authorization {
+  readonly token: Token;
+  /** Index of the header's name. */
+  readonly header: number;
+  readonly isRenewed: boolean;
+  /** No other header name is left to try. */
+  readonly isLastHeader: boolean;
+}
+
 /** The token of one cluster: one login for any number of waiting calls, one header name found by trying. */
 export class Session {
   readonly #options: SessionOptions;
@@ -114,17 +124,18 @@ export class Session {
     const send = (headers: Record<string, string>): Promise<T> =>
       http.send({ ...request, method: 'GET', headers, sentToken: true });
     if (secret === undefined) return send({});
-    let token = await this.#current();
-    let header = this.#header;
-    let isRenewed = false;
-    /** No other header name is left to try. */
-    let isLastHeader = headerNames.length === 1;
-    // Each way to try again is taken once at most.
+    let authorization: Authorization | undefined = {
+      token: await this.#current(),
+      header: this.#header,
+      isRenewed: false,
+      isLastHeader: headerNames.length === 1,
+    };
     for (;;) {
+      const { token, header }: Authorization = authorization;
       try {
         const response = await send(this.#headers(token, header));
         // An endpoint that needs no session accepts any name: it does not unlearn the right one.
-        if (!token.accepted || isLastHeader) this.#header = header;
+        if (!token.accepted || authorization.isLastHeader) this.#header = header;
         token.accepted = true;
         return response;
       } catch (error) {
@@ -133,25 +144,32 @@ export class Session {
           if (!request.stats.signal.aborted) this.#suspect(token, failure.reason);
           throw failure;
         }
-        if (!isLastHeader && token.accepted && header !== this.#header) {
-          // Another call has found the right name meanwhile: the token is accepted.
-          header = this.#header;
-          isLastHeader = true;
-        } else if (!isRenewed && this.#mayRenew(token)) {
-          if (this.#token === token) this.#token = undefined;
-          token = await this.#current();
-          header = this.#header;
-          isRenewed = true;
-        } else if (!isLastHeader && !token.accepted) {
-          const next = header === this.#header ? header + 1 : this.#header;
-          header = next % headerNames.length;
-          isLastHeader = true;
-        } else {
-          this.#giveUp(token, failure);
-          throw failure;
-        }
+        authorization = await this.#afterRefusal(authorization, failure);
+        if (authorization === undefined) throw failure;
       }
     }
+  }
+
+  /** How to authorize one more try; undefined when that would be no use. Each branch is taken once at most. */
+  async #afterRefusal(
+    tried: Authorization,
+    error: RequestError,
+  ): Promise<Authorization | undefined> {
+    const { token, header, isRenewed, isLastHeader } = tried;
+    // Another call has found the right name meanwhile: the token is accepted.
+    if (!isLastHeader && token.accepted && header !== this.#header) {
+      return { ...tried, header: this.#header, isLastHeader: true };
+    }
+    if (!isRenewed && this.#mayRenew(token)) {
+      if (this.#token === token) this.#token = undefined;
+      return { ...tried, token: await this.#current(), header: this.#header, isRenewed: true };
+    }
+    if (!isLastHeader && !token.accepted) {
+      const next = header === this.#header ? header + 1 : this.#header;
+      return { ...tried, header: next % this.#options.headerNames.length, isLastHeader: true };
+    }
+    this.#giveUp(token, error);
+    return undefined;
   }
 
   /** Another call has renewed it already, or it is worth a login: not after one that was no help. */
