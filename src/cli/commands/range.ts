@@ -21,6 +21,8 @@ import {
   toReplica,
 } from './ranges/replica.ts';
 
+/** Nodes that are queried at a time: the responses are small. */
+const CONCURRENCY = 4;
 /** Seconds between two looks of `--watch`. */
 const WATCH_SECONDS = 2;
 
@@ -69,8 +71,8 @@ async function show(
 }
 
 /**
- * Queries every live node for these ranges, concurrently: the responses are small. Resolves to the nodes that failed, and
- * prints the reason unless one failed `before`, too. Rejects when all fail.
+ * Queries every live node for these ranges; resolves to those that failed, and prints the reason unless one failed
+ * `before`, too. Rejects when all fail.
  */
 async function askNodes(
   target: ClusterTarget,
@@ -99,7 +101,11 @@ async function askNodes(
     note(`node ${nodeId} was not read${reason}`);
     if (failed.length === nodeIds.length) throw failure.error;
   };
-  await Promise.all(nodeIds.map(read));
+  const queue = nodeIds.entries();
+  const readInTurn = async (): Promise<void> => {
+    for (const [at, nodeId] of queue) await read(nodeId, at);
+  };
+  await Promise.all(Array.from({ length: CONCURRENCY }, readInTurn));
   return failed;
 }
 
