@@ -46,14 +46,15 @@ function describeSettings(): string {
 }
 
 /** The names of the alerts, one with two severities twice. */
-export function listAlerts(): readonly string[] {
-  const alerts = readFileSync(TEMPLATE, 'utf8').matchAll(/^ +- alert: (\w+)$/gm);
-  return Array.from(alerts, ([, name = '']) => name);
+export function listAlerts(template = readFileSync(TEMPLATE, 'utf8')): readonly string[] {
+  return Array.from(template.matchAll(/^ +- alert: (\w+)$/gm), ([, name = '']) => name);
 }
 
 /** The text of rules.yml with these settings. */
 export function writeRules({ values, severities, labels }: Settings): string {
-  const rules = parseYaml(readFileSync(TEMPLATE, 'utf8'), { version: '1.1' });
+  const template = readFileSync(TEMPLATE, 'utf8');
+  // YAML 1.1 quotes labels such as `no`, which older readers take for a boolean.
+  const rules = parseYaml(template, { version: '1.1' });
   const texts: Readonly<Record<string, string>> = rules.toJS().texts;
   const settings: Readonly<Record<string, string>> = values;
   rules.delete('texts');
@@ -66,7 +67,7 @@ export function writeRules({ values, severities, labels }: Settings): string {
       if (typeof scalar.value === 'string') scalar.value = fill(scalar.value);
     },
   });
-  const alerts = listAlerts();
+  const alerts = listAlerts(template);
   visitYaml(rules, {
     Map(_, rule) {
       const alert = rule.get('alert');
