@@ -75,7 +75,10 @@ export class Health {
     return [upstream.breaker, this.#endpoint(upstream, request).breaker];
   }
 
-  /** The breakers that the request probes, which must be notified of its end; undefined when it may not be sent to this URL now. */
+  /**
+   * The breakers that the request probes, which must be notified of its end; undefined when it may not be sent to this
+   * URL now.
+   */
   tryAcquire(upstream: Upstream, request: HttpRequest): readonly Breaker[] | undefined {
     const { endpoint } = request;
     const breakers = this.#breakers(upstream, request);

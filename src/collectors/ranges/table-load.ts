@@ -51,8 +51,8 @@ export class TableLists {
   readonly #byProblems = new TopList();
 
   /**
-   * Load and problems of the tables that are shown, by their label: an id, `none` outside of tables, `other` for the rest. The most
-   * loaded come first; `problems` are distinct ranges by index of PROBLEMS.
+   * Load and problems of the tables that are shown, by their label: an id, `none` outside of tables, `other` for the
+   * rest. The most loaded come first; `problems` are distinct ranges by index of PROBLEMS.
    */
   update(
     byTable: ReadonlyMap<number, TableLoad>,

@@ -8,6 +8,12 @@ function pollElements(elements: readonly unknown[], given: PollGiven = {}) {
   return pollRanges(fakeCluster([{ nodeId: 1, ranges: elements }]).api, given);
 }
 
+/** When each listed range was first seen, in seconds. */
+function readFirstSeen(of: (family: string) => readonly string[]) {
+  const lines = of('crdb_problem_range_first_seen_timestamp_seconds');
+  return lines.map((line) => line.split(' ').at(-1));
+}
+
 describe('the list of problem ranges', () => {
   const unavailable = [5, 3, 4].map((rangeId) =>
     replica({ rangeId, nodeId: 1, storeId: 1, problems: { unavailable: true } }),
@@ -34,10 +40,7 @@ describe('the list of problem ranges', () => {
     const down = fakeCluster([{ nodeId: 1, ranges: new RequestError('http', 'HTTP 500') }]);
     expect((await pollRanges(down.api, { state })).failure?.reason).toBe('http');
     const { of } = await pollElements(unavailable, { state });
-    const times = of('crdb_problem_range_first_seen_timestamp_seconds').map((line) =>
-      line.split(' ').at(-1),
-    );
-    expect(times).toEqual(['500', '500', '500']);
+    expect(readFirstSeen(of)).toEqual(['500', '500', '500']);
   });
 
   test('begins again for a range that a scan did not see with its problem', async () => {
@@ -46,10 +49,7 @@ describe('the list of problem ranges', () => {
     await pollElements(unavailable, given);
     await pollElements(unavailable.slice(1), given);
     const { of } = await pollElements(unavailable, { state });
-    const times = of('crdb_problem_range_first_seen_timestamp_seconds').map((line) =>
-      line.split(' ').at(-1),
-    );
-    expect(times).toEqual(['500', '500', '1000']);
+    expect(readFirstSeen(of)).toEqual(['500', '500', '1000']);
   });
 
   test('has the first-seen times of a scan that failed, too', async () => {
