@@ -73,6 +73,9 @@ export function readVersion(source: StatusSource): string {
   return crc32(JSON.stringify([source.version, source.startedMs, states])).toString(16);
 }
 
+/** Pages of single clusters are large, and there may be hundreds of clusters. */
+const MAX_CACHE_ENTRIES = 20;
+
 /**
  * Renders a response once per key and state of the clusters; all requests share it. A state lasts until a poll begins or
  * ends or a cluster or the configuration is replaced, at most a second because pages show ages.
@@ -89,6 +92,8 @@ export function createRenderCache<T = Buffer>(source: StatusSource) {
     shown = state;
     const response = rendered.get(key) ?? render();
     rendered.set(key, response);
+    const [oldest = key] = rendered.keys();
+    if (rendered.size > MAX_CACHE_ENTRIES) rendered.delete(oldest);
     return response;
   };
 }

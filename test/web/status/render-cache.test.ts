@@ -31,6 +31,15 @@ function prepare() {
   return { bench, state, source, render };
 }
 
+test('twenty answers are kept, and the oldest is dropped for another one', () => {
+  const { render } = prepare();
+  const keys = Array.from({ length: 20 }, (_, at) => String(at));
+  expect(keys.map(render)).toEqual(keys.map(() => 1));
+  expect(keys.map(render)).toEqual(keys.map(() => 0));
+  expect(render('20')).toBe(1);
+  expect([render('1'), render('20'), render('0')]).toEqual([0, 0, 1]);
+});
+
 test('an answer is kept for a second, and while no poll ends and the clusters stay the same', async () => {
   const { bench, state, render } = prepare();
   expect(render('a')).toBe(1);
