@@ -15,14 +15,14 @@ const FIRST_BACKOFF_MS = 500;
 export const MAX_ANSWER_BYTES = 1024 * 1024;
 const NO_CONTENT = 204;
 
-const errorBody = object({ message: string() });
+export const errorBody = object({ message: string() });
 const ASSISTANT = { endpoint: 'assistant', path: '/migration-assistant' } as const;
-const DATABASES = {
+export const DATABASES = {
   endpoint: 'other',
   path: '/databases',
   shape: object({ name: string(), table_count: string() }),
 } as const;
-const CA_CERT = {
+export const CA_CERT = {
   endpoint: 'other',
   path: '/migration-assistant/source-ca-cert',
   shape: object({ x509_pem_cert: string() }),

@@ -27,15 +27,15 @@ const MAX_OBJECT_BYTES = 16 * 1024 * 1024;
 /** Far above the largest real cluster: a longer listing is no list of nodes, and would fill the memory. */
 const MAX_NODES = 10_000;
 
-const tablesEnvelope = object({ pagination_info: object({ total_results: integer() }) });
-const offsetEnvelope = object({ next: raw() });
-const sessionsEnvelope = object({
+export const tablesEnvelope = object({ pagination_info: object({ total_results: integer() }) });
+export const offsetEnvelope = object({ next: raw() });
+export const sessionsEnvelope = object({
   next: raw(),
   errors: array(object({ node_id: integer() })),
   internal_app_name_prefix: optional(string()),
 });
 /** They distinguish the first session of one page from that of another. */
-const identityFields = { id: raw(), node_id: raw(), start: raw() };
+export const identityFields = { id: raw(), node_id: raw(), start: raw() };
 
 /** Who lists the ranges of a node: any server, the node itself through any server, or the URL's own. */
 export type RangeRoute = 'gateway' | 'proxy' | 'local';

@@ -33,7 +33,7 @@ const MAX_TOKEN_LENGTH = 4096;
 /** Responses to a login or logout, which hold a token at most. */
 const MAX_RESPONSE_BYTES = 64 * 1024;
 
-const loginResponse = object({ session: string() });
+export const loginResponse = object({ session: string() });
 
 /** How long a failed login is not tried again with the same password. */
 const LOGIN_PAUSES_MS: Partial<Readonly<Record<FailureReason, number>>> = {

@@ -4,7 +4,7 @@ import { cleanLabelValue } from '../metrics/sample-text.ts';
 import { defineCollector, CollectError, type CollectorResult } from './collector.ts';
 
 /** Without the address and the credentials, which the response contains, too. */
-const assistantShape = object({
+export const assistantShape = object({
   id: string(),
   cluster_id: string(),
   deployed_region: string(),

@@ -3,6 +3,8 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { COLLECTORS } from '../../src/collectors/index.ts';
 import { writeConfigurationPage } from '../../tools/docs/configuration-page.ts';
+import { fieldsOf, updateCompatibilityPage } from '../../tools/docs/fields-section.ts';
+import { RESPONSES } from '../../tools/docs/server-fields.ts';
 import { makeFolder } from '../config/folder.ts';
 import { loadText } from '../config/loading.ts';
 import { FILES as PEM } from '../config/web-files.ts';
@@ -55,6 +57,20 @@ function yamlOf(page: string): readonly string[] {
   return Array.from(read(page).matchAll(/```yaml\n([^`]*)```/g), ([, text = '']) => text);
 }
 
+/** The files of src that read responses. */
+function listSources(): readonly string[] {
+  return readdirSync(path.join(ROOT, 'src'), { recursive: true, encoding: 'utf8' }).filter(
+    (name) => name.endsWith('.ts') && !/^(?:simulator|json|config|web)\//.test(name),
+  );
+}
+
+/** Names in snake_case before a shape: `node_id: integer()`, `errors: array(`. Names of one word are too common. */
+function shapeFields(file: string): readonly string[] {
+  const field =
+    /\b([a-z]+(?:_[a-z]+)+): (?:integer|number|string|boolean|time|raw|object|optional|array|last|record|selected|parsed|flags)\(/g;
+  return Array.from(read(`src/${file}`).matchAll(field), ([, name = '']) => name);
+}
+
 describe('the pages of the project', () => {
   test.each(listPages())('%s has no broken links', (page) => {
     expect(findBrokenLinks(page)).toEqual([]);
@@ -62,6 +78,18 @@ describe('the pages of the project', () => {
 
   test('docs/configuration.md is the output of `npm run docs`', () => {
     expect(read('docs/configuration.md')).toBe(writeConfigurationPage());
+  });
+
+  test('docs/compatibility.md has the fields of the shapes, by `npm run docs`', () => {
+    const page = read('docs/compatibility.md');
+    expect(updateCompatibilityPage(page)).toBe(page);
+  });
+
+  test('docs/compatibility.md lists every field that a shape in src names', () => {
+    const listed = new Set(RESPONSES.flatMap(fieldsOf).flatMap((name) => name.split(/\.|\[\]/)));
+    const named = listSources().flatMap(shapeFields);
+    expect(named).toContain('liveness_status');
+    expect([...new Set(named)].filter((name) => !listed.has(name))).toEqual([]);
   });
 
   test('docs/load.md has a row for each collector with its interval', () => {

@@ -24,7 +24,7 @@ const TYPICAL_REPLICA_BYTES = 1_500;
 
 const address = object({ network_field: string(), address_field: string() });
 
-const shape = object({
+export const shape = object({
   node_id: integer(),
   liveness_status: integer(),
   address,

@@ -59,7 +59,7 @@ const queryText = { sql: string(), sql_no_constants: string() };
 const lastQueryText = { last_active_query: string(), last_active_query_no_constants: string() };
 
 /** One element of GET /sessions/; SQL text and addresses become values only if they are to be shown. */
-function sessionShape({ showSql, showClients }: Pick<Options, 'showSql' | 'showClients'>) {
+export function sessionShape({ showSql, showClients }: Pick<Options, 'showSql' | 'showClients'>) {
   const query = object({
     id: string(),
     start: time(),

@@ -19,7 +19,7 @@ import { writeJson, writeOut } from '../output/standard-output.ts';
 import { printTable } from '../output/table.ts';
 
 /** Table details but for the keys of subzones. */
-const shape = object({
+export const shape = object({
   descriptor_id: optional(integer()),
   range_count: integer(),
   zone_config_level: integer(),

@@ -5,7 +5,7 @@ import { formatTableName, type TableName } from './table.ts';
 
 // What the server lists of all tables: GET /table_metadata/, a cache that it refreshes now and then.
 
-const discoveredShape = object({
+export const discoveredShape = object({
   db_name: string(),
   schema_name: string(),
   table_name: string(),

@@ -35,7 +35,7 @@ const FINAL_STATUSES = new Set(['RUNNING', 'FAILED']);
 const PERMANENT_STATUSES = new Set([400, 401, 403]);
 const HIDDEN = '<secret>';
 
-const shape = object({
+export const shape = object({
   id: string(),
   cluster_id: string(),
   deployed_region: string(),

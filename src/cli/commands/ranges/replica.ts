@@ -29,7 +29,7 @@ import { withProgress } from '../../output/progress.ts';
 import { note } from '../../output/standard-output.ts';
 
 /** One element of GET /nodes/{node_id}/ranges/. */
-const rangeElement = object({
+export const rangeElement = object({
   desc: object({ range_id: integer() }),
   span: object({ start_key: string(), end_key: string() }),
   source_node_id: integer(),
