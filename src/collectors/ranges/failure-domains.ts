@@ -8,10 +8,16 @@ const MIN_UNCERTAIN = 4;
 
 /** Nodes that may stop together, and the ranges that would then be lost to their users. */
 export interface FailureDomain {
-  /** Ranges that would lose their quorum. */
+  /** Ranges that have a quorum and would lose it. */
   quorum: number;
-  /** Ranges that would lose their last live replica. */
+  /** Ranges that would lose their last live replica, whether they have a quorum or not. */
   allReplicas: number;
+}
+
+/** A single live node. It may stop only when its three numbers are 0. */
+export interface NodeDomain extends FailureDomain {
+  /** Ranges that have no quorum now and a live replica on the node. */
+  withoutQuorum: number;
 }
 
 /** All live nodes of a locality. */
@@ -22,7 +28,7 @@ export interface LocalityDomain extends FailureDomain {
 }
 
 /** A live node and its localities, from broad to narrow. */
-interface LiveNode extends FailureDomain {
+interface LiveNode extends NodeDomain {
   readonly localities: readonly LocalityDomain[];
 }
 
@@ -39,7 +45,7 @@ export interface HolderCounts {
 /** The members of a cluster during one complete scan, and what depends on each of them and on each locality. */
 export class FailureDomains {
   /** By node id. */
-  readonly nodes: ReadonlyMap<number, FailureDomain>;
+  readonly nodes: ReadonlyMap<number, NodeDomain>;
   readonly localities: readonly LocalityDomain[];
   /** Ranges whose voters and non-voters cannot be distinguished while replicas are missing. */
   uncertain = 0;
@@ -54,11 +60,11 @@ export class FailureDomains {
   /** `isFirst`: no scan of this exporter has been complete before. */
   constructor({ toScan, toSkip, localities }: NodeList, isFirst: boolean) {
     this.#isFirst = isFirst;
-    const nodes = new Map<number, FailureDomain>();
+    const nodes = new Map<number, NodeDomain>();
     const byPrefix = new Map<string, LocalityDomain>();
     for (const nodeId of toScan) {
       const domains = localityDomains(localities.get(nodeId) ?? [], byPrefix);
-      const node: LiveNode = { quorum: 0, allReplicas: 0, localities: domains };
+      const node: LiveNode = { quorum: 0, allReplicas: 0, withoutQuorum: 0, localities: domains };
       nodes.set(nodeId, node);
       this.#tiers = Math.max(this.#tiers, domains.length);
       this.#members[nodeId] = node;
@@ -83,35 +89,37 @@ export class FailureDomains {
     problems: number,
     { last, intended, wasMissingSome }: HolderCounts,
   ): HolderCounts {
+    const isUnavailable = (problems & UNAVAILABLE) !== 0;
     const isReported = (problems & UNDERREPLICATED) !== 0;
     // One replica reports it for all: when that one moves, no replica does.
     const isMissingSome = isReported || (wasMissingSome && count <= last);
-    const live = count + (isMissingSome || count === last ? 0 : movedReplicas(count, intended));
-    const nextOdd = count + 1 + (count % 2);
-    const wanted =
-      isMissingSome && count > 1 ? Math.max(intended > 1 ? intended : nextOdd, count) : live;
-    const spare = live - quorumOf(wanted);
+    const hasAll = !isMissingSome && !isUnavailable;
+    const live = count + (hasAll && count !== last ? movedReplicas(count, intended) : 0);
+    const wanted = isMissingSome ? intendedReplicas(count, intended) : live;
     if (isMissingSome && count >= MIN_UNCERTAIN) this.uncertain += 1;
     // One holder at once: others had been read before the range was split off, or after it was dropped.
     const isPart = count === 1 && last !== 1 && !(last === 0 && this.#isFirst);
-    const hasQuorum = (problems & UNAVAILABLE) === 0 && spare >= 0;
-    if (hasQuorum && !isPart) this.#add(holders, count, live, spare);
+    const spare = isUnavailable ? -1 : live - quorumOf(wanted);
+    const isReal = !isPart || isUnavailable || (isReported && last > 1);
+    if (isReal) this.#add(holders, count, live, spare);
     // One scan shows nothing for sure: a replica may have moved, or the range may have been split off.
     const isSure = !isMissingSome && (count === last || (count === 1 && !isPart));
     return { last: count, intended: isSure ? count : intended, wasMissingSome: isReported };
   }
 
-  /** Of `live` replicas the range can lose `spare`. */
+  /** Of `live` replicas the range can lose `spare`; fewer than 0: it has no quorum. */
   #add(holders: readonly number[], count: number, live: number, spare: number): void {
     if (count <= spare) return;
     const found = this.#found;
     for (let at = 0; at < count; at += 1) {
       found[at] = this.#members[holders[at] ?? 0];
     }
-    if (spare === 0) {
+    if (spare <= 0) {
       for (let at = 0; at < count; at += 1) {
         const node = found[at];
-        if (node) increase(node, 1, live, spare);
+        if (!node) continue;
+        increase(node, 1, live, spare);
+        if (spare < 0) node.withoutQuorum += 1;
       }
     }
     for (let tier = 0; tier < this.#tiers; tier += 1) this.#addTier(tier, count, live, spare);
@@ -139,13 +147,19 @@ function movedReplicas(count: number, intended: number): number {
   return count < intended ? intended - count : 1 - (count % 2);
 }
 
+/** Of an under-replicated range: what it had before, else 3 where 1 or 2 are seen, and 5 where 3 or 4 are. */
+function intendedReplicas(count: number, before: number): number {
+  const isKnown = before > 1 || (before === 1 && count === 1);
+  return Math.max(isKnown ? before : count + 1 + (count % 2), count);
+}
+
 /** Replicas that make a majority. */
 export function quorumOf(replicas: number): number {
   return Math.floor(replicas / 2) + 1;
 }
 
 function increase(domain: FailureDomain, inside: number, live: number, spare: number): void {
-  if (inside > spare) domain.quorum += 1;
+  if (spare >= 0 && inside > spare) domain.quorum += 1;
   if (inside === live) domain.allReplicas += 1;
 }
 

@@ -22,7 +22,9 @@ const OF_TABLE = {
 } as const;
 const TOP_TABLES = `By the table in which the range begins. Shown are the top_tables with most queries, most CPU and most ranges; other is the rest, none is outside of tables. A table ${ENTERS}`;
 const EFFECTS =
-  'effect quorum: ranges that would lose their quorum; all_replicas: ranges that would lose their last live replica. Ranges that have already lost their quorum are not counted.';
+  'effect quorum: ranges that have a quorum and would lose it; all_replicas: ranges that would lose their last live replica, whether they have a quorum or not.';
+const WITHOUT_QUORUM =
+  'without_quorum: ranges that have no quorum now and a live replica on the node. A node may stop only when its three numbers are 0.';
 const LOWER_BOUND =
   'A lower bound while ranges with 4 or more replicas are under-replicated: voters and non-voters look alike.';
 
@@ -129,10 +131,10 @@ export const listFamilies = {
   }),
   nodeDependent: gauge({
     name: 'crdb_node_dependent_ranges',
-    help: 'Ranges that would lose their quorum or last live replica if this live node stopped now.',
+    help: 'Ranges that have no quorum, or would lose it or their last live replica without this node.',
     labels: ['node_id', 'effect'],
-    series: [2, 'nodes'],
-    notes: `${EFFECTS} ${LOWER_BOUND} ${WHOLE}`,
+    series: [3, 'nodes'],
+    notes: `${EFFECTS} ${WITHOUT_QUORUM} ${LOWER_BOUND} ${WHOLE}`,
   }),
   localityDependent: gauge({
     name: 'crdb_locality_dependent_ranges',

@@ -182,10 +182,11 @@ function writeWholeSamples(
   { lost, ranges, byReplicas, byLeaseKind }: ScanSummary,
   { nodes, localities }: FailureDomains,
 ): void {
-  for (const [nodeId, { quorum, allReplicas }] of nodes) {
+  for (const [nodeId, { quorum, allReplicas, withoutQuorum }] of nodes) {
     const labels = { node_id: String(nodeId) };
     set.set(listFamilies.nodeDependent, { ...labels, effect: 'quorum' }, quorum);
     set.set(listFamilies.nodeDependent, { ...labels, effect: 'all_replicas' }, allReplicas);
+    set.set(listFamilies.nodeDependent, { ...labels, effect: 'without_quorum' }, withoutQuorum);
   }
   for (const { tier, locality, quorum, allReplicas } of localities) {
     const labels = { tier, locality };

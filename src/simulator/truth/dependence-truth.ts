@@ -14,9 +14,14 @@ interface Dependence {
   readonly allReplicas: Bounds;
 }
 
+interface NodeDependence extends Dependence {
+  /** Ranges that have no quorum and a replica on the node. */
+  readonly withoutQuorum: Bounds;
+}
+
 export interface DependenceTruth {
   /** By id of the nodes that can be scanned. */
-  readonly nodes: Readonly<Record<string, Dependence>>;
+  readonly nodes: Readonly<Record<string, NodeDependence>>;
   /** By tier and prefix: `zone region=a,zone=b`. */
   readonly localities: Readonly<Record<string, Dependence>>;
   /** Ranges all of whose replicas are on nodes that are not live. */
@@ -35,10 +40,13 @@ export function dependenceTruth(
     const holders = new Set(range.replicas.map(({ nodeId }) => nodeId)).intersection(ids);
     return { holders, views: viewsOf(state, range, holders) };
   });
-  const nodes: Record<string, Dependence> = {};
+  const nodes: Record<string, NodeDependence> = {};
   const localities: Record<string, Dependence> = {};
   for (const node of scannable) {
-    nodes[node.id] = dependenceOn(seen, new Set([node.id]));
+    nodes[node.id] = {
+      ...dependenceOn(seen, new Set([node.id])),
+      withoutQuorum: withoutQuorum(seen, node.id),
+    };
     node.locality.forEach(({ key }, tier) => {
       const name = `${key} ${prefixOf(node, tier)}`;
       const inside = scannable.filter((each) => prefixOf(each, tier) === prefixOf(node, tier));
@@ -74,13 +82,21 @@ function dependenceOn(seen: readonly SeenRange[], stopped: ReadonlySet<number>):
     const losesQuorum = views.filter(
       ({ intended, live }) => live >= quorumOf(intended) && live - lost < quorumOf(intended),
     );
-    const losesAll = views.filter(
-      ({ intended, live }) => live >= quorumOf(intended) && live === lost,
-    );
+    const losesAll = views.filter(({ live }) => live > 0 && live === lost);
     addBounds(quorum, losesQuorum.length, views.length);
     addBounds(allReplicas, losesAll.length, views.length);
   }
   return { quorum, allReplicas };
+}
+
+function withoutQuorum(seen: readonly SeenRange[], nodeId: number): Bounds {
+  const bounds = { least: 0, most: 0 };
+  for (const { holders, views } of seen) {
+    if (!holders.has(nodeId)) continue;
+    const lacking = views.filter(({ intended, live }) => live < quorumOf(intended));
+    addBounds(bounds, lacking.length, views.length);
+  }
+  return bounds;
 }
 
 function addBounds(bounds: Bounds, agreeing: number, views: number): void {
@@ -100,7 +116,8 @@ function viewsOf(
       .flatMap((replica) => [...problemsOf(range, replica, state.nodes)]),
   );
   const count = holders.size;
-  if (count === 0 || reported.has('unavailable')) return [];
+  if (count === 0) return [];
+  if (reported.has('unavailable')) return [{ intended: Infinity, live: count }];
   const wanted = [...new Set([range.replicas.length, range.wantedReplicas])];
   if (!reported.has('underreplicated')) {
     const moved = [count + (count % 2 === 0 ? 1 : 0), ...wanted.filter((size) => size > count)];

@@ -123,13 +123,15 @@ function expectDependence(
 ): void {
   const all = [...Object.values(nodes), ...Object.values(localities)];
   const isClear = all
-    .flatMap(({ quorum, allReplicas }) => [quorum, allReplicas])
+    .flatMap((bounds) => Object.values(bounds))
     .every(({ least, most }) => least === most);
   if (!isClear) return;
-  for (const [nodeId, { quorum, allReplicas }] of Object.entries(nodes)) {
+  for (const [nodeId, { quorum, allReplicas, withoutQuorum }] of Object.entries(nodes)) {
     const family = 'crdb_node_dependent_ranges';
     expected.set(keyOf(family, { node_id: nodeId, effect: 'quorum' }), quorum.least);
     expected.set(keyOf(family, { node_id: nodeId, effect: 'all_replicas' }), allReplicas.least);
+    const without = { node_id: nodeId, effect: 'without_quorum' };
+    expected.set(keyOf(family, without), withoutQuorum.least);
   }
   for (const [name, { quorum, allReplicas }] of Object.entries(localities)) {
     const family = 'crdb_locality_dependent_ranges';

@@ -92,10 +92,34 @@ describe('ranges that depend on a node', () => {
     expect((await scan(zoneChanged)).nodes[0]).toBe('{node_id="1"} 1');
   });
 
-  test('are not those that have lost their quorum', async () => {
-    const problems = { 1: 'unavailable' };
-    const { nodes } = await scan({ ranges: { 1: [1] }, nodes: LIVE, problems });
-    expect(nodes[0]).toBe('{node_id="1"} 0');
+  test('are without quorum, or have their last replica there, when they cannot lose a quorum', async () => {
+    const problems = { 1: 'unavailable', 2: 'unavailable' };
+    const { of } = await scan({ ranges: { 1: [1], 2: [1, 2] }, nodes: LIVE, problems });
+    expect(of('crdb_node_dependent_ranges').slice(0, 9)).toEqual([
+      '{node_id="1",effect="quorum"} 0',
+      '{node_id="1",effect="all_replicas"} 1',
+      '{node_id="1",effect="without_quorum"} 2',
+      '{node_id="2",effect="quorum"} 0',
+      '{node_id="2",effect="all_replicas"} 0',
+      '{node_id="2",effect="without_quorum"} 1',
+      '{node_id="3",effect="quorum"} 0',
+      '{node_id="3",effect="all_replicas"} 0',
+      '{node_id="3",effect="without_quorum"} 0',
+    ]);
+  });
+
+  test('are without quorum when too few of their holders are left, though no replica says so', async () => {
+    const before = { ranges: { 1: [1, 2, 3] }, nodes: LIVE };
+    const { of } = await scan(before, before, {
+      ranges: { 1: [1] },
+      nodes: { 1: {}, 2: { status: DEAD }, 3: { status: DEAD } },
+      problems: { 1: 'underreplicated' },
+    });
+    expect(of('crdb_node_dependent_ranges')).toEqual([
+      '{node_id="1",effect="quorum"} 0',
+      '{node_id="1",effect="all_replicas"} 1',
+      '{node_id="1",effect="without_quorum"} 1',
+    ]);
   });
 
   test('are those with a single replica, which would be their last', async () => {
@@ -103,8 +127,10 @@ describe('ranges that depend on a node', () => {
     expect(of('crdb_node_dependent_ranges')).toEqual([
       '{node_id="1",effect="quorum"} 1',
       '{node_id="1",effect="all_replicas"} 1',
+      '{node_id="1",effect="without_quorum"} 0',
       '{node_id="2",effect="quorum"} 0',
       '{node_id="2",effect="all_replicas"} 0',
+      '{node_id="2",effect="without_quorum"} 0',
     ]);
   });
 

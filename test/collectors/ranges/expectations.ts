@@ -49,12 +49,15 @@ export function expectDependence(polled: Polled, { dependence }: Truth): void {
       return [`tier="${tier}",locality="${locality}"`, each] as const;
     }),
   ];
-  expect(Object.keys(found)).toHaveLength(2 * domains.length);
-  for (const [labels, { quorum, allReplicas }] of domains) {
+  expect(Object.keys(found)).toHaveLength(
+    3 * Object.keys(dependence.nodes).length + 2 * Object.keys(dependence.localities).length,
+  );
+  for (const [labels, each] of domains) {
     for (const [effect, { least, most }] of [
-      ['quorum', quorum],
-      ['all_replicas', allReplicas],
-    ] as const) {
+      ['quorum', each.quorum] as const,
+      ['all_replicas', each.allReplicas] as const,
+      ...('withoutQuorum' in each ? [['without_quorum', each.withoutQuorum] as const] : []),
+    ]) {
       const value = found[`${labels},effect="${effect}"`] ?? NaN;
       expect([labels, effect, value >= least && value <= most, value, least, most]).toEqual([
         labels,

@@ -22,6 +22,8 @@ interface Judged {
   readonly all: number;
   readonly after: HolderCounts;
   readonly uncertain: number;
+  /** 1: it is without quorum, as each of its nodes says. */
+  readonly withoutQuorum: number;
 }
 
 /** The localities of a node: nodes 1 to 5, 1 to 4 and so on. */
@@ -44,7 +46,9 @@ function judge(
     return losing === 0 ? 0 : bySize.length + 1 - losing;
   };
   const { uncertain } = domains;
-  return { quorum: smallest('quorum'), all: smallest('allReplicas'), after, uncertain };
+  const withoutQuorum = domains.nodes.get(1)?.withoutQuorum ?? 0;
+  const [quorum, all] = [smallest('quorum'), smallest('allReplicas')];
+  return { quorum, all, after, uncertain, withoutQuorum };
 }
 
 describe('what a range depends on', () => {
@@ -68,7 +72,7 @@ describe('what a range depends on', () => {
     ['five of three: two moved', 5, { last: 3, intended: 3 }, 3, 5, 3],
   ])('%s', (_what, count, given, quorum, all, intended) => {
     const after = { last: count, intended, wasMissingSome: false };
-    expect(judge(count, given)).toEqual({ quorum, all, after, uncertain: 0 });
+    expect(judge(count, given)).toMatchObject({ quorum, all, after, uncertain: 0 });
   });
 });
 
@@ -79,35 +83,53 @@ type Case = readonly [
   quorum: number,
   all: number,
   uncertain: number,
+  withoutQuorum: number,
 ];
 const UNDER_REPLICATED: readonly Case[] = [
-  ['one', 1, {}, 0, 0, 0],
-  ['one in the first scan', 1, { isFirst: true }, 1, 1, 0],
-  ['one of three', 1, { last: 1, intended: 3 }, 1, 1, 0],
-  ['two of what are three as a rule', 2, {}, 1, 2, 0],
-  ['two of three', 2, { last: 3, intended: 3 }, 1, 2, 0],
-  ['two of what was one', 2, { last: 1, intended: 1 }, 1, 2, 0],
-  ['three of what was one', 3, { last: 2, intended: 1 }, 1, 3, 0],
-  ['two of two', 2, { last: 2, intended: 2 }, 1, 2, 0],
-  ['two of five, which are no quorum', 2, { last: 5, intended: 5 }, 0, 0, 0],
-  ['three of what are five as a rule', 3, {}, 1, 3, 0],
-  ['three of three', 3, { last: 2, intended: 3 }, 2, 3, 0],
-  ['four of what are five as a rule', 4, {}, 2, 4, 1],
-  ['five of three', 5, { last: 3, intended: 3 }, 3, 5, 1],
+  ['one', 1, {}, 0, 0, 0, 0],
+  ['one in the first scan', 1, { isFirst: true }, 0, 1, 0, 1],
+  ['one of one', 1, { last: 1, intended: 1 }, 1, 1, 0, 0],
+  ['one of three', 1, { last: 1, intended: 3 }, 0, 1, 0, 1],
+  ['one of three, of which three were there', 1, { last: 3, intended: 3 }, 0, 1, 0, 1],
+  ['two of what are three as a rule', 2, {}, 1, 2, 0, 0],
+  ['two of three', 2, { last: 3, intended: 3 }, 1, 2, 0, 0],
+  ['two of what was one', 2, { last: 1, intended: 1 }, 1, 2, 0, 0],
+  ['three of what was one', 3, { last: 2, intended: 1 }, 1, 3, 0, 0],
+  ['two of two', 2, { last: 2, intended: 2 }, 1, 2, 0, 0],
+  ['two of five, which are no quorum', 2, { last: 5, intended: 5 }, 0, 2, 0, 1],
+  ['three of what are five as a rule', 3, {}, 1, 3, 0, 0],
+  ['three of three', 3, { last: 2, intended: 3 }, 2, 3, 0, 0],
+  ['four of what are five as a rule', 4, {}, 2, 4, 1, 0],
+  ['five of three', 5, { last: 3, intended: 3 }, 3, 5, 1, 0],
 ];
 
 describe('what an under-replicated range depends on', () => {
-  test.each(UNDER_REPLICATED)('%s', (_what, count, given, quorum, all, uncertain) => {
-    const after = { last: count, intended: given.intended ?? 0, wasMissingSome: true };
-    expect(judge(count, { ...given, problems: UNDER })).toEqual({ quorum, all, after, uncertain });
-  });
+  test.each(UNDER_REPLICATED)(
+    '%s',
+    (_what, count, given, quorum, all, uncertain, withoutQuorum) => {
+      const after = { last: count, intended: given.intended ?? 0, wasMissingSome: true };
+      expect(judge(count, { ...given, problems: UNDER })).toEqual({
+        quorum,
+        all,
+        after,
+        uncertain,
+        withoutQuorum,
+      });
+    },
+  );
 
   test.each(UNDER_REPLICATED.filter(([, count]) => count > 1))(
     '%s, of which the replica that reports it moves',
-    (_what, count, given, quorum, all, uncertain) => {
+    (_what, count, given, quorum, all, uncertain, withoutQuorum) => {
       const before = { ...given, last: Math.max(count, given.last ?? 0), wasMissingSome: true };
       const after = { last: count, intended: given.intended ?? 0, wasMissingSome: false };
-      expect(judge(count, before)).toEqual({ quorum, all, after, uncertain });
+      expect(judge(count, before)).toEqual({
+        quorum,
+        all,
+        after,
+        uncertain,
+        withoutQuorum,
+      });
     },
   );
 
@@ -118,8 +140,11 @@ describe('what an under-replicated range depends on', () => {
 });
 
 test.each([UNAVAILABLE, UNAVAILABLE | UNDER])(
-  'an unavailable range depends on nothing',
+  'an unavailable range has no quorum to lose, only its last replicas',
   (problems) => {
-    expect(judge(3, { problems, last: 3, intended: 3 })).toMatchObject({ quorum: 0, all: 0 });
+    const given = { problems, last: 3, intended: 3 };
+    expect(judge(3, given)).toMatchObject({ quorum: 0, all: 3, withoutQuorum: 1 });
+    // A single holder is not one that was split off.
+    expect(judge(1, given)).toMatchObject({ quorum: 0, all: 1, withoutQuorum: 1 });
   },
 );

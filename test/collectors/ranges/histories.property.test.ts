@@ -134,7 +134,7 @@ function localityOf(node: number): string {
 function valuesOf({ of }: Polled, family: string, label: string): Map<string, number> {
   return new Map(
     of(family)
-      .filter((line) => !line.includes('effect="all_replicas"'))
+      .filter((line) => line.includes('effect="quorum"'))
       .map((line) => [
         new RegExp(`[{,]${label}="([^"]*)"`).exec(line)?.[1] ?? '',
         Number(line.split(' ')[1]),
