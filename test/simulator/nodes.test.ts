@@ -1,8 +1,78 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startSimulator, type Simulator } from '../../src/simulator/index.ts';
-import { clusterClient, type NodesBody, type WireNode } from './client.ts';
+import {
+  clusterClient,
+  holdsLease,
+  type NodesBody,
+  type RangesBody,
+  type WireNode,
+  type WireRange,
+} from './client.ts';
 
 const START_MS = 1_800_000_000_000;
+
+/** What the stores of a node report in their ranges, in the words of the node's own counts. */
+function countReplicas(replicas: readonly WireRange[], storeId: string) {
+  const own = replicas.filter(({ source_store_id: id }) => String(id) === storeId);
+  const having = (problem: string) => own.filter(({ problems }) => problems[problem] === true);
+  const valid = own.filter((one) => holdsLease(one) && one.problems['no_lease'] !== true);
+  return {
+    replicas: own.length,
+    'replicas.leaseholders': valid.length,
+    'ranges.unavailable': having('unavailable').length,
+    'ranges.underreplicated': having('underreplicated').length,
+    'ranges.overreplicated': having('overreplicated').length,
+  };
+}
+
+describe("a store's own counts", () => {
+  it('agree with its ranges after a node has died and ranges were added', async () => {
+    let nowMs = START_MS;
+    const now = () => nowMs;
+    await using simulator = await startSimulator({
+      storesPerNode: 3,
+      metricKeys: 'useful',
+      now,
+      faultyNodes: false,
+    });
+    const client = await clusterClient(simulator);
+    simulator.world.killNode(2);
+    simulator.world.killNode(3);
+    simulator.world.addRange([1, 4, 5, 6]);
+    simulator.world.setProblem(7, 'no_lease');
+    nowMs += 10_000;
+    const { nodes } = (await client<NodesBody>('/nodes/')).json();
+    const live = (nodes ?? []).filter((node) => [3, 4, 6].includes(node.liveness_status));
+    const problems = { unavailable: 0, underreplicated: 0, overreplicated: 0 };
+    for (const { node_id: id, store_metrics: stores = {} } of live) {
+      const { ranges } = (await client<RangesBody>(`/nodes/${id}/ranges/`)).json();
+      for (const [storeId, own] of Object.entries(stores)) {
+        expect(own).toMatchObject(countReplicas(ranges, storeId));
+        problems.unavailable += own['ranges.unavailable'] ?? 0;
+        problems.underreplicated += own['ranges.underreplicated'] ?? 0;
+        problems.overreplicated += own['ranges.overreplicated'] ?? 0;
+      }
+    }
+    // One replica of a range counts it.
+    const { problems: truth } = simulator.truth().ranges;
+    expect(problems).toEqual({
+      unavailable: truth.unavailable,
+      underreplicated: truth.underreplicated,
+      overreplicated: truth.overreplicated,
+    });
+    expect(Math.min(...Object.values(problems))).toBeGreaterThan(0);
+  });
+
+  it('stay as they were in the record of a node that has died', async () => {
+    await using simulator = await startSimulator({ metricKeys: 'useful', frozen: true });
+    const client = await clusterClient(simulator);
+    const countsOf = async () => (await client<NodesBody>('/nodes/')).json().nodes?.[1];
+    const before = (await countsOf())?.store_metrics;
+    simulator.world.killNode(2);
+    simulator.world.addRange([1, 2, 3]);
+    expect((await countsOf())?.store_metrics).toEqual(before);
+  });
+});
 
 describe('GET /nodes/', () => {
   let simulator: Simulator;

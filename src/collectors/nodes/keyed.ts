@@ -26,6 +26,8 @@ const STORE = {
 const COUNTER_NOTES =
   'Counts since the start of the node and is updated every 10 s: use rate windows of 2 m and more.';
 
+const OWN_COUNT_NOTES = 'The range scan is compared with it.';
+
 const SQL_KINDS = ['select', 'insert', 'update', 'delete', 'ddl'];
 const SQL_OUTCOMES = {
   committed: 'sql.txn.commit.count',
@@ -214,6 +216,31 @@ export const STORE_METRICS: readonly KeyedSeries[] = [
   keyed(STORE, 'leases.preferences.violating', {
     name: 'crdb_store_lease_preference_violations',
     help: 'Leases held by the store against the lease preferences.',
+  }),
+  keyed(STORE, 'replicas', {
+    name: 'crdb_store_replicas',
+    help: "Replicas on the store by the node's own count.",
+    notes: OWN_COUNT_NOTES,
+  }),
+  keyed(STORE, 'replicas.leaseholders', {
+    name: 'crdb_store_leaseholders',
+    help: "Valid leases held by the store, by the node's own count.",
+    notes: 'crdb_range_leases are the last known leases, valid or not.',
+  }),
+  keyed(STORE, 'ranges.unavailable', {
+    name: 'crdb_store_unavailable_ranges',
+    help: "Unavailable ranges that the store reports, by the node's own count.",
+    notes: OWN_COUNT_NOTES,
+  }),
+  keyed(STORE, 'ranges.underreplicated', {
+    name: 'crdb_store_underreplicated_ranges',
+    help: "Under-replicated ranges that the store reports, by the node's own count.",
+    notes: OWN_COUNT_NOTES,
+  }),
+  keyed(STORE, 'ranges.overreplicated', {
+    name: 'crdb_store_overreplicated_ranges',
+    help: "Over-replicated ranges that the store reports, by the node's own count.",
+    notes: 'Each range is counted by one store.',
   }),
   keyed(STORE, 'kv.concurrency.lock_wait_queue_waiters', {
     name: 'crdb_store_lock_waiters',

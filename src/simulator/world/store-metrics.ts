@@ -118,7 +118,8 @@ function countReplica(
     'kv.replica_circuit_breaker.num_tripped_replicas',
     problems.has('circuit_breaker_error') ? 1 : 0,
   );
-  if (lease?.storeId !== replica.storeId) return;
+  // A node counts valid leases only; a listing shows the last known one.
+  if (lease?.storeId !== replica.storeId || problems.has('no_lease')) return;
   for (const key of ['ranges', 'replicas.leaseholders', 'replicas.leaders']) add(key, 1);
   const isLeaving = range.replicas.some(
     ({ nodeId }) => state.nodes.get(nodeId)?.liveness === 'decommissioning',
