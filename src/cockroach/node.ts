@@ -26,14 +26,16 @@ export const REACHABLE: ReadonlySet<LivenessStatus> = new Set([
   'decommissioning',
 ]);
 
-/** Which of the nodes, by id, a scan reads; decommissioned ones are in neither list. */
+/**
+ * Which of the nodes, by id, a scan reads. A listed node with status `decommissioned` died while it was being
+ * decommissioned and may hold replicas: it is skipped like any dead one. One that has finished is no longer listed.
+ */
 export function divideNodes(
   statuses: ReadonlyMap<number, LivenessStatus>,
 ): Pick<NodeList, 'toScan' | 'toSkip'> {
   const toScan: number[] = [];
   const toSkip: number[] = [];
   for (const [nodeId, status] of [...statuses].toSorted(([a], [b]) => a - b)) {
-    if (status === 'decommissioned') continue;
     (REACHABLE.has(status) ? toScan : toSkip).push(nodeId);
   }
   return { toScan, toSkip };

@@ -20,7 +20,7 @@ test('the liveness is `other` where its code is unknown or absent', () => {
   expect(statuses).toEqual([...LIVENESS_BY_CODE, 'other', 'other', 'other']);
 });
 
-test('nodes that answer are scanned, others but decommissioned ones are skipped, by id', () => {
+test('nodes that answer are scanned, others are skipped, by id, also one that died while decommissioning', () => {
   const statuses = new Map([
     [20, 'live'],
     [19, 'decommissioned'],
@@ -31,7 +31,7 @@ test('nodes that answer are scanned, others but decommissioned ones are skipped,
     [7, 'unavailable'],
     [3, 'decommissioning'],
   ] as const);
-  expect(divideNodes(statuses)).toEqual({ toScan: [3, 10, 20], toSkip: [7, 8, 9, 11] });
+  expect(divideNodes(statuses)).toEqual({ toScan: [3, 10, 20], toSkip: [7, 8, 9, 11, 19] });
 });
 
 describe('the record of a node is fresh', () => {

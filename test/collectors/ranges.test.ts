@@ -189,7 +189,7 @@ describe('the choice of nodes', () => {
     );
     const { of } = await pollRanges(cluster.api);
     expect(cluster.asked.map(({ nodeId }) => nodeId)).toEqual(['4', '5', '7']);
-    expect(of('crdb_range_scan_nodes')).toContain('{state="skipped",shard="0"} 6');
+    expect(of('crdb_range_scan_nodes')).toContain('{state="skipped",shard="0"} 7');
   });
 
   test('a cluster without any node to query is a failure, not an empty cluster', async () => {

@@ -242,9 +242,10 @@ describe('fan-out errors', () => {
 
   test('of every node fail the poll', async () => {
     const decommissioned = { node_id: 3, liveness_status: 5 };
+    const dead = { node_id: 4, liveness_status: 1 };
     const answer = (path: string): object =>
       path.startsWith('/nodes/')
-        ? { nodes: [...listed.nodes, decommissioned, { node_id: 0 }, { node_id: 'x' }] }
+        ? { nodes: [...listed.nodes, decommissioned, dead, { node_id: 0 }, { node_id: 'x' }] }
         : listingOf([], { errors: [errorOf(1), errorOf(2)] });
     await expect(pollListing(answer)).rejects.toThrow('all nodes reported errors');
   });

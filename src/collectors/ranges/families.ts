@@ -69,7 +69,7 @@ export const families = {
     labels: ['state', 'shard'],
     series: [3],
     notes:
-      'failed: the request failed, or the scan ran out of time; skipped: not queried because dead, unavailable or of unknown status. Decommissioned nodes are not counted; a shard counts its own nodes only.',
+      'failed: the request failed, or the scan ran out of time; skipped: not queried because dead, unavailable, decommissioned (dead while decommissioning) or of unknown status; a shard counts its own nodes only.',
   }),
   scanNodeSuccess: gauge({
     name: 'crdb_range_scan_node_success',

@@ -87,7 +87,9 @@ export function expectRanges({ truth }: Moment): Expected {
       hot.cpuNanosPerSecond / 1e9,
     );
   }
-  const skipped = truth.nodes.filter(({ status }) => ['dead', 'unavailable'].includes(status));
+  const skipped = truth.nodes.filter(({ status }) =>
+    ['dead', 'unavailable', 'decommissioned'].includes(status),
+  );
   expected.set(keyOf('crdb_range_scan_nodes', { state: 'skipped', shard }), skipped.length);
   return expected;
 }

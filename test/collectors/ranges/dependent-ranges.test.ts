@@ -254,10 +254,17 @@ describe('ranges without a live replica', () => {
     expect(lost).toEqual(['1']);
   });
 
-  test('are none after their nodes were decommissioned', async () => {
-    const gone = Object.fromEntries([1, 2, 3].map((id) => [id, { status: DECOMMISSIONED }]));
-    const { lost } = await scan(whole, { ranges: { 2: [4, 5] }, nodes: { ...LIVE, ...gone } });
-    expect(lost).toEqual(['0']);
+  test('are none after their nodes were decommissioned, and are no longer listed', async () => {
+    const left = { 4: {}, 5: {} };
+    expect((await scan(whole, { ranges: { 2: [4, 5] }, nodes: left })).lost).toEqual(['0']);
+  });
+
+  test('are those of nodes that died while they were being decommissioned', async () => {
+    const dying = Object.fromEntries([1, 2, 3].map((id) => [id, { status: DECOMMISSIONED }]));
+    const outage = { ranges: { 2: [4, 5] }, nodes: { ...LIVE, ...dying } };
+    const { lost, of } = await scan(whole, outage);
+    expect(lost).toEqual(['1']);
+    expect(of('crdb_range_scan_nodes')).toContain('{state="skipped",shard="0"} 3');
   });
 
   test('are unknown while a node is down that was never read', async () => {

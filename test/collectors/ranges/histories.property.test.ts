@@ -15,7 +15,10 @@ const NODES = 7;
 /** Elements of the first page; the second one has the rest. A dropped range shifts the border, a new one does not. */
 const PAGE = 2;
 const DEAD = 1;
+/** Dead while it was being decommissioned. */
 const DECOMMISSIONED = 5;
+/** Decommissioned to the end: no longer listed. */
+const GONE = -1;
 
 /** A step in the life of a cluster; the numbers choose the range and the nodes. */
 const steps = fc.record({
@@ -91,10 +94,11 @@ class World {
   #change(act: string, node: number): void {
     const status = this.status.get(node);
     if (act === 'kill' && status === undefined) this.status.set(node, DEAD);
-    if (act === 'revive' && status === DEAD) this.status.set(node, undefined);
-    if (act === 'decommission' && status === DEAD) {
+    const isDown = status === DEAD || status === DECOMMISSIONED;
+    if (act === 'revive' && isDown) this.status.set(node, undefined);
+    if (act === 'decommission' && isDown) {
       const holds = [...this.ranges.values()].some(({ members }) => members.includes(node));
-      if (!holds) this.status.set(node, DECOMMISSIONED);
+      this.status.set(node, holds ? DECOMMISSIONED : GONE);
     }
   }
 
@@ -117,7 +121,8 @@ class World {
   }
 
   show(cluster: FakeCluster, failing: number | null): void {
-    cluster.nodes = Array.from(this.status, ([nodeId, status]): FakeNode => {
+    const listed = [...this.status].filter(([, status]) => status !== GONE);
+    cluster.nodes = listed.map(([nodeId, status]): FakeNode => {
       const node = { nodeId, locality: localityOf(nodeId), ...(status && { status }) };
       if (nodeId === failing) return { ...node, ranges: new RequestError('http', 'HTTP 500') };
       const elements = this.elementsOf(nodeId);
