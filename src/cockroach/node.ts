@@ -27,9 +27,13 @@ export const REACHABLE: ReadonlySet<LivenessStatus> = new Set([
 ]);
 
 /**
- * Which of the nodes, by id, a scan reads. A listed node with status `decommissioned` died while it was being
- * decommissioned and may hold replicas: it is skipped like any dead one. One that has finished is no longer listed.
+/**
+ * Nodes that count as dead. A listed node with status `decommissioned` died while it was being decommissioned and may hold
+ * replicas. One that has finished is no longer listed.
  */
+export const DEAD: ReadonlySet<LivenessStatus> = new Set(['dead', 'decommissioned']);
+
+/** Which of the nodes, by id, a scan reads. */
 export function divideNodes(
   statuses: ReadonlyMap<number, LivenessStatus>,
 ): Pick<NodeList, 'toScan' | 'toSkip'> {
@@ -66,5 +70,5 @@ export function freshnessOf(
   const answered = answeredMs === undefined ? newest : answeredMs / 1000;
   const oldest = Math.max(newest - MAX_LAG_SECONDS, answered - MAX_AGE_SECONDS);
   return (node) =>
-    node.updatedSeconds > 0 && node.updatedSeconds >= oldest && livenessOf(node) !== 'dead';
+    node.updatedSeconds > 0 && node.updatedSeconds >= oldest && !DEAD.has(livenessOf(node));
 }

@@ -36,7 +36,7 @@ export interface SimulatorOptions {
   readonly quirks: Partial<Quirks>;
   readonly scenario: 'calm' | 'incident';
   /**
-   * A dead, a draining and a decommissioned node, mixed builds, ranges and replicas with problems, and old
+   * A dead and a draining node, one that died while it was decommissioned, mixed builds, ranges and replicas with problems, and old
    * transactions. Default: true, but false when a scenario is given.
    */
   readonly faultyNodes: boolean;
@@ -61,7 +61,11 @@ export interface SimulatorOptions {
   readonly now: () => number;
   /** Counters, records and sessions do not change. */
   readonly frozen: boolean;
-  /** Speed of the incident scenario and of the migration assistant. */
+  /** server.time_after_store_suspect: a node that crashed reads live, one that came back unavailable, for so long. */
+  readonly suspectMs: number;
+  /** server.time_until_store_dead. */
+  readonly deadMs: number;
+  /** Speed of the incident scenario, of the migration assistant, and of the liveness of crashed and started nodes. */
   readonly timeScale: number;
 }
 
@@ -93,6 +97,8 @@ const DEFAULTS: SimulatorOptions = {
   sessionTimeoutMs: 168 * 3_600_000,
   now: Date.now,
   frozen: false,
+  suspectMs: 30_000,
+  deadMs: 300_000,
   timeScale: 1,
 };
 

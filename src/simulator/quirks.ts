@@ -44,8 +44,6 @@ export interface Quirks {
   /** Members of stats: queries and writes, or all seven. */
   statsMembers: 7 | 2;
   vcpus: boolean;
-  /** A restarted node is shown as starting (7) for its first 30 seconds. */
-  startingLiveness: boolean;
   /** Unknown enum values, unknown true problems and unknown fields. */
   unknownValues: boolean;
   /** A metric beyond what an int64 holds, and lease sequences above 2^53. */
@@ -93,7 +91,6 @@ const REAL: Quirks = {
   problemMembers: 11,
   statsMembers: 7,
   vcpus: false,
-  startingLiveness: false,
   unknownValues: false,
   hugeIntegers: false,
   ignoreRemoteNode: false,
@@ -139,7 +136,7 @@ export const OLD_RELEASE: Partial<Quirks> = {
 };
 
 /** A server newer than the default one. */
-export const NEW_RELEASE: Partial<Quirks> = { vcpus: true, startingLiveness: true };
+export const NEW_RELEASE: Partial<Quirks> = { vcpus: true };
 
 /** The quirks of a dialect, with overrides. */
 export function quirksOf(dialect: Dialect, overrides: Partial<Quirks>): Quirks {

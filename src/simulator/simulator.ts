@@ -12,6 +12,7 @@ import { resolveOptions, type SimulatorOptions } from './options.ts';
 import { quirksOf, setNamedQuirk, type Quirks } from './quirks.ts';
 import { calmScenario, incidentScenario, type Scenario } from './scenario.ts';
 import { truthOf, type Truth } from './truth/truth.ts';
+import { advanceLiveness } from './world/liveness.ts';
 import { createWorld, type World } from './world/world.ts';
 
 /** The world as tests and the demo change it, session tokens included. */
@@ -113,12 +114,12 @@ function createParts(options: SimulatorOptions): Parts {
 function createControls(
   parts: Parts,
 ): Pick<Simulator, 'world' | 'requests' | 'truth' | 'fault' | 'clearFaults'> {
-  const { world, requests, faults, scenario } = parts;
+  const { world, requests, faults } = parts;
   return {
     world,
     requests,
     truth: () => {
-      scenario.advance();
+      advance(parts);
       return truthOf(world.state, world.assistant());
     },
     fault: (rule) => faults.add(rule),
@@ -169,12 +170,18 @@ async function openControlPort(parts: Parts, opened: Listener[]): Promise<string
   return listener.url;
 }
 
-/** Advances the scenario before each response. */
+/** Lets happen what is due: before each response. */
+function advance({ scenario, world }: Parts): void {
+  scenario.advance();
+  advanceLiveness(world.state);
+}
+
+/** The service in a world in which time passes. */
 function withScenario(parts: Parts, service: Service): Service {
   return {
     ...service,
     answer: (received) => {
-      parts.scenario.advance();
+      advance(parts);
       return service.answer(received);
     },
   };

@@ -11,6 +11,8 @@ const KINDS = [
   'silence',
   'partition',
   'decommission',
+  'die-leaving',
+  'stay',
   'move-lease',
   'problem',
   'add-range',
@@ -56,7 +58,7 @@ export interface WorldUnderTest {
 export function happen({ kind, whom, what }: WorldEvent, under: WorldUnderTest): void {
   const { world } = under.simulator;
   const nodes = [...world.state.nodes.values()].filter(
-    ({ liveness }) => liveness !== 'decommissioned',
+    ({ membership }) => membership !== 'decommissioned',
   );
   const others = nodes.filter(({ id }) => id > under.gateways);
   const node = at(nodes, whom);
@@ -82,6 +84,10 @@ export function happen({ kind, whom, what }: WorldEvent, under: WorldUnderTest):
       return other && world.partition(other.id);
     case 'decommission':
       return other?.process === 'up' ? world.decommission(other.id, what < 0.5) : undefined;
+    case 'die-leaving':
+      return other && dieLeaving(world, other.id, what);
+    case 'stay':
+      return other && world.recommission(other.id);
     case 'time':
       return under.pass(1_000 + 40_000 * what);
     default:
@@ -89,10 +95,17 @@ export function happen({ kind, whom, what }: WorldEvent, under: WorldUnderTest):
   }
 }
 
+/** With its replicas or without; a third of the nodes do not count as dead yet. */
+function dieLeaving(world: Simulator['world'], id: number, what: number): void {
+  if (what < 0.3) world.decommission(id);
+  else world.beginDecommission(id);
+  world.killNode(id, what > 0.65 ? 'unavailable' : 'dead');
+}
+
 function happenToRest({ kind, whom, what }: WorldEvent, { world }: Simulator): void {
   const range = at([...world.state.ranges.values()], whom);
   const up = [...world.state.nodes.values()].filter(
-    ({ process, liveness }) => process === 'up' && liveness !== 'decommissioned',
+    ({ process, membership }) => process === 'up' && membership !== 'decommissioned',
   );
   const replica = range && at(range.replicas, what);
   switch (kind) {

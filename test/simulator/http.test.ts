@@ -77,7 +77,7 @@ describe('the HTTP layer of the simulated cluster', () => {
   it('refuses unknown remote nodes and cannot reach dead ones', async () => {
     expect((await client('/nodes/?remote_node_id=x')).status).toBe(400);
     expect((await client('/nodes/?remote_node_id=99')).status).toBe(400);
-    expect((await client('/nodes/?remote_node_id=7')).status).toBe(400);
+    expect((await client('/nodes/?remote_node_id=7')).status).toBe(502);
     expect(await client('/nodes/?remote_node_id=9')).toMatchObject({ status: 502, text: '' });
   });
 

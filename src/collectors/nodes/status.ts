@@ -1,4 +1,4 @@
-import { livenessOf } from '../../cockroach/node.ts';
+import { DEAD, livenessOf } from '../../cockroach/node.ts';
 import { type Family, gauge } from '../../metrics/family.ts';
 import type { SampleSet } from '../../metrics/sample-set.ts';
 import { cleanLabelValue } from '../../metrics/sample-text.ts';
@@ -102,7 +102,7 @@ export function writeClusterSamples(set: SampleSet, nodes: readonly NodeRecord[]
     const count = nodes.filter((node) => livenessOf(node) === status).length;
     set.set(families.nodes, { status }, count);
   }
-  const present = nodes.filter((node) => !['dead', 'decommissioned'].includes(livenessOf(node)));
+  const present = nodes.filter((node) => !DEAD.has(livenessOf(node)));
   set.set(families.buildTags, {}, countDistinct(present.map((node) => node.buildTag)));
   set.set(families.serverVersions, {}, countDistinct(present.map((node) => node.serverVersion)));
 }

@@ -8,6 +8,7 @@ import {
 import { encodeJson } from '../wire/encoding.ts';
 import { nodeElement } from '../wire/node.ts';
 import { recordOf } from '../world/records.ts';
+import { listedNodes } from '../world/state.ts';
 import { slicePage, listBody } from './page.ts';
 import type { ClusterRequest, ClusterServer } from './request.ts';
 
@@ -16,7 +17,7 @@ export function listNodes(server: ClusterServer, request: ClusterRequest): Answe
   const { world, quirks } = server;
   if (request.node.process === 'partitioned') return internalError();
   if (quirks.unencodable === 'nodes') return unencodableAnswer();
-  const page = slicePage([...world.state.nodes.values()], request.query);
+  const page = slicePage(listedNodes(world.state), request.query);
   return jsonAnswer(
     200,
     listBody(

@@ -94,7 +94,7 @@ async function answerCluster(server: ClusterServer, request: ClusterRequest): Pr
     return textAnswer(400, `server: error parsing nodeID from request: ${target}: invalid node ID`);
   }
   const node = server.world.state.nodes.get(Number(target));
-  if (node === undefined || node.liveness === 'decommissioned') {
+  if (node === undefined || !node.hasRecord) {
     return textAnswer(
       400,
       `unable to get address for nodeID: ${target}: unable to look up descriptor for n${target}`,

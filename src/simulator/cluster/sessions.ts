@@ -6,6 +6,7 @@ import { normalizeName } from '../world/accounts.ts';
 import type { ClusterNode } from '../world/nodes.ts';
 import { isInternal, sessionsOfNode } from '../world/session-list.ts';
 import { INTERNAL_PREFIX, type Session } from '../world/sessions.ts';
+import { listedNodes } from '../world/state.ts';
 import { goInteger } from './page.ts';
 import { reach } from './ranges.ts';
 import { hasPrivilege, type ClusterRequest, type ClusterServer } from './request.ts';
@@ -30,7 +31,7 @@ interface FanOut {
   progress: Progress;
 }
 
-/** GET /sessions/: queries every node that is not decommissioned; one that fails becomes an entry of `errors`. */
+/** GET /sessions/: queries every listed node that is not decommissioned (5); one that fails becomes an entry of `errors`. */
 export async function listSessions(
   server: ClusterServer,
   request: ClusterRequest,
@@ -53,7 +54,7 @@ async function fanOut(
   caller: Account,
   limit: number,
 ): Promise<FanOut | 'silence'> {
-  const nodes = [...server.world.state.nodes.values()].filter(
+  const nodes = listedNodes(server.world.state).filter(
     (node) => node.liveness !== 'decommissioned',
   );
   const given = limit > 0 ? decodeProgress(request.query.get('start') ?? '') : newProgress();

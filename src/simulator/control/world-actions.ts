@@ -22,11 +22,27 @@ const ACTIONS: Readonly<Record<string, { readonly members: string; readonly act:
         choiceMember(members, 'liveness', ['dead', 'unavailable'] as const),
       ),
   },
+  crash: {
+    members: 'node (its liveness follows with time, unlike that of kill)',
+    act: (world, m) => world.crashNode(integerMember(m, 'node')),
+  },
+  start: {
+    members: 'node (unavailable at first, unlike after revive)',
+    act: (world, m) => world.startNode(integerMember(m, 'node')),
+  },
   revive: { members: 'node', act: (world, m) => world.reviveNode(integerMember(m, 'node')) },
   drain: { members: 'node', act: (world, m) => world.drainNode(integerMember(m, 'node')) },
   decommission: {
     members: 'node, finished?',
     act: (world, m) => world.decommission(integerMember(m, 'node'), m.get('finished') === true),
+  },
+  'begin-decommission': {
+    members: 'node (its replicas stay)',
+    act: (world, m) => world.beginDecommission(integerMember(m, 'node')),
+  },
+  recommission: {
+    members: 'node',
+    act: (world, m) => world.recommission(integerMember(m, 'node')),
   },
   restart: { members: 'node', act: (world, m) => world.restartNode(integerMember(m, 'node')) },
   partition: { members: 'node', act: (world, m) => world.partition(integerMember(m, 'node')) },

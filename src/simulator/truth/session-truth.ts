@@ -1,7 +1,7 @@
 import type { ClusterNode } from '../world/nodes.ts';
 import { isInternal, sessionsOfNode } from '../world/session-list.ts';
 import { stateOfSession, type Session } from '../world/sessions.ts';
-import type { WorldState } from '../world/state.ts';
+import { listedNodes, type WorldState } from '../world/state.ts';
 
 interface SessionSums {
   active: number;
@@ -52,7 +52,7 @@ export function sessionTruth(state: WorldState, scannable: readonly ClusterNode[
   const all = scannable.flatMap((node) => sessionsOfNode(state, node.id));
   const clients = all.filter((session) => !isInternal(session));
   const open = clients.filter((session) => session.endMs === undefined);
-  const queried = [...state.nodes.values()].filter((node) => node.liveness !== 'decommissioned');
+  const queried = listedNodes(state).filter((node) => node.liveness !== 'decommissioned');
   return {
     open: open.length,
     closed: clients.length - open.length,

@@ -1,7 +1,7 @@
 import type { Assistant } from '../world/assistant.ts';
 import { isReachable, type ClusterNode, type Liveness } from '../world/nodes.ts';
 import { recordOf } from '../world/records.ts';
-import type { WorldState } from '../world/state.ts';
+import { listedNodes, type WorldState } from '../world/state.ts';
 import { sizesOf } from '../world/table-sizes.ts';
 import { dependenceTruth, type DependenceTruth } from './dependence-truth.ts';
 import { rangeTruth, type RangeTruth, type StoreTruth } from './range-truth.ts';
@@ -50,7 +50,7 @@ export interface Truth {
 
 /** Computed from the state, not from responses. */
 export function truthOf(state: WorldState, assistant: Assistant | undefined): Truth {
-  const nodes = [...state.nodes.values()];
+  const nodes = listedNodes(state);
   const scannable = nodes.filter(isScannable);
   const nodesByStatus: Record<string, number> = {};
   for (const { liveness } of nodes) nodesByStatus[liveness] = (nodesByStatus[liveness] ?? 0) + 1;

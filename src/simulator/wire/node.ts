@@ -12,10 +12,8 @@ const LIVENESS_CODES: Readonly<Record<Liveness, number>> = {
   decommissioning: 4,
   decommissioned: 5,
   draining: 6,
-  starting: 7,
 };
 const UNKNOWN_LIVENESS = 42;
-const STARTING_MS = 30_000;
 /** Above 2^53 and above the maximum of an int64. */
 const HUGE_METRIC = 9.223_372_036_854_776e18;
 
@@ -43,14 +41,12 @@ export function nodeElement(state: WorldState, quirks: Quirks, node: ClusterNode
     num_cpus: encoding.scalar(node.cpus),
     num_vcpus: quirks.vcpus ? encoding.scalar(node.cpus / 2 + 0.5) : undefined,
     updated_at: nanos(record.updatedAtMs),
-    liveness_status: livenessCode(state, quirks, node),
+    liveness_status: livenessCode(quirks, node),
     ...(quirks.unknownValues ? { unheard_of: { deep: [1, null, { x: 'y' }] } } : {}),
   };
 }
 
-function livenessCode(state: WorldState, quirks: Quirks, node: ClusterNode): number {
+function livenessCode(quirks: Quirks, node: ClusterNode): number {
   if (quirks.unknownValues && node.id === 2) return UNKNOWN_LIVENESS;
-  const young = state.now() - node.startedAtMs < STARTING_MS;
-  if (quirks.startingLiveness && young && node.liveness === 'live') return LIVENESS_CODES.starting;
   return LIVENESS_CODES[node.liveness];
 }

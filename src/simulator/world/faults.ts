@@ -17,7 +17,8 @@ export function addFaults(state: WorldState, world: NodeActions & RangeActions):
   const { dead, draining, decommissioned } = faultyNodesOf(state.options);
   for (const id of state.ranges.keys()) addRangeFaults(state, world, id);
   if (decommissioned !== undefined) {
-    world.decommission(decommissioned, true);
+    world.decommission(decommissioned);
+    world.killNode(decommissioned);
     backdateRecord(nodeOf(state, decommissioned), DECOMMISSIONED_AGE_MS);
   }
   if (draining !== undefined) world.drainNode(draining);

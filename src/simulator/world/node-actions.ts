@@ -1,11 +1,6 @@
 import { withNextLease } from './leases.ts';
-import {
-  isReachable,
-  countsAsLive,
-  type ClusterNode,
-  type Liveness,
-  type Silence,
-} from './nodes.ts';
+import { deadStatus, expectDeath, expectReturn, expiredStatus, liveStatus } from './liveness.ts';
+import { isReachable, type ClusterNode, type Silence } from './nodes.ts';
 import { hasQuorum } from './problems.ts';
 import { makeReplica, type Range } from './ranges.ts';
 import { recordOf } from './records.ts';
@@ -13,13 +8,27 @@ import { nodeOf, type WorldState } from './state.ts';
 
 /** Changes to a node. */
 export interface NodeActions {
-  /** The process stops and its record is no longer updated; leases of ranges with a quorum move to other nodes. */
+  /**
+   * The process stops and its record is no longer updated; leases of ranges with a quorum move to other nodes. The
+   * other nodes know at once: a dead node whose decommissioning had begun reads decommissioned (5).
+   */
   killNode(id: number, liveness?: 'dead' | 'unavailable'): void;
+  /** Like killNode, but its liveness follows with time: live for 30 s, unavailable, dead after 5 min. */
+  crashNode(id: number): void;
   /** Makes a killed, partitioned, frozen or draining node live again; a killed one has just started. */
   reviveNode(id: number): void;
+  /** Like reviveNode, but the node reads unavailable for its first 30 s. */
+  startNode(id: number): void;
   drainNode(id: number): void;
-  /** Moves its replicas away at once; with `finished` the node is decommissioned. */
-  decommission(id: number, finished?: boolean): void;
+  /** The node is to leave, and its replicas are still there. */
+  beginDecommission(id: number): void;
+  /**
+   * Moves its replicas away at once, as far as they have a quorum and another node. With `finished` and none left it
+   * stops and its record is deleted, unless `keepsRecord`.
+   */
+  decommission(id: number, finished?: boolean, keepsRecord?: boolean): void;
+  /** The node is to stay. */
+  recommission(id: number): void;
   /** A new process: counters start at zero. */
   restartNode(id: number): void;
   /** The process runs and its own address responds, but other nodes cannot reach it. */
@@ -35,18 +44,31 @@ export interface NodeActions {
 export function createNodeActions(state: WorldState): NodeActions {
   const node = (id: number): ClusterNode => nodeOf(state, id);
   return {
-    killNode: (id, liveness = 'dead') => stop(state, node(id), 'down', liveness),
-    reviveNode: (id) => revive(state, node(id)),
-    drainNode: (id) => {
-      node(id).liveness = 'draining';
+    killNode: (id, liveness = 'dead') => {
+      stop(state, node(id), 'down');
+      if (liveness === 'dead') node(id).liveness = deadStatus(node(id));
     },
-    decommission: (id, finished = false) => decommission(state, node(id), finished),
+    crashNode: (id) => crash(state, node(id)),
+    reviveNode: (id) => revive(state, node(id)),
+    startNode: (id) => {
+      revive(state, node(id));
+      expectReturn(state, node(id));
+    },
+    drainNode: (id) => {
+      if (node(id).membership === 'active') node(id).liveness = 'draining';
+    },
+    beginDecommission: (id) => setMembership(node(id), 'decommissioning'),
+    decommission: (id, finished = false, keepsRecord = false) => {
+      decommission(state, node(id));
+      if (finished) finish(state, node(id), keepsRecord);
+    },
+    recommission: (id) => setMembership(node(id), 'active'),
     restartNode: (id) => {
       Object.assign(node(id), { startedAtMs: state.now(), silentOn: 'nothing' });
     },
-    partition: (id) => stop(state, node(id), 'partitioned', 'unavailable'),
+    partition: (id) => stop(state, node(id), 'partitioned'),
     freezeNode: (id, silentOn) => {
-      if (silentOn === undefined) stop(state, node(id), 'frozen', 'unavailable');
+      if (silentOn === undefined) stop(state, node(id), 'frozen');
       else node(id).silentOn = silentOn;
     },
     setBuild: (id, buildTag, major, minor, internal) => {
@@ -55,46 +77,76 @@ export function createNodeActions(state: WorldState): NodeActions {
   };
 }
 
-function stop(
-  state: WorldState,
-  node: ClusterNode,
-  process: ClusterNode['process'],
-  liveness: Liveness,
-): void {
+/** Without heartbeats the node is unavailable. */
+function stop(state: WorldState, node: ClusterNode, process: ClusterNode['process']): void {
   node.frozenRecord = recordOf(state, node);
   node.process = process;
   node.silentOn = 'nothing';
-  node.liveness = liveness;
+  node.liveness = expiredStatus(node);
+  node.upcoming = [];
   for (const range of state.ranges.values()) {
     if (range.leases.at(-1)?.nodeId === node.id) moveLeaseAway(state, range);
   }
 }
 
+function crash(state: WorldState, node: ClusterNode): void {
+  const before = node.liveness;
+  stop(state, node, 'down');
+  node.liveness = before;
+  expectDeath(state, node);
+}
+
 /** Without a quorum the lease cannot move. */
 function moveLeaseAway(state: WorldState, range: Range): void {
-  const live = range.replicas.filter((replica) => countsAsLive(nodeOf(state, replica.nodeId)));
+  const live = reachableReplicas(state, range);
   const nextHolder = live.find(({ isVoter }) => isVoter);
   if (nextHolder === undefined || !hasQuorum(range, live)) return;
   range.leases = withNextLease(range.leases, nextHolder, 'request', state.now());
+}
+
+function reachableReplicas(state: WorldState, range: Range): Range['replicas'] {
+  return range.replicas.filter(({ nodeId }) => isReachable(nodeOf(state, nodeId)));
 }
 
 function revive(state: WorldState, node: ClusterNode): void {
   if (node.process === 'down') node.startedAtMs = state.now();
   node.process = 'up';
   node.silentOn = 'nothing';
-  node.liveness = 'live';
+  node.liveness = liveStatus(node);
+  node.upcoming = [];
   node.frozenRecord = undefined;
 }
 
-function decommission(state: WorldState, node: ClusterNode, finished: boolean): void {
+/** The liveness changes with the membership, unless the node is draining or its heartbeats have expired. */
+function setMembership(node: ClusterNode, membership: ClusterNode['membership']): void {
+  const { liveness } = node;
+  node.membership = membership;
+  if (liveness === 'live' || liveness === 'decommissioning' || liveness === 'draining') {
+    node.liveness = liveStatus(node);
+  } else {
+    node.liveness = liveness === 'unavailable' ? expiredStatus(node) : deadStatus(node);
+  }
+}
+
+function decommission(state: WorldState, node: ClusterNode): void {
+  setMembership(node, 'decommissioning');
   for (const range of state.ranges.values()) moveReplicaAway(state, range, node);
-  if (finished) stop(state, node, 'down', 'decommissioned');
-  else node.liveness = 'decommissioning';
+}
+
+/** It cannot finish while replicas are left. */
+function finish(state: WorldState, node: ClusterNode, keepsRecord: boolean): void {
+  const isEmpty = [...state.ranges.values()].every((range) =>
+    range.replicas.every(({ nodeId }) => nodeId !== node.id),
+  );
+  if (!isEmpty) return;
+  setMembership(node, 'decommissioned');
+  node.hasRecord = keepsRecord;
+  if (!keepsRecord) stop(state, node, 'down');
 }
 
 function moveReplicaAway(state: WorldState, range: Range, node: ClusterNode): void {
   const leaving = range.replicas.find((replica) => replica.nodeId === node.id);
-  if (leaving === undefined) return;
+  if (leaving === undefined || !hasQuorum(range, reachableReplicas(state, range))) return;
   const taken = new Set(range.replicas.map((replica) => replica.nodeId));
   const free = [...state.nodes.values()].filter(
     (each) => isReachable(each) && each.liveness === 'live' && !taken.has(each.id),

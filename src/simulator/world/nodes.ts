@@ -8,8 +8,16 @@ export type Liveness =
   | 'live'
   | 'decommissioning'
   | 'decommissioned'
-  | 'draining'
-  | 'starting';
+  | 'draining';
+
+/** Whether the node belongs to the cluster, apart from whether it is up. */
+type Membership = 'active' | 'decommissioning' | 'decommissioned';
+
+/** A change of the liveness that time brings. */
+export interface LivenessChange {
+  readonly atMs: number;
+  readonly becomes: (node: ClusterNode) => Liveness;
+}
 
 /** The process: down and partitioned nodes cannot be reached, a frozen one accepts calls and never responds. */
 type ProcessState = 'up' | 'down' | 'partitioned' | 'frozen';
@@ -47,6 +55,11 @@ export interface ClusterNode {
   buildTag: string;
   serverVersion: ServerVersion;
   liveness: Liveness;
+  /** The changes that are not yet due, in the order of time. */
+  upcoming: readonly LivenessChange[];
+  membership: Membership;
+  /** False once its decommissioning has finished: the server deletes the record then. */
+  hasRecord: boolean;
   process: ProcessState;
   silentOn: Silence;
   startedAtMs: number;
@@ -100,6 +113,9 @@ function generateNode(
     buildTag: 'v25.4.3',
     serverVersion: { major: 25, minor: 4, internal: 0 },
     liveness: 'live',
+    upcoming: [],
+    membership: 'active',
+    hasRecord: true,
     process: 'up',
     silentOn: 'nothing',
     startedAtMs: Math.floor(startMs - DAY_MS * (2 + 28 * random.next())),
@@ -112,10 +128,7 @@ function generateNode(
 /** Whether other nodes count this node's replicas as live. */
 export function countsAsLive(node: ClusterNode): boolean {
   return (
-    node.liveness === 'live' ||
-    node.liveness === 'draining' ||
-    node.liveness === 'decommissioning' ||
-    node.liveness === 'starting'
+    node.liveness === 'live' || node.liveness === 'draining' || node.liveness === 'decommissioning'
   );
 }
 
@@ -128,6 +141,7 @@ export function isReachable(node: ClusterNode): boolean {
 export interface FaultyNodes {
   readonly dead: number | undefined;
   readonly draining: number | undefined;
+  /** It died after its replicas had moved away, before its decommissioning finished. */
   readonly decommissioned: number | undefined;
 }
 

@@ -64,6 +64,11 @@ export function nodeOf(state: WorldState, id: number): ClusterNode {
   return node;
 }
 
+/** The nodes with a status record, by id. */
+export function listedNodes(state: WorldState): ClusterNode[] {
+  return [...state.nodes.values()].filter(({ hasRecord }) => hasRecord);
+}
+
 /** The range with that id. Throws RangeError. */
 export function rangeOf(state: WorldState, id: number): Range {
   const range = state.ranges.get(id);

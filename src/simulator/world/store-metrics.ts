@@ -122,7 +122,7 @@ function countReplica(
   if (lease?.storeId !== replica.storeId || problems.has('no_lease')) return;
   for (const key of ['ranges', 'replicas.leaseholders', 'replicas.leaders']) add(key, 1);
   const isLeaving = range.replicas.some(
-    ({ nodeId }) => state.nodes.get(nodeId)?.liveness === 'decommissioning',
+    ({ nodeId }) => state.nodes.get(nodeId)?.membership === 'decommissioning',
   );
   add('ranges.decommissioning', isLeaving ? 1 : 0);
   add(`leases.${lease.kind}`, 1);

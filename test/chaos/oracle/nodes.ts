@@ -9,6 +9,8 @@ const STATUSES = [
   'decommissioned',
   'draining',
 ] as const;
+/** A node that reads decommissioned died before its decommissioning finished. */
+const DEAD = ['dead', 'decommissioned'];
 /** Keys of a record that stand for all of them: gauges, a counter, figures of a store. */
 const NODE_KEYS = {
   crdb_node_resident_memory_bytes: 'sys.rss',
@@ -42,9 +44,9 @@ export function expectNodes({ truth, nodes }: Moment): Expected {
     expected.set(keyOf('crdb_node_started_timestamp_seconds', { node_id }), startedAtMs / 1000);
     expected.set(keyOf('crdb_node_updated_timestamp_seconds', { node_id }), updatedAtMs / 1000);
     const isStale = newestMs - updatedAtMs > STALE_MS || dateMs - updatedAtMs > STALE_BY_DATE_MS;
-    if (status !== 'dead' && !isStale) expectRecord(expected, nodes.get(nodeId));
+    if (!DEAD.includes(status) && !isStale) expectRecord(expected, nodes.get(nodeId));
   }
-  const running = truth.nodes.filter(({ status }) => !['dead', 'decommissioned'].includes(status));
+  const running = truth.nodes.filter(({ status }) => !DEAD.includes(status));
   expected.set(keyOf('crdb_build_tags', {}), new Set(running.map((node) => node.buildTag)).size);
   return expected;
 }
