@@ -69,6 +69,12 @@ function twoUnits(seconds: number, names: readonly string[]): readonly string[] 
   });
 }
 
+/** RFC 3339; undefined for what is no time: dates end 8.64e15 ms before and after 1970. */
+export function toTimestamp(milliseconds: number): string | undefined {
+  const time = new Date(milliseconds);
+  return Number.isNaN(time.getTime()) ? undefined : time.toISOString();
+}
+
 /** `1, 2 and 3`; a long list is cut. */
 export function formatList(items: readonly (string | number)[]): string {
   const shown = items.slice(0, MAX_LIST_ITEMS).map(String);

@@ -117,7 +117,8 @@ export const tables = defineCollector({
       for (const { family, value } of DATABASE_FAMILIES) set.set(family, labels, value(sums));
     }
     const updates = discovery.shown.flatMap(({ updatedSeconds }) => updatedSeconds ?? []);
-    if (updates.length > 0) set.set(families.oldestUpdate, {}, Math.min(...updates));
+    const oldest = updates.reduce((first, one) => Math.min(first, one), Infinity);
+    if (updates.length > 0) set.set(families.oldestUpdate, {}, oldest);
   },
 });
 

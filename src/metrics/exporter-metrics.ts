@@ -76,7 +76,8 @@ export class ExporterMetrics {
     ];
     for (const [name, { registry }] of this.#clusters) {
       const constantLabels = labelText({ crdb_cluster: name });
-      rendered.push(...renderMetrics(await registry.getMetricsAsJSON(), constantLabels, isChosen));
+      const metrics = await registry.getMetricsAsJSON();
+      for (const family of renderMetrics(metrics, constantLabels, isChosen)) rendered.push(family);
     }
     return rendered;
   }
@@ -147,11 +148,20 @@ export class ClusterMetrics {
   /** Counts a finished poll; with a reason if it failed. */
   pollFinished(labels: CollectorLabels, failure?: FailureReason): void {
     this.#polls(labels, 1);
-    if (failure !== undefined) this.#pollFailures({ ...labels, reason: failure }, 1);
+    if (failure !== undefined) this.pollFailed(labels, failure);
   }
 
-  pollSkipped(labels: CollectorLabels, reason: (typeof POLL_SKIP_REASONS)[number]): void {
-    this.#pollsSkipped({ ...labels, reason }, 1);
+  /** For a poll that is counted already. */
+  pollFailed(labels: CollectorLabels, reason: FailureReason): void {
+    this.#pollFailures({ ...labels, reason }, 1);
+  }
+
+  pollSkipped(
+    labels: CollectorLabels,
+    reason: (typeof POLL_SKIP_REASONS)[number],
+    polls = 1,
+  ): void {
+    this.#pollsSkipped({ ...labels, reason }, polls);
   }
 
   readonly seriesDropped = (

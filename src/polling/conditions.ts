@@ -117,6 +117,24 @@ export class Conditions {
   }
 }
 
+/** Logs each warning of the polls of a collector once, and its end. */
+export class WarningLog {
+  readonly #log: Log;
+  #current: ReadonlySet<string> = new Set();
+
+  constructor(log: Log) {
+    this.#log = log;
+  }
+
+  /** A failed poll resolves no warning, because it may have ended before the check. */
+  pollEnded(warnings: ReadonlySet<string>, succeeded: boolean): void {
+    const before = this.#current;
+    for (const text of warnings.difference(before)) this.#log.warn(text);
+    this.#current = succeeded ? warnings : warnings.union(before);
+    for (const text of before.difference(this.#current)) this.#log.info(`resolved: ${text}`);
+  }
+}
+
 /** One cause, however many collectors fail of it: failures with the same reason and the same remedy. */
 function toCondition(api: Api, { reason, message, remedy }: PollFailure): Condition {
   const cause = (remedy ?? message).replaceAll(/\d+/g, 'N');

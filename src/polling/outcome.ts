@@ -1,5 +1,7 @@
 import { CollectError, type PollFailure } from '../collectors/collector.ts';
+import { messageOf } from '../format.ts';
 import { toRequestError } from '../http/errors.ts';
+import type { PollStats } from '../http/poll-stats.ts';
 import type { FailureReason, Limit } from '../vocabulary.ts';
 
 /** A poll that ran. */
@@ -25,6 +27,22 @@ export interface Outcome {
   readonly lastSuccessMs?: number | undefined;
   /** Why the last poll failed or was skipped; undefined after a success. */
   readonly error?: PollFailure | undefined;
+}
+
+export function describePoll(
+  { items, pages, bytes, limits, answering }: PollStats,
+  atMs: number,
+  durationSeconds: number,
+): LastPoll {
+  const answerMs = answering.reduce((sum, { startMs, endMs }) => sum + endMs - startMs, 0);
+  return { atMs, durationSeconds, answerSeconds: answerMs / 1000, items, pages, bytes, limits };
+}
+
+/** Of an error of the exporter itself, which no response should be able to cause. */
+export function unexpectedFailure(cause: unknown, what: string): PollFailure {
+  const remedy =
+    'the other collectors are not affected; report it with the line "unexpected error" of --log.level=debug';
+  return { reason: failureReason(cause), message: `${what}: ${messageOf(cause)}`, remedy, cause };
 }
 
 /** Why a collector failed, by what it threw. */

@@ -18,8 +18,8 @@ import { SampleSet } from '../metrics/sample-set.ts';
 import type { Snapshot } from '../metrics/snapshot.ts';
 import { inSlices } from '../time-slice.ts';
 import type { Limit } from '../vocabulary.ts';
-import type { Conditions } from './conditions.ts';
-import { failureReason, type Outcome } from './outcome.ts';
+import { type Conditions, WarningLog } from './conditions.ts';
+import { describePoll, failureReason, type Outcome, unexpectedFailure } from './outcome.ts';
 import { type Clock, maxAgeSeconds, Schedule } from './schedule.ts';
 
 export interface PollerOptions {
@@ -57,8 +57,7 @@ export class Poller {
   readonly #schedule: Schedule;
   readonly #log: Log;
   readonly #labels: { readonly collector: string; readonly shard: string };
-  /** Of the last poll: each is logged once. */
-  #warnings: ReadonlySet<string> = new Set();
+  readonly #warnings: WarningLog;
   #outcome: Outcome;
   /** The result of the last poll that published, with its samples as frozen text. */
   #published:
@@ -83,6 +82,7 @@ export class Poller {
     this.#schedule = new Schedule(options.clock, options.random);
     this.#labels = { collector: collector.name, shard };
     this.#log = log.child(this.#labels);
+    this.#warnings = new WarningLog(this.#log);
     options.metrics.preparePolls(this.#labels);
   }
 
@@ -178,13 +178,30 @@ export class Poller {
     return ageSeconds <= limit ? this.#published : undefined;
   }
 
-  /** The running poll, or a new one. */
+  /** The running poll, or a new one. Never rejects: no error of one collector may end the process. */
   #start(stop: AbortSignal, timeoutMs: number): Promise<void> {
-    this.#polling ??= this.#pollOrSkip(stop, timeoutMs).finally(() => {
-      this.#polling = undefined;
-      this.#options.pollEnded();
-    });
+    this.#polling ??= this.#pollAndReport(stop, timeoutMs).catch((error: unknown) =>
+      this.#log.error({ err: error }, 'the end of a poll was not recorded'),
+    );
     return this.#polling;
+  }
+
+  /** A result that the status cannot show is withdrawn. */
+  async #pollAndReport(stop: AbortSignal, timeoutMs: number): Promise<void> {
+    const { pollEnded, metrics } = this.#options;
+    const before = this.#published;
+    try {
+      await this.#pollOrSkip(stop, timeoutMs).finally(() => {
+        this.#polling = undefined;
+      });
+      pollEnded();
+    } catch (error) {
+      this.#published = before;
+      const failure = this.#explain(error, 'the result cannot be shown');
+      metrics.pollFailed(this.#labels, failure.reason);
+      this.#conclude(failure, this.#outcome.last);
+      pollEnded();
+    }
   }
 
   async #pollOrSkip(stop: AbortSignal, timeoutMs: number): Promise<void> {
@@ -215,48 +232,48 @@ export class Poller {
     const failure = await this.#collect(stats, warnings);
     const tookMs = clock.monotonicMs() - startedAt;
     if (stop.aborted) return;
-    this.#logWarnings(warnings, failure === undefined);
-    const { items, pages, bytes, limits, answering } = stats;
-    if (deadline.aborted) limits.add('duration');
+    this.#warnings.pollEnded(warnings, failure === undefined);
+    if (deadline.aborted) stats.limits.add('duration');
     metrics.pollFinished(this.#labels, failure?.reason);
     const overruns = Math.floor(tookMs / (this.intervalSeconds * 1000));
-    for (let missed = 0; missed < overruns; missed += 1) {
-      metrics.pollSkipped(this.#labels, 'overrun');
-    }
-    const atMs = clock.wallMs();
-    const durationSeconds = tookMs / 1000;
-    const answerMs = answering.reduce((sum, { startMs, endMs }) => sum + endMs - startMs, 0);
-    const answerSeconds = answerMs / 1000;
-    this.#conclude(failure, { atMs, durationSeconds, answerSeconds, items, pages, bytes, limits });
-  }
-
-  /** A line for each change. A failed poll resolves no warning, because it may have ended before the check. */
-  #logWarnings(warnings: ReadonlySet<string>, succeeded: boolean): void {
-    const before = this.#warnings;
-    for (const text of warnings.difference(before)) this.#log.warn(text);
-    this.#warnings = succeeded ? warnings : warnings.union(before);
-    for (const text of before.difference(this.#warnings)) this.#log.info(`resolved: ${text}`);
+    if (overruns > 0) metrics.pollSkipped(this.#labels, 'overrun', overruns);
+    this.#conclude(failure, describePoll(stats, clock.wallMs(), tookMs / 1000));
   }
 
   /** Runs the collector and publishes its result; resolves to why the poll failed, if it did. */
   async #collect(stats: PollStats, warnings: Set<string>): Promise<PollFailure | undefined> {
-    const { cluster, collector, collect } = this.#options;
     let result: CollectorResult;
     try {
       const warn = (text: string): unknown => warnings.add(text);
-      result = await collect(Object.assign(stats, { reasonOf: failureReason, warn }));
+      result = await this.#options.collect(Object.assign(stats, { reasonOf: failureReason, warn }));
     } catch (cause) {
       if (cause instanceof BreakerOpenError) this.#schedule.retryIn(cause.retryInMs);
       return { reason: failureReason(cause), message: messageOf(cause), cause };
     }
+    const before = this.#published;
+    try {
+      await this.#publish(result, stats);
+      return result.failure;
+    } catch (error) {
+      this.#published = before;
+      return this.#explain(error, 'the result cannot be exported');
+    }
+  }
+
+  async #publish(result: CollectorResult, { limits }: PollStats): Promise<void> {
+    const { cluster, collector, settings, budget, clock } = this.#options;
     const samples = new SampleSet({ crdb_cluster: cluster });
     const steps = collector.samples(result, samples);
     if (steps !== undefined) await inSlices(steps[Symbol.iterator]());
-    const { settings, budget, clock } = this.#options;
-    const snapshot = await budget.render(samples, settings.max_series, stats.limits);
+    const snapshot = await budget.render(samples, settings.max_series, limits);
     this.#published = { result, snapshot, atMs: clock.monotonicMs() };
     budget.countDropped();
-    return result.failure;
+  }
+
+  #explain(error: unknown, what: string): PollFailure {
+    const stack = error instanceof Error ? error.stack : undefined;
+    this.#log.debug({ err: error, stack }, 'unexpected error');
+    return unexpectedFailure(error, `${this.collector.name}: ${what}`);
   }
 
   #skip(blockedMs: number): void {
@@ -268,7 +285,10 @@ export class Poller {
 
   #conclude(failure: PollFailure | undefined, last: Outcome['last']): void {
     const { conditions, findRemedy } = this.#options;
-    const error = failure && { ...failure, remedy: findRemedy(this.collector, failure) };
+    const error = failure && {
+      ...failure,
+      remedy: failure.remedy ?? findRemedy(this.collector, failure),
+    };
     conditions.pollEnded(this.collector, this.#outcome.state, error);
     this.#outcome = {
       state: error === undefined ? 'ok' : 'failing',

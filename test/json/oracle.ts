@@ -25,7 +25,7 @@ function read(shape: AnyShape, value: unknown, tally: Tally): unknown {
 function readPresent(shape: AnyShape, value: unknown, tally: Tally): unknown {
   switch (shape.kind) {
     case 'integer':
-      return Number.isInteger(value) ? value : WRONG_TYPE;
+      return Number.isInteger(value) && Math.abs(Number(value)) <= 2 ** 64 ? value : WRONG_TYPE;
     case 'number':
       return Number.isFinite(value) ? value : WRONG_TYPE;
     case 'string':

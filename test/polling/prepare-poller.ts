@@ -41,13 +41,17 @@ interface PollerExtras {
   readonly others?: readonly Snapshot[] | undefined;
   /** Of the collector. */
   readonly name?: string;
+  /** Called with the samples that it has written. */
+  readonly written?: (set: SampleSet) => void;
+  /** Called when the end of a poll is reported. */
+  readonly reported?: (polls: number) => void;
 }
 
 /** A poller with an interval of a minute, whose collector does as the test says. */
 export function preparePoller(
   collect: (context: PollContext, clock: { nowMs: number }) => unknown,
   settings: Partial<CollectorConfig> = {},
-  { previous, others = [], name = 'orders' }: PollerExtras = {},
+  { previous, others = [], name = 'orders', written, reported }: PollerExtras = {},
 ): PreparedPoller {
   const clock = { nowMs: 1_000 };
   const http = { blocked: 0 };
@@ -60,7 +64,14 @@ export function preparePoller(
   const poller: Poller = new Poller(
     {
       cluster: 'shop',
-      collector: { ...collector, name },
+      collector: {
+        ...collector,
+        name,
+        samples(result, set) {
+          collector.samples(result, set);
+          written?.(set);
+        },
+      },
       settings: {
         enabled: true,
         interval: 60,
@@ -85,7 +96,10 @@ export function preparePoller(
       conditions: new Conditions(log, clocks),
       clock: clocks,
       random: () => 0,
-      pollEnded: () => (ended.polls += 1),
+      pollEnded() {
+        ended.polls += 1;
+        reported?.(ended.polls);
+      },
       findRemedy: (_collector, { cause }) => `fix ${String(cause)}`,
     },
     previous,

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { divideNodes, freshnessOf, livenessOf, type RecordAge } from '../../cockroach/node.ts';
 import { nodes } from '../../collectors/nodes.ts';
 import { ranges } from '../../collectors/ranges.ts';
-import { formatAge, formatBytes, formatCount } from '../../format.ts';
+import { formatAge, formatBytes, formatCount, toTimestamp } from '../../format.ts';
 import { array, type Infer, integer, number, object, record, string } from '../../json/shape.ts';
 import { LIVENESS_BY_CODE } from '../../vocabulary.ts';
 import { addClusterAction, type ClusterTarget, collectOnce } from '../cluster-target.ts';
@@ -241,7 +241,7 @@ function toItem(node: Infer<typeof shape>) {
 
 function toTime(nanoseconds = 0): string | null {
   // A double loses the last digits of nanoseconds since 1970: rounding restores the millisecond.
-  return nanoseconds === 0 ? null : new Date(Math.round(nanoseconds / 1e6)).toISOString();
+  return nanoseconds === 0 ? null : (toTimestamp(Math.round(nanoseconds / 1e6)) ?? null);
 }
 
 /** Of the process when it last wrote its record. */

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { listNodes } from '../../cockroach/node-list.ts';
 import { ranges } from '../../collectors/ranges.ts';
-import { formatAge, formatList } from '../../format.ts';
+import { formatAge, formatList, toTimestamp } from '../../format.ts';
 import { PROBLEM_ISSUES } from '../../web/status/ranges.ts';
 import { addClusterAction, type ClusterTarget } from '../cluster-target.ts';
 import { addExamples, type CommandContext, EXIT } from '../command.ts';
@@ -218,6 +218,7 @@ function startOf(start: unknown): string {
       ? Number(start.wall_time)
       : 0;
   if (!(nanos > 0)) return '-';
-  const time = new Date(Math.round(nanos / 1e6));
-  return `${time.toISOString()} (${formatAge(Math.max(0, (Date.now() - time.getTime()) / 1000))} ago)`;
+  const time = toTimestamp(Math.round(nanos / 1e6));
+  if (time === undefined) return '-';
+  return `${time} (${formatAge(Math.max(0, (Date.now() - Date.parse(time)) / 1000))} ago)`;
 }

@@ -71,7 +71,7 @@ export const JOB_FAMILIES: readonly Family[] = Object.values(families);
 
 /** End of the last backup that any of the nodes reports, Unix time in seconds; 0 without one. */
 export function lastBackupSeconds(nodes: readonly NodeRecord[]): number {
-  return Math.max(0, ...nodes.map(({ metrics }) => metrics.get(LAST_BACKUP) ?? 0));
+  return nodes.reduce((last, { metrics }) => Math.max(last, metrics.get(LAST_BACKUP) ?? 0), 0);
 }
 
 /** Writes the samples of the cluster from the metrics of the nodes whose record is fresh. */
@@ -102,7 +102,7 @@ function valuesOf(nodes: readonly NodeRecord[], keys: readonly string[]): readon
 /** Undefined when no node sent a value. */
 function maximum(nodes: readonly NodeRecord[], keys: readonly string[]): number | undefined {
   const values = valuesOf(nodes, keys);
-  return values.length === 0 ? undefined : Math.max(...values);
+  return values.length === 0 ? undefined : values.reduce((most, value) => Math.max(most, value));
 }
 
 /** Undefined when there is no value. */

@@ -87,9 +87,9 @@ export function copyNode(node: NodeElement) {
   };
 }
 
-/** Rounded to microseconds: a double cannot hold the nanoseconds of a Unix time. */
+/** Rounded to microseconds: a double cannot hold the nanoseconds of a Unix time. No node wrote its record before 1970. */
 function toSeconds(nanoseconds = 0): number {
-  return Math.round(nanoseconds / 1e3) / 1e6;
+  return Math.max(0, Math.round(nanoseconds / 1e3) / 1e6);
 }
 
 /** `25.4`, or `25.4-8` for a step between releases; '' when the server sent none. */

@@ -110,7 +110,7 @@ function writeQuerySamples(set: SampleSet, shard: string, nodes: readonly Scanne
 
 function largest(values: readonly (number | undefined)[]): number | undefined {
   const known = values.filter((value) => value !== undefined);
-  return known.length === 0 ? undefined : Math.max(...known);
+  return known.length === 0 ? undefined : known.reduce((most, value) => Math.max(most, value));
 }
 
 function writeHotSamples(set: SampleSet, shard: string, hot: readonly HotRange[]): void {

@@ -227,12 +227,16 @@ function upperHalf(value: f64): f64 {
   return shifted - (shifted - value);
 }
 
+/** Servers send integers of 64 bits. */
+const MAX_INTEGER: f64 = 1.8446744073709552e19;
+
 export function readNumeric(at: usize, plan: Plan, record: usize): usize {
   const slot = record + plan.slot;
   const after = readNumber(at, slot);
   if (after == 0) return 0;
   const value = load<f64>(slot);
-  const isRight = isFinite(value) && (plan.kind == Kind.NUMBER || trunc(value) == value);
+  const isInteger = trunc(value) == value && abs(value) <= MAX_INTEGER;
+  const isRight = isFinite(value) && (plan.kind == Kind.NUMBER || isInteger);
   return isRight ? after : setWrong(after, plan, record);
 }
 

@@ -45,8 +45,37 @@ export function readCluster(
   sinceMs: (key: string) => number,
   nowMs: number,
 ) {
-  const parts = readParts(cluster);
-  const findings = toFindings(findIssues(parts, cluster.warnings), sinceMs, nowMs);
+  return assess(readParts(cluster), cluster.warnings, sinceMs, nowMs);
+}
+
+/** Only what does not depend on the results, and why. */
+export function readUnreadable(
+  cluster: ClusterSource,
+  reason: string,
+  sinceMs: (key: string) => number,
+  nowMs: number,
+) {
+  const key = 'unreadable results';
+  const message = `the results of this cluster cannot be shown: ${reason}`;
+  const warning = { key, message, remedy: 'report this message', sinceMs: sinceMs(key) };
+  const parts = readParts({
+    name: cluster.name,
+    isPolled: cluster.isPolled,
+    pollers: cluster.pollers,
+    isUp: (api) => cluster.isUp(api),
+    result: () => undefined,
+  });
+  const status = assess(parts, [...cluster.warnings, warning], sinceMs, nowMs);
+  return { ...status, state: status.state === 'healthy' ? ('unknown' as const) : status.state };
+}
+
+function assess(
+  parts: ReturnType<typeof readParts>,
+  warnings: Conditions['warnings'],
+  sinceMs: (key: string) => number,
+  nowMs: number,
+) {
+  const findings = toFindings(findIssues(parts, warnings), sinceMs, nowMs);
   const problems = findings.filter(isProblem);
   /** `unknown` while the exporter cannot see it. */
   const state: 'healthy' | 'problems' | 'unknown' =
@@ -69,7 +98,9 @@ function isVisible(parts: ReturnType<typeof readParts>): boolean {
 }
 
 /** A part is absent while there is no current data of it. */
-function readParts(cluster: ClusterSource) {
+function readParts(
+  cluster: Pick<ClusterSource, 'name' | 'isPolled' | 'pollers' | 'isUp' | 'result'>,
+) {
   const nodesResult = cluster.result(nodes);
   const rangesResult = cluster.result(ranges);
   const nodesStatus = nodesResult && readNodes(nodesResult, rangesResult);

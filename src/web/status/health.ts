@@ -1,3 +1,4 @@
+import { toTimestamp } from '../../format.ts';
 import { ALERT_SEVERITIES, SEVERITIES, type Severity } from '../../vocabulary.ts';
 
 /** How long a condition may be normal, and is only information: as long as its alert waits. */
@@ -45,7 +46,7 @@ export function toFindings(
         level: isNormal ? ('info' as const) : severity,
         text,
         next,
-        since: new Date(startMs).toISOString(),
+        since: toTimestamp(startMs) ?? '',
       };
     })
     .toSorted((a, b) => SEVERITIES.indexOf(a.level) - SEVERITIES.indexOf(b.level));
@@ -56,7 +57,7 @@ export function isProblem({ about, level }: Pick<Finding, 'about' | 'level'>): b
   return about !== 'exporter' && level !== 'info';
 }
 
-/** RFC 3339; undefined for 0, which stands for unknown. */
+/** RFC 3339; undefined for 0, which stands for unknown, and for what is no time. */
 export function toTime(milliseconds: number | undefined): string | undefined {
-  return milliseconds ? new Date(milliseconds).toISOString() : undefined;
+  return milliseconds ? toTimestamp(milliseconds) : undefined;
 }

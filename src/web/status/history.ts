@@ -1,4 +1,5 @@
-import { type ClusterSource, readCluster } from './cluster.ts';
+import { messageOf } from '../../format.ts';
+import { type ClusterSource, readCluster, readUnreadable } from './cluster.ts';
 
 /** Points of a trend: enough for its width on a page. */
 const MAX_POINTS = 60;
@@ -51,7 +52,20 @@ export class ClusterHistory {
 
   /** Reads the cluster, whose state and issues began when this exporter first saw them: new ones now. */
   read(cluster: ClusterSource, nowMs: number) {
-    return readCluster(cluster, (key) => this.#since.get(key) ?? nowMs, nowMs);
+    return readCluster(cluster, this.#sinceOr(nowMs), nowMs);
+  }
+
+  /** The same for the status: a cluster whose results cannot be read takes no other cluster away. */
+  readSafely(cluster: ClusterSource, nowMs: number) {
+    try {
+      return this.read(cluster, nowMs);
+    } catch (error) {
+      return readUnreadable(cluster, messageOf(error), this.#sinceOr(nowMs), nowMs);
+    }
+  }
+
+  #sinceOr(nowMs: number): (key: string) => number {
+    return (key) => this.#since.get(key) ?? nowMs;
   }
 
   /** Whether the first polls after the start found it already: it may be older. */

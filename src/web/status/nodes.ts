@@ -70,12 +70,14 @@ function queriesByNode(ranges: RangesResult | undefined): ReadonlyMap<number, nu
 
 /** Used share of the fullest store: all space that is not available, also that of other programs. */
 function fullestStore({ stores }: PolledNode): number | undefined {
-  const used = [...stores.values()].flatMap((store) => {
+  let fullest: number | undefined;
+  for (const store of stores.values()) {
     const capacity = store.get('capacity') ?? 0;
     const available = store.get('capacity.available');
-    return capacity > 0 && available !== undefined ? 1 - available / capacity : [];
-  });
-  return used.length === 0 ? undefined : Math.max(0, ...used);
+    if (!(capacity > 0) || available === undefined) continue;
+    fullest = Math.max(fullest ?? 0, 1 - available / capacity);
+  }
+  return fullest;
 }
 
 /** Nodes leave for a restart or an upgrade, which is normal. */
@@ -173,7 +175,10 @@ export function nodeIssues({ list, builds }: NodesStatus): readonly HealthIssue[
   }
   const full = list.filter(({ storeUsedRatio = 0 }) => storeUsedRatio > FULL_RATIO);
   if (full.length > 0) {
-    const fullest = Math.max(...full.map(({ storeUsedRatio = 0 }) => storeUsedRatio));
+    const fullest = full.reduce(
+      (most, { storeUsedRatio = 0 }) => Math.max(most, storeUsedRatio),
+      0,
+    );
     issues.push({
       key: 'full stores',
       about,

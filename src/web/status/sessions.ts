@@ -11,8 +11,8 @@ export function readSessions({ nodes, failedNodes, applications }: SessionsResul
   const tallies = [...nodes.values()];
   return {
     ...countStates(tallies),
-    oldestTransactionSeconds: Math.max(0, ...tallies.map((node) => node.oldestTransactionSeconds)),
-    oldestQuerySeconds: Math.max(0, ...tallies.map((node) => node.oldestQuerySeconds)),
+    oldestTransactionSeconds: largestOf(tallies, (node) => node.oldestTransactionSeconds),
+    oldestQuerySeconds: largestOf(tallies, (node) => node.oldestQuerySeconds),
     /** Nodes whose sessions the responding node could not read. */
     missingNodes: [...failedNodes].filter((id) => id > 0).toSorted((a, b) => a - b),
     /** By application and user, as on /metrics; oldest transaction first. */
@@ -29,6 +29,11 @@ export function readSessions({ nodes, failedNodes, applications }: SessionsResul
       }))
       .toSorted((a, b) => b.oldestTransactionSeconds - a.oldestTransactionSeconds),
   };
+}
+
+/** 0 without any. */
+function largestOf<Tally>(tallies: readonly Tally[], read: (tally: Tally) => number): number {
+  return tallies.reduce((most, tally) => Math.max(most, read(tally)), 0);
 }
 
 function countStates(

@@ -40,7 +40,7 @@ function readClusterStatus(
   nowMs: number,
 ) {
   const history = histories.of(cluster.name);
-  const { since, findings, ...snapshot } = history.read(cluster, nowMs);
+  const { since, findings, ...snapshot } = history.readSafely(cluster, nowMs);
   const withStart = <T extends { readonly since: string }>(one: T) => ({
     ...one,
     /** True when the first polls found it: it may be older. */

@@ -1,0 +1,92 @@
+import { expect, test } from 'vitest';
+import { preparePoller } from './prepare-poller.ts';
+
+function keyOf(name: string, more: Readonly<Record<string, string>> = {}): string {
+  return `crdb_exporter_${name} ${JSON.stringify({ collector: 'orders', shard: '0', ...more })}`;
+}
+
+const FAILED = {
+  [keyOf('polls_total')]: 2,
+  [keyOf('poll_failures_total', { reason: 'other' })]: 1,
+};
+
+test('a result that cannot be written as samples fails its poll and leaves what was published', async () => {
+  let isOdd = false;
+  const { poller, clock, poll, counts, logged, ended } = preparePoller(
+    () => ({}),
+    {},
+    {
+      written() {
+        if (isOdd) throw new RangeError('Invalid time value');
+      },
+    },
+  );
+  await poll();
+  const { published, result } = poller;
+  isOdd = true;
+  clock.nowMs += 60_000;
+  await poll();
+  expect(poller.outcome).toMatchObject({
+    state: 'failing',
+    error: {
+      reason: 'other',
+      message: 'orders: the result cannot be exported: Invalid time value',
+      remedy: expect.stringContaining('report it'),
+    },
+    last: { durationSeconds: 0 },
+  });
+  expect([poller.published, poller.result]).toEqual([published, result]);
+  expect(await counts()).toEqual(FAILED);
+  expect(ended.polls).toBe(2);
+  expect(logged()).toEqual([
+    'info collector succeeded',
+    'warn orders: the result cannot be exported: Invalid time value',
+  ]);
+  isOdd = false;
+  clock.nowMs += 60_000;
+  await poll();
+  expect(poller.outcome.state).toBe('ok');
+});
+
+test('a result that the status cannot show is withdrawn, and its poll has failed', async () => {
+  const { poller, clock, poll, counts, logged, ended } = preparePoller(
+    () => ({}),
+    {},
+    {
+      reported(polls) {
+        if (polls === 2) throw new RangeError('Maximum call stack size exceeded');
+      },
+    },
+  );
+  await poll();
+  const { published } = poller;
+  clock.nowMs += 60_000;
+  await poll();
+  const message = 'orders: the result cannot be shown: Maximum call stack size exceeded';
+  expect(poller.outcome).toMatchObject({ state: 'failing', error: { reason: 'other', message } });
+  expect(poller.published).toBe(published);
+  expect(await counts()).toEqual(FAILED);
+  // The failure is reported, too.
+  expect(ended.polls).toBe(3);
+  expect(logged()).toEqual(['info collector succeeded', `warn ${message}`]);
+});
+
+test('a poll whose end cannot be reported is logged, and the next one runs', async () => {
+  let isBroken = true;
+  const { poller, clock, poll, logged } = preparePoller(
+    () => ({}),
+    {},
+    {
+      reported() {
+        if (isBroken) throw new Error('odd');
+      },
+    },
+  );
+  await poll();
+  expect([poller.outcome.state, poller.published]).toEqual(['failing', undefined]);
+  expect(logged().at(-1)).toMatch(/^error the end of a poll was not recorded/);
+  isBroken = false;
+  clock.nowMs += 60_000;
+  await poll();
+  expect(poller.outcome.state).toBe('ok');
+});
