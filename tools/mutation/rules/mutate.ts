@@ -3,9 +3,16 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parse } from 'yaml';
+import { testRules } from '../../../test/rules/promtool.ts';
+import {
+  closureOf,
+  nameOf,
+  readCases,
+  readRules,
+  rulesNamedIn,
+  subjectOf,
+} from '../../../test/rules/rule-set.ts';
 import { listMutants, type Mutant } from './mutants.ts';
-import { testRules } from './promtool.ts';
-import { closureOf, nameOf, readCases, readRules, rulesNamedIn, subjectOf } from './rule-set.ts';
 
 interface Survivor {
   readonly rule: string;

@@ -1,6 +1,6 @@
 import type { SyntaxNode } from '@lezer/common';
 import { parser } from '@prometheus-io/lezer-promql';
-import { nameOf, type Rule, type RuleGroup } from './rule-set.ts';
+import { nameOf, type Rule, type RuleGroup } from '../../../test/rules/rule-set.ts';
 
 /** The rules with one mutation in one of them. */
 export interface Mutant {
