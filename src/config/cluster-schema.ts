@@ -14,6 +14,7 @@ import {
   filledList,
   formatDuration,
   integer,
+  invalid,
   key,
   list,
   section,
@@ -79,6 +80,13 @@ function loginKeys(folder: string) {
   };
 }
 
+/** A name, or nothing. */
+const virtualCluster = v.pipe(
+  anyText,
+  v.regex(/^(?:[a-z0-9][a-z0-9-]{0,99})?$/, invalid('is not the name of a virtual cluster')),
+  v.metadata({ valueType: 'name' }),
+);
+
 function clusterApiSection(folder: string) {
   const headerName = textLike(/^[\w!#$%&'*+.^`|~-]+$/, 'the name of an HTTP header', 'header');
   return section({
@@ -94,6 +102,10 @@ function clusterApiSection(folder: string) {
         help: 'Headers for the session token; the next one is tried when a fresh token is rejected.',
       },
     ),
+    virtual_cluster: key(v.optional(virtualCluster, 'system'), {
+      flag: 'cluster.virtual-cluster',
+      help: 'Virtual cluster that answers (header X-Cockroach-Tenant): only system has nodes and ranges; "" sends none.',
+    }),
     tls: v.nullish(tlsSection(folder), {}),
     timeout: key(v.optional(duration(MIN_TIMEOUT_SECONDS), '30s'), {
       help: 'Maximum time until the response headers.',

@@ -199,7 +199,7 @@ export const RULES: Readonly<Record<Api, readonly Rule[]>> = {
     ],
     [
       { statuses: [501] },
-      'this is a virtual cluster, which does not offer it: use the URL of the system tenant, or disable the collector',
+      'a virtual cluster answered, which does not offer it: set cluster_api.virtual_cluster (--cluster.virtual-cluster) to system and let proxies forward X-Cockroach-Tenant; Cloud Basic and Standard have only the Cloud API',
     ],
     [
       { statuses: [404], message: /\btable at /, serverText: /database or table not found/ },

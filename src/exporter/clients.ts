@@ -97,6 +97,7 @@ async function createCluster(config: ClusterApiConfig, options: ClientsOptions) 
   metrics.prepareEndpoints(CLUSTER_ENDPOINTS);
   const http = new HttpClient({
     ...(await common('cluster', config.urls, options)),
+    ...(config.virtual_cluster && { headers: { 'x-cockroach-tenant': config.virtual_cluster } }),
     tls: tls.current(),
     deadlines: { ...DEADLINES, headersMs: timeoutMs, minBytesPerSecond: config.min_rate },
     maxConcurrentRequests: config.max_concurrent_requests,

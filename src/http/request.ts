@@ -69,6 +69,8 @@ export interface RequestOptions {
   /** Request gzip: saves network, costs the database node CPU. */
   readonly compression: boolean;
   readonly userAgent: string;
+  /** Sent with every request. */
+  readonly headers?: Readonly<Record<string, string>>;
   readonly requestFinished: (request: FinishedRequest) => void;
 }
 
@@ -141,7 +143,7 @@ export async function performRequest<T>(
 function describeRequest(
   { method, path, headers, body }: HttpRequest,
   { url }: Upstream,
-  { compression, userAgent }: RequestOptions,
+  { compression, userAgent, headers: commonHeaders }: RequestOptions,
 ) {
   return {
     origin: url.origin,
@@ -151,6 +153,7 @@ function describeRequest(
       accept: 'application/json',
       'accept-encoding': compression ? 'gzip' : 'identity',
       'user-agent': userAgent,
+      ...commonHeaders,
       ...headers,
     },
     body: body ?? null,

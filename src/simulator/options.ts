@@ -48,6 +48,11 @@ export interface SimulatorOptions {
   readonly controlListen: Listen | undefined;
   /** The number of nodes, counted from the first, that have their own listener. */
   readonly gateways: number;
+  /**
+   * The id of the virtual cluster that holds the tables, as in a cluster started with --virtualized; requests then choose
+   * a virtual cluster (see the quirk `defaultVirtualCluster`). Undefined without virtual clusters.
+   */
+  readonly virtualCluster: number | undefined;
   /** A cluster started with --insecure: no login, everything runs as root. */
   readonly insecure: boolean;
   /** PEM texts; with them the cluster API uses https and redirects plain http with 307. */
@@ -89,6 +94,7 @@ const DEFAULTS: SimulatorOptions = {
   cloudListen: LOOPBACK,
   controlListen: undefined,
   gateways: 1,
+  virtualCluster: undefined,
   insecure: false,
   tls: undefined,
   username: 'exporter',

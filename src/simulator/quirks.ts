@@ -19,6 +19,11 @@ export interface Quirks {
   forbidden: boolean;
   /** A virtual cluster: 501 with a text, or (older) 501 with the JSON body null for nodes and ranges. */
   tenant: 'no' | 'text' | 'null';
+  /**
+   * Where there are virtual clusters: the one that answers requests that choose none (the cluster setting
+   * server.controller.default_target_cluster). It is `system` on a standby until its failover.
+   */
+  defaultVirtualCluster: 'main' | 'system';
   /** Plain http requests are redirected to https with 307, as by a secure cluster. */
   redirectToHttps: boolean;
   gzip: boolean;
@@ -76,6 +81,7 @@ const REAL: Quirks = {
   gate: 'metadata',
   forbidden: false,
   tenant: 'no',
+  defaultVirtualCluster: 'main',
   redirectToHttps: false,
   gzip: true,
   hsts: false,

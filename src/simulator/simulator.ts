@@ -20,6 +20,8 @@ interface SimulatedWorld extends World {
   /** Invalidates every session token issued so far. */
   expireTokens(): void;
   revokeTokens(): void;
+  /** The failover of a standby: from now on the virtual cluster main answers the requests that choose none. */
+  failOver(): void;
 }
 
 /** A running simulator of both APIs. */
@@ -96,13 +98,17 @@ export async function startSimulator(given: Partial<SimulatorOptions> = {}): Pro
 
 function createParts(options: SimulatorOptions): Parts {
   const world = createWorld(options);
+  const quirks = quirksOf(options.dialect, options.quirks);
   const tokens = createTokens(options.seed, options.sessionTimeoutMs, options.now);
   return {
-    server: { options, world, tokens, quirks: quirksOf(options.dialect, options.quirks) },
+    server: { options, world, tokens, quirks },
     world: {
       ...world,
       expireTokens: () => tokens.expireAll(),
       revokeTokens: () => tokens.revokeAll(),
+      failOver: () => {
+        quirks.defaultVirtualCluster = 'main';
+      },
     },
     tokens,
     requests: createRequestLog(),

@@ -13,6 +13,7 @@ export const QUIRK_NAMES = [
   'calls-are-slow',
   'other-header',
   'rate-limit',
+  'standby',
 ] as const;
 
 export type QuirkName = (typeof QUIRK_NAMES)[number];
@@ -49,6 +50,8 @@ export function setQuirk(
       return set('deadNode', isOn ? 'after-delay' : 'at-once');
     case 'other-header':
       return set('sessionHeader', HEADERS[isOn === isDocumented ? 0 : 1]);
+    case 'standby':
+      return set('defaultVirtualCluster', isOn ? 'system' : 'main');
     case 'rate-limit':
       return set('cloudRateLimit', isOn);
   }

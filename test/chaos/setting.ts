@@ -58,6 +58,9 @@ const DOCUMENTED = {
   },
 } as const satisfies Partial<SimulatorOptions>;
 
+/** Its tables are those of the ranges; requests are for the system's. */
+const VIRTUAL_CLUSTER = 3;
+
 const LAG_RESOLUTION_MS = 5;
 
 export async function setUp(
@@ -68,6 +71,7 @@ export async function setUp(
   const dimensions = drawDimensions(random, needs.spareRequests);
   const stack = new AsyncDisposableStack();
   const isDocumented = random.chance(0.25);
+  const isVirtualized = random.chance(0.25);
   let worldMs = Date.now();
   const simulator = stack.use(
     await startSimulator({
@@ -78,6 +82,7 @@ export async function setUp(
       sessions: random.integer(5, 25),
       metricKeys: 'useful',
       gateways: dimensions.gateways,
+      ...(isVirtualized && { virtualCluster: VIRTUAL_CLUSTER }),
       // The truth is that of now.
       quirks: { tableCacheAgeMs: 0 },
       ...(isDocumented && DOCUMENTED),

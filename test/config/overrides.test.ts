@@ -25,6 +25,7 @@ test('the flags follow from the schema', () => {
     'cluster.username',
     'cluster.password-file',
     'cluster.token-file',
+    'cluster.virtual-cluster',
     'cluster.ca-file',
     'cloud.url',
     'cloud.cluster-id',
@@ -88,6 +89,7 @@ test('every key has its type, its default and its variable', () => {
     clusters[].cluster_api.token_file path - CRDB_EXPORTER_CLUSTER_TOKEN_FILE
     clusters[].cluster_api.token_env variable - -
     clusters[].cluster_api.session_headers header[] ["X-Cockroach-API-Session","X-Service-API-Session"] -
+    clusters[].cluster_api.virtual_cluster name "system" CRDB_EXPORTER_CLUSTER_VIRTUAL_CLUSTER
     clusters[].cluster_api.tls.ca_file path - CRDB_EXPORTER_CLUSTER_CA_FILE
     clusters[].cluster_api.tls.cert_file path - -
     clusters[].cluster_api.tls.key_file path - -

@@ -95,7 +95,15 @@ export const CLUSTER_CASES: readonly Case[] = [
     clusterApi: 'timeout: 5s',
     command: ['nodes'],
     problem: /nodes at \S+: HTTP 501/,
-    remedy: 'use the URL of the system tenant',
+    remedy: 'set cluster_api.virtual_cluster (--cluster.virtual-cluster) to system',
+  },
+  {
+    when: 'no virtual cluster is chosen in a virtualized cluster',
+    options: { virtualCluster: 3 },
+    clusterApi: 'username: exporter, password: exporter-demo, virtual_cluster: ""',
+    command: ['nodes'],
+    problem: /login at \S+: HTTP 501/,
+    remedy: 'set cluster_api.virtual_cluster (--cluster.virtual-cluster) to system',
   },
   {
     when: 'it is an older virtual cluster',
@@ -103,7 +111,7 @@ export const CLUSTER_CASES: readonly Case[] = [
     clusterApi: 'timeout: 5s',
     command: ['ranges'],
     problem: /nodes at \S+: HTTP 501/,
-    remedy: 'use the URL of the system tenant',
+    remedy: 'set cluster_api.virtual_cluster (--cluster.virtual-cluster) to system',
   },
   {
     when: 'a secure cluster is queried by http://',

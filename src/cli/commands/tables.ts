@@ -89,7 +89,7 @@ async function list(
 }
 
 /** By table id, per second; CPU in seconds, undefined when no server sends it. */
-type Loads = Map<number | null, { queries: number; writes: number; cpu: number | undefined }>;
+type Loads = Map<Replica['table_id'], { queries: number; writes: number; cpu: number | undefined }>;
 
 /** As crdb_range_table_*: queries and writes of the leaseholders, CPU of all replicas. */
 function addLoad(loads: Loads, { table_id: tableId, is_leaseholder, stats }: Replica): void {

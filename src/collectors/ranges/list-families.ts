@@ -4,7 +4,8 @@ import { AVERAGED, NOT_SENT, WHOLE } from './families.ts';
 
 // Ranges and tables by name, and what depends on nodes and localities.
 
-const TABLE_ID = 'table_id and index_id are those of the start key, empty outside of tables.';
+const TABLE_ID =
+  'table_id and index_id are those of the start key, empty outside of tables; `3/104` is table 104 of virtual cluster 3.';
 const HOT_LIST = { name: 'hot ranges', entry: ['range_id'] } as const;
 const HOT = {
   labels: ['range_id', 'table_id', 'index_id', 'shard'],

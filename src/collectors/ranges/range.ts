@@ -72,33 +72,77 @@ export function countProblems(counts: number[], bits: number): void {
   });
 }
 
-/** The table and the index that a range begins in, as one number, 0 outside of tables. No more of a key leaves this file. */
+/**
+ * The table and the index that a range begins in, as one exact integer: 0 outside of tables, negative in a virtual
+ * cluster. No more of a key leaves this file.
+ */
 export type Place = number;
 
 const TABLE_PREFIX = Buffer.from('/Table/');
+const VIRTUAL_CLUSTER_PREFIX = Buffer.from('/Tenant/');
 const SLASH = 0x2f;
 const ZERO = 0x30;
-const MAX_TABLE_ID = 0xffff_ffff;
-/** Index ids are below; a place is an exact double. */
-const INDEX_LIMIT = 2 ** 20;
 
-/** Of a pretty key as `/Table/104/1/…`. */
+/** Ids from these on do not fit a place: a range of such a table counts as outside of tables, an index as unknown. */
+const TABLE_LIMIT = 2 ** 32;
+const INDEX_LIMIT = 2 ** 20;
+/** The same of places in virtual clusters, which have fewer bits for each: 13 + 28 + 12. */
+const VIRTUAL_CLUSTER_LIMIT = 2 ** 13;
+const VIRTUAL_TABLE_LIMIT = 2 ** 28;
+const VIRTUAL_INDEX_LIMIT = 2 ** 12;
+
+/** Of a pretty key as `/Table/104/1/…`, in virtual cluster 3 `/Tenant/3/Table/104/1/…`. */
 export function placeOf(key: string): Place {
   const bytes = Buffer.from(key);
   return parsePlace(bytes, 0, bytes.length);
 }
 
 function parsePlace(bytes: Uint8Array, start: number, end: number): Place {
-  let at = start;
-  for (; at < start + TABLE_PREFIX.length; at += 1) {
-    if (at >= end || bytes[at] !== TABLE_PREFIX[at - start]) return 0;
+  if (startsWith(bytes, start, end, TABLE_PREFIX)) {
+    const tableAt = start + TABLE_PREFIX.length;
+    const tableId = parseId(bytes, tableAt, end);
+    if (!(tableId > 0 && tableId < TABLE_LIMIT)) return 0;
+    const indexId = parseId(bytes, idEnd(bytes, tableAt, end) + 1, end);
+    return tableId * INDEX_LIMIT + (indexId < INDEX_LIMIT ? indexId : 0);
   }
-  let tableId = 0;
-  for (; at < end && bytes[at] !== SLASH; at += 1) tableId = withDigit(tableId, bytes[at]);
-  let indexId = 0;
-  for (at += 1; at < end && bytes[at] !== SLASH; at += 1) indexId = withDigit(indexId, bytes[at]);
-  if (!(tableId > 0 && tableId <= MAX_TABLE_ID)) return 0;
-  return tableId * INDEX_LIMIT + (indexId < INDEX_LIMIT ? indexId : 0);
+  return startsWith(bytes, start, end, VIRTUAL_CLUSTER_PREFIX)
+    ? parseVirtualPlace(bytes, start + VIRTUAL_CLUSTER_PREFIX.length, end)
+    : 0;
+}
+
+/** From the id of the virtual cluster on: `3/Table/104/1/…`. */
+function parseVirtualPlace(bytes: Uint8Array, start: number, end: number): Place {
+  const prefixAt = idEnd(bytes, start, end);
+  if (!startsWith(bytes, prefixAt, end, TABLE_PREFIX)) return 0;
+  const tableAt = prefixAt + TABLE_PREFIX.length;
+  const cluster = parseId(bytes, start, end);
+  const tableId = parseId(bytes, tableAt, end);
+  if (!(cluster > 0 && cluster < VIRTUAL_CLUSTER_LIMIT)) return 0;
+  if (!(tableId > 0 && tableId < VIRTUAL_TABLE_LIMIT)) return 0;
+  const indexId = parseId(bytes, idEnd(bytes, tableAt, end) + 1, end);
+  const table = cluster * VIRTUAL_TABLE_LIMIT + tableId;
+  return -(table * VIRTUAL_INDEX_LIMIT + (indexId < VIRTUAL_INDEX_LIMIT ? indexId : 0));
+}
+
+function startsWith(bytes: Uint8Array, start: number, end: number, prefix: Uint8Array): boolean {
+  if (start + prefix.length > end) return false;
+  for (let at = 0; at < prefix.length; at += 1) {
+    if (bytes[start + at] !== prefix[at]) return false;
+  }
+  return true;
+}
+
+function idEnd(bytes: Uint8Array, start: number, end: number): number {
+  let at = start;
+  while (at < end && bytes[at] !== SLASH) at += 1;
+  return at;
+}
+
+/** 104 of `104/1/…`; 0 when nothing is there, NaN when that is no number. */
+function parseId(bytes: Uint8Array, start: number, end: number): number {
+  let id = 0;
+  for (let at = start; at < end && bytes[at] !== SLASH; at += 1) id = withDigit(id, bytes[at]);
+  return id;
 }
 
 /** NaN when that is no digit. */
@@ -107,13 +151,19 @@ function withDigit(id: number, byte = 0): number {
   return digit < 0 || digit > 9 ? NaN : id * 10 + digit;
 }
 
-/** 0 outside of tables. */
+/** A table as one integer: its id, 0 outside of tables, negative in a virtual cluster. */
 export function tableOf(place: Place): number {
-  return Math.floor(place / INDEX_LIMIT);
+  return place < 0 ? Math.ceil(place / VIRTUAL_INDEX_LIMIT) : Math.floor(place / INDEX_LIMIT);
+}
+
+/** `104`, in virtual cluster 3 `3/104`; empty outside of tables. */
+export function labelOfTable(table: number): string {
+  if (table >= 0) return String(table || '');
+  return `${Math.floor(-table / VIRTUAL_TABLE_LIMIT)}/${-table % VIRTUAL_TABLE_LIMIT}`;
 }
 
 /** The ids as label values; empty where there is none. */
 export function labelsOfPlace(place: Place) {
-  const [tableId, indexId] = [tableOf(place), place % INDEX_LIMIT];
-  return { table_id: String(tableId || ''), index_id: String(indexId || '') };
+  const indexId = place < 0 ? -place % VIRTUAL_INDEX_LIMIT : place % INDEX_LIMIT;
+  return { table_id: labelOfTable(tableOf(place)), index_id: String(indexId || '') };
 }

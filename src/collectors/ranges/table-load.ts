@@ -1,5 +1,6 @@
 import { interleave } from '../../interleave.ts';
 import { type Places, UNKNOWN_TABLE } from './known-ranges.ts';
+import { labelOfTable } from './range.ts';
 import { TopList } from './top-list.ts';
 
 type TableLoad = ReturnType<typeof emptyLoad>;
@@ -32,7 +33,7 @@ export class PlaceLoads {
     });
   }
 
-  /** By table id, 0 for ranges outside of tables. */
+  /** By table (see `tableOf`). */
   byTable(places: Places): ReadonlyMap<number, TableLoad> {
     const byTable = new Map<number, TableLoad>();
     this.#loads.forEach((load, number) => {
@@ -103,7 +104,7 @@ function sumByLabel<T>(
     const values = byTable.get(id);
     if (values === undefined) continue;
     const rest = id === 0 ? 'none' : 'other';
-    const label = isShown.has(id) ? String(id) : rest;
+    const label = isShown.has(id) ? labelOfTable(id) : rest;
     const sum = sums.get(label);
     sums.set(label, sum === undefined ? values : add(sum, values));
   }

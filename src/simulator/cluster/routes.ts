@@ -6,6 +6,8 @@ import { health, ready, statusVars, listNodes } from './nodes.ts';
 import { listNodeRanges } from './ranges.ts';
 import {
   callerOf,
+  cookieOf,
+  headerOf,
   isRefusal,
   refuseUnprivileged,
   type ClusterRequest,
@@ -61,9 +63,11 @@ export async function answerLocally(
   request: ClusterRequest,
 ): Promise<Reply> {
   const { endpoint, parts } = matchRoute(request.path);
+  const isSystem = isForSystem(server, request);
   switch (endpoint) {
     case 'health':
-      return request.path === '/health' ? health() : ready(request);
+      if (request.path === '/health') return health();
+      return isSystem ? ready(request) : notOnTenants();
     case 'vars':
       return statusVars(server, request);
     case 'other':
@@ -78,11 +82,32 @@ export async function answerLocally(
     case 'table_metadata':
       break;
   }
-  const refusal = refuseTenant(server, endpoint);
+  const refusal = isSystem ? refuseTenant(server, endpoint) : refuseVirtual(endpoint);
   if (refusal !== undefined) return refusal;
   if (endpoint === 'login') return login(server, request);
   if (endpoint === 'logout') return logout(server, request);
   return answerAuthenticated(server, request, endpoint, parts);
+}
+
+/** Whether the system's virtual cluster answers the request; on clusters without virtual ones it answers all. */
+function isForSystem(server: ClusterServer, request: ClusterRequest): boolean {
+  if (server.options.virtualCluster === undefined) return true;
+  const chosen =
+    request.query.get('cluster') ||
+    headerOf(request, 'x-cockroach-tenant') ||
+    cookieOf(request, 'tenant') ||
+    server.quirks.defaultVirtualCluster;
+  return chosen === 'system';
+}
+
+/** The response of a virtual cluster other than the system's, which does not know the sessions of the system. */
+function refuseVirtual(endpoint: ClusterEndpoint): Answer {
+  if (endpoint !== 'table_metadata') return notOnTenants();
+  return textAnswer(401, 'the provided authentication session could not be validated');
+}
+
+function notOnTenants(): Answer {
+  return textAnswer(501, 'Not Available on Tenants');
 }
 
 /** A virtual cluster has none of these endpoints but the list of tables. */
@@ -90,7 +115,7 @@ function refuseTenant(server: ClusterServer, endpoint: ClusterEndpoint): Answer 
   const { tenant } = server.quirks;
   if (tenant === 'no' || endpoint === 'table_metadata') return undefined;
   const isOld = tenant === 'null' && (endpoint === 'nodes' || endpoint === 'node_ranges');
-  return isOld ? jsonAnswer(501, 'null') : textAnswer(501, 'Not Available on Tenants');
+  return isOld ? jsonAnswer(501, 'null') : notOnTenants();
 }
 
 async function answerAuthenticated(

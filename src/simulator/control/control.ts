@@ -11,7 +11,7 @@ import { actOnWorld, describeActions } from './world-actions.ts';
 
 /** What can be controlled over HTTP. */
 export interface Controls {
-  readonly world: World & { expireTokens(): void; revokeTokens(): void };
+  readonly world: World & { expireTokens(): void; revokeTokens(): void; failOver(): void };
   readonly requests: RequestLog;
   truth(): object;
   fault(rule: FaultRule): unknown;
@@ -73,6 +73,9 @@ function handleCall(controlled: Controls, call: string, body: string): Result {
     case 'POST /tokens/revoke':
       controlled.world.revokeTokens();
       return { status: 200, value: {} };
+    case 'POST /failover':
+      controlled.world.failOver();
+      return { status: 200, value: {} };
     default:
       return onWorld(controlled, call, body);
   }
@@ -107,6 +110,7 @@ function describe(): object {
       'quirk names and values, such as loginToken good|newline|cjk|long|empty|refused',
     'POST /tokens/expire': 'expires all session tokens',
     'POST /tokens/revoke': 'revokes all session tokens',
+    'POST /failover': 'a standby with virtual clusters fails over: main answers by default',
     ...describeActions(),
   };
 }

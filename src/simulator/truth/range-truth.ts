@@ -155,7 +155,7 @@ function tableTruth(
   state: WorldState,
   seen: readonly VisibleReplica[],
 ): Readonly<Record<string, TableTruth>> {
-  const byTable = Map.groupBy(seen, ({ range }) => String(range.tableId ?? 'none'));
+  const byTable = Map.groupBy(seen, ({ range }) => tableOf(state, range) || 'none');
   const tables = Array.from(byTable, ([id, replicas]) => {
     const held = replicas.filter(({ holdsLease }) => holdsLease);
     const truth: TableTruth = {
@@ -192,14 +192,26 @@ function hotRanges(state: WorldState, seen: readonly VisibleReplica[]): HotRange
         rangeId: range.id,
         nodeId: replica.nodeId,
         storeId: replica.storeId,
-        tableId: range.tableId === undefined ? '' : String(range.tableId),
-        indexId: range.tableId === undefined ? '' : (range.start.pretty.split('/')[3] ?? ''),
+        tableId: tableOf(state, range),
+        indexId: range.tableId === undefined ? '' : indexOf(range),
         queriesPerSecond: load.queries,
         writesPerSecond: load.writes,
         cpuNanosPerSecond: load.cpuNanos,
       };
     });
   return hot.toSorted((a, b) => b.queriesPerSecond - a.queriesPerSecond || a.rangeId - b.rangeId);
+}
+
+/** `104`, in virtual cluster 3 `3/104`; empty outside of tables. */
+function tableOf({ options: { virtualCluster } }: WorldState, { tableId }: Range): string {
+  if (tableId === undefined) return '';
+  return virtualCluster === undefined ? String(tableId) : `${virtualCluster}/${tableId}`;
+}
+
+/** 1 of `/Table/104/1/2500` and `/Tenant/3/Table/104/1/2500`. */
+function indexOf({ start }: Range): string {
+  const words = start.pretty.split('/');
+  return words[words.indexOf('Table') + 2] ?? '';
 }
 
 /** A value for each problem. */

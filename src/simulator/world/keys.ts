@@ -15,12 +15,19 @@ export function systemKey(name: string, rest: string): Key {
   };
 }
 
-/** `/Table/104/1/2500`: table id, index id and the columns after them, each an ordered integer. */
-export function tableKey(tableId: number, ...rest: readonly number[]): Key {
-  const parts = [tableId, ...rest];
+const VIRTUAL_CLUSTER_BYTE = 0xfe;
+
+/**
+ * `/Table/104/1/2500`: table id, index id and the columns after them, each an ordered integer. In virtual cluster 3 the
+ * same is `/Tenant/3/Table/104/1/2500`.
+ */
+export function tableKey(virtualCluster: number | undefined, ...parts: readonly number[]): Key {
+  const bytes = parts.flatMap((part) => encodeInteger(part));
+  const pretty = `/Table/${parts.join('/')}`;
+  if (virtualCluster === undefined) return { bytes: Buffer.from(bytes), pretty };
   return {
-    bytes: Buffer.from(parts.flatMap((part) => encodeInteger(part))),
-    pretty: `/Table/${parts.join('/')}`,
+    bytes: Buffer.from([VIRTUAL_CLUSTER_BYTE, ...encodeInteger(virtualCluster), ...bytes]),
+    pretty: `/Tenant/${virtualCluster}${pretty}`,
   };
 }
 

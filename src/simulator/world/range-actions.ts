@@ -67,7 +67,7 @@ function addRange(state: WorldState, nodeIds: readonly number[]): number {
   const replicas = replicasOn(state, nodeIds);
   state.ranges.set(id, {
     id,
-    start: tableKey(last.tableId ?? 121, 1, 1_000_000 + id),
+    start: tableKey(state.options.virtualCluster, last.tableId ?? 121, 1, 1_000_000 + id),
     end: last.end,
     tableId: last.tableId,
     replicas,

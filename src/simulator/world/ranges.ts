@@ -74,7 +74,7 @@ export function generateRanges(
   startMs: number,
 ): Map<number, Range> {
   const random = createRandom(options.seed ^ 0x72616e67);
-  const bounds = splitKeySpace(options.ranges, tables);
+  const bounds = splitKeySpace(options, tables);
   const ranges = new Map<number, Range>();
   for (let id = 1; id < bounds.length; id++) {
     const start = bounds[id - 1] ?? { key: MIN_KEY, tableId: undefined };
@@ -102,7 +102,10 @@ interface Bound {
 }
 
 /** Start keys of `count` ranges and the end of the last: system ranges first, then the tables. */
-function splitKeySpace(count: number, tables: readonly Table[]): Bound[] {
+function splitKeySpace(
+  { ranges: count, virtualCluster }: SimulatorOptions,
+  tables: readonly Table[],
+): Bound[] {
   const bounds: Bound[] = [{ key: MIN_KEY, tableId: undefined }];
   for (const key of SYSTEM_KEYS.slice(0, count - 1)) bounds.push({ key, tableId: undefined });
   const left = count - bounds.length;
@@ -110,7 +113,8 @@ function splitKeySpace(count: number, tables: readonly Table[]): Bound[] {
     const share =
       Math.floor((left * (index + 1)) / tables.length) - Math.floor((left * index) / tables.length);
     for (let cut = 0; cut < share; cut++) {
-      const key = cut === 0 ? tableKey(table.id) : tableKey(table.id, 1, cut * 2500);
+      const rest = cut === 0 ? [] : [1, cut * 2500];
+      const key = tableKey(virtualCluster, table.id, ...rest);
       bounds.push({ key, tableId: table.id });
     }
   });

@@ -165,7 +165,7 @@ describe('what is wrong is found with its remedy:', () => {
     const quirks = { tenant: 'text' } as const;
     const { code, of } = await diagnose({ quirks, insecure: true }, { clusterApi: 'timeout: 5s' });
     expect(code).toBe(1);
-    expect(of('GET /nodes/')?.advice).toContain('this is a virtual cluster');
+    expect(of('GET /nodes/')?.advice).toContain('a virtual cluster answered');
   });
 
   test('nothing that listens', async () => {

@@ -79,7 +79,7 @@ export function toReplica(
     range_id: desc.range_id,
     node_id: range.source_node_id,
     store_id: range.source_store_id,
-    table_id: table_id === '' ? null : Number(table_id),
+    table_id: tableIdOf(table_id),
     table: names?.get(table_id) ?? null,
     index_id: index_id === '' ? null : Number(index_id),
     problems: [...range.problems].flatMap(([name, isSet]) => (isSet ? [name] : [])),
@@ -91,6 +91,12 @@ export function toReplica(
     ...(showKeys && { start_key: span.start_key, end_key: span.end_key }),
     lease_history: leases,
   };
+}
+
+/** A number; of a table in virtual cluster 3 the text `3/104`. */
+function tableIdOf(label: string): number | string | null {
+  if (label === '') return null;
+  return label.includes('/') ? label : Number(label);
 }
 
 /** `movr.public.rides` by table id; empty where the server lists no tables, or not for this user. */
