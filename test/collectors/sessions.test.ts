@@ -215,7 +215,12 @@ function errorOf(id: number | undefined): object {
 }
 
 describe('fan-out errors', () => {
-  const listed = { nodes: [{ node_id: 1, liveness_status: 3 }, { node_id: 2, liveness_status: 1 }] };
+  const listed = {
+    nodes: [
+      { node_id: 1, liveness_status: 3 },
+      { node_id: 2, liveness_status: 1 },
+    ],
+  };
 
   test('are 1 for nodes with an error and 0 for nodes with sessions', async () => {
     const { of } = await pollListing(() =>

@@ -61,9 +61,7 @@ async function tryStep(step: Step): Promise<readonly Finding[]> {
 function findMissingRepository(): readonly Finding[] {
   if (repository !== undefined) return [];
   const remedy = 'npm pkg set repository.type=git repository.url=git+https://HOST/PATH.git';
-  return [
-    problem(`package.json: no "repository", which publishing with provenance needs: ${remedy}`),
-  ];
+  return [problem(`package.json: no "repository", which publishing needs: ${remedy}`)];
 }
 
 function checkBill(): readonly Finding[] {

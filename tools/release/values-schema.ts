@@ -28,12 +28,17 @@ export function makeValuesSchema(exporter: Schema): Schema {
       image: object({
         repository: text,
         tag: text,
+        digest: { type: 'string', pattern: '^(sha256:[0-9a-f]{64})?$' },
         pullPolicy: { enum: ['Always', 'IfNotPresent', 'Never'] },
         pullSecrets: list,
       }),
-      config: { allOf: [adapt(exporter), { required: ['clusters'] }] },
+      config: adapt(exporter),
+      existingConfigMap: text,
       secrets: names,
       env: list,
+      extraArgs: { type: 'array', items: { type: 'string', pattern: '^--' } },
+      extraVolumes: list,
+      extraVolumeMounts: list,
       webConfig: object({ secret: text, scheme: { enum: ['http', 'https'] } }),
       replicas: count,
       shards: count,
@@ -44,6 +49,7 @@ export function makeValuesSchema(exporter: Schema): Schema {
         labels: texts,
         tlsConfig: anything,
         basicAuth: anything,
+        metricRelabelings: list,
       }),
       rules: object({ enabled: flag, labels: texts, set: ruleSettings() }),
       dashboards: object({ enabled: flag, labels: texts, annotations: texts }),
@@ -54,6 +60,12 @@ export function makeValuesSchema(exporter: Schema): Schema {
       }),
       podDisruptionBudget: object({ enabled: flag }),
       resources: anything,
+      livenessProbe: anything,
+      readinessProbe: anything,
+      podSecurityContext: anything,
+      securityContext: anything,
+      serviceAccountName: text,
+      commonLabels: texts,
       podAnnotations: texts,
       podLabels: texts,
       nodeSelector: texts,
@@ -62,6 +74,13 @@ export function makeValuesSchema(exporter: Schema): Schema {
       topologySpreadConstraints: list,
       priorityClassName: text,
     }),
+    anyOf: [
+      { properties: { config: { required: ['clusters'] } } },
+      {
+        properties: { existingConfigMap: { type: 'string', minLength: 1 } },
+        required: ['existingConfigMap'],
+      },
+    ],
   };
 }
 

@@ -16,6 +16,9 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
+{{- with .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
 {{- end -}}
 
 {{/* The label instance is the name of the pod, because its address changes. */}}
@@ -35,4 +38,7 @@ relabelings:
   - sourceLabels: [__meta_kubernetes_namespace, __meta_kubernetes_pod_name]
     separator: /
     targetLabel: instance
+{{- with .Values.monitor.metricRelabelings }}
+metricRelabelings: {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- end -}}

@@ -13,13 +13,20 @@ spec:
   enableServiceLinks: false
   # A regular stop takes at most 4.5 seconds.
   terminationGracePeriodSeconds: 10
+  {{- with .Values.serviceAccountName }}
+  serviceAccountName: {{ . }}
+  {{- end }}
   securityContext:
+    {{- if .Values.podSecurityContext }}
+    {{- toYaml .Values.podSecurityContext | nindent 4 }}
+    {{- else }}
     runAsNonRoot: true
     runAsUser: 65532
     runAsGroup: 65532
     # Group of the secret files, which other users cannot read.
     fsGroup: 65532
     seccompProfile: { type: RuntimeDefault }
+    {{- end }}
   {{- with .Values.image.pullSecrets }}
   imagePullSecrets: {{- toYaml . | nindent 4 }}
   {{- end }}
@@ -49,7 +56,11 @@ spec:
     {{- end }}
   containers:
     - name: crdb-exporter
+      {{- if .Values.image.digest }}
+      image: {{ printf "%s@%s" .Values.image.repository .Values.image.digest }}
+      {{- else }}
       image: {{ printf "%s:%s" .Values.image.repository (.Values.image.tag | default .Chart.AppVersion) }}
+      {{- end }}
       imagePullPolicy: {{ .Values.image.pullPolicy }}
       args:
         - --config.file=/etc/crdb-exporter/config/exporter.yml
@@ -58,6 +69,7 @@ spec:
         {{- if .Values.webConfig.secret }}
         - --web.config.file=/etc/crdb-exporter/web/web-config.yml
         {{- end }}
+        {{- with .Values.extraArgs }}{{ toYaml . | nindent 8 }}{{ end }}
       {{- if or (gt (int .Values.shards) 1) .Values.env }}
       env:
         {{- if gt (int .Values.shards) 1 }}
@@ -72,18 +84,30 @@ spec:
       ports:
         - { name: metrics, containerPort: 10137, protocol: TCP }
       livenessProbe:
+        {{- if .Values.livenessProbe }}
+        {{- toYaml .Values.livenessProbe | nindent 8 }}
+        {{- else }}
         httpGet: { path: /-/healthy, port: metrics, scheme: {{ .Values.webConfig.scheme | upper }} }
         periodSeconds: 20
         timeoutSeconds: 5
+        {{- end }}
       readinessProbe:
+        {{- if .Values.readinessProbe }}
+        {{- toYaml .Values.readinessProbe | nindent 8 }}
+        {{- else }}
         httpGet: { path: /-/ready, port: metrics, scheme: {{ .Values.webConfig.scheme | upper }} }
         periodSeconds: 5
         timeoutSeconds: 5
+        {{- end }}
       resources: {{- toYaml .Values.resources | nindent 8 }}
       securityContext:
+        {{- if .Values.securityContext }}
+        {{- toYaml .Values.securityContext | nindent 8 }}
+        {{- else }}
         allowPrivilegeEscalation: false
         readOnlyRootFilesystem: true
         capabilities: { drop: [ALL] }
+        {{- end }}
       volumeMounts:
         - { name: config, mountPath: /etc/crdb-exporter/config, readOnly: true }
         {{- range .Values.secrets }}
@@ -92,9 +116,10 @@ spec:
         {{- if .Values.webConfig.secret }}
         - { name: web-config, mountPath: /etc/crdb-exporter/web, readOnly: true }
         {{- end }}
+        {{- with .Values.extraVolumeMounts }}{{ toYaml . | nindent 8 }}{{ end }}
   volumes:
     - name: config
-      configMap: { name: {{ include "crdb-exporter.fullname" . }} }
+      configMap: { name: {{ .Values.existingConfigMap | default (include "crdb-exporter.fullname" .) }} }
     # 288 is 0440: only for the exporter's group.
     {{- range .Values.secrets }}
     - name: {{ printf "secret-%s" . }}
@@ -104,4 +129,5 @@ spec:
     - name: web-config
       secret: { secretName: {{ . }}, defaultMode: 288 }
     {{- end }}
+    {{- with .Values.extraVolumes }}{{ toYaml . | nindent 4 }}{{ end }}
 {{- end -}}
