@@ -59,22 +59,6 @@ const EVERYTHING = {
 };
 const SHARDS = { ...EVERYTHING, shards: 4, monitor: { kind: 'PodMonitor' } };
 const CASES = { SMALLEST, EVERYTHING, SHARDS };
-/** What replaces parts of the chart, for OpenShift, client certificates and configurations that are made elsewhere. */
-const OWN = {
-  image: { repository: 'registry.example.com/crdb-exporter', digest: `sha256:${'0'.repeat(64)}` },
-  existingConfigMap: 'crdb-config',
-  extraArgs: ['--log.level=debug'],
-  extraVolumes: [{ name: 'ca', configMap: { name: 'ca' } }],
-  extraVolumeMounts: [{ name: 'ca', mountPath: '/ca', readOnly: true }],
-  monitor: { kind: 'ServiceMonitor', metricRelabelings: [{ regex: 'job', action: 'labeldrop' }] },
-  livenessProbe: { tcpSocket: { port: 'metrics' } },
-  readinessProbe: { exec: { command: ['crdb-exporter', '--version'] } },
-  podSecurityContext: { runAsNonRoot: true },
-  securityContext: { allowPrivilegeEscalation: false },
-  serviceAccountName: 'monitoring',
-  commonLabels: { team: 'database' },
-};
-
 function read(...names: readonly string[]): string {
   return readFileSync(path.join(ROOT, ...names), 'utf8');
 }
@@ -150,31 +134,6 @@ describe.skipIf(!hasProgram('helm'))('the chart (needs helm)', () => {
         capabilities: { drop: ['ALL'] },
       });
     }
-  });
-
-  test('lets its parts be replaced', () => {
-    const objects = render(OWN);
-    expect(ofKind(objects, 'ConfigMap')).toEqual([]);
-    for (const { metadata } of objects) expect(metadata.labels).toMatchObject({ team: 'database' });
-    expect(ofKind(objects, 'ServiceMonitor')[0]?.spec).toMatchObject({
-      endpoints: [{ metricRelabelings: OWN.monitor.metricRelabelings }],
-    });
-    const [pod] = podsOf(objects);
-    expect(pod).toMatchObject({
-      serviceAccountName: 'monitoring',
-      securityContext: OWN.podSecurityContext,
-      volumes: [{ name: 'config', configMap: { name: 'crdb-config' } }, ...OWN.extraVolumes],
-    });
-    const [container] = pod?.containers ?? [];
-    const { livenessProbe, readinessProbe, securityContext } = OWN;
-    expect(container).toMatchObject({
-      image: `${OWN.image.repository}@${OWN.image.digest}`,
-      livenessProbe,
-      readinessProbe,
-    });
-    expect(container?.securityContext).toEqual(securityContext);
-    expect(container?.args).toEqual(expect.arrayContaining(OWN.extraArgs));
-    expect(container?.volumeMounts).toEqual(expect.arrayContaining(OWN.extraVolumeMounts));
   });
 
   test('mounts secrets read-only, only for the group of the exporter', () => {
