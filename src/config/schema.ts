@@ -58,7 +58,7 @@ function webSection(folder: string) {
     }),
     max_probes: key(v.optional(integer(0), 10), {
       flag: 'web.max-probes',
-      help: 'Maximum concurrent requests to /probe; excess requests get 503. 0: no limit.',
+      help: 'Maximum different waits of /probe for each cluster; excess requests get 503, those for the same collectors share one. 0: no limit.',
     }),
     protect_probes: key(v.optional(boolean, false), {
       flag: 'web.protect-probes',

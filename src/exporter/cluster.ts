@@ -156,14 +156,17 @@ export class Cluster {
     return state === 'waiting' ? undefined : state === 'ok';
   }
 
-  /** Metrics of the APIs and of the chosen collectors, for one scrape. */
-  metrics(isChosen: IsChosen): SampleSet {
+  /** Metrics of the APIs and of the chosen collectors, for one scrape; before the first poll crdb_up is absent or this. */
+  metrics(
+    isChosen: IsChosen,
+    { upBeforeFirstPoll }: { readonly upBeforeFirstPoll?: number } = {},
+  ): SampleSet {
     const set = new SampleSet({ crdb_cluster: this.name });
     for (const api of APIS) {
-      const isUp = this.isUp(api);
-      if (isUp !== undefined) set.set(clusterFamilies.up, { api }, isUp ? 1 : 0);
       const http = this.#clients[api]?.http;
       if (http === undefined) continue;
+      const isUp = this.isUp(api);
+      set.set(clusterFamilies.up, { api }, isUp === undefined ? upBeforeFirstPoll : Number(isUp));
       for (const { name, state } of http.upstreams()) {
         set.states(clusterFamilies.breakerState, { target: name }, 'state', BREAKER_STATES, state);
       }

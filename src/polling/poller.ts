@@ -45,9 +45,6 @@ export interface PollerOptions {
   readonly findRemedy: FindRemedy;
 }
 
-/** How long a poll may take to end after its deadline. */
-const ABORT_GRACE_MS = 200;
-
 /** Polls one collector of one cluster: never two polls at once, each within its deadline. */
 export class Poller {
   readonly collector: Collector;
@@ -147,7 +144,7 @@ export class Poller {
     while (await this.#sleep(delayMs, stop)) {
       // A poll on demand may have run meanwhile: then the interval counts from that one.
       const isDone = schedule.startedAtMs !== last && this.#polling === undefined;
-      if (!isDone) await this.#start(stop, this.#options.settings.timeout * 1000);
+      if (!isDone) await this.#start(stop);
       last = schedule.startedAtMs;
       delayMs = schedule.nextDelayMs(this.intervalSeconds * 1000);
     }
@@ -160,14 +157,15 @@ export class Poller {
 
   /**
    * Polls now, unless the last poll started less than an interval ago: nobody can make the exporter query a cluster
-   * more often than configured. Waits for a running poll, `waitMs` at most.
+   * more often than configured. Waits for a running poll, `waitMs` at most; the poll keeps its own timeout.
    */
   async pollNow(stop: AbortSignal, waitMs: number): Promise<void> {
     const isDue = this.#schedule.isDue(this.intervalSeconds * 1000);
     if (this.#polling === undefined && !isDue) return;
-    const timeoutMs = Math.min(waitMs, this.#options.settings.timeout * 1000);
-    const waited = sleep(waitMs + ABORT_GRACE_MS, undefined, { ref: false });
-    await Promise.race([this.#start(stop, timeoutMs), waited]);
+    const ended = new AbortController();
+    const waited = sleep(waitMs, undefined, { ref: false, signal: ended.signal });
+    await Promise.race([this.#start(stop), waited.catch(() => undefined)]);
+    ended.abort();
   }
 
   #current() {
@@ -179,19 +177,19 @@ export class Poller {
   }
 
   /** The running poll, or a new one. Never rejects: no error of one collector may end the process. */
-  #start(stop: AbortSignal, timeoutMs: number): Promise<void> {
-    this.#polling ??= this.#pollAndReport(stop, timeoutMs).catch((error: unknown) =>
+  #start(stop: AbortSignal): Promise<void> {
+    this.#polling ??= this.#pollAndReport(stop).catch((error: unknown) =>
       this.#log.error({ err: error }, 'the end of a poll was not recorded'),
     );
     return this.#polling;
   }
 
   /** A result that the status cannot show is withdrawn. */
-  async #pollAndReport(stop: AbortSignal, timeoutMs: number): Promise<void> {
+  async #pollAndReport(stop: AbortSignal): Promise<void> {
     const { pollEnded, metrics } = this.#options;
     const before = this.#published;
     try {
-      await this.#pollOrSkip(stop, timeoutMs).finally(() => {
+      await this.#pollOrSkip(stop).finally(() => {
         this.#polling = undefined;
       });
       pollEnded();
@@ -204,13 +202,13 @@ export class Poller {
     }
   }
 
-  async #pollOrSkip(stop: AbortSignal, timeoutMs: number): Promise<void> {
+  async #pollOrSkip(stop: AbortSignal): Promise<void> {
     // Its last poll may still be running, and both share one state.
     await this.#previous?.settled();
     this.#previous = undefined;
     const startedAt = this.#schedule.start();
     const blockedMs = this.#options.http.blockedMs();
-    if (blockedMs === 0) await this.#poll(stop, timeoutMs, startedAt);
+    if (blockedMs === 0) await this.#poll(stop, startedAt);
     else this.#skip(blockedMs);
   }
 
@@ -222,8 +220,9 @@ export class Poller {
     return !stop.aborted;
   }
 
-  async #poll(stop: AbortSignal, timeoutMs: number, startedAt: number): Promise<void> {
-    const { clock, metrics } = this.#options;
+  async #poll(stop: AbortSignal, startedAt: number): Promise<void> {
+    const { clock, metrics, settings } = this.#options;
+    const timeoutMs = settings.timeout * 1000;
     // Needed below, too: held by AbortSignal.any alone, it may be collected before its time is up.
     const deadline = AbortSignal.timeout(Math.ceil(timeoutMs));
     const signal = AbortSignal.any([stop, deadline]);

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { renderFamilies } from '../metrics/snapshot.ts';
 import { chooseCollectors, sendExposition } from './metrics.ts';
-import { readParameters, sendText, sendUnknownCluster } from './respond.ts';
+import { readParameters, sendText, sendTooManyRequests, sendUnknownCluster } from './respond.ts';
 import type { ClusterSource } from './status/cluster.ts';
 
 /** The outcomes that belong to a probe. */
@@ -13,20 +13,57 @@ const RESPONSE_MS = 500;
 const MAX_WAIT_MS = 600_000;
 const MIN_WAIT_MS = 100;
 
-/** Polls a configured cluster and sends its data, which includes failures. */
-export async function sendProbe(clusters: readonly ClusterSource[], response: ServerResponse) {
+/**
+ * Makes the handler of /probe: it polls a configured cluster and sends its data, which includes failures. At most `maxWaits`
+ * different waits of a cluster run at a time (0: any number): requests for the same collectors share one, so that many
+ * requests for a cluster that does not respond take no place from others.
+ */
+export function createProbe(clusters: () => readonly ClusterSource[], maxWaits: number) {
+  /** Number of waiting requests by cluster and set of collectors. */
+  const waits = new Map<string, Map<string, number>>();
+
+  async function wait(cluster: ClusterSource, names: readonly string[], response: ServerResponse) {
+    const key = names.join(',');
+    const ofCluster = waits.get(cluster.name) ?? new Map<string, number>();
+    if (maxWaits > 0 && ofCluster.size >= maxWaits && !ofCluster.has(key)) {
+      sendTooManyRequests(response, '--web.max-probes');
+      return;
+    }
+    waits.set(cluster.name, ofCluster.set(key, (ofCluster.get(key) ?? 0) + 1));
+    const left = new Promise<void>((resolve) => response.once('close', resolve));
+    try {
+      const isChosen = (name: string): boolean => names.includes(name);
+      await Promise.race([cluster.pollNow(isChosen, readWaitMs(response.req)), left]);
+    } finally {
+      const others = (ofCluster.get(key) ?? 1) - 1;
+      if (others > 0) ofCluster.set(key, others);
+      else ofCluster.delete(key);
+      if (ofCluster.size === 0) waits.delete(cluster.name);
+    }
+  }
+
+  return async (response: ServerResponse): Promise<void> => {
+    const chosen = chooseCluster(clusters(), response);
+    if (chosen === undefined) return;
+    await wait(chosen.cluster, chosen.names, response);
+    if (!response.headersSent && !response.closed) sendData(chosen.cluster, chosen.names, response);
+  };
+}
+
+/** The cluster and the names of the collectors that the request asks for; undefined when it was answered with an error. */
+function chooseCluster(clusters: readonly ClusterSource[], response: ServerResponse) {
   const request = response.req;
   const wanted = readParameters(request).get('cluster') ?? '';
   if (wanted === '') {
     const names = clusters.map(({ name }) => name).join(', ');
     const text = `the parameter cluster is missing: /probe?cluster=NAME; configured clusters: ${names}\n`;
     sendText(response, 400, text);
-    return;
+    return undefined;
   }
   const cluster = clusters.find(({ name }) => name === wanted);
   if (cluster === undefined) {
     sendUnknownCluster(response, clusters);
-    return;
+    return undefined;
   }
   const collectors = cluster.pollers.map(({ collector }) => collector);
   const enabled = collectors.map(({ name }) => name);
@@ -35,11 +72,20 @@ export async function sendProbe(clusters: readonly ClusterSource[], response: Se
   if (isChosen === undefined) {
     const text = `collector in collect[] or exclude[] is not enabled for this cluster; enabled collectors: ${enabled.join(', ')}\n`;
     sendText(response, 400, text);
-    return;
+    return undefined;
   }
-  await cluster.pollNow(isChosen, readWaitMs(request));
-  if (response.closed) return;
-  const outcomes = renderFamilies(cluster.metrics(isChosen));
+  return { cluster, names: enabled.filter(isChosen) };
+}
+
+/** What is there now: the data that is young enough, and the outcomes of the last polls. */
+function sendData(
+  cluster: ClusterSource,
+  names: readonly string[],
+  response: ServerResponse,
+): void {
+  const isChosen = (name: string): boolean => names.includes(name);
+  // A scrape that ends before the first poll does not see the cluster.
+  const outcomes = renderFamilies(cluster.metrics(isChosen, { upBeforeFirstPoll: 0 }));
   const shown = outcomes.filter(({ family }) => OUTCOME.test(family.name));
   sendExposition([...cluster.families(isChosen), ...shown], response);
 }

@@ -95,3 +95,11 @@ export function send(
   response.emit(SENDING);
   sendNext();
 }
+
+const RETRY_AFTER_SECONDS = 1;
+
+/** 503 for a request above the limit that the flag sets. */
+export function sendTooManyRequests(response: ServerResponse, flag: string): void {
+  const text = `too many concurrent requests; retry later or raise ${flag}\n`;
+  sendText(response, 503, text, { 'retry-after': String(RETRY_AFTER_SECONDS) });
+}

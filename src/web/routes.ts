@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Config } from '../config/schema.ts';
 import { createDiscoveryRoutes } from './discovery.ts';
 import { type ScrapeSource, sendMetrics } from './metrics.ts';
-import { sendProbe } from './probe.ts';
+import { createProbe } from './probe.ts';
 import { sendText } from './respond.ts';
 import type { Route } from './server/app.ts';
 import { createConcurrencyLimit } from './server/limits.ts';
@@ -20,7 +20,7 @@ interface RouteSources extends StatusSource, ScrapeSource {
 export function createRoutes(sources: RouteSources): readonly Route[] {
   const { web, clusters } = sources;
   const limitScrapes = createConcurrencyLimit(web.max_requests, '--web.max-requests');
-  const limitProbes = createConcurrencyLimit(web.max_probes, '--web.max-probes');
+  const probe = createProbe(clusters, web.max_probes);
   return [
     {
       path: web.telemetry_path,
@@ -46,7 +46,7 @@ export function createRoutes(sources: RouteSources): readonly Route[] {
     },
     {
       path: '/probe',
-      handle: (_request, response) => limitProbes(response, () => sendProbe(clusters(), response)),
+      handle: (_request, response) => probe(response),
     },
     ...createDiscoveryRoutes(clusters),
     ...createStatusRoutes(sources, web.telemetry_path),

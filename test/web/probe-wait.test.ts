@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import http from 'node:http';
 import { expect, test } from 'vitest';
 import { SampleSet } from '../../src/metrics/sample-set.ts';
-import { sendProbe } from '../../src/web/probe.ts';
+import { createProbe } from '../../src/web/probe.ts';
 import { serve } from '../support/http-server.ts';
 
 test.each([
@@ -34,7 +34,7 @@ test.each([
     },
   };
   await using server = await serve((_request, response) => {
-    void sendProbe([cluster], response);
+    void createProbe(() => [cluster], 0)(response);
   });
   const headers = seconds === undefined ? {} : { 'x-prometheus-scrape-timeout-seconds': seconds };
   const request = http.get(`${server.url}/probe?cluster=a`, { headers });

@@ -120,14 +120,28 @@ describe('/probe', () => {
     expect(probed.count('nodes')).toBe(2);
   });
 
-  test('keeps the deadline of the scraper, and reports the timeout', async () => {
+  test('stops waiting at the deadline of the scraper, and says that no poll has succeeded', async () => {
     await using probed = await openProbed();
     probed.simulator.fault({ kind: 'hang', endpoint: 'nodes' });
     const scrape = await probed.probe('&collect[]=nodes', {
       'x-prometheus-scrape-timeout-seconds': '0.8',
     });
     expect(scrape.value('crdb_up', { api: 'cluster' })).toBe(0);
-    expect(scrape.value('crdb_exporter_collector_limit_hit', { limit: 'duration' })).toBe(1);
+    expect(scrape.value('crdb_exporter_collector_success', { collector: 'nodes' })).toBe(0);
+    expect(scrape.all('crdb_nodes')).toEqual([]);
+  });
+
+  test('leaves a poll its own timeout, however short the deadlines of scrapers are', async () => {
+    await using probed = await openProbed({ intervalSeconds: 0.2 });
+    probed.simulator.fault({ kind: 'slow', ms: 400, endpoint: 'nodes' });
+    const deadline = { 'x-prometheus-scrape-timeout-seconds': '0.1' };
+    const probe = (): Promise<Scrape> => probed.probe('&collect[]=nodes', deadline);
+    await expect.poll(async () => (await probe()).value('crdb_up', { api: 'cluster' })).toBe(1);
+    for (let each = 0; each < 10; each += 1) {
+      const scrape = await probe();
+      expect(scrape.value('crdb_up', { api: 'cluster' })).toBe(1);
+      expect(scrape.value('crdb_nodes', { status: 'live' })).toBe(3);
+    }
   });
 
   test('shares the scheduled polls of a cluster', async () => {

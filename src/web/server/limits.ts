@@ -2,14 +2,13 @@ import type { ServerResponse } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { WebConfig } from '../../config/web-config.ts';
-import { SENDING, sendText } from '../respond.ts';
+import { SENDING, sendTooManyRequests } from '../respond.ts';
 import { clientNetwork, firstOfLargest } from './connections.ts';
 
 /** Responses that clients have not taken yet. */
 const MAX_UNSENT = 100;
 /** An idle turn of the event loop takes microseconds and accepts one connection. */
 const TURNS_BETWEEN_TASKS = 20;
-const RETRY_AFTER_SECONDS = 1;
 
 /** A token bucket: `burst` tokens at first, one more for each interval, one spent for each request. */
 export function createRateLimiter(
@@ -39,8 +38,7 @@ export function createConcurrencyLimit(max: number, flag: string) {
   let running = 0;
   return async (response: ServerResponse, handle: () => Promise<void>): Promise<void> => {
     if (max > 0 && running >= max) {
-      const text = `too many concurrent requests; retry later or raise ${flag}\n`;
-      sendText(response, 503, text, { 'retry-after': String(RETRY_AFTER_SECONDS) });
+      sendTooManyRequests(response, flag);
       return;
     }
     running += 1;

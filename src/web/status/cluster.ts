@@ -30,7 +30,10 @@ export interface ClusterSource {
   }): R | undefined;
   isUp(api: Api): boolean | undefined;
   families(isChosen: (collector: string) => boolean): readonly RenderedFamily[];
-  metrics(isChosen: (collector: string) => boolean): SampleSet;
+  metrics(
+    isChosen: (collector: string) => boolean,
+    options?: { readonly upBeforeFirstPoll?: number },
+  ): SampleSet;
   pollNow(isChosen: (collector: string) => boolean, waitMs: number): Promise<void>;
 }
 

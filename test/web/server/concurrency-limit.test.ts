@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { sendText } from '../../../src/web/respond.ts';
 import type { Route } from '../../../src/web/server/app.ts';
 import { createConcurrencyLimit } from '../../../src/web/server/limits.ts';
-import { fetchPath } from '../fetch-path.ts';
+import { fetchPath, type ReceivedResponse } from '../fetch-path.ts';
 import { manyTrees, SLEEPER, startOrchard, startPolledOrchard, until } from '../orchard.ts';
 import { serveRoutes } from './serve-routes.ts';
 
@@ -50,21 +50,35 @@ describe('a concurrency limit', () => {
 });
 
 describe('--web.max-probes', () => {
-  test('refuses probes above it, and scrapes continue', async () => {
+  const WAITING = '/probe?cluster=orchard&collect[]=sleeper';
+
+  /** Probes that wait until the exporter stops; rejected then. */
+  function startProbes(url: string, count: number, query = WAITING): void {
+    for (let each = 0; each < count; each += 1) fetchPath(url, query).catch(() => undefined);
+  }
+
+  test('refuses other waits above it, and scrapes continue', async () => {
     const { url } = await startOrchard({
       collectors: [manyTrees(3), SLEEPER],
       flags: { 'web.max-probes': '1' },
     });
-    const probes = [
-      fetchPath(url, '/probe?cluster=orchard'),
-      fetchPath(url, '/probe?cluster=orchard'),
-    ];
-    const ended = probes.map((probe) => probe.catch(() => undefined));
-    const refused = await Promise.race(probes);
-    expect([refused.status, refused.headers['retry-after']]).toEqual([503, '1']);
+    startProbes(url, 1);
+    const other = (): Promise<ReceivedResponse> => fetchPath(url, '/probe?cluster=orchard');
+    await until(async () => (await other()).status === 503);
+    const refused = await other();
+    expect(refused.headers['retry-after']).toBe('1');
     expect(refused.text).toContain('--web.max-probes');
     expect((await fetchPath(url)).status).toBe(200);
-    void ended;
+  });
+
+  test('counts requests for the same collectors once', async () => {
+    const { url } = await startOrchard({
+      collectors: [manyTrees(3), SLEEPER],
+      flags: { 'web.max-probes': '2' },
+    });
+    startProbes(url, 20);
+    const apples = await fetchPath(url, '/probe?cluster=orchard&collect[]=apples');
+    expect(apples.status).toBe(200);
   });
 
   test('does not count a probe whose client has left', async () => {
@@ -74,7 +88,7 @@ describe('--web.max-probes', () => {
     });
     const { hostname: host, port } = new URL(url);
     const leaving = net.connect({ host, port: Number(port) });
-    leaving.write('GET /probe?cluster=orchard HTTP/1.1\r\nHost: x\r\n\r\n');
+    leaving.write(`GET ${WAITING} HTTP/1.1\r\nHost: x\r\n\r\n`);
     const probe = (): Promise<number> =>
       fetchPath(url, '/probe?cluster=orchard&collect[]=apples').then(({ status }) => status);
     // Answered after it was begun.
