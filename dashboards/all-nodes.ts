@@ -88,8 +88,8 @@ export const allNodesRow = (limit: Limit): Row => ({
     }),
     stat('Nodes down', {
       about:
-        'Nodes that are dead or unavailable (crdb_node_liveness). Red: two at once, see CrdbMultipleNodesDown.',
-      queries: `count(max by (node_id) (crdb_node_liveness{${S}, status=~"dead|unavailable"}) == 1)`,
+        'Nodes that are dead or unavailable (crdb_node_liveness), also those that died while they were decommissioned. Red: two at once, see CrdbMultipleNodesDown.',
+      queries: `count(max by (node_id) (crdb_node_liveness{${S}, status=~"dead|unavailable|decommissioned"}) == 1)`,
       unit: 'short',
       steps: ['green', [1, 'orange'], [2, 'red']],
       empty: '0',

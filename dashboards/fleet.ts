@@ -36,13 +36,13 @@ const clusters = (limit: Limit): Row => ({
         {
           title: 'nodes',
           unit: 'short',
-          expr: `max by (crdb_cluster) (sum without (status) (${NODES}, status!="decommissioned"}))`,
+          expr: `max by (crdb_cluster) (sum without (status) (${NODES}}))`,
         },
         {
           title: 'down',
           unit: 'short',
           steps: ['text', [1, 'orange'], [2, 'red']],
-          expr: `max by (crdb_cluster) (sum without (status) (${NODES}, status=~"dead|unavailable"}))`,
+          expr: `max by (crdb_cluster) (sum without (status) (${NODES}, status=~"dead|unavailable|decommissioned"}))`,
         },
         {
           title: 'unavailable ranges',

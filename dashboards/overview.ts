@@ -36,15 +36,15 @@ const health = (limit: Limit): Row => ({
     }),
     stat('Live nodes', {
       about:
-        'Live nodes, all that are not decommissioned, and those down and leaving (crdb_nodes). Red: with two nodes down, ranges may have no quorum.',
+        'Live nodes, all, those down and those leaving (crdb_nodes). decommissioned: died before it had left. Red: with two nodes down, ranges may have no quorum.',
       queries: [
         { expr: `max(crdb_nodes{${S}, status="live"})`, legend: 'live' },
         {
-          expr: `max(sum without (status) (crdb_nodes{${S}, status!="decommissioned"}))`,
+          expr: `max(sum without (status) (crdb_nodes{${S}}))`,
           legend: 'all',
         },
         {
-          expr: `max(sum without (status) (crdb_nodes{${S}, status!~"live|draining|decommissioning|decommissioned"}))`,
+          expr: `max(sum without (status) (crdb_nodes{${S}, status!~"live|draining|decommissioning"}))`,
           legend: 'not live',
         },
         {

@@ -6,7 +6,7 @@ import { table } from './lib/table.ts';
 import { S } from './lib/variables.ts';
 
 const NODES = `crdb_node_dependent_ranges{${S}`;
-const DOWN = `crdb_node_liveness{${S}, status=~"dead|unavailable"}`;
+const DOWN = `crdb_node_liveness{${S}, status=~"dead|unavailable|decommissioned"}`;
 const LOCALITIES = `crdb_locality_dependent_ranges{${S}`;
 
 /** Which nodes may stop, and what would be lost with a locality. */

@@ -23,7 +23,7 @@ export const LIVENESS: States = {
   2: ['unavailable', 'orange'],
   3: ['live', 'green'],
   4: ['decommissioning', 'blue'],
-  5: ['decommissioned', '#808080'],
+  5: ['dead while leaving', 'red'],
   6: ['draining', 'blue'],
 };
 

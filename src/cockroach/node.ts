@@ -27,11 +27,10 @@ export const REACHABLE: ReadonlySet<LivenessStatus> = new Set([
 ]);
 
 /**
-/**
  * Nodes that count as dead. A listed node with status `decommissioned` died while it was being decommissioned and may hold
  * replicas. One that has finished is no longer listed.
  */
-export const DEAD: ReadonlySet<LivenessStatus> = new Set(['dead', 'decommissioned']);
+export const DEAD: ReadonlySet<string> = new Set(['dead', 'decommissioned']);
 
 /** Which of the nodes, by id, a scan reads. */
 export function divideNodes(

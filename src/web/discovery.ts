@@ -62,8 +62,7 @@ function describeNodes(cluster: ClusterSource, port: string) {
   const known = cluster.result(nodes)?.nodes ?? [];
   return known.flatMap((node) => {
     const status = livenessOf(node);
-    // A decommissioned node has left the cluster and does not return under its id.
-    if (status === 'decommissioned' || node.address === '') return [];
+    if (node.address === '') return [];
     const labels = { ...nodeInfoLabels(node), cluster: cluster.name, status };
     const tiers = node.tiers.map(({ key, value }) => [`locality_${key}`, value] as const);
     return [

@@ -109,6 +109,14 @@ export class World {
     );
   }
 
+  /** Its record is deleted from that minute on, as when its decommissioning has finished. */
+  leave(id: number, minute: number): this {
+    return this.#cut(
+      (name) => name.includes(`node_id="${id}"`),
+      (at) => at >= minute,
+    );
+  }
+
   /** Takes the exporter away in these minutes. */
   blackout(isDown: (minute: number) => boolean): this {
     const up = { job: 'crdb-exporter', instance: 'a' };

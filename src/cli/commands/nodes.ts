@@ -69,7 +69,7 @@ const COLUMNS: readonly Column<Node>[] = [
     style: (status) =>
       status === 'live'
         ? 'green'
-        : status === 'dead' || status === 'unavailable'
+        : status === 'dead' || status === 'unavailable' || status === 'decommissioned'
           ? 'red'
           : 'yellow',
   },

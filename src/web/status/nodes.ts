@@ -1,4 +1,4 @@
-import { livenessOf } from '../../cockroach/node.ts';
+import { DEAD, livenessOf } from '../../cockroach/node.ts';
 import type { NodesResult, NodeStatus as PolledNode } from '../../collectors/nodes.ts';
 import { QUERIES } from '../../collectors/ranges/range.ts';
 import type { RangesResult } from '../../collectors/ranges/samples.ts';
@@ -9,13 +9,10 @@ import { type HealthIssue, NORMAL_SECONDS, toTime } from './health.ts';
 export type NodesStatus = ReturnType<typeof readNodes>;
 export type NodeStatus = ReturnType<typeof describeNode>;
 
-/** Nodes that are expected not to respond. */
-const GONE: ReadonlySet<string> = new Set(['dead', 'decommissioned']);
-
 export function readNodes({ nodes }: NodesResult, ranges: RangesResult | undefined) {
   const queries = queriesByNode(ranges);
   const list = nodes.map((node) => describeNode(node, queries.get(node.id)));
-  const builds = list.filter(({ status }) => !GONE.has(status)).map(({ build }) => build);
+  const builds = list.filter(({ status }) => !DEAD.has(status)).map(({ build }) => build);
   const byStatus: Record<string, number> = {};
   for (const status of LIVENESS_STATUSES) byStatus[status] = 0;
   for (const { status } of list) byStatus[status] = (byStatus[status] ?? 0) + 1;
@@ -42,11 +39,11 @@ function describeNode(node: PolledNode, queriesPerSecond: number | undefined) {
     /** When the node last wrote its record. */
     recordAt: toTime(node.updatedSeconds * 1000),
     /** True when other nodes write their records and this one does not. */
-    isStale: !GONE.has(status) && !node.isFresh,
+    isStale: !DEAD.has(status) && !node.isFresh,
     cpuRatio: measured?.get('sys.cpu.combined.percent-normalized'),
     sqlConnections: measured?.get('sql.conns'),
     /** Of its stores, from the last range scan; absent when it has gone since then. */
-    queriesPerSecond: GONE.has(status) ? undefined : queriesPerSecond,
+    queriesPerSecond: DEAD.has(status) ? undefined : queriesPerSecond,
     /** Resident memory of the process, of the memory of the machine. */
     memoryUsedRatio: memoryRatio(node, measured?.get('sys.rss')),
     /** Of its fullest store. */
@@ -95,6 +92,11 @@ const LIVENESS_ISSUES: Readonly<
     what: 'dead',
     next: 'Restart dead nodes, or remove them with `cockroach node decommission`.',
   },
+  decommissioned: {
+    alert: 'CrdbNodeDead',
+    what: 'dead, after decommissioning had begun',
+    next: 'Start them again while ranges are unavailable, lost or under-replicated: they may hold the last replicas. Finish the decommissioning only after that.',
+  },
   unavailable: {
     alert: 'CrdbNodeUnavailable',
     what: 'unavailable: no recent heartbeat',
@@ -129,18 +131,22 @@ const MANY = { nodes: 2, share: 0.1 };
 
 function isMany(list: NodesStatus['list']): boolean {
   const down = list.filter(isDown).length;
-  const members = list.filter(({ status }) => status !== 'decommissioned').length;
-  return down >= MANY.nodes && down >= MANY.share * members;
+  return down >= MANY.nodes && down >= MANY.share * list.length;
 }
 
 /** Nodes whose process or machine is down: their last record is about as old as that. */
 export function isDown({ status }: Pick<NodeStatus, 'status'>): boolean {
-  return status === 'dead' || status === 'unavailable';
+  return status === 'unavailable' || DEAD.has(status);
+}
+
+/** The state of a node for people: `decommissioned` alone sounds as if nothing was left of the node. */
+export function stateText({ status }: Pick<NodeStatus, 'status'>): string {
+  return status === 'decommissioned' ? 'dead, decommissioning begun' : status;
 }
 
 /** Severity of the state of one node, as its colour. */
 export function nodeLevel({ status, isStale }: NodeStatus): Severity | 'live' {
-  if (status === 'dead') return 'critical';
+  if (DEAD.has(status)) return 'critical';
   const { alert, level } = LIVENESS_ISSUES[status] ?? {};
   if (alert !== undefined && isDown({ status })) return ALERT_SEVERITIES[alert];
   if (isStale) return ALERT_SEVERITIES.CrdbNodeRecordStale;
@@ -201,10 +207,9 @@ export function nodeIssues({ list, builds }: NodesStatus): readonly HealthIssue[
   return issues;
 }
 
-/** `8 of 9`: the live nodes of those that were not removed. */
+/** `8 of 9`: the live nodes of all. */
 export function formatLiveNodes({ byStatus, list }: NodesStatus): string {
-  const removed = byStatus['decommissioned'] ?? 0;
-  return `${formatCount(byStatus['live'] ?? 0)} of ${formatCount(list.length - removed)}`;
+  return `${formatCount(byStatus['live'] ?? 0)} of ${formatCount(list.length)}`;
 }
 
 function oldestRecord(nodes: readonly NodeStatus[]): string | undefined {

@@ -1,6 +1,6 @@
 import type { CloudApi } from '../../../cockroach/cloud-api.ts';
 import type { ClusterApi } from '../../../cockroach/cluster-api.ts';
-import { livenessOf, REACHABLE } from '../../../cockroach/node.ts';
+import { DEAD, livenessOf, REACHABLE } from '../../../cockroach/node.ts';
 import type { Collector } from '../../../collectors/collector.ts';
 import { COLLECTORS } from '../../../collectors/index.ts';
 import { nodes } from '../../../collectors/nodes.ts';
@@ -69,10 +69,11 @@ function addNodes(list: Checklist, found: readonly ReturnType<typeof copyNode>[]
   const count = `${found.length} nodes of ${builds.join(', ')}`;
   list.add('GET /nodes/', 'ok', `${list.recorder.describeLast('nodes')}; ${count}`);
   const dead = found
-    .filter(({ status }) => status === 'dead' || status === 'unavailable')
+    .filter(({ status }) => status === 'unavailable' || DEAD.has(status))
     .map(({ id }) => id);
   if (dead.length > 0) {
-    const advice = 'restart or decommission them; their ranges and sessions are not visible';
+    const advice =
+      'start them again, or decommission them when no range needs them; their ranges and sessions are not visible';
     list.add('liveness', 'warning', `node ${dead.join(', ')} is not live`, advice);
   }
   if (builds.length > 1) {

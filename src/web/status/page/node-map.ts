@@ -1,5 +1,5 @@
 import { formatCount, formatNumber, formatPercent, formatRoughly } from '../../../format.ts';
-import { FULL_RATIO, nodeLevel, type NodesStatus, type NodeStatus } from '../nodes.ts';
+import { FULL_RATIO, nodeLevel, type NodesStatus, type NodeStatus, stateText } from '../nodes.ts';
 import { bar, html, type Html, icon, relativeTime } from './html.ts';
 
 /** Up to here every node is a card, beyond it a tile. */
@@ -40,14 +40,14 @@ export function nodeMap({ list }: NodesStatus, nowMs: number): Html {
 }
 
 function nodeCard(node: NodeStatus, nowMs: number): Html {
-  const { id, status, build, queriesPerSecond, sqlConnections, isStale, recordAt } = node;
+  const { id, build, queriesPerSecond, sqlConnections, isStale, recordAt } = node;
   const figures = [
     queriesPerSecond !== undefined && `${formatNumber(queriesPerSecond)} q/s`,
     sqlConnections !== undefined && `${formatNumber(sqlConnections)} conns`,
   ].filter((figure) => figure !== false);
   const isSilent = (isStale || node.cpuRatio === undefined) && recordAt !== undefined;
   return html`<li class="card ${nodeLevel(node)}">
-    <b>n${id}</b> <span class="state">${icon(nodeLevel(node))} ${status}</span>${[
+    <b>n${id}</b> <span class="state">${icon(nodeLevel(node))} ${stateText(node)}</span>${[
       meter('CPU', node.cpuRatio, HIGH_RATIO),
       meter('Mem', node.memoryUsedRatio, HIGH_RATIO),
       meter('Disk', node.storeUsedRatio, FULL_RATIO),
@@ -68,7 +68,7 @@ function nodeTile(node: NodeStatus, nowMs: number): Html {
   const { id, status, cpuRatio, isStale, recordAt } = node;
   const load = cpuRatio === undefined ? '' : ` ${Math.round(cpuRatio * 100)}%`;
   const age = recordAt ? ` ${formatRoughly((nowMs - Date.parse(recordAt)) / 1000)}` : '';
-  const text = isStale ? `stale${age}` : status === 'live' ? '' : status;
+  const text = isStale ? `stale${age}` : status === 'live' ? '' : stateText(node);
   return html`<li class="${isHealthy(node) ? heat(cpuRatio) : nodeLevel(node)}">
     <b>${id}</b>${load}${text !== '' && ` ${text}`}
   </li>`;
