@@ -21,7 +21,7 @@ async function discover(exporter: TestExporter, target: string): Promise<readonl
 }
 
 describe('/sd/nodes', () => {
-  test('lists every node that has not left, including dead ones, with its labels', async () => {
+  test('lists every node that has not left, including those that died while leaving, with its labels', async () => {
     await using simulator = await startSimulator(WORLD);
     await using exporter = await startTestExporter({
       yaml: `clusters:\n${clusterYaml(simulator)}`,
@@ -29,7 +29,14 @@ describe('/sd/nodes', () => {
     await exporter.until((scrape) => scrape.all('crdb_nodes').length > 0);
     const groups = await discover(exporter, '/sd/nodes');
     const statuses = groups.map(({ labels }) => labels['__meta_crdb_status'] ?? '');
-    expect(statuses.toSorted()).toEqual(['dead', 'draining', 'live', 'live', 'live']);
+    expect(statuses.toSorted()).toEqual([
+      'dead',
+      'decommissioned',
+      'draining',
+      'live',
+      'live',
+      'live',
+    ]);
     const info = (await exporter.scrape()).all('crdb_node_info', { node_id: '1' })[0]?.labels;
     const host = info?.['address']?.replace(/:\d+$/, '');
     expect(groups[0]).toMatchObject({
@@ -92,7 +99,7 @@ describe('/sd/nodes', () => {
       status: 503,
       text: 'the nodes of dead are not known at present\n',
     });
-    expect(await discover(exporter, '/sd/nodes?cluster=sim')).toHaveLength(5);
+    expect(await discover(exporter, '/sd/nodes?cluster=sim')).toHaveLength(6);
   });
 
   const port = 'port is a number from 1 to 65535\n';
@@ -197,12 +204,13 @@ scrape_configs:
 `);
     const nodes = await eventually(async () => {
       const found = await prometheus.query('up{job="nodes"}');
-      return found.length === 5 ? found : undefined;
+      return found.length === 6 ? found : undefined;
     });
     expect(nodes.map(({ labels }) => labels['node_id'] ?? '').toSorted()).toEqual([
       '1',
       '2',
       '3',
+      '4',
       '5',
       '6',
     ]);

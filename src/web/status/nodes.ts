@@ -95,7 +95,7 @@ const LIVENESS_ISSUES: Readonly<
   decommissioned: {
     alert: 'CrdbNodeDead',
     what: 'dead, after decommissioning had begun',
-    next: 'Start them again while ranges are unavailable, lost or under-replicated: they may hold the last replicas. Finish the decommissioning only after that.',
+    next: 'While ranges are unavailable, lost or under-replicated, start them again: they may hold the last replicas. Finish the decommissioning only when none is.',
   },
   unavailable: {
     alert: 'CrdbNodeUnavailable',

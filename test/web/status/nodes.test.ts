@@ -71,7 +71,8 @@ test.each([
 test.each([
   [{ live: 18, dead: 1, unavailable: 1 }, ['CrdbMultipleNodesDown', 'CrdbMultipleNodesDown']],
   [{ live: 19, dead: 1, unavailable: 1 }, ['CrdbNodeDead', 'CrdbNodeUnavailable']],
-  [{ live: 18, dead: 2, decommissioned: 5 }, ['CrdbMultipleNodesDown']],
+  [{ live: 18, dead: 1, decommissioned: 1 }, ['CrdbMultipleNodesDown', 'CrdbMultipleNodesDown']],
+  [{ live: 19, dead: 1, decommissioned: 1 }, ['CrdbNodeDead', 'CrdbNodeDead']],
   [{ live: 1, dead: 1 }, ['CrdbNodeDead']],
   [{ live: 1, dead: 2, draining: 1 }, ['CrdbMultipleNodesDown', 'CrdbNodeStuckLeaving']],
 ])('nodes %j have the alerts %j', (counts, alerts) => {
@@ -115,7 +116,7 @@ test.each([
   [2, 'warning', 'warning'],
   [3, 'live', 'warning'],
   [4, 'info', 'warning'],
-  [5, 'info', 'info'],
+  [5, 'critical', 'critical'],
   [6, 'info', 'warning'],
   [7, 'info', 'warning'],
 ])('a node of liveness %d has the color of %s, and of %s when stale', (code, fresh, stale) => {
@@ -155,5 +156,5 @@ test('the description of a node has shares of what is known', () => {
   expect(status.list.map(({ startedAt }) => startedAt)[2]).toBeUndefined();
   expect(status.list.map(({ locality }) => locality)[2]).toBe('');
   expect(status.builds).toEqual(['v25.4.2', 'v25.4.3']);
-  expect(formatLiveNodes(status)).toBe('4 of 5');
+  expect(formatLiveNodes(status)).toBe('4 of 6');
 });
