@@ -11,7 +11,7 @@ import {
   object,
   optional,
   raw,
-  string,
+  nameText,
   typed,
 } from '../json/shape.ts';
 import type { Endpoint } from '../vocabulary.ts';
@@ -32,7 +32,7 @@ export const offsetEnvelope = object({ next: raw() });
 export const sessionsEnvelope = object({
   next: raw(),
   errors: array(object({ node_id: integer() })),
-  internal_app_name_prefix: optional(string()),
+  internal_app_name_prefix: optional(nameText()),
 });
 /** They distinguish the first session of one page from that of another. */
 export const identityFields = { id: raw(), node_id: raw(), start: raw() };

@@ -1,4 +1,5 @@
-import { array, integer, object, string } from '../json/shape.ts';
+import { array, integer, object, nameText } from '../json/shape.ts';
+import { cleanLabelValue } from '../metrics/sample-text.ts';
 import type { LivenessStatus } from '../vocabulary.ts';
 import type { ClusterApi, PollStats } from './cluster-api.ts';
 import { divideNodes, isId, livenessOf, type NodeList, type Tier } from './node.ts';
@@ -12,7 +13,7 @@ const MAX_TIERS = 8;
 const nodeShape = object({
   node_id: integer(),
   liveness_status: integer(),
-  locality: object({ tiers: array(object({ key: string(), value: string() })) }),
+  locality: object({ tiers: array(object({ key: nameText(), value: nameText() })) }),
 });
 
 /** Lists the nodes, by ids, liveness and locality only. Rejects like the API. */
@@ -27,7 +28,10 @@ export async function listNodes(api: ClusterApi, stats: PollStats): Promise<Node
       statuses.set(node_id, livenessOf({ livenessCode }));
       localities.set(
         node_id,
-        tiers.slice(0, MAX_TIERS).map(({ key = '', value = '' }) => ({ key, value })),
+        tiers.slice(0, MAX_TIERS).map(({ key = '', value = '' }) => ({
+          key: cleanLabelValue(key),
+          value: cleanLabelValue(value),
+        })),
       );
     },
   });

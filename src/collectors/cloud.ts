@@ -1,15 +1,15 @@
-import { type Infer, object, string, time } from '../json/shape.ts';
+import { type Infer, object, nameText, time } from '../json/shape.ts';
 import { gauge } from '../metrics/family.ts';
 import { cleanLabelValue } from '../metrics/sample-text.ts';
 import { defineCollector, CollectError, type CollectorResult } from './collector.ts';
 
 /** Without the address and the credentials, which the response contains, too. */
 export const assistantShape = object({
-  id: string(),
-  cluster_id: string(),
-  deployed_region: string(),
-  status: string(),
-  health: string(),
+  id: nameText(),
+  cluster_id: nameText(),
+  deployed_region: nameText(),
+  status: nameText(),
+  health: nameText(),
   created_at: time(),
   updated_at: time(),
 });
@@ -129,8 +129,8 @@ function toAssistant(found: Infer<typeof assistantShape>) {
     clusterId: cleanLabelValue(cluster_id),
     region: cleanLabelValue(deployed_region),
     /** Lower case, as `running`. */
-    status: status.toLowerCase(),
-    health: health.toLowerCase(),
+    status: cleanLabelValue(status.toLowerCase()),
+    health: cleanLabelValue(health.toLowerCase()),
     createdMs: found.created_at,
     updatedMs: found.updated_at,
   };

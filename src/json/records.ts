@@ -171,11 +171,14 @@ const createGetter: CreateReader = (scanner, place, record, isKept) => {
         return value === 1 ? true : value === 0 ? false : undefined;
       };
     case 'string': {
-      const { parse } = shape;
-      const read = (start: number, length: number, traits: number): unknown =>
-        parse !== undefined && (traits & ESCAPED) === 0
-          ? parse(scanner.bytes, start, start + length)
-          : parseText(scanner.text(start, start + length, traits), parse);
+      const { parse, maxLength = Infinity } = shape;
+      const read = (start: number, length: number, traits: number): unknown => {
+        const end = start + length;
+        if (length > maxLength) return scanner.startOfText(start, end, traits, maxLength);
+        return parse !== undefined && (traits & ESCAPED) === 0
+          ? parse(scanner.bytes, start, end)
+          : parseText(scanner.text(start, end, traits), parse);
+      };
       return () => {
         const traits = second();
         return traits === NOTHING ? undefined : read(first(), traits >>> 2, traits & 3);

@@ -39,7 +39,10 @@ const ZERO_TIME_MS = -62_135_596_800_000;
 /** What the scanner notes about a string: it contains a backslash. (The other trait is: not only ASCII.) */
 export const ESCAPED = 1;
 
-const [QUOTE, BACKSLASH] = Buffer.from('"\\');
+/** Of a UTF-16 code unit, as an escape: `\u0041`. */
+const MAX_UNIT_BYTES = 6;
+
+const [QUOTE, BACKSLASH = 0x5c] = Buffer.from('"\\');
 const [OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE] = Buffer.from('[]{}');
 
 /** Space for a key without its escapes (scanner/keys.ts). */
@@ -166,6 +169,30 @@ export class Scanner {
     if (traits === 0) return this.bytes.toString('latin1', start, end);
     const text = this.bytes.toString('utf8', start, end);
     return (traits & ESCAPED) === 0 ? text : String(JSON.parse(`"${text}"`));
+  }
+
+  /** The first code units of a text, which is not decoded as a whole. */
+  startOfText(start: number, end: number, traits: number, maxLength: number): string {
+    if (traits === 0) return this.text(start, Math.min(end, start + maxLength), 0);
+    const enough = start + MAX_UNIT_BYTES * (maxLength + 1);
+    const text = this.text(start, end <= enough ? end : this.#lastBoundary(start, enough), traits);
+    if (text.length <= maxLength) return text;
+    // A copy: a part of a text keeps the whole text in memory.
+    return Buffer.from(text.slice(0, maxLength), 'utf16le').toString('utf16le');
+  }
+
+  /** The last address up to `at` that is inside neither a character nor an escape. */
+  #lastBoundary(start: number, at: number): number {
+    const { bytes } = this;
+    let end = at;
+    while (((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
+    const backslash = bytes.subarray(end - MAX_UNIT_BYTES, end).lastIndexOf(BACKSLASH);
+    if (backslash < 0) return end;
+    const last = end - MAX_UNIT_BYTES + backslash;
+    let first = last;
+    while (first > start && bytes[first - 1] === BACKSLASH) first -= 1;
+    // Of an even number of backslashes each second one is the character of an escape.
+    return (last - first) % 2 === 1 ? end : last;
   }
 
   /** The text of a key, whose traits are not noted. */

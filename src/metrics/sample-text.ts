@@ -38,7 +38,9 @@ export function cleanLabelValue(value: string): string {
     return safe;
   }
   const cutsPair = (safe.codePointAt(MAX_LABEL_LENGTH - 1) ?? 0) > 0xffff;
-  return safe.slice(0, cutsPair ? MAX_LABEL_LENGTH - 1 : MAX_LABEL_LENGTH);
+  const cut = safe.slice(0, cutsPair ? MAX_LABEL_LENGTH - 1 : MAX_LABEL_LENGTH);
+  // A copy: for V8 the part of a text is a view, which keeps the whole text in memory.
+  return Buffer.from(cut).toString();
 }
 
 /** Cleaned and escaped. A newline would need escaping too, but no clean value has one. */

@@ -11,6 +11,7 @@ const scalarShape: fc.Arbitrary<AnyShape> = fc.constantFrom(
   shapes.integer(),
   shapes.number(),
   shapes.string(),
+  ...[0, 1, 2, 5].map((maxLength) => ({ kind: 'string', maxLength }) as const),
   shapes.parsed((bytes, start, end) => Buffer.from(bytes.subarray(start, end)).toString('hex')),
   shapes.parsed((_bytes, start, end) => end - start),
   shapes.boolean(),

@@ -29,7 +29,9 @@ function readPresent(shape: AnyShape, value: unknown, tally: Tally): unknown {
     case 'number':
       return Number.isFinite(value) ? value : WRONG_TYPE;
     case 'string':
-      return typeof value === 'string' ? readText(value, shape.parse) : WRONG_TYPE;
+      return typeof value === 'string'
+        ? readText(value.slice(0, shape.maxLength), shape.parse)
+        : WRONG_TYPE;
     case 'boolean':
       return typeof value === 'boolean' ? value : WRONG_TYPE;
     case 'time':

@@ -6,6 +6,8 @@ import {
   flags,
   integer,
   last,
+  MAX_NAME_LENGTH,
+  nameText,
   number,
   numbers,
   object,
@@ -197,6 +199,25 @@ describe('strings', () => {
     [`"${'long '.repeat(40)}"`, 'long '.repeat(40)],
   ])('%s', (text, expected) => {
     expect(read(`{"x":${text}}`, string())).toEqual({ x: expected, wrongTypes: 0 });
+  });
+
+  test.each([
+    ['ASCII', 'a'],
+    ['characters of two bytes', 'é'],
+    ['characters of three bytes', '\u2028'],
+    ['pairs', '😀'],
+    ['escapes', '\n'],
+    ['escaped backslashes', '\\'],
+    ['quotes and backslashes', '"\\'],
+    ['long escapes', '\u0000'],
+    ['escapes of all lengths', '\u0000\n\\é😀x'],
+    ['escaped lone surrogates', '\udc00'],
+  ])('of %s are names, whose rest is left out', (_of, piece) => {
+    for (const before of ['', 'a', 'ab', '\n', 'é', '\u0000', 'abcde']) {
+      const text = before + piece.repeat(3_000);
+      const wanted = { x: text.slice(0, MAX_NAME_LENGTH), wrongTypes: 0 };
+      expect(read(JSON.stringify({ x: text }), nameText())).toEqual(wanted);
+    }
   });
 
   test('that are not UTF-8 are undefined and counted', () => {

@@ -7,7 +7,7 @@ import {
   object,
   record,
   selected,
-  string,
+  nameText,
 } from '../../json/shape.ts';
 import { cleanLabelValue } from '../../metrics/sample-text.ts';
 
@@ -24,7 +24,7 @@ export function isSelected({ keys, prefixes }: KeyFilter, key: string): boolean 
   return keys.includes(key) || prefixes.some((prefix) => key.startsWith(prefix));
 }
 
-const netAddress = object({ address_field: string() });
+const netAddress = object({ address_field: nameText() });
 
 /** The fields of a node that are read, with some of its thousands of metrics. */
 export function nodeShape(nodeKeys: KeyFilter, storeKeys: KeyFilter) {
@@ -33,10 +33,10 @@ export function nodeShape(nodeKeys: KeyFilter, storeKeys: KeyFilter) {
     liveness_status: integer(),
     address: netAddress,
     sql_address: netAddress,
-    build_tag: string(),
-    cluster_name: string(),
+    build_tag: nameText(),
+    cluster_name: nameText(),
     ServerVersion: object({ major_val: integer(), minor_val: integer(), internal: integer() }),
-    locality: object({ tiers: array(object({ key: string(), value: string() })) }),
+    locality: object({ tiers: array(object({ key: nameText(), value: nameText() })) }),
     started_at: integer(),
     updated_at: integer(),
     num_cpus: number(),

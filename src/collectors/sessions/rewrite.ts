@@ -2,15 +2,12 @@ import { RE2JS } from 're2js';
 import { messageOf } from '../../format.ts';
 import type { Rewrite } from '../../options.ts';
 
-/** What is looked at of a name: clients choose it, and it may be megabytes long. In UTF-16 code units. */
-const MAX_NAME_LENGTH = 1024;
 /** Names that are remembered; further ones are rewritten each time. */
 const MAX_REMEMBERED = 10_000;
 
 /**
  * Rewrites names, each by the first rule whose expression occurs in it; a name that no rule knows stays.
- * Only the first 1 KiB of a name is looked at, and each name once as long as the rewriter is used, one poll. The engine
- * is RE2's: its time is linear in the name, whatever expression the user wrote. Throws on an expression that
+ * Each name is looked at once as long as the rewriter is used, one poll. The engine is RE2's: its time is linear in the name, whatever expression the user wrote. Throws on an expression that
  * `findRegexFault` objects to.
  */
 export function createRewriter(rules: readonly Rewrite[]): (name: string) => string {
@@ -26,10 +23,9 @@ export function createRewriter(rules: readonly Rewrite[]): (name: string) => str
   };
   const known = new Map<string, string | undefined>();
   return (name) => {
-    const start = name.slice(0, MAX_NAME_LENGTH);
-    if (known.has(start)) return known.get(start) ?? name;
-    const rewritten = rewrite(start);
-    if (known.size < MAX_REMEMBERED) known.set(start, rewritten);
+    if (known.has(name)) return known.get(name) ?? name;
+    const rewritten = rewrite(name);
+    if (known.size < MAX_REMEMBERED) known.set(name, rewritten);
     return rewritten ?? name;
   };
 }

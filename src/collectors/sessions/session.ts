@@ -6,7 +6,7 @@ import {
   integer,
   object,
   optional,
-  string,
+  nameText,
   time,
 } from '../../json/shape.ts';
 
@@ -21,9 +21,9 @@ const transaction = object({
 /** Neither SQL text nor ids: fields that are not listed here never become values. */
 export const sessionShape = object({
   node_id: integer(),
-  username: string(),
-  client_address: string(),
-  application_name: string(),
+  username: nameText(),
+  client_address: nameText(),
+  application_name: nameText(),
   active_queries: array(
     object({ phase: integer(), start: time(), elapsed_time: optional(integer()) }),
   ),

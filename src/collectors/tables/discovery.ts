@@ -1,14 +1,14 @@
 import type { ClusterApi, PollStats } from '../../cockroach/cluster-api.ts';
-import { type Infer, integer, object, string, time } from '../../json/shape.ts';
+import { type Infer, integer, object, nameText, time } from '../../json/shape.ts';
 import { cleanLabelValue } from '../../metrics/sample-text.ts';
 import { formatTableName, type TableName } from './table.ts';
 
 // What the server lists of all tables: GET /table_metadata/, a cache that it refreshes now and then.
 
 export const discoveredShape = object({
-  db_name: string(),
-  schema_name: string(),
-  table_name: string(),
+  db_name: nameText(),
+  schema_name: nameText(),
+  table_name: nameText(),
   table_id: integer(),
   range_count: integer(),
   column_count: integer(),

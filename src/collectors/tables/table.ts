@@ -1,5 +1,13 @@
 import { crc32 } from 'node:zlib';
-import { array, type Infer, integer, object, optional, string } from '../../json/shape.ts';
+import {
+  array,
+  type Infer,
+  integer,
+  object,
+  optional,
+  nameText,
+  string,
+} from '../../json/shape.ts';
 
 /** A table as it is requested; the names are also the labels. */
 export interface TableName {
@@ -32,8 +40,8 @@ export const tableShape = object({
   zone_config_level: integer(),
   create_table_statement: string(),
   columns: array(object({})),
-  indexes: array(object({ name: string() })),
-  grants: array(object({ user: string(), privileges: array(string()) })),
+  indexes: array(object({ name: nameText() })),
+  grants: array(object({ user: nameText(), privileges: array(nameText()) })),
   zone_config: object({
     num_replicas: optional(integer()),
     num_voters: optional(integer()),
