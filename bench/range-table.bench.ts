@@ -1,7 +1,6 @@
 // The cost of the table of ranges of a very large cluster, compared with a Map of objects.
 // Run: node --expose-gc bench/range-table.bench.ts
 
-import { HOLDER_WORDS } from '../src/collectors/ranges/holders.ts';
 import { RangeTable } from '../src/collectors/ranges/range-table.ts';
 import { bytesOf } from '../test/collectors/ranges/cluster.ts';
 import { report } from './rows.ts';
@@ -10,7 +9,7 @@ const RANGES = 2_000_000;
 /** Real ids have gaps, because ranges are merged. */
 const ID_STEP = 3;
 const ROUNDS = 7;
-const MAX_BYTES = 33;
+const MAX_BYTES = 40;
 
 interface Measured {
   readonly bytesPerRange: number;
@@ -26,7 +25,7 @@ interface Store {
 }
 
 function tableStore(): Store {
-  const table = new RangeTable(HOLDER_WORDS);
+  const table = new RangeTable();
   return {
     update(id, sequence) {
       const slot = table.put(id);

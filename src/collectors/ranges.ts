@@ -2,7 +2,7 @@ import type { ClusterApi } from '../cockroach/cluster-api.ts';
 import type { OptionValues } from '../options.ts';
 import { inSlices } from '../time-slice.ts';
 import { LISTED_PROBLEMS } from '../vocabulary.ts';
-import { defineCollector, type CollectContext } from './collector.ts';
+import { defineCollector, type CollectContext, type PollFailure } from './collector.ts';
 import { FailureDomains } from './ranges/failure-domains.ts';
 import { families, STORE_LOADS } from './ranges/families.ts';
 import { HotCandidates, HotList, type HotRange } from './ranges/hot-ranges.ts';
@@ -14,6 +14,7 @@ import {
   type ProblemRange,
   ProblemReports,
 } from './ranges/problem-ranges.ts';
+import { RangeLimitError } from './ranges/range-table.ts';
 import { labelsOfPlace, type Place, QUERIES, WRITES } from './ranges/range.ts';
 import { type RangesResult, writeRangesSamples } from './ranges/samples.ts';
 import {
@@ -126,7 +127,7 @@ export const ranges = defineCollector({
     const readNodes = new Set(scanned.map(({ nodeId }) => nodeId));
     logFailures(context.warn, scan);
     const result = { shard, scanned, failed, skipped: assignment.toSkip.length };
-    const failure = scanFailure(assignment, scan);
+    const failure = refuseRanges(state, scan) ?? scanFailure(assignment, scan);
     if (failure !== undefined) {
       updateProblems(context, lists, assignment, readNodes);
       return { ...result, failure };
@@ -176,12 +177,17 @@ function createLists({ options, state }: Context, of?: RangeLists): RangeLists {
   };
 }
 
+/** A scan, and whether its ranges did not fit. */
+interface Scan extends ScanResult {
+  readonly tooMany: RangeLimitError | undefined;
+}
+
 async function scanAssigned(
   api: ClusterApi,
   context: Context,
   { toScan, isAssigned }: Assignment,
   lists: RangeLists,
-): Promise<ScanResult> {
+): Promise<Scan> {
   const { known, storesOf } = context.state;
   const createTally = (nodeId: number): NodeTally =>
     new NodeTally(
@@ -194,15 +200,36 @@ async function scanAssigned(
   const readNode = createNodeReader(api, context, createTally);
   await inSlices(known.beginScan());
   let committed = Promise.resolve();
+  let tooMany: RangeLimitError | undefined;
   const result = await scanNodes(context, toScan, async (nodeId, turn) => {
-    const tally = await readNode(nodeId, turn);
-    // A commit has pauses, in which another one would change the same tables.
-    committed = committed.then(() => commit(context, lists, tally));
-    await committed;
-    return tally.node;
+    try {
+      const tally = await readNode(nodeId, turn);
+      // A commit has pauses, in which another one would change the same tables.
+      committed = committed.then(() => commit(context, lists, tally));
+      await committed;
+      return tally.node;
+    } catch (error) {
+      tooMany ??= findRangeLimit(error);
+      throw error;
+    }
   });
   if (result.timedOut) context.limits.add('duration');
-  return result;
+  return { ...result, tooMany };
+}
+
+/** Sums of a part of the ranges would be wrong. What the table holds is dropped, so that it can fit at the next scan. */
+function refuseRanges(state: Context['state'], { tooMany }: Scan): PollFailure | undefined {
+  if (tooMany === undefined) return undefined;
+  const { leaseChanges } = state.known;
+  state.known = new KnownRanges();
+  state.known.leaseChanges = leaseChanges;
+  return { reason: 'limit', message: `ranges: ${tooMany.message}` };
+}
+
+/** The API client wraps what its callbacks throw. */
+function findRangeLimit(error: unknown): RangeLimitError | undefined {
+  if (error instanceof RangeLimitError) return error;
+  return error instanceof Error ? findRangeLimit(error.cause) : undefined;
 }
 
 /** Takes over a node that was read to its end. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ranges } from '../../src/collectors/ranges.ts';
+import { MAX_RANGES } from '../../src/collectors/ranges/range-table.ts';
 import { RequestError } from '../../src/http/errors.ts';
 import { fakeCluster, pollRanges, replica } from './ranges/cluster.ts';
 
@@ -276,4 +277,17 @@ test('a failure to list the nodes fails the poll', async () => {
   const { api } = fakeCluster([]);
   api.nodes = () => Promise.reject(new RequestError('auth', 'nodes: HTTP 401'));
   await expect(pollRanges(api)).rejects.toThrow('nodes: HTTP 401');
+});
+
+test('a cluster of more than 5,000,000 ranges fails the poll, and is read anew by the next one', async () => {
+  const cluster = fakeCluster([
+    { nodeId: 1, ranges: [replica({ rangeId: 1, nodeId: 1, storeId: 1 })] },
+  ]);
+  const state = ranges.createState();
+  state.known.table.size = MAX_RANGES;
+  const { failure, of } = await pollRanges(cluster.api, { state });
+  expect(failure).toMatchObject({ reason: 'limit' });
+  expect(failure?.message).toContain('more than 5,000,000 ranges: divide its nodes among shards');
+  expect(of('crdb_ranges')).toEqual([]);
+  expect((await pollRanges(cluster.api, { state })).of('crdb_ranges')).toEqual(['{shard="0"} 1']);
 });

@@ -175,7 +175,8 @@ async function countDependentRanges(
       `not every live node was read, so no node is known to be safe: ${cause}`,
     );
   }
-  const { nodes: live, uncertain } = summary.domains;
+  const { nodes: live, unknownVoters } = summary.domains;
+  const uncertain = unknownVoters.node;
   for (const [nodeId, { quorum, allReplicas }] of live) {
     if (quorum === 0) continue;
     const last =

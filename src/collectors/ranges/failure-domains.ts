@@ -3,8 +3,8 @@ import { PROBLEMS } from '../../vocabulary.ts';
 
 const UNAVAILABLE = 1 << PROBLEMS.indexOf('unavailable');
 const UNDERREPLICATED = 1 << PROBLEMS.indexOf('underreplicated');
-/** With so many holders one may be a non-voter. */
-const MIN_UNCERTAIN = 4;
+/** A range with so many intended replicas may have non-voters. */
+export const MIN_WITH_NON_VOTERS = 4;
 
 /** Nodes that may stop together, and the ranges that would then be lost to their users. */
 export interface FailureDomain {
@@ -42,13 +42,35 @@ export interface HolderCounts {
   readonly wasMissingSome: boolean;
 }
 
+/** A range with at least one live replica, as a complete scan saw it. */
+interface SeenRange extends HolderCounts {
+  /** Node ids; the first `placed` are those that reported the range. */
+  readonly holders: readonly number[];
+  readonly placed: number;
+  /** Replicas on nodes that have no column. */
+  readonly unplaced: number;
+  /** A bit for each of PROBLEMS. */
+  readonly problems: number;
+  /** Number of its place. */
+  readonly place: number;
+}
+
+/** What is known of voters: those of a range at a place, with so many intended replicas. */
+export interface VoterCounts {
+  readonly votersOf: (place: number, intended: number) => number | undefined;
+}
+
 /** The members of a cluster during one complete scan, and what depends on each of them and on each locality. */
 export class FailureDomains {
   /** By node id. */
   readonly nodes: ReadonlyMap<number, NodeDomain>;
   readonly localities: readonly LocalityDomain[];
-  /** Ranges whose voters and non-voters cannot be distinguished while replicas are missing. */
-  uncertain = 0;
+  /**
+   * Ranges whose voters are not known, or that have a holder without a column, where the figures are lower bounds for
+   * that: of nodes while a replica is missing, of localities where one holds two or more replicas, but not all.
+   */
+  readonly unknownVoters = { node: 0, locality: 0 };
+  readonly #voters: VoterCounts | undefined;
   /** By node id; an array finds them faster than a Map. `undefined`: no member; `null`: not live. */
   readonly #members: (LiveNode | null | undefined)[] = [];
   /** Of the node with most. */
@@ -58,8 +80,9 @@ export class FailureDomains {
   readonly #found: (LiveNode | null | undefined)[] = [];
 
   /** `isFirst`: no scan of this exporter has been complete before. */
-  constructor({ toScan, toSkip, localities }: NodeList, isFirst: boolean) {
+  constructor({ toScan, toSkip, localities }: NodeList, isFirst: boolean, voters?: VoterCounts) {
     this.#isFirst = isFirst;
+    this.#voters = voters;
     const nodes = new Map<number, NodeDomain>();
     const byPrefix = new Map<string, LocalityDomain>();
     for (const nodeId of toScan) {
@@ -82,64 +105,114 @@ export class FailureDomains {
     return this.isMember(nodeId) && this.#members[nodeId] !== null;
   }
 
-  /** Adds a range that the first `count` of `holders` reported; returns what the next scan must know. It creates little. */
-  addRange(
-    holders: readonly number[],
-    count: number,
-    problems: number,
-    { last, intended, wasMissingSome }: HolderCounts,
-  ): HolderCounts {
+  /** Adds a range; returns what the next scan must know. It creates little. */
+  addRange(range: SeenRange): HolderCounts {
+    const { holders, placed, unplaced, problems, place, last, intended: before } = range;
+    const count = placed + unplaced;
+    const { live, intended, isMissingSome } = countReplicas(count, problems, range);
     const isUnavailable = (problems & UNAVAILABLE) !== 0;
     const isReported = (problems & UNDERREPLICATED) !== 0;
-    // One replica reports it for all: when that one moves, no replica does.
-    const isMissingSome = isReported || (wasMissingSome && count <= last);
-    const hasAll = !isMissingSome && !isUnavailable;
-    const live = count + (hasAll && count !== last ? movedReplicas(count, intended) : 0);
-    const wanted = isMissingSome ? intendedReplicas(count, intended) : live;
-    if (isMissingSome && count >= MIN_UNCERTAIN) this.uncertain += 1;
     // One holder at once: others had been read before the range was split off, or after it was dropped.
     const isPart = count === 1 && last !== 1 && !(last === 0 && this.#isFirst);
-    const spare = isUnavailable ? -1 : live - quorumOf(wanted);
-    const isReal = !isPart || isUnavailable || (isReported && last > 1);
-    if (isReal) this.#add(holders, count, live, spare);
+    if (!isPart || isUnavailable || (isReported && last > 1)) {
+      const voters = this.#voters?.votersOf(place, intended);
+      const spare = isUnavailable ? -1 : spareReplicas(live, intended, voters ?? intended);
+      const isUncertain = unplaced > 0 || (voters === undefined && intended >= MIN_WITH_NON_VOTERS);
+      // A node without a column cannot say that it holds one of the last that are needed.
+      const isMissed = live < intended || (unplaced > 0 && spare <= 0);
+      if (isUncertain && isMissed) this.unknownVoters.node += 1;
+      const isSplit = this.#add(holders, placed, live, spare);
+      if (isUncertain && isSplit) this.unknownVoters.locality += 1;
+    }
     // One scan shows nothing for sure: a replica may have moved, or the range may have been split off.
     const isSure = !isMissingSome && (count === last || (count === 1 && !isPart));
-    return { last: count, intended: isSure ? count : intended, wasMissingSome: isReported };
+    return { last: count, intended: isSure ? count : before, wasMissingSome: isReported };
   }
 
-  /** Of `live` replicas the range can lose `spare`; fewer than 0: it has no quorum. */
-  #add(holders: readonly number[], count: number, live: number, spare: number): void {
-    if (count <= spare) return;
+  /**
+   * Adds a range that has a column for `placed` of its `live` replicas and can lose `spare` of them; fewer than 0: it has
+   * no quorum. Returns whether a locality holds two or more replicas of it, but not all.
+   */
+  #add(holders: readonly number[], placed: number, live: number, spare: number): boolean {
     const found = this.#found;
-    for (let at = 0; at < count; at += 1) {
+    for (let at = 0; at < placed; at += 1) {
       found[at] = this.#members[holders[at] ?? 0];
     }
     if (spare <= 0) {
-      for (let at = 0; at < count; at += 1) {
+      for (let at = 0; at < placed; at += 1) {
         const node = found[at];
         if (!node) continue;
         increase(node, 1, live, spare);
         if (spare < 0) node.withoutQuorum += 1;
       }
     }
-    for (let tier = 0; tier < this.#tiers; tier += 1) this.#addTier(tier, count, live, spare);
+    let isSplit = false;
+    for (let tier = 0; tier < this.#tiers; tier += 1) {
+      if (this.#addTier(tier, placed, live, spare)) isSplit = true;
+    }
+    return isSplit;
   }
 
-  #addTier(tier: number, count: number, live: number, spare: number): void {
+  #addTier(tier: number, placed: number, live: number, spare: number): boolean {
     const found = this.#found;
-    for (let at = 0; at < count; at += 1) {
+    let isSplit = false;
+    for (let at = 0; at < placed; at += 1) {
       const domain = found[at]?.localities[tier];
       if (domain === undefined) continue;
       let inside = 0;
-      for (let other = 0; other < count; other += 1) {
+      for (let other = 0; other < placed; other += 1) {
         if (found[other]?.localities[tier] !== domain) continue;
         // Added with the first of its holders.
         if (other < at) break;
         inside += 1;
       }
-      if (inside > 0) increase(domain, inside, live, spare);
+      if (inside === 0) continue;
+      increase(domain, inside, live, spare);
+      if (inside > 1 && inside < live) isSplit = true;
     }
+    return isSplit;
   }
+}
+
+/** How many replicas of a range are live, and how many it should have. */
+interface ReplicaCount {
+  readonly live: number;
+  readonly intended: number;
+  /** Whether it is under-replicated, or was in the last scan and has got no more since. */
+  readonly isMissingSome: boolean;
+}
+
+/** Of a range of which `count` replicas were reported. */
+export function countReplicas(
+  count: number,
+  problems: number,
+  { last, intended, wasMissingSome }: HolderCounts,
+): ReplicaCount {
+  // One replica reports it for all: when that one moves, no replica does.
+  const isReported = (problems & UNDERREPLICATED) !== 0;
+  const isMissingSome = isReported || (wasMissingSome && count <= last);
+  if (isMissingSome) {
+    return { live: count, intended: intendedReplicas(count, intended), isMissingSome };
+  }
+  if ((problems & UNAVAILABLE) !== 0) {
+    return { live: count, intended: Math.max(count, intended), isMissingSome };
+  }
+  const live = count + (count === last ? 0 : movedReplicas(count, intended));
+  return { live, intended: live, isMissingSome };
+}
+
+/**
+ * How many more replicas a range can lose whichever they are; fewer than 0: it has no quorum. Which holder is a voter is
+ * not known, so each missing one counts as a voter while voters are left. Example: 3 voters and 2 non-voters, one node
+ * down: in the worst case 2 of 3 voters are live and the quorum is 2, none to spare.
+ */
+function spareReplicas(live: number, intended: number, voters: number): number {
+  const quorum = quorumOf(voters);
+  const missing = Math.max(0, intended - live);
+  const spare = voters - missing - quorum;
+  // Only the worst case has no quorum, and the server does not say `unavailable`: there is one.
+  if (spare < 0 && live >= quorum) return 0;
+  return spare;
 }
 
 /** Replicas that moved during the scan and were not seen: fewer than there were, or an even number, shows them. */

@@ -1,113 +1,88 @@
 import { type FailureDomains, type HolderCounts, quorumOf } from './failure-domains.ts';
-import type { RangeTable } from './range-table.ts';
+import { HOLDER_COLUMNS, type RangeTable } from './range-table.ts';
 
-/** Of one range. The first six nodes with an id up to 1,023 are in the words of its slot, all others in a side table. */
-export const HOLDER_WORDS = 3;
+/** What the column `nodes` holds. */
+export const MAX_NODE_ID = 0xffff;
+/** What the columns of counts hold. */
+const MAX_COUNT = 0xff;
+
+/** Marks of a range. */
+const WAS_MISSING_SOME = 1;
+/** A holder has no column: it is a ninth one, or its id is too large. */
+const HAS_UNPLACED = 2;
 
 /**
- * A word has two nodes: ten bits for the id, one that is set when the node reported the range in the present scan.
- * Ten bits are left: in the first word two numbers of replicas and two marks, in the others the place.
+ * The nodes that hold each range: those that reported it in this scan, and those that did before. Columns of the table:
+ * - nodes: the ids of up to eight holders, 0 where there is none
+ * - seen: which of these reported the range in this scan
+ * - lastHolders, intended: HolderCounts
+ * - marks: the two above
  */
-const ID_BITS = 10;
-const MAX_NODE_ID = (1 << ID_BITS) - 1;
-const SEEN = 1 << ID_BITS;
-const ENTRY_BITS = ID_BITS + 1;
-const ENTRY_MASK = (1 << ENTRY_BITS) - 1;
-const SEEN_BITS = SEEN | (SEEN << ENTRY_BITS);
-const REST_SHIFT = 2 * ENTRY_BITS;
-const ENTRIES = 2 * HOLDER_WORDS;
-const COUNT_BITS = 4;
-const MAX_COUNT = (1 << COUNT_BITS) - 1;
-const HAS_MORE = 1 << (2 * COUNT_BITS);
-const WAS_MISSING_SOME = HAS_MORE << 1;
-/** Numbers of places that fit. */
-export const MAX_PLACES = 2 ** (2 * (32 - REST_SHIFT));
-
-/** The nodes that hold each range: those that reported it in this scan, and those that did before. */
 export class Holders {
   /** Node ids of the range that `read` was called for last. */
   readonly nodes: number[] = [];
   /** Whether the node of the same index reported the range in this scan. */
   readonly seen: boolean[] = [];
-  /** By range id: nodes that do not fit the slot, and whether they reported it. */
-  readonly #more = new Map<number, Map<number, boolean>>();
   readonly #table: RangeTable;
 
-  /** The words of the table are for the holders, their counts and the place. */
   constructor(table: RangeTable) {
     this.#table = table;
   }
 
   /** The node has reported the range in this scan. */
   add(slot: number, nodeId: number): void {
-    const { words } = this.#table;
-    const first = slot * HOLDER_WORDS;
-    for (let at = first; at < first + HOLDER_WORDS; at += 1) {
-      const word = words[at] ?? 0;
-      if ((word & MAX_NODE_ID) === nodeId) {
-        words[at] = word | SEEN;
-        return;
-      }
-      if (((word >>> ENTRY_BITS) & MAX_NODE_ID) === nodeId) {
-        words[at] = word | (SEEN << ENTRY_BITS);
-        return;
-      }
-    }
-    this.#addNew(slot, nodeId);
-  }
-
-  /** Adds a node that is not in the slot; it may be in the side table. */
-  #addNew(slot: number, nodeId: number): void {
-    const { words } = this.#table;
-    const more = this.#moreOf(slot);
-    for (let entry = 0; entry < ENTRIES; entry += 1) {
-      if (nodeId > MAX_NODE_ID || more?.has(nodeId) === true) break;
-      const at = wordOf(slot, entry);
-      const word = words[at] ?? 0;
-      if (((word >>> shiftOf(entry)) & ENTRY_MASK) !== 0) continue;
-      words[at] = word | ((nodeId | SEEN) << shiftOf(entry));
+    const { nodes, seen, marks } = this.#table;
+    const first = slot * HOLDER_COLUMNS;
+    for (let column = 0; column < HOLDER_COLUMNS && nodeId <= MAX_NODE_ID; column += 1) {
+      const other = nodes[first + column];
+      if (other !== nodeId && other !== 0) continue;
+      nodes[first + column] = nodeId;
+      seen[slot] = (seen[slot] ?? 0) | (1 << column);
       return;
     }
-    if (more !== undefined) more.set(nodeId, true);
-    else this.#more.set(this.#table.ids[slot] ?? 0, new Map([[nodeId, true]]));
-    this.#setRest(slot, 0, this.#rest(slot, 0) | HAS_MORE);
+    marks[slot] = (marks[slot] ?? 0) | HAS_UNPLACED;
   }
 
   /** Fills `nodes` and `seen`, and returns their number. */
   read(slot: number): number {
-    const { words } = this.#table;
+    const { nodes, seen } = this.#table;
+    const first = slot * HOLDER_COLUMNS;
+    const mask = seen[slot] ?? 0;
     let count = 0;
-    for (let entry = 0; entry < ENTRIES; entry += 1) {
-      const bits = ((words[wordOf(slot, entry)] ?? 0) >>> shiftOf(entry)) & ENTRY_MASK;
-      if (bits === 0) continue;
-      this.nodes[count] = bits & MAX_NODE_ID;
-      this.seen[count] = bits >= SEEN;
-      count += 1;
-    }
-    for (const [nodeId, isSeen] of this.#moreOf(slot) ?? []) {
+    for (; count < HOLDER_COLUMNS; count += 1) {
+      const nodeId = nodes[first + count] ?? 0;
+      if (nodeId === 0) break;
       this.nodes[count] = nodeId;
-      this.seen[count] = isSeen;
-      count += 1;
+      this.seen[count] = (mask & (1 << count)) !== 0;
     }
     return count;
   }
 
+  /** The last holder takes the column of the one that is removed. */
   remove(slot: number, nodeId: number): void {
-    const { words } = this.#table;
-    for (let entry = 0; entry < ENTRIES; entry += 1) {
-      const at = wordOf(slot, entry);
-      const shift = shiftOf(entry);
-      if ((((words[at] ?? 0) >>> shift) & MAX_NODE_ID) !== nodeId) continue;
-      words[at] = (words[at] ?? 0) & ~(ENTRY_MASK << shift);
-      return;
-    }
-    const more = this.#moreOf(slot);
-    more?.delete(nodeId);
-    if (more?.size === 0) this.#dropMore(slot);
+    const { nodes, seen } = this.#table;
+    const first = slot * HOLDER_COLUMNS;
+    const column = nodes.subarray(first, first + HOLDER_COLUMNS).indexOf(nodeId);
+    if (column < 0) return;
+    let last = column;
+    while (last + 1 < HOLDER_COLUMNS && nodes[first + last + 1] !== 0) last += 1;
+    const mask = seen[slot] ?? 0;
+    const moved = (mask & (1 << last)) === 0 ? 0 : 1 << column;
+    seen[slot] = (mask & ~(1 << column) & ~(1 << last)) | (last === column ? 0 : moved);
+    nodes[first + column] = nodes[first + last] ?? 0;
+    nodes[first + last] = 0;
   }
 
-  /** Takes over which nodes hold the range after a scan of all live nodes; returns the lowest holder when none is live. */
-  settle(slot: number, problems: number, domains: FailureDomains): number | undefined {
+  /**
+   * Takes over which nodes hold the range, of which `replicas` were reported, after a scan of all live nodes; returns the
+   * lowest holder when none is live.
+   */
+  settle(
+    slot: number,
+    replicas: number,
+    problems: number,
+    domains: FailureDomains,
+  ): number | undefined {
     const { nodes, seen } = this;
     const count = this.read(slot);
     let present = 0;
@@ -132,11 +107,15 @@ export class Holders {
       }
     }
     const counts = this.counts(slot);
-    if (present > 0) {
-      this.setCounts(slot, domains.addRange(nodes, present, problems, counts));
+    const unplaced = this.#hasUnplaced(slot) ? Math.max(0, replicas - present) : 0;
+    if (present + unplaced > 0) {
+      const place = this.#table.places[slot] ?? 0;
+      const range = { holders: nodes, placed: present, unplaced, problems, place, ...counts };
+      this.setCounts(slot, domains.addRange(range));
+      if (unplaced === 0) this.#unmark(slot, HAS_UNPLACED);
       return undefined;
     }
-    if (lowestDown === Infinity) return undefined;
+    if (lowestDown === Infinity || this.#hasUnplaced(slot)) return undefined;
     // Seen once, with one holder: it had just been split off, and others hold it, too.
     if (known === 1 && counts.intended === 0 && !counts.wasMissingSome) return undefined;
     // A range can leave its live holders only with a quorum of them: it was merged, dropped, or it has moved.
@@ -157,74 +136,32 @@ export class Holders {
 
   /** No node of these slots has been seen yet. */
   beginScan(from: number, to: number): void {
-    const { words } = this.#table;
-    for (let at = from * HOLDER_WORDS; at < to * HOLDER_WORDS; at += 1) {
-      words[at] = (words[at] ?? 0) & ~SEEN_BITS;
-    }
-    if (this.#more.size === 0) return;
-    for (let slot = from; slot < to; slot += 1) {
-      const more = this.#moreOf(slot);
-      if (more !== undefined) for (const nodeId of more.keys()) more.set(nodeId, false);
-    }
-  }
-
-  /** For a range that is to be dropped from the table. */
-  forget(slot: number): void {
-    if (this.#moreOf(slot) !== undefined) this.#dropMore(slot);
-  }
-
-  #moreOf(slot: number): Map<number, boolean> | undefined {
-    const hasMore = (this.#rest(slot, 0) & HAS_MORE) !== 0;
-    return hasMore ? this.#more.get(this.#table.ids[slot] ?? 0) : undefined;
-  }
-
-  #dropMore(slot: number): void {
-    this.#more.delete(this.#table.ids[slot] ?? 0);
-    this.#setRest(slot, 0, this.#rest(slot, 0) & ~HAS_MORE);
+    this.#table.seen.fill(0, from, to);
   }
 
   counts(slot: number): HolderCounts {
-    const bits = this.#rest(slot, 0);
+    const { lastHolders, intended, marks } = this.#table;
     return {
-      last: bits & MAX_COUNT,
-      intended: (bits >>> COUNT_BITS) & MAX_COUNT,
-      wasMissingSome: (bits & WAS_MISSING_SOME) !== 0,
+      last: lastHolders[slot] ?? 0,
+      intended: intended[slot] ?? 0,
+      wasMissingSome: ((marks[slot] ?? 0) & WAS_MISSING_SOME) !== 0,
     };
   }
 
   setCounts(slot: number, { last, intended, wasMissingSome }: HolderCounts): void {
-    const counts = Math.min(last, MAX_COUNT) | (Math.min(intended, MAX_COUNT) << COUNT_BITS);
-    const marks = (this.#rest(slot, 0) & HAS_MORE) | (wasMissingSome ? WAS_MISSING_SOME : 0);
-    this.#setRest(slot, 0, marks | counts);
+    const { lastHolders, intended: intendedColumn, marks } = this.#table;
+    lastHolders[slot] = Math.min(last, MAX_COUNT);
+    intendedColumn[slot] = Math.min(intended, MAX_COUNT);
+    if (wasMissingSome) marks[slot] = (marks[slot] ?? 0) | WAS_MISSING_SOME;
+    else this.#unmark(slot, WAS_MISSING_SOME);
   }
 
-  /** The number of the place of the range, below MAX_PLACES. */
-  place(slot: number): number {
-    return this.#rest(slot, 1) | (this.#rest(slot, 2) << (32 - REST_SHIFT));
+  #hasUnplaced(slot: number): boolean {
+    return ((this.#table.marks[slot] ?? 0) & HAS_UNPLACED) !== 0;
   }
 
-  setPlace(slot: number, place: number): void {
-    this.#setRest(slot, 1, place);
-    this.#setRest(slot, 2, place >>> (32 - REST_SHIFT));
+  #unmark(slot: number, mark: number): void {
+    const { marks } = this.#table;
+    marks[slot] = (marks[slot] ?? 0) & ~mark;
   }
-
-  /** The upper bits of a word, which no node needs. */
-  #rest(slot: number, word: number): number {
-    return (this.#table.words[slot * HOLDER_WORDS + word] ?? 0) >>> REST_SHIFT;
-  }
-
-  /** Of `bits` the lowest ten. */
-  #setRest(slot: number, word: number, bits: number): void {
-    const { words } = this.#table;
-    const at = slot * HOLDER_WORDS + word;
-    words[at] = ((words[at] ?? 0) & ((1 << REST_SHIFT) - 1)) | (bits << REST_SHIFT);
-  }
-}
-
-function wordOf(slot: number, entry: number): number {
-  return slot * HOLDER_WORDS + (entry >> 1);
-}
-
-function shiftOf(entry: number): number {
-  return (entry & 1) * ENTRY_BITS;
 }

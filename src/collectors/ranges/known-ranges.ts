@@ -1,6 +1,6 @@
 import { PROBLEMS } from '../../vocabulary.ts';
 import type { FailureDomains } from './failure-domains.ts';
-import { HOLDER_WORDS, Holders, MAX_PLACES } from './holders.ts';
+import { Holders } from './holders.ts';
 import { RangeTable, walk, type Work } from './range-table.ts';
 import { countProblems, LEASE_KINDS, type Place, tableOf } from './range.ts';
 
@@ -10,7 +10,7 @@ import { countProblems, LEASE_KINDS, type Place, tableOf } from './range.ts';
  * - flags: a bit per problem, then two bits for the kind of the lease (0: no replica was seen to hold it), then one
  *   that is set when the sequence comes from an earlier scan
  * - counts: replicas seen (four bits, up to 15), then the age (four bits)
- * - words: the holders and the place; of a staged replica the number of the place
+ * - places: the number of its place
  */
 const PROBLEM_BITS = (1 << PROBLEMS.length) - 1;
 const KIND_SHIFT = PROBLEMS.length;
@@ -45,7 +45,7 @@ export function stage(
   const kind = heldKind === undefined ? 0 : heldKind + 1;
   table.flags[slot] = (problems & PROBLEM_BITS) | (kind << KIND_SHIFT);
   table.sequences[slot] = sequence > 0 && sequence <= MAX_SEQUENCE ? sequence : 0;
-  table.words[slot] = place;
+  table.places[slot] = place;
   return true;
 }
 
@@ -78,6 +78,9 @@ export interface WholeView {
 
 export const UNKNOWN_TABLE = -1;
 
+/** What the column `places` holds. */
+export const MAX_PLACES = 2 ** 16;
+
 /** Numbers for places: millions of ranges begin in some thousand of them. Those that do not fit share one number. */
 export class Places {
   readonly #numbers = new Map<Place, number>([[0, 0]]);
@@ -107,7 +110,7 @@ export class Places {
 
 /** The ranges of a cluster, from scan to scan. */
 export class KnownRanges {
-  readonly table = new RangeTable(HOLDER_WORDS);
+  readonly table = new RangeTable();
   readonly places = new Places();
   readonly #holders = new Holders(this.table);
   /** Increases of lease sequences since the start of the exporter. */
@@ -131,7 +134,7 @@ export class KnownRanges {
   }
 
   #commitSlots(
-    { ids, sequences, flags, words }: RangeTable,
+    { ids, sequences, flags, places }: RangeTable,
     nodeId: number,
     from: number,
     end: number,
@@ -145,7 +148,7 @@ export class KnownRanges {
       const replicas = (table.counts[to] ?? 0) & REPLICA_BITS;
       table.counts[to] = Math.min(replicas + 1, REPLICA_BITS);
       this.#holders.add(to, nodeId);
-      if (replicas === 0) this.#holders.setPlace(to, words[slot] ?? 0);
+      if (replicas === 0) table.places[to] = places[slot] ?? 0;
     }
   }
 
@@ -199,14 +202,13 @@ export class KnownRanges {
       if (ids[slot] === 0) continue;
       const replicas = (counts[slot] ?? 0) & REPLICA_BITS;
       if (replicas > 0) this.#count(summary, slot, replicas);
-      if (whole !== undefined) this.#settle(summary, slot, whole);
+      if (whole !== undefined) this.#settle(summary, slot, replicas, whole);
       if (replicas > 0 || this.#holders.isUnread(slot, readNodes)) continue;
       const ageStep = whole === undefined ? PARTIAL_SCAN_AGE : COMPLETE_SCAN_AGE;
       const age = Math.min(((counts[slot] ?? 0) >>> AGE_SHIFT) + ageStep, MAX_AGE);
       counts[slot] = age << AGE_SHIFT;
       if (age < MAX_AGE) continue;
       expired += 1;
-      this.#holders.forget(slot);
     }
     return expired;
   }
@@ -220,20 +222,25 @@ export class KnownRanges {
     const problems = flags & PROBLEM_BITS;
     if (problems === 0) return;
     const { byProblem, problemsByTable } = summary;
-    const tableId = this.places.tableAt(this.#holders.place(slot));
+    const tableId = this.places.tableAt(this.table.places[slot] ?? 0);
     const ofTable = problemsByTable.get(tableId) ?? PROBLEMS.map(() => 0);
     problemsByTable.set(tableId, ofTable);
     countProblems(byProblem, problems);
     countProblems(ofTable, problems);
   }
 
-  #settle(summary: RangeSummary, slot: number, { domains, onLost }: WholeView): void {
+  #settle(
+    summary: RangeSummary,
+    slot: number,
+    replicas: number,
+    { domains, onLost }: WholeView,
+  ): void {
     const { table } = this;
     const problems = (table.flags[slot] ?? 0) & PROBLEM_BITS;
-    const nodeId = this.#holders.settle(slot, problems, domains);
+    const nodeId = this.#holders.settle(slot, replicas, problems, domains);
     if (nodeId === undefined) return;
     summary.lost += 1;
-    onLost(table.ids[slot] ?? 0, nodeId, this.places.at(this.#holders.place(slot)) ?? 0);
+    onLost(table.ids[slot] ?? 0, nodeId, this.places.at(table.places[slot] ?? 0) ?? 0);
   }
 }
 

@@ -26,8 +26,8 @@ const EFFECTS =
   'effect quorum: ranges that have a quorum and would lose it; all_replicas: ranges that would lose their last live replica, whether they have a quorum or not.';
 const WITHOUT_QUORUM =
   'without_quorum: ranges that have no quorum now and a live replica on the node. A node may stop only when its three numbers are 0.';
-const LOWER_BOUND =
-  'A lower bound while ranges with 4 or more replicas are under-replicated: voters and non-voters look alike.';
+const UPPER_BOUND =
+  'Which replica is a voter is not known, so each missing or failing one counts as a voter while voters are left: an upper bound. A lower bound where crdb_ranges_of_unknown_voters is above 0.';
 
 export const listFamilies = {
   hotQueries: gauge({
@@ -135,14 +135,22 @@ export const listFamilies = {
     help: 'Ranges that have no quorum, or would lose it or their last live replica without this node.',
     labels: ['node_id', 'effect'],
     series: [3, 'nodes'],
-    notes: `${EFFECTS} ${WITHOUT_QUORUM} ${LOWER_BOUND} ${WHOLE}`,
+    notes: `${EFFECTS} ${WITHOUT_QUORUM} ${UPPER_BOUND} ${WHOLE}`,
   }),
   localityDependent: gauge({
     name: 'crdb_locality_dependent_ranges',
     help: 'Ranges that would lose quorum or last live replica if all nodes of the locality stopped now.',
     labels: ['tier', 'locality', 'effect'],
     series: [16, 'nodes'],
-    notes: `locality is the prefix up to the tier, as names of zones repeat. ${EFFECTS} ${LOWER_BOUND} ${WHOLE}`,
+    notes: `locality is the prefix up to the tier, as names of zones repeat. ${EFFECTS} ${UPPER_BOUND} ${WHOLE}`,
+  }),
+  unknownVoters: gauge({
+    name: 'crdb_ranges_of_unknown_voters',
+    help: 'Ranges whose voters are not known, where figures of nodes or localities depend on them.',
+    labels: ['scope'],
+    series: [2],
+    field: 'state.state.desc.internalReplicas[].type of GET /_status/ranges/{node_id}',
+    notes: `Ranges of 4 or more intended replicas whose types were not read (refused, or not yet), and ranges with a ninth holder or a node id above 65,535. scope node: those with fewer live replicas than intended; locality: those of which a locality holds two or more replicas, but not all. Where it is above 0, crdb_node_dependent_ranges and crdb_locality_dependent_ranges are lower bounds. ${WHOLE}`,
   }),
   withoutLiveReplica: gauge({
     name: 'crdb_ranges_without_live_replica',

@@ -1,11 +1,15 @@
 /** Of the slots; linear probing gets slow above. */
 const MAX_LOAD = 0.88;
-/** Small steps: a table that has just grown must not waste memory. */
-const GROWTH = 1.25;
+/** Small steps: a table that has just grown must not waste memory (33 bytes a slot, at most 40 a range). */
+const GROWTH = 1.06;
 /** Growing in small steps costs as much as filling; a table that is soon dropped may waste memory. */
 const SHORT_LIVED_GROWTH = 2;
 const MIN_CAPACITY = 32;
 const MAX_NARROW_ID = 0xffff_ffff;
+/** Of one exporter: 200 MB. More need shards. */
+export const MAX_RANGES = 5_000_000;
+/** Nodes that have a column of their own in each slot. */
+export const HOLDER_COLUMNS = 8;
 
 /** Slots of a table that make a step, some tenths of a millisecond. */
 const STEP_SLOTS = 4096;
@@ -13,13 +17,18 @@ const STEP_SLOTS = 4096;
 /** Work in steps; other callbacks may run between two steps, but must not change what it works on. */
 export type Work<Result = void> = Generator<undefined, Result>;
 
+/** The ranges do not fit: the scan must fail, for its sums would lack the others. */
+export class RangeLimitError extends Error {
+  override readonly name = 'RangeLimitError';
+}
+
 /**
  * A hash table by range id, open addressing in columns: millions of ranges as JavaScript objects, or in a Map, would take
- * ten times the memory. The caller decides what `flags`, `counts` and `words` hold. A slot is valid until the next `put`
- * or `prune`, and so are the columns.
+ * ten times the memory. A slot is valid until the next `put` or `prune`, and so are the columns. What they hold is said
+ * in known-ranges.ts and holders.ts; a table without holders has none of the columns of holders.ts.
  */
 export class RangeTable {
-  readonly #wordsPerSlot: number;
+  readonly #hasHolders: boolean;
   readonly #growth: number;
   /** Number of ids. */
   size = 0;
@@ -28,12 +37,19 @@ export class RangeTable {
   sequences!: Uint32Array;
   flags!: Uint16Array;
   counts!: Uint8Array;
-  /** Those of a slot lie together: `words[slot * wordsPerSlot]` is its first. */
-  words!: Int32Array;
+  /** Number of the place where the range begins. */
+  places!: Uint16Array;
+  /** HOLDER_COLUMNS node ids a slot, without gaps: `nodes[slot * HOLDER_COLUMNS]` is the first. */
+  nodes!: Uint16Array;
+  /** A bit for each column of `nodes`. */
+  seen!: Uint8Array;
+  lastHolders!: Uint8Array;
+  intended!: Uint8Array;
+  marks!: Uint8Array;
 
-  /** With three words per slot it needs 26 to 33 bytes per range, 4 more with ids above 2^32. */
-  constructor(wordsPerSlot: number, growth = GROWTH, expected = 0) {
-    this.#wordsPerSlot = wordsPerSlot;
+  /** With holders it needs 33 bytes a slot, 35 to 40 a range; 4 more with ids above 2^32. */
+  constructor(hasHolders = true, growth = GROWTH, expected = 0) {
+    this.#hasHolders = hasHolders;
     this.#growth = growth;
     this.#allocate(Math.max(MIN_CAPACITY, Math.ceil(expected / MAX_LOAD)), Uint32Array);
   }
@@ -44,7 +60,13 @@ export class RangeTable {
     this.sequences = new Uint32Array(capacity);
     this.flags = new Uint16Array(capacity);
     this.counts = new Uint8Array(capacity);
-    this.words = new Int32Array(capacity * this.#wordsPerSlot);
+    this.places = new Uint16Array(capacity);
+    const holders = this.#hasHolders ? capacity : 0;
+    this.nodes = new Uint16Array(holders * HOLDER_COLUMNS);
+    this.seen = new Uint8Array(holders);
+    this.lastHolders = new Uint8Array(holders);
+    this.intended = new Uint8Array(holders);
+    this.marks = new Uint8Array(holders);
   }
 
   /** Number of slots. */
@@ -56,6 +78,7 @@ export class RangeTable {
   put(id: number): number {
     const slot = this.#find(id);
     if (this.ids[slot] === id) return slot;
+    checkSize(this.size + 1);
     const mustWiden = id > MAX_NARROW_ID && !this.#isWide;
     if (!mustWiden && this.size + 1 <= this.capacity * MAX_LOAD) return this.#take(slot, id);
     const capacity = Math.ceil(this.capacity * this.#growth);
@@ -76,6 +99,7 @@ export class RangeTable {
     yield* walk(other.capacity, (from, to) => {
       size += this.#countNew(other, from, to);
     });
+    checkSize(size);
     if (!mustWiden && size <= this.capacity * MAX_LOAD) return;
     const enough = Math.ceil(size / MAX_LOAD);
     const capacity = Math.max(Math.ceil(this.capacity * this.#growth), enough);
@@ -128,8 +152,9 @@ export class RangeTable {
     isWide: boolean,
     isKept: (count: number) => boolean = () => true,
   ): Work {
-    const { ids, sequences, flags, counts, words } = this;
-    const wordsPerSlot = this.#wordsPerSlot;
+    const { ids, sequences, flags, counts, places, nodes, seen, lastHolders, intended, marks } =
+      this;
+    const columns = this.#hasHolders ? HOLDER_COLUMNS : 0;
     this.#allocate(capacity, isWide ? Float64Array : Uint32Array);
     yield* walk(ids.length, (first, end) => {
       for (let from = first; from < end; from += 1) {
@@ -140,17 +165,33 @@ export class RangeTable {
         this.sequences[to] = sequences[from] ?? 0;
         this.flags[to] = flags[from] ?? 0;
         this.counts[to] = count;
-        for (let at = 0; at < wordsPerSlot; at += 1) {
-          this.words[to * wordsPerSlot + at] = words[from * wordsPerSlot + at] ?? 0;
+        this.places[to] = places[from] ?? 0;
+        for (let column = 0; column < columns; column += 1) {
+          const node = nodes[from * HOLDER_COLUMNS + column] ?? 0;
+          if (node === 0) break;
+          this.nodes[to * HOLDER_COLUMNS + column] = node;
         }
+        if (columns === 0) continue;
+        this.seen[to] = seen[from] ?? 0;
+        this.lastHolders[to] = lastHolders[from] ?? 0;
+        this.intended[to] = intended[from] ?? 0;
+        this.marks[to] = marks[from] ?? 0;
       }
     });
   }
 }
 
-/** A table with one word per slot that is filled quickly, with about so many ids, and dropped soon. */
+function checkSize(ranges: number): void {
+  if (ranges <= MAX_RANGES) return;
+  const most = MAX_RANGES.toLocaleString('en');
+  throw new RangeLimitError(
+    `the cluster has more than ${most} ranges: divide its nodes among shards, which know their own ranges only`,
+  );
+}
+
+/** A table without holders that is filled quickly, with about so many ids, and dropped soon. */
 export function createStagingTable(expected: number): RangeTable {
-  return new RangeTable(1, SHORT_LIVED_GROWTH, expected);
+  return new RangeTable(false, SHORT_LIVED_GROWTH, expected);
 }
 
 /**

@@ -180,7 +180,7 @@ function writeWholeSamples(
   set: SampleSet,
   shard: string,
   { lost, ranges, byReplicas, byLeaseKind }: ScanSummary,
-  { nodes, localities }: FailureDomains,
+  { nodes, localities, unknownVoters }: FailureDomains,
 ): void {
   for (const [nodeId, { quorum, allReplicas, withoutQuorum }] of nodes) {
     const labels = { node_id: String(nodeId) };
@@ -193,6 +193,8 @@ function writeWholeSamples(
     set.set(listFamilies.localityDependent, { ...labels, effect: 'quorum' }, quorum);
     set.set(listFamilies.localityDependent, { ...labels, effect: 'all_replicas' }, allReplicas);
   }
+  set.set(listFamilies.unknownVoters, { scope: 'node' }, unknownVoters.node);
+  set.set(listFamilies.unknownVoters, { scope: 'locality' }, unknownVoters.locality);
   set.set(listFamilies.withoutLiveReplica, {}, lost);
   set.set(families.ranges, { shard }, ranges);
   let shown = 0;

@@ -99,8 +99,8 @@ function readSafety(domains: FailureDomains | undefined) {
     dependent: named
       .map(([name, { quorum, allReplicas }]) => ({ name, quorum, lastReplica: allReplicas }))
       .filter(({ quorum, lastReplica }) => quorum > 0 || lastReplica > 0),
-    /** False while ranges that may have non-voters are under-replicated. */
-    isCertain: domains.uncertain === 0,
+    /** False while replicas are missing of ranges whose voters are not known. */
+    isCertain: domains.unknownVoters.node === 0,
   };
 }
 

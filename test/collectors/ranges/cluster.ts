@@ -39,9 +39,14 @@ interface Asked {
 }
 
 /** Memory of the columns of a table. */
-export function bytesOf({ ids, sequences, flags, counts, words }: RangeTable): number {
-  const columns = [ids, sequences, flags, counts, words];
-  return columns.reduce((sum, { byteLength }) => sum + byteLength, 0);
+export function bytesOf(table: RangeTable): number {
+  const { ids, sequences, flags, counts, places } = table;
+  const { nodes, seen, lastHolders, intended, marks } = table;
+  const holders = [nodes, seen, lastHolders, intended, marks];
+  return [ids, sequences, flags, counts, places, ...holders].reduce(
+    (sum, { byteLength }) => sum + byteLength,
+    0,
+  );
 }
 
 /** A node whose pages were read and held nothing. */

@@ -12,6 +12,10 @@ const UNAVAILABLE = 1 << PROBLEMS.indexOf('unavailable');
 const NODES = [1, 2, 3, 4, 5];
 
 interface Given extends Partial<HolderCounts> {
+  /** Known for ranges of so many intended replicas: [voters, intended]. */
+  readonly voters?: readonly [voters: number, intended: number];
+  /** Of the holders, those without a column. */
+  readonly unplaced?: number;
   readonly problems?: number;
   readonly isFirst?: boolean;
 }
@@ -22,6 +26,7 @@ interface Judged {
   readonly all: number;
   readonly after: HolderCounts;
   readonly uncertain: number;
+  readonly uncertainLocality: number;
   /** 1: it is without quorum, as each of its nodes says. */
   readonly withoutQuorum: number;
 }
@@ -32,23 +37,39 @@ function tiersOf(node: number): readonly Tier[] {
   return sizes.map((size) => ({ key: `to${size}`, value: 'x' }));
 }
 
+function votersOf([voters, intended]: readonly [number, number]) {
+  return (place: number, replicas: number): number | undefined =>
+    place === 7 && replicas === intended ? voters : undefined;
+}
+
 /** Judges a range that `count` nodes, 1 to `count`, report. */
 function judge(
   count: number,
-  { problems = 0, isFirst = false, last = 0, intended = 0, wasMissingSome = false }: Given,
+  {
+    problems = 0,
+    isFirst = false,
+    last = 0,
+    intended = 0,
+    wasMissingSome = false,
+    voters,
+    unplaced = 0,
+  }: Given,
 ): Judged {
   const localities = new Map(NODES.map((node) => [node, tiersOf(node)]));
-  const domains = new FailureDomains({ toScan: NODES, toSkip: [], localities }, isFirst);
-  const after = domains.addRange(NODES, count, problems, { last, intended, wasMissingSome });
+  const known = voters === undefined ? undefined : { votersOf: votersOf(voters) };
+  const domains = new FailureDomains({ toScan: NODES, toSkip: [], localities }, isFirst, known);
+  const counts = { last, intended, wasMissingSome };
+  const seen = { holders: NODES, placed: count - unplaced, unplaced, problems, place: 7 };
+  const after = domains.addRange({ ...seen, ...counts });
   const bySize = [domains.nodes.get(1), ...domains.localities.toReversed()];
   const smallest = (effect: keyof FailureDomain): number => {
     const losing = bySize.filter((domain) => domain?.[effect] === 1).length;
     return losing === 0 ? 0 : bySize.length + 1 - losing;
   };
-  const { uncertain } = domains;
+  const { node: uncertain, locality: uncertainLocality } = domains.unknownVoters;
   const withoutQuorum = domains.nodes.get(1)?.withoutQuorum ?? 0;
   const [quorum, all] = [smallest('quorum'), smallest('allReplicas')];
-  return { quorum, all, after, uncertain, withoutQuorum };
+  return { quorum, all, after, uncertain, uncertainLocality, withoutQuorum };
 }
 
 describe('what a range depends on', () => {
@@ -94,13 +115,13 @@ const UNDER_REPLICATED: readonly Case[] = [
   ['two of what are three as a rule', 2, {}, 1, 2, 0, 0],
   ['two of three', 2, { last: 3, intended: 3 }, 1, 2, 0, 0],
   ['two of what was one', 2, { last: 1, intended: 1 }, 1, 2, 0, 0],
-  ['three of what was one', 3, { last: 2, intended: 1 }, 1, 3, 0, 0],
+  ['three of what was one', 3, { last: 2, intended: 1 }, 1, 3, 1, 0],
   ['two of two', 2, { last: 2, intended: 2 }, 1, 2, 0, 0],
-  ['two of five, which are no quorum', 2, { last: 5, intended: 5 }, 0, 2, 0, 1],
-  ['three of what are five as a rule', 3, {}, 1, 3, 0, 0],
+  ['two of five, which are no quorum', 2, { last: 5, intended: 5 }, 0, 2, 1, 1],
+  ['three of what are five as a rule', 3, {}, 1, 3, 1, 0],
   ['three of three', 3, { last: 2, intended: 3 }, 2, 3, 0, 0],
   ['four of what are five as a rule', 4, {}, 2, 4, 1, 0],
-  ['five of three', 5, { last: 3, intended: 3 }, 3, 5, 1, 0],
+  ['five of three', 5, { last: 3, intended: 3 }, 3, 5, 0, 0],
 ];
 
 describe('what an under-replicated range depends on', () => {
@@ -108,7 +129,7 @@ describe('what an under-replicated range depends on', () => {
     '%s',
     (_what, count, given, quorum, all, uncertain, withoutQuorum) => {
       const after = { last: count, intended: given.intended ?? 0, wasMissingSome: true };
-      expect(judge(count, { ...given, problems: UNDER })).toEqual({
+      expect(judge(count, { ...given, problems: UNDER })).toMatchObject({
         quorum,
         all,
         after,
@@ -123,7 +144,7 @@ describe('what an under-replicated range depends on', () => {
     (_what, count, given, quorum, all, uncertain, withoutQuorum) => {
       const before = { ...given, last: Math.max(count, given.last ?? 0), wasMissingSome: true };
       const after = { last: count, intended: given.intended ?? 0, wasMissingSome: false };
-      expect(judge(count, before)).toEqual({
+      expect(judge(count, before)).toMatchObject({
         quorum,
         all,
         after,
@@ -148,3 +169,75 @@ test.each([UNAVAILABLE, UNAVAILABLE | UNDER])(
     expect(judge(1, given)).toMatchObject({ quorum: 0, all: 1, withoutQuorum: 1 });
   },
 );
+
+describe('what a range with non-voters depends on', () => {
+  const given = { last: 5, intended: 5, problems: UNDER };
+
+  test.each<
+    readonly [string, number, Given, Pick<Judged, 'quorum' | 'all' | 'uncertain' | 'withoutQuorum'>]
+  >([
+    // 3 voters and 2 non-voters, one missing: in the worst case 2 of 3 voters are live, a quorum and none to spare.
+    [
+      'one of five missing',
+      4,
+      { voters: [3, 5] },
+      { quorum: 1, all: 4, uncertain: 0, withoutQuorum: 0 },
+    ],
+    // In the worst case 1 of 3 voters is live, but the server would say `unavailable`.
+    [
+      'two of five missing',
+      3,
+      { voters: [3, 5] },
+      { quorum: 1, all: 3, uncertain: 0, withoutQuorum: 0 },
+    ],
+    [
+      'three of five missing',
+      2,
+      { voters: [3, 5] },
+      { quorum: 1, all: 2, uncertain: 0, withoutQuorum: 0 },
+    ],
+    [
+      'one left, which is no quorum of 3',
+      1,
+      { voters: [3, 5] },
+      { quorum: 0, all: 1, uncertain: 0, withoutQuorum: 1 },
+    ],
+    [
+      'five voters, one missing',
+      4,
+      { voters: [5, 5] },
+      { quorum: 2, all: 4, uncertain: 0, withoutQuorum: 0 },
+    ],
+    [
+      'types of another number of replicas',
+      4,
+      { voters: [3, 4] },
+      { quorum: 2, all: 4, uncertain: 1, withoutQuorum: 0 },
+    ],
+    ['no types', 4, {}, { quorum: 2, all: 4, uncertain: 1, withoutQuorum: 0 }],
+    [
+      'one missing, and one in no column',
+      4,
+      { voters: [5, 5], unplaced: 1 },
+      { quorum: 2, all: 0, uncertain: 1, withoutQuorum: 0 },
+    ],
+  ])('%s', (_what, count, more, expected) => {
+    expect(judge(count, { ...given, ...more })).toMatchObject(expected);
+  });
+
+  test('with all replicas is one voter to spare, so a locality counts that holds two', () => {
+    const whole = { last: 5, intended: 5, voters: [3, 5] } as const;
+    const expected = { quorum: 2, all: 5, uncertain: 0, uncertainLocality: 0 };
+    expect(judge(5, whole)).toMatchObject(expected);
+  });
+
+  test('is not known for localities that hold two or more, but not all, without its types', () => {
+    const whole = { last: 5, intended: 5 };
+    expect(judge(5, whole)).toMatchObject({ uncertain: 0, uncertainLocality: 1 });
+    expect(judge(3, { last: 3, intended: 3 })).toMatchObject({ uncertainLocality: 0 });
+    expect(judge(3, { last: 3, intended: 3, unplaced: 1 })).toMatchObject({
+      uncertain: 0,
+      uncertainLocality: 1,
+    });
+  });
+});

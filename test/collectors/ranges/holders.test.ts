@@ -1,21 +1,22 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { HolderCounts } from '../../../src/collectors/ranges/failure-domains.ts';
-import { HOLDER_WORDS, Holders, MAX_PLACES } from '../../../src/collectors/ranges/holders.ts';
+import {
+  FailureDomains,
+  type HolderCounts,
+} from '../../../src/collectors/ranges/failure-domains.ts';
+import { Holders, MAX_NODE_ID } from '../../../src/collectors/ranges/holders.ts';
 import { RangeTable } from '../../../src/collectors/ranges/range-table.ts';
-import { countMaps } from './maps.ts';
 
 const nodeIds = fc.oneof(
-  fc.integer({ min: 1, max: 9 }),
-  fc.integer({ min: 1_020, max: 1_028 }),
-  fc.constant(2 ** 40),
+  fc.integer({ min: 1, max: 6 }),
+  fc.constantFrom(MAX_NODE_ID - 1, MAX_NODE_ID),
 );
 const actions = fc.array(
   fc.record({
     rangeId: fc.integer({ min: 1, max: 4 }),
-    act: fc.constantFrom('add', 'add', 'add', 'remove', 'scan', 'counts', 'place'),
+    act: fc.constantFrom('add', 'add', 'add', 'remove', 'scan', 'counts'),
     nodeId: nodeIds,
-    value: fc.integer({ min: 0, max: 15 }),
+    value: fc.integer({ min: 0, max: 255 }),
   }),
   { maxLength: 80 },
 );
@@ -24,14 +25,13 @@ const actions = fc.array(
 interface Model {
   readonly seen: Map<number, boolean>;
   counts: HolderCounts;
-  place: number;
 }
 
 describe('the holders of a range', () => {
-  test('are what was added and not removed, beside the counts and the place', () => {
+  test('are what was added and not removed, beside the counts', () => {
     fc.assert(
       fc.property(actions, (list) => {
-        const table = new RangeTable(HOLDER_WORDS);
+        const table = new RangeTable();
         const holders = new Holders(table);
         const models = new Map<number, Model>();
         for (const { rangeId, act, nodeId, value } of list) {
@@ -39,7 +39,6 @@ describe('the holders of a range', () => {
           const model = models.get(rangeId) ?? {
             seen: new Map(),
             counts: { last: 0, intended: 0, wasMissingSome: false },
-            place: 0,
           };
           models.set(rangeId, model);
           if (act === 'add') {
@@ -51,12 +50,9 @@ describe('the holders of a range', () => {
           } else if (act === 'scan') {
             holders.beginScan(slot, slot + 1);
             for (const id of model.seen.keys()) model.seen.set(id, false);
-          } else if (act === 'counts') {
-            model.counts = { last: value, intended: 15 - value, wasMissingSome: value > 7 };
-            holders.setCounts(slot, model.counts);
           } else {
-            model.place = MAX_PLACES - 1 - value * 4_099;
-            holders.setPlace(slot, model.place);
+            model.counts = { last: value, intended: 255 - value, wasMissingSome: value > 7 };
+            holders.setCounts(slot, model.counts);
           }
         }
         for (const [rangeId, model] of models) {
@@ -68,38 +64,67 @@ describe('the holders of a range', () => {
           expect(new Map(found)).toEqual(model.seen);
           expect(found).toHaveLength(model.seen.size);
           expect(holders.counts(slot)).toEqual(model.counts);
-          expect(holders.place(slot)).toBe(model.place);
         }
       }),
     );
   });
 
-  test('counts above 15 are kept as 15', () => {
-    const table = new RangeTable(HOLDER_WORDS);
+  test('counts above 255 are kept as 255', () => {
+    const table = new RangeTable();
     const holders = new Holders(table);
     const slot = table.put(1);
-    holders.setCounts(slot, { last: 40, intended: 17, wasMissingSome: true });
-    expect(holders.counts(slot)).toEqual({ last: 15, intended: 15, wasMissingSome: true });
+    holders.setCounts(slot, { last: 400, intended: 256, wasMissingSome: true });
+    expect(holders.counts(slot)).toEqual({ last: 255, intended: 255, wasMissingSome: true });
+  });
+});
+
+const NINE = [1, 2, 3, 4, 5, 6, 7, 8, 9];
+
+/** Scans of one range: what its nodes report, of which others are down. */
+function scanOne(
+  ...scans: readonly { readonly seen: readonly number[]; readonly down: number[] }[]
+) {
+  const table = new RangeTable();
+  const holders = new Holders(table);
+  const slot = table.put(1);
+  let lost: number | undefined;
+  let domains = new FailureDomains({ toScan: [], toSkip: [], localities: new Map() }, true);
+  for (const { seen, down } of scans) {
+    holders.beginScan(0, table.capacity);
+    for (const nodeId of seen) holders.add(slot, nodeId);
+    const all = [...NINE, 70_000].filter((id) => !down.includes(id));
+    domains = new FailureDomains({ toScan: all, toSkip: down, localities: new Map() }, true);
+    lost = holders.settle(slot, seen.length, 0, domains);
+  }
+  return { lost, domains, counts: holders.counts(slot) };
+}
+
+describe('a holder without a column', () => {
+  test.each([
+    ['a ninth one', NINE],
+    ['one whose id is 70,000', [1, 2, 70_000]],
+  ])('%s counts as a replica', (_what, seen) => {
+    expect(scanOne({ seen, down: [] }).counts.last).toBe(seen.length);
   });
 
-  test('take memory of their own only beyond six, or with ids above 1,023, and give it back', () => {
-    const table = new RangeTable(HOLDER_WORDS);
-    const holders = new Holders(table);
-    const before = countMaps();
-    const holdersOf = [
-      [1_023, 1_022, 1, 2, 3, 4],
-      [1, 2, 3, 4, 5, 6, 7],
-      [1_024],
-      [2 ** 40, 1_024, 1_025, 1, 2, 3, 4, 5, 6],
-    ];
-    for (const [range, ids] of holdersOf.entries()) {
-      for (const nodeId of ids) holders.add(table.put(range + 1), nodeId);
-    }
-    expect(countMaps() - before).toBe(3);
-    holders.remove(table.put(2), 7);
-    holders.forget(table.put(4));
-    expect(countMaps() - before).toBe(1);
-    const left = [1, 2, 3, 4].map((rangeId) => holders.read(table.put(rangeId)));
-    expect(left).toEqual([6, 6, 1, 6]);
+  test('keeps its range from being reported lost', () => {
+    const whole = { seen: [1, 2, 70_000], down: [] };
+    expect(scanOne(whole, whole, { seen: [], down: [1, 2, 70_000] }).lost).toBeUndefined();
+    const others = { seen: [1, 2, 3], down: [] };
+    expect(scanOne(others, others, { seen: [], down: [1, 2, 3] }).lost).toBe(1);
+  });
+
+  test('is forgotten once a scan finds all replicas in columns', () => {
+    const moved = { seen: [1, 2, 3], down: [] };
+    const before = { seen: [1, 2, 70_000], down: [] };
+    expect(scanOne(before, moved, moved, { seen: [], down: [1, 2, 3] }).lost).toBe(1);
+  });
+
+  test('may be the only one', () => {
+    const { domains, counts, lost } = scanOne({ seen: [70_000], down: [] });
+    expect([counts.last, lost]).toEqual([1, undefined]);
+    // Its node would have to say so, and cannot.
+    expect(domains.nodes.get(70_000)).toMatchObject({ quorum: 0, allReplicas: 0 });
+    expect(domains.unknownVoters.node).toBe(1);
   });
 });

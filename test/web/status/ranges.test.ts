@@ -41,7 +41,7 @@ function whole(
   for (const [at, [quorum, allReplicas]] of domains.entries()) {
     Object.assign(found.nodes.get(at + 1) ?? {}, { quorum, allReplicas });
   }
-  found.uncertain = uncertain;
+  found.unknownVoters.node = uncertain;
   return { domains: found, lost: 3 };
 }
 
