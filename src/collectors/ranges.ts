@@ -1,9 +1,7 @@
 import type { ClusterApi } from '../cockroach/cluster-api.ts';
 import type { OptionValues } from '../options.ts';
 import { inSlices } from '../time-slice.ts';
-import { LISTED_PROBLEMS } from '../vocabulary.ts';
 import { defineCollector, type CollectContext, type PollFailure } from './collector.ts';
-import { FailureDomains } from './ranges/failure-domains.ts';
 import { families, STORE_LOADS } from './ranges/families.ts';
 import { HotCandidates, HotList, type HotRange } from './ranges/hot-ranges.ts';
 import { KnownRanges } from './ranges/known-ranges.ts';
@@ -14,8 +12,8 @@ import {
   type ProblemRange,
   ProblemReports,
 } from './ranges/problem-ranges.ts';
-import { RangeLimitError } from './ranges/range-table.ts';
-import { labelsOfPlace, type Place, QUERIES, WRITES } from './ranges/range.ts';
+import { findRangeLimit, type RangeLimitError } from './ranges/range-table.ts';
+import { labelsOfPlace, QUERIES, WRITES } from './ranges/range.ts';
 import { type RangesResult, writeRangesSamples } from './ranges/samples.ts';
 import {
   assignLocalNode,
@@ -30,9 +28,7 @@ import {
 } from './ranges/scan.ts';
 import { PlaceLoads, TableLists } from './ranges/table-load.ts';
 import { NodeTally, type RangeLists, type ScannedNode } from './ranges/tally.ts';
-
-/** Bit of a problem that no replica reports. */
-const NO_LIVE_REPLICA = 1 << LISTED_PROBLEMS.indexOf('no_live_replica');
+import { viewWhole } from './ranges/whole-view.ts';
 
 const OPTIONS = {
   page_limit: {
@@ -133,7 +129,7 @@ export const ranges = defineCollector({
       return { ...result, failure };
     }
     const isComplete = failed.length === 0;
-    const whole = isComplete ? viewWhole(context, lists, assignment, readNodes) : undefined;
+    const whole = isComplete ? viewWhole(state, lists, assignment, readNodes) : undefined;
     const summary = await inSlices(state.known.endScan(readNodes, whole));
     const problems = updateProblems(context, lists, assignment, readNodes);
     settleDetails(context, scanned);
@@ -226,12 +222,6 @@ function refuseRanges(state: Context['state'], { tooMany }: Scan): PollFailure |
   return { reason: 'limit', message: `ranges: ${tooMany.message}` };
 }
 
-/** The API client wraps what its callbacks throw. */
-function findRangeLimit(error: unknown): RangeLimitError | undefined {
-  if (error instanceof RangeLimitError) return error;
-  return error instanceof Error ? findRangeLimit(error.cause) : undefined;
-}
-
 /** Takes over a node that was read to its end. */
 async function commit(
   { state, options }: Context,
@@ -249,30 +239,6 @@ async function commit(
   lists.hot.addAll(own.hot);
   lists.problems.addAll(own.problems);
   lists.tables.addAll(own.tables);
-}
-
-/** After a scan without failures: what depends on each node, and reports of the ranges that no live one holds. */
-function viewWhole(
-  { state }: Context,
-  { problems }: RangeLists,
-  assignment: Assignment,
-  readNodes: ReadonlySet<number>,
-) {
-  const nodes = { ...assignment, toScan: [...readNodes] };
-  const domains = new FailureDomains(nodes, !state.hasCompleteScan);
-  state.hasCompleteScan = true;
-  for (const nodeId of state.storesOf.keys()) {
-    if (!domains.isMember(nodeId)) state.storesOf.delete(nodeId);
-  }
-  // The ranges of a node that went down before it was ever read are unknown.
-  const isKnown = assignment.toSkip.every((nodeId) => state.storesOf.has(nodeId));
-  const onLost = (rangeId: number, nodeId: number, place: Place): void => {
-    if (!isKnown) return;
-    const stores = [...(state.storesOf.get(nodeId)?.keys() ?? [])];
-    const storeId = stores.length === 1 ? (stores[0] ?? 0) : 0;
-    problems.add(rangeId, NO_LIVE_REPLICA, { nodeId, storeId, place });
-  };
-  return { domains, onLost, isKnown };
 }
 
 function updateProblems(

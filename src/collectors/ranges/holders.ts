@@ -33,7 +33,8 @@ export class Holders {
   add(slot: number, nodeId: number): void {
     const { nodes, seen, marks } = this.#table;
     const first = slot * HOLDER_COLUMNS;
-    for (let column = 0; column < HOLDER_COLUMNS && nodeId <= MAX_NODE_ID; column += 1) {
+    const columns = nodeId <= MAX_NODE_ID ? HOLDER_COLUMNS : 0;
+    for (let column = 0; column < columns; column += 1) {
       const other = nodes[first + column];
       if (other !== nodeId && other !== 0) continue;
       nodes[first + column] = nodeId;

@@ -181,6 +181,12 @@ export class RangeTable {
   }
 }
 
+/** The cause of a failure, which the API client wraps when its callback throws. */
+export function findRangeLimit(error: unknown): RangeLimitError | undefined {
+  if (error instanceof RangeLimitError) return error;
+  return error instanceof Error ? findRangeLimit(error.cause) : undefined;
+}
+
 function checkSize(ranges: number): void {
   if (ranges <= MAX_RANGES) return;
   const most = MAX_RANGES.toLocaleString('en');
