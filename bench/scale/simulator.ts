@@ -9,6 +9,7 @@ import {
   type ClusterServer,
 } from '../../src/simulator/cluster/request.ts';
 import { matchRoute } from '../../src/simulator/cluster/routes.ts';
+import { createStoreOrder } from '../../src/simulator/cluster/store-order.ts';
 import { createTokens } from '../../src/simulator/cluster/tokens.ts';
 import { internalError, unknownPath, type Answer } from '../../src/simulator/http/answer.ts';
 import { openListener } from '../../src/simulator/http/listener.ts';
@@ -90,7 +91,7 @@ function createParts(layout: Layout): Parts {
   const turns = Array.from({ length: REPLICATION }, (_, turn) => turn);
   return {
     layout,
-    server: { options, world, quirks, tokens },
+    server: { options, world, quirks, tokens, storeOrder: createStoreOrder(options.seed) },
     model,
     blocks: {
       troubled: turns.map((turn) => makeBlock(three, quirks, turn, true)),

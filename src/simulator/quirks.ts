@@ -32,6 +32,10 @@ export interface Quirks {
   unencodable: 'none' | 'nodes' | 'ranges';
   /** Replicas are added and removed between two pages of one listing. */
   rangeChurn: boolean;
+  /** The order in which a node lists its stores: drawn anew for each request, or always by id. */
+  storeOrder: 'random' | 'fixed';
+  /** Time that a node takes for each of its replicas before it sends the headers of its list, microseconds. */
+  replicaMicros: number;
   /** Zero values are written instead of omitted. */
   writeZeros: boolean;
   /** Empty lists are null (Go's nil slice) where the server does not allocate them. */
@@ -87,6 +91,8 @@ const REAL: Quirks = {
   hsts: false,
   unencodable: 'none',
   rangeChurn: false,
+  storeOrder: 'random',
+  replicaMicros: 0,
   writeZeros: false,
   nullArrays: true,
   sessionStatus: true,

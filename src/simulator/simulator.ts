@@ -2,6 +2,7 @@ import { CLOUD_TOKEN, rolesOfToken } from './cloud/request.ts';
 import { cloudService } from './cloud/service.ts';
 import type { ClusterServer } from './cluster/request.ts';
 import { clusterService, plainService } from './cluster/service.ts';
+import { createStoreOrder } from './cluster/store-order.ts';
 import { createTokens, type Tokens } from './cluster/tokens.ts';
 import { openControl } from './control/control.ts';
 import { createFaults, type FaultHandle, type FaultRule, type Faults } from './http/faults.ts';
@@ -101,7 +102,7 @@ function createParts(options: SimulatorOptions): Parts {
   const quirks = quirksOf(options.dialect, options.quirks);
   const tokens = createTokens(options.seed, options.sessionTimeoutMs, options.now);
   return {
-    server: { options, world, tokens, quirks },
+    server: { options, world, tokens, quirks, storeOrder: createStoreOrder(options.seed) },
     world: {
       ...world,
       expireTokens: () => tokens.expireAll(),

@@ -1,8 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { startSimulator, type Simulator } from '../../src/simulator/index.ts';
 import { ask, clusterClient, failureOf, logIn, type RangesBody, type WireRange } from './client.ts';
 
 const ONE_REPLICA = ['unavailable', 'underreplicated', 'overreplicated', 'range_too_large'];
+
+const keyOf = (range: WireRange): string => `${range.source_store_id}/${range.desc.range_id}`;
+
+/** The stores of a list in the order of their first replicas. */
+const storesOf = ({ ranges }: RangesBody): string =>
+  [...new Set(ranges.map((range) => range.source_store_id))].join(' ');
 
 describe('GET /nodes/{id}/ranges/', () => {
   let simulator: Simulator;
@@ -30,9 +36,8 @@ describe('GET /nodes/{id}/ranges/', () => {
         text: 'invalid node ID\n',
       });
     }
-    expect((await page('/nodes/local/ranges/')).ranges).toEqual(
-      (await page('/nodes/1/ranges/')).ranges,
-    );
+    const [own, first] = [await page('/nodes/local/ranges/'), await page('/nodes/1/ranges/')];
+    expect(own.ranges.map(keyOf).toSorted()).toEqual(first.ranges.map(keyOf).toSorted());
   });
 
   it('returns 500 for unknown, dead and decommissioned nodes', async () => {
@@ -43,14 +48,20 @@ describe('GET /nodes/{id}/ranges/', () => {
     expect((await page('/nodes/8/ranges/')).ranges.length).toBeGreaterThan(0);
   });
 
-  it('lists stores in the order of the node and ranges by id within each', async () => {
+  it('lists one store after the other, and ranges by id within each', async () => {
     const { ranges } = await page('/nodes/1/ranges/');
-    const keys = ranges.map((range) => range.source_store_id * 1e6 + range.desc.range_id);
-    expect(keys).toEqual(keys.toSorted((a, b) => a - b));
-    expect(new Set(ranges.map((range) => range.source_store_id)).size).toBe(2);
+    const stores = Map.groupBy(ranges, (range) => range.source_store_id);
+    expect(stores.size).toBe(2);
+    expect([...stores.values()].flat().map(keyOf)).toEqual(ranges.map(keyOf));
+    for (const store of stores.values()) {
+      const ids = store.map((range) => range.desc.range_id);
+      expect(ids).toEqual(ids.toSorted((a, b) => a - b));
+    }
   });
 
-  it('pages by position; the pages join to the whole', async () => {
+  it('pages by position; the pages join to the whole when the order stays the same', async () => {
+    simulator.setQuirk('storeOrder', 'fixed');
+    onTestFinished(() => simulator.setQuirk('storeOrder', 'random'));
     const whole = await page('/nodes/1/ranges/');
     const joined: WireRange[] = [];
     for (let offset: number | undefined = 0; offset !== undefined;) {
@@ -220,4 +231,70 @@ it('waits before it fails on a dead node, or never responds, under the quirk', a
   patience.abort();
   expect(await failure).toContain('aborted');
   await expect.poll(() => simulator.requests.inFlight.get('node_ranges')).toBe(0);
+});
+
+describe('a node with several stores', () => {
+  /** The orders of so many lists of node 1. */
+  async function drawnOrders(
+    count: number,
+    storesPerNode: number,
+    seed: number,
+  ): Promise<readonly string[]> {
+    await using simulator = await startSimulator({
+      metricKeys: 'useful',
+      nodes: 1,
+      replication: 1,
+      ranges: 15,
+      storesPerNode,
+      seed,
+      faultyNodes: false,
+    });
+    const client = await clusterClient(simulator);
+    const orders: string[] = [];
+    for (let request = 0; request < count; request += 1) {
+      orders.push(storesOf((await client<RangesBody>('/nodes/1/ranges/')).json()));
+    }
+    return orders;
+  }
+
+  // As measured with maps of Go: 0.78, 0.60 and 0.22.
+  it.each([
+    [2, 0.7, 0.85],
+    [3, 0.52, 0.68],
+    [6, 0.14, 0.3],
+  ])(
+    'draws the order of %i stores anew for each request: two agree with a probability of %d to %d',
+    async (stores, least, most) => {
+      const orders = await drawnOrders(200, stores, 3);
+      const agreeing = orders.filter((order, at) => at > 0 && order === orders[at - 1]);
+      expect(agreeing.length / 199).toBeGreaterThan(least);
+      expect(agreeing.length / 199).toBeLessThan(most);
+    },
+  );
+
+  it('draws the same orders again with the same seed, and others with another', async () => {
+    const first = await drawnOrders(30, 3, 5);
+    expect(await drawnOrders(30, 3, 5)).toEqual(first);
+    expect(await drawnOrders(30, 3, 6)).not.toEqual(first);
+  });
+});
+
+it('sends no header before its work is done, which grows with the replicas of the node', async () => {
+  await using simulator = await startSimulator({
+    metricKeys: 'useful',
+    nodes: 1,
+    replication: 1,
+    ranges: 100,
+    faultyNodes: false,
+    quirks: { replicaMicros: 3_000 },
+  });
+  const client = await clusterClient(simulator);
+  const seconds = async (path: string): Promise<number> => {
+    const startedAt = performance.now();
+    await client(path);
+    return (performance.now() - startedAt) / 1000;
+  };
+  expect(await seconds('/nodes/1/ranges/?limit=1')).toBeGreaterThan(0.29);
+  const wanted = Array.from({ length: 50 }, (_, at) => at + 1).join(',');
+  expect(await seconds(`/nodes/1/ranges/?ranges=${wanted}`)).toBeGreaterThan(0.14);
 });

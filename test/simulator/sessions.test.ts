@@ -112,6 +112,27 @@ describe('GET /sessions/', () => {
     expect(again).toMatchObject({ sessions: [], next: last.next, errors: [{ node_id: 9 }] });
   });
 
+  it('leaves a last node without sessions in progress: one more page, which is empty', async () => {
+    await using quiet = await startSimulator({
+      metricKeys: 'useful',
+      nodes: 2,
+      sessions: 4,
+      faultyNodes: false,
+      frozen: true,
+    });
+    const ask = await clusterClient(quiet);
+    const { sessions } = (await ask<SessionsBody>('/sessions/')).json();
+    for (const { id, node_id: node } of sessions) {
+      if (node === 2) quiet.world.closeSession(Buffer.from(String(id), 'base64').toString('hex'));
+    }
+    const query = '/sessions/?limit=100&exclude_closed_sessions=true';
+    const first = (await ask<SessionsBody>(query)).json();
+    expect(first.sessions.length).toBeGreaterThan(0);
+    expect(decoded(first.next)).toBe('1,|2|0|');
+    const second = (await ask<SessionsBody>(`${query}&start=${first.next}`)).json();
+    expect(second).toMatchObject({ sessions: [], next: first.next });
+  });
+
   it('starts over with an invalid token, and ignores one without a limit', async () => {
     const first = await page('?limit=2');
     for (const token of ['!!!!', 'abc', Buffer.from('1|2').toString('base64url'), UNLIMITED]) {

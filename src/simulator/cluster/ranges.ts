@@ -12,7 +12,6 @@ import { rangeElement } from '../wire/range.ts';
 import type { ClusterNode } from '../world/nodes.ts';
 import { churnRanges } from '../world/range-actions.ts';
 import type { Range, Replica } from '../world/ranges.ts';
-import type { WorldState } from '../world/state.ts';
 import { slicePage, goInteger, listBody } from './page.ts';
 import type { ClusterRequest, ClusterServer } from './request.ts';
 
@@ -33,7 +32,12 @@ export async function listNodeRanges(
   if (failure !== undefined || node === undefined) return failure ?? internalError();
   if (node.silentOn !== 'nothing') return 'silence';
   if (server.quirks.unencodable === 'ranges') return unencodableAnswer();
-  return listReplicas(server, request, node, wanted);
+  const replicas = replicasOf(server, node, wanted);
+  const answer = listReplicas(server, request, replicas);
+  // The list is complete before the first byte is sent, whatever part of it was asked for.
+  const preparationMs = (replicas.length * server.quirks.replicaMicros) / 1000;
+  if (preparationMs > 0) await wait(preparationMs, undefined, { ref: false });
+  return answer;
 }
 
 /** The range ids; undefined for all. */
@@ -61,36 +65,34 @@ export async function reach(
   return internalError();
 }
 
-function listReplicas(
-  server: ClusterServer,
-  request: ClusterRequest,
-  node: ClusterNode,
-  wanted: ReadonlySet<number> | undefined,
-): Answer {
-  const { state } = server.world;
-  const page = slicePage(replicasOf(state, node, wanted), request.query);
-  const elements = page.items.map(
-    ({ range, replica }) =>
-      () =>
-        encodeJson(rangeElement(state, server.quirks, range, replica)),
-  );
-  if (!server.quirks.rangeChurn || page.next === undefined) {
-    return jsonAnswer(200, listBody('ranges', elements, page.next, '[]'));
-  }
-  const body = elements.map((element) => element()).map((text) => () => text);
-  churnRanges(state);
-  return jsonAnswer(200, listBody('ranges', body, page.next, '[]'));
+interface ListedReplica {
+  readonly range: Range;
+  readonly replica: Replica;
 }
 
-/** Stores in the node's order, within a store ascending range ids. */
+/** One page of the list. It is a copy, which later changes of the world do not reach. */
+function listReplicas(
+  { world: { state }, quirks }: ClusterServer,
+  request: ClusterRequest,
+  replicas: readonly ListedReplica[],
+): Answer {
+  const page = slicePage(replicas, request.query);
+  const texts = page.items.map(({ range, replica }) =>
+    encodeJson(rangeElement(state, quirks, range, replica)),
+  );
+  if (quirks.rangeChurn && page.next !== undefined) churnRanges(state);
+  const elements = texts.map((text) => () => text);
+  return jsonAnswer(200, listBody('ranges', elements, page.next, '[]'));
+}
+
+/** Store by store, within a store ascending range ids. */
 function replicasOf(
-  state: WorldState,
+  { world: { state }, quirks, storeOrder }: ClusterServer,
   node: ClusterNode,
   wanted: ReadonlySet<number> | undefined,
-): { range: Range; replica: Replica }[] {
-  const byStore = new Map(
-    node.stores.map((store) => [store.id, [] as { range: Range; replica: Replica }[]]),
-  );
+): readonly ListedReplica[] {
+  const stores = quirks.storeOrder === 'random' ? storeOrder.drawn(node) : node.stores;
+  const byStore = new Map(stores.map((store) => [store.id, [] as ListedReplica[]]));
   for (const range of state.ranges.values()) {
     if (wanted !== undefined && !wanted.has(range.id)) continue;
     for (const replica of range.replicas) {

@@ -3,6 +3,7 @@ import type { SimulatorOptions, Account, Privilege } from '../options.ts';
 import type { Quirks } from '../quirks.ts';
 import type { ClusterNode } from '../world/nodes.ts';
 import type { World } from '../world/world.ts';
+import type { StoreOrder } from './store-order.ts';
 import { type Tokens, decodeBase64, decodeToken } from './tokens.ts';
 
 /** What handlers of the cluster API need. */
@@ -11,6 +12,7 @@ export interface ClusterServer {
   readonly world: World;
   readonly quirks: Quirks;
   readonly tokens: Tokens;
+  readonly storeOrder: StoreOrder;
 }
 
 /** A request for a handler. */
