@@ -6,6 +6,9 @@ import { BoundedMap, EndpointHealth, type HealthOptions, Upstream } from './upst
 /** Of the time left, for finding out whether one of several URLs works again. */
 const PROBE_SHARE = 1 / 3;
 
+/** A node without a response is left alone no longer than this. */
+const MAX_PAUSE_MS = 300_000;
+
 /** One try of a request, with the state that classifies its outcome. */
 interface TrackedAttempt extends Attempt {
   readonly request: HttpRequest;
@@ -65,7 +68,7 @@ export class Health {
   #endpoint(upstream: Upstream, request: HttpRequest): EndpointHealth {
     const { node } = request;
     if (node === undefined) return upstream.endpoint(subjectOf(request));
-    const health = this.#nodes.get(node) ?? new EndpointHealth(this.#options);
+    const health = this.#nodes.get(node) ?? new EndpointHealth(this.#options, true);
     this.#nodes.set(node, health);
     return health;
   }
@@ -134,12 +137,17 @@ export class Health {
 
   /** How long to wait for headers, so that time is left for another URL where there are several. */
   #headersMs(endpoint: EndpointHealth, request: HttpRequest, isUrlProbe: boolean): number {
-    if (this.upstreams.length === 1) return endpoint.headersMs(isUrlProbe);
-    const shortMs = endpoint.shortHeadersMs;
+    const fullMs = this.#fullHeadersMs(request);
+    if (this.upstreams.length === 1) return endpoint.headersMs(isUrlProbe, fullMs);
+    const shortMs = endpoint.shortHeadersMs(fullMs);
     const leftMs = Math.round((request.stats.endsAtMs ?? Infinity) - performance.now());
     if (isUrlProbe) return Math.min(shortMs, Math.max(1, Math.round(leftMs * PROBE_SHARE)));
     const leavesTime = request.node === undefined && leftMs > 2 * shortMs;
-    return Math.min(endpoint.headersMs(false), leavesTime ? leftMs - shortMs : Infinity);
+    return Math.min(endpoint.headersMs(false, fullMs), leavesTime ? leftMs - shortMs : Infinity);
+  }
+
+  #fullHeadersMs({ headersMs }: HttpRequest): number {
+    return headersMs ?? this.#options.deadlines.headersMs;
   }
 
   succeeded({ upstream, endpoint, request }: TrackedAttempt): void {
@@ -174,7 +182,8 @@ export class Health {
     const waitedMs = performance.now() - startMs;
     this.#preferOthers(attempt);
     // A poll that ended soon after its request was sent proves nothing.
-    if (request.stats.signal.aborted && waitedMs < endpoint.shortHeadersMs / 2) return false;
+    const shortMs = endpoint.shortHeadersMs(this.#fullHeadersMs(request));
+    if (request.stats.signal.aborted && waitedMs < shortMs / 2) return false;
     const sinceMs = endpoint.recordSilence(sentAtMs);
     endpoint.breaker.failed(sentAtMs);
     if (request.node !== undefined) {
@@ -202,7 +211,8 @@ export class Health {
       !isNodeSilent && this.#apiAnsweredAtMs >= sentAtMs && upstream.answeredAtMs < sentAtMs;
     if (isUrlSuspect) upstream.avoidForNodes(waitedMs / this.#options.maxDuty);
     if (isNodeSilent) before.upstream.avoidForNodes(-Infinity);
-    const pauseMs = isNodeSilent ? (before.owedMs + waitedMs) / this.#options.maxDuty : 0;
+    const owedMs = isNodeSilent ? (before.owedMs + waitedMs) / this.#options.maxDuty : 0;
+    const pauseMs = Math.min(owedMs, MAX_PAUSE_MS);
     endpoint.silence = {
       upstream,
       sentAtMs,

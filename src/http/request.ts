@@ -32,6 +32,8 @@ export interface HttpRequest<T = unknown> {
   readonly node?: number;
   /** The URL's host forwards the request to the node: a 502 is about the node, and no other URL does better. */
   readonly proxied?: boolean;
+  /** To the headers of the response, where that is not the time that the client allows. */
+  readonly headersMs?: number;
   /** A part of the endpoint that may fail alone. */
   readonly part?: string;
   /** Index of the URL to begin with. */

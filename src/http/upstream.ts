@@ -8,8 +8,9 @@ const MAX_FAILURES_OF_ONE_OF_SEVERAL = 1;
 /** A single endpoint or node may be silent for its own reasons. */
 const MIN_SILENT_TO_OPEN = 2;
 const MAX_FAILURES_OF_AN_ENDPOINT = 3;
-/** Without responses, one in this many requests gets the full deadline. */
+/** Without responses, one in this many requests gets the full deadline: to an endpoint of a URL, and for a node. */
 const FULL_DEADLINE_EVERY = 10;
+const FULL_DEADLINE_OF_A_NODE_EVERY = 3;
 /** Servers name nodes and tables; invented names must not fill the memory. */
 const MAX_NAMES = 10_000;
 
@@ -113,28 +114,34 @@ export class EndpointHealth {
       }
     | undefined;
   readonly #options: HealthOptions;
-  #answerMs = 0;
+  readonly #isNode: boolean;
+  #answerMs: number | undefined;
   #silentRequests = 0;
   #silentSinceMs: number | undefined;
 
-  constructor(options: HealthOptions) {
+  /** `isNode`: it prepares a long list of its own before it sends headers, so it gets more time. */
+  constructor(options: HealthOptions, isNode = false) {
     this.breaker = new Breaker(MAX_FAILURES_OF_AN_ENDPOINT, options);
     this.#options = options;
+    this.#isNode = isNode;
   }
 
   /**
-   * How long the next request may wait for headers. What sent no response is not waited for as long the next time: a
-   * frozen server costs the full time once, not at every poll.
+   * How long the next request may wait for headers, `fullMs` at most. What sent no response is not waited for as long the
+   * next time: a frozen server costs the full time once, not at every poll.
    */
-  headersMs(isProbe: boolean): number {
+  headersMs(isProbe: boolean, fullMs: number): number {
     const isFirst = this.#silentSinceMs === undefined && !isProbe;
-    const isFull = this.#silentRequests % FULL_DEADLINE_EVERY === FULL_DEADLINE_EVERY - 1;
-    return isFirst || isFull ? this.#options.deadlines.headersMs : this.shortHeadersMs;
+    const every = this.#isNode ? FULL_DEADLINE_OF_A_NODE_EVERY : FULL_DEADLINE_EVERY;
+    const isFull = this.#silentRequests % every === every - 1;
+    return isFirst || isFull ? fullMs : this.shortHeadersMs(fullMs);
   }
 
-  get shortHeadersMs(): number {
-    const { headersMs, headersAfterSilenceMs } = this.#options.deadlines;
-    return Math.min(headersMs, Math.max(headersAfterSilenceMs, 2 * this.#answerMs));
+  /** For a request after silence. Nobody knows how long a node takes that has never answered. */
+  shortHeadersMs(fullMs: number): number {
+    if (this.#isNode && this.#answerMs === undefined) return fullMs;
+    const { headersAfterSilenceMs } = this.#options.deadlines;
+    return Math.min(fullMs, Math.max(headersAfterSilenceMs, 2 * (this.#answerMs ?? 0)));
   }
 
   recordHeaders(tookMs: number): void {

@@ -108,6 +108,15 @@ describe('the silence of a node', () => {
     expect(left()).toEqual([0, 0, 0]);
   });
 
+  test('is followed by a pause of at most five minutes', () => {
+    const { health, silence, answer } = create(1);
+    for (let times = 0; times < 2; times += 1) {
+      answer(0);
+      silence(0, OF_NODE_3, 120_000);
+    }
+    expect(health.silentNodeMs(OF_NODE_3)).toBe(300_000);
+  });
+
   test('is not the node’s as long as the URL answers nothing else', () => {
     const { health, silence, states } = create(1);
     for (let times = 0; times < 3; times += 1) silence(0, OF_NODE_3);

@@ -92,18 +92,18 @@ describe('the health of an endpoint', () => {
   test('has the full deadline at first, and in every tenth request without an answer', () => {
     const health = new EndpointHealth(OPTIONS);
     const deadlines = Array.from({ length: 30 }, (_, at) => {
-      const deadline = health.headersMs(false);
+      const deadline = health.headersMs(false, 1_000);
       health.recordSilence(at);
       return deadline;
     });
     const nine = Array.from({ length: 9 }, () => 100);
     expect(deadlines).toEqual([1_000, ...nine.slice(1), 1_000, ...nine, 1_000, ...nine, 1_000]);
-    expect(health.headersMs(true)).toBe(100);
+    expect(health.headersMs(true, 1_000)).toBe(100);
     health.recordSilence(30);
     health.recordHeaders(0);
-    expect([health.headersMs(false), health.headersMs(true)]).toEqual([1_000, 100]);
+    expect([health.headersMs(false, 1_000), health.headersMs(true, 1_000)]).toEqual([1_000, 100]);
     for (let request = 0; request < 9; request += 1) health.recordSilence(request);
-    expect(health.headersMs(true)).toBe(1_000);
+    expect(health.headersMs(true, 1_000)).toBe(1_000);
   });
 
   test.each([
@@ -115,7 +115,7 @@ describe('the health of an endpoint', () => {
   ])('has after an answer in %i ms a short deadline of %i ms', (tookMs, expected) => {
     const health = new EndpointHealth(OPTIONS);
     health.recordHeaders(tookMs);
-    expect(health.shortHeadersMs).toBe(expected);
+    expect(health.shortHeadersMs(1_000)).toBe(expected);
   });
 
   test('has no longer short deadline than configured before its first answer', () => {
@@ -123,7 +123,20 @@ describe('the health of an endpoint', () => {
       ...OPTIONS,
       deadlines: { headersMs: 1_000, headersAfterSilenceMs: 0 },
     });
-    expect(health.shortHeadersMs).toBe(0);
+    expect(health.shortHeadersMs(1_000)).toBe(0);
+  });
+
+  test('of a node is the full deadline until its first answer, then in every third request', () => {
+    const health = new EndpointHealth(OPTIONS, true);
+    const deadlines = (): readonly number[] =>
+      Array.from({ length: 6 }, (_, at) => {
+        const deadline = health.headersMs(false, 2_000);
+        health.recordSilence(at);
+        return deadline;
+      });
+    expect(deadlines()).toEqual([2_000, 2_000, 2_000, 2_000, 2_000, 2_000]);
+    health.recordHeaders(300);
+    expect(deadlines()).toEqual([2_000, 600, 2_000, 600, 600, 2_000]);
   });
 
   test('knows since when there has been no answer', () => {
