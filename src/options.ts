@@ -13,6 +13,13 @@ export type OptionSpec = { readonly help: string } & (
       readonly min?: number;
       readonly max?: number;
     }
+  | {
+      readonly kind: 'duration';
+      /** Seconds. */
+      readonly default: number;
+      /** Seconds. */
+      readonly min: number;
+    }
   | { readonly kind: 'boolean'; readonly default: boolean }
   /** true, false, or auto: what the server makes possible. */
   | { readonly kind: 'auto'; readonly default: 'auto' }
@@ -44,6 +51,8 @@ export type OptionValues<S extends OptionSpecs> = {
     ? V
     : {
         readonly integer: number;
+        /** Seconds. */
+        readonly duration: number;
         readonly boolean: boolean;
         readonly auto: boolean | 'auto';
         readonly enum: string;

@@ -239,7 +239,7 @@ export function collectorSections(
 ): v.GenericSchema<Record<string, unknown>, Record<string, CollectorConfig>> {
   const sections = collectors.map((collector) => {
     const own = Object.entries(collector.options).map(([name, spec]) => {
-      return [name, key(v.optional(optionSchema(spec), spec.default), { help: spec.help })];
+      return [name, key(v.optional(optionSchema(spec), defaultOf(spec)), { help: spec.help })];
     });
     const entries = section({ ...commonKeys(collector), ...Object.fromEntries(own) });
     return [collector.name, v.nullish(entries, {})];
@@ -247,8 +247,15 @@ export function collectorSections(
   return section(Object.fromEntries(sections));
 }
 
+/** As it is written in a file. */
+function defaultOf(spec: OptionSpec): unknown {
+  return spec.kind === 'duration' ? formatDuration(spec.default) : spec.default;
+}
+
 function optionSchema(spec: OptionSpec): v.GenericSchema {
   switch (spec.kind) {
+    case 'duration':
+      return duration(spec.min);
     case 'integer':
       return integer(spec.min, spec.max);
     case 'boolean':
