@@ -80,6 +80,7 @@ export async function setUp(
       nodes: random.integer(3, 5),
       ranges: random.integer(15, 35),
       sessions: random.integer(5, 25),
+      storesPerNode: dimensions.storesPerNode,
       metricKeys: 'useful',
       gateways: dimensions.gateways,
       ...(isVirtualized && { virtualCluster: VIRTUAL_CLUSTER }),
@@ -163,6 +164,7 @@ function drawDimensions(random: Random, spareRequests: boolean): Dimensions {
     gateways: random.integer(1, 3),
     maxConcurrentRequests: spareRequests ? rangeConcurrency + SPARE_REQUESTS : requests,
     rangeConcurrency,
+    storesPerNode: random.integer(1, 4),
     pagedCollectors: new Set(paged),
     sessionsPageCap: random.chance(0.25) ? random.integer(2, 6) : 0,
   };

@@ -29,6 +29,8 @@ export interface Dimensions {
   readonly gateways: number;
   readonly maxConcurrentRequests: number;
   readonly rangeConcurrency: number;
+  /** Each request lists them in another order. */
+  readonly storesPerNode: number;
   readonly pagedCollectors: ReadonlySet<string>;
   /** Most sessions that the servers put into one page, whatever was asked for; 0 for no such cap. */
   readonly sessionsPageCap: number;
@@ -78,6 +80,7 @@ function hastenCluster(cluster: ClusterConfig, slowness: number): ClusterConfig 
       interval: slowness * (INTERVAL_SECONDS[name] ?? 1),
       timeout: slowness * POLL_SECONDS[name === 'ranges' ? 'ranges' : 'others'],
       max_duty: 1,
+      ...(name === 'ranges' && { node_timeout: slowness * REQUEST_SECONDS }),
     },
   ]);
   const { cluster_api } = cluster;
