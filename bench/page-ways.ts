@@ -2,9 +2,9 @@
 import { request } from 'undici';
 import { HotCandidates, HotList } from '../src/collectors/ranges/hot-ranges.ts';
 import { Places } from '../src/collectors/ranges/known-ranges.ts';
+import { createNodeReader } from '../src/collectors/ranges/node-reader.ts';
 import { ProblemHistory, ProblemReports } from '../src/collectors/ranges/problem-ranges.ts';
 import { QUERIES } from '../src/collectors/ranges/range.ts';
-import { createNodeReader } from '../src/collectors/ranges/scan.ts';
 import { PlaceLoads } from '../src/collectors/ranges/table-load.ts';
 import { NodeTally } from '../src/collectors/ranges/tally.ts';
 import { createPollStats } from '../src/http/poll-stats.ts';
@@ -28,7 +28,6 @@ export interface Found {
 }
 
 const NODE_ID = 101;
-const WHOLE_PAGE = 1_000_000;
 const HOT_RANGES = 20;
 const WAYS = { exporter: readAsExporter, json: readAsJson, nothing: readOnly };
 const { way, url, token }: PageWay = JSON.parse(process.argv[2] ?? '{}');
@@ -47,9 +46,15 @@ function createTally(nodeId: number): NodeTally {
 
 /** The work of the ranges collector for one node, up to its aggregate. */
 async function readAsExporter(): Promise<Found> {
-  const state = { firstNodeId: 0, scans: 0, failed: new Set<number>(), gatewayOnly: true };
+  const state = {
+    firstNodeId: 0,
+    scans: 0,
+    failed: new Set<number>(),
+    gatewayOnly: true,
+    unpaged: new Set<number>(),
+  };
   const context = {
-    ...contextOf({ route: 'gateway', page_limit: WHOLE_PAGE }, state),
+    ...contextOf({ route: 'gateway' }, state),
     ...createPollStats(AbortSignal.timeout(600_000)),
   };
   const { node } = await createNodeReader(client.api, context, createTally)(NODE_ID, 0);
@@ -62,7 +67,7 @@ async function readAsExporter(): Promise<Found> {
 }
 
 async function get() {
-  const target = `${url}/api/v2/nodes/${NODE_ID}/ranges/?limit=${WHOLE_PAGE}`;
+  const target = `${url}/api/v2/nodes/${NODE_ID}/ranges/`;
   const headers = { 'accept-encoding': 'identity', 'X-Cockroach-API-Session': token };
   return (await request(target, { headers, headersTimeout: 0, bodyTimeout: 0 })).body;
 }

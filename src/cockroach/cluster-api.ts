@@ -16,9 +16,11 @@ import {
 } from '../json/shape.ts';
 import type { Endpoint } from '../vocabulary.ts';
 import { isRepeatedPage, readNumberedPages, readOffsetPages, readTokenPages } from './paging.ts';
+import { type RangeRoute, rangesPath } from './ranges-path.ts';
 import type { Session, SessionRequest } from './session.ts';
 
 export type { PollStats } from '../http/poll-stats.ts';
+export type { RangeRoute } from './ranges-path.ts';
 
 /** Far above the largest honest element (a node with many stores: half a megabyte). */
 const LIMITS = { maxElementBytes: 16 * 1024 * 1024, maxDepth: 64 };
@@ -37,24 +39,21 @@ export const sessionsEnvelope = object({
 /** They distinguish the first session of one page from that of another. */
 export const identityFields = { id: raw(), node_id: raw(), start: raw() };
 
-/** Who lists the ranges of a node: any server, the node itself through any server, or the URL's own. */
-export type RangeRoute = 'gateway' | 'proxy' | 'local';
-
 /**
  * The cluster API v2, one method an endpoint. Listings call back synchronously, element by element; the element is reused
  * for the next one. `limit` is their number per page. Failures are RequestErrors.
  */
 export class ClusterApi {
   readonly #session: Pick<Session, 'get'>;
-  /** Fields or elements of a wrong shape. */
-  readonly #decodeErrors: (endpoint: Endpoint, count: number) => void;
+  /** Fields or elements of a wrong shape. Also called for those that are wrong beside others. */
+  readonly decodeErrors: (endpoint: Endpoint, count: number) => void;
 
   constructor(
     session: Pick<Session, 'get'>,
     decodeErrors: (endpoint: Endpoint, count: number) => void,
   ) {
     this.#session = session;
-    this.#decodeErrors = decodeErrors;
+    this.decodeErrors = decodeErrors;
   }
 
   /** GET /nodes/, all pages, at most 10,000 nodes; `dateMs` is the Date header of the last response. */
@@ -92,13 +91,19 @@ export class ClusterApi {
     return { dateMs };
   }
 
-  /** GET /nodes/{node_id}/ranges/, all pages; only the ranges of `rangeIds` if it is set. */
+  /**
+   * GET /nodes/{node_id}/ranges/; only the ranges of `rangeIds` if it is set. The whole list is one response unless `limit`
+   * asks for pages. The rest of a response that was cut unasked is read in pages of its length.
+   */
   nodeRanges<S extends ObjectShape>(
     stats: PollStats,
     request: {
       readonly nodeId: number;
       readonly route: RangeRoute;
-      readonly limit: number;
+      /** Ranges per page; 0 or undefined for all in one response. */
+      readonly limit?: number;
+      /** To the headers, which the server sends after all of its work; default: as for every request. */
+      readonly headersMs?: number;
       readonly rangeIds?: readonly number[];
       /** Index of the URL to begin with, so that no gateway carries every scan. */
       readonly firstUrl: number;
@@ -108,19 +113,21 @@ export class ClusterApi {
       readonly onPageEnd?: () => Promise<void>;
     },
   ): Promise<void> {
-    const { nodeId, route, limit, rangeIds, firstUrl } = request;
-    const chosen = rangeIds ? `ranges=${rangeIds.join(',')}&` : '';
+    const { nodeId, route, headersMs, firstUrl } = request;
+    let limit = request.limit ?? 0;
     return readOffsetPages(stats, `ranges of node ${nodeId}`, async (offset) => {
       const page = await this.#readPage(stats, {
         endpoint: 'node_ranges',
-        path: `${rangesPath(nodeId, route)}${chosen}limit=${limit}&offset=${offset}`,
+        path: rangesPath(request, limit > 0 ? `limit=${limit}&offset=${offset}` : ''),
         firstUrl,
+        ...(headersMs !== undefined && { headersMs }),
         ...(route !== 'local' && { node: nodeId, proxied: route === 'proxy' }),
         list: 'ranges',
         element: request.shape,
         envelope: offsetEnvelope,
         onElement: request.onRange,
       });
+      limit ||= page.elements;
       await request.onPageEnd?.();
       return page.envelope.next;
     });
@@ -207,7 +214,7 @@ export class ClusterApi {
       ...bufferBody(MAX_OBJECT_BYTES, (bytes) => {
         const { value, wrongTypes } = decodeValue(bytes, request.shape);
         stats.items += 1;
-        this.#decodeErrors('table', wrongTypes);
+        this.decodeErrors('table', wrongTypes);
         return value;
       }),
     });
@@ -262,7 +269,7 @@ export class ClusterApi {
         }
         stats.items += page.elements;
         if (page.limitHit) stats.limits.add('bytes');
-        this.#decodeErrors(endpoint, page.skipped + page.wrongTypes);
+        this.decodeErrors(endpoint, page.skipped + page.wrongTypes);
         // All elements that the response held, skipped ones included.
         return { elements: page.elements + page.skipped, envelope: page.envelope, dateMs };
       },
@@ -273,10 +280,4 @@ export class ClusterApi {
 /** Elements without an id are no nodes: collectors skip them. */
 function hasId(node: object): boolean {
   return 'node_id' in node && Number(node.node_id) > 0;
-}
-
-function rangesPath(nodeId: number, route: RangeRoute): string {
-  if (route === 'gateway') return `/nodes/${nodeId}/ranges/?`;
-  if (route === 'local') return '/nodes/local/ranges/?';
-  return `/nodes/local/ranges/?remote_node_id=${nodeId}&`;
 }

@@ -6,6 +6,7 @@ import { families, STORE_LOADS } from './ranges/families.ts';
 import { HotCandidates, HotList, type HotRange } from './ranges/hot-ranges.ts';
 import { KnownRanges } from './ranges/known-ranges.ts';
 import { listFamilies } from './ranges/list-families.ts';
+import { createNodeReader } from './ranges/node-reader.ts';
 import {
   MAX_REMEMBERED,
   ProblemHistory,
@@ -19,7 +20,6 @@ import {
   assignLocalNode,
   type Assignment,
   assignNodes,
-  createNodeReader,
   createScanState,
   logFailures,
   scanFailure,
@@ -33,9 +33,15 @@ import { viewWhole } from './ranges/whole-view.ts';
 const OPTIONS = {
   page_limit: {
     kind: 'integer',
-    default: 20_000,
-    min: 1,
-    help: 'Ranges per request. For every request the database node lists all its ranges, so few large ones are cheapest.',
+    default: 0,
+    min: 0,
+    help: 'Ranges per request; 0 reads each node in one response. For every request the database node lists all its ranges, its stores in another order each time, so a node with several stores is read in one response in any case.',
+  },
+  node_timeout: {
+    kind: 'duration',
+    default: 120,
+    min: 0.1,
+    help: 'Maximum time to the headers of the list of one node, which it sends after all of its work; in place of cluster_api.timeout, and within the timeout of the poll.',
   },
   concurrency: {
     kind: 'integer',
@@ -121,7 +127,7 @@ export const ranges = defineCollector({
     const scan = await scanAssigned(api, context, assignment, lists);
     const { scanned, failed } = scan;
     const readNodes = new Set(scanned.map(({ nodeId }) => nodeId));
-    logFailures(context.warn, scan);
+    logFailures(context, scan);
     const result = { shard, scanned, failed, skipped: assignment.toSkip.length };
     const failure = refuseRanges(state, scan) ?? scanFailure(assignment, scan);
     if (failure !== undefined) {

@@ -30,7 +30,8 @@ test('each option has its kind, its default and its bounds', () => {
   expect(lines.join('\n')).toMatchInlineSnapshot(`
     "nodes.page_limit: integer 200 1
     nodes.metrics: strings
-    ranges.page_limit: integer 20000 1
+    ranges.page_limit: integer 0 0
+    ranges.node_timeout: duration 120
     ranges.concurrency: integer 2 1
     ranges.route: enum auto,gateway,proxy,local auto
     ranges.hot_ranges: integer 20 0 1000

@@ -257,6 +257,7 @@ collectors:
     max_duty: 0.5,
     max_series: 512,
     page_limit: 7,
+    node_timeout: 120,
     concurrency: 2,
     route: 'auto',
     hot_ranges: 20,

@@ -63,7 +63,7 @@ describe('the time of answers', () => {
     await using server = await serve((_request, response) => response.writeHead(504).end());
     await using client = createTestClient({ urls: [server.url] });
     const stats = testStats();
-    const question = { nodeId: 3, route: 'proxy', limit: 1, firstUrl: 0 } as const;
+    const question = { nodeId: 3, route: 'proxy', firstUrl: 0 } as const;
     const read = client.api.nodeRanges(stats, {
       ...question,
       shape: object({}),

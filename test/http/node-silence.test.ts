@@ -189,7 +189,6 @@ async function readFrom(urls: readonly string[], route: 'proxy' | 'gateway'): Pr
     await client.api.nodeRanges(testStats(), {
       nodeId: 3,
       route,
-      limit: 10,
       firstUrl: 0,
       shape: object({}),
       onRange: () => undefined,

@@ -203,7 +203,8 @@ function scan(target: ClusterTarget, output: string) {
   const settings = target.config.collectors['ranges'];
   const route = routeOf(target);
   const options = {
-    page_limit: Number(settings?.['page_limit']),
+    page_limit: 0,
+    node_timeout: Number(settings?.['node_timeout']),
     concurrency: Number(settings?.['concurrency']),
     route: route === 'local' ? ('auto' as const) : route,
     hot_ranges: 0,

@@ -88,7 +88,6 @@ async function askNodes(
       nodeId,
       at,
       route: route === 'local' ? 'gateway' : route,
-      limit: rangeIds.length * 2,
       rangeIds,
       onRange(range) {
         // A server that ignores the parameter lists all ranges.

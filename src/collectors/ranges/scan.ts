@@ -2,10 +2,9 @@ import type { ClusterApi, PollStats, RangeRoute } from '../../cockroach/cluster-
 import { listNodes } from '../../cockroach/node-list.ts';
 import { messageOf } from '../../format.ts';
 import type { FailureReason } from '../../vocabulary.ts';
-import { CollectError, type CollectContext, mostFrequent, type PollFailure } from '../collector.ts';
+import { type CollectContext, mostFrequent, type PollFailure } from '../collector.ts';
 import { mix } from './range-table.ts';
-import { rangeShape } from './range.ts';
-import type { NodeTally, ScannedNode } from './tally.ts';
+import type { ScannedNode } from './tally.ts';
 
 /** The nodes that this exporter is responsible for. */
 export type Assignment = Awaited<ReturnType<typeof assignNodes>>;
@@ -68,6 +67,8 @@ export function createScanState() {
     failed: new Set<number>(),
     /** The servers of this cluster ignore `remote_node_id`. */
     gatewayOnly: false,
+    /** Nodes whose stores came in another order on the next page: pages lose replicas of theirs. */
+    unpaged: new Set<number>(),
   };
 }
 
@@ -83,10 +84,11 @@ interface FailedNode {
 /** The nodes that were read and those that were not, by id. */
 export type ScanResult = Awaited<ReturnType<typeof scanNodes>>;
 
-type ScanContext = CollectContext<
+export type ScanContext = CollectContext<
   {
     readonly route: RangeRoute | 'auto';
     readonly page_limit: number;
+    readonly node_timeout: number;
     readonly concurrency: number;
   },
   ReturnType<typeof createScanState>
@@ -189,7 +191,16 @@ export function scanFailure(
 }
 
 /** A scan that publishes is a success; what it lacks is logged and counted in crdb_range_scan_nodes. */
-export function logFailures(warn: ScanContext['warn'], { failed, timedOut }: ScanResult): void {
+export function logFailures(
+  { warn, state, options }: Pick<ScanContext, 'warn' | 'state' | 'options'>,
+  { failed, timedOut }: ScanResult,
+): void {
+  if (options.page_limit > 0 && state.unpaged.size > 0) {
+    // In each scan from then on, so that it is logged once.
+    warn(
+      'the servers list the stores of a node in another order on each page, so such nodes are read in one response: set collectors.ranges.page_limit to 0',
+    );
+  }
   for (const { nodeId, wasQueried, reason, message } of failed) {
     if (!wasQueried || (timedOut && reason === 'timeout')) continue;
     // Without the duration of the pause, which changes from scan to scan.
@@ -199,65 +210,4 @@ export function logFailures(warn: ScanContext['warn'], { failed, timedOut }: Sca
   warn(
     'the scan exceeded its timeout, the next one continues where it stopped: raise collectors.ranges.timeout or concurrency, or divide the nodes among shards',
   );
-}
-
-/** Statuses of a server that does not know `remote_node_id`, or cannot reach that node's HTTP address. */
-const NO_PROXY: ReadonlySet<unknown> = new Set([400, 404, 502]);
-
-/** Makes what reads all ranges of one node, and rejects with a CollectError or like the API. */
-export function createNodeReader(
-  api: ClusterApi,
-  context: ScanContext,
-  createTally: (nodeId: number) => NodeTally,
-): (nodeId: number, turn: number) => Promise<NodeTally> {
-  const { options, state, urls } = context;
-
-  async function read(nodeId: number, turn: number, route: RangeRoute): Promise<NodeTally> {
-    const name = `ranges of node ${nodeId === 0 ? 'local' : nodeId}`;
-    const tally = createTally(route === 'local' ? 0 : nodeId);
-    try {
-      await api.nodeRanges(context, {
-        nodeId,
-        route,
-        limit: options.page_limit,
-        firstUrl: turn % urls,
-        shape: rangeShape,
-        onRange(range) {
-          // Thrown through the API, so that the rest of a wrong response is not read.
-          if (!tally.count(range)) throw new Error('ranges of another node');
-        },
-      });
-    } catch (error) {
-      if (tally.unexpectedNodeId === undefined) throw error;
-      const message = `${name}: the response holds ranges of node ${tally.unexpectedNodeId}`;
-      throw new CollectError('decode', message, { cause: error });
-    }
-    if (tally.elements === 0 || tally.node.stores.size > 0) return tally;
-    const message = `${name}: none of ${tally.elements} elements names its range and store`;
-    throw new CollectError('decode', message);
-  }
-
-  /** Undefined when the response cannot be trusted, so that the gateway has to be queried. */
-  async function tryProxy(nodeId: number, turn: number): Promise<NodeTally | undefined> {
-    try {
-      const tally = await read(nodeId, turn, 'proxy');
-      // A response that names no node proves nothing; an empty one is cheap to query again.
-      if (tally.named > 0) return tally;
-      if (tally.elements > 0) state.gatewayOnly = true;
-    } catch (error) {
-      if (error instanceof CollectError) state.gatewayOnly = true;
-      else if (!NO_PROXY.has(statusOf(error))) throw error;
-    }
-    return undefined;
-  }
-
-  return async (nodeId, turn) => {
-    if (options.route !== 'auto') return read(nodeId, turn, options.route);
-    const tally = state.gatewayOnly ? undefined : await tryProxy(nodeId, turn);
-    return tally ?? read(nodeId, turn, 'gateway');
-  };
-}
-
-function statusOf(error: unknown): unknown {
-  return error instanceof Error && 'status' in error ? error.status : undefined;
 }

@@ -15,6 +15,7 @@ import {
   type Range,
   WRITES,
 } from './range.ts';
+import { ReplicaOrder } from './replica-order.ts';
 import type { PlaceLoads } from './table-load.ts';
 
 /** Sums over the replicas of one store. */
@@ -71,6 +72,7 @@ export class NodeTally {
   /** Another node that an element came from. */
   unexpectedNodeId: number | undefined;
   readonly lists: RangeLists;
+  readonly order = new ReplicaOrder();
   /**
    * By id of the store; `staged` is committed to the known ranges when the node is complete. A node that fails half way
    * leaves no trace; this costs up to 34 bytes a replica, for the nodes that are being read.
@@ -124,8 +126,9 @@ export class NodeTally {
     const { store, staged } = this.stores.get(storeId) ?? this.#addStore(storeId);
     const heldKind = holds ? leaseKindOf(lease) : undefined;
     const sequence = lease === undefined ? 0 : this.#sequenceOf(lease, holds);
-    // Between two pages a replica may move into view again.
-    if (!stage(staged, rangeId, problems, heldKind, sequence, placeNumber)) return;
+    const isNew = stage(staged, rangeId, problems, heldKind, sequence, placeNumber);
+    this.order.add(storeId, rangeId, isNew);
+    if (!isNew) return;
     const { nodeId } = this.node;
     store.replicas += 1;
     if (range.quiescent === true) store.quiescent += 1;

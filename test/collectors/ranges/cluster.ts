@@ -23,7 +23,7 @@ export interface FakeNode {
   /** `region=us-east1,zone=b`. */
   readonly locality?: string;
   readonly ranges?: Answer;
-  /** Pages in place of `ranges`. */
+  /** Pages in place of `ranges`; beside `ranges`, for requests with a limit. */
   readonly pages?: readonly Answer[];
   /** A `next` that every page has. */
   readonly next?: number;
@@ -35,6 +35,7 @@ interface Asked {
   readonly nodeId: string;
   readonly route: 'gateway' | 'proxy' | 'local';
   readonly firstUrl: number | undefined;
+  /** `none` of a request for the whole list. */
   readonly offset: string;
 }
 
@@ -66,6 +67,8 @@ export interface FakeCluster {
   nodes: readonly FakeNode[];
   /** Questions for ranges so far, oldest first. */
   asked: Asked[];
+  /** Elements that were counted as wrong. */
+  decodeErrors: number;
   /** Awaited before each answer; a test that cuts a scan waits here for the deadline. */
   hold: (asked: Asked, reading: PollStats) => Promise<void>;
 }
@@ -77,8 +80,11 @@ export function fakeCluster(nodes: readonly FakeNode[]): FakeCluster {
   const cluster: FakeCluster = {
     nodes,
     asked: [],
+    decodeErrors: 0,
     hold: async () => undefined,
-    api: new ClusterApi({ get }, () => undefined),
+    api: new ClusterApi({ get }, (_endpoint, count) => {
+      cluster.decodeErrors += count;
+    }),
   };
 
   async function get<T>({ path, stats, firstUrl, onChunk, onEnd }: SessionRequest<T>): Promise<T> {
@@ -97,7 +103,7 @@ export function fakeCluster(nodes: readonly FakeNode[]): FakeCluster {
     const asked: Asked = {
       ...routeOf(url),
       firstUrl,
-      offset: url.searchParams.get('offset') ?? '',
+      offset: url.searchParams.get('offset') ?? 'none',
     };
     cluster.asked.push(asked);
     await cluster.hold(asked, reading);
@@ -139,10 +145,12 @@ function routeOf(url: URL): Pick<Asked, 'nodeId' | 'route'> {
 /** Offsets count pages here: the API only asks that they grow. */
 function pageOf({ route, offset }: Asked, node: FakeNode | undefined): unknown {
   const whole = (route === 'proxy' ? node?.proxied : undefined) ?? node?.ranges ?? [];
-  const pages = node?.pages ?? [whole];
-  const page = pages[Number(offset)];
+  const isWhole = offset === 'none' && node?.ranges !== undefined;
+  const pages = (isWhole ? undefined : node?.pages) ?? [whole];
+  const at = offset === 'none' ? 0 : Number(offset);
+  const page = pages[at];
   if (page instanceof Error) throw page;
-  const following = Number(offset) + 1 < pages.length ? Number(offset) + 1 : undefined;
+  const following = at + 1 < pages.length ? at + 1 : undefined;
   return { ranges: page, next: node?.next ?? following };
 }
 
@@ -195,7 +203,8 @@ type Options = Parameters<typeof ranges.collect>[1]['options'];
 type State = ReturnType<typeof ranges.createState>;
 
 const OPTIONS: Options = {
-  page_limit: 20_000,
+  page_limit: 0,
+  node_timeout: 30,
   concurrency: 2,
   route: 'gateway',
   hot_ranges: 20,

@@ -76,7 +76,7 @@ describe('invalid input', () => {
     );
   });
 
-  test('a range that a store repeats on a later page counts once', async () => {
+  test('a range that a store repeats counts once', async () => {
     const held = replica({
       rangeId: 5,
       nodeId: 1,
@@ -88,7 +88,7 @@ describe('invalid input', () => {
     const cluster = fakeCluster([
       {
         nodeId: 1,
-        pages: [[GOOD, held], [held, GOOD], [replica({ rangeId: 9, nodeId: 1, storeId: 1 })]],
+        ranges: [GOOD, held, held, GOOD, replica({ rangeId: 9, nodeId: 1, storeId: 1 })],
       },
     ]);
     const { of } = await pollRanges(cluster.api);

@@ -134,7 +134,9 @@ describe('route local', () => {
   test('queries the one URL for its own ranges, and for nothing else', async () => {
     const cluster = fakeCluster([node(7)]);
     const { of } = await pollRanges(cluster.api, LOCAL);
-    expect(cluster.asked).toEqual([{ nodeId: 'local', route: 'local', firstUrl: 0, offset: '0' }]);
+    expect(cluster.asked).toEqual([
+      { nodeId: 'local', route: 'local', firstUrl: 0, offset: 'none' },
+    ]);
     expect(of('crdb_range_replicas')).toEqual(['{node_id="7",store_id="7"} 1']);
   });
 

@@ -2,11 +2,16 @@ import type { Simulator } from '../../../src/simulator/index.ts';
 import { createTestClient, type TestClient } from '../../support/cluster.ts';
 
 /** The cluster API over real sockets to a simulator. */
-export function simulatedApi({ clusterUrls, username, password }: Simulator): TestClient {
+/** `headersMs`: to the headers of most responses. */
+export function simulatedApi(
+  { clusterUrls, username, password }: Simulator,
+  { headersMs = 5_000 } = {},
+): TestClient {
   return createTestClient({
     urls: clusterUrls,
     username,
     password: () => Promise.resolve(password),
     breakerOpenMs: 10,
+    deadlines: { headersMs },
   });
 }

@@ -25,6 +25,7 @@ import {
 } from '../../../json/shape.ts';
 import { collectOnce } from '../../cluster-target.ts';
 import { GET_ASSISTANT } from '../cloud/assistant.ts';
+import { nodeTimeoutMs } from '../ranges/replica.ts';
 import type { Checklist } from './checklist.ts';
 
 /** Date headers have whole seconds, and a response takes a while. */
@@ -139,7 +140,7 @@ export async function checkRanges(list: Checklist, api: ClusterApi, nodeId: numb
     await api.nodeRanges(stats, {
       nodeId,
       route: 'gateway',
-      limit: Number(config.collectors['ranges']?.['page_limit']),
+      headersMs: nodeTimeoutMs(config),
       firstUrl: 0,
       shape: object({ desc: object({ end_key: raw() }) }),
       onRange({ desc }) {
@@ -152,7 +153,6 @@ export async function checkRanges(list: Checklist, api: ClusterApi, nodeId: numb
     return `${recorder.describeLast('node_ranges')}; ${count}; keys are ${encoding}`;
   });
   if (!succeeded) return undefined;
-  // Of all pages.
   const seconds = (performance.now() - startedAt) / 1000;
   return { replicas, bytes: stats.bytes - bytesBefore, seconds };
 }

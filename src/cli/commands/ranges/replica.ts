@@ -9,6 +9,7 @@ import {
 } from '../../../collectors/ranges/range.ts';
 import { discoverTables } from '../../../collectors/tables/discovery.ts';
 import { formatTableName } from '../../../collectors/tables/table.ts';
+import type { ClusterConfig } from '../../../config/schema.ts';
 import { diagnose } from '../../../diagnosis/diagnose.ts';
 import { RequestError } from '../../../http/errors.ts';
 import {
@@ -134,7 +135,6 @@ export async function readRanges(
         nodeId,
         at,
         route: routeOf(target),
-        limit: Number(target.config.collectors['ranges']?.['page_limit']),
         ...handlers,
         onRange(range) {
           advance();
@@ -181,7 +181,6 @@ export async function readNode(
     readonly nodeId: number;
     readonly at: number;
     readonly route: RangeRoute;
-    readonly limit: number;
     readonly rangeIds?: readonly number[];
   },
 ) {
@@ -189,13 +188,21 @@ export async function readNode(
   // Another URL each time, so that no gateway carries every scan.
   const firstUrl = at % (config.cluster_api?.urls.length ?? 1);
   try {
-    await target.api.nodeRanges(stats, { ...request, firstUrl, shape: rangeElement });
+    // A few ranges are ready at once.
+    const headersMs = request.rangeIds === undefined ? { headersMs: nodeTimeoutMs(config) } : {};
+    const options = { ...request, ...headersMs, firstUrl, shape: rangeElement };
+    await target.api.nodeRanges(stats, options);
     return undefined;
   } catch (error) {
     const diagnosis = diagnose(error, ranges, config);
     if (diagnosis === undefined || stats.signal.aborted) throw error;
     return { ...diagnosis, error };
   }
+}
+
+/** To the headers of the list of a node. */
+export function nodeTimeoutMs({ collectors }: ClusterConfig): number {
+  return Number(collectors['ranges']?.['node_timeout']) * 1000;
 }
 
 /** Prints whose ranges are not in the output. */
