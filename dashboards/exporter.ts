@@ -154,6 +154,22 @@ const collectors = (limit: Limit): Row => ({
       steps: ['green', [3, 'orange']],
       width: 6,
     }),
+    graph('Replicas read and counted', {
+      about:
+        "Replicas that the range scans read (crdb_range_replicas), and the nodes' own counts of the same stores (crdb_store_replicas). Different: CrdbScanDisagrees.",
+      queries: [
+        {
+          expr: `sum by (crdb_cluster, instance) (crdb_range_replicas{${S}} and on (crdb_cluster, node_id, store_id) crdb_store_replicas{${S}})`,
+          legend: '{{crdb_cluster}} {{instance}} read',
+        },
+        {
+          expr: `sum by (crdb_cluster, instance) (group by (crdb_cluster, instance, node_id, store_id) (crdb_range_replicas{${S}}) * on (crdb_cluster, node_id, store_id) group_left () max by (crdb_cluster, node_id, store_id) (crdb_store_replicas{${S}}))`,
+          legend: '{{crdb_cluster}} {{instance}} counted',
+        },
+      ],
+      unit: 'short',
+      width: 6,
+    }),
     bars('Range scan progress', {
       about:
         'Share of nodes that the running or last scan has finished (crdb_exporter_range_scan_nodes_done).',

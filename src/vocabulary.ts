@@ -82,6 +82,7 @@ export const ALERT_SEVERITIES = {
   CrdbRangesUnavailable: 'critical',
   CrdbRangesUnderreplicated: 'warning',
   CrdbRangesWithoutLease: 'critical',
+  CrdbScanDisagrees: 'warning',
   CrdbStoreDiskLow: 'warning',
   CrdbTransactionTooOld: 'warning',
   CrdbVersionSkew: 'warning',

@@ -11,6 +11,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['cli'],
   ['exporter'],
   ['web'],
+  ['findings'],
   ['polling'],
   ['collectors'],
   ['diagnosis'],

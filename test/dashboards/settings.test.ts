@@ -24,8 +24,11 @@ const WITHOUT_PANEL = new Set([
   'capacity',
   'underreplicated',
   'quorum_risk',
+  'scan_minutes',
 ]);
-const NUMBERS = settingNames().filter((name) => ['number', 'share'].includes(SETTINGS[name][0]));
+const NUMBERS = settingNames().filter((name) =>
+  ['number', 'minutes', 'share'].includes(SETTINGS[name][0]),
+);
 
 /** The thresholds of all panels and columns. */
 function thresholdsOf(boards: readonly Dashboard[]): readonly string[] {

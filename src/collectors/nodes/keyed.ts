@@ -26,7 +26,7 @@ const STORE = {
 const COUNTER_NOTES =
   'Counts since the start of the node and is updated every 10 s: use rate windows of 2 m and more.';
 
-const OWN_COUNT_NOTES = 'The range scan is compared with it.';
+const OWN_COUNT_NOTES = 'CrdbScanDisagrees compares the range scan with it.';
 
 const SQL_KINDS = ['select', 'insert', 'update', 'delete', 'ddl'];
 const SQL_OUTCOMES = {

@@ -4,6 +4,7 @@ import { nodes } from '../../collectors/nodes.ts';
 import { ranges } from '../../collectors/ranges.ts';
 import { sessions } from '../../collectors/sessions.ts';
 import { tables } from '../../collectors/tables.ts';
+import type { ScanCheck } from '../../findings/scan-history.ts';
 import type { SampleSet } from '../../metrics/sample-set.ts';
 import type { RenderedFamily } from '../../metrics/snapshot.ts';
 import type { Conditions } from '../../polling/conditions.ts';
@@ -13,6 +14,7 @@ import { collectorIssues, readCollector, warningIssue } from './collectors.ts';
 import { type HealthIssue, isProblem, toFindings, toTime } from './health.ts';
 import { nodeIssues, readNodes } from './nodes.ts';
 import { rangeIssues, readRanges } from './ranges.ts';
+import { isScanWrong } from './scan-check.ts';
 import { readSessions, sessionIssues } from './sessions.ts';
 
 /** A configured cluster with the results of its polls. No page queries a cluster, only /probe does. */
@@ -47,8 +49,9 @@ export function readCluster(
   cluster: ClusterSource,
   sinceMs: (key: string) => number,
   nowMs: number,
+  scanCheck?: ScanCheck,
 ) {
-  return assess(readParts(cluster), cluster.warnings, sinceMs, nowMs);
+  return assess(readParts(cluster, scanCheck), cluster.warnings, sinceMs, nowMs);
 }
 
 /** Only what does not depend on the results, and why. */
@@ -97,12 +100,14 @@ function isVisible(parts: ReturnType<typeof readParts>): boolean {
   const known = polled.filter(({ name }) => HEALTH_COLLECTORS.has(name));
   const needed = known.length > 0 ? known : polled;
   const isThere = needed.length > 0 && needed.every(({ hasData }) => hasData);
-  return main?.isUp === true && isThere && (scan?.nodes.failed ?? 0) === 0;
+  const isRead = scan?.scanCheck === undefined || !isScanWrong(scan.scanCheck);
+  return main?.isUp === true && isThere && isRead && (scan?.nodes.failed ?? 0) === 0;
 }
 
 /** A part is absent while there is no current data of it. */
 function readParts(
   cluster: Pick<ClusterSource, 'name' | 'isPolled' | 'pollers' | 'isUp' | 'result'>,
+  scanCheck?: ScanCheck,
 ) {
   const nodesResult = cluster.result(nodes);
   const rangesResult = cluster.result(ranges);
@@ -116,7 +121,9 @@ function readParts(
     /** `isUp` is crdb_up: absent before the first poll has ended. */
     apis: Array.from(apis, (api) => ({ api, isUp: cluster.isUp(api) })),
     nodes: nodesStatus,
-    ranges: rangesResult && readRanges(rangesResult, cluster.result(tables), nodesStatus),
+    ranges:
+      rangesResult &&
+      readRanges(rangesResult, cluster.result(tables), nodesStatus, nodesResult && scanCheck),
     sessions: sessionsResult && readSessions(sessionsResult),
     assistant: cloudResult && readAssistant(cloudResult),
     collectors: cluster.pollers.map((poller) => readCollector(cluster.name, poller)),

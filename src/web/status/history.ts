@@ -1,5 +1,9 @@
+import { nodes } from '../../collectors/nodes.ts';
+import { ranges } from '../../collectors/ranges.ts';
+import { ScanHistory } from '../../findings/scan-history.ts';
 import { messageOf } from '../../format.ts';
 import { type ClusterSource, readCluster, readUnreadable } from './cluster.ts';
+import { countsOf, scanOf } from './scan-check.ts';
 
 /** Points of a trend: enough for its width on a page. */
 const MAX_POINTS = 60;
@@ -37,6 +41,7 @@ const TRENDS: Readonly<
 /** The trends of one cluster and the age of its issues, in bounded memory. */
 export class ClusterHistory {
   readonly #trends = new Map<string, Trend>();
+  readonly #scans = new ScanHistory();
   /** Start of the current state and of each current issue, ms. */
   #since: ReadonlyMap<string, number> = new Map();
   /** When each collector was polled for the first time, ms. */
@@ -52,7 +57,7 @@ export class ClusterHistory {
 
   /** Reads the cluster, whose state and issues began when this exporter first saw them: new ones now. */
   read(cluster: ClusterSource, nowMs: number) {
-    return readCluster(cluster, this.#sinceOr(nowMs), nowMs);
+    return readCluster(cluster, this.#sinceOr(nowMs), nowMs, this.#scans.read());
   }
 
   /** The same for the status: a cluster whose results cannot be read takes no other cluster away. */
@@ -76,6 +81,7 @@ export class ClusterHistory {
 
   /** Records the state after a poll of this collector. */
   record(cluster: ClusterSource, collector: string, nowMs: number): void {
+    this.#recordScan(cluster, collector);
     const snapshot = this.read(cluster, nowMs);
     const polled = snapshot.collectors.find(({ name }) => name === collector);
     if (!this.#firstPolls.has(collector)) this.#firstPolls.set(collector, nowMs);
@@ -86,6 +92,23 @@ export class ClusterHistory {
       this.#trends.set(name, trend);
       trend.add({ atMs: nowMs, value: polled?.state === 'ok' ? read(snapshot) : undefined });
     }
+  }
+
+  /** Remembers what is compared with each other: a scan, or the counts of the nodes. */
+  #recordScan(cluster: ClusterSource, collector: string): void {
+    const poller = cluster.pollers.find((one) => one.collector.name === collector);
+    const { state, last } = poller?.outcome ?? {};
+    if (state !== 'ok' || last === undefined) return;
+    const counted = collector === nodes.name ? cluster.result(nodes) : undefined;
+    if (counted !== undefined) this.#scans.addCounts(last.atMs, countsOf(counted));
+    const scanned = collector === ranges.name ? cluster.result(ranges) : undefined;
+    const scan = scanned && scanOf(scanned);
+    if (scan === undefined) return;
+    this.#scans.addScan({
+      scan,
+      startMs: last.atMs - last.durationSeconds * 1000,
+      endMs: last.atMs,
+    });
   }
 }
 

@@ -2,10 +2,12 @@ import type { ListedRange, RangesResult } from '../../collectors/ranges.ts';
 import type { FailureDomains } from '../../collectors/ranges/failure-domains.ts';
 import { labelsOfPlace, QUERIES } from '../../collectors/ranges/range.ts';
 import type { TablesResult } from '../../collectors/tables.ts';
+import type { ScanCheck } from '../../findings/scan-history.ts';
 import { formatCount, formatList } from '../../format.ts';
 import { LISTED_PROBLEMS } from '../../vocabulary.ts';
 import { type HealthIssue, NORMAL_SECONDS, toTime } from './health.ts';
 import { isDown, type NodesStatus } from './nodes.ts';
+import { readScanCheck, scanCheckIssues } from './scan-check.ts';
 
 export type RangesStatus = ReturnType<typeof readRanges>;
 
@@ -13,6 +15,7 @@ export function readRanges(
   { scanned, failed, skipped, summary }: RangesResult,
   tables: TablesResult | undefined,
   nodes: NodesStatus | undefined,
+  scanCheck?: ScanCheck,
 ) {
   const stores = summary === undefined ? [] : scanned.flatMap((node) => [...node.stores.values()]);
   const found = [...(summary?.byProblem ?? []), summary?.lost];
@@ -42,6 +45,8 @@ export function readRanges(
     failedNodes: failed.map(({ nodeId }) => nodeId),
     /** Nodes that went down after the scan had read them: it shows nothing of that yet. */
     downSinceScan,
+    /** The scan against the nodes' own counts; absent while no node that was read has a fresh record. */
+    scanCheck: scanCheck && readScanCheck(scanCheck),
     /** Ranges by problem, without the problems that no range has. */
     problems,
     tables: summary === undefined ? [] : readTables(summary, tables),
@@ -226,7 +231,9 @@ export function rangeIssues(status: RangesStatus, isApiDown: boolean): readonly 
     const alert = 'CrdbRangeScanIncomplete';
     issues.push({ key: 'unread nodes', about: 'exporter', alert, text, next });
   }
-  return issues;
+  return status.scanCheck === undefined
+    ? issues
+    : [...issues, ...scanCheckIssues(status.scanCheck)];
 }
 
 /** `r7 of movr.public.users on node 1`. */

@@ -16,7 +16,9 @@ async function rulesWith(...pairs: readonly string[]): Promise<RuleGroup['rules'
   return groups.flatMap(({ rules }) => rules);
 }
 
-const NUMBERS = settingNames().filter((name) => ['number', 'share'].includes(SETTINGS[name][0]));
+const NUMBERS = settingNames().filter((name) =>
+  ['number', 'minutes', 'share'].includes(SETTINGS[name][0]),
+);
 /** How long an alert waits, and what servers do, whatever the settings are. */
 const NO_LIMIT = /For \d+ minutes|leases move away from 20 on/;
 

@@ -156,6 +156,7 @@ describe('the page', () => {
           queriesPerSecond: 1,
           nodes: { scanned: 1, failed: 0, skipped: 0 },
           failedNodes: [],
+          scanCheck: undefined,
           downSinceScan: [],
           problems: { [NASTY]: 1 },
           tables: [

@@ -53,6 +53,11 @@ export const SETTINGS = {
   write_stalls: ['number', '1', 'a minute; CrdbStoreOverloaded'],
   underreplicated: ['share', '0.1', 'share of all ranges (critical); CrdbRangesUnderreplicated'],
   quorum_risk: ['share', '0.1', 'share of all ranges, at most: more is policy; CrdbQuorumAtRisk'],
+  scan_minutes: [
+    'minutes',
+    '15',
+    'that range scans are compared over, three of their intervals at least; CrdbScanDisagrees',
+  ],
   quorum_tier: ['regex', '.+', 'tiers of localities, of them the narrowest; CrdbQuorumAtRisk'],
   hot_range_cpu: ['number', '0.75', 'CPU seconds per second; CrdbHotRange'],
   hot_range_queries: ['number', '2500', 'queries per second, without CPU; CrdbHotRange'],
@@ -62,7 +67,11 @@ export const SETTINGS = {
   changefeed_lag: ['number', '600', 'seconds; CrdbChangefeedLagging'],
 } as const satisfies Record<
   string,
-  [kind: 'number' | 'share' | 'regex' | 'optional regex' | 'url', value: string, about: string]
+  [
+    kind: 'number' | 'minutes' | 'share' | 'regex' | 'optional regex' | 'url',
+    value: string,
+    about: string,
+  ]
 >;
 
 export type SettingName = keyof typeof SETTINGS;
@@ -157,6 +166,9 @@ function checkValue(name: SettingName, value: string): string {
   const number = /^\d+(?:\.\d+)?$/.test(value) ? Number(value) : 0;
   if (kind === 'number' && number === 0) {
     throw usageError(`--set ${name}=${value}: not a positive number`);
+  }
+  if (kind === 'minutes' && (number === 0 || !Number.isSafeInteger(number))) {
+    throw usageError(`--set ${name}=${value}: not a whole number of minutes`);
   }
   if (kind === 'share' && (number === 0 || number > 1)) {
     throw usageError(`--set ${name}=${value}: not a share above 0, up to 1: write 0.9 for 90 %`);

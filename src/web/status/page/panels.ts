@@ -13,6 +13,7 @@ import type { Finding } from '../health.ts';
 import { formatTable, type RangesStatus } from '../ranges.ts';
 import { OLD_TRANSACTION_SECONDS, type SessionsStatus } from '../sessions.ts';
 import { bar, html, type Html, icon, type Part, relativeTime, withCode } from './html.ts';
+import { scanCheckLine } from './scan-check-line.ts';
 
 /** Rows of a table; the rest is on /metrics and in /api/status. */
 const MAX_ROWS = 10;
@@ -68,12 +69,12 @@ function readFrom({ scanned, failed, skipped }: RangesStatus['nodes']): string {
 
 /** Range problems by number, and the ranges with the oldest of the worst ones. */
 export function problemRanges(
-  { problems, oldest, nodes, downSinceScan }: RangesStatus,
+  { problems, oldest, nodes, downSinceScan, scanCheck }: RangesStatus,
   findings: readonly Finding[],
   nowMs: number,
 ): Html {
   const read = html`<p class="quiet">${readFrom(nodes)}</p>
-    ${
+    ${scanCheck && scanCheckLine(scanCheck)}${
       downSinceScan.length > 0 &&
       html`<p class="old">
         ${icon('warning')} Read before node ${formatList(downSinceScan)} went down: the next scan

@@ -1,0 +1,138 @@
+// A range scan against the nodes' own counts: a defect in reading the ranges shows as a difference that does not pass.
+
+/** Difference that may come from ranges that were split or moved: both must be exceeded. */
+const TOLERANCE = { share: 0.02, count: 20 };
+
+/** What a scan read of one store. */
+export interface ScannedStore {
+  readonly nodeId: number;
+  readonly storeId: number;
+  readonly replicas: number;
+  readonly leases: number;
+}
+
+/** A finished scan of some or all nodes. */
+export interface ScanCounts {
+  /** Nodes that were read: a store of theirs that the scan did not find has 0 replicas. */
+  readonly nodes: ReadonlySet<number>;
+  readonly stores: readonly ScannedStore[];
+  /** Distinct ranges by problem; undefined when a node could not be read. */
+  readonly problems: Readonly<Record<ComparedProblem, number>> | undefined;
+}
+
+/** Problems that one replica of a range reports, so that the sum over the stores is the number of ranges. */
+type ComparedProblem = 'unavailable' | 'underreplicated';
+
+/** What a node counts on one of its stores; a count that the server does not send is undefined. */
+export interface CountedStore extends Readonly<Record<ComparedProblem, number | undefined>> {
+  readonly nodeId: number;
+  readonly storeId: number;
+  readonly replicas: number | undefined;
+  /** Valid leases, while a scan reads the last known ones: never a reason to disagree. */
+  readonly leaseholders: number | undefined;
+}
+
+/** The nodes' own counts at one time, of stores with fresh records, by `storeKey`. */
+export type OwnCounts = ReadonlyMap<string, CountedStore>;
+
+/** A number that a scan read, and the last count of the nodes. */
+export interface ReadAndCounted {
+  readonly read: number;
+  readonly counted: number;
+}
+
+/** A store whose replicas a scan read wrongly: outside of the counts from `least` to `most`. */
+export interface DisagreeingStore {
+  readonly nodeId: number;
+  readonly storeId: number;
+  readonly read: number;
+  readonly least: number;
+  readonly most: number;
+}
+
+export interface ScanComparison extends Readonly<
+  Record<ComparedProblem, ReadAndCounted | undefined>
+> {
+  readonly replicas: ReadAndCounted;
+  /** Information only. */
+  readonly leases: ReadAndCounted;
+  readonly stores: readonly DisagreeingStore[];
+  readonly disagrees: boolean;
+}
+
+export function storeKey(nodeId: number, storeId: number): string {
+  return `${nodeId}/${storeId}`;
+}
+
+/**
+ * Compares a scan with the counts that were read before, during and after it, oldest first; undefined when no store of
+ * the scan is among the last ones.
+ */
+export function compareScan(
+  scan: ScanCounts,
+  counts: readonly OwnCounts[],
+): ScanComparison | undefined {
+  const last = counts.at(-1) ?? new Map<string, CountedStore>();
+  const found = new Map(scan.stores.map((one) => [storeKey(one.nodeId, one.storeId), one]));
+  const compared = [...last].filter(
+    ([, { nodeId, replicas }]) => replicas !== undefined && scan.nodes.has(nodeId),
+  );
+  if (compared.length === 0) return undefined;
+  const stores = compared.flatMap(([key, { nodeId, storeId }]) => {
+    const read = found.get(key)?.replicas ?? 0;
+    const range = rangeOf(counts.map((one) => one.get(key)?.replicas));
+    return isOutside(read, range) ? [{ nodeId, storeId, read, ...range }] : [];
+  });
+  const problems = {
+    unavailable: compareProblem('unavailable', scan, counts),
+    underreplicated: compareProblem('underreplicated', scan, counts),
+  };
+  const total = (numbers: readonly (number | undefined)[]): number =>
+    numbers.reduce<number>((sum, one = 0) => sum + one, 0);
+  return {
+    replicas: {
+      read: total(compared.map(([key]) => found.get(key)?.replicas)),
+      counted: total(compared.map(([, store]) => store.replicas)),
+    },
+    leases: {
+      read: total(compared.map(([key]) => found.get(key)?.leases)),
+      counted: total(compared.map(([, store]) => store.leaseholders)),
+    },
+    unavailable: problems.unavailable?.numbers,
+    underreplicated: problems.underreplicated?.numbers,
+    stores,
+    disagrees: stores.length > 0 || Object.values(problems).some((one) => one?.isOutside === true),
+  };
+}
+
+/** Undefined unless all nodes were read and every store that was read has a fresh count. */
+function compareProblem(
+  problem: ComparedProblem,
+  { problems, stores }: ScanCounts,
+  counts: readonly OwnCounts[],
+): { readonly numbers: ReadAndCounted; readonly isOutside: boolean } | undefined {
+  const sumOf = (own: OwnCounts): number | undefined =>
+    stores.reduce<number | undefined>((sum, { nodeId, storeId }) => {
+      const count = own.get(storeKey(nodeId, storeId))?.[problem];
+      return sum === undefined || count === undefined ? undefined : sum + count;
+    }, 0);
+  const sums = counts.map(sumOf);
+  const counted = sums.at(-1);
+  if (problems === undefined || counted === undefined) return undefined;
+  const read = problems[problem];
+  return { numbers: { read, counted }, isOutside: isOutside(read, rangeOf(sums)) };
+}
+
+function rangeOf(numbers: readonly (number | undefined)[]) {
+  const known = numbers.filter((one) => one !== undefined);
+  return { least: Math.min(...known), most: Math.max(...known) };
+}
+
+/** By more than 20 and more than 2 %: 80 is not outside of 100 to 110, 79 is. */
+function isOutside(
+  read: number,
+  { least, most }: { readonly least: number; readonly most: number },
+): boolean {
+  const nearest = Math.min(Math.max(read, least), most);
+  return Math.abs(read - nearest) > Math.max(TOLERANCE.count, TOLERANCE.share * nearest);
+}

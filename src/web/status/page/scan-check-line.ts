@@ -1,0 +1,11 @@
+import { formatCount } from '../../../format.ts';
+import { formatReplicas, type ScanCheckStatus } from '../scan-check.ts';
+import { html, type Html, icon } from './html.ts';
+
+/** What was read against the nodes' own counts. */
+export function scanCheckLine({ replicas, leases, disagrees }: ScanCheckStatus): Html {
+  const text = `${formatReplicas(replicas)}; ${formatCount(leases.read)} leases read, the nodes count ${formatCount(leases.counted)} valid ones.`;
+  return disagrees
+    ? html`<p class="old">${icon('warning')} ${text}</p>`
+    : html`<p class="quiet">${text}</p>`;
+}
