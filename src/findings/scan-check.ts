@@ -87,8 +87,6 @@ export function compareScan(
     unavailable: compareProblem('unavailable', scan, counts),
     underreplicated: compareProblem('underreplicated', scan, counts),
   };
-  const total = (numbers: readonly (number | undefined)[]): number =>
-    numbers.reduce<number>((sum, one = 0) => sum + one, 0);
   return {
     replicas: {
       read: total(compared.map(([key]) => found.get(key)?.replicas)),
@@ -121,6 +119,10 @@ function compareProblem(
   if (problems === undefined || counted === undefined) return undefined;
   const read = problems[problem];
   return { numbers: { read, counted }, isOutside: isOutside(read, rangeOf(sums)) };
+}
+
+function total(numbers: readonly (number | undefined)[]): number {
+  return numbers.reduce<number>((sum, one = 0) => sum + one, 0);
 }
 
 function rangeOf(numbers: readonly (number | undefined)[]) {

@@ -1,5 +1,5 @@
-import { nodes } from '../../collectors/nodes.ts';
-import { ranges } from '../../collectors/ranges.ts';
+import { nodes as nodesCollector } from '../../collectors/nodes.ts';
+import { ranges as rangesCollector } from '../../collectors/ranges.ts';
 import { ScanHistory } from '../../findings/scan-history.ts';
 import { messageOf } from '../../format.ts';
 import { type ClusterSource, readCluster, readUnreadable } from './cluster.ts';
@@ -99,9 +99,10 @@ export class ClusterHistory {
     const poller = cluster.pollers.find((one) => one.collector.name === collector);
     const { state, last } = poller?.outcome ?? {};
     if (state !== 'ok' || last === undefined) return;
-    const counted = collector === nodes.name ? cluster.result(nodes) : undefined;
+    const counted = collector === nodesCollector.name ? cluster.result(nodesCollector) : undefined;
     if (counted !== undefined) this.#scans.addCounts(last.atMs, countsOf(counted));
-    const scanned = collector === ranges.name ? cluster.result(ranges) : undefined;
+    const scanned =
+      collector === rangesCollector.name ? cluster.result(rangesCollector) : undefined;
     const scan = scanned && scanOf(scanned);
     if (scan === undefined) return;
     this.#scans.addScan({

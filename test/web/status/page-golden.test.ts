@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { renderPage } from '../../../src/web/status/page/page.ts';
 import type { ClusterStatus, Status } from '../../../src/web/status/status.ts';
 import { expectGolden } from '../../support/golden.ts';
+import { RIGHT_SCAN, WRONG_SCAN } from './results.ts';
 
 const DAY = '2026-11-21T';
 const UPDATE = 'npx vitest run -u test/web/status/page-golden.test.ts';
@@ -66,15 +67,7 @@ const HURT: ClusterStatus = {
     queriesPerSecond: 9_876.5,
     nodes: { scanned: 3, failed: 1, skipped: 1 },
     failedNodes: [2],
-    scanCheck: {
-      replicas: { read: 1_800, counted: 2_036 },
-      leases: { read: 601, counted: 600 },
-      unavailable: undefined,
-      underreplicated: undefined,
-      disagrees: true,
-      disagreeingScans: 2,
-      stores: [{ nodeId: 2, storeId: 3, read: 400, least: 636, most: 640 }],
-    },
+    scanCheck: WRONG_SCAN,
     downSinceScan: [4],
     problems: { unavailable: 2, underreplicated: 4_567 },
     tables: ['rides', 'users'].map((name, at) => ({
@@ -196,15 +189,7 @@ const LARGE: ClusterStatus = {
     ...HURT.ranges,
     nodes: { scanned: 4, failed: 0, skipped: 0 },
     failedNodes: [],
-    scanCheck: {
-      replicas: { read: 12_034, counted: 12_036 },
-      leases: { read: 4_010, counted: 4_012 },
-      unavailable: { read: 0, counted: 0 },
-      underreplicated: { read: 0, counted: 0 },
-      disagrees: false,
-      disagreeingScans: 0,
-      stores: [],
-    },
+    scanCheck: RIGHT_SCAN,
     downSinceScan: [],
     tables: repeat(HURT.ranges.tables),
     oldest: repeat(HURT.ranges.oldest),

@@ -8,6 +8,7 @@ import { SampleSet } from '../../../src/metrics/sample-set.ts';
 import type { Poller } from '../../../src/polling/poller.ts';
 import type { ClusterSource } from '../../../src/web/status/cluster.ts';
 import type { RangesStatus } from '../../../src/web/status/ranges.ts';
+import type { ScanCheckStatus } from '../../../src/web/status/scan-check.ts';
 
 export type Node = NodesResult['nodes'][number];
 
@@ -128,4 +129,26 @@ export const RANGES: RangesStatus = {
   safety: undefined,
   oldest: [],
   hottest: [],
+};
+
+/** A scan that agrees with the counts of the nodes. */
+export const RIGHT_SCAN: ScanCheckStatus = {
+  replicas: { read: 12_034, counted: 12_036 },
+  leases: { read: 4_010, counted: 4_012 },
+  unavailable: { read: 0, counted: 0 },
+  underreplicated: { read: 0, counted: 0 },
+  disagrees: false,
+  disagreeingScans: 0,
+  stores: [],
+};
+
+/** The second of two scans that do not. */
+export const WRONG_SCAN: ScanCheckStatus = {
+  replicas: { read: 1_800, counted: 2_036 },
+  leases: { read: 601, counted: 600 },
+  unavailable: undefined,
+  underreplicated: undefined,
+  disagrees: true,
+  disagreeingScans: 2,
+  stores: [{ nodeId: 2, storeId: 3, read: 400, least: 636, most: 640 }],
 };
