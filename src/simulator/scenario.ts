@@ -39,7 +39,8 @@ export function calmScenario(): Scenario {
 }
 
 /**
- * Two nodes fail and recover, a range is lost with one of them, a range gets hot by queries and another one by CPU alone,
+ * Two nodes fail and recover, a third one dies while it is decommissioned, ranges are lost with two of them, a range gets
+ * hot by queries and another one by CPU alone,
  * replicas report problems, an application leaves transactions open,
  * and the migration assistant fails once before it runs: a cycle of five minutes.
  */
@@ -70,6 +71,7 @@ export function incidentScenario(world: World): Scenario {
 function createSteps(world: World): Step[] {
   const steps = [
     ...nodeFailures(world),
+    ...interruptedDecommission(world),
     ...rangeProblems(world),
     ...leakySessions(world),
     ...assistantSteps(world),
@@ -105,6 +107,38 @@ function nodeFailures(world: World): Step[] {
     );
   }
   return steps;
+}
+
+/** A node dies while it is decommissioned, with the last replica of a range; when it is started again, it may stay. */
+function interruptedDecommission(world: World): Step[] {
+  const { state } = world;
+  const node = [...state.nodes.keys()].filter((id) => id > state.options.gateways).at(-3);
+  const range = tableRanges(world).at(-2);
+  if (node === undefined || range === undefined) return [];
+  const before = range.replicas.map(({ nodeId }) => nodeId);
+  return [
+    {
+      second: 155,
+      text: `node ${node} is decommissioned`,
+      apply: () => world.beginDecommission(node),
+    },
+    { second: 165, apply: () => world.placeRange(range.id, [node]) },
+    { second: 170, apply: () => world.killNode(node, 'unavailable') },
+    {
+      second: 190,
+      text: `node ${node} is dead before it has left: a range is lost with it`,
+      apply: () => world.killNode(node, 'dead'),
+    },
+    { second: 230, text: `node ${node} is started again`, apply: () => world.reviveNode(node) },
+    {
+      second: 255,
+      text: `node ${node} may stay`,
+      apply: () => {
+        world.placeRange(range.id, before);
+        world.recommission(node);
+      },
+    },
+  ];
 }
 
 /** A range with a single replica, on the node that is unavailable for a minute: nobody reports it then. */

@@ -1,40 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { hasProgram } from '../support/programs.ts';
-import { testRules } from './promtool.ts';
-import { readRules, type RuleCase } from './rule-set.ts';
+import { DEAD, differences, NOTHING } from './firing.ts';
 import { World } from './world.ts';
-
-/** Firing alerts with their severity and number, at a minute. */
-type Firing = Readonly<Record<number, Readonly<Record<string, number>>>>;
-
-const groups = readRules();
-
-/** What differs from exactly these alerts at these minutes; empty when nothing does. */
-async function differences(
-  world: World,
-  firing: Firing,
-  texts: RuleCase['alert_rule_test'] = [],
-): Promise<string> {
-  const incident = {
-    name: 'incident',
-    interval: '1m',
-    input_series: world.write(),
-    promql_expr_test: Object.entries(firing).map(([minute, alerts]) => ({
-      expr: 'count by (alertname, severity) (ALERTS{alertstate="firing",alertname!="CrdbWatchdog"})',
-      eval_time: `${minute}m`,
-      exp_samples: Object.entries(alerts).map(([alert, value]) => {
-        const [alertname, severity] = alert.split(' ');
-        return { labels: `{alertname="${alertname}",severity="${severity}"}`, value };
-      }),
-    })),
-    alert_rule_test: texts,
-  };
-  const { passed, text } = await testRules(groups, [incident]);
-  return passed ? '' : text;
-}
-
-const NOTHING = {};
-const DEAD = { 'CrdbNodeDead warning': 1 };
 
 /** One node after the other: drained for a minute, down for two. */
 function rollingRestart(world: World, nodes: number, first: number): void {
@@ -197,65 +164,6 @@ describe.skipIf(!hasProgram('promtool'))('the alerts', () => {
         180: NOTHING,
       }),
     ).toBe('');
-  });
-
-  test('are quiet during a decommission', LIMIT, async () => {
-    const world = new World(400).healthy(9);
-    world.liveness(1, (minute) => (minute < 30 ? 'live' : 'decommissioning'));
-    const store = { crdb_cluster: 'p', node_id: 1, store_id: 1 };
-    world.set('crdb_range_replicas', store, (minute) =>
-      Math.max(0, 600 - Math.max(0, minute - 30) * 2.5),
-    );
-    world.problem('underreplicated', (minute) => (minute > 30 && minute % 7 === 0 ? 3 : 0));
-    world.leave(1, 300);
-    expect(
-      await differences(world, {
-        60: NOTHING,
-        200: NOTHING,
-        300: NOTHING,
-        330: NOTHING,
-        399: NOTHING,
-      }),
-    ).toBe('');
-  });
-
-  test(
-    'name a node that dies while it is decommissioned without a gap, until that is finished',
-    LIMIT,
-    async () => {
-      const world = new World(300).healthy(9);
-      const course = (minute: number): string => {
-        if (minute < 20) return 'live';
-        if (minute < 30) return 'decommissioning';
-        return minute < 35 ? 'unavailable' : 'decommissioned';
-      };
-      world.liveness(1, course).silence(1, (minute) => minute >= 30);
-      world.leave(1, 240);
-      const unavailable = { 'CrdbNodeUnavailable warning': 1 };
-      expect(
-        await differences(world, {
-          29: NOTHING,
-          33: unavailable,
-          35: unavailable,
-          36: unavailable,
-          37: { ...unavailable, ...DEAD },
-          38: DEAD,
-          239: DEAD,
-          255: NOTHING,
-          299: NOTHING,
-        }),
-      ).toBe('');
-    },
-  );
-
-  test('page when two nodes die while they are decommissioned', LIMIT, async () => {
-    const world = new World(60).healthy(9);
-    for (const id of [1, 2]) {
-      world.liveness(id, (minute) => (minute < 30 ? 'decommissioning' : 'decommissioned'));
-      world.silence(id, (minute) => minute >= 30);
-    }
-    const both = { 'CrdbNodeDead warning': 2, 'CrdbMultipleNodesDown critical': 1 };
-    expect(await differences(world, { 29: NOTHING, 33: both, 59: both })).toBe('');
   });
 
   test('are quiet in a backup night', LIMIT, async () => {

@@ -70,6 +70,22 @@ it('loses the only replica of a range with a node, until that is back', async ()
   expect(lost).toEqual([0, 1, 0, 0]);
 });
 
+it('has a node that dies while it is decommissioned, with the last replica of a range, and then stays', async () => {
+  await using incident = await startIncident();
+  const seen = [150, 160, 175, 200, 235, 260].map((second) => {
+    const { nodes, dependence } = incident.at(second);
+    return [nodes.find(({ nodeId }) => nodeId === 7)?.status, dependence.lost.length];
+  });
+  expect(seen).toEqual([
+    ['live', 0],
+    ['decommissioning', 0],
+    ['unavailable', 1],
+    ['decommissioned', 1],
+    ['decommissioning', 0],
+    ['live', 0],
+  ]);
+});
+
 it('has an application that leaves transactions open for many minutes', async () => {
   await using incident = await startIncident();
   const truth = incident.at(130);

@@ -14,7 +14,7 @@ export type Liveness =
 type Membership = 'active' | 'decommissioning' | 'decommissioned';
 
 /** A change of the liveness that time brings. */
-export interface LivenessChange {
+interface LivenessChange {
   readonly atMs: number;
   readonly becomes: (node: ClusterNode) => Liveness;
 }

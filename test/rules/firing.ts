@@ -1,0 +1,35 @@
+import { testRules } from './promtool.ts';
+import { readRules, type RuleCase } from './rule-set.ts';
+import type { World } from './world.ts';
+
+/** Firing alerts with their severity and number, at a minute. */
+type Firing = Readonly<Record<number, Readonly<Record<string, number>>>>;
+
+const groups = readRules();
+
+/** What differs from exactly these alerts at these minutes; empty when nothing does. */
+export async function differences(
+  world: World,
+  firing: Firing,
+  texts: RuleCase['alert_rule_test'] = [],
+): Promise<string> {
+  const incident = {
+    name: 'incident',
+    interval: '1m',
+    input_series: world.write(),
+    promql_expr_test: Object.entries(firing).map(([minute, alerts]) => ({
+      expr: 'count by (alertname, severity) (ALERTS{alertstate="firing",alertname!="CrdbWatchdog"})',
+      eval_time: `${minute}m`,
+      exp_samples: Object.entries(alerts).map(([alert, value]) => {
+        const [alertname, severity] = alert.split(' ');
+        return { labels: `{alertname="${alertname}",severity="${severity}"}`, value };
+      }),
+    })),
+    alert_rule_test: texts,
+  };
+  const { passed, text } = await testRules(groups, [incident]);
+  return passed ? '' : text;
+}
+
+export const NOTHING = {};
+export const DEAD = { 'CrdbNodeDead warning': 1 };
