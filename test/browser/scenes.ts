@@ -24,6 +24,7 @@ export interface SceneOptions {
   readonly simulators?: ReadonlyMap<string, Simulator>;
   readonly intervalSeconds?: number;
   readonly adapt?: TestExporterOptions['adapt'];
+  readonly app?: TestExporterOptions['app'];
   /** Instead of the user that the simulator is made for. */
   readonly login?: { readonly username: string; readonly password: string };
   /** Runs after the first polls. */
@@ -96,6 +97,7 @@ export async function openScene(options: SceneOptions = {}): Promise<Scene> {
     yaml: `${everyCollector({ tables: { tables: TABLES } })}clusters:\n${described.join('')}`,
     intervalSeconds,
     ...(options.adapt && { adapt: options.adapt }),
+    ...(options.app && { app: options.app }),
   });
   const scene: Scene = {
     exporter,

@@ -18,7 +18,7 @@ export const SECTIONS: readonly Section[] = [
   },
   {
     title: 'nodes',
-    text: 'Every node with its state, the age of its status record, version, locality and load. Figures of a stale record (of a dead or frozen node) are `-` and sorted last; UPDATED explains them. JSON holds all metrics the nodes report, null where the record is stale. `--safe-to-stop` scans all ranges, prints first what that costs, and lists only the nodes without which no range loses its quorum, one at a time.',
+    text: 'Every node with its state, the age of its status record, version, locality and load. Figures of a stale record (of a dead or frozen node) are `-` and sorted last; UPDATED explains them. JSON holds all metrics the nodes report, null where the record is stale. `--safe-to-stop` lists only nodes that may stop, one at a time, and says why the others may not. It scans all ranges and prints first what that costs. While a listed node is down it reads nothing: ranges may be lost that no node reports, which only the status page of an exporter that ran before can tell. The exit code is 1 when no node is listed.',
     commands: ['nodes', 'nodes --sort cpu', 'nodes --safe-to-stop'],
   },
   {

@@ -1,12 +1,13 @@
 import type { Command } from 'commander';
-import { divideNodes, freshnessOf, livenessOf, type RecordAge } from '../../cockroach/node.ts';
+import { freshnessOf, isId, livenessOf, REACHABLE, type RecordAge } from '../../cockroach/node.ts';
 import { nodes } from '../../collectors/nodes.ts';
 import { ranges } from '../../collectors/ranges.ts';
+import { decideSafeToStop } from '../../findings/safe-to-stop.ts';
 import { formatAge, formatBytes, formatCount, toTimestamp } from '../../format.ts';
 import { array, type Infer, integer, number, object, record, string } from '../../json/shape.ts';
-import { LIVENESS_BY_CODE } from '../../vocabulary.ts';
+import { LIVENESS_BY_CODE, type LivenessStatus } from '../../vocabulary.ts';
 import { addClusterAction, type ClusterTarget, collectOnce } from '../cluster-target.ts';
-import { addExamples, type CommandContext, CommandError, EXIT } from '../command.ts';
+import { addExamples, type CommandContext, EXIT } from '../command.ts';
 import {
   addListingOptions,
   type Column,
@@ -16,7 +17,7 @@ import {
 } from '../output/listing.ts';
 import { withProgress } from '../output/progress.ts';
 import { note } from '../output/standard-output.ts';
-import { noteSkippedNodes, routeOf } from './ranges/replica.ts';
+import { routeOf } from './ranges/replica.ts';
 
 const NODES_PER_PAGE = 100;
 /** Of a replica in a listing, most of it the history of leases. */
@@ -48,6 +49,8 @@ export const shape = object({
   store_metrics: record(record(number())),
 });
 
+const statusShape = object({ node_id: integer(), liveness_status: integer() });
+
 type CurrentNode = ReturnType<typeof toItem>;
 
 /** Without the metrics of a stale record. */
@@ -56,8 +59,8 @@ type Node = Omit<CurrentNode, 'metrics' | 'store_metrics'> & {
   readonly record_age_seconds: number | null;
   readonly metrics: CurrentNode['metrics'] | null;
   readonly store_metrics: CurrentNode['store_metrics'] | null;
-  /** Ranges that would lose their quorum without the node; only after a scan. */
-  readonly dependent_ranges?: number | undefined;
+  /** 0: no range depends on a node that may stop; only after a scan. */
+  readonly dependent_ranges?: 0 | undefined;
 };
 
 /** The most important first: a narrow terminal hides the last. */
@@ -103,7 +106,7 @@ const DEPENDENT = numberColumn<Node>('DEPENDENT', formatCount, (node) => node.de
 export function define(command: Command, context: CommandContext): void {
   command.option(
     '--safe-to-stop',
-    'Only nodes that can stop without a range losing its quorum. Scans all ranges.',
+    'Only nodes that may stop now, one at a time. Scans all ranges.',
   );
   addListingOptions(command, COLUMNS);
   addClusterAction(command, context, nodes, list);
@@ -135,67 +138,85 @@ async function list(
   // The newest record of all decides which are stale.
   const ages = records.map(({ age }) => age);
   const isFresh = freshnessOf(ages, dateMs);
-  const dependent = options.safeToStop
-    ? await countDependentRanges(target, options.output, records)
+  const safe = options.safeToStop
+    ? await findSafeNodes(target, options.output, records)
     : undefined;
   for (const { node: current, age } of records) {
     const { updatedSeconds } = age;
     const ageSeconds = Math.max(0, (dateMs ?? Date.now()) / 1000 - updatedSeconds);
     const node = { ...current, record_age_seconds: updatedSeconds === 0 ? null : ageSeconds };
     const item = isFresh(age) ? node : { ...node, metrics: null, store_metrics: null };
-    if (dependent === undefined) listing.add(item);
-    else if (dependent.get(node.node_id ?? 0) === 0) listing.add({ ...item, dependent_ranges: 0 });
+    if (safe === undefined) listing.add(item);
+    else if (safe.has(node.node_id ?? 0)) listing.add({ ...item, dependent_ranges: 0 });
   }
-  await listing.close();
-  const isNoneSafe = dependent !== undefined && ![...dependent.values()].includes(0);
-  return isNoneSafe ? EXIT.failed : EXIT.ok;
+  // A table without rows says nothing, and an empty JSON list is complete.
+  if (safe?.size !== 0 || options.output !== 'table') await listing.close();
+  return safe?.size === 0 ? EXIT.failed : EXIT.ok;
 }
 
+/** A command has no memory of earlier scans: it cannot know what only the nodes that are down hold. */
+const LOST_UNKNOWN =
+  "not known: ranges may be lost that no node reports; see the exporter's status page";
+
 /**
- * Scans the ranges of all nodes, after printing which are skipped and what a scan of the others costs, by what they last
- * reported. Resolves to the number of ranges that would lose their quorum, by id of the live node that they would lose.
+ * The nodes of which one may stop now. Scans the ranges of all nodes, after printing what that costs by what they last
+ * reported, unless the result could prove nothing. Prints why the other nodes may not stop.
  */
-async function countDependentRanges(
+async function findSafeNodes(
   target: ClusterTarget,
   output: string,
   records: readonly { readonly node: CurrentNode; readonly age: RecordAge }[],
-): Promise<ReadonlyMap<number, number>> {
-  const statuses = new Map(records.map(({ node, age }) => [node.node_id ?? 0, livenessOf(age)]));
-  const byId = new Map(records.map(({ node }) => [node.node_id ?? 0, node]));
-  const { toScan, toSkip } = divideNodes(statuses);
-  noteSkippedNodes(toSkip);
-  const replicas = toScan.reduce((sum, id) => sum + (sumOf(byId.get(id), 'replicas') ?? 0), 0);
-  const bytes = formatBytes(replicas * TYPICAL_REPLICA_BYTES);
-  const size = replicas === 0 ? '' : `: about ${formatCount(replicas)} replicas, ${bytes}`;
-  note(`reads all ranges of ${toScan.length} nodes${size}; Ctrl-C cancels`);
-  const { summary, failed, failure } = await scan(target, output);
-  if (summary?.domains === undefined) {
-    const cause = failure?.message ?? failed.map(({ message }) => message).join('; ');
-    throw new CommandError(
-      `not every live node was read, so no node is known to be safe: ${cause}`,
-    );
+): Promise<ReadonlySet<number>> {
+  const listed = new Map(records.map(({ node, age }) => [node.node_id ?? 0, livenessOf(age)]));
+  if (!areAllLive(listed)) {
+    note(LOST_UNKNOWN);
+    return new Set();
   }
-  const { nodes: live, unknownVoters } = summary.domains;
-  const uncertain = unknownVoters.node;
-  for (const [nodeId, { quorum, allReplicas }] of live) {
-    if (quorum === 0) continue;
-    const last =
-      allReplicas === 0 ? '' : `, ${formatRanges(allReplicas)} of them the last live replica`;
-    note(`do not stop node ${nodeId}: ${formatRanges(quorum)} would lose the quorum${last}`);
+  noteCost(records);
+  const result = await scan(target, output);
+  const statuses = await listStatuses(target);
+  // A node may have gone down while the others were read.
+  if (!areAllLive(statuses)) {
+    note(LOST_UNKNOWN);
+    return new Set();
   }
-  if (uncertain > 0) {
-    note(
-      `not certain: ${formatRanges(uncertain)} with non-voters may be missing replicas that count`,
-    );
+  const current = { result, ageSeconds: 0, durationSeconds: 0, intervalSeconds: 0 };
+  const { answer, nodes: safe, reason, decisions } = decideSafeToStop({ scan: current, statuses });
+  for (const [nodeId, decision] of decisions) {
+    if (decision.answer === 'no') note(`do not stop node ${nodeId}: ${decision.reason}`);
   }
-  if ([...live.values()].every(({ quorum }) => quorum > 0)) {
-    note('no node can stop now without a range losing its quorum');
-  }
-  return new Map(Array.from(live, ([nodeId, { quorum }]) => [nodeId, quorum]));
+  if (answer === 'no') note(`no node may stop now: ${reason}`);
+  if (answer === 'unknown') note(`not known: ${reason}`);
+  return new Set(safe);
 }
 
-function formatRanges(count: number): string {
-  return `${formatCount(count)} ${count === 1 ? 'range' : 'ranges'}`;
+/** Whether every listed node is live, draining or decommissioning. */
+function areAllLive(statuses: ReadonlyMap<number, LivenessStatus>): boolean {
+  return [...statuses.values()].every((status) => REACHABLE.has(status));
+}
+
+/** Prints what a scan of all nodes costs, by what they last reported. */
+function noteCost(records: readonly { readonly node: CurrentNode }[]): void {
+  const replicas = records.reduce((sum, { node }) => sum + (sumOf(node, 'replicas') ?? 0), 0);
+  const bytes = formatBytes(replicas * TYPICAL_REPLICA_BYTES);
+  const size = replicas === 0 ? '' : `: about ${formatCount(replicas)} replicas, ${bytes}`;
+  note(`reads all ranges of ${records.length} nodes${size}; Ctrl-C cancels`);
+}
+
+/** The nodes as they are listed now. */
+async function listStatuses({
+  api,
+  stats,
+}: ClusterTarget): Promise<ReadonlyMap<number, LivenessStatus>> {
+  const statuses = new Map<number, LivenessStatus>();
+  await api.nodes(stats, {
+    limit: NODES_PER_PAGE,
+    shape: statusShape,
+    onNode({ node_id: id, liveness_status: livenessCode }) {
+      if (isId(id)) statuses.set(id, livenessOf({ livenessCode }));
+    },
+  });
+  return statuses;
 }
 
 /** One scan by the collector. It reads every node, whatever the route or the shards of the exporter. */

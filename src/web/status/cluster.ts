@@ -1,9 +1,11 @@
+import { livenessOf } from '../../cockroach/node.ts';
 import { cloud, type CloudResult, HEALTHS, STATUSES } from '../../collectors/cloud.ts';
 import type { CollectorResult } from '../../collectors/collector.ts';
-import { nodes } from '../../collectors/nodes.ts';
-import { ranges } from '../../collectors/ranges.ts';
+import { nodes, type NodesResult } from '../../collectors/nodes.ts';
+import { ranges, type RangesResult } from '../../collectors/ranges.ts';
 import { sessions } from '../../collectors/sessions.ts';
 import { tables } from '../../collectors/tables.ts';
+import { decideSafeToStop, type LastScan, type SafeToStop } from '../../findings/safe-to-stop.ts';
 import type { ScanCheck } from '../../findings/scan-history.ts';
 import type { SampleSet } from '../../metrics/sample-set.ts';
 import type { RenderedFamily } from '../../metrics/snapshot.ts';
@@ -51,7 +53,7 @@ export function readCluster(
   nowMs: number,
   scanCheck?: ScanCheck,
 ) {
-  return assess(readParts(cluster, scanCheck), cluster.warnings, sinceMs, nowMs);
+  return assess(readParts(cluster, nowMs, scanCheck), cluster.warnings, sinceMs, nowMs);
 }
 
 /** Only what does not depend on the results, and why. */
@@ -64,13 +66,14 @@ export function readUnreadable(
   const key = 'unreadable results';
   const message = `the results of this cluster cannot be shown: ${reason}`;
   const warning = { key, message, remedy: 'report this message', sinceMs: sinceMs(key) };
-  const parts = readParts({
+  const withoutResults = {
     name: cluster.name,
     isPolled: cluster.isPolled,
     pollers: cluster.pollers,
-    isUp: (api) => cluster.isUp(api),
+    isUp: (api: Api) => cluster.isUp(api),
     result: () => undefined,
-  });
+  };
+  const parts = readParts(withoutResults, nowMs);
   const status = assess(parts, [...cluster.warnings, warning], sinceMs, nowMs);
   return { ...status, state: status.state === 'healthy' ? ('unknown' as const) : status.state };
 }
@@ -107,6 +110,7 @@ function isVisible(parts: ReturnType<typeof readParts>): boolean {
 /** A part is absent while there is no current data of it. */
 function readParts(
   cluster: Pick<ClusterSource, 'name' | 'isPolled' | 'pollers' | 'isUp' | 'result'>,
+  nowMs: number,
   scanCheck?: ScanCheck,
 ) {
   const nodesResult = cluster.result(nodes);
@@ -124,9 +128,50 @@ function readParts(
     ranges:
       rangesResult &&
       readRanges(rangesResult, cluster.result(tables), nodesStatus, nodesResult && scanCheck),
+    safeToStop: readSafeToStop(lastScan(cluster, rangesResult, nowMs), nodesResult),
     sessions: sessionsResult && readSessions(sessionsResult),
     assistant: cloudResult && readAssistant(cloudResult),
     collectors: cluster.pollers.map((poller) => readCollector(cluster.name, poller)),
+  };
+}
+
+/** Which nodes may stop now, and why not the others. */
+export interface SafeToStopStatus extends Pick<SafeToStop, 'answer' | 'nodes' | 'reason'> {
+  /** The live nodes of the last scan; none while that proves nothing. */
+  readonly decisions: readonly {
+    readonly nodeId: number;
+    readonly answer: SafeToStop['answer'];
+    readonly reason?: string | undefined;
+  }[];
+}
+
+function readSafeToStop(
+  scan: LastScan | undefined,
+  listed: NodesResult | undefined,
+): SafeToStopStatus {
+  const statuses = listed && new Map(listed.nodes.map((node) => [node.id, livenessOf(node)]));
+  const { answer, nodes: ids, reason, decisions } = decideSafeToStop({ scan, statuses });
+  return {
+    answer,
+    nodes: ids,
+    reason,
+    decisions: Array.from(decisions, ([nodeId, decision]) => ({ nodeId, ...decision })),
+  };
+}
+
+function lastScan(
+  { pollers }: Pick<ClusterSource, 'pollers'>,
+  result: RangesResult | undefined,
+  nowMs: number,
+): LastScan | undefined {
+  const poller = pollers.find(({ collector }) => collector.name === ranges.name);
+  const { lastSuccessMs, last } = poller?.outcome ?? {};
+  if (poller === undefined || result === undefined || lastSuccessMs === undefined) return undefined;
+  return {
+    result,
+    ageSeconds: (nowMs - lastSuccessMs) / 1000,
+    durationSeconds: last?.durationSeconds ?? 0,
+    intervalSeconds: poller.intervalSeconds,
   };
 }
 

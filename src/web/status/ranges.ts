@@ -50,7 +50,8 @@ export function readRanges(
     /** Ranges by problem, without the problems that no range has. */
     problems,
     tables: summary === undefined ? [] : readTables(summary, tables),
-    safety: downSinceScan.length > 0 ? undefined : readSafety(summary?.domains),
+    dependent: downSinceScan.length > 0 ? undefined : readDependent(summary?.domains),
+    unknownVoters: summary?.domains?.unknownVoters,
     /** Oldest first; of each problem as many as the collector lists. */
     oldest: listed.toSorted((a, b) => Date.parse(a.firstSeenAt) - Date.parse(b.firstSeenAt)),
     /** The hottest by queries or by CPU first. */
@@ -89,24 +90,38 @@ function readTables(
     }));
 }
 
-/** What may be stopped; undefined unless this exporter read every node that is up. */
-function readSafety(domains: FailureDomains | undefined) {
+/** What depends on a node or on a locality: what would happen to ranges if it stopped now. */
+export interface DependentRanges {
+  /** `node 3` or `region=us-east1,zone=b`. */
+  readonly name: string;
+  /** Ranges that have a quorum and would lose it. */
+  readonly quorum: number;
+  /** Ranges that would lose their last live replica. */
+  readonly lastReplica: number;
+  /** Ranges that have no quorum now and a live replica on the node; absent for a locality. */
+  readonly withoutQuorum?: number | undefined;
+}
+
+/** Nodes and localities on which ranges depend; undefined unless this exporter read every node that is up. */
+function readDependent(
+  domains: FailureDomains | undefined,
+): readonly DependentRanges[] | undefined {
   if (domains === undefined) return undefined;
-  const nodes = [...domains.nodes];
-  const named = [
-    ...nodes.map(([nodeId, domain]) => [`node ${nodeId}`, domain] as const),
-    ...domains.localities.map((domain) => [domain.locality, domain] as const),
-  ];
-  return {
-    /** Live nodes without which no range loses its quorum, one at a time. */
-    safeNodes: nodes.filter(([, { quorum }]) => quorum === 0).map(([nodeId]) => nodeId),
-    /** Ranges that would lose their quorum, or their last live replica, without these nodes. */
-    dependent: named
-      .map(([name, { quorum, allReplicas }]) => ({ name, quorum, lastReplica: allReplicas }))
-      .filter(({ quorum, lastReplica }) => quorum > 0 || lastReplica > 0),
-    /** False while replicas are missing of ranges whose voters are not known. */
-    isCertain: domains.unknownVoters.node === 0,
-  };
+  const nodes = Array.from(domains.nodes, ([nodeId, domain]) => ({
+    name: `node ${nodeId}`,
+    quorum: domain.quorum,
+    lastReplica: domain.allReplicas,
+    withoutQuorum: domain.withoutQuorum,
+  }));
+  const localities = domains.localities.map(({ locality, quorum, allReplicas }) => ({
+    name: locality,
+    quorum,
+    lastReplica: allReplicas,
+  }));
+  return [...nodes, ...localities].filter(
+    ({ quorum, lastReplica, withoutQuorum = 0 }: DependentRanges) =>
+      quorum + lastReplica + withoutQuorum > 0,
+  );
 }
 
 function sumOf(values: readonly number[]): number | undefined {

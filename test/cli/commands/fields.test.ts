@@ -35,16 +35,6 @@ test('nodes', async () => {
      4  live         1s ago  -             -           59s      -       -      -      -         -  -
     "
   `);
-  expect(await outputOf('nodes --safe-to-stop')).toMatchInlineSnapshot(`
-    "
-    crdb-exporter: skipped, because not live: node 2
-    crdb-exporter: reads all ranges of 3 nodes: about 1,209 replicas, 1.7 MiB; Ctrl-C cancels
-    crdb-exporter: do not stop node 1: 1 range would lose the quorum
-    crdb-exporter: do not stop node 4: 2 ranges would lose the quorum, 1 range of them the last live replica
-    ID  STATUS  UPDATED  ADDRESS  VERSION  UPTIME  CPU  MEMORY  DISK  CONNS  REPLICAS  LOCALITY  DEPENDENT
-     3  live          -  -        -             -    -       -     -      -         -  -                 0
-    "
-  `);
   expect(await outputOf('nodes --output json')).toMatchInlineSnapshot(`
     "
     {"nodes": [

@@ -138,28 +138,85 @@ describe('nodes --safe-to-stop', () => {
     expect(ids).toMatchObject([1, 2, 3, 4, 5].map((id) => ({ node_id: id, dependent_ranges: 0 })));
   });
 
-  test('names the nodes that must not stop, and fails when these are all', async () => {
+  test('names the nodes that must not stop, and why', async () => {
+    await using simulator = await startSimulator({ ...QUIET, nodes: 4, ranges: 60 });
+    for (let id = 1; id <= 60; id += 1) simulator.world.placeRange(id, [1, 2, 3]);
+    simulator.world.placeRange(12, [1, 4]);
+    const config = await configFlag(simulator);
+    const { code, out, err } = await runHere(['nodes', '--safe-to-stop', '-o', 'ndjson', config]);
+    expect([code, out.match(/"node_id":\d/g)]).toEqual([0, [2, 3].map((id) => `"node_id":${id}`)]);
+    const { stores } = simulator.truth();
+    const replicas = stores.reduce((sum, store) => sum + store.replicas, 0);
+    expect(err)
+      .toBe(`crdb-exporter: reads all ranges of 4 nodes: about ${replicas} replicas, 262 KiB; Ctrl-C cancels
+crdb-exporter: do not stop node 1: 1 range would lose the quorum
+crdb-exporter: do not stop node 4: 1 range would lose the quorum
+`);
+  });
+
+  const NOT_KNOWN =
+    "crdb-exporter: not known: ranges may be lost that no node reports; see the exporter's status page\n";
+
+  test.each([[3], [3, 2]])('reads nothing while nodes are down: %j', async (...down) => {
     await using simulator = await startSimulator({ ...QUIET, nodes: 3, ranges: 60 });
-    simulator.world.killNode(3);
+    for (const node of down) simulator.world.killNode(node);
+    const config = await configFlag(simulator);
+    const run = await runHere(['nodes', '--safe-to-stop', config]);
+    expect(run).toMatchObject({ code: 1, out: '', err: NOT_KNOWN });
+    const json = await runHere(['nodes', '--safe-to-stop', '-o', 'json', config]);
+    expect(json).toMatchObject({ code: 1, out: '{"nodes": [\n]}\n', err: NOT_KNOWN });
+    const paths = simulator.requests.entries.map(({ path }) => path);
+    expect(paths.filter((path) => path.includes('ranges'))).toEqual([]);
+  });
+
+  test('sees a node go down while it reads the others', async () => {
+    await using simulator = await startSimulator({ ...QUIET, nodes: 3, ranges: 60 });
+    simulator.fault({ endpoint: 'node_ranges', kind: 'slow', ms: 300 });
+    const config = await configFlag(simulator);
+    const running = runHere(['nodes', '--safe-to-stop', config]);
+    const isReading = () => simulator.requests.entries.some(({ path }) => path.includes('ranges'));
+    await expect.poll(isReading).toBe(true);
+    simulator.world.killNode(3, 'unavailable');
+    const { code, out, err } = await running;
+    expect([code, out]).toEqual([1, '']);
+    expect(err).toContain('not known: ');
+  });
+
+  test.each([
+    ['a node is draining', [4], 'do not stop node 1: node 4 is draining\n'],
+    ['all are', [1, 2, 3, 4, 5], 'no node may stop now: nodes 1, 2, 3, 4 and 5 are draining\n'],
+  ])('lists a draining node alone: %s', async (_, draining, told) => {
+    await using simulator = await startSimulator({ ...QUIET, nodes: 5, ranges: 60 });
+    for (const node of draining) simulator.world.drainNode(node);
+    const config = await configFlag(simulator);
+    const { code, out, err } = await runHere(['nodes', '--safe-to-stop', '-o', 'ndjson', config]);
+    expect([code, out.match(/"node_id":\d/g) ?? []]).toEqual(
+      draining.length === 1 ? [0, ['"node_id":4']] : [1, []],
+    );
+    expect(err).toContain(told);
+  });
+
+  test('calls the only node of a cluster unsafe', async () => {
+    await using simulator = await startSimulator({
+      ...QUIET,
+      nodes: 1,
+      replication: 1,
+      ranges: 60,
+    });
     const config = await configFlag(simulator);
     const { code, out, err } = await runHere(['nodes', '--safe-to-stop', config]);
-    expect(code).toBe(1);
-    expect(out.trim().split('\n')).toHaveLength(1);
-    expect(err).toContain('skipped, because not live: node 3\n');
-    const { stores } = simulator.truth();
-    const read = stores.filter(({ nodeId }) => nodeId !== 3);
-    const replicas = read.reduce((sum, store) => sum + store.replicas, 0);
-    expect(err).toContain(`reads all ranges of 2 nodes: about ${replicas} replicas, `);
+    expect([code, out]).toEqual([1, '']);
     expect(err).toContain('do not stop node 1: 60 ranges would lose the quorum\n');
-    expect(err).toContain('no node can stop now without a range losing its quorum\n');
+    expect(err).toContain('no node may stop now: each live node holds ranges that depend on it\n');
   });
 
   test('calls no node safe while one cannot be read', async () => {
     await using simulator = await startSimulator({ ...QUIET, nodes: 3, ranges: 60 });
     simulator.fault({ endpoint: 'node_ranges', node: 2, kind: 'status', status: 500 });
     const config = await configFlag(simulator);
-    const { code, err } = await runHere(['nodes', '--safe-to-stop', config]);
-    expect(code).toBe(1);
-    expect(err).toContain('not every live node was read, so no node is known to be safe');
+    const { code, out, err } = await runHere(['nodes', '--safe-to-stop', config]);
+    expect([code, out]).toEqual([1, '']);
+    expect(err).toContain('HTTP 500');
+    expect(err).toContain('not known: the ranges of node 2 could not be read\n');
   });
 });

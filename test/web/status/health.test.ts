@@ -171,9 +171,9 @@ test('ranges that were read before a node went down are marked as older', async 
   const { text } = await scene.exporter.get('/');
   expect(text).toContain('Node 9 is dead');
   expect(text).toContain('Read before node 9 went down');
-  expect(text).toContain('Unknown: node 9 went down after the last scan.');
+  expect(text).toContain('Not known: node 9 went down after the last range scan');
   const { ranges, nodes } = await readCluster(scene);
-  expect(ranges?.safety).toBeUndefined();
+  expect(ranges?.dependent).toBeUndefined();
   expect(nodes?.list.find(({ id }) => id === 9)?.queriesPerSecond).toBeUndefined();
 });
 

@@ -79,14 +79,11 @@ const HURT: ClusterStatus = {
       cpuSecondsPerSecond: at === 0 ? 1.25 : undefined,
       sizeBytes: at === 0 ? 7.5e9 : undefined,
     })),
-    safety: {
-      safeNodes: [1],
-      dependent: [
-        { name: 'n2', quorum: 17, lastReplica: 3 },
-        { name: 'region=us-east1,zone=b', quorum: 5, lastReplica: 0 },
-      ],
-      isCertain: false,
-    },
+    dependent: [
+      { name: 'n2', quorum: 17, lastReplica: 3, withoutQuorum: 2 },
+      { name: 'region=us-east1,zone=b', quorum: 5, lastReplica: 0 },
+    ],
+    unknownVoters: { node: 1, locality: 3 },
     oldest: ['unavailable', 'underreplicated'].map((problem, at) => ({
       rangeId: 77 + at,
       nodeId: 1 + at,
@@ -125,6 +122,7 @@ const HURT: ClusterStatus = {
       openTransactions: 9,
     })),
   },
+  safeToStop: { answer: 'no', nodes: [], reason: 'node 4 is draining', decisions: [] },
   assistant: {
     exists: true,
     status: 'RUNNING',
@@ -194,11 +192,8 @@ const LARGE: ClusterStatus = {
     tables: repeat(HURT.ranges.tables),
     oldest: repeat(HURT.ranges.oldest),
     hottest: repeat(HURT.ranges.hottest),
-    safety: HURT.ranges.safety && {
-      safeNodes: [],
-      dependent: repeat(HURT.ranges.safety.dependent),
-      isCertain: true,
-    },
+    dependent: repeat(HURT.ranges.dependent ?? []),
+    unknownVoters: { node: 0, locality: 0 },
   },
   sessions: HURT.sessions && {
     ...HURT.sessions,
@@ -243,8 +238,10 @@ const CALM: ClusterStatus = {
     tables: [],
     oldest: [],
     hottest: [],
-    safety: { safeNodes: [1], dependent: [], isCertain: true },
+    dependent: [],
+    unknownVoters: { node: 0, locality: 0 },
   },
+  safeToStop: { answer: 'yes', nodes: [1, 3], decisions: [] },
   sessions: HURT.sessions && { ...HURT.sessions, applications: [] },
   assistant: HURT.assistant && { ...HURT.assistant, exists: false },
   collectors: [collector('nodes'), collector('ranges'), collector('sessions'), collector('cloud')],
@@ -261,8 +258,10 @@ const PARTIAL: ClusterStatus = {
   ranges: CALM.ranges && {
     ...CALM.ranges,
     nodes: { scanned: 1, failed: 2, skipped: 0 },
-    safety: undefined,
+    dependent: undefined,
+    unknownVoters: undefined,
   },
+  safeToStop: { answer: 'unknown', nodes: [], reason: 'there is no scan', decisions: [] },
   assistant: undefined,
   state: 'unknown',
   collectors: [

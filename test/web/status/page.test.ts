@@ -49,6 +49,7 @@ function cluster(more: Partial<ClusterStatus> = {}, nodes: NodeStatus[] = []): C
     apis: [{ api: 'cluster', isUp: true }],
     nodes: { byStatus: { live: nodes.length }, builds: ['v25.4.3'], list: nodes },
     ranges: undefined,
+    safeToStop: { answer: 'unknown', nodes: [], reason: 'no scan', decisions: [] },
     sessions: undefined,
     assistant: undefined,
     collectors: [
@@ -149,6 +150,7 @@ describe('the page', () => {
       cluster({
         name: NASTY,
         nodes: { byStatus: {}, builds: [NASTY], list: [hostile] },
+        safeToStop: { answer: 'no', nodes: [], reason: NASTY, decisions: [] },
         findings: [{ ...FINDING, text: NASTY, next: `\`${NASTY}\`` }],
         ranges: {
           ranges: 1,
@@ -170,11 +172,8 @@ describe('the page', () => {
               sizeBytes: 1,
             },
           ],
-          safety: {
-            safeNodes: [],
-            dependent: [{ name: NASTY, quorum: 1, lastReplica: 1 }],
-            isCertain: false,
-          },
+          dependent: [{ name: NASTY, quorum: 1, lastReplica: 1, withoutQuorum: 1 }],
+          unknownVoters: { node: 1, locality: 1 },
           oldest: [{ ...place, problem: NASTY, firstSeenAt: AT }],
           hottest: [
             { ...place, queriesPerSecond: 1, writesPerSecond: 1, cpuSecondsPerSecond: undefined },

@@ -32,45 +32,35 @@ function scanned(summary: Partial<Summary>, nodeIds: readonly number[] = [1, 2])
 }
 
 /** Of a view of all ranges. */
-function whole(
-  domains: readonly (readonly [quorum: number, allReplicas: number])[],
-  uncertain = 0,
-) {
+function whole(domains: readonly (readonly [quorum: number, allReplicas: number])[]) {
   const toScan = domains.map((_, at) => at + 1);
   const found = new FailureDomains({ toScan, toSkip: [], localities: new Map() }, true);
   for (const [at, [quorum, allReplicas]] of domains.entries()) {
     Object.assign(found.nodes.get(at + 1) ?? {}, { quorum, allReplicas });
   }
-  found.unknownVoters.node = uncertain;
   return { domains: found, lost: 3 };
 }
 
-test('a node may stop when no range loses its quorum, and others are listed with what depends on them', () => {
+test('nodes on which ranges depend are listed', () => {
   const domains = [
     [0, 0],
     [0, 1],
     [1, 0],
     [5, 2],
   ] as const;
-  const { safety } = readRanges(scanned({ ...whole(domains) }), undefined, undefined);
-  expect(safety).toEqual({
-    safeNodes: [1, 2],
-    dependent: [
-      { name: 'node 2', quorum: 0, lastReplica: 1 },
-      { name: 'node 3', quorum: 1, lastReplica: 0 },
-      { name: 'node 4', quorum: 5, lastReplica: 2 },
-    ],
-    isCertain: true,
-  });
-  const doubtful = readRanges(scanned({ ...whole([], 1) }), undefined, undefined);
-  expect(doubtful.safety).toEqual({ safeNodes: [], dependent: [], isCertain: false });
+  const { dependent } = readRanges(scanned({ ...whole(domains) }), undefined, undefined);
+  expect(dependent).toEqual([
+    { name: 'node 2', quorum: 0, lastReplica: 1, withoutQuorum: 0 },
+    { name: 'node 3', quorum: 1, lastReplica: 0, withoutQuorum: 0 },
+    { name: 'node 4', quorum: 5, lastReplica: 2, withoutQuorum: 0 },
+  ]);
 });
 
 describe('the number of ranges', () => {
-  test('and what is safe are known of a view of all ranges alone, and problems of any', () => {
+  test('and what depends on nodes are known of a view of all ranges alone, and problems of any', () => {
     const byProblem = PROBLEMS.map((_, at) => [1, 0, 2][at] ?? 0);
     const part = readRanges(scanned({ byProblem }), undefined, undefined);
-    expect([part.ranges, part.problems, part.safety]).toEqual([
+    expect([part.ranges, part.problems, part.dependent]).toEqual([
       undefined,
       { unavailable: 1, overreplicated: 2 },
       undefined,
@@ -82,7 +72,7 @@ describe('the number of ranges', () => {
     ]);
   });
 
-  test('is not shown as safe when a node that was read has gone down since', () => {
+  test('is not shown with dependent ranges when a node that was read has gone down since', () => {
     const nodes = nodesResult(
       node(1),
       node(2, { livenessCode: 2 }),
@@ -90,8 +80,8 @@ describe('the number of ranges', () => {
       node(4, { livenessCode: 6 }),
     );
     const result = scanned({ ...whole([[0, 0]]) }, [1, 2, 4]);
-    const { downSinceScan, safety } = readRanges(result, undefined, readNodes(nodes, undefined));
-    expect([downSinceScan, safety]).toEqual([[2], undefined]);
+    const { downSinceScan, dependent } = readRanges(result, undefined, readNodes(nodes, undefined));
+    expect([downSinceScan, dependent]).toEqual([[2], undefined]);
   });
 });
 

@@ -126,7 +126,8 @@ export const RANGES: RangesStatus = {
   scanCheck: undefined,
   problems: {},
   tables: [],
-  safety: undefined,
+  dependent: undefined,
+  unknownVoters: undefined,
   oldest: [],
   hottest: [],
 };

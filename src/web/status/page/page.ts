@@ -176,11 +176,12 @@ function kindOf(listed: object = []): Panel['kind'] {
 /** The panels of the collectors that are on. */
 function describePanels(cluster: ClusterStatus, nowMs: number): readonly Panel[] {
   const { nodes, ranges, sessions, assistant, collectors, findings } = cluster;
+  const stop = ranges && safeToStop(cluster.safeToStop, ranges);
   const problems = ranges && problemRanges(ranges, findings, nowMs);
   const rows = [
     ['wide', 'Nodes', 'nodes', nodes && nodeMap(nodes, nowMs)],
     [kindOf(ranges?.problems), 'Problem ranges', 'ranges', problems],
-    [kindOf(ranges?.safety?.dependent), 'Safe to stop', 'ranges', ranges && safeToStop(ranges)],
+    [kindOf(ranges?.dependent), 'Safe to stop', 'ranges', stop],
     [kindOf(ranges?.tables), 'Tables', 'ranges', ranges && loadedTables(ranges)],
     [kindOf(ranges?.hottest), 'Hottest ranges', 'ranges', ranges && hotRanges(ranges)],
     [kindOf(sessions?.applications), 'Sessions', 'sessions', sessions && sessionTables(sessions)],

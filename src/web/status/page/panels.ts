@@ -1,3 +1,4 @@
+import { formatRanges } from '../../../findings/safe-to-stop.ts';
 import {
   formatBytes,
   formatCount,
@@ -7,7 +8,7 @@ import {
   formatPercent,
 } from '../../../format.ts';
 import { SEVERITIES } from '../../../vocabulary.ts';
-import type { AssistantStatus } from '../cluster.ts';
+import type { AssistantStatus, SafeToStopStatus } from '../cluster.ts';
 import type { CollectorStatus } from '../collectors.ts';
 import type { Finding } from '../health.ts';
 import { formatTable, type RangesStatus } from '../ranges.ts';
@@ -116,31 +117,30 @@ function placeOf(range: { readonly table: string; readonly index: string }): str
 }
 
 /** Which nodes may be restarted now, and what would be lost with the others and with a locality. */
-export function safeToStop({ safety, downSinceScan }: RangesStatus): Html {
-  if (downSinceScan.length > 0) {
-    const down = formatList(downSinceScan);
-    return html`<p>Unknown: node ${down} went down after the last scan. Wait for the next one.</p>`;
-  }
-  if (safety === undefined) {
-    return html`<p>Unknown: only a scan of every live node by one exporter shows it.</p>`;
-  }
-  const { safeNodes, dependent, isCertain } = safety;
-  const nodes =
-    safeNodes.length === 0
-      ? html`<p>No node may stop now.</p>`
-      : html`<p>
+export function safeToStop(
+  { answer, nodes, reason }: SafeToStopStatus,
+  { dependent = [], unknownVoters }: RangesStatus,
+): Html {
+  const decision =
+    answer === 'yes'
+      ? html`<p>
           One of these nodes may stop now without a range losing its quorum:
-          <b>${formatList(safeNodes)}</b>.
+          <b>${formatList(nodes)}</b>.
+        </p>`
+      : html`<p>
+          ${icon('warning')} ${answer === 'no' ? 'No node may stop now' : 'Not known'}: ${reason}.
         </p>`;
-  const doubt =
-    !isCertain &&
-    html`<p class="quiet">Not certain: ranges with non-voters are under-replicated.</p>`;
-  if (dependent.length === 0) return html`${nodes}${doubt}`;
-  return html`${nodes}${table('Dependent ranges', dependent.slice(0, MAX_ROWS), [
+  const unknown = Math.max(unknownVoters?.node ?? 0, unknownVoters?.locality ?? 0);
+  const bounds =
+    unknown > 0 &&
+    html`<p class="quiet">Lower bounds: the voters of ${formatRanges(unknown)} are not known.</p>`;
+  if (dependent.length === 0) return html`${decision}${bounds}`;
+  return html`${decision}${table('Dependent ranges', dependent.slice(0, MAX_ROWS), [
     ['If it stopped', ({ name }) => name, 'name'],
     ['Lose quorum', ({ quorum }) => formatCount(quorum), 'number'],
     ['Lose last replica', ({ lastReplica }) => formatCount(lastReplica), 'number'],
-  ])}${doubt}`;
+    ['No quorum now', ({ withoutQuorum }) => known(withoutQuorum, formatCount), 'number'],
+  ])}${bounds}`;
 }
 
 function formatProblem(problem: string): string {

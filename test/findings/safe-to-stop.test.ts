@@ -1,0 +1,276 @@
+import { describe, expect, test } from 'vitest';
+import type { CollectorConfig } from '../../src/config/cluster-schema.ts';
+import type { Config } from '../../src/config/schema.ts';
+import { formatList } from '../../src/format.ts';
+import type { Simulator } from '../../src/simulator/index.ts';
+import type { Status } from '../../src/web/status/status.ts';
+import { openScene, type Scene, type SceneOptions } from '../browser/scenes.ts';
+import type { ParsedSample } from '../metrics/parse-exposition.ts';
+import { testRules } from '../rules/promtool.ts';
+import { closureOf, readRules } from '../rules/rule-set.ts';
+import { hasProgram } from '../support/programs.ts';
+import { readCluster, readStatus } from '../web/status/read-status.ts';
+
+const RULE = 'crdb_cluster_node_id:crdb_safe_to_stop:bool';
+const rules = closureOf(readRules(), [RULE]);
+const RULE_TEXT = JSON.stringify(rules);
+
+type SafeToStop = Status['clusters'][number]['safeToStop'];
+
+const RANGES = 60;
+
+/** A cluster of so many nodes with 3 replicas of each range, after the first polls. */
+function open(nodes: number, more: SceneOptions = {}): Promise<Scene> {
+  const demo = { nodes, ranges: RANGES, frozen: true, faultyNodes: false };
+  return openScene({ clusters: { demo }, intervalSeconds: 0.3, ...more });
+}
+
+/** The same after a change of the cluster, whose ranges are on the nodes `placed` alone. */
+async function openChanged(
+  nodes: number,
+  change: (simulator: Simulator) => void,
+  { placed, ...more }: SceneOptions & { readonly placed?: readonly number[] } = {},
+): Promise<Scene> {
+  const scene = await open(nodes, more);
+  const simulator = simulatorOf(scene);
+  if (placed !== undefined) placeAll(simulator, placed);
+  change(simulator);
+  return scene;
+}
+
+function placeAll({ world }: Simulator, nodes: readonly number[]): void {
+  for (let id = 1; id <= RANGES; id += 1) world.placeRange(id, nodes);
+}
+
+/** An exporter that starts only after the change. */
+async function openLate(...given: Parameters<typeof openChanged>): Promise<Scene> {
+  const early = await openChanged(...given);
+  const late = await open(given[0], { simulators: early.simulators });
+  const disposeLate = late[Symbol.asyncDispose].bind(late);
+  return Object.assign(late, {
+    async [Symbol.asyncDispose]() {
+      await disposeLate();
+      await early[Symbol.asyncDispose]();
+    },
+  });
+}
+
+/** The range 12 is on node 4 alone, which goes down after it was read. */
+async function openWithLostRange(): Promise<Scene> {
+  const scene = await open(5);
+  placeAll(simulatorOf(scene), [1, 2, 3]);
+  simulatorOf(scene).world.placeRange(12, [4]);
+  await scene.exporter.until(
+    (scrape) => scrape.value('crdb_range_replicas', { node_id: '4' }) === 1,
+  );
+  simulatorOf(scene).world.killNode(4);
+  return scene;
+}
+
+/** Polls every 10 minutes, the last one of which ended this long ago. */
+async function openAged(ageSeconds: number): Promise<Scene> {
+  let offsetMs = 0;
+  const wallMs = (): number => Date.now() + offsetMs;
+  const clock = { wallMs, monotonicMs: () => performance.now() };
+  const scene = await open(3, { intervalSeconds: 600, app: { clock } });
+  offsetMs = ageSeconds * 1000;
+  return scene;
+}
+
+function simulatorOf({ simulators }: Scene): Simulator {
+  const simulator = simulators.get('demo');
+  if (simulator === undefined) throw new Error('no simulator');
+  return simulator;
+}
+
+/** The configuration with changed settings of one collector. */
+function changing(collector: string, change: Partial<CollectorConfig>): SceneOptions {
+  const adapt = (config: Config): Config => ({
+    ...config,
+    clusters: config.clusters.map((cluster) => {
+      const { [collector]: settings, ...others } = cluster.collectors;
+      if (settings === undefined) throw new Error(`no collector ${collector}`);
+      return { ...cluster, collectors: { ...others, [collector]: { ...settings, ...change } } };
+    }),
+  });
+  return { adapt };
+}
+
+/** What promtool finds when the rule is evaluated on what the exporter exposes, at the time 0 instead of `nowMs`. */
+async function checkRule(
+  { exporter }: Scene,
+  nowMs: number,
+  decisions: SafeToStop['decisions'],
+): Promise<string> {
+  const { samples } = await exporter.scrape();
+  const used = samples.filter(({ name }) => RULE_TEXT.includes(name));
+  const known = decisions.filter(({ answer }) => answer !== 'unknown');
+  const exp_samples = known.map(({ nodeId, answer }) => ({
+    labels: `${RULE}{crdb_cluster="demo",node_id="${nodeId}"}`,
+    value: answer === 'yes' ? 1 : 0,
+  }));
+  const world = {
+    name: 'world',
+    interval: '1m',
+    input_series: used.map((sample) => toSeries(sample, nowMs)),
+    promql_expr_test: [{ expr: RULE, eval_time: '0m', exp_samples }],
+  };
+  return (await testRules(rules, [world])).text;
+}
+
+function toSeries({ name, labels, value }: ParsedSample, nowMs: number) {
+  const pairs = Object.entries(labels).map(([label, text]) => `${label}=${JSON.stringify(text)}`);
+  const shown = name.endsWith('_timestamp_seconds') ? value - nowMs / 1000 : value;
+  return { series: `${name}{${pairs.join(',')}}`, values: String(shown) };
+}
+
+/** The panel of the page. */
+async function readPanel({ exporter }: Scene): Promise<string> {
+  const { text } = await exporter.get('/');
+  const [panel = ''] = /id="safe-to-stop".*?<\/section>/s.exec(text) ?? [];
+  return panel.replaceAll(/\s+/g, ' ');
+}
+
+interface World {
+  readonly title: string;
+  readonly open: () => Promise<Scene>;
+}
+
+/** Worlds in which one of some nodes may stop. */
+const SAFE: readonly (World & { readonly nodes: readonly number[] })[] = [
+  { title: 'all nodes are live', open: () => open(3), nodes: [1, 2, 3] },
+  {
+    title: 'another node is dead, on whose ranges these do not depend',
+    open: () => openChanged(5, ({ world }) => world.killNode(5), { placed: [1, 2, 5] }),
+    nodes: [3, 4],
+  },
+  {
+    title: 'the node itself is draining',
+    open: () => openChanged(5, ({ world }) => world.drainNode(4)),
+    nodes: [4],
+  },
+  { title: 'the scan is nearly too old', open: () => openAged(1_220), nodes: [1, 2, 3] },
+];
+
+function loseQuorum({ world }: Simulator): void {
+  world.killNode(3);
+  world.killNode(2, 'unavailable');
+}
+
+/** Worlds in which no node may stop. */
+const UNSAFE: readonly (World & { readonly reason: string })[] = [
+  {
+    title: 'all ranges have lost their quorum, and one node is left',
+    open: () => openChanged(3, loseQuorum),
+    reason: 'at least 60 ranges without a quorum',
+  },
+  {
+    title: 'they had lost it when the exporter started',
+    open: () => openLate(3, loseQuorum),
+    reason: 'at least 60 ranges without a quorum',
+  },
+  {
+    title: 'the cluster has one node',
+    open: () =>
+      open(1, { clusters: { demo: { nodes: 1, ranges: 60, replication: 1, faultyNodes: false } } }),
+    reason: 'each live node holds ranges that depend on it',
+  },
+  {
+    title: 'a range has no live replica',
+    open: openWithLostRange,
+    reason: '1 range without a live replica',
+  },
+  {
+    title: 'two nodes are draining',
+    open: () =>
+      openChanged(5, ({ world }) => {
+        world.drainNode(4);
+        world.drainNode(5);
+      }),
+    reason: 'nodes 4 and 5 are draining',
+  },
+];
+
+/** Worlds in which nobody can tell. */
+const UNKNOWN: readonly (World & { readonly reason: string })[] = [
+  {
+    title: 'a node was down before the exporter started',
+    open: () => openLate(5, ({ world }) => world.killNode(5), { placed: [1, 2, 3] }),
+    reason: 'ranges may be lost that no node reports',
+  },
+  {
+    title: 'a node has gone down since the scan',
+    open: () =>
+      openChanged(5, ({ world }) => world.killNode(5), changing('ranges', { interval: 600 })),
+    reason: 'node 5 went down after the last range scan: wait for the next one',
+  },
+  {
+    title: 'the ranges of a node cannot be read',
+    open: () =>
+      openChanged(5, (simulator) => {
+        simulator.fault({ endpoint: 'node_ranges', node: 3, kind: 'status', status: 500 });
+      }),
+    reason: 'the ranges of node 3 could not be read',
+  },
+  {
+    title: 'the nodes are not polled',
+    open: () => open(3, changing('nodes', { enabled: false })),
+    reason: 'there is no current list of nodes',
+  },
+  {
+    title: 'the scan is too old',
+    open: () => openAged(1_260),
+    reason: 'the last range scan ended 21 min ago',
+  },
+  {
+    title: 'the exporter is one of several shards',
+    open: () =>
+      open(5, { adapt: (config) => ({ ...config, shard: { ...config.shard, count: 2 } }) }),
+    reason: 'no exporter alone reads the ranges of all nodes',
+  },
+];
+
+const WORLDS = [
+  ...SAFE.map((world) => ({
+    ...world,
+    answer: 'yes' as const,
+    reason: undefined,
+    told: `losing its quorum: <b>${formatList(world.nodes)}</b>`,
+  })),
+  ...UNSAFE.map((world) => ({
+    ...world,
+    answer: 'no' as const,
+    nodes: [],
+    told: `No node may stop now: ${world.reason}.`,
+  })),
+  ...UNKNOWN.map((world) => ({
+    ...world,
+    answer: 'unknown' as const,
+    nodes: [],
+    told: `Not known: ${world.reason}.`,
+  })),
+];
+
+describe.skipIf(!hasProgram('promtool'))('page, JSON and rule agree which nodes may stop', () => {
+  test.each(WORLDS)('$answer: $title', { timeout: 60_000 }, async (world) => {
+    const { answer, nodes, reason } = world;
+    await using scene = await world.open();
+    const decide = async () => {
+      const { safeToStop } = await readCluster(scene);
+      return { answer: safeToStop.answer, nodes: safeToStop.nodes, reason: safeToStop.reason };
+    };
+    await expect.poll(decide, { timeout: 20_000 }).toEqual({ answer, nodes, reason });
+    expect(await readPanel(scene)).toContain(world.told);
+    const { at, clusters } = await readStatus(scene);
+    const decisions = clusters[0]?.safeToStop.decisions ?? [];
+    expect(await checkRule(scene, Date.parse(at), decisions)).toContain('SUCCESS');
+  });
+});
+
+test('each node has its own reason', async () => {
+  await using scene = await openChanged(5, ({ world }) => world.drainNode(4));
+  const reasons = async () =>
+    (await readCluster(scene)).safeToStop.decisions.map((one) => one.reason ?? one.answer);
+  const other = 'node 4 is draining';
+  await expect.poll(reasons).toEqual([other, other, other, 'yes', other]);
+});
