@@ -2,12 +2,18 @@ import type { Row } from './lib/board.ts';
 import { graph } from './lib/graph.ts';
 import { NODE_OF_ROW, toBoard } from './lib/links.ts';
 import { stat } from './lib/panels.ts';
+import { YES_NO } from './lib/style.ts';
 import { table } from './lib/table.ts';
 import { S } from './lib/variables.ts';
 
 const NODES = `crdb_node_dependent_ranges{${S}`;
-const DOWN = `crdb_node_liveness{${S}, status=~"dead|unavailable|decommissioned"}`;
+const SAFE = `crdb_cluster_node_id:crdb_safe_to_stop:bool{crdb_cluster="$cluster"`;
 const LOCALITIES = `crdb_locality_dependent_ranges{${S}`;
+
+/** Ranges by node, the nodes with most. */
+function dependent(effect: string): string {
+  return `topk(100, max by (node_id) (${NODES}, effect="${effect}", node_id=~"$node"}))`;
+}
 
 /** Which nodes may stop, and what would be lost with a locality. */
 export const safeToStop: Row = {
@@ -15,10 +21,11 @@ export const safeToStop: Row = {
   panels: [
     stat('Nodes that may stop', {
       about:
-        'Live nodes without which no range loses its quorum, one at a time (crdb_node_dependent_ranges). No data: sharded, route local, a node could not be read, or one went down after the last scan.',
-      queries: `(count(max by (node_id) (${NODES}, effect="quorum"}) == 0) or 0 * max(${NODES}})) unless on () (max by (node_id) (${NODES}}) and on (node_id) max by (node_id) (${DOWN}) == 1)`,
+        'Live nodes of which one may stop now (recorded by rules.yml). 0: a range has lost its quorum or all its live replicas already, a node is draining, or ranges depend on each node. Not known: no exporter has read all nodes lately, or a node is down that none has read; the status page says why.',
+      queries: `count(max by (node_id) (${SAFE}}) == 1) or 0 * max(${SAFE}})`,
       unit: 'short',
       steps: ['red', [1, 'green']],
+      empty: 'not known',
     }),
     stat('Lost ranges', {
       about:
@@ -29,21 +36,23 @@ export const safeToStop: Row = {
     }),
     table('Dependent ranges by node', {
       about:
-        'Ranges that would lose their quorum, or their last live replica, if the node stopped now, the nodes with most (crdb_node_dependent_ranges). 0: the node may be restarted. When a node has just gone down, wait for the next scan.',
+        'Whether the node may stop now (recorded by rules.yml; empty: not known), and the ranges that would lose their quorum or their last live replica, or have no quorum now (crdb_node_dependent_ranges). Lower bounds while crdb_ranges_of_unknown_voters with scope node is not 0.',
       labels: {
         node_id: { title: 'node', links: [toBoard('Nodes', 'crdb-nodes', NODE_OF_ROW)] },
       },
       values: [
         {
-          title: 'lose quorum',
-          steps: ['green', [1, 'red']],
-          expr: `topk(100, max by (node_id) (${NODES}, effect="quorum", node_id=~"$node"}))`,
+          title: 'may stop',
+          states: YES_NO,
+          expr: `max by (node_id) (${SAFE}, node_id=~"$node"})`,
         },
+        { title: 'lose quorum', steps: ['text', [1, 'red']], expr: dependent('quorum') },
         {
           title: 'lose last replica',
-          steps: ['green', [1, 'red']],
-          expr: `topk(100, max by (node_id) (${NODES}, effect="all_replicas", node_id=~"$node"}))`,
+          steps: ['text', [1, 'red']],
+          expr: dependent('all_replicas'),
         },
+        { title: 'no quorum now', steps: ['text', [1, 'red']], expr: dependent('without_quorum') },
       ],
       join: 'node_id',
       sortBy: 'lose quorum',
@@ -51,7 +60,7 @@ export const safeToStop: Row = {
     }),
     table('Dependent ranges by locality', {
       about:
-        'Ranges that would lose their quorum, or their last live replica, if all nodes of the locality stopped now (crdb_locality_dependent_ranges). Small numbers above 0: see CrdbQuorumAtRisk.',
+        'Ranges that would lose their quorum, or their last live replica, if all nodes of the locality stopped now (crdb_locality_dependent_ranges). Small numbers above 0: see CrdbQuorumAtRisk. Lower bounds while crdb_ranges_of_unknown_voters with scope locality is not 0.',
       labels: { tier: 'tier', locality: 'locality' },
       values: [
         {

@@ -199,6 +199,14 @@ const UNKNOWN: readonly (World & { readonly reason: string })[] = [
     reason: 'ranges may be lost that no node reports',
   },
   {
+    title: 'the voters of under-replicated ranges are not known',
+    open: () =>
+      openChanged(5, ({ world }) => world.killNode(5), {
+        clusters: { demo: { nodes: 5, ranges: 60, replication: 5, faultyNodes: false } },
+      }),
+    reason: 'the voters of 60 ranges are not known',
+  },
+  {
     title: 'a node has gone down since the scan',
     open: () =>
       openChanged(5, ({ world }) => world.killNode(5), changing('ranges', { interval: 600 })),

@@ -20,9 +20,11 @@ export interface RuleGroup {
 /** One case of a promtool test file; its name begins with the tested rule and a colon. */
 export interface RuleCase {
   readonly name: string;
+  readonly interval?: string;
   readonly input_series: readonly { readonly series: string; readonly values: string }[];
   readonly promql_expr_test?: readonly {
     readonly expr: string;
+    readonly eval_time?: string;
     readonly exp_samples?: readonly unknown[];
   }[];
   readonly alert_rule_test?: readonly Readonly<Record<string, unknown>>[];
