@@ -4,7 +4,7 @@
 const TOLERANCE = { share: 0.02, count: 20 };
 
 /** What a scan read of one store. */
-export interface ScannedStore {
+interface ScannedStore {
   readonly nodeId: number;
   readonly storeId: number;
   readonly replicas: number;
@@ -36,13 +36,13 @@ export interface CountedStore extends Readonly<Record<ComparedProblem, number | 
 export type OwnCounts = ReadonlyMap<string, CountedStore>;
 
 /** A number that a scan read, and the last count of the nodes. */
-export interface ReadAndCounted {
+interface ReadAndCounted {
   readonly read: number;
   readonly counted: number;
 }
 
 /** A store whose replicas a scan read wrongly: outside of the counts from `least` to `most`. */
-export interface DisagreeingStore {
+interface DisagreeingStore {
   readonly nodeId: number;
   readonly storeId: number;
   readonly read: number;

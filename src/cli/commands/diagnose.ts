@@ -24,6 +24,7 @@ import {
 } from './diagnose/api-checks.ts';
 import { Checklist, type CheckResult } from './diagnose/checklist.ts';
 import { checkConnectivity } from './diagnose/connectivity.ts';
+import { checkScan } from './diagnose/scan-check.ts';
 
 const MARKS: Readonly<Record<CheckResult['verdict'], readonly [mark: string, style: Style]>> = {
   ok: ['✓', 'green'],
@@ -82,6 +83,7 @@ async function checkCluster(list: Checklist, maxSeries: number, context: Command
     const known = await checkNodes(list, api);
     if (known !== undefined) {
       const sample = await checkRanges(list, api, known.ids[0]);
+      if (sample !== undefined) await checkScan(list, api);
       await checkSessions(list, api, known.connections);
       await checkUsers(list, api);
       await checkTables(list, api);

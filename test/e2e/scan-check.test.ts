@@ -1,0 +1,143 @@
+import { describe, expect, test } from 'vitest';
+import { Checklist } from '../../src/cli/commands/diagnose/checklist.ts';
+import { checkScan } from '../../src/cli/commands/diagnose/scan-check.ts';
+import { COLLECTORS } from '../../src/collectors/index.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import { type Simulator, startSimulator } from '../../src/simulator/index.ts';
+import type { Status } from '../../src/web/status/status.ts';
+import { configFlag } from '../cli/run.ts';
+import { createTestClient } from '../support/cluster.ts';
+import { clusterYaml, startTestExporter, type TestExporter } from '../support/exporter.ts';
+import { type Keep, openLossyProxy } from '../support/lossy-proxy.ts';
+
+/** Seconds of the exporter's calendar in a second, so that a minute after a scan is soon over. */
+const SPEED = 60;
+
+function simulate(storesPerNode: number): Promise<Simulator> {
+  return startSimulator({
+    nodes: 3,
+    ranges: 300,
+    storesPerNode,
+    faultyNodes: false,
+    metricKeys: 'useful',
+  });
+}
+
+/** The proxy loses a third of the replicas of node 2. */
+const loseSome: Keep = ({ source_node_id: id }, index) => id !== 2 || index % 3 > 0;
+const loseNothing: Keep = () => true;
+/** The response of node 2 lacks its last store. */
+const loseStore: Keep = ({ source_node_id: id, source_store_id: store }) => id !== 2 || store !== 4;
+
+function watch(simulator: Simulator, url: string): Promise<TestExporter> {
+  const startMs = Date.now();
+  const clock = {
+    wallMs: () => startMs + (Date.now() - startMs) * SPEED,
+    monotonicMs: () => performance.now(),
+  };
+  return startTestExporter({
+    yaml: `clusters:\n${clusterYaml({ ...simulator, clusterUrls: [url] })}`,
+    intervalSeconds: 0.25,
+    app: { clock },
+  });
+}
+
+async function readCluster(exporter: TestExporter) {
+  const status: Status = JSON.parse((await exporter.get('/api/status')).text);
+  const [cluster] = status.clusters;
+  if (cluster === undefined) throw new Error('no cluster');
+  return cluster;
+}
+
+type ClusterStatus = Awaited<ReturnType<typeof readCluster>>;
+
+async function untilStatus(
+  exporter: TestExporter,
+  isThere: (cluster: ClusterStatus) => boolean,
+): Promise<ClusterStatus> {
+  for (;;) {
+    const cluster = await readCluster(exporter);
+    if (isThere(cluster)) return cluster;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+async function diagnose(simulator: Simulator, url: string) {
+  const flag = await configFlag(simulator);
+  const flags = { 'config.file': flag.slice(flag.indexOf('=') + 1) };
+  const { config } = await loadConfig({ flags, env: {}, collectors: COLLECTORS });
+  const [cluster] = config.clusters;
+  if (cluster === undefined) throw new Error('no cluster');
+  const list = new Checklist(cluster, AbortSignal.timeout(60_000));
+  const password = () => Promise.resolve(simulator.password);
+  await using client = createTestClient({
+    urls: [url],
+    username: simulator.username,
+    password,
+  });
+  await checkScan(list, client.api, 1);
+  return list.results[0];
+}
+
+describe('an exporter that reads the ranges of a node wrongly', { timeout: 60_000 }, () => {
+  test.each([
+    { lost: 'a third of the replicas', keep: loseSome, stores: [3, 4] },
+    { lost: 'a whole store', keep: loseStore, stores: [4] },
+  ])('($lost) shows it on the page, on /metrics and in diagnose', async ({ keep, stores }) => {
+    await using simulator = await simulate(2);
+    await using proxy = await openLossyProxy(new URL(simulator.clusterUrl).origin, keep);
+    await using exporter = await watch(simulator, proxy.url);
+    const { findings, state, ranges } = await untilStatus(exporter, (cluster) =>
+      cluster.findings.some(({ level }) => level === 'warning'),
+    );
+    expect(findings).toMatchObject([{ alert: 'CrdbScanDisagrees', about: 'exporter' }]);
+    expect(state).toBe('unknown');
+    const wrong = ranges?.scanCheck?.stores.map(({ nodeId, storeId }) => [nodeId, storeId]);
+    expect(wrong).toEqual(stores.map((storeId) => [2, storeId]));
+    const page = (await exporter.get('/')).text;
+    expect(page).toMatch(/[\d,]+ replicas read, the nodes count 900;/);
+    expect(page).toContain('CrdbScanDisagrees');
+    const scrape = await exporter.scrape();
+    for (const store_id of stores.map(String)) {
+      const read = scrape.value('crdb_range_replicas', { store_id }) ?? 0;
+      expect(scrape.value('crdb_store_replicas', { store_id })).toBeGreaterThan(read + 20);
+    }
+    const result = await diagnose(simulator, proxy.url);
+    expect(result).toMatchObject({ check: 'own counts', verdict: 'failed' });
+    for (const storeId of stores) expect(result?.detail).toContain(`n2 s${storeId}: `);
+  });
+});
+
+describe('an exporter that reads all ranges', { timeout: 60_000 }, () => {
+  test.each([1, 2, 3, 6])('agrees with nodes of %i stores', async (stores) => {
+    await using simulator = await simulate(stores);
+    await using proxy = await openLossyProxy(new URL(simulator.clusterUrl).origin, loseNothing);
+    await using exporter = await watch(simulator, proxy.url);
+    await exporter.until(
+      (scrape) => (scrape.value('crdb_exporter_polls_total', { collector: 'ranges' }) ?? 0) >= 5,
+    );
+    const { ranges, findings } = await untilStatus(exporter, (one) => one.ranges !== undefined);
+    expect(findings.map(({ alert }) => alert)).not.toContain('CrdbScanDisagrees');
+    expect(ranges?.scanCheck).toMatchObject({
+      replicas: { read: 900, counted: 900 },
+      unavailable: { read: 0, counted: 0 },
+      underreplicated: { read: 0, counted: 0 },
+      disagrees: false,
+      disagreeingScans: 0,
+      stores: [],
+    });
+    expect(await diagnose(simulator, proxy.url)).toMatchObject({
+      verdict: 'ok',
+      detail: expect.stringContaining('900 replicas read, the nodes count 900, on 3 nodes'),
+    });
+  });
+
+  test('compares nothing without the nodes collector', async () => {
+    await using simulator = await simulate(2);
+    const yaml = `collectors: { nodes: { enabled: false } }\nclusters:\n${clusterYaml(simulator)}`;
+    await using exporter = await startTestExporter({ yaml });
+    const { ranges } = await untilStatus(exporter, (one) => one.ranges !== undefined);
+    expect(ranges?.scanCheck).toBeUndefined();
+    expect((await exporter.get('/')).text).not.toContain('the nodes count');
+  });
+});
