@@ -28,6 +28,7 @@ export interface SimulatorOptions {
   readonly sessions: number;
   /** 1 or 2 by seed when undefined. */
   readonly storesPerNode: number | undefined;
+  readonly clusterName: string;
   readonly replication: number;
   /** Tables without ranges of their own, in addition to the usual ones. */
   readonly extraTables: number;
@@ -82,6 +83,7 @@ const DEFAULTS: SimulatorOptions = {
   ranges: 600,
   sessions: 120,
   storesPerNode: undefined,
+  clusterName: 'simulated',
   replication: 3,
   extraTables: 0,
   metricKeys: 'full',

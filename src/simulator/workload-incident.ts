@@ -1,6 +1,7 @@
 import type { World } from './world/world.ts';
 
 const HOUR_MS = 3_600_000;
+const LAG_MS = 900_000;
 const STORM_APPLICATIONS = 500;
 
 /**
@@ -13,7 +14,6 @@ export function workloadSteps(world: World) {
   const setBoth = (key: string, value?: number): void => {
     for (const id of [first, second]) world.setMetric(id, key, value);
   };
-  const REPLICATED = 'physical_replication.replicated_time_seconds';
   const PURGATORY = 'queue.replicate.purgatory';
   return [
     {
@@ -31,9 +31,15 @@ export function workloadSteps(world: World) {
     {
       second: 70,
       text: 'replication from another cluster stops',
-      apply: () => world.setMetric(first, REPLICATED, Math.floor(state.now() / 1000) - 900),
+      apply: () => world.replicate('physical', first, LAG_MS),
     },
-    { second: 235, apply: () => world.setMetric(first, REPLICATED, undefined) },
+    { second: 235, apply: () => world.endReplication('physical') },
+    {
+      second: 120,
+      text: `the statistics of jobs move from node ${first} to node ${second}`,
+      apply: () => world.moveStatistics(second),
+    },
+    { second: 280, apply: () => world.moveStatistics(first) },
     {
       second: 75,
       text: `replicas on node ${first} find no store that satisfies their constraints`,

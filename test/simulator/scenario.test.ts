@@ -97,6 +97,8 @@ it('has an application that leaves transactions open for many minutes', async ()
   );
 });
 
+const REPLICATED = 'physical_replication.replicated_time_seconds';
+
 it('pauses a changefeed, stops backups and replication, and recovers', async () => {
   await using incident = await startIncident();
   const client = await clusterClient(incident.simulator);
@@ -108,16 +110,19 @@ it('pauses a changefeed, stops backups and replication, and recovers', async () 
     return {
       paused: metrics['jobs.changefeed.currently_paused'],
       protectedHours: Math.round((metrics['jobs.changefeed.protected_age_sec'] ?? 0) / 3600),
-      lag: seconds - (metrics['physical_replication.replicated_time_seconds'] || seconds),
+      replicates: metrics['jobs.replication_stream_ingestion.currently_running'],
+      lagMinutes: Math.floor((seconds - (metrics[REPLICATED] || seconds)) / 60),
       unhealthy: metrics['rpc.connection.unhealthy'],
       purgatory: Object.values(stores)[0]?.['queue.replicate.purgatory'],
     };
   };
-  const calm = { paused: 0, protectedHours: 0, lag: 0, unhealthy: 0, purgatory: 0 };
-  expect(await at(10)).toEqual(calm);
-  expect(await at(130)).toMatchObject({ paused: 1, protectedHours: 3, lag: 900, purgatory: 4 });
+  const calm = { paused: 0, protectedHours: 0, replicates: 0, unhealthy: 0, purgatory: 0 };
+  expect(await at(10)).toEqual({ ...calm, lagMinutes: 0 });
+  const incidents = { paused: 1, protectedHours: 3, replicates: 1, lagMinutes: 15, purgatory: 4 };
+  expect(await at(130)).toMatchObject(incidents);
   expect(await at(230)).toMatchObject({ unhealthy: 2, purgatory: 0 });
-  expect(await at(290)).toEqual(calm);
+  // The node keeps the replicated time of the job that has ended.
+  expect(await at(290)).toEqual({ ...calm, lagMinutes: expect.any(Number) });
 });
 
 it('has had no backup for more than a day, then one ends', async () => {

@@ -20,7 +20,8 @@ export function clusterService(
     log,
     faults,
     targetOf: (received) => targetOf(received, nodeId),
-    now: server.world.state.now,
+    // A server's clock goes on although its data is frozen: a Date that stands still is that of a cache.
+    now: server.world.state.options.now,
     endpointOf: (received) => matchRoute(received.url.pathname).endpoint,
     compresses: () => server.quirks.gzip,
     headers: (): Record<string, string> =>

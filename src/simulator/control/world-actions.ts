@@ -101,6 +101,19 @@ const ACTIONS: Readonly<Record<string, { readonly members: string; readonly act:
     act: (world, m) => world.pauseJob(textMember(m, 'job') ?? '', numberMember(m, 'ageMs')),
   },
   'resume-job': { members: 'job', act: (world, m) => world.resumeJob(textMember(m, 'job') ?? '') },
+  'move-statistics': {
+    members: 'node (that runs poll_jobs_stats from now on)',
+    act: (world, m) => world.moveStatistics(integerMember(m, 'node')),
+  },
+  replicate: {
+    members: 'kind physical|logical, node, lagMs?',
+    act: (world, m) =>
+      world.replicate(replicationKind(m), integerMember(m, 'node'), numberMember(m, 'lagMs')),
+  },
+  'end-replication': {
+    members: 'kind physical|logical',
+    act: (world, m) => world.endReplication(replicationKind(m)),
+  },
   'stop-backups': {
     members: 'ageMs?',
     act: (world, m) => world.stopBackups(numberMember(m, 'ageMs')),
@@ -143,6 +156,12 @@ export function actOnWorld(world: World, name: string, members: Members): unknow
     if (error instanceof RangeError) throw new ControlError(error.message, { cause: error });
     throw error;
   }
+}
+
+function replicationKind(members: Members): 'physical' | 'logical' {
+  const kind = choiceMember(members, 'kind', ['physical', 'logical'] as const);
+  if (kind === undefined) throw new ControlError('kind: missing');
+  return kind;
 }
 
 function setProblem(world: World, members: Members): void {

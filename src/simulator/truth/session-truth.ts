@@ -108,7 +108,7 @@ function sums(sessions: readonly Session[]): SessionSums {
     oldestQueryMs: oldest(queries),
     explicitTransactions: transactions.filter((each) => !each.implicit).length,
     implicitTransactions: transactions.filter((each) => each.implicit).length,
-    retries: total(transactions.map((each) => each.retries + each.autoRetries)),
+    retries: total(transactions.map((each) => Math.max(each.retries, each.autoRetries))),
   };
 }
 

@@ -31,7 +31,7 @@ export function nodeElement(state: WorldState, quirks: Quirks, node: ClusterNode
     ServerVersion: { major_val: major, minor_val: minor, patch: 0, internal },
     build_tag: node.buildTag,
     started_at: nanos(node.startedAtMs),
-    cluster_name: 'simulated',
+    cluster_name: state.options.clusterName,
     sql_address: address,
     metrics: quirks.hugeIntegers
       ? { ...record.metrics, 'huge.metric': HUGE_METRIC }

@@ -1,3 +1,5 @@
+import { type ReplicationKind, statisticsNode } from './job-metrics.ts';
+import { recordOf } from './records.ts';
 import { nodeOf, type WorldState } from './state.ts';
 
 /** Changes to jobs, and to what nodes report of themselves. */
@@ -5,6 +7,17 @@ export interface JobActions {
   /** One job of this type is paused, as since `ageMs`, and protects data from garbage collection. */
   pauseJob(job: string, ageMs?: number): void;
   resumeJob(job: string): void;
+  /**
+   * The job poll_jobs_stats runs on this node from now on. The former node keeps the numbers of paused jobs and of
+   * protected data that it had until it restarts, as servers before 26.2 do.
+   */
+  moveStatistics(nodeId: number): void;
+  /** Without it no node says who runs poll_jobs_stats, as very old servers do. */
+  setStatisticsJob(isReported: boolean): void;
+  /** A job on this node replicates from another cluster; a former node keeps the time that it had set. */
+  replicate(kind: ReplicationKind, nodeId: number, lagMs?: number): void;
+  /** The job ends; its node keeps the time that it had set. */
+  endReplication(kind: ReplicationKind): void;
   /** No backup has ended since `ageMs`. */
   stopBackups(ageMs?: number): void;
   resumeBackups(): void;
@@ -23,6 +36,27 @@ export function createJobActions(state: WorldState): JobActions {
     },
     resumeJob: (job) => {
       state.pausedJobs.delete(job);
+      writeRecords();
+    },
+    moveStatistics: (nodeId) => {
+      const { id } = nodeOf(state, nodeId);
+      const former = statisticsNode(state);
+      if (former !== undefined) recordOf(state, former);
+      state.statisticsNodeId = id;
+      writeRecords();
+    },
+    setStatisticsJob: (isReported) => {
+      state.hasStatisticsJob = isReported;
+      writeRecords();
+    },
+    replicate: (kind, nodeId, lagMs = 0) => {
+      const former = state.nodes.get(state.replications.get(kind)?.nodeId ?? 0);
+      if (former !== undefined) recordOf(state, former);
+      state.replications.set(kind, { nodeId: nodeOf(state, nodeId).id, lagMs });
+      writeRecords();
+    },
+    endReplication: (kind) => {
+      state.replications.delete(kind);
       writeRecords();
     },
     stopBackups: (ageMs = 0) => {

@@ -11,7 +11,16 @@ const JOBS = [
   'schema_change',
   'new_schema_change',
   'logical_replication',
+  'replication_stream_ingestion',
 ];
+
+export type ReplicationKind = 'physical' | 'logical';
+
+/** The jobs that replicate from another cluster. */
+const REPLICATION_JOBS: Readonly<Record<ReplicationKind, string>> = {
+  physical: 'replication_stream_ingestion',
+  logical: 'logical_replication',
+};
 
 /** A backup starts every ten minutes and takes one. */
 const BACKUP_PERIOD_SECONDS = 600;
@@ -31,20 +40,24 @@ export function jobMetrics(
   }
   const now = atMs / 1000;
   const [first, second = first] = [...state.nodes.values()].filter(countsAsLive);
-  if (node === first) {
-    metrics['jobs.changefeed.currently_running'] = 2;
-    metrics['jobs.changefeed.protected_age_sec'] = Math.floor(now % 60);
-    // Paused jobs are counted by one node for the whole cluster.
-    for (const [job, sinceMs] of state.pausedJobs) {
-      metrics[`jobs.${job}.currently_paused`] = 1;
-      metrics[`jobs.${job}.protected_age_sec`] = Math.floor((atMs - sinceMs) / 1000);
-    }
-  }
+  if (node === first) metrics['jobs.changefeed.currently_running'] = 2;
   // Only the node that ran the last backup knows when it ended.
   const lastBackup = lastBackupSeconds(state, now);
   const isRunning =
     now % BACKUP_PERIOD_SECONDS < BACKUP_SECONDS && state.backupsStoppedAtMs === undefined;
   metrics['jobs.backup.currently_running'] = node === second && isRunning ? 1 : 0;
+  const isStatistician = node === statisticsNode(state);
+  if (isStatistician) Object.assign(node.keptGauges, statistics(state, atMs));
+  for (const [kind, { nodeId, lagMs }] of state.replications) {
+    const job = REPLICATION_JOBS[kind];
+    const pausedMs = state.pausedJobs.get(job);
+    if (node.id !== nodeId) continue;
+    metrics[`jobs.${job}.currently_running`] = pausedMs === undefined ? 1 : 0;
+    const replicatedMs = (pausedMs ?? atMs) - lagMs;
+    node.keptGauges[`${kind}_replication.replicated_time_seconds`] = Math.floor(
+      replicatedMs / 1000,
+    );
+  }
   return {
     ...metrics,
     'schedules.BACKUP.last-completed-time': node === second ? lastBackup : 0,
@@ -52,7 +65,32 @@ export function jobMetrics(
     'physical_replication.replicated_time_seconds': 0,
     'logical_replication.replicated_time_seconds': 0,
     'cluster.preserve-downgrade-option.last-updated': 0,
+    ...node.keptGauges,
+    ...(state.hasStatisticsJob && {
+      'jobs.poll_jobs_stats.currently_running': isStatistician ? 1 : 0,
+    }),
   };
+}
+
+/** The node that runs the job poll_jobs_stats: the chosen one while it is live, else the first that is. */
+export function statisticsNode(state: WorldState): ClusterNode | undefined {
+  const live = [...state.nodes.values()].filter(countsAsLive);
+  return live.find(({ id }) => id === state.statisticsNodeId) ?? live[0];
+}
+
+/** Paused jobs and protected data of the cluster, which one node counts for all. */
+function statistics(state: WorldState, atMs: number): Record<string, number> {
+  const gauges: Record<string, number> = {};
+  for (const job of JOBS) {
+    const sinceMs = state.pausedJobs.get(job);
+    gauges[`jobs.${job}.currently_paused`] = sinceMs === undefined ? 0 : 1;
+    const ageMs = sinceMs === undefined ? 0 : atMs - sinceMs;
+    gauges[`jobs.${job}.protected_age_sec`] = Math.floor(ageMs / 1000);
+  }
+  if (!state.pausedJobs.has('changefeed')) {
+    gauges['jobs.changefeed.protected_age_sec'] = Math.floor((atMs / 1000) % 60);
+  }
+  return gauges;
 }
 
 /** The end of the last backup that ran. */

@@ -64,7 +64,7 @@ export function createNodeActions(state: WorldState): NodeActions {
     },
     recommission: (id) => setMembership(node(id), 'active'),
     restartNode: (id) => {
-      Object.assign(node(id), { startedAtMs: state.now(), silentOn: 'nothing' });
+      Object.assign(node(id), { startedAtMs: state.now(), silentOn: 'nothing', keptGauges: {} });
     },
     partition: (id) => stop(state, node(id), 'partitioned'),
     freezeNode: (id, silentOn) => {
@@ -109,7 +109,7 @@ function reachableReplicas(state: WorldState, range: Range): Range['replicas'] {
 }
 
 function revive(state: WorldState, node: ClusterNode): void {
-  if (node.process === 'down') node.startedAtMs = state.now();
+  if (node.process === 'down') Object.assign(node, { startedAtMs: state.now(), keptGauges: {} });
   node.process = 'up';
   node.silentOn = 'nothing';
   node.liveness = liveStatus(node);

@@ -57,6 +57,7 @@ const LATENCIES: Readonly<Record<string, number>> = {
 };
 
 const DAY_SECONDS = 86_400;
+const SQL_USERS_WITH_CERTIFICATE = 3;
 /** Quantiles of a histogram as shares of its 99th percentile. */
 const SHARES: Readonly<Record<string, number>> = {
   avg: 0.2,
@@ -145,6 +146,8 @@ function gauges(state: WorldState, node: ClusterNode, atMs: number): Record<stri
     seconds_until_enterprise_license_expiry: 200 * DAY_SECONDS,
     'security.certificate.expiration.ca': secure === 0 ? 0 : secure + 3000 * DAY_SECONDS,
     'security.certificate.expiration.node': secure,
+    // The sum of the expiries of the certificates of all SQL users.
+    'security.certificate.expiration.client': secure * SQL_USERS_WITH_CERTIFICATE,
     'security.certificate.ttl.node': secure === 0 ? 0 : secure - Math.floor(atMs / 1000),
   };
 }

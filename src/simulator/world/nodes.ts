@@ -67,6 +67,8 @@ export interface ClusterNode {
   written: NodeRecord | undefined;
   /** The last record of a stopped node. */
   frozenRecord: NodeRecord | undefined;
+  /** Gauges that its process keeps until it restarts, although the job that set them has moved or ended. */
+  keptGauges: Record<string, number>;
   /** Values of its records that were set, for the node and for its stores. */
   readonly overrides: Readonly<Record<'node' | 'stores', Record<string, number>>>;
 }
@@ -121,6 +123,7 @@ function generateNode(
     startedAtMs: Math.floor(startMs - DAY_MS * (2 + 28 * random.next())),
     written: undefined,
     frozenRecord: undefined,
+    keptGauges: {},
     overrides: { node: {}, stores: {} },
   };
 }

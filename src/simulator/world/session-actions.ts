@@ -16,6 +16,9 @@ interface SessionSpec {
   readonly ageMs?: number;
   /** Time since the start of its transaction and, when active, of its query. */
   readonly transactionAgeMs?: number;
+  /** Restarts of its transaction in all, and those that the server made by itself. */
+  readonly retries?: number;
+  readonly autoRetries?: number;
   readonly allocBytes?: number;
   readonly maxAllocBytes?: number;
 }
@@ -98,8 +101,8 @@ function transactionOf(spec: SessionSpec, number: number, nowMs: number): Transa
     startMs: nowMs - (spec.transactionAgeMs ?? 0),
     implicit: spec.implicit ?? false,
     statements: 1,
-    retries: 0,
-    autoRetries: 0,
+    retries: spec.retries ?? 0,
+    autoRetries: spec.autoRetries ?? 0,
     allocBytes: 10_240,
     maxAllocBytes: 10_240,
     readOnly: false,

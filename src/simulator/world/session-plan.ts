@@ -156,13 +156,15 @@ function transactionAt(
   implicit: boolean,
 ): Transaction {
   const chance = hashOf('transaction', key, cycle);
+  const autoRetries = chance % 13 === 0 ? 1 : 0;
+  const isAfresh = chance % 39 === 0;
   return {
     id: uuidOf('transaction', key, cycle),
     startMs,
     implicit,
     statements: implicit ? 1 : 1 + (chance % 7),
-    retries: chance % 11 === 0 ? 2 : 0,
-    autoRetries: chance % 13 === 0 ? 1 : 0,
+    retries: isAfresh ? 0 : autoRetries + (chance % 11 === 0 ? 2 : 0),
+    autoRetries,
     allocBytes: 10_240 + (chance % 100_000),
     maxAllocBytes: 110_240,
     readOnly: chance % 3 === 0,

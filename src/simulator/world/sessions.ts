@@ -13,6 +13,7 @@ export interface Transaction {
   readonly startMs: number;
   readonly implicit: boolean;
   readonly statements: number;
+  /** Contains the automatic ones, unless the transaction has started afresh after an abort. */
   readonly retries: number;
   readonly autoRetries: number;
   readonly allocBytes: number;

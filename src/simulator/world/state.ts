@@ -1,6 +1,7 @@
 import type { Account, SimulatorOptions } from '../options.ts';
 import { createAccounts } from './accounts.ts';
 import { createAssistant, type AssistantState } from './assistant.ts';
+import type { ReplicationKind } from './job-metrics.ts';
 import { generateNodes, type ClusterNode, clientNodeIds } from './nodes.ts';
 import { generateRanges, type Range } from './ranges.ts';
 import { generateSlots, type Slot } from './session-plan.ts';
@@ -29,6 +30,12 @@ export interface WorldState {
   readonly assistant: AssistantState;
   /** Since when a job of a type is paused. */
   readonly pausedJobs: Map<string, number>;
+  /** The node that was chosen to run poll_jobs_stats; 0 for the first live one. */
+  statisticsNodeId: number;
+  /** Nodes report whether they run poll_jobs_stats. */
+  hasStatisticsJob: boolean;
+  /** The jobs that replicate from another cluster. */
+  readonly replications: Map<ReplicationKind, { readonly nodeId: number; readonly lagMs: number }>;
   /** Since when no backup ran; undefined while they run. */
   backupsStoppedAtMs: number | undefined;
 }
@@ -53,6 +60,9 @@ export function createState(options: SimulatorOptions): WorldState {
     closedAtMs: new Map(),
     assistant: createAssistant(options.seed),
     pausedJobs: new Map(),
+    statisticsNodeId: 0,
+    hasStatisticsJob: true,
+    replications: new Map(),
     backupsStoppedAtMs: undefined,
   };
 }

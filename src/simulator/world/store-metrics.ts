@@ -7,6 +7,8 @@ import type { Range, Replica } from './ranges.ts';
 import type { WorldState } from './state.ts';
 
 const BYTES_PER_REPLICA = 48_000_000;
+/** Of the disk, by logs and others: neither available to the store nor used by it. */
+const FOREIGN_BYTES = 5 * 2 ** 30;
 
 /** The metrics of one store in a record; the counts are those of its replicas. */
 export function storeMetrics(
@@ -20,7 +22,7 @@ export function storeMetrics(
   return {
     ...(state.options.metricKeys === 'full' ? bulkMetrics('store', store.id, uptime) : {}),
     capacity: store.capacityBytes,
-    'capacity.available': store.capacityBytes - used,
+    'capacity.available': store.capacityBytes - used - FOREIGN_BYTES,
     'capacity.used': used,
     sysbytes: 24_846,
     intentcount: 3,
