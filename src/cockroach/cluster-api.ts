@@ -15,6 +15,7 @@ import {
   typed,
 } from '../json/shape.ts';
 import type { Endpoint } from '../vocabulary.ts';
+import { ClusterIdentity, nodeIdentity, NodeListings } from './node-listings.ts';
 import { isRepeatedPage, readNumberedPages, readOffsetPages, readTokenPages } from './paging.ts';
 import { type RangeRoute, rangesPath } from './ranges-path.ts';
 import type { Session, SessionRequest } from './session.ts';
@@ -47,16 +48,22 @@ export class ClusterApi {
   readonly #session: Pick<Session, 'get'>;
   /** Fields or elements of a wrong shape. Also called for those that are wrong beside others. */
   readonly decodeErrors: (endpoint: Endpoint, count: number) => void;
+  readonly #listings: NodeListings;
 
   constructor(
     session: Pick<Session, 'get'>,
     decodeErrors: (endpoint: Endpoint, count: number) => void,
+    listings = new NodeListings(),
   ) {
     this.#session = session;
     this.decodeErrors = decodeErrors;
+    this.#listings = listings;
   }
 
-  /** GET /nodes/, all pages, at most 10,000 nodes; `dateMs` is the Date header of the last response. */
+  /**
+   * GET /nodes/, all pages, at most 10,000 nodes; `dateMs` is the Date header of the last response. Rejects when a cache
+   * answers, and when there is no node: the one that answers is always listed.
+   */
   async nodes<S extends ObjectShape>(
     stats: PollStats,
     request: {
@@ -66,28 +73,35 @@ export class ClusterApi {
     },
   ) {
     let dateMs: number | undefined;
-    let nodes = 0;
+    const identity = new ClusterIdentity();
+    const element = object({ ...nodeIdentity.fields, ...request.shape.fields });
     await readOffsetPages(stats, 'nodes', async (offset) => {
+      let cached: RequestError | undefined;
       const page = await this.#readPage(stats, {
         endpoint: 'nodes',
         path: `/nodes/?limit=${request.limit}&offset=${offset}`,
         retryOn500: true,
         list: 'nodes',
-        element: request.shape,
+        element,
         envelope: offsetEnvelope,
+        onHeaders: (response) => {
+          cached = this.#listings.checkPage(response, offset === 0);
+        },
         onElement(node) {
-          if (hasId(node)) nodes += 1;
-          if (nodes > MAX_NODES) {
+          identity.add(typed(nodeIdentity, node));
+          if (identity.nodes > MAX_NODES) {
             stats.limits.add('items');
             const message = `nodes: the listing has more than ${MAX_NODES} nodes; see whether the URL is that of a cluster`;
             throw new RequestError('limit', message);
           }
-          request.onNode(node);
+          request.onNode(typed(request.shape, node));
         },
       });
+      if (cached !== undefined) throw cached;
       dateMs = page.dateMs;
       return page.envelope.next;
     });
+    this.#listings.listed(stats, identity);
     return { dateMs };
   }
 
@@ -140,7 +154,8 @@ export class ClusterApi {
       readonly limit: number;
       readonly username?: string | undefined;
       readonly shape: S;
-      readonly onSession: (session: Infer<S>) => void;
+      /** `dateMs` is the Date header of the response that holds the session. */
+      readonly onSession: (session: Infer<S>, dateMs: number | undefined) => void;
       /** Waited for between pages, as for ranges. */
       readonly onPageEnd?: () => Promise<void>;
     },
@@ -157,6 +172,7 @@ export class ClusterApi {
     await readTokenPages(stats, 'sessions', async (start) => {
       if (start !== undefined) query.set('start', start);
       let isRepeated: boolean | undefined;
+      let dateMs: number | undefined;
       const { envelope } = await this.#readPage(stats, {
         endpoint: 'sessions',
         path: `/sessions/?${query.toString()}`,
@@ -164,9 +180,12 @@ export class ClusterApi {
         list: 'sessions',
         element,
         envelope: sessionsEnvelope,
+        onHeaders: (response) => {
+          dateMs = response.dateMs;
+        },
         onElement(session) {
           isRepeated ??= isRepeatedPage(firstSessions, session);
-          if (!isRepeated) request.onSession(typed(request.shape, session));
+          if (!isRepeated) request.onSession(typed(request.shape, session), dateMs);
         },
       });
       const failed = new Set(envelope.errors.map(({ node_id: nodeId = 0 }) => nodeId));
@@ -275,9 +294,4 @@ export class ClusterApi {
       },
     });
   }
-}
-
-/** Elements without an id are no nodes: collectors skip them. */
-function hasId(node: object): boolean {
-  return 'node_id' in node && Number(node.node_id) > 0;
 }

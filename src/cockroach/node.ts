@@ -60,14 +60,38 @@ const MAX_LAG_SECONDS = 60;
 /** Against the clock of the answering node: when no record is young, their order proves nothing. */
 const MAX_AGE_SECONDS = 120;
 
+/** How far the clocks of the nodes may be ahead of that of the server that answered. */
+const MAX_CLOCK_LEAD_SECONDS = 5;
+
 /** Whether the metrics of a node are current: not those of a record that is no longer updated. */
 export function freshnessOf(
   nodes: readonly RecordAge[],
   answeredMs: number | undefined,
 ): (node: RecordAge) => boolean {
-  const newest = nodes.reduce((latest, node) => Math.max(latest, node.updatedSeconds), 0);
-  const answered = answeredMs === undefined ? newest : answeredMs / 1000;
-  const oldest = Math.max(newest - MAX_LAG_SECONDS, answered - MAX_AGE_SECONDS);
+  const answered = answeredMs === undefined ? undefined : answeredMs / 1000;
+  const newest = newestRecord(nodes, answered);
+  const oldest = Math.max(newest - MAX_LAG_SECONDS, (answered ?? newest) - MAX_AGE_SECONDS);
   return (node) =>
     node.updatedSeconds > 0 && node.updatedSeconds >= oldest && !DEAD.has(livenessOf(node));
+}
+
+/**
+ * Time of the newest record, only of nodes that serve: a dead node may have had a wrong clock. Nor does a record count
+ * that lies in the future; if all do, or nobody knows the time, the median of all does. Example: records of 12:00:00,
+ * 12:00:08 and 13:30:00 in a response of 12:00:10: the newest is that of 12:00:08.
+ */
+function newestRecord(nodes: readonly RecordAge[], answered: number | undefined): number {
+  const times = nodes
+    .filter((node) => node.updatedSeconds > 0 && REACHABLE.has(livenessOf(node)))
+    .map(({ updatedSeconds }) => updatedSeconds)
+    .toSorted((a, b) => a - b);
+  const latest = (answered ?? -Infinity) + MAX_CLOCK_LEAD_SECONDS;
+  return times.findLast((seconds) => seconds <= latest) ?? median(times);
+}
+
+/** 0 for an empty list, which must be sorted. */
+function median(sorted: readonly number[]): number {
+  const middle = sorted.length / 2;
+  const [low = 0, high = low] = sorted.slice(Math.ceil(middle) - 1, Math.floor(middle) + 1);
+  return (low + high) / 2;
 }

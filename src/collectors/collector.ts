@@ -20,7 +20,7 @@ export interface PollContext extends PollStats {
 /** What a collector gets for one poll besides the API. */
 export interface CollectContext<Options, State> extends PollContext {
   readonly options: Options;
-  /** What this collector keeps from poll to poll of this cluster. */
+  /** What this collector keeps from poll to poll of this cluster; its members are replaced when another cluster answers. */
   readonly state: State;
   /** Value of the label `shard`. */
   readonly shard: string;
@@ -101,6 +101,7 @@ export interface CollectorOf<
   readonly isIdle?: (options: Options) => boolean;
   /** True when these options confine the work to the node beside the exporter, which is then a shard of its own. */
   readonly isLocal?: (options: Options) => boolean;
+  /** An object that has all its members, or undefined. */
   createState(): State;
   /** Queries the API and returns what it found; rejects when that is nothing useful. */
   collect(

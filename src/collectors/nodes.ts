@@ -68,7 +68,11 @@ export const nodes = defineCollector({
     const { state } = context;
     state.lastBackupSeconds = Math.max(state.lastBackupSeconds, lastBackupSeconds(records));
     return {
-      nodes: records.map((node) => ({ ...node, isFresh: isFresh(node) })),
+      nodes: records.map((node) => ({
+        ...node,
+        isFresh: isFresh(node),
+        recordAgeSeconds: recordAge(node, dateMs),
+      })),
       selected,
       lastBackupSeconds: state.lastBackupSeconds,
     };
@@ -76,8 +80,7 @@ export const nodes = defineCollector({
 
   *samples({ nodes: all, selected, lastBackupSeconds: lastBackup }, set) {
     writeClusterSamples(set, all);
-    const fresh = all.filter(({ isFresh }) => isFresh);
-    writeJobSamples(set, fresh, lastBackup);
+    writeJobSamples(set, all, lastBackup);
     for (const node of all) {
       writeStatusSamples(set, node);
       if (node.isFresh) writeMeasurements(set, node, selected);
@@ -98,4 +101,11 @@ export interface NodesResult extends CollectorResult {
 export interface NodeStatus extends NodeRecord {
   /** False when the node no longer writes its record: its measurements are old. */
   readonly isFresh: boolean;
+  /** By the clock of the server that answered; undefined when it sent no Date. */
+  readonly recordAgeSeconds?: number | undefined;
+}
+
+function recordAge({ updatedSeconds }: NodeRecord, dateMs: number | undefined): number | undefined {
+  if (dateMs === undefined || updatedSeconds === 0) return undefined;
+  return Math.max(0, dateMs / 1000 - updatedSeconds);
 }

@@ -207,13 +207,13 @@ async function countSessions(
   const end = await api.sessions(context, {
     limit: options.page_limit,
     shape: sessionShape,
-    onSession(element) {
+    onSession(element, dateMs) {
       const { node_id: nodeId = 0, application_name: application = '' } = element;
       if (nodeId <= 0) return;
       answered.add(nodeId);
       if (isClosed(element)) return;
       if (!options.include_internal && application.startsWith(state.internalPrefix)) return;
-      const session = readSession(element, nowMs);
+      const session = readSession(element, dateMs ?? nowMs);
       const node = nodes.get(nodeId) ?? { tally: createTally(), hosts: new Set() };
       nodes.set(nodeId, node);
       addTally(node.tally, session);

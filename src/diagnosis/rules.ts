@@ -1,3 +1,4 @@
+import { CachedResponseError } from '../cockroach/node-listings.ts';
 import { NOT_HTTP, wasNotSent } from '../http/errors.ts';
 import type { Api } from '../vocabulary.ts';
 import type { Failure, Rule } from './failure.ts';
@@ -226,6 +227,10 @@ export const RULES: Readonly<Record<Api, readonly Rule[]>> = {
     [
       { statuses: [500] },
       'the reason is only in the log of the node that answered: check it for HTTP API errors',
+    ],
+    [
+      { when: ({ error }) => error instanceof CachedResponseError },
+      'make proxies and load balancers in front of the cluster pass /api/v2/ on without caching',
     ],
     // The limits of logins and tables are fixed, and far above any response of a cluster.
     [

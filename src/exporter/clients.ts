@@ -1,6 +1,7 @@
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { CloudControl, MAX_ANSWER_BYTES } from '../cockroach/cloud-api.ts';
 import { ClusterApi } from '../cockroach/cluster-api.ts';
+import { NodeListings } from '../cockroach/node-listings.ts';
 import { Session } from '../cockroach/session.ts';
 import { type ProxyConfig, isLoopback } from '../config/addresses.ts';
 import { watchFiles } from '../config/files.ts';
@@ -116,7 +117,9 @@ async function createCluster(config: ClusterApiConfig, options: ClientsOptions) 
     loginFailed: (error) => metrics.loginFailed(loginFailureReason(error)),
     monotonicMs: options.clock.monotonicMs,
   });
-  return { api: new ClusterApi(session, metrics.decodeErrors), http, session, tls };
+  const listings = new NodeListings(options.clock.monotonicMs);
+  const api = new ClusterApi(session, metrics.decodeErrors, listings);
+  return { api, listings, http, session, tls };
 }
 
 async function createCloud(config: CloudApiConfig, options: ClientsOptions) {

@@ -4,6 +4,7 @@ import { sessions } from '../collectors/sessions.ts';
 import { FILE_CHECK_MS } from '../config/files.ts';
 import type { ClusterConfig, Config } from '../config/schema.ts';
 import { createRemedyFinder } from '../diagnosis/diagnose.ts';
+import type { PollStats } from '../http/poll-stats.ts';
 import type { Log } from '../log.ts';
 import { ClusterBudget } from '../metrics/cluster-budget.ts';
 import { clusterFamilies, collectorFamilies as families } from '../metrics/exporter-families.ts';
@@ -82,6 +83,15 @@ export class Cluster {
     this.#clients = clients;
     this.#conditions = new Conditions(context.log, context.clock);
     this.pollers = this.#createPollers(previous);
+    clients.cluster?.listings.onReplaced((stats, names) => this.#forget(stats, names));
+  }
+
+  /** Another cluster answers: what collectors kept of the old one would falsify the numbers of the new one. */
+  #forget(stats: PollStats, names: { readonly before: string; readonly after: string }): void {
+    this.#context.log.warn(names, 'cluster replaced, or all its nodes restarted');
+    for (const poller of this.pollers) {
+      if (poller.collector.api === 'cluster') poller.forget(stats);
+    }
   }
 
   /** Whether the current content of its TLS files is loaded. */

@@ -42,6 +42,8 @@ export interface HttpRequest<T = unknown> {
   readonly retryOn500?: boolean;
   /** Maximum of decoded bytes of a successful response, where that is less than the client allows. */
   readonly maxBytes?: number;
+  /** Called before the first bytes of a successful response. */
+  readonly onHeaders?: (response: HttpResponse) => void;
   /** Takes decoded bytes as they arrive; a chunk is only valid during the call. */
   readonly onChunk: (chunk: Uint8Array) => void;
   /** Returns the result of the request, or throws its failure. */
@@ -53,6 +55,8 @@ export interface HttpResponse {
   readonly status: number;
   /** The header Date, ms since the epoch. */
   readonly dateMs: number | undefined;
+  /** The header Age: how long a cache has kept the response. */
+  readonly ageSeconds?: number | undefined;
 }
 
 /** The outcome of one request; reported once for each that was sent. */
@@ -112,6 +116,8 @@ export async function performRequest<T>(
     if (response.statusCode < 200 || response.statusCode > 299) {
       throw await readStatusError(request, response, watch.signal, what);
     }
+    const head = readHead(response);
+    request.onHeaders?.(head);
     response.body.on('data', (chunk: Buffer) => watch.chunkArrived(chunk.length));
     const maxBytes = Math.min(request.maxBytes ?? Infinity, options.maxResponseBytes);
     const body = unpack(response, options.compression, what);
@@ -126,7 +132,7 @@ export async function performRequest<T>(
     });
     stats.pages += 1;
     stats.bytes += attempt.bytes;
-    return request.onEnd({ status: response.statusCode, dateMs: readDate(response.headers) });
+    return request.onEnd(head);
   } catch (error) {
     // The abort's own reason is more precise than the library's AbortError.
     const isAbort = watch.signal.aborted && !(error instanceof RequestError);
@@ -154,6 +160,7 @@ function describeRequest(
     headers: {
       accept: 'application/json',
       'accept-encoding': compression ? 'gzip' : 'identity',
+      'cache-control': 'no-cache',
       'user-agent': userAgent,
       ...commonHeaders,
       ...headers,
@@ -283,6 +290,12 @@ function readRetryAfter(headers: IncomingHttpHeaders): number | undefined {
   const text = headerText(headers, 'retry-after');
   const seconds = /^\d+$/.test(text) ? Number(text) : (Date.parse(text) - Date.now()) / 1000;
   return Number.isFinite(seconds) ? Math.max(0, seconds) : undefined;
+}
+
+function readHead({ statusCode, headers }: Dispatcher.ResponseData): HttpResponse {
+  const age = headerText(headers, 'age');
+  const ageSeconds = /^\d+$/.test(age) ? Number(age) : undefined;
+  return { status: statusCode, dateMs: readDate(headers), ageSeconds };
 }
 
 function readDate(headers: IncomingHttpHeaders): number | undefined {

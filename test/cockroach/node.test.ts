@@ -39,17 +39,42 @@ describe('the record of a node is fresh', () => {
   const DEAD = 1;
 
   test.each([
-    ['in a listing without a time, a minute before the newest', undefined, [1_000, 940, 939.9], 2],
+    ['in a listing without a time, a minute before the median', undefined, [1_000, 940, 879.9], 2],
     ['in a listing of then', 1_000_000, [1_000, 940, 939.9], 2],
     ['in a listing a minute later', 1_060_000, [1_000, 940, 939.9], 2],
     ['in a later listing, for two minutes', 1_110_000, [1_000, 990, 989.9], 2],
     ['in a listing more than two minutes later, never', 1_120_001, [1_000, 940], 0],
-    ['before the clock of the answer', 500_000, [1_000, 940, 939.9], 2],
+    ['before a clock that is behind all records, as without', 500_000, [1_000, 940, 879.9], 2],
+    ['by the newest that is not in the future', 1_000_000, [9_000, 1_005, 945, 944.9], 3],
+    ['by the mean of the middle two where none is early', 500_000, [1_000, 960, 940, 889.9], 3],
     ['when it was ever written', undefined, [30, 1, 0, -1], 2],
   ])('%s', (_when, answeredMs, updated, fresh) => {
     const records = updated.map((updatedSeconds) => ({ livenessCode: LIVE, updatedSeconds }));
     const isFresh = freshnessOf(records, answeredMs);
     expect(records.map(isFresh)).toEqual(records.map((_, at) => at < fresh));
+  });
+
+  test.each([
+    [1, 'dead'],
+    [2, 'unavailable'],
+    [undefined, 'of another state'],
+  ] as const)(
+    'whatever the record of a node that is %s (%s) says of the time',
+    (livenessCode, _what) => {
+      const present = { livenessCode: LIVE, updatedSeconds: 1_000 };
+      const records = [
+        present,
+        { livenessCode, updatedSeconds: 1_004 },
+        { livenessCode, updatedSeconds: 9e9 },
+      ];
+      expect(freshnessOf(records, undefined)(present)).toBe(true);
+      expect(freshnessOf(records, 1_001_000)(present)).toBe(true);
+    },
+  );
+
+  test.each([4, 6])('as against a node with status %i, which serves', (livenessCode) => {
+    const old = { livenessCode: LIVE, updatedSeconds: 900 };
+    expect(freshnessOf([old, { livenessCode, updatedSeconds: 1_000 }], 1_000_000)(old)).toBe(false);
   });
 
   test('unless the node is dead', () => {

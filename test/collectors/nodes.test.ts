@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { nodes } from '../../src/collectors/nodes.ts';
-import { NOW_MS, pollNodes, recordOf } from './nodes/records.ts';
+import { NOW_MS, NOW_NS, OPTIONS, pollNodes, recordOf } from './nodes/records.ts';
 import { answering, poll } from './support.ts';
 
 describe('liveness', () => {
@@ -186,15 +186,18 @@ describe('paging', () => {
   });
 
   test('a node without a valid id is not exported', async () => {
-    const { of } = await pollNodes([recordOf(0), recordOf(1, { node_id: '7' }), recordOf(-2)]);
-    expect(of('crdb_node_info')).toEqual([]);
-    expect(of('crdb_nodes')).toContain('{status="live"} 0');
+    const { of } = await pollNodes([recordOf(0), recordOf(1, { node_id: '7' }), recordOf(2)]);
+    expect(of('crdb_node_info')).toHaveLength(1);
+    expect(of('crdb_nodes')).toContain('{status="live"} 1');
   });
 
-  test('an empty cluster is no error', async () => {
-    const { failure, of } = await pollNodes(null);
-    expect(failure).toBeUndefined();
-    expect(of('crdb_build_tags')).toEqual(['0']);
+  test.each([
+    ['null', null],
+    ['empty', []],
+    ['of elements without ids', [recordOf(0), recordOf(1, { node_id: '7' }), {}]],
+  ])('a list that is %s is no cluster without nodes', async (_what, records) => {
+    const message = 'nodes: the response lists no node with an id';
+    await expect(pollNodes(records)).rejects.toMatchObject({ reason: 'decode', message });
   });
 });
 
@@ -208,6 +211,26 @@ test('stores are sorted by number, in whatever order the server sends them', asy
   });
   const ids = of('crdb_store_capacity_bytes').map((line) => /store_id="(\d+)"/.exec(line)?.[1]);
   expect(ids).toEqual(['9', '10', '11']);
+});
+
+describe('the age of a record', () => {
+  const family = 'crdb_node_record_age_seconds';
+
+  test('is measured by the clock of the server, and not below 0', async () => {
+    const { of } = await pollNodes([
+      recordOf(1),
+      recordOf(2, { updated_at: NOW_NS - 600e9 }),
+      recordOf(3, { updated_at: NOW_NS + 2e9 }),
+      recordOf(4, { updated_at: undefined }),
+    ]);
+    expect(of(family)).toEqual(['{node_id="1"} 5', '{node_id="2"} 600', '{node_id="3"} 0']);
+  });
+
+  test('is absent when the response has no Date', async () => {
+    const { api } = answering(() => ({ nodes: [recordOf(1)] }));
+    const given = { options: OPTIONS, state: nodes.createState() };
+    expect((await poll(nodes, api, given)).of(family)).toEqual([]);
+  });
 });
 
 test('no sample is written twice', async () => {

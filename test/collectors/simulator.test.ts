@@ -11,6 +11,8 @@ import { createTestHttp } from '../support/cluster.ts';
 import { simulatedApi } from './ranges/simulated.ts';
 import { poll, type Polled } from './support.ts';
 
+/** A Date header has whole seconds. */
+const NOW_MS = Date.UTC(2026, 0, 2, 3, 4, 5);
 const NODES = { page_limit: 4, metrics: [] };
 const SESSIONS = {
   page_limit: 50,
@@ -146,7 +148,12 @@ function pollSessions(api: Parameters<typeof sessions.collect>[0], truth: Truth)
 
 describe.each(DIALECTS)('counts match the simulator, in the %s dialect', (dialect) => {
   test('of nodes and sessions, with dead, draining and unusual nodes', async () => {
-    await using simulator = await startSimulator({ frozen: true, dialect, sessions: 300 });
+    await using simulator = await startSimulator({
+      frozen: true,
+      now: () => NOW_MS,
+      dialect,
+      sessions: 300,
+    });
     await using cluster = simulatedApi(simulator);
     expectNodes(
       await poll(nodes, cluster.api, { options: NODES, state: nodes.createState() }),

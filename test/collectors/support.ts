@@ -29,7 +29,8 @@ export function answering(answer: Answer, dateMs?: number): AnsweringApi {
     return Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body));
   };
   const session: Pick<Session, 'get'> = {
-    async get({ path, onChunk, onEnd }) {
+    async get({ path, onHeaders, onChunk, onEnd }) {
+      onHeaders?.({ status: 200, dateMs });
       onChunk(textOf(path));
       return onEnd({ status: 200, dateMs });
     },

@@ -73,7 +73,11 @@ describe('a request', () => {
       });
       await send(server.url + path, request, options);
       const always = { host: new URL(server.url).host, connection: 'keep-alive' };
-      const usual = { accept: 'application/json', 'user-agent': 'test' };
+      const usual = {
+        accept: 'application/json',
+        'cache-control': 'no-cache',
+        'user-agent': 'test',
+      };
       expect(seen).toEqual([[line, { ...always, ...usual, ...headers }, body]]);
     },
   );
@@ -88,6 +92,27 @@ describe('a request', () => {
       pages: 1,
       bytes: 13,
     });
+  });
+
+  test.each([
+    ['3600', 3600],
+    ['-1', undefined],
+    ['old', undefined],
+  ])('gets the age %s of a response that a cache has kept', async (age, ageSeconds) => {
+    await using server = await serve((_request, response) =>
+      response.writeHead(200, { age }).end('{}'),
+    );
+    expect((await send(server.url)).outcome).toMatchObject({ ageSeconds });
+  });
+
+  test('shows status and date before the body', async () => {
+    await using server = await serve((_request, response) => response.end('{}'));
+    const order: unknown[] = [];
+    await send(server.url, {
+      onHeaders: ({ status }) => order.push(status),
+      onChunk: () => order.push('body'),
+    });
+    expect(order).toEqual([200, 'body']);
   });
 
   test('reports a failure, whose bytes are no data', async () => {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { sessions } from '../../collectors/sessions.ts';
 import { pairOf } from '../../collectors/sessions/applications.ts';
-import { isClosed, readSession } from '../../collectors/sessions/session.ts';
+import { isClosed, readSession, retriesOf } from '../../collectors/sessions/session.ts';
 import { formatAge, formatBytes, formatCount, formatList } from '../../format.ts';
 import {
   array,
@@ -111,9 +111,7 @@ const COLUMNS: readonly Column<Session>[] = [
   },
   numberColumn('QUERY AGE', formatAge, (session) => session.query_age_seconds),
   numberColumn('RETRIES', formatCount, ({ active_txn: transaction }) =>
-    transaction === null
-      ? undefined
-      : (transaction.num_retries ?? 0) + (transaction.num_auto_retries ?? 0),
+    transaction === null ? undefined : retriesOf(transaction),
   ),
   numberColumn('MEMORY', formatBytes, (session) => session.alloc_bytes),
 ];
@@ -168,12 +166,12 @@ async function list(target: ClusterTarget, options: Options): Promise<number> {
       limit: Number(target.config.collectors['sessions']?.['page_limit']),
       username: options.user,
       shape: sessionShape(options),
-      onSession(element) {
+      onSession(element, dateMs) {
         advance();
         listed += 1;
         // Old servers list closed sessions whatever the request specifies.
         if (isClosed(element)) return;
-        const session = toSession(element, nowMs);
+        const session = toSession(element, dateMs ?? nowMs);
         if (isWanted(session, options)) listing.add(session);
       },
       onPageEnd: () => listing.drained(),

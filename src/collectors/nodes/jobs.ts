@@ -4,7 +4,7 @@ import type { NodeRecord } from './record.ts';
 
 // Families of the cluster as a whole that nodes report in their metrics: jobs, backups, an open upgrade.
 
-/** Jobs by the value of the label `job`: the names that CockroachDB gives them in its metrics. */
+/** Jobs by the value of the label `job_type`: the names that CockroachDB gives them in its metrics. */
 const JOBS: Readonly<Record<string, readonly string[]>> = {
   backup: ['backup'],
   changefeed: ['changefeed'],
@@ -16,8 +16,19 @@ const JOBS: Readonly<Record<string, readonly string[]>> = {
   logical_replication: ['logical_replication'],
 };
 const JOB_COUNT = Object.keys(JOBS).length;
-const STORED_AS =
-  'Prometheus stores the label as exported_job, since job names the scrape job, unless honor_labels is set.';
+
+/** 1 on the node that counts paused jobs and protected data for the whole cluster. */
+const STATISTICS = 'jobs.poll_jobs_stats.currently_running';
+const FROM_STATISTICS =
+  'Of the node that runs the job poll_jobs_stats: a former one keeps its numbers until it restarts. Absent while no node with a fresh record runs it.';
+
+/** The jobs that replicate from another cluster, by kind. */
+const REPLICATION_JOBS = {
+  physical: 'replication_stream_ingestion',
+  logical: 'logical_replication',
+} as const;
+const REPLICATION_KINDS = ['physical', 'logical'] as const;
+type ReplicationKind = (typeof REPLICATION_KINDS)[number];
 
 const LAST_BACKUP = 'schedules.BACKUP.last-completed-time';
 const PRESERVE_DOWNGRADE = 'cluster.preserve-downgrade-option.last-updated';
@@ -26,13 +37,13 @@ const PRESERVE_DOWNGRADE = 'cluster.preserve-downgrade-option.last-updated';
 export const CLUSTER_KEYS: readonly string[] = [
   LAST_BACKUP,
   PRESERVE_DOWNGRADE,
-  ...Object.values(JOBS)
-    .flat()
-    .flatMap((name) =>
-      ['currently_running', 'currently_paused', 'protected_age_sec'].map(
-        (metric) => `jobs.${name}.${metric}`,
-      ),
+  STATISTICS,
+  ...REPLICATION_KINDS.map(replicatedTimeKey),
+  ...[...Object.values(JOBS).flat(), REPLICATION_JOBS.physical].flatMap((name) =>
+    ['currently_running', 'currently_paused', 'protected_age_sec'].map(
+      (metric) => `jobs.${name}.${metric}`,
     ),
+  ),
 ];
 
 const families = {
@@ -46,18 +57,28 @@ const families = {
   jobs: gauge({
     name: 'crdb_jobs',
     help: 'Jobs of the cluster by type and state: running or paused.',
-    labels: ['job', 'state'],
+    labels: ['job_type', 'state'],
     field: 'metrics jobs.*.currently_running and jobs.*.currently_paused',
     series: [JOB_COUNT, 2],
-    notes: `Each node counts the running jobs that it coordinates. ${STORED_AS}`,
+    notes: `Running: summed over the nodes, each of which counts its own. Paused: ${FROM_STATISTICS}`,
   }),
   protectedAge: gauge({
     name: 'crdb_protected_timestamp_age_seconds',
     help: 'Age of the oldest data that jobs of this type protect from garbage collection in seconds.',
-    labels: ['job'],
+    labels: ['job_type'],
     field: 'metrics jobs.*.protected_age_sec',
     series: [JOB_COUNT],
-    notes: `0 when nothing is protected. ${STORED_AS}`,
+    notes: `0 when nothing is protected. ${FROM_STATISTICS}`,
+  }),
+  replicationLag: gauge({
+    name: 'crdb_replication_lag_seconds',
+    help: 'Lag of replication from another cluster in seconds, by kind: physical or logical.',
+    labels: ['kind'],
+    field:
+      'updated_at and metrics *_replication.replicated_time_seconds, jobs.replication_stream_ingestion.*, jobs.logical_replication.*',
+    series: [REPLICATION_KINDS.length],
+    notes:
+      'The smallest over the nodes: one that no longer runs the job keeps its old time. Absent while no such job runs or is paused.',
   }),
   preserveDowngrade: gauge({
     name: 'crdb_preserve_downgrade_option_updated_timestamp_seconds',
@@ -77,21 +98,63 @@ export function lastBackupSeconds(nodes: readonly NodeRecord[]): number {
 /** Writes the samples of the cluster from the metrics of the nodes whose record is fresh. */
 export function writeJobSamples(
   set: SampleSet,
-  nodes: readonly NodeRecord[],
+  all: readonly (NodeRecord & { readonly isFresh: boolean })[],
   lastBackup: number,
 ): void {
+  const fresh = all.filter(({ isFresh }) => isFresh);
+  const counting = chooseCounting(all, fresh);
   set.set(families.lastBackup, {}, lastBackup || undefined);
-  set.set(families.preserveDowngrade, {}, maximum(nodes, [PRESERVE_DOWNGRADE]) || undefined);
+  set.set(families.preserveDowngrade, {}, maximum(fresh, [PRESERVE_DOWNGRADE]) || undefined);
   for (const [job, names] of Object.entries(JOBS)) {
-    const keysOf = (metric: string): string[] => names.map((name) => `jobs.${name}.${metric}`);
-    // Each node counts the jobs that it runs, but a node that reports paused jobs reports those of the cluster.
-    const running = valuesOf(nodes, keysOf('currently_running'));
-    const paused = keysOf('currently_paused').map((key) => maximum(nodes, [key]));
-    set.set(families.jobs, { job, state: 'running' }, sum(running));
-    set.set(families.jobs, { job, state: 'paused' }, sum(paused));
-    const protectedAge = maximum(nodes, keysOf('protected_age_sec'));
-    set.set(families.protectedAge, { job }, protectedAge);
+    const labels = { job_type: job };
+    set.set(families.jobs, { ...labels, state: 'running' }, sumOf(fresh, names));
+    const paused = names.map((name) => maximum(counting, [`jobs.${name}.currently_paused`]));
+    set.set(families.jobs, { ...labels, state: 'paused' }, sum(paused));
+    const protectedKeys = names.map((name) => `jobs.${name}.protected_age_sec`);
+    set.set(families.protectedAge, labels, maximum(counting, protectedKeys));
   }
+  for (const kind of REPLICATION_KINDS) {
+    const name = REPLICATION_JOBS[kind];
+    const paused = maximum(counting, [`jobs.${name}.currently_paused`]);
+    const exists = Boolean(sumOf(fresh, [name])) || Boolean(paused);
+    set.set(families.replicationLag, { kind }, exists ? smallestLag(fresh, kind) : undefined);
+  }
+}
+
+/**
+ * The nodes whose numbers of paused jobs and protected data count. Example: node 1 counted 3 paused jobs, then the job
+ * poll_jobs_stats moved to node 2, which counts 0. Node 1 still reports 3, and node 2 alone is right.
+ */
+function chooseCounting<Node extends NodeRecord>(
+  all: readonly Node[],
+  fresh: readonly Node[],
+): readonly Node[] {
+  const isReported = all.some(({ metrics }) => metrics.has(STATISTICS));
+  return isReported ? fresh.filter(({ metrics }) => metrics.get(STATISTICS) === 1) : fresh;
+}
+
+/** The lag behind the newest time that a node has set; undefined when none has. */
+function smallestLag(nodes: readonly NodeRecord[], kind: ReplicationKind): number | undefined {
+  const lags = nodes.flatMap(({ metrics, updatedSeconds }) => {
+    // 0 means that nothing was replicated.
+    const replicated = metrics.get(replicatedTimeKey(kind)) || undefined;
+    return replicated === undefined ? [] : Math.max(0, updatedSeconds - replicated);
+  });
+  return lags.length === 0 ? undefined : Math.min(...lags);
+}
+
+function replicatedTimeKey(kind: ReplicationKind): string {
+  return `${kind}_replication.replicated_time_seconds`;
+}
+
+/** Running jobs of these names: each node counts those that it coordinates. */
+function sumOf(nodes: readonly NodeRecord[], names: readonly string[]): number | undefined {
+  return sum(
+    valuesOf(
+      nodes,
+      names.map((name) => `jobs.${name}.currently_running`),
+    ),
+  );
 }
 
 /** Values that the nodes sent under these keys. */

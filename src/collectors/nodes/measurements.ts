@@ -13,8 +13,8 @@ const LICENSE_KEYS = [
 ] as const;
 
 const CERTIFICATE_PREFIX = 'security.certificate.expiration.';
-
-const LAG_KINDS = ['physical', 'logical'] as const;
+/** The sum of the times of all SQL users: two that expire in 2026 make 2082. */
+const CLIENT_CERTIFICATES = `${CERTIFICATE_PREFIX}client`;
 
 const families = {
   licenseExpiry: gauge({
@@ -30,15 +30,8 @@ const families = {
     labels: ['node_id', 'certificate'],
     field: `metrics ${CERTIFICATE_PREFIX}*`,
     series: ['nodes', 'certificates'],
-    notes: 'Absent where the node has no such certificate.',
-  }),
-  replicationLag: gauge({
-    name: 'crdb_node_replication_lag_seconds',
-    help: 'Lag of replication from another cluster in seconds, as the node sees it, by kind.',
-    labels: ['node_id', 'kind'],
-    field: 'updated_at and metrics *_replication.replicated_time_seconds',
-    series: ['nodes', LAG_KINDS.length],
-    notes: 'kind is physical or logical. Absent on nodes without such replication.',
+    notes:
+      'Absent where the node has no such certificate. Not of clients, for which nodes report only a sum.',
   }),
   nodeMetric: untyped({
     name: 'crdb_node_metric',
@@ -71,7 +64,6 @@ export function nodeKeys(selected: KeyFilter): KeyFilter {
     keys: [
       ...NODE_METRICS.map(({ key }) => key),
       ...LICENSE_KEYS,
-      ...LAG_KINDS.map(replicatedTimeKey),
       ...CLUSTER_KEYS,
       ...selected.keys,
     ],
@@ -94,15 +86,9 @@ export function writeMeasurements(set: SampleSet, node: NodeRecord, selected: Ke
   if (untilExpiry !== undefined && untilExpiry !== 0) {
     set.set(families.licenseExpiry, labels, updatedSeconds + untilExpiry);
   }
-  for (const kind of LAG_KINDS) {
-    // 0 means that nothing is replicated.
-    const replicated = metrics.get(replicatedTimeKey(kind)) || undefined;
-    const lag = replicated && Math.max(0, updatedSeconds - replicated);
-    set.set(families.replicationLag, { ...labels, kind }, lag);
-  }
   for (const [key, value] of metrics) {
     // 0 means that the node has no such certificate.
-    if (key.startsWith(CERTIFICATE_PREFIX) && value !== 0) {
+    if (key.startsWith(CERTIFICATE_PREFIX) && key !== CLIENT_CERTIFICATES && value !== 0) {
       const certificate = key.slice(CERTIFICATE_PREFIX.length);
       set.set(families.certificateExpiry, { ...labels, certificate }, value);
     }
@@ -129,8 +115,4 @@ function writeKeyed(
     const divisor = family.unit === 'seconds' ? 1e9 : 1;
     if (value !== undefined) set.set(family, { ...labels, ...more }, value / divisor);
   }
-}
-
-function replicatedTimeKey(kind: (typeof LAG_KINDS)[number]): string {
-  return `${kind}_replication.replicated_time_seconds`;
 }

@@ -79,7 +79,7 @@ export function copyNode(node: NodeElement) {
     /** Both times are 0 when the server sent none. */
     startedSeconds: toSeconds(node.started_at),
     updatedSeconds: toSeconds(node.updated_at),
-    // Virtual CPUs respect the limit of the cgroup, which the CPUs of the host do not.
+    // Virtual CPUs, if the server sends them, respect the limit of the cgroup; the CPUs of the host do not.
     cpus: positive(node.num_vcpus) ?? positive(node.num_cpus),
     memoryBytes: positive(node.total_system_memory),
     metrics: new Map(node.metrics),

@@ -78,12 +78,20 @@ const families = {
     notes:
       'A healthy node writes its record every 10 s. All other metrics of nodes and stores are as old as the record.',
   }),
+  recordAge: gauge({
+    ...NODE,
+    name: 'crdb_node_record_age_seconds',
+    help: 'Age of the last node record in seconds, by the clock of the server that answered.',
+    field: 'updated_at and the header Date of the response',
+    notes: 'The clock of the exporter has no influence. Absent when the response has no Date.',
+  }),
   cpus: gauge({
     ...NODE,
     name: 'crdb_node_cpus',
     help: 'CPUs available to the node.',
     field: 'num_vcpus, else num_cpus',
-    notes: 'num_vcpus respects the limit of the cgroup. Absent when unknown.',
+    notes:
+      'num_vcpus respects the limit of the cgroup, if the server sends it; num_cpus does not. Absent when unknown.',
   }),
   memory: gauge({
     ...NODE,
@@ -113,7 +121,10 @@ function countDistinct(values: readonly string[]): number {
 }
 
 /** Writes the samples of a node that do not depend on the age of its record. */
-export function writeStatusSamples(set: SampleSet, node: NodeRecord): void {
+export function writeStatusSamples(
+  set: SampleSet,
+  node: NodeRecord & { readonly recordAgeSeconds?: number | undefined },
+): void {
   const labels = { node_id: String(node.id) };
   set.states(families.liveness, labels, 'status', LIVENESS_STATUSES, livenessOf(node));
   set.set(families.livenessCode, labels, node.livenessCode);
@@ -123,6 +134,7 @@ export function writeStatusSamples(set: SampleSet, node: NodeRecord): void {
   }
   set.set(families.started, labels, node.startedSeconds || undefined);
   set.set(families.updated, labels, node.updatedSeconds || undefined);
+  set.set(families.recordAge, labels, node.recordAgeSeconds);
   set.set(families.cpus, labels, node.cpus);
   set.set(families.memory, labels, node.memoryBytes);
 }

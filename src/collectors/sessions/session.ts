@@ -103,7 +103,7 @@ export function isClosed({ status, end }: Pick<SessionElement, 'status' | 'end'>
   return status === CLOSED || end !== undefined;
 }
 
-/** What one session adds to a sum of sessions. `nowMs` is the wall clock, for servers that send no elapsed time. */
+/** What one session adds to a sum of sessions. `nowMs` is the clock of the server, for starts without elapsed time. */
 export function readSession(session: Omit<SessionElement, 'client_address'>, nowMs: number) {
   const { active_queries: queries, active_txn: txn, start, alloc_bytes: allocBytes = 0 } = session;
   // Not from `status`: old servers send none, and it does not distinguish these states.
@@ -117,7 +117,7 @@ export function readSession(session: Omit<SessionElement, 'client_address'>, now
     maxAllocBytes: session.max_alloc_bytes ?? 0,
     activeQueries: queries.length,
     openTransactions: txn === undefined ? 0 : 1,
-    retries: (txn?.num_retries ?? 0) + (txn?.num_auto_retries ?? 0),
+    retries: retriesOf(txn),
     largestAllocBytes: allocBytes,
     oldestTransactionSeconds: transactionSeconds,
     oldestIdleTransactionSeconds: state === 'idle_in_transaction' ? transactionSeconds : 0,
@@ -133,6 +133,19 @@ export function readSession(session: Omit<SessionElement, 'client_address'>, now
     /** Ages of its running queries, as above. */
     queryAges: queries.map((query) => ageOf(query, nowMs, Infinity)),
   };
+}
+
+/**
+ * How often the transaction was restarted. The first number contains the second, unless the transaction has started
+ * afresh after an abort: 3 and 2 are 3 restarts, 0 and 2 are 2.
+ */
+export function retriesOf(
+  txn: {
+    readonly num_retries?: number | undefined;
+    readonly num_auto_retries?: number | undefined;
+  } = {},
+): number {
+  return Math.max(txn.num_retries ?? 0, txn.num_auto_retries ?? 0);
 }
 
 /** Seconds; never negative, however the two clocks differ. */

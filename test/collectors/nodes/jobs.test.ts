@@ -1,12 +1,24 @@
 import { describe, expect, test } from 'vitest';
 import { nodes } from '../../../src/collectors/nodes.ts';
-import { NOW_NS, pollNodes, recordOf } from './records.ts';
+import { NOW_MS, NOW_NS, pollNodes, recordOf } from './records.ts';
 
 const LAST_BACKUP = 'schedules.BACKUP.last-completed-time';
+/** What is exported of jobs and of what they protect. */
+async function jobsOf(...records: readonly unknown[]): Promise<readonly string[]> {
+  const { of } = await pollNodes(records);
+  return [...of('crdb_jobs'), ...of('crdb_protected_timestamp_age_seconds')];
+}
+
+/** Lags when nodes report these metrics. */
+async function lagsOf(...metrics: readonly object[]): Promise<readonly string[]> {
+  const records = metrics.map((one, at) => recordOf(at + 1, { metrics: one }));
+  return (await pollNodes(records)).of('crdb_replication_lag_seconds');
+}
+
 const STALE = { updated_at: NOW_NS - 600e9 };
 
 describe('jobs', () => {
-  test('running ones are summed over the nodes, paused ones are those of the node that reports most', async () => {
+  test('running ones are summed over the nodes, paused ones are the most where no node runs the statistics', async () => {
     const { of } = await pollNodes([
       recordOf(1, {
         metrics: {
@@ -27,10 +39,10 @@ describe('jobs', () => {
       }),
     ]);
     expect(of('crdb_jobs')).toEqual([
-      '{job="changefeed",state="running"} 3',
-      '{job="changefeed",state="paused"} 3',
-      '{job="schema_change",state="running"} 5',
-      '{job="schema_change",state="paused"} 3',
+      '{job_type="changefeed",state="running"} 3',
+      '{job_type="changefeed",state="paused"} 3',
+      '{job_type="schema_change",state="running"} 5',
+      '{job_type="schema_change",state="paused"} 3',
     ]);
   });
 
@@ -47,12 +59,12 @@ describe('jobs', () => {
     const { of } = await pollNodes([recordOf(1, { metrics })]);
     expect(of('crdb_jobs')).toEqual(
       all.flatMap((job, at) => [
-        `{job="${job}",state="running"} ${at}`,
-        `{job="${job}",state="paused"} ${10 + at}`,
+        `{job_type="${job}",state="running"} ${at}`,
+        `{job_type="${job}",state="paused"} ${10 + at}`,
       ]),
     );
     expect(of('crdb_protected_timestamp_age_seconds')).toEqual(
-      all.map((job, at) => `{job="${job}"} ${20 + at}`),
+      all.map((job, at) => `{job_type="${job}"} ${20 + at}`),
     );
   });
 
@@ -64,8 +76,8 @@ describe('jobs', () => {
       recordOf(2, { metrics: { 'jobs.changefeed.protected_age_sec': 7200 } }),
     ]);
     expect(of('crdb_protected_timestamp_age_seconds')).toEqual([
-      '{job="backup"} 0',
-      '{job="changefeed"} 7200',
+      '{job_type="backup"} 0',
+      '{job_type="changefeed"} 7200',
     ]);
   });
 
@@ -77,6 +89,90 @@ describe('jobs', () => {
     };
     const { lines } = await pollNodes([recordOf(1), recordOf(2, { metrics, ...STALE })]);
     expect(lines.filter((line) => /jobs|protected|preserve/.test(line))).toEqual([]);
+  });
+});
+
+const STATISTICS = 'jobs.poll_jobs_stats.currently_running';
+
+describe('paused jobs and protected data', () => {
+  const former = {
+    'jobs.backup.currently_paused': 3,
+    'jobs.backup.protected_age_sec': 7200,
+    'jobs.backup.currently_running': 1,
+    [STATISTICS]: 0,
+  };
+  const present = {
+    'jobs.backup.currently_paused': 1,
+    'jobs.backup.protected_age_sec': 5,
+    'jobs.backup.currently_running': 1,
+    [STATISTICS]: 1,
+  };
+  const running = '{job_type="backup",state="running"} 2';
+
+  test('are those of the node that runs the statistics, not of a former one', async () => {
+    expect(
+      await jobsOf(recordOf(1, { metrics: former }), recordOf(2, { metrics: present })),
+    ).toEqual([running, '{job_type="backup",state="paused"} 1', '{job_type="backup"} 5']);
+  });
+
+  test('are the largest of several nodes that run the statistics', async () => {
+    const other = { ...present, 'jobs.backup.currently_paused': 2 };
+    const seen = await jobsOf(recordOf(1, { metrics: other }), recordOf(2, { metrics: present }));
+    expect(seen).toEqual([
+      running,
+      '{job_type="backup",state="paused"} 2',
+      '{job_type="backup"} 5',
+    ]);
+  });
+
+  test.each([
+    ['nobody runs them', { metrics: { ...present, [STATISTICS]: 0 } }],
+    ['the record of that node is stale', { metrics: present, ...STALE }],
+    ['that node is dead', { metrics: present, liveness_status: 1 }],
+  ])('are absent when %s', async (_why, of) => {
+    const seen = await jobsOf(recordOf(1, { metrics: former }), recordOf(2, of));
+    expect(seen).toEqual([expect.stringMatching(/^{job_type="backup",state="running"}/)]);
+  });
+});
+
+describe('replication lag', () => {
+  const time = NOW_MS / 1000 - 5;
+  const PHYSICAL = 'physical_replication.replicated_time_seconds';
+  const LOGICAL = 'logical_replication.replicated_time_seconds';
+  const RUNS = 'jobs.replication_stream_ingestion.currently_running';
+
+  test('is that of the newest time, wherever the job ran before', async () => {
+    const former = { [PHYSICAL]: time - 90_000, [RUNS]: 0 };
+    const present = { [PHYSICAL]: time - 30, [RUNS]: 1 };
+    expect(await lagsOf(former, present, { [PHYSICAL]: 0 })).toEqual(['{kind="physical"} 30']);
+  });
+
+  test('is absent when the job has ended, although a node keeps its time', async () => {
+    const metrics = {
+      [PHYSICAL]: time - 900,
+      [RUNS]: 0,
+      'jobs.replication_stream_ingestion.currently_paused': 0,
+      [STATISTICS]: 1,
+    };
+    expect(await lagsOf(metrics)).toEqual([]);
+  });
+
+  test('is there for a job that is paused, unless only a former node says so', async () => {
+    const paused = { 'jobs.logical_replication.currently_paused': 1, [LOGICAL]: time - 7200 };
+    const counting = { [STATISTICS]: 1, 'jobs.logical_replication.currently_paused': 0 };
+    expect(await lagsOf({ ...paused, [STATISTICS]: 1 })).toEqual(['{kind="logical"} 7200']);
+    expect(await lagsOf({ ...paused, [STATISTICS]: 0 }, counting)).toEqual([]);
+  });
+
+  test('is by kind, not below 0, and absent without a time', async () => {
+    const logical = { [LOGICAL]: time + 1, 'jobs.logical_replication.currently_running': 1 };
+    expect(await lagsOf({ [PHYSICAL]: 0, [RUNS]: 1, ...logical })).toEqual(['{kind="logical"} 0']);
+  });
+
+  test('does not count a stale record', async () => {
+    const record = { updated_at: NOW_NS - 600e9, metrics: { [PHYSICAL]: time, [RUNS]: 1 } };
+    const { of } = await pollNodes([recordOf(1), recordOf(2, record)]);
+    expect(of('crdb_replication_lag_seconds')).toEqual([]);
   });
 });
 

@@ -38,7 +38,7 @@ describe('metrics of a node', () => {
       'changefeed.max_behind_nanos': 6e9,
     };
     const { lines } = await pollNodes([recordOf(1, { metrics })]);
-    expect(lines.filter((line) => /^crdb_node_\w+\{node_id="1"\}/.test(line)).slice(5)).toEqual([
+    expect(lines.filter((line) => /^crdb_node_\w+\{node_id="1"\}/.test(line)).slice(6)).toEqual([
       'crdb_node_clock_offset_seconds{node_id="1"} -0.0015',
       'crdb_node_cpu_ratio{node_id="1"} 0.25',
       'crdb_node_host_cpu_ratio{node_id="1"} 0.5',
@@ -92,23 +92,6 @@ describe('metrics of a node', () => {
     ]);
   });
 
-  test('replication lag is the age of the replicated time in the record, 0 for none is absent', async () => {
-    const time = NOW_MS / 1000 - 5;
-    const { of } = await pollNodes([
-      recordOf(1, {
-        metrics: {
-          'physical_replication.replicated_time_seconds': time - 30,
-          'logical_replication.replicated_time_seconds': time + 1,
-        },
-      }),
-      recordOf(2, { metrics: { 'physical_replication.replicated_time_seconds': 0 } }),
-    ]);
-    expect(of('crdb_node_replication_lag_seconds')).toEqual([
-      '{node_id="1",kind="physical"} 30',
-      '{node_id="1",kind="logical"} 0',
-    ]);
-  });
-
   test('a key that the server does not send has no series', async () => {
     const { of } = await pollNodes([recordOf(1, { metrics: { 'sql.conns': 0 } })]);
     expect(of('crdb_node_sql_connections')).toEqual(['{node_id="1"} 0']);
@@ -136,17 +119,23 @@ describe('metrics of a node', () => {
     expect(of('crdb_node_license_expiry_timestamp_seconds')).toEqual([]);
   });
 
-  test('every certificate of a node has its expiry', async () => {
+  test('every certificate of a node has its expiry, but those of clients', async () => {
     const metrics = {
       'security.certificate.expiration.ca': 1_900_000_000,
       'security.certificate.expiration.node': 1_800_000_000,
       'security.certificate.expiration.ui': 0,
+      'security.certificate.expiration.ui-ca': 1_950_000_000,
+      // A sum over the SQL users.
+      'security.certificate.expiration.client': 5_400_000_000,
+      'security.certificate.expiration.node-client': 1_850_000_000,
       'security.certificate.ttl.ca': 5,
     };
     const { of } = await pollNodes([recordOf(1, { metrics })]);
     expect(of('crdb_node_certificate_expiry_timestamp_seconds')).toEqual([
       '{node_id="1",certificate="ca"} 1900000000',
       '{node_id="1",certificate="node"} 1800000000',
+      '{node_id="1",certificate="ui-ca"} 1950000000',
+      '{node_id="1",certificate="node-client"} 1850000000',
     ]);
   });
 

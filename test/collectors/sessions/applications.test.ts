@@ -8,9 +8,9 @@ describe('a pair of application and user', () => {
     const { lines } = await pollListing([
       sessionOf(1, {
         active_queries: [queryOf(5), queryOf(7)],
-        active_txn: transactionOf(100, { num_retries: 2, num_auto_retries: 3 }),
+        active_txn: transactionOf(100, { num_retries: 3, num_auto_retries: 2 }),
       }),
-      sessionOf(2, { active_txn: transactionOf(40, { num_retries: 1 }) }),
+      sessionOf(2, { active_txn: transactionOf(40, { num_auto_retries: 1 }) }),
       sessionOf(2, { username: 'root' }),
     ]);
     const ofPair = lines.filter((line) => line.includes('application="rides",user="movr"'));
@@ -21,7 +21,7 @@ describe('a pair of application and user', () => {
       'crdb_application_session_alloc_bytes{application="rides",user="movr"} 200',
       'crdb_application_active_queries{application="rides",user="movr"} 2',
       'crdb_application_open_transactions{application="rides",user="movr"} 2',
-      'crdb_application_open_transaction_retries{application="rides",user="movr"} 6',
+      'crdb_application_open_transaction_retries{application="rides",user="movr"} 4',
       'crdb_application_oldest_transaction_age_seconds{application="rides",user="movr"} 100',
       'crdb_application_oldest_idle_transaction_age_seconds{application="rides",user="movr"} 40',
       'crdb_application_oldest_query_age_seconds{application="rides",user="movr"} 7',
