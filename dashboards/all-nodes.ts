@@ -6,9 +6,8 @@ import { expires, type Limit, LIVENESS } from './lib/style.ts';
 import { table } from './lib/table.ts';
 import { S } from './lib/variables.ts';
 
-const LAST_POLL = `max(crdb_exporter_collector_last_success_timestamp_seconds{${S}, collector="nodes"})`;
 /** Without the selector of its family, and the end. */
-export const RECORD_AGE = `${LAST_POLL} - on () group_right () max by (node_id) (crdb_node_updated_timestamp_seconds`;
+export const RECORD_AGE = 'min by (node_id) (crdb_node_record_age_seconds';
 
 /** All nodes of the cluster, whatever is selected. */
 export const allNodesRow = (limit: Limit): Row => ({

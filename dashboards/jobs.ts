@@ -48,26 +48,26 @@ export const jobsRow = (limit: Limit): Row => ({
     }),
     graph('Jobs running', {
       about: 'Running jobs by type (crdb_jobs).',
-      queries: `max by (exported_job) (crdb_jobs{${S}, state="running"})`,
+      queries: `max by (job_type) (crdb_jobs{${S}, state="running"})`,
       unit: 'short',
-      legend: '{{exported_job}}',
+      legend: '{{job_type}}',
       height: 6,
     }),
     graph('Jobs paused', {
       about:
         'Paused jobs by type (crdb_jobs). Their work is not done, and they may keep old data: CrdbChangefeedPaused, CrdbJobPaused.',
-      queries: `max by (exported_job) (crdb_jobs{${S}, state="paused"})`,
+      queries: `max by (job_type) (crdb_jobs{${S}, state="paused"})`,
       unit: 'short',
-      legend: '{{exported_job}}',
+      legend: '{{job_type}}',
       steps: ['green', [1, 'orange']],
       height: 6,
     }),
     graph('Protected data, age', {
       about:
         'Age of the oldest data that jobs keep from garbage collection (crdb_protected_timestamp_age_seconds). Above the dashed line, of paused jobs: CrdbChangefeedPaused, CrdbJobPaused.',
-      queries: `max by (exported_job) (crdb_protected_timestamp_age_seconds{${S}})`,
+      queries: `max by (job_type) (crdb_protected_timestamp_age_seconds{${S}})`,
       unit: 's',
-      legend: '{{exported_job}}',
+      legend: '{{job_type}}',
       steps: ['green', [limit('protected_age'), 'orange']],
       height: 6,
     }),

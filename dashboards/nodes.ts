@@ -34,7 +34,7 @@ const selected = (limit: Limit): Row => ({
     }),
     ofNode('Status record age', {
       about:
-        'Age of the record that a node writes every 10 s (crdb_node_updated_timestamp_seconds). Orange: CrdbNodeRecordStale; its metrics are not exported, because they are too old.',
+        'Age of the record that a node writes every 10 s (crdb_node_record_age_seconds). Orange: CrdbNodeRecordStale; its metrics are not exported, because they are too old.',
       expr: `${RECORD_AGE}{${CHOSEN}})`,
       unit: 's',
       steps: ['green', [limit('record_age'), 'orange']],

@@ -58,10 +58,10 @@ export const workloadRow = (limit: Limit): Row => ({
     }),
     graph('Replication lag', {
       about:
-        'Lag of replication from another cluster (crdb_node_replication_lag_seconds). Above the dashed line: CrdbReplicationLag. No data: nothing is replicated.',
-      queries: `max by (node_id, kind) (crdb_node_replication_lag_seconds{${CHOSEN}})`,
+        'Lag of replication from another cluster (crdb_replication_lag_seconds). Above the dashed line: CrdbReplicationLag. No data: nothing is replicated.',
+      queries: `max by (kind) (crdb_replication_lag_seconds{${S}})`,
       unit: 's',
-      legend: 'n{{node_id}} {{kind}}',
+      legend: '{{kind}}',
       steps: ['green', [limit('replication_lag'), 'orange']],
       empty: 'none',
       evidence: [`crdb_nodes{${S}}`, 'kind'],

@@ -195,6 +195,7 @@ describe('other server versions', () => {
   test('closed and internal sessions of a server that lists them are excluded', async () => {
     await using simulator = await startSimulator({
       frozen: true,
+      now: () => NOW_MS,
       quirks: { excludeClosed: false, internalSessions: true },
     });
     await using cluster = simulatedApi(simulator);

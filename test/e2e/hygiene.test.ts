@@ -7,8 +7,6 @@ import { startTestExporter } from '../support/exporter.ts';
 const MAX_APPLICATIONS = 5;
 /** Names that labels of an exporter must not have: Prometheus sets them. */
 const RESERVED_LABELS = ['job', 'instance', 'cluster', 'quantile'];
-/** Named after jobs of CockroachDB: Prometheus stores their label `job` as `exported_job`. */
-const JOB_FAMILIES = ['crdb_jobs', 'crdb_protected_timestamp_age_seconds'];
 
 describe.each(['real', 'documented'] as const)(
   'what the exporter says of a %s cluster',
@@ -62,8 +60,7 @@ describe.each(['real', 'documented'] as const)(
       const data = scrape.samples.filter(
         ({ name }) => !/^(?:process|nodejs|crdb_exporter)_/.test(name),
       );
-      const others = data.filter(({ name }) => !JOB_FAMILIES.includes(name));
-      const names = new Set(others.flatMap((sample) => Object.keys(sample.labels)));
+      const names = new Set(data.flatMap((sample) => Object.keys(sample.labels)));
       expect(RESERVED_LABELS.filter((label) => names.has(label))).toEqual([]);
     });
   },

@@ -5,7 +5,7 @@ import {
 } from '../../src/cli/commands/reference.ts';
 import { readRules } from '../rules/rule-set.ts';
 
-/** Labels of each known series; Prometheus adds job and instance to scraped series, and renames their own. */
+/** Labels of each known series; Prometheus adds job and instance to scraped series. */
 export type KnownSeries = ReadonlyMap<string, ReadonlySet<string>>;
 
 /** Labels in the first part of a recorded name. */
@@ -21,6 +21,7 @@ const LEVELS: Readonly<Record<string, string>> = {
   tier: 'tier',
   value: 'value',
   build: 'build_tag',
+  name: 'cluster_name',
   region: 'region',
   certificate: 'certificate',
 };
@@ -49,7 +50,7 @@ function seriesOf({
   type,
   labels,
 }: Pick<CatalogueEntry, 'name' | 'type' | 'labels'>): readonly Named[] {
-  const all = [...labels, 'job', 'instance', ...(labels.includes('job') ? ['exported_job'] : [])];
+  const all = [...labels, 'job', 'instance'];
   if (type !== 'histogram') return [[name, all]];
   return [
     [`${name}_bucket`, [...all, 'le']],

@@ -172,7 +172,7 @@ describe.skipIf(!hasProgram('promtool'))('the alerts', () => {
       const node = { crdb_cluster: 'p', node_id: id };
       world.set('crdb_node_cpu_ratio', node, (minute) => (isNight(minute) ? 0.95 : 0.4));
     }
-    const job = { crdb_cluster: 'p', exported_job: 'backup', state: 'running' };
+    const job = { crdb_cluster: 'p', job_type: 'backup', state: 'running' };
     world.set('crdb_jobs', job, (minute) => (isNight(minute) ? 1 : 0));
     const pair = { crdb_cluster: 'p', application: 'nightly-backup', user: 'ops' };
     world.set('crdb_application_oldest_transaction_age_seconds', pair, (minute) =>
