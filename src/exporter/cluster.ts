@@ -4,7 +4,6 @@ import { sessions } from '../collectors/sessions.ts';
 import { FILE_CHECK_MS } from '../config/files.ts';
 import type { ClusterConfig, Config } from '../config/schema.ts';
 import { createRemedyFinder } from '../diagnosis/diagnose.ts';
-import type { PollStats } from '../http/poll-stats.ts';
 import type { Log } from '../log.ts';
 import { ClusterBudget } from '../metrics/cluster-budget.ts';
 import { clusterFamilies, collectorFamilies as families } from '../metrics/exporter-families.ts';
@@ -17,6 +16,7 @@ import type { Clock } from '../polling/schedule.ts';
 import { type Api, APIS, BREAKER_STATES, LIMITS } from '../vocabulary.ts';
 import { checkUrls, createSessionsCheck } from './checks.ts';
 import { type Clients, createClients } from './clients.ts';
+import { CollectorStates } from './collector-states.ts';
 
 /** What all clusters of an exporter share. */
 export interface ClusterContext {
@@ -46,6 +46,7 @@ export class Cluster {
   readonly #settings: Settings;
   readonly #clients: Clients;
   readonly #conditions: Conditions;
+  readonly #states = new CollectorStates();
   readonly #stop = new AbortController();
   #running: Promise<void> | undefined;
   /** Progress of the running (or last) range scan. */
@@ -83,15 +84,10 @@ export class Cluster {
     this.#clients = clients;
     this.#conditions = new Conditions(context.log, context.clock);
     this.pollers = this.#createPollers(previous);
-    clients.cluster?.listings.onReplaced((stats, names) => this.#forget(stats, names));
-  }
-
-  /** Another cluster answers: what collectors kept of the old one would falsify the numbers of the new one. */
-  #forget(stats: PollStats, names: { readonly before: string; readonly after: string }): void {
-    this.#context.log.warn(names, 'cluster replaced, or all its nodes restarted');
-    for (const poller of this.pollers) {
-      if (poller.collector.api === 'cluster') poller.forget(stats);
-    }
+    clients.cluster?.listings.onReplaced((poll, names) => {
+      context.log.warn(names, 'cluster replaced, or all its nodes restarted');
+      this.#states.drop(poll);
+    });
   }
 
   /** Whether the current content of its TLS files is loaded. */
@@ -265,7 +261,10 @@ export class Cluster {
     const contextOf = (poll: PollContext) => Object.assign(poll, constant);
     if (collector.api === 'cluster' && cluster !== undefined) {
       const { api, http } = cluster;
-      return { http, collect: (poll: PollContext) => collector.collect(api, contextOf(poll)) };
+      this.#states.add(collector, kept.state);
+      const collect = (poll: PollContext) =>
+        this.#states.poll(poll, () => collector.collect(api, contextOf(poll)));
+      return { http, collect };
     }
     if (collector.api === 'cloud' && cloud !== undefined) {
       const { api, http } = cloud;

@@ -63,9 +63,6 @@ export class Poller {
   /** The running poll; calls to poll wait for it. */
   #polling: Promise<void> | undefined;
   #nextPollMs: number | undefined;
-  /** The running poll, and one whose result is not to be shown. */
-  #stats: PollStats | undefined;
-  #outdated: PollStats | undefined;
   /** Dropped with the first poll, so that it does not stay in memory. */
   #previous: Poller | undefined;
 
@@ -153,16 +150,6 @@ export class Poller {
     }
   }
 
-  /**
-   * Drops what the collector kept from poll to poll, since another cluster answers now. The poll that noticed it goes on
-   * with an empty state; one that runs beside it may have read both clusters, and fails.
-   */
-  forget(noticedBy: PollStats): void {
-    const { state } = this.#options;
-    if (this.#stats !== noticedBy) this.#outdated = this.#stats;
-    if (typeof state === 'object') Object.assign(state ?? {}, this.collector.createState());
-  }
-
   /** Resolves when no poll is running. */
   async settled(): Promise<void> {
     await this.#polling;
@@ -241,9 +228,7 @@ export class Poller {
     const signal = AbortSignal.any([stop, deadline]);
     const stats = createPollStats(signal, performance.now() + timeoutMs);
     const warnings = new Set<string>();
-    this.#stats = stats;
     const failure = await this.#collect(stats, warnings);
-    this.#stats = undefined;
     const tookMs = clock.monotonicMs() - startedAt;
     if (stop.aborted) return;
     this.#warnings.pollEnded(warnings, failure === undefined);
@@ -263,10 +248,6 @@ export class Poller {
     } catch (cause) {
       if (cause instanceof BreakerOpenError) this.#schedule.retryIn(cause.retryInMs);
       return { reason: failureReason(cause), message: messageOf(cause), cause };
-    }
-    if (this.#outdated === stats) {
-      const message = `${this.collector.name}: the cluster was replaced during the poll`;
-      return { reason: 'other', message };
     }
     const before = this.#published;
     try {
