@@ -293,12 +293,7 @@ function readRetryAfter(headers: IncomingHttpHeaders): number | undefined {
 }
 
 function readHead({ statusCode, headers }: Dispatcher.ResponseData): HttpResponse {
-  const age = headerText(headers, 'age');
-  const ageSeconds = /^\d+$/.test(age) ? Number(age) : undefined;
-  return { status: statusCode, dateMs: readDate(headers), ageSeconds };
-}
-
-function readDate(headers: IncomingHttpHeaders): number | undefined {
-  const milliseconds = Date.parse(headerText(headers, 'date'));
-  return Number.isNaN(milliseconds) ? undefined : milliseconds;
+  const dateMs = Date.parse(headerText(headers, 'date')) || undefined;
+  const ageSeconds = Number(/^\d+$/.exec(headerText(headers, 'age')) ?? 0);
+  return { status: statusCode, dateMs, ageSeconds };
 }

@@ -87,7 +87,7 @@ describe('a request', () => {
       response.writeHead(202, { date: 'Thu, 01 Jan 1970 00:01:00 GMT' }).end('{"fine":true}');
     });
     expect(await send(server.url)).toEqual({
-      outcome: { status: 202, dateMs: 60_000 },
+      outcome: { status: 202, dateMs: 60_000, ageSeconds: 0 },
       finished: [{ endpoint: 'nodes', code: 202, bytes: 13, seconds: expect.any(Number) }],
       pages: 1,
       bytes: 13,
@@ -96,8 +96,8 @@ describe('a request', () => {
 
   test.each([
     ['3600', 3600],
-    ['-1', undefined],
-    ['old', undefined],
+    ['-1', 0],
+    ['old', 0],
   ])('gets the age %s of a response that a cache has kept', async (age, ageSeconds) => {
     await using server = await serve((_request, response) =>
       response.writeHead(200, { age }).end('{}'),
@@ -129,7 +129,7 @@ describe('a request', () => {
       if (date !== '') response.setHeader('date', date);
       response.end();
     });
-    expect((await send(server.url)).outcome).toEqual({ status: 200, dateMs: undefined });
+    expect((await send(server.url)).outcome).toMatchObject({ dateMs: undefined });
   });
 
   test.each([

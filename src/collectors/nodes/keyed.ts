@@ -94,6 +94,7 @@ export const NODE_METRICS: readonly KeyedSeries[] = [
   keyed(NODE, 'sql.query.count', {
     name: 'crdb_node_sql_queries_total',
     help: 'SQL statements executed by the node.',
+    notes: 'From 25.1 on statements that were started, those of transaction control included.',
   }),
   keyed(NODE, 'sql.failure.count', {
     name: 'crdb_node_sql_failures_total',
@@ -118,6 +119,7 @@ export const NODE_METRICS: readonly KeyedSeries[] = [
   ...keyedBy(NODE, 'outcome', SQL_OUTCOMES, {
     name: 'crdb_node_sql_transactions_total',
     help: 'SQL transactions ended by the node, by outcome.',
+    notes: 'rolled_back counts ROLLBACK statements.',
   }),
   keyed(NODE, 'sql.txn.contended.count', {
     name: 'crdb_node_sql_contended_transactions_total',
@@ -142,7 +144,8 @@ export const NODE_METRICS: readonly KeyedSeries[] = [
   ...keyedBy(NODE, 'state', kindsOf('rpc.connection.*', ['healthy', 'unhealthy']), {
     name: 'crdb_node_rpc_connections',
     help: 'RPC connections of the node to its peers, by state.',
-    notes: 'Unhealthy on some live nodes only: a network partition.',
+    notes:
+      'Connections, several for each peer. Those to a dead peer stay unhealthy until it is decommissioned. Unhealthy on some nodes only while all are live: a network partition.',
   }),
 ];
 
@@ -151,6 +154,7 @@ export const STORE_METRICS: readonly KeyedSeries[] = [
   keyed(STORE, 'capacity', {
     name: 'crdb_store_capacity_bytes',
     help: 'Size of the store in bytes.',
+    notes: 'Servers send the metrics of their stores from 23.2 on.',
   }),
   keyed(STORE, 'capacity.available', {
     name: 'crdb_store_available_bytes',
@@ -159,6 +163,7 @@ export const STORE_METRICS: readonly KeyedSeries[] = [
   keyed(STORE, 'capacity.used', {
     name: 'crdb_store_used_bytes',
     help: 'Disk space used by the store in bytes.',
+    notes: 'Not capacity less available space where others use the disk, too.',
   }),
   keyed(STORE, 'storage.l0-sublevels', {
     name: 'crdb_store_l0_sublevels',
@@ -261,7 +266,7 @@ function keyed(
   shape: Pick<FamilyDefinition<string>, 'labels' | 'series'> = owner,
 ): KeyedSeries {
   const type = definition.name.endsWith('_total') ? counter : gauge;
-  const allNotes = type === counter ? COUNTER_NOTES : notes;
+  const allNotes = type === counter ? `${notes} ${COUNTER_NOTES}`.trim() : notes;
   const field = `${owner.source} ${key}`;
   return { key, family: type({ ...definition, ...shape, field, notes: allNotes }), labels: {} };
 }

@@ -37,13 +37,15 @@ export const families = {
     help: 'Replicas in the store that are quiescent.',
     ...OF_STORE,
     field: 'quiescent',
-    notes: 'Ranges with leader leases, from 25.x on, do not quiesce.',
+    notes: 'Ranges with leader leases, from 25.2 on, do not quiesce.',
   }),
   ticking: gauge({
     name: 'crdb_range_replicas_ticking',
     help: 'Replicas in the store whose Raft group is ticking.',
     ...OF_STORE,
     field: 'ticking',
+    notes:
+      'With leader leases (25.2 and newer) followers that sleep do not tick: fewer are no sign of trouble.',
   }),
   problemReplicas: gauge({
     name: 'crdb_range_problem_replicas',
@@ -93,7 +95,7 @@ export const families = {
     series: [LEASE_KINDS.length + 1],
     field: 'lease_history',
     notes:
-      'From the last lease of the replica that holds it. The kind none, which no replica holds, is absent unless this exporter read every node that is not known to be down.',
+      'From the last lease of the replica that holds it. The kind none, of which no replica knows a lease, is normal for idle ranges after nodes restarted, and absent unless this exporter read every node that is not known to be down.',
   }),
   byQueries: gaugeHistogram({
     name: 'crdb_ranges_by_queries_per_second_bucket',

@@ -64,6 +64,9 @@ export const SHOWN_FAMILIES = [
   }),
 ];
 
+const AS_STORED =
+  'As stored at the level in crdb_table_info (table, else database, else cluster). Absent where it is inherited from above.';
+
 const ofListed = gaugeOf(LISTED)<TableDetails>;
 
 /** Of listed tables. */
@@ -79,26 +82,31 @@ export const LISTED_FAMILIES = [
     name: 'crdb_table_zone_replicas',
     help: 'Replicas configured for each range of the table.',
     field: 'zone_config.num_replicas',
+    notes: AS_STORED,
   }),
   ofListed(({ zone }) => zone.num_voters, {
     name: 'crdb_table_zone_voters',
     help: 'Voting replicas configured for each range of the table.',
     field: 'zone_config.num_voters',
+    notes: AS_STORED,
   }),
   ofListed(({ zone }) => zone.range_min_bytes, {
     name: 'crdb_table_zone_range_min_bytes',
     help: 'Size below which ranges of the table are merged, in bytes.',
     field: 'zone_config.range_min_bytes',
+    notes: AS_STORED,
   }),
   ofListed(({ zone }) => zone.range_max_bytes, {
     name: 'crdb_table_zone_range_max_bytes',
     help: 'Size above which ranges of the table are split, in bytes.',
     field: 'zone_config.range_max_bytes',
+    notes: AS_STORED,
   }),
   ofListed(({ zone }) => zone.gc.ttl_seconds, {
     name: 'crdb_table_zone_gc_ttl_seconds',
     help: 'Time that old row versions of the table are kept, in seconds.',
     field: 'zone_config.gc.ttl_seconds',
+    notes: AS_STORED,
   }),
 ];
 

@@ -1,6 +1,6 @@
-import { type ReplicationKind, statisticsNode } from './job-metrics.ts';
+import { statisticsNode } from './job-metrics.ts';
 import { recordOf } from './records.ts';
-import { nodeOf, type WorldState } from './state.ts';
+import { nodeOf, type ReplicationKind, type WorldState } from './state.ts';
 
 /** Changes to jobs, and to what nodes report of themselves. */
 export interface JobActions {

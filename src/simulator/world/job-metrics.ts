@@ -1,5 +1,5 @@
 import { countsAsLive, type ClusterNode } from './nodes.ts';
-import type { WorldState } from './state.ts';
+import type { ReplicationKind, WorldState } from './state.ts';
 
 /** Jobs whose numbers are in every record. */
 const JOBS = [
@@ -13,8 +13,6 @@ const JOBS = [
   'logical_replication',
   'replication_stream_ingestion',
 ];
-
-export type ReplicationKind = 'physical' | 'logical';
 
 /** The jobs that replicate from another cluster. */
 const REPLICATION_JOBS: Readonly<Record<ReplicationKind, string>> = {

@@ -1,12 +1,13 @@
 import type { Account, SimulatorOptions } from '../options.ts';
 import { createAccounts } from './accounts.ts';
 import { createAssistant, type AssistantState } from './assistant.ts';
-import type { ReplicationKind } from './job-metrics.ts';
 import { generateNodes, type ClusterNode, clientNodeIds } from './nodes.ts';
 import { generateRanges, type Range } from './ranges.ts';
 import { generateSlots, type Slot } from './session-plan.ts';
 import type { Session } from './sessions.ts';
 import { createExtraTables, createTables, type Table } from './tables.ts';
+
+export type ReplicationKind = 'physical' | 'logical';
 
 /** The state of the simulated world, from which responses and the truth are computed. */
 export interface WorldState {
