@@ -52,6 +52,12 @@ export interface CollectorResult {
   readonly tableIds?: readonly string[];
 }
 
+/** A collector, as the owner of its results. */
+export interface ResultOf<Result extends CollectorResult> {
+  readonly name: string;
+  collect(...args: never): Promise<Result>;
+}
+
 /** A poll that found nothing useful, for a reason that is no failed request. */
 export class CollectError extends Error {
   override readonly name = 'CollectError';

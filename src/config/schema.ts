@@ -39,6 +39,11 @@ function webSection(folder: string) {
       flag: 'web.listen-address',
       help: 'Addresses to listen on: host:port, :port for all interfaces, [::1]:port or unix:/path.',
     }),
+    external_url: key(v.optional(externalUrl, ''), {
+      flag: 'web.external-url',
+      help: 'URL by which users reach the exporter; pages are then refused under other names than its host, localhost, the host name and addresses.',
+      examples: ['https://crdb-exporter.example.com'],
+    }),
     telemetry_path: key(v.optional(telemetryPath, '/metrics'), {
       flag: 'web.telemetry-path',
       help: 'Path of the metrics.',
@@ -64,8 +69,22 @@ function webSection(folder: string) {
       flag: 'web.protect-probes',
       help: 'Require a password for /-/healthy and /-/ready too, and count them towards the rate limit.',
     }),
+    systemd_socket: key(v.optional(boolean, false), {
+      flag: 'web.systemd-socket',
+      help: 'Require sockets from systemd, which replace the addresses whenever there are any.',
+    }),
   });
 }
+
+/** An empty text counts as not set. */
+const externalUrl = v.pipe(
+  anyText,
+  v.check(
+    (text) => text === '' || (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)),
+    invalid('is not a URL: write it as https://crdb-exporter.example.com'),
+  ),
+  v.metadata({ valueType: 'url' }),
+);
 
 const LOG = section({
   level: key(v.optional(choice(['debug', 'info', 'warn', 'error']), 'info'), {

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import type { Collector, CollectorResult, PollContext } from '../collectors/collector.ts';
+import type { Collector, CollectorResult, PollContext, ResultOf } from '../collectors/collector.ts';
 import { sessions } from '../collectors/sessions.ts';
 import { FILE_CHECK_MS } from '../config/files.ts';
 import type { ClusterConfig, Config } from '../config/schema.ts';
@@ -101,13 +101,19 @@ export class Cluster {
   }
 
   /** What a collector found, while it is young enough to be shown. */
-  result<R extends CollectorResult>(collector: {
-    readonly name: string;
-    collect(...args: never): Promise<R>;
-  }): R | undefined {
-    const poller = this.pollers.find((one) => one.collector.name === collector.name);
+  result<R extends CollectorResult>(collector: ResultOf<R>): R | undefined {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- made by the collector of that name
-    return poller?.result as R | undefined;
+    return this.#poller(collector)?.result as R | undefined;
+  }
+
+  /** What a collector found last, however old. */
+  lastResult<R extends CollectorResult>(collector: ResultOf<R>): R | undefined {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- made by the collector of that name
+    return this.#poller(collector)?.lastResult as R | undefined;
+  }
+
+  #poller({ name }: { readonly name: string }): Poller | undefined {
+    return this.pollers.find(({ collector }) => collector.name === name);
   }
 
   /** Data of the chosen collectors that is young enough to be shown. */

@@ -1,11 +1,14 @@
 /** Enough for every id, address and locality; a longer application name is cut. In UTF-16 code units. */
 export const MAX_LABEL_LENGTH = 128;
 
-/** Control characters (C0, DEL, C1) break terminals and line based tools; lone surrogates are no Unicode. */
-const EACH_UNSAFE = /[\p{Cc}\p{Cs}]/gu;
+/**
+ * Control characters (C0, DEL, C1) break terminals and line based tools, format characters (as U+202E) let a name read
+ * differently, lone surrogates are no Unicode.
+ */
+const EACH_UNSAFE = /[\p{Cc}\p{Cf}\p{Cs}]/gu;
 const EACH_TO_ESCAPE = /[\\"]/g;
 /** One look finds out that nothing of the above is needed, as with nearly every value. */
-const SPECIAL = /[\p{Cc}\p{Cs}\\"]/u;
+const SPECIAL = /[\p{Cc}\p{Cf}\p{Cs}\\"]/u;
 
 /**
  * The text between the braces, `a="1",b="x\"y"`, the same in both formats. Two label sets give the same text

@@ -116,6 +116,11 @@ export class Poller {
     return this.#current()?.result;
   }
 
+  /** The result of the last poll that published, however old: for what must not vanish while polls fail. */
+  get lastResult(): CollectorResult | undefined {
+    return this.#published?.result;
+  }
+
   /** The snapshot of the last poll that published, unless it is too old; before the budget of the cluster. */
   get published(): Snapshot | undefined {
     return this.#current()?.snapshot;

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { isIPv6 } from 'node:net';
 import { livenessOf } from '../cockroach/node.ts';
 import { nodes } from '../collectors/nodes.ts';
 import { nodeInfoLabels } from '../collectors/nodes/status.ts';
@@ -11,6 +12,8 @@ const DEFAULT_PORT = '8080';
 const MAX_PORT = 65_535;
 /** A name of up to 255 characters and a port. */
 const HOST = /^[\w.:[\]-]{1,261}$/;
+/** A host name or an IPv4 address. */
+const HOST_NAME = /^[a-z\d](?:[\w.-]{0,252}[a-z\d])?$/i;
 
 /** HTTP service discovery: the nodes of clusters, and the clusters themselves as targets of /probe. */
 export function createDiscoveryRoutes(clusters: () => readonly ClusterSource[]): readonly Route[] {
@@ -27,7 +30,10 @@ export function createDiscoveryRoutes(clusters: () => readonly ClusterSource[]):
   ];
 }
 
-/** Nodes, for scraping their own metrics. 503 while those of a cluster are not known: a shorter list removes targets. */
+/**
+ * Nodes, for scraping their own metrics. A cluster whose polls fail keeps its last list, and one that was never known is
+ * left out: 503 while none is known, because an empty list would remove all targets.
+ */
 function sendNodes(clusters: readonly ClusterSource[], response: ServerResponse): void {
   const parameters = readParameters(response.req);
   const name = parameters.get('cluster');
@@ -41,14 +47,13 @@ function sendNodes(clusters: readonly ClusterSource[], response: ServerResponse)
     sendUnknownCluster(response, clusters);
     return;
   }
-  const groups = chosen.map((cluster) => describeNodes(cluster, port));
-  // Without present data there are no groups either.
-  const unknown = chosen.filter((_, at) => groups[at]?.length === 0).map((one) => one.name);
-  if (unknown.length === 0 && chosen.length > 0) {
-    sendJson(response, toJson(groups.flat()));
+  const groups = chosen.flatMap((cluster) => describeNodes(cluster, port));
+  if (groups.length > 0) {
+    sendJson(response, toJson(groups));
     return;
   }
-  const text = `the nodes of ${unknown.join(', ') || 'any cluster'} are not known at present\n`;
+  const names = chosen.map((one) => one.name).join(', ') || 'any cluster';
+  const text = `the nodes of ${names} are not known at present\n`;
   sendText(response, 503, text, { 'retry-after': '5' });
 }
 
@@ -59,22 +64,29 @@ function pollsNodes({ isPolled, pollers }: ClusterSource): boolean {
 
 /** What Prometheus' HTTP service discovery takes. */
 function describeNodes(cluster: ClusterSource, port: string) {
-  const known = cluster.result(nodes)?.nodes ?? [];
+  const known = cluster.lastResult(nodes)?.nodes ?? [];
   return known.flatMap((node) => {
     const status = livenessOf(node);
-    if (node.address === '') return [];
+    const host = hostOf(node.address);
+    if (host === undefined) return [];
     const labels = { ...nodeInfoLabels(node), cluster: cluster.name, status };
     const tiers = node.tiers.map(({ key, value }) => [`locality_${key}`, value] as const);
     return [
       {
-        // `db-1` of `db-1:26257`, `[::1]` of `[::1]:26257`.
-        targets: [`${node.address.replace(/:[0-9]+$/, '')}:${port}`],
+        targets: [`${host}:${port}`],
         labels: Object.fromEntries(
           [...Object.entries(labels), ...tiers].map(([name, value]) => [metaName(name), value]),
         ),
       },
     ];
   });
+}
+
+/** `db-1` of `db-1:26257`, `[::1]` of `[::1]:26257`; undefined for what is neither a host name nor an address. */
+function hostOf(address: string): string | undefined {
+  const host = address.replace(/:[0-9]+$/, '');
+  const isHost = HOST_NAME.test(host) || (/^\[.*\]$/.test(host) && isIPv6(host.slice(1, -1)));
+  return isHost ? host : undefined;
 }
 
 /** `__meta_crdb_node_id` of `node_id`; what no label name may contain becomes an underscore. */

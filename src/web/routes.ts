@@ -1,7 +1,8 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { Config } from '../config/schema.ts';
 import { createDiscoveryRoutes } from './discovery.ts';
 import { type ScrapeSource, sendMetrics } from './metrics.ts';
+import { isCrossSite } from './names.ts';
 import { createProbe } from './probe.ts';
 import { sendText } from './respond.ts';
 import type { Route } from './server/app.ts';
@@ -10,7 +11,10 @@ import { createStatusRoutes } from './status/routes.ts';
 import type { StatusSource } from './status/status.ts';
 
 interface RouteSources extends StatusSource, ScrapeSource {
-  readonly web: Pick<Config['web'], 'telemetry_path' | 'max_requests' | 'max_probes'>;
+  readonly web: Pick<
+    Config['web'],
+    'telemetry_path' | 'external_url' | 'max_requests' | 'max_probes'
+  >;
   /** True once every collector has finished its first poll or had enough time for it. */
   readonly isReady: () => boolean;
   /** Reloads the configuration, unless that is not allowed over HTTP; `error` has every problem and no secret. */
@@ -42,34 +46,31 @@ export function createRoutes(sources: RouteSources): readonly Route[] {
     {
       path: '/-/reload',
       methods: ['POST', 'PUT'],
-      handle: (_request, response) => handleReload(sources.reload, response),
+      handle: (_request, response) => handleReload(sources.reload, web.external_url, response),
     },
     {
       path: '/probe',
       handle: (_request, response) => probe(response),
     },
     ...createDiscoveryRoutes(clusters),
-    ...createStatusRoutes(sources, web.telemetry_path),
+    ...createStatusRoutes(sources, web),
   ];
 }
 
-async function handleReload(reload: RouteSources['reload'], response: ServerResponse) {
+async function handleReload(
+  reload: RouteSources['reload'],
+  externalUrl: string,
+  response: ServerResponse,
+) {
   if (reload === undefined) {
     sendText(response, 403, 'reload over HTTP is disabled: start with --web.enable-lifecycle\n');
-  } else if (isCrossSite(response.req)) {
-    const text = 'reload is refused for pages of other sites: use a client such as curl\n';
+  } else if (isCrossSite(response.req, externalUrl)) {
+    const text =
+      'reload is refused for pages of other sites: use a client such as curl, or set --web.external-url\n';
     sendText(response, 403, text);
   } else {
     const { error } = await reload();
     if (error === undefined) sendText(response, 200, 'configuration reloaded\n');
     else sendText(response, 400, `${error}\n`);
   }
-}
-
-/** Whether a browser sends this for a page of another site; only browsers send these headers. */
-function isCrossSite({ headers }: IncomingMessage): boolean {
-  const { origin, host = '' } = headers;
-  const site = headers['sec-fetch-site'] ?? 'none';
-  if (site !== 'none' && site !== 'same-origin') return true;
-  return origin !== undefined && (!URL.canParse(origin) || new URL(origin).host !== host);
 }

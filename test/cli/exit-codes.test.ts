@@ -46,6 +46,7 @@ const CASES: readonly (readonly [code: number, command: string])[] = [
   [1, 'cloud rename-database nowhere rides --yes GOOD'],
   [2, ''],
   [2, 'serve BAD'],
+  [2, 'serve --web.systemd-socket DOWN'],
   [2, 'nodes BAD'],
   [2, 'diagnose BAD'],
   [2, 'nodes --cluster nowhere GOOD'],

@@ -46,7 +46,7 @@ testBadFiles([
     'two unknown keys of one map, and a wrong value beside them',
     `${CLUSTER}web: { colour: red, telemetry_path: x, max_request: 2 }\n`,
     [
-      '5:8: web.colour: unknown key "colour"; expected listen_address, telemetry_path, config_file, enable_lifecycle, max_requests, max_probes, protect_probes',
+      '5:8: web.colour: unknown key "colour"; expected listen_address, external_url, telemetry_path, config_file, enable_lifecycle, max_requests, max_probes, protect_probes, systemd_socket',
       '5:37: web.telemetry_path: "x" is not a free path: write it as /metrics; /probe, /sd/, /api/status, /config and /-/ are taken',
       '5:40: web.max_request: unknown key "max_request"; did you mean "max_requests"?',
     ],
@@ -130,7 +130,7 @@ testBadFiles([
     'a value for a section',
     `web: 5\n${CLUSTER}`,
     [
-      '1:6: web: 5 is not a map: expected listen_address, telemetry_path, config_file, enable_lifecycle, max_requests, max_probes, protect_probes',
+      '1:6: web: 5 is not a map: expected listen_address, external_url, telemetry_path, config_file, enable_lifecycle, max_requests, max_probes, protect_probes, systemd_socket',
     ],
   ],
   [

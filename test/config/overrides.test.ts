@@ -8,12 +8,14 @@ test('the flags follow from the schema', () => {
   expect(flags.map(({ flag }) => flag)).toEqual([
     'config.file',
     'web.listen-address',
+    'web.external-url',
     'web.telemetry-path',
     'web.config.file',
     'web.enable-lifecycle',
     'web.max-requests',
     'web.max-probes',
     'web.protect-probes',
+    'web.systemd-socket',
     'log.level',
     'log.format',
     'shard.index',
@@ -65,12 +67,14 @@ test('every key has its type, its default and its variable', () => {
   });
   expect(lines.join('\n')).toMatchInlineSnapshot(`
     "web.listen_address address[] [":10137"] CRDB_EXPORTER_WEB_LISTEN_ADDRESS
+    web.external_url url "" CRDB_EXPORTER_WEB_EXTERNAL_URL
     web.telemetry_path path "/metrics" CRDB_EXPORTER_WEB_TELEMETRY_PATH
     web.config_file path - CRDB_EXPORTER_WEB_CONFIG_FILE
     web.enable_lifecycle boolean false CRDB_EXPORTER_WEB_ENABLE_LIFECYCLE
     web.max_requests integer 40 CRDB_EXPORTER_WEB_MAX_REQUESTS
     web.max_probes integer 10 CRDB_EXPORTER_WEB_MAX_PROBES
     web.protect_probes boolean false CRDB_EXPORTER_WEB_PROTECT_PROBES
+    web.systemd_socket boolean false CRDB_EXPORTER_WEB_SYSTEMD_SOCKET
     log.level debug|info|warn|error "info" CRDB_EXPORTER_LOG_LEVEL
     log.format logfmt|json "logfmt" CRDB_EXPORTER_LOG_FORMAT
     shard.index integer 0 CRDB_EXPORTER_SHARD_INDEX

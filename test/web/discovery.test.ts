@@ -53,7 +53,7 @@ describe('/sd/nodes', () => {
     expect(other[0]?.targets).toEqual([`${host}:9090`]);
   });
 
-  test('is unavailable rather than empty before the first successful poll and when the data is too old', async () => {
+  test('is unavailable before the first successful poll, and keeps the last list while polls fail', async () => {
     await using simulator = await startSimulator(WORLD);
     const fault = simulator.fault({ endpoint: 'nodes', kind: 'status', status: 403 });
     let now = 1_000;
@@ -67,11 +67,38 @@ describe('/sd/nodes', () => {
     expect(early.text).toBe('the nodes of sim are not known at present\n');
     fault.remove();
     await eventually(async () => (await exporter.get('/sd/nodes')).status === 200 || undefined);
+    const known = await discover(exporter, '/sd/nodes');
     simulator.fault({ endpoint: 'nodes', kind: 'status', status: 403 });
     await exporter.until((scrape) => scrape.value('crdb_up') === 0);
-    expect((await exporter.get('/sd/nodes')).status).toBe(200);
     now += 601_000;
-    expect((await exporter.get('/sd/nodes')).status).toBe(503);
+    expect((await exporter.scrape()).all('crdb_nodes')).toEqual([]);
+    const kept = await discover(exporter, '/sd/nodes');
+    expect(kept.map(({ targets }) => targets)).toEqual(known.map(({ targets }) => targets));
+  });
+
+  test.each([
+    ['db-1:26257', ['db-1:8080']],
+    ['10.0.0.1:26257', ['10.0.0.1:8080']],
+    ['[::1]:26257', ['[::1]:8080']],
+    ['crdb_1.crdb:26257', ['crdb_1.crdb:8080']],
+    ['evil/path:26257', []],
+    ['user@evil:26257', []],
+    ['[no address]:26257', []],
+    ['a b', []],
+    ['', []],
+  ])('names hosts and addresses only: %s', async (address, targets) => {
+    await using simulator = await startSimulator(WORLD);
+    const body = JSON.stringify({
+      nodes: [{ node_id: 1, liveness_status: 3, address: { address_field: address } }],
+    });
+    simulator.fault({ endpoint: 'nodes', kind: 'status', status: 200, body });
+    await using exporter = await startTestExporter({
+      yaml: `collectors: { ranges: { enabled: false } }\nclusters:\n${clusterYaml(simulator)}`,
+    });
+    await exporter.until((scrape) => scrape.all('crdb_nodes').length > 0);
+    const { status, text } = await exporter.get('/sd/nodes');
+    const found: readonly Group[] = status === 200 ? JSON.parse(text) : [];
+    expect(found.flatMap((group) => group.targets)).toEqual(targets);
   });
 
   test('is unavailable rather than empty when the cluster names no node', async () => {
@@ -84,7 +111,7 @@ describe('/sd/nodes', () => {
     expect((await exporter.get('/sd/nodes')).status).toBe(503);
   });
 
-  test('is unavailable as a whole while one of the polled clusters is not known', async () => {
+  test('leaves out a cluster that was never known', async () => {
     await using simulator = await startSimulator(WORLD);
     const dead = clusterYaml(
       { ...simulator, clusterUrls: ['http://127.0.0.1:9'] },
@@ -94,12 +121,11 @@ describe('/sd/nodes', () => {
       yaml: `clusters:\n${clusterYaml(simulator)}${dead}`,
     });
     await exporter.until((scrape) => scrape.all('crdb_nodes').length > 0);
-    const all = await exporter.get('/sd/nodes');
-    expect(all).toMatchObject({
+    expect(await discover(exporter, '/sd/nodes')).toHaveLength(6);
+    expect(await exporter.get('/sd/nodes?cluster=dead')).toMatchObject({
       status: 503,
       text: 'the nodes of dead are not known at present\n',
     });
-    expect(await discover(exporter, '/sd/nodes?cluster=sim')).toHaveLength(6);
   });
 
   const port = 'port is a number from 1 to 65535\n';

@@ -25,6 +25,7 @@ test.each([
     pollers: [],
     warnings: [],
     result: () => undefined,
+    lastResult: () => undefined,
     isUp: () => undefined,
     families: () => [],
     metrics: () => new SampleSet({}),

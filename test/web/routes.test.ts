@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
@@ -26,6 +27,12 @@ const CASES: readonly (readonly [number, Readonly<Record<string, string>>])[] = 
   [403, { origin: 'http://evil.example' }],
   [403, { origin: 'http://HOST.evil.example' }],
   [403, { origin: 'null' }],
+  // A name that a site lets resolve to the address of the exporter: only its names can tell.
+  [403, { host: 'evil.example', origin: 'http://evil.example', 'sec-fetch-site': 'same-origin' }],
+  [200, { host: 'localhost', origin: 'http://localhost' }],
+  [200, { host: hostname(), origin: `http://${hostname()}` }],
+  [200, { host: 'internal:1', origin: 'https://crdb.example.com' }],
+  [403, { origin: 'http://192.0.2.7' }],
 ];
 
 describe('/config', () => {
@@ -83,7 +90,12 @@ test('a path that does not exist leads to the status page', async () => {
 
 describe('/-/reload', () => {
   test.each(CASES)('returns %i for a request with %j', async (expected, headers) => {
-    const { url } = await startOrchard({ flags: { 'web.enable-lifecycle': true } });
+    const { url } = await startOrchard({
+      flags: {
+        'web.enable-lifecycle': true,
+        'web.external-url': 'https://crdb.example.com/exporter',
+      },
+    });
     const { host } = new URL(url);
     const sent = Object.fromEntries(
       Object.entries(headers).map(([name, value]) => [name, value.replace('HOST', host)]),
@@ -91,6 +103,44 @@ describe('/-/reload', () => {
     for (const method of ['POST', 'PUT']) {
       const { status } = await fetchPath(url, '/-/reload', { method, headers: sent });
       expect(status).toBe(expected);
+    }
+  });
+});
+
+describe('--web.external-url', () => {
+  const flags = { 'web.external-url': 'https://crdb.example.com' };
+  const PAGES = ['/', '/api/status', '/config'];
+
+  test.each(PAGES)('keeps %s from other names than those of the exporter', async (page) => {
+    const { url } = await startOrchard({ flags });
+    const statusFor = async (host: string): Promise<number> =>
+      (await fetchPath(url, page, { headers: { host } })).status;
+    for (const host of ['crdb.example.com', 'CRDB.example.com:443', 'localhost:1', '[::1]:10137']) {
+      expect(await statusFor(host)).toBe(200);
+    }
+    for (const host of [
+      'evil.example',
+      'crdb.example.com.evil.example',
+      'a b',
+      '127.0.0.1.evil.example',
+    ]) {
+      expect(await statusFor(host)).toBe(403);
+    }
+  });
+
+  test('leaves the paths of Prometheus and of process monitors open to every name', async () => {
+    const { url } = await startOrchard({ flags });
+    const headers = { host: 'evil.example' };
+    for (const target of ['/metrics', '/probe?cluster=orchard', '/sd/clusters', '/-/healthy']) {
+      expect((await fetchPath(url, target, { headers })).status).toBe(200);
+    }
+  });
+
+  test('is needed to keep other names from pages', async () => {
+    const { url } = await startOrchard();
+    for (const page of PAGES) {
+      const { status } = await fetchPath(url, page, { headers: { host: 'proxy.internal' } });
+      expect(status).toBe(200);
     }
   });
 });

@@ -6,7 +6,7 @@ import { type ConfigSources, findFile, loadConfig } from '../../config/load.ts';
 import { Exporter, type ExporterOptions } from '../../exporter/exporter.ts';
 import { createLog, type Log } from '../../log.ts';
 import type { Build } from '../../metrics/exporter-metrics.ts';
-import { addExamples, type CommandContext, CommandError, EXIT } from '../command.ts';
+import { addExamples, type CommandContext, CommandError, EXIT, usageError } from '../command.ts';
 import { addConfigFlags, configSources } from '../flags.ts';
 import { onStopSignal, type StopSignal } from '../process/signals.ts';
 import { createSystemdNotifier, inheritedSockets } from '../process/systemd.ts';
@@ -51,6 +51,11 @@ async function serveUntil(stopped: Promise<StopSignal>, sources: ConfigSources, 
   }
   const { env } = sources;
   const sockets = inheritedSockets(env);
+  if (config.web.systemd_socket && sockets.length === 0) {
+    throw usageError(
+      'web.systemd_socket: systemd handed over no socket; start the exporter through crdb-exporter.socket, or leave out --web.systemd-socket',
+    );
+  }
   using systemd = createSystemdNotifier(env, log);
   const exporter = await runExporter({ config, build, log, load, sockets });
   const file = config.config.auto_reload ? findFile(sources) : undefined;

@@ -1,6 +1,6 @@
 import { livenessOf } from '../../cockroach/node.ts';
 import { cloud, type CloudResult, HEALTHS, STATUSES } from '../../collectors/cloud.ts';
-import type { CollectorResult } from '../../collectors/collector.ts';
+import type { CollectorResult, ResultOf } from '../../collectors/collector.ts';
 import { nodes, type NodesResult } from '../../collectors/nodes.ts';
 import { ranges, type RangesResult } from '../../collectors/ranges.ts';
 import { sessions } from '../../collectors/sessions.ts';
@@ -28,10 +28,8 @@ export interface ClusterSource {
   /** What is wrong although polls succeed. */
   readonly warnings: Conditions['warnings'];
   /** Undefined while a collector has no data that is young enough to be shown. */
-  result<R extends CollectorResult>(collector: {
-    readonly name: string;
-    collect(...args: never): Promise<R>;
-  }): R | undefined;
+  result<R extends CollectorResult>(collector: ResultOf<R>): R | undefined;
+  lastResult<R extends CollectorResult>(collector: ResultOf<R>): R | undefined;
   isUp(api: Api): boolean | undefined;
   families(isChosen: (collector: string) => boolean): readonly RenderedFamily[];
   metrics(

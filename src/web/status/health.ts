@@ -37,7 +37,9 @@ export function toFindings(
   return issues
     .map(({ key, about, alert, level, normalSeconds = 0, text, next, since }) => {
       const startMs = since === undefined ? sinceMs(key) : Date.parse(since);
-      const isNormal = nowMs - startMs < normalSeconds * 1000;
+      const elapsedMs = nowMs - startMs;
+      // A clock that was set back lets an issue begin in the future: it is old, not new.
+      const isNormal = elapsedMs >= 0 && elapsedMs < normalSeconds * 1000;
       const severity = level ?? (alert === undefined ? 'info' : ALERT_SEVERITIES[alert]);
       return {
         key,

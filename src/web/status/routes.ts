@@ -1,11 +1,14 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { formatYaml } from '../../config/document.ts';
+import type { Config } from '../../config/schema.ts';
+import { isForeignHost } from '../names.ts';
 import {
   readParameters,
   send,
   sendJson,
   sendPage,
+  sendText,
   sendUnknownCluster,
   toJson,
 } from '../respond.ts';
@@ -21,14 +24,14 @@ const YAML_HEADERS = {
 };
 
 /** The status page, its JSON, the running configuration, and what pages load. Throws when a file is missing. */
-export function createStatusRoutes(source: StatusSource, telemetryPath: string): readonly Route[] {
-  const style = loadAsset('page.css', 'text/css; charset=utf-8', 'page.css', 'panels.css');
-  // Not from page.js: that is what page.ts becomes in the package.
-  const script = loadAsset('page.js', 'text/javascript; charset=utf-8', 'in-browser.js');
-  const icon = loadAsset('icon.svg', 'image/svg+xml', 'icon.svg');
-  const links = { style: style.url, script: script.url, icon: icon.url, telemetryPath };
+export function createStatusRoutes(
+  source: StatusSource,
+  web: Pick<Config['web'], 'telemetry_path' | 'external_url'>,
+): readonly Route[] {
+  const assets = loadAssets();
+  const links = { ...assets.urls, telemetryPath: web.telemetry_path };
   const cache = createRenderCache(source);
-  return [
+  const pages: readonly Route[] = [
     {
       path: '/',
       handle(request, response) {
@@ -79,11 +82,36 @@ export function createStatusRoutes(source: StatusSource, telemetryPath: string):
         }
       },
     },
-    ...[style, script, icon].map(({ route }) => route),
   ];
+  return [...pages.map((route) => refuseForeignHosts(route, web.external_url)), ...assets.routes];
 }
 
-/** What pages load: these files as one, in which later rules win. */
+/** The route, closed to requests under names that are not the exporter's. */
+function refuseForeignHosts(route: Route, externalUrl: string): Route {
+  return {
+    ...route,
+    handle(request, response) {
+      if (!isForeignHost(request, externalUrl)) return route.handle(request, response);
+      const text = `this exporter is not known under this name: use ${externalUrl} or change --web.external-url\n`;
+      sendText(response, 403, text);
+      return undefined;
+    },
+  };
+}
+
+/** What pages load. */
+function loadAssets() {
+  const style = loadAsset('page.css', 'text/css; charset=utf-8', 'page.css', 'panels.css');
+  // Not from page.js: that is what page.ts becomes in the package.
+  const script = loadAsset('page.js', 'text/javascript; charset=utf-8', 'in-browser.js');
+  const icon = loadAsset('icon.svg', 'image/svg+xml', 'icon.svg');
+  return {
+    urls: { style: style.url, script: script.url, icon: icon.url },
+    routes: [style, script, icon].map(({ route }) => route),
+  };
+}
+
+/** These files as one, in which later rules win. */
 function loadAsset(name: string, type: string, ...files: readonly string[]) {
   const parts = files.map((file) => readFileSync(new URL(`page/${file}`, import.meta.url)));
   const content = Buffer.concat(parts);

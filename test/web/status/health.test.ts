@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { SETTINGS } from '../../../src/cli/commands/rules/settings.ts';
 import { ALERT_SEVERITIES } from '../../../src/vocabulary.ts';
-import { isProblem, NORMAL_SECONDS } from '../../../src/web/status/health.ts';
+import { isProblem, NORMAL_SECONDS, toFindings } from '../../../src/web/status/health.ts';
 import { CRITICAL_RATIO, FULL_RATIO } from '../../../src/web/status/nodes.ts';
 import { OLD_TRANSACTION_SECONDS } from '../../../src/web/status/sessions.ts';
 import { openScene, SCENES } from '../../browser/scenes.ts';
@@ -197,3 +197,20 @@ test('ranges that were read without a node are no sign of health', async () => {
 function parseDuration(text = ''): number {
   return Number.parseInt(text, 10) * (text.endsWith('h') ? 3600 : 60);
 }
+
+test('an issue that begins in the future, by a clock that was set back, keeps its severity', () => {
+  const nowMs = Date.parse('2026-01-01T00:00:00Z');
+  const issue = { about: 'ranges', text: '', next: '', since: '2026-01-01T00:00:05Z' } as const;
+  const findings = toFindings(
+    [
+      { ...issue, key: 'lost', alert: 'CrdbRangesUnavailable' },
+      { ...issue, key: 'old', alert: 'CrdbNodeStuckLeaving', normalSeconds: 3600 },
+    ],
+    () => 0,
+    nowMs,
+  );
+  expect(findings.map(({ key, level }) => [key, level])).toEqual([
+    ['lost', 'critical'],
+    ['old', 'warning'],
+  ]);
+});

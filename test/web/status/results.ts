@@ -108,6 +108,7 @@ export function polledCluster({
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- made for the collector of that name
       return byName.get(collector.name) as R | undefined;
     },
+    lastResult: () => undefined,
     isUp: () => isUp,
     families: () => [],
     metrics: () => new SampleSet({}),

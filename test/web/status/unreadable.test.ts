@@ -11,6 +11,7 @@ function sourceOf(name: string, result: ClusterSource['result']): ClusterSource 
     pollers: [],
     warnings: [],
     result,
+    lastResult: () => undefined,
     isUp: () => true,
     families: () => [],
     metrics: () => new SampleSet({}),
