@@ -76,18 +76,6 @@ describe('a healthy cluster', () => {
     expect(of('series')?.detail).toMatch(/^at most about [\d,]+$/);
   });
 
-  test('has the same estimate of the range scan whatever the number of pages', async () => {
-    const sizes: number[] = [];
-    for (const pageLimit of [30, 10]) {
-      const more = `collectors: { ranges: { page_limit: ${pageLimit} } }\n`;
-      const { of } = await diagnose({ frozen: true }, { more });
-      const [, kibibytes] = /, ([\d.]+) KiB in /.exec(of('range scan')?.detail ?? '') ?? [];
-      sizes.push(Number(kibibytes));
-    }
-    const [whole = 0, inPages = 0] = sizes;
-    expect(inPages / whole).toBeCloseTo(1, 1);
-  });
-
   test('is shown as a checklist, without any secret or SQL', async () => {
     await using simulator = await simulate();
     simulator.world.setAssistant({ status: 'RUNNING', health: 'HEALTHY' });
