@@ -19,6 +19,8 @@ interface Step {
 
 /** The scenario starts over after this many seconds of its own time. */
 export const CYCLE_SECONDS = 300;
+/** With fewer nodes beside the gateways none is decommissioned: too few would be left. */
+const LEAVING_AMONG = 5;
 const LEAKY_APPLICATION = 'leaky-service';
 const LEAKY_SESSIONS = 6;
 /** More than one core for one range. */
@@ -112,10 +114,11 @@ function nodeFailures(world: World): Step[] {
 /** A node dies while it is decommissioned, with the last replica of a range; when it is started again, it may stay. */
 function interruptedDecommission(world: World): Step[] {
   const { state } = world;
-  const node = [...state.nodes.keys()].filter((id) => id > state.options.gateways).at(-3);
+  const others = [...state.nodes.keys()].filter((id) => id > state.options.gateways);
+  const node = others.length < LEAVING_AMONG ? undefined : others.at(-3);
   const range = tableRanges(world).at(-2);
   if (node === undefined || range === undefined) return [];
-  const before = range.replicas.map(({ nodeId }) => nodeId);
+  const placeAsBefore = placementOf(world, range);
   return [
     {
       second: 155,
@@ -134,7 +137,7 @@ function interruptedDecommission(world: World): Step[] {
       second: 255,
       text: `node ${node} may stay`,
       apply: () => {
-        world.placeRange(range.id, before);
+        placeAsBefore();
         world.recommission(node);
       },
     },
@@ -147,11 +150,19 @@ function pinnedRange(world: World): Step[] {
   const node = [...state.nodes.keys()].filter((id) => id > state.options.gateways).at(-2);
   const range = tableRanges(world).at(-1);
   if (node === undefined || range === undefined) return [];
-  const before = range.replicas.map(({ nodeId }) => nodeId);
+  const placeAsBefore = placementOf(world, range);
   return [
     { second: 60, apply: () => world.placeRange(range.id, [node]) },
-    { second: 160, apply: () => world.placeRange(range.id, before) },
+    { second: 160, apply: placeAsBefore },
   ];
+}
+
+/** Puts the replicas of the range where they are now. */
+function placementOf(world: World, { id, replicas }: Range): () => void {
+  const nodesOf = (areVoters: boolean): number[] =>
+    replicas.filter(({ isVoter }) => isVoter === areVoters).map(({ nodeId }) => nodeId);
+  const [voters, nonVoters] = [nodesOf(true), nodesOf(false)];
+  return () => world.placeRange(id, voters, nonVoters);
 }
 
 /** A range of another table that is hot by CPU, with few queries. */

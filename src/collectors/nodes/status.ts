@@ -14,6 +14,8 @@ const families = {
     help: 'Nodes by liveness, as the answering node sees it.',
     labels: ['status'],
     field: 'liveness_status',
+    notes:
+      'decommissioned: dead, and its decommissioning had begun; it may hold replicas. A node that has left is not listed.',
     series: [LIVENESS_STATUSES.length],
   }),
   buildTags: gauge({
