@@ -81,7 +81,7 @@ function readScan({ config, stats }: Checklist, api: ClusterApi) {
   const target = { config, api, stats: createPollStats(stats.signal) };
   const settings = config.collectors['ranges'];
   const options = {
-    page_limit: Number(settings?.['page_limit']),
+    page_limit: 0,
     node_timeout: Number(settings?.['node_timeout']),
     concurrency: Number(settings?.['concurrency']),
     route: routeOf(target),
