@@ -11,7 +11,6 @@ import {
   choice,
   duration,
   filePath,
-  filledList,
   formatDuration,
   integer,
   invalid,
@@ -88,20 +87,13 @@ const virtualCluster = v.pipe(
 );
 
 function clusterApiSection(folder: string) {
-  const headerName = textLike(/^[\w!#$%&'*+.^`|~-]+$/, 'the name of an HTTP header', 'header');
-  return section({
+  const entries = {
     urls: key(clusterUrls, {
       flag: 'cluster.url',
       help: 'URLs of nodes of the cluster; the next one is used when one fails. /api/v2 is added when missing.',
       examples: [['https://crdb-1:8080', 'https://crdb-2:8080']],
     }),
     ...loginKeys(folder),
-    session_headers: key(
-      v.optional(filledList(headerName), ['X-Cockroach-API-Session', 'X-Service-API-Session']),
-      {
-        help: 'Headers for the session token; the next one is tried when a fresh token is rejected.',
-      },
-    ),
     virtual_cluster: key(v.optional(virtualCluster, 'system'), {
       flag: 'cluster.virtual-cluster',
       help: 'Virtual cluster that answers (header X-Cockroach-Tenant): only system has nodes and ranges; "" sends none.',
@@ -122,6 +114,10 @@ function clusterApiSection(folder: string) {
     compression: key(v.optional(boolean, false), {
       help: 'Request gzip: saves network, costs the database node CPU.',
     }),
+  };
+  return section(entries, {
+    session_headers:
+      'in 0.1.0: the token is sent in X-Cockroach-API-Session and X-Service-API-Session; remove the key',
   });
 }
 

@@ -53,14 +53,17 @@ export function unwrap(schema: AnySchema): AnySchema {
   return schema.wrapped === undefined ? schema : unwrap(schema.wrapped);
 }
 
-/** A map with these keys and no others. */
-export function section<const E extends v.ObjectEntries>(entries: E) {
+/** A map with these keys and no others; `removed` tells of former keys since when they are gone and what to do. */
+export function section<const E extends v.ObjectEntries>(
+  entries: E,
+  removed: Readonly<Record<string, string>> = {},
+) {
   const keys = Object.keys(entries);
   const map = v.strictObject(entries, ({ expected, input, path }) => {
     const item = path?.[0];
     if (item === undefined) return `${show(input)} is not a map: expected ${keys.join(', ')}`;
     if (Array.isArray(item.input)) return `a list is not a map: expected ${keys.join(', ')}`;
-    if (expected === 'never') return explainUnknownKey(String(item.key), keys);
+    if (expected === 'never') return explainUnknownKey(String(item.key), keys, removed);
     const entry = entries[String(item.key)];
     const { flag } = entry?.kind === 'schema' ? v.getMetadata(entry) : {};
     const hint = typeof flag === 'string' ? ` (or --${flag})` : '';
@@ -69,7 +72,12 @@ export function section<const E extends v.ObjectEntries>(entries: E) {
   return v.pipe(map, v.readonly());
 }
 
-function explainUnknownKey(name: string, known: readonly string[]): string {
+function explainUnknownKey(
+  name: string,
+  known: readonly string[],
+  removed: Readonly<Record<string, string>>,
+): string {
+  if (Object.hasOwn(removed, name)) return `the key ${quote(name)} was removed ${removed[name]}`;
   const nearest = findNearest(name, known);
   const remedy = nearest ? `did you mean ${quote(nearest)}?` : `expected ${known.join(', ')}`;
   return `unknown key ${quote(name)}; ${remedy}`;

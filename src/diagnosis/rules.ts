@@ -1,5 +1,6 @@
 import { CachedResponseError } from '../cockroach/node-listings.ts';
 import { NOT_HTTP, wasNotSent } from '../http/errors.ts';
+import { MAX_PAUSE_MS } from '../http/pauses.ts';
 import type { Api } from '../vocabulary.ts';
 import type { Failure, Rule } from './failure.ts';
 
@@ -118,7 +119,7 @@ const CONNECTION_RULES: readonly Rule[] = [
   [
     { statuses: [429] },
     ({ error: { retryAfterSeconds = 1 } }) =>
-      `the service limits the rate of requests: try again in ${Math.ceil(retryAfterSeconds)} s`,
+      `the service limits the rate of requests: try again in ${Math.ceil(Math.min(retryAfterSeconds, MAX_PAUSE_MS / 1000))} s`,
   ],
   [
     { statuses: [502, 503, 504] },
@@ -175,6 +176,10 @@ export const RULES: Readonly<Record<Api, readonly Rule[]>> = {
     [
       { statuses: [401, 403], message: /^other at / },
       'GET /health/ needs no login: a proxy in between, or another server, rejects the request: check the URL',
+    ],
+    [
+      { statuses: [403], message: /^login / },
+      'nodes refuse logins with 401, never with 403: a proxy in between, or another server, rejects the login: check the URL',
     ],
     [{ reasons: ['forbidden'] }, grant],
     [

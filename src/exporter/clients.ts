@@ -28,8 +28,8 @@ const CLOUD_MAX_REQUESTS = 2;
 /** Circuit breakers stay open for a little less than an interval, so that the next poll is a trial. */
 const BREAKER_SHARE_OF_INTERVAL = 0.9;
 const MAX_BREAKER_INTERVAL_MS = 30_000;
-/** How long a logout may delay the end of the process. */
-const LOGOUT_MS = 2_000;
+/** How long a logout, and a login before it that is under way, may delay the end of the process. */
+const LOGOUT_MS = 3_500;
 /** If no collector reads single nodes. */
 const DEFAULT_MAX_DUTY = 0.1;
 
@@ -111,7 +111,6 @@ async function createCluster(config: ClusterApiConfig, options: ClientsOptions) 
     http,
     username: config.username,
     secret: secret && (() => secret.reveal()),
-    headerNames: config.session_headers,
     loginTimeoutMs: timeoutMs,
     loginTried: metrics.loginTried,
     loginFailed: (error) => metrics.loginFailed(loginFailureReason(error)),
@@ -172,7 +171,7 @@ async function chooseProxy({ http, https, noProxy }: ProxyConfig, urls: readonly
 }
 
 function loginFailureReason(error: RequestError) {
-  if (error.reason === 'auth') return 'rejected';
+  if (error.reason === 'auth' || error.reason === 'forbidden') return 'rejected';
   if (error.reason === 'timeout' || error.reason === 'network' || error.reason === 'tls') {
     return error.reason;
   }

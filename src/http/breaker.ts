@@ -1,4 +1,5 @@
 import type { BreakerState, Endpoint } from '../vocabulary.ts';
+import type { RequestError } from './errors.ts';
 
 export interface BreakerOptions {
   /** How long it stays open, from the start of the request that opened it. */
@@ -7,15 +8,24 @@ export interface BreakerOptions {
   readonly monotonicMs: () => number;
 }
 
+/** A pause that a server requested by Retry-After. */
+export interface Pause {
+  readonly untilMs: number;
+  /** The response that requested it. */
+  readonly error: RequestError;
+}
+
 /**
- * Keeps requests away from what failed several times in a row. When half open, it lets one probe of each endpoint through
- * at a time: one failing endpoint must not keep the others from trying.
+ * Keeps requests away from what failed several times in a row, or what requested a pause. When half open, it lets one probe
+ * of each endpoint through at a time: one failing endpoint must not keep the others from trying. After a pause it lets a
+ * single probe through.
  */
 export class Breaker {
   readonly #maxFailures: number;
   readonly #options: BreakerOptions;
   #failures = 0;
   #openedAtMs: number | undefined;
+  #pause: Pause | undefined;
   /** The requests that find out whether it works again. */
   readonly #probes = new Map<Endpoint, PromiseWithResolvers<void>>();
 
@@ -26,23 +36,39 @@ export class Breaker {
   }
 
   get state(): BreakerState {
-    if (this.#openedAtMs === undefined) return 'closed';
+    if (this.#openedAtMs === undefined && this.#pause === undefined) return 'closed';
     return this.#options.monotonicMs() < this.probeAtMs ? 'open' : 'half_open';
   }
 
   /** When it lets a probe through, monotonic ms; 0 while it is closed. */
   get probeAtMs(): number {
+    return Math.max(this.failedUntilMs, this.#pause?.untilMs ?? 0);
+  }
+
+  /** The same without pauses. */
+  get failedUntilMs(): number {
     return this.#openedAtMs === undefined ? 0 : this.#openedAtMs + this.#options.breakerOpenMs;
+  }
+
+  /** The pause that is not over yet. */
+  get pause(): Pause | undefined {
+    const isOver = (this.#pause?.untilMs ?? 0) <= this.#options.monotonicMs();
+    return isOver ? undefined : this.#pause;
   }
 
   allows(endpoint: Endpoint): boolean {
     const { state } = this;
-    return state === 'closed' || (state === 'half_open' && !this.#probes.has(endpoint));
+    return state === 'closed' || (state === 'half_open' && this.#probeOf(endpoint) === undefined);
   }
 
-  /** Resolves when the running probe of this endpoint ends; undefined while none is running. */
+  /** Resolves when the running probe that decides for this endpoint ends; undefined while none is running. */
   probeEnded(endpoint: Endpoint): Promise<void> | undefined {
-    return this.#probes.get(endpoint)?.promise;
+    return this.#probeOf(endpoint)?.promise;
+  }
+
+  #probeOf(endpoint: Endpoint): PromiseWithResolvers<void> | undefined {
+    const [first] = this.#pause === undefined ? [] : this.#probes.values();
+    return this.#probes.get(endpoint) ?? first;
   }
 
   startProbe(endpoint: Endpoint): void {
@@ -54,9 +80,11 @@ export class Breaker {
     this.#probes.delete(endpoint);
   }
 
+  /** Closes it, but for a pause. */
   succeeded(): void {
     this.#failures = 0;
     this.#openedAtMs = undefined;
+    if (this.#pause !== undefined) return;
     for (const endpoint of this.#probes.keys()) this.endProbe(endpoint);
   }
 
@@ -68,5 +96,19 @@ export class Breaker {
   open(sentAtMs: number): void {
     this.#failures = this.#maxFailures;
     this.#openedAtMs = Math.max(this.#openedAtMs ?? 0, sentAtMs);
+  }
+
+  /** A longer pause is not shortened. */
+  startPause(pause: Pause): void {
+    if (pause.untilMs > (this.#pause?.untilMs ?? 0)) this.#pause = pause;
+  }
+
+  endPause(): void {
+    this.#pause = undefined;
+  }
+
+  /** To be called after a response that requests no pause: that of an earlier request ends none. */
+  endPastPause(): void {
+    if (this.pause === undefined) this.endPause();
   }
 }

@@ -4,9 +4,10 @@ import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici';
 import type { Endpoint, RetryReason } from '../vocabulary.ts';
 import { abortable, delay } from './deadlines.ts';
 import { RequestError, toRequestError } from './errors.ts';
-import { Health, subjectOf } from './health.ts';
+import { Health } from './health.ts';
+import { isRefusal, type Refusal, Refusals } from './refusals.ts';
 import { type HttpRequest, performRequest, type RequestOptions } from './request.ts';
-import { MAX_ATTEMPTS, planRetry, RetryAfterPauses, RetryBudget } from './retry.ts';
+import { MAX_ATTEMPTS, MAX_WAIT_MS, planRetry, RetryBudget } from './retry.ts';
 import type { HealthOptions, Upstream } from './upstream.ts';
 
 /** For TCP and TLS together; a black-holed host must not use up the time that the next URL needs. */
@@ -44,6 +45,7 @@ interface Call<T> {
   hasBody: boolean;
   /** Another URL may do better after the last failure. */
   shouldFailover: boolean;
+  readonly refusals: Refusal[];
 }
 
 /**
@@ -59,27 +61,32 @@ export class HttpClient implements AsyncDisposable {
   readonly #health: Health;
   readonly #slots: ReturnType<typeof pLimit>;
   readonly #budget = new RetryBudget();
-  readonly #pauses: RetryAfterPauses;
+  readonly #refusals: Refusals;
 
   constructor(options: HttpClientOptions) {
-    const { urls, maxConcurrentRequests, monotonicMs } = options;
+    const { urls, maxConcurrentRequests } = options;
     this.#options = options;
     this.#maxAttempts = Math.max(MAX_ATTEMPTS, urls.length);
     this.#agent = createAgent(options);
     this.#health = new Health(urls, options);
     this.#slots = pLimit(maxConcurrentRequests);
-    this.#pauses = new RetryAfterPauses(monotonicMs);
+    this.#refusals = new Refusals(this.#health.upstreams);
   }
 
   /** Sends a request, and again where that may help. */
   async send<T>(request: HttpRequest<T>): Promise<T> {
-    const { endpoint, stats } = request;
-    const call: Call<T> = { request, attempts: 0, hasBody: false, shouldFailover: false };
-    const subject = subjectOf(request);
+    const { stats } = request;
+    const call: Call<T> = {
+      request,
+      attempts: 0,
+      hasBody: false,
+      shouldFailover: false,
+      refusals: [],
+    };
     let before: RequestError | undefined;
     this.#budget.deposit();
     for (let retries = 0; ; retries += 1) {
-      await this.#pauses.wait(subject, stats.signal, `${endpoint}: waiting for Retry-After`);
+      await this.#waitForPause(request);
       this.#skipSilentNode(request);
       try {
         return await this.#tryUpstreams(call);
@@ -88,7 +95,6 @@ export class HttpClient implements AsyncDisposable {
         // The failure that led to a retry matters more than that it could not be sent.
         if (error.reason === 'breaker_open' && before !== undefined) throw before;
         before = error;
-        this.#pauses.record(subject, error);
         await this.#waitToRetry(error, call, retries);
       }
     }
@@ -99,14 +105,19 @@ export class HttpClient implements AsyncDisposable {
     return this.#health.blockedMs();
   }
 
-  /** What is left of the pause that the server requested of all requests (429 with Retry-After), ms. */
+  /** What is left of the longest pause (Retry-After) that keeps an endpoint from all URLs, ms. */
   pausedMs(): number {
-    return this.#pauses.leftMs();
+    return this.#health.pausedMs();
   }
 
-  /** Ends all pauses that the server requested. */
+  /** Ends all pauses that the servers requested. */
   endPause(): void {
-    this.#pauses.end();
+    this.#health.endPauses();
+  }
+
+  /** Leaves out a URL for some minutes whose token was refused. Returns false, and does not, where no other is left. */
+  leaveOut(url: string, error: RequestError): boolean {
+    return this.#refusals.leaveOut(url, error);
   }
 
   upstreams(): readonly Pick<Upstream, 'name' | 'lastFailure' | 'state'>[] {
@@ -135,12 +146,25 @@ export class HttpClient implements AsyncDisposable {
     throw new RequestError('timeout', `${what}: no response; paused for ${seconds} s`);
   }
 
+  /** Waits out a short pause that the servers requested; during a long one, fails as the request did that started it. */
+  async #waitForPause(request: HttpRequest): Promise<void> {
+    const pause = this.#health.pauseOf(request);
+    if (pause === undefined) return;
+    const leftMs = pause.untilMs - this.#options.monotonicMs();
+    if (leftMs > MAX_WAIT_MS) throw pause.error;
+    const { endpoint, stats } = request;
+    // Timers may fire a little early.
+    await delay(Math.ceil(leftMs) + 1, stats.signal, `${endpoint}: waiting for Retry-After`);
+  }
+
   /** Rejects with the failure when a retry is no use. */
   async #waitToRetry<T>(error: RequestError, call: Call<T>, retries: number): Promise<void> {
     const { request, attempts, hasBody } = call;
     const { endpoint, stats } = request;
     if (hasBody || attempts >= this.#maxAttempts) throw error;
-    const retry = planRetry(error, request, retries, this.#options.random);
+    const { random, monotonicMs } = this.#options;
+    const pausedMs = (this.#health.pauseOf(request)?.untilMs ?? -Infinity) - monotonicMs();
+    const retry = planRetry(error, request, { retries, pausedMs, random });
     if (retry === undefined || !this.#budget.withdraw()) throw error;
     this.#options.requestRetried(endpoint, retry.reason);
     await delay(retry.waitMs, stats.signal, `${endpoint}: waiting for a retry`);
@@ -150,15 +174,27 @@ export class HttpClient implements AsyncDisposable {
   async #tryUpstreams<T>(call: Call<T>): Promise<T> {
     const { request } = call;
     let last: RequestError | undefined;
-    for (const upstream of this.#health.order(request)) {
+    let order = this.#health.order(request);
+    for (let [upstream] = order; upstream !== undefined; [upstream] = order) {
+      order = order.slice(1);
       if (call.attempts >= this.#maxAttempts) break;
       const probed = this.#health.tryAcquire(upstream, request);
       if (probed === undefined) continue;
       call.attempts += 1;
       try {
-        return await this.#inSlot(request, () => this.#attempt(upstream, call));
+        const response = await this.#inSlot(request, () => this.#attempt(upstream, call));
+        this.#refusals.accepted(request, upstream, call.refusals);
+        return response;
       } catch (error) {
         if (!(error instanceof RequestError) || request.stats.signal.aborted) throw error;
+        if (isRefusal(request, error)) {
+          if (upstream.isLeftOut) continue;
+          call.refusals.push({ upstream, error });
+          if (!this.#refusals.isDoubtful(request, call.refusals)) throw error;
+          order = order.toSorted((a, b) => b.acceptedAtMs - a.acceptedAtMs);
+          last = error;
+          continue;
+        }
         // A second 500 is the cluster's response, not one gateway's.
         const isGatewayFault =
           error.status === 500 && request.retryOn500 === true && last?.status !== 500;

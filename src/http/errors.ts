@@ -145,7 +145,10 @@ function readStatus(
   if (status === 400 && sentToken && /base64|session|token/i.test(text)) {
     return ['auth', ' (the token was not understood)'];
   }
-  if (status === 403) return ['forbidden', ' (the user lacks a privilege)'];
+  if (status === 403) {
+    const isLogin = what.startsWith('login ');
+    return ['forbidden', isLogin ? ' (the login was refused)' : ' (the user lacks a privilege)'];
+  }
   if (status === 404) return ['not_available', ' (no such thing here)'];
   if (status === 501) return ['not_available', ' (not offered by this server)'];
   const isRedirect = status >= 300 && status < 400;

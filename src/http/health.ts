@@ -1,6 +1,7 @@
-import type { Breaker } from './breaker.ts';
+import type { Breaker, Pause } from './breaker.ts';
 import { isNodeTimeout, missedDeadline, type RequestError } from './errors.ts';
-import type { Attempt, HttpRequest } from './request.ts';
+import { isAboutUrl, pauseEverywhere, pauseLengthMs } from './pauses.ts';
+import { type Attempt, type HttpRequest, subjectOf } from './request.ts';
 import { BoundedMap, EndpointHealth, type HealthOptions, Upstream } from './upstream.ts';
 
 /** Of the time left, for finding out whether one of several URLs works again. */
@@ -18,11 +19,6 @@ interface TrackedAttempt extends Attempt {
   readonly sentAtMs: number;
   /** When the URL had last answered before. */
   readonly urlAnsweredAtMs: number;
-}
-
-/** What a request is about: a node, or a part of an endpoint. */
-export function subjectOf({ node, part, endpoint }: HttpRequest): string {
-  return node === undefined ? (part ?? endpoint) : `node ${node}`;
 }
 
 /**
@@ -44,14 +40,17 @@ export class Health {
 
   /** The URLs in the order in which this request may try them. */
   order(request: HttpRequest): readonly Upstream[] {
+    const inUse = this.upstreams.filter(({ isLeftOut }) => !isLeftOut);
+    const areAllOpen = inUse.every(({ breaker }) => breaker.state === 'open');
     const first = (request.firstUrl ?? 0) % this.upstreams.length;
     const ranked = [...this.upstreams.slice(first), ...this.upstreams.slice(0, first)]
       .map((upstream) => ({ upstream, rank: this.#rank(upstream, request) }))
       .toSorted((a, b) => a.rank - b.rank)
       .map(({ upstream }) => upstream);
-    // Each URL on probation may cost a wait: all but the first of them come last.
+    // Each half-open URL may cost a wait: all but the first of them come last.
     const [, ...late] = ranked.filter(({ state }) => state === 'half_open');
-    return [...ranked.filter((upstream) => !late.includes(upstream)), ...late];
+    const ordered = [...ranked.filter((upstream) => !late.includes(upstream)), ...late];
+    return ordered.filter(({ isLeftOut }) => !isLeftOut || areAllOpen);
   }
 
   #rank(upstream: Upstream, request: HttpRequest): number {
@@ -97,13 +96,36 @@ export class Health {
     return breakers.flatMap((breaker) => breaker.probeEnded(request.endpoint) ?? []);
   }
 
-  /** How long until the breakers let this request through at one of the URLs; without one, any request. */
+  /** How long failures keep this request from all URLs, and pauses; without a request, failures alone any request. */
   blockedMs(request?: HttpRequest): number {
     const probesAtMs = this.upstreams.map((upstream) => {
-      const breakers = request ? this.#breakers(upstream, request) : [upstream.breaker];
-      return Math.max(...breakers.map(({ probeAtMs }) => probeAtMs));
+      if (request === undefined) return upstream.breaker.failedUntilMs;
+      return Math.max(...this.#breakers(upstream, request).map(({ probeAtMs }) => probeAtMs));
     });
     return Math.max(0, Math.min(...probesAtMs) - this.#options.monotonicMs());
+  }
+
+  /** The pause that keeps this request from all URLs: of the shortest, if each has one. */
+  pauseOf(request: HttpRequest): Pause | undefined {
+    return pauseEverywhere(this.upstreams, (upstream) => this.#breakers(upstream, request));
+  }
+
+  /** What is left of the longest pause that keeps an endpoint from all URLs, ms. */
+  pausedMs(): number {
+    const names = new Set(this.upstreams.flatMap((upstream) => [...upstream.endpointNames()]));
+    const pauses = [undefined, ...names].map((name) =>
+      pauseEverywhere(this.upstreams, (upstream) => [
+        upstream.breaker,
+        ...(name === undefined ? [] : [upstream.endpoint(name).breaker]),
+      ]),
+    );
+    const untilMs = Math.max(...pauses.map((pause) => pause?.untilMs ?? 0));
+    return Math.max(0, untilMs - this.#options.monotonicMs());
+  }
+
+  endPauses(): void {
+    for (const { breaker } of this.#nodes.values()) breaker.endPause();
+    for (const upstream of this.upstreams) upstream.endPauses();
   }
 
   /** How long the node of this request is still to be left alone, ms. */
@@ -151,6 +173,8 @@ export class Health {
   }
 
   succeeded({ upstream, endpoint, request }: TrackedAttempt): void {
+    upstream.breaker.endPastPause();
+    endpoint.breaker.endPastPause();
     endpoint.succeeded(upstream);
     const { silence } = endpoint;
     endpoint.silence = undefined;
@@ -163,6 +187,7 @@ export class Health {
   /** Records a failure; returns whether another URL may do better. */
   failed(attempt: TrackedAttempt, error: RequestError): boolean {
     if (error.scope !== 'none') attempt.upstream.lastFailure = error;
+    if (this.#startPause(attempt, error)) return true;
     if (isSilence(attempt, error)) return this.#silent(attempt);
     const { upstream, endpoint, sentAtMs, code } = attempt;
     if (error.scope === 'endpoint') {
@@ -170,11 +195,23 @@ export class Health {
       this.#preferOthers(attempt);
     } else if (code !== 'error') {
       this.succeeded(attempt);
-      // Another server may judge differently, unless the failure is about the user.
-      if (error.reason !== 'auth' && error.reason !== 'forbidden') this.#preferOthers(attempt);
+      // Another server may judge differently.
+      this.#preferOthers(attempt);
     }
     if (error.scope === 'url') upstream.breaker.failed(sentAtMs);
     return error.scope !== 'none' && !missedDeadline(error);
+  }
+
+  /** Starts the pause that the response requests; returns whether the next URL is to be tried. */
+  #startPause({ upstream, endpoint, request }: TrackedAttempt, error: RequestError): boolean {
+    const lengthMs = pauseLengthMs(error);
+    if (lengthMs === undefined) return false;
+    const isOtherFree = this.upstreams.some((each) => each !== upstream && each.state !== 'open');
+    const isUrlPaused = isAboutUrl(error, request, isOtherFree);
+    const pause = { untilMs: this.#options.monotonicMs() + lengthMs, error };
+    (isUrlPaused ? upstream : endpoint).breaker.startPause(pause);
+    if (isUrlPaused) upstream.lastFailure = error;
+    return isUrlPaused && isOtherFree;
   }
 
   #silent(attempt: TrackedAttempt): boolean {

@@ -3,6 +3,7 @@ import { pipeline, type Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import type { Dispatcher } from 'undici';
 import type { Endpoint } from '../vocabulary.ts';
+import { createReleaser, readBody } from './body.ts';
 import { type RequestDeadlines, watchDeadlines } from './deadlines.ts';
 import { isNodeTimeout, RequestError, statusError, toRequestError } from './errors.ts';
 import { type PollStats, recordAnswer } from './poll-stats.ts';
@@ -10,12 +11,6 @@ import type { Upstream } from './upstream.ts';
 
 /** Enough of an error's body to recognize the known texts. */
 const MAX_ERROR_TEXT = 4096;
-
-/**
- * How long chunks may be worked on before other callbacks get their turn. A socket hands on up to 2 MB at a time, which
- * takes some 3 ms as a rule, but ten times as long while the code is cold or the machine is busy.
- */
-const SLICE_MS = 2;
 
 export interface HttpRequest<T = unknown> {
   readonly endpoint: Endpoint;
@@ -57,6 +52,13 @@ export interface HttpResponse {
   readonly dateMs: number | undefined;
   /** The header Age: how long a cache has kept the response. */
   readonly ageSeconds?: number | undefined;
+  /** The configured URL that answered. */
+  readonly url?: string;
+}
+
+/** What a request is about: a node, or a part of an endpoint. */
+export function subjectOf({ node, part, endpoint }: HttpRequest): string {
+  return node === undefined ? (part ?? endpoint) : `node ${node}`;
 }
 
 /** The outcome of one request; reported once for each that was sent. */
@@ -116,7 +118,7 @@ export async function performRequest<T>(
     if (response.statusCode < 200 || response.statusCode > 299) {
       throw await readStatusError(request, response, watch.signal, what);
     }
-    const head = readHead(response);
+    const head = readHead(response, attempt);
     request.onHeaders?.(head);
     response.body.on('data', (chunk: Buffer) => watch.chunkArrived(chunk.length));
     const maxBytes = Math.min(request.maxBytes ?? Infinity, options.maxResponseBytes);
@@ -203,50 +205,6 @@ function unpack(
   );
 }
 
-/**
- * Frees received bytes as soon as those of another buffer arrive: a page has hundreds of megabytes, for which V8 would look
- * through all its memory again and again. A buffer may hold several chunks; small ones may lie in the pool of Node.js.
- */
-function createReleaser(): (chunk: Uint8Array) => void {
-  let last: ArrayBufferLike | undefined;
-  let isPooled = true;
-  return ({ buffer, length }) => {
-    if (buffer !== last) {
-      if (last instanceof ArrayBuffer && !isPooled) last.transfer(0);
-      last = buffer;
-      isPooled = true;
-    }
-    if (2 * length > Buffer.poolSize) isPooled = false;
-  };
-}
-
-/**
- * Hands a body on as it arrives. Listens to events instead of iterating: a promise for each chunk of a 40 MB page would
- * cost more than reading it.
- */
-export function readBody(stream: Readable, onChunk: (chunk: Uint8Array) => void): Promise<void> {
-  return new Promise((resolve, reject) => {
-    let workedMs = 0;
-    stream.on('data', (chunk: Buffer) => {
-      const startedAt = performance.now();
-      try {
-        onChunk(chunk);
-      } catch (error) {
-        stream.destroy(error instanceof Error ? error : new Error(String(error)));
-      }
-      workedMs += performance.now() - startedAt;
-      if (workedMs <= SLICE_MS) return;
-      workedMs = 0;
-      stream.pause();
-      setImmediate(() => stream.resume());
-    });
-    stream.on('error', reject);
-    stream.on('end', resolve);
-    const early = Object.assign(new Error('the response ended early'), { code: 'ECONNRESET' });
-    stream.on('close', () => reject(early));
-  });
-}
-
 /** Whether no response arrived, or only a part of one. */
 function isIncomplete(failure: RequestError, request: HttpRequest): boolean {
   if (failure.status !== undefined) return isNodeTimeout(failure, request);
@@ -292,8 +250,11 @@ function readRetryAfter(headers: IncomingHttpHeaders): number | undefined {
   return Number.isFinite(seconds) ? Math.max(0, seconds) : undefined;
 }
 
-function readHead({ statusCode, headers }: Dispatcher.ResponseData): HttpResponse {
+function readHead(
+  { statusCode, headers }: Dispatcher.ResponseData,
+  { upstream }: Attempt,
+): HttpResponse {
   const dateMs = Date.parse(headerText(headers, 'date')) || undefined;
   const ageSeconds = Number(/^\d+$/.exec(headerText(headers, 'age')) ?? 0);
-  return { status: statusCode, dateMs, ageSeconds };
+  return { status: statusCode, dateMs, ageSeconds, url: upstream.url.href };
 }

@@ -11,6 +11,8 @@ const MAX_FAILURES_OF_AN_ENDPOINT = 3;
 /** Without responses, one in this many requests gets the full deadline: to an endpoint of a URL, and for a node. */
 const FULL_DEADLINE_EVERY = 10;
 const FULL_DEADLINE_OF_A_NODE_EVERY = 3;
+/** How long a URL is not used that refused a login or a token which another URL accepted. */
+const LEFT_OUT_MS = 5 * 60_000;
 /** Servers name nodes and tables; invented names must not fill the memory. */
 const MAX_NAMES = 10_000;
 
@@ -37,12 +39,15 @@ export class Upstream {
   readonly name: string;
   /** Opened by failures to connect, or by silence of several endpoints or nodes. */
   readonly breaker: Breaker;
-  /** What its breaker opened for. */
+  /** Why it is not used, or was not. */
   lastFailure: RequestError | undefined;
+  /** When it last accepted a login or a token, monotonic ms. */
+  acceptedAtMs = -Infinity;
   /** When headers last arrived from it, monotonic ms. */
   answeredAtMs = -Infinity;
   readonly #options: HealthOptions;
   #avoidForNodesUntilMs = -Infinity;
+  #leftOutUntilMs = -Infinity;
   readonly #endpoints = new BoundedMap<string, EndpointHealth>();
   /** Endpoints and nodes that were silent here since the last response. */
   readonly #silent = new Set<string>();
@@ -57,7 +62,26 @@ export class Upstream {
   }
 
   get state(): BreakerState {
-    return this.breaker.state;
+    return this.isLeftOut ? 'open' : this.breaker.state;
+  }
+
+  /** Whether it refused what another URL accepted, in the last minutes. */
+  get isLeftOut(): boolean {
+    return this.#options.monotonicMs() < this.#leftOutUntilMs;
+  }
+
+  leaveOut(error: RequestError): void {
+    this.lastFailure = error;
+    this.#leftOutUntilMs = this.#options.monotonicMs() + LEFT_OUT_MS;
+  }
+
+  useAgain(): void {
+    this.#leftOutUntilMs = -Infinity;
+  }
+
+  recordAcceptance(): void {
+    this.acceptedAtMs = this.#options.monotonicMs();
+    this.useAgain();
   }
 
   /** The health of an endpoint, or of a table, at this URL. */
@@ -65,6 +89,15 @@ export class Upstream {
     const health = this.#endpoints.get(name) ?? new EndpointHealth(this.#options);
     this.#endpoints.set(name, health);
     return health;
+  }
+
+  /** Names of the endpoints and tables that were requested here. */
+  endpointNames(): Iterable<string> {
+    return this.#endpoints.keys();
+  }
+
+  endPauses(): void {
+    for (const { breaker } of [this, ...this.#endpoints.values()]) breaker.endPause();
   }
 
   /** Whether ranges of nodes are rather read at another URL. */

@@ -64,10 +64,11 @@ export const clusterFamilies = {
   }),
   apiPaused: gauge({
     name: 'crdb_exporter_api_paused_seconds',
-    help: 'Seconds until requests resume after Retry-After; 0 when there is no pause.',
+    help: 'Seconds until all requests, or those of an endpoint, resume after Retry-After; 0 without a pause.',
     labels: ['api'],
     series: ['APIs'],
-    notes: 'At most 15 minutes. A reload ends the pause.',
+    notes:
+      'At most 2 minutes, then one request. The pause of one URL among others is shown by its breaker. A reload ends pauses.',
   }),
   certificateNotAfter: gauge({
     name: 'crdb_exporter_tls_certificate_not_after_timestamp_seconds',

@@ -8,8 +8,8 @@ import type { Scraper } from './scraper.ts';
 import type { Setting } from './setting.ts';
 import { REQUEST_SECONDS } from './variants.ts';
 
-/** The longest that a server's Retry-After is obeyed; a refused secret is left alone for less. */
-const PATIENCE_MS = 905_000;
+/** The longest that a server's Retry-After is obeyed; refused secrets, and tokens refused again and again, are left alone for less. */
+const PATIENCE_MS = 125_000;
 /** The poll that comes within one interval, and the one within the next. */
 const MAX_ATTEMPTS = 2;
 const PAUSE_MS = 10;

@@ -42,7 +42,7 @@ const OUTCOMES: Readonly<Record<string, number>> = {
   crdb_exporter_polls_skipped_total: 3,
 };
 /** The longest pause that a server is granted, whatever its Retry-After says. */
-const MAX_PAUSE_SECONDS = 900;
+const MAX_PAUSE_SECONDS = 120;
 const MAX_AGE_BEYOND = 600;
 /** Polls of which one published what is shown after a failure. */
 const CANDIDATES = 3;

@@ -148,9 +148,9 @@ function drawWeather(random: Random): Weather {
 
 /** Whether it makes the exporter wait for a minute, or for as long as the server asked it to. */
 export function asksForPatience(trouble: Trouble): boolean {
-  if (trouble.kind === 'bad-token') return true;
-  if (trouble.kind === 'quirk') return ['other-header', 'rate-limit'].includes(trouble.quirk);
+  if (trouble.kind === 'bad-token' || trouble.kind === 'tokens') return true;
+  if (trouble.kind === 'quirk') return trouble.quirk === 'rate-limit';
   if (trouble.kind !== 'fault' || trouble.fault.kind !== 'status') return false;
   const { status, headers } = trouble.fault;
-  return status === 400 || status === 401 || headers !== undefined;
+  return [400, 401, 403].includes(status) || headers !== undefined;
 }

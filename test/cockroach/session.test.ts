@@ -116,6 +116,42 @@ describe('logging in', () => {
     expect(simulator.requests.count('login')).toBe(0);
   });
 
+  test('logging out waits for a login that is under way, and ends its session', async () => {
+    await using simulator = await simulate();
+    simulator.fault({ endpoint: 'login', kind: 'slow', ms: 500, times: 1 });
+    await using client = connect(simulator);
+    const stop = new AbortController();
+    const poll = countNodes(client, stop.signal);
+    await expect.poll(() => simulator.requests.inFlight.get('login')).toBe(1);
+    stop.abort();
+    await expect(poll).rejects.toMatchObject({ name: 'RequestError' });
+    await client.session.logOut(AbortSignal.timeout(5_000));
+    const logouts = simulator.requests.entries.filter(({ endpoint }) => endpoint === 'logout');
+    expect(logouts).toMatchObject([{ status: 200 }]);
+  });
+
+  test('logging out waits for a login no longer than it may', async () => {
+    await using simulator = await simulate();
+    simulator.fault({ endpoint: 'login', kind: 'hang' });
+    await using client = connect(simulator);
+    const poll = countNodes(client, AbortSignal.timeout(100));
+    await expect(poll).rejects.toMatchObject({ reason: 'timeout' });
+    const ended = client.session.logOut(AbortSignal.timeout(100));
+    await expect(ended).rejects.toMatchObject({ reason: 'timeout' });
+    expect(simulator.requests.count('logout')).toBe(0);
+  });
+
+  test('a token that ends after each poll costs one login a minute, beside the first two', async () => {
+    await using simulator = await simulate();
+    let now = 0;
+    await using client = connect(simulator, { monotonicMs: () => now });
+    for (now = 0; now < 300_000; now += 5_000) {
+      await countNodes(client).catch(() => undefined);
+      simulator.world.revokeTokens();
+    }
+    expect(simulator.requests.count('login')).toBe(6);
+  });
+
   test('logging out ends the session that was made here, once', async () => {
     await using simulator = await simulate();
     await using client = connect(simulator);
@@ -126,53 +162,19 @@ describe('logging in', () => {
   });
 });
 
-describe('the session header', () => {
-  test('is not learned from an answer that makes no sense', async () => {
-    await using simulator = await simulate({ dialect: 'documented' });
-    await using client = connect(simulator);
-    simulator.fault({ endpoint: 'nodes', kind: 'empty', times: 1 });
-    await expect(countNodes(client)).rejects.toMatchObject({ reason: 'decode' });
-    expect(await countNodes(client)).toBeGreaterThan(0);
-  });
+describe('the token', () => {
+  test.each(['real', 'documented'] as const)(
+    'goes out under both names, so that a server of the dialect %s reads it at once',
+    async (dialect) => {
+      await using simulator = await simulate({ dialect });
+      await using client = connect(simulator);
+      expect(await countNodes(client)).toBeGreaterThan(0);
+      await client.session.logOut(AbortSignal.timeout(5_000));
+      expect(client.finished.map(({ code }) => code)).toEqual([200, 200, 200]);
+    },
+  );
 
-  test('is found once where the server knows only the second name', async () => {
-    await using simulator = await simulate({ dialect: 'documented' });
-    await using client = connect(simulator);
-    await countNodes(client);
-    await countNodes(client);
-    expect(client.finished.filter(({ code }) => code === 401)).toHaveLength(1);
-    expect(simulator.requests.count('login')).toBe(1);
-  });
-
-  test('a call that went out under the wrong name before costs no login', async () => {
-    await using simulator = await simulate({ dialect: 'documented', quirks: { gate: 'metadata' } });
-    await using client = connect(simulator);
-    simulator.fault({ endpoint: 'sessions', kind: 'slow', ms: 200, times: 1 });
-    const late = client.api.sessions(testStats(), {
-      limit: 10,
-      shape: node,
-      onSession: () => undefined,
-    });
-    await countNodes(client);
-    await late;
-    expect(client.finished.filter(({ code }) => code === 401)).toHaveLength(2);
-    expect(simulator.requests.count('login')).toBe(1);
-  });
-
-  test('is not unlearned from a late answer that any name would have got', async () => {
-    await using simulator = await simulate({ dialect: 'documented', quirks: { gate: 'metadata' } });
-    await using client = connect(simulator);
-    simulator.fault({ endpoint: 'users', kind: 'slow', ms: 200, times: 1 });
-    const shape = object({ username: string() });
-    const late = client.api.users(testStats(), { shape, onUser: () => undefined });
-    await countNodes(client);
-    await late;
-    await countNodes(client);
-    expect(client.finished.filter(({ code }) => code === 401)).toHaveLength(1);
-    expect(simulator.requests.count('login')).toBe(1);
-  });
-
-  test('a token that no header makes good is given up, and no login storm follows', async () => {
+  test('that is refused as soon as it is issued is not replaced at every poll', async () => {
     await using simulator = await simulate();
     simulator.fault({ endpoint: 'nodes', kind: 'status', status: 401 });
     await using client = connect(simulator);
@@ -227,7 +229,6 @@ describe('a ready token', () => {
     await using client = createTestClient({
       urls: simulator.clusterUrls,
       token: () => Promise.resolve('%%%'),
-      headerNames: ['X-Cockroach-API-Session'],
     });
     await expect(countNodes(client)).rejects.toMatchObject({ reason: 'auth', status: 400 });
   });

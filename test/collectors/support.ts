@@ -32,7 +32,7 @@ export function answering(answer: Answer, dateMs?: number): AnsweringApi {
     async get({ path, onHeaders, onChunk, onEnd }) {
       onHeaders?.({ status: 200, dateMs });
       onChunk(textOf(path));
-      return onEnd({ status: 200, dateMs });
+      return onEnd({ status: 200, dateMs, url: 'http://a' });
     },
   };
   return { api: new ClusterApi(session, () => undefined), requests };

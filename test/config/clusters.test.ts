@@ -129,9 +129,16 @@ testBadFiles([
     ['4:13: clusters[0].cluster_api.urls: a URL is listed twice: remove one'],
   ],
   [
-    'what is no header',
-    `${CLUSTER}      session_headers: ["a b"]\n`,
-    ['5:25: clusters[0].cluster_api.session_headers[0]: "a b" is not the name of an HTTP header'],
+    'a key that was removed',
+    `${CLUSTER}      session_headers: [X-Cockroach-API-Session]\n`,
+    [
+      '5:7: clusters[0].cluster_api.session_headers: the key "session_headers" was removed in 0.1.0: the token is sent in X-Cockroach-API-Session and X-Service-API-Session; remove the key',
+    ],
+  ],
+  [
+    'what is no name of a virtual cluster',
+    `${CLUSTER}      virtual_cluster: "a b"\n`,
+    ['5:24: clusters[0].cluster_api.virtual_cluster: "a b" is not the name of a virtual cluster'],
   ],
   [
     'a certificate that is not there',

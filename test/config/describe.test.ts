@@ -17,7 +17,7 @@ clusters:
     poll: false
     cluster_api:
       urls: ["https://crdb-1:8080", "https://crdb-2:8080"]
-      session_headers: [X-Other]
+      virtual_cluster: main
       tls: { ca_file: ca.crt, server_name: crdb, insecure_skip_verify: true }
       timeout: 1m30s
       min_rate: 0B

@@ -92,7 +92,6 @@ test('every key has its type, its default and its variable', () => {
     clusters[].cluster_api.token secret - CRDB_EXPORTER_CLUSTER_TOKEN
     clusters[].cluster_api.token_file path - CRDB_EXPORTER_CLUSTER_TOKEN_FILE
     clusters[].cluster_api.token_env variable - -
-    clusters[].cluster_api.session_headers header[] ["X-Cockroach-API-Session","X-Service-API-Session"] -
     clusters[].cluster_api.virtual_cluster name "system" CRDB_EXPORTER_CLUSTER_VIRTUAL_CLUSTER
     clusters[].cluster_api.tls.ca_file path - CRDB_EXPORTER_CLUSTER_CA_FILE
     clusters[].cluster_api.tls.cert_file path - -

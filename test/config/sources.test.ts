@@ -229,7 +229,7 @@ test('what is not set has its default', async () => {
     clusters: [
       {
         cluster_api: {
-          session_headers: ['X-Cockroach-API-Session', 'X-Service-API-Session'],
+          virtual_cluster: 'system',
           timeout: 30,
           max_concurrent_requests: 4,
           max_response_bytes: 2 * 1024 ** 3,

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
-import { readBody } from '../../src/http/request.ts';
+import { readBody } from '../../src/http/body.ts';
 import { ask, connect } from '../support/http-client.ts';
 import { serve } from '../support/http-server.ts';
 

@@ -152,8 +152,8 @@ describe('a breaker', () => {
   test.each<readonly [string, RequestError, number | 'error', string, string]>([
     ['a 500', status(500), 500, 'ba', 'closed'],
     ['an answer nobody can read', new RequestError('decode', 'x'), 200, 'ba', 'closed'],
-    ['a 401', status(401), 401, 'ab', 'closed'],
-    ['a 403', status(403), 403, 'ab', 'closed'],
+    ['a 401', status(401), 401, 'ba', 'closed'],
+    ['a 403', status(403), 403, 'ba', 'closed'],
     ['too many headers', failure('UND_ERR_HEADERS_OVERFLOW'), 'error', 'ba', 'open'],
   ])(
     'counts failures in a row: after two and %s the order is %4$s, after one more it is %5$s',

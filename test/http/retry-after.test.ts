@@ -52,8 +52,11 @@ describe('Retry-After', () => {
       }
       expect(await ask(client)).toBe('{"fine":true}');
       expect(await ask(client, { ...SICK_NODE, path: '/fine/', node: 3 })).toBe('{"fine":true}');
-      expect(client.http.pausedMs()).toBe(0);
+      const pausedMs = client.http.pausedMs();
+      expect(pausedMs).toBeGreaterThan(20_000);
+      expect(pausedMs).toBeLessThanOrEqual(30_000);
       client.http.endPause();
+      expect(client.http.pausedMs()).toBe(0);
       expect(await ask(client, { ...SICK_ENDPOINT, path: '/fine/' })).toBe('{"fine":true}');
     },
   );
@@ -65,16 +68,16 @@ describe('Retry-After', () => {
   });
 
   test.each(['999999999', new Date(Date.now() + 1e12).toUTCString()])(
-    'of %s applies for fifteen minutes',
+    'of %s applies for two minutes',
     async (retryAfter) => {
       await using server = await pausing(429, retryAfter);
       let now = 0;
       await using client = connect([server.url], { monotonicMs: () => now });
       await expect(ask(client, { path: '/sick/' })).rejects.toMatchObject({ status: 429 });
-      expect(client.http.pausedMs()).toBe(900_000);
-      now = 890_000;
+      expect(client.http.pausedMs()).toBe(120_000);
+      now = 110_000;
       await expect(ask(client)).rejects.toMatchObject({ status: 429 });
-      now = 900_000;
+      now = 120_000;
       expect(await ask(client)).toBe('{"fine":true}');
       expect(client.http.pausedMs()).toBe(0);
     },
@@ -84,7 +87,7 @@ describe('Retry-After', () => {
     const held = Promise.withResolvers<void>();
     await using server = await serve((request, response) => {
       const isLong = request.url?.includes('/long/') === true;
-      response.writeHead(429, { 'retry-after': isLong ? '600' : '10' });
+      response.writeHead(429, { 'retry-after': isLong ? '100' : '10' });
       void (isLong ? Promise.resolve() : held.promise).then(() => response.end());
       response.flushHeaders();
     });
@@ -94,7 +97,7 @@ describe('Retry-After', () => {
     await expect(ask(client, { path: '/long/' })).rejects.toMatchObject({ status: 429 });
     held.resolve();
     await expect(short).rejects.toMatchObject({ status: 429 });
-    expect(client.http.pausedMs()).toBe(600_000);
+    expect(client.http.pausedMs()).toBe(100_000);
   });
 
   test('can be ended', async () => {
@@ -103,5 +106,116 @@ describe('Retry-After', () => {
     await expect(ask(client, { path: '/sick/' })).rejects.toMatchObject({ status: 429 });
     client.http.endPause();
     expect(await ask(client)).toBe('{"fine":true}');
+  });
+
+  test('is followed by one trial, for which all others wait', async () => {
+    let isSick = true;
+    const gate = Promise.withResolvers<void>();
+    await using server = await serve((_request, response) => {
+      if (isSick) response.writeHead(429, { 'retry-after': '3600' }).end();
+      else void gate.promise.then(() => response.end('{"fine":true}'));
+    });
+    let now = 0;
+    await using client = connect([server.url], { monotonicMs: () => now });
+    await expect(ask(client)).rejects.toMatchObject({ status: 429 });
+    now = 120_000;
+    isSick = false;
+    const asked = [ask(client), ask(client, SICK_ENDPOINT), ask(client, SICK_NODE)];
+    await expect.poll(() => server.requests.length).toBe(2);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(server.requests).toHaveLength(2);
+    gate.resolve();
+    expect(await Promise.all(asked)).toHaveLength(3);
+  });
+
+  test('of a trial begins the next pause, with one request in two minutes', async () => {
+    await using server = await serve((_request, response) => {
+      response.writeHead(429, { 'retry-after': '3600' }).end();
+    });
+    let now = 0;
+    await using client = connect([server.url], { monotonicMs: () => now });
+    for (now = 0; now < 600_000; now += 5_000) {
+      await Promise.allSettled([ask(client), ask(client, SICK_ENDPOINT)]);
+    }
+    expect(server.requests.length).toBeGreaterThanOrEqual(5);
+    expect(server.requests.length).toBeLessThanOrEqual(6);
+  });
+
+  test('that is short is waited out by others, too', async () => {
+    let isSick = true;
+    await using server = await serve((_request, response) => {
+      if (isSick) response.writeHead(429, { 'retry-after': '1' });
+      isSick = false;
+      response.end('{"fine":true}');
+    });
+    await using client = connect([server.url]);
+    const first = ask(client);
+    await expect.poll(() => client.http.pausedMs()).toBeGreaterThan(0);
+    expect(await ask(client, SICK_NODE)).toBe('{"fine":true}');
+    expect(await first).toBe('{"fine":true}');
+  });
+});
+
+describe('Retry-After of one of several URLs', () => {
+  test.each([429, 503])('with a %d pauses that URL alone, in the same call', async (status) => {
+    await using sick = await serve((_request, response) => {
+      response.writeHead(status, { 'retry-after': '3600' }).end();
+    });
+    await using good = await pausing(200, '1');
+    let now = 0;
+    await using client = connect([sick.url, good.url], { monotonicMs: () => now });
+    for (let poll = 0; poll < 3; poll += 1) {
+      expect(await ask(client)).toBe('{"fine":true}');
+      expect(await ask(client, { ...SICK_NODE, firstUrl: 0 })).toBe('{"fine":true}');
+      expect(await ask(client, { endpoint: 'login', method: 'POST' })).toBe('{"fine":true}');
+    }
+    expect(sick.requests).toHaveLength(1);
+    expect(client.http.upstreams()).toMatchObject([
+      { state: 'open', lastFailure: { status } },
+      { state: 'closed' },
+    ]);
+    expect(client.http.pausedMs()).toBe(0);
+    now = 120_000;
+    expect(await ask(client)).toBe('{"fine":true}');
+    expect(sick.requests).toHaveLength(2);
+  });
+
+  test('with a 503 from all pauses the endpoint alone at the last, and not the others', async () => {
+    await using first = await pausing(503, '3600');
+    await using second = await pausing(503, '60');
+    await using client = connect([first.url, second.url], { monotonicMs: () => 0 });
+    await expect(ask(client, SICK_ENDPOINT)).rejects.toMatchObject({ status: 503 });
+    expect(client.http.pausedMs()).toBe(60_000);
+    await expect(ask(client, SICK_ENDPOINT)).rejects.toMatchObject({ status: 503 });
+    expect(await ask(client)).toBe('{"fine":true}');
+    expect([first.requests.length, second.requests.length]).toEqual([1, 2]);
+  });
+
+  test('with a 429 from all lasts as long as the shortest', async () => {
+    await using first = await pausing(429, '100');
+    await using second = await pausing(429, '30');
+    await using client = connect([first.url, second.url], { monotonicMs: () => 0 });
+    await expect(ask(client, SICK_ENDPOINT)).rejects.toMatchObject({ status: 429 });
+    expect(client.http.pausedMs()).toBe(30_000);
+    // A poll fails for the pause, and is not skipped as if the URLs were down.
+    expect(client.http.blockedMs()).toBe(0);
+    await expect(ask(client)).rejects.toMatchObject({ reason: 'http', status: 429 });
+    expect([first.requests.length, second.requests.length]).toEqual([1, 1]);
+  });
+
+  test('is not ended by a response to an earlier request', async () => {
+    const gate = Promise.withResolvers<void>();
+    await using server = await serve((request, response) => {
+      if (request.url?.includes('/late/') === true) {
+        void gate.promise.then(() => response.end('{"fine":true}'));
+      } else response.writeHead(429, { 'retry-after': '3600' }).end();
+    });
+    await using client = connect([server.url], { monotonicMs: () => 0 });
+    const late = ask(client, { path: '/late/' });
+    await expect.poll(() => server.requests.length).toBe(1);
+    await expect(ask(client)).rejects.toMatchObject({ status: 429 });
+    gate.resolve();
+    expect(await late).toBe('{"fine":true}');
+    expect(client.http.pausedMs()).toBe(120_000);
   });
 });

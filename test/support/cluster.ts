@@ -24,11 +24,8 @@ export interface TestClientOptions extends TestHttpOptions {
   readonly username?: string;
   readonly password?: () => Promise<string>;
   readonly token?: () => Promise<string>;
-  readonly headerNames?: readonly string[];
   readonly loginTimeoutMs?: number;
 }
-
-const HEADERS = ['X-Cockroach-API-Session', 'X-Service-API-Session'];
 
 const DEADLINES = {
   headersMs: 5_000,
@@ -73,7 +70,6 @@ export function createTestClient(options: TestClientOptions): TestClient {
     http,
     username,
     secret: password ?? token,
-    headerNames: options.headerNames ?? HEADERS,
     loginTimeoutMs: options.loginTimeoutMs ?? 5_000,
     loginTried: () => {
       logins.tried += 1;

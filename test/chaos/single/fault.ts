@@ -5,7 +5,7 @@ type Fault = Parameters<Simulator['fault']>[0];
 type FreezeNode = Simulator['world']['freezeNode'];
 
 /** Servers answer with these Retry-After values; the contract obeys none for longer than this. */
-export const MAX_PAUSE_SECONDS = 900;
+export const MAX_PAUSE_SECONDS = 120;
 export const LONG_PAUSES = ['999999999', 'Fri, 31 Dec 9999 23:59:59 GMT', '86400'] as const;
 export const NO_PAUSES = ['-1', 'Thu, 01 Jan 1970 00:00:00 GMT', '-999999999'] as const;
 export const BAD_TOKENS = ['newline', 'cjk', 'long', 'empty', 'refused'] as const;

@@ -12,7 +12,10 @@ const MAX_WAIT_MS = 60_000;
 /** The value is computed when the scrape is answered. */
 const SLACK_SECONDS = 1;
 
-/** A Retry-After with one 429 applies to all requests for 15 minutes at most, is exported, and ends with a reload. */
+/**
+ * A Retry-After with one 429 applies to all requests of its URL for 2 minutes at most. Without another URL it is exported,
+ * and ends with a reload.
+ */
 export async function keepPause(
   setting: Setting,
   scraper: Scraper,
@@ -33,7 +36,7 @@ export async function keepPause(
     setting.polls.every(({ beganAt, result }) => beganAt > pausedAt || result !== 'running'),
   );
   const isLong = LONG_PAUSES.some((each) => each === retryAfter);
-  if (!isLong) {
+  if (!isLong || setting.dimensions.gateways > 1) {
     await expectShown(setting, scraper, 0);
     await expectPromptRecovery(setting, pausedAt);
     return 0;

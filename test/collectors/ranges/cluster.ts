@@ -92,7 +92,7 @@ export function fakeCluster(nodes: readonly FakeNode[]): FakeCluster {
     const isNodes = url.pathname === '/nodes/';
     const body = isNodes ? listing(cluster) : await listed(url, stats, firstUrl);
     onChunk(Buffer.from(JSON.stringify(body)));
-    return onEnd({ status: 200, dateMs: undefined });
+    return onEnd({ status: 200, dateMs: undefined, url: 'http://a' });
   }
 
   async function listed(

@@ -1,0 +1,199 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { describe, expect, test } from 'vitest';
+import { integer, object } from '../../src/json/shape.ts';
+import { createTestClient, type TestClient, testStats } from '../support/cluster.ts';
+import { serve, type TestServer } from '../support/http-server.ts';
+
+const shape = object({ node_id: integer() });
+const MINUTE_MS = 60_000;
+
+type Answer = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** A server that answers everything with this status. */
+function refusing(status: number): Promise<TestServer> {
+  return serve((_request, response) => response.writeHead(status).end());
+}
+
+/** A node of a cluster that gives out and accepts the token of this text, and no other. */
+function node(token = 'Z29vZA==', answer: Answer = list): Promise<TestServer> {
+  return serve((request, response) => {
+    if (request.url?.endsWith('/login/') === true) {
+      response.end(JSON.stringify({ session: token }));
+    } else if (request.headers['x-cockroach-api-session'] === token) answer(request, response);
+    else response.writeHead(401).end();
+  });
+}
+
+function list(_request: IncomingMessage, response: ServerResponse): void {
+  response.end('{"nodes":[{"node_id":1}],"ranges":[]}');
+}
+
+function forbid(_request: IncomingMessage, response: ServerResponse): void {
+  response.writeHead(403).end('user not allowed to access this endpoint');
+}
+
+interface Setting {
+  readonly client: TestClient;
+  readonly clock: { now: number };
+}
+
+function connect(servers: readonly TestServer[]): Setting {
+  const clock = { now: 0 };
+  const client = createTestClient({
+    urls: servers.map(({ url }) => url),
+    username: 'u',
+    password: () => Promise.resolve('p'),
+    monotonicMs: () => clock.now,
+  });
+  return { client, clock };
+}
+
+async function poll({ client: { api } }: Setting): Promise<number> {
+  let nodes = 0;
+  const onNode = (): void => void (nodes += 1);
+  await api.nodes(testStats(), { limit: 10, shape, onNode });
+  return nodes;
+}
+
+function readRanges({ client: { api } }: Setting, firstUrl: number): Promise<void> {
+  const request = { nodeId: 1, route: 'proxy', limit: 0, firstUrl, shape } as const;
+  return api.nodeRanges(testStats(), { ...request, onRange: () => undefined });
+}
+
+function counts(servers: readonly TestServer[]): readonly number[] {
+  return servers.map(({ requests }) => requests.length);
+}
+
+function countLogins(servers: readonly TestServer[]): number {
+  return servers.flatMap(({ requests }) => requests).filter((url) => url.endsWith('/login/'))
+    .length;
+}
+
+describe.each([401, 403])('a URL that answers everything with %d', (status) => {
+  test('as the first costs one request in five minutes, and no poll', async () => {
+    const servers = [await refusing(status), await node(), await node()];
+    const setting = connect(servers);
+    for (setting.clock.now = 0; setting.clock.now < 5 * MINUTE_MS; setting.clock.now += 2_000) {
+      expect(await poll(setting)).toBe(1);
+    }
+    expect(counts(servers)).toEqual([1, 151, 0]);
+    setting.clock.now -= 1;
+    expect(setting.client.http.upstreams()).toMatchObject([
+      { state: 'open', lastFailure: { status } },
+      { state: 'closed' },
+      { state: 'closed' },
+    ]);
+    setting.clock.now += 1;
+    for (let polls = 0; polls < 3; polls += 1) expect(await poll(setting)).toBe(1);
+    expect(counts(servers)[0]).toBe(2);
+    expect(countLogins(servers)).toBe(2);
+    await dispose(setting, servers);
+  });
+
+  test('as the second costs no ranges of any node', async () => {
+    const servers = [await node(), await refusing(status), await node()];
+    const setting = connect(servers);
+    for (let scan = 0; scan < 9; scan += 1) await readRanges(setting, scan);
+    expect(counts(servers)[1]).toBe(1);
+    expect(countLogins(servers)).toBe(1);
+    await dispose(setting, servers);
+  });
+
+  test('is asked when the others are down, and its refusal says nothing of the user', async () => {
+    const servers = [await refusing(status), await node()];
+    const setting = connect(servers);
+    expect(await poll(setting)).toBe(1);
+    await servers[1]?.[Symbol.asyncDispose]();
+    await expect(poll(setting)).rejects.toMatchObject({ reason: 'network' });
+    await expect(poll(setting)).rejects.toMatchObject({ reason: 'breaker_open' });
+    expect(setting.client.logins).toEqual({ tried: 1, failed: [] });
+    await dispose(setting, servers.slice(0, 1));
+  });
+});
+
+test('a URL whose logins are good for nothing is left out, in the first poll', async () => {
+  const useless = await serve((request, response) => {
+    if (request.url?.endsWith('/login/') === true) response.end('{"session":"dXNlbGVzcw=="}');
+    else response.writeHead(401).end();
+  });
+  const servers = [useless, await node(), await node()];
+  const setting = connect(servers);
+  for (let polls = 0; polls < 10; polls += 1) expect(await poll(setting)).toBe(1);
+  expect(counts(servers)[0]).toBe(2);
+  expect(countLogins(servers)).toBe(2);
+  await dispose(setting, servers);
+});
+
+test('two of three URLs that refuse everything cost a minute', async () => {
+  const servers = [await refusing(401), await refusing(401), await node()];
+  const setting = connect(servers);
+  await expect(poll(setting)).rejects.toMatchObject({ reason: 'auth' });
+  setting.clock.now = MINUTE_MS - 1;
+  await expect(poll(setting)).rejects.toMatchObject({ reason: 'auth' });
+  expect(counts(servers)).toEqual([1, 1, 0]);
+  setting.clock.now = MINUTE_MS;
+  for (; setting.clock.now < 20 * MINUTE_MS; setting.clock.now += 5_000) {
+    expect(await poll(setting)).toBe(1);
+  }
+  expect(Math.max(...counts(servers).slice(0, 2))).toBeLessThan(8);
+  await dispose(setting, servers);
+});
+
+test('a wrong password costs two logins at first, and then one a minute in total', async () => {
+  const servers = [await refusing(401), await refusing(401), await refusing(401)];
+  const setting = connect(servers);
+  for (setting.clock.now = 0; setting.clock.now < 5 * MINUTE_MS; setting.clock.now += 5_000) {
+    await expect(poll(setting)).rejects.toMatchObject({ reason: 'auth' });
+  }
+  expect(countLogins(servers)).toBe(6);
+  expect(setting.client.http.upstreams().map(({ state }) => state)).toEqual([
+    'closed',
+    'closed',
+    'closed',
+  ]);
+  await dispose(setting, servers);
+});
+
+test('a missing privilege is confirmed by a second URL once, marks no URL and is noticed when granted', async () => {
+  let isGranted = false;
+  const answer: Answer = (request, response) => {
+    (isGranted ? list : forbid)(request, response);
+  };
+  const servers = await Promise.all(['', '', ''].map(() => node('Z29vZA==', answer)));
+  const setting = connect(servers);
+  const requests = (): number => counts(servers).reduce((sum, count) => sum + count, 0);
+  await expect(poll(setting)).rejects.toMatchObject({ reason: 'forbidden' });
+  expect(requests()).toBe(3);
+  for (let polls = 1; polls <= 6; polls += 1) {
+    await expect(poll(setting)).rejects.toMatchObject({ reason: 'forbidden' });
+    expect(requests()).toBe(3 + polls);
+  }
+  expect(setting.client.http.upstreams().every(({ state }) => state === 'closed')).toBe(true);
+  isGranted = true;
+  expect(await poll(setting)).toBe(1);
+  expect(countLogins(servers)).toBe(1);
+  await dispose(setting, servers);
+});
+
+test('a token that ended is replaced at once, although two URLs refuse it', async () => {
+  let valid = 'b25l';
+  const answer = (request: IncomingMessage, response: ServerResponse): void => {
+    if (request.url?.endsWith('/login/') === true) response.end(`{"session":"${valid}"}`);
+    else if (request.headers['x-cockroach-api-session'] === valid) list(request, response);
+    else response.writeHead(401).end();
+  };
+  const servers = [await serve(answer), await serve(answer)];
+  const setting = connect(servers);
+  expect(await poll(setting)).toBe(1);
+  valid = 'dHdv';
+  setting.clock.now = 10_000;
+  expect(await poll(setting)).toBe(1);
+  expect(countLogins(servers)).toBe(2);
+  expect(setting.client.http.upstreams().every(({ state }) => state === 'closed')).toBe(true);
+  await dispose(setting, servers);
+});
+
+async function dispose({ client }: Setting, servers: readonly TestServer[]): Promise<void> {
+  await client[Symbol.asyncDispose]();
+  await Promise.all(servers.map((server) => server[Symbol.asyncDispose]()));
+}
