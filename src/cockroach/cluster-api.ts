@@ -15,6 +15,7 @@ import {
   typed,
 } from '../json/shape.ts';
 import type { Endpoint } from '../vocabulary.ts';
+import { assertWithin, MAX_NODES } from './limits.ts';
 import { ClusterIdentity, nodeIdentity, NodeListings } from './node-listings.ts';
 import { isRepeatedPage, readNumberedPages, readOffsetPages, readTokenPages } from './paging.ts';
 import { type RangeRoute, rangesPath } from './ranges-path.ts';
@@ -27,8 +28,6 @@ export type { RangeRoute } from './ranges-path.ts';
 const LIMITS = { maxElementBytes: 16 * 1024 * 1024, maxDepth: 64 };
 /** Answers that are read as a whole: a table of a thousand columns and grants has some 500 kB. */
 const MAX_OBJECT_BYTES = 16 * 1024 * 1024;
-/** Far above the largest real cluster: a longer listing is no list of nodes, and would fill the memory. */
-const MAX_NODES = 10_000;
 
 export const tablesEnvelope = object({ pagination_info: object({ total_results: integer() }) });
 export const offsetEnvelope = object({ next: raw() });
@@ -89,11 +88,7 @@ export class ClusterApi {
         },
         onElement(node) {
           identity.add(typed(nodeIdentity, node));
-          if (identity.nodes > MAX_NODES) {
-            stats.limits.add('items');
-            const message = `nodes: the listing has more than ${MAX_NODES} nodes; see whether the URL is that of a cluster`;
-            throw new RequestError('limit', message);
-          }
+          assertWithin(stats, 'nodes', 'nodes', identity.nodes, MAX_NODES);
           request.onNode(typed(request.shape, node));
         },
       });
@@ -190,6 +185,7 @@ export class ClusterApi {
       });
       const failed = new Set(envelope.errors.map(({ node_id: nodeId = 0 }) => nodeId));
       for (const nodeId of failed) failedNodes.add(nodeId);
+      assertWithin(stats, 'sessions', 'nodes with errors', failedNodes.size, MAX_NODES);
       internalPrefix = envelope.internal_app_name_prefix ?? internalPrefix;
       await request.onPageEnd?.();
       return { next: isRepeated === true ? undefined : envelope.next, failedNodes: failed };

@@ -1,7 +1,7 @@
 import { RequestError } from '../http/errors.ts';
 import type { PollStats } from '../http/poll-stats.ts';
 import type { HttpResponse } from '../http/request.ts';
-import { type Infer, integer, object, string } from '../json/shape.ts';
+import { type Infer, integer, nameText, object } from '../json/shape.ts';
 import { cleanLabelValue } from '../metrics/sample-text.ts';
 
 /** How old a response may be; also a fast proxy keeps one for a moment. */
@@ -13,9 +13,9 @@ export class CachedResponseError extends RequestError {}
 /** The fields of a node that tell one cluster from another. */
 export const nodeIdentity = object({
   node_id: integer(),
-  address: object({ address_field: string() }),
+  address: object({ address_field: nameText() }),
   started_at: integer(),
-  cluster_name: string(),
+  cluster_name: nameText(),
 });
 
 type ListedNode = Infer<typeof nodeIdentity>;

@@ -106,7 +106,8 @@ export function isRepeatedPage(
   { id, node_id: nodeId, start }: Readonly<Record<'id' | 'node_id' | 'start', unknown>>,
 ): boolean {
   if (id === undefined || id === null || id === '') return false;
-  const first = JSON.stringify([id, nodeId, start]);
+  // An id may be megabytes long.
+  const first = hash('sha256', JSON.stringify([id, nodeId, start]));
   if (firstSessions.has(first)) return true;
   firstSessions.add(first);
   return false;

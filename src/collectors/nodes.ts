@@ -1,3 +1,4 @@
+import { assertWithin, MAX_NODE_STORES, MAX_NODE_VALUES, MAX_STORES } from '../cockroach/limits.ts';
 import { freshnessOf } from '../cockroach/node.ts';
 import type { KeyFilter } from '../json/shape.ts';
 import { defineCollector, type CollectorResult } from './collector.ts';
@@ -8,7 +9,14 @@ import {
   storeKeys,
   writeMeasurements,
 } from './nodes/measurements.ts';
-import { copyNode, MAX_TIERS, type NodeRecord, nodeShape, selectKeys } from './nodes/record.ts';
+import {
+  copyNode,
+  countValues,
+  MAX_TIERS,
+  type NodeRecord,
+  nodeShape,
+  selectKeys,
+} from './nodes/record.ts';
 import { STATUS_FAMILIES, writeClusterSamples, writeStatusSamples } from './nodes/status.ts';
 
 /** GET /nodes/: identity and liveness of the nodes, and the most important of their own metrics. */
@@ -47,12 +55,22 @@ export const nodes = defineCollector({
     const selected = selectKeys(context.options.metrics);
     // By id: a node that moves between two pages is listed twice.
     const byId = new Map<number, NodeRecord>();
+    const filters = [nodeKeys(selected), storeKeys(selected)] as const;
+    const shared = new Set(filters.flatMap(({ keys }) => keys));
+    let stores = 0;
+    let values = 0;
     const { dateMs } = await api.nodes(context, {
       limit: context.options.page_limit,
-      shape: nodeShape(nodeKeys(selected), storeKeys(selected)),
+      shape: nodeShape(...filters),
       onNode(element) {
         const node = copyNode(element);
-        if (node !== undefined) byId.set(node.id, node);
+        if (node === undefined) return;
+        byId.set(node.id, node);
+        assertWithin(context, `node ${node.id}`, 'stores', node.stores.size, MAX_NODE_STORES);
+        stores += node.stores.size;
+        assertWithin(context, 'nodes', 'stores', stores, MAX_STORES);
+        values += countValues(node, shared);
+        assertWithin(context, 'nodes', 'values', values, MAX_NODE_VALUES);
       },
     });
     const records = [...byId.values()].toSorted((a, b) => a.id - b.id);

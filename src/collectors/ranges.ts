@@ -1,4 +1,5 @@
 import type { ClusterApi } from '../cockroach/cluster-api.ts';
+import { assertWithin, MAX_STORES } from '../cockroach/limits.ts';
 import type { OptionValues } from '../options.ts';
 import { inSlices } from '../time-slice.ts';
 import { defineCollector, type CollectContext, type PollFailure } from './collector.ts';
@@ -203,9 +204,12 @@ async function scanAssigned(
   await inSlices(known.beginScan());
   let committed = Promise.resolve();
   let tooMany: RangeLimitError | undefined;
+  let stores = 0;
   const result = await scanNodes(context, toScan, async (nodeId, turn) => {
     try {
       const tally = await readNode(nodeId, turn);
+      stores += tally.stores.size;
+      assertWithin(context, 'ranges', 'stores', stores, MAX_STORES);
       // A commit has pauses, in which another one would change the same tables.
       committed = committed.then(() => commit(context, lists, tally));
       await committed;

@@ -1,4 +1,5 @@
 import type { ClusterApi } from '../cockroach/cluster-api.ts';
+import { assertWithin, MAX_CLIENT_HOSTS, MAX_NODES } from '../cockroach/limits.ts';
 import { listNodes } from '../cockroach/node-list.ts';
 import { formatValue } from '../metrics/sample-text.ts';
 import type { OptionSpecs, OptionValues } from '../options.ts';
@@ -204,6 +205,7 @@ async function countSessions(
   const queriesByAge = new Map(QUERY_BOUNDS.map((bound) => [bound, 0]));
   const applications = new ApplicationTallies(state.pairs);
   const answered = new Set<number>();
+  let hosts = 0;
   const end = await api.sessions(context, {
     limit: options.page_limit,
     shape: sessionShape,
@@ -211,6 +213,7 @@ async function countSessions(
       const { node_id: nodeId = 0, application_name: application = '' } = element;
       if (nodeId <= 0) return;
       answered.add(nodeId);
+      assertWithin(context, 'sessions', 'nodes', answered.size, MAX_NODES);
       if (isClosed(element)) return;
       if (!options.include_internal && application.startsWith(state.internalPrefix)) return;
       const session = readSession(element, dateMs ?? nowMs);
@@ -218,7 +221,11 @@ async function countSessions(
       nodes.set(nodeId, node);
       addTally(node.tally, session);
       const host = fingerprintHost(element.client_address ?? '');
-      if (host !== undefined) node.hosts.add(host);
+      if (host !== undefined && !node.hosts.has(host)) {
+        node.hosts.add(host);
+        hosts += 1;
+        assertWithin(context, 'sessions', 'client hosts', hosts, MAX_CLIENT_HOSTS);
+      }
       countAge(byAge, session.ageSeconds);
       for (const age of session.queryAges) countAge(queriesByAge, age);
       applications.count(pairOf(rewrite(application), element.username ?? ''), session);

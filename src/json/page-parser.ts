@@ -18,7 +18,7 @@ const LARGE_BYTES = 16 * 1024;
 /** Maximum length of a key of the document, or of a number outside of elements. */
 const MAX_TOKEN_BYTES = 4096;
 /** Items of arrays and entries of maps in an element: those selected of a node with 100 stores are some 20,000. */
-const MAX_ITEMS = 1_000_000;
+const MAX_ITEMS = 200_000;
 
 /** What comes next in the document. */
 type Phase = 'start' | 'key' | 'member' | 'element' | 'after element' | 'after member' | 'end';

@@ -55,7 +55,9 @@ export const MAX_TIERS = 32;
 /** A node; its texts are valid label values, '' where the server sent none. */
 export type NodeRecord = Readonly<NonNullable<ReturnType<typeof copyNode>>>;
 
-const STORE_ID = /^[1-9][0-9]*$/;
+const STORE_ID = /^[1-9][0-9]{0,15}$/;
+/** Far above the longest key, of some 80 characters. */
+const MAX_KEY_LENGTH = 128;
 
 /** Copies a node from the element, which the decoder reuses for the next one; undefined without a valid id. */
 export function copyNode(node: NodeElement) {
@@ -82,7 +84,7 @@ export function copyNode(node: NodeElement) {
     // Virtual CPUs, if the server sends them, respect the limit of the cgroup; the CPUs of the host do not.
     cpus: positive(node.num_vcpus) ?? positive(node.num_cpus),
     memoryBytes: positive(node.total_system_memory),
-    metrics: new Map(node.metrics),
+    metrics: copyValues(node.metrics),
     stores: copyStores(node.store_metrics),
   };
 }
@@ -112,5 +114,22 @@ function copyStores(
   const sorted = [...stores]
     .filter(([id]) => STORE_ID.test(id))
     .toSorted(([a], [b]) => Number(a) - Number(b));
-  return new Map(sorted.map(([id, values]) => [id, new Map(values)]));
+  return new Map(sorted.map(([id, values]) => [id, copyValues(values)]));
+}
+
+/** A prefix is also that of keys that are too long to be any of CockroachDB's. */
+function copyValues(values: NodeElement['metrics']): NodeElement['metrics'] {
+  return new Map([...values].filter(([key]) => key.length <= MAX_KEY_LENGTH));
+}
+
+/** The values of a node, for MAX_NODE_VALUES; the keys in `shared` are one text for all nodes. */
+export function countValues(
+  { metrics, stores, tiers }: NodeRecord,
+  shared: ReadonlySet<string>,
+): number {
+  let count = 4 * tiers.length;
+  for (const values of [metrics, ...stores.values()]) {
+    for (const key of values.keys()) count += shared.has(key) ? 1 : 4;
+  }
+  return count;
 }

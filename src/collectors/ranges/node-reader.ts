@@ -1,4 +1,5 @@
 import type { ClusterApi, RangeRoute } from '../../cockroach/cluster-api.ts';
+import { assertWithin, MAX_NODE_REPLICAS, MAX_NODE_STORES } from '../../cockroach/limits.ts';
 import { CollectError } from '../collector.ts';
 import { rangeShape } from './range.ts';
 import type { ScanContext } from './scan.ts';
@@ -107,6 +108,8 @@ async function readList(
       onRange(range) {
         // Thrown through the API, so that the rest of a wrong response is not read.
         if (!tally.count(range)) throw new Error('ranges of another node');
+        assertWithin(context, name, 'replicas', tally.elements, MAX_NODE_REPLICAS);
+        assertWithin(context, name, 'stores', tally.stores.size, MAX_NODE_STORES);
       },
       async onPageEnd() {
         if (tally.order.fault === 'order changed') throw orderChanged;

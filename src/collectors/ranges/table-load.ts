@@ -19,28 +19,51 @@ function addLoads(one: TableLoad, other: TableLoad): TableLoad {
   };
 }
 
-/** By number of a place; of a node or a scan. */
-export class PlaceLoads {
-  readonly #loads: TableLoad[] = [];
+const COLUMNS = 4;
+const GROWTH = 1.5;
 
-  of(place: number): TableLoad {
-    return (this.#loads[place] ??= emptyLoad());
+/** By number of a place; of a node or a scan. In columns: as objects, hundreds of thousands take four times the memory. */
+export class PlaceLoads {
+  /** Of each place its ranges, queries, writes and CPU. */
+  #values = new Float64Array(64 * COLUMNS);
+
+  add(place: number, { ranges, queries, writes, cpuNanos }: TableLoad): void {
+    const at = place * COLUMNS;
+    if (at >= this.#values.length) {
+      const larger = new Float64Array(Math.ceil(GROWTH * (place + 1)) * COLUMNS);
+      larger.set(this.#values);
+      this.#values = larger;
+    }
+    const values = this.#values;
+    values[at] = (values[at] ?? 0) + ranges;
+    values[at + 1] = (values[at + 1] ?? 0) + queries;
+    values[at + 2] = (values[at + 2] ?? 0) + writes;
+    values[at + 3] = (values[at + 3] ?? 0) + cpuNanos;
   }
 
   addAll(others: PlaceLoads): void {
-    others.#loads.forEach((load, place) => {
-      this.#loads[place] = addLoads(this.of(place), load);
-    });
+    for (const [place, load] of others.#entries()) this.add(place, load);
   }
 
-  /** By table (see `tableOf`). */
+  /** By table id, 0 for ranges outside of tables. */
   byTable(places: Places): ReadonlyMap<number, TableLoad> {
     const byTable = new Map<number, TableLoad>();
-    this.#loads.forEach((load, number) => {
-      const tableId = places.tableAt(number);
-      byTable.set(tableId, addLoads(byTable.get(tableId) ?? emptyLoad(), load));
-    });
+    for (const [place, load] of this.#entries()) {
+      const tableId = places.tableAt(place);
+      const sum = byTable.get(tableId);
+      byTable.set(tableId, sum === undefined ? load : addLoads(sum, load));
+    }
     return byTable;
+  }
+
+  /** The places with any load. */
+  *#entries(): Iterable<readonly [place: number, load: TableLoad]> {
+    const values = this.#values;
+    for (let at = 0; at < values.length; at += COLUMNS) {
+      const [ranges = 0, queries = 0, writes = 0, cpuNanos = 0] = values.subarray(at, at + COLUMNS);
+      if (ranges + queries + writes + cpuNanos === 0) continue;
+      yield [at / COLUMNS, { ranges, queries, writes, cpuNanos }];
+    }
   }
 }
 
@@ -87,9 +110,14 @@ function updateList<T>(
   byTable: ReadonlyMap<number, T>,
   measure: (values: T) => number,
 ): readonly number[] {
-  const ranked = Array.from(byTable, ([id, values]) => ({ id, value: measure(values) }));
-  const tables = ranked.filter(({ id, value }) => id !== 0 && id !== UNKNOWN_TABLE && value > 0);
-  return list.update(tables, length);
+  return list.update(rankTables(byTable, measure), length);
+}
+
+function* rankTables<T>(byTable: ReadonlyMap<number, T>, measure: (values: T) => number) {
+  for (const [id, values] of byTable) {
+    const value = measure(values);
+    if (id !== 0 && id !== UNKNOWN_TABLE && value > 0) yield { id, value };
+  }
 }
 
 /** By label: the shown tables in their order, then the others. */
@@ -100,7 +128,7 @@ function sumByLabel<T>(
 ): Map<string, T> {
   const sums = new Map<string, T>();
   const isShown = new Set(shown);
-  for (const id of new Set([...isShown, ...byTable.keys()])) {
+  for (const id of isShown.union(byTable)) {
     const values = byTable.get(id);
     if (values === undefined) continue;
     const rest = id === 0 ? 'none' : 'other';

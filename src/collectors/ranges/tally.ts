@@ -142,13 +142,12 @@ export class NodeTally {
     const queries = load[QUERIES] || 0;
     const writes = load[WRITES] || 0;
     const cpuNanos = load[CPU_NANOS] || 0;
-    const table = this.lists.tables.of(placeNumber);
-    table.cpuNanos += cpuNanos;
-    if (!holds) return;
+    if (!holds) {
+      this.lists.tables.add(placeNumber, { ranges: 0, queries: 0, writes: 0, cpuNanos });
+      return;
+    }
     store.leases += 1;
-    table.ranges += 1;
-    table.queries += queries;
-    table.writes += writes;
+    this.lists.tables.add(placeNumber, { ranges: 1, queries, writes, cpuNanos });
     this.#addHeldLease(queries, cpuNanos);
     const { hot } = this.lists;
     const cpuSeconds = Number.isNaN(load[CPU_NANOS]) ? undefined : cpuNanos / 1e9;

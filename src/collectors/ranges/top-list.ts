@@ -18,8 +18,8 @@ export class TopList {
 
   /** The ids of the new list, largest first, at most `length`. */
   update(entries: Iterable<Ranked>, length: number): readonly number[] {
-    const ranked = [...entries].toSorted(byValue);
     const isMember = ({ id }: Ranked): boolean => this.members.has(id);
+    const ranked = selectLargest(entries, 2 * length, isMember);
     const chosen = ranked.filter(isMember).slice(0, length);
     const waiting = new Map<number, number>();
     for (const entry of ranked) {
@@ -41,6 +41,22 @@ export class TopList {
     this.#waiting = waiting;
     return ids;
   }
+}
+
+/** The members and the largest of the others, largest first: twice the length of a list are more than can get in. */
+function selectLargest(
+  entries: Iterable<Ranked>,
+  length: number,
+  isMember: (entry: Ranked) => boolean,
+): readonly Ranked[] {
+  const members: Ranked[] = [];
+  let others: Ranked[] = [];
+  for (const entry of entries) {
+    if (isMember(entry)) members.push(entry);
+    else others.push(entry);
+    if (others.length >= 4 * length + 64) others = others.toSorted(byValue).slice(0, length);
+  }
+  return [...members, ...others.toSorted(byValue).slice(0, length)].toSorted(byValue);
 }
 
 /** Largest first, ties by id. */

@@ -12,7 +12,7 @@ function choose(lists: TableLists, figures: Figures, length: number) {
   const places = new Places();
   for (const [id, [queries, cpuNanos, ranges]] of Object.entries(figures)) {
     const place = places.numberOf(placeOf(`/Table/${id}/1`));
-    Object.assign(loads.of(place), { queries, cpuNanos, ranges, writes: 10 * queries });
+    loads.add(place, { queries, cpuNanos, ranges, writes: 10 * queries });
   }
   return lists.update(loads.byTable(places), new Map(), length).loads;
 }
