@@ -23,7 +23,7 @@ const clusters = (limit: Limit): Row => ({
   panels: [
     table('Clusters', {
       about:
-        'One row per cluster; the name leads to its dashboards. Health is recorded by rules.yml: unknown means that there is no current data. At risk: ranges that would lose their quorum with the worst node (crdb_node_dependent_ranges).',
+        'One row per cluster; the name leads to its dashboards. Health is recorded by rules.yml: unknown means that there is no current data. At risk: ranges that would lose their quorum with the worst node (crdb_node_dependent_ranges), a lower bound while crdb_ranges_of_unknown_voters is not 0.',
       labels: { crdb_cluster: CLUSTER },
       values: [
         { title: 'health', unit: 'none', states: HEALTH, expr: CODE },

@@ -44,7 +44,7 @@ export const safeToStop: Row = {
         {
           title: 'may stop',
           states: YES_NO,
-          expr: `max by (node_id) (${SAFE}, node_id=~"$node"})`,
+          expr: `max by (node_id) (${SAFE}, node_id=~"$node"}) and on (node_id) ${dependent('quorum')}`,
         },
         { title: 'lose quorum', steps: ['text', [1, 'red']], expr: dependent('quorum') },
         {
