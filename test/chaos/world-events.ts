@@ -18,6 +18,7 @@ const KINDS = [
   'add-range',
   'remove-range',
   'load',
+  'move-statistics',
   'quiescent',
   'open-session',
   'close-session',
@@ -120,6 +121,10 @@ function happenToRest({ kind, whom, what }: WorldEvent, { world }: Simulator): v
       return;
     case 'remove-range':
       return range && world.state.ranges.size > 5 ? world.removeRange(range.id) : undefined;
+    case 'move-statistics': {
+      const nodeId = at(up, whom)?.id;
+      return nodeId === undefined ? undefined : world.moveStatistics(nodeId);
+    }
     case 'load':
       return range && world.setLoad(range.id, 3_000 * what);
     case 'quiescent':
