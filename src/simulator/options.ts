@@ -63,6 +63,8 @@ export interface SimulatorOptions {
   /** Accounts in addition to the exporter's and the built-in ones. */
   readonly users: readonly Account[];
   readonly sessionTimeoutMs: number;
+  /** Responses of the cluster API have the header Date, which a proxy may remove. */
+  readonly sendsDate: boolean;
   /** The world's clock in milliseconds. */
   readonly now: () => number;
   /** Counters, records and sessions do not change. */
@@ -103,6 +105,7 @@ const DEFAULTS: SimulatorOptions = {
   password: 'exporter-demo',
   users: [],
   sessionTimeoutMs: 168 * 3_600_000,
+  sendsDate: true,
   now: Date.now,
   frozen: false,
   suspectMs: 30_000,

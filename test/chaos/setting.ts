@@ -77,6 +77,8 @@ export async function setUp(
     await startSimulator({
       seed,
       now: () => worldMs,
+      // This clock stands still: its Date would be that of a cache.
+      sendsDate: false,
       nodes: random.integer(3, 5),
       ranges: random.integer(15, 35),
       sessions: random.integer(5, 25),

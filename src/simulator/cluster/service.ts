@@ -22,6 +22,7 @@ export function clusterService(
     targetOf: (received) => targetOf(received, nodeId),
     // A server's clock goes on although its data is frozen: a Date that stands still is that of a cache.
     now: server.world.state.options.now,
+    sendsDate: server.world.state.options.sendsDate,
     endpointOf: (received) => matchRoute(received.url.pathname).endpoint,
     compresses: () => server.quirks.gzip,
     headers: (): Record<string, string> =>
