@@ -1,5 +1,6 @@
+import type { RuleCase } from './cases.ts';
 import { testRules } from './promtool.ts';
-import { readRules, type RuleCase } from './rule-set.ts';
+import { readRules } from './rule-set.ts';
 import type { World } from './world.ts';
 
 /** Firing alerts with their severity and number, at a minute. */

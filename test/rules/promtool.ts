@@ -3,7 +3,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { stringify } from 'yaml';
-import type { RuleCase, RuleGroup } from './rule-set.ts';
+import type { RuleCase } from './cases.ts';
+import type { RuleGroup } from './rule-set.ts';
 
 export interface Verdict {
   readonly passed: boolean;

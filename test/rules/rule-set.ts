@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parse } from 'yaml';
 
@@ -17,19 +17,6 @@ export interface RuleGroup {
   readonly rules: readonly Rule[];
 }
 
-/** One case of a promtool test file; its name begins with the tested rule and a colon. */
-export interface RuleCase {
-  readonly name: string;
-  readonly interval?: string;
-  readonly input_series: readonly { readonly series: string; readonly values: string }[];
-  readonly promql_expr_test?: readonly {
-    readonly expr: string;
-    readonly eval_time?: string;
-    readonly exp_samples?: readonly unknown[];
-  }[];
-  readonly alert_rule_test?: readonly Readonly<Record<string, unknown>>[];
-}
-
 const ROOT = path.join(import.meta.dirname, '..', '..');
 export const RULES_FILE = path.join(ROOT, 'config', 'prometheus', 'rules.yml');
 
@@ -38,27 +25,8 @@ export function readRules(): readonly RuleGroup[] {
   return file.groups;
 }
 
-/** The cases that need every rule. */
-export const ALL_CASES_FILE = path.join(import.meta.dirname, 'cases', 'all.yml');
-
-/** All other cases. */
-export function readCases(): readonly RuleCase[] {
-  const folder = path.dirname(ALL_CASES_FILE);
-  const files = readdirSync(folder).filter((name) => name !== path.basename(ALL_CASES_FILE));
-  return files.flatMap((name) => {
-    const text = readFileSync(path.join(folder, name), 'utf8');
-    const file: { readonly tests: readonly RuleCase[] } = parse(text);
-    return file.tests;
-  });
-}
-
 export function nameOf(rule: Rule): string {
   return rule.alert ?? rule.record ?? '';
-}
-
-/** The rule that a case tests. */
-export function subjectOf({ name }: RuleCase): string {
-  return name.slice(0, name.indexOf(': '));
 }
 
 /** Names of rules in JSON: recorded series, and alerts in ALERTS. */

@@ -1,4 +1,4 @@
-import type { RuleCase } from './rule-set.ts';
+import type { RuleCase } from './cases.ts';
 
 type Series = RuleCase['input_series'][number];
 type Labels = Readonly<Record<string, string | number>>;

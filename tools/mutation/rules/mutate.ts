@@ -3,15 +3,9 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parse } from 'yaml';
+import { readCases, subjectOf } from '../../../test/rules/cases.ts';
 import { testRules } from '../../../test/rules/promtool.ts';
-import {
-  closureOf,
-  nameOf,
-  readCases,
-  readRules,
-  rulesNamedIn,
-  subjectOf,
-} from '../../../test/rules/rule-set.ts';
+import { closureOf, nameOf, readRules, rulesNamedIn } from '../../../test/rules/rule-set.ts';
 import { listMutants, type Mutant } from './mutants.ts';
 
 interface Survivor {
