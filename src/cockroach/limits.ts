@@ -13,7 +13,7 @@ export const MAX_NODE_STORES = 1_000;
 /** Replicas of one node. */
 export const MAX_NODE_REPLICAS = 2_000_000;
 /** Values of all nodes and stores. One that brings its own text, a tier or a key chosen by a prefix, counts as four. */
-export const MAX_NODE_VALUES = 2_000_000;
+export const MAX_NODE_VALUES = 1_500_000;
 /** Distinct hosts of clients, of all nodes together. */
 export const MAX_CLIENT_HOSTS = 1_000_000;
 
@@ -27,6 +27,5 @@ export function assertWithin(
 ): void {
   if (count <= max) return;
   limits.add('items');
-  const text = `${what}: more than ${max} ${kind}; see whether the URL is that of a cluster`;
-  throw new RequestError('limit', text);
+  throw new RequestError('limit', `${what}: more than ${max} ${kind}`);
 }

@@ -247,6 +247,10 @@ export const RULES: Readonly<Record<Api, readonly Rule[]>> = {
       'the response is not from this API: a proxy or another server listens there, or the server could not encode its response (see its log)',
     ],
     [
+      { reasons: ['limit'], message: /: more than \d+ (?!pages)/ },
+      'no cluster has so many (docs/scale.md): check that the URL is that of a CockroachDB node, and any proxy in between',
+    ],
+    [
       { reasons: ['limit'] },
       'the response is larger or longer than allowed: raise cluster_api.max_response_bytes if the cluster is that large',
     ],

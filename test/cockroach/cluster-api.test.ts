@@ -234,7 +234,7 @@ test('ten thousand nodes are read', async () => {
 
 test('more than ten thousand nodes are no cluster', async () => {
   const { outcome, elements, limits } = await readFrom(nodes, listingOf(10_001));
-  const message = 'nodes: more than 10000 nodes; see whether the URL is that of a cluster';
+  const message = 'nodes: more than 10000 nodes';
   expect(outcome).toMatchObject({ reason: 'limit', message });
   expect([elements.length, limits]).toEqual([10_001, ['items']]);
 });

@@ -62,7 +62,7 @@ const FLOODS: Readonly<Record<string, readonly [string, Answers, string]>> = {
         );
       },
     },
-    'nodes: more than 2000000 values',
+    'nodes: more than 1500000 values',
   ],
   'nodes of sessions': [
     'sessions',
@@ -109,28 +109,31 @@ test.each(Object.entries(FLOODS))(
     await using server = await startFlood(answers);
     const { scrape, peakMiB, log } = await endure(collector, server);
     expect(log).toContain(message);
+    expect(log).toContain('no cluster has so many');
     const failures = 'crdb_exporter_poll_failures_total';
     expect(scrape.value(failures, { collector, reason: 'limit' })).toBe(1);
-    console.log('PEAK', peakMiB);
     expect(peakMiB).toBeLessThan(MAX_PEAK_MIB);
   },
 );
 
-test('ids of pages of ten megabytes are forgotten', { timeout: PROCESS_TIMEOUT_MS }, async () => {
-  let pages = 0;
-  await using server = await startFlood({
-    '/sessions/': () => {
-      pages += 1;
-      const id = `${pages}${'x'.repeat(10_000_000)}`;
-      const next = pages < 40 ? `,"next":"page${pages}"` : '';
-      return [`{"sessions":[{"node_id":1,"id":"${id}"}]${next}}`];
-    },
-  });
-  const { scrape, peakMiB } = await endure('sessions', server);
-  expect(scrape.value('crdb_sessions', { state: 'idle' })).toBe(40);
-  console.log('PEAK', peakMiB);
-  expect(peakMiB).toBeLessThan(MAX_PEAK_MIB);
-});
+test(
+  'ids of ten megabytes on each page are forgotten',
+  { timeout: PROCESS_TIMEOUT_MS },
+  async () => {
+    let pages = 0;
+    await using server = await startFlood({
+      '/sessions/': () => {
+        pages += 1;
+        const id = `${pages}${'x'.repeat(10_000_000)}`;
+        const next = pages < 16 ? `,"next":"page${pages}"` : '';
+        return [`{"sessions":[{"node_id":1,"id":"${id}"}]${next}}`];
+      },
+    });
+    const { scrape, peakMiB } = await endure('sessions', server, { heapMiB: 128 });
+    expect(scrape.value('crdb_sessions', { state: 'idle' })).toBe(16);
+    expect(peakMiB).toBeLessThan(MAX_PEAK_MIB);
+  },
+);
 
 test.each([
   [250_000, 300],
@@ -146,7 +149,6 @@ test.each([
     expect(scrape.value('crdb_ranges')).toBe(count);
     const tables = scrape.all('crdb_range_table_ranges');
     expect(tables.reduce((sum, { value }) => sum + value, 0)).toBe(count);
-    console.log('PEAK', peakMiB);
     expect(peakMiB).toBeLessThan(maxMiB);
   },
 );

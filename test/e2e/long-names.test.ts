@@ -40,9 +40,9 @@ test('names of tables of half a megabyte are cut', { timeout: PROCESS_TIMEOUT_MS
       const names = { db_name: `d${HALF}`, schema_name: 's', table_name: `t${HALF}` };
       return listOf(
         'results',
-        500,
-        (at) => JSON.stringify({ ...names, table_id: page * 500 + at, replication_size_bytes: at }),
-        ',"pagination_info":{"total_results":1000}',
+        100,
+        (at) => JSON.stringify({ ...names, table_id: page * 100 + at, replication_size_bytes: at }),
+        ',"pagination_info":{"total_results":200}',
       );
     },
   });
