@@ -2,6 +2,7 @@ import { CollectError, type PollFailure } from '../collectors/collector.ts';
 import { messageOf } from '../format.ts';
 import { toRequestError } from '../http/errors.ts';
 import type { PollStats } from '../http/poll-stats.ts';
+import type { Log } from '../log.ts';
 import type { FailureReason, Limit } from '../vocabulary.ts';
 
 /** A poll that ran. */
@@ -39,7 +40,9 @@ export function describePoll(
 }
 
 /** Of an error of the exporter itself, which no response should be able to cause. */
-export function unexpectedFailure(cause: unknown, what: string): PollFailure {
+export function unexpectedFailure(cause: unknown, what: string, log: Log): PollFailure {
+  const stack = cause instanceof Error ? cause.stack : undefined;
+  log.debug({ err: cause, stack }, 'unexpected error');
   const remedy =
     'the other collectors are not affected; report it with the line "unexpected error" of --log.level=debug';
   return { reason: failureReason(cause), message: `${what}: ${messageOf(cause)}`, remedy, cause };

@@ -200,7 +200,7 @@ export class Poller {
       pollEnded();
     } catch (error) {
       this.#published = before;
-      const failure = this.#explain(error, 'the result cannot be shown');
+      const failure = unexpectedFailure(error, 'the result cannot be shown', this.#log);
       metrics.pollFailed(this.#labels, failure.reason);
       this.#conclude(failure, this.#outcome.last);
       pollEnded();
@@ -260,7 +260,7 @@ export class Poller {
       return result.failure;
     } catch (error) {
       this.#published = before;
-      return this.#explain(error, 'the result cannot be exported');
+      return unexpectedFailure(error, 'the result cannot be exported', this.#log);
     }
   }
 
@@ -272,12 +272,6 @@ export class Poller {
     const snapshot = await budget.render(samples, settings.max_series, limits);
     this.#published = { result, snapshot, atMs: clock.monotonicMs() };
     budget.countDropped();
-  }
-
-  #explain(error: unknown, what: string): PollFailure {
-    const stack = error instanceof Error ? error.stack : undefined;
-    this.#log.debug({ err: error, stack }, 'unexpected error');
-    return unexpectedFailure(error, `${this.collector.name}: ${what}`);
   }
 
   #skip(blockedMs: number): void {

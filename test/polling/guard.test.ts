@@ -30,7 +30,7 @@ test('a result that cannot be written as samples fails its poll and leaves what 
     state: 'failing',
     error: {
       reason: 'other',
-      message: 'orders: the result cannot be exported: Invalid time value',
+      message: 'the result cannot be exported: Invalid time value',
       remedy: expect.stringContaining('report it'),
     },
     last: { durationSeconds: 0 },
@@ -40,7 +40,7 @@ test('a result that cannot be written as samples fails its poll and leaves what 
   expect(ended.polls).toBe(2);
   expect(logged()).toEqual([
     'info collector succeeded',
-    'warn orders: the result cannot be exported: Invalid time value',
+    'warn the result cannot be exported: Invalid time value',
   ]);
   isOdd = false;
   clock.nowMs += 60_000;
@@ -62,7 +62,7 @@ test('a result that the status cannot show is withdrawn, and its poll has failed
   const { published } = poller;
   clock.nowMs += 60_000;
   await poll();
-  const message = 'orders: the result cannot be shown: Maximum call stack size exceeded';
+  const message = 'the result cannot be shown: Maximum call stack size exceeded';
   expect(poller.outcome).toMatchObject({ state: 'failing', error: { reason: 'other', message } });
   expect(poller.published).toBe(published);
   expect(await counts()).toEqual(FAILED);
