@@ -9,6 +9,8 @@ export interface LogOptions {
   readonly format: 'logfmt' | 'json';
   /** Standard output (1), standard error (2) or anything that takes a line; standard output by default. */
   readonly destination?: 1 | 2 | DestinationStream;
+  /** Called for each line that a standard stream did not take. */
+  readonly lineDropped?: (() => void) | undefined;
 }
 
 /** Keys whose values are never logged, wherever they stand in the first three levels. */
@@ -27,13 +29,19 @@ const SECRET_KEYS = [
   'X-Service-API-Session',
 ];
 
-/** Lines kept while standard output refuses them; beyond that the newest are dropped. */
+/** Lines kept while nobody reads standard output; beyond that the newest are dropped. */
 const MAX_BACKLOG_BYTES = 1024 * 1024;
+/** Of a line: texts of servers and certificates can be of any length. In UTF-16 code units. */
+const MAX_LINE_LENGTH = 2_048;
+/** A text that is cut keeps so much at least: enough to find it. */
+const MIN_CUT_LENGTH = 32;
 const MAX_CAUSES = 5;
 
 /** A logger that writes each line at once, in this thread, so that the last words before a crash are not lost. */
-export function createLog({ level, format, destination = 1 }: LogOptions): Log {
-  const lines = typeof destination === 'number' ? openStandardStream(destination) : destination;
+export function createLog({ level, format, destination = 1, lineDropped }: LogOptions): Log {
+  const lines =
+    typeof destination === 'number' ? openStandardStream(destination, lineDropped) : destination;
+  const write = format === 'json' ? shortenJson : jsonToLogfmt;
   const log: Log = pino(
     {
       level,
@@ -48,14 +56,23 @@ export function createLog({ level, format, destination = 1 }: LogOptions): Log {
         log: (fields) => writeErrors(fields, log.isLevelEnabled('debug')),
       },
     },
-    format === 'json' ? lines : { write: (line: string) => lines.write(jsonToLogfmt(line)) },
+    { write: (line: string) => lines.write(write(line)) },
   );
   return log;
 }
 
-/** A full disk or a reader that went away costs lines, not the process; writing goes on when it can. */
-function openStandardStream(descriptor: 1 | 2): DestinationStream {
-  const stream = pino.destination({ dest: descriptor, sync: true, maxLength: MAX_BACKLOG_BYTES });
+/** A full disk, and a reader that went away or does not read, cost lines and no time; writing goes on when it can. */
+function openStandardStream(descriptor: 1 | 2, lineDropped = (): void => {}): DestinationStream {
+  // Node opens its stream without blocking, and so is the descriptor from then on: a full pipe gives EAGAIN.
+  void (descriptor === 1 ? process.stdout : process.stderr).writable;
+  const stream = pino.destination({
+    dest: descriptor,
+    sync: true,
+    maxLength: MAX_BACKLOG_BYTES,
+    // The default waits, and with it the whole process. The next line tries again.
+    retryEAGAIN: () => false,
+  });
+  stream.on('drop', lineDropped);
   // There is no other place to report that the log cannot be written.
   return stream.on('error', () => {});
 }
@@ -78,12 +95,41 @@ function describeError(error: Error): string {
   return text;
 }
 
+function shortenJson(line: string): string {
+  if (line.length <= MAX_LINE_LENGTH) return line;
+  return `${shorten(JSON.parse(line), (fields) => JSON.stringify(fields))}\n`;
+}
+
 function jsonToLogfmt(line: string): string {
   const { time, level, msg, ...others }: Record<string, unknown> = JSON.parse(line);
-  const pairs = Object.entries({ time, level, msg, ...others }).filter(
-    ([, value]) => value !== undefined,
-  );
-  return `${pairs.map(([key, value]) => `${logfmtKey(key)}=${logfmtValue(value)}`).join(' ')}\n`;
+  return `${shorten({ time, level, msg, ...others }, writeLogfmt)}\n`;
+}
+
+function writeLogfmt(fields: Readonly<Record<string, unknown>>): string {
+  return Object.entries(fields)
+    .filter(([, value]) => value !== undefined)
+    .map(([key, value]) => `${logfmtKey(key)}=${logfmtValue(value)}`)
+    .join(' ');
+}
+
+/** The fields as text; in one that is too long, the longest values are cut until it fits. */
+function shorten(
+  fields: Record<string, unknown>,
+  write: (fields: Readonly<Record<string, unknown>>) => string,
+): string {
+  let text = write(fields);
+  while (text.length > MAX_LINE_LENGTH) {
+    const texts = Object.entries(fields).map(
+      ([key, value]) =>
+        [key, typeof value === 'string' ? value : JSON.stringify(value ?? '')] as const,
+    );
+    const [key, value] = texts.toSorted(([, a], [, b]) => b.length - a.length)[0] ?? ['', ''];
+    if (value.length <= MIN_CUT_LENGTH) break;
+    // Half of it at least, because escaped characters are written longer than they are.
+    fields[key] = `${value.slice(0, Math.max(MIN_CUT_LENGTH - 1, Math.floor(value.length / 2)))}…`;
+    text = write(fields);
+  }
+  return text;
 }
 
 function logfmtKey(key: string): string {

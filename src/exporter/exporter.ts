@@ -27,6 +27,8 @@ export interface ExporterOptions extends Pick<WebServerOptions, 'log' | 'sockets
   readonly config: Config;
   readonly collectors: readonly Collector[];
   readonly build: Build;
+  /** Number of log lines that were not written. */
+  readonly droppedLogLines?: (() => number) | undefined;
   /** Reads the configuration again for a reload; when absent, the running one is applied again. */
   readonly load?: (
     followed: Pick<ConfigSources, 'followedWebConfig'>,
@@ -35,6 +37,12 @@ export interface ExporterOptions extends Pick<WebServerOptions, 'log' | 'sockets
   /** How often certificates, secrets and the web config file are checked for changes. */
   readonly fileCheckMs?: number;
   readonly random?: () => number;
+}
+
+/** Whether all files were loaded; else the errors, which hold no secret. */
+interface ReloadOutcome {
+  readonly succeeded: boolean;
+  readonly error?: string;
 }
 
 /** The running exporter: configuration → clusters → web server. */
@@ -48,7 +56,10 @@ export class Exporter {
   #server: Awaited<ReturnType<typeof startWebServer>> | undefined;
   /** The running configuration as it may be shown. */
   #described: unknown;
+  /** The end of the last reload that was requested. */
   #reloads: Promise<unknown> = Promise.resolve();
+  /** The reload that waits for the running one. */
+  #nextReload: Promise<ReloadOutcome> | undefined;
   #isConfigApplied = true;
   #lastReloadMs: number;
   #stopped: Promise<unknown> | undefined;
@@ -95,13 +106,16 @@ export class Exporter {
   }
 
   /**
-   * Reloads the configuration and the web config file, one reload after the other. An error in one file does not keep
-   * the other from being reloaded; the previous content is kept.
+   * Reloads the configuration and the web config file. An error in one file does not keep the other from being reloaded;
+   * the previous content is kept. A reload that has not begun yet serves all requests that came before it.
    */
   reload() {
-    const done = this.#reloads.then(() => this.#reload());
-    this.#reloads = done;
-    return done;
+    this.#nextReload ??= this.#reloads.then(() => {
+      this.#nextReload = undefined;
+      return this.#reload();
+    });
+    this.#reloads = this.#nextReload;
+    return this.#nextReload;
   }
 
   /** Stops polling, finishes scrapes in flight, logs out. May be called twice. */
@@ -159,19 +173,20 @@ export class Exporter {
     const isUpToDate = this.#isConfigApplied && areFilesUpToDate;
     set.set(processFamilies.lastReloadSuccessful, {}, isUpToDate ? 1 : 0);
     set.set(processFamilies.lastReloadSuccess, {}, this.#lastReloadMs / 1000);
+    set.set(processFamilies.logLinesDropped, {}, this.#options.droppedLogLines?.() ?? 0);
     const { tls } = this.#webConfig.current().config;
     set.set(clusterFamilies.certificateNotAfter, { use: 'server' }, tls && tls.notAfterMs / 1000);
     return set;
   }
 
-  async #reload() {
+  async #reload(): Promise<ReloadOutcome> {
     const configError = await this.#reloadConfig();
     const webConfigError = await this.#reloadWebConfig();
     this.#isConfigApplied = configError === undefined;
     const errors = [configError, webConfigError].filter((error) => error !== undefined);
-    if (errors.length > 0) return { succeeded: false, error: errors.join('\n') } as const;
+    if (errors.length > 0) return { succeeded: false, error: errors.join('\n') };
     this.#lastReloadMs = this.#clock.wallMs();
-    return { succeeded: true } as const;
+    return { succeeded: true };
   }
 
   /** Resolves to why it failed, if it did. */

@@ -32,6 +32,11 @@ export const processFamilies = {
     name: 'crdb_exporter_web_connections_dropped_total',
     help: 'Client connections refused or closed because too many were open.',
   }),
+  logLinesDropped: counter({
+    name: 'crdb_exporter_log_lines_dropped_total',
+    help: 'Log lines not written because standard output did not take them.',
+    notes: 'After a backlog of 1 MiB. Nothing waits for a reader of the log.',
+  }),
 };
 
 /** Families of a cluster and its APIs. */

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { hasProgram } from '../support/programs.ts';
+import type { RuleCase } from './cases.ts';
 import { testRules } from './promtool.ts';
-import { closureOf, readRules, type RuleCase } from './rule-set.ts';
+import { closureOf, readRules } from './rule-set.ts';
 
 // CrdbScanDisagrees on what the exporter would export, minute by minute.
 

@@ -43,7 +43,8 @@ async function serve(sources: ConfigSources, build: Build): Promise<void> {
 async function serveUntil(stopped: Promise<StopSignal>, sources: ConfigSources, build: Build) {
   const { config, warnings } = await loadConfig(sources);
   const load: ExporterOptions['load'] = (followed) => loadConfig({ ...sources, ...followed });
-  const log = createLog(config.log);
+  let droppedLogLines = 0;
+  const log = createLog({ ...config.log, lineDropped: () => (droppedLogLines += 1) });
   using _crashHandler = exitOnUncaughtError(log);
   log.info({ version: build.version, revision: build.revision }, 'starting crdb-exporter');
   if (warnings.length > 0) {
@@ -57,7 +58,14 @@ async function serveUntil(stopped: Promise<StopSignal>, sources: ConfigSources, 
     );
   }
   using systemd = createSystemdNotifier(env, log);
-  const exporter = await runExporter({ config, build, log, load, sockets });
+  const exporter = await runExporter({
+    config,
+    build,
+    log,
+    load,
+    sockets,
+    droppedLogLines: () => droppedLogLines,
+  });
   const file = config.config.auto_reload ? findFile(sources) : undefined;
   using _reloads = await reloadOnChange(exporter, file);
   for (const address of exporter.addresses) log.info({ address }, 'listening');
