@@ -41,7 +41,7 @@ export class BreakerOpenError extends RequestError {
 interface Call<T> {
   readonly request: HttpRequest<T>;
   attempts: number;
-  /** A part of the body was handed on: another server's cannot follow it. */
+  /** A part of the body arrived, and may have been handed on: another server's cannot follow it. */
   hasBody: boolean;
   /** Another URL may do better after the last failure. */
   shouldFailover: boolean;
@@ -242,7 +242,7 @@ export class HttpClient implements AsyncDisposable {
       this.#health.succeeded(attempt);
       return result;
     } catch (error) {
-      call.hasBody = attempt.bytes > 0;
+      call.hasBody = attempt.hasBody;
       if (error instanceof RequestError) call.shouldFailover = this.#health.failed(attempt, error);
       throw error;
     }

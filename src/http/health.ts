@@ -148,6 +148,7 @@ export class Health {
       urlAnsweredAtMs: upstream.answeredAtMs,
       code: 'error',
       bytes: 0,
+      hasBody: false,
       onHeaders: () => {
         upstream.recordAnswer();
         this.#apiAnsweredAtMs = this.#options.monotonicMs();

@@ -91,8 +91,10 @@ export interface Attempt {
   /** As `performance.now()`. */
   readonly startMs: number;
   code: FinishedRequest['code'];
-  /** Decoded bytes. */
+  /** Decoded bytes that were handed on. */
   bytes: number;
+  /** A part of the body arrived. */
+  hasBody: boolean;
 }
 
 /** Sends one request to one URL; redirects are not followed. Rejects with a RequestError, whatever went wrong. */
@@ -120,7 +122,10 @@ export async function performRequest<T>(
     }
     const head = readHead(response, attempt);
     request.onHeaders?.(head);
-    response.body.on('data', (chunk: Buffer) => watch.chunkArrived(chunk.length));
+    response.body.on('data', (chunk: Buffer) => {
+      attempt.hasBody = true;
+      watch.chunkArrived(chunk.length);
+    });
     const maxBytes = Math.min(request.maxBytes ?? Infinity, options.maxResponseBytes);
     const body = unpack(response, options.compression, what);
     const release = createReleaser();

@@ -6,17 +6,17 @@ import { ask, connect } from '../support/http-client.ts';
 import { serve } from '../support/http-server.ts';
 
 test('a body that is slow to process yields to other work, and arrives complete', async () => {
-  const chunks = Array.from({ length: 40 }, () => Buffer.alloc(1_000));
+  const chunks = Array.from({ length: 40 }, () => Buffer.alloc(5_000));
   let bytes = 0;
   let inARow = 0;
   let most = 0;
   const turn = (): void => {
     inARow = 0;
-    if (bytes < 40_000) setImmediate(turn);
+    if (bytes < 200_000) setImmediate(turn);
   };
   turn();
   // All is there at once, as in the buffers of a fast connection.
-  const body = Readable.from(chunks, { objectMode: false, highWaterMark: 100_000 });
+  const body = Readable.from(chunks, { objectMode: false, highWaterMark: 1_000_000 });
   await readBody(body, (chunk) => {
     const end = performance.now() + 2;
     while (performance.now() < end) continue;
@@ -24,8 +24,29 @@ test('a body that is slow to process yields to other work, and arrives complete'
     inARow += 1;
     most = Math.max(most, inARow);
   });
-  expect(bytes).toBe(40_000);
+  expect(bytes).toBe(200_000);
   expect(most).toBeLessThanOrEqual(3);
+});
+
+test('tiny chunks of HTTP are handed on in large ones, complete and in their order', async () => {
+  const lines = Array.from({ length: 50_000 }, (_, at) => `"k${String(at).padStart(7, '0')}":1, `);
+  await using server = await serve((_request, response) => {
+    for (const line of lines) response.write(line);
+    response.end();
+  });
+  await using client = connect([server.url]);
+  const received: Buffer[] = [];
+  await ask(client, { onChunk: (chunk) => received.push(Buffer.from(chunk)) });
+  expect(Buffer.concat(received).toString()).toBe(lines.join(''));
+  expect(received.length).toBeLessThan(20);
+});
+
+test('a failure of the receiver in the last bytes is that of the body', async () => {
+  const body = Readable.from([Buffer.from('{')], { objectMode: false });
+  const failed = readBody(body, () => {
+    throw new Error('not JSON');
+  });
+  await expect(failed).rejects.toThrow('not JSON');
 });
 
 describe('the memory of received bytes', () => {

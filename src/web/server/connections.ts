@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import type { RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
@@ -6,6 +7,11 @@ import type { Socket } from 'node:net';
 export const ADMITTED = 'admitted';
 
 const MAX_OPEN = 1_000;
+/** Descriptors that the process holds for itself. Of the others, one half is for clients, the other for polls. */
+const OWN_DESCRIPTORS = 40;
+const MIN_OPEN = 8;
+/** How long a limit that was read counts: it may be changed while the process runs. */
+const LIMIT_AGE_MS = 1_000;
 /** More requests than any client sends without waiting for a response. */
 const MAX_WAITING = 8;
 const GROUPS = 8;
@@ -24,11 +30,29 @@ interface Connection {
   isClosing: boolean;
 }
 
+/** 64 descriptors are enough for 12 connections, 256 for 108, 2,040 for 1,000. */
+export function connectionsFor(descriptors: number): number {
+  const half = Math.floor((descriptors - OWN_DESCRIPTORS) / 2);
+  return Math.min(MAX_OPEN, Math.max(MIN_OPEN, half));
+}
+
+/** The limit of open files (`ulimit -n`); undefined where the system does not tell, or has no descriptor left for it. */
+function readDescriptorLimit(): number | undefined {
+  try {
+    const [, soft] =
+      /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? [];
+    return soft === undefined ? undefined : Number(soft);
+  } catch {
+    return undefined;
+  }
+}
+
 /** The open connections of one listener. Under TLS a connection is identified by its TCP socket. */
 export class Connections {
   /** The longest idle first. */
   readonly #open = new Map<Socket, Connection>();
   readonly #onDropped: () => void;
+  #limit = { connections: MAX_OPEN, readAtMs: -Infinity };
 
   /** Calls back for each connection that is closed because too many are open. */
   constructor(onDropped: () => void) {
@@ -42,11 +66,21 @@ export class Connections {
     const connection = { socket, network, ...state };
     this.#open.set(socket, connection);
     socket.on('close', () => this.#open.delete(socket));
-    if (this.#open.size <= MAX_OPEN) return;
+    if (this.#open.size <= this.#maxOpen()) return;
     const dropped = this.#chooseDropped(connection);
     this.#open.delete(dropped.socket);
     dropped.socket.destroy();
     this.#onDropped();
+  }
+
+  #maxOpen(): number {
+    const nowMs = performance.now();
+    if (nowMs - this.#limit.readAtMs >= LIMIT_AGE_MS) {
+      const descriptors = readDescriptorLimit();
+      const connections = descriptors && connectionsFor(descriptors);
+      this.#limit = { connections: connections ?? this.#limit.connections, readAtMs: nowMs };
+    }
+    return this.#limit.connections;
   }
 
   /**
