@@ -205,7 +205,12 @@ test.each(['logfmt', 'json'] as const)('a line of %s has at most 2 KB', (format)
   expect(lines[0]).toContain('not in the certificate: DNS:host-0.example.com');
   expect(lines[0]).toContain('poll failed');
   expect(lines[1]).toContain('prod');
-  if (format === 'json') for (const line of lines) expect(JSON.parse(line)).toHaveProperty('time');
+});
+
+test('a JSON line that was shortened is JSON', () => {
+  const { log, lines } = recordLog({ level: 'info', format: 'json' });
+  log.error({ names: '"'.repeat(5_000) }, 'poll failed');
+  expect(JSON.parse(lines.join(''))).toMatchObject({ msg: 'poll failed', level: 'error' });
 });
 
 test.skipIf(process.platform !== 'linux')(

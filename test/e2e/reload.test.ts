@@ -292,14 +292,3 @@ test('requests for a reload that come while one waits share it', async () => {
   // The first one, and for 50 that arrive together far fewer.
   expect(reloads.length).toBeLessThan(25);
 });
-
-describe('without --web.enable-lifecycle', () => {
-  test('a reload over HTTP is refused', async () => {
-    await using simulator = await simulate();
-    await using exporter = await startTestExporter({
-      yaml: `clusters:\n${clusterYaml(simulator)}`,
-    });
-    const answer = await fetch(`${exporter.url}/-/reload`, { method: 'POST' });
-    expect(answer.status).toBe(403);
-  });
-});

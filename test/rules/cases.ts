@@ -59,7 +59,7 @@ function readFile(file: string): readonly RuleCase[] {
 }
 
 /** The case as promtool reads it. */
-export function expandCase(written: WrittenCase): RuleCase {
+function expandCase(written: WrittenCase): RuleCase {
   const { name, series, fires = '', values = '', ...others } = written;
   return {
     ...others,

@@ -107,6 +107,11 @@ describe('/-/reload', () => {
   });
 });
 
+test('/-/reload is refused without --web.enable-lifecycle', async () => {
+  const { url } = await startOrchard();
+  expect((await fetchPath(url, '/-/reload', { method: 'POST' })).status).toBe(403);
+});
+
 describe('--web.external-url', () => {
   const flags = { 'web.external-url': 'https://crdb.example.com' };
   const PAGES = ['/', '/api/status', '/config'];
