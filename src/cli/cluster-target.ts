@@ -51,17 +51,24 @@ export function addClusterAction<A extends Api, Args extends unknown[]>(
       if (client === undefined) {
         throw usageError(`the cluster ${config.name} has no ${HOW_TO_CONFIGURE[operation.api]}`);
       }
+      const stats = createPollStats(signal);
       try {
-        const stats = createPollStats(signal);
         return (await work({ config, api: client.api, stats }, ...args)) ?? EXIT.ok;
       } catch (error) {
-        const diagnosis = diagnose(error, operation, config);
+        if (signal.aborted) noteCancelled(operation, stats);
+        const diagnosis = diagnose(error, operation, config, stats);
         if (diagnosis === undefined) throw error;
         throw new CommandError(`${diagnosis.cause}; ${diagnosis.remedy}`, EXIT.failed, error);
       }
     });
     context.setExitCode(exitCode);
   });
+}
+
+/** A change that was cancelled before its answer may have been made. */
+function noteCancelled({ verification }: Operation, { mayHaveChanged }: PollStats): void {
+  if (!mayHaveChanged || verification === undefined) return;
+  note(`cancelled: the service may have made the change: check ${verification}`);
 }
 
 /** The cluster that `--cluster` names, or the only one. */

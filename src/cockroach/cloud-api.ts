@@ -113,8 +113,12 @@ export class CloudControl {
   ) {
     for (let attempts = 1; ; attempts += 1) {
       try {
-        return await this.#send(stats, method, request);
+        stats.mayHaveChanged = !stats.signal.aborted;
+        const answer = await this.#send(stats, method, request);
+        stats.mayHaveChanged = false;
+        return answer;
       } catch (error) {
+        if (wasRefused(error)) stats.mayHaveChanged = false;
         if (attempts === MAX_ATTEMPTS || !wasRefused(error)) throw error;
         await delay(FIRST_BACKOFF_MS * attempts, stats.signal, request.endpoint);
       }

@@ -8,9 +8,14 @@ import { RULES } from './rules.ts';
  * Why a request failed and how to fix it, for a person; neither text holds a secret. `cause` has the text of an error of
  * the Cloud API, which belongs in no log. Undefined for any error but that of a request.
  */
-export function diagnose(error: unknown, operation: Operation, { cluster_api }: ClusterConfig) {
+export function diagnose(
+  error: unknown,
+  operation: Operation,
+  { cluster_api }: ClusterConfig,
+  { mayHaveChanged } = { mayHaveChanged: false },
+) {
   if (!(error instanceof RequestError)) return undefined;
-  const failure = { error, operation, login: cluster_api };
+  const failure = { error, operation, login: cluster_api, mayHaveChanged };
   const rule = RULES[operation.api].find(([conditions]) => hold(conditions, failure));
   const remedy = rule?.[1] ?? 'check the server, then try again';
   return {

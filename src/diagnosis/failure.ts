@@ -19,6 +19,8 @@ export interface Failure {
   readonly error: RequestError;
   readonly operation: Operation;
   readonly login: ClusterConfig['cluster_api'];
+  /** Whether a request that changes something was begun and not answered. */
+  readonly mayHaveChanged: boolean;
 }
 
 /** What must hold, all of it, and the remedy, which continues a sentence after a semicolon. */

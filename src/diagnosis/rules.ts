@@ -135,7 +135,7 @@ const CONNECTION_RULES: readonly Rule[] = [
 export const RULES: Readonly<Record<Api, readonly Rule[]>> = {
   cloud: [
     [
-      { when: mayHaveChanged },
+      { when: isUnknownChange },
       ({ operation }) =>
         `the service may have made the change: check ${operation.verification} before anything else`,
     ],
@@ -259,8 +259,8 @@ export const RULES: Readonly<Record<Api, readonly Rule[]>> = {
 };
 
 /** Whether a change may have been made although the operation failed. */
-function mayHaveChanged({ operation, error }: Failure): boolean {
-  if (operation.verification === undefined) return false;
+function isUnknownChange({ operation, error, mayHaveChanged }: Failure): boolean {
+  if (!mayHaveChanged || operation.verification === undefined) return false;
   const { status } = error;
   if (status !== undefined) return status === 408 || (status >= 499 && status !== 501);
   return !wasNotSent(error);

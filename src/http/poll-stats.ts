@@ -14,13 +14,24 @@ export interface PollStats {
   /** Decoded bytes of responses. */
   bytes: number;
   readonly limits: Set<Limit>;
+  /** Whether a request that changes something was begun and not answered, so that the change may have been made. */
+  mayHaveChanged: boolean;
   /** When responses that arrived were prepared and received, monotonic ms: disjoint, in order. */
   readonly answering: { readonly startMs: number; readonly endMs: number }[];
 }
 
 /** Stats of which nothing has arrived yet. */
 export function createPollStats(signal: AbortSignal, endsAtMs?: number): PollStats {
-  return { signal, endsAtMs, pages: 0, items: 0, bytes: 0, limits: new Set(), answering: [] };
+  return {
+    signal,
+    endsAtMs,
+    pages: 0,
+    items: 0,
+    bytes: 0,
+    limits: new Set(),
+    mayHaveChanged: false,
+    answering: [],
+  };
 }
 
 /** Adds the time of a response that has just arrived; what overlaps counts once. */

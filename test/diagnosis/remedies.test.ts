@@ -100,7 +100,8 @@ function remedyOf(
   operation: Operation = nodes,
   config = CONFIG,
 ): string | undefined {
-  return diagnose(error, operation, config)?.remedy;
+  const mayHaveChanged = operation === RENAME;
+  return diagnose(error, operation, config, { mayHaveChanged })?.remedy;
 }
 
 /** A remedy per line, after the failures that have it. */

@@ -72,7 +72,7 @@ export const SECTIONS: readonly Section[] = [
   },
   {
     title: 'cloud ca-cert',
-    text: 'The CA certificates that the migration assistant trusts for its source database: `get`, `set FILE` and `delete`, which prints the deleted bundle or writes it to a new file with `--save FILE`.',
+    text: 'The CA certificates that the migration assistant trusts for its source database: `get`, `set FILE`, which sends the certificates of a PEM file and refuses one with a private key, and `delete`, which first prints the bundle or writes it to a new file with `--save FILE`.',
     commands: ['cloud ca-cert get'],
   },
   {

@@ -85,11 +85,11 @@ export function openListing<Item extends object>(
 function openJson<Item>(member?: string): Listing<Item> {
   let text = member === undefined ? '' : `{${formatJson(member)}: [\n`;
   let isEmpty = true;
-  let written: Promise<void> = Promise.resolve();
-  const flush = (): Promise<void> => {
+  let written: Promise<unknown> = Promise.resolve();
+  const flush = async (): Promise<void> => {
     if (text !== '') written = writeOut(text);
     text = '';
-    return written;
+    await written;
   };
   return {
     add(item) {

@@ -35,10 +35,10 @@ function isBrokenPipe(error: Error): boolean {
   return 'code' in error && error.code === 'EPIPE';
 }
 
-/** Writes to standard output; resolves when it can take more. */
-export async function writeOut(text: string): Promise<void> {
-  if (process.stdout.writableEnded || process.stdout.destroyed) return;
-  await new Promise<void>((resolve) => process.stdout.write(text, () => resolve()));
+/** Writes to standard output; resolves when it can take more, to whether it took the text. */
+export async function writeOut(text: string): Promise<boolean> {
+  if (process.stdout.writableEnded || process.stdout.destroyed) return false;
+  return new Promise((resolve) => process.stdout.write(text, (error) => resolve(!error)));
 }
 
 /** Writes one value, as ndjson on one line. */
@@ -46,10 +46,10 @@ export async function writeJson(value: unknown, format: 'json' | 'ndjson'): Prom
   await writeOut(`${formatJson(value, format === 'json' ? 2 : 0)}\n`);
 }
 
-/** Writes text of a server: unchanged to a file or pipe, escaped to a terminal. */
-export async function writeServerText(text: string): Promise<void> {
+/** Writes text of a server: unchanged to a file or pipe, escaped to a terminal. Resolves to whether it was taken. */
+export async function writeServerText(text: string): Promise<boolean> {
   const lines = (): string[] => text.split(/\r?\n/).map(formatLine);
-  await writeOut(process.stdout.isTTY ? lines().join('\n') : text);
+  return writeOut(process.stdout.isTTY ? lines().join('\n') : text);
 }
 
 /** Prints one line for a person on standard error, escaped: standard output is for data alone. */

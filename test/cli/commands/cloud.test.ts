@@ -1,6 +1,3 @@
-import { execFileSync } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
-import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
   ASSISTANT_PASSWORD,
@@ -71,6 +68,9 @@ describe('a command that changes something', () => {
   });
 });
 
+/** The requests that change something. */
+const writes = () => calls().filter((call) => !call.startsWith('GET '));
+
 /** Every command that changes something; the file is a bundle of certificates. */
 const WRITING: readonly (readonly string[])[] = [
   ['rename-database', 'movr', 'rides'],
@@ -85,19 +85,43 @@ async function change(words: readonly string[]) {
   return cloud(...words.map((word) => (word === 'FILE' ? file : word)), '--yes');
 }
 
+/** The requests that a command sends before the one that changes something. */
+const readsBefore = (words: readonly string[]) => (words.join(' ') === 'ca-cert delete' ? 1 : 0);
+
 describe.each(WRITING.map((words) => ({ words })))('$words', ({ words }) => {
+  const skip = readsBefore(words);
+
   beforeEach(() => {
     if (!words.includes('provision')) simulator.world.provisionAssistant('');
   });
 
+  test(
+    'says after Ctrl-C that the change may have been made',
+    { timeout: PROCESS_TIMEOUT_MS },
+    async () => {
+      const file = await writeTemporary('ca.pem', PEM);
+      simulator.fault({ api: 'cloud', kind: 'hang', skip });
+      const args = words.map((word) => (word === 'FILE' ? file : word));
+      await using running = start(['cloud', ...args, '--yes', config]);
+      while (writes().length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+      running.child.kill('SIGINT');
+      const { code, err } = await running.ended;
+      expect(code).toBe(130);
+      const verification = words.includes('movr') ? 'with SHOW DATABASES' : 'with `cloud ';
+      expect(err).toContain(
+        `cancelled: the service may have made the change: check ${verification}`,
+      );
+    },
+  );
+
   test.each([201, 202, 299])('succeeds with status %i', async (status) => {
-    simulator.fault({ api: 'cloud', kind: 'status', status, body: '{}' });
+    simulator.fault({ api: 'cloud', skip, kind: 'status', status, body: '{}' });
     expect((await change(words)).code).toBe(0);
-    expect(calls()).toHaveLength(1);
+    expect(writes()).toHaveLength(1);
   });
 
   test('succeeds with 204 and no body', async () => {
-    simulator.fault({ api: 'cloud', kind: 'no-content' });
+    simulator.fault({ api: 'cloud', skip, kind: 'no-content' });
     const { code, out, err } = await change(words);
     expect(code).toBe(0);
     expect(out + err).toMatch(/^(?:crdb-exporter: done: |rides )/m);
@@ -116,16 +140,16 @@ describe.each(WRITING.map((words) => ({ words })))('$words', ({ words }) => {
     ['half a document', { kind: 'bad-json' }],
     ['a 201 that never ends', { kind: 'huge' }],
   ] as const)('is not retried, and may have been made, after %s', async (_what, fault) => {
-    simulator.fault({ api: 'cloud', ...fault });
+    simulator.fault({ api: 'cloud', skip, ...fault });
     const { code, err } = await change(words);
     expect(code).toBe(1);
     expect(err).toContain('the service may have made the change: check with ');
     expect(err).not.toMatch(/try(?:ing)? again|retry/);
-    expect(calls()).toHaveLength(1);
+    expect(writes()).toHaveLength(1);
   });
 
   test.each([400, 401, 403, 404, 409, 501])('was not made after a %i', async (status) => {
-    simulator.fault({ api: 'cloud', kind: 'status', status });
+    simulator.fault({ api: 'cloud', skip, kind: 'status', status });
     const { code, err } = await change(words);
     expect(code).toBe(1);
     expect(err).not.toContain('may have made the change');
@@ -227,59 +251,6 @@ describe('the migration assistant', () => {
     expect({ code, out }).toEqual({ code: 130, out: '' });
     expect(err).toContain('provisioning continues: see `cloud assistant get`');
     expect(simulator.truth().assistant?.status).toBe('PENDING');
-  });
-});
-
-describe('the CA certificate of the source', () => {
-  beforeEach(() => simulator.world.provisionAssistant(''));
-
-  test('is set, shown and deleted', async () => {
-    const file = await writeTemporary('ca.pem', PEM);
-    expect((await cloud('ca-cert', 'set', file, '--yes')).code).toBe(0);
-    expect((await cloud('ca-cert', 'get')).out).toBe(PEM);
-    const { code, out, err } = await cloud('ca-cert', 'delete', '--yes');
-    expect({ code, out }).toEqual({ code: 0, out: PEM });
-    expect(err).toContain("the assistant trusts the system's roots");
-    expect(await cloud('ca-cert', 'get')).toMatchObject({ code: 0, out: '' });
-  });
-
-  test('is saved in a new file, never over an old one', async () => {
-    const file = await writeTemporary('ca.pem', PEM);
-    await cloud('ca-cert', 'set', file, '--yes');
-    const refused = await cloud('ca-cert', 'delete', '--yes', '--save', file);
-    expect(refused.code).toBe(2);
-    expect(refused.err).toContain('it exists: choose a new one; nothing was deleted');
-    const saved = path.join(path.dirname(file), 'saved.pem');
-    const { code, out } = await cloud('ca-cert', 'delete', '--yes', '--save', saved);
-    expect({ code, out }).toEqual({ code: 0, out: '' });
-    expect(await readFile(saved, 'utf8')).toBe(PEM);
-  });
-
-  test.each([
-    ['a 204', { kind: 'no-content' }, 0, /saved\.pem was not written/],
-    ['a failure', { kind: 'status', status: 400 }, 1, /400/],
-  ] as const)('leaves no empty file after %s', async (_what, fault, code, message) => {
-    const saved = path.join(path.dirname(await writeTemporary('ca.pem', PEM)), 'saved.pem');
-    simulator.fault({ ...fault, api: 'cloud', times: 1 });
-    const ended = await cloud('ca-cert', 'delete', '--yes', '--save', saved);
-    expect(ended).toMatchObject({ code, out: '', err: expect.stringMatching(message) });
-    await expect(readFile(saved)).rejects.toThrow('ENOENT');
-  });
-
-  test('is not read from a named pipe', async () => {
-    const pipe = path.join(path.dirname(await writeTemporary('ca.pem', PEM)), 'pipe');
-    execFileSync('mkfifo', [pipe]);
-    const { code, err } = await cloud('ca-cert', 'set', pipe, '--yes');
-    expect(code).toBe(2);
-    expect(err).toContain('it is a named pipe: name a regular file');
-  });
-
-  test('must be PEM', async () => {
-    const file = await writeTemporary('ca.pem', 'nonsense');
-    const { code, err } = await cloud('ca-cert', 'set', file, '--yes');
-    expect(code).toBe(2);
-    expect(err).toContain('holds no certificate: it must be PEM');
-    expect(calls()).toEqual([]);
   });
 });
 

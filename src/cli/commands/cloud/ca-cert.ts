@@ -1,11 +1,9 @@
-import { rm, writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { cloud } from '../../../collectors/cloud.ts';
-import { explainFileError, readTextFile } from '../../../config/files.ts';
-import { messageOf } from '../../../format.ts';
 import { addClusterAction, type ClusterTarget } from '../../cluster-target.ts';
-import { addExamples, type CommandContext, CommandError, EXIT, usageError } from '../../command.ts';
+import { addExamples, type CommandContext, EXIT } from '../../command.ts';
 import { note, writeServerText } from '../../output/standard-output.ts';
+import { asLines, readCertificates, saveCertificates } from './certificate-file.ts';
 import { addConfirmOption, confirm } from './confirm.ts';
 
 const remedies = {
@@ -46,11 +44,11 @@ export function defineCaCert(parent: Command, context: CommandContext): void {
   const remove = group
     .command('delete')
     .description(
-      'delete the CA certificates and print them; the assistant then trusts the system roots',
+      'print the CA certificates and delete them; the assistant then trusts the system roots',
     )
     .option(
       '--save <file>',
-      'Write the deleted certificates to a new file instead of printing them.',
+      'Write the certificates to a new file instead of printing them, before they are deleted.',
     );
   addConfirmOption(remove);
   addClusterAction(remove, context, DELETE, deleteBundle);
@@ -64,55 +62,46 @@ async function printBundle(target: ClusterTarget<'cloud'>): Promise<void> {
 }
 
 async function setBundle(target: ClusterTarget<'cloud'>, file: string, { yes }: { yes?: boolean }) {
-  const pem = await readPem(file);
+  const pem = await readCertificates(file);
   await confirm(target, `make the migration assistant trust the certificates in ${file}`, yes);
   await target.api.setCaCertificate(target.stats, pem);
   note(`done: the assistant trusts the certificates in ${file}`);
 }
 
+/** The service keeps no copy: nothing is deleted until the bundle is saved or printed. */
 async function deleteBundle(
   target: ClusterTarget<'cloud'>,
   { save, yes }: { save?: string; yes?: boolean },
-) {
+): Promise<number> {
   await confirm(target, 'delete the CA certificate of the source database', yes);
-  // A file that cannot be written must be known before the bundle is gone.
-  if (save !== undefined) await createEmpty(save);
-  let pem: string | undefined;
-  try {
-    pem = await target.api.deleteCaCertificate(target.stats);
-  } finally {
-    if (save !== undefined && !pem) await rm(save, { force: true });
+  const found = await target.api.caCertificate(target.stats);
+  if (!(await keep(found, save))) {
+    note('the certificates could not be printed: nothing was deleted; use --save FILE');
+    return EXIT.failed;
   }
-  noteDeleted(pem, save);
-  if (save === undefined) await writeServerText(asLines(pem ?? ''));
-  else if (pem) await writeFile(save, asLines(pem));
+  const deleted = await target.api.deleteCaCertificate(target.stats);
+  await reportDeleted(found, deleted ?? found);
+  return EXIT.ok;
 }
 
-function noteDeleted(pem: string | undefined, save: string | undefined): void {
-  const unwritten = save === undefined ? '' : `; ${save} was not written`;
-  if (pem) note(`done: ${SYSTEM_ROOTS}`);
-  else if (pem === '') note(`there was no bundle: ${SYSTEM_ROOTS}${unwritten}`);
-  else note(`done: ${SYSTEM_ROOTS}; the service did not return the deleted bundle${unwritten}`);
+/** False when standard output did not take the bundle. */
+async function keep(pem: string, save: string | undefined): Promise<boolean> {
+  if (pem === '') {
+    note(`there is no bundle${save === undefined ? '' : `; ${save} was not written`}`);
+    return true;
+  }
+  if (save === undefined) return writeServerText(asLines(pem));
+  await saveCertificates(pem, save);
+  note(`the certificates are saved in ${save}`);
+  return true;
 }
 
-async function readPem(file: string): Promise<string> {
-  const pem = await readTextFile(file, file).catch((cause: unknown) => {
-    throw usageError(messageOf(cause));
-  });
-  if (pem.includes('-----BEGIN CERTIFICATE-----')) return pem;
-  throw usageError(
-    `${file} holds no certificate: it must be PEM, with -----BEGIN CERTIFICATE-----`,
+async function reportDeleted(found: string, deleted: string): Promise<void> {
+  note(`done: ${SYSTEM_ROOTS}`);
+  if (asLines(deleted) === asLines(found)) return;
+  const ending = deleted === '' ? 'it returned none' : 'standard output ends with it';
+  note(
+    `warning: the bundle that the service deleted is not the one that it returned before: ${ending}`,
   );
-}
-
-async function createEmpty(file: string): Promise<void> {
-  await writeFile(file, '', { flag: 'wx' }).catch((cause: unknown) => {
-    const exists = cause instanceof Error && 'code' in cause && cause.code === 'EEXIST';
-    const why = exists ? 'it exists: choose a new one' : explainFileError(cause);
-    throw new CommandError(`cannot write ${file}: ${why}; nothing was deleted`, EXIT.usage, cause);
-  });
-}
-
-function asLines(pem: string): string {
-  return pem === '' || pem.endsWith('\n') ? pem : `${pem}\n`;
+  await writeServerText(asLines(deleted));
 }

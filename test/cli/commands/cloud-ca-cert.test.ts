@@ -1,0 +1,199 @@
+import { execFileSync } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type Simulator, startSimulator } from '../../../src/simulator/index.ts';
+import { configFlag, PROCESS_TIMEOUT_MS, runHere, startProgram, writeTemporary } from '../run.ts';
+
+const PEM = '-----BEGIN CERTIFICATE-----\nc29tZSBieXRlcw==\n-----END CERTIFICATE-----\n';
+
+let simulator: Simulator;
+let config: string;
+
+beforeEach(async () => {
+  simulator = await startSimulator({ nodes: 3, ranges: 12, sessions: 4, metricKeys: 'useful' });
+  simulator.world.provisionAssistant('');
+  config = await configFlag(simulator);
+});
+
+afterEach(() => simulator.close());
+
+const cloud = (...args: readonly string[]) => runHere(['cloud', ...args, config]);
+
+const calls = () =>
+  simulator.requests.entries.map(({ method, endpoint }) => `${method} ${endpoint}`);
+
+/** The requests that change something. */
+const writes = () => calls().filter((call) => !call.startsWith('GET '));
+
+/** A path beside a new file, where nothing is yet. */
+const newPath = async () => path.join(path.dirname(await writeTemporary('x', '')), 'saved.pem');
+const setBundle = async () => {
+  await cloud('ca-cert', 'set', await writeTemporary('ca.pem', PEM), '--yes');
+  simulator.requests.clear();
+};
+
+describe('the CA certificate of the source', () => {
+  test('is set, shown and deleted', async () => {
+    const file = await writeTemporary('ca.pem', PEM);
+    expect((await cloud('ca-cert', 'set', file, '--yes')).code).toBe(0);
+    expect((await cloud('ca-cert', 'get')).out).toBe(PEM);
+    const { code, out, err } = await cloud('ca-cert', 'delete', '--yes');
+    expect({ code, out }).toEqual({ code: 0, out: PEM });
+    expect(err).toContain("the assistant trusts the system's roots");
+    expect(await cloud('ca-cert', 'get')).toMatchObject({ code: 0, out: '' });
+  });
+
+  test('is saved in a new file, never over an old one', async () => {
+    const file = await writeTemporary('ca.pem', PEM);
+    await cloud('ca-cert', 'set', file, '--yes');
+    const refused = await cloud('ca-cert', 'delete', '--yes', '--save', file);
+    expect(refused.code).toBe(2);
+    expect(refused.err).toContain('it exists: choose a new one; nothing was deleted');
+    const saved = path.join(path.dirname(file), 'saved.pem');
+    const { code, out } = await cloud('ca-cert', 'delete', '--yes', '--save', saved);
+    expect({ code, out }).toEqual({ code: 0, out: '' });
+    expect(await readFile(saved, 'utf8')).toBe(PEM);
+  });
+
+  test.each([
+    ['a 204', { kind: 'no-content' }, 0, 'certificates are saved in'],
+    ['a 400', { kind: 'status', status: 400 }, 1, '400'],
+    ['a 502', { kind: 'status', status: 502 }, 1, 'may have made the change'],
+    ['a lost connection', { kind: 'reset' }, 1, 'may have made the change'],
+    ['half a document', { kind: 'bad-json' }, 1, 'may have made the change'],
+  ] as const)('is saved before it is deleted, also when that ends with %s', async (...row) => {
+    const [, fault, code, message] = row;
+    await setBundle();
+    const saved = await newPath();
+    simulator.fault({ ...fault, api: 'cloud', skip: 1 });
+    const ended = await cloud('ca-cert', 'delete', '--yes', '--save', saved);
+    expect(ended).toMatchObject({ code, out: '', err: expect.stringContaining(message) });
+    expect(calls()).toEqual(['GET ca_cert', 'DELETE ca_cert']);
+    expect(await readFile(saved, 'utf8')).toBe(PEM);
+  });
+
+  test('is printed before it is deleted', async () => {
+    await setBundle();
+    simulator.fault({ kind: 'reset', api: 'cloud', skip: 1 });
+    expect(await cloud('ca-cert', 'delete', '--yes')).toMatchObject({ code: 1, out: PEM });
+  });
+
+  test('is not deleted where it cannot be read, and no file is made', async () => {
+    await setBundle();
+    const saved = await newPath();
+    simulator.fault({ kind: 'status', status: 500, api: 'cloud' });
+    const { code, err } = await cloud('ca-cert', 'delete', '--yes', '--save', saved);
+    expect(code).toBe(1);
+    expect(err).not.toContain('may have made the change');
+    expect(writes()).toEqual([]);
+    await expect(readFile(saved)).rejects.toThrow('ENOENT');
+  });
+
+  test.each([
+    [
+      'a folder that does not exist',
+      (file: string) => `${file}/x.pem`,
+      2,
+      'there is no such folder',
+    ],
+    ['a full disk', () => '/dev/full', 2, 'it exists: choose a new one'],
+  ] as const)('is not deleted when it would be saved in %s', async (_what, place, code, why) => {
+    await setBundle();
+    const saved = place(await newPath());
+    const ended = await cloud('ca-cert', 'delete', '--yes', '--save', saved);
+    expect(ended.code).toBe(code);
+    expect(ended.err).toContain(`cannot write ${saved}: ${why}; nothing was deleted`);
+    expect(writes()).toEqual([]);
+  });
+
+  test.each([
+    [
+      'a file that cannot grow',
+      (file: string) => `ulimit -f 0; exec "$@" --save ${file}`,
+      'cannot write ',
+    ],
+    [
+      'a full standard output',
+      () => 'exec "$@" > /dev/full',
+      'could not be printed: nothing was deleted',
+    ],
+  ] as const)(
+    'is not deleted when it goes to %s',
+    { timeout: PROCESS_TIMEOUT_MS },
+    async (_what, script, message) => {
+      await setBundle();
+      const saved = await newPath();
+      const command = [
+        process.execPath,
+        'src/main.ts',
+        'cloud',
+        'ca-cert',
+        'delete',
+        '--yes',
+        config,
+      ];
+      const { code, err } = await startProgram('sh', ['-c', script(saved), 'sh', ...command]).ended;
+      expect(code).toBe(1);
+      expect(err).toContain(message);
+      expect(err).toContain('nothing was deleted');
+      expect(writes()).toEqual([]);
+      await expect(readFile(saved)).rejects.toThrow('ENOENT');
+    },
+  );
+
+  test('that was changed meanwhile is printed with a warning', async () => {
+    await setBundle();
+    const saved = await newPath();
+    const other = PEM.replace('c29t', 'bW9y');
+    const body = JSON.stringify({ x509_pem_cert: other });
+    simulator.fault({ kind: 'status', status: 200, body, api: 'cloud', skip: 1 });
+    const { code, out, err } = await cloud('ca-cert', 'delete', '--yes', '--save', saved);
+    expect({ code, out }).toEqual({ code: 0, out: other });
+    expect(err).toContain('warning: the bundle that the service deleted is not the one');
+    expect(await readFile(saved, 'utf8')).toBe(PEM);
+  });
+
+  test('is sent without what else the file holds', async () => {
+    const file = await writeTemporary('ca.pem', `subject=CN = ca\n${PEM}password: hunter2\n${PEM}`);
+    expect((await cloud('ca-cert', 'set', file, '--yes')).code).toBe(0);
+    expect((await cloud('ca-cert', 'get')).out).toBe(PEM + PEM);
+  });
+
+  test.each(['PRIVATE KEY', 'RSA PRIVATE KEY', 'ENCRYPTED PRIVATE KEY'])(
+    'is not sent from a file with a %s',
+    async (kind) => {
+      const key = `-----BEGIN ${kind}-----\nc2VjcmV0\n-----END ${kind}-----\n`;
+      const file = await writeTemporary('both.pem', key + PEM);
+      const { code, err } = await cloud('ca-cert', 'set', file, '--yes');
+      expect(code).toBe(2);
+      expect(err).toContain(`${file} holds a private key`);
+      expect(err).toContain('name a file with the certificates alone');
+      expect(calls()).toEqual([]);
+    },
+  );
+
+  test('is not sent incomplete', async () => {
+    const file = await writeTemporary('ca.pem', `${PEM}${PEM.slice(0, 40)}`);
+    const { code, err } = await cloud('ca-cert', 'set', file, '--yes');
+    expect(code).toBe(2);
+    expect(err).toContain('holds an incomplete certificate');
+    expect(calls()).toEqual([]);
+  });
+
+  test('is not read from a named pipe', async () => {
+    const pipe = path.join(path.dirname(await writeTemporary('ca.pem', PEM)), 'pipe');
+    execFileSync('mkfifo', [pipe]);
+    const { code, err } = await cloud('ca-cert', 'set', pipe, '--yes');
+    expect(code).toBe(2);
+    expect(err).toContain('it is a named pipe: name a regular file');
+  });
+
+  test('must be PEM', async () => {
+    const file = await writeTemporary('ca.pem', 'nonsense');
+    const { code, err } = await cloud('ca-cert', 'set', file, '--yes');
+    expect(code).toBe(2);
+    expect(err).toContain('holds no certificate: it must be PEM');
+    expect(calls()).toEqual([]);
+  });
+});
