@@ -21,6 +21,9 @@ export interface Account {
   readonly privileges?: readonly Privilege[];
 }
 
+/** The survival goal of a multi-region database. */
+export type Survival = 'zone' | 'region';
+
 export interface SimulatorOptions {
   readonly seed: number;
   readonly nodes: number;
@@ -30,6 +33,11 @@ export interface SimulatorOptions {
   readonly storesPerNode: number | undefined;
   readonly clusterName: string;
   readonly replication: number;
+  /**
+   * Tables and databases that are multi-region, by name. `zone`: 3 voters in the home region, the first one, and a
+   * non-voter in each other region; `region`: 5 voters, 2 of them in the home region.
+   */
+  readonly survival: Readonly<Record<string, Survival>>;
   /** Tables without ranges of their own, in addition to the usual ones. */
   readonly extraTables: number;
   readonly metricKeys: 'full' | 'useful';
@@ -87,6 +95,7 @@ const DEFAULTS: SimulatorOptions = {
   storesPerNode: undefined,
   clusterName: 'simulated',
   replication: 3,
+  survival: {},
   extraTables: 0,
   metricKeys: 'full',
   dialect: 'real',

@@ -64,6 +64,8 @@ export interface Quirks {
   deadNodeDelayMs: number;
   /** Table and database names in double quotes are supported. */
   quotedNames: boolean;
+  /** GET /_status/ranges/{id}, which is not part of the API v2: a proxy may not pass it on. */
+  rangeTypes: 'works' | 'forbidden' | 'missing';
   /** GET /table_metadata/, since 24.3. */
   tableMetadata: boolean;
   /** Time since the server last computed the list of tables. */
@@ -109,6 +111,7 @@ const REAL: Quirks = {
   deadNode: 'at-once',
   deadNodeDelayMs: 4000,
   quotedNames: false,
+  rangeTypes: 'works',
   tableMetadata: true,
   tableCacheAgeMs: 60_000,
   cloudRateLimit: true,

@@ -59,6 +59,15 @@ export function callerOf(server: ClusterServer, request: ClusterRequest): Accoun
   return account ?? textAnswer(401, 'the provided authentication session could not be validated');
 }
 
+/** The same of the old mux, which reads the cookie `session` and no header. */
+export function callerOfCookie(server: ClusterServer, request: ClusterRequest): Account | Answer {
+  if (server.options.insecure) return ROOT;
+  const bytes = decodeBase64(cookieOf(request, 'session') ?? '!');
+  const user = typeof bytes === 'string' ? '' : server.tokens.userOf(decodeToken(bytes));
+  const account = server.world.state.accounts.find((each) => each.name === user);
+  return account ?? textAnswer(401, 'the provided authentication session could not be validated');
+}
+
 /** The refusal of a caller without the privilege for nodes, ranges and sessions. */
 export function refuseUnprivileged(server: ClusterServer, caller: Account): Answer | undefined {
   const { gate, forbidden } = server.quirks;

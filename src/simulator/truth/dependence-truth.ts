@@ -1,5 +1,5 @@
 import type { ClusterNode } from '../world/nodes.ts';
-import { problemsOf, quorumOf } from '../world/problems.ts';
+import { hasQuorum, problemsOf, quorumOf } from '../world/problems.ts';
 import type { Range } from '../world/ranges.ts';
 import type { WorldState } from '../world/state.ts';
 
@@ -19,11 +19,23 @@ interface NodeDependence extends Dependence {
   readonly withoutQuorum: Bounds;
 }
 
+/** How many ranges lose something when nodes stop, by their voters. */
+export interface RealDependence {
+  readonly quorum: number;
+  readonly allReplicas: number;
+  readonly withoutQuorum: number;
+}
+
 export interface DependenceTruth {
   /** By id of the nodes that can be scanned. */
   readonly nodes: Readonly<Record<string, NodeDependence>>;
   /** By tier and prefix: `zone region=a,zone=b`. */
   readonly localities: Readonly<Record<string, Dependence>>;
+  /** What really depends on each node that can be scanned, and on each locality, by the voters of the ranges. */
+  readonly real: {
+    readonly nodes: Readonly<Record<string, RealDependence>>;
+    readonly localities: Readonly<Record<string, RealDependence>>;
+  };
   /** Ranges all of whose replicas are on nodes that are not live. */
   readonly lost: readonly number[];
 }
@@ -35,11 +47,13 @@ export function dependenceTruth(
   state: WorldState,
   scannable: readonly ClusterNode[],
 ): DependenceTruth {
-  const ids = new Set(scannable.map(({ id }) => id));
+  const scannableIds = new Set(scannable.map(({ id }) => id));
   const seen = [...state.ranges.values()].map((range) => {
-    const holders = new Set(range.replicas.map(({ nodeId }) => nodeId)).intersection(ids);
+    const holders = new Set(range.replicas.map(({ nodeId }) => nodeId)).intersection(scannableIds);
     return { holders, views: viewsOf(state, range, holders) };
   });
+  const realNodes: Record<string, RealDependence> = {};
+  const realLocalities: Record<string, RealDependence> = {};
   const nodes: Record<string, NodeDependence> = {};
   const localities: Record<string, Dependence> = {};
   for (const node of scannable) {
@@ -47,17 +61,36 @@ export function dependenceTruth(
       ...dependenceOn(seen, new Set([node.id])),
       withoutQuorum: withoutQuorum(seen, node.id),
     };
+    realNodes[node.id] = realDependence(state, new Set([node.id]));
     node.locality.forEach(({ key }, tier) => {
       const name = `${key} ${prefixOf(node, tier)}`;
       const inside = scannable.filter((each) => prefixOf(each, tier) === prefixOf(node, tier));
-      localities[name] ??= dependenceOn(seen, new Set(inside.map(({ id }) => id)));
+      const ids = new Set(inside.map(({ id }) => id));
+      localities[name] ??= dependenceOn(seen, ids);
+      realLocalities[name] ??= realDependence(state, ids);
     });
   }
   const isLive = (id: number): boolean => LIVE.includes(state.nodes.get(id)?.liveness ?? '');
   const lost = [...state.ranges.values()].filter(({ replicas }) =>
     replicas.every(({ nodeId }) => !isLive(nodeId)),
   );
-  return { nodes, localities, lost: lost.map(({ id }) => id) };
+  const real = { nodes: realNodes, localities: realLocalities };
+  return { nodes, localities, real, lost: lost.map(({ id }) => id) };
+}
+
+function realDependence(state: WorldState, stopped: ReadonlySet<number>): RealDependence {
+  const real = { quorum: 0, allReplicas: 0, withoutQuorum: 0 };
+  for (const range of state.ranges.values()) {
+    const live = range.replicas.filter(({ nodeId }) =>
+      LIVE.includes(state.nodes.get(nodeId)?.liveness ?? ''),
+    );
+    const left = live.filter(({ nodeId }) => !stopped.has(nodeId));
+    if (left.length === live.length) continue;
+    if (left.length === 0) real.allReplicas += 1;
+    if (!hasQuorum(range, live)) real.withoutQuorum += 1;
+    else if (!hasQuorum(range, left)) real.quorum += 1;
+  }
+  return real;
 }
 
 /** A range by the nodes that report it, and the numbers of replicas that it can be taken for. */

@@ -29,6 +29,8 @@ export interface RangeActions {
   /** `extraCpu`: CPU seconds per second beside those of the queries. */
   setLoad(id: number, queriesPerSecond: number, extraCpu?: number): void;
   setQuiescent(id: number, quiescent: boolean): void;
+  /** What the descriptor says of a replica, while the configuration of the range changes. */
+  setReplicaType(id: number, nodeId: number, type: number): void;
 }
 
 export function createRangeActions(state: WorldState): RangeActions {
@@ -51,6 +53,9 @@ export function createRangeActions(state: WorldState): RangeActions {
     },
     setLoad: (id, queriesPerSecond, extraCpu = 0) => {
       Object.assign(rangeOf(state, id), { queriesPerSecond, extraCpuNanos: extraCpu * 1e9 });
+    },
+    setReplicaType: (id, nodeId, type) => {
+      replicaOn(rangeOf(state, id), nodeId).type = type;
     },
     setQuiescent: (id, quiescent) => {
       for (const replica of rangeOf(state, id).replicas) {

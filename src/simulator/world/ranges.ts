@@ -1,4 +1,4 @@
-import type { SimulatorOptions } from '../options.ts';
+import type { SimulatorOptions, Survival } from '../options.ts';
 import { createRandom, type Random } from '../random.ts';
 import { MAX_KEY, MIN_KEY, systemKey, tableKey, type Key } from './keys.ts';
 import { generateLeases, type Lease } from './leases.ts';
@@ -32,6 +32,8 @@ export interface Replica {
   readonly replicaId: number;
   /** A non-voter counts for no quorum. */
   readonly isVoter: boolean;
+  /** Of the descriptor: 0 voter, 5 non-voter; 1 to 4 and 6 while the configuration changes. */
+  type: number;
   readonly flags: Set<ReplicaProblem>;
   quiescent: boolean;
   ticking: boolean;
@@ -79,15 +81,23 @@ export function generateRanges(
   for (let id = 1; id < bounds.length; id++) {
     const start = bounds[id - 1] ?? { key: MIN_KEY, tableId: undefined };
     const end = bounds[id] ?? { key: MAX_KEY, tableId: undefined };
-    const replicas = placeReplicas(nodes, options.replication, random);
+    const survival = survivalOf(options, tables, start.tableId);
+    const replicas =
+      survival === undefined
+        ? placeReplicas(nodes, options.replication, random)
+        : placeRegions(nodes, survival, random);
     ranges.set(id, {
       id,
       start: start.key,
       end: end.key,
       tableId: start.tableId,
       replicas,
-      leases: generateLeases(replicas, random, startMs),
-      wantedReplicas: options.replication,
+      leases: generateLeases(
+        replicas.filter(({ isVoter }) => isVoter),
+        random,
+        startMs,
+      ),
+      wantedReplicas: survival === undefined ? options.replication : replicas.length,
       queriesPerSecond: random.chance(IDLE_SHARE) ? 0 : generateLoad(random),
       extraCpuNanos: 0,
       forced: new Set(),
@@ -138,6 +148,49 @@ function placeReplicas(nodes: readonly ClusterNode[], count: number, random: Ran
   return replicas;
 }
 
+function survivalOf(
+  { survival }: SimulatorOptions,
+  tables: readonly Table[],
+  tableId: number | undefined,
+): Survival | undefined {
+  const table = tables.find(({ id }) => id === tableId);
+  return table === undefined ? undefined : (survival[table.name] ?? survival[table.database]);
+}
+
+/** Voters that a database with the survival goal has in its home region, and in all. */
+const VOTERS = { zone: { home: 3, all: 3 }, region: { home: 2, all: 5 } } as const;
+
+/** As in a multi-region database, whose home is the first region: each other region gets a replica that it lacks. */
+function placeRegions(
+  nodes: readonly ClusterNode[],
+  survival: Survival,
+  random: Random,
+): Replica[] {
+  const { home, all } = VOTERS[survival];
+  const byRegion = [...Map.groupBy(nodes, (node) => node.locality[0]?.value ?? '').values()];
+  const free = byRegion.map((members) => shuffled(members, random));
+  const replicas: Replica[] = [];
+  const place = (region: number, isVoter: boolean): void => {
+    const node = free[region]?.pop();
+    if (node === undefined) return;
+    const { id } = random.pick(node.stores);
+    replicas.push(makeReplica(node, id, replicas.length + 1, isVoter));
+  };
+  for (let count = 0; count < home; count++) place(0, true);
+  for (let count = home; count < all; count++)
+    place(1 + ((count - home) % (free.length - 1)), true);
+  for (let region = 1; region < free.length; region++) {
+    const ids = byRegion[region]?.map(({ id }) => id) ?? [];
+    if (!replicas.some(({ nodeId }) => ids.includes(nodeId))) place(region, false);
+  }
+  return replicas;
+}
+
+function shuffled<T>(items: readonly T[], random: Random): T[] {
+  const left = [...items];
+  return items.flatMap(() => left.splice(random.integer(0, left.length - 1), 1));
+}
+
 /** A healthy replica on a store of the node. */
 export function makeReplica(
   node: ClusterNode,
@@ -150,6 +203,7 @@ export function makeReplica(
     storeId,
     replicaId,
     isVoter,
+    type: isVoter ? 0 : 5,
     flags: new Set(),
     quiescent: false,
     ticking: true,
