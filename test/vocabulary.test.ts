@@ -13,7 +13,9 @@ test('the values of labels, which queries and alerts name, stay as they are', ()
     'unavailable underreplicated overreplicated no_lease no_raft_leader leader_not_lease_holder quiescent_equals_ticking raft_log_too_large circuit_breaker_error paused_followers range_too_large other';
   expect({ ...lists }).toEqual({
     APIS: ['cluster', 'cloud'],
-    CLUSTER_ENDPOINTS: words('login nodes node_ranges sessions users table table_metadata'),
+    CLUSTER_ENDPOINTS: words(
+      'login nodes node_ranges sessions users table table_metadata range_types',
+    ),
     FAILURE_REASONS: words(
       'timeout network tls auth forbidden not_available http decode limit breaker_open other',
     ),

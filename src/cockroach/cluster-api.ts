@@ -1,26 +1,27 @@
 import { RequestError } from '../http/errors.ts';
-import type { PollStats } from '../http/poll-stats.ts';
+import { addStats, createPollStats, type PollStats } from '../http/poll-stats.ts';
 import { bufferBody } from '../http/request.ts';
 import { decodeValue } from '../json/decoder.ts';
 import { PageParser } from '../json/page-parser.ts';
-import {
-  type ObjectShape,
-  array,
-  type Infer,
-  integer,
-  object,
-  optional,
-  raw,
-  nameText,
-  typed,
-} from '../json/shape.ts';
+import { type Infer, object, type ObjectShape, typed } from '../json/shape.ts';
 import type { Endpoint } from '../vocabulary.ts';
 import { assertWithin, MAX_NODES } from './limits.ts';
 import { ClusterIdentity, nodeIdentity, NodeListings } from './node-listings.ts';
-import { isRepeatedPage, readNumberedPages, readOffsetPages, readTokenPages } from './paging.ts';
+import {
+  identityFields,
+  isRepeatedPage,
+  offsetEnvelope,
+  readNumberedPages,
+  readOffsetPages,
+  readTokenPages,
+  sessionsEnvelope,
+  tablesEnvelope,
+} from './paging.ts';
+import { describedRange, type TypesRequest, typesOf } from './range-types.ts';
 import { type RangeRoute, rangesPath } from './ranges-path.ts';
 import type { Session, SessionRequest } from './session.ts';
 
+export type { RangeTypes } from './range-types.ts';
 export type { PollStats } from '../http/poll-stats.ts';
 export type { RangeRoute } from './ranges-path.ts';
 
@@ -28,16 +29,6 @@ export type { RangeRoute } from './ranges-path.ts';
 const LIMITS = { maxElementBytes: 16 * 1024 * 1024, maxDepth: 64 };
 /** Answers that are read as a whole: a table of a thousand columns and grants has some 500 kB. */
 const MAX_OBJECT_BYTES = 16 * 1024 * 1024;
-
-export const tablesEnvelope = object({ pagination_info: object({ total_results: integer() }) });
-export const offsetEnvelope = object({ next: raw() });
-export const sessionsEnvelope = object({
-  next: raw(),
-  errors: array(object({ node_id: integer() })),
-  internal_app_name_prefix: optional(nameText()),
-});
-/** They distinguish the first session of one page from that of another. */
-export const identityFields = { id: raw(), node_id: raw(), start: raw() };
 
 /**
  * The cluster API v2, one method an endpoint. Listings call back synchronously, element by element; the element is reused
@@ -251,6 +242,25 @@ export class ClusterApi {
       });
       return { read: page.elements, total: page.envelope.pagination_info.total_results };
     });
+  }
+
+  /** GET /_status/ranges/{node_id}, beside the API v2 and no part of it: the descriptors of ranges that the node holds. */
+  async rangeTypes(stats: PollStats, request: TypesRequest): Promise<void> {
+    const query = request.rangeIds.map((id) => `range_ids=${id}`).join('&');
+    const ofRequest = createPollStats(AbortSignal.any([stats.signal, request.deadline]));
+    await this.#readPage(ofRequest, {
+      endpoint: 'range_types',
+      path: `/_status/ranges/${request.nodeId}?${query}`,
+      isBesideApi: true,
+      sendsCookie: true,
+      isSentOnce: true,
+      firstUrl: request.firstUrl,
+      list: 'ranges',
+      element: describedRange,
+      envelope: offsetEnvelope,
+      onElement: (range) => request.onRange(typesOf(range)),
+    });
+    addStats(stats, ofRequest);
   }
 
   /** One page of a listing, decoded while it arrives. */

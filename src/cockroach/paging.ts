@@ -1,12 +1,25 @@
 import { hash } from 'node:crypto';
 import { RequestError } from '../http/errors.ts';
 import type { PollStats } from '../http/poll-stats.ts';
+import { array, integer, nameText, object, optional, raw } from '../json/shape.ts';
 
 /** A longer listing comes from a server that never ends; the largest real one has some tens of pages. */
 const MAX_PAGES = 1_000;
 
 /** The continuation token of 10,000 nodes is 80 kB long, and a request must carry it. */
 const MAX_TOKEN_LENGTH = 256 * 1024;
+
+// What a page has beside its elements.
+
+export const tablesEnvelope = object({ pagination_info: object({ total_results: integer() }) });
+export const offsetEnvelope = object({ next: raw() });
+export const sessionsEnvelope = object({
+  next: raw(),
+  errors: array(object({ node_id: integer() })),
+  internal_app_name_prefix: optional(nameText()),
+});
+/** They distinguish the first session of one page from that of another. */
+export const identityFields = { id: raw(), node_id: raw(), start: raw() };
 
 /** Pages by limit and offset: `readPage` resolves to the response's `next`, which must grow and is absent at the end. */
 export async function readOffsetPages(

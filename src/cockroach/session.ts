@@ -21,7 +21,13 @@ interface SessionOptions {
 }
 
 /** A GET of the cluster API; the session adds what authorizes it. */
-export type SessionRequest<T> = Omit<HttpRequest<T>, 'method' | 'headers' | 'body' | 'sentToken'>;
+export interface SessionRequest<T> extends Omit<
+  HttpRequest<T>,
+  'method' | 'headers' | 'body' | 'sentToken'
+> {
+  /** The token goes out as the cookie `session`, as paths beside the API v2 want it; a refusal proves nothing about it. */
+  readonly sendsCookie?: boolean;
+}
 
 /** Refused secrets do not get better with time, and each login costs the server a slow hash. */
 const LOGIN_PAUSE_MS = 60_000;
@@ -107,6 +113,7 @@ export class Session {
   async #authorize<T>(request: SessionRequest<T>): Promise<T> {
     if (this.#options.secret === undefined) return this.#send(request, undefined);
     const token = await this.#current();
+    if (request.sendsCookie === true) return this.#sendCookie(request, token);
     try {
       return await this.#send(request, token);
     } catch (error) {
@@ -126,6 +133,12 @@ export class Session {
     });
     if (token !== undefined) token.isAccepted = true;
     return response;
+  }
+
+  /** A refusal proves nothing about the token. */
+  #sendCookie<T>(request: SessionRequest<T>, { text }: Token): Promise<T> {
+    const headers = { cookie: `session=${text}` };
+    return this.#options.http.send({ ...request, method: 'GET', headers });
   }
 
   /** Whether a refused token has been replaced, or may be replaced now: refused tokens cost one login a minute. */

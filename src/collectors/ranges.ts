@@ -6,6 +6,7 @@ import { defineCollector, type CollectContext, type PollFailure } from './collec
 import { families, STORE_LOADS } from './ranges/families.ts';
 import { HotCandidates, HotList, type HotRange } from './ranges/hot-ranges.ts';
 import { KnownRanges } from './ranges/known-ranges.ts';
+import { KnownVoters } from './ranges/known-voters.ts';
 import { listFamilies } from './ranges/list-families.ts';
 import { createNodeReader } from './ranges/node-reader.ts';
 import {
@@ -29,7 +30,7 @@ import {
 } from './ranges/scan.ts';
 import { PlaceLoads, TableLists } from './ranges/table-load.ts';
 import { NodeTally, type RangeLists, type ScannedNode } from './ranges/tally.ts';
-import { viewWhole } from './ranges/whole-view.ts';
+import { learnVoters, viewWhole } from './ranges/whole-view.ts';
 
 const OPTIONS = {
   page_limit: {
@@ -83,6 +84,7 @@ function createState() {
   return {
     ...createScanState(),
     known: new KnownRanges(),
+    voters: new KnownVoters(),
     hot: new HotList(),
     problems: new ProblemHistory(),
     tables: new TableLists(),
@@ -136,6 +138,7 @@ export const ranges = defineCollector({
       return { ...result, failure };
     }
     const isComplete = failed.length === 0;
+    if (isComplete && assignment.isWholeCluster) await learnVoters(api, context, assignment);
     const whole = isComplete ? viewWhole(state, lists, assignment, readNodes) : undefined;
     const summary = await inSlices(state.known.endScan(readNodes, whole));
     const problems = updateProblems(context, lists, assignment, readNodes);

@@ -157,11 +157,15 @@ export class HttpClient implements AsyncDisposable {
     await delay(Math.ceil(leftMs) + 1, stats.signal, `${endpoint}: waiting for Retry-After`);
   }
 
+  #maxAttemptsOf({ isSentOnce }: HttpRequest): number {
+    return isSentOnce === true ? 1 : this.#maxAttempts;
+  }
+
   /** Rejects with the failure when a retry is no use. */
   async #waitToRetry<T>(error: RequestError, call: Call<T>, retries: number): Promise<void> {
     const { request, attempts, hasBody } = call;
     const { endpoint, stats } = request;
-    if (hasBody || attempts >= this.#maxAttempts) throw error;
+    if (hasBody || attempts >= this.#maxAttemptsOf(request)) throw error;
     const { random, monotonicMs } = this.#options;
     const pausedMs = (this.#health.pauseOf(request)?.untilMs ?? -Infinity) - monotonicMs();
     const retry = planRetry(error, request, { retries, pausedMs, random });
@@ -177,7 +181,7 @@ export class HttpClient implements AsyncDisposable {
     let order = this.#health.order(request);
     for (let [upstream] = order; upstream !== undefined; [upstream] = order) {
       order = order.slice(1);
-      if (call.attempts >= this.#maxAttempts) break;
+      if (call.attempts >= this.#maxAttemptsOf(request)) break;
       const probed = this.#health.tryAcquire(upstream, request);
       if (probed === undefined) continue;
       call.attempts += 1;

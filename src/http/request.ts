@@ -17,6 +17,8 @@ export interface HttpRequest<T = unknown> {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** Below the configured URL, beginning with `/`; may carry a query. */
   readonly path: string;
+  /** The path is not below `/api/v2` but beside it: `https://proxy/crdb/_status/…` for `https://proxy/crdb/api/v2`. */
+  readonly isBesideApi?: boolean;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
   /** The poll that needs the response: its signal ends the request, its counts grow. */
@@ -35,6 +37,8 @@ export interface HttpRequest<T = unknown> {
   readonly firstUrl?: number;
   /** A single gateway may answer 500 to everything: try once more at the next URL. */
   readonly retryOn500?: boolean;
+  /** Never sent again, also not to another URL: the next poll will do. */
+  readonly isSentOnce?: boolean;
   /** Maximum of decoded bytes of a successful response, where that is less than the client allows. */
   readonly maxBytes?: number;
   /** Called before the first bytes of a successful response. */
@@ -155,14 +159,17 @@ export async function performRequest<T>(
   }
 }
 
+/** The end of a configured URL. */
+const API_PATH = /(?:\/api\/v2)?\/?$/;
+
 function describeRequest(
-  { method, path, headers, body }: HttpRequest,
+  { method, path, isBesideApi, headers, body }: HttpRequest,
   { url }: Upstream,
   { compression, userAgent, headers: commonHeaders }: RequestOptions,
 ) {
   return {
     origin: url.origin,
-    path: url.pathname.replace(/\/$/, '') + path,
+    path: url.pathname.replace(isBesideApi === true ? API_PATH : /\/$/, '') + path,
     method,
     headers: {
       accept: 'application/json',

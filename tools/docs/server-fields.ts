@@ -9,7 +9,8 @@ import {
   offsetEnvelope,
   sessionsEnvelope,
   tablesEnvelope,
-} from '../../src/cockroach/cluster-api.ts';
+} from '../../src/cockroach/paging.ts';
+import { describedRange } from '../../src/cockroach/range-types.ts';
 import { loginResponse } from '../../src/cockroach/session.ts';
 import { assistantShape } from '../../src/collectors/cloud.ts';
 import { nodeShape } from '../../src/collectors/nodes/record.ts';
@@ -88,6 +89,18 @@ export const RESPONSES: readonly ServerResponse[] = [
         ...PROBLEMS.slice(0, -1).map((name) => `ranges[].problems.${name}`),
         'ranges[].problems.*',
       ],
+    },
+  },
+  {
+    request: 'GET /_status/ranges/{node_id}?range_ids=1&range_ids=2',
+    shapes: [offsetEnvelope],
+    lists: { ranges: [describedRange] },
+    sources: {
+      'pkg/server/serverpb/status.proto': ['next'],
+      'pkg/roachpb/metadata.proto': under(
+        'ranges[].state.state.desc.',
+        'rangeId internalReplicas[].type',
+      ),
     },
   },
   {

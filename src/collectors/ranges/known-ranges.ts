@@ -1,6 +1,7 @@
 import { PROBLEMS } from '../../vocabulary.ts';
-import type { FailureDomains } from './failure-domains.ts';
+import { countReplicas, type FailureDomains, MIN_WITH_NON_VOTERS } from './failure-domains.ts';
 import { Holders } from './holders.ts';
+import type { SampleChoice } from './known-voters.ts';
 import { RangeTable, walk, type Work } from './range-table.ts';
 import { countProblems, LEASE_KINDS, type Place, tableOf } from './range.ts';
 
@@ -169,6 +170,29 @@ export class KnownRanges {
       ? (before & ~KIND_BITS) | flags
       : before | (flags & PROBLEM_BITS);
     table.sequences[slot] = Math.max(sequence, knownSequence);
+  }
+
+  /** Offers the ranges that may have non-voters, before `endScan`. */
+  *chooseSamples(choice: SampleChoice): Work {
+    const { table } = this;
+    yield* walk(table.capacity, (from, to) => {
+      for (let slot = from; slot < to; slot += 1) this.#offer(choice, slot);
+    });
+  }
+
+  #offer(choice: SampleChoice, slot: number): void {
+    const { ids, counts, flags, intended, places } = this.table;
+    const replicas = (counts[slot] ?? 0) & REPLICA_BITS;
+    // A range of 3 replicas may be one of 5.
+    if (replicas === 0 || (replicas < 3 && (intended[slot] ?? 0) < MIN_WITH_NON_VOTERS)) return;
+    const problems = (flags[slot] ?? 0) & PROBLEM_BITS;
+    const count = countReplicas(replicas, problems, this.#holders.counts(slot));
+    if (count.intended < MIN_WITH_NON_VOTERS) return;
+    const [place, rangeId] = [places[slot] ?? 0, ids[slot] ?? 0];
+    if (!choice.isBetter(place, count.intended, rangeId, count.live < count.intended)) return;
+    const holders = this.#holders.read(slot);
+    const seen = this.#holders.nodes.slice(0, holders).filter((_, at) => this.#holders.seen[at]);
+    choice.take(place, count.intended, rangeId, seen);
   }
 
   /**

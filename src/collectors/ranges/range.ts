@@ -73,8 +73,8 @@ export function countProblems(counts: number[], bits: number): void {
 }
 
 /**
- * The table and the index that a range begins in, as one exact integer: 0 outside of tables, negative in a virtual
- * cluster. No more of a key leaves this file.
+ * The table and the index that a range begins in, as one exact integer, negative in a virtual cluster. Outside of tables
+ * the first word of the key as a number below 2^20, 0 when it is not known. No more of a key leaves this file.
  */
 export type Place = number;
 
@@ -105,9 +105,19 @@ function parsePlace(bytes: Uint8Array, start: number, end: number): Place {
     const indexId = parseId(bytes, idEnd(bytes, tableAt, end) + 1, end);
     return tableId * INDEX_LIMIT + (indexId < INDEX_LIMIT ? indexId : 0);
   }
-  return startsWith(bytes, start, end, VIRTUAL_CLUSTER_PREFIX)
+  const virtual = startsWith(bytes, start, end, VIRTUAL_CLUSTER_PREFIX)
     ? parseVirtualPlace(bytes, start + VIRTUAL_CLUSTER_PREFIX.length, end)
     : 0;
+  return virtual === 0 ? placeOutsideOfTables(bytes, start, end) : virtual;
+}
+
+/** Of `/System/NodeLiveness` the first word, as a number below the index limit; 0 without one. */
+function placeOutsideOfTables(bytes: Uint8Array, start: number, end: number): Place {
+  let hash = 0;
+  for (let at = start + 1; at < end && bytes[at] !== SLASH; at += 1) {
+    hash = Math.imul(hash, 31) + (bytes[at] ?? 0);
+  }
+  return (hash >>> 0) % INDEX_LIMIT;
 }
 
 /** From the id of the virtual cluster on: `3/Table/104/1/…`. */
@@ -164,6 +174,7 @@ export function labelOfTable(table: number): string {
 
 /** The ids as label values; empty where there is none. */
 export function labelsOfPlace(place: Place) {
+  if (tableOf(place) === 0) return { table_id: '', index_id: '' };
   const indexId = place < 0 ? -place % VIRTUAL_INDEX_LIMIT : place % INDEX_LIMIT;
   return { table_id: labelOfTable(tableOf(place)), index_id: String(indexId || '') };
 }

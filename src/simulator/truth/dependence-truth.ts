@@ -96,7 +96,7 @@ function realDependence(state: WorldState, stopped: ReadonlySet<number>): RealDe
 /** A range by the nodes that report it, and the numbers of replicas that it can be taken for. */
 interface SeenRange {
   readonly holders: ReadonlySet<number>;
-  readonly views: ReturnType<typeof viewsOf>;
+  readonly views: readonly View[];
 }
 
 function prefixOf({ locality }: ClusterNode, tier: number): string {
@@ -112,9 +112,10 @@ function dependenceOn(seen: readonly SeenRange[], stopped: ReadonlySet<number>):
   const allReplicas = { least: 0, most: 0 };
   for (const { holders, views } of seen) {
     const lost = holders.intersection(stopped).size;
-    const losesQuorum = views.filter(
-      ({ intended, live }) => live >= quorumOf(intended) && live - lost < quorumOf(intended),
-    );
+    const losesQuorum = views.filter((view) => {
+      const spare = spareOf(view);
+      return spare >= 0 && lost > spare;
+    });
     const losesAll = views.filter(({ live }) => live > 0 && live === lost);
     addBounds(quorum, losesQuorum.length, views.length);
     addBounds(allReplicas, losesAll.length, views.length);
@@ -126,10 +127,17 @@ function withoutQuorum(seen: readonly SeenRange[], nodeId: number): Bounds {
   const bounds = { least: 0, most: 0 };
   for (const { holders, views } of seen) {
     if (!holders.has(nodeId)) continue;
-    const lacking = views.filter(({ intended, live }) => live < quorumOf(intended));
+    const lacking = views.filter((view) => spareOf(view) < 0);
     addBounds(bounds, lacking.length, views.length);
   }
   return bounds;
+}
+
+/** Replicas that a range can lose in the worst case, in which every missing one is a voter; fewer than 0: no quorum. */
+function spareOf({ intended, live, voters }: View): number {
+  const needed = quorumOf(voters);
+  if (live < needed) return -1;
+  return Math.max(0, voters - Math.max(0, intended - live) - needed);
 }
 
 function addBounds(bounds: Bounds, agreeing: number, views: number): void {
@@ -137,8 +145,25 @@ function addBounds(bounds: Bounds, agreeing: number, views: number): void {
   if (agreeing > 0 && agreeing === views) bounds.least += 1;
 }
 
+/** What a range can be taken for. */
+interface View {
+  readonly intended: number;
+  readonly live: number;
+  readonly voters: number;
+}
+
+/** A range of 4 or more replicas by its voters, and as if all of them were, where its types are not known. */
+function viewsOf(state: WorldState, range: Range, holders: ReadonlySet<number>): readonly View[] {
+  const voters = range.replicas.filter(({ isVoter }) => isVoter).length;
+  return sizesOf(state, range, holders).flatMap(({ intended, live }) => {
+    const all = { intended, live, voters: intended };
+    const isTold = intended >= 4 && intended === range.replicas.length && voters < intended;
+    return isTold ? [all, { intended, live, voters }] : [all];
+  });
+}
+
 /** The numbers of replicas that a range can be taken for, by what was seen of it before. */
-function viewsOf(
+function sizesOf(
   state: WorldState,
   range: Range,
   holders: ReadonlySet<number>,

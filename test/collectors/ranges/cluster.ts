@@ -69,6 +69,10 @@ export interface FakeCluster {
   asked: Asked[];
   /** Elements that were counted as wrong. */
   decodeErrors: number;
+  /** Questions for types so far. */
+  askedTypes: { readonly nodeId: number; readonly rangeIds: readonly number[] }[];
+  /** Types of the replicas of a range; throws what the request fails with. */
+  typesOf: (rangeId: number) => readonly unknown[];
   /** Awaited before each answer; a test that cuts a scan waits here for the deadline. */
   hold: (asked: Asked, reading: PollStats) => Promise<void>;
 }
@@ -81,6 +85,10 @@ export function fakeCluster(nodes: readonly FakeNode[]): FakeCluster {
     nodes,
     asked: [],
     decodeErrors: 0,
+    askedTypes: [],
+    typesOf() {
+      throw statusError(404);
+    },
     hold: async () => undefined,
     api: new ClusterApi({ get }, (_endpoint, count) => {
       cluster.decodeErrors += count;
@@ -89,10 +97,17 @@ export function fakeCluster(nodes: readonly FakeNode[]): FakeCluster {
 
   async function get<T>({ path, stats, firstUrl, onChunk, onEnd }: SessionRequest<T>): Promise<T> {
     const url = new URL(`http://fake${path}`);
-    const isNodes = url.pathname === '/nodes/';
-    const body = isNodes ? listing(cluster) : await listed(url, stats, firstUrl);
+    const body = await bodyOf(url, stats, firstUrl);
     onChunk(Buffer.from(JSON.stringify(body)));
     return onEnd({ status: 200, dateMs: undefined, url: 'http://a' });
+  }
+
+  function bodyOf(url: URL, stats: PollStats, firstUrl: number | undefined): unknown {
+    if (url.pathname === '/nodes/') return listing(cluster);
+    if (!url.pathname.startsWith('/_status/ranges/')) return listed(url, stats, firstUrl);
+    const rangeIds = url.searchParams.getAll('range_ids').map(Number);
+    cluster.askedTypes.push({ nodeId: Number(url.pathname.split('/')[3]), rangeIds });
+    return { ranges: rangeIds.map((id) => described(id, cluster.typesOf(id))), next: 0 };
   }
 
   async function listed(
@@ -116,6 +131,11 @@ export function fakeCluster(nodes: readonly FakeNode[]): FakeCluster {
   }
 
   return cluster;
+}
+
+function described(rangeId: number, types: readonly unknown[]): unknown {
+  const internalReplicas = types.map((type, at) => ({ nodeId: at + 1, type }));
+  return { state: { state: { desc: { rangeId: String(rangeId), internalReplicas } } } };
 }
 
 function listing({ nodes }: FakeCluster): unknown {

@@ -1,0 +1,32 @@
+import { array, type Infer, integer, object, string } from '../json/shape.ts';
+
+/** As jsonpb writes it: integers of 64 bits as strings, enums as integers. */
+export const describedRange = object({
+  state: object({
+    state: object({
+      desc: object({ rangeId: string(), internalReplicas: array(object({ type: integer() })) }),
+    }),
+  }),
+});
+
+/** What a range consists of. */
+export interface RangeTypes {
+  readonly rangeId: number;
+  /** 0 is a voter, 5 a non-voter; undefined is no integer. */
+  readonly types: readonly (number | undefined)[];
+}
+
+export interface TypesRequest {
+  /** Ends the request before the poll's own deadline does. */
+  readonly deadline: AbortSignal;
+  readonly nodeId: number;
+  readonly rangeIds: readonly number[];
+  /** Index of the URL to begin with. */
+  readonly firstUrl: number;
+  readonly onRange: (range: RangeTypes) => void;
+}
+
+export function typesOf({ state }: Infer<typeof describedRange>): RangeTypes {
+  const { rangeId, internalReplicas } = state.state.desc;
+  return { rangeId: Number(rangeId), types: internalReplicas.map(({ type }) => type) };
+}
