@@ -1,0 +1,196 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { ranges } from '../../../src/collectors/ranges.ts';
+import { startSimulator } from '../../../src/simulator/index.ts';
+import { fakeCluster, pollRanges, replica, statusError } from './cluster.ts';
+import { valuesOf } from './expectations.ts';
+import { simulatedApi } from './simulated.ts';
+
+const DEAD = 1;
+const NODES = [1, 2, 3, 4, 5];
+
+/** A cluster of ranges with five replicas each, all of the given tables; `isDown`: node 5 is. */
+function show(
+  cluster: ReturnType<typeof fakeCluster>,
+  tables: readonly number[],
+  isDown: boolean,
+): void {
+  cluster.nodes = NODES.map((nodeId) => ({
+    nodeId,
+    ...(isDown && nodeId === 5 ? { status: DEAD } : {}),
+    ranges: tables.map((table, at) =>
+      replica({
+        rangeId: at + 1,
+        nodeId,
+        storeId: nodeId,
+        key: `/Table/${table}/1`,
+        ...(isDown && nodeId === 1 && { problems: { underreplicated: true } }),
+      }),
+    ),
+  }));
+}
+
+const ZONE = [0, 0, 0, 5, 5];
+const unknown = (polled: Awaited<ReturnType<typeof pollRanges>>) =>
+  polled.of('crdb_ranges_of_unknown_voters');
+
+describe('the voters of ranges with 4 or more replicas', () => {
+  test('are read in the scan that needs them, and make a node count that all voters would spare', async () => {
+    const cluster = fakeCluster([]);
+    cluster.typesOf = () => ZONE;
+    const state = ranges.createState();
+    show(cluster, [104], false);
+    await pollRanges(cluster.api, { state });
+    show(cluster, [104], true);
+    const polled = await pollRanges(cluster.api, { state });
+    expect(unknown(polled)).toEqual(['{scope="node"} 0', '{scope="locality"} 0']);
+    expect(polled.of('crdb_node_dependent_ranges')).toContain('{node_id="1",effect="quorum"} 1');
+  });
+
+  test('are unknown where the server refuses, which the metric admits and the log says', async () => {
+    const cluster = fakeCluster([]);
+    cluster.typesOf = () => {
+      throw statusError(403);
+    };
+    show(cluster, [104], true);
+    const warnings: string[] = [];
+    const context = { warn: (text: string) => warnings.push(text) };
+    const polled = await pollRanges(cluster.api, { context });
+    expect(polled.failure).toBeUndefined();
+    expect(unknown(polled)[0]).toBe('{scope="node"} 1');
+    expect(warnings).toEqual([expect.stringContaining('GRANT SYSTEM VIEWCLUSTERMETADATA')]);
+    expect(cluster.askedTypes).toHaveLength(1);
+  });
+
+  test('are read again after a pause that doubles while the server refuses', async () => {
+    const cluster = fakeCluster([]);
+    show(cluster, [104], true);
+    const state = ranges.createState();
+    const asked: number[] = [];
+    for (let minute = 0; minute < 60; minute += 1) {
+      const before = cluster.askedTypes.length;
+      await pollRanges(cluster.api, { state, context: { nowMs: () => minute * 60_000 } });
+      if (cluster.askedTypes.length > before) asked.push(minute);
+    }
+    expect(asked).toEqual([0, 1, 3, 7, 15, 31, 47]);
+  });
+
+  test('take at most 5 requests and 100 ranges after a scan, those with a missing replica first', async () => {
+    const cluster = fakeCluster([]);
+    cluster.typesOf = () => ZONE;
+    const tables = Array.from({ length: 250 }, (_, at) => 1_000 + at);
+    show(cluster, tables, false);
+    const state = ranges.createState();
+    const counts: number[] = [];
+    for (let scan = 0; scan < 4; scan += 1) {
+      cluster.askedTypes = [];
+      await pollRanges(cluster.api, { state });
+      expect(cluster.askedTypes.length).toBeLessThanOrEqual(5);
+      counts.push(cluster.askedTypes.flatMap(({ rangeIds }) => rangeIds).length);
+    }
+    expect(counts).toEqual([100, 100, 50, 0]);
+  });
+
+  test('are not those of a range whose configuration changes: another one is read after the next scan', async () => {
+    const cluster = fakeCluster([]);
+    cluster.typesOf = (rangeId) => (rangeId === 1 ? [0, 0, 2, 3, 5] : ZONE);
+    show(cluster, [104, 104], true);
+    const state = ranges.createState();
+    expect(unknown(await pollRanges(cluster.api, { state }))[0]).toBe('{scope="node"} 2');
+    expect(unknown(await pollRanges(cluster.api, { state }))[0]).toBe('{scope="node"} 0');
+    expect(cluster.askedTypes.map(({ rangeIds }) => rangeIds)).toEqual([[1], [2]]);
+  });
+
+  test('are kept for an hour, and longer while a node is down', async () => {
+    const cluster = fakeCluster([]);
+    cluster.typesOf = () => ZONE;
+    show(cluster, [104], true);
+    const state = ranges.createState();
+    await pollRanges(cluster.api, { state, context: { nowMs: () => 0 } });
+    cluster.typesOf = () => {
+      throw statusError(501);
+    };
+    const later = { nowMs: () => 7_200_000 };
+    expect(unknown(await pollRanges(cluster.api, { state, context: later }))[0]).toContain(' 0');
+    show(cluster, [104], false);
+    // The missing replica is there again, but nobody knows that it is not a new one.
+    await pollRanges(cluster.api, { state, context: later });
+    show(cluster, [104], true);
+    expect(unknown(await pollRanges(cluster.api, { state, context: later }))[0]).toContain(' 1');
+  });
+
+  test('are not read when the nodes are divided among shards', async () => {
+    const cluster = fakeCluster([]);
+    show(cluster, [104], false);
+    await pollRanges(cluster.api, { context: { shards: { index: 0, count: 2 } } });
+    expect(cluster.askedTypes).toEqual([]);
+  });
+});
+
+describe('dependent ranges of a multi-region cluster', () => {
+  const world = fc.record({
+    seed: fc.integer({ min: 1, max: 1_000 }),
+    movr: fc.constantFrom('zone', 'region'),
+    bank: fc.constantFrom('zone', 'region'),
+    down: fc.uniqueArray(fc.integer({ min: 2, max: 9 }), { minLength: 1, maxLength: 2 }),
+    isRead: fc.boolean(),
+  });
+
+  test('are never fewer than really depend on a node while the voters are known, and else admitted', async () => {
+    await fc.assert(
+      fc.asyncProperty(world, async ({ seed, movr, bank, down, isRead }) => {
+        await using simulator = await startSimulator({
+          seed,
+          nodes: 9,
+          ranges: 60,
+          sessions: 0,
+          metricKeys: 'useful',
+          frozen: true,
+          faultyNodes: false,
+          survival: { movr, bank },
+        });
+        await using cluster = simulatedApi(simulator);
+        if (!isRead) simulator.setQuirk('rangeTypes', 'forbidden');
+        const state = ranges.createState();
+        await pollRanges(cluster.api, { state });
+        await pollRanges(cluster.api, { state });
+        for (const nodeId of down) simulator.world.killNode(nodeId);
+        const polled = await pollRanges(cluster.api, { state });
+        const found = valuesOf(polled, 'crdb_node_dependent_ranges');
+        const { real } = simulator.truth().dependence;
+        const uncertain = valuesOf(polled, 'crdb_ranges_of_unknown_voters')['scope="node"'] ?? NaN;
+        for (const [nodeId, { quorum, allReplicas, withoutQuorum }] of Object.entries(real.nodes)) {
+          const valueOf = (effect: string) => found[`node_id="${nodeId}",effect="${effect}"`];
+          expect(valueOf('all_replicas')).toBe(allReplicas);
+          expect(valueOf('without_quorum')).toBe(withoutQuorum);
+          if (isRead) expect(valueOf('quorum')).toBeGreaterThanOrEqual(quorum);
+          else expect((valueOf('quorum') ?? NaN) + uncertain).toBeGreaterThanOrEqual(quorum);
+        }
+        if (isRead) expect(uncertain).toBe(0);
+      }),
+      { numRuns: 12, seed: 1 },
+    );
+  }, 60_000);
+});
+
+test('the types are read beside the API with the token in a cookie, and with no header of the API', async () => {
+  await using simulator = await startSimulator({
+    nodes: 5,
+    ranges: 20,
+    sessions: 0,
+    metricKeys: 'useful',
+    faultyNodes: false,
+    replication: 5,
+  });
+  await using cluster = simulatedApi(simulator);
+  const polled = await pollRanges(cluster.api);
+  expect(unknown(polled)).toEqual(['{scope="node"} 0', '{scope="locality"} 0']);
+  const asked = simulator.requests.entries.filter(({ endpoint }) => endpoint === 'range_types');
+  expect(asked.length).toBeGreaterThan(0);
+  expect(asked.length).toBeLessThanOrEqual(5);
+  for (const { path, headers } of asked) {
+    expect(path).toMatch(/^\/_status\/ranges\/\d\?range_ids=\d+(&range_ids=\d+)*$/);
+    expect(headers['cookie']).toMatch(/^session=[^ ;]+$/);
+    expect(headers['x-cockroach-api-session']).toBeUndefined();
+  }
+});
