@@ -17,18 +17,15 @@ import {
   sessionsEnvelope,
   tablesEnvelope,
 } from './paging.ts';
-import { describedRange, type TypesRequest, typesOf } from './range-types.ts';
+import { describedRange, typesOf, typesPath, type TypesRequest } from './range-types.ts';
 import { type RangeRoute, rangesPath } from './ranges-path.ts';
 import type { Session, SessionRequest } from './session.ts';
 
-export type { RangeTypes } from './range-types.ts';
 export type { PollStats } from '../http/poll-stats.ts';
 export type { RangeRoute } from './ranges-path.ts';
 
-/** Far above the largest honest element (a node with many stores: half a megabyte). */
+/** Far above the largest honest element (a node with many stores, a table with many grants: half a megabyte). */
 const LIMITS = { maxElementBytes: 16 * 1024 * 1024, maxDepth: 64 };
-/** Answers that are read as a whole: a table of a thousand columns and grants has some 500 kB. */
-const MAX_OBJECT_BYTES = 16 * 1024 * 1024;
 
 /**
  * The cluster API v2, one method an endpoint. Listings call back synchronously, element by element; the element is reused
@@ -217,7 +214,7 @@ export class ClusterApi {
       part: path,
       path,
       stats,
-      ...bufferBody(MAX_OBJECT_BYTES, (bytes) => {
+      ...bufferBody(LIMITS.maxElementBytes, (bytes) => {
         const { value, wrongTypes } = decodeValue(bytes, request.shape);
         stats.items += 1;
         this.decodeErrors('table', wrongTypes);
@@ -246,11 +243,10 @@ export class ClusterApi {
 
   /** GET /_status/ranges/{node_id}, beside the API v2 and no part of it: the descriptors of ranges that the node holds. */
   async rangeTypes(stats: PollStats, request: TypesRequest): Promise<void> {
-    const query = request.rangeIds.map((id) => `range_ids=${id}`).join('&');
     const ofRequest = createPollStats(AbortSignal.any([stats.signal, request.deadline]));
     await this.#readPage(ofRequest, {
       endpoint: 'range_types',
-      path: `/_status/ranges/${request.nodeId}?${query}`,
+      path: typesPath(request),
       isBesideApi: true,
       sendsCookie: true,
       isSentOnce: true,

@@ -30,3 +30,8 @@ export function typesOf({ state }: Infer<typeof describedRange>): RangeTypes {
   const { rangeId, internalReplicas } = state.state.desc;
   return { rangeId: Number(rangeId), types: internalReplicas.map(({ type }) => type) };
 }
+
+/** The parameter is repeated: servers up to 25.x refuse a list. */
+export function typesPath({ nodeId, rangeIds }: TypesRequest): string {
+  return `/_status/ranges/${nodeId}?${rangeIds.map((id) => `range_ids=${id}`).join('&')}`;
+}

@@ -1,4 +1,4 @@
-import type { RangeTypes } from '../../cockroach/cluster-api.ts';
+import type { RangeTypes } from '../../cockroach/range-types.ts';
 import type { VoterCounts } from './failure-domains.ts';
 
 const MINUTE_MS = 60_000;
