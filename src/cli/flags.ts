@@ -47,9 +47,16 @@ export function configSources(command: Command, { env }: CommandContext): Config
   return { flags: Object.fromEntries(flags), env, collectors: COLLECTORS };
 }
 
-/** The configuration as the exporter would read it; warnings go to standard error. */
+/**
+ * The configuration as the exporter would read it; warnings go to standard error. With the option `--cluster`, secrets of
+ * other clusters may be missing.
+ */
 export async function loadCommandConfig(command: Command, context: CommandContext) {
-  const { config, warnings } = await loadConfig(configSources(command, context));
+  const { cluster: onlyCluster } = command.opts<{ readonly cluster?: string }>();
+  const { config, warnings } = await loadConfig({
+    ...configSources(command, context),
+    onlyCluster,
+  });
   if (warnings.length > 0) process.stderr.write(`${formatIssues(warnings)}\n`);
   return config;
 }

@@ -35,8 +35,14 @@ function tlsSection(folder: string) {
       help: 'CA certificates that verify the nodes, instead of those of the operating system and of Node.js.',
       examples: ['/etc/crdb/ca.crt'],
     }),
-    cert_file: key(v.optional(filePath(folder)), { help: 'Client certificate; needs key_file.' }),
-    key_file: key(v.optional(filePath(folder)), { help: 'Key of the client certificate.' }),
+    cert_file: key(v.optional(filePath(folder)), {
+      flag: 'cluster.cert-file',
+      help: 'Client certificate; needs the key file.',
+    }),
+    key_file: key(v.optional(filePath(folder)), {
+      flag: 'cluster.key-file',
+      help: 'Key of the client certificate.',
+    }),
     server_name: key(v.optional(text('host')), {
       help: 'Name expected in the certificates of the nodes; default: the host of the URL.',
     }),

@@ -16,16 +16,23 @@ import type { AnySection, Section } from './validate.ts';
 // The rules of a cluster that go beyond one key, and the files and variables that its keys name. Where a problem was
 // reported, a value may be missing that the types promise: such a load ends in an error.
 
-/** Checks and completes the list `clusters`. */
+/**
+ * Checks and completes the list `clusters`. With `onlyCluster`, secrets and TLS files of the other clusters are not read:
+ * whoever queries one cluster needs no secrets of others.
+ */
 export async function readClusters(
   list: Section<FileConfig['clusters']>,
   collectors: readonly CollectorOptions[],
   env: Environment,
+  onlyCluster: string | undefined,
 ): Promise<ClusterConfig[]> {
   const sections = list.items();
   reportSameNames(sections);
   const clusters: ClusterConfig[] = [];
-  for (const section of sections) clusters.push(await readCluster(section, collectors, env));
+  for (const section of sections) {
+    const isUsed = onlyCluster === undefined || section.values.name === onlyCluster;
+    clusters.push(await readCluster(section, collectors, env, isUsed));
+  }
   return clusters;
 }
 
@@ -46,15 +53,18 @@ async function readCluster(
   section: Section<FileCluster>,
   collectors: readonly CollectorOptions[],
   env: Environment,
+  isUsed: boolean,
 ): Promise<ClusterConfig> {
   const apis = { cluster: section.has('cluster_api'), cloud: section.has('cloud_api') };
   if (!apis.cluster && !apis.cloud) {
     section.report('a cluster needs cluster_api or cloud_api or both');
   }
   const cluster_api = apis.cluster
-    ? await readClusterApi(section.member('cluster_api'), env)
+    ? await readClusterApi(section.member('cluster_api'), env, isUsed)
     : undefined;
-  const cloud_api = apis.cloud ? await readCloudApi(section.member('cloud_api'), env) : undefined;
+  const cloud_api = apis.cloud
+    ? await readCloudApi(section.member('cloud_api'), env, isUsed)
+    : undefined;
   const urls = [...(cluster_api?.urls ?? []), ...(cloud_api ? [cloud_api.url] : [])];
   checkLocalRoute(section);
   return {
@@ -95,10 +105,11 @@ function checkLocalRoute(section: Section<FileCluster>): void {
 async function readClusterApi(
   section: Section<NonNullable<FileCluster['cluster_api']>>,
   env: Environment,
+  isUsed: boolean,
 ): Promise<ClusterApiConfig> {
   checkLogin(section);
   warnOfPlainText(section, section.values.urls);
-  await checkTls(section.member('tls'));
+  if (isUsed) await checkTls(section.member('tls'));
   const {
     password_file: _,
     password_env: _1,
@@ -106,15 +117,17 @@ async function readClusterApi(
     token_env: _3,
     ...values
   } = section.allValues;
-  const password = await readSecret(section, 'password', env);
-  return { ...values, password, token: await readSecret(section, 'token', env) };
+  const password = isUsed ? await readSecret(section, 'password', env) : undefined;
+  const token = isUsed ? await readSecret(section, 'token', env) : undefined;
+  return { ...values, password, token };
 }
 
 async function readCloudApi(
   section: Section<NonNullable<FileCluster['cloud_api']>>,
   env: Environment,
+  isUsed: boolean,
 ): Promise<CloudApiConfig> {
-  const token = await readSecret(section, 'token', env);
+  const token = isUsed ? await readSecret(section, 'token', env) : undefined;
   const { token_file: _, token_env: _1, ...values } = section.allValues;
   if (writtenKeys(section, 'token').length === 0) {
     section.report('a token is missing: set token_file, token_env or token');

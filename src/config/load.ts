@@ -23,6 +23,8 @@ export interface ConfigSources {
   readonly env: Environment;
   /** Their switches, keys and options are part of the configuration. */
   readonly collectors: readonly CollectorOptions[];
+  /** The cluster whose secrets and TLS files are needed; those of all when absent. */
+  readonly onlyCluster?: string | undefined;
   /** A web config file that is already followed, and so not checked again here. */
   readonly followedWebConfig?: string | undefined;
   /** That of the system when absent. */
@@ -124,11 +126,11 @@ function inheritCollectors(document: SourceDocument): void {
 
 async function complete(
   root: Section<FileConfig>,
-  { env, collectors, followedWebConfig, hostname = systemHostname() }: ConfigSources,
+  { env, collectors, onlyCluster, followedWebConfig, hostname = systemHostname() }: ConfigSources,
 ): Promise<Config> {
   checkShard(root.member('shard'));
   await checkWebConfig(root.member('web'), followedWebConfig);
-  const clusters = await readClusters(root.member('clusters'), collectors, env);
+  const clusters = await readClusters(root.member('clusters'), collectors, env, onlyCluster);
   // Not complete only where a problem was reported.
   const { collectors: _common, ...values } = root.allValues;
   const shard = { ...values.shard, name: values.shard?.name ?? shardNameOf(hostname) };

@@ -29,6 +29,8 @@ test('the flags follow from the schema', () => {
     'cluster.token-file',
     'cluster.virtual-cluster',
     'cluster.ca-file',
+    'cluster.cert-file',
+    'cluster.key-file',
     'cloud.url',
     'cloud.cluster-id',
     'cloud.token-file',
@@ -94,8 +96,8 @@ test('every key has its type, its default and its variable', () => {
     clusters[].cluster_api.token_env variable - -
     clusters[].cluster_api.virtual_cluster name "system" CRDB_EXPORTER_CLUSTER_VIRTUAL_CLUSTER
     clusters[].cluster_api.tls.ca_file path - CRDB_EXPORTER_CLUSTER_CA_FILE
-    clusters[].cluster_api.tls.cert_file path - -
-    clusters[].cluster_api.tls.key_file path - -
+    clusters[].cluster_api.tls.cert_file path - CRDB_EXPORTER_CLUSTER_CERT_FILE
+    clusters[].cluster_api.tls.key_file path - CRDB_EXPORTER_CLUSTER_KEY_FILE
     clusters[].cluster_api.tls.server_name host - -
     clusters[].cluster_api.tls.insecure_skip_verify boolean false -
     clusters[].cluster_api.timeout duration "30s" -

@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest';
+import { startSimulator } from '../../src/simulator/index.ts';
+import { clusterYaml } from '../support/exporter.ts';
+import { runHere, writeTemporary } from './run.ts';
+
+/** A cluster whose secrets exist only on another machine. */
+const OTHER = `  - name: other
+    cluster_api:
+      urls: ["https://other:8080"]
+      username: exporter
+      password_file: /nowhere/password
+      tls: { ca_file: /nowhere/ca.crt }
+    cloud_api: { cluster_id: "35c4", token_env: NOWHERE_TOKEN }
+`;
+
+test('a command needs the secrets of its own cluster only', async () => {
+  await using simulator = await startSimulator({ nodes: 3, ranges: 20, metricKeys: 'useful' });
+  const file = await writeTemporary('two.yml', `clusters:\n${clusterYaml(simulator)}${OTHER}`);
+  const flag = `--config.file=${file}`;
+  const own = await runHere(['nodes', flag, '--cluster', 'sim']);
+  expect({ code: own.code, err: own.err }).toEqual({ code: 0, err: '' });
+  const other = await runHere(['nodes', flag, '--cluster', 'other']);
+  expect(other.code).toBe(2);
+  for (const part of ['/nowhere/password', '/nowhere/ca.crt', 'NOWHERE_TOKEN']) {
+    expect(other.err).toContain(part);
+  }
+  const mistyped = await runHere(['nodes', flag, '--cluster', 'siim']);
+  expect(mistyped).toMatchObject({ code: 2, err: expect.stringContaining('did you mean sim?') });
+});
