@@ -4,9 +4,9 @@ import { graph } from './lib/graph.ts';
 import { NODE_OF_ROW, toBoard, toConsole } from './lib/links.ts';
 import { heatmap, stat } from './lib/panels.ts';
 import type { Limit } from './lib/style.ts';
+import { withTable } from './lib/table-names.ts';
 import { table } from './lib/table.ts';
 import { choice, clusterVariable, nodeVariable, S } from './lib/variables.ts';
-import { withTable } from './ranges.ts';
 
 const CHOSEN = `${S}, node_id=~"$node"`;
 const QUERIES_BY_NODE = `sum by (node_id) (max by (node_id, store_id) (crdb_store_queries_per_second{${S}}))`;

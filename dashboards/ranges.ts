@@ -4,6 +4,7 @@ import { graph } from './lib/graph.ts';
 import { NODE_OF_ROW, toBoard, toConsole } from './lib/links.ts';
 import { bars, note, pie, stat } from './lib/panels.ts';
 import type { Limit } from './lib/style.ts';
+import { withTable } from './lib/table-names.ts';
 import { table } from './lib/table.ts';
 import { clusterVariable, many, nodeVariable, S } from './lib/variables.ts';
 import { safeToStop } from './safe-to-stop.ts';
@@ -148,12 +149,6 @@ const problemRow: Row = {
     }),
   ],
 };
-
-/** Adds database and table to rows of configured tables, and keeps the others. */
-export function withTable(rows: string, labels: string): string {
-  const info = `max by (table_id, database, schema, table) (crdb_table_info{${S}})`;
-  return `${rows} * on (table_id) group_left (database, schema, table) ${info} or on (${labels}) ${rows}`;
-}
 
 const leases = (limit: Limit): Row => ({
   title: 'Leases and replicas',

@@ -1,8 +1,8 @@
 import type { Row } from './lib/board.ts';
 import { graph } from './lib/graph.ts';
+import { withTable } from './lib/table-names.ts';
 import { table } from './lib/table.ts';
 import { S } from './lib/variables.ts';
-import { withTable } from './ranges.ts';
 
 /** Figures by the labels, over all shards, with the name of each table that is known. */
 function byTable(figure: string, labels = 'table_id'): string {

@@ -59,7 +59,7 @@ function readFile(file: string): readonly RuleCase[] {
 }
 
 /** The case as promtool reads it. */
-function expandCase(written: WrittenCase): RuleCase {
+export function expandCase(written: WrittenCase): RuleCase {
   const { name, series, fires = '', values = '', ...others } = written;
   return {
     ...others,
