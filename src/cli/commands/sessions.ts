@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { sessions } from '../../collectors/sessions.ts';
 import { pairOf } from '../../collectors/sessions/applications.ts';
 import { isClosed, readSession, retriesOf } from '../../collectors/sessions/session.ts';
+import { grantee } from '../../diagnosis/rules.ts';
 import { formatAge, formatBytes, formatCount, formatList } from '../../format.ts';
 import {
   array,
@@ -12,6 +13,7 @@ import {
   object,
   optional,
   raw,
+  selected,
   string,
   time,
 } from '../../json/shape.ts';
@@ -53,6 +55,11 @@ const transactionShape = object({
   alloc_bytes: integer(),
   max_alloc_bytes: integer(),
   priority: string(),
+});
+
+const NODES_PER_PAGE = 100;
+const connectionsShape = object({
+  metrics: selected({ keys: ['sql.conns'], prefixes: [] }, number()),
 });
 
 const queryText = { sql: string(), sql_no_constants: string() };
@@ -160,7 +167,9 @@ async function list(target: ClusterTarget, options: Options): Promise<number> {
   ];
   const listing = openListing<Session>(options, 'sessions', columns, required);
   const nowMs = Date.now();
+  const own = target.config.cluster_api?.username?.toLowerCase();
   let listed = 0;
+  let seesOthers = false;
   const { failedNodes } = await withProgress('sessions', options.output, (advance) =>
     target.api.sessions(target.stats, {
       limit: Number(target.config.collectors['sessions']?.['page_limit']),
@@ -169,6 +178,7 @@ async function list(target: ClusterTarget, options: Options): Promise<number> {
       onSession(element, dateMs) {
         advance();
         listed += 1;
+        seesOthers ||= element.username !== own;
         // Old servers list closed sessions whatever the request specifies.
         if (isClosed(element)) return;
         const session = toSession(element, dateMs ?? nowMs);
@@ -182,7 +192,26 @@ async function list(target: ClusterTarget, options: Options): Promise<number> {
   if (failed.length > 0) {
     note(`no sessions of node ${formatList(failed)}: it did not respond; see \`nodes\``);
   }
+  const isUnfiltered = options.user === undefined && failed.length === 0;
+  if (own !== undefined && isUnfiltered && !seesOthers) await noteHiddenSessions(target, listed);
   return failed.length > 0 && listed === 0 ? EXIT.failed : EXIT.ok;
+}
+
+/** Says that the list has only the sessions of the user itself, when the nodes count more connections than it has rows. */
+async function noteHiddenSessions({ api, stats, config }: ClusterTarget, listed: number) {
+  let connections = 0;
+  await api.nodes(stats, {
+    limit: NODES_PER_PAGE,
+    shape: connectionsShape,
+    onNode: ({ metrics }) => {
+      connections += metrics.get('sql.conns') ?? 0;
+    },
+  });
+  if (connections <= listed) return;
+  const login = config.cluster_api;
+  note(
+    `the user ${login?.username} sees only its own sessions, although the nodes count ${formatCount(connections)} connections: run GRANT SYSTEM VIEWACTIVITYREDACTED TO ${grantee(login)};`,
+  );
 }
 
 function isWanted(session: Session, { user, application, olderThan }: Options): boolean {

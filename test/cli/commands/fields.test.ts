@@ -51,8 +51,8 @@ test('sessions', async () => {
   expect(await outputOf('sessions --show-sql --show-clients')).toMatchInlineSnapshot(`
     "
     ID      NODE  USER  APPLICATION  STATE                  AGE  TXN AGE  QUERY AGE  RETRIES  MEMORY  CLIENT      SQL
-    00ff10     1  ada   shop         active                  1h     1m1s        40s        7   2 KiB  10.0.0.1:1  SELECT 1
-    01ab       2  bob   -            idle in transaction  1m30s     1m1s          -        7     0 B  -           SHOW
+    00ff10     1  ada   shop         active                  1h     1m1s        40s        5   2 KiB  10.0.0.1:1  SELECT 1
+    01ab       2  bob   -            idle in transaction  1m30s     1m1s          -        5     0 B  -           SHOW
     -          2  ada   -            active                   -        -         0s        -     0 B  -           -
     -          3  eve   -            idle                    5s        -          -        -     5 B  -           -
     "

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { startSimulator } from '../../src/simulator/index.ts';
 import { clusterYaml } from '../support/exporter.ts';
-import { runHere, writeTemporary } from './run.ts';
+import { configFlag, runHere, writeTemporary } from './run.ts';
 
 /** A cluster whose secrets exist only on another machine. */
 const OTHER = `  - name: other
@@ -26,4 +26,31 @@ test('a command needs the secrets of its own cluster only', async () => {
   }
   const mistyped = await runHere(['nodes', flag, '--cluster', 'siim']);
   expect(mistyped).toMatchObject({ code: 2, err: expect.stringContaining('did you mean sim?') });
+});
+
+test.each([
+  ['watcher', 'watcher-demo', /the user watcher sees only its own sessions, although the nodes/],
+  ['monitor', 'monitor-demo', /^$/],
+])('a list of sessions says whether it is only that of %s', async (user, password, expected) => {
+  await using simulator = await startSimulator({
+    nodes: 3,
+    ranges: 20,
+    sessions: 30,
+    metricKeys: 'useful',
+    users: [
+      { name: 'watcher', password: 'watcher-demo', privileges: ['VIEWCLUSTERMETADATA'] },
+      {
+        name: 'monitor',
+        password: 'monitor-demo',
+        privileges: ['VIEWCLUSTERMETADATA', 'VIEWACTIVITYREDACTED'],
+      },
+    ],
+  });
+  const clusterApi = `username: ${user}, password: ${password}`;
+  const flag = await configFlag(simulator, { clusterApi });
+  const { code, err } = await runHere(['sessions', flag]);
+  expect({ code, err: err.replaceAll(/^hidden columns.*\n/gm, '') }).toEqual({
+    code: 0,
+    err: expect.stringMatching(expected),
+  });
 });
