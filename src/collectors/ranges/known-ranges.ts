@@ -80,7 +80,7 @@ export interface WholeView {
 export const UNKNOWN_TABLE = -1;
 
 /** What the column `places` holds. */
-export const MAX_PLACES = 2 ** 16;
+const MAX_PLACES = 2 ** 16;
 
 /** Numbers for places: millions of ranges begin in some thousand of them. Those that do not fit share one number. */
 export class Places {

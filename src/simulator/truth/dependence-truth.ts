@@ -20,7 +20,7 @@ interface NodeDependence extends Dependence {
 }
 
 /** How many ranges lose something when nodes stop, by their voters. */
-export interface RealDependence {
+interface RealDependence {
   readonly quorum: number;
   readonly allReplicas: number;
   readonly withoutQuorum: number;
