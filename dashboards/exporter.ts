@@ -114,14 +114,14 @@ const collectors = (limit: Limit): Row => ({
     }),
     table('Certificates of the exporter', {
       about:
-        'Time until a certificate that the exporter presents expires (crdb_exporter_tls_certificate_not_after_timestamp_seconds); use server has no cluster.',
+        'Time until a certificate that the exporter presents expires (crdb_exporter_certificate_expiry_timestamp_seconds); use server has no cluster.',
       labels: { crdb_cluster: 'cluster', use: 'use' },
       values: [
         {
           title: 'expires in',
           unit: 's',
           steps: expires(limit, 'certificate'),
-          expr: 'min by (crdb_cluster, use) (crdb_exporter_tls_certificate_not_after_timestamp_seconds{job=~"$job"}) - time()',
+          expr: 'min by (crdb_cluster, use) (crdb_exporter_certificate_expiry_timestamp_seconds{job=~"$job"}) - time()',
         },
       ],
       empty: 'none in use',

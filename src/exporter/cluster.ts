@@ -186,11 +186,12 @@ export class Cluster {
     }
     const { cluster_api, console_url = '' } = this.config;
     set.set(clusterFamilies.clusterInfo, { console_url }, 1);
+    set.set(clusterFamilies.clusterConfigured, {}, 1);
     set.set(clusterFamilies.shards, {}, this.#settings.shard.count);
     const isUnverified = cluster_api && Number(cluster_api.tls.insecure_skip_verify);
     set.set(clusterFamilies.verificationDisabled, {}, isUnverified);
     const expiryMs = this.#clients.cluster?.tls.current().notAfterMs;
-    set.set(clusterFamilies.certificateNotAfter, { use: 'client' }, expiryMs && expiryMs / 1000);
+    set.set(clusterFamilies.certificateExpiry, { use: 'client' }, expiryMs && expiryMs / 1000);
     for (const poller of this.#chosen(isChosen)) {
       writeCollector(set, poller);
       const { collector, shard } = poller;

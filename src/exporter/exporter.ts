@@ -175,7 +175,7 @@ export class Exporter {
     set.set(processFamilies.lastReloadSuccess, {}, this.#lastReloadMs / 1000);
     set.set(processFamilies.logLinesDropped, {}, this.#options.droppedLogLines?.() ?? 0);
     const { tls } = this.#webConfig.current().config;
-    set.set(clusterFamilies.certificateNotAfter, { use: 'server' }, tls && tls.notAfterMs / 1000);
+    set.set(clusterFamilies.certificateExpiry, { use: 'server' }, tls && tls.notAfterMs / 1000);
     return set;
   }
 

@@ -55,6 +55,11 @@ export const clusterFamilies = {
     help: 'Address of the DB Console of the cluster, empty when not configured; always 1.',
     labels: ['console_url'],
   }),
+  clusterConfigured: gauge({
+    name: 'crdb_exporter_cluster_configured',
+    help: 'Always 1, for each cluster of the running configuration.',
+    notes: 'Tells a cluster that was removed from the configuration from one that was lost.',
+  }),
   shards: gauge({
     name: 'crdb_exporter_shards',
     help: 'Configured number of exporters that share the range scans of this cluster.',
@@ -75,8 +80,8 @@ export const clusterFamilies = {
     notes:
       'At most 2 minutes, then one request. The pause of one URL among others is shown by its breaker. A reload ends pauses.',
   }),
-  certificateNotAfter: gauge({
-    name: 'crdb_exporter_tls_certificate_not_after_timestamp_seconds',
+  certificateExpiry: gauge({
+    name: 'crdb_exporter_certificate_expiry_timestamp_seconds',
     help: 'Unix time in seconds at which a certificate that the exporter presents expires.',
     labels: ['use'],
     series: [2],

@@ -59,7 +59,7 @@ describe('the CA and the client certificate of a cluster', () => {
 
     const daysLeft = async (isRenewed: (days: number) => boolean): Promise<void> => {
       await exporter.until((scrape) => {
-        const name = 'crdb_exporter_tls_certificate_not_after_timestamp_seconds';
+        const name = 'crdb_exporter_certificate_expiry_timestamp_seconds';
         const value = scrape.value(name, { use: 'client', crdb_cluster: 'sim' }) ?? 0;
         return isRenewed((value - Date.now() / 1000) / 86_400);
       });

@@ -83,7 +83,7 @@ describe('a server with TLS', () => {
   test('exports the expiry of its certificate', async () => {
     const { url } = await startTls();
     const { text } = await fetchPath(url, '/metrics', { tls: { ca: pki.ours.cert } });
-    const name = 'crdb_exporter_tls_certificate_not_after_timestamp_seconds';
+    const name = 'crdb_exporter_certificate_expiry_timestamp_seconds';
     const [sample, ...others] = parseExposition(text).filter((one) => one.name === name);
     expect(others).toEqual([]);
     expect(sample?.labels).toEqual({ use: 'server' });
