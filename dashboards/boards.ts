@@ -18,7 +18,7 @@ export function buildBoards(pairs: readonly string[] = []): readonly Dashboard[]
   const limit: Limit = (name) => Number(values[name]);
   const boards = [
     fleet(limit),
-    overview(limit),
+    overview(limit, values.runbook_url),
     nodes(limit),
     ranges(limit),
     load(limit),

@@ -23,10 +23,16 @@ const clusters = (limit: Limit): Row => ({
   panels: [
     table('Clusters', {
       about:
-        'One row per cluster; the name leads to its dashboards. Health is recorded by rules.yml: unknown means that there is no current data. At risk: ranges that would lose their quorum with the worst node (crdb_node_dependent_ranges), a lower bound while crdb_ranges_of_unknown_voters is not 0.',
+        'One row per cluster; the name leads to its dashboards. Health is recorded by rules.yml: unknown means that no exporter sees the cluster, or that there is no current data: first run a SQL query, the database may still work. At risk: ranges that would lose their quorum with the worst node (crdb_node_dependent_ranges), a lower bound while crdb_ranges_of_unknown_voters is not 0.',
       labels: { crdb_cluster: CLUSTER },
       values: [
         { title: 'health', unit: 'none', states: HEALTH, expr: CODE },
+        {
+          title: 'last known health',
+          unit: 'none',
+          states: HEALTH,
+          expr: `max by (crdb_cluster) (last_over_time((crdb_cluster:crdb_health:code{${OF}} < 3)[6h:1m]))`,
+        },
         {
           title: 'critical alerts',
           unit: 'short',

@@ -1,31 +1,31 @@
 import type { Dashboard } from '@grafana/grafana-foundation-sdk/dashboard';
 import { assistantRow } from './assistant.ts';
+import { firingAlerts } from './firing-alerts.ts';
 import { jobsRow } from './jobs.ts';
 import { buildBoard, type Row } from './lib/board.ts';
 import { graph } from './lib/graph.ts';
-import { NODE_OF_ROW, NODE_OF_SERIES, toBoard, toConsole } from './lib/links.ts';
+import { NODE_OF_ROW, NODE_OF_SERIES, toBoard } from './lib/links.ts';
 import { stat, timeline } from './lib/panels.ts';
 import { coloured, diskSteps, expires, HEALTH, type Limit, LIVENESS } from './lib/style.ts';
 import { table } from './lib/table.ts';
 import { clusterVariable, S } from './lib/variables.ts';
+import { problemRanges } from './problem-ranges.ts';
+import { userImpact } from './user-impact.ts';
 
 const PROBLEMS = `crdb_range_problem_ranges{${S}`;
 const OF_CLUSTER = 'crdb_cluster="$cluster"';
+/** Eight in a line. */
+const SMALL = 3;
 const ANY_IS_CRITICAL = ['green', [1, 'red']] as const;
 const ANY_IS_DEGRADED = ['green', [1, 'orange']] as const;
 
-const health = (limit: Limit): Row => ({
+const now = (limit: Limit, runbooks: string): Row => ({
   title: 'Now',
   panels: [
-    stat('Health', {
-      about:
-        'The worst of the reasons (recorded by rules.yml): critical, unknown (no current data), degraded, OK. No data: the rules are not loaded.',
-      queries: `max(crdb_cluster:crdb_health:code{${OF_CLUSTER}})`,
-      unit: 'none',
-      states: HEALTH,
-    }),
+    firingAlerts(runbooks),
     stat('Reasons', {
-      about: 'The reasons for DEGRADED, CRITICAL or UNKNOWN (recorded by rules.yml).',
+      about:
+        'The reasons for DEGRADED, CRITICAL or UNKNOWN (recorded by rules.yml). ranges_unavailable: without quorum; ranges_without_lease: without lease or raft leader; ranges_lost: without a live replica.',
       queries: `crdb_cluster_reason:crdb_health:code{${OF_CLUSTER}} > 0`,
       unit: 'none',
       legend: '{{reason}}',
@@ -33,6 +33,8 @@ const health = (limit: Limit): Row => ({
       steps: ['green', [1, 'orange'], [2, 'red'], [3, '#808080']],
       empty: 'nothing wrong',
       evidence: [`crdb_cluster_reason:crdb_health:code{${OF_CLUSTER}}`, 'reason'],
+      width: 8,
+      height: 8,
     }),
     stat('Live nodes', {
       about:
@@ -54,21 +56,16 @@ const health = (limit: Limit): Row => ({
       ],
       unit: 'short',
       links: [toBoard('Nodes', 'crdb-nodes')],
+      width: 6,
+      height: 8,
     })
       .overrideByQuery('C', coloured(['green', [1, 'orange'], [2, 'red']]))
       .overrideByQuery('D', coloured(['green', [1, 'blue']])),
-    stat('Unavailable ranges', {
-      about:
-        'Ranges without quorum: requests to them hang (crdb_range_problem_ranges). Red: see the runbook of CrdbRangesUnavailable.',
-      queries: `sum(max by (shard) (${PROBLEMS}, problem="unavailable"}))`,
-      unit: 'short',
-      steps: ANY_IS_CRITICAL,
-      links: [toBoard('Ranges', 'crdb-ranges', 'var-problem=unavailable')],
-    }),
     stat('No lease or leader', {
       about:
         'The larger of two counts: ranges without a lease and ranges without a raft leader (crdb_range_problem_ranges). Seconds are normal, ten minutes are not.',
       queries: `max(sum by (problem) (max by (problem, shard) (${PROBLEMS}, problem=~"no_lease|no_raft_leader"})))`,
+      width: SMALL,
       unit: 'short',
       steps: ANY_IS_CRITICAL,
       links: [toBoard('Ranges', 'crdb-ranges')],
@@ -77,6 +74,7 @@ const health = (limit: Limit): Row => ({
       about:
         'Ranges with fewer replicas than configured (crdb_range_problem_ranges). Orange: the next failure may make them unavailable.',
       queries: `sum(max by (shard) (${PROBLEMS}, problem="underreplicated"}))`,
+      width: SMALL,
       unit: 'short',
       steps: ANY_IS_DEGRADED,
       links: [toBoard('Ranges', 'crdb-ranges', 'var-problem=underreplicated')],
@@ -85,6 +83,7 @@ const health = (limit: Limit): Row => ({
       about:
         'Ranges known from earlier scans that no live node holds (crdb_ranges_without_live_replica). Red: see the runbook of CrdbRangesLost. No data: sharded, or a node could not be read.',
       queries: `max(crdb_ranges_without_live_replica{${S}})`,
+      width: SMALL,
       unit: 'short',
       steps: ANY_IS_CRITICAL,
       links: [toBoard('Ranges', 'crdb-ranges')],
@@ -93,6 +92,7 @@ const health = (limit: Limit): Row => ({
       about:
         'Free share of the fullest store (crdb_store_available_bytes). Orange: CrdbStoreDiskLow.',
       queries: `min(max by (node_id, store_id) (crdb_store_available_bytes{${S}}) / max by (node_id, store_id) (crdb_store_capacity_bytes{${S}}))`,
+      width: SMALL,
       unit: 'percentunit',
       steps: diskSteps(limit),
       links: [toBoard('Nodes', 'crdb-nodes')],
@@ -101,6 +101,7 @@ const health = (limit: Limit): Row => ({
       about:
         'Time until the license expires (crdb_node_license_expiry_timestamp_seconds). Orange: CrdbLicenseExpiring.',
       queries: `min(crdb_node_license_expiry_timestamp_seconds{${S}}) - time()`,
+      width: SMALL,
       unit: 's',
       steps: expires(limit, 'license'),
       empty: 'no license',
@@ -110,6 +111,7 @@ const health = (limit: Limit): Row => ({
       about:
         'Age of the oldest open transaction (crdb_oldest_transaction_age_seconds). Orange: CrdbTransactionTooOld; it holds locks, find its application.',
       queries: `max(crdb_oldest_transaction_age_seconds{${S}})`,
+      width: SMALL,
       unit: 's',
       steps: ['green', [limit('transaction_age'), 'orange']],
       links: [toBoard('SQL sessions', 'crdb-sql')],
@@ -118,18 +120,19 @@ const health = (limit: Limit): Row => ({
       about:
         'Age of the oldest data, in intervals of its collector (crdb_exporter_collector_last_success_timestamp_seconds). Above 3 the data is no longer exported; find the cause before you use this dashboard.',
       queries: `max((time() - max by (collector, shard) (crdb_exporter_collector_last_success_timestamp_seconds{${S}})) / on (collector, shard) max by (collector, shard) (crdb_exporter_collector_interval_seconds{${S}}))`,
+      width: SMALL,
       unit: 'short',
       decimals: 1,
       steps: ['green', [2, 'orange'], [3, 'red']],
       links: [toBoard('Exporter', 'crdb-exporter')],
     }),
-    stat('Firing alerts', {
-      about: 'Alerts of rules.yml that fire for this cluster, by severity (ALERTS).',
-      queries: `count by (severity) (ALERTS{alertname=~"Crdb.+", alertstate="firing", ${OF_CLUSTER}})`,
-      unit: 'short',
-      legend: '{{severity}}',
-      empty: '0',
-      evidence: [`crdb_cluster:crdb_health:code{${OF_CLUSTER}} < 3`, 'severity'],
+    stat('Last known health', {
+      about:
+        'The last health of the last 6 hours that was not unknown (recorded by rules.yml): what was seen before the exporters lost sight of the cluster.',
+      queries: `max(last_over_time((crdb_cluster:crdb_health:code{${OF_CLUSTER}} < 3)[6h:1m]))`,
+      unit: 'none',
+      states: HEALTH,
+      width: SMALL,
     }),
   ],
 });
@@ -196,35 +199,9 @@ const causes = (limit: Limit): Row => ({
       ],
       empty: 'all live',
       evidence: [`crdb_node_liveness{${S}}`, 'status'],
-      width: 6,
+      width: 5,
     }),
-    table('Longest-standing problem ranges', {
-      about:
-        'Ranges that have had a problem for longest (crdb_problem_range_first_seen_timestamp_seconds, crdb_problem_range_reporter_info). The node reports the problem; it is not necessarily the cause.',
-      labels: {
-        range_id: {
-          title: 'range',
-          links: [toConsole('range report', 'reports/range/${__data.fields.range_id}')],
-        },
-        problem: 'problem',
-        table_id: 'table id',
-        node_id: {
-          title: 'reported by',
-          links: [toBoard('Nodes', 'crdb-nodes', NODE_OF_ROW)],
-        },
-      },
-      values: [
-        {
-          title: 'since',
-          unit: 's',
-          expr: `topk(10, time() - min by (problem, range_id, table_id) (crdb_problem_range_first_seen_timestamp_seconds{${S}})) * on (range_id) group_left (node_id) topk by (range_id) (1, max by (range_id, node_id) (crdb_problem_range_reporter_info{${S}}))`,
-        },
-      ],
-      sortBy: 'since',
-      empty: 'none',
-      evidence: [`${PROBLEMS}}`, 'problem'],
-      width: 10,
-    }),
+    problemRanges('Worst problem ranges', { top: 10, width: 12 }),
     table('Applications with the oldest transaction', {
       about:
         'Applications with the oldest open transaction (crdb_application_oldest_transaction_age_seconds).',
@@ -246,17 +223,25 @@ const causes = (limit: Limit): Row => ({
         },
       ],
       sortBy: 'age',
-      width: 8,
+      width: 7,
     }),
   ],
 });
 
-export function overview(limit: Limit): Dashboard {
+/** `runbooks` is the address of the folder of runbooks. */
+export function overview(limit: Limit, runbooks: string): Dashboard {
   return buildBoard({
     uid: 'crdb-overview',
     title: 'Overview',
     question: 'Is the cluster healthy, and where do I look next?',
     variables: [clusterVariable()],
-    rows: [health(limit), lastHours, causes(limit), jobsRow(limit), assistantRow],
+    rows: [
+      userImpact(limit),
+      now(limit, runbooks),
+      lastHours,
+      causes(limit),
+      jobsRow(limit),
+      assistantRow,
+    ],
   });
 }

@@ -3,32 +3,39 @@ import { buildBoard, type Row } from './lib/board.ts';
 import { graph } from './lib/graph.ts';
 import { NODE_OF_ROW, toBoard, toConsole } from './lib/links.ts';
 import { bars, note, pie, stat } from './lib/panels.ts';
-import type { Limit } from './lib/style.ts';
-import { withTable } from './lib/table-names.ts';
+import { coloured, type Limit } from './lib/style.ts';
 import { table } from './lib/table.ts';
 import { clusterVariable, many, nodeVariable, S } from './lib/variables.ts';
+import { problemRanges } from './problem-ranges.ts';
 import { safeToStop } from './safe-to-stop.ts';
 
 const CHOSEN = 'problem=~"$problem"';
 /** Ranges without a live replica are listed, too: no range reports that problem. */
 const LISTED = 'problem=~"$problem|no_live_replica"';
-const REPORTED = `topk by (range_id) (1, max by (range_id, node_id, store_id) (crdb_problem_range_reporter_info{${S}, node_id=~"$node"}))`;
 const LEASES = `sum by (node_id) (max by (node_id, store_id) (crdb_range_leases{${S}}))`;
+
+/** Ranges of the chosen problem where it stops requests (`=~`), or where it does not (`!~`). */
+function problemCount(match: '=~' | '!~'): string {
+  return `sum by (problem) (max by (problem, shard) (crdb_range_problem_ranges{${S}, ${CHOSEN}, problem${match}"unavailable|no_lease|no_raft_leader"}))`;
+}
 
 const state: Row = {
   title: 'State',
   panels: [
     stat('Problem: $problem', {
       about:
-        'Distinct ranges with the problem (crdb_range_problem_ranges). With shards an upper bound, because replicas on several shards may report the same range.',
-      queries: `sum(max by (shard) (crdb_range_problem_ranges{${S}, ${CHOSEN}}))`,
+        'Distinct ranges with the problem (crdb_range_problem_ranges). Red: no requests are served. With shards an upper bound, because replicas on several shards may report the same range.',
+      queries: [
+        { expr: problemCount('!~'), legend: '{{problem}}' },
+        { expr: problemCount('=~'), legend: '{{problem}}' },
+      ],
       unit: 'short',
       sparkline: true,
       repeat: 'problem',
       steps: ['green', [1, 'orange']],
       width: 24,
       links: [toConsole('problem ranges', 'reports/problemranges')],
-    }),
+    }).overrideByQuery('B', coloured(['green', [1, 'red']])),
     stat('Ranges', {
       about:
         'Distinct ranges (crdb_ranges). No data: sharded, route local, or a node could not be read. Falls when all replicas of ranges are on nodes that are down: see Lost ranges.',
@@ -39,8 +46,8 @@ const state: Row = {
     }),
     stat('Nodes scanned', {
       about:
-        'Share of the nodes to scan that the last scan read (crdb_range_scan_nodes). Below 100 % all counts are lower bounds.',
-      queries: `sum(max by (shard) (crdb_range_scan_nodes{${S}, state="scanned"})) / sum(max by (shard) (sum without (state) (crdb_range_scan_nodes{${S}, state=~"scanned|failed"})))`,
+        'Share of all nodes that the last scan read, those that it skips because they are down included (crdb_range_scan_nodes). Below 100 % all counts are lower bounds.',
+      queries: `sum(max by (shard) (crdb_range_scan_nodes{${S}, state="scanned"})) / sum(max by (shard) (sum without (state) (crdb_range_scan_nodes{${S}})))`,
       unit: 'percentunit',
       steps: ['orange', [1, 'green']],
       width: 6,
@@ -105,40 +112,7 @@ const problemRow: Row = {
       legend: '{{problem}}',
       width: 12,
     }),
-    table('Problem ranges', {
-      about:
-        'The ranges that have had a problem for longest; the table is shown for known tables (crdb_problem_range_first_seen_timestamp_seconds, crdb_problem_range_reporter_info, crdb_table_info). Node and store are the lowest ids that report it, not the cause; of no_live_replica the lowest that held the range.',
-      labels: {
-        range_id: {
-          title: 'range',
-          links: [toConsole('range report', 'reports/range/${__data.fields.range_id}')],
-        },
-        problem: 'problem',
-        table_id: 'table id',
-        index_id: 'index id',
-        database: 'database',
-        table: 'table',
-        node_id: {
-          title: 'reported by node',
-          links: [toBoard('Nodes', 'crdb-nodes', NODE_OF_ROW)],
-        },
-        store_id: 'reported by store',
-      },
-      values: [
-        {
-          title: 'since',
-          unit: 's',
-          expr: withTable(
-            `((time() - min by (problem, range_id, table_id, index_id) (crdb_problem_range_first_seen_timestamp_seconds{${S}, ${LISTED}})) * on (range_id) group_left (node_id, store_id) ${REPORTED})`,
-            'problem, range_id, table_id, index_id, node_id, store_id',
-          ),
-        },
-      ],
-      sortBy: 'since',
-      empty: 'none',
-      evidence: [`crdb_range_problem_ranges{${S}}`, 'problem'],
-      width: 20,
-    }),
+    problemRanges('Problem ranges', { problems: LISTED, nodes: 'node_id=~"$node"', width: 20 }),
     stat('Not listed', {
       about:
         'Ranges with a problem that exceed the list (crdb_problem_ranges_omitted). Raise `problem_ranges` to list more.',

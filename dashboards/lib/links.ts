@@ -25,6 +25,13 @@ export function toConsole(title: string, page: string): DashboardLinkBuilder {
     .targetBlank(true);
 }
 
+/** A link from the row of an alert to its runbook. */
+export function toRunbook(folder: string): DashboardLinkBuilder {
+  return new DashboardLinkBuilder('Runbook')
+    .url(`${folder}/\${__data.fields.alertname}.md`)
+    .targetBlank(true);
+}
+
 /** The node of a table row, or of a series. */
 export const NODE_OF_ROW = 'var-node=${__data.fields.node_id}';
 export const NODE_OF_SERIES = 'var-node=${__field.labels.node_id}';

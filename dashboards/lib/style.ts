@@ -31,7 +31,15 @@ export const HEALTH: States = {
   0: ['OK', 'green'],
   1: ['DEGRADED', 'orange'],
   2: ['CRITICAL', 'red'],
-  3: ['UNKNOWN', '#808080'],
+  3: ['UNKNOWN: does SQL work?', '#808080'],
+};
+
+/** Severities of alerts; 0 is one that the settings of the rules name. */
+export const SEVERITY: States = {
+  0: ['other', '#808080'],
+  1: ['info', 'blue'],
+  2: ['warning', 'orange'],
+  3: ['critical', 'red'],
 };
 
 export const BREAKER: States = {

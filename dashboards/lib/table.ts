@@ -21,7 +21,8 @@ export interface TableOptions extends Omit<PanelOptions, 'queries' | 'unit'> {
   readonly values: readonly (Column & { readonly expr: string; readonly hidden?: boolean })[];
   /** The label to join the queries by, where they do not share all labels. */
   readonly join?: string;
-  readonly sortBy?: string;
+  /** Columns, the most important first; each descending. */
+  readonly sortBy?: string | readonly string[];
 }
 
 /** Current values, one row for each label set. */
@@ -49,7 +50,10 @@ export function table(title: string, options: TableOptions): Table {
     if (properties.length > 0) panel.overrideByName(column.title, properties);
   }
   if (sortBy !== undefined) {
-    panel.sortBy([new TableSortByFieldStateBuilder().displayName(sortBy).desc(true)]);
+    const columns = [sortBy].flat();
+    panel.sortBy(
+      columns.map((name) => new TableSortByFieldStateBuilder().displayName(name).desc(true)),
+    );
   }
   return panel;
 }

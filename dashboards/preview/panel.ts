@@ -151,16 +151,21 @@ function tableOf(panel: Panel, answers: readonly Answered[]): string {
   const { renameByName: titles = {}, excludeByName: hidden = {} } =
     table.transformations.find(({ id }) => id === 'organize')?.options ?? {};
   const names = Object.keys(titles).filter((name) => hidden[name] !== true);
-  const sortBy = table.options.sortBy?.[0]?.displayName;
-  const sorted = names.find((name) => titles[name] === sortBy) ?? '';
-  const rows = rowsOf(answers).toSorted(
-    (a, b) => Number(b[sorted] ?? -Infinity) - Number(a[sorted] ?? -Infinity),
+  const sorted = (table.options.sortBy ?? []).map(
+    ({ displayName }) => names.find((name) => titles[name] === displayName) ?? '',
+  );
+  const rows = rowsOf(answers).toSorted((a, b) =>
+    sorted.reduce((order, name) => order || descending(a[name], b[name]), 0),
   );
   const body = rows.map((row) =>
     names.map((name) => cellOf(panel, overrideOf(table, String(titles[name])), row[name])),
   );
   const head = names.map((name) => `<th>${escapeHtml(String(titles[name]))}</th>`);
   return `<table>${[head, ...body].map((cells) => `<tr>${cells.join('')}</tr>`).join('')}</table>`;
+}
+
+function descending(a: string | number = -Infinity, b: string | number = -Infinity): number {
+  return a === b ? 0 : Number(b) - Number(a);
 }
 
 function rowsOf(answers: readonly Answered[]): readonly Row[] {

@@ -176,9 +176,10 @@ describe('every data link', () => {
     expect(url).toContain('${__url_time_range}');
   });
 
-  test('to other sites leads to DB Console', () => {
+  test('to other sites leads to DB Console or a runbook', () => {
     expect(outside.length).toBeGreaterThan(0);
-    expect(outside.filter(({ url }) => !url.startsWith('${console}/#/'))).toEqual([]);
+    const isKnown = /^\$\{console\}\/#\/|\/runbooks\/\$\{__data\.fields\.alertname\}\.md$/;
+    expect(outside.filter(({ url }) => !isKnown.test(url))).toEqual([]);
   });
 });
 

@@ -1,0 +1,83 @@
+import type { PanelBuilder as Table } from '@grafana/grafana-foundation-sdk/table';
+import { NODE_OF_ROW, toBoard, toConsole } from './lib/links.ts';
+import type { States } from './lib/style.ts';
+import { withTable } from './lib/table-names.ts';
+import { table, type TableOptions } from './lib/table.ts';
+import { S } from './lib/variables.ts';
+
+const LABELS = 'problem, range_id, table_id, index_id';
+const FIRST_SEEN = 'crdb_problem_range_first_seen_timestamp_seconds';
+/** More seconds than any problem lasts: a severity of so many seconds each, plus the age, sorts by severity, then by age. */
+const WEIGHT = 1e9;
+
+/** What a problem means for users; 3: the range has no quorum, or no live replica at all. */
+const SEVERITIES = [
+  [3, 'problem=~"unavailable|no_live_replica"'],
+  [2, 'problem=~"no_lease|no_raft_leader"'],
+  [1, 'problem!~"unavailable|no_live_replica|no_lease|no_raft_leader"'],
+] as const;
+
+const STATES: States = {
+  1: ['warning', 'orange'],
+  2: ['critical', 'red'],
+  3: ['critical', 'red'],
+};
+
+export interface ProblemRanges {
+  /** Selects problems and reporting nodes, where the dashboard has variables for them. */
+  readonly problems?: string;
+  readonly nodes?: string;
+  /** So many rows at most. */
+  readonly top?: number;
+  readonly width: number;
+}
+
+/** Ranges with a problem: those without quorum first, then by age. */
+export function problemRanges(title: string, options: ProblemRanges): Table {
+  const rows = rowsOf(options);
+  return table(title, {
+    about:
+      'Ranges with a problem: those without quorum or a live replica first, then the oldest; the table is shown for known tables (crdb_problem_range_first_seen_timestamp_seconds, crdb_problem_range_reporter_info, crdb_table_info). Node and store are the lowest ids that report it, not the cause; of no_live_replica the lowest that held the range.',
+    labels: COLUMNS,
+    values: [
+      {
+        title: 'severity',
+        unit: 'none',
+        states: STATES,
+        expr: `floor(${rows} / ${WEIGHT})`,
+      },
+      { title: 'since', unit: 's', expr: `${rows} % ${WEIGHT}` },
+    ],
+    sortBy: ['severity', 'since'],
+    empty: 'none',
+    evidence: [`crdb_range_problem_ranges{${S}}`, 'problem'],
+    width: options.width,
+  });
+}
+
+const COLUMNS: TableOptions['labels'] = {
+  range_id: {
+    title: 'range',
+    links: [toConsole('range report', 'reports/range/${__data.fields.range_id}')],
+  },
+  problem: 'problem',
+  database: 'database',
+  table: 'table',
+  table_id: 'table id',
+  index_id: 'index id',
+  node_id: { title: 'reported by node', links: [toBoard('Nodes', 'crdb-nodes', NODE_OF_ROW)] },
+  store_id: 'reported by store',
+};
+
+/** Severity and age in one number, of each range and problem. */
+function rowsOf({ problems, nodes, top }: ProblemRanges): string {
+  const selected = problems === undefined ? S : `${S}, ${problems}`;
+  const ages = SEVERITIES.map(
+    ([severity, which]) =>
+      `${severity * WEIGHT} + clamp_min(time() - min by (${LABELS}) (${FIRST_SEEN}{${selected}, ${which}}), 0)`,
+  ).join(' or ');
+  const worst = top === undefined ? `(${ages})` : `topk(${top}, ${ages})`;
+  const reporters = `max by (range_id, node_id, store_id) (crdb_problem_range_reporter_info{${nodes === undefined ? S : `${S}, ${nodes}`}})`;
+  const reported = `(${worst} * on (range_id) group_left (node_id, store_id) topk by (range_id) (1, ${reporters}))`;
+  return `(${withTable(reported, `${LABELS}, node_id, store_id`)})`;
+}

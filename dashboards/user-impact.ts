@@ -1,0 +1,79 @@
+import type { Row } from './lib/board.ts';
+import { toBoard } from './lib/links.ts';
+import { type Query, stat } from './lib/panels.ts';
+import { coloured, HEALTH, type Limit } from './lib/style.ts';
+import { S } from './lib/variables.ts';
+
+/** A value of the cluster now, and an hour ago; `of` makes the query for a time offset. */
+function nowAndBefore(of: (offset: string) => string): readonly Query[] {
+  return [
+    { expr: of(''), legend: 'now' },
+    { expr: of(' offset 1h'), legend: 'an hour ago' },
+  ];
+}
+
+/** A counter of nodes per second, over all nodes. */
+function rateOf(family: string, offset: string): string {
+  return `sum(max by (node_id) (rate(${family}{${S}}[$__rate_interval]${offset})))`;
+}
+
+const STATEMENTS = 'crdb_node_sql_queries_total';
+const FAILURES = 'crdb_node_sql_failures_total';
+const LATENCY = 'crdb_node_sql_service_latency_p99_seconds';
+const PLAIN = coloured(['text']);
+
+/** The golden signals, after the health that follows from all data. */
+export const userImpact = (limit: Limit): Row => ({
+  title: 'Are users affected?',
+  panels: [
+    stat('Health', {
+      about:
+        'Critical, degraded or OK; unknown while no exporter sees the cluster (recorded by rules.yml). Unknown: first run a SQL query, the database may still work; then see CrdbClusterApiDown. No data: the rules are not loaded.',
+      queries: `max(crdb_cluster:crdb_health:code{crdb_cluster="$cluster"})`,
+      unit: 'none',
+      states: HEALTH,
+    }),
+    stat('Statements per second', {
+      about:
+        'SQL statements per second of all nodes, now and an hour ago (crdb_node_sql_queries_total). Far fewer than usual: clients do not reach the database, or wait.',
+      queries: nowAndBefore((offset) => rateOf(STATEMENTS, offset)),
+      unit: 'cps',
+      links: [toBoard('Nodes', 'crdb-nodes')],
+    }),
+    stat('Failed statements', {
+      about:
+        'Share of the statements that fail, now and an hour ago (crdb_node_sql_failures_total, crdb_node_sql_queries_total). Orange: many times the usual share of most applications.',
+      queries: nowAndBefore(
+        (offset) => `${rateOf(FAILURES, offset)} / ${rateOf(STATEMENTS, offset)}`,
+      ),
+      unit: 'percentunit',
+      steps: ['green', [0.1, 'orange'], [0.5, 'red']],
+      links: [toBoard('Nodes', 'crdb-nodes')],
+    }).overrideByQuery('B', PLAIN),
+    stat('SQL latency p99', {
+      about:
+        'Of recent statements, on the slowest node, now and an hour ago (crdb_node_sql_service_latency_p99_seconds). Orange, and twice as long as usual: CrdbLatencyHigh. 0 without statements.',
+      queries: nowAndBefore((offset) => `max(${LATENCY}{${S}}${offset})`),
+      unit: 's',
+      steps: ['green', [limit('latency'), 'orange']],
+      links: [toBoard('Nodes', 'crdb-nodes')],
+    }).overrideByQuery('B', PLAIN),
+    stat('Open connections', {
+      about:
+        'SQL connections of all nodes, now and an hour ago (crdb_node_sql_connections). Far fewer: clients do not reach the database. Far more: CrdbSessionStorm.',
+      queries: nowAndBefore(
+        (offset) => `sum(max by (node_id) (crdb_node_sql_connections{${S}}${offset}))`,
+      ),
+      unit: 'short',
+      links: [toBoard('SQL sessions', 'crdb-sql')],
+    }),
+    stat('Unavailable ranges', {
+      about:
+        'Ranges without quorum: requests to them hang (crdb_range_problem_ranges). Red: CrdbRangesUnavailable.',
+      queries: `sum(max by (shard) (crdb_range_problem_ranges{${S}, problem="unavailable"}))`,
+      unit: 'short',
+      steps: ['green', [1, 'red']],
+      links: [toBoard('Ranges', 'crdb-ranges', 'var-problem=unavailable')],
+    }),
+  ],
+});
