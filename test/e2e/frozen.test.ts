@@ -16,7 +16,7 @@ function simulate(): Promise<Simulator> {
 
 interface Timing {
   readonly intervalSeconds: number;
-  /** Until the headers of a response. */
+  /** Until the headers of a response, also of the ranges of a node. */
   readonly timeoutSeconds: number;
   readonly maxDuty?: number;
 }
@@ -37,7 +37,11 @@ function watch(
       collectors: Object.fromEntries(
         Object.entries(cluster.collectors).map(([name, each]) => [
           name,
-          { ...each, max_duty: maxDuty },
+          {
+            ...each,
+            max_duty: maxDuty,
+            ...(name === 'ranges' && { node_timeout: timeoutSeconds }),
+          },
         ]),
       ),
     })),

@@ -106,9 +106,14 @@ describe('/sd/nodes', () => {
     simulator.fault({ endpoint: 'nodes', kind: 'status', status: 200, body: '{"nodes":[]}' });
     const yaml = `collectors: { ranges: { enabled: false } }\nclusters:\n${clusterYaml(simulator)}`;
     await using exporter = await startTestExporter({ yaml });
-    const good = { collector: 'nodes' };
-    await exporter.until((scrape) => scrape.value('crdb_exporter_collector_success', good) === 1);
-    expect((await exporter.get('/sd/nodes')).status).toBe(503);
+    const failed = { collector: 'nodes', reason: 'decode' };
+    await exporter.until(
+      (scrape) => scrape.value('crdb_exporter_poll_failures_total', failed) === 1,
+    );
+    expect(await exporter.get('/sd/nodes')).toMatchObject({
+      status: 503,
+      text: 'the nodes of sim are not known at present\n',
+    });
   });
 
   test('leaves out a cluster that was never known', async () => {
