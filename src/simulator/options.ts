@@ -71,10 +71,10 @@ export interface SimulatorOptions {
   /** Accounts in addition to the exporter's and the built-in ones. */
   readonly users: readonly Account[];
   readonly sessionTimeoutMs: number;
-  /** Responses of the cluster API have the header Date, which a proxy may remove. */
-  readonly sendsDate: boolean;
   /** The world's clock in milliseconds. */
   readonly now: () => number;
+  /** The clock of the header Date, which runs also where that of the world stands still. Default: as `now`. */
+  readonly headerNow: (() => number) | undefined;
   /** Counters, records and sessions do not change. */
   readonly frozen: boolean;
   /** server.time_after_store_suspect: a node that crashed reads live, one that came back unavailable, for so long. */
@@ -114,8 +114,8 @@ const DEFAULTS: SimulatorOptions = {
   password: 'exporter-demo',
   users: [],
   sessionTimeoutMs: 168 * 3_600_000,
-  sendsDate: true,
   now: Date.now,
+  headerNow: undefined,
   frozen: false,
   suspectMs: 30_000,
   deadMs: 300_000,

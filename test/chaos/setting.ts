@@ -34,7 +34,7 @@ export interface Setting extends AsyncDisposable {
   readonly lag: { readonly reset: () => void; readonly maxMs: () => number };
   /** Monotonic times from which on polls may come sooner than their interval says. */
   readonly breaks: number[];
-  /** Lets the world's clock go on. */
+  /** Lets the world's clock go on, and that of the servers' Date, which runs meanwhile. */
   readonly passInWorld: (milliseconds: number) => void;
 }
 
@@ -72,13 +72,13 @@ export async function setUp(
   const stack = new AsyncDisposableStack();
   const isDocumented = random.chance(0.25);
   const isVirtualized = random.chance(0.25);
+  const startedAt = performance.now();
   let worldMs = Date.now();
   const simulator = stack.use(
     await startSimulator({
       seed,
       now: () => worldMs,
-      // This clock stands still: its Date would be that of a cache.
-      sendsDate: false,
+      headerNow: () => worldMs + performance.now() - startedAt,
       nodes: random.integer(3, 5),
       ranges: random.integer(15, 35),
       sessions: random.integer(5, 25),

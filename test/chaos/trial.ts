@@ -10,6 +10,7 @@ import { suffer as sufferAlone } from './single/suffer.ts';
 import {
   asksForPatience,
   type LastingTrouble,
+  looksLikeLoss,
   type ReloadTo,
   type Scheduled,
   schedule,
@@ -138,7 +139,7 @@ async function suffer(setting: Setting, trouble: LastingTrouble): Promise<number
     const fault = simulator.fault(trouble.fault);
     await over();
     fault.remove();
-    return asksForPatience(trouble) ? fault.hits : 0;
+    return looksLikeLoss(trouble) ? fault.hits : 0;
   }
   if (trouble.kind === 'weather') {
     proxies[trouble.address]?.setWeather(trouble.weather);

@@ -137,6 +137,17 @@ function drawStatus(random: Random): Fault {
   return { kind: 'status', status, headers: { 'Retry-After': retryAfter } };
 }
 
+/** Responses to a login that bring no token: it is not repeated for 15 s, since each costs the server a slow hash. */
+const WITHOUT_TOKEN: ReadonlySet<Fault['kind']> = new Set([
+  'bad-json',
+  'text',
+  'html',
+  'huge',
+  'gzip-bomb',
+  'empty',
+  'no-content',
+]);
+
 function drawWeather(random: Random): Weather {
   return random.pick<Weather>([
     { kind: 'delay', ms: random.integer(1, 120) },
@@ -146,8 +157,16 @@ function drawWeather(random: Random): Weather {
   ]);
 }
 
-/** Whether it makes the exporter wait for a minute, or for as long as the server asked it to. */
+/** Whether it makes the exporter wait: for 15 s, for a minute, or for as long as the server asked it to. */
 export function asksForPatience(trouble: Trouble): boolean {
+  if (looksLikeLoss(trouble)) return true;
+  if (trouble.kind !== 'fault') return false;
+  const { endpoint = 'login', kind } = trouble.fault;
+  return endpoint === 'login' && WITHOUT_TOKEN.has(kind);
+}
+
+/** Whether tokens or requests are refused meanwhile, so that the token looks lost. */
+export function looksLikeLoss(trouble: Trouble): boolean {
   if (trouble.kind === 'bad-token' || trouble.kind === 'tokens') return true;
   if (trouble.kind === 'quirk') return trouble.quirk === 'rate-limit';
   if (trouble.kind !== 'fault' || trouble.fault.kind !== 'status') return false;

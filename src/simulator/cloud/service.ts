@@ -16,7 +16,7 @@ export function cloudService(server: CloudServer, log: RequestRecorder, faults: 
     log,
     faults,
     now: server.world.state.now,
-    sendsDate: true,
+    headerNow: server.world.state.options.now,
     endpointOf: (received) => matchCloudRoute(received.url.pathname).endpoint,
     compresses: () => true,
     headers: () => ({}),

@@ -14,15 +14,16 @@ export function clusterService(
   log: RequestRecorder,
   faults: Faults,
 ): Service {
+  const { options } = server.world.state;
   return {
     api: 'cluster',
     gateway: nodeId,
     log,
     faults,
     targetOf: (received) => targetOf(received, nodeId),
+    now: options.now,
     // A server's clock goes on although its data is frozen: a Date that stands still is that of a cache.
-    now: server.world.state.options.now,
-    sendsDate: server.world.state.options.sendsDate,
+    headerNow: options.headerNow ?? options.now,
     endpointOf: (received) => matchRoute(received.url.pathname).endpoint,
     compresses: () => server.quirks.gzip,
     headers: (): Record<string, string> =>

@@ -28,7 +28,8 @@ export interface Service {
   readonly log: RequestRecorder;
   readonly faults: Faults;
   readonly now: () => number;
-  readonly sendsDate: boolean;
+  /** The clock of the header Date. */
+  readonly headerNow: () => number;
   readonly compresses: () => boolean;
   /** Headers of every response. */
   readonly headers: () => Readonly<Record<string, string>>;
@@ -67,8 +68,7 @@ async function handle(
   if (effect?.kind === 'slow') await wait(effect.ms, undefined, { signal: closed.signal });
   const original = await answerOrError(service, received, entry);
   const reply = effect === undefined ? original : applyEffect(effect, original);
-  response.sendDate = false;
-  if (service.sendsDate) response.setHeader('Date', new Date(service.now()).toUTCString());
+  response.setHeader('Date', new Date(service.headerNow()).toUTCString());
   const transport = transportFor(effect, closed.signal, service.compresses() && wantsGzip(request));
   await deliver(service, request, response, reply, entry, transport);
 }
