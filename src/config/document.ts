@@ -1,4 +1,13 @@
-import { isAlias, isMap as isYamlMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
+import {
+  CST,
+  isAlias,
+  isMap as isYamlMap,
+  isScalar,
+  isSeq,
+  Lexer,
+  LineCounter,
+  parseDocument,
+} from 'yaml';
 import type { Document, ParsedNode, YAMLMap } from 'yaml';
 import { type ConfigIssues, type Place, quote } from './issues.ts';
 
@@ -94,13 +103,24 @@ export class SourceDocument {
   }
 }
 
+/** Far above any configuration. */
+const MAX_DEPTH = 64;
+const TOO_DEEP = `maps and lists are nested more than ${MAX_DEPTH} deep: close the { and [ before, or put a text with them in quotes`;
+
 /** Where the library's own words would not help, or would quote what may be a password. */
 const EXPLANATIONS: Readonly<Record<string, string>> = {
   TAB_AS_INDENT: 'a tab cannot indent: use spaces',
   MULTIPLE_DOCS: 'more than one document: remove the line ---',
   TAG_RESOLVE_FAILED: 'an unknown tag: put a text that begins with ! in quotes',
+  RESOURCE_EXHAUSTION: TOO_DEEP,
   BAD_DQ_ESCAPE: 'an unknown escape in double quotes: use single quotes or double the backslash',
 };
+
+const NO_KEY = 'only a text can be a key: put one that begins with { or [ in quotes';
+/** More are of no help. */
+const MAX_SYNTAX_ERRORS = 20;
+/** Tokens that stand for themselves and not for characters of the text. */
+const WITHOUT_LENGTH: ReadonlySet<string | null> = new Set(['doc-mode', 'flow-error-end']);
 
 /**
  * Reads YAML 1.2 and keeps the place of every key and value. Syntax errors and keys that are set
@@ -112,20 +132,66 @@ export function readDocument(text: string, file: string, issues: ConfigIssues): 
     const { line, col: column } = lines.linePos(offset ?? 0);
     return { source: file, line, column, path: formatPath(path) };
   };
-  // Keys are compared here rather than by the library, whose message names neither key nor place.
-  const options = { lineCounter: lines, prettyErrors: false, uniqueKeys: false };
-  const yaml = parseDocument(text, options);
-  for (const error of [...yaml.errors, ...yaml.warnings]) {
-    const reason = EXPLANATIONS[error.code] ?? error.message.replace(/(?<=\S): .*$/s, '');
-    issues.report(placeAt(error.pos[0], []), `not valid YAML: ${reason}`);
-  }
   const document = new SourceDocument(file, issues);
+  const yaml = parse(text, lines, (offset, message) => issues.report(placeAt(offset, []), message));
+  if (yaml === undefined) return document;
   const value = readValues(yaml, document, placeAt);
   if (isMap(value)) document.input = value;
   else if (value !== null) {
     issues.report(document.placeOf([]), 'expected keys and values such as `clusters:` at the top');
   }
   return document;
+}
+
+/** Reports what is no YAML; undefined when nothing of it can be used. */
+function parse(
+  text: string,
+  lineCounter: LineCounter,
+  report: (offset: number, message: string) => void,
+): Document.Parsed | undefined {
+  const tooDeep = findTooDeep(text);
+  if (tooDeep !== undefined) {
+    lineCounter.addNewLine(0);
+    for (const { index } of text.slice(0, tooDeep).matchAll(/\n/g))
+      lineCounter.addNewLine(index + 1);
+    report(tooDeep, TOO_DEEP);
+    return undefined;
+  }
+  // Keys are compared by `readMap` rather than by the library, whose message names neither key nor place.
+  const yaml = parseDocument(text, { lineCounter, prettyErrors: false, uniqueKeys: false });
+  for (const error of [...yaml.errors, ...yaml.warnings].slice(0, MAX_SYNTAX_ERRORS)) {
+    const reason = EXPLANATIONS[error.code] ?? error.message.replace(/(?<=\S): .*$/s, '');
+    report(error.pos[0], `not valid YAML: ${reason}`);
+  }
+  return yaml;
+}
+
+/**
+ * Where maps and lists are nested too deeply, found before the parser follows them for seconds. Counts open
+ * `{` and `[`, and outside of them `-`, `?` and `:` of one line: `- - - x` has a depth of 3.
+ */
+function findTooDeep(text: string): number | undefined {
+  let offset = 0;
+  let open = 0;
+  let inLine = 0;
+  let isScalarNext = false;
+  for (const token of new Lexer().lex(text)) {
+    const type: string | null = isScalarNext ? 'text' : CST.tokenType(token);
+    isScalarNext = type === 'scalar';
+    if (isScalarNext || WITHOUT_LENGTH.has(type)) continue;
+    if (type === 'newline') {
+      inLine = 0;
+    } else if (type === 'flow-map-start' || type === 'flow-seq-start') {
+      open += 1;
+    } else if (type === 'flow-map-end' || type === 'flow-seq-end') {
+      open = Math.max(0, open - 1);
+    } else if (open === 0 && type?.endsWith('-ind')) {
+      inLine += 1;
+    }
+    if (open + inLine > MAX_DEPTH) return offset;
+    offset += token.length;
+  }
+  return undefined;
 }
 
 /** The values of a document, whose places are added to `document`. */
@@ -161,8 +227,9 @@ function readValues(
   function readMap(map: YAMLMap.Parsed, path: Path): Container {
     const lines = new Map<string, number | undefined>();
     const entries = map.items.map(({ key, value }) => {
-      const name = isScalar(key) ? String(key.value) : String(key);
+      const name = isScalar(key) ? String(key.value) : '';
       const place = placeAt(key.range[0], [...path, name]);
+      if (!isScalar(key)) document.issues.report(placeAt(key.range[0], path), NO_KEY);
       if (lines.has(name)) {
         const message = `the key ${quote(name)} is set twice, first in line ${lines.get(name)}: remove one`;
         document.issues.report(place, message);
