@@ -43,6 +43,8 @@ const MOSTLY_CONNECT_CODES = /^(ETIMEDOUT|UND_ERR_ABORTED)$/;
 /** Codes of failures of an established connection, or of this host. */
 const CONNECTION_CODES =
   /^(ECONNABORTED|ECONNRESET|EMFILE|ENFILE|EPIPE|UND_ERR_SOCKET|UND_ERR_RES_CONTENT_LENGTH_MISMATCH)$/;
+/** Of the text of an error, in UTF-16 code units. */
+const MAX_TEXT_LENGTH = 300;
 /** `codeOf` a response that is not HTTP. */
 export const NOT_HTTP = 'NOT_HTTP';
 /** Codes of failed TLS handshakes; those of certificates are listed in Node's documentation of `tls`. */
@@ -98,14 +100,25 @@ export function toRequestError(error: unknown, what: string): RequestError {
   if (isNotHttp(error)) {
     // Without the parser's own error, which holds what the server sent.
     const cause = Object.assign(new Error('not HTTP'), { code: NOT_HTTP });
-    const text = `${what}: the response is not HTTP: ${error.message}`;
+    const text = `${what}: the response is not HTTP: ${cut(error.message)}`;
     return new RequestError('network', text, { cause });
   }
   const code = codeOf(error);
   const reason = reasonOf(code);
   const message = describe(error, code);
   const text = reason === 'decode' ? `broken gzip (${message})` : message;
-  return new RequestError(reason, `${what}: ${text}`, { cause: error });
+  return new RequestError(reason, `${what}: ${text}`, { cause: withoutLongText(error, code) });
+}
+
+/** Of what a server may have written: a certificate can have a thousand names, all of which OpenSSL repeats. */
+function cut(text: string): string {
+  return text.length <= MAX_TEXT_LENGTH ? text : `${text.slice(0, MAX_TEXT_LENGTH)}…`;
+}
+
+/** The log repeats the messages of causes, too. */
+function withoutLongText(error: unknown, code: string): unknown {
+  if (!(error instanceof Error) || error.message.length <= MAX_TEXT_LENGTH) return error;
+  return Object.assign(new Error(cut(error.message)), code === '' ? {} : { code });
 }
 
 /** undici's parser gives its errors a name, but no code; a status below 100 is an assertion of undici. */
@@ -178,5 +191,5 @@ function describe(error: unknown, code: string): string {
     .replace(/^wrong version number$/, 'the port does not speak TLS')
     .replace(/^tlsv1 alert no application protocol$/, 'the port does not speak HTTP')
     .replace(/^ssl\/tls alert handshake failure$/, 'the server refused the TLS handshake');
-  return code === '' || message.includes(code) ? message : `${message} (${code})`;
+  return code === '' || message.includes(code) ? cut(message) : `${cut(message)} (${code})`;
 }

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TLSSocket } from 'node:tls';
 import { describe, expect, test, vi } from 'vitest';
+import { codeOf } from '../../src/http/errors.ts';
 import { createAuthority } from '../support/certificates.ts';
 import { ask, connect } from '../support/http-client.ts';
 import { serveTls } from '../support/https-server.ts';
@@ -34,6 +35,19 @@ describe('the certificate of a node', () => {
       await using client = connect([node.url], { tls: { ...CHECKED, ca } });
       await expect(ask(client)).rejects.toMatchObject({ reason: 'tls' });
       expect(node.requests).toEqual([]);
+    }
+  });
+
+  test('makes no long errors, whatever names it has', async () => {
+    const sans = Array.from({ length: 900 }, (_, index) => `dns:node-${index}.example`);
+    await using node = await serveTls(await authority.issue({ name: 'elsewhere', sans }));
+    await using client = connect([node.url], { tls: { ...CHECKED, ca, servername: 'x.example' } });
+    const error: unknown = await ask(client).catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ reason: 'tls' });
+    expect(codeOf(error)).toBe('ERR_TLS_CERT_ALTNAME_INVALID');
+    for (let at = error; at instanceof Error; at = at.cause) {
+      expect(at.message).toContain('altnames');
+      expect(at.message.length).toBeLessThan(500);
     }
   });
 

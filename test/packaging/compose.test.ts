@@ -22,6 +22,7 @@ interface Compose {
         readonly command?: readonly string[];
         readonly volumes?: readonly string[];
         readonly image?: string;
+        readonly ulimits?: Readonly<Record<string, number>>;
       }
     >
   >;
@@ -60,6 +61,10 @@ describe('the compose file', () => {
     const ofOthers = images.filter((image) => image !== 'crdb-exporter');
     expect(ofOthers).toHaveLength(3);
     for (const image of ofOthers) expect(image).toMatch(/^[\w./-]+:v?[\d.]+@sha256:[\da-f]{64}$/);
+  });
+
+  test('leaves no core dump of the exporter, which would hold passwords', () => {
+    expect(compose.services['exporter']?.ulimits).toEqual({ core: 0 });
   });
 
   test('mounts only existing files', () => {

@@ -22,6 +22,10 @@ function readUnit(name: string): string {
   return readFileSync(path.join(UNITS, name), 'utf8');
 }
 
+test('the service leaves no core dump, which would hold passwords', () => {
+  expect(readUnit('crdb-exporter.service').split('\n')).toContain('LimitCORE=0');
+});
+
 describe.skipIf(!hasProgram('systemd-analyze'))('the systemd units', () => {
   test('pass systemd-analyze verify', () => {
     const folder = makeFolder();
