@@ -88,7 +88,7 @@ function summarize(
 }
 
 /** Why the scan does not show the cluster as it is now. */
-function findDoubt({ scan, statuses }: StopEvidence): string | undefined {
+export function findDoubt({ scan, statuses }: StopEvidence): string | undefined {
   if (scan === undefined) return 'there is no current range scan';
   const { summary, failed } = scan.result;
   if (failed.length > 0) {
@@ -108,7 +108,7 @@ function findDoubt({ scan, statuses }: StopEvidence): string | undefined {
 }
 
 /** What forbids every stop: ranges that are without quorum or lost already. */
-function findDamage(
+export function findDamage(
   { byProblem, lost = 0 }: NonNullable<RangesResult['summary']>,
   { nodes }: FailureDomains,
 ): string | undefined {

@@ -1,127 +1,36 @@
 import { describe, expect, test } from 'vitest';
-import type { CollectorConfig } from '../../src/config/cluster-schema.ts';
-import type { Config } from '../../src/config/schema.ts';
 import { formatList } from '../../src/format.ts';
 import type { Simulator } from '../../src/simulator/index.ts';
 import type { Status } from '../../src/web/status/status.ts';
-import { openScene, type Scene, type SceneOptions } from '../browser/scenes.ts';
-import type { ParsedSample } from '../metrics/parse-exposition.ts';
-import { testRules } from '../rules/promtool.ts';
-import { closureOf, readRules } from '../rules/rule-set.ts';
+import type { Scene } from '../browser/scenes.ts';
 import { hasProgram } from '../support/programs.ts';
 import { readCluster, readStatus } from '../web/status/read-status.ts';
+import {
+  changing,
+  checkRule,
+  open,
+  openAged,
+  openChanged,
+  openLate,
+  openWithLostRange,
+} from './worlds.ts';
 
 const RULE = 'crdb_cluster_node_id:crdb_safe_to_stop:bool';
-const rules = closureOf(readRules(), [RULE]);
-const RULE_TEXT = JSON.stringify(rules);
 
 type SafeToStop = Status['clusters'][number]['safeToStop'];
 
-const RANGES = 60;
-
-/** A cluster of so many nodes with 3 replicas of each range, after the first polls. */
-function open(nodes: number, more: SceneOptions = {}): Promise<Scene> {
-  const demo = { nodes, ranges: RANGES, frozen: true, faultyNodes: false };
-  return openScene({ clusters: { demo }, intervalSeconds: 0.3, ...more });
-}
-
-/** The same after a change of the cluster, whose ranges are on the nodes `placed` alone. */
-async function openChanged(
-  nodes: number,
-  change: (simulator: Simulator) => void,
-  { placed, ...more }: SceneOptions & { readonly placed?: readonly number[] } = {},
-): Promise<Scene> {
-  const scene = await open(nodes, more);
-  const simulator = simulatorOf(scene);
-  if (placed !== undefined) placeAll(simulator, placed);
-  change(simulator);
-  return scene;
-}
-
-function placeAll({ world }: Simulator, nodes: readonly number[]): void {
-  for (let id = 1; id <= RANGES; id += 1) world.placeRange(id, nodes);
-}
-
-/** An exporter that starts only after the change. */
-async function openLate(...given: Parameters<typeof openChanged>): Promise<Scene> {
-  const early = await openChanged(...given);
-  const late = await open(given[0], { simulators: early.simulators });
-  const disposeLate = late[Symbol.asyncDispose].bind(late);
-  return Object.assign(late, {
-    async [Symbol.asyncDispose]() {
-      await disposeLate();
-      await early[Symbol.asyncDispose]();
-    },
-  });
-}
-
-/** The range 12 is on node 4 alone, which goes down after it was read. */
-async function openWithLostRange(): Promise<Scene> {
-  const scene = await open(5);
-  placeAll(simulatorOf(scene), [1, 2, 3]);
-  simulatorOf(scene).world.placeRange(12, [4]);
-  await scene.exporter.until(
-    (scrape) => scrape.value('crdb_range_replicas', { node_id: '4' }) === 1,
-  );
-  simulatorOf(scene).world.killNode(4);
-  return scene;
-}
-
-/** Polls every 10 minutes, the last one of which ended this long ago. */
-async function openAged(ageSeconds: number): Promise<Scene> {
-  let offsetMs = 0;
-  const wallMs = (): number => Date.now() + offsetMs;
-  const clock = { wallMs, monotonicMs: () => performance.now() };
-  const scene = await open(3, { intervalSeconds: 600, app: { clock } });
-  offsetMs = ageSeconds * 1000;
-  return scene;
-}
-
-function simulatorOf({ simulators }: Scene): Simulator {
-  const simulator = simulators.get('demo');
-  if (simulator === undefined) throw new Error('no simulator');
-  return simulator;
-}
-
-/** The configuration with changed settings of one collector. */
-function changing(collector: string, change: Partial<CollectorConfig>): SceneOptions {
-  const adapt = (config: Config): Config => ({
-    ...config,
-    clusters: config.clusters.map((cluster) => {
-      const { [collector]: settings, ...others } = cluster.collectors;
-      if (settings === undefined) throw new Error(`no collector ${collector}`);
-      return { ...cluster, collectors: { ...others, [collector]: { ...settings, ...change } } };
-    }),
-  });
-  return { adapt };
-}
-
-/** What promtool finds when the rule is evaluated on what the exporter exposes, at the time 0 instead of `nowMs`. */
-async function checkRule(
-  { exporter }: Scene,
+/** What promtool finds when it decides as the page did. */
+function checkDecisions(
+  scene: Scene,
   nowMs: number,
   decisions: SafeToStop['decisions'],
 ): Promise<string> {
-  const { samples } = await exporter.scrape();
-  const used = samples.filter(({ name }) => RULE_TEXT.includes(name));
   const known = decisions.filter(({ answer }) => answer !== 'unknown');
-  const exp_samples = known.map(({ nodeId, answer }) => ({
+  const expected = known.map(({ nodeId, answer }) => ({
     labels: `${RULE}{crdb_cluster="demo",node_id="${nodeId}"}`,
     value: answer === 'yes' ? 1 : 0,
   }));
-  const world = {
-    name: 'world',
-    interval: '1m',
-    input_series: used.map((sample) => toSeries(sample, nowMs)),
-    promql_expr_test: [{ expr: RULE, eval_time: '0m', exp_samples }],
-  };
-  return (await testRules(rules, [world])).text;
-}
-
-function toSeries({ name, labels, value }: ParsedSample, nowMs: number) {
-  const pairs = Object.entries(labels).map(([label, text]) => `${label}=${JSON.stringify(text)}`);
-  const shown = name.endsWith('_timestamp_seconds') ? value - nowMs / 1000 : value;
-  return { series: `${name}{${pairs.join(',')}}`, values: String(shown) };
+  return checkRule(scene, RULE, nowMs, expected);
 }
 
 /** The panel of the page. */
@@ -271,7 +180,7 @@ describe.skipIf(!hasProgram('promtool'))('page, JSON and rule agree which nodes 
     expect(await readPanel(scene)).toContain(world.told);
     const { at, clusters } = await readStatus(scene);
     const decisions = clusters[0]?.safeToStop.decisions ?? [];
-    expect(await checkRule(scene, Date.parse(at), decisions)).toContain('SUCCESS');
+    expect(await checkDecisions(scene, Date.parse(at), decisions)).toContain('SUCCESS');
   });
 });
 

@@ -1,11 +1,17 @@
 import { livenessOf } from '../../cockroach/node.ts';
 import { cloud, type CloudResult, HEALTHS, STATUSES } from '../../collectors/cloud.ts';
 import type { CollectorResult, ResultOf } from '../../collectors/collector.ts';
-import { nodes, type NodesResult } from '../../collectors/nodes.ts';
+import { nodes } from '../../collectors/nodes.ts';
 import { ranges, type RangesResult } from '../../collectors/ranges.ts';
 import { sessions } from '../../collectors/sessions.ts';
 import { tables } from '../../collectors/tables.ts';
-import { decideSafeToStop, type LastScan, type SafeToStop } from '../../findings/safe-to-stop.ts';
+import { decideDecommission } from '../../findings/dead-nodes.ts';
+import {
+  decideSafeToStop,
+  type LastScan,
+  type SafeToStop,
+  type StopEvidence,
+} from '../../findings/safe-to-stop.ts';
 import type { ScanCheck } from '../../findings/scan-history.ts';
 import type { SampleSet } from '../../metrics/sample-set.ts';
 import type { RenderedFamily } from '../../metrics/snapshot.ts';
@@ -51,7 +57,14 @@ export function readCluster(
   nowMs: number,
   scanCheck?: ScanCheck,
 ) {
-  return assess(readParts(cluster, nowMs, scanCheck), cluster.warnings, sinceMs, nowMs);
+  const evidence = readEvidence(cluster, nowMs);
+  return assess(
+    readParts(cluster, evidence, scanCheck),
+    evidence,
+    cluster.warnings,
+    sinceMs,
+    nowMs,
+  );
 }
 
 /** Only what does not depend on the results, and why. */
@@ -71,18 +84,20 @@ export function readUnreadable(
     isUp: (api: Api) => cluster.isUp(api),
     result: () => undefined,
   };
-  const parts = readParts(withoutResults, nowMs);
-  const status = assess(parts, [...cluster.warnings, warning], sinceMs, nowMs);
+  const evidence = { scan: undefined, statuses: undefined };
+  const parts = readParts(withoutResults, evidence);
+  const status = assess(parts, evidence, [...cluster.warnings, warning], sinceMs, nowMs);
   return { ...status, state: status.state === 'healthy' ? ('unknown' as const) : status.state };
 }
 
 function assess(
   parts: ReturnType<typeof readParts>,
+  evidence: StopEvidence,
   warnings: Conditions['warnings'],
   sinceMs: (key: string) => number,
   nowMs: number,
 ) {
-  const findings = toFindings(findIssues(parts, warnings), sinceMs, nowMs);
+  const findings = toFindings(findIssues(parts, evidence, warnings), sinceMs, nowMs);
   const problems = findings.filter(isProblem);
   /** `unknown` while the exporter cannot see it. */
   const state: 'healthy' | 'problems' | 'unknown' =
@@ -108,7 +123,7 @@ function isVisible(parts: ReturnType<typeof readParts>): boolean {
 /** A part is absent while there is no current data of it. */
 function readParts(
   cluster: Pick<ClusterSource, 'name' | 'isPolled' | 'pollers' | 'isUp' | 'result'>,
-  nowMs: number,
+  evidence: StopEvidence,
   scanCheck?: ScanCheck,
 ) {
   const nodesResult = cluster.result(nodes);
@@ -126,7 +141,7 @@ function readParts(
     ranges:
       rangesResult &&
       readRanges(rangesResult, cluster.result(tables), nodesStatus, nodesResult && scanCheck),
-    safeToStop: readSafeToStop(lastScan(cluster, rangesResult, nowMs), nodesResult),
+    safeToStop: readSafeToStop(evidence),
     sessions: sessionsResult && readSessions(sessionsResult),
     assistant: cloudResult && readAssistant(cloudResult),
     collectors: cluster.pollers.map((poller) => readCollector(cluster.name, poller)),
@@ -143,17 +158,24 @@ export interface SafeToStopStatus extends Pick<SafeToStop, 'answer' | 'nodes' | 
   }[];
 }
 
-function readSafeToStop(
-  scan: LastScan | undefined,
-  listed: NodesResult | undefined,
-): SafeToStopStatus {
-  const statuses = listed && new Map(listed.nodes.map((node) => [node.id, livenessOf(node)]));
-  const { answer, nodes: ids, reason, decisions } = decideSafeToStop({ scan, statuses });
+function readSafeToStop(evidence: StopEvidence): SafeToStopStatus {
+  const { answer, nodes: ids, reason, decisions } = decideSafeToStop(evidence);
   return {
     answer,
     nodes: ids,
     reason,
     decisions: Array.from(decisions, ([nodeId, decision]) => ({ nodeId, ...decision })),
+  };
+}
+
+function readEvidence(
+  cluster: Pick<ClusterSource, 'pollers' | 'result'>,
+  nowMs: number,
+): StopEvidence {
+  const listed = cluster.result(nodes)?.nodes;
+  return {
+    scan: lastScan(cluster, cluster.result(ranges), nowMs),
+    statuses: listed && new Map(listed.map((node) => [node.id, livenessOf(node)])),
   };
 }
 
@@ -173,13 +195,17 @@ function lastScan(
   };
 }
 
-function findIssues(parts: ReturnType<typeof readParts>, warnings: Conditions['warnings']) {
+function findIssues(
+  parts: ReturnType<typeof readParts>,
+  evidence: StopEvidence,
+  warnings: Conditions['warnings'],
+) {
   const polledAt = parts.collectors.find(({ name }) => name === sessions.name)?.lastSuccessAt;
   const down = new Set(parts.apis.filter(({ isUp }) => isUp === false).map(({ api }) => api));
   return [
     ...collectorIssues(parts.collectors, down),
     ...warnings.map((warning) => warningIssue(parts.name, warning)),
-    ...(parts.nodes ? nodeIssues(parts.nodes) : []),
+    ...(parts.nodes ? nodeIssues(parts.nodes, decideDecommission(evidence)) : []),
     ...(parts.ranges ? rangeIssues(parts.ranges, down.has('cluster')) : []),
     ...(parts.sessions ? sessionIssues(parts.sessions, parts.name, polledAt) : []),
     ...(parts.assistant ? assistantIssues(parts.assistant) : []),

@@ -2,6 +2,7 @@ import { DEAD, livenessOf } from '../../cockroach/node.ts';
 import type { NodesResult, NodeStatus as PolledNode } from '../../collectors/nodes.ts';
 import { QUERIES } from '../../collectors/ranges/range.ts';
 import type { RangesResult } from '../../collectors/ranges/samples.ts';
+import { adviseDeadNodes, type DecommissionDecision } from '../../findings/dead-nodes.ts';
 import { formatCount, formatList, formatPercent } from '../../format.ts';
 import { ALERT_SEVERITIES, LIVENESS_STATUSES, type Severity } from '../../vocabulary.ts';
 import { type HealthIssue, NORMAL_SECONDS, toTime } from './health.ts';
@@ -84,40 +85,37 @@ const LEAVING = {
 } as const;
 
 /** Issues by liveness; `what` follows `Node 3 is` or `Nodes 3 and 4 are`. */
-const LIVENESS_ISSUES: Readonly<
-  Record<string, Partial<HealthIssue> & { readonly what: string; readonly next: string }>
-> = {
-  dead: {
-    alert: 'CrdbNodeDead',
-    what: 'dead',
-    next: 'Restart dead nodes, or remove them with `cockroach node decommission`.',
-  },
-  decommissioned: {
-    alert: 'CrdbNodeDead',
-    what: 'dead, after decommissioning had begun',
-    next: 'While ranges are unavailable, lost or under-replicated, start them again: they may hold the last replicas. Finish the decommissioning only when none is.',
-  },
-  unavailable: {
-    alert: 'CrdbNodeUnavailable',
-    what: 'unavailable: no recent heartbeat',
-    next: 'Check that the process and the machine are up. By default a node counts as dead after 5 min.',
-  },
-  unknown: {
-    level: 'warning',
-    what: 'of unknown liveness',
-    next: 'Check the log of the node.',
-  },
-  draining: {
-    ...LEAVING,
-    what: 'draining',
-    next: 'Leases and connections move to other nodes, as before a restart.',
-  },
-  decommissioning: {
-    ...LEAVING,
-    what: 'being decommissioned',
-    next: 'This ends when all replicas have moved to other nodes.',
-  },
-};
+const LIVENESS_ISSUES: Readonly<Record<string, Partial<HealthIssue> & { readonly what: string }>> =
+  {
+    dead: {
+      alert: 'CrdbNodeDead',
+      what: 'dead',
+    },
+    decommissioned: {
+      alert: 'CrdbNodeDead',
+      what: 'dead, after decommissioning had begun',
+    },
+    unavailable: {
+      alert: 'CrdbNodeUnavailable',
+      what: 'unavailable: no recent heartbeat',
+      next: 'Check that the process and the machine are up. By default a node counts as dead after 5 min.',
+    },
+    unknown: {
+      level: 'warning',
+      what: 'of unknown liveness',
+      next: 'Check the log of the node.',
+    },
+    draining: {
+      ...LEAVING,
+      what: 'draining',
+      next: 'Leases and connections move to other nodes, as before a restart.',
+    },
+    decommissioning: {
+      ...LEAVING,
+      what: 'being decommissioned',
+      next: 'This ends when all replicas have moved to other nodes.',
+    },
+  };
 
 /** As in the rules: an issue above this share of used space, a critical one above the second. */
 export const FULL_RATIO = 0.8;
@@ -153,7 +151,10 @@ export function nodeLevel({ status, isStale }: NodeStatus): Severity | 'live' {
   return level ?? (status === 'live' ? 'live' : 'info');
 }
 
-export function nodeIssues({ list, builds }: NodesStatus): readonly HealthIssue[] {
+export function nodeIssues(
+  { list, builds }: NodesStatus,
+  decommission: DecommissionDecision,
+): readonly HealthIssue[] {
   const issues: HealthIssue[] = [];
   const about = 'nodes';
   const areManyDown = isMany(list);
@@ -164,7 +165,8 @@ export function nodeIssues({ list, builds }: NodesStatus): readonly HealthIssue[
     // A node that is down wrote its last record just before.
     const since = nodes.every(isDown) ? oldestRecord(nodes) : undefined;
     const alert = areManyDown && nodes.every(isDown) ? 'CrdbMultipleNodesDown' : issue.alert;
-    issues.push({ ...issue, key: `nodes ${status}`, about, alert, text, since });
+    const next = issue.next ?? adviseDeadNodes(nodes.length, decommission);
+    issues.push({ ...issue, key: `nodes ${status}`, about, alert, text, next, since });
   }
   // An unavailable node has its issue already.
   const stale = list.filter(({ isStale, status }) => isStale && status !== 'unavailable');

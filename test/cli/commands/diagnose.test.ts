@@ -187,7 +187,7 @@ describe('what is wrong is found with its remedy:', () => {
     simulator.world.killNode(4);
     const { code, of } = await diagnoseBy(await configFlag(simulator));
     expect(code).toBe(0);
-    expect(of('liveness')).toMatchObject({ verdict: 'warning', detail: 'node 4 is not live' });
+    expect(of('liveness')).toMatchObject({ verdict: 'warning', detail: 'node 4 is dead' });
     expect(of('GET /sessions/')?.detail).toContain('none from node 4');
   });
 

@@ -7,8 +7,10 @@ import {
 } from '../../../src/web/status/nodes.ts';
 import { node, type Node, nodesResult as result } from './results.ts';
 
+const FORBIDDEN = { isAllowed: false, reason: 'there is no current range scan' } as const;
+
 function textsOf(...nodes: readonly Node[]): readonly string[] {
-  return nodeIssues(readNodes(result(...nodes), undefined)).map(({ text }) => text);
+  return nodeIssues(readNodes(result(...nodes), undefined), FORBIDDEN).map(({ text }) => text);
 }
 
 test('the values of a stale record are absent', () => {
@@ -64,6 +66,7 @@ test.each([
       result(...[50, available].map((left, at) => node(at, { stores: stores(store(100, left)) }))),
       undefined,
     ),
+    FORBIDDEN,
   );
   expect(issues.map(({ key, alert, level }) => [key, alert, level])).toEqual(expected);
 });
@@ -86,7 +89,7 @@ test.each([
   const nodes = Object.entries(counts).flatMap(([status, count]) =>
     Array.from({ length: count }, (_, at) => node(at, { livenessCode: codes[status] ?? 0 })),
   );
-  const issues = nodeIssues(readNodes(result(...nodes), undefined));
+  const issues = nodeIssues(readNodes(result(...nodes), undefined), FORBIDDEN);
   expect(issues.map(({ alert }) => alert)).toEqual(alerts);
 });
 
@@ -102,7 +105,9 @@ test('issues of nodes that are down or stale began with the oldest record', () =
     ),
     undefined,
   );
-  expect(nodeIssues({ list, builds, byStatus }).map(({ key, since }) => [key, since])).toEqual([
+  expect(
+    nodeIssues({ list, builds, byStatus }, FORBIDDEN).map(({ key, since }) => [key, since]),
+  ).toEqual([
     ['nodes dead', '1970-01-01T00:00:10.000Z'],
     ['nodes unavailable', '1970-01-01T00:00:40.000Z'],
     ['nodes draining', undefined],

@@ -9,6 +9,7 @@ import { sessions } from '../../../collectors/sessions.ts';
 import { tables } from '../../../collectors/tables.ts';
 import { users } from '../../../collectors/users.ts';
 import { grantee } from '../../../diagnosis/rules.ts';
+import { adviseDeadNodes } from '../../../findings/dead-nodes.ts';
 import { formatBytes, formatCount, formatList } from '../../../format.ts';
 import { toRequestError } from '../../../http/errors.ts';
 import { createPollStats } from '../../../http/poll-stats.ts';
@@ -69,17 +70,29 @@ function addNodes(list: Checklist, found: readonly ReturnType<typeof copyNode>[]
   const builds = [...new Set(found.map(({ build }) => build))];
   const count = `${found.length} nodes of ${builds.join(', ')}`;
   list.add('GET /nodes/', 'ok', `${list.recorder.describeLast('nodes')}; ${count}`);
-  const dead = found
-    .filter(({ status }) => status === 'unavailable' || DEAD.has(status))
-    .map(({ id }) => id);
+  const dead = found.filter(({ status }) => DEAD.has(status));
   if (dead.length > 0) {
-    const advice =
-      'start them again, or decommission them when no range needs them; their ranges and sessions are not visible';
-    list.add('liveness', 'warning', `node ${dead.join(', ')} is not live`, advice);
+    const reason = 'this command does not read whether ranges need it';
+    addDown(list, dead, 'dead', adviseDeadNodes(dead.length, { isAllowed: false, reason }));
+  }
+  const unavailable = found.filter(({ status }) => status === 'unavailable');
+  if (unavailable.length > 0) {
+    addDown(list, unavailable, 'unavailable', 'check that process and machine are up');
   }
   if (builds.length > 1) {
     list.add('versions', 'warning', `mixed: ${builds.join(', ')}`, 'complete the upgrade');
   }
+}
+
+function addDown(
+  list: Checklist,
+  down: readonly ReturnType<typeof copyNode>[],
+  state: string,
+  advice: string,
+): void {
+  const ids = formatList(down.map(({ id }) => id));
+  const text = down.length === 1 ? `node ${ids} is ${state}` : `nodes ${ids} are ${state}`;
+  list.add('liveness', 'warning', text, advice);
 }
 
 function copyNode(node: Infer<typeof nodeShape>) {

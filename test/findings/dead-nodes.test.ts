@@ -1,0 +1,129 @@
+import { describe, expect, test } from 'vitest';
+import type { Simulator } from '../../src/simulator/index.ts';
+import type { Scene } from '../browser/scenes.ts';
+import { hasProgram } from '../support/programs.ts';
+import { readCluster, readStatus } from '../web/status/read-status.ts';
+import {
+  changing,
+  checkRule,
+  open,
+  openAged,
+  openChanged,
+  openLate,
+  openWithLostRange,
+} from './worlds.ts';
+
+const RULE = 'crdb_cluster:crdb_may_decommission:bool';
+
+/** The ranges are on nodes 1 to 3, and the last of five nodes dies. */
+function killLast({ world }: Simulator): void {
+  world.killNode(5);
+}
+
+function killTwo({ world }: Simulator): void {
+  world.killNode(2);
+  world.killNode(3);
+}
+
+interface World {
+  readonly title: string;
+  readonly open: () => Promise<Scene>;
+  readonly next: string;
+}
+
+const FORBIDDEN: readonly World[] = [
+  {
+    title: 'the ranges of the dead node have too few replicas',
+    open: () => openChanged(5, killLast, { placed: [1, 2, 5] }),
+    next: 'Start it again; do not decommission it: 60 ranges have too few replicas.',
+  },
+  {
+    title: 'ranges are without a quorum',
+    open: () => openChanged(5, killTwo, { placed: [1, 2, 3] }),
+    next: 'Start them again; do not decommission them: at least 60 ranges without a quorum.',
+  },
+  {
+    title: 'a range has no live replica',
+    open: openWithLostRange,
+    next: 'Start it again; do not decommission it: 1 range without a live replica.',
+  },
+  {
+    title: 'the node was dead before the exporter started',
+    open: () => openLate(5, killLast, { placed: [1, 2, 3] }),
+    next: 'Start it again; do not decommission it: ranges may be lost that no node reports.',
+  },
+  {
+    title: 'the scan began before the death',
+    open: () => openChanged(5, killLast, changing('ranges', { interval: 600 })),
+    next: 'Start it again; do not decommission it: node 5 went down after the last range scan: wait for the next one.',
+  },
+  {
+    title: 'no ranges are read',
+    open: () => openChanged(5, killLast, changing('ranges', { enabled: false })),
+    next: 'Start it again; do not decommission it: there is no current range scan.',
+  },
+  {
+    title: 'a part of the ranges cannot be read',
+    open: () =>
+      openChanged(
+        5,
+        (simulator) => {
+          killLast(simulator);
+          simulator.fault({ endpoint: 'node_ranges', node: 3, kind: 'status', status: 500 });
+        },
+        { placed: [1, 2, 4] },
+      ),
+    next: 'Start it again; do not decommission it: the ranges of node 3 could not be read.',
+  },
+  {
+    title: 'the exporter is one of several shards',
+    open: () =>
+      openChanged(5, killLast, {
+        adapt: (config) => ({ ...config, shard: { ...config.shard, count: 2 } }),
+        placed: [1, 2, 3],
+      }),
+    next: 'Start it again; do not decommission it: no exporter alone reads the ranges of all nodes.',
+  },
+];
+
+const ALLOWED: World = {
+  title: 'all ranges are complete without it',
+  open: () => openChanged(5, killLast, { placed: [1, 2, 3] }),
+  next: 'Start it again. No range needs it: if it will not return, remove it with `cockroach node decommission`.',
+};
+
+describe.skipIf(!hasProgram('promtool'))('page and rule agree whether a dead node may go', () => {
+  const worlds = [
+    ...FORBIDDEN.map((world) => ({ ...world, answer: 'no' })),
+    { ...ALLOWED, answer: 'yes' },
+  ];
+
+  test.each(worlds)('$answer: $title', { timeout: 60_000 }, async ({ next, answer, ...world }) => {
+    await using scene = await world.open();
+    const advice = async () =>
+      (await readCluster(scene)).findings.find(({ key }) => key === 'nodes dead')?.next;
+    await expect.poll(advice, { timeout: 20_000 }).toBe(next);
+    const { at } = await readStatus(scene);
+    const expected = answer === 'yes' ? [{ labels: `${RULE}{crdb_cluster="demo"}`, value: 1 }] : [];
+    expect(await checkRule(scene, RULE, Date.parse(at), expected)).toContain('SUCCESS');
+  });
+
+  test('no: the scan is too old', { timeout: 60_000 }, async () => {
+    await using scene = await openAged(1_260);
+    const { at } = await readStatus(scene);
+    expect(await checkRule(scene, RULE, Date.parse(at), [])).toContain('SUCCESS');
+  });
+});
+
+test('a node that has been away for seconds is not advised to be removed', async () => {
+  await using scene = await openChanged(5, ({ world }) => world.killNode(5, 'unavailable'));
+  const next = async () =>
+    (await readCluster(scene)).findings.find(({ key }) => key === 'nodes unavailable')?.next;
+  await expect.poll(next).toContain('Check that the process and the machine are up.');
+  expect(JSON.stringify(await readStatus(scene))).not.toContain('decommission`');
+});
+
+test('nothing is said of removal while all nodes are live', async () => {
+  await using scene = await open(3);
+  expect(JSON.stringify((await readCluster(scene)).findings)).not.toContain('decommission');
+});
