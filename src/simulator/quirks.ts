@@ -43,6 +43,8 @@ export interface Quirks {
   /** Session status and end, since 22.1. */
   sessionStatus: boolean;
   closedSessions: boolean;
+  /** How long a transaction or query has run, by the clock of its node. */
+  elapsedTime: boolean;
   /** exclude_closed_sessions=true is supported. */
   excludeClosed: boolean;
   /** Internal sessions are listed. */
@@ -99,6 +101,7 @@ const REAL: Quirks = {
   nullArrays: true,
   sessionStatus: true,
   closedSessions: true,
+  elapsedTime: true,
   excludeClosed: true,
   internalSessions: false,
   storeMetrics: true,
@@ -143,6 +146,7 @@ export const OLD_RELEASE: Partial<Quirks> = {
   gate: 'admin',
   sessionStatus: false,
   closedSessions: false,
+  elapsedTime: false,
   excludeClosed: false,
   storeMetrics: false,
   problemMembers: 8,

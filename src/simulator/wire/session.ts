@@ -32,7 +32,7 @@ export function sessionElement(session: Session, quirks: Quirks, view: SessionVi
     active_txn:
       session.transaction === undefined
         ? undefined
-        : transactionElement(session.transaction, encoding, view),
+        : transactionElement(session.transaction, encoding, quirks, view),
     last_active_query_no_constants: lastStatement.withoutConstants,
     status: quirks.sessionStatus ? encoding.scalar(statusOf(session, quirks)) : undefined,
     end: quirks.sessionStatus && session.endMs !== undefined ? timeText(session.endMs) : undefined,
@@ -81,7 +81,7 @@ function queryElement(
     sql_no_constants: withoutConstants,
     sql_summary: summary,
     is_full_scan: encoding.scalar(query.fullScan),
-    elapsed_time: nanos(view.nowMs - query.startMs),
+    elapsed_time: quirks.elapsedTime ? nanos(view.nowMs - query.startMs) : undefined,
     plan_gist: 'AgGAAgIAAAcCBg==',
     database: 'movr',
   };
@@ -90,6 +90,7 @@ function queryElement(
 function transactionElement(
   transaction: Transaction,
   encoding: Encoding,
+  quirks: Quirks,
   view: SessionView,
 ): object {
   return {
@@ -107,6 +108,6 @@ function transactionElement(
     is_historical: encoding.scalar(false),
     priority: 'normal',
     quality_of_service: 'regular',
-    elapsed_time: nanos(view.nowMs - transaction.startMs),
+    elapsed_time: quirks.elapsedTime ? nanos(view.nowMs - transaction.startMs) : undefined,
   };
 }
