@@ -1,0 +1,76 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { listAlerts } from '../../src/cli/commands/rules.ts';
+import { BOARDS } from '../dashboards/panels.ts';
+
+const FOLDER = path.join(import.meta.dirname, '..', '..', 'docs', 'runbooks');
+const PAGES = readdirSync(FOLDER).filter((name) => name !== 'README.md');
+const COMMAND = /`crdb-exporter (?!rules\b)[a-z]/;
+
+function read(page: string): string {
+  return readFileSync(path.join(FOLDER, page), 'utf8');
+}
+
+/** Titles of the panels and rows of each dashboard; `Load` stands for `Load and hot ranges`. */
+const PANELS = new Map(
+  BOARDS.map(({ title = '', panels = [] }) => {
+    const titles = panels.flatMap((panel) =>
+      'panels' in panel ? [panel.title, ...panel.panels.map((one) => one.title)] : [panel.title],
+    );
+    const name = title.replace('CockroachDB / ', '').replace(' and hot ranges', '');
+    return [name, new Set(titles.map((one = '') => one.replace('$', '')))];
+  }),
+);
+const DASHBOARD = new RegExp(String.raw`(${[...PANELS.keys()].join('|')}) dashboard\b`);
+
+/** `Nodes dashboard: **CPU**, **Used**. …`: each dashboard with the text up to the next one. */
+function mentions(page: string): readonly { readonly board: string; readonly text: string }[] {
+  return read(page)
+    .split('\n')
+    .flatMap((line) => {
+      const parts = line.split(DASHBOARD);
+      return parts.flatMap((board, index) =>
+        index % 2 === 1 ? [{ board, text: parts[index + 1] ?? '' }] : [],
+      );
+    });
+}
+
+describe('a runbook', () => {
+  test.each(PAGES)('names panels, in bold, that its dashboards have: %s', (page) => {
+    const problems = mentions(page).flatMap(({ board, text }) => {
+      const bold = Array.from(text.matchAll(/\*\*(.+?)\*\*/g), ([, name = '']) => name);
+      const unknown = bold.filter((name) => PANELS.get(board)?.has(name) !== true);
+      const isList = /^[:,]/.test(text) && bold.length === 0;
+      return [
+        ...unknown.map((name) => `${board}: ${name}`),
+        ...(isList ? [`${board}${text}`] : []),
+      ];
+    });
+    expect(problems).toEqual([]);
+  });
+
+  test.each(PAGES.filter((page) => COMMAND.test(read(page))))(
+    'with a command says where to run it: %s',
+    (page) => expect(read(page)).toContain('](../run-commands.md)'),
+  );
+
+  test.each(['CrdbRangesLost.md', 'CrdbRangesUnavailable.md'])(
+    'on lost data says when to call support: %s',
+    (page) => expect(read(page)).toMatch(/^Call Cockroach Labs' support /m),
+  );
+
+  test('that stops a node checks and drains it first', () => {
+    expect(read('CrdbStoreDiskLow.md')).toMatch(
+      /check, drain, then stop.*--safe-to-stop.*cockroach node drain.*stop the process/,
+    );
+  });
+});
+
+test('the index lists every alert once', () => {
+  const listed = Array.from(
+    read('README.md').matchAll(/^\| \[(Crdb\w+)\]\(\1\.md\)/gm),
+    ([, alert = '']) => alert,
+  );
+  expect(listed.toSorted()).toEqual([...new Set(listAlerts())].toSorted());
+});
