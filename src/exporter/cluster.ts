@@ -4,6 +4,7 @@ import { sessions } from '../collectors/sessions.ts';
 import { FILE_CHECK_MS } from '../config/files.ts';
 import type { ClusterConfig, Config } from '../config/schema.ts';
 import { createRemedyFinder } from '../diagnosis/diagnose.ts';
+import { checkUrls, createSessionsCheck } from '../findings/checks.ts';
 import type { Log } from '../log.ts';
 import { ClusterBudget } from '../metrics/cluster-budget.ts';
 import { clusterFamilies, collectorFamilies as families } from '../metrics/exporter-families.ts';
@@ -14,7 +15,6 @@ import { Conditions } from '../polling/conditions.ts';
 import { Poller, type PollerOptions } from '../polling/poller.ts';
 import type { Clock } from '../polling/schedule.ts';
 import { type Api, APIS, BREAKER_STATES, LIMITS } from '../vocabulary.ts';
-import { checkUrls, createSessionsCheck } from './checks.ts';
 import { type Clients, createClients } from './clients.ts';
 import { CollectorStates } from './collector-states.ts';
 

@@ -1,11 +1,16 @@
 import { livenessOf } from '../../cockroach/node.ts';
-import { cloud, type CloudResult, HEALTHS, STATUSES } from '../../collectors/cloud.ts';
+import { cloud } from '../../collectors/cloud.ts';
 import type { CollectorResult, ResultOf } from '../../collectors/collector.ts';
 import { nodes } from '../../collectors/nodes.ts';
 import { ranges, type RangesResult } from '../../collectors/ranges.ts';
 import { sessions } from '../../collectors/sessions.ts';
 import { tables } from '../../collectors/tables.ts';
-import { decideDecommission } from '../../findings/dead-nodes.ts';
+import { readAssistant } from '../../findings/assistant.ts';
+import { readNodes } from '../../findings/nodes.ts';
+import { readCollector } from '../../findings/polls.ts';
+import { isProblem, toFindings } from '../../findings/problem.ts';
+import { findProblems } from '../../findings/problems.ts';
+import { readRanges } from '../../findings/ranges.ts';
 import {
   decideSafeToStop,
   type LastScan,
@@ -13,17 +18,13 @@ import {
   type StopEvidence,
 } from '../../findings/safe-to-stop.ts';
 import type { ScanCheck } from '../../findings/scan-history.ts';
+import { isScanWrong } from '../../findings/scan-status.ts';
+import { readSessions } from '../../findings/sessions.ts';
 import type { SampleSet } from '../../metrics/sample-set.ts';
 import type { RenderedFamily } from '../../metrics/snapshot.ts';
 import type { Conditions } from '../../polling/conditions.ts';
 import type { Poller } from '../../polling/poller.ts';
 import type { Api } from '../../vocabulary.ts';
-import { collectorIssues, readCollector, warningIssue } from './collectors.ts';
-import { type HealthIssue, isProblem, toFindings, toTime } from './health.ts';
-import { nodeIssues, readNodes } from './nodes.ts';
-import { rangeIssues, readRanges } from './ranges.ts';
-import { isScanWrong } from './scan-check.ts';
-import { readSessions, sessionIssues } from './sessions.ts';
 
 /** A configured cluster with the results of its polls. No page queries a cluster, only /probe does. */
 export interface ClusterSource {
@@ -97,7 +98,7 @@ function assess(
   sinceMs: (key: string) => number,
   nowMs: number,
 ) {
-  const findings = toFindings(findIssues(parts, evidence, warnings), sinceMs, nowMs);
+  const findings = toFindings(findProblems(parts, evidence, warnings), sinceMs, nowMs);
   const problems = findings.filter(isProblem);
   /** `unknown` while the exporter cannot see it. */
   const state: 'healthy' | 'problems' | 'unknown' =
@@ -193,58 +194,4 @@ function lastScan(
     durationSeconds: last?.durationSeconds ?? 0,
     intervalSeconds: poller.intervalSeconds,
   };
-}
-
-function findIssues(
-  parts: ReturnType<typeof readParts>,
-  evidence: StopEvidence,
-  warnings: Conditions['warnings'],
-) {
-  const polledAt = parts.collectors.find(({ name }) => name === sessions.name)?.lastSuccessAt;
-  const down = new Set(parts.apis.filter(({ isUp }) => isUp === false).map(({ api }) => api));
-  return [
-    ...collectorIssues(parts.collectors, down),
-    ...warnings.map((warning) => warningIssue(parts.name, warning)),
-    ...(parts.nodes ? nodeIssues(parts.nodes, decideDecommission(evidence)) : []),
-    ...(parts.ranges ? rangeIssues(parts.ranges, down.has('cluster')) : []),
-    ...(parts.sessions ? sessionIssues(parts.sessions, parts.name, polledAt) : []),
-    ...(parts.assistant ? assistantIssues(parts.assistant) : []),
-  ];
-}
-
-export type AssistantStatus = ReturnType<typeof readAssistant>;
-
-/** Describes the migration assistant; all but `exists` is absent when there is none. */
-function readAssistant({ assistant }: CloudResult) {
-  return {
-    exists: assistant !== undefined,
-    status: stateOf(STATUSES, assistant?.status),
-    health: stateOf(HEALTHS, assistant?.health),
-    region: assistant?.region,
-    /** When this exporter first saw the current status. */
-    statusSince: toTime(assistant?.statusSinceMs),
-  };
-}
-
-/** `other` for a value that this exporter does not know, as on /metrics. */
-function stateOf(known: readonly string[], state: string | undefined): string | undefined {
-  return state === undefined || known.includes(state) ? state : 'other';
-}
-
-function assistantIssues({
-  status,
-  health,
-  statusSince: since,
-}: AssistantStatus): readonly HealthIssue[] {
-  const issue = { key: 'assistant', about: 'assistant' } as const;
-  if (status === 'failed') {
-    const text = 'The migration assistant has failed.';
-    const next =
-      '`crdb-exporter cloud assistant get` shows its last error. Delete it before you retry.';
-    return [{ ...issue, alert: 'CrdbMigrationAssistantFailing', text, next, since }];
-  }
-  if (health !== 'unavailable' && health !== 'unknown') return [];
-  const text = `The health of the migration assistant is ${health}.`;
-  const next = '`crdb-exporter cloud assistant get` shows its state.';
-  return [{ ...issue, alert: 'CrdbMigrationAssistantFailing', text, next }];
 }

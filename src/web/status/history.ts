@@ -1,9 +1,9 @@
 import { nodes as nodesCollector } from '../../collectors/nodes.ts';
 import { ranges as rangesCollector } from '../../collectors/ranges.ts';
 import { ScanHistory } from '../../findings/scan-history.ts';
+import { countsOf, scanOf } from '../../findings/scan-status.ts';
 import { messageOf } from '../../format.ts';
 import { type ClusterSource, readCluster, readUnreadable } from './cluster.ts';
-import { countsOf, scanOf } from './scan-check.ts';
 
 /** Points of a trend: enough for its width on a page. */
 const MAX_POINTS = 60;

@@ -1,14 +1,11 @@
 import { describe, expect, test } from 'vitest';
+import { nodeProblems, readNodes } from '../../../src/findings/nodes.ts';
+import { pollProblems, type CollectorStatus, warningProblem } from '../../../src/findings/polls.ts';
+import { isProblem, toFindings, toTime } from '../../../src/findings/problem.ts';
+import { rangeProblems } from '../../../src/findings/range-problems.ts';
+import { formatTable, type RangesStatus } from '../../../src/findings/ranges.ts';
+import { readSessions, sessionProblems } from '../../../src/findings/sessions.ts';
 import { LISTED_PROBLEMS } from '../../../src/vocabulary.ts';
-import {
-  collectorIssues,
-  type CollectorStatus,
-  warningIssue,
-} from '../../../src/web/status/collectors.ts';
-import { isProblem, toFindings, toTime } from '../../../src/web/status/health.ts';
-import { nodeIssues, readNodes } from '../../../src/web/status/nodes.ts';
-import { formatTable, rangeIssues, type RangesStatus } from '../../../src/web/status/ranges.ts';
-import { readSessions, sessionIssues } from '../../../src/web/status/sessions.ts';
 import { expectGolden } from '../../support/golden.ts';
 import { node, nodesResult, RANGES, sessionsResult } from './results.ts';
 
@@ -80,17 +77,17 @@ test('every finding that there is matches the golden file', async () => {
   );
   const down = new Set(['cluster', 'cloud'] as const);
   const issues = [
-    ...nodeIssues(readNodes(nodesResult(...nodes), undefined), { isAllowed: true }),
-    ...rangeIssues(
+    ...nodeProblems(readNodes(nodesResult(...nodes), undefined), { isAllowed: true }),
+    ...rangeProblems(
       { ...problems, nodes: { scanned: 3, failed: 2, skipped: 1 }, failedNodes: [2, 3] },
       false,
     ),
-    ...sessionIssues(
+    ...sessionProblems(
       readSessions(sessionsResult({ a: { oldestIdleTransactionSeconds: 301 } }, [0, 3, 2])),
       'shop one',
       NOW,
     ),
-    ...collectorIssues(
+    ...pollProblems(
       [
         failing('nodes', 'breaker_open'),
         failing('ranges', 'timeout', { hasData: false, limits: ['duration'] }),
@@ -99,17 +96,22 @@ test('every finding that there is matches the golden file', async () => {
       ],
       down,
     ),
-    ...collectorIssues(
+    ...pollProblems(
       [failing('nodes', 'http'), failing('users', 'http', { hasData: false })],
       new Set(),
     ),
-    warningIssue('shop', {
+    warningProblem('shop', {
       key: 'URL a',
       message: 'one fails',
       remedy: undefined,
       sinceMs: NOW_MS - 1,
     }),
-    warningIssue('shop one', { key: 'URL b', message: 'one fails', remedy: 'run it;', sinceMs: 0 }),
+    warningProblem('shop one', {
+      key: 'URL b',
+      message: 'one fails',
+      remedy: 'run it;',
+      sinceMs: 0,
+    }),
   ];
   const findings = toFindings(issues, () => NOW_MS - 3_599_999, NOW_MS);
   await expectGolden(
@@ -172,7 +174,7 @@ describe('a finding', () => {
 });
 
 function textsOf(status: RangesStatus, isApiDown = false): readonly string[] {
-  const texts = rangeIssues(status, isApiDown).map(({ text }) => text);
+  const texts = rangeProblems(status, isApiDown).map(({ text }) => text);
   return texts.map((text) => text.replace(/^.*?: requests wait\. /, ''));
 }
 
@@ -220,7 +222,7 @@ describe('findings of ranges', () => {
 
 /** The alerts of findings by key while this API is down. */
 function alertsOf(api: 'cluster' | 'cloud', ...all: readonly CollectorStatus[]) {
-  return collectorIssues(all, new Set([api])).map(({ key, alert }) => [key, alert]);
+  return pollProblems(all, new Set([api])).map(({ key, alert }) => [key, alert]);
 }
 
 describe('findings of collectors', () => {

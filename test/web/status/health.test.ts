@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { SETTINGS } from '../../../src/cli/commands/rules/settings.ts';
+import { CRITICAL_RATIO, FULL_RATIO } from '../../../src/findings/nodes.ts';
+import { isProblem, NORMAL_SECONDS, toFindings } from '../../../src/findings/problem.ts';
+import { OLD_TRANSACTION_SECONDS } from '../../../src/findings/sessions.ts';
 import { ALERT_SEVERITIES } from '../../../src/vocabulary.ts';
-import { isProblem, NORMAL_SECONDS, toFindings } from '../../../src/web/status/health.ts';
-import { CRITICAL_RATIO, FULL_RATIO } from '../../../src/web/status/nodes.ts';
-import { OLD_TRANSACTION_SECONDS } from '../../../src/web/status/sessions.ts';
 import { openScene, SCENES } from '../../browser/scenes.ts';
 import { readRules } from '../../rules/rule-set.ts';
 import { withCollectors } from '../../support/exporter.ts';

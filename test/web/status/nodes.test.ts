@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest';
 import {
   formatLiveNodes,
-  nodeIssues,
+  nodeProblems,
   nodeLevel,
   readNodes,
-} from '../../../src/web/status/nodes.ts';
+} from '../../../src/findings/nodes.ts';
 import { node, type Node, nodesResult as result } from './results.ts';
 
 const FORBIDDEN = { isAllowed: false, reason: 'there is no current range scan' } as const;
 
 function textsOf(...nodes: readonly Node[]): readonly string[] {
-  return nodeIssues(readNodes(result(...nodes), undefined), FORBIDDEN).map(({ text }) => text);
+  return nodeProblems(readNodes(result(...nodes), undefined), FORBIDDEN).map(({ text }) => text);
 }
 
 test('the values of a stale record are absent', () => {
@@ -61,7 +61,7 @@ test.each([
   [10, [['full stores', 'CrdbStoreDiskLow', undefined]]],
   [9, [['full stores', 'CrdbStoreDiskLow', 'critical']]],
 ])('a store with %d %% of its space left has the issues %j', (available, expected) => {
-  const issues = nodeIssues(
+  const issues = nodeProblems(
     readNodes(
       result(...[50, available].map((left, at) => node(at, { stores: stores(store(100, left)) }))),
       undefined,
@@ -89,7 +89,7 @@ test.each([
   const nodes = Object.entries(counts).flatMap(([status, count]) =>
     Array.from({ length: count }, (_, at) => node(at, { livenessCode: codes[status] ?? 0 })),
   );
-  const issues = nodeIssues(readNodes(result(...nodes), undefined), FORBIDDEN);
+  const issues = nodeProblems(readNodes(result(...nodes), undefined), FORBIDDEN);
   expect(issues.map(({ alert }) => alert)).toEqual(alerts);
 });
 
@@ -106,7 +106,7 @@ test('issues of nodes that are down or stale began with the oldest record', () =
     undefined,
   );
   expect(
-    nodeIssues({ list, builds, byStatus }, FORBIDDEN).map(({ key, since }) => [key, since]),
+    nodeProblems({ list, builds, byStatus }, FORBIDDEN).map(({ key, since }) => [key, since]),
   ).toEqual([
     ['nodes dead', '1970-01-01T00:00:10.000Z'],
     ['nodes unavailable', '1970-01-01T00:00:40.000Z'],

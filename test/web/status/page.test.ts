@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { NodeStatus } from '../../../src/web/status/nodes.ts';
+import type { NodeStatus } from '../../../src/findings/nodes.ts';
 import { html } from '../../../src/web/status/page/html.ts';
 import { renderPage } from '../../../src/web/status/page/page.ts';
 import type { ClusterStatus, Status } from '../../../src/web/status/status.ts';

@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 import type { RangesResult } from '../../../src/collectors/ranges.ts';
 import { FailureDomains } from '../../../src/collectors/ranges/failure-domains.ts';
 import { placeOf } from '../../../src/collectors/ranges/range.ts';
+import { readNodes } from '../../../src/findings/nodes.ts';
+import { readRanges } from '../../../src/findings/ranges.ts';
 import { PROBLEMS } from '../../../src/vocabulary.ts';
-import { readNodes } from '../../../src/web/status/nodes.ts';
-import { readRanges } from '../../../src/web/status/ranges.ts';
 import { scannedNode } from '../../collectors/ranges/cluster.ts';
 import { node, nodesResult, rangesResult } from './results.ts';
 

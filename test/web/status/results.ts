@@ -4,11 +4,11 @@ import type { NodesResult } from '../../../src/collectors/nodes.ts';
 import type { RangesResult } from '../../../src/collectors/ranges.ts';
 import type { SessionsResult } from '../../../src/collectors/sessions.ts';
 import { createTally, type SessionTally } from '../../../src/collectors/sessions/session.ts';
+import type { RangesStatus } from '../../../src/findings/ranges.ts';
+import type { ScanCheckStatus } from '../../../src/findings/scan-status.ts';
 import { SampleSet } from '../../../src/metrics/sample-set.ts';
 import type { Poller } from '../../../src/polling/poller.ts';
 import type { ClusterSource } from '../../../src/web/status/cluster.ts';
-import type { RangesStatus } from '../../../src/web/status/ranges.ts';
-import type { ScanCheckStatus } from '../../../src/web/status/scan-check.ts';
 
 export type Node = NodesResult['nodes'][number];
 

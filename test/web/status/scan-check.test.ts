@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { isProblem, toFindings } from '../../../src/web/status/health.ts';
-import { rangeIssues } from '../../../src/web/status/ranges.ts';
-import { countsOf, type ScanCheckStatus } from '../../../src/web/status/scan-check.ts';
+import { isProblem, toFindings } from '../../../src/findings/problem.ts';
+import { rangeProblems } from '../../../src/findings/range-problems.ts';
+import { countsOf, type ScanCheckStatus } from '../../../src/findings/scan-status.ts';
 import { node, nodesResult, RANGES } from './results.ts';
 
 const WRONG: ScanCheckStatus = {
@@ -19,7 +19,7 @@ const WRONG: ScanCheckStatus = {
 
 function findingsOf(more: Partial<ScanCheckStatus>) {
   const status = { ...RANGES, scanCheck: { ...WRONG, ...more } };
-  return toFindings(rangeIssues(status, false), () => 0, 0);
+  return toFindings(rangeProblems(status, false), () => 0, 0);
 }
 
 describe('the finding about range scans', () => {

@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import type { HealthIssue } from '../../../src/web/status/health.ts';
-import { readSessions, sessionIssues } from '../../../src/web/status/sessions.ts';
+import type { Problem } from '../../../src/findings/problem.ts';
+import { readSessions, sessionProblems } from '../../../src/findings/sessions.ts';
 import { sessionsResult } from './results.ts';
 
 const NOW = '2026-03-01T12:00:00.000Z';
 
 /** With applications whose oldest idle transactions have these ages. */
-function issuesOf(ages: readonly number[]): readonly HealthIssue[] {
+function issuesOf(ages: readonly number[]): readonly Problem[] {
   const tallies = ages.map((age, at) => [`app${at}`, { oldestIdleTransactionSeconds: age }]);
   const sessions = readSessions(sessionsResult(Object.fromEntries(tallies)));
-  return sessionIssues(sessions, 'shop', NOW);
+  return sessionProblems(sessions, 'shop', NOW);
 }
 
 function oldTransaction(name: string): string {
@@ -90,7 +90,9 @@ describe('findings of sessions', () => {
       sessionsResult({ a: { oldestIdleTransactionSeconds: 301 } }),
     );
     const status = { ...readSessions(sessionsResult({})), applications };
-    expect(sessionIssues(status, 'shop', undefined).map(({ since }) => since)).toEqual([undefined]);
+    expect(sessionProblems(status, 'shop', undefined).map(({ since }) => since)).toEqual([
+      undefined,
+    ]);
   });
 
   test.each([
@@ -102,7 +104,7 @@ describe('findings of sessions', () => {
       'The sessions of nodes 3 and 12 are missing: the responding node could not read them.',
     ],
   ])('name the nodes %j whose sessions are missing', (failed, expected) => {
-    const issues = sessionIssues(readSessions(sessionsResult({}, failed)), 'shop', NOW);
+    const issues = sessionProblems(readSessions(sessionsResult({}, failed)), 'shop', NOW);
     expect(issues[0]?.text).toBe(expected);
   });
 });

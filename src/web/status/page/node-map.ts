@@ -1,5 +1,11 @@
+import {
+  FULL_RATIO,
+  nodeLevel,
+  type NodesStatus,
+  type NodeStatus,
+  stateText,
+} from '../../../findings/nodes.ts';
 import { formatCount, formatNumber, formatPercent, formatRoughly } from '../../../format.ts';
-import { FULL_RATIO, nodeLevel, type NodesStatus, type NodeStatus, stateText } from '../nodes.ts';
 import { bar, html, type Html, icon, relativeTime } from './html.ts';
 
 /** Up to here every node is a card, beyond it a tile. */

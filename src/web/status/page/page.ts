@@ -1,7 +1,7 @@
+import { formatLiveNodes } from '../../../findings/nodes.ts';
+import type { CollectorStatus } from '../../../findings/polls.ts';
+import { type Finding, isProblem } from '../../../findings/problem.ts';
 import { formatList } from '../../../format.ts';
-import type { CollectorStatus } from '../collectors.ts';
-import { type Finding, isProblem } from '../health.ts';
-import { formatLiveNodes } from '../nodes.ts';
 import type { ClusterStatus, Status } from '../status.ts';
 import { formatTime, html, type Html, icon, relativeTime, withCode } from './html.ts';
 import { nodeMap } from './node-map.ts';

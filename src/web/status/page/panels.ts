@@ -1,4 +1,9 @@
+import type { AssistantStatus } from '../../../findings/assistant.ts';
+import type { CollectorStatus } from '../../../findings/polls.ts';
+import type { Finding } from '../../../findings/problem.ts';
+import { formatTable, type RangesStatus } from '../../../findings/ranges.ts';
 import { formatRanges } from '../../../findings/safe-to-stop.ts';
+import { OLD_TRANSACTION_SECONDS, type SessionsStatus } from '../../../findings/sessions.ts';
 import {
   formatBytes,
   formatCount,
@@ -8,11 +13,7 @@ import {
   formatPercent,
 } from '../../../format.ts';
 import { SEVERITIES } from '../../../vocabulary.ts';
-import type { AssistantStatus, SafeToStopStatus } from '../cluster.ts';
-import type { CollectorStatus } from '../collectors.ts';
-import type { Finding } from '../health.ts';
-import { formatTable, type RangesStatus } from '../ranges.ts';
-import { OLD_TRANSACTION_SECONDS, type SessionsStatus } from '../sessions.ts';
+import type { SafeToStopStatus } from '../cluster.ts';
 import { bar, html, type Html, icon, type Part, relativeTime, withCode } from './html.ts';
 import { scanCheckLine } from './scan-check-line.ts';
 

@@ -1,5 +1,5 @@
+import { formatReplicas, type ScanCheckStatus } from '../../../findings/scan-status.ts';
 import { formatCount } from '../../../format.ts';
-import { formatReplicas, type ScanCheckStatus } from '../scan-check.ts';
 import { html, type Html, icon } from './html.ts';
 
 /** What was read against the nodes' own counts. */

@@ -1,7 +1,7 @@
+import { formatLiveNodes, type NodesStatus } from '../../../findings/nodes.ts';
+import { type Finding, isProblem } from '../../../findings/problem.ts';
 import { formatNumber, formatPercent, formatRoughly } from '../../../format.ts';
-import { type Finding, isProblem } from '../health.ts';
 import type { ClusterHistory } from '../history.ts';
-import { formatLiveNodes, type NodesStatus } from '../nodes.ts';
 import { html, type Html, icon } from './html.ts';
 
 type Format = (value: number) => string;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { NodeStatus } from '../../../../src/web/status/nodes.ts';
+import type { NodeStatus } from '../../../../src/findings/nodes.ts';
 import { nodeMap } from '../../../../src/web/status/page/node-map.ts';
 
 const NOW = '2026-03-01T12:00:00.000Z';

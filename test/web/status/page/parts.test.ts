@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { Finding } from '../../../../src/web/status/health.ts';
+import type { Finding } from '../../../../src/findings/problem.ts';
+import { readSessions } from '../../../../src/findings/sessions.ts';
 import {
   bar,
   formatTime,
@@ -15,7 +16,6 @@ import {
   problemRanges,
   sessionTables,
 } from '../../../../src/web/status/page/panels.ts';
-import { readSessions } from '../../../../src/web/status/sessions.ts';
 import { RANGES, sessionsResult } from '../results.ts';
 
 const NOW = '2026-03-01T12:00:00.000Z';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Finding } from '../../../../src/web/status/health.ts';
+import type { Finding } from '../../../../src/findings/problem.ts';
 import { trendTiles } from '../../../../src/web/status/page/trends.ts';
 
 const START_MS = Date.parse('2026-03-01T12:00:00.000Z');

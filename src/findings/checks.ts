@@ -1,4 +1,4 @@
-import type { Collector } from '../collectors/collector.ts';
+import type { Collector, CollectorResult, ResultOf } from '../collectors/collector.ts';
 import { nodes } from '../collectors/nodes.ts';
 import { sessions } from '../collectors/sessions.ts';
 import { SESSION_STATES } from '../collectors/sessions/session.ts';
@@ -8,7 +8,11 @@ import { grantee } from '../diagnosis/rules.ts';
 import { formatCount } from '../format.ts';
 import type { HttpClient } from '../http/client.ts';
 import type { Conditions } from '../polling/conditions.ts';
-import type { ClusterSource } from '../web/status/cluster.ts';
+
+/** The results of a cluster; undefined while a collector has no data that is young enough to be shown. */
+export interface PollResults {
+  result<R extends CollectorResult>(collector: ResultOf<R>): R | undefined;
+}
 
 /** Reports URLs that fail while others work, so that no poll does. */
 export function checkUrls(
@@ -40,7 +44,7 @@ const MIN_CONTRADICTIONS = 3;
 export function createSessionsCheck(conditions: Conditions, { cluster_api: login }: ClusterConfig) {
   const own = login?.username?.toLowerCase();
   let contradictions = 0;
-  return (cluster: Pick<ClusterSource, 'result'>): void => {
+  return (cluster: PollResults): void => {
     const listed = cluster.result(sessions);
     const known = cluster.result(nodes)?.nodes;
     if (own === undefined || listed === undefined || known === undefined) return;

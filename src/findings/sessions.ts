@@ -1,30 +1,50 @@
-import type { SessionsResult } from '../../collectors/sessions.ts';
-import { formatList, quoteArgument } from '../../format.ts';
-import { type HealthIssue, toTime } from './health.ts';
+import type { SessionsResult } from '../collectors/sessions.ts';
+import { formatList, quoteArgument } from '../format.ts';
+import { type Problem, toTime } from './problem.ts';
 
-export type SessionsStatus = ReturnType<typeof readSessions>;
+/** The sessions of a cluster. */
+export interface SessionsStatus extends SessionCounts {
+  readonly oldestTransactionSeconds: number;
+  readonly oldestQuerySeconds: number;
+  /** Nodes whose sessions the responding node could not read. */
+  readonly missingNodes: readonly number[];
+  /** By application and user, as on /metrics; oldest transaction first. */
+  readonly applications: readonly ApplicationStatus[];
+}
+
+export interface SessionCounts {
+  readonly active: number;
+  readonly idleInTransaction: number;
+  readonly idle: number;
+}
+
+export interface ApplicationStatus extends SessionCounts {
+  readonly application: string;
+  readonly user: string;
+  readonly openTransactions: number;
+  /** At the time of the poll; 0 without open transactions. */
+  readonly oldestTransactionSeconds: number;
+  /** Of transactions in which no query is running. */
+  readonly oldestIdleTransactionSeconds: number;
+}
 
 /** An open transaction without a query holds locks and delays garbage collection; above this age it is reported. */
 export const OLD_TRANSACTION_SECONDS = 300;
 
-export function readSessions({ nodes, failedNodes, applications }: SessionsResult) {
+export function readSessions({ nodes, failedNodes, applications }: SessionsResult): SessionsStatus {
   const tallies = [...nodes.values()];
   return {
     ...countStates(tallies),
     oldestTransactionSeconds: largestOf(tallies, (node) => node.oldestTransactionSeconds),
     oldestQuerySeconds: largestOf(tallies, (node) => node.oldestQuerySeconds),
-    /** Nodes whose sessions the responding node could not read. */
     missingNodes: [...failedNodes].filter((id) => id > 0).toSorted((a, b) => a - b),
-    /** By application and user, as on /metrics; oldest transaction first. */
     applications: applications
       .map((one) => ({
         application: one.application,
         user: one.user,
         ...countStates([one]),
         openTransactions: one.openTransactions,
-        /** At the time of the poll; 0 without open transactions. */
         oldestTransactionSeconds: one.oldestTransactionSeconds,
-        /** Of transactions in which no query is running. */
         oldestIdleTransactionSeconds: one.oldestIdleTransactionSeconds,
       }))
       .toSorted((a, b) => b.oldestTransactionSeconds - a.oldestTransactionSeconds),
@@ -38,7 +58,7 @@ function largestOf<Tally>(tallies: readonly Tally[], read: (tally: Tally) => num
 
 function countStates(
   counts: readonly Readonly<Record<'active' | 'idle_in_transaction' | 'idle', number>>[],
-) {
+): SessionCounts {
   const total = { active: 0, idleInTransaction: 0, idle: 0 };
   for (const { active, idle_in_transaction, idle } of counts) {
     total.active += active;
@@ -48,12 +68,12 @@ function countStates(
   return total;
 }
 
-export function sessionIssues(
+export function sessionProblems(
   { applications, missingNodes }: SessionsStatus,
   cluster: string,
   polledAt: string | undefined,
-): readonly HealthIssue[] {
-  const issues: HealthIssue[] = [];
+): readonly Problem[] {
+  const issues: Problem[] = [];
   const [oldest, ...others] = applications
     .filter((one) => one.oldestIdleTransactionSeconds > OLD_TRANSACTION_SECONDS)
     .toSorted((a, b) => b.oldestIdleTransactionSeconds - a.oldestIdleTransactionSeconds);

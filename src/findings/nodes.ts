@@ -1,16 +1,44 @@
-import { DEAD, livenessOf } from '../../cockroach/node.ts';
-import type { NodesResult, NodeStatus as PolledNode } from '../../collectors/nodes.ts';
-import { QUERIES } from '../../collectors/ranges/range.ts';
-import type { RangesResult } from '../../collectors/ranges/samples.ts';
-import { adviseDeadNodes, type DecommissionDecision } from '../../findings/dead-nodes.ts';
-import { formatCount, formatList, formatPercent } from '../../format.ts';
-import { ALERT_SEVERITIES, LIVENESS_STATUSES, type Severity } from '../../vocabulary.ts';
-import { type HealthIssue, NORMAL_SECONDS, toTime } from './health.ts';
+import { DEAD, livenessOf } from '../cockroach/node.ts';
+import type { NodesResult, NodeStatus as PolledNode } from '../collectors/nodes.ts';
+import { QUERIES } from '../collectors/ranges/range.ts';
+import type { RangesResult } from '../collectors/ranges/samples.ts';
+import { formatCount, formatList, formatPercent } from '../format.ts';
+import { ALERT_SEVERITIES, LIVENESS_STATUSES, type Severity } from '../vocabulary.ts';
+import { adviseDeadNodes, type DecommissionDecision } from './dead-nodes.ts';
+import { type Problem, NORMAL_SECONDS, toTime } from './problem.ts';
 
-export type NodesStatus = ReturnType<typeof readNodes>;
-export type NodeStatus = ReturnType<typeof describeNode>;
+/** The nodes of a cluster. */
+export interface NodesStatus {
+  readonly byStatus: Readonly<Record<string, number>>;
+  /** Builds of the nodes that are neither dead nor decommissioned. */
+  readonly builds: readonly string[];
+  /** By id. */
+  readonly list: readonly NodeStatus[];
+}
 
-export function readNodes({ nodes }: NodesResult, ranges: RangesResult | undefined) {
+/** A node as its record describes it; without the measurements of a stale record, as on /metrics. */
+export interface NodeStatus {
+  readonly id: number;
+  readonly status: string;
+  /** `region=us-east1,zone=b`; empty when the node has none. */
+  readonly locality: string;
+  readonly build: string;
+  readonly startedAt: string | undefined;
+  /** When the node last wrote its record. */
+  readonly recordAt: string | undefined;
+  /** True when other nodes write their records and this one does not. */
+  readonly isStale: boolean;
+  readonly cpuRatio: number | undefined;
+  readonly sqlConnections: number | undefined;
+  /** Of its stores, from the last range scan; absent when it has gone since then. */
+  readonly queriesPerSecond: number | undefined;
+  /** Resident memory of the process, of the memory of the machine. */
+  readonly memoryUsedRatio: number | undefined;
+  /** Of its fullest store: all space that is not available. */
+  readonly storeUsedRatio: number | undefined;
+}
+
+export function readNodes({ nodes }: NodesResult, ranges: RangesResult | undefined): NodesStatus {
   const queries = queriesByNode(ranges);
   const list = nodes.map((node) => describeNode(node, queries.get(node.id)));
   const builds = list.filter(({ status }) => !DEAD.has(status)).map(({ build }) => build);
@@ -19,35 +47,26 @@ export function readNodes({ nodes }: NodesResult, ranges: RangesResult | undefin
   for (const { status } of list) byStatus[status] = (byStatus[status] ?? 0) + 1;
   return {
     byStatus,
-    /** Builds of the nodes that are neither dead nor decommissioned. */
     builds: [...new Set(builds)].filter((build) => build !== '').toSorted(),
-    /** By id. */
     list,
   };
 }
 
-/** A node as its record describes it; without the measurements of a stale record, as on /metrics. */
-function describeNode(node: PolledNode, queriesPerSecond: number | undefined) {
+function describeNode(node: PolledNode, queriesPerSecond: number | undefined): NodeStatus {
   const status: string = livenessOf(node);
   const measured = node.isFresh ? node.metrics : undefined;
   return {
     id: node.id,
     status,
-    /** `region=us-east1,zone=b`; empty when the node has none. */
     locality: node.tiers.map(({ key, value }) => `${key}=${value}`).join(','),
     build: node.buildTag,
     startedAt: toTime(node.startedSeconds * 1000),
-    /** When the node last wrote its record. */
     recordAt: toTime(node.updatedSeconds * 1000),
-    /** True when other nodes write their records and this one does not. */
     isStale: !DEAD.has(status) && !node.isFresh,
     cpuRatio: measured?.get('sys.cpu.combined.percent-normalized'),
     sqlConnections: measured?.get('sql.conns'),
-    /** Of its stores, from the last range scan; absent when it has gone since then. */
     queriesPerSecond: DEAD.has(status) ? undefined : queriesPerSecond,
-    /** Resident memory of the process, of the memory of the machine. */
     memoryUsedRatio: memoryRatio(node, measured?.get('sys.rss')),
-    /** Of its fullest store. */
     storeUsedRatio: node.isFresh ? fullestStore(node) : undefined,
   };
 }
@@ -85,37 +104,36 @@ const LEAVING = {
 } as const;
 
 /** Issues by liveness; `what` follows `Node 3 is` or `Nodes 3 and 4 are`. */
-const LIVENESS_ISSUES: Readonly<Record<string, Partial<HealthIssue> & { readonly what: string }>> =
-  {
-    dead: {
-      alert: 'CrdbNodeDead',
-      what: 'dead',
-    },
-    decommissioned: {
-      alert: 'CrdbNodeDead',
-      what: 'dead, after decommissioning had begun',
-    },
-    unavailable: {
-      alert: 'CrdbNodeUnavailable',
-      what: 'unavailable: no recent heartbeat',
-      next: 'Check that the process and the machine are up. By default a node counts as dead after 5 min.',
-    },
-    unknown: {
-      level: 'warning',
-      what: 'of unknown liveness',
-      next: 'Check the log of the node.',
-    },
-    draining: {
-      ...LEAVING,
-      what: 'draining',
-      next: 'Leases and connections move to other nodes, as before a restart.',
-    },
-    decommissioning: {
-      ...LEAVING,
-      what: 'being decommissioned',
-      next: 'This ends when all replicas have moved to other nodes.',
-    },
-  };
+const LIVENESS_ISSUES: Readonly<Record<string, Partial<Problem> & { readonly what: string }>> = {
+  dead: {
+    alert: 'CrdbNodeDead',
+    what: 'dead',
+  },
+  decommissioned: {
+    alert: 'CrdbNodeDead',
+    what: 'dead, after decommissioning had begun',
+  },
+  unavailable: {
+    alert: 'CrdbNodeUnavailable',
+    what: 'unavailable: no recent heartbeat',
+    next: 'Check that the process and the machine are up. By default a node counts as dead after 5 min.',
+  },
+  unknown: {
+    level: 'warning',
+    what: 'of unknown liveness',
+    next: 'Check the log of the node.',
+  },
+  draining: {
+    ...LEAVING,
+    what: 'draining',
+    next: 'Leases and connections move to other nodes, as before a restart.',
+  },
+  decommissioning: {
+    ...LEAVING,
+    what: 'being decommissioned',
+    next: 'This ends when all replicas have moved to other nodes.',
+  },
+};
 
 /** As in the rules: an issue above this share of used space, a critical one above the second. */
 export const FULL_RATIO = 0.8;
@@ -151,11 +169,11 @@ export function nodeLevel({ status, isStale }: NodeStatus): Severity | 'live' {
   return level ?? (status === 'live' ? 'live' : 'info');
 }
 
-export function nodeIssues(
+export function nodeProblems(
   { list, builds }: NodesStatus,
   decommission: DecommissionDecision,
-): readonly HealthIssue[] {
-  const issues: HealthIssue[] = [];
+): readonly Problem[] {
+  const issues: Problem[] = [];
   const about = 'nodes';
   const areManyDown = isMany(list);
   for (const [status, { what, ...issue }] of Object.entries(LIVENESS_ISSUES)) {

@@ -1,5 +1,5 @@
-import { toTimestamp } from '../../format.ts';
-import { ALERT_SEVERITIES, SEVERITIES, type Severity } from '../../vocabulary.ts';
+import { toTimestamp } from '../format.ts';
+import { ALERT_SEVERITIES, SEVERITIES, type Severity } from '../vocabulary.ts';
 
 /** How long a condition may be normal, and is only information: as long as its alert waits. */
 export const NORMAL_SECONDS = {
@@ -8,7 +8,7 @@ export const NORMAL_SECONDS = {
 };
 
 /** A problem or a notable condition: one of the `findings` of /api/status. */
-export interface HealthIssue {
+export interface Problem {
   /** The same for as long as the issue lasts. */
   readonly key: string;
   /** What has the issue: a part of the cluster, or the exporter that reads it. */
@@ -26,14 +26,19 @@ export interface HealthIssue {
   readonly since?: string | undefined;
 }
 
-export type Finding = ReturnType<typeof toFindings>[number];
+/** A problem with its severity and start. */
+export interface Finding extends Pick<Problem, 'key' | 'about' | 'alert' | 'text' | 'next'> {
+  readonly level: Severity;
+  /** RFC 3339. */
+  readonly since: string;
+}
 
 /** The issues with their severities, the worst first; `sinceMs` is when the exporter first saw the issue of a key. */
 export function toFindings(
-  issues: readonly HealthIssue[],
+  issues: readonly Problem[],
   sinceMs: (key: string) => number,
   nowMs: number,
-) {
+): readonly Finding[] {
   return issues
     .map(({ key, about, alert, level, normalSeconds = 0, text, next, since }) => {
       const startMs = since === undefined ? sinceMs(key) : Date.parse(since);

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { nodes } from '../../src/collectors/nodes.ts';
 import { sessions } from '../../src/collectors/sessions.ts';
 import { loadConfig } from '../../src/config/load.ts';
-import { checkUrls, createSessionsCheck } from '../../src/exporter/checks.ts';
+import { checkUrls, createSessionsCheck } from '../../src/findings/checks.ts';
 import { RequestError } from '../../src/http/errors.ts';
 import { createLog } from '../../src/log.ts';
 import { Conditions } from '../../src/polling/conditions.ts';

@@ -1,19 +1,19 @@
-import type { NodesResult } from '../../collectors/nodes.ts';
-import type { RangesResult } from '../../collectors/ranges.ts';
-import { type OwnCounts, type ScanCounts, storeKey } from '../../findings/scan-check.ts';
-import { MANY_SCANS, type ScanCheck } from '../../findings/scan-history.ts';
-import { formatCount, formatList } from '../../format.ts';
-import { PROBLEMS } from '../../vocabulary.ts';
-import type { HealthIssue } from './health.ts';
+import type { NodesResult } from '../collectors/nodes.ts';
+import type { RangesResult } from '../collectors/ranges.ts';
+import { formatCount, formatList } from '../format.ts';
+import { PROBLEMS } from '../vocabulary.ts';
+import type { Problem } from './problem.ts';
+import { type OwnCounts, type ScanCounts, storeKey } from './scan-check.ts';
+import { MANY_SCANS, type ScanCheck } from './scan-history.ts';
 
 /** Stores that are listed, and named in a finding. */
 const MAX_STORES = 20;
 const MAX_NAMED = 3;
 
-export type ScanCheckStatus = ReturnType<typeof readScanCheck>;
-
 /** The replicas that the last scan read, and the nodes' own counts. */
-export function readScanCheck({ disagrees, stores, ...check }: ScanCheck) {
+export type ScanCheckStatus = ScanCheck;
+
+export function readScanCheck({ disagrees, stores, ...check }: ScanCheck): ScanCheckStatus {
   return {
     replicas: check.replicas,
     /** Information only: a node counts valid leases, the scan the last known ones. */
@@ -30,7 +30,7 @@ export function readScanCheck({ disagrees, stores, ...check }: ScanCheck) {
   };
 }
 
-export function scanCheckIssues(check: ScanCheckStatus): readonly HealthIssue[] {
+export function scanProblems(check: ScanCheckStatus): readonly Problem[] {
   const { disagrees, disagreeingScans, replicas, stores } = check;
   if (!isScanWrong(check) && !(disagrees && disagreeingScans > 0)) return [];
   const named = stores.slice(0, MAX_NAMED).map(formatStore);

@@ -1,13 +1,39 @@
-import { formatList, quoteArgument } from '../../format.ts';
-import type { Conditions } from '../../polling/conditions.ts';
-import type { Poller } from '../../polling/poller.ts';
-import type { Api } from '../../vocabulary.ts';
-import { type HealthIssue, toTime } from './health.ts';
+import { formatList, quoteArgument } from '../format.ts';
+import type { Conditions } from '../polling/conditions.ts';
+import type { Outcome } from '../polling/outcome.ts';
+import type { Poller } from '../polling/poller.ts';
+import type { Api, FailureReason, Limit } from '../vocabulary.ts';
+import { type Problem, toTime } from './problem.ts';
 
-export type CollectorStatus = ReturnType<typeof readCollector>;
+/** A collector of a cluster by its poller. */
+export interface CollectorStatus {
+  readonly name: string;
+  readonly api: Api;
+  readonly shard: string;
+  readonly state: Outcome['state'];
+  readonly isPolling: boolean;
+  /** False when all data is too old to be shown. */
+  readonly hasData: boolean;
+  readonly lastPollAt: string | undefined;
+  readonly lastSuccessAt: string | undefined;
+  /** Absent when no poll is scheduled: one is running, or only /probe polls. */
+  readonly nextPollAt: string | undefined;
+  /** Effective interval; longer than the configured one when polls take long. */
+  readonly intervalSeconds: number;
+  readonly configuredIntervalSeconds: number;
+  readonly durationSeconds: number | undefined;
+  readonly items: number | undefined;
+  readonly bytes: number | undefined;
+  readonly series: number;
+  /** Limits that the last poll reached, and `series` while the budget drops some of its series. */
+  readonly limits: readonly Limit[];
+  /** Why the last poll failed or was skipped, and what to do. */
+  readonly error:
+    | { readonly reason: FailureReason; readonly message: string; readonly advice: string }
+    | undefined;
+}
 
-/** Describes a collector of this cluster by its poller. */
-export function readCollector(cluster: string, poller: Poller) {
+export function readCollector(cluster: string, poller: Poller): CollectorStatus {
   const { collector, outcome, isPolling } = poller;
   const { last, error } = outcome;
   return {
@@ -16,22 +42,17 @@ export function readCollector(cluster: string, poller: Poller) {
     shard: poller.shard,
     state: outcome.state,
     isPolling,
-    /** False when all data is too old to be shown. */
     hasData: poller.published !== undefined,
     lastPollAt: toTime(last?.atMs),
     lastSuccessAt: toTime(outcome.lastSuccessMs),
-    /** Absent when no poll is scheduled: one is running, or only /probe polls. */
     nextPollAt: isPolling ? undefined : toTime(poller.nextPollMs),
-    /** Effective interval; longer than the configured one when polls take long. */
     intervalSeconds: poller.intervalSeconds,
     configuredIntervalSeconds: poller.configuredIntervalSeconds,
     durationSeconds: last?.durationSeconds,
     items: last?.items,
     bytes: last?.bytes,
     series: poller.series,
-    /** Limits that the last poll reached, and `series` while the budget drops some of its series. */
     limits: [...poller.limits],
-    /** Why the last poll failed or was skipped, and what to do. */
     error: error && {
       reason: error.reason,
       message: error.message,
@@ -50,7 +71,7 @@ function formatAdvice(remedy: string | undefined, cluster: string): string {
 const API_NAMES = { cluster: 'The cluster API', cloud: 'The Cloud API' } as const;
 
 /** Issues of the polls themselves: APIs that are down, collectors that fail, limits. */
-export function collectorIssues(collectors: readonly CollectorStatus[], down: ReadonlySet<Api>) {
+export function pollProblems(collectors: readonly CollectorStatus[], down: ReadonlySet<Api>) {
   const others = collectors.filter(({ api }) => !down.has(api));
   return [
     ...Array.from(down, (api) => apiIssue(collectors.filter((one) => one.api === api))).flat(),
@@ -60,7 +81,7 @@ export function collectorIssues(collectors: readonly CollectorStatus[], down: Re
 }
 
 /** One cause, however many collectors it stops. */
-function apiIssue(collectors: readonly CollectorStatus[]): readonly HealthIssue[] {
+function apiIssue(collectors: readonly CollectorStatus[]): readonly Problem[] {
   const failing = collectors.filter(({ error }) => error !== undefined);
   // An open circuit breaker is not the cause of the failures.
   const cause = failing.find(({ error }) => error?.reason !== 'breaker_open') ?? failing[0];
@@ -73,7 +94,7 @@ function apiIssue(collectors: readonly CollectorStatus[]): readonly HealthIssue[
   return [{ key: `api ${api}`, about: 'exporter', alert, text, next }];
 }
 
-function failureIssue(collector: CollectorStatus): readonly HealthIssue[] {
+function failureIssue(collector: CollectorStatus): readonly Problem[] {
   const { name, error, hasData } = collector;
   if (error === undefined) return [];
   const data = hasData ? 'older data is shown' : 'it has no current data';
@@ -86,16 +107,16 @@ function isRejected({ error }: CollectorStatus): boolean {
   return error?.reason === 'auth' || error?.reason === 'forbidden';
 }
 
-function alertOf(collector: CollectorStatus): HealthIssue['alert'] {
+function alertOf(collector: CollectorStatus): Problem['alert'] {
   if (isRejected(collector)) return 'CrdbAccessRejected';
   return collector.hasData ? undefined : 'CrdbDataStale';
 }
 
 /** A problem that fails no poll, such as one of several URLs that is down. */
-export function warningIssue(
+export function warningProblem(
   cluster: string,
   { key, message, remedy, sinceMs }: Conditions['warnings'][number],
-): HealthIssue {
+): Problem {
   const text = `${message.charAt(0).toUpperCase()}${message.slice(1)}.`;
   return {
     key,
@@ -107,7 +128,7 @@ export function warningIssue(
   };
 }
 
-function limitIssue({ name, error, limits }: CollectorStatus): readonly HealthIssue[] {
+function limitIssue({ name, error, limits }: CollectorStatus): readonly Problem[] {
   // The error of a failed poll names its limit.
   if (error !== undefined || limits.length === 0) return [];
   const text = `The last poll of ${name} reached its limit of ${formatList(limits)}: its data is incomplete.`;

@@ -1,0 +1,114 @@
+import { formatCount, formatList } from '../format.ts';
+import { NORMAL_SECONDS, type Problem } from './problem.ts';
+import { formatTable, type RangesStatus } from './ranges.ts';
+import { scanProblems } from './scan-status.ts';
+
+/** Ranges that are named in a finding; the table of the page has more. */
+const MAX_NAMED = 3;
+
+/** Short ones are part of splits, lease transfers and rebalancing. */
+const PERSISTENT = { alert: 'CrdbRangeProblemPersistent' } as const;
+const NORMAL = { ...PERSISTENT, normalSeconds: NORMAL_SECONDS.CrdbRangeProblemPersistent } as const;
+
+/** Issues by the members of `problems` that the cluster API sends; `what` follows `12 ranges`. */
+export const PROBLEM_ISSUES: Readonly<
+  Record<string, Partial<Problem> & { readonly what: string; readonly next: string }>
+> = {
+  no_live_replica: {
+    alert: 'CrdbRangesLost',
+    what: 'without a live replica: all nodes that held them are down',
+    next: 'Bring back one of the nodes that held them; `crdb-exporter range ID` shows what is known.',
+  },
+  unavailable: {
+    alert: 'CrdbRangesUnavailable',
+    what: 'without a quorum of replicas: requests wait',
+    next: 'Bring back the nodes that hold their replicas.',
+  },
+  no_lease: {
+    alert: 'CrdbRangesWithoutLease',
+    what: 'without a valid lease: requests wait',
+    next: 'If this lasts for more than seconds, check the log of the reporting node.',
+  },
+  no_raft_leader: {
+    alert: 'CrdbRangesWithoutLease',
+    what: 'with a replica that knows no Raft leader',
+    next: 'If this lasts for more than seconds, check the network between the nodes.',
+  },
+  circuit_breaker_error: {
+    alert: 'CrdbRangesWithoutLease',
+    what: 'with a tripped circuit breaker: requests fail immediately',
+    next: 'Check the nodes that hold their replicas for lost quorum and stalled disks.',
+  },
+  underreplicated: {
+    alert: 'CrdbRangesUnderreplicated',
+    what: 'with fewer live replicas than configured',
+    next: 'Bring the nodes back; the cluster then adds replicas automatically.',
+  },
+  raft_log_too_large: {
+    ...PERSISTENT,
+    what: 'with a Raft log that has grown too large',
+    next: 'A follower cannot keep up: check its disk and its network.',
+  },
+  paused_followers: {
+    ...PERSISTENT,
+    what: 'whose leader has paused overloaded followers',
+    next: 'Check the load and the disks of the followers.',
+  },
+  range_too_large: {
+    ...PERSISTENT,
+    what: 'more than twice as large as allowed',
+    next: 'They cannot be split: look for a row with very many versions.',
+  },
+  other: {
+    ...PERSISTENT,
+    what: 'with a problem that this exporter does not know',
+    next: '`crdb-exporter ranges --problems` shows it.',
+  },
+  overreplicated: {
+    ...NORMAL,
+    what: 'with more replicas than configured',
+    next: 'The cluster removes the surplus automatically.',
+  },
+  leader_not_lease_holder: {
+    ...NORMAL,
+    what: 'whose Raft leader does not hold the lease',
+    next: 'Harmless for a short time.',
+  },
+  quiescent_equals_ticking: {
+    ...NORMAL,
+    what: 'whose states quiescent and ticking contradict each other',
+    next: 'Harmless unless it lasts.',
+  },
+};
+
+export function rangeProblems(status: RangesStatus, isApiDown: boolean): readonly Problem[] {
+  const { problems, oldest, nodes, failedNodes } = status;
+  const issues: Problem[] = [];
+  const about = 'ranges';
+  for (const [problem, { what, ...issue }] of Object.entries(PROBLEM_ISSUES)) {
+    const count = problems[problem] ?? 0;
+    if (count === 0) continue;
+    const listed = oldest.filter((range) => range.problem === problem);
+    const named = listed.slice(0, MAX_NAMED).map(formatPlace);
+    const more = count - named.length;
+    const places = formatList(more > 0 ? [...named, `${formatCount(more)} more`] : named);
+    const text = `${formatCount(count)} ${count === 1 ? 'range' : 'ranges'} ${what}. ${places}.`;
+    const since = listed[0]?.firstSeenAt;
+    issues.push({ ...issue, key: `ranges ${problem}`, about, text, since });
+  }
+  // An API that fails explains them.
+  if (nodes.failed > 0 && !isApiDown) {
+    const verb = failedNodes.length === 1 ? 'node' : 'nodes';
+    const text = `The ranges of ${nodes.failed} of ${nodes.failed + nodes.scanned} nodes were not read (${verb} ${formatList(failedNodes)}): the counts are lower bounds.`;
+    const next = 'Check whether these nodes hang; `crdb-exporter ranges NODE` reads one.';
+    const alert = 'CrdbRangeScanIncomplete';
+    issues.push({ key: 'unread nodes', about: 'exporter', alert, text, next });
+  }
+  return status.scanCheck === undefined ? issues : [...issues, ...scanProblems(status.scanCheck)];
+}
+
+/** `r7 of movr.public.users on node 1`. */
+function formatPlace({ rangeId, table, nodeId }: RangesStatus['oldest'][number]): string {
+  const of = table === '' ? '' : ` of ${formatTable(table)}`;
+  return `r${rangeId}${of} on node ${nodeId}`;
+}

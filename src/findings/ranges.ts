@@ -1,0 +1,196 @@
+import type { ListedRange, RangesResult } from '../collectors/ranges.ts';
+import type { FailureDomains } from '../collectors/ranges/failure-domains.ts';
+import { labelsOfPlace, QUERIES } from '../collectors/ranges/range.ts';
+import type { TablesResult } from '../collectors/tables.ts';
+import { LISTED_PROBLEMS } from '../vocabulary.ts';
+import { isDown, type NodesStatus } from './nodes.ts';
+import { toTime } from './problem.ts';
+import type { ScanCheck } from './scan-history.ts';
+import { type ScanCheckStatus, readScanCheck } from './scan-status.ts';
+
+/** The ranges of a cluster by its last scan. */
+export interface RangesStatus {
+  /** Absent unless this exporter read every node that is up. */
+  readonly ranges: number | undefined;
+  readonly replicas: number | undefined;
+  readonly queriesPerSecond: number | undefined;
+  /** Nodes of the last scan by outcome. */
+  readonly nodes: { readonly scanned: number; readonly failed: number; readonly skipped: number };
+  /** Nodes that could not be read. */
+  readonly failedNodes: readonly number[];
+  /** Nodes that went down after the scan had read them: it shows nothing of that yet. */
+  readonly downSinceScan: readonly number[];
+  /** The scan against the nodes' own counts; absent while no node that was read has a fresh record. */
+  readonly scanCheck: ScanCheckStatus | undefined;
+  /** Ranges by problem, without the problems that no range has. */
+  readonly problems: Readonly<Record<string, number>>;
+  readonly tables: readonly TableStatus[];
+  readonly dependent: readonly DependentRanges[] | undefined;
+  readonly unknownVoters: FailureDomains['unknownVoters'] | undefined;
+  /** Oldest first; of each problem as many as the collector lists. */
+  readonly oldest: readonly ProblemRangeStatus[];
+  /** The hottest by queries or by CPU first. */
+  readonly hottest: readonly HotRangeStatus[];
+}
+
+interface RangeStatus {
+  readonly rangeId: number;
+  /** Of a problem: the node that reports it, which need not be the cause. */
+  readonly nodeId: number;
+  readonly storeId: number;
+  /** `movr.public.rides` where the tables collector knows the name, else the id; empty outside of tables. */
+  readonly table: string;
+  /** Index id; empty outside of tables. */
+  readonly index: string;
+}
+
+export interface ProblemRangeStatus extends RangeStatus {
+  readonly problem: string;
+  /** RFC 3339. */
+  readonly firstSeenAt: string;
+}
+
+interface HotRangeStatus extends RangeStatus {
+  readonly queriesPerSecond: number;
+  readonly writesPerSecond: number | undefined;
+  readonly cpuSecondsPerSecond: number | undefined;
+}
+
+/** A table with much load. */
+interface TableStatus {
+  readonly id: string;
+  /** Absent where the tables collector does not know it. */
+  readonly name: string | undefined;
+  readonly ranges: number;
+  readonly queriesPerSecond: number;
+  readonly writesPerSecond: number;
+  /** Of all replicas; absent unless every node sends it. */
+  readonly cpuSecondsPerSecond: number | undefined;
+  /** On disk over all replicas; absent where the server lists no tables. */
+  readonly sizeBytes: number | undefined;
+}
+
+export function readRanges(
+  { scanned, failed, skipped, summary }: RangesResult,
+  tables: TablesResult | undefined,
+  nodes: NodesStatus | undefined,
+  scanCheck?: ScanCheck,
+): RangesStatus {
+  const stores = summary === undefined ? [] : scanned.flatMap((node) => [...node.stores.values()]);
+  const found = [...(summary?.byProblem ?? []), summary?.lost];
+  const counts = LISTED_PROBLEMS.map((problem, at) => [problem, found[at] ?? 0] as const);
+  const problems: Readonly<Record<string, number>> = Object.fromEntries(
+    counts.filter(([, count]) => count > 0),
+  );
+  const listed = LISTED_PROBLEMS.flatMap((problem, at) =>
+    (summary?.problems[at] ?? []).map((range) => ({
+      problem: problem as string,
+      ...describeRange(range, tables),
+      firstSeenAt: toTime(range.firstSeenSeconds * 1000) ?? '',
+    })),
+  );
+  const downSinceScan = (nodes?.list ?? [])
+    .filter(isDown)
+    .filter(({ id }) => scanned.some(({ nodeId }) => nodeId === id))
+    .map(({ id }) => id);
+  return {
+    ranges: summary?.domains && summary.ranges,
+    replicas: sumOf(stores.map(({ replicas }) => replicas)),
+    queriesPerSecond: sumOf(stores.map(({ load }) => load[QUERIES] ?? 0)),
+    nodes: { scanned: scanned.length, failed: failed.length, skipped },
+    failedNodes: failed.map(({ nodeId }) => nodeId),
+    downSinceScan,
+    scanCheck: scanCheck && readScanCheck(scanCheck),
+    problems,
+    tables: summary === undefined ? [] : readTables(summary, tables),
+    dependent: downSinceScan.length > 0 ? undefined : readDependent(summary?.domains),
+    unknownVoters: summary?.domains?.unknownVoters,
+    oldest: listed.toSorted((a, b) => Date.parse(a.firstSeenAt) - Date.parse(b.firstSeenAt)),
+    hottest: (summary?.hot ?? [])
+      .filter(({ queries, cpuSeconds = 0 }) => queries > 0 || cpuSeconds > 0)
+      .map((range) => ({
+        ...describeRange(range, tables),
+        queriesPerSecond: range.queries,
+        writesPerSecond: range.writes,
+        cpuSecondsPerSecond: range.cpuSeconds,
+      })),
+  };
+}
+
+/** The tables with most load, CPU or ranges, as the collector chose them; without the rest and what is outside of tables. */
+function readTables(
+  { tables: { loads }, hasTableCpu }: NonNullable<RangesResult['summary']>,
+  tables: TablesResult | undefined,
+): readonly TableStatus[] {
+  // Of thousands of tables a few are shown.
+  const shown = tables?.discovery?.all.filter(({ tableId }) => loads.has(tableId));
+  const sizes = new Map(shown?.map(({ tableId, sizeBytes }) => [tableId, sizeBytes]));
+  return [...loads]
+    .filter(([id]) => id !== 'other' && id !== 'none')
+    .map(([id, { ranges, queries, writes, cpuNanos }]) => ({
+      id,
+      name: tables?.names.get(id),
+      ranges,
+      queriesPerSecond: queries,
+      writesPerSecond: writes,
+      cpuSecondsPerSecond: hasTableCpu ? cpuNanos / 1e9 : undefined,
+      sizeBytes: sizes.get(id),
+    }));
+}
+
+/** What depends on a node or on a locality: what would happen to ranges if it stopped now. */
+export interface DependentRanges {
+  /** `node 3` or `region=us-east1,zone=b`. */
+  readonly name: string;
+  /** Ranges that have a quorum and would lose it. */
+  readonly quorum: number;
+  /** Ranges that would lose their last live replica. */
+  readonly lastReplica: number;
+  /** Ranges that have no quorum now and a live replica on the node; absent for a locality. */
+  readonly withoutQuorum?: number | undefined;
+}
+
+/** Nodes and localities on which ranges depend; undefined unless this exporter read every node that is up. */
+function readDependent(
+  domains: FailureDomains | undefined,
+): readonly DependentRanges[] | undefined {
+  if (domains === undefined) return undefined;
+  const nodes = Array.from(domains.nodes, ([nodeId, domain]) => ({
+    name: `node ${nodeId}`,
+    quorum: domain.quorum,
+    lastReplica: domain.allReplicas,
+    withoutQuorum: domain.withoutQuorum,
+  }));
+  const localities = domains.localities.map(({ locality, quorum, allReplicas }) => ({
+    name: locality,
+    quorum,
+    lastReplica: allReplicas,
+  }));
+  return [...nodes, ...localities].filter(
+    ({ quorum, lastReplica, withoutQuorum = 0 }: DependentRanges) =>
+      quorum + lastReplica + withoutQuorum > 0,
+  );
+}
+
+function sumOf(values: readonly number[]): number | undefined {
+  return values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0);
+}
+
+function describeRange(
+  { rangeId, nodeId, storeId, place }: ListedRange,
+  tables: TablesResult | undefined,
+): RangeStatus {
+  const { table_id: id, index_id: index } = labelsOfPlace(place);
+  return {
+    rangeId,
+    nodeId,
+    storeId,
+    table: tables?.names.get(id) ?? id,
+    index,
+  };
+}
+
+/** The name of a table, or `table 112` where only its id is known. */
+export function formatTable(table: string, word = 'table'): string {
+  return /^\d+$/.test(table) ? `${word} ${table}` : table;
+}
