@@ -71,6 +71,8 @@ export interface SimulatorOptions {
   /** Accounts in addition to the exporter's and the built-in ones. */
   readonly users: readonly Account[];
   readonly sessionTimeoutMs: number;
+  /** Nodes keep the history of leases through a restart; real ones have it in memory only. */
+  readonly keepsLeaseHistory: boolean;
   /** The world's clock in milliseconds. */
   readonly now: () => number;
   /** The clock of the header Date, which runs also where that of the world stands still. Default: as `now`. */
@@ -114,6 +116,7 @@ const DEFAULTS: SimulatorOptions = {
   password: 'exporter-demo',
   users: [],
   sessionTimeoutMs: 168 * 3_600_000,
+  keepsLeaseHistory: false,
   now: Date.now,
   headerNow: undefined,
   frozen: false,

@@ -1,9 +1,8 @@
-import { leasesKnownTo } from '../world/leases.ts';
 import { loadOf, type ReplicaLoad } from '../world/load.ts';
 import type { ClusterNode } from '../world/nodes.ts';
 import { problemsOf } from '../world/problems.ts';
 import type { Problem, Range, Replica } from '../world/ranges.ts';
-import type { WorldState } from '../world/state.ts';
+import { leasesOf, type WorldState } from '../world/state.ts';
 
 export interface StoreTruth {
   readonly nodeId: number;
@@ -87,7 +86,7 @@ function visibleReplicas(state: WorldState, nodeIds: ReadonlySet<number>): Visib
   for (const range of state.ranges.values()) {
     for (const replica of range.replicas) {
       if (!nodeIds.has(replica.nodeId)) continue;
-      const lease = leasesKnownTo(range.leases, replica.lag).at(-1);
+      const lease = leasesOf(state, range, replica).at(-1);
       const problems = problemsOf(range, replica, state.nodes);
       seen.push({ range, replica, problems, holdsLease: lease?.storeId === replica.storeId });
     }

@@ -1,9 +1,9 @@
 import type { Quirks } from '../quirks.ts';
-import { leasesKnownTo, type Lease } from '../world/leases.ts';
+import type { Lease } from '../world/leases.ts';
 import { loadOf, type ReplicaLoad } from '../world/load.ts';
 import { problemsOf } from '../world/problems.ts';
 import type { Problem, Range, Replica } from '../world/ranges.ts';
-import type { WorldState } from '../world/state.ts';
+import { leasesOf, type WorldState } from '../world/state.ts';
 import { createEncoding, nanos, type Encoding } from './encoding.ts';
 
 /** In the order of the server; the last three are newer than the others. */
@@ -30,7 +30,7 @@ export function rangeElement(
   replica: Replica,
 ): object {
   const encoding = createEncoding(quirks);
-  const leases = leasesKnownTo(range.leases, replica.lag).map((lease) =>
+  const leases = leasesOf(state, range, replica).map((lease) =>
     leaseElement(lease, encoding, quirks),
   );
   return {

@@ -73,7 +73,15 @@ export function withNextLease(
   return [...leases, next].slice(-MAX_LEASES);
 }
 
-/** The leases that a replica knows that lags by that many of the newest. */
-export function leasesKnownTo(leases: readonly Lease[], lag: number): readonly Lease[] {
-  return lag === 0 ? leases : leases.slice(0, Math.max(1, leases.length - lag));
+/**
+ * The leases that a replica knows that lags by that many of the newest. Its process keeps them in memory: after a restart
+ * at `sinceMs` it knows none until one is applied.
+ */
+export function leasesKnownTo(
+  leases: readonly Lease[],
+  lag: number,
+  sinceMs: number,
+): readonly Lease[] {
+  const applied = lag === 0 ? leases : leases.slice(0, Math.max(1, leases.length - lag));
+  return applied.filter(({ startMs }) => startMs >= sinceMs);
 }

@@ -1,8 +1,9 @@
 import type { Account, SimulatorOptions } from '../options.ts';
 import { createAccounts } from './accounts.ts';
 import { createAssistant, type AssistantState } from './assistant.ts';
+import { type Lease, leasesKnownTo } from './leases.ts';
 import { generateNodes, type ClusterNode, clientNodeIds } from './nodes.ts';
-import { generateRanges, type Range } from './ranges.ts';
+import { generateRanges, type Range, type Replica } from './ranges.ts';
 import { generateSlots, type Slot } from './session-plan.ts';
 import type { Session } from './sessions.ts';
 import { createExtraTables, createTables, type Table } from './tables.ts';
@@ -85,4 +86,11 @@ export function rangeOf(state: WorldState, id: number): Range {
   const range = state.ranges.get(id);
   if (range === undefined) throw new RangeError(`range ${id} is not in this world`);
   return range;
+}
+
+/** The leases that a replica knows, the last one at the end. */
+export function leasesOf(state: WorldState, range: Range, replica: Replica): readonly Lease[] {
+  const { startedAtMs } = nodeOf(state, replica.nodeId);
+  const sinceMs = state.options.keepsLeaseHistory ? 0 : startedAtMs;
+  return leasesKnownTo(range.leases, replica.lag, sinceMs);
 }
