@@ -192,7 +192,7 @@ export class Session {
 
   /** POST /login/ with a form (a JSON body is not understood). */
   async #logIn(username: string, password: string): Promise<Pick<Token, 'text' | 'issuer'>> {
-    const { http, loginTimeoutMs, loginTried, loginFailed } = this.#options;
+    const { http, loginTimeoutMs, loginTried, loginFailed, monotonicMs } = this.#options;
     const signal = AbortSignal.timeout(Math.ceil(loginTimeoutMs));
     loginTried();
     try {
@@ -202,7 +202,7 @@ export class Session {
         path: '/login/',
         headers: { 'content-type': 'application/x-www-form-urlencoded' },
         body: new URLSearchParams({ username, password }).toString(),
-        stats: createPollStats(signal, performance.now() + loginTimeoutMs),
+        stats: createPollStats(signal, monotonicMs() + loginTimeoutMs),
         retryOn500: true,
         ...bufferBody(MAX_RESPONSE_BYTES, readToken),
       });

@@ -16,9 +16,9 @@ export interface Pause {
 }
 
 /**
- * Keeps requests away from what failed several times in a row, or what requested a pause. When half open, it lets one probe
+ * Keeps requests away from what failed several times in a row, or what requested a pause. When half open, it lets one trial
  * of each endpoint through at a time: one failing endpoint must not keep the others from trying. After a pause it lets a
- * single probe through.
+ * single trial through.
  */
 export class Breaker {
   readonly #maxFailures: number;
@@ -27,7 +27,7 @@ export class Breaker {
   #openedAtMs: number | undefined;
   #pause: Pause | undefined;
   /** The requests that find out whether it works again. */
-  readonly #probes = new Map<Endpoint, PromiseWithResolvers<void>>();
+  readonly #trials = new Map<Endpoint, PromiseWithResolvers<void>>();
 
   /** `maxFailures` consecutive failures open it. */
   constructor(maxFailures: number, options: BreakerOptions) {
@@ -37,11 +37,11 @@ export class Breaker {
 
   get state(): BreakerState {
     if (this.#openedAtMs === undefined && this.#pause === undefined) return 'closed';
-    return this.#options.monotonicMs() < this.probeAtMs ? 'open' : 'half_open';
+    return this.#options.monotonicMs() < this.trialAtMs ? 'open' : 'half_open';
   }
 
-  /** When it lets a probe through, monotonic ms; 0 while it is closed. */
-  get probeAtMs(): number {
+  /** When it lets a trial through, monotonic ms; 0 while it is closed. */
+  get trialAtMs(): number {
     return Math.max(this.failedUntilMs, this.#pause?.untilMs ?? 0);
   }
 
@@ -58,26 +58,26 @@ export class Breaker {
 
   allows(endpoint: Endpoint): boolean {
     const { state } = this;
-    return state === 'closed' || (state === 'half_open' && this.#probeOf(endpoint) === undefined);
+    return state === 'closed' || (state === 'half_open' && this.#trialOf(endpoint) === undefined);
   }
 
-  /** Resolves when the running probe that decides for this endpoint ends; undefined while none is running. */
-  probeEnded(endpoint: Endpoint): Promise<void> | undefined {
-    return this.#probeOf(endpoint)?.promise;
+  /** Resolves when the running trial that decides for this endpoint ends; undefined while none is running. */
+  trialEnded(endpoint: Endpoint): Promise<void> | undefined {
+    return this.#trialOf(endpoint)?.promise;
   }
 
-  #probeOf(endpoint: Endpoint): PromiseWithResolvers<void> | undefined {
-    const [first] = this.#pause === undefined ? [] : this.#probes.values();
-    return this.#probes.get(endpoint) ?? first;
+  #trialOf(endpoint: Endpoint): PromiseWithResolvers<void> | undefined {
+    const [first] = this.#pause === undefined ? [] : this.#trials.values();
+    return this.#trials.get(endpoint) ?? first;
   }
 
-  startProbe(endpoint: Endpoint): void {
-    this.#probes.set(endpoint, Promise.withResolvers());
+  startTrial(endpoint: Endpoint): void {
+    this.#trials.set(endpoint, Promise.withResolvers());
   }
 
-  endProbe(endpoint: Endpoint): void {
-    this.#probes.get(endpoint)?.resolve();
-    this.#probes.delete(endpoint);
+  endTrial(endpoint: Endpoint): void {
+    this.#trials.get(endpoint)?.resolve();
+    this.#trials.delete(endpoint);
   }
 
   /** Closes it, but for a pause. */
@@ -85,7 +85,7 @@ export class Breaker {
     this.#failures = 0;
     this.#openedAtMs = undefined;
     if (this.#pause !== undefined) return;
-    for (const endpoint of this.#probes.keys()) this.endProbe(endpoint);
+    for (const endpoint of this.#trials.keys()) this.endTrial(endpoint);
   }
 
   failed(sentAtMs: number): void {

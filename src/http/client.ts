@@ -139,7 +139,7 @@ export class HttpClient implements AsyncDisposable {
 
   /** A node that sent no response must not hold a slot at every poll. */
   #skipSilentNode(request: HttpRequest): void {
-    const leftMs = this.#health.silentNodeMs(request);
+    const leftMs = this.#health.skippedMs(request);
     if (leftMs === 0) return;
     const what = `${request.endpoint} of node ${request.node}`;
     const seconds = Math.ceil(leftMs / 1000);
@@ -182,8 +182,8 @@ export class HttpClient implements AsyncDisposable {
     for (let [upstream] = order; upstream !== undefined; [upstream] = order) {
       order = order.slice(1);
       if (call.attempts >= this.#maxAttemptsOf(request)) break;
-      const probed = this.#health.tryAcquire(upstream, request);
-      if (probed === undefined) continue;
+      const tried = this.#health.tryAcquire(upstream, request);
+      if (tried === undefined) continue;
       call.attempts += 1;
       try {
         const response = await this.#inSlot(request, () => this.#attempt(upstream, call));
@@ -205,20 +205,20 @@ export class HttpClient implements AsyncDisposable {
         if (call.hasBody || (!call.shouldFailover && !isGatewayFault)) throw error;
         last = error;
       } finally {
-        for (const breaker of probed) breaker.endProbe(request.endpoint);
+        for (const breaker of tried) breaker.endTrial(request.endpoint);
       }
     }
     if (last !== undefined) throw last;
-    await this.#waitForProbe(request);
+    await this.#waitForTrial(request);
     return this.#tryUpstreams(call);
   }
 
-  /** The running probe decides for this request, too. Rejects when there is none. */
-  async #waitForProbe(request: HttpRequest): Promise<void> {
+  /** The running trial decides for this request, too. Rejects when there is none. */
+  async #waitForTrial(request: HttpRequest): Promise<void> {
     const { endpoint, stats } = request;
-    const probes = this.#health.runningProbes(request);
-    if (probes.length === 0) throw new BreakerOpenError(endpoint, this.#health.blockedMs(request));
-    await abortable(Promise.race(probes), stats.signal, `${endpoint}: waiting for a probe`);
+    const trials = this.#health.runningTrials(request);
+    if (trials.length === 0) throw new BreakerOpenError(endpoint, this.#health.blockedMs(request));
+    await abortable(Promise.race(trials), stats.signal, `${endpoint}: waiting for a trial`);
   }
 
   /** Runs `work` once a slot is free; a poll that is over does not wait for its turn. */

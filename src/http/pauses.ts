@@ -1,6 +1,7 @@
 import type { Breaker, Pause } from './breaker.ts';
 import type { RequestError } from './errors.ts';
 import type { HttpRequest } from './request.ts';
+import type { Upstream } from './upstream.ts';
 
 // Pauses that servers request by Retry-After: of a URL, or of an endpoint, table or node.
 
@@ -41,4 +42,15 @@ export function pauseEverywhere<T>(
   });
   if (pauses.includes(undefined)) return undefined;
   return pauses.reduce((one, other) => ((other?.untilMs ?? 0) < (one?.untilMs ?? 0) ? other : one));
+}
+
+/** The longest pause that keeps an endpoint from all URLs. */
+export function longestPause(upstreams: readonly Upstream[]): Pause | undefined {
+  const names = new Set(upstreams.flatMap(({ endpoints }) => [...endpoints.keys()]));
+  const ofUrls = pauseEverywhere(upstreams, ({ breaker }) => [breaker]);
+  const ofEndpoints = [...names].map((name) =>
+    pauseEverywhere(upstreams, (upstream) => [upstream.breaker, upstream.endpoint(name).breaker]),
+  );
+  const pauses = [ofUrls, ...ofEndpoints].filter((pause) => pause !== undefined);
+  return pauses.toSorted((a, b) => b.untilMs - a.untilMs)[0];
 }

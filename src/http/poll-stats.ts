@@ -5,7 +5,7 @@ import { RequestError } from './errors.ts';
 export interface PollStats {
   /** Aborts when the poll's time is up or the process stops. */
   readonly signal: AbortSignal;
-  /** When the time is up, as `performance.now()`; undefined without a limit. */
+  /** When the time is up, monotonic ms; undefined without a limit. */
   readonly endsAtMs?: number | undefined;
   /** Answers read to their end. */
   pages: number;

@@ -1,6 +1,7 @@
+import { BoundedMap } from './bounded-map.ts';
 import type { RequestError } from './errors.ts';
 import { type HttpRequest, subjectOf } from './request.ts';
-import { BoundedMap, type Upstream } from './upstream.ts';
+import type { Upstream } from './upstream.ts';
 
 /** A response of 401 or 403, or a 400 that complains of the token. */
 export interface Refusal {

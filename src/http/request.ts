@@ -84,6 +84,7 @@ export interface RequestOptions {
   /** Sent with every request. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly requestFinished: (request: FinishedRequest) => void;
+  readonly monotonicMs: () => number;
 }
 
 /** One try of a request at one URL, with what has been received. */
@@ -92,7 +93,7 @@ export interface Attempt {
   /** In place of the configured deadline. */
   readonly headersMs: number;
   readonly onHeaders: () => void;
-  /** As `performance.now()`. */
+  /** By the clock of the client. */
   readonly startMs: number;
   code: FinishedRequest['code'];
   /** Decoded bytes that were handed on. */
@@ -152,7 +153,7 @@ export async function performRequest<T>(
   } finally {
     watch.stop();
     const { code, bytes, startMs } = attempt;
-    const endMs = performance.now();
+    const endMs = options.monotonicMs();
     options.requestFinished({ endpoint, seconds: (endMs - startMs) / 1000, code, bytes });
     const isAnswer = code !== 'error' && !(failure && isIncomplete(failure, request));
     if (isAnswer) recordAnswer(stats, startMs, endMs);

@@ -231,7 +231,7 @@ export class Poller {
     // Needed below, too: held by AbortSignal.any alone, it may be collected before its time is up.
     const deadline = AbortSignal.timeout(Math.ceil(timeoutMs));
     const signal = AbortSignal.any([stop, deadline]);
-    const stats = createPollStats(signal, performance.now() + timeoutMs);
+    const stats = createPollStats(signal, this.#options.clock.monotonicMs() + timeoutMs);
     const warnings = new Set<string>();
     const failure = await this.#collect(stats, warnings);
     const tookMs = clock.monotonicMs() - startedAt;

@@ -10,7 +10,7 @@ function create(now = 0) {
     /** What it says at that time. */
     at: (time: number, endpoint: Endpoint = 'nodes'): readonly unknown[] => {
       clock.now = time;
-      return [breaker.state, breaker.probeAtMs, breaker.allows(endpoint)];
+      return [breaker.state, breaker.trialAtMs, breaker.allows(endpoint)];
     },
   };
 }
@@ -20,7 +20,7 @@ const CLOSED = ['closed', 0, true];
 describe('a breaker', () => {
   test('is open from its last allowed failure on, counted from the start of that request', () => {
     const { breaker, at } = create();
-    breaker.startProbe('users');
+    breaker.startTrial('users');
     for (const sentAtMs of [7, 8]) {
       breaker.failed(sentAtMs);
       expect(at(10)).toEqual(CLOSED);
@@ -58,15 +58,15 @@ describe('a breaker', () => {
   });
 });
 
-test('the end of a probe is known to all who wait for it, until the next one starts', async () => {
+test('the end of a trial is known to all who wait for it, until the next one starts', async () => {
   const { breaker } = create();
-  breaker.endProbe('nodes');
-  expect(breaker.probeEnded('nodes')).toBeUndefined();
-  breaker.startProbe('nodes');
-  const ended = breaker.probeEnded('nodes');
+  breaker.endTrial('nodes');
+  expect(breaker.trialEnded('nodes')).toBeUndefined();
+  breaker.startTrial('nodes');
+  const ended = breaker.trialEnded('nodes');
   const first = Promise.race([ended?.then(() => 'ended'), Promise.resolve('running')]);
   expect(await first).toBe('running');
-  breaker.endProbe('nodes');
+  breaker.endTrial('nodes');
   await ended;
-  expect(breaker.probeEnded('nodes')).toBeUndefined();
+  expect(breaker.trialEnded('nodes')).toBeUndefined();
 });

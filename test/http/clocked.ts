@@ -1,4 +1,3 @@
-import { vi } from 'vitest';
 import { RequestError, statusError, toRequestError } from '../../src/http/errors.ts';
 import { Health } from '../../src/http/health.ts';
 import type { HttpRequest } from '../../src/http/request.ts';
@@ -25,10 +24,9 @@ export function status(code: number): RequestError {
   return statusError(code, 'nodes', {});
 }
 
-/** The health of the URLs a, b and so on. All clocks are the test's. */
+/** The health of the URLs a, b and so on. The clock is the test's. */
 export function create(urls: number, more: { readonly headersAfterSilenceMs?: number } = {}) {
   const clock = { now: 100_000 };
-  vi.spyOn(performance, 'now').mockImplementation(() => clock.now);
   const health = new Health(
     Array.from({ length: urls }, (_, at) => `http://${'abcdef'[at]}`),
     {

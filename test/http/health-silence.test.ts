@@ -1,7 +1,5 @@
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { create, LATE, OF_NODE_3, OF_NODE_4, REQUEST, status, USERS } from './clocked.ts';
-
-afterEach(() => void vi.restoreAllMocks());
 
 /** A request whose poll is over. */
 const OVER = { ...REQUEST, stats: { ...REQUEST.stats, signal: AbortSignal.abort() } };
@@ -28,43 +26,46 @@ describe('the silence of an endpoint', () => {
     expect(upstream(0).breaker.state).toBe('closed');
   });
 
+  test('is not the URL’s when the URL has responded since', () => {
+    const { silence, states, answer } = create(1);
+    for (const request of [REQUEST, USERS]) {
+      silence(0, request);
+      answer(0, { ...REQUEST, endpoint: 'sessions' });
+    }
+    for (const request of [REQUEST, USERS]) silence(0, request);
+    expect(states()).toEqual(['closed']);
+  });
+
   test.each([
-    ['none', 2, 'none', true],
-    ['an answer of this URL', 2, 'this', false],
-    ['an answer of the other URL', 2, 'other', true],
+    ['nothing', 'none', true],
+    ['this URL', 'this', false],
+    ['the other URL', 'other', true],
   ] as const)(
-    'at one of several URLs is a reason to ask the next one, and to read no nodes there, with %s meanwhile',
-    (_what, urls, answering, isUrl) => {
-      const { health, upstream, clock, answer, order } = create(urls);
+    'at one of several URLs is a reason to try the next one when %s responds meanwhile (%s): %s',
+    (_what, answering, isUrl) => {
+      const { health, upstream, clock, answer, order } = create(2);
       const attempt = health.begin(upstream(0), REQUEST);
       clock.now += 500;
       if (answering !== 'none') answer(answering === 'this' ? 0 : 1, USERS);
       clock.now += 500;
       expect(health.failed(attempt, LATE)).toBe(isUrl);
       expect([order(), order(USERS)]).toEqual(['ba', 'ab']);
-      // It took a second or a little more, which is a tenth of the time that it is avoided.
-      expect(order(OF_NODE_3)).toBe(isUrl ? 'ba' : 'ab');
-      clock.now += 9_999;
-      expect(order(OF_NODE_3)).toBe(isUrl ? 'ba' : 'ab');
-      clock.now += 101;
-      expect(order(OF_NODE_3)).toBe('ab');
     },
   );
 
   test.each([
     [49, false],
     [50, true],
-  ])('in a poll that was over after %i of 100 ms proves something: %s', (waitedMs, isProof) => {
+  ])('in a poll that was over after %i of 100 ms counts: %s', (waitedMs, isCounted) => {
     const { silence, deadline, order, upstream } = create(2);
-    expect(silence(0, OVER, waitedMs)).toBe(isProof);
-    expect(deadline(0)).toBe(isProof ? 100 : 1_000);
-    expect(order(OF_NODE_3)).toBe(isProof ? 'ba' : 'ab');
+    expect(silence(0, OVER, waitedMs)).toBe(isCounted);
+    expect(deadline(0)).toBe(isCounted ? 100 : 1_000);
     // The next request begins elsewhere anyway.
     expect(order()).toBe('ba');
     expect(upstream(0).lastFailure).toBe(LATE);
   });
 
-  test('of a probe is always a reason to ask the next URL', () => {
+  test('of a trial is always a reason to try the next URL', () => {
     const { silence, upstream, clock, states } = create(2);
     upstream(0).breaker.open(clock.now - 10_000);
     expect(silence(0, OF_NODE_3)).toBe(true);
@@ -86,127 +87,97 @@ describe('the silence of an endpoint', () => {
   });
 });
 
+type World = ReturnType<typeof create>;
+
+/** A node is silent at this URL, which lists another node meanwhile. */
+function frozen({ health, upstream, clock, answer }: World, at: number, ms: number) {
+  const attempt = health.begin(upstream(at), OF_NODE_3);
+  answer(at, OF_NODE_4);
+  clock.now = attempt.startMs + ms;
+  return health.failed(attempt, LATE);
+}
+
 describe('the silence of a node', () => {
-  test('costs nothing the first time, and from then on ten times what was waited, in all', () => {
-    const { health, silence, answer, clock } = create(1);
+  test('is followed by a pause of ten times the wait with a duty of 0.1, for this node alone', () => {
+    const world = create(1);
     const left = (): readonly number[] =>
-      [OF_NODE_3, OF_NODE_4, REQUEST].map((request) => health.silentNodeMs(request));
-    answer(0);
-    expect(silence(0, OF_NODE_3, 1_000)).toBe(false);
-    expect(left()).toEqual([0, 0, 0]);
-    answer(0);
-    silence(0, OF_NODE_3, 500);
-    expect(left()).toEqual([15_000, 0, 0]);
-    clock.now += 14_999;
+      [OF_NODE_3, OF_NODE_4, REQUEST].map((request) => world.health.skippedMs(request));
+    expect(frozen(world, 0, 1_000)).toBe(false);
+    expect(left()).toEqual([10_000, 0, 0]);
+    world.clock.now += 9_999;
     expect(left()).toEqual([1, 0, 0]);
-    clock.now += 2;
+    world.clock.now += 1;
     expect(left()).toEqual([0, 0, 0]);
-    answer(0);
-    silence(0, OF_NODE_3, 500);
+    frozen(world, 0, 500);
     expect(left()).toEqual([5_000, 0, 0]);
-    answer(0, OF_NODE_3);
+    world.answer(0, OF_NODE_3);
     expect(left()).toEqual([0, 0, 0]);
   });
 
   test('is followed by a pause of at most five minutes', () => {
-    const { health, silence, answer } = create(1);
-    for (let times = 0; times < 2; times += 1) {
-      answer(0);
-      silence(0, OF_NODE_3, 120_000);
-    }
-    expect(health.silentNodeMs(OF_NODE_3)).toBe(300_000);
+    const world = create(1);
+    frozen(world, 0, 120_000);
+    expect(world.health.skippedMs(OF_NODE_3)).toBe(300_000);
   });
 
-  test('is not the node’s as long as the URL answers nothing else', () => {
+  test('is not the node’s as long as the only URL responds to nothing, nor is it the URL’s', () => {
     const { health, silence, states } = create(1);
-    for (let times = 0; times < 3; times += 1) silence(0, OF_NODE_3);
-    expect(health.silentNodeMs(OF_NODE_3)).toBe(0);
+    for (let times = 0; times < 2; times += 1) {
+      for (const request of [OF_NODE_3, OF_NODE_4]) silence(0, request);
+    }
+    expect(health.skippedMs(OF_NODE_3)).toBe(0);
     expect(states()).toEqual(['closed']);
   });
 
-  test.each([
-    ['nothing', undefined, 0],
-    ['this URL', 0, 0],
-    ['another URL', 1, 9_900],
-  ])('keeps other nodes from the URL when %s answers meanwhile: %j, for %i ms', (_what, at, ms) => {
-    const { health, upstream, clock, answer, order } = create(2);
-    const attempt = health.begin(upstream(0), OF_NODE_3);
-    clock.now += 500;
-    if (at !== undefined) answer(at);
-    clock.now = attempt.sentAtMs + 990;
-    health.failed(attempt, LATE);
-    expect([order(OF_NODE_3), order(OF_NODE_4)]).toEqual(['ba', ms === 0 ? 'ab' : 'ba']);
-    clock.now += Math.max(0, ms - 1);
-    expect(order(OF_NODE_4)).toBe(ms === 0 ? 'ab' : 'ba');
-    clock.now += 1;
-    expect(order(OF_NODE_4)).toBe('ab');
+  test('is the node’s when the URL has responded since its first silence', () => {
+    const { health, silence, answer } = create(1);
+    silence(0, OF_NODE_3);
+    answer(0);
+    silence(0, OF_NODE_3, 500);
+    expect(health.skippedMs(OF_NODE_3)).toBe(5_000);
+  });
+
+  test('is the node’s among several URLs when it is silent at the next one, too', () => {
+    const world = create(2);
+    frozen(world, 0, 1_000);
+    expect([world.order(OF_NODE_3), world.order(OF_NODE_4)]).toEqual(['ba', 'ab']);
+    expect(world.health.skippedMs(OF_NODE_3)).toBe(0);
+    frozen(world, 1, 1_000);
+    expect(world.health.skippedMs(OF_NODE_3)).toBe(10_000);
+    expect(world.states()).toEqual(['closed', 'closed']);
   });
 
   test('is also a 504 of its gateway, and headers without a body', () => {
-    const { health, fail, answer } = create(2);
-    answer(0);
+    const { health, fail, answer } = create(1);
     expect(fail(0, status(504), OF_NODE_3, 504)).toBe(false);
-    answer(0);
+    // It was waited for 60 ms.
+    expect(health.skippedMs(OF_NODE_3)).toBe(600);
+    answer(0, OF_NODE_3);
     expect(fail(0, LATE, OF_NODE_3, 200)).toBe(false);
-    // 60 ms each.
-    expect(health.silentNodeMs(OF_NODE_3)).toBe(1_200);
+    expect(health.skippedMs(OF_NODE_3)).toBe(600);
   });
 
   test('is not a body that was arriving when the poll was over', () => {
     const { health, fail, answer } = create(1);
-    for (let times = 0; times < 2; times += 1) {
-      answer(0);
-      fail(0, LATE, { ...OVER, endpoint: 'node_ranges', node: 3 }, 200);
-    }
-    expect(health.silentNodeMs(OF_NODE_3)).toBe(0);
+    answer(0);
+    fail(0, LATE, { ...OVER, endpoint: 'node_ranges', node: 3 }, 200);
+    expect(health.skippedMs(OF_NODE_3)).toBe(0);
   });
 
   test('is not a 502, which the gateway may know better at another URL', () => {
     const { health, fail, order } = create(2);
     expect(fail(0, status(502), OF_NODE_3, 502)).toBe(true);
-    expect(health.silentNodeMs(OF_NODE_3)).toBe(0);
+    expect(health.skippedMs(OF_NODE_3)).toBe(0);
     expect(order(OF_NODE_3)).toBe('ba');
   });
 
-  test('of which another URL knows an answer is the URL’s', () => {
-    const { health, upstream, clock, answer, order, states, silence } = create(3);
-    for (const node of [OF_NODE_3, OF_NODE_4]) {
-      const attempt = health.begin(upstream(0), node);
-      clock.now += 500;
-      answer(1);
-      clock.now += 490;
-      expect(health.failed(attempt, LATE)).toBe(false);
-      expect([order(node), order(OF_NODE_4)]).toEqual(['bca', 'bca']);
-      answer(1, node);
-    }
+  test('and of another one opens a URL of several that has responded to nothing', () => {
+    const { silence, order, states, clock, upstream } = create(3);
+    expect(silence(0, OF_NODE_3)).toBe(false);
+    expect(states()).toEqual(['closed', 'closed', 'closed']);
+    silence(0, OF_NODE_4);
     expect(states()).toEqual(['open', 'closed', 'closed']);
-    expect(upstream(0).breaker.probeAtMs).toBe(clock.now + 10_000);
-    expect(silence(1, OF_NODE_3)).toBe(false);
-  });
-
-  test('that answers where it was silent is nobody’s', () => {
-    const { health, upstream, clock, answer, states } = create(2);
-    for (const node of [OF_NODE_3, OF_NODE_4]) {
-      const attempt = health.begin(upstream(0), node);
-      clock.now += 500;
-      answer(1);
-      health.failed(attempt, LATE);
-      answer(0, node);
-    }
-    expect(states()).toEqual(['closed', 'closed']);
-  });
-
-  test('at a second URL, too, ends that the first one is avoided', () => {
-    const { health, upstream, clock, answer, order, silence } = create(2);
-    const attempt = health.begin(upstream(0), OF_NODE_3);
-    clock.now += 500;
-    answer(1);
-    health.failed(attempt, LATE);
-    expect(order(OF_NODE_4)).toBe('ba');
-    clock.now += 1;
-    answer(1);
-    silence(1, OF_NODE_3, 100);
-    expect(health.silentNodeMs(OF_NODE_3)).toBe(6_100);
-    expect(order(OF_NODE_4)).toBe('ab');
+    expect(upstream(0).breaker.trialAtMs).toBe(clock.now + 9_000);
+    expect(order({ ...OF_NODE_3, node: 5 })).toBe('bca');
   });
 });

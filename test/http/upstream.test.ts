@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { BoundedMap, EndpointHealth, Upstream } from '../../src/http/upstream.ts';
+import { BoundedMap } from '../../src/http/bounded-map.ts';
+import { EndpointHealth } from '../../src/http/endpoint-health.ts';
+import { Upstream } from '../../src/http/upstream.ts';
 
 const clock = { now: 0 };
 const OPTIONS = {
@@ -46,45 +48,24 @@ describe('a URL', () => {
     const url = create();
     clock.now = 20;
     url.recordAnswer();
-    url.recordSilence('nodes', 30, 20);
-    url.recordSilence('nodes', 40, 20);
-    // It has answered since.
-    url.recordSilence('users', 40, 19);
+    for (const sentAtMs of [30, 40]) url.recordSilence('nodes', sentAtMs);
     expect(url.breaker.state).toBe('closed');
-    url.recordSilence('users', 50, 50);
-    expect(url.breaker.probeAtMs).toBe(1_050);
+    url.recordSilence('users', 50);
+    expect(url.breaker.trialAtMs).toBe(1_050);
     url.recordAnswer();
     expect(url.breaker.state).toBe('closed');
-    url.recordSilence('sessions', 50, 50);
+    url.recordSilence('sessions', 50);
     expect(url.breaker.state).toBe('closed');
   });
 
-  test('ends its probes with an answer', () => {
+  test('ends its trials with an answer', () => {
     const url = create();
-    for (const endpoint of ['nodes', 'users'] as const) url.breaker.startProbe(endpoint);
+    for (const endpoint of ['nodes', 'users'] as const) url.breaker.startTrial(endpoint);
     clock.now = 7;
     url.recordAnswer();
-    expect(url.breaker.probeEnded('nodes')).toBeUndefined();
-    expect(url.breaker.probeEnded('users')).toBeUndefined();
+    expect(url.breaker.trialEnded('nodes')).toBeUndefined();
+    expect(url.breaker.trialEnded('users')).toBeUndefined();
     expect(url.answeredAtMs).toBe(7);
-  });
-
-  test('is avoided for nodes while its breaker is not closed, for a time, or until it answers', () => {
-    const url = create();
-    const at = (now: number): boolean => {
-      clock.now = now;
-      return url.isAvoidedForNodes;
-    };
-    expect(at(0)).toBe(false);
-    url.breaker.open(0);
-    expect([at(999), at(1_000)]).toEqual([true, true]);
-    url.recordAnswer();
-    expect(at(1_000)).toBe(false);
-    url.avoidForNodes(50);
-    expect([at(1_049), at(1_050)]).toEqual([true, false]);
-    url.avoidForNodes(50);
-    url.recordAnswer();
-    expect(at(1_050)).toBe(false);
   });
 });
 
@@ -141,9 +122,12 @@ describe('the health of an endpoint', () => {
 
   test('knows since when there has been no answer', () => {
     const health = new EndpointHealth(OPTIONS);
-    expect([health.recordSilence(10), health.recordSilence(20)]).toEqual([10, 10]);
+    expect([health.recordSilence(10), health.recordSilence(20)]).toEqual([
+      { sinceMs: 10, requests: 1 },
+      { sinceMs: 10, requests: 2 },
+    ]);
     health.recordHeaders(1);
-    expect(health.recordSilence(30)).toBe(30);
+    expect(health.recordSilence(30)).toEqual({ sinceMs: 30, requests: 1 });
   });
 
   test('forgets its failures at a URL that answers', () => {
@@ -154,11 +138,11 @@ describe('the health of an endpoint', () => {
     expect(health.breaker.state).toBe('closed');
     health.breaker.failed(0);
     expect(health.breaker.state).toBe('open');
-    health.breaker.startProbe('nodes');
+    health.breaker.startTrial('nodes');
     health.succeeded(first);
     expect([...health.failureOrder]).toEqual([[second, 2]]);
     expect(health.breaker.state).toBe('closed');
-    expect(health.breaker.probeEnded('nodes')).toBeUndefined();
+    expect(health.breaker.trialEnded('nodes')).toBeUndefined();
   });
 });
 
