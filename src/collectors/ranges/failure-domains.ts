@@ -49,6 +49,8 @@ interface SeenRange extends HolderCounts {
   readonly placed: number;
   /** Replicas on nodes that have no column. */
   readonly unplaced: number;
+  /** Former holders that are not live. */
+  readonly down: number;
   /** A bit for each of PROBLEMS. */
   readonly problems: number;
   /** Number of its place. */
@@ -107,7 +109,7 @@ export class FailureDomains {
 
   /** Adds a range; returns what the next scan must know. It creates little. */
   addRange(range: SeenRange): HolderCounts {
-    const { holders, placed, unplaced, problems, place, last, intended: before } = range;
+    const { holders, placed, unplaced, down, problems, place, last, intended: before } = range;
     const count = placed + unplaced;
     const { live, intended, isMissingSome } = countReplicas(count, problems, range);
     const isUnavailable = (problems & UNAVAILABLE) !== 0;
@@ -116,10 +118,13 @@ export class FailureDomains {
     const isPart = count === 1 && last !== 1 && !(last === 0 && this.#isFirst);
     if (!isPart || isUnavailable || (isReported && last > 1)) {
       const voters = this.#voters?.votersOf(place, intended);
-      const spare = isUnavailable ? -1 : spareReplicas(live, intended, voters ?? intended);
+      // Until a new replica has caught up, it is a holder, but no voter, and the range is under-replicated. Example: of
+      // nodes 1, 2, 3 the last is down and 4 gets a replica: three holders, and yet one of three voters is missing.
+      const missing = Math.max(0, intended - live, isMissingSome ? down : 0);
+      const spare = isUnavailable ? -1 : spareReplicas(live, missing, voters ?? intended);
       const isUncertain = unplaced > 0 || (voters === undefined && intended >= MIN_WITH_NON_VOTERS);
       // A node without a column cannot say that it holds one of the last that are needed.
-      const isMissed = live < intended || (unplaced > 0 && spare <= 0);
+      const isMissed = missing > 0 || (unplaced > 0 && spare <= 0);
       if (isUncertain && isMissed) this.unknownVoters.node += 1;
       const isSplit = this.#add(holders, placed, live, spare);
       if (isUncertain && isSplit) this.unknownVoters.locality += 1;
@@ -206,9 +211,8 @@ export function countReplicas(
  * not known, so each missing one counts as a voter while voters are left. Example: 3 voters and 2 non-voters, one node
  * down: in the worst case 2 of 3 voters are live and the quorum is 2, none to spare.
  */
-function spareReplicas(live: number, intended: number, voters: number): number {
+function spareReplicas(live: number, missing: number, voters: number): number {
   const quorum = quorumOf(voters);
-  const missing = Math.max(0, intended - live);
   const spare = voters - missing - quorum;
   // Only the worst case has no quorum, and the server does not say `unavailable`: there is one.
   if (spare < 0 && live >= quorum) return 0;

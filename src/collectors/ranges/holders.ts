@@ -88,6 +88,7 @@ export class Holders {
     const count = this.read(slot);
     let present = 0;
     let absent = 0;
+    let down = 0;
     let lowestDown = Infinity;
     let known = 0;
     for (let at = 0; at < count; at += 1) {
@@ -105,14 +106,17 @@ export class Holders {
         absent += 1;
       } else {
         lowestDown = Math.min(lowestDown, nodeId);
+        down += 1;
       }
     }
     const counts = this.counts(slot);
     const unplaced = this.#hasUnplaced(slot) ? Math.max(0, replicas - present) : 0;
     if (present + unplaced > 0) {
       const place = this.#table.places[slot] ?? 0;
-      const range = { holders: nodes, placed: present, unplaced, problems, place, ...counts };
-      this.setCounts(slot, domains.addRange(range));
+      const range = { holders: nodes, placed: present, unplaced, down, problems, place, ...counts };
+      const settled = domains.addRange(range);
+      this.setCounts(slot, settled);
+      if (down > 0 && settled.intended === present) this.#removeDown(slot, domains);
       if (unplaced === 0) this.#unmark(slot, HAS_UNPLACED);
       return undefined;
     }
@@ -124,6 +128,14 @@ export class Holders {
     const left = this.read(slot);
     for (const nodeId of nodes.slice(0, left)) this.remove(slot, nodeId);
     return undefined;
+  }
+
+  /** The range has all of its replicas without those on nodes that are down: they were replaced. */
+  #removeDown(slot: number, domains: FailureDomains): void {
+    const count = this.read(slot);
+    for (const nodeId of this.nodes.slice(0, count)) {
+      if (!domains.isLive(nodeId)) this.remove(slot, nodeId);
+    }
   }
 
   /** Whether it has holders, of which none was read. */

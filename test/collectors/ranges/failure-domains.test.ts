@@ -16,6 +16,8 @@ interface Given extends Partial<HolderCounts> {
   readonly voters?: readonly [voters: number, intended: number];
   /** Of the holders, those without a column. */
   readonly unplaced?: number;
+  /** Former holders that are not live. */
+  readonly down?: number;
   readonly problems?: number;
   readonly isFirst?: boolean;
 }
@@ -53,13 +55,14 @@ function judge(
     wasMissingSome = false,
     voters,
     unplaced = 0,
+    down = 0,
   }: Given,
 ): Judged {
   const localities = new Map(NODES.map((node) => [node, tiersOf(node)]));
   const known = voters === undefined ? undefined : { votersOf: votersOf(voters) };
   const domains = new FailureDomains({ toScan: NODES, toSkip: [], localities }, isFirst, known);
   const counts = { last, intended, wasMissingSome };
-  const seen = { holders: NODES, placed: count - unplaced, unplaced, problems, place: 7 };
+  const seen = { holders: NODES, placed: count - unplaced, unplaced, down, problems, place: 7 };
   const after = domains.addRange({ ...seen, ...counts });
   const bySize = [domains.nodes.get(1), ...domains.localities.toReversed()];
   const smallest = (effect: keyof FailureDomain): number => {
@@ -122,6 +125,8 @@ const UNDER_REPLICATED: readonly Case[] = [
   ['three of three', 3, { last: 2, intended: 3 }, 2, 3, 0, 0],
   ['four of what are five as a rule', 4, {}, 2, 4, 1, 0],
   ['five of three', 5, { last: 3, intended: 3 }, 3, 5, 0, 0],
+  ['three of three, of which one has to catch up', 3, { intended: 3, down: 1 }, 1, 3, 0, 0],
+  ['four of five, of which one has to catch up', 4, { intended: 5, down: 2 }, 1, 4, 1, 0],
 ];
 
 describe('what an under-replicated range depends on', () => {

@@ -6,6 +6,7 @@ import {
 } from '../../../src/collectors/ranges/failure-domains.ts';
 import { Holders, MAX_NODE_ID } from '../../../src/collectors/ranges/holders.ts';
 import { RangeTable } from '../../../src/collectors/ranges/range-table.ts';
+import { PROBLEMS } from '../../../src/vocabulary.ts';
 
 const nodeIds = fc.oneof(
   fc.integer({ min: 1, max: 6 }),
@@ -82,22 +83,48 @@ const NINE = [1, 2, 3, 4, 5, 6, 7, 8, 9];
 
 /** Scans of one range: what its nodes report, of which others are down. */
 function scanOne(
-  ...scans: readonly { readonly seen: readonly number[]; readonly down: number[] }[]
+  ...scans: readonly {
+    readonly seen: readonly number[];
+    readonly down: number[];
+    readonly problems?: number;
+  }[]
 ) {
   const table = new RangeTable();
   const holders = new Holders(table);
   const slot = table.put(1);
   let lost: number | undefined;
   let domains = new FailureDomains({ toScan: [], toSkip: [], localities: new Map() }, true);
-  for (const { seen, down } of scans) {
+  for (const { seen, down, problems = 0 } of scans) {
     holders.beginScan(0, table.capacity);
     for (const nodeId of seen) holders.add(slot, nodeId);
     const all = [...NINE, 70_000].filter((id) => !down.includes(id));
     domains = new FailureDomains({ toScan: all, toSkip: down, localities: new Map() }, true);
-    lost = holders.settle(slot, seen.length, 0, domains);
+    lost = holders.settle(slot, seen.length, problems, domains);
   }
   return { lost, domains, counts: holders.counts(slot) };
 }
+
+describe('a former holder that is down', () => {
+  const whole = { seen: [1, 2, 3], down: [] };
+  const problems = 1 << PROBLEMS.indexOf('underreplicated');
+
+  test('is missing until the replica in its place is a voter', () => {
+    const catchingUp = { seen: [1, 2, 4], down: [3], problems };
+    const { domains } = scanOne(whole, whole, catchingUp);
+    expect(domains.nodes.get(1)).toMatchObject({ quorum: 1, withoutQuorum: 0 });
+  });
+
+  test('is forgotten when it was replaced', () => {
+    const before = { seen: [1, 2, 3, 4, 5], down: [] };
+    const replaced = { seen: [1, 2, 3, 4, 6], down: [5] };
+    const { domains } = scanOne(before, before, replaced, {
+      seen: [1, 2, 3, 4],
+      down: [5, 6],
+      problems,
+    });
+    expect(domains.nodes.get(1)).toMatchObject({ quorum: 0, withoutQuorum: 0 });
+  });
+});
 
 describe('a holder without a column', () => {
   test.each([
