@@ -199,7 +199,7 @@ export interface CollectorOptions {
 
 const MIN_INTERVAL_SECONDS = 1;
 /** Below this, not even the series of the whole cluster would fit. */
-export const MIN_SERIES = 500;
+const MIN_SERIES = 500;
 
 /** The keys that every collector has. */
 function commonKeys(collector: CollectorOptions) {
@@ -223,8 +223,8 @@ function commonKeys(collector: CollectorOptions) {
     max_duty: key(v.optional(share, maxDuty), {
       help: `Maximum share of the time spent on responses to polls of ${name}; the interval stretches to keep it. Time without a response does not count.`,
     }),
-    max_series: key(v.optional(integer(MIN_SERIES)), {
-      help: `Maximum series of ${name} per cluster; default: no limit of its own.`,
+    max_series: key(v.optional(integer(MIN_SERIES), 250_000), {
+      help: `Maximum series of ${name} per cluster; above it the least important ones are dropped and counted.`,
     }),
   };
 }

@@ -4,7 +4,6 @@ import {
   type CollectorConfig,
   type CollectorOptions,
   collectorSections,
-  MIN_SERIES,
   clusterSection,
 } from './cluster-schema.ts';
 import { show } from './issues.ts';
@@ -144,16 +143,17 @@ export function configSchema(collectors: readonly CollectorOptions[], folder = '
     ),
     v.minLength(1, NO_CLUSTER),
   );
-  return section({
+  const entries = {
     web: v.nullish(webSection(folder), {}),
     log: v.nullish(LOG, {}),
     shard: v.nullish(SHARD, {}),
     config: v.nullish(RELOAD, {}),
     clusters: v.nullish(clusters, []),
-    max_series: key(v.optional(integer(MIN_SERIES), 250_000), {
-      help: 'Maximum series per cluster; above it the least important ones are dropped and counted.',
-    }),
     collectors: v.nullish(collectorBlock, {}),
+  };
+  return section(entries, {
+    max_series:
+      'in 0.1.0: each collector has a limit of its own, 250000 by default; remove the key, or set collectors.nodes.max_series',
   });
 }
 

@@ -6,7 +6,6 @@ import type { ClusterConfig, Config } from '../config/schema.ts';
 import { createRemedyFinder } from '../diagnosis/diagnose.ts';
 import { checkUrls, createSessionsCheck } from '../findings/checks.ts';
 import type { Log } from '../log.ts';
-import { ClusterBudget } from '../metrics/cluster-budget.ts';
 import { clusterFamilies, collectorFamilies as families } from '../metrics/exporter-families.ts';
 import type { Build, ExporterMetrics } from '../metrics/exporter-metrics.ts';
 import { SampleSet } from '../metrics/sample-set.ts';
@@ -32,7 +31,6 @@ export interface ClusterContext {
   readonly pollEnded?: ((cluster: Cluster, collector: Collector) => void) | undefined;
 }
 
-type Settings = Pick<Config, 'shard' | 'max_series'>;
 type IsChosen = (collector: string) => boolean;
 
 /** One configured cluster: its API clients and a poller for each of its collectors. */
@@ -43,7 +41,7 @@ export class Cluster {
   readonly isPolled: boolean;
   readonly pollers: readonly Poller[];
   readonly #context: ClusterContext;
-  readonly #settings: Settings;
+  readonly #shard: Config['shard'];
   readonly #clients: Clients;
   readonly #conditions: Conditions;
   readonly #states = new CollectorStates();
@@ -56,7 +54,7 @@ export class Cluster {
   static async create(
     context: ClusterContext,
     config: ClusterConfig,
-    settings: Settings,
+    shard: Config['shard'],
     previous: readonly Poller[] = [],
   ): Promise<Cluster> {
     const { build, clock, random, collectors, fileCheckMs = FILE_CHECK_MS } = context;
@@ -66,13 +64,13 @@ export class Cluster {
     const maxDuty = perNode && config.collectors[perNode.name]?.max_duty;
     const follow = { everyMs: fileCheckMs, log };
     const clients = await createClients({ config, metrics, build, clock, random, maxDuty, follow });
-    return new Cluster({ ...context, log }, config, settings, clients, previous);
+    return new Cluster({ ...context, log }, config, shard, clients, previous);
   }
 
   private constructor(
     context: ClusterContext,
     config: ClusterConfig,
-    settings: Settings,
+    shard: Config['shard'],
     clients: Clients,
     previous: readonly Poller[],
   ) {
@@ -80,7 +78,7 @@ export class Cluster {
     this.config = config;
     this.isPolled = config.poll;
     this.#context = context;
-    this.#settings = settings;
+    this.#shard = shard;
     this.#clients = clients;
     this.#conditions = new Conditions(context.log, context.clock);
     this.pollers = this.#createPollers(previous);
@@ -187,7 +185,7 @@ export class Cluster {
     const { cluster_api, console_url = '' } = this.config;
     set.set(clusterFamilies.clusterInfo, { console_url }, 1);
     set.set(clusterFamilies.clusterConfigured, {}, 1);
-    set.set(clusterFamilies.shards, {}, this.#settings.shard.count);
+    set.set(clusterFamilies.shards, {}, this.#shard.count);
     const isUnverified = cluster_api && Number(cluster_api.tls.insecure_skip_verify);
     set.set(clusterFamilies.verificationDisabled, {}, isUnverified);
     const expiryMs = this.#clients.cluster?.tls.current().notAfterMs;
@@ -208,12 +206,10 @@ export class Cluster {
 
   #createPollers(previous: readonly Poller[]): readonly Poller[] {
     const { collectors, log, clock, random, pollEnded } = this.#context;
-    const { shard, max_series } = this.#settings;
+    const shard = this.#shard;
     const metrics = this.#context.metrics.cluster(this.name);
-    const published = () => this.pollers.flatMap((poller) => poller.published ?? []);
     const findRemedy = createRemedyFinder(this.config);
     const checkSessions = createSessionsCheck(this.#conditions, this.config);
-    const budget = new ClusterBudget(max_series, published, metrics.seriesDropped);
     return collectors.flatMap((collector) => {
       const settings = this.config.collectors[collector.name];
       if (!settings?.enabled || (collector.scope === 'cluster' && shard.index !== 0)) return [];
@@ -234,7 +230,6 @@ export class Cluster {
           settings,
           ...kept,
           ...client,
-          budget,
           metrics,
           log,
           conditions: this.#conditions,
@@ -257,7 +252,7 @@ export class Cluster {
     const { cluster, cloud } = this.#clients;
     const constant = {
       ...kept,
-      shards: this.#settings.shard,
+      shards: this.#shard,
       nowMs: this.#context.clock.wallMs,
       urls: this.config.cluster_api?.urls.length ?? 1,
       namedTables: () => new Set(this.pollers.flatMap(({ result }) => result?.tableIds ?? [])),

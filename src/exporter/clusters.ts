@@ -7,7 +7,8 @@ import { Cluster, type ClusterContext } from './cluster.ts';
 export class Clusters {
   readonly #context: ClusterContext;
   #clusters: ReadonlyMap<string, Cluster> = new Map();
-  #settings: Pick<Config, 'shard' | 'max_series'> | undefined;
+  /** Undefined until clusters run. */
+  #shard: Config['shard'] | undefined;
   /** Removed clusters that are still logging out. */
   readonly #ending = new Set<Promise<void>>();
 
@@ -26,7 +27,7 @@ export class Clusters {
 
   /** Whether every collector of every polled cluster has ended its first poll. */
   get hasPolled(): boolean {
-    if (this.#settings === undefined) return false;
+    if (this.#shard === undefined) return false;
     return this.polled.every(({ pollers }) =>
       pollers.every(({ outcome }) => outcome.state !== 'waiting'),
     );
@@ -37,18 +38,16 @@ export class Clusters {
    * data and state of the old one if it has the same addresses; a removed one disappears at once.
    * Rejects, with everything as it was, when one cannot be created.
    */
-  async apply({ clusters, shard, max_series }: Config): Promise<void> {
-    const settings = { shard, max_series };
-    const isSame = isDeepStrictEqual(settings, this.#settings);
-    const isSameShare = isDeepStrictEqual(shard, this.#settings?.shard);
+  async apply({ clusters, shard }: Config): Promise<void> {
+    const isSame = isDeepStrictEqual(shard, this.#shard);
     const tried = await Promise.allSettled(
       clusters.map(async (config) => {
         const before = this.#clusters.get(config.name);
         if (before !== undefined && isSame && isSameCluster(before.config, config)) return before;
         const isContinued =
-          isSameShare && before !== undefined && hasSameAddresses(before.config, config);
+          isSame && before !== undefined && hasSameAddresses(before.config, config);
         const previous = isContinued ? before.pollers : [];
-        return await Cluster.create(this.#context, config, settings, previous);
+        return await Cluster.create(this.#context, config, shard, previous);
       }),
     );
     const next = tried.flatMap((each) => (each.status === 'fulfilled' ? each.value : []));
@@ -66,7 +65,7 @@ export class Clusters {
     }
     for (const cluster of next) cluster.start();
     this.#clusters = new Map(next.map((cluster) => [cluster.name, cluster]));
-    this.#settings = settings;
+    this.#shard = shard;
   }
 
   /** Ends all polling and logs out. */

@@ -42,7 +42,7 @@ export function readCollector(cluster: string, poller: Poller): CollectorStatus 
     shard: poller.shard,
     state: outcome.state,
     isPolling,
-    hasData: poller.published !== undefined,
+    hasData: poller.snapshot !== undefined,
     lastPollAt: toTime(last?.atMs),
     lastSuccessAt: toTime(outcome.lastSuccessMs),
     nextPollAt: isPolling ? undefined : toTime(poller.nextPollMs),

@@ -7,7 +7,7 @@ export interface FamilyList<L extends string = string> {
   readonly name: string;
   /** The labels that name an entry; the entry that is written first is the most important one. */
   readonly entry: readonly L[];
-  /** The label whose values have a list of their own each. */
+  /** The label whose values have a list of their own each. Families without it are written after those with it. */
   readonly per?: L;
 }
 

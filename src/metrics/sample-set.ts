@@ -7,13 +7,17 @@ type LabelValues<L extends string> = Readonly<Record<L, string>>;
 export interface SampleSetFamily {
   readonly family: Family;
   readonly samples: ReadonlyMap<string, number>;
-  /** The rank of the entry of each sample, if the family belongs to a list. */
-  readonly ranks?: readonly number[] | undefined;
+}
+
+/** A sample of a family that belongs to a list, as it was written. */
+export interface ListSample {
+  readonly family: Family;
+  readonly list: FamilyList;
+  readonly labels: LabelValues<string>;
 }
 
 interface Entry extends SampleSetFamily {
   readonly samples: Map<string, number>;
-  readonly ranks?: number[] | undefined;
   readonly labelText: (labels: LabelValues<string>) => string;
 }
 
@@ -30,7 +34,7 @@ export class SampleSet {
   readonly constantLabels: string;
   readonly #families = new Map<string, Entry>();
   readonly #duplicates = new Map<string, number>();
-  readonly #ranks = new ListRanks();
+  readonly #listSamples: ListSample[] = [];
 
   /** `{ crdb_cluster: name }` for all that belongs to a cluster, `{}` for what belongs to the process. */
   constructor(constantLabels: { readonly crdb_cluster?: string }) {
@@ -83,6 +87,11 @@ export class SampleSet {
     return this.#duplicates;
   }
 
+  /** In the order of writing, without those that were merged into another one. */
+  get listSamples(): readonly ListSample[] {
+    return this.#listSamples;
+  }
+
   /** In the order of their first sample. */
   families(): Iterable<SampleSetFamily> {
     return this.#families.values();
@@ -90,11 +99,12 @@ export class SampleSet {
 
   #put(entry: Entry, labels: LabelValues<string>, value: number): void {
     const { family, samples } = entry;
+    const { list } = family;
     const key = entry.labelText(labels);
     const before = samples.get(key);
     if (before === undefined) {
       samples.set(key, value);
-      if (family.list !== undefined) entry.ranks?.push(this.#ranks.of(family.list, labels));
+      if (list !== undefined) this.#listSamples.push({ family, list, labels });
       return;
     }
     samples.set(key, MERGE[family.merge](before, value));
@@ -104,12 +114,7 @@ export class SampleSet {
   #entryOf(family: Family): Entry {
     const known = this.#families.get(family.name);
     if (known === undefined) {
-      const entry = {
-        family,
-        samples: new Map(),
-        labelText: labelWriter(family.labels),
-        ranks: family.list && [],
-      };
+      const entry = { family, samples: new Map(), labelText: labelWriter(family.labels) };
       this.#families.set(family.name, entry);
       return entry;
     }
@@ -117,26 +122,5 @@ export class SampleSet {
       throw new Error(`family ${family.name} has two definitions; share one`);
     }
     return known;
-  }
-}
-
-/** Numbers the entries of lists in the order in which they are first written: an entry has one rank in all families of its list. */
-class ListRanks {
-  /** The ranks of entries, by list and value of `per`. */
-  readonly #ranks = new Map<string, Map<string, number>>();
-  /** By list and entry: the lowest of its ranks, for families without the label `per`. */
-  readonly #lowest = new Map<string, number>();
-
-  /** The rank of the entry with these labels, 0 for the first one. */
-  of({ name, entry, per }: FamilyList, labels: LabelValues<string>): number {
-    const key = JSON.stringify([name, ...entry.map((label) => labels[label])]);
-    const lowest = this.#lowest.get(key);
-    if (per === undefined && lowest !== undefined) return lowest;
-    const group = JSON.stringify([name, per && labels[per]]);
-    const ranks = this.#ranks.get(group) ?? new Map<string, number>();
-    const rank = ranks.get(key) ?? ranks.size;
-    this.#ranks.set(group, ranks.set(key, rank));
-    this.#lowest.set(key, Math.min(rank, lowest ?? rank));
-    return rank;
   }
 }

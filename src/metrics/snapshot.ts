@@ -9,8 +9,6 @@ import { sampleWriter } from './sample-text.ts';
 export interface RenderedFamily {
   readonly family: Family;
   readonly series: number;
-  /** The rank of the entry of each series, if the family belongs to a list. */
-  readonly ranks?: readonly number[] | undefined;
   readonly lines: Buffer;
   /**
    * Present where the lines are long enough to be compressed ahead of the scrape: bytes of a raw deflate stream that
@@ -24,9 +22,6 @@ export interface Snapshot {
   readonly families: ReadonlyMap<string, RenderedFamily>;
   readonly series: number;
 }
-
-/** Whether a budget keeps a family, or the entries of that rank if it belongs to a list. */
-export type Keeps = (family: Family, rank: number) => boolean;
 
 /** Samples between two looks at the clock: about a tenth of a millisecond. */
 const SAMPLES_PER_LOOK = 250;
@@ -43,31 +38,32 @@ const DEFLATE_OPTIONS = {
 const deflate = promisify(deflateRaw);
 
 /**
- * Renders those samples of a poll that are kept, in slices; compression runs outside the event loop. They must not change
- * meanwhile.
+ * Renders the samples of a poll, or only `families` of them, in slices; compression runs outside the event loop. They must
+ * not change meanwhile.
  */
 export async function renderSnapshot(
   set: SampleSet,
-  keeps: Keeps = () => true,
+  families: Iterable<SampleSetFamily> = set.families(),
   sliceMs?: number,
 ): Promise<Snapshot> {
   const slice = new TimeSlice(sliceMs);
   const text = new TextBytes();
-  const families: RenderedFamily[] = [];
+  const rendered: RenderedFamily[] = [];
   // One family is compressed while the next is rendered; more at a time would only take memory.
   let compressing = Promise.resolve();
-  for (const { family, samples, ranks } of set.families()) {
-    if (ranks === undefined && !keeps(family, 0)) continue;
+  for (const { family, samples } of families) {
     const write = sampleWriter(family.name, set.constantLabels);
     await Promise.all([renderLines(samples, write, text, slice), compressing]);
-    const whole = { family, series: samples.size, ranks, lines: text.take() };
-    const rendered = cutFamily(whole, keeps);
-    compressing = compress(rendered.lines).then((deflated) => {
-      families.push(Object.freeze({ ...rendered, deflated }));
+    const lines = text.take();
+    compressing = compress(lines).then((deflated) => {
+      rendered.push(Object.freeze({ family, series: samples.size, lines, deflated }));
     });
   }
   await compressing;
-  return createSnapshot(families);
+  return Object.freeze({
+    families: new Map(rendered.map((one) => [one.family.name, one])),
+    series: rendered.reduce((sum, { series }) => sum + series, 0),
+  });
 }
 
 /** Renders a small set at once, for one scrape. */
@@ -77,34 +73,6 @@ export function renderFamilies(set: SampleSet): readonly RenderedFamily[] {
     const lines = Array.from(samples, ([labels, value]) => write(labels, value)).join('');
     return { family, lines: Buffer.from(lines), series: samples.size };
   });
-}
-
-/** The snapshot without what the budget does not keep; itself where that is nothing. */
-export function cutSnapshot(snapshot: Snapshot, keeps: Keeps): Snapshot {
-  const families = Array.from(snapshot.families.values(), (one) => cutFamily(one, keeps));
-  const cut = createSnapshot(families.filter(({ series }) => series > 0));
-  return cut.series === snapshot.series ? snapshot : cut;
-}
-
-function createSnapshot(families: readonly RenderedFamily[]): Snapshot {
-  return Object.freeze({
-    families: new Map(families.map((one) => [one.family.name, one])),
-    series: families.reduce((sum, { series }) => sum + series, 0),
-  });
-}
-
-/** Only lists, which are short, lose some of their lines. */
-function cutFamily(rendered: RenderedFamily, keeps: Keeps): RenderedFamily {
-  const { family, lines, ranks } = rendered;
-  if (ranks === undefined) {
-    return keeps(family, 0) ? rendered : { family, lines: Buffer.alloc(0), series: 0 };
-  }
-  const kept = ranks.filter((rank) => keeps(family, rank));
-  if (kept.length === ranks.length) return rendered;
-  const isKept = (_line: string, at: number): boolean => keeps(family, ranks[at] ?? 0);
-  const text = lines.toString().split('\n').slice(0, -1).filter(isKept);
-  const cut = Buffer.from(text.map((line) => `${line}\n`).join(''));
-  return Object.freeze({ family, lines: cut, series: kept.length, ranks: kept });
 }
 
 async function renderLines(

@@ -12,10 +12,10 @@ import { messageOf } from '../format.ts';
 import { BreakerOpenError, type HttpClient } from '../http/client.ts';
 import { createPollStats, type PollStats } from '../http/poll-stats.ts';
 import type { Log } from '../log.ts';
-import type { ClusterBudget } from '../metrics/cluster-budget.ts';
 import type { ClusterMetrics } from '../metrics/exporter-metrics.ts';
 import { SampleSet } from '../metrics/sample-set.ts';
-import type { Snapshot } from '../metrics/snapshot.ts';
+import { fitBudget } from '../metrics/series-budget.ts';
+import { renderSnapshot, type Snapshot } from '../metrics/snapshot.ts';
 import { inSlices } from '../time-slice.ts';
 import type { Limit } from '../vocabulary.ts';
 import { type Conditions, WarningLog } from './conditions.ts';
@@ -34,7 +34,6 @@ export interface PollerOptions {
   readonly http: Pick<HttpClient, 'blockedMs'>;
   /** The collector bound to its API client. */
   readonly collect: (context: PollContext) => Promise<CollectorResult>;
-  readonly budget: ClusterBudget;
   readonly metrics: ClusterMetrics;
   readonly log: Log;
   readonly conditions: Conditions;
@@ -121,24 +120,18 @@ export class Poller {
     return this.#published?.result;
   }
 
-  /** The snapshot of the last poll that published, unless it is too old; before the budget of the cluster. */
-  get published(): Snapshot | undefined {
-    return this.#current()?.snapshot;
-  }
-
-  /** What is exported of it: without what exceeds the budget of the cluster. */
+  /** The snapshot of the last poll that published, unless it is too old. */
   get snapshot(): Snapshot | undefined {
-    const { published } = this;
-    return published && this.#options.budget.shown(published);
+    return this.#current()?.snapshot;
   }
 
   get series(): number {
     return this.snapshot?.series ?? 0;
   }
 
+  /** Limits that the last poll reached. */
   get limits(): ReadonlySet<Limit> {
-    const limits = this.#outcome.last?.limits ?? new Set<Limit>();
-    return this.snapshot === this.published ? limits : new Set([...limits, 'series']);
+    return this.#outcome.last?.limits ?? new Set();
   }
 
   /** Polls until the signal aborts; resolves when its last poll has ended. */
@@ -265,13 +258,24 @@ export class Poller {
   }
 
   async #publish(result: CollectorResult, { limits }: PollStats): Promise<void> {
-    const { cluster, collector, settings, budget, clock } = this.#options;
+    const { cluster, collector, clock } = this.#options;
     const samples = new SampleSet({ crdb_cluster: cluster });
     const steps = collector.samples(result, samples);
     if (steps !== undefined) await inSlices(steps[Symbol.iterator]());
-    const snapshot = await budget.render(samples, settings.max_series, limits);
+    const snapshot = await this.#render(samples, limits);
     this.#published = { result, snapshot, atMs: clock.monotonicMs() };
-    budget.countDropped();
+  }
+
+  /** Renders what the budget leaves, and counts what it does not. */
+  async #render(samples: SampleSet, limits: Set<Limit>): Promise<Snapshot> {
+    const { metrics, settings } = this.#options;
+    const { families, dropped } = fitBudget(samples, settings.max_series);
+    if (dropped.size > 0) limits.add('series');
+    for (const [family, count] of dropped) metrics.seriesDropped(family, 'budget', count);
+    for (const [family, count] of samples.duplicates) {
+      metrics.seriesDropped(family, 'duplicate', count);
+    }
+    return await renderSnapshot(samples, families);
   }
 
   #skip(blockedMs: number): void {

@@ -136,6 +136,13 @@ testBadFiles([
     ],
   ],
   [
+    'a limit of series for all collectors, which was removed',
+    `${CLUSTER}max_series: 300000\n`,
+    [
+      '5:1: max_series: the key "max_series" was removed in 0.1.0: each collector has a limit of its own, 250000 by default; remove the key, or set collectors.nodes.max_series',
+    ],
+  ],
+  [
     'what is no name of a virtual cluster',
     `${CLUSTER}      virtual_cluster: "a b"\n`,
     ['5:24: clusters[0].cluster_api.virtual_cluster: "a b" is not the name of a virtual cluster'],

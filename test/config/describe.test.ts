@@ -11,7 +11,6 @@ const RICH = `web: { listen_address: ["127.0.0.1:1", "[::1]:2", "unix:/tmp/s"], 
 log: { level: warn, format: json }
 shard: { index: 1, count: 3, name: east-1 }
 config: { auto_reload: true }
-max_series: 501
 clusters:
   - name: prod
     poll: false

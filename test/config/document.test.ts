@@ -55,7 +55,7 @@ testBadFiles([
     'a key of the name __proto__',
     `${CLUSTER}__proto__: { name: prod }\n`,
     [
-      '5:1: __proto__: unknown key "__proto__"; expected web, log, shard, config, clusters, max_series, collectors',
+      '5:1: __proto__: unknown key "__proto__"; expected web, log, shard, config, clusters, collectors',
     ],
   ],
   [

@@ -225,7 +225,6 @@ test('what is not set has its default', async () => {
   expect(warnings).toEqual([]);
   expect(config).toMatchObject({
     web: { listen_address: [{ port: 10_137 }], telemetry_path: '/metrics' },
-    max_series: 250_000,
     clusters: [
       {
         cluster_api: {

@@ -87,8 +87,8 @@ testBadFiles([
   ],
   [
     'a budget of no series',
-    `${CLUSTER}max_series: 499\n`,
-    ['5:13: max_series: 499 is too small: at least 500'],
+    `${CLUSTER}collectors: { users: { max_series: 499 } }\n`,
+    ['5:36: collectors.users.max_series: 499 is too small: at least 500'],
   ],
   [
     'a misspelt choice',

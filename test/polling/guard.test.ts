@@ -22,7 +22,7 @@ test('a result that cannot be written as samples fails its poll and leaves what 
     },
   );
   await poll();
-  const { published, result } = poller;
+  const { snapshot, result } = poller;
   isOdd = true;
   clock.nowMs += 60_000;
   await poll();
@@ -35,7 +35,7 @@ test('a result that cannot be written as samples fails its poll and leaves what 
     },
     last: { durationSeconds: 0 },
   });
-  expect([poller.published, poller.result]).toEqual([published, result]);
+  expect([poller.snapshot, poller.result]).toEqual([snapshot, result]);
   expect(await counts()).toEqual(FAILED);
   expect(ended.polls).toBe(2);
   expect(logged()).toEqual([
@@ -59,12 +59,12 @@ test('a result that the status cannot show is withdrawn, and its poll has failed
     },
   );
   await poll();
-  const { published } = poller;
+  const { snapshot } = poller;
   clock.nowMs += 60_000;
   await poll();
   const message = 'the result cannot be shown: Maximum call stack size exceeded';
   expect(poller.outcome).toMatchObject({ state: 'failing', error: { reason: 'other', message } });
-  expect(poller.published).toBe(published);
+  expect(poller.snapshot).toBe(snapshot);
   expect(await counts()).toEqual(FAILED);
   // The failure is reported, too.
   expect(ended.polls).toBe(3);
@@ -83,7 +83,7 @@ test('a poll whose end cannot be reported is logged, and the next one runs', asy
     },
   );
   await poll();
-  expect([poller.outcome.state, poller.published]).toEqual(['failing', undefined]);
+  expect([poller.outcome.state, poller.snapshot]).toEqual(['failing', undefined]);
   expect(logged().at(-1)).toMatch(/^error the end of a poll was not recorded/);
   isBroken = false;
   clock.nowMs += 60_000;

@@ -46,11 +46,11 @@ test('a failed poll keeps the data and says why', async () => {
     if (failure !== undefined) throw failure;
   });
   await poll();
-  const { published, outcome } = poller;
+  const { snapshot, outcome } = poller;
   failure = new Error('odd');
   clock.nowMs += 60_000;
   await poll();
-  expect(poller.published).toBe(published);
+  expect(poller.snapshot).toBe(snapshot);
   expect(poller.outcome).toMatchObject({
     state: 'failing',
     error: { reason: 'other', message: 'odd', remedy: 'fix Error: odd' },
@@ -138,14 +138,8 @@ test('data is shown until it is too old', async () => {
   await poll();
   clock.nowMs += 90_000;
   expect([poller.result, poller.series]).toEqual([{ tableIds: ['7'] }, 2]);
-  expect(poller.snapshot).toBe(poller.published);
   clock.nowMs += 1;
-  expect([poller.result, poller.published, poller.snapshot, poller.series]).toEqual([
-    undefined,
-    undefined,
-    undefined,
-    0,
-  ]);
+  expect([poller.result, poller.snapshot, poller.series]).toEqual([undefined, undefined, 0]);
 });
 
 test.each([
@@ -158,22 +152,36 @@ test.each([
   expect((await counts())[keyOf('polls_skipped_total', { reason: 'overrun' })] ?? 0).toBe(skipped);
 });
 
-test('the limits are those of the last poll, and that of the cluster', async () => {
-  const whole = preparePoller(({ limits }) => limits.add('bytes'));
-  await whole.poll();
-  expect(whole.poller.limits).toEqual(new Set(['bytes']));
-  const own = preparePoller(() => undefined, { max_series: 1 });
-  await own.poll();
-  expect([own.poller.limits, own.poller.series]).toEqual([new Set(['series']), 0]);
-  const before = whole.poller.published;
-  const shared = preparePoller(() => undefined, {}, { others: before && [before] });
-  await shared.poll();
-  expect([shared.poller.limits, shared.poller.series]).toEqual([new Set(['series']), 0]);
-  expect(shared.poller.published?.series).toBe(2);
-  expect(Object.values(await shared.counts())).toEqual([1, 4]);
+test('the limits are those of the last poll', async () => {
+  let limit: 'bytes' | undefined = 'bytes';
+  const { poller, clock, poll } = preparePoller(({ limits }) => limit && limits.add(limit));
+  expect(poller.limits.size).toBe(0);
+  await poll();
+  expect(poller.limits).toEqual(new Set(['bytes']));
+  limit = undefined;
+  clock.nowMs += 60_000;
+  await poll();
+  expect(poller.limits.size).toBe(0);
   const late = preparePoller(({ signal }) => waitFor(signal), { timeout: 0.01 });
   await late.poll();
   expect(late.poller.limits).toEqual(new Set(['duration']));
+});
+
+test('each poll loses what exceeds the series of its collector, and counts it', async () => {
+  const { poller, clock, poll, counts } = preparePoller(() => undefined, { max_series: 1 });
+  await poll();
+  clock.nowMs += 60_000;
+  await poll();
+  expect([poller.outcome.state, poller.limits, poller.series]).toEqual([
+    'ok',
+    new Set(['series']),
+    0,
+  ]);
+  const dropped = JSON.stringify({ family: 'crdb_orders', reason: 'budget' });
+  expect(await counts()).toEqual({
+    [keyOf('polls_total')]: 2,
+    [`crdb_exporter_series_dropped_total ${dropped}`]: 4,
+  });
 });
 
 test('a poll that the end of the process stops is not counted', async () => {

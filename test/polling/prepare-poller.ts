@@ -1,11 +1,9 @@
 import type { PollContext } from '../../src/collectors/collector.ts';
 import type { CollectorConfig } from '../../src/config/cluster-schema.ts';
 import { createLog } from '../../src/log.ts';
-import { ClusterBudget } from '../../src/metrics/cluster-budget.ts';
 import { ClusterMetrics } from '../../src/metrics/exporter-metrics.ts';
 import { gauge } from '../../src/metrics/family.ts';
 import type { SampleSet } from '../../src/metrics/sample-set.ts';
-import type { Snapshot } from '../../src/metrics/snapshot.ts';
 import { Conditions } from '../../src/polling/conditions.ts';
 import { Poller, type PollerOptions } from '../../src/polling/poller.ts';
 import { orders } from '../support/collectors.ts';
@@ -37,8 +35,6 @@ export interface PreparedPoller {
 
 interface PollerExtras {
   readonly previous?: Poller;
-  /** Snapshots that share its budget. */
-  readonly others?: readonly Snapshot[] | undefined;
   /** Of the collector. */
   readonly name?: string;
   /** Called with the samples that it has written. */
@@ -51,7 +47,7 @@ interface PollerExtras {
 export function preparePoller(
   collect: (context: PollContext, clock: { nowMs: number }) => unknown,
   settings: Partial<CollectorConfig> = {},
-  { previous, others = [], name = 'orders', written, reported }: PollerExtras = {},
+  { previous, name = 'orders', written, reported }: PollerExtras = {},
 ): PreparedPoller {
   const clock = { nowMs: 1_000 };
   const http = { blocked: 0 };
@@ -77,7 +73,7 @@ export function preparePoller(
         interval: 60,
         timeout: 10,
         max_duty: 1,
-        max_series: undefined,
+        max_series: 250_000,
         max_age: undefined,
         ...settings,
       },
@@ -86,11 +82,6 @@ export function preparePoller(
       state: 'the state',
       http: { blockedMs: () => http.blocked },
       collect: async (context) => Object(await collect(context, clock)),
-      budget: new ClusterBudget(
-        3,
-        () => [...others, ...(poller.published ? [poller.published] : [])],
-        metrics.seriesDropped,
-      ),
       metrics,
       log,
       conditions: new Conditions(log, clocks),

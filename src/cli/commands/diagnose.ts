@@ -55,7 +55,7 @@ export function define(command: Command, context: CommandContext): void {
     const exitCode = await runCancellable(async (signal) => {
       const lists = clusters.map((one) => new Checklist(one, signal));
       for (const list of lists) {
-        await checkCluster(list, config.max_series, context);
+        await checkCluster(list, context);
         signal.throwIfAborted();
       }
       return report(lists, output);
@@ -75,7 +75,7 @@ async function report(lists: readonly Checklist[], output: string): Promise<numb
   return findings.some(({ verdict }) => verdict === 'failed') ? EXIT.failed : EXIT.ok;
 }
 
-async function checkCluster(list: Checklist, maxSeries: number, context: CommandContext) {
+async function checkCluster(list: Checklist, context: CommandContext) {
   const { config, recorder, results } = list;
   await using clients = await openClients(config, context, recorder);
   if (clients.cluster !== undefined && (await checkUrls(list, context))) {
@@ -91,7 +91,7 @@ async function checkCluster(list: Checklist, maxSeries: number, context: Command
       if (sample !== undefined && config.collectors['ranges']?.enabled === true) {
         results.push(estimateScan(config, known, sample));
       }
-      if (known.ids.length > 0) results.push(estimateSeries(config, known, maxSeries));
+      if (known.ids.length > 0) results.push(estimateSeries(config, known));
     }
   }
   if (clients.cloud !== undefined && config.cloud_api !== undefined) {
@@ -160,23 +160,24 @@ function estimateScan(
   return { ...check, verdict: 'warning', detail: `${detail}: ${excess}`, advice };
 }
 
-/** The maximum number of series of the cluster. */
-function estimateSeries(config: ClusterConfig, known: KnownNodes, maxSeries: number): CheckResult {
+/** The maximum number of series of the cluster, and the collectors whose `max_series` is lower than theirs. */
+function estimateSeries(config: ClusterConfig, known: KnownNodes): CheckResult {
   const counts = { nodes: known.ids.length, stores: known.stores };
   const bounds = COLLECTORS.flatMap(({ name, families }) => {
     const settings = config.collectors[name];
     if (settings?.enabled !== true) return [];
-    return families.map((family) => boundOf(family, counts, settings));
+    const series = families.reduce((sum, one) => sum + boundOf(one, counts, settings), 0);
+    return { name, series, isAbove: series > settings.max_series };
   });
-  const series = bounds.reduce((sum, bound) => sum + bound, 0);
-  const detail = `at most about ${formatCount(series)}`;
+  const detail = `at most about ${formatCount(bounds.reduce((sum, { series }) => sum + series, 0))}`;
+  const above = bounds.filter(({ isAbove }) => isAbove).map(({ name }) => name);
   const check = { check: 'series', target: 'load' };
-  if (series <= maxSeries) return { ...check, verdict: 'ok', detail };
+  if (above.length === 0) return { ...check, verdict: 'ok', detail };
   return {
     ...check,
     verdict: 'warning',
-    detail: `${detail}, above the max_series of ${formatCount(maxSeries)}`,
-    advice: 'raise max_series, or lower hot_ranges, problem_ranges and max_applications',
+    detail: `${detail}: more than max_series of ${above.join(', ')}`,
+    advice: `raise max_series of ${above.join(', ')}, or lower hot_ranges, problem_ranges and max_applications`,
   };
 }
 

@@ -41,7 +41,7 @@ async function probe(command: Command, context: CommandContext, name?: string): 
       log: createLog({ level: 'error', format: 'logfmt', destination: 2 }),
     },
     clusterConfig,
-    config,
+    config.shard,
   );
   const timeouts = Object.values(clusterConfig.collectors).map(({ timeout }) => timeout);
   return runCancellable(async (signal) => {

@@ -64,7 +64,7 @@ export function readVersion(source: StatusSource): string {
       name,
       ...pollers.map((poller) => [
         poller.isPolling,
-        poller.published !== undefined,
+        poller.snapshot !== undefined,
         poller.outcome.state,
         poller.outcome.last?.atMs,
         poller.outcome.error?.message,

@@ -1,7 +1,7 @@
 import { COLLECTORS } from '../../../src/collectors/index.ts';
 import type { ParsedSample } from '../../metrics/parse-exposition.ts';
 import { findAbsence, listMissing } from '../data-checks.ts';
-import type { Expected } from '../oracle/expected.ts';
+import { type Expected, nameOf } from '../oracle/expected.ts';
 import { findUnfairness, ofWholeCluster } from '../oracle/series-budget.ts';
 import type { Scraper } from '../scraper.ts';
 import type { Setting } from '../setting.ts';
@@ -11,19 +11,19 @@ import { findBlinded, judgeWindow, type Window } from './window.ts';
 type Budget = Extract<SingleFault, { kind: 'budget' }>;
 
 const MIN_BUDGET = 500;
-const DATA_FAMILIES = new Set(
-  COLLECTORS.flatMap(({ families }) => families.map(({ name }) => name)),
+const COLLECTOR_OF: ReadonlyMap<string, string> = new Map(
+  COLLECTORS.flatMap(({ name, families }) => families.map((family) => [family.name, name])),
 );
 
-/** A budget about what the world needs: the rest of the trial lives with it. */
+/** A budget about what the largest collector needs, for each of them: the rest of the trial lives with it. */
 export async function keepBudget(
   setting: Setting,
   scraper: Scraper,
   { above }: Budget,
 ): Promise<number> {
   const { variants, exporter, breaks, clocks } = setting;
-  const needed = dataOf((await scraper.scrape()).samples).length;
-  const maxSeries = Math.max(MIN_BUDGET, needed + above);
+  const needed = [...countByCollector((await scraper.scrape()).samples).values()];
+  const maxSeries = Math.max(MIN_BUDGET, Math.max(...needed) + above);
   variants.next = 'budget';
   variants.maxSeries = maxSeries;
   scraper.isReloading = true;
@@ -33,8 +33,7 @@ export async function keepBudget(
   await judgeWindow(
     setting,
     scraper,
-    (window) =>
-      findBlinded(setting, window, []) ?? findFault(setting, window, { needed, maxSeries }),
+    (window) => findBlinded(setting, window, []) ?? findFault(setting, window, needed, maxSeries),
   );
   return 0;
 }
@@ -42,28 +41,42 @@ export async function keepBudget(
 function findFault(
   { chronicle }: Setting,
   { after }: Window,
-  { needed, maxSeries }: { readonly needed: number; readonly maxSeries: number },
+  needed: readonly number[],
+  maxSeries: number,
 ): string | undefined {
-  const shown = dataOf(after.samples);
-  if (shown.length > maxSeries) return `${shown.length} series, the budget is ${maxSeries}`;
+  for (const [collector, series] of countByCollector(after.samples)) {
+    if (series > maxSeries) return `${collector}: ${series} series, the budget is ${maxSeries}`;
+  }
   const expected: Expected = new Map(
     Object.entries(chronicle.present).flatMap(([, each]) => [...each]),
   );
   // What fits is all there.
-  if (needed <= maxSeries) return findAbsence(after.samples, expected);
+  if (needed.every((series) => series <= maxSeries)) return findAbsence(after.samples, expected);
   const hits = after.all('crdb_exporter_collector_limit_hit', { limit: 'series' });
   const dropped = after.all('crdb_exporter_series_dropped_total', { reason: 'budget' });
   if (!hits.some(({ value }) => value === 1)) return 'no collector shows that it hit its budget';
   if (!dropped.some(({ value }) => value > 0)) return 'nothing is shown as dropped';
-  return (
-    findAbsence(after.samples, ofWholeCluster(expected)) ??
-    findUnfairness(after.samples, listMissing(after.samples, expected))
+  const absent = findAbsence(after.samples, ofWholeCluster(expected));
+  if (absent !== undefined) return absent;
+  const missing = Map.groupBy(listMissing(after.samples, expected), (key) =>
+    COLLECTOR_OF.get(nameOf(key)),
   );
+  for (const [collector, keys] of missing) {
+    const shown = dataOf(after.samples).filter(({ name }) => COLLECTOR_OF.get(name) === collector);
+    const unfair = findUnfairness(shown, keys);
+    if (unfair !== undefined) return unfair;
+  }
+  return undefined;
 }
 
-/** The series that count: those of the cluster with the budget that describe it. */
+function countByCollector(samples: readonly ParsedSample[]): ReadonlyMap<string, number> {
+  const byCollector = Map.groupBy(dataOf(samples), ({ name }) => COLLECTOR_OF.get(name) ?? '');
+  return new Map([...byCollector].map(([collector, all]) => [collector, all.length]));
+}
+
+/** The data of the cluster that every trial has. */
 function dataOf(samples: readonly ParsedSample[]): readonly ParsedSample[] {
   return samples.filter(
-    ({ name, labels }) => DATA_FAMILIES.has(name) && labels['crdb_cluster'] === 'chaos',
+    ({ name, labels }) => COLLECTOR_OF.has(name) && labels['crdb_cluster'] === 'chaos',
   );
 }

@@ -214,9 +214,9 @@ describe('what is wrong is found with its remedy:', () => {
   });
 
   test('more series than allowed', async () => {
-    const { of } = await diagnose({}, { more: 'max_series: 500\n' });
+    const { of } = await diagnose({}, { more: 'collectors: { ranges: { max_series: 500 } }\n' });
     expect(of('series')).toMatchObject({ verdict: 'warning' });
-    expect(of('series')?.advice).toContain('raise max_series');
+    expect(of('series')?.advice).toContain('raise max_series of ranges');
   });
 
   test('an API key without the role', async () => {
