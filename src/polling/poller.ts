@@ -247,12 +247,10 @@ export class Poller {
       if (cause instanceof BreakerOpenError) this.#schedule.retryIn(cause.retryInMs);
       return { reason: failureReason(cause), message: messageOf(cause), cause };
     }
-    const before = this.#published;
     try {
       await this.#publish(result, stats);
       return result.failure;
     } catch (error) {
-      this.#published = before;
       return unexpectedFailure(error, 'the result cannot be exported', this.#log);
     }
   }

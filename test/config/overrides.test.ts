@@ -111,13 +111,12 @@ test('every key has its type, its default and its variable', () => {
     clusters[].cloud_api.token_file path - CRDB_EXPORTER_CLOUD_TOKEN_FILE
     clusters[].cloud_api.token_env variable - -
     clusters[].cloud_api.api_version date "2024-09-16" -
-    max_series integer 250000 -
     collectors.nodes.enabled boolean true CRDB_EXPORTER_COLLECTOR_NODES
     collectors.nodes.interval duration "30s" -
     collectors.nodes.timeout duration "30s" -
     collectors.nodes.max_age duration - -
     collectors.nodes.max_duty number 0.25 -
-    collectors.nodes.max_series integer - -
+    collectors.nodes.max_series integer 250000 -
     collectors.nodes.page_limit integer 200 -
     collectors.nodes.metrics text[] [] -
     collectors.sessions.enabled boolean true CRDB_EXPORTER_COLLECTOR_SESSIONS
@@ -125,7 +124,7 @@ test('every key has its type, its default and its variable', () => {
     collectors.sessions.timeout duration "30s" -
     collectors.sessions.max_age duration - -
     collectors.sessions.max_duty number 0.25 -
-    collectors.sessions.max_series integer - -
+    collectors.sessions.max_series integer 250000 -
     collectors.sessions.page_limit integer 20000 -
     collectors.sessions.max_applications integer 50 -
     collectors.sessions.max_users integer 20 -
@@ -136,7 +135,7 @@ test('every key has its type, its default and its variable', () => {
     collectors.tables.timeout duration "2m" -
     collectors.tables.max_age duration - -
     collectors.tables.max_duty number 0.25 -
-    collectors.tables.max_series integer - -
+    collectors.tables.max_series integer 250000 -
     collectors.tables.tables text[] [] -
     collectors.tables.discover auto|true|false "auto" -
     collectors.tables.max_tables integer 50 -"
