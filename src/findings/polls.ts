@@ -25,7 +25,7 @@ export interface CollectorStatus {
   readonly items: number | undefined;
   readonly bytes: number | undefined;
   readonly series: number;
-  /** Limits that the last poll reached, and `series` while the budget drops some of its series. */
+  /** Limits that the last poll reached. */
   readonly limits: readonly Limit[];
   /** Why the last poll failed or was skipped, and what to do. */
   readonly error:
