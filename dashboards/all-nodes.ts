@@ -83,7 +83,7 @@ export const allNodesRow = (limit: Limit): Row => ({
       queries: `max by (status) (crdb_nodes{${S}})`,
       unit: 'short',
       legend: '{{status}}',
-      width: 4,
+      width: 3,
     }),
     stat('Nodes down', {
       about:
@@ -114,7 +114,19 @@ export const allNodesRow = (limit: Limit): Row => ({
           expr: `count by (build_tag, server_version) (max by (node_id, build_tag, server_version) (crdb_node_info{${S}}))`,
         },
       ],
-      width: 5,
+      width: 4,
+    }),
+    stat('Distinct builds and versions', {
+      about:
+        'Builds of the nodes and versions that they support (crdb_build_tags, crdb_server_versions). More than one build for hours: CrdbVersionSkew.',
+      queries: [
+        { expr: `max(crdb_build_tags{${S}})`, legend: 'builds' },
+        { expr: `max(crdb_server_versions{${S}})`, legend: 'versions' },
+      ],
+      unit: 'short',
+      steps: ['green', [2, 'orange']],
+      width: 3,
+      height: 8,
     }),
     stat('Upgrade not finalized for', {
       about:
@@ -139,7 +151,7 @@ export const allNodesRow = (limit: Limit): Row => ({
           expr: `min by (certificate) (crdb_node_certificate_expiry_timestamp_seconds{${S}}) - time()`,
         },
       ],
-      width: 5,
+      width: 4,
     }),
   ],
 });

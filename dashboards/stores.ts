@@ -89,6 +89,24 @@ export const storeRow = (limit: Limit): Row => ({
       unit: 'short',
       width: 12,
     }),
+    graph('Leases counted by stores', {
+      about:
+        'Leases as the stores count them (crdb_store_leaseholders), every 10 s and without a range scan. Zero on one store only: its node does not get leases.',
+      queries: perStore(`crdb_store_leaseholders{${CHOSEN}}`),
+      unit: 'short',
+      legend: STORE,
+      width: 12,
+    }),
+    graph('Problem ranges counted by stores', {
+      about:
+        'Ranges as the leaseholders count them, without a range scan (crdb_store_unavailable_ranges, crdb_store_underreplicated_ranges, crdb_store_overreplicated_ranges). Other numbers than the range scans: CrdbScanDisagrees.',
+      queries: ['unavailable', 'underreplicated', 'overreplicated'].map((problem) => ({
+        expr: `sum(${perStore(`crdb_store_${problem}_ranges{${CHOSEN}}`)})`,
+        legend: problem,
+      })),
+      unit: 'short',
+      width: 12,
+    }),
     graph('I/O overload', {
       about: 'Write backlog (crdb_store_io_overload_ratio). From 1 on the store throttles writes.',
       queries: perStore(`crdb_store_io_overload_ratio{${CHOSEN}}`),

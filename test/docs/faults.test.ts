@@ -1,0 +1,94 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { listCatalogue } from '../../src/cli/commands/reference.ts';
+import { PANELS } from '../dashboards/panels.ts';
+import { nameOf, readRules } from '../rules/rule-set.ts';
+
+const DOCS = path.join(import.meta.dirname, '..', '..', 'docs');
+const RULES = readRules().flatMap(({ rules }) => rules);
+const COMMANDS = readFileSync(path.join(DOCS, 'commands.md'), 'utf8');
+
+/** A line of the table of faults. */
+interface Fault {
+  readonly fault: string;
+  readonly metrics: readonly string[];
+  readonly alerts: readonly string[];
+  /** Why there is no alert. */
+  readonly reason: string | undefined;
+  readonly panels: readonly string[];
+  readonly command: string;
+}
+
+const FAULTS: readonly Fault[] = readFileSync(path.join(DOCS, 'faults.md'), 'utf8')
+  .split('\n')
+  .map((line) => line.split('|').map((cell) => cell.trim()))
+  .filter(([, , metric = '']) => metric.startsWith('`'))
+  .map(([, fault = '', metric = '', alert = '', panel = '', command = '']) => ({
+    fault,
+    metrics: allIn(metric, /`(\w+)`/g),
+    alerts: allIn(alert, /\[(Crdb\w+)\]/g),
+    reason: /^none: (.{10,})$/.exec(alert)?.[1],
+    panels: Array.from(
+      panel.matchAll(/([A-Z][\w ]+): \*\*(.+?)\*\*/g),
+      ([, board, title]) => `CockroachDB / ${board} / ${title}`,
+    ),
+    command,
+  }));
+
+function allIn(text: string, pattern: RegExp): readonly string[] {
+  return Array.from(text.matchAll(pattern), ([, found = '']) => found);
+}
+
+/** Series and families that an expression names. */
+function namesIn(expr: string): readonly string[] {
+  return expr.match(/(?<![\w:])crdb_[\w:]+/g) ?? [];
+}
+
+/** The families that a rule reads, those of the recorded series that it reads included. */
+function familiesOf(rule: string): ReadonlySet<string> {
+  const found = new Set([rule]);
+  // The set grows during the iteration, which visits added names too.
+  for (const name of found) {
+    const used = RULES.filter((one) => nameOf(one) === name).flatMap(({ expr }) => namesIn(expr));
+    for (const one of used) found.add(one);
+  }
+  return found;
+}
+
+function readsOne(names: Iterable<string>, { metrics }: Fault): boolean {
+  return [...names].some((name) => metrics.includes(name));
+}
+
+describe('the table of faults', () => {
+  test('has every family of the collector nodes, and only families that exist', () => {
+    const families = listCatalogue();
+    const named = new Set(FAULTS.flatMap(({ metrics }) => metrics));
+    const ofNodes = families.filter(({ collector }) => collector === 'nodes');
+    expect(ofNodes.map(({ name }) => name).filter((name) => !named.has(name))).toEqual([]);
+    const known = new Set(families.map(({ name }) => name));
+    expect([...named].filter((name) => !known.has(name))).toEqual([]);
+  });
+
+  test.each(FAULTS)('names an alert on the metric, or why there is none: $fault', (fault) => {
+    expect(fault.alerts.length > 0).toBe(fault.reason === undefined);
+    const read = fault.alerts.map((alert) => ({ alert, families: familiesOf(alert) }));
+    expect(read.filter(({ families }) => !readsOne(families, fault))).toEqual([]);
+    const isSilent = (name: string): boolean => !read.some(({ families }) => families.has(name));
+    expect(fault.reason === undefined ? fault.metrics.filter(isSilent) : []).toEqual([]);
+  });
+
+  test.each(FAULTS)('names panels that show the metric: $fault', (fault) => {
+    expect(fault.panels.length).toBeGreaterThan(0);
+    const showing = PANELS.filter(({ queries }) =>
+      queries.some(({ expr }) => readsOne(namesIn(expr), fault)),
+    ).map(({ title }) => title.replace(' and hot ranges', '').replace('$', ''));
+    expect(fault.panels.filter((panel) => !showing.includes(panel))).toEqual([]);
+  });
+
+  test.each(FAULTS)('names a next step: $fault', ({ command }) => {
+    expect(command).not.toBe('');
+    const [, name] = /^`crdb-exporter (\w+)/.exec(command) ?? [];
+    expect(name === undefined || COMMANDS.includes(`\n## ${name}\n`)).toBe(true);
+  });
+});
