@@ -6,6 +6,7 @@ import { formatCount, formatList, formatPercent } from '../format.ts';
 import { ALERT_SEVERITIES, LIVENESS_STATUSES, type Severity } from '../vocabulary.ts';
 import { adviseDeadNodes, type DecommissionDecision } from './dead-nodes.ts';
 import { type Problem, NORMAL_SECONDS, toTime } from './problem.ts';
+import { THRESHOLDS } from './thresholds.ts';
 
 /** The nodes of a cluster. */
 export interface NodesStatus {
@@ -135,15 +136,18 @@ const LIVENESS_ISSUES: Readonly<Record<string, Partial<Problem> & { readonly wha
   },
 };
 
-/** As in the rules: an issue above this share of used space, a critical one above the second. */
-export const FULL_RATIO = 0.8;
-export const CRITICAL_RATIO = 0.9;
+/** An issue above this share of used space, a critical one above the second. */
+export const FULL_RATIO = 1 - THRESHOLDS.disk;
+export const CRITICAL_RATIO = 1 - THRESHOLDS.disk_critical;
 
 /** The alert waits this long after the last node with another build. */
 const SKEW_SECONDS = 12 * 3600;
 
 /** As in the rules: two nodes, and a tenth of the cluster. */
-const MANY = { nodes: 2, share: 0.1 };
+const MANY = { nodes: 2, share: THRESHOLDS.nodes_down };
+
+/** With fewer live nodes no replica can be rebuilt. */
+const MIN_LIVE = 3;
 
 function isMany(list: NodesStatus['list']): boolean {
   const down = list.filter(isDown).length;
@@ -170,7 +174,7 @@ export function nodeLevel({ status, isStale }: NodeStatus): Severity | 'live' {
 }
 
 export function nodeProblems(
-  { list, builds }: NodesStatus,
+  { list, builds, byStatus }: NodesStatus,
   decommission: DecommissionDecision,
 ): readonly Problem[] {
   const issues: Problem[] = [];
@@ -183,8 +187,10 @@ export function nodeProblems(
     // A node that is down wrote its last record just before.
     const since = nodes.every(isDown) ? oldestRecord(nodes) : undefined;
     const alert = areManyDown && nodes.every(isDown) ? 'CrdbMultipleNodesDown' : issue.alert;
+    const isRebuilt = (byStatus['live'] ?? 0) >= MIN_LIVE || list.length < MIN_LIVE;
+    const level = alert === 'CrdbNodeDead' && !isRebuilt ? 'critical' : issue.level;
     const next = issue.next ?? adviseDeadNodes(nodes.length, decommission);
-    issues.push({ ...issue, key: `nodes ${status}`, about, alert, text, next, since });
+    issues.push({ ...issue, key: `nodes ${status}`, about, alert, level, text, next, since });
   }
   // An unavailable node has its issue already.
   const stale = list.filter(({ isStale, status }) => isStale && status !== 'unavailable');

@@ -1,4 +1,4 @@
-import { formatList, quoteArgument } from '../format.ts';
+import { formatDuration, formatList, quoteArgument } from '../format.ts';
 import type { Conditions } from '../polling/conditions.ts';
 import type { Outcome } from '../polling/outcome.ts';
 import type { Poller } from '../polling/poller.ts';
@@ -76,6 +76,7 @@ export function pollProblems(collectors: readonly CollectorStatus[], down: Reado
   return [
     ...Array.from(down, (api) => apiIssue(collectors.filter((one) => one.api === api))).flat(),
     ...others.flatMap(failureIssue),
+    ...collectors.flatMap(stretchProblem),
     ...collectors.flatMap(limitIssue),
   ];
 }
@@ -134,4 +135,20 @@ function limitIssue({ name, error, limits }: CollectorStatus): readonly Problem[
   const text = `The last poll of ${name} reached its limit of ${formatList(limits)}: its data is incomplete.`;
   const next = 'Raise the limit in the configuration, or reduce what the collector reads.';
   return [{ key: `limit ${name}`, about: 'exporter', alert: 'CrdbExporterLimitHit', text, next }];
+}
+
+/** As in the rules: a poll takes most of its interval, or max_duty has stretched the interval very far. */
+const MAX_DUTY = 0.8;
+const MAX_STRETCH = 3;
+
+function stretchProblem(collector: CollectorStatus): readonly Problem[] {
+  const { name, intervalSeconds, configuredIntervalSeconds, durationSeconds = 0 } = collector;
+  const isStretched = intervalSeconds > MAX_STRETCH * configuredIntervalSeconds;
+  if (!isStretched && durationSeconds <= MAX_DUTY * intervalSeconds) return [];
+  const text = isStretched
+    ? `${name} is polled every ${formatDuration(intervalSeconds)} instead of every ${formatDuration(configuredIntervalSeconds)}, because responses are slow.`
+    : `A poll of ${name} takes ${formatDuration(durationSeconds)} of its interval of ${formatDuration(intervalSeconds)}.`;
+  const next = 'The data is older. Configure a longer interval or shard the exporter.';
+  const alert = 'CrdbExporterSaturated';
+  return [{ key: `slow ${name}`, about: 'exporter', alert, text, next }];
 }

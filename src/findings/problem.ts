@@ -1,5 +1,5 @@
 import { toTimestamp } from '../format.ts';
-import { ALERT_SEVERITIES, SEVERITIES, type Severity } from '../vocabulary.ts';
+import { ALERT_SEVERITIES, type AlertName, SEVERITIES, type Severity } from '../vocabulary.ts';
 
 /** How long a condition may be normal, and is only information: as long as its alert waits. */
 export const NORMAL_SECONDS = {
@@ -12,9 +12,9 @@ export interface Problem {
   /** The same for as long as the issue lasts. */
   readonly key: string;
   /** What has the issue: a part of the cluster, or the exporter that reads it. */
-  readonly about: 'nodes' | 'ranges' | 'sessions' | 'assistant' | 'exporter';
+  readonly about: 'nodes' | 'ranges' | 'sessions' | 'jobs' | 'assistant' | 'exporter';
   /** The alert with the same condition, whose severity it has. */
-  readonly alert?: keyof typeof ALERT_SEVERITIES | undefined;
+  readonly alert?: AlertName | undefined;
   /** Where there is no such alert, or where a second one with the same name has a higher severity. */
   readonly level?: Severity | undefined;
   /** Normal for so many seconds, and `info` until then. */

@@ -1,7 +1,9 @@
+import type { RangesResult } from '../collectors/ranges.ts';
 import { formatCount, formatList } from '../format.ts';
 import { NORMAL_SECONDS, type Problem } from './problem.ts';
 import { formatTable, type RangesStatus } from './ranges.ts';
 import { scanProblems } from './scan-status.ts';
+import { THRESHOLDS } from './thresholds.ts';
 
 /** Ranges that are named in a finding; the table of the page has more. */
 const MAX_NAMED = 3;
@@ -81,7 +83,11 @@ export const PROBLEM_ISSUES: Readonly<
   },
 };
 
-export function rangeProblems(status: RangesStatus, isApiDown: boolean): readonly Problem[] {
+export function rangeProblems(
+  status: RangesStatus,
+  isApiDown: boolean,
+  nodeCount = Infinity,
+): readonly Problem[] {
   const { problems, oldest, nodes, failedNodes } = status;
   const issues: Problem[] = [];
   const about = 'ranges';
@@ -94,7 +100,10 @@ export function rangeProblems(status: RangesStatus, isApiDown: boolean): readonl
     const places = formatList(more > 0 ? [...named, `${formatCount(more)} more`] : named);
     const text = `${formatCount(count)} ${count === 1 ? 'range' : 'ranges'} ${what}. ${places}.`;
     const since = listed[0]?.firstSeenAt;
-    issues.push({ ...issue, key: `ranges ${problem}`, about, text, since });
+    // One or two nodes cannot hold three replicas: that has no alert.
+    const isSmall = problem === 'underreplicated' && nodeCount < 3;
+    const level = isSmall ? 'info' : issue.level;
+    issues.push({ ...issue, key: `ranges ${problem}`, about, level, text, since });
   }
   // An API that fails explains them.
   if (nodes.failed > 0 && !isApiDown) {
@@ -111,4 +120,26 @@ export function rangeProblems(status: RangesStatus, isApiDown: boolean): readonl
 function formatPlace({ rangeId, table, nodeId }: RangesStatus['oldest'][number]): string {
   const of = table === '' ? '' : ` of ${formatTable(table)}`;
   return `r${rangeId}${of} on node ${nodeId}`;
+}
+
+/** Localities whose loss some ranges would not survive, although most would: of the tier with most localities. */
+export function quorumProblems({ summary }: RangesResult): readonly Problem[] {
+  if (summary?.domains === undefined) return [];
+  const tiers = [...Map.groupBy(summary.domains.localities, ({ tier }) => tier).values()];
+  const [widest = []] = tiers.toSorted((a, b) => b.length - a.length);
+  const most = THRESHOLDS.quorum_risk * summary.ranges;
+  const risky = widest.filter(({ quorum }) => quorum > 0 && quorum < most);
+  if (widest.length < 3 || risky.length === 0) return [];
+  const names = formatList(risky.slice(0, MAX_NAMED).map(({ locality }) => locality));
+  const more = risky.length > MAX_NAMED ? ` and ${risky.length - MAX_NAMED} more` : '';
+  return [
+    {
+      key: 'quorum at risk',
+      about: 'ranges',
+      alert: 'CrdbQuorumAtRisk',
+      normalSeconds: 1800,
+      text: `Some ranges would lose their quorum with ${names}${more}.`,
+      next: 'Look for replicas that are still missing, for full nodes elsewhere and for zone configurations that cannot be satisfied.',
+    },
+  ];
 }

@@ -1,6 +1,7 @@
 import type { SessionsResult } from '../collectors/sessions.ts';
 import { formatList, quoteArgument } from '../format.ts';
 import { type Problem, toTime } from './problem.ts';
+import { BATCH_APPLICATIONS, THRESHOLDS } from './thresholds.ts';
 
 /** The sessions of a cluster. */
 export interface SessionsStatus extends SessionCounts {
@@ -29,7 +30,7 @@ export interface ApplicationStatus extends SessionCounts {
 }
 
 /** An open transaction without a query holds locks and delays garbage collection; above this age it is reported. */
-export const OLD_TRANSACTION_SECONDS = 300;
+export const OLD_TRANSACTION_SECONDS = THRESHOLDS.idle_transaction_age;
 
 export function readSessions({ nodes, failedNodes, applications }: SessionsResult): SessionsStatus {
   const tallies = [...nodes.values()];
@@ -75,19 +76,19 @@ export function sessionProblems(
 ): readonly Problem[] {
   const issues: Problem[] = [];
   const [oldest, ...others] = applications
-    .filter((one) => one.oldestIdleTransactionSeconds > OLD_TRANSACTION_SECONDS)
-    .toSorted((a, b) => b.oldestIdleTransactionSeconds - a.oldestIdleTransactionSeconds);
-  if (oldest !== undefined) {
-    const ageMs = oldest.oldestIdleTransactionSeconds * 1000;
-    const more =
-      others.length > 0 ? ` ${others.length} more have had one open for over 5 min.` : '';
+    .filter((one) => oldSeconds(one) !== undefined)
+    .toSorted((a, b) => (oldSeconds(b) ?? 0) - (oldSeconds(a) ?? 0));
+  const ageSeconds = oldest && oldSeconds(oldest);
+  if (oldest !== undefined && ageSeconds !== undefined) {
+    const isIdle = ageSeconds === oldest.oldestIdleTransactionSeconds;
+    const more = others.length > 0 ? ` ${others.length} more have an old one.` : '';
     issues.push({
       key: 'old transactions',
       about: 'sessions',
       alert: 'CrdbTransactionTooOld',
-      text: `Application ${oldest.application} of user ${oldest.user} keeps a transaction open without a query.${more}`,
+      text: `Application ${oldest.application} of user ${oldest.user} keeps a transaction open${isIdle ? ' without a query' : ''}.${more}`,
       next: `It holds its locks. \`crdb-exporter sessions --cluster ${quoteArgument(cluster)} --older-than 5m\` lists the sessions.`,
-      since: polledAt && toTime(Date.parse(polledAt) - ageMs),
+      since: polledAt && toTime(Date.parse(polledAt) - ageSeconds * 1000),
     });
   }
   if (missingNodes.length > 0) {
@@ -99,4 +100,17 @@ export function sessionProblems(
     });
   }
   return issues;
+}
+
+/** The age of a transaction that is too old; undefined without one. Transactions of batch jobs may be long. */
+function oldSeconds({
+  application,
+  oldestTransactionSeconds: any,
+  oldestIdleTransactionSeconds: idle,
+}: ApplicationStatus): number | undefined {
+  if (BATCH_APPLICATIONS.test(application)) {
+    return any > THRESHOLDS.batch_transaction_age ? any : undefined;
+  }
+  if (idle > THRESHOLDS.idle_transaction_age) return idle;
+  return any > THRESHOLDS.transaction_age ? any : undefined;
 }

@@ -95,29 +95,64 @@ export function lastBackupSeconds(nodes: readonly NodeRecord[]): number {
   return nodes.reduce((last, { metrics }) => Math.max(last, metrics.get(LAST_BACKUP) ?? 0), 0);
 }
 
+/** Jobs, replication and an open upgrade, as the nodes with fresh records report them. */
+export interface JobsStatus {
+  readonly preserveDowngradeSeconds: number | undefined;
+  readonly jobs: readonly JobStatus[];
+  /** Absent while no such job exists. */
+  readonly lagSeconds: Readonly<Record<ReplicationKind, number | undefined>>;
+}
+
+/** The jobs of a type; a figure is absent while no node reports it. */
+interface JobStatus {
+  readonly type: string;
+  readonly running: number | undefined;
+  readonly paused: number | undefined;
+  readonly protectedAgeSeconds: number | undefined;
+}
+
+export function readJobs(all: readonly (NodeRecord & { readonly isFresh: boolean })[]): JobsStatus {
+  const fresh = all.filter(({ isFresh }) => isFresh);
+  const counting = chooseCounting(all, fresh);
+  const jobs = Object.entries(JOBS).map(([type, names]) => ({
+    type,
+    running: sumOf(fresh, names),
+    paused: sum(names.map((name) => maximum(counting, [`jobs.${name}.currently_paused`]))),
+    protectedAgeSeconds: maximum(
+      counting,
+      names.map((name) => `jobs.${name}.protected_age_sec`),
+    ),
+  }));
+  const lagOf = (kind: ReplicationKind): number | undefined => {
+    const name = REPLICATION_JOBS[kind];
+    const paused = maximum(counting, [`jobs.${name}.currently_paused`]);
+    const exists = Boolean(sumOf(fresh, [name])) || Boolean(paused);
+    return exists ? smallestLag(fresh, kind) : undefined;
+  };
+  return {
+    preserveDowngradeSeconds: maximum(fresh, [PRESERVE_DOWNGRADE]) || undefined,
+    jobs,
+    lagSeconds: { physical: lagOf('physical'), logical: lagOf('logical') },
+  };
+}
+
 /** Writes the samples of the cluster from the metrics of the nodes whose record is fresh. */
 export function writeJobSamples(
   set: SampleSet,
   all: readonly (NodeRecord & { readonly isFresh: boolean })[],
   lastBackup: number,
 ): void {
-  const fresh = all.filter(({ isFresh }) => isFresh);
-  const counting = chooseCounting(all, fresh);
+  const { preserveDowngradeSeconds, jobs, lagSeconds } = readJobs(all);
   set.set(families.lastBackup, {}, lastBackup || undefined);
-  set.set(families.preserveDowngrade, {}, maximum(fresh, [PRESERVE_DOWNGRADE]) || undefined);
-  for (const [job, names] of Object.entries(JOBS)) {
-    const labels = { job_type: job };
-    set.set(families.jobs, { ...labels, state: 'running' }, sumOf(fresh, names));
-    const paused = names.map((name) => maximum(counting, [`jobs.${name}.currently_paused`]));
-    set.set(families.jobs, { ...labels, state: 'paused' }, sum(paused));
-    const protectedKeys = names.map((name) => `jobs.${name}.protected_age_sec`);
-    set.set(families.protectedAge, labels, maximum(counting, protectedKeys));
+  set.set(families.preserveDowngrade, {}, preserveDowngradeSeconds);
+  for (const { type, running, paused, protectedAgeSeconds } of jobs) {
+    const labels = { job_type: type };
+    set.set(families.jobs, { ...labels, state: 'running' }, running);
+    set.set(families.jobs, { ...labels, state: 'paused' }, paused);
+    set.set(families.protectedAge, labels, protectedAgeSeconds);
   }
   for (const kind of REPLICATION_KINDS) {
-    const name = REPLICATION_JOBS[kind];
-    const paused = maximum(counting, [`jobs.${name}.currently_paused`]);
-    const exists = Boolean(sumOf(fresh, [name])) || Boolean(paused);
-    set.set(families.replicationLag, { kind }, exists ? smallestLag(fresh, kind) : undefined);
+    set.set(families.replicationLag, { kind }, lagSeconds[kind]);
   }
 }
 

@@ -9,7 +9,7 @@ import { readAssistant } from '../../findings/assistant.ts';
 import { readNodes } from '../../findings/nodes.ts';
 import { readCollector } from '../../findings/polls.ts';
 import { isProblem, toFindings } from '../../findings/problem.ts';
-import { findProblems } from '../../findings/problems.ts';
+import { type ClusterEvidence, findProblems } from '../../findings/problems.ts';
 import { readRanges } from '../../findings/ranges.ts';
 import {
   decideSafeToStop,
@@ -58,14 +58,16 @@ export function readCluster(
   nowMs: number,
   scanCheck?: ScanCheck,
 ) {
-  const evidence = readEvidence(cluster, nowMs);
-  return assess(
-    readParts(cluster, evidence, scanCheck),
-    evidence,
-    cluster.warnings,
-    sinceMs,
-    nowMs,
-  );
+  const evidence = {
+    results: {
+      nodes: cluster.result(nodes),
+      ranges: cluster.result(ranges),
+      sessions: cluster.result(sessions),
+    },
+    stop: readStopEvidence(cluster, nowMs),
+    warnings: cluster.warnings,
+  };
+  return assess(readParts(cluster, evidence.stop, scanCheck), evidence, sinceMs, nowMs);
 }
 
 /** Only what does not depend on the results, and why. */
@@ -85,20 +87,22 @@ export function readUnreadable(
     isUp: (api: Api) => cluster.isUp(api),
     result: () => undefined,
   };
-  const evidence = { scan: undefined, statuses: undefined };
-  const parts = readParts(withoutResults, evidence);
-  const status = assess(parts, evidence, [...cluster.warnings, warning], sinceMs, nowMs);
+  const evidence = {
+    results: { nodes: undefined, ranges: undefined, sessions: undefined },
+    stop: { scan: undefined, statuses: undefined },
+    warnings: [...cluster.warnings, warning],
+  };
+  const status = assess(readParts(withoutResults, evidence.stop), evidence, sinceMs, nowMs);
   return { ...status, state: status.state === 'healthy' ? ('unknown' as const) : status.state };
 }
 
 function assess(
   parts: ReturnType<typeof readParts>,
-  evidence: StopEvidence,
-  warnings: Conditions['warnings'],
+  evidence: ClusterEvidence,
   sinceMs: (key: string) => number,
   nowMs: number,
 ) {
-  const findings = toFindings(findProblems(parts, evidence, warnings), sinceMs, nowMs);
+  const findings = toFindings(findProblems(parts, evidence, nowMs), sinceMs, nowMs);
   const problems = findings.filter(isProblem);
   /** `unknown` while the exporter cannot see it. */
   const state: 'healthy' | 'problems' | 'unknown' =
@@ -169,7 +173,7 @@ function readSafeToStop(evidence: StopEvidence): SafeToStopStatus {
   };
 }
 
-function readEvidence(
+function readStopEvidence(
   cluster: Pick<ClusterSource, 'pollers' | 'result'>,
   nowMs: number,
 ): StopEvidence {

@@ -81,7 +81,7 @@ describe('findings of sessions', () => {
       [oldTransaction('app1'), '2026-03-01T11:54:59.000Z'],
     ]);
     expect(issuesOf([400, 500, 301]).map((one) => one.text)).toEqual([
-      `${oldTransaction('app1')} 2 more have had one open for over 5 min.`,
+      `${oldTransaction('app1')} 2 more have an old one.`,
     ]);
   });
 

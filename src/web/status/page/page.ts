@@ -1,6 +1,7 @@
 import { formatLiveNodes } from '../../../findings/nodes.ts';
 import type { CollectorStatus } from '../../../findings/polls.ts';
 import { type Finding, isProblem } from '../../../findings/problem.ts';
+import { NOT_CHECKED } from '../../../findings/thresholds.ts';
 import { formatList } from '../../../format.ts';
 import type { ClusterStatus, Status } from '../status.ts';
 import { formatTime, html, type Html, icon, relativeTime, withCode } from './html.ts';
@@ -237,9 +238,17 @@ function panel({ kind, title, source, content }: Panel, nowMs: number): Html {
 function findingList({ findings, state }: ClusterStatus, nowMs: number): Html {
   const [first, more] = [findings.slice(0, MAX_UNFOLDED), findings.slice(MAX_UNFOLDED)];
   const none = state === 'unknown' ? 'There is not enough data yet.' : 'No problems found.';
+  const unchecked = Object.keys(NOT_CHECKED).filter((name) => name !== 'CrdbWatchdog');
   return html`<section class="findings" aria-labelledby="findings-title">
     <h3 id="findings-title">Findings</h3>
     ${first.length === 0 && html`<p class="quiet">${none}</p>`}
+    ${
+      state === 'healthy' &&
+      html`<details class="unchecked">
+        <summary>${unchecked.length} alerts are not checked here</summary>
+        <p class="quiet">Prometheus evaluates them: ${formatList(unchecked)}.</p>
+      </details>`
+    }
     <ul>
       ${first.map((finding) => findingItem(finding, nowMs))}
     </ul>

@@ -1,0 +1,181 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { SETTINGS } from '../../src/cli/commands/rules/settings.ts';
+import { jobProblems } from '../../src/findings/job-problems.ts';
+import { loadProblems, sessionLoadProblems } from '../../src/findings/load-problems.ts';
+import { toFindings } from '../../src/findings/problem.ts';
+import { BATCH_APPLICATIONS, NOT_CHECKED, THRESHOLDS } from '../../src/findings/thresholds.ts';
+import { ALERT_SEVERITIES } from '../../src/vocabulary.ts';
+import { readRules } from '../rules/rule-set.ts';
+import { type Node, node, nodesResult, sessionsResult } from '../web/status/results.ts';
+
+const NOW_MS = Date.parse('2026-03-01T12:00:00Z');
+const FINDINGS = path.join(import.meta.dirname, '..', '..', 'src', 'findings');
+
+const rules = readRules().flatMap((group) => group.rules);
+const alerts = [...new Set(rules.flatMap(({ alert }) => alert ?? []))].toSorted();
+
+describe('each alert', () => {
+  test('has a finding, or stands in the list of those that the page does not check', () => {
+    const listed = [...Object.keys(ALERT_SEVERITIES), ...Object.keys(NOT_CHECKED)];
+    expect(listed.toSorted()).toEqual(alerts);
+  });
+
+  test('with a finding is named by what makes it', () => {
+    const source = readdirSync(FINDINGS)
+      .map((file) => readFileSync(path.join(FINDINGS, file), 'utf8'))
+      .join('\n');
+    const missing = Object.keys(ALERT_SEVERITIES).filter((alert) => !source.includes(`'${alert}'`));
+    expect(missing).toEqual([]);
+  });
+
+  test('has the same thresholds on the page', () => {
+    for (const [name, value] of Object.entries(THRESHOLDS)) {
+      const setting = Object.entries(SETTINGS).find(([key]) => key === name)?.[1];
+      expect([name, Number(setting?.[1])]).toEqual([name, value]);
+    }
+    const pattern = SETTINGS.batch_applications[1].replace('(?i).*(', '').replace(').*', '');
+    expect(BATCH_APPLICATIONS.source).toBe(pattern);
+  });
+});
+
+/** What is found at a live node with these metrics, besides a calm one. */
+function found(more: Partial<Node>, others: readonly Node[] = [node(2)]) {
+  const result = nodesResult(node(1, { memoryBytes: 100, ...more }), ...others);
+  return [...loadProblems(result), ...jobProblems(result, NOW_MS)];
+}
+
+function metrics(values: Readonly<Record<string, number>>): Partial<Node> {
+  return { metrics: new Map(Object.entries(values)) };
+}
+
+function store(values: Readonly<Record<string, number>>): Partial<Node> {
+  return { stores: new Map([['1', new Map(Object.entries(values))]]) };
+}
+
+const calm = store({ capacity: 100, 'capacity.available': 50 });
+
+/** Values on both sides of the threshold of an alert. */
+const CONDITIONS: Readonly<
+  Record<string, readonly [above: Partial<Node>, below: Partial<Node>, others?: readonly Node[]]>
+> = {
+  CrdbClockOffsetHigh: [
+    metrics({ 'clock-offset.meannanos': -310e6 }),
+    metrics({ 'clock-offset.meannanos': 300e6 }),
+  ],
+  CrdbNodeCpuHigh: [
+    metrics({ 'sys.cpu.combined.percent-normalized': 0.91 }),
+    metrics({ 'sys.cpu.combined.percent-normalized': 0.99, 'jobs.backup.currently_running': 1 }),
+  ],
+  CrdbNodeMemoryHigh: [metrics({ 'sys.rss': 91 }), metrics({ 'sys.rss': 90 })],
+  CrdbFileDescriptorsHigh: [
+    metrics({ 'sys.fd.open': 81, 'sys.fd.softlimit': 100 }),
+    metrics({ 'sys.fd.open': 80, 'sys.fd.softlimit': 100 }),
+  ],
+  CrdbRequestsStuck: [store({ 'requests.slow.raft': 1 }), store({ 'requests.slow.raft': 0 })],
+  CrdbStoreOverloaded: [
+    store({ 'storage.l0-sublevels': 20 }),
+    store({ 'storage.l0-sublevels': 19 }),
+  ],
+  CrdbPurgatory: [
+    store({ 'queue.replicate.purgatory': 1 }),
+    store({ 'queue.replicate.purgatory': 0 }),
+  ],
+  CrdbChangefeedLagging: [
+    metrics({ 'changefeed.max_behind_nanos': 601e9 }),
+    metrics({ 'changefeed.max_behind_nanos': 600e9 }),
+  ],
+  CrdbLicenseExpiring: [
+    metrics({ seconds_until_license_expiry: 20 * 86_400 }),
+    metrics({ seconds_until_license_expiry: 22 * 86_400 }),
+  ],
+  CrdbPartitionSuspected: [
+    metrics({ 'rpc.connection.unhealthy': 1 }),
+    metrics({ 'rpc.connection.unhealthy': 0 }),
+    [node(2, metrics({ 'rpc.connection.unhealthy': 0 }))],
+  ],
+  CrdbClusterCapacity: [
+    store({ capacity: 100, 'capacity.available': 0 }),
+    calm,
+    [2, 3, 4].map((id) => node(id, store({ capacity: 100, 'capacity.available': 40 }))),
+  ],
+  CrdbReplicationLag: [
+    {
+      ...metrics({
+        'jobs.logical_replication.currently_running': 1,
+        'logical_replication.replicated_time_seconds': 1_700_000_100 - 601,
+      }),
+    },
+    {
+      ...metrics({
+        'jobs.logical_replication.currently_running': 1,
+        'logical_replication.replicated_time_seconds': 1_700_000_100 - 600,
+      }),
+    },
+  ],
+  CrdbUpgradeNotFinalized: [
+    metrics({
+      'cluster.preserve-downgrade-option.last-updated': NOW_MS / 1000 - 8 * 86_400,
+    }),
+    metrics({
+      'cluster.preserve-downgrade-option.last-updated': NOW_MS / 1000 - 6 * 86_400,
+    }),
+  ],
+  CrdbJobPaused: [
+    metrics({ 'jobs.restore.currently_paused': 1, 'jobs.restore.protected_age_sec': 3_601 }),
+    metrics({ 'jobs.restore.currently_paused': 0, 'jobs.restore.protected_age_sec': 3_601 }),
+  ],
+  CrdbChangefeedPaused: [
+    metrics({ 'jobs.changefeed.currently_paused': 1, 'jobs.changefeed.protected_age_sec': 3_601 }),
+    metrics({ 'jobs.changefeed.currently_paused': 1, 'jobs.changefeed.protected_age_sec': 3_600 }),
+  ],
+};
+
+describe('a finding', () => {
+  test.each(Object.entries(CONDITIONS))('%s begins above its threshold', (alert, condition) => {
+    const [above, below, others] = condition;
+    expect(found(above, others).map((one) => one.alert)).toEqual([alert]);
+    expect(found(below, others)).toEqual([]);
+  });
+
+  test('is none of a record that is not fresh', () => {
+    expect(found({ ...CONDITIONS['CrdbNodeMemoryHigh']?.[0], isFresh: false })).toEqual([]);
+  });
+
+  test('is information until its alert would fire, and has its severity then', () => {
+    const problems = found(metrics({ 'sys.rss': 99 }));
+    const levelAfter = (seconds: number) =>
+      toFindings(problems, () => NOW_MS - seconds * 1000, NOW_MS).map(({ level }) => level);
+    expect([levelAfter(1_799), levelAfter(1_800)]).toEqual([['info'], ['warning']]);
+  });
+
+  test('waits as long as its alert', () => {
+    const waits = Object.values(CONDITIONS).flatMap(([above, , others]) => found(above, others));
+    for (const { alert, normalSeconds } of waits.filter((one) => one.normalSeconds)) {
+      const rule = rules.find((one) => one.alert === alert);
+      const [, count, unit] = /^(\d+)([mh])$/.exec(rule?.for ?? '') ?? [];
+      expect([alert, normalSeconds]).toEqual([alert, Number(count) * (unit === 'h' ? 3600 : 60)]);
+    }
+  });
+
+  test('of an old backup counts from its end', () => {
+    const ended = (hours: number) =>
+      jobProblems(
+        { ...nodesResult(node(1)), lastBackupSeconds: NOW_MS / 1000 - hours * 3600 },
+        NOW_MS,
+      );
+    expect(ended(27).map(({ alert }) => alert)).toEqual(['CrdbBackupTooOld']);
+    expect(ended(25)).toEqual([]);
+  });
+
+  test('of sessions compares them with their node', () => {
+    const listed = nodesResult(node(0, { memoryBytes: 100, cpus: 8 }));
+    const of = (tally: Parameters<typeof sessionsResult>[0]) =>
+      sessionLoadProblems(sessionsResult(tally), listed).map(({ alert }) => alert);
+    expect(of({ app: { executing: 33 } })).toEqual(['CrdbStatementConcurrencyHigh']);
+    expect(of({ app: { executing: 32 } })).toEqual([]);
+    expect(of({ app: { allocBytes: 21 } })).toEqual(['CrdbSessionMemoryHigh']);
+    expect(of({})).toEqual(['CrdbSessionsHidden']);
+  });
+});
