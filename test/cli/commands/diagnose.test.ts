@@ -175,7 +175,7 @@ describe('what is wrong is found with its remedy:', () => {
   test('a clock that is off', async () => {
     await using server = await serve((_request, response) => {
       response.setHeader('date', 'Sat, 01 Jan 2000 00:00:00 GMT');
-      response.end('{"nodes": [], "sessions": [], "users": []}');
+      response.end('{"nodes": [{"node_id": 1}], "sessions": [], "users": []}');
     });
     const { of } = await diagnoseBy(`--cluster.url=${server.url}`);
     expect(of('clock')).toMatchObject({ verdict: 'warning' });
