@@ -91,11 +91,17 @@ interface FileWatchOptions<T> {
   readonly onError?: (error: unknown) => void;
 }
 
+/** Why the content on disk is not loaded, and since when (wall clock). */
+export interface LoadFailure {
+  readonly error: unknown;
+  readonly sinceMs: number;
+}
+
 /** The content of files, replaced when it changes. */
 export interface FileWatch<T> extends Disposable {
   readonly current: () => T;
-  /** Whether the content on disk is loaded. */
-  readonly isUpToDate: () => boolean;
+  /** Undefined when the content on disk is loaded. */
+  readonly failure: () => LoadFailure | undefined;
   /** Reads the files now. Rejects when their content is invalid, and keeps the previous one. */
   readonly reload: () => Promise<void>;
   /** Adds a function that applies each new content. */
@@ -111,7 +117,7 @@ export async function watchFiles<T>(options: FileWatchOptions<T>): Promise<FileW
   const listeners: ((content: T) => void)[] = [];
   let digest = '';
   let current = await readNow();
-  let isUpToDate = true;
+  let failure: LoadFailure | undefined;
   let lastReload: Promise<unknown> = Promise.resolve();
 
   /** Reads again while a content names other files than were looked at, so that no change is missed. */
@@ -130,9 +136,9 @@ export async function watchFiles<T>(options: FileWatchOptions<T>): Promise<FileW
       const content = await readNow(current);
       for (const listener of listeners) listener(content);
       current = content;
-      isUpToDate = true;
+      failure = undefined;
     } catch (error) {
-      isUpToDate = false;
+      failure = { error, sinceMs: failure?.sinceMs ?? Date.now() };
       throw error;
     }
   }
@@ -159,7 +165,7 @@ export async function watchFiles<T>(options: FileWatchOptions<T>): Promise<FileW
   if (everyMs !== undefined && files().length > 0) schedule(everyMs);
   return {
     current: () => current,
-    isUpToDate: () => isUpToDate,
+    failure: () => failure,
     reload,
     onReload: (listener) => listeners.push(listener),
     [Symbol.dispose]() {

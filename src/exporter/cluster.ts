@@ -13,8 +13,9 @@ import type { RenderedFamily } from '../metrics/snapshot.ts';
 import { Conditions } from '../polling/conditions.ts';
 import { Poller, type PollerOptions } from '../polling/poller.ts';
 import type { Clock } from '../polling/schedule.ts';
-import { type Api, APIS, BREAKER_STATES, LIMITS } from '../vocabulary.ts';
+import { type Api, APIS, BREAKER_STATES } from '../vocabulary.ts';
 import { type Clients, createClients } from './clients.ts';
+import { writeCollector } from './collector-metrics.ts';
 import { CollectorStates } from './collector-states.ts';
 
 /** What all clusters of an exporter share. */
@@ -90,7 +91,7 @@ export class Cluster {
 
   /** Whether the current content of its TLS files is loaded. */
   areFilesUpToDate(): boolean {
-    return this.#clients.cluster?.tls.isUpToDate() ?? true;
+    return this.#clients.cluster?.tls.failure() === undefined;
   }
 
   /** What is wrong although polls succeed. */
@@ -273,24 +274,5 @@ export class Cluster {
       return { http, collect: (poll: PollContext) => collector.collect(api, contextOf(poll)) };
     }
     throw new Error(`${collector.name}: the API ${collector.api} is not configured`);
-  }
-}
-
-/** Writes the metrics of one collector. They exist whatever the cluster does; values of the last poll only after one. */
-function writeCollector(set: SampleSet, poller: Poller): void {
-  const { state, last, lastSuccessMs } = poller.outcome;
-  const labels = { collector: poller.collector.name, shard: poller.shard };
-  set.set(families.success, labels, state === 'ok' ? 1 : 0);
-  set.set(families.interval, labels, poller.intervalSeconds);
-  set.set(families.configuredInterval, labels, poller.configuredIntervalSeconds);
-  set.set(families.series, labels, poller.series);
-  set.set(families.lastSuccess, labels, lastSuccessMs && lastSuccessMs / 1000);
-  set.set(families.lastAttempt, labels, last && last.atMs / 1000);
-  set.set(families.duration, labels, last?.durationSeconds);
-  set.set(families.items, labels, last?.items);
-  set.set(families.pages, labels, last?.pages);
-  set.set(families.responseBytes, labels, last?.bytes);
-  for (const limit of LIMITS) {
-    set.set(families.limitHit, { ...labels, limit }, poller.limits.has(limit) ? 1 : 0);
   }
 }

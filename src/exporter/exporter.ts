@@ -1,10 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Collector } from '../collectors/collector.ts';
 import { describeConfig } from '../config/describe.ts';
-import { FILE_CHECK_MS } from '../config/files.ts';
+import { FILE_CHECK_MS, type LoadFailure } from '../config/files.ts';
 import { ConfigError, formatIssues } from '../config/issues.ts';
 import type { ConfigSources, loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
+import { type Problem, toTime } from '../findings/problem.ts';
 import { messageOf } from '../format.ts';
 import { clusterFamilies, processFamilies } from '../metrics/exporter-families.ts';
 import { type Build, ExporterMetrics } from '../metrics/exporter-metrics.ts';
@@ -39,10 +40,15 @@ export interface ExporterOptions extends Pick<WebServerOptions, 'log' | 'sockets
   readonly random?: () => number;
 }
 
-/** Whether all files were loaded; else the errors, which hold no secret. */
+const CONFIG_KEPT = 'configuration not reloaded, keeping the previous one';
+const WEB_CONFIG_KEPT = 'web config file not reloaded, keeping the previous one';
+
+/** The errors of the files that were not loaded, which hold no secret. */
 interface ReloadOutcome {
   readonly succeeded: boolean;
   readonly error?: string;
+  /** What was loaded but has no effect yet. */
+  readonly note?: string | undefined;
 }
 
 /** The running exporter: configuration → clusters → web server. */
@@ -60,7 +66,8 @@ export class Exporter {
   #reloads: Promise<unknown> = Promise.resolve();
   /** The reload that waits for the running one. */
   #nextReload: Promise<ReloadOutcome> | undefined;
-  #isConfigApplied = true;
+  /** Of the configuration; the web config file has its own. */
+  #failure: LoadFailure | undefined;
   #lastReloadMs: number;
   #stopped: Promise<unknown> | undefined;
 
@@ -137,6 +144,7 @@ export class Exporter {
       reload: web.enable_lifecycle ? () => this.reload() : undefined,
       isReady: () => this.#clusters.hasPolled || monotonicMs() - startedAt > READY_AFTER_MS,
       describedConfig: () => this.#described,
+      problems: () => this.#problems(),
       clusters: () => this.#clusters.list,
       history: this.#history,
       startedMs: wallMs(),
@@ -169,8 +177,9 @@ export class Exporter {
     const set = new SampleSet({});
     const { list } = this.#clusters;
     const areFilesUpToDate =
-      this.#webConfig.isUpToDate() && list.every((cluster) => cluster.areFilesUpToDate());
-    const isUpToDate = this.#isConfigApplied && areFilesUpToDate;
+      this.#webConfig.failure() === undefined &&
+      list.every((cluster) => cluster.areFilesUpToDate());
+    const isUpToDate = this.#failure === undefined && areFilesUpToDate;
     set.set(processFamilies.lastReloadSuccessful, {}, isUpToDate ? 1 : 0);
     set.set(processFamilies.lastReloadSuccess, {}, this.#lastReloadMs / 1000);
     set.set(processFamilies.logLinesDropped, {}, this.#options.droppedLogLines?.() ?? 0);
@@ -179,52 +188,79 @@ export class Exporter {
     return set;
   }
 
-  async #reload(): Promise<ReloadOutcome> {
-    const configError = await this.#reloadConfig();
-    const webConfigError = await this.#reloadWebConfig();
-    this.#isConfigApplied = configError === undefined;
-    const errors = [configError, webConfigError].filter((error) => error !== undefined);
-    if (errors.length > 0) return { succeeded: false, error: errors.join('\n') };
-    this.#lastReloadMs = this.#clock.wallMs();
-    return { succeeded: true };
+  /** Reloads that failed, also one of the web config file that nobody asked for. */
+  #problems(): readonly Problem[] {
+    const failures = [
+      [CONFIG_KEPT, this.#failure],
+      [WEB_CONFIG_KEPT, this.#webConfig.failure()],
+    ] as const;
+    return failures.flatMap(([what, failure]) => (failure ? toProblem(what, failure) : []));
   }
 
-  /** Resolves to why it failed, if it did. */
+  async #reload(): Promise<ReloadOutcome> {
+    const errors: string[] = [];
+    let note: string | undefined;
+    try {
+      note = await this.#reloadConfig();
+      this.#failure = undefined;
+    } catch (error) {
+      const problems = messageOf(error);
+      const fields = error instanceof ConfigError ? { problems } : { err: error };
+      this.#options.log.error(fields, CONFIG_KEPT);
+      errors.push(`${CONFIG_KEPT}:\n${problems}`);
+      this.#failure = { error, sinceMs: this.#failure?.sinceMs ?? this.#clock.wallMs() };
+    }
+    try {
+      await this.#webConfig.reload();
+    } catch (error) {
+      const problems = messageOf(error);
+      this.#options.log.error({ problems }, WEB_CONFIG_KEPT);
+      errors.push(`${WEB_CONFIG_KEPT}:\n${problems}`);
+    }
+    if (errors.length > 0) return { succeeded: false, error: errors.join('\n') };
+    this.#lastReloadMs = this.#clock.wallMs();
+    return { succeeded: true, note };
+  }
+
+  /** Resolves to what has no effect yet. */
   async #reloadConfig(): Promise<string | undefined> {
     const { config, collectors, load, log } = this.#options;
     const { web } = config;
-    try {
-      const followed = { followedWebConfig: web.config_file };
-      const loaded = load === undefined ? { config, warnings: [] } : await load(followed);
-      const changed = loaded.config;
-      if (!isDeepStrictEqual(web, changed.web)) {
-        log.warn('web settings have changed: they take effect at the next start');
-      }
-      await this.#clusters.apply(changed);
-      this.#history.keep(new Set(changed.clusters.map(({ name }) => name)));
-      log.level = changed.log.level;
-      this.#described = describeConfig({ ...changed, web }, collectors);
-      log.info({ clusters: changed.clusters.length }, 'configuration reloaded');
-      if (loaded.warnings.length > 0) log.warn(formatIssues(loaded.warnings));
-      return undefined;
-    } catch (error) {
-      const message = messageOf(error);
-      const fields = error instanceof ConfigError ? { problems: message } : { err: error };
-      log.error(fields, 'configuration not reloaded, keeping the previous one');
-      return `configuration not reloaded, keeping the previous one:\n${message}`;
-    }
+    const followed = { followedWebConfig: web.config_file };
+    const loaded = load === undefined ? { config, warnings: [] } : await load(followed);
+    const changed = loaded.config;
+    await this.#clusters.apply(changed);
+    this.#history.keep(new Set(changed.clusters.map(({ name }) => name)));
+    log.level = changed.log.level;
+    this.#described = describeConfig({ ...changed, web }, collectors);
+    log.info({ clusters: changed.clusters.length }, 'configuration reloaded');
+    if (loaded.warnings.length > 0) log.warn(formatIssues(loaded.warnings));
+    const note = describePending(web, changed.web);
+    if (note !== undefined) log.warn(note);
+    return note;
   }
+}
 
-  /** Resolves to why it failed, if it did. */
-  async #reloadWebConfig(): Promise<string | undefined> {
-    try {
-      await this.#webConfig.reload();
-      return undefined;
-    } catch (error) {
-      const problems = messageOf(error);
-      const text = 'web config file not reloaded, keeping the previous one';
-      this.#options.log.error({ problems }, text);
-      return `${text}:\n${problems}`;
-    }
-  }
+/** Which settings a reload cannot change, although the file has. */
+function describePending(running: Config['web'], loaded: Config['web']): string | undefined {
+  const before = new Map<string, unknown>(Object.entries(running));
+  const changed = Object.entries(loaded)
+    .filter(([key, value]) => !isDeepStrictEqual(value, before.get(key)))
+    .map(([key]) => `web.${key}`);
+  return changed.length === 0
+    ? undefined
+    : `web settings take effect at the next start: ${changed.join(', ')}`;
+}
+
+function toProblem(what: string, { error, sinceMs }: LoadFailure): Problem {
+  const [first = '', ...more] = messageOf(error).split('\n');
+  const others = more.length === 0 ? '' : ` (and ${more.length} more)`;
+  return {
+    key: what,
+    about: 'exporter',
+    level: 'warning',
+    text: `${what.charAt(0).toUpperCase()}${what.slice(1)}: ${first}${others}.`,
+    next: 'Correct the file and reload, or restart where that is needed; `crdb-exporter check` prints every error.',
+    since: toTime(sinceMs),
+  };
 }

@@ -56,7 +56,15 @@ export function toFindings(
         since: toTimestamp(startMs) ?? '',
       };
     })
-    .toSorted((a, b) => SEVERITIES.indexOf(a.level) - SEVERITIES.indexOf(b.level));
+    .toSorted(bySeverity);
+}
+
+/** The worst first. */
+export function bySeverity(
+  a: { readonly level: Severity },
+  b: { readonly level: Severity },
+): number {
+  return SEVERITIES.indexOf(a.level) - SEVERITIES.indexOf(b.level);
 }
 
 /** Whether a finding is a problem of the cluster: not only of the exporter, and more than information. */

@@ -17,8 +17,13 @@ interface RouteSources extends StatusSource, ScrapeSource {
   >;
   /** True once every collector has finished its first poll or had enough time for it. */
   readonly isReady: () => boolean;
-  /** Reloads the configuration, unless that is not allowed over HTTP; `error` has every problem and no secret. */
-  readonly reload: (() => Promise<{ readonly error?: string }>) | undefined;
+  /**
+   * Reloads the configuration, unless that is not allowed over HTTP; `error` has every problem and no secret, `note` what
+   * has no effect yet.
+   */
+  readonly reload:
+    | (() => Promise<{ readonly error?: string; readonly note?: string | undefined }>)
+    | undefined;
 }
 
 export function createRoutes(sources: RouteSources): readonly Route[] {
@@ -69,8 +74,9 @@ async function handleReload(
       'reload is refused for pages of other sites: use a client such as curl, or set --web.external-url\n';
     sendText(response, 403, text);
   } else {
-    const { error } = await reload();
-    if (error === undefined) sendText(response, 200, 'configuration reloaded\n');
+    const { error, note } = await reload();
+    const done = note === undefined ? '' : `; ${note}`;
+    if (error === undefined) sendText(response, 200, `configuration reloaded${done}\n`);
     else sendText(response, 400, `${error}\n`);
   }
 }

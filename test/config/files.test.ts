@@ -66,13 +66,13 @@ test('a new content is loaded, with the files that it names', async () => {
 test('the previous content is kept until a valid one follows', async () => {
   const { watch, put, drop, events } = await watchList({ list: 'a', a: '1' });
   await put('a', 'bad');
-  await vi.waitFor(() => expect(watch.isUpToDate()).toBe(false));
+  await vi.waitFor(() => expect(watch.failure()).toBeDefined());
   expect(watch.current()).toBe('1');
   await drop('a');
   await vi.waitFor(() => expect(events).toHaveLength(2));
-  expect(watch.isUpToDate()).toBe(false);
+  expect(watch.failure()).toBeDefined();
   await put('a', '2');
-  await vi.waitFor(() => expect(watch.isUpToDate()).toBe(true));
+  await vi.waitFor(() => expect(watch.failure()).toBeUndefined());
   expect(watch.current()).toBe('2');
   expect(events).toEqual(['Error: bad content', expect.stringContaining('ENOENT'), '2']);
 });
@@ -84,7 +84,8 @@ test('a reload does not wait for the next check and reports to the caller alone'
   expect(watch.current()).toBe('2');
   await put('a', 'bad');
   await expect(watch.reload()).rejects.toThrow('bad content');
-  expect([watch.current(), watch.isUpToDate()]).toEqual(['2', false]);
+  expect(watch.current()).toBe('2');
+  expect(watch.failure()).toMatchObject({ error: expect.any(Error) });
   expect(events).toEqual([]);
 });
 

@@ -1,63 +1,8 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { COLLECTORS } from '../../src/collectors/index.ts';
-import { loadConfig } from '../../src/config/load.ts';
 import type { Config } from '../../src/config/schema.ts';
-import { type Simulator, startSimulator } from '../../src/simulator/index.ts';
 import type { Status } from '../../src/web/status/status.ts';
-import { clusterYaml, startTestExporter, type TestExporter } from '../support/exporter.ts';
-
-interface Reloadable extends AsyncDisposable {
-  readonly exporter: TestExporter;
-  /** Writes the file and triggers a reload over HTTP. */
-  reload(yaml: string): Promise<{ readonly status: number; readonly text: string }>;
-  /** Writes the web config file, which is read again only at a reload. */
-  writeWebConfig(text: string): Promise<void>;
-}
-
-function simulate(): Promise<Simulator> {
-  return startSimulator({ nodes: 3, ranges: 30, metricKeys: 'useful' });
-}
-
-/** An exporter with a configuration file that can be replaced. */
-async function watch(yaml: string): Promise<Reloadable> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'crdb-exporter-'));
-  const file = path.join(folder, 'exporter.yml');
-  const webConfig = path.join(folder, 'web.yml');
-  await writeFile(webConfig, '');
-  const exporter = await startTestExporter({
-    yaml,
-    adapt: (config) => ({
-      ...config,
-      web: { ...config.web, enable_lifecycle: true, config_file: webConfig },
-    }),
-    app: {
-      fileCheckMs: 3_600_000,
-      load: (followed) =>
-        loadConfig({
-          flags: { 'config.file': file, 'web.config.file': webConfig },
-          env: {},
-          collectors: COLLECTORS,
-          ...followed,
-        }),
-    },
-  });
-  return {
-    exporter,
-    async reload(changed) {
-      await writeFile(file, changed);
-      const answer = await fetch(`${exporter.url}/-/reload`, { method: 'POST' });
-      return { status: answer.status, text: await answer.text() };
-    },
-    writeWebConfig: (text) => writeFile(webConfig, text),
-    async [Symbol.asyncDispose]() {
-      await exporter.stop();
-      await rm(folder, { recursive: true });
-    },
-  };
-}
+import { clusterYaml, startTestExporter } from '../support/exporter.ts';
+import { simulate, watch } from './reload-support.ts';
 
 describe('a reload', () => {
   test('forgets the history of a removed cluster and keeps that of the others', async () => {

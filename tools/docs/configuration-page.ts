@@ -23,7 +23,8 @@ can read a secret file or a configuration with a password or token (fix: \`chmod
 
 SIGHUP reloads everything, as does a POST to \`/-/reload\` with \`--web.enable-lifecycle\`, and a change of the file with
 \`--config.auto-reload\`. If the configuration file has errors, nothing changes. If the web config file has errors, its last valid
-content is kept, even if the rest of the configuration is reloaded. Settings in \`web\` need a restart.
+content is kept, even if the rest of the configuration is reloaded. A failed reload is a finding on the status page until one
+succeeds. Settings in \`web\` need a restart; the log and the response of \`/-/reload\` name those that changed.
 `;
 
 /** The text of docs/configuration.md. */

@@ -1,4 +1,5 @@
 import { crc32 } from 'node:zlib';
+import { bySeverity, type Problem, toFindings } from '../../findings/problem.ts';
 import type { ClusterSource } from './cluster.ts';
 import type { History } from './history.ts';
 
@@ -9,6 +10,8 @@ export interface StatusSource {
   readonly history: History;
   /** The running configuration as it may be shown; the same object until it changes. */
   readonly describedConfig: () => unknown;
+  /** What is wrong with the exporter itself, for every cluster. */
+  readonly problems: () => readonly Problem[];
   /** Wall clock, ms. */
   readonly startedMs: number;
   readonly wallMs: () => number;
@@ -36,9 +39,10 @@ export function readStatus(source: StatusSource) {
 
 function readClusterStatus(
   cluster: ClusterSource,
-  { history: histories, startedMs }: StatusSource,
+  { history: histories, startedMs, problems }: StatusSource,
   nowMs: number,
 ) {
+  const own = toFindings(problems(), () => nowMs, nowMs);
   const history = histories.of(cluster.name);
   const { since, findings, ...snapshot } = history.readSafely(cluster, nowMs);
   const withStart = <T extends { readonly since: string }>(one: T) => ({
@@ -51,12 +55,12 @@ function readClusterStatus(
     /** Of the state; with problems of the oldest of the most severe ones. */
     ...withStart({ since }),
     /** The worst first. */
-    findings: findings.map(withStart),
+    findings: [...own, ...findings].toSorted(bySeverity).map(withStart),
     trends: history.trends,
   };
 }
 
-/** A text that changes when a poll begins or ends or data expires. */
+/** A text that changes when a poll begins or ends, data expires or a reload fails. */
 export function readVersion(source: StatusSource): string {
   const states = source
     .clusters()
@@ -70,7 +74,8 @@ export function readVersion(source: StatusSource): string {
         poller.outcome.error?.message,
       ]),
     ]);
-  return crc32(JSON.stringify([source.version, source.startedMs, states])).toString(16);
+  const { version, startedMs } = source;
+  return crc32(JSON.stringify([version, startedMs, source.problems(), states])).toString(16);
 }
 
 /** Pages of single clusters are large, and there may be hundreds of clusters. */

@@ -15,6 +15,7 @@ function prepare() {
   const source = {
     version: '1.2.3',
     describedConfig: () => config,
+    problems: () => [],
     clusters: () => state.clusters,
     history: new History(),
     startedMs: 0,

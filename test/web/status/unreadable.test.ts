@@ -28,6 +28,7 @@ test('a cluster whose results cannot be read is unknown, and others are shown', 
     clusters: () => [odd, sourceOf('good', () => undefined)],
     history: new History(),
     describedConfig: () => ({}),
+    problems: () => [],
     startedMs: 0,
     wallMs: () => 1_000,
   });

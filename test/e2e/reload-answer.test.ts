@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest';
+import type { Status } from '../../src/web/status/status.ts';
+import { clusterYaml, type TestExporter } from '../support/exporter.ts';
+import { simulate, watch } from './reload-support.ts';
+
+/** What the status says about reloads, as level and text. */
+async function reloadFindings(exporter: TestExporter): Promise<readonly string[]> {
+  const status: Status = JSON.parse((await exporter.get('/api/status')).text);
+  const findings = status.clusters.flatMap((cluster) => cluster.findings);
+  return findings
+    .filter(({ text }) => text.includes('not reloaded'))
+    .map(({ level, text }) => `${level}: ${text}`);
+}
+
+test('a reload that leaves changed web settings without effect names them', async () => {
+  await using simulator = await simulate();
+  const cluster = `clusters:\n${clusterYaml(simulator)}`;
+  await using running = await watch(cluster);
+  const { exporter } = running;
+  const changed = await running.reload(`web: { telemetry_path: /m, max_requests: 7 }\n${cluster}`);
+  const note = 'web settings take effect at the next start: web.telemetry_path, web.max_requests';
+  expect(changed).toEqual({ status: 200, text: `configuration reloaded; ${note}\n` });
+  expect(exporter.log()).toContain(note);
+  expect(await running.reload(cluster)).toEqual({ status: 200, text: 'configuration reloaded\n' });
+});
+
+test('a failed reload is a finding until one succeeds', async () => {
+  await using simulator = await simulate();
+  const cluster = `clusters:\n${clusterYaml(simulator)}`;
+  await using running = await watch(cluster);
+  const { exporter } = running;
+  expect(await reloadFindings(exporter)).toEqual([]);
+  const { headers } = await exporter.get('/api/status');
+  await running.reload(`clusterz: []\nnonsense: 1\n${cluster}`);
+  expect(await reloadFindings(exporter)).toEqual([
+    expect.stringMatching(
+      /^warning: Configuration not reloaded, keeping the previous one: \S+:1:1: clusterz: unknown key .* \(and 1 more\)\.$/,
+    ),
+  ]);
+  expect((await exporter.get('/')).text).toContain('Configuration not reloaded');
+  // A page that asks whether anything has changed is told so.
+  expect((await exporter.get('/api/status')).headers.get('etag')).not.toBe(headers.get('etag'));
+  await running.writeWebConfig('rate_limits: {}\n');
+  await running.reload(cluster);
+  expect(await reloadFindings(exporter)).toEqual([
+    expect.stringMatching(/^warning: Web config file not reloaded.* rate_limits: unknown key/),
+  ]);
+  await running.writeWebConfig('');
+  await running.reload(cluster);
+  expect(await reloadFindings(exporter)).toEqual([]);
+});
