@@ -120,7 +120,7 @@ export class CloudControl {
       } catch (error) {
         if (wasRefused(error)) stats.mayHaveChanged = false;
         if (attempts === MAX_ATTEMPTS || !wasRefused(error)) throw error;
-        await delay(FIRST_BACKOFF_MS * attempts, stats.signal, request.endpoint);
+        await delay(FIRST_BACKOFF_MS * attempts, stats.signal, request.endpoint, request);
       }
     }
   }

@@ -286,7 +286,8 @@ export class ClusterApi {
         const page = parser.end();
         // Valid JSON of something else is no empty listing: zeros would be invented.
         if (!page.hasList) {
-          throw new RequestError('decode', `${endpoint}: the response has no \`${list}\``);
+          const text = `${endpoint}: the response has no \`${list}\``;
+          throw new RequestError('decode', text, { endpoint, node: request.node });
         }
         stats.items += page.elements;
         if (page.limitHit) stats.limits.add('bytes');

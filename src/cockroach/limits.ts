@@ -27,5 +27,5 @@ export function assertWithin(
 ): void {
   if (count <= max) return;
   limits.add('items');
-  throw new RequestError('limit', `${what}: more than ${max} ${kind}`);
+  throw new RequestError('limit', `${what}: more than ${max} ${kind}`, { limit: 'items' });
 }

@@ -88,7 +88,9 @@ export class NodeListings {
   /** Takes note of a complete listing. Throws when it has no node: the one that answers is always listed. */
   listed(stats: PollStats, identity: ClusterIdentity): void {
     if (identity.nodes === 0) {
-      throw new RequestError('decode', 'nodes: the response lists no node with an id');
+      throw new RequestError('decode', 'nodes: the response lists no node with an id', {
+        endpoint: 'nodes',
+      });
     }
     const before = this.#identity;
     this.#identity = identity;
@@ -102,5 +104,6 @@ function cached(what: string): CachedResponseError {
   return new CachedResponseError(
     'decode',
     `nodes: ${what}: a cache in front of the cluster answered`,
+    { endpoint: 'nodes' },
   );
 }

@@ -110,7 +110,7 @@ function leavesOnlyFailedNodes(token: string, failedNodes: ReadonlySet<number>):
 
 function endless(stats: PollStats, message: string): RequestError {
   stats.limits.add('pages');
-  return new RequestError('limit', message);
+  return new RequestError('limit', message, { limit: 'pages' });
 }
 
 /** Whether a page, by its first session, begins like an earlier one: a server that misreads its own token starts over. */

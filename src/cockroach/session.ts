@@ -34,6 +34,7 @@ const LOGIN_PAUSE_MS = 60_000;
 /** A login that brings no usable token may be a balancer's page: worth another login sooner. */
 const UNUSABLE_PAUSE_MS = 15_000;
 const MAX_TOKEN_LENGTH = 4096;
+const LOGIN = { endpoint: 'login' } as const;
 /** Responses to a login or logout, which hold a token at most. */
 const MAX_RESPONSE_BYTES = 64 * 1024;
 
@@ -79,7 +80,7 @@ export class Session {
   async get<T>(request: SessionRequest<T>): Promise<T> {
     const { endpoint, stats } = request;
     try {
-      return await abortable(this.#authorize(request), stats.signal, endpoint);
+      return await abortable(this.#authorize(request), stats.signal, endpoint, request);
     } catch (error) {
       recordLimit(stats, error);
       throw error;
@@ -107,7 +108,7 @@ export class Session {
     if (this.#pending === undefined) return this.#token;
     // A login that fails leaves no session.
     const login = this.#pending.catch(() => undefined);
-    return abortable(login, signal, 'logout: waiting for the login');
+    return abortable(login, signal, 'logout: waiting for the login', { endpoint: 'logout' });
   }
 
   async #authorize<T>(request: SessionRequest<T>): Promise<T> {
@@ -226,13 +227,13 @@ function sessionHeaders({ text }: Token): Record<string, string> {
 
 function readToken(body: Buffer, { url }: HttpResponse): Pick<Token, 'text' | 'issuer'> {
   const { value } = decodeValue(body, loginResponse);
-  if (!value.session) throw new RequestError('decode', 'login: the response has no session');
+  if (!value.session) throw new RequestError('decode', 'login: the response has no session', LOGIN);
   checkToken(value.session, 'decode', 'login: the session token');
   return { text: value.session, issuer: url ?? '' };
 }
 
 function toLoginError(error: unknown): RequestError {
-  const failure = toRequestError(error, 'login');
+  const failure = toRequestError(error, 'login', LOGIN);
   if (failure.status !== 400) return failure;
   return new RequestError('auth', `${failure.message} (the login was refused)`, failure);
 }
@@ -240,9 +241,9 @@ function toLoginError(error: unknown): RequestError {
 /** Servers send base64; what no header can carry would fail every request before it is sent. */
 function checkToken(token: string, reason: FailureReason, what: string): void {
   if (token.length > MAX_TOKEN_LENGTH) {
-    throw new RequestError(reason, `${what} is longer than ${MAX_TOKEN_LENGTH} characters`);
+    throw new RequestError(reason, `${what} is longer than ${MAX_TOKEN_LENGTH} characters`, LOGIN);
   }
   if (!/^[\x21-\x7e]+$/.test(token)) {
-    throw new RequestError(reason, `${what} must be printable ASCII without spaces`);
+    throw new RequestError(reason, `${what} must be printable ASCII without spaces`, LOGIN);
   }
 }

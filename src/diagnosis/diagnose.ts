@@ -27,13 +27,13 @@ export function diagnose(
 
 function hold(conditions: Rule[0], failure: Failure): boolean {
   const { error } = failure;
-  const { reasons, statuses, codes, serverText, message, when } = conditions;
+  const { reasons, statuses, codes, serverText, endpoints, when } = conditions;
   return (
     (reasons?.includes(error.reason) ?? true) &&
     (statuses?.includes(error.status ?? 0) ?? true) &&
     (codes?.includes(codeOf(error)) ?? true) &&
     (serverText?.test(error.serverText) ?? true) &&
-    (message?.test(error.message) ?? true) &&
+    (endpoints?.some((endpoint) => endpoint === error.endpoint) ?? true) &&
     (when?.(failure) ?? true)
   );
 }
@@ -58,12 +58,18 @@ export function createRemedyFinder(config: ClusterConfig): FindRemedy {
     if (reason === 'breaker_open' && outage !== undefined) {
       return `the last failure was: ${toLine(outage.message)}; ${remedyOf(outage)}`;
     }
-    const thrown = toRequestError(cause, operation.name);
+    const thrown = toRequestError(requestErrorOf(cause) ?? cause, operation.name);
     const request = thrown.reason === reason ? thrown : new RequestError(reason, message);
     // Only these open circuit breakers.
     if (request.scope !== 'none') outages.set(operation.api, request);
     return remedyOf(request);
   };
+}
+
+/** The failed request that an error is about, looked for along its causes. */
+function requestErrorOf(error: unknown): RequestError | undefined {
+  if (error instanceof RequestError) return error;
+  return error instanceof Error ? requestErrorOf(error.cause) : undefined;
 }
 
 /** The Cloud API writes its errors for people; the errors of a cluster follow from the request. */

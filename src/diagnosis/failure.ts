@@ -1,6 +1,6 @@
 import type { ClusterConfig } from '../config/schema.ts';
 import type { RequestError } from '../http/errors.ts';
-import type { Api, FailureReason } from '../vocabulary.ts';
+import type { Api, Endpoint, FailureReason } from '../vocabulary.ts';
 
 /** What failed: the poll of a collector (which is an Operation), or an operation of the command line. */
 export interface Operation {
@@ -32,7 +32,7 @@ export type Rule = readonly [
     readonly codes?: readonly string[];
     /** What the server wrote may choose the rule, but never stands in a remedy. */
     readonly serverText?: RegExp;
-    readonly message?: RegExp;
+    readonly endpoints?: readonly Endpoint[];
     readonly when?: (failure: Failure) => boolean;
   },
   remedy: string | ((failure: Failure) => string),

@@ -1,5 +1,5 @@
 import { CachedResponseError } from '../cockroach/node-listings.ts';
-import { NOT_HTTP, wasNotSent } from '../http/errors.ts';
+import { exceededPoll, NOT_HTTP, wasNotSent } from '../http/errors.ts';
 import { MAX_PAUSE_MS } from '../http/pauses.ts';
 import type { Api } from '../vocabulary.ts';
 import type { Failure, Rule } from './failure.ts';
@@ -7,7 +7,11 @@ import type { Failure, Rule } from './failure.ts';
 const CLUSTER_ID =
   'check cloud_api.cluster_id (--cloud.cluster-id): it is the last part of the URL of the cluster in the Cloud Console';
 
+const SQL_PORT = '26257';
 const HTTP_PORT = 'use the port of the DB Console (8080 by default), not that of SQL (26257)';
+
+const NOT_THIS_API =
+  'the response is not from this API: a proxy or another server listens there, or the server could not encode its response (see its log)';
 
 /** Failures before there is a response, and responses that any server may give. */
 const CONNECTION_RULES: readonly Rule[] = [
@@ -21,7 +25,7 @@ const CONNECTION_RULES: readonly Rule[] = [
     'check cloud_api.url (--cloud.url) and any proxy or firewall in between',
   ],
   [
-    { reasons: ['network', 'tls', 'timeout'], message: /:26257\b/ },
+    { reasons: ['network', 'tls', 'timeout'], when: isSqlPort },
     `26257 is the SQL port: ${HTTP_PORT}`,
   ],
   [
@@ -77,12 +81,12 @@ const CONNECTION_RULES: readonly Rule[] = [
     'the connection timed out: check the address, the port and the firewall',
   ],
   [
-    { reasons: ['timeout'], message: /poll timeout exceeded/ },
+    { reasons: ['timeout'], when: ({ error }) => exceededPoll(error) },
     ({ operation }) =>
       `the poll took longer than collectors.${operation.name}.timeout: raise it, or check the nodes for overload`,
   ],
   [
-    { reasons: ['timeout'], message: /\b(?:node_ranges|sessions)\b/ },
+    { reasons: ['timeout'], endpoints: ['node_ranges', 'sessions'] },
     'a node may be frozen, or its list very long: check `crdb-exporter nodes`, and raise cluster_api.timeout if the server is only slow',
   ],
   [
@@ -174,20 +178,20 @@ export const RULES: Readonly<Record<Api, readonly Rule[]>> = {
   ],
   cluster: [
     [
-      { statuses: [401, 403], message: /^other at / },
+      { statuses: [401, 403], endpoints: ['other'] },
       'GET /health/ needs no login: a proxy in between, or another server, rejects the request: check the URL',
     ],
     [
-      { statuses: [403], message: /^login / },
+      { statuses: [403], endpoints: ['login'] },
       'nodes refuse logins with 401, never with 403: a proxy in between, or another server, rejects the login: check the URL',
     ],
     [{ reasons: ['forbidden'] }, grant],
     [
-      { reasons: ['auth'], message: /^login /, when: ({ login }) => login?.username === 'root' },
+      { reasons: ['auth'], endpoints: ['login'], when: ({ login }) => login?.username === 'root' },
       'root has no password by default: create a user for monitoring with CREATE USER … WITH PASSWORD …',
     ],
     [
-      { reasons: ['auth'], message: /^login / },
+      { reasons: ['auth'], endpoints: ['login'] },
       (failure) =>
         `user and password were refused: check cluster_api.username and the password; ALTER USER ${grantee(failure.login)} WITH PASSWORD … sets one`,
     ],
@@ -208,15 +212,15 @@ export const RULES: Readonly<Record<Api, readonly Rule[]>> = {
       'a virtual cluster answered, which does not offer it: set cluster_api.virtual_cluster (--cluster.virtual-cluster) to system and let proxies forward X-Cockroach-Tenant; Cloud Basic and Standard have only the Cloud API',
     ],
     [
-      { statuses: [404], message: /\btable at /, serverText: /database or table not found/ },
+      { statuses: [404], endpoints: ['table'], serverText: /database or table not found/ },
       'check the names of database, schema and table; the default schema is public',
     ],
     [
-      { statuses: [404], message: /\btable at / },
+      { statuses: [404], endpoints: ['table'] },
       'the API cannot address names that need quotes: only letters, digits, _ and . are possible',
     ],
     [
-      { reasons: ['not_available'], message: /\btable_metadata at / },
+      { reasons: ['not_available'], endpoints: ['table_metadata'] },
       'servers list their tables from version 24.3 on: set collectors.tables.discover to auto or false; `table DATABASE TABLE` shows one of them',
     ],
     [
@@ -238,16 +242,10 @@ export const RULES: Readonly<Record<Api, readonly Rule[]>> = {
       'make proxies and load balancers in front of the cluster pass /api/v2/ on without caching',
     ],
     // The limits of logins and tables are fixed, and far above any response of a cluster.
+    [{ reasons: ['limit'], endpoints: ['login', 'table'] }, NOT_THIS_API],
+    [{ reasons: ['decode'] }, NOT_THIS_API],
     [
-      {
-        reasons: ['decode', 'limit'],
-        when: ({ error }) =>
-          error.reason === 'decode' || /^(?:login|table) at /.test(error.message),
-      },
-      'the response is not from this API: a proxy or another server listens there, or the server could not encode its response (see its log)',
-    ],
-    [
-      { reasons: ['limit'], message: /: more than \d+ (?!pages)/ },
+      { reasons: ['limit'], when: ({ error }) => error.limit === 'items' },
       'no cluster has so many (docs/scale.md): check that the URL is that of a CockroachDB node, and any proxy in between',
     ],
     [
@@ -257,6 +255,11 @@ export const RULES: Readonly<Record<Api, readonly Rule[]>> = {
     ...CONNECTION_RULES,
   ],
 };
+
+/** Whether the URL has the port of SQL, where no server speaks HTTP. */
+function isSqlPort({ error: { url } }: Failure): boolean {
+  return url !== undefined && new URL(url).port === SQL_PORT;
+}
 
 /** Whether a change may have been made although the operation failed. */
 function isUnknownChange({ operation, error, mayHaveChanged }: Failure): boolean {

@@ -6,7 +6,7 @@ import { abortable, delay } from './deadlines.ts';
 import { RequestError, toRequestError } from './errors.ts';
 import { Health } from './health.ts';
 import { isRefusal, type Refusal, Refusals } from './refusals.ts';
-import { type HttpRequest, performRequest, type RequestOptions } from './request.ts';
+import { type HttpRequest, performRequest, type RequestOptions, targetOf } from './request.ts';
 import { MAX_ATTEMPTS, MAX_WAIT_MS, planRetry, RetryBudget } from './retry.ts';
 import type { HealthOptions, Upstream } from './upstream.ts';
 
@@ -32,7 +32,8 @@ export class BreakerOpenError extends RequestError {
 
   constructor(endpoint: Endpoint, retryInMs: number) {
     const seconds = Math.ceil(retryInMs / 1000);
-    super('breaker_open', `${endpoint}: failed too often; the next attempt is in ${seconds} s`);
+    const text = `${endpoint}: failed too often; the next attempt is in ${seconds} s`;
+    super('breaker_open', text, { endpoint });
     this.retryInMs = retryInMs;
   }
 }
@@ -141,9 +142,10 @@ export class HttpClient implements AsyncDisposable {
   #skipSilentNode(request: HttpRequest): void {
     const leftMs = this.#health.skippedMs(request);
     if (leftMs === 0) return;
-    const what = `${request.endpoint} of node ${request.node}`;
+    const { endpoint, node } = request;
     const seconds = Math.ceil(leftMs / 1000);
-    throw new RequestError('timeout', `${what}: no response; paused for ${seconds} s`);
+    const text = `${endpoint} of node ${node}: no response; paused for ${seconds} s`;
+    throw new RequestError('timeout', text, { endpoint, node });
   }
 
   /** Waits out a short pause that the servers requested; during a long one, fails as the request did that started it. */
@@ -154,7 +156,12 @@ export class HttpClient implements AsyncDisposable {
     if (leftMs > MAX_WAIT_MS) throw pause.error;
     const { endpoint, stats } = request;
     // Timers may fire a little early.
-    await delay(Math.ceil(leftMs) + 1, stats.signal, `${endpoint}: waiting for Retry-After`);
+    await delay(
+      Math.ceil(leftMs) + 1,
+      stats.signal,
+      `${endpoint}: waiting for Retry-After`,
+      request,
+    );
   }
 
   #maxAttemptsOf({ isSentOnce }: HttpRequest): number {
@@ -171,7 +178,7 @@ export class HttpClient implements AsyncDisposable {
     const retry = planRetry(error, request, { retries, pausedMs, random });
     if (retry === undefined || !this.#budget.withdraw()) throw error;
     this.#options.requestRetried(endpoint, retry.reason);
-    await delay(retry.waitMs, stats.signal, `${endpoint}: waiting for a retry`);
+    await delay(retry.waitMs, stats.signal, `${endpoint}: waiting for a retry`, request);
   }
 
   /** Tries the URLs in turn, until one returns a response that no other URL would improve. */
@@ -218,18 +225,24 @@ export class HttpClient implements AsyncDisposable {
     const { endpoint, stats } = request;
     const trials = this.#health.runningTrials(request);
     if (trials.length === 0) throw new BreakerOpenError(endpoint, this.#health.blockedMs(request));
-    await abortable(Promise.race(trials), stats.signal, `${endpoint}: waiting for a trial`);
+    await abortable(
+      Promise.race(trials),
+      stats.signal,
+      `${endpoint}: waiting for a trial`,
+      request,
+    );
   }
 
   /** Runs `work` once a slot is free; a poll that is over does not wait for its turn. */
-  async #inSlot<T>({ endpoint, stats }: HttpRequest, work: () => Promise<T>): Promise<T> {
+  async #inSlot<T>(request: HttpRequest, work: () => Promise<T>): Promise<T> {
+    const { endpoint, stats } = request;
     const turn = Promise.withResolvers<void>();
     const done = this.#slots(() => {
       turn.resolve();
       return work();
     });
     const what = `${endpoint}: waiting for a free slot`;
-    await abortable(Promise.race([turn.promise, done]), stats.signal, what);
+    await abortable(Promise.race([turn.promise, done]), stats.signal, what, request);
     return done;
   }
 
@@ -238,7 +251,8 @@ export class HttpClient implements AsyncDisposable {
     const { endpoint, stats } = request;
     // A request that is never sent proves nothing about the URL.
     if (stats.signal.aborted) {
-      throw toRequestError(stats.signal.reason, `${endpoint} at ${upstream.name}`);
+      const what = `${endpoint} at ${upstream.name}`;
+      throw toRequestError(stats.signal.reason, what, targetOf(request, upstream));
     }
     const attempt = this.#health.begin(upstream, request);
     try {

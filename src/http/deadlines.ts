@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { RequestError, toRequestError } from './errors.ts';
+import { RequestError, type RequestTarget, toRequestError } from './errors.ts';
 
 /** How long one request may take, part by part. */
 export interface RequestDeadlines {
   /** From the start until the response's headers. */
   readonly headersMs: number;
-  /** The same after a request that got no response, unless the last response took more than half of it. */
+  /** The deadline to the headers after a request that got no response: 5 s, or 16 s where the last response took 8 s. */
   readonly headersAfterSilenceMs: number;
   /** Between two chunks of the response. */
   readonly idleMs: number;
@@ -22,11 +22,12 @@ export function watchDeadlines(
   parent: AbortSignal,
   deadlines: Omit<RequestDeadlines, 'headersAfterSilenceMs'>,
   what: string,
+  target: RequestTarget = {},
 ) {
   const controller = new AbortController();
   const signal: AbortSignal = controller.signal;
   const fail = (text: string): void => {
-    controller.abort(new RequestError('timeout', `${what}: ${text}`));
+    controller.abort(new RequestError('timeout', `${what}: ${text}`, target));
   };
   const onParentAbort = (): void => controller.abort(parent.reason);
   parent.addEventListener('abort', onParentAbort, { once: true });
@@ -62,15 +63,25 @@ export function watchDeadlines(
  * Waits for shared work (a slot, a login) no longer than `signal` allows. The work itself goes on for others that wait
  * for it.
  */
-export function abortable<T>(work: Promise<T>, signal: AbortSignal, what: string): Promise<T> {
+export function abortable<T>(
+  work: Promise<T>,
+  signal: AbortSignal,
+  what: string,
+  target: RequestTarget = {},
+): Promise<T> {
   return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(toRequestError(signal.reason, what));
+    const onAbort = (): void => reject(toRequestError(signal.reason, what, target));
     if (signal.aborted) onAbort();
     signal.addEventListener('abort', onAbort, { once: true });
     void work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
   });
 }
 
-export async function delay(ms: number, signal: AbortSignal, what: string): Promise<void> {
-  await abortable(sleep(ms, undefined, { signal }), signal, what);
+export async function delay(
+  ms: number,
+  signal: AbortSignal,
+  what: string,
+  target: RequestTarget = {},
+): Promise<void> {
+  await abortable(sleep(ms, undefined, { signal }), signal, what, target);
 }

@@ -1,13 +1,24 @@
 import { JsonError } from '../json/errors.ts';
-import type { FailureReason } from '../vocabulary.ts';
+import type { Endpoint, FailureReason, Limit } from '../vocabulary.ts';
 
-export interface FailureDetails {
+/** What was requested, and where. */
+export interface RequestTarget {
+  readonly endpoint?: Endpoint | undefined;
+  /** The configured URL; it holds no user and no password. */
+  readonly url?: string | undefined;
+  /** The node that prepares the response. */
+  readonly node?: number | undefined;
+}
+
+export interface FailureDetails extends RequestTarget {
   readonly cause?: unknown;
   /** HTTP status, when there was a response. */
   readonly status?: number | undefined;
   /** Seconds to wait, from the header Retry-After. */
   readonly retryAfterSeconds?: number | undefined;
   readonly scope?: RequestError['scope'];
+  /** What the response had too much of, with the reason `limit`. */
+  readonly limit?: Limit | undefined;
   /** The start of the server's message; for interactive output, never for logs. */
   readonly serverText?: string;
 }
@@ -16,6 +27,10 @@ export interface FailureDetails {
 export class RequestError extends Error {
   override readonly name = 'RequestError';
   readonly reason: FailureReason;
+  readonly endpoint: Endpoint | undefined;
+  readonly url: string | undefined;
+  readonly node: number | undefined;
+  readonly limit: Limit | undefined;
   readonly status: number | undefined;
   readonly retryAfterSeconds: number | undefined;
   /** What the failure shows to be unhealthy: the URL, what was requested there (an endpoint or a node), or neither. */
@@ -25,6 +40,10 @@ export class RequestError extends Error {
   constructor(reason: FailureReason, message: string, details: FailureDetails = {}) {
     super(message, { cause: details.cause });
     this.reason = reason;
+    this.endpoint = details.endpoint;
+    this.url = details.url;
+    this.node = details.node;
+    this.limit = details.limit;
     this.status = details.status;
     this.retryAfterSeconds = details.retryAfterSeconds;
     this.scope = details.scope ?? scopeOf(reason, codeOf(details.cause));
@@ -36,8 +55,8 @@ export class RequestError extends Error {
 const CONNECT_CODES =
   /^(EADDRNOTAVAIL|EAI_AGAIN|ECONNREFUSED|EHOSTDOWN|EHOSTUNREACH|ENETDOWN|ENETUNREACH|ENOENT|ENOTFOUND|UND_ERR_CONNECT_TIMEOUT|UND_ERR_PRX_CONN)$/;
 /**
- * The same as a rule, but an established connection may fail with them, too. The second is what a proxy that refuses to
- * connect leads to; our own aborts have their own reasons.
+ * Codes that as a rule are failures to connect; an established connection may fail with them, too. UND_ERR_ABORTED follows
+ * from a proxy that refuses to connect: requests that we abort have reasons of their own.
  */
 const MOSTLY_CONNECT_CODES = /^(ETIMEDOUT|UND_ERR_ABORTED)$/;
 /** Codes of failures of an established connection, or of this host. */
@@ -87,27 +106,42 @@ export function isNodeTimeout(error: RequestError, { node }: { readonly node?: n
   return node !== undefined && error.status === 504;
 }
 
-/** The error of a failed request, from whatever undici, TLS, zlib or the decoder threw. */
-export function toRequestError(error: unknown, what: string): RequestError {
+/** Whether the poll was over before the response was. */
+export function exceededPoll({ reason, cause }: RequestError): boolean {
+  return reason === 'timeout' && isTimeoutError(cause);
+}
+
+function isTimeoutError(error: unknown): boolean {
+  return error instanceof Error && error.name === 'TimeoutError';
+}
+
+/** The error of a failed request, from whatever undici, TLS, zlib or the decoder threw; `what` begins its message. */
+export function toRequestError(
+  error: unknown,
+  what: string,
+  target: RequestTarget = {},
+): RequestError {
   if (error instanceof RequestError) return error;
   if (error instanceof JsonError) {
     const reason = error.kind === 'limit' || error.kind === 'depth' ? 'limit' : 'decode';
-    return new RequestError(reason, `${what}: ${error.message}`, { cause: error });
+    return new RequestError(reason, `${what}: ${error.message}`, { ...target, cause: error });
   }
-  if (error instanceof Error && error.name === 'TimeoutError') {
-    return new RequestError('timeout', `${what}: poll timeout exceeded`, { cause: error });
+  if (isTimeoutError(error)) {
+    const text = `${what}: poll timeout exceeded`;
+    return new RequestError('timeout', text, { ...target, cause: error });
   }
   if (isNotHttp(error)) {
     // Without the parser's own error, which holds what the server sent.
     const cause = Object.assign(new Error('not HTTP'), { code: NOT_HTTP });
     const text = `${what}: the response is not HTTP: ${cut(error.message)}`;
-    return new RequestError('network', text, { cause });
+    return new RequestError('network', text, { ...target, cause });
   }
   const code = codeOf(error);
   const reason = reasonOf(code);
   const message = describe(error, code);
   const text = reason === 'decode' ? `broken gzip (${message})` : message;
-  return new RequestError(reason, `${what}: ${text}`, { cause: withoutLongText(error, code) });
+  const cause = withoutLongText(error, code);
+  return new RequestError(reason, `${what}: ${text}`, { ...target, cause });
 }
 
 /** Of what a server may have written: a certificate can have a thousand names, all of which OpenSSL repeats. */
@@ -137,7 +171,7 @@ export function statusError(
     ...details
   }: FailureDetails & { readonly sentToken?: boolean; readonly proxied?: boolean },
 ): RequestError {
-  const [reason, hint] = readStatus(status, what, details.serverText ?? '', sentToken);
+  const [reason, hint] = readStatus(status, details, sentToken);
   // A node that the gateway cannot reach by HTTP is a finding of a healthy gateway.
   const isUnavailable = UNAVAILABLE_STATUSES.has(status) && !(status === 502 && proxied);
   const scope = isUnavailable ? 'endpoint' : 'none';
@@ -146,20 +180,18 @@ export function statusError(
 
 function readStatus(
   status: number,
-  what: string,
-  text: string,
+  { endpoint, serverText = '' }: FailureDetails,
   sentToken: boolean,
 ): readonly [reason: FailureReason, hint: string] {
+  const isLogin = endpoint === 'login';
   if (status === 401) {
-    const isLogin = what.startsWith('login ');
     const object = isLogin ? 'user and password were' : 'the session or token was';
     return ['auth', ` (${object} not accepted)`];
   }
-  if (status === 400 && sentToken && /base64|session|token/i.test(text)) {
+  if (status === 400 && sentToken && /base64|session|token/i.test(serverText)) {
     return ['auth', ' (the token was not understood)'];
   }
   if (status === 403) {
-    const isLogin = what.startsWith('login ');
     return ['forbidden', isLogin ? ' (the login was refused)' : ' (the user lacks a privilege)'];
   }
   if (status === 404) return ['not_available', ' (no such thing here)'];

@@ -53,8 +53,8 @@ export function recordAnswer({ answering }: PollStats, startMs: number, endMs: n
   answering.push({ startMs: firstMs, endMs });
 }
 
-/** Records the limit when the failure is a response over its limit of bytes; a limit of items is already marked. */
+/** Records the limit that a response exceeded; one whose failure names none was too large or too deep to decode. */
 export function recordLimit(stats: PollStats, failure: unknown): void {
   const isLimit = failure instanceof RequestError && failure.reason === 'limit';
-  if (isLimit && !stats.limits.has('items')) stats.limits.add('bytes');
+  if (isLimit) stats.limits.add(failure.limit ?? 'bytes');
 }

@@ -5,7 +5,14 @@ import type { Dispatcher } from 'undici';
 import type { Endpoint } from '../vocabulary.ts';
 import { createReleaser, readBody } from './body.ts';
 import { type RequestDeadlines, watchDeadlines } from './deadlines.ts';
-import { isNodeTimeout, RequestError, statusError, toRequestError } from './errors.ts';
+import {
+  type FailureDetails,
+  isNodeTimeout,
+  RequestError,
+  type RequestTarget,
+  statusError,
+  toRequestError,
+} from './errors.ts';
 import { type PollStats, recordAnswer } from './poll-stats.ts';
 import type { Upstream } from './upstream.ts';
 
@@ -65,6 +72,11 @@ export function subjectOf({ node, part, endpoint }: HttpRequest): string {
   return node === undefined ? (part ?? endpoint) : `node ${node}`;
 }
 
+/** What a failure of the request at this URL names. */
+export function targetOf({ endpoint, node }: HttpRequest, { url }: Upstream): RequestTarget {
+  return { endpoint, node, url: url.href };
+}
+
 /** The outcome of one request; reported once for each that was sent. */
 export interface FinishedRequest {
   readonly endpoint: Endpoint;
@@ -112,7 +124,8 @@ export async function performRequest<T>(
   const { endpoint, stats } = request;
   const what = `${endpoint} at ${attempt.upstream.name}`;
   const deadlines = { ...options.deadlines, headersMs: attempt.headersMs };
-  const watch = watchDeadlines(stats.signal, deadlines, what);
+  const target = targetOf(request, attempt.upstream);
+  const watch = watchDeadlines(stats.signal, deadlines, what, target);
   let failure: RequestError | undefined;
   try {
     const response = await dispatcher.request({
@@ -123,7 +136,8 @@ export async function performRequest<T>(
     attempt.code = response.statusCode;
     attempt.onHeaders();
     if (response.statusCode < 200 || response.statusCode > 299) {
-      throw await readStatusError(request, response, watch.signal, what);
+      const text = await readErrorText(response.body, watch.signal);
+      throw readStatusError(request, response, what, { ...target, serverText: text });
     }
     const head = readHead(response, attempt);
     request.onHeaders?.(head);
@@ -132,11 +146,12 @@ export async function performRequest<T>(
       watch.chunkArrived(chunk.length);
     });
     const maxBytes = Math.min(request.maxBytes ?? Infinity, options.maxResponseBytes);
-    const body = unpack(response, options.compression, what);
+    const body = unpack(response, options.compression, what, target);
     const release = createReleaser();
     await readBody(body, (chunk) => {
       if (attempt.bytes + chunk.length > maxBytes) {
-        throw new RequestError('limit', `${what}: the response is larger than ${maxBytes} bytes`);
+        const text = `${what}: the response is larger than ${maxBytes} bytes`;
+        throw new RequestError('limit', text, { ...target, limit: 'bytes' });
       }
       attempt.bytes += chunk.length;
       request.onChunk(chunk);
@@ -148,7 +163,7 @@ export async function performRequest<T>(
   } catch (error) {
     // The abort's own reason is more precise than the library's AbortError.
     const isAbort = watch.signal.aborted && !(error instanceof RequestError);
-    failure = toRequestError(isAbort ? watch.signal.reason : error, what);
+    failure = toRequestError(isAbort ? watch.signal.reason : error, what, target);
     throw failure;
   } finally {
     watch.stop();
@@ -184,15 +199,15 @@ function describeRequest(
   };
 }
 
-async function readStatusError(
+function readStatusError(
   request: HttpRequest,
-  { statusCode, headers, body }: Dispatcher.ResponseData,
-  signal: AbortSignal,
+  { statusCode, headers }: Dispatcher.ResponseData,
   what: string,
-): Promise<RequestError> {
+  details: FailureDetails,
+): RequestError {
   return statusError(statusCode, what, {
+    ...details,
     retryAfterSeconds: readRetryAfter(headers),
-    serverText: await readErrorText(body, signal),
     sentToken: request.sentToken === true,
     proxied: request.proxied === true,
   });
@@ -203,6 +218,7 @@ function unpack(
   { headers, body }: Dispatcher.ResponseData,
   acceptsGzip: boolean,
   what: string,
+  target: RequestTarget,
 ): Readable {
   const encoding = headerText(headers, 'content-encoding').toLowerCase();
   if (encoding === '' || encoding === 'identity') return body;
@@ -215,6 +231,7 @@ function unpack(
   throw new RequestError(
     'decode',
     `${what}: the content-encoding is ${name}, although ${requested} was requested: look for a proxy that changes it`,
+    target,
   );
 }
 

@@ -1,6 +1,7 @@
 import { createServer } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { CollectError } from '../../src/collectors/collector.ts';
 import { COLLECTORS } from '../../src/collectors/index.ts';
 import { nodes } from '../../src/collectors/nodes.ts';
 import { users } from '../../src/collectors/users.ts';
@@ -164,8 +165,21 @@ describe('the remedy of a failed poll', () => {
   });
 
   test('names the SQL port if the URL has it', async () => {
-    const failure = { reason: 'timeout', message: 'nodes at crdb:26257: no headers' } as const;
-    expect((await remedies())(nodes, failure)).toContain('26257 is the SQL port');
+    const find = await remedies();
+    const remedyAt = (url: string): string | undefined => {
+      const cause = new RequestError('timeout', 'no headers', { url });
+      return find(nodes, { reason: 'timeout', message: cause.message, cause });
+    };
+    expect(remedyAt('https://crdb:26257/api/v2')).toContain('26257 is the SQL port');
+    expect(remedyAt('https://crdb:8080/api/v2')).not.toContain('26257');
+  });
+
+  test('follows from the request that failed first, when a collector sums its failures up', async () => {
+    const find = await remedies();
+    const cause = new RequestError('timeout', 'no headers', { endpoint: 'node_ranges', node: 3 });
+    const summary = new CollectError('timeout', '2 of 3 nodes were not read', { cause });
+    const failure = { reason: 'timeout', message: summary.message, cause: summary } as const;
+    expect(find(nodes, failure)).toMatch(/^a node may be frozen/);
   });
 
   test('is unknown for a defect of the exporter', async () => {

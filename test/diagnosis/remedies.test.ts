@@ -6,8 +6,13 @@ import type { loadConfig } from '../../src/config/load.ts';
 import type { ClusterConfig } from '../../src/config/schema.ts';
 import { diagnose } from '../../src/diagnosis/diagnose.ts';
 import type { Operation } from '../../src/diagnosis/failure.ts';
-import { RequestError, statusError, toRequestError } from '../../src/http/errors.ts';
-import { FAILURE_REASONS } from '../../src/vocabulary.ts';
+import {
+  RequestError,
+  type RequestTarget,
+  statusError,
+  toRequestError,
+} from '../../src/http/errors.ts';
+import { type Endpoint, FAILURE_REASONS, LIMITS } from '../../src/vocabulary.ts';
 import { loadFlags, loadText } from '../config/loading.ts';
 import { FILES as PEM } from '../config/web-files.ts';
 import { expectGolden } from '../support/golden.ts';
@@ -55,19 +60,16 @@ const CODES = [
   'EMFILE',
 ];
 
-/** Beginnings of messages, which name what was requested, and some that only look like them. */
-const MESSAGES = [
-  'nodes at x:8080',
-  'nodes at x:26257: no headers',
-  'nodes at x:262570',
-  'login at x',
-  'table at x',
-  'the table at x, login at x',
-  'table_metadata at x',
-  'sessions at x',
-  'node_ranges at x',
-  'my_sessions_list at x',
-  'sessions at x: poll timeout exceeded',
+/** What was requested, and where. */
+const TARGETS: readonly RequestTarget[] = [
+  ...(
+    ['nodes', 'login', 'table', 'table_metadata', 'sessions', 'node_ranges', 'other'] as const
+  ).map((endpoint) => ({ endpoint, url: 'https://x:8080/api/v2' })),
+  { endpoint: 'nodes', url: 'https://x:26257/api/v2' },
+  { endpoint: 'nodes', url: 'https://x:26257' },
+  { endpoint: 'nodes', url: 'https://x:8080/26257' },
+  { endpoint: 'nodes' },
+  {},
 ];
 
 const SERVER_TEXTS = [
@@ -114,25 +116,37 @@ function section(title: string, lines: readonly Line[]): string {
   return `# ${title}\n\n${text.join('')}`;
 }
 
-function statuses(endpoint: string, operation: Operation): readonly Line[] {
+function statuses(endpoint: Endpoint, operation: Operation): readonly Line[] {
   return STATUSES.map((status) => [
     status,
-    remedyOf(statusError(status, `${endpoint} at x:8080`, {}), operation),
+    remedyOf(statusError(status, 'failed', { endpoint }), operation),
   ]);
 }
 
 function codes(operation: Operation, config = CONFIG): readonly Line[] {
   return CODES.map((code) => {
-    const error = toRequestError(Object.assign(new Error('failed'), { code }), 'nodes at x:8080');
+    const error = toRequestError(Object.assign(new Error('failed'), { code }), 'failed');
     return [code, remedyOf(error, operation, config)];
   });
 }
 
-function reasons(message: string, operation: Operation): readonly Line[] {
+function reasons(target: RequestTarget, operation: Operation): readonly Line[] {
   return FAILURE_REASONS.map((reason) => [
-    `${reason} (${message})`,
-    remedyOf(new RequestError(reason, message), operation),
+    `${reason} (${Object.values(target).join(' at ')})`,
+    remedyOf(new RequestError(reason, 'failed', target), operation),
   ]);
+}
+
+function limits(): readonly Line[] {
+  return LIMITS.map((limit) => [limit, remedyOf(new RequestError('limit', 'failed', { limit }))]);
+}
+
+/** Timeouts of polls, not of their requests. */
+function pollTimeouts(): readonly Line[] {
+  return (['nodes', 'sessions'] as const).map((endpoint) => {
+    const cause = new DOMException('late', 'TimeoutError');
+    return [endpoint, remedyOf(toRequestError(cause, 'failed', { endpoint }))];
+  });
 }
 
 async function logins(): Promise<readonly Line[]> {
@@ -144,10 +158,10 @@ async function logins(): Promise<readonly Line[]> {
   ];
   const lines = apis.map(async (api): Promise<readonly Line[]> => {
     const config = await configOf(api);
-    return ['login at x', 'nodes at login x'].flatMap((what) =>
+    return (['login', 'nodes'] as const).flatMap((endpoint) =>
       [401, 403].map((status): Line => [
-        `${status} ${what} with ${api}`,
-        remedyOf(statusError(status, what, {}), nodes, config),
+        `${status} ${endpoint} with ${api}`,
+        remedyOf(statusError(status, 'failed', { endpoint }), nodes, config),
       ]),
     );
   });
@@ -158,8 +172,8 @@ function serverTexts(status: number): readonly Line[] {
   return SERVER_TEXTS.flatMap((serverText): readonly Line[] => [
     [`cloud ${serverText}`, remedyOf(statusError(status, 'x', { serverText }), cloud)],
     [`change ${serverText}`, remedyOf(statusError(status, 'x', { serverText }), RENAME)],
-    [`table ${serverText}`, remedyOf(statusError(status, 'a table at x', { serverText }))],
-    [`nodes ${serverText}`, remedyOf(statusError(status, 'nodes at x', { serverText }))],
+    [`table ${serverText}`, remedyOf(statusError(status, 'x', { serverText, endpoint: 'table' }))],
+    [`nodes ${serverText}`, remedyOf(statusError(status, 'x', { serverText, endpoint: 'nodes' }))],
   ]);
 }
 
@@ -194,10 +208,12 @@ test('every failure has its remedy', async () => {
     section('Codes of a change', codes(RENAME)),
     section(
       'Reasons',
-      MESSAGES.flatMap((message) => reasons(message, nodes)),
+      TARGETS.flatMap((target) => reasons(target, nodes)),
     ),
-    section('Reasons of the Cloud API', reasons('assistant at x', cloud)),
-    section('Reasons of a change', reasons('other at x', RENAME)),
+    section('Limits', limits()),
+    section('Polls that took too long', pollTimeouts()),
+    section('Reasons of the Cloud API', reasons({ endpoint: 'assistant' }, cloud)),
+    section('Reasons of a change', reasons({ endpoint: 'other' }, RENAME)),
   ];
   const command = 'npx vitest run -u --project together test/diagnosis/remedies.test.ts';
   await expectGolden(sections.join('\n'), 'test/golden/remedies.txt', command);

@@ -235,10 +235,9 @@ describe('the status', () => {
   });
 
   test.each([
-    ['login at x:1', ' (user and password were not accepted)'],
-    ['nodes at login x', ' (the session or token was not accepted)'],
-    ['logins at x', ' (the session or token was not accepted)'],
-  ])('401 of "%s" has the hint "%s"', (what, hint) => {
-    expect(statusError(401, what, {}).message).toBe(`${what}: HTTP 401${hint}`);
+    ['login', ' (user and password were not accepted)'],
+    ['nodes', ' (the session or token was not accepted)'],
+  ] as const)('401 of %s has the hint "%s"', (endpoint, hint) => {
+    expect(statusError(401, 'x', { endpoint }).message).toBe(`x: HTTP 401${hint}`);
   });
 });

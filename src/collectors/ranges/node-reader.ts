@@ -1,4 +1,5 @@
 import type { ClusterApi, RangeRoute } from '../../cockroach/cluster-api.ts';
+import { statusOf } from '../../cockroach/failures.ts';
 import { assertWithin, MAX_NODE_REPLICAS, MAX_NODE_STORES } from '../../cockroach/limits.ts';
 import { CollectError } from '../collector.ts';
 import { rangeShape } from './range.ts';
@@ -128,8 +129,4 @@ async function readList(
 
 function nameOf(nodeId: number): string {
   return `ranges of node ${nodeId === 0 ? 'local' : nodeId}`;
-}
-
-function statusOf(error: unknown): unknown {
-  return error instanceof Error && 'status' in error ? error.status : undefined;
 }

@@ -79,6 +79,8 @@ interface FailedNode {
   readonly wasQueried: boolean;
   readonly reason: FailureReason;
   readonly message: string;
+  /** What the request threw. */
+  readonly cause?: unknown;
 }
 
 /** The nodes that were read and those that were not, by id. */
@@ -122,7 +124,8 @@ export async function scanNodes(
       } catch (error) {
         const message = messageOf(error);
         if (signal.aborted) interrupted.push(nodeId);
-        else failed.push({ nodeId, wasQueried: true, reason: reasonOf(error), message });
+        else
+          failed.push({ nodeId, wasQueried: true, reason: reasonOf(error), message, cause: error });
       }
       scanProgress(scanned.length + failed.length, order.length);
     }
@@ -187,7 +190,7 @@ export function scanFailure(
   if (scanned.length * 2 >= planned) return undefined;
   const example = mostFrequent(failed);
   const message = `ranges: ${failed.length} of ${planned} nodes were not read; ${example?.message}`;
-  return { reason: example?.reason ?? 'other', message };
+  return { reason: example?.reason ?? 'other', message, cause: example?.cause };
 }
 
 /** A scan that publishes is a success; what it lacks is logged and counted in crdb_range_scan_nodes. */

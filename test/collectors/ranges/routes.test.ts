@@ -104,7 +104,7 @@ describe('routes gateway and proxy', () => {
   test('the failure of a node with the wrong ranges has the reason decode', async () => {
     const cluster = fakeCluster([node(2, { ranges: node(1).ranges ?? [] })]);
     const { failure } = await pollRanges(cluster.api);
-    expect(failure).toEqual({
+    expect(failure).toMatchObject({
       reason: 'decode',
       message:
         'ranges: 1 of 1 nodes were not read; ranges of node 2: the response holds ranges of node 1',

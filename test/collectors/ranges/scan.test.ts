@@ -99,7 +99,7 @@ describe('a scan', () => {
   test('continues after a node that fails', async () => {
     const { scanned, failed } = await run({ nodeIds: [1, 2, 3], broken: [2] });
     expect(ids(scanned)).toEqual([1, 3]);
-    expect(failed).toEqual([
+    expect(failed).toMatchObject([
       { nodeId: 2, wasQueried: true, reason: 'http', message: 'node 2 is broken' },
     ]);
   });

@@ -31,7 +31,7 @@ export async function checkConnectivity(list: Checklist, text: string, operation
   const run = (check: string, step: Parameters<Checklist['run']>[2]) => {
     const work: typeof step = () =>
       step().catch((error: unknown) => {
-        throw toRequestError(error, `${check} of ${url.host}`);
+        throw toRequestError(error, `${check} of ${url.host}`, { url: url.href });
       });
     return list.run(check, operation, work, { target });
   };
