@@ -3,12 +3,13 @@ import pLimit from 'p-limit';
 import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici';
 import type { Endpoint, RetryReason } from '../vocabulary.ts';
 import { abortable, delay } from './deadlines.ts';
+import type { HealthOptions } from './endpoint-health.ts';
 import { RequestError, toRequestError } from './errors.ts';
 import { Health } from './health.ts';
 import { isRefusal, type Refusal, Refusals } from './refusals.ts';
 import { type HttpRequest, performRequest, type RequestOptions, targetOf } from './request.ts';
 import { MAX_ATTEMPTS, MAX_WAIT_MS, planRetry, RetryBudget } from './retry.ts';
-import type { HealthOptions, Upstream } from './upstream.ts';
+import type { Upstream } from './upstream.ts';
 
 /** For TCP and TLS together; a black-holed host must not use up the time that the next URL needs. */
 const CONNECT_TIMEOUT_MS = 5_000;

@@ -1,10 +1,16 @@
-import { Breaker } from './breaker.ts';
-import type { HealthOptions, Upstream } from './upstream.ts';
+import { Breaker, type BreakerOptions } from './breaker.ts';
 
 const MAX_FAILURES = 3;
 /** Without responses, one in this many requests gets the full deadline: to an endpoint of a URL, and for a node. */
 const FULL_DEADLINE_EVERY = 10;
 const FULL_DEADLINE_OF_A_NODE_EVERY = 3;
+
+export interface HealthOptions extends BreakerOptions {
+  /** To the headers of a response; the short one is for requests after silence. */
+  readonly deadlines: { readonly headersMs: number; readonly headersAfterSilenceMs: number };
+  /** Largest share of the time that may be spent on waiting for a silent node. */
+  readonly maxDuty: number;
+}
 
 /** Requests in a row that got no response. */
 interface Silence {
@@ -17,7 +23,7 @@ interface Silence {
 export class EndpointHealth {
   readonly breaker: Breaker;
   /** The order of the failures of the last request at each URL; absent where it brought something usable. */
-  readonly failureOrder = new Map<Upstream, number>();
+  readonly failureOrder = new Map<URL, number>();
   /** A silent node gets no requests until then, monotonic ms. */
   skippedUntilMs = -Infinity;
   readonly #options: HealthOptions;
@@ -69,8 +75,8 @@ export class EndpointHealth {
     return this.#silence;
   }
 
-  succeeded(upstream: Upstream): void {
-    this.failureOrder.delete(upstream);
+  succeeded(url: URL): void {
+    this.failureOrder.delete(url);
     this.skippedUntilMs = -Infinity;
     this.breaker.succeeded();
   }

@@ -1,10 +1,10 @@
 import { BoundedMap } from './bounded-map.ts';
 import type { Breaker, Pause } from './breaker.ts';
-import { EndpointHealth } from './endpoint-health.ts';
+import { EndpointHealth, type HealthOptions } from './endpoint-health.ts';
 import { isNodeTimeout, missedDeadline, type RequestError } from './errors.ts';
 import { isAboutUrl, longestPause, pauseEverywhere, pauseLengthMs } from './pauses.ts';
 import { type Attempt, type HttpRequest, subjectOf } from './request.ts';
-import { type HealthOptions, Upstream } from './upstream.ts';
+import { Upstream } from './upstream.ts';
 
 /** A node without a response is skipped no longer than this. */
 const MAX_SKIP_MS = 300_000;
@@ -55,7 +55,7 @@ export class Health {
     const { breaker, failureOrder } = this.#endpoint(upstream, request);
     if (upstream.state === 'half_open' && request.node === undefined) return -1;
     const isClosed = upstream.state === 'closed' && breaker.state === 'closed';
-    return isClosed ? (failureOrder.get(upstream) ?? 0) : Number.MAX_SAFE_INTEGER;
+    return isClosed ? (failureOrder.get(upstream.url) ?? 0) : Number.MAX_SAFE_INTEGER;
   }
 
   #endpoint(upstream: Upstream, request: HttpRequest): EndpointHealth {
@@ -156,7 +156,7 @@ export class Health {
   succeeded({ upstream, endpoint }: TrackedAttempt): void {
     upstream.breaker.endPastPause();
     endpoint.breaker.endPastPause();
-    endpoint.succeeded(upstream);
+    endpoint.succeeded(upstream.url);
   }
 
   /** Records a failure; returns whether another URL may do better. */
@@ -216,7 +216,7 @@ export class Health {
   /** Nothing usable came from this URL: the next request of its kind begins at another one. */
   #preferOthers({ upstream, endpoint }: TrackedAttempt): void {
     this.#failures += 1;
-    endpoint.failureOrder.set(upstream, this.#failures);
+    endpoint.failureOrder.set(upstream.url, this.#failures);
   }
 }
 

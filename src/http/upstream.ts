@@ -1,7 +1,7 @@
 import type { BreakerState } from '../vocabulary.ts';
 import { BoundedMap } from './bounded-map.ts';
-import { Breaker, type BreakerOptions } from './breaker.ts';
-import { EndpointHealth } from './endpoint-health.ts';
+import { Breaker } from './breaker.ts';
+import { EndpointHealth, type HealthOptions } from './endpoint-health.ts';
 import type { RequestError } from './errors.ts';
 
 /** With one URL a single refused connection may be an accident; with several, the next one is at hand. */
@@ -11,13 +11,6 @@ const MAX_FAILURES_OF_ONE_OF_SEVERAL = 1;
 const MIN_SILENT_TO_OPEN = 2;
 /** How long a URL is not used that refused a login or a token which another URL accepted. */
 const LEFT_OUT_MS = 5 * 60_000;
-
-export interface HealthOptions extends BreakerOptions {
-  /** To the headers of a response; the short one is for requests after silence. */
-  readonly deadlines: { readonly headersMs: number; readonly headersAfterSilenceMs: number };
-  /** Largest share of the time that may be spent on waiting for a silent node. */
-  readonly maxDuty: number;
-}
 
 /** One of the configured URLs of an API, with its health. */
 export class Upstream {

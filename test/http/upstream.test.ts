@@ -131,7 +131,8 @@ describe('the health of an endpoint', () => {
   });
 
   test('forgets its failures at a URL that answers', () => {
-    const [first, second] = [create(), create()];
+    const first = new URL('http://a');
+    const second = new URL('http://b');
     const health = new EndpointHealth(OPTIONS);
     health.failureOrder.set(first, 1).set(second, 2);
     for (let failure = 0; failure < 2; failure += 1) health.breaker.failed(0);
