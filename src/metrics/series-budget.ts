@@ -28,7 +28,9 @@ export function fitBudget(set: SampleSet, maxSeries: number): WithinBudget {
   const families = all.map(({ family, samples }, at) => {
     const isKept = ranksOf[at]?.map((rank) => rank < firstDropped) ?? [];
     if (!isKept.includes(false)) return { family, samples };
-    const kept = new Map([...samples].filter((_sample, index) => isKept[index]));
+    // Only entries of lists, which are short, are looked at one by one.
+    const rest = isKept.includes(true) ? [...samples].filter((_one, index) => isKept[index]) : [];
+    const kept = new Map(rest);
     dropped.set(family.name, samples.size - kept.size);
     return { family, samples: kept };
   });
