@@ -14,7 +14,7 @@ import {
 import { addExamples, type CommandContext, CommandError } from '../command.ts';
 import { untilStopSignal } from '../process/signals.ts';
 import { runExporter } from './serve.ts';
-import { addListenOptions, scenarioOption } from './simulate.ts';
+import { addListenOptions, MULTI_REGION, scenarioOption } from './simulate.ts';
 
 const EXPORTER_ADDRESS = '127.0.0.1:10137';
 /** Attempts to find free ports. */
@@ -51,6 +51,7 @@ async function demo(
   const simulator = await onFreePorts([listen.port, cloudListen.port], ([port = 0, cloud = 0]) =>
     startSimulator({
       scenario,
+      survival: MULTI_REGION,
       listen: { ...listen, port },
       cloudListen: { ...cloudListen, port: cloud },
     }),
@@ -142,6 +143,9 @@ function describeDemo({ addresses }: Exporter, simulator: Simulator): string {
     `  Cluster API          ${simulator.clusterUrl}`,
     `  Cloud API            ${simulator.cloudUrl}`,
     `  Log in there as      ${simulator.username} / ${simulator.password}`,
+    '',
+    'Ranges have 3 replicas; those of the database bank, which is multi-region, have 3 voters in one region',
+    'and a non-voter in each other one.',
     '',
     ...describeEvents(simulator),
     'Press Ctrl-C to stop both.',

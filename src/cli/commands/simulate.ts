@@ -44,7 +44,7 @@ async function simulate(flags: Partial<SimulatorOptions>): Promise<void> {
 
 async function start(flags: Partial<SimulatorOptions>): Promise<Simulator> {
   try {
-    return await startSimulator(flags);
+    return await startSimulator({ survival: MULTI_REGION, ...flags });
   } catch (error) {
     const message = messageOf(error);
     if (error instanceof RangeError) throw new CommandError(message, EXIT.usage, error);
@@ -69,6 +69,9 @@ function describe(simulator: Simulator): string {
 }
 
 /** The option that chooses the events in the simulated cluster. */
+/** The database bank is multi-region with the survival goal ZONE, the default: non-voters outside of its home region. */
+export const MULTI_REGION = { bank: 'zone' } as const;
+
 export function scenarioOption(): Option {
   return new Option('--scenario <name>', 'Events in the simulated cluster.')
     .choices(['incident', 'calm'])
