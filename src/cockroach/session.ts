@@ -208,7 +208,7 @@ export class Session {
         ...bufferBody(MAX_RESPONSE_BYTES, readToken),
       });
     } catch (error) {
-      const failure = toLoginError(error);
+      const failure = toRequestError(error, 'login');
       loginFailed(failure);
       this.#remember(failure, password, LOGIN_PAUSES_MS[failure.reason] ?? 0);
       throw failure;
@@ -230,12 +230,6 @@ function readToken(body: Buffer, { url }: HttpResponse): Pick<Token, 'text' | 'i
   if (!value.session) throw new RequestError('decode', 'login: the response has no session', LOGIN);
   checkToken(value.session, 'decode', 'login: the session token');
   return { text: value.session, issuer: url ?? '' };
-}
-
-function toLoginError(error: unknown): RequestError {
-  const failure = toRequestError(error, 'login', LOGIN);
-  if (failure.status !== 400) return failure;
-  return new RequestError('auth', `${failure.message} (the login was refused)`, failure);
 }
 
 /** Servers send base64; what no header can carry would fail every request before it is sent. */

@@ -188,6 +188,8 @@ function readStatus(
     const object = isLogin ? 'user and password were' : 'the session or token was';
     return ['auth', ` (${object} not accepted)`];
   }
+  // Of the cluster, or of something before it: a port that wants https, a balancer.
+  if (status === 400 && isLogin) return ['auth', ' (the login was refused)'];
   if (status === 400 && sentToken && /base64|session|token/i.test(serverText)) {
     return ['auth', ' (the token was not understood)'];
   }

@@ -3,7 +3,7 @@ import type { RequestError } from './errors.ts';
 import { type HttpRequest, subjectOf } from './request.ts';
 import type { Upstream } from './upstream.ts';
 
-/** A response of 401 or 403, or a 400 that complains of the token. */
+/** A response of 401 or 403, a 400 that complains of the token, or one to a login. */
 export interface Refusal {
   readonly upstream: Upstream;
   readonly error: RequestError;
