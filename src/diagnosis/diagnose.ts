@@ -12,10 +12,10 @@ export function diagnose(
   error: unknown,
   operation: Operation,
   { cluster_api }: ClusterConfig,
-  { mayHaveChanged } = { mayHaveChanged: false },
+  { mayHaveChanged = false, hasWorked = false } = {},
 ) {
   if (!(error instanceof RequestError)) return undefined;
-  const failure = { error, operation, login: cluster_api, mayHaveChanged };
+  const failure = { error, operation, login: cluster_api, mayHaveChanged, hasWorked };
   const rule = RULES[operation.api].find(([conditions]) => hold(conditions, failure));
   const remedy = rule?.[1] ?? 'check the server, then try again';
   return {
@@ -45,15 +45,17 @@ export type FindRemedy = (
     readonly reason: FailureReason;
     readonly message: string;
     readonly cause?: unknown;
+    readonly hasWorked?: boolean;
   },
 ) => string | undefined;
 
 /** For the polls of one cluster; those that an open circuit breaker skips get the remedy of its cause. */
 export function createRemedyFinder(config: ClusterConfig): FindRemedy {
   const outages = new Map<Api, RequestError>();
-  return (operation, { reason, message, cause }) => {
+  return (operation, { reason, message, cause, hasWorked }) => {
     if (reason === 'other') return undefined;
-    const remedyOf = (error: RequestError) => diagnose(error, operation, config)?.remedy;
+    const remedyOf = (error: RequestError) =>
+      diagnose(error, operation, config, { hasWorked })?.remedy;
     const outage = outages.get(operation.api);
     if (reason === 'breaker_open' && outage !== undefined) {
       return `the last failure was: ${toLine(outage.message)}; ${remedyOf(outage)}`;

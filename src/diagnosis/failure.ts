@@ -19,6 +19,8 @@ export interface Failure {
   readonly error: RequestError;
   readonly operation: Operation;
   readonly login: ClusterConfig['cluster_api'];
+  /** Whether the same operation has succeeded before: then the address is right. */
+  readonly hasWorked: boolean;
   /** Whether a request that changes something was begun and not answered. */
   readonly mayHaveChanged: boolean;
 }

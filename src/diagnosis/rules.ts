@@ -25,8 +25,15 @@ const CONNECTION_RULES: readonly Rule[] = [
     'check cloud_api.url (--cloud.url) and any proxy or firewall in between',
   ],
   [
-    { reasons: ['network', 'tls', 'timeout'], when: isSqlPort },
+    {
+      reasons: ['network', 'tls', 'timeout'],
+      when: (failure) => !failure.hasWorked && isSqlPort(failure),
+    },
     `26257 is the SQL port: ${HTTP_PORT}`,
+  ],
+  [
+    { codes: ['ECONNREFUSED'], when: ({ hasWorked }) => hasWorked },
+    'nothing listens there any more: check that the node is up',
   ],
   [
     { codes: ['ECONNREFUSED'] },

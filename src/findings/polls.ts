@@ -68,13 +68,26 @@ function formatAdvice(remedy: string | undefined, cluster: string): string {
   return `${sentence} \`crdb-exporter diagnose --cluster ${quoteArgument(cluster)}\` checks every step.`;
 }
 
-const API_NAMES = { cluster: 'The cluster API', cloud: 'The Cloud API' } as const;
+const API_NAMES = {
+  cluster: 'The exporter cannot see the cluster: its API',
+  cloud: 'The Cloud API',
+} as const;
+const SQL_FIRST = 'First run a SQL query: the database may still work.';
 
 /** Issues of the polls themselves: APIs that are down, collectors that fail, limits. */
-export function pollProblems(collectors: readonly CollectorStatus[], down: ReadonlySet<Api>) {
+export function pollProblems(
+  collectors: readonly CollectorStatus[],
+  down: ReadonlySet<Api>,
+  lastSeen?: string,
+): readonly Problem[] {
   const others = collectors.filter(({ api }) => !down.has(api));
   return [
-    ...Array.from(down, (api) => apiIssue(collectors.filter((one) => one.api === api))).flat(),
+    ...Array.from(down, (api) =>
+      apiIssue(
+        collectors.filter((one) => one.api === api),
+        lastSeen,
+      ),
+    ).flat(),
     ...others.flatMap(failureIssue),
     ...collectors.flatMap(stretchProblem),
     ...collectors.flatMap(limitIssue),
@@ -82,15 +95,21 @@ export function pollProblems(collectors: readonly CollectorStatus[], down: Reado
 }
 
 /** One cause, however many collectors it stops. */
-function apiIssue(collectors: readonly CollectorStatus[]): readonly Problem[] {
+function apiIssue(
+  collectors: readonly CollectorStatus[],
+  lastSeen: string | undefined,
+): readonly Problem[] {
   const failing = collectors.filter(({ error }) => error !== undefined);
   // An open circuit breaker is not the cause of the failures.
   const cause = failing.find(({ error }) => error?.reason !== 'breaker_open') ?? failing[0];
   if (cause?.error === undefined) return [];
   const { api, error } = cause;
-  const text = `${API_NAMES[api]} is failing: ${error.message}.`;
+  const isCluster = api === 'cluster';
+  const seen = isCluster && lastSeen !== undefined ? ` ${lastSeen}` : '';
+  const text = `${API_NAMES[api]} is failing: ${error.message}.${seen}`;
   const names = formatList(failing.map(({ name }) => name));
-  const next = `${error.advice} Failing collectors: ${names}.`;
+  const first = isCluster ? `${SQL_FIRST} ` : '';
+  const next = `${first}${error.advice} Failing collectors: ${names}.`;
   const alert = api === 'cluster' && !isRejected(cause) ? 'CrdbClusterApiDown' : alertOf(cause);
   return [{ key: `api ${api}`, about: 'exporter', alert, text, next }];
 }

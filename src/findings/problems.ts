@@ -1,13 +1,14 @@
 import type { NodesResult } from '../collectors/nodes.ts';
 import type { RangesResult } from '../collectors/ranges.ts';
 import { sessions, type SessionsResult } from '../collectors/sessions.ts';
+import { formatDuration } from '../format.ts';
 import type { Conditions } from '../polling/conditions.ts';
 import type { Api } from '../vocabulary.ts';
 import { assistantProblems, type AssistantStatus } from './assistant.ts';
 import { decideDecommission } from './dead-nodes.ts';
 import { jobProblems } from './job-problems.ts';
 import { hotRangeProblems, loadProblems, sessionLoadProblems } from './load-problems.ts';
-import { nodeProblems, type NodesStatus } from './nodes.ts';
+import { formatLiveNodes, nodeProblems, type NodesStatus } from './nodes.ts';
 import { type CollectorStatus, pollProblems, warningProblem } from './polls.ts';
 import type { Problem } from './problem.ts';
 import { quorumProblems, rangeProblems } from './range-problems.ts';
@@ -50,23 +51,55 @@ export function findProblems(
 ): readonly Problem[] {
   const polledAt = view.collectors.find(({ name }) => name === sessions.name)?.lastSuccessAt;
   const down = new Set(view.apis.filter(({ isUp }) => isUp === false).map(({ api }) => api));
+  const isBlind = down.has('cluster');
+  const from = (collector: string, problems: readonly Problem[]): readonly Problem[] => {
+    const source = view.collectors.find(({ name }) => name === collector);
+    return source?.state === 'failing'
+      ? problems.map((one) => toOld(one, source, isBlind, nowMs))
+      : problems;
+  };
+  const { nodes, ranges, sessions: listed } = results;
+  // Polls that fail at all URLs have one finding.
+  const shown = isBlind ? warnings.filter(({ key }) => !key.startsWith('URL ')) : warnings;
   return [
-    ...pollProblems(view.collectors, down),
-    ...warnings.map((warning) => warningProblem(view.name, warning)),
-    ...(view.nodes ? nodeProblems(view.nodes, decideDecommission(stop)) : []),
-    ...(view.ranges
-      ? rangeProblems(view.ranges, down.has('cluster'), view.nodes?.list.length)
-      : []),
-    ...(results.nodes
-      ? [...loadProblems(results.nodes), ...jobProblems(results.nodes, nowMs)]
-      : []),
-    ...(results.ranges
-      ? [...hotRangeProblems(results.ranges), ...quorumProblems(results.ranges)]
-      : []),
-    ...(results.nodes && results.sessions
-      ? sessionLoadProblems(results.sessions, results.nodes)
-      : []),
-    ...(view.sessions ? sessionProblems(view.sessions, view.name, polledAt) : []),
-    ...(view.assistant ? assistantProblems(view.assistant) : []),
+    ...pollProblems(view.collectors, down, describeLastSeen(view, nowMs)),
+    ...shown.map((warning) => warningProblem(view.name, warning)),
+    ...from('nodes', [
+      ...(view.nodes ? nodeProblems(view.nodes, decideDecommission(stop)) : []),
+      ...(nodes ? [...loadProblems(nodes), ...jobProblems(nodes, nowMs)] : []),
+    ]),
+    ...from('ranges', [
+      ...(view.ranges ? rangeProblems(view.ranges, isBlind, view.nodes?.list.length) : []),
+      ...(ranges ? [...hotRangeProblems(ranges), ...quorumProblems(ranges)] : []),
+    ]),
+    ...from('sessions', [
+      ...(view.sessions ? sessionProblems(view.sessions, view.name, polledAt) : []),
+      ...(nodes && listed ? sessionLoadProblems(listed, nodes) : []),
+    ]),
+    ...from('cloud', view.assistant ? assistantProblems(view.assistant) : []),
   ];
+}
+
+/** A problem as it was last seen: nothing is recommended on old data. */
+function toOld(
+  problem: Problem,
+  { name, lastSuccessAt }: CollectorStatus,
+  isBlind: boolean,
+  nowMs: number,
+): Problem {
+  const text = `Last seen ${formatAgo(lastSuccessAt, nowMs)}: ${problem.text}`;
+  const next = `The polls of ${name} are failing, and this may have changed.`;
+  return { ...problem, level: isBlind ? 'info' : problem.level, text, next };
+}
+
+/** `Last seen 18 s ago: 4 of 5 nodes live.`; undefined while nothing was ever seen. */
+function describeLastSeen({ nodes, collectors }: ClusterView, nowMs: number): string | undefined {
+  const seenAt = collectors.find(({ name }) => name === 'nodes')?.lastSuccessAt;
+  if (nodes === undefined || seenAt === undefined) return undefined;
+  return `Last seen ${formatAgo(seenAt, nowMs)}: ${formatLiveNodes(nodes)} nodes live.`;
+}
+
+function formatAgo(at: string | undefined, nowMs: number): string {
+  const seconds = at === undefined ? 0 : Math.max(0, nowMs - Date.parse(at)) / 1000;
+  return `${formatDuration(Math.round(seconds))} ago`;
 }

@@ -285,10 +285,9 @@ export class Poller {
 
   #conclude(failure: PollFailure | undefined, last: Outcome['last']): void {
     const { conditions, findRemedy } = this.#options;
-    const error = failure && {
-      ...failure,
-      remedy: failure.remedy ?? findRemedy(this.collector, failure),
-    };
+    const hasWorked = this.#outcome.lastSuccessMs !== undefined;
+    const remedy = failure && findRemedy(this.collector, { ...failure, hasWorked });
+    const error = failure && { ...failure, remedy: failure.remedy ?? remedy };
     conditions.pollEnded(this.collector, this.#outcome.state, error);
     this.#outcome = {
       state: error === undefined ? 'ok' : 'failing',

@@ -40,6 +40,12 @@ describe('each alert', () => {
   });
 });
 
+/** What is found when the last backup ended so many hours ago. */
+function ended(hours: number) {
+  const lastBackupSeconds = NOW_MS / 1000 - hours * 3600;
+  return jobProblems({ ...nodesResult(node(1)), lastBackupSeconds }, NOW_MS);
+}
+
 /** What is found at a live node with these metrics, besides a calm one. */
 function found(more: Partial<Node>, others: readonly Node[] = [node(2)]) {
   const result = nodesResult(node(1, { memoryBytes: 100, ...more }), ...others);
@@ -160,11 +166,6 @@ describe('a finding', () => {
   });
 
   test('of an old backup counts from its end', () => {
-    const ended = (hours: number) =>
-      jobProblems(
-        { ...nodesResult(node(1)), lastBackupSeconds: NOW_MS / 1000 - hours * 3600 },
-        NOW_MS,
-      );
     expect(ended(27).map(({ alert }) => alert)).toEqual(['CrdbBackupTooOld']);
     expect(ended(25)).toEqual([]);
   });

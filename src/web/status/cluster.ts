@@ -177,7 +177,11 @@ function readStopEvidence(
   cluster: Pick<ClusterSource, 'pollers' | 'result'>,
   nowMs: number,
 ): StopEvidence {
-  const listed = cluster.result(nodes)?.nodes;
+  // Nobody stops or removes a node because of data that may have changed.
+  const isFailing = cluster.pollers.some(
+    ({ collector, outcome }) => collector.name === nodes.name && outcome.state === 'failing',
+  );
+  const listed = isFailing ? undefined : cluster.result(nodes)?.nodes;
   return {
     scan: lastScan(cluster, cluster.result(ranges), nowMs),
     statuses: listed && new Map(listed.map((node) => [node.id, livenessOf(node)])),
@@ -191,6 +195,7 @@ function lastScan(
 ): LastScan | undefined {
   const poller = pollers.find(({ collector }) => collector.name === ranges.name);
   const { lastSuccessMs, last } = poller?.outcome ?? {};
+  if (poller?.outcome.state === 'failing') return undefined;
   if (poller === undefined || result === undefined || lastSuccessMs === undefined) return undefined;
   return {
     result,

@@ -38,6 +38,11 @@ const TRENDS: Readonly<
   },
 };
 
+/** The collector whose polls a trend follows. */
+export function collectorOf(trend: string): string | undefined {
+  return Object.entries(TRENDS).find(([, trends]) => trend in trends)?.[0];
+}
+
 /** The trends of one cluster and the age of its issues, in bounded memory. */
 export class ClusterHistory {
   readonly #trends = new Map<string, Trend>();

@@ -17,7 +17,7 @@ const HEAT_STEPS = 5;
 const HIGH_RATIO = 0.9;
 
 /** The nodes by locality with their liveness and load. */
-export function nodeMap({ list }: NodesStatus, nowMs: number): Html {
+export function nodeMap({ list }: NodesStatus, nowMs: number, lastSeenAt?: string): Html {
   const kind = list.length <= MAX_CARDS ? 'cards' : 'tiles';
   const isShown = (node: NodeStatus): boolean => list.length <= MAX_TILES || !isHealthy(node);
   const drawZone = ([zone, nodes]: readonly [string, readonly NodeStatus[]]): Html => {
@@ -28,7 +28,10 @@ export function nodeMap({ list }: NodesStatus, nowMs: number): Html {
     return html`<div class="zone of-${kind}">
       ${zone !== '' && html`<h5>${zone}</h5>`}
       <ul class="${kind}">
-        ${shown.map((node) => (kind === 'cards' ? nodeCard(node, nowMs) : nodeTile(node, nowMs)))}
+        ${shown.map((node) => {
+          if (lastSeenAt !== undefined) return oldNode(node, kind, lastSeenAt, nowMs);
+          return kind === 'cards' ? nodeCard(node, nowMs) : nodeTile(node, nowMs);
+        })}
       </ul>
       ${hidden > 0 && html`<p class="quiet">and ${formatCount(hidden)} healthy</p>`}
     </div>`;
@@ -67,6 +70,24 @@ function meter(title: string, ratio: number | undefined, high: number): Html | u
   return html`<span class="load${ratio > high && ' high'}"
     ><span>${title}</span>${bar(ratio)}<span>${formatPercent(ratio)}</span></span
   >`;
+}
+
+/** A node while the polls fail: what it was, without a colour or figures. */
+function oldNode(
+  node: NodeStatus,
+  kind: 'cards' | 'tiles',
+  lastSeenAt: string,
+  nowMs: number,
+): Html {
+  return kind === 'cards'
+    ? html`<li class="card past">
+        <b>n${node.id}</b>
+        <span class="state"
+          >${icon('unknown')} last seen ${stateText(node)} ${relativeTime(lastSeenAt, nowMs)}
+          ago</span
+        >
+      </li>`
+    : html`<li class="past"><b>${node.id}</b> was ${stateText(node)}</li>`;
 }
 
 /** The tile of a healthy node shows only its load. */

@@ -1,9 +1,10 @@
 import { formatLiveNodes } from '../../../findings/nodes.ts';
 import type { CollectorStatus } from '../../../findings/polls.ts';
-import { type Finding, isProblem } from '../../../findings/problem.ts';
-import { NOT_CHECKED } from '../../../findings/thresholds.ts';
+import { isProblem } from '../../../findings/problem.ts';
 import { formatList } from '../../../format.ts';
+import { collectorOf } from '../history.ts';
 import type { ClusterStatus, Status } from '../status.ts';
+import { duration, findingList, formatLevels } from './finding-list.ts';
 import { formatTime, html, type Html, icon, relativeTime, withCode } from './html.ts';
 import { nodeMap } from './node-map.ts';
 import {
@@ -23,9 +24,6 @@ const STATE_TEXTS: Readonly<Record<ClusterStatus['state'], string>> = {
   unknown: 'is unknown',
   healthy: 'is healthy',
 };
-
-/** The other findings unfold, so that the panels below are in sight. */
-const MAX_UNFOLDED = 6;
 
 /** URLs on every page; those of assets have a query that changes with the content. */
 export interface PageLinks {
@@ -106,7 +104,11 @@ function clusterTabs({ clusters }: Status, shown: ClusterStatus): Html {
           >${icon(lookOf(cluster))} <b>${cluster.name}</b>
           <span
             >${STATE_TEXTS[cluster.state]}${
-              cluster.nodes && `, ${formatLiveNodes(cluster.nodes)} nodes live`
+              cluster.nodes &&
+              `, ${formatLiveNodes(cluster.nodes)} nodes ${isPast(cluster, 'nodes') ? 'were' : ''} live`.replace(
+                '  ',
+                ' ',
+              )
             }</span
           ></a
         >`,
@@ -151,14 +153,6 @@ function headline(cluster: ClusterStatus, nowMs: number): Html {
   </section>`;
 }
 
-/** `for 5 min`; what the first polls found may have lasted longer. */
-function duration(
-  { since, mayBeOlder }: Pick<ClusterStatus, 'since' | 'mayBeOlder'>,
-  nowMs: number,
-) {
-  return html`for ${mayBeOlder && 'at least '}${relativeTime(since, nowMs)}`;
-}
-
 interface Panel {
   /** `line` for content that is one line, `wide` for what needs the whole width. */
   readonly kind: 'line' | 'wide' | 'half';
@@ -169,6 +163,10 @@ interface Panel {
   readonly content: Html | undefined;
 }
 
+function isPast({ collectors }: ClusterStatus, collector: string | undefined): boolean {
+  return collectors.some(({ name, state }) => name === collector && state === 'failing');
+}
+
 /** A panel whose content lists nothing is a line. */
 function kindOf(listed: object = []): Panel['kind'] {
   return Object.keys(listed).length > 0 ? 'half' : 'line';
@@ -177,10 +175,14 @@ function kindOf(listed: object = []): Panel['kind'] {
 /** The panels of the collectors that are on. */
 function describePanels(cluster: ClusterStatus, nowMs: number): readonly Panel[] {
   const { nodes, ranges, sessions, assistant, collectors, findings } = cluster;
+  const old = (name: string): string | undefined => {
+    const source = collectors.find((one) => one.name === name);
+    return source?.state === 'failing' ? source.lastSuccessAt : undefined;
+  };
   const stop = ranges && safeToStop(cluster.safeToStop, ranges);
   const problems = ranges && problemRanges(ranges, findings, nowMs);
   const rows = [
-    ['wide', 'Nodes', 'nodes', nodes && nodeMap(nodes, nowMs)],
+    ['wide', 'Nodes', 'nodes', nodes && nodeMap(nodes, nowMs, old('nodes'))],
     [kindOf(ranges?.problems), 'Problem ranges', 'ranges', problems],
     [kindOf(ranges?.dependent), 'Safe to stop', 'ranges', stop],
     [kindOf(ranges?.tables), 'Tables', 'ranges', ranges && loadedTables(ranges)],
@@ -206,7 +208,12 @@ function clusterDetails(cluster: ClusterStatus, nowMs: number): Html {
     ...shown.map((one) => (one === last ? ({ ...one, kind: 'wide' } as const) : one)),
     { kind: 'wide', title: 'Collectors', content: table },
   ];
-  return html`${findingList(cluster, nowMs)}${trendTiles(cluster.trends, cluster.findings, cluster.nodes)}
+  return html`${findingList(cluster, nowMs)}${trendTiles(
+      cluster.trends,
+      cluster.findings,
+      cluster.nodes,
+      (trend) => isPast(cluster, collectorOf(trend)),
+    )}
     <div class="panels">
       ${
         missing.length > 0 &&
@@ -232,59 +239,4 @@ function panel({ kind, title, source, content }: Panel, nowMs: number): Html {
     }
     ${content}
   </section>`;
-}
-
-/** Present without findings, too, so that a live page keeps its structure. */
-function findingList({ findings, state }: ClusterStatus, nowMs: number): Html {
-  const [first, more] = [findings.slice(0, MAX_UNFOLDED), findings.slice(MAX_UNFOLDED)];
-  const none = state === 'unknown' ? 'There is not enough data yet.' : 'No problems found.';
-  const unchecked = Object.keys(NOT_CHECKED).filter((name) => name !== 'CrdbWatchdog');
-  return html`<section class="findings" aria-labelledby="findings-title">
-    <h3 id="findings-title">Findings</h3>
-    ${first.length === 0 && html`<p class="quiet">${none}</p>`}
-    ${
-      state === 'healthy' &&
-      html`<details class="unchecked">
-        <summary>${unchecked.length} alerts are not checked here</summary>
-        <p class="quiet">Prometheus evaluates them: ${formatList(unchecked)}.</p>
-      </details>`
-    }
-    <ul>
-      ${first.map((finding) => findingItem(finding, nowMs))}
-    </ul>
-    ${
-      more.length > 0 &&
-      html`<details>
-        <summary>${more.length} more: ${formatLevels(more)}</summary>
-        <ul>
-          ${more.map((finding) => findingItem(finding, nowMs))}
-        </ul>
-      </details>`
-    }
-  </section>`;
-}
-
-function findingItem(finding: ClusterStatus['findings'][number], nowMs: number): Html {
-  const { about, alert, level, text, next } = finding;
-  const subject = about === 'exporter' ? `${level}, of the exporter` : level;
-  return html`<li class="${level}">
-    ${icon(about === 'exporter' ? 'unknown' : level)}
-    <div>
-      <strong><span class="hidden">${subject}: </span>${text}</strong>
-      <span class="advice">${withCode(next)}</span>${
-        alert && html` <small class="alert">${alert}</small>`
-      }
-    </div>
-    <span class="since">${duration(finding, nowMs)}</span>
-  </li>`;
-}
-
-/** `1 critical, 2 warnings and 5 info`. */
-function formatLevels(findings: readonly Finding[]): string {
-  const levels = Map.groupBy(findings, ({ level }) => level);
-  const counts = Array.from(
-    levels,
-    ([level, { length }]) => `${length} ${level}${level === 'warning' && length > 1 ? 's' : ''}`,
-  );
-  return formatList(counts);
 }

@@ -24,6 +24,7 @@ export function trendTiles(
   trends: ClusterHistory['trends'],
   findings: readonly Finding[],
   nodes: NodesStatus | undefined,
+  isOld: (trend: string) => boolean = () => false,
 ): Html | undefined {
   if (trends.every(({ points }) => points.at(-1)?.value === undefined)) return undefined;
   const tiles = TILES.flatMap(([name, title, format, keys]) => {
@@ -31,11 +32,15 @@ export function trendTiles(
     if (trend === undefined) return [];
     const value = trend.points.at(-1)?.value;
     const problem = findings.find((one) => isProblem(one) && keys && one.key.startsWith(keys));
-    const level = problem?.level ?? (keys && value !== undefined ? 'healthy' : '');
+    const isPast = isOld(name);
+    const level = isPast
+      ? 'past'
+      : (problem?.level ?? (keys && value !== undefined ? 'healthy' : ''));
     const text = name === 'liveNodes' && nodes ? formatLiveNodes(nodes) : undefined;
+    const shown = value === undefined || isPast ? '–' : (text ?? format(value));
     return html`<li class="${level}">
       <span>${title}${problem && html` ${icon(problem.level)}`}</span
-      ><b>${value === undefined ? '–' : (text ?? format(value))}</b>${trendLine(trend, format)}
+      ><b>${shown}</b>${trendLine(trend, format)}
     </li>`;
   });
   return html`<section aria-labelledby="figures-title">
