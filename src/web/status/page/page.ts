@@ -5,7 +5,7 @@ import { formatList } from '../../../format.ts';
 import { collectorOf } from '../history.ts';
 import type { ClusterStatus, Status } from '../status.ts';
 import { duration, findingList, formatLevels } from './finding-list.ts';
-import { formatTime, html, type Html, icon, relativeTime, withCode } from './html.ts';
+import { formatTime, html, type Html, icon, relativeTime } from './html.ts';
 import { nodeMap } from './node-map.ts';
 import {
   assistantState,
