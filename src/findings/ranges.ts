@@ -44,7 +44,7 @@ interface RangeStatus {
   readonly index: string;
 }
 
-export interface ProblemRangeStatus extends RangeStatus {
+interface ProblemRangeStatus extends RangeStatus {
   readonly problem: string;
   /** RFC 3339. */
   readonly firstSeenAt: string;
@@ -139,7 +139,7 @@ function readTables(
 }
 
 /** What depends on a node or on a locality: what would happen to ranges if it stopped now. */
-export interface DependentRanges {
+interface DependentRanges {
   /** `node 3` or `region=us-east1,zone=b`. */
   readonly name: string;
   /** Ranges that have a quorum and would lose it. */

@@ -13,13 +13,13 @@ export interface SessionsStatus extends SessionCounts {
   readonly applications: readonly ApplicationStatus[];
 }
 
-export interface SessionCounts {
+interface SessionCounts {
   readonly active: number;
   readonly idleInTransaction: number;
   readonly idle: number;
 }
 
-export interface ApplicationStatus extends SessionCounts {
+interface ApplicationStatus extends SessionCounts {
   readonly application: string;
   readonly user: string;
   readonly openTransactions: number;

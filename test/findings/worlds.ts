@@ -27,7 +27,7 @@ export async function openChanged(
   return scene;
 }
 
-export function placeAll({ world }: Simulator, nodes: readonly number[]): void {
+function placeAll({ world }: Simulator, nodes: readonly number[]): void {
   for (let id = 1; id <= RANGES; id += 1) world.placeRange(id, nodes);
 }
 
@@ -66,7 +66,7 @@ export async function openAged(ageSeconds: number): Promise<Scene> {
   return scene;
 }
 
-export function simulatorOf({ simulators }: Scene): Simulator {
+function simulatorOf({ simulators }: Scene): Simulator {
   const simulator = simulators.get('demo');
   if (simulator === undefined) throw new Error('no simulator');
   return simulator;

@@ -298,31 +298,3 @@ it('sends no header before its work is done, which grows with the replicas of th
   const wanted = Array.from({ length: 50 }, (_, at) => at + 1).join(',');
   expect(await seconds(`/nodes/1/ranges/?ranges=${wanted}`)).toBeGreaterThan(0.14);
 });
-
-describe('the history of leases', () => {
-  const WORLD = { nodes: 3, ranges: 30, faultyNodes: false, metricKeys: 'useful' } as const;
-
-  it('is empty after a restart, until a lease is applied', async () => {
-    const simulator = await startSimulator(WORLD);
-    onTestFinished(() => simulator.close());
-    const client = await clusterClient(simulator);
-    const histories = async (): Promise<Map<number, unknown>> => {
-      const { ranges } = await (await client<RangesBody>('/nodes/1/ranges/')).json();
-      return new Map(ranges.map((range) => [range.desc.range_id, range.lease_history]));
-    };
-    const [before] = [...(await histories()).keys()];
-    simulator.world.restartNode(1);
-    expect(new Set((await histories()).values())).toEqual(new Set([null]));
-    simulator.world.moveLease(before ?? 0, 1);
-    expect((await histories()).get(before ?? 0)).toHaveLength(1);
-  });
-
-  it('is kept where that is switched on', async () => {
-    const simulator = await startSimulator({ ...WORLD, keepsLeaseHistory: true });
-    onTestFinished(() => simulator.close());
-    const client = await clusterClient(simulator);
-    simulator.world.restartNode(1);
-    const { ranges } = await (await client<RangesBody>('/nodes/1/ranges/')).json();
-    expect(ranges.every((range) => Array.isArray(range.lease_history))).toBe(true);
-  });
-});
