@@ -48,6 +48,8 @@ const EVERYTHING = {
       'severity.CrdbNodeUnavailable': 'critical',
       'severity.CrdbStoreDiskLow': 'warning',
       'severity.CrdbHotRange': 'off',
+      'for.CrdbNodeDead': '10m',
+      dashboard_url: 'https://grafana.corp.internal',
       'label.team': 'database & storage',
     },
   },

@@ -49,8 +49,9 @@ export class World {
     }
     for (const problem of PROBLEMS) this.problem(problem, 0, cluster);
     for (let id = 1; id <= nodes; id += 1) this.#node(id, cluster);
-    this.set('crdb_sessions', { ...own, node_id: 1, state: 'idle' }, 100);
     this.set('crdb_build_tags', own, 1);
+    this.set('crdb_exporter_cluster_configured', own, 1);
+    this.set('crdb_backup_last_completed_timestamp_seconds', own, (m) => m * MINUTE);
     return this;
   }
 
@@ -63,6 +64,18 @@ export class World {
     this.set('crdb_node_locality_info', { ...node, tier: 'region', value: region }, 1);
     this.set('crdb_node_started_timestamp_seconds', node, 0);
     this.set('crdb_node_updated_timestamp_seconds', node, (minute) => minute * MINUTE);
+    this.set('crdb_node_record_age_seconds', node, 5);
+    this.set('crdb_node_liveness_heartbeat_p99_seconds', node, 0.05);
+    this.set('crdb_node_resident_memory_bytes', node, BYTES * 0.6);
+    this.set('crdb_node_memory_bytes', node, BYTES);
+    this.set('crdb_node_sql_connections', node, 50);
+    this.set('crdb_sessions', { ...node, state: 'idle' }, 50);
+    this.set('crdb_node_sql_failures_total', node, (minute) => minute * 6);
+    this.set('crdb_node_rpc_connections', { ...node, state: 'healthy' }, 12);
+    this.set('crdb_node_rpc_connections', { ...node, state: 'unhealthy' }, 0);
+    this.set('crdb_store_wal_fsync_p99_seconds', store, 0.01);
+    this.set('crdb_store_io_overload_ratio', store, 0.1);
+    this.set('crdb_store_lock_waiters', store, 1);
     this.set('crdb_node_cpu_ratio', node, 0.4);
     this.set('crdb_node_sql_service_latency_p99_seconds', node, 0.05);
     this.set('crdb_node_sql_queries_total', node, (minute) => minute * 6000);

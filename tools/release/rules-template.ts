@@ -1,19 +1,48 @@
-import { writeRules } from '../../src/cli/commands/rules.ts';
+import { listAlerts, writeRules } from '../../src/cli/commands/rules.ts';
 import { recordOf, SETTINGS, settingNames } from '../../src/cli/commands/rules/settings.ts';
 
 /** The template of the PrometheusRule: the rules, with the chart's `rules.set` where `rules --set` changes them. */
 export function writeRulesTemplate(): string {
   const marked = recordOf(settingNames().map((name) => [name, `@${name}@`]));
-  const text = writeRules({ values: marked, severities: {}, labels: {} });
-  const rules = text
-    .slice(text.indexOf('groups:'))
+  const waits = Object.fromEntries(listAlerts().map(({ name }) => [name, WAIT]));
+  const none = { values: marked, severities: {}, labels: {} };
+  const usual = rulesIn(writeRules({ ...none, waits: {} })).map(waitOf);
+  const rules = rulesIn(writeRules({ ...none, waits }))
+    .map((rule, index) => settable(rule, usual[index]))
+    .join('')
     .replaceAll(/\{\{|\}\}/g, '{{ "$&" }}')
+    .replaceAll(/@@(-?) (.+?) @@@/g, '{{$1 $2 }}')
     .replaceAll(/@(\w+)@/g, (_, name: string) => valueOf(name));
   return `${HEAD}${rules
     .split(/(?=^ {6}- )/m)
     .map((rule, _, all) => conditional(rule, all))
     .join('')
     .replaceAll(/^(?=.)/gm, '  ')}{{- end }}\n`;
+}
+
+/** Stands for the time that an alert waits. */
+const WAIT = '@for@';
+
+function rulesIn(text: string): readonly string[] {
+  return text.slice(text.indexOf('groups:')).split(/(?=^ {6}- )/m);
+}
+
+function waitOf(rule: string): string | undefined {
+  return /^ +for: (\w+)$/m.exec(rule)?.[1];
+}
+
+/** An alert whose time, in its texts, too, and whose link to a dashboard are those of the values. */
+function settable(rule: string, usual: string | undefined): string {
+  const [, name = ''] = /- alert: (\w+)/.exec(rule) ?? [];
+  return rule
+    .replace(`'${WAIT}'`, WAIT)
+    .replaceAll(WAIT, `@@ get $set "for.${name}" | default "${usual}" @@@`)
+    .replace(/^ {8}annotations:$[^]*?^ {10}dashboard_url:.*\n(?: {12}.*\n)*/m, (annotations) =>
+      annotations.replace(
+        /^ {10}dashboard_url:[^]*/m,
+        (link) => `@@- if $set.dashboard_url @@@\n${link}@@- end @@@\n`,
+      ),
+    );
 }
 
 const DEFAULTS = settingNames().map(
@@ -39,9 +68,11 @@ spec:
 `;
 
 function valueOf(name: string): string {
-  const isRegex =
-    SETTINGS[settingNames().find((one) => one === name) ?? 'job'][0].endsWith('regex');
-  return isRegex ? `{{ $set.${name} | toJson }}` : `{{ $set.${name} }}`;
+  const [kind] = SETTINGS[settingNames().find((one) => one === name) ?? 'job'];
+  if (kind === 'optional regex') {
+    return `{{ with $set.${name} }},application!~{{ . | toJson }}{{ end }}`;
+  }
+  return kind === 'regex' ? `{{ $set.${name} | toJson }}` : `{{ $set.${name} }}`;
 }
 
 /** An alert under the condition that its severity is wanted; of two severities each up to the given one. */

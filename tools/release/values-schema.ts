@@ -1,5 +1,11 @@
 import { listAlerts } from '../../src/cli/commands/rules.ts';
-import { SETTINGS, SEVERITIES } from '../../src/cli/commands/rules/settings.ts';
+import {
+  BOUNDS,
+  DURATION,
+  OWN_LABELS,
+  SETTINGS,
+  SEVERITIES,
+} from '../../src/cli/commands/rules/settings.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -92,6 +98,13 @@ function object(properties: Readonly<Record<string, Schema>>): Schema {
 function ruleSettings(): Schema {
   const kinds: Readonly<Record<string, Schema>> = {
     number: { type: 'number', exclusiveMinimum: 0 },
+    minutes: { ...count },
+    ...Object.fromEntries(
+      Object.entries(BOUNDS).map(([kind, { least, most }]) => [
+        kind,
+        { type: 'number', minimum: least, maximum: most },
+      ]),
+    ),
     share: { type: 'number', exclusiveMinimum: 0, maximum: 1 },
     regex: { ...text, minLength: 1 },
   };
@@ -99,9 +112,14 @@ function ruleSettings(): Schema {
     name,
     { ...(kinds[kind] ?? text), description: about },
   ]);
-  const severities = listAlerts().map((name) => [`severity.${name}`, { enum: SEVERITIES }]);
+  const alerts = listAlerts();
+  const severities = alerts.map(({ name }) => [`severity.${name}`, { enum: SEVERITIES }]);
+  const waits = alerts
+    .filter((alert) => alert.waits)
+    .map(({ name }) => [`for.${name}`, { ...text, pattern: DURATION.source }]);
+  const labels = OWN_LABELS.map((name) => [`label.${name}`, { not: {} }]);
   return {
-    ...object(Object.fromEntries([...settings, ...severities])),
+    ...object(Object.fromEntries([...settings, ...severities, ...waits, ...labels])),
     patternProperties: { '^label\\.[a-zA-Z_][a-zA-Z0-9_]*$': text },
   };
 }

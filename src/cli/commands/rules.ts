@@ -4,7 +4,13 @@ import { type Command, Option } from 'commander';
 import { parseYaml, visitYaml } from '../../config/document.ts';
 import { explainFileError } from '../../config/files.ts';
 import { addExamples, CommandError } from '../command.ts';
-import { readSettings, SETTINGS, SEVERITIES, type Settings } from './rules/settings.ts';
+import {
+  type AlertTemplate,
+  readSettings,
+  SETTINGS,
+  SEVERITIES,
+  type Settings,
+} from './rules/settings.ts';
 
 /** The rules, in which `${name}` stands for a setting, or for a text at the end of the file. */
 const TEMPLATE = path.join(import.meta.dirname, 'rules', 'rules.yml');
@@ -41,26 +47,44 @@ function describeSettings(): string {
   return [
     ...rows,
     '  severity.ALERT: off, info, warning or critical; of an alert with two severities the highest',
+    '  for.ALERT: how long an alert waits, for example 10m; of an alert with two severities both',
     '  label.NAME: a label of every alert',
   ].join('\n');
 }
 
-/** The names of the alerts, one with two severities twice. */
-export function listAlerts(template = readFileSync(TEMPLATE, 'utf8')): readonly string[] {
-  return Array.from(template.matchAll(/^ +- alert: (\w+)$/gm), ([, name = '']) => name);
+/** The alerts of the template, one with two severities twice. */
+export function listAlerts(template = readFileSync(TEMPLATE, 'utf8')): readonly AlertTemplate[] {
+  const rules = template.split(/^ +- (?=alert: |record: )/m);
+  return rules.flatMap((rule) => {
+    const name = /^alert: (\w+)$/m.exec(rule)?.[1];
+    return name === undefined ? [] : [{ name, waits: /^ +for: /m.test(rule) }];
+  });
 }
 
+/** Stands in the texts of an alert for the time that it waits. */
+const WAIT = '${for}';
+
+/** The dashboard of each component; the alerts of all others lead to the Overview. */
+const DASHBOARDS: Readonly<Record<string, string>> = {
+  exporter: 'crdb-exporter',
+  api: 'crdb-exporter',
+  node: 'crdb-nodes',
+  store: 'crdb-nodes',
+  range: 'crdb-ranges',
+  sql: 'crdb-sql',
+};
+
 /** The text of rules.yml with these settings. */
-export function writeRules({ values, severities, labels }: Settings): string {
+export function writeRules({ values, severities, waits, labels }: Settings): string {
   const template = readFileSync(TEMPLATE, 'utf8');
   // YAML 1.1 quotes labels such as `no`, which older readers take for a boolean.
   const rules = parseYaml(template, { version: '1.1' });
   const texts: Readonly<Record<string, string>> = rules.toJS().texts;
-  const settings: Readonly<Record<string, string>> = values;
   rules.delete('texts');
+  const known: Readonly<Record<string, string>> = { ...values, for: WAIT };
   const fill = (text: string): string =>
     text.replaceAll(/\$\{(\w+)\}/g, (_, name: string) =>
-      name in texts ? fill(texts[name] ?? '') : (settings[name] ?? ''),
+      name in texts ? fill(texts[name] ?? '') : (known[name] ?? ''),
     );
   visitYaml(rules, {
     Scalar(_, scalar) {
@@ -74,16 +98,41 @@ export function writeRules({ values, severities, labels }: Settings): string {
       if (typeof alert !== 'string') return undefined;
       const severity = String(rule.getIn(['labels', 'severity']));
       const highest = severities[alert] ?? severity;
-      const isOnly = alerts.filter((name) => name === alert).length === 1;
+      const isOnly = alerts.filter(({ name }) => name === alert).length === 1;
       if (highest === 'off') return visitYaml.REMOVE;
       if (isOnly) rule.setIn(['labels', 'severity'], highest);
       // Of an alert with two severities those up to the chosen one stay.
       else if (SEVERITIES.indexOf(severity) > SEVERITIES.indexOf(highest)) return visitYaml.REMOVE;
       for (const [name, value] of Object.entries(labels)) rule.setIn(['labels', name], value);
+      setWait(rule, waits[alert]);
+      if (values.dashboard_url !== '') setDashboard(rule, values.dashboard_url);
       return visitYaml.SKIP;
     },
   });
   return rules.toString({ lineWidth: 120, singleQuote: true });
+}
+/** A rule in a YAML document. */
+interface RuleNode {
+  getIn(path: readonly string[]): unknown;
+  setIn(path: readonly string[], value: unknown): void;
+}
+
+/** Sets how long the alert waits, if it does, in its texts, too. */
+function setWait(rule: RuleNode, wait: string | undefined): void {
+  const usual = rule.getIn(['for']);
+  if (usual === undefined) return;
+  const text = wait ?? String(usual);
+  rule.setIn(['for'], text);
+  for (const name of ['summary', 'description']) {
+    const path = ['annotations', name];
+    rule.setIn(path, String(rule.getIn(path)).replaceAll(WAIT, text));
+  }
+}
+
+function setDashboard(rule: RuleNode, url: string): void {
+  const board = DASHBOARDS[String(rule.getIn(['labels', 'component']))] ?? 'crdb-overview';
+  const cluster = '{{ with $labels.crdb_cluster }}?var-cluster={{ . | urlquery }}{{ end }}';
+  rule.setIn(['annotations', 'dashboard_url'], `${url}/d/${board}${cluster}`);
 }
 
 function writeTo(file: string, text: string): void {

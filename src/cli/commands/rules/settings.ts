@@ -3,6 +3,31 @@ import { usageError } from '../../command.ts';
 
 const REPOSITORY = 'https://github.com/crdb-exporter/crdb-exporter/blob/main';
 
+interface Bounds {
+  readonly least: number;
+  readonly most: number;
+  readonly unit: string;
+}
+
+/** Kinds of numbers with a unit: a value in another unit, as milliseconds for seconds, is mostly outside. */
+export const BOUNDS = {
+  'short seconds': { least: 0.001, most: 60, unit: 'seconds' },
+  seconds: { least: 10, most: 31 * 86_400, unit: 'seconds' },
+  hours: { least: 1, most: 31 * 24, unit: 'hours' },
+  days: { least: 1, most: 3660, unit: 'days' },
+  bytes: { least: 2 ** 20, most: 2 ** 50, unit: 'bytes' },
+} as const satisfies Readonly<Record<string, Bounds>>;
+
+type Kind =
+  | keyof typeof BOUNDS
+  | 'number'
+  | 'minutes'
+  | 'share'
+  | 'regex'
+  | 'optional regex'
+  | 'url'
+  | 'optional url';
+
 /**
  * What `rules --set KEY=VALUE` and the chart's `rules.set` change: the kind (how a value is checked and written), the
  * default and the meaning of each key.
@@ -10,47 +35,66 @@ const REPOSITORY = 'https://github.com/crdb-exporter/crdb-exporter/blob/main';
 export const SETTINGS = {
   job: ['regex', 'crdb-exporter.*', 'scrape jobs of the exporter'],
   runbook_url: ['url', `${REPOSITORY}/docs/runbooks`, 'where docs/runbooks is published'],
+  dashboard_url: [
+    'optional url',
+    '',
+    'of Grafana with the dashboards; alerts then have dashboard_url',
+  ],
   excluded_applications: ['optional regex', '', 'applications without alerts on transactions'],
   batch_applications: [
-    'optional regex',
+    'regex',
     '(?i).*(backup|restore|dump|import|export|migrat|etl|batch|report).*',
     'applications whose transactions may take batch_transaction_age',
   ],
-  transaction_age: ['number', '900', 'seconds; CrdbTransactionTooOld'],
-  idle_transaction_age: ['number', '300', 'seconds without a statement; CrdbTransactionTooOld'],
-  batch_transaction_age: ['number', '14400', 'seconds; CrdbTransactionTooOld'],
+  transaction_age: ['seconds', '900', 'seconds; CrdbTransactionTooOld'],
+  idle_transaction_age: ['seconds', '300', 'seconds without a statement; CrdbTransactionTooOld'],
+  batch_transaction_age: ['seconds', '14400', 'seconds; CrdbTransactionTooOld'],
   statements_per_cpu: ['number', '4', 'CrdbStatementConcurrencyHigh'],
   statements: ['number', '32', 'of a node, at least; CrdbStatementConcurrencyHigh'],
+  idle_transactions: ['share', '0.3', 'share of all sessions; CrdbIdleTransactions'],
+  lock_waiters: ['number', '20', 'requests that wait for locks; CrdbIdleTransactions'],
+  sql_failures: ['share', '0.1', 'share of the statements (warning); CrdbSqlFailing'],
+  sql_failures_critical: ['share', '0.5', 'share of the statements (critical); CrdbSqlFailing'],
+  stopped_queries: ['number', '10', 'that execute while none starts; CrdbSqlStopped'],
   session_memory: ['share', '0.2', 'share of the memory of a node; CrdbSessionMemoryHigh'],
   session_storm: ['number', '200', 'sessions, at least; CrdbSessionStorm'],
   session_storm_growth: ['number', '3', 'times as many as usual; CrdbSessionStorm'],
-  latency: ['number', '1', 'p99 in seconds; CrdbLatencyHigh'],
+  latency: ['short seconds', '1', 'p99 in seconds; CrdbLatencyHigh'],
   latency_growth: ['number', '2', 'times as long as usual; CrdbLatencyHigh'],
   nodes_down: ['share', '0.1', 'share of the nodes; CrdbMultipleNodesDown'],
-  finalize_days: ['number', '7', 'with the upgrade not finalized; CrdbUpgradeNotFinalized'],
+  finalize_days: ['days', '7', 'with the upgrade not finalized; CrdbUpgradeNotFinalized'],
   restarts: ['number', '3', 'of a node in 6 hours; CrdbNodeFlapping'],
-  record_age: ['number', '120', 'seconds; CrdbNodeRecordStale'],
-  clock_offset: ['number', '0.3', 'seconds; CrdbClockOffsetHigh'],
+  daily_restarts: ['number', '4', 'of a node in a day; CrdbNodeFlapping'],
+  liveness_changes: ['number', '6', 'in 30 minutes, to and fro are two; CrdbNodeLivenessFlapping'],
+  heartbeat: ['short seconds', '1', 'p99 in seconds (warning); CrdbHeartbeatSlow'],
+  heartbeat_critical: ['short seconds', '3', 'p99 in seconds (critical); CrdbHeartbeatSlow'],
+  record_age: ['seconds', '120', 'seconds; CrdbNodeRecordStale'],
+  clock_offset: ['short seconds', '0.3', 'seconds; CrdbClockOffsetHigh'],
   cpu: ['share', '0.9', 'share of all cores; CrdbNodeCpuHigh'],
-  memory: ['share', '0.9', 'share of the memory; CrdbNodeMemoryHigh'],
+  memory: ['share', '0.9', 'share of the memory (warning); CrdbNodeMemoryHigh'],
+  memory_critical: ['share', '0.97', 'share of the memory (critical); CrdbNodeMemoryHigh'],
+  memory_growing: ['share', '0.8', 'share below which no trend is an alert; CrdbNodeMemoryGrows'],
   file_descriptors: ['share', '0.8', 'share of the limit; CrdbFileDescriptorsHigh'],
-  lease_imbalance: ['number', '2', 'times the mean of the locality; CrdbNodeHotspot'],
-  load_imbalance: ['number', '2', 'times the mean of the locality; CrdbNodeHotspot'],
-  license_days: ['number', '21', 'left (warning); CrdbLicenseExpiring'],
-  license_critical_days: ['number', '3', 'left (critical); CrdbLicenseExpiring'],
-  certificate_days: ['number', '21', 'left (warning); CrdbCertificateExpiring'],
-  certificate_critical_days: ['number', '3', 'left (critical); CrdbCertificateExpiring'],
-  ca_days: ['number', '90', 'left of a CA (warning); CrdbCertificateExpiring'],
-  ca_critical_days: ['number', '21', 'left of a CA (critical); CrdbCertificateExpiring'],
+  lease_imbalance: ['number', '3', 'times the mean of the others in the region; CrdbNodeHotspot'],
+  load_imbalance: ['number', '3', 'times the mean of the others in the region; CrdbNodeHotspot'],
+  hotspot_cpu: ['share', '0.2', 'of CPU above the median of the region; CrdbNodeHotspot'],
+  license_days: ['days', '21', 'left (warning); CrdbLicenseExpiring'],
+  license_critical_days: ['days', '3', 'left (critical); CrdbLicenseExpiring'],
+  certificate_days: ['days', '21', 'left (warning); CrdbCertificateExpiring'],
+  certificate_critical_days: ['days', '3', 'left (critical); CrdbCertificateExpiring'],
+  ca_days: ['days', '90', 'left of a CA (warning); CrdbCertificateExpiring'],
+  ca_critical_days: ['days', '21', 'left of a CA (critical); CrdbCertificateExpiring'],
   short_certificate: ['share', '0.25', 'share left of a life of at most 30 days (warning)'],
   short_certificate_critical: ['share', '0.1', 'share left of such a life (critical)'],
   disk: ['share', '0.2', 'free share of a store (warning); CrdbStoreDiskLow'],
   disk_critical: ['share', '0.1', 'free share of a store (critical); CrdbStoreDiskLow'],
-  disk_floor: ['number', '5368709120', 'free bytes of a store (critical); CrdbStoreDiskLow'],
+  disk_floor: ['bytes', '5368709120', 'free bytes of a store (critical); CrdbStoreDiskLow'],
   disk_filling: ['share', '0.4', 'free share above which no trend is an alert'],
   capacity: ['share', '0.1', 'free share without the largest node; CrdbClusterCapacity'],
   l0_sublevels: ['number', '20', 'CrdbStoreOverloaded'],
   write_stalls: ['number', '1', 'a minute; CrdbStoreOverloaded'],
+  disk_latency: ['short seconds', '0.1', 'p99 of a sync of the log; CrdbStoreDiskSlow'],
+  disk_slow: ['number', '5', 'slow operations in 10 minutes; CrdbStoreDiskSlow'],
   underreplicated: ['share', '0.1', 'share of all ranges (critical); CrdbRangesUnderreplicated'],
   quorum_risk: ['share', '0.1', 'share of all ranges, at most: more is policy; CrdbQuorumAtRisk'],
   scan_minutes: [
@@ -61,37 +105,81 @@ export const SETTINGS = {
   quorum_tier: ['regex', '.+', 'tiers of localities, of them the narrowest; CrdbQuorumAtRisk'],
   hot_range_cpu: ['number', '0.75', 'CPU seconds per second; CrdbHotRange'],
   hot_range_queries: ['number', '2500', 'queries per second, without CPU; CrdbHotRange'],
-  backup_hours: ['number', '26', 'since the last backup; CrdbBackupTooOld'],
-  protected_age: ['number', '3600', 'seconds; CrdbChangefeedPaused, CrdbJobPaused'],
-  replication_lag: ['number', '600', 'seconds; CrdbReplicationLag'],
-  changefeed_lag: ['number', '600', 'seconds; CrdbChangefeedLagging'],
-} as const satisfies Record<
-  string,
-  [
-    kind: 'number' | 'minutes' | 'share' | 'regex' | 'optional regex' | 'url',
-    value: string,
-    about: string,
-  ]
->;
+  backup_hours: ['hours', '26', 'since the last backup; CrdbBackupTooOld'],
+  protected_age: ['seconds', '3600', 'seconds; CrdbChangefeedPaused, CrdbJobPaused'],
+  replication_lag: ['seconds', '600', 'seconds; CrdbReplicationLag'],
+  changefeed_lag: ['seconds', '600', 'seconds (warning); CrdbChangefeedLagging'],
+  changefeed_lag_critical: ['seconds', '14400', 'seconds (critical); CrdbChangefeedLagging'],
+} as const satisfies Record<string, [kind: Kind, value: string, about: string]>;
 
 export type SettingName = keyof typeof SETTINGS;
 
-/** The text of each setting in an expression or a text; severities and labels of the alerts. */
-export type Settings = Readonly<ReturnType<typeof readSettings>>;
+export interface Settings {
+  /** The text of each setting in an expression or a text. */
+  readonly values: Readonly<Record<SettingName, string>>;
+  /** By alert. */
+  readonly severities: Readonly<Record<string, string>>;
+  /** How long an alert waits until it fires, by alert. */
+  readonly waits: Readonly<Record<string, string>>;
+  /** Of every alert. */
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/** An alert of the template, one with two severities twice. */
+export interface AlertTemplate {
+  readonly name: string;
+  readonly waits: boolean;
+}
+
+/** Labels that the alerts have, by which they are joined, routed and inhibited. */
+export const OWN_LABELS = [
+  'alertname',
+  'alertstate',
+  'severity',
+  'component',
+  'application',
+  'certificate',
+  'collector',
+  'crdb_cluster',
+  'instance',
+  'job',
+  'job_type',
+  'kind',
+  'limit',
+  'locality',
+  'node_id',
+  'problem',
+  'reason',
+  'region',
+  'shard',
+  'state',
+  'status',
+  'store_id',
+  'tier',
+  'user',
+];
+
+/** How long an alert waits: one unit, as Prometheus writes it. */
+export const DURATION = /^[1-9]\d{0,4}[smhd]$/;
 
 export const SEVERITIES = ['off', 'info', 'warning', 'critical'];
 
-/** How a value is written: a regular expression as a PromQL string. */
+/** How a value is written: a regular expression as a PromQL string, an optional one as a matcher, which is absent without it. */
 function writeValue(name: SettingName, value: string): string {
-  return SETTINGS[name][0].endsWith('regex') ? JSON.stringify(value) : value;
+  const [kind] = SETTINGS[name];
+  if (kind === 'optional regex') {
+    return value === '' ? '' : `,application!~${JSON.stringify(value)}`;
+  }
+  return kind === 'regex' ? JSON.stringify(value) : value;
 }
 
 /** The settings with what KEY=VALUE pairs change. Throws a CommandError on a bad pair. */
-export function readSettings(pairs: readonly string[], alerts: readonly string[]) {
+export function readSettings(pairs: readonly string[], alerts: readonly AlertTemplate[]): Settings {
   const values = recordOf(
     settingNames().map((name) => [name, writeValue(name, SETTINGS[name][1])]),
   );
   const severities: Record<string, string> = {};
+  const waits: Record<string, string> = {};
   const labels: Record<string, string> = {};
   for (const pair of pairs) {
     const at = pair.indexOf('=');
@@ -99,6 +187,7 @@ export function readSettings(pairs: readonly string[], alerts: readonly string[]
     const [key, value] = [pair.slice(0, at), pair.slice(at + 1)];
     const [group, rest = ''] = key.split(/\.(.*)/);
     if (group === 'severity') severities[checkAlert(rest, alerts)] = checkSeverity(key, value);
+    else if (group === 'for') waits[checkWaiting(rest, alerts)] = checkDuration(key, value);
     else if (group === 'label') labels[checkLabel(rest)] = value;
     else {
       const name = checkName(key);
@@ -106,7 +195,7 @@ export function readSettings(pairs: readonly string[], alerts: readonly string[]
     }
   }
   checkOrder(values);
-  return { values, severities, labels };
+  return { values, severities, waits, labels };
 }
 
 export function settingNames(): readonly SettingName[] {
@@ -124,25 +213,41 @@ export function recordOf(
   return all;
 }
 
-/** All limits of two severities are of what is left of something: less of it is critical. */
+/** Of limits of two severities the defaults tell which one is critical, the smaller or the larger. */
 function checkOrder(values: Readonly<Record<SettingName, string>>): void {
   for (const critical of settingNames().filter((name) => name.includes('_critical'))) {
     const warning = checkName(critical.replace('_critical', ''));
-    const [high, low] = [values[warning], values[critical]];
-    if (Number(low) < Number(high)) continue;
-    throw usageError(`--set: ${critical} (${low}) must be less than ${warning} (${high})`);
+    const isLess = Number(SETTINGS[critical][1]) < Number(SETTINGS[warning][1]);
+    const [limit, worse] = [Number(values[warning]), Number(values[critical])];
+    if (isLess ? worse < limit : worse > limit) continue;
+    const order = isLess ? 'less' : 'more';
+    throw usageError(
+      `--set: ${critical} (${values[critical]}) must be ${order} than ${warning} (${values[warning]})`,
+    );
   }
 }
 
 function checkName(key: string): SettingName {
   const found = settingNames().find((name) => name === key);
   if (found !== undefined) return found;
-  throw unknown('setting', key, [...settingNames(), 'severity.ALERT', 'label.NAME']);
+  throw unknown('setting', key, [...settingNames(), 'severity.ALERT', 'for.ALERT', 'label.NAME']);
 }
 
-function checkAlert(name: string, alerts: readonly string[]): string {
-  if (alerts.includes(name)) return name;
-  throw unknown('alert', name, alerts);
+function checkAlert(name: string, alerts: readonly AlertTemplate[]): string {
+  const names = alerts.map((alert) => alert.name);
+  if (names.includes(name)) return name;
+  throw unknown('alert', name, names);
+}
+
+function checkWaiting(name: string, alerts: readonly AlertTemplate[]): string {
+  checkAlert(name, alerts);
+  if (alerts.some((alert) => alert.name === name && alert.waits)) return name;
+  throw usageError(`--set for.${name}: this alert fires at once; its expression says when`);
+}
+
+function checkDuration(key: string, value: string): string {
+  if (DURATION.test(value)) return value;
+  throw usageError(`--set ${key}=${value}: not a duration above 0: write 90s, 10m or 2h`);
 }
 
 function unknown(what: string, word: string, words: readonly string[]): Error {
@@ -157,32 +262,51 @@ function checkSeverity(key: string, value: string): string {
 }
 
 function checkLabel(name: string): string {
-  if (/^[a-z_]\w*$/i.test(name) && !/^(?:severity|component|alertname)$/.test(name)) return name;
+  if (OWN_LABELS.includes(name)) {
+    throw usageError(
+      `--set label.${name}: alerts are joined and routed by this label; set another`,
+    );
+  }
+  if (/^[a-z_]\w*$/i.test(name)) return name;
   throw usageError(`--set label.${name}: not the name of a label that may be set`);
 }
 
 function checkValue(name: SettingName, value: string): string {
-  const [kind] = SETTINGS[name];
-  const number = /^\d+(?:\.\d+)?$/.test(value) ? Number(value) : 0;
-  if (kind === 'number' && number === 0) {
-    throw usageError(`--set ${name}=${value}: not a positive number`);
-  }
-  if (kind === 'minutes' && (number === 0 || !Number.isSafeInteger(number))) {
-    throw usageError(`--set ${name}=${value}: not a whole number of minutes`);
-  }
-  if (kind === 'share' && (number === 0 || number > 1)) {
-    throw usageError(`--set ${name}=${value}: not a share above 0, up to 1: write 0.9 for 90 %`);
-  }
-  if (kind === 'url' && !/^https?:\/\/[^\s'{}]+$/.test(value)) {
-    throw usageError(`--set ${name}=${value}: not an address that begins with http:// or https://`);
-  }
-  if (kind.endsWith('regex') && !isRegex(value)) {
-    throw usageError(`--set ${name}=${value}: not a regular expression`);
-  }
+  const [kind, usual] = SETTINGS[name];
+  const fault = faultOf(kind, value);
+  if (fault !== undefined) throw usageError(`--set ${name}=${value}: ${fault}`);
   if (kind === 'regex' && value === '') {
-    throw usageError(`--set ${name}=: matches nothing; the default is ${SETTINGS[name][1]}`);
+    throw usageError(`--set ${name}=: matches nothing; the default is ${usual}`);
   }
-  return kind === 'url' ? value.replace(/\/$/, '') : value;
+  return kind.endsWith('url') ? value.replace(/\/$/, '') : value;
+}
+
+/** What is wrong with a value of this kind. */
+function faultOf(kind: Kind, value: string): string | undefined {
+  if (kind.startsWith('optional') && value === '') return undefined;
+  if (kind.endsWith('regex')) return isRegex(value) ? undefined : 'not a regular expression';
+  if (kind.endsWith('url')) {
+    const isUrl = /^https?:\/\/[^\s'{}]+$/.test(value);
+    return isUrl ? undefined : 'not an address that begins with http:// or https://';
+  }
+  const number = /^\d+(?:\.\d+)?$/.test(value) ? Number(value) : 0;
+  if (kind === 'share') {
+    const isShare = number > 0 && number <= 1;
+    return isShare ? undefined : 'not a share above 0, up to 1: write 0.9 for 90 %';
+  }
+  if (kind === 'minutes') {
+    const isWhole = number > 0 && Number.isSafeInteger(number);
+    return isWhole ? undefined : 'not a whole number of minutes';
+  }
+  return faultOfNumber(kind, number);
+}
+
+function faultOfNumber(kind: Kind, number: number): string | undefined {
+  const bounds = Object.entries(BOUNDS).find(([name]) => name === kind)?.[1];
+  if (bounds === undefined) return number > 0 ? undefined : 'not a positive number';
+  const { least, most, unit } = bounds;
+  if (number >= least && number <= most) return undefined;
+  return `not a number of ${unit} from ${least} to ${most}`;
 }
 
 /** Prometheus checks it more strictly; a flag at its beginning is not known here. */

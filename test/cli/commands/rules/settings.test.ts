@@ -8,7 +8,11 @@ import {
 } from '../../../../src/cli/commands/rules/settings.ts';
 
 function read(...pairs: readonly string[]): Settings {
-  return readSettings(pairs, ['CrdbNodeDead', 'CrdbHotRange']);
+  return readSettings(pairs, [
+    { name: 'CrdbNodeDead', waits: true },
+    { name: 'CrdbHotRange', waits: true },
+    { name: 'CrdbWatchdog', waits: false },
+  ]);
 }
 
 const DEFAULTS = read().values;
@@ -16,9 +20,10 @@ const DEFAULTS = read().values;
 test('without pairs each setting has its default, a regular expression as a text of PromQL', () => {
   const written = settingNames().map((name) => {
     const [kind, value] = SETTINGS[name];
-    return [name, kind === 'regex' || kind === 'optional regex' ? `"${value}"` : value];
+    return [name, kind === 'regex' ? `"${value}"` : value];
   });
-  expect(read()).toEqual({ values: Object.fromEntries(written), severities: {}, labels: {} });
+  const values = Object.fromEntries(written);
+  expect(read()).toEqual({ values, severities: {}, waits: {}, labels: {} });
 });
 
 describe('a value is taken', () => {
@@ -28,20 +33,27 @@ describe('a value is taken', () => {
     ['latency=12.25', { latency: '12.25' }],
     ['job=a"b\\.c=d', { job: String.raw`"a\"b\\.c=d"` }],
     ['job=(?i)x', { job: '"(?i)x"' }],
-    ['excluded_applications=', { excluded_applications: '""' }],
+    ['excluded_applications=', { excluded_applications: '' }],
+    ['excluded_applications=a"b', { excluded_applications: String.raw`,application!~"a\"b"` }],
+    ['dashboard_url=https://g/', { dashboard_url: 'https://g' }],
+    ['dashboard_url=', { dashboard_url: '' }],
+    ['clock_offset=0.001', { clock_offset: '0.001' }],
+    ['backup_hours=744', { backup_hours: '744' }],
     ['runbook_url=https://a/b/', { runbook_url: 'https://a/b' }],
     ['runbook_url=http://a//', { runbook_url: 'http://a/' }],
   ])('as the expressions need it: %s', (pair, changed) => {
     const values = { ...DEFAULTS, ...changed };
-    expect(read(pair)).toEqual({ values, severities: {}, labels: {} });
+    expect(read(pair)).toEqual({ values, severities: {}, waits: {}, labels: {} });
   });
 
-  test('of severities and labels, the last one of each', () => {
+  test('of severities, waiting times and labels, the last one of each', () => {
     const severities = ['severity.CrdbNodeDead=off', 'severity.CrdbHotRange=info'];
     const labels = ['label.Team=a=b', 'label._x=', 'label.my_severity=1', 'label.severity_2=.'];
-    expect(read('severity.CrdbNodeDead=info', ...severities, ...labels)).toEqual({
+    const waits = ['for.CrdbNodeDead=1h', 'for.CrdbNodeDead=90s'];
+    expect(read('severity.CrdbNodeDead=info', ...severities, ...waits, ...labels)).toEqual({
       values: DEFAULTS,
       severities: { CrdbNodeDead: 'off', CrdbHotRange: 'info' },
+      waits: { CrdbNodeDead: '90s' },
       labels: { Team: 'a=b', _x: '', my_severity: '1', severity_2: '.' },
     });
   });
@@ -72,19 +84,43 @@ describe('a pair is refused with its remedy', () => {
     ),
     ...refuse(['cpu=0', 'cpu=0.0', 'cpu=1.01', 'cpu=.5', 'cpu=x0.5', 'cpu=0.5x', 'cpu='], SHARE),
     ...refuse(
-      ['latency=0', 'latency=-1', 'latency=1.', 'latency=x1', 'latency=1e3'],
+      ['restarts=0', 'restarts=-1', 'restarts=1.', 'restarts=x1', 'restarts=1e3'],
       'not a positive number',
     ),
+    ...refuse(
+      ['clock_offset=300', 'latency=60.1', 'heartbeat=0', 'disk_latency=100'],
+      'not a number of seconds from 0.001 to 60',
+    ),
+    ...refuse(
+      ['transaction_age=900000000', 'record_age=2'],
+      'not a number of seconds from 10 to 2678400',
+    ),
+    ...refuse(['backup_hours=93600'], 'not a number of hours from 1 to 744'),
+    ...refuse(['license_days=1814400'], 'not a number of days from 1 to 3660'),
+    ...refuse(['disk_floor=5'], 'not a number of bytes from 1048576 to 1125899906842624'),
+    ...refuse(
+      ['for.CrdbNodeDead=0m', 'for.CrdbNodeDead=10', 'for.CrdbNodeDead=5min', 'for.CrdbNodeDead='],
+      'not a duration above 0: write 90s, 10m or 2h',
+    ),
+    [
+      'for.CrdbWatchdog=5m',
+      '--set for.CrdbWatchdog: this alert fires at once; its expression says when',
+    ],
+    ['for.CrdbNodeDed=5m', '--set: there is no alert "CrdbNodeDed": did you mean CrdbNodeDead?'],
     ...refuse(['job=(', 'job=a(?i)', 'batch_applications=['], 'not a regular expression'),
     ['job=', '--set job=: matches nothing; the default is crdb-exporter.*'],
     ...refuse(['runbook_url=', 'runbook_url=xhttp://a', 'runbook_url=https://'], URL),
     ...refuse(["runbook_url=http://a'b", 'runbook_url=http://a b', 'runbook_url=http://{a}'], URL),
-    ...['', '1a', 'a-b', 'a b', 'severity', 'component', 'alertname'].map(
+    ...['crdb_cluster', 'node_id', 'job', 'instance', 'severity', 'alertname'].map(
       (name): [string, string] => [
         `label.${name}=x`,
-        `--set label.${name}: not the name of a label that may be set`,
+        `--set label.${name}: alerts are joined and routed by this label; set another`,
       ],
     ),
+    ...['', '1a', 'a-b', 'a b'].map((name): [string, string] => [
+      `label.${name}=x`,
+      `--set label.${name}: not the name of a label that may be set`,
+    ]),
   ])('%s', (pair, message) => {
     expect(() => read('cpu=0.5', pair)).toThrow(new CommandError(message, 2));
   });

@@ -27,7 +27,8 @@ test('every setting and every text stands in a rule, and nothing else is to be f
   const { texts }: { readonly texts: Readonly<Record<string, string>> } = parse(template);
   const rules = template.replaceAll(/^#.*/gm, '');
   const used = Array.from(rules.matchAll(/\$\{(\w+)\}/g), ([, name]) => name);
-  expect(new Set(used)).toEqual(new Set([...settingNames(), ...Object.keys(texts)]));
+  const written = settingNames().filter((name) => name !== 'dashboard_url');
+  expect(new Set(used)).toEqual(new Set([...written, ...Object.keys(texts), 'for']));
 });
 
 function ofNode(severity: string): unknown {
@@ -68,5 +69,44 @@ describe('the written rules', () => {
       'component',
       ...Object.keys(labels),
     ]);
+  });
+
+  test('wait as long as they are told, and say so', () => {
+    const [dead] = rulesWith('for.CrdbHotRange=2h').filter(({ alert }) => alert === 'CrdbHotRange');
+    expect(dead?.for).toBe('2h');
+    expect(dead?.annotations?.['description']).toMatch(/^For 2h the load/);
+    const low = rulesWith('for.CrdbStoreDiskLow=9m').filter(
+      ({ alert }) => alert === 'CrdbStoreDiskLow',
+    );
+    // The one that pages does not wait.
+    expect(low.map((rule) => rule.for)).toEqual(['9m', undefined]);
+  });
+
+  test('say of no alert another time than that it waits', () => {
+    const waits = listAlerts().flatMap(({ name, waits: isWaiting }) =>
+      isWaiting ? [`for.${name}=77m`] : [],
+    );
+    for (const { alert, annotations = {} } of rulesWith(...waits).filter((rule) => rule.for)) {
+      const texts = `${annotations['summary']} ${annotations['description']}`;
+      expect([alert, texts.match(/\b[Ff]or (?!77m)\d+ ?m(?:in\w+)?\b/)]).toEqual([alert, null]);
+    }
+  });
+
+  test('lead to the dashboard of their component where Grafana is told', () => {
+    const links = rulesWith('dashboard_url=https://g/').flatMap(
+      ({ annotations }) => annotations?.['dashboard_url'] ?? [],
+    );
+    expect(links.length).toBe(listAlerts().length);
+    expect(links).toContain(
+      'https://g/d/crdb-nodes{{ with $labels.crdb_cluster }}?var-cluster={{ . | urlquery }}{{ end }}',
+    );
+    expect(rulesWith().some(({ annotations = {} }) => 'dashboard_url' in annotations)).toBe(false);
+  });
+
+  test('have at most 20 rules in a group, the default limit of rulers', () => {
+    const { groups }: { readonly groups: readonly RuleGroup[] } = parse(
+      writeRules(readSettings([], listAlerts())),
+    );
+    expect(groups.filter(({ rules }) => rules.length > 20)).toEqual([]);
   });
 });
