@@ -72,5 +72,5 @@ test('the index lists every alert once', () => {
     read('README.md').matchAll(/^\| \[(Crdb\w+)\]\(\1\.md\)/gm),
     ([, alert = '']) => alert,
   );
-  expect(listed.toSorted()).toEqual([...new Set(listAlerts())].toSorted());
+  expect(listed.toSorted()).toEqual([...new Set(listAlerts().map(({ name }) => name))].toSorted());
 });
