@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { Dashboard } from '@grafana/grafana-foundation-sdk/dashboard';
 import { describe, expect, test } from 'vitest';
 import { buildBoards } from '../../dashboards/boards.ts';
-import { settingNames, SETTINGS } from '../../src/cli/commands/rules/settings.ts';
+import { NUMBERS, otherValue } from '../rules/other-values.ts';
 import { PANELS } from './panels.ts';
 
 const RUNBOOKS = path.join(import.meta.dirname, '..', '..', 'docs', 'runbooks');
@@ -25,10 +25,22 @@ const WITHOUT_PANEL = new Set([
   'underreplicated',
   'quorum_risk',
   'scan_minutes',
+  'changefeed_lag_critical',
+  'daily_restarts',
+  'disk_latency',
+  'disk_slow',
+  'heartbeat',
+  'heartbeat_critical',
+  'hotspot_cpu',
+  'idle_transactions',
+  'liveness_changes',
+  'lock_waiters',
+  'memory_critical',
+  'memory_growing',
+  'sql_failures',
+  'sql_failures_critical',
+  'stopped_queries',
 ]);
-const NUMBERS = settingNames().filter((name) =>
-  ['number', 'minutes', 'share'].includes(SETTINGS[name][0]),
-);
 
 /** The thresholds of all panels and columns. */
 function thresholdsOf(boards: readonly Dashboard[]): readonly string[] {
@@ -39,10 +51,7 @@ describe('settings of the rules', () => {
   const usual = thresholdsOf(buildBoards());
 
   test.each(NUMBERS)('%s moves thresholds, if a panel has them', (name) => {
-    // A critical limit stays below the one that warns.
-    const other = name.includes('critical') ? 1.77 : 77;
-    const value = SETTINGS[name][0] === 'share' ? other / 100 : other;
-    const changed = thresholdsOf(buildBoards([`${name}=${value}`]));
+    const changed = thresholdsOf(buildBoards([`${name}=${otherValue(name)}`]));
     expect(changed.some((steps, index) => steps !== usual[index])).toBe(!WITHOUT_PANEL.has(name));
   });
 

@@ -120,12 +120,13 @@ interface RuleNode {
 /** Sets how long the alert waits, if it does, in its texts, too. */
 function setWait(rule: RuleNode, wait: string | undefined): void {
   const usual = rule.getIn(['for']);
-  if (usual === undefined) return;
-  const text = wait ?? String(usual);
+  if (typeof usual !== 'string') return;
+  const text = wait ?? usual;
   rule.setIn(['for'], text);
   for (const name of ['summary', 'description']) {
-    const path = ['annotations', name];
-    rule.setIn(path, String(rule.getIn(path)).replaceAll(WAIT, text));
+    const place = ['annotations', name];
+    const written = rule.getIn(place);
+    if (typeof written === 'string') rule.setIn(place, written.replaceAll(WAIT, text));
   }
 }
 

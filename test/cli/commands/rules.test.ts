@@ -3,6 +3,7 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { settingNames, SETTINGS } from '../../../src/cli/commands/rules/settings.ts';
+import { NUMBERS, otherValue } from '../../rules/other-values.ts';
 import { run } from '../../rules/promtool.ts';
 import type { RuleGroup } from '../../rules/rule-set.ts';
 import { expectGolden } from '../../support/golden.ts';
