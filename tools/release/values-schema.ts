@@ -1,11 +1,6 @@
 import { listAlerts } from '../../src/cli/commands/rules.ts';
-import {
-  BOUNDS,
-  DURATION,
-  OWN_LABELS,
-  SETTINGS,
-  SEVERITIES,
-} from '../../src/cli/commands/rules/settings.ts';
+import { BOUNDS, DURATION } from '../../src/cli/commands/rules/kinds.ts';
+import { OWN_LABELS, SETTINGS, SEVERITIES } from '../../src/cli/commands/rules/settings.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 

@@ -17,14 +17,6 @@ async function rulesWith(...pairs: readonly string[]): Promise<RuleGroup['rules'
   return groups.flatMap(({ rules }) => rules);
 }
 
-const NUMBERS = settingNames().filter((name) => !/regex|url/.test(SETTINGS[name][0]));
-/** A little less than the default, so that a critical limit stays on its side of the one that warns. */
-function otherValue(name: (typeof NUMBERS)[number]): number {
-  const [kind, value] = SETTINGS[name];
-  const less = Number(value) * 0.97;
-  return kind === 'minutes' ? Math.floor(less) : less;
-}
-
 /** How long an alert waits, and what servers do, whatever the settings are. */
 const NO_LIMIT =
   /\b[Ff]or \d+[mhd]\b|leases move away from 20 on|from 1 on|\(4 hours by default\)/g;
