@@ -116,7 +116,10 @@ export class Holders {
       const range = { holders: nodes, placed: present, unplaced, down, problems, place, ...counts };
       const settled = domains.addRange(range);
       this.setCounts(slot, settled);
-      if (down > 0 && settled.intended === present) this.#removeDown(slot, domains);
+      const isMissingSome = counts.wasMissingSome || settled.wasMissingSome;
+      if (down > 0 && settled.intended === present && !isMissingSome) {
+        this.#removeDown(slot, domains);
+      }
       if (unplaced === 0) this.#unmark(slot, HAS_UNPLACED);
       return undefined;
     }

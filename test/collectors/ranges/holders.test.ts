@@ -110,8 +110,10 @@ describe('a former holder that is down', () => {
 
   test('is missing until the replica in its place is a voter', () => {
     const catchingUp = { seen: [1, 2, 4], down: [3], problems };
-    const { domains } = scanOne(whole, whole, catchingUp);
-    expect(domains.nodes.get(1)).toMatchObject({ quorum: 1, withoutQuorum: 0 });
+    for (const more of [[], [catchingUp], [catchingUp, catchingUp]]) {
+      const { domains } = scanOne(whole, whole, catchingUp, ...more);
+      expect(domains.nodes.get(1)).toMatchObject({ quorum: 1, withoutQuorum: 0 });
+    }
   });
 
   test('is forgotten when it was replaced', () => {
