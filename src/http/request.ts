@@ -3,7 +3,7 @@ import { pipeline, type Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import type { Dispatcher } from 'undici';
 import type { Endpoint } from '../vocabulary.ts';
-import { createReleaser, readBody } from './body.ts';
+import { readBody } from './body.ts';
 import { type RequestDeadlines, watchDeadlines } from './deadlines.ts';
 import {
   type FailureDetails,
@@ -147,16 +147,16 @@ export async function performRequest<T>(
     });
     const maxBytes = Math.min(request.maxBytes ?? Infinity, options.maxResponseBytes);
     const body = unpack(response, options.compression, what, target);
-    const release = createReleaser();
-    await readBody(body, (chunk) => {
+    const take = (chunk: Uint8Array): void => {
       if (attempt.bytes + chunk.length > maxBytes) {
         const text = `${what}: the response is larger than ${maxBytes} bytes`;
         throw new RequestError('limit', text, { ...target, limit: 'bytes' });
       }
       attempt.bytes += chunk.length;
       request.onChunk(chunk);
-      if (body === response.body) release(chunk);
-    });
+    };
+    // Zlib uses its buffers again.
+    await readBody(body, take, { frees: body === response.body });
     stats.pages += 1;
     stats.bytes += attempt.bytes;
     return request.onEnd(head);

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { readBody } from '../../src/http/body.ts';
@@ -63,27 +62,5 @@ describe('the memory of received bytes', () => {
     expect(bytes).toBe(2_000_000);
     expect(held.length).toBeGreaterThan(10);
     expect(held.slice(0, -1).filter((chunk) => chunk.length > 0)).toEqual([]);
-  });
-
-  test('stays as it is while anybody needs it, in pieces of any size', async () => {
-    const sizes = [1, 70_000, 300, 40_000, 2, 200_000, 8_000, 33_000, 500_000, 10];
-    const pieces = sizes.map((size) => randomBytes(size));
-    await using server = await serve((_request, response) => {
-      const write = (at: number): void => {
-        if (at === pieces.length) response.end();
-        else response.write(pieces[at], () => write(at + 1));
-      };
-      write(0);
-    });
-    await using client = connect([server.url]);
-    const pooled = Array.from({ length: 2_000 }, (_, at) => Buffer.from(`text ${at}`));
-    const received: Buffer[] = [];
-    const onChunk = (chunk: Uint8Array): void => {
-      received.push(Buffer.from(chunk));
-      pooled.push(Buffer.from(`text ${pooled.length}`));
-    };
-    await Promise.all([ask(client, { onChunk }), ask(client), ask(client)]);
-    expect(Buffer.concat(received).equals(Buffer.concat(pieces))).toBe(true);
-    expect(pooled.map(String)).toEqual(pooled.map((_, at) => `text ${at}`));
   });
 });
