@@ -1,7 +1,12 @@
 import type { RangesResult } from '../collectors/ranges.ts';
 import { formatCount, formatList } from '../format.ts';
 import { NORMAL_SECONDS, type Problem } from './problem.ts';
-import { formatTable, type RangesStatus } from './ranges.ts';
+import {
+  formatTable,
+  type ProblemRangeStatus,
+  type RangesStatus,
+  systemRangeName,
+} from './ranges.ts';
 import { scanProblems } from './scan-status.ts';
 import { THRESHOLDS } from './thresholds.ts';
 
@@ -117,7 +122,10 @@ export function rangeProblems(
 }
 
 /** `r7 of movr.public.users on node 1`. */
-function formatPlace({ rangeId, table, nodeId }: RangesStatus['oldest'][number]): string {
+function formatPlace(range: ProblemRangeStatus): string {
+  const { rangeId, table, nodeId } = range;
+  const name = systemRangeName(range);
+  if (name !== undefined) return `r${rangeId} (${name}) on node ${nodeId}`;
   const of = table === '' ? '' : ` of ${formatTable(table)}`;
   return `r${rangeId}${of} on node ${nodeId}`;
 }

@@ -50,7 +50,7 @@ interface ProblemRangeStatus extends RangeStatus {
   readonly firstSeenAt: string;
 }
 
-interface HotRangeStatus extends RangeStatus {
+export interface HotRangeStatus extends RangeStatus {
   readonly queriesPerSecond: number;
   readonly writesPerSecond: number | undefined;
   readonly cpuSecondsPerSecond: number | undefined;
@@ -188,6 +188,21 @@ function describeRange(
     table: tables?.names.get(id) ?? id,
     index,
   };
+}
+
+/** The first ranges of a cluster, by id: all requests need them. */
+const SYSTEM_RANGES: Readonly<Record<number, string>> = {
+  1: 'system: meta ranges',
+  2: 'system: node liveness',
+  3: 'system',
+};
+
+/** `system: node liveness` for range 2; undefined for a range of a table and where it is not certain. */
+export function systemRangeName({
+  rangeId,
+  table,
+}: Pick<RangeStatus, 'rangeId' | 'table'>): string | undefined {
+  return table === '' ? SYSTEM_RANGES[rangeId] : undefined;
 }
 
 /** The name of a table, or `table 112` where only its id is known. */

@@ -117,6 +117,9 @@ export class Conditions {
   }
 }
 
+/** The warning of a collector whose interval is longer than the configured one. */
+export const STRETCHED = 'responses are slow: max_duty stretches the interval';
+
 /** Logs each warning of the polls of a collector once, and its end. */
 export class WarningLog {
   readonly #log: Log;

@@ -18,7 +18,7 @@ import { fitBudget } from '../metrics/series-budget.ts';
 import { renderSnapshot, type Snapshot } from '../metrics/snapshot.ts';
 import { inSlices } from '../time-slice.ts';
 import type { Limit } from '../vocabulary.ts';
-import { type Conditions, WarningLog } from './conditions.ts';
+import { type Conditions, STRETCHED, WarningLog } from './conditions.ts';
 import { describePoll, failureReason, type Outcome, unexpectedFailure } from './outcome.ts';
 import { type Clock, maxAgeSeconds, Schedule } from './schedule.ts';
 
@@ -229,12 +229,13 @@ export class Poller {
     const failure = await this.#collect(stats, warnings);
     const tookMs = clock.monotonicMs() - startedAt;
     if (stop.aborted) return;
-    this.#warnings.pollEnded(warnings, failure === undefined);
     if (deadline.aborted) stats.limits.add('duration');
     metrics.pollFinished(this.#labels, failure?.reason);
     const overruns = Math.floor(tookMs / (this.intervalSeconds * 1000));
     if (overruns > 0) metrics.pollSkipped(this.#labels, 'overrun', overruns);
     this.#conclude(failure, describePoll(stats, clock.wallMs(), tookMs / 1000));
+    if (this.intervalSeconds > settings.interval) warnings.add(STRETCHED);
+    this.#warnings.pollEnded(warnings, failure === undefined);
   }
 
   /** Runs the collector and publishes its result; resolves to why the poll failed, if it did. */

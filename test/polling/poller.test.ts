@@ -37,7 +37,31 @@ test('a poll is described by what it read and how long the answers took', async 
   expect(poller.intervalSeconds).toBe(170);
   expect([poller.isPolling, poller.series, ended.polls]).toEqual([false, 2, 1]);
   expect(await counts()).toEqual({ [keyOf('polls_total')]: 1 });
-  expect(logged()).toEqual(['info collector succeeded']);
+  expect(logged()).toEqual([
+    'info collector succeeded',
+    'warn responses are slow: max_duty stretches the interval',
+  ]);
+});
+
+test('an interval that slow responses stretch is logged once, and shrinks with a quick one', async () => {
+  let endMs = 50_000;
+  const { poller, clock, poll, logged } = preparePoller(
+    (context) => void context.answering.push({ startMs: 0, endMs }),
+    { max_duty: 0.1 },
+  );
+  await poll();
+  expect(poller.intervalSeconds).toBe(500);
+  clock.nowMs += 500_000;
+  await poll();
+  endMs = 100;
+  clock.nowMs += 500_000;
+  await poll();
+  expect(poller.intervalSeconds).toBe(60);
+  const text = 'responses are slow: max_duty stretches the interval';
+  expect(logged().filter((line) => line.includes('slow'))).toEqual([
+    `warn ${text}`,
+    `info resolved: ${text}`,
+  ]);
 });
 
 test('a failed poll keeps the data and says why', async () => {

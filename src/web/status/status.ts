@@ -1,5 +1,6 @@
 import { crc32 } from 'node:zlib';
 import { bySeverity, type Problem, toFindings } from '../../findings/problem.ts';
+import { quoteArgument } from '../../format.ts';
 import type { ClusterSource } from './cluster.ts';
 import type { History } from './history.ts';
 
@@ -37,11 +38,26 @@ export function readStatus(source: StatusSource) {
   };
 }
 
+/** Commands of this program in a text. */
+const COMMANDS = /`(crdb-exporter [^`]+)`/g;
+
+/** What a command for one of several configured clusters needs. */
+export function clusterFlag(clusters: readonly unknown[], name: string): string {
+  return clusters.length > 1 ? ` --cluster ${quoteArgument(name)}` : '';
+}
+
+function completeCommands(text: string, flag: string): string {
+  return text.replaceAll(COMMANDS, (command, words: string) =>
+    words.includes('--cluster') ? command : `\`${words}${flag}\``,
+  );
+}
+
 function readClusterStatus(
   cluster: ClusterSource,
-  { history: histories, startedMs, problems }: StatusSource,
+  { history: histories, startedMs, problems, clusters }: StatusSource,
   nowMs: number,
 ) {
+  const flag = clusterFlag(clusters(), cluster.name);
   const own = toFindings(problems(), () => nowMs, nowMs);
   const history = histories.of(cluster.name);
   const { since, findings, ...snapshot } = history.readSafely(cluster, nowMs);
@@ -55,7 +71,9 @@ function readClusterStatus(
     /** Of the state; with problems of the oldest of the most severe ones. */
     ...withStart({ since }),
     /** The worst first. */
-    findings: [...own, ...findings].toSorted(bySeverity).map(withStart),
+    findings: [...own, ...findings]
+      .toSorted(bySeverity)
+      .map((one) => withStart({ ...one, next: completeCommands(one.next, flag) })),
     trends: history.trends,
   };
 }

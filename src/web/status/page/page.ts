@@ -3,13 +3,13 @@ import type { CollectorStatus } from '../../../findings/polls.ts';
 import { isProblem } from '../../../findings/problem.ts';
 import { formatList } from '../../../format.ts';
 import { collectorOf } from '../history.ts';
-import type { ClusterStatus, Status } from '../status.ts';
+import { clusterFlag, type ClusterStatus, type Status } from '../status.ts';
+import { collectorTable } from './collector-table.ts';
 import { duration, findingList, formatLevels } from './finding-list.ts';
 import { formatTime, html, type Html, icon, relativeTime } from './html.ts';
 import { nodeMap } from './node-map.ts';
 import {
   assistantState,
-  collectorTable,
   hotRanges,
   loadedTables,
   problemRanges,
@@ -41,7 +41,7 @@ export function renderPage(status: Status, links: PageLinks, name: string | unde
     return frame('crdb-exporter', html`<h2>No cluster is configured</h2>`, status, links);
   }
   const main = html`${status.clusters.length > 1 && clusterTabs(status, shown)}
-  ${headline(shown, nowMs)}${clusterDetails(shown, nowMs)}`;
+  ${headline(shown, nowMs)}${clusterDetails(shown, nowMs, clusterFlag(status.clusters, shown.name))}`;
   return frame(`${shown.name} ${STATE_TEXTS[shown.state]}`, main, status, links);
 }
 
@@ -173,20 +173,20 @@ function kindOf(listed: object = []): Panel['kind'] {
 }
 
 /** The panels of the collectors that are on. */
-function describePanels(cluster: ClusterStatus, nowMs: number): readonly Panel[] {
+function describePanels(cluster: ClusterStatus, nowMs: number, flag: string): readonly Panel[] {
   const { nodes, ranges, sessions, assistant, collectors, findings } = cluster;
   const old = (name: string): string | undefined => {
     const source = collectors.find((one) => one.name === name);
     return source?.state === 'failing' ? source.lastSuccessAt : undefined;
   };
   const stop = ranges && safeToStop(cluster.safeToStop, ranges);
-  const problems = ranges && problemRanges(ranges, findings, nowMs);
+  const problems = ranges && problemRanges(ranges, findings, nowMs, flag);
   const rows = [
     ['wide', 'Nodes', 'nodes', nodes && nodeMap(nodes, nowMs, old('nodes'))],
     [kindOf(ranges?.problems), 'Problem ranges', 'ranges', problems],
     [kindOf(ranges?.dependent), 'Safe to stop', 'ranges', stop],
     [kindOf(ranges?.tables), 'Tables', 'ranges', ranges && loadedTables(ranges)],
-    [kindOf(ranges?.hottest), 'Hottest ranges', 'ranges', ranges && hotRanges(ranges)],
+    [kindOf(ranges?.hottest), 'Hottest ranges', 'ranges', ranges && hotRanges(ranges, flag)],
     [kindOf(sessions?.applications), 'Sessions', 'sessions', sessions && sessionTables(sessions)],
     ['line', 'Migration assistant', 'cloud', assistant && assistantState(assistant, nowMs)],
   ] as const;
@@ -197,8 +197,8 @@ function describePanels(cluster: ClusterStatus, nowMs: number): readonly Panel[]
 }
 
 /** Everything about one cluster, the most urgent first; all that has no data is one line. */
-function clusterDetails(cluster: ClusterStatus, nowMs: number): Html {
-  const panels = describePanels(cluster, nowMs);
+function clusterDetails(cluster: ClusterStatus, nowMs: number, flag: string): Html {
+  const panels = describePanels(cluster, nowMs, flag);
   const missing = panels.filter(({ content }) => content === undefined);
   const shown = panels.filter(({ content }) => content !== undefined);
   const halves = shown.filter(({ kind }) => kind === 'half');

@@ -1,7 +1,12 @@
 import type { AssistantStatus } from '../../../findings/assistant.ts';
-import type { CollectorStatus } from '../../../findings/polls.ts';
 import type { Finding } from '../../../findings/problem.ts';
-import { formatTable, type RangesStatus } from '../../../findings/ranges.ts';
+import {
+  formatTable,
+  type HotRangeStatus,
+  type ProblemRangeStatus,
+  type RangesStatus,
+  systemRangeName,
+} from '../../../findings/ranges.ts';
 import { formatRanges } from '../../../findings/safe-to-stop.ts';
 import { OLD_TRANSACTION_SECONDS, type SessionsStatus } from '../../../findings/sessions.ts';
 import {
@@ -14,21 +19,21 @@ import {
 } from '../../../format.ts';
 import { SEVERITIES } from '../../../vocabulary.ts';
 import type { SafeToStopStatus } from '../cluster.ts';
-import { bar, html, type Html, icon, type Part, relativeTime, withCode } from './html.ts';
+import { bar, html, type Html, icon, type Part, relativeTime } from './html.ts';
 import { scanCheckLine } from './scan-check-line.ts';
 
 /** Rows of a table; the rest is on /metrics and in /api/status. */
 const MAX_ROWS = 10;
 
 /** A column: its title, the content of a cell, and the class of its cells. */
-type Column<T> = readonly [
+export type Column<T> = readonly [
   title: string,
   cell: (item: T) => Part,
   kind?: 'number' | 'name' | 'bars' | undefined,
 ];
 
 /** A table that scrolls sideways where it is too wide, and is a list on a phone; the first column names the row. */
-function table<T>(
+export function table<T>(
   label: string,
   items: readonly T[],
   columns: readonly (Column<T> | false)[],
@@ -60,13 +65,13 @@ function table<T>(
 }
 
 /** `–` when it is not known. */
-function known(value: number | undefined, format: (value: number) => string): string {
+export function known(value: number | undefined, format: (value: number) => string): string {
   return value === undefined ? '–' : format(value);
 }
 
 function readFrom({ scanned, failed, skipped }: RangesStatus['nodes']): string {
   const down = skipped > 0 ? `; ${skipped} down and not queried` : '';
-  return `Read from ${scanned} of ${scanned + failed} nodes${down}.`;
+  return `Read from ${scanned} of ${scanned + failed + skipped} nodes${down}.`;
 }
 
 /** Range problems by number, and the ranges with the oldest of the worst ones. */
@@ -74,6 +79,7 @@ export function problemRanges(
   { problems, oldest, nodes, downSinceScan, scanCheck }: RangesStatus,
   findings: readonly Finding[],
   nowMs: number,
+  flag = '',
 ): Html {
   const read = html`<p class="quiet">${readFrom(nodes)}</p>
     ${scanCheck && scanCheckLine(scanCheck)}${
@@ -106,14 +112,14 @@ export function problemRanges(
       ['Table', placeOf],
       ['Reported by', ({ nodeId, storeId }) => `n${nodeId} s${storeId || '–'}`],
       ['For', ({ firstSeenAt }) => relativeTime(firstSeenAt, nowMs), 'number'],
-      ['Details', ({ rangeId }) => html`<code>crdb-exporter range ${rangeId}</code>`],
+      ['Details', ({ rangeId }) => html`<code>crdb-exporter range ${rangeId}${flag}</code>`],
     ])}
     ${read}`;
 }
 
 /** `movr.public.rides, index 1`. */
-function placeOf(range: { readonly table: string; readonly index: string }): string {
-  const text = formatTable(range.table, 'id') || '–';
+function placeOf(range: ProblemRangeStatus | HotRangeStatus): string {
+  const text = formatTable(range.table, 'id') || (systemRangeName(range) ?? '–');
   return range.index === '' ? text : `${text}, index ${range.index}`;
 }
 
@@ -149,7 +155,7 @@ function formatProblem(problem: string): string {
 }
 
 /** The ranges with most queries and with most CPU. */
-export function hotRanges({ hottest }: RangesStatus): Html {
+export function hotRanges({ hottest }: RangesStatus, flag = ''): Html {
   const [first] = hottest;
   if (first === undefined) return html`<p>No range is listed.</p>`;
   const max = Math.max(1, ...hottest.map(({ queriesPerSecond }) => queriesPerSecond));
@@ -162,7 +168,7 @@ export function hotRanges({ hottest }: RangesStatus): Html {
     ['Queries/s', ({ queriesPerSecond }) => formatNumber(queriesPerSecond), 'number'],
     ['Writes/s', ({ writesPerSecond }) => known(writesPerSecond, formatNumber), 'number'],
     hasCpu && ['CPU', (range) => known(range.cpuSecondsPerSecond, formatPercent), 'number'],
-    ['Details', ({ rangeId }) => html`<code>crdb-exporter range ${rangeId}</code>`],
+    ['Details', ({ rangeId }) => html`<code>crdb-exporter range ${rangeId}${flag}</code>`],
   ]);
 }
 
@@ -243,58 +249,4 @@ export function assistantState(assistant: AssistantStatus, nowMs: number): Html 
     ${status}${statusSince !== undefined && html` for ${relativeTime(statusSince, nowMs)}`}, health
     ${health.replaceAll('_', ' ')}${region && `, in ${region}`}
   </p>`;
-}
-
-/** The collectors with the age of their data and their errors, each error once. */
-export function collectorTable(collectors: readonly CollectorStatus[], nowMs: number): Html {
-  const firstWith = ({ error }: CollectorStatus) =>
-    collectors.find((one) => one.error !== undefined && one.error.message === error?.message);
-  const columns: readonly Column<CollectorStatus>[] = [
-    ['Collector', ({ name }) => name],
-    [
-      'State',
-      (one) => {
-        const first = firstWith(one);
-        return html`${icon(one.state)} ${one.state}${first && first !== one && `, as ${first.name}`}`;
-      },
-    ],
-    [
-      'Age',
-      ({ lastSuccessAt: at, intervalSeconds }) =>
-        at && bar((nowMs - Date.parse(at)) / 1000 / intervalSeconds),
-      'bars',
-    ],
-    [
-      'Data',
-      ({ lastSuccessAt: at, intervalSeconds }) => {
-        const age = at ? html`${relativeTime(at, nowMs)} old` : 'none';
-        return html`${age}, every ${formatDuration(intervalSeconds)}`;
-      },
-    ],
-    ['Duration', ({ durationSeconds }) => known(durationSeconds, formatDuration), 'number'],
-    ['Items', ({ items }) => known(items, formatCount), 'number'],
-    ['Read', ({ bytes }) => known(bytes, formatBytes), 'number'],
-    ['Series', ({ series }) => formatCount(series), 'number'],
-    [
-      'Next poll',
-      ({ isPolling, nextPollAt: at }) => {
-        if (isPolling) return 'polling';
-        return at ? html`in ${relativeTime(at, nowMs)}` : 'on /probe';
-      },
-    ],
-  ];
-  return table(
-    'Collectors',
-    collectors,
-    columns,
-    (one) =>
-      one.error &&
-      firstWith(one) === one &&
-      html`<tr class="error">
-        <td colspan="${columns.length}">
-          <b>${one.error.reason}:</b> ${one.error.message}.
-          <span class="advice">${withCode(one.error.advice)}</span>
-        </td>
-      </tr>`,
-  );
 }

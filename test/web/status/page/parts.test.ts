@@ -180,7 +180,7 @@ function widthsOf(...rates: readonly number[]): readonly string[] {
 test('no problem is only known of the ranges that were read', () => {
   const nodes = { scanned: 2, failed: 1, skipped: 1 };
   expect(textOf(problemRanges({ ...RANGES, nodes }, [], NOW_MS))).toBe(
-    'No range that was read has a problem. Read from 2 of 3 nodes; 1 down and not queried.',
+    'No range that was read has a problem. Read from 2 of 4 nodes; 1 down and not queried.',
   );
 });
 
