@@ -6,6 +6,7 @@ import { parse } from 'yaml';
 import { readCases, subjectOf } from '../../../test/rules/cases.ts';
 import { testRules } from '../../../test/rules/promtool.ts';
 import { closureOf, nameOf, readRules, rulesNamedIn } from '../../../test/rules/rule-set.ts';
+import { safeToStopCase } from '../../../test/rules/safe-to-stop-cases.ts';
 import { listMutants, type Mutant } from './mutants.ts';
 
 interface Survivor {
@@ -18,7 +19,7 @@ interface Survivor {
 const AT_A_TIME = 2;
 
 const groups = readRules();
-const cases = readCases();
+const cases = [...readCases(), safeToStopCase()];
 const chosen = process.argv.slice(2);
 const mutants = listMutants(groups).filter(
   ({ rule }) => chosen.length === 0 || chosen.includes(rule),
