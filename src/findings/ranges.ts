@@ -44,7 +44,7 @@ interface RangeStatus {
   readonly index: string;
 }
 
-interface ProblemRangeStatus extends RangeStatus {
+export interface ProblemRangeStatus extends RangeStatus {
   readonly problem: string;
   /** RFC 3339. */
   readonly firstSeenAt: string;
