@@ -5,6 +5,7 @@ import { decodeValue } from '../json/decoder.ts';
 import { PageParser } from '../json/page-parser.ts';
 import { type Infer, object, type ObjectShape, typed } from '../json/shape.ts';
 import type { Endpoint } from '../vocabulary.ts';
+import type { ApiLogin, ApiRequest } from './api-login.ts';
 import { assertWithin, MAX_NODES } from './limits.ts';
 import { ClusterIdentity, nodeIdentity, NodeListings } from './node-listings.ts';
 import {
@@ -19,7 +20,6 @@ import {
 } from './paging.ts';
 import { describedRange, typesOf, typesPath, type TypesRequest } from './range-types.ts';
 import { type RangeRoute, rangesPath } from './ranges-path.ts';
-import type { Session, SessionRequest } from './session.ts';
 
 export type { PollStats } from '../http/poll-stats.ts';
 export type { RangeRoute } from './ranges-path.ts';
@@ -32,13 +32,13 @@ const LIMITS = { maxElementBytes: 16 * 1024 * 1024, maxDepth: 64 };
  * for the next one. `limit` is their number per page. Failures are RequestErrors.
  */
 export class ClusterApi {
-  readonly #session: Pick<Session, 'get'>;
+  readonly #session: Pick<ApiLogin, 'get'>;
   /** Fields or elements of a wrong shape. Also called for those that are wrong beside others. */
   readonly decodeErrors: (endpoint: Endpoint, count: number) => void;
   readonly #listings: NodeListings;
 
   constructor(
-    session: Pick<Session, 'get'>,
+    session: Pick<ApiLogin, 'get'>,
     decodeErrors: (endpoint: Endpoint, count: number) => void,
     listings = new NodeListings(),
   ) {
@@ -268,7 +268,7 @@ export class ClusterApi {
       envelope,
       onElement,
       ...request
-    }: Omit<SessionRequest<unknown>, 'stats' | 'onChunk' | 'onEnd'> & {
+    }: Omit<ApiRequest<unknown>, 'stats' | 'onChunk' | 'onEnd'> & {
       /** Member of the response that holds the elements. */
       readonly list: string;
       readonly element: S;

@@ -1,8 +1,8 @@
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { ApiLogin } from '../cockroach/api-login.ts';
 import { CloudControl, MAX_ANSWER_BYTES } from '../cockroach/cloud-api.ts';
 import { ClusterApi } from '../cockroach/cluster-api.ts';
 import { NodeListings } from '../cockroach/node-listings.ts';
-import { Session } from '../cockroach/session.ts';
 import { type ProxyConfig, isLoopback } from '../config/addresses.ts';
 import { watchFiles } from '../config/files.ts';
 import type { CloudApiConfig, ClusterApiConfig, ClusterConfig } from '../config/schema.ts';
@@ -107,7 +107,7 @@ async function createCluster(config: ClusterApiConfig, options: ClientsOptions) 
   });
   tls.onReload((changed) => http.useTls(changed));
   const secret = config.password ?? config.token;
-  const session = new Session({
+  const session = new ApiLogin({
     http,
     username: config.username,
     secret: secret && (() => secret.reveal()),

@@ -1,5 +1,5 @@
 import type { ConnectionOptions } from 'node:tls';
-import pLimit from 'p-limit';
+import pLimit, { type LimitFunction } from 'p-limit';
 import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici';
 import type { Endpoint, RetryReason } from '../vocabulary.ts';
 import { abortable, delay } from './deadlines.ts';
@@ -61,7 +61,7 @@ export class HttpClient implements AsyncDisposable {
   /** Agents with older TLS settings, until their requests have ended. */
   readonly #retired = new Set<Dispatcher>();
   readonly #health: Health;
-  readonly #slots: ReturnType<typeof pLimit>;
+  readonly #slots: LimitFunction;
   readonly #budget = new RetryBudget();
   readonly #refusals: Refusals;
 

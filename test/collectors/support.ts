@@ -1,5 +1,5 @@
+import type { ApiLogin } from '../../src/cockroach/api-login.ts';
 import { ClusterApi } from '../../src/cockroach/cluster-api.ts';
-import type { Session } from '../../src/cockroach/session.ts';
 import type {
   CollectContext,
   CollectorResult,
@@ -28,7 +28,7 @@ export function answering(answer: Answer, dateMs?: number): AnsweringApi {
     const body = answer(path);
     return Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body));
   };
-  const session: Pick<Session, 'get'> = {
+  const session: Pick<ApiLogin, 'get'> = {
     async get({ path, onHeaders, onChunk, onEnd }) {
       onHeaders?.({ status: 200, dateMs });
       onChunk(textOf(path));

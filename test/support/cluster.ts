@@ -1,12 +1,12 @@
+import { ApiLogin } from '../../src/cockroach/api-login.ts';
 import { ClusterApi } from '../../src/cockroach/cluster-api.ts';
-import { Session } from '../../src/cockroach/session.ts';
 import { HttpClient, type HttpClientOptions } from '../../src/http/client.ts';
 import { type PollStats, createPollStats } from '../../src/http/poll-stats.ts';
 
 /** The client side of one cluster, as the exporter puts it together, with what it reported. */
 export interface TestClient extends AsyncDisposable {
   readonly http: HttpClient;
-  readonly session: Session;
+  readonly session: ApiLogin;
   readonly api: ClusterApi;
   readonly finished: { readonly endpoint: string; readonly code: number | 'error' }[];
   readonly retried: { readonly endpoint: string; readonly reason: string }[];
@@ -66,7 +66,7 @@ export function createTestClient(options: TestClientOptions): TestClient {
     ...options,
     urls: options.urls.map((url) => `${url}/api/v2`),
   });
-  const session = new Session({
+  const session = new ApiLogin({
     http,
     username,
     secret: password ?? token,

@@ -11,7 +11,7 @@ import {
   tablesEnvelope,
 } from '../../src/cockroach/paging.ts';
 import { describedRange } from '../../src/cockroach/range-types.ts';
-import { loginResponse } from '../../src/cockroach/session.ts';
+import { loginResponse } from '../../src/cockroach/api-login.ts';
 import { assistantShape } from '../../src/collectors/cloud.ts';
 import { nodeShape } from '../../src/collectors/nodes/record.ts';
 import { LOADS, rangeShape } from '../../src/collectors/ranges/range.ts';

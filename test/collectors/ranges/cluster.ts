@@ -1,5 +1,5 @@
+import type { ApiRequest } from '../../../src/cockroach/api-login.ts';
 import { ClusterApi } from '../../../src/cockroach/cluster-api.ts';
-import type { SessionRequest } from '../../../src/cockroach/session.ts';
 import {
   CollectError,
   type CollectContext,
@@ -95,7 +95,7 @@ export function fakeCluster(nodes: readonly FakeNode[]): FakeCluster {
     }),
   };
 
-  async function get<T>({ path, stats, firstUrl, onChunk, onEnd }: SessionRequest<T>): Promise<T> {
+  async function get<T>({ path, stats, firstUrl, onChunk, onEnd }: ApiRequest<T>): Promise<T> {
     const url = new URL(`http://fake${path}`);
     const body = await bodyOf(url, stats, firstUrl);
     onChunk(Buffer.from(JSON.stringify(body)));

@@ -7,7 +7,7 @@ import { decodeValue } from '../json/decoder.ts';
 import { object, string } from '../json/shape.ts';
 import type { FailureReason } from '../vocabulary.ts';
 
-interface SessionOptions {
+interface ApiLoginOptions {
   readonly http: HttpClient;
   /** Absent with a ready token or an insecure cluster. */
   readonly username: string | undefined;
@@ -21,7 +21,7 @@ interface SessionOptions {
 }
 
 /** A GET of the cluster API; the session adds what authorizes it. */
-export interface SessionRequest<T> extends Omit<
+export interface ApiRequest<T> extends Omit<
   HttpRequest<T>,
   'method' | 'headers' | 'body' | 'sentToken'
 > {
@@ -61,8 +61,8 @@ interface Token {
 }
 
 /** The token of one cluster: one login for any number of waiting calls, and a new one when servers refuse it. */
-export class Session {
-  readonly #options: SessionOptions;
+export class ApiLogin {
+  readonly #options: ApiLoginOptions;
   #token: Token | undefined;
   #pending: Promise<Token> | undefined;
   /** A failed login is not tried again with the same secret until the pause has passed. */
@@ -72,12 +72,12 @@ export class Session {
   /** When a refused token was last replaced by a login. */
   #renewedAtMs = -Infinity;
 
-  constructor(options: SessionOptions) {
+  constructor(options: ApiLoginOptions) {
     this.#options = options;
   }
 
   /** Sends a request with the token. When servers refuse the token, it is sent once more with a new one. */
-  async get<T>(request: SessionRequest<T>): Promise<T> {
+  async get<T>(request: ApiRequest<T>): Promise<T> {
     const { endpoint, stats } = request;
     try {
       return await abortable(this.#authorize(request), stats.signal, endpoint, request);
@@ -111,7 +111,7 @@ export class Session {
     return abortable(login, signal, 'logout: waiting for the login', { endpoint: 'logout' });
   }
 
-  async #authorize<T>(request: SessionRequest<T>): Promise<T> {
+  async #authorize<T>(request: ApiRequest<T>): Promise<T> {
     if (this.#options.secret === undefined) return this.#send(request, undefined);
     const token = await this.#current();
     if (request.sendsCookie === true) return this.#sendCookie(request, token);
@@ -124,7 +124,7 @@ export class Session {
     return this.#send(request, await this.#current());
   }
 
-  async #send<T>(request: SessionRequest<T>, token: Token | undefined): Promise<T> {
+  async #send<T>(request: ApiRequest<T>, token: Token | undefined): Promise<T> {
     const headers = token === undefined ? {} : sessionHeaders(token);
     const response = await this.#options.http.send({
       ...request,
@@ -137,7 +137,7 @@ export class Session {
   }
 
   /** A refusal proves nothing about the token. */
-  #sendCookie<T>(request: SessionRequest<T>, { text }: Token): Promise<T> {
+  #sendCookie<T>(request: ApiRequest<T>, { text }: Token): Promise<T> {
     const headers = { cookie: `session=${text}` };
     return this.#options.http.send({ ...request, method: 'GET', headers });
   }
