@@ -1,7 +1,8 @@
-import { nodes as nodesCollector } from '../../collectors/nodes.ts';
+import { nodes as nodesCollector, type NodesResult } from '../../collectors/nodes.ts';
 import { ranges as rangesCollector } from '../../collectors/ranges.ts';
 import { ScanHistory } from '../../findings/scan-history.ts';
 import { countsOf, scanOf } from '../../findings/scan-status.ts';
+import { readSqlLoad, type SqlLoad } from '../../findings/sql-load.ts';
 import { messageOf } from '../../format.ts';
 import { type ClusterSource, readCluster, readUnreadable } from './cluster.ts';
 
@@ -38,8 +39,16 @@ const TRENDS: Readonly<
   },
 };
 
+/** Trends of what users notice, which follow the polls of nodes, too. */
+const LOADS: Readonly<Record<string, (load: SqlLoad) => number | undefined>> = {
+  sqlLatencyP99Seconds: ({ latencyP99Seconds }) => latencyP99Seconds,
+  failedStatementsPerSecond: ({ failuresPerSecond }) => failuresPerSecond,
+  statementsPerSecond: ({ statementsPerSecond }) => statementsPerSecond,
+};
+
 /** The collector whose polls a trend follows. */
 export function collectorOf(trend: string): string | undefined {
+  if (trend in LOADS) return nodesCollector.name;
   return Object.entries(TRENDS).find(([, trends]) => trend in trends)?.[0];
 }
 
@@ -47,6 +56,9 @@ export function collectorOf(trend: string): string | undefined {
 export class ClusterHistory {
   readonly #trends = new Map<string, Trend>();
   readonly #scans = new ScanHistory();
+  /** The last nodes with new records, for the rates of their counters. */
+  #nodes: NodesResult | undefined;
+  #load: SqlLoad | undefined;
   /** Start of the current state and of each current issue, ms. */
   #since: ReadonlyMap<string, number> = new Map();
   /** When each collector was polled for the first time, ms. */
@@ -93,10 +105,33 @@ export class ClusterHistory {
     const keys = [snapshot.state, ...snapshot.findings.map(({ key }) => key)];
     this.#since = new Map(keys.map((key) => [key, this.#since.get(key) ?? nowMs]));
     for (const [name, read] of Object.entries(TRENDS[collector] ?? {})) {
-      const trend = this.#trends.get(name) ?? new Trend();
-      this.#trends.set(name, trend);
-      trend.add({ atMs: nowMs, value: polled?.state === 'ok' ? read(snapshot) : undefined });
+      this.#trend(name).add({
+        atMs: nowMs,
+        value: polled?.state === 'ok' ? read(snapshot) : undefined,
+      });
     }
+    if (collector !== nodesCollector.name) return;
+    const load = polled?.state === 'ok' ? this.#readLoad(cluster) : undefined;
+    for (const [name, read] of Object.entries(LOADS))
+      this.#trend(name).add({ atMs: nowMs, value: load && read(load) });
+  }
+
+  #trend(name: string): Trend {
+    const trend = this.#trends.get(name) ?? new Trend();
+    this.#trends.set(name, trend);
+    return trend;
+  }
+
+  /** Of the last records: a poll between two of them finds the same ones. */
+  #readLoad(cluster: ClusterSource): SqlLoad | undefined {
+    const listed = cluster.result(nodesCollector);
+    if (listed === undefined) return undefined;
+    const newest = (result: NodesResult | undefined): number =>
+      (result?.nodes ?? []).reduce((most, { updatedSeconds }) => Math.max(most, updatedSeconds), 0);
+    if (newest(listed) <= newest(this.#nodes)) return this.#load;
+    this.#load = readSqlLoad(this.#nodes, listed);
+    this.#nodes = listed;
+    return this.#load;
   }
 
   /** Remembers what is compared with each other: a scan, or the counts of the nodes. */

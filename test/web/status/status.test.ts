@@ -26,11 +26,14 @@ describe('/api/status', () => {
     const names = status.clusters[0]?.trends.map(({ name }) => name).toSorted();
     expect(names).toEqual([
       'cpuRatio',
+      'failedStatementsPerSecond',
       'liveNodes',
       'oldestTransactionSeconds',
       'openSessions',
       'problemRanges',
       'queriesPerSecond',
+      'sqlLatencyP99Seconds',
+      'statementsPerSecond',
     ]);
   });
 

@@ -1,6 +1,6 @@
 import { formatLiveNodes, type NodesStatus } from '../../../findings/nodes.ts';
 import { type Finding, isProblem } from '../../../findings/problem.ts';
-import { formatNumber, formatPercent, formatRoughly } from '../../../format.ts';
+import { formatDuration, formatNumber, formatPercent, formatRoughly } from '../../../format.ts';
 import type { ClusterHistory } from '../history.ts';
 import { html, type Html, icon } from './html.ts';
 
@@ -8,6 +8,9 @@ type Format = (value: number) => string;
 
 /** By the names in the history; findings whose key begins with the last text are about it. */
 const TILES: readonly (readonly [name: string, title: string, format: Format, keys?: string])[] = [
+  ['sqlLatencyP99Seconds', 'SQL p99, slowest node', formatDuration],
+  ['failedStatementsPerSecond', 'Failed statements/s', formatNumber],
+  ['statementsPerSecond', 'Statements/s', formatNumber],
   ['liveNodes', 'Live nodes', formatNumber, 'nodes '],
   ['cpuRatio', 'Highest node CPU', formatPercent],
   ['queriesPerSecond', 'Queries per second', formatNumber],
