@@ -3,6 +3,7 @@ import { shape as nodeDetails } from '../../src/cli/commands/nodes.ts';
 import { rangeElement } from '../../src/cli/commands/ranges/replica.ts';
 import { sessionShape as sessionDetails } from '../../src/cli/commands/sessions.ts';
 import { shape as tableDetails } from '../../src/cli/commands/table.ts';
+import { loginResponse } from '../../src/cockroach/api-login.ts';
 import { CA_CERT, DATABASES, errorBody } from '../../src/cockroach/cloud-api.ts';
 import {
   identityFields,
@@ -11,7 +12,6 @@ import {
   tablesEnvelope,
 } from '../../src/cockroach/paging.ts';
 import { describedRange } from '../../src/cockroach/range-types.ts';
-import { loginResponse } from '../../src/cockroach/api-login.ts';
 import { assistantShape } from '../../src/collectors/cloud.ts';
 import { nodeShape } from '../../src/collectors/nodes/record.ts';
 import { LOADS, rangeShape } from '../../src/collectors/ranges/range.ts';

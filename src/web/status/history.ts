@@ -126,9 +126,7 @@ export class ClusterHistory {
   #readLoad(cluster: ClusterSource): SqlLoad | undefined {
     const listed = cluster.result(nodesCollector);
     if (listed === undefined) return undefined;
-    const newest = (result: NodesResult | undefined): number =>
-      (result?.nodes ?? []).reduce((most, { updatedSeconds }) => Math.max(most, updatedSeconds), 0);
-    if (newest(listed) <= newest(this.#nodes)) return this.#load;
+    if (newestRecord(listed) <= newestRecord(this.#nodes)) return this.#load;
     this.#load = readSqlLoad(this.#nodes, listed);
     this.#nodes = listed;
     return this.#load;
@@ -151,6 +149,14 @@ export class ClusterHistory {
       endMs: last.atMs,
     });
   }
+}
+
+/** Unix time in seconds; 0 without nodes. */
+function newestRecord(result: NodesResult | undefined): number {
+  return (result?.nodes ?? []).reduce(
+    (last, { updatedSeconds }) => Math.max(last, updatedSeconds),
+    0,
+  );
 }
 
 /** The histories of all clusters. */
