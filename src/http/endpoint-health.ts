@@ -14,7 +14,7 @@ export interface HealthOptions extends BreakerOptions {
 
 /** Requests in a row that got no response. */
 interface Silence {
-  /** When the first of them was sent, monotonic ms. */
+  /** The middle of the wait for the first of them, monotonic ms. */
   readonly sinceMs: number;
   readonly requests: number;
 }
@@ -69,8 +69,8 @@ export class EndpointHealth {
     this.#silence = undefined;
   }
 
-  recordSilence(sentAtMs: number): Silence {
-    const { sinceMs = sentAtMs, requests = 0 } = this.#silence ?? {};
+  recordSilence(atMs: number): Silence {
+    const { sinceMs = atMs, requests = 0 } = this.#silence ?? {};
     this.#silence = { sinceMs, requests: requests + 1 };
     return this.#silence;
   }

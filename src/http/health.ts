@@ -186,21 +186,22 @@ export class Health {
   }
 
   /**
-   * Decides who is silent. If the URL has responded to other requests since the endpoint or node fell silent, that alone is
-   * silent; otherwise the URL may be. Example: node 3 gets a request at 0 s and no response until 30 s. The URL sent the list
-   * of node 1 at 10 s, so node 3 is skipped for 300 s with a `max_duty` of 0.1.
+   * Decides who is silent. If the URL has responded to other requests since the middle of the first wait, the endpoint or node
+   * alone is silent; otherwise the URL may be, which may have frozen soon after the request was sent. Example: node 3 gets a
+   * request at 0 s and no response until 30 s. The URL sent the list of node 1 at 20 s, so node 3 is skipped for 300 s with a
+   * `max_duty` of 0.1.
    */
   #silent(attempt: TrackedAttempt): boolean {
-    const { upstream, endpoint, request, startMs, isTrial } = attempt;
+    const { upstream, endpoint, request, startMs, isTrial, code } = attempt;
     const waitedMs = this.#options.monotonicMs() - startMs;
     this.#preferOthers(attempt);
     // The poll was over soon after its request was sent: nothing is known of the server.
     const shortMs = endpoint.shortHeadersMs(this.#fullHeadersMs(request));
     if (request.stats.signal.aborted && waitedMs < shortMs / 2) return false;
-    const silence = endpoint.recordSilence(startMs);
+    const silence = endpoint.recordSilence(startMs + waitedMs / 2);
     endpoint.breaker.failed(startMs);
     const isNode = request.node !== undefined;
-    if (upstream.answeredAtMs < silence.sinceMs) {
+    if (code === 'error' && upstream.answeredAtMs < silence.sinceMs) {
       // Frozen nodes must not keep other requests from the only URL.
       const name = isNode ? subjectOf(request) : request.endpoint;
       if (!isNode || !this.#isOnlyUrl) upstream.recordSilence(name, startMs);

@@ -33,6 +33,8 @@ async function frozen(urls = 1) {
       request: typeof OF_NODE_3 & { readonly firstUrl?: number } = OF_NODE_3,
     ): Promise<string> {
       const silent = this.ask(request);
+      // The URL responds in the second half of the wait.
+      await new Promise((resolve) => setTimeout(resolve, 350));
       await this.ask({ ...request, path: '/ranges/4', node: 4 });
       return silent;
     },
