@@ -49,9 +49,19 @@ export function workloadSteps(world: World) {
     {
       second: 215,
       text: `nodes ${first} and ${second} do not reach each other`,
-      apply: () => setBoth('rpc.connection.unhealthy', 2),
+      apply: () => {
+        setBoth('rpc.connection.unhealthy', 2);
+        // Two of ten: both connections to one of five nodes, of which each counts itself.
+        setBoth('rpc.connection.healthy', 8);
+      },
     },
-    { second: 275, apply: () => setBoth('rpc.connection.unhealthy') },
+    {
+      second: 275,
+      apply: () => {
+        setBoth('rpc.connection.unhealthy');
+        setBoth('rpc.connection.healthy');
+      },
+    },
     {
       second: 140,
       text: `${STORM_APPLICATIONS} applications connect at once`,
