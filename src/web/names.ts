@@ -21,13 +21,9 @@ function isOwnName(name: string, externalUrl: string): boolean {
 export function isCrossSite({ headers }: IncomingMessage, externalUrl: string): boolean {
   const site = headers['sec-fetch-site'] ?? 'none';
   if (site !== 'none' && site !== 'same-origin') return true;
-  const { origin, host } = headers;
+  const { origin } = headers;
   if (origin === undefined) return false;
-  if (!URL.canParse(origin)) return true;
-  const { host: originHost, hostname: name } = new URL(origin);
-  // Anybody can have an address: a page from one must be the exporter's own.
-  const isAddress = isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0;
-  return isAddress ? originHost !== host : !isOwnName(name, externalUrl);
+  return !URL.canParse(origin) || !isOwnName(new URL(origin).hostname, externalUrl);
 }
 
 /** Whether a page may be sent: with an external URL only under a name that users reach the exporter by. */

@@ -111,7 +111,15 @@ const UNKNOWN: readonly (World & { readonly reason: string })[] = [
     title: 'the voters of under-replicated ranges are not known',
     open: () =>
       openChanged(5, ({ world }) => world.killNode(5), {
-        clusters: { demo: { nodes: 5, ranges: 60, replication: 5, faultyNodes: false } },
+        clusters: {
+          demo: {
+            nodes: 5,
+            ranges: 60,
+            replication: 5,
+            faultyNodes: false,
+            quirks: { rangeTypes: 'forbidden' },
+          },
+        },
       }),
     reason: 'the voters of 60 ranges are not known',
   },

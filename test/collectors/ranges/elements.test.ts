@@ -32,7 +32,7 @@ describe('invalid input', () => {
 
   test('a node none of whose elements can be used was not read', async () => {
     const { failure } = await pollElements([{ ...GOOD, desc: null }, {}]);
-    expect(failure).toEqual({
+    expect(failure).toMatchObject({
       reason: 'decode',
       message:
         'ranges: 1 of 1 nodes were not read; ranges of node 1: none of 2 elements names its range and store',
