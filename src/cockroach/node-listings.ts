@@ -26,7 +26,7 @@ export type ReplacedListener = (
   names: { readonly before: string; readonly after: string },
 ) => void;
 
-/** What tells the nodes of a listing from those of another cluster. */
+/** The identity of the nodes of a listing, which differs from that of another cluster. */
 export class ClusterIdentity {
   readonly names = new Set<string>();
   nodes = 0;

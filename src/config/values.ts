@@ -53,7 +53,7 @@ export function unwrap(schema: AnySchema): AnySchema {
   return schema.wrapped === undefined ? schema : unwrap(schema.wrapped);
 }
 
-/** A map with these keys and no others; `removed` tells of former keys since when they are gone and what to do. */
+/** A map with these keys and no others; `removed` has former keys, with the version that removed them and what to do. */
 export function section<const E extends v.ObjectEntries>(
   entries: E,
   removed: Readonly<Record<string, string>> = {},

@@ -32,7 +32,7 @@ export interface Quirks {
   unencodable: 'none' | 'nodes' | 'ranges';
   /** Replicas are added and removed between two pages of one listing. */
   rangeChurn: boolean;
-  /** The order in which a node lists its stores: drawn anew for each request, or always by id. */
+  /** The order in which a node lists its stores: drawn again for each request, or always by id. */
   storeOrder: 'random' | 'fixed';
   /** Time that a node takes for each of its replicas before it sends the headers of its list, microseconds. */
   replicaMicros: number;

@@ -288,14 +288,7 @@ export const o${index}: T${index} = ${JSON.stringify(object)};`,
   );
   const file = path.join(makeFolder(), 'objects.ts');
   writeFileSync(file, source.join('\n'));
-  const flags = [
-    '--ignoreConfig',
-    '--noEmit',
-    '--strict',
-    '--skipLibCheck',
-    '--module',
-    'nodenext',
-  ];
+  const flags = '--ignoreConfig --noEmit --strict --skipLibCheck --module nodenext'.split(' ');
   const tsc = path.join(ROOT, 'node_modules/.bin/tsc');
   return spawnSync(tsc, [...flags, '--types', '', file], { encoding: 'utf8' }).stdout;
 }
