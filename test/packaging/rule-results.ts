@@ -6,7 +6,8 @@ import { ROOT } from './installed.ts';
 
 const RULES = path.join(ROOT, 'config', 'prometheus', 'rules.yml');
 /** Series about the exporters or a point in time, not about the cluster. */
-const APART = /^crdb_cluster_collector_shard:|:crdb_node_record_age_seconds:|:remaining_seconds:/;
+const APART =
+  /^crdb_cluster_collector_shard:|^crdb_cluster_instance|:crdb_node_record_age_seconds:|:remaining_seconds:/;
 
 interface RuleFile {
   readonly groups: readonly { readonly rules: readonly { readonly record?: string }[] }[];

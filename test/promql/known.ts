@@ -63,6 +63,8 @@ function labelsOfRecorded(name: string): readonly string[] {
   const [level = '', metric] = name.split(':');
   const parts = level.replace(/^crdb_cluster_?/, '').split('_');
   const labels = parts.flatMap((part) => LEVELS[part] ?? []);
+  // An exporter is a target: a job and an instance.
+  if (parts.includes('instance')) labels.push('job', 'instance');
   const more = metric === 'crdb_node_info' ? ['address', 'locality', 'build_tag'] : [];
   return ['crdb_cluster', ...labels, ...more];
 }
