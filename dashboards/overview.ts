@@ -131,6 +131,7 @@ const now = (limit: Limit, runbooks: string): Row => ({
         'The last health of the last 6 hours that was not unknown (recorded by rules.yml): what was seen before the exporters lost sight of the cluster.',
       queries: `max(last_over_time((crdb_cluster:crdb_health:code{${OF_CLUSTER}} < 3)[6h:1m]))`,
       unit: 'none',
+      empty: 'not known',
       states: HEALTH,
       width: SMALL,
     }),
