@@ -24,7 +24,7 @@ export class RangeLimitError extends Error {
 
 /**
  * A hash table by range id, open addressing in columns: millions of ranges as JavaScript objects, or in a Map, would take
- * ten times the memory. A slot is valid until the next `put` or `prune`, and so are the columns. What they hold is said
+ * three to four times the memory. A slot is valid until the next `put` or `prune`, and so are the columns. What they hold is said
  * in known-ranges.ts and holders.ts; a table without holders has none of the columns of holders.ts.
  */
 export class RangeTable {
