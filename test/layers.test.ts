@@ -171,11 +171,11 @@ describe('layers', () => {
 });
 
 describe('the list of collectors', () => {
-  test('holds every collector of the folder, in a file of its name', () => {
-    const collectorFiles = readdirSync(path.join(SRC, 'collectors'))
-      .filter((name) => name.endsWith('.ts') && !['collector.ts', 'index.ts'].includes(name))
+  test('holds every collector of the folder, in a file or a folder of its name', () => {
+    const entries = readdirSync(path.join(SRC, 'collectors'))
+      .filter((name) => !['collector.ts', 'index.ts'].includes(name))
       .map((name) => name.replace(/\.ts$/, ''));
-    expect(COLLECTORS.map(({ name }) => name).toSorted()).toEqual(collectorFiles.toSorted());
+    expect(COLLECTORS.map(({ name }) => name).toSorted()).toEqual(entries.toSorted());
   });
 
   test('names no family twice', () => {

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { Collector, CollectorResult, PollContext, ResultOf } from '../collectors/collector.ts';
-import { sessions } from '../collectors/sessions.ts';
+import { sessions } from '../collectors/sessions/collector.ts';
 import { FILE_CHECK_MS } from '../config/files.ts';
 import type { ClusterConfig, Config } from '../config/schema.ts';
 import { createRemedyFinder } from '../diagnosis/diagnose.ts';

@@ -1,6 +1,6 @@
 import type { Collector, CollectorResult, ResultOf } from '../collectors/collector.ts';
-import { nodes } from '../collectors/nodes.ts';
-import { sessions } from '../collectors/sessions.ts';
+import { nodes } from '../collectors/nodes/collector.ts';
+import { sessions } from '../collectors/sessions/collector.ts';
 import { SESSION_STATES } from '../collectors/sessions/session.ts';
 import type { ClusterConfig } from '../config/schema.ts';
 import { diagnose } from '../diagnosis/diagnose.ts';

@@ -1,4 +1,4 @@
-import type { NodesResult } from '../collectors/nodes.ts';
+import type { NodesResult } from '../collectors/nodes/collector.ts';
 import { type JobsStatus, readJobs } from '../collectors/nodes/jobs.ts';
 import { formatDuration, formatList } from '../format.ts';
 import type { Problem } from './problem.ts';

@@ -1,7 +1,7 @@
 import { livenessOf } from '../cockroach/node.ts';
-import type { NodesResult, NodeStatus } from '../collectors/nodes.ts';
-import type { RangesResult } from '../collectors/ranges.ts';
-import type { SessionsResult } from '../collectors/sessions.ts';
+import type { NodesResult, NodeStatus } from '../collectors/nodes/collector.ts';
+import type { RangesResult } from '../collectors/ranges/collector.ts';
+import type { SessionsResult } from '../collectors/sessions/collector.ts';
 import { formatCount, formatDuration, formatList, formatNumber, formatPercent } from '../format.ts';
 import type { AlertName } from '../vocabulary.ts';
 import type { Problem } from './problem.ts';

@@ -1,5 +1,5 @@
 import { DEAD, livenessOf } from '../cockroach/node.ts';
-import type { NodesResult, NodeStatus as PolledNode } from '../collectors/nodes.ts';
+import type { NodesResult, NodeStatus as PolledNode } from '../collectors/nodes/collector.ts';
 import { QUERIES } from '../collectors/ranges/range.ts';
 import type { RangesResult } from '../collectors/ranges/samples.ts';
 import { formatCount, formatList, formatPercent } from '../format.ts';

@@ -1,6 +1,6 @@
-import type { NodesResult } from '../collectors/nodes.ts';
-import type { RangesResult } from '../collectors/ranges.ts';
-import { sessions, type SessionsResult } from '../collectors/sessions.ts';
+import type { NodesResult } from '../collectors/nodes/collector.ts';
+import type { RangesResult } from '../collectors/ranges/collector.ts';
+import { sessions, type SessionsResult } from '../collectors/sessions/collector.ts';
 import { formatDuration } from '../format.ts';
 import type { Conditions } from '../polling/conditions.ts';
 import type { Api } from '../vocabulary.ts';

@@ -1,4 +1,4 @@
-import type { RangesResult } from '../collectors/ranges.ts';
+import type { RangesResult } from '../collectors/ranges/collector.ts';
 import { formatCount, formatList } from '../format.ts';
 import { NORMAL_SECONDS, type Problem } from './problem.ts';
 import {

@@ -1,7 +1,7 @@
-import type { ListedRange, RangesResult } from '../collectors/ranges.ts';
+import type { ListedRange, RangesResult } from '../collectors/ranges/collector.ts';
 import type { FailureDomains } from '../collectors/ranges/failure-domains.ts';
 import { labelsOfPlace, QUERIES } from '../collectors/ranges/range.ts';
-import type { TablesResult } from '../collectors/tables.ts';
+import type { TablesResult } from '../collectors/tables/collector.ts';
 import { LISTED_PROBLEMS } from '../vocabulary.ts';
 import { isDown, type NodesStatus } from './nodes.ts';
 import { toTime } from './problem.ts';

@@ -1,5 +1,5 @@
 import { REACHABLE } from '../cockroach/node.ts';
-import type { RangesResult } from '../collectors/ranges.ts';
+import type { RangesResult } from '../collectors/ranges/collector.ts';
 import type { FailureDomains, NodeDomain } from '../collectors/ranges/failure-domains.ts';
 import { formatCount, formatDuration, formatList } from '../format.ts';
 import { type LivenessStatus, PROBLEMS } from '../vocabulary.ts';

@@ -1,5 +1,5 @@
-import type { NodesResult } from '../collectors/nodes.ts';
-import type { RangesResult } from '../collectors/ranges.ts';
+import type { NodesResult } from '../collectors/nodes/collector.ts';
+import type { RangesResult } from '../collectors/ranges/collector.ts';
 import { formatCount, formatList } from '../format.ts';
 import { PROBLEMS } from '../vocabulary.ts';
 import type { Problem } from './problem.ts';

@@ -1,4 +1,4 @@
-import type { SessionsResult } from '../collectors/sessions.ts';
+import type { SessionsResult } from '../collectors/sessions/collector.ts';
 import { formatList, quoteArgument } from '../format.ts';
 import { type Problem, toTime } from './problem.ts';
 import { BATCH_APPLICATIONS, THRESHOLDS } from './thresholds.ts';

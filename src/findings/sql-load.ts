@@ -1,4 +1,4 @@
-import type { NodesResult, NodeStatus } from '../collectors/nodes.ts';
+import type { NodesResult, NodeStatus } from '../collectors/nodes/collector.ts';
 
 /** What users notice: statements of all nodes whose records are fresh. */
 export interface SqlLoad {

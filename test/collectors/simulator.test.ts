@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { CloudControl } from '../../src/cockroach/cloud-api.ts';
 import { cloud } from '../../src/collectors/cloud.ts';
-import { nodes } from '../../src/collectors/nodes.ts';
-import { sessions } from '../../src/collectors/sessions.ts';
-import { tables } from '../../src/collectors/tables.ts';
+import { nodes } from '../../src/collectors/nodes/collector.ts';
+import { sessions } from '../../src/collectors/sessions/collector.ts';
+import { tables } from '../../src/collectors/tables/collector.ts';
 import { users } from '../../src/collectors/users.ts';
 import { cleanLabelValue } from '../../src/metrics/sample-text.ts';
 import { startSimulator, type Simulator, type Truth } from '../../src/simulator/index.ts';

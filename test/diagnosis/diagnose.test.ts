@@ -3,7 +3,7 @@ import { createServer as createTlsServer } from 'node:tls';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { CollectError } from '../../src/collectors/collector.ts';
 import { COLLECTORS } from '../../src/collectors/index.ts';
-import { nodes } from '../../src/collectors/nodes.ts';
+import { nodes } from '../../src/collectors/nodes/collector.ts';
 import { users } from '../../src/collectors/users.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { createRemedyFinder, type FindRemedy } from '../../src/diagnosis/diagnose.ts';

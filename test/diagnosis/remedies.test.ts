@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { cloud } from '../../src/collectors/cloud.ts';
-import { nodes } from '../../src/collectors/nodes.ts';
+import { nodes } from '../../src/collectors/nodes/collector.ts';
 import { users } from '../../src/collectors/users.ts';
 import type { loadConfig } from '../../src/config/load.ts';
 import type { ClusterConfig } from '../../src/config/schema.ts';

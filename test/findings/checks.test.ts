@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { nodes } from '../../src/collectors/nodes.ts';
-import { sessions } from '../../src/collectors/sessions.ts';
+import { nodes } from '../../src/collectors/nodes/collector.ts';
+import { sessions } from '../../src/collectors/sessions/collector.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { checkUrls, createSessionsCheck } from '../../src/findings/checks.ts';
 import { RequestError } from '../../src/http/errors.ts';

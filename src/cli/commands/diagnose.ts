@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { COLLECTORS } from '../../collectors/index.ts';
-import { nodes } from '../../collectors/nodes.ts';
+import { nodes } from '../../collectors/nodes/collector.ts';
 import type { ClusterConfig } from '../../config/schema.ts';
 import { formatDuration } from '../../config/values.ts';
 import { formatBytes, formatCount, formatJson, formatLine, formatMs } from '../../format.ts';

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { freshnessOf, isId, livenessOf, REACHABLE, type RecordAge } from '../../cockroach/node.ts';
-import { nodes } from '../../collectors/nodes.ts';
-import { ranges } from '../../collectors/ranges.ts';
+import { nodes } from '../../collectors/nodes/collector.ts';
+import { ranges } from '../../collectors/ranges/collector.ts';
 import { decideSafeToStop } from '../../findings/safe-to-stop.ts';
 import { formatAge, formatBytes, formatCount, toTimestamp } from '../../format.ts';
 import { array, type Infer, integer, number, object, record, string } from '../../json/shape.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { listNodes } from '../../cockroach/node-list.ts';
-import { ranges } from '../../collectors/ranges.ts';
+import { ranges } from '../../collectors/ranges/collector.ts';
 import { PROBLEM_ISSUES } from '../../findings/range-problems.ts';
 import { formatAge, formatList, toTimestamp } from '../../format.ts';
 import { addClusterAction, type ClusterTarget } from '../cluster-target.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { ranges } from '../../collectors/ranges.ts';
+import { ranges } from '../../collectors/ranges/collector.ts';
 import { formatBytes, formatNumber } from '../../format.ts';
 import { addClusterAction, type ClusterTarget } from '../cluster-target.ts';
 import { addExamples, type CommandContext } from '../command.ts';

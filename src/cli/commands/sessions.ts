@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { sessions } from '../../collectors/sessions.ts';
 import { pairOf } from '../../collectors/sessions/applications.ts';
+import { sessions } from '../../collectors/sessions/collector.ts';
 import { isClosed, readSession, retriesOf } from '../../collectors/sessions/session.ts';
 import { grantee } from '../../diagnosis/rules.ts';
 import { formatAge, formatBytes, formatCount, formatList } from '../../format.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { tables } from '../../collectors/tables.ts';
+import { tables } from '../../collectors/tables/collector.ts';
 import { ZONE_LEVELS } from '../../collectors/tables/table.ts';
 import { formatAge, formatBytes, formatCount, formatLine } from '../../format.ts';
 import {

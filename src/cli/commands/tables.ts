@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { tables } from '../../collectors/tables.ts';
+import { tables } from '../../collectors/tables/collector.ts';
 import { type DiscoveredTable, discoverTables } from '../../collectors/tables/discovery.ts';
 import { formatAge, formatBytes, formatCount, formatNumber, formatPercent } from '../../format.ts';
 import { addClusterAction, type ClusterTarget } from '../cluster-target.ts';

@@ -1,10 +1,10 @@
 import { livenessOf } from '../../cockroach/node.ts';
 import { cloud } from '../../collectors/cloud.ts';
 import type { CollectorResult, ResultOf } from '../../collectors/collector.ts';
-import { nodes } from '../../collectors/nodes.ts';
-import { ranges, type RangesResult } from '../../collectors/ranges.ts';
-import { sessions } from '../../collectors/sessions.ts';
-import { tables } from '../../collectors/tables.ts';
+import { nodes } from '../../collectors/nodes/collector.ts';
+import { ranges, type RangesResult } from '../../collectors/ranges/collector.ts';
+import { sessions } from '../../collectors/sessions/collector.ts';
+import { tables } from '../../collectors/tables/collector.ts';
 import { readAssistant } from '../../findings/assistant.ts';
 import { readNodes } from '../../findings/nodes.ts';
 import { readCollector } from '../../findings/polls.ts';

@@ -1,5 +1,5 @@
-import { nodes as nodesCollector, type NodesResult } from '../../collectors/nodes.ts';
-import { ranges as rangesCollector } from '../../collectors/ranges.ts';
+import { nodes as nodesCollector, type NodesResult } from '../../collectors/nodes/collector.ts';
+import { ranges as rangesCollector } from '../../collectors/ranges/collector.ts';
 import { ScanHistory } from '../../findings/scan-history.ts';
 import { countsOf, scanOf } from '../../findings/scan-status.ts';
 import { readSqlLoad, type SqlLoad } from '../../findings/sql-load.ts';

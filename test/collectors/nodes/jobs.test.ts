@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { nodes } from '../../../src/collectors/nodes.ts';
+import { nodes } from '../../../src/collectors/nodes/collector.ts';
 import { NOW_MS, NOW_NS, pollNodes, recordOf } from './records.ts';
 
 const LAST_BACKUP = 'schedules.BACKUP.last-completed-time';

@@ -1,4 +1,4 @@
-import { nodes } from '../../../src/collectors/nodes.ts';
+import { nodes } from '../../../src/collectors/nodes/collector.ts';
 import { answering, poll, type Polled } from '../support.ts';
 
 export const NOW_MS = Date.UTC(2026, 0, 2, 3, 4, 0);

@@ -5,7 +5,7 @@ import {
   type CollectContext,
   type PollFailure,
 } from '../../../src/collectors/collector.ts';
-import { ranges } from '../../../src/collectors/ranges.ts';
+import { ranges } from '../../../src/collectors/ranges/collector.ts';
 import type { RangeTable } from '../../../src/collectors/ranges/range-table.ts';
 import type { ScannedNode } from '../../../src/collectors/ranges/tally.ts';
 import { toRequestError, RequestError } from '../../../src/http/errors.ts';

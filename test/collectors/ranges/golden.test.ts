@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ranges } from '../../../src/collectors/ranges.ts';
+import { ranges } from '../../../src/collectors/ranges/collector.ts';
 import { LISTED_PROBLEMS } from '../../../src/vocabulary.ts';
 import { expectGolden } from '../../support/golden.ts';
 import { type FakeNode, fakeCluster, pollRanges, replica } from './cluster.ts';

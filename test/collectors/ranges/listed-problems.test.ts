@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ranges } from '../../../src/collectors/ranges.ts';
+import { ranges } from '../../../src/collectors/ranges/collector.ts';
 import { RequestError } from '../../../src/http/errors.ts';
 import { fakeCluster, type PollGiven, pollRanges, replica } from './cluster.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ranges } from '../../../src/collectors/ranges.ts';
+import { ranges } from '../../../src/collectors/ranges/collector.ts';
 import { RequestError } from '../../../src/http/errors.ts';
 import { type FakeNode, fakeCluster, pollRanges, replica, statusError } from './cluster.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ranges } from '../../../src/collectors/ranges.ts';
+import { ranges } from '../../../src/collectors/ranges/collector.ts';
 import { startSimulator, type Truth } from '../../../src/simulator/index.ts';
 import { type Polled, pollRanges } from './cluster.ts';
 import {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ranges } from '../../../src/collectors/ranges.ts';
+import { ranges } from '../../../src/collectors/ranges/collector.ts';
 import { startSimulator } from '../../../src/simulator/index.ts';
 import { fakeCluster, pollRanges, replica } from './cluster.ts';
 import { expectDependence, expectRanges, expectStores } from './expectations.ts';

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { ranges } from '../../../src/collectors/ranges.ts';
+import { ranges } from '../../../src/collectors/ranges/collector.ts';
 import { startSimulator } from '../../../src/simulator/index.ts';
 import { fakeCluster, pollRanges, replica, statusError } from './cluster.ts';
 import { valuesOf } from './expectations.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { sessions } from '../../../src/collectors/sessions.ts';
+import { sessions } from '../../../src/collectors/sessions/collector.ts';
 import { answering, poll } from '../support.ts';
 import { listingOf, NOW_MS, OPTIONS, pollListing, sessionsOf, transactionOf } from './listing.ts';
 

@@ -1,4 +1,4 @@
-import { sessions, type SessionsResult } from '../../../src/collectors/sessions.ts';
+import { sessions, type SessionsResult } from '../../../src/collectors/sessions/collector.ts';
 import type { Rewrite } from '../../../src/options.ts';
 import { type Answer, answering, poll, type Polled } from '../support.ts';
 

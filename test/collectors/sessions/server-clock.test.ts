@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { sessions } from '../../../src/collectors/sessions.ts';
+import { sessions } from '../../../src/collectors/sessions/collector.ts';
 import { startSimulator } from '../../../src/simulator/index.ts';
 import { simulatedApi } from '../ranges/simulated.ts';
 import { poll } from '../support.ts';

@@ -1,4 +1,4 @@
-import { tables, type TablesResult } from '../../../src/collectors/tables.ts';
+import { tables, type TablesResult } from '../../../src/collectors/tables/collector.ts';
 import { RequestError } from '../../../src/http/errors.ts';
 import { type Answer, answering, poll, type Polled } from '../support.ts';
 

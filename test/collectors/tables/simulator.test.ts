@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { tables } from '../../../src/collectors/tables.ts';
+import { tables } from '../../../src/collectors/tables/collector.ts';
 import { startSimulator } from '../../../src/simulator/index.ts';
 import { simulatedApi } from '../ranges/simulated.ts';
 import { poll, type Polled } from '../support.ts';

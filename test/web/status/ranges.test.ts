@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { RangesResult } from '../../../src/collectors/ranges.ts';
+import type { RangesResult } from '../../../src/collectors/ranges/collector.ts';
 import { FailureDomains } from '../../../src/collectors/ranges/failure-domains.ts';
 import { placeOf } from '../../../src/collectors/ranges/range.ts';
 import { readNodes } from '../../../src/findings/nodes.ts';

@@ -1,8 +1,8 @@
 import type { CloudResult } from '../../../src/collectors/cloud.ts';
 import type { CollectorResult } from '../../../src/collectors/collector.ts';
-import type { NodesResult } from '../../../src/collectors/nodes.ts';
-import type { RangesResult } from '../../../src/collectors/ranges.ts';
-import type { SessionsResult } from '../../../src/collectors/sessions.ts';
+import type { NodesResult } from '../../../src/collectors/nodes/collector.ts';
+import type { RangesResult } from '../../../src/collectors/ranges/collector.ts';
+import type { SessionsResult } from '../../../src/collectors/sessions/collector.ts';
 import { createTally, type SessionTally } from '../../../src/collectors/sessions/session.ts';
 import type { RangesStatus } from '../../../src/findings/ranges.ts';
 import type { ScanCheckStatus } from '../../../src/findings/scan-status.ts';

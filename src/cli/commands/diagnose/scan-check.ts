@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { ClusterApi } from '../../../cockroach/cluster-api.ts';
-import { nodes } from '../../../collectors/nodes.ts';
-import { ranges } from '../../../collectors/ranges.ts';
+import { nodes } from '../../../collectors/nodes/collector.ts';
+import { ranges } from '../../../collectors/ranges/collector.ts';
 import { compareScan, type OwnCounts, type ScanComparison } from '../../../findings/scan-check.ts';
 import { countsOf, formatReplicas, formatStore, scanOf } from '../../../findings/scan-status.ts';
 import { formatCount, formatList } from '../../../format.ts';

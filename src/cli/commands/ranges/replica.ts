@@ -1,6 +1,6 @@
 import type { RangeRoute } from '../../../cockroach/cluster-api.ts';
 import { listNodes } from '../../../cockroach/node-list.ts';
-import { ranges } from '../../../collectors/ranges.ts';
+import { ranges } from '../../../collectors/ranges/collector.ts';
 import {
   labelsOfPlace,
   leaseKindOf,

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { ranges } from '../../src/collectors/ranges.ts';
-import { MAX_RANGES } from '../../src/collectors/ranges/range-table.ts';
-import { RequestError } from '../../src/http/errors.ts';
-import { fakeCluster, pollRanges, replica } from './ranges/cluster.ts';
+import { ranges } from '../../../src/collectors/ranges/collector.ts';
+import { MAX_RANGES } from '../../../src/collectors/ranges/range-table.ts';
+import { RequestError } from '../../../src/http/errors.ts';
+import { fakeCluster, pollRanges, replica } from './cluster.ts';
 
 /** Range 1 on stores 1 and 2 with the lease on store 1, range 2 on store 1 alone without a lease. */
 function twoNodes() {

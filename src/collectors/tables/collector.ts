@@ -1,14 +1,14 @@
-import type { ClusterApi } from '../cockroach/cluster-api.ts';
-import { messageOf } from '../format.ts';
-import type { OptionSpecs, OptionValues } from '../options.ts';
+import type { ClusterApi } from '../../cockroach/cluster-api.ts';
+import { messageOf } from '../../format.ts';
+import type { OptionSpecs, OptionValues } from '../../options.ts';
 import {
   defineCollector,
   type CollectContext,
   type CollectorResult,
   mostFrequent,
   type PollFailure,
-} from './collector.ts';
-import { discoverTables, OTHER, summarizeTables } from './tables/discovery.ts';
+} from '../collector.ts';
+import { discoverTables, OTHER, summarizeTables } from './discovery.ts';
 import {
   DATABASE_FAMILIES,
   LISTED_FAMILIES,
@@ -16,7 +16,7 @@ import {
   SIZE_FAMILIES,
   TABLE_FAMILIES,
   families,
-} from './tables/families.ts';
+} from './families.ts';
 import {
   formatTableName,
   parseTableNames,
@@ -25,7 +25,7 @@ import {
   type TableName,
   tableShape,
   toTableDetails,
-} from './tables/table.ts';
+} from './table.ts';
 
 const OPTIONS = {
   tables: {

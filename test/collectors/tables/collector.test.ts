@@ -1,9 +1,9 @@
 import { crc32 } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { tables } from '../../src/collectors/tables.ts';
-import { TABLE_NAME } from '../../src/collectors/tables/table.ts';
-import { RequestError } from '../../src/http/errors.ts';
-import { type Answer, answering, poll, type Polled } from './support.ts';
+import { tables } from '../../../src/collectors/tables/collector.ts';
+import { TABLE_NAME } from '../../../src/collectors/tables/table.ts';
+import { RequestError } from '../../../src/http/errors.ts';
+import { type Answer, answering, poll, type Polled } from '../support.ts';
 
 const STATEMENT = 'CREATE TABLE public.rides (id UUID NOT NULL, naïve STRING)';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { nodes } from '../../src/collectors/nodes.ts';
-import { NOW_MS, NOW_NS, OPTIONS, pollNodes, recordOf } from './nodes/records.ts';
-import { answering, poll } from './support.ts';
+import { nodes } from '../../../src/collectors/nodes/collector.ts';
+import { answering, poll } from '../support.ts';
+import { NOW_MS, NOW_NS, OPTIONS, pollNodes, recordOf } from './records.ts';
 
 describe('liveness', () => {
   test('every status is counted, also statuses without nodes', async () => {

@@ -1,23 +1,23 @@
-import type { ClusterApi } from '../cockroach/cluster-api.ts';
-import { assertWithin, MAX_STORES } from '../cockroach/limits.ts';
-import type { OptionValues } from '../options.ts';
-import { inSlices } from '../time-slice.ts';
-import { defineCollector, type CollectContext, type PollFailure } from './collector.ts';
-import { families, STORE_LOADS } from './ranges/families.ts';
-import { HotCandidates, HotList, type HotRange } from './ranges/hot-ranges.ts';
-import { KnownRanges } from './ranges/known-ranges.ts';
-import { KnownVoters } from './ranges/known-voters.ts';
-import { listFamilies } from './ranges/list-families.ts';
-import { createNodeReader } from './ranges/node-reader.ts';
+import type { ClusterApi } from '../../cockroach/cluster-api.ts';
+import { assertWithin, MAX_STORES } from '../../cockroach/limits.ts';
+import type { OptionValues } from '../../options.ts';
+import { inSlices } from '../../time-slice.ts';
+import { defineCollector, type CollectContext, type PollFailure } from '../collector.ts';
+import { families, STORE_LOADS } from './families.ts';
+import { HotCandidates, HotList, type HotRange } from './hot-ranges.ts';
+import { KnownRanges } from './known-ranges.ts';
+import { KnownVoters } from './known-voters.ts';
+import { listFamilies } from './list-families.ts';
+import { createNodeReader } from './node-reader.ts';
 import {
   MAX_REMEMBERED,
   ProblemHistory,
   type ProblemRange,
   ProblemReports,
-} from './ranges/problem-ranges.ts';
-import { findRangeLimit, type RangeLimitError } from './ranges/range-table.ts';
-import { labelsOfPlace, QUERIES, WRITES } from './ranges/range.ts';
-import { type RangesResult, writeRangesSamples } from './ranges/samples.ts';
+} from './problem-ranges.ts';
+import { findRangeLimit, type RangeLimitError } from './range-table.ts';
+import { labelsOfPlace, QUERIES, WRITES } from './range.ts';
+import { type RangesResult, writeRangesSamples } from './samples.ts';
 import {
   assignLocalNode,
   type Assignment,
@@ -27,10 +27,10 @@ import {
   scanFailure,
   scanNodes,
   type ScanResult,
-} from './ranges/scan.ts';
-import { PlaceLoads, TableLists } from './ranges/table-load.ts';
-import { NodeTally, type RangeLists, type ScannedNode } from './ranges/tally.ts';
-import { learnVoters, viewWhole } from './ranges/whole-view.ts';
+} from './scan.ts';
+import { PlaceLoads, TableLists } from './table-load.ts';
+import { NodeTally, type RangeLists, type ScannedNode } from './tally.ts';
+import { learnVoters, viewWhole } from './whole-view.ts';
 
 const OPTIONS = {
   page_limit: {
@@ -172,7 +172,7 @@ export const ranges = defineCollector({
   samples: writeRangesSamples,
 });
 
-export type { ListedRange, RangesResult } from './ranges/samples.ts';
+export type { ListedRange, RangesResult } from './samples.ts';
 
 /** `of`: those of the whole scan, when these are of one node. */
 function createLists({ options, state }: Context, of?: RangeLists): RangeLists {

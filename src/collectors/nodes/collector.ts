@@ -1,14 +1,14 @@
-import { assertWithin, MAX_NODE_STORES, MAX_NODE_VALUES, MAX_STORES } from '../cockroach/limits.ts';
-import { freshnessOf } from '../cockroach/node.ts';
-import type { KeyFilter } from '../json/shape.ts';
-import { defineCollector, type CollectorResult } from './collector.ts';
-import { JOB_FAMILIES, lastBackupSeconds, writeJobSamples } from './nodes/jobs.ts';
 import {
-  MEASUREMENT_FAMILIES,
-  nodeKeys,
-  storeKeys,
-  writeMeasurements,
-} from './nodes/measurements.ts';
+  assertWithin,
+  MAX_NODE_STORES,
+  MAX_NODE_VALUES,
+  MAX_STORES,
+} from '../../cockroach/limits.ts';
+import { freshnessOf } from '../../cockroach/node.ts';
+import type { KeyFilter } from '../../json/shape.ts';
+import { defineCollector, type CollectorResult } from '../collector.ts';
+import { JOB_FAMILIES, lastBackupSeconds, writeJobSamples } from './jobs.ts';
+import { MEASUREMENT_FAMILIES, nodeKeys, storeKeys, writeMeasurements } from './measurements.ts';
 import {
   copyNode,
   countValues,
@@ -16,8 +16,8 @@ import {
   type NodeRecord,
   nodeShape,
   selectKeys,
-} from './nodes/record.ts';
-import { STATUS_FAMILIES, writeClusterSamples, writeStatusSamples } from './nodes/status.ts';
+} from './record.ts';
+import { STATUS_FAMILIES, writeClusterSamples, writeStatusSamples } from './status.ts';
 
 /** GET /nodes/: identity and liveness of the nodes, and the most important of their own metrics. */
 export const nodes = defineCollector({

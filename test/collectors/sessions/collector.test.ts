@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { sessions } from '../../src/collectors/sessions.ts';
+import { sessions } from '../../../src/collectors/sessions/collector.ts';
+import { answering, poll } from '../support.ts';
 import {
   ago,
   listingOf,
@@ -9,8 +10,7 @@ import {
   queryOf,
   sessionOf,
   transactionOf,
-} from './sessions/listing.ts';
-import { answering, poll } from './support.ts';
+} from './listing.ts';
 
 describe('states', () => {
   test('are derived from queries and transactions, not from the status', async () => {

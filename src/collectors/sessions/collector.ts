@@ -1,9 +1,9 @@
-import type { ClusterApi } from '../cockroach/cluster-api.ts';
-import { assertWithin, MAX_CLIENT_HOSTS, MAX_NODES } from '../cockroach/limits.ts';
-import { listNodes } from '../cockroach/node-list.ts';
-import { formatValue } from '../metrics/sample-text.ts';
-import type { OptionSpecs, OptionValues } from '../options.ts';
-import { defineCollector, type CollectContext, type CollectorResult } from './collector.ts';
+import type { ClusterApi } from '../../cockroach/cluster-api.ts';
+import { assertWithin, MAX_CLIENT_HOSTS, MAX_NODES } from '../../cockroach/limits.ts';
+import { listNodes } from '../../cockroach/node-list.ts';
+import { formatValue } from '../../metrics/sample-text.ts';
+import type { OptionSpecs, OptionValues } from '../../options.ts';
+import { defineCollector, type CollectContext, type CollectorResult } from '../collector.ts';
 import {
   ApplicationTallies,
   chooseMembers,
@@ -14,14 +14,9 @@ import {
   PAIR_RANKINGS,
   pairOf,
   USER_RANKINGS,
-} from './sessions/applications.ts';
-import {
-  APPLICATION_FAMILIES,
-  NODE_FAMILIES,
-  SESSION_FAMILIES,
-  families,
-} from './sessions/families.ts';
-import { createRewriter, findRegexFault } from './sessions/rewrite.ts';
+} from './applications.ts';
+import { APPLICATION_FAMILIES, NODE_FAMILIES, SESSION_FAMILIES, families } from './families.ts';
+import { createRewriter, findRegexFault } from './rewrite.ts';
 import {
   addTally,
   createTally,
@@ -33,7 +28,7 @@ import {
   sessionShape,
   type SessionTally,
   TRANSACTION_KINDS,
-} from './sessions/session.ts';
+} from './session.ts';
 
 const OPTIONS = {
   page_limit: {
