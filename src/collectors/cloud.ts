@@ -29,7 +29,6 @@ const families = {
     labels: ['status'],
     unit: '0 or 1',
     field: 'status',
-    series: [STATUSES.length],
     notes: 'All 0 without an assistant.',
   }),
   health: gauge({
@@ -38,7 +37,6 @@ const families = {
     labels: ['health'],
     unit: '0 or 1',
     field: 'health',
-    series: [HEALTHS.length],
     notes: 'All 0 without an assistant.',
   }),
   info: gauge({

@@ -1,4 +1,3 @@
-import { BREAKER_STATES, FAILURE_REASONS, LIMITS, RETRY_REASONS } from '../vocabulary.ts';
 import { counter, type Family, gauge, histogram, type OwnDefinition } from './family.ts';
 
 // What the exporter exports about itself. Gauges are written at every scrape, prom-client keeps the counters.
@@ -46,7 +45,6 @@ export const clusterFamilies = {
     help: 'Whether the last poll of the most frequent collector of this API succeeded.',
     labels: ['api'],
     unit: '0 or 1',
-    series: ['APIs'],
     notes:
       'Absent before the first poll has ended. On a tie the collector nodes counts. `crdb_exporter_collector_last_attempt_timestamp_seconds` is the time of the poll.',
   }),
@@ -69,14 +67,12 @@ export const clusterFamilies = {
     help: 'State of the circuit breaker of each configured URL: 1 for the current state.',
     labels: ['target', 'state'],
     unit: '0 or 1',
-    series: ['URLs', BREAKER_STATES.length],
     notes: 'Breakers of single endpoints and nodes are not exported.',
   }),
   apiPaused: gauge({
     name: 'crdb_exporter_api_paused_seconds',
     help: 'Seconds until all requests, or those of an endpoint, resume after Retry-After; 0 without a pause.',
     labels: ['api'],
-    series: ['APIs'],
     notes:
       'At most 2 minutes, then one request. The pause of one URL among others is shown by its breaker. A reload ends pauses.',
   }),
@@ -84,7 +80,6 @@ export const clusterFamilies = {
     name: 'crdb_exporter_certificate_expiry_timestamp_seconds',
     help: 'Unix time in seconds at which a certificate that the exporter presents expires.',
     labels: ['use'],
-    series: [2],
     notes: 'use server: to scrapers, without crdb_cluster. use client: to a cluster.',
   }),
   verificationDisabled: gauge({
@@ -100,13 +95,11 @@ export const clusterFamilies = {
     name: 'crdb_exporter_login_failures_total',
     help: 'Failed login attempts by reason.',
     labels: ['reason'],
-    series: [LOGIN_FAILURE_REASONS.length],
   }),
   seriesDropped: counter({
     name: 'crdb_exporter_series_dropped_total',
     help: 'Series that are not exported, by family and reason (budget, duplicate).',
     labels: ['family', 'reason'],
-    series: ['families', DROP_REASONS.length],
     notes:
       'budget: over max_series. duplicate: merged into another one with the same labels. Each poll adds its own.',
   }),
@@ -114,33 +107,28 @@ export const clusterFamilies = {
     name: 'crdb_exporter_http_requests_total',
     help: 'Requests to the API by operation and HTTP status; error: no response.',
     labels: ['api', 'endpoint', 'code'],
-    series: ['endpoints', 'status codes'],
   }),
   /** From a metadata request on a LAN to a page of ranges over a slow link; no integers. */
   requestDuration: histogram({
     name: 'crdb_exporter_http_request_duration_seconds',
     help: 'Duration of requests in seconds, from sending to the end of the response.',
     labels: ['api', 'endpoint'],
-    series: ['endpoints', 14],
     buckets: [0.005, 0.025, 0.1, 0.25, 0.5, 1.5, 2.5, 5.5, 10.5, 30.5, 60.5],
   }),
   responseBytes: counter({
     name: 'crdb_exporter_http_response_bytes_total',
     help: 'Bytes of response bodies, decompressed.',
     labels: ['api', 'endpoint'],
-    series: ['endpoints'],
   }),
   retries: counter({
     name: 'crdb_exporter_http_retries_total',
     help: 'Retried requests by the reason of the failure before.',
     labels: ['api', 'endpoint', 'reason'],
-    series: ['endpoints', RETRY_REASONS.length],
   }),
   decodeErrors: counter({
     name: 'crdb_exporter_decode_errors_total',
     help: 'Fields or elements of responses that had a wrong shape and were skipped.',
     labels: ['endpoint'],
-    series: ['endpoints'],
   }),
 };
 
@@ -192,7 +180,6 @@ export const collectorFamilies = {
     help: 'Whether the last poll reached this limit (pages, bytes, items, duration, series).',
     labels: ['collector', 'shard', 'limit'],
     unit: '0 or 1',
-    series: ['collectors', LIMITS.length],
   }),
   series: ofCollector({
     name: 'crdb_exporter_series',
@@ -212,20 +199,17 @@ export const collectorFamilies = {
     name: 'crdb_exporter_polls_total',
     help: 'Finished polls, successful or failed.',
     labels: ['collector', 'shard'],
-    series: ['collectors'],
   }),
   pollFailures: counter({
     name: 'crdb_exporter_poll_failures_total',
     help: 'Failed polls by reason.',
     labels: ['collector', 'shard', 'reason'],
-    series: ['collectors', FAILURE_REASONS.length],
     notes: 'breaker_open: earlier failures of all URLs, or of the endpoint, blocked the request.',
   }),
   pollsSkipped: counter({
     name: 'crdb_exporter_polls_skipped_total',
     help: 'Polls that did not start, by reason.',
     labels: ['collector', 'shard', 'reason'],
-    series: ['collectors', POLL_SKIP_REASONS.length],
     notes: 'They count neither as polls nor as failures.',
   }),
 };
@@ -238,5 +222,5 @@ export const EXPORTER_FAMILIES: readonly Family[] = [
 ];
 
 function ofCollector(definition: OwnDefinition) {
-  return gauge({ ...definition, labels: ['collector', 'shard'], series: ['collectors'] });
+  return gauge({ ...definition, labels: ['collector', 'shard'] });
 }

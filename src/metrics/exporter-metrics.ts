@@ -196,6 +196,29 @@ function createProcessRegistry(): Registry {
   return register;
 }
 
+/** A metric of the process, as prom-client declares it. */
+export interface ProcessMetric {
+  readonly name: string;
+  readonly type: string;
+  readonly labels: readonly string[];
+  readonly help: string;
+}
+
+/** The default metrics of prom-client, for the reference; some of process_ exist on Linux only. */
+export function describeProcessMetrics(): readonly ProcessMetric[] {
+  const metrics = createProcessRegistry().getMetricsAsArray();
+  return metrics.map((metric) => {
+    const labels: unknown = 'labelNames' in metric ? metric.labelNames : [];
+    const { name, help, type } = metric;
+    return {
+      name,
+      type: String(type),
+      labels: Array.isArray(labels) ? labels.map(String) : [],
+      help,
+    };
+  });
+}
+
 /** A metric as prom-client returns it; `type` is text there, despite its declaration. */
 type CollectedMetric = MetricObjectWithValues<MetricValueWithName<string>>;
 

@@ -11,29 +11,6 @@ export interface FamilyList<L extends string = string> {
   readonly per?: L;
 }
 
-/** Counts that depend on the cluster or on its configuration, as the reference names them in bounds of series. */
-export type SeriesCount =
-  | 'APIs'
-  | 'URLs'
-  | 'certificates'
-  | 'chosen keys'
-  | 'collectors'
-  | 'endpoints'
-  | 'families'
-  | 'locality tiers'
-  | 'nodes'
-  | 'privileges'
-  | 'status codes'
-  | 'stores'
-  | 'tables'
-  | 'tables named by ranges';
-
-/** A number, a count, or an option of the collector, as `max_applications`. */
-export type SeriesFactor =
-  | number
-  | SeriesCount
-  | { readonly option: string; readonly plus?: SeriesFactor };
-
 /** A declared metric. `labels` leaves out `crdb_cluster`: the sample set puts it first. */
 export interface Family<L extends string = string> {
   readonly name: string;
@@ -64,9 +41,7 @@ export interface Family<L extends string = string> {
   readonly field: string | undefined;
   /** The request, where it is not that of the collector: `GET /users/`. */
   readonly request: string | undefined;
-  /** Upper bound of its series for one cluster in one exporter, as a product. */
-  readonly series: readonly SeriesFactor[];
-  /** Caveats, for the reference. */
+  /** Caveats, and what bounds a list, for the reference: `For the max_users users with most sessions`. */
   readonly notes: string;
   /** The subject of its series, which decides what is dropped first over a series budget. */
   readonly importance: 'cluster' | 'node' | 'store' | 'store_and_kind' | 'list' | 'chosen';
@@ -76,7 +51,7 @@ export interface Family<L extends string = string> {
 
 /** What is declared of a family; the rest follows from it. Without `labels`, the family has one series. */
 export interface FamilyDefinition<L extends string> extends Partial<
-  Pick<Family<L>, 'labels' | 'merge' | 'unit' | 'field' | 'request' | 'series' | 'notes'>
+  Pick<Family<L>, 'labels' | 'merge' | 'unit' | 'field' | 'request' | 'notes'>
 > {
   readonly name: string;
   readonly help: string;
@@ -166,7 +141,6 @@ function define<L extends string>(
     openMetricsUnit: UNIT.exec(baseName({ name, type }))?.[1],
     field: definition.field,
     request: definition.request,
-    series: definition.series ?? [],
     notes: definition.notes ?? '',
     importance: definition.importance ?? (list === undefined ? importanceOf(labels) : 'list'),
     list,

@@ -24,7 +24,6 @@ describe('a family', () => {
       openMetricsUnit: undefined,
       field: undefined,
       request: undefined,
-      series: [],
       notes: '',
       list: undefined,
     });
@@ -40,7 +39,6 @@ describe('a family', () => {
       unit: 'ratio',
       field: 'x',
       request: 'GET /x/',
-      series: [3, 'nodes'],
       notes: 'Odd.',
       importance: 'chosen',
       list: { name: 'x', entry: ['a'], per: 'b' },

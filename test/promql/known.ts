@@ -1,8 +1,5 @@
-import {
-  type CatalogueEntry,
-  DEFAULT_METRICS,
-  listCatalogue,
-} from '../../src/cli/commands/reference.ts';
+import { listCatalogue } from '../../src/cli/commands/reference.ts';
+import { describeProcessMetrics, type ProcessMetric } from '../../src/metrics/exporter-metrics.ts';
 import { readRules } from '../rules/rule-set.ts';
 
 /** Labels of each known series; Prometheus adds job and instance to scraped series. */
@@ -34,7 +31,7 @@ const OF_PROMETHEUS: readonly Named[] = [
 
 /** Series of the catalogue, of the recording rules and of Prometheus. */
 export function knownSeries(): KnownSeries {
-  const families = [...listCatalogue(), ...DEFAULT_METRICS];
+  const families = [...listCatalogue(), ...describeProcessMetrics()];
   const scraped = families.flatMap(seriesOf);
   const recorded = readRules()
     .flatMap(({ rules }) => rules.flatMap(({ record }) => record ?? []))
@@ -45,11 +42,7 @@ export function knownSeries(): KnownSeries {
 
 type Named = readonly [name: string, labels: readonly string[]];
 
-function seriesOf({
-  name,
-  type,
-  labels,
-}: Pick<CatalogueEntry, 'name' | 'type' | 'labels'>): readonly Named[] {
+function seriesOf({ name, type, labels }: ProcessMetric): readonly Named[] {
   const all = [...labels, 'job', 'instance'];
   if (type !== 'histogram') return [[name, all]];
   return [

@@ -1,10 +1,8 @@
 import { type Command, Option } from 'commander';
-import { COLLECTORS } from '../../collectors/index.ts';
 import { nodes } from '../../collectors/nodes/collector.ts';
 import type { ClusterConfig } from '../../config/schema.ts';
 import { formatDuration } from '../../config/values.ts';
 import { formatBytes, formatCount, formatJson, formatLine, formatMs } from '../../format.ts';
-import type { Family, SeriesCount, SeriesFactor } from '../../metrics/family.ts';
 import { chooseCluster, openClients } from '../cluster-target.ts';
 import { addExamples, type CommandContext, EXIT } from '../command.ts';
 import { addClusterOptions, loadCommandConfig } from '../flags.ts';
@@ -91,7 +89,6 @@ async function checkCluster(list: Checklist, context: CommandContext) {
       if (sample !== undefined && config.collectors['ranges']?.enabled === true) {
         results.push(estimateScan(config, known, sample));
       }
-      if (known.ids.length > 0) results.push(estimateSeries(config, known));
     }
   }
   if (clients.cloud !== undefined && config.cloud_api !== undefined) {
@@ -158,45 +155,6 @@ function estimateScan(
   const excess = `more than ${Math.round(max_duty * 100)} % of the time`;
   const advice = `set collectors.ranges.interval to ${fitting}; until then the exporter extends it automatically`;
   return { ...check, verdict: 'warning', detail: `${detail}: ${excess}`, advice };
-}
-
-/** The maximum number of series of the cluster, and the collectors whose `max_series` is lower than theirs. */
-function estimateSeries(config: ClusterConfig, known: KnownNodes): CheckResult {
-  const counts = { nodes: known.ids.length, stores: known.stores };
-  const bounds = COLLECTORS.flatMap(({ name, families }) => {
-    const settings = config.collectors[name];
-    if (settings?.enabled !== true) return [];
-    const series = families.reduce((sum, one) => sum + boundOf(one, counts, settings), 0);
-    return { name, series, isAbove: series > settings.max_series };
-  });
-  const detail = `at most about ${formatCount(bounds.reduce((sum, { series }) => sum + series, 0))}`;
-  const above = bounds.filter(({ isAbove }) => isAbove).map(({ name }) => name);
-  const check = { check: 'series', target: 'load' };
-  if (above.length === 0) return { ...check, verdict: 'ok', detail };
-  return {
-    ...check,
-    verdict: 'warning',
-    detail: `${detail}: more than max_series of ${above.join(', ')}`,
-    advice: `raise max_series of ${above.join(', ')}, or lower hot_ranges, problem_ranges and max_applications`,
-  };
-}
-
-/**
- * Upper bound of the series of a family: `counts` are those that are known of the cluster, `options` the settings of the
- * collector. A count that is not known is 1.
- */
-export function boundOf(
-  { series }: Pick<Family, 'series'>,
-  counts: Readonly<Partial<Record<SeriesCount, number>>>,
-  options: Readonly<Record<string, unknown>> = {},
-): number {
-  const valueOf = (factor: SeriesFactor): number => {
-    if (typeof factor === 'number') return factor;
-    if (typeof factor === 'string') return counts[factor] ?? 1;
-    const value = options[factor.option];
-    return (Array.isArray(value) ? value.length : Number(value ?? 0)) + valueOf(factor.plus ?? 0);
-  };
-  return series.reduce<number>((product, factor) => product * valueOf(factor), 1);
 }
 
 function drawReport({ config, results }: Checklist): string {

@@ -15,7 +15,6 @@ const JOBS: Readonly<Record<string, readonly string[]>> = {
   schema_change: ['schema_change', 'new_schema_change'],
   logical_replication: ['logical_replication'],
 };
-const JOB_COUNT = Object.keys(JOBS).length;
 
 /** 1 on the node that counts paused jobs and protected data for the whole cluster. */
 const STATISTICS = 'jobs.poll_jobs_stats.currently_running';
@@ -59,7 +58,6 @@ const families = {
     help: 'Jobs of the cluster by type and state: running or paused.',
     labels: ['job_type', 'state'],
     field: 'metrics jobs.*.currently_running and jobs.*.currently_paused',
-    series: [JOB_COUNT, 2],
     notes: `Running: summed over the nodes, each of which counts its own. Paused: ${FROM_STATISTICS}`,
   }),
   protectedAge: gauge({
@@ -67,7 +65,6 @@ const families = {
     help: 'Age of the oldest data that jobs of this type protect from garbage collection in seconds.',
     labels: ['job_type'],
     field: 'metrics jobs.*.protected_age_sec',
-    series: [JOB_COUNT],
     notes: `0 when nothing is protected. ${FROM_STATISTICS}`,
   }),
   replicationLag: gauge({
@@ -76,7 +73,6 @@ const families = {
     labels: ['kind'],
     field:
       'updated_at and metrics *_replication.replicated_time_seconds, jobs.replication_stream_ingestion.*, jobs.logical_replication.*',
-    series: [REPLICATION_KINDS.length],
     notes:
       'The smallest over the nodes: one that no longer runs the job keeps its old time. Absent while no such job runs or is paused.',
   }),

@@ -1,10 +1,4 @@
-import {
-  counter,
-  type Family,
-  type FamilyDefinition,
-  gauge,
-  type OwnDefinition,
-} from '../../metrics/family.ts';
+import { counter, type Family, gauge, type OwnDefinition } from '../../metrics/family.ts';
 
 // Families that are single metrics of a node or store, by their CockroachDB keys.
 
@@ -16,12 +10,8 @@ export interface KeyedSeries {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-export const NODE = { labels: ['node_id'], series: ['nodes'], source: 'metrics' } as const;
-const STORE = {
-  labels: ['node_id', 'store_id'],
-  series: ['stores'],
-  source: 'store_metrics',
-} as const;
+export const NODE = { labels: ['node_id'], source: 'metrics' } as const;
+const STORE = { labels: ['node_id', 'store_id'], source: 'store_metrics' } as const;
 
 const COUNTER_NOTES =
   'Counts since the start of the node and is updated every 10 s: use rate windows of 2 m and more.';
@@ -263,12 +253,12 @@ function keyed(
   owner: typeof NODE | typeof STORE,
   key: string,
   { notes = '', ...definition }: OwnDefinition,
-  shape: Pick<FamilyDefinition<string>, 'labels' | 'series'> = owner,
+  labels: readonly string[] = owner.labels,
 ): KeyedSeries {
   const type = definition.name.endsWith('_total') ? counter : gauge;
   const allNotes = type === counter ? `${notes} ${COUNTER_NOTES}`.trim() : notes;
   const field = `${owner.source} ${key}`;
-  return { key, family: type({ ...definition, ...shape, field, notes: allNotes }), labels: {} };
+  return { key, family: type({ ...definition, labels, field, notes: allNotes }), labels: {} };
 }
 
 /** A family with one metric for each value of a further label. */
@@ -279,8 +269,7 @@ function keyedBy(
   definition: OwnDefinition,
 ): readonly KeyedSeries[] {
   const all = Object.values(keys);
-  const shape = { labels: [...owner.labels, label], series: [...owner.series, all.length] };
-  const { family } = keyed(owner, all.join(', '), definition, shape);
+  const { family } = keyed(owner, all.join(', '), definition, [...owner.labels, label]);
   return Object.entries(keys).map(([value, key]) => ({ key, family, labels: { [label]: value } }));
 }
 

@@ -29,7 +29,6 @@ const families = {
     help: 'Expiry of a certificate of the node, Unix time in seconds.',
     labels: ['node_id', 'certificate'],
     field: `metrics ${CERTIFICATE_PREFIX}*`,
-    series: ['nodes', 'certificates'],
     notes:
       'Absent where the node has no such certificate. Not of clients, for which nodes report only a sum.',
   }),
@@ -39,7 +38,7 @@ const families = {
     labels: ['node_id', 'key'],
     unit: 'that of its key',
     field: 'metrics',
-    series: ['nodes', 'chosen keys'],
+    notes: 'A series for each chosen key that the node has.',
     importance: 'chosen',
   }),
   storeMetric: untyped({
@@ -48,7 +47,7 @@ const families = {
     labels: ['node_id', 'store_id', 'key'],
     unit: 'that of its key',
     field: 'store_metrics',
-    series: ['stores', 'chosen keys'],
+    notes: 'A series for each chosen key that the store has.',
     importance: 'chosen',
   }),
 };

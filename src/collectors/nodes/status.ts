@@ -16,7 +16,6 @@ const families = {
     field: 'liveness_status',
     notes:
       'decommissioned: dead, and its decommissioning had begun; it may hold replicas. A node that has left is not listed.',
-    series: [LIVENESS_STATUSES.length],
   }),
   buildTags: gauge({
     name: 'crdb_build_tags',
@@ -35,7 +34,6 @@ const families = {
     labels: ['node_id', 'status'],
     unit: '0 or 1',
     field: 'liveness_status',
-    series: ['nodes', LIVENESS_STATUSES.length],
   }),
   livenessCode: gauge({
     ...NODE,
@@ -57,14 +55,12 @@ const families = {
       'cluster_name',
       'locality',
     ],
-    series: ['nodes'],
   }),
   localityInfo: gauge({
     name: 'crdb_node_locality_info',
     help: 'One locality tier of the node, for example region or zone. Always 1.',
     labels: ['node_id', 'tier', 'value'],
     field: 'locality.tiers',
-    series: ['nodes', 'locality tiers'],
   }),
   started: gauge({
     ...NODE,

@@ -1,10 +1,9 @@
 import { counter, gauge, gaugeHistogram, type OwnDefinition } from '../../metrics/family.ts';
-import { PROBLEMS } from '../../vocabulary.ts';
-import { LEASE_KINDS, type LOADS, QUERY_BOUNDS } from './range.ts';
+import type { LOADS } from './range.ts';
 
 // A scan of many nodes is no snapshot: their responses are of different instants.
 
-const OF_STORE = { labels: ['node_id', 'store_id'], series: ['stores'] } as const;
+const OF_STORE = { labels: ['node_id', 'store_id'] } as const;
 
 export const WHOLE = 'Absent unless this exporter read every node that is not known to be down.';
 export const AVERAGED = 'The server averages over the last 30 minutes at most.';
@@ -51,7 +50,6 @@ export const families = {
     name: 'crdb_range_problem_replicas',
     help: 'Replicas that report the problem, by their store.',
     labels: ['problem', 'node_id', 'store_id'],
-    series: [PROBLEMS.length, 'stores'],
     field: 'problems',
     notes:
       "The store that reports is not necessarily the cause: unavailable, underreplicated, overreplicated and range_too_large come from one replica of the range, usually the leaseholder's. Problems that this exporter does not know count as other. Zeros are left out.",
@@ -60,7 +58,6 @@ export const families = {
     name: 'crdb_range_problem_ranges',
     help: 'Distinct ranges of which any replica reports the problem.',
     labels: ['problem', 'shard'],
-    series: [PROBLEMS.length],
     field: 'problems',
     notes:
       'A lower bound while nodes are skipped or failed (crdb_range_scan_nodes). The sum over shards is an upper bound for no_raft_leader, quiescent_equals_ticking, raft_log_too_large, circuit_breaker_error and other.',
@@ -69,7 +66,6 @@ export const families = {
     name: 'crdb_range_scan_nodes',
     help: 'Nodes of the last scan by state: scanned, failed or skipped.',
     labels: ['state', 'shard'],
-    series: [3],
     notes:
       'failed: the request failed, or the scan ran out of time; skipped: not queried because dead, unavailable, decommissioned (dead while decommissioning) or of unknown status; a shard counts its own nodes only.',
   }),
@@ -77,7 +73,6 @@ export const families = {
     name: 'crdb_range_scan_node_success',
     help: 'Whether the last scan read all ranges of the node.',
     labels: ['node_id'],
-    series: ['nodes'],
     unit: '0 or 1',
     notes: 'A series for each node that was queried.',
   }),
@@ -85,14 +80,12 @@ export const families = {
     name: 'crdb_ranges_by_replicas',
     help: 'Distinct ranges by number of replicas seen, 1 to 7 or other.',
     labels: ['replicas', 'shard'],
-    series: [8],
     notes: WHOLE,
   }),
   byLeaseKind: gauge({
     name: 'crdb_ranges_by_lease_kind',
     help: 'Distinct ranges by kind of their lease: epoch, expiration, leader or none.',
     labels: ['kind', 'shard'],
-    series: [LEASE_KINDS.length + 1],
     field: 'lease_history',
     notes:
       'From the last lease of the replica that holds it. The kind none, of which no replica knows a lease, is normal for idle ranges after nodes restarted, and absent unless this exporter read every node that is not known to be down.',
@@ -101,7 +94,6 @@ export const families = {
     name: 'crdb_ranges_by_queries_per_second_bucket',
     help: 'Lease-holding replicas with at most `le` queries per second, cumulative.',
     labels: ['le', 'shard'],
-    series: [QUERY_BOUNDS.length],
     field: 'stats.queries_per_second',
     notes: AVERAGED,
   }),

@@ -1,5 +1,4 @@
 import { gauge } from '../../metrics/family.ts';
-import { LISTED_PROBLEMS, PROBLEMS } from '../../vocabulary.ts';
 import { AVERAGED, NOT_SENT, WHOLE } from './families.ts';
 
 // Ranges and tables by name, and what depends on nodes and localities.
@@ -7,18 +6,13 @@ import { AVERAGED, NOT_SENT, WHOLE } from './families.ts';
 const TABLE_ID =
   'table_id and index_id are those of the start key, empty outside of tables; `3/104` is table 104 of virtual cluster 3.';
 const HOT_LIST = { name: 'hot ranges', entry: ['range_id'] } as const;
-const HOT = {
-  labels: ['range_id', 'table_id', 'index_id', 'shard'],
-  series: [2, { option: 'hot_ranges' }],
-  list: HOT_LIST,
-} as const;
+const HOT = { labels: ['range_id', 'table_id', 'index_id', 'shard'], list: HOT_LIST } as const;
 const ENTERS =
   'enters the list when it exceeds the last entry by 20 % or has been above it for 3 scans.';
 const LISTED = `${AVERAGED} Listed are the hot_ranges with most queries and those with most CPU. A range ${ENTERS} ${TABLE_ID}`;
 const PROBLEM_LIST = { name: 'problem ranges', entry: ['range_id'] } as const;
 const OF_TABLE = {
   labels: ['table_id', 'shard'],
-  series: [3, { option: 'top_tables', plus: 1 }],
   list: { name: 'tables by load', entry: ['table_id'] },
 } as const;
 const TOP_TABLES = `By the table in which the range begins. Shown are the top_tables with most queries, most CPU and most ranges; other is the rest, none is outside of tables. A table ${ENTERS}`;
@@ -58,7 +52,6 @@ export const listFamilies = {
     name: 'crdb_hot_range_leaseholder_info',
     help: 'The store that holds the lease of the hot range.',
     labels: ['range_id', 'node_id', 'store_id', 'shard'],
-    series: [2, { option: 'hot_ranges' }],
     list: HOT_LIST,
     field: 'lease_history',
     notes: 'A lease that moves changes only this series.',
@@ -67,16 +60,14 @@ export const listFamilies = {
     name: 'crdb_problem_range_first_seen_timestamp_seconds',
     help: 'Unix time in seconds of the first scan that saw the problem of the range.',
     labels: ['problem', 'range_id', 'table_id', 'index_id', 'shard'],
-    series: [LISTED_PROBLEMS.length, { option: 'problem_ranges' }],
     list: { ...PROBLEM_LIST, per: 'problem' },
     field: 'problems',
-    notes: `Kept while the problem is reported. Listed are the oldest of each problem, then the lowest range_id. no_live_replica: see crdb_ranges_without_live_replica. ${TABLE_ID}`,
+    notes: `Kept while the problem is reported. Listed are the problem_ranges oldest of each problem, then those of the lowest range_id. no_live_replica: see crdb_ranges_without_live_replica. ${TABLE_ID}`,
   }),
   problemReporter: gauge({
     name: 'crdb_problem_range_reporter_info',
     help: 'The lowest node and store that report a problem of the range.',
     labels: ['range_id', 'node_id', 'store_id', 'shard'],
-    series: [LISTED_PROBLEMS.length, { option: 'problem_ranges' }],
     list: PROBLEM_LIST,
     field: 'problems',
     notes:
@@ -86,7 +77,6 @@ export const listFamilies = {
     name: 'crdb_problem_ranges_omitted',
     help: 'Distinct ranges with the problem that do not fit the list of problem ranges.',
     labels: ['problem', 'shard'],
-    series: [LISTED_PROBLEMS.length],
     notes: 'The list is crdb_problem_range_first_seen_timestamp_seconds.',
   }),
   tableRanges: gauge({
@@ -124,7 +114,6 @@ export const listFamilies = {
     name: 'crdb_range_table_problem_ranges',
     help: 'Distinct ranges of the table of which any replica reports the problem.',
     labels: ['table_id', 'problem', 'shard'],
-    series: [PROBLEMS.length, { option: 'top_tables', plus: 2 }],
     list: { name: 'tables by problems', entry: ['table_id'] },
     field: 'problems',
     notes:
@@ -134,21 +123,18 @@ export const listFamilies = {
     name: 'crdb_node_dependent_ranges',
     help: 'Ranges that have no quorum, or would lose it or their last live replica without this node.',
     labels: ['node_id', 'effect'],
-    series: [3, 'nodes'],
     notes: `${EFFECTS} ${WITHOUT_QUORUM} ${UPPER_BOUND} ${WHOLE}`,
   }),
   localityDependent: gauge({
     name: 'crdb_locality_dependent_ranges',
     help: 'Ranges that would lose quorum or last live replica if all nodes of the locality stopped now.',
     labels: ['tier', 'locality', 'effect'],
-    series: [16, 'nodes'],
     notes: `locality is the prefix up to the tier, as names of zones repeat. ${EFFECTS} ${UPPER_BOUND} ${WHOLE}`,
   }),
   unknownVoters: gauge({
     name: 'crdb_ranges_of_unknown_voters',
     help: 'Ranges whose voters are not known, where figures of nodes or localities depend on them.',
     labels: ['scope'],
-    series: [2],
     field: 'state.state.desc.internalReplicas[].type of GET /_status/ranges/{node_id}',
     notes: `Ranges of 4 or more intended replicas whose types were not read (refused, or not yet), and ranges with a ninth holder or a node id above 65,535. scope node: those with fewer live replicas than intended; locality: those of which a locality holds two or more replicas, but not all. Where it is above 0, crdb_node_dependent_ranges and crdb_locality_dependent_ranges are lower bounds. ${WHOLE}`,
   }),

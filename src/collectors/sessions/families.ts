@@ -1,8 +1,8 @@
 import { type Family, gauge, gaugeHistogram } from '../../metrics/family.ts';
 import { gaugeOf } from '../collector.ts';
-import { PHASES, SESSION_STATES, type SessionTally, TRANSACTION_KINDS } from './session.ts';
+import type { SessionTally } from './session.ts';
 
-const NODE = { labels: ['node_id'], series: ['nodes'] } as const;
+const NODE = { labels: ['node_id'] } as const;
 
 const ofNode = gaugeOf(NODE)<SessionTally & { readonly clientHosts: number }>;
 
@@ -47,10 +47,9 @@ export const NODE_FAMILIES = [
 ];
 
 const LISTED =
-  'For the pairs with most sessions, the oldest transactions and most memory. The others are summed as application "other" by user, those of users without series of their own as user "other". An empty name is "unset".';
+  'For the max_applications pairs with most sessions, the oldest transactions and most memory. The others are summed as application "other" by user, those of users without series of their own as user "other". An empty name is "unset".';
 const PAIR = {
   labels: ['application', 'user'],
-  series: [{ option: 'max_applications', plus: { option: 'max_users', plus: 1 } }],
   list: { name: 'applications', entry: ['application', 'user'] },
 } as const;
 
@@ -59,7 +58,6 @@ export const families = {
     name: 'crdb_sessions',
     help: 'Open SQL sessions of the node by state: active, idle_in_transaction or idle.',
     labels: ['node_id', 'state'],
-    series: ['nodes', SESSION_STATES.length],
     notes: 'active: a query is running; idle_in_transaction: an open transaction without a query.',
   }),
   activeQueries: gauge({
@@ -67,36 +65,31 @@ export const families = {
     help: 'Running queries of the node by phase: preparing, executing or other.',
     labels: ['node_id', 'phase'],
     field: 'active_queries',
-    series: ['nodes', PHASES.length],
   }),
   openTransactions: gauge({
     name: 'crdb_open_transactions',
     help: 'Open transactions of the node: explicit (BEGIN) or implicit (a single statement).',
     labels: ['node_id', 'kind'],
     field: 'active_txn',
-    series: ['nodes', TRANSACTION_KINDS.length],
   }),
   byAge: gaugeHistogram({
     name: 'crdb_sessions_by_age_seconds_bucket',
     help: 'Open sessions that are at most this many seconds old; cumulative, +Inf counts all.',
     labels: ['le'],
     field: 'start',
-    series: [5],
   }),
   queriesByAge: gaugeHistogram({
     name: 'crdb_active_queries_by_age_seconds_bucket',
     help: 'Running queries that are at most this many seconds old; cumulative, +Inf counts all.',
     labels: ['le'],
     field: 'active_queries',
-    series: [6],
   }),
   userSessions: gauge({
     name: 'crdb_user_sessions',
     help: 'Open sessions of a SQL user by state, as in crdb_sessions.',
     labels: ['user', 'state'],
     field: 'username',
-    series: [{ option: 'max_users', plus: 1 }, SESSION_STATES.length],
-    notes: 'For the users with most sessions; the sum of all others is user "other".',
+    notes: 'For the max_users users with most sessions; the sum of all others is user "other".',
     list: { name: 'users', entry: ['user'] },
   }),
   fanoutErrors: gauge({
@@ -112,7 +105,6 @@ export const families = {
     help: 'Open sessions of an application and user by state, as in crdb_sessions.',
     labels: ['application', 'user', 'state'],
     field: 'application_name and username',
-    series: [...PAIR.series, SESSION_STATES.length],
     notes: LISTED,
     list: PAIR.list,
   }),

@@ -5,35 +5,31 @@ import type { TableDetails } from './table.ts';
 
 const LABELS = ['database', 'schema', 'table'] as const;
 const LIST = { name: 'tables', entry: LABELS } as const;
-/** Of the listed tables only: their details need a request each. */
-const LISTED = { labels: LABELS, series: ['tables'], list: LIST } as const;
-/** Of the listed tables and of those that the server lists. */
-const SHOWN = {
-  labels: LABELS,
-  series: [{ option: 'tables', plus: { option: 'max_tables', plus: 'tables named by ranges' } }],
-  list: LIST,
-} as const;
+/** Labels of the tables that the option `tables` lists, and of those that the server lists. */
+const TABLE = { labels: LABELS, list: LIST } as const;
+const LISTED = 'For the tables named in collectors.tables.tables.';
+const SHOWN =
+  'For the tables named in collectors.tables.tables, the max_tables largest, and those that ranges name.';
 const METADATA = 'GET /table_metadata/';
 const CACHED =
   'Of the largest 10,000 tables, and as old as crdb_table_metadata_oldest_update_timestamp_seconds: the server computes it now and then.';
 
 export const families = {
   info: gauge({
-    ...SHOWN,
+    ...TABLE,
     name: 'crdb_table_info',
     help: 'Descriptor id of the table and the level that defines its zone configuration. Always 1.',
     labels: [...LABELS, 'table_id', 'zone_config_level'],
     field: 'descriptor_id and zone_config_level; table_id',
-    notes:
-      'The level is cluster, database, table or unknown; it is known of the listed tables only. Absent for tables that could not be read.',
+    notes: `${SHOWN} The level is cluster, database, table or unknown; it is known of the listed tables only. Absent for tables that could not be read.`,
   }),
   grants: gauge({
-    ...LISTED,
+    ...TABLE,
     name: 'crdb_table_grants',
     help: 'Users and roles that have the privilege on the table.',
     labels: [...LABELS, 'privilege'],
     field: 'grants',
-    series: ['tables', 'privileges'],
+    notes: LISTED,
   }),
   oldestUpdate: gauge({
     name: 'crdb_table_metadata_oldest_update_timestamp_seconds',
@@ -43,7 +39,9 @@ export const families = {
   }),
 };
 
-const ofShown = gaugeOf(SHOWN)<Pick<DiscoveredTable, 'ranges' | 'columns' | 'indexes'>>;
+const ofShown = gaugeOf({ ...TABLE, notes: SHOWN })<
+  Pick<DiscoveredTable, 'ranges' | 'columns' | 'indexes'>
+>;
 
 /** Of listed and discovered tables. */
 export const SHOWN_FAMILIES = [
@@ -67,7 +65,7 @@ export const SHOWN_FAMILIES = [
 const AS_STORED =
   'As stored at the level in crdb_table_info (table, else database, else cluster). Absent where it is inherited from above.';
 
-const ofListed = gaugeOf(LISTED)<TableDetails>;
+const ofListed = gaugeOf({ ...TABLE, notes: LISTED })<TableDetails>;
 
 /** Of listed tables. */
 export const LISTED_FAMILIES = [
@@ -111,11 +109,11 @@ export const LISTED_FAMILIES = [
 ];
 
 const ofSizes = gaugeOf({
-  ...SHOWN,
+  ...TABLE,
   request: METADATA,
   // Names that become equal as labels share a series.
   merge: 'sum',
-  notes: `The tables without series of their own are summed as other. ${CACHED}`,
+  notes: `${SHOWN} The others are summed as other. ${CACHED}`,
 })<Pick<DiscoveredTable, 'sizeBytes' | 'dataBytes' | 'liveDataBytes'>>;
 
 /** Of discovered tables, and of the rest of them. */
@@ -140,8 +138,7 @@ export const SIZE_FAMILIES = [
 const ofDatabase = gaugeOf({
   labels: ['database'],
   request: METADATA,
-  series: [{ option: 'max_tables', plus: 1 }],
-  notes: `The largest databases; the others are summed as other. ${CACHED}`,
+  notes: `The max_tables largest databases; the others are summed as other. ${CACHED}`,
   list: { name: 'databases', entry: ['database'] },
 })<ReturnType<typeof summarizeTables>['databases'][number]>;
 

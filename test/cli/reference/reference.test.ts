@@ -44,7 +44,6 @@ describe('the metric reference', () => {
       collector: 'nodes',
       request: 'GET /nodes/',
       field: 'metrics sys.cpu.combined.percent-normalized',
-      series: 'nodes',
     });
   });
 
@@ -56,7 +55,6 @@ describe('the metric reference', () => {
       Type       counter
       Unit       count
       Labels     crdb_cluster, collector, shard
-      Series     at most collectors
       "
     `);
     expect(writeReference('markdown', 'crdb_node_cpu_ratio')).toMatchInlineSnapshot(`
@@ -68,7 +66,6 @@ describe('the metric reference', () => {
       Labels     crdb_cluster, node_id
       Collector  nodes
       Source     GET /nodes/: metrics sys.cpu.combined.percent-normalized
-      Series     at most nodes
       "
     `);
     const json: unknown = JSON.parse(writeReference('json', 'crdb_up'));

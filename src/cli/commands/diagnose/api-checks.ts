@@ -101,7 +101,6 @@ function copyNode(node: Infer<typeof nodeShape>) {
     id: node.node_id ?? 0,
     status: livenessOf({ livenessCode: node.liveness_status }),
     build: node.build_tag ?? '',
-    stores: stores.length,
     replicas: sum(stores.map((store) => store.get('replicas') ?? 0)),
     connections: node.metrics.get('sql.conns') ?? 0,
   };
@@ -111,8 +110,6 @@ function summarize(found: readonly ReturnType<typeof copyNode>[]) {
   const known = found.filter(({ status }) => REACHABLE.has(status));
   return {
     ids: known.map(({ id }) => id),
-    // Releases before 23.2 do not report stores: a node has at least one.
-    stores: sum(known.map(({ stores }) => Math.max(1, stores))),
     replicas: sum(known.map(({ replicas }) => replicas)),
     connections: sum(known.map(({ connections }) => connections)),
   };
