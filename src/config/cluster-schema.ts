@@ -221,7 +221,7 @@ function commonKeys(collector: CollectorOptions) {
       help: 'Age at which data is no longer exported; default: min(3 × interval, interval + 10m).',
     }),
     max_duty: key(v.optional(share, maxDuty), {
-      help: `Maximum share of the time spent on responses to polls of ${name}; the interval stretches to keep it. Time without a response does not count.`,
+      help: `Largest share of the time that responses to polls of ${name} may take; beyond it the interval gets longer. Timeouts do not count.`,
     }),
     max_series: key(v.optional(integer(MIN_SERIES), 250_000), {
       help: `Maximum series of ${name} per cluster; above it the least important ones are dropped and counted.`,

@@ -42,11 +42,11 @@ export const processFamilies = {
 export const clusterFamilies = {
   up: gauge({
     name: 'crdb_up',
-    help: 'Whether the last poll of the most frequent collector of this API succeeded.',
+    help: 'Whether the last poll of the API succeeded, by its collector with the shortest interval.',
     labels: ['api'],
     unit: '0 or 1',
     notes:
-      'Absent before the first poll has ended. On a tie the collector nodes counts. `crdb_exporter_collector_last_attempt_timestamp_seconds` is the time of the poll.',
+      'Of several such collectors nodes decides. Absent before the first poll has ended. `crdb_exporter_collector_last_attempt_timestamp_seconds` is the time of the poll.',
   }),
   clusterInfo: gauge({
     name: 'crdb_cluster_info',

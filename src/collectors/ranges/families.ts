@@ -5,7 +5,7 @@ import type { LOADS } from './range.ts';
 
 const OF_STORE = { labels: ['node_id', 'store_id'] } as const;
 
-export const WHOLE = 'Absent unless this exporter read every node that is not known to be down.';
+export const WHOLE = 'Absent while the last scan lacks a node that may be up.';
 export const AVERAGED = 'The server averages over the last 30 minutes at most.';
 export const NOT_SENT = 'Absent where the server does not send it (before 23.1).';
 const REPLICATED = 'Followers count writes too: a sum over stores counts a write once per replica.';
@@ -16,7 +16,7 @@ export const families = {
     help: 'Distinct ranges.',
     labels: ['shard'],
     field: 'desc.range_id',
-    notes: `${WHOLE} Falls when all replicas of ranges are on nodes that are down.`,
+    notes: `${WHOLE} Ranges whose replicas are all on nodes that are down are not counted.`,
   }),
   replicas: gauge({
     name: 'crdb_range_replicas',
@@ -88,7 +88,7 @@ export const families = {
     labels: ['kind', 'shard'],
     field: 'lease_history',
     notes:
-      'From the last lease of the replica that holds it. The kind none, of which no replica knows a lease, is normal for idle ranges after nodes restarted, and absent unless this exporter read every node that is not known to be down.',
+      'From the last lease of the replica that holds it. The kind none, of which no replica knows a lease, is normal for idle ranges after nodes restarted, and absent while the last scan lacks a node that may be up.',
   }),
   byQueries: gaugeHistogram({
     name: 'crdb_ranges_by_queries_per_second_bucket',

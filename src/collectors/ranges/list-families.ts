@@ -8,7 +8,7 @@ const TABLE_ID =
 const HOT_LIST = { name: 'hot ranges', entry: ['range_id'] } as const;
 const HOT = { labels: ['range_id', 'table_id', 'index_id', 'shard'], list: HOT_LIST } as const;
 const ENTERS =
-  'enters the list when it exceeds the last entry by 20 % or has been above it for 3 scans.';
+  'enters the list when its value is 20 % above that of the last entry, or above it for 3 scans.';
 const LISTED = `${AVERAGED} Listed are the hot_ranges with most queries and those with most CPU. A range ${ENTERS} ${TABLE_ID}`;
 const PROBLEM_LIST = { name: 'problem ranges', entry: ['range_id'] } as const;
 const OF_TABLE = {
@@ -141,6 +141,6 @@ export const listFamilies = {
   withoutLiveReplica: gauge({
     name: 'crdb_ranges_without_live_replica',
     help: 'Ranges known from earlier scans whose replicas are all on nodes that are not live.',
-    notes: `Also absent while a node that is not live has never been read by this exporter. A lower bound: ranges created since the last complete scan are not known. ${WHOLE}`,
+    notes: `Also absent while a node is down that this exporter has never read. A lower bound: ranges created since the last complete scan are not known. ${WHOLE}`,
   }),
 };

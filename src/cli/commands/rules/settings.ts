@@ -72,13 +72,21 @@ export const SETTINGS = {
   disk_latency: ['short seconds', '0.1', 'p99 of a sync of the log; CrdbStoreDiskSlow'],
   disk_slow: ['number', '5', 'slow operations in 10 minutes; CrdbStoreDiskSlow'],
   underreplicated: ['share', '0.1', 'share of all ranges (critical); CrdbRangesUnderreplicated'],
-  quorum_risk: ['share', '0.1', 'share of all ranges, at most: more is policy; CrdbQuorumAtRisk'],
+  quorum_risk: [
+    'share',
+    '0.1',
+    'share of all ranges; where more are at risk, the placement is intended; CrdbQuorumAtRisk',
+  ],
   scan_minutes: [
     'minutes',
     '15',
     'that range scans are compared over, three of their intervals at least; CrdbScanDisagrees',
   ],
-  quorum_tier: ['regex', '.+', 'tiers of localities, of them the narrowest; CrdbQuorumAtRisk'],
+  quorum_tier: [
+    'regex',
+    '.+',
+    'locality tiers; the narrowest that matches is watched; CrdbQuorumAtRisk',
+  ],
   hot_range_cpu: ['number', '0.75', 'CPU seconds per second; CrdbHotRange'],
   hot_range_queries: ['number', '2500', 'queries per second, without CPU; CrdbHotRange'],
   backup_hours: ['hours', '26', 'since the last backup; CrdbBackupTooOld'],
