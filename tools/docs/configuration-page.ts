@@ -5,35 +5,66 @@ const INTRODUCTION = `# Configuration
 
 Generated from the schema of the configuration by \`npm run docs\`.
 
-Every setting has a key in the file of \`--config.file\`; some also have a flag and an environment variable. A flag overrides
-its variable, the variable overrides the file, the file overrides the default. Unknown keys are errors. \`--config.check\` reports
-every error with file, line and column. [config/exporter.example.yml](../config/exporter.example.yml) has all keys;
-with [config/exporter.schema.json](../config/exporter.schema.json) editors check and complete the file.
+Every setting has a key in the file of \`--config.file\`. [config/exporter.example.yml](../config/exporter.example.yml) has all
+keys. \`crdb-exporter check --config.file=exporter.yml\` reports every error with line and column, and editors that know
+[config/exporter.schema.json](../config/exporter.schema.json) check and complete the file, by the first line of the example
+or by a setting of the editor.
 
-Durations are written as \`500ms\`, \`30s\` or \`1m30s\`, sizes as \`16KiB\` or \`2GiB\`. Paths are relative to the file. The
-variable of a repeatable flag is a list separated by commas. A switch is turned on by \`--flag\` or \`--flag=true\` and off by
-\`--no-flag\` or \`--flag=false\`. Unknown \`CRDB_EXPORTER_…\` variables are ignored, with a warning if one resembles a known
-one. No flag takes a secret; the variables that do are listed below. The
-flag \`--config.file\` (\`CRDB_EXPORTER_CONFIG_FILE\`) has no key. Without a file, the flags \`--cluster.*\` and \`--cloud.*\`
-configure one cluster, named \`default\` unless \`--cluster.name\` is set.
-
-The configuration and all files that it names are regular files of at most 1 MiB. The exporter warns if every user of the machine
-can read a secret file or a configuration with a password or token (fix: \`chmod o-r\`), or can change any of these files
-(\`chmod o-w\`). Use any owner and group with which the exporter can read the file, for example root:crdb-exporter with mode 0640.
-
-SIGHUP reloads everything, as does a POST to \`/-/reload\` with \`--web.enable-lifecycle\`, and a change of the file with
-\`--config.auto-reload\`. If the configuration file has errors, nothing changes. If the web config file has errors, its last valid
-content is kept, even if the rest of the configuration is reloaded. A failed reload is a finding on the status page until one
-succeeds. Settings in \`web\` need a restart; the log and the response of \`/-/reload\` name those that changed.
+- **Flags and variables.** Some keys have a flag. The flag \`--log.level\` has the variable \`CRDB_EXPORTER_LOG_LEVEL\`, and so on.
+  A flag overrides its variable, the variable overrides the file, the file overrides the default. \`--flag\` turns a switch
+  on and \`--no-flag\` off. A flag that may be repeated is a list separated by commas in its variable.
+- **One cluster without a file.** The flags \`--cluster.*\` and \`--cloud.*\`, and their variables, describe one cluster. Beside a
+  file these are errors; variables with secrets only cause a warning (use \`password_env\` in the file).
+- **Values.** Durations are \`500ms\`, \`30s\` or \`1m30s\`, sizes \`16KiB\` or \`2GiB\`. Paths are relative to the file. Unknown keys are
+  errors. YAML anchors and aliases work, merge keys (\`<<\`) do not: settings for all clusters belong in \`collectors\`. Unknown \`CRDB_EXPORTER_…\` variables cause a warning if they resemble a known one.
+- **Secrets.** No flag takes a secret. Name a file or a variable instead. The exporter warns when every user of the machine can read a
+  secret or change a file. Files are at most 1 MiB.
+- **Reload.** SIGHUP reloads all files; so does a POST to \`/-/reload\` with \`--web.enable-lifecycle\`, and a change of the file with
+  \`--config.auto-reload\`. If the file has errors, nothing changes, and the status page shows the error. Settings in \`web\` need a
+  restart; the log and the response of \`/-/reload\` name those that changed.
 `;
+
+const COMMON_KEYS = `## \`collectors\`
+
+For all clusters; \`collectors\` of a cluster has the same keys. Each collector has these, with these defaults:
+
+- \`enabled\`: poll it. \`--no-collector.NAME\` disables it.
+- \`interval\`: time between the starts of two polls. \`timeout\`: maximum duration of one poll.
+- \`max_age\`: age at which its data is no longer exported. Default: min(3 × interval, interval + 10m).
+- \`max_duty\`: largest share of the time that responses may take. Beyond it the interval gets longer; timeouts do not count.
+- \`max_series\`: maximum series for each cluster. Beyond it the least important ones are dropped and counted.
+`;
+
+/** Keys that every collector has. */
+const COMMON = ['enabled', 'interval', 'timeout', 'max_age', 'max_duty', 'max_series'];
 
 /** The text of docs/configuration.md. */
 export function writeConfigurationPage(): string {
-  const sections = Map.groupBy(listConfigKeys(COLLECTORS), sectionOf);
-  return [
-    INTRODUCTION,
-    ...Array.from(sections, ([section, options]) => writeSection(section, options)),
-  ].join('\n');
+  const keys = listConfigKeys(COLLECTORS).filter((option) => !isCommon(option));
+  const sections = Map.groupBy(keys, sectionOf);
+  const pages = Array.from(sections, ([section, options]) => writeSection(section, options));
+  const firstOfCollectors = [...sections.keys()].findIndex((name) =>
+    name.startsWith('collectors.'),
+  );
+  return [INTRODUCTION, ...pages.toSpliced(firstOfCollectors, 0, writeCommonKeys())].join('\n');
+}
+
+function isCommon({ path }: ConfigKey): boolean {
+  return path.startsWith('collectors.') && COMMON.some((name) => path.endsWith(`.${name}`));
+}
+
+/** The keys of every collector, with the defaults of each. */
+function writeCommonKeys(): string {
+  const keys = listConfigKeys(COLLECTORS);
+  const rows = COLLECTORS.map(({ name }) => {
+    const defaults = COMMON.map((key) => {
+      const option = keys.find(({ path }) => path === `collectors.${name}.${key}`);
+      return option === undefined ? '–' : writeDefault(option);
+    });
+    return `| \`${name}\` | ${defaults.join(' | ')} |`;
+  });
+  const head = `| Collector | ${COMMON.map((key) => `\`${key}\``).join(' | ')} |`;
+  return `${COMMON_KEYS}\n${[head, `| --- |${' --- |'.repeat(COMMON.length)}`, ...rows].join('\n')}\n`;
 }
 
 /** The section of the key; top-level keys have none. */
@@ -44,7 +75,7 @@ function sectionOf({ path }: ConfigKey): string {
 function writeSection(section: string, options: readonly ConfigKey[]): string {
   const title = section === 'root' ? 'Top level' : `\`${section}\``;
   const rows = options.map((option) => writeRow(option, section));
-  const head = '| Key | Default | Flag and variable | Meaning |\n| --- | --- | --- | --- |';
+  const head = '| Key | Default | Flag | Meaning |\n| --- | --- | --- | --- |';
   return `## ${title}\n\n${[head, ...rows].join('\n')}\n`;
 }
 
@@ -68,7 +99,8 @@ function writeDefault(option: ConfigKey): string {
   return `\`${written}\``;
 }
 
+/** The flag; the variable of a secret, which has no flag. */
 function writeGivenBy({ flag, variable }: ConfigKey): string {
-  const names = [flag && `--${flag}`, variable].filter((name) => name !== undefined);
-  return names.map((name) => `\`${name}\``).join(' ') || '–';
+  const name = flag === undefined ? variable : `--${flag}`;
+  return name === undefined ? '–' : `\`${name}\``;
 }
