@@ -8,7 +8,13 @@ export interface RuleCase {
   readonly interval?: string;
   readonly input_series: readonly { readonly series: string; readonly values: string }[];
   readonly promql_expr_test?: readonly ExpressionTest[];
-  readonly alert_rule_test?: readonly Readonly<Record<string, unknown>>[];
+  readonly alert_rule_test?: readonly AlertTest[];
+}
+
+/** What an alert says at a time, as promtool has it. */
+interface AlertTest {
+  readonly eval_time: string;
+  readonly [key: string]: unknown;
 }
 
 interface ExpressionTest {
@@ -29,7 +35,7 @@ interface WrittenCase {
   readonly series: string;
   readonly fires?: string;
   readonly values?: string;
-  readonly alert_rule_test?: readonly Readonly<Record<string, unknown>>[];
+  readonly alert_rule_test?: readonly AlertTest[];
 }
 
 const FOLDER = path.join(import.meta.dirname, 'cases');
