@@ -85,6 +85,7 @@ export const ALERT_SEVERITIES = {
   CrdbMultipleNodesDown: 'critical',
   CrdbNodeCpuHigh: 'warning',
   CrdbNodeDead: 'warning',
+  CrdbNodeHotspot: 'warning',
   CrdbNodeMemoryHigh: 'warning',
   CrdbNodeRecordStale: 'warning',
   CrdbNodeStuckLeaving: 'warning',

@@ -1,15 +1,16 @@
 import { livenessOf } from '../cockroach/node.ts';
 import type { NodesResult, NodeStatus } from '../collectors/nodes/collector.ts';
-import type { RangesResult } from '../collectors/ranges/collector.ts';
-import type { SessionsResult } from '../collectors/sessions/collector.ts';
 import { formatCount, formatDuration, formatList, formatNumber, formatPercent } from '../format.ts';
 import type { AlertName } from '../vocabulary.ts';
+import { NO_RATES, type NodeRates } from './node-rates.ts';
 import type { Problem } from './problem.ts';
 import { THRESHOLDS } from './thresholds.ts';
 
 /** A condition of single nodes; the text follows `Node 3: ` or `Nodes 3 and 4: `. */
-interface NodeCondition {
+export interface NodeCondition {
   readonly alert: AlertName;
+  /** Where an alert has several conditions. */
+  readonly key?: string;
   /** As long as the alert waits. */
   readonly normalSeconds: number;
   /** Undefined when the node does not send it. */
@@ -62,6 +63,16 @@ const NODE_CONDITIONS: readonly NodeCondition[] = [
     next: 'Check disk throughput and bulk writes.',
   },
   {
+    alert: 'CrdbStoreOverloaded',
+    key: 'io overload',
+    normalSeconds: 600,
+    read: (node) => largestOf(node, (store) => store.get('admission.io.overload')),
+    isOver: (overload) => overload >= 1,
+    text: (overload) =>
+      `a store has an I/O overload of ${formatNumber(overload)} and throttles writes`,
+    next: 'Check disk throughput and bulk writes.',
+  },
+  {
     alert: 'CrdbPurgatory',
     normalSeconds: 1800,
     read: (node) => largestOf(node, (store) => store.get('queue.replicate.purgatory')),
@@ -82,16 +93,29 @@ const NODE_CONDITIONS: readonly NodeCondition[] = [
 /** Jobs that may use all CPUs for hours. */
 const HEAVY_JOBS = ['backup', 'import', 'restore'];
 
-/** Problems of load and resources, from the measurements of the nodes whose records are fresh. */
-export function loadProblems({ nodes }: NodesResult): readonly Problem[] {
+/** Problems of load and resources, from the nodes whose records are fresh and the rates between two records. */
+export function loadProblems(
+  { nodes }: NodesResult,
+  { writeStallsPerMinute }: Pick<NodeRates, 'writeStallsPerMinute'> = NO_RATES,
+): readonly Problem[] {
   const fresh = nodes.filter(({ isFresh }) => isFresh);
   const isHeavy = fresh.some(({ metrics }) =>
     HEAVY_JOBS.some((job) => (metrics.get(`jobs.${job}.currently_running`) ?? 0) > 0),
   );
-  const conditions = isHeavy ? NODE_CONDITIONS : [CPU, ...NODE_CONDITIONS];
+  const stalls: NodeCondition = {
+    alert: 'CrdbStoreOverloaded',
+    key: 'write stalls',
+    normalSeconds: 600,
+    read: ({ id }) => writeStallsPerMinute.get(id),
+    isOver: (count) => count > THRESHOLDS.write_stalls,
+    text: (count) => `a store stops all its writes ${formatNumber(count)} times a minute`,
+    next: 'Check disk throughput and bulk writes.',
+  };
+  const conditions = [...NODE_CONDITIONS, stalls, ...(isHeavy ? [] : [CPU])];
   return [
     ...conditions.flatMap((condition) => findNodes(condition, fresh)),
     ...licenseProblems(fresh),
+    ...diskProblems(fresh),
     ...capacityProblems(fresh),
     ...partitionProblems(nodes),
   ];
@@ -106,8 +130,9 @@ const CPU: NodeCondition = {
   next: 'Compare the hottest ranges and the running statements.',
 };
 
-function findNodes(
-  { read, isOver, text, next, alert, normalSeconds }: NodeCondition,
+/** The problem of all nodes that are in this condition. */
+export function findNodes(
+  { read, isOver, text, next, alert, key = alert, normalSeconds }: NodeCondition,
   nodes: readonly NodeStatus[],
 ): readonly Problem[] {
   const over = nodes.flatMap((node) => {
@@ -117,9 +142,7 @@ function findNodes(
   if (over.length === 0) return [];
   const worst = over.reduce((most, { value }) => Math.max(most, value), -Infinity);
   const names = formatNodes(over.map(({ id }) => id));
-  return [
-    { key: alert, about: 'nodes', alert, normalSeconds, text: `${names}: ${text(worst)}.`, next },
-  ];
+  return [{ key, about: 'nodes', alert, normalSeconds, text: `${names}: ${text(worst)}.`, next }];
 }
 
 function licenseProblems(nodes: readonly NodeStatus[]): readonly Problem[] {
@@ -143,6 +166,33 @@ function licenseProblems(nodes: readonly NodeStatus[]): readonly Problem[] {
           ? 'The license has expired.'
           : `The license expires in ${formatDuration(days * 86_400)}.`,
       next: 'After the grace period the cluster throttles transactions; renew with SET CLUSTER SETTING enterprise.license.',
+    },
+  ];
+}
+
+/** Stores with little free space: critical below a tenth, and below 5 GiB unless 30 percent are free. */
+function diskProblems(nodes: readonly NodeStatus[]): readonly Problem[] {
+  const low = nodes.flatMap(({ id, stores }) =>
+    [...stores.values()].flatMap((store) => {
+      const available = store.get('capacity.available');
+      const free = ratio(available, store.get('capacity'));
+      if (available === undefined || free === undefined) return [];
+      const isScarce = free < 3 * THRESHOLDS.disk_critical && available < THRESHOLDS.disk_floor;
+      const isCritical = isScarce || free < THRESHOLDS.disk_critical;
+      return isCritical || free < THRESHOLDS.disk ? [{ id, free, isCritical }] : [];
+    }),
+  );
+  if (low.length === 0) return [];
+  const ids = [...new Set(low.map(({ id }) => id))];
+  const least = Math.min(...low.map(({ free }) => free));
+  return [
+    {
+      key: 'full stores',
+      about: 'nodes',
+      alert: 'CrdbStoreDiskLow',
+      level: low.some(({ isCritical }) => isCritical) ? 'critical' : undefined,
+      text: `${formatNodes(ids)} ${ids.length === 1 ? 'has a store' : 'have stores'} with little free space, the fullest is ${formatPercent(1 - least)} full.`,
+      next: 'Add disk space or nodes: a node with a full disk stops.',
     },
   ];
 }
@@ -190,76 +240,6 @@ function partitionProblems(nodes: readonly NodeStatus[]): readonly Problem[] {
   ];
 }
 
-/** Ranges with more load than one CPU core serves well. */
-export function hotRangeProblems({ scanned }: RangesResult): readonly Problem[] {
-  const detailed = scanned.filter(({ isDetailed }) => isDetailed);
-  const nanos = detailed.flatMap(({ maxCpuNanos }) => maxCpuNanos ?? []);
-  const cpu = nanos.reduce((most, value) => Math.max(most, value / 1e9), 0);
-  const queries = scanned.reduce((most, { maxQueries = 0 }) => Math.max(most, maxQueries), 0);
-  const isHot =
-    nanos.length > 0 ? cpu > THRESHOLDS.hot_range_cpu : queries > THRESHOLDS.hot_range_queries;
-  if (!isHot) return [];
-  const load =
-    nanos.length > 0
-      ? `${formatNumber(cpu)} CPU seconds per second`
-      : `${formatNumber(queries)} queries per second`;
-  return [
-    {
-      key: 'hot range',
-      about: 'ranges',
-      alert: 'CrdbHotRange',
-      normalSeconds: 1800,
-      text: `A range has ${load}.`,
-      next: 'See the hottest ranges: probably one key or an ascending key.',
-    },
-  ];
-}
-
-/** Statements and memory of sessions by node, against its CPUs and its memory. */
-export function sessionLoadProblems(
-  { nodes: tallies }: SessionsResult,
-  listed: NodesResult,
-): readonly Problem[] {
-  const connections = listed.nodes
-    .filter(({ isFresh }) => isFresh)
-    .reduce((all, { metrics }) => all + (metrics.get('sql.conns') ?? 0), 0);
-  const hidden: readonly Problem[] =
-    connections > 0 && tallies.size === 0 ? [hiddenProblem(connections)] : [];
-  const tallyOf = (id: number) => tallies.get(id);
-  const statements: NodeCondition = {
-    alert: 'CrdbStatementConcurrencyHigh',
-    normalSeconds: 900,
-    read(node) {
-      const executing = tallyOf(node.id)?.executing ?? 0;
-      return executing > THRESHOLDS.statements ? ratio(executing, node.cpus) : undefined;
-    },
-    isOver: (share) => share > THRESHOLDS.statements_per_cpu,
-    text: (share) => `up to ${formatNumber(share)} statements per CPU are executing`,
-    next: 'Limit the connection pools: more concurrency only adds latency.',
-  };
-  const memory: NodeCondition = {
-    alert: 'CrdbSessionMemoryHigh',
-    normalSeconds: 600,
-    read: ({ id, memoryBytes }) => ratio(tallyOf(id)?.allocBytes, memoryBytes),
-    isOver: (share) => share > THRESHOLDS.session_memory,
-    text: (share) => `SQL sessions use ${formatPercent(share)} of the memory`,
-    next: '`crdb-exporter sessions --sort memory` lists the largest first.',
-  };
-  const found = [statements, memory].flatMap((condition) => findNodes(condition, listed.nodes));
-  return [...hidden, ...found];
-}
-
-function hiddenProblem(connections: number): Problem {
-  return {
-    key: 'hidden sessions',
-    about: 'exporter',
-    alert: 'CrdbSessionsHidden',
-    normalSeconds: 3600,
-    text: `The list of sessions is empty, although the nodes count ${formatCount(connections)} connections.`,
-    next: 'The user probably lacks VIEWACTIVITYREDACTED; `crdb-exporter diagnose` prints the GRANT.',
-  };
-}
-
 function countSlowRequests({ metrics, stores }: NodeStatus): number {
   const kinds = ['latch', 'lease', 'raft'].map((kind) => `requests.slow.${kind}`);
   const ofStores = [...stores.values()].flatMap((store) => kinds.map((key) => store.get(key) ?? 0));
@@ -278,10 +258,12 @@ function absolute(value: number | undefined, unit: number): number | undefined {
   return value === undefined ? undefined : Math.abs(value) / unit;
 }
 
-function ratio(value: number | undefined, of: number | undefined): number | undefined {
-  return value === undefined || of === undefined || !(of > 0) ? undefined : value / of;
+/** Undefined where one of both is not known, and of nothing. */
+export function ratio(value: number | undefined, whole: number | undefined): number | undefined {
+  return value === undefined || whole === undefined || !(whole > 0) ? undefined : value / whole;
 }
 
-function formatNodes(ids: readonly number[]): string {
+/** `Node 3`, `Nodes 3 and 4`. */
+export function formatNodes(ids: readonly number[]): string {
   return `${ids.length === 1 ? 'Node' : 'Nodes'} ${formatList(ids)}`;
 }

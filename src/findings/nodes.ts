@@ -2,7 +2,7 @@ import { DEAD, livenessOf } from '../cockroach/node.ts';
 import type { NodesResult, NodeStatus as PolledNode } from '../collectors/nodes/collector.ts';
 import { QUERIES } from '../collectors/ranges/range.ts';
 import type { RangesResult } from '../collectors/ranges/samples.ts';
-import { formatCount, formatList, formatPercent } from '../format.ts';
+import { formatCount, formatList } from '../format.ts';
 import { ALERT_SEVERITIES, LIVENESS_STATUSES, type Severity } from '../vocabulary.ts';
 import { adviseDeadNodes, type DecommissionDecision } from './dead-nodes.ts';
 import { type Problem, NORMAL_SECONDS, toTime } from './problem.ts';
@@ -136,10 +136,6 @@ const LIVENESS_ISSUES: Readonly<Record<string, Partial<Problem> & { readonly wha
   },
 };
 
-/** An issue above this share of used space, a critical one above the second. */
-export const FULL_RATIO = 1 - THRESHOLDS.disk;
-export const CRITICAL_RATIO = 1 - THRESHOLDS.disk_critical;
-
 /** The alert waits this long after the last node with another build. */
 const SKEW_SECONDS = 12 * 3600;
 
@@ -203,21 +199,6 @@ export function nodeProblems(
       text: `${formatNodes(stale)} ${verb} stopped updating the record that node metrics are read from.`,
       next: 'Check for overload and disk stalls. Values of stale records are not exported.',
       since: oldestRecord(stale),
-    });
-  }
-  const full = list.filter(({ storeUsedRatio = 0 }) => storeUsedRatio > FULL_RATIO);
-  if (full.length > 0) {
-    const fullest = full.reduce(
-      (most, { storeUsedRatio = 0 }) => Math.max(most, storeUsedRatio),
-      0,
-    );
-    issues.push({
-      key: 'full stores',
-      about,
-      alert: 'CrdbStoreDiskLow',
-      level: fullest > CRITICAL_RATIO ? 'critical' : undefined,
-      text: `${formatNodes(full)} ${full.length === 1 ? 'has a store' : 'have stores'} with little free space, the fullest is ${formatPercent(fullest)} full.`,
-      next: 'Add disk space or nodes: a node with a full disk stops.',
     });
   }
   if (builds.length > 1) {

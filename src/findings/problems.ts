@@ -6,15 +6,17 @@ import type { Conditions } from '../polling/conditions.ts';
 import type { Api } from '../vocabulary.ts';
 import { assistantProblems, type AssistantStatus } from './assistant.ts';
 import { decideDecommission } from './dead-nodes.ts';
+import { hotRangeProblems, hotspotProblems } from './hotspots.ts';
 import { jobProblems } from './job-problems.ts';
-import { hotRangeProblems, loadProblems, sessionLoadProblems } from './load-problems.ts';
+import { loadProblems } from './load-problems.ts';
+import type { NodeRates } from './node-rates.ts';
 import { formatLiveNodes, nodeProblems, type NodesStatus } from './nodes.ts';
 import { type CollectorStatus, pollProblems, warningProblem } from './polls.ts';
 import type { Problem } from './problem.ts';
-import { quorumProblems, rangeProblems } from './range-problems.ts';
+import { quorumProblems, rangeProblems, widespreadProblems } from './range-problems.ts';
 import { type RangesStatus } from './ranges.ts';
 import type { StopEvidence } from './safe-to-stop.ts';
-import { sessionProblems, type SessionsStatus } from './sessions.ts';
+import { sessionLoadProblems, sessionProblems, type SessionsStatus } from './sessions.ts';
 
 /** What is known of a cluster; a part is absent while there is no current data of it. */
 export interface ClusterView {
@@ -31,6 +33,7 @@ export interface ClusterView {
 /** What the problems follow from. */
 export interface ClusterEvidence {
   readonly results: ProblemResults;
+  readonly rates: NodeRates;
   readonly stop: StopEvidence;
   /** What is wrong although polls succeed. */
   readonly warnings: Conditions['warnings'];
@@ -46,7 +49,7 @@ interface ProblemResults {
 /** The problems of a cluster and of watching it, as the page, /api/status and the commands show them. */
 export function findProblems(
   view: ClusterView,
-  { results, stop, warnings }: ClusterEvidence,
+  { results, rates, stop, warnings }: ClusterEvidence,
   nowMs: number,
 ): readonly Problem[] {
   const polledAt = view.collectors.find(({ name }) => name === sessions.name)?.lastSuccessAt;
@@ -66,11 +69,14 @@ export function findProblems(
     ...shown.map((warning) => warningProblem(view.name, warning)),
     ...from('nodes', [
       ...(view.nodes ? nodeProblems(view.nodes, decideDecommission(stop)) : []),
-      ...(nodes ? [...loadProblems(nodes), ...jobProblems(nodes, nowMs)] : []),
+      ...(nodes ? [...loadProblems(nodes, rates), ...jobProblems(nodes, nowMs)] : []),
     ]),
     ...from('ranges', [
       ...(view.ranges ? rangeProblems(view.ranges, isBlind, view.nodes?.list.length) : []),
       ...(ranges ? [...hotRangeProblems(ranges), ...quorumProblems(ranges)] : []),
+      ...(ranges && nodes
+        ? [...hotspotProblems(nodes, ranges), ...widespreadProblems(ranges, nodes.nodes.length)]
+        : []),
     ]),
     ...from('sessions', [
       ...(view.sessions ? sessionProblems(view.sessions, view.name, polledAt) : []),

@@ -1,5 +1,6 @@
 import type { RangesResult } from '../collectors/ranges/collector.ts';
-import { formatCount, formatList } from '../format.ts';
+import { formatCount, formatList, formatPercent } from '../format.ts';
+import { PROBLEMS } from '../vocabulary.ts';
 import { NORMAL_SECONDS, type Problem } from './problem.ts';
 import {
   formatTable,
@@ -128,6 +129,31 @@ function formatPlace(range: ProblemRangeStatus): string {
   if (name !== undefined) return `r${rangeId} (${name}) on node ${nodeId}`;
   const of = table === '' ? '' : ` of ${formatTable(table)}`;
   return `r${rangeId}${of} on node ${nodeId}`;
+}
+
+const UNDERREPLICATED = PROBLEMS.indexOf('underreplicated');
+
+/** So many under-replicated ranges that the next failure makes many unavailable: more than a tenth of those with a lease. */
+export function widespreadProblems(
+  { scanned, summary }: RangesResult,
+  nodeCount: number,
+): readonly Problem[] {
+  const stores = scanned.flatMap((node) => [...node.stores.values()]);
+  const leases = stores.reduce((sum, store) => sum + store.leases, 0);
+  const count = summary?.byProblem[UNDERREPLICATED] ?? 0;
+  if (nodeCount < 3 || count <= THRESHOLDS.underreplicated * leases) return [];
+  const share = leases > 0 ? formatPercent(Math.min(1, count / leases)) : 'All';
+  return [
+    {
+      key: 'many underreplicated',
+      about: 'ranges',
+      alert: 'CrdbRangesUnderreplicated',
+      level: 'critical',
+      normalSeconds: 7200,
+      text: `${share} of all ranges have too few live replicas.`,
+      next: 'While this lasts the next failure may make many unavailable: look for nodes that are down and for full stores.',
+    },
+  ];
 }
 
 /** Localities whose loss some ranges would not survive, although most would: of the tier with most localities. */

@@ -1,5 +1,7 @@
+import type { NodesResult } from '../collectors/nodes/collector.ts';
 import type { SessionsResult } from '../collectors/sessions/collector.ts';
-import { formatList, quoteArgument } from '../format.ts';
+import { formatCount, formatList, formatNumber, formatPercent, quoteArgument } from '../format.ts';
+import { findNodes, type NodeCondition, ratio } from './load-problems.ts';
 import { type Problem, toTime } from './problem.ts';
 import { BATCH_APPLICATIONS, THRESHOLDS } from './thresholds.ts';
 
@@ -113,4 +115,49 @@ function oldSeconds({
   }
   if (idle > THRESHOLDS.idle_transaction_age) return idle;
   return any > THRESHOLDS.transaction_age ? any : undefined;
+}
+
+/** Statements and memory of sessions by node, against its CPUs and its memory. */
+export function sessionLoadProblems(
+  { nodes: tallies }: SessionsResult,
+  listed: NodesResult,
+): readonly Problem[] {
+  const connections = listed.nodes
+    .filter(({ isFresh }) => isFresh)
+    .reduce((all, { metrics }) => all + (metrics.get('sql.conns') ?? 0), 0);
+  const hidden: readonly Problem[] =
+    connections > 0 && tallies.size === 0 ? [hiddenProblem(connections)] : [];
+  const tallyOf = (id: number) => tallies.get(id);
+  const statements: NodeCondition = {
+    alert: 'CrdbStatementConcurrencyHigh',
+    normalSeconds: 900,
+    read(node) {
+      const executing = tallyOf(node.id)?.executing ?? 0;
+      return executing > THRESHOLDS.statements ? ratio(executing, node.cpus) : undefined;
+    },
+    isOver: (share) => share > THRESHOLDS.statements_per_cpu,
+    text: (share) => `up to ${formatNumber(share)} statements per CPU are executing`,
+    next: 'Limit the connection pools: more concurrency only adds latency.',
+  };
+  const memory: NodeCondition = {
+    alert: 'CrdbSessionMemoryHigh',
+    normalSeconds: 600,
+    read: ({ id, memoryBytes }) => ratio(tallyOf(id)?.allocBytes, memoryBytes),
+    isOver: (share) => share > THRESHOLDS.session_memory,
+    text: (share) => `SQL sessions use ${formatPercent(share)} of the memory`,
+    next: '`crdb-exporter sessions --sort memory` lists the largest first.',
+  };
+  const found = [statements, memory].flatMap((condition) => findNodes(condition, listed.nodes));
+  return [...hidden, ...found];
+}
+
+function hiddenProblem(connections: number): Problem {
+  return {
+    key: 'hidden sessions',
+    about: 'exporter',
+    alert: 'CrdbSessionsHidden',
+    normalSeconds: 3600,
+    text: `The list of sessions is empty, although the nodes count ${formatCount(connections)} connections.`,
+    next: 'The user probably lacks VIEWACTIVITYREDACTED; `crdb-exporter diagnose` prints the GRANT.',
+  };
 }

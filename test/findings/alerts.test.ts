@@ -2,13 +2,24 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { SETTINGS } from '../../src/cli/commands/rules/settings.ts';
+import { hotspotProblems } from '../../src/findings/hotspots.ts';
 import { jobProblems } from '../../src/findings/job-problems.ts';
-import { loadProblems, sessionLoadProblems } from '../../src/findings/load-problems.ts';
+import { loadProblems } from '../../src/findings/load-problems.ts';
 import { toFindings } from '../../src/findings/problem.ts';
+import { widespreadProblems } from '../../src/findings/range-problems.ts';
+import { sessionLoadProblems } from '../../src/findings/sessions.ts';
 import { BATCH_APPLICATIONS, NOT_CHECKED, THRESHOLDS } from '../../src/findings/thresholds.ts';
-import { ALERT_SEVERITIES } from '../../src/vocabulary.ts';
+import { ALERT_SEVERITIES, PROBLEMS } from '../../src/vocabulary.ts';
 import { readRules } from '../rules/rule-set.ts';
-import { type Node, node, nodesResult, sessionsResult } from '../web/status/results.ts';
+import {
+  type Node,
+  node,
+  nodesResult,
+  rangesResult,
+  scannedRanges,
+  scannedStore,
+  sessionsResult,
+} from '../web/status/results.ts';
 
 const NOW_MS = Date.parse('2026-03-01T12:00:00Z');
 const FINDINGS = path.join(import.meta.dirname, '..', '..', 'src', 'findings');
@@ -60,7 +71,30 @@ function store(values: Readonly<Record<string, number>>): Partial<Node> {
   return { stores: new Map([['1', new Map(Object.entries(values))]]) };
 }
 
-const calm = store({ capacity: 100, 'capacity.available': 50 });
+/** The hotspots when the first of three live nodes has this load and CPU. */
+function compare(
+  [leases, queries]: readonly [leases: number, queries: number],
+  cpu: number,
+  more: Partial<Node> = {},
+) {
+  const loads = [
+    [leases, queries],
+    [40, 10],
+    [40, 10],
+  ] as const;
+  const scanned = loads.map(([held, load], at) => scannedStore(at + 1, held, load));
+  const key = 'sys.cpu.combined.percent-normalized';
+  const nodes = [cpu, 0.3, 0.3].map((value, at) =>
+    node(at + 1, { ...metrics({ [key]: value }), ...(at === 0 && more) }),
+  );
+  return hotspotProblems(nodesResult(...nodes), { ...rangesResult(0), scanned });
+}
+
+/** What is found when so many of 100 ranges are under-replicated. */
+function many(count: number, nodeCount = 3) {
+  const byProblem = PROBLEMS.map((problem) => (problem === 'underreplicated' ? count : 0));
+  return widespreadProblems(scannedRanges({ byProblem }, [scannedStore(1, 100)]), nodeCount);
+}
 
 /** Values on both sides of the threshold of an alert. */
 const CONDITIONS: Readonly<
@@ -84,6 +118,10 @@ const CONDITIONS: Readonly<
     store({ 'storage.l0-sublevels': 20 }),
     store({ 'storage.l0-sublevels': 19 }),
   ],
+  'CrdbStoreOverloaded ': [
+    store({ 'admission.io.overload': 1 }),
+    store({ 'admission.io.overload': 0.99 }),
+  ],
   CrdbPurgatory: [
     store({ 'queue.replicate.purgatory': 1 }),
     store({ 'queue.replicate.purgatory': 0 }),
@@ -102,9 +140,9 @@ const CONDITIONS: Readonly<
     [node(2, metrics({ 'rpc.connection.unhealthy': 0 }))],
   ],
   CrdbClusterCapacity: [
-    store({ capacity: 100, 'capacity.available': 0 }),
-    calm,
-    [2, 3, 4].map((id) => node(id, store({ capacity: 100, 'capacity.available': 40 }))),
+    store({ capacity: 100e9, 'capacity.available': 30e9 }),
+    store({ capacity: 100e9, 'capacity.available': 70e9 }),
+    [2, 3, 4].map((id) => node(id, store({ capacity: 100e9, 'capacity.available': 25e9 }))),
   ],
   CrdbReplicationLag: [
     {
@@ -141,7 +179,7 @@ const CONDITIONS: Readonly<
 describe('a finding', () => {
   test.each(Object.entries(CONDITIONS))('%s begins above its threshold', (alert, condition) => {
     const [above, below, others] = condition;
-    expect(found(above, others).map((one) => one.alert)).toEqual([alert]);
+    expect(found(above, others).map((one) => one.alert)).toEqual([alert.trim()]);
     expect(found(below, others)).toEqual([]);
   });
 
@@ -163,6 +201,46 @@ describe('a finding', () => {
       const [, count, unit] = /^(\d+)([mh])$/.exec(rule?.for ?? '') ?? [];
       expect([alert, normalSeconds]).toEqual([alert, Number(count) * (unit === 'h' ? 3600 : 60)]);
     }
+  });
+
+  test.each([
+    ['a fifth is free', 100, 20, []],
+    ['less is free', 100, 19, ['warning']],
+    ['a tenth is free', 100, 10, ['warning']],
+    ['less than a tenth is free', 100, 9, ['critical']],
+    ['5 GiB are free, of little', 20, 5, []],
+    ['less than 5 GiB are free', 20, 4.9, ['critical']],
+    ['31 percent are free, less than 5 GiB', 10, 3.1, []],
+  ] as const)('of a store in which %s', (_what, capacity, available, levels) => {
+    const full = store({ capacity: capacity * 2 ** 30, 'capacity.available': available * 2 ** 30 });
+    const problems = toFindings(found(full), () => NOW_MS, NOW_MS);
+    expect(problems.map(({ level }) => level)).toEqual(levels);
+  });
+
+  test('of a hotspot compares the live nodes of a region', () => {
+    expect(compare([121, 0], 0.3)).toMatchObject([
+      {
+        alert: 'CrdbNodeHotspot',
+        normalSeconds: 1800,
+        text: expect.stringMatching(/^Node 1 carries up to 3/),
+      },
+    ]);
+    expect(compare([120, 0], 0.3)).toEqual([]);
+    expect(compare([40, 31], 0.51)).toHaveLength(1);
+    expect(compare([40, 31], 0.5)).toEqual([]);
+    expect(compare([40, 30], 0.51)).toEqual([]);
+    expect(compare([121, 0], 0.3, { livenessCode: 5 })).toEqual([]);
+    expect(compare([121, 0], 0.3, { tiers: [{ key: 'region', value: 'elsewhere' }] })).toEqual([]);
+  });
+
+  test('of many under-replicated ranges begins above a tenth of all, in clusters that can have three replicas', () => {
+    expect(many(10)).toEqual([]);
+    expect(many(11, 2)).toEqual([]);
+    const [problem] = many(11);
+    expect(problem?.text).toBe('11 % of all ranges have too few live replicas.');
+    const levelAfter = (seconds: number) =>
+      toFindings(many(11), () => NOW_MS - seconds * 1000, NOW_MS).map(({ level }) => level);
+    expect([levelAfter(7_199), levelAfter(7_200)]).toEqual([['info'], ['critical']]);
   });
 
   test('of an old backup counts from its end', () => {

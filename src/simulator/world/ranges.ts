@@ -137,12 +137,19 @@ function generateLoad(random: Random): number {
   return MAX_QUERIES_PER_SECOND * random.next() ** 6 + random.next();
 }
 
+/** Spreads the replicas over zones, as the allocator does: no two in one zone while there is another. */
 function placeReplicas(nodes: readonly ClusterNode[], count: number, random: Random): Replica[] {
   const free = [...nodes];
+  const zones = new Set<string | undefined>();
   const replicas: Replica[] = [];
   while (replicas.length < count && free.length > 0) {
-    const [node] = free.splice(random.integer(0, free.length - 1), 1);
+    const at = random.integer(0, free.length - 1);
+    const node = free[at];
     if (node === undefined) break;
+    const isInNewZone = (one: ClusterNode) => !zones.has(one.locality.at(-1)?.value);
+    if (!isInNewZone(node) && free.some(isInNewZone)) continue;
+    free.splice(at, 1);
+    zones.add(node.locality.at(-1)?.value);
     replicas.push(makeReplica(node, random.pick(node.stores).id, replicas.length + 1));
   }
   return replicas;

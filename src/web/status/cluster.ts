@@ -6,6 +6,7 @@ import { ranges, type RangesResult } from '../../collectors/ranges/collector.ts'
 import { sessions } from '../../collectors/sessions/collector.ts';
 import { tables } from '../../collectors/tables/collector.ts';
 import { readAssistant } from '../../findings/assistant.ts';
+import { NO_RATES, type NodeRates } from '../../findings/node-rates.ts';
 import { readNodes } from '../../findings/nodes.ts';
 import { readCollector } from '../../findings/polls.ts';
 import { isProblem, toFindings } from '../../findings/problem.ts';
@@ -51,14 +52,21 @@ const HEALTH_COLLECTORS: ReadonlySet<string> = new Set(
   [nodes, ranges, sessions].map(({ name }) => name),
 );
 
+/** What follows from two polls of a cluster. */
+export interface ClusterComparisons {
+  readonly scanCheck?: ScanCheck | undefined;
+  readonly rates?: NodeRates | undefined;
+}
+
 /** Reads the results of the last polls. `sinceMs` is when this exporter first saw the issue of a key. */
 export function readCluster(
   cluster: ClusterSource,
   sinceMs: (key: string) => number,
   nowMs: number,
-  scanCheck?: ScanCheck,
+  { scanCheck, rates = NO_RATES }: ClusterComparisons = {},
 ) {
   const evidence = {
+    rates,
     results: {
       nodes: cluster.result(nodes),
       ranges: cluster.result(ranges),
@@ -89,6 +97,7 @@ export function readUnreadable(
   };
   const evidence = {
     results: { nodes: undefined, ranges: undefined, sessions: undefined },
+    rates: NO_RATES,
     stop: { scan: undefined, statuses: undefined },
     warnings: [...cluster.warnings, warning],
   };

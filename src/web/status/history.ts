@@ -1,8 +1,8 @@
 import { nodes as nodesCollector, type NodesResult } from '../../collectors/nodes/collector.ts';
 import { ranges as rangesCollector } from '../../collectors/ranges/collector.ts';
+import { NO_RATES, type NodeRates, readRates } from '../../findings/node-rates.ts';
 import { ScanHistory } from '../../findings/scan-history.ts';
 import { countsOf, scanOf } from '../../findings/scan-status.ts';
-import { readSqlLoad, type SqlLoad } from '../../findings/sql-load.ts';
 import { messageOf } from '../../format.ts';
 import { type ClusterSource, readCluster, readUnreadable } from './cluster.ts';
 
@@ -40,7 +40,7 @@ const TRENDS: Readonly<
 };
 
 /** Trends of what users notice, which follow the polls of nodes, too. */
-const LOADS: Readonly<Record<string, (load: SqlLoad) => number | undefined>> = {
+const LOADS: Readonly<Record<string, (load: NodeRates) => number | undefined>> = {
   sqlLatencyP99Seconds: ({ latencyP99Seconds }) => latencyP99Seconds,
   failedStatementsPerSecond: ({ failuresPerSecond }) => failuresPerSecond,
   statementsPerSecond: ({ statementsPerSecond }) => statementsPerSecond,
@@ -58,7 +58,7 @@ export class ClusterHistory {
   readonly #scans = new ScanHistory();
   /** The last nodes with new records, for the rates of their counters. */
   #nodes: NodesResult | undefined;
-  #load: SqlLoad | undefined;
+  #rates: NodeRates = NO_RATES;
   /** Start of the current state and of each current issue, ms. */
   #since: ReadonlyMap<string, number> = new Map();
   /** When each collector was polled for the first time, ms. */
@@ -74,7 +74,10 @@ export class ClusterHistory {
 
   /** Reads the cluster, whose state and issues began when this exporter first saw them: new ones now. */
   read(cluster: ClusterSource, nowMs: number) {
-    return readCluster(cluster, this.#sinceOr(nowMs), nowMs, this.#scans.read());
+    return readCluster(cluster, this.#sinceOr(nowMs), nowMs, {
+      scanCheck: this.#scans.read(),
+      rates: this.#rates,
+    });
   }
 
   /** The same for the status: a cluster whose results cannot be read takes no other cluster away. */
@@ -111,9 +114,10 @@ export class ClusterHistory {
       });
     }
     if (collector !== nodesCollector.name) return;
-    const load = polled?.state === 'ok' ? this.#readLoad(cluster) : undefined;
-    for (const [name, read] of Object.entries(LOADS))
-      this.#trend(name).add({ atMs: nowMs, value: load && read(load) });
+    for (const [name, read] of Object.entries(LOADS)) {
+      const value = polled?.state === 'ok' ? read(this.#rates) : undefined;
+      this.#trend(name).add({ atMs: nowMs, value });
+    }
   }
 
   #trend(name: string): Trend {
@@ -122,14 +126,11 @@ export class ClusterHistory {
     return trend;
   }
 
-  /** Of the last records: a poll between two of them finds the same ones. */
-  #readLoad(cluster: ClusterSource): SqlLoad | undefined {
-    const listed = cluster.result(nodesCollector);
-    if (listed === undefined) return undefined;
-    if (newestRecord(listed) <= newestRecord(this.#nodes)) return this.#load;
-    this.#load = readSqlLoad(this.#nodes, listed);
+  /** Reads the rates when a poll found newer records: a poll between two records finds the same ones. */
+  #recordNodes(listed: NodesResult): void {
+    if (newestRecord(listed) <= newestRecord(this.#nodes)) return;
+    this.#rates = readRates(this.#nodes, listed);
     this.#nodes = listed;
-    return this.#load;
   }
 
   /** Remembers what is compared with each other: a scan, or the counts of the nodes. */
@@ -138,7 +139,10 @@ export class ClusterHistory {
     const { state, last } = poller?.outcome ?? {};
     if (state !== 'ok' || last === undefined) return;
     const counted = collector === nodesCollector.name ? cluster.result(nodesCollector) : undefined;
-    if (counted !== undefined) this.#scans.addCounts(last.atMs, countsOf(counted));
+    if (counted !== undefined) {
+      this.#recordNodes(counted);
+      this.#scans.addCounts(last.atMs, countsOf(counted));
+    }
     const scanned =
       collector === rangesCollector.name ? cluster.result(rangesCollector) : undefined;
     const scan = scanned && scanOf(scanned);

@@ -22,21 +22,17 @@ test('the values of a stale record are absent', () => {
 });
 
 test('each issue names its nodes', () => {
-  const full = new Map([
-    ['1', new Map(Object.entries({ capacity: 100, 'capacity.available': 10 }))],
-  ]);
   expect(
     textsOf(
       node(1, { livenessCode: 1, isFresh: false }),
       node(2, { livenessCode: 6 }),
       node(3, { livenessCode: 6, isFresh: false }),
-      node(4, { stores: full, buildTag: 'v25.4.4' }),
+      node(4, { buildTag: 'v25.4.4' }),
     ),
   ).toEqual([
     'Node 1 is dead.',
     'Nodes 2 and 3 are draining.',
     'Node 3 has stopped updating the record that node metrics are read from.',
-    'Node 4 has a store with little free space, the fullest is 90 % full.',
     'The nodes run 2 builds: v25.4.3 and v25.4.4.',
   ]);
 });
@@ -54,22 +50,6 @@ function stores(...all: readonly ReturnType<typeof store>[]): Node['stores'] {
 function silentSince(seconds: number): Partial<Node> {
   return { updatedSeconds: seconds, isFresh: false };
 }
-
-test.each([
-  [20, []],
-  [19, [['full stores', 'CrdbStoreDiskLow', undefined]]],
-  [10, [['full stores', 'CrdbStoreDiskLow', undefined]]],
-  [9, [['full stores', 'CrdbStoreDiskLow', 'critical']]],
-])('a store with %d %% of its space left has the issues %j', (available, expected) => {
-  const issues = nodeProblems(
-    readNodes(
-      result(...[50, available].map((left, at) => node(at, { stores: stores(store(100, left)) }))),
-      undefined,
-    ),
-    FORBIDDEN,
-  );
-  expect(issues.map(({ key, alert, level }) => [key, alert, level])).toEqual(expected);
-});
 
 test.each([
   [{ live: 18, dead: 1, unavailable: 1 }, ['CrdbMultipleNodesDown', 'CrdbMultipleNodesDown']],

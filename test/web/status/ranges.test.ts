@@ -6,29 +6,13 @@ import { readNodes } from '../../../src/findings/nodes.ts';
 import { readRanges } from '../../../src/findings/ranges.ts';
 import { PROBLEMS } from '../../../src/vocabulary.ts';
 import { scannedNode } from '../../collectors/ranges/cluster.ts';
-import { node, nodesResult, rangesResult } from './results.ts';
+import { node, nodesResult, scannedRanges } from './results.ts';
 
 type Summary = NonNullable<RangesResult['summary']>;
 
 /** A scan with this summary; its nodes held no replicas. */
 function scanned(summary: Partial<Summary>, nodeIds: readonly number[] = [1, 2]): RangesResult {
-  return {
-    ...rangesResult(0),
-    scanned: nodeIds.map(scannedNode),
-    summary: {
-      ranges: 7,
-      byReplicas: [],
-      byLeaseKind: [],
-      byProblem: [],
-      problemsByTable: new Map(),
-      leaseChanges: 0,
-      hot: [],
-      problems: [],
-      tables: { ids: [], loads: new Map(), problems: new Map() },
-      hasTableCpu: false,
-      ...summary,
-    },
-  };
+  return scannedRanges(summary, nodeIds.map(scannedNode));
 }
 
 /** Of a view of all ranges. */

@@ -2,6 +2,8 @@ import type { CloudResult } from '../../../src/collectors/cloud.ts';
 import type { CollectorResult } from '../../../src/collectors/collector.ts';
 import type { NodesResult } from '../../../src/collectors/nodes/collector.ts';
 import type { RangesResult } from '../../../src/collectors/ranges/collector.ts';
+import { LOADS, QUERIES } from '../../../src/collectors/ranges/range.ts';
+import type { ScannedNode } from '../../../src/collectors/ranges/tally.ts';
 import type { SessionsResult } from '../../../src/collectors/sessions/collector.ts';
 import { createTally, type SessionTally } from '../../../src/collectors/sessions/session.ts';
 import type { RangesStatus } from '../../../src/findings/ranges.ts';
@@ -9,6 +11,7 @@ import type { ScanCheckStatus } from '../../../src/findings/scan-status.ts';
 import { SampleSet } from '../../../src/metrics/sample-set.ts';
 import type { Poller } from '../../../src/polling/poller.ts';
 import type { ClusterSource } from '../../../src/web/status/cluster.ts';
+import { scannedNode } from '../../collectors/ranges/cluster.ts';
 
 export type Node = NodesResult['nodes'][number];
 
@@ -73,6 +76,38 @@ export function rangesResult(failed: number): RangesResult {
       message: 'HTTP 500',
     })),
     skipped: 0,
+  };
+}
+
+/** A node whose replicas are on one store, with so many leases and queries a second. */
+export function scannedStore(nodeId: number, leases: number, queries = 0): ScannedNode {
+  const load = LOADS.map((_, at) => (at === QUERIES ? queries : 0));
+  const store = { replicas: 3 * leases, leases, quiescent: 0, ticking: 0, problems: [] };
+  const stores = new Map([[nodeId, { ...store, load: Float64Array.from(load) }]]);
+  return { ...scannedNode(nodeId), stores };
+}
+
+/** A scan of these nodes with this summary. */
+export function scannedRanges(
+  summary: Partial<NonNullable<RangesResult['summary']>>,
+  scanned: ScannedNode[],
+): RangesResult {
+  return {
+    ...rangesResult(0),
+    scanned,
+    summary: {
+      ranges: 7,
+      byReplicas: [],
+      byLeaseKind: [],
+      byProblem: [],
+      problemsByTable: new Map(),
+      leaseChanges: 0,
+      hot: [],
+      problems: [],
+      tables: { ids: [], loads: new Map(), problems: new Map() },
+      hasTableCpu: false,
+      ...summary,
+    },
   };
 }
 

@@ -1,10 +1,10 @@
 import {
-  FULL_RATIO,
   nodeLevel,
   type NodesStatus,
   type NodeStatus,
   stateText,
 } from '../../../findings/nodes.ts';
+import { THRESHOLDS } from '../../../findings/thresholds.ts';
 import { formatCount, formatNumber, formatPercent, formatRoughly } from '../../../format.ts';
 import { bar, html, type Html, icon, relativeTime } from './html.ts';
 
@@ -13,8 +13,6 @@ const MAX_CARDS = 40;
 /** Beyond this healthy nodes are counted, not drawn. */
 const MAX_TILES = 400;
 const HEAT_STEPS = 5;
-/** CPU and memory above it are marked, as in the rules. */
-const HIGH_RATIO = 0.9;
 
 /** The nodes by locality with their liveness and load. */
 export function nodeMap({ list }: NodesStatus, nowMs: number, lastSeenAt?: string): Html {
@@ -57,9 +55,9 @@ function nodeCard(node: NodeStatus, nowMs: number): Html {
   const isSilent = (isStale || node.cpuRatio === undefined) && recordAt !== undefined;
   return html`<li class="card ${nodeLevel(node)}">
     <b>n${id}</b> <span class="state">${icon(nodeLevel(node))} ${stateText(node)}</span>${[
-      meter('CPU', node.cpuRatio, HIGH_RATIO),
-      meter('Mem', node.memoryUsedRatio, HIGH_RATIO),
-      meter('Disk', node.storeUsedRatio, FULL_RATIO),
+      meter('CPU', node.cpuRatio, THRESHOLDS.cpu),
+      meter('Mem', node.memoryUsedRatio, THRESHOLDS.memory),
+      meter('Disk', node.storeUsedRatio, 1 - THRESHOLDS.disk),
     ]}${isSilent && html`<span class="quiet">record ${relativeTime(recordAt, nowMs)} old</span>`}
     ${[figures.join(' · '), build].map((line) => line && html`<span class="quiet">${line}</span>`)}
   </li>`;
