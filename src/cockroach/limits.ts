@@ -2,7 +2,7 @@ import { RequestError } from '../http/errors.ts';
 import type { PollStats } from '../http/poll-stats.ts';
 
 // Far above the largest real cluster. A server that invents more of a kind would fill the memory: its answer is not read
-// to the end, and the poll fails with the reason `limit`. docs/scale.md lists them.
+// to the end, and the poll fails with the reason `limit`. docs/reliability.md lists them.
 
 /** Of a cluster, also those that sessions, errors and ranges name. */
 export const MAX_NODES = 10_000;

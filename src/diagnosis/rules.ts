@@ -253,7 +253,7 @@ export const RULES: Readonly<Record<Api, readonly Rule[]>> = {
     [{ reasons: ['decode'] }, NOT_THIS_API],
     [
       { reasons: ['limit'], when: ({ error }) => error.limit === 'items' },
-      'no cluster has so many (docs/scale.md): check that the URL is that of a CockroachDB node, and any proxy in between',
+      'no cluster has so many (docs/reliability.md): check that the URL is that of a CockroachDB node, and any proxy in between',
     ],
     [
       { reasons: ['limit'] },
