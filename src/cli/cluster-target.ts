@@ -1,5 +1,7 @@
 import type { Command } from 'commander';
-import type { ClusterCollector, CollectContext, CollectorResult } from '../collectors/collector.ts';
+import type { CloudApi } from '../cockroach/cloud-api.ts';
+import type { ClusterApi } from '../cockroach/cluster-api.ts';
+import type { CollectContext, CollectorOf, CollectorResult } from '../collectors/collector.ts';
 import { findNearest } from '../config/issues.ts';
 import type { ClusterConfig, Config } from '../config/schema.ts';
 import { diagnose } from '../diagnosis/diagnose.ts';
@@ -22,6 +24,11 @@ export interface ClusterTarget<A extends Api = 'cluster'> {
   readonly api: NonNullable<Clients[A]>['api'];
   /** Its signal aborts when the command is cancelled. */
   readonly stats: PollStats;
+}
+
+/** What a collector polls. */
+export interface PollTarget<A extends Api> extends Pick<ClusterTarget, 'config' | 'stats'> {
+  readonly api: A extends 'cluster' ? ClusterApi : CloudApi;
 }
 
 const HOW_TO_CONFIGURE: Readonly<Record<Api, string>> = {
@@ -123,17 +130,27 @@ export async function openClients(
   }
 }
 
+/** What a command decides about its poll of a collector. */
+export interface PollOptions<Options = unknown> extends Pick<
+  CollectContext<Options, unknown>,
+  'warn' | 'scanProgress'
+> {
+  readonly options: Options;
+  /** The only node whose ranges are read; default: all. */
+  readonly onlyNode?: number | undefined;
+}
+
 /** One poll of a collector outside of the exporter: without the state of earlier polls, and without shards. */
-export function collectOnce<Options, State, Result extends CollectorResult>(
-  collector: ClusterCollector<Options, State, Result>,
-  { config, api, stats }: ClusterTarget,
-  own: Pick<CollectContext<Options, State>, 'options' | 'warn' | 'scanProgress'>,
+export function collectOnce<A extends Api, Options, State, Result extends CollectorResult>(
+  collector: CollectorOf<A, Options, State, Result>,
+  { config, api, stats }: PollTarget<A>,
+  { onlyNode, ...own }: PollOptions<Options>,
 ): Promise<Result> {
   const context = Object.assign(stats, {
     ...own,
     state: collector.createState(),
     shard: '0',
-    shards: { index: 0, count: 1 },
+    shards: { index: 0, count: 1, onlyNode },
     nowMs: Date.now,
     urls: config.cluster_api?.urls.length ?? 1,
     namedTables: () => new Set<string>(),

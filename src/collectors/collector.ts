@@ -8,7 +8,7 @@ import {
 } from '../metrics/family.ts';
 import type { SampleSet } from '../metrics/sample-set.ts';
 import type { OptionSpecs, OptionValues } from '../options.ts';
-import type { FailureReason } from '../vocabulary.ts';
+import type { Api, FailureReason } from '../vocabulary.ts';
 
 /** What every poll has, whatever the collector. */
 export interface PollContext extends PollStats {
@@ -24,7 +24,12 @@ export interface CollectContext<Options, State> extends PollContext {
   readonly state: State;
   /** Value of the label `shard`. */
   readonly shard: string;
-  readonly shards: { readonly index: number; readonly count: number };
+  /** `onlyNode`: a command reads the ranges of this node alone. */
+  readonly shards: {
+    readonly index: number;
+    readonly count: number;
+    readonly onlyNode?: number | undefined;
+  };
   /** Wall clock, ms since the epoch. */
   readonly nowMs: () => number;
   /** Number of configured URLs. */
@@ -78,14 +83,9 @@ export function mostFrequent<Failure extends { readonly reason: FailureReason }>
 }
 
 /** Everything that the rest of the program needs from a collector. */
-export interface CollectorOf<
-  Api extends 'cluster' | 'cloud',
-  Options,
-  State,
-  Result extends CollectorResult,
-> {
+export interface CollectorOf<A extends Api, Options, State, Result extends CollectorResult> {
   readonly name: string;
-  readonly api: Api;
+  readonly api: A;
   readonly help: string;
   /** The request that it sends, as the reference shows it: `GET /nodes/`. */
   readonly request: string;
@@ -111,7 +111,7 @@ export interface CollectorOf<
   createState(): State;
   /** Queries the API and returns what it found; rejects when that is nothing useful. */
   collect(
-    client: Api extends 'cluster' ? ClusterApi : CloudApi,
+    client: A extends 'cluster' ? ClusterApi : CloudApi,
     context: CollectContext<Options, State>,
   ): Promise<Result>;
   /** Writes a result as samples. A generator may yield where other work can run. */
@@ -126,21 +126,23 @@ export type ClusterCollector<O = any, S = any, R extends CollectorResult = any> 
   R
 >;
 export type CloudCollector = CollectorOf<'cloud', any, any, any>;
+/** A collector by its API and its result: what its options and its state are does not matter. */
+export type CollectorWith<A extends Api, R extends CollectorResult> = CollectorOf<A, any, any, R>;
 // oxlint-enable typescript/no-explicit-any
 
 export type Collector = ClusterCollector | CloudCollector;
 
 /** Declares a collector; the types of its options follow from their specs. */
 export function defineCollector<
-  Api extends 'cluster' | 'cloud',
+  A extends Api,
   const S extends OptionSpecs,
   State,
   Result extends CollectorResult,
 >(
-  definition: Omit<CollectorOf<Api, OptionValues<S>, State, Result>, 'options'> & {
+  definition: Omit<CollectorOf<A, OptionValues<S>, State, Result>, 'options'> & {
     readonly options: S;
   },
-): CollectorOf<Api, OptionValues<S>, State, Result> {
+): CollectorOf<A, OptionValues<S>, State, Result> {
   return definition;
 }
 

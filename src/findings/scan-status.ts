@@ -43,7 +43,7 @@ export function scanProblems(check: ScanCheckStatus): readonly Problem[] {
       // One scan may disagree by chance.
       level: isScanWrong(check) ? undefined : 'info',
       text: `The ranges are read wrongly: ${formatReplicas(replicas)}; ${disagreeingScans} of the last scans disagreed.${where}`,
-      next: 'Do not rely on figures of ranges; `crdb-exporter diagnose` compares a scan with the counts of the nodes.',
+      next: 'Do not rely on figures of ranges; `crdb-exporter diagnose --scan` compares a scan with the counts of the nodes.',
     },
   ];
 }

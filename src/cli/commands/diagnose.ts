@@ -1,38 +1,41 @@
 import { type Command, Option } from 'commander';
+import type { ClusterApi } from '../../cockroach/cluster-api.ts';
+import { cloud } from '../../collectors/cloud.ts';
+import type { Collector } from '../../collectors/collector.ts';
+import { COLLECTORS } from '../../collectors/index.ts';
 import { nodes } from '../../collectors/nodes/collector.ts';
+import { ranges } from '../../collectors/ranges/collector.ts';
+import { sessions } from '../../collectors/sessions/collector.ts';
+import { tables } from '../../collectors/tables/collector.ts';
+import { users } from '../../collectors/users.ts';
 import type { ClusterConfig } from '../../config/schema.ts';
-import { formatDuration } from '../../config/values.ts';
-import { formatBytes, formatCount, formatJson, formatLine, formatMs } from '../../format.ts';
+import { formatCount, formatJson, formatLine } from '../../format.ts';
 import { chooseCluster, openClients } from '../cluster-target.ts';
 import { addExamples, type CommandContext, EXIT } from '../command.ts';
 import { addClusterOptions, loadCommandConfig } from '../flags.ts';
 import { writeOut } from '../output/standard-output.ts';
-import { paint, type Style } from '../output/table.ts';
+import { cutMiddle, paint, type Style } from '../output/table.ts';
 import { runCancellable } from '../process/signals.ts';
-import { GET_ASSISTANT } from './cloud/assistant.ts';
-import {
-  checkCloud,
-  checkNodes,
-  checkOthers,
-  checkRanges,
-  checkSessions,
-  checkTables,
-  checkUsers,
-  type KnownNodes,
-} from './diagnose/api-checks.ts';
-import { Checklist, type CheckResult } from './diagnose/checklist.ts';
+import { Checklist, type Verdict } from './diagnose/checklist.ts';
 import { checkConnectivity } from './diagnose/connectivity.ts';
-import { checkScan } from './diagnose/scan-check.ts';
+import {
+  checkCollector,
+  checkNodes,
+  describeAssistant,
+  describeSessions,
+  describeTables,
+} from './diagnose/polls.ts';
+import { checkRanges } from './diagnose/range-scan.ts';
 
-const MARKS: Readonly<Record<CheckResult['verdict'], readonly [mark: string, style: Style]>> = {
+const MARKS: Readonly<Record<Verdict['verdict'], readonly [mark: string, style: Style]>> = {
   ok: ['✓', 'green'],
   warning: ['!', 'yellow'],
   failed: ['✗', 'red'],
   skipped: ['-', 'dim'],
 };
 
-/** Intervals that people configure, seconds. */
-const ROUND_INTERVALS = [30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 43_200, 86_400];
+/** Of the name of a check; a longer one is cut. */
+const MAX_NAME_WIDTH = 28;
 
 /** `diagnose`: every step from the configuration to the metrics, and how to fix those that fail. */
 export function define(command: Command, context: CommandContext): void {
@@ -41,25 +44,33 @@ export function define(command: Command, context: CommandContext): void {
       .choices(['table', 'json'])
       .default('table'),
   );
+  command.option('--scan', 'Read the ranges of all nodes, not only of the smallest one.');
   addClusterOptions(command);
   addExamples(
     command,
     'diagnose --config.file=exporter.yml',
-    'diagnose --config.file=exporter.yml --cluster prod --output json',
+    'diagnose --config.file=exporter.yml --cluster prod --scan',
+    'diagnose --config.file=exporter.yml --output json',
   );
-  command.action(async ({ cluster, output }: { cluster?: string; output: string }) => {
+  command.action(async ({ cluster, ...options }: Options) => {
     const config = await loadCommandConfig(command, context);
     const clusters = cluster === undefined ? config.clusters : [chooseCluster(config, cluster)];
     const exitCode = await runCancellable(async (signal) => {
       const lists = clusters.map((one) => new Checklist(one, signal));
       for (const list of lists) {
-        await checkCluster(list, context);
+        await checkCluster(list, context, options);
         signal.throwIfAborted();
       }
-      return report(lists, output);
+      return report(lists, options.output);
     });
     context.setExitCode(exitCode);
   });
+}
+
+interface Options {
+  readonly cluster?: string;
+  readonly output: string;
+  readonly scan?: true;
 }
 
 /** Prints all results; resolves to the exit code. */
@@ -73,27 +84,44 @@ async function report(lists: readonly Checklist[], output: string): Promise<numb
   return findings.some(({ verdict }) => verdict === 'failed') ? EXIT.failed : EXIT.ok;
 }
 
-async function checkCluster(list: Checklist, context: CommandContext) {
-  const { config, recorder, results } = list;
+async function checkCluster(list: Checklist, context: CommandContext, options: Options) {
+  const { config, recorder } = list;
   await using clients = await openClients(config, context, recorder);
   if (clients.cluster !== undefined && (await checkUrls(list, context))) {
-    const { api } = clients.cluster;
-    const known = await checkNodes(list, api);
-    if (known !== undefined) {
-      const sample = await checkRanges(list, api, known.ids[0]);
-      if (sample !== undefined) await checkScan(list, api);
-      await checkSessions(list, api, known.connections);
-      await checkUsers(list, api);
-      await checkTables(list, api);
-      await checkOthers(list, api);
-      if (sample !== undefined && config.collectors['ranges']?.enabled === true) {
-        results.push(estimateScan(config, known, sample));
-      }
-    }
+    await checkClusterApi(list, clients.cluster.api, options);
   }
   if (clients.cloud !== undefined && config.cloud_api !== undefined) {
-    const isReachable = await checkConnectivity(list, config.cloud_api.url, GET_ASSISTANT);
-    if (isReachable) await checkCloud(list, clients.cloud.api);
+    if (await checkConnectivity(list, config.cloud_api.url, cloud)) {
+      await checkCollector(list, cloud, clients.cloud.api, describeAssistant);
+    }
+  }
+}
+
+/** Polls every collector of the cluster API, those that are disabled, too. */
+async function checkClusterApi(list: Checklist, api: ClusterApi, { scan, output }: Options) {
+  const known = await checkNodes(list, api);
+  if (known === undefined) return;
+  await checkRanges(list, api, known, { isWhole: scan === true, output });
+  await checkCollector(list, sessions, api, (result) =>
+    describeSessions(list, result, known.connections),
+  );
+  await checkCollector(list, users, api, ({ count }) => `${formatCount(count)} users`);
+  await checkCollector(list, tables, api, (result) => describeTables(list, result));
+  await checkOthers(list, api);
+}
+
+/** Collectors whose results have a description of their own. */
+const DESCRIBED: ReadonlySet<Collector> = new Set([nodes, ranges, sessions, users, tables]);
+
+/** Polls the other collectors of the cluster API. */
+export async function checkOthers(
+  list: Checklist,
+  api: ClusterApi,
+  collectors: readonly Collector[] = COLLECTORS,
+): Promise<void> {
+  for (const collector of collectors) {
+    if (DESCRIBED.has(collector) || collector.api === 'cloud') continue;
+    await checkCollector(list, collector, api, (_, items) => `${formatCount(items)} items`);
   }
 }
 
@@ -126,45 +154,19 @@ async function checkHealth(list: Checklist, config: ClusterConfig, context: Comm
     return list.recorder.describeLast('other');
   };
   const target = new URL(config.cluster_api?.urls[0] ?? '').origin;
-  return await list.run('GET /health/', nodes, work, { target });
-}
-
-/** The cost of a scan of all ranges, estimated from one node, and whether the interval fits. */
-function estimateScan(
-  config: ClusterConfig,
-  { ids, replicas: reported }: KnownNodes,
-  sample: { readonly replicas: number; readonly bytes: number; readonly seconds: number },
-): CheckResult {
-  const { ranges } = config.collectors;
-  const { interval = 60, max_duty = 1, timeout = Infinity } = ranges ?? {};
-  // Releases before 23.2 do not report replicas: assume that all nodes are like this one.
-  const replicas = reported > 0 ? reported : sample.replicas * ids.length;
-  const factor = sample.replicas === 0 ? ids.length : replicas / sample.replicas;
-  const concurrency = Math.min(Number(ranges?.['concurrency'] ?? 1), ids.length);
-  const seconds = (sample.seconds * factor) / Math.max(1, concurrency);
-  const check = { check: 'range scan', target: 'load' };
-  const detail = `about ${formatCount(replicas)} replicas, ${formatBytes(sample.bytes * factor)} in ${formatMs(seconds * 1000)}, every ${formatDuration(interval)}`;
-  const fitting = formatDuration(
-    ROUND_INTERVALS.find((each) => each * max_duty >= seconds) ?? 86_400,
-  );
-  if (seconds > timeout) {
-    const advice = `set collectors.ranges.timeout to ${formatDuration(Math.ceil(seconds * 2))} and interval to ${fitting}, or divide the work with --shard.count`;
-    return { ...check, verdict: 'failed', detail: `${detail}: longer than its timeout`, advice };
-  }
-  if (seconds <= interval * max_duty) return { ...check, verdict: 'ok', detail };
-  const excess = `more than ${Math.round(max_duty * 100)} % of the time`;
-  const advice = `set collectors.ranges.interval to ${fitting}; until then the exporter extends it automatically`;
-  return { ...check, verdict: 'warning', detail: `${detail}: ${excess}`, advice };
+  return await list.run('GET /health/', target, nodes, work);
 }
 
 function drawReport({ config, results }: Checklist): string {
-  const width = Math.max(0, ...results.map(({ check }) => check.length));
+  const width = Math.min(MAX_NAME_WIDTH, Math.max(0, ...results.map(({ check }) => check.length)));
   const lines = [paint('bold', `Cluster ${config.name}`)];
   for (const [target, ofTarget] of Map.groupBy(results, (result) => result.target)) {
     lines.push(`  ${target}`);
     for (const { check, verdict, detail, advice } of ofTarget) {
       const [mark, style] = MARKS[verdict];
-      lines.push(`    ${paint(style, mark)} ${check.padEnd(width)}  ${formatLine(detail)}`);
+      lines.push(
+        `    ${paint(style, mark)} ${cutMiddle(check, width).padEnd(width)}  ${formatLine(detail)}`,
+      );
       if (advice !== undefined) lines.push(`      ${paint('bold', '→')} ${formatLine(advice)}`);
     }
   }

@@ -17,11 +17,9 @@ import {
 } from '../output/listing.ts';
 import { withProgress } from '../output/progress.ts';
 import { note } from '../output/standard-output.ts';
-import { routeOf } from './ranges/replica.ts';
+import { noteScanCost, routeOf } from './ranges/replica.ts';
 
 const NODES_PER_PAGE = 100;
-/** Of a replica in a listing, most of it the history of leases. */
-const TYPICAL_REPLICA_BYTES = 1_500;
 
 const address = object({ network_field: string(), address_field: string() });
 
@@ -172,7 +170,8 @@ async function findSafeNodes(
     note(LOST_UNKNOWN);
     return new Set();
   }
-  noteCost(records);
+  const replicas = records.reduce((sum, { node }) => sum + (sumOf(node, 'replicas') ?? 0), 0);
+  noteScanCost(records.length, replicas);
   const result = await scan(target, output);
   const statuses = await listStatuses(target);
   // A node may have gone down while the others were read.
@@ -193,14 +192,6 @@ async function findSafeNodes(
 /** Whether every listed node is live, draining or decommissioning. */
 function areAllLive(statuses: ReadonlyMap<number, LivenessStatus>): boolean {
   return [...statuses.values()].every((status) => REACHABLE.has(status));
-}
-
-/** Prints what a scan of all nodes costs, by what they last reported. */
-function noteCost(records: readonly { readonly node: CurrentNode }[]): void {
-  const replicas = records.reduce((sum, { node }) => sum + (sumOf(node, 'replicas') ?? 0), 0);
-  const bytes = formatBytes(replicas * TYPICAL_REPLICA_BYTES);
-  const size = replicas === 0 ? '' : `: about ${formatCount(replicas)} replicas, ${bytes}`;
-  note(`reads all ranges of ${records.length} nodes${size}; Ctrl-C cancels`);
 }
 
 /** The nodes as they are listed now. */

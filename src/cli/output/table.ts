@@ -59,6 +59,11 @@ export function paint(style: Style, text: string): string {
   return hasColors ? styleText(style, text, { validateStream: false }) : text;
 }
 
+/** A text that is too wide without its middle, so that both ends are left. */
+export function cutMiddle(text: string, width: number): string {
+  return cliTruncate(text, width, { position: 'middle' });
+}
+
 function measureColumns(header: readonly Cell[], rows: readonly (readonly Cell[])[]): number[] {
   const widths = header.map(({ text }) => stringWidth(text));
   for (const row of rows) {

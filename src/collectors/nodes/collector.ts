@@ -93,6 +93,7 @@ export const nodes = defineCollector({
       })),
       selected,
       lastBackupSeconds: state.lastBackupSeconds,
+      answeredMs: dateMs,
     };
   },
 
@@ -114,6 +115,8 @@ export interface NodesResult extends CollectorResult {
   readonly selected: KeyFilter;
   /** End of the last scheduled backup since the exporter started, Unix time; 0 when no node reported one. */
   readonly lastBackupSeconds: number;
+  /** When the server answered, by its clock, ms since the epoch; undefined when it sent no Date. */
+  readonly answeredMs?: number | undefined;
 }
 
 export interface NodeStatus extends NodeRecord {

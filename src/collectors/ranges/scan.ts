@@ -13,20 +13,22 @@ export type Assignment = Awaited<ReturnType<typeof assignNodes>>;
 export async function assignNodes(
   api: ClusterApi,
   stats: PollStats,
-  { index, count }: { readonly index: number; readonly count: number },
+  { index, count, onlyNode }: CollectContext<unknown, unknown>['shards'],
 ) {
   const { toScan, toSkip, localities } = await listNodes(api, stats);
-  const isOwn = (nodeId: number): boolean => ownsNode(nodeId, index, count);
+  const isOwn = (nodeId: number): boolean =>
+    onlyNode === undefined ? ownsNode(nodeId, index, count) : nodeId === onlyNode;
+  const isWholeCluster = count === 1 && onlyNode === undefined;
   const own = new Set([...toScan, ...toSkip].filter(isOwn));
   return {
     toScan: toScan.filter(isOwn),
     toSkip: toSkip.filter(isOwn),
     localities,
-    isWholeCluster: count === 1,
+    isWholeCluster,
     /** Whether no node of the cluster can be queried, by any shard. */
     noNodeReachable: toScan.length === 0,
     /** Whether this exporter scans a node other than the one that it is reading. */
-    isAssigned: (nodeId: number): boolean => count === 1 || own.has(nodeId),
+    isAssigned: (nodeId: number): boolean => isWholeCluster || own.has(nodeId),
   };
 }
 

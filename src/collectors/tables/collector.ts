@@ -8,7 +8,7 @@ import {
   mostFrequent,
   type PollFailure,
 } from '../collector.ts';
-import { discoverTables, OTHER, summarizeTables } from './discovery.ts';
+import { type DiscoveredTable, discoverTables, OTHER, summarizeTables } from './discovery.ts';
 import {
   DATABASE_FAMILIES,
   LISTED_FAMILIES,
@@ -84,6 +84,7 @@ export const tables = defineCollector({
       tables: listed.tables,
       names: new Map(known.map((table) => [table.tableId, formatTableName(table)])),
       failure,
+      missing: [...found.missing, ...listed.missing],
       discovery:
         found.all && summarizeTables(found.all, names, context.namedTables(), options.max_tables),
     };
@@ -129,48 +130,69 @@ export interface TablesResult extends CollectorResult {
   readonly discovery: ReturnType<typeof summarizeTables> | undefined;
   /** `movr.public.rides` by table id, of every table that is known. */
   readonly names: ReadonlyMap<string, string>;
+  /** What could not be read. */
+  readonly missing?: readonly MissingTable[];
 }
 
-/** All tables; undefined where the server lists none, which is a failure only when it was demanded. */
-async function discover(api: ClusterApi, context: Context) {
+/** A listed table that could not be read, or the list of all tables. */
+interface MissingTable {
+  /** `movr.public.rides`; undefined for the list of all. */
+  readonly name: string | undefined;
+  readonly failure: PollFailure;
+}
+
+/** All tables that the server lists; that it lists none is a failure only when the list was demanded. */
+async function discover(api: ClusterApi, context: Context): Promise<Discovered> {
   const { discover: mode } = context.options;
-  if (mode === false) return {};
+  if (mode === false) return { missing: [] };
   try {
     const all = await discoverTables(api, context);
     // Every cluster has tables: an empty list does not show their number and sizes.
-    if (all.length > 0) return { all };
+    if (all.length > 0) return { all, missing: [] };
     context.warn(
       'tables: the user sees no table: GRANT CONNECT ON DATABASE … to it for the names and sizes of tables',
     );
-    return {};
+    return { missing: [] };
   } catch (error) {
     const failure = toFailure(error, context);
+    const missing = [{ name: undefined, failure }];
     if (mode === true || !['not_available', 'forbidden'].includes(failure.reason)) {
-      return { failure };
+      return { failure, missing };
     }
     if (failure.reason === 'forbidden') context.warn(`tables: ${failure.message}`);
-    return {};
+    return { missing };
   }
+}
+
+interface Discovered {
+  readonly all?: readonly DiscoveredTable[];
+  readonly failure?: PollFailure;
+  readonly missing: readonly MissingTable[];
 }
 
 /** The details of the listed tables; a failure when none of them could be read. */
 async function readListed(api: ClusterApi, context: Context, names: readonly TableName[]) {
   const read: TableDetails[] = [];
-  const failures: PollFailure[] = [];
+  const missing: MissingTable[] = [];
   // One at a time: each request is a load on the server.
-  for (const name of names) {
-    const { database, schema, table } = name;
+  for (const tableName of names) {
+    const { database, schema, table } = tableName;
     const request = { database, table: `${schema}.${table}`, shape: tableShape };
     try {
-      read.push(toTableDetails(name, await api.table(context, request)));
+      read.push(toTableDetails(tableName, await api.table(context, request)));
     } catch (error) {
       const failure = toFailure(error, context);
-      failures.push(failure);
-      context.warn(`table ${formatTableName(name)} is missing: ${failure.message}`);
+      const name = formatTableName(tableName);
+      missing.push({ name, failure });
+      context.warn(`table ${name} is missing: ${failure.message}`);
     }
   }
-  const failure = read.length === 0 ? mostFrequent(failures) : undefined;
-  return { tables: read, failure };
+  const failures = missing.map(({ failure }) => failure);
+  return {
+    tables: read,
+    missing,
+    failure: read.length === 0 ? mostFrequent(failures) : undefined,
+  };
 }
 
 function toFailure(error: unknown, { reasonOf }: Context): PollFailure {

@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { checkOthers } from '../../../src/cli/commands/diagnose/api-checks.ts';
+import { checkOthers } from '../../../src/cli/commands/diagnose.ts';
 import { Checklist } from '../../../src/cli/commands/diagnose/checklist.ts';
+import { cloud } from '../../../src/collectors/cloud.ts';
+import { ranges } from '../../../src/collectors/ranges/collector.ts';
+import { tables } from '../../../src/collectors/tables/collector.ts';
 import { loadConfig } from '../../../src/config/load.ts';
 import { ASSISTANT_PASSWORD, SQL_MARKER, startSimulator } from '../../../src/simulator/index.ts';
 import { createAuthority } from '../../support/certificates.ts';
@@ -65,14 +68,32 @@ describe('a healthy cluster', () => {
     expect(checks).toEqual(
       expect.arrayContaining(['name', 'TCP', 'GET /health/', 'login', 'GET /nodes/', 'clock']),
     );
-    expect(of('GET /nodes/')?.detail).toMatch(/^200, \S+ \w+ in .*; 3 nodes of v\d/);
+    expect(of('GET /nodes/')?.detail).toMatch(/^\S+ \w+ in .*; 3 nodes of v\d/);
     expect(of('GET /sessions/')?.detail).toMatch(/; 20 sessions$/);
-    expect(of('GET …/migration-assistant')?.detail).toContain('there is none');
+    expect(of(cloud.request)?.detail).toContain('there is none');
   });
 
-  test('has an estimate of the range scan', async () => {
-    const { of } = await diagnose();
+  test('has an estimate of the range scan from its smallest node', async () => {
+    await using simulator = await simulate({ nodes: 5 });
+    const flag = await configFlag(simulator);
+    const { of } = await diagnoseBy(flag);
     expect(of('range scan')?.detail).toMatch(/^about 90 replicas, .* in .*, every 1m$/);
+    const [read, ...others] = simulator.requests.entries
+      .filter(({ endpoint }) => endpoint === 'node_ranges')
+      .map(({ node }) => node);
+    expect(others).toEqual([]);
+    expect(of(ranges.request)?.detail).toMatch(new RegExp(`replicas on node ${read}$`));
+    expect(of('own counts')?.detail).toMatch(
+      /^(\d+) replicas read, the nodes count \1, on 1 node;/,
+    );
+  });
+
+  test('is read as a whole with --scan, which says first what that costs', async () => {
+    await using simulator = await simulate();
+    const { out, err } = await runHere(['diagnose', '--scan', await configFlag(simulator)]);
+    expect(err).toMatch(/^crdb-exporter: reads all ranges of 3 nodes: about 90 replicas, /m);
+    expect(out).toMatch(/own counts +90 replicas read, the nodes count 90, on 3 nodes;/);
+    expect(out).toMatch(/range scan +90 replicas, .* in .*, every 1m$/m);
   });
 
   test('is shown as a checklist, without any secret or SQL', async () => {
@@ -81,7 +102,7 @@ describe('a healthy cluster', () => {
     const { code, out, err } = await runHere(['diagnose', await configFlag(simulator)]);
     expect({ code, err }).toEqual({ code: 0, err: '' });
     expect(out).toMatch(/^Cluster sim$/m);
-    expect(out).toMatch(/^ {4}✓ GET \/nodes\/ +200, /m);
+    expect(out).toMatch(/^ {4}✓ GET \/nodes\/ +\d\S* \w+ in /m);
     expect(out).toMatch(/^\d+ ok, 0 warnings, 0 failed$/m);
     const { password, cloudToken } = simulator;
     for (const secret of [password, cloudToken, ASSISTANT_PASSWORD, SQL_MARKER]) {
@@ -208,14 +229,14 @@ describe('what is wrong is found with its remedy:', () => {
     const more = 'collectors: { tables: { tables: [movr.public.rides, movr.public.nowhere] } }\n';
     const { code, of } = await diagnose({}, { more });
     expect(code).toBe(1);
-    expect(of('table movr.public.rides')?.verdict).toBe('ok');
+    expect(of(tables.request)?.detail).toMatch(/details of 1$|details of 1;/);
     expect(of('table movr.public.nowhere')?.advice).toContain('check the names');
   });
 
   test('an API key without the role', async () => {
     const { code, of } = await diagnose({}, { token: 'cluster_data_accessor-token' });
     expect(code).toBe(1);
-    expect(of('GET …/migration-assistant')?.advice).toContain('needs the role');
+    expect(of(cloud.request)?.advice).toContain('needs the role');
   });
 });
 
@@ -273,7 +294,7 @@ describe('a collector without a check of its own', () => {
     const list = new Checklist(cluster, AbortSignal.timeout(10_000));
     const { results } = list;
     await checkOthers(list, client.api, [orders]);
-    expect(results).toMatchObject([{ check: 'collector orders', verdict }]);
+    expect(results).toMatchObject([{ check: orders.request, verdict }]);
     expect(results[0]?.advice?.slice(0, advice.length) ?? '').toBe(advice);
   });
 });

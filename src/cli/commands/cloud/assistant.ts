@@ -24,7 +24,7 @@ const CHANGE = {
 } as const;
 const PROVISION = { ...CHANGE, name: 'assistant-provision' };
 const DELETE = { ...CHANGE, name: 'assistant-delete' };
-export const GET_ASSISTANT = { ...cloud, name: 'assistant-get' };
+const GET_ASSISTANT = { ...cloud, name: 'assistant-get' };
 
 const POLL_MS = 2_000;
 /** A service that has not answered for this long is not waited for any longer. */

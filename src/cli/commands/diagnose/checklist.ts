@@ -1,17 +1,22 @@
 import type { ClusterConfig } from '../../../config/schema.ts';
-import { diagnose } from '../../../diagnosis/diagnose.ts';
+import { createRemedyFinder, diagnose } from '../../../diagnosis/diagnose.ts';
 import type { Operation } from '../../../diagnosis/failure.ts';
-import { formatBytes, formatMs } from '../../../format.ts';
+import { formatBytes, formatMs, messageOf } from '../../../format.ts';
 import { createPollStats, type PollStats } from '../../../http/poll-stats.ts';
 import type { FinishedRequest } from '../../../http/request.ts';
 import { ClusterMetrics } from '../../../metrics/exporter-metrics.ts';
+import { failureReason } from '../../../polling/outcome.ts';
 
 /** One line of the checklist. */
-export interface CheckResult {
+export interface CheckResult extends Verdict {
   /** What was checked, as `TLS` or `GET /nodes/`. */
   readonly check: string;
   /** Where: a URL, or an API. */
   readonly target: string;
+}
+
+/** What a check found. */
+export interface Verdict {
   /** `warning`: works, but not as it should; `skipped`: not possible or not needed. */
   readonly verdict: 'ok' | 'warning' | 'failed' | 'skipped';
   readonly detail: string;
@@ -52,19 +57,26 @@ export class Checklist {
   }
 
   /** Adds a result of the cluster API. */
-  add(check: string, verdict: CheckResult['verdict'], detail: string, advice?: string): void {
+  add(check: string, verdict: Verdict['verdict'], detail: string, advice?: string): void {
     this.results.push({ check, target: 'cluster API', verdict, detail, advice });
   }
 
-  /**
-   * Adds the result of `work`, whose text alone is the detail of a success, or the diagnosis of its failed request: then
-   * resolves to false.
-   */
+  /** Why an operation failed, and the remedy. Rethrows when the command was cancelled. */
+  explain(operation: Operation, error: unknown): Omit<Verdict, 'verdict'> {
+    if (this.stats.signal.aborted) throw error;
+    const request = diagnose(error, operation, this.config);
+    if (request !== undefined) return { detail: request.cause, advice: request.remedy };
+    const failure = { reason: failureReason(error), message: messageOf(error), cause: error };
+    const findRemedy = createRemedyFinder(this.config);
+    return { detail: failure.message, advice: findRemedy(operation, failure) };
+  }
+
+  /** Adds the result of `work`, or the reason of its failure; resolves to whether it succeeded. */
   async run(
     check: string,
+    target: string,
     operation: Operation,
-    work: () => Promise<string | Omit<CheckResult, 'check' | 'target'>>,
-    { target = 'cluster API', verdict = 'failed' }: Partial<CheckResult> = {},
+    work: () => Promise<string | Verdict>,
   ): Promise<boolean> {
     try {
       const found = await work();
@@ -72,10 +84,8 @@ export class Checklist {
       this.results.push({ check, target, ...outcome });
       return true;
     } catch (error) {
-      const diagnosis = diagnose(error, operation, this.config);
-      if (diagnosis === undefined) throw error;
-      const { cause: detail, remedy: advice } = diagnosis;
-      this.results.push({ check, target, verdict, detail, advice });
+      const reason = this.explain(operation, error);
+      this.results.push({ check, target, verdict: 'failed', ...reason });
       return false;
     }
   }

@@ -28,12 +28,12 @@ export async function checkConnectivity(list: Checklist, text: string, operation
   const host = url.hostname.replace(/^\[|\]$/g, '');
   const port = Number(url.port) || (isHttps ? 443 : 80);
   const tls = operation.api === 'cluster' ? config.cluster_api?.tls : undefined;
-  const run = (check: string, step: Parameters<Checklist['run']>[2]) => {
+  const run = (check: string, step: Parameters<Checklist['run']>[3]) => {
     const work: typeof step = () =>
       step().catch((error: unknown) => {
         throw toRequestError(error, `${check} of ${url.host}`, { url: url.href });
       });
-    return list.run(check, operation, work, { target });
+    return list.run(check, target, operation, work);
   };
   return (
     (await run('name', () => resolveName(host))) &&

@@ -11,6 +11,7 @@ import { discoverTables } from '../../../collectors/tables/discovery.ts';
 import { formatTableName } from '../../../collectors/tables/table.ts';
 import type { ClusterConfig } from '../../../config/schema.ts';
 import { diagnose } from '../../../diagnosis/diagnose.ts';
+import { formatBytes, formatCount } from '../../../format.ts';
 import { RequestError } from '../../../http/errors.ts';
 import {
   array,
@@ -201,7 +202,7 @@ export async function readNode(
 }
 
 /** To the headers of the list of a node. */
-export function nodeTimeoutMs({ collectors }: ClusterConfig): number {
+function nodeTimeoutMs({ collectors }: ClusterConfig): number {
   return Number(collectors['ranges']?.['node_timeout']) * 1000;
 }
 
@@ -218,6 +219,16 @@ export function noteMissingNodes(
 
 export function noteSkippedNodes(skipped: readonly number[]): void {
   if (skipped.length > 0) note(`skipped, because not live: node ${skipped.join(', ')}`);
+}
+
+/** Of a replica in a listing, most of it the history of leases. */
+const TYPICAL_REPLICA_BYTES = 1_500;
+
+/** Prints what a scan of all nodes costs, by the replicas that they last reported. */
+export function noteScanCost(nodes: number, replicas: number): void {
+  const bytes = formatBytes(replicas * TYPICAL_REPLICA_BYTES);
+  const size = replicas === 0 ? '' : `: about ${formatCount(replicas)} replicas, ${bytes}`;
+  note(`reads all ranges of ${nodes} nodes${size}; Ctrl-C cancels`);
 }
 
 /** As configured for the collector; `auto` is for repeated scans. */

@@ -1,0 +1,168 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { ClusterApi } from '../../../cockroach/cluster-api.ts';
+import { nodes, type NodesResult } from '../../../collectors/nodes/collector.ts';
+import { ranges, type RangesResult } from '../../../collectors/ranges/collector.ts';
+import type { ClusterConfig } from '../../../config/schema.ts';
+import { formatDuration } from '../../../config/values.ts';
+import { compareScan, type OwnCounts, type ScanComparison } from '../../../findings/scan-check.ts';
+import { countsOf, formatReplicas, formatStore, scanOf } from '../../../findings/scan-status.ts';
+import { formatBytes, formatCount, formatList, formatMs } from '../../../format.ts';
+import { withProgress } from '../../output/progress.ts';
+import { noteScanCost } from '../ranges/replica.ts';
+import type { Checklist, Verdict } from './checklist.ts';
+import { addPoll, type KnownNodes, pollOnce } from './polls.ts';
+
+/** Nodes write their records every ten seconds. */
+const NEXT_RECORD_MS = 11_000;
+const MAX_STORES = 5;
+/** Intervals that people configure, seconds. */
+const ROUND_INTERVALS = [30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 43_200, 86_400];
+
+/** What a scan of all nodes costs, estimated from one node or measured. */
+interface ScanCost {
+  readonly isMeasured: boolean;
+  readonly replicas: number;
+  readonly bytes: number;
+  readonly seconds: number;
+}
+
+/**
+ * Reads the ranges of the smallest node that is live, or of all nodes with `--scan`, and compares the replicas with what
+ * the nodes count.
+ */
+export async function checkRanges(
+  list: Checklist,
+  api: ClusterApi,
+  known: KnownNodes,
+  { isWhole = false, output = 'json', nextRecordMs = NEXT_RECORD_MS } = {},
+): Promise<void> {
+  const { result: before } = known;
+  const [onlyNode] = isWhole ? [] : known.ids;
+  if (known.ids.length === 0 || before === undefined) {
+    list.add(ranges.request, 'skipped', 'no node to query is known');
+    return;
+  }
+  if (isWhole) noteScanCost(known.ids.length, known.replicas);
+  const poll = await withProgress('nodes', isWhole ? output : 'json', (_advance, scanProgress) =>
+    pollOnce(list, ranges, api, { onlyNode, scanProgress }),
+  );
+  addPoll(list, ranges, poll, describeScan);
+  const { result, stats, seconds } = poll;
+  if (result?.summary === undefined) return;
+  await list.run('own counts', 'cluster API', nodes, () =>
+    compareCounts(list, api, before, result, nextRecordMs),
+  );
+  if (list.config.collectors['ranges']?.enabled !== true) return;
+  const replicas = replicasOf(result);
+  const sample = { isMeasured: isWhole, replicas, bytes: stats.bytes, seconds };
+  const cost = isWhole ? sample : estimateWhole(list, known, sample);
+  const verdict = judgeCost(list.config, cost);
+  list.results.push({ check: 'range scan', target: 'load', ...verdict });
+}
+
+function describeScan(result: RangesResult): string {
+  const { scanned, failed } = result;
+  const ids = formatList(scanned.map(({ nodeId }) => nodeId));
+  const where = `${scanned.length === 1 ? 'node' : 'nodes'} ${ids}`;
+  const missing = failed.length === 0 ? '' : `; ${failed.length} nodes were not read`;
+  return `${formatCount(replicasOf(result))} replicas on ${where}${missing}`;
+}
+
+function replicasOf({ scanned }: RangesResult): number {
+  const stores = scanned.flatMap((node) => [...node.stores.values()]);
+  return stores.reduce((sum, { replicas }) => sum + replicas, 0);
+}
+
+/** Compares the replicas that were read with the nodes' own counts before and after. */
+async function compareCounts(
+  list: Checklist,
+  api: ClusterApi,
+  before: NodesResult,
+  scanned: RangesResult,
+  nextRecordMs: number,
+): Promise<Verdict> {
+  const scan = scanOf(scanned);
+  if (scan === undefined) return { verdict: 'warning', detail: 'the scan read too few nodes' };
+  const readCounts = async (): Promise<OwnCounts> => {
+    const { result, error } = await pollOnce(list, nodes, api);
+    if (result === undefined) throw error;
+    return countsOf(result);
+  };
+  const counts = [countsOf(before), await readCounts()];
+  let comparison = compareScan(scan, counts);
+  if (comparison?.disagrees === true) {
+    // The counts after the scan may still be those of a record from before it.
+    await wait(nextRecordMs, undefined, { signal: list.stats.signal });
+    comparison = compareScan(scan, [...counts, await readCounts()]);
+  }
+  return describeComparison(comparison, scanned.scanned.length);
+}
+
+function describeComparison(comparison: ScanComparison | undefined, scannedNodes: number): Verdict {
+  if (comparison === undefined) {
+    const detail = 'no node that was read sends current counts of its stores';
+    return { verdict: 'skipped', detail: `${detail}: releases before 23.2 do not` };
+  }
+  const { replicas, leases, unavailable, underreplicated, stores } = comparison;
+  const pairs = [
+    ['unavailable ranges', unavailable],
+    ['under-replicated ranges', underreplicated],
+    ['leases, for information', leases],
+  ] as const;
+  const more = pairs.flatMap(([what, pair]) =>
+    pair === undefined
+      ? []
+      : [`${what}: ${formatCount(pair.read)} and ${formatCount(pair.counted)}`],
+  );
+  const where = `on ${formatCount(scannedNodes)} ${scannedNodes === 1 ? 'node' : 'nodes'}`;
+  const detail = [`${formatReplicas(replicas)}, ${where}`, ...more].join('; ');
+  if (!comparison.disagrees) return { verdict: 'ok', detail };
+  const named = stores.slice(0, MAX_STORES).map(formatStore);
+  const wrong = named.length === 0 ? '' : `; wrong: ${formatList(named)}`;
+  const advice =
+    'do not rely on figures of ranges: see the runbook of CrdbScanDisagrees, and run this again to be sure';
+  return { verdict: 'failed', detail: `${detail}${wrong}`, advice };
+}
+
+/**
+ * The cost of a scan of all nodes, from that of one. Example: 100 of 900 replicas took 2 s, with two nodes at a time: 9 s.
+ */
+function estimateWhole(
+  { config: { collectors }, recorder }: Checklist,
+  { ids, replicas: reported }: KnownNodes,
+  sample: ScanCost,
+): ScanCost {
+  // Releases before 23.2 do not report replicas: assume that all nodes are like this one.
+  const replicas = reported > 0 ? reported : sample.replicas * ids.length;
+  const factor = sample.replicas === 0 ? ids.length : replicas / sample.replicas;
+  const concurrency = Math.min(Number(collectors['ranges']?.['concurrency'] ?? 1), ids.length);
+  // The poll lists the nodes once, however many it reads.
+  const { bytes, seconds } = recorder.last('node_ranges') ?? sample;
+  return {
+    isMeasured: false,
+    replicas,
+    bytes: bytes * factor,
+    seconds: (seconds * factor) / Math.max(1, concurrency),
+  };
+}
+
+/** Whether the configured interval leaves time for a scan of this cost. */
+function judgeCost(
+  { collectors: { ranges: settings } }: ClusterConfig,
+  { isMeasured, replicas, bytes, seconds }: ScanCost,
+): Verdict {
+  const { interval = 60, max_duty = 1, timeout = Infinity } = settings ?? {};
+  const about = isMeasured ? '' : 'about ';
+  const detail = `${about}${formatCount(replicas)} replicas, ${formatBytes(bytes)} in ${formatMs(seconds * 1000)}, every ${formatDuration(interval)}`;
+  const fitting = formatDuration(
+    ROUND_INTERVALS.find((each) => each * max_duty >= seconds) ?? 86_400,
+  );
+  if (seconds > timeout) {
+    const advice = `set collectors.ranges.timeout to ${formatDuration(Math.ceil(seconds * 2))} and interval to ${fitting}, or divide the work with --shard.count`;
+    return { verdict: 'failed', detail: `${detail}: longer than its timeout`, advice };
+  }
+  if (seconds <= interval * max_duty) return { verdict: 'ok', detail };
+  const excess = `more than ${Math.round(max_duty * 100)} % of the time`;
+  const advice = `set collectors.ranges.interval to ${fitting}; until then the exporter extends it automatically`;
+  return { verdict: 'warning', detail: `${detail}: ${excess}`, advice };
+}
