@@ -19,26 +19,23 @@ const MIN_WAIT_MS = 100;
  * requests for a cluster that does not respond take no place from others.
  */
 export function createProbe(clusters: () => readonly ClusterSource[], maxWaits: number) {
-  /** Number of waiting requests by cluster and set of collectors. */
-  const waits = new Map<string, Map<string, number>>();
+  const waiting = new Set<{ readonly cluster: string; readonly collectors: string }>();
 
   async function wait(cluster: ClusterSource, names: readonly string[], response: ServerResponse) {
-    const key = names.join(',');
-    const ofCluster = waits.get(cluster.name) ?? new Map<string, number>();
-    if (maxWaits > 0 && ofCluster.size >= maxWaits && !ofCluster.has(key)) {
+    const request = { cluster: cluster.name, collectors: names.join(',') };
+    const others = [...waiting].filter((other) => other.cluster === request.cluster);
+    const waits = new Set(others.map(({ collectors }) => collectors));
+    if (maxWaits > 0 && waits.size >= maxWaits && !waits.has(request.collectors)) {
       sendTooManyRequests(response, '--web.max-probes');
       return;
     }
-    waits.set(cluster.name, ofCluster.set(key, (ofCluster.get(key) ?? 0) + 1));
+    waiting.add(request);
     const left = new Promise<void>((resolve) => response.once('close', resolve));
     try {
       const isChosen = (name: string): boolean => names.includes(name);
       await Promise.race([cluster.pollNow(isChosen, readWaitMs(response.req)), left]);
     } finally {
-      const others = (ofCluster.get(key) ?? 1) - 1;
-      if (others > 0) ofCluster.set(key, others);
-      else ofCluster.delete(key);
-      if (ofCluster.size === 0) waits.delete(cluster.name);
+      waiting.delete(request);
     }
   }
 

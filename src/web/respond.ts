@@ -1,4 +1,6 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import { isIP } from 'node:net';
+import { hostname } from 'node:os';
 
 /** Emitted by a response when its first bytes are handed to the socket. */
 export const SENDING = 'sending';
@@ -24,6 +26,30 @@ const SLICE_BYTES = 64 * 1024;
 export function readParameters({ url = '' }: IncomingMessage): URLSearchParams {
   const query = url.indexOf('?');
   return new URLSearchParams(query === -1 ? '' : url.slice(query + 1));
+}
+
+// DNS rebinding: a page of another site lets its own name resolve to the address of the exporter, and the browser then takes
+// the exporter for that site. Such a request names the site as Host and Origin, never an address.
+
+/** Whether users can reach the exporter by this name: an IP address, the name of the machine, or the one of `externalUrl`. */
+function isOwnName(url: URL | null, externalUrl: string): boolean {
+  const name = url?.hostname ?? '';
+  if (isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0) return true;
+  return ['localhost', hostname().toLowerCase(), URL.parse(externalUrl)?.hostname].includes(name);
+}
+
+/** Whether a browser sends this request for a page of another site; only browsers send these headers. */
+export function isCrossSite({ headers }: IncomingMessage, externalUrl: string): boolean {
+  const { origin, 'sec-fetch-site': site = 'none' } = headers;
+  if (site !== 'none' && site !== 'same-origin') return true;
+  return origin !== undefined && !isOwnName(URL.parse(origin), externalUrl);
+}
+
+/** Whether a page is refused: with an external URL it is sent only under a name that users reach the exporter by. */
+export function isForeignHost({ headers }: IncomingMessage, externalUrl: string): boolean {
+  const { host } = headers;
+  if (externalUrl === '' || host === undefined) return false;
+  return !isOwnName(URL.parse(`http://${host}`), externalUrl);
 }
 
 /** Sends our own text, never anything of the request. */

@@ -2,11 +2,9 @@ import type { ServerResponse } from 'node:http';
 import type { Config } from '../config/schema.ts';
 import { createDiscoveryRoutes } from './discovery.ts';
 import { type ScrapeSource, sendMetrics } from './metrics.ts';
-import { isCrossSite } from './names.ts';
 import { createProbe } from './probe.ts';
-import { sendText } from './respond.ts';
+import { isCrossSite, sendText, sendTooManyRequests } from './respond.ts';
 import type { Route } from './server/app.ts';
-import { createConcurrencyLimit } from './server/limits.ts';
 import { createStatusRoutes } from './status/routes.ts';
 import type { StatusSource } from './status/status.ts';
 
@@ -37,12 +35,12 @@ export function createRoutes(sources: RouteSources): readonly Route[] {
     },
     {
       path: '/-/healthy',
-      isProbe: true,
+      isHealthCheck: true,
       handle: (_request, response) => sendText(response, 200, 'crdb-exporter is healthy\n'),
     },
     {
       path: '/-/ready',
-      isProbe: true,
+      isHealthCheck: true,
       handle(_request, response) {
         if (sources.isReady()) sendText(response, 200, 'crdb-exporter is ready\n');
         else sendText(response, 503, 'first polls are still running\n');
@@ -60,6 +58,26 @@ export function createRoutes(sources: RouteSources): readonly Route[] {
     ...createDiscoveryRoutes(clusters),
     ...createStatusRoutes(sources, web),
   ];
+}
+
+/**
+ * Runs a handler unless `max` of them run already; then it sends 503. 0 is no limit, `flag` names the option that sets
+ * it. A client that reads slowly does not count: the handler has ended when it has handed over the response.
+ */
+export function createConcurrencyLimit(max: number, flag: string) {
+  let running = 0;
+  return async (response: ServerResponse, handle: () => Promise<void>): Promise<void> => {
+    if (max > 0 && running >= max) {
+      sendTooManyRequests(response, flag);
+      return;
+    }
+    running += 1;
+    try {
+      await handle();
+    } finally {
+      running -= 1;
+    }
+  };
 }
 
 async function handleReload(

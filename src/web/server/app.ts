@@ -1,12 +1,11 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { isDeepStrictEqual } from 'node:util';
 import express from 'express';
 import type { Config } from '../../config/schema.ts';
+import type { WebConfig } from '../../config/web-config.ts';
 import type { Log } from '../../log.ts';
-import { sendPage, sendText } from '../respond.ts';
-import { createAuthenticator } from './authenticate.ts';
-import { ADMITTED, clientNetwork } from './connections.ts';
-import { createFairQueue, createRateLimiter, createUnsentLimit } from './limits.ts';
-import type { PasswordChecker } from './password-checker.ts';
+import { SENDING, sendPage, sendText } from '../respond.ts';
+import { type ComparePassword, createAuthenticator } from './login.ts';
 import type { WebConfigWatcher } from './web-config-watcher.ts';
 
 export interface Route {
@@ -14,7 +13,7 @@ export interface Route {
   /** GET and HEAD when absent. */
   readonly methods?: readonly string[];
   /** Requested by process monitors: open to all unless configured otherwise. */
-  readonly isProbe?: boolean;
+  readonly isHealthCheck?: boolean;
   readonly handle: (request: IncomingMessage, response: ServerResponse) => Promise<void> | void;
 }
 
@@ -40,38 +39,35 @@ export const SERVER_TIMEOUTS = {
   requestMs: 30_000,
   /** How often these two are checked. */
   checkMs: 5_000,
-  /** From the first byte of a response until the client has taken the last. */
+  /** While a response is sent: until the client takes more of it. */
   sendMs: 60_000,
 };
 
 /** Far longer than what Prometheus sends; the parser refuses more than 16 KiB with all headers. */
 const MAX_URL_LENGTH = 8_192;
 const MAX_PARAMETERS = 256;
-/** As Node recognizes it. */
-const CONTINUE = /(?:^|\W)100-continue(?:$|\W)/i;
 
 const NOT_FOUND_PAGE = Buffer.from(
   '<!doctype html><html lang="en"><title>Not found</title><h1>Not found</h1><p><a href="/">Status page of crdb-exporter</a></p></html>\n',
 );
 
-/** Rate limit and headers, then authentication: the order of the exporter toolkit. Probes wait for no other request. */
+/** Rate limit and headers, then authentication: the order of the exporter toolkit. */
 export function createApp(
   { web, routes, webConfig, monotonicMs, log, timeouts = SERVER_TIMEOUTS }: WebServerOptions,
-  checker: PasswordChecker,
+  compare: ComparePassword,
 ): RequestListener {
-  const probes = new Set(routes.filter(({ isProbe }) => isProbe).map(({ path }) => path));
-  const isOpen = (path: string): boolean => probes.has(path) && !web.protect_probes;
-  const limitUnsent = createUnsentLimit(timeouts.sendMs);
+  const healthChecks = routes.filter(({ isHealthCheck }) => isHealthCheck);
+  const openPaths = web.protect_probes ? [] : healthChecks.map(({ path }) => path);
+  const isOpen = (path: string): boolean => openPaths.includes(path);
   const isWithinRate = createRateLimiter(monotonicMs);
-  const authenticate = createAuthenticator(() => webConfig.current().config.users, checker);
-  const enqueue = createFairQueue();
+  const authenticate = createAuthenticator(() => webConfig.current().config.users, compare);
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
   app.enable('strict routing');
   app.enable('case sensitive routing');
   app.use((request, response, next) => {
-    limitUnsent(response);
+    response.once(SENDING, () => response.setTimeout(timeouts.sendMs));
     const { rateLimit, headers } = webConfig.current().config;
     if (rateLimit !== undefined && !isOpen(request.path) && !isWithinRate(rateLimit)) {
       sendText(response, 429, 'too many requests\n');
@@ -86,14 +82,6 @@ export function createApp(
     if (isAdmitted && !response.closed) next();
   });
   app.use(refuseMalformed);
-  app.use((request, response, next) => {
-    response.emit(ADMITTED);
-    if (probes.has(request.path)) next();
-    else
-      enqueue(clientNetwork(request.socket.remoteAddress), () => {
-        if (!response.closed) next();
-      });
-  });
   for (const { path, methods = ['GET', 'HEAD'], handle } of routes) {
     app.all(path, async (request, response) => {
       if (methods.includes(request.method)) await handle(request, response);
@@ -106,13 +94,11 @@ export function createApp(
 }
 
 function refuseMalformed(
-  { url, headers, headersDistinct: { host = [] } }: IncomingMessage & { readonly url: string },
+  { url, headersDistinct: { host = [] } }: IncomingMessage & { readonly url: string },
   response: ServerResponse,
   next: () => void,
 ): void {
-  if (headers.expect !== undefined && !CONTINUE.test(headers.expect)) {
-    sendText(response, 417, 'the Expect header can only be 100-continue\n');
-  } else if (host.length > 1) {
+  if (host.length > 1) {
     sendText(response, 400, 'the request has more than one Host header\n');
   } else if (url.length > MAX_URL_LENGTH) {
     sendText(response, 414, 'the URL is too long\n');
@@ -121,6 +107,25 @@ function refuseMalformed(
   } else {
     next();
   }
+}
+
+/** A token bucket: `burst` tokens at first, one more for each interval, one spent for each request. */
+function createRateLimiter(
+  monotonicMs: () => number,
+): (limit: NonNullable<WebConfig['rateLimit']>) => boolean {
+  let last: WebConfig['rateLimit'];
+  let tokens = 0;
+  let atMs = 0;
+  return (limit) => {
+    const nowMs = monotonicMs();
+    const earned = (nowMs - atMs) / 1000 / limit.intervalSeconds;
+    tokens = isDeepStrictEqual(limit, last) ? Math.min(limit.burst, tokens + earned) : limit.burst;
+    last = limit;
+    atMs = nowMs;
+    if (tokens < 1) return false;
+    tokens -= 1;
+    return true;
+  };
 }
 
 /** 404 with the way back; nothing of the request is repeated. */

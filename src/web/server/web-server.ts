@@ -4,10 +4,10 @@ import http, { type RequestListener, type Server } from 'node:http';
 import https from 'node:https';
 import net, { type ListenOptions } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { sendText } from '../respond.ts';
 import { createApp, SERVER_TIMEOUTS, type WebServerOptions } from './app.ts';
 import { Connections } from './connections.ts';
-import { createPasswordChecker } from './password-checker.ts';
-import { parseOneByOne } from './pipelining.ts';
+import { PasswordThread } from './login.ts';
 import { createTlsServer } from './tls.ts';
 
 /** Longer than the usual scrape interval, so that Prometheus keeps its connection. */
@@ -21,15 +21,17 @@ const DROP_LOG_INTERVAL_MS = 60_000;
 /** Listens on every address, or on none: rejects with the system's error of the first that fails. */
 export async function startWebServer(options: WebServerOptions) {
   const { web, webConfig, sockets = [] } = options;
-  const checker = createPasswordChecker();
-  const app = createApp(options, checker);
+  const passwords = new PasswordThread();
+  const app = createApp(options, passwords.compare);
   const onDropped = countDrops(options);
   const listeners: { readonly server: Server; readonly connections: Connections }[] = [];
   /** Takes no new requests and lets the running ones end, but no longer than `graceMs`. */
   const close = async (graceMs: number): Promise<void> => {
     webConfig[Symbol.dispose]();
-    await Promise.all(listeners.map((one) => closeServer(one.server, one.connections, graceMs)));
-    await checker[Symbol.asyncDispose]();
+    await Promise.all(
+      listeners.map(({ server, connections }) => closeServer(server, connections, graceMs)),
+    );
+    await passwords[Symbol.asyncDispose]();
   };
   const inherited = sockets.map((fd) => ({ fd }));
   try {
@@ -55,7 +57,7 @@ function countDrops({ connectionDropped, monotonicMs, log }: WebServerOptions): 
     if (nowMs - loggedAtMs < DROP_LOG_INTERVAL_MS) return;
     loggedAtMs = nowMs;
     log.warn(
-      'too many open connections: idle ones are closed, then those of the client with the most; restrict who can reach the port, and see crdb_exporter_web_connections_dropped_total',
+      'too many open connections: those without a request for the longest time are closed; restrict who can reach the port, and see crdb_exporter_web_connections_dropped_total',
     );
   };
 }
@@ -77,15 +79,15 @@ function createServer(
   const server = tls
     ? createTlsServer(limits, tls, webConfig, connections, log)
     : http.createServer(limits);
-  const handle = connections.handleInOrder(app);
-  server.on('request', handle);
-  // Node would answer these itself, without a limit.
-  server.on('checkExpectation', handle);
+  server.on('request', connections.handle(app));
+  server.on('checkExpectation', connections.handle(refuseExpectation));
   server.maxHeadersCount = MAX_HEADERS;
   server.on('connection', (socket) => connections.add(socket));
-  server.on(tls ? 'secureConnection' : 'connection', parseOneByOne);
   return server;
 }
+
+const refuseExpectation: RequestListener = (_request, response) =>
+  sendText(response, 417, 'the Expect header can only be 100-continue\n');
 
 /** Listens on an address, or with the descriptor of a socket that is already listening. */
 async function bind(server: Server, address: ListenOptions & { fd?: number }): Promise<void> {

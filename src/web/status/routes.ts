@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { formatYaml } from '../../config/document.ts';
 import type { Config } from '../../config/schema.ts';
-import { isForeignHost } from '../names.ts';
 import {
+  isForeignHost,
   readParameters,
   send,
   sendJson,

@@ -1,8 +1,8 @@
 import net from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { sendText } from '../../../src/web/respond.ts';
+import { createConcurrencyLimit } from '../../../src/web/routes.ts';
 import type { Route } from '../../../src/web/server/app.ts';
-import { createConcurrencyLimit } from '../../../src/web/server/limits.ts';
 import { fetchPath, type ReceivedResponse } from '../fetch-path.ts';
 import { manyTrees, SLEEPER, startOrchard, startPolledOrchard, until } from '../orchard.ts';
 import { serveRoutes } from './serve-routes.ts';

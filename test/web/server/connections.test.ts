@@ -1,21 +1,19 @@
-import { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import net from 'node:net';
-import tls from 'node:tls';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { ADMITTED, Connections } from '../../../src/web/server/connections.ts';
+import { sendText } from '../../../src/web/respond.ts';
+import type { Route } from '../../../src/web/server/app.ts';
+import { connectionsFor } from '../../../src/web/server/connections.ts';
 import { parseExposition } from '../../metrics/parse-exposition.ts';
-import { createAuthority } from '../../support/certificates.ts';
 import { fetchPath } from '../fetch-path.ts';
-import { manyTrees, type Orchard, SLEEPER, startOrchard, until } from '../orchard.ts';
+import { type Orchard, startOrchard, until } from '../orchard.ts';
+import { serveRoutes } from './serve-routes.ts';
 
 const MAX_OPEN = 1_000;
 const DROPPED = 'crdb_exporter_web_connections_dropped_total';
-/** As many as may wait. */
-const COMPARISONS = 200;
-const PROBE = 'GET /probe?cluster=orchard HTTP/1.1\r\nHost: x\r\n\r\n';
 
 /** A connection that is kept open until the test has ended. */
-function keep<T extends net.Socket>(socket: T): T {
+function keep(socket: net.Socket): net.Socket {
   onTestFinished(() => void socket.destroy());
   return socket.on('error', () => undefined).resume();
 }
@@ -78,35 +76,11 @@ describe('more idle connections than may be open', () => {
     await openIdle(orchard, 1);
     await until(() => used?.closed === true);
   });
-
-  test.each(['http', 'https'])('do not end a running response over %s', async (scheme) => {
-    const authority = await createAuthority();
-    const { cert, key } = await authority.issue({ name: 'exporter', sans: ['ip:127.0.0.1'] });
-    const orchard = await startOrchard({
-      collectors: [manyTrees(3), SLEEPER],
-      ...(scheme === 'https' && {
-        webConfig: 'tls_server_config: { cert_file: server.crt, key_file: server.key }\n',
-        files: { 'server.crt': cert, 'server.key': key },
-      }),
-    });
-    const address = addressOf(orchard);
-    const busy = keep(
-      scheme === 'http' ? net.connect(address) : tls.connect({ ...address, ca: authority.cert }),
-    );
-    busy.write(PROBE);
-    // Sent after it, and answered: so the probe is under way.
-    await fetchPath(orchard.url, '/-/healthy', { tls: { ca: authority.cert } });
-    const idle = await openIdle(orchard, MAX_OPEN);
-    await until(() => idle[0]?.closed === true);
-    expect(busy.closed).toBe(false);
-  });
 });
 
-/** Guesses a password from another address. */
 function guess(orchard: Orchard, number: number): net.Socket {
-  const address = { ...addressOf(orchard), localAddress: '127.0.0.2' };
-  const socket = keep(net.connect(address));
-  const credentials = btoa(`ops:guess ${number % COMPARISONS}`);
+  const socket = keep(net.connect(addressOf(orchard)));
+  const credentials = btoa(`ops:guess ${number}`);
   socket.write(`GET / HTTP/1.1\r\nHost: x\r\nAuthorization: Basic ${credentials}\r\n\r\n`);
   return socket;
 }
@@ -123,63 +97,37 @@ test('connections that wait for their passwords to be compared do not block othe
   expect(guesses.filter(({ closed }) => closed).length).toBeLessThan(MAX_OPEN / 2);
 });
 
-/** A socket that is not connected, of a client with this address. */
-function socketOf(remoteAddress: string): net.Socket {
-  return Object.defineProperty(new net.Socket(), 'remoteAddress', { value: remoteAddress });
-}
-
-/** Adds a connection with an admitted request. */
-function addBusy(connections: Connections, address: string): net.Socket {
-  const socket = socketOf(address);
-  connections.add(socket);
-  const response = new ServerResponse(new IncomingMessage(socket));
-  connections.begin(socket, response);
-  response.emit(ADMITTED);
-  return socket;
-}
-
-describe('when all connections are busy', () => {
-  test('the client with the most loses its oldest one to another client, but not to itself', () => {
-    let dropped = 0;
-    const connections = new Connections(() => (dropped += 1));
-    const few = Array.from({ length: 400 }, () => addBusy(connections, '10.0.0.1'));
-    const many = Array.from({ length: 600 }, () => addBusy(connections, '10.0.0.2'));
-    const others = [addBusy(connections, '10.0.0.3'), addBusy(connections, '10.0.0.3')];
-    const own = addBusy(connections, '10.0.0.2');
-    expect(many.map(({ destroyed }) => destroyed).indexOf(false)).toBe(2);
-    expect([...few, ...others, ...many.slice(2)].some(({ destroyed }) => destroyed)).toBe(false);
-    expect([own.destroyed, dropped]).toEqual([true, 3]);
-  });
-
-  test('an idle one is closed first, each only once', () => {
-    let dropped = 0;
-    const connections = new Connections(() => (dropped += 1));
-    const idle = [socketOf('10.0.0.1'), socketOf('10.0.0.1')];
-    for (const socket of idle) connections.add(socket);
-    const busy = Array.from({ length: MAX_OPEN }, () => addBusy(connections, '10.0.0.2'));
-    expect(idle.map(({ destroyed }) => destroyed)).toEqual([true, true]);
-    expect([busy.some(({ destroyed }) => destroyed), dropped]).toEqual([false, 2]);
-  });
+test('connections whose responses are not ready are closed for new ones as well', async () => {
+  const responses: ServerResponse[] = [];
+  const handle: Route['handle'] = (_request, response) => void responses.push(response);
+  const healthy: Route = {
+    path: '/-/healthy',
+    handle: (_request, response) => sendText(response, 200, 'healthy\n'),
+  };
+  const path = await serveRoutes([{ path: '/', handle }, healthy]);
+  const request = (target: string): net.Socket => {
+    const socket = keep(net.connect(path));
+    socket.write(`GET ${target} HTTP/1.1\r\nHost: x\r\n\r\n`);
+    return socket;
+  };
+  const busy: net.Socket[] = [];
+  while (busy.length < MAX_OPEN) {
+    busy.push(request('/'));
+    await until(() => responses.length === busy.length);
+  }
+  let received = '';
+  request('/-/healthy').on('data', (chunk: Buffer) => (received += chunk.toString()));
+  await until(() => received.includes('healthy'));
+  expect(busy.flatMap(({ closed }, index) => (closed ? index : []))).toEqual([0]);
 });
 
-test('closing all connections ends idle ones at once, and a busy one with its response', () => {
-  const connections = new Connections(() => undefined);
-  const [idle, busy] = [socketOf('10.0.0.1'), socketOf('10.0.0.1')];
-  connections.add(idle);
-  connections.add(busy);
-  const response = new ServerResponse(new IncomingMessage(busy));
-  connections.begin(busy, response);
-  // Too late for a header that closes the connection.
-  response.writeHead(200);
-  connections.closeAll();
-  expect([idle.destroyed, busy.destroyed]).toEqual([true, false]);
-  response.emit('close');
-  expect(busy.destroyed).toBe(true);
-});
-
-test('destroying all connections does not wait for responses', () => {
-  const connections = new Connections(() => undefined);
-  const busy = addBusy(connections, '10.0.0.1');
-  connections.destroyAll();
-  expect(busy.destroyed).toBe(true);
+test.each([
+  [64, 12],
+  [10, 8],
+  [256, 108],
+  [1_024, 492],
+  [2_040, 1_000],
+  [1_048_576, 1_000],
+])('of %i descriptors, %i are for connections of clients', (descriptors, connections) => {
+  expect(connectionsFor(descriptors)).toBe(connections);
 });

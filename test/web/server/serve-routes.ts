@@ -12,24 +12,9 @@ export async function serveRoutes(
   timeouts: Partial<WebServerOptions['timeouts']> = {},
 ): Promise<string> {
   const socket = path.join(await makeFolder(), 'web.sock');
-  await serve(routes, { path: socket }, timeouts);
-  return socket;
-}
-
-/** The same on a free port. */
-export async function serveRoutesOverTcp(routes: readonly Route[]): Promise<number> {
-  const [address = ''] = await serve(routes, { host: '127.0.0.1', port: 0 });
-  return Number(new URL(address).port);
-}
-
-async function serve(
-  routes: readonly Route[],
-  address: WebServerOptions['web']['listen_address'][number],
-  timeouts: Partial<WebServerOptions['timeouts']> = {},
-): Promise<readonly string[]> {
   const log = createLog({ level: 'error', format: 'logfmt', destination: { write() {} } });
   const server = await startWebServer({
-    web: { listen_address: [address], protect_probes: false },
+    web: { listen_address: [{ path: socket }], protect_probes: false },
     routes,
     webConfig: await watchWebConfig(undefined, 1_000, log),
     monotonicMs: () => performance.now(),
@@ -38,5 +23,5 @@ async function serve(
     log,
   });
   onTestFinished(() => server.close(0));
-  return server.addresses;
+  return socket;
 }

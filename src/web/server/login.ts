@@ -1,0 +1,158 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import type { WebConfig } from '../../config/web-config.ts';
+import { sendText } from '../respond.ts';
+
+/** Far more than there are users; a password that was accepted once is not compared again. */
+const MAX_ACCEPTED = 100;
+/** Logins that wait for their comparison. */
+const MAX_WAITING = 100;
+/** A client that is dropped and retries at once would displace others without end: it is answered so much later. */
+const BUSY_SECONDS = 5;
+/** Compared for unknown users, so that they take the same time: 53 characters. */
+const UNKNOWN_USER_HASH = '......................0123456789012345678901234567890';
+const BASIC = /^basic ([A-Za-z\d+/]+={0,2})$/i;
+
+/** `busy`: too many comparisons wait for this one to be made, or its client has left. */
+export type LoginOutcome = 'accepted' | 'rejected' | 'busy';
+
+/** Compares a password with a bcrypt hash. */
+export type ComparePassword = (password: string, hash: string) => Promise<boolean>;
+
+/** A login whose password must be compared. */
+interface Attempt {
+  readonly user: string;
+  readonly password: string;
+  readonly result: PromiseWithResolvers<LoginOutcome>;
+}
+
+/** Requires the password of one of the present users; resolves to false when it has sent 401 or 429 itself. */
+export function createAuthenticator(users: () => WebConfig['users'], compare: ComparePassword) {
+  const checkLogin = createLoginCheck(users, compare);
+  return async ({ headers }: IncomingMessage, response: ServerResponse): Promise<boolean> => {
+    if (users().size === 0) return true;
+    const closed = new AbortController();
+    response.once('close', () => closed.abort());
+    const result = await checkLogin(headers.authorization, closed.signal);
+    if (result === 'rejected') {
+      sendText(response, 401, 'Unauthorized\n', { 'www-authenticate': 'Basic' });
+    } else if (result === 'busy') {
+      // Ends early only when the client has left, which then needs no response.
+      const options = { signal: closed.signal, ref: false };
+      await sleep(BUSY_SECONDS * 1000, undefined, options).catch(() => undefined);
+      sendText(response, 429, 'too many concurrent logins\n', { 'retry-after': '1' });
+    }
+    return result === 'accepted';
+  };
+}
+
+/**
+ * Checks Authorization headers against the bcrypt hashes of the present users, until `left` is aborted. One comparison is
+ * made at a time, and the next is drawn at random: with 99 guesses waiting, a scraper's first login is the next with a
+ * chance of 1 %, again and again, so that guesses delay it but cannot lock it out.
+ */
+export function createLoginCheck(users: () => WebConfig['users'], compare: ComparePassword) {
+  const secret = randomBytes(32);
+  const accepted = new Set<string>();
+  const waiting = new Set<Attempt>();
+  let isComparing = false;
+
+  /** The hash is part of the key: when it changes, the password must be compared again. */
+  function keyOf(user: string, password: string): string {
+    const parts = JSON.stringify([user, users().get(user), password]);
+    return createHmac('sha256', secret).update(parts).digest('base64');
+  }
+
+  async function login({ user, password }: Attempt): Promise<LoginOutcome> {
+    const key = keyOf(user, password);
+    if (accepted.has(key)) return 'accepted';
+    const hash = users().get(user);
+    const isMatch = await compare(password, hash ?? hashOfUnknownUser(users()));
+    if (!isMatch || hash === undefined) return 'rejected';
+    if (accepted.size >= MAX_ACCEPTED) accepted.clear();
+    accepted.add(key);
+    return 'accepted';
+  }
+
+  function takeRandom(): Attempt | undefined {
+    const attempt = [...waiting][Math.floor(Math.random() * waiting.size)];
+    if (attempt !== undefined) waiting.delete(attempt);
+    return attempt;
+  }
+
+  async function run(): Promise<void> {
+    isComparing = true;
+    for (let next = takeRandom(); next !== undefined; next = takeRandom()) {
+      await login(next).then(next.result.resolve, next.result.reject);
+    }
+    isComparing = false;
+  }
+
+  return async (authorization: string | undefined, left: AbortSignal): Promise<LoginOutcome> => {
+    const credentials = parseBasic(authorization);
+    if (credentials === undefined) return 'rejected';
+    const { user, password } = credentials;
+    if (accepted.has(keyOf(user, password))) return 'accepted';
+    if (left.aborted) return 'busy';
+    if (waiting.size >= MAX_WAITING) takeRandom()?.result.resolve('busy');
+    const attempt = { user, password, result: Promise.withResolvers<LoginOutcome>() };
+    waiting.add(attempt);
+    left.addEventListener('abort', () => {
+      if (waiting.delete(attempt)) attempt.result.resolve('busy');
+    });
+    if (!isComparing) void run();
+    return attempt.result.promise;
+  };
+}
+
+function parseBasic(authorization = '') {
+  const [, encoded] = BASIC.exec(authorization) ?? [];
+  if (encoded === undefined) return undefined;
+  const text = Buffer.from(encoded, 'base64').toString();
+  const colon = text.indexOf(':');
+  if (colon === -1) return undefined;
+  return { user: text.slice(0, colon), password: text.slice(colon + 1) };
+}
+
+/** A hash as slow to compare as the slowest of the users. */
+function hashOfUnknownUser(users: WebConfig['users']): string {
+  const costs = Array.from(users.values(), (hash) => hash.split('$')[2] ?? '10');
+  return `$2b$${costs.toSorted().at(-1) ?? '10'}$${UNKNOWN_USER_HASH}`;
+}
+
+/** The file of the thread: beside this one, and TypeScript or JavaScript as this one is. */
+const WORKER = import.meta.url.replace(/login(?=\.\w+$)/, 'password-worker');
+
+/** Compares passwords in a thread of its own, which starts with the first comparison. One comparison at a time. */
+export class PasswordThread implements AsyncDisposable {
+  #worker: Worker | undefined;
+  #result = Promise.withResolvers<boolean>();
+
+  /** To be called again only when the comparison has ended. Rejects when the thread ends meanwhile. */
+  readonly compare: ComparePassword = (password, hash) => {
+    this.#result = Promise.withResolvers();
+    this.#worker ??= this.#start();
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- threads have no origins
+    this.#worker.postMessage({ password, hash });
+    return this.#result.promise;
+  };
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#worker?.terminate();
+  }
+
+  #start(): Worker {
+    // It needs nothing of the process: neither flags nor variables, which may contain secrets.
+    const worker = new Worker(new URL(WORKER), { argv: [], env: {}, execArgv: [] });
+    worker.on('message', (isMatch: unknown) => this.#result.resolve(isMatch === true));
+    worker.on('error', (error) => this.#result.reject(error));
+    worker.on('exit', () => {
+      this.#worker = undefined;
+      this.#result.reject(new Error('the thread that compares passwords has ended'));
+    });
+    worker.unref();
+    return worker;
+  }
+}
