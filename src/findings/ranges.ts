@@ -117,7 +117,7 @@ export function readRanges(
   };
 }
 
-/** The tables with most load, CPU or ranges, as the collector chose them; without the rest and what is outside of tables. */
+/** The tables with most load, CPU or ranges, as the collector chose them, by queries; without the rest and what is outside of tables. */
 function readTables(
   { tables: { loads }, hasTableCpu }: NonNullable<RangesResult['summary']>,
   tables: TablesResult | undefined,
@@ -135,7 +135,8 @@ function readTables(
       writesPerSecond: writes,
       cpuSecondsPerSecond: hasTableCpu ? cpuNanos / 1e9 : undefined,
       sizeBytes: sizes.get(id),
-    }));
+    }))
+    .toSorted((a, b) => b.queriesPerSecond - a.queriesPerSecond);
 }
 
 /** What depends on a node or on a locality: what would happen to ranges if it stopped now. */

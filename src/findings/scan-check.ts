@@ -54,8 +54,8 @@ export interface ScanComparison extends Readonly<
   Record<ComparedProblem, ReadAndCounted | undefined>
 > {
   readonly replicas: ReadAndCounted;
-  /** Information only. */
-  readonly leases: ReadAndCounted;
+  /** Information only; undefined unless every store that is compared counts its leases. */
+  readonly leases: ReadAndCounted | undefined;
   readonly stores: readonly DisagreeingStore[];
   readonly disagrees: boolean;
 }
@@ -92,10 +92,12 @@ export function compareScan(
       read: total(compared.map(([key]) => found.get(key)?.replicas)),
       counted: total(compared.map(([, store]) => store.replicas)),
     },
-    leases: {
-      read: total(compared.map(([key]) => found.get(key)?.leases)),
-      counted: total(compared.map(([, store]) => store.leaseholders)),
-    },
+    leases: compared.every(([, { leaseholders }]) => leaseholders !== undefined)
+      ? {
+          read: total(compared.map(([key]) => found.get(key)?.leases)),
+          counted: total(compared.map(([, store]) => store.leaseholders)),
+        }
+      : undefined,
     unavailable: problems.unavailable?.numbers,
     underreplicated: problems.underreplicated?.numbers,
     stores,

@@ -60,6 +60,7 @@ describe.skipIf(!hasProgram('chromium'))('the status page in a browser', OPTIONS
       const faults = violations.filter(({ impact }) => impact !== 'minor');
       expect(faults.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);
       expect(await overflowOf(page)).toBe(0);
+      if (viewport === DESKTOP) expect(await page.evaluate(SCROLLING)).toEqual([]);
       expect(errors).toEqual([]);
       for (const url of requests) expect(url.startsWith(scene.exporter.url)).toBe(true);
       await page.context().close();
@@ -104,7 +105,7 @@ describe.skipIf(!hasProgram('chromium'))('the status page in a browser', OPTIONS
 
     test('says what is wrong, since when, and what to do next', async () => {
       expect(await textOf('.headline')).toMatch(
-        /demo has problems \d critical for .+ \(since \d{4}-.* UTC\), and \d warnings\./,
+        /demo has problems \d critical for 3 d \(since \d{4}-.* UTC\), and \d warnings\./,
       );
       expect(await textOf('.findings li')).toMatch(
         /Node 9 is dead\. Start it again; do not decommission it: .* CrdbMultipleNodesDown for 10 min/,
@@ -185,6 +186,24 @@ describe.skipIf(!hasProgram('chromium'))('the status page in a browser', OPTIONS
     await page.context().close();
   });
 
+  test('copies a command with one click; without the script it is text to select', async () => {
+    await using scene = await openScene(SCENES.incident);
+    const { page, errors } = await open(scene, {
+      permissions: ['clipboard-read', 'clipboard-write'],
+    });
+    const button = page.getByRole('button', { name: 'copy crdb-exporter range' });
+    await button.first().click();
+    await page.getByText('copied').waitFor();
+    const copied = await page.evaluate('navigator.clipboard.readText()');
+    expect(copied).toMatch(/^crdb-exporter range \d+$/);
+    expect(errors).toEqual([]);
+    await page.context().close();
+    const { page: plain } = await open(scene, { javaScriptEnabled: false });
+    expect(await plain.getByText(String(copied)).first().isVisible()).toBe(true);
+    expect(await plain.getByRole('button').count()).toBe(0);
+    await plain.context().close();
+  });
+
   test('reports when the exporter stops responding', async () => {
     await using scene = await openScene();
     const { page } = await open(scene);
@@ -237,6 +256,11 @@ const CUT_OFF = `[...document.querySelectorAll('main :is(th, td, li, p, strong, 
   .filter((one) => one.getBoundingClientRect().right > innerWidth || one.scrollWidth > one.clientWidth + 1)
   .filter((one) => getComputedStyle(one).display !== 'inline')
   .map((one) => one.textContent)`;
+
+/** Names of the tables that scroll sideways. */
+const SCROLLING = `[...document.querySelectorAll('.scroll')]
+  .filter((one) => one.scrollWidth > one.clientWidth)
+  .map((one) => one.getAttribute('aria-label'))`;
 
 /** By how much the page is wider than its window, px. */
 async function overflowOf(page: Page): Promise<number> {

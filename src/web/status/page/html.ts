@@ -64,9 +64,14 @@ export function bar(ratio: number): Html {
   </svg>`;
 }
 
-/** Text with code between backquotes. */
+/** Text with code between backquotes; a command has a button that copies it, which is hidden without the script. */
 export function withCode(text: string): readonly Html[] {
-  return text
-    .split('`')
-    .map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : html`${part}`));
+  return text.split('`').map((part, index) => {
+    if (index % 2 === 0) return html`${part}`;
+    const isCommand = /^(?:crdb-exporter|cockroach) /.test(part);
+    return html`<code>${part}</code>${
+        isCommand &&
+        html`<button type="button" class="copy" aria-label="copy ${part}">copy</button>`
+      }`;
+  });
 }

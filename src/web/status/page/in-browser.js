@@ -69,6 +69,21 @@ function formatDuration(seconds) {
   return `${Math.floor(seconds / size)} ${name}${next > 0 ? ` ${next} ${nextName}` : ''}`;
 }
 
+/** Copies the command before a button. Without https browsers offer no clipboard: then it is selected, and copied as such. */
+async function copyCommand({ target }) {
+  if (!target.classList.contains('copy')) return;
+  const command = target.previousElementSibling;
+  getSelection().selectAllChildren(command);
+  try {
+    if (navigator.clipboard) await navigator.clipboard.writeText(command.textContent);
+    else document.execCommand('copy');
+    target.textContent = 'copied';
+  } catch {
+    target.textContent = 'selected';
+  }
+  setTimeout(() => (target.textContent = 'copy'), 2000);
+}
+
 async function follow() {
   const live = document.getElementById('live');
   try {
@@ -82,5 +97,7 @@ async function follow() {
 
 /** How far this clock is ahead of the exporter's, which all times are from. */
 const clockAheadMs = Date.now() - Date.parse(document.getElementById('at').value);
+document.documentElement.classList.add('scripted');
+document.addEventListener('click', copyCommand);
 void follow();
 updateTimes();

@@ -70,7 +70,7 @@ export function frame(
           <nav aria-label="All pages">
             <a href="${links.telemetryPath}">Metrics</a> <a href="/api/status">Status as JSON</a>
             <a href="/config">Configuration</a> <a href="/sd/nodes">Discovery: nodes</a>
-            <a href="/sd/clusters">clusters</a> <a href="/-/healthy">Health</a>
+            <a href="/sd/clusters">Discovery: clusters</a> <a href="/-/healthy">Health</a>
             <a href="/-/ready">Readiness</a>
           </nav>
         </header>

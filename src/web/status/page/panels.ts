@@ -19,7 +19,7 @@ import {
 } from '../../../format.ts';
 import { SEVERITIES } from '../../../vocabulary.ts';
 import type { SafeToStopStatus } from '../cluster.ts';
-import { bar, html, type Html, icon, type Part, relativeTime } from './html.ts';
+import { bar, html, type Html, icon, type Part, relativeTime, withCode } from './html.ts';
 import { scanCheckLine } from './scan-check-line.ts';
 
 /** Rows of a table; the rest is on /metrics and in /api/status. */
@@ -29,7 +29,7 @@ const MAX_ROWS = 10;
 export type Column<T> = readonly [
   title: string,
   cell: (item: T) => Part,
-  kind?: 'number' | 'name' | 'bars' | undefined,
+  kind?: 'number' | 'name' | 'place' | 'bars' | undefined,
 ];
 
 /** A table that scrolls sideways where it is too wide, and is a list on a phone; the first column names the row. */
@@ -109,12 +109,11 @@ export function problemRanges(
     ${table('Oldest problem ranges', rows.slice(0, MAX_ROWS), [
       ['Range', ({ rangeId }) => `r${rangeId}`],
       ['Problem', ({ problem }) => formatProblem(problem)],
-      ['Table', placeOf],
+      ['Table', placeOf, 'place'],
       ['Reported by', ({ nodeId, storeId }) => `n${nodeId} s${storeId || '–'}`],
       ['For', ({ firstSeenAt }) => relativeTime(firstSeenAt, nowMs), 'number'],
-      ['Details', ({ rangeId }) => html`<code>crdb-exporter range ${rangeId}${flag}</code>`],
     ])}
-    ${read}`;
+    ${rangeCommand(rows[0], flag)}${read}`;
 }
 
 /** `movr.public.rides, index 1`. */
@@ -160,16 +159,23 @@ export function hotRanges({ hottest }: RangesStatus, flag = ''): Html {
   if (first === undefined) return html`<p>No range is listed.</p>`;
   const max = Math.max(1, ...hottest.map(({ queriesPerSecond }) => queriesPerSecond));
   const hasCpu = hottest.some(({ cpuSecondsPerSecond }) => cpuSecondsPerSecond !== undefined);
-  return table('Hottest ranges', hottest.slice(0, MAX_ROWS), [
+  return html`${table('Hottest ranges', hottest.slice(0, MAX_ROWS), [
     ['Range', ({ rangeId }) => `r${rangeId}`],
-    ['Table', placeOf],
+    ['Table', placeOf, 'place'],
     ['Node', ({ nodeId }) => `n${nodeId}`],
     ['Load', ({ queriesPerSecond }) => bar(queriesPerSecond / max), 'bars'],
     ['Queries/s', ({ queriesPerSecond }) => formatNumber(queriesPerSecond), 'number'],
     ['Writes/s', ({ writesPerSecond }) => known(writesPerSecond, formatNumber), 'number'],
     hasCpu && ['CPU', (range) => known(range.cpuSecondsPerSecond, formatPercent), 'number'],
-    ['Details', ({ rangeId }) => html`<code>crdb-exporter range ${rangeId}${flag}</code>`],
-  ]);
+  ])}${rangeCommand(first, flag)}`;
+}
+
+/** The command that shows all that is known of the first range of a table. */
+function rangeCommand(range: ProblemRangeStatus | HotRangeStatus | undefined, flag: string) {
+  if (range === undefined) return undefined;
+  return html`<p class="quiet">
+    Details of the first: ${withCode(`\`crdb-exporter range ${range.rangeId}${flag}\``)}
+  </p>`;
 }
 
 /** The tables with most load. */

@@ -40,7 +40,7 @@ export function trendTiles(
       ? 'past'
       : (problem?.level ?? (keys && value !== undefined ? 'healthy' : ''));
     const text = name === 'liveNodes' && nodes ? formatLiveNodes(nodes) : undefined;
-    const shown = value === undefined || isPast ? '–' : (text ?? format(value));
+    const shown = isPast ? '–' : value === undefined ? 'not known' : (text ?? format(value));
     return html`<li class="${level}">
       <span>${title}${problem && html` ${icon(problem.level)}`}</span
       ><b>${shown}</b>${trendLine(trend, format)}
