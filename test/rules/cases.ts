@@ -1,20 +1,15 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parse } from 'yaml';
+import { nameOf, readRules } from './rule-set.ts';
 
 /** A case of a promtool test file; its name begins with the tested rule and a colon. */
 export interface RuleCase {
   readonly name: string;
-  readonly interval?: string;
+  readonly interval: string;
   readonly input_series: readonly { readonly series: string; readonly values: string }[];
   readonly promql_expr_test?: readonly ExpressionTest[];
-  readonly alert_rule_test?: readonly AlertTest[];
-}
-
-/** What an alert says at a time, as promtool has it. */
-interface AlertTest {
-  readonly eval_time: string;
-  readonly [key: string]: unknown;
+  readonly alert_rule_test?: readonly Readonly<Record<string, unknown>>[];
 }
 
 interface ExpressionTest {
@@ -29,15 +24,26 @@ interface ExpressionTest {
  * - fires: `7m {node_id="4"}`, when the alert of the name fires with which labels; `6m -` when it is silent. The labels
  *   alertname, alertstate and component are left out, and severity too unless a line of that minute names it
  * - values: `2m sum(up) => {} 3`, what an expression gives, `2m sum(up) => -` when that is nothing
+ * - texts: what the alert says `when: 16m {node_id="4",severity="warning"}`
+ * - step: the time between two values and between two evaluations where a case of days needs no minutes, `10m`
  */
 interface WrittenCase {
   readonly name: string;
   readonly series: string;
   readonly fires?: string;
   readonly values?: string;
-  readonly alert_rule_test?: readonly AlertTest[];
+  readonly step?: string;
+  readonly texts?: readonly AlertText[];
 }
 
+interface AlertText {
+  readonly when: string;
+  readonly summary: string;
+  readonly description: string;
+}
+
+const RUNBOOKS = 'https://github.com/crdb-exporter/crdb-exporter/blob/main/docs/runbooks';
+const RULES = readRules().flatMap(({ rules }) => rules);
 const FOLDER = path.join(import.meta.dirname, 'cases');
 /** The cases that need every rule. */
 const FILE_OF_ALL = 'all.yml';
@@ -66,16 +72,16 @@ function readFile(file: string): readonly RuleCase[] {
 
 /** The case as promtool reads it. */
 export function expandCase(written: WrittenCase): RuleCase {
-  const { name, series, fires = '', values = '', ...others } = written;
+  const { name, series, fires = '', values = '', step = '1m', texts = [] } = written;
   return {
-    ...others,
     name,
-    interval: '1m',
+    interval: step,
     input_series: linesOf(series).flatMap((line) => expandSeries(line, name)),
     promql_expr_test: [
       ...groupByTime(linesOf(fires), (time, lines) => firingTest(subjectOf(written), time, lines)),
       ...groupByTime(linesOf(values), (time, lines) => valueTest(time, lines, name)),
     ],
+    alert_rule_test: textTests(subjectOf(written), texts),
   };
 }
 
@@ -157,4 +163,26 @@ function valueTest(
       exp_samples: samples.flatMap(({ sample }) => sample),
     }),
   );
+}
+
+function textTests(
+  alert: string,
+  texts: readonly AlertText[],
+): NonNullable<RuleCase['alert_rule_test']> {
+  const component = RULES.find((rule) => nameOf(rule) === alert)?.labels?.['component'];
+  const byTime = Map.groupBy(texts, ({ when }) => timeOf(when));
+  return Array.from(byTime, ([time, itsTexts]) => ({
+    alertname: alert,
+    eval_time: time,
+    exp_alerts: itsTexts.map(({ when, summary, description }) => {
+      const labels = Array.from(when.matchAll(/(\w+)="([^"]*)"/g), ([, label, value]) => [
+        label,
+        value,
+      ]);
+      return {
+        exp_labels: { ...Object.fromEntries(labels), component },
+        exp_annotations: { summary, description, runbook_url: `${RUNBOOKS}/${alert}.md` },
+      };
+    }),
+  }));
 }

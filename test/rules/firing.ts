@@ -8,14 +8,15 @@ type Firing = Readonly<Record<number, Readonly<Record<string, number>>>>;
 
 const groups = readRules();
 
-/** What differs from exactly these alerts at these minutes; empty when nothing does. */
-export async function differences(
+/** A case in which exactly these alerts fire at these minutes. */
+export function caseOf(
+  name: string,
   world: World,
   firing: Firing,
   texts: RuleCase['alert_rule_test'] = [],
-): Promise<string> {
-  const incident = {
-    name: 'incident',
+): RuleCase {
+  return {
+    name,
     interval: '1m',
     input_series: world.write(),
     promql_expr_test: Object.entries(firing).map(([minute, alerts]) => ({
@@ -28,7 +29,15 @@ export async function differences(
     })),
     alert_rule_test: texts,
   };
-  const { passed, text } = await testRules(groups, [incident]);
+}
+
+/** What differs from exactly these alerts at these minutes; empty when nothing does. */
+export async function differences(
+  world: World,
+  firing: Firing,
+  texts: RuleCase['alert_rule_test'] = [],
+): Promise<string> {
+  const { passed, text } = await testRules(groups, [caseOf('incident', world, firing, texts)]);
   return passed ? '' : text;
 }
 

@@ -1,6 +1,6 @@
 import type { RuleCase } from './cases.ts';
 
-export const RULE = 'crdb_cluster_node_id:crdb_safe_to_stop:bool';
+const RULE = 'crdb_cluster_node_id:crdb_safe_to_stop:bool';
 
 /** Evaluation of the rule, minutes and seconds. */
 const NOW = { minutes: 10, seconds: 600 };
@@ -129,7 +129,7 @@ const CASES: readonly (readonly [title: string, answer: string, ...worlds: World
   ],
 ];
 
-/** All of them, each in a cluster of its own. */
+/** One case of the rule on nodes that may stop: what it says of each node, with a cluster for each world. */
 export function safeToStopCase(): RuleCase {
   const names = CASES.map(([title]) => title.replaceAll(' ', '_'));
   const exp_samples = CASES.flatMap(([, answer], at) =>

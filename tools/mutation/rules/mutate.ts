@@ -3,10 +3,17 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parse } from 'yaml';
-import { readCases, subjectOf } from '../../../test/rules/cases.ts';
+import { subjectOf, type RuleCase } from '../../../test/rules/cases.ts';
+import { decommissionCases } from '../../../test/rules/decommission-cases.ts';
+import { CASES } from '../../../test/rules/every-case.ts';
 import { testRules } from '../../../test/rules/promtool.ts';
-import { closureOf, nameOf, readRules, rulesNamedIn } from '../../../test/rules/rule-set.ts';
-import { safeToStopCase } from '../../../test/rules/safe-to-stop-cases.ts';
+import {
+  closureOf,
+  nameOf,
+  readRules,
+  rulesNamedIn,
+  type RuleGroup,
+} from '../../../test/rules/rule-set.ts';
 import { listMutants, type Mutant } from './mutants.ts';
 
 interface Survivor {
@@ -16,10 +23,8 @@ interface Survivor {
   readonly reason: string;
 }
 
-const AT_A_TIME = 2;
-
 const groups = readRules();
-const cases = [...readCases(), safeToStopCase()];
+const cases = [...CASES, ...decommissionCases()];
 const chosen = process.argv.slice(2);
 const mutants = listMutants(groups).filter(
   ({ rule }) => chosen.length === 0 || chosen.includes(rule),
@@ -27,47 +32,88 @@ const mutants = listMutants(groups).filter(
 const explained: readonly Survivor[] = parse(
   readFileSync(path.join(import.meta.dirname, 'survivors.yml'), 'utf8'),
 );
-const queue = mutants.values();
 const survivors: Mutant[] = [];
 
-for (const rule of new Set(mutants.map((mutant) => mutant.rule))) {
-  const isBad = await isNoticed({ rule, mistake: 'none', groups });
-  if (isBad) throw new Error(`the cases of ${rule} fail before any mistake is made`);
+for (const [rule, itsMutants] of Map.groupBy(mutants, (mutant) => mutant.rule)) {
+  const runs = runsOf(rule);
+  if (await isNoticed({ rule, mistake: 'none', groups }, runs)) {
+    throw new Error(`the cases of ${rule} fail before any mistake is made`);
+  }
+  for (const mutant of itsMutants) {
+    if (await isNoticed(mutant, runs)) continue;
+    survivors.push(mutant);
+    if (explained.some(explains(mutant))) continue;
+    console.log(`survived: ${mutant.rule}: ${mutant.mistake}`);
+  }
 }
-await Promise.all(Array.from({ length: AT_A_TIME }, work));
 const unexplained = survivors.filter((mutant) => !explained.some(explains(mutant)));
-const stale = chosen.length === 0 ? explanationsOfNothing() : [];
+const stale = explanationsOfNothing();
 for (const one of stale) console.log(`explains nothing: ${one}`);
 console.log(
   `${mutants.length} mutants, ${mutants.length - survivors.length} noticed, ${survivors.length} survived, ${unexplained.length} of them not explained`,
 );
 process.exitCode = unexplained.length + stale.length === 0 ? 0 : 1;
 
-/** Tests mutants until none are left. */
-async function work(): Promise<void> {
-  for (const mutant of queue) {
-    if (await isNoticed(mutant)) continue;
-    survivors.push(mutant);
-    if (explained.some(explains(mutant))) continue;
-    console.log(`survived: ${mutant.rule}: ${mutant.mistake}`);
-  }
+/** Cases for one run of promtool. */
+interface Run {
+  readonly cases: readonly RuleCase[];
+  /** The rules that these cases need. */
+  readonly rules: ReadonlySet<string>;
+  /** Whether they compare texts of alerts, whose queries cost most of the time of promtool. */
+  readonly hasTexts: boolean;
 }
 
-/** Whether the cases of the rule, or of a rule that uses it, fail. */
-async function isNoticed({ rule, groups: mutated }: Mutant): Promise<boolean> {
-  const users = groups
-    .flatMap(({ rules }) => rules)
-    .map(nameOf)
-    .filter((name) =>
-      closureOf(groups, [name]).some((group) => group.rules.some((one) => nameOf(one) === rule)),
-    );
-  const concerned = cases.filter((one) => users.includes(subjectOf(one)));
-  const used = rulesNamedIn(JSON.stringify(concerned));
-  const verdict = await testRules(closureOf(mutated, [rule, ...used]), concerned);
-  // A program that is missing or was killed has detected nothing.
-  const isTold = verdict.passed || verdict.text.includes('FAILED');
-  if (!isTold) throw new Error(`promtool says nothing of ${rule}: ${verdict.text}`);
-  return !verdict.passed;
+/** The cases that can notice a mistake in the rule: first its own, then those of each rule that uses it. */
+function runsOf(rule: string): readonly Run[] {
+  const names = namesIn(groups);
+  const users = [...names].filter((name) => namesIn(closureOf(groups, [name])).has(rule));
+  return [rule, ...users.filter((name) => name !== rule)]
+    .map((name) => cases.filter((one) => subjectOf(one) === name))
+    .flatMap((itsCases) => [
+      runOf(
+        rule,
+        itsCases.filter(({ alert_rule_test: texts = [] }) => texts.length === 0),
+      ),
+      runOf(
+        rule,
+        itsCases.filter(({ alert_rule_test: texts = [] }) => texts.length > 0),
+      ),
+    ])
+    .filter((run) => run.cases.length > 0);
+}
+
+function runOf(rule: string, itsCases: readonly RuleCase[]): Run {
+  const hasTexts = itsCases.some(({ alert_rule_test: texts = [] }) => texts.length > 0);
+  const needed = [rule, ...itsCases.map(subjectOf), ...rulesNamedIn(JSON.stringify(itsCases))];
+  const closure = closureOf(hasTexts ? groups : withoutTexts(groups), needed);
+  return { cases: itsCases, rules: namesIn(closure), hasTexts };
+}
+
+function withoutTexts(some: readonly RuleGroup[]): readonly RuleGroup[] {
+  return some.map((group) => ({
+    ...group,
+    rules: group.rules.map(({ annotations: _texts, ...rule }) => rule),
+  }));
+}
+
+function namesIn(some: readonly RuleGroup[]): ReadonlySet<string> {
+  return new Set(some.flatMap(({ rules }) => rules.map(nameOf)));
+}
+
+/** Whether a case fails. */
+async function isNoticed(mutant: Mutant, runs: readonly Run[]): Promise<boolean> {
+  for (const run of runs) {
+    const needed = mutant.groups.map((group) => ({
+      ...group,
+      rules: group.rules.filter((rule) => run.rules.has(nameOf(rule))),
+    }));
+    const verdict = await testRules(run.hasTexts ? needed : withoutTexts(needed), run.cases);
+    // A program that is missing or was killed has detected nothing.
+    const isTold = verdict.passed || verdict.text.includes('FAILED');
+    if (!isTold) throw new Error(`promtool says nothing of ${mutant.rule}: ${verdict.text}`);
+    if (!verdict.passed) return true;
+  }
+  return false;
 }
 
 function explains({ rule, mistake }: Mutant): (survivor: Survivor) => boolean {
@@ -76,7 +122,8 @@ function explains({ rule, mistake }: Mutant): (survivor: Survivor) => boolean {
 }
 
 function explanationsOfNothing(): readonly string[] {
-  return explained.flatMap(({ rule, mistakes }) =>
+  const tried = explained.filter(({ rule }) => chosen.length === 0 || chosen.includes(rule));
+  return tried.flatMap(({ rule, mistakes }) =>
     mistakes
       .filter(
         (beginning) =>
