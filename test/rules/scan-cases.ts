@@ -125,10 +125,21 @@ export function scanCases(): readonly RuleCase[] {
     const random = randomBy(stores);
     const shuffled = () => readPages(counts, 500, random);
     const losing = () => readPages(counts, 100, randomBy(1), 1);
-    const by = (read: () => readonly number[]) => [{ instance: 'a', read, delay: 40 }];
     return [
-      scanCase(`${stores} stores in random order`, stores, steady, by(shuffled), { 20: ['a'] }),
-      scanCase(`a lost page of ${stores} stores`, stores, steady, by(losing), { 20: ['a'] }),
+      scanCase(
+        `${stores} stores in random order`,
+        stores,
+        steady,
+        [{ instance: 'a', read: shuffled, delay: 40 }],
+        { 20: ['a'] },
+      ),
+      scanCase(
+        `a lost page of ${stores} stores`,
+        stores,
+        steady,
+        [{ instance: 'a', read: losing, delay: 40 }],
+        { 20: ['a'] },
+      ),
     ];
   });
   const harmless = HARMLESS.map(([title, count]) => {
