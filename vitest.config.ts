@@ -1,25 +1,29 @@
+import { availableParallelism } from 'node:os';
 import { delimiter } from 'node:path';
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 
-/** Timing-sensitive tests run alone, after all others. */
-const ALERTS = 'test/e2e/alerts/*.test.ts';
-const CHAOS = 'test/chaos/*.test.ts';
+/** Timing-sensitive tests run after all others. */
+const TIMED = ['test/e2e/alerts/*.test.ts', 'test/chaos/*.test.ts'];
 
-/** Fast tests that use Prometheus or its tools run again with the programs of this folder (.ci/newest-prometheus). */
+/** The folder of the newest Prometheus (.ci/newest-prometheus), whose programs run tests, too. */
 const NEWEST = process.env['NEWEST_PROMETHEUS'];
-const USING_PROMETHEUS = [
-  'test/rules/*.test.ts',
+/** Tests that run with both the installed and the newest Prometheus. */
+const WITH_BOTH = [
+  'test/rules/rules.test.ts',
+  'test/rules/newest.test.ts',
   'test/config/web-config.test.ts',
   'test/e2e/prometheus.test.ts',
   'test/e2e/secure-scrape.test.ts',
 ];
+/** Whole incidents for promtool take long: they run once, with the newest Prometheus where it is available. */
+const INCIDENTS = ['test/rules/{incidents,decommission,scan-check}.test.ts'];
 const newestFirst = { PATH: [NEWEST, process.env['PATH']].join(delimiter) };
 
 const newest: TestProjectInlineConfiguration = {
   extends: true,
   test: {
     name: 'newest',
-    include: USING_PROMETHEUS,
+    include: [...WITH_BOTH, ...INCIDENTS],
     env: newestFirst,
     sequence: { groupOrder: 0 },
   },
@@ -29,8 +33,8 @@ export default defineConfig({
   test: {
     // A missing golden file fails, as with CI=true; `-u` writes it.
     update: 'none',
-    // Most tests wait for sockets and programs.
-    maxWorkers: '100%',
+    // Many tests wait for sockets and programs: one worker more than there are cores.
+    maxWorkers: availableParallelism() + 1,
     testTimeout: 30_000,
     hookTimeout: 30_000,
     // Polls end before the time limit of the test. A test without assertions, like a loop over nothing, fails.
@@ -41,17 +45,13 @@ export default defineConfig({
         test: {
           name: 'together',
           include: ['test/**/*.test.ts'],
-          exclude: [ALERTS, CHAOS],
+          exclude: [...TIMED, ...(NEWEST === undefined ? [] : INCIDENTS)],
           sequence: { groupOrder: 0 },
         },
       },
       {
         extends: true,
-        test: { name: 'chaos', include: [CHAOS], sequence: { groupOrder: 1 } },
-      },
-      {
-        extends: true,
-        test: { name: 'alerts', include: [ALERTS], sequence: { groupOrder: 2 } },
+        test: { name: 'timed', include: TIMED, sequence: { groupOrder: 1 } },
       },
       ...(NEWEST === undefined ? [] : [newest]),
     ],
