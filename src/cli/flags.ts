@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { COLLECTORS } from '../collectors/index.ts';
 import { formatIssues } from '../config/issues.ts';
 import { type ConfigSources, loadConfig } from '../config/load.ts';
-import { type FlagKey, listFlags } from '../config/overrides.ts';
+import { CONFIG_FILE, type FlagKey, listFlags } from '../config/overrides.ts';
 import { parseDuration } from '../config/values.ts';
 import { type CommandContext, usageError } from './command.ts';
 
@@ -30,6 +30,11 @@ export function addConfigFlags(command: Command): void {
   }
 }
 
+/** Adds `--config.file` alone, for a command that reads only settings. */
+export function addConfigFileFlag(command: Command): void {
+  for (const option of toOptions(CONFIG_FILE)) command.addOption(option);
+}
+
 /** Adds `--cluster` and the same flags for a command that queries a cluster; its help lists only how to reach it. */
 export function addClusterOptions(command: Command): void {
   const help = 'Configured cluster to query; required if there are several.';
@@ -51,11 +56,16 @@ export function configSources(command: Command, { env }: CommandContext): Config
  * The configuration as the exporter would read it; warnings go to standard error. With the option `--cluster`, secrets of
  * other clusters may be missing.
  */
-export async function loadCommandConfig(command: Command, context: CommandContext) {
+export async function loadCommandConfig(
+  command: Command,
+  context: CommandContext,
+  { withoutFiles = false } = {},
+) {
   const { cluster: onlyCluster } = command.opts<{ readonly cluster?: string }>();
   const { config, warnings } = await loadConfig({
     ...configSources(command, context),
     onlyCluster,
+    withoutFiles,
   });
   if (warnings.length > 0) process.stderr.write(`${formatIssues(warnings)}\n`);
   return config;

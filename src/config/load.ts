@@ -1,6 +1,7 @@
 import { hostname as systemHostname } from 'node:os';
 import path from 'node:path';
 import { messageOf } from '../format.ts';
+import { findWrongOrders } from './alert-settings.ts';
 import type { CollectorOptions } from './cluster-schema.ts';
 import { readClusters } from './clusters.ts';
 import { isMap, readDocument, SourceDocument } from './document.ts';
@@ -25,6 +26,8 @@ export interface ConfigSources {
   readonly collectors: readonly CollectorOptions[];
   /** The cluster whose secrets and TLS files are needed; those of all when absent. */
   readonly onlyCluster?: string | undefined;
+  /** Secrets, TLS files and the web config file are not read: for who needs only values of keys. */
+  readonly withoutFiles?: boolean;
   /** A web config file that is already followed, and so not checked again here. */
   readonly followedWebConfig?: string | undefined;
   /** That of the system when absent. */
@@ -124,13 +127,15 @@ function inheritCollectors(document: SourceDocument): void {
   }
 }
 
-async function complete(
-  root: Section<FileConfig>,
-  { env, collectors, onlyCluster, followedWebConfig, hostname = systemHostname() }: ConfigSources,
-): Promise<Config> {
+async function complete(root: Section<FileConfig>, sources: ConfigSources): Promise<Config> {
+  const { env, collectors, onlyCluster, followedWebConfig } = sources;
+  const { withoutFiles = false, hostname = systemHostname() } = sources;
   checkShard(root.member('shard'));
-  await checkWebConfig(root.member('web'), followedWebConfig);
-  const clusters = await readClusters(root.member('clusters'), collectors, env, onlyCluster);
+  checkThresholds(root.member('thresholds'));
+  if (!withoutFiles) await checkWebConfig(root.member('web'), followedWebConfig);
+  // No cluster has an empty name.
+  const used = withoutFiles ? '' : onlyCluster;
+  const clusters = await readClusters(root.member('clusters'), collectors, env, used);
   // Not complete only where a problem was reported.
   const { collectors: _common, ...values } = root.allValues;
   const shard = { ...values.shard, name: values.shard?.name ?? shardNameOf(hostname) };
@@ -148,6 +153,12 @@ function checkShard(shard: Section<FileConfig['shard']>): void {
   if (count === 0 || index < count) return;
   const range = `shards count from 0 to ${count - 1}`;
   shard.report(`the index ${index} is not below the count ${count}: ${range}`, 'index');
+}
+
+function checkThresholds(thresholds: Section<FileConfig['thresholds']>): void {
+  for (const { critical, warning, message } of findWrongOrders(thresholds.values)) {
+    thresholds.report(message, thresholds.has(critical) ? critical : warning);
+  }
 }
 
 async function checkWebConfig(

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { type ProxyConfig, listenAddress } from './addresses.ts';
+import { LINK_SECTION, THRESHOLD_SECTION } from './alert-settings.ts';
 import {
   type CollectorConfig,
   type CollectorOptions,
@@ -148,6 +149,8 @@ export function configSchema(collectors: readonly CollectorOptions[], folder = '
     log: v.nullish(LOG, {}),
     shard: v.nullish(SHARD, {}),
     config: v.nullish(RELOAD, {}),
+    thresholds: v.nullish(THRESHOLD_SECTION, {}),
+    links: v.nullish(LINK_SECTION, {}),
     clusters: v.nullish(clusters, []),
     collectors: v.nullish(collectorBlock, {}),
   };

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import * as v from 'valibot';
+import { formatList } from '../format.ts';
 import { isContainer } from './document.ts';
 import { findNearest, quote, show } from './issues.ts';
 
@@ -59,17 +60,24 @@ export function section<const E extends v.ObjectEntries>(
   removed: Readonly<Record<string, string>> = {},
 ) {
   const keys = Object.keys(entries);
-  const map = v.strictObject(entries, ({ expected, input, path }) => {
+  const expected = `expected ${listKeys(keys)}`;
+  const map = v.strictObject(entries, ({ expected: wanted, input, path }) => {
     const item = path?.[0];
-    if (item === undefined) return `${show(input)} is not a map: expected ${keys.join(', ')}`;
-    if (Array.isArray(item.input)) return `a list is not a map: expected ${keys.join(', ')}`;
-    if (expected === 'never') return explainUnknownKey(String(item.key), keys, removed);
+    if (item === undefined) return `${show(input)} is not a map: ${expected}`;
+    if (Array.isArray(item.input)) return `a list is not a map: ${expected}`;
+    if (wanted === 'never') return explainUnknownKey(String(item.key), keys, removed);
     const entry = entries[String(item.key)];
     const { flag } = entry?.kind === 'schema' ? v.getMetadata(entry) : {};
     const hint = typeof flag === 'string' ? ` (or --${flag})` : '';
     return `the key ${quote(String(item.key))} is missing: set it${hint}`;
   });
   return v.pipe(map, v.readonly());
+}
+
+const MAX_LISTED_KEYS = 20;
+
+function listKeys(keys: readonly string[]): string {
+  return keys.length > MAX_LISTED_KEYS ? formatList(keys) : keys.join(', ');
 }
 
 function explainUnknownKey(
@@ -79,7 +87,7 @@ function explainUnknownKey(
 ): string {
   if (Object.hasOwn(removed, name)) return `the key ${quote(name)} was removed ${removed[name]}`;
   const nearest = findNearest(name, known);
-  const remedy = nearest ? `did you mean ${quote(nearest)}?` : `expected ${known.join(', ')}`;
+  const remedy = nearest ? `did you mean ${quote(nearest)}?` : `expected ${listKeys(known)}`;
   return `unknown key ${quote(name)}; ${remedy}`;
 }
 
@@ -132,7 +140,8 @@ export const share = v.pipe(
   v.metadata({ valueType: 'number' }),
 );
 
-function unquoteHint(input: unknown, isRight: (value: number) => boolean): string {
+/** `: remove the quotes`, where a text holds a number of the right kind. */
+export function unquoteHint(input: unknown, isRight: (value: number) => boolean): string {
   const isNumber = typeof input === 'string' && input.trim() !== '' && isRight(Number(input));
   return isNumber ? ': remove the quotes' : '';
 }

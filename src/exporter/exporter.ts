@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Collector } from '../collectors/collector.ts';
+import type { FindingSettings } from '../config/alert-settings.ts';
 import { describeConfig } from '../config/describe.ts';
 import { FILE_CHECK_MS, type LoadFailure } from '../config/files.ts';
 import { ConfigError, formatIssues } from '../config/issues.ts';
@@ -57,9 +58,11 @@ export class Exporter {
   readonly #clock: Clock;
   readonly #metrics: ExporterMetrics;
   readonly #webConfig: WebConfigWatcher;
-  readonly #history = new History();
+  readonly #history = new History(() => this.#findingSettings);
   readonly #clusters: Clusters;
   #server: Awaited<ReturnType<typeof startWebServer>> | undefined;
+  /** Limits and links of the running configuration. */
+  #findingSettings: FindingSettings;
   /** The running configuration as it may be shown. */
   #described: unknown;
   /** The end of the last reload that was requested. */
@@ -95,6 +98,8 @@ export class Exporter {
     this.#clock = clock;
     this.#webConfig = webConfig;
     this.#metrics = new ExporterMetrics(build);
+    const { thresholds, links } = options.config;
+    this.#findingSettings = { thresholds, links };
     this.#described = describeConfig(options.config, options.collectors);
     this.#lastReloadMs = clock.wallMs();
     this.#clusters = new Clusters({
@@ -147,6 +152,7 @@ export class Exporter {
       problems: () => this.#problems(),
       clusters: () => this.#clusters.list,
       history: this.#history,
+      findingSettings: () => this.#findingSettings,
       startedMs: wallMs(),
       wallMs,
     });
@@ -231,6 +237,7 @@ export class Exporter {
     const changed = loaded.config;
     await this.#clusters.apply(changed);
     this.#history.keep(new Set(changed.clusters.map(({ name }) => name)));
+    this.#findingSettings = { thresholds: changed.thresholds, links: changed.links };
     log.level = changed.log.level;
     this.#described = describeConfig({ ...changed, web }, collectors);
     log.info({ clusters: changed.clusters.length }, 'configuration reloaded');

@@ -2,10 +2,10 @@ import { livenessOf } from '../cockroach/node.ts';
 import type { NodesResult, NodeStatus } from '../collectors/nodes/collector.ts';
 import type { RangesResult } from '../collectors/ranges/collector.ts';
 import { QUERIES } from '../collectors/ranges/range.ts';
+import type { Thresholds } from '../config/alert-settings.ts';
 import { formatNumber } from '../format.ts';
 import { formatNodes } from './load-problems.ts';
 import type { Problem } from './problem.ts';
-import { THRESHOLDS } from './thresholds.ts';
 
 /** The load of a node with the other nodes of its region: lease preferences make regions differ. */
 interface ComparedNode {
@@ -26,6 +26,7 @@ const MIN_LEASES = 100;
 export function hotspotProblems(
   { nodes }: NodesResult,
   { scanned }: RangesResult,
+  thresholds: Thresholds,
 ): readonly Problem[] {
   const stores = new Map(scanned.map((node) => [node.nodeId, [...node.stores.values()]]));
   const compared = nodes.flatMap((node): readonly ComparedNode[] => {
@@ -42,7 +43,9 @@ export function hotspotProblems(
     ];
   });
   const regions = [...Map.groupBy(compared, ({ region }) => region).values()];
-  const hot = regions.flatMap((members) => members.flatMap((node) => excessOf(node, members)));
+  const hot = regions.flatMap((members) =>
+    members.flatMap((node) => excessOf(node, members, thresholds)),
+  );
   if (hot.length === 0) return [];
   const [worst] = hot.toSorted((a, b) => b.excess - a.excess);
   return [
@@ -61,6 +64,7 @@ export function hotspotProblems(
 function excessOf(
   node: ComparedNode,
   members: readonly ComparedNode[],
+  thresholds: Thresholds,
 ): readonly { readonly id: number; readonly excess: number }[] {
   const others = members.filter((one) => one !== node);
   if (others.length === 0) return [];
@@ -68,8 +72,8 @@ function excessOf(
     node[key] / Math.max(1, others.reduce((sum, one) => sum + one[key], 0) / others.length);
   const [leases, queries] = [timesMean('leases'), timesMean('queries')];
   const cpuExcess = (node.cpu ?? 0) - median(members.flatMap(({ cpu }) => cpu ?? []));
-  const hasLeases = leases > THRESHOLDS.lease_imbalance && node.leases > MIN_LEASES;
-  const hasQueries = queries > THRESHOLDS.load_imbalance && cpuExcess > THRESHOLDS.hotspot_cpu;
+  const hasLeases = leases > thresholds.lease_imbalance && node.leases > MIN_LEASES;
+  const hasQueries = queries > thresholds.load_imbalance && cpuExcess > thresholds.hotspot_cpu;
   if (!hasLeases && !hasQueries) return [];
   return [{ id: node.id, excess: hasLeases ? leases : queries }];
 }
@@ -93,13 +97,16 @@ function regionOf({ tiers }: NodeStatus): string {
 }
 
 /** Ranges with more load than one CPU core serves well. */
-export function hotRangeProblems({ scanned }: RangesResult): readonly Problem[] {
+export function hotRangeProblems(
+  { scanned }: RangesResult,
+  thresholds: Thresholds,
+): readonly Problem[] {
   const detailed = scanned.filter(({ isDetailed }) => isDetailed);
   const nanos = detailed.flatMap(({ maxCpuNanos }) => maxCpuNanos ?? []);
   const cpu = nanos.reduce((most, value) => Math.max(most, value / 1e9), 0);
   const queries = scanned.reduce((most, { maxQueries = 0 }) => Math.max(most, maxQueries), 0);
   const isHot =
-    nanos.length > 0 ? cpu > THRESHOLDS.hot_range_cpu : queries > THRESHOLDS.hot_range_queries;
+    nanos.length > 0 ? cpu > thresholds.hot_range_cpu : queries > thresholds.hot_range_queries;
   if (!isHot) return [];
   const load =
     nanos.length > 0

@@ -1,22 +1,26 @@
 import type { NodesResult } from '../collectors/nodes/collector.ts';
 import { type JobsStatus, readJobs } from '../collectors/nodes/jobs.ts';
+import type { Thresholds } from '../config/alert-settings.ts';
 import { formatDuration, formatList } from '../format.ts';
 import type { Problem } from './problem.ts';
-import { THRESHOLDS } from './thresholds.ts';
 
 /** Problems of jobs, backups and an open upgrade, as the nodes report them. */
 export function jobProblems(
   { nodes, lastBackupSeconds }: NodesResult,
   nowMs: number,
+  thresholds: Thresholds,
 ): readonly Problem[] {
   const status = readJobs(nodes);
   const now = nowMs / 1000;
   return [
-    ...pausedProblems(status),
-    ...Object.entries(status.lagSeconds).flatMap(([kind, lag = 0]) => lagProblem(kind, lag)),
-    ...backupProblem(lastBackupSeconds === 0 ? 0 : now - lastBackupSeconds),
+    ...pausedProblems(status, thresholds),
+    ...Object.entries(status.lagSeconds).flatMap(([kind, lag = 0]) =>
+      lagProblem(kind, lag, thresholds),
+    ),
+    ...backupProblem(lastBackupSeconds === 0 ? 0 : now - lastBackupSeconds, thresholds),
     ...upgradeProblem(
       status.preserveDowngradeSeconds === undefined ? 0 : now - status.preserveDowngradeSeconds,
+      thresholds,
     ),
   ];
 }
@@ -24,10 +28,10 @@ export function jobProblems(
 const UNITS = { hour: 3600, day: 86_400 } as const;
 
 /** Paused jobs that keep old data. */
-function pausedProblems({ jobs }: JobsStatus): readonly Problem[] {
+function pausedProblems({ jobs }: JobsStatus, thresholds: Thresholds): readonly Problem[] {
   const paused = jobs.filter(
     ({ paused: count = 0, protectedAgeSeconds = 0 }) =>
-      count > 0 && protectedAgeSeconds > THRESHOLDS.protected_age,
+      count > 0 && protectedAgeSeconds > thresholds.protected_age,
   );
   const describe = (alert: 'CrdbChangefeedPaused' | 'CrdbJobPaused', types: typeof paused) => {
     const age = formatDuration(Math.max(...types.map((one) => one.protectedAgeSeconds ?? 0)));
@@ -44,24 +48,24 @@ function pausedProblems({ jobs }: JobsStatus): readonly Problem[] {
   ];
 }
 
-function lagProblem(kind: string, lagSeconds: number): readonly Problem[] {
-  if (lagSeconds <= THRESHOLDS.replication_lag) return [];
+function lagProblem(kind: string, lagSeconds: number, thresholds: Thresholds): readonly Problem[] {
+  if (lagSeconds <= thresholds.replication_lag) return [];
   const text = `The ${kind} replication into this cluster is ${formatDuration(lagSeconds)} behind.`;
   const next = 'Check the job, the source cluster and the network between the two.';
   const alert = 'CrdbReplicationLag';
   return [{ key: `${kind} lag`, about: 'jobs', alert, normalSeconds: 600, text, next }];
 }
 
-function backupProblem(ageSeconds: number): readonly Problem[] {
-  if (ageSeconds <= THRESHOLDS.backup_hours * UNITS.hour) return [];
+function backupProblem(ageSeconds: number, thresholds: Thresholds): readonly Problem[] {
+  if (ageSeconds <= thresholds.backup_hours * UNITS.hour) return [];
   const text = `The last scheduled backup ended ${formatDuration(ageSeconds)} ago.`;
   const next = 'See SHOW SCHEDULES and SHOW JOBS.';
   const alert = 'CrdbBackupTooOld';
   return [{ key: 'backup', about: 'jobs', alert, normalSeconds: 600, text, next }];
 }
 
-function upgradeProblem(ageSeconds: number): readonly Problem[] {
-  if (ageSeconds <= THRESHOLDS.finalize_days * UNITS.day) return [];
+function upgradeProblem(ageSeconds: number, thresholds: Thresholds): readonly Problem[] {
+  if (ageSeconds <= thresholds.finalize_days * UNITS.day) return [];
   const text = `The upgrade has not been finalized for ${formatDuration(ageSeconds)}.`;
   const next =
     'When the new version works, RESET CLUSTER SETTING cluster.preserve_downgrade_option.';

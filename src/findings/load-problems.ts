@@ -1,10 +1,10 @@
 import { livenessOf } from '../cockroach/node.ts';
 import type { NodesResult, NodeStatus } from '../collectors/nodes/collector.ts';
+import type { Thresholds } from '../config/alert-settings.ts';
 import { formatCount, formatDuration, formatList, formatNumber, formatPercent } from '../format.ts';
 import type { AlertName } from '../vocabulary.ts';
-import { NO_RATES, type NodeRates } from './node-rates.ts';
+import type { NodeRates } from './node-rates.ts';
 import type { Problem } from './problem.ts';
-import { THRESHOLDS } from './thresholds.ts';
 
 /** A condition of single nodes; the text follows `Node 3: ` or `Nodes 3 and 4: `. */
 export interface NodeCondition {
@@ -15,7 +15,7 @@ export interface NodeCondition {
   readonly normalSeconds: number;
   /** Undefined when the node does not send it. */
   readonly read: (node: NodeStatus) => number | undefined;
-  readonly isOver: (value: number) => boolean;
+  readonly isOver: (value: number, thresholds: Thresholds) => boolean;
   /** Of the worst value. */
   readonly text: (worst: number) => string;
   readonly next: string;
@@ -26,7 +26,7 @@ const NODE_CONDITIONS: readonly NodeCondition[] = [
     alert: 'CrdbClockOffsetHigh',
     normalSeconds: 300,
     read: ({ metrics }) => absolute(metrics.get('clock-offset.meannanos'), 1e9),
-    isOver: (offset) => offset > THRESHOLDS.clock_offset,
+    isOver: (offset, thresholds) => offset > thresholds.clock_offset,
     text: (offset) => `the clock is up to ${Math.round(offset * 1000)} ms off those of the others`,
     next: 'Check the time service: a node stops itself at 80 percent of --max-offset (400 ms by default).',
   },
@@ -34,7 +34,7 @@ const NODE_CONDITIONS: readonly NodeCondition[] = [
     alert: 'CrdbNodeMemoryHigh',
     normalSeconds: 1800,
     read: ({ metrics, memoryBytes }) => ratio(metrics.get('sys.rss'), memoryBytes),
-    isOver: (share) => share > THRESHOLDS.memory,
+    isOver: (share, thresholds) => share > thresholds.memory,
     text: (share) => `the process uses ${formatPercent(share)} of the memory`,
     next: 'Compare --cache and --max-sql-memory with the memory of the machine: the kernel may kill the node.',
   },
@@ -42,7 +42,7 @@ const NODE_CONDITIONS: readonly NodeCondition[] = [
     alert: 'CrdbFileDescriptorsHigh',
     normalSeconds: 900,
     read: ({ metrics }) => ratio(metrics.get('sys.fd.open'), metrics.get('sys.fd.softlimit')),
-    isOver: (share) => share > THRESHOLDS.file_descriptors,
+    isOver: (share, thresholds) => share > thresholds.file_descriptors,
     text: (share) => `${formatPercent(share)} of the file descriptors are open`,
     next: 'Raise the limit (nofile) or look for a connection leak.',
   },
@@ -58,7 +58,7 @@ const NODE_CONDITIONS: readonly NodeCondition[] = [
     alert: 'CrdbStoreOverloaded',
     normalSeconds: 600,
     read: (node) => largestOf(node, (store) => store.get('storage.l0-sublevels')),
-    isOver: (sublevels) => sublevels >= THRESHOLDS.l0_sublevels,
+    isOver: (sublevels, thresholds) => sublevels >= thresholds.l0_sublevels,
     text: (sublevels) => `a store has ${formatCount(sublevels)} L0 sublevels and throttles writes`,
     next: 'Check disk throughput and bulk writes.',
   },
@@ -84,7 +84,7 @@ const NODE_CONDITIONS: readonly NodeCondition[] = [
     alert: 'CrdbChangefeedLagging',
     normalSeconds: 900,
     read: ({ metrics }) => absolute(metrics.get('changefeed.max_behind_nanos'), 1e9),
-    isOver: (seconds) => seconds > THRESHOLDS.changefeed_lag,
+    isOver: (seconds, thresholds) => seconds > thresholds.changefeed_lag,
     text: (seconds) => `a changefeed is ${formatDuration(seconds)} behind`,
     next: 'Normal during an initial scan; otherwise check the sink and the load.',
   },
@@ -96,7 +96,8 @@ const HEAVY_JOBS = ['backup', 'import', 'restore'];
 /** Problems of load and resources, from the nodes whose records are fresh and the rates between two records. */
 export function loadProblems(
   { nodes }: NodesResult,
-  { writeStallsPerMinute }: Pick<NodeRates, 'writeStallsPerMinute'> = NO_RATES,
+  { writeStallsPerMinute }: Pick<NodeRates, 'writeStallsPerMinute'>,
+  thresholds: Thresholds,
 ): readonly Problem[] {
   const fresh = nodes.filter(({ isFresh }) => isFresh);
   const isHeavy = fresh.some(({ metrics }) =>
@@ -107,16 +108,16 @@ export function loadProblems(
     key: 'write stalls',
     normalSeconds: 600,
     read: ({ id }) => writeStallsPerMinute.get(id),
-    isOver: (count) => count > THRESHOLDS.write_stalls,
+    isOver: (count) => count > thresholds.write_stalls,
     text: (count) => `a store stops all its writes ${formatNumber(count)} times a minute`,
     next: 'Check disk throughput and bulk writes.',
   };
   const conditions = [...NODE_CONDITIONS, stalls, ...(isHeavy ? [] : [CPU])];
   return [
-    ...conditions.flatMap((condition) => findNodes(condition, fresh)),
-    ...licenseProblems(fresh),
-    ...diskProblems(fresh),
-    ...capacityProblems(fresh),
+    ...conditions.flatMap((condition) => findNodes(condition, fresh, thresholds)),
+    ...licenseProblems(fresh, thresholds),
+    ...diskProblems(fresh, thresholds),
+    ...capacityProblems(fresh, thresholds),
     ...partitionProblems(nodes),
   ];
 }
@@ -125,7 +126,7 @@ const CPU: NodeCondition = {
   alert: 'CrdbNodeCpuHigh',
   normalSeconds: 3600,
   read: ({ metrics }) => metrics.get('sys.cpu.combined.percent-normalized'),
-  isOver: (share) => share > THRESHOLDS.cpu,
+  isOver: (share, thresholds) => share > thresholds.cpu,
   text: (share) => `up to ${formatPercent(share)} of all CPUs are used`,
   next: 'Compare the hottest ranges and the running statements.',
 };
@@ -134,10 +135,11 @@ const CPU: NodeCondition = {
 export function findNodes(
   { read, isOver, text, next, alert, key = alert, normalSeconds }: NodeCondition,
   nodes: readonly NodeStatus[],
+  thresholds: Thresholds,
 ): readonly Problem[] {
   const over = nodes.flatMap((node) => {
     const value = read(node);
-    return value !== undefined && isOver(value) ? [{ id: node.id, value }] : [];
+    return value !== undefined && isOver(value, thresholds) ? [{ id: node.id, value }] : [];
   });
   if (over.length === 0) return [];
   const worst = over.reduce((most, { value }) => Math.max(most, value), -Infinity);
@@ -145,7 +147,7 @@ export function findNodes(
   return [{ key, about: 'nodes', alert, normalSeconds, text: `${names}: ${text(worst)}.`, next }];
 }
 
-function licenseProblems(nodes: readonly NodeStatus[]): readonly Problem[] {
+function licenseProblems(nodes: readonly NodeStatus[], thresholds: Thresholds): readonly Problem[] {
   const left = nodes.flatMap(({ metrics }) => {
     const seconds =
       metrics.get('seconds_until_license_expiry') ??
@@ -154,13 +156,13 @@ function licenseProblems(nodes: readonly NodeStatus[]): readonly Problem[] {
     return seconds === undefined || seconds === 0 ? [] : [seconds];
   });
   const days = Math.min(...left) / 86_400;
-  if (left.length === 0 || days >= THRESHOLDS.license_days) return [];
+  if (left.length === 0 || days >= thresholds.license_days) return [];
   return [
     {
       key: 'license',
       about: 'nodes',
       alert: 'CrdbLicenseExpiring',
-      level: days < THRESHOLDS.license_critical_days ? 'critical' : undefined,
+      level: days < thresholds.license_critical_days ? 'critical' : undefined,
       text:
         days <= 0
           ? 'The license has expired.'
@@ -171,15 +173,15 @@ function licenseProblems(nodes: readonly NodeStatus[]): readonly Problem[] {
 }
 
 /** Stores with little free space: critical below a tenth, and below 5 GiB unless 30 percent are free. */
-function diskProblems(nodes: readonly NodeStatus[]): readonly Problem[] {
+function diskProblems(nodes: readonly NodeStatus[], thresholds: Thresholds): readonly Problem[] {
   const low = nodes.flatMap(({ id, stores }) =>
     [...stores.values()].flatMap((store) => {
       const available = store.get('capacity.available');
       const free = ratio(available, store.get('capacity'));
       if (available === undefined || free === undefined) return [];
-      const isScarce = free < 3 * THRESHOLDS.disk_critical && available < THRESHOLDS.disk_floor;
-      const isCritical = isScarce || free < THRESHOLDS.disk_critical;
-      return isCritical || free < THRESHOLDS.disk ? [{ id, free, isCritical }] : [];
+      const isScarce = free < 3 * thresholds.disk_critical && available < thresholds.disk_floor;
+      const isCritical = isScarce || free < thresholds.disk_critical;
+      return isCritical || free < thresholds.disk ? [{ id, free, isCritical }] : [];
     }),
   );
   if (low.length === 0) return [];
@@ -198,7 +200,10 @@ function diskProblems(nodes: readonly NodeStatus[]): readonly Problem[] {
 }
 
 /** Free space of the others once they hold the data of the largest node; three nodes cannot take over those of a fourth. */
-function capacityProblems(nodes: readonly NodeStatus[]): readonly Problem[] {
+function capacityProblems(
+  nodes: readonly NodeStatus[],
+  thresholds: Thresholds,
+): readonly Problem[] {
   const sizes = nodes
     .map(({ stores }) => {
       const list = [...stores.values()];
@@ -210,7 +215,7 @@ function capacityProblems(nodes: readonly NodeStatus[]): readonly Problem[] {
   const largest = sizes.reduce((most, { capacity }) => Math.max(most, capacity), 0);
   const capacity = sizes.reduce((all, one) => all + one.capacity, 0) - largest;
   const available = sizes.reduce((all, one) => all + one.available, 0) - largest;
-  if (!(capacity > 0) || available / capacity >= THRESHOLDS.capacity) return [];
+  if (!(capacity > 0) || available / capacity >= thresholds.capacity) return [];
   const share = Math.max(0, available / capacity);
   const text = `Without the largest node the others would be full but for ${formatPercent(share)}.`;
   const next = 'Add nodes or disk space.';

@@ -2,11 +2,11 @@ import { DEAD, livenessOf } from '../cockroach/node.ts';
 import type { NodesResult, NodeStatus as PolledNode } from '../collectors/nodes/collector.ts';
 import { QUERIES } from '../collectors/ranges/range.ts';
 import type { RangesResult } from '../collectors/ranges/samples.ts';
+import type { Thresholds } from '../config/alert-settings.ts';
 import { formatCount, formatList } from '../format.ts';
 import { ALERT_SEVERITIES, LIVENESS_STATUSES, type Severity } from '../vocabulary.ts';
 import { adviseDeadNodes, type DecommissionDecision } from './dead-nodes.ts';
 import { type Problem, NORMAL_SECONDS, toTime } from './problem.ts';
-import { THRESHOLDS } from './thresholds.ts';
 
 /** The nodes of a cluster. */
 export interface NodesStatus {
@@ -139,15 +139,15 @@ const LIVENESS_ISSUES: Readonly<Record<string, Partial<Problem> & { readonly wha
 /** The alert waits this long after the last node with another build. */
 const SKEW_SECONDS = 12 * 3600;
 
-/** As in the rules: two nodes, and a tenth of the cluster. */
-const MANY = { nodes: 2, share: THRESHOLDS.nodes_down };
+/** As in the rules: two nodes, and a share of the cluster. */
+const MANY_NODES = 2;
 
 /** With fewer live nodes no replica can be rebuilt. */
 const MIN_LIVE = 3;
 
-function isMany(list: NodesStatus['list']): boolean {
+function isMany(list: NodesStatus['list'], { nodes_down }: Thresholds): boolean {
   const down = list.filter(isDown).length;
-  return down >= MANY.nodes && down >= MANY.share * list.length;
+  return down >= MANY_NODES && down >= nodes_down * list.length;
 }
 
 /** Nodes whose process or machine is down: their last record is about as old as that. */
@@ -172,10 +172,11 @@ export function nodeLevel({ status, isStale }: NodeStatus): Severity | 'live' {
 export function nodeProblems(
   { list, builds, byStatus }: NodesStatus,
   decommission: DecommissionDecision,
+  thresholds: Thresholds,
 ): readonly Problem[] {
   const issues: Problem[] = [];
   const about = 'nodes';
-  const areManyDown = isMany(list);
+  const areManyDown = isMany(list, thresholds);
   for (const [status, { what, ...issue }] of Object.entries(LIVENESS_ISSUES)) {
     const nodes = list.filter((node) => node.status === status);
     if (nodes.length === 0) continue;

@@ -1,6 +1,7 @@
 import type { NodesResult } from '../collectors/nodes/collector.ts';
 import type { RangesResult } from '../collectors/ranges/collector.ts';
 import { sessions, type SessionsResult } from '../collectors/sessions/collector.ts';
+import type { FindingSettings } from '../config/alert-settings.ts';
 import { formatDuration } from '../format.ts';
 import type { Conditions } from '../polling/conditions.ts';
 import type { Api } from '../vocabulary.ts';
@@ -32,6 +33,7 @@ export interface ClusterView {
 
 /** What the problems follow from. */
 export interface ClusterEvidence {
+  readonly settings: FindingSettings;
   readonly results: ProblemResults;
   readonly rates: NodeRates;
   readonly stop: StopEvidence;
@@ -49,7 +51,7 @@ interface ProblemResults {
 /** The problems of a cluster and of watching it, as the page, /api/status and the commands show them. */
 export function findProblems(
   view: ClusterView,
-  { results, rates, stop, warnings }: ClusterEvidence,
+  { results, rates, stop, warnings, settings: { thresholds } }: ClusterEvidence,
   nowMs: number,
 ): readonly Problem[] {
   const polledAt = view.collectors.find(({ name }) => name === sessions.name)?.lastSuccessAt;
@@ -68,19 +70,26 @@ export function findProblems(
     ...pollProblems(view.collectors, down, describeLastSeen(view, nowMs)),
     ...shown.map((warning) => warningProblem(view.name, warning)),
     ...from('nodes', [
-      ...(view.nodes ? nodeProblems(view.nodes, decideDecommission(stop)) : []),
-      ...(nodes ? [...loadProblems(nodes, rates), ...jobProblems(nodes, nowMs)] : []),
+      ...(view.nodes ? nodeProblems(view.nodes, decideDecommission(stop), thresholds) : []),
+      ...(nodes
+        ? [...loadProblems(nodes, rates, thresholds), ...jobProblems(nodes, nowMs, thresholds)]
+        : []),
     ]),
     ...from('ranges', [
       ...(view.ranges ? rangeProblems(view.ranges, isBlind, view.nodes?.list.length) : []),
-      ...(ranges ? [...hotRangeProblems(ranges), ...quorumProblems(ranges)] : []),
+      ...(ranges
+        ? [...hotRangeProblems(ranges, thresholds), ...quorumProblems(ranges, thresholds)]
+        : []),
       ...(ranges && nodes
-        ? [...hotspotProblems(nodes, ranges), ...widespreadProblems(ranges, nodes.nodes.length)]
+        ? [
+            ...hotspotProblems(nodes, ranges, thresholds),
+            ...widespreadProblems(ranges, nodes.nodes.length, thresholds),
+          ]
         : []),
     ]),
     ...from('sessions', [
-      ...(view.sessions ? sessionProblems(view.sessions, view.name, polledAt) : []),
-      ...(nodes && listed ? sessionLoadProblems(listed, nodes) : []),
+      ...(view.sessions ? sessionProblems(view.sessions, view.name, polledAt, thresholds) : []),
+      ...(nodes && listed ? sessionLoadProblems(listed, nodes, thresholds) : []),
     ]),
     ...from('cloud', view.assistant ? assistantProblems(view.assistant) : []),
   ];

@@ -1,4 +1,5 @@
 import type { RangesResult } from '../collectors/ranges/collector.ts';
+import type { Thresholds } from '../config/alert-settings.ts';
 import { formatCount, formatList, formatPercent } from '../format.ts';
 import { PROBLEMS } from '../vocabulary.ts';
 import { NORMAL_SECONDS, type Problem } from './problem.ts';
@@ -9,7 +10,6 @@ import {
   systemRangeName,
 } from './ranges.ts';
 import { scanProblems } from './scan-status.ts';
-import { THRESHOLDS } from './thresholds.ts';
 
 /** Ranges that are named in a finding; the table of the page has more. */
 const MAX_NAMED = 3;
@@ -137,11 +137,12 @@ const UNDERREPLICATED = PROBLEMS.indexOf('underreplicated');
 export function widespreadProblems(
   { scanned, summary }: RangesResult,
   nodeCount: number,
+  thresholds: Thresholds,
 ): readonly Problem[] {
   const stores = scanned.flatMap((node) => [...node.stores.values()]);
   const leases = stores.reduce((sum, store) => sum + store.leases, 0);
   const count = summary?.byProblem[UNDERREPLICATED] ?? 0;
-  if (nodeCount < 3 || count <= THRESHOLDS.underreplicated * leases) return [];
+  if (nodeCount < 3 || count <= thresholds.underreplicated * leases) return [];
   const share = leases > 0 ? formatPercent(Math.min(1, count / leases)) : 'All';
   return [
     {
@@ -157,11 +158,14 @@ export function widespreadProblems(
 }
 
 /** Localities whose loss some ranges would not survive, although most would: of the tier with most localities. */
-export function quorumProblems({ summary }: RangesResult): readonly Problem[] {
+export function quorumProblems(
+  { summary }: RangesResult,
+  thresholds: Thresholds,
+): readonly Problem[] {
   if (summary?.domains === undefined) return [];
   const tiers = [...Map.groupBy(summary.domains.localities, ({ tier }) => tier).values()];
   const [widest = []] = tiers.toSorted((a, b) => b.length - a.length);
-  const most = THRESHOLDS.quorum_risk * summary.ranges;
+  const most = thresholds.quorum_risk * summary.ranges;
   const risky = widest.filter(({ quorum }) => quorum > 0 && quorum < most);
   if (widest.length < 3 || risky.length === 0) return [];
   const names = formatList(risky.slice(0, MAX_NAMED).map(({ locality }) => locality));

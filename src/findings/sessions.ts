@@ -1,9 +1,9 @@
 import type { NodesResult } from '../collectors/nodes/collector.ts';
 import type { SessionsResult } from '../collectors/sessions/collector.ts';
+import type { Thresholds } from '../config/alert-settings.ts';
 import { formatCount, formatList, formatNumber, formatPercent, quoteArgument } from '../format.ts';
 import { findNodes, type NodeCondition, ratio } from './load-problems.ts';
 import { type Problem, toTime } from './problem.ts';
-import { BATCH_APPLICATIONS, THRESHOLDS } from './thresholds.ts';
 
 /** The sessions of a cluster. */
 export interface SessionsStatus extends SessionCounts {
@@ -31,8 +31,8 @@ interface ApplicationStatus extends SessionCounts {
   readonly oldestIdleTransactionSeconds: number;
 }
 
-/** An open transaction without a query holds locks and delays garbage collection; above this age it is reported. */
-export const OLD_TRANSACTION_SECONDS = THRESHOLDS.idle_transaction_age;
+/** Applications whose transactions may take long, as the setting batch_applications of the rules. */
+export const BATCH_APPLICATIONS = /backup|restore|dump|import|export|migrat|etl|batch|report/i;
 
 export function readSessions({ nodes, failedNodes, applications }: SessionsResult): SessionsStatus {
   const tallies = [...nodes.values()];
@@ -75,8 +75,10 @@ export function sessionProblems(
   { applications, missingNodes }: SessionsStatus,
   cluster: string,
   polledAt: string | undefined,
+  thresholds: Thresholds,
 ): readonly Problem[] {
   const issues: Problem[] = [];
+  const oldSeconds = (one: ApplicationStatus) => findOldSeconds(one, thresholds);
   const [oldest, ...others] = applications
     .filter((one) => oldSeconds(one) !== undefined)
     .toSorted((a, b) => (oldSeconds(b) ?? 0) - (oldSeconds(a) ?? 0));
@@ -105,22 +107,26 @@ export function sessionProblems(
 }
 
 /** The age of a transaction that is too old; undefined without one. Transactions of batch jobs may be long. */
-function oldSeconds({
-  application,
-  oldestTransactionSeconds: any,
-  oldestIdleTransactionSeconds: idle,
-}: ApplicationStatus): number | undefined {
+function findOldSeconds(
+  {
+    application,
+    oldestTransactionSeconds: any,
+    oldestIdleTransactionSeconds: idle,
+  }: ApplicationStatus,
+  thresholds: Thresholds,
+): number | undefined {
   if (BATCH_APPLICATIONS.test(application)) {
-    return any > THRESHOLDS.batch_transaction_age ? any : undefined;
+    return any > thresholds.batch_transaction_age ? any : undefined;
   }
-  if (idle > THRESHOLDS.idle_transaction_age) return idle;
-  return any > THRESHOLDS.transaction_age ? any : undefined;
+  if (idle > thresholds.idle_transaction_age) return idle;
+  return any > thresholds.transaction_age ? any : undefined;
 }
 
 /** Statements and memory of sessions by node, against its CPUs and its memory. */
 export function sessionLoadProblems(
   { nodes: tallies }: SessionsResult,
   listed: NodesResult,
+  thresholds: Thresholds,
 ): readonly Problem[] {
   const connections = listed.nodes
     .filter(({ isFresh }) => isFresh)
@@ -133,9 +139,9 @@ export function sessionLoadProblems(
     normalSeconds: 900,
     read(node) {
       const executing = tallyOf(node.id)?.executing ?? 0;
-      return executing > THRESHOLDS.statements ? ratio(executing, node.cpus) : undefined;
+      return executing > thresholds.statements ? ratio(executing, node.cpus) : undefined;
     },
-    isOver: (share) => share > THRESHOLDS.statements_per_cpu,
+    isOver: (share) => share > thresholds.statements_per_cpu,
     text: (share) => `up to ${formatNumber(share)} statements per CPU are executing`,
     next: 'Limit the connection pools: more concurrency only adds latency.',
   };
@@ -143,11 +149,13 @@ export function sessionLoadProblems(
     alert: 'CrdbSessionMemoryHigh',
     normalSeconds: 600,
     read: ({ id, memoryBytes }) => ratio(tallyOf(id)?.allocBytes, memoryBytes),
-    isOver: (share) => share > THRESHOLDS.session_memory,
+    isOver: (share) => share > thresholds.session_memory,
     text: (share) => `SQL sessions use ${formatPercent(share)} of the memory`,
     next: '`crdb-exporter sessions --sort memory` lists the largest first.',
   };
-  const found = [statements, memory].flatMap((condition) => findNodes(condition, listed.nodes));
+  const found = [statements, memory].flatMap((condition) =>
+    findNodes(condition, listed.nodes, thresholds),
+  );
   return [...hidden, ...found];
 }
 

@@ -49,3 +49,33 @@ test('a failed reload is a finding until one succeeds', async () => {
   await running.reload(cluster);
   expect(await reloadFindings(exporter)).toEqual([]);
 });
+
+test('a reload applies limits to findings at once, without a new poll', async () => {
+  await using simulator = await simulate();
+  const cluster = `clusters:\n${clusterYaml(simulator)}`;
+  await using running = await watch(cluster);
+  const { exporter } = running;
+  const read = async () => {
+    const { text, headers } = await exporter.get('/api/status');
+    const status: Status = JSON.parse(text);
+    const findings = status.clusters.flatMap((one) => one.findings);
+    return {
+      etag: headers.get('etag'),
+      full: findings.flatMap(({ key, alert }) => (key === 'full stores' ? [alert] : [])),
+      polls: status.clusters.flatMap(({ collectors }) =>
+        collectors.map(({ lastSuccessAt }) => lastSuccessAt),
+      ),
+    };
+  };
+  await expect.poll(async () => (await read()).polls.includes(undefined)).toBe(false);
+  const before = await read();
+  expect(before.full).toEqual([]);
+  await running.reload(`thresholds: { disk: 0.999 }\n${cluster}`);
+  const after = await read();
+  expect(after.full).toEqual(['CrdbStoreDiskLow']);
+  expect(after.etag).not.toBe(before.etag);
+  await running.reload(`thresholds: { disk: 5 }\n${cluster}`);
+  expect((await read()).full).toEqual(['CrdbStoreDiskLow']);
+  await running.reload(cluster);
+  expect((await read()).full).toEqual([]);
+});

@@ -2,13 +2,15 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { SETTINGS } from '../../src/cli/commands/rules/settings.ts';
+import { DEFAULT_THRESHOLDS } from '../../src/config/alert-settings.ts';
 import { hotspotProblems } from '../../src/findings/hotspots.ts';
 import { jobProblems } from '../../src/findings/job-problems.ts';
 import { loadProblems } from '../../src/findings/load-problems.ts';
+import { NO_RATES } from '../../src/findings/node-rates.ts';
 import { toFindings } from '../../src/findings/problem.ts';
 import { widespreadProblems } from '../../src/findings/range-problems.ts';
-import { sessionLoadProblems } from '../../src/findings/sessions.ts';
-import { BATCH_APPLICATIONS, NOT_CHECKED, THRESHOLDS } from '../../src/findings/thresholds.ts';
+import { BATCH_APPLICATIONS, sessionLoadProblems } from '../../src/findings/sessions.ts';
+import { NOT_CHECKED } from '../../src/findings/unchecked-alerts.ts';
 import { ALERT_SEVERITIES, PROBLEMS } from '../../src/vocabulary.ts';
 import { readRules } from '../rules/rule-set.ts';
 import {
@@ -41,11 +43,7 @@ describe('each alert', () => {
     expect(missing).toEqual([]);
   });
 
-  test('has the same thresholds on the page', () => {
-    for (const [name, value] of Object.entries(THRESHOLDS)) {
-      const setting = Object.entries(SETTINGS).find(([key]) => key === name)?.[1];
-      expect([name, Number(setting?.[1])]).toEqual([name, value]);
-    }
+  test('has the same batch applications on the page', () => {
     const pattern = SETTINGS.batch_applications[1].replace('(?i).*(', '').replace(').*', '');
     expect(BATCH_APPLICATIONS.source).toBe(pattern);
   });
@@ -54,13 +52,16 @@ describe('each alert', () => {
 /** What is found when the last backup ended so many hours ago. */
 function ended(hours: number) {
   const lastBackupSeconds = NOW_MS / 1000 - hours * 3600;
-  return jobProblems({ ...nodesResult(node(1)), lastBackupSeconds }, NOW_MS);
+  return jobProblems({ ...nodesResult(node(1)), lastBackupSeconds }, NOW_MS, DEFAULT_THRESHOLDS);
 }
 
 /** What is found at a live node with these metrics, besides a calm one. */
 function found(more: Partial<Node>, others: readonly Node[] = [node(2)]) {
   const result = nodesResult(node(1, { memoryBytes: 100, ...more }), ...others);
-  return [...loadProblems(result), ...jobProblems(result, NOW_MS)];
+  return [
+    ...loadProblems(result, NO_RATES, DEFAULT_THRESHOLDS),
+    ...jobProblems(result, NOW_MS, DEFAULT_THRESHOLDS),
+  ];
 }
 
 function metrics(values: Readonly<Record<string, number>>): Partial<Node> {
@@ -87,13 +88,21 @@ function compare(
   const nodes = [cpu, 0.3, 0.3].map((value, at) =>
     node(at + 1, { ...metrics({ [key]: value }), ...(at === 0 && more) }),
   );
-  return hotspotProblems(nodesResult(...nodes), { ...rangesResult(0), scanned });
+  return hotspotProblems(
+    nodesResult(...nodes),
+    { ...rangesResult(0), scanned },
+    DEFAULT_THRESHOLDS,
+  );
 }
 
 /** What is found when so many of 100 ranges are under-replicated. */
 function many(count: number, nodeCount = 3) {
   const byProblem = PROBLEMS.map((problem) => (problem === 'underreplicated' ? count : 0));
-  return widespreadProblems(scannedRanges({ byProblem }, [scannedStore(1, 100)]), nodeCount);
+  return widespreadProblems(
+    scannedRanges({ byProblem }, [scannedStore(1, 100)]),
+    nodeCount,
+    DEFAULT_THRESHOLDS,
+  );
 }
 
 /** Values on both sides of the threshold of an alert. */
@@ -251,7 +260,9 @@ describe('a finding', () => {
   test('of sessions compares them with their node', () => {
     const listed = nodesResult(node(0, { memoryBytes: 100, cpus: 8 }));
     const of = (tally: Parameters<typeof sessionsResult>[0]) =>
-      sessionLoadProblems(sessionsResult(tally), listed).map(({ alert }) => alert);
+      sessionLoadProblems(sessionsResult(tally), listed, DEFAULT_THRESHOLDS).map(
+        ({ alert }) => alert,
+      );
     expect(of({ app: { executing: 33 } })).toEqual(['CrdbStatementConcurrencyHigh']);
     expect(of({ app: { executing: 32 } })).toEqual([]);
     expect(of({ app: { allocBytes: 21 } })).toEqual(['CrdbSessionMemoryHigh']);

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { DEFAULT_THRESHOLDS } from '../../src/config/alert-settings.ts';
 import { loadProblems } from '../../src/findings/load-problems.ts';
 import { readRates } from '../../src/findings/node-rates.ts';
 import { node, nodesResult } from '../web/status/results.ts';
@@ -53,7 +54,7 @@ function stalled(updatedSeconds: number, ...counts: readonly number[]) {
 test('write stalls count by node, of its store with most', () => {
   const { writeStallsPerMinute } = readRates(stalled(100, 5, 7), stalled(130, 7, 8));
   expect([...writeStallsPerMinute]).toEqual([[1, 4]]);
-  expect(loadProblems(stalled(130), { writeStallsPerMinute })).toMatchObject([
+  expect(loadProblems(stalled(130), { writeStallsPerMinute }, DEFAULT_THRESHOLDS)).toMatchObject([
     {
       alert: 'CrdbStoreOverloaded',
       text: 'Node 1: a store stops all its writes 4 times a minute.',

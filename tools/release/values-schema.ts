@@ -1,6 +1,12 @@
 import { listAlerts } from '../../src/cli/commands/rules.ts';
-import { BOUNDS, DURATION } from '../../src/cli/commands/rules/kinds.ts';
-import { OWN_LABELS, SETTINGS, SEVERITIES } from '../../src/cli/commands/rules/settings.ts';
+import {
+  DURATION,
+  OWN_LABELS,
+  type Setting,
+  SETTINGS,
+  SEVERITIES,
+} from '../../src/cli/commands/rules/settings.ts';
+import { boundsOf } from '../../src/config/alert-settings.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -91,21 +97,9 @@ function object(properties: Readonly<Record<string, Schema>>): Schema {
 
 /** The keys of `rules --set`. */
 function ruleSettings(): Schema {
-  const kinds: Readonly<Record<string, Schema>> = {
-    number: { type: 'number', exclusiveMinimum: 0 },
-    minutes: { ...count },
-    ...Object.fromEntries(
-      Object.entries(BOUNDS).map(([kind, { least, most }]) => [
-        kind,
-        { type: 'number', minimum: least, maximum: most },
-      ]),
-    ),
-    share: { type: 'number', exclusiveMinimum: 0, maximum: 1 },
-    regex: { ...text, minLength: 1 },
-  };
   const settings = Object.entries(SETTINGS).map(([name, [kind, , about]]) => [
     name,
-    { ...(kinds[kind] ?? text), description: about },
+    { ...schemaOf(kind), description: about },
   ]);
   const alerts = listAlerts();
   const severities = alerts.map(({ name }) => [`severity.${name}`, { enum: SEVERITIES }]);
@@ -117,6 +111,19 @@ function ruleSettings(): Schema {
     ...object(Object.fromEntries([...settings, ...severities, ...waits, ...labels])),
     patternProperties: { '^label\\.[a-zA-Z_][a-zA-Z0-9_]*$': text },
   };
+}
+
+function schemaOf(kind: Setting[0]): Schema {
+  switch (kind) {
+    case 'regex':
+      return { ...text, minLength: 1 };
+    case 'optional regex':
+    case 'optional url':
+    case 'url':
+      return text;
+    default:
+      return { type: 'number', ...boundsOf(kind) };
+  }
 }
 
 function adapt(node: unknown): Schema {

@@ -3,9 +3,12 @@ import path from 'node:path';
 import { type Command, Option } from 'commander';
 import { parseYaml, visitYaml } from '../../config/document.ts';
 import { explainFileError } from '../../config/files.ts';
-import { addExamples, CommandError } from '../command.ts';
+import { findFile } from '../../config/load.ts';
+import { addExamples, type CommandContext, CommandError } from '../command.ts';
+import { addConfigFileFlag, configSources, loadCommandConfig } from '../flags.ts';
 import {
   type AlertTemplate,
+  type ConfiguredSettings,
   readSettings,
   SETTINGS,
   SEVERITIES,
@@ -16,7 +19,8 @@ import {
 const TEMPLATE = path.join(import.meta.dirname, 'rules', 'rules.yml');
 
 /** `rules`: prints the recording and alerting rules. */
-export function define(command: Command): void {
+export function define(command: Command, context: CommandContext): void {
+  addConfigFileFlag(command);
   command
     .addOption(
       new Option('--set <key=value>', 'Change a setting; repeatable. The settings are below.')
@@ -26,18 +30,30 @@ export function define(command: Command): void {
     .option('--output <file>', 'Write to this file instead of standard output.');
   addExamples(
     command,
-    'rules --output rules.yml',
+    'rules --config.file=exporter.yml --output rules.yml',
     'rules --set disk=0.25 --set severity.CrdbNodeDead=critical --set label.team=database',
     "rules --set 'excluded_applications=pg_dump|nightly-.*'",
   );
   command.addHelpText('after', () => `\nSettings:\n${describeSettings()}`);
   command.action(
-    ({ set, output }: { readonly set: readonly string[]; readonly output?: string }) => {
-      const text = writeRules(readSettings(set, listAlerts()));
+    async ({ set, output }: { readonly set: readonly string[]; readonly output?: string }) => {
+      const configured = await readConfigured(command, context);
+      const text = writeRules(readSettings(set, listAlerts(), configured));
       if (output === undefined) process.stdout.write(text);
       else writeTo(output, text);
     },
   );
+}
+
+/** The limits and links of the configuration file, if there is one. */
+async function readConfigured(
+  command: Command,
+  context: CommandContext,
+): Promise<ConfiguredSettings | undefined> {
+  const file = findFile(configSources(command, context));
+  if (file === undefined) return undefined;
+  const { thresholds, links } = await loadCommandConfig(command, context, { withoutFiles: true });
+  return { file, thresholds, links };
 }
 
 function describeSettings(): string {

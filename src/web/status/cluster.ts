@@ -5,6 +5,7 @@ import { nodes } from '../../collectors/nodes/collector.ts';
 import { ranges, type RangesResult } from '../../collectors/ranges/collector.ts';
 import { sessions } from '../../collectors/sessions/collector.ts';
 import { tables } from '../../collectors/tables/collector.ts';
+import type { FindingSettings } from '../../config/alert-settings.ts';
 import { readAssistant } from '../../findings/assistant.ts';
 import { NO_RATES, type NodeRates } from '../../findings/node-rates.ts';
 import { readNodes } from '../../findings/nodes.ts';
@@ -61,6 +62,7 @@ export interface ClusterComparisons {
 /** Reads the results of the last polls. `sinceMs` is when this exporter first saw the issue of a key. */
 export function readCluster(
   cluster: ClusterSource,
+  settings: FindingSettings,
   sinceMs: (key: string) => number,
   nowMs: number,
   { scanCheck, rates = NO_RATES }: ClusterComparisons = {},
@@ -74,6 +76,7 @@ export function readCluster(
     },
     stop: readStopEvidence(cluster, nowMs),
     warnings: cluster.warnings,
+    settings,
   };
   return assess(readParts(cluster, evidence.stop, scanCheck), evidence, sinceMs, nowMs);
 }
@@ -82,6 +85,7 @@ export function readCluster(
 export function readUnreadable(
   cluster: ClusterSource,
   reason: string,
+  settings: FindingSettings,
   sinceMs: (key: string) => number,
   nowMs: number,
 ) {
@@ -100,6 +104,7 @@ export function readUnreadable(
     rates: NO_RATES,
     stop: { scan: undefined, statuses: undefined },
     warnings: [...cluster.warnings, warning],
+    settings,
   };
   const status = assess(readParts(withoutResults, evidence.stop), evidence, sinceMs, nowMs);
   return { ...status, state: status.state === 'healthy' ? ('unknown' as const) : status.state };

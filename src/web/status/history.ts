@@ -1,5 +1,6 @@
 import { nodes as nodesCollector, type NodesResult } from '../../collectors/nodes/collector.ts';
 import { ranges as rangesCollector } from '../../collectors/ranges/collector.ts';
+import type { FindingSettings } from '../../config/alert-settings.ts';
 import { NO_RATES, type NodeRates, readRates } from '../../findings/node-rates.ts';
 import { ScanHistory } from '../../findings/scan-history.ts';
 import { countsOf, scanOf } from '../../findings/scan-status.ts';
@@ -63,6 +64,12 @@ export class ClusterHistory {
   #since: ReadonlyMap<string, number> = new Map();
   /** When each collector was polled for the first time, ms. */
   readonly #firstPolls = new Map<string, number>();
+  readonly #settings: () => FindingSettings;
+
+  /** `settings` are those of the running configuration. */
+  constructor(settings: () => FindingSettings) {
+    this.#settings = settings;
+  }
 
   /** As the status shows them. */
   get trends() {
@@ -74,7 +81,7 @@ export class ClusterHistory {
 
   /** Reads the cluster, whose state and issues began when this exporter first saw them: new ones now. */
   read(cluster: ClusterSource, nowMs: number) {
-    return readCluster(cluster, this.#sinceOr(nowMs), nowMs, {
+    return readCluster(cluster, this.#settings(), this.#sinceOr(nowMs), nowMs, {
       scanCheck: this.#scans.read(),
       rates: this.#rates,
     });
@@ -85,7 +92,8 @@ export class ClusterHistory {
     try {
       return this.read(cluster, nowMs);
     } catch (error) {
-      return readUnreadable(cluster, messageOf(error), this.#sinceOr(nowMs), nowMs);
+      const reason = messageOf(error);
+      return readUnreadable(cluster, reason, this.#settings(), this.#sinceOr(nowMs), nowMs);
     }
   }
 
@@ -166,9 +174,15 @@ function newestRecord(result: NodesResult | undefined): number {
 /** The histories of all clusters. */
 export class History {
   readonly #clusters = new Map<string, ClusterHistory>();
+  readonly #settings: () => FindingSettings;
+
+  /** `settings` are those of the running configuration. */
+  constructor(settings: () => FindingSettings) {
+    this.#settings = settings;
+  }
 
   of(cluster: string): ClusterHistory {
-    const history = this.#clusters.get(cluster) ?? new ClusterHistory();
+    const history = this.#clusters.get(cluster) ?? new ClusterHistory(this.#settings);
     this.#clusters.set(cluster, history);
     return history;
   }

@@ -42,7 +42,7 @@ export function createStatusRoutes(
           return;
         }
         const page = cache(`page ${cluster ?? ''}`, () =>
-          Buffer.from(renderPage(readStatus(source), links, cluster)),
+          Buffer.from(renderPage(readStatus(source), source.findingSettings(), links, cluster)),
         );
         sendPage(response, page);
       },

@@ -1,4 +1,5 @@
 import { crc32 } from 'node:zlib';
+import type { FindingSettings } from '../../config/alert-settings.ts';
 import { bySeverity, type Problem, toFindings } from '../../findings/problem.ts';
 import { quoteArgument } from '../../format.ts';
 import type { ClusterSource } from './cluster.ts';
@@ -11,6 +12,8 @@ export interface StatusSource {
   readonly history: History;
   /** The running configuration as it may be shown; the same object until it changes. */
   readonly describedConfig: () => unknown;
+  /** Limits and links of the running configuration. */
+  readonly findingSettings: () => FindingSettings;
   /** What is wrong with the exporter itself, for every cluster. */
   readonly problems: () => readonly Problem[];
   /** Wall clock, ms. */
@@ -78,7 +81,7 @@ function readClusterStatus(
   };
 }
 
-/** A text that changes when a poll begins or ends, data expires or a reload fails. */
+/** A text that changes when a poll begins or ends, data expires, limits change or a reload fails. */
 export function readVersion(source: StatusSource): string {
   const states = source
     .clusters()
@@ -93,7 +96,9 @@ export function readVersion(source: StatusSource): string {
       ]),
     ]);
   const { version, startedMs } = source;
-  return crc32(JSON.stringify([version, startedMs, source.problems(), states])).toString(16);
+  return crc32(
+    JSON.stringify([version, startedMs, source.findingSettings(), source.problems(), states]),
+  ).toString(16);
 }
 
 /** Pages of single clusters are large, and there may be hundreds of clusters. */

@@ -145,4 +145,56 @@ describe('the command rules', () => {
     expect(code).toBe(2);
     expect(err).toContain(message);
   });
+
+  describe('with a configuration', () => {
+    // No secret, certificate or web config file of it is needed.
+    const YAML = `web: { config_file: nowhere.yml }
+thresholds: { disk: 0.25, disk_floor: 1500000.5 }
+links: { runbook_url: "https://wiki.corp.internal/crdb/", dashboard_url: "https://g" }
+clusters: [{ name: a, cluster_api: { urls: ["https://a:8080"], username: u, password_file: none } }]
+`;
+
+    test('takes limits and links from it', async () => {
+      const file = await writeTemporary('exporter.yml', YAML);
+      const configured = await runHere(['rules', `--config.file=${file}`]);
+      const set = ['disk=0.25', 'disk_floor=1500000.5', 'dashboard_url=https://g'];
+      const pairs = [...set, 'runbook_url=https://wiki.corp.internal/crdb'];
+      const given = await runHere(['rules', ...pairs.flatMap((pair) => ['--set', pair])]);
+      expect(configured).toEqual({ ...given, code: 0, err: '' });
+      const both = await runHere([
+        'rules',
+        `--config.file=${file}`,
+        ...['disk=0.250', 'runbook_url=https://wiki.corp.internal/crdb/', 'cpu=0.9'].flatMap(
+          (pair) => ['--set', pair],
+        ),
+      ]);
+      expect(both).toEqual(given);
+    });
+
+    test('prints the shipped file where it sets none', async () => {
+      const plain = YAML.replace(/^(?:thresholds|links).*\n/gm, '');
+      const file = await writeTemporary('exporter.yml', plain);
+      const { out } = await runHere(['rules', `--config.file=${file}`]);
+      await expectGolden(out, 'config/prometheus/rules.yml', 'npm run rules');
+    });
+
+    test.each([
+      ['disk=0.2', 'thresholds.disk is 0.25'],
+      ['cpu=0.8', 'thresholds.cpu is 0.9'],
+      ['runbook_url=https://other', 'links.runbook_url is https://wiki.corp.internal/crdb'],
+      ['dashboard_url=', 'links.dashboard_url is https://g'],
+    ])('refuses --set %s, which the status page would not know', async (pair, there) => {
+      const file = await writeTemporary('exporter.yml', YAML);
+      const { code, out, err } = await runHere(['rules', `--config.file=${file}`, '--set', pair]);
+      const message = `--set ${pair}: ${there} with ${file}, for the status page, too: change it there`;
+      expect({ code, out, err }).toEqual({ code: 2, out: '', err: `crdb-exporter: ${message}\n` });
+    });
+
+    test('names what is wrong in it', async () => {
+      const file = await writeTemporary('exporter.yml', YAML.replace('0.25', '25'));
+      const { code, err } = await runHere(['rules', `--config.file=${file}`]);
+      expect(code).toBe(2);
+      expect(err).toContain(`${file}:2:21: thresholds.disk: 25 is not a share`);
+    });
+  });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { CloudResult } from '../../../src/collectors/cloud.ts';
+import { DEFAULT_FINDING_SETTINGS } from '../../../src/config/alert-settings.ts';
 import type { Poller } from '../../../src/polling/poller.ts';
 import { readCluster } from '../../../src/web/status/cluster.ts';
 import { ClusterHistory } from '../../../src/web/status/history.ts';
@@ -70,7 +71,7 @@ describe('the state of a cluster', () => {
     ['healthy', all, { results: { sessions: sessionsResult({}, [3]) } }],
   ])('is %s with collectors %j and %j', async (expected, states, more) => {
     const cluster = polledCluster({ pollers: await pollersOf(states), isUp: true, ...more });
-    expect(readCluster(cluster, atHourAgo, NOW_MS).state).toBe(expected);
+    expect(readCluster(cluster, DEFAULT_FINDING_SETTINGS, atHourAgo, NOW_MS).state).toBe(expected);
   });
 
   test('began with the oldest of its worst problems, else when it was first seen', async () => {
@@ -80,7 +81,12 @@ describe('the state of a cluster', () => {
       keys.push(key);
       return atHourAgo();
     };
-    const calm = readCluster(polledCluster({ pollers, isUp: true }), since, NOW_MS);
+    const calm = readCluster(
+      polledCluster({ pollers, isUp: true }),
+      DEFAULT_FINDING_SETTINGS,
+      since,
+      NOW_MS,
+    );
     expect([calm.since, keys]).toEqual([HOUR_AGO, ['healthy']]);
     const nodes = nodesResult(
       down(1, 1, 3_000),
@@ -89,6 +95,7 @@ describe('the state of a cluster', () => {
     );
     const hurt = readCluster(
       polledCluster({ pollers, isUp: true, results: { nodes } }),
+      DEFAULT_FINDING_SETTINGS,
       since,
       NOW_MS,
     );
@@ -108,7 +115,12 @@ test.each([
     const assistant = assistantIn(status, health);
     const pollers = await pollersOf({ nodes: 'ok' });
     const cluster = polledCluster({ pollers, isUp: true, results: { cloud: { assistant } } });
-    const { findings, assistant: shown } = readCluster(cluster, () => NOW_MS, NOW_MS);
+    const { findings, assistant: shown } = readCluster(
+      cluster,
+      DEFAULT_FINDING_SETTINGS,
+      () => NOW_MS,
+      NOW_MS,
+    );
     expect(findings.map((one) => [one.key, one.about, one.alert, one.text, one.since])).toEqual(
       text === undefined
         ? []
@@ -135,8 +147,12 @@ test.each([
 test('a state of the migration assistant that is not known is `other`, and without one there is none', async () => {
   const pollers = await pollersOf({ nodes: 'ok' });
   const read = (cloud: CloudResult) =>
-    readCluster(polledCluster({ pollers, isUp: true, results: { cloud } }), atHourAgo, NOW_MS)
-      .assistant;
+    readCluster(
+      polledCluster({ pollers, isUp: true, results: { cloud } }),
+      DEFAULT_FINDING_SETTINGS,
+      atHourAgo,
+      NOW_MS,
+    ).assistant;
   expect(read({ assistant: undefined })).toEqual({ exists: false });
   const strange = read({ assistant: assistantIn('dancing', 'glad') });
   expect([strange?.status, strange?.health]).toEqual(['other', 'other']);
@@ -144,7 +160,7 @@ test('a state of the migration assistant that is not known is `other`, and witho
 
 describe('the history of a cluster', () => {
   test('has the figures of each successful poll, and a gap for a failed one', async () => {
-    const history = new ClusterHistory();
+    const history = new ClusterHistory(() => DEFAULT_FINDING_SETTINGS);
     const [nodes, ranges, sessions, broken] = [
       ...(await pollersOf({ nodes: 'ok', ranges: 'ok', sessions: 'ok' })),
       ...(await pollersOf({ nodes: 'failing' })),
@@ -182,7 +198,7 @@ describe('the history of a cluster', () => {
   });
 
   test('knows since when a state and a finding last, and which the first polls found', async () => {
-    const history = new ClusterHistory();
+    const history = new ClusterHistory(() => DEFAULT_FINDING_SETTINGS);
     const pollers = await pollersOf({ nodes: 'ok' });
     const draining = { nodes: nodesResult(node(1, { livenessCode: 6 })) };
     const calm = polledCluster({ pollers, isUp: true });

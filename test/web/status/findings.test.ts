@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { DEFAULT_THRESHOLDS } from '../../../src/config/alert-settings.ts';
 import { nodeProblems, readNodes } from '../../../src/findings/nodes.ts';
 import { pollProblems, type CollectorStatus, warningProblem } from '../../../src/findings/polls.ts';
 import { isProblem, toFindings, toTime } from '../../../src/findings/problem.ts';
@@ -77,7 +78,11 @@ test('every finding that there is matches the golden file', async () => {
   );
   const down = new Set(['cluster', 'cloud'] as const);
   const issues = [
-    ...nodeProblems(readNodes(nodesResult(...nodes), undefined), { isAllowed: true }),
+    ...nodeProblems(
+      readNodes(nodesResult(...nodes), undefined),
+      { isAllowed: true },
+      DEFAULT_THRESHOLDS,
+    ),
     ...rangeProblems(
       { ...problems, nodes: { scanned: 3, failed: 2, skipped: 1 }, failedNodes: [2, 3] },
       false,
@@ -86,6 +91,7 @@ test('every finding that there is matches the golden file', async () => {
       readSessions(sessionsResult({ a: { oldestIdleTransactionSeconds: 301 } }, [0, 3, 2])),
       'shop one',
       NOW,
+      DEFAULT_THRESHOLDS,
     ),
     ...pollProblems(
       [

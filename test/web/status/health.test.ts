@@ -1,7 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { SETTINGS } from '../../../src/cli/commands/rules/settings.ts';
 import { isProblem, NORMAL_SECONDS, toFindings } from '../../../src/findings/problem.ts';
-import { OLD_TRANSACTION_SECONDS } from '../../../src/findings/sessions.ts';
 import { ALERT_SEVERITIES } from '../../../src/vocabulary.ts';
 import { openScene, SCENES } from '../../browser/scenes.ts';
 import { readRules } from '../../rules/rule-set.ts';
@@ -119,11 +117,6 @@ describe('findings', () => {
       const rule = rules.find((one) => one.alert === alert);
       expect([alert, parseDuration(rule?.for)]).toEqual([alert, seconds]);
     }
-  });
-
-  test('begin at the thresholds of their alerts', () => {
-    const { idle_transaction_age: age } = SETTINGS;
-    expect(OLD_TRANSACTION_SECONDS).toBe(Number(age[1]));
   });
 
   test('name ranges, tables and nodes', async () => {

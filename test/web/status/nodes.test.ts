@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { DEFAULT_THRESHOLDS } from '../../../src/config/alert-settings.ts';
 import {
   formatLiveNodes,
   nodeProblems,
@@ -10,7 +11,9 @@ import { node, type Node, nodesResult as result } from './results.ts';
 const FORBIDDEN = { isAllowed: false, reason: 'there is no current range scan' } as const;
 
 function textsOf(...nodes: readonly Node[]): readonly string[] {
-  return nodeProblems(readNodes(result(...nodes), undefined), FORBIDDEN).map(({ text }) => text);
+  return nodeProblems(readNodes(result(...nodes), undefined), FORBIDDEN, DEFAULT_THRESHOLDS).map(
+    ({ text }) => text,
+  );
 }
 
 test('the values of a stale record are absent', () => {
@@ -69,7 +72,11 @@ test.each([
   const nodes = Object.entries(counts).flatMap(([status, count]) =>
     Array.from({ length: count }, (_, at) => node(at, { livenessCode: codes[status] ?? 0 })),
   );
-  const issues = nodeProblems(readNodes(result(...nodes), undefined), FORBIDDEN);
+  const issues = nodeProblems(
+    readNodes(result(...nodes), undefined),
+    FORBIDDEN,
+    DEFAULT_THRESHOLDS,
+  );
   expect(issues.map(({ alert }) => alert)).toEqual(alerts);
 });
 
@@ -86,7 +93,9 @@ test('issues of nodes that are down or stale began with the oldest record', () =
     undefined,
   );
   expect(
-    nodeProblems({ list, builds, byStatus }, FORBIDDEN).map(({ key, since }) => [key, since]),
+    nodeProblems({ list, builds, byStatus }, FORBIDDEN, DEFAULT_THRESHOLDS).map(
+      ({ key, since }) => [key, since],
+    ),
   ).toEqual([
     ['nodes dead', '1970-01-01T00:00:10.000Z'],
     ['nodes unavailable', '1970-01-01T00:00:40.000Z'],

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { DEFAULT_FINDING_SETTINGS } from '../../../src/config/alert-settings.ts';
 import { renderPage } from '../../../src/web/status/page/page.ts';
 import type { ClusterStatus, Status } from '../../../src/web/status/status.ts';
 import { expectGolden } from '../../support/golden.ts';
@@ -292,7 +293,7 @@ test.each([
     collectors: { ok: 2, failing: 1, waiting: 1 },
     clusters,
   };
-  const text = renderPage(status, LINKS, name);
+  const text = renderPage(status, DEFAULT_FINDING_SETTINGS, LINKS, name);
   expect(text).toContain('14:00:00 UTC');
   await expectGolden(text, `test/golden/${file}.html`, UPDATE);
 });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { DEFAULT_FINDING_SETTINGS } from '../../../src/config/alert-settings.ts';
 import type { NodeStatus } from '../../../src/findings/nodes.ts';
 import { html } from '../../../src/web/status/page/html.ts';
 import { renderPage } from '../../../src/web/status/page/page.ts';
@@ -85,7 +86,7 @@ function cluster(more: Partial<ClusterStatus> = {}, nodes: NodeStatus[] = []): C
 function page(clusters: ClusterStatus[]): string {
   const collectors = { ok: clusters.length, failing: 0, waiting: 0 };
   const status: Status = { at: AT, version: '1.2.3', startedAt: AT, collectors, clusters };
-  return renderPage(status, LINKS, undefined);
+  return renderPage(status, DEFAULT_FINDING_SETTINGS, LINKS, undefined);
 }
 
 describe('the page', () => {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { DEFAULT_FINDING_SETTINGS } from '../../../src/config/alert-settings.ts';
 import { History } from '../../../src/web/status/history.ts';
 import { createRenderCache, readVersion } from '../../../src/web/status/status.ts';
 import { preparePoller } from '../../polling/prepare-poller.ts';
@@ -17,7 +18,8 @@ function prepare() {
     describedConfig: () => config,
     problems: () => [],
     clusters: () => state.clusters,
-    history: new History(),
+    findingSettings: () => DEFAULT_FINDING_SETTINGS,
+    history: new History(() => DEFAULT_FINDING_SETTINGS),
     startedMs: 0,
     wallMs: () => state.nowMs,
   };

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { DEFAULT_THRESHOLDS } from '../../../src/config/alert-settings.ts';
 import type { Problem } from '../../../src/findings/problem.ts';
 import { readSessions, sessionProblems } from '../../../src/findings/sessions.ts';
 import { sessionsResult } from './results.ts';
@@ -9,7 +10,7 @@ const NOW = '2026-03-01T12:00:00.000Z';
 function issuesOf(ages: readonly number[]): readonly Problem[] {
   const tallies = ages.map((age, at) => [`app${at}`, { oldestIdleTransactionSeconds: age }]);
   const sessions = readSessions(sessionsResult(Object.fromEntries(tallies)));
-  return sessionProblems(sessions, 'shop', NOW);
+  return sessionProblems(sessions, 'shop', NOW, DEFAULT_THRESHOLDS);
 }
 
 function oldTransaction(name: string): string {
@@ -90,9 +91,9 @@ describe('findings of sessions', () => {
       sessionsResult({ a: { oldestIdleTransactionSeconds: 301 } }),
     );
     const status = { ...readSessions(sessionsResult({})), applications };
-    expect(sessionProblems(status, 'shop', undefined).map(({ since }) => since)).toEqual([
-      undefined,
-    ]);
+    expect(
+      sessionProblems(status, 'shop', undefined, DEFAULT_THRESHOLDS).map(({ since }) => since),
+    ).toEqual([undefined]);
   });
 
   test.each([
@@ -104,7 +105,12 @@ describe('findings of sessions', () => {
       'The sessions of nodes 3 and 12 are missing: the responding node could not read them.',
     ],
   ])('name the nodes %j whose sessions are missing', (failed, expected) => {
-    const issues = sessionProblems(readSessions(sessionsResult({}, failed)), 'shop', NOW);
+    const issues = sessionProblems(
+      readSessions(sessionsResult({}, failed)),
+      'shop',
+      NOW,
+      DEFAULT_THRESHOLDS,
+    );
     expect(issues[0]?.text).toBe(expected);
   });
 });

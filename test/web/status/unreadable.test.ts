@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { DEFAULT_FINDING_SETTINGS } from '../../../src/config/alert-settings.ts';
 import { SampleSet } from '../../../src/metrics/sample-set.ts';
 import type { ClusterSource } from '../../../src/web/status/cluster.ts';
 import { History } from '../../../src/web/status/history.ts';
@@ -26,7 +27,8 @@ test('a cluster whose results cannot be read is unknown, and others are shown', 
   const { clusters } = readStatus({
     version: '1.0.0',
     clusters: () => [odd, sourceOf('good', () => undefined)],
-    history: new History(),
+    findingSettings: () => DEFAULT_FINDING_SETTINGS,
+    history: new History(() => DEFAULT_FINDING_SETTINGS),
     describedConfig: () => ({}),
     problems: () => [],
     startedMs: 0,

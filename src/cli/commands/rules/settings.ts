@@ -1,16 +1,28 @@
+import {
+  findLinkFault,
+  findThresholdFault,
+  findWrongOrders,
+  isThresholdName,
+  mapThresholds,
+  RUNBOOK_URL,
+  type ThresholdName,
+  THRESHOLDS,
+} from '../../../config/alert-settings.ts';
 import { findNearest } from '../../../config/issues.ts';
+import type { Config } from '../../../config/schema.ts';
 import { usageError } from '../../command.ts';
-import { DURATION, faultOf, type Kind } from './kinds.ts';
 
-const REPOSITORY = 'https://github.com/crdb-exporter/crdb-exporter/blob/main';
+/** A setting: how its value is checked and written, its default and its meaning. */
+export type Setting = readonly [
+  kind: 'regex' | 'optional regex' | 'url' | 'optional url' | (typeof THRESHOLDS)[ThresholdName][0],
+  value: string,
+  about: string,
+];
 
-/**
- * What `rules --set KEY=VALUE` and the chart's `rules.set` change: the kind (how a value is checked and written), the
- * default and the meaning of each key.
- */
-export const SETTINGS = {
+/** The settings that are texts. */
+const TEXTS = {
   job: ['regex', 'crdb-exporter.*', 'scrape jobs of the exporter'],
-  runbook_url: ['url', `${REPOSITORY}/docs/runbooks`, 'where docs/runbooks is published'],
+  runbook_url: ['url', RUNBOOK_URL, 'where docs/runbooks is published'],
   dashboard_url: [
     'optional url',
     '',
@@ -22,81 +34,32 @@ export const SETTINGS = {
     '(?i).*(backup|restore|dump|import|export|migrat|etl|batch|report).*',
     'applications whose transactions may take batch_transaction_age',
   ],
-  transaction_age: ['seconds', '900', 'seconds; CrdbTransactionTooOld'],
-  idle_transaction_age: ['seconds', '300', 'seconds without a statement; CrdbTransactionTooOld'],
-  batch_transaction_age: ['seconds', '14400', 'seconds; CrdbTransactionTooOld'],
-  statements_per_cpu: ['number', '4', 'CrdbStatementConcurrencyHigh'],
-  statements: ['number', '32', 'of a node, at least; CrdbStatementConcurrencyHigh'],
-  idle_transactions: ['share', '0.3', 'share of all sessions; CrdbIdleTransactions'],
-  lock_waiters: ['number', '20', 'requests that wait for locks; CrdbIdleTransactions'],
-  sql_failures: ['share', '0.1', 'share of the statements (warning); CrdbSqlFailing'],
-  sql_failures_critical: ['share', '0.5', 'share of the statements (critical); CrdbSqlFailing'],
-  stopped_queries: ['number', '10', 'that execute while none starts; CrdbSqlStopped'],
-  session_memory: ['share', '0.2', 'share of the memory of a node; CrdbSessionMemoryHigh'],
-  session_storm: ['number', '200', 'sessions, at least; CrdbSessionStorm'],
-  session_storm_growth: ['number', '3', 'times as many as usual; CrdbSessionStorm'],
-  latency: ['short seconds', '1', 'p99 in seconds; CrdbLatencyHigh'],
-  latency_growth: ['number', '2', 'times as long as usual; CrdbLatencyHigh'],
-  nodes_down: ['share', '0.1', 'share of the nodes; CrdbMultipleNodesDown'],
-  finalize_days: ['days', '7', 'with the upgrade not finalized; CrdbUpgradeNotFinalized'],
-  restarts: ['number', '3', 'of a node in 6 hours; CrdbNodeFlapping'],
-  daily_restarts: ['number', '4', 'of a node in a day; CrdbNodeFlapping'],
-  liveness_changes: ['number', '6', 'in 30 minutes, to and fro are two; CrdbNodeLivenessFlapping'],
-  heartbeat: ['short seconds', '1', 'p99 in seconds (warning); CrdbHeartbeatSlow'],
-  heartbeat_critical: ['short seconds', '3', 'p99 in seconds (critical); CrdbHeartbeatSlow'],
-  record_age: ['seconds', '120', 'seconds; CrdbNodeRecordStale'],
-  clock_offset: ['short seconds', '0.3', 'seconds; CrdbClockOffsetHigh'],
-  cpu: ['share', '0.9', 'share of all cores; CrdbNodeCpuHigh'],
-  memory: ['share', '0.9', 'share of the memory (warning); CrdbNodeMemoryHigh'],
-  memory_critical: ['share', '0.97', 'share of the memory (critical); CrdbNodeMemoryHigh'],
-  memory_growing: ['share', '0.8', 'share below which no trend is an alert; CrdbNodeMemoryGrows'],
-  file_descriptors: ['share', '0.8', 'share of the limit; CrdbFileDescriptorsHigh'],
-  lease_imbalance: ['number', '3', 'times the mean of the others in the region; CrdbNodeHotspot'],
-  load_imbalance: ['number', '3', 'times the mean of the others in the region; CrdbNodeHotspot'],
-  hotspot_cpu: ['share', '0.2', 'of CPU above the median of the region; CrdbNodeHotspot'],
-  license_days: ['days', '21', 'left (warning); CrdbLicenseExpiring'],
-  license_critical_days: ['days', '3', 'left (critical); CrdbLicenseExpiring'],
-  certificate_days: ['days', '21', 'left (warning); CrdbCertificateExpiring'],
-  certificate_critical_days: ['days', '3', 'left (critical); CrdbCertificateExpiring'],
-  ca_days: ['days', '90', 'left of a CA (warning); CrdbCertificateExpiring'],
-  ca_critical_days: ['days', '21', 'left of a CA (critical); CrdbCertificateExpiring'],
-  short_certificate: ['share', '0.25', 'share left of a life of at most 30 days (warning)'],
-  short_certificate_critical: ['share', '0.1', 'share left of such a life (critical)'],
-  disk: ['share', '0.2', 'free share of a store (warning); CrdbStoreDiskLow'],
-  disk_critical: ['share', '0.1', 'free share of a store (critical); CrdbStoreDiskLow'],
-  disk_floor: ['bytes', '5368709120', 'free bytes of a store (critical); CrdbStoreDiskLow'],
-  disk_filling: ['share', '0.4', 'free share above which no trend is an alert'],
-  capacity: ['share', '0.1', 'free share without the largest node; CrdbClusterCapacity'],
-  l0_sublevels: ['number', '20', 'CrdbStoreOverloaded'],
-  write_stalls: ['number', '1', 'a minute; CrdbStoreOverloaded'],
-  disk_latency: ['short seconds', '0.1', 'p99 of a sync of the log; CrdbStoreDiskSlow'],
-  disk_slow: ['number', '5', 'slow operations in 10 minutes; CrdbStoreDiskSlow'],
-  underreplicated: ['share', '0.1', 'share of all ranges (critical); CrdbRangesUnderreplicated'],
-  quorum_risk: [
-    'share',
-    '0.1',
-    'share of all ranges; where more are at risk, the placement is intended; CrdbQuorumAtRisk',
-  ],
-  scan_minutes: [
-    'minutes',
-    '15',
-    'that range scans are compared over, three of their intervals at least; CrdbScanDisagrees',
-  ],
   quorum_tier: [
     'regex',
     '.+',
     'locality tiers; the narrowest that matches is watched; CrdbQuorumAtRisk',
   ],
-  hot_range_cpu: ['number', '0.75', 'CPU seconds per second; CrdbHotRange'],
-  hot_range_queries: ['number', '2500', 'queries per second, without CPU; CrdbHotRange'],
-  backup_hours: ['hours', '26', 'since the last backup; CrdbBackupTooOld'],
-  protected_age: ['seconds', '3600', 'seconds; CrdbChangefeedPaused, CrdbJobPaused'],
-  replication_lag: ['seconds', '600', 'seconds; CrdbReplicationLag'],
-  changefeed_lag: ['seconds', '600', 'seconds (warning); CrdbChangefeedLagging'],
-  changefeed_lag_critical: ['seconds', '14400', 'seconds (critical); CrdbChangefeedLagging'],
-} as const satisfies Record<string, [kind: Kind, value: string, about: string]>;
+} as const satisfies Readonly<Record<string, Setting>>;
 
-export type SettingName = keyof typeof SETTINGS;
+export type SettingName = keyof typeof TEXTS | ThresholdName;
+
+/** What `rules --set KEY=VALUE` and the chart's `rules.set` change. */
+export const SETTINGS: Readonly<Record<SettingName, Setting>> = {
+  ...TEXTS,
+  ...mapThresholds((name): Setting => {
+    const [kind, usual, about] = THRESHOLDS[name];
+    return [kind, String(usual), about];
+  }),
+};
+
+/** How long an alert waits: one unit, as Prometheus writes it. */
+export const DURATION = /^[1-9]\d{0,4}[smhd]$/;
+
+/** Limits and links of a configuration, which the status page uses, too. */
+export interface ConfiguredSettings extends Pick<Config, 'thresholds' | 'links'> {
+  /** The configuration file as the user named it. */
+  readonly file: string;
+}
 
 export interface Settings {
   /** The text of each setting in an expression or a text. */
@@ -154,10 +117,20 @@ function writeValue(name: SettingName, value: string): string {
   return kind === 'regex' ? JSON.stringify(value) : value;
 }
 
-/** The settings with what KEY=VALUE pairs change. Throws a CommandError on a bad pair. */
-export function readSettings(pairs: readonly string[], alerts: readonly AlertTemplate[]): Settings {
+/**
+ * The settings with what KEY=VALUE pairs change. With a configuration, its limits and links count, and another value for
+ * one of them is refused: alerts and status page would disagree. Throws a CommandError on a bad pair.
+ */
+export function readSettings(
+  pairs: readonly string[],
+  alerts: readonly AlertTemplate[],
+  configured?: ConfiguredSettings,
+): Settings {
   const values = recordOf(
-    settingNames().map((name) => [name, writeValue(name, SETTINGS[name][1])]),
+    settingNames().map((name) => {
+      const value = configured && configuredValue(name, configured)?.value;
+      return [name, writeValue(name, value ?? SETTINGS[name][1])];
+    }),
   );
   const severities: Record<string, string> = {};
   const waits: Record<string, string> = {};
@@ -172,7 +145,10 @@ export function readSettings(pairs: readonly string[], alerts: readonly AlertTem
     else if (group === 'label') labels[checkLabel(rest)] = value;
     else {
       const name = checkName(key);
-      values[name] = writeValue(name, checkValue(name, value));
+      const checked = checkValue(name, value);
+      const known = configured && configuredValue(name, configured);
+      if (known === undefined) values[name] = writeValue(name, checked);
+      else checkSame(name, checked, known);
     }
   }
   checkOrder(values);
@@ -194,18 +170,37 @@ export function recordOf(
   return all;
 }
 
-/** Of limits of two severities the defaults tell which one is critical, the smaller or the larger. */
-function checkOrder(values: Readonly<Record<SettingName, string>>): void {
-  for (const critical of settingNames().filter((name) => name.includes('_critical'))) {
-    const warning = checkName(critical.replace('_critical', ''));
-    const isLess = Number(SETTINGS[critical][1]) < Number(SETTINGS[warning][1]);
-    const [limit, worse] = [Number(values[warning]), Number(values[critical])];
-    if (isLess ? worse < limit : worse > limit) continue;
-    const order = isLess ? 'less' : 'more';
-    throw usageError(
-      `--set: ${critical} (${values[critical]}) must be ${order} than ${warning} (${values[warning]})`,
-    );
+/** The key of a setting in the configuration file and its value there. */
+interface ConfiguredValue {
+  readonly key: string;
+  readonly value: string;
+  readonly file: string;
+}
+
+/** Undefined for a setting that has no key in the file. */
+function configuredValue(
+  name: SettingName,
+  { file, thresholds, links }: ConfiguredSettings,
+): ConfiguredValue | undefined {
+  if (isThresholdName(name)) {
+    return { key: `thresholds.${name}`, value: String(thresholds[name]), file };
   }
+  if (name !== 'runbook_url' && name !== 'dashboard_url') return undefined;
+  return { key: `links.${name}`, value: links[name], file };
+}
+
+function checkSame(name: SettingName, value: string, configured: ConfiguredValue): void {
+  const isSame = isThresholdName(name)
+    ? Number(value) === Number(configured.value)
+    : value === configured.value;
+  if (isSame) return;
+  const there = `${configured.key} is ${configured.value || 'empty'} with ${configured.file}`;
+  throw usageError(`--set ${name}=${value}: ${there}, for the status page, too: change it there`);
+}
+
+function checkOrder(values: Readonly<Record<SettingName, string>>): void {
+  const [wrong] = findWrongOrders(mapThresholds((name) => Number(values[name])));
+  if (wrong !== undefined) throw usageError(`--set: ${wrong.message}`);
 }
 
 function checkName(key: string): SettingName {
@@ -252,9 +247,33 @@ function checkLabel(name: string): string {
   throw usageError(`--set label.${name}: not the name of a label that may be set`);
 }
 
+/** What is wrong with a value of this kind. */
+function findFault(kind: Setting[0], value: string): string | undefined {
+  switch (kind) {
+    case 'regex':
+      return isRegex(value) ? undefined : 'not a regular expression';
+    case 'url':
+      return findLinkFault(value);
+    case 'optional regex':
+    case 'optional url':
+      return value === '' ? undefined : findFault(kind === 'optional url' ? 'url' : 'regex', value);
+    default:
+      return findThresholdFault(kind, /^\d+(?:\.\d+)?$/.test(value) ? Number(value) : NaN);
+  }
+}
+
+/** Prometheus checks it more strictly; a flag at its beginning is not known here. */
+function isRegex(text: string): boolean {
+  try {
+    return new RegExp(text.replace(/^\(\?[a-z]+\)/, ''), 'u').source !== '';
+  } catch {
+    return false;
+  }
+}
+
 function checkValue(name: SettingName, value: string): string {
   const [kind, usual] = SETTINGS[name];
-  const fault = faultOf(kind, value);
+  const fault = findFault(kind, value);
   if (fault !== undefined) throw usageError(`--set ${name}=${value}: ${fault}`);
   if (kind === 'regex' && value === '') {
     throw usageError(`--set ${name}=: matches nothing; the default is ${usual}`);

@@ -1,5 +1,5 @@
 import { type Finding } from '../../../findings/problem.ts';
-import { NOT_CHECKED } from '../../../findings/thresholds.ts';
+import { NOT_CHECKED } from '../../../findings/unchecked-alerts.ts';
 import { formatList } from '../../../format.ts';
 import type { ClusterStatus } from '../status.ts';
 import { html, type Html, icon, relativeTime, withCode } from './html.ts';

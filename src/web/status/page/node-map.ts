@@ -1,10 +1,10 @@
+import type { Thresholds } from '../../../config/alert-settings.ts';
 import {
   nodeLevel,
   type NodesStatus,
   type NodeStatus,
   stateText,
 } from '../../../findings/nodes.ts';
-import { THRESHOLDS } from '../../../findings/thresholds.ts';
 import { formatCount, formatNumber, formatPercent, formatRoughly } from '../../../format.ts';
 import { bar, html, type Html, icon, relativeTime } from './html.ts';
 
@@ -15,7 +15,12 @@ const MAX_TILES = 400;
 const HEAT_STEPS = 5;
 
 /** The nodes by locality with their liveness and load. */
-export function nodeMap({ list }: NodesStatus, nowMs: number, lastSeenAt?: string): Html {
+export function nodeMap(
+  { list }: NodesStatus,
+  thresholds: Thresholds,
+  nowMs: number,
+  lastSeenAt?: string,
+): Html {
   const kind = list.length <= MAX_CARDS ? 'cards' : 'tiles';
   const isShown = (node: NodeStatus): boolean => list.length <= MAX_TILES || !isHealthy(node);
   const drawZone = ([zone, nodes]: readonly [string, readonly NodeStatus[]]): Html => {
@@ -28,7 +33,7 @@ export function nodeMap({ list }: NodesStatus, nowMs: number, lastSeenAt?: strin
       <ul class="${kind}">
         ${shown.map((node) => {
           if (lastSeenAt !== undefined) return oldNode(node, kind, lastSeenAt, nowMs);
-          return kind === 'cards' ? nodeCard(node, nowMs) : nodeTile(node, nowMs);
+          return kind === 'cards' ? nodeCard(node, thresholds, nowMs) : nodeTile(node, nowMs);
         })}
       </ul>
       ${hidden > 0 && html`<p class="quiet">and ${formatCount(hidden)} healthy</p>`}
@@ -46,7 +51,7 @@ export function nodeMap({ list }: NodesStatus, nowMs: number, lastSeenAt?: strin
   </div>`;
 }
 
-function nodeCard(node: NodeStatus, nowMs: number): Html {
+function nodeCard(node: NodeStatus, thresholds: Thresholds, nowMs: number): Html {
   const { id, build, queriesPerSecond, sqlConnections, isStale, recordAt } = node;
   const figures = [
     queriesPerSecond !== undefined && `${formatNumber(queriesPerSecond)} q/s`,
@@ -55,9 +60,9 @@ function nodeCard(node: NodeStatus, nowMs: number): Html {
   const isSilent = (isStale || node.cpuRatio === undefined) && recordAt !== undefined;
   return html`<li class="card ${nodeLevel(node)}">
     <b>n${id}</b> <span class="state">${icon(nodeLevel(node))} ${stateText(node)}</span>${[
-      meter('CPU', node.cpuRatio, THRESHOLDS.cpu),
-      meter('Mem', node.memoryUsedRatio, THRESHOLDS.memory),
-      meter('Disk', node.storeUsedRatio, 1 - THRESHOLDS.disk),
+      meter('CPU', node.cpuRatio, thresholds.cpu),
+      meter('Mem', node.memoryUsedRatio, thresholds.memory),
+      meter('Disk', node.storeUsedRatio, 1 - thresholds.disk),
     ]}${isSilent && html`<span class="quiet">record ${relativeTime(recordAt, nowMs)} old</span>`}
     ${[figures.join(' · '), build].map((line) => line && html`<span class="quiet">${line}</span>`)}
   </li>`;

@@ -1,3 +1,4 @@
+import type { FindingSettings, Thresholds } from '../../../config/alert-settings.ts';
 import { formatLiveNodes } from '../../../findings/nodes.ts';
 import type { CollectorStatus } from '../../../findings/polls.ts';
 import { isProblem } from '../../../findings/problem.ts';
@@ -34,14 +35,19 @@ export interface PageLinks {
 }
 
 /** The status page: every cluster in a line, one of them in full: the named one or the one in the worst state. */
-export function renderPage(status: Status, links: PageLinks, name: string | undefined): string {
+export function renderPage(
+  status: Status,
+  { thresholds }: FindingSettings,
+  links: PageLinks,
+  name: string | undefined,
+): string {
   const nowMs = Date.parse(status.at);
   const shown = chooseCluster(status.clusters, name);
   if (shown === undefined) {
     return frame('crdb-exporter', html`<h2>No cluster is configured</h2>`, status, links);
   }
   const main = html`${status.clusters.length > 1 && clusterTabs(status, shown)}
-  ${headline(shown, nowMs)}${clusterDetails(shown, nowMs, clusterFlag(status.clusters, shown.name))}`;
+  ${headline(shown, nowMs)}${clusterDetails(shown, nowMs, clusterFlag(status.clusters, shown.name), thresholds)}`;
   return frame(`${shown.name} ${STATE_TEXTS[shown.state]}`, main, status, links);
 }
 
@@ -173,7 +179,12 @@ function kindOf(listed: object = []): Panel['kind'] {
 }
 
 /** The panels of the collectors that are on. */
-function describePanels(cluster: ClusterStatus, nowMs: number, flag: string): readonly Panel[] {
+function describePanels(
+  cluster: ClusterStatus,
+  nowMs: number,
+  flag: string,
+  thresholds: Thresholds,
+): readonly Panel[] {
   const { nodes, ranges, sessions, assistant, collectors, findings } = cluster;
   const old = (name: string): string | undefined => {
     const source = collectors.find((one) => one.name === name);
@@ -182,12 +193,17 @@ function describePanels(cluster: ClusterStatus, nowMs: number, flag: string): re
   const stop = ranges && safeToStop(cluster.safeToStop, ranges);
   const problems = ranges && problemRanges(ranges, findings, nowMs, flag);
   const rows = [
-    ['wide', 'Nodes', 'nodes', nodes && nodeMap(nodes, nowMs, old('nodes'))],
+    ['wide', 'Nodes', 'nodes', nodes && nodeMap(nodes, thresholds, nowMs, old('nodes'))],
     [kindOf(ranges?.problems), 'Problem ranges', 'ranges', problems],
     [kindOf(ranges?.dependent), 'Safe to stop', 'ranges', stop],
     [kindOf(ranges?.tables), 'Tables', 'ranges', ranges && loadedTables(ranges)],
     [kindOf(ranges?.hottest), 'Hottest ranges', 'ranges', ranges && hotRanges(ranges, flag)],
-    [kindOf(sessions?.applications), 'Sessions', 'sessions', sessions && sessionTables(sessions)],
+    [
+      kindOf(sessions?.applications),
+      'Sessions',
+      'sessions',
+      sessions && sessionTables(sessions, thresholds),
+    ],
     ['line', 'Migration assistant', 'cloud', assistant && assistantState(assistant, nowMs)],
   ] as const;
   return rows.flatMap(([kind, title, collector, content]) => {
@@ -197,8 +213,13 @@ function describePanels(cluster: ClusterStatus, nowMs: number, flag: string): re
 }
 
 /** Everything about one cluster, the most urgent first; all that has no data is one line. */
-function clusterDetails(cluster: ClusterStatus, nowMs: number, flag: string): Html {
-  const panels = describePanels(cluster, nowMs, flag);
+function clusterDetails(
+  cluster: ClusterStatus,
+  nowMs: number,
+  flag: string,
+  thresholds: Thresholds,
+): Html {
+  const panels = describePanels(cluster, nowMs, flag, thresholds);
   const missing = panels.filter(({ content }) => content === undefined);
   const shown = panels.filter(({ content }) => content !== undefined);
   const halves = shown.filter(({ kind }) => kind === 'half');

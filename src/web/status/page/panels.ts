@@ -1,3 +1,4 @@
+import type { Thresholds } from '../../../config/alert-settings.ts';
 import type { AssistantStatus } from '../../../findings/assistant.ts';
 import type { Finding } from '../../../findings/problem.ts';
 import {
@@ -8,7 +9,7 @@ import {
   systemRangeName,
 } from '../../../findings/ranges.ts';
 import { formatRanges } from '../../../findings/safe-to-stop.ts';
-import { OLD_TRANSACTION_SECONDS, type SessionsStatus } from '../../../findings/sessions.ts';
+import type { SessionsStatus } from '../../../findings/sessions.ts';
 import {
   formatBytes,
   formatCount,
@@ -197,7 +198,9 @@ export function loadedTables({ tables, nodes }: RangesStatus): Html {
 }
 
 /** Sessions by state, and the applications with the oldest transactions. */
-export function sessionTables(sessions: SessionsStatus): Html {
+export function sessionTables(sessions: SessionsStatus, thresholds: Thresholds): Html {
+  const transactionAge = (seconds: number) =>
+    formatTransactionAge(seconds, thresholds.idle_transaction_age);
   const applications = sessions.applications.slice(0, MAX_ROWS);
   if (applications.length === 0) return html`<p>No session is open.</p>`;
   return html`${stateBar(sessions)}
@@ -211,10 +214,11 @@ export function sessionTables(sessions: SessionsStatus): Html {
   ])}`;
 }
 
-function transactionAge(seconds: number): Html {
+/** Above `maxSeconds` it is marked. */
+function formatTransactionAge(seconds: number, maxSeconds: number): Html {
   if (seconds === 0) return html`–`;
   const age = formatDuration(seconds);
-  return seconds <= OLD_TRANSACTION_SECONDS
+  return seconds <= maxSeconds
     ? html`${age}`
     : html`<span class="old">${icon('warning')} ${age}</span>`;
 }

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { DEFAULT_THRESHOLDS } from '../../../../src/config/alert-settings.ts';
 import type { NodeStatus } from '../../../../src/findings/nodes.ts';
 import { nodeMap } from '../../../../src/web/status/page/node-map.ts';
 
@@ -23,7 +24,8 @@ function node(id: number, more: Partial<NodeStatus> = {}): NodeStatus {
 }
 
 function draw(...list: readonly NodeStatus[]): string {
-  return nodeMap({ byStatus: {}, builds: [], list: [...list] }, Date.parse(NOW)).text;
+  return nodeMap({ byStatus: {}, builds: [], list: [...list] }, DEFAULT_THRESHOLDS, Date.parse(NOW))
+    .text;
 }
 
 /** The matches of an expression, without line breaks. */

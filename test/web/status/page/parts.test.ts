@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { DEFAULT_THRESHOLDS } from '../../../../src/config/alert-settings.ts';
 import type { Finding } from '../../../../src/findings/problem.ts';
 import { readSessions } from '../../../../src/findings/sessions.ts';
 import {
@@ -88,18 +89,24 @@ test('each state has its icon', () => {
 describe('sessions', () => {
   test('by state fill the bar', () => {
     const tally = { active: 1, idle_in_transaction: 1, idle: 2 };
-    const drawn = sessionTables(readSessions(sessionsResult({ a: tally })));
+    const drawn = sessionTables(readSessions(sessionsResult({ a: tally })), DEFAULT_THRESHOLDS);
     expect(all(drawn, /\bx="([^"]*)"/g)).toEqual(['0.0', '25.0', '50.0']);
     expect(all(drawn, /\bwidth="([^"]*)"/g)).toEqual(['25.0', '25.0', '50.0']);
-    const one = sessionTables(readSessions(sessionsResult({ a: { active: 1 } })));
+    const one = sessionTables(
+      readSessions(sessionsResult({ a: { active: 1 } })),
+      DEFAULT_THRESHOLDS,
+    );
     expect(all(one, /\bwidth="([^"]*)"/g)).toEqual(['100.0', '0.0', '0.0']);
-    const none = sessionTables(readSessions(sessionsResult({ a: {} })));
+    const none = sessionTables(readSessions(sessionsResult({ a: {} })), DEFAULT_THRESHOLDS);
     expect(all(none, /\bwidth="([^"]*)"/g)).toEqual(['0.0', '0.0', '0.0']);
   });
 
   test('with a transaction open for more than five minutes are marked', () => {
     const ages = { oldestTransactionSeconds: 300, oldestIdleTransactionSeconds: 301 };
-    const drawn = sessionTables(readSessions(sessionsResult({ a: ages, b: {} })));
+    const drawn = sessionTables(
+      readSessions(sessionsResult({ a: ages, b: {} })),
+      DEFAULT_THRESHOLDS,
+    );
     expect(all(drawn, /data-title="(?:Oldest|Idle in) txn"[^>]*>([^]*?)<\/td>/g)).toEqual([
       '5 min',
       `<span class="old">${icon('warning').text} 5 min 1 s</span>`,
@@ -110,7 +117,7 @@ describe('sessions', () => {
 
   test('that are not there are no table', () => {
     const none = readSessions(sessionsResult({}));
-    expect(sessionTables(none).text).toBe('<p>No session is open.</p>');
+    expect(sessionTables(none, DEFAULT_THRESHOLDS).text).toBe('<p>No session is open.</p>');
   });
 });
 

@@ -1,0 +1,281 @@
+import * as v from 'valibot';
+import { show } from './issues.ts';
+import { invalid, key, rejectIf, section, unquoteHint } from './values.ts';
+
+// The limits and links that alerts and findings share. Each is declared once: the keys `thresholds` and `links` of the
+// configuration, `rules --set`, the rules in the chart and the findings read them here.
+
+/** Bounds of numbers with a unit: a value in another unit, as milliseconds for seconds, is mostly outside. */
+const UNIT_BOUNDS = {
+  'short seconds': { least: 0.001, most: 60, unit: 'seconds' },
+  seconds: { least: 10, most: 31 * 86_400, unit: 'seconds' },
+  hours: { least: 1, most: 31 * 24, unit: 'hours' },
+  days: { least: 1, most: 3660, unit: 'days' },
+  bytes: { least: 2 ** 20, most: 2 ** 50, unit: 'bytes' },
+} as const;
+
+/** How a threshold is checked. */
+type ThresholdKind = keyof typeof UNIT_BOUNDS | 'number' | 'minutes' | 'share';
+
+/** The kind, default and meaning of each threshold. */
+export const THRESHOLDS = {
+  transaction_age: ['seconds', 900, 'seconds of a transaction; CrdbTransactionTooOld'],
+  idle_transaction_age: [
+    'seconds',
+    300,
+    'seconds of a transaction without a statement; CrdbTransactionTooOld',
+  ],
+  batch_transaction_age: [
+    'seconds',
+    14_400,
+    'seconds of a transaction of a batch application; CrdbTransactionTooOld',
+  ],
+  statements_per_cpu: [
+    'number',
+    4,
+    'statements that execute per CPU; CrdbStatementConcurrencyHigh',
+  ],
+  statements: [
+    'number',
+    32,
+    'statements that execute at a node, at least; CrdbStatementConcurrencyHigh',
+  ],
+  idle_transactions: ['share', 0.3, 'share of all sessions; CrdbIdleTransactions'],
+  lock_waiters: ['number', 20, 'requests that wait for locks; CrdbIdleTransactions'],
+  sql_failures: ['share', 0.1, 'share of the statements (warning); CrdbSqlFailing'],
+  sql_failures_critical: ['share', 0.5, 'share of the statements (critical); CrdbSqlFailing'],
+  stopped_queries: ['number', 10, 'statements that execute while none starts; CrdbSqlStopped'],
+  session_memory: ['share', 0.2, 'share of the memory of a node; CrdbSessionMemoryHigh'],
+  session_storm: ['number', 200, 'sessions, at least; CrdbSessionStorm'],
+  session_storm_growth: ['number', 3, 'times as many as usual; CrdbSessionStorm'],
+  latency: ['short seconds', 1, '99th percentile in seconds; CrdbLatencyHigh'],
+  latency_growth: ['number', 2, 'times as long as usual; CrdbLatencyHigh'],
+  nodes_down: ['share', 0.1, 'share of the nodes; CrdbMultipleNodesDown'],
+  finalize_days: ['days', 7, 'days with the upgrade not finalized; CrdbUpgradeNotFinalized'],
+  restarts: ['number', 3, 'restarts of a node in 6 hours; CrdbNodeFlapping'],
+  daily_restarts: ['number', 4, 'restarts of a node in a day; CrdbNodeFlapping'],
+  liveness_changes: [
+    'number',
+    6,
+    'changes of liveness in 30 minutes, to and fro are two; CrdbNodeLivenessFlapping',
+  ],
+  heartbeat: ['short seconds', 1, '99th percentile in seconds (warning); CrdbHeartbeatSlow'],
+  heartbeat_critical: [
+    'short seconds',
+    3,
+    '99th percentile in seconds (critical); CrdbHeartbeatSlow',
+  ],
+  record_age: ['seconds', 120, 'seconds since the last record of a node; CrdbNodeRecordStale'],
+  clock_offset: ['short seconds', 0.3, 'seconds between the clocks of nodes; CrdbClockOffsetHigh'],
+  cpu: ['share', 0.9, 'share of all cores; CrdbNodeCpuHigh'],
+  memory: ['share', 0.9, 'share of the memory (warning); CrdbNodeMemoryHigh'],
+  memory_critical: ['share', 0.97, 'share of the memory (critical); CrdbNodeMemoryHigh'],
+  memory_growing: [
+    'share',
+    0.8,
+    'share of the memory below which no trend is an alert; CrdbNodeMemoryGrows',
+  ],
+  file_descriptors: ['share', 0.8, 'share of the limit; CrdbFileDescriptorsHigh'],
+  lease_imbalance: ['number', 3, 'times the mean of the others in the region; CrdbNodeHotspot'],
+  load_imbalance: ['number', 3, 'times the mean of the others in the region; CrdbNodeHotspot'],
+  hotspot_cpu: ['share', 0.2, 'share of CPU above the median of the region; CrdbNodeHotspot'],
+  license_days: ['days', 21, 'days left (warning); CrdbLicenseExpiring'],
+  license_critical_days: ['days', 3, 'days left (critical); CrdbLicenseExpiring'],
+  certificate_days: ['days', 21, 'days left (warning); CrdbCertificateExpiring'],
+  certificate_critical_days: ['days', 3, 'days left (critical); CrdbCertificateExpiring'],
+  ca_days: ['days', 90, 'days left of a CA (warning); CrdbCertificateExpiring'],
+  ca_critical_days: ['days', 21, 'days left of a CA (critical); CrdbCertificateExpiring'],
+  short_certificate: [
+    'share',
+    0.25,
+    'share left of a life of at most 30 days (warning); CrdbCertificateExpiring',
+  ],
+  short_certificate_critical: [
+    'share',
+    0.1,
+    'share left of such a life (critical); CrdbCertificateExpiring',
+  ],
+  disk: ['share', 0.2, 'free share of a store (warning); CrdbStoreDiskLow'],
+  disk_critical: ['share', 0.1, 'free share of a store (critical); CrdbStoreDiskLow'],
+  disk_floor: ['bytes', 5_368_709_120, 'free bytes of a store (critical); CrdbStoreDiskLow'],
+  disk_filling: ['share', 0.4, 'free share of a store above which no trend is an alert'],
+  capacity: ['share', 0.1, 'free share without the largest node; CrdbClusterCapacity'],
+  l0_sublevels: ['number', 20, 'L0 sublevels of a store; CrdbStoreOverloaded'],
+  write_stalls: ['number', 1, 'write stalls a minute; CrdbStoreOverloaded'],
+  disk_latency: [
+    'short seconds',
+    0.1,
+    '99th percentile of a sync of the log in seconds; CrdbStoreDiskSlow',
+  ],
+  disk_slow: ['number', 5, 'slow operations in 10 minutes; CrdbStoreDiskSlow'],
+  underreplicated: ['share', 0.1, 'share of all ranges (critical); CrdbRangesUnderreplicated'],
+  quorum_risk: [
+    'share',
+    0.1,
+    'share of all ranges; where more are at risk, the placement is intended; CrdbQuorumAtRisk',
+  ],
+  scan_minutes: [
+    'minutes',
+    15,
+    'minutes that range scans are compared over, three of their intervals at least; CrdbScanDisagrees',
+  ],
+  hot_range_cpu: ['number', 0.75, 'CPU seconds per second; CrdbHotRange'],
+  hot_range_queries: ['number', 2_500, 'queries per second, without CPU; CrdbHotRange'],
+  backup_hours: ['hours', 26, 'hours since the last backup; CrdbBackupTooOld'],
+  protected_age: [
+    'seconds',
+    3_600,
+    'seconds for which a paused job keeps data; CrdbChangefeedPaused, CrdbJobPaused',
+  ],
+  replication_lag: ['seconds', 600, 'seconds behind the source cluster; CrdbReplicationLag'],
+  changefeed_lag: ['seconds', 600, 'seconds behind (warning); CrdbChangefeedLagging'],
+  changefeed_lag_critical: ['seconds', 14_400, 'seconds behind (critical); CrdbChangefeedLagging'],
+} as const satisfies Readonly<Record<string, readonly [ThresholdKind, number, string]>>;
+
+export type ThresholdName = keyof typeof THRESHOLDS;
+/** The limit of each, in the unit of its kind: `cpu` 0.9, `backup_hours` 26. */
+export type Thresholds = Readonly<Record<ThresholdName, number>>;
+
+export const THRESHOLD_NAMES: readonly ThresholdName[] =
+  Object.keys(THRESHOLDS).filter(isThresholdName);
+
+export function isThresholdName(name: string): name is ThresholdName {
+  return Object.hasOwn(THRESHOLDS, name);
+}
+
+/** Something for each threshold. */
+export function mapThresholds<T>(read: (name: ThresholdName) => T): Record<ThresholdName, T> {
+  const all: Partial<Record<ThresholdName, T>> = {};
+  for (const name of THRESHOLD_NAMES) all[name] = read(name);
+  const isWhole = (record: typeof all): record is Record<ThresholdName, T> =>
+    THRESHOLD_NAMES.every((name) => name in record);
+  if (!isWhole(all)) throw new Error('a threshold has no value');
+  return all;
+}
+
+export const DEFAULT_THRESHOLDS: Thresholds = mapThresholds((name) => THRESHOLDS[name][1]);
+
+/** Why a number cannot be a threshold of this kind, as `not a number of days from 1 to 3660`. */
+export function findThresholdFault(kind: ThresholdKind, value: number): string | undefined {
+  if (kind === 'share') {
+    const isShare = value > 0 && value <= 1;
+    return isShare ? undefined : 'not a share above 0, up to 1: write 0.9 for 90 %';
+  }
+  if (kind === 'minutes') {
+    const isWhole = value > 0 && Number.isSafeInteger(value);
+    return isWhole ? undefined : 'not a whole number of minutes';
+  }
+  if (kind === 'number') return value > 0 ? undefined : 'not a positive number';
+  const { least, most, unit } = UNIT_BOUNDS[kind];
+  if (value >= least && value <= most) return undefined;
+  return `not a number of ${unit} from ${least} to ${most}`;
+}
+
+/**
+ * The critical limits that are not beyond those that warn, with the reason: `disk_critical` 0.3 with `disk` 0.2. Of two
+ * defaults the order tells which side is critical.
+ */
+export function findWrongOrders(
+  limits: Readonly<Partial<Record<ThresholdName, number | undefined>>>,
+): readonly {
+  readonly critical: ThresholdName;
+  readonly warning: ThresholdName;
+  readonly message: string;
+}[] {
+  return THRESHOLD_NAMES.flatMap((critical) => {
+    const warning = critical.replace('_critical', '');
+    if (warning === critical || !isThresholdName(warning)) return [];
+    const { [warning]: limit, [critical]: worse } = limits;
+    if (limit === undefined || worse === undefined) return [];
+    const isLess = THRESHOLDS[critical][1] < THRESHOLDS[warning][1];
+    if (isLess ? worse < limit : worse > limit) return [];
+    const order = isLess ? 'less' : 'more';
+    const message = `${critical} (${worse}) must be ${order} than ${warning} (${limit})`;
+    return [{ critical, warning, message }];
+  });
+}
+
+/** Where docs/runbooks is published, unless a link says otherwise. */
+export const RUNBOOK_URL = 'https://github.com/crdb-exporter/crdb-exporter/blob/main/docs/runbooks';
+
+/** Why a text cannot be the address before the path of a page. */
+export function findLinkFault(text: string): string | undefined {
+  const isUrl = /^https?:\/\/[^\s'{}]+$/.test(text);
+  return isUrl ? undefined : 'not an address that begins with http:// or https://';
+}
+
+/** The bounds of a kind in the words of a JSON schema. */
+export function boundsOf(kind: ThresholdKind): Readonly<Record<string, number>> {
+  if (kind === 'number') return { exclusiveMinimum: 0 };
+  if (kind === 'share') return { exclusiveMinimum: 0, maximum: 1 };
+  if (kind === 'minutes') return { minimum: 1, multipleOf: 1 };
+  return { minimum: UNIT_BOUNDS[kind].least, maximum: UNIT_BOUNDS[kind].most };
+}
+
+function limit(kind: ThresholdKind) {
+  return v.pipe(
+    v.number(
+      invalid(
+        (input) => `is ${findThresholdFault(kind, NaN)}${unquoteHint(input, Number.isFinite)}`,
+      ),
+    ),
+    rejectIf((value) => {
+      const fault = findThresholdFault(kind, value);
+      return fault && `${value} is ${fault}`;
+    }),
+    // The bounds are for editors, which do not know the check.
+    v.metadata({ valueType: 'number', ...boundsOf(kind) }),
+  );
+}
+
+/** `thresholds` of the configuration file. */
+export const THRESHOLD_SECTION = section(
+  mapThresholds((name) => {
+    const [kind, usual, about] = THRESHOLDS[name];
+    return key(v.optional(limit(kind), usual), { help: toSentence(about) });
+  }),
+);
+
+function toSentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+}
+
+/** An address without a slash at its end; an empty text stands for `usual`. */
+function link(usual: string) {
+  return v.pipe(
+    v.string(invalid('is not an address: put it in quotes')),
+    rejectIf((text) => {
+      const fault = text === '' ? undefined : findLinkFault(text);
+      return fault && `${show(text)} is ${fault}`;
+    }),
+    v.transform((text) => (text === '' ? usual : text.replace(/\/$/, ''))),
+    v.metadata({ valueType: 'url' }),
+  );
+}
+
+/** `links` of the configuration file. */
+export const LINK_SECTION = section({
+  runbook_url: key(v.optional(link(RUNBOOK_URL), ''), {
+    help: 'Where docs/runbooks is published, for alerts and findings; empty: at the repository of the exporter.',
+    examples: ['https://wiki.example.com/crdb'],
+  }),
+  dashboard_url: key(v.optional(link(''), ''), {
+    help: 'Address of Grafana with the dashboards, for alerts and findings.',
+    examples: ['https://grafana.example.com'],
+  }),
+});
+
+/** Where alerts and findings lead; without a slash at the end, `dashboard_url` may be empty. */
+export type Links = v.InferOutput<typeof LINK_SECTION>;
+
+/** What the findings of all clusters are judged by, and where they lead. */
+export interface FindingSettings {
+  readonly thresholds: Thresholds;
+  readonly links: Links;
+}
+
+/** Without a configuration. */
+export const DEFAULT_FINDING_SETTINGS: FindingSettings = {
+  thresholds: DEFAULT_THRESHOLDS,
+  links: { runbook_url: RUNBOOK_URL, dashboard_url: '' },
+};

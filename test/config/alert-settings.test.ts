@@ -1,0 +1,66 @@
+import { expect, test } from 'vitest';
+import { DEFAULT_FINDING_SETTINGS, RUNBOOK_URL } from '../../src/config/alert-settings.ts';
+import { CLUSTER, testBadFiles } from './bad-file.ts';
+import { loadText, problemsOf } from './loading.ts';
+
+const SHARE = 'is not a share above 0, up to 1: write 0.9 for 90 %';
+
+testBadFiles([
+  [
+    'a limit that does not exist',
+    `thresholds: { dsk: 0.3 }\n${CLUSTER}`,
+    ['1:15: thresholds.dsk: unknown key "dsk"; did you mean "disk"?'],
+  ],
+  [
+    'limits in other units',
+    `thresholds:\n  cpu: 90\n  disk: 20%\n  clock_offset: 300\n  protected_age: 1h\n  memory: "0.8"\n  scan_minutes: 1.5\n${CLUSTER}`,
+    [
+      `2:8: thresholds.cpu: 90 ${SHARE}`,
+      `3:9: thresholds.disk: "20%" ${SHARE}`,
+      '4:17: thresholds.clock_offset: 300 is not a number of seconds from 0.001 to 60',
+      '5:18: thresholds.protected_age: "1h" is not a number of seconds from 10 to 2678400',
+      `6:11: thresholds.memory: "0.8" ${SHARE}: remove the quotes`,
+      '7:17: thresholds.scan_minutes: 1.5 is not a whole number of minutes',
+    ],
+  ],
+  [
+    'critical limits that are not beyond those that warn',
+    `thresholds:\n  disk: 0.05\n  memory: 0.8\n  memory_critical: 0.7\n${CLUSTER}`,
+    [
+      '2:9: thresholds.disk: disk_critical (0.1) must be less than disk (0.05)',
+      '4:20: thresholds.memory_critical: memory_critical (0.7) must be more than memory (0.8)',
+    ],
+  ],
+  [
+    'links that lead nowhere',
+    `links: { runbook_url: wiki, dashboards_url: "https://g" }\n${CLUSTER}`,
+    [
+      '1:23: links.runbook_url: "wiki" is not an address that begins with http:// or https://',
+      '1:29: links.dashboards_url: unknown key "dashboards_url"; did you mean "dashboard_url"?',
+    ],
+  ],
+]);
+
+test('without thresholds and links there are the defaults, and the runbooks of the repository', async () => {
+  const { config } = await loadText(`thresholds:\nlinks: { runbook_url: "" }\n${CLUSTER}`);
+  expect(config).toMatchObject(DEFAULT_FINDING_SETTINGS);
+  expect(config.links).toEqual({ runbook_url: RUNBOOK_URL, dashboard_url: '' });
+});
+
+test('a limit changes alone, and a link has no slash at its end', async () => {
+  const links = 'links: { dashboard_url: "https://grafana.corp.internal/" }';
+  const { config } = await loadText(
+    `thresholds: { disk: 0.25, restarts: 5 }\n${links}\n${CLUSTER}`,
+  );
+  expect(config.thresholds).toEqual({
+    ...DEFAULT_FINDING_SETTINGS.thresholds,
+    disk: 0.25,
+    restarts: 5,
+  });
+  expect(config.links.dashboard_url).toBe('https://grafana.corp.internal');
+});
+
+test('a name like no limit is answered with where they are listed', async () => {
+  const [problem] = await problemsOf(loadText(`thresholds: { nonsense: 1 }\n${CLUSTER}`));
+  expect(problem).toMatch(/unknown key "nonsense"; expected transaction_age, .* and \d+ more$/);
+});
