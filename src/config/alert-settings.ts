@@ -136,7 +136,7 @@ export type ThresholdName = keyof typeof THRESHOLDS;
 /** The limit of each, in the unit of its kind: `cpu` 0.9, `backup_hours` 26. */
 export type Thresholds = Readonly<Record<ThresholdName, number>>;
 
-export const THRESHOLD_NAMES: readonly ThresholdName[] =
+const THRESHOLD_NAMES: readonly ThresholdName[] =
   Object.keys(THRESHOLDS).filter(isThresholdName);
 
 export function isThresholdName(name: string): name is ThresholdName {
@@ -212,7 +212,7 @@ export function boundsOf(kind: ThresholdKind): Readonly<Record<string, number>> 
   return { minimum: UNIT_BOUNDS[kind].least, maximum: UNIT_BOUNDS[kind].most };
 }
 
-function limit(kind: ThresholdKind) {
+function threshold(kind: ThresholdKind) {
   return v.pipe(
     v.number(
       invalid(
@@ -232,7 +232,7 @@ function limit(kind: ThresholdKind) {
 export const THRESHOLD_SECTION = section(
   mapThresholds((name) => {
     const [kind, usual, about] = THRESHOLDS[name];
-    return key(v.optional(limit(kind), usual), { help: toSentence(about) });
+    return key(v.optional(threshold(kind), usual), { help: toSentence(about) });
   }),
 );
 
@@ -266,7 +266,7 @@ export const LINK_SECTION = section({
 });
 
 /** Where alerts and findings lead; without a slash at the end, `dashboard_url` may be empty. */
-export type Links = v.InferOutput<typeof LINK_SECTION>;
+type Links = v.InferOutput<typeof LINK_SECTION>;
 
 /** What the findings of all clusters are judged by, and where they lead. */
 export interface FindingSettings {
