@@ -8,7 +8,16 @@ import { ConfigError } from '../../src/config/issues.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { makeFolder } from './folder.ts';
 
-const ROOT_KEYS = ['web', 'log', 'shard', 'config', 'clusters', 'collectors'];
+const ROOT_KEYS = [
+  'web',
+  'log',
+  'shard',
+  'config',
+  'thresholds',
+  'links',
+  'clusters',
+  'collectors',
+];
 const KEYS = listConfigKeys(COLLECTORS).flatMap((key) => key.path.split(/\[\]\.|\./));
 
 const key = fc.oneof(

@@ -41,7 +41,9 @@ collectors:
 
 test('the example names every key but the thresholds', async () => {
   const text = await readFile(EXAMPLE, 'utf8');
-  const options = listConfigKeys(COLLECTORS).filter(({ path: key }) => !key.startsWith('thresholds.'));
+  const options = listConfigKeys(COLLECTORS).filter(
+    ({ path: key }) => !key.startsWith('thresholds.'),
+  );
   const keys = options.map((option) => option.path.split('.').at(-1) ?? '');
   expect([...new Set(keys)].filter((key) => !new RegExp(`\\b${key}\\b`).test(text))).toEqual([]);
 });
