@@ -136,8 +136,7 @@ export type ThresholdName = keyof typeof THRESHOLDS;
 /** The limit of each, in the unit of its kind: `cpu` 0.9, `backup_hours` 26. */
 export type Thresholds = Readonly<Record<ThresholdName, number>>;
 
-const THRESHOLD_NAMES: readonly ThresholdName[] =
-  Object.keys(THRESHOLDS).filter(isThresholdName);
+const THRESHOLD_NAMES: readonly ThresholdName[] = Object.keys(THRESHOLDS).filter(isThresholdName);
 
 export function isThresholdName(name: string): name is ThresholdName {
   return Object.hasOwn(THRESHOLDS, name);
