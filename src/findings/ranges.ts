@@ -1,8 +1,9 @@
 import type { ListedRange, RangesResult } from '../collectors/ranges/collector.ts';
 import type { FailureDomains } from '../collectors/ranges/failure-domains.ts';
-import { labelsOfPlace, QUERIES } from '../collectors/ranges/range.ts';
+import { UNKNOWN_TABLE } from '../collectors/ranges/known-ranges.ts';
+import { labelOfTable, labelsOfPlace, QUERIES } from '../collectors/ranges/range.ts';
 import type { TablesResult } from '../collectors/tables/collector.ts';
-import { LISTED_PROBLEMS } from '../vocabulary.ts';
+import { LISTED_PROBLEMS, PROBLEMS } from '../vocabulary.ts';
 import { isDown, type NodesStatus } from './nodes.ts';
 import { toTime } from './problem.ts';
 import type { ScanCheck } from './scan-history.ts';
@@ -25,6 +26,7 @@ export interface RangesStatus {
   /** Ranges by problem, without the problems that no range has. */
   readonly problems: Readonly<Record<string, number>>;
   readonly tables: readonly TableStatus[];
+  readonly withoutQuorum: TablesWithoutQuorum;
   readonly dependent: readonly DependentRanges[] | undefined;
   readonly unknownVoters: FailureDomains['unknownVoters'] | undefined;
   /** Oldest first; of each problem as many as the collector lists. */
@@ -70,6 +72,23 @@ interface TableStatus {
   readonly sizeBytes: number | undefined;
 }
 
+/** Whose requests fail or wait: tables with ranges that have no quorum or no live replica. */
+export interface TablesWithoutQuorum {
+  /** The tables with most such ranges, at most ten. */
+  readonly tables: readonly {
+    readonly id: string;
+    /** Absent where the tables collector does not know it. */
+    readonly name: string | undefined;
+    readonly ranges: number;
+  }[];
+  /** Further tables, which are not listed. */
+  readonly moreTables: number;
+  /** Ranges outside of tables, and those whose table is not known. */
+  readonly otherRanges: number;
+}
+
+const MAX_DAMAGED_TABLES = 10;
+
 export function readRanges(
   { scanned, failed, skipped, summary }: RangesResult,
   tables: TablesResult | undefined,
@@ -103,6 +122,7 @@ export function readRanges(
     scanCheck: scanCheck && readScanCheck(scanCheck),
     problems,
     tables: summary === undefined ? [] : readTables(summary, tables),
+    withoutQuorum: readTablesWithoutQuorum(summary, tables),
     dependent: downSinceScan.length > 0 ? undefined : readDependent(summary?.domains),
     unknownVoters: summary?.domains?.unknownVoters,
     oldest: listed.toSorted((a, b) => Date.parse(a.firstSeenAt) - Date.parse(b.firstSeenAt)),
@@ -114,6 +134,31 @@ export function readRanges(
         writesPerSecond: range.writes,
         cpuSecondsPerSecond: range.cpuSeconds,
       })),
+  };
+}
+
+/** Example: 3 unavailable ranges of table 104 and a lost one of it are 4 ranges; lost ones beyond the list have no table. */
+function readTablesWithoutQuorum(
+  summary: RangesResult['summary'],
+  tables: TablesResult | undefined,
+): TablesWithoutQuorum {
+  const counts = new Map<string, number>();
+  const count = (id: string, ranges: number) => counts.set(id, (counts.get(id) ?? 0) + ranges);
+  for (const [id, byProblem] of summary?.problemsByTable ?? []) {
+    const unavailable = byProblem[PROBLEMS.indexOf('unavailable')] ?? 0;
+    if (unavailable > 0)
+      count(id === 0 || id === UNKNOWN_TABLE ? '' : labelOfTable(id), unavailable);
+  }
+  const lost = summary?.problems[LISTED_PROBLEMS.indexOf('no_live_replica')] ?? [];
+  for (const { place } of lost) count(labelsOfPlace(place).table_id, 1);
+  const unlisted = Math.max(0, (summary?.lost ?? 0) - lost.length);
+  const known = [...counts].filter(([id]) => id !== '').toSorted(([, a], [, b]) => b - a);
+  return {
+    tables: known
+      .slice(0, MAX_DAMAGED_TABLES)
+      .map(([id, ranges]) => ({ id, name: tables?.names.get(id), ranges })),
+    moreTables: Math.max(0, known.length - MAX_DAMAGED_TABLES),
+    otherRanges: (counts.get('') ?? 0) + unlisted,
   };
 }
 

@@ -71,6 +71,14 @@ const HURT: ClusterStatus = {
     scanCheck: WRONG_SCAN,
     downSinceScan: [4],
     problems: { unavailable: 2, underreplicated: 4_567 },
+    withoutQuorum: {
+      tables: [
+        { id: '106', name: 'movr.public.rides', ranges: 1 },
+        { id: '107', name: undefined, ranges: 1 },
+      ],
+      moreTables: 2,
+      otherRanges: 1,
+    },
     tables: ['rides', 'users'].map((name, at) => ({
       id: String(104 + at),
       name: `movr.public.${name}`,

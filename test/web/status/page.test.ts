@@ -162,6 +162,11 @@ describe('the page', () => {
           scanCheck: undefined,
           downSinceScan: [],
           problems: { [NASTY]: 1 },
+          withoutQuorum: {
+            tables: [{ id: '1', name: NASTY, ranges: 1 }],
+            moreTables: 0,
+            otherRanges: 0,
+          },
           tables: [
             {
               id: '104',

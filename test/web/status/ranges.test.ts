@@ -4,7 +4,7 @@ import { FailureDomains } from '../../../src/collectors/ranges/failure-domains.t
 import { placeOf } from '../../../src/collectors/ranges/range.ts';
 import { readNodes } from '../../../src/findings/nodes.ts';
 import { readRanges } from '../../../src/findings/ranges.ts';
-import { PROBLEMS } from '../../../src/vocabulary.ts';
+import { LISTED_PROBLEMS, PROBLEMS } from '../../../src/vocabulary.ts';
 import { scannedNode } from '../../collectors/ranges/cluster.ts';
 import { node, nodesResult, scannedRanges } from './results.ts';
 
@@ -100,4 +100,35 @@ test('tables have names and sizes where these are known, and CPU where every nod
     { id: '105', name: undefined, ...figures, cpuSecondsPerSecond: 0.5 },
   ]);
   expect(shown(false)[0]?.cpuSecondsPerSecond).toBeUndefined();
+});
+
+test('tables without quorum are those of unavailable and of lost ranges, and the list says what it leaves out', () => {
+  const unavailable = (count: number) => PROBLEMS.map((_, at) => (at === 0 ? count : 9));
+  const lost = {
+    rangeId: 9,
+    nodeId: 4,
+    storeId: 0,
+    firstSeenSeconds: 1,
+    place: placeOf('/Table/103/1'),
+  };
+  const problemsByTable = new Map([
+    [-1, unavailable(1)],
+    [0, unavailable(2)],
+    ...Array.from({ length: 12 }, (_, at) => [100 + at, unavailable(20 - at)] as const),
+    [200, unavailable(0)],
+  ]);
+  const problems = LISTED_PROBLEMS.map((problem) => (problem === 'no_live_replica' ? [lost] : []));
+  const { withoutQuorum } = readRanges(
+    scanned({ problemsByTable, problems, lost: 3 }),
+    undefined,
+    undefined,
+  );
+  expect(withoutQuorum).toMatchObject({ moreTables: 2, otherRanges: 5 });
+  expect(withoutQuorum.tables.map(({ id, ranges }) => [id, ranges]).slice(0, 5)).toEqual([
+    ['100', 20],
+    ['101', 19],
+    ['102', 18],
+    ['103', 18],
+    ['104', 16],
+  ]);
 });

@@ -162,6 +162,7 @@ export const RANGES: RangesStatus = {
   scanCheck: undefined,
   problems: {},
   tables: [],
+  withoutQuorum: { tables: [], moreTables: 0, otherRanges: 0 },
   dependent: undefined,
   unknownVoters: undefined,
   oldest: [],

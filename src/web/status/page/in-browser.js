@@ -98,6 +98,6 @@ async function follow() {
 /** How far this clock is ahead of the exporter's, which all times are from. */
 const clockAheadMs = Date.now() - Date.parse(document.getElementById('at').value);
 document.documentElement.classList.add('scripted');
-document.addEventListener('click', copyCommand);
+document.addEventListener('click', (event) => void copyCommand(event));
 void follow();
 updateTimes();

@@ -234,6 +234,7 @@ function clusterDetails(
       cluster.findings,
       cluster.nodes,
       (trend) => isPast(cluster, collectorOf(trend)),
+      cluster.ranges,
     )}
     <div class="panels">
       ${

@@ -1,6 +1,14 @@
 import { formatLiveNodes, type NodesStatus } from '../../../findings/nodes.ts';
 import { type Finding, isProblem } from '../../../findings/problem.ts';
-import { formatDuration, formatNumber, formatPercent, formatRoughly } from '../../../format.ts';
+import { formatTable, type RangesStatus } from '../../../findings/ranges.ts';
+import { formatRanges } from '../../../findings/safe-to-stop.ts';
+import {
+  formatDuration,
+  formatList,
+  formatNumber,
+  formatPercent,
+  formatRoughly,
+} from '../../../format.ts';
 import type { ClusterHistory } from '../history.ts';
 import { html, type Html, icon } from './html.ts';
 
@@ -19,6 +27,12 @@ const TILES: readonly (readonly [name: string, title: string, format: Format, ke
   ['oldestTransactionSeconds', 'Oldest transaction', formatRoughly, 'old transactions'],
 ];
 
+/** The first tiles are what users notice. */
+const USER_TILES = 3;
+
+/** Tables that a tile names. */
+const MAX_NAMED = 3;
+
 const WIDTH = 120;
 const HEIGHT = 28;
 
@@ -28,6 +42,7 @@ export function trendTiles(
   findings: readonly Finding[],
   nodes: NodesStatus | undefined,
   isOld: (trend: string) => boolean = () => false,
+  ranges?: RangesStatus,
 ): Html | undefined {
   if (trends.every(({ points }) => points.at(-1)?.value === undefined)) return undefined;
   const tiles = TILES.flatMap(([name, title, format, keys]) => {
@@ -49,9 +64,35 @@ export function trendTiles(
   return html`<section aria-labelledby="figures-title">
     <h3 class="hidden" id="figures-title">Trends since the start</h3>
     <ul class="figures">
-      ${tiles}
+      ${tiles.slice(0, USER_TILES)}${ranges && tablesTile(ranges, isOld('problemRanges'))}${tiles.slice(USER_TILES)}
     </ul>
   </section>`;
+}
+
+/** The tables whose users wait; without some nodes there may be more. */
+function tablesTile({ withoutQuorum, nodes }: RangesStatus, isPast: boolean): Html {
+  const { tables, moreTables, otherRanges } = withoutQuorum;
+  const count = tables.length + moreTables;
+  const isPartial = nodes.failed > 0;
+  const [isDamaged, isKnown] = [count + otherRanges > 0, !isPartial || count > 0];
+  const level = isPast ? 'past' : isDamaged ? 'critical' : isKnown ? 'healthy' : '';
+  const shown = isPast
+    ? '–'
+    : isKnown
+      ? `${isPartial ? 'at least ' : ''}${formatNumber(count)}`
+      : 'not known';
+  const names = tables.slice(0, MAX_NAMED).map(({ id, name, ranges }) => {
+    return `${name ?? formatTable(id)} (${formatRanges(ranges)})`;
+  });
+  const more = [
+    ...names,
+    ...(count > names.length ? [`${count - names.length} more`] : []),
+    ...(otherRanges > 0 ? [`${formatRanges(otherRanges)} outside of known tables`] : []),
+  ];
+  return html`<li class="${level}">
+    <span>Tables without quorum${!isPast && isDamaged && html` ${icon('critical')}`}</span
+    ><b>${shown}</b><small class="place">${!isPast && formatList(more)}</small>
+  </li>`;
 }
 
 /** A line with a gap where polls failed, above its scale and its span. */
