@@ -69,7 +69,7 @@ describe('a runbook', () => {
 
 test('the index lists every alert once', () => {
   const listed = Array.from(
-    read('README.md').matchAll(/^\| \[(Crdb\w+)\]\(\1\.md\)/gm),
+    read('README.md').matchAll(/^- \[(Crdb\w+)\]\(\1\.md\)/gm),
     ([, alert = '']) => alert,
   );
   expect(listed.toSorted()).toEqual([...new Set(listAlerts().map(({ name }) => name))].toSorted());
