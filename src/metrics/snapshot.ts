@@ -1,5 +1,5 @@
 import { promisify } from 'node:util';
-import { constants, crc32, deflateRaw } from 'node:zlib';
+import { constants, deflateRaw } from 'node:zlib';
 import { TimeSlice } from '../time-slice.ts';
 import type { Family } from './family.ts';
 import type { SampleSet, SampleSetFamily } from './sample-set.ts';
@@ -12,9 +12,9 @@ export interface RenderedFamily {
   readonly lines: Buffer;
   /**
    * Present where the lines are long enough to be compressed ahead of the scrape: bytes of a raw deflate stream that
-   * start on a byte, refer to nothing before them and do not end the stream, with the CRC-32 of the lines.
+   * start on a byte, refer to nothing before them and do not end the stream.
    */
-  readonly deflated?: { readonly bytes: Buffer; readonly crc: number } | undefined;
+  readonly deflated?: Buffer | undefined;
 }
 
 /** Rendered samples: frozen bytes that scrapes join. */
@@ -118,7 +118,6 @@ class TextBytes {
   }
 }
 
-async function compress(lines: Buffer) {
-  if (lines.length < MIN_DEFLATED_BYTES) return undefined;
-  return Object.freeze({ bytes: await deflate(lines, DEFLATE_OPTIONS), crc: crc32(lines) });
+async function compress(lines: Buffer): Promise<Buffer | undefined> {
+  return lines.length < MIN_DEFLATED_BYTES ? undefined : await deflate(lines, DEFLATE_OPTIONS);
 }

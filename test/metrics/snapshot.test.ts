@@ -1,4 +1,4 @@
-import { crc32, inflateRawSync, constants } from 'node:zlib';
+import { inflateRawSync, constants } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { gauge } from '../../src/metrics/family.ts';
 import { SampleSet } from '../../src/metrics/sample-set.ts';
@@ -96,11 +96,10 @@ describe('a snapshot', () => {
   it('has large families compressed ahead, as a piece that does not end the stream', async () => {
     const { families } = await renderSnapshot(createSheet(1001));
     const large = families.get('crdb_test_large');
-    const bytes = large?.deflated?.bytes ?? Buffer.alloc(0);
+    const bytes = large?.deflated ?? Buffer.alloc(0);
     expect(bytes.subarray(-4)).toEqual(Buffer.from([0, 0, 0xff, 0xff]));
     const inflated = inflateRawSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH });
     expect(large?.lines.equals(inflated)).toBe(true);
-    expect(large?.deflated?.crc).toBe(crc32(inflated));
     expect(families.get('crdb_test_small')?.deflated).toBeUndefined();
   });
 
