@@ -9,10 +9,12 @@ import type { Operation } from '../diagnosis/failure.ts';
 import { type Clients, createClients } from '../exporter/clients.ts';
 import { messageOf } from '../format.ts';
 import { createPollStats, type PollStats } from '../http/poll-stats.ts';
+import type { FinishedRequest } from '../http/request.ts';
+import { createLog, type Log } from '../log.ts';
 import { ClusterMetrics } from '../metrics/exporter-metrics.ts';
 import { failureReason } from '../polling/outcome.ts';
 import { SYSTEM_CLOCK } from '../polling/schedule.ts';
-import type { Api } from '../vocabulary.ts';
+import type { Api, Endpoint, RetryReason } from '../vocabulary.ts';
 import { type CommandContext, CommandError, EXIT, usageError } from './command.ts';
 import { addClusterOptions, loadCommandConfig } from './flags.ts';
 import { note } from './output/standard-output.ts';
@@ -50,10 +52,13 @@ export function addClusterAction<A extends Api, Args extends unknown[]>(
 ): void {
   addClusterOptions(command);
   command.action(async (...args: Args) => {
-    const { cluster } = command.opts<{ readonly cluster?: string }>();
+    const { cluster, verbose } = command.opts<{
+      readonly cluster?: string;
+      readonly verbose?: true;
+    }>();
     const config = chooseCluster(await loadCommandConfig(command, context), cluster);
     const exitCode = await runCancellable(async (signal) => {
-      await using clients = await openClients(config, context);
+      await using clients = await openClients(config, context, new RequestRecorder(verbose));
       const client: Clients[A] = clients[operation.api];
       if (client === undefined) {
         throw usageError(`the cluster ${config.name} has no ${HOW_TO_CONFIGURE[operation.api]}`);
@@ -93,6 +98,31 @@ export function chooseCluster({ clusters }: Config, name: string | undefined): C
   throw usageError(`no cluster ${JSON.stringify(name)} is configured: ${hint}`);
 }
 
+/** Remembers the last request to each endpoint; with `--verbose` all are logged on standard error. */
+export class RequestRecorder extends ClusterMetrics {
+  readonly #last = new Map<string, FinishedRequest>();
+  readonly #log: Log;
+
+  constructor(isVerbose = false) {
+    super();
+    const level = isVerbose ? 'debug' : 'error';
+    this.#log = createLog({ level, format: 'logfmt', destination: 2 });
+  }
+
+  override readonly requestFinished = (request: FinishedRequest): void => {
+    this.#last.set(request.endpoint, request);
+    this.#log.debug(request, 'request finished');
+  };
+
+  override readonly requestRetried = (api: Api, endpoint: Endpoint, reason: RetryReason): void => {
+    this.#log.debug({ api, endpoint, reason }, 'request is retried');
+  };
+
+  last(endpoint: Endpoint): FinishedRequest | undefined {
+    return this.#last.get(endpoint);
+  }
+}
+
 /**
  * The API clients of a cluster; disposing them ends the session that was created, if one was. Secrets and TLS files that
  * cannot be read are reported before any request.
@@ -100,7 +130,7 @@ export function chooseCluster({ clusters }: Config, name: string | undefined): C
 export async function openClients(
   config: ClusterConfig,
   { build }: CommandContext,
-  metrics = new ClusterMetrics(),
+  metrics: RequestRecorder,
 ): Promise<Clients> {
   const { cluster_api, cloud_api } = config;
   try {

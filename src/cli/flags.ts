@@ -39,6 +39,7 @@ export function addConfigFileFlag(command: Command): void {
 export function addClusterOptions(command: Command): void {
   const help = 'Configured cluster to query; required if there are several.';
   command.addOption(new Option('--cluster <name>', help).helpGroup(CONNECTION_GROUP));
+  command.option('--verbose', 'Log each request on standard error.');
   for (const option of FLAGS.flatMap(toOptions)) {
     const isShown = CONNECTION_FLAG.test(option.name());
     command.addOption(isShown ? option.helpGroup(CONNECTION_GROUP) : option.hideHelp());

@@ -157,7 +157,10 @@ async function createProgram(args: readonly string[], context: CommandContext): 
     }
   }
   addVersion(program, context.build);
-  if (isCompletion) (await import('@bomb.sh/tab/commander')).default(program);
+  if (isCompletion) {
+    const { addCompletion } = await import('./commands/completion.ts');
+    await addCompletion(program, args.slice(1), context.env);
+  }
   ignoreBrokenPipes();
   return program;
 }

@@ -5,8 +5,8 @@ import {
   PROCESS_TIMEOUT_MS,
   run,
   runHere,
-  start,
   startProgram,
+  start,
   writeTemporary,
 } from './run.ts';
 
@@ -18,8 +18,8 @@ async function printed(args: readonly string[]): Promise<Pick<Ended, 'code' | 'o
   const spy = vi.spyOn(console, 'log').mockImplementation((text: unknown) => {
     out += `${String(text)}\n`;
   });
-  const { code } = await runHere(args).finally(() => spy.mockRestore());
-  return { code, out };
+  const { code, out: written } = await runHere(args).finally(() => spy.mockRestore());
+  return { code, out: written + out };
 }
 
 describe('the command line', () => {
@@ -221,7 +221,24 @@ describe('completion', () => {
     expect(out).toContain('crdb-exporter complete --');
   });
 
+  test('works in a bash without the package bash-completion', async () => {
+    const { out } = await runHere(['completion', 'bash']);
+    const file = await writeTemporary('one.yml', CLUSTER);
+    const line = `crdb-exporter nodes --config.file=${file} --cluster `;
+    const script = `
+      crdb-exporter() { "$NODE" src/main.ts "$@"; }
+      ${out}
+      COMP_LINE='${line}' COMP_POINT=${line.length}
+      __crdb_exporter_complete
+      echo "\${COMPREPLY[*]}"`;
+    const ended = await startProgram('bash', ['--norc', '-c', script], { NODE: process.execPath })
+      .ended;
+    expect(ended).toMatchObject({ code: 0, out: 'one\n', err: '' });
+  });
+
   test.each([
+    [['reference', 'crdb_user_'], ['crdb_user_sessions']],
+    [['rules', '--set', 'disk_l'], ['disk_latency=']],
     [['ra'], ['ranges', 'range']],
     [['nodes', '--so'], ['--sort']],
     [['sessions', '--sort', 'txn'], ['txn-age']],

@@ -1,6 +1,34 @@
-import { script } from '@bomb.sh/tab';
+import { type Argument as CompletedArgument, type Option, script } from '@bomb.sh/tab';
+import complete from '@bomb.sh/tab/commander';
 import { Argument, type Command } from 'commander';
+import { COLLECTORS } from '../../collectors/index.ts';
+import { loadConfig } from '../../config/load.ts';
+import type { Environment } from '../../config/secret.ts';
 import { addExamples } from '../command.ts';
+import { writeOut } from '../output/standard-output.ts';
+import { listCatalogue } from './reference.ts';
+import { settingNames } from './rules/settings.ts';
+
+/** The script of the library needs the package bash-completion; this one needs bash alone, 3.2 of macOS too. */
+const BASH = [
+  '# bash completion for crdb-exporter',
+  '__crdb_exporter_complete() {',
+  '    local line=${COMP_LINE:0:COMP_POINT} words word value',
+  '    read -ra words <<< "$line"',
+  "    [[ $line == *[[:space:]] ]] && words+=('')",
+  '    word=${words[${#words[@]}-1]}',
+  '    # Of --sort=age only the value after = is completed.',
+  '    [[ $word == --*=* ]] && word=${word#*=}',
+  '    COMPREPLY=()',
+  String.raw`    while IFS=$'\t' read -r value _; do`,
+  '        [[ $value == "$word"* && $value != :* ]] && COMPREPLY+=("$value")',
+  '    done < <(crdb-exporter complete -- "${words[@]:1}" 2>/dev/null)',
+  '    [[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace 2>/dev/null',
+  '    return 0',
+  '}',
+  'complete -o default -F __crdb_exporter_complete crdb-exporter',
+  '',
+].join('\n');
 
 /** `completion SHELL`: the script that a shell loads; it calls `crdb-exporter complete`. */
 export function define(command: Command): void {
@@ -12,5 +40,46 @@ export function define(command: Command): void {
     'completion zsh > "${fpath[1]}/_crdb-exporter"',
     'completion fish > ~/.config/fish/completions/crdb-exporter.fish',
   );
-  command.action((name: string) => script(name, 'crdb-exporter', 'crdb-exporter'));
+  command.action(async (name: string) => {
+    if (name === 'bash') await writeOut(BASH);
+    else script(name, 'crdb-exporter', 'crdb-exporter');
+  });
+}
+
+/** Adds the hidden command `complete`, which the scripts call. Clusters are those of the `--config.file` in the line. */
+export async function addCompletion(
+  program: Command,
+  words: readonly string[],
+  env: Environment,
+): Promise<void> {
+  const root = complete(program);
+  const clusters = await clusterNames(words, env);
+  for (const { options } of root.commands.values()) {
+    offer(options.get('cluster'), clusters);
+  }
+  const settings = settingNames().map((name) => `${name}=`);
+  offer(root.commands.get('rules')?.options.get('set'), settings);
+  const metrics = listCatalogue().map(({ name }) => name);
+  offer(root.commands.get('reference')?.arguments.get('name'), metrics);
+}
+
+function offer(place: Option | CompletedArgument | undefined, values: readonly string[]): void {
+  if (place === undefined) return;
+  place.handler = (add) => {
+    for (const value of values) add(value, '');
+  };
+}
+
+async function clusterNames(words: readonly string[], env: Environment): Promise<string[]> {
+  const at = words.findIndex((word) => /^--config\.file(?:=|$)/.test(word));
+  const word = words[at] ?? '';
+  const file = word.includes('=') ? word.slice(word.indexOf('=') + 1) : words[at + 1];
+  const flags = file === undefined || at === -1 ? {} : { 'config.file': file };
+  try {
+    const { config } = await loadConfig({ flags, env, collectors: COLLECTORS });
+    return config.clusters.map(({ name }) => name);
+  } catch {
+    // While a line is typed, there is nothing to report and no place to do it.
+    return [];
+  }
 }

@@ -52,11 +52,11 @@ export function define(command: Command, context: CommandContext): void {
     'diagnose --config.file=exporter.yml --cluster prod --scan',
     'diagnose --config.file=exporter.yml --output json',
   );
-  command.action(async ({ cluster, ...options }: Options) => {
+  command.action(async ({ cluster, verbose, ...options }: Options) => {
     const config = await loadCommandConfig(command, context);
     const clusters = cluster === undefined ? config.clusters : [chooseCluster(config, cluster)];
     const exitCode = await runCancellable(async (signal) => {
-      const lists = clusters.map((one) => new Checklist(one, signal));
+      const lists = clusters.map((one) => new Checklist(one, signal, verbose));
       for (const list of lists) {
         await checkCluster(list, context, options);
         signal.throwIfAborted();
@@ -71,6 +71,7 @@ interface Options {
   readonly cluster?: string;
   readonly output: string;
   readonly scan?: true;
+  readonly verbose?: true;
 }
 
 /** Prints all results; resolves to the exit code. */
@@ -151,7 +152,7 @@ async function checkHealth(list: Checklist, config: ClusterConfig, context: Comm
       onChunk: () => undefined,
       onEnd: () => undefined,
     });
-    return list.recorder.describeLast('other');
+    return list.describeLast('other');
   };
   const target = new URL(config.cluster_api?.urls[0] ?? '').origin;
   return await list.run('GET /health/', target, nodes, work);

@@ -61,18 +61,16 @@ type Node = Omit<CurrentNode, 'metrics' | 'store_metrics'> & {
   readonly dependent_ranges?: 0 | undefined;
 };
 
+/** A listed node with the status `decommissioned` died while it was being decommissioned. */
+const DOWN: ReadonlySet<string> = new Set(['dead', 'unavailable', 'decommissioned']);
+
 /** The most important first: a narrow terminal hides the last. */
 const COLUMNS: readonly Column<Node>[] = [
   { title: 'ID', value: (node) => node.node_id, format: String },
   {
     title: 'STATUS',
     value: (node) => node.status,
-    style: (status) =>
-      status === 'live'
-        ? 'green'
-        : status === 'dead' || status === 'unavailable' || status === 'decommissioned'
-          ? 'red'
-          : 'yellow',
+    style: (status) => (status === 'live' ? 'green' : DOWN.has(String(status)) ? 'red' : 'yellow'),
   },
   numberColumn(
     'UPDATED',
@@ -122,7 +120,9 @@ async function list(
   options: ListingOptions & { readonly safeToStop?: true },
 ): Promise<number> {
   const columns = options.safeToStop ? [...COLUMNS, DEPENDENT] : COLUMNS;
-  const listing = openListing<Node>(options, 'nodes', columns);
+  const listing = openListing<Node>(options, 'nodes', columns, {
+    urgencyOf: ({ status }) => (DOWN.has(status) ? 2 : status === 'live' ? 0 : 1),
+  });
   const records: { node: CurrentNode; age: RecordAge }[] = [];
   const { dateMs } = await target.api.nodes(target.stats, {
     limit: NODES_PER_PAGE,

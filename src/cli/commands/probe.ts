@@ -21,12 +21,21 @@ export function define(command: Command, context: CommandContext): void {
     'probe --config.file=exporter.yml --cluster prod',
     'probe --config.file=exporter.yml --no-collector.ranges | grep crdb_nodes',
   );
-  command.action(async (options: { readonly cluster?: string }) => {
-    context.setExitCode(await probe(command, context, options.cluster));
+  command.action(async (options: Options) => {
+    context.setExitCode(await probe(command, context, options));
   });
 }
 
-async function probe(command: Command, context: CommandContext, name?: string): Promise<number> {
+interface Options {
+  readonly cluster?: string;
+  readonly verbose?: true;
+}
+
+async function probe(
+  command: Command,
+  context: CommandContext,
+  { cluster: name, verbose }: Options,
+) {
   const config = await loadCommandConfig(command, context);
   const { build } = context;
   const clusterConfig = { ...chooseCluster(config, name), poll: false };
@@ -38,7 +47,7 @@ async function probe(command: Command, context: CommandContext, name?: string): 
       clock: SYSTEM_CLOCK,
       random: Math.random,
       // Failures of collectors are reported below.
-      log: createLog({ level: 'error', format: 'logfmt', destination: 2 }),
+      log: createLog({ level: verbose ? 'debug' : 'error', format: 'logfmt', destination: 2 }),
     },
     clusterConfig,
     config.shard,

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { ranges } from '../../collectors/ranges/collector.ts';
+import { PROBLEM_ISSUES } from '../../findings/range-problems.ts';
 import { formatBytes, formatNumber } from '../../format.ts';
 import { addClusterAction, type ClusterTarget } from '../cluster-target.ts';
 import { addExamples, type CommandContext } from '../command.ts';
@@ -30,7 +31,7 @@ const COLUMNS: readonly Column<Replica>[] = [
   {
     title: 'TABLE',
     value: ({ table, table_id: id }) => table ?? (id === null ? null : String(id)),
-    shrinks: true,
+    isWhole: true,
   },
   { title: 'LEASE', value: (replica) => (replica.is_leaseholder ? replica.lease_kind : null) },
   numberColumn('QPS', formatNumber, ({ stats }) => stats.queries_per_second),
@@ -42,9 +43,11 @@ const COLUMNS: readonly Column<Replica>[] = [
     title: 'PROBLEMS',
     value: (replica) => replica.problems.join(','),
     style: (problems) => (problems === '' ? undefined : 'red'),
-    shrinks: true,
+    isWhole: true,
   },
 ];
+
+const PROBLEM_NAMES = Object.keys(PROBLEM_ISSUES);
 
 /** Keys are long, so they come last. */
 const KEY_COLUMNS: readonly Column<Replica>[] = [
@@ -91,7 +94,10 @@ async function list(
     ...(hot === undefined ? [] : ['QPS']),
     ...KEY_COLUMNS.map(({ title }) => title),
   ];
-  const listing = openListing<Replica>(options, 'ranges', columns, required);
+  const listing = openListing<Replica>(options, 'ranges', columns, {
+    required,
+    urgencyOf: problems ? severityOf : undefined,
+  });
   const names = await readTableNames(target);
   let hottest: Replica[] = [];
   const { skipped, failed } = await readRanges(target, output, {
@@ -114,6 +120,12 @@ async function list(
     }),
   });
   noteMissingNodes(skipped, failed);
+}
+
+/** The most severe problem of a replica decides; `PROBLEM_ISSUES` begins with the worst. */
+function severityOf(replica: Replica): number {
+  const worst = PROBLEM_NAMES.findIndex((name) => replica.problems.includes(name));
+  return worst === -1 ? 0 : PROBLEM_NAMES.length - worst;
 }
 
 /** Those of these leaseholders with most queries, the hottest first. */

@@ -99,9 +99,10 @@ export function sessionShape({ showSql, showClients }: Pick<Options, 'showSql' |
 
 type Session = ReturnType<typeof toSession>;
 
+/** The most important first: a narrow terminal hides the last. */
 const COLUMNS: readonly Column<Session>[] = [
-  { title: 'ID', value: (session) => session.id, shrinks: 'middle' },
-  { title: 'NODE', value: (session) => session.node_id, format: String },
+  // CANCEL SESSION takes a whole id.
+  { title: 'ID', value: (session) => session.id, isWhole: true },
   { title: 'USER', value: (session) => session.username, shrinks: true },
   { title: 'APPLICATION', value: (session) => session.application_name, shrinks: true },
   {
@@ -111,12 +112,13 @@ const COLUMNS: readonly Column<Session>[] = [
     style: (state) =>
       state === 'active' ? 'green' : state === 'idle in transaction' ? 'yellow' : undefined,
   },
-  numberColumn('AGE', formatAge, (session) => session.age_seconds),
   {
     ...numberColumn<Session>('TXN AGE', formatAge, (session) => session.transaction_age_seconds),
     style: (age) => (typeof age === 'number' && age > OLD_SECONDS ? 'red' : undefined),
   },
   numberColumn('QUERY AGE', formatAge, (session) => session.query_age_seconds),
+  numberColumn('AGE', formatAge, (session) => session.age_seconds),
+  { title: 'NODE', value: (session) => session.node_id, format: String },
   numberColumn('RETRIES', formatCount, ({ active_txn: transaction }) =>
     transaction === null ? undefined : retriesOf(transaction),
   ),
@@ -165,7 +167,10 @@ async function list(target: ClusterTarget, options: Options): Promise<number> {
     'CLIENT',
     'SQL',
   ];
-  const listing = openListing<Session>(options, 'sessions', columns, required);
+  const listing = openListing<Session>(options, 'sessions', columns, {
+    required,
+    urgencyOf: (session) => session.transaction_age_seconds ?? 0,
+  });
   const nowMs = Date.now();
   const own = target.config.cluster_api?.username?.toLowerCase();
   let listed = 0;

@@ -20,7 +20,7 @@ type Table = ReturnType<typeof toTable>;
 const COLUMNS: readonly Column<Table>[] = [
   { title: 'DATABASE', value: (table) => table.database, shrinks: true },
   { title: 'SCHEMA', value: (table) => table.schema, shrinks: true },
-  { title: 'TABLE', value: (table) => table.table, shrinks: true },
+  { title: 'TABLE', value: (table) => table.table, isWhole: true },
   { title: 'ID', value: (table) => table.table_id, format: String },
   numberColumn('SIZE', formatBytes, (table) => table.replication_size_bytes),
   numberColumn('DATA', formatBytes, (table) => table.total_data_bytes),
@@ -67,7 +67,7 @@ async function list(
   const loadTitles = LOAD_COLUMNS.map(({ title }) => title);
   const load = options.load || loadTitles.includes((options.sort ?? '').toUpperCase());
   const columns = load ? [...COLUMNS, ...LOAD_COLUMNS] : COLUMNS;
-  const listing = openListing<Table>(options, 'tables', columns, loadTitles);
+  const listing = openListing<Table>(options, 'tables', columns, { required: loadTitles });
   const found = await withProgress('tables', output, () =>
     discoverTables(target.api, target.stats),
   );

@@ -63,17 +63,22 @@ function sortName({ title }: { readonly title: string }): string {
   return title.toLowerCase().replaceAll(' ', '-');
 }
 
-/**
- * Opens the output; `member` is the name of the list in a JSON document. A narrow terminal never hides the columns that
- * were requested: the first one, that of `--sort`, and those with the titles in `required`.
- */
+/** How a listing is written as a table. */
+interface TableLayout<Item> {
+  /** Titles of columns that a narrow terminal must not hide, beside the first one and that of `--sort`. */
+  readonly required?: readonly string[];
+  /** Without `--sort` the rows with the highest urgency are first. */
+  readonly urgencyOf?: ((item: Item) => number) | undefined;
+}
+
+/** Opens the output; `member` is the name of the list in a JSON document. */
 export function openListing<Item extends object>(
   { output, sort, wide }: ListingOptions,
   member: string,
   columns: readonly Column<Item>[],
-  required: readonly string[] = [],
+  layout: TableLayout<Item> = {},
 ): Listing<Item> {
-  if (output === 'table') return openTable(columns, sort, required, wide);
+  if (output === 'table') return openTable(columns, layout, sort, wide);
   if (sort !== undefined) {
     throw usageError('--sort orders the table: omit it with --output json or ndjson');
   }
@@ -113,22 +118,32 @@ function openJson<Item>(member?: string): Listing<Item> {
 
 function openTable<Item>(
   columns: readonly Column<Item>[],
-  sort: string | undefined,
-  required: readonly string[],
+  { required = [], urgencyOf = () => 0 }: TableLayout<Item>,
+  sort?: string,
   wide?: true,
 ): Listing<Item> {
-  const rows: Value[][] = [];
+  const rows: { readonly values: readonly Value[]; readonly urgency: number }[] = [];
+  const sortedBy = columns.findIndex((column) => sortName(column) === sort);
   return {
-    add: (item) => void rows.push(columns.map(({ value }) => value(item) ?? undefined)),
+    add(item) {
+      const values = columns.map(({ value }) => value(item) ?? undefined);
+      rows.push({ values, urgency: urgencyOf(item) });
+    },
     drained: () => Promise.resolve(),
     async close() {
-      sortRows(rows, columns, sort);
+      const isDescending = columns[sortedBy]?.order === 'descending';
+      rows.sort((a, b) =>
+        sortedBy === -1
+          ? b.urgency - a.urgency
+          : compare(a.values[sortedBy], b.values[sortedBy], isDescending),
+      );
       const hidden = await printTable(
         columns.map((column, at) => ({
           ...column,
-          isOptional: at > 0 && !required.includes(column.title) && sortName(column) !== sort,
+          isOptional:
+            at !== 0 && at !== sortedBy && !column.isWhole && !required.includes(column.title),
         })),
-        rows,
+        rows.map(({ values }) => values),
         wide ? Infinity : undefined,
       );
       if (hidden.length > 0) note(`hidden: ${hidden.join(', ')}; --wide shows all columns`);
@@ -136,22 +151,10 @@ function openTable<Item>(
   };
 }
 
-function sortRows<Item>(rows: Value[][], columns: readonly Column<Item>[], sort?: string): void {
-  const at = columns.findIndex((column) => sortName(column) === sort);
-  if (at === -1) return;
-  const sign = columns[at]?.order === 'descending' ? -1 : 1;
-  rows.sort((a, b) => {
-    const [left, right] = [a[at], b[at]];
-    // Unknown values are last in either order.
-    if (left === undefined || right === undefined) {
-      return Number(left === undefined) - Number(right === undefined);
-    }
-    return sign * compare(left, right);
-  });
-}
-
-function compare(a: string | number, b: string | number): number {
+/** Unknown values are last in either order. */
+function compare(a: Value, b: Value, isDescending: boolean): number {
+  if (a === undefined || b === undefined) return Number(a === undefined) - Number(b === undefined);
   if (a === b) return 0;
-  if (typeof a === 'number' && typeof b === 'number') return a - b;
-  return String(a) < String(b) ? -1 : 1;
+  const isLess = typeof a === 'number' && typeof b === 'number' ? a < b : String(a) < String(b);
+  return isLess === isDescending ? 1 : -1;
 }

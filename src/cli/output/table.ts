@@ -19,8 +19,10 @@ export interface TableColumn {
   /** How a number is written; such columns are right-aligned. */
   readonly format?: (value: number) => string;
   readonly style?: (value: Value, row: readonly Value[]) => Style | undefined;
-  /** Shrinks when the terminal is too narrow: an id in its middle, so that both ends are left. */
-  readonly shrinks?: boolean | 'middle';
+  /** Cut in the middle when the terminal is too narrow, so that both ends are left. */
+  readonly shrinks?: true;
+  /** Never cut: a name or an id that is copied into another command. */
+  readonly isWhole?: true;
   /** Hidden when the terminal is too narrow; the first ones are preferred. */
   readonly isOptional?: boolean;
 }
@@ -36,19 +38,23 @@ export async function printTable(
 ): Promise<readonly string[]> {
   const header = columns.map(({ title }) => ({ text: formatLine(title), style: 'bold' as const }));
   const cells = rows.map((row) => columns.map((column, at) => toCell(column, row[at], row)));
-  const widths = fitWidths(columns, measureColumns(header, cells), width);
-  const lines = [header, ...cells].map((row) => drawRow(columns, row, widths, width));
+  const rowsWithHeader = [header, ...cells];
+  const widths = fitWidths(columns, measureColumns(columns, rowsWithHeader), width);
+  const lines = rowsWithHeader.map((row) => drawRow(columns, row, widths, width));
   await writeOut(`${lines.join('\n')}\n`);
   return columns.filter((_, at) => widths[at] === 0).map(({ title }) => title);
 }
 
-type Cell = ReturnType<typeof toCell>;
+interface Cell {
+  readonly text: string;
+  readonly style: Style | undefined;
+}
 
 function toCell(
   { format = formatNumber, style }: TableColumn,
   value: Value,
   row: readonly Value[],
-) {
+): Cell {
   const text = typeof value === 'number' ? format(value) : (value ?? '');
   return { text: text === '' ? '-' : formatLine(text), style: style?.(value, row) };
 }
@@ -64,41 +70,47 @@ export function cutMiddle(text: string, width: number): string {
   return cliTruncate(text, width, { position: 'middle' });
 }
 
-function measureColumns(header: readonly Cell[], rows: readonly (readonly Cell[])[]): number[] {
-  const widths = header.map(({ text }) => stringWidth(text));
-  for (const row of rows) {
-    row.forEach(({ text }, at) => {
-      widths[at] = Math.max(widths[at] ?? 0, Math.min(MAX_WIDTH, stringWidth(text)));
-    });
-  }
-  return widths;
+/** The width of each column, with its title. */
+function measureColumns(
+  columns: readonly TableColumn[],
+  lines: readonly (readonly Cell[])[],
+): number[] {
+  return columns.map(({ isWhole }, at) => {
+    const widths = lines.map((cells) => stringWidth(cells[at]?.text ?? ''));
+    const widest = widths.reduce((most, width) => Math.max(most, width), 0);
+    return isWhole ? widest : Math.min(MAX_WIDTH, widest);
+  });
 }
 
-/** Hides the optional columns that do not fit, then shrinks the widest until the row fits. A width of 0 is hidden. */
+/**
+ * Hides the optional columns that do not fit, then shrinks the widest until the row fits. A width of 0 is hidden. Example:
+ * 30 columns for ID (2), NAME (20, shrinks to 11) and SIZE (8, optional): 2 + 11 + 8 and two gaps fit, so NAME gets 16.
+ */
 function fitWidths(
   columns: readonly TableColumn[],
-  widths: readonly number[],
+  natural: readonly number[],
   width: number,
 ): readonly number[] {
-  const smallest = widths.map((one, at) => (columns[at]?.shrinks ? Math.min(one, MIN_WIDTH) : one));
-  const needed = smallest.filter((_, at) => !columns[at]?.isOptional);
-  let left = needed.reduce((rest, one) => rest - one - GAP.length, width + GAP.length);
-  const fitted = widths.map((one, at) => {
-    if (!columns[at]?.isOptional) return one;
-    const needs = (smallest[at] ?? 0) + GAP.length;
-    if (needs > left) return 0;
-    left -= needs;
-    return one;
+  const smallest = natural.map((own, at) =>
+    columns[at]?.shrinks ? Math.min(own, MIN_WIDTH) : own,
+  );
+  const isShown = columns.map(({ isOptional }) => !isOptional);
+  const excess = (widths: readonly number[]): number =>
+    widths.reduce((sum, own, at) => sum + (isShown[at] ? own + GAP.length : 0), -GAP.length) -
+    width;
+  columns.forEach((_, at) => {
+    if (isShown[at]) return;
+    isShown[at] = true;
+    if (excess(smallest) > 0) isShown[at] = false;
   });
-  const shown = fitted.filter((one) => one > 0);
-  let excess = shown.reduce((sum, one) => sum + one + GAP.length, -GAP.length) - width;
-  for (; excess > 0; excess -= 1) {
-    const shrinking = fitted.map((one, at) => (one > (smallest[at] ?? 0) ? one : 0));
-    const widest = shrinking.indexOf(Math.max(...shrinking));
-    if (!shrinking[widest]) break;
-    fitted[widest] = (fitted[widest] ?? 0) - 1;
+  const widths = [...natural];
+  for (let over = excess(widths); over > 0; over -= 1) {
+    const spare = widths.map((own, at) => (isShown[at] && own > (smallest[at] ?? 0) ? own : 0));
+    const widest = spare.indexOf(Math.max(...spare));
+    if (!spare[widest]) break;
+    widths[widest] = (widths[widest] ?? 0) - 1;
   }
-  return fitted;
+  return widths.map((own, at) => (isShown[at] ? own : 0));
 }
 
 function drawRow(
@@ -107,12 +119,11 @@ function drawRow(
   widths: readonly number[],
   lineWidth: number,
 ): string {
-  const cells = columns.flatMap(({ format, shrinks }, at) => {
+  const cells = columns.flatMap(({ format }, at) => {
     const { text = '', style } = row[at] ?? {};
     const width = widths[at] ?? 0;
     if (width === 0) return [];
-    const position = shrinks === 'middle' ? 'middle' : 'end';
-    const cut = cliTruncate(text, width, { position });
+    const cut = cutMiddle(text, width);
     const padding = ' '.repeat(Math.max(0, width - stringWidth(cut)));
     const painted = style === undefined || cut === '' ? cut : paint(style, cut);
     return [format ? padding + painted : painted + padding];

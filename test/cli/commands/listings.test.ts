@@ -53,7 +53,10 @@ describe('nodes', () => {
     expect(header?.slice(0, 5)).toEqual(['ID', 'STATUS', 'UPDATED', 'ADDRESS', 'VERSION']);
     const seen = nodes.map(([id, status, , , version]) => [Number(id), status, version]);
     const { nodes: truth } = simulator.truth();
-    expect(seen).toEqual(truth.map((node) => [node.nodeId, node.status, node.buildTag]));
+    // Nodes that are down come first, live ones last.
+    expect(seen.map(([, status]) => status)).toEqual(['dead', 'draining', 'live', 'live', 'live']);
+    const listed = seen.toSorted(([a], [b]) => Number(a) - Number(b));
+    expect(listed).toEqual(truth.map((node) => [node.nodeId, node.status, node.buildTag]));
   });
 
   test('as ndjson holds all metrics of a node and its stores', async () => {

@@ -30,12 +30,12 @@ describe('a table', () => {
     ]);
   });
 
-  test('cuts a text after 60 characters and escapes what moves the cursor', async () => {
+  test('cuts the middle of a text after 60 characters and escapes what moves the cursor', async () => {
     const rows = [['x'.repeat(60)], ['y'.repeat(61)], ['a\tb\nc\u001B']];
     expect(await draw([{ title: 'NAME' }], rows)).toEqual([
       'NAME',
       'x'.repeat(60),
-      `${'y'.repeat(59)}…`,
+      `${'y'.repeat(30)}…${'y'.repeat(29)}`,
       String.raw`a  b\nc\u{1b}`,
     ]);
   });
@@ -69,20 +69,29 @@ describe('a table', () => {
 
   test('shrinks the widest columns that may shrink, down to 11 characters', async () => {
     const columns: readonly TableColumn[] = [
-      { title: 'ID', shrinks: 'middle' },
+      { title: 'ID', shrinks: true },
       { title: 'NAME', shrinks: true },
       { title: 'FIX' },
     ];
     const rows = [['0123456789abcdef', 'a name of twenty one.', 'fixed']];
     const lines = async (width: number) => (await draw(columns, rows, width))[1];
     expect(await lines(46)).toBe('0123456789abcdef  a name of twenty one.  fixed');
-    expect(await lines(45)).toBe('0123456789abcdef  a name of twenty on…  fixed');
-    expect(await lines(40)).toBe('0123456…9abcdef  a name of twent…  fixed');
-    expect(await lines(31)).toBe('01234…bcdef  a name of …  fixed');
+    expect(await lines(45)).toBe('0123456789abcdef  a name of …enty one.  fixed');
+    expect(await lines(40)).toBe('0123456…9abcdef  a name o…ty one.  fixed');
+    expect(await lines(31)).toBe('01234…bcdef  a nam… one.  fixed');
+  });
+
+  test('never cuts a column that is whole', async () => {
+    const columns: readonly TableColumn[] = [
+      { title: 'ID', isWhole: true },
+      { title: 'NAME', shrinks: true },
+    ];
+    const rows = [['0'.repeat(70), 'a name of twenty one.']];
+    expect((await draw(columns, rows, 83))[1]).toBe(`${'0'.repeat(70)}  a nam… one.`);
   });
 
   test('does not shrink for a column that it hides', async () => {
-    const columns = [
+    const columns: readonly TableColumn[] = [
       { title: 'ID' },
       { title: 'NAME', shrinks: true },
       { title: 'LONG OPTION', isOptional: true },
@@ -95,9 +104,12 @@ describe('a table', () => {
   });
 
   test('shrinks columns first, rather than to hide optional ones', async () => {
-    const columns = [{ title: 'ID' }, { title: 'NAME', shrinks: true, isOptional: true }];
+    const columns: readonly TableColumn[] = [
+      { title: 'ID' },
+      { title: 'NAME', shrinks: true, isOptional: true },
+    ];
     const rows = [['1', 'a name of twenty one.']];
-    expect(await draw(columns, rows, 15)).toEqual(['ID  NAME', '1   a name of …']);
+    expect(await draw(columns, rows, 15)).toEqual(['ID  NAME', '1   a nam… one.']);
     expect(await draw(columns, rows, 14)).toEqual(['ID', '1', 'hidden NAME']);
   });
 });

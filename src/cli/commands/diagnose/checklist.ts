@@ -3,9 +3,9 @@ import { createRemedyFinder, diagnose } from '../../../diagnosis/diagnose.ts';
 import type { Operation } from '../../../diagnosis/failure.ts';
 import { formatBytes, formatMs, messageOf } from '../../../format.ts';
 import { createPollStats, type PollStats } from '../../../http/poll-stats.ts';
-import type { FinishedRequest } from '../../../http/request.ts';
-import { ClusterMetrics } from '../../../metrics/exporter-metrics.ts';
 import { failureReason } from '../../../polling/outcome.ts';
+import type { Endpoint } from '../../../vocabulary.ts';
+import { RequestRecorder } from '../../cluster-target.ts';
 
 /** One line of the checklist. */
 export interface CheckResult extends Verdict {
@@ -24,36 +24,24 @@ export interface Verdict {
   readonly advice?: string | undefined;
 }
 
-/** Records the requests of a cluster's clients. */
-class RequestRecorder extends ClusterMetrics {
-  readonly #finished: FinishedRequest[] = [];
-
-  override readonly requestFinished = (request: FinishedRequest): void => {
-    this.#finished.push(request);
-  };
-
-  last(endpoint: string): FinishedRequest | undefined {
-    return this.#finished.findLast((request) => request.endpoint === endpoint);
-  }
-
-  /** Status, size and time of the last request to the endpoint. */
-  describeLast(endpoint: string): string {
-    const request = this.last(endpoint);
-    if (request === undefined) return 'no request';
-    return `${request.code}, ${formatBytes(request.bytes)} in ${formatMs(request.seconds * 1000)}`;
-  }
-}
-
 /** The checks of one cluster: what they need, and their results so far. */
 export class Checklist {
   readonly config: ClusterConfig;
   readonly stats: PollStats;
-  readonly recorder = new RequestRecorder();
+  readonly recorder: RequestRecorder;
   readonly results: CheckResult[] = [];
 
-  constructor(config: ClusterConfig, signal: AbortSignal) {
+  constructor(config: ClusterConfig, signal: AbortSignal, isVerbose = false) {
     this.config = config;
+    this.recorder = new RequestRecorder(isVerbose);
     this.stats = createPollStats(signal);
+  }
+
+  /** Status, size and time of the last request to the endpoint. */
+  describeLast(endpoint: Endpoint): string {
+    const request = this.recorder.last(endpoint);
+    if (request === undefined) return 'no request';
+    return `${request.code}, ${formatBytes(request.bytes)} in ${formatMs(request.seconds * 1000)}`;
   }
 
   /** Adds a result of the cluster API. */

@@ -155,7 +155,7 @@ export async function checkNodes(
 function addLogin(list: Checklist): void {
   const { username, token } = list.config.cluster_api ?? {};
   if (username !== undefined) {
-    list.add('login', 'ok', `as ${username}: ${list.recorder.describeLast('login')}`);
+    list.add('login', 'ok', `as ${username}: ${list.describeLast('login')}`);
   } else if (token !== undefined) {
     list.add('login', 'skipped', 'a session token is configured');
   } else {
