@@ -2,7 +2,7 @@ import type { HttpClient } from '../http/client.ts';
 import { abortable } from '../http/deadlines.ts';
 import { RequestError, toRequestError } from '../http/errors.ts';
 import { createPollStats, recordLimit } from '../http/poll-stats.ts';
-import { bufferBody, type HttpRequest, type HttpResponse } from '../http/request.ts';
+import { bufferBody, type HttpRequest } from '../http/request.ts';
 import { decodeValue } from '../json/decoder.ts';
 import { object, string } from '../json/shape.ts';
 import type { FailureReason } from '../vocabulary.ts';
@@ -52,23 +52,25 @@ interface Token {
   readonly text: string;
   /** Its source: the password of the login, or the ready token itself. */
   readonly secret: string;
-  /** The URL that issued it, undefined for a ready token. */
-  readonly issuer: string | undefined;
-  /** When it was obtained, monotonic ms. */
-  readonly sinceMs: number;
-  /** True once a server has accepted it. */
-  isAccepted: boolean;
 }
 
-/** The token of one cluster: one login for any number of waiting calls, and a new one when servers refuse it. */
+/** A failed login, which is not tried again with the same password until the pause has passed. */
+interface FailedLogin {
+  readonly error: RequestError;
+  readonly password: string;
+  /** Monotonic ms. */
+  readonly pausedUntilMs: number;
+}
+
+/**
+ * The token of one cluster: one login for any number of waiting calls. A 401 means a new login, at most one in a minute. A
+ * login that fails is tried again after a pause, or at once when the password has changed.
+ */
 export class ApiLogin {
   readonly #options: ApiLoginOptions;
   #token: Token | undefined;
   #pending: Promise<Token> | undefined;
-  /** A failed login is not tried again with the same secret until the pause has passed. */
-  #rejected:
-    | { readonly error: RequestError; readonly secret: string; readonly untilMs: number }
-    | undefined;
+  #failedLogin: FailedLogin | undefined;
   /** When a refused token was last replaced by a login. */
   #renewedAtMs = -Infinity;
 
@@ -112,60 +114,35 @@ export class ApiLogin {
   }
 
   async #authorize<T>(request: ApiRequest<T>): Promise<T> {
-    if (this.#options.secret === undefined) return this.#send(request, undefined);
+    if (this.#options.secret === undefined) return this.#send(request, {});
     const token = await this.#current();
-    if (request.sendsCookie === true) return this.#sendCookie(request, token);
+    if (request.sendsCookie === true) {
+      return this.#options.http.send({ ...request, method: 'GET', headers: sessionCookie(token) });
+    }
     try {
-      return await this.#send(request, token);
+      return await this.#send(request, sessionHeaders(token));
     } catch (error) {
       const isRefused = error instanceof RequestError && error.reason === 'auth';
-      if (!isRefused || !(await this.#mayReplace(token, error))) throw error;
+      if (!isRefused || !(await this.#mayReplace(token))) throw error;
     }
-    return this.#send(request, await this.#current());
+    return this.#send(request, sessionHeaders(await this.#current()));
   }
 
-  async #send<T>(request: ApiRequest<T>, token: Token | undefined): Promise<T> {
-    const headers = token === undefined ? {} : sessionHeaders(token);
-    const response = await this.#options.http.send({
-      ...request,
-      method: 'GET',
-      headers,
-      sentToken: true,
-    });
-    if (token !== undefined) token.isAccepted = true;
-    return response;
+  #send<T>(request: ApiRequest<T>, headers: Readonly<Record<string, string>>): Promise<T> {
+    return this.#options.http.send({ ...request, method: 'GET', headers, sentToken: true });
   }
 
-  /** A refusal proves nothing about the token. */
-  #sendCookie<T>(request: ApiRequest<T>, { text }: Token): Promise<T> {
-    const headers = { cookie: `session=${text}` };
-    return this.#options.http.send({ ...request, method: 'GET', headers });
-  }
-
-  /** Whether a refused token has been replaced, or may be replaced now: refused tokens cost one login a minute. */
-  async #mayReplace(token: Token, error: RequestError): Promise<boolean> {
+  /** Whether a refused token has been replaced, or may be replaced now: a ready token only by a changed file. */
+  async #mayReplace(token: Token): Promise<boolean> {
+    const { username, secret, monotonicMs } = this.#options;
+    const isChanged = username === undefined && (await secret?.()) !== token.secret;
     if (token !== this.#token) return true;
-    if (token.issuer === undefined) return this.#mayReadAgain(token, error);
-    const { http, monotonicMs } = this.#options;
     const nowMs = monotonicMs();
-    if (nowMs - this.#renewedAtMs < LOGIN_PAUSE_MS) return false;
-    if (!token.isAccepted) {
-      // Another URL may issue a better token; the same one will not, so soon after.
-      const isElsewhere = http.leaveOut(token.issuer, error);
-      if (!isElsewhere && nowMs - token.sinceMs < LOGIN_PAUSE_MS) return false;
-    }
+    const mayLogIn = username !== undefined && nowMs - this.#renewedAtMs >= LOGIN_PAUSE_MS;
+    if (!isChanged && !mayLogIn) return false;
     this.#renewedAtMs = nowMs;
     this.#token = undefined;
     return true;
-  }
-
-  /** A ready token is only replaced by a changed file. One that was accepted is kept: other endpoints may take it. */
-  async #mayReadAgain(token: Token, error: RequestError): Promise<boolean> {
-    const isChanged = (await this.#options.secret?.()) !== token.secret;
-    if (token.isAccepted && !isChanged) return false;
-    if (this.#token === token) this.#token = undefined;
-    if (!isChanged) this.#remember(error, token.secret, LOGIN_PAUSE_MS);
-    return isChanged;
   }
 
   async #current(): Promise<Token> {
@@ -177,23 +154,20 @@ export class ApiLogin {
   }
 
   async #fetch(): Promise<Token> {
-    const { username, monotonicMs } = this.#options;
+    const { username } = this.#options;
     const secret = (await this.#options.secret?.()) ?? '';
-    const rejected = this.#rejected;
-    if (rejected?.secret === secret && monotonicMs() < rejected.untilMs) throw rejected.error;
     if (username === undefined) checkToken(secret, 'auth', 'the session token');
-    const { text, issuer } =
-      username === undefined
-        ? { text: secret, issuer: undefined }
-        : await this.#logIn(username, secret);
-    this.#rejected = undefined;
-    this.#token = { text, secret, issuer, sinceMs: monotonicMs(), isAccepted: false };
+    const text = username === undefined ? secret : await this.#logIn(username, secret);
+    this.#token = { text, secret };
     return this.#token;
   }
 
   /** POST /login/ with a form (a JSON body is not understood). */
-  async #logIn(username: string, password: string): Promise<Pick<Token, 'text' | 'issuer'>> {
+  async #logIn(username: string, password: string): Promise<string> {
     const { http, loginTimeoutMs, loginTried, loginFailed, monotonicMs } = this.#options;
+    const failed = this.#failedLogin;
+    const isPaused = failed?.password === password && monotonicMs() < failed.pausedUntilMs;
+    if (isPaused) throw failed.error;
     const signal = AbortSignal.timeout(Math.ceil(loginTimeoutMs));
     loginTried();
     try {
@@ -207,16 +181,13 @@ export class ApiLogin {
         retryOn500: true,
         ...bufferBody(MAX_RESPONSE_BYTES, readToken),
       });
-    } catch (error) {
-      const failure = toRequestError(error, 'login');
-      loginFailed(failure);
-      this.#remember(failure, password, LOGIN_PAUSES_MS[failure.reason] ?? 0);
-      throw failure;
+    } catch (thrown) {
+      const error = toRequestError(thrown, 'login');
+      loginFailed(error);
+      const pauseMs = LOGIN_PAUSES_MS[error.reason] ?? 0;
+      this.#failedLogin = { error, password, pausedUntilMs: monotonicMs() + pauseMs };
+      throw error;
     }
-  }
-
-  #remember(error: RequestError, secret: string, pauseMs: number): void {
-    this.#rejected = { error, secret, untilMs: this.#options.monotonicMs() + pauseMs };
   }
 }
 
@@ -225,11 +196,16 @@ function sessionHeaders({ text }: Token): Record<string, string> {
   return { 'X-Cockroach-API-Session': text, 'X-Service-API-Session': text };
 }
 
-function readToken(body: Buffer, { url }: HttpResponse): Pick<Token, 'text' | 'issuer'> {
+/** Without `sentToken` beside it, a refusal proves nothing about the token. */
+function sessionCookie({ text }: Token): Record<string, string> {
+  return { cookie: `session=${text}` };
+}
+
+function readToken(body: Buffer): string {
   const { value } = decodeValue(body, loginResponse);
   if (!value.session) throw new RequestError('decode', 'login: the response has no session', LOGIN);
   checkToken(value.session, 'decode', 'login: the session token');
-  return { text: value.session, issuer: url ?? '' };
+  return value.session;
 }
 
 /** Servers send base64; what no header can carry would fail every request before it is sent. */

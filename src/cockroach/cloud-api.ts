@@ -1,16 +1,11 @@
 import type { HttpClient } from '../http/client.ts';
-import { delay } from '../http/deadlines.ts';
-import { codeOf, RequestError } from '../http/errors.ts';
+import { RequestError, wasRefused } from '../http/errors.ts';
 import { recordLimit, type PollStats } from '../http/poll-stats.ts';
 import { bufferBody, type HttpRequest } from '../http/request.ts';
 import { decodeValue } from '../json/decoder.ts';
 import { type ObjectShape, type Infer, object, string } from '../json/shape.ts';
 import type { Endpoint } from '../vocabulary.ts';
 
-/** A call that changes something is sent so often at most. */
-const MAX_ATTEMPTS = 3;
-/** Before the first retry; then twice as long. The HTTP client keeps the pauses that the service requests. */
-const FIRST_BACKOFF_MS = 500;
 /** Far above the largest legitimate response, a bundle of certificates. */
 export const MAX_ANSWER_BYTES = 1024 * 1024;
 const NO_CONTENT = 204;
@@ -48,9 +43,8 @@ interface CloudRequest<S extends ObjectShape> extends Pick<HttpRequest, 'endpoin
 export type CloudApi = Pick<CloudControl, 'assistant'>;
 
 /**
- * The Cloud API v1 for one cluster, one method an endpoint. Failures are RequestErrors. A call that changes something is
- * retried only when the service has surely not begun with it: 429, or no connection at all. It resolves to undefined
- * when the change was made and the response is empty.
+ * The Cloud API v1 for one cluster, one method an endpoint. Failures are RequestErrors. A call that changes something
+ * resolves to undefined when the change was made and the response is empty.
  */
 export class CloudControl {
   readonly #options: CloudApiOptions;
@@ -96,12 +90,12 @@ export class CloudControl {
     return (await this.#send(stats, 'GET', CA_CERT))?.x509_pem_cert ?? '';
   }
 
-  /** PATCH of the same. */
+  /** PATCH …/migration-assistant/source-ca-cert. */
   async setCaCertificate(stats: PollStats, pem: string): Promise<void> {
     await this.#change(stats, 'PATCH', { ...CA_CERT, body: { x509_pem_cert: pem } });
   }
 
-  /** DELETE of the same; resolves to what was deleted. */
+  /** DELETE …/migration-assistant/source-ca-cert; resolves to what was deleted. */
   async deleteCaCertificate(stats: PollStats): Promise<string | undefined> {
     return (await this.#change(stats, 'DELETE', CA_CERT))?.x509_pem_cert;
   }
@@ -111,17 +105,14 @@ export class CloudControl {
     method: 'POST' | 'PATCH' | 'DELETE',
     request: CloudRequest<S>,
   ) {
-    for (let attempts = 1; ; attempts += 1) {
-      try {
-        stats.mayHaveChanged = !stats.signal.aborted;
-        const answer = await this.#send(stats, method, request);
-        stats.mayHaveChanged = false;
-        return answer;
-      } catch (error) {
-        if (wasRefused(error)) stats.mayHaveChanged = false;
-        if (attempts === MAX_ATTEMPTS || !wasRefused(error)) throw error;
-        await delay(FIRST_BACKOFF_MS * attempts, stats.signal, request.endpoint, request);
-      }
+    stats.mayHaveChanged = !stats.signal.aborted;
+    try {
+      const response = await this.#send(stats, method, request);
+      stats.mayHaveChanged = false;
+      return response;
+    } catch (error) {
+      if (error instanceof RequestError && wasRefused(error)) stats.mayHaveChanged = false;
+      throw error;
     }
   }
 
@@ -160,13 +151,6 @@ export class CloudControl {
       throw error;
     }
   }
-}
-
-/** Whether the service has surely not begun. */
-function wasRefused(error: unknown): boolean {
-  return (
-    error instanceof RequestError && (error.status === 429 || codeOf(error) === 'ECONNREFUSED')
-  );
 }
 
 /** A 404 means that there is no assistant, unless its message is that there is no such cluster. */

@@ -1,6 +1,6 @@
 import { CachedResponseError } from '../cockroach/node-listings.ts';
 import { exceededPoll, NOT_HTTP, wasNotSent } from '../http/errors.ts';
-import { MAX_PAUSE_MS } from '../http/pauses.ts';
+import { MAX_PAUSE_MS } from '../http/retry.ts';
 import type { Api } from '../vocabulary.ts';
 import type { Failure, Rule } from './failure.ts';
 

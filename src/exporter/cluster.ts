@@ -127,11 +127,6 @@ export class Cluster {
     await Promise.all(this.#chosen(isChosen).map((poller) => poller.pollNow(signal, waitMs)));
   }
 
-  /** Ends the pauses that servers requested by Retry-After. */
-  endPauses(): void {
-    for (const api of APIS) this.#clients[api]?.http.endPause();
-  }
-
   /** Begins to poll, unless it has begun already. */
   start(): void {
     this.#running ??= this.#run(this.#stop.signal);

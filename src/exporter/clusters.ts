@@ -60,8 +60,6 @@ export class Clusters {
     for (const cluster of this.list) {
       if (!next.includes(cluster)) this.#end(cluster);
       if (!names.has(cluster.name)) this.#context.metrics.forget(cluster.name);
-      // After a reload, requests are retried at once.
-      cluster.endPauses();
     }
     for (const cluster of next) cluster.start();
     this.#clusters = new Map(next.map((cluster) => [cluster.name, cluster]));

@@ -1,5 +1,8 @@
-import type { BreakerState, Endpoint } from '../vocabulary.ts';
+import type { BreakerState } from '../vocabulary.ts';
 import type { RequestError } from './errors.ts';
+
+/** After a pause one request is sent in this time, until one of them succeeds. */
+const TRIAL_MS = 5_000;
 
 export interface BreakerOptions {
   /** How long it stays open, from the start of the request that opened it. */
@@ -13,12 +16,14 @@ export interface Pause {
   readonly untilMs: number;
   /** The response that requested it. */
   readonly error: RequestError;
+  /** The pause is over, and a request finds out whether the server agrees. */
+  readonly isTrial?: boolean;
 }
 
 /**
- * Keeps requests away from what failed several times in a row, or what requested a pause. When half open, it lets one trial
- * of each endpoint through at a time: one failing endpoint must not keep the others from trying. After a pause it lets a
- * single trial through.
+ * Keeps requests away from what failed several times in a row, or what requested a pause. Example: three requests to an
+ * endpoint fail, the last one was sent at 20 s. With `breakerOpenMs` of 9 s no request is sent until 29 s; then it is half
+ * open: one success closes it, one failure opens it again.
  */
 export class Breaker {
   readonly #maxFailures: number;
@@ -26,8 +31,8 @@ export class Breaker {
   #failures = 0;
   #openedAtMs: number | undefined;
   #pause: Pause | undefined;
-  /** The requests that find out whether it works again. */
-  readonly #trials = new Map<Endpoint, PromiseWithResolvers<void>>();
+  /** When the first request after the pause was sent. */
+  #pauseTrialAtMs = Infinity;
 
   /** `maxFailures` consecutive failures open it. */
   constructor(maxFailures: number, options: BreakerOptions) {
@@ -37,15 +42,15 @@ export class Breaker {
 
   get state(): BreakerState {
     if (this.#openedAtMs === undefined && this.#pause === undefined) return 'closed';
-    return this.#options.monotonicMs() < this.trialAtMs ? 'open' : 'half_open';
+    return this.#options.monotonicMs() < this.openUntilMs ? 'open' : 'half_open';
   }
 
-  /** When it lets a trial through, monotonic ms; 0 while it is closed. */
-  get trialAtMs(): number {
+  /** Until when failures or a pause keep it open, monotonic ms; 0 while it is closed. */
+  get openUntilMs(): number {
     return Math.max(this.failedUntilMs, this.#pause?.untilMs ?? 0);
   }
 
-  /** The same without pauses. */
+  /** Until when failures alone keep it open. */
   get failedUntilMs(): number {
     return this.#openedAtMs === undefined ? 0 : this.#openedAtMs + this.#options.breakerOpenMs;
   }
@@ -56,36 +61,18 @@ export class Breaker {
     return isOver ? undefined : this.#pause;
   }
 
-  allows(endpoint: Endpoint): boolean {
-    const { state } = this;
-    return state === 'closed' || (state === 'half_open' && this.#trialOf(endpoint) === undefined);
+  /** Call when a request is let through: after a pause it is a trial, and the next one is let through 5 s later. */
+  requestBegun(): void {
+    if (this.#pause === undefined) return;
+    const nowMs = this.#options.monotonicMs();
+    this.#pauseTrialAtMs = Math.min(this.#pauseTrialAtMs, nowMs);
+    this.#pause = { ...this.#pause, untilMs: nowMs + TRIAL_MS, isTrial: true };
   }
 
-  /** Resolves when the running trial that decides for this endpoint ends; undefined while none is running. */
-  trialEnded(endpoint: Endpoint): Promise<void> | undefined {
-    return this.#trialOf(endpoint)?.promise;
-  }
-
-  #trialOf(endpoint: Endpoint): PromiseWithResolvers<void> | undefined {
-    const [first] = this.#pause === undefined ? [] : this.#trials.values();
-    return this.#trials.get(endpoint) ?? first;
-  }
-
-  startTrial(endpoint: Endpoint): void {
-    this.#trials.set(endpoint, Promise.withResolvers());
-  }
-
-  endTrial(endpoint: Endpoint): void {
-    this.#trials.get(endpoint)?.resolve();
-    this.#trials.delete(endpoint);
-  }
-
-  /** Closes it, but for a pause. */
+  /** Closes it, unless there is a pause. */
   succeeded(): void {
     this.#failures = 0;
     this.#openedAtMs = undefined;
-    if (this.#pause !== undefined) return;
-    for (const endpoint of this.#trials.keys()) this.endTrial(endpoint);
   }
 
   failed(sentAtMs: number): void {
@@ -93,6 +80,7 @@ export class Breaker {
     if (this.#failures >= this.#maxFailures) this.open(sentAtMs);
   }
 
+  /** Opens it from the start of a request on, whatever came before. */
   open(sentAtMs: number): void {
     this.#failures = this.#maxFailures;
     this.#openedAtMs = Math.max(this.#openedAtMs ?? 0, sentAtMs);
@@ -100,15 +88,12 @@ export class Breaker {
 
   /** A longer pause is not shortened. */
   startPause(pause: Pause): void {
+    this.#pauseTrialAtMs = Infinity;
     if (pause.untilMs > (this.#pause?.untilMs ?? 0)) this.#pause = pause;
   }
 
-  endPause(): void {
-    this.#pause = undefined;
-  }
-
-  /** To be called after a response that requests no pause: that of an earlier request ends none. */
-  endPastPause(): void {
-    if (this.pause === undefined) this.endPause();
+  /** Ends the pause after a response that requests none. A request that was sent before the trial proves nothing. */
+  endPause(sentAtMs: number): void {
+    if (sentAtMs >= this.#pauseTrialAtMs) this.#pause = undefined;
   }
 }

@@ -1,19 +1,26 @@
 import type { ConnectionOptions } from 'node:tls';
 import pLimit, { type LimitFunction } from 'p-limit';
 import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici';
-import type { Endpoint, RetryReason } from '../vocabulary.ts';
+import type { BreakerState, Endpoint, RetryReason } from '../vocabulary.ts';
 import { abortable, delay } from './deadlines.ts';
-import type { HealthOptions } from './endpoint-health.ts';
 import { RequestError, toRequestError } from './errors.ts';
 import { Health } from './health.ts';
-import { isRefusal, type Refusal, Refusals } from './refusals.ts';
 import { type HttpRequest, performRequest, type RequestOptions, targetOf } from './request.ts';
-import { MAX_ATTEMPTS, MAX_WAIT_MS, planRetry, RetryBudget } from './retry.ts';
-import type { Upstream } from './upstream.ts';
+import {
+  goesToNextUrl,
+  isRefusal,
+  MAX_ATTEMPTS,
+  MAX_WAIT_MS,
+  planRetry,
+  RetryBudget,
+} from './retry.ts';
+import type { HealthOptions, Upstream } from './upstream.ts';
 
 /** For TCP and TLS together; a black-holed host must not use up the time that the next URL needs. */
 const CONNECT_TIMEOUT_MS = 5_000;
 const KEEP_ALIVE_MS = 60_000;
+/** A pause may end before its time, with the response to a trial. */
+const PAUSE_CHECK_MS = 100;
 
 export interface HttpClientOptions extends RequestOptions, Omit<HealthOptions, 'deadlines'> {
   readonly urls: readonly string[];
@@ -43,11 +50,22 @@ export class BreakerOpenError extends RequestError {
 interface Call<T> {
   readonly request: HttpRequest<T>;
   attempts: number;
-  /** A part of the body arrived, and may have been handed on: another server's cannot follow it. */
+  /** A part of the body arrived, and may have been handed on: the body of another response cannot follow it. */
   hasBody: boolean;
-  /** Another URL may do better after the last failure. */
-  shouldFailover: boolean;
-  readonly refusals: Refusal[];
+}
+
+/** How an attempt ended. */
+type Tried<T> =
+  | { readonly response: T }
+  | { readonly error: RequestError; readonly goesOn: boolean };
+
+/** The state of a configured URL. */
+export interface UrlState {
+  /** host:port. */
+  readonly name: string;
+  readonly state: BreakerState;
+  /** Why it is not used, or was not. */
+  readonly lastFailure: RequestError | undefined;
 }
 
 /**
@@ -63,7 +81,6 @@ export class HttpClient implements AsyncDisposable {
   readonly #health: Health;
   readonly #slots: LimitFunction;
   readonly #budget = new RetryBudget();
-  readonly #refusals: Refusals;
 
   constructor(options: HttpClientOptions) {
     const { urls, maxConcurrentRequests } = options;
@@ -72,26 +89,18 @@ export class HttpClient implements AsyncDisposable {
     this.#agent = createAgent(options);
     this.#health = new Health(urls, options);
     this.#slots = pLimit(maxConcurrentRequests);
-    this.#refusals = new Refusals(this.#health.upstreams);
   }
 
-  /** Sends a request, and again where that may help. */
+  /** Sends a request, and again where that may help (retry.ts). */
   async send<T>(request: HttpRequest<T>): Promise<T> {
     const { stats } = request;
-    const call: Call<T> = {
-      request,
-      attempts: 0,
-      hasBody: false,
-      shouldFailover: false,
-      refusals: [],
-    };
+    const call: Call<T> = { request, attempts: 0, hasBody: false };
     let before: RequestError | undefined;
     this.#budget.deposit();
     for (let retries = 0; ; retries += 1) {
-      await this.#waitForPause(request);
-      this.#skipSilentNode(request);
+      this.#failIfSkipped(request);
       try {
-        return await this.#tryUpstreams(call);
+        return await this.#tryUrls(call);
       } catch (error) {
         if (!(error instanceof RequestError) || stats.signal.aborted) throw error;
         // The failure that led to a retry matters more than that it could not be sent.
@@ -112,18 +121,10 @@ export class HttpClient implements AsyncDisposable {
     return this.#health.pausedMs();
   }
 
-  /** Ends all pauses that the servers requested. */
-  endPause(): void {
-    this.#health.endPauses();
-  }
-
-  /** Leaves out a URL for some minutes whose token was refused. Returns false, and does not, where no other is left. */
-  leaveOut(url: string, error: RequestError): boolean {
-    return this.#refusals.leaveOut(url, error);
-  }
-
-  upstreams(): readonly Pick<Upstream, 'name' | 'lastFailure' | 'state'>[] {
-    return this.#health.upstreams;
+  upstreams(): readonly UrlState[] {
+    return this.#health.upstreams.map(({ name, breaker: { state }, lastFailure }) => {
+      return { name, state, lastFailure };
+    });
   }
 
   /** For connections from now on; requests in flight end on theirs. */
@@ -140,7 +141,7 @@ export class HttpClient implements AsyncDisposable {
   }
 
   /** A node that sent no response must not hold a slot at every poll. */
-  #skipSilentNode(request: HttpRequest): void {
+  #failIfSkipped(request: HttpRequest): void {
     const leftMs = this.#health.skippedMs(request);
     if (leftMs === 0) return;
     const { endpoint, node } = request;
@@ -151,18 +152,15 @@ export class HttpClient implements AsyncDisposable {
 
   /** Waits out a short pause that the servers requested; during a long one, fails as the request did that started it. */
   async #waitForPause(request: HttpRequest): Promise<void> {
-    const pause = this.#health.pauseOf(request);
-    if (pause === undefined) return;
-    const leftMs = pause.untilMs - this.#options.monotonicMs();
-    if (leftMs > MAX_WAIT_MS) throw pause.error;
     const { endpoint, stats } = request;
-    // Timers may fire a little early.
-    await delay(
-      Math.ceil(leftMs) + 1,
-      stats.signal,
-      `${endpoint}: waiting for Retry-After`,
-      request,
-    );
+    const what = `${endpoint}: waiting for Retry-After`;
+    let pause = this.#health.pauseOf(request);
+    while (pause !== undefined) {
+      const leftMs = pause.untilMs - this.#options.monotonicMs();
+      if (leftMs > MAX_WAIT_MS) throw pause.error;
+      await delay(Math.min(Math.ceil(leftMs), PAUSE_CHECK_MS), stats.signal, what, request);
+      pause = this.#health.pauseOf(request);
+    }
   }
 
   #maxAttemptsOf({ isSentOnce }: HttpRequest): number {
@@ -183,55 +181,29 @@ export class HttpClient implements AsyncDisposable {
   }
 
   /** Tries the URLs in turn, until one returns a response that no other URL would improve. */
-  async #tryUpstreams<T>(call: Call<T>): Promise<T> {
+  async #tryUrls<T>(call: Call<T>): Promise<T> {
     const { request } = call;
-    let last: RequestError | undefined;
-    let order = this.#health.order(request);
-    for (let [upstream] = order; upstream !== undefined; [upstream] = order) {
-      order = order.slice(1);
+    const refusals = new Map<Upstream, RequestError>();
+    let previous: RequestError | undefined;
+    for (const upstream of this.#health.order(request)) {
       if (call.attempts >= this.#maxAttemptsOf(request)) break;
-      const tried = this.#health.tryAcquire(upstream, request);
-      if (tried === undefined) continue;
+      if (!this.#health.tryAcquire(upstream, request)) continue;
       call.attempts += 1;
-      try {
-        const response = await this.#inSlot(request, () => this.#attempt(upstream, call));
-        this.#refusals.accepted(request, upstream, call.refusals);
-        return response;
-      } catch (error) {
-        if (!(error instanceof RequestError) || request.stats.signal.aborted) throw error;
-        if (isRefusal(request, error)) {
-          if (upstream.isLeftOut) continue;
-          call.refusals.push({ upstream, error });
-          if (!this.#refusals.isDoubtful(request, call.refusals)) throw error;
-          order = order.toSorted((a, b) => b.acceptedAtMs - a.acceptedAtMs);
-          last = error;
-          continue;
-        }
-        // A second 500 is the cluster's response, not one gateway's.
-        const isGatewayFault =
-          error.status === 500 && request.retryOn500 === true && last?.status !== 500;
-        if (call.hasBody || (!call.shouldFailover && !isGatewayFault)) throw error;
-        last = error;
-      } finally {
-        for (const breaker of tried) breaker.endTrial(request.endpoint);
+      const tried = await this.#inSlot(request, () => this.#attempt(upstream, call, previous));
+      if ('response' in tried) {
+        for (const [url, error] of refusals) this.#health.refused(url, error);
+        return tried.response;
       }
+      if (!tried.goesOn) throw tried.error;
+      previous = tried.error;
+      if (isRefusal(request, previous)) refusals.set(upstream, previous);
     }
-    if (last !== undefined) throw last;
-    await this.#waitForTrial(request);
-    return this.#tryUpstreams(call);
-  }
-
-  /** The running trial decides for this request, too. Rejects when there is none. */
-  async #waitForTrial(request: HttpRequest): Promise<void> {
-    const { endpoint, stats } = request;
-    const trials = this.#health.runningTrials(request);
-    if (trials.length === 0) throw new BreakerOpenError(endpoint, this.#health.blockedMs(request));
-    await abortable(
-      Promise.race(trials),
-      stats.signal,
-      `${endpoint}: waiting for a trial`,
-      request,
-    );
+    if (previous !== undefined) throw previous;
+    if (this.#health.pauseOf(request) === undefined) {
+      throw new BreakerOpenError(request.endpoint, this.#health.blockedMs(request));
+    }
+    await this.#waitForPause(request);
+    return this.#tryUrls(call);
   }
 
   /** Runs `work` once a slot is free; a poll that is over does not wait for its turn. */
@@ -247,7 +219,11 @@ export class HttpClient implements AsyncDisposable {
     return done;
   }
 
-  async #attempt<T>(upstream: Upstream, call: Call<T>): Promise<T> {
+  async #attempt<T>(
+    upstream: Upstream,
+    call: Call<T>,
+    previous: RequestError | undefined,
+  ): Promise<Tried<T>> {
     const { request } = call;
     const { endpoint, stats } = request;
     // A request that is never sent proves nothing about the URL.
@@ -257,13 +233,17 @@ export class HttpClient implements AsyncDisposable {
     }
     const attempt = this.#health.begin(upstream, request);
     try {
-      const result = await performRequest(request, attempt, this.#agent, this.#options);
+      const response = await performRequest(request, attempt, this.#agent, this.#options);
       this.#health.succeeded(attempt);
-      return result;
+      return { response };
     } catch (error) {
-      call.hasBody = attempt.hasBody;
-      if (error instanceof RequestError) call.shouldFailover = this.#health.failed(attempt, error);
-      throw error;
+      if (!(error instanceof RequestError)) throw error;
+      const { hasBody } = attempt;
+      call.hasBody = hasBody;
+      const isUrlSilent = this.#health.failed(attempt, error);
+      const isOver = stats.signal.aborted;
+      const goesOn = !isOver && goesToNextUrl({ request, error, hasBody, isUrlSilent, previous });
+      return { error, goesOn };
     }
   }
 }

@@ -69,6 +69,7 @@ export const NOT_HTTP = 'NOT_HTTP';
 /** Codes of failed TLS handshakes; those of certificates are listed in Node's documentation of `tls`. */
 const TLS_CODES =
   /^(ERR_TLS|ERR_SSL|CERT_|CRL_|INVALID_(CA|PURPOSE)|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|HOSTNAME_|PATH_LENGTH_|EPROTO$|UND_ERR_PRX_TLS)/;
+export const TOO_MANY_REQUESTS = 429;
 /** The server, or one behind it, cannot answer now. */
 const UNAVAILABLE_STATUSES: ReadonlySet<number> = new Set([502, 503, 504]);
 
@@ -94,6 +95,11 @@ export function wasNotSent(error: RequestError): boolean {
   return (
     error.reason === 'tls' || error.reason === 'breaker_open' || CONNECT_CODES.test(codeOf(error))
   );
+}
+
+/** Whether the server has surely not begun with the request. */
+export function wasRefused(error: RequestError): boolean {
+  return error.status === TOO_MANY_REQUESTS || wasNotSent(error);
 }
 
 /** Whether a deadline of ours ended the request; those of the system and of undici have codes. */

@@ -1,16 +1,14 @@
-import { BoundedMap } from './bounded-map.ts';
 import type { Breaker, Pause } from './breaker.ts';
-import { EndpointHealth, type HealthOptions } from './endpoint-health.ts';
 import { isNodeTimeout, missedDeadline, type RequestError } from './errors.ts';
-import { isAboutUrl, longestPause, pauseEverywhere, pauseLengthMs } from './pauses.ts';
-import { type Attempt, type HttpRequest, subjectOf } from './request.ts';
-import { Upstream } from './upstream.ts';
+import { type Attempt, type HttpRequest, nameOf } from './request.ts';
+import { pauseMs, pausesUrl } from './retry.ts';
+import { EndpointHealth, healthOf, type HealthOptions, Upstream } from './upstream.ts';
 
 /** A node without a response is skipped no longer than this. */
 const MAX_SKIP_MS = 300_000;
 
-/** One try of a request, with what classifies its outcome. */
-interface TrackedAttempt extends Attempt {
+/** One try of a request, with what its outcome tells about. */
+export interface TrackedAttempt extends Attempt {
   readonly request: HttpRequest;
   readonly endpoint: EndpointHealth;
   /** The request finds out whether a half-open URL works again. */
@@ -24,10 +22,8 @@ interface TrackedAttempt extends Attempt {
 export class Health {
   readonly upstreams: readonly Upstream[];
   readonly #options: HealthOptions;
-  readonly #nodes = new BoundedMap<number, EndpointHealth>();
+  readonly #nodes = new Map<number, EndpointHealth>();
   readonly #isOnlyUrl: boolean;
-  /** A number for each failure, in their order. */
-  #failures = 0;
 
   constructor(urls: readonly string[], options: HealthOptions) {
     this.#isOnlyUrl = urls.length === 1;
@@ -35,33 +31,31 @@ export class Health {
     this.#options = options;
   }
 
-  /**
-   * The URLs in the order in which this request may try them. A URL that failed the request comes after the others; one
-   * that is half open comes first, so that it is soon known whether it works again.
-   */
+  /** The URLs in the order in which this request tries them: those that failed it last come after the others. */
   order(request: HttpRequest): readonly Upstream[] {
-    const inUse = this.upstreams.filter(({ isLeftOut }) => !isLeftOut);
-    const areAllOpen = inUse.every(({ breaker }) => breaker.state === 'open');
     const first = (request.firstUrl ?? 0) % this.upstreams.length;
     return [...this.upstreams.slice(first), ...this.upstreams.slice(0, first)]
-      .filter(({ isLeftOut }) => !isLeftOut || areAllOpen)
       .map((upstream) => ({ upstream, rank: this.#rank(upstream, request) }))
       .toSorted((a, b) => a.rank - b.rank)
       .map(({ upstream }) => upstream);
   }
 
-  /** Nodes come last at a half-open URL: their lists may take long, so other requests find out whether it works. */
+  /**
+   * A half-open URL comes first, so that it is soon known whether it works again; the lists of nodes may take long, so
+   * other requests find that out.
+   */
   #rank(upstream: Upstream, request: HttpRequest): number {
-    const { breaker, failureOrder } = this.#endpoint(upstream, request);
-    if (upstream.state === 'half_open' && request.node === undefined) return -1;
-    const isClosed = upstream.state === 'closed' && breaker.state === 'closed';
-    return isClosed ? (failureOrder.get(upstream.url) ?? 0) : Number.MAX_SAFE_INTEGER;
+    if (upstream.breaker.state === 'half_open' && request.node === undefined) return -2;
+    const isClosed = this.#breakers(upstream, request).every(({ state }) => state === 'closed');
+    const failedAtMs = this.#endpoint(upstream, request).failedAtMs.get(upstream) ?? -1;
+    return isClosed ? failedAtMs : Number.MAX_VALUE;
   }
 
   #endpoint(upstream: Upstream, request: HttpRequest): EndpointHealth {
     const { node } = request;
-    if (node === undefined) return upstream.endpoint(subjectOf(request));
-    return this.#nodes.getOrAdd(node, () => new EndpointHealth(this.#options, true));
+    const create = () => new EndpointHealth(this.#options, node !== undefined);
+    if (node === undefined) return healthOf(upstream.endpoints, nameOf(request), create);
+    return healthOf(this.#nodes, node, create);
   }
 
   /** All of them must let the request through. */
@@ -69,48 +63,49 @@ export class Health {
     return [upstream.breaker, this.#endpoint(upstream, request).breaker];
   }
 
-  /**
-   * The half-open breakers of which the request is the trial, to be notified of its end; undefined when it may not be sent
-   * to this URL now.
-   */
-  tryAcquire(upstream: Upstream, request: HttpRequest): readonly Breaker[] | undefined {
-    const { endpoint } = request;
+  /** Whether the request may be sent to this URL now; then it must be. */
+  tryAcquire(upstream: Upstream, request: HttpRequest): boolean {
     const breakers = this.#breakers(upstream, request);
-    if (!breakers.every((breaker) => breaker.allows(endpoint))) return undefined;
-    const tried = breakers.filter(({ state }) => state === 'half_open');
-    for (const breaker of tried) breaker.startTrial(endpoint);
-    return tried;
-  }
-
-  /** The ends of the running trials that decide whether this request may be sent. */
-  runningTrials(request: HttpRequest): readonly Promise<void>[] {
-    const breakers = this.upstreams.flatMap((upstream) => this.#breakers(upstream, request));
-    return breakers.flatMap((breaker) => breaker.trialEnded(request.endpoint) ?? []);
+    if (breakers.some(({ state }) => state === 'open')) return false;
+    for (const breaker of breakers) breaker.requestBegun();
+    return true;
   }
 
   /** How long failures keep this request from all URLs, and pauses; without a request, failures alone any request. */
   blockedMs(request?: HttpRequest): number {
-    const trialsAtMs = this.upstreams.map((upstream) => {
+    const openUntilMs = this.upstreams.map((upstream) => {
       if (request === undefined) return upstream.breaker.failedUntilMs;
-      return Math.max(...this.#breakers(upstream, request).map(({ trialAtMs }) => trialAtMs));
+      return Math.max(...this.#breakers(upstream, request).map((breaker) => breaker.openUntilMs));
     });
-    return this.#untilMs(Math.min(...trialsAtMs));
+    return this.#untilMs(Math.min(...openUntilMs));
   }
 
-  /** The pause that keeps this request from all URLs: of the shortest, if each has one. */
+  /** The pause that keeps this request from all URLs: the shortest one, if each URL has one. */
   pauseOf(request: HttpRequest): Pause | undefined {
-    return pauseEverywhere(this.upstreams, (upstream) => this.#breakers(upstream, request));
+    return this.#shortestPause((upstream) => this.#breakers(upstream, request));
   }
 
   /** What is left of the longest pause that keeps an endpoint from all URLs, ms. */
   pausedMs(): number {
-    return this.#untilMs(longestPause(this.upstreams)?.untilMs ?? 0);
+    const names = new Set(this.upstreams.flatMap(({ endpoints }) => [...endpoints.keys()]));
+    const pauses = [undefined, ...names].map((name = '') =>
+      this.#shortestPause(({ breaker, endpoints }) => [
+        breaker,
+        endpoints.get(name)?.breaker ?? breaker,
+      ]),
+    );
+    const requested = pauses.flatMap((pause) => (pause?.isTrial === true ? [] : (pause ?? [])));
+    return this.#untilMs(Math.max(0, ...requested.map(({ untilMs }) => untilMs)));
   }
 
-  endPauses(): void {
-    const endpoints = this.upstreams.flatMap((upstream) => [...upstream.endpoints.values()]);
-    const all = [...this.upstreams, ...endpoints, ...this.#nodes.values()];
-    for (const { breaker } of all) breaker.endPause();
+  /** Undefined unless every URL has a pause; at a URL the longest pause of its breakers counts. */
+  #shortestPause(breakers: (upstream: Upstream) => readonly Breaker[]): Pause | undefined {
+    const pauses = this.upstreams.flatMap((upstream) => {
+      const started = breakers(upstream).flatMap(({ pause }) => pause ?? []);
+      return started.toSorted((a, b) => b.untilMs - a.untilMs).slice(0, 1);
+    });
+    if (pauses.length < this.upstreams.length) return undefined;
+    return pauses.toSorted((a, b) => a.untilMs - b.untilMs)[0];
   }
 
   /** How long the node of this request is still to be skipped, ms. */
@@ -123,7 +118,7 @@ export class Health {
   }
 
   begin(upstream: Upstream, request: HttpRequest): TrackedAttempt {
-    const isTrial = upstream.state === 'half_open';
+    const isTrial = upstream.breaker.state === 'half_open';
     const endpoint = this.#endpoint(upstream, request);
     const startMs = this.#options.monotonicMs();
     return {
@@ -137,87 +132,96 @@ export class Health {
       bytes: 0,
       hasBody: false,
       onHeaders: () => {
-        upstream.recordAnswer();
+        upstream.recordHeaders();
         endpoint.recordHeaders(this.#options.monotonicMs() - startMs);
       },
     };
   }
 
+  /**
+   * With several URLs, time is left for the next one. Example with a deadline of 30 s, and 5 s after silence: of 20 s that
+   * the poll has left a URL gets 15 s; of 8 s a trial gets 4 s, and any other request all.
+   */
   #headersMs(endpoint: EndpointHealth, request: HttpRequest, isTrial: boolean): number {
-    const leavesTime = !this.#isOnlyUrl && request.node === undefined;
-    const leftMs = this.#untilMs((leavesTime ? request.stats.endsAtMs : undefined) ?? Infinity);
-    return endpoint.headersMs(isTrial, this.#fullHeadersMs(request), leftMs);
+    const fullMs = this.#fullHeadersMs(request);
+    const deadlineMs = endpoint.headersMs(isTrial, fullMs);
+    const { endsAtMs } = request.stats;
+    if (this.#isOnlyUrl || request.node !== undefined || endsAtMs === undefined) return deadlineMs;
+    const leftMs = this.#untilMs(endsAtMs);
+    const shortMs = endpoint.shortHeadersMs(fullMs);
+    if (leftMs > 2 * shortMs) return Math.min(deadlineMs, Math.round(leftMs - shortMs));
+    return isTrial ? Math.min(deadlineMs, Math.max(1, Math.round(leftMs / 2))) : deadlineMs;
   }
 
   #fullHeadersMs({ headersMs }: HttpRequest): number {
     return headersMs ?? this.#options.deadlines.headersMs;
   }
 
-  succeeded({ upstream, endpoint }: TrackedAttempt): void {
-    upstream.breaker.endPastPause();
-    endpoint.breaker.endPastPause();
-    endpoint.succeeded(upstream.url);
-  }
-
-  /** Records a failure; returns whether another URL may do better. */
-  failed(attempt: TrackedAttempt, error: RequestError): boolean {
-    const { upstream, endpoint, startMs, code } = attempt;
-    if (error.scope !== 'none') upstream.lastFailure = error;
-    if (this.#startPause(attempt, error)) return true;
-    if (isSilence(attempt, error)) return this.#silent(attempt);
-    if (error.scope === 'endpoint') endpoint.breaker.failed(startMs);
-    else if (code !== 'error') this.succeeded(attempt);
-    // Another server may judge differently.
-    if (error.scope === 'endpoint' || code !== 'error') this.#preferOthers(attempt);
-    if (error.scope === 'url') upstream.breaker.failed(startMs);
-    return error.scope !== 'none' && !missedDeadline(error);
-  }
-
-  /** Starts the pause that the response requests; returns whether the next URL is to be tried. */
-  #startPause({ upstream, endpoint, request }: TrackedAttempt, error: RequestError): boolean {
-    const lengthMs = pauseLengthMs(error);
-    if (lengthMs === undefined) return false;
-    const isOtherFree = this.upstreams.some((each) => each !== upstream && each.state !== 'open');
-    const isUrlPaused = isAboutUrl(error, request, isOtherFree);
-    const pause = { untilMs: this.#options.monotonicMs() + lengthMs, error };
-    (isUrlPaused ? upstream : endpoint).breaker.startPause(pause);
-    if (isUrlPaused) upstream.lastFailure = error;
-    return isUrlPaused && isOtherFree;
+  succeeded({ upstream, endpoint, startMs }: TrackedAttempt): void {
+    upstream.breaker.endPause(startMs);
+    endpoint.succeeded(upstream, startMs);
   }
 
   /**
-   * Decides who is silent. If the URL has responded to other requests since the middle of the first wait, the endpoint or node
-   * alone is silent; otherwise the URL may be, which may have frozen soon after the request was sent. Example: node 3 gets a
-   * request at 0 s and no response until 30 s. The URL sent the list of node 1 at 20 s, so node 3 is skipped for 300 s with a
-   * `max_duty` of 0.1.
+   * Records a failure: a pause that the server requested, silence, or what the scope of the error says. Returns whether the
+   * URL seems to be silent as a whole.
    */
-  #silent(attempt: TrackedAttempt): boolean {
-    const { upstream, endpoint, request, startMs, isTrial, code } = attempt;
+  failed(attempt: TrackedAttempt, error: RequestError): boolean {
+    const { upstream, endpoint, startMs, code } = attempt;
+    if (error.scope !== 'none') upstream.lastFailure = error;
+    if (this.#startPause(attempt, error)) return false;
+    let isUrlSilent = false;
+    if (isSilence(attempt, error)) isUrlSilent = this.#recordSilence(attempt);
+    else if (error.scope === 'url') upstream.breaker.failed(startMs);
+    else if (error.scope === 'endpoint') endpoint.breaker.failed(startMs);
+    else if (code !== 'error') this.succeeded(attempt);
+    // The next request of this kind begins at another URL.
+    if (error.scope !== 'url') endpoint.failedAtMs.set(upstream, this.#options.monotonicMs());
+    return isUrlSilent;
+  }
+
+  /** Records that a URL refused what another one has just accepted: a balancer with a login, or another cluster. */
+  refused(upstream: Upstream, error: RequestError): void {
+    upstream.lastFailure = error;
+    upstream.breaker.open(this.#options.monotonicMs());
+  }
+
+  /** Starts the pause that the response requests; returns whether it requests one. */
+  #startPause({ upstream, endpoint, request }: TrackedAttempt, error: RequestError): boolean {
+    const lengthMs = pauseMs(error);
+    if (lengthMs === undefined) return false;
+    const others = this.upstreams.filter((each) => each !== upstream);
+    const isOtherFree = others.some(({ breaker }) => breaker.state !== 'open');
+    const isUrlPaused = pausesUrl(error, request, isOtherFree);
+    const pause = { untilMs: this.#options.monotonicMs() + lengthMs, error };
+    (isUrlPaused ? upstream : endpoint).breaker.startPause(pause);
+    if (isUrlPaused) upstream.lastFailure = error;
+    return true;
+  }
+
+  /**
+   * Decides who is silent. If the URL has responded to other requests since the middle of the first wait, the endpoint or
+   * node alone is; otherwise the URL may be. Example: node 3 gets a request at 0 s and no response until 30 s. The URL sent
+   * the list of node 1 at 20 s, so node 3 is skipped for 300 s with a `max_duty` of 0.1. Had the URL frozen at 10 s, node 3
+   * would be read again in the next scan.
+   */
+  #recordSilence(attempt: TrackedAttempt): boolean {
+    const { upstream, endpoint, request, startMs, code, isTrial } = attempt;
     const waitedMs = this.#options.monotonicMs() - startMs;
-    this.#preferOthers(attempt);
     // The poll was over soon after its request was sent: nothing is known of the server.
     const shortMs = endpoint.shortHeadersMs(this.#fullHeadersMs(request));
     if (request.stats.signal.aborted && waitedMs < shortMs / 2) return false;
-    const silence = endpoint.recordSilence(startMs + waitedMs / 2);
-    endpoint.breaker.failed(startMs);
+    endpoint.recordSilence(startMs, waitedMs);
     const isNode = request.node !== undefined;
-    if (code === 'error' && upstream.answeredAtMs < silence.sinceMs) {
-      // Frozen nodes must not keep other requests from the only URL.
-      const name = isNode ? subjectOf(request) : request.endpoint;
-      if (!isNode || !this.#isOnlyUrl) upstream.recordSilence(name, startMs);
-      return isTrial || (!isNode && !this.#isOnlyUrl);
+    if (code !== 'error' || upstream.respondedAtMs >= (endpoint.silentSinceMs ?? 0)) {
+      const skipMs = Math.min(waitedMs / this.#options.maxDuty, MAX_SKIP_MS);
+      if (isNode) endpoint.skippedUntilMs = startMs + waitedMs + skipMs;
+      return isTrial;
     }
-    // One of several URLs may have fallen silent a moment ago: the node gets a second chance at another one.
-    const isSkipped = isNode && (this.#isOnlyUrl || silence.requests > 1);
-    const skipMs = Math.min(waitedMs / this.#options.maxDuty, MAX_SKIP_MS);
-    if (isSkipped) endpoint.skippedUntilMs = startMs + waitedMs + skipMs;
-    return isTrial;
-  }
-
-  /** Nothing usable came from this URL: the next request of its kind begins at another one. */
-  #preferOthers({ upstream, endpoint }: TrackedAttempt): void {
-    this.#failures += 1;
-    endpoint.failureOrder.set(upstream.url, this.#failures);
+    // Frozen nodes must not keep other requests from the only URL.
+    if (isNode && this.#isOnlyUrl) return isTrial;
+    upstream.recordSilence(isNode ? nameOf(request) : request.endpoint, startMs);
+    return isTrial || !isNode;
   }
 }
 

@@ -38,7 +38,7 @@ export interface HttpRequest<T = unknown> {
   readonly proxied?: boolean;
   /** To the headers of the response, where that is not the time that the client allows. */
   readonly headersMs?: number;
-  /** A part of the endpoint that may fail alone. */
+  /** A table, which may fail without the other tables. */
   readonly part?: string;
   /** Index of the URL to begin with. */
   readonly firstUrl?: number;
@@ -67,8 +67,8 @@ export interface HttpResponse {
   readonly url?: string;
 }
 
-/** What a request is about: a node, or a part of an endpoint. */
-export function subjectOf({ node, part, endpoint }: HttpRequest): string {
+/** The name of what a request is about: a node, a table or an endpoint. */
+export function nameOf({ node, part, endpoint }: HttpRequest): string {
   return node === undefined ? (part ?? endpoint) : `node ${node}`;
 }
 

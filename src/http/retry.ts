@@ -1,29 +1,74 @@
 import type { RetryReason } from '../vocabulary.ts';
-import { isNodeTimeout, type RequestError } from './errors.ts';
+import {
+  isNodeTimeout,
+  missedDeadline,
+  type RequestError,
+  TOO_MANY_REQUESTS,
+  wasRefused,
+} from './errors.ts';
 import type { HttpRequest } from './request.ts';
+
+// The whole policy of what is sent more than once. A failed request
+// 1. goes to the next URL at once (`goesToNextUrl`), as long as there is one;
+// 2. is sent again after a short wait (`planRetry`), if the budget of retries allows it;
+// 3. fails. The next poll begins at another URL (health.ts).
+// Example with two URLs: A refuses the connection, so B gets the request at once. B responds 503: some 100 ms later the
+// request is sent again, and again to B, because the circuit breaker of A is open. The third attempt is the last one.
 
 /** A request is sent three times at most, or once to each URL. */
 export const MAX_ATTEMPTS = 3;
 const FIRST_BACKOFF_MS = 200;
-/** A server that wants a longer pause is not waited for: the poll fails and the pause is kept. */
+/** A server that wants a longer pause is not waited for: the poll fails and the pause goes on. */
 export const MAX_WAIT_MS = 5_000;
+/** A server that requests a longer pause gets one request then: a balancer may ask for years. */
+export const MAX_PAUSE_MS = 2 * 60_000;
 
-/** In the long run at most one retry in ten requests, so that retries never double the load of an outage. */
-const BUDGET_PER_REQUEST = 0.1;
-/** What a process that has just started may spend, and the most that can be saved up. */
-const FIRST_BUDGET = 5;
-const MAX_BUDGET = 10;
+const UNAVAILABLE = 503;
+/** Statuses that do not pass with time: their Retry-After is ignored. */
+const LASTING_STATUSES: ReadonlySet<number> = new Set([401, 403, 404, 501]);
 
-const TOO_MANY_REQUESTS = 429;
+/** How an attempt failed, and what came before. */
+interface FailedAttempt {
+  readonly request: HttpRequest;
+  readonly error: RequestError;
+  /** A part of the body was handed on: the body of another response cannot follow it. */
+  readonly hasBody: boolean;
+  /** There was no response in time, and the URL seems to respond to nothing else either. */
+  readonly isUrlSilent: boolean;
+  /** The failure at the URL before, in the same round through the URLs. */
+  readonly previous: RequestError | undefined;
+}
 
 /**
- * Why this failure is worth a retry; undefined when it is not. Only reads without a byte received are retried, and only
- * after failures that may pass: 429, 502, 503, 504 and failures of the network. A 500 stands for a dead target or a
- * missing privilege, and the next URL was tried where that could help. A timeout would cost its time again, so `timeout`
- * is never the reason.
+ * Whether another URL may do better now. A single gateway may answer 500, 401 or 403 to everything; two of them speak for
+ * the cluster. An endpoint or node that hangs at a URL that responds to others would cost its time again at each URL.
+ */
+export function goesToNextUrl(failed: FailedAttempt): boolean {
+  const { request, error, hasBody, isUrlSilent, previous } = failed;
+  if (hasBody) return false;
+  if (missedDeadline(error) || isNodeTimeout(error, request)) return isUrlSilent;
+  const isGatewayFault =
+    isRefusal(request, error) || (error.status === 500 && request.retryOn500 === true);
+  if (isGatewayFault) return previous?.status !== error.status;
+  // With Retry-After, other URLs may be used meanwhile.
+  const isPaused = error.status === TOO_MANY_REQUESTS && pauseMs(error) !== undefined;
+  return error.scope !== 'none' || isPaused;
+}
+
+/** Whether the failure is a refusal of a login, or of a request that would be accepted with another token or user. */
+export function isRefusal({ endpoint, sentToken }: HttpRequest, { reason }: RequestError): boolean {
+  const isWithLogin = endpoint === 'login' || sentToken === true;
+  return isWithLogin && (reason === 'auth' || reason === 'forbidden');
+}
+
+/**
+ * Why a failure is worth a retry; undefined when it is not: 429, 502, 503, 504 and failures of the network may pass. A 500
+ * stands for a dead target or a missing privilege. What changes something is only sent again if the server has surely
+ * not begun with it: 429, or no connection.
  */
 function retryReason(error: RequestError, request: HttpRequest): RetryReason | undefined {
-  if (request.method !== 'GET' || isNodeTimeout(error, request)) return undefined;
+  if (isNodeTimeout(error, request)) return undefined;
+  if (request.method !== 'GET' && !wasRefused(error)) return undefined;
   if (error.status === TOO_MANY_REQUESTS) return 'throttled';
   if (error.status !== undefined) return error.scope === 'endpoint' ? 'http' : undefined;
   return error.reason === 'network' ? 'network' : undefined;
@@ -37,19 +82,27 @@ interface RetryCircumstances {
   readonly random: () => number;
 }
 
-/** The reason for a retry, and the wait before it; undefined when there is to be none. */
+/**
+ * The reason for a retry, and the wait before it; undefined when there is to be none. The wait is drawn from 0 to 200 ms,
+ * then from 0 to 400 ms, and is no shorter than a pause that the servers requested.
+ */
 export function planRetry(
   error: RequestError,
   request: HttpRequest,
   { retries, pausedMs, random }: RetryCircumstances,
 ): { readonly reason: RetryReason; readonly waitMs: number } | undefined {
   const reason = retryReason(error, request);
-  // Full jitter: anything up to a bound that doubles; never less than the pause.
-  const jitteredMs = random() * FIRST_BACKOFF_MS * 2 ** retries;
-  const waitMs = Math.max(jitteredMs, pausedMs);
+  const waitMs = Math.max(random() * FIRST_BACKOFF_MS * 2 ** retries, pausedMs);
   return reason === undefined || waitMs > MAX_WAIT_MS ? undefined : { reason, waitMs };
 }
 
+/** In the long run at most one retry in ten requests, so that retries never double the load of an outage. */
+const BUDGET_PER_REQUEST = 0.1;
+/** What a process that has just started may spend, and the most that can be saved up. */
+const FIRST_BUDGET = 5;
+const MAX_BUDGET = 10;
+
+/** Limits the retries of a client. Example: after 40 requests without a retry 9 retries may be sent in a row. */
 export class RetryBudget {
   #budget = FIRST_BUDGET;
 
@@ -64,4 +117,23 @@ export class RetryBudget {
     this.#budget -= 1;
     return true;
   }
+}
+
+/** How long the response asks to be left alone (Retry-After); undefined when it does not. */
+export function pauseMs({ status = 0, retryAfterSeconds }: RequestError): number | undefined {
+  if (retryAfterSeconds === undefined || LASTING_STATUSES.has(status)) return undefined;
+  return Math.min(retryAfterSeconds * 1000, MAX_PAUSE_MS);
+}
+
+/**
+ * Whether Retry-After pauses the whole URL: after a 429, and after a 503 while another URL is free. Otherwise only the
+ * endpoint or node that was requested is paused: one overloaded node must not stop the others.
+ */
+export function pausesUrl(
+  { status }: RequestError,
+  { node }: HttpRequest,
+  isOtherFree: boolean,
+): boolean {
+  const isUnavailable = status === UNAVAILABLE && node === undefined;
+  return status === TOO_MANY_REQUESTS || (isUnavailable && isOtherFree);
 }

@@ -74,7 +74,7 @@ export const clusterFamilies = {
     help: 'Seconds until all requests, or those of an endpoint, resume after Retry-After; 0 without a pause.',
     labels: ['api'],
     notes:
-      'At most 2 minutes, then one request. The pause of one URL among others is shown by its breaker. A reload ends pauses.',
+      'At most 2 minutes, then one request. The pause of one URL among others is shown by its breaker.',
   }),
   certificateExpiry: gauge({
     name: 'crdb_exporter_certificate_expiry_timestamp_seconds',

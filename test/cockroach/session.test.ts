@@ -181,7 +181,7 @@ describe('the token', () => {
     for (let poll = 0; poll < 5; poll += 1) {
       await expect(countNodes(client)).rejects.toMatchObject({ reason: 'auth' });
     }
-    expect(simulator.requests.count('login')).toBe(1);
+    expect(simulator.requests.count('login')).toBe(2);
   });
 });
 

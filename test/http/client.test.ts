@@ -192,7 +192,7 @@ describe('several URLs', () => {
 });
 
 describe('a single URL', () => {
-  test('is left alone after three failures in a row, and then probed by one request', async () => {
+  test('is left alone after three failures in a row, and again after the next one', async () => {
     let now = 0;
     const url = await refusing();
     await using client = connect([url], { breakerOpenMs: 1_000, monotonicMs: () => now });
@@ -201,26 +201,9 @@ describe('a single URL', () => {
     await expect(ask(client)).rejects.toMatchObject({ reason: 'breaker_open' });
     expect(client.finished).toHaveLength(3);
     now = 1_000;
-    const both = await Promise.allSettled([ask(client), ask(client)]);
-    expect(client.finished).toHaveLength(4);
-    expect(both.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
-  });
-
-  test('gets all waiting requests once the probe is answered', async () => {
-    const held = Promise.withResolvers<void>();
-    const url = await refusing();
-    let now = 0;
-    await using client = connect([url], { breakerOpenMs: 1_000, monotonicMs: () => now });
     await expect(ask(client)).rejects.toMatchObject({ reason: 'network' });
-    await using server = await serve(
-      (_request, response) => void held.promise.then(() => response.end('{"fine":true}')),
-      Number(new URL(url).port),
-    );
-    now = 1_000;
-    const answers = Promise.all([ask(client), ask(client), ask(client)]);
-    await expect.poll(() => server.requests.length).toBe(1);
-    held.resolve();
-    expect(await answers).toEqual(['{"fine":true}', '{"fine":true}', '{"fine":true}']);
+    await expect(ask(client)).rejects.toMatchObject({ reason: 'breaker_open' });
+    expect(client.finished).toHaveLength(4);
   });
 
   test('a 500 never opens its breaker', async () => {
@@ -263,7 +246,7 @@ describe('retries', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  test('none of a write', async () => {
+  test('none of a write that the server may have begun with', async () => {
     await using server = await serve((_request, response) => {
       response.statusCode = 503;
       response.end();

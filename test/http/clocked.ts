@@ -58,7 +58,7 @@ export function create(urls: number, more: { readonly headersAfterSilenceMs?: nu
       attempt.onHeaders();
       health.succeeded(attempt);
     },
-    /** A request to this URL that fails after 60 ms; with a code after headers. Returns whether another URL may do better. */
+    /** A request to this URL that fails after 60 ms; with a code after headers. Returns whether the URL seems silent. */
     fail: (
       at: number,
       error: RequestError,

@@ -1,14 +1,37 @@
 import { describe, expect, test } from 'vitest';
-import { RequestError } from '../../src/http/errors.ts';
-import { create, endingIn, failure, LATE, OF_NODE_3, REQUEST, status, USERS } from './clocked.ts';
+import type { RequestError } from '../../src/http/errors.ts';
+import { Upstream } from '../../src/http/upstream.ts';
+import {
+  create,
+  endingIn,
+  failure,
+  LATE,
+  OF_NODE_3,
+  OF_NODE_4,
+  REQUEST,
+  status,
+  USERS,
+} from './clocked.ts';
+
+/** A request whose poll is over. */
+const OVER = { ...REQUEST, stats: { ...REQUEST.stats, signal: AbortSignal.abort() } };
+
+test.each([
+  ['http://a/path', 'a:80'],
+  ['https://a', 'a:443'],
+  ['https://a:8080/', 'a:8080'],
+  ['https://[::1]', '[::1]:443'],
+])('the URL %s is named %s', (url, name) => {
+  const options = { breakerOpenMs: 1, maxDuty: 1, monotonicMs: () => 0 };
+  const deadlines = { headersMs: 1, headersAfterSilenceMs: 1 };
+  expect(new Upstream(url, true, { ...options, deadlines }).name).toBe(name);
+});
 
 describe('the order of the URLs', () => {
   test.each([
     [undefined, 'abc'],
-    [0, 'abc'],
     [1, 'bca'],
     [2, 'cab'],
-    [3, 'abc'],
     [7, 'bca'],
   ])('of a request that begins at %j is %s', (firstUrl, expected) => {
     const { order } = create(3);
@@ -26,180 +49,245 @@ describe('the order of the URLs', () => {
     expect(order()).toBe('acb');
   });
 
-  test('ends with those that are open, for nodes', () => {
+  test('ends with those that are open, and begins with a half-open one, but for nodes', () => {
     const { order, upstream, clock } = create(3);
     upstream(1).breaker.open(clock.now);
     expect([order(OF_NODE_3), order(USERS)]).toEqual(['acb', 'acb']);
     clock.now += 10_000;
-    // An endpoint finds out whether it works again.
     expect([order(OF_NODE_3), order(USERS)]).toEqual(['acb', 'bac']);
-  });
-
-  test('begins with those that are half open, but for nodes', () => {
-    const { order, upstream, clock } = create(4);
-    for (const at of [1, 3]) upstream(at).breaker.open(clock.now - 10_000);
-    expect([order(USERS), order(OF_NODE_3)]).toEqual(['bdac', 'acbd']);
-  });
-
-  test('ends with those at which the endpoint is not tried', () => {
-    const { order, fail } = create(2);
-    for (let times = 0; times < 3; times += 1) fail(0, status(503));
-    fail(1, status(503));
-    expect([order(), order(USERS)]).toEqual(['ba', 'ab']);
   });
 });
 
 describe('a breaker', () => {
-  test('lets no request through while it is open, and one trial when it is half open', () => {
-    const { health, upstream, clock } = create(1);
-    expect(health.tryAcquire(upstream(0), REQUEST)).toEqual([]);
-    upstream(0).breaker.open(clock.now);
-    expect(health.tryAcquire(upstream(0), REQUEST)).toBeUndefined();
-    clock.now += 10_000;
-    expect(health.runningTrials(REQUEST)).toEqual([]);
-    expect(health.tryAcquire(upstream(0), REQUEST)).toEqual([upstream(0).breaker]);
-    expect(health.tryAcquire(upstream(0), REQUEST)).toBeUndefined();
-    expect(health.runningTrials(REQUEST)).toEqual([upstream(0).breaker.trialEnded('nodes')]);
-    expect(health.runningTrials(USERS)).toEqual([]);
-    expect(health.tryAcquire(upstream(0), USERS)).toHaveLength(1);
-  });
-
-  test('blocks nothing from the first moment on', () => {
-    const { health, clock } = create(1);
-    clock.now = 0;
-    expect([health.blockedMs(), health.skippedMs(OF_NODE_3)]).toEqual([0, 0]);
-  });
-
-  test.each([
-    [1, 'closed'],
-    [2, 'open'],
-  ])('of one of %i URLs that refuses a connection is %s', (urls, state) => {
-    const { fail, states } = create(urls);
-    fail(0, failure('ECONNREFUSED'));
-    expect(states()[0]).toBe(state);
-  });
-
-  test('of an endpoint lets others through', () => {
-    const { health, upstream, fail, clock } = create(1);
-    for (let times = 0; times < 3; times += 1) fail(0, status(503));
-    expect(health.tryAcquire(upstream(0), REQUEST)).toBeUndefined();
-    expect(health.tryAcquire(upstream(0), USERS)).toEqual([]);
-    clock.now += 10_000;
-    expect(health.tryAcquire(upstream(0), REQUEST)).toEqual([
-      upstream(0).endpoint('nodes').breaker,
-    ]);
+  test('is open for its time from the start of the request that opened it, and then half open', () => {
+    const { health, upstream, clock, silence, answer } = create(1);
+    expect(health.tryAcquire(upstream(0), REQUEST)).toBe(true);
+    upstream(0).breaker.open(clock.now - 4_000);
+    expect(health.tryAcquire(upstream(0), REQUEST)).toBe(false);
+    expect([health.blockedMs(), health.blockedMs(REQUEST)]).toEqual([6_000, 6_000]);
+    clock.now += 6_000;
+    expect(upstream(0).breaker.state).toBe('half_open');
+    expect(health.tryAcquire(upstream(0), REQUEST)).toBe(true);
+    // One endpoint may be silent for reasons of its own, the second one opens the URL again.
+    silence(0);
+    expect(upstream(0).breaker.state).toBe('half_open');
+    silence(0, USERS);
+    expect([upstream(0).breaker.state, health.blockedMs()]).toEqual(['open', 9_000]);
+    answer(0);
+    expect(upstream(0).breaker.state).toBe('closed');
   });
 
   test('blocks for the shortest time of all URLs, at each for the longer one of the URL and the endpoint', () => {
     const { health, upstream, clock } = create(2);
-    expect([health.blockedMs(), health.blockedMs(REQUEST)]).toEqual([0, 0]);
     upstream(0).breaker.open(clock.now - 1_000);
     expect(health.blockedMs()).toBe(0);
     upstream(1).breaker.open(clock.now - 4_000);
-    expect(health.blockedMs()).toBe(6_000);
+    expect([health.blockedMs(), health.blockedMs(REQUEST)]).toEqual([6_000, 6_000]);
     upstream(1)
-      .endpoint('nodes')
-      .breaker.open(clock.now - 2_000);
+      .endpoints.get('nodes')
+      ?.breaker.open(clock.now - 2_000);
     expect([health.blockedMs(REQUEST), health.blockedMs(USERS)]).toEqual([8_000, 6_000]);
-    upstream(1).endpoint('nodes').breaker.open(clock.now);
-    expect(health.blockedMs(REQUEST)).toBe(9_000);
-    clock.now += 20_000;
-    expect(health.blockedMs(REQUEST)).toBe(0);
   });
 
-  test.each<readonly [string, RequestError, number | 'error', boolean, string, string]>([
-    ['a 503', status(503), 503, true, 'closed', 'open'],
-    ['a reset connection', failure('ECONNRESET'), 'error', true, 'closed', 'open'],
-    ['a connection that ends early', failure('ECONNRESET'), 200, true, 'closed', 'open'],
-    ['a stall', LATE, 200, false, 'closed', 'open'],
-    ['a refused connection', failure('ECONNREFUSED'), 'error', true, 'open', 'closed'],
-    ['a bad certificate', failure('CERT_HAS_EXPIRED'), 'error', true, 'open', 'closed'],
-    ['no connection in time', failure('ETIMEDOUT'), 'error', true, 'open', 'closed'],
-    ['too many headers', failure('UND_ERR_HEADERS_OVERFLOW'), 'error', false, 'closed', 'closed'],
-    ['a 500', status(500), 500, false, 'closed', 'closed'],
-    ['a 403', status(403), 403, false, 'closed', 'closed'],
-  ])(
-    'after three times %s: another URL may do better, the URL is, the endpoint is',
-    (_what, error, code, isFailover, url, endpoint) => {
-      const { fail, upstream, health, order } = create(1);
-      for (let times = 0; times < 3; times += 1) {
-        expect(fail(0, error, REQUEST, code)).toBe(isFailover);
-      }
-      expect(upstream(0).breaker.state).toBe(url);
-      expect(upstream(0).endpoint('nodes').breaker.state).toBe(endpoint);
-      expect(upstream(0).lastFailure).toBe(error.scope === 'none' ? undefined : error);
-      expect(health.blockedMs(USERS)).toBe(url === 'open' ? 9_940 : 0);
-      expect(order()).toBe('a');
-    },
-  );
-
   test.each<readonly [string, RequestError, number | 'error', string, string]>([
-    ['a 500', status(500), 500, 'ba', 'closed'],
-    ['an answer nobody can read', new RequestError('decode', 'x'), 200, 'ba', 'closed'],
-    ['a 401', status(401), 401, 'ba', 'closed'],
-    ['a 403', status(403), 403, 'ba', 'closed'],
-    ['too many headers', failure('UND_ERR_HEADERS_OVERFLOW'), 'error', 'ba', 'open'],
-  ])(
-    'counts failures in a row: after two and %s the order is %4$s, after one more it is %5$s',
-    (_what, error, code, next, state) => {
-      const { fail, order, upstream } = create(2);
-      for (let times = 0; times < 2; times += 1) fail(0, status(503));
+    ['a 503', status(503), 503, 'closed', 'open'],
+    ['a reset connection', failure('ECONNRESET'), 'error', 'closed', 'open'],
+    ['a connection that ends early', failure('ECONNRESET'), 200, 'closed', 'open'],
+    ['a stall', LATE, 200, 'closed', 'open'],
+    ['a refused connection', failure('ECONNREFUSED'), 'error', 'open', 'closed'],
+    ['a bad certificate', failure('CERT_HAS_EXPIRED'), 'error', 'open', 'closed'],
+    ['no connection in time', failure('ETIMEDOUT'), 'error', 'open', 'closed'],
+    ['too many headers', failure('UND_ERR_HEADERS_OVERFLOW'), 'error', 'closed', 'closed'],
+    ['a 500', status(500), 500, 'closed', 'closed'],
+    ['a 403', status(403), 403, 'closed', 'closed'],
+  ])('of the URL and of the endpoint are, after three times %s: %3$s and %4$s', (...row) => {
+    const [, error, code, url, endpoint] = row;
+    const { fail, upstream, health } = create(1);
+    for (let times = 0; times < 3; times += 1) {
+      expect(upstream(0).breaker.state).toBe('closed');
       expect(fail(0, error, REQUEST, code)).toBe(false);
-      expect(order()).toBe(next);
-      fail(0, status(503));
-      expect(upstream(0).endpoint('nodes').breaker.state).toBe(state);
-    },
-  );
+    }
+    expect(upstream(0).breaker.state).toBe(url);
+    expect(upstream(0).endpoints.get('nodes')?.breaker.state).toBe(endpoint);
+    expect(upstream(0).lastFailure).toBe(error.scope === 'none' ? undefined : error);
+    expect(health.tryAcquire(upstream(0), USERS)).toBe(url === 'closed');
+  });
+
+  test('of an endpoint counts failures in a row', () => {
+    const { fail, upstream } = create(1);
+    for (const code of [503, 503, 500, 503, 503]) fail(0, status(code), REQUEST, code);
+    expect(upstream(0).endpoints.get('nodes')?.breaker.state).toBe('closed');
+  });
+
+  test('of one of several URLs is open after a single refused connection', () => {
+    const { fail, states } = create(2);
+    fail(0, failure('ECONNREFUSED'));
+    expect(states()).toEqual(['open', 'closed']);
+  });
 });
 
 describe('the deadline for headers', () => {
-  test('with a single URL is that of the endpoint, and short for a trial', () => {
-    const { deadline, silence, upstream, clock } = create(1);
-    const soon = endingIn(500, clock);
-    expect([deadline(0), deadline(0, soon)]).toEqual([1_000, 1_000]);
-    silence(0);
-    expect([deadline(0), deadline(0, USERS)]).toEqual([100, 1_000]);
+  test('is short after silence and full in every third request, until there is a response', () => {
+    const { deadline, silence, answer } = create(1);
+    const deadlines = Array.from({ length: 7 }, () => {
+      const before = deadline(0);
+      silence(0);
+      answer(0, USERS);
+      return before;
+    });
+    expect(deadlines).toEqual([1_000, 100, 1_000, 100, 100, 1_000, 100]);
+    answer(0);
+    expect(deadline(0)).toBe(1_000);
+  });
+
+  test('is short for the trial of a URL', () => {
+    const { deadline, upstream, clock } = create(1);
     upstream(0).breaker.open(clock.now - 10_000);
     expect(deadline(0, USERS)).toBe(100);
   });
 
-  test.each([
-    [201, 101, 201],
-    [200, 1_000, 1_000],
-    [199, 1_000, 1_000],
-    [1_100, 1_000, 1_000],
-    [1_099, 999, 1_000],
-    [500.4, 400, 1_000],
-  ])('with another URL and %d ms left is %d ms, for a node %d ms', (leftMs, expected, ofNode) => {
-    const { deadline, clock } = create(2);
-    expect(deadline(0, endingIn(leftMs, clock))).toBe(expected);
-    expect(deadline(0, endingIn(leftMs, clock, OF_NODE_3))).toBe(Math.max(ofNode, 1_000));
-  });
-
-  test.each([
-    [undefined, 100],
-    [1_000, 100],
-    [300, 100],
-    [200, 100],
-    [100, 50],
-    [97, 49],
-    [1, 1],
-    [-50, 1],
-  ])('of a trial of one of several URLs with %j ms left is %d ms', (leftMs, expected) => {
-    const { deadline, upstream, clock } = create(2);
-    upstream(0).breaker.open(clock.now - 10_000);
-    const request = leftMs === undefined ? REQUEST : endingIn(leftMs, clock);
-    expect(deadline(0, request)).toBe(expected);
-  });
-
-  test('after silence is twice the time of the last answer', () => {
-    const { deadline, upstream, health, clock, silence } = create(2);
-    const attempt = health.begin(upstream(0), REQUEST);
-    clock.now += 80;
+  test('is the full one for a node that has never responded, then twice the time of its last response', () => {
+    const { deadline, silence, health, upstream, clock } = create(1);
+    silence(0, OF_NODE_3);
+    expect(deadline(0, OF_NODE_3)).toBe(1_000);
+    const attempt = health.begin(upstream(0), OF_NODE_3);
+    clock.now += 300;
     attempt.onHeaders();
-    silence(0);
-    expect(deadline(0)).toBe(160);
-    // 2 × 160 ms must be left for the next URL to get its share.
-    expect(deadline(0, endingIn(321, clock))).toBe(160);
+    silence(0, OF_NODE_3);
+    expect(deadline(0, OF_NODE_3)).toBe(600);
   });
+
+  test.each([
+    [1_100, 1_000, 100],
+    [1_099, 999, 100],
+    [201, 101, 100],
+    [200, 1_000, 100],
+    [100, 1_000, 50],
+    [-50, 1_000, 1],
+  ])(
+    'with another URL and %d ms left is %d ms, for a trial %d ms, for a node the full one',
+    (leftMs, expected, trial) => {
+      const { deadline, upstream, clock } = create(2);
+      const request = endingIn(leftMs, clock);
+      expect([deadline(0, request), deadline(0, endingIn(leftMs, clock, OF_NODE_3))]).toEqual([
+        expected,
+        1_000,
+      ]);
+      upstream(1).breaker.open(clock.now - 10_000);
+      expect(deadline(1, request)).toBe(trial);
+    },
+  );
+});
+
+describe('the silence of an endpoint', () => {
+  test('is that of the URL from the second endpoint on, if nothing arrived in between', () => {
+    const { silence, states, answer } = create(1);
+    expect([silence(0), silence(0)]).toEqual([true, true]);
+    expect(states()).toEqual(['closed']);
+    answer(0, { ...REQUEST, endpoint: 'sessions' });
+    silence(0, USERS);
+    expect(states()).toEqual(['closed']);
+    expect(silence(0, { ...REQUEST, endpoint: 'table' })).toBe(true);
+    expect(states()).toEqual(['open']);
+  });
+
+  test('keeps the endpoint alone when the URL responded to others in the second half of the wait', () => {
+    const { health, upstream, clock, answer, states, order } = create(2);
+    for (const request of [REQUEST, { ...REQUEST, endpoint: 'sessions' } as const]) {
+      const attempt = health.begin(upstream(0), request);
+      clock.now += 600;
+      answer(0, USERS);
+      clock.now += 400;
+      expect(health.failed(attempt, LATE)).toBe(false);
+    }
+    expect(states()).toEqual(['closed', 'closed']);
+    expect([order(), order(USERS)]).toEqual(['ba', 'ab']);
+  });
+
+  test.each([
+    [49, 1_000],
+    [50, 100],
+  ])('in a poll that was over after %i ms leads to a deadline of %i ms', (waitedMs, expected) => {
+    const { silence, deadline, order } = create(2);
+    silence(0, OVER, waitedMs);
+    expect(deadline(0)).toBe(expected);
+    // The next request begins elsewhere anyway.
+    expect(order()).toBe('ba');
+  });
+});
+
+type World = ReturnType<typeof create>;
+
+/** A node is silent at this URL, which lists another node meanwhile. */
+function frozen({ health, upstream, clock, answer }: World, at: number, ms: number) {
+  const attempt = health.begin(upstream(at), OF_NODE_3);
+  clock.now += ms - 10;
+  answer(at, OF_NODE_4);
+  return health.failed(attempt, LATE);
+}
+
+describe('the silence of a node', () => {
+  test('is followed by a pause of ten times the wait with a duty of 0.1, for this node alone', () => {
+    const world = create(1);
+    const left = (): readonly number[] =>
+      [OF_NODE_3, OF_NODE_4, REQUEST].map((request) => world.health.skippedMs(request));
+    expect(frozen(world, 0, 1_000)).toBe(false);
+    expect(left()).toEqual([10_000, 0, 0]);
+    world.clock.now += 9_999;
+    expect(left()).toEqual([1, 0, 0]);
+    world.answer(0, OF_NODE_3);
+    expect(left()).toEqual([0, 0, 0]);
+  });
+
+  test('is followed by a pause of at most five minutes', () => {
+    const world = create(1);
+    frozen(world, 0, 120_000);
+    expect(world.health.skippedMs(OF_NODE_3)).toBe(300_000);
+  });
+
+  test('is not the node’s as long as the only URL responds to nothing, nor is it the URL’s', () => {
+    const { health, silence, states, answer } = create(1);
+    for (let times = 0; times < 2; times += 1) {
+      for (const request of [OF_NODE_3, OF_NODE_4]) silence(0, request);
+    }
+    expect(health.skippedMs(OF_NODE_3)).toBe(0);
+    expect(states()).toEqual(['closed']);
+    // The URL has responded since the first silence: this one is the node's.
+    answer(0);
+    silence(0, OF_NODE_3, 500);
+    expect(health.skippedMs(OF_NODE_3)).toBe(5_000);
+  });
+
+  test('is also a 504 of its gateway, and headers without a body', () => {
+    const { health, fail, answer } = create(1);
+    expect(fail(0, status(504), OF_NODE_3, 504)).toBe(false);
+    // It was waited for 60 ms.
+    expect(health.skippedMs(OF_NODE_3)).toBe(600);
+    answer(0, OF_NODE_3);
+    expect(fail(0, LATE, OF_NODE_3, 200)).toBe(false);
+    expect(health.skippedMs(OF_NODE_3)).toBe(600);
+  });
+
+  test('is not a body that was arriving when the poll was over', () => {
+    const { health, fail } = create(1);
+    fail(0, LATE, { ...OVER, endpoint: 'node_ranges', node: 3 }, 200);
+    expect(health.skippedMs(OF_NODE_3)).toBe(0);
+  });
+
+  test('and of another one opens a URL of several that has responded to nothing', () => {
+    const { silence, order, states } = create(3);
+    expect(silence(0, OF_NODE_3)).toBe(false);
+    expect(states()).toEqual(['closed', 'closed', 'closed']);
+    silence(0, OF_NODE_4);
+    expect(states()).toEqual(['open', 'closed', 'closed']);
+    expect(order({ ...OF_NODE_3, node: 5 })).toBe('bca');
+  });
+});
+
+test('more than 10,000 names are not remembered', () => {
+  const { health, upstream } = create(1);
+  for (let table = 0; table <= 10_000; table += 1) {
+    health.tryAcquire(upstream(0), { ...REQUEST, part: `table ${table}` });
+  }
+  expect(upstream(0).endpoints.size).toBe(1);
 });

@@ -55,9 +55,6 @@ describe('Retry-After', () => {
       const pausedMs = client.http.pausedMs();
       expect(pausedMs).toBeGreaterThan(20_000);
       expect(pausedMs).toBeLessThanOrEqual(30_000);
-      client.http.endPause();
-      expect(client.http.pausedMs()).toBe(0);
-      expect(await ask(client, { ...SICK_ENDPOINT, path: '/fine/' })).toBe('{"fine":true}');
     },
   );
 
@@ -100,14 +97,6 @@ describe('Retry-After', () => {
     expect(client.http.pausedMs()).toBe(100_000);
   });
 
-  test('can be ended', async () => {
-    await using server = await pausing(429, '60');
-    await using client = connect([server.url]);
-    await expect(ask(client, { path: '/sick/' })).rejects.toMatchObject({ status: 429 });
-    client.http.endPause();
-    expect(await ask(client)).toBe('{"fine":true}');
-  });
-
   test('is followed by one trial, for which all others wait', async () => {
     let isSick = true;
     const gate = Promise.withResolvers<void>();
@@ -134,7 +123,7 @@ describe('Retry-After', () => {
     });
     let now = 0;
     await using client = connect([server.url], { monotonicMs: () => now });
-    for (now = 0; now < 600_000; now += 5_000) {
+    for (now = 0; now < 600_000; now += 10_000) {
       await Promise.allSettled([ask(client), ask(client, SICK_ENDPOINT)]);
     }
     expect(server.requests.length).toBeGreaterThanOrEqual(5);

@@ -31,7 +31,9 @@ describe('a retry', () => {
       (status) => [`a ${status}`, answer(status), REQUEST, undefined] as const,
     ),
     ['a 503 to a write', answer(503), { ...REQUEST, method: 'POST' }, undefined],
-    ['a 429 to a write', answer(429), { ...REQUEST, method: 'DELETE' }, undefined],
+    ['a reset connection of a write', RESET, { ...REQUEST, method: 'POST' }, undefined],
+    ['a 429 to a write', answer(429), { ...REQUEST, method: 'DELETE' }, 'throttled'],
+    ['a write without a connection', REFUSED, { ...REQUEST, method: 'PATCH' }, 'network'],
   ])('after %s', (_what, error, request, reason) => {
     expect(planRetry(error, request, CALM)?.reason).toBe(reason);
   });

@@ -36,8 +36,6 @@ export type SingleFault =
   | {
       readonly kind: 'pause';
       readonly retryAfter: string;
-      /** What ends a long one. */
-      readonly end: 'time' | 'reload';
     }
   | { readonly kind: 'bad-token'; readonly token: (typeof BAD_TOKENS)[number] }
   /** So many series more than the world needs, but never below the least that may be configured. */
@@ -70,7 +68,6 @@ const DRAW: Readonly<Record<SingleFault['kind'], (random: Random) => SingleFault
   pause: (random) => ({
     kind: 'pause',
     retryAfter: random.pick([...LONG_PAUSES, ...LONG_PAUSES, ...NO_PAUSES]),
-    end: random.pick(['time', 'reload']),
   }),
   'bad-token': (random) => ({ kind: 'bad-token', token: random.pick(BAD_TOKENS) }),
   budget: (random) => ({ kind: 'budget', above: random.pick(BUDGETS_ABOVE) }),

@@ -13,13 +13,12 @@ const MAX_WAIT_MS = 60_000;
 const SLACK_SECONDS = 1;
 
 /**
- * A Retry-After with one 429 applies to all requests of its URL for 2 minutes at most. Without another URL it is exported,
- * and ends with a reload.
+ * A Retry-After with one 429 applies to all requests of its URL for 2 minutes at most. Without another URL it is exported.
  */
 export async function keepPause(
   setting: Setting,
   scraper: Scraper,
-  { retryAfter, end }: Pause,
+  { retryAfter }: Pause,
 ): Promise<number> {
   const { simulator, clocks, breaks } = setting;
   const fault = simulator.fault({
@@ -54,8 +53,7 @@ export async function keepPause(
   if (during > 0) throw new Error(`${during} requests while the cluster wants none`);
   const elapsedSeconds = (clocks.clock.monotonicMs() - pausedAt) / 1000;
   await expectShown(setting, scraper, MAX_PAUSE_SECONDS - elapsedSeconds);
-  if (end === 'time') await passBetweenPolls(setting, MAX_PAUSE_SECONDS * 1000);
-  else await setting.exporter.app.reload();
+  await passBetweenPolls(setting, MAX_PAUSE_SECONDS * 1000);
   const endedAt = clocks.clock.monotonicMs();
   breaks.push(endedAt);
   await expectShown(setting, scraper, 0);
