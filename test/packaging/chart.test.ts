@@ -192,6 +192,20 @@ describe.skipIf(!hasProgram('helm'))('the chart (needs helm)', () => {
     expect(rule?.metadata.labels).toMatchObject({ release: 'prometheus' });
   });
 
+  test('takes limits and links of the rules from the configuration, and no others', () => {
+    const limits = {
+      thresholds: { disk: 0.25, restarts: 5 },
+      links: { runbook_url: 'https://wiki.corp.internal/crdb/', dashboard_url: '' },
+    };
+    const values = { ...SMALLEST, config: { ...SMALLEST.config, ...limits } };
+    const pairs = ['disk=0.25', 'restarts=5', 'runbook_url=https://wiki.corp.internal/crdb'];
+    const [rule] = ofKind(render({ ...values, rules: { enabled: true } }), 'PrometheusRule');
+    const spec = JSON.stringify(rule?.spec).replaceAll('5.36870912e+09', '5368709120');
+    expect(JSON.parse(spec)).toEqual(parse(writeRules(readSettings(pairs, listAlerts()))));
+    const other = { ...values, rules: { enabled: true, set: { disk: 0.3 } } };
+    expect(() => render(other)).toThrow(/rules\.set\.disk differs from config/);
+  });
+
   test('includes every dashboard, each small enough for a ConfigMap', () => {
     const files = readdirSync(path.join(ROOT, 'dashboards')).filter((name) =>
       name.endsWith('.json'),

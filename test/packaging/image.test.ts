@@ -1,6 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { validate } from 'dockerfile-utils';
 import { describe, expect, test } from 'vitest';
@@ -72,6 +73,26 @@ describe('the Dockerfile', () => {
     const [labels = ''] = argumentsOf('LABEL');
     for (const name of ['title', 'description', 'licenses', 'version', 'revision']) {
       expect(labels).toContain(`org.opencontainers.image.${name}="`);
+    }
+  });
+
+  test('holds what the program reads beside itself to write the rules', () => {
+    const image = mkdtempSync(path.join(tmpdir(), 'crdb-exporter-image-'));
+    try {
+      for (const copied of argumentsOf('COPY').filter((names) => !names.startsWith('--from'))) {
+        const names = copied.split(' ');
+        const target = path.join(image, names.pop() ?? '');
+        for (const name of names) {
+          cpSync(path.join(ROOT, name), path.join(target, path.basename(name)));
+        }
+      }
+      cpSync(path.join(ROOT, 'src'), path.join(image, 'app/dist'), { recursive: true });
+      symlinkSync(path.join(ROOT, 'node_modules'), path.join(image, 'app/node_modules'));
+      const main = path.join(image, 'app/dist/main.ts');
+      const { stdout } = spawnSync(process.execPath, [main, 'rules'], { encoding: 'utf8' });
+      expect(stdout).toBe(readFileSync(path.join(ROOT, 'config/prometheus/rules.yml'), 'utf8'));
+    } finally {
+      rmSync(image, { recursive: true });
     }
   });
 

@@ -140,6 +140,11 @@ describe('the installed package', () => {
     expect(status).toBe(0);
   });
 
+  test('writes the rules', () => {
+    const { stdout } = spawnSync(installed.command, ['rules'], { encoding: 'utf8' });
+    expect(stdout).toBe(readFileSync(path.join(ROOT, 'config/prometheus/rules.yml'), 'utf8'));
+  });
+
   test('runs the demo, serves a scrape and exits with 0 on SIGTERM', async () => {
     await using demo = runProgram(installed.command, ['demo', '--scenario', 'calm']);
     const [url] = await demo.said(/http:\/\/\S+\/metrics/);

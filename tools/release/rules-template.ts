@@ -49,9 +49,18 @@ const DEFAULTS = settingNames().map(
   (name) => `${JSON.stringify(name)} ${JSON.stringify(SETTINGS[name][1])}`,
 );
 
-const HEAD = `{{- /* Written by npm run chart from src/cli/commands/rules. */}}
+const HEAD = `{{- /* Written by npm run chart from config/prometheus/rules.template.yml. */}}
 {{- if .Values.rules.enabled }}
-{{- $set := mergeOverwrite (dict ${DEFAULTS.join(' ')}) .Values.rules.set }}
+{{- $config := deepCopy (.Values.config.thresholds | default dict) }}
+{{- range $key, $value := .Values.config.links }}
+{{- if $value }}{{ $_ := set $config $key (trimSuffix "/" $value) }}{{ end }}
+{{- end }}
+{{- range $key, $value := $config }}
+{{- with get $.Values.rules.set $key }}
+{{- if ne (toString . | trimSuffix "/") (toString $value) }}{{ fail (printf "rules.set.%s differs from config: set it in config alone, for the status page, too" $key) }}{{ end }}
+{{- end }}
+{{- end }}
+{{- $set := mergeOverwrite (dict ${DEFAULTS.join(' ')}) .Values.rules.set $config }}
 {{- $labels := "" }}
 {{- range $key, $value := .Values.rules.set }}
 {{- if hasPrefix "label." $key }}{{ $labels = printf "%s, %s: %s" $labels (trimPrefix "label." $key) ($value | quote) }}{{ end }}

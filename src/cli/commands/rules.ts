@@ -15,8 +15,11 @@ import {
   type Settings,
 } from './rules/settings.ts';
 
-/** The rules, in which `${name}` stands for a setting, or for a text at the end of the file. */
-const TEMPLATE = path.join(import.meta.dirname, 'rules', 'rules.yml');
+/**
+ * The rules, in which `${name}` stands for a setting, or for a text at the end of the file. It lies below `config` in a
+ * checkout, in the package and in the image: beside src or dist.
+ */
+const TEMPLATE = path.join(import.meta.dirname, '../../../config/prometheus/rules.template.yml');
 
 /** `rules`: prints the recording and alerting rules. */
 export function define(command: Command, context: CommandContext): void {

@@ -6,7 +6,7 @@ import { listAlerts, writeRules } from '../../../../src/cli/commands/rules.ts';
 import { readSettings, settingNames } from '../../../../src/cli/commands/rules/settings.ts';
 import type { RuleGroup } from '../../../rules/rule-set.ts';
 
-const TEMPLATE = path.join(import.meta.dirname, '../../../../src/cli/commands/rules/rules.yml');
+const TEMPLATE = path.join(import.meta.dirname, '../../../../config/prometheus/rules.template.yml');
 
 function rulesWith(...pairs: readonly string[]): RuleGroup['rules'] {
   const text = writeRules(readSettings(pairs, listAlerts()));
