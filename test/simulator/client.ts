@@ -1,4 +1,3 @@
-import { get, type IncomingHttpHeaders } from 'node:http';
 import type { Simulator } from '../../src/simulator/index.ts';
 
 /** A response. */
@@ -72,28 +71,6 @@ export async function failureOf(call: Promise<unknown>): Promise<string> {
     return error instanceof Error ? error.message : String(error);
   }
   throw new Error('the call did not fail');
-}
-
-/** The bytes as received, without decompression. */
-export function askRaw(
-  url: string,
-  headers: Readonly<Record<string, string>>,
-): Promise<{ status: number; headers: IncomingHttpHeaders; body: Buffer }> {
-  return new Promise((resolve, reject) => {
-    const request = get(url, { headers }, (response) => {
-      const chunks: Buffer[] = [];
-      response.on('data', (chunk: Buffer) => chunks.push(chunk));
-      response.on('error', reject);
-      response.on('end', () => {
-        resolve({
-          status: response.statusCode ?? 0,
-          headers: response.headers,
-          body: Buffer.concat(chunks),
-        });
-      });
-    });
-    request.on('error', reject);
-  });
 }
 
 export interface WireRange {

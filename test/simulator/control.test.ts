@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startSimulator, type Simulator } from '../../src/simulator/index.ts';
-import { ask, clusterClient, type Answered } from './client.ts';
+import { ask, type Answered } from './client.ts';
 
 describe('the control port', () => {
   let simulator: Simulator;
@@ -27,32 +27,6 @@ describe('the control port', () => {
       expect(text).toContain(call);
   });
 
-  it('returns the truth and the requests', async () => {
-    expect((await control('GET', '/truth')).json()).toMatchObject({ nodesByStatus: { dead: 1 } });
-    await clusterClient(simulator);
-    expect((await control('GET', '/requests')).json()).toMatchObject([{ endpoint: 'login' }]);
-  });
-
-  it('sets and clears faults', async () => {
-    const client = await clusterClient(simulator);
-    await control('POST', '/faults', { endpoint: 'nodes', kind: 'status', status: 503 });
-    expect((await client('/nodes/')).status).toBe(503);
-    await control('DELETE', '/faults');
-    expect((await client('/nodes/')).status).toBe(200);
-  });
-
-  it('makes responses stall and sets any Retry-After', async () => {
-    await control('POST', '/faults', { endpoint: 'vars', kind: 'stall', bytes: 10 });
-    const patience = new AbortController();
-    const { body } = await fetch(`${simulator.clusterUrl}/_status/vars`, patience);
-    const { value } = (await body?.getReader().read()) ?? {};
-    expect(value).toHaveLength(10);
-    patience.abort();
-    await control('POST', '/faults', { kind: 'status', status: 429, retryAfter: '999999999' });
-    const { status, headers } = await ask(`${simulator.clusterUrl}/api/v2/nodes/`);
-    expect([status, headers.get('retry-after')]).toEqual([429, '999999999']);
-  });
-
   it('changes nodes, ranges, sessions and the assistant', async () => {
     await control('POST', '/world/kill', { node: 2, liveness: 'unavailable' });
     await control('POST', '/world/problem', { range: 2, problem: 'range_too_large' });
@@ -63,15 +37,6 @@ describe('the control port', () => {
     expect(truth.ranges.problemRangeIds.range_too_large).toContain(2);
     expect(truth.sessions.byApplication.map((each) => each.application)).toContain('by-http');
     expect(truth.assistant?.status).toBe('PENDING');
-  });
-
-  it('sets quirks and invalidates tokens', async () => {
-    const client = await clusterClient(simulator);
-    await control('POST', '/quirks', { tenant: 'text' });
-    expect((await client('/nodes/')).status).toBe(501);
-    await control('POST', '/quirks', { tenant: 'no' });
-    await control('POST', '/tokens/revoke');
-    expect((await client('/nodes/')).status).toBe(401);
   });
 
   it('refuses invalid calls and names the reason', async () => {

@@ -1,19 +1,12 @@
 import { get } from 'node:https';
 import { createServer } from 'node:net';
-import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startSimulator, type Simulator } from '../../src/simulator/index.ts';
 import { TEST_CERTIFICATE, TEST_KEY } from './certificate.ts';
-import { ask, askRaw, clusterClient, failureOf, logIn, type RangesBody } from './client.ts';
+import { ask, clusterClient, failureOf } from './client.ts';
 
 const INTERNAL =
   'An internal server error has occurred. Please check your CockroachDB logs for more details.\n';
-
-/** The ranges of a body as texts, in an order of their own. */
-function rangesIn(body: Buffer): readonly string[] {
-  const { ranges }: RangesBody = JSON.parse(String(body));
-  return ranges.map((range) => JSON.stringify(range)).toSorted();
-}
 
 describe('the HTTP layer of the simulated cluster', () => {
   let simulator: Simulator;
@@ -45,42 +38,6 @@ describe('the HTTP layer of the simulated cluster', () => {
     expect(text.at(-1)).toBe('}');
   });
 
-  it('compresses large bodies only on request', async () => {
-    const headers = { 'X-Cockroach-API-Session': await logIn(simulator) };
-    const url = `${simulator.clusterUrl}/api/v2/nodes/local/ranges/`;
-    const packed = await askRaw(url, { ...headers, 'accept-encoding': 'gzip' });
-    const plain = await askRaw(url, headers);
-    const refused = await askRaw(url, { ...headers, 'accept-encoding': 'gzip;q=0' });
-    expect(packed.headers['content-encoding']).toBe('gzip');
-    // The stores of the two responses are in different orders.
-    expect(rangesIn(gunzipSync(packed.body))).toEqual(rangesIn(plain.body));
-    expect(plain.headers['content-encoding']).toBeUndefined();
-    expect(refused.headers['content-encoding']).toBeUndefined();
-    const small = await askRaw(`${simulator.clusterUrl}/health`, { 'accept-encoding': 'gzip' });
-    expect(small.headers['content-encoding']).toBeUndefined();
-  });
-
-  it('serves health and its own metrics without authentication', async () => {
-    const root = simulator.clusterUrl;
-    expect((await ask(`${root}/health`)).status).toBe(200);
-    expect((await ask(`${root}/api/v2/health/`)).status).toBe(200);
-    expect((await ask(`${root}/api/v2/health/?ready=true`)).status).toBe(200);
-    expect((await ask(`${root}/api/v2/health/?ready=maybe`)).status).toBe(400);
-    expect((await ask(`${root}/_status/vars`)).text).toMatch(/^sys_uptime\{node_id="1"\} \d+$/m);
-  });
-
-  it('treats a POST to a listing as a GET', async () => {
-    expect((await client('/nodes/?limit=1', { method: 'POST', body: '' })).status).toBe(200);
-  });
-
-  it('proxies a request with remote_node_id to that node, as parameter or cookie', async () => {
-    const proxied = await client<RangesBody>('/nodes/local/ranges/?remote_node_id=3&limit=2');
-    expect(proxied.json().ranges.map((range) => range.source_node_id)).toEqual([3, 3]);
-    const cookie = { headers: { cookie: 'remote_node_id=2' } };
-    const { json } = await client<RangesBody>('/nodes/local/ranges/?limit=1', cookie);
-    expect(json().ranges[0]?.source_node_id).toBe(2);
-  });
-
   it('refuses unknown remote nodes and cannot reach dead ones', async () => {
     expect((await client('/nodes/?remote_node_id=x')).status).toBe(400);
     expect((await client('/nodes/?remote_node_id=99')).status).toBe(400);
@@ -102,21 +59,6 @@ describe('the HTTP layer of the simulated cluster', () => {
       expect((await client(path)).status).toBeLessThan(500);
     }
     expect(simulator.requests.entries.filter((entry) => entry.failure !== undefined)).toEqual([]);
-  });
-
-  it('records requests without secrets', async () => {
-    simulator.requests.clear();
-    await client('/nodes/3/ranges/?limit=1');
-    const [entry] = simulator.requests.entries;
-    expect(entry).toMatchObject({
-      api: 'cluster',
-      endpoint: 'node_ranges',
-      node: 3,
-      gateway: 1,
-      path: '/api/v2/nodes/3/ranges/?limit=1',
-      status: 200,
-    });
-    expect(JSON.stringify(entry)).not.toContain(simulator.password);
   });
 });
 
@@ -164,13 +106,5 @@ describe('closing', () => {
     await new Promise((resolve) => {
       reuse.close(resolve);
     });
-  });
-
-  it('frees its ports when one port is taken', async () => {
-    await using first = await startSimulator({ metricKeys: 'useful' });
-    const port = Number(new URL(first.cloudUrl).port);
-    await expect(
-      startSimulator({ metricKeys: 'useful', cloudListen: { host: '127.0.0.1', port } }),
-    ).rejects.toThrow('EADDRINUSE');
   });
 });

@@ -117,17 +117,6 @@ describe('the liveness of a node', () => {
     world.killNode(4, 'unavailable');
     expect(await status(4)).toBe(5);
   });
-
-  test('changes at once for a test that asks for it', async () => {
-    const { world, status } = await openWorld();
-    world.killNode(4);
-    world.beginDecommission(5);
-    world.killNode(5);
-    expect([await status(4), await status(5)]).toEqual([1, 5]);
-    world.reviveNode(4);
-    world.reviveNode(5);
-    expect([await status(4), await status(5)]).toEqual([3, 4]);
-  });
 });
 
 describe('a decommissioning', () => {

@@ -56,10 +56,6 @@ describe('logging in to the simulated cluster', () => {
     expect(json.status).toBe(400);
   });
 
-  it('returns 404 to GET', async () => {
-    expect((await ask(loginUrl)).status).toBe(404);
-  });
-
   it('returns 401 without a header, 400 for one that is not base64, 401 for an unknown token', async () => {
     expect(await ask(nodesUrl)).toMatchObject({ status: 401, text: 'invalid session header\n' });
     expect(await ask(nodesUrl, { token: 'ab!c' })).toMatchObject({
@@ -80,34 +76,6 @@ describe('logging in to the simulated cluster', () => {
     expect((await ask(nodesUrl, { token: 'cookie', headers: cookie })).status).toBe(200);
     expect((await ask(nodesUrl, { token: 'cookie' })).status).toBe(400);
   });
-
-  it('ends a session at logout', async () => {
-    const token = await logIn(simulator);
-    const logoutUrl = `${simulator.clusterUrl}/api/v2/logout/`;
-    expect(await ask(logoutUrl, { method: 'POST' })).toMatchObject({
-      status: 400,
-      text: 'invalid or unspecified session\n',
-    });
-    expect(await ask(logoutUrl, { method: 'POST', token })).toMatchObject({
-      status: 200,
-      text: '{"logged_out":true}',
-    });
-    expect((await ask(nodesUrl, { token })).status).toBe(401);
-    expect(await ask(logoutUrl, { method: 'POST', token: 'CAESAA==' })).toMatchObject({
-      status: 400,
-      text: 'invalid session\n',
-    });
-  });
-
-  it('refuses expired and revoked tokens, and accepts new ones', async () => {
-    const token = await logIn(simulator);
-    simulator.world.expireTokens();
-    expect((await ask(nodesUrl, { token })).status).toBe(401);
-    const second = await logIn(simulator);
-    expect((await ask(nodesUrl, { token: second })).status).toBe(200);
-    simulator.world.revokeTokens();
-    expect((await ask(nodesUrl, { token: second })).status).toBe(401);
-  });
 });
 
 it('expires tokens after the session timeout, use does not extend it', async () => {
@@ -122,62 +90,4 @@ it('expires tokens after the session timeout, use does not extend it', async () 
   expect((await ask(`${simulator.clusterUrl}/api/v2/nodes/`, { token })).status).toBe(200);
   nowMs += 1;
   expect((await ask(`${simulator.clusterUrl}/api/v2/nodes/`, { token })).status).toBe(401);
-});
-
-it('needs no login on an insecure cluster and ignores the header', async () => {
-  await using simulator = await startSimulator({ metricKeys: 'useful', insecure: true });
-  const url = `${simulator.clusterUrl}/api/v2/nodes/`;
-  expect((await ask(url)).status).toBe(200);
-  expect((await ask(url, { token: '!' })).status).toBe(200);
-});
-
-it('accepts one token at every node', async () => {
-  await using simulator = await startSimulator({ metricKeys: 'useful', gateways: 3 });
-  const token = await logIn(simulator);
-  for (const url of simulator.clusterUrls) {
-    expect((await ask(`${url}/api/v2/nodes/`, { token })).status).toBe(200);
-  }
-});
-
-describe('a login that returns invalid tokens', () => {
-  let simulator: Simulator;
-
-  beforeAll(async () => {
-    simulator = await startSimulator({ metricKeys: 'useful', nodes: 3, ranges: 6, sessions: 4 });
-  });
-  afterAll(() => simulator.close());
-
-  it('succeeds, but the token cannot be a header', async () => {
-    for (const [kind, part] of [
-      ['newline', '\n'],
-      ['cjk', '令'],
-    ] as const) {
-      simulator.setQuirk('loginToken', kind);
-      const token = await logIn(simulator);
-      expect(token).toContain(part);
-      expect(() => new Headers({ 'X-Cockroach-API-Session': token })).toThrow(TypeError);
-    }
-  });
-
-  it('succeeds, but no node accepts the token', async () => {
-    simulator.setQuirk('loginToken', 'good');
-    const goodLength = (await logIn(simulator)).length;
-    for (const [kind, length] of [
-      ['long', 8192],
-      ['empty', 0],
-      ['refused', goodLength],
-    ] as const) {
-      simulator.setQuirk('loginToken', kind);
-      const token = await logIn(simulator);
-      expect(token).toHaveLength(length);
-      const { status } = await ask(`${simulator.clusterUrl}/api/v2/nodes/`, { token });
-      expect(status).toBe(401);
-    }
-  });
-
-  it('returns valid ones again', async () => {
-    simulator.setQuirk('loginToken', 'good');
-    const token = await logIn(simulator);
-    expect((await ask(`${simulator.clusterUrl}/api/v2/nodes/`, { token })).status).toBe(200);
-  });
 });

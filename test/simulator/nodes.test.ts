@@ -62,16 +62,6 @@ describe("a store's own counts", () => {
     });
     expect(Math.min(...Object.values(problems))).toBeGreaterThan(0);
   });
-
-  it('stay as they were in the record of a node that has died', async () => {
-    await using simulator = await startSimulator({ metricKeys: 'useful', frozen: true });
-    const client = await clusterClient(simulator);
-    const countsOf = async () => (await client<NodesBody>('/nodes/')).json().nodes?.[1];
-    const before = (await countsOf())?.store_metrics;
-    simulator.world.killNode(2);
-    simulator.world.addRange([1, 2, 3]);
-    expect((await countsOf())?.store_metrics).toEqual(before);
-  });
 });
 
 describe('GET /nodes/', () => {
@@ -160,27 +150,6 @@ describe('GET /nodes/', () => {
     const [after] = await nodes();
     expect(after?.started_at).toBeGreaterThan(before?.started_at ?? Infinity);
     expect(after?.metrics['sql.query.count']).toBe(0);
-  });
-
-  it('has metrics by store, with the counts of its replicas', async () => {
-    const store = simulator.truth().stores[0];
-    nowMs += 10_000;
-    const [node] = await nodes();
-    expect(node?.store_metrics?.['1']).toMatchObject({
-      replicas: store?.replicas,
-      'replicas.quiescent': store?.quiescent,
-      'ranges.underreplicated': store?.problems.underreplicated,
-    });
-  });
-
-  it('reflects changes to a node', async () => {
-    simulator.world.killNode(4, 'unavailable');
-    expect((await nodes())[3]?.liveness_status).toBe(2);
-    simulator.world.reviveNode(4);
-    simulator.world.decommission(5);
-    const seen = await nodes();
-    expect(seen[3]?.liveness_status).toBe(3);
-    expect(seen[4]?.liveness_status).toBe(4);
   });
 });
 

@@ -59,21 +59,6 @@ describe('single quirks of the real dialect', () => {
     expect((await client<SessionsBody>('/sessions/?limit=2')).json()).toHaveProperty('next');
   });
 
-  it('sessionsPageCap: maximum page size regardless of limit', async () => {
-    const all = (await client<SessionsBody>('/sessions/?limit=1000')).json().sessions.length;
-    simulator.setQuirk('sessionsPageCap', 3);
-    const lengthOf = async (query: string) =>
-      (await client<SessionsBody>(`/sessions/${query}`)).json().sessions.length;
-    expect(await lengthOf('?limit=1000')).toBe(3);
-    expect(await lengthOf('?limit=2')).toBe(2);
-    expect(await lengthOf('')).toBe(all);
-  });
-
-  it('usersNeedSession: users are listed without a session', async () => {
-    simulator.setQuirk('usersNeedSession', false);
-    expect((await ask(`${simulator.clusterUrl}/api/v2/users/`)).status).toBe(200);
-  });
-
   it('tenant: 501 with a text, or the older null for nodes and ranges', async () => {
     for (const path of ['/nodes/', '/sessions/', '/users/', '/login/']) {
       expect(await under('tenant', 'text', path)).toMatchObject({
@@ -124,52 +109,12 @@ describe('single quirks of the real dialect', () => {
     expect(keys.filter((key) => !/^\/Tenant\/3\/Table\/\d+/.test(key))).toEqual([]);
   });
 
-  it('defaultVirtualCluster: a standby answers as the system until its failover', async () => {
-    await using standby = await startSimulator({
-      virtualCluster: 3,
-      quirks: { defaultVirtualCluster: 'system' },
-    });
-    const standbyClient = await clusterClient(standby);
-    expect((await standbyClient('/nodes/')).status).toBe(200);
-    standby.world.failOver();
-    expect((await standbyClient('/nodes/')).status).toBe(501);
-    expect((await standbyClient('/nodes/?cluster=system')).status).toBe(200);
-  });
-
-  it('redirectToHttps: 307 for everything except health', async () => {
-    simulator.setQuirk('redirectToHttps', true);
-    const { status, headers } = await client('/nodes/');
-    expect([status, headers.get('location')?.startsWith('https://')]).toEqual([307, true]);
-    expect((await ask(`${simulator.clusterUrl}/health`)).status).toBe(200);
-  });
-
   it('gzip and hsts: compression off, a header on', async () => {
     simulator.setQuirk('gzip', false);
     simulator.setQuirk('hsts', true);
     const { headers } = await client('/nodes/');
     expect(headers.get('content-encoding')).toBeNull();
     expect(headers.get('strict-transport-security')).toContain('max-age');
-  });
-
-  it('unencodable: status 200, and the text of the generic error', async () => {
-    expect(await under('unencodable', 'nodes', '/nodes/')).toMatchObject({
-      status: 200,
-      text: expect.stringMatching(/^An internal server error/),
-    });
-    expect((await under('unencodable', 'ranges', '/nodes/1/ranges/')).text).toMatch(/^An internal/);
-  });
-
-  it('rangeChurn: replicas change between pages', async () => {
-    simulator.setQuirk('rangeChurn', true);
-    const highest = (): number =>
-      Math.max(...Object.keys(simulator.truth().ranges.leaseSequences).map(Number));
-    const before = highest();
-    await client('/nodes/1/ranges/?limit=10');
-    await client('/nodes/1/ranges/?limit=10&offset=10');
-    expect(highest()).toBe(before + 2);
-    const whole = (await client<RangesBody>('/nodes/1/ranges/')).json();
-    expect(whole.ranges.length).toBeGreaterThan(40);
-    expect(highest()).toBe(before + 2);
   });
 
   it('writeZeros: zeros and false flags are written', async () => {
@@ -214,15 +159,6 @@ describe('single quirks of the real dialect', () => {
     expect(nodes?.[0]?.metrics['huge.metric']).toBeGreaterThan(Number.MAX_SAFE_INTEGER);
     const [, digits = ''] = /"sequence":(\d+)/.exec((await client('/nodes/1/ranges/')).text) ?? [];
     expect(BigInt(digits)).not.toBe(BigInt(Number(digits)));
-  });
-
-  it('ignoreRemoteNode: the gateway responds itself', async () => {
-    simulator.setQuirk('ignoreRemoteNode', true);
-    const { ranges } = (
-      await client<RangesBody>('/nodes/local/ranges/?remote_node_id=3&limit=1')
-    ).json();
-    expect(ranges[0]?.source_node_id).toBe(1);
-    expect((await client('/nodes/?remote_node_id=99')).status).toBe(200);
   });
 
   it('writes fingerprints of 64 bits exactly', async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { startSimulator, type Simulator } from '../../src/simulator/index.ts';
-import { ask, clusterClient, failureOf, logIn, type RangesBody, type WireRange } from './client.ts';
+import { clusterClient, type RangesBody, type WireRange } from './client.ts';
 
 const ONE_REPLICA = ['unavailable', 'underreplicated', 'overreplicated', 'range_too_large'];
 
@@ -44,10 +44,6 @@ describe('GET /nodes/{id}/ranges/', () => {
     for (const id of [99, 9, 7]) expect((await client(`/nodes/${id}/ranges/`)).status).toBe(500);
   });
 
-  it('serves draining nodes', async () => {
-    expect((await page('/nodes/8/ranges/')).ranges.length).toBeGreaterThan(0);
-  });
-
   it('lists one store after the other, and ranges by id within each', async () => {
     const { ranges } = await page('/nodes/1/ranges/');
     const stores = Map.groupBy(ranges, (range) => range.source_store_id);
@@ -71,16 +67,6 @@ describe('GET /nodes/{id}/ranges/', () => {
     }
     expect(joined).toEqual(whole.ranges);
     expect((await client('/nodes/1/ranges/?limit=5&offset=99999')).text).toBe('{"ranges":[]}');
-  });
-
-  it('filters by the first ranges parameter, unknown ids are absent', async () => {
-    const ids = (await page('/nodes/1/ranges/?limit=2')).ranges.map((range) => range.desc.range_id);
-    const some = await page(`/nodes/1/ranges/?ranges=${ids.join(',')},999999&ranges=1`);
-    expect(some.ranges.map((range) => range.desc.range_id)).toEqual(ids);
-    expect(await client('/nodes/1/ranges/?ranges=1,x')).toMatchObject({
-      status: 400,
-      text: 'invalid range ID\n',
-    });
   });
 
   it('leaves no gap in the key space', async () => {
@@ -173,64 +159,6 @@ describe('GET /nodes/{id}/ranges/', () => {
     simulator.world.reviveNode(6);
     simulator.world.removeRange(id);
   });
-
-  it('shows other problems on the replica that has them', async () => {
-    const { ranges } = await page('/nodes/4/ranges/?limit=1');
-    const { desc, source_store_id: store } = ranges[0] ?? {
-      desc: { range_id: 0 },
-      source_store_id: 0,
-    };
-    simulator.world.setProblem(desc.range_id, 'circuit_breaker_error', true, store);
-    const shown = (await page(`/nodes/4/ranges/?ranges=${desc.range_id}`)).ranges;
-    expect(shown[0]?.problems).toHaveProperty('circuit_breaker_error', true);
-    simulator.world.setProblem(desc.range_id, 'circuit_breaker_error', false, store);
-  });
-
-  it('shows a partitioned node only itself, and the others without it', async () => {
-    const id = simulator.world.addRange([2, 3, 4]);
-    simulator.world.partition(2);
-    expect((await client('/nodes/2/ranges/')).status).toBe(500);
-    const other = await page(`/nodes/3/ranges/?ranges=${id}`);
-    expect(other.ranges[0]?.problems).toEqual({ underreplicated: true });
-    const token = await logIn(simulator);
-    const alone = `${simulator.clusterUrls[1]}/api/v2/nodes`;
-    const own = await ask<RangesBody>(`${alone}/local/ranges/?ranges=${id}`, { token });
-    expect(own.json().ranges[0]?.problems).toEqual({ unavailable: true, underreplicated: true });
-    expect((await ask(`${alone}/`, { token })).status).toBe(500);
-    simulator.world.reviveNode(2);
-    simulator.world.removeRange(id);
-  });
-
-  it('counts a lease change in the sequence', async () => {
-    const id = simulator.world.addRange([1, 2, 3]);
-    const before = simulator.truth().ranges.leaseSequences[id] ?? Number.NaN;
-    simulator.world.moveLease(id, 3);
-    const [replica] = (await page(`/nodes/3/ranges/?ranges=${id}`)).ranges;
-    expect(replica?.lease_history?.at(-1)).toMatchObject({
-      sequence: before + 1,
-      replica: { node_id: 3 },
-    });
-    simulator.world.lagReplica(id, 1, 1);
-    const [lagging] = (await page(`/nodes/1/ranges/?ranges=${id}`)).ranges;
-    expect(lagging?.lease_history?.at(-1)).toMatchObject({ replica: { node_id: 1 } });
-    simulator.world.removeRange(id);
-  });
-});
-
-it('waits before it fails on a dead node, or never responds, under the quirk', async () => {
-  await using simulator = await startSimulator({
-    metricKeys: 'useful',
-    quirks: { deadNode: 'after-delay', deadNodeDelayMs: 30 },
-  });
-  const client = await clusterClient(simulator);
-  expect((await client('/nodes/9/ranges/')).status).toBe(500);
-  simulator.setQuirk('deadNode', 'hang');
-  const patience = new AbortController();
-  const failure = failureOf(client('/nodes/9/ranges/', { signal: patience.signal }));
-  await expect.poll(() => simulator.requests.inFlight.get('node_ranges')).toBe(1);
-  patience.abort();
-  expect(await failure).toContain('aborted');
-  await expect.poll(() => simulator.requests.inFlight.get('node_ranges')).toBe(0);
 });
 
 /** The orders of so many lists of node 1. */

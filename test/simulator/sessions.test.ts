@@ -21,66 +21,14 @@ describe('GET /sessions/', () => {
   const page = async (query = ''): Promise<SessionsBody> =>
     (await client<SessionsBody>(`/sessions/${query}`)).json();
 
-  it('lists the sessions of all nodes, nodes by id and sessions by start', async () => {
-    const { sessions } = await page();
-    const order = sessions.map((session) => [session.node_id, Date.parse(session.start)] as const);
-    const sorted = order.toSorted((a, b) => a[0] - b[0] || a[1] - b[1]);
-    expect(order).toEqual(sorted);
-    const { open, closed } = simulator.truth().sessions;
-    expect(sessions).toHaveLength(open + closed);
-  });
-
-  it('reports a dead node among the errors, with status 200, but not the decommissioned one', async () => {
-    const { errors } = await page();
-    expect(errors).toEqual([
-      { node_id: 9, message: 'failed to dial into node 9 (DEAD): connection refused' },
-    ]);
-  });
-
   it('always contains the prefix of internal applications and a next token', async () => {
     expect(await page()).toMatchObject({ internal_app_name_prefix: '$ internal', next: UNLIMITED });
     expect(decoded(UNLIMITED)).toBe('|0|0|');
   });
 
-  it('marks closed sessions by status 1 and an end, and excludes them on request', async () => {
-    const { sessions } = await page();
-    const closed = sessions.filter((session) => session.status === 1);
-    expect(closed).toHaveLength(simulator.truth().sessions.closed);
-    expect(closed.every((session) => session.end !== undefined)).toBe(true);
-    const open = (await page('?exclude_closed_sessions=true')).sessions;
-    expect(open).toEqual(sessions.filter((session) => session.status !== 1));
-  });
-
-  it('contains every state', async () => {
-    const { sessions } = await page('?exclude_closed_sessions=true');
-    const active = sessions.filter((session) => session.active_queries !== null);
-    const waiting = sessions.filter((s) => s.active_queries === null && s.active_txn !== undefined);
-    const idle = sessions.filter((session) => session.active_txn === undefined);
-    for (const list of [active, waiting, idle]) expect(list.length).toBeGreaterThan(0);
-    expect(active.every((session) => session.status === undefined)).toBe(true);
-    expect(idle.every((session) => session.status === 2)).toBe(true);
-  });
-
-  it('contains names that need escaping', async () => {
-    const names = (await page()).sessions.map((session) => session.application_name);
-    expect(names).toContain('two\nlines');
-    expect(names).toContain('🚕 dispatch');
-    expect(names).toContain('C:\\Program Files\\psql');
-    expect(names).toContain(undefined);
-    expect(Math.max(...names.map((name) => name?.length ?? 0))).toBe(10_240);
-  });
-
   it('filters by user name', async () => {
     const { sessions } = await page('?username=REPORTING');
     expect(new Set(sessions.map((session) => session.username))).toEqual(new Set(['reporting']));
-  });
-
-  it('hides internal sessions unless the cluster shows them', async () => {
-    const { internal, open, closed } = simulator.truth().sessions;
-    expect(internal).toBe(7);
-    simulator.setQuirk('internalSessions', true);
-    expect((await page()).sessions).toHaveLength(internal + open + closed);
-    simulator.setQuirk('internalSessions', false);
   });
 
   it('pages over the nodes with tokens of the position', async () => {
@@ -139,45 +87,6 @@ describe('GET /sessions/', () => {
       expect(await page(`?limit=2&start=${token}`)).toEqual(first);
     }
     expect(await page(`?start=${first.next}`)).toEqual(await page());
-  });
-
-  const mine = async (): Promise<SessionsBody['sessions'][number] | undefined> =>
-    (await page()).sessions.find((session) => session.application_name === 'mine');
-
-  it('opens and closes sessions on request', async () => {
-    const id = simulator.world.openSession({
-      nodeId: 2,
-      applicationName: 'mine',
-      state: 'idle_in_transaction',
-      transactionAgeMs: 90_000,
-    });
-    expect(await mine()).toMatchObject({
-      id: Buffer.from(id, 'hex').toString('base64'),
-      active_queries: null,
-      active_txn: { elapsed_time: 90e9, deadline: '0001-01-01T00:00:00Z' },
-    });
-    simulator.world.closeSession(id);
-    expect(await mine()).toMatchObject({ status: 1 });
-    simulator.world.dropOpenedSessions();
-  });
-
-  it('sessionsPageCap: pages are shorter than requested, and the token continues after them', async () => {
-    simulator.setQuirk('sessionsPageCap', 7);
-    const whole = await page();
-    const first = await page('?limit=1000');
-    const second = await page(`?limit=1000&start=${first.next}`);
-    simulator.setQuirk('sessionsPageCap', 0);
-    expect(whole.sessions.length).toBeGreaterThan(14);
-    expect(first.sessions).toEqual(whole.sessions.slice(0, 7));
-    expect(second.sessions).toEqual(whole.sessions.slice(7, 14));
-  });
-
-  it('never responds while a node is frozen', async () => {
-    simulator.world.freezeNode(3);
-    const signal = AbortSignal.timeout(100);
-    await expect(client('/sessions/', { signal })).rejects.toThrow('timeout');
-    simulator.world.reviveNode(3);
-    expect((await page()).sessions.length).toBeGreaterThan(0);
   });
 });
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startSimulator, type Simulator } from '../../src/simulator/index.ts';
-import { ask, clusterClient, logIn } from './client.ts';
+import { ask, clusterClient } from './client.ts';
 
 interface TablesBody {
   readonly results:
@@ -41,15 +41,6 @@ describe('GET /table_metadata/', () => {
     return (await client<TablesBody>(`/table_metadata/${query}`)).json();
   }
 
-  it('has ten tables a page unless told otherwise', async () => {
-    const first = await list('');
-    expect(first.results).toHaveLength(10);
-    expect(first.pagination_info).toEqual({ total_results: 27, page_size: 10, page_num: 1 });
-    const last = await list('?pageNum=3&pageSize=12');
-    expect(last.results).toHaveLength(3);
-    expect(last.pagination_info).toEqual({ total_results: 27, page_size: 12, page_num: 3 });
-  });
-
   it('counts nothing on an empty page, whose results are null', async () => {
     expect(await list('?pageNum=9')).toEqual({
       results: null,
@@ -80,38 +71,5 @@ describe('GET /table_metadata/', () => {
     expect((await client('/table_metadata/?pageNum=x')).status).toBe(422);
     expect((await client('/table_metadata/', { method: 'POST' })).status).toBe(405);
     expect((await ask(`${simulator.clusterUrl}/api/v2/table_metadata/`)).status).toBe(401);
-  });
-
-  it('shows no table to a user without CONNECT', async () => {
-    const token = await logIn(simulator, 'blind', 'x');
-    const answer = await ask<TablesBody>(`${simulator.clusterUrl}/api/v2/table_metadata/`, {
-      token,
-    });
-    expect(answer.status).toBe(200);
-    expect(answer.json().results).toBeNull();
-  });
-
-  it('is as old as its cache', async () => {
-    const before = (await list('?name=rides')).results?.[0];
-    expect(before?.last_updated).toBe(
-      new Date(START_MS - 60_000).toISOString().replace('.000', ''),
-    );
-    nowMs += 3_600_000;
-    const after = (await list('?name=rides')).results?.[0];
-    expect(after?.replication_size_bytes).toBeGreaterThan(before?.replication_size_bytes ?? 0);
-    simulator.setQuirk('tableCacheAgeMs', 86_400_000);
-    expect((await list('?name=rides')).results?.[0]?.last_updated).toMatch(/^2027-01-14/);
-  });
-
-  it('exists on virtual clusters, and not before 24.3', async () => {
-    simulator.setQuirk('tenant', 'text');
-    expect((await client('/table_metadata/')).status).toBe(200);
-    expect((await client('/databases/movr/tables/rides/')).status).toBe(501);
-    simulator.setQuirk('tenant', 'no');
-    simulator.setQuirk('tableMetadata', false);
-    expect(await client('/table_metadata/')).toMatchObject({
-      status: 404,
-      text: '404 page not found\n',
-    });
   });
 });
