@@ -26,31 +26,28 @@ addresses and keys are omitted without their own flags.
 /** Resolves to the output of a command, standard error first. */
 export type RunCommand = (args: readonly string[]) => Promise<string>;
 
-const MAX_LINES = 26;
 const MAX_LINE_LENGTH = 160;
 
 /** The text of docs/commands.md; `run` runs a command on the simulator that \`exporter.yml\` describes. */
 export async function writeCommandsPage(run: RunCommand): Promise<string> {
   const parts = [INTRODUCTION];
-  for (const { title, text, commands } of SECTIONS) {
+  for (const { title, text, commands, lines = 12 } of SECTIONS) {
     parts.push(`## ${title}\n\n${text}\n`);
     for (const command of commands) {
       const printed = await run([...command.split(' '), '--config.file=exporter.yml']);
       const line = `$ crdb-exporter ${command} --config.file=exporter.yml`;
-      parts.push(`\`\`\`console\n${line}\n${shorten(printed)}\n\`\`\`\n`);
+      parts.push(`\`\`\`console\n${line}\n${shorten(printed, lines)}\n\`\`\`\n`);
     }
   }
   return parts.join('\n');
 }
 
-function shorten(printed: string): string {
+function shorten(printed: string, maxLines: number): string {
   const lines = printed
     .trimEnd()
     .split('\n')
     .map((line) => (line.length > MAX_LINE_LENGTH ? `${line.slice(0, MAX_LINE_LENGTH)}…` : line));
-  return lines.length > MAX_LINES
-    ? [...lines.slice(0, MAX_LINES), '…'].join('\n')
-    : lines.join('\n');
+  return lines.length > maxLines ? [...lines.slice(0, maxLines), '…'].join('\n') : lines.join('\n');
 }
 
 /** The lines that are the same in each run: headings, commands and the titles of columns. */

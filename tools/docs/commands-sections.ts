@@ -3,6 +3,8 @@ export interface Section {
   readonly title: string;
   readonly text: string;
   readonly commands: readonly string[];
+  /** Lines of output that the page shows; 12 by default. */
+  readonly lines?: number;
 }
 
 export const SECTIONS: readonly Section[] = [
@@ -15,6 +17,7 @@ export const SECTIONS: readonly Section[] = [
     title: 'diagnose',
     text: 'Checks every step from the DNS name of each host to the metrics and reports how to fix what fails: the SQL to run, the flag to set, the role to request. It also estimates the cost of a scan of all ranges and the number of series. The exit code is 1 when a check failed.',
     commands: ['diagnose'],
+    lines: 24,
   },
   {
     title: 'nodes',
