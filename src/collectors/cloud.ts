@@ -60,11 +60,24 @@ const families = {
   }),
 };
 
+/** What a poll found of the migration assistant. */
 export interface CloudResult extends CollectorResult {
-  /** Undefined when the cluster has no migration assistant. */
-  readonly assistant:
-    | (ReturnType<typeof toAssistant> & { readonly statusSinceMs: number })
-    | undefined;
+  /** Undefined when the cluster has none. */
+  readonly assistant: AssistantStatus | undefined;
+}
+
+/** A migration assistant; missing fields are empty or undefined. */
+interface AssistantStatus {
+  readonly id: string;
+  readonly clusterId: string;
+  readonly region: string;
+  /** Lower case, as `running`. */
+  readonly status: string;
+  readonly health: string;
+  readonly createdMs: number | undefined;
+  readonly updatedMs: number | undefined;
+  /** When this status was first seen. */
+  readonly statusSinceMs: number;
 }
 
 /** GET …/migration-assistant: existence, status and health of the migration assistant. */
@@ -119,14 +132,12 @@ export const cloud = defineCollector({
   },
 });
 
-/** Missing fields are empty or undefined. */
-function toAssistant(found: Infer<typeof assistantShape>) {
+function toAssistant(found: Infer<typeof assistantShape>): Omit<AssistantStatus, 'statusSinceMs'> {
   const { id = '', cluster_id = '', deployed_region = '', status = '', health = '' } = found;
   return {
     id: cleanLabelValue(id),
     clusterId: cleanLabelValue(cluster_id),
     region: cleanLabelValue(deployed_region),
-    /** Lower case, as `running`. */
     status: cleanLabelValue(status.toLowerCase()),
     health: cleanLabelValue(health.toLowerCase()),
     createdMs: found.created_at,

@@ -14,6 +14,7 @@ import {
   countValues,
   MAX_TIERS,
   type NodeRecord,
+  type NodeStatus,
   nodeShape,
   selectKeys,
 } from './record.ts';
@@ -108,6 +109,9 @@ export const nodes = defineCollector({
   },
 });
 
+export type { NodeStatus } from './record.ts';
+
+/** What a poll found of the nodes. */
 export interface NodesResult extends CollectorResult {
   /** By id. */
   readonly nodes: readonly NodeStatus[];
@@ -117,13 +121,6 @@ export interface NodesResult extends CollectorResult {
   readonly lastBackupSeconds: number;
   /** When the server answered, by its clock, ms since the epoch; undefined when it sent no Date. */
   readonly answeredMs?: number | undefined;
-}
-
-export interface NodeStatus extends NodeRecord {
-  /** False when the node no longer writes its record: its measurements are old. */
-  readonly isFresh: boolean;
-  /** By the clock of the server that answered; undefined when it sent no Date. */
-  readonly recordAgeSeconds?: number | undefined;
 }
 
 function recordAge({ updatedSeconds }: NodeRecord, dateMs: number | undefined): number | undefined {

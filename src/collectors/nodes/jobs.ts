@@ -1,6 +1,6 @@
 import { type Family, gauge } from '../../metrics/family.ts';
 import type { SampleSet } from '../../metrics/sample-set.ts';
-import type { NodeRecord } from './record.ts';
+import type { NodeRecord, NodeStatus } from './record.ts';
 
 // Families of the cluster as a whole that nodes report in their metrics: jobs, backups, an open upgrade.
 
@@ -107,7 +107,7 @@ interface JobStatus {
   readonly protectedAgeSeconds: number | undefined;
 }
 
-export function readJobs(all: readonly (NodeRecord & { readonly isFresh: boolean })[]): JobsStatus {
+export function readJobs(all: readonly NodeStatus[]): JobsStatus {
   const fresh = all.filter(({ isFresh }) => isFresh);
   const counting = chooseCounting(all, fresh);
   const jobs = Object.entries(JOBS).map(([type, names]) => ({
@@ -135,7 +135,7 @@ export function readJobs(all: readonly (NodeRecord & { readonly isFresh: boolean
 /** Writes the samples of the cluster from the metrics of the nodes whose record is fresh. */
 export function writeJobSamples(
   set: SampleSet,
-  all: readonly (NodeRecord & { readonly isFresh: boolean })[],
+  all: readonly NodeStatus[],
   lastBackup: number,
 ): void {
   const { preserveDowngradeSeconds, jobs, lagSeconds } = readJobs(all);

@@ -1,3 +1,4 @@
+import type { Tier } from '../../cockroach/node.ts';
 import {
   array,
   type Infer,
@@ -53,19 +54,46 @@ type NodeElement = Infer<ReturnType<typeof nodeShape>>;
 export const MAX_TIERS = 32;
 
 /** A node; its texts are valid label values, '' where the server sent none. */
-export type NodeRecord = Readonly<NonNullable<ReturnType<typeof copyNode>>>;
+export interface NodeRecord {
+  readonly id: number;
+  /** Undefined when the server sent no integer. */
+  readonly livenessCode: number | undefined;
+  readonly address: string;
+  readonly sqlAddress: string;
+  readonly buildTag: string;
+  readonly serverVersion: string;
+  readonly clusterName: string;
+  /** From broad to narrow, the first MAX_TIERS. */
+  readonly tiers: readonly Tier[];
+  readonly hasMoreTiers: boolean;
+  /** Both times are 0 when the server sent none. */
+  readonly startedSeconds: number;
+  readonly updatedSeconds: number;
+  readonly cpus: number | undefined;
+  readonly memoryBytes: number | undefined;
+  readonly metrics: ReadonlyMap<string, number>;
+  /** The metrics of each store, by its id, ascending. */
+  readonly stores: ReadonlyMap<string, ReadonlyMap<string, number>>;
+}
+
+/** A node as of one poll. */
+export interface NodeStatus extends NodeRecord {
+  /** False when the node no longer writes its record: its measurements are old. */
+  readonly isFresh: boolean;
+  /** By the clock of the server that answered; undefined when it sent no Date. */
+  readonly recordAgeSeconds?: number | undefined;
+}
 
 const STORE_ID = /^[1-9][0-9]{0,15}$/;
 /** Far above the longest key, of some 80 characters. */
 const MAX_KEY_LENGTH = 128;
 
 /** Copies a node from the element, which the decoder reuses for the next one; undefined without a valid id. */
-export function copyNode(node: NodeElement) {
+export function copyNode(node: NodeElement): NodeRecord | undefined {
   const id = node.node_id ?? 0;
   if (id <= 0) return undefined;
   return {
     id,
-    /** Undefined when the server sent no integer. */
     livenessCode: node.liveness_status,
     address: cleanLabelValue(node.address.address_field ?? ''),
     sqlAddress: cleanLabelValue(node.sql_address.address_field ?? ''),
@@ -76,9 +104,7 @@ export function copyNode(node: NodeElement) {
       key: cleanLabelValue(key),
       value: cleanLabelValue(value),
     })),
-    /** Tiers after the first MAX_TIERS were left out. */
     hasMoreTiers: node.locality.tiers.length > MAX_TIERS,
-    /** Both times are 0 when the server sent none. */
     startedSeconds: toSeconds(node.started_at),
     updatedSeconds: toSeconds(node.updated_at),
     // Virtual CPUs, if the server sends them, respect the limit of the cgroup; the CPUs of the host do not.
@@ -108,9 +134,7 @@ function positive(value: number | undefined): number | undefined {
   return value !== undefined && value > 0 ? value : undefined;
 }
 
-function copyStores(
-  stores: NodeElement['store_metrics'],
-): ReadonlyMap<string, NodeElement['metrics']> {
+function copyStores(stores: NodeElement['store_metrics']): NodeRecord['stores'] {
   const sorted = [...stores]
     .filter(([id]) => STORE_ID.test(id))
     .toSorted(([a], [b]) => Number(a) - Number(b));
@@ -118,7 +142,7 @@ function copyStores(
 }
 
 /** A prefix is also that of keys that are too long to be any of CockroachDB's. */
-function copyValues(values: NodeElement['metrics']): NodeElement['metrics'] {
+function copyValues(values: NodeElement['metrics']): NodeRecord['metrics'] {
   return new Map([...values].filter(([key]) => key.length <= MAX_KEY_LENGTH));
 }
 

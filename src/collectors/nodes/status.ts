@@ -3,8 +3,9 @@ import { type Family, gauge } from '../../metrics/family.ts';
 import type { SampleSet } from '../../metrics/sample-set.ts';
 import { cleanLabelValue } from '../../metrics/sample-text.ts';
 import { LIVENESS_STATUSES } from '../../vocabulary.ts';
+import { gaugeOf } from '../collector.ts';
 import { NODE } from './keyed.ts';
-import type { NodeRecord } from './record.ts';
+import type { NodeRecord, NodeStatus } from './record.ts';
 
 // Liveness, identity and size of the nodes: true of a node even when its record is old.
 
@@ -35,14 +36,6 @@ const families = {
     unit: '0 or 1',
     field: 'liveness_status',
   }),
-  livenessCode: gauge({
-    ...NODE,
-    name: 'crdb_node_liveness_code',
-    help: 'Liveness of the node as the number sent by the server.',
-    unit: 'number',
-    field: 'liveness_status',
-    notes: 'Also numbers that this exporter does not know.',
-  }),
   info: gauge({
     name: 'crdb_node_info',
     help: 'Addresses, build, cluster version and locality of the node. Always 1.',
@@ -62,45 +55,56 @@ const families = {
     labels: ['node_id', 'tier', 'value'],
     field: 'locality.tiers',
   }),
-  started: gauge({
-    ...NODE,
+};
+
+const ofNode = gaugeOf(NODE)<NodeStatus>;
+
+/** One value for each node. */
+const NODE_GAUGES = [
+  ofNode(({ livenessCode }) => livenessCode, {
+    name: 'crdb_node_liveness_code',
+    help: 'Liveness of the node as the number sent by the server.',
+    unit: 'number',
+    field: 'liveness_status',
+    notes: 'Also numbers that this exporter does not know.',
+  }),
+  ofNode(({ startedSeconds }) => startedSeconds || undefined, {
     name: 'crdb_node_started_timestamp_seconds',
     help: 'Start of the node process, Unix time in seconds.',
     field: 'started_at',
   }),
-  updated: gauge({
-    ...NODE,
+  ofNode(({ updatedSeconds }) => updatedSeconds || undefined, {
     name: 'crdb_node_updated_timestamp_seconds',
     help: 'Time of the last node record, Unix time in seconds.',
     field: 'updated_at',
     notes:
       'A healthy node writes its record every 10 s. All other metrics of nodes and stores are as old as the record.',
   }),
-  recordAge: gauge({
-    ...NODE,
+  ofNode(({ recordAgeSeconds }) => recordAgeSeconds, {
     name: 'crdb_node_record_age_seconds',
     help: 'Age of the last node record in seconds, by the clock of the server that answered.',
     field: 'updated_at and the header Date of the response',
     notes: 'The clock of the exporter has no influence. Absent when the response has no Date.',
   }),
-  cpus: gauge({
-    ...NODE,
+  ofNode(({ cpus }) => cpus, {
     name: 'crdb_node_cpus',
     help: 'CPUs available to the node.',
     field: 'num_vcpus, else num_cpus',
     notes:
       'num_vcpus respects the limit of the cgroup, if the server sends it; num_cpus does not. Absent when unknown.',
   }),
-  memory: gauge({
-    ...NODE,
+  ofNode(({ memoryBytes }) => memoryBytes, {
     name: 'crdb_node_memory_bytes',
     help: 'Memory available to the node in bytes.',
     field: 'total_system_memory',
     notes: 'Absent when unknown.',
   }),
-};
+];
 
-export const STATUS_FAMILIES: readonly Family[] = Object.values(families);
+export const STATUS_FAMILIES: readonly Family[] = [
+  ...Object.values(families),
+  ...NODE_GAUGES.map(({ family }) => family),
+];
 
 /** Writes the samples of the cluster as a whole. */
 export function writeClusterSamples(set: SampleSet, nodes: readonly NodeRecord[]): void {
@@ -119,22 +123,14 @@ function countDistinct(values: readonly string[]): number {
 }
 
 /** Writes the samples of a node that do not depend on the age of its record. */
-export function writeStatusSamples(
-  set: SampleSet,
-  node: NodeRecord & { readonly recordAgeSeconds?: number | undefined },
-): void {
+export function writeStatusSamples(set: SampleSet, node: NodeStatus): void {
   const labels = { node_id: String(node.id) };
   set.states(families.liveness, labels, 'status', LIVENESS_STATUSES, livenessOf(node));
-  set.set(families.livenessCode, labels, node.livenessCode);
   set.info(families.info, nodeInfoLabels(node));
   for (const { key, value } of node.tiers) {
     set.info(families.localityInfo, { ...labels, tier: key, value });
   }
-  set.set(families.started, labels, node.startedSeconds || undefined);
-  set.set(families.updated, labels, node.updatedSeconds || undefined);
-  set.set(families.recordAge, labels, node.recordAgeSeconds);
-  set.set(families.cpus, labels, node.cpus);
-  set.set(families.memory, labels, node.memoryBytes);
+  for (const { family, value } of NODE_GAUGES) set.set(family, labels, value(node));
 }
 
 /** Labels of crdb_node_info. */

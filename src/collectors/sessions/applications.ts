@@ -134,12 +134,22 @@ export function chooseMembers<Key extends string>(
   return new Map([...qualified.map((key) => [key, 0] as const), ...staying].slice(0, max));
 }
 
+/** The open sessions of a SQL user, or of `other`. */
+export interface UserSessions extends SessionTally {
+  readonly user: string;
+}
+
+/** The open sessions of an application and user; either may be `other`. */
+export interface ApplicationSessions extends UserSessions {
+  readonly application: string;
+}
+
 /** The sum of all pairs that are not members, the members, also those without sessions now, then the sums by user. */
 export function listApplications(
   { byPair, rest }: ApplicationTallies,
   members: Members<Pair>,
   users: Members<string>,
-) {
+): readonly ApplicationSessions[] {
   const unlisted = [...byPair].filter(([pair]) => !members.has(pair));
   const others = unlisted.map(([pair, tally]) => [splitPair(pair)[1], tally] as const);
   const sums = listUsers([...rest, ...others], users);
@@ -154,7 +164,7 @@ export function listApplications(
 export function listUsers(
   byUser: Iterable<readonly [user: string, SessionTally]>,
   members: Members<string>,
-) {
+): readonly UserSessions[] {
   const listed = new Map(Array.from([OTHER, ...members.keys()], (user) => [user, createTally()]));
   for (const [user, tally] of byUser) addTo(listed, listed.has(user) ? user : OTHER, tally);
   return Array.from(listed, ([user, tally]) => ({ user, ...tally }));

@@ -5,6 +5,7 @@ import { formatValue } from '../../metrics/sample-text.ts';
 import type { OptionSpecs, OptionValues } from '../../options.ts';
 import { defineCollector, type CollectContext, type CollectorResult } from '../collector.ts';
 import {
+  type ApplicationSessions,
   ApplicationTallies,
   chooseMembers,
   listApplications,
@@ -14,6 +15,7 @@ import {
   PAIR_RANKINGS,
   pairOf,
   USER_RANKINGS,
+  type UserSessions,
 } from './applications.ts';
 import { APPLICATION_FAMILIES, NODE_FAMILIES, SESSION_FAMILIES, families } from './families.ts';
 import { createRewriter, findRegexFault } from './rewrite.ts';
@@ -78,12 +80,12 @@ export interface SessionsResult extends CollectorResult {
   readonly nodes: ReadonlyMap<number, SessionTally & { readonly clientHosts: number }>;
   /** How many are at most as old as the bound, by bound in seconds; the last one, Infinity, counts all. */
   readonly byAge: ReadonlyMap<number, number>;
-  /** The same of running queries. */
+  /** How many queries have run for at most so long, by bound in seconds. */
   readonly queriesByAge: ReadonlyMap<number, number>;
   /** What is not listed first, then the listed pairs, then what is not listed of each listed user. */
-  readonly applications: ReturnType<typeof listApplications>;
+  readonly applications: readonly ApplicationSessions[];
   /** `other` first, then those with most sessions. */
-  readonly users: ReturnType<typeof listUsers>;
+  readonly users: readonly UserSessions[];
   /** Nodes of which a session was listed, closed and internal ones included. */
   readonly answered: ReadonlySet<number>;
   /** Nodes whose sessions the answering node did not get; 0 where the server named none. */
@@ -190,7 +192,7 @@ const QUERY_BOUNDS = [1, 10, 60, 600, 3600, Infinity];
 async function countSessions(
   api: ClusterApi,
   context: Context,
-  rewrite: ReturnType<typeof createRewriter>,
+  rewrite: (application: string) => string,
 ) {
   const { state, options } = context;
   const nowMs = context.nowMs();

@@ -8,7 +8,13 @@ import {
   mostFrequent,
   type PollFailure,
 } from '../collector.ts';
-import { type DiscoveredTable, discoverTables, OTHER, summarizeTables } from './discovery.ts';
+import {
+  type DiscoveredTable,
+  discoverTables,
+  OTHER,
+  summarizeTables,
+  type TableSummary,
+} from './discovery.ts';
 import {
   DATABASE_FAMILIES,
   LISTED_FAMILIES,
@@ -127,7 +133,7 @@ export interface TablesResult extends CollectorResult {
   /** The listed tables in the configured order; those that could not be read are missing. */
   readonly tables: readonly TableDetails[];
   /** Undefined where the server lists no tables. */
-  readonly discovery: ReturnType<typeof summarizeTables> | undefined;
+  readonly discovery: TableSummary | undefined;
   /** `movr.public.rides` by table id, of every table that is known. */
   readonly names: ReadonlyMap<string, string>;
   /** What could not be read. */

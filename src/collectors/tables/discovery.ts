@@ -20,10 +20,44 @@ export const discoveredShape = object({
 });
 
 /** A table as the server lists it; its names are valid label values. */
-export type DiscoveredTable = Readonly<NonNullable<ReturnType<typeof copyTable>>>;
+export interface DiscoveredTable extends TableName, TableSizes {
+  readonly tableId: string;
+  readonly ranges: number | undefined;
+  readonly columns: number | undefined;
+  readonly indexes: number | undefined;
+  /** When the server computed this, Unix time; undefined when never. */
+  readonly updatedSeconds: number | undefined;
+}
+
+/** Sizes of a table, or of several together. */
+export interface TableSizes {
+  /** On disk, over all replicas. */
+  readonly sizeBytes: number | undefined;
+  /** Of one replica, deleted and overwritten rows included. */
+  readonly dataBytes: number | undefined;
+  readonly liveDataBytes: number | undefined;
+}
+
+/** What is exported of all tables. */
+export interface TableSummary {
+  readonly all: readonly DiscoveredTable[];
+  /** The tables with series of their own, the most important first. */
+  readonly shown: readonly DiscoveredTable[];
+  /** Sizes of all others together. */
+  readonly rest: TableSizes;
+  /** The largest ones, then the sum of all others. */
+  readonly databases: readonly DatabaseSums[];
+}
+
+/** The tables of a database, or of `other` databases. */
+export interface DatabaseSums {
+  readonly database: string;
+  readonly tables: number;
+  readonly sizeBytes: number;
+}
 
 /** Copies a table from the element, which the decoder reuses; undefined without a valid id. */
-function copyTable(element: Infer<typeof discoveredShape>) {
+function copyTable(element: Infer<typeof discoveredShape>): DiscoveredTable | undefined {
   const { table_id: id = 0, last_updated: updatedMs } = element;
   if (id <= 0) return undefined;
   return {
@@ -34,12 +68,9 @@ function copyTable(element: Infer<typeof discoveredShape>) {
     ranges: element.range_count,
     columns: element.column_count,
     indexes: element.index_count,
-    /** On disk, over all replicas. */
     sizeBytes: element.replication_size_bytes,
-    /** Of one replica, deleted and overwritten rows included. */
     dataBytes: element.total_data_bytes,
     liveDataBytes: element.total_live_data_bytes,
-    /** When the server computed this, Unix time; undefined when never. */
     updatedSeconds: updatedMs === undefined ? undefined : updatedMs / 1000,
   };
 }
@@ -74,7 +105,7 @@ export function summarizeTables(
   watched: readonly TableName[],
   named: ReadonlySet<string>,
   max: number,
-) {
+): TableSummary {
   const watchedNames = new Set(watched.map(formatTableName));
   const isWatched = (table: DiscoveredTable): boolean => watchedNames.has(formatTableName(table));
   const bySize = all.toSorted((a, b) => sizeOf(b) - sizeOf(a));
@@ -90,15 +121,12 @@ export function summarizeTables(
     others.reduce((total, table) => total + (value(table) ?? 0), 0);
   return {
     all,
-    /** The tables with series of their own, the most important first. */
     shown: [...shown],
-    /** Sizes of all others together. */
     rest: {
       sizeBytes: sum(({ sizeBytes }) => sizeBytes),
       dataBytes: sum(({ dataBytes }) => dataBytes),
       liveDataBytes: sum(({ liveDataBytes }) => liveDataBytes),
     },
-    /** The largest ones, then the sum of all others. */
     databases: sumDatabases(all, max),
   };
 }
@@ -107,7 +135,7 @@ function sizeOf({ sizeBytes = 0 }: DiscoveredTable): number {
   return sizeBytes;
 }
 
-function sumDatabases(all: readonly DiscoveredTable[], max: number) {
+function sumDatabases(all: readonly DiscoveredTable[], max: number): readonly DatabaseSums[] {
   const sums = Array.from(
     Map.groupBy(all, ({ database }) => database),
     ([database, tables]) => ({

@@ -1,6 +1,6 @@
 import { type Family, gauge } from '../../metrics/family.ts';
 import { gaugeOf } from '../collector.ts';
-import type { DiscoveredTable, summarizeTables } from './discovery.ts';
+import type { DatabaseSums, DiscoveredTable, TableSizes } from './discovery.ts';
 import type { TableDetails } from './table.ts';
 
 const LABELS = ['database', 'schema', 'table'] as const;
@@ -114,7 +114,7 @@ const ofSizes = gaugeOf({
   // Names that become equal as labels share a series.
   merge: 'sum',
   notes: `${SHOWN} The others are summed as other. ${CACHED}`,
-})<Pick<DiscoveredTable, 'sizeBytes' | 'dataBytes' | 'liveDataBytes'>>;
+})<TableSizes>;
 
 /** Of discovered tables, and of the rest of them. */
 export const SIZE_FAMILIES = [
@@ -140,7 +140,7 @@ const ofDatabase = gaugeOf({
   request: METADATA,
   notes: `The max_tables largest databases; the others are summed as other. ${CACHED}`,
   list: { name: 'databases', entry: ['database'] },
-})<ReturnType<typeof summarizeTables>['databases'][number]>;
+})<DatabaseSums>;
 
 export const DATABASE_FAMILIES = [
   ofDatabase(({ sizeBytes }) => sizeBytes, {

@@ -54,24 +54,35 @@ export const tableShape = object({
 /** What defines the zone configuration, indexed by zone_config_level. */
 export const ZONE_LEVELS = ['unknown', 'cluster', 'database', 'table'] as const;
 
-export type TableDetails = ReturnType<typeof toTableDetails>;
-
 /** One table, as its response describes it. */
-export function toTableDetails(name: TableName, response: Infer<typeof tableShape>) {
+export interface TableDetails extends TableName {
+  /** '' when the server sends none. */
+  readonly tableId: string;
+  readonly zoneConfigLevel: (typeof ZONE_LEVELS)[number];
+  readonly ranges: number | undefined;
+  readonly columns: number;
+  readonly indexes: number;
+  /** Number of users and roles by privilege. */
+  readonly grants: ReadonlyMap<string, number>;
+  readonly schemaHash: number | undefined;
+  /** Inherited settings are undefined. */
+  readonly zone: Infer<typeof tableShape>['zone_config'];
+}
+
+/** Reads what is exported of the response for a table. */
+export function toTableDetails(name: TableName, response: Infer<typeof tableShape>): TableDetails {
   const { descriptor_id: id = 0, create_table_statement: statement = '' } = response;
   return {
     ...name,
-    /** Empty when the server sends none. Ids begin at 1. */
+    // Ids begin at 1.
     tableId: id > 0 ? String(id) : '',
     zoneConfigLevel: ZONE_LEVELS[response.zone_config_level ?? 0] ?? 'unknown',
     ranges: response.range_count,
     columns: response.columns.length,
     // The response has one entry for each column of an index.
     indexes: new Set(response.indexes.map((index) => index.name)).size,
-    /** Number of users and roles by privilege. */
     grants: countGrantees(response.grants),
     schemaHash: statement === '' ? undefined : crc32(statement),
-    /** Inherited settings are undefined. */
     zone: response.zone_config,
   };
 }

@@ -136,8 +136,8 @@ describe('node status', () => {
     expect(
       lines.filter((line) => line.includes('node_id="3"') && !/liveness\{/.test(line)),
     ).toEqual([
-      'crdb_node_liveness_code{node_id="3"} 0',
       'crdb_node_info{node_id="3",address="",sql_address="",build_tag="",server_version="",cluster_name="",locality=""} 1',
+      'crdb_node_liveness_code{node_id="3"} 0',
     ]);
   });
 });
