@@ -1,4 +1,5 @@
-// `npm run measure`: size and dependencies of src without the simulator. `--verbose` lists what is counted.
+// `npm run measure`: size and dependencies of src without the simulator, and what a maintainer has to decode.
+// `--verbose` lists what is counted. The forms of a failure and of a page of ranges cannot be counted by a program.
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
@@ -123,6 +124,32 @@ function longestChain(): readonly string[] {
     .reduce((a, b) => (b.length > a.length ? b : a), []);
 }
 
+/** Types that follow from a function's body instead of being written, and that other files import. */
+const inferred = declarations(/^export type (\w+) =[^;]*?\bReturnType</gm).filter(
+  (type) => importersOf(type.name, type.in) > 0,
+);
+
+/** First lines of comments that begin with a word that is no subject. */
+const subjectless = files.flatMap(({ name, text }) =>
+  Array.from(
+    text.matchAll(
+      /^ *(?:\/\/|\/\*\*) ((?:Of|That of|Those|The same|What|But for|Without|As) .*)$/gm,
+    ),
+    ([, comment = '']) => `${name}: ${comment}`,
+  ),
+);
+
+/** The lines of the files below a folder with this ending. */
+function linesBelow(folder: string, ending: string): number {
+  const top = path.join(SRC, '..', folder);
+  return readdirSync(top, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith(ending))
+    .reduce(
+      (sum, name) => sum + readFileSync(path.join(top, name), 'utf8').split('\n').length - 1,
+      0,
+    );
+}
+
 const largest = files.reduce((a, b) => (b.lines > a.lines ? b : a));
 const usedOnce = exported.filter((one) => importersOf(one.name, one.in) === 1);
 const bags = types.filter(({ name }) => isParameterBag(name));
@@ -142,6 +169,11 @@ console.log(`types and interfaces                ${types.length}`);
 console.log(`types used once, for a parameter    ${bags.length}`);
 console.log(`exports used by one other file      ${share} %`);
 console.log(`longest import chain                ${chain.length} (${chain[0]} … ${chain.at(-1)})`);
+console.log(`inferred types that cross files     ${inferred.length}`);
+console.log(`comments that may lack a subject    ${subjectless.length}`);
+console.log(
+  `lines of tests, of rule cases       ${linesBelow('test', '.ts')}, ${linesBelow('test/rules/cases', '.yml')}`,
+);
 console.log(`import cycles, types included       ${cycles.length}`);
 for (const cycle of cycles) console.log(`  ${cycle.join(' ')}`);
 if (process.argv.includes('--verbose')) {
@@ -149,6 +181,10 @@ if (process.argv.includes('--verbose')) {
   console.log(
     `\nparameter types: ${bags.map(({ name, in: file }) => `${name} (${file})`).join(', ')}`,
   );
+  console.log(
+    `\ninferred types: ${inferred.map(({ name, in: file }) => `${name} (${file})`).join(', ')}`,
+  );
+  console.log(`\ncomments that may lack a subject:\n${subjectless.join('\n')}`);
   console.log(
     `\nused by one other file: ${usedOnce.map(({ name, in: file }) => `${name} (${file})`).join(', ')}`,
   );
