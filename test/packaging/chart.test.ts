@@ -179,25 +179,27 @@ describe.skipIf(!hasProgram('helm'))('the chart (needs helm)', () => {
     expect(ofKind(objects, 'Service')[0]?.spec).toMatchObject({ clusterIP: 'None' });
   });
 
-  test('includes the rules of config/prometheus', () => {
-    const [rule] = ofKind(render({ ...SMALLEST, rules: { enabled: true } }), 'PrometheusRule');
-    expect(rule?.spec).toEqual(parse(read('config/prometheus/rules.yml')));
+  const links = { runbook_url: 'https://wiki.corp.internal/crdb/', dashboard_url: '' };
+  const LIMITED = { config: { ...CONFIG, thresholds: { disk: 0.25 }, links } };
+  const LIMITS = ['disk=0.25', 'runbook_url=https://wiki.corp.internal/crdb'];
+  const SET = Object.entries(EVERYTHING.rules.set).map((pair) => pair.join('='));
+  test.each([
+    ['of config/prometheus', { ...SMALLEST, rules: { enabled: true } }, []],
+    ['that the command writes', EVERYTHING, SET],
+    [
+      'with limits and links of the configuration',
+      { ...LIMITED, rules: { enabled: true } },
+      LIMITS,
+    ],
+  ])('includes the rules %s', (_, values, pairs) => {
+    const [rule] = ofKind(render(values), 'PrometheusRule');
+    // Helm writes a large number in another way.
+    const spec = JSON.stringify(rule?.spec).replaceAll('5.36870912e+09', '5368709120');
+    expect(JSON.parse(spec)).toEqual(parse(writeRules(readSettings(pairs, listAlerts()))));
   });
 
-  test('changes the rules as the command does', () => {
-    const pairs = Object.entries(EVERYTHING.rules.set).map(([key, value]) => `${key}=${value}`);
-    const [rule] = ofKind(render(EVERYTHING), 'PrometheusRule');
-    expect(plainSpec(rule)).toEqual(rulesWith(pairs));
-    expect(rule?.metadata.labels).toMatchObject({ release: 'prometheus' });
-  });
-
-  test('takes limits and links of the rules from the configuration, and no others', () => {
-    const links = { runbook_url: 'https://wiki.corp.internal/crdb/', dashboard_url: '' };
-    const config = { ...CONFIG, thresholds: { disk: 0.25 }, links };
-    const [rule] = ofKind(render({ config, rules: { enabled: true } }), 'PrometheusRule');
-    const pairs = ['disk=0.25', 'runbook_url=https://wiki.corp.internal/crdb'];
-    expect(plainSpec(rule)).toEqual(rulesWith(pairs));
-    const other = { config, rules: { enabled: true, set: { disk: 0.3 } } };
+  test('refuses limits of rules that differ from those of the configuration', () => {
+    const other = { ...LIMITED, rules: { enabled: true, set: { disk: 0.3 } } };
     expect(() => render(other)).toThrow(/rules\.set\.disk differs from config/);
   });
 
@@ -239,27 +241,16 @@ describe.skipIf(!hasProgram('helm'))('the chart (needs helm)', () => {
     const typed = objects.filter(({ apiVersion }) =>
       apiVersion.startsWith('monitoring.coreos.com/'),
     );
-    expect(typed.map(({ kind }) => kind).toSorted()).toEqual([
-      'PodMonitor',
-      'PrometheusRule',
-      'PrometheusRule',
-      'ServiceMonitor',
-    ]);
+    const kinds = typed.map(({ kind }) => kind).toSorted();
+    expect(kinds.join(' ')).toBe('PodMonitor PrometheusRule PrometheusRule ServiceMonitor');
+    const [rule] = ofKind(typed, 'PrometheusRule');
+    expect(rule?.metadata.labels).toMatchObject({ release: 'prometheus' });
     const [first] = typed;
     const mistyped = first ? [{ ...first, spec: { ...first.spec, a: 1 } }] : [];
     expect(compile(typed)).toBe('');
     expect(compile(mistyped)).toContain("does not exist in type 'IPrometheusRuleSpec'");
   });
 });
-
-/** As YAML of the command has it: Helm writes a large number in another way. */
-function plainSpec(rule: KubernetesObject | undefined): unknown {
-  return JSON.parse(JSON.stringify(rule?.spec).replaceAll('5.36870912e+09', '5368709120'));
-}
-
-function rulesWith(pairs: readonly string[]): unknown {
-  return parse(writeRules(readSettings(pairs, listAlerts())));
-}
 
 const VALIDATOR = 'kubernetes-validate';
 
