@@ -1,12 +1,16 @@
 // Implementations that read all ranges of a node in one page; each runs in a separate process.
 import { request } from 'undici';
-import { HotCandidates, HotList } from '../src/collectors/ranges/hot-ranges.ts';
-import { Places } from '../src/collectors/ranges/known-ranges.ts';
-import { createNodeReader } from '../src/collectors/ranges/node-reader.ts';
-import { ProblemHistory, ProblemReports } from '../src/collectors/ranges/problem-ranges.ts';
-import { QUERIES } from '../src/collectors/ranges/range.ts';
-import { PlaceLoads } from '../src/collectors/ranges/table-load.ts';
-import { NodeTally } from '../src/collectors/ranges/tally.ts';
+import {
+  HotCandidates,
+  HotLists,
+  ProblemHistory,
+  ProblemReports,
+} from '../src/collectors/ranges/listed-ranges.ts';
+import { NodeReader } from '../src/collectors/ranges/node-reader.ts';
+import { NodeTally } from '../src/collectors/ranges/node-tally.ts';
+import { createReadingState } from '../src/collectors/ranges/read-nodes.ts';
+import { QUERIES, TableIndexes } from '../src/collectors/ranges/replica.ts';
+import { TableLoads } from '../src/collectors/ranges/top-tables.ts';
 import { createPollStats } from '../src/http/poll-stats.ts';
 import { contextOf } from '../test/collectors/ranges/cluster.ts';
 import { createTestClient } from '../test/support/cluster.ts';
@@ -38,27 +42,22 @@ const client = createTestClient({
 });
 
 function createTally(nodeId: number): NodeTally {
-  const hot = new HotCandidates(HOT_RANGES, new HotList());
+  const hot = new HotCandidates(new HotLists(), HOT_RANGES);
   const problems = new ProblemReports(new ProblemHistory());
-  const lists = { hot, problems, tables: new PlaceLoads() };
-  return new NodeTally(nodeId, () => true, lists, new Places());
+  const lists = { hot, problems, tables: new TableLoads() };
+  const tableIndexes = new TableIndexes();
+  return new NodeTally(nodeId, { lists, tableIndexes, isAssigned: () => true, isLocal: false });
 }
 
 /** The work of the ranges collector for one node, up to its aggregate. */
 async function readAsExporter(): Promise<Found> {
-  const state = {
-    firstNodeId: 0,
-    scans: 0,
-    failed: new Set<number>(),
-    gatewayOnly: true,
-    unpaged: new Set<number>(),
-  };
+  const state = { ...createReadingState(), gatewayOnly: true };
   const context = {
     ...contextOf({ route: 'gateway' }, state),
     ...createPollStats(AbortSignal.timeout(600_000)),
   };
-  const { node } = await createNodeReader(client.api, context, createTally)(NODE_ID, 0);
-  const stores = [...node.stores.values()];
+  const { totals } = await new NodeReader(client.api, context, createTally).read(NODE_ID, 0);
+  const stores = [...totals.stores.values()];
   return {
     replicas: stores.reduce((sum, { replicas }) => sum + replicas, 0),
     queries: stores.reduce((sum, { load }) => sum + (load[QUERIES] ?? 0), 0),

@@ -30,23 +30,23 @@ function tableStore(): Store {
     update(id, sequence) {
       const slot = table.put(id);
       table.sequences[slot] = sequence;
-      table.flags[slot] = (table.flags[slot] ?? 0) | 1;
-      table.counts[slot] = (table.counts[slot] ?? 0) + 1;
+      table.problems[slot] = (table.problems[slot] ?? 0) | 1;
+      table.presence[slot] = 1;
     },
     bytes: () => bytesOf(table),
   };
 }
 
 function mapStore(): Store {
-  const map = new Map<number, { sequence: number; flags: number; count: number }>();
+  const map = new Map<number, { sequence: number; problems: number; presence: number }>();
   return {
     update(id, sequence) {
       const range = map.get(id);
-      if (range === undefined) map.set(id, { sequence, flags: 1, count: 1 });
+      if (range === undefined) map.set(id, { sequence, problems: 1, presence: 1 });
       else {
         range.sequence = sequence;
-        range.flags |= 1;
-        range.count += 1;
+        range.problems |= 1;
+        range.presence = 1;
       }
     },
   };

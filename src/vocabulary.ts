@@ -113,8 +113,8 @@ export const ALERT_SEVERITIES = {
 } as const satisfies Readonly<Record<string, Severity>>;
 export type AlertName = keyof typeof ALERT_SEVERITIES;
 
-/** Range problems: members of `problems` in the API, in the order of their bits; `other` is any member not listed here. */
-export const PROBLEMS = [
+/** Problems that replicas report: members of `problems` in the API; `other` is any member not listed here. */
+export const REPORTED_PROBLEMS = [
   'unavailable',
   'underreplicated',
   'overreplicated',
@@ -129,5 +129,6 @@ export const PROBLEMS = [
   'other',
 ] as const;
 
-/** Problems that ranges are listed for; the last is of ranges that are no longer reported. */
-export const LISTED_PROBLEMS = [...PROBLEMS, 'no_live_replica'] as const;
+/** All problems of ranges, in the order of their bits. The last one is of ranges that no live node reports. */
+export const PROBLEMS = [...REPORTED_PROBLEMS, 'no_live_replica'] as const;
+export type RangeProblem = (typeof PROBLEMS)[number];

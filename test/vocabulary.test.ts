@@ -25,7 +25,7 @@ test('the values of labels, which queries and alerts name, stay as they are', ()
     LIVENESS_BY_CODE: words(liveness),
     LIVENESS_STATUSES: words(`${liveness} other`),
     SEVERITIES: ['critical', 'warning', 'info'],
-    PROBLEMS: words(problems),
-    LISTED_PROBLEMS: words(`${problems} no_live_replica`),
+    REPORTED_PROBLEMS: words(problems),
+    PROBLEMS: words(`${problems} no_live_replica`),
   });
 });

@@ -1,12 +1,9 @@
-import { PROBLEMS } from '../vocabulary.ts';
 import { findDamage, findDoubt, formatRanges, type StopEvidence } from './safe-to-stop.ts';
 
 /** Whether dead nodes may be decommissioned; the reason follows `do not decommission it: `. */
 export type DecommissionDecision =
   | { readonly isAllowed: true }
   | { readonly isAllowed: false; readonly reason: string };
-
-const UNDERREPLICATED = PROBLEMS.indexOf('underreplicated');
 
 /**
  * Decides whether the nodes that are dead may be decommissioned: only when a complete scan that began after their death
@@ -25,11 +22,11 @@ function findRefusal(evidence: StopEvidence): string | undefined {
   const doubt = findDoubt(evidence);
   if (doubt !== undefined) return doubt;
   const { summary } = evidence.scan?.result ?? {};
-  const underreplicated = summary?.byProblem[UNDERREPLICATED];
+  const underreplicated = summary?.problems.get('underreplicated')?.ranges;
   if (summary?.domains === undefined || underreplicated === undefined) {
     return 'there is no current range scan';
   }
-  if (summary.lost === undefined) return 'ranges may be lost that no node reports';
+  if (!summary.problems.has('no_live_replica')) return 'ranges may be lost that no node reports';
   const damage = findDamage(summary, summary.domains);
   if (damage !== undefined) return damage;
   if (underreplicated === 0) return undefined;

@@ -1,6 +1,6 @@
 import { DEAD, livenessOf } from '../cockroach/node.ts';
 import type { NodesResult, NodeStatus as PolledNode } from '../collectors/nodes/collector.ts';
-import { QUERIES } from '../collectors/ranges/range.ts';
+import { QUERIES } from '../collectors/ranges/replica.ts';
 import type { RangesResult } from '../collectors/ranges/samples.ts';
 import type { Thresholds } from '../config/alert-settings.ts';
 import { formatCount, formatList } from '../format.ts';

@@ -1,7 +1,6 @@
 import type { RangesResult } from '../collectors/ranges/collector.ts';
 import type { Thresholds } from '../config/alert-settings.ts';
 import { formatCount, formatList, formatPercent } from '../format.ts';
-import { PROBLEMS } from '../vocabulary.ts';
 import { NORMAL_SECONDS, type Problem } from './problem.ts';
 import {
   formatTable,
@@ -131,8 +130,6 @@ function formatPlace(range: ProblemRangeStatus): string {
   return `r${rangeId}${of} on node ${nodeId}`;
 }
 
-const UNDERREPLICATED = PROBLEMS.indexOf('underreplicated');
-
 /** So many under-replicated ranges that the next failure makes many unavailable: more than a tenth of those with a lease. */
 export function widespreadProblems(
   { scanned, summary }: RangesResult,
@@ -141,7 +138,7 @@ export function widespreadProblems(
 ): readonly Problem[] {
   const stores = scanned.flatMap((node) => [...node.stores.values()]);
   const leases = stores.reduce((sum, store) => sum + store.leases, 0);
-  const count = summary?.byProblem[UNDERREPLICATED] ?? 0;
+  const count = summary?.problems.get('underreplicated')?.ranges ?? 0;
   if (nodeCount < 3 || count <= thresholds.underreplicated * leases) return [];
   const share = leases > 0 ? formatPercent(Math.min(1, count / leases)) : 'All';
   return [

@@ -1,9 +1,9 @@
-import type { ListedRange, RangesResult } from '../collectors/ranges/collector.ts';
+import type { RangesResult } from '../collectors/ranges/collector.ts';
 import type { FailureDomains } from '../collectors/ranges/failure-domains.ts';
-import { UNKNOWN_TABLE } from '../collectors/ranges/known-ranges.ts';
-import { labelOfTable, labelsOfPlace, QUERIES } from '../collectors/ranges/range.ts';
+import type { ListedRange } from '../collectors/ranges/listed-ranges.ts';
+import { labelOfTable, QUERIES, tableLabels, UNKNOWN_TABLE } from '../collectors/ranges/replica.ts';
 import type { TablesResult } from '../collectors/tables/collector.ts';
-import { LISTED_PROBLEMS, PROBLEMS } from '../vocabulary.ts';
+import { PROBLEMS } from '../vocabulary.ts';
 import { isDown, type NodesStatus } from './nodes.ts';
 import { toTime } from './problem.ts';
 import type { ScanCheck } from './scan-history.ts';
@@ -96,14 +96,13 @@ export function readRanges(
   scanCheck?: ScanCheck,
 ): RangesStatus {
   const stores = summary === undefined ? [] : scanned.flatMap((node) => [...node.stores.values()]);
-  const found = [...(summary?.byProblem ?? []), summary?.lost];
-  const counts = LISTED_PROBLEMS.map((problem, at) => [problem, found[at] ?? 0] as const);
+  const found = [...(summary?.problems ?? [])].filter(([, { ranges }]) => ranges > 0);
   const problems: Readonly<Record<string, number>> = Object.fromEntries(
-    counts.filter(([, count]) => count > 0),
+    found.map(([problem, { ranges }]) => [problem, ranges]),
   );
-  const listed = LISTED_PROBLEMS.flatMap((problem, at) =>
-    (summary?.problems[at] ?? []).map((range) => ({
-      problem: problem as string,
+  const listed = found.flatMap(([problem, ranges]) =>
+    ranges.listed.map((range) => ({
+      problem,
       ...describeRange(range, tables),
       firstSeenAt: toTime(range.firstSeenSeconds * 1000) ?? '',
     })),
@@ -149,9 +148,9 @@ function readTablesWithoutQuorum(
     if (unavailable > 0)
       count(id === 0 || id === UNKNOWN_TABLE ? '' : labelOfTable(id), unavailable);
   }
-  const lost = summary?.problems[LISTED_PROBLEMS.indexOf('no_live_replica')] ?? [];
-  for (const { place } of lost) count(labelsOfPlace(place).table_id, 1);
-  const unlisted = Math.max(0, (summary?.lost ?? 0) - lost.length);
+  const lost = summary?.problems.get('no_live_replica');
+  for (const { tableIndex } of lost?.listed ?? []) count(tableLabels(tableIndex).table_id, 1);
+  const unlisted = lost === undefined ? 0 : Math.max(0, lost.ranges - lost.listed.length);
   const known = [...counts].filter(([id]) => id !== '').toSorted(([, a], [, b]) => b - a);
   return {
     tables: known
@@ -223,10 +222,10 @@ function sumOf(values: readonly number[]): number | undefined {
 }
 
 function describeRange(
-  { rangeId, nodeId, storeId, place }: ListedRange,
+  { rangeId, nodeId, storeId, tableIndex }: ListedRange,
   tables: TablesResult | undefined,
 ): RangeStatus {
-  const { table_id: id, index_id: index } = labelsOfPlace(place);
+  const { table_id: id, index_id: index } = tableLabels(tableIndex);
   return {
     rangeId,
     nodeId,

@@ -2,7 +2,7 @@ import { REACHABLE } from '../cockroach/node.ts';
 import type { RangesResult } from '../collectors/ranges/collector.ts';
 import type { FailureDomains, NodeDomain } from '../collectors/ranges/failure-domains.ts';
 import { formatCount, formatDuration, formatList } from '../format.ts';
-import { type LivenessStatus, PROBLEMS } from '../vocabulary.ts';
+import type { LivenessStatus } from '../vocabulary.ts';
 
 /** The last range scan of a cluster. */
 export interface LastScan {
@@ -42,8 +42,6 @@ export interface SafeToStop {
 /** Time beyond two intervals and a scan that a poll may be late. */
 const GRACE_SECONDS = 30;
 
-const UNAVAILABLE = PROBLEMS.indexOf('unavailable');
-
 /**
  * Decides which nodes may stop now. The recording rule crdb_cluster_node_id:crdb_safe_to_stop:bool has the same conditions
  * in the same order: yes is 1, no is 0, unknown has no series.
@@ -59,10 +57,10 @@ export function decideSafeToStop(evidence: StopEvidence): SafeToStop {
   if (doubt !== undefined || summary?.domains === undefined || statuses === undefined) {
     return { answer: 'unknown', nodes: [], reason: doubt, decisions: new Map() };
   }
-  const { domains, lost } = summary;
+  const { domains, problems } = summary;
   const damage = findDamage(summary, domains);
   const draining = [...statuses].filter(([, status]) => status === 'draining').map(([id]) => id);
-  const gap = findGap(lost, domains);
+  const gap = findGap(problems.get('no_live_replica')?.ranges, domains);
   const decide = (nodeId: number, domain: NodeDomain): StopDecision => {
     const others = draining.filter((id) => id !== nodeId);
     const refusal = damage ?? describeDraining(others) ?? describeLoss(domain);
@@ -109,12 +107,13 @@ export function findDoubt({ scan, statuses }: StopEvidence): string | undefined 
 
 /** What forbids every stop: ranges that are without quorum or lost already. */
 export function findDamage(
-  { byProblem, lost = 0 }: NonNullable<RangesResult['summary']>,
+  { problems }: NonNullable<RangesResult['summary']>,
   { nodes }: FailureDomains,
 ): string | undefined {
   const without = [...nodes.values()].map(({ withoutQuorum }) => withoutQuorum);
-  const count = Math.max(byProblem[UNAVAILABLE] ?? 0, ...without);
+  const count = Math.max(problems.get('unavailable')?.ranges ?? 0, ...without);
   if (count > 0) return `at least ${formatRanges(count)} without a quorum`;
+  const lost = problems.get('no_live_replica')?.ranges ?? 0;
   return lost > 0 ? `${formatRanges(lost)} without a live replica` : undefined;
 }
 

@@ -1,7 +1,7 @@
 import type { NodesResult } from '../collectors/nodes/collector.ts';
 import type { RangesResult } from '../collectors/ranges/collector.ts';
 import { formatCount, formatList } from '../format.ts';
-import { PROBLEMS } from '../vocabulary.ts';
+import type { RangeProblem } from '../vocabulary.ts';
 import type { Problem } from './problem.ts';
 import { type OwnCounts, type ScanCounts, storeKey } from './scan-check.ts';
 import { MANY_SCANS, type ScanCheck } from './scan-history.ts';
@@ -91,8 +91,7 @@ export function countsOf({ nodes }: NodesResult): OwnCounts {
 /** What a scan counted; undefined when it failed. */
 export function scanOf({ scanned, failed, summary }: RangesResult): ScanCounts | undefined {
   if (summary === undefined) return undefined;
-  const distinct = (problem: (typeof PROBLEMS)[number]): number =>
-    summary.byProblem[PROBLEMS.indexOf(problem)] ?? 0;
+  const distinct = (problem: RangeProblem): number => summary.problems.get(problem)?.ranges ?? 0;
   return {
     nodes: new Set(scanned.map(({ nodeId }) => nodeId)),
     stores: scanned.flatMap(({ nodeId, stores }) =>

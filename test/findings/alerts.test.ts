@@ -11,7 +11,7 @@ import { toFindings } from '../../src/findings/problem.ts';
 import { widespreadProblems } from '../../src/findings/range-problems.ts';
 import { BATCH_APPLICATIONS, sessionLoadProblems } from '../../src/findings/sessions.ts';
 import { NOT_CHECKED } from '../../src/findings/unchecked-alerts.ts';
-import { ALERT_SEVERITIES, PROBLEMS } from '../../src/vocabulary.ts';
+import { ALERT_SEVERITIES } from '../../src/vocabulary.ts';
 import { readRules } from '../rules/rule-set.ts';
 import {
   type Node,
@@ -97,9 +97,9 @@ function compare(
 
 /** What is found when so many of 100 ranges are under-replicated. */
 function many(count: number, nodeCount = 3) {
-  const byProblem = PROBLEMS.map((problem) => (problem === 'underreplicated' ? count : 0));
+  const problems = new Map([['underreplicated', { ranges: count, listed: [] }] as const]);
   return widespreadProblems(
-    scannedRanges({ byProblem }, [scannedStore(1, 100)]),
+    scannedRanges({ problems }, [scannedStore(1, 100)]),
     nodeCount,
     DEFAULT_THRESHOLDS,
   );

@@ -14,12 +14,12 @@ import {
 import { describedRange } from '../../src/cockroach/range-types.ts';
 import { assistantShape } from '../../src/collectors/cloud.ts';
 import { nodeShape } from '../../src/collectors/nodes/record.ts';
-import { LOADS, rangeShape } from '../../src/collectors/ranges/range.ts';
+import { LOADS, replicaShape } from '../../src/collectors/ranges/replica.ts';
 import { sessionShape } from '../../src/collectors/sessions/session.ts';
 import { discoveredShape } from '../../src/collectors/tables/discovery.ts';
 import { tableShape } from '../../src/collectors/tables/table.ts';
 import { type AnyShape, object, string } from '../../src/json/shape.ts';
-import { PROBLEMS } from '../../src/vocabulary.ts';
+import { REPORTED_PROBLEMS } from '../../src/vocabulary.ts';
 
 /** A response of a server: every shape that reads it, and which file of the server confirms which of its fields. */
 export interface ServerResponse {
@@ -70,7 +70,7 @@ export const RESPONSES: readonly ServerResponse[] = [
   {
     request: 'GET /api/v2/nodes/{node_id}/ranges/',
     shapes: [offsetEnvelope],
-    lists: { ranges: [rangeShape, rangeElement] },
+    lists: { ranges: [replicaShape, rangeElement] },
     sources: {
       [NODE_STATUS]: [
         'next',
@@ -86,7 +86,7 @@ export const RESPONSES: readonly ServerResponse[] = [
         replica.replica_id`,
       ),
       'pkg/kv/kvserver/replica_metrics.go': [
-        ...PROBLEMS.slice(0, -1).map((name) => `ranges[].problems.${name}`),
+        ...REPORTED_PROBLEMS.slice(0, -1).map((name) => `ranges[].problems.${name}`),
         'ranges[].problems.*',
       ],
     },

@@ -1,10 +1,9 @@
 import type { NodeList, Tier } from '../../cockroach/node.ts';
 import { PROBLEMS } from '../../vocabulary.ts';
+import { type KnownVoters, MIN_WITH_NON_VOTERS } from './voters.ts';
 
 const UNAVAILABLE = 1 << PROBLEMS.indexOf('unavailable');
 const UNDERREPLICATED = 1 << PROBLEMS.indexOf('underreplicated');
-/** A range with so many intended replicas may have non-voters. */
-export const MIN_WITH_NON_VOTERS = 4;
 
 /** Nodes that may stop together, and the ranges that would then be lost to their users. */
 export interface FailureDomain {
@@ -42,27 +41,33 @@ export interface HolderCounts {
   readonly wasMissingSome: boolean;
 }
 
-/** A range with at least one live replica, as a complete scan saw it. */
-interface SeenRange extends HolderCounts {
-  /** Node ids; the first `placed` are those that reported the range. */
-  readonly holders: readonly number[];
-  readonly placed: number;
-  /** Replicas on nodes that have no column. */
+/** The holders of a range, as a complete scan saw them. */
+export interface HolderView {
+  /** Number of nodes that reported it and have a column. */
+  readonly reporting: number;
+  /** Number of replicas on nodes that have no column. */
   readonly unplaced: number;
-  /** Former holders that are not live. */
+  /** Number of former holders that are not live. */
   readonly down: number;
+  /** What the complete scan before showed. */
+  readonly before: HolderCounts;
+}
+
+/** A range with at least one live replica. */
+interface LiveRange extends HolderView {
+  /** Node ids; the first `reporting` are those that reported the range. */
+  readonly holders: readonly number[];
   /** A bit for each of PROBLEMS. */
   readonly problems: number;
-  /** Number of its place. */
-  readonly place: number;
+  /** Number of its table index. */
+  readonly tableIndex: number;
 }
 
-/** What is known of voters: those of a range at a place, with so many intended replicas. */
-export interface VoterCounts {
-  readonly votersOf: (place: number, intended: number) => number | undefined;
-}
-
-/** The members of a cluster during one complete scan, and what depends on each of them and on each locality. */
+/**
+ * The members of a cluster during one complete scan, and what depends on each of them and on each locality. Example: a
+ * range has 3 replicas on the nodes 1, 2 and 3, and node 3 is down. 2 are live, the quorum is 2, so there is none to spare:
+ * it counts for node 1, for node 2, and for each locality of these.
+ */
 export class FailureDomains {
   /** By node id. */
   readonly nodes: ReadonlyMap<number, NodeDomain>;
@@ -72,17 +77,21 @@ export class FailureDomains {
    * that: of nodes while a replica is missing, of localities where one holds two or more replicas, but not all.
    */
   readonly unknownVoters = { node: 0, locality: 0 };
-  readonly #voters: VoterCounts | undefined;
-  /** By node id; an array finds them faster than a Map. `undefined`: no member; `null`: not live. */
+  readonly #voters: Pick<KnownVoters, 'votersOf'> | undefined;
+  /** The members by node id; an array finds them faster than a Map. `undefined`: no member; `null`: not live. */
   readonly #members: (LiveNode | null | undefined)[] = [];
-  /** Of the node with most. */
+  /** Number of localities of the node with most. */
   #tiers = 0;
   readonly #isFirst: boolean;
-  /** The holders of a range. */
-  readonly #found: (LiveNode | null | undefined)[] = [];
+  /** The reporting holders of the range that is being added. */
+  readonly #reporting: (LiveNode | null | undefined)[] = [];
 
   /** `isFirst`: no scan of this exporter has been complete before. */
-  constructor({ toScan, toSkip, localities }: NodeList, isFirst: boolean, voters?: VoterCounts) {
+  constructor(
+    { toScan, toSkip, localities }: NodeList,
+    isFirst: boolean,
+    voters?: Pick<KnownVoters, 'votersOf'>,
+  ) {
     this.#isFirst = isFirst;
     this.#voters = voters;
     const nodes = new Map<number, NodeDomain>();
@@ -107,45 +116,48 @@ export class FailureDomains {
     return this.isMember(nodeId) && this.#members[nodeId] !== null;
   }
 
-  /** Adds a range; returns what the next scan must know. It creates little. */
-  addRange(range: SeenRange): HolderCounts {
-    const { holders, placed, unplaced, down, problems, place, last, intended: before } = range;
-    const count = placed + unplaced;
-    const { live, intended, isMissingSome } = countReplicas(count, problems, range);
+  /** Adds a range; returns what the next scan must know. */
+  addRange(range: LiveRange): HolderCounts {
+    const { reporting, unplaced, down, before, problems } = range;
+    const seen = reporting + unplaced;
+    const { live, intended, isMissingSome } = countReplicas(seen, problems, before);
     const isUnavailable = (problems & UNAVAILABLE) !== 0;
     const isReported = (problems & UNDERREPLICATED) !== 0;
-    // One holder at once: others had been read before the range was split off, or after it was dropped.
-    const isPart = count === 1 && last !== 1 && !(last === 0 && this.#isFirst);
-    if (!isPart || isUnavailable || (isReported && last > 1)) {
-      const voters = this.#voters?.votersOf(place, intended);
-      // Until a new replica has caught up, it is a holder, but no voter, and the range is under-replicated. Example: of
-      // nodes 1, 2, 3 the last is down and 4 gets a replica: three holders, and yet one of three voters is missing.
+    // A range with one holder, which it had not before, was split off after others were read, or dropped before they were.
+    const isPartial = seen === 1 && before.last !== 1 && !(before.last === 0 && this.#isFirst);
+    if (!isPartial || isUnavailable || (isReported && before.last > 1)) {
+      const voters = this.#voters?.votersOf(range.tableIndex, intended);
+      // A new replica is a holder before it is a voter. Example: of nodes 1, 2 and 3 the last is down, and 4 gets a replica:
+      // there are three holders, and yet one of three voters is missing while the range is under-replicated.
       const missing = Math.max(0, intended - live, isMissingSome ? down : 0);
       const spare = isUnavailable ? -1 : spareReplicas(live, missing, voters ?? intended);
       const isUncertain = unplaced > 0 || (voters === undefined && intended >= MIN_WITH_NON_VOTERS);
       // A node without a column cannot say that it holds one of the last that are needed.
-      const isMissed = missing > 0 || (unplaced > 0 && spare <= 0);
-      if (isUncertain && isMissed) this.unknownVoters.node += 1;
-      const isSplit = this.#add(holders, placed, live, spare);
+      if (isUncertain && (missing > 0 || (unplaced > 0 && spare <= 0)))
+        this.unknownVoters.node += 1;
+      const isSplit = this.#addToDomains(range, live, spare);
       if (isUncertain && isSplit) this.unknownVoters.locality += 1;
     }
     // One scan shows nothing for sure: a replica may have moved, or the range may have been split off.
-    const isSure = !isMissingSome && (count === last || (count === 1 && !isPart));
-    return { last: count, intended: isSure ? count : before, wasMissingSome: isReported };
+    const isSure = !isMissingSome && (seen === before.last || (seen === 1 && !isPartial));
+    return { last: seen, intended: isSure ? seen : before.intended, wasMissingSome: isReported };
   }
 
   /**
-   * Adds a range that has a column for `placed` of its `live` replicas and can lose `spare` of them; fewer than 0: it has
-   * no quorum. Returns whether a locality holds two or more replicas of it, but not all.
+   * Adds a range that can lose `spare` of its `live` replicas; below 0 it has no quorum. Returns whether a locality holds
+   * two or more replicas of it, but not all.
    */
-  #add(holders: readonly number[], placed: number, live: number, spare: number): boolean {
-    const found = this.#found;
-    for (let at = 0; at < placed; at += 1) {
-      found[at] = this.#members[holders[at] ?? 0];
+  #addToDomains(
+    { holders, reporting }: Pick<LiveRange, 'holders' | 'reporting'>,
+    live: number,
+    spare: number,
+  ): boolean {
+    for (let index = 0; index < reporting; index += 1) {
+      this.#reporting[index] = this.#members[holders[index] ?? 0];
     }
     if (spare <= 0) {
-      for (let at = 0; at < placed; at += 1) {
-        const node = found[at];
+      for (let index = 0; index < reporting; index += 1) {
+        const node = this.#reporting[index];
         if (!node) continue;
         increase(node, 1, live, spare);
         if (spare < 0) node.withoutQuorum += 1;
@@ -153,22 +165,22 @@ export class FailureDomains {
     }
     let isSplit = false;
     for (let tier = 0; tier < this.#tiers; tier += 1) {
-      if (this.#addTier(tier, placed, live, spare)) isSplit = true;
+      if (this.#addToTier(tier, reporting, live, spare)) isSplit = true;
     }
     return isSplit;
   }
 
-  #addTier(tier: number, placed: number, live: number, spare: number): boolean {
-    const found = this.#found;
+  #addToTier(tier: number, reporting: number, live: number, spare: number): boolean {
+    const nodes = this.#reporting;
     let isSplit = false;
-    for (let at = 0; at < placed; at += 1) {
-      const domain = found[at]?.localities[tier];
+    for (let index = 0; index < reporting; index += 1) {
+      const domain = nodes[index]?.localities[tier];
       if (domain === undefined) continue;
       let inside = 0;
-      for (let other = 0; other < placed; other += 1) {
-        if (found[other]?.localities[tier] !== domain) continue;
-        // Added with the first of its holders.
-        if (other < at) break;
+      for (let other = 0; other < reporting; other += 1) {
+        if (nodes[other]?.localities[tier] !== domain) continue;
+        // The domain was added with the first of its holders.
+        if (other < index) break;
         inside += 1;
       }
       if (inside === 0) continue;
@@ -180,14 +192,17 @@ export class FailureDomains {
 }
 
 /** How many replicas of a range are live, and how many it should have. */
-interface ReplicaCount {
+export interface ReplicaCount {
   readonly live: number;
   readonly intended: number;
   /** Whether it is under-replicated, or was in the last scan and has got no more since. */
   readonly isMissingSome: boolean;
 }
 
-/** Of a range of which `count` replicas were reported. */
+/**
+ * Counts the replicas of a range of which `count` were reported. Example: it had 3 in two scans, and 2 are reported now: one
+ * has moved during the scan, and 3 are live. If it is reported as under-replicated, 2 of 3 are live.
+ */
 export function countReplicas(
   count: number,
   problems: number,
@@ -207,9 +222,9 @@ export function countReplicas(
 }
 
 /**
- * How many more replicas a range can lose whichever they are; fewer than 0: it has no quorum. Which holder is a voter is
- * not known, so each missing one counts as a voter while voters are left. Example: 3 voters and 2 non-voters, one node
- * down: in the worst case 2 of 3 voters are live and the quorum is 2, none to spare.
+ * How many more replicas a range can lose whichever they are; below 0 it has no quorum. Which holder is a voter is not
+ * known, so each missing one counts as a voter while voters are left. Example: of 3 voters and 2 non-voters one is missing:
+ * in the worst case 2 voters are live, the quorum is 2, and 0 are to spare.
  */
 function spareReplicas(live: number, missing: number, voters: number): number {
   const quorum = quorumOf(voters);
@@ -219,22 +234,23 @@ function spareReplicas(live: number, missing: number, voters: number): number {
   return spare;
 }
 
-/** Replicas that moved during the scan and were not seen: fewer than there were, or an even number, shows them. */
+/** Replicas that moved during the scan and were not seen: 2 or 4 in place of 3 or 5 show that one did. */
 function movedReplicas(count: number, intended: number): number {
   return count < intended ? intended - count : 1 - (count % 2);
 }
 
-/** Of an under-replicated range: what it had before, else 3 where 1 or 2 are seen, and 5 where 3 or 4 are. */
+/** An under-replicated range should have as many as it had before; else 3 where 1 or 2 are seen, and 5 where 3 or 4 are. */
 function intendedReplicas(count: number, before: number): number {
   const isKnown = before > 1 || (before === 1 && count === 1);
   return Math.max(isKnown ? before : count + 1 + (count % 2), count);
 }
 
-/** Replicas that make a majority. */
+/** Replicas that make a majority: 2 of 3, 3 of 4. */
 export function quorumOf(replicas: number): number {
   return Math.floor(replicas / 2) + 1;
 }
 
+/** Counts a range of which `inside` of `live` replicas are in the domain. */
 function increase(domain: FailureDomain, inside: number, live: number, spare: number): void {
   if (spare >= 0 && inside > spare) domain.quorum += 1;
   if (inside === live) domain.allReplicas += 1;

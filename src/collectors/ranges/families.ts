@@ -1,5 +1,5 @@
 import { counter, gauge, gaugeHistogram, type OwnDefinition } from '../../metrics/family.ts';
-import type { LOADS } from './range.ts';
+import type { LOADS } from './replica.ts';
 
 // A scan of many nodes is no snapshot: their responses are of different instants.
 

@@ -1,23 +1,19 @@
-import { type FailureDomains, type HolderCounts, quorumOf } from './failure-domains.ts';
-import { HOLDER_COLUMNS, type RangeTable } from './range-table.ts';
+import {
+  countReplicas,
+  type FailureDomains,
+  type HolderCounts,
+  type HolderView,
+  quorumOf,
+  type ReplicaCount,
+} from './failure-domains.ts';
+import { HAS_UNPLACED, HOLDER_COLUMNS, type RangeTable, WAS_MISSING_SOME } from './range-table.ts';
 
-/** What the column `nodes` holds. */
+/** The largest number that the column `nodes` holds. */
 export const MAX_NODE_ID = 0xffff;
-/** What the columns of counts hold. */
+/** The largest number that the columns of counts hold. */
 const MAX_COUNT = 0xff;
 
-/** Marks of a range. */
-const WAS_MISSING_SOME = 1;
-/** A holder has no column: it is a ninth one, or its id is too large. */
-const HAS_UNPLACED = 2;
-
-/**
- * The nodes that hold each range: those that reported it in this scan, and those that did before. Columns of the table:
- * - nodes: the ids of up to eight holders, 0 where there is none
- * - seen: which of these reported the range in this scan
- * - lastHolders, intended: HolderCounts
- * - marks: the two above
- */
+/** The nodes that hold each range: those that reported it in this scan, and those that did before. */
 export class Holders {
   /** Node ids of the range that `read` was called for last. */
   readonly nodes: number[] = [];
@@ -31,7 +27,7 @@ export class Holders {
 
   /** The node has reported the range in this scan. */
   add(slot: number, nodeId: number): void {
-    const { nodes, seen, marks } = this.#table;
+    const { nodes, seen } = this.#table;
     const first = slot * HOLDER_COLUMNS;
     const columns = nodeId <= MAX_NODE_ID ? HOLDER_COLUMNS : 0;
     for (let column = 0; column < columns; column += 1) {
@@ -41,7 +37,7 @@ export class Holders {
       seen[slot] = (seen[slot] ?? 0) | (1 << column);
       return;
     }
-    marks[slot] = (marks[slot] ?? 0) | HAS_UNPLACED;
+    this.#mark(slot, HAS_UNPLACED, true);
   }
 
   /** Fills `nodes` and `seen`, and returns their number. */
@@ -59,6 +55,12 @@ export class Holders {
     return count;
   }
 
+  /** Nodes that reported the range in this scan. */
+  seenNodes(slot: number): readonly number[] {
+    const count = this.read(slot);
+    return this.nodes.filter((_, index) => index < count && this.seen[index] === true);
+  }
+
   /** The last holder takes the column of the one that is removed. */
   remove(slot: number, nodeId: number): void {
     const { nodes, seen } = this.#table;
@@ -74,85 +76,90 @@ export class Holders {
     nodes[first + last] = 0;
   }
 
+  /** How many of the range's replicas are live, of which `replicas` were reported, and how many it should have. */
+  countReplicas(slot: number, replicas: number): ReplicaCount {
+    return countReplicas(replicas, this.#table.problems[slot] ?? 0, this.counts(slot));
+  }
+
   /**
    * Takes over which nodes hold the range, of which `replicas` were reported, after a scan of all live nodes; returns the
-   * lowest holder when none is live.
+   * lowest holder of a lost range. Example: nodes 1, 2 and 3 held it, none reports it now, and 1 and 2 are not live: no
+   * quorum of them can have moved or dropped it, so it is lost, and 1 is returned. If only node 1 is not live, the two
+   * others show that it was dropped.
    */
-  settle(
-    slot: number,
-    replicas: number,
-    problems: number,
-    domains: FailureDomains,
-  ): number | undefined {
+  settle(slot: number, replicas: number, domains: FailureDomains): number | undefined {
     const { nodes, seen } = this;
     const count = this.read(slot);
-    let present = 0;
-    let absent = 0;
+    let reporting = 0;
+    let gone = 0;
     let down = 0;
     let lowestDown = Infinity;
-    let known = 0;
-    for (let at = 0; at < count; at += 1) {
-      const nodeId = nodes[at] ?? 0;
+    let members = 0;
+    for (let index = 0; index < count; index += 1) {
+      const nodeId = nodes[index] ?? 0;
       if (!domains.isMember(nodeId)) {
         this.remove(slot, nodeId);
         continue;
       }
-      known += 1;
-      if (seen[at] === true) {
-        nodes[present] = nodeId;
-        present += 1;
+      members += 1;
+      if (seen[index] === true) {
+        nodes[reporting] = nodeId;
+        reporting += 1;
       } else if (domains.isLive(nodeId)) {
         this.remove(slot, nodeId);
-        absent += 1;
+        gone += 1;
       } else {
         lowestDown = Math.min(lowestDown, nodeId);
         down += 1;
       }
     }
-    const counts = this.counts(slot);
-    const unplaced = this.#hasUnplaced(slot) ? Math.max(0, replicas - present) : 0;
-    if (present + unplaced > 0) {
-      const place = this.#table.places[slot] ?? 0;
-      const range = { holders: nodes, placed: present, unplaced, down, problems, place, ...counts };
-      const settled = domains.addRange(range);
-      this.setCounts(slot, settled);
-      const isMissingSome = counts.wasMissingSome || settled.wasMissingSome;
-      if (down > 0 && settled.intended === present && !isMissingSome) {
-        this.#removeDown(slot, domains);
-      }
-      if (unplaced === 0) this.#unmark(slot, HAS_UNPLACED);
+    const before = this.counts(slot);
+    const hasUnplaced = ((this.#table.marks[slot] ?? 0) & HAS_UNPLACED) !== 0;
+    const unplaced = hasUnplaced ? Math.max(0, replicas - reporting) : 0;
+    if (reporting + unplaced > 0) {
+      this.#settleLive(slot, { reporting, unplaced, down, before }, domains);
       return undefined;
     }
-    if (lowestDown === Infinity || this.#hasUnplaced(slot)) return undefined;
-    // Seen once, with one holder: it had just been split off, and others hold it, too.
-    if (known === 1 && counts.intended === 0 && !counts.wasMissingSome) return undefined;
-    // A range can leave its live holders only with a quorum of them: it was merged, dropped, or it has moved.
-    if (absent < quorumOf(counts.intended > 1 ? counts.intended : known)) return lowestDown;
-    const left = this.read(slot);
-    for (const nodeId of nodes.slice(0, left)) this.remove(slot, nodeId);
+    if (down === 0 || hasUnplaced) return undefined;
+    // A range that was seen once, with one holder, had just been split off, and others hold it, too.
+    if (members === 1 && before.intended === 0 && !before.wasMissingSome) return undefined;
+    if (gone < quorumOf(before.intended > 1 ? before.intended : members)) return lowestDown;
+    this.#removeAll(slot, () => true);
     return undefined;
   }
 
-  /** The range has all of its replicas without those on nodes that are down: they were replaced. */
-  #removeDown(slot: number, domains: FailureDomains): void {
+  /** `nodes` begins with those that reported the range. */
+  #settleLive(slot: number, seen: HolderView, domains: FailureDomains): void {
+    const { problems, tableIndexes } = this.#table;
+    const counts = domains.addRange({
+      ...seen,
+      holders: this.nodes,
+      problems: problems[slot] ?? 0,
+      tableIndex: tableIndexes[slot] ?? 0,
+    });
+    this.setCounts(slot, counts);
+    const isMissingSome = seen.before.wasMissingSome || counts.wasMissingSome;
+    // The range has all of its replicas without those on nodes that are down: they were replaced.
+    if (seen.down > 0 && counts.intended === seen.reporting && !isMissingSome) {
+      this.#removeAll(slot, (nodeId) => !domains.isLive(nodeId));
+    }
+    if (seen.unplaced === 0) this.#mark(slot, HAS_UNPLACED, false);
+  }
+
+  #removeAll(slot: number, isRemoved: (nodeId: number) => boolean): void {
     const count = this.read(slot);
     for (const nodeId of this.nodes.slice(0, count)) {
-      if (!domains.isLive(nodeId)) this.remove(slot, nodeId);
+      if (isRemoved(nodeId)) this.remove(slot, nodeId);
     }
   }
 
   /** Whether it has holders, of which none was read. */
   isUnread(slot: number, readNodes: ReadonlySet<number>): boolean {
     const count = this.read(slot);
-    for (let at = 0; at < count; at += 1) {
-      if (readNodes.has(this.nodes[at] ?? 0)) return false;
+    for (let index = 0; index < count; index += 1) {
+      if (readNodes.has(this.nodes[index] ?? 0)) return false;
     }
     return count > 0;
-  }
-
-  /** No node of these slots has been seen yet. */
-  beginScan(from: number, to: number): void {
-    this.#table.seen.fill(0, from, to);
   }
 
   counts(slot: number): HolderCounts {
@@ -165,19 +172,15 @@ export class Holders {
   }
 
   setCounts(slot: number, { last, intended, wasMissingSome }: HolderCounts): void {
-    const { lastHolders, intended: intendedColumn, marks } = this.#table;
+    const { lastHolders, intended: intendedColumn } = this.#table;
     lastHolders[slot] = Math.min(last, MAX_COUNT);
     intendedColumn[slot] = Math.min(intended, MAX_COUNT);
-    if (wasMissingSome) marks[slot] = (marks[slot] ?? 0) | WAS_MISSING_SOME;
-    else this.#unmark(slot, WAS_MISSING_SOME);
+    this.#mark(slot, WAS_MISSING_SOME, wasMissingSome);
   }
 
-  #hasUnplaced(slot: number): boolean {
-    return ((this.#table.marks[slot] ?? 0) & HAS_UNPLACED) !== 0;
-  }
-
-  #unmark(slot: number, mark: number): void {
+  #mark(slot: number, mark: number, isSet: boolean): void {
     const { marks } = this.#table;
-    marks[slot] = (marks[slot] ?? 0) & ~mark;
+    const others = (marks[slot] ?? 0) & ~mark;
+    marks[slot] = isSet ? others | mark : others;
   }
 }

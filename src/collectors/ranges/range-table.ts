@@ -1,15 +1,23 @@
-/** Of the slots; linear probing gets slow above. */
-const MAX_LOAD = 0.88;
-/** Small steps: a table that has just grown must not waste memory (33 bytes a slot, at most 40 a range). */
-const GROWTH = 1.06;
+/** Share of the slots that may be taken; linear probing gets slow above. */
+const MAX_LOAD = 0.9;
+/** The table grows in small steps: one that has just grown must not waste memory (34 bytes a slot, at most 40 a range). */
+const GROWTH = 1.05;
 /** Growing in small steps costs as much as filling; a table that is soon dropped may waste memory. */
 const SHORT_LIVED_GROWTH = 2;
 const MIN_CAPACITY = 32;
 const MAX_NARROW_ID = 0xffff_ffff;
-/** Of one exporter: 200 MB. More need shards. */
+/** Ranges that one exporter knows, in 200 MB. More need shards. */
 export const MAX_RANGES = 5_000_000;
 /** Nodes that have a column of their own in each slot. */
 export const HOLDER_COLUMNS = 8;
+
+// What is marked of a range, as bits of the column `marks`.
+/** Its sequence comes from an earlier scan. */
+export const HAS_OLD_SEQUENCE = 1;
+/** It was under-replicated in the last complete scan. */
+export const WAS_MISSING_SOME = 2;
+/** One of its holders has no column: it is a ninth one, or its id is above 65,535. */
+export const HAS_UNPLACED = 4;
 
 /** Slots of a table that make a step, some tenths of a millisecond. */
 const STEP_SLOTS = 4096;
@@ -24,30 +32,40 @@ export class RangeLimitError extends Error {
 
 /**
  * A hash table by range id, open addressing in columns: millions of ranges as JavaScript objects, or in a Map, would take
- * three to four times the memory. A slot is valid until the next `put` or `prune`, and so are the columns. What they hold is said
- * in known-ranges.ts and holders.ts; a table without holders has none of the columns of holders.ts.
+ * three to four times the memory. A slot is valid until the next `put`, `makeRoomFor` or `prune`, and so are the columns.
+ * Example: `const slot = table.put(1234)`, then `table.sequences[slot] = 7`.
  */
 export class RangeTable {
   readonly #hasHolders: boolean;
   readonly #growth: number;
   /** Number of ids. */
   size = 0;
-  /** Id by slot, 0 where the slot is free. Doubles once there is an id above 2^32, which real ones are not. */
+  /** Id by slot, 0 where the slot is free. The column takes 8 bytes a slot once there is an id above 2^32, which real ones are not. */
   ids!: Uint32Array | Float64Array;
+  /** Sequence of the last lease, 0 while it is not known. It outlives scans. */
   sequences!: Uint32Array;
-  flags!: Uint16Array;
-  counts!: Uint8Array;
-  /** Number of the place where the range begins. */
-  places!: Uint16Array;
-  /** HOLDER_COLUMNS node ids a slot, without gaps: `nodes[slot * HOLDER_COLUMNS]` is the first. */
+  /** A bit for each of PROBLEMS that a replica reports in this scan. */
+  problems!: Uint16Array;
+  /** Kind of the lease that a replica holds in this scan, as an index in LEASE_KINDS. */
+  leases!: Uint8Array;
+  /** Above 0: replicas seen in this scan, up to 100. Below 0: for how long none was seen, as known-ranges.ts counts it. */
+  presence!: Int8Array;
+  /** Number of the table index where the range begins. */
+  tableIndexes!: Uint16Array;
+
+  // A staging table has none of the columns below.
+
+  /** Ids of up to 8 nodes that hold the range, without gaps: those of slot 5 are from 40 on. */
   nodes!: Uint16Array;
-  /** A bit for each column of `nodes`. */
+  /** A bit for each column of `nodes`: whether that node reported the range in this scan. */
   seen!: Uint8Array;
+  /** Number of nodes that held the range in the last complete scan. */
   lastHolders!: Uint8Array;
+  /** Number of its replicas when it last had all of them in two scans; 0 while that is not known. */
   intended!: Uint8Array;
+  /** HAS_OLD_SEQUENCE and the other marks. */
   marks!: Uint8Array;
 
-  /** With holders it needs 33 bytes a slot, 35 to 40 a range; 4 more with ids above 2^32. */
   constructor(hasHolders = true, growth = GROWTH, expected = 0) {
     this.#hasHolders = hasHolders;
     this.#growth = growth;
@@ -58,9 +76,10 @@ export class RangeTable {
     this.size = 0;
     this.ids = new Ids(capacity);
     this.sequences = new Uint32Array(capacity);
-    this.flags = new Uint16Array(capacity);
-    this.counts = new Uint8Array(capacity);
-    this.places = new Uint16Array(capacity);
+    this.problems = new Uint16Array(capacity);
+    this.leases = new Uint8Array(capacity);
+    this.presence = new Int8Array(capacity);
+    this.tableIndexes = new Uint16Array(capacity);
     const holders = this.#hasHolders ? capacity : 0;
     this.nodes = new Uint16Array(holders * HOLDER_COLUMNS);
     this.seen = new Uint8Array(holders);
@@ -106,26 +125,26 @@ export class RangeTable {
     yield* this.#rebuild(capacity, this.#isWide || mustWiden);
   }
 
-  /** Drops the ids whose count is not to be kept. */
-  *prune(isKept: (count: number) => boolean): Work {
-    let kept = 0;
+  /** Drops the ranges whose presence is not above `expired`. */
+  *prune(expired: number): Work {
+    let left = 0;
     yield* walk(this.capacity, (from, to) => {
       for (let slot = from; slot < to; slot += 1) {
-        if (this.ids[slot] !== 0 && isKept(this.counts[slot] ?? 0)) kept += 1;
+        if (this.ids[slot] !== 0 && (this.presence[slot] ?? 0) > expired) left += 1;
       }
     });
-    if (kept === this.size) return;
-    const capacity = Math.max(MIN_CAPACITY, Math.ceil((kept * GROWTH) / MAX_LOAD));
-    yield* this.#rebuild(capacity, this.#isWide, isKept);
+    if (left === this.size) return;
+    const capacity = Math.max(MIN_CAPACITY, Math.ceil((left * GROWTH) / MAX_LOAD));
+    yield* this.#rebuild(capacity, this.#isWide, expired);
   }
 
   #countNew({ ids }: RangeTable, from: number, to: number): number {
-    let fresh = 0;
+    let added = 0;
     for (let slot = from; slot < to; slot += 1) {
       const id = ids[slot] ?? 0;
-      if (id !== 0 && this.ids[this.#find(id)] !== id) fresh += 1;
+      if (id !== 0 && this.ids[this.#find(id)] !== id) added += 1;
     }
-    return fresh;
+    return added;
   }
 
   #take(slot: number, id: number): number {
@@ -147,31 +166,27 @@ export class RangeTable {
   }
 
   /** Old slots are in the order of the hash, and so are the new ones: memory is walked, not jumped through. */
-  *#rebuild(
-    capacity: number,
-    isWide: boolean,
-    isKept: (count: number) => boolean = () => true,
-  ): Work {
-    const { ids, sequences, flags, counts, places, nodes, seen, lastHolders, intended, marks } =
-      this;
-    const columns = this.#hasHolders ? HOLDER_COLUMNS : 0;
+  *#rebuild(capacity: number, isWide: boolean, expired = -Infinity): Work {
+    const { ids, sequences, problems, leases, presence, tableIndexes } = this;
+    const { nodes, seen, lastHolders, intended, marks } = this;
     this.#allocate(capacity, isWide ? Float64Array : Uint32Array);
     yield* walk(ids.length, (first, end) => {
       for (let from = first; from < end; from += 1) {
         const id = ids[from] ?? 0;
-        const count = counts[from] ?? 0;
-        if (id === 0 || !isKept(count)) continue;
+        const present = presence[from] ?? 0;
+        if (id === 0 || present <= expired) continue;
         const to = this.#take(this.#find(id), id);
         this.sequences[to] = sequences[from] ?? 0;
-        this.flags[to] = flags[from] ?? 0;
-        this.counts[to] = count;
-        this.places[to] = places[from] ?? 0;
-        for (let column = 0; column < columns; column += 1) {
+        this.problems[to] = problems[from] ?? 0;
+        this.leases[to] = leases[from] ?? 0;
+        this.presence[to] = present;
+        this.tableIndexes[to] = tableIndexes[from] ?? 0;
+        if (!this.#hasHolders) continue;
+        for (let column = 0; column < HOLDER_COLUMNS; column += 1) {
           const node = nodes[from * HOLDER_COLUMNS + column] ?? 0;
           if (node === 0) break;
           this.nodes[to * HOLDER_COLUMNS + column] = node;
         }
-        if (columns === 0) continue;
         this.seen[to] = seen[from] ?? 0;
         this.lastHolders[to] = lastHolders[from] ?? 0;
         this.intended[to] = intended[from] ?? 0;
@@ -179,12 +194,6 @@ export class RangeTable {
       }
     });
   }
-}
-
-/** The cause of a failure, which the API client wraps when its callback throws. */
-export function findRangeLimit(error: unknown): RangeLimitError | undefined {
-  if (error instanceof RangeLimitError) return error;
-  return error instanceof Error ? findRangeLimit(error.cause) : undefined;
 }
 
 function checkSize(ranges: number): void {
@@ -195,7 +204,7 @@ function checkSize(ranges: number): void {
   );
 }
 
-/** A table without holders that is filled quickly, with about so many ids, and dropped soon. */
+/** Creates a table without holders that is filled quickly, with about so many ids, and dropped soon. */
 export function createStagingTable(expected: number): RangeTable {
   return new RangeTable(false, SHORT_LIVED_GROWTH, expected);
 }
@@ -216,7 +225,7 @@ function hashId(id: number): number {
   return mix((id | 0) ^ Math.imul(Math.floor(id / 0x1_0000_0000), 0x9e37_79b1));
 }
 
-/** The finalizer of MurmurHash3: changes about half of the 32 bits when one bit of the value changes. */
+/** Mixes 32 bits as the finalizer of MurmurHash3 does: it changes about half of the 32 bits when one bit of the value changes. */
 export function mix(value: number): number {
   let bits = Math.imul(value ^ (value >>> 16), 0x85eb_ca6b);
   bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2_ae35);

@@ -1,51 +1,32 @@
 import type { SampleSet } from '../../metrics/sample-set.ts';
 import { formatValue } from '../../metrics/sample-text.ts';
-import { LISTED_PROBLEMS, PROBLEMS } from '../../vocabulary.ts';
+import { REPORTED_PROBLEMS } from '../../vocabulary.ts';
 import type { CollectorResult } from '../collector.ts';
 import type { FailureDomains } from './failure-domains.ts';
 import { families, STORE_LOADS } from './families.ts';
-import type { HotRange } from './hot-ranges.ts';
-import type { RangeSummary } from './known-ranges.ts';
 import { listFamilies } from './list-families.ts';
-import { isLower, type ProblemRange } from './problem-ranges.ts';
-import { CPU_NANOS, labelsOfPlace, LEASE_KINDS, QUERY_BOUNDS, WRITES } from './range.ts';
-import type { ScanResult } from './scan.ts';
-import type { TableLists } from './table-load.ts';
-import type { ScannedNode } from './tally.ts';
+import { type HotRange, isLower, type ListedRange, type ProblemRange } from './listed-ranges.ts';
+import type { FailedNode } from './read-nodes.ts';
+import { CPU_NANOS, LEASE_KINDS, NO_LEASE, QUERY_BOUNDS, tableLabels, WRITES } from './replica.ts';
+import type { ScannedNode, ScanSummary } from './scan.ts';
 
 const NANOS = 1e9;
 /** Ranges with more replicas count as `other`. */
 const MAX_SHOWN_REPLICAS = 7;
 
 /** The nodes of this shard, scanned. */
-export interface RangesResult extends CollectorResult, Pick<ScanResult, 'scanned' | 'failed'> {
+export interface RangesResult extends CollectorResult {
   /** Value of the label `shard`. */
   readonly shard: string;
+  /** The nodes that were read, by id. */
+  readonly scanned: readonly ScannedNode[];
+  /** The nodes that could not be read, by id. */
+  readonly failed: readonly FailedNode[];
   /** Number of nodes that were not queried because they are not live. */
   readonly skipped: number;
   /** Absent when the scan failed. */
   readonly summary?: ScanSummary;
 }
-
-/** Of the nodes that were scanned, taken together. */
-interface ScanSummary extends Omit<RangeSummary, 'lost'> {
-  /** What depends on each node, only when this exporter read every node of the cluster that is not known to be down. */
-  readonly domains?: FailureDomains | undefined;
-  /** Ranges without a live replica; undefined also while some nodes that are down have never been read. */
-  readonly lost?: number | undefined;
-  /** Since the start of the exporter. */
-  readonly leaseChanges: number;
-  /** The hottest by queries or by CPU first. */
-  readonly hot: readonly HotRange[];
-  /** By index of LISTED_PROBLEMS: the ranges to list, oldest first. */
-  readonly problems: readonly (readonly ProblemRange[])[];
-  readonly tables: ReturnType<TableLists['update']>;
-  /** All nodes send the CPU of their replicas; else the sums of tables lack some. */
-  readonly hasTableCpu: boolean;
-}
-
-/** A range of a list, with the replica that reports it. */
-export type ListedRange = HotRange | ProblemRange;
 
 /** Writes the samples of a scan; of a failed one only the state of the nodes. */
 export function* writeRangesSamples(result: RangesResult, set: SampleSet): Iterable<undefined> {
@@ -60,8 +41,9 @@ export function* writeRangesSamples(result: RangesResult, set: SampleSet): Itera
     writeNodeSamples(set, node);
     yield undefined;
   }
-  LEASE_KINDS.forEach((kind, at) => {
-    set.set(families.byLeaseKind, { kind, shard }, summary.byLeaseKind[at]);
+  LEASE_KINDS.forEach((kind, index) => {
+    if (index === NO_LEASE) return;
+    set.set(families.byLeaseKind, { kind, shard }, summary.byLeaseKind[index]);
   });
   set.set(families.leaseChanges, { shard }, summary.leaseChanges);
   writeQuerySamples(set, shard, scanned);
@@ -83,23 +65,23 @@ function writeNodeSamples(set: SampleSet, { nodeId, stores, isDetailed }: Scanne
     set.set(families.leases, labels, store.leases);
     set.set(families.quiescent, labels, store.quiescent);
     set.set(families.ticking, labels, store.ticking);
-    PROBLEMS.forEach((problem, at) => {
+    REPORTED_PROBLEMS.forEach((problem, index) => {
       // The zeros are in crdb_range_problem_ranges; here they would be a sixth of all series.
-      const replicas = store.problems[at] || undefined;
+      const replicas = store.problems[index] || undefined;
       set.set(families.problemReplicas, { problem, ...labels }, replicas);
     });
-    STORE_LOADS.forEach((family, at) => {
-      if (at > WRITES && !isDetailed) return;
-      const value = store.load[at] ?? 0;
-      set.set(family, labels, at === CPU_NANOS ? value / NANOS : value);
+    STORE_LOADS.forEach((family, index) => {
+      if (index > WRITES && !isDetailed) return;
+      const value = store.load[index] ?? 0;
+      set.set(family, labels, index === CPU_NANOS ? value / NANOS : value);
     });
   }
 }
 
 function writeQuerySamples(set: SampleSet, shard: string, nodes: readonly ScannedNode[]): void {
   let cumulative = 0;
-  QUERY_BOUNDS.forEach((bound, at) => {
-    for (const { byQueries } of nodes) cumulative += byQueries[at] ?? 0;
+  QUERY_BOUNDS.forEach((bound, index) => {
+    for (const { byQueries } of nodes) cumulative += byQueries[index] ?? 0;
     set.set(families.byQueries, { le: formatValue(bound), shard }, cumulative);
   });
   set.set(families.maxQueries, { shard }, largest(nodes.map(({ maxQueries }) => maxQueries)));
@@ -123,16 +105,10 @@ function writeHotSamples(set: SampleSet, shard: string, hot: readonly HotRange[]
   }
 }
 
-function writeProblemSamples(set: SampleSet, shard: string, summary: ScanSummary): void {
-  PROBLEMS.forEach((problem, at) => {
-    set.set(families.problemRanges, { problem, shard }, summary.byProblem[at] ?? 0);
-  });
-  const counts = [...summary.byProblem, summary.lost];
+function writeProblemSamples(set: SampleSet, shard: string, { problems }: ScanSummary): void {
   const reporters = new Map<number, ProblemRange>();
-  LISTED_PROBLEMS.forEach((problem, at) => {
-    const ranges = counts[at];
-    if (ranges === undefined) return;
-    const listed = summary.problems[at] ?? [];
+  for (const [problem, { ranges, listed }] of problems) {
+    if (problem !== 'no_live_replica') set.set(families.problemRanges, { problem, shard }, ranges);
     set.set(listFamilies.problemRangesOmitted, { problem, shard }, ranges - listed.length);
     for (const range of listed) {
       const labels = { problem, ...labelsOf(range), shard };
@@ -140,14 +116,14 @@ function writeProblemSamples(set: SampleSet, shard: string, summary: ScanSummary
       const lowest = reporters.get(range.rangeId);
       if (lowest === undefined || isLower(range, lowest)) reporters.set(range.rangeId, range);
     }
-  });
+  }
   for (const reporter of reporters.values()) {
     set.info(listFamilies.problemReporter, { ...replicaLabels(reporter), shard });
   }
 }
 
-function labelsOf({ rangeId, place }: ListedRange) {
-  return { range_id: String(rangeId), ...labelsOfPlace(place) };
+function labelsOf({ rangeId, tableIndex }: ListedRange) {
+  return { range_id: String(rangeId), ...tableLabels(tableIndex) };
 }
 
 function replicaLabels({ rangeId, nodeId, storeId }: ListedRange) {
@@ -168,9 +144,9 @@ function writeTableSamples(set: SampleSet, shard: string, summary: ScanSummary):
     if (hasTableCpu) set.set(listFamilies.tableCpu, labels, load.cpuNanos / NANOS);
   }
   for (const [tableId, counts] of tables.problems) {
-    PROBLEMS.forEach((problem, at) => {
+    REPORTED_PROBLEMS.forEach((problem, index) => {
       const labels = { table_id: tableId, problem, shard };
-      set.set(listFamilies.tableProblems, labels, counts[at] || undefined);
+      set.set(listFamilies.tableProblems, labels, counts[index] || undefined);
     });
   }
 }
@@ -179,7 +155,7 @@ function writeTableSamples(set: SampleSet, shard: string, summary: ScanSummary):
 function writeWholeSamples(
   set: SampleSet,
   shard: string,
-  { lost, ranges, byReplicas, byLeaseKind }: ScanSummary,
+  { problems, ranges, byReplicas, byLeaseKind }: ScanSummary,
   { nodes, localities, unknownVoters }: FailureDomains,
 ): void {
   for (const [nodeId, { quorum, allReplicas, withoutQuorum }] of nodes) {
@@ -195,7 +171,7 @@ function writeWholeSamples(
   }
   set.set(listFamilies.unknownVoters, { scope: 'node' }, unknownVoters.node);
   set.set(listFamilies.unknownVoters, { scope: 'locality' }, unknownVoters.locality);
-  set.set(listFamilies.withoutLiveReplica, {}, lost);
+  set.set(listFamilies.withoutLiveReplica, {}, problems.get('no_live_replica')?.ranges);
   set.set(families.ranges, { shard }, ranges);
   let shown = 0;
   for (let replicas = 1; replicas <= MAX_SHOWN_REPLICAS; replicas += 1) {
@@ -204,6 +180,5 @@ function writeWholeSamples(
     shown += byReplicas[replicas] ?? 0;
   }
   set.set(families.byReplicas, { replicas: 'other', shard }, ranges - shown);
-  const held = byLeaseKind.reduce((sum, kind) => sum + kind, 0);
-  set.set(families.byLeaseKind, { kind: 'none', shard }, ranges - held);
+  set.set(families.byLeaseKind, { kind: 'none', shard }, byLeaseKind[NO_LEASE]);
 }

@@ -1,218 +1,263 @@
-import type { ClusterApi, PollStats, RangeRoute } from '../../cockroach/cluster-api.ts';
-import { listNodes } from '../../cockroach/node-list.ts';
-import { messageOf } from '../../format.ts';
-import type { FailureReason } from '../../vocabulary.ts';
-import { type CollectContext, mostFrequent, type PollFailure } from '../collector.ts';
-import { mix } from './range-table.ts';
-import type { ScannedNode } from './tally.ts';
+import type { ClusterApi } from '../../cockroach/cluster-api.ts';
+import { assertWithin, MAX_STORES } from '../../cockroach/limits.ts';
+import { inSlices } from '../../time-slice.ts';
+import { PROBLEMS, type RangeProblem } from '../../vocabulary.ts';
+import type { CollectContext, PollFailure } from '../collector.ts';
+import { FailureDomains } from './failure-domains.ts';
+import { KnownRanges, type RangeSummary, type WholeView } from './known-ranges.ts';
+import {
+  HotCandidates,
+  HotLists,
+  type HotRange,
+  ProblemHistory,
+  type ProblemRange,
+  ProblemReports,
+} from './listed-ranges.ts';
+import { type ListCandidates, NodeTally, type NodeTotals } from './node-tally.ts';
+import { RangeLimitError } from './range-table.ts';
+import { type Assignment, createReadingState, type ReadingState } from './read-nodes.ts';
+import { QUERIES, WRITES } from './replica.ts';
+import { type ShownTables, TableLoads, TopTables } from './top-tables.ts';
+import { KnownVoters } from './voters.ts';
 
-/** The nodes that this exporter is responsible for. */
-export type Assignment = Awaited<ReturnType<typeof assignNodes>>;
+/** What a scan leaves to the next one. */
+export interface RangesState extends ReadingState {
+  known: KnownRanges;
+  readonly voters: KnownVoters;
+  readonly hot: HotLists;
+  readonly problems: ProblemHistory;
+  readonly tables: TopTables;
+  hasCompleteScan: boolean;
+  /** Stores of each node when it was last read. */
+  readonly storesOf: Map<number, NodeTotals['stores']>;
+  /** Id of the node beside this exporter, with `route: local`; 0 until its first response. */
+  localNodeId: number;
+  /** A node of this cluster has sent requests, reads, bytes or CPU, as newer servers do. */
+  sendsDetails: boolean;
+}
 
-/** The nodes of a shard. Rejects like the API. */
-export async function assignNodes(
-  api: ClusterApi,
-  stats: PollStats,
-  { index, count, onlyNode }: CollectContext<unknown, unknown>['shards'],
-) {
-  const { toScan, toSkip, localities } = await listNodes(api, stats);
-  const isOwn = (nodeId: number): boolean =>
-    onlyNode === undefined ? ownsNode(nodeId, index, count) : nodeId === onlyNode;
-  const isWholeCluster = count === 1 && onlyNode === undefined;
-  const own = new Set([...toScan, ...toSkip].filter(isOwn));
+export function createState(): RangesState {
   return {
-    toScan: toScan.filter(isOwn),
-    toSkip: toSkip.filter(isOwn),
-    localities,
-    isWholeCluster,
-    /** Whether no node of the cluster can be queried, by any shard. */
-    noNodeReachable: toScan.length === 0,
-    /** Whether this exporter scans a node other than the one that it is reading. */
-    isAssigned: (nodeId: number): boolean => isWholeCluster || own.has(nodeId),
+    ...createReadingState(),
+    known: new KnownRanges(),
+    voters: new KnownVoters(),
+    hot: new HotLists(),
+    problems: new ProblemHistory(),
+    tables: new TopTables(),
+    hasCompleteScan: false,
+    storesOf: new Map(),
+    localNodeId: 0,
+    sendsDetails: false,
   };
 }
 
-/** The node beside the exporter, which is 0 before its first response. */
-export function assignLocalNode(nodeId: number): Assignment {
-  return {
-    toScan: [nodeId],
-    toSkip: [],
-    localities: new Map(),
-    isWholeCluster: false,
-    noNodeReachable: false,
-    isAssigned: () => false,
-  };
+/** A node that was read, as it is published. */
+export interface ScannedNode extends NodeTotals {
+  /** Whether its server sends more load than queries and writes. */
+  readonly isDetailed: boolean;
 }
 
-/** Rendezvous hashing: all shards agree without talking, and one more shard takes over only its fair share of nodes. */
-export function ownsNode(nodeId: number, index: number, count: number): boolean {
-  const own = hash(nodeId, index);
-  for (let other = 0; other < count; other += 1) {
-    const theirs = hash(nodeId, other);
-    if (theirs > own || (theirs === own && other < index)) return false;
-  }
-  return true;
+/** The ranges that have a problem. */
+export interface ProblemSummary {
+  /** Number of distinct ranges. */
+  readonly ranges: number;
+  /** The ranges to list, oldest first. */
+  readonly listed: readonly ProblemRange[];
 }
 
-/** 32 bits out of two integers (the finalizer of MurmurHash3, once for each). */
-function hash(nodeId: number, shard: number): number {
-  return mix(mix(nodeId) ^ Math.imul(shard + 1, 0x9e37_79b1));
+/** The nodes that were scanned, taken together. */
+export interface ScanSummary extends Omit<RangeSummary, 'byProblem'> {
+  /** What depends on each node, only when this exporter read every node of the cluster that is not known to be down. */
+  readonly domains?: FailureDomains | undefined;
+  /** Without `no_live_replica` when `domains` is absent, or while some nodes that are down have never been read. */
+  readonly problems: ReadonlyMap<RangeProblem, ProblemSummary>;
+  /** Lease changes since the start of the exporter. */
+  readonly leaseChanges: number;
+  /** The hottest by queries or by CPU first. */
+  readonly hot: readonly HotRange[];
+  readonly tables: ShownTables;
+  /** All nodes send the CPU of their replicas; else the sums of tables lack some. */
+  readonly hasTableCpu: boolean;
 }
 
-/** What one scan leaves to the next. */
-export function createScanState() {
-  return {
-    firstNodeId: 0,
-    /** Scans begun. */
-    scans: 0,
-    /** Nodes that could not be read in the last scan. */
-    failed: new Set<number>(),
-    /** The servers of this cluster ignore `remote_node_id`. */
-    gatewayOnly: false,
-    /** Nodes whose stores came in another order on the next page: pages lose replicas of theirs. */
-    unpaged: new Set<number>(),
-  };
-}
-
-/** A node that was not read. */
-interface FailedNode {
-  readonly nodeId: number;
-  /** False when the scan ran out of time before its turn. */
-  readonly wasQueried: boolean;
-  readonly reason: FailureReason;
-  readonly message: string;
-  /** What the request threw. */
-  readonly cause?: unknown;
-}
-
-/** The nodes that were read and those that were not, by id. */
-export type ScanResult = Awaited<ReturnType<typeof scanNodes>>;
-
-export type ScanContext = CollectContext<
+/** The options of a scan and what it shares with the other scans of its cluster. */
+type ScanContext = CollectContext<
   {
-    readonly route: RangeRoute | 'auto';
-    readonly page_limit: number;
-    readonly node_timeout: number;
-    readonly concurrency: number;
+    readonly route: string;
+    readonly hot_ranges: number;
+    readonly problem_ranges: number;
+    readonly top_tables: number;
   },
-  ReturnType<typeof createScanState>
+  RangesState
 >;
 
-/**
- * Reads the nodes, whose ids ascend, until all are done or the signal aborts; the failure of one does not end the scan.
- * Nodes that failed the last time come last: others must not wait for their silence. `turn` differs from that of the
- * node before and of the same node in the scan before.
- */
-export async function scanNodes(
-  context: ScanContext,
-  nodeIds: readonly number[],
-  readNode: (nodeId: number, turn: number) => Promise<ScannedNode>,
-) {
-  const { state, signal, options, reasonOf, scanProgress } = context;
-  const order = scanOrder(nodeIds, state);
-  const scanned: ScannedNode[] = [];
-  const failed: FailedNode[] = [];
-  const interrupted: number[] = [];
-  let begun = 0;
+/** One scan of the nodes. What a node reports counts once it is committed; the end sums up all nodes that were. */
+export class RangeScan {
+  readonly #context: ScanContext;
+  readonly #assignment: Assignment;
+  readonly #lists: ListCandidates;
+  #stores = 0;
+  /** The commit before; it pauses, and another one would change the same tables meanwhile. */
+  #committed: Promise<void> = Promise.resolve();
+  /** Why no sums can be published. */
+  failure: PollFailure | undefined;
 
-  async function readInTurn(): Promise<void> {
-    for (;;) {
-      const nodeId = order[begun];
-      if (nodeId === undefined || signal.aborted) return;
-      const turn = state.scans + begun;
-      begun += 1;
-      try {
-        scanned.push(await readNode(nodeId, turn));
-      } catch (error) {
-        const message = messageOf(error);
-        if (signal.aborted) interrupted.push(nodeId);
-        else
-          failed.push({ nodeId, wasQueried: true, reason: reasonOf(error), message, cause: error });
+  private constructor(context: ScanContext, assignment: Assignment) {
+    this.#context = context;
+    this.#assignment = assignment;
+    this.#lists = this.#createLists();
+  }
+
+  static async begin(context: ScanContext, assignment: Assignment): Promise<RangeScan> {
+    await inSlices(context.state.known.beginScan());
+    return new RangeScan(context, assignment);
+  }
+
+  #createLists(): ListCandidates {
+    const { state, options } = this.#context;
+    return {
+      hot: new HotCandidates(state.hot, options.hot_ranges),
+      problems: new ProblemReports(state.problems),
+      tables: new TableLoads(),
+    };
+  }
+
+  createTally(nodeId: number): NodeTally {
+    const { state, options } = this.#context;
+    return new NodeTally(nodeId, {
+      lists: this.#createLists(),
+      tableIndexes: state.known.tableIndexes,
+      isAssigned: this.#assignment.isAssigned,
+      isLocal: options.route === 'local',
+      before: state.storesOf.get(nodeId),
+    });
+  }
+
+  /** Takes over a node that was read to its end. Rejects when its stores or ranges do not fit. */
+  async commit(tally: NodeTally): Promise<NodeTotals> {
+    this.#stores += tally.stores.size;
+    assertWithin(this.#context, 'ranges', 'stores', this.#stores, MAX_STORES);
+    const { totals } = tally;
+    this.#committed = this.#committed.then(() => this.#commit(tally, totals));
+    await this.#committed;
+    return totals;
+  }
+
+  async #commit({ stores, lists }: NodeTally, { nodeId, ...totals }: NodeTotals): Promise<void> {
+    const { state, options } = this.#context;
+    if (options.route === 'local') state.localNodeId = nodeId;
+    try {
+      for (const { staged } of stores.values()) {
+        await inSlices(state.known.commit(staged, nodeId));
       }
-      scanProgress(scanned.length + failed.length, order.length);
+    } catch (error) {
+      if (error instanceof RangeLimitError) this.#refuse(error);
+      throw error;
     }
+    state.storesOf.set(nodeId, totals.stores);
+    this.#lists.hot.addAll(lists.hot);
+    this.#lists.problems.addAll(lists.problems);
+    this.#lists.tables.addAll(lists.tables);
   }
 
-  scanProgress(0, order.length);
-  await Promise.all(Array.from({ length: options.concurrency }, readInTurn));
-  state.failed = new Set(failed.map(({ nodeId }) => nodeId));
-  const late = order.slice(begun);
-  const unfinished = new Set([...interrupted, ...late]);
-  for (const nodeId of unfinished) {
-    const message = `ranges of node ${nodeId}: the scan ran out of time`;
-    failed.push({ nodeId, wasQueried: interrupted.includes(nodeId), reason: 'timeout', message });
+  /** The sums of a part of the ranges would be wrong. */
+  #refuse({ message }: RangeLimitError): void {
+    this.failure ??= { reason: 'limit', message: `ranges: ${message}` };
   }
-  state.scans += 1;
-  state.firstNodeId = nextFirst(order, unfinished, options.concurrency);
-  // By id, not by arrival: what exceeds a budget then always misses the same nodes.
-  scanned.sort(byId);
-  failed.sort(byId);
-  /** Whether the deadline ended the scan. */
-  const timedOut = unfinished.size > 0;
-  return { scanned, failed, timedOut };
-}
 
-function byId(a: { readonly nodeId: number }, b: { readonly nodeId: number }): number {
-  return a.nodeId - b.nodeId;
-}
-
-/** The nodes from `firstNodeId` on, then those before it; nodes that failed the last time come last. */
-function scanOrder(
-  nodeIds: readonly number[],
-  { firstNodeId, failed }: ScanContext['state'],
-): readonly number[] {
-  const rank = (nodeId: number): number =>
-    (failed.has(nodeId) ? 2 : 0) + (nodeId < firstNodeId ? 1 : 0);
-  return nodeIds.toSorted((a, b) => rank(a) - rank(b));
-}
-
-/**
- * Each scan begins one node further. After a timeout it is the first unfinished node, but for those that had the whole
- * scan to themselves: they would use up the next one, too.
- */
-function nextFirst(
-  order: readonly number[],
-  unfinished: ReadonlySet<number>,
-  concurrency: number,
-): number {
-  const next = order.find((nodeId, at) => at >= concurrency && unfinished.has(nodeId));
-  return next ?? order[1] ?? 0;
-}
-
-/** Why too little was read to publish sums: half of the nodes would halve them. */
-export function scanFailure(
-  { noNodeReachable }: Assignment,
-  { scanned, failed }: ScanResult,
-): PollFailure | undefined {
-  if (noNodeReachable) {
-    // Zeros would look like a cluster without problems.
-    return { reason: 'other', message: 'ranges: no node is live, draining or decommissioning' };
+  /** Ends a scan that publishes no sums: only the times of problems are remembered. */
+  fail(nodes: readonly NodeTotals[]): void {
+    const { state } = this.#context;
+    this.#updateProblems(idsOf(nodes));
+    // What the table holds is dropped, so that it can fit at the next scan.
+    if (this.failure !== undefined) state.known = new KnownRanges(state.known.leaseChanges);
   }
-  const planned = scanned.length + failed.length;
-  if (scanned.length * 2 >= planned) return undefined;
-  const example = mostFrequent(failed);
-  const message = `ranges: ${failed.length} of ${planned} nodes were not read; ${example?.message}`;
-  return { reason: example?.reason ?? 'other', message, cause: example?.cause };
+
+  /** Whether a node sends details; one without load shows none and is taken for what others of its cluster are. */
+  describe(nodes: readonly NodeTotals[]): readonly ScannedNode[] {
+    const { state } = this.#context;
+    state.sendsDetails ||= nodes.some(({ sentDetails }) => sentDetails);
+    return nodes.map((node) => {
+      const isIdle = [...node.stores.values()].every(
+        ({ load }) => load[QUERIES] === 0 && load[WRITES] === 0,
+      );
+      return { ...node, isDetailed: node.sentDetails || (isIdle && state.sendsDetails) };
+    });
+  }
+
+  /** Sums up the nodes; `isComplete` when all that were to be read were read. */
+  async end(
+    api: ClusterApi,
+    nodes: readonly ScannedNode[],
+    isComplete: boolean,
+  ): Promise<ScanSummary> {
+    const { state, options } = this.#context;
+    const { isWholeCluster, toSkip } = this.#assignment;
+    const { known, voters } = state;
+    const readIds = idsOf(nodes);
+    if (isComplete && isWholeCluster) {
+      const offer = known.chooseSamples.bind(known);
+      await voters.learn(api, this.#context, toSkip.length > 0, offer);
+    }
+    const whole = isComplete ? this.#viewWhole(readIds) : undefined;
+    const summary = await inSlices(known.endScan(readIds, whole));
+    const reported = this.#updateProblems(readIds);
+    const problems = new Map<RangeProblem, ProblemSummary>();
+    for (const [index, problem] of PROBLEMS.entries()) {
+      const isKnown = isWholeCluster && whole?.knowsLost === true;
+      if (problem === 'no_live_replica' && !isKnown) continue;
+      const listed = (reported[index] ?? []).slice(0, options.problem_ranges);
+      problems.set(problem, { ranges: summary.byProblem[index] ?? 0, listed });
+    }
+    const detailed = new Set(nodes.filter((node) => node.isDetailed).map(({ nodeId }) => nodeId));
+    return {
+      ranges: summary.ranges,
+      byReplicas: summary.byReplicas,
+      byLeaseKind: summary.byLeaseKind,
+      problemsByTable: summary.problemsByTable,
+      domains: isWholeCluster ? whole?.domains : undefined,
+      problems,
+      leaseChanges: known.leaseChanges,
+      hot: state.hot.update(this.#lists.hot, options.hot_ranges, detailed),
+      tables: state.tables.update(
+        this.#lists.tables.byTable(known.tableIndexes),
+        summary.problemsByTable,
+        options.top_tables,
+      ),
+      hasTableCpu: nodes.every(({ isDetailed }) => isDetailed),
+    };
+  }
+
+  /** What depends on each node, after all live ones were read; ranges that no live one holds are reported. */
+  #viewWhole(readIds: ReadonlySet<number>): WholeView & { readonly knowsLost: boolean } {
+    const { state } = this.#context;
+    const { storesOf, voters } = state;
+    const members = { ...this.#assignment, toScan: [...readIds] };
+    const domains = new FailureDomains(members, !state.hasCompleteScan, voters);
+    state.hasCompleteScan = true;
+    for (const nodeId of storesOf.keys()) {
+      if (!domains.isMember(nodeId)) storesOf.delete(nodeId);
+    }
+    // The ranges of a node that went down before it was ever read are unknown.
+    const knowsLost = this.#assignment.toSkip.every((nodeId) => storesOf.has(nodeId));
+    const onLost: WholeView['onLost'] = (range) => {
+      if (!knowsLost) return;
+      const [storeId = 0, ...others] = storesOf.get(range.nodeId)?.keys() ?? [];
+      const problems = 1 << PROBLEMS.indexOf('no_live_replica');
+      this.#lists.problems.add(problems, { ...range, storeId: others.length === 0 ? storeId : 0 });
+    };
+    return { domains, onLost, knowsLost };
+  }
+
+  #updateProblems(readIds: ReadonlySet<number>): readonly (readonly ProblemRange[])[] {
+    const { state, nowMs } = this.#context;
+    const { toScan, toSkip } = this.#assignment;
+    // What an unread node reported last may still be so.
+    const unread = new Set([...toScan, ...toSkip]).difference(readIds);
+    return state.problems.update(this.#lists.problems, nowMs() / 1000, unread);
+  }
 }
 
-/** A scan that publishes is a success; what it lacks is logged and counted in crdb_range_scan_nodes. */
-export function logFailures(
-  { warn, state, options }: Pick<ScanContext, 'warn' | 'state' | 'options'>,
-  { failed, timedOut }: ScanResult,
-): void {
-  if (options.page_limit > 0 && state.unpaged.size > 0) {
-    // In each scan from then on, so that it is logged once.
-    warn(
-      'the servers list the stores of a node in another order on each page, so such nodes are read in one response: set collectors.ranges.page_limit to 0',
-    );
-  }
-  for (const { nodeId, wasQueried, reason, message } of failed) {
-    if (!wasQueried || (timedOut && reason === 'timeout')) continue;
-    // Without the duration of the pause, which changes from scan to scan.
-    warn(reason === 'timeout' ? `ranges of node ${nodeId}: the node does not respond` : message);
-  }
-  if (!timedOut) return;
-  warn(
-    'the scan exceeded its timeout, the next one continues where it stopped: raise collectors.ranges.timeout or concurrency, or divide the nodes among shards',
-  );
+function idsOf(nodes: readonly NodeTotals[]): ReadonlySet<number> {
+  return new Set(nodes.map(({ nodeId }) => nodeId));
 }

@@ -1,5 +1,5 @@
-import { interleave } from '../../interleave.ts';
 import { cleanLabelValue } from '../../metrics/sample-text.ts';
+import { interleave, rank } from '../top-list.ts';
 import { addTally, createTally, type SessionTally, sizeOf } from './session.ts';
 
 /** An application and a user, as their labels show them; clean values hold no newline. */
@@ -24,32 +24,32 @@ function splitPair(pair: Pair): readonly [application: string, user: string] {
 const MAX_HELD = 10_000;
 
 /** What makes a user worth listing, and how many are listed for it. */
-export const USER_RANKINGS = [{ rank: sizeOf, max: Infinity }];
+export const USER_RANKINGS = [{ valueOf: sizeOf, max: Infinity }];
 
-/** The same of a pair. */
+/** What makes a pair of application and user worth listing. */
 export const PAIR_RANKINGS = [
   ...USER_RANKINGS,
-  { rank: ({ oldestTransactionSeconds }: SessionTally) => oldestTransactionSeconds, max: 10 },
-  { rank: ({ allocBytes }: SessionTally) => allocBytes, max: 10 },
+  { valueOf: ({ oldestTransactionSeconds }: SessionTally) => oldestTransactionSeconds, max: 10 },
+  { valueOf: ({ allocBytes }: SessionTally) => allocBytes, max: 10 },
 ];
 
 /**
- * Counts open sessions by pair in bounded memory: when there are too many pairs, those with the fewest sessions go
- * into the rest, but not those with the oldest transactions or most memory. Sums stay exact, and so do the pairs in
- * `kept`; another pair may then have lost some of its sessions to the rest, and counts in full from the next poll on if
- * it is listed.
+ * Counts open sessions by pair in bounded memory: when there are too many pairs, the sessions of those with the fewest are
+ * added to the sum of the unlisted ones, except of the pairs with the oldest transactions or most memory. Sums stay exact,
+ * and so do the pairs that were listed before. Example: with 10,001 pairs, 5,000 of one session each are summed up; when
+ * one of them opens a second session in the same poll, it counts one, and two from the next poll on if it is listed.
  */
 export class ApplicationTallies {
   /** All sessions by user; those of users beyond the bound are in `other`. */
   readonly byUser = new Map<string, SessionTally>();
   /** Sessions of pairs that are not held, by user. */
-  readonly rest = new Map<string, SessionTally>();
+  readonly unlisted = new Map<string, SessionTally>();
   readonly byPair = new Map<Pair, SessionTally>();
-  readonly #kept: Members<Pair>;
+  readonly #listed: Members<Pair>;
   readonly #maxHeld: number;
 
-  constructor(kept: Members<Pair>, maxHeld = MAX_HELD) {
-    this.#kept = kept;
+  constructor(listed: Members<Pair>, maxHeld = MAX_HELD) {
+    this.#listed = listed;
     this.#maxHeld = maxHeld;
   }
 
@@ -58,7 +58,7 @@ export class ApplicationTallies {
     const isHeld = this.byUser.has(user) || this.byUser.size < this.#maxHeld;
     addTo(this.byUser, isHeld ? user : OTHER, session);
     if (application === OTHER) {
-      addTo(this.rest, this.byUser.has(user) ? user : OTHER, session);
+      addTo(this.unlisted, this.byUser.has(user) ? user : OTHER, session);
       return;
     }
     addTo(this.byPair, pair, session);
@@ -67,9 +67,9 @@ export class ApplicationTallies {
 
   /** Removes half of the pairs that may go, so that this is seldom. */
   #shrink(): void {
-    const stays = new Set(this.#kept.keys());
-    for (const { rank, max } of PAIR_RANKINGS.slice(1)) {
-      const highest = sortByRank(this.byPair, rank).slice(0, max);
+    const stays = new Set(this.#listed.keys());
+    for (const { valueOf, max } of PAIR_RANKINGS.slice(1)) {
+      const highest = sortByRank(this.byPair, valueOf).slice(0, max);
       for (const pair of highest) stays.add(pair);
     }
     const fewestFirst = sortByRank(this.byPair, sizeOf).toReversed();
@@ -77,7 +77,7 @@ export class ApplicationTallies {
     for (const pair of removable.slice(0, Math.ceil(removable.length / 2))) {
       const user = splitPair(pair)[1];
       const tally = this.byPair.get(pair) ?? createTally();
-      addTo(this.rest, this.byUser.has(user) ? user : OTHER, tally);
+      addTo(this.unlisted, this.byUser.has(user) ? user : OTHER, tally);
       this.byPair.delete(pair);
     }
   }
@@ -89,22 +89,15 @@ function addTo<Key>(tallies: Map<Key, SessionTally>, key: Key, more: SessionTall
   tallies.set(key, tally);
 }
 
-/** The keys whose rank is not 0, highest first, ties by name; members count as 20 % higher and win ties. Without `other`. */
+/** The keys whose value is not 0, without `other`, in the order of `rank`. */
 function sortByRank<Key extends string>(
   tallies: ReadonlyMap<Key, SessionTally>,
-  rank: (tally: SessionTally) => number,
+  valueOf: (tally: SessionTally) => number,
   members: Members<Key> = new Map(),
 ): readonly Key[] {
-  return Array.from(tallies, ([key, tally]) => {
-    const isMember = members.has(key);
-    return { key, isMember, score: rank(tally) * (isMember ? MEMBER_BONUS : 1) };
-  })
-    .filter(({ key, score }) => key !== OTHER && score > 0)
-    .toSorted(
-      (a, b) =>
-        b.score - a.score || Number(b.isMember) - Number(a.isMember) || (a.key < b.key ? -1 : 1),
-    )
-    .map(({ key }) => key);
+  const entries = Array.from(tallies, ([id, tally]) => ({ id, value: valueOf(tally) }));
+  const candidates = entries.filter(({ id, value }) => id !== OTHER && value > 0);
+  return rank(candidates, (key) => members.has(key)).map(({ id }) => id);
 }
 
 /** What is listed, the most important first, each with the number of polls since it last qualified; these ascend. */
@@ -112,8 +105,6 @@ export type Members<Key extends string> = ReadonlyMap<Key, number>;
 
 /** A series that comes and goes is of no use in a graph: what is listed stays for this number of polls, unless the list is full. */
 const MIN_POLLS = 10;
-/** It gives way only to what ranks clearly higher. */
-const MEMBER_BONUS = 1.2;
 
 /** Chooses at most `max` of those that rank highest, with hysteresis. */
 export function chooseMembers<Key extends string>(
@@ -122,8 +113,8 @@ export function chooseMembers<Key extends string>(
   max: number,
   rankings: typeof PAIR_RANKINGS,
 ): Members<Key> {
-  const ranked = rankings.map(({ rank, max: most }) =>
-    sortByRank(tallies, rank, before).slice(0, most),
+  const ranked = rankings.map(({ valueOf, max: most }) =>
+    sortByRank(tallies, valueOf, before).slice(0, most),
   );
   // The first of each ranking, then the second, so that each has its share of a short list.
   const qualified = interleave(ranked).slice(0, max);
@@ -146,13 +137,14 @@ export interface ApplicationSessions extends UserSessions {
 
 /** The sum of all pairs that are not members, the members, also those without sessions now, then the sums by user. */
 export function listApplications(
-  { byPair, rest }: ApplicationTallies,
+  { byPair, unlisted }: ApplicationTallies,
   members: Members<Pair>,
   users: Members<string>,
 ): readonly ApplicationSessions[] {
-  const unlisted = [...byPair].filter(([pair]) => !members.has(pair));
-  const others = unlisted.map(([pair, tally]) => [splitPair(pair)[1], tally] as const);
-  const sums = listUsers([...rest, ...others], users);
+  const others = [...byPair]
+    .filter(([pair]) => !members.has(pair))
+    .map(([pair, tally]) => [splitPair(pair)[1], tally] as const);
+  const sums = listUsers([...unlisted, ...others], users);
   const listed = Array.from(members.keys(), (pair) => {
     const [application, user] = splitPair(pair);
     return { application, user, ...(byPair.get(pair) ?? createTally()) };

@@ -7,7 +7,7 @@ import {
 } from '../../../src/collectors/collector.ts';
 import { ranges } from '../../../src/collectors/ranges/collector.ts';
 import type { RangeTable } from '../../../src/collectors/ranges/range-table.ts';
-import type { ScannedNode } from '../../../src/collectors/ranges/tally.ts';
+import type { ScannedNode } from '../../../src/collectors/ranges/scan.ts';
 import { toRequestError, RequestError } from '../../../src/http/errors.ts';
 import { type PollStats, createPollStats } from '../../../src/http/poll-stats.ts';
 import { SampleSet } from '../../../src/metrics/sample-set.ts';
@@ -41,10 +41,10 @@ interface Asked {
 
 /** Memory of the columns of a table. */
 export function bytesOf(table: RangeTable): number {
-  const { ids, sequences, flags, counts, places } = table;
+  const { ids, sequences, problems, leases, presence, tableIndexes } = table;
   const { nodes, seen, lastHolders, intended, marks } = table;
   const holders = [nodes, seen, lastHolders, intended, marks];
-  return [ids, sequences, flags, counts, places, ...holders].reduce(
+  return [ids, sequences, problems, leases, presence, tableIndexes, ...holders].reduce(
     (sum, { byteLength }) => sum + byteLength,
     0,
   );
@@ -55,6 +55,7 @@ export function scannedNode(nodeId: number): ScannedNode {
   return {
     nodeId,
     stores: new Map(),
+    sentDetails: false,
     isDetailed: false,
     byQueries: [],
     maxQueries: undefined,

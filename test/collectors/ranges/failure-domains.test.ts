@@ -40,8 +40,8 @@ function tiersOf(node: number): readonly Tier[] {
 }
 
 function votersOf([voters, intended]: readonly [number, number]) {
-  return (place: number, replicas: number): number | undefined =>
-    place === 7 && replicas === intended ? voters : undefined;
+  return (tableIndex: number, replicas: number): number | undefined =>
+    tableIndex === 7 && replicas === intended ? voters : undefined;
 }
 
 /** Judges a range that `count` nodes, 1 to `count`, report. */
@@ -62,8 +62,8 @@ function judge(
   const known = voters === undefined ? undefined : { votersOf: votersOf(voters) };
   const domains = new FailureDomains({ toScan: NODES, toSkip: [], localities }, isFirst, known);
   const counts = { last, intended, wasMissingSome };
-  const seen = { holders: NODES, placed: count - unplaced, unplaced, down, problems, place: 7 };
-  const after = domains.addRange({ ...seen, ...counts });
+  const seen = { holders: NODES, reporting: count - unplaced, unplaced, down, before: counts };
+  const after = domains.addRange({ ...seen, problems, tableIndex: 7 });
   const bySize = [domains.nodes.get(1), ...domains.localities.toReversed()];
   const smallest = (effect: keyof FailureDomain): number => {
     const losing = bySize.filter((domain) => domain?.[effect] === 1).length;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { ranges } from '../../../src/collectors/ranges/collector.ts';
-import { LISTED_PROBLEMS } from '../../../src/vocabulary.ts';
+import { PROBLEMS } from '../../../src/vocabulary.ts';
 import { expectGolden } from '../../support/golden.ts';
 import { type FakeNode, fakeCluster, pollRanges, replica } from './cluster.ts';
 
@@ -44,7 +44,7 @@ function elementOf(rangeId: number, nodeId: number, round: number): unknown {
     ...(rangeId % 3 === 0 && { epoch: 4 }),
     ...(rangeId % 3 === 1 && { term: 2 }),
     problems: {
-      [LISTED_PROBLEMS[rangeId % LISTED_PROBLEMS.length] ?? '']: isHolder,
+      [PROBLEMS[rangeId % PROBLEMS.length] ?? '']: isHolder,
       no_raft_leader: rangeId % 5 === round,
     },
     stats: {

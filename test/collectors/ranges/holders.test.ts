@@ -49,7 +49,7 @@ describe('the holders of a range', () => {
             holders.remove(slot, nodeId);
             model.seen.delete(nodeId);
           } else if (act === 'scan') {
-            holders.beginScan(slot, slot + 1);
+            table.seen[slot] = 0;
             for (const id of model.seen.keys()) model.seen.set(id, false);
           } else {
             model.counts = { last: value, intended: 255 - value, wasMissingSome: value > 7 };
@@ -95,11 +95,12 @@ function scanOne(
   let lost: number | undefined;
   let domains = new FailureDomains({ toScan: [], toSkip: [], localities: new Map() }, true);
   for (const { seen, down, problems = 0 } of scans) {
-    holders.beginScan(0, table.capacity);
+    table.seen.fill(0);
+    table.problems[slot] = problems;
     for (const nodeId of seen) holders.add(slot, nodeId);
     const all = [...NINE, 70_000].filter((id) => !down.includes(id));
     domains = new FailureDomains({ toScan: all, toSkip: down, localities: new Map() }, true);
-    lost = holders.settle(slot, seen.length, problems, domains);
+    lost = holders.settle(slot, seen.length, domains);
   }
   return { lost, domains, counts: holders.counts(slot) };
 }

@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { FailureDomains } from '../../../src/collectors/ranges/failure-domains.ts';
-import { KnownRanges, stage } from '../../../src/collectors/ranges/known-ranges.ts';
+import {
+  KnownRanges,
+  type ReportedRange,
+  stage,
+} from '../../../src/collectors/ranges/known-ranges.ts';
 import {
   createStagingTable,
   MAX_RANGES,
@@ -10,9 +14,7 @@ import {
 } from '../../../src/collectors/ranges/range-table.ts';
 import { bytesOf } from './cluster.ts';
 
-const EPOCH = 0;
-const EXPIRATION = 1;
-const LEADER = 2;
+const [NONE, EPOCH, EXPIRATION, LEADER] = [0, 1, 2, 3];
 /** Nodes that were read. */
 const READ = new Set([1]);
 
@@ -22,19 +24,11 @@ function wholeView(nodeIds: ReadonlySet<number>) {
   return { domains: new FailureDomains(nodes, true), onLost: () => undefined };
 }
 
-/** What a replica reports of its range. */
-interface Replica {
-  readonly rangeId: number;
-  readonly problems: number;
-  readonly heldKind: number | undefined;
-  readonly sequence: number;
-}
+type Replica = ReportedRange;
 
-function stageReplica(
-  staged: RangeTable,
-  { rangeId = 1, problems = 0, heldKind, sequence = 0 }: Partial<Replica>,
-): boolean {
-  return stage(staged, rangeId, problems, heldKind, sequence, 0);
+function stageReplica(staged: RangeTable, replica: Partial<Replica>): boolean {
+  const unknown = { rangeId: 1, problems: 0, lease: NONE, sequence: 0, tableIndex: 0 };
+  return stage(staged, { ...unknown, ...replica });
 }
 
 /** Does the work without pauses. */
@@ -66,10 +60,7 @@ function changesOver(scans: readonly (readonly (readonly Partial<Replica>[])[])[
   return known.leaseChanges;
 }
 
-const held = (sequence: number, heldKind = EPOCH): Partial<Replica> => ({
-  sequence,
-  heldKind,
-});
+const held = (sequence: number, lease = EPOCH): Partial<Replica> => ({ sequence, lease });
 
 describe('lease changes', () => {
   test('are the increases of the sequence where the lease is held', () => {
@@ -121,19 +112,21 @@ describe('the summary of a scan', () => {
     ]);
     expect(summary.ranges).toBe(2);
     expect(summary.byReplicas.slice(0, 5)).toEqual([0, 1, 0, 1, 0]);
-    expect(summary.byProblem).toEqual([1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
+    expect(summary.byProblem).toEqual([1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0]);
   });
 
   test('takes the kind of the younger of two claims to a lease', () => {
     const claims = [[held(5, EPOCH)], [held(6, LEADER)]];
-    expect(scan(new KnownRanges(), claims).byLeaseKind).toEqual([0, 0, 1]);
-    expect(scan(new KnownRanges(), claims.toReversed()).byLeaseKind).toEqual([0, 0, 1]);
+    expect(scan(new KnownRanges(), claims).byLeaseKind).toEqual([0, 0, 0, 1]);
+    expect(scan(new KnownRanges(), claims.toReversed()).byLeaseKind).toEqual([0, 0, 0, 1]);
     const older = [[held(6, EXPIRATION)], [held(5, EPOCH)]];
-    expect(scan(new KnownRanges(), older).byLeaseKind).toEqual([0, 1, 0]);
+    expect(scan(new KnownRanges(), older).byLeaseKind).toEqual([0, 0, 1, 0]);
   });
 
   test('takes the kind of the one claim, also when another replica knows of a younger lease', () => {
-    expect(scan(new KnownRanges(), [[{ sequence: 9 }], [held(5)]]).byLeaseKind).toEqual([1, 0, 0]);
+    expect(scan(new KnownRanges(), [[{ sequence: 9 }], [held(5)]]).byLeaseKind).toEqual([
+      0, 1, 0, 0,
+    ]);
   });
 
   test('holds nothing of the scan before', () => {
@@ -142,7 +135,7 @@ describe('the summary of a scan', () => {
     const summary = scan(known, [[{ rangeId: 3 }]]);
     expect(summary.ranges).toBe(1);
     expect(summary.byProblem.every((count) => count === 0)).toBe(true);
-    expect(summary.byLeaseKind).toEqual([0, 0, 0]);
+    expect(summary.byLeaseKind).toEqual([1, 0, 0, 0]);
   });
 
   test('counts all high numbers of replicas as the maximum', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ranges } from '../../../src/collectors/ranges/collector.ts';
-import { ownsNode } from '../../../src/collectors/ranges/scan.ts';
+import { ownsNode } from '../../../src/collectors/ranges/read-nodes.ts';
 import { RequestError } from '../../../src/http/errors.ts';
 import { type FakeNode, fakeCluster, pollRanges, replica } from './cluster.ts';
 

@@ -6,7 +6,7 @@ import { isProblem, toFindings, toTime } from '../../../src/findings/problem.ts'
 import { rangeProblems } from '../../../src/findings/range-problems.ts';
 import { formatTable, type RangesStatus } from '../../../src/findings/ranges.ts';
 import { readSessions, sessionProblems } from '../../../src/findings/sessions.ts';
-import { LISTED_PROBLEMS } from '../../../src/vocabulary.ts';
+import { PROBLEMS } from '../../../src/vocabulary.ts';
 import { expectGolden } from '../../support/golden.ts';
 import { node, nodesResult, RANGES, sessionsResult } from './results.ts';
 
@@ -74,7 +74,7 @@ test('every finding that there is matches the golden file', async () => {
     }),
   );
   const problems = rangesWith(
-    Object.fromEntries(LISTED_PROBLEMS.map((problem, at) => [problem, [1_000 * at + 1, at % 5]])),
+    Object.fromEntries(PROBLEMS.map((problem, at) => [problem, [1_000 * at + 1, at % 5]])),
   );
   const down = new Set(['cluster', 'cloud'] as const);
   const issues = [

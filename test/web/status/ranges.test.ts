@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import type { RangesResult } from '../../../src/collectors/ranges/collector.ts';
 import { FailureDomains } from '../../../src/collectors/ranges/failure-domains.ts';
-import { placeOf } from '../../../src/collectors/ranges/range.ts';
+import { tableIndexOf } from '../../../src/collectors/ranges/replica.ts';
+import type { ProblemSummary } from '../../../src/collectors/ranges/scan.ts';
 import { readNodes } from '../../../src/findings/nodes.ts';
 import { readRanges } from '../../../src/findings/ranges.ts';
-import { LISTED_PROBLEMS, PROBLEMS } from '../../../src/vocabulary.ts';
+import { type RangeProblem, REPORTED_PROBLEMS } from '../../../src/vocabulary.ts';
 import { scannedNode } from '../../collectors/ranges/cluster.ts';
 import { node, nodesResult, scannedRanges } from './results.ts';
 
@@ -22,7 +23,7 @@ function whole(domains: readonly (readonly [quorum: number, allReplicas: number]
   for (const [at, [quorum, allReplicas]] of domains.entries()) {
     Object.assign(found.nodes.get(at + 1) ?? {}, { quorum, allReplicas });
   }
-  return { domains: found, lost: 3 };
+  return { domains: found };
 }
 
 test('nodes on which ranges depend are listed', () => {
@@ -42,14 +43,19 @@ test('nodes on which ranges depend are listed', () => {
 
 describe('the number of ranges', () => {
   test('and what depends on nodes are known of a view of all ranges alone, and problems of any', () => {
-    const byProblem = PROBLEMS.map((_, at) => [1, 0, 2][at] ?? 0);
-    const part = readRanges(scanned({ byProblem }), undefined, undefined);
+    const problems = new Map<RangeProblem, ProblemSummary>([
+      ['unavailable', { ranges: 1, listed: [] }],
+      ['underreplicated', { ranges: 0, listed: [] }],
+      ['overreplicated', { ranges: 2, listed: [] }],
+    ]);
+    const part = readRanges(scanned({ problems }), undefined, undefined);
     expect([part.ranges, part.problems, part.dependent]).toEqual([
       undefined,
       { unavailable: 1, overreplicated: 2 },
       undefined,
     ]);
-    const all = readRanges(scanned({ byProblem, ...whole([]) }), undefined, undefined);
+    problems.set('no_live_replica', { ranges: 3, listed: [] });
+    const all = readRanges(scanned({ problems, ...whole([]) }), undefined, undefined);
     expect([all.ranges, all.problems]).toEqual([
       7,
       { unavailable: 1, overreplicated: 2, no_live_replica: 3 },
@@ -70,14 +76,14 @@ describe('the number of ranges', () => {
 });
 
 test('a hot range has some load, by queries or by CPU', () => {
-  const place = placeOf('/Table/112/3/1');
+  const tableIndex = tableIndexOf('/Table/112/3/1');
   const hot = [
     [0, undefined],
     [0, 0],
     [0, 0.5],
     [0.5, undefined],
   ].map(([queries = 0, cpuSeconds], at) => {
-    return { rangeId: at, nodeId: 1, storeId: 2, place, queries, writes: 4, cpuSeconds };
+    return { rangeId: at, nodeId: 1, storeId: 2, tableIndex, queries, writes: 4, cpuSeconds };
   });
   const { hottest } = readRanges(scanned({ hot }), undefined, undefined);
   const located = { nodeId: 1, storeId: 2, table: '112', index: '3', writesPerSecond: 4 };
@@ -102,14 +108,15 @@ test('tables have names and sizes where these are known, and CPU where every nod
   expect(shown(false)[0]?.cpuSecondsPerSecond).toBeUndefined();
 });
 
+const unavailable = (count: number) => REPORTED_PROBLEMS.map((_, at) => (at === 0 ? count : 9));
+
 test('tables without quorum are those of unavailable and of lost ranges, and the list says what it leaves out', () => {
-  const unavailable = (count: number) => PROBLEMS.map((_, at) => (at === 0 ? count : 9));
   const lost = {
     rangeId: 9,
     nodeId: 4,
     storeId: 0,
     firstSeenSeconds: 1,
-    place: placeOf('/Table/103/1'),
+    tableIndex: tableIndexOf('/Table/103/1'),
   };
   const problemsByTable = new Map([
     [-1, unavailable(1)],
@@ -117,9 +124,9 @@ test('tables without quorum are those of unavailable and of lost ranges, and the
     ...Array.from({ length: 12 }, (_, at) => [100 + at, unavailable(20 - at)] as const),
     [200, unavailable(0)],
   ]);
-  const problems = LISTED_PROBLEMS.map((problem) => (problem === 'no_live_replica' ? [lost] : []));
+  const problems = new Map([['no_live_replica', { ranges: 3, listed: [lost] }] as const]);
   const { withoutQuorum } = readRanges(
-    scanned({ problemsByTable, problems, lost: 3 }),
+    scanned({ problemsByTable, problems }),
     undefined,
     undefined,
   );

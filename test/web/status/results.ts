@@ -2,8 +2,8 @@ import type { CloudResult } from '../../../src/collectors/cloud.ts';
 import type { CollectorResult } from '../../../src/collectors/collector.ts';
 import type { NodesResult } from '../../../src/collectors/nodes/collector.ts';
 import type { RangesResult } from '../../../src/collectors/ranges/collector.ts';
-import { LOADS, QUERIES } from '../../../src/collectors/ranges/range.ts';
-import type { ScannedNode } from '../../../src/collectors/ranges/tally.ts';
+import { LOADS, QUERIES } from '../../../src/collectors/ranges/replica.ts';
+import type { ScannedNode } from '../../../src/collectors/ranges/scan.ts';
 import type { SessionsResult } from '../../../src/collectors/sessions/collector.ts';
 import { createTally, type SessionTally } from '../../../src/collectors/sessions/session.ts';
 import type { RangesStatus } from '../../../src/findings/ranges.ts';
@@ -99,11 +99,10 @@ export function scannedRanges(
       ranges: 7,
       byReplicas: [],
       byLeaseKind: [],
-      byProblem: [],
       problemsByTable: new Map(),
       leaseChanges: 0,
       hot: [],
-      problems: [],
+      problems: new Map(),
       tables: { ids: [], loads: new Map(), problems: new Map() },
       hasTableCpu: false,
       ...summary,

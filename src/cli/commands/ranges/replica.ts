@@ -2,11 +2,11 @@ import type { RangeRoute } from '../../../cockroach/cluster-api.ts';
 import { listNodes } from '../../../cockroach/node-list.ts';
 import { ranges } from '../../../collectors/ranges/collector.ts';
 import {
-  labelsOfPlace,
+  tableLabels,
   leaseKindOf,
   LEASE_KINDS,
-  placeOf,
-} from '../../../collectors/ranges/range.ts';
+  tableIndexOf,
+} from '../../../collectors/ranges/replica.ts';
 import { discoverTables } from '../../../collectors/tables/discovery.ts';
 import { formatTableName } from '../../../collectors/tables/table.ts';
 import type { ClusterConfig } from '../../../config/schema.ts';
@@ -76,7 +76,7 @@ export function toReplica(
 ) {
   const { desc, span, stats, lease_history: leases } = range;
   const lease = leases.at(-1);
-  const { table_id, index_id } = labelsOfPlace(placeOf(range.span.start_key ?? ''));
+  const { table_id, index_id } = tableLabels(tableIndexOf(range.span.start_key ?? ''));
   return {
     range_id: desc.range_id,
     node_id: range.source_node_id,

@@ -1,20 +1,23 @@
 import { describe, expect, test } from 'vitest';
-import { Places, UNKNOWN_TABLE } from '../../../src/collectors/ranges/known-ranges.ts';
-import { placeOf } from '../../../src/collectors/ranges/range.ts';
-import { PlaceLoads, TableLists } from '../../../src/collectors/ranges/table-load.ts';
-import { PROBLEMS } from '../../../src/vocabulary.ts';
+import {
+  TableIndexes,
+  tableIndexOf,
+  UNKNOWN_TABLE,
+} from '../../../src/collectors/ranges/replica.ts';
+import { TableLoads, TopTables } from '../../../src/collectors/ranges/top-tables.ts';
+import { REPORTED_PROBLEMS } from '../../../src/vocabulary.ts';
 
 /** Queries, CPU and ranges by table id. */
 type Figures = Readonly<Record<number, readonly [queries: number, cpu: number, ranges: number]>>;
 
-function choose(lists: TableLists, figures: Figures, length: number) {
-  const loads = new PlaceLoads();
-  const places = new Places();
+function choose(lists: TopTables, figures: Figures, length: number) {
+  const loads = new TableLoads();
+  const indexes = new TableIndexes();
   for (const [id, [queries, cpuNanos, ranges]] of Object.entries(figures)) {
-    const place = places.numberOf(placeOf(`/Table/${id}/1`));
-    loads.add(place, { queries, cpuNanos, ranges, writes: 10 * queries });
+    const tableIndex = indexes.numberOf(tableIndexOf(`/Table/${id}/1`));
+    loads.add(tableIndex, { queries, cpuNanos, ranges, writes: 10 * queries });
   }
-  return lists.update(loads.byTable(places), new Map(), length).loads;
+  return lists.update(loads.byTable(indexes), new Map(), length).loads;
 }
 
 describe('the tables by load', () => {
@@ -26,21 +29,21 @@ describe('the tables by load', () => {
       4: [1, 2, 3],
       5: [2, 3, 4],
     } as const;
-    const loads = choose(new TableLists(), { ...figures, 0: [7, 0, 5] }, 1);
+    const loads = choose(new TopTables(), { ...figures, 0: [7, 0, 5] }, 1);
     expect([...loads.keys()]).toEqual(['1', '2', '3', 'none', 'other']);
     expect(loads.get('other')).toEqual({ queries: 3, writes: 30, cpuNanos: 5, ranges: 7 });
     expect(loads.get('none')).toEqual({ queries: 7, writes: 70, cpuNanos: 0, ranges: 5 });
   });
 
   test('keep a member that is beaten by less than 20 %', () => {
-    const lists = new TableLists();
+    const lists = new TopTables();
     choose(lists, { 1: [100, 0, 0], 2: [50, 0, 0] }, 1);
     expect(choose(lists, { 1: [100, 0, 0], 2: [119, 0, 0] }, 1).has('2')).toBe(false);
     expect(choose(lists, { 1: [100, 0, 0], 2: [121, 0, 0] }, 1).has('2')).toBe(true);
   });
 
   test('always have the sums of the others, also when these are nothing', () => {
-    expect([...choose(new TableLists(), {}, 5).entries()]).toEqual([
+    expect([...choose(new TopTables(), {}, 5).entries()]).toEqual([
       ['other', { ranges: 0, queries: 0, writes: 0, cpuNanos: 0 }],
       ['none', { ranges: 0, queries: 0, writes: 0, cpuNanos: 0 }],
     ]);
@@ -49,12 +52,12 @@ describe('the tables by load', () => {
 
 /** Of the first problem only. */
 function counts(first: number): number[] {
-  return PROBLEMS.map((_, at) => (at === 0 ? first : 0));
+  return REPORTED_PROBLEMS.map((_, at) => (at === 0 ? first : 0));
 }
 
 test('the tables by problems are those with most, the rest and the unknown are other', () => {
   const byTable = new Map([7, 8, 9, 0, UNKNOWN_TABLE].map((id, at) => [id, counts(at + 1)]));
-  const { problems, ids } = new TableLists().update(new Map(), byTable, 2);
+  const { problems, ids } = new TopTables().update(new Map(), byTable, 2);
   expect(Array.from(problems, ([label, [first]]) => [label, first])).toEqual([
     ['9', 3],
     ['8', 2],
@@ -65,6 +68,6 @@ test('the tables by problems are those with most, the rest and the unknown are o
 });
 
 test('a table without problems is not among the tables by problems', () => {
-  const { problems, ids } = new TableLists().update(new Map(), new Map([[7, counts(0)]]), 2);
+  const { problems, ids } = new TopTables().update(new Map(), new Map([[7, counts(0)]]), 2);
   expect([[...problems], ids]).toEqual([[['other', counts(0)]], []]);
 });

@@ -8,9 +8,13 @@ import {
   boolean,
   parsed,
 } from '../../json/shape.ts';
-import { PROBLEMS } from '../../vocabulary.ts';
+import { REPORTED_PROBLEMS } from '../../vocabulary.ts';
 
-export const LEASE_KINDS = ['epoch', 'expiration', 'leader'] as const;
+/** Kinds of a lease; `none` where no replica is known to hold it. */
+export const LEASE_KINDS = ['none', 'epoch', 'expiration', 'leader'] as const;
+
+/** Index in LEASE_KINDS. */
+export const NO_LEASE = 0;
 
 /** Load of a replica as the server names it. It always sends the first two; newer ones send all but zeros. */
 export const LOADS = [
@@ -31,10 +35,10 @@ export const CPU_NANOS = LOADS.indexOf('cpu_time_per_second');
 /** Bounds of crdb_ranges_by_queries_per_second. */
 export const QUERY_BOUNDS = [1, 10, 50, 100, 250, 500, 1000, 2500, 5000, Infinity] as const;
 
-/** One element of GET /nodes/{node_id}/ranges/: a replica, as its store sees it and its range. */
-export const rangeShape = object({
+/** An element of GET /nodes/{node_id}/ranges/: a replica, as its store sees it and its range. */
+export const replicaShape = object({
   desc: object({ range_id: integer() }),
-  span: object({ start_key: parsed(parsePlace) }),
+  span: object({ start_key: parsed(parseTableIndex) }),
   source_node_id: integer(),
   source_store_id: integer(),
   lease_history: last(
@@ -45,24 +49,27 @@ export const rangeShape = object({
       replica: object({ node_id: integer(), store_id: integer() }),
     }),
   ),
-  problems: flags(PROBLEMS.slice(0, -1)),
+  problems: flags(REPORTED_PROBLEMS.slice(0, -1)),
   stats: numbers(LOADS),
   quiescent: boolean(),
   ticking: boolean(),
 });
 
-export type Range = Infer<typeof rangeShape>;
-export type Lease = NonNullable<Range['lease_history']>;
+/** A replica with the fields of the shape; the decoder reuses the object for the next one. */
+export interface Replica extends Infer<typeof replicaShape> {}
+
+/** The last lease of the range that the replica knows, which may have expired. */
+export type Lease = NonNullable<Replica['lease_history']>;
 
 /** Index in LEASE_KINDS. */
-export function leaseKindOf(lease: Lease): number {
-  if ((lease.term ?? 0) > 0) return 2;
-  return (lease.epoch ?? 0) > 0 ? 0 : 1;
+export function leaseKindOf({ term = 0, epoch = 0 }: Lease): number {
+  const kind = epoch > 0 ? 'epoch' : 'expiration';
+  return LEASE_KINDS.indexOf(term > 0 ? 'leader' : kind);
 }
 
-/** `visit` gets the index in PROBLEMS of each bit. */
+/** Calls `visit` with the index in PROBLEMS of each bit: 5, binary 101, has the problems 0 and 2. */
 export function forEachProblem(bits: number, visit: (problem: number) => void): void {
-  for (let rest = bits; rest !== 0; rest &= rest - 1) visit(31 - Math.clz32(rest & -rest));
+  for (let left = bits; left !== 0; left &= left - 1) visit(31 - Math.clz32(left & -left));
 }
 
 /** Adds one to the count of each problem, by index in PROBLEMS. */
@@ -73,31 +80,32 @@ export function countProblems(counts: number[], bits: number): void {
 }
 
 /**
- * The table and the index that a range begins in, as one exact integer, negative in a virtual cluster. Outside of tables
- * the first word of the key as a number below 2^20, 0 when it is not known. No more of a key leaves this file.
+ * The table and the index that a range begins in, as one exact integer: index 1 of table 104 is 104 × 2^20 + 1; it is
+ * negative in a virtual cluster. Outside of tables it is a hash of the first word of the key, below 2^20, and 0 when the
+ * key is not known. No more of a key leaves this file.
  */
-export type Place = number;
+export type TableIndex = number;
 
 const TABLE_PREFIX = Buffer.from('/Table/');
 const VIRTUAL_CLUSTER_PREFIX = Buffer.from('/Tenant/');
 const SLASH = 0x2f;
 const ZERO = 0x30;
 
-/** Ids from these on do not fit a place: a range of such a table counts as outside of tables, an index as unknown. */
+/** Ids from these on do not fit: a range of such a table counts as outside of tables, an index as unknown. */
 const TABLE_LIMIT = 2 ** 32;
 const INDEX_LIMIT = 2 ** 20;
-/** The same of places in virtual clusters, which have fewer bits for each: 13 + 28 + 12. */
+/** A virtual cluster leaves fewer bits for the ids: 13 for its own, 28 for the table, 12 for the index. */
 const VIRTUAL_CLUSTER_LIMIT = 2 ** 13;
 const VIRTUAL_TABLE_LIMIT = 2 ** 28;
 const VIRTUAL_INDEX_LIMIT = 2 ** 12;
 
-/** Of a pretty key as `/Table/104/1/…`, in virtual cluster 3 `/Tenant/3/Table/104/1/…`. */
-export function placeOf(key: string): Place {
+/** Reads a pretty key as `/Table/104/1/…`, in virtual cluster 3 `/Tenant/3/Table/104/1/…`. */
+export function tableIndexOf(key: string): TableIndex {
   const bytes = Buffer.from(key);
-  return parsePlace(bytes, 0, bytes.length);
+  return parseTableIndex(bytes, 0, bytes.length);
 }
 
-function parsePlace(bytes: Uint8Array, start: number, end: number): Place {
+function parseTableIndex(bytes: Uint8Array, start: number, end: number): TableIndex {
   if (startsWith(bytes, start, end, TABLE_PREFIX)) {
     const tableAt = start + TABLE_PREFIX.length;
     const tableId = parseId(bytes, tableAt, end);
@@ -106,13 +114,13 @@ function parsePlace(bytes: Uint8Array, start: number, end: number): Place {
     return tableId * INDEX_LIMIT + (indexId < INDEX_LIMIT ? indexId : 0);
   }
   const virtual = startsWith(bytes, start, end, VIRTUAL_CLUSTER_PREFIX)
-    ? parseVirtualPlace(bytes, start + VIRTUAL_CLUSTER_PREFIX.length, end)
+    ? parseVirtualTableIndex(bytes, start + VIRTUAL_CLUSTER_PREFIX.length, end)
     : 0;
-  return virtual === 0 ? placeOutsideOfTables(bytes, start, end) : virtual;
+  return virtual === 0 ? hashFirstWord(bytes, start, end) : virtual;
 }
 
-/** Of `/System/NodeLiveness` the first word, as a number below the index limit; 0 without one. */
-function placeOutsideOfTables(bytes: Uint8Array, start: number, end: number): Place {
+/** The hash of `System` in `/System/NodeLiveness`, below the index limit; 0 without a word. */
+function hashFirstWord(bytes: Uint8Array, start: number, end: number): TableIndex {
   let hash = 0;
   for (let at = start + 1; at < end && bytes[at] !== SLASH; at += 1) {
     hash = Math.imul(hash, 31) + (bytes[at] ?? 0);
@@ -120,8 +128,8 @@ function placeOutsideOfTables(bytes: Uint8Array, start: number, end: number): Pl
   return (hash >>> 0) % INDEX_LIMIT;
 }
 
-/** From the id of the virtual cluster on: `3/Table/104/1/…`. */
-function parseVirtualPlace(bytes: Uint8Array, start: number, end: number): Place {
+/** Reads a key from the id of the virtual cluster on: `3/Table/104/1/…`. */
+function parseVirtualTableIndex(bytes: Uint8Array, start: number, end: number): TableIndex {
   const prefixAt = idEnd(bytes, start, end);
   if (!startsWith(bytes, prefixAt, end, TABLE_PREFIX)) return 0;
   const tableAt = prefixAt + TABLE_PREFIX.length;
@@ -162,8 +170,10 @@ function withDigit(id: number, byte = 0): number {
 }
 
 /** A table as one integer: its id, 0 outside of tables, negative in a virtual cluster. */
-export function tableOf(place: Place): number {
-  return place < 0 ? Math.ceil(place / VIRTUAL_INDEX_LIMIT) : Math.floor(place / INDEX_LIMIT);
+function tableOf(tableIndex: TableIndex): number {
+  return tableIndex < 0
+    ? Math.ceil(tableIndex / VIRTUAL_INDEX_LIMIT)
+    : Math.floor(tableIndex / INDEX_LIMIT);
 }
 
 /** `104`, in virtual cluster 3 `3/104`; empty outside of tables. */
@@ -173,8 +183,48 @@ export function labelOfTable(table: number): string {
 }
 
 /** The ids as label values; empty where there is none. */
-export function labelsOfPlace(place: Place) {
-  if (tableOf(place) === 0) return { table_id: '', index_id: '' };
-  const indexId = place < 0 ? -place % VIRTUAL_INDEX_LIMIT : place % INDEX_LIMIT;
-  return { table_id: labelOfTable(tableOf(place)), index_id: String(indexId || '') };
+export function tableLabels(tableIndex: TableIndex): {
+  readonly table_id: string;
+  readonly index_id: string;
+} {
+  const table = tableOf(tableIndex);
+  if (table === 0) return { table_id: '', index_id: '' };
+  const indexId = tableIndex < 0 ? -tableIndex % VIRTUAL_INDEX_LIMIT : tableIndex % INDEX_LIMIT;
+  return { table_id: labelOfTable(table), index_id: String(indexId || '') };
+}
+
+/** The table of a range whose table index has no number of its own. */
+export const UNKNOWN_TABLE = -1;
+
+/** Numbers that fit 16 bits; the last one is shared by all table indexes beyond. */
+const MAX_TABLE_INDEXES = 2 ** 16;
+
+/**
+ * Numbers for table indexes, in the order in which they are seen. Millions of ranges begin in some thousand of them, and
+ * a number takes 2 bytes a range in place of 8.
+ */
+export class TableIndexes {
+  readonly #numbers = new Map<TableIndex, number>([[0, 0]]);
+  readonly #indexes: TableIndex[] = [0];
+
+  numberOf(tableIndex: TableIndex): number {
+    const known = this.#numbers.get(tableIndex);
+    if (known !== undefined) return known;
+    const next = this.#indexes.length;
+    if (next >= MAX_TABLE_INDEXES - 1) return MAX_TABLE_INDEXES - 1;
+    this.#numbers.set(tableIndex, next);
+    this.#indexes.push(tableIndex);
+    return next;
+  }
+
+  /** Undefined for the number that many share. */
+  get(number: number): TableIndex | undefined {
+    return this.#indexes[number];
+  }
+
+  /** The table, 0 outside of tables; UNKNOWN_TABLE for the number that many share. */
+  tableOf(number: number): number {
+    const tableIndex = this.#indexes[number];
+    return tableIndex === undefined ? UNKNOWN_TABLE : tableOf(tableIndex);
+  }
 }

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import {
-  createScanState,
-  scanNodes,
-  type ScanResult,
-} from '../../../src/collectors/ranges/scan.ts';
+  createReadingState,
+  readNodes,
+  type ReadNodes,
+} from '../../../src/collectors/ranges/read-nodes.ts';
 import { RequestError } from '../../../src/http/errors.ts';
 import { contextOf, fakeCluster, pollRanges, replica, scannedNode } from './cluster.ts';
 
 function stateAt(firstNodeId = 0) {
-  return { ...createScanState(), firstNodeId };
+  return { ...createReadingState(), firstNodeId };
 }
 
 interface Run {
@@ -22,9 +22,9 @@ interface Run {
   readonly broken?: readonly number[];
 }
 
-interface Ran extends ScanResult {
+interface Ran extends ReadNodes {
   readonly begun: readonly number[];
-  readonly turns: readonly number[];
+  readonly urls: readonly number[];
   readonly progress: readonly string[];
 }
 
@@ -32,17 +32,18 @@ async function run(given: Run): Promise<Ran> {
   const { slow = [], broken = [], cutAfter = Infinity } = given;
   const controller = new AbortController();
   const begun: number[] = [];
-  const turns: number[] = [];
+  const urls: number[] = [];
   const progress: string[] = [];
   const { promise: timeUp, resolve: endTime } = Promise.withResolvers<void>();
   const context = {
     ...contextOf({ concurrency: given.concurrency ?? 1 }, given.state ?? stateAt()),
     signal: controller.signal,
+    urls: 3,
     scanProgress: (done: number, planned: number) => progress.push(`${done}/${planned}`),
   };
-  const result = await scanNodes(context, given.nodeIds, async (nodeId, turn) => {
+  const result = await readNodes(context, given.nodeIds, async (nodeId, firstUrl) => {
     begun.push(nodeId);
-    turns.push(turn);
+    urls.push(firstUrl);
     if (begun.length === cutAfter) {
       controller.abort(new DOMException('too long', 'TimeoutError'));
       endTime();
@@ -52,31 +53,31 @@ async function run(given: Run): Promise<Ran> {
     if (broken.includes(nodeId)) throw new RequestError('http', `node ${nodeId} is broken`);
     return scannedNode(nodeId);
   });
-  return { ...result, begun, turns, progress };
+  return { ...result, begun, urls, progress };
 }
 
 const ids = (nodes: readonly { readonly nodeId: number }[]) => nodes.map(({ nodeId }) => nodeId);
 
 describe('a scan', () => {
   test('reads every node once and reports its progress', async () => {
-    const { scanned, failed, timedOut, progress } = await run({
+    const { nodes, failed, timedOut, progress } = await run({
       nodeIds: [1, 2, 3],
       concurrency: 2,
     });
-    expect(new Set(ids(scanned))).toEqual(new Set([1, 2, 3]));
+    expect(new Set(ids(nodes))).toEqual(new Set([1, 2, 3]));
     expect(failed).toEqual([]);
     expect(timedOut).toBe(false);
     expect(progress).toEqual(['0/3', '1/3', '2/3', '3/3']);
   });
 
   test('returns its nodes by id, whatever node it began with', async () => {
-    const { begun, scanned, failed } = await run({
+    const { begun, nodes, failed } = await run({
       nodeIds: [1, 2, 3, 4, 5],
       state: stateAt(4),
       broken: [5, 2],
     });
     expect(begun).toEqual([4, 5, 1, 2, 3]);
-    expect([ids(scanned), ids(failed)]).toEqual([
+    expect([ids(nodes), ids(failed)]).toEqual([
       [1, 3, 4],
       [2, 5],
     ]);
@@ -97,8 +98,8 @@ describe('a scan', () => {
   });
 
   test('continues after a node that fails', async () => {
-    const { scanned, failed } = await run({ nodeIds: [1, 2, 3], broken: [2] });
-    expect(ids(scanned)).toEqual([1, 3]);
+    const { nodes, failed } = await run({ nodeIds: [1, 2, 3], broken: [2] });
+    expect(ids(nodes)).toEqual([1, 3]);
     expect(failed).toMatchObject([
       { nodeId: 2, wasQueried: true, reason: 'http', message: 'node 2 is broken' },
     ]);
@@ -111,23 +112,23 @@ describe('a scan', () => {
     expect((await run({ nodeIds: [1, 2, 3, 4], state })).begun[0]).toBe(4);
   });
 
-  test('gives every node another turn than the one before, and than in the last scan', async () => {
+  test('begins every node at another URL than the one before, and than in the last scan', async () => {
     const state = stateAt();
-    expect((await run({ nodeIds: [1, 2, 3], state })).turns).toEqual([0, 1, 2]);
-    expect((await run({ nodeIds: [1, 2, 3], state })).turns).toEqual([1, 2, 3]);
+    expect((await run({ nodeIds: [1, 2, 3], state })).urls).toEqual([0, 1, 2]);
+    expect((await run({ nodeIds: [1, 2, 3], state })).urls).toEqual([1, 2, 0]);
   });
 
   test('of no node ends at once', async () => {
-    const { scanned, failed, progress } = await run({ nodeIds: [] });
-    expect([scanned, failed, progress]).toEqual([[], [], ['0/0']]);
+    const { nodes, failed, progress } = await run({ nodeIds: [] });
+    expect([nodes, failed, progress]).toEqual([[], [], ['0/0']]);
   });
 });
 
 describe('a scan that runs out of time', () => {
   test('counts the nodes that it did not reach as failed, without querying them', async () => {
-    const { scanned, failed, timedOut } = await run({ nodeIds: [1, 2, 3, 4], cutAfter: 3 });
+    const { nodes, failed, timedOut } = await run({ nodeIds: [1, 2, 3, 4], cutAfter: 3 });
     expect(timedOut).toBe(true);
-    expect(ids(scanned)).toEqual([1, 2]);
+    expect(ids(nodes)).toEqual([1, 2]);
     expect(failed.map(({ nodeId, wasQueried, reason }) => [nodeId, wasQueried, reason])).toEqual([
       [3, true, 'timeout'],
       [4, false, 'timeout'],
@@ -153,8 +154,8 @@ describe('a scan that runs out of time', () => {
       const nodeIds = [1, 2, 3, 4, 5, 6];
       const seen = new Map<number, number>();
       for (let scan = 0; scan < 12; scan += 1) {
-        const { scanned } = await run({ nodeIds, state, ...cut });
-        for (const { nodeId } of scanned) seen.set(nodeId, (seen.get(nodeId) ?? 0) + 1);
+        const { nodes } = await run({ nodeIds, state, ...cut });
+        for (const { nodeId } of nodes) seen.set(nodeId, (seen.get(nodeId) ?? 0) + 1);
       }
       expect(new Set(seen.keys())).toEqual(new Set(nodeIds));
     },

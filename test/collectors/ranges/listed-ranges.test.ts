@@ -1,10 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import {
+  HotCandidates,
+  HotLists,
+  type HotRange,
   MAX_REMEMBERED,
   ProblemHistory,
   type ProblemRange,
   ProblemReports,
-} from '../../../src/collectors/ranges/problem-ranges.ts';
+} from '../../../src/collectors/ranges/listed-ranges.ts';
 
 const UNAVAILABLE = 1;
 const OTHER = 1 << 11;
@@ -25,7 +28,7 @@ function scan(
 ): readonly ProblemRange[] {
   const reports = new ProblemReports(history);
   for (const { rangeId, problems = UNAVAILABLE, nodeId = 1, storeId = 1 } of reported) {
-    reports.add(rangeId, problems, { nodeId, storeId, place: 0 });
+    reports.add(problems, { rangeId, nodeId, storeId, tableIndex: 0 });
   }
   return history.update(reports, nowSeconds, new Set(unread))[0] ?? [];
 }
@@ -63,7 +66,7 @@ describe('first-seen times', () => {
     expect(timesOf(scan(history, 200, [{ rangeId: 9, problems: OTHER | UNAVAILABLE }]))).toEqual([
       [9, 200],
     ]);
-    expect(history.byProblem[11]?.get(9)?.firstSeenSeconds).toBe(100);
+    expect(history.remembered[11]?.get(9)?.firstSeenSeconds).toBe(100);
   });
 
   test('of equal age are sorted by range id', () => {
@@ -83,17 +86,23 @@ test('the reporter listed is the lowest node, and on it the lowest store', () =>
     { rangeId: 9, nodeId: 2, storeId: 9 },
     { rangeId: 9, nodeId: 3, storeId: 1 },
   ]);
-  expect(shown).toEqual({ rangeId: 9, firstSeenSeconds: 100, nodeId: 2, storeId: 7, place: 0 });
+  expect(shown).toEqual({
+    rangeId: 9,
+    firstSeenSeconds: 100,
+    nodeId: 2,
+    storeId: 7,
+    tableIndex: 0,
+  });
 });
 
 test('the reports of a node are added to those of the scan', () => {
   const history = new ProblemHistory();
   const all = new ProblemReports(history);
   const one = new ProblemReports(history);
-  all.add(9, UNAVAILABLE, { nodeId: 2, storeId: 2, place: 0 });
-  one.add(9, UNAVAILABLE, { nodeId: 1, storeId: 1, place: 0 });
+  all.add(UNAVAILABLE, { rangeId: 9, nodeId: 2, storeId: 2, tableIndex: 0 });
+  one.add(UNAVAILABLE, { rangeId: 9, nodeId: 1, storeId: 1, tableIndex: 0 });
   all.addAll(one);
-  expect(all.of(0).get(9)?.nodeId).toBe(1);
+  expect(all.get('unavailable').get(9)?.nodeId).toBe(1);
 });
 
 describe('a cluster where very many ranges have a problem', () => {
@@ -106,7 +115,7 @@ describe('a cluster where very many ranges have a problem', () => {
       [1, 100],
       [2, 100],
     ]);
-    expect(history.byProblem[0]?.size).toBe(MAX_REMEMBERED);
+    expect(history.remembered[0]?.size).toBe(MAX_REMEMBERED);
   });
 
   test('does not lose an old one among new ones with lower ids', () => {
@@ -124,13 +133,16 @@ describe('a cluster where very many ranges have a problem', () => {
     scan(history, 50, [{ rangeId: 1_000_000 }, { rangeId: 5, problems: OTHER }]);
     const reports = new ProblemReports(history);
     const add = (rangeId: number): void =>
-      reports.add(rangeId, UNAVAILABLE, { nodeId: 1, storeId: 1, place: 0 });
+      reports.add(UNAVAILABLE, { rangeId, nodeId: 1, storeId: 1, tableIndex: 0 });
     add(1_000_000);
     for (let rangeId = 4_000; rangeId > 1; rangeId -= 1) add(rangeId);
-    expect(reports.of(0).size).toBe(4_000);
+    expect(reports.get('unavailable').size).toBe(4_000);
     add(1);
     const lowest = Array.from({ length: 1_000 }, (_, at) => at + 1);
-    expect([...reports.of(0).keys()].toSorted((a, b) => a - b)).toEqual([...lowest, 1_000_000]);
+    expect([...reports.get('unavailable').keys()].toSorted((a, b) => a - b)).toEqual([
+      ...lowest,
+      1_000_000,
+    ]);
   });
 
   test('remembers the oldest ones, those of unread nodes among them', () => {
@@ -138,6 +150,58 @@ describe('a cluster where very many ranges have a problem', () => {
     scan(history, 50, [{ rangeId: 30_000, nodeId: 4 }]);
     scan(history, 100, many, [4]);
     const lowest = Array.from({ length: 999 }, (_, at) => at + 1);
-    expect([...(history.byProblem[0]?.keys() ?? [])]).toEqual([30_000, ...lowest]);
+    expect([...(history.remembered[0]?.keys() ?? [])]).toEqual([30_000, ...lowest]);
+  });
+});
+
+function replica(
+  rangeId: number,
+  queries: number,
+  cpuSeconds: number | undefined,
+  nodeId = 1,
+): HotRange {
+  return { rangeId, nodeId, storeId: nodeId, tableIndex: 0, queries, writes: 0, cpuSeconds };
+}
+
+test('a range with few queries and much CPU is on the list, and a moved lease keeps it there', () => {
+  const hot = new HotLists();
+  const scanOnce = (...replicas: readonly HotRange[]) => {
+    const candidates = new HotCandidates(hot, 1);
+    for (const held of replicas) candidates.add(held);
+    return hot.update(candidates, 1).map(({ rangeId, nodeId }) => [rangeId, nodeId]);
+  };
+  const busy = replica(1, 900, 0.1);
+  expect(scanOnce(busy, replica(2, 3, 1.2), replica(3, 800, 0.2))).toEqual([
+    [1, 1],
+    [2, 1],
+  ]);
+  expect(scanOnce(busy, replica(2, 3, 1.1, 5), replica(3, 800, 1.15))).toEqual([
+    [1, 1],
+    [2, 5],
+  ]);
+});
+
+describe('hot ranges', () => {
+  test('of several nodes are merged, with one entry for a range that two of them claim', () => {
+    const hot = new HotLists();
+    const [all, other] = [new HotCandidates(hot, 2), new HotCandidates(hot, 2)];
+    all.add(replica(1, 10, undefined, 1));
+    other.add(replica(1, 12, undefined, 2));
+    other.add(replica(5, 11, undefined, 2));
+    all.addAll(other);
+    const listed = hot.update(all, 2);
+    expect(listed.map(({ rangeId, nodeId }) => [rangeId, nodeId])).toEqual([
+      [1, 2],
+      [5, 2],
+    ]);
+  });
+
+  test('have CPU of 0 where their node sends CPU and leaves zeros out, and else none', () => {
+    const hot = new HotLists();
+    const candidates = new HotCandidates(hot, 2);
+    candidates.add(replica(1, 10, undefined, 1));
+    candidates.add(replica(2, 9, undefined, 2));
+    const listed = hot.update(candidates, 2, new Set([2]));
+    expect(listed.map(({ cpuSeconds }) => cpuSeconds)).toEqual([undefined, 0]);
   });
 });

@@ -1,0 +1,130 @@
+import { describe, expect, test } from 'vitest';
+import { Candidates, interleave, rank, TopList } from '../../src/collectors/top-list.ts';
+
+const LENGTH = 2;
+
+/** Values by id -> ids of the list. */
+function choose(list: TopList, values: Readonly<Record<number, number>>): readonly number[] {
+  const candidates = new Candidates(list, LENGTH);
+  for (const [id, value] of Object.entries(values)) candidates.add({ id: Number(id), value });
+  return list.update(candidates.entries(), LENGTH).map(({ id }) => id);
+}
+
+/** A list that has these entries. */
+function listOf(values: Readonly<Record<number, number>>): TopList {
+  const list = new TopList();
+  choose(list, values);
+  return list;
+}
+
+test('a member counts 20 % more than others, wins ties, and further ties are decided by id', () => {
+  const entries = [
+    { id: 'c', value: 60 },
+    { id: 'b', value: 61 },
+    { id: 'a', value: 50 },
+    { id: 'e', value: 1 },
+    { id: 'd', value: 1 },
+  ];
+  expect(rank(entries, (id) => id === 'a').map(({ id }) => id)).toEqual(['b', 'a', 'c', 'd', 'e']);
+});
+
+describe('a list with hysteresis', () => {
+  test('begins with the largest entries, ties by id', () => {
+    expect(choose(new TopList(), { 1: 5, 2: 9, 3: 9, 4: 1 })).toEqual([2, 3]);
+  });
+
+  test('keeps a member that is beaten by less than 20 %', () => {
+    const list = new TopList();
+    choose(list, { 1: 100, 2: 50 });
+    expect(choose(list, { 1: 100, 2: 50, 3: 59 })).toEqual([1, 2]);
+  });
+
+  test('keeps a member that is beaten by exactly 20 %, or not at all for three scans', () => {
+    for (const rate of [60, 50]) {
+      const list = listOf({ 1: 100, 2: 50 });
+      choose(list, { 1: 100, 2: 50, 3: rate });
+      expect(choose(list, { 1: 100, 2: 50, 3: rate })).toEqual([1, 2]);
+    }
+    const list = listOf({ 1: 100, 2: 50 });
+    for (let scan = 0; scan < 4; scan += 1) {
+      expect(choose(list, { 1: 100, 2: 50, 3: 50 })).toEqual([1, 2]);
+    }
+  });
+
+  test('adds a range at once that beats the last by more', () => {
+    const list = new TopList();
+    choose(list, { 1: 100, 2: 50 });
+    expect(choose(list, { 1: 100, 2: 50, 3: 61 })).toEqual([1, 3]);
+  });
+
+  test('adds an entry that has been above the last for three scans', () => {
+    const list = new TopList();
+    choose(list, { 1: 100, 2: 50 });
+    expect(choose(list, { 1: 100, 2: 50, 3: 55 })).toEqual([1, 2]);
+    expect(choose(list, { 1: 100, 2: 50, 3: 55 })).toEqual([1, 2]);
+    expect(choose(list, { 1: 100, 2: 50, 3: 55 })).toEqual([1, 3]);
+  });
+
+  test('makes an entry wait again once it was below the last', () => {
+    const list = new TopList();
+    choose(list, { 1: 100, 2: 50 });
+    choose(list, { 1: 100, 2: 50, 3: 55 });
+    choose(list, { 1: 100, 2: 50, 3: 45 });
+    choose(list, { 1: 100, 2: 50, 3: 55 });
+    expect(choose(list, { 1: 100, 2: 50, 3: 55 })).toEqual([1, 2]);
+    expect(choose(list, { 1: 100, 2: 50, 3: 55 })).toEqual([1, 3]);
+  });
+
+  test('fills the place of a member that is gone or idle at once', () => {
+    const list = new TopList();
+    choose(list, { 1: 100, 2: 50 });
+    expect(choose(list, { 1: 0, 2: 50, 3: 1 })).toEqual([2, 3]);
+    expect(choose(list, { 3: 1 })).toEqual([3]);
+  });
+
+  test('is filled up with entries of 0, always the same ones', () => {
+    const list = new TopList();
+    expect(choose(list, { 5: 0, 6: 3, 7: 0, 8: 0, 9: 0 })).toEqual([6, 5]);
+    expect(choose(list, { 1: 0, 2: 0, 3: 0, 4: 0, 5: 0, 6: 0, 7: 0 })).toEqual([5, 6]);
+  });
+
+  test('can be of length 0', () => {
+    const list = new TopList();
+    const candidates = new Candidates(list, 0);
+    candidates.add({ id: 1, value: 100 });
+    expect(list.update(candidates.entries(), 0)).toEqual([]);
+  });
+});
+
+describe('candidates', () => {
+  test('are the largest and every member of any number that is added', () => {
+    const candidates = new Candidates(listOf({ 1: 2, 2: 1 }), LENGTH);
+    for (let id = 1; id <= 10_000; id += 1) candidates.add({ id, value: id });
+    const ids = candidates.entries().map(({ id }) => id);
+    expect(ids).toEqual([10_000, 9_999, 9_998, 9_997, 2, 1]);
+  });
+
+  test('of the same value are sorted by id, and of two with the same id the larger one counts', () => {
+    const candidates = new Candidates(new TopList(), LENGTH);
+    for (const id of [5, 3, 9, 1]) candidates.add({ id, value: 7 });
+    candidates.add({ id: 3, value: 8 });
+    expect(candidates.entries().map(({ id, value }) => [id, value])).toEqual([
+      [3, 8],
+      [1, 7],
+      [5, 7],
+      [9, 7],
+    ]);
+  });
+
+  test('are no longer wanted once enough larger ones were added', () => {
+    const candidates = new Candidates(listOf({ 3: 1 }), LENGTH);
+    for (let id = 100; id <= 200; id += 1) candidates.add({ id, value: id });
+    candidates.entries();
+    expect([197, 198].map((value) => candidates.wants(1, value))).toEqual([false, true]);
+    expect(candidates.wants(3, 50)).toBe(true);
+  });
+});
+
+test('lists are interleaved, and each item comes once', () => {
+  expect(interleave([[1, 2, 3], [4, 2], []])).toEqual([1, 4, 2, 3]);
+});
