@@ -24,10 +24,15 @@ export interface Problem {
   readonly next: string;
   /** RFC 3339, where the data itself has the start of the issue. */
   readonly since?: string | undefined;
+  /** The ranges that the text names. */
+  readonly rangeIds?: readonly number[] | undefined;
 }
 
 /** A problem with its severity and start. */
-export interface Finding extends Pick<Problem, 'key' | 'about' | 'alert' | 'text' | 'next'> {
+export interface Finding extends Pick<
+  Problem,
+  'key' | 'about' | 'alert' | 'text' | 'next' | 'rangeIds'
+> {
   readonly level: Severity;
   /** RFC 3339. */
   readonly since: string;
@@ -40,7 +45,7 @@ export function toFindings(
   nowMs: number,
 ): readonly Finding[] {
   return issues
-    .map(({ key, about, alert, level, normalSeconds = 0, text, next, since }) => {
+    .map(({ key, about, alert, level, normalSeconds = 0, text, next, since, rangeIds }) => {
       const startMs = since === undefined ? sinceMs(key) : Date.parse(since);
       const elapsedMs = nowMs - startMs;
       // A clock that was set back lets an issue begin in the future: it is old, not new.
@@ -54,6 +59,7 @@ export function toFindings(
         text,
         next,
         since: toTimestamp(startMs) ?? '',
+        rangeIds,
       };
     })
     .toSorted(bySeverity);

@@ -100,7 +100,9 @@ export function rangeProblems(
     const count = problems[problem] ?? 0;
     if (count === 0) continue;
     const listed = oldest.filter((range) => range.problem === problem);
-    const named = listed.slice(0, MAX_NAMED).map(formatPlace);
+    const shown = listed.slice(0, MAX_NAMED);
+    const named = shown.map(formatPlace);
+    const rangeIds = shown.map(({ rangeId }) => rangeId);
     const more = count - named.length;
     const places = formatList(more > 0 ? [...named, `${formatCount(more)} more`] : named);
     const text = `${formatCount(count)} ${count === 1 ? 'range' : 'ranges'} ${what}. ${places}.`;
@@ -108,7 +110,7 @@ export function rangeProblems(
     // One or two nodes cannot hold three replicas: that has no alert.
     const isSmall = problem === 'underreplicated' && nodeCount < 3;
     const level = isSmall ? 'info' : issue.level;
-    issues.push({ ...issue, key: `ranges ${problem}`, about, level, text, since });
+    issues.push({ ...issue, key: `ranges ${problem}`, about, level, text, since, rangeIds });
   }
   // An API that fails explains them.
   if (nodes.failed > 0 && !isApiDown) {

@@ -1,8 +1,13 @@
-import { expect, test } from 'vitest';
+import { readdirSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { Config } from '../../src/config/schema.ts';
 import { rangeProblems } from '../../src/findings/range-problems.ts';
 import { openScene, SCENES } from '../browser/scenes.ts';
-import { readStatus } from '../web/status/read-status.ts';
+import { readCluster, readStatus } from '../web/status/read-status.ts';
 import { RANGES } from '../web/status/results.ts';
+
+const DASHBOARDS = path.join(import.meta.dirname, '..', '..', 'dashboards');
 
 test('commands name the cluster where several are configured', async () => {
   await using scene = await openScene(SCENES['two clusters']);
@@ -27,4 +32,48 @@ test('the first ranges of a cluster are named, not those of tables', () => {
   expect(problem?.text).toContain(
     'r2 (system: node liveness) on node 1, r3 of movr.public.users on node 1 and r9 on node 1.',
   );
+});
+
+function addLinks(config: Config): Config {
+  const links = {
+    runbook_url: 'https://wiki.example/crdb',
+    dashboard_url: 'https://grafana.example',
+  };
+  const console_url = 'https://db.example:8080/';
+  return { ...config, links, clusters: config.clusters.map((one) => ({ ...one, console_url })) };
+}
+
+describe('links of findings', () => {
+  const clusters = { demo: { faultyNodes: true, frozen: true } };
+
+  test('are those of the runbook, the dashboard and the reports on ranges that are configured', async () => {
+    await using scene = await openScene({ clusters, intervalSeconds: 600, adapt: addLinks });
+    const { findings } = await readCluster(scene);
+    const unavailable = findings.find(({ key }) => key === 'ranges unavailable');
+    expect(unavailable).toMatchObject({
+      runbookUrl: 'https://wiki.example/crdb/CrdbRangesUnavailable.md',
+      dashboardUrl: 'https://grafana.example/d/crdb-ranges?var-cluster=demo',
+      rangeReports: [{ rangeId: 7, url: 'https://db.example:8080/#/reports/range/7' }],
+    });
+    const boards = readdirSync(DASHBOARDS);
+    for (const { dashboardUrl = '' } of findings) {
+      expect(boards).toContain(`${/\/d\/([\w-]+)\?/.exec(dashboardUrl)?.[1]}.json`);
+    }
+    const { text } = await scene.exporter.get('/');
+    expect(text).toContain('<a href="https://wiki.example/crdb/CrdbRangesUnavailable.md">Runbook');
+    expect(text).toContain('<a href="https://db.example:8080/#/reports/range/7">r7</a>');
+  });
+
+  test('are absent without the settings, and the alert is named', async () => {
+    await using scene = await openScene({ clusters, intervalSeconds: 600 });
+    const { findings } = await readCluster(scene);
+    for (const finding of findings) {
+      expect(finding).not.toHaveProperty('runbookUrl');
+      expect(finding).not.toHaveProperty('dashboardUrl');
+      expect(finding).not.toHaveProperty('rangeReports');
+    }
+    const { text } = await scene.exporter.get('/');
+    expect(text).toContain('<small class="alert">CrdbRangesUnavailable</small>');
+    expect(text).not.toMatch(/<a href="https?:/);
+  });
 });

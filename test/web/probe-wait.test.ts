@@ -22,6 +22,7 @@ test.each([
   const cluster = {
     name: 'a',
     isPolled: false,
+    config: { console_url: undefined },
     pollers: [],
     warnings: [],
     result: () => undefined,

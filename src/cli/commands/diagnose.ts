@@ -8,7 +8,9 @@ import { ranges } from '../../collectors/ranges/collector.ts';
 import { sessions } from '../../collectors/sessions/collector.ts';
 import { tables } from '../../collectors/tables/collector.ts';
 import { users } from '../../collectors/users.ts';
+import type { FindingSettings } from '../../config/alert-settings.ts';
 import type { ClusterConfig } from '../../config/schema.ts';
+import { runbookUrl } from '../../findings/links.ts';
 import { formatCount, formatJson, formatLine } from '../../format.ts';
 import { chooseCluster, openClients } from '../cluster-target.ts';
 import { addExamples, type CommandContext, EXIT } from '../command.ts';
@@ -61,7 +63,7 @@ export function define(command: Command, context: CommandContext): void {
         await checkCluster(list, context, options);
         signal.throwIfAborted();
       }
-      return report(lists, options.output);
+      return report(lists, options.output, config.links);
     });
     context.setExitCode(exitCode);
   });
@@ -75,11 +77,22 @@ interface Options {
 }
 
 /** Prints all results; resolves to the exit code. */
-async function report(lists: readonly Checklist[], output: string): Promise<number> {
+async function report(
+  lists: readonly Checklist[],
+  output: string,
+  links: FindingSettings['links'],
+): Promise<number> {
   const clusters = lists.map(({ config: { name }, results }) => {
-    return { cluster: name, findings: results };
+    const findings = results.map((one) => ({
+      ...one,
+      runbook: one.alert && runbookUrl(one.alert, links),
+    }));
+    return { cluster: name, findings };
   });
-  const text = output === 'json' ? formatJson({ clusters }, 2) : lists.map(drawReport).join('\n');
+  const text =
+    output === 'json'
+      ? formatJson({ clusters }, 2)
+      : lists.map((list) => drawReport(list, links)).join('\n');
   await writeOut(`${text}\n`);
   const findings = lists.flatMap(({ results }) => results);
   return findings.some(({ verdict }) => verdict === 'failed') ? EXIT.failed : EXIT.ok;
@@ -158,17 +171,18 @@ async function checkHealth(list: Checklist, config: ClusterConfig, context: Comm
   return await list.run('GET /health/', target, nodes, work);
 }
 
-function drawReport({ config, results }: Checklist): string {
+function drawReport({ config, results }: Checklist, links: FindingSettings['links']): string {
   const width = Math.min(MAX_NAME_WIDTH, Math.max(0, ...results.map(({ check }) => check.length)));
   const lines = [paint('bold', `Cluster ${config.name}`)];
   for (const [target, ofTarget] of Map.groupBy(results, (result) => result.target)) {
     lines.push(`  ${target}`);
-    for (const { check, verdict, detail, advice } of ofTarget) {
+    for (const { check, verdict, detail, advice, alert } of ofTarget) {
       const [mark, style] = MARKS[verdict];
       lines.push(
         `    ${paint(style, mark)} ${cutMiddle(check, width).padEnd(width)}  ${formatLine(detail)}`,
       );
       if (advice !== undefined) lines.push(`      ${paint('bold', '→')} ${formatLine(advice)}`);
+      if (alert !== undefined) lines.push(`        see ${runbookUrl(alert, links) ?? alert}`);
     }
   }
   const count = (wanted: string): number =>

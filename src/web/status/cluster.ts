@@ -6,12 +6,13 @@ import { ranges, type RangesResult } from '../../collectors/ranges/collector.ts'
 import { sessions } from '../../collectors/sessions/collector.ts';
 import { tables } from '../../collectors/tables/collector.ts';
 import type { FindingSettings } from '../../config/alert-settings.ts';
+import type { ClusterConfig } from '../../config/schema.ts';
 import { readAssistant } from '../../findings/assistant.ts';
 import { NO_RATES, type NodeRates } from '../../findings/node-rates.ts';
 import { readNodes } from '../../findings/nodes.ts';
 import { readCollector } from '../../findings/polls.ts';
-import { isProblem, toFindings } from '../../findings/problem.ts';
-import { type ClusterEvidence, findProblems } from '../../findings/problems.ts';
+import { type Finding, isProblem, toFindings } from '../../findings/problem.ts';
+import { type ClusterEvidence, type ClusterView, findProblems } from '../../findings/problems.ts';
 import { readRanges } from '../../findings/ranges.ts';
 import {
   decideSafeToStop,
@@ -33,6 +34,8 @@ export interface ClusterSource {
   readonly name: string;
   /** False: only /probe polls it. */
   readonly isPolled: boolean;
+  /** With the address of the DB Console, if one is configured. */
+  readonly config: Pick<ClusterConfig, 'console_url'>;
   readonly pollers: readonly Poller[];
   /** What is wrong although polls succeed. */
   readonly warnings: Conditions['warnings'];
@@ -53,6 +56,22 @@ const HEALTH_COLLECTORS: ReadonlySet<string> = new Set(
   [nodes, ranges, sessions].map(({ name }) => name),
 );
 
+/** A cluster without its findings. */
+interface ClusterParts extends ClusterView {
+  readonly isPolled: boolean;
+  readonly safeToStop: SafeToStopStatus;
+}
+
+/** A cluster with what is wrong. */
+export interface ClusterReading extends ClusterParts {
+  /** `unknown` while the exporter cannot see it. */
+  readonly state: 'healthy' | 'problems' | 'unknown';
+  /** Start of the state, RFC 3339; with problems of the oldest of the most severe ones. */
+  readonly since: string;
+  /** The worst first. */
+  readonly findings: readonly Finding[];
+}
+
 /** What follows from two polls of a cluster. */
 export interface ClusterComparisons {
   readonly scanCheck?: ScanCheck | undefined;
@@ -66,7 +85,7 @@ export function readCluster(
   sinceMs: (key: string) => number,
   nowMs: number,
   { scanCheck, rates = NO_RATES }: ClusterComparisons = {},
-) {
+): ClusterReading {
   const evidence = {
     rates,
     results: {
@@ -88,7 +107,7 @@ export function readUnreadable(
   settings: FindingSettings,
   sinceMs: (key: string) => number,
   nowMs: number,
-) {
+): ClusterReading {
   const key = 'unreadable results';
   const message = `the results of this cluster cannot be shown: ${reason}`;
   const warning = { key, message, remedy: 'report this message', sinceMs: sinceMs(key) };
@@ -107,20 +126,18 @@ export function readUnreadable(
     settings,
   };
   const status = assess(readParts(withoutResults, evidence.stop), evidence, sinceMs, nowMs);
-  return { ...status, state: status.state === 'healthy' ? ('unknown' as const) : status.state };
+  return { ...status, state: status.state === 'healthy' ? 'unknown' : status.state };
 }
 
 function assess(
-  parts: ReturnType<typeof readParts>,
+  parts: ClusterParts,
   evidence: ClusterEvidence,
   sinceMs: (key: string) => number,
   nowMs: number,
-) {
+): ClusterReading {
   const findings = toFindings(findProblems(parts, evidence, nowMs), sinceMs, nowMs);
   const problems = findings.filter(isProblem);
-  /** `unknown` while the exporter cannot see it. */
-  const state: 'healthy' | 'problems' | 'unknown' =
-    problems.length > 0 ? 'problems' : isVisible(parts) ? 'healthy' : 'unknown';
+  const state = problems.length > 0 ? 'problems' : isVisible(parts) ? 'healthy' : 'unknown';
   // The worst come first; the cluster has their problem for as long as the oldest of them lasts.
   const worst = problems.filter(({ level }) => level === problems[0]?.level);
   const [since = new Date(sinceMs(state)).toISOString()] = worst.map((one) => one.since).toSorted();
@@ -128,7 +145,7 @@ function assess(
 }
 
 /** Whether the data that the health follows from, else all data, is there and complete, and its API up. */
-function isVisible(parts: ReturnType<typeof readParts>): boolean {
+function isVisible(parts: ClusterParts): boolean {
   const { apis, collectors, isPolled, ranges: scan } = parts;
   const [main] = apis;
   const polled = collectors.filter(({ state }) => isPolled || state !== 'waiting');
@@ -144,7 +161,7 @@ function readParts(
   cluster: Pick<ClusterSource, 'name' | 'isPolled' | 'pollers' | 'isUp' | 'result'>,
   evidence: StopEvidence,
   scanCheck?: ScanCheck,
-) {
+): ClusterParts {
   const nodesResult = cluster.result(nodes);
   const rangesResult = cluster.result(ranges);
   const nodesStatus = nodesResult && readNodes(nodesResult, rangesResult);
@@ -154,7 +171,6 @@ function readParts(
   return {
     name: cluster.name,
     isPolled: cluster.isPolled,
-    /** `isUp` is crdb_up: absent before the first poll has ended. */
     apis: Array.from(apis, (api) => ({ api, isUp: cluster.isUp(api) })),
     nodes: nodesStatus,
     ranges:

@@ -5,14 +5,14 @@ import { NO_RATES, type NodeRates, readRates } from '../../findings/node-rates.t
 import { ScanHistory } from '../../findings/scan-history.ts';
 import { countsOf, scanOf } from '../../findings/scan-status.ts';
 import { messageOf } from '../../format.ts';
-import { type ClusterSource, readCluster, readUnreadable } from './cluster.ts';
+import { type ClusterReading, type ClusterSource, readCluster, readUnreadable } from './cluster.ts';
 
 /** Points of a trend: enough for its width on a page. */
 const MAX_POINTS = 60;
 
 /** The trends of the page, by the collector whose polls they follow. */
 const TRENDS: Readonly<
-  Record<string, Record<string, (cluster: ReturnType<typeof readCluster>) => number | undefined>>
+  Record<string, Record<string, (cluster: ClusterReading) => number | undefined>>
 > = {
   nodes: {
     liveNodes: ({ nodes }) => nodes?.byStatus['live'],
@@ -53,6 +53,13 @@ export function collectorOf(trend: string): string | undefined {
   return Object.entries(TRENDS).find(([, trends]) => trend in trends)?.[0];
 }
 
+/** A figure since the start, as the page draws it. */
+export interface TrendStatus {
+  readonly name: string;
+  /** Oldest first; without a value where the poll failed. */
+  readonly points: readonly { readonly at: string; readonly value: number | undefined }[];
+}
+
 /** The trends of one cluster and the age of its issues, in bounded memory. */
 export class ClusterHistory {
   readonly #trends = new Map<string, Trend>();
@@ -72,7 +79,7 @@ export class ClusterHistory {
   }
 
   /** As the status shows them. */
-  get trends() {
+  get trends(): readonly TrendStatus[] {
     return Array.from(this.#trends, ([name, { points }]) => ({
       name,
       points: points.map(({ atMs, value }) => ({ at: new Date(atMs).toISOString(), value })),
@@ -80,7 +87,7 @@ export class ClusterHistory {
   }
 
   /** Reads the cluster, whose state and issues began when this exporter first saw them: new ones now. */
-  read(cluster: ClusterSource, nowMs: number) {
+  read(cluster: ClusterSource, nowMs: number): ClusterReading {
     return readCluster(cluster, this.#settings(), this.#sinceOr(nowMs), nowMs, {
       scanCheck: this.#scans.read(),
       rates: this.#rates,
@@ -88,7 +95,7 @@ export class ClusterHistory {
   }
 
   /** The same for the status: a cluster whose results cannot be read takes no other cluster away. */
-  readSafely(cluster: ClusterSource, nowMs: number) {
+  readSafely(cluster: ClusterSource, nowMs: number): ClusterReading {
     try {
       return this.read(cluster, nowMs);
     } catch (error) {

@@ -1,9 +1,10 @@
 import { crc32 } from 'node:zlib';
 import type { FindingSettings } from '../../config/alert-settings.ts';
-import { bySeverity, type Problem, toFindings } from '../../findings/problem.ts';
+import { type FindingLinks, linkFinding } from '../../findings/links.ts';
+import { bySeverity, type Finding, type Problem, toFindings } from '../../findings/problem.ts';
 import { quoteArgument } from '../../format.ts';
-import type { ClusterSource } from './cluster.ts';
-import type { History } from './history.ts';
+import type { ClusterReading, ClusterSource } from './cluster.ts';
+import type { History, TrendStatus } from './history.ts';
 
 /** The source of the status page and of /api/status. */
 export interface StatusSource {
@@ -21,21 +22,42 @@ export interface StatusSource {
   readonly wallMs: () => number;
 }
 
-/** The response of /api/status, which docs/api-status.schema.json describes. */
-export type Status = ReturnType<typeof readStatus>;
-export type ClusterStatus = ReturnType<typeof readClusterStatus>;
+/** The response of /api/status, which docs/api-status.schema.json describes. All times are RFC 3339. */
+export interface Status {
+  readonly at: string;
+  readonly version: string;
+  readonly startedAt: string;
+  /** Collectors of all clusters by the outcome of their last poll. */
+  readonly collectors: { readonly ok: number; readonly failing: number; readonly waiting: number };
+  readonly clusters: readonly ClusterStatus[];
+}
 
-export function readStatus(source: StatusSource) {
+/** A cluster as page and JSON show it. */
+export interface ClusterStatus extends Omit<ClusterReading, 'findings'> {
+  /** Address of its DB Console, if one is configured. */
+  readonly consoleUrl?: string | undefined;
+  /** True when the first polls found the state: it may be older. */
+  readonly mayBeOlder: boolean;
+  /** The worst first. */
+  readonly findings: readonly FindingStatus[];
+  readonly trends: readonly TrendStatus[];
+}
+
+/** A finding with its links and complete commands. */
+export interface FindingStatus extends Omit<Finding, 'rangeIds'>, FindingLinks {
+  /** True when the first polls found it: it may be older. */
+  readonly mayBeOlder: boolean;
+}
+
+export function readStatus(source: StatusSource): Status {
   const nowMs = source.wallMs();
   const clusters = source.clusters().map((cluster) => readClusterStatus(cluster, source, nowMs));
   const states = clusters.flatMap(({ collectors }) => collectors.map(({ state }) => state));
   const count = (state: string): number => states.filter((one) => one === state).length;
   return {
-    /** RFC 3339, as all times. */
     at: new Date(nowMs).toISOString(),
     version: source.version,
     startedAt: new Date(source.startedMs).toISOString(),
-    /** Collectors of all clusters by the outcome of their last poll. */
     collectors: { ok: count('ok'), failing: count('failing'), waiting: count('waiting') },
     clusters,
   };
@@ -57,26 +79,26 @@ function completeCommands(text: string, flag: string): string {
 
 function readClusterStatus(
   cluster: ClusterSource,
-  { history: histories, startedMs, problems, clusters }: StatusSource,
+  { history: histories, startedMs, problems, clusters, findingSettings }: StatusSource,
   nowMs: number,
-) {
-  const flag = clusterFlag(clusters(), cluster.name);
-  const own = toFindings(problems(), () => nowMs, nowMs);
-  const history = histories.of(cluster.name);
-  const { since, findings, ...snapshot } = history.readSafely(cluster, nowMs);
-  const withStart = <T extends { readonly since: string }>(one: T) => ({
-    ...one,
-    /** True when the first polls found it: it may be older. */
-    mayBeOlder: history.isFromFirstPolls(one.since, startedMs),
-  });
+): ClusterStatus {
+  const { name } = cluster;
+  const consoleUrl = cluster.config.console_url;
+  const flag = clusterFlag(clusters(), name);
+  const { links } = findingSettings();
+  const history = histories.of(name);
+  const { findings, ...reading } = history.readSafely(cluster, nowMs);
+  const ofExporter = toFindings(problems(), () => nowMs, nowMs);
   return {
-    ...snapshot,
-    /** Of the state; with problems of the oldest of the most severe ones. */
-    ...withStart({ since }),
-    /** The worst first. */
-    findings: [...own, ...findings]
-      .toSorted(bySeverity)
-      .map((one) => withStart({ ...one, next: completeCommands(one.next, flag) })),
+    ...reading,
+    consoleUrl,
+    mayBeOlder: history.isFromFirstPolls(reading.since, startedMs),
+    findings: [...ofExporter, ...findings].toSorted(bySeverity).map(({ rangeIds, ...finding }) => ({
+      ...finding,
+      ...linkFinding({ ...finding, rangeIds }, links, { name, consoleUrl }),
+      mayBeOlder: history.isFromFirstPolls(finding.since, startedMs),
+      next: completeCommands(finding.next, flag),
+    })),
     trends: history.trends,
   };
 }

@@ -3,7 +3,7 @@ import { DEFAULT_FINDING_SETTINGS } from '../../../src/config/alert-settings.ts'
 import { renderPage } from '../../../src/web/status/page/page.ts';
 import type { ClusterStatus, Status } from '../../../src/web/status/status.ts';
 import { expectGolden } from '../../support/golden.ts';
-import { RIGHT_SCAN, WRONG_SCAN } from './results.ts';
+import { RIGHT_SCAN, WITHOUT_QUORUM, WRONG_SCAN } from './results.ts';
 
 const DAY = '2026-11-21T';
 const UPDATE = 'npx vitest run -u test/web/status/page-golden.test.ts';
@@ -71,14 +71,7 @@ const HURT: ClusterStatus = {
     scanCheck: WRONG_SCAN,
     downSinceScan: [4],
     problems: { unavailable: 2, underreplicated: 4_567 },
-    withoutQuorum: {
-      tables: [
-        { id: '106', name: 'movr.public.rides', ranges: 1 },
-        { id: '107', name: undefined, ranges: 1 },
-      ],
-      moreTables: 2,
-      otherRanges: 1,
-    },
+    withoutQuorum: WITHOUT_QUORUM,
     tables: ['rides', 'users'].map((name, at) => ({
       id: String(104 + at),
       name: `movr.public.${name}`,

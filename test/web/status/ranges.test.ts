@@ -108,7 +108,10 @@ test('tables have names and sizes where these are known, and CPU where every nod
   expect(shown(false)[0]?.cpuSecondsPerSecond).toBeUndefined();
 });
 
-const unavailable = (count: number) => REPORTED_PROBLEMS.map((_, at) => (at === 0 ? count : 9));
+/** So many unavailable ranges, and 9 with each other problem. */
+function unavailable(count: number): number[] {
+  return REPORTED_PROBLEMS.map((_, at) => (at === 0 ? count : 9));
+}
 
 test('tables without quorum are those of unavailable and of lost ranges, and the list says what it leaves out', () => {
   const lost = {

@@ -134,6 +134,7 @@ export function polledCluster({
     name: 'shop',
     isPolled,
     pollers,
+    config: { console_url: undefined },
     warnings: [],
     result<R extends CollectorResult>(collector: {
       readonly name: string;
@@ -166,6 +167,16 @@ export const RANGES: RangesStatus = {
   unknownVoters: undefined,
   oldest: [],
   hottest: [],
+};
+
+/** A range of each of four tables, of which two are listed, and one elsewhere. */
+export const WITHOUT_QUORUM: RangesStatus['withoutQuorum'] = {
+  tables: [
+    { id: '106', name: 'movr.public.rides', ranges: 1 },
+    { id: '107', name: undefined, ranges: 1 },
+  ],
+  moreTables: 2,
+  otherRanges: 1,
 };
 
 /** A scan that agrees with the counts of the nodes. */

@@ -9,6 +9,7 @@ function sourceOf(name: string, result: ClusterSource['result']): ClusterSource 
   return {
     name,
     isPolled: true,
+    config: { console_url: undefined },
     pollers: [],
     warnings: [],
     result,

@@ -4,7 +4,7 @@ import type { Operation } from '../../../diagnosis/failure.ts';
 import { formatBytes, formatMs, messageOf } from '../../../format.ts';
 import { createPollStats, type PollStats } from '../../../http/poll-stats.ts';
 import { failureReason } from '../../../polling/outcome.ts';
-import type { Endpoint } from '../../../vocabulary.ts';
+import type { AlertName, Endpoint } from '../../../vocabulary.ts';
 import { RequestRecorder } from '../../cluster-target.ts';
 
 /** One line of the checklist. */
@@ -22,6 +22,8 @@ export interface Verdict {
   readonly detail: string;
   /** How to fix it. */
   readonly advice?: string | undefined;
+  /** The alert with the same condition, which has a runbook. */
+  readonly alert?: AlertName | undefined;
 }
 
 /** The checks of one cluster: what they need, and their results so far. */
@@ -45,8 +47,14 @@ export class Checklist {
   }
 
   /** Adds a result of the cluster API. */
-  add(check: string, verdict: Verdict['verdict'], detail: string, advice?: string): void {
-    this.results.push({ check, target: 'cluster API', verdict, detail, advice });
+  add(
+    check: string,
+    verdict: Verdict['verdict'],
+    detail: string,
+    advice?: string,
+    alert?: AlertName,
+  ): void {
+    this.results.push({ check, target: 'cluster API', verdict, detail, advice, alert });
   }
 
   /** Why an operation failed, and the remedy. Rethrows when the command was cancelled. */

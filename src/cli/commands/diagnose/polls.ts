@@ -14,7 +14,7 @@ import { adviseDeadNodes } from '../../../findings/dead-nodes.ts';
 import { formatBytes, formatCount, formatList, formatMs } from '../../../format.ts';
 import { createPollStats, type PollStats } from '../../../http/poll-stats.ts';
 import { failureReason } from '../../../polling/outcome.ts';
-import type { Api } from '../../../vocabulary.ts';
+import type { AlertName, Api } from '../../../vocabulary.ts';
 import { collectOnce, type PollOptions, type PollTarget } from '../../cluster-target.ts';
 import type { Checklist, Verdict } from './checklist.ts';
 
@@ -168,15 +168,33 @@ function addNodes(list: Checklist, { nodes: all, answeredMs }: NodesResult): voi
   const dead = all.filter((node) => DEAD.has(livenessOf(node)));
   if (dead.length > 0) {
     const reason = 'this command does not read whether ranges need it';
-    addDown(list, dead, 'dead', adviseDeadNodes(dead.length, { isAllowed: false, reason }));
+    addDown(
+      list,
+      dead,
+      'dead',
+      adviseDeadNodes(dead.length, { isAllowed: false, reason }),
+      'CrdbNodeDead',
+    );
   }
   const unavailable = all.filter((node) => livenessOf(node) === 'unavailable');
   if (unavailable.length > 0) {
-    addDown(list, unavailable, 'unavailable', 'check that process and machine are up');
+    addDown(
+      list,
+      unavailable,
+      'unavailable',
+      'check that process and machine are up',
+      'CrdbNodeUnavailable',
+    );
   }
   const builds = buildsOf(all);
   if (builds.length > 1) {
-    list.add('versions', 'warning', `mixed: ${builds.join(', ')}`, 'complete the upgrade');
+    list.add(
+      'versions',
+      'warning',
+      `mixed: ${builds.join(', ')}`,
+      'complete the upgrade',
+      'CrdbVersionSkew',
+    );
   }
   if (answeredMs === undefined) return;
   const seconds = Math.abs(Date.now() - answeredMs) / 1000;
@@ -192,10 +210,11 @@ function addDown(
   down: readonly NodeStatus[],
   state: string,
   advice: string,
+  alert: AlertName,
 ): void {
   const ids = formatList(down.map(({ id }) => id));
   const text = down.length === 1 ? `node ${ids} is ${state}` : `nodes ${ids} are ${state}`;
-  list.add('liveness', 'warning', text, advice);
+  list.add('liveness', 'warning', text, advice, alert);
 }
 
 function buildsOf(all: readonly NodeStatus[]): readonly string[] {

@@ -1,7 +1,7 @@
 import { type Finding } from '../../../findings/problem.ts';
 import { NOT_CHECKED } from '../../../findings/unchecked-alerts.ts';
 import { formatList } from '../../../format.ts';
-import type { ClusterStatus } from '../status.ts';
+import type { ClusterStatus, FindingStatus } from '../status.ts';
 import { html, type Html, icon, relativeTime, withCode } from './html.ts';
 
 /** The other findings unfold, so that the panels below are in sight. */
@@ -37,7 +37,7 @@ export function findingList({ findings, state }: ClusterStatus, nowMs: number): 
   </section>`;
 }
 
-function findingItem(finding: ClusterStatus['findings'][number], nowMs: number): Html {
+function findingItem(finding: FindingStatus, nowMs: number): Html {
   const { about, alert, level, text, next } = finding;
   const subject = about === 'exporter' ? `${level}, of the exporter` : level;
   return html`<li class="${level}">
@@ -46,10 +46,22 @@ function findingItem(finding: ClusterStatus['findings'][number], nowMs: number):
       <strong><span class="hidden">${subject}: </span>${text}</strong>
       <span class="advice">${withCode(next)}</span>${
         alert && html` <small class="alert">${alert}</small>`
-      }
+      }${linkList(finding)}
     </div>
     <span class="since">${duration(finding, nowMs)}</span>
   </li>`;
+}
+
+/** Where a finding leads, as far as that is configured. */
+function linkList({ runbookUrl, dashboardUrl, rangeReports = [] }: FindingStatus): Html {
+  const links = [
+    ['Runbook', runbookUrl] as const,
+    ['Dashboard', dashboardUrl] as const,
+    ...rangeReports.map(({ rangeId, url }) => [`r${rangeId} in DB Console`, url] as const),
+  ];
+  return html`${links.map(
+    ([title, url]) => url !== undefined && html` <small><a href="${url}">${title}</a></small>`,
+  )}`;
 }
 
 /** `1 critical, 2 warnings and 5 info`. */

@@ -190,14 +190,15 @@ function describePanels(
     const source = collectors.find((one) => one.name === name);
     return source?.state === 'failing' ? source.lastSuccessAt : undefined;
   };
+  const details = { flag, consoleUrl: cluster.consoleUrl };
   const stop = ranges && safeToStop(cluster.safeToStop, ranges);
-  const problems = ranges && problemRanges(ranges, findings, nowMs, flag);
+  const problems = ranges && problemRanges(ranges, findings, nowMs, details);
   const rows = [
     ['wide', 'Nodes', 'nodes', nodes && nodeMap(nodes, thresholds, nowMs, old('nodes'))],
     [kindOf(ranges?.problems), 'Problem ranges', 'ranges', problems],
     [kindOf(ranges?.dependent), 'Safe to stop', 'ranges', stop],
     [kindOf(ranges?.tables), 'Tables', 'ranges', ranges && loadedTables(ranges)],
-    [kindOf(ranges?.hottest), 'Hottest ranges', 'ranges', ranges && hotRanges(ranges, flag)],
+    [kindOf(ranges?.hottest), 'Hottest ranges', 'ranges', ranges && hotRanges(ranges, details)],
     [
       kindOf(sessions?.applications),
       'Sessions',

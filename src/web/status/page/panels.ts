@@ -1,5 +1,6 @@
 import type { Thresholds } from '../../../config/alert-settings.ts';
 import type { AssistantStatus } from '../../../findings/assistant.ts';
+import { reportUrl } from '../../../findings/links.ts';
 import type { Finding } from '../../../findings/problem.ts';
 import {
   formatTable,
@@ -80,7 +81,7 @@ export function problemRanges(
   { problems, oldest, nodes, downSinceScan, scanCheck }: RangesStatus,
   findings: readonly Finding[],
   nowMs: number,
-  flag = '',
+  { flag, consoleUrl }: RangeDetails,
 ): Html {
   const read = html`<p class="quiet">${readFrom(nodes)}</p>
     ${scanCheck && scanCheckLine(scanCheck)}${
@@ -108,7 +109,7 @@ export function problemRanges(
       )}
     </ul>
     ${table('Oldest problem ranges', rows.slice(0, MAX_ROWS), [
-      ['Range', ({ rangeId }) => `r${rangeId}`],
+      ['Range', ({ rangeId }) => rangeName(rangeId, consoleUrl)],
       ['Problem', ({ problem }) => formatProblem(problem)],
       ['Table', placeOf, 'place'],
       ['Reported by', ({ nodeId, storeId }) => `n${nodeId} s${storeId || '–'}`],
@@ -155,13 +156,13 @@ function formatProblem(problem: string): string {
 }
 
 /** The ranges with most queries and with most CPU. */
-export function hotRanges({ hottest }: RangesStatus, flag = ''): Html {
+export function hotRanges({ hottest }: RangesStatus, { flag, consoleUrl }: RangeDetails): Html {
   const [first] = hottest;
   if (first === undefined) return html`<p>No range is listed.</p>`;
   const max = Math.max(1, ...hottest.map(({ queriesPerSecond }) => queriesPerSecond));
   const hasCpu = hottest.some(({ cpuSecondsPerSecond }) => cpuSecondsPerSecond !== undefined);
   return html`${table('Hottest ranges', hottest.slice(0, MAX_ROWS), [
-    ['Range', ({ rangeId }) => `r${rangeId}`],
+    ['Range', ({ rangeId }) => rangeName(rangeId, consoleUrl)],
     ['Table', placeOf, 'place'],
     ['Node', ({ nodeId }) => `n${nodeId}`],
     ['Load', ({ queriesPerSecond }) => bar(queriesPerSecond / max), 'bars'],
@@ -169,6 +170,20 @@ export function hotRanges({ hottest }: RangesStatus, flag = ''): Html {
     ['Writes/s', ({ writesPerSecond }) => known(writesPerSecond, formatNumber), 'number'],
     hasCpu && ['CPU', (range) => known(range.cpuSecondsPerSecond, formatPercent), 'number'],
   ])}${rangeCommand(first, flag)}`;
+}
+
+/** Where the details of a range are: in the command, which may need the name of the cluster, and in the DB Console. */
+export interface RangeDetails {
+  /** ` --cluster NAME`, or empty. */
+  readonly flag: string;
+  readonly consoleUrl?: string | undefined;
+}
+
+function rangeName(rangeId: number, consoleUrl: string | undefined): Part {
+  const name = `r${rangeId}`;
+  return consoleUrl === undefined
+    ? name
+    : html`<a href="${reportUrl(consoleUrl, rangeId)}">${name}</a>`;
 }
 
 /** The command that shows all that is known of the first range of a table. */

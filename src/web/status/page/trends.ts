@@ -9,7 +9,7 @@ import {
   formatPercent,
   formatRoughly,
 } from '../../../format.ts';
-import type { ClusterHistory } from '../history.ts';
+import type { TrendStatus } from '../history.ts';
 import { html, type Html, icon } from './html.ts';
 
 type Format = (value: number) => string;
@@ -38,7 +38,7 @@ const HEIGHT = 28;
 
 /** The most important figures, each with its state and its trend; nothing while none is known. */
 export function trendTiles(
-  trends: ClusterHistory['trends'],
+  trends: readonly TrendStatus[],
   findings: readonly Finding[],
   nodes: NodesStatus | undefined,
   isOld: (trend: string) => boolean = () => false,
@@ -96,7 +96,7 @@ function tablesTile({ withoutQuorum, nodes }: RangesStatus, isPast: boolean): Ht
 }
 
 /** A line with a gap where polls failed, above its scale and its span. */
-function trendLine({ points }: ClusterHistory['trends'][number], format: Format): Html | undefined {
+function trendLine({ points }: TrendStatus, format: Format): Html | undefined {
   const values = points.flatMap(({ value }) => value ?? []);
   const first = points[0];
   if (first === undefined || values.length < 2) return undefined;

@@ -166,7 +166,7 @@ test('the worst problem ranges come first, and the oldest of them', () => {
   ];
   const oldest = names.map((problem, at) => ({ ...PLACE, problem, rangeId: at, firstSeenAt: NOW }));
   const problems = { overreplicated: 1, underreplicated: 2_000, unavailable: 2 };
-  const drawn = problemRanges({ ...RANGES, problems, oldest }, findings, NOW_MS);
+  const drawn = problemRanges({ ...RANGES, problems, oldest }, findings, NOW_MS, { flag: '' });
   expect(all(drawn, /<th scope="row"[^>]*>(r\d)</g)).toEqual(['r2', 'r4', 'r1', 'r3', 'r0']);
   expect(all(drawn, /<li class="(\w+)">/g)).toEqual(['info', 'warning', 'critical']);
   expect(textOf(drawn)).toMatch(/^1 overreplicated 2,000 underreplicated 2 unavailable /);
@@ -181,12 +181,12 @@ function widthsOf(...rates: readonly number[]): readonly string[] {
     writesPerSecond: 0,
     cpuSecondsPerSecond: undefined,
   }));
-  return all(hotRanges({ ...RANGES, hottest }), /<rect width="(\d+)"/g);
+  return all(hotRanges({ ...RANGES, hottest }, { flag: '' }), /<rect width="(\d+)"/g);
 }
 
 test('no problem is only known of the ranges that were read', () => {
   const nodes = { scanned: 2, failed: 1, skipped: 1 };
-  expect(textOf(problemRanges({ ...RANGES, nodes }, [], NOW_MS))).toBe(
+  expect(textOf(problemRanges({ ...RANGES, nodes }, [], NOW_MS, { flag: '' }))).toBe(
     'No range that was read has a problem. Read from 2 of 4 nodes; 1 down and not queried.',
   );
 });

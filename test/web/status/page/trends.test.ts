@@ -65,7 +65,7 @@ test('a tile has the level of the first problem that is about it', () => {
 
 test('a trend whose last poll failed has no value, and there are no tiles without any', () => {
   expect(tilesOf([trend('liveNodes', [9, undefined]), trend('cpuRatio', [0.5])])).toEqual([
-    ': Live nodes –',
+    ': Live nodes not known',
     ': Highest node CPU 50 %',
   ]);
   expect(trendTiles([trend('liveNodes', [9, undefined])], [], undefined)).toBeUndefined();
