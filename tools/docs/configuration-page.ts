@@ -35,6 +35,11 @@ For all clusters; \`collectors\` of a cluster has the same keys. Each collector 
 - \`max_series\`: maximum series for each cluster. Beyond it the least important ones are dropped and counted.
 `;
 
+const NOTES: Readonly<Record<string, string | undefined>> = {
+  thresholds:
+    'Limits of the alerts and of the findings on the status page. `crdb-exporter rules --config.file` and\n`--set` write the rules with them.',
+};
+
 /** Keys that every collector has. */
 const COMMON = ['enabled', 'interval', 'timeout', 'max_age', 'max_duty', 'max_series'];
 
@@ -72,18 +77,35 @@ function sectionOf({ path }: ConfigKey): string {
   return path.includes('.') ? path.slice(0, path.lastIndexOf('.')) : 'root';
 }
 
+/** A table; a list where no key has a flag. */
 function writeSection(section: string, options: readonly ConfigKey[]): string {
-  const title = section === 'root' ? 'Top level' : `\`${section}\``;
-  const rows = options.map((option) => writeRow(option, section));
+  const title = `## ${section === 'root' ? 'Top level' : `\`${section}\``}`;
+  const note = NOTES[section] === undefined ? [] : [NOTES[section]];
   const head = '| Key | Default | Flag | Meaning |\n| --- | --- | --- | --- |';
-  return `## ${title}\n\n${[head, ...rows].join('\n')}\n`;
+  const lines = options.some(({ flag }) => flag !== undefined)
+    ? [head, ...options.map((option) => writeRow(option, section))]
+    : options.map((option) => writeItem(option, section));
+  return `${[title, ...note, lines.join('\n')].join('\n\n')}\n`;
+}
+
+/** Within its section. */
+function nameOf({ path }: ConfigKey, section: string): string {
+  return section === 'root' ? path : path.slice(section.length + 1);
 }
 
 function writeRow(option: ConfigKey, section: string): string {
-  const key = section === 'root' ? option.path : option.path.slice(section.length + 1);
-  const help = option.help + writeChoices(option);
-  const cells = [`\`${key}\``, writeDefault(option), writeGivenBy(option), help];
+  const key = `\`${nameOf(option, section)}\``;
+  const cells = [key, writeDefault(option), writeGivenBy(option), writeMeaning(option)];
   return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+}
+
+function writeItem(option: ConfigKey, section: string): string {
+  const standard = option.default === undefined ? '' : ` (${writeDefault(option)})`;
+  return `- \`${nameOf(option, section)}\`${standard}: ${writeMeaning(option)}`;
+}
+
+function writeMeaning(option: ConfigKey): string {
+  return option.help + writeChoices(option);
 }
 
 /** The words that are allowed, where the type is a choice. */
