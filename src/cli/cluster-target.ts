@@ -1,7 +1,12 @@
 import type { Command } from 'commander';
 import type { CloudApi } from '../cockroach/cloud-api.ts';
 import type { ClusterApi } from '../cockroach/cluster-api.ts';
-import type { CollectContext, CollectorOf, CollectorResult } from '../collectors/collector.ts';
+import {
+  collectContext,
+  type CollectContext,
+  type CollectorOf,
+  type CollectorResult,
+} from '../collectors/collector.ts';
 import { findNearest } from '../config/issues.ts';
 import type { ClusterConfig, Config } from '../config/schema.ts';
 import { diagnose } from '../diagnosis/diagnose.ts';
@@ -174,17 +179,15 @@ export interface PollOptions<Options = unknown> extends Pick<
 export function collectOnce<A extends Api, Options, State, Result extends CollectorResult>(
   collector: CollectorOf<A, Options, State, Result>,
   { config, api, stats }: PollTarget<A>,
-  { onlyNode, ...own }: PollOptions<Options>,
+  { onlyNode, options, warn, scanProgress }: PollOptions<Options>,
 ): Promise<Result> {
-  const context = Object.assign(stats, {
-    ...own,
+  const poll = Object.assign(stats, { reasonOf: failureReason, warn });
+  const context = collectContext(poll, {
+    options,
     state: collector.createState(),
-    shard: '0',
     shards: { index: 0, count: 1, onlyNode },
-    nowMs: Date.now,
     urls: config.cluster_api?.urls.length ?? 1,
-    namedTables: () => new Set<string>(),
-    reasonOf: failureReason,
+    scanProgress,
   });
   return collector.collect(api, context);
 }

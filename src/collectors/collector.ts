@@ -40,6 +40,29 @@ export interface CollectContext<Options, State> extends PollContext {
   readonly scanProgress: (done: number, planned: number) => void;
 }
 
+/** What the caller of a collector decides about a poll. */
+export type ContextChoices<Options, State> = Pick<
+  CollectContext<Options, State>,
+  'options' | 'state'
+> &
+  Partial<CollectContext<Options, State>>;
+
+/** The context of a poll: what is not chosen is that of the only exporter of a cluster with one URL. */
+export function collectContext<Options, State>(
+  poll: PollContext,
+  chosen: ContextChoices<Options, State>,
+): CollectContext<Options, State> {
+  return Object.assign(poll, {
+    shard: '0',
+    shards: { index: 0, count: 1 },
+    nowMs: Date.now,
+    urls: 1,
+    namedTables: () => new Set<string>(),
+    scanProgress: () => undefined,
+    ...chosen,
+  });
+}
+
 export interface PollFailure {
   readonly reason: FailureReason;
   readonly message: string;

@@ -6,7 +6,7 @@ import type { CollectorOptions } from './cluster-schema.ts';
 import { readClusters } from './clusters.ts';
 import { isMap, readDocument, SourceDocument } from './document.ts';
 import { readTextFile, warnOfOtherUsers } from './files.ts';
-import { ConfigError, ConfigIssues, UsageError } from './issues.ts';
+import { ConfigError, type ConfigIssue, ConfigIssues, UsageError } from './issues.ts';
 import {
   applyOverride,
   CONFIG_FILE,
@@ -34,11 +34,18 @@ export interface ConfigSources {
   readonly hostname?: string;
 }
 
+/** A configuration without errors. */
+export interface LoadedConfig {
+  readonly config: Config;
+  /** What works but should not stay so. */
+  readonly warnings: readonly ConfigIssue[];
+}
+
 /**
  * Reads flags, variables, file and defaults, in this order of precedence; warns of what works but should not stay so.
  * Rejects with a ConfigError that holds every problem, or a UsageError for flags that do not go together.
  */
-export async function loadConfig(sources: ConfigSources) {
+export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> {
   const issues = new ConfigIssues();
   const file = findFile(sources);
   const document = await readSources(sources, file, issues);

@@ -110,25 +110,35 @@ function formatCertificates(certificates: readonly X509Certificate[]): string {
   return certificates.map(String).join('');
 }
 
-/** The TLS settings of connections to a cluster, with the contents of their files. What is wrong with these is reported. */
-export async function checkClientTls(section: Section<TlsConfig>) {
+/** The TLS settings of connections to a cluster, with the contents of their files. */
+export interface ClientTls {
+  /** PEM; the usual CAs when absent. */
+  readonly ca: string | undefined;
+  readonly cert: string | undefined;
+  readonly key: string | undefined;
+  readonly servername: string | undefined;
+  readonly rejectUnauthorized: boolean;
+  /** When the first of the certificates of `cert` expires, ms since the epoch. */
+  readonly notAfterMs: number | undefined;
+}
+
+/** Reads the files of TLS settings. What is wrong with these is reported. */
+export async function checkClientTls(section: Section<TlsConfig>): Promise<ClientTls> {
   const { server_name, insecure_skip_verify = false } = section.values;
   const ca = await readCas(section, 'ca');
   const identity = await readIdentity(section);
   return {
-    /** PEM; the usual CAs when absent. */
     ca,
     cert: identity?.certificates,
     key: identity?.key.export({ type: 'pkcs8', format: 'pem' }).toString(),
     servername: server_name,
     rejectUnauthorized: !insecure_skip_verify,
-    /** When the first of the certificates of `cert` expires, ms since the epoch. */
     notAfterMs: identity?.notAfterMs,
   };
 }
 
-/** The same; rejects with a ConfigError when a file cannot be used. */
-export async function readClientTls(config: TlsConfig) {
+/** Reads the files of TLS settings; rejects with a ConfigError when one cannot be used. */
+export async function readClientTls(config: TlsConfig): Promise<ClientTls> {
   const issues = new ConfigIssues();
   const document = new SourceDocument('', issues);
   const tls = await checkClientTls(new Section<TlsConfig>(document, [], config, config));

@@ -4,9 +4,9 @@ import { CloudControl, MAX_ANSWER_BYTES } from '../cockroach/cloud-api.ts';
 import { ClusterApi } from '../cockroach/cluster-api.ts';
 import { NodeListings } from '../cockroach/node-listings.ts';
 import { type ProxyConfig, isLoopback } from '../config/addresses.ts';
-import { watchFiles } from '../config/files.ts';
+import { type FileWatch, watchFiles } from '../config/files.ts';
 import type { CloudApiConfig, ClusterApiConfig, ClusterConfig } from '../config/schema.ts';
-import { readClientTls } from '../config/tls-files.ts';
+import { type ClientTls, readClientTls } from '../config/tls-files.ts';
 import { HttpClient, type HttpClientOptions } from '../http/client.ts';
 import type { RequestError } from '../http/errors.ts';
 import type { Log } from '../log.ts';
@@ -33,8 +33,28 @@ const LOGOUT_MS = 3_500;
 /** If no collector reads single nodes. */
 const DEFAULT_MAX_DUTY = 0.1;
 
+/** What reads the API of a cluster. */
+interface ClusterClient {
+  readonly api: ClusterApi;
+  readonly listings: NodeListings;
+  readonly http: HttpClient;
+  readonly session: ApiLogin;
+  readonly tls: FileWatch<ClientTls>;
+}
+
+/** What reads the Cloud API. */
+interface CloudClient {
+  readonly api: CloudControl;
+  readonly http: HttpClient;
+}
+
 /** The API clients of one configured cluster; dispose them when it is removed. */
-export type Clients = Awaited<ReturnType<typeof createClients>>;
+export interface Clients extends AsyncDisposable {
+  readonly cluster: ClusterClient | undefined;
+  readonly cloud: CloudClient | undefined;
+  /** Ends the session that was created by a login here. Rejects when the server does not answer soon. */
+  readonly logOut: () => Promise<void>;
+}
 
 interface ClientsOptions {
   readonly config: ClusterConfig;
@@ -49,7 +69,7 @@ interface ClientsOptions {
 }
 
 /** Rejects when a TLS file cannot be used. */
-export async function createClients(options: ClientsOptions) {
+export async function createClients(options: ClientsOptions): Promise<Clients> {
   const { cluster_api, cloud_api } = options.config;
   const urls = [cloud_api?.url, ...(cluster_api?.tls.ca_file ? [] : (cluster_api?.urls ?? []))];
   if (urls.some((url) => url?.startsWith('https:'))) trustSystemCertificates();
@@ -58,7 +78,6 @@ export async function createClients(options: ClientsOptions) {
   return {
     cluster,
     cloud,
-    /** Ends the session that was created by a login here. Rejects when the server does not answer soon. */
     async logOut() {
       await cluster?.session.logOut(AbortSignal.timeout(LOGOUT_MS));
     },
@@ -81,7 +100,10 @@ function trustSystemCertificates(): void {
   if (all.size > trusted.length) setDefaultCACertificates([...all]);
 }
 
-async function createCluster(config: ClusterApiConfig, options: ClientsOptions) {
+async function createCluster(
+  config: ClusterApiConfig,
+  options: ClientsOptions,
+): Promise<ClusterClient> {
   const { metrics, follow } = options;
   const timeoutMs = config.timeout * 1000;
   const { ca_file, cert_file, key_file } = config.tls;
@@ -121,7 +143,7 @@ async function createCluster(config: ClusterApiConfig, options: ClientsOptions) 
   return { api, listings, http, session, tls };
 }
 
-async function createCloud(config: CloudApiConfig, options: ClientsOptions) {
+async function createCloud(config: CloudApiConfig, options: ClientsOptions): Promise<CloudClient> {
   options.metrics.prepareEndpoints(['assistant']);
   const http = new HttpClient({
     ...(await common('cloud', [config.url], options)),

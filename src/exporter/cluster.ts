@@ -1,22 +1,28 @@
 import { once } from 'node:events';
-import type { Collector, CollectorResult, PollContext, ResultOf } from '../collectors/collector.ts';
+import {
+  collectContext,
+  CollectError,
+  type Collector,
+  type CollectorResult,
+  type PollContext,
+  type ResultOf,
+} from '../collectors/collector.ts';
 import { sessions } from '../collectors/sessions/collector.ts';
 import { FILE_CHECK_MS } from '../config/files.ts';
 import type { ClusterConfig, Config } from '../config/schema.ts';
 import { createRemedyFinder } from '../diagnosis/diagnose.ts';
 import { checkUrls, createSessionsCheck } from '../findings/checks.ts';
+import type { PollStats } from '../http/poll-stats.ts';
 import type { Log } from '../log.ts';
-import { clusterFamilies, collectorFamilies as families } from '../metrics/exporter-families.ts';
 import type { Build, ExporterMetrics } from '../metrics/exporter-metrics.ts';
-import { SampleSet } from '../metrics/sample-set.ts';
+import type { SampleSet } from '../metrics/sample-set.ts';
 import type { RenderedFamily } from '../metrics/snapshot.ts';
 import { Conditions } from '../polling/conditions.ts';
 import { Poller, type PollerOptions } from '../polling/poller.ts';
 import type { Clock } from '../polling/schedule.ts';
-import { type Api, APIS, BREAKER_STATES } from '../vocabulary.ts';
+import type { Api } from '../vocabulary.ts';
 import { type Clients, createClients } from './clients.ts';
-import { writeCollector } from './collector-metrics.ts';
-import { CollectorStates } from './collector-states.ts';
+import { measureCluster } from './cluster-metrics.ts';
 
 /** What all clusters of an exporter share. */
 export interface ClusterContext {
@@ -167,33 +173,15 @@ export class Cluster {
     isChosen: IsChosen,
     { upBeforeFirstPoll }: { readonly upBeforeFirstPoll?: number } = {},
   ): SampleSet {
-    const set = new SampleSet({ crdb_cluster: this.name });
-    for (const api of APIS) {
-      const http = this.#clients[api]?.http;
-      if (http === undefined) continue;
-      const isUp = this.isUp(api);
-      set.set(clusterFamilies.up, { api }, isUp === undefined ? upBeforeFirstPoll : Number(isUp));
-      for (const { name, state } of http.upstreams()) {
-        set.states(clusterFamilies.breakerState, { target: name }, 'state', BREAKER_STATES, state);
-      }
-      set.set(clusterFamilies.apiPaused, { api }, http.pausedMs() / 1000);
-    }
-    const { cluster_api, console_url = '' } = this.config;
-    set.set(clusterFamilies.clusterInfo, { console_url }, 1);
-    set.set(clusterFamilies.clusterConfigured, {}, 1);
-    set.set(clusterFamilies.shards, {}, this.#shard.count);
-    const isUnverified = cluster_api && Number(cluster_api.tls.insecure_skip_verify);
-    set.set(clusterFamilies.verificationDisabled, {}, isUnverified);
-    const expiryMs = this.#clients.cluster?.tls.current().notAfterMs;
-    set.set(clusterFamilies.certificateExpiry, { use: 'client' }, expiryMs && expiryMs / 1000);
-    for (const poller of this.#chosen(isChosen)) {
-      writeCollector(set, poller);
-      const { collector, shard } = poller;
-      if (collector.scope !== 'node') continue;
-      set.set(families.scanNodesDone, { shard }, this.#scan.done);
-      set.set(families.scanNodesPlanned, { shard }, this.#scan.planned);
-    }
-    return set;
+    return measureCluster({
+      config: this.config,
+      clients: this.#clients,
+      pollers: this.#chosen(isChosen),
+      isUp: (api) => this.isUp(api),
+      upBeforeFirstPoll,
+      shards: this.#shard.count,
+      scan: this.#scan,
+    });
   }
 
   #chosen(isChosen: IsChosen): readonly Poller[] {
@@ -209,23 +197,27 @@ export class Cluster {
     return collectors.flatMap((collector) => {
       const settings = this.config.collectors[collector.name];
       if (!settings?.enabled || (collector.scope === 'cluster' && shard.index !== 0)) return [];
-      // Of the settings only its own: its state is valid while these stay the same.
-      const keys = Object.keys(collector.options);
-      const options = Object.fromEntries(keys.map((key) => [key, settings[key]]));
+      // The options are those settings that only this collector has: its state is valid while they stay the same.
+      const names = Object.keys(collector.options);
+      const options = Object.fromEntries(names.map((name) => [name, settings[name]]));
       // Success without a request would prove nothing about the cluster.
       if (collector.isIdle?.(options) === true) return [];
       const before = previous.find((poller) => poller.collector.name === collector.name);
-      const state = before?.stateFor(options) ?? collector.createState();
       const isLocal = collector.isLocal?.(options) === true;
-      const kept = { options, state, shard: isLocal ? shard.name : String(shard.index) };
-      const client = this.#bind(collector, kept);
+      const work = {
+        options,
+        state: before?.stateFor(options) ?? collector.createState(),
+        shard: isLocal ? shard.name : String(shard.index),
+      };
+      const { http, collect } = this.#bind(collector, work);
       return new Poller(
         {
+          ...work,
+          http,
+          collect,
           cluster: this.name,
           collector,
           settings,
-          ...kept,
-          ...client,
           metrics,
           log,
           conditions: this.#conditions,
@@ -233,7 +225,7 @@ export class Cluster {
           clock,
           random,
           pollEnded: () => {
-            checkUrls(this.#conditions, collector, client.http, this.config);
+            checkUrls(this.#conditions, collector, http, this.config);
             if (collector === sessions) checkSessions(this);
             pollEnded?.(this, collector);
           },
@@ -243,23 +235,23 @@ export class Cluster {
     });
   }
 
-  /** The collector bound to its client, options and state. */
-  #bind(collector: Collector, kept: Pick<PollerOptions, 'options' | 'state' | 'shard'>) {
+  /** Binds a collector to its API client, its options and its state. */
+  #bind(collector: Collector, work: Pick<PollerOptions, 'options' | 'state' | 'shard'>) {
     const { cluster, cloud } = this.#clients;
-    const constant = {
-      ...kept,
-      shards: this.#shard,
-      nowMs: this.#context.clock.wallMs,
-      urls: this.config.cluster_api?.urls.length ?? 1,
-      namedTables: () => new Set(this.pollers.flatMap(({ result }) => result?.tableIds ?? [])),
-      scanProgress: (done: number, planned: number) => {
-        this.#scan = { done, planned };
-      },
-    };
-    const contextOf = (poll: PollContext) => Object.assign(poll, constant);
+    const contextOf = (poll: PollContext) =>
+      collectContext(poll, {
+        ...work,
+        shards: this.#shard,
+        nowMs: this.#context.clock.wallMs,
+        urls: this.config.cluster_api?.urls.length ?? 1,
+        namedTables: () => new Set(this.pollers.flatMap(({ result }) => result?.tableIds ?? [])),
+        scanProgress: (done, planned) => {
+          this.#scan = { done, planned };
+        },
+      });
     if (collector.api === 'cluster' && cluster !== undefined) {
       const { api, http } = cluster;
-      this.#states.add(collector, kept.state);
+      this.#states.add(collector, work.state);
       const collect = (poll: PollContext) =>
         this.#states.poll(poll, () => collector.collect(api, contextOf(poll)));
       return { http, collect };
@@ -269,5 +261,32 @@ export class Cluster {
       return { http, collect: (poll: PollContext) => collector.collect(api, contextOf(poll)) };
     }
     throw new Error(`${collector.name}: the API ${collector.api} is not configured`);
+  }
+}
+
+/** What the collectors of a cluster API keep from poll to poll: lease sequences, first-seen times, the last backup … */
+class CollectorStates {
+  readonly #states: { readonly collector: Collector; readonly state: object }[] = [];
+  /** How often another cluster was noticed, and by which poll the last time. */
+  #drops = 0;
+  #noticedBy: PollStats | undefined;
+
+  add(collector: Collector, state: unknown): void {
+    if (typeof state === 'object' && state !== null) this.#states.push({ collector, state });
+  }
+
+  /** Another cluster answers. States are replaced in place, so that the poll that noticed it goes on with an empty one. */
+  drop(noticedBy: PollStats): void {
+    this.#drops += 1;
+    this.#noticedBy = noticedBy;
+    for (const { collector, state } of this.#states) Object.assign(state, collector.createState());
+  }
+
+  /** Fails a poll beside which another one noticed the new cluster: it may have read both. */
+  async poll<Result>(context: PollContext, collect: () => Promise<Result>): Promise<Result> {
+    const drops = this.#drops;
+    const result = await collect();
+    if (this.#drops === drops || this.#noticedBy === context) return result;
+    throw new CollectError('other', 'the cluster was replaced during the poll');
   }
 }

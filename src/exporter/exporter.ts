@@ -4,7 +4,7 @@ import type { FindingSettings } from '../config/alert-settings.ts';
 import { describeConfig } from '../config/describe.ts';
 import { FILE_CHECK_MS, type LoadFailure } from '../config/files.ts';
 import { ConfigError, formatIssues } from '../config/issues.ts';
-import type { ConfigSources, loadConfig } from '../config/load.ts';
+import type { ConfigSources, LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { type Problem, toTime } from '../findings/problem.ts';
 import { messageOf } from '../format.ts';
@@ -16,7 +16,7 @@ import { type Clock, SYSTEM_CLOCK } from '../polling/schedule.ts';
 import { createRoutes } from '../web/routes.ts';
 import type { WebServerOptions } from '../web/server/app.ts';
 import { watchWebConfig, type WebConfigWatcher } from '../web/server/web-config-watcher.ts';
-import { startWebServer } from '../web/server/web-server.ts';
+import { startWebServer, type WebServer } from '../web/server/web-server.ts';
 import { History } from '../web/status/history.ts';
 import { Clusters } from './clusters.ts';
 
@@ -32,9 +32,7 @@ export interface ExporterOptions extends Pick<WebServerOptions, 'log' | 'sockets
   /** Number of log lines that were not written. */
   readonly droppedLogLines?: (() => number) | undefined;
   /** Reads the configuration again for a reload; when absent, the running one is applied again. */
-  readonly load?: (
-    followed: Pick<ConfigSources, 'followedWebConfig'>,
-  ) => ReturnType<typeof loadConfig>;
+  readonly load?: (followed: Pick<ConfigSources, 'followedWebConfig'>) => Promise<LoadedConfig>;
   readonly clock?: Clock;
   /** How often certificates, secrets and the web config file are checked for changes. */
   readonly fileCheckMs?: number;
@@ -45,7 +43,7 @@ const CONFIG_KEPT = 'configuration not reloaded, keeping the previous one';
 const WEB_CONFIG_KEPT = 'web config file not reloaded, keeping the previous one';
 
 /** The errors of the files that were not loaded, which hold no secret. */
-interface ReloadOutcome {
+export interface ReloadOutcome {
   readonly succeeded: boolean;
   readonly error?: string;
   /** What was loaded but has no effect yet. */
@@ -60,7 +58,7 @@ export class Exporter {
   readonly #webConfig: WebConfigWatcher;
   readonly #history = new History(() => this.#findingSettings);
   readonly #clusters: Clusters;
-  #server: Awaited<ReturnType<typeof startWebServer>> | undefined;
+  #server: WebServer | undefined;
   /** Limits and links of the running configuration. */
   #findingSettings: FindingSettings;
   /** The running configuration as it may be shown. */
@@ -121,7 +119,7 @@ export class Exporter {
    * Reloads the configuration and the web config file. An error in one file does not keep the other from being reloaded;
    * the previous content is kept. A reload that has not begun yet serves all requests that came before it.
    */
-  reload() {
+  reload(): Promise<ReloadOutcome> {
     this.#nextReload ??= this.#reloads.then(() => {
       this.#nextReload = undefined;
       return this.#reload();

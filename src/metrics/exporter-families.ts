@@ -1,4 +1,4 @@
-import { counter, type Family, gauge, histogram, type OwnDefinition } from './family.ts';
+import { counter, gauge, histogram } from './family.ts';
 
 // What the exporter exports about itself. Gauges are written at every scrape, prom-client keeps the counters.
 
@@ -132,58 +132,13 @@ export const clusterFamilies = {
   }),
 };
 
-/** Families of each collector of a cluster. */
+/** Families of each collector of a cluster, but for those that `exporter/` reads from its poller. */
 export const collectorFamilies = {
-  success: ofCollector({
-    name: 'crdb_exporter_collector_success',
-    help: 'Whether the last poll of the collector published data.',
-    unit: '0 or 1',
-    notes: 'A partial range scan is a success; crdb_range_scan_nodes counts its failed nodes.',
-  }),
-  duration: ofCollector({
-    name: 'crdb_exporter_collector_duration_seconds',
-    help: 'Duration of the last poll of the collector in seconds.',
-  }),
-  lastSuccess: ofCollector({
-    name: 'crdb_exporter_collector_last_success_timestamp_seconds',
-    help: 'Unix time in seconds at which the last successful poll of the collector ended.',
-    notes: 'Shows the age of the data of the collector. Absent before the first success.',
-  }),
-  lastAttempt: ofCollector({
-    name: 'crdb_exporter_collector_last_attempt_timestamp_seconds',
-    help: 'Unix time in seconds at which the last poll of the collector ended.',
-  }),
-  interval: ofCollector({
-    name: 'crdb_exporter_collector_interval_seconds',
-    help: 'Effective interval between polls in seconds.',
-    notes:
-      'Longer than configured when responses would take more than their share of the time (max_duty). Waiting without a response does not count.',
-  }),
-  configuredInterval: ofCollector({
-    name: 'crdb_exporter_collector_configured_interval_seconds',
-    help: 'Configured interval between polls in seconds.',
-  }),
-  items: ofCollector({
-    name: 'crdb_exporter_collector_items',
-    help: 'Elements (nodes, ranges, sessions, users, tables) that the last poll read.',
-  }),
-  pages: ofCollector({
-    name: 'crdb_exporter_collector_pages',
-    help: 'Responses that the last poll read.',
-  }),
-  responseBytes: ofCollector({
-    name: 'crdb_exporter_collector_response_bytes',
-    help: 'Bytes of the responses of the last poll, decompressed.',
-  }),
   limitHit: gauge({
     name: 'crdb_exporter_collector_limit_hit',
     help: 'Whether the last poll reached this limit (pages, bytes, items, duration, series).',
     labels: ['collector', 'shard', 'limit'],
     unit: '0 or 1',
-  }),
-  series: ofCollector({
-    name: 'crdb_exporter_series',
-    help: 'Number of series that the collector exports now.',
   }),
   scanNodesDone: gauge({
     name: 'crdb_exporter_range_scan_nodes_done',
@@ -213,14 +168,3 @@ export const collectorFamilies = {
     notes: 'They count neither as polls nor as failures.',
   }),
 };
-
-/** All families of the exporter itself. */
-export const EXPORTER_FAMILIES: readonly Family[] = [
-  ...Object.values(processFamilies),
-  ...Object.values(clusterFamilies),
-  ...Object.values(collectorFamilies),
-];
-
-function ofCollector(definition: OwnDefinition) {
-  return gauge({ ...definition, labels: ['collector', 'shard'] });
-}

@@ -3,7 +3,7 @@ import { constants, deflateRaw } from 'node:zlib';
 import { TimeSlice } from '../time-slice.ts';
 import type { Family } from './family.ts';
 import type { SampleSet, SampleSetFamily } from './sample-set.ts';
-import { sampleWriter } from './sample-text.ts';
+import { sampleWriter, type SampleWriter } from './sample-text.ts';
 
 /** The sample lines of one family, the same in both formats. */
 export interface RenderedFamily {
@@ -77,7 +77,7 @@ export function renderFamilies(set: SampleSet): readonly RenderedFamily[] {
 
 async function renderLines(
   samples: SampleSetFamily['samples'],
-  write: ReturnType<typeof sampleWriter>,
+  write: SampleWriter,
   text: TextBytes,
   slice: TimeSlice,
 ): Promise<void> {

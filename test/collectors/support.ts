@@ -1,9 +1,10 @@
 import type { ApiLogin } from '../../src/cockroach/api-login.ts';
 import { ClusterApi } from '../../src/cockroach/cluster-api.ts';
-import type {
-  CollectContext,
-  CollectorResult,
-  PollFailure,
+import {
+  collectContext,
+  type CollectContext,
+  type CollectorResult,
+  type PollFailure,
 } from '../../src/collectors/collector.ts';
 import { toRequestError } from '../../src/http/errors.ts';
 import { createPollStats } from '../../src/http/poll-stats.ts';
@@ -69,19 +70,19 @@ export async function poll<Api, Options, State, Result extends CollectorResult>(
   const samples = new SampleSet({});
   const warnings: string[] = [];
   const stats = createPollStats(AbortSignal.timeout(20_000));
-  const result = await collector.collect(api, {
+  const context = {
     ...stats,
-    options: given.options,
-    state: given.state,
-    shard: '0',
-    shards: { index: 0, count: 1 },
-    nowMs: () => given.nowMs ?? 0,
-    urls: 1,
-    namedTables: () => new Set(given.namedTables),
-    scanProgress: () => undefined,
-    warn: (text) => warnings.push(text),
-    reasonOf: (error) => toRequestError(error, 'poll').reason,
-  });
+    warn: (text: string) => warnings.push(text),
+    reasonOf: (error: unknown) => toRequestError(error, 'poll').reason,
+  };
+  const { options, state, nowMs = 0, namedTables } = given;
+  const chosen = {
+    options,
+    state,
+    nowMs: () => nowMs,
+    namedTables: () => new Set(namedTables),
+  };
+  const result = await collector.collect(api, collectContext(context, chosen));
   const steps = collector.samples(result, samples);
   if (steps !== undefined) await inSlices(steps[Symbol.iterator]());
   const { failure } = result;

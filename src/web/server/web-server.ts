@@ -18,14 +18,21 @@ const MAX_HEADERS = 100;
 const SOCKET_MODE = 0o660;
 const DROP_LOG_INTERVAL_MS = 60_000;
 
+/** A running web server. */
+export interface WebServer {
+  /** The bound addresses, as URLs or `unix:` paths. */
+  readonly addresses: readonly string[];
+  /** Takes no new requests and lets the running ones end, but no longer than `graceMs`. */
+  readonly close: (graceMs: number) => Promise<void>;
+}
+
 /** Listens on every address, or on none: rejects with the system's error of the first that fails. */
-export async function startWebServer(options: WebServerOptions) {
+export async function startWebServer(options: WebServerOptions): Promise<WebServer> {
   const { web, webConfig, sockets = [] } = options;
   const passwords = new PasswordThread();
   const app = createApp(options, passwords.compare);
   const onDropped = countDrops(options);
   const listeners: { readonly server: Server; readonly connections: Connections }[] = [];
-  /** Takes no new requests and lets the running ones end, but no longer than `graceMs`. */
   const close = async (graceMs: number): Promise<void> => {
     webConfig[Symbol.dispose]();
     await Promise.all(

@@ -2,6 +2,7 @@ import type { ApiRequest } from '../../../src/cockroach/api-login.ts';
 import { ClusterApi } from '../../../src/cockroach/cluster-api.ts';
 import {
   CollectError,
+  collectContext,
   type CollectContext,
   type PollFailure,
 } from '../../../src/collectors/collector.ts';
@@ -251,20 +252,14 @@ export interface Polled {
 
 /** A context of one poll; its scan begins with `state`. */
 export function contextOf<S>(options: Partial<Options>, state: S): CollectContext<Options, S> {
-  return {
+  const poll = {
     ...createPollStats(AbortSignal.timeout(20_000)),
-    options: { ...OPTIONS, ...options },
-    state,
-    shard: '0',
-    shards: { index: 0, count: 1 },
-    nowMs: () => 1_000_000,
-    urls: 1,
-    namedTables: () => new Set<string>(),
-    scanProgress: () => undefined,
     warn: () => undefined,
-    reasonOf: (error) =>
+    reasonOf: (error: unknown) =>
       error instanceof CollectError ? error.reason : toRequestError(error, 'poll').reason,
   };
+  const chosen = { options: { ...OPTIONS, ...options }, state, nowMs: () => 1_000_000 };
+  return collectContext(poll, chosen);
 }
 
 /** One poll of the collector, as the poller would do it. */

@@ -1,0 +1,121 @@
+import { gaugeOf } from '../collectors/collector.ts';
+import type { ClusterConfig } from '../config/schema.ts';
+import {
+  clusterFamilies,
+  collectorFamilies,
+  processFamilies,
+} from '../metrics/exporter-families.ts';
+import type { Family } from '../metrics/family.ts';
+import { SampleSet } from '../metrics/sample-set.ts';
+import type { Poller } from '../polling/poller.ts';
+import { type Api, APIS, BREAKER_STATES, LIMITS } from '../vocabulary.ts';
+import type { Clients } from './clients.ts';
+
+/** What the metrics of a cluster show, for one scrape. */
+export interface MeasuredCluster {
+  readonly config: ClusterConfig;
+  readonly clients: Clients;
+  /** Of the collectors that were chosen. */
+  readonly pollers: readonly Poller[];
+  readonly isUp: (api: Api) => boolean | undefined;
+  /** The value of `crdb_up` before the first poll; absent then when undefined. */
+  readonly upBeforeFirstPoll: number | undefined;
+  readonly shards: number;
+  /** Progress of the running (or last) range scan, in nodes. */
+  readonly scan: { readonly done: number; readonly planned: number };
+}
+
+const ofPoller = gaugeOf({ labels: ['collector', 'shard'] })<Poller>;
+
+/** Gauges of a collector. They exist whatever the cluster does; values of the last poll only after one. */
+const POLLER_FAMILIES = [
+  ofPoller(({ outcome }) => Number(outcome.state === 'ok'), {
+    name: 'crdb_exporter_collector_success',
+    help: 'Whether the last poll of the collector published data.',
+    unit: '0 or 1',
+    notes: 'A partial range scan is a success; crdb_range_scan_nodes counts its failed nodes.',
+  }),
+  ofPoller(({ outcome }) => outcome.last?.durationSeconds, {
+    name: 'crdb_exporter_collector_duration_seconds',
+    help: 'Duration of the last poll of the collector in seconds.',
+  }),
+  ofPoller(({ outcome }) => outcome.lastSuccessMs && outcome.lastSuccessMs / 1000, {
+    name: 'crdb_exporter_collector_last_success_timestamp_seconds',
+    help: 'Unix time in seconds at which the last successful poll of the collector ended.',
+    notes: 'Shows the age of the data of the collector. Absent before the first success.',
+  }),
+  ofPoller(({ outcome }) => outcome.last && outcome.last.atMs / 1000, {
+    name: 'crdb_exporter_collector_last_attempt_timestamp_seconds',
+    help: 'Unix time in seconds at which the last poll of the collector ended.',
+  }),
+  ofPoller(({ intervalSeconds }) => intervalSeconds, {
+    name: 'crdb_exporter_collector_interval_seconds',
+    help: 'Effective interval between polls in seconds.',
+    notes:
+      'Longer than configured when responses would take more than their share of the time (max_duty). Waiting without a response does not count.',
+  }),
+  ofPoller(({ configuredIntervalSeconds }) => configuredIntervalSeconds, {
+    name: 'crdb_exporter_collector_configured_interval_seconds',
+    help: 'Configured interval between polls in seconds.',
+  }),
+  ofPoller(({ outcome }) => outcome.last?.items, {
+    name: 'crdb_exporter_collector_items',
+    help: 'Elements (nodes, ranges, sessions, users, tables) that the last poll read.',
+  }),
+  ofPoller(({ outcome }) => outcome.last?.pages, {
+    name: 'crdb_exporter_collector_pages',
+    help: 'Responses that the last poll read.',
+  }),
+  ofPoller(({ outcome }) => outcome.last?.bytes, {
+    name: 'crdb_exporter_collector_response_bytes',
+    help: 'Bytes of the responses of the last poll, decompressed.',
+  }),
+  ofPoller(({ series }) => series, {
+    name: 'crdb_exporter_series',
+    help: 'Number of series that the collector exports now.',
+  }),
+];
+
+/** All families of the exporter itself. */
+export const EXPORTER_FAMILIES: readonly Family[] = [
+  ...Object.values(processFamilies),
+  ...Object.values(clusterFamilies),
+  ...Object.values(collectorFamilies),
+  ...POLLER_FAMILIES.map(({ family }) => family),
+];
+
+/** The metrics of a cluster, its APIs and its collectors. */
+export function measureCluster(cluster: MeasuredCluster): SampleSet {
+  const { config, clients, pollers, isUp, upBeforeFirstPoll, shards, scan } = cluster;
+  const set = new SampleSet({ crdb_cluster: config.name });
+  for (const api of APIS) {
+    const http = clients[api]?.http;
+    if (http === undefined) continue;
+    const up = isUp(api);
+    set.set(clusterFamilies.up, { api }, up === undefined ? upBeforeFirstPoll : Number(up));
+    for (const { name, state } of http.upstreams()) {
+      set.states(clusterFamilies.breakerState, { target: name }, 'state', BREAKER_STATES, state);
+    }
+    set.set(clusterFamilies.apiPaused, { api }, http.pausedMs() / 1000);
+  }
+  const { cluster_api, console_url = '' } = config;
+  set.set(clusterFamilies.clusterInfo, { console_url }, 1);
+  set.set(clusterFamilies.clusterConfigured, {}, 1);
+  set.set(clusterFamilies.shards, {}, shards);
+  const isUnverified = cluster_api && Number(cluster_api.tls.insecure_skip_verify);
+  set.set(clusterFamilies.verificationDisabled, {}, isUnverified);
+  const expiryMs = clients.cluster?.tls.current().notAfterMs;
+  set.set(clusterFamilies.certificateExpiry, { use: 'client' }, expiryMs && expiryMs / 1000);
+  for (const poller of pollers) {
+    const { collector, shard, limits } = poller;
+    const labels = { collector: collector.name, shard };
+    for (const { family, value } of POLLER_FAMILIES) set.set(family, labels, value(poller));
+    for (const limit of LIMITS) {
+      set.set(collectorFamilies.limitHit, { ...labels, limit }, Number(limits.has(limit)));
+    }
+    if (collector.scope !== 'node') continue;
+    set.set(collectorFamilies.scanNodesDone, { shard }, scan.done);
+    set.set(collectorFamilies.scanNodesPlanned, { shard }, scan.planned);
+  }
+  return set;
+}
