@@ -176,11 +176,11 @@ function splitNotes({ notes }: CatalogueEntry): readonly string[] {
   return notes === '' ? [] : notes.split(/(?<=\.) /);
 }
 
-/** Sentences that the notes of at least three metrics have in common, in their order. */
+/** Sentences that the notes of at least two metrics have in common, in their order. */
 function listSharedNotes(entries: readonly CatalogueEntry[]): readonly string[] {
   const sentences = entries.flatMap(splitNotes);
   const shared = sentences.filter(
-    (sentence) => sentences.filter((other) => other === sentence).length >= 3,
+    (sentence) => sentences.filter((other) => other === sentence).length >= 2,
   );
   return [...new Set(shared)];
 }

@@ -11,7 +11,7 @@ import { startTestExporter, type TestExporter } from '../support/exporter.ts';
 import { refusing } from '../support/http-server.ts';
 import { serveTls } from '../support/https-server.ts';
 
-const PAGE = readFileSync(path.join(import.meta.dirname, '../../docs/troubleshooting.md'), 'utf8');
+const TABLE = readFileSync(path.join(import.meta.dirname, '../golden/messages.md'), 'utf8');
 const SMALL = {
   nodes: 3,
   ranges: 12,
@@ -119,8 +119,7 @@ function normalize(text: string): string {
 
 /** The rows of the table of messages. */
 function listRows(): ReadonlyMap<string, readonly string[]> {
-  const section = PAGE.split('## Messages')[1]?.split('\n## ')[0] ?? '';
-  const lines = section.split('\n').filter((line) => line.startsWith('|'));
+  const lines = TABLE.split('\n').filter((line) => line.startsWith('|'));
   const cells = lines.slice(2).map((line) =>
     line
       .split(/(?<!\\)\|/)
@@ -130,13 +129,13 @@ function listRows(): ReadonlyMap<string, readonly string[]> {
   return new Map(cells.map(([situation = '', ...texts]) => [situation, texts]));
 }
 
-describe('docs/troubleshooting.md', () => {
-  test('lists these situations', () => {
+describe('the log', () => {
+  test('has messages for these situations', () => {
     expect([...listRows().keys()]).toEqual(Object.keys(SITUATIONS));
   });
 
   test.each(Object.entries(SITUATIONS))(
-    'has the real message and hint of: %s',
+    'has the message and hint of test/golden/messages.md: %s',
     async (name, prepare) => {
       // One collector, so that it is the first to fail.
       const others = name === OWN_SESSIONS ? { sessions: {} } : {};
