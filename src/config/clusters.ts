@@ -45,7 +45,7 @@ function reportSameNames(sections: readonly Section<FileCluster>[]): void {
       const message = `the name ${quote(name)} is taken by the cluster in line ${lines.get(name)}`;
       section.report(`${message}: names must differ`, 'name');
     }
-    lines.set(name, lines.get(name) ?? section.placeOf('name').line);
+    lines.set(name, lines.get(name) ?? section.positionOf('name').line);
   }
 }
 

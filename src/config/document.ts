@@ -8,8 +8,8 @@ import {
   LineCounter,
   parseDocument,
 } from 'yaml';
-import type { Document, ParsedNode, YAMLMap } from 'yaml';
-import { type ConfigIssues, type Place, quote } from './issues.ts';
+import type { Alias, Document, ParsedNode, YAMLMap } from 'yaml';
+import { type ConfigIssues, type Position, quote } from './issues.ts';
 
 /** A map or a list as it was written: plain values, not validated yet. */
 export type Container = Record<string, unknown>;
@@ -31,49 +31,58 @@ function formatPath(path: Path): string {
   return steps.join('').replace(/^\./, '');
 }
 
-/** A document as plain values, with the places of their keys and values. */
+/** A document as plain values, with the positions of their keys and values. */
 export class SourceDocument {
   input: Container = {};
   readonly issues: ConfigIssues;
-  readonly #keys = new Map<string, Place>();
-  readonly #values = new Map<string, Place>();
-  readonly #origins: (readonly [path: string, origin: string])[] = [];
+  readonly #keys = new Map<string, Position>();
+  readonly #values = new Map<string, Position>();
+  readonly #copies: { readonly to: string; readonly from: string }[] = [];
 
   constructor(source: string, issues: ConfigIssues) {
     this.issues = issues;
     this.addValue({ source, path: '' });
   }
 
-  addKey(place: Place): void {
-    this.#keys.set(place.path, place);
+  addKey(position: Position): void {
+    this.#keys.set(position.path, position);
   }
 
-  addValue(place: Place): void {
-    this.#values.set(place.path, place);
+  addValue(position: Position): void {
+    this.#values.set(position.path, position);
   }
 
-  /** What has no place of its own below the path has the one that it has below the origin. */
-  addOrigin(path: Path, origin: Path): void {
-    this.#origins.push([formatPath(path), formatPath(origin)]);
+  /**
+   * Below a path there are copies of values written elsewhere, where they are reported. Example: after
+   * `addCopy(['clusters', 1], ['clusters', 0])` a missing `clusters[1].poll` is in the line of `clusters[0].poll`.
+   */
+  addCopy(to: Path, from: Path): void {
+    this.#copies.push({ to: formatPath(to), from: formatPath(from) });
   }
 
-  placeOfKey(path: Path): Place {
-    return this.#find(this.#keys, formatPath(path)) ?? this.placeOf(path);
+  positionOfKey(path: Path): Position {
+    return this.#find(this.#keys, formatPath(path)) ?? this.positionOf(path);
   }
 
   /** Where a value is written, or the map or list in which it is missing. */
-  placeOf(path: Path): Place {
+  positionOf(path: Path): Position {
     const text = formatPath(path);
     const found = this.#find(this.#values, text);
-    return found ?? { ...this.placeOf(path.slice(0, -1)), path: text };
+    return found ?? { ...this.positionOf(path.slice(0, -1)), path: text };
   }
 
-  #find(places: ReadonlyMap<string, Place>, path: string): Place | undefined {
-    const candidates = this.#origins.filter(([copy]) => path.startsWith(copy));
-    return candidates.reduce(
-      (found, [copy, origin]) => found ?? this.#find(places, origin + path.slice(copy.length)),
-      places.get(path),
-    );
+  #find(positions: ReadonlyMap<string, Position>, path: string): Position | undefined {
+    const written = positions.get(path);
+    if (written !== undefined) return written;
+    for (const { to, from } of this.#copies) {
+      const below = path.slice(to.length);
+      const found =
+        path.startsWith(to) && /^(?:$|[.[])/.test(below)
+          ? this.#find(positions, from + below)
+          : undefined;
+      if (found !== undefined) return found;
+    }
+    return undefined;
   }
 
   /** Sets a value, making the maps and lists around it. It is reported as that of `shownPath`. */
@@ -84,10 +93,10 @@ export class SourceDocument {
       const next = path[index + 1];
       if (next === undefined) {
         container[step] = value;
-        this.#replacePlaces(here, { source, path: formatPath(shownPath) });
+        this.#replacePositions(here, { source, path: formatPath(shownPath) });
       } else if (container[step] === undefined || container[step] === null) {
         container[step] = typeof next === 'number' ? [] : {};
-        this.#replacePlaces(here, { source, path: formatPath(here) });
+        this.#replacePositions(here, { source, path: formatPath(here) });
       }
       const inner = container[step];
       // Something that is no map stays, and is reported when it is validated.
@@ -96,10 +105,10 @@ export class SourceDocument {
     }
   }
 
-  #replacePlaces(path: Path, place: Place): void {
+  #replacePositions(path: Path, position: Position): void {
     const text = formatPath(path);
     for (const old of this.#values.keys()) if (old.startsWith(text)) this.#values.delete(old);
-    this.#values.set(text, place);
+    this.#values.set(text, position);
   }
 }
 
@@ -123,22 +132,27 @@ const MAX_SYNTAX_ERRORS = 20;
 const WITHOUT_LENGTH: ReadonlySet<string | null> = new Set(['doc-mode', 'flow-error-end']);
 
 /**
- * Reads YAML 1.2 and keeps the place of every key and value. Syntax errors and keys that are set
+ * Reads YAML 1.2 and keeps the position of every key and value. Syntax errors and keys that are set
  * twice are reported; the document is not to be used then.
  */
 export function readDocument(text: string, file: string, issues: ConfigIssues): SourceDocument {
   const lines = new LineCounter();
-  const placeAt = (offset: number | undefined, path: Path): Place => {
+  const positionAt = (offset: number | undefined, path: Path): Position => {
     const { line, col: column } = lines.linePos(offset ?? 0);
     return { source: file, line, column, path: formatPath(path) };
   };
   const document = new SourceDocument(file, issues);
-  const yaml = parse(text, lines, (offset, message) => issues.report(placeAt(offset, []), message));
+  const yaml = parse(text, lines, (offset, message) =>
+    issues.report(positionAt(offset, []), message),
+  );
   if (yaml === undefined) return document;
-  const value = readValues(yaml, document, placeAt);
+  const value = readValues(yaml, document, positionAt);
   if (isMap(value)) document.input = value;
   else if (value !== null) {
-    issues.report(document.placeOf([]), 'expected keys and values such as `clusters:` at the top');
+    issues.report(
+      document.positionOf([]),
+      'expected keys and values such as `clusters:` at the top',
+    );
   }
   return document;
 }
@@ -157,7 +171,7 @@ function parse(
     report(tooDeep, TOO_DEEP);
     return undefined;
   }
-  // Keys are compared by `readMap` rather than by the library, whose message names neither key nor place.
+  // Keys are compared by `readMap` rather than by the library, whose message names neither key nor position.
   const yaml = parseDocument(text, { lineCounter, prettyErrors: false, uniqueKeys: false });
   for (const error of [...yaml.errors, ...yaml.warnings].slice(0, MAX_SYNTAX_ERRORS)) {
     const reason = EXPLANATIONS[error.code] ?? error.message.replace(/(?<=\S): .*$/s, '');
@@ -194,27 +208,35 @@ function findTooDeep(text: string): number | undefined {
   return undefined;
 }
 
-/** The values of a document, whose places are added to `document`. */
+const MERGE = '<<';
+const NO_MERGE = `${MERGE} takes over the keys of maps with an anchor: write \`${MERGE}: *name\` or \`${MERGE}: [*one, *two]\``;
+
+/** The values of a document, whose positions are added to `document`. */
 function readValues(
   yaml: Document.Parsed,
   document: SourceDocument,
-  placeAt: (offset: number | undefined, path: Path) => Place,
+  positionAt: (offset: number | undefined, path: Path) => Position,
 ): unknown {
   /** What an alias may name: nodes that were read to their end. */
   const anchors = new Map<unknown, { readonly value: unknown; readonly path: Path }>();
 
   function read(node: ParsedNode | null, path: Path): unknown {
-    const place = placeAt(node?.range[0], path);
-    if (isAlias(node)) {
-      const anchor = anchors.get(node.resolve(yaml));
-      if (anchor !== undefined) document.addOrigin(path, anchor.path);
-      else document.issues.report(place, 'this alias names no anchor that ends above it');
-      return anchor?.value ?? null;
-    }
-    document.addValue(place);
+    if (isAlias(node)) return readAlias(node, path);
+    document.addValue(positionAt(node?.range[0], path));
     const value = readContent(node, path);
     anchors.set(node, { value, path });
     return value;
+  }
+
+  function readAlias(alias: Alias.Parsed, path: Path): unknown {
+    const anchor = anchors.get(alias.resolve(yaml));
+    if (anchor === undefined) {
+      const position = positionAt(alias.range[0], path);
+      document.issues.report(position, 'this alias names no anchor that ends above it');
+      return null;
+    }
+    document.addCopy(path, anchor.path);
+    return anchor.value;
   }
 
   function readContent(node: ParsedNode | null, path: Path): unknown {
@@ -226,20 +248,38 @@ function readValues(
 
   function readMap(map: YAMLMap.Parsed, path: Path): Container {
     const lines = new Map<string, number | undefined>();
-    const entries = map.items.map(({ key, value }) => {
+    const merged: Container[] = [];
+    const entries = map.items.flatMap(({ key, value }) => {
       const name = isScalar(key) ? String(key.value) : '';
-      const place = placeAt(key.range[0], [...path, name]);
-      if (!isScalar(key)) document.issues.report(placeAt(key.range[0], path), NO_KEY);
+      const position = positionAt(key.range[0], [...path, name]);
+      if (!isScalar(key)) document.issues.report(positionAt(key.range[0], path), NO_KEY);
       if (lines.has(name)) {
         const message = `the key ${quote(name)} is set twice, first in line ${lines.get(name)}: remove one`;
-        document.issues.report(place, message);
+        document.issues.report(position, message);
       }
-      lines.set(name, place.line);
-      document.addKey(place);
-      return [name, read(value, [...path, name])] as const;
+      lines.set(name, position.line);
+      if (name === MERGE && isScalar(key) && key.type === 'PLAIN') {
+        merged.push(...readMerged(value, path));
+        return [];
+      }
+      document.addKey(position);
+      return [[name, read(value, [...path, name])] as const];
     });
-    // A key `__proto__` is a key like any other.
-    return Object.fromEntries(entries);
+    // The keys of the map win over those of `<<`, and of a list the first. A key `__proto__` is a key like any other.
+    const all = [...merged.toReversed().flatMap((from) => Object.entries(from)), ...entries];
+    return Object.fromEntries(all);
+  }
+
+  /** The maps whose keys `<<` takes over into the map at a path. */
+  function readMerged(node: ParsedNode | null, path: Path): readonly Container[] {
+    const items = isSeq(node) ? node.items : [node];
+    return items.flatMap((item) => {
+      const value = isAlias(item) ? readAlias(item, path) : undefined;
+      if (isMap(value)) return [value];
+      // An alias without an anchor was reported.
+      if (value !== null) document.issues.report(positionAt(item?.range?.[0], path), NO_MERGE);
+      return [];
+    });
   }
 
   return read(yaml.contents, []);

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 
 /** Where something is written: in the file (with line and column), in a flag or in a variable. */
-export interface Place {
+export interface Position {
   /** The file as the user named it, `--flag` or the name of the variable. */
   readonly source: string;
   readonly line?: number;
@@ -12,7 +12,7 @@ export interface Place {
 
 /** One thing wrong with the configuration: where, which key, what is there and how to fix it. */
 export interface ConfigIssue {
-  readonly place: Place;
+  readonly position: Position;
   readonly message: string;
 }
 
@@ -21,12 +21,12 @@ export class ConfigIssues {
   readonly problems: ConfigIssue[] = [];
   readonly warnings: ConfigIssue[] = [];
 
-  report(place: Place, message: string): void {
-    addOnce(this.problems, { place, message });
+  report(position: Position, message: string): void {
+    addOnce(this.problems, { position, message });
   }
 
-  warn(place: Place, message: string): void {
-    addOnce(this.warnings, { place, message });
+  warn(position: Position, message: string): void {
+    addOnce(this.warnings, { position, message });
   }
 
   throwIfAny(): void {
@@ -34,7 +34,7 @@ export class ConfigIssues {
   }
 }
 
-/** Shared settings are read for each cluster; the same issue at the same place is kept once. */
+/** Shared settings are read for each cluster; the same issue at the same position is kept once. */
 function addOnce(list: ConfigIssue[], found: ConfigIssue): void {
   if (!list.some((other) => isDeepStrictEqual(other, found))) list.push(found);
 }
@@ -57,15 +57,15 @@ export class UsageError extends Error {
 
 /** One issue a line, as `file:line:column: key: what is wrong and what to do`, in the order of the file. */
 export function formatIssues(issues: readonly ConfigIssue[]): string {
-  return issues.toSorted(byPlace).map(formatIssue).join('\n');
+  return issues.toSorted(byPosition).map(formatIssue).join('\n');
 }
 
-function formatIssue({ place: { source, line, column, path }, message }: ConfigIssue): string {
+function formatIssue({ position: { source, line, column, path }, message }: ConfigIssue): string {
   const where = line === undefined ? source : `${source}:${line}:${column}`;
   return [where, path, message].filter((part) => part !== '').join(': ');
 }
 
-function byPlace({ place: a }: ConfigIssue, { place: b }: ConfigIssue): number {
+function byPosition({ position: a }: ConfigIssue, { position: b }: ConfigIssue): number {
   return (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0);
 }
 

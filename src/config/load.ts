@@ -81,13 +81,13 @@ async function readSources(
     warnOfMistypedVariables(env, collectors, '', issues);
     return document;
   }
-  const place = { source: file, path: '' };
+  const position = { source: file, path: '' };
   const text = await readTextFile(file, 'the configuration file').catch((error: unknown) => {
-    throw new ConfigError([{ place, message: messageOf(error) }]);
+    throw new ConfigError([{ position, message: messageOf(error) }]);
   });
   // Who can change the file can send passwords elsewhere.
   await warnOfOtherUsers(file, 'the configuration file', false, (message) =>
-    issues.warn(place, message),
+    issues.warn(position, message),
   );
   refuseClusterOverrides(ofCluster, file, text, issues);
   warnOfMistypedVariables(env, collectors, text, issues);
@@ -130,7 +130,7 @@ function inheritCollectors(document: SourceDocument): void {
       return [name, isMap(block) && isMap(over) ? { ...block, ...over } : over];
     });
     cluster['collectors'] = { ...own, ...Object.fromEntries(merged) };
-    document.addOrigin(['clusters', index, 'collectors'], ['collectors']);
+    document.addCopy(['clusters', index, 'collectors'], ['collectors']);
   }
 }
 
@@ -183,8 +183,8 @@ async function checkWebConfig(
       'config_file',
     );
   }
-  for (const { place, message } of problems) web.issues.report(place, message);
-  for (const { place, message } of warnings) web.issues.warn(place, message);
+  for (const { position, message } of problems) web.issues.report(position, message);
+  for (const { position, message } of warnings) web.issues.warn(position, message);
 }
 
 function freezeDeep<T>(value: T): Readonly<T> {

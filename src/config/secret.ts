@@ -118,10 +118,10 @@ export async function readSecret(
     return Secret.fromText(text, variable);
   }
   if (!(inline instanceof Secret)) return undefined;
-  const place = section.placeOf(name);
-  if (place.line !== undefined) {
+  const position = section.positionOf(name);
+  if (position.line !== undefined) {
     const what = 'this secret is in the configuration file, and';
-    await warnOfOtherUsers(place.source, what, true, (message) => section.warn(message, name));
+    await warnOfOtherUsers(position.source, what, true, (message) => section.warn(message, name));
   }
   return inline;
 }

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { type Container, isContainer, isMap, type Path, type SourceDocument } from './document.ts';
-import type { Place } from './issues.ts';
+import type { Position } from './issues.ts';
 import { type AnySchema, unwrap } from './values.ts';
 
 /** Values of which any, also of a list, may be missing because it was not valid. */
@@ -9,7 +9,7 @@ type Draft<T> = {
 };
 
 /**
- * Validates a document, reports what is wrong with it at its place and gives the valid rest, with
+ * Validates a document, reports what is wrong with it at its position and gives the valid rest, with
  * defaults, for the rules that go beyond one key.
  */
 export function validate<S extends v.GenericSchema>(
@@ -24,7 +24,7 @@ export function validate<S extends v.GenericSchema>(
     // Of the unknown keys of a map, valibot reports the first alone: without it, it reports the next.
     const unknown = found.filter((issue) => issue.expected === 'never');
     for (const issue of unknown.length > 0 ? unknown : found) {
-      issues.report(placeOf(issue, document), issue.message);
+      issues.report(positionOf(issue, document), issue.message);
       deleteIn(unknown.length > 0 ? input : result.output, pathOf(issue));
     }
     if (unknown.length === 0) return new Section(document, [], result.output, input);
@@ -47,13 +47,13 @@ function pathOf(issue: v.BaseIssue<unknown>): Path {
   return issue.path?.map(({ key }) => (typeof key === 'number' ? key : String(key))) ?? [];
 }
 
-function placeOf(issue: v.BaseIssue<unknown>, document: SourceDocument): Place {
+function positionOf(issue: v.BaseIssue<unknown>, document: SourceDocument): Position {
   const path = pathOf(issue);
   const item = issue.path?.at(-1);
-  if (item?.origin !== 'key') return document.placeOf(path);
+  if (item?.origin !== 'key') return document.positionOf(path);
   // A missing key, or any key of a list that should be a map.
   const isElsewhere = issue.expected !== 'never' || Array.isArray(item.input);
-  return isElsewhere ? document.placeOf(path.slice(0, -1)) : document.placeOfKey(path);
+  return isElsewhere ? document.positionOf(path.slice(0, -1)) : document.positionOfKey(path);
 }
 
 function deleteIn(root: unknown, path: Path): void {
@@ -101,18 +101,18 @@ export class Section<T> {
   }
 
   /** Where a value is written, or the map where it is not. */
-  placeOf(key?: keyof T & string): Place {
+  positionOf(key?: keyof T & string): Position {
     const isWritten = key !== undefined && this.has(key);
-    return this.#document.placeOf(isWritten ? [...this.#path, key] : this.#path);
+    return this.#document.positionOf(isWritten ? [...this.#path, key] : this.#path);
   }
 
   /** Reports a problem of a key, or of the whole map. */
   report(message: string, key?: keyof T & string): void {
-    this.#document.issues.report(this.placeOf(key), message);
+    this.#document.issues.report(this.positionOf(key), message);
   }
 
   warn(message: string, key?: keyof T & string): void {
-    this.#document.issues.warn(this.placeOf(key), message);
+    this.#document.issues.warn(this.positionOf(key), message);
   }
 
   get issues() {
@@ -142,5 +142,5 @@ type ItemOf<T> = T extends readonly (infer Item)[] ? Item : never;
 /** A section of whatever keys, for rules that several of them share. */
 export type AnySection = Pick<
   Section<Readonly<Record<string, unknown>>>,
-  'has' | 'issues' | 'placeOf' | 'report' | 'values' | 'warn'
+  'has' | 'issues' | 'positionOf' | 'report' | 'values' | 'warn'
 >;

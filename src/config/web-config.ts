@@ -164,9 +164,9 @@ export async function readWebConfig(file: string | undefined) {
   const issues = new ConfigIssues();
   const { problems, warnings } = issues;
   if (file === undefined) return { config: NO_WEB_CONFIG, files: [], problems, warnings };
-  const place = { source: file, path: '' };
+  const position = { source: file, path: '' };
   const text = await readTextFile(file, 'the web config file').catch((error: unknown) => {
-    issues.report(place, messageOf(error));
+    issues.report(position, messageOf(error));
     return '';
   });
   const document = readDocument(text, file, issues);
@@ -180,7 +180,7 @@ export async function readWebConfig(file: string | undefined) {
   const named = [cert_file, key_file, client_ca_file].filter((one) => one !== undefined);
   const config = await complete(root);
   await warnOfOtherUsers(file, 'the web config file', tls.has('key'), (message) =>
-    issues.warn(place, message),
+    issues.warn(position, message),
   );
   return { config, files: [file, ...named], problems, warnings };
 }
@@ -191,8 +191,8 @@ function reportNoUsers(document: SourceDocument): void {
   const value = document.input[key];
   const isEmpty = isMap(value) ? Object.keys(value).length === 0 : value === null || value === '';
   if (!isEmpty) return;
-  const place = document.placeOfKey([key]);
-  document.issues.report(place, `lists no users: ${LIST_USERS}, or remove the key`);
+  const position = document.positionOfKey([key]);
+  document.issues.report(position, `lists no users: ${LIST_USERS}, or remove the key`);
 }
 
 /** Keys that restrict access: where a file was cut off behind one, more clients must not get in. */

@@ -55,7 +55,7 @@ testBadFiles([
     'a key of the name __proto__',
     `${CLUSTER}__proto__: { name: prod }\n`,
     [
-      '5:1: __proto__: unknown key "__proto__"; expected web, log, shard, config, clusters, collectors',
+      '5:1: __proto__: unknown key "__proto__"; expected web, log, shard, config, thresholds, links, clusters, collectors',
     ],
   ],
   [
@@ -210,6 +210,52 @@ test('an anchor gives its value to every alias', async () => {
 `);
   expect(config.clusters.map(({ cluster_api }) => cluster_api?.timeout)).toEqual([7, 7]);
 });
+
+test('a merge key takes over the keys of maps with an anchor, and the keys beside it win', async () => {
+  const { config } = await loadText(`clusters:
+  - &first
+    name: a
+    cluster_api: &api { urls: ["https://crdb:8080"], timeout: 7s, compression: true }
+    collectors: &few { users: { enabled: true } }
+  - <<: *first
+    name: b
+    cluster_api: { <<: *api, timeout: 8s }
+    collectors: { <<: [*few, *few], tables: { interval: 1h } }
+`);
+  const seen = config.clusters.map(({ name, cluster_api, collectors }) => [
+    name,
+    cluster_api?.urls,
+    cluster_api?.timeout,
+    cluster_api?.compression,
+    collectors['users']?.enabled,
+    collectors['tables']?.interval,
+  ]);
+  const urls = ['https://crdb:8080/api/v2'];
+  expect(seen).toEqual([
+    ['a', urls, 7, true, true, 600],
+    ['b', urls, 8, true, true, 3600],
+  ]);
+});
+
+testBadFiles([
+  [
+    'what a merge key takes over',
+    'clusters:\n  - &a\n    name: a\n    cluster_api: &api { urls: ["https://a:1"], timeout: 1 }\n  - name: b\n    cluster_api:\n      <<: *api\n      min_rat: 1B\n',
+    [
+      '4:57: clusters[0].cluster_api.timeout: 1 is not a duration: write it with units, as 30s, 1m30s or 500ms',
+      '8:7: clusters[1].cluster_api.min_rat: unknown key "min_rat"; did you mean "min_rate"?',
+    ],
+  ],
+  [
+    'a merge key without an anchor',
+    `${CLUSTER}      <<: { timeout: 3s }\n      <<: 5\n`,
+    [
+      '5:11: clusters[0].cluster_api: << takes over the keys of maps with an anchor: write `<<: *name` or `<<: [*one, *two]`',
+      '6:7: clusters[0].cluster_api.<<: the key "<<" is set twice, first in line 5: remove one',
+      '6:11: clusters[0].cluster_api: << takes over the keys of maps with an anchor: write `<<: *name` or `<<: [*one, *two]`',
+    ],
+  ],
+]);
 
 test.each([
   '!hunter2',

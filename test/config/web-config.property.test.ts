@@ -30,7 +30,9 @@ describe('whatever stands in it', () => {
         await writeFile(file, JSON.stringify(document));
         const { problems } = await readWebConfig(file);
         const unknown = problems.filter(({ message }) => message.startsWith('unknown key'));
-        const named = unknown.map(({ place }) => place.path).filter((key) => !key.includes('.'));
+        const named = unknown
+          .map(({ position }) => position.path)
+          .filter((key) => !key.includes('.'));
         expect(named).toEqual(Object.keys(document).filter((key) => !KNOWN.includes(key)));
       }),
       { numRuns: 300 },

@@ -44,7 +44,8 @@ export function watchWebConfig(file: string | undefined, everyMs: number, log: L
 function findRestarts(source: string, old: WebConfig, { tls, users }: WebConfig): ConfigIssue[] {
   const found: ConfigIssue[] = [];
   const check = (isChanged: boolean, path: string, message: string): void => {
-    if (isChanged) found.push({ place: { source, path }, message: `${message} needs a restart` });
+    if (isChanged)
+      found.push({ position: { source, path }, message: `${message} needs a restart` });
   };
   const was = old.tls;
   check((was === undefined) !== (tls === undefined), 'tls_server_config', 'turning TLS on or off');
