@@ -2,8 +2,8 @@ import type { Command } from 'commander';
 import type { CloudApi } from '../cockroach/cloud-api.ts';
 import type { ClusterApi } from '../cockroach/cluster-api.ts';
 import {
-  collectContext,
-  type CollectContext,
+  collectorPoll,
+  type CollectorPoll,
   type CollectorOf,
   type CollectorResult,
 } from '../collectors/collector.ts';
@@ -167,7 +167,7 @@ export async function openClients(
 
 /** What a command decides about its poll of a collector. */
 export interface PollOptions<Options = unknown> extends Pick<
-  CollectContext<Options, unknown>,
+  CollectorPoll<Options, unknown>,
   'warn' | 'scanProgress'
 > {
   readonly options: Options;
@@ -182,7 +182,7 @@ export function collectOnce<A extends Api, Options, State, Result extends Collec
   { onlyNode, options, warn, scanProgress }: PollOptions<Options>,
 ): Promise<Result> {
   const poll = Object.assign(stats, { reasonOf: failureReason, warn });
-  const context = collectContext(poll, {
+  const context = collectorPoll(poll, {
     options,
     state: collector.createState(),
     shards: { index: 0, count: 1, onlyNode },

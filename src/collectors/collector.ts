@@ -10,15 +10,15 @@ import type { SampleSet } from '../metrics/sample-set.ts';
 import type { OptionSpecs, OptionValues } from '../options.ts';
 import type { Api, FailureReason } from '../vocabulary.ts';
 
-/** What every poll has, whatever the collector. */
-export interface PollContext extends PollStats {
+/** One poll: its deadline, what it has received, and how it reports what it met. */
+export interface Poll extends PollStats {
   readonly reasonOf: (error: unknown) => FailureReason;
   /** Logs a problem that does not fail the poll: once, not at every poll that has it. */
   readonly warn: (text: string) => void;
 }
 
-/** What a collector gets for one poll besides the API. */
-export interface CollectContext<Options, State> extends PollContext {
+/** A poll with what its collector needs besides the API. */
+export interface CollectorPoll<Options, State> extends Poll {
   readonly options: Options;
   /** What this collector keeps from poll to poll of this cluster; its members are replaced when another cluster answers. */
   readonly state: State;
@@ -41,17 +41,14 @@ export interface CollectContext<Options, State> extends PollContext {
 }
 
 /** What the caller of a collector decides about a poll. */
-export type ContextChoices<Options, State> = Pick<
-  CollectContext<Options, State>,
-  'options' | 'state'
-> &
-  Partial<CollectContext<Options, State>>;
+export type PollChoices<Options, State> = Pick<CollectorPoll<Options, State>, 'options' | 'state'> &
+  Partial<CollectorPoll<Options, State>>;
 
-/** The context of a poll: what is not chosen is that of the only exporter of a cluster with one URL. */
-export function collectContext<Options, State>(
-  poll: PollContext,
-  chosen: ContextChoices<Options, State>,
-): CollectContext<Options, State> {
+/** Completes a poll: what is not chosen is that of the only exporter of a cluster with one URL. */
+export function collectorPoll<Options, State>(
+  poll: Poll,
+  chosen: PollChoices<Options, State>,
+): CollectorPoll<Options, State> {
   return Object.assign(poll, {
     shard: '0',
     shards: { index: 0, count: 1 },
@@ -78,12 +75,6 @@ export interface CollectorResult {
   readonly failure?: PollFailure | undefined;
   /** Ids of the tables that it names, so that the tables collector exports their names. */
   readonly tableIds?: readonly string[];
-}
-
-/** A collector, as the owner of its results. */
-export interface ResultOf<Result extends CollectorResult> {
-  readonly name: string;
-  collect(...args: never): Promise<Result>;
 }
 
 /** A poll that found nothing useful, for a reason that is no failed request. */
@@ -127,31 +118,29 @@ export interface CollectorOf<A extends Api, Options, State, Result extends Colle
   readonly families: readonly Family[];
   readonly options: OptionSpecs;
   /** True when these options leave nothing to poll: the collector is not scheduled. */
-  readonly isIdle?: (options: Options) => boolean;
+  isIdle?(options: Options): boolean;
   /** True when these options confine the work to the node beside the exporter, which is then a shard of its own. */
-  readonly isLocal?: (options: Options) => boolean;
+  isLocal?(options: Options): boolean;
   /** An object that has all its members, or undefined. */
   createState(): State;
   /** Queries the API and returns what it found; rejects when that is nothing useful. */
   collect(
     client: A extends 'cluster' ? ClusterApi : CloudApi,
-    context: CollectContext<Options, State>,
+    context: CollectorPoll<Options, State>,
   ): Promise<Result>;
   /** Writes a result as samples. A generator may yield where other work can run. */
   samples(result: Result, set: SampleSet): Iterable<unknown> | void;
 }
 
-// oxlint-disable typescript/no-explicit-any -- each collector knows its own options, state and result
-export type ClusterCollector<O = any, S = any, R extends CollectorResult = any> = CollectorOf<
-  'cluster',
-  O,
-  S,
+/** A collector by its API and its result: what its options and its state are does not matter. */
+export type CollectorWith<A extends Api, R extends CollectorResult> = CollectorOf<
+  A,
+  unknown,
+  unknown,
   R
 >;
-export type CloudCollector = CollectorOf<'cloud', any, any, any>;
-/** A collector by its API and its result: what its options and its state are does not matter. */
-export type CollectorWith<A extends Api, R extends CollectorResult> = CollectorOf<A, any, any, R>;
-// oxlint-enable typescript/no-explicit-any
+export type ClusterCollector = CollectorWith<'cluster', CollectorResult>;
+export type CloudCollector = CollectorWith<'cloud', CollectorResult>;
 
 export type Collector = ClusterCollector | CloudCollector;
 

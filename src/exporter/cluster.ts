@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import {
-  collectContext,
+  collectorPoll,
   CollectError,
   type Collector,
   type CollectorResult,
-  type PollContext,
-  type ResultOf,
+  type Poll,
+  type CollectorWith,
 } from '../collectors/collector.ts';
 import { sessions } from '../collectors/sessions/collector.ts';
 import { FILE_CHECK_MS } from '../config/files.ts';
@@ -106,13 +106,13 @@ export class Cluster {
   }
 
   /** What a collector found, while it is young enough to be shown. */
-  result<R extends CollectorResult>(collector: ResultOf<R>): R | undefined {
+  result<R extends CollectorResult>(collector: CollectorWith<Api, R>): R | undefined {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- made by the collector of that name
     return this.#poller(collector)?.result as R | undefined;
   }
 
   /** What a collector found last, however old. */
-  lastResult<R extends CollectorResult>(collector: ResultOf<R>): R | undefined {
+  lastResult<R extends CollectorResult>(collector: CollectorWith<Api, R>): R | undefined {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- made by the collector of that name
     return this.#poller(collector)?.lastResult as R | undefined;
   }
@@ -238,8 +238,8 @@ export class Cluster {
   /** Binds a collector to its API client, its options and its state. */
   #bind(collector: Collector, work: Pick<PollerOptions, 'options' | 'state' | 'shard'>) {
     const { cluster, cloud } = this.#clients;
-    const contextOf = (poll: PollContext) =>
-      collectContext(poll, {
+    const contextOf = (poll: Poll) =>
+      collectorPoll(poll, {
         ...work,
         shards: this.#shard,
         nowMs: this.#context.clock.wallMs,
@@ -252,13 +252,13 @@ export class Cluster {
     if (collector.api === 'cluster' && cluster !== undefined) {
       const { api, http } = cluster;
       this.#states.add(collector, work.state);
-      const collect = (poll: PollContext) =>
+      const collect = (poll: Poll) =>
         this.#states.poll(poll, () => collector.collect(api, contextOf(poll)));
       return { http, collect };
     }
     if (collector.api === 'cloud' && cloud !== undefined) {
       const { api, http } = cloud;
-      return { http, collect: (poll: PollContext) => collector.collect(api, contextOf(poll)) };
+      return { http, collect: (poll: Poll) => collector.collect(api, contextOf(poll)) };
     }
     throw new Error(`${collector.name}: the API ${collector.api} is not configured`);
   }
@@ -283,7 +283,7 @@ class CollectorStates {
   }
 
   /** Fails a poll beside which another one noticed the new cluster: it may have read both. */
-  async poll<Result>(context: PollContext, collect: () => Promise<Result>): Promise<Result> {
+  async poll<Result>(context: Poll, collect: () => Promise<Result>): Promise<Result> {
     const drops = this.#drops;
     const result = await collect();
     if (this.#drops === drops || this.#noticedBy === context) return result;

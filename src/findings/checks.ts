@@ -1,4 +1,4 @@
-import type { Collector, CollectorResult, ResultOf } from '../collectors/collector.ts';
+import type { Collector, CollectorResult, CollectorWith } from '../collectors/collector.ts';
 import { nodes } from '../collectors/nodes/collector.ts';
 import { sessions } from '../collectors/sessions/collector.ts';
 import { SESSION_STATES } from '../collectors/sessions/session.ts';
@@ -8,10 +8,11 @@ import { grantee } from '../diagnosis/rules.ts';
 import { formatCount } from '../format.ts';
 import type { HttpClient } from '../http/client.ts';
 import type { Conditions } from '../polling/conditions.ts';
+import type { Api } from '../vocabulary.ts';
 
 /** The results of a cluster; undefined while a collector has no data that is young enough to be shown. */
 export interface PollResults {
-  result<R extends CollectorResult>(collector: ResultOf<R>): R | undefined;
+  result<R extends CollectorResult>(collector: CollectorWith<Api, R>): R | undefined;
 }
 
 /** Reports URLs that fail while others work, so that no poll does. */

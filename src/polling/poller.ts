@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import {
   type Collector,
   type CollectorResult,
-  type PollContext,
+  type Poll,
   type PollFailure,
 } from '../collectors/collector.ts';
 import type { CollectorConfig } from '../config/cluster-schema.ts';
@@ -33,7 +33,7 @@ export interface PollerOptions {
   readonly state: unknown;
   readonly http: Pick<HttpClient, 'blockedMs'>;
   /** The collector bound to its API client. */
-  readonly collect: (context: PollContext) => Promise<CollectorResult>;
+  readonly collect: (context: Poll) => Promise<CollectorResult>;
   readonly metrics: ClusterMetrics;
   readonly log: Log;
   readonly conditions: Conditions;

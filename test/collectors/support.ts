@@ -1,8 +1,8 @@
 import type { ApiLogin } from '../../src/cockroach/api-login.ts';
 import { ClusterApi } from '../../src/cockroach/cluster-api.ts';
 import {
-  collectContext,
-  type CollectContext,
+  collectorPoll,
+  type CollectorPoll,
   type CollectorResult,
   type PollFailure,
 } from '../../src/collectors/collector.ts';
@@ -41,7 +41,7 @@ export function answering(answer: Answer, dateMs?: number): AnsweringApi {
 
 interface PolledCollector<Api, Options, State, Result extends CollectorResult> {
   createState(): State;
-  collect(api: Api, context: CollectContext<Options, State>): Promise<Result>;
+  collect(api: Api, context: CollectorPoll<Options, State>): Promise<Result>;
   samples(result: Result, set: SampleSet): Iterable<unknown> | void;
 }
 
@@ -82,7 +82,7 @@ export async function poll<Api, Options, State, Result extends CollectorResult>(
     nowMs: () => nowMs,
     namedTables: () => new Set(namedTables),
   };
-  const result = await collector.collect(api, collectContext(context, chosen));
+  const result = await collector.collect(api, collectorPoll(context, chosen));
   const steps = collector.samples(result, samples);
   if (steps !== undefined) await inSlices(steps[Symbol.iterator]());
   const { failure } = result;

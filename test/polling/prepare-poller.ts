@@ -1,4 +1,4 @@
-import type { PollContext } from '../../src/collectors/collector.ts';
+import type { Poll } from '../../src/collectors/collector.ts';
 import type { CollectorConfig } from '../../src/config/cluster-schema.ts';
 import { createLog } from '../../src/log.ts';
 import { ClusterMetrics } from '../../src/metrics/exporter-metrics.ts';
@@ -45,7 +45,7 @@ interface PollerExtras {
 
 /** A poller with an interval of a minute, whose collector does as the test says. */
 export function preparePoller(
-  collect: (context: PollContext, clock: { nowMs: number }) => unknown,
+  collect: (context: Poll, clock: { nowMs: number }) => unknown,
   settings: Partial<CollectorConfig> = {},
   { previous, name = 'orders', written, reported }: PollerExtras = {},
 ): PreparedPoller {

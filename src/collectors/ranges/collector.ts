@@ -1,11 +1,26 @@
+import type { SampleSet } from '../../metrics/sample-set.ts';
 import { defineCollector } from '../collector.ts';
-import { families, STORE_LOADS } from './families.ts';
-import { listFamilies } from './list-families.ts';
+import {
+  listFamilies,
+  writeDependence,
+  writeHotRanges,
+  writeProblemRanges,
+  writeTables,
+} from './list-metrics.ts';
 import { MAX_REMEMBERED } from './listed-ranges.ts';
 import { NodeReader } from './node-reader.ts';
 import { assignLocalNode, assignNodes, logFailures, readNodes, scanFailure } from './read-nodes.ts';
 import { tableLabels } from './replica.ts';
-import { type RangesResult, writeRangesSamples } from './samples.ts';
+import {
+  families,
+  type RangesResult,
+  STORE_LOADS,
+  writeLeases,
+  writeLoad,
+  writeRangeCounts,
+  writeScanNodes,
+  writeStores,
+} from './scan-metrics.ts';
 import { createState, RangeScan } from './scan.ts';
 
 const OPTIONS = {
@@ -110,7 +125,26 @@ export const ranges = defineCollector({
     };
   },
 
-  samples: writeRangesSamples,
+  samples: writeSamples,
 });
 
-export type { RangesResult } from './samples.ts';
+export type { RangesResult } from './scan-metrics.ts';
+
+/** Writes the samples of a scan; of a failed one only the state of the nodes. */
+function* writeSamples(result: RangesResult, set: SampleSet): Iterable<undefined> {
+  const { shard, scanned, failed, skipped, summary } = result;
+  writeScanNodes(set, shard, { scanned, failed, skipped });
+  if (summary === undefined) return;
+  for (const node of scanned) {
+    writeStores(set, node);
+    yield undefined;
+  }
+  writeLeases(set, shard, summary);
+  writeLoad(set, shard, scanned);
+  writeHotRanges(set, shard, summary.hot);
+  writeProblemRanges(set, shard, summary);
+  writeTables(set, shard, summary);
+  if (summary.domains === undefined) return;
+  writeDependence(set, summary, summary.domains);
+  writeRangeCounts(set, shard, summary);
+}

@@ -3,7 +3,7 @@ import { listNodes } from '../../cockroach/node-list.ts';
 import type { NodeList } from '../../cockroach/node.ts';
 import { messageOf } from '../../format.ts';
 import type { FailureReason } from '../../vocabulary.ts';
-import { type CollectContext, mostFrequent, type PollFailure } from '../collector.ts';
+import { type CollectorPoll, mostFrequent, type PollFailure } from '../collector.ts';
 import type { NodeTotals } from './node-tally.ts';
 import { mix } from './range-table.ts';
 
@@ -21,7 +21,7 @@ export interface Assignment extends NodeList {
 export async function assignNodes(
   api: ClusterApi,
   stats: PollStats,
-  { index, count, onlyNode }: CollectContext<unknown, unknown>['shards'],
+  { index, count, onlyNode }: CollectorPoll<unknown, unknown>['shards'],
 ): Promise<Assignment> {
   const { toScan, toSkip, localities } = await listNodes(api, stats);
   const isOfShard = (nodeId: number): boolean =>
@@ -83,7 +83,7 @@ export function createReadingState(): ReadingState {
 }
 
 /** The options and the state that reading nodes needs. */
-export type NodesContext = CollectContext<
+export type NodesContext = CollectorPoll<
   {
     readonly route: RangeRoute | 'auto';
     readonly page_limit: number;

@@ -2,7 +2,7 @@ import type { ClusterApi } from '../../cockroach/cluster-api.ts';
 import { assertWithin, MAX_STORES } from '../../cockroach/limits.ts';
 import { inSlices } from '../../time-slice.ts';
 import { PROBLEMS, type RangeProblem } from '../../vocabulary.ts';
-import type { CollectContext, PollFailure } from '../collector.ts';
+import type { CollectorPoll, PollFailure } from '../collector.ts';
 import { FailureDomains } from './failure-domains.ts';
 import { KnownRanges, type RangeSummary, type WholeView } from './known-ranges.ts';
 import {
@@ -81,7 +81,7 @@ export interface ScanSummary extends Omit<RangeSummary, 'byProblem'> {
 }
 
 /** The options of a scan and what it shares with the other scans of its cluster. */
-type ScanContext = CollectContext<
+type ScanContext = CollectorPoll<
   {
     readonly route: string;
     readonly hot_ranges: number;

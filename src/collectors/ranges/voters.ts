@@ -1,7 +1,7 @@
 import type { ClusterApi } from '../../cockroach/cluster-api.ts';
 import { messageOf } from '../../format.ts';
 import { inSlices } from '../../time-slice.ts';
-import type { CollectContext } from '../collector.ts';
+import type { CollectorPoll } from '../collector.ts';
 import type { Work } from './range-table.ts';
 
 /** A range with so many intended replicas may have non-voters. */
@@ -35,7 +35,7 @@ interface VoterSample {
   readonly sinceMs: number;
 }
 
-type VoterContext = Omit<CollectContext<unknown, unknown>, 'options' | 'state'>;
+type VoterContext = Omit<CollectorPoll<unknown, unknown>, 'options' | 'state'>;
 
 /** How many voters ranges have, by the number of their table index and their number of replicas. */
 export class KnownVoters {

@@ -3,7 +3,7 @@ import { assertWithin, MAX_CLIENT_HOSTS, MAX_NODES } from '../../cockroach/limit
 import { listNodes } from '../../cockroach/node-list.ts';
 import { formatValue } from '../../metrics/sample-text.ts';
 import type { OptionSpecs, OptionValues } from '../../options.ts';
-import { defineCollector, type CollectContext, type CollectorResult } from '../collector.ts';
+import { defineCollector, type CollectorPoll, type CollectorResult } from '../collector.ts';
 import {
   type ApplicationSessions,
   ApplicationTallies,
@@ -73,7 +73,7 @@ interface State {
   users: Members<string>;
 }
 
-type Context = CollectContext<OptionValues<typeof OPTIONS>, State>;
+type Context = CollectorPoll<OptionValues<typeof OPTIONS>, State>;
 
 export interface SessionsResult extends CollectorResult {
   /** Open sessions by node id, in ascending order, with the number of distinct client hosts. */

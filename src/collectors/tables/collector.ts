@@ -3,7 +3,7 @@ import { messageOf } from '../../format.ts';
 import type { OptionSpecs, OptionValues } from '../../options.ts';
 import {
   defineCollector,
-  type CollectContext,
+  type CollectorPoll,
   type CollectorResult,
   mostFrequent,
   type PollFailure,
@@ -55,7 +55,7 @@ const OPTIONS = {
   },
 } as const satisfies OptionSpecs;
 
-type Context = CollectContext<OptionValues<typeof OPTIONS>, undefined>;
+type Context = CollectorPoll<OptionValues<typeof OPTIONS>, undefined>;
 
 /** GET /table_metadata/: names and sizes of all tables; GET /databases/{database}/tables/{table}/: details of the listed ones. */
 export const tables = defineCollector({

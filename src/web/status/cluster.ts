@@ -1,6 +1,6 @@
 import { livenessOf } from '../../cockroach/node.ts';
 import { cloud } from '../../collectors/cloud.ts';
-import type { CollectorResult, ResultOf } from '../../collectors/collector.ts';
+import type { CollectorResult, CollectorWith } from '../../collectors/collector.ts';
 import { nodes } from '../../collectors/nodes/collector.ts';
 import { ranges, type RangesResult } from '../../collectors/ranges/collector.ts';
 import { sessions } from '../../collectors/sessions/collector.ts';
@@ -40,8 +40,8 @@ export interface ClusterSource {
   /** What is wrong although polls succeed. */
   readonly warnings: Conditions['warnings'];
   /** Undefined while a collector has no data that is young enough to be shown. */
-  result<R extends CollectorResult>(collector: ResultOf<R>): R | undefined;
-  lastResult<R extends CollectorResult>(collector: ResultOf<R>): R | undefined;
+  result<R extends CollectorResult>(collector: CollectorWith<Api, R>): R | undefined;
+  lastResult<R extends CollectorResult>(collector: CollectorWith<Api, R>): R | undefined;
   isUp(api: Api): boolean | undefined;
   families(isChosen: (collector: string) => boolean): readonly RenderedFamily[];
   metrics(

@@ -2,8 +2,8 @@ import type { ApiRequest } from '../../../src/cockroach/api-login.ts';
 import { ClusterApi } from '../../../src/cockroach/cluster-api.ts';
 import {
   CollectError,
-  collectContext,
-  type CollectContext,
+  collectorPoll,
+  type CollectorPoll,
   type PollFailure,
 } from '../../../src/collectors/collector.ts';
 import { ranges } from '../../../src/collectors/ranges/collector.ts';
@@ -237,7 +237,7 @@ const OPTIONS: Options = {
 export interface PollGiven {
   readonly options?: Partial<Options>;
   readonly state?: State;
-  readonly context?: Partial<CollectContext<Options, State>>;
+  readonly context?: Partial<CollectorPoll<Options, State>>;
 }
 
 export interface Polled {
@@ -245,13 +245,13 @@ export interface Polled {
   readonly tableIds: readonly string[] | undefined;
   /** Sample lines, in the order of writing. */
   readonly lines: readonly string[];
-  readonly context: CollectContext<Options, State>;
+  readonly context: CollectorPoll<Options, State>;
   /** Lines of one family, without its name. */
   readonly of: (family: string) => readonly string[];
 }
 
 /** A context of one poll; its scan begins with `state`. */
-export function contextOf<S>(options: Partial<Options>, state: S): CollectContext<Options, S> {
+export function contextOf<S>(options: Partial<Options>, state: S): CollectorPoll<Options, S> {
   const poll = {
     ...createPollStats(AbortSignal.timeout(20_000)),
     warn: () => undefined,
@@ -259,13 +259,13 @@ export function contextOf<S>(options: Partial<Options>, state: S): CollectContex
       error instanceof CollectError ? error.reason : toRequestError(error, 'poll').reason,
   };
   const chosen = { options: { ...OPTIONS, ...options }, state, nowMs: () => 1_000_000 };
-  return collectContext(poll, chosen);
+  return collectorPoll(poll, chosen);
 }
 
 /** One poll of the collector, as the poller would do it. */
 export async function pollRanges(api: ClusterApi, given: PollGiven = {}): Promise<Polled> {
   const sheet = new SampleSet({});
-  const context: CollectContext<Options, State> = {
+  const context: CollectorPoll<Options, State> = {
     ...contextOf(given.options ?? {}, given.state ?? ranges.createState()),
     ...given.context,
   };

@@ -1,7 +1,31 @@
 import { counter, gauge, gaugeHistogram, type OwnDefinition } from '../../metrics/family.ts';
-import type { LOADS } from './replica.ts';
+import type { SampleSet } from '../../metrics/sample-set.ts';
+import { formatValue } from '../../metrics/sample-text.ts';
+import { REPORTED_PROBLEMS } from '../../vocabulary.ts';
+import type { CollectorResult } from '../collector.ts';
+import type { FailedNode } from './read-nodes.ts';
+import { CPU_NANOS, LEASE_KINDS, type LOADS, NO_LEASE, QUERY_BOUNDS, WRITES } from './replica.ts';
+import type { ScannedNode, ScanSummary } from './scan.ts';
+
+/** The nodes of this shard, scanned. */
+export interface RangesResult extends CollectorResult {
+  /** Value of the label `shard`. */
+  readonly shard: string;
+  /** The nodes that were read, by id. */
+  readonly scanned: readonly ScannedNode[];
+  /** The nodes that could not be read, by id. */
+  readonly failed: readonly FailedNode[];
+  /** Number of nodes that were not queried because they are not live. */
+  readonly skipped: number;
+  /** Absent when the scan failed. */
+  readonly summary?: ScanSummary;
+}
 
 // A scan of many nodes is no snapshot: their responses are of different instants.
+
+export const NANOS = 1e9;
+/** Ranges with more replicas count as `other`. */
+const MAX_SHOWN_REPLICAS = 7;
 
 const OF_STORE = { labels: ['node_id', 'store_id'] } as const;
 
@@ -173,3 +197,86 @@ export const STORE_LOADS = [
     notes: NOT_SENT,
   }),
 ];
+
+/** Writes how many nodes were read, and which; the node beside an exporter has no known id before its first response. */
+export function writeScanNodes(
+  set: SampleSet,
+  shard: string,
+  { scanned, failed, skipped }: Pick<RangesResult, 'scanned' | 'failed' | 'skipped'>,
+): void {
+  set.set(families.scanNodes, { state: 'scanned', shard }, scanned.length);
+  set.set(families.scanNodes, { state: 'failed', shard }, failed.length);
+  set.set(families.scanNodes, { state: 'skipped', shard }, skipped);
+  const queried = [
+    ...scanned.map(({ nodeId }) => ({ nodeId, success: 1 })),
+    ...failed.filter(({ wasQueried }) => wasQueried).map(({ nodeId }) => ({ nodeId, success: 0 })),
+  ];
+  for (const { nodeId, success } of queried) {
+    if (nodeId !== 0) set.set(families.scanNodeSuccess, { node_id: String(nodeId) }, success);
+  }
+}
+
+/** Writes the sums of the stores of a node. */
+export function writeStores(set: SampleSet, { nodeId, stores, isDetailed }: ScannedNode): void {
+  for (const [storeId, store] of stores) {
+    const labels = { node_id: String(nodeId), store_id: String(storeId) };
+    set.set(families.replicas, labels, store.replicas);
+    set.set(families.leases, labels, store.leases);
+    set.set(families.quiescent, labels, store.quiescent);
+    set.set(families.ticking, labels, store.ticking);
+    REPORTED_PROBLEMS.forEach((problem, index) => {
+      // The zeros are in crdb_range_problem_ranges; here they would be a sixth of all series.
+      const replicas = store.problems[index] || undefined;
+      set.set(families.problemReplicas, { problem, ...labels }, replicas);
+    });
+    STORE_LOADS.forEach((family, index) => {
+      if (index > WRITES && !isDetailed) return;
+      const value = store.load[index] ?? 0;
+      set.set(family, labels, index === CPU_NANOS ? value / NANOS : value);
+    });
+  }
+}
+
+/** Writes the load of the lease-holding replicas. */
+export function writeLoad(set: SampleSet, shard: string, nodes: readonly ScannedNode[]): void {
+  let cumulative = 0;
+  QUERY_BOUNDS.forEach((bound, index) => {
+    for (const { byQueries } of nodes) cumulative += byQueries[index] ?? 0;
+    set.set(families.byQueries, { le: formatValue(bound), shard }, cumulative);
+  });
+  set.set(families.maxQueries, { shard }, largest(nodes.map(({ maxQueries }) => maxQueries)));
+  const detailed = nodes.filter(({ isDetailed }) => isDetailed);
+  const cpuNanos = largest(detailed.map(({ maxCpuNanos }) => maxCpuNanos));
+  set.set(families.maxCpu, { shard }, cpuNanos === undefined ? undefined : cpuNanos / NANOS);
+}
+
+function largest(values: readonly (number | undefined)[]): number | undefined {
+  const known = values.filter((value) => value !== undefined);
+  return known.length === 0 ? undefined : known.reduce((most, value) => Math.max(most, value));
+}
+
+/** Writes what is known of leases without a view of all ranges. */
+export function writeLeases(set: SampleSet, shard: string, summary: ScanSummary): void {
+  LEASE_KINDS.forEach((kind, index) => {
+    if (index === NO_LEASE) return;
+    set.set(families.byLeaseKind, { kind, shard }, summary.byLeaseKind[index]);
+  });
+  set.set(families.leaseChanges, { shard }, summary.leaseChanges);
+}
+
+/** Writes the counts of distinct ranges that need a view of all ranges. */
+export function writeRangeCounts(
+  set: SampleSet,
+  shard: string,
+  { ranges, byReplicas, byLeaseKind }: ScanSummary,
+): void {
+  set.set(families.ranges, { shard }, ranges);
+  let shown = 0;
+  for (let replicas = 1; replicas <= MAX_SHOWN_REPLICAS; replicas += 1) {
+    const labels = { replicas: String(replicas), shard };
+    set.set(families.byReplicas, labels, byReplicas[replicas]);
+    shown += byReplicas[replicas] ?? 0;
+  }
+  set.set(families.byReplicas, { replicas: 'other', shard }, ranges - shown);
+  set.set(families.byLeaseKind, { kind: 'none', shard }, byLeaseKind[NO_LEASE]);
+}

@@ -1,5 +1,11 @@
 import { gauge } from '../../metrics/family.ts';
-import { AVERAGED, NOT_SENT, WHOLE } from './families.ts';
+import type { SampleSet } from '../../metrics/sample-set.ts';
+import { REPORTED_PROBLEMS } from '../../vocabulary.ts';
+import type { FailureDomains } from './failure-domains.ts';
+import { type HotRange, isLower, type ListedRange, type ProblemRange } from './listed-ranges.ts';
+import { tableLabels } from './replica.ts';
+import { AVERAGED, families, NANOS, NOT_SENT, WHOLE } from './scan-metrics.ts';
+import type { ScanSummary } from './scan.ts';
 
 // Ranges and tables by name, and what depends on nodes and localities.
 
@@ -144,3 +150,84 @@ export const listFamilies = {
     notes: `Also absent while a node is down that this exporter has never read. A lower bound: ranges created since the last complete scan are not known. ${WHOLE}`,
   }),
 };
+
+/** Writes the hottest ranges. */
+export function writeHotRanges(set: SampleSet, shard: string, hot: readonly HotRange[]): void {
+  for (const range of hot) {
+    const labels = { ...labelsOf(range), shard };
+    set.set(listFamilies.hotQueries, labels, range.queries);
+    set.set(listFamilies.hotWrites, labels, range.writes);
+    set.set(listFamilies.hotCpu, labels, range.cpuSeconds);
+    set.info(listFamilies.hotLeaseholder, { ...replicaLabels(range), shard });
+  }
+}
+
+/** Writes the ranges with problems, and which of them are listed. */
+export function writeProblemRanges(set: SampleSet, shard: string, { problems }: ScanSummary): void {
+  const reporters = new Map<number, ProblemRange>();
+  for (const [problem, { ranges, listed }] of problems) {
+    if (problem !== 'no_live_replica') set.set(families.problemRanges, { problem, shard }, ranges);
+    set.set(listFamilies.problemRangesOmitted, { problem, shard }, ranges - listed.length);
+    for (const range of listed) {
+      const labels = { problem, ...labelsOf(range), shard };
+      set.set(listFamilies.problemFirstSeen, labels, range.firstSeenSeconds);
+      const lowest = reporters.get(range.rangeId);
+      if (lowest === undefined || isLower(range, lowest)) reporters.set(range.rangeId, range);
+    }
+  }
+  for (const reporter of reporters.values()) {
+    set.info(listFamilies.problemReporter, { ...replicaLabels(reporter), shard });
+  }
+}
+
+function labelsOf({ rangeId, tableIndex }: ListedRange) {
+  return { range_id: String(rangeId), ...tableLabels(tableIndex) };
+}
+
+function replicaLabels({ rangeId, nodeId, storeId }: ListedRange) {
+  return {
+    range_id: String(rangeId),
+    node_id: String(nodeId),
+    store_id: storeId === 0 ? '' : String(storeId),
+  };
+}
+
+/** Writes the load and the problems of the tables that are shown. */
+export function writeTables(set: SampleSet, shard: string, summary: ScanSummary): void {
+  const { tables, hasTableCpu } = summary;
+  for (const [tableId, load] of tables.loads) {
+    const labels = { table_id: tableId, shard };
+    set.set(listFamilies.tableRanges, labels, load.ranges);
+    set.set(listFamilies.tableQueries, labels, load.queries);
+    set.set(listFamilies.tableWrites, labels, load.writes);
+    if (hasTableCpu) set.set(listFamilies.tableCpu, labels, load.cpuNanos / NANOS);
+  }
+  for (const [tableId, counts] of tables.problems) {
+    REPORTED_PROBLEMS.forEach((problem, index) => {
+      const labels = { table_id: tableId, problem, shard };
+      set.set(listFamilies.tableProblems, labels, counts[index] || undefined);
+    });
+  }
+}
+
+/** Writes what depends on each node and locality, and the ranges that are lost. */
+export function writeDependence(
+  set: SampleSet,
+  { problems }: ScanSummary,
+  { nodes, localities, unknownVoters }: FailureDomains,
+): void {
+  for (const [nodeId, { quorum, allReplicas, withoutQuorum }] of nodes) {
+    const labels = { node_id: String(nodeId) };
+    set.set(listFamilies.nodeDependent, { ...labels, effect: 'quorum' }, quorum);
+    set.set(listFamilies.nodeDependent, { ...labels, effect: 'all_replicas' }, allReplicas);
+    set.set(listFamilies.nodeDependent, { ...labels, effect: 'without_quorum' }, withoutQuorum);
+  }
+  for (const { tier, locality, quorum, allReplicas } of localities) {
+    const labels = { tier, locality };
+    set.set(listFamilies.localityDependent, { ...labels, effect: 'quorum' }, quorum);
+    set.set(listFamilies.localityDependent, { ...labels, effect: 'all_replicas' }, allReplicas);
+  }
+  set.set(listFamilies.unknownVoters, { scope: 'node' }, unknownVoters.node);
+  set.set(listFamilies.unknownVoters, { scope: 'locality' }, unknownVoters.locality);
+  set.set(listFamilies.withoutLiveReplica, {}, problems.get('no_live_replica')?.ranges);
+}
