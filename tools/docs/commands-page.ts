@@ -5,8 +5,8 @@ const INTRODUCTION = `# Commands
 \`npm run docs:commands\` generates this page on the built-in simulator.
 
 \`crdb-exporter\` without a command runs the exporter; other functions are subcommands. Every command takes \`--help\`. Those
-that query a cluster read the same configuration, flags and secrets as the exporter, use the same clients and limits, and
-log out the session they created. \`--cluster NAME\` chooses one of several configured clusters.
+that query a cluster use the configuration, flags and limits of the exporter ([where to run them](run-commands.md)), and log out at the
+end. \`--cluster NAME\` chooses one of several configured clusters; only its secrets are needed.
 
 | Exit code | Meaning |
 | --- | --- |
@@ -16,11 +16,11 @@ log out the session they created. \`--cluster NAME\` chooses one of several conf
 | 130 | cancelled by Ctrl-C |
 | 143 | cancelled by SIGTERM; \`serve\`, \`demo\` and \`simulate\` end with 0 after both signals |
 
-Standard output holds data only; messages go to standard error. On a terminal, tables fit its width and have colours unless
-\`NO_COLOR\` is set; \`--sort COLUMN\` orders them. A narrow terminal shortens ids and hides the last columns, but none that
-is sorted or filtered by; a message names the hidden ones, and \`--wide\` shows all. \`--output json\` prints one document and \`--output ndjson\` one object per
-line, written page by page, so that a list of any length needs the same memory. Names are those of the API; SQL text, client
-addresses and keys are omitted without their own flags.
+Standard output holds data only; messages go to standard error. \`--verbose\` logs each request there. On a terminal, tables fit its width
+and have colours unless \`NO_COLOR\` is set. A narrow one cuts long values in the middle, but never a table's name, a problem or the id of
+a session, and hides the last columns; a message names them, and \`--wide\` shows all. \`--sort COLUMN\` orders a table; without it the worst
+comes first. \`--output json\` prints one document, \`--output ndjson\` one object per line. SQL text, client addresses and keys are omitted
+without their own flags.
 `;
 
 /** Resolves to the output of a command, standard error first. */

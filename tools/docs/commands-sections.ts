@@ -15,19 +15,19 @@ export const SECTIONS: readonly Section[] = [
   },
   {
     title: 'diagnose',
-    text: 'Checks every step from the DNS name of each host to the metrics and reports how to fix what fails: the SQL to run, the flag to set, the role to request. It also estimates the cost of a scan of all ranges and the number of series. The exit code is 1 when a check failed.',
+    text: 'Checks every step from the DNS name of each host to the metrics and reports how to fix what fails: the SQL to run, the flag to set, the role to request. It polls every collector once, disabled ones too. Of the ranges it reads the smallest live node, compares the replicas with the count of that node, and estimates what a scan of all nodes costs; `--scan` reads all nodes. The exit code is 1 when a check failed.',
     commands: ['diagnose'],
     lines: 24,
   },
   {
     title: 'nodes',
-    text: 'Every node with its state, the age of its status record, version, locality and load. Figures of a stale record (of a dead or frozen node) are `-` and sorted last; UPDATED explains them. JSON holds all metrics the nodes report, null where the record is stale. `--safe-to-stop` lists only nodes that may stop, one at a time, and says why the others may not. It scans all ranges and prints first what that costs. While a listed node is down it reads nothing: ranges may be lost that no node reports, which only the status page of an exporter that ran before can tell. The exit code is 1 when no node is listed.',
-    commands: ['nodes', 'nodes --sort cpu', 'nodes --safe-to-stop'],
+    text: 'Every node with its state, the age of its status record, version, locality and load. Figures of a stale record (of a dead or frozen node) are `-` and sorted last; UPDATED explains them. JSON holds all metrics the nodes report, null where the record is stale. `--safe-to-stop` lists only nodes that may stop, one at a time, and says why the others may not. It scans all ranges and prints first what that costs. While a node is down the answer is _not known_: ranges may be lost that no node reports, which only an exporter that ran before can tell. The exit code is 1 when no node is listed.',
+    commands: ['nodes', 'nodes --safe-to-stop'],
   },
   {
     title: 'ranges',
     text: 'One line for each replica on every live node, or on one node. `--problems` shows only those that report a problem, `--hot N` the ranges with most queries. Start and end keys are shown only with `--show-keys`, since keys may hold user data. Nodes are read one after the other to limit the load.',
-    commands: ['ranges --hot 5', 'ranges --problems', 'ranges 1 --sort writes/s'],
+    commands: ['ranges --hot 5', 'ranges --problems'],
   },
   {
     title: 'range',
@@ -37,7 +37,7 @@ export const SECTIONS: readonly Section[] = [
   {
     title: 'sessions',
     text: 'Open SQL sessions. `--user` and `--application` filter them (`--application unset`: those without a name), `--older-than 5m` keeps those with an older transaction or query. SQL text is shown only with `--show-sql`, client addresses only with `--show-clients`.',
-    commands: ['sessions --sort txn-age', 'sessions --user movr --output ndjson'],
+    commands: ['sessions'],
   },
   {
     title: 'users',
@@ -61,7 +61,7 @@ export const SECTIONS: readonly Section[] = [
   },
   {
     title: 'cloud rename-database',
-    text: 'Commands that change something print the change and the cluster, ask for confirmation on a terminal, and need `--yes` in a non-interactive session. They are retried only if the service cannot have begun: after 429 or a refused connection.',
+    text: 'Commands that change something print the change and the cluster, ask for confirmation on a terminal, and need `--yes` in a non-interactive session.',
     commands: ['cloud rename-database bank money --yes'],
   },
   {
@@ -80,7 +80,7 @@ export const SECTIONS: readonly Section[] = [
   },
   {
     title: 'completion',
-    text: 'Prints a script that completes commands, options and their values in bash, zsh or fish; `completion --help` lists where to put it.',
+    text: 'Prints a script that completes commands, options, their values, metrics, settings of rules, and the clusters of the `--config.file` in the line, in bash, zsh or fish; `completion --help` lists where to put it.',
     commands: [],
   },
 ];
