@@ -2,10 +2,10 @@ import type { Command } from 'commander';
 import type { CloudApi } from '../cockroach/cloud-api.ts';
 import type { ClusterApi } from '../cockroach/cluster-api.ts';
 import {
-  collectorPoll,
   type CollectorPoll,
-  type CollectorOf,
+  collectorPoll,
   type CollectorResult,
+  type CollectorWith,
 } from '../collectors/collector.ts';
 import { findNearest } from '../config/issues.ts';
 import type { ClusterConfig, Config } from '../config/schema.ts';
@@ -166,23 +166,28 @@ export async function openClients(
 }
 
 /** What a command decides about its poll of a collector. */
-export interface PollOptions<Options = unknown> extends Pick<
-  CollectorPoll<Options, unknown>,
+export interface PollOptions extends Pick<
+  CollectorPoll<unknown, unknown>,
   'warn' | 'scanProgress'
 > {
-  readonly options: Options;
+  /** Default: those of the configuration. */
+  readonly options: Readonly<Record<string, unknown>> | undefined;
   /** The only node whose ranges are read; default: all. */
-  readonly onlyNode?: number | undefined;
+  readonly onlyNode: number | undefined;
 }
 
 /** One poll of a collector outside of the exporter: without the state of earlier polls, and without shards. */
-export function collectOnce<A extends Api, Options, State, Result extends CollectorResult>(
-  collector: CollectorOf<A, Options, State, Result>,
+export function collectOnce<A extends Api, Result extends CollectorResult>(
+  collector: CollectorWith<A, Result>,
   { config, api, stats }: PollTarget<A>,
-  { onlyNode, options, warn, scanProgress }: PollOptions<Options>,
+  {
+    options = config.collectors[collector.name],
+    warn = () => undefined,
+    scanProgress = () => undefined,
+    onlyNode,
+  }: Partial<PollOptions> = {},
 ): Promise<Result> {
-  const poll = Object.assign(stats, { reasonOf: failureReason, warn });
-  const context = collectorPoll(poll, {
+  const context = collectorPoll(Object.assign(stats, { reasonOf: failureReason, warn }), {
     options,
     state: collector.createState(),
     shards: { index: 0, count: 1, onlyNode },

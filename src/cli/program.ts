@@ -5,7 +5,7 @@ import { canScan } from '../json/scanner.ts';
 import type { Build } from '../metrics/exporter-metrics.ts';
 import { readBuild } from './build.ts';
 import { type CommandContext, CommandError, EXIT, usageError } from './command.ts';
-import { expandSwitches, optionTerm, takesNext } from './flags.ts';
+import { expandSwitches, optionTerm } from './flags.ts';
 import { ignoreBrokenPipes, note, outputFailure } from './output/standard-output.ts';
 
 const EXAMPLES = `
@@ -109,15 +109,11 @@ async function runProgram(argv: readonly string[], env: Environment, onRunning: 
   return exitCode;
 }
 
-/** `--config.file=x nodes` as `nodes --config.file=x`: options belong to the command, wherever they stand. */
+/** `--config.file=x nodes 3` as `nodes 3 --config.file=x`: options belong to the command. Their values follow a `=`. */
 function putCommandFirst(args: readonly string[]): readonly string[] {
-  const isWord = (arg: string, at: number): boolean =>
-    !arg.startsWith('-') && !takesNext(args[at - 1] ?? '');
-  const start = args.findIndex(isWord);
-  if (start <= 0 || !NAMES.includes(args[start] ?? '')) return args;
-  const length = args.slice(start).findIndex((arg) => arg.startsWith('-'));
-  const end = length === -1 ? args.length : start + length;
-  return [...args.slice(start, end), ...args.slice(0, start), ...args.slice(end)];
+  const start = args.findIndex((arg) => !arg.startsWith('-'));
+  if (!NAMES.includes(args[start] ?? '')) return args;
+  return [...args.slice(start), ...args.slice(0, start)];
 }
 
 /** Without this a mistyped command would be an argument of the exporter. */

@@ -20,13 +20,7 @@ import { cutMiddle, paint, type Style } from '../output/table.ts';
 import { runCancellable } from '../process/signals.ts';
 import { Checklist, type Verdict } from './diagnose/checklist.ts';
 import { checkConnectivity } from './diagnose/connectivity.ts';
-import {
-  checkCollector,
-  checkNodes,
-  describeAssistant,
-  describeSessions,
-  describeTables,
-} from './diagnose/polls.ts';
+import { checkCollector, checkNodes, describeSessions, describeTables } from './diagnose/polls.ts';
 import { checkRanges } from './diagnose/range-scan.ts';
 
 const MARKS: Readonly<Record<Verdict['verdict'], readonly [mark: string, style: Style]>> = {
@@ -106,7 +100,9 @@ async function checkCluster(list: Checklist, context: CommandContext, options: O
   }
   if (clients.cloud !== undefined && config.cloud_api !== undefined) {
     if (await checkConnectivity(list, config.cloud_api.url, cloud)) {
-      await checkCollector(list, cloud, clients.cloud.api, describeAssistant);
+      await checkCollector(list, cloud, clients.cloud.api, ({ assistant }) =>
+        assistant === undefined ? 'there is none' : `${assistant.status}, ${assistant.health}`,
+      );
     }
   }
 }
@@ -142,13 +138,11 @@ export async function checkOthers(
 /** Each URL alone, since the clients would silently fail over to the next; true when one works. */
 async function checkUrls(list: Checklist, context: CommandContext): Promise<boolean> {
   const { cluster_api } = list.config;
-  if (cluster_api === undefined) return false;
   let isReachable = false;
-  for (const url of cluster_api.urls) {
-    const urls = { ...cluster_api, urls: [url] };
-    const alone = { ...list.config, cluster_api: urls, cloud_api: undefined };
-    const isConnected = await checkConnectivity(list, url, nodes);
-    if (isConnected && (await checkHealth(list, alone, context))) isReachable = true;
+  for (const url of cluster_api?.urls ?? []) {
+    if (!(await checkConnectivity(list, url, nodes))) continue;
+    const alone = { ...list.config, cluster_api: cluster_api && { ...cluster_api, urls: [url] } };
+    if (await checkHealth(list, { ...alone, cloud_api: undefined }, context)) isReachable = true;
   }
   return isReachable;
 }
@@ -156,7 +150,8 @@ async function checkUrls(list: Checklist, context: CommandContext): Promise<bool
 /** GET /health/, which needs no login: whether the API answers, under the right scheme. */
 async function checkHealth(list: Checklist, config: ClusterConfig, context: CommandContext) {
   await using clients = await openClients(config, context, list.recorder);
-  const work = async () => {
+  const target = new URL(config.cluster_api?.urls[0] ?? '').origin;
+  return await list.run('GET /health/', target, nodes, async () => {
     await clients.cluster?.http.send({
       endpoint: 'other',
       method: 'GET',
@@ -166,9 +161,7 @@ async function checkHealth(list: Checklist, config: ClusterConfig, context: Comm
       onEnd: () => undefined,
     });
     return list.describeLast('other');
-  };
-  const target = new URL(config.cluster_api?.urls[0] ?? '').origin;
-  return await list.run('GET /health/', target, nodes, work);
+  });
 }
 
 function drawReport({ config, results }: Checklist, links: FindingSettings['links']): string {

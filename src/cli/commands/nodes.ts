@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { freshnessOf, isId, livenessOf, REACHABLE, type RecordAge } from '../../cockroach/node.ts';
+import { freshnessOf, livenessOf, REACHABLE, type RecordAge } from '../../cockroach/node.ts';
 import { nodes } from '../../collectors/nodes/collector.ts';
-import { ranges } from '../../collectors/ranges/collector.ts';
+import { ranges, type RangesResult } from '../../collectors/ranges/collector.ts';
 import { decideSafeToStop } from '../../findings/safe-to-stop.ts';
 import { formatAge, formatBytes, formatCount, toTimestamp } from '../../format.ts';
 import { array, type Infer, integer, number, object, record, string } from '../../json/shape.ts';
@@ -46,8 +46,6 @@ export const shape = object({
   metrics: record(number()),
   store_metrics: record(record(number())),
 });
-
-const statusShape = object({ node_id: integer(), liveness_status: integer() });
 
 type CurrentNode = ReturnType<typeof toItem>;
 
@@ -105,7 +103,7 @@ export function define(command: Command, context: CommandContext): void {
     'Only nodes that may stop now, one at a time. Scans all ranges.',
   );
   addListingOptions(command, COLUMNS);
-  addClusterAction(command, context, nodes, list);
+  addClusterAction(command, context, nodes, printNodes);
   addExamples(
     command,
     'nodes --config.file=exporter.yml',
@@ -115,7 +113,7 @@ export function define(command: Command, context: CommandContext): void {
   );
 }
 
-async function list(
+async function printNodes(
   target: ClusterTarget,
   options: ListingOptions & { readonly safeToStop?: true },
 ): Promise<number> {
@@ -173,7 +171,8 @@ async function findSafeNodes(
   const replicas = records.reduce((sum, { node }) => sum + (sumOf(node, 'replicas') ?? 0), 0);
   noteScanCost(records.length, replicas);
   const result = await scan(target, output);
-  const statuses = await listStatuses(target);
+  const after = await collectOnce(nodes, target);
+  const statuses = new Map(after.nodes.map((node) => [node.id, livenessOf(node)]));
   // A node may have gone down while the others were read.
   if (!areAllLive(statuses)) {
     note(LOST_UNKNOWN);
@@ -194,34 +193,13 @@ function areAllLive(statuses: ReadonlyMap<number, LivenessStatus>): boolean {
   return [...statuses.values()].every((status) => REACHABLE.has(status));
 }
 
-/** The nodes as they are listed now. */
-async function listStatuses({
-  api,
-  stats,
-}: ClusterTarget): Promise<ReadonlyMap<number, LivenessStatus>> {
-  const statuses = new Map<number, LivenessStatus>();
-  await api.nodes(stats, {
-    limit: NODES_PER_PAGE,
-    shape: statusShape,
-    onNode({ node_id: id, liveness_status: livenessCode }) {
-      if (isId(id)) statuses.set(id, livenessOf({ livenessCode }));
-    },
-  });
-  return statuses;
-}
-
 /** One scan by the collector. It reads every node, whatever the route or the shards of the exporter. */
-function scan(target: ClusterTarget, output: string) {
-  const settings = target.config.collectors['ranges'];
+function scan(target: ClusterTarget, output: string): Promise<RangesResult> {
   const route = routeOf(target);
   const options = {
+    ...target.config.collectors['ranges'],
     page_limit: 0,
-    node_timeout: Number(settings?.['node_timeout']),
-    concurrency: Number(settings?.['concurrency']),
-    route: route === 'local' ? ('auto' as const) : route,
-    hot_ranges: 0,
-    problem_ranges: 0,
-    top_tables: 0,
+    route: route === 'local' ? 'auto' : route,
   };
   return withProgress('nodes', output, (_advance, scanProgress) =>
     collectOnce(ranges, target, { options, warn: note, scanProgress }),

@@ -35,7 +35,7 @@ export function define(command: Command, context: CommandContext): void {
     .option('--watch', `Repeat every ${WATCH_SECONDS} s until no problem is left.`)
     .option('--show-keys', 'Show start and end keys, which may hold user data.');
   addListingOptions(command);
-  addClusterAction(command, context, ranges, show);
+  addClusterAction(command, context, ranges, printReports);
   addExamples(
     command,
     'range 4711 --config.file=exporter.yml',
@@ -44,7 +44,7 @@ export function define(command: Command, context: CommandContext): void {
   );
 }
 
-async function show(
+async function printReports(
   target: ClusterTarget,
   ids: readonly number[],
   options: ListingOptions & { readonly watch?: true; readonly showKeys?: true },
@@ -58,7 +58,7 @@ async function show(
     });
     const unread = [...failed, ...toSkip].toSorted((a, b) => a - b);
     const reports = toReports(replicas, unread);
-    await print(reports, options.output);
+    await writeReports(reports, options.output);
     noteSkippedNodes(toSkip);
     const isWhole = reportMissing(ids, reports, unread);
     const hasProblem = reports.some(({ problems }) => problems.length > 0);
@@ -152,7 +152,7 @@ function reportMissing(
   return false;
 }
 
-async function print(reports: readonly RangeReport[], output: ListingOptions['output']) {
+async function writeReports(reports: readonly RangeReport[], output: ListingOptions['output']) {
   if (output === 'json') return writeJson({ ranges: reports }, output);
   for (const report of reports) {
     await (output === 'ndjson' ? writeJson(report, output) : printReport(report));

@@ -69,7 +69,7 @@ export function define(command: Command, context: CommandContext): void {
     )
     .option('--show-keys', 'Show start and end keys, which may hold user data.');
   addListingOptions(command, COLUMNS);
-  addClusterAction(command, context, ranges, list);
+  addClusterAction(command, context, ranges, printReplicas);
   addExamples(
     command,
     'ranges --problems --config.file=exporter.yml',
@@ -78,7 +78,7 @@ export function define(command: Command, context: CommandContext): void {
   );
 }
 
-async function list(
+async function printReplicas(
   target: ClusterTarget,
   nodeId: number | undefined,
   options: ListingOptions & {

@@ -75,10 +75,10 @@ export function writeReference(format: string, name?: string): string {
     const hint = near === undefined ? '' : `; did you mean ${near}?`;
     throw usageError(`there is no metric ${JSON.stringify(name)}${hint}`);
   }
-  return isJson ? `${formatJson(entry, 2)}\n` : describe(entry);
+  return isJson ? `${formatJson(entry, 2)}\n` : describeMetric(entry);
 }
 
-function describe(entry: CatalogueEntry): string {
+function describeMetric(entry: CatalogueEntry): string {
   const { request, field } = entry;
   const source = request && `${request}${field === undefined ? '' : `: ${field}`}`;
   const rows: readonly (readonly [string, string | undefined])[] = [

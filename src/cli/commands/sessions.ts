@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { nodes } from '../../collectors/nodes/collector.ts';
 import { pairOf } from '../../collectors/sessions/applications.ts';
 import { sessions } from '../../collectors/sessions/collector.ts';
 import { isClosed, readSession, retriesOf } from '../../collectors/sessions/session.ts';
@@ -13,11 +14,10 @@ import {
   object,
   optional,
   raw,
-  selected,
   string,
   time,
 } from '../../json/shape.ts';
-import { addClusterAction, type ClusterTarget } from '../cluster-target.ts';
+import { addClusterAction, type ClusterTarget, collectOnce } from '../cluster-target.ts';
 import { addExamples, type CommandContext, EXIT } from '../command.ts';
 import { parseDurationFlag } from '../flags.ts';
 import {
@@ -55,11 +55,6 @@ const transactionShape = object({
   alloc_bytes: integer(),
   max_alloc_bytes: integer(),
   priority: string(),
-});
-
-const NODES_PER_PAGE = 100;
-const connectionsShape = object({
-  metrics: selected({ keys: ['sql.conns'], prefixes: [] }, number()),
 });
 
 const queryText = { sql: string(), sql_no_constants: string() };
@@ -138,7 +133,7 @@ export function define(command: Command, context: CommandContext): void {
     .option('--show-sql', 'Show the text of statements, which may hold user data.')
     .option('--show-clients', 'Show the addresses of clients.');
   addListingOptions(command, COLUMNS);
-  addClusterAction(command, context, sessions, list);
+  addClusterAction(command, context, sessions, printSessions);
   addExamples(
     command,
     'sessions --older-than 5m --sort txn-age --config.file=exporter.yml',
@@ -147,7 +142,7 @@ export function define(command: Command, context: CommandContext): void {
   );
 }
 
-async function list(target: ClusterTarget, options: Options): Promise<number> {
+async function printSessions(target: ClusterTarget, options: Options): Promise<number> {
   const columns = [...COLUMNS];
   if (options.showClients) {
     columns.push({ title: 'CLIENT', value: (session) => session.client_address });
@@ -203,17 +198,11 @@ async function list(target: ClusterTarget, options: Options): Promise<number> {
 }
 
 /** Says that the list has only the sessions of the user itself, when the nodes count more connections than it has rows. */
-async function noteHiddenSessions({ api, stats, config }: ClusterTarget, listed: number) {
-  let connections = 0;
-  await api.nodes(stats, {
-    limit: NODES_PER_PAGE,
-    shape: connectionsShape,
-    onNode: ({ metrics }) => {
-      connections += metrics.get('sql.conns') ?? 0;
-    },
-  });
+async function noteHiddenSessions(target: ClusterTarget, listed: number): Promise<void> {
+  const { nodes: all } = await collectOnce(nodes, target);
+  const connections = all.reduce((sum, { metrics }) => sum + (metrics.get('sql.conns') ?? 0), 0);
   if (connections <= listed) return;
-  const login = config.cluster_api;
+  const login = target.config.cluster_api;
   note(
     `the user ${login?.username} sees only its own sessions, although the nodes count ${formatCount(connections)} connections: run GRANT SYSTEM VIEWACTIVITYREDACTED TO ${grantee(login)};`,
   );

@@ -37,7 +37,7 @@ export function define(command: Command): void {
 async function simulate(flags: Partial<SimulatorOptions>): Promise<void> {
   const stopped = untilStopSignal();
   const simulator = await start(flags);
-  process.stdout.write(describe(simulator));
+  process.stdout.write(describeAccess(simulator));
   await stopped;
   await simulator.close();
 }
@@ -56,7 +56,7 @@ async function start(flags: Partial<SimulatorOptions>): Promise<Simulator> {
   }
 }
 
-function describe(simulator: Simulator): string {
+function describeAccess(simulator: Simulator): string {
   return [
     `Cluster API    ${simulator.clusterUrl}`,
     `Cloud API      ${simulator.cloudUrl}`,

@@ -75,7 +75,7 @@ export function define(command: Command, context: CommandContext): void {
     .argument('<database>', 'name of the database')
     .argument('<table>', 'name of the table, or schema.table if the schema is not public');
   addListingOptions(command);
-  addClusterAction(command, context, tables, show);
+  addClusterAction(command, context, tables, printTableDetails);
   addExamples(
     command,
     'table movr rides --config.file=exporter.yml',
@@ -83,7 +83,7 @@ export function define(command: Command, context: CommandContext): void {
   );
 }
 
-async function show(
+async function printTableDetails(
   target: ClusterTarget,
   database: string,
   table: string,

@@ -50,7 +50,7 @@ export function define(command: Command, context: CommandContext): void {
       'Add the load of each table: reads all ranges of the cluster. Implied by --sort qps, writes/s or cpu.',
     );
   addListingOptions(command, [...COLUMNS, ...LOAD_COLUMNS]);
-  addClusterAction(command, context, tables, list);
+  addClusterAction(command, context, tables, printTables);
   addExamples(
     command,
     'tables --config.file=exporter.yml',
@@ -59,7 +59,7 @@ export function define(command: Command, context: CommandContext): void {
   );
 }
 
-async function list(
+async function printTables(
   target: ClusterTarget,
   options: ListingOptions & { readonly database?: string; readonly load?: true },
 ): Promise<number> {

@@ -8,7 +8,7 @@ import { addListingOptions, type ListingOptions, openListing } from '../output/l
 /** `users`: GET /users/. */
 export function define(command: Command, context: CommandContext): void {
   addListingOptions(command);
-  addClusterAction(command, context, users, list);
+  addClusterAction(command, context, users, printUsers);
   addExamples(
     command,
     'users --config.file=exporter.yml',
@@ -16,9 +16,9 @@ export function define(command: Command, context: CommandContext): void {
   );
 }
 
-async function list(target: ClusterTarget, options: ListingOptions): Promise<void> {
+async function printUsers(target: ClusterTarget, options: ListingOptions): Promise<void> {
   const listing = openListing<{ username: string }>(options, 'users', [
-    { title: 'USER', value: ({ username }) => username },
+    { title: 'USER', value: ({ username }) => username, isWhole: true },
   ]);
   await target.api.users(target.stats, {
     shape: object({ username: string() }),

@@ -29,8 +29,8 @@ test('nodes', async () => {
   expect(await outputOf('nodes')).toMatchInlineSnapshot(`
     "
     ID  STATUS      UPDATED  ADDRESS       VERSION  UPTIME    CPU  MEMORY   DISK  CONNS  REPLICAS  LOCALITY
-     1  live         5s ago  crdb-1:26257  v24.3.1   3h12m  12.5%   2 KiB  12.5%  1,234     1,209  region=eu,zone=a
      2  unknown(9)   3s ago  -             -             -      -       -      -      -         -  -
+     1  live         5s ago  crdb-1:26257  v24.3.1   3h12m  12.5%   2 KiB  12.5%  1,234     1,209  region=eu,zone=a
      3  live              -  -             -             -      -       -      -      -         -  -
      4  live         1s ago  -             -           59s      -       -      -      -         -  -
     "
@@ -50,11 +50,11 @@ test('nodes', async () => {
 test('sessions', async () => {
   expect(await outputOf('sessions --show-sql --show-clients')).toMatchInlineSnapshot(`
     "
-    ID      NODE  USER  APPLICATION  STATE                  AGE  TXN AGE  QUERY AGE  RETRIES  MEMORY  CLIENT      SQL
-    00ff10     1  ada   shop         active                  1h     1m1s        40s        5   2 KiB  10.0.0.1:1  SELECT 1
-    01ab       2  bob   -            idle in transaction  1m30s     1m1s          -        5     0 B  -           SHOW
-    -          2  ada   -            active                   -        -         0s        -     0 B  -           -
-    -          3  eve   -            idle                    5s        -          -        -     5 B  -           -
+    ID      USER  APPLICATION  STATE                TXN AGE  QUERY AGE    AGE  NODE  RETRIES  MEMORY  CLIENT      SQL
+    00ff10  ada   shop         active                  1m1s        40s     1h     1        5   2 KiB  10.0.0.1:1  SELECT 1
+    01ab    bob   -            idle in transaction     1m1s          -  1m30s     2        5     0 B  -           SHOW
+    -       ada   -            active                     -         0s      -     2        -     0 B  -           -
+    -       eve   -            idle                       -          -     5s     3        -     5 B  -           -
     "
   `);
   expect(await outputOf('sessions --show-sql --output json')).toMatchInlineSnapshot(`
@@ -255,7 +255,7 @@ test('colours', async () => {
     ranges: await paintedBy('ranges'),
     range: await paintedBy('range 7'),
   }).toEqual({
-    nodes: '32mlive, 33munknown(9), 32mlive, 32mlive',
+    nodes: '33munknown(9), 32mlive, 32mlive, 32mlive',
     sessions: '32mactive, 31m1m1s, 33midle in transaction, 31m1m1s, 32mactive',
     ranges: '31mno_lease,underreplicated',
     range: '31mno_lease,underreplicated',

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { tables } from '../../../src/collectors/tables/collector.ts';
 import { type Simulator, startSimulator } from '../../../src/simulator/index.ts';
 import { configFlag, runHere } from '../run.ts';
 
@@ -104,26 +105,33 @@ describe('tables', () => {
   });
 });
 
-/** The finding about the list of tables, and the exit code. */
+/** The finding about the tables, the one about a list that is missing, and the exit code. */
 async function diagnose(
   options: NonNullable<Parameters<typeof startSimulator>[0]>,
   more = '',
-): Promise<{ readonly code: number | null; readonly finding: Json | undefined }> {
+): Promise<{
+  readonly code: number | null;
+  readonly finding: Json | undefined;
+  readonly missing: Json | undefined;
+}> {
   const small = { nodes: 3, ranges: 30, sessions: 20, faultyNodes: false } as const;
   await using server = await startSimulator({ ...small, metricKeys: 'useful', ...options });
   const flag = await configFlag(server, { more });
   const { code, out } = await runHere(['diagnose', '--output', 'json', flag]);
   const report: { clusters: readonly { findings: readonly Json[] }[] } = JSON.parse(out);
   const findings = report.clusters.flatMap((cluster) => cluster.findings);
-  const finding = findings.find(({ check }) => check === 'GET /table_metadata/');
-  return { code, finding };
+  return {
+    code,
+    finding: findings.find(({ check }) => check === tables.request),
+    missing: findings.find(({ check }) => check === 'GET /table_metadata/'),
+  };
 }
 
 describe('diagnose', () => {
   test('counts the tables', async () => {
     const { code, finding } = await diagnose({});
     expect([code, finding?.['verdict']]).toEqual([0, 'ok']);
-    expect(finding?.['detail']).toMatch(/; 7 tables$/);
+    expect(finding?.['detail']).toMatch(/; names and sizes of 7 tables$/);
   });
 
   test('names the privilege of a user who sees none', async () => {
@@ -138,7 +146,8 @@ describe('diagnose', () => {
 
   test('fails without the list only where it is demanded', async () => {
     const quirks = { tableMetadata: false };
-    expect((await diagnose({ quirks })).finding?.['verdict']).toBe('warning');
+    const { code, missing } = await diagnose({ quirks });
+    expect([code, missing?.['verdict']]).toEqual([0, 'warning']);
     const demanded = await diagnose({ quirks }, 'collectors: { tables: { discover: true } }\n');
     expect([demanded.code, demanded.finding?.['verdict']]).toEqual([1, 'failed']);
   });

@@ -72,7 +72,7 @@ export function defineAssistant(parent: Command, context: CommandContext): void 
 
   const get = add('get', 'show the migration assistant');
   addListingOptions(get);
-  addClusterAction(get, context, GET_ASSISTANT, show);
+  addClusterAction(get, context, GET_ASSISTANT, getAssistant);
   addExamples(get, 'cloud assistant get --config.file=exporter.yml');
 
   const provision = add('provision', 'deploy a migration assistant (dedicated clusters only)')
@@ -80,7 +80,7 @@ export function defineAssistant(parent: Command, context: CommandContext): void 
     .option('--wait', 'Wait until it is running or has failed.');
   addConfirmOption(provision);
   addListingOptions(provision);
-  addClusterAction(provision, context, PROVISION, deploy);
+  addClusterAction(provision, context, PROVISION, provisionAssistant);
   addExamples(
     provision,
     'cloud assistant provision --region us-east1 --wait --config.file=exporter.yml',
@@ -89,11 +89,11 @@ export function defineAssistant(parent: Command, context: CommandContext): void 
   const remove = add('delete', 'delete the migration assistant');
   addConfirmOption(remove);
   addListingOptions(remove);
-  addClusterAction(remove, context, DELETE, destroy);
+  addClusterAction(remove, context, DELETE, deleteAssistant);
   addExamples(remove, 'cloud assistant delete --config.file=exporter.yml');
 }
 
-async function show(target: ClusterTarget<'cloud'>, options: Options): Promise<void> {
+async function getAssistant(target: ClusterTarget<'cloud'>, options: Options): Promise<void> {
   const assistant = await target.api.assistant(target.stats, shape);
   if (assistant !== undefined) return printAssistant(assistant, options);
   throw new CommandError(
@@ -101,7 +101,10 @@ async function show(target: ClusterTarget<'cloud'>, options: Options): Promise<v
   );
 }
 
-async function deploy(target: ClusterTarget<'cloud'>, options: Options): Promise<number> {
+async function provisionAssistant(
+  target: ClusterTarget<'cloud'>,
+  options: Options,
+): Promise<number> {
   const { region, yes, wait = false } = options;
   const place = region ?? 'the first region of the cluster';
   await confirm(target, `deploy a migration assistant in ${place}`, yes);
@@ -113,7 +116,7 @@ async function deploy(target: ClusterTarget<'cloud'>, options: Options): Promise
   return EXIT.failed;
 }
 
-async function destroy(target: ClusterTarget<'cloud'>, options: Options): Promise<void> {
+async function deleteAssistant(target: ClusterTarget<'cloud'>, options: Options): Promise<void> {
   await confirm(target, 'delete the migration assistant', options.yes);
   await printAssistant(await target.api.deleteAssistant(target.stats, shape), options);
 }

@@ -1,5 +1,4 @@
 import { DEAD, livenessOf, REACHABLE } from '../../../cockroach/node.ts';
-import type { CloudResult } from '../../../collectors/cloud.ts';
 import {
   CollectError,
   type CollectorResult,
@@ -12,6 +11,7 @@ import { tables, type TablesResult } from '../../../collectors/tables/collector.
 import { grantee } from '../../../diagnosis/rules.ts';
 import { adviseDeadNodes } from '../../../findings/dead-nodes.ts';
 import { formatBytes, formatCount, formatList, formatMs } from '../../../format.ts';
+import { RequestError } from '../../../http/errors.ts';
 import { createPollStats, type PollStats } from '../../../http/poll-stats.ts';
 import { failureReason } from '../../../polling/outcome.ts';
 import type { AlertName, Api } from '../../../vocabulary.ts';
@@ -37,7 +37,7 @@ export async function pollOnce<A extends Api, R extends CollectorResult>(
   { config, stats: { signal } }: Checklist,
   collector: CollectorWith<A, R>,
   api: PollTarget<A>['api'],
-  more: Pick<PollOptions, 'onlyNode'> & Partial<PollOptions> = {},
+  more: Partial<PollOptions> = {},
 ): Promise<Poll<R>> {
   const stats = createPollStats(signal);
   const warnings: string[] = [];
@@ -46,16 +46,8 @@ export async function pollOnce<A extends Api, R extends CollectorResult>(
     return { result, error, warnings, stats, seconds: (performance.now() - startedAt) / 1000 };
   };
   try {
-    const result = await collectOnce(
-      collector,
-      { config, api, stats },
-      {
-        options: config.collectors[collector.name],
-        warn: (text) => void warnings.push(text),
-        scanProgress: () => undefined,
-        ...more,
-      },
-    );
+    const warn = (text: string): void => void warnings.push(text);
+    const result = await collectOnce(collector, { config, api, stats }, { warn, ...more });
     const { failure } = result;
     return end(
       result,
@@ -67,43 +59,36 @@ export async function pollOnce<A extends Api, R extends CollectorResult>(
   }
 }
 
-/** Polls a collector once and adds the result. */
+/**
+ * Polls a collector once and adds what it found, or why it failed: only a warning while the collector is disabled. A poll
+ * that does not get past the login is the check `login`.
+ */
 export async function checkCollector<A extends Api, R extends CollectorResult>(
   list: Checklist,
   collector: CollectorWith<A, R>,
   api: PollTarget<A>['api'],
   describe: (result: R, items: number) => string | Verdict,
-): Promise<void> {
-  if (collector.isIdle?.(list.config.collectors[collector.name]) === true) {
-    list.add(collector.request, 'skipped', 'nothing is configured to be read');
-    return;
-  }
-  const poll = await pollOnce(list, collector, api);
-  addPoll(list, collector, poll, (result) => describe(result, poll.stats.items));
-}
-
-/** Adds the result of a poll. A failure is only a warning while the collector is disabled. */
-export function addPoll<A extends Api, R extends CollectorResult>(
-  list: Checklist,
-  collector: CollectorWith<A, R>,
-  { result, error, warnings, stats, seconds }: Poll<R>,
-  describe: (result: R) => string | Verdict,
-): void {
-  const check = collector.request;
+  more: Partial<PollOptions> = {},
+): Promise<Poll<R>> {
+  const poll = await pollOnce(list, collector, api, more);
+  const { result, error, warnings, stats, seconds } = poll;
   const target = collector.api === 'cluster' ? 'cluster API' : 'Cloud API';
-  const isEnabled = list.config.collectors[collector.name]?.enabled === true;
   if (result === undefined || error !== undefined) {
+    const isLogin = error instanceof RequestError && error.endpoint === 'login';
+    const isEnabled = list.config.collectors[collector.name]?.enabled === true;
     const verdict = isEnabled ? 'failed' : 'warning';
+    const check = isLogin ? 'login' : collector.request;
     list.results.push({ check, target, verdict, ...list.explain(collector, error) });
-    return;
+    return poll;
   }
-  const found = describe(result);
+  const found = describe(result, stats.items);
   const { detail, ...outcome }: Verdict =
     typeof found === 'string' ? { verdict: 'ok', detail: found } : found;
   const size = `${formatBytes(stats.bytes)} in ${formatMs(seconds * 1000)}`;
   const verdict = warnings.length > 0 && outcome.verdict === 'ok' ? 'warning' : outcome.verdict;
   const text = [size, detail, ...warnings].filter((part) => part !== '').join('; ');
-  list.results.push({ check, target, ...outcome, verdict, detail: text });
+  list.results.push({ check: collector.request, target, ...outcome, verdict, detail: text });
+  return poll;
 }
 
 /** The nodes that are live, draining or decommissioning. */
@@ -121,25 +106,16 @@ export async function checkNodes(
   list: Checklist,
   api: PollTarget<'cluster'>['api'],
 ): Promise<KnownNodes | undefined> {
-  const poll = await pollOnce(list, nodes, api);
-  const { result, error } = poll;
-  const { recorder } = list;
-  if (recorder.last('login') !== undefined && recorder.last('nodes') === undefined) {
-    list.results.push({
-      check: 'login',
-      target: 'cluster API',
-      verdict: 'failed',
-      ...list.explain(nodes, error),
-    });
-    return undefined;
-  }
-  addLogin(list);
-  addPoll(
+  const { results } = list;
+  const first = results.length;
+  const { result, error } = await checkCollector(
     list,
     nodes,
-    poll,
+    api,
     ({ nodes: all }) => `${all.length} nodes of ${buildsOf(all).join(', ')}`,
   );
+  if (results[first]?.check === 'login') return undefined;
+  results.splice(first, 0, { check: 'login', target: 'cluster API', ...describeLogin(list) });
   if (result !== undefined) addNodes(list, result);
   if (error !== undefined && failureReason(error) === 'auth') return undefined;
   const reachable = (result?.nodes ?? []).filter((node) => REACHABLE.has(livenessOf(node)));
@@ -152,15 +128,13 @@ export async function checkNodes(
   };
 }
 
-function addLogin(list: Checklist): void {
+function describeLogin(list: Checklist): Verdict {
   const { username, token } = list.config.cluster_api ?? {};
   if (username !== undefined) {
-    list.add('login', 'ok', `as ${username}: ${list.describeLast('login')}`);
-  } else if (token !== undefined) {
-    list.add('login', 'skipped', 'a session token is configured');
-  } else {
-    list.add('login', 'skipped', 'no user or token: correct for an insecure cluster only');
+    return { verdict: 'ok', detail: `as ${username}: ${list.describeLast('login')}` };
   }
+  const none = 'no user or token: correct for an insecure cluster only';
+  return { verdict: 'skipped', detail: token ? 'a session token is configured' : none };
 }
 
 /** What of the nodes is not as it should be. */
@@ -246,29 +220,30 @@ export function describeSessions(
   return { verdict: 'warning', detail: `${detail}; ${missing}`, advice: 'check them with `nodes`' };
 }
 
-/** How many tables were read; each listed one that was not has a line of its own. */
+/** How many tables were read; what could not be read has lines of its own. */
 export function describeTables(
   list: Checklist,
   { tables: read, discovery, missing = [] }: TablesResult,
-): string {
-  const unlisted = missing.find(({ name }) => name === undefined);
-  if (unlisted !== undefined) {
-    const { detail, advice } = list.explain(tables, unlisted.failure.cause);
-    list.add('names of all tables', 'warning', detail, advice);
-  }
+): string | Verdict {
   for (const { name, failure } of missing) {
-    if (name === undefined) continue;
     const { detail, advice } = list.explain(tables, failure.cause);
-    list.add(`table ${name}`, 'failed', detail, advice);
+    // Releases before 24.3 do not list their tables.
+    if (name === undefined) list.add('GET /table_metadata/', 'warning', detail, advice);
+    else list.add(`table ${name}`, 'failed', detail, advice);
   }
-  const sizes = discovery && `names and sizes of ${formatCount(discovery.all.length)} tables`;
-  const details = read.length > 0 ? `details of ${formatCount(read.length)}` : undefined;
-  return [sizes, details].filter(Boolean).join(', ') || 'no table was read';
-}
-
-/** Whether there is a migration assistant, and how it is. */
-export function describeAssistant({ assistant }: CloudResult): string {
-  return assistant === undefined ? 'there is none' : `${assistant.status}, ${assistant.health}`;
+  const details = read.length === 0 ? '' : `details of ${formatCount(read.length)}`;
+  if (discovery !== undefined) {
+    const sizes = `names and sizes of ${formatCount(discovery.all.length)} tables`;
+    return details === '' ? sizes : `${sizes}, ${details}`;
+  }
+  const { collectors, cluster_api } = list.config;
+  if (missing.some(({ name }) => name === undefined)) return details;
+  if (collectors['tables']?.['discover'] === false) {
+    const none = { verdict: 'skipped', detail: 'no table is configured' } as const;
+    return details === '' && missing.length === 0 ? none : details;
+  }
+  const advice = `run GRANT CONNECT ON DATABASE … TO ${grantee(cluster_api)};`;
+  return { verdict: 'warning', detail: details, advice };
 }
 
 function sum(values: readonly number[]): number {

@@ -10,7 +10,7 @@ import { formatBytes, formatCount, formatList, formatMs } from '../../../format.
 import { withProgress } from '../../output/progress.ts';
 import { noteScanCost } from '../ranges/replica.ts';
 import type { Checklist, Verdict } from './checklist.ts';
-import { addPoll, type KnownNodes, pollOnce } from './polls.ts';
+import { checkCollector, type KnownNodes, pollOnce } from './polls.ts';
 
 /** Nodes write their records every ten seconds. */
 const NEXT_RECORD_MS = 11_000;
@@ -43,11 +43,14 @@ export async function checkRanges(
     return;
   }
   if (isWhole) noteScanCost(known.ids.length, known.replicas);
-  const poll = await withProgress('nodes', isWhole ? output : 'json', (_advance, scanProgress) =>
-    pollOnce(list, ranges, api, { onlyNode, scanProgress }),
+  // A list in pages shows neither the cost of a whole one nor all replicas.
+  const options = { ...list.config.collectors['ranges'], page_limit: 0 };
+  const { result, stats, seconds } = await withProgress(
+    'nodes',
+    isWhole ? output : 'json',
+    (_advance, scanProgress) =>
+      checkCollector(list, ranges, api, describeScan, { onlyNode, scanProgress, options }),
   );
-  addPoll(list, ranges, poll, describeScan);
-  const { result, stats, seconds } = poll;
   if (result?.summary === undefined) return;
   await list.run('own counts', 'cluster API', nodes, () =>
     compareCounts(list, api, before, result, nextRecordMs),
