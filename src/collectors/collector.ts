@@ -110,7 +110,7 @@ export interface CollectorOf<A extends Api, Options, State, Result extends Colle
   /** Whether /probe runs it by default. */
   readonly inProbe: boolean;
   readonly intervalSeconds: number;
-  /** Of a whole poll. */
+  /** Maximum duration of a whole poll. */
   readonly timeoutSeconds: number;
   /** Maximum share of time in which responses are prepared and received. */
   readonly maxDuty: number;

@@ -69,7 +69,7 @@ interface LiveRange extends HolderView {
  * it counts for node 1, for node 2, and for each locality of these.
  */
 export class FailureDomains {
-  /** By node id. */
+  /** The live nodes by id. */
   readonly nodes: ReadonlyMap<number, NodeDomain>;
   readonly localities: readonly LocalityDomain[];
   /**
@@ -130,12 +130,12 @@ export class FailureDomains {
       // A new replica is a holder before it is a voter. Example: of nodes 1, 2 and 3 the last is down, and 4 gets a replica:
       // there are three holders, and yet one of three voters is missing while the range is under-replicated.
       const missing = Math.max(0, intended - live, isMissingSome ? down : 0);
-      const spare = isUnavailable ? -1 : spareReplicas(live, missing, voters ?? intended);
+      const canLose = isUnavailable ? -1 : spareReplicas(live, missing, voters ?? intended);
       const isUncertain = unplaced > 0 || (voters === undefined && intended >= MIN_WITH_NON_VOTERS);
       // A node without a column cannot say that it holds one of the last that are needed.
-      if (isUncertain && (missing > 0 || (unplaced > 0 && spare <= 0)))
+      if (isUncertain && (missing > 0 || (unplaced > 0 && canLose <= 0)))
         this.unknownVoters.node += 1;
-      const isSplit = this.#addToDomains(range, live, spare);
+      const isSplit = this.#addToDomains(range, live, canLose);
       if (isUncertain && isSplit) this.unknownVoters.locality += 1;
     }
     // One scan shows nothing for sure: a replica may have moved, or the range may have been split off.
@@ -144,33 +144,33 @@ export class FailureDomains {
   }
 
   /**
-   * Adds a range that can lose `spare` of its `live` replicas; below 0 it has no quorum. Returns whether a locality holds
+   * Adds a range that can lose `canLose` of its `live` replicas; below 0 it has no quorum. Returns whether a locality holds
    * two or more replicas of it, but not all.
    */
   #addToDomains(
     { holders, reporting }: Pick<LiveRange, 'holders' | 'reporting'>,
     live: number,
-    spare: number,
+    canLose: number,
   ): boolean {
     for (let index = 0; index < reporting; index += 1) {
       this.#reporting[index] = this.#members[holders[index] ?? 0];
     }
-    if (spare <= 0) {
+    if (canLose <= 0) {
       for (let index = 0; index < reporting; index += 1) {
         const node = this.#reporting[index];
         if (!node) continue;
-        increase(node, 1, live, spare);
-        if (spare < 0) node.withoutQuorum += 1;
+        increase(node, 1, live, canLose);
+        if (canLose < 0) node.withoutQuorum += 1;
       }
     }
     let isSplit = false;
     for (let tier = 0; tier < this.#tiers; tier += 1) {
-      if (this.#addToTier(tier, reporting, live, spare)) isSplit = true;
+      if (this.#addToTier(tier, reporting, live, canLose)) isSplit = true;
     }
     return isSplit;
   }
 
-  #addToTier(tier: number, reporting: number, live: number, spare: number): boolean {
+  #addToTier(tier: number, reporting: number, live: number, canLose: number): boolean {
     const nodes = this.#reporting;
     let isSplit = false;
     for (let index = 0; index < reporting; index += 1) {
@@ -184,7 +184,7 @@ export class FailureDomains {
         inside += 1;
       }
       if (inside === 0) continue;
-      increase(domain, inside, live, spare);
+      increase(domain, inside, live, canLose);
       if (inside > 1 && inside < live) isSplit = true;
     }
     return isSplit;
@@ -228,10 +228,10 @@ export function countReplicas(
  */
 function spareReplicas(live: number, missing: number, voters: number): number {
   const quorum = quorumOf(voters);
-  const spare = voters - missing - quorum;
+  const canLose = voters - missing - quorum;
   // Only the worst case has no quorum, and the server does not say `unavailable`: there is one.
-  if (spare < 0 && live >= quorum) return 0;
-  return spare;
+  if (canLose < 0 && live >= quorum) return 0;
+  return canLose;
 }
 
 /** Replicas that moved during the scan and were not seen: 2 or 4 in place of 3 or 5 show that one did. */
@@ -251,8 +251,8 @@ export function quorumOf(replicas: number): number {
 }
 
 /** Counts a range of which `inside` of `live` replicas are in the domain. */
-function increase(domain: FailureDomain, inside: number, live: number, spare: number): void {
-  if (spare >= 0 && inside > spare) domain.quorum += 1;
+function increase(domain: FailureDomain, inside: number, live: number, canLose: number): void {
+  if (canLose >= 0 && inside > canLose) domain.quorum += 1;
   if (inside === live) domain.allReplicas += 1;
 }
 

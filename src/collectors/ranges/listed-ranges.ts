@@ -19,7 +19,7 @@ export interface HotRange extends ListedRange {
   readonly cpuSeconds: number | undefined;
 }
 
-/** Which ranges are listed as hot, from scan to scan: those with most queries and those with most CPU. */
+/** The lists of hot ranges, from scan to scan: those with most queries and those with most CPU. */
 export class HotLists {
   readonly queries = new TopList();
   readonly cpu = new TopList();
@@ -93,12 +93,12 @@ export interface ProblemRange extends ListedRange {
 export const MAX_REMEMBERED = 1_000;
 
 /**
- * Which ranges a node, or a scan, reports with each problem: the remembered ranges and those with the lowest ids. Of
- * 20,000 unavailable ranges some thousand are held.
+ * The ranges that a node, or a scan, reports with each problem: the remembered ones and those with the lowest ids. Example:
+ * of 20,000 unavailable ranges at most 4,000 and the remembered ones are held.
  */
 export class ProblemReports {
   readonly #history: ProblemHistory;
-  /** By index of PROBLEMS, then by range id. */
+  /** The ranges by index of PROBLEMS, then by id. */
   readonly #byProblem = PROBLEMS.map(() => new Map<number, ListedRange>());
 
   constructor(history: ProblemHistory) {
@@ -116,7 +116,7 @@ export class ProblemReports {
     });
   }
 
-  /** By range id. */
+  /** The ranges with the problem, by id. */
   get(problem: RangeProblem): ReadonlyMap<number, ListedRange> {
     return this.#byProblem[PROBLEMS.indexOf(problem)] ?? new Map();
   }
@@ -137,14 +137,14 @@ export class ProblemReports {
   }
 }
 
-/** By node, then by store. */
+/** Compares by node, then by store. */
 export function isLower(a: ListedRange, b: ListedRange): boolean {
   return a.nodeId < b.nodeId || (a.nodeId === b.nodeId && a.storeId < b.storeId);
 }
 
 /** When problems were first seen, from scan to scan. */
 export class ProblemHistory {
-  /** By index of PROBLEMS: the oldest problems by range id, more than are listed. */
+  /** The oldest ranges by index of PROBLEMS, then by id: more than are listed. */
   remembered: readonly ReadonlyMap<number, ProblemRange>[] = PROBLEMS.map(() => new Map());
 
   /**

@@ -33,7 +33,7 @@ export interface StoreTotals {
 /** A node that was read, in a few numbers. */
 export interface NodeTotals {
   readonly nodeId: number;
-  /** By store id. */
+  /** Sums by store id. */
   readonly stores: ReadonlyMap<number, StoreTotals>;
   /** Whether a replica has more load than queries and writes; servers leave zeros out. */
   readonly sentDetails: boolean;
@@ -87,7 +87,7 @@ export class NodeTally {
   unexpectedNodeId: number | undefined;
   readonly lists: ListCandidates;
   readonly order = new ReplicaOrder();
-  /** By store id. */
+  /** The stores by id. */
   readonly stores = new Map<number, StoreTally>();
   readonly #context: TallyContext;
   #sentDetails = false;

@@ -48,7 +48,7 @@ export class RangeTable {
   problems!: Uint16Array;
   /** Kind of the lease that a replica holds in this scan, as an index in LEASE_KINDS. */
   leases!: Uint8Array;
-  /** Above 0: replicas seen in this scan, up to 100. Below 0: for how long none was seen, as known-ranges.ts counts it. */
+  /** Above 0: replicas seen in this scan, up to 15. Below 0: it was missing from scans, 5 for a complete one, 1 for a partial one. */
   presence!: Int8Array;
   /** Number of the table index where the range begins. */
   tableIndexes!: Uint16Array;

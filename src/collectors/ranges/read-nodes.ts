@@ -214,7 +214,7 @@ export function logFailures(
   { failed, timedOut }: ReadNodes,
 ): void {
   if (options.page_limit > 0 && state.unpaged.size > 0) {
-    // In each scan from then on, so that it is logged once.
+    // The warning is given in each scan from then on, so that it is logged once.
     warn(
       'the servers list the stores of a node in another order on each page, so such nodes are read in one response: set collectors.ranges.page_limit to 0',
     );

@@ -122,8 +122,8 @@ function parseTableIndex(bytes: Uint8Array, start: number, end: number): TableIn
 /** The hash of `System` in `/System/NodeLiveness`, below the index limit; 0 without a word. */
 function hashFirstWord(bytes: Uint8Array, start: number, end: number): TableIndex {
   let hash = 0;
-  for (let at = start + 1; at < end && bytes[at] !== SLASH; at += 1) {
-    hash = Math.imul(hash, 31) + (bytes[at] ?? 0);
+  for (let position = start + 1; position < end && bytes[position] !== SLASH; position += 1) {
+    hash = Math.imul(hash, 31) + (bytes[position] ?? 0);
   }
   return (hash >>> 0) % INDEX_LIMIT;
 }
@@ -144,22 +144,23 @@ function parseVirtualTableIndex(bytes: Uint8Array, start: number, end: number): 
 
 function startsWith(bytes: Uint8Array, start: number, end: number, prefix: Uint8Array): boolean {
   if (start + prefix.length > end) return false;
-  for (let at = 0; at < prefix.length; at += 1) {
-    if (bytes[start + at] !== prefix[at]) return false;
+  for (let position = 0; position < prefix.length; position += 1) {
+    if (bytes[start + position] !== prefix[position]) return false;
   }
   return true;
 }
 
 function idEnd(bytes: Uint8Array, start: number, end: number): number {
-  let at = start;
-  while (at < end && bytes[at] !== SLASH) at += 1;
-  return at;
+  let position = start;
+  while (position < end && bytes[position] !== SLASH) position += 1;
+  return position;
 }
 
 /** 104 of `104/1/…`; 0 when nothing is there, NaN when that is no number. */
 function parseId(bytes: Uint8Array, start: number, end: number): number {
   let id = 0;
-  for (let at = start; at < end && bytes[at] !== SLASH; at += 1) id = withDigit(id, bytes[at]);
+  for (let position = start; position < end && bytes[position] !== SLASH; position += 1)
+    id = withDigit(id, bytes[position]);
   return id;
 }
 

@@ -157,7 +157,7 @@ function ofLoad(load: (typeof LOADS)[number], { notes, ...definition }: OwnDefin
   });
 }
 
-/** By index of LOADS: sums over the replicas of a store. */
+/** The sums over the replicas of a store, by index of LOADS. */
 export const STORE_LOADS = [
   ofLoad('queries_per_second', {
     name: 'crdb_store_queries_per_second',

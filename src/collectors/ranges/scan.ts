@@ -69,7 +69,7 @@ export interface ProblemSummary {
 export interface ScanSummary extends Omit<RangeSummary, 'byProblem'> {
   /** What depends on each node, only when this exporter read every node of the cluster that is not known to be down. */
   readonly domains?: FailureDomains | undefined;
-  /** Without `no_live_replica` when `domains` is absent, or while some nodes that are down have never been read. */
+  /** It lacks `no_live_replica` when `domains` is absent, and while some nodes that are down have never been read. */
   readonly problems: ReadonlyMap<RangeProblem, ProblemSummary>;
   /** Lease changes since the start of the exporter. */
   readonly leaseChanges: number;

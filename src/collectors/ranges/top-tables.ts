@@ -11,7 +11,7 @@ export interface TableLoad {
 
 /** The tables that are shown, by their label: an id, `none` outside of tables, `other` for the sum of the others. */
 export interface ShownTables {
-  /** Without `none` and `other`. */
+  /** The ids among the labels, without `none` and `other`. */
   readonly ids: readonly string[];
   /** The most loaded tables first. */
   readonly loads: ReadonlyMap<string, TableLoad>;
@@ -59,7 +59,7 @@ export class TableLoads {
     for (const [tableIndex, load] of others.#entries()) this.add(tableIndex, load);
   }
 
-  /** By table id, 0 for ranges outside of tables. */
+  /** Sums by table id; 0 is for ranges outside of tables. */
   byTable(indexes: TableIndexes): ReadonlyMap<number, TableLoad> {
     const byTable = new Map<number, TableLoad>();
     for (const [tableIndex, load] of this.#entries()) {
@@ -83,7 +83,7 @@ export class TableLoads {
   }
 }
 
-/** Which tables are shown, from scan to scan. */
+/** The lists of tables that are shown, from scan to scan. */
 export class TopTables {
   readonly #byQueries = new TopList();
   readonly #byCpu = new TopList();
@@ -129,7 +129,7 @@ function updateList<T>(
   return list.update(candidates.entries(), length).map(({ id }) => id);
 }
 
-/** By label: the shown tables in their order, then the sums. */
+/** Adds up by label: the shown tables in their order, then the sums of the others. */
 function sumByLabel<T>(
   byTable: ReadonlyMap<number, T>,
   shownIds: readonly number[],

@@ -9,7 +9,7 @@ export const MIN_WITH_NON_VOTERS = 4;
 
 const MINUTE_MS = 60_000;
 const MAX_AGE_MS = 60 * MINUTE_MS;
-/** From this age on a sample is taken again, so that it does not expire before. */
+/** A sample of this age is taken again, so that it does not expire before. */
 const REFRESH_AGE_MS = 30 * MINUTE_MS;
 /** A failed request is followed by a pause that doubles up to this. */
 const MAX_PAUSE_MS = 16 * MINUTE_MS;
@@ -22,13 +22,13 @@ const MAX_WAIT_MS = 20_000;
 const VOTER = 0;
 const NON_VOTER = 5;
 
+/** A number above all numbers of replicas. */
+const KEY_STEP = 1024;
+
 /** Ranges of one table index share a zone configuration, so that one with as many replicas stands for all. */
 function keyOf(tableIndex: number, intended: number): number {
   return tableIndex * KEY_STEP + intended;
 }
-
-/** It is above all numbers of replicas: a key is a table index and a number of replicas. */
-const KEY_STEP = 1024;
 
 interface VoterSample {
   readonly voters: number;

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { ranges } from '../../../src/collectors/ranges/collector.ts';
 import {
   HotCandidates,
   HotLists,
@@ -8,6 +9,8 @@ import {
   type ProblemRange,
   ProblemReports,
 } from '../../../src/collectors/ranges/listed-ranges.ts';
+import { RequestError } from '../../../src/http/errors.ts';
+import { fakeCluster, type PollGiven, pollRanges, replica } from './cluster.ts';
 
 const UNAVAILABLE = 1;
 const OTHER = 1 << 11;
@@ -37,22 +40,6 @@ const timesOf = (ranges: readonly ProblemRange[]) =>
   ranges.map(({ rangeId, firstSeenSeconds }) => [rangeId, firstSeenSeconds]);
 
 describe('first-seen times', () => {
-  test('are kept while a range is reported', () => {
-    const history = new ProblemHistory();
-    scan(history, 100, [{ rangeId: 9 }]);
-    expect(timesOf(scan(history, 200, [{ rangeId: 3 }, { rangeId: 9 }]))).toEqual([
-      [9, 100],
-      [3, 200],
-    ]);
-  });
-
-  test('start again when a problem was gone', () => {
-    const history = new ProblemHistory();
-    scan(history, 100, [{ rangeId: 9 }]);
-    scan(history, 200, []);
-    expect(timesOf(scan(history, 300, [{ rangeId: 9 }]))).toEqual([[9, 300]]);
-  });
-
   test('of ranges whose reporter could not be read are kept, but not listed', () => {
     const history = new ProblemHistory();
     scan(history, 100, [{ rangeId: 9, nodeId: 4 }]);
@@ -154,7 +141,7 @@ describe('a cluster where very many ranges have a problem', () => {
   });
 });
 
-function replica(
+function hotRange(
   rangeId: number,
   queries: number,
   cpuSeconds: number | undefined,
@@ -170,12 +157,12 @@ test('a range with few queries and much CPU is on the list, and a moved lease ke
     for (const held of replicas) candidates.add(held);
     return hot.update(candidates, 1).map(({ rangeId, nodeId }) => [rangeId, nodeId]);
   };
-  const busy = replica(1, 900, 0.1);
-  expect(scanOnce(busy, replica(2, 3, 1.2), replica(3, 800, 0.2))).toEqual([
+  const busy = hotRange(1, 900, 0.1);
+  expect(scanOnce(busy, hotRange(2, 3, 1.2), hotRange(3, 800, 0.2))).toEqual([
     [1, 1],
     [2, 1],
   ]);
-  expect(scanOnce(busy, replica(2, 3, 1.1, 5), replica(3, 800, 1.15))).toEqual([
+  expect(scanOnce(busy, hotRange(2, 3, 1.1, 5), hotRange(3, 800, 1.15))).toEqual([
     [1, 1],
     [2, 5],
   ]);
@@ -185,9 +172,9 @@ describe('hot ranges', () => {
   test('of several nodes are merged, with one entry for a range that two of them claim', () => {
     const hot = new HotLists();
     const [all, other] = [new HotCandidates(hot, 2), new HotCandidates(hot, 2)];
-    all.add(replica(1, 10, undefined, 1));
-    other.add(replica(1, 12, undefined, 2));
-    other.add(replica(5, 11, undefined, 2));
+    all.add(hotRange(1, 10, undefined, 1));
+    other.add(hotRange(1, 12, undefined, 2));
+    other.add(hotRange(5, 11, undefined, 2));
     all.addAll(other);
     const listed = hot.update(all, 2);
     expect(listed.map(({ rangeId, nodeId }) => [rangeId, nodeId])).toEqual([
@@ -199,9 +186,75 @@ describe('hot ranges', () => {
   test('have CPU of 0 where their node sends CPU and leaves zeros out, and else none', () => {
     const hot = new HotLists();
     const candidates = new HotCandidates(hot, 2);
-    candidates.add(replica(1, 10, undefined, 1));
-    candidates.add(replica(2, 9, undefined, 2));
+    candidates.add(hotRange(1, 10, undefined, 1));
+    candidates.add(hotRange(2, 9, undefined, 2));
     const listed = hot.update(candidates, 2, new Set([2]));
     expect(listed.map(({ cpuSeconds }) => cpuSeconds)).toEqual([undefined, 0]);
+  });
+});
+
+/** Polls a cluster of one node, 1, with these elements. */
+function pollElements(elements: readonly unknown[], given: PollGiven = {}) {
+  return pollRanges(fakeCluster([{ nodeId: 1, ranges: elements }]).api, given);
+}
+
+/** When each listed range was first seen, in seconds. */
+function readFirstSeen(of: (family: string) => readonly string[]) {
+  const lines = of('crdb_problem_range_first_seen_timestamp_seconds');
+  return lines.map((line) => line.split(' ').at(-1));
+}
+
+describe('the list of problem ranges', () => {
+  const unavailable = [5, 3, 4].map((rangeId) =>
+    replica({ rangeId, nodeId: 1, storeId: 1, problems: { unavailable: true } }),
+  );
+
+  test('holds the oldest, then the lowest ids, and counts those that it omits', async () => {
+    const state = ranges.createState();
+    const given = { state, options: { problem_ranges: 2 } };
+    await pollElements(unavailable.slice(0, 1), { ...given, context: { nowMs: () => 500_000 } });
+    const { of } = await pollElements(unavailable, given);
+    const shown = of('crdb_problem_range_first_seen_timestamp_seconds');
+    expect(shown.map((line) => /range_id="(\d+)".* (\d+)$/.exec(line)?.slice(1))).toEqual([
+      ['5', '500'],
+      ['3', '1000'],
+    ]);
+    expect(of('crdb_problem_ranges_omitted')).toHaveLength(13);
+    expect(of('crdb_problem_ranges_omitted')).toContain('{problem="unavailable",shard="0"} 1');
+    expect(of('crdb_range_problem_ranges')).toContain('{problem="unavailable",shard="0"} 3');
+  });
+
+  test('keeps first-seen times over a failed scan', async () => {
+    const state = ranges.createState();
+    await pollElements(unavailable, { state, context: { nowMs: () => 500_000 } });
+    const down = fakeCluster([{ nodeId: 1, ranges: new RequestError('http', 'HTTP 500') }]);
+    expect((await pollRanges(down.api, { state })).failure?.reason).toBe('http');
+    const { of } = await pollElements(unavailable, { state });
+    expect(readFirstSeen(of)).toEqual(['500', '500', '500']);
+  });
+
+  test('begins again for a range that a scan did not see with its problem', async () => {
+    const state = ranges.createState();
+    const given = { state, context: { nowMs: () => 500_000 } };
+    await pollElements(unavailable, given);
+    await pollElements(unavailable.slice(1), given);
+    const { of } = await pollElements(unavailable, { state });
+    expect(readFirstSeen(of)).toEqual(['500', '500', '1000']);
+  });
+
+  test('has the first-seen times of a scan that failed, too', async () => {
+    const state = ranges.createState();
+    const failing = { ranges: new RequestError('http', 'HTTP 500') };
+    const nodes = [{ nodeId: 1, ranges: unavailable.slice(0, 1) }, { nodeId: 2 }, { nodeId: 3 }];
+    const partial = nodes.map((node, at) => (at === 0 ? node : { ...node, ...failing }));
+    const { failure } = await pollRanges(fakeCluster(partial).api, {
+      state,
+      context: { nowMs: () => 500_000 },
+    });
+    expect(failure?.message).toBe('ranges: 2 of 3 nodes were not read; HTTP 500');
+    const { of } = await pollRanges(fakeCluster(nodes).api, { state });
+    expect(of('crdb_problem_range_first_seen_timestamp_seconds')).toEqual([
+      '{problem="unavailable",range_id="5",table_id="104",index_id="1",shard="0"} 500',
+    ]);
   });
 });
