@@ -15,14 +15,14 @@ import type { Clock } from '../polling/schedule.ts';
 import { type Api, CLUSTER_ENDPOINTS } from '../vocabulary.ts';
 
 const DEADLINES = {
-  /** To the headers of a response, after a request without one: the full timeout would hold a slot at every poll. */
+  /** Limits the wait for headers after a request without a response: the full timeout would hold a slot at every poll. */
   headersAfterSilenceMs: 5_000,
-  /** Between two chunks of a response. */
+  /** Limits the time between two chunks of a response. */
   idleMs: 15_000,
   /** Before the minimum rate of a response is enforced. */
   rateGraceMs: 15_000,
 };
-/** Of a request to the Cloud API, whose responses are small. */
+/** A request to the Cloud API has this time: its responses are small. */
 const CLOUD_TIMEOUT_MS = 30_000;
 const CLOUD_MAX_REQUESTS = 2;
 /** Circuit breakers stay open for a little less than an interval, so that the next poll is a trial. */
@@ -90,8 +90,8 @@ export async function createClients(options: ClientsOptions): Promise<Clients> {
 }
 
 /**
- * From now on the certificates of the operating system, or those of SSL_CERT_FILE and SSL_CERT_DIR, are trusted beside
- * the list of Node.js: what `--use-system-ca` does, however the process was started. It takes time and memory, so call it
+ * Trusts the certificates of the operating system, or those of SSL_CERT_FILE and SSL_CERT_DIR, from now on beside the
+ * list of Node.js: what `--use-system-ca` does, however the process was started. It takes time and memory, so call it
  * only if connections without a `ca_file` use TLS.
  */
 function trustSystemCertificates(): void {

@@ -15,7 +15,7 @@ import type { Clients } from './clients.ts';
 export interface MeasuredCluster {
   readonly config: ClusterConfig;
   readonly clients: Clients;
-  /** Of the collectors that were chosen. */
+  /** The pollers of the collectors that were chosen. */
   readonly pollers: readonly Poller[];
   readonly isUp: (api: Api) => boolean | undefined;
   /** The value of `crdb_up` before the first poll; absent then when undefined. */

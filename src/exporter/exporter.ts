@@ -67,7 +67,7 @@ export class Exporter {
   #reloads: Promise<unknown> = Promise.resolve();
   /** The reload that waits for the running one. */
   #nextReload: Promise<ReloadOutcome> | undefined;
-  /** Of the configuration; the web config file has its own. */
+  /** The last reload of the configuration failed; the web config file has a failure of its own. */
   #failure: LoadFailure | undefined;
   #lastReloadMs: number;
   #stopped: Promise<unknown> | undefined;
@@ -246,7 +246,7 @@ export class Exporter {
   }
 }
 
-/** Which settings a reload cannot change, although the file has. */
+/** Names the settings that the file has changed and a reload cannot change. */
 function describePending(running: Config['web'], loaded: Config['web']): string | undefined {
   const before = new Map<string, unknown>(Object.entries(running));
   const changed = Object.entries(loaded)

@@ -108,7 +108,7 @@ export const clusterFamilies = {
     help: 'Requests to the API by operation and HTTP status; error: no response.',
     labels: ['api', 'endpoint', 'code'],
   }),
-  /** From a metadata request on a LAN to a page of ranges over a slow link; no integers. */
+  /** The buckets reach from a metadata request on a LAN to a page of ranges over a slow link; no integers. */
   requestDuration: histogram({
     name: 'crdb_exporter_http_request_duration_seconds',
     help: 'Duration of requests in seconds, from sending to the end of the response.',

@@ -122,7 +122,7 @@ export class ClusterMetrics {
     /** HTTP status, or `error` when there was no response. */
     readonly code: number | 'error';
     readonly seconds: number;
-    /** Of the body, after decompression. */
+    /** The length of the body, after decompression. */
     readonly bytes: number;
   }): void => {
     const { api, endpoint, code, seconds, bytes } = request;
@@ -151,7 +151,7 @@ export class ClusterMetrics {
     if (failure !== undefined) this.pollFailed(labels, failure);
   }
 
-  /** For a poll that is counted already. */
+  /** Counts the failure of a poll that is counted already. */
   pollFailed(labels: CollectorLabels, reason: FailureReason): void {
     this.#pollFailures({ ...labels, reason }, 1);
   }
@@ -174,7 +174,7 @@ export class ClusterMetrics {
 /** Copies the labels, because prom-client keeps the object that it receives. */
 function countIn<L extends string>(registry: Registry, { name, help, labels }: Family<L>) {
   const metric = new Counter({ name, help, labelNames: labels, registers: [registry] });
-  return (of: Readonly<Record<L, string>>, by: number) => metric.inc({ ...of }, by);
+  return (values: Readonly<Record<L, string>>, by: number) => metric.inc({ ...values }, by);
 }
 
 function observeIn<L extends string>(
@@ -183,11 +183,12 @@ function observeIn<L extends string>(
 ) {
   const shape = { labelNames: labels, buckets: [...buckets] };
   const metric = new Histogram({ name, help, ...shape, registers: [registry] });
-  return (of: Readonly<Record<L, string>>, seconds: number) => metric.observe({ ...of }, seconds);
+  return (values: Readonly<Record<L, string>>, seconds: number) =>
+    metric.observe({ ...values }, seconds);
 }
 
 /** Gauges that are named like counters and rejected by `promtool check metrics`. */
-const MISNAMED = ['handles', 'requests', 'resources'].map((of) => `nodejs_active_${of}_total`);
+const MISNAMED = ['handles', 'requests', 'resources'].map((kind) => `nodejs_active_${kind}_total`);
 
 function createProcessRegistry(): Registry {
   const register = new Registry();
@@ -235,7 +236,7 @@ function renderMetrics(
     const lines = metric.values
       .filter(({ labels: { collector } }) => collector === undefined || isChosen(`${collector}`))
       .map(({ labels, metricName = metric.name, value }) => {
-        const texts = Object.entries(labels).map(([label, of]) => [label, `${of ?? ''}`]);
+        const texts = Object.entries(labels).map(([label, text]) => [label, `${text ?? ''}`]);
         const text = labelText(Object.fromEntries(texts));
         return sampleWriter(metricName, constantLabels)(text, value);
       });

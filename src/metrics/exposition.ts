@@ -29,13 +29,11 @@ export function joinExposition(request: ExpositionRequest): readonly Buffer[] {
     ({ family, series }) => series > 0 && (names === undefined || isNamed(family, names)),
   );
   const groups = [...Map.groupBy(chosen, ({ family }) => family.name)];
-  const blocks: Block[] = groups
-    .toSorted(([a], [b]) => (a < b ? -1 : 1))
-    .flatMap(([, group]) =>
-      group.flatMap((one, at) =>
-        at > 0 ? one : [{ lines: Buffer.from(familyHeader(one.family, format)) }, one],
-      ),
-    );
+  const sorted = groups.toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const blocks = sorted.flatMap(([, group]): readonly Block[] => {
+    const headers = group.slice(0, 1).map(({ family }) => familyHeader(family, format));
+    return [{ lines: Buffer.from(headers.join('')) }, ...group];
+  });
   if (format === 'openmetrics') blocks.push({ lines: Buffer.from('# EOF\n') });
   return gzip ? gzipMember(blocks) : blocks.map(({ lines }) => lines);
 }

@@ -14,7 +14,7 @@ export interface FamilyList<L extends string = string> {
 /** A declared metric. `labels` leaves out `crdb_cluster`: the sample set puts it first. */
 export interface Family<L extends string = string> {
   readonly name: string;
-  /** As the formats call it; `untyped` is `unknown` in OpenMetrics, and the text format has no `gaugehistogram`. */
+  /** The type in the words of the formats; `untyped` is `unknown` in OpenMetrics, and the text format has no `gaugehistogram`. */
   readonly type: 'gauge' | 'counter' | 'untyped' | 'histogram' | 'gaugehistogram';
   readonly help: string;
   readonly labels: readonly L[];
@@ -55,7 +55,7 @@ export interface FamilyDefinition<L extends string> extends Partial<
 > {
   readonly name: string;
   readonly help: string;
-  /** For series that the user requests by name. Otherwise the importance follows from `list` and `labels`. */
+  /** Marks series that the user requests by name. Otherwise the importance follows from `list` and `labels`. */
   readonly importance?: 'chosen';
   readonly list?: FamilyList<NoInfer<L>>;
 }
@@ -171,9 +171,9 @@ function findFault(
   if (suffix !== undefined && !name.endsWith(suffix)) return `a ${type} ends in ${suffix}`;
   if (help.trim() === '') return 'the help text is missing';
   const label = labels.find(
-    (one) =>
-      !NAME.test(one) ||
-      (RESERVED_LABELS.includes(one) && !(one === 'le' && type === 'gaugehistogram')),
+    (candidate) =>
+      !NAME.test(candidate) ||
+      (RESERVED_LABELS.includes(candidate) && !(candidate === 'le' && type === 'gaugehistogram')),
   );
   if (label !== undefined) {
     return `label ${JSON.stringify(label)} is reserved or no lower case name`;

@@ -87,12 +87,12 @@ export class SampleSet {
     return this.#duplicates;
   }
 
-  /** In the order of writing, without those that were merged into another one. */
+  /** The samples of lists in the order of writing, without those that were merged into another one. */
   get listSamples(): readonly ListSample[] {
     return this.#listSamples;
   }
 
-  /** In the order of their first sample. */
+  /** The families in the order of their first sample. */
   families(): Iterable<SampleSetFamily> {
     return this.#families.values();
   }

@@ -11,7 +11,7 @@ export interface WithinBudget {
 const STEPS = ['cluster', 'list head', 'node', 'store', 'store_and_kind', 'list', 'chosen'];
 /** So many entries of a list are its head. */
 const LIST_HEAD = 5;
-/** Between the ranks of two steps: more than a list has entries, or a collector families. */
+/** Distance of the ranks of two steps: more than a list has entries, or a collector families. */
 const STEP = 1e9;
 
 /**
@@ -22,38 +22,41 @@ export function fitBudget(set: SampleSet, maxSeries: number): WithinBudget {
   const all = [...set.families()];
   const dropped = new Map<string, number>();
   if (set.series <= maxSeries) return { families: all, dropped };
-  const places = findPlaces(set.listSamples);
-  const ranksOf = all.map(({ family }, at) => rankFamily(family, places.get(family) ?? [at]));
-  const firstDropped = findFirstDropped(all, ranksOf, maxSeries);
-  const families = all.map(({ family, samples }, at) => {
-    const isKept = ranksOf[at]?.map((rank) => rank < firstDropped) ?? [];
-    if (!isKept.includes(false)) return { family, samples };
-    // Only entries of lists, which are short, are looked at one by one.
-    const rest = isKept.includes(true) ? [...samples].filter((_one, index) => isKept[index]) : [];
-    const kept = new Map(rest);
-    dropped.set(family.name, samples.size - kept.size);
-    return { family, samples: kept };
+  const positions = findPositions(set.listSamples);
+  const ranked = all.map(({ family, samples }, index) => {
+    const ranks = rankFamily(family, positions.get(family) ?? [index]);
+    return { family, samples, ranks };
+  });
+  const firstDropped = findFirstDropped(ranked, maxSeries);
+  const families = ranked.map(({ family, samples, ranks }) => {
+    if (ranks.every((rank) => rank < firstDropped)) return { family, samples };
+    // Only entries of lists, which are short, are looked at one by one; other families go as a whole.
+    const important = [...(ranks.length > 1 ? samples : [])].filter(
+      (_sample, index) => (ranks[index] ?? Infinity) < firstDropped,
+    );
+    dropped.set(family.name, samples.size - important.length);
+    return { family, samples: new Map(important) };
   });
   return { families: families.filter(({ samples }) => samples.size > 0), dropped };
 }
 
-/** A family has one rank, the entries of a list have one each: the larger, the earlier it is dropped. */
-function rankFamily({ importance }: Family, places: readonly number[]): readonly number[] {
-  return places.map((place) => {
-    const isHead = importance === 'list' && place < LIST_HEAD;
-    return STEP * STEPS.indexOf(isHead ? 'list head' : importance) + place;
+interface RankedFamily extends SampleSetFamily {
+  /** One rank of the family, or one of each entry of a list: the larger, the earlier it is dropped. */
+  readonly ranks: readonly number[];
+}
+
+function rankFamily({ importance }: Family, positions: readonly number[]): readonly number[] {
+  return positions.map((position) => {
+    const isHead = importance === 'list' && position < LIST_HEAD;
+    return STEP * STEPS.indexOf(isHead ? 'list head' : importance) + position;
   });
 }
 
-function findFirstDropped(
-  all: readonly SampleSetFamily[],
-  ranksOf: readonly (readonly number[])[],
-  maxSeries: number,
-): number {
-  const units = all.flatMap(({ samples }, at) => {
-    const ranks = ranksOf[at] ?? [];
-    return ranks.map((rank) => ({ rank, series: samples.size / ranks.length }));
-  });
+/** The rank from which on everything is dropped. */
+function findFirstDropped(families: readonly RankedFamily[], maxSeries: number): number {
+  const units = families.flatMap(({ samples, ranks }) =>
+    ranks.map((rank) => ({ rank, series: samples.size / ranks.length })),
+  );
   let series = 0;
   const first = units
     .toSorted((a, b) => a.rank - b.rank)
@@ -62,25 +65,27 @@ function findFirstDropped(
 }
 
 /**
- * The place of the entry of each sample in its list, by family: 0 for the entry that is written first. With `per`, each
- * problem has places of its own, and families without that label take the best one: of a range that is the 2nd
- * unavailable one and the 7th without a lease, the reporter has the 2nd place.
+ * The position of the entry of each sample in its list, by family: 0 for the entry that is written first. With `per`,
+ * each problem has positions of its own, and families without that label take the best one: of a range that is the 2nd
+ * unavailable one and the 7th without a lease, the reporter has the 2nd position.
  */
-function findPlaces(samples: readonly ListSample[]): ReadonlyMap<Family, readonly number[]> {
+function findPositions(samples: readonly ListSample[]): ReadonlyMap<Family, readonly number[]> {
   const lists = new Map<string, Map<string, number>>();
   const best = new Map<string, number>();
-  const placeOf = ({ list: { name, entry, per }, labels }: ListSample): number => {
+  const positionOf = ({ list: { name, entry, per }, labels }: ListSample): number => {
     const key = JSON.stringify([name, ...entry.map((label) => labels[label])]);
     const known = best.get(key);
     if (per === undefined && known !== undefined) return known;
     const listKey = JSON.stringify([name, per && labels[per]]);
     const list = lists.get(listKey) ?? new Map<string, number>();
-    const place = list.get(key) ?? list.size;
-    lists.set(listKey, list.set(key, place));
-    best.set(key, Math.min(place, known ?? place));
-    return place;
+    const position = list.get(key) ?? list.size;
+    lists.set(listKey, list.set(key, position));
+    best.set(key, Math.min(position, known ?? position));
+    return position;
   };
-  const placed = samples.map((sample) => ({ family: sample.family, place: placeOf(sample) }));
+  const placed = samples.map((sample) => ({ ...sample, position: positionOf(sample) }));
   const byFamily = Map.groupBy(placed, ({ family }) => family);
-  return new Map([...byFamily].map(([family, all]) => [family, all.map(({ place }) => place)]));
+  return new Map(
+    [...byFamily].map(([family, entries]) => [family, entries.map(({ position }) => position)]),
+  );
 }

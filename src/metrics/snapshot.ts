@@ -61,7 +61,7 @@ export async function renderSnapshot(
   }
   await compressing;
   return Object.freeze({
-    families: new Map(rendered.map((one) => [one.family.name, one])),
+    families: new Map(rendered.map((lines) => [lines.family.name, lines])),
     series: rendered.reduce((sum, { series }) => sum + series, 0),
   });
 }

@@ -42,7 +42,9 @@ function sendNodes(clusters: readonly ClusterSource[], response: ServerResponse)
     sendText(response, 400, `port is a number from 1 to ${MAX_PORT}\n`);
     return;
   }
-  const chosen = clusters.filter((one) => (name === null ? pollsNodes(one) : one.name === name));
+  const chosen = clusters.filter((cluster) =>
+    name === null ? pollsNodes(cluster) : cluster.name === name,
+  );
   if (name !== null && chosen.length === 0) {
     sendUnknownCluster(response, clusters);
     return;
@@ -52,7 +54,7 @@ function sendNodes(clusters: readonly ClusterSource[], response: ServerResponse)
     sendJson(response, toJson(groups));
     return;
   }
-  const names = chosen.map((one) => one.name).join(', ') || 'any cluster';
+  const names = chosen.map((cluster) => cluster.name).join(', ') || 'any cluster';
   const text = `the nodes of ${names} are not known at present\n`;
   sendText(response, 503, text, { 'retry-after': '5' });
 }

@@ -93,8 +93,8 @@ function formatOf({
 /** Names in lower case, without parameters; a quality of 0 means "not this". */
 function parseChoices(header: string | undefined) {
   return (header ?? '').split(',').map((text) => {
-    const [name = '', ...rest] = text.split(';').map((part) => part.trim());
-    const parameters = new Map(rest.map(parseParameter));
+    const [name = '', ...texts] = text.split(';').map((word) => word.trim());
+    const parameters = new Map(texts.map(parseParameter));
     const quality = Number(parameters.get('q') ?? 1);
     return { name: name.toLowerCase(), parameters, quality: quality <= 1 ? quality : 0 };
   });

@@ -102,19 +102,19 @@ export function send(
   }
   const length = body.reduce((sum, chunk) => sum + chunk.length, 0);
   response.setHeader('content-length', length);
-  const rest = [...body];
+  const unsent = [...body];
   function sendNext(): void {
     response.cork();
     let space = SLICE_BYTES;
-    for (let [chunk] = rest; chunk !== undefined && space > 0; [chunk] = rest) {
-      const part = chunk.subarray(0, space);
-      response.write(part);
-      space -= part.length;
-      if (part.length === chunk.length) rest.shift();
-      else rest[0] = chunk.subarray(part.length);
+    for (let [chunk] = unsent; chunk !== undefined && space > 0; [chunk] = unsent) {
+      const slice = chunk.subarray(0, space);
+      response.write(slice);
+      space -= slice.length;
+      if (slice.length === chunk.length) unsent.shift();
+      else unsent[0] = chunk.subarray(slice.length);
     }
     response.uncork();
-    if (rest.length === 0) response.end();
+    if (unsent.length === 0) response.end();
     else if (response.writableNeedDrain) response.once('drain', sendNext);
     else sendNext();
   }

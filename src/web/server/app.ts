@@ -33,13 +33,13 @@ export interface WebServerOptions {
 
 /** How long clients may be slow. */
 export const SERVER_TIMEOUTS = {
-  /** From the connection to the end of the headers of a request. */
+  /** A client has this time from the connection to the end of the headers of a request. */
   headersMs: 10_000,
-  /** To the end of a request. */
+  /** A client has this time to the end of a request. */
   requestMs: 30_000,
-  /** How often these two are checked. */
+  /** These two are checked so often. */
   checkMs: 5_000,
-  /** While a response is sent: until the client takes more of it. */
+  /** A client that takes nothing of its response for so long is cut off. */
   sendMs: 60_000,
 };
 

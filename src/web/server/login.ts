@@ -130,7 +130,7 @@ export class PasswordThread implements AsyncDisposable {
   #worker: Worker | undefined;
   #result = Promise.withResolvers<boolean>();
 
-  /** To be called again only when the comparison has ended. Rejects when the thread ends meanwhile. */
+  /** Must be called again only when the comparison has ended. Rejects when the thread ends meanwhile. */
   readonly compare: ComparePassword = (password, hash) => {
     this.#result = Promise.withResolvers();
     this.#worker ??= this.#start();

@@ -127,7 +127,7 @@ async function isStale(path: string): Promise<boolean> {
   }
 }
 
-/** As a URL or a `unix:` path; port 0 has become a number. */
+/** Describes an address as a URL or a `unix:` path; port 0 has become a number. */
 function describeAddress(server: Server): string {
   const address = server.address();
   if (address === null) return 'closed';
