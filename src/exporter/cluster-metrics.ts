@@ -107,7 +107,8 @@ export function measureCluster(cluster: MeasuredCluster): SampleSet {
   const expiryMs = clients.cluster?.tls.current().notAfterMs;
   set.set(clusterFamilies.certificateExpiry, { use: 'client' }, expiryMs && expiryMs / 1000);
   for (const poller of pollers) {
-    const { collector, shard, limits } = poller;
+    const { collector, shard, outcome } = poller;
+    const limits = outcome.last?.limits ?? new Set();
     const labels = { collector: collector.name, shard };
     for (const { family, value } of POLLER_FAMILIES) set.set(family, labels, value(poller));
     for (const limit of LIMITS) {

@@ -7,22 +7,22 @@ import {
   type Poll,
   type CollectorWith,
 } from '../collectors/collector.ts';
-import { sessions } from '../collectors/sessions/collector.ts';
 import { FILE_CHECK_MS } from '../config/files.ts';
 import type { ClusterConfig, Config } from '../config/schema.ts';
 import { createRemedyFinder } from '../diagnosis/diagnose.ts';
-import { checkUrls, createSessionsCheck } from '../findings/checks.ts';
+import { createProblemFinder, type ProblemFinder } from '../findings/checks.ts';
+import type { WatchWarning } from '../findings/watch-problems.ts';
 import type { PollStats } from '../http/poll-stats.ts';
 import type { Log } from '../log.ts';
 import type { Build, ExporterMetrics } from '../metrics/exporter-metrics.ts';
 import type { SampleSet } from '../metrics/sample-set.ts';
 import type { RenderedFamily } from '../metrics/snapshot.ts';
-import { Conditions } from '../polling/conditions.ts';
 import { Poller, type PollerOptions } from '../polling/poller.ts';
 import type { Clock } from '../polling/schedule.ts';
 import type { Api } from '../vocabulary.ts';
 import { type Clients, createClients } from './clients.ts';
 import { measureCluster } from './cluster-metrics.ts';
+import { ProblemLog } from './problem-log.ts';
 
 /** What all clusters of an exporter share. */
 export interface ClusterContext {
@@ -50,7 +50,8 @@ export class Cluster {
   readonly #context: ClusterContext;
   readonly #shard: Config['shard'];
   readonly #clients: Clients;
-  readonly #conditions: Conditions;
+  readonly #problemLog: ProblemLog;
+  readonly #findProblems: ProblemFinder;
   readonly #states = new CollectorStates();
   readonly #stop = new AbortController();
   #running: Promise<void> | undefined;
@@ -87,7 +88,8 @@ export class Cluster {
     this.#context = context;
     this.#shard = shard;
     this.#clients = clients;
-    this.#conditions = new Conditions(context.log, context.clock);
+    this.#problemLog = new ProblemLog(context.log, context.clock);
+    this.#findProblems = createProblemFinder(config, (api) => clients[api]?.http);
     this.pollers = this.#createPollers(previous);
     clients.cluster?.listings.onReplaced((poll, names) => {
       context.log.warn(names, 'cluster replaced, or all its nodes restarted');
@@ -101,8 +103,10 @@ export class Cluster {
   }
 
   /** What is wrong although polls succeed. */
-  get warnings(): Conditions['warnings'] {
-    return this.#conditions.warnings;
+  get warnings(): readonly WatchWarning[] {
+    return this.#problemLog.problems
+      .filter(({ reason, affects }) => reason === undefined && affects.length === 0)
+      .map((problem) => ({ ...problem, sinceMs: this.#problemLog.sinceMs(problem.key) }));
   }
 
   /** What a collector found, while it is young enough to be shown. */
@@ -193,7 +197,6 @@ export class Cluster {
     const shard = this.#shard;
     const metrics = this.#context.metrics.cluster(this.name);
     const findRemedy = createRemedyFinder(this.config);
-    const checkSessions = createSessionsCheck(this.#conditions, this.config);
     return collectors.flatMap((collector) => {
       const settings = this.config.collectors[collector.name];
       if (!settings?.enabled || (collector.scope === 'cluster' && shard.index !== 0)) return [];
@@ -220,13 +223,12 @@ export class Cluster {
           settings,
           metrics,
           log,
-          conditions: this.#conditions,
           findRemedy,
           clock,
           random,
           pollEnded: () => {
-            checkUrls(this.#conditions, collector, http, this.config);
-            if (collector === sessions) checkSessions(this);
+            const problems = this.#findProblems(this, collector, this.#problemLog.problems);
+            this.#problemLog.update(problems, collector.name);
             pollEnded?.(this, collector);
           },
         },

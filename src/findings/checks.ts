@@ -7,62 +7,98 @@ import { diagnose } from '../diagnosis/diagnose.ts';
 import { grantee } from '../diagnosis/rules.ts';
 import { formatCount } from '../format.ts';
 import type { HttpClient } from '../http/client.ts';
-import type { Conditions } from '../polling/conditions.ts';
-import type { Api } from '../vocabulary.ts';
+import type { Poller } from '../polling/poller.ts';
+import { type Api, APIS } from '../vocabulary.ts';
+import { failedPolls, pollWarnings, type WatchProblem } from './watch-problems.ts';
 
 /** The results of a cluster; undefined while a collector has no data that is young enough to be shown. */
 export interface PollResults {
   result<R extends CollectorResult>(collector: CollectorWith<Api, R>): R | undefined;
 }
 
-/** Reports URLs that fail while others work, so that no poll does. */
+/** The URLs that fail while others work, so that no poll does. When all fail, the polls do, and the list stays as it was. */
 export function checkUrls(
-  conditions: Conditions,
   collector: Collector,
   http: Pick<HttpClient, 'upstreams'>,
   config: ClusterConfig,
-): void {
+  previous: readonly WatchProblem[],
+): readonly WatchProblem[] {
   const upstreams = http.upstreams();
-  // The failed polls report it.
-  if (!upstreams.some(({ state }) => state === 'closed')) return;
-  for (const { name, state, lastFailure } of upstreams) {
-    const cause = state === 'closed' ? undefined : diagnose(lastFailure, collector, config);
-    conditions.update(
-      `URL ${name}`,
-      cause && {
-        key: `URL ${name}`,
-        message: `one of ${upstreams.length} URLs fails, the others are used: ${cause.cause}`,
-        remedy: cause.remedy,
-      },
-    );
-  }
+  const isOneUsed = upstreams.some(({ state }) => state === 'closed');
+  return upstreams.flatMap(({ name, state, lastFailure }) => {
+    const key = `URL ${name}`;
+    if (!isOneUsed) return previous.find((problem) => problem.key === key) ?? [];
+    const failure = state === 'closed' ? undefined : diagnose(lastFailure, collector, config);
+    if (failure === undefined) return [];
+    const message = `one of ${upstreams.length} URLs fails, the others are used: ${failure.cause}`;
+    return { key, message, remedy: failure.remedy, affects: [] };
+  });
 }
 
 /** Clients connect and leave between the polls of nodes and sessions: one contradiction proves nothing. */
 const MIN_CONTRADICTIONS = 3;
 
-/** Reports that the user sees no sessions of others although clients are connected; to be called after each poll. */
-export function createSessionsCheck(conditions: Conditions, { cluster_api: login }: ClusterConfig) {
-  const own = login?.username?.toLowerCase();
+/** Finds out that the user sees no sessions of others although clients are connected; to be called after each poll of them. */
+export function createSessionsCheck({ cluster_api: login }: ClusterConfig) {
+  const user = login?.username?.toLowerCase();
   let contradictions = 0;
-  return (cluster: PollResults): void => {
+  let found: WatchProblem | undefined;
+  return (cluster: PollResults): WatchProblem | undefined => {
     const listed = cluster.result(sessions);
     const known = cluster.result(nodes)?.nodes;
-    if (own === undefined || listed === undefined || known === undefined) return;
+    if (user === undefined || listed === undefined || known === undefined) return found;
     const connections = known
       .filter(({ isFresh }) => isFresh)
       .reduce((sum, { metrics }) => sum + (metrics.get('sql.conns') ?? 0), 0);
-    const others = listed.applications.filter(({ user }) => user !== own);
-    const seesOthers = others.some((one) => SESSION_STATES.some((state) => one[state] > 0));
+    const others = listed.applications.filter((application) => application.user !== user);
+    const seesOthers = others.some((counts) => SESSION_STATES.some((state) => counts[state] > 0));
     const isPlausible = seesOthers || connections === 0 || listed.failedNodes.size > 0;
     contradictions = isPlausible ? 0 : contradictions + 1;
     const count = formatCount(connections);
-    const condition = {
+    const problem = {
       key: 'own sessions',
-      message: `sessions: the user ${own} sees only its own sessions, although the nodes count ${count} connections`,
+      affects: [],
+      message: `sessions: the user ${user} sees only its own sessions, although the nodes count ${count} connections`,
       remedy: `run GRANT SYSTEM VIEWACTIVITYREDACTED TO ${grantee(login)};`,
     };
-    const isKnown = contradictions >= MIN_CONTRADICTIONS;
-    conditions.update('sessions of other users', isKnown ? condition : undefined);
+    found = contradictions >= MIN_CONTRADICTIONS ? problem : undefined;
+    return found;
+  };
+}
+
+/** A cluster whose pollers are watched. */
+interface WatchedCluster extends PollResults {
+  readonly pollers: readonly Pick<Poller, 'collector' | 'outcome'>[];
+}
+
+/** What is wrong with watching a cluster; to be called after each poll, with the collector that polled and the last list. */
+export type ProblemFinder = (
+  cluster: WatchedCluster,
+  polled: Collector,
+  previous: readonly WatchProblem[],
+) => readonly WatchProblem[];
+
+/** `http` gives the client of an API, where that is configured. */
+export function createProblemFinder(
+  config: ClusterConfig,
+  http: (api: Api) => Pick<HttpClient, 'upstreams'> | undefined,
+): ProblemFinder {
+  const checkSessions = createSessionsCheck(config);
+  let unseenSessions: readonly WatchProblem[] = [];
+  return (cluster, polled, previous) => {
+    const { pollers } = cluster;
+    if (polled === sessions) unseenSessions = [checkSessions(cluster) ?? []].flat();
+    const urls = APIS.flatMap((api) => {
+      const client = http(api);
+      const poller = pollers.find(({ collector }) => collector.api === api);
+      if (client === undefined || poller === undefined) return [];
+      return checkUrls(poller.collector, client, config, previous);
+    });
+    return [
+      ...failedPolls(pollers, previous),
+      ...pollWarnings(pollers),
+      ...urls,
+      ...unseenSessions,
+    ];
   };
 }

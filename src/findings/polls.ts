@@ -1,9 +1,9 @@
 import { formatDuration, formatList, quoteArgument } from '../format.ts';
-import type { Conditions } from '../polling/conditions.ts';
 import type { Outcome } from '../polling/outcome.ts';
 import type { Poller } from '../polling/poller.ts';
 import type { Api, FailureReason, Limit } from '../vocabulary.ts';
 import { type Problem, toTime } from './problem.ts';
+import type { WatchWarning } from './watch-problems.ts';
 
 /** A collector of a cluster by its poller. */
 export interface CollectorStatus {
@@ -52,7 +52,7 @@ export function readCollector(cluster: string, poller: Poller): CollectorStatus 
     items: last?.items,
     bytes: last?.bytes,
     series: poller.series,
-    limits: [...poller.limits],
+    limits: [...(last?.limits ?? [])],
     error: error && {
       reason: error.reason,
       message: error.message,
@@ -135,7 +135,7 @@ function alertOf(collector: CollectorStatus): Problem['alert'] {
 /** A problem that fails no poll, such as one of several URLs that is down. */
 export function warningProblem(
   cluster: string,
-  { key, message, remedy, sinceMs }: Conditions['warnings'][number],
+  { key, message, remedy, sinceMs }: WatchWarning,
 ): Problem {
   const text = `${message.charAt(0).toUpperCase()}${message.slice(1)}.`;
   return {

@@ -3,7 +3,6 @@ import type { RangesResult } from '../collectors/ranges/collector.ts';
 import { sessions, type SessionsResult } from '../collectors/sessions/collector.ts';
 import type { FindingSettings } from '../config/alert-settings.ts';
 import { formatDuration } from '../format.ts';
-import type { Conditions } from '../polling/conditions.ts';
 import type { Api } from '../vocabulary.ts';
 import { assistantProblems, type AssistantStatus } from './assistant.ts';
 import { decideDecommission } from './dead-nodes.ts';
@@ -18,6 +17,7 @@ import { quorumProblems, rangeProblems, widespreadProblems } from './range-probl
 import { type RangesStatus } from './ranges.ts';
 import type { StopEvidence } from './safe-to-stop.ts';
 import { sessionLoadProblems, sessionProblems, type SessionsStatus } from './sessions.ts';
+import type { WatchWarning } from './watch-problems.ts';
 
 /** What is known of a cluster; a part is absent while there is no current data of it. */
 export interface ClusterView {
@@ -38,7 +38,7 @@ export interface ClusterEvidence {
   readonly rates: NodeRates;
   readonly stop: StopEvidence;
   /** What is wrong although polls succeed. */
-  readonly warnings: Conditions['warnings'];
+  readonly warnings: readonly WatchWarning[];
 }
 
 /** The current results of polls; absent while there are none. */

@@ -28,6 +28,23 @@ export interface Outcome {
   readonly lastSuccessMs?: number | undefined;
   /** Why the last poll failed or was skipped; undefined after a success. */
   readonly error?: PollFailure | undefined;
+  /** What the last polls warned of. A failed poll resolves no warning, because it may have ended before the check. */
+  readonly warnings?: ReadonlySet<string>;
+}
+
+/** The warning of a collector whose interval is longer than the configured one. */
+export const STRETCHED = 'responses are slow: max_duty stretches the interval';
+
+/**
+ * The interval that keeps responses within their share of the time, in seconds. Example: with `max_duty: 0.1` responses
+ * of 9 s stretch an interval of 60 s to 90 s. Waiting for what never responds puts no load on the cluster and does not
+ * count.
+ */
+export function intervalAfter(
+  last: LastPoll | undefined,
+  { interval, max_duty }: { readonly interval: number; readonly max_duty: number },
+): number {
+  return Math.max(interval, (last?.answerSeconds ?? 0) / max_duty);
 }
 
 export function describePoll(
@@ -39,7 +56,7 @@ export function describePoll(
   return { atMs, durationSeconds, answerSeconds: answerMs / 1000, items, pages, bytes, limits };
 }
 
-/** Of an error of the exporter itself, which no response should be able to cause. */
+/** The failure of a poll by an error of the exporter itself, which no response should be able to cause. */
 export function unexpectedFailure(cause: unknown, what: string, log: Log): PollFailure {
   const stack = cause instanceof Error ? cause.stack : undefined;
   log.debug({ err: cause, stack }, 'unexpected error');

@@ -18,8 +18,14 @@ import { fitBudget } from '../metrics/series-budget.ts';
 import { renderSnapshot, type Snapshot } from '../metrics/snapshot.ts';
 import { inSlices } from '../time-slice.ts';
 import type { Limit } from '../vocabulary.ts';
-import { type Conditions, STRETCHED, WarningLog } from './conditions.ts';
-import { describePoll, failureReason, type Outcome, unexpectedFailure } from './outcome.ts';
+import {
+  describePoll,
+  failureReason,
+  intervalAfter,
+  type Outcome,
+  STRETCHED,
+  unexpectedFailure,
+} from './outcome.ts';
 import { type Clock, maxAgeSeconds, Schedule } from './schedule.ts';
 
 export interface PollerOptions {
@@ -36,7 +42,6 @@ export interface PollerOptions {
   readonly collect: (context: Poll) => Promise<CollectorResult>;
   readonly metrics: ClusterMetrics;
   readonly log: Log;
-  readonly conditions: Conditions;
   readonly clock: Clock;
   readonly random: () => number;
   /** Called when a poll has ended or was skipped and the outcome is up to date. */
@@ -53,7 +58,6 @@ export class Poller {
   readonly #schedule: Schedule;
   readonly #log: Log;
   readonly #labels: { readonly collector: string; readonly shard: string };
-  readonly #warnings: WarningLog;
   #outcome: Outcome;
   /** The result of the last poll that published, with its samples as frozen text. */
   #published:
@@ -78,7 +82,6 @@ export class Poller {
     this.#schedule = new Schedule(options.clock, options.random);
     this.#labels = { collector: collector.name, shard };
     this.#log = log.child(this.#labels);
-    this.#warnings = new WarningLog(this.#log);
     options.metrics.preparePolls(this.#labels);
   }
 
@@ -91,14 +94,9 @@ export class Poller {
     return this.#outcome;
   }
 
-  /**
-   * The interval that keeps responses within their share of the time: a cluster that responds slowly is polled less
-   * often. Waiting for what never responds puts no load on the cluster and does not count.
-   */
+  /** Longer than the configured one when responses are slow. */
   get intervalSeconds(): number {
-    const { last } = this.#outcome;
-    const { interval, max_duty } = this.#options.settings;
-    return Math.max(interval, (last?.answerSeconds ?? 0) / max_duty);
+    return intervalAfter(this.#outcome.last, this.#options.settings);
   }
 
   get isPolling(): boolean {
@@ -127,11 +125,6 @@ export class Poller {
 
   get series(): number {
     return this.snapshot?.series ?? 0;
-  }
-
-  /** Limits that the last poll reached. */
-  get limits(): ReadonlySet<Limit> {
-    return this.#outcome.last?.limits ?? new Set();
   }
 
   /** Polls until the signal aborts; resolves when its last poll has ended. */
@@ -233,9 +226,7 @@ export class Poller {
     metrics.pollFinished(this.#labels, failure?.reason);
     const overruns = Math.floor(tookMs / (this.intervalSeconds * 1000));
     if (overruns > 0) metrics.pollSkipped(this.#labels, 'overrun', overruns);
-    this.#conclude(failure, describePoll(stats, clock.wallMs(), tookMs / 1000));
-    if (this.intervalSeconds > settings.interval) warnings.add(STRETCHED);
-    this.#warnings.pollEnded(warnings, failure === undefined);
+    this.#conclude(failure, describePoll(stats, clock.wallMs(), tookMs / 1000), warnings);
   }
 
   /** Runs the collector and publishes its result; resolves to why the poll failed, if it did. */
@@ -284,17 +275,25 @@ export class Poller {
     this.#conclude({ reason: 'breaker_open', message }, this.#outcome.last);
   }
 
-  #conclude(failure: PollFailure | undefined, last: Outcome['last']): void {
-    const { conditions, findRemedy } = this.#options;
-    const hasWorked = this.#outcome.lastSuccessMs !== undefined;
-    const remedy = failure && findRemedy(this.collector, { ...failure, hasWorked });
+  #conclude(
+    failure: PollFailure | undefined,
+    last: Outcome['last'],
+    warnings: ReadonlySet<string> = new Set(),
+  ): void {
+    const before = this.#outcome;
+    const hasWorked = before.lastSuccessMs !== undefined;
+    const remedy = failure && this.#options.findRemedy(this.collector, { ...failure, hasWorked });
     const error = failure && { ...failure, remedy: failure.remedy ?? remedy };
-    conditions.pollEnded(this.collector, this.#outcome.state, error);
+    const { settings } = this.#options;
+    const isStretched = intervalAfter(last, settings) > settings.interval;
+    const all = isStretched ? new Set([...warnings, STRETCHED]) : warnings;
     this.#outcome = {
       state: error === undefined ? 'ok' : 'failing',
       error,
       last,
-      lastSuccessMs: error === undefined ? last?.atMs : this.#outcome.lastSuccessMs,
+      lastSuccessMs: error === undefined ? last?.atMs : before.lastSuccessMs,
+      warnings: error === undefined ? all : all.union(before.warnings ?? new Set()),
     };
+    if (error === undefined && before.state === 'waiting') this.#log.info('collector succeeded');
   }
 }

@@ -25,6 +25,8 @@ function linesOf(exporter: TestExporter): readonly string[] {
     .log()
     .split('\n')
     .filter((line) => /level=(?:info|warn|error)/.test(line) && !line.includes('listening'))
+    // A busy machine is slow.
+    .filter((line) => !line.includes('responses are slow'))
     .map((line) => line.replace(/^time=\S+ /, ''));
 }
 
@@ -109,9 +111,7 @@ describe('the log', () => {
     ]);
     const [found, ...others] = await findings(exporter);
     expect(others).toEqual([]);
-    expect(found?.text).toMatch(
-      /^One of 2 URLs fails, the others are used: login at \S+: connect /,
-    );
+    expect(found?.text).toMatch(/^One of 2 URLs fails, the others are used: \w+ at \S+: connect /);
     expect(found?.next).toMatch(/^Nothing listens there: .*`crdb-exporter diagnose --cluster sim`/);
   });
 

@@ -33,35 +33,26 @@ test('a poll is described by what it read and how long the answers took', async 
     error: undefined,
     last: { atMs, ...seconds, items: 3, pages: 2, bytes: 100, limits: new Set() },
     lastSuccessMs: atMs,
+    warnings: new Set(['responses are slow: max_duty stretches the interval']),
   });
   expect(poller.intervalSeconds).toBe(170);
   expect([poller.isPolling, poller.series, ended.polls]).toEqual([false, 2, 1]);
   expect(await counts()).toEqual({ [keyOf('polls_total')]: 1 });
-  expect(logged()).toEqual([
-    'info collector succeeded',
-    'warn responses are slow: max_duty stretches the interval',
-  ]);
+  expect(logged()).toEqual(['info collector succeeded']);
 });
 
-test('an interval that slow responses stretch is logged once, and shrinks with a quick one', async () => {
+test('an interval that slow responses stretch shrinks with a quick one', async () => {
   let endMs = 50_000;
-  const { poller, clock, poll, logged } = preparePoller(
+  const { poller, clock, poll } = preparePoller(
     (context) => void context.answering.push({ startMs: 0, endMs }),
     { max_duty: 0.1 },
   );
   await poll();
-  expect(poller.intervalSeconds).toBe(500);
-  clock.nowMs += 500_000;
-  await poll();
+  expect([poller.intervalSeconds, poller.outcome.warnings?.size]).toEqual([500, 1]);
   endMs = 100;
   clock.nowMs += 500_000;
   await poll();
-  expect(poller.intervalSeconds).toBe(60);
-  const text = 'responses are slow: max_duty stretches the interval';
-  expect(logged().filter((line) => line.includes('slow'))).toEqual([
-    `warn ${text}`,
-    `info resolved: ${text}`,
-  ]);
+  expect([poller.intervalSeconds, poller.outcome.warnings?.size]).toEqual([60, 0]);
 });
 
 test('a failed poll keeps the data and says why', async () => {
@@ -114,6 +105,7 @@ test.each([
     error: { reason: 'breaker_open', message, remedy: 'fix undefined' },
     last,
     lastSuccessMs,
+    warnings: new Set(),
   });
   expect(await counts()).toEqual({
     [keyOf('polls_total')]: 1,
@@ -179,16 +171,15 @@ test.each([
 test('the limits are those of the last poll', async () => {
   let limit: 'bytes' | undefined = 'bytes';
   const { poller, clock, poll } = preparePoller(({ limits }) => limit && limits.add(limit));
-  expect(poller.limits.size).toBe(0);
   await poll();
-  expect(poller.limits).toEqual(new Set(['bytes']));
+  expect(poller.outcome.last?.limits).toEqual(new Set(['bytes']));
   limit = undefined;
   clock.nowMs += 60_000;
   await poll();
-  expect(poller.limits.size).toBe(0);
+  expect(poller.outcome.last?.limits.size).toBe(0);
   const late = preparePoller(({ signal }) => waitFor(signal), { timeout: 0.01 });
   await late.poll();
-  expect(late.poller.limits).toEqual(new Set(['duration']));
+  expect(late.poller.outcome.last?.limits).toEqual(new Set(['duration']));
 });
 
 test('each poll loses what exceeds the series of its collector, and counts it', async () => {
@@ -196,7 +187,7 @@ test('each poll loses what exceeds the series of its collector, and counts it', 
   await poll();
   clock.nowMs += 60_000;
   await poll();
-  expect([poller.outcome.state, poller.limits, poller.series]).toEqual([
+  expect([poller.outcome.state, poller.outcome.last?.limits, poller.series]).toEqual([
     'ok',
     new Set(['series']),
     0,
@@ -220,24 +211,24 @@ test('a poll that the end of the process stops is not counted', async () => {
   expect([await counts(), logged(), ended.polls]).toEqual([{}, [], 1]);
 });
 
-test('each warning of a poll is logged once, and its end by a poll that succeeded', async () => {
+test('a warning lasts until a poll without it succeeds', async () => {
   let texts: readonly string[] = ['a', 'b'];
   let isBroken = false;
-  const { clock, poll, logged } = preparePoller(({ warn }) => {
+  const { poller, clock, poll } = preparePoller(({ warn }) => {
     for (const text of texts) warn(text);
     if (isBroken) throw new Error('broken');
   });
   const next = async (): Promise<readonly string[]> => {
     clock.nowMs += 60_000;
     await poll();
-    return logged().filter((line) => !/collector|broken/.test(line));
+    return [...(poller.outcome.warnings ?? [])].toSorted();
   };
-  expect(await next()).toEqual(['warn a', 'warn b']);
+  expect(await next()).toEqual(['a', 'b']);
   texts = ['b', 'c'];
   isBroken = true;
-  expect(await next()).toEqual(['warn c']);
+  expect(await next()).toEqual(['a', 'b', 'c']);
   isBroken = false;
-  expect(await next()).toEqual(['info resolved: a']);
+  expect(await next()).toEqual(['b', 'c']);
 });
 
 test('a new poller shows what the previous one showed, and polls when that has ended', async () => {

@@ -4,7 +4,6 @@ import { createLog } from '../../src/log.ts';
 import { ClusterMetrics } from '../../src/metrics/exporter-metrics.ts';
 import { gauge } from '../../src/metrics/family.ts';
 import type { SampleSet } from '../../src/metrics/sample-set.ts';
-import { Conditions } from '../../src/polling/conditions.ts';
 import { Poller, type PollerOptions } from '../../src/polling/poller.ts';
 import { orders } from '../support/collectors.ts';
 
@@ -84,7 +83,6 @@ export function preparePoller(
       collect: async (context) => Object(await collect(context, clock)),
       metrics,
       log,
-      conditions: new Conditions(log, clocks),
       clock: clocks,
       random: () => 0,
       pollEnded() {

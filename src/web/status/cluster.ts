@@ -23,9 +23,9 @@ import {
 import type { ScanCheck } from '../../findings/scan-history.ts';
 import { isScanWrong } from '../../findings/scan-status.ts';
 import { readSessions } from '../../findings/sessions.ts';
+import type { WatchWarning } from '../../findings/watch-problems.ts';
 import type { SampleSet } from '../../metrics/sample-set.ts';
 import type { RenderedFamily } from '../../metrics/snapshot.ts';
-import type { Conditions } from '../../polling/conditions.ts';
 import type { Poller } from '../../polling/poller.ts';
 import type { Api } from '../../vocabulary.ts';
 
@@ -38,7 +38,7 @@ export interface ClusterSource {
   readonly config: Pick<ClusterConfig, 'console_url'>;
   readonly pollers: readonly Poller[];
   /** What is wrong although polls succeed. */
-  readonly warnings: Conditions['warnings'];
+  readonly warnings: readonly WatchWarning[];
   /** Undefined while a collector has no data that is young enough to be shown. */
   result<R extends CollectorResult>(collector: CollectorWith<Api, R>): R | undefined;
   lastResult<R extends CollectorResult>(collector: CollectorWith<Api, R>): R | undefined;

@@ -182,7 +182,7 @@ test('ranges that were read without a node are no sign of health', async () => {
   expect(text).toMatch(/Read from 8 of 9 nodes\.\s+The figures are lower bounds\./);
   simulator?.clearFaults();
   // A line for each change.
-  await expect.poll(() => scene.exporter.log()).toMatch(/resolved: .*HTTP 500/);
+  await expect.poll(() => scene.exporter.log()).toMatch(/recovered after .*HTTP 500/);
 });
 
 function parseDuration(text = ''): number {

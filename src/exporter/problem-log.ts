@@ -1,0 +1,90 @@
+import type { WatchProblem } from '../findings/watch-problems.ts';
+import { formatDuration } from '../format.ts';
+import type { Log } from '../log.ts';
+import type { Clock } from '../polling/schedule.ts';
+
+const REMINDER_MS = 10 * 60_000;
+
+interface LoggedProblem {
+  readonly problem: WatchProblem;
+  /** All collectors that it has concerned. */
+  readonly affected: ReadonlySet<string>;
+  /** Wall clock, ms. */
+  readonly sinceMs: number;
+  readonly startedAtMs: number;
+  readonly loggedAtMs: number;
+  /** Polls that ended with it. */
+  readonly polls: number;
+}
+
+/** Logs each problem of watching a cluster once, again every ten minutes while it lasts, and its end. */
+export class ProblemLog {
+  readonly #log: Log;
+  readonly #clock: Clock;
+  #known: ReadonlyMap<string, LoggedProblem> = new Map();
+
+  constructor(log: Log, clock: Clock) {
+    this.#log = log;
+    this.#clock = clock;
+  }
+
+  /** The list of the last update. */
+  get problems(): readonly WatchProblem[] {
+    return [...this.#known.values()].map(({ problem }) => problem);
+  }
+
+  /** When it was first in the list, wall clock; 0 for what is not in the list. */
+  sinceMs(key: string): number {
+    return this.#known.get(key)?.sinceMs ?? 0;
+  }
+
+  /** Takes the list after a poll of a collector has ended or was skipped, and logs what has changed. */
+  update(problems: readonly WatchProblem[], collector: string): void {
+    const before = this.#known;
+    const logged = problems.map((problem) => {
+      const known = before.get(problem.key);
+      return known === undefined ? this.#begin(problem) : this.#goOn(known, problem, collector);
+    });
+    this.#known = new Map(logged.map((one) => [one.problem.key, one]));
+    for (const [key, known] of before) if (!this.#known.has(key)) this.#end(known, problems);
+  }
+
+  #begin(problem: WatchProblem): LoggedProblem {
+    const { affects, reason, remedy: hint, message } = problem;
+    const nowMs = this.#clock.monotonicMs();
+    this.#log.warn({ collector: affects[0], reason, hint }, message);
+    const times = { sinceMs: this.#clock.wallMs(), startedAtMs: nowMs, loggedAtMs: nowMs };
+    return { problem, affected: new Set(affects), ...times, polls: 1 };
+  }
+
+  #goOn(known: LoggedProblem, problem: WatchProblem, collector: string): LoggedProblem {
+    const { affects, reason, remedy: hint, message } = problem;
+    const affected = known.affected.union(new Set(affects));
+    const isPolled = affects.includes(collector);
+    const polls = known.polls + Number(isPolled);
+    const nowMs = this.#clock.monotonicMs();
+    if (nowMs - known.loggedAtMs < REMINDER_MS) {
+      if (isPolled) this.#log.debug({ reason, hint }, message);
+      return { ...known, problem, affected, polls };
+    }
+    const since = new Date(known.sinceMs).toISOString();
+    const text = reason === undefined ? `still: ${message}` : `still failing: ${message}`;
+    this.#log.warn({ affects: listed(affects), reason, since, polls, hint }, text);
+    return { ...known, problem, affected, polls, loggedAtMs: nowMs };
+  }
+
+  /** What fails of another cause now has not recovered. */
+  #end({ problem, affected, startedAtMs }: LoggedProblem, now: readonly WatchProblem[]): void {
+    const { reason, message } = problem;
+    const failing = now.filter((one) => one.reason !== undefined).flatMap(({ affects }) => affects);
+    if (reason !== undefined && failing.some((name) => affected.has(name))) return;
+    const lasted = formatDuration((this.#clock.monotonicMs() - startedAtMs) / 1000);
+    const fields = { affects: listed([...affected]), reason };
+    this.#log.info(fields, `recovered after ${lasted}: ${message}`);
+  }
+}
+
+/** Undefined for none: the log leaves it out. */
+function listed(collectors: readonly string[]): string | undefined {
+  return collectors.length === 0 ? undefined : collectors.join(', ');
+}
