@@ -42,12 +42,12 @@ export const userImpact = (limit: Limit): Row => ({
     }),
     stat('Failed statements', {
       about:
-        'Share of the statements that fail, now and an hour ago (crdb_node_sql_failures_total, crdb_node_sql_queries_total). Orange: many times the usual share of most applications.',
+        'Share of the statements that fail, now and an hour ago (crdb_node_sql_failures_total, crdb_node_sql_queries_total). Orange or red: CrdbSqlFailing.',
       queries: nowAndBefore(
         (offset) => `${rateOf(FAILURES, offset)} / ${rateOf(STATEMENTS, offset)}`,
       ),
       unit: 'percentunit',
-      steps: ['green', [0.1, 'orange'], [0.5, 'red']],
+      steps: ['green', [limit('sql_failures'), 'orange'], [limit('sql_failures_critical'), 'red']],
       links: [toBoard('Nodes', 'crdb-nodes')],
     }).overrideByQuery('B', PLAIN),
     stat('SQL latency p99', {

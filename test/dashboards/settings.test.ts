@@ -37,8 +37,6 @@ const WITHOUT_PANEL = new Set([
   'lock_waiters',
   'memory_critical',
   'memory_growing',
-  'sql_failures',
-  'sql_failures_critical',
   'stopped_queries',
 ]);
 

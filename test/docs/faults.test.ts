@@ -7,6 +7,7 @@ import { nameOf, readRules } from '../rules/rule-set.ts';
 
 const DOCS = path.join(import.meta.dirname, '..', '..', 'docs');
 const RULES = readRules().flatMap(({ rules }) => rules);
+const ALERTS = RULES.flatMap(({ alert }) => alert ?? []);
 const COMMANDS = readFileSync(path.join(DOCS, 'commands.md'), 'utf8');
 
 /** A line of the table of faults. */
@@ -77,6 +78,16 @@ describe('the table of faults', () => {
     const isSilent = (name: string): boolean => !read.some(({ families }) => families.has(name));
     expect(fault.reason === undefined ? fault.metrics.filter(isSilent) : []).toEqual([]);
   });
+
+  test.each(FAULTS.filter(({ reason }) => reason !== undefined))(
+    'says that there is no alert only where none reads the metric: $fault',
+    ({ metrics }) => {
+      const reading = ALERTS.filter((alert) =>
+        metrics.some((metric) => familiesOf(alert).has(metric)),
+      );
+      expect(reading).toEqual([]);
+    },
+  );
 
   test.each(FAULTS)('names panels that show the metric: $fault', (fault) => {
     expect(fault.panels.length).toBeGreaterThan(0);
