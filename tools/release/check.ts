@@ -7,6 +7,7 @@ import { type Finding, notChecked, problem } from './findings.ts';
 import { CHART, EXAMPLES, lintChart, renderChart } from './helm.ts';
 import { checkImage } from './image.ts';
 import { findForeignLicences } from './licences.ts';
+import { lintRulesAndDashboards } from './linters.ts';
 import { findNoteProblems } from './notes.ts';
 import { ROOT, run, runStreaming, works } from './programs.ts';
 
@@ -29,6 +30,7 @@ const STEPS: Readonly<Record<string, Step>> = {
     findForeignLicences(JSON.parse(read('package-lock.json'))).map(problem),
   'bill of materials': checkBill,
   'generated files': findStaleFiles,
+  'linters of rules and dashboards': lintRulesAndDashboards,
   chart: () =>
     works('helm', 'version') ? inFolder(checkChart) : [notChecked('the chart: needs helm')],
   'all tests': runTests,
