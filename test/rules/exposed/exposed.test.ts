@@ -1,0 +1,37 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { ParsedSample } from '../../metrics/parse-exposition.ts';
+import { hasProgram } from '../../support/programs.ts';
+import { testRules } from '../promtool.ts';
+import { readRules } from '../rule-set.ts';
+import { dayCase } from './day.ts';
+import { scrapeCalm } from './exposition.ts';
+import { faultCase, FAULTS } from './faults.ts';
+
+/** Without texts, which cost most of the time of promtool. */
+const GROUPS = readRules().map((group) => ({
+  ...group,
+  rules: group.rules.map(({ annotations: _texts, ...rule }) => rule),
+}));
+
+// What an exporter serves of a calm simulated cluster, scraped once and changed minute by minute.
+describe.skipIf(!hasProgram('promtool'))('what the exporter serves', () => {
+  let samples: readonly ParsedSample[];
+
+  beforeAll(async () => {
+    samples = await scrapeCalm();
+  });
+
+  test.each(FAULTS)(
+    'makes its alerts fire in time, and no others: $fault',
+    { timeout: 240_000 },
+    async (fault) => {
+      const { text } = await testRules(GROUPS, [faultCase(samples, fault)]);
+      expect(text).toContain('SUCCESS');
+    },
+  );
+
+  test('makes no alert fire on a normal day of 13 hours', { timeout: 600_000 }, async () => {
+    const { text } = await testRules(GROUPS, [dayCase(samples)]);
+    expect(text).toContain('SUCCESS');
+  });
+});

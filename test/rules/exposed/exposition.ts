@@ -1,0 +1,215 @@
+import { startSimulator } from '../../../src/simulator/index.ts';
+import type { ParsedSample } from '../../metrics/parse-exposition.ts';
+import { everyCollector } from '../../support/collectors.ts';
+import { clusterYaml, startTestExporter } from '../../support/exporter.ts';
+import type { RuleCase } from '../cases.ts';
+import { readRules } from '../rule-set.ts';
+
+const NOW_MS = Date.parse('2026-03-01T12:00:00Z');
+const MINUTE = 60;
+const JOB = 'crdb-exporter';
+const STATEMENTS_PER_MINUTE = 6000;
+/** Metrics with the time of the last poll or record, which goes on. */
+const GOES_ON = /last_success_timestamp|last_attempt_timestamp|updated_timestamp/;
+/** Families that an expression of the rules reads; promtool gets no others. */
+const READ = new Set(
+  readRules().flatMap(({ rules }) => rules.flatMap(({ expr }) => expr.match(/\bcrdb_\w+/g) ?? [])),
+);
+
+export type Labels = Readonly<Record<string, string>>;
+/** The value in a minute, from the one that was exposed; nothing where the series is absent. */
+export type Change = (minute: number, value: number) => number | undefined;
+
+/** What an exporter serves of a calm simulated cluster of six nodes in three regions, which it has polled once. */
+export async function scrapeCalm(): Promise<readonly ParsedSample[]> {
+  await using simulator = await startSimulator({
+    scenario: 'calm',
+    seed: 9,
+    nodes: 6,
+    ranges: 400,
+    sessions: 4,
+    metricKeys: 'useful',
+    frozen: true,
+    now: () => NOW_MS,
+  });
+  await using exporter = await startTestExporter({
+    yaml: `${everyCollector({})}clusters:\n${clusterYaml(simulator)}`,
+    app: { clock: { wallMs: () => NOW_MS, monotonicMs: () => performance.now() } },
+  });
+  const { samples } = await exporter.until((scrape) => {
+    const polled = scrape.all('crdb_exporter_collector_success');
+    return polled.length >= 5 && polled.every(({ value }) => value === 1);
+  });
+  return samples.filter(({ name }) => READ.has(name));
+}
+
+interface Series {
+  readonly name: string;
+  readonly labels: Labels;
+  readonly value: number;
+  change: Change;
+}
+
+interface ExposedOptions {
+  readonly instances?: readonly string[] | undefined;
+  readonly stepMinutes?: number;
+}
+
+/** An exposition repeated minute by minute, by two exporters of which `b` sees every change a minute later. */
+export class Exposed {
+  readonly #cluster: string;
+  readonly #minutes: number;
+  readonly #stepMinutes: number;
+  readonly #instances: readonly string[];
+  readonly #series: Series[];
+
+  constructor(
+    samples: readonly ParsedSample[],
+    cluster: string,
+    minutes: number,
+    { instances = ['a', 'b'], stepMinutes = 1 }: ExposedOptions = {},
+  ) {
+    this.#cluster = cluster;
+    this.#minutes = minutes;
+    this.#stepMinutes = stepMinutes;
+    this.#instances = instances.map((instance) => `${cluster}-${instance}`);
+    this.#series = this.#instances.flatMap((instance, late) => [
+      ...samples.map((sample) => this.#repeat(sample, instance, late)),
+      {
+        name: 'up',
+        labels: { job: JOB, instance },
+        value: 1,
+        change: (_minute: number, value: number) => value,
+      },
+    ]);
+  }
+
+  #repeat({ name, labels, value }: ParsedSample, instance: string, late: number): Series {
+    const named = { ...labels, job: JOB, instance };
+    const series = 'crdb_cluster' in labels ? { ...named, crdb_cluster: this.#cluster } : named;
+    const shown = name.endsWith('_timestamp_seconds') ? value - NOW_MS / 1000 : value;
+    return { name, labels: series, value: shown, change: course(name, late) };
+  }
+
+  /** Changes every series of these families with these labels, by all exporters or by one. */
+  change(names: RegExp, labels: Labels, change: Change): this {
+    for (const series of this.#matching(names, labels)) {
+      const before = series.change;
+      const late = this.#instances.indexOf(series.labels['instance'] ?? '');
+      series.change = (minute, value) => {
+        const unchanged = before(minute, value);
+        return unchanged === undefined ? undefined : change(minute - Math.max(0, late), unchanged);
+      };
+    }
+    return this;
+  }
+
+  /** Copies these series with other labels, as those of a new node; `change` sees the values of the model. */
+  copy(names: RegExp, labels: Labels, changed: Labels, change: Change): this {
+    const copies = this.#matching(names, labels).map((series) => ({
+      ...series,
+      labels: { ...series.labels, ...changed },
+    }));
+    this.#series.push(...copies);
+    return this.change(names, { ...labels, ...changed }, change);
+  }
+
+  /** No scrape of the exporter succeeds in these minutes. */
+  exporterDown(instance: string, isDown: (minute: number) => boolean): this {
+    const labels = { instance: `${this.#cluster}-${instance}` };
+    for (const series of this.#matching(/./, labels)) {
+      const before = series.change;
+      series.change = (minute, value) =>
+        isDown(minute) ? (series.name === 'up' ? 0 : undefined) : before(minute, value);
+    }
+    return this;
+  }
+
+  /** A node is drained for two minutes, down for two, and starts again. */
+  restartNode(id: string, at: number): this {
+    const isAway = (minute: number): boolean => minute >= at + 2 && minute < at + 4;
+    this.status(id, (minute) =>
+      minute < at || minute >= at + 4 ? 'live' : minute < at + 2 ? 'draining' : 'unavailable',
+    );
+    this.change(
+      /^crdb_(node_(?!liveness|info|locality|started|updated)|store_)/,
+      { node_id: id },
+      (minute, value) => (isAway(minute) ? undefined : value),
+    );
+    this.change(/^crdb_node_started/, { node_id: id }, (minute, value) =>
+      minute >= at + 4 ? (at + 4) * MINUTE : value,
+    );
+    return this.change(/^crdb_range_leases$/, { node_id: id }, (minute, value) =>
+      minute >= at && minute < at + 6 ? 0 : value,
+    );
+  }
+
+  /** Sets the liveness of a node by minute. */
+  status(id: string, statusAt: (minute: number) => string): this {
+    for (const { labels } of this.#matching(/^crdb_node_liveness$/, { node_id: id })) {
+      const { status = '', instance = '' } = labels;
+      this.change(/^crdb_node_liveness$/, { node_id: id, status, instance }, (minute) =>
+        statusAt(minute) === status ? 1 : 0,
+      );
+    }
+    return this;
+  }
+
+  #matching(names: RegExp, labels: Labels): readonly Series[] {
+    const wanted = Object.entries(labels);
+    return this.#series.filter(
+      (series) =>
+        names.test(series.name) && wanted.every(([label, value]) => series.labels[label] === value),
+    );
+  }
+
+  /** In the notation of promtool. */
+  write(): RuleCase['input_series'] {
+    return this.#series.map(({ name, labels, value, change }) => {
+      const texts = Object.entries(labels).map(
+        ([label, text]) => `${label}=${JSON.stringify(text)}`,
+      );
+      const values = Array.from({ length: this.#minutes / this.#stepMinutes + 1 }, (_, index) =>
+        change(index * this.#stepMinutes, value),
+      );
+      return { series: `${name}{${texts.join(',')}}`, values: notation(values) };
+    });
+  }
+}
+
+/** How the value of a family goes on while nothing happens. */
+function course(name: string, late: number): Change {
+  if (name === 'crdb_node_sql_queries_total') {
+    return (minute, value) => value + minute * STATEMENTS_PER_MINUTE;
+  }
+  if (GOES_ON.test(name)) return (minute, value) => value + minute * MINUTE - late * 17;
+  return (_minute, value) => value;
+}
+
+/** `[1, 1, 1, undefined, undefined]` -> `1+0x2 stale _`. */
+function notation(values: readonly (number | undefined)[]): string {
+  const parts: string[] = [];
+  for (let from = 0; from < values.length;) {
+    const run = runFrom(values, from);
+    parts.push(run.text);
+    from += run.length;
+  }
+  return parts.join(' ');
+}
+
+/** The values from this one on that rise or fall by the same step. */
+function runFrom(
+  values: readonly (number | undefined)[],
+  from: number,
+): { readonly text: string; readonly length: number } {
+  const first = values[from];
+  if (first === undefined) {
+    const ends = from > 0 && values[from - 1] !== undefined;
+    return { text: ends ? 'stale' : '_', length: 1 };
+  }
+  const step = (values[from + 1] ?? first) - first;
+  let length = 1;
+  while (values[from + length] === first + step * length) length += 1;
+  const sign = step < 0 ? '' : '+';
+  return { text: length === 1 ? `${first}` : `${first}${sign}${step}x${length - 1}`, length };
+}

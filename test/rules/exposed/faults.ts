@@ -1,0 +1,257 @@
+import type { ParsedSample } from '../../metrics/parse-exposition.ts';
+import type { RuleCase } from '../cases.ts';
+import { Exposed } from './exposition.ts';
+
+/** The minute in which each fault begins. */
+const START = 30;
+/** How long most faults are watched. */
+const MINUTES = 75;
+
+export interface Fault {
+  readonly fault: string;
+  /** The alerts of its cluster, and the minutes from the start of the fault to each of them, at most. */
+  readonly fires: Readonly<Record<string, number>>;
+  /** The name of its cluster, and what happens there. */
+  readonly cluster: string;
+  readonly play: (exposed: Exposed) => unknown;
+  /** The exporters of the cluster, two unless stated. */
+  readonly instances?: readonly string[];
+  readonly minutes?: number;
+}
+
+const GIB = 2 ** 30;
+
+function isFault(minute: number): boolean {
+  return minute >= START;
+}
+
+/** A value from the start of the fault on. */
+function becomes(value: number): (minute: number, before: number) => number {
+  return (minute, before) => (isFault(minute) ? value : before);
+}
+
+/** A counter that rises by this much a minute from the start of the fault on. */
+function rises(perMinute: number): (minute: number, before: number) => number {
+  return (minute, before) => before + Math.max(0, minute - START) * perMinute;
+}
+
+function stopsCounting(minute: number, value: number): number {
+  return value - Math.max(0, minute - START) * 6000;
+}
+
+export const FAULTS: readonly Fault[] = [
+  {
+    fault: 'One of several exporters dies, the only one of its cluster',
+    cluster: 'alone',
+    fires: { 'CrdbExporterDown warning': 5, 'CrdbMonitoringBlind critical': 5 },
+    instances: ['a'],
+    play: (exposed) => exposed.exporterDown('a', isFault),
+  },
+  {
+    fault: 'The liveness of a node flaps, one minute in three',
+    cluster: 'flaps',
+    fires: {
+      'CrdbNodeLivenessFlapping warning': 9,
+      'CrdbHeartbeatSlow warning': 5,
+      'CrdbHeartbeatSlow critical': 5,
+    },
+    play: (exposed) => {
+      exposed.status('3', (minute) =>
+        isFault(minute) && minute % 3 === 0 ? 'unavailable' : 'live',
+      );
+      exposed.change(/heartbeat_p99/, { node_id: '3' }, becomes(4.5));
+    },
+  },
+  {
+    fault: 'A leak: out of memory after three hours, and again',
+    cluster: 'leaks',
+    minutes: 215,
+    fires: {
+      'CrdbNodeMemoryGrows warning': 124,
+      'CrdbNodeMemoryHigh critical': 174,
+    },
+    play: (exposed) => {
+      const killed = START + 180;
+      exposed.change(
+        /resident_memory/,
+        { node_id: '2' },
+        (minute) => 32 * GIB * (0.4 + (0.6 * Math.max(0, (minute - START) % 180)) / 180),
+      );
+      exposed.change(/started_timestamp/, { node_id: '2' }, (minute, value) =>
+        minute >= killed ? killed * 60 : value,
+      );
+    },
+  },
+  {
+    fault: 'One exporter of a pair loses the API',
+    cluster: 'half',
+    fires: { 'CrdbExportersDisagree warning': 11 },
+    play: (exposed) => {
+      exposed.change(/^crdb_(?!up|exporter)/, { instance: 'half-b' }, (minute, value) =>
+        isFault(minute - 2) ? undefined : value,
+      );
+      exposed.change(/^crdb_up$/, { instance: 'half-b' }, becomes(0));
+      exposed.change(
+        /last_success/,
+        { instance: 'half-b' },
+        (minute, value) => value - Math.max(0, minute - START) * 60,
+      );
+    },
+  },
+  {
+    fault: 'One exporter of a pair sees three live nodes as dead',
+    cluster: 'opposite',
+    fires: {
+      'CrdbExportersDisagree warning': 11,
+      'CrdbMultipleNodesDown critical': 2,
+      'CrdbNodeDead warning': 3,
+    },
+    play: (exposed) => {
+      for (const node_id of ['1', '2', '3']) {
+        exposed.change(
+          /^crdb_node_liveness$/,
+          { instance: 'opposite-b', node_id, status: 'live' },
+          becomes(0),
+        );
+        exposed.change(
+          /^crdb_node_liveness$/,
+          { instance: 'opposite-b', node_id, status: 'dead' },
+          becomes(1),
+        );
+      }
+    },
+  },
+  {
+    fault: 'The disk of a store is slow: syncs of 600 ms',
+    cluster: 'slow',
+    fires: { 'CrdbStoreDiskSlow warning': 10 },
+    play: (exposed) => {
+      exposed.change(/wal_fsync/, { store_id: '4' }, becomes(0.6));
+      exposed.change(/disk_slow/, { store_id: '4' }, rises(3));
+      exposed.change(/io_overload/, { store_id: '4' }, becomes(0.7));
+    },
+  },
+  {
+    fault: '90 % of the statements fail',
+    cluster: 'fails',
+    fires: { 'CrdbSqlFailing warning': 11, 'CrdbSqlFailing critical': 8 },
+    play: (exposed) => exposed.change(/sql_failures/, {}, rises(5400)),
+  },
+  {
+    fault: 'No statement runs, with 600 connections',
+    cluster: 'stops',
+    fires: { 'CrdbSqlStopped critical': 11 },
+    play: (exposed) => {
+      exposed.change(/sql_connections/, {}, () => 100);
+      exposed.change(/sql_queries/, {}, stopsCounting);
+    },
+  },
+  {
+    fault: 'Partition between two regions, with a dead node in the third',
+    cluster: 'parted',
+    fires: { 'CrdbPartitionSuspected warning': 5, 'CrdbNodeDead warning': 2 - START },
+    play: (exposed) => {
+      exposed.status('6', () => 'dead');
+      for (const node_id of ['1', '2', '4', '5']) {
+        exposed.change(/rpc_connections/, { node_id, state: 'unhealthy' }, becomes(6));
+        exposed.change(/rpc_connections/, { node_id, state: 'healthy' }, becomes(6));
+      }
+    },
+  },
+  {
+    fault: 'A node certificate has 6 days left, in a new Prometheus',
+    cluster: 'expires',
+    minutes: 90,
+    fires: { 'CrdbCertificateExpiring warning': 60 - START },
+    play: (exposed) =>
+      exposed.change(/certificate_expiry/, { certificate: 'node' }, () => 6 * 86_400),
+  },
+  {
+    fault: 'Backups stop, then nodes and exporters restart',
+    cluster: 'unsaved',
+    minutes: 90,
+    fires: { 'CrdbBackupTooOld warning': 11 },
+    play: (exposed) =>
+      exposed.change(/backup_last_completed/, {}, (minute) =>
+        minute < START ? -25.5 * 3600 : undefined,
+      ),
+  },
+  {
+    fault: 'One of two nodes of a region has 98 % of its leases',
+    cluster: 'leases',
+    fires: { 'CrdbNodeHotspot warning': 30 },
+    play: (exposed) => {
+      exposed.change(/^crdb_range_leases$/, { node_id: '1' }, becomes(245));
+      exposed.change(/^crdb_range_leases$/, { node_id: '4' }, becomes(5));
+    },
+  },
+  {
+    fault: '40 % of the sessions are idle in transaction, 180 requests wait',
+    cluster: 'idle',
+    fires: { 'CrdbIdleTransactions warning': 5 },
+    play: (exposed) => {
+      exposed.change(/^crdb_sessions$/, { state: 'idle_in_transaction' }, becomes(20));
+      exposed.change(/^crdb_sessions$/, { state: 'idle' }, becomes(30));
+      exposed.change(/lock_waiters/, {}, becomes(15));
+    },
+  },
+  {
+    fault: 'The last replicas of a decommissioning go to and fro',
+    cluster: 'leaves',
+    minutes: 160,
+    fires: { 'CrdbNodeStuckLeaving warning': 121 },
+    play: (exposed) => {
+      exposed.status('6', (minute) => (isFault(minute) ? 'decommissioning' : 'live'));
+      exposed.change(/^crdb_(range|store)_replicas$/, { node_id: '6' }, (minute, value) =>
+        isFault(minute) ? (minute % 50 < 25 ? 4 : 3) : value,
+      );
+    },
+  },
+  {
+    fault: 'A changefeed is more than 4 hours behind',
+    cluster: 'behind',
+    fires: { 'CrdbChangefeedLagging warning': 15, 'CrdbChangefeedLagging critical': 15 },
+    play: (exposed) => exposed.change(/changefeed_max_behind/, { node_id: '1' }, becomes(15_000)),
+  },
+  {
+    fault: "The clock of an exporter's host is 3 minutes ahead",
+    cluster: 'ahead',
+    fires: { 'CrdbExporterClockWrong warning': 5 },
+    play: (exposed) =>
+      exposed.change(/last_(success|attempt)/, { instance: 'ahead-a' }, (minute, value) =>
+        isFault(minute) ? value + 180 : value,
+      ),
+  },
+  {
+    fault: 'Two databases have one name',
+    cluster: 'shared',
+    fires: { 'CrdbClusterNameShared warning': 15 },
+    play: (exposed) =>
+      exposed.change(/started_timestamp/, { instance: 'shared-a' }, (minute, value) =>
+        isFault(minute) ? value - 86_400 : value,
+      ),
+  },
+];
+
+/** The minutes from the start of the fault to each alert of its cluster, as a case of promtool. */
+export function faultCase(samples: readonly ParsedSample[], fault: Fault): RuleCase {
+  const { cluster, play, instances, fires, minutes = MINUTES } = fault;
+  const exposed = new Exposed(samples, cluster, minutes, { instances });
+  play(exposed);
+  const firstFiring = `min_over_time(timestamp(ALERTS{alertstate="firing",alertname!="CrdbWatchdog"})[${minutes}m:1m])`;
+  return {
+    name: fault.fault,
+    interval: '1m',
+    input_series: exposed.write(),
+    promql_expr_test: [
+      {
+        expr: `min by (alertname, severity) (${firstFiring}) / 60 - ${START}`,
+        eval_time: `${minutes}m`,
+        exp_samples: Object.entries(fires).map(([alert, value]) => {
+          const [alertname, severity] = alert.split(' ');
+          return { labels: `{alertname="${alertname}",severity="${severity}"}`, value };
+        }),
+      },
+    ],
+  };
+}
