@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { COLLECTORS } from '../collectors/index.ts';
 import { formatIssues } from '../config/issues.ts';
 import { type ConfigSources, loadConfig } from '../config/load.ts';
-import { CONFIG_FILE, type FlagKey, listFlags } from '../config/overrides.ts';
+import { CONFIG_FILE, type FlagKey, listFlags } from '../config/sources.ts';
 import { parseDuration } from '../config/values.ts';
 import { type CommandContext, usageError } from './command.ts';
 

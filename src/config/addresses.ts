@@ -1,7 +1,6 @@
 import { resolve } from 'node:path';
 import * as v from 'valibot';
-import { type ConfigIssues, quote } from './issues.ts';
-import { type Environment, Secret } from './secret.ts';
+import { quote } from './issues.ts';
 import { anyText, filledList, invalid, text, rejectIf } from './values.ts';
 
 /** Where to listen, in the form that `server.listen()` takes. Without a host: all interfaces. */
@@ -90,39 +89,4 @@ function findUrlConflict(urls: readonly string[]): string | undefined {
 /** Whether a URL leads to this host itself. */
 export function isLoopback(url: string): boolean {
   return /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(new URL(url).hostname);
-}
-
-/** The proxies of the environment. */
-export interface ProxyConfig {
-  /** For `http://` URLs; may hold a password. */
-  readonly http?: Secret | undefined;
-  /** For `https://` URLs. */
-  readonly https?: Secret | undefined;
-  /** Hosts without proxy, separated by commas or spaces. */
-  readonly noProxy: string;
-}
-
-/** The proxies for the URLs of a cluster. What concerns none of them is ignored; loopback never needs one. */
-export function readProxies(
-  urls: readonly string[],
-  env: Environment,
-  issues: ConfigIssues,
-): ProxyConfig {
-  const distant = urls.filter((url) => URL.canParse(url) && !isLoopback(url));
-  const read = (scheme: string, ...variables: readonly string[]): Secret | undefined => {
-    const source = variables.find((variable) => (env[variable] ?? '') !== '');
-    if (source === undefined || !distant.some((url) => url.startsWith(scheme))) return undefined;
-    const value = env[source] ?? '';
-    const url = /^[a-z\d+.-]+:\/\//i.test(value) ? value : `http://${value}`;
-    if (/^https?:\/\//i.test(url) && URL.canParse(url)) return Secret.fromText(url);
-    const message = 'is not the URL of a proxy: write it as http://proxy:3128';
-    issues.report({ source, path: '' }, message);
-    return undefined;
-  };
-  return {
-    // As curl reads them: a client of a CGI program can set HTTP_PROXY in capitals, so it is ignored.
-    http: read('http:', 'http_proxy', 'all_proxy', 'ALL_PROXY'),
-    https: read('https:', 'https_proxy', 'HTTPS_PROXY', 'all_proxy', 'ALL_PROXY'),
-    noProxy: env['no_proxy'] ?? env['NO_PROXY'] ?? '',
-  };
 }

@@ -11,7 +11,7 @@ import {
   choice,
   duration,
   filePath,
-  formatDuration,
+  writeDuration,
   integer,
   invalid,
   key,
@@ -211,10 +211,10 @@ function commonKeys(collector: CollectorOptions) {
       flag: `collector.${name}`,
       help: `Poll ${name}.`,
     }),
-    interval: key(v.optional(interval, formatDuration(intervalSeconds)), {
+    interval: key(v.optional(interval, writeDuration(intervalSeconds)), {
       help: `Interval between the starts of two polls of ${name}.`,
     }),
-    timeout: key(v.optional(timeout, formatDuration(timeoutSeconds)), {
+    timeout: key(v.optional(timeout, writeDuration(timeoutSeconds)), {
       help: `Maximum duration of one poll of ${name}.`,
     }),
     max_age: key(v.optional(interval), {
@@ -251,7 +251,7 @@ export function collectorSections(
 
 /** As it is written in a file. */
 function defaultOf(spec: OptionSpec): unknown {
-  return spec.kind === 'duration' ? formatDuration(spec.default) : spec.default;
+  return spec.kind === 'duration' ? writeDuration(spec.default) : spec.default;
 }
 
 function optionSchema(spec: OptionSpec): v.GenericSchema {

@@ -266,8 +266,7 @@ function readValues(
       return [[name, read(value, [...path, name])] as const];
     });
     // The keys of the map win over those of `<<`, and of a list the first. A key `__proto__` is a key like any other.
-    const all = [...merged.toReversed().flatMap((from) => Object.entries(from)), ...entries];
-    return Object.fromEntries(all);
+    return Object.fromEntries([...merged.toReversed().flatMap(Object.entries), ...entries]);
   }
 
   /** The maps whose keys `<<` takes over into the map at a path. */
@@ -275,9 +274,9 @@ function readValues(
     const items = isSeq(node) ? node.items : [node];
     return items.flatMap((item) => {
       const value = isAlias(item) ? readAlias(item, path) : undefined;
-      if (isMap(value)) return [value];
       // An alias without an anchor was reported.
-      if (value !== null) document.issues.report(positionAt(item?.range?.[0], path), NO_MERGE);
+      if (value === null || isMap(value)) return value ?? [];
+      document.issues.report(positionAt(item?.range?.[0], path), NO_MERGE);
       return [];
     });
   }

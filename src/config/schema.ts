@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { type ProxyConfig, listenAddress } from './addresses.ts';
+import { listenAddress } from './addresses.ts';
 import { LINK_SECTION, THRESHOLD_SECTION } from './alert-settings.ts';
 import {
   type CollectorConfig,
@@ -175,6 +175,16 @@ export type CloudApiConfig = Omit<
 > & { readonly token: Secret };
 /** Files are absolute paths and could be read when the configuration was. */
 export type TlsConfig = ClusterApiConfig['tls'];
+
+/** The proxies of the environment. */
+export interface ProxyConfig {
+  /** For `http://` URLs; may hold a password. */
+  readonly http?: Secret | undefined;
+  /** For `https://` URLs. */
+  readonly https?: Secret | undefined;
+  /** Hosts without proxy, separated by commas or spaces. */
+  readonly noProxy: string;
+}
 
 /** One configured cluster; it has one API at least. */
 export interface ClusterConfig extends Pick<FileCluster, 'name' | 'console_url' | 'poll'> {

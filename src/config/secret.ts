@@ -1,8 +1,6 @@
 import { inspect } from 'node:util';
 import * as v from 'valibot';
-import { messageOf } from '../format.ts';
-import { readTextFile, warnOfOtherUsers } from './files.ts';
-import { quote } from './issues.ts';
+import { readTextFile } from './files.ts';
 import type { AnySection } from './validate.ts';
 import { invalid, NOT_TEXT, rejectIf } from './values.ts';
 
@@ -76,7 +74,7 @@ async function readSecretFile(path: string): Promise<string> {
 }
 
 /** What keeps a text from being sent as a password or token, or undefined. */
-function findSecretFault(text: string): string | undefined {
+export function findSecretFault(text: string): string | undefined {
   if (text === '') return 'is empty';
   if (text.includes('\0')) return 'holds a NUL character: write it as UTF-8 text';
   return /[\r\n]/.test(text) ? 'holds more than one line of text' : undefined;
@@ -97,42 +95,4 @@ export const secretText = v.pipe(
 /** The keys that give a secret, as `password`, `password_file` and `password_env`; those that are written. */
 export function writtenKeys(section: AnySection, name: string): string[] {
   return [name, `${name}_file`, `${name}_env`].filter((key) => section.has(key));
-}
-
-/** The secret, or undefined when it is not configured; its file is read once, to report errors early. */
-export async function readSecret(
-  section: AnySection,
-  name: string,
-  env: Environment,
-): Promise<Secret | undefined> {
-  const [first, ...others] = writtenKeys(section, name);
-  for (const other of others) section.report(`${other} beside ${first}: keep one of them`, other);
-  const { [name]: inline, [`${name}_file`]: file, [`${name}_env`]: variable } = section.values;
-  if (typeof file === 'string') return readFromFile(section, `${name}_file`, file);
-  if (typeof variable === 'string') {
-    const text = env[variable] ?? '';
-    const fault = text === '' ? 'is not set' : findSecretFault(text);
-    if (fault !== undefined) {
-      section.report(`the environment variable ${quote(variable)} ${fault}`, `${name}_env`);
-    }
-    return Secret.fromText(text, variable);
-  }
-  if (!(inline instanceof Secret)) return undefined;
-  const position = section.positionOf(name);
-  if (position.line !== undefined) {
-    const what = 'this secret is in the configuration file, and';
-    await warnOfOtherUsers(position.source, what, true, (message) => section.warn(message, name));
-  }
-  return inline;
-}
-
-async function readFromFile(section: AnySection, key: string, file: string): Promise<Secret> {
-  const secret = Secret.fromFile(file);
-  try {
-    await secret.reveal();
-    await warnOfOtherUsers(file, 'the secret file', true, (text) => section.warn(text, key));
-  } catch (error) {
-    section.report(messageOf(error), key);
-  }
-  return secret;
 }

@@ -182,7 +182,7 @@ export function parseDuration(written: string): number | undefined {
 }
 
 /** The shortest way to write a number of seconds: 90 is `1m30s`. Weeks and years are written as days. */
-export function formatDuration(seconds: number): string {
+export function writeDuration(seconds: number): string {
   let left = Math.round(seconds * 1000);
   let written = '';
   for (const [unit, size] of MS_PER_UNIT) {
@@ -201,7 +201,7 @@ export function parseBytes(written: string): number | undefined {
 }
 
 /** The size in the largest unit that gives a whole number. */
-export function formatBytes(count: number): string {
+export function writeBytes(count: number): string {
   const fitting = BYTES_PER_UNIT.find(([, size]) => count >= size && count % size === 0);
   const [unit, factor] = fitting ?? ['B', 1];
   return `${count / factor}${unit}`;
@@ -211,9 +211,9 @@ export function formatBytes(count: number): string {
 export function duration(min: number): v.GenericSchema<string, number> {
   return v.pipe(
     quantity(DURATION, 'is not a duration: write it with units, as 30s, 1m30s or 500ms'),
-    v.check((written) => (parseDuration(written) ?? 0) >= min, tooSmall(formatDuration(min))),
+    v.check((written) => (parseDuration(written) ?? 0) >= min, tooSmall(writeDuration(min))),
     v.transform((written) => parseDuration(written) ?? 0),
-    v.metadata({ valueType: 'duration', format: formatDuration }),
+    v.metadata({ valueType: 'duration', format: writeDuration }),
   );
 }
 
@@ -221,9 +221,9 @@ export function duration(min: number): v.GenericSchema<string, number> {
 export function bytes(min: number): v.GenericSchema<string, number> {
   return v.pipe(
     quantity(BYTES, 'is not a size: write it with a binary unit, as 2GiB, 512MiB or 16KiB'),
-    v.check((written) => (parseBytes(written) ?? 0) >= min, tooSmall(formatBytes(min))),
+    v.check((written) => (parseBytes(written) ?? 0) >= min, tooSmall(writeBytes(min))),
     v.transform((written) => parseBytes(written) ?? 0),
-    v.metadata({ valueType: 'bytes', format: formatBytes }),
+    v.metadata({ valueType: 'bytes', format: writeBytes }),
   );
 }
 

@@ -9,7 +9,7 @@ import {
   type SourceDocument,
 } from './document.ts';
 import { readTextFile, warnOfOtherUsers } from './files.ts';
-import { ConfigIssues } from './issues.ts';
+import { type ConfigIssue, ConfigIssues } from './issues.ts';
 import { readServerTls, type ServerTls, tlsServerSection } from './server-tls.ts';
 import { type Section, validate } from './validate.ts';
 import { type AnySchema, boolean, integer, invalid, section, unwrap } from './values.ts';
@@ -154,13 +154,18 @@ function webConfigSchema(folder: string) {
   });
 }
 
-export type WebConfigReading = Awaited<ReturnType<typeof readWebConfig>>;
+/** What was found in a web config file. */
+export interface WebConfigReading {
+  /** Not to be used where there are problems. */
+  readonly config: WebConfig;
+  /** The file and those that it names: when one changes, it is time to read again. */
+  readonly files: readonly string[];
+  readonly problems: readonly ConfigIssue[];
+  readonly warnings: readonly ConfigIssue[];
+}
 
-/**
- * Reads a web config file and what it names. Never rejects: what is wrong are problems, and with problems `config` is not
- * to be used. `files`: the file and those that it names; when one changes, it is time to read again.
- */
-export async function readWebConfig(file: string | undefined) {
+/** Reads a web config file and what it names. Never rejects: what is wrong are problems. */
+export async function readWebConfig(file: string | undefined): Promise<WebConfigReading> {
   const issues = new ConfigIssues();
   const { problems, warnings } = issues;
   if (file === undefined) return { config: NO_WEB_CONFIG, files: [], problems, warnings };

@@ -3,9 +3,14 @@ import { ApiLogin } from '../cockroach/api-login.ts';
 import { CloudControl, MAX_ANSWER_BYTES } from '../cockroach/cloud-api.ts';
 import { ClusterApi } from '../cockroach/cluster-api.ts';
 import { NodeListings } from '../cockroach/node-listings.ts';
-import { type ProxyConfig, isLoopback } from '../config/addresses.ts';
+import { isLoopback } from '../config/addresses.ts';
 import { type FileWatch, watchFiles } from '../config/files.ts';
-import type { CloudApiConfig, ClusterApiConfig, ClusterConfig } from '../config/schema.ts';
+import type {
+  CloudApiConfig,
+  ClusterApiConfig,
+  ClusterConfig,
+  ProxyConfig,
+} from '../config/schema.ts';
 import { type ClientTls, readClientTls } from '../config/tls-files.ts';
 import { HttpClient, type HttpClientOptions } from '../http/client.ts';
 import type { RequestError } from '../http/errors.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { COLLECTORS } from '../../src/collectors/index.ts';
-import { readProxies } from '../../src/config/addresses.ts';
+import { readProxies } from '../../src/config/complete.ts';
 import { describeConfig } from '../../src/config/describe.ts';
 import { ConfigIssues, formatIssues } from '../../src/config/issues.ts';
 import type { Environment } from '../../src/config/secret.ts';

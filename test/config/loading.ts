@@ -1,12 +1,10 @@
 import path from 'node:path';
 import { COLLECTORS } from '../../src/collectors/index.ts';
 import { ConfigError, formatIssues } from '../../src/config/issues.ts';
-import { loadConfig } from '../../src/config/load.ts';
-import type { Flags } from '../../src/config/overrides.ts';
+import { type LoadedConfig, loadConfig } from '../../src/config/load.ts';
 import type { Environment } from '../../src/config/secret.ts';
+import type { Flags } from '../../src/config/sources.ts';
 import { makeFolder } from './folder.ts';
-
-type LoadedConfig = Awaited<ReturnType<typeof loadConfig>>;
 
 export interface Loading {
   readonly files?: Readonly<Record<string, string>>;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { COLLECTORS } from '../../src/collectors/index.ts';
 import { listConfigKeys } from '../../src/config/describe.ts';
-import { listFlags } from '../../src/config/overrides.ts';
+import { listFlags } from '../../src/config/sources.ts';
 
 test('the flags follow from the schema', () => {
   const flags = listFlags(COLLECTORS);

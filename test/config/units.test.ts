@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { formatBytes, formatDuration, parseBytes, parseDuration } from '../../src/config/values.ts';
+import { writeBytes, writeDuration, parseBytes, parseDuration } from '../../src/config/values.ts';
 
 test.each([
   ['0', 0],
@@ -49,7 +49,7 @@ test.each([
   [86_400, '1d'],
   [694_861.5, '8d1h1m1s500ms'],
 ])('%d seconds are written %s', (seconds, text) => {
-  expect(formatDuration(seconds)).toBe(text);
+  expect(writeDuration(seconds)).toBe(text);
 });
 
 test.each([
@@ -61,7 +61,7 @@ test.each([
   ['1TiB', 1_099_511_627_776],
 ])('the size %s is %d bytes', (text, bytes) => {
   expect(parseBytes(text)).toBe(bytes);
-  expect(formatBytes(bytes)).toBe(text);
+  expect(writeBytes(bytes)).toBe(text);
 });
 
 test.each(['', '1', '1024', '2GB', '2gib', '1.5GiB', '-1B', '1 MiB', 'MiB', '1MiB1KiB'])(
@@ -74,8 +74,8 @@ test.each(['', '1', '1024', '2GB', '2gib', '1.5GiB', '-1B', '1 MiB', 'MiB', '1Mi
 test('every duration of whole milliseconds and every size is read back as it was written', () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 10 ** 12 }), (count) => {
-      expect(parseDuration(formatDuration(count / 1000))).toBe(count / 1000);
-      expect(parseBytes(formatBytes(count))).toBe(count);
+      expect(parseDuration(writeDuration(count / 1000))).toBe(count / 1000);
+      expect(parseBytes(writeBytes(count))).toBe(count);
     }),
   );
 });

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { cloud } from '../../src/collectors/cloud.ts';
 import { nodes } from '../../src/collectors/nodes/collector.ts';
 import { users } from '../../src/collectors/users.ts';
-import type { loadConfig } from '../../src/config/load.ts';
+import type { LoadedConfig } from '../../src/config/load.ts';
 import type { ClusterConfig } from '../../src/config/schema.ts';
 import { diagnose } from '../../src/diagnosis/diagnose.ts';
 import type { Operation } from '../../src/diagnosis/failure.ts';
@@ -81,7 +81,7 @@ const SERVER_TEXTS = [
 
 const PASSWORD = 'username: exporter, password: x';
 
-function onlyCluster({ config }: Awaited<ReturnType<typeof loadConfig>>): ClusterConfig {
+function onlyCluster({ config }: LoadedConfig): ClusterConfig {
   const [cluster] = config.clusters;
   if (cluster === undefined) throw new Error('no cluster');
   return cluster;

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { type Command, Option } from 'commander';
 import { parseYaml, visitYaml } from '../../config/document.ts';
 import { explainFileError } from '../../config/files.ts';
-import { findFile } from '../../config/load.ts';
+import { findFile } from '../../config/sources.ts';
 import { addExamples, type CommandContext, CommandError } from '../command.ts';
 import { addConfigFileFlag, configSources, loadCommandConfig } from '../flags.ts';
 import {

@@ -3,7 +3,7 @@ import type { ClusterApi } from '../../../cockroach/cluster-api.ts';
 import { nodes, type NodesResult } from '../../../collectors/nodes/collector.ts';
 import { ranges, type RangesResult } from '../../../collectors/ranges/collector.ts';
 import type { ClusterConfig } from '../../../config/schema.ts';
-import { formatDuration } from '../../../config/values.ts';
+import { writeDuration } from '../../../config/values.ts';
 import { compareScan, type OwnCounts, type ScanComparison } from '../../../findings/scan-check.ts';
 import { countsOf, formatReplicas, formatStore, scanOf } from '../../../findings/scan-status.ts';
 import { formatBytes, formatCount, formatList, formatMs } from '../../../format.ts';
@@ -156,12 +156,12 @@ function judgeCost(
 ): Verdict {
   const { interval = 60, max_duty = 1, timeout = Infinity } = settings ?? {};
   const about = isMeasured ? '' : 'about ';
-  const detail = `${about}${formatCount(replicas)} replicas, ${formatBytes(bytes)} in ${formatMs(seconds * 1000)}, every ${formatDuration(interval)}`;
-  const fitting = formatDuration(
+  const detail = `${about}${formatCount(replicas)} replicas, ${formatBytes(bytes)} in ${formatMs(seconds * 1000)}, every ${writeDuration(interval)}`;
+  const fitting = writeDuration(
     ROUND_INTERVALS.find((each) => each * max_duty >= seconds) ?? 86_400,
   );
   if (seconds > timeout) {
-    const advice = `set collectors.ranges.timeout to ${formatDuration(Math.ceil(seconds * 2))} and interval to ${fitting}, or divide the work with --shard.count`;
+    const advice = `set collectors.ranges.timeout to ${writeDuration(Math.ceil(seconds * 2))} and interval to ${fitting}, or divide the work with --shard.count`;
     return { verdict: 'failed', detail: `${detail}: longer than its timeout`, advice };
   }
   if (seconds <= interval * max_duty) return { verdict: 'ok', detail };
