@@ -253,10 +253,7 @@ function readValues(
       const name = isScalar(key) ? String(key.value) : '';
       const position = positionAt(key.range[0], [...path, name]);
       if (!isScalar(key)) document.issues.report(positionAt(key.range[0], path), NO_KEY);
-      if (lines.has(name)) {
-        const message = `the key ${quote(name)} is set twice, first in line ${lines.get(name)}: remove one`;
-        document.issues.report(position, message);
-      }
+      if (lines.has(name)) document.issues.report(position, explainTwice(name, lines.get(name)));
       lines.set(name, position.line);
       if (name === MERGE && isScalar(key) && key.type === 'PLAIN') {
         merged.push(...readMerged(value, path));
@@ -266,7 +263,8 @@ function readValues(
       return [[name, read(value, [...path, name])] as const];
     });
     // The keys of the map win over those of `<<`, and of a list the first. A key `__proto__` is a key like any other.
-    return Object.fromEntries([...merged.toReversed().flatMap(Object.entries), ...entries]);
+    const all = [...merged.toReversed().flatMap((from) => Object.entries(from)), ...entries];
+    return Object.fromEntries(all);
   }
 
   /** The maps whose keys `<<` takes over into the map at a path. */
@@ -275,13 +273,18 @@ function readValues(
     return items.flatMap((item) => {
       const value = isAlias(item) ? readAlias(item, path) : undefined;
       // An alias without an anchor was reported.
-      if (value === null || isMap(value)) return value ?? [];
+      if (value === null) return [];
+      if (isMap(value)) return [value];
       document.issues.report(positionAt(item?.range?.[0], path), NO_MERGE);
       return [];
     });
   }
 
   return read(yaml.contents, []);
+}
+
+function explainTwice(name: string, firstLine: number | undefined): string {
+  return `the key ${quote(name)} is set twice, first in line ${firstLine}: remove one`;
 }
 
 /** A value as the text of a YAML file; a YAML file that is changed and written again, with its comments. */
