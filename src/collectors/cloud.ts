@@ -1,4 +1,4 @@
-import { type Infer, object, nameText, time } from '../json/shape.ts';
+import { type Infer, object, nameText, string, time } from '../json/shape.ts';
 import { gauge } from '../metrics/family.ts';
 import { cleanLabelValue } from '../metrics/sample-text.ts';
 import { defineCollector, CollectError, type CollectorResult } from './collector.ts';
@@ -12,6 +12,18 @@ export const assistantShape = object({
   health: nameText(),
   created_at: time(),
   updated_at: time(),
+});
+
+/** With what only the commands show; the service sends times as text. */
+export const assistantDetails = object({
+  ...assistantShape.fields,
+  created_at: nameText(),
+  updated_at: nameText(),
+  url: string(),
+  username: string(),
+  password: string(),
+  bucket_grantee: string(),
+  last_error: string(),
 });
 
 export const STATUSES = ['pending', 'running', 'deleting', 'failed', 'other'] as const;

@@ -1,8 +1,4 @@
-import { shape as assistantDetails } from '../../src/cli/commands/cloud/assistant.ts';
-import { shape as nodeDetails } from '../../src/cli/commands/nodes.ts';
 import { rangeElement } from '../../src/cli/commands/ranges/replica.ts';
-import { sessionShape as sessionDetails } from '../../src/cli/commands/sessions.ts';
-import { shape as tableDetails } from '../../src/cli/commands/table.ts';
 import { loginResponse } from '../../src/cockroach/api-login.ts';
 import { CA_CERT, DATABASES, errorBody } from '../../src/cockroach/cloud-api.ts';
 import {
@@ -12,12 +8,12 @@ import {
   tablesEnvelope,
 } from '../../src/cockroach/paging.ts';
 import { describedRange } from '../../src/cockroach/range-types.ts';
-import { assistantShape } from '../../src/collectors/cloud.ts';
-import { nodeShape } from '../../src/collectors/nodes/record.ts';
+import { assistantDetails, assistantShape } from '../../src/collectors/cloud.ts';
+import { nodeDetails, nodeShape } from '../../src/collectors/nodes/record.ts';
 import { LOADS, replicaShape } from '../../src/collectors/ranges/replica.ts';
-import { sessionShape } from '../../src/collectors/sessions/session.ts';
+import { sessionDetails, sessionShape } from '../../src/collectors/sessions/session.ts';
 import { discoveredShape } from '../../src/collectors/tables/discovery.ts';
-import { tableShape } from '../../src/collectors/tables/table.ts';
+import { tableDetails, tableShape } from '../../src/collectors/tables/table.ts';
 import { type AnyShape, object, string } from '../../src/json/shape.ts';
 import { REPORTED_PROBLEMS } from '../../src/vocabulary.ts';
 

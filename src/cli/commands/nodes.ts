@@ -1,10 +1,11 @@
 import type { Command } from 'commander';
 import { freshnessOf, livenessOf, REACHABLE, type RecordAge } from '../../cockroach/node.ts';
 import { nodes } from '../../collectors/nodes/collector.ts';
+import { nodeDetails } from '../../collectors/nodes/record.ts';
 import { ranges, type RangesResult } from '../../collectors/ranges/collector.ts';
 import { decideSafeToStop } from '../../findings/safe-to-stop.ts';
 import { formatAge, formatBytes, formatCount, toTimestamp } from '../../format.ts';
-import { array, type Infer, integer, number, object, record, string } from '../../json/shape.ts';
+import type { Infer } from '../../json/shape.ts';
 import { LIVENESS_BY_CODE, type LivenessStatus } from '../../vocabulary.ts';
 import { addClusterAction, type ClusterTarget, collectOnce } from '../cluster-target.ts';
 import { addExamples, type CommandContext, EXIT } from '../command.ts';
@@ -20,32 +21,6 @@ import { note } from '../output/standard-output.ts';
 import { noteScanCost, routeOf } from './ranges/replica.ts';
 
 const NODES_PER_PAGE = 100;
-
-const address = object({ network_field: string(), address_field: string() });
-
-export const shape = object({
-  node_id: integer(),
-  liveness_status: integer(),
-  address,
-  sql_address: address,
-  build_tag: string(),
-  cluster_name: string(),
-  ServerVersion: object({
-    major_val: integer(),
-    minor_val: integer(),
-    patch: integer(),
-    internal: integer(),
-  }),
-  locality: object({ tiers: array(object({ key: string(), value: string() })) }),
-  attrs: object({ attrs: array(string()) }),
-  started_at: integer(),
-  updated_at: integer(),
-  num_cpus: integer(),
-  num_vcpus: number(),
-  total_system_memory: integer(),
-  metrics: record(number()),
-  store_metrics: record(record(number())),
-});
 
 type CurrentNode = ReturnType<typeof toItem>;
 
@@ -124,7 +99,7 @@ async function printNodes(
   const records: { node: CurrentNode; age: RecordAge }[] = [];
   const { dateMs } = await target.api.nodes(target.stats, {
     limit: NODES_PER_PAGE,
-    shape,
+    shape: nodeDetails,
     onNode(node) {
       const updatedSeconds = (node.updated_at ?? 0) / 1e9;
       const age = { livenessCode: node.liveness_status, updatedSeconds };
@@ -207,7 +182,7 @@ function scan(target: ClusterTarget, output: string): Promise<RangesResult> {
 }
 
 /** A node as JSON: names of the API, times as text, nothing omitted. */
-function toItem(node: Infer<typeof shape>) {
+function toItem(node: Infer<typeof nodeDetails>) {
   const { major_val, minor_val, patch, internal } = node.ServerVersion;
   return {
     node_id: node.node_id,

@@ -2,21 +2,16 @@ import type { Command } from 'commander';
 import { nodes } from '../../collectors/nodes/collector.ts';
 import { pairOf } from '../../collectors/sessions/applications.ts';
 import { sessions } from '../../collectors/sessions/collector.ts';
-import { isClosed, readSession, retriesOf } from '../../collectors/sessions/session.ts';
+import {
+  isClosed,
+  readSession,
+  retriesOf,
+  sessionDetails,
+  type ShownDetails,
+} from '../../collectors/sessions/session.ts';
 import { grantee } from '../../diagnosis/rules.ts';
 import { formatAge, formatBytes, formatCount, formatList } from '../../format.ts';
-import {
-  array,
-  boolean,
-  type Infer,
-  integer,
-  number,
-  object,
-  optional,
-  raw,
-  string,
-  time,
-} from '../../json/shape.ts';
+import type { Infer } from '../../json/shape.ts';
 import { addClusterAction, type ClusterTarget, collectOnce } from '../cluster-target.ts';
 import { addExamples, type CommandContext, EXIT } from '../command.ts';
 import { parseDurationFlag } from '../flags.ts';
@@ -34,62 +29,10 @@ import { note } from '../output/standard-output.ts';
 const OLD_SECONDS = 60;
 const PHASES = ['preparing', 'executing'];
 
-interface Options extends ListingOptions {
+interface Options extends ListingOptions, ShownDetails {
   readonly user?: string;
   readonly application?: string;
   readonly olderThan?: number;
-  readonly showSql?: true;
-  readonly showClients?: true;
-}
-
-/** Without its description, which may hold a key. */
-const transactionShape = object({
-  id: raw(),
-  start: time(),
-  elapsed_time: optional(integer()),
-  implicit: boolean(),
-  read_only: boolean(),
-  num_statements_executed: integer(),
-  num_retries: integer(),
-  num_auto_retries: integer(),
-  alloc_bytes: integer(),
-  max_alloc_bytes: integer(),
-  priority: string(),
-});
-
-const queryText = { sql: string(), sql_no_constants: string() };
-const lastQueryText = { last_active_query: string(), last_active_query_no_constants: string() };
-
-/** One element of GET /sessions/; SQL text and addresses become values only if they are to be shown. */
-export function sessionShape({ showSql, showClients }: Pick<Options, 'showSql' | 'showClients'>) {
-  const query = object({
-    id: string(),
-    start: time(),
-    elapsed_time: optional(integer()),
-    phase: integer(),
-    progress: number(),
-    is_distributed: boolean(),
-    is_full_scan: boolean(),
-    database: string(),
-    ...(showSql ? queryText : {}),
-  });
-  return object({
-    id: raw(),
-    node_id: integer(),
-    username: string(),
-    application_name: string(),
-    start: time(),
-    end: time(),
-    status: integer(),
-    alloc_bytes: integer(),
-    max_alloc_bytes: integer(),
-    num_txns_executed: integer(),
-    total_active_time: integer(),
-    active_queries: array(query),
-    active_txn: optional(transactionShape),
-    ...(showClients ? { client_address: string() } : {}),
-    ...(showSql ? lastQueryText : {}),
-  });
 }
 
 type Session = ReturnType<typeof toSession>;
@@ -174,7 +117,7 @@ async function printSessions(target: ClusterTarget, options: Options): Promise<n
     target.api.sessions(target.stats, {
       limit: Number(target.config.collectors['sessions']?.['page_limit']),
       username: options.user,
-      shape: sessionShape(options),
+      shape: sessionDetails(options),
       onSession(element, dateMs) {
         advance();
         listed += 1;
@@ -220,7 +163,7 @@ function isWanted(session: Session, { user, application, olderThan }: Options): 
 }
 
 /** A session as JSON: names of the API, ages as in the metrics. `nowMs` is for servers that send no time. */
-function toSession(element: Infer<ReturnType<typeof sessionShape>>, nowMs: number) {
+function toSession(element: Infer<ReturnType<typeof sessionDetails>>, nowMs: number) {
   const { active_queries: queries, active_txn: transaction, ...others } = element;
   const open = readSession(element, nowMs);
   return {

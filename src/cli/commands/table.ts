@@ -1,71 +1,12 @@
 import type { Command } from 'commander';
 import { tables } from '../../collectors/tables/collector.ts';
-import { ZONE_LEVELS } from '../../collectors/tables/table.ts';
+import { tableDetails, ZONE_LEVELS } from '../../collectors/tables/table.ts';
 import { formatAge, formatBytes, formatCount, formatLine } from '../../format.ts';
-import {
-  array,
-  boolean,
-  integer,
-  number,
-  object,
-  optional,
-  raw,
-  string,
-} from '../../json/shape.ts';
 import { addClusterAction, type ClusterTarget } from '../cluster-target.ts';
 import { addExamples, type CommandContext } from '../command.ts';
 import { addListingOptions, type ListingOptions } from '../output/listing.ts';
 import { writeJson, writeOut } from '../output/standard-output.ts';
 import { printTable } from '../output/table.ts';
-
-/** Table details but for the keys of subzones. */
-export const shape = object({
-  descriptor_id: optional(integer()),
-  range_count: integer(),
-  zone_config_level: integer(),
-  create_table_statement: string(),
-  configure_zone_statement: string(),
-  data_total_bytes: optional(integer()),
-  data_live_bytes: optional(integer()),
-  data_live_percentage: optional(number()),
-  stats_last_created_at: raw(),
-  has_index_recommendations: optional(boolean()),
-  columns: array(
-    object({
-      name: string(),
-      type: string(),
-      nullable: boolean(),
-      default_value: string(),
-      generation_expression: string(),
-      hidden: boolean(),
-    }),
-  ),
-  indexes: array(
-    object({
-      name: string(),
-      unique: boolean(),
-      seq: integer(),
-      column: string(),
-      direction: string(),
-      storing: boolean(),
-      implicit: boolean(),
-    }),
-  ),
-  grants: array(object({ user: string(), privileges: array(string()) })),
-  zone_config: object({
-    range_min_bytes: optional(integer()),
-    range_max_bytes: optional(integer()),
-    num_replicas: optional(integer()),
-    num_voters: optional(integer()),
-    global_reads: optional(boolean()),
-    gc: object({ ttl_seconds: optional(integer()) }),
-    constraints: raw(),
-    voter_constraints: raw(),
-    lease_preferences: raw(),
-    inherited_constraints: boolean(),
-    inherited_lease_preferences: boolean(),
-  }),
-});
 
 type Table = Awaited<ReturnType<typeof readTable>>;
 
@@ -96,7 +37,7 @@ async function printTableDetails(
 /** The details as JSON, with the names of the API after those of the table. */
 async function readTable(target: ClusterTarget, database: string, table: string) {
   const api = target.api;
-  const found = await api.table(target.stats, { database, table, shape });
+  const found = await api.table(target.stats, { database, table, shape: tableDetails });
   const { zone_config_level: level = 0, ...details } = found;
   const zone_config_level = ZONE_LEVELS[level] ?? `unknown(${level})`;
   return { database, table, ...details, zone_config_level };

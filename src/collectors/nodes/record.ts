@@ -27,26 +27,44 @@ export function isSelected({ keys, prefixes }: KeyFilter, key: string): boolean 
 
 const netAddress = object({ address_field: nameText() });
 
-/** The fields of a node that are read, with some of its thousands of metrics. */
+/** What a node tells of itself beside its metrics. */
+const identity = {
+  node_id: integer(),
+  liveness_status: integer(),
+  address: netAddress,
+  sql_address: netAddress,
+  build_tag: nameText(),
+  cluster_name: nameText(),
+  ServerVersion: object({
+    major_val: integer(),
+    minor_val: integer(),
+    patch: integer(),
+    internal: integer(),
+  }),
+  locality: object({ tiers: array(object({ key: nameText(), value: nameText() })) }),
+  started_at: integer(),
+  updated_at: integer(),
+  num_cpus: number(),
+  num_vcpus: number(),
+  total_system_memory: integer(),
+};
+
+/** A node with some of its thousands of metrics. */
 export function nodeShape(nodeKeys: KeyFilter, storeKeys: KeyFilter) {
   return object({
-    node_id: integer(),
-    liveness_status: integer(),
-    address: netAddress,
-    sql_address: netAddress,
-    build_tag: nameText(),
-    cluster_name: nameText(),
-    ServerVersion: object({ major_val: integer(), minor_val: integer(), internal: integer() }),
-    locality: object({ tiers: array(object({ key: nameText(), value: nameText() })) }),
-    started_at: integer(),
-    updated_at: integer(),
-    num_cpus: number(),
-    num_vcpus: number(),
-    total_system_memory: integer(),
+    ...identity,
     metrics: selected(nodeKeys, number()),
     store_metrics: record(selected(storeKeys, number())),
   });
 }
+
+/** A node with all of its metrics, for the command `nodes`. */
+export const nodeDetails = object({
+  ...identity,
+  attrs: object({ attrs: array(nameText()) }),
+  metrics: record(number()),
+  store_metrics: record(record(number())),
+});
 
 type NodeElement = Infer<ReturnType<typeof nodeShape>>;
 

@@ -4,9 +4,12 @@ import {
   boolean,
   type Infer,
   integer,
+  nameText,
+  number,
   object,
   optional,
-  nameText,
+  raw,
+  string,
   time,
 } from '../../json/shape.ts';
 
@@ -16,6 +19,17 @@ const transaction = object({
   num_retries: integer(),
   num_auto_retries: integer(),
   elapsed_time: optional(integer()),
+});
+
+/** Without its description, which may hold a key. */
+const transactionDetails = object({
+  id: raw(),
+  ...transaction.fields,
+  read_only: boolean(),
+  num_statements_executed: integer(),
+  alloc_bytes: integer(),
+  max_alloc_bytes: integer(),
+  priority: string(),
 });
 
 /** Neither SQL text nor ids: fields that are not listed here never become values. */
@@ -34,6 +48,42 @@ export const sessionShape = object({
   status: integer(),
   end: time(),
 });
+
+/** What only the command `sessions` shows of a session, on demand. */
+export interface ShownDetails {
+  /** The text of statements, which may hold user data. */
+  readonly showSql?: true;
+  /** The addresses of clients. */
+  readonly showClients?: true;
+}
+
+/** A session with its details; SQL text and addresses become values only if they are to be shown. */
+export function sessionDetails({ showSql, showClients }: ShownDetails) {
+  const { client_address: address, ...session } = sessionShape.fields;
+  const queryText = { sql: string(), sql_no_constants: string() };
+  const lastQueryText = { last_active_query: string(), last_active_query_no_constants: string() };
+  const query = object({
+    id: string(),
+    start: time(),
+    elapsed_time: optional(integer()),
+    phase: integer(),
+    progress: number(),
+    is_distributed: boolean(),
+    is_full_scan: boolean(),
+    database: nameText(),
+    ...(showSql ? queryText : {}),
+  });
+  return object({
+    ...session,
+    id: raw(),
+    num_txns_executed: integer(),
+    total_active_time: integer(),
+    active_queries: array(query),
+    active_txn: optional(transactionDetails),
+    ...(showClients ? { client_address: address } : {}),
+    ...(showSql ? lastQueryText : {}),
+  });
+}
 
 type SessionElement = Infer<typeof sessionShape>;
 

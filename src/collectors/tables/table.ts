@@ -1,11 +1,14 @@
 import { crc32 } from 'node:zlib';
 import {
   array,
+  boolean,
   type Infer,
   integer,
+  nameText,
+  number,
   object,
   optional,
-  nameText,
+  raw,
   string,
 } from '../../json/shape.ts';
 
@@ -48,6 +51,48 @@ export const tableShape = object({
     range_min_bytes: optional(integer()),
     range_max_bytes: optional(integer()),
     gc: object({ ttl_seconds: optional(integer()) }),
+  }),
+});
+
+/** With what only the command `table` shows; without the keys of subzones. */
+export const tableDetails = object({
+  ...tableShape.fields,
+  descriptor_id: optional(integer()),
+  configure_zone_statement: string(),
+  data_total_bytes: optional(integer()),
+  data_live_bytes: optional(integer()),
+  data_live_percentage: optional(number()),
+  stats_last_created_at: raw(),
+  has_index_recommendations: optional(boolean()),
+  columns: array(
+    object({
+      name: nameText(),
+      type: string(),
+      nullable: boolean(),
+      default_value: string(),
+      generation_expression: string(),
+      hidden: boolean(),
+    }),
+  ),
+  indexes: array(
+    object({
+      name: nameText(),
+      unique: boolean(),
+      seq: integer(),
+      column: nameText(),
+      direction: string(),
+      storing: boolean(),
+      implicit: boolean(),
+    }),
+  ),
+  zone_config: object({
+    ...tableShape.fields.zone_config.fields,
+    global_reads: optional(boolean()),
+    constraints: raw(),
+    voter_constraints: raw(),
+    lease_preferences: raw(),
+    inherited_constraints: boolean(),
+    inherited_lease_preferences: boolean(),
   }),
 });
 

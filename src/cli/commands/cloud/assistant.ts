@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
-import { cloud } from '../../../collectors/cloud.ts';
+import { assistantDetails, cloud } from '../../../collectors/cloud.ts';
 import { diagnose } from '../../../diagnosis/diagnose.ts';
 import { formatAge, formatLine } from '../../../format.ts';
 import { RequestError } from '../../../http/errors.ts';
-import { type Infer, object, string } from '../../../json/shape.ts';
+import type { Infer } from '../../../json/shape.ts';
 import { addClusterAction, type ClusterTarget } from '../../cluster-target.ts';
 import { addExamples, type CommandContext, CommandError, EXIT } from '../../command.ts';
 import { addListingOptions, type ListingOptions } from '../../output/listing.ts';
@@ -35,22 +35,7 @@ const FINAL_STATUSES = new Set(['RUNNING', 'FAILED']);
 const PERMANENT_STATUSES = new Set([400, 401, 403]);
 const HIDDEN = '<secret>';
 
-export const shape = object({
-  id: string(),
-  cluster_id: string(),
-  deployed_region: string(),
-  status: string(),
-  health: string(),
-  created_at: string(),
-  updated_at: string(),
-  url: string(),
-  username: string(),
-  password: string(),
-  bucket_grantee: string(),
-  last_error: string(),
-});
-
-type Assistant = Infer<typeof shape>;
+type Assistant = Infer<typeof assistantDetails>;
 
 interface Options extends ListingOptions {
   readonly yes?: boolean;
@@ -94,7 +79,7 @@ export function defineAssistant(parent: Command, context: CommandContext): void 
 }
 
 async function getAssistant(target: ClusterTarget<'cloud'>, options: Options): Promise<void> {
-  const assistant = await target.api.assistant(target.stats, shape);
+  const assistant = await target.api.assistant(target.stats, assistantDetails);
   if (assistant !== undefined) return printAssistant(assistant, options);
   throw new CommandError(
     'the cluster has no migration assistant: create one with `cloud assistant provision`',
@@ -108,7 +93,10 @@ async function provisionAssistant(
   const { region, yes, wait = false } = options;
   const place = region ?? 'the first region of the cluster';
   await confirm(target, `deploy a migration assistant in ${place}`, yes);
-  const started = await target.api.provisionAssistant(target.stats, { region, shape });
+  const started = await target.api.provisionAssistant(target.stats, {
+    region,
+    shape: assistantDetails,
+  });
   const assistant = wait ? await waitUntilRunning(target, started) : started;
   await printAssistant(assistant, options);
   if (assistant?.status !== 'FAILED') return EXIT.ok;
@@ -118,7 +106,7 @@ async function provisionAssistant(
 
 async function deleteAssistant(target: ClusterTarget<'cloud'>, options: Options): Promise<void> {
   await confirm(target, 'delete the migration assistant', options.yes);
-  await printAssistant(await target.api.deleteAssistant(target.stats, shape), options);
+  await printAssistant(await target.api.deleteAssistant(target.stats, assistantDetails), options);
 }
 
 /** Prints it with the names of the API; the password only with `--show-password`. */
@@ -184,7 +172,7 @@ async function waitUntilRunning(target: ClusterTarget<'cloud'>, first: Assistant
 /** The assistant now; undefined after a transient failure. */
 async function pollAssistant(target: ClusterTarget<'cloud'>): Promise<Assistant | undefined> {
   try {
-    const found = await target.api.assistant(target.stats, shape);
+    const found = await target.api.assistant(target.stats, assistantDetails);
     if (found !== undefined) return found;
     throw new CommandError('the migration assistant was deleted meanwhile');
   } catch (error) {
