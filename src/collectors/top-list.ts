@@ -47,9 +47,14 @@ export class TopList {
 
   /** The entries of the new list, largest first, at most `length`. */
   update<Entry extends Ranked>(entries: readonly Entry[], length: number): readonly Entry[] {
-    const isDue = (id: number): boolean => (this.#scansAbove.get(id) ?? 0) >= MIN_SCANS_ABOVE - 1;
-    const ranked = rank(entries, (id) => this.#members.has(id) || isDue(id));
-    const list = ranked.slice(0, length).toSorted(byValue);
+    const ranked = rank(entries, (id) => this.#members.has(id));
+    let list = ranked.slice(0, length).toSorted(byValue);
+    for (const entry of ranked.slice(length).toSorted(byValue)) {
+      const scansAbove = (this.#scansAbove.get(entry.id) ?? 0) + 1;
+      const lowest = list.at(-1)?.value ?? Infinity;
+      if (scansAbove < MIN_SCANS_ABOVE || entry.value <= lowest) continue;
+      list = [...list.slice(0, -1), entry].toSorted(byValue);
+    }
     const members = new Set(list.map(({ id }) => id));
     const lowest = list.length < length ? Infinity : (list.at(-1)?.value ?? Infinity);
     const above = ranked.filter(({ id, value }) => value > lowest && !members.has(id));

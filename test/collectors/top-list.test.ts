@@ -65,6 +65,12 @@ describe('a list with hysteresis', () => {
     expect(choose(list, { 1: 100, 2: 50, 3: 55 })).toEqual([1, 3]);
   });
 
+  test('adds an entry that is clearly above before one that has waited', () => {
+    const list = listOf({ 1: 100, 2: 50 });
+    for (let scan = 0; scan < 2; scan += 1) choose(list, { 1: 100, 2: 50, 3: 55 });
+    expect(choose(list, { 1: 100, 2: 50, 3: 55, 4: 61 })).toEqual([1, 4]);
+  });
+
   test('makes an entry wait again once it was below the last', () => {
     const list = new TopList();
     choose(list, { 1: 100, 2: 50 });
