@@ -36,8 +36,8 @@ function scan(
   return history.update(reports, nowSeconds, new Set(unread))[0] ?? [];
 }
 
-const timesOf = (ranges: readonly ProblemRange[]) =>
-  ranges.map(({ rangeId, firstSeenSeconds }) => [rangeId, firstSeenSeconds]);
+const timesOf = (listed: readonly ProblemRange[]) =>
+  listed.map(({ rangeId, firstSeenSeconds }) => [rangeId, firstSeenSeconds]);
 
 describe('first-seen times', () => {
   test('of ranges whose reporter could not be read are kept, but not listed', () => {
