@@ -73,7 +73,7 @@ interface TableStatus {
 }
 
 /** Whose requests fail or wait: tables with ranges that have no quorum or no live replica. */
-export interface TablesWithoutQuorum {
+interface TablesWithoutQuorum {
   /** The tables with most such ranges, at most ten. */
   readonly tables: readonly {
     readonly id: string;
