@@ -1,3 +1,5 @@
+import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { COLLECTORS } from '../../src/collectors/index.ts';
@@ -27,6 +29,8 @@ export interface WatchingPrometheus extends AsyncDisposable {
   readonly prometheus: Prometheus;
   /** Ends the cluster and its exporter; Prometheus goes on. */
   stopCluster(): Promise<void>;
+  /** Prometheus goes on without rules. */
+  stopRules(): Promise<void>;
 }
 
 /** A Prometheus with the shipped rules that watches the simulated cluster `sim`. */
@@ -49,10 +53,14 @@ ${clusterYaml(simulator)}    cloud_api: { url: "${cloudUrl}", cluster_id: ${clou
       const polled = scrape.all('crdb_exporter_collector_success');
       return polled.length === COLLECTORS.length && polled.every(({ value }) => value === 1);
     });
+    const folder = await mkdtemp(path.join(tmpdir(), 'crdb-exporter-watch-'));
+    resources.defer(() => rm(folder, { recursive: true }));
+    const rules = path.join(folder, 'rules.yml');
+    await copyFile(RULES, rules);
     const prometheus = resources.use(
       await startPrometheus(`
 global: { scrape_interval: ${intervalSeconds}s, scrape_timeout: ${intervalSeconds}s, evaluation_interval: ${intervalSeconds}s }
-rule_files: ["${RULES}"]
+rule_files: ["${rules}"]
 scrape_configs:
   - job_name: crdb-exporter
     static_configs: [{ targets: ["${new URL(exporter.url).host}"] }]
@@ -68,6 +76,10 @@ scrape_configs:
     return {
       prometheus,
       stopCluster: () => world.disposeAsync(),
+      async stopRules() {
+        await writeFile(rules, 'groups: []');
+        prometheus.reload();
+      },
       [Symbol.asyncDispose]: () => resources.disposeAsync(),
     };
   } catch (error) {

@@ -3,9 +3,9 @@ import type { RuleCase } from '../cases.ts';
 import { Exposed } from './exposition.ts';
 
 /** The minute in which each fault begins. */
-const START = 30;
+const START = 12;
 /** How long most faults are watched. */
-const MINUTES = 75;
+const MINUTES = 32;
 
 export interface Fault {
   readonly fault: string;
@@ -51,7 +51,7 @@ export const FAULTS: readonly Fault[] = [
     fault: 'The liveness of a node flaps, one minute in three',
     cluster: 'flaps',
     fires: {
-      'CrdbNodeLivenessFlapping warning': 9,
+      'CrdbNodeLivenessFlapping warning': 7,
       'CrdbHeartbeatSlow warning': 5,
       'CrdbHeartbeatSlow critical': 5,
     },
@@ -63,19 +63,21 @@ export const FAULTS: readonly Fault[] = [
     },
   },
   {
-    fault: 'A leak: out of memory after three hours, and again',
+    fault:
+      'A leak of a third of a percent a minute, from 60 % to the end of the memory after two hours',
     cluster: 'leaks',
-    minutes: 215,
+    minutes: 137,
     fires: {
-      'CrdbNodeMemoryGrows warning': 124,
-      'CrdbNodeMemoryHigh critical': 174,
+      'CrdbNodeMemoryGrows warning': 64,
+      'CrdbNodeMemoryHigh critical': 114,
     },
     play: (exposed) => {
-      const killed = START + 180;
+      const killed = START + 120;
       exposed.change(
         /resident_memory/,
         { node_id: '2' },
-        (minute) => 32 * GIB * (0.4 + (0.6 * Math.max(0, (minute - START) % 180)) / 180),
+        (minute) =>
+          32 * GIB * (minute < killed ? 0.6 + (0.4 * Math.max(0, minute - START)) / 120 : 0.4),
       );
       exposed.change(/started_timestamp/, { node_id: '2' }, (minute, value) =>
         minute >= killed ? killed * 60 : value,
@@ -161,7 +163,7 @@ export const FAULTS: readonly Fault[] = [
   {
     fault: 'A node certificate has 6 days left, in a new Prometheus',
     cluster: 'expires',
-    minutes: 90,
+    minutes: 64,
     fires: { 'CrdbCertificateExpiring warning': 60 - START },
     play: (exposed) =>
       exposed.change(/certificate_expiry/, { certificate: 'node' }, () => 6 * 86_400),
@@ -169,16 +171,17 @@ export const FAULTS: readonly Fault[] = [
   {
     fault: 'Backups stop, then nodes and exporters restart',
     cluster: 'unsaved',
-    minutes: 90,
+    minutes: 46,
     fires: { 'CrdbBackupTooOld warning': 11 },
     play: (exposed) =>
       exposed.change(/backup_last_completed/, {}, (minute) =>
-        minute < START ? -25.5 * 3600 : undefined,
+        minute < START ? -25.8 * 3600 : undefined,
       ),
   },
   {
     fault: 'One of two nodes of a region has 98 % of its leases',
     cluster: 'leases',
+    minutes: 46,
     fires: { 'CrdbNodeHotspot warning': 30 },
     play: (exposed) => {
       exposed.change(/^crdb_range_leases$/, { node_id: '1' }, becomes(245));
@@ -198,8 +201,8 @@ export const FAULTS: readonly Fault[] = [
   {
     fault: 'The last replicas of a decommissioning go to and fro',
     cluster: 'leaves',
-    minutes: 160,
-    fires: { 'CrdbNodeStuckLeaving warning': 121 },
+    minutes: 150,
+    fires: { 'CrdbNodeStuckLeaving warning': 134 },
     play: (exposed) => {
       exposed.status('6', (minute) => (isFault(minute) ? 'decommissioning' : 'live'));
       exposed.change(/^crdb_(range|store)_replicas$/, { node_id: '6' }, (minute, value) =>
