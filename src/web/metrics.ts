@@ -76,10 +76,16 @@ export function acceptsGzip(acceptEncoding: string | undefined): boolean {
   return gzip !== undefined && gzip.quality > 0;
 }
 
-function formatOf({
-  name,
-  parameters,
-}: ReturnType<typeof parseChoices>[number]): ExpositionFormat | undefined {
+/** One choice of an Accept header: `text/plain;version=0.0.4;q=0.5`. */
+interface Choice {
+  /** The name in lower case, without parameters. */
+  readonly name: string;
+  readonly parameters: ReadonlyMap<string, string>;
+  /** A quality of 0 means "not this". */
+  readonly quality: number;
+}
+
+function formatOf({ name, parameters }: Choice): ExpositionFormat | undefined {
   const version = parameters.get('version');
   if (name === 'application/openmetrics-text') {
     return version === undefined || version === '1.0.0' ? 'openmetrics' : undefined;
@@ -90,8 +96,7 @@ function formatOf({
   return name === '*/*' || name === 'text/*' ? 'text' : undefined;
 }
 
-/** Names in lower case, without parameters; a quality of 0 means "not this". */
-function parseChoices(header: string | undefined) {
+function parseChoices(header: string | undefined): readonly Choice[] {
   return (header ?? '').split(',').map((text) => {
     const [name = '', ...texts] = text.split(';').map((word) => word.trim());
     const parameters = new Map(texts.map(parseParameter));

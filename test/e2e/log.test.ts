@@ -21,13 +21,15 @@ const COLLECTORS = onlyCollectors({ nodes: {}, ranges: {}, sessions: {} });
 
 /** The lines above the level debug but those of the start. */
 function linesOf(exporter: TestExporter): readonly string[] {
-  return exporter
-    .log()
-    .split('\n')
-    .filter((line) => /level=(?:info|warn|error)/.test(line) && !line.includes('listening'))
-    // A busy machine is slow.
-    .filter((line) => !line.includes('responses are slow'))
-    .map((line) => line.replace(/^time=\S+ /, ''));
+  return (
+    exporter
+      .log()
+      .split('\n')
+      .filter((line) => /level=(?:info|warn|error)/.test(line) && !line.includes('listening'))
+      // A busy machine is slow.
+      .filter((line) => !line.includes('responses are slow'))
+      .map((line) => line.replace(/^time=\S+ /, ''))
+  );
 }
 
 async function failures(exporter: TestExporter, count: number): Promise<void> {

@@ -52,23 +52,6 @@ describe('a reload', () => {
     expect(after.value('crdb_exporter_config_last_reload_successful')).toBe(1);
   });
 
-  test('ends a Retry-After pause, even if nothing has changed', async () => {
-    await using simulator = await simulate();
-    const yaml = `collectors: { nodes: { interval: 1s } }\nclusters:\n${clusterYaml(simulator)}`;
-    const headers = { 'retry-after': '999999999' };
-    simulator.fault({ endpoint: 'nodes', kind: 'status', status: 429, headers, times: 1 });
-    await using running = await watch(yaml);
-    const { exporter } = running;
-    const api = { crdb_cluster: 'sim', api: 'cluster' };
-    const paused = await exporter.until(
-      (scrape) => (scrape.value('crdb_exporter_api_paused_seconds', api) ?? 0) > 0,
-    );
-    expect(paused.value('crdb_exporter_api_paused_seconds', api)).toBeLessThanOrEqual(900);
-    expect((await running.reload(yaml)).status).toBe(200);
-    expect((await exporter.scrape()).value('crdb_exporter_api_paused_seconds', api)).toBe(0);
-    await exporter.until((scrape) => scrape.value('crdb_up', api) === 1);
-  });
-
   test('drops every series of a removed cluster immediately and logs its session out', async () => {
     await using first = await simulate();
     await using second = await simulate();
