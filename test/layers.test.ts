@@ -18,7 +18,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['cockroach'],
   ['http'],
   ['json', 'metrics', 'config', 'log'],
-  ['vocabulary', 'options', 'format', 'time-slice'],
+  ['vocabulary', 'collector-options', 'format', 'time-slice'],
 ];
 
 /** Collectors use the API clients and declare metrics; the rest is handed to them. */

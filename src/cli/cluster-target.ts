@@ -8,7 +8,7 @@ import {
   type CollectorWith,
 } from '../collectors/collector.ts';
 import { findNearest } from '../config/issues.ts';
-import type { ClusterConfig, Config } from '../config/schema.ts';
+import { type ClusterConfig, collectorOptions, type Config } from '../config/schema.ts';
 import { diagnose } from '../diagnosis/diagnose.ts';
 import type { Operation } from '../diagnosis/failure.ts';
 import { type Clients, createClients } from '../exporter/clients.ts';
@@ -171,7 +171,7 @@ export interface PollOptions extends Pick<
   'warn' | 'scanProgress'
 > {
   /** Default: those of the configuration. */
-  readonly options: Readonly<Record<string, unknown>> | undefined;
+  readonly options: unknown;
   /** The only node whose ranges are read; default: all. */
   readonly onlyNode: number | undefined;
 }
@@ -181,7 +181,7 @@ export function collectOnce<A extends Api, Result extends CollectorResult>(
   collector: CollectorWith<A, Result>,
   { config, api, stats }: PollTarget<A>,
   {
-    options = config.collectors[collector.name],
+    options = collectorOptions(config, collector),
     warn = () => undefined,
     scanProgress = () => undefined,
     onlyNode,

@@ -1,5 +1,6 @@
 import type { CloudApi } from '../cockroach/cloud-api.ts';
 import type { ClusterApi, PollStats } from '../cockroach/cluster-api.ts';
+import type { OptionSpecs, OptionValues } from '../collector-options.ts';
 import {
   type Family,
   type FamilyDefinition,
@@ -7,7 +8,6 @@ import {
   type OwnDefinition,
 } from '../metrics/family.ts';
 import type { SampleSet } from '../metrics/sample-set.ts';
-import type { OptionSpecs, OptionValues } from '../options.ts';
 import type { Api, FailureReason } from '../vocabulary.ts';
 
 /** One poll: its deadline, what it has received, and how it reports what it met. */

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { OptionSpec, OptionSpecs, OptionValues } from '../options.ts';
+import type { OptionSpec, OptionSpecs, OptionValues } from '../collector-options.ts';
 import { apiUrl, clusterUrls } from './addresses.ts';
 import { quote } from './issues.ts';
 import { secretText } from './secret.ts';

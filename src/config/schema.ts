@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import type { OptionSpecs } from '../collector-options.ts';
 import { listenAddress } from './addresses.ts';
 import { LINK_SECTION, THRESHOLD_SECTION } from './alert-settings.ts';
 import {
@@ -194,6 +195,21 @@ export interface ClusterConfig extends Pick<FileCluster, 'name' | 'console_url' 
   readonly proxy: ProxyConfig;
   /** Every known collector by its name; `enabled` only when the cluster has the API that it polls. */
   readonly collectors: Readonly<Record<string, CollectorConfig>>;
+}
+
+/** The options of a collector in a cluster, of the types that the collector declares. */
+export function collectorOptions<Options>(
+  { collectors }: Pick<ClusterConfig, 'collectors'>,
+  collector: {
+    readonly name: string;
+    readonly options: OptionSpecs;
+    isLocal?(options: Options): boolean;
+  },
+): Options {
+  const settings: Readonly<Record<string, unknown>> = collectors[collector.name] ?? {};
+  const names = Object.keys(collector.options);
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- their schema was made of what the collector declares
+  return Object.fromEntries(names.map((name) => [name, settings[name]])) as Options;
 }
 
 /** The whole running configuration: validated, complete and frozen. Times are seconds, sizes bytes. */

@@ -8,7 +8,7 @@ import {
   type CollectorWith,
 } from '../collectors/collector.ts';
 import { FILE_CHECK_MS } from '../config/files.ts';
-import type { ClusterConfig, Config } from '../config/schema.ts';
+import { type ClusterConfig, collectorOptions, type Config } from '../config/schema.ts';
 import { createRemedyFinder } from '../diagnosis/diagnose.ts';
 import { createProblemFinder, type ProblemFinder } from '../findings/checks.ts';
 import type { WatchWarning } from '../findings/watch-problems.ts';
@@ -200,9 +200,8 @@ export class Cluster {
     return collectors.flatMap((collector) => {
       const settings = this.config.collectors[collector.name];
       if (!settings?.enabled || (collector.scope === 'cluster' && shard.index !== 0)) return [];
-      // The options are those settings that only this collector has: its state is valid while they stay the same.
-      const names = Object.keys(collector.options);
-      const options = Object.fromEntries(names.map((name) => [name, settings[name]]));
+      // Its state is valid while they stay the same.
+      const options = collectorOptions(this.config, collector);
       // Success without a request would prove nothing about the cluster.
       if (collector.isIdle?.(options) === true) return [];
       const before = previous.find((poller) => poller.collector.name === collector.name);

@@ -3,6 +3,7 @@ import { freshnessOf, livenessOf, REACHABLE, type RecordAge } from '../../cockro
 import { nodes } from '../../collectors/nodes/collector.ts';
 import { nodeDetails } from '../../collectors/nodes/record.ts';
 import { ranges, type RangesResult } from '../../collectors/ranges/collector.ts';
+import { collectorOptions } from '../../config/schema.ts';
 import { decideSafeToStop } from '../../findings/safe-to-stop.ts';
 import { formatAge, formatBytes, formatCount, toTimestamp } from '../../format.ts';
 import type { Infer } from '../../json/shape.ts';
@@ -172,7 +173,7 @@ function areAllLive(statuses: ReadonlyMap<number, LivenessStatus>): boolean {
 function scan(target: ClusterTarget, output: string): Promise<RangesResult> {
   const route = routeOf(target);
   const options = {
-    ...target.config.collectors['ranges'],
+    ...collectorOptions(target.config, ranges),
     page_limit: 0,
     route: route === 'local' ? 'auto' : route,
   };

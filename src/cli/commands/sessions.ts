@@ -9,6 +9,7 @@ import {
   sessionDetails,
   type ShownDetails,
 } from '../../collectors/sessions/session.ts';
+import { collectorOptions } from '../../config/schema.ts';
 import { grantee } from '../../diagnosis/rules.ts';
 import { formatAge, formatBytes, formatCount, formatList } from '../../format.ts';
 import type { Infer } from '../../json/shape.ts';
@@ -115,7 +116,7 @@ async function printSessions(target: ClusterTarget, options: Options): Promise<n
   let seesOthers = false;
   const { failedNodes } = await withProgress('sessions', options.output, (advance) =>
     target.api.sessions(target.stats, {
-      limit: Number(target.config.collectors['sessions']?.['page_limit']),
+      limit: collectorOptions(target.config, sessions).page_limit,
       username: options.user,
       shape: sessionDetails(options),
       onSession(element, dateMs) {

@@ -1,6 +1,6 @@
 import { RE2JS } from 're2js';
+import type { Rewrite } from '../../collector-options.ts';
 import { messageOf } from '../../format.ts';
-import type { Rewrite } from '../../options.ts';
 
 /** Names that are remembered; further ones are rewritten each time. */
 const MAX_REMEMBERED = 10_000;

@@ -1,6 +1,6 @@
 import type { ClusterApi } from '../../cockroach/cluster-api.ts';
+import type { OptionSpecs, OptionValues } from '../../collector-options.ts';
 import { messageOf } from '../../format.ts';
-import type { OptionSpecs, OptionValues } from '../../options.ts';
 import {
   defineCollector,
   type CollectorPoll,

@@ -1,5 +1,5 @@
+import type { Rewrite } from '../../../src/collector-options.ts';
 import { sessions, type SessionsResult } from '../../../src/collectors/sessions/collector.ts';
-import type { Rewrite } from '../../../src/options.ts';
 import { type Answer, answering, poll, type Polled } from '../support.ts';
 
 export const NOW_MS = Date.UTC(2026, 0, 2, 3, 4, 0);

@@ -8,6 +8,7 @@ import { nodes, type NodesResult, type NodeStatus } from '../../../collectors/no
 import type { SessionsResult } from '../../../collectors/sessions/collector.ts';
 import { sizeOf } from '../../../collectors/sessions/session.ts';
 import { tables, type TablesResult } from '../../../collectors/tables/collector.ts';
+import { collectorOptions } from '../../../config/schema.ts';
 import { grantee } from '../../../diagnosis/rules.ts';
 import { adviseDeadNodes } from '../../../findings/dead-nodes.ts';
 import { formatBytes, formatCount, formatList, formatMs } from '../../../format.ts';
@@ -236,13 +237,12 @@ export function describeTables(
     const sizes = `names and sizes of ${formatCount(discovery.all.length)} tables`;
     return details === '' ? sizes : `${sizes}, ${details}`;
   }
-  const { collectors, cluster_api } = list.config;
   if (missing.some(({ name }) => name === undefined)) return details;
-  if (collectors['tables']?.['discover'] === false) {
+  if (collectorOptions(list.config, tables).discover === false) {
     const none = { verdict: 'skipped', detail: 'no table is configured' } as const;
     return details === '' && missing.length === 0 ? none : details;
   }
-  const advice = `run GRANT CONNECT ON DATABASE … TO ${grantee(cluster_api)};`;
+  const advice = `run GRANT CONNECT ON DATABASE … TO ${grantee(list.config.cluster_api)};`;
   return { verdict: 'warning', detail: details, advice };
 }
 

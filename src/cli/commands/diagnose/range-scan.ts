@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { ClusterApi } from '../../../cockroach/cluster-api.ts';
 import { nodes, type NodesResult } from '../../../collectors/nodes/collector.ts';
 import { ranges, type RangesResult } from '../../../collectors/ranges/collector.ts';
-import type { ClusterConfig } from '../../../config/schema.ts';
+import { type ClusterConfig, collectorOptions } from '../../../config/schema.ts';
 import { writeDuration } from '../../../config/values.ts';
 import { compareScan, type OwnCounts, type ScanComparison } from '../../../findings/scan-check.ts';
 import { countsOf, formatReplicas, formatStore, scanOf } from '../../../findings/scan-status.ts';
@@ -44,7 +44,7 @@ export async function checkRanges(
   }
   if (isWhole) noteScanCost(known.ids.length, known.replicas);
   // A list in pages shows neither the cost of a whole one nor all replicas.
-  const options = { ...list.config.collectors['ranges'], page_limit: 0 };
+  const options = { ...collectorOptions(list.config, ranges), page_limit: 0 };
   const { result, stats, seconds } = await withProgress(
     'nodes',
     isWhole ? output : 'json',
@@ -131,14 +131,14 @@ function describeComparison(comparison: ScanComparison | undefined, scannedNodes
  * The cost of a scan of all nodes, from that of one. Example: 100 of 900 replicas took 2 s, with two nodes at a time: 9 s.
  */
 function estimateWhole(
-  { config: { collectors }, recorder }: Checklist,
+  { config, recorder }: Checklist,
   { ids, replicas: reported }: KnownNodes,
   sample: ScanCost,
 ): ScanCost {
   // Releases before 23.2 do not report replicas: assume that all nodes are like this one.
   const replicas = reported > 0 ? reported : sample.replicas * ids.length;
   const factor = sample.replicas === 0 ? ids.length : replicas / sample.replicas;
-  const concurrency = Math.min(Number(collectors['ranges']?.['concurrency'] ?? 1), ids.length);
+  const concurrency = Math.min(collectorOptions(config, ranges).concurrency, ids.length);
   // The poll lists the nodes once, however many it reads.
   const { bytes, seconds } = recorder.last('node_ranges') ?? sample;
   return {

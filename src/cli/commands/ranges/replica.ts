@@ -9,7 +9,7 @@ import {
 } from '../../../collectors/ranges/replica.ts';
 import { discoverTables } from '../../../collectors/tables/discovery.ts';
 import { formatTableName } from '../../../collectors/tables/table.ts';
-import type { ClusterConfig } from '../../../config/schema.ts';
+import { type ClusterConfig, collectorOptions } from '../../../config/schema.ts';
 import { diagnose } from '../../../diagnosis/diagnose.ts';
 import { formatBytes, formatCount } from '../../../format.ts';
 import { RequestError } from '../../../http/errors.ts';
@@ -202,8 +202,8 @@ export async function readNode(
 }
 
 /** To the headers of the list of a node. */
-function nodeTimeoutMs({ collectors }: ClusterConfig): number {
-  return Number(collectors['ranges']?.['node_timeout']) * 1000;
+function nodeTimeoutMs(config: ClusterConfig): number {
+  return collectorOptions(config, ranges).node_timeout * 1000;
 }
 
 /** Prints whose ranges are not in the output. */
@@ -233,7 +233,7 @@ export function noteScanCost(nodes: number, replicas: number): void {
 
 /** As configured for the collector; `auto` is for repeated scans. */
 export function routeOf({ config }: ClusterTarget): RangeRoute {
-  const route = config.collectors['ranges']?.['route'];
+  const { route } = collectorOptions(config, ranges);
   return route === 'proxy' || route === 'local' ? route : 'gateway';
 }
 
