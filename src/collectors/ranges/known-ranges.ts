@@ -140,9 +140,8 @@ export class KnownRanges {
       return;
     const { live, intended } = this.#holders.countReplicas(slot, replicas);
     if (intended < MIN_WITH_NON_VOTERS) return;
-    const [tableIndex, rangeId] = [tableIndexes[slot] ?? 0, ids[slot] ?? 0];
-    if (!choice.isBetter(tableIndex, intended, rangeId, live < intended)) return;
-    choice.choose(tableIndex, intended, rangeId, this.#holders.seenNodes(slot));
+    const range = { tableIndex: tableIndexes[slot] ?? 0, rangeId: ids[slot] ?? 0 };
+    choice.offer(range, intended, live < intended, () => this.#holders.seenNodes(slot));
   }
 
   /**

@@ -143,7 +143,7 @@ export class RangeScan {
     return totals;
   }
 
-  async #commit({ stores, lists }: NodeTally, { nodeId, ...totals }: NodeTotals): Promise<void> {
+  async #commit({ stores, lists }: NodeTally, { nodeId, stores: sums }: NodeTotals): Promise<void> {
     const { state, options } = this.#context;
     if (options.route === 'local') state.localNodeId = nodeId;
     try {
@@ -151,18 +151,16 @@ export class RangeScan {
         await inSlices(state.known.commit(staged, nodeId));
       }
     } catch (error) {
-      if (error instanceof RangeLimitError) this.#refuse(error);
+      if (error instanceof RangeLimitError) {
+        // The sums of the ranges that fit would be wrong.
+        this.failure ??= { reason: 'limit', message: `ranges: ${error.message}` };
+      }
       throw error;
     }
-    state.storesOf.set(nodeId, totals.stores);
+    state.storesOf.set(nodeId, sums);
     this.#lists.hot.addAll(lists.hot);
     this.#lists.problems.addAll(lists.problems);
     this.#lists.tables.addAll(lists.tables);
-  }
-
-  /** The sums of a part of the ranges would be wrong. */
-  #refuse({ message }: RangeLimitError): void {
-    this.failure ??= { reason: 'limit', message: `ranges: ${message}` };
   }
 
   /** Ends a scan that publishes no sums: only the times of problems are remembered. */

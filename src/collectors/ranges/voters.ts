@@ -155,19 +155,21 @@ export class SampleChoice {
     return this.#chosen.size === 0;
   }
 
-  /** Whether the range is to be chosen for its table index. */
-  isBetter(tableIndex: number, intended: number, rangeId: number, isMissingSome: boolean): boolean {
-    const key = keyOf(tableIndex, intended);
+  /** Takes over the range if it is the next one of its key; `nodesOf` reads the nodes that hold it. */
+  offer(
+    range: Pick<SampleRange, 'tableIndex' | 'rangeId'>,
+    intended: number,
+    isMissingSome: boolean,
+    nodesOf: () => readonly number[],
+  ): void {
+    const key = keyOf(range.tableIndex, intended);
     const sinceMs = this.#samples.get(key)?.sinceMs;
-    if (sinceMs !== undefined && this.#nowMs - sinceMs < REFRESH_AGE_MS) return false;
+    if (sinceMs !== undefined && this.#nowMs - sinceMs < REFRESH_AGE_MS) return;
     if (isMissingSome) this.#urgent.add(key);
     const chosen = this.#chosen.get(key);
-    return chosen === undefined || this.#order(key, rangeId) < this.#order(key, chosen.rangeId);
-  }
-
-  choose(tableIndex: number, intended: number, rangeId: number, nodeIds: readonly number[]): void {
-    const key = keyOf(tableIndex, intended);
-    this.#chosen.set(key, { key, tableIndex, rangeId, nodeIds });
+    const order = this.#order(key, range.rangeId);
+    if (chosen !== undefined && this.#order(key, chosen.rangeId) <= order) return;
+    this.#chosen.set(key, { ...range, key, nodeIds: nodesOf() });
   }
 
   /** The range after the one that was requested last is next, by id, and the first after the last. */
