@@ -146,16 +146,6 @@ describe('the summary of a scan', () => {
     expect(summary.ranges).toBe(1);
     expect(summary.byReplicas.at(-1)).toBe(1);
   });
-
-  test('handles ids above 2^32 like any other', () => {
-    const rangeId = 2 ** 40 + 1;
-    const known = new KnownRanges();
-    scan(known, [[{ rangeId, ...held(5) }], [{ rangeId: 1 }]]);
-    const summary = scan(known, [[{ rangeId, ...held(7) }], [{ rangeId }, { rangeId: 1 }]]);
-    expect(summary.ranges).toBe(2);
-    expect(summary.byReplicas.slice(0, 3)).toEqual([0, 1, 1]);
-    expect(known.leaseChanges).toBe(2);
-  });
 });
 
 test('many ranges are committed to an empty table without crowding at one end of it', () => {
