@@ -24,7 +24,7 @@ interface Survivor {
 }
 
 const groups = readRules();
-const cases = [...CASES, ...decommissionCases()];
+const long = decommissionCases();
 const chosen = process.argv.slice(2);
 const mutants = listMutants(groups).filter(
   ({ rule }) => chosen.length === 0 || chosen.includes(rule),
@@ -60,33 +60,33 @@ interface Run {
   /** The rules that these cases need. */
   readonly rules: ReadonlySet<string>;
   /** Whether they compare texts of alerts, whose queries cost most of the time of promtool. */
-  readonly hasTexts: boolean;
+  readonly comparesTexts: boolean;
 }
 
-/** The cases that can notice a mistake in the rule: first its own, then those of each rule that uses it. */
+/** The cases that can notice a mistake in the rule: first its own, then those of each rule that uses it, then the long ones. */
 function runsOf(rule: string): readonly Run[] {
   const names = namesIn(groups);
   const users = [...names].filter((name) => namesIn(closureOf(groups, [name])).has(rule));
-  return [rule, ...users.filter((name) => name !== rule)]
-    .map((name) => cases.filter((one) => subjectOf(one) === name))
-    .flatMap((itsCases) => [
-      runOf(
-        rule,
-        itsCases.filter(({ alert_rule_test: texts = [] }) => texts.length === 0),
-      ),
-      runOf(
-        rule,
-        itsCases.filter(({ alert_rule_test: texts = [] }) => texts.length > 0),
-      ),
-    ])
-    .filter((run) => run.cases.length > 0);
+  const subjects = [rule, ...users.filter((name) => name !== rule)];
+  const short = subjects.map((name) => CASES.filter((one) => subjectOf(one) === name));
+  return [
+    ...short.map((some) => some.filter((one) => !hasTexts(one))),
+    ...short.map((some) => some.filter(hasTexts)),
+    long.filter((one) => subjects.includes(subjectOf(one))),
+  ]
+    .filter((some) => some.length > 0)
+    .map((some) => runOf(rule, some));
 }
 
 function runOf(rule: string, itsCases: readonly RuleCase[]): Run {
-  const hasTexts = itsCases.some(({ alert_rule_test: texts = [] }) => texts.length > 0);
+  const comparesTexts = itsCases.some(hasTexts);
   const needed = [rule, ...itsCases.map(subjectOf), ...rulesNamedIn(JSON.stringify(itsCases))];
-  const closure = closureOf(hasTexts ? groups : withoutTexts(groups), needed);
-  return { cases: itsCases, rules: namesIn(closure), hasTexts };
+  const closure = closureOf(comparesTexts ? groups : withoutTexts(groups), needed);
+  return { cases: itsCases, rules: namesIn(closure), comparesTexts };
+}
+
+function hasTexts({ alert_rule_test: texts = [] }: RuleCase): boolean {
+  return texts.length > 0;
 }
 
 function withoutTexts(some: readonly RuleGroup[]): readonly RuleGroup[] {
@@ -107,7 +107,7 @@ async function isNoticed(mutant: Mutant, runs: readonly Run[]): Promise<boolean>
       ...group,
       rules: group.rules.filter((rule) => run.rules.has(nameOf(rule))),
     }));
-    const verdict = await testRules(run.hasTexts ? needed : withoutTexts(needed), run.cases);
+    const verdict = await testRules(run.comparesTexts ? needed : withoutTexts(needed), run.cases);
     // A program that is missing or was killed has detected nothing.
     const isTold = verdict.passed || verdict.text.includes('FAILED');
     if (!isTold) throw new Error(`promtool says nothing of ${mutant.rule}: ${verdict.text}`);
