@@ -31,7 +31,7 @@ const SECRET_KEYS = [
 
 /** Lines kept while nobody reads standard output; beyond that the newest are dropped. */
 const MAX_BACKLOG_BYTES = 1024 * 1024;
-/** Of a line: texts of servers and certificates can be of any length. In UTF-16 code units. */
+/** A line that is longer is cut, since texts of servers can be of any length. In UTF-16 code units. */
 const MAX_LINE_LENGTH = 2_048;
 /** A text that is cut keeps so much at least: enough to find it. */
 const MIN_CUT_LENGTH = 32;

@@ -5,7 +5,7 @@ import { canScan } from '../json/scanner.ts';
 import type { Build } from '../metrics/exporter-metrics.ts';
 import { readBuild } from './build.ts';
 import { type CommandContext, CommandError, EXIT, usageError } from './command.ts';
-import { expandSwitches, optionTerm } from './flags.ts';
+import { expandSwitches, optionTerm, takesNext } from './flags.ts';
 import { ignoreBrokenPipes, note, outputFailure } from './output/standard-output.ts';
 
 const EXAMPLES = `
@@ -109,9 +109,9 @@ async function runProgram(argv: readonly string[], env: Environment, onRunning: 
   return exitCode;
 }
 
-/** `--config.file=x nodes 3` as `nodes 3 --config.file=x`: options belong to the command. Their values follow a `=`. */
+/** `--config.file=x nodes 3` as `nodes 3 --config.file=x`: options belong to the command. */
 function putCommandFirst(args: readonly string[]): readonly string[] {
-  const start = args.findIndex((arg) => !arg.startsWith('-'));
+  const start = args.findIndex((arg, at) => !arg.startsWith('-') && !takesNext(args[at - 1] ?? ''));
   if (!NAMES.includes(args[start] ?? '')) return args;
   return [...args.slice(start), ...args.slice(0, start)];
 }

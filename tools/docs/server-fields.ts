@@ -1,4 +1,4 @@
-import { rangeElement } from '../../src/cli/commands/ranges/replica.ts';
+import { rangeElement } from '../../src/cli/replicas.ts';
 import { loginResponse } from '../../src/cockroach/api-login.ts';
 import { CA_CERT, DATABASES, errorBody } from '../../src/cockroach/cloud-api.ts';
 import {

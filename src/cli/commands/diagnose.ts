@@ -30,7 +30,7 @@ const MARKS: Readonly<Record<Verdict['verdict'], readonly [mark: string, style: 
   skipped: ['-', 'dim'],
 };
 
-/** Of the name of a check; a longer one is cut. */
+/** The name of a check that is longer is cut. */
 const MAX_NAME_WIDTH = 28;
 
 /** `diagnose`: every step from the configuration to the metrics, and how to fix those that fail. */

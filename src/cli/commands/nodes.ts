@@ -19,7 +19,7 @@ import {
 } from '../output/listing.ts';
 import { withProgress } from '../output/progress.ts';
 import { note } from '../output/standard-output.ts';
-import { noteScanCost, routeOf } from './ranges/replica.ts';
+import { noteScanCost, routeOf } from '../replicas.ts';
 
 const NODES_PER_PAGE = 100;
 
@@ -212,7 +212,7 @@ function toTime(nanoseconds = 0): string | null {
   return nanoseconds === 0 ? null : (toTimestamp(Math.round(nanoseconds / 1e6)) ?? null);
 }
 
-/** Of the process when it last wrote its record. */
+/** How long the process had run when it last wrote its record. */
 function uptimeOf({ started_at: started, updated_at: updated, metrics }: Node): number | undefined {
   if (started === null || updated === null || metrics === null) return undefined;
   return (Date.parse(updated) - Date.parse(started)) / 1000;

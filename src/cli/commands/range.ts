@@ -19,7 +19,7 @@ import {
   type Replica,
   routeOf,
   toReplica,
-} from './ranges/replica.ts';
+} from '../replicas.ts';
 
 /** Nodes that are queried at a time: the responses are small. */
 const CONCURRENCY = 4;

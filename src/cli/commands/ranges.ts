@@ -19,7 +19,7 @@ import {
   readTableNames,
   type Replica,
   toReplica,
-} from './ranges/replica.ts';
+} from '../replicas.ts';
 
 /** How many times the wanted number of hot ranges is kept before the coldest are dropped. */
 const HOT_SLACK = 4;
@@ -128,7 +128,7 @@ function severityOf(replica: Replica): number {
   return worst === -1 ? 0 : PROBLEM_NAMES.length - worst;
 }
 
-/** Those of these leaseholders with most queries, the hottest first. */
+/** The leaseholders with most queries, the hottest first. */
 function takeHottest(replicas: readonly Replica[], count: number): Replica[] {
   return replicas.toSorted((a, b) => queriesOf(b) - queriesOf(a)).slice(0, count);
 }

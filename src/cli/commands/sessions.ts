@@ -154,7 +154,7 @@ async function noteHiddenSessions(target: ClusterTarget, listed: number): Promis
 
 function isWanted(session: Session, { user, application, olderThan }: Options): boolean {
   if (user !== undefined && session.username !== user.toLowerCase()) return false;
-  // As metrics and alerts name it: `unset` is the empty name.
+  // Metrics and alerts call the empty name `unset`.
   const isOf = (name: string): boolean =>
     pairOf(session.application_name ?? '', '') === pairOf(name, '');
   if (application !== undefined && !isOf(application)) return false;

@@ -13,7 +13,7 @@ import {
 } from '../output/listing.ts';
 import { withProgress } from '../output/progress.ts';
 import { note } from '../output/standard-output.ts';
-import { noteMissingNodes, readRanges, type Replica, toReplica } from './ranges/replica.ts';
+import { noteMissingNodes, readRanges, type Replica, toReplica } from '../replicas.ts';
 
 type Table = ReturnType<typeof toTable>;
 
@@ -67,7 +67,9 @@ async function printTables(
   const loadTitles = LOAD_COLUMNS.map(({ title }) => title);
   const load = options.load || loadTitles.includes((options.sort ?? '').toUpperCase());
   const columns = load ? [...COLUMNS, ...LOAD_COLUMNS] : COLUMNS;
-  const listing = openListing<Table>(options, 'tables', columns, { required: loadTitles });
+  const listing = openListing<Table>(options, 'tables', columns, {
+    required: ['TABLE', ...loadTitles],
+  });
   const found = await withProgress('tables', output, () =>
     discoverTables(target.api, target.stats),
   );
@@ -91,7 +93,7 @@ async function printTables(
 /** By table id, per second; CPU in seconds, undefined when no server sends it. */
 type Loads = Map<Replica['table_id'], { queries: number; writes: number; cpu: number | undefined }>;
 
-/** As crdb_range_table_*: queries and writes of the leaseholders, CPU of all replicas. */
+/** Adds what crdb_range_table_* adds: queries and writes of the leaseholders, CPU of all replicas. */
 function addLoad(loads: Loads, { table_id: tableId, is_leaseholder, stats }: Replica): void {
   const load = loads.get(tableId) ?? { queries: 0, writes: 0, cpu: undefined };
   loads.set(tableId, load);

@@ -140,8 +140,7 @@ function openTable<Item>(
       const hidden = await printTable(
         columns.map((column, at) => ({
           ...column,
-          isOptional:
-            at !== 0 && at !== sortedBy && !column.isWhole && !required.includes(column.title),
+          isOptional: at !== 0 && at !== sortedBy && !required.includes(column.title),
         })),
         rows.map(({ values }) => values),
         wide ? Infinity : undefined,

@@ -9,10 +9,10 @@ export function ignoreBrokenPipes(): void {
 }
 
 /** The first error of standard output, which itself forgets it. */
-let kept: Error | null = null;
+let firstError: Error | null = null;
 
 function keepError(error: Error): void {
-  kept ??= error;
+  firstError ??= error;
 }
 
 function throwOtherErrors(error: Error): void {
@@ -27,7 +27,7 @@ export function onOutputEnd(callback: () => void): Disposable {
 
 /** Why standard output is incomplete, unless its reader wanted no more. */
 export function outputFailure(): string | undefined {
-  const error = kept ?? process.stdout.errored;
+  const error = firstError ?? process.stdout.errored;
   return error === null || isBrokenPipe(error) ? undefined : explainFileError(error);
 }
 

@@ -91,12 +91,12 @@ function fitWidths(
   natural: readonly number[],
   width: number,
 ): readonly number[] {
-  const smallest = natural.map((own, at) =>
-    columns[at]?.shrinks ? Math.min(own, MIN_WIDTH) : own,
+  const smallest = natural.map((textWidth, at) =>
+    columns[at]?.shrinks ? Math.min(textWidth, MIN_WIDTH) : textWidth,
   );
   const isShown = columns.map(({ isOptional }) => !isOptional);
   const excess = (widths: readonly number[]): number =>
-    widths.reduce((sum, own, at) => sum + (isShown[at] ? own + GAP.length : 0), -GAP.length) -
+    widths.reduce((sum, each, at) => sum + (isShown[at] ? each + GAP.length : 0), -GAP.length) -
     width;
   columns.forEach((_, at) => {
     if (isShown[at]) return;
@@ -105,12 +105,14 @@ function fitWidths(
   });
   const widths = [...natural];
   for (let over = excess(widths); over > 0; over -= 1) {
-    const spare = widths.map((own, at) => (isShown[at] && own > (smallest[at] ?? 0) ? own : 0));
-    const widest = spare.indexOf(Math.max(...spare));
-    if (!spare[widest]) break;
+    const shrinkable = widths.map((each, at) =>
+      isShown[at] && each > (smallest[at] ?? 0) ? each : 0,
+    );
+    const widest = shrinkable.indexOf(Math.max(...shrinkable));
+    if (!shrinkable[widest]) break;
     widths[widest] = (widths[widest] ?? 0) - 1;
   }
-  return widths.map((own, at) => (isShown[at] ? own : 0));
+  return widths.map((each, at) => (isShown[at] ? each : 0));
 }
 
 function drawRow(

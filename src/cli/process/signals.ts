@@ -42,14 +42,14 @@ export function onStopSignal(callback: (signal: StopSignal, exitCode: number) =>
  * end the process as a failure or, sent to process 1 of a container, be lost. The returned function delivers it.
  */
 export function holdStopSignals(): () => void {
-  let held: StopSignal | undefined;
+  let firstSignal: StopSignal | undefined;
   const hold = (signal: StopSignal): void => {
-    held ??= signal;
+    firstSignal ??= signal;
   };
   for (const signal of STOP_SIGNALS) process.on(signal, hold);
   return () => {
     for (const signal of STOP_SIGNALS) process.off(signal, hold);
-    if (held !== undefined) process.kill(process.pid, held);
+    if (firstSignal !== undefined) process.kill(process.pid, firstSignal);
   };
 }
 

@@ -211,7 +211,7 @@ function ageOf(
 /** A number for the host of `10.0.0.1:5432` or `[::1]:5432`, to count hosts without keeping them; undefined without one. */
 export function fingerprintHost(address: string): number | undefined {
   const host = hostOf(address);
-  // As a signed integer it takes no memory beside its place in a set.
+  // A signed integer takes no memory beside its place in a set.
   return host === '' ? undefined : crc32(host) | 0;
 }
 

@@ -33,7 +33,7 @@ export interface DiscoveredTable extends TableName, TableSizes {
 export interface TableSizes {
   /** On disk, over all replicas. */
   readonly sizeBytes: number | undefined;
-  /** Of one replica, deleted and overwritten rows included. */
+  /** The data of one replica, deleted and overwritten rows included. */
   readonly dataBytes: number | undefined;
   readonly liveDataBytes: number | undefined;
 }

@@ -43,7 +43,7 @@ const ofShown = gaugeOf({ ...TABLE, notes: SHOWN })<
   Pick<DiscoveredTable, 'ranges' | 'columns' | 'indexes'>
 >;
 
-/** Of listed and discovered tables. */
+/** What is exported of listed and of discovered tables. */
 export const SHOWN_FAMILIES = [
   ofShown(({ ranges }) => ranges, {
     name: 'crdb_table_ranges',
@@ -67,7 +67,7 @@ const AS_STORED =
 
 const ofListed = gaugeOf({ ...TABLE, notes: LISTED })<TableDetails>;
 
-/** Of listed tables. */
+/** What is exported of listed tables only. */
 export const LISTED_FAMILIES = [
   ofListed(({ schemaHash }) => schemaHash, {
     name: 'crdb_table_schema_hash',
@@ -116,7 +116,7 @@ const ofSizes = gaugeOf({
   notes: `${SHOWN} The others are summed as other. ${CACHED}`,
 })<TableSizes>;
 
-/** Of discovered tables, and of the rest of them. */
+/** The sizes of discovered tables, and of those without series of their own together. */
 export const SIZE_FAMILIES = [
   ofSizes(({ sizeBytes }) => sizeBytes, {
     name: 'crdb_table_size_bytes',

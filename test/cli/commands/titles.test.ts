@@ -31,7 +31,7 @@ test('the titles of all columns', async () => {
       "nodes": "ID | STATUS | UPDATED | ADDRESS | VERSION | UPTIME | CPU | MEMORY | DISK | CONNS | REPLICAS | LOCALITY",
       "ranges": "RANGE | NODE | STORE | TABLE | LEASE | QPS | WRITES/S | READ/S | WRITTEN/S | CPU | PROBLEMS | START KEY | END KEY",
       "safety": "ID | STATUS | UPDATED | ADDRESS | VERSION | UPTIME | CPU | MEMORY | DISK | CONNS | REPLICAS | LOCALITY | DEPENDENT",
-      "sessions": "ID | NODE | USER | APPLICATION | STATE | AGE | TXN AGE | QUERY AGE | RETRIES | MEMORY | CLIENT | SQL",
+      "sessions": "ID | USER | APPLICATION | STATE | TXN AGE | QUERY AGE | AGE | NODE | RETRIES | MEMORY | CLIENT | SQL",
       "tables": "DATABASE | SCHEMA | TABLE | ID | SIZE | DATA | LIVE | RANGES | COLUMNS | INDEXES | UPDATED | QPS | WRITES/S | CPU",
       "users": "USER",
     }

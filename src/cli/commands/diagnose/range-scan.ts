@@ -8,7 +8,7 @@ import { compareScan, type OwnCounts, type ScanComparison } from '../../../findi
 import { countsOf, formatReplicas, formatStore, scanOf } from '../../../findings/scan-status.ts';
 import { formatBytes, formatCount, formatList, formatMs } from '../../../format.ts';
 import { withProgress } from '../../output/progress.ts';
-import { noteScanCost } from '../ranges/replica.ts';
+import { noteScanCost } from '../../replicas.ts';
 import type { Checklist, Verdict } from './checklist.ts';
 import { checkCollector, type KnownNodes, pollOnce } from './polls.ts';
 

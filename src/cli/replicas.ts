@@ -1,18 +1,18 @@
-import type { RangeRoute } from '../../../cockroach/cluster-api.ts';
-import { listNodes } from '../../../cockroach/node-list.ts';
-import { ranges } from '../../../collectors/ranges/collector.ts';
+import type { RangeRoute } from '../cockroach/cluster-api.ts';
+import { listNodes } from '../cockroach/node-list.ts';
+import { ranges } from '../collectors/ranges/collector.ts';
 import {
   tableLabels,
   leaseKindOf,
   LEASE_KINDS,
   tableIndexOf,
-} from '../../../collectors/ranges/replica.ts';
-import { discoverTables } from '../../../collectors/tables/discovery.ts';
-import { formatTableName } from '../../../collectors/tables/table.ts';
-import { type ClusterConfig, collectorOptions } from '../../../config/schema.ts';
-import { diagnose } from '../../../diagnosis/diagnose.ts';
-import { formatBytes, formatCount } from '../../../format.ts';
-import { RequestError } from '../../../http/errors.ts';
+} from '../collectors/ranges/replica.ts';
+import { discoverTables } from '../collectors/tables/discovery.ts';
+import { formatTableName } from '../collectors/tables/table.ts';
+import { type ClusterConfig, collectorOptions } from '../config/schema.ts';
+import { diagnose } from '../diagnosis/diagnose.ts';
+import { formatBytes, formatCount } from '../format.ts';
+import { RequestError } from '../http/errors.ts';
 import {
   array,
   boolean,
@@ -24,11 +24,11 @@ import {
   raw,
   record,
   string,
-} from '../../../json/shape.ts';
-import type { ClusterTarget } from '../../cluster-target.ts';
-import { CommandError } from '../../command.ts';
-import { withProgress } from '../../output/progress.ts';
-import { note } from '../../output/standard-output.ts';
+} from '../json/shape.ts';
+import type { ClusterTarget } from './cluster-target.ts';
+import { CommandError } from './command.ts';
+import { withProgress } from './output/progress.ts';
+import { note } from './output/standard-output.ts';
 
 /** One element of GET /nodes/{node_id}/ranges/. */
 export const rangeElement = object({
@@ -63,17 +63,35 @@ export const rangeElement = object({
 });
 
 export type RangeElement = Infer<typeof rangeElement>;
-export type Replica = ReturnType<typeof toReplica>;
 
-/**
- * A replica as JSON, names as in the API. Of its keys only the table is shown without `showKeys`.
- * Copied: the element is reused for the next one.
- */
+/** A replica as JSON, with the names of the API. */
+export interface Replica {
+  readonly range_id: number | undefined;
+  readonly node_id: number | undefined;
+  readonly store_id: number | undefined;
+  /** A number; of a table in virtual cluster 3 the text `3/104`; null outside of tables. */
+  readonly table_id: number | string | null;
+  /** `movr.public.rides`, where the server lists the table. */
+  readonly table: string | null;
+  readonly index_id: number | null;
+  readonly problems: readonly string[];
+  readonly is_leaseholder: boolean;
+  readonly lease_kind: string | null;
+  readonly quiescent: boolean | undefined;
+  readonly ticking: boolean | undefined;
+  readonly stats: RangeElement['stats'];
+  /** Only with `--show-keys`. */
+  readonly start_key?: string | undefined;
+  readonly end_key?: string | undefined;
+  readonly lease_history: RangeElement['lease_history'];
+}
+
+/** Copies a replica from the element, which is reused for the next one. Its keys are left out without `showKeys`. */
 export function toReplica(
   range: RangeElement,
   names?: ReadonlyMap<string, string>,
   showKeys?: boolean,
-) {
+): Replica {
   const { desc, span, stats, lease_history: leases } = range;
   const lease = leases.at(-1);
   const { table_id, index_id } = tableLabels(tableIndexOf(range.span.start_key ?? ''));
@@ -95,7 +113,6 @@ export function toReplica(
   };
 }
 
-/** A number; of a table in virtual cluster 3 the text `3/104`. */
 function tableIdOf(label: string): number | string | null {
   if (label === '') return null;
   return label.includes('/') ? label : Number(label);
@@ -221,7 +238,7 @@ export function noteSkippedNodes(skipped: readonly number[]): void {
   if (skipped.length > 0) note(`skipped, because not live: node ${skipped.join(', ')}`);
 }
 
-/** Of a replica in a listing, most of it the history of leases. */
+/** What a replica takes in a listing; most of it is the history of leases. */
 const TYPICAL_REPLICA_BYTES = 1_500;
 
 /** Prints what a scan of all nodes costs, by the replicas that they last reported. */
@@ -231,7 +248,7 @@ export function noteScanCost(nodes: number, replicas: number): void {
   note(`reads all ranges of ${nodes} nodes${size}; Ctrl-C cancels`);
 }
 
-/** As configured for the collector; `auto` is for repeated scans. */
+/** The route that is configured for the collector; `auto`, which is for repeated scans, is `gateway`. */
 export function routeOf({ config }: ClusterTarget): RangeRoute {
   const { route } = collectorOptions(config, ranges);
   return route === 'proxy' || route === 'local' ? route : 'gateway';
