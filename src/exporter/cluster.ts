@@ -10,8 +10,11 @@ import {
 import { FILE_CHECK_MS } from '../config/files.ts';
 import { type ClusterConfig, collectorOptions, type Config } from '../config/schema.ts';
 import { createRemedyFinder } from '../diagnosis/diagnose.ts';
-import { createProblemFinder, type ProblemFinder } from '../findings/checks.ts';
-import type { WatchWarning } from '../findings/watch-problems.ts';
+import {
+  type ProblemFinder,
+  type WatchWarning,
+  createProblemFinder,
+} from '../findings/watch-problems.ts';
 import type { PollStats } from '../http/poll-stats.ts';
 import type { Log } from '../log.ts';
 import type { Build, ExporterMetrics } from '../metrics/exporter-metrics.ts';

@@ -5,8 +5,8 @@ import { QUERIES } from '../collectors/ranges/replica.ts';
 import type { Thresholds } from '../config/alert-settings.ts';
 import { formatCount, formatList } from '../format.ts';
 import { ALERT_SEVERITIES, LIVENESS_STATUSES, type Severity } from '../vocabulary.ts';
-import { adviseDeadNodes, type DecommissionDecision } from './dead-nodes.ts';
 import { type Problem, NORMAL_SECONDS, toTime } from './problem.ts';
+import { adviseDeadNodes, type DecommissionDecision } from './safe-to-stop.ts';
 
 /** The nodes of a cluster. */
 export interface NodesStatus {

@@ -4,9 +4,8 @@ import { sessions, type SessionsResult } from '../collectors/sessions/collector.
 import type { FindingSettings } from '../config/alert-settings.ts';
 import { formatDuration } from '../format.ts';
 import type { Api } from '../vocabulary.ts';
-import { assistantProblems, type AssistantStatus } from './assistant.ts';
-import { decideDecommission } from './dead-nodes.ts';
 import { hotRangeProblems, hotspotProblems } from './hotspots.ts';
+import { assistantProblems, type AssistantStatus } from './job-problems.ts';
 import { jobProblems } from './job-problems.ts';
 import { loadProblems } from './load-problems.ts';
 import type { NodeRates } from './node-rates.ts';
@@ -15,7 +14,7 @@ import { type CollectorStatus, pollProblems, warningProblem } from './polls.ts';
 import type { Problem } from './problem.ts';
 import { quorumProblems, rangeProblems, widespreadProblems } from './range-problems.ts';
 import { type RangesStatus } from './ranges.ts';
-import type { StopEvidence } from './safe-to-stop.ts';
+import { type StopEvidence, decideDecommission } from './safe-to-stop.ts';
 import { sessionLoadProblems, sessionProblems, type SessionsStatus } from './sessions.ts';
 import type { WatchWarning } from './watch-problems.ts';
 

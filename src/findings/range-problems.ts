@@ -8,7 +8,7 @@ import {
   type RangesStatus,
   systemRangeName,
 } from './ranges.ts';
-import { scanProblems } from './scan-status.ts';
+import { scanProblems } from './scan-check.ts';
 
 /** Ranges that are named in a finding; the table of the page has more. */
 const MAX_NAMED = 3;

@@ -6,8 +6,7 @@ import type { TablesResult } from '../collectors/tables/collector.ts';
 import { PROBLEMS } from '../vocabulary.ts';
 import { isDown, type NodesStatus } from './nodes.ts';
 import { toTime } from './problem.ts';
-import type { ScanCheck } from './scan-history.ts';
-import { type ScanCheckStatus, readScanCheck } from './scan-status.ts';
+import { type ScanCheck } from './scan-check.ts';
 
 /** The ranges of a cluster by its last scan. */
 export interface RangesStatus {
@@ -22,7 +21,7 @@ export interface RangesStatus {
   /** Nodes that went down after the scan had read them: it shows nothing of that yet. */
   readonly downSinceScan: readonly number[];
   /** The scan against the nodes' own counts; absent while no node that was read has a fresh record. */
-  readonly scanCheck: ScanCheckStatus | undefined;
+  readonly scanCheck: ScanCheck | undefined;
   /** Ranges by problem, without the problems that no range has. */
   readonly problems: Readonly<Record<string, number>>;
   readonly tables: readonly TableStatus[];
@@ -118,7 +117,7 @@ export function readRanges(
     nodes: { scanned: scanned.length, failed: failed.length, skipped },
     failedNodes: failed.map(({ nodeId }) => nodeId),
     downSinceScan,
-    scanCheck: scanCheck && readScanCheck(scanCheck),
+    scanCheck,
     problems,
     tables: summary === undefined ? [] : readTables(summary, tables),
     withoutQuorum: readTablesWithoutQuorum(summary, tables),

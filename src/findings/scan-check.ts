@@ -1,3 +1,9 @@
+import type { NodesResult } from '../collectors/nodes/collector.ts';
+import type { RangesResult } from '../collectors/ranges/collector.ts';
+import { formatCount, formatList } from '../format.ts';
+import type { RangeProblem } from '../vocabulary.ts';
+import type { Problem } from './problem.ts';
+
 // A range scan against the nodes' own counts: a defect in reading the ranges shows as a difference that does not pass.
 
 /** Difference that may come from ranges that were split or moved: both must be exceeded. */
@@ -56,6 +62,7 @@ export interface ScanComparison extends Readonly<
   readonly replicas: ReadAndCounted;
   /** Information only; undefined unless every store that is compared counts its leases. */
   readonly leases: ReadAndCounted | undefined;
+  /** The first of them, at most 20. */
   readonly stores: readonly DisagreeingStore[];
   readonly disagrees: boolean;
 }
@@ -100,7 +107,7 @@ export function compareScan(
       : undefined,
     unavailable: problems.unavailable?.numbers,
     underreplicated: problems.underreplicated?.numbers,
-    stores,
+    stores: stores.slice(0, MAX_STORES),
     disagrees: stores.length > 0 || Object.values(problems).some((one) => one?.isOutside === true),
   };
 }
@@ -139,4 +146,99 @@ function isOutside(
 ): boolean {
   const nearest = Math.min(Math.max(read, least), most);
   return Math.abs(read - nearest) > Math.max(TOLERANCE.count, TOLERANCE.share * nearest);
+}
+
+/** Stores that are listed, and named in a finding. */
+const MAX_STORES = 20;
+const MAX_NAMED = 3;
+
+/** Scans that disagreed, as in the alert CrdbScanDisagrees. */
+const MANY_SCANS = 2;
+
+/** The last scan and the nodes' own counts. */
+export interface ScanCheck extends ScanComparison {
+  /** Scans that disagreed, of those of the last 15 minutes or of the last three. */
+  readonly disagreeingScans: number;
+}
+
+export function scanProblems(check: ScanCheck): readonly Problem[] {
+  const { disagrees, disagreeingScans, replicas, stores } = check;
+  if (!isScanWrong(check) && !(disagrees && disagreeingScans > 0)) return [];
+  const named = stores.slice(0, MAX_NAMED).map(formatStore);
+  const where = named.length === 0 ? '' : ` ${formatList(named)}.`;
+  return [
+    {
+      key: 'scan disagrees',
+      about: 'exporter',
+      alert: 'CrdbScanDisagrees',
+      // One scan may disagree by chance.
+      level: isScanWrong(check) ? undefined : 'info',
+      text: `The ranges are read wrongly: ${formatReplicas(replicas)}; ${disagreeingScans} of the last scans disagreed.${where}`,
+      next: 'Do not rely on figures of ranges; `crdb-exporter diagnose --scan` compares a scan with the counts of the nodes.',
+    },
+  ];
+}
+
+/** Whether so many scans disagreed that the figures of ranges are worth nothing. */
+export function isScanWrong({ disagreeingScans }: ScanCheck): boolean {
+  return disagreeingScans >= MANY_SCANS;
+}
+
+/** `12,034 replicas read, the nodes count 12,036`. */
+export function formatReplicas({ read, counted }: ScanCheck['replicas']): string {
+  return `${formatCount(read)} replicas read, the nodes count ${formatCount(counted)}`;
+}
+
+/** `n3 s7: 800 read, 990 to 1,001 counted`. */
+export function formatStore({
+  nodeId,
+  storeId,
+  read,
+  least,
+  most,
+}: ScanCheck['stores'][number]): string {
+  const counted =
+    least === most ? formatCount(most) : `${formatCount(least)} to ${formatCount(most)}`;
+  return `n${nodeId} s${storeId}: ${formatCount(read)} read, ${counted} counted`;
+}
+
+/** The counts of the nodes whose records are fresh. */
+export function countsOf({ nodes }: NodesResult): OwnCounts {
+  const stores = nodes
+    .filter(({ isFresh }) => isFresh)
+    .flatMap(({ id: nodeId, stores: ofNode }) =>
+      Array.from(ofNode, ([id, values]) => ({
+        nodeId,
+        storeId: Number(id),
+        replicas: values.get('replicas'),
+        leaseholders: values.get('replicas.leaseholders'),
+        unavailable: values.get('ranges.unavailable'),
+        underreplicated: values.get('ranges.underreplicated'),
+      })),
+    );
+  return new Map(stores.map((store) => [storeKey(store.nodeId, store.storeId), store]));
+}
+
+/** What a scan counted; undefined when it failed. */
+export function scanOf({ scanned, failed, summary }: RangesResult): ScanCounts | undefined {
+  if (summary === undefined) return undefined;
+  const distinct = (problem: RangeProblem): number => summary.problems.get(problem)?.ranges ?? 0;
+  return {
+    nodes: new Set(scanned.map(({ nodeId }) => nodeId)),
+    stores: scanned.flatMap(({ nodeId, stores }) =>
+      Array.from(stores, ([storeId, { replicas, leases }]) => ({
+        nodeId,
+        storeId,
+        replicas,
+        leases,
+      })),
+    ),
+    problems:
+      failed.length > 0
+        ? undefined
+        : {
+            unavailable: distinct('unavailable'),
+            underreplicated: distinct('underreplicated'),
+          },
+  };
 }

@@ -1,4 +1,10 @@
-import { compareScan, type OwnCounts, type ScanComparison, type ScanCounts } from './scan-check.ts';
+import {
+  compareScan,
+  type OwnCounts,
+  type ScanCheck,
+  type ScanComparison,
+  type ScanCounts,
+} from './scan-check.ts';
 
 /** Counts from this long before a scan, and until this long after it, are compared with it. */
 const AROUND_MS = 60_000;
@@ -10,9 +16,6 @@ const MIN_REMEMBERED = 3;
 /** Lists of counts kept for the next scan: those of ten minutes, since two are at least ten seconds apart. */
 const MAX_COUNTS = 60;
 
-/** Scans that disagreed, as in the alert CrdbScanDisagrees. */
-export const MANY_SCANS = 2;
-
 interface TimedCounts {
   readonly atMs: number;
   readonly counts: OwnCounts;
@@ -22,12 +25,6 @@ interface TimedScan {
   readonly startMs: number;
   readonly endMs: number;
   readonly scan: ScanCounts;
-}
-
-/** The last scan and the nodes' own counts. */
-export interface ScanCheck extends ScanComparison {
-  /** Scans that disagreed, of those of the last 15 minutes or of the last three. */
-  readonly disagreeingScans: number;
 }
 
 /** Compares the scans of a cluster with the counts around them, in bounded memory. */

@@ -1,5 +1,14 @@
+import type { Collector, CollectorResult, CollectorWith } from '../collectors/collector.ts';
+import { nodes } from '../collectors/nodes/collector.ts';
+import { sessions } from '../collectors/sessions/collector.ts';
+import { SESSION_STATES } from '../collectors/sessions/session.ts';
+import type { ClusterConfig } from '../config/schema.ts';
+import { diagnose } from '../diagnosis/diagnose.ts';
+import { grantee } from '../diagnosis/rules.ts';
+import { formatCount } from '../format.ts';
+import type { HttpClient } from '../http/client.ts';
 import type { Poller } from '../polling/poller.ts';
-import type { Api, FailureReason } from '../vocabulary.ts';
+import { APIS, type Api, type FailureReason } from '../vocabulary.ts';
 
 /** Something that is wrong with watching a cluster, as the log and the page say it once. */
 export interface WatchProblem {
@@ -69,4 +78,96 @@ export function pollWarnings(pollers: readonly PolledCollector[]): readonly Watc
   return pollers.flatMap(({ collector: { name }, outcome: { warnings = [] } }) =>
     [...warnings].map((message) => ({ key: `${name}: ${message}`, message, affects: [name] })),
   );
+}
+
+/** The results of a cluster; undefined while a collector has no data that is young enough to be shown. */
+export interface PollResults {
+  result<R extends CollectorResult>(collector: CollectorWith<Api, R>): R | undefined;
+}
+
+/** The URLs that fail while others work, so that no poll does. When all fail, the polls do, and the list stays as it was. */
+export function checkUrls(
+  collector: Collector,
+  http: Pick<HttpClient, 'upstreams'>,
+  config: ClusterConfig,
+  previous: readonly WatchProblem[],
+): readonly WatchProblem[] {
+  const upstreams = http.upstreams();
+  const isOneUsed = upstreams.some(({ state }) => state === 'closed');
+  return upstreams.flatMap(({ name, state, lastFailure }) => {
+    const key = `URL ${name}`;
+    if (!isOneUsed) return previous.find((problem) => problem.key === key) ?? [];
+    const failure = state === 'closed' ? undefined : diagnose(lastFailure, collector, config);
+    if (failure === undefined) return [];
+    const message = `one of ${upstreams.length} URLs fails, the others are used: ${failure.cause}`;
+    return { key, message, remedy: failure.remedy, affects: [] };
+  });
+}
+
+/** Clients connect and leave between the polls of nodes and sessions: one contradiction proves nothing. */
+const MIN_CONTRADICTIONS = 3;
+
+/** Finds out that the user sees no sessions of others although clients are connected; to be called after each poll of them. */
+export function createSessionsCheck({ cluster_api: login }: ClusterConfig) {
+  const user = login?.username?.toLowerCase();
+  let contradictions = 0;
+  let found: WatchProblem | undefined;
+  return (cluster: PollResults): WatchProblem | undefined => {
+    const listed = cluster.result(sessions);
+    const known = cluster.result(nodes)?.nodes;
+    if (user === undefined || listed === undefined || known === undefined) return found;
+    const connections = known
+      .filter(({ isFresh }) => isFresh)
+      .reduce((sum, { metrics }) => sum + (metrics.get('sql.conns') ?? 0), 0);
+    const others = listed.applications.filter((application) => application.user !== user);
+    const seesOthers = others.some((counts) => SESSION_STATES.some((state) => counts[state] > 0));
+    const isPlausible = seesOthers || connections === 0 || listed.failedNodes.size > 0;
+    contradictions = isPlausible ? 0 : contradictions + 1;
+    const count = formatCount(connections);
+    const problem = {
+      key: 'own sessions',
+      affects: [],
+      message: `sessions: the user ${user} sees only its own sessions, although the nodes count ${count} connections`,
+      remedy: `run GRANT SYSTEM VIEWACTIVITYREDACTED TO ${grantee(login)};`,
+    };
+    found = contradictions >= MIN_CONTRADICTIONS ? problem : undefined;
+    return found;
+  };
+}
+
+/** A cluster whose pollers are watched. */
+interface WatchedCluster extends PollResults {
+  readonly pollers: readonly Pick<Poller, 'collector' | 'outcome'>[];
+}
+
+/** What is wrong with watching a cluster; to be called after each poll, with the collector that polled and the last list. */
+export type ProblemFinder = (
+  cluster: WatchedCluster,
+  polled: Collector,
+  previous: readonly WatchProblem[],
+) => readonly WatchProblem[];
+
+/** `http` gives the client of an API, where that is configured. */
+export function createProblemFinder(
+  config: ClusterConfig,
+  http: (api: Api) => Pick<HttpClient, 'upstreams'> | undefined,
+): ProblemFinder {
+  const checkSessions = createSessionsCheck(config);
+  let unseenSessions: readonly WatchProblem[] = [];
+  return (cluster, polled, previous) => {
+    const { pollers } = cluster;
+    if (polled === sessions) unseenSessions = [checkSessions(cluster) ?? []].flat();
+    const urls = APIS.flatMap((api) => {
+      const client = http(api);
+      const poller = pollers.find(({ collector }) => collector.api === api);
+      if (client === undefined || poller === undefined) return [];
+      return checkUrls(poller.collector, client, config, previous);
+    });
+    return [
+      ...failedPolls(pollers, previous),
+      ...pollWarnings(pollers),
+      ...urls,
+      ...unseenSessions,
+    ];
+  };
 }

@@ -7,10 +7,9 @@ import { hotspotProblems } from '../../src/findings/hotspots.ts';
 import { jobProblems } from '../../src/findings/job-problems.ts';
 import { loadProblems } from '../../src/findings/load-problems.ts';
 import { NO_RATES } from '../../src/findings/node-rates.ts';
-import { toFindings } from '../../src/findings/problem.ts';
+import { NOT_CHECKED, toFindings } from '../../src/findings/problem.ts';
 import { widespreadProblems } from '../../src/findings/range-problems.ts';
 import { BATCH_APPLICATIONS, sessionLoadProblems } from '../../src/findings/sessions.ts';
-import { NOT_CHECKED } from '../../src/findings/unchecked-alerts.ts';
 import { ALERT_SEVERITIES } from '../../src/vocabulary.ts';
 import { readRules } from '../rules/rule-set.ts';
 import {

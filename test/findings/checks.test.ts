@@ -2,8 +2,11 @@ import { expect, test } from 'vitest';
 import { nodes } from '../../src/collectors/nodes/collector.ts';
 import { sessions } from '../../src/collectors/sessions/collector.ts';
 import { loadConfig } from '../../src/config/load.ts';
-import { checkUrls, createSessionsCheck } from '../../src/findings/checks.ts';
-import type { WatchProblem } from '../../src/findings/watch-problems.ts';
+import {
+  type WatchProblem,
+  checkUrls,
+  createSessionsCheck,
+} from '../../src/findings/watch-problems.ts';
 import { RequestError } from '../../src/http/errors.ts';
 import { node, nodesResult, polledCluster, sessionsResult } from '../web/status/results.ts';
 

@@ -7,7 +7,7 @@ import { sessions } from '../../collectors/sessions/collector.ts';
 import { tables } from '../../collectors/tables/collector.ts';
 import type { FindingSettings } from '../../config/alert-settings.ts';
 import type { ClusterConfig } from '../../config/schema.ts';
-import { readAssistant } from '../../findings/assistant.ts';
+import { readAssistant } from '../../findings/job-problems.ts';
 import { NO_RATES, type NodeRates } from '../../findings/node-rates.ts';
 import { readNodes } from '../../findings/nodes.ts';
 import { readCollector } from '../../findings/polls.ts';
@@ -20,8 +20,7 @@ import {
   type SafeToStop,
   type StopEvidence,
 } from '../../findings/safe-to-stop.ts';
-import type { ScanCheck } from '../../findings/scan-history.ts';
-import { isScanWrong } from '../../findings/scan-status.ts';
+import { isScanWrong, type ScanCheck } from '../../findings/scan-check.ts';
 import { readSessions } from '../../findings/sessions.ts';
 import type { WatchWarning } from '../../findings/watch-problems.ts';
 import type { SampleSet } from '../../metrics/sample-set.ts';

@@ -2,8 +2,8 @@ import { nodes as nodesCollector, type NodesResult } from '../../collectors/node
 import { ranges as rangesCollector } from '../../collectors/ranges/collector.ts';
 import type { FindingSettings } from '../../config/alert-settings.ts';
 import { NO_RATES, type NodeRates, readRates } from '../../findings/node-rates.ts';
+import { countsOf, scanOf } from '../../findings/scan-check.ts';
 import { ScanHistory } from '../../findings/scan-history.ts';
-import { countsOf, scanOf } from '../../findings/scan-status.ts';
 import { messageOf } from '../../format.ts';
 import { type ClusterReading, type ClusterSource, readCluster, readUnreadable } from './cluster.ts';
 

@@ -7,7 +7,7 @@ import type { ScannedNode } from '../../../src/collectors/ranges/scan.ts';
 import type { SessionsResult } from '../../../src/collectors/sessions/collector.ts';
 import { createTally, type SessionTally } from '../../../src/collectors/sessions/session.ts';
 import type { RangesStatus } from '../../../src/findings/ranges.ts';
-import type { ScanCheckStatus } from '../../../src/findings/scan-status.ts';
+import type { ScanCheck } from '../../../src/findings/scan-check.ts';
 import { SampleSet } from '../../../src/metrics/sample-set.ts';
 import type { Poller } from '../../../src/polling/poller.ts';
 import type { ClusterSource } from '../../../src/web/status/cluster.ts';
@@ -180,7 +180,7 @@ export const WITHOUT_QUORUM: RangesStatus['withoutQuorum'] = {
 };
 
 /** A scan that agrees with the counts of the nodes. */
-export const RIGHT_SCAN: ScanCheckStatus = {
+export const RIGHT_SCAN: ScanCheck = {
   replicas: { read: 12_034, counted: 12_036 },
   leases: { read: 4_010, counted: 4_012 },
   unavailable: { read: 0, counted: 0 },
@@ -191,7 +191,7 @@ export const RIGHT_SCAN: ScanCheckStatus = {
 };
 
 /** The second of two scans that do not. */
-export const WRONG_SCAN: ScanCheckStatus = {
+export const WRONG_SCAN: ScanCheck = {
   replicas: { read: 1_800, counted: 2_036 },
   leases: { read: 601, counted: 600 },
   unavailable: undefined,

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { isProblem, toFindings } from '../../../src/findings/problem.ts';
 import { rangeProblems } from '../../../src/findings/range-problems.ts';
-import { countsOf, type ScanCheckStatus } from '../../../src/findings/scan-status.ts';
+import { countsOf, type ScanCheck } from '../../../src/findings/scan-check.ts';
 import { node, nodesResult, RANGES } from './results.ts';
 
-const WRONG: ScanCheckStatus = {
+const WRONG: ScanCheck = {
   replicas: { read: 10_034, counted: 12_036 },
   leases: { read: 4_010, counted: 4_012 },
   unavailable: undefined,
@@ -17,7 +17,7 @@ const WRONG: ScanCheckStatus = {
   ],
 };
 
-function findingsOf(more: Partial<ScanCheckStatus>) {
+function findingsOf(more: Partial<ScanCheck>) {
   const status = { ...RANGES, scanCheck: { ...WRONG, ...more } };
   return toFindings(rangeProblems(status, false), () => 0, 0);
 }

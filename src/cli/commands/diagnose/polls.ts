@@ -10,7 +10,7 @@ import { sizeOf } from '../../../collectors/sessions/session.ts';
 import { tables, type TablesResult } from '../../../collectors/tables/collector.ts';
 import { collectorOptions } from '../../../config/schema.ts';
 import { grantee } from '../../../diagnosis/rules.ts';
-import { adviseDeadNodes } from '../../../findings/dead-nodes.ts';
+import { adviseDeadNodes } from '../../../findings/safe-to-stop.ts';
 import { formatBytes, formatCount, formatList, formatMs } from '../../../format.ts';
 import { RequestError } from '../../../http/errors.ts';
 import { createPollStats, type PollStats } from '../../../http/poll-stats.ts';

@@ -4,8 +4,15 @@ import { nodes, type NodesResult } from '../../../collectors/nodes/collector.ts'
 import { ranges, type RangesResult } from '../../../collectors/ranges/collector.ts';
 import { type ClusterConfig, collectorOptions } from '../../../config/schema.ts';
 import { writeDuration } from '../../../config/values.ts';
-import { compareScan, type OwnCounts, type ScanComparison } from '../../../findings/scan-check.ts';
-import { countsOf, formatReplicas, formatStore, scanOf } from '../../../findings/scan-status.ts';
+import {
+  type OwnCounts,
+  type ScanComparison,
+  compareScan,
+  countsOf,
+  formatReplicas,
+  formatStore,
+  scanOf,
+} from '../../../findings/scan-check.ts';
 import { formatBytes, formatCount, formatList, formatMs } from '../../../format.ts';
 import { withProgress } from '../../output/progress.ts';
 import { noteScanCost } from '../../replicas.ts';

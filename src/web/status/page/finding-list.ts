@@ -1,5 +1,4 @@
-import { type Finding } from '../../../findings/problem.ts';
-import { NOT_CHECKED } from '../../../findings/unchecked-alerts.ts';
+import { type Finding, NOT_CHECKED } from '../../../findings/problem.ts';
 import { formatList } from '../../../format.ts';
 import type { ClusterStatus, FindingStatus } from '../status.ts';
 import { html, type Html, icon, relativeTime, withCode } from './html.ts';

@@ -1,15 +1,16 @@
 import type { Thresholds } from '../../../config/alert-settings.ts';
-import type { AssistantStatus } from '../../../findings/assistant.ts';
+import type { AssistantStatus } from '../../../findings/job-problems.ts';
 import { reportUrl } from '../../../findings/links.ts';
 import type { Finding } from '../../../findings/problem.ts';
 import {
-  formatTable,
   type HotRangeStatus,
   type ProblemRangeStatus,
   type RangesStatus,
+  formatTable,
   systemRangeName,
 } from '../../../findings/ranges.ts';
 import { formatRanges } from '../../../findings/safe-to-stop.ts';
+import { type ScanCheck, formatReplicas } from '../../../findings/scan-check.ts';
 import type { SessionsStatus } from '../../../findings/sessions.ts';
 import {
   formatBytes,
@@ -21,8 +22,7 @@ import {
 } from '../../../format.ts';
 import { SEVERITIES } from '../../../vocabulary.ts';
 import type { SafeToStopStatus } from '../cluster.ts';
-import { bar, html, type Html, icon, type Part, relativeTime, withCode } from './html.ts';
-import { scanCheckLine } from './scan-check-line.ts';
+import { type Html, type Part, bar, html, icon, relativeTime, withCode } from './html.ts';
 
 /** Rows of a table; the rest is on /metrics and in /api/status. */
 const MAX_ROWS = 10;
@@ -274,4 +274,16 @@ export function assistantState(assistant: AssistantStatus, nowMs: number): Html 
     ${status}${statusSince !== undefined && html` for ${relativeTime(statusSince, nowMs)}`}, health
     ${health.replaceAll('_', ' ')}${region && `, in ${region}`}
   </p>`;
+}
+
+/** What was read against the nodes' own counts. */
+function scanCheckLine({ replicas, leases, disagrees }: ScanCheck): Html {
+  const counted =
+    leases === undefined
+      ? 'how many leases the nodes count is not known'
+      : `${formatCount(leases.read)} leases read, the nodes count ${formatCount(leases.counted)} valid ones`;
+  const text = `${formatReplicas(replicas)}; ${counted}.`;
+  return disagrees
+    ? html`<p class="old">${icon('warning')} ${text}</p>`
+    : html`<p class="quiet">${text}</p>`;
 }
