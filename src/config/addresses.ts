@@ -50,7 +50,7 @@ export function apiUrl(example: string, end = '') {
       // Everything before an @ may be a password.
       return fault && `${quote(url.replace(/^.*@/s, '<secret>@'))} ${fault}`;
     }),
-    // For editors, which do not know the check.
+    // Editors know the pattern and not the check.
     v.metadata({ valueType: 'url', pattern: '^https?://[^@?#]+$' }),
     v.transform((url) => {
       const { origin, pathname } = new URL(url);

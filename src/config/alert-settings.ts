@@ -222,7 +222,7 @@ function threshold(kind: ThresholdKind) {
       const fault = findThresholdFault(kind, value);
       return fault && `${value} is ${fault}`;
     }),
-    // The bounds are for editors, which do not know the check.
+    // Editors know the bounds and not the check.
     v.metadata({ valueType: 'number', ...boundsOf(kind) }),
   );
 }

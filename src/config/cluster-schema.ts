@@ -25,7 +25,7 @@ import {
 
 // The keys of a cluster and of the collectors: see schema.ts.
 
-/** Of a poll or a request. */
+/** The shortest timeout of a poll or a request. */
 const MIN_TIMEOUT_SECONDS = 0.1;
 
 function tlsSection(folder: string) {
@@ -240,16 +240,16 @@ export function collectorSections(
   collectors: readonly CollectorOptions[],
 ): v.GenericSchema<Record<string, unknown>, Record<string, CollectorConfig>> {
   const sections = collectors.map((collector) => {
-    const own = Object.entries(collector.options).map(([name, spec]) => {
+    const options = Object.entries(collector.options).map(([name, spec]) => {
       return [name, key(v.optional(optionSchema(spec), defaultOf(spec)), { help: spec.help })];
     });
-    const entries = section({ ...commonKeys(collector), ...Object.fromEntries(own) });
+    const entries = section({ ...commonKeys(collector), ...Object.fromEntries(options) });
     return [collector.name, v.nullish(entries, {})];
   });
   return section(Object.fromEntries(sections));
 }
 
-/** As it is written in a file. */
+/** The default as it is written in a file. */
 function defaultOf(spec: OptionSpec): unknown {
   return spec.kind === 'duration' ? writeDuration(spec.default) : spec.default;
 }

@@ -202,7 +202,7 @@ export function readProxies(
     return undefined;
   };
   return {
-    // As curl reads them: a client of a CGI program can set HTTP_PROXY in capitals, so it is ignored.
+    // These are the variables that curl reads: HTTP_PROXY in capitals could be set by a client of a CGI program.
     http: read('http:', 'http_proxy', 'all_proxy', 'ALL_PROXY'),
     https: read('https:', 'https_proxy', 'HTTPS_PROXY', 'all_proxy', 'ALL_PROXY'),
     noProxy: env['no_proxy'] ?? env['NO_PROXY'] ?? '',

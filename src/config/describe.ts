@@ -10,7 +10,7 @@ export interface ConfigKey extends Omit<KeyMeta, 'examples'> {
   readonly path: string;
   /** One word for `--help`: `<duration>`. */
   readonly valueType?: string;
-  /** As it is written in the file; undefined when there is none. */
+  /** The default as it is written in the file; undefined when there is none. */
   readonly default: unknown;
   /** Repeated as a flag, separated by commas as a variable. */
   readonly isList: boolean;
@@ -84,7 +84,7 @@ function describeMap({ entries = {} }: AnySchema, values: object): object {
 function describe(schema: AnySchema, value: unknown): unknown {
   const { entries, item } = schema;
   if (item !== undefined && Array.isArray(value)) {
-    return value.map((one: unknown) => describe(unwrap(item), one));
+    return value.map((member: unknown) => describe(unwrap(item), member));
   }
   if (entries !== undefined) return describeMap(schema, Object(value));
   const { format } = v.getMetadata(schema);

@@ -179,9 +179,9 @@ export type TlsConfig = ClusterApiConfig['tls'];
 
 /** The proxies of the environment. */
 export interface ProxyConfig {
-  /** For `http://` URLs; may hold a password. */
+  /** The proxy for `http://` URLs; may hold a password. */
   readonly http?: Secret | undefined;
-  /** For `https://` URLs. */
+  /** The proxy for `https://` URLs. */
   readonly https?: Secret | undefined;
   /** Hosts without proxy, separated by commas or spaces. */
   readonly noProxy: string;
@@ -191,7 +191,7 @@ export interface ProxyConfig {
 export interface ClusterConfig extends Pick<FileCluster, 'name' | 'console_url' | 'poll'> {
   readonly cluster_api?: ClusterApiConfig | undefined;
   readonly cloud_api?: CloudApiConfig | undefined;
-  /** From the environment. */
+  /** The proxies of the environment. */
   readonly proxy: ProxyConfig;
   /** Every known collector by its name; `enabled` only when the cluster has the API that it polls. */
   readonly collectors: Readonly<Record<string, CollectorConfig>>;

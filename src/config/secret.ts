@@ -25,7 +25,7 @@ export class Secret {
     this.#variable = variable;
   }
 
-  /** With the environment variable that the configuration names for it, if any. */
+  /** `variable` is the environment variable that the configuration names for it, if any. */
   static fromText(text: string, variable?: string): Secret {
     return new Secret(text, undefined, variable);
   }
@@ -40,7 +40,7 @@ export class Secret {
     return this.#file === undefined ? this.#text : readSecretFile(this.#file);
   }
 
-  /** As the configuration file gives the key `name`: a file or variable is named, a text is masked. */
+  /** The key `name` as a configuration file gives it: a file or variable is named, a text is masked. */
   describe(name: string): readonly [key: string, value: string] {
     if (this.#file !== undefined) return [`${name}_file`, this.#file];
     return this.#variable === undefined ? [name, MASK] : [`${name}_env`, this.#variable];

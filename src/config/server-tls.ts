@@ -141,7 +141,7 @@ export async function readServerTls(
 async function readClientAuth(config: Section<TlsServerConfig>) {
   const { values } = config;
   const clientAuth: ClientAuth = values.client_auth_type ?? CLIENT_AUTH_TYPES.NoClientCert;
-  const allowedSans = values.client_allowed_sans?.filter((one) => one !== undefined) ?? [];
+  const allowedSans = values.client_allowed_sans?.filter((each) => each !== undefined) ?? [];
   const clientCas = await readCas(config, 'client_ca');
   const caKey = (['client_ca_file', 'client_ca'] as const).find((key) => values[key] !== undefined);
   const remedy = 'set client_auth_type to RequireAndVerifyClientCert';
@@ -173,13 +173,13 @@ function readProtocol(config: Section<TlsServerConfig>): SecureContextOptions {
   } else if (isOld) {
     config.warn('TLS before 1.2 can be broken: set TLS12', 'min_version');
   }
-  const suites = cipher_suites.filter((one) => one !== undefined);
-  // Those of TLS 1.3 cannot be chosen, but when only they are named, nothing is left for what is older.
+  const suites = cipher_suites.filter((each) => each !== undefined);
+  // The suites of TLS 1.3 cannot be chosen. When only they are named, nothing is left for older versions.
   const isNewest = suites.length === 0 && cipher_suites.length > 0;
   if (isNewest && maxVersion < 'TLSv1.3') {
     config.report('no suite for max_version: name one of TLS 1.2', 'cipher_suites');
   }
-  const curves = curve_preferences.filter((one) => one !== undefined).join(':');
+  const curves = curve_preferences.filter((each) => each !== undefined).join(':');
   // OpenSSL allows old versions only at its lowest security level.
   const ciphers = [suites.length === 0 ? 'DEFAULT' : suites, isOld ? '@SECLEVEL=0' : []].flat();
   return {

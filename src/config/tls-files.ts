@@ -105,7 +105,7 @@ function parsePrivateKey(text: string): KeyObject {
   }
 }
 
-/** As PEM text that OpenSSL reads whole; of a text that is a little off it silently skips a part. */
+/** Writes PEM that OpenSSL reads whole. It silently skips a part of a text that is a little off. */
 function formatCertificates(certificates: readonly X509Certificate[]): string {
   return certificates.map(String).join('');
 }

@@ -21,7 +21,7 @@ export function validate<S extends v.GenericSchema>(
   for (;;) {
     const result = v.safeParse(schema, input, { abortPipeEarly: true });
     const found = result.issues ?? [];
-    // Of the unknown keys of a map, valibot reports the first alone: without it, it reports the next.
+    // valibot reports only the first unknown key of a map, and the next one when that is gone.
     const unknown = found.filter((issue) => issue.expected === 'never');
     for (const issue of unknown.length > 0 ? unknown : found) {
       issues.report(positionOf(issue, document), issue.message);

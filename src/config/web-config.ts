@@ -182,7 +182,7 @@ export async function readWebConfig(file: string | undefined): Promise<WebConfig
   const root = validate(schema, document);
   const tls = root.member('tls_server_config');
   const { cert_file, key_file, client_ca_file } = tls.values;
-  const named = [cert_file, key_file, client_ca_file].filter((one) => one !== undefined);
+  const named = [cert_file, key_file, client_ca_file].filter((each) => each !== undefined);
   const config = await complete(root);
   await warnOfOtherUsers(file, 'the web config file', tls.has('key'), (message) =>
     issues.warn(position, message),

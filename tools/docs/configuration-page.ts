@@ -16,7 +16,7 @@ or by a setting of the editor.
 - **One cluster without a file.** The flags \`--cluster.*\` and \`--cloud.*\`, and their variables, describe one cluster. Beside a
   file these are errors; variables with secrets only cause a warning (use \`password_env\` in the file).
 - **Values.** Durations are \`500ms\`, \`30s\` or \`1m30s\`, sizes \`16KiB\` or \`2GiB\`. Paths are relative to the file. Unknown keys are
-  errors. YAML anchors and aliases work, merge keys (\`<<\`) do not: settings for all clusters belong in \`collectors\`. Unknown \`CRDB_EXPORTER_…\` variables cause a warning if they resemble a known one.
+  errors. YAML anchors, aliases and merge keys (\`<<: *name\`) work. Unknown \`CRDB_EXPORTER_…\` variables cause a warning if they resemble a known one.
 - **Secrets.** No flag takes a secret. Name a file or a variable instead. The exporter warns when every user of the machine can read a
   secret or change a file. Files are at most 1 MiB.
 - **Reload.** SIGHUP reloads all files; so does a POST to \`/-/reload\` with \`--web.enable-lifecycle\`, and a change of the file with

@@ -120,7 +120,7 @@ export function writeRules({ values, severities, waits, labels }: Settings): str
       const isOnly = alerts.filter(({ name }) => name === alert).length === 1;
       if (highest === 'off') return visitYaml.REMOVE;
       if (isOnly) rule.setIn(['labels', 'severity'], highest);
-      // Of an alert with two severities those up to the chosen one stay.
+      // An alert with two severities keeps those up to the chosen one.
       else if (SEVERITIES.indexOf(severity) > SEVERITIES.indexOf(highest)) return visitYaml.REMOVE;
       for (const [name, value] of Object.entries(labels)) rule.setIn(['labels', name], value);
       setWait(rule, waits[alert]);

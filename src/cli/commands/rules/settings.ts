@@ -64,11 +64,11 @@ export interface ConfiguredSettings extends Pick<Config, 'thresholds' | 'links'>
 export interface Settings {
   /** The text of each setting in an expression or a text. */
   readonly values: Readonly<Record<SettingName, string>>;
-  /** By alert. */
+  /** The severity that an alert gets, by its name. */
   readonly severities: Readonly<Record<string, string>>;
   /** How long an alert waits until it fires, by alert. */
   readonly waits: Readonly<Record<string, string>>;
-  /** Of every alert. */
+  /** The labels that every alert gets. */
   readonly labels: Readonly<Record<string, string>>;
 }
 
