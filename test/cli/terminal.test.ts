@@ -140,6 +140,20 @@ describe('in a pipe', { timeout: PROCESS_TIMEOUT_MS }, () => {
     expect(out).toBe(['USER', ...simulator.truth().users, ''].join('\n'));
   });
 
+  test('--verbose logs each request on standard error, without secrets', async () => {
+    const { code, out, err } = await run(['users', '--verbose', config]);
+    expect({ code, out }).toEqual({
+      code: 0,
+      out: ['USER', ...simulator.truth().users, ''].join('\n'),
+    });
+    for (const endpoint of ['login', 'users', 'logout']) {
+      expect(err).toMatch(
+        new RegExp(`level=debug msg="request finished" endpoint=${endpoint} .*code=200`),
+      );
+    }
+    expect(err).not.toContain(simulator.password);
+  });
+
   test('a reader that stops reading is no error, and the session is logged out', async () => {
     const script = `"$0" src/main.ts ranges --output ndjson "$1" | head -n 1 >/dev/null; echo "status \${PIPESTATUS[0]}"`;
     const before = simulator.requests.entries.length;
