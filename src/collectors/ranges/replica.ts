@@ -61,10 +61,14 @@ export interface Replica extends Infer<typeof replicaShape> {}
 /** The last lease of the range that the replica knows, which may have expired. */
 export type Lease = NonNullable<Replica['lease_history']>;
 
+const EPOCH = LEASE_KINDS.indexOf('epoch');
+const EXPIRATION = LEASE_KINDS.indexOf('expiration');
+const LEADER = LEASE_KINDS.indexOf('leader');
+
 /** Index in LEASE_KINDS. */
 export function leaseKindOf({ term = 0, epoch = 0 }: Lease): number {
-  const kind = epoch > 0 ? 'epoch' : 'expiration';
-  return LEASE_KINDS.indexOf(term > 0 ? 'leader' : kind);
+  if (term > 0) return LEADER;
+  return epoch > 0 ? EPOCH : EXPIRATION;
 }
 
 /** Calls `visit` with the index in PROBLEMS of each bit: 5, binary 101, has the problems 0 and 2. */
