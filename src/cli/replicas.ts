@@ -1,5 +1,5 @@
-import type { RangeRoute } from '../cockroach/cluster-api.ts';
-import { listNodes } from '../cockroach/node-list.ts';
+import { listNodes } from '../cockroach/node.ts';
+import type { RangeRoute } from '../cockroach/ranges.ts';
 import { ranges } from '../collectors/ranges/collector.ts';
 import {
   tableLabels,

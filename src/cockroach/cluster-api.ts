@@ -6,7 +6,7 @@ import { PageParser } from '../json/page-parser.ts';
 import { type Infer, object, type ObjectShape, typed } from '../json/shape.ts';
 import type { Endpoint } from '../vocabulary.ts';
 import type { ApiLogin, ApiRequest } from './api-login.ts';
-import { assertWithin, MAX_NODES } from './limits.ts';
+import { assertWithin, ELEMENT_LIMITS, MAX_NODES } from './limits.ts';
 import { ClusterIdentity, nodeIdentity, NodeListings } from './node-listings.ts';
 import {
   identityFields,
@@ -18,14 +18,16 @@ import {
   sessionsEnvelope,
   tablesEnvelope,
 } from './paging.ts';
-import { describedRange, typesOf, typesPath, type TypesRequest } from './range-types.ts';
-import { type RangeRoute, rangesPath } from './ranges-path.ts';
+import {
+  describedRange,
+  type RangeRoute,
+  rangesPath,
+  typesOf,
+  typesPath,
+  type TypesRequest,
+} from './ranges.ts';
 
 export type { PollStats } from '../http/poll-stats.ts';
-export type { RangeRoute } from './ranges-path.ts';
-
-/** Far above the largest honest element (a node with many stores, a table with many grants: half a megabyte). */
-const LIMITS = { maxElementBytes: 16 * 1024 * 1024, maxDepth: 64 };
 
 /**
  * The cluster API v2, one method an endpoint. Listings call back synchronously, element by element; the element is reused
@@ -147,8 +149,8 @@ export class ClusterApi {
     const failedNodes = new Set<number>();
     /** The prefix of internal application names, as the server reports it. */
     let internalPrefix: string | undefined;
-    const query = new URLSearchParams({ exclude_closed_sessions: 'true' });
-    query.set('limit', String(request.limit));
+    const limit = String(request.limit);
+    const query = new URLSearchParams({ exclude_closed_sessions: 'true', limit });
     if (request.username !== undefined) query.set('username', request.username);
     const element = object({ ...identityFields, ...request.shape.fields });
     const firstSessions = new Set<string>();
@@ -163,9 +165,7 @@ export class ClusterApi {
         list: 'sessions',
         element,
         envelope: sessionsEnvelope,
-        onHeaders: (response) => {
-          dateMs = response.dateMs;
-        },
+        onHeaders: (response) => void ({ dateMs } = response),
         onElement(session) {
           isRepeated ??= isRepeatedPage(firstSessions, session);
           if (!isRepeated) request.onSession(typed(request.shape, session), dateMs);
@@ -214,7 +214,7 @@ export class ClusterApi {
       part: path,
       path,
       stats,
-      ...bufferBody(LIMITS.maxElementBytes, (bytes) => {
+      ...bufferBody(ELEMENT_LIMITS.maxElementBytes, (bytes) => {
         const { value, wrongTypes } = decodeValue(bytes, request.shape);
         stats.items += 1;
         this.decodeErrors('table', wrongTypes);
@@ -243,8 +243,8 @@ export class ClusterApi {
 
   /** GET /_status/ranges/{node_id}, beside the API v2 and no part of it: the descriptors of ranges that the node holds. */
   async rangeTypes(stats: PollStats, request: TypesRequest): Promise<void> {
-    const ofRequest = createPollStats(AbortSignal.any([stats.signal, request.deadline]));
-    await this.#readPage(ofRequest, {
+    const requestStats = createPollStats(AbortSignal.any([stats.signal, request.deadline]));
+    await this.#readPage(requestStats, {
       endpoint: 'range_types',
       path: typesPath(request),
       isBesideApi: true,
@@ -256,7 +256,7 @@ export class ClusterApi {
       envelope: offsetEnvelope,
       onElement: (range) => request.onRange(typesOf(range)),
     });
-    addStats(stats, ofRequest);
+    addStats(stats, requestStats);
   }
 
   /** One page of a listing, decoded while it arrives. */
@@ -276,7 +276,7 @@ export class ClusterApi {
       readonly onElement: (element: Infer<S>) => void;
     },
   ) {
-    const parser = new PageParser({ list, element, envelope, onElement, ...LIMITS });
+    const parser = new PageParser({ list, element, envelope, onElement, ...ELEMENT_LIMITS });
     const { endpoint } = request;
     return this.#session.get({
       ...request,

@@ -4,11 +4,13 @@ import type { PollStats } from '../http/poll-stats.ts';
 // Far above the largest real cluster. A server that invents more of a kind would fill the memory: its answer is not read
 // to the end, and the poll fails with the reason `limit`. docs/reliability.md lists them.
 
-/** Of a cluster, also those that sessions, errors and ranges name. */
+/** Of an element of a listing: the largest honest one (a node with many stores, a table with many grants) has half a megabyte. */
+export const ELEMENT_LIMITS = { maxElementBytes: 16 * 1024 * 1024, maxDepth: 64 };
+/** Nodes of a cluster, also those that sessions, errors and ranges name. */
 export const MAX_NODES = 10_000;
-/** Of all nodes together. */
+/** Stores of all nodes together. */
 export const MAX_STORES = 50_000;
-/** Of one node. */
+/** Stores of one node. */
 export const MAX_NODE_STORES = 1_000;
 /** Replicas of one node. */
 export const MAX_NODE_REPLICAS = 2_000_000;

@@ -1,4 +1,7 @@
+import { array, integer, nameText, object } from '../json/shape.ts';
+import { cleanLabelValue } from '../metrics/sample-text.ts';
 import { LIVENESS_BY_CODE, type LivenessStatus } from '../vocabulary.ts';
+import type { ClusterApi, PollStats } from './cluster-api.ts';
 
 /** Ids of ranges, stores and nodes begin at 1; above 2^53 two of them could look alike. */
 export function isId(id: number | undefined): id is number {
@@ -42,6 +45,40 @@ export function divideNodes(
     (REACHABLE.has(status) ? toScan : toSkip).push(nodeId);
   }
   return { toScan, toSkip };
+}
+
+/** The records are large and little of them is read, but the server prepares them in full. */
+const PAGE_LIMIT = 200;
+
+/** Real clusters have two or three; every range is counted for each. */
+const MAX_TIERS = 8;
+
+const nodeShape = object({
+  node_id: integer(),
+  liveness_status: integer(),
+  locality: object({ tiers: array(object({ key: nameText(), value: nameText() })) }),
+});
+
+/** Lists the nodes, by ids, liveness and locality only. Rejects like the API. */
+export async function listNodes(api: ClusterApi, stats: PollStats): Promise<NodeList> {
+  const statuses = new Map<number, LivenessStatus>();
+  const localities = new Map<number, readonly Tier[]>();
+  await api.nodes(stats, {
+    limit: PAGE_LIMIT,
+    shape: nodeShape,
+    onNode({ node_id, liveness_status: livenessCode, locality: { tiers } }) {
+      if (!isId(node_id)) return;
+      statuses.set(node_id, livenessOf({ livenessCode }));
+      localities.set(
+        node_id,
+        tiers.slice(0, MAX_TIERS).map(({ key = '', value = '' }) => ({
+          key: cleanLabelValue(key),
+          value: cleanLabelValue(value),
+        })),
+      );
+    },
+  });
+  return { ...divideNodes(statuses), localities };
 }
 
 /** What decides whether the record of a node is fresh. */

@@ -228,7 +228,7 @@ export const RULES: Readonly<Record<Api, readonly Rule[]>> = {
     ],
     [
       { reasons: ['not_available'], endpoints: ['table_metadata'] },
-      'servers list their tables from version 24.3 on: set collectors.tables.discover to auto or false; `table DATABASE TABLE` shows one of them',
+      'servers list their tables from version 24.3 on: until then `table DATABASE TABLE` shows one of them, and collectors.tables.discover must not be true',
     ],
     [
       { reasons: ['not_available'] },

@@ -70,7 +70,7 @@ const POLLER_FAMILIES = [
     name: 'crdb_exporter_collector_response_bytes',
     help: 'Bytes of the responses of the last poll, decompressed.',
   }),
-  ofPoller(({ series }) => series, {
+  ofPoller(({ snapshot }) => snapshot?.series ?? 0, {
     name: 'crdb_exporter_series',
     help: 'Number of series that the collector exports now.',
   }),

@@ -60,13 +60,9 @@ export class ProblemLog {
   #goOn(known: LoggedProblem, problem: WatchProblem, collector: string): LoggedProblem {
     const { affects, reason, remedy: hint, message } = problem;
     const affected = known.affected.union(new Set(affects));
-    const isPolled = affects.includes(collector);
-    const polls = known.polls + Number(isPolled);
+    const polls = known.polls + Number(affects.includes(collector));
     const nowMs = this.#clock.monotonicMs();
-    if (nowMs - known.loggedAtMs < REMINDER_MS) {
-      if (isPolled) this.#log.debug({ reason, hint }, message);
-      return { ...known, problem, affected, polls };
-    }
+    if (nowMs - known.loggedAtMs < REMINDER_MS) return { ...known, problem, affected, polls };
     const since = new Date(known.sinceMs).toISOString();
     const text = reason === undefined ? `still: ${message}` : `still failing: ${message}`;
     this.#log.warn({ affects: listed(affects), reason, since, polls, hint }, text);

@@ -51,7 +51,7 @@ export function readCollector(cluster: string, poller: Poller): CollectorStatus 
     durationSeconds: last?.durationSeconds,
     items: last?.items,
     bytes: last?.bytes,
-    series: poller.series,
+    series: poller.snapshot?.series ?? 0,
     limits: [...(last?.limits ?? [])],
     error: error && {
       reason: error.reason,

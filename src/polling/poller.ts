@@ -123,10 +123,6 @@ export class Poller {
     return this.#current()?.snapshot;
   }
 
-  get series(): number {
-    return this.snapshot?.series ?? 0;
-  }
-
   /** Polls until the signal aborts; resolves when its last poll has ended. */
   async run(stop: AbortSignal): Promise<void> {
     const schedule = this.#schedule;
@@ -294,6 +290,8 @@ export class Poller {
       lastSuccessMs: error === undefined ? last?.atMs : before.lastSuccessMs,
       warnings: error === undefined ? all : all.union(before.warnings ?? new Set()),
     };
-    if (error === undefined && before.state === 'waiting') this.#log.info('collector succeeded');
+    if (error !== undefined)
+      this.#log.debug({ reason: error.reason, hint: error.remedy }, error.message);
+    else if (before.state === 'waiting') this.#log.info('collector succeeded');
   }
 }

@@ -7,7 +7,7 @@ import {
   sessionsEnvelope,
   tablesEnvelope,
 } from '../../src/cockroach/paging.ts';
-import { describedRange } from '../../src/cockroach/range-types.ts';
+import { describedRange } from '../../src/cockroach/ranges.ts';
 import { assistantDetails, assistantShape } from '../../src/collectors/cloud.ts';
 import { nodeDetails, nodeShape } from '../../src/collectors/nodes/record.ts';
 import { LOADS, replicaShape } from '../../src/collectors/ranges/replica.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Command } from 'commander';
-import { listNodes } from '../../cockroach/node-list.ts';
+import { listNodes } from '../../cockroach/node.ts';
 import { ranges } from '../../collectors/ranges/collector.ts';
 import { PROBLEM_ISSUES } from '../../findings/range-problems.ts';
 import { formatAge, formatList, toTimestamp } from '../../format.ts';

@@ -1,6 +1,6 @@
-import type { ClusterApi, RangeRoute } from '../../cockroach/cluster-api.ts';
-import { statusOf } from '../../cockroach/failures.ts';
+import type { ClusterApi } from '../../cockroach/cluster-api.ts';
 import { assertWithin, MAX_NODE_REPLICAS, MAX_NODE_STORES } from '../../cockroach/limits.ts';
+import { type RangeRoute, statusOf } from '../../cockroach/ranges.ts';
 import { CollectError } from '../collector.ts';
 import type { NodeTally } from './node-tally.ts';
 import type { NodesContext } from './read-nodes.ts';

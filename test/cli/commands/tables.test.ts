@@ -147,7 +147,7 @@ describe('diagnose', () => {
   test('fails without the list only where it is demanded', async () => {
     const quirks = { tableMetadata: false };
     const { code, missing } = await diagnose({ quirks });
-    expect([code, missing?.['verdict']]).toEqual([0, 'warning']);
+    expect([code, missing?.['verdict']]).toEqual([0, 'skipped']);
     const demanded = await diagnose({ quirks }, 'collectors: { tables: { discover: true } }\n');
     expect([demanded.code, demanded.finding?.['verdict']]).toEqual([1, 'failed']);
   });

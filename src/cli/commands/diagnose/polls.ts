@@ -228,8 +228,9 @@ export function describeTables(
 ): string | Verdict {
   for (const { name, failure } of missing) {
     const { detail, advice } = list.explain(tables, failure.cause);
-    // Releases before 24.3 do not list their tables.
-    if (name === undefined) list.add('GET /table_metadata/', 'warning', detail, advice);
+    // Releases before 24.3 do not list their tables, which is no fault of anybody.
+    const verdict = failure.reason === 'not_available' ? 'skipped' : 'warning';
+    if (name === undefined) list.add('GET /table_metadata/', verdict, detail, advice);
     else list.add(`table ${name}`, 'failed', detail, advice);
   }
   const details = read.length === 0 ? '' : `details of ${formatCount(read.length)}`;

@@ -1,4 +1,27 @@
+import { RequestError } from '../http/errors.ts';
 import { array, type Infer, integer, object, string } from '../json/shape.ts';
+
+/** Who lists the ranges of a node: any server, the node itself through any server, or the URL's own. */
+export type RangeRoute = 'gateway' | 'proxy' | 'local';
+
+/** The path of a list of ranges; `page` is its limit and offset, or empty. */
+export function rangesPath(
+  request: {
+    readonly nodeId: number;
+    readonly route: RangeRoute;
+    readonly rangeIds?: readonly number[];
+  },
+  page: string,
+): string {
+  const { nodeId, route, rangeIds } = request;
+  const query = [
+    ...(route === 'proxy' ? [`remote_node_id=${nodeId}`] : []),
+    ...(rangeIds === undefined ? [] : [`ranges=${rangeIds.join(',')}`]),
+    ...(page === '' ? [] : [page]),
+  ].join('&');
+  const path = `/nodes/${route === 'gateway' ? nodeId : 'local'}/ranges/`;
+  return query === '' ? path : `${path}?${query}`;
+}
 
 /** As jsonpb writes it: integers of 64 bits as strings, enums as integers. */
 export const describedRange = object({
@@ -34,4 +57,9 @@ export function typesOf({ state }: Infer<typeof describedRange>): RangeTypes {
 /** The parameter is repeated: servers up to 25.x refuse a list. */
 export function typesPath({ nodeId, rangeIds }: TypesRequest): string {
   return `/_status/ranges/${nodeId}?${rangeIds.map((id) => `range_ids=${id}`).join('&')}`;
+}
+
+/** The HTTP status of a failed request; undefined where no response came, and for other errors. */
+export function statusOf(error: unknown): number | undefined {
+  return error instanceof RequestError ? error.status : undefined;
 }
