@@ -16,7 +16,7 @@ interface ComparedNode {
   readonly cpu: number | undefined;
 }
 
-/** Below so many leases a multiple means nothing. */
+/** A node with fewer leases is no hotspot of leases: a multiple of little means nothing. */
 const MIN_LEASES = 100;
 
 /**

@@ -9,14 +9,14 @@ import type { Problem } from './problem.ts';
 /** A condition of single nodes; the text follows `Node 3: ` or `Nodes 3 and 4: `. */
 export interface NodeCondition {
   readonly alert: AlertName;
-  /** Where an alert has several conditions. */
+  /** The key of its finding, where an alert has several conditions; else the name of the alert. */
   readonly key?: string;
-  /** As long as the alert waits. */
+  /** How long the alert waits: until then the finding is information. */
   readonly normalSeconds: number;
-  /** Undefined when the node does not send it. */
+  /** The measured value; undefined when the node does not send it. */
   readonly read: (node: NodeStatus) => number | undefined;
   readonly isOver: (value: number, thresholds: Thresholds) => boolean;
-  /** Of the worst value. */
+  /** What is said of the worst value. */
   readonly text: (worst: number) => string;
   readonly next: string;
 }
@@ -263,7 +263,7 @@ function absolute(value: number | undefined, unit: number): number | undefined {
   return value === undefined ? undefined : Math.abs(value) / unit;
 }
 
-/** Undefined where one of both is not known, and of nothing. */
+/** The share of the whole; undefined where one of both is not known, or the whole is 0. */
 export function ratio(value: number | undefined, whole: number | undefined): number | undefined {
   return value === undefined || whole === undefined || !(whole > 0) ? undefined : value / whole;
 }

@@ -5,9 +5,9 @@ export interface NodeRates {
   /** SQL statements of all nodes whose records are fresh: what users notice. */
   readonly statementsPerSecond: number | undefined;
   readonly failuresPerSecond: number | undefined;
-  /** Of the slowest node. */
+  /** The p99 of the slowest node. */
   readonly latencyP99Seconds: number | undefined;
-  /** By node id: of its store with most. */
+  /** The store with most write stalls of each node, by node id. */
   readonly writeStallsPerMinute: ReadonlyMap<number, number>;
 }
 
@@ -37,7 +37,7 @@ export function readRates(before: NodesResult | undefined, now: NodesResult): No
     statementsPerSecond: rateOf('sql.query.count'),
     failuresPerSecond: rateOf('sql.failure.count'),
     latencyP99Seconds: latencies.length === 0 ? undefined : Math.max(...latencies) / 1e9,
-    // Of the stores of a node the last entry stays: the largest.
+    // A map keeps the last entry of a node: the largest of its stores.
     writeStallsPerMinute: new Map(stalls.toSorted(([, a], [, b]) => a - b)),
   };
 }

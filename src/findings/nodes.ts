@@ -13,7 +13,7 @@ export interface NodesStatus {
   readonly byStatus: Readonly<Record<string, number>>;
   /** Builds of the nodes that are neither dead nor decommissioned. */
   readonly builds: readonly string[];
-  /** By id. */
+  /** The nodes by id. */
   readonly list: readonly NodeStatus[];
 }
 
@@ -31,11 +31,11 @@ export interface NodeStatus {
   readonly isStale: boolean;
   readonly cpuRatio: number | undefined;
   readonly sqlConnections: number | undefined;
-  /** Of its stores, from the last range scan; absent when it has gone since then. */
+  /** The sum over its stores in the last range scan; absent when the node has gone since then. */
   readonly queriesPerSecond: number | undefined;
   /** Resident memory of the process, of the memory of the machine. */
   readonly memoryUsedRatio: number | undefined;
-  /** Of its fullest store: all space that is not available. */
+  /** The share of its fullest store that is not available. */
   readonly storeUsedRatio: number | undefined;
 }
 
@@ -139,10 +139,10 @@ const LIVENESS_ISSUES: Readonly<Record<string, Partial<Problem> & { readonly wha
 /** The alert waits this long after the last node with another build. */
 const SKEW_SECONDS = 12 * 3600;
 
-/** As in the rules: two nodes, and a share of the cluster. */
+/** CrdbMultipleNodesDown needs two nodes, and a share of the cluster. */
 const MANY_NODES = 2;
 
-/** With fewer live nodes no replica can be rebuilt. */
+/** A replica can be rebuilt only with so many live nodes. */
 const MIN_LIVE = 3;
 
 function isMany(list: NodesStatus['list'], { nodes_down }: Thresholds): boolean {

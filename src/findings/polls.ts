@@ -16,7 +16,7 @@ export interface CollectorStatus {
   readonly hasData: boolean;
   readonly lastPollAt: string | undefined;
   readonly lastSuccessAt: string | undefined;
-  /** Absent when no poll is scheduled: one is running, or only /probe polls. */
+  /** When the next poll begins; absent while one is running, and where only /probe polls. */
   readonly nextPollAt: string | undefined;
   /** Effective interval; longer than the configured one when polls take long. */
   readonly intervalSeconds: number;
@@ -156,7 +156,7 @@ function limitIssue({ name, error, limits }: CollectorStatus): readonly Problem[
   return [{ key: `limit ${name}`, about: 'exporter', alert: 'CrdbExporterLimitHit', text, next }];
 }
 
-/** As in the rules: a poll takes most of its interval, or max_duty has stretched the interval very far. */
+/** CrdbExporterSaturated means that a poll takes most of its interval, or that max_duty has stretched it very far. */
 const MAX_DUTY = 0.8;
 const MAX_STRETCH = 3;
 

@@ -9,15 +9,15 @@ export const NORMAL_SECONDS = {
 
 /** A problem or a notable condition: one of the `findings` of /api/status. */
 export interface Problem {
-  /** The same for as long as the issue lasts. */
+  /** The key stays the same for as long as the problem lasts. */
   readonly key: string;
   /** What has the issue: a part of the cluster, or the exporter that reads it. */
   readonly about: 'nodes' | 'ranges' | 'sessions' | 'jobs' | 'assistant' | 'exporter';
   /** The alert with the same condition, whose severity it has. */
   readonly alert?: AlertName | undefined;
-  /** Where there is no such alert, or where a second one with the same name has a higher severity. */
+  /** The severity without an alert, or that of a second alert with the same name. */
   readonly level?: Severity | undefined;
-  /** Normal for so many seconds, and `info` until then. */
+  /** The condition is normal for so many seconds, and `info` until then. */
   readonly normalSeconds?: number | undefined;
   readonly text: string;
   /** The next step; commands are in backquotes. */

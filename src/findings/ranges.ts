@@ -10,7 +10,7 @@ import { type ScanCheck } from './scan-check.ts';
 
 /** The ranges of a cluster by its last scan. */
 export interface RangesStatus {
-  /** Absent unless this exporter read every node that is up. */
+  /** The number of ranges; absent unless this exporter read every node that is up. */
   readonly ranges: number | undefined;
   readonly replicas: number | undefined;
   readonly queriesPerSecond: number | undefined;
@@ -36,7 +36,7 @@ export interface RangesStatus {
 
 interface RangeStatus {
   readonly rangeId: number;
-  /** Of a problem: the node that reports it, which need not be the cause. */
+  /** The node that reports a problem need not be its cause. */
   readonly nodeId: number;
   readonly storeId: number;
   /** `movr.public.rides` where the tables collector knows the name, else the id; empty outside of tables. */
@@ -60,12 +60,12 @@ export interface HotRangeStatus extends RangeStatus {
 /** A table with much load. */
 interface TableStatus {
   readonly id: string;
-  /** Absent where the tables collector does not know it. */
+  /** The name is absent where the tables collector does not know it. */
   readonly name: string | undefined;
   readonly ranges: number;
   readonly queriesPerSecond: number;
   readonly writesPerSecond: number;
-  /** Of all replicas; absent unless every node sends it. */
+  /** The sum over all replicas; absent unless every node sends it. */
   readonly cpuSecondsPerSecond: number | undefined;
   /** On disk over all replicas; absent where the server lists no tables. */
   readonly sizeBytes: number | undefined;
@@ -76,7 +76,7 @@ interface TablesWithoutQuorum {
   /** The tables with most such ranges, at most ten. */
   readonly tables: readonly {
     readonly id: string;
-    /** Absent where the tables collector does not know it. */
+    /** The name is absent where the tables collector does not know it. */
     readonly name: string | undefined;
     readonly ranges: number;
   }[];
@@ -165,7 +165,7 @@ function readTables(
   { tables: { loads }, hasTableCpu }: NonNullable<RangesResult['summary']>,
   tables: TablesResult | undefined,
 ): readonly TableStatus[] {
-  // Of thousands of tables a few are shown.
+  // A few of thousands of tables are shown.
   const shown = tables?.discovery?.all.filter(({ tableId }) => loads.has(tableId));
   const sizes = new Map(shown?.map(({ tableId, sizeBytes }) => [tableId, sizeBytes]));
   return [...loads]

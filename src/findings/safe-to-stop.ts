@@ -7,7 +7,7 @@ import type { LivenessStatus } from '../vocabulary.ts';
 /** The last range scan of a cluster. */
 export interface LastScan {
   readonly result: RangesResult;
-  /** Time since the scan ended. */
+  /** The scan ended so long ago. */
   readonly ageSeconds: number;
   readonly durationSeconds: number;
   /** The effective interval between two scans. */
@@ -16,7 +16,7 @@ export interface LastScan {
 
 /** What is known of a cluster when somebody wants to stop a node. */
 export interface StopEvidence {
-  /** Undefined while no scan is young enough to be shown. */
+  /** The last scan; undefined while it is too old to be shown. */
   readonly scan: LastScan | undefined;
   /** The last list of nodes, by id; undefined while it is older than its max_age. */
   readonly statuses: ReadonlyMap<number, LivenessStatus> | undefined;
@@ -39,7 +39,7 @@ export interface SafeToStop {
   readonly decisions: ReadonlyMap<number, StopDecision>;
 }
 
-/** Time beyond two intervals and a scan that a poll may be late. */
+/** A poll may be later than two intervals and a scan by so much. */
 const GRACE_SECONDS = 30;
 
 /**

@@ -60,7 +60,7 @@ export interface ScanComparison extends Readonly<
   Record<ComparedProblem, ReadAndCounted | undefined>
 > {
   readonly replicas: ReadAndCounted;
-  /** Information only; undefined unless every store that is compared counts its leases. */
+  /** Leases are information only; undefined unless every store that is compared counts them. */
   readonly leases: ReadAndCounted | undefined;
   /** The first of them, at most 20. */
   readonly stores: readonly DisagreeingStore[];
@@ -112,7 +112,7 @@ export function compareScan(
   };
 }
 
-/** Undefined unless all nodes were read and every store that was read has a fresh count. */
+/** Compares one problem; undefined unless all nodes were read and every store that was read has a fresh count. */
 function compareProblem(
   problem: ComparedProblem,
   { problems, stores }: ScanCounts,
@@ -139,7 +139,7 @@ function rangeOf(numbers: readonly (number | undefined)[]) {
   return { least: Math.min(...known), most: Math.max(...known) };
 }
 
-/** By more than 20 and more than 2 %: 80 is not outside of 100 to 110, 79 is. */
+/** Whether a number is outside by more than 20 and more than 2 %: 80 is not outside of 100 to 110, 79 is. */
 function isOutside(
   read: number,
   { least, most }: { readonly least: number; readonly most: number },

@@ -31,7 +31,7 @@ interface TimedScan {
 export class ScanHistory {
   #counts: readonly TimedCounts[] = [];
   #last: TimedScan | undefined;
-  /** Of the last scan. */
+  /** The comparison of the last scan. */
   #comparison: ScanComparison | undefined;
   /** The scan that waits for the counts after its end; scans that end before are not judged. */
   #pending: TimedScan | undefined;
@@ -59,7 +59,7 @@ export class ScanHistory {
     }
   }
 
-  /** Undefined while nothing can be compared. */
+  /** The last comparison; undefined while nothing can be compared. */
   read(): ScanCheck | undefined {
     if (this.#comparison === undefined) return undefined;
     const disagreeingScans = this.#verdicts.filter(({ disagrees }) => disagrees).length;

@@ -11,7 +11,7 @@ export interface SessionsStatus extends SessionCounts {
   readonly oldestQuerySeconds: number;
   /** Nodes whose sessions the responding node could not read. */
   readonly missingNodes: readonly number[];
-  /** By application and user, as on /metrics; oldest transaction first. */
+  /** The applications by name and user, as on /metrics; oldest transaction first. */
   readonly applications: readonly ApplicationStatus[];
 }
 
@@ -27,7 +27,7 @@ interface ApplicationStatus extends SessionCounts {
   readonly openTransactions: number;
   /** At the time of the poll; 0 without open transactions. */
   readonly oldestTransactionSeconds: number;
-  /** Of transactions in which no query is running. */
+  /** The oldest transaction in which no query is running. */
   readonly oldestIdleTransactionSeconds: number;
 }
 

@@ -12,7 +12,7 @@ import { APIS, type Api, type FailureReason } from '../vocabulary.ts';
 
 /** Something that is wrong with watching a cluster, as the log and the page say it once. */
 export interface WatchProblem {
-  /** The same for as long as it lasts. */
+  /** The key stays the same for as long as the problem lasts. */
   readonly key: string;
   readonly message: string;
   readonly remedy?: string | undefined;

@@ -33,12 +33,12 @@ export interface ClusterSource {
   readonly name: string;
   /** False: only /probe polls it. */
   readonly isPolled: boolean;
-  /** With the address of the DB Console, if one is configured. */
+  /** The configuration may have the address of the DB Console. */
   readonly config: Pick<ClusterConfig, 'console_url'>;
   readonly pollers: readonly Poller[];
   /** What is wrong although polls succeed. */
   readonly warnings: readonly WatchWarning[];
-  /** Undefined while a collector has no data that is young enough to be shown. */
+  /** The last result of a collector; undefined while it is too old to be shown. */
   result<R extends CollectorResult>(collector: CollectorWith<Api, R>): R | undefined;
   lastResult<R extends CollectorResult>(collector: CollectorWith<Api, R>): R | undefined;
   isUp(api: Api): boolean | undefined;

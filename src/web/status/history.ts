@@ -23,7 +23,7 @@ const TRENDS: Readonly<
       ),
   },
   ranges: {
-    // Without some nodes it would look like a drop.
+    // A sum without some nodes would look like a drop.
     queriesPerSecond: ({ ranges }) =>
       ranges?.nodes.failed === 0 ? ranges.queriesPerSecond : undefined,
     // A range with two problems counts twice: not all ranges are listed. Without some nodes there may be more.
@@ -78,7 +78,7 @@ export class ClusterHistory {
     this.#settings = settings;
   }
 
-  /** As the status shows them. */
+  /** The trends as the status shows them. */
   get trends(): readonly TrendStatus[] {
     return Array.from(this.#trends, ([name, { points }]) => ({
       name,
@@ -94,7 +94,7 @@ export class ClusterHistory {
     });
   }
 
-  /** The same for the status: a cluster whose results cannot be read takes no other cluster away. */
+  /** Reads the cluster for the status: one whose results cannot be read takes no other cluster away. */
   readSafely(cluster: ClusterSource, nowMs: number): ClusterReading {
     try {
       return this.read(cluster, nowMs);

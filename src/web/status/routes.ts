@@ -102,7 +102,7 @@ function refuseForeignHosts(route: Route, externalUrl: string): Route {
 /** What pages load. */
 function loadAssets() {
   const style = loadAsset('page.css', 'text/css; charset=utf-8', 'page.css', 'panels.css');
-  // Not from page.js: that is what page.ts becomes in the package.
+  // The file is not named page.js: page.ts becomes that in the package.
   const script = loadAsset('page.js', 'text/javascript; charset=utf-8', 'in-browser.js');
   const icon = loadAsset('icon.svg', 'image/svg+xml', 'icon.svg');
   return {

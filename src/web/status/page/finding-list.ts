@@ -51,7 +51,7 @@ function findingItem(finding: FindingStatus, nowMs: number): Html {
   </li>`;
 }
 
-/** Where a finding leads, as far as that is configured. */
+/** The links of a finding, as far as they are configured. */
 function linkList({ runbookUrl, dashboardUrl, rangeReports = [] }: FindingStatus): Html {
   const links = [
     ['Runbook', runbookUrl] as const,

@@ -19,7 +19,7 @@ import {
 } from './panels.ts';
 import { trendTiles } from './trends.ts';
 
-/** By state, the worst first. */
+/** The words for each state, the worst first. */
 const STATE_TEXTS: Readonly<Record<ClusterStatus['state'], string>> = {
   problems: 'has problems',
   unknown: 'is unknown',
@@ -163,9 +163,9 @@ interface Panel {
   /** `line` for content that is one line, `wide` for what needs the whole width. */
   readonly kind: 'line' | 'wide' | 'half';
   readonly title: string;
-  /** That its data is from. */
+  /** The collector that its data is from. */
   readonly source?: CollectorStatus;
-  /** Undefined without current data. */
+  /** The content is undefined without current data. */
   readonly content: Html | undefined;
 }
 

@@ -95,7 +95,7 @@ export function problemRanges(
   if (counts.length === 0)
     return html`<p>No range${nodes.failed > 0 && ' that was read'} has a problem.</p>
       ${read}`;
-  /** That of the finding of which the problem is one. */
+  /** The level of the finding about this problem. */
   const levelOf = (problem: string) =>
     findings.find(({ key }) => key === `ranges ${problem}`)?.level ?? 'warning';
   const rankOf = (problem: string) => SEVERITIES.indexOf(levelOf(problem));
@@ -172,7 +172,7 @@ export function hotRanges({ hottest }: RangesStatus, { flag, consoleUrl }: Range
   ])}${rangeCommand(first, flag)}`;
 }
 
-/** Where the details of a range are: in the command, which may need the name of the cluster, and in the DB Console. */
+/** The details of a range are shown by a command, which may need the name of the cluster, and by the DB Console. */
 export interface RangeDetails {
   /** ` --cluster NAME`, or empty. */
   readonly flag: string;

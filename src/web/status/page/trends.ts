@@ -14,7 +14,7 @@ import { html, type Html, icon } from './html.ts';
 
 type Format = (value: number) => string;
 
-/** By the names in the history; findings whose key begins with the last text are about it. */
+/** The tiles by the names of their trends; findings whose key begins with the last text are about them. */
 const TILES: readonly (readonly [name: string, title: string, format: Format, keys?: string])[] = [
   ['sqlLatencyP99Seconds', 'SQL p99, slowest node', formatDuration],
   ['failedStatementsPerSecond', 'Failed statements/s', formatNumber],
