@@ -28,7 +28,7 @@ const start: ExporterStart = {
       nodes: { enabled: false }
       sessions: { enabled: false }
       tables: { enabled: false }
-      ranges: { interval: 1s, max_duty: 1, route: local }
+      ranges: { interval: 1s, max_age: 10m, max_duty: 1, route: local }
 `,
 };
 await using exporter = await startProcess('exporter-process.ts', start, optionsOfImage());

@@ -1,3 +1,6 @@
+import { execFileSync } from 'node:child_process';
+import { rename } from 'node:fs/promises';
+import path from 'node:path';
 import { connect } from 'node:tls';
 import { describe, expect, test } from 'vitest';
 import { createAuthority, type Identity } from '../../support/certificates.ts';
@@ -241,4 +244,16 @@ describe('while the exporter runs', () => {
     await until(() => encrypted.log().includes('turning TLS on or off needs a restart'));
     expect(await servedBy(encrypted.url)).toBe(bare(first));
   });
+});
+
+test('a named pipe in place of the file is refused, and a later file is read', async () => {
+  const { url, folder, write, log } = await startOrchard({
+    webConfig: `basic_auth_users: { ops: "${HASH}" }\n`,
+  });
+  execFileSync('mkfifo', [path.join(folder, 'pipe')]);
+  await rename(path.join(folder, 'pipe'), path.join(folder, WEB_CONFIG));
+  await until(() => log().includes('cannot read the web config file: it is a named pipe'));
+  expect((await fetchPath(url, '/')).status).toBe(401);
+  await write(WEB_CONFIG, `basic_auth_users: { others: "${HASH}" }\n`);
+  await until(async () => (await fetchPath(url, '/', { headers: as('others') })).status === 200);
 });

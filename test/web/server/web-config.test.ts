@@ -86,9 +86,9 @@ describe('basic_auth_users', () => {
       expect([401, 429]).toContain(status);
       expect(headers['retry-after']).toBe(status === 429 ? '1' : undefined);
     }
-    // Else the next guess of the same client displaces others at once.
+    // Answered at once, its next guess would displace others without end.
     const busy = refused.filter(({ status }) => status === 429);
-    expect(Math.min(...busy.map(({ seconds }) => seconds))).toBeGreaterThan(0.9);
+    expect(Math.min(...busy.map(({ seconds }) => seconds))).toBeGreaterThan(4.9);
     expect(busy.length).toBeGreaterThan(0);
   });
 
