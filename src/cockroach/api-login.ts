@@ -13,7 +13,7 @@ interface ApiLoginOptions {
   readonly username: string | undefined;
   /** The password, or a ready token. Read for each login, and when the server refuses the token: its file may change. */
   readonly secret: (() => Promise<string>) | undefined;
-  /** Of one login; the calls that wait for it may give up earlier. */
+  /** The time for one login; the calls that wait for it may give up earlier. */
   readonly loginTimeoutMs: number;
   readonly loginTried: () => void;
   readonly loginFailed: (error: RequestError) => void;

@@ -23,7 +23,7 @@ export function rangesPath(
   return query === '' ? path : `${path}?${query}`;
 }
 
-/** As jsonpb writes it: integers of 64 bits as strings, enums as integers. */
+/** A range as jsonpb writes it: integers of 64 bits as strings, enums as integers. */
 export const describedRange = object({
   state: object({
     state: object({

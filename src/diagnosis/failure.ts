@@ -30,7 +30,7 @@ export type Rule = readonly [
   conditions: {
     readonly reasons?: readonly FailureReason[];
     readonly statuses?: readonly number[];
-    /** Of the system or the TLS library. */
+    /** Codes of the system or the TLS library. */
     readonly codes?: readonly string[];
     /** What the server wrote may choose the rule, but never stands in a remedy. */
     readonly serverText?: RegExp;

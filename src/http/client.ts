@@ -16,7 +16,7 @@ import {
 } from './retry.ts';
 import type { HealthOptions, Upstream } from './upstream.ts';
 
-/** For TCP and TLS together; a black-holed host must not use up the time that the next URL needs. */
+/** The time for TCP and TLS together; a black-holed host must not use up the time that the next URL needs. */
 const CONNECT_TIMEOUT_MS = 5_000;
 const KEEP_ALIVE_MS = 60_000;
 /** A pause may end before its time, with the response to a trial. */

@@ -62,7 +62,7 @@ const MOSTLY_CONNECT_CODES = /^(ETIMEDOUT|UND_ERR_ABORTED)$/;
 /** Codes of failures of an established connection, or of this host. */
 const CONNECTION_CODES =
   /^(ECONNABORTED|ECONNRESET|EMFILE|ENFILE|EPIPE|UND_ERR_SOCKET|UND_ERR_RES_CONTENT_LENGTH_MISMATCH)$/;
-/** Of the text of an error, in UTF-16 code units. */
+/** The longest text of an error, in UTF-16 code units. */
 const MAX_TEXT_LENGTH = 300;
 /** `codeOf` a response that is not HTTP. */
 export const NOT_HTTP = 'NOT_HTTP';
@@ -150,7 +150,7 @@ export function toRequestError(
   return new RequestError(reason, `${what}: ${text}`, { ...target, cause });
 }
 
-/** Of what a server may have written: a certificate can have a thousand names, all of which OpenSSL repeats. */
+/** Cuts what a server may have written: a certificate can have a thousand names, all of which OpenSSL repeats. */
 function cut(text: string): string {
   return text.length <= MAX_TEXT_LENGTH ? text : `${text.slice(0, MAX_TEXT_LENGTH)}…`;
 }
@@ -194,7 +194,7 @@ function readStatus(
     const object = isLogin ? 'user and password were' : 'the session or token was';
     return ['auth', ` (${object} not accepted)`];
   }
-  // Of the cluster, or of something before it: a port that wants https, a balancer.
+  // The cluster sent it, or something before it: a port that wants https, a balancer.
   if (status === 400 && isLogin) return ['auth', ' (the login was refused)'];
   if (status === 400 && sentToken && /base64|session|token/i.test(serverText)) {
     return ['auth', ' (the token was not understood)'];

@@ -51,11 +51,11 @@ export class PageParser<Element extends ObjectShape, Envelope extends ObjectShap
   readonly #envelope = new Map<string, unknown>();
   #failure: { readonly error: unknown } | undefined;
   #phase: Phase = 'start';
-  /** Of the member that comes next. */
+  /** The name of the member that comes next. */
   #memberName = '';
   /** The bytes of an incomplete token or value, and their offset in the document. */
-  #kept: Buffer[] = [];
-  #keptBytes = 0;
+  #held: Buffer[] = [];
+  #heldBytes = 0;
   #origin = 0;
   #bytesBeforeRetry = 0;
   /** An incomplete value that is over the limit is not kept. */
@@ -96,7 +96,7 @@ export class PageParser<Element extends ObjectShape, Envelope extends ObjectShap
       if (this.#phase !== 'end') {
         throw new JsonError(
           'truncated',
-          this.#origin + this.#keptBytes,
+          this.#origin + this.#heldBytes,
           'the document is incomplete',
         );
       }
@@ -127,25 +127,25 @@ export class PageParser<Element extends ObjectShape, Envelope extends ObjectShap
       this.#dropped = undefined;
       bytes = bytes.subarray(end);
     }
-    if (this.#keptBytes + bytes.length < this.#bytesBeforeRetry) return this.#keep(bytes);
+    if (this.#heldBytes + bytes.length < this.#bytesBeforeRetry) return this.#hold(bytes);
     const scanner = this.#scanner;
     const targets = [this.#element, ...this.#members.values()];
     const limits = { maxDepth: this.#options.maxDepth, maxItems: MAX_ITEMS };
-    const end = scanner.load([...this.#kept, bytes], this.#origin, targets, limits);
-    this.#kept = [];
-    this.#keptBytes = 0;
+    const end = scanner.load([...this.#held, bytes], this.#origin, targets, limits);
+    this.#held = [];
+    this.#heldBytes = 0;
     try {
       const rest = this.#advance(end);
       this.#origin = scanner.offsetOf(rest);
-      this.#keepRest(rest, end);
+      this.#holdIncomplete(rest, end);
     } finally {
       scanner.release();
     }
   }
 
-  #keep(bytes: Uint8Array): void {
-    this.#kept.push(Buffer.from(bytes));
-    this.#keptBytes += bytes.length;
+  #hold(bytes: Uint8Array): void {
+    this.#held.push(Buffer.from(bytes));
+    this.#heldBytes += bytes.length;
   }
 
   /** Reads as far as the bytes before `end` allow; returns where an incomplete token or value begins. */
@@ -267,7 +267,7 @@ export class PageParser<Element extends ObjectShape, Envelope extends ObjectShap
   }
 
   /** Keeps the bytes of an incomplete token or value until there are more; drops those of a value over the limit. */
-  #keepRest(start: number, end: number): void {
+  #holdIncomplete(start: number, end: number): void {
     const length = end - start;
     const bytes = this.#scanner.bytes.subarray(start, end);
     const hasEnd = [QUOTE, OPEN_BRACE, OPEN_BRACKET].includes(bytes[0]);
@@ -278,7 +278,7 @@ export class PageParser<Element extends ObjectShape, Envelope extends ObjectShap
     }
     const isLarge = isValue && length >= LARGE_BYTES;
     this.#bytesBeforeRetry = isLarge ? Math.min(2 * length, maxElementBytes + 1) : 0;
-    if (!isValue || length <= maxElementBytes) return this.#keep(bytes);
+    if (!isValue || length <= maxElementBytes) return this.#hold(bytes);
     if (this.#phase === 'element') {
       this.#counts.skipped++;
       this.#counts.limitHit = true;

@@ -8,14 +8,14 @@ const KINDS: readonly AnyShape['kind'][] = [
 ];
 
 /** Where the value of a shape is in a record, which consists of slots of 8 bytes (scanner/values.ts). */
-interface Place {
+interface KeyLayout {
   readonly shape: Exclude<AnyShape, { readonly kind: 'optional' }>;
   /** Whether null is undefined. */
   readonly isOptional: boolean;
   readonly slot: number;
   readonly slots: number;
   /** The fields of an object; what is in an array, a map or `last`, without a name. */
-  readonly children: readonly (readonly [name: string, place: Place])[];
+  readonly children: readonly (readonly [name: string, layout: KeyLayout])[];
 }
 
 const SLOT_BYTES = 8;
@@ -26,23 +26,23 @@ const ENTRY_HEAD = 2;
 /** The upper half of NaN, which stands for undefined. */
 const NOTHING = 0x7ff80000;
 
-function layOut(shape: AnyShape, slot = 0, isOptional = false): Place {
+function layOut(shape: AnyShape, slot = 0, isOptional = false): KeyLayout {
   if (shape.kind === 'optional') return layOut(shape.inner, slot, true);
-  const place = { shape, isOptional, slot, slots: 1, children: [] };
+  const layout = { shape, isOptional, slot, slots: 1, children: [] };
   if (shape.kind === 'object') {
-    let { slots } = place;
+    let { slots } = layout;
     const children = Object.entries(shape.fields).map(([name, field]) => {
       const child = layOut(field, slot + slots);
       slots += child.slots;
       return [name, child] as const;
     });
-    return { ...place, slots, children };
+    return { ...layout, slots, children };
   }
-  if (!('inner' in shape)) return place;
+  if (!('inner' in shape)) return layout;
   // Items and entries have records of their own.
   const inner = layOut(shape.inner, shape.kind === 'last' ? slot + 1 : 0);
   const children = [['', inner]] as const;
-  return { ...place, slots: shape.kind === 'last' ? 1 + inner.slots : 1, children };
+  return { ...layout, slots: shape.kind === 'last' ? 1 + inner.slots : 1, children };
 }
 
 /** The keys that have a meaning where a shape has names or a filter. */
@@ -51,14 +51,14 @@ function filterOf(shape: AnyShape): KeyFilter {
   return { keys: shape.kind === 'flags' ? shape.names : [], prefixes: [] };
 }
 
-/** Stores the plan of a place, and what its record holds when the value is absent or wrong; returns the plan's address. */
-function storePlan(scanner: Scanner, place: Place, absent: number, wrong: number): number {
-  const { shape, slot, slots, children } = place;
+/** Stores the plan of a layout, and what its record holds when the value is absent or wrong; returns the plan's address. */
+function storePlan(scanner: Scanner, layout: KeyLayout, absent: number, wrong: number): number {
+  const { shape, slot, slots, children } = layout;
   const { kind } = shape;
   const { keys: names, prefixes } = filterOf(shape);
   const { allocate } = scanner.exports;
-  writeSlot(scanner, place, absent, place.isOptional);
-  writeSlot(scanner, place, wrong, true);
+  writeSlot(scanner, layout, absent, layout.isOptional);
+  writeSlot(scanner, layout, wrong, true);
   const plans = children.map(([name, child]) => {
     const isWithin = kind === 'object' || kind === 'last';
     const record = (): number => allocate(child.slots * SLOT_BYTES);
@@ -75,9 +75,9 @@ function storePlan(scanner: Scanner, place: Place, absent: number, wrong: number
 }
 
 /** Writes a slot of a record for a value that is absent, or nothing: optional or of the wrong type. */
-function writeSlot(scanner: Scanner, place: Place, record: number, isNothing: boolean): void {
-  const { isOptional, slot } = place;
-  const { kind } = place.shape;
+function writeSlot(scanner: Scanner, layout: KeyLayout, record: number, isNothing: boolean): void {
+  const { isOptional, slot } = layout;
+  const { kind } = layout.shape;
   const isList = kind === 'array' || kind === 'selected';
   const isUndefined = isList ? isOptional : isNothing || kind === 'time' || kind === 'raw';
   scanner.numbers[record / SLOT_BYTES + slot] = isUndefined ? NaN : 0;
@@ -111,14 +111,14 @@ function numberOf(parser: unknown): number {
   return known < 0 ? parsers.push(parser) - 1 : known;
 }
 
-/** `isKept`: whether objects must not change when the next value is read; then they are copies, else views of the record. */
-export function readerOf(shape: AnyShape, isKept: boolean): RecordReader {
-  const key = JSON.stringify([shape, isKept], (_, value: unknown) =>
+/** With `isCopied`, objects are copies, which do not change when the next value is read; otherwise they are views of the record. */
+export function readerOf(shape: AnyShape, isCopied: boolean): RecordReader {
+  const key = JSON.stringify([shape, isCopied], (_, value: unknown) =>
     typeof value === 'function' ? numberOf(value) : value,
   );
   let reader = readers.get(key);
   if (reader === undefined) {
-    reader = new RecordReader(shape, isKept);
+    reader = new RecordReader(shape, isCopied);
     readers.set(key, reader);
   }
   return reader;
@@ -128,23 +128,23 @@ export function readerOf(shape: AnyShape, isKept: boolean): RecordReader {
 export class RecordReader implements Target {
   plan = 0;
   record = 0;
-  readonly #place: Place;
+  readonly #layout: KeyLayout;
   /** The first slot of the record. */
   readonly #position = { slot: 0 };
   #generation = 0;
   /** Returns the value. */
   readonly read: () => unknown;
 
-  constructor(shape: AnyShape, isKept: boolean) {
-    this.#place = layOut(shape);
-    this.read = createGetter(sharedScanner(), this.#place, this.#position, isKept);
+  constructor(shape: AnyShape, isCopied: boolean) {
+    this.#layout = layOut(shape);
+    this.read = createGetter(sharedScanner(), this.#layout, this.#position, isCopied);
   }
 
   install(scanner: Scanner): void {
     if (this.#generation === scanner.generation) return;
-    const size = this.#place.slots * SLOT_BYTES;
+    const size = this.#layout.slots * SLOT_BYTES;
     const { allocate } = scanner.exports;
-    this.plan = storePlan(scanner, this.#place, allocate(size), allocate(size));
+    this.plan = storePlan(scanner, this.#layout, allocate(size), allocate(size));
     this.record = allocate(size);
     this.#position.slot = this.record / SLOT_BYTES;
     this.#generation = scanner.generation;
@@ -153,13 +153,13 @@ export class RecordReader implements Target {
 
 type CreateReader = (
   scanner: Scanner,
-  place: Place,
+  layout: KeyLayout,
   record: { slot: number },
-  isKept: boolean,
+  isCopied: boolean,
 ) => () => unknown;
 
-const createGetter: CreateReader = (scanner, place, record, isKept) => {
-  const { shape, slot, isOptional } = place;
+const createGetter: CreateReader = (scanner, layout, record, isCopied) => {
+  const { shape, slot, isOptional } = layout;
   const first = (): number => scanner.words[(record.slot + slot) * 2] ?? 0;
   const second = (): number => scanner.words[(record.slot + slot) * 2 + 1] ?? 0;
   const whenPresent = (read: () => unknown) => () =>
@@ -191,14 +191,14 @@ const createGetter: CreateReader = (scanner, place, record, isKept) => {
       };
     case 'object': {
       const create = shape.isNumbers === true ? createNumbersReader : createViewReader;
-      const read = create(scanner, place, record, isKept);
+      const read = create(scanner, layout, record, isCopied);
       return isOptional ? whenPresent(read) : read;
     }
     case 'last':
-      return whenPresent(createGetter(scanner, innerOf(place), record, isKept));
+      return whenPresent(createGetter(scanner, innerOf(layout), record, isCopied));
     case 'array':
     case 'selected': {
-      const read = (shape.kind === 'array' ? createArrayReader : createMapReader)(scanner, place);
+      const read = (shape.kind === 'array' ? createArrayReader : createMapReader)(scanner, layout);
       return () => (second() === NOTHING ? undefined : read(first(), second()));
     }
     default:
@@ -210,7 +210,7 @@ const createGetter: CreateReader = (scanner, place, record, isKept) => {
 };
 
 /** Reads an object of numbers as a view of the record, or as a copy. */
-const createNumbersReader: CreateReader = (scanner, { slot, slots }, record, isKept) => {
+const createNumbersReader: CreateReader = (scanner, { slot, slots }, record, isCopied) => {
   let { numbers } = scanner;
   let view = numbers.subarray(0, 0);
   let first = 0;
@@ -220,7 +220,7 @@ const createNumbersReader: CreateReader = (scanner, { slot, slots }, record, isK
       first = record.slot + slot + 1;
       view = numbers.subarray(first, first + slots - 1);
     }
-    return isKept ? view.slice() : view;
+    return isCopied ? view.slice() : view;
   };
 };
 
@@ -231,24 +231,24 @@ function parseText(text: string, parse: TextParser<unknown> | undefined): unknow
 }
 
 /** Reads an object whose properties read the record, or a copy of it. */
-const createViewReader: CreateReader = (scanner, place, record, isKept) => {
+const createViewReader: CreateReader = (scanner, layout, record, isCopied) => {
   const view = {};
-  for (const [name, child] of place.children) {
-    const get = createGetter(scanner, child, record, isKept);
+  for (const [name, child] of layout.children) {
+    const get = createGetter(scanner, child, record, isCopied);
     Object.defineProperty(view, name, { enumerable: true, get });
   }
-  return isKept ? () => ({ ...view }) : () => view;
+  return isCopied ? () => ({ ...view }) : () => view;
 };
 
-function innerOf({ children: [inner] }: Place): Place {
+function innerOf({ children: [inner] }: KeyLayout): KeyLayout {
   if (inner === undefined) throw new TypeError('a shape without an inner one');
   return inner[1];
 }
 
 /** Reads a number of items, each of which begins with the address of the next one. */
-function createArrayReader(scanner: Scanner, place: Place) {
+function createArrayReader(scanner: Scanner, layout: KeyLayout) {
   const record = { slot: 0 };
-  const read = createGetter(scanner, innerOf(place), record, true);
+  const read = createGetter(scanner, innerOf(layout), record, true);
   return (address: number, count: number): unknown => {
     const items: unknown[] = [];
     for (let at = address; items.length < count; at = scanner.words[at / 4] ?? 0) {
@@ -260,10 +260,10 @@ function createArrayReader(scanner: Scanner, place: Place) {
 }
 
 /** After the address: 0 if the value counts; the key's address and length, or 0 and the index of its name. */
-function createMapReader(scanner: Scanner, place: Place) {
+function createMapReader(scanner: Scanner, layout: KeyLayout) {
   const record = { slot: 0 };
-  const read = createGetter(scanner, innerOf(place), record, true);
-  const names = filterOf(place.shape).keys;
+  const read = createGetter(scanner, innerOf(layout), record, true);
+  const names = filterOf(layout.shape).keys;
   return (address: number, count: number): unknown => {
     const entries = new Map<string, unknown>();
     let at = address;
@@ -272,7 +272,7 @@ function createMapReader(scanner: Scanner, place: Place) {
       const name = names[length] ?? '';
       const key = start === 0 ? name : scanner.keyText(start, start + length);
       record.slot = at / SLOT_BYTES + ENTRY_HEAD;
-      // Of a key that occurs twice the last value counts, even when it is null or of the wrong type.
+      // When a key occurs twice, the last value counts, even when it is null or of the wrong type.
       entries.delete(key);
       if (outcome === 0) entries.set(key, read());
       at = next;

@@ -31,7 +31,7 @@ const SCANNER_FILE = new URL('scanner.wasm', import.meta.url);
 const FAILURES = ['incomplete', 'syntax', 'too deep', 'too many items'] as const;
 
 /** With more memory than this the scanner is replaced, as WebAssembly returns none; pages with usual elements need 1 MB. */
-const MAX_KEPT_BYTES = 4 * 1024 * 1024;
+const MAX_MEMORY_BYTES = 4 * 1024 * 1024;
 
 /** Go's zero time, 0001-01-01T00:00:00Z, which stands for "none". */
 const ZERO_TIME_MS = -62_135_596_800_000;
@@ -39,7 +39,7 @@ const ZERO_TIME_MS = -62_135_596_800_000;
 /** What the scanner notes about a string: it contains a backslash. (The other trait is: not only ASCII.) */
 export const ESCAPED = 1;
 
-/** Of a UTF-16 code unit, as an escape: `\u0041`. */
+/** The length of a UTF-16 code unit as an escape: `\u0041`. */
 const MAX_UNIT_BYTES = 6;
 
 const [QUOTE, BACKSLASH = 0x5c] = Buffer.from('"\\');
@@ -93,7 +93,7 @@ export class Scanner {
   ): number {
     if (this.#isInUse) throw new Error('a decoder cannot be used by the consumer of another one');
     const length = parts.reduce((sum, part) => sum + part.length, 0);
-    if (this.bytes.length > MAX_KEPT_BYTES && length < MAX_KEPT_BYTES / 2) this.#instantiate();
+    if (this.bytes.length > MAX_MEMORY_BYTES && length < MAX_MEMORY_BYTES / 2) this.#instantiate();
     for (const target of targets) target.install(this);
     this.#origin = origin;
     this.window = this.exports.openWindow(length, maxDepth, maxItems);
@@ -191,7 +191,7 @@ export class Scanner {
     const last = end - MAX_UNIT_BYTES + backslash;
     let first = last;
     while (first > start && bytes[first - 1] === BACKSLASH) first -= 1;
-    // Of an even number of backslashes each second one is the character of an escape.
+    // In an even number of backslashes each second one is the character of an escape.
     return (last - first) % 2 === 1 ? end : last;
   }
 

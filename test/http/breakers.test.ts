@@ -88,7 +88,7 @@ describe('an endpoint that fails', () => {
     expect([first.requests.length, second.requests.length]).toEqual([3, 5]);
   });
 
-  test('is open for a time counted from the start of its probe', async () => {
+  test('is open for a time counted from the start of its trial', async () => {
     await using server = await breakable();
     server.faults.set('/sessions/', 'silence');
     let now = 0;
