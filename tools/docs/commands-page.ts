@@ -31,7 +31,7 @@ const MAX_LINE_LENGTH = 160;
 /** The text of docs/commands.md; `run` runs a command on the simulator that \`exporter.yml\` describes. */
 export async function writeCommandsPage(run: RunCommand): Promise<string> {
   const parts = [INTRODUCTION];
-  for (const { title, text, commands, lines = 12 } of SECTIONS) {
+  for (const { title, text, commands, lines = 10 } of SECTIONS) {
     parts.push(`## ${title}\n\n${text}\n`);
     for (const command of commands) {
       const printed = await run([...command.split(' '), '--config.file=exporter.yml']);

@@ -3,7 +3,7 @@ export interface Section {
   readonly title: string;
   readonly text: string;
   readonly commands: readonly string[];
-  /** Lines of output that the page shows; 12 by default. */
+  /** Lines of output that the page shows; 10 by default. */
   readonly lines?: number;
 }
 
