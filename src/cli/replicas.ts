@@ -11,7 +11,7 @@ import { discoverTables } from '../collectors/tables/discovery.ts';
 import { formatTableName } from '../collectors/tables/table.ts';
 import { type ClusterConfig, collectorOptions } from '../config/schema.ts';
 import { diagnose } from '../diagnosis/diagnose.ts';
-import { formatBytes, formatCount } from '../format.ts';
+import { formatBytes, formatCount, formatList } from '../format.ts';
 import { RequestError } from '../http/errors.ts';
 import {
   array,
@@ -235,7 +235,8 @@ export function noteMissingNodes(
 }
 
 export function noteSkippedNodes(skipped: readonly number[]): void {
-  if (skipped.length > 0) note(`skipped, because not live: node ${skipped.join(', ')}`);
+  if (skipped.length === 0) return;
+  note(`skipped, because not live: node${skipped.length === 1 ? '' : 's'} ${formatList(skipped)}`);
 }
 
 /** What a replica takes in a listing; most of it is the history of leases. */

@@ -100,6 +100,10 @@ const CONNECTION_RULES: readonly Rule[] = [
     { reasons: ['timeout'] },
     'the server accepted the connection but did not respond in time: check it for overload, or raise cluster_api.timeout',
   ],
+  [
+    { codes: ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'], when: ({ hasWorked }) => hasWorked },
+    'the server closed the connection: check that the node is up, and any proxy in between',
+  ],
   // With TLS 1.3, a client learns that its certificate is missing only from the end of the connection.
   [
     {

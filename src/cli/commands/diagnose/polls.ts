@@ -217,7 +217,7 @@ export function describeSessions(
   }
   const failed = [...failedNodes].filter((id) => id > 0).toSorted((a, b) => a - b);
   if (failed.length === 0) return detail;
-  const missing = `none from node ${formatList(failed)}`;
+  const missing = `none from node${failed.length === 1 ? '' : 's'} ${formatList(failed)}`;
   return { verdict: 'warning', detail: `${detail}; ${missing}`, advice: 'check them with `nodes`' };
 }
 
