@@ -32,13 +32,13 @@ export type OptionSpec = { readonly help: string } & (
       readonly kind: 'strings';
       readonly default: readonly string[];
       readonly pattern: RegExp;
-      /** What the pattern accepts, in words, with an example. */
+      /** The accepted texts in words, with an example. */
       readonly expects: string;
     }
   | {
       readonly kind: 'rewrites';
       readonly default: readonly Rewrite[];
-      /** What is wrong with a regular expression, or undefined. The engine is the collector's choice. */
+      /** Returns the fault of a regular expression, or undefined. The engine is the collector's choice. */
       readonly check: (regex: string) => string | undefined;
     }
 );

@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import type { DestinationStream, Logger } from 'pino';
 
-/** What the rest of the program logs with: `log.info({ key: value }, 'what happened')`. */
+/** The logger of the whole program: `log.info({ key: value }, 'what happened')`. */
 export type Log = Logger;
 
 export interface LogOptions {

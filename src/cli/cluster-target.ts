@@ -33,7 +33,7 @@ export interface ClusterTarget<A extends Api = 'cluster'> {
   readonly stats: PollStats;
 }
 
-/** What a collector polls. */
+/** The API and the cluster that a collector polls. */
 export interface PollTarget<A extends Api> extends Pick<ClusterTarget, 'config' | 'stats'> {
   readonly api: A extends 'cluster' ? ClusterApi : CloudApi;
 }
@@ -165,7 +165,7 @@ export async function openClients(
   }
 }
 
-/** What a command decides about its poll of a collector. */
+/** Options of a poll that commands choose. */
 export interface PollOptions extends Pick<
   CollectorPoll<unknown, unknown>,
   'warn' | 'scanProgress'

@@ -5,7 +5,7 @@ import type { Build } from '../metrics/exporter-metrics.ts';
 /** Exit codes of the process; docs/commands.md lists them. */
 export const EXIT = { ok: 0, failed: 1, usage: 2, interrupted: 130, terminated: 143 } as const;
 
-/** What a command gets besides its own arguments and options. */
+/** The surroundings of a command, beside its own arguments and options. */
 export interface CommandContext {
   readonly env: Environment;
   readonly build: Build;

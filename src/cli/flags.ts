@@ -72,7 +72,7 @@ export async function loadCommandConfig(
   return config;
 }
 
-/** What an option is called in the help: `--[no-]collector.users` stands for two. */
+/** The name of an option in the help: `--[no-]collector.users` stands for two. */
 export function optionTerm(option: Option): string {
   return SWITCHES.has(option.name()) ? option.flags.replace('--', '--[no-]') : option.flags;
 }

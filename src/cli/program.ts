@@ -116,7 +116,7 @@ function putCommandFirst(args: readonly string[]): readonly string[] {
   return [...args.slice(start), ...args.slice(0, start)];
 }
 
-/** Without this a mistyped command would be an argument of the exporter. */
+/** This refuses a mistyped command, which would otherwise be an argument of the exporter. */
 function rejectUnknownCommand([word]: readonly string[]): void {
   const names = [...NAMES, COMPLETE, 'help'];
   if (word === undefined || word.startsWith('-') || names.includes(word)) return;

@@ -239,7 +239,7 @@ export function noteSkippedNodes(skipped: readonly number[]): void {
   note(`skipped, because not live: node${skipped.length === 1 ? '' : 's'} ${formatList(skipped)}`);
 }
 
-/** What a replica takes in a listing; most of it is the history of leases. */
+/** The size of a replica in a listing; most of it is the history of leases. */
 const TYPICAL_REPLICA_BYTES = 1_500;
 
 /** Prints what a scan of all nodes costs, by the replicas that they last reported. */

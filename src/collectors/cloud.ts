@@ -3,7 +3,7 @@ import { gauge } from '../metrics/family.ts';
 import { cleanLabelValue } from '../metrics/sample-text.ts';
 import { defineCollector, CollectError, type CollectorResult } from './collector.ts';
 
-/** Without the address and the credentials, which the response contains, too. */
+/** The fields that are read; the address and the credentials of the response are left out. */
 export const assistantShape = object({
   id: nameText(),
   cluster_id: nameText(),
@@ -72,7 +72,7 @@ const families = {
   }),
 };
 
-/** What a poll found of the migration assistant. */
+/** The migration assistant, as a poll found it. */
 export interface CloudResult extends CollectorResult {
   /** Undefined when the cluster has none. */
   readonly assistant: AssistantStatus | undefined;

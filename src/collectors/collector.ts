@@ -20,7 +20,7 @@ export interface Poll extends PollStats {
 /** A poll with what its collector needs besides the API. */
 export interface CollectorPoll<Options, State> extends Poll {
   readonly options: Options;
-  /** What this collector keeps from poll to poll of this cluster; its members are replaced when another cluster answers. */
+  /** The collector's state of this cluster from poll to poll; its members are replaced when another cluster answers. */
   readonly state: State;
   /** Value of the label `shard`. */
   readonly shard: string;
@@ -40,7 +40,7 @@ export interface CollectorPoll<Options, State> extends Poll {
   readonly scanProgress: (done: number, planned: number) => void;
 }
 
-/** What the caller of a collector decides about a poll. */
+/** Options of a poll that the caller of the collector chooses. */
 export type PollChoices<Options, State> = Pick<CollectorPoll<Options, State>, 'options' | 'state'> &
   Partial<CollectorPoll<Options, State>>;
 
@@ -65,11 +65,11 @@ export interface PollFailure {
   readonly message: string;
   /** How to fix it; the poller adds it where it is known. */
   readonly remedy?: string | undefined;
-  /** What the request threw. */
+  /** The error of the request. */
   readonly cause?: unknown;
 }
 
-/** What every result may hold besides its data. */
+/** Members that every result may have beside its data. */
 export interface CollectorResult {
   /** The poll failed, but what it found is published. */
   readonly failure?: PollFailure | undefined;
@@ -103,7 +103,7 @@ export interface CollectorOf<A extends Api, Options, State, Result extends Colle
   readonly help: string;
   /** The request that it sends, as the reference shows it: `GET /nodes/`. */
   readonly request: string;
-  /** What the user of the API needs, as the SQL statement or role to grant: `GRANT SYSTEM VIEWCLUSTERMETADATA`. */
+  /** The privilege that the user of the API needs, as the SQL statement or role to grant: `GRANT SYSTEM VIEWCLUSTERMETADATA`. */
   readonly privilege: string;
   /** Work per cluster is done by shard 0; work per node is divided among the shards. */
   readonly scope: 'cluster' | 'node';

@@ -4,9 +4,9 @@ export interface Ranked<Id extends number | string = number> {
   readonly value: number;
 }
 
-/** What is on the list counts this much more, so that two of nearly equal value do not take turns. */
+/** The value of a listed entry counts this many times, so that two entries of nearly equal value do not take turns. */
 const MEMBER_BONUS = 1.2;
-/** What is above the last of the list in this number of scans in a row gets in as well. */
+/** An entry that is above the last of the list in this number of scans in a row is listed, too. */
 const MIN_SCANS_ABOVE = 3;
 
 /**

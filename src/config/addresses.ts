@@ -79,7 +79,7 @@ export const clusterUrls = v.pipe(
   rejectIf<readonly string[]>(findUrlConflict),
 );
 
-/** What is wrong with the URLs of one cluster together, or undefined. */
+/** Returns the fault of the URLs of one cluster together, or undefined. */
 function findUrlConflict(urls: readonly string[]): string | undefined {
   if (new Set(urls).size < urls.length) return 'a URL is listed twice: remove one';
   const isMixed = new Set(urls.map((url) => new URL(url).protocol)).size > 1;

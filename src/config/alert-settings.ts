@@ -267,13 +267,13 @@ export const LINK_SECTION = section({
 /** Where alerts and findings lead; without a slash at the end, `dashboard_url` may be empty. */
 type Links = v.InferOutput<typeof LINK_SECTION>;
 
-/** What the findings of all clusters are judged by, and where they lead. */
+/** Limits of the findings of all clusters, and the links of findings. */
 export interface FindingSettings {
   readonly thresholds: Thresholds;
   readonly links: Links;
 }
 
-/** Without a configuration. */
+/** The settings without a configuration. */
 export const DEFAULT_FINDING_SETTINGS: FindingSettings = {
   thresholds: DEFAULT_THRESHOLDS,
   links: { runbook_url: RUNBOOK_URL, dashboard_url: '' },

@@ -120,7 +120,7 @@ function chooseCollectors(
   return Object.fromEntries(entries);
 }
 
-/** Without an environment no secret and no TLS file is read. */
+/** The environment is absent where no secret and no TLS file is read. */
 async function completeClusterApi(
   api: Section<NonNullable<FileCluster['cluster_api']>>,
   env: Environment | undefined,

@@ -217,7 +217,7 @@ function readValues(
   document: SourceDocument,
   positionAt: (offset: number | undefined, path: Path) => Position,
 ): unknown {
-  /** What an alias may name: nodes that were read to their end. */
+  /** Nodes that were read to their end, which an alias may name. */
   const anchors = new Map<unknown, { readonly value: unknown; readonly path: Path }>();
 
   function read(node: ParsedNode | null, path: Path): unknown {

@@ -48,7 +48,7 @@ export function explainFileError(error: unknown, missing = 'file'): string {
   return messageOf(error);
 }
 
-/** What every user of the machine can do with a file, by the bits of its mode. */
+/** Actions that every user of the machine can do with a file, by the bits of its mode. */
 const OTHERS: ReadonlyMap<number, readonly [verbs: string, bits: string]> = new Map([
   [0o002, ['change', 'w']],
   [0o004, ['read', 'r']],

@@ -20,7 +20,7 @@ export interface ConfigSources extends WrittenSources, FilesToRead {}
 /** A configuration that can be used. */
 export interface LoadedConfig {
   readonly config: Config;
-  /** What works but should not stay so. */
+  /** Warnings: settings that work but should not stay so. */
   readonly warnings: readonly ConfigIssue[];
 }
 

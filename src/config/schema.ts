@@ -161,11 +161,11 @@ export function configSchema(collectors: readonly CollectorOptions[], folder = '
   });
 }
 
-/** What the schema makes of a file. */
+/** A file after its validation by the schema. */
 export type FileConfig = v.InferOutput<ReturnType<typeof configSchema>>;
 export type FileCluster = FileConfig['clusters'][number];
 
-/** Without a username there is no password, with one no token. */
+/** A password needs a username, and a token excludes it. */
 export type ClusterApiConfig = Omit<
   NonNullable<FileCluster['cluster_api']>,
   'password_file' | 'password_env' | 'token_file' | 'token_env'

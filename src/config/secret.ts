@@ -73,7 +73,7 @@ async function readSecretFile(path: string): Promise<string> {
   return text;
 }
 
-/** What keeps a text from being sent as a password or token, or undefined. */
+/** Returns the reason why a text cannot be sent as a password or token, or undefined. */
 export function findSecretFault(text: string): string | undefined {
   if (text === '') return 'is empty';
   if (text.includes('\0')) return 'holds a NUL character: write it as UTF-8 text';

@@ -30,7 +30,7 @@ export function listFlags(collectors: readonly CollectorOptions[]): FlagKey[] {
   return [CONFIG_FILE, ...keys.filter((key): key is FlagKey => key.flag !== undefined)];
 }
 
-/** What the configuration is written in. */
+/** The sources of the configuration. */
 export interface WrittenSources {
   readonly flags: Flags;
   readonly env: Environment;
@@ -48,7 +48,7 @@ export function findFile({
 }
 
 /**
- * What is written, flags over variables over the file, as one document that is not validated yet. Rejects with a
+ * Reads one document of flags over variables over the file; it is not validated yet. Rejects with a
  * ConfigError when the file cannot be read, and a UsageError for flags that do not go together.
  */
 export async function readSources(
@@ -161,7 +161,7 @@ function refuseClusterOverrides(
 }
 
 const PREFIX = variableOf('');
-/** What Kubernetes sets in every container for a service called crdb-exporter. */
+/** Variables that Kubernetes sets in every container for a service called crdb-exporter. */
 const OF_KUBERNETES = /^(?:SERVICE_(?:HOST|PORT)|PORT(?:_\d|$))/;
 
 /** Warns of variables that are not known, but resemble a known one, unless the text of the file names them. */

@@ -49,7 +49,7 @@ export interface AnySchema extends v.GenericSchema {
   readonly item?: AnySchema;
 }
 
-/** Without what makes it optional. */
+/** The schema without the wrapper that makes it optional. */
 export function unwrap(schema: AnySchema): AnySchema {
   return schema.wrapped === undefined ? schema : unwrap(schema.wrapped);
 }

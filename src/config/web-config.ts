@@ -15,7 +15,7 @@ import { type Section, validate } from './validate.ts';
 import { type AnySchema, boolean, integer, invalid, section, unwrap } from './values.ts';
 
 /**
- * What a web config file contains, in the format of the Prometheus exporter toolkit
+ * The content of a web config file, in the format of the Prometheus exporter toolkit
  * (https://github.com/prometheus/exporter-toolkit/blob/master/docs/web-configuration.md), checked and
  * with the files that it names already read.
  */
@@ -29,7 +29,7 @@ export interface WebConfig {
   readonly rateLimit?: { readonly intervalSeconds: number; readonly burst: number } | undefined;
 }
 
-/** Without a web config file. */
+/** The settings without a web config file. */
 const NO_WEB_CONFIG: WebConfig = { headers: {}, users: new Map() };
 
 const SECONDS_PER_GO_UNIT: ReadonlyMap<string, number> = new Map([
@@ -108,7 +108,7 @@ function warnOfSlowHashes(list: Section<Record<string, string>>): void {
   }
 }
 
-/** What Node.js sends as the value of a header. */
+/** Texts that Node.js sends as the value of a header. */
 const HEADER_VALUE = /^[\t -~\u0080-\u00FF]*$/;
 
 /** The value of a header, one of the `allowed` where only some make sense. */
@@ -154,7 +154,7 @@ function webConfigSchema(folder: string) {
   });
 }
 
-/** What was found in a web config file. */
+/** The settings and faults of a web config file. */
 export interface WebConfigReading {
   /** Not to be used where there are problems. */
   readonly config: WebConfig;

@@ -20,7 +20,7 @@ const MAX_TOKEN_BYTES = 4096;
 /** Items of arrays and entries of maps in an element: those selected of a node with 100 stores are some 20,000. */
 const MAX_ITEMS = 200_000;
 
-/** What comes next in the document. */
+/** The part of the document that comes next. */
 type Phase = 'start' | 'key' | 'member' | 'element' | 'after element' | 'after member' | 'end';
 
 interface Options<Element extends ObjectShape, Envelope extends ObjectShape> {
@@ -102,7 +102,7 @@ export class PageParser<Element extends ObjectShape, Envelope extends ObjectShap
       }
     });
     const shape = this.#options.envelope;
-    // What the members are that the page does not have.
+    // Absent members get their defaults.
     const { value: absent } = decodeValue(Buffer.from('{}'), shape);
     const envelope = typed(shape, { ...absent, ...Object.fromEntries(this.#envelope) });
     return { envelope, ...this.#counts };

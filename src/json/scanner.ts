@@ -10,7 +10,7 @@ declare const WebAssembly: {
   validate(code: Uint8Array): boolean;
 };
 
-/** What the scanner exports. Addresses are numbers; 0 is no address. */
+/** The exports of the scanner. Addresses are numbers; 0 is no address. */
 interface Exports {
   readonly memory: { readonly buffer: ArrayBuffer };
   readonly state: { readonly value: number };
@@ -36,7 +36,7 @@ const MAX_MEMORY_BYTES = 4 * 1024 * 1024;
 /** Go's zero time, 0001-01-01T00:00:00Z, which stands for "none". */
 const ZERO_TIME_MS = -62_135_596_800_000;
 
-/** What the scanner notes about a string: it contains a backslash. (The other trait is: not only ASCII.) */
+/** A trait that the scanner notes about a string: it contains a backslash. (The other trait is: not only ASCII.) */
 export const ESCAPED = 1;
 
 /** The length of a UTF-16 code unit as an escape: `\u0041`. */
@@ -48,7 +48,7 @@ const [OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE] = Buffer.from('[]{}
 /** Space for a key without its escapes (scanner/keys.ts). */
 const MAX_PLAIN_BYTES = 4096;
 
-/** What is read from a document: addresses of its plan and its record. */
+/** A document's reader: the addresses of its plan and its record. */
 export interface Target {
   readonly plan: number;
   readonly record: number;

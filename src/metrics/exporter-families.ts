@@ -1,6 +1,6 @@
 import { counter, gauge, histogram } from './family.ts';
 
-// What the exporter exports about itself. Gauges are written at every scrape, prom-client keeps the counters.
+// Families about the exporter itself. Gauges are written at every scrape, prom-client keeps the counters.
 
 export const POLL_SKIP_REASONS = ['overrun', 'breaker_open', 'shutdown'] as const;
 

@@ -49,7 +49,7 @@ export interface Family<L extends string = string> {
   readonly list?: FamilyList<L> | undefined;
 }
 
-/** What is declared of a family; the rest follows from it. Without `labels`, the family has one series. */
+/** The declaration of a family. One without `labels` has one series. */
 export interface FamilyDefinition<L extends string> extends Partial<
   Pick<Family<L>, 'labels' | 'merge' | 'unit' | 'field' | 'request' | 'notes'>
 > {
@@ -60,7 +60,7 @@ export interface FamilyDefinition<L extends string> extends Partial<
   readonly list?: FamilyList<NoInfer<L>>;
 }
 
-/** What families of one kind declare each for itself. */
+/** Members that differ between families of one kind. */
 export type OwnDefinition = Pick<
   FamilyDefinition<never>,
   'name' | 'help' | 'unit' | 'field' | 'notes'
@@ -181,7 +181,7 @@ function findFault(
   return new Set(labels).size === labels.length ? undefined : 'a label is listed twice';
 }
 
-/** What a family with these labels is about, when it is no list. */
+/** The subject of a family with these labels, when it is no list. */
 function importanceOf(labels: readonly string[]): Family['importance'] {
   if (labels.includes('store_id')) {
     const kinds = labels.filter((label) => !['node_id', 'store_id', 'shard'].includes(label));

@@ -1,7 +1,7 @@
 import type { Family } from './family.ts';
 import type { ListSample, SampleSet, SampleSetFamily } from './sample-set.ts';
 
-/** What a budget leaves of the samples of a poll, and how many series it drops by family name. */
+/** The samples of a poll within a budget, and the numbers of series that it drops, by family name. */
 export interface WithinBudget {
   readonly families: readonly SampleSetFamily[];
   readonly dropped: ReadonlyMap<string, number>;

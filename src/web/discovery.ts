@@ -64,7 +64,7 @@ function pollsNodes({ isPolled, pollers }: ClusterSource): boolean {
   return isPolled && pollers.some(({ collector }) => collector.name === nodes.name);
 }
 
-/** What Prometheus' HTTP service discovery takes. */
+/** A group of targets, as Prometheus' HTTP service discovery takes it. */
 function describeNodes(cluster: ClusterSource, port: string) {
   const known = cluster.lastResult(nodes)?.nodes ?? [];
   return known.flatMap((node) => {

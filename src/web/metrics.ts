@@ -22,7 +22,7 @@ export async function sendMetrics(source: ScrapeSource, response: ServerResponse
   sendExposition(await source.scrape(isChosen), response);
 }
 
-/** What `collect[]` and `exclude[]` choose of these collectors; undefined when they name another one. */
+/** Returns the collectors that `collect[]` and `exclude[]` choose; undefined when they name an unknown one. */
 export function chooseCollectors(
   request: IncomingMessage,
   known: readonly string[],

@@ -9,7 +9,7 @@ const OUTCOME = /^crdb_(?:up$|exporter_(?:collector_|series$))/;
 const TIMEOUT_HEADER = 'x-prometheus-scrape-timeout-seconds';
 /** Left for sending the response before Prometheus gives up. */
 const RESPONSE_MS = 500;
-/** Without a deadline of the scraper the timeouts of the collectors apply; this is longer than any sensible one. */
+/** The wait without a deadline of the scraper: longer than any sensible timeout of a collector, which ends it. */
 const MAX_WAIT_MS = 600_000;
 const MIN_WAIT_MS = 100;
 
@@ -74,7 +74,7 @@ function chooseCluster(clusters: readonly ClusterSource[], response: ServerRespo
   return { cluster, names: enabled.filter(isChosen) };
 }
 
-/** What is there now: the data that is young enough, and the outcomes of the last polls. */
+/** The present answer: the data that is young enough, and the outcomes of the last polls. */
 function sendData(
   cluster: ClusterSource,
   names: readonly string[],

@@ -153,7 +153,7 @@ function describeDemo({ addresses }: Exporter, simulator: Simulator): string {
   ].join('\n');
 }
 
-/** What to look for, and when. */
+/** The events of the scenario, with the time at which each can be seen. */
 function describeEvents({ events }: Simulator): readonly string[] {
   if (events.length === 0) return [];
   const lines = events.map(({ second, text }) => `  in ${`${second} s`.padEnd(6)} ${text}`);

@@ -25,7 +25,7 @@ const NODES_PER_PAGE = 100;
 
 type CurrentNode = ReturnType<typeof toItem>;
 
-/** Without the metrics of a stale record. */
+/** The node as it is printed: a stale record loses its metrics. */
 type Node = Omit<CurrentNode, 'metrics' | 'store_metrics'> & {
   /** By the clock of the server; null for a node that never wrote a record. */
   readonly record_age_seconds: number | null;

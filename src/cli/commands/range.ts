@@ -110,7 +110,7 @@ async function askNodes(
 
 type RangeReport = ReturnType<typeof toReports>[number];
 
-/** What all nodes know of each range. */
+/** The replicas that all nodes list of each range. */
 function toReports(replicas: readonly Replica[], unread: readonly number[]) {
   const byNode = replicas.toSorted(
     (a, b) => (a.node_id ?? 0) - (b.node_id ?? 0) || (a.store_id ?? 0) - (b.store_id ?? 0),

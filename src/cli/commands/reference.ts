@@ -203,7 +203,7 @@ function writeSource({ request, field = '' }: CatalogueEntry, usual: string): st
   return request === usual ? source : `\`${request}\` ${source}`.trim();
 }
 
-/** What would end a cell, and what Markdown would take for emphasis. */
+/** Characters that would end a cell or start emphasis in Markdown. */
 function escape(text: string): string {
   return text.replaceAll('|', '\\|').replaceAll('*', '\\*');
 }

@@ -94,7 +94,7 @@ async function printSessions(target: ClusterTarget, options: Options): Promise<n
   if (options.showSql) {
     columns.push({
       title: 'SQL',
-      // What runs now, else what ran last.
+      // The query that runs now, else the last one.
       value: (session) => session.active_queries[0]?.sql ?? session.last_active_query,
       shrinks: true,
     });

@@ -34,7 +34,7 @@ interface Listing<Item> {
   close(more?: Readonly<Record<string, unknown>>): Promise<void>;
 }
 
-/** What `addListingOptions` adds. */
+/** The options that `addListingOptions` adds. */
 export interface ListingOptions {
   readonly output: (typeof FORMATS)[number];
   readonly sort?: string;
@@ -67,7 +67,7 @@ function sortName({ title }: { readonly title: string }): string {
 interface TableLayout<Item> {
   /** Titles of columns that a narrow terminal must not hide, beside the first one and that of `--sort`. */
   readonly required?: readonly string[];
-  /** Without `--sort` the rows with the highest urgency are first. */
+  /** The order without `--sort`: the highest urgency is first. */
   readonly urgencyOf?: ((item: Item) => number) | undefined;
 }
 

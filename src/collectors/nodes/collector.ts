@@ -111,7 +111,7 @@ export const nodes = defineCollector({
 
 export type { NodeStatus } from './record.ts';
 
-/** What a poll found of the nodes. */
+/** The nodes, as a poll found them. */
 export interface NodesResult extends CollectorResult {
   /** By id. */
   readonly nodes: readonly NodeStatus[];

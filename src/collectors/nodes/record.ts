@@ -27,7 +27,7 @@ export function isSelected({ keys, prefixes }: KeyFilter, key: string): boolean 
 
 const netAddress = object({ address_field: nameText() });
 
-/** What a node tells of itself beside its metrics. */
+/** The description of a node, beside its metrics. */
 const identity = {
   node_id: integer(),
   liveness_status: integer(),

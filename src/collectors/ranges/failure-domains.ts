@@ -31,7 +31,7 @@ interface LiveNode extends NodeDomain {
   readonly localities: readonly LocalityDomain[];
 }
 
-/** What complete scans showed of a range. */
+/** A range, as complete scans showed it. */
 export interface HolderCounts {
   /** Holders in the last scan. */
   readonly last: number;
@@ -49,7 +49,7 @@ export interface HolderView {
   readonly unplaced: number;
   /** Number of former holders that are not live. */
   readonly down: number;
-  /** What the complete scan before showed. */
+  /** The range in the complete scan before. */
   readonly before: HolderCounts;
 }
 

@@ -17,7 +17,7 @@ const EXPIRED_SHARE = 8;
 const MAX_SEQUENCE = 0xffff_ffff;
 const NO_LIVE_REPLICA = PROBLEMS.indexOf('no_live_replica');
 
-/** What a replica reports of its range. */
+/** The range, as one of its replicas reports it. */
 export interface ReportedRange {
   readonly rangeId: number;
   /** A bit for each of PROBLEMS. */
@@ -55,7 +55,7 @@ export interface RangeSummary {
   readonly problemsByTable: Map<number, number[]>;
 }
 
-/** What a scan that read all live nodes also finds out. */
+/** Results that only a scan of all live nodes has. */
 export interface WholeView {
   /** Counts what depends on the nodes and localities. */
   readonly domains: FailureDomains;

@@ -47,14 +47,14 @@ export interface NodeTotals {
 /** A store is expected to have up to 5 % more replicas than when it was last read. */
 const EXPECTED_GROWTH = 1.05;
 
-/** What may be listed of a node or of a scan. */
+/** Ranges that may be listed, of a node or of a scan. */
 export interface ListCandidates {
   readonly hot: HotCandidates;
   readonly problems: ProblemReports;
   readonly tables: TableLoads;
 }
 
-/** What a tally needs to know of its scan. */
+/** The properties of the scan that a tally reads. */
 export interface TallyContext {
   readonly lists: ListCandidates;
   readonly tableIndexes: TableIndexes;
@@ -258,12 +258,12 @@ class ReplicaOrder {
     this.#rangeId = rangeId;
   }
 
-  /** What comes from now on belongs to another page. */
+  /** Begins another page: later replicas belong to it. */
   endPage(): void {
     this.#isPageBegin = true;
   }
 
-  /** What is wrong with the list so far. In one response only repetition is: the order of its stores is of no account. */
+  /** Returns the fault of the list so far. In one response only a repeated replica is a fault: the order of its stores does not matter. */
   get fault(): ListFault | undefined {
     if (this.#pages > 1 && this.#isChanged) return 'order changed';
     if (this.repeated === 0) return undefined;

@@ -11,7 +11,7 @@ export const MAX_RANGES = 5_000_000;
 /** Nodes that have a column of their own in each slot. */
 export const HOLDER_COLUMNS = 8;
 
-// What is marked of a range, as bits of the column `marks`.
+// Marks of a range, as bits of the column `marks`.
 /** Its sequence comes from an earlier scan. */
 export const HAS_OLD_SEQUENCE = 1;
 /** It was under-replicated in the last complete scan. */

@@ -66,7 +66,7 @@ function hash(nodeId: number, shard: number): number {
   return mix(mix(nodeId) ^ Math.imul(shard + 1, 0x9e37_79b1));
 }
 
-/** What reading the nodes leaves to the next scan. */
+/** State of reading the nodes that the next scan continues. */
 export interface ReadingState {
   firstNodeId: number;
   /** Number of scans. */
@@ -101,7 +101,7 @@ export interface FailedNode {
   readonly wasQueried: boolean;
   readonly reason: FailureReason;
   readonly message: string;
-  /** What the request threw. */
+  /** The error of the request. */
   readonly cause?: unknown;
 }
 

@@ -20,7 +20,7 @@ import { QUERIES, WRITES } from './replica.ts';
 import { type ShownTables, TableLoads, TopTables } from './top-tables.ts';
 import { KnownVoters } from './voters.ts';
 
-/** What a scan leaves to the next one. */
+/** State of a scan that the next one continues. */
 export interface RangesState extends ReadingState {
   known: KnownRanges;
   readonly voters: KnownVoters;
@@ -67,7 +67,7 @@ export interface ProblemSummary {
 
 /** The nodes that were scanned, taken together. */
 export interface ScanSummary extends Omit<RangeSummary, 'byProblem'> {
-  /** What depends on each node, only when this exporter read every node of the cluster that is not known to be down. */
+  /** The ranges that depend on each node; only known when this exporter read every node of the cluster that is not known to be down. */
   readonly domains?: FailureDomains | undefined;
   /** It lacks `no_live_replica` when `domains` is absent, and while some nodes that are down have never been read. */
   readonly problems: ReadonlyMap<RangeProblem, ProblemSummary>;
@@ -167,7 +167,7 @@ export class RangeScan {
   fail(nodes: readonly NodeTotals[]): void {
     const { state } = this.#context;
     this.#updateProblems(idsOf(nodes));
-    // What the table holds is dropped, so that it can fit at the next scan.
+    // The table is emptied, so that the ranges can fit at the next scan.
     if (this.failure !== undefined) state.known = new KnownRanges(state.known.leaseChanges);
   }
 
@@ -226,7 +226,7 @@ export class RangeScan {
     };
   }
 
-  /** What depends on each node, after all live ones were read; ranges that no live one holds are reported. */
+  /** Finds the ranges that depend on each node, after all live ones were read, and reports ranges that no live node holds. */
   #viewWhole(readIds: ReadonlySet<number>): WholeView & { readonly knowsLost: boolean } {
     const { state } = this.#context;
     const { storesOf, voters } = state;
@@ -250,7 +250,7 @@ export class RangeScan {
   #updateProblems(readIds: ReadonlySet<number>): readonly (readonly ProblemRange[])[] {
     const { state, nowMs } = this.#context;
     const { toScan, toSkip } = this.#assignment;
-    // What an unread node reported last may still be so.
+    // The last report of an unread node may still be true.
     const unread = new Set([...toScan, ...toSkip]).difference(readIds);
     return state.problems.update(this.#lists.problems, nowMs() / 1000, unread);
   }

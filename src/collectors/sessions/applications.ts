@@ -23,10 +23,10 @@ function splitPair(pair: Pair): readonly [application: string, user: string] {
 /** Pairs and users held at a time. Clients choose their names, so there may be as many as sessions. */
 const MAX_HELD = 10_000;
 
-/** What makes a user worth listing, and how many are listed for it. */
+/** The figures for which users are listed, and how many for each. */
 export const USER_RANKINGS = [{ valueOf: sizeOf, max: Infinity }];
 
-/** What makes a pair of application and user worth listing. */
+/** The figures for which pairs of application and user are listed. */
 export const PAIR_RANKINGS = [
   ...USER_RANKINGS,
   { valueOf: ({ oldestTransactionSeconds }: SessionTally) => oldestTransactionSeconds, max: 10 },
@@ -100,7 +100,7 @@ function sortByRank<Key extends string>(
   return rank(candidates, (key) => members.has(key)).map(({ id }) => id);
 }
 
-/** What is listed, the most important first, each with the number of polls since it last qualified; these ascend. */
+/** The listed entries, the most important first, each with the number of polls since it last qualified; these numbers ascend. */
 export type Members<Key extends string> = ReadonlyMap<Key, number>;
 
 /** A series that comes and goes is of no use in a graph: what is listed stays for this number of polls, unless the list is full. */

@@ -82,7 +82,7 @@ export interface SessionsResult extends CollectorResult {
   readonly byAge: ReadonlyMap<number, number>;
   /** How many queries have run for at most so long, by bound in seconds. */
   readonly queriesByAge: ReadonlyMap<number, number>;
-  /** What is not listed first, then the listed pairs, then what is not listed of each listed user. */
+  /** The remaining sessions first, then the listed pairs, then the remaining sessions of each listed user. */
   readonly applications: readonly ApplicationSessions[];
   /** `other` first, then those with most sessions. */
   readonly users: readonly UserSessions[];

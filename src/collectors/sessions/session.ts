@@ -21,7 +21,7 @@ const transaction = object({
   elapsed_time: optional(integer()),
 });
 
-/** Without its description, which may hold a key. */
+/** The transaction without its description, which may hold a key. */
 const transactionDetails = object({
   id: raw(),
   ...transaction.fields,
@@ -49,7 +49,7 @@ export const sessionShape = object({
   end: time(),
 });
 
-/** What only the command `sessions` shows of a session, on demand. */
+/** Fields of a session that only the command `sessions` shows, on demand. */
 export interface ShownDetails {
   /** The text of statements, which may hold user data. */
   readonly showSql?: true;
@@ -153,7 +153,7 @@ export function isClosed({ status, end }: Pick<SessionElement, 'status' | 'end'>
   return status === CLOSED || end !== undefined;
 }
 
-/** What one session adds to a sum of sessions. `nowMs` is the clock of the server, for starts without elapsed time. */
+/** Adds one session to a sum of sessions. `nowMs` is the clock of the server, for starts without elapsed time. */
 export function readSession(session: Omit<SessionElement, 'client_address'>, nowMs: number) {
   const { active_queries: queries, active_txn: txn, start, alloc_bytes: allocBytes = 0 } = session;
   // Not from `status`: old servers send none, and it does not distinguish these states.

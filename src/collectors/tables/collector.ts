@@ -81,7 +81,7 @@ export const tables = defineCollector({
     const found = await discover(api, context);
     const listed = await readListed(api, context, names);
     const failure = found.failure ?? listed.failure;
-    // Without anything found there is nothing to publish.
+    // A poll that found nothing has nothing to publish.
     if (failure !== undefined && found.all === undefined && listed.tables.length === 0) {
       throw failure.cause;
     }
@@ -136,7 +136,7 @@ export interface TablesResult extends CollectorResult {
   readonly discovery: TableSummary | undefined;
   /** `movr.public.rides` by table id, of every table that is known. */
   readonly names: ReadonlyMap<string, string>;
-  /** What could not be read. */
+  /** The tables that could not be read. */
   readonly missing?: readonly MissingTable[];
 }
 

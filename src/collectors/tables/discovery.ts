@@ -3,7 +3,7 @@ import { type Infer, integer, object, nameText, time } from '../../json/shape.ts
 import { cleanLabelValue } from '../../metrics/sample-text.ts';
 import { formatTableName, type TableName } from './table.ts';
 
-// What the server lists of all tables: GET /table_metadata/, a cache that it refreshes now and then.
+// The server's list of all tables: GET /table_metadata/, a cache that it refreshes now and then.
 
 export const discoveredShape = object({
   db_name: nameText(),
@@ -38,7 +38,7 @@ export interface TableSizes {
   readonly liveDataBytes: number | undefined;
 }
 
-/** What is exported of all tables. */
+/** Families of all tables together. */
 export interface TableSummary {
   readonly all: readonly DiscoveredTable[];
   /** The tables with series of their own, the most important first. */

@@ -43,7 +43,7 @@ const ofShown = gaugeOf({ ...TABLE, notes: SHOWN })<
   Pick<DiscoveredTable, 'ranges' | 'columns' | 'indexes'>
 >;
 
-/** What is exported of listed and of discovered tables. */
+/** Families of listed and of discovered tables. */
 export const SHOWN_FAMILIES = [
   ofShown(({ ranges }) => ranges, {
     name: 'crdb_table_ranges',
@@ -67,7 +67,7 @@ const AS_STORED =
 
 const ofListed = gaugeOf({ ...TABLE, notes: LISTED })<TableDetails>;
 
-/** What is exported of listed tables only. */
+/** Families of listed tables only. */
 export const LISTED_FAMILIES = [
   ofListed(({ schemaHash }) => schemaHash, {
     name: 'crdb_table_schema_hash',

@@ -96,7 +96,7 @@ export const tableDetails = object({
   }),
 });
 
-/** What defines the zone configuration, indexed by zone_config_level. */
+/** Levels at which a zone configuration is defined, indexed by zone_config_level. */
 export const ZONE_LEVELS = ['unknown', 'cluster', 'database', 'table'] as const;
 
 /** One table, as its response describes it. */

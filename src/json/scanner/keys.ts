@@ -51,7 +51,7 @@ export class Key {
   token: usize = 0;
   length: i32 = 0;
   hash: u32 = 0;
-  /** What the creator of the table stored; 0 for a key that is not wanted. */
+  /** The number that the creator of the table stored; 0 for a key that is not wanted. */
   value: usize = 0;
 }
 

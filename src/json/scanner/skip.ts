@@ -12,14 +12,14 @@ export enum Failure {
   TOO_MANY,
 }
 
-/** What the last value was, for arrays, maps and `last`. */
+/** The kind of the last value, for arrays, maps and `last`. */
 export enum Outcome {
   VALUE,
   NULL,
   WRONG_TYPE,
 }
 
-/** What a call works on and found; ../scanner.ts reads the first fields. */
+/** Input and results of a call; ../scanner.ts reads the first fields. */
 @unmanaged
 class State {
   failure: Failure = Failure.NEED_MORE;
@@ -113,7 +113,7 @@ export function skipBlanks(at: usize): usize {
   return at;
 }
 
-/** What the last string contains. */
+/** Traits of the last string. */
 export const ESCAPED: i32 = 1;
 export const NOT_ASCII: i32 = 2;
 export let stringTraits: i32 = 0;
@@ -202,7 +202,7 @@ function positions(a: v128, b: v128, c: v128, d: v128, wanted: v128): u64 {
   );
 }
 
-/** What `skipBrackets` found: the deepest nesting, and the last bracket that opened directly within the outermost. */
+/** The results of `skipBrackets`: the deepest nesting, and the last bracket that opened directly within the outermost. */
 export let deepest: i32 = 0;
 export let lastInner: usize = 0;
 

@@ -43,7 +43,7 @@ export enum Kind {
   SELECTED,
 }
 
-/** What is wanted at one place of a document; written by ../records.ts. */
+/** The wanted values at one position of a document; written by ../records.ts. */
 @unmanaged
 export class Plan {
   kind: Kind = Kind.NUMBER;
@@ -53,10 +53,10 @@ export class Plan {
   /** Records that hold the value when it is null, and when it is of the wrong type. */
   absent: usize = 0;
   wrong: usize = 0;
-  /** Of objects, flags and maps: a key's value is the address of a plan, or one more than its index. */
+  /** Keys of objects, flags and maps: a key's value is the address of a plan, or one more than its index. */
   keys: KeyTable = changetype<KeyTable>(0);
   names: i32 = 0;
-  /** Of arrays, maps and `last`. */
+  /** The plan of the elements of arrays, maps and `last`. */
   inner: Plan = changetype<Plan>(0);
 }
 
@@ -99,7 +99,7 @@ const POWERS: StaticArray<f64> = [
   1e18, 1e19, 1e20, 1e21, 1e22,
 ];
 
-/** As many digits always fit 64 bits. */
+/** A number of this many digits always fits 64 bits. */
 const MAX_DIGITS: i32 = 19;
 
 /** Up to here a double holds every integer. */
@@ -212,7 +212,7 @@ function divide(mantissa: u64, divisor: f64): f64 {
   return result == quotient + (correction + maxError) ? result : NaN;
 }
 
-/** What must be added to the rounded product to make it exact. */
+/** The error of the rounded product: added to it, the product is exact. */
 function productError(a: f64, b: f64): f64 {
   const aHigh = upperHalf(a);
   const aLow = a - aHigh;

@@ -45,7 +45,7 @@ export function createTlsServer(
   return server;
 }
 
-/** What decides which clients are admitted. */
+/** The settings that decide which clients are admitted. */
 function clientRules({ clientAuth, clientCas, allowedSans }: ServerTls): Partial<ServerTls> {
   return { clientAuth, clientCas, allowedSans };
 }

@@ -29,7 +29,7 @@ const GET_ASSISTANT = { ...cloud, name: 'assistant-get' };
 const POLL_MS = 2_000;
 /** A service that has not answered for this long is not waited for any longer. */
 const MAX_SILENCE_MS = 10 * 60_000;
-/** What `--wait` waits for; a status that is unknown here is not the end. */
+/** Statuses that end `--wait`; it goes on waiting at a status that it does not know. */
 const FINAL_STATUSES = new Set(['RUNNING', 'FAILED']);
 /** Failures that a retry does not fix. */
 const PERMANENT_STATUSES = new Set([400, 401, 403]);

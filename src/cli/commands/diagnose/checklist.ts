@@ -9,13 +9,13 @@ import { RequestRecorder } from '../../cluster-target.ts';
 
 /** One line of the checklist. */
 export interface CheckResult extends Verdict {
-  /** What was checked, as `TLS` or `GET /nodes/`. */
+  /** The name of the check: `TLS` or `GET /nodes/`. */
   readonly check: string;
   /** Where: a URL, or an API. */
   readonly target: string;
 }
 
-/** What a check found. */
+/** The result of a check. */
 export interface Verdict {
   /** `warning`: works, but not as it should; `skipped`: not possible or not needed. */
   readonly verdict: 'ok' | 'warning' | 'failed' | 'skipped';

@@ -138,7 +138,7 @@ function describeLogin(list: Checklist): Verdict {
   return { verdict: 'skipped', detail: token ? 'a session token is configured' : none };
 }
 
-/** What of the nodes is not as it should be. */
+/** Problems that the records of the nodes show. */
 function addNodes(list: Checklist, { nodes: all, answeredMs }: NodesResult): void {
   const dead = all.filter((node) => DEAD.has(livenessOf(node)));
   if (dead.length > 0) {

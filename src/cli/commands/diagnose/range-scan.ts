@@ -25,7 +25,7 @@ const MAX_STORES = 5;
 /** Intervals that people configure, seconds. */
 const ROUND_INTERVALS = [30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 43_200, 86_400];
 
-/** What a scan of all nodes costs, estimated from one node or measured. */
+/** The cost of a scan of all nodes, estimated from one node or measured. */
 interface ScanCost {
   readonly isMeasured: boolean;
   readonly replicas: number;

@@ -43,7 +43,7 @@ const TEXTS = {
 
 export type SettingName = keyof typeof TEXTS | ThresholdName;
 
-/** What `rules --set KEY=VALUE` and the chart's `rules.set` change. */
+/** The settings of `rules --set KEY=VALUE` and of the chart's `rules.set`. */
 export const SETTINGS: Readonly<Record<SettingName, Setting>> = {
   ...TEXTS,
   ...mapThresholds((name): Setting => {
@@ -247,7 +247,7 @@ function checkLabel(name: string): string {
   throw usageError(`--set label.${name}: not the name of a label that may be set`);
 }
 
-/** What is wrong with a value of this kind. */
+/** The reason why a value is not of this kind, or undefined. */
 function findFault(kind: Setting[0], value: string): string | undefined {
   switch (kind) {
     case 'regex':
