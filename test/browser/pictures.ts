@@ -56,7 +56,7 @@ for (const [name, options] of Object.entries(SCENES)) {
   for (const { file, colorScheme, viewport, fullPage = false } of pictures) {
     const page = await browser.newPage({ colorScheme, viewport });
     await page.goto(scene.exporter.url);
-    await page.getByText('Live.').waitFor();
+    await page.getByText('Live.', { exact: true }).waitFor();
     await page.screenshot({ path: path.join(FOLDER, `${file}.png`), fullPage });
     await page.close();
   }

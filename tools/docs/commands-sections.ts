@@ -21,7 +21,7 @@ export const SECTIONS: readonly Section[] = [
   },
   {
     title: 'nodes',
-    text: 'Every node with its state, the age of its status record, version, locality and load. Figures of a stale record (of a dead or frozen node) are `-` and sorted last; UPDATED explains them. JSON holds all metrics the nodes report, null where the record is stale. `--safe-to-stop` lists only nodes that may stop, one at a time, and says why the others may not. It scans all ranges and prints first what that costs. While a node is down the answer is _not known_: ranges may be lost that no node reports, which only an exporter that ran before can tell. The exit code is 1 when no node is listed.',
+    text: 'Every node with its state, the age of its status record, version, locality and load. Nodes that are down come first; figures of a stale record are `-`. JSON holds all metrics the nodes report, null where the record is stale. `--safe-to-stop` lists only nodes that may stop, one at a time, and says why the others may not. It scans all ranges and prints first what that costs. While a node is down the answer is _not known_: ranges may be lost that no node reports, which only an exporter that ran before can tell. The exit code is 1 when no node is listed.',
     commands: ['nodes', 'nodes --safe-to-stop'],
   },
   {
@@ -67,16 +67,12 @@ export const SECTIONS: readonly Section[] = [
   {
     title: 'cloud assistant',
     text: 'The migration assistant. `provision --wait` waits until it is running (exit code 0) or has failed (1); Ctrl-C ends the waiting, not the provisioning. The password for signing in is printed only with `--show-password`.',
-    commands: [
-      'cloud assistant provision --region us-west2 --yes --wait',
-      'cloud assistant get',
-      'cloud assistant delete --yes',
-    ],
+    commands: ['cloud assistant provision --region us-west2 --yes --wait'],
   },
   {
     title: 'cloud ca-cert',
     text: 'The CA certificates that the migration assistant trusts for its source database: `get`, `set FILE`, which sends the certificates of a PEM file and refuses one with a private key, and `delete`, which first prints the bundle or writes it to a new file with `--save FILE`.',
-    commands: ['cloud ca-cert get'],
+    commands: [],
   },
   {
     title: 'completion',
