@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { RequestError } from '../../src/http/errors.ts';
 import { ask, connect } from '../support/http-client.ts';
 import { good, refusing, serve } from '../support/http-server.ts';
-import { NODES, OF_NODE_3, SESSIONS, states, USERS } from './breakable.ts';
+import { NODES, OF_NODE_3, SESSIONS, states } from './breakable.ts';
 
 /** Answers with these statuses in turn, the last for ever. */
 function answering(...statuses: readonly number[]) {
@@ -54,7 +54,7 @@ describe('one URL', () => {
     expect(lastFailure).toMatchObject({ reason: 'network' });
     expect(client.http.upstreams()).toEqual([{ name, state: 'open', lastFailure }]);
     expect(client.http.blockedMs()).toBe(1_001);
-    await expect(ask(client, USERS)).rejects.toMatchObject({
+    await expect(ask(client, { endpoint: 'users', path: '/users/' })).rejects.toMatchObject({
       reason: 'breaker_open',
       retryInMs: 1_001,
       message: 'users: failed too often; the next attempt is in 2 s',

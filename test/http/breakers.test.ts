@@ -1,25 +1,15 @@
-import { describe, expect, test } from 'vitest';
+import { describe, test } from 'vitest';
+import { RequestError } from '../../src/http/errors.ts';
 import { object } from '../../src/json/shape.ts';
 import { createTestClient, testStats } from '../support/cluster.ts';
 import { ask, connect } from '../support/http-client.ts';
-import { good, refusing } from '../support/http-server.ts';
+import { good, serve } from '../support/http-server.ts';
 import { breakable, IMPATIENT, NODES, OF_NODE_3, RANGES, SESSIONS, states } from './breakable.ts';
 
-describe('an endpoint that fails', () => {
-  test('says when it is tried again', async () => {
-    await using server = await breakable();
-    server.faults.set('/sessions/', 503);
-    const options = { ...IMPATIENT, breakerOpenMs: 1_200_000, monotonicMs: () => 0 };
-    await using client = connect([server.url], options);
-    for (let poll = 0; poll < 3; poll += 1) {
-      await expect(ask(client, SESSIONS)).rejects.toMatchObject({ name: 'RequestError' });
-    }
-    await expect(ask(client, SESSIONS)).rejects.toThrow('the next attempt is in 1200 s');
-  });
-
-  test.each(['silence', 'reset', 'stall', 503, 502, 504] as const)(
+describe.concurrent('an endpoint that fails', () => {
+  test.for(['silence', 'reset', 'stall', 503, 502, 504] as const)(
     'by %s is left alone after three failures, and nothing else is',
-    async (fault) => {
+    async (fault, { expect }) => {
       await using server = await breakable();
       server.faults.set('/sessions/', fault);
       let now = 0;
@@ -48,67 +38,10 @@ describe('an endpoint that fails', () => {
       expect(await ask(client, SESSIONS)).toBe('{"fine":true}');
     },
   );
-
-  test('at one URL is read at another', async () => {
-    await using first = await breakable();
-    await using second = await good();
-    first.faults.set('/sessions/', 503);
-    await using client = connect([first.url, second.url]);
-    for (let poll = 0; poll < 3; poll += 1) {
-      expect(await ask(client, SESSIONS)).toBe('{"fine":true}');
-    }
-    expect(first.requests).toHaveLength(1);
-    await ask(client, NODES);
-    expect(first.requests).toHaveLength(2);
-    expect(states(client)).toEqual(['closed', 'closed']);
-  });
-
-  test('is read where its breaker is closed rather than half open', async () => {
-    await using first = await breakable();
-    await using second = await breakable();
-    const both = [first, second];
-    const breakBoth = (): void => both.forEach(({ faults }) => faults.set('/sessions/', 'stall'));
-    let now = 0;
-    await using client = connect([first.url, second.url], {
-      ...IMPATIENT,
-      breakerOpenMs: 1_000,
-      monotonicMs: () => now,
-    });
-    const fail = async (): Promise<void> => void (await ask(client, SESSIONS).catch(() => 0));
-    breakBoth();
-    for (let poll = 0; poll < 5; poll += 1) await fail();
-    expect([first.requests.length, second.requests.length]).toEqual([3, 2]);
-    second.faults.clear();
-    await ask(client, SESSIONS);
-    breakBoth();
-    await fail();
-    both.forEach(({ faults }) => faults.clear());
-    now = 1_000;
-    await ask(client, SESSIONS);
-    expect([first.requests.length, second.requests.length]).toEqual([3, 5]);
-  });
-
-  test('is open for a time counted from the start of its trial', async () => {
-    await using server = await breakable();
-    server.faults.set('/sessions/', 'silence');
-    let now = 0;
-    await using client = connect([server.url], {
-      ...IMPATIENT,
-      breakerOpenMs: 1_000,
-      monotonicMs: () => now,
-    });
-    for (let poll = 0; poll < 3; poll += 1) await ask(client, SESSIONS).catch(() => undefined);
-    now = 1_000;
-    const trial = ask(client, SESSIONS);
-    await expect.poll(() => server.requests.length).toBe(4);
-    now = 1_400;
-    await expect(trial).rejects.toMatchObject({ reason: 'timeout' });
-    await expect(ask(client, SESSIONS)).rejects.toMatchObject({ retryInMs: 600 });
-  });
 });
 
-describe('a table that takes too long', () => {
-  test('does not keep the others from being read', async () => {
+describe.concurrent('a table that takes too long', () => {
+  test('does not keep the others from being read', async ({ expect }) => {
     await using server = await breakable();
     server.faults.set('/slow', 'silence');
     await using client = createTestClient({
@@ -124,9 +57,179 @@ describe('a table that takes too long', () => {
   });
 });
 
-test('a URL that refuses is left alone, whatever was requested', async () => {
-  await using client = connect([await refusing()], { breakerOpenMs: 60_000 });
-  for (const request of [OF_NODE_3, SESSIONS]) await ask(client, request).catch(() => undefined);
-  expect(states(client)).toEqual(['open']);
-  expect(client.finished).toHaveLength(3);
+describe.concurrent('silence', () => {
+  test('of two endpoints without an answer in between opens the URL', async ({ expect }) => {
+    await using server = await breakable();
+    server.faults.set('', 'silence');
+    await using client = connect([server.url], { ...IMPATIENT, breakerOpenMs: 60_000 });
+    for (const request of [NODES, NODES, OF_NODE_3]) {
+      await expect(ask(client, request)).rejects.toMatchObject({ reason: 'timeout' });
+    }
+    expect(states(client)).toEqual(['closed']);
+    await expect(ask(client, SESSIONS)).rejects.toMatchObject({ reason: 'timeout' });
+    expect(states(client)).toEqual(['open']);
+    expect(client.http.blockedMs()).toBeGreaterThan(0);
+  });
+
+  test('of a half-open URL fails over to the next one after the short deadline', async ({
+    expect,
+  }) => {
+    await using first = await breakable();
+    await using second = await good();
+    first.faults.set('', 'silence');
+    let now = 0;
+    await using client = connect([first.url, second.url], {
+      deadlines: { headersMs: 1_000, headersAfterSilenceMs: 400 },
+      breakerOpenMs: 1_000,
+      monotonicMs: () => now,
+    });
+    for (const request of [NODES, SESSIONS]) await ask(client, request);
+    expect(states(client)).toEqual(['open', 'closed']);
+    now = 1_000;
+    for (const request of [NODES, SESSIONS]) {
+      expect(await ask(client, request)).toBe('{"fine":true}');
+    }
+    expect(first.requests).toHaveLength(4);
+    first.faults.clear();
+    now = 2_000;
+    await ask(client, NODES);
+    expect(first.requests).toHaveLength(5);
+    expect(states(client)).toEqual(['closed', 'closed']);
+  });
+
+  test.for([
+    ['that is half open leaves', [NODES, SESSIONS], 500, 600],
+    ['leaves', [], 300, 1_000],
+  ] as const)(
+    'of a URL %s time for the next one before the poll is over',
+    async ([_what, before, headersAfterSilenceMs, pollMs], { expect }) => {
+      await using first = await breakable();
+      await using second = await good();
+      first.faults.set('', 'silence');
+      let now = 0;
+      await using client = connect([first.url, second.url], {
+        deadlines: { headersMs: 1_000, headersAfterSilenceMs },
+        breakerOpenMs: 1_000,
+        monotonicMs: () => now,
+      });
+      for (const request of before) await ask(client, request);
+      now = 1_000;
+      const endsAtMs = now + pollMs;
+      const signal = AbortSignal.timeout(pollMs);
+      expect(await ask(client, { endsAtMs, signal })).toBe('{"fine":true}');
+      expect(first.requests).toHaveLength(before.length + 1);
+    },
+  );
+
+  test('of one endpoint’s trial does not keep another endpoint from trying', async ({ expect }) => {
+    await using server = await breakable();
+    server.faults.set('', 'silence');
+    let now = 0;
+    await using client = connect([server.url], {
+      ...IMPATIENT,
+      breakerOpenMs: 1_000,
+      monotonicMs: () => now,
+    });
+    for (const request of [NODES, SESSIONS]) await ask(client, request).catch(() => undefined);
+    server.faults.clear();
+    server.faults.set('/sessions/', 'silence');
+    now = 1_000;
+    const [sessions, nodes] = await Promise.allSettled([ask(client, SESSIONS), ask(client, NODES)]);
+    expect([sessions.status, nodes.status]).toEqual(['rejected', 'fulfilled']);
+    expect(states(client)).toEqual(['closed']);
+  });
+});
+
+const FINE = '{"fine":true}';
+const OF_NODE_4 = { ...OF_NODE_3, path: '/ranges/4', node: 4 };
+const PAUSED = 'node_ranges of node 3: no response; paused for ';
+
+describe.concurrent('a node whose URL responds to others', () => {
+  test.for(['silence', 'stall', 'late 504'] as const)(
+    'is paused after a %s for the waited time divided by its maximum duty, and then read',
+    async (fault, { expect }) => {
+      await using server = await breakable();
+      server.faults.set('/ranges/3', fault);
+      let skippedMs = 0;
+      const monotonicMs = (): number => performance.now() + skippedMs;
+      const options = { ...IMPATIENT, breakerOpenMs: 60_000, maxDuty: 0.005, monotonicMs };
+      await using client = connect([server.url], options);
+      /** What is answered, or what went wrong. */
+      const read = (request = OF_NODE_3): Promise<string> =>
+        ask(client, request).catch((error: Error) => error.message);
+      const first = read();
+      // The URL responds in the second half of the wait.
+      await new Promise((resolve) => setTimeout(resolve, 350));
+      await read(OF_NODE_4);
+      expect(await first).not.toContain('paused');
+      expect([await read(), await read(OF_NODE_4)]).toEqual([
+        expect.stringContaining(PAUSED),
+        FINE,
+      ]);
+      // It was waited for 100 ms at least, which is half a percent of twenty seconds; a busy machine waits longer.
+      const left = Number(/ ([\d.]+) s$/.exec(await read())?.[1]);
+      expect(left).toBeGreaterThan(5);
+      skippedMs += (left - 5) * 1_000;
+      expect(await read()).toContain(PAUSED);
+      expect(server.requests.filter((path) => path.includes('/ranges/3'))).toHaveLength(1);
+      expect(client.retried).toEqual([]);
+      skippedMs += 5_000;
+      server.faults.clear();
+      expect(await read()).toBe(FINE);
+      expect(states(client)).toEqual(['closed']);
+    },
+  );
+});
+
+/** The outcome of reading the ranges of node 3. */
+async function readFrom(urls: readonly string[], route: 'proxy' | 'gateway'): Promise<string> {
+  await using client = createTestClient({ urls });
+  try {
+    await client.api.nodeRanges(testStats(), {
+      nodeId: 3,
+      route,
+      firstUrl: 0,
+      shape: object({}),
+      onRange: () => undefined,
+    });
+    return 'read';
+  } catch (error) {
+    const status = error instanceof RequestError ? error.status : undefined;
+    return `${status}, ${states(client).join(', ')}`;
+  }
+}
+
+describe.concurrent('a 502 for the ranges of a node', () => {
+  test('through a proxying gateway is that node’s: no other gateway is tried', async ({
+    expect,
+  }) => {
+    await using first = await breakable();
+    await using second = await good();
+    first.faults.set('/ranges/', 502);
+    expect(await readFrom([first.url, second.url], 'proxy')).toBe('502, closed, closed');
+    expect(first.requests).toHaveLength(1);
+    expect(second.requests).toEqual([]);
+  });
+
+  test('that the gateway reads itself is the gateway’s: the next one is tried', async ({
+    expect,
+  }) => {
+    await using first = await breakable();
+    await using second = await serve((_request, response) => response.end('{"ranges":[]}'));
+    first.faults.set('/ranges/', 502);
+    expect(await readFrom([first.url, second.url], 'gateway')).toBe('read');
+    expect(first.requests).toHaveLength(1);
+  });
+
+  test('is no failure of the node, however often it comes', async ({ expect }) => {
+    await using server = await breakable();
+    server.faults.set('/ranges/', 502);
+    await using client = connect([server.url]);
+    for (let poll = 0; poll < 5; poll += 1) {
+      await expect(ask(client, { ...OF_NODE_3, proxied: true })).rejects.toMatchObject({
+        status: 502,
+      });
+    }
+    expect(server.requests).toHaveLength(5);
+  });
 });
