@@ -155,7 +155,7 @@ describe.concurrent('a node whose URL responds to others', () => {
       const options = { ...IMPATIENT, breakerOpenMs: 60_000, maxDuty: 0.005, monotonicMs };
       await using client = connect([server.url], options);
       /** What is answered, or what went wrong. */
-      const read = (request = OF_NODE_3): Promise<string> =>
+      const read = (request: Parameters<typeof ask>[1] = OF_NODE_3): Promise<string> =>
         ask(client, request).catch((error: Error) => error.message);
       const first = read();
       // The URL responds in the second half of the wait.
