@@ -18,7 +18,7 @@ export function buildBoards(pairs: readonly string[] = []): readonly Dashboard[]
   const limit: Limit = (name) => Number(values[name]);
   const boards = [
     fleet(limit),
-    overview(limit, values.runbook_url),
+    overview(limit, values['runbook_url'] ?? ''),
     nodes(limit),
     ranges(limit),
     load(limit),
@@ -30,7 +30,10 @@ export function buildBoards(pairs: readonly string[] = []): readonly Dashboard[]
 }
 
 /** Links the alerts that descriptions name to their runbooks; offers only the jobs of the setting. Rows are shared: copies. */
-function adapt(board: Dashboard, { job, runbook_url: runbooks }: Settings['values']): Dashboard {
+function adapt(
+  board: Dashboard,
+  { job = '', runbook_url: runbooks }: Settings['values'],
+): Dashboard {
   const link = (panel: Panel): Panel => ({
     ...panel,
     description: (panel.description ?? '').replaceAll(
@@ -41,7 +44,7 @@ function adapt(board: Dashboard, { job, runbook_url: runbooks }: Settings['value
   const panels = (board.panels ?? []).map((item) =>
     'panels' in item ? { ...item, panels: item.panels.map(link) } : link(item),
   );
-  const isUsual = job === JSON.stringify(SETTINGS.job[1]);
+  const isUsual = job === JSON.stringify(SETTINGS['job']?.[1]);
   const list = (board.templating?.list ?? []).map((variable) =>
     variable.name !== 'job' || isUsual ? variable : jobVariable(job).build(),
   );

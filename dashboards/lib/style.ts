@@ -6,7 +6,7 @@ import {
   ThresholdsMode,
   type ValueMapping,
 } from '@grafana/grafana-foundation-sdk/dashboard';
-import type { SettingName } from '../../src/cli/commands/rules/settings.ts';
+import type { ThresholdName } from '../../src/config/alert-settings.ts';
 
 /** Colours show state only: healthy, degraded, act now, intended, unknown (grey), no data; `text` is neutral. */
 export type Colour = 'green' | 'orange' | 'red' | 'blue' | '#808080' | 'purple' | 'text';
@@ -71,7 +71,7 @@ export const YES_NO: States = { 0: ['no', 'red'], 1: ['yes', 'green'] };
 export const UP_DOWN: States = { 0: ['down', 'red'], 1: ['up', 'green'] };
 
 /** The threshold of an alert. */
-export type Limit = (name: SettingName) => number;
+export type Limit = (name: ThresholdName) => number;
 
 /** Time until something expires. */
 export function expires(limit: Limit, what: 'certificate' | 'license'): Steps {

@@ -5,41 +5,59 @@ import { invalid, key, rejectIf, section, unquoteHint } from './values.ts';
 // The limits and links that alerts and findings share. Each is declared once: the keys `thresholds` and `links` of the
 // configuration, `rules --set`, the rules in the chart and the findings read them here.
 
-/** Bounds of numbers with a unit: a value in another unit, as milliseconds for seconds, is mostly outside. */
-const UNIT_BOUNDS = {
-  'short seconds': { least: 0.001, most: 60, unit: 'seconds' },
-  seconds: { least: 10, most: 31 * 86_400, unit: 'seconds' },
-  hours: { least: 1, most: 31 * 24, unit: 'hours' },
-  days: { least: 1, most: 3660, unit: 'days' },
-  bytes: { least: 2 ** 20, most: 2 ** 50, unit: 'bytes' },
-} as const;
+/** What a number must be, by kind; the bounds in the words of a JSON schema. */
+interface NumberKind {
+  readonly what: string;
+  readonly bounds: {
+    readonly exclusiveMinimum?: number;
+    readonly minimum?: number;
+    readonly maximum?: number;
+    readonly multipleOf?: number;
+  };
+}
+
+/** The kinds of thresholds. A value in another unit, as milliseconds for seconds, is mostly outside of the bounds. */
+const KINDS: Readonly<Record<ThresholdKind, NumberKind>> = {
+  number: { what: 'a positive number', bounds: { exclusiveMinimum: 0 } },
+  share: {
+    what: 'a share above 0, up to 1: write 0.9 for 90 %',
+    bounds: { exclusiveMinimum: 0, maximum: 1 },
+  },
+  'short seconds': numberOf('seconds', 0.001, 60),
+  seconds: numberOf('seconds', 10, 31 * 86_400),
+  minutes: { what: 'a whole number of minutes', bounds: { minimum: 1, multipleOf: 1 } },
+  hours: numberOf('hours', 1, 31 * 24),
+  days: numberOf('days', 1, 3660),
+  bytes: numberOf('bytes', 2 ** 20, 2 ** 50),
+};
+
+function numberOf(unit: string, minimum: number, maximum: number): NumberKind {
+  const what = `a number of ${unit} from ${minimum} to ${maximum}`;
+  return { what, bounds: { minimum, maximum } };
+}
 
 /** How a threshold is checked. */
-type ThresholdKind = keyof typeof UNIT_BOUNDS | 'number' | 'minutes' | 'share';
+type ThresholdKind =
+  | 'number'
+  | 'share'
+  | 'short seconds'
+  | 'seconds'
+  | 'minutes'
+  | 'hours'
+  | 'days'
+  | 'bytes';
 
 /** The kind, default and meaning of each threshold. */
 export const THRESHOLDS = {
   transaction_age: ['seconds', 900, 'seconds of a transaction; CrdbTransactionTooOld'],
-  idle_transaction_age: [
-    'seconds',
-    300,
-    'seconds of a transaction without a statement; CrdbTransactionTooOld',
-  ],
+  idle_transaction_age: ['seconds', 300, 'seconds without a statement; CrdbTransactionTooOld'],
   batch_transaction_age: [
     'seconds',
     14_400,
-    'seconds of a transaction of a batch application; CrdbTransactionTooOld',
+    'seconds of batch applications; CrdbTransactionTooOld',
   ],
-  statements_per_cpu: [
-    'number',
-    4,
-    'statements that execute per CPU; CrdbStatementConcurrencyHigh',
-  ],
-  statements: [
-    'number',
-    32,
-    'statements that execute at a node, at least; CrdbStatementConcurrencyHigh',
-  ],
+  statements_per_cpu: ['number', 4, 'statements per CPU; CrdbStatementConcurrencyHigh'],
+  statements: ['number', 32, 'statements at a node, at least; CrdbStatementConcurrencyHigh'],
   idle_transactions: ['share', 0.3, 'share of all sessions; CrdbIdleTransactions'],
   lock_waiters: ['number', 20, 'requests that wait for locks; CrdbIdleTransactions'],
   sql_failures: ['share', 0.1, 'share of the statements (warning); CrdbSqlFailing'],
@@ -54,27 +72,15 @@ export const THRESHOLDS = {
   finalize_days: ['days', 7, 'days with the upgrade not finalized; CrdbUpgradeNotFinalized'],
   restarts: ['number', 3, 'restarts of a node in 6 hours; CrdbNodeFlapping'],
   daily_restarts: ['number', 4, 'restarts of a node in a day; CrdbNodeFlapping'],
-  liveness_changes: [
-    'number',
-    6,
-    'changes of liveness in 30 minutes, to and fro are two; CrdbNodeLivenessFlapping',
-  ],
-  heartbeat: ['short seconds', 1, '99th percentile in seconds (warning); CrdbHeartbeatSlow'],
-  heartbeat_critical: [
-    'short seconds',
-    3,
-    '99th percentile in seconds (critical); CrdbHeartbeatSlow',
-  ],
+  liveness_changes: ['number', 6, 'changes in 30 minutes; CrdbNodeLivenessFlapping'],
+  heartbeat: ['short seconds', 1, '99th percentile, seconds (warning); CrdbHeartbeatSlow'],
+  heartbeat_critical: ['short seconds', 3, '99th percentile (critical); CrdbHeartbeatSlow'],
   record_age: ['seconds', 120, 'seconds since the last record of a node; CrdbNodeRecordStale'],
   clock_offset: ['short seconds', 0.3, 'seconds between the clocks of nodes; CrdbClockOffsetHigh'],
   cpu: ['share', 0.9, 'share of all cores; CrdbNodeCpuHigh'],
   memory: ['share', 0.9, 'share of the memory (warning); CrdbNodeMemoryHigh'],
   memory_critical: ['share', 0.97, 'share of the memory (critical); CrdbNodeMemoryHigh'],
-  memory_growing: [
-    'share',
-    0.8,
-    'share of the memory below which no trend is an alert; CrdbNodeMemoryGrows',
-  ],
+  memory_growing: ['share', 0.8, 'share of the memory, at least; CrdbNodeMemoryGrows'],
   file_descriptors: ['share', 0.8, 'share of the limit; CrdbFileDescriptorsHigh'],
   lease_imbalance: ['number', 3, 'times the mean of the others in the region; CrdbNodeHotspot'],
   load_imbalance: ['number', 3, 'times the mean of the others in the region; CrdbNodeHotspot'],
@@ -102,18 +108,10 @@ export const THRESHOLDS = {
   capacity: ['share', 0.1, 'free share without the largest node; CrdbClusterCapacity'],
   l0_sublevels: ['number', 20, 'L0 sublevels of a store; CrdbStoreOverloaded'],
   write_stalls: ['number', 1, 'write stalls a minute; CrdbStoreOverloaded'],
-  disk_latency: [
-    'short seconds',
-    0.1,
-    '99th percentile of a sync of the log in seconds; CrdbStoreDiskSlow',
-  ],
+  disk_latency: ['short seconds', 0.1, '99th percentile of a sync, seconds; CrdbStoreDiskSlow'],
   disk_slow: ['number', 5, 'slow operations in 10 minutes; CrdbStoreDiskSlow'],
   underreplicated: ['share', 0.1, 'share of all ranges (critical); CrdbRangesUnderreplicated'],
-  quorum_risk: [
-    'share',
-    0.1,
-    'share of all ranges; where more are at risk, the placement is intended; CrdbQuorumAtRisk',
-  ],
+  quorum_risk: ['share', 0.1, 'share of all ranges, above it it is intended; CrdbQuorumAtRisk'],
   scan_minutes: [
     'minutes',
     15,
@@ -156,18 +154,11 @@ export const DEFAULT_THRESHOLDS: Thresholds = mapThresholds((name) => THRESHOLDS
 
 /** Why a number cannot be a threshold of this kind, as `not a number of days from 1 to 3660`. */
 export function findThresholdFault(kind: ThresholdKind, value: number): string | undefined {
-  if (kind === 'share') {
-    const isShare = value > 0 && value <= 1;
-    return isShare ? undefined : 'not a share above 0, up to 1: write 0.9 for 90 %';
-  }
-  if (kind === 'minutes') {
-    const isWhole = value > 0 && Number.isSafeInteger(value);
-    return isWhole ? undefined : 'not a whole number of minutes';
-  }
-  if (kind === 'number') return value > 0 ? undefined : 'not a positive number';
-  const { least, most, unit } = UNIT_BOUNDS[kind];
-  if (value >= least && value <= most) return undefined;
-  return `not a number of ${unit} from ${least} to ${most}`;
+  const { what, bounds } = KINDS[kind];
+  const { exclusiveMinimum = -Infinity, minimum = -Infinity, maximum = Infinity } = bounds;
+  const isWithin = value > exclusiveMinimum && value >= minimum && value <= maximum;
+  const isMultiple = bounds.multipleOf === undefined || value % bounds.multipleOf === 0;
+  return isWithin && isMultiple ? undefined : `not ${what}`;
 }
 
 /**
@@ -204,11 +195,8 @@ export function findLinkFault(text: string): string | undefined {
 }
 
 /** The bounds of a kind in the words of a JSON schema. */
-export function boundsOf(kind: ThresholdKind): Readonly<Record<string, number>> {
-  if (kind === 'number') return { exclusiveMinimum: 0 };
-  if (kind === 'share') return { exclusiveMinimum: 0, maximum: 1 };
-  if (kind === 'minutes') return { minimum: 1, multipleOf: 1 };
-  return { minimum: UNIT_BOUNDS[kind].least, maximum: UNIT_BOUNDS[kind].most };
+export function boundsOf(kind: ThresholdKind): NumberKind['bounds'] {
+  return KINDS[kind].bounds;
 }
 
 function threshold(kind: ThresholdKind) {

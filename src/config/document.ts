@@ -1,13 +1,4 @@
-import {
-  CST,
-  isAlias,
-  isMap as isYamlMap,
-  isScalar,
-  isSeq,
-  Lexer,
-  LineCounter,
-  parseDocument,
-} from 'yaml';
+import { isAlias, isMap as isYamlMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
 import type { Alias, Document, ParsedNode, YAMLMap } from 'yaml';
 import { type ConfigIssues, type Position, quote } from './issues.ts';
 
@@ -112,9 +103,10 @@ export class SourceDocument {
   }
 }
 
-/** Far above any configuration. */
-const MAX_DEPTH = 64;
-const TOO_DEEP = `maps and lists are nested more than ${MAX_DEPTH} deep: close the { and [ before, or put a text with them in quotes`;
+/** Nested more deeply than any configuration; the parser would follow it for seconds. */
+const DEEP_NESTING = /(?:[[{]\s*){65}|(?:[-?:] ){65}/;
+const TOO_DEEP =
+  'maps and lists are nested more than 64 deep: close the { and [ before, or put a text with them in quotes';
 
 /** Where the library's own words would not help, or would quote what may be a password. */
 const EXPLANATIONS: Readonly<Record<string, string>> = {
@@ -128,8 +120,6 @@ const EXPLANATIONS: Readonly<Record<string, string>> = {
 const NO_KEY = 'only a text can be a key: put one that begins with { or [ in quotes';
 /** More are of no help. */
 const MAX_SYNTAX_ERRORS = 20;
-/** Tokens that stand for themselves and not for characters of the text. */
-const WITHOUT_LENGTH: ReadonlySet<string | null> = new Set(['doc-mode', 'flow-error-end']);
 
 /**
  * Reads YAML 1.2 and keeps the position of every key and value. Syntax errors and keys that are set
@@ -163,12 +153,8 @@ function parse(
   lineCounter: LineCounter,
   report: (offset: number, message: string) => void,
 ): Document.Parsed | undefined {
-  const tooDeep = findTooDeep(text);
-  if (tooDeep !== undefined) {
-    lineCounter.addNewLine(0);
-    for (const { index } of text.slice(0, tooDeep).matchAll(/\n/g))
-      lineCounter.addNewLine(index + 1);
-    report(tooDeep, TOO_DEEP);
+  if (DEEP_NESTING.test(text)) {
+    report(0, TOO_DEEP);
     return undefined;
   }
   // Keys are compared by `readMap` rather than by the library, whose message names neither key nor position.
@@ -178,34 +164,6 @@ function parse(
     report(error.pos[0], `not valid YAML: ${reason}`);
   }
   return yaml;
-}
-
-/**
- * Where maps and lists are nested too deeply, found before the parser follows them for seconds. Counts open
- * `{` and `[`, and outside of them `-`, `?` and `:` of one line: `- - - x` has a depth of 3.
- */
-function findTooDeep(text: string): number | undefined {
-  let offset = 0;
-  let open = 0;
-  let inLine = 0;
-  let isScalarNext = false;
-  for (const token of new Lexer().lex(text)) {
-    const type: string | null = isScalarNext ? 'text' : CST.tokenType(token);
-    isScalarNext = type === 'scalar';
-    if (isScalarNext || WITHOUT_LENGTH.has(type)) continue;
-    if (type === 'newline') {
-      inLine = 0;
-    } else if (type === 'flow-map-start' || type === 'flow-seq-start') {
-      open += 1;
-    } else if (type === 'flow-map-end' || type === 'flow-seq-end') {
-      open = Math.max(0, open - 1);
-    } else if (open === 0 && type?.endsWith('-ind')) {
-      inLine += 1;
-    }
-    if (open + inLine > MAX_DEPTH) return offset;
-    offset += token.length;
-  }
-  return undefined;
 }
 
 const MERGE = '<<';

@@ -43,7 +43,8 @@ describe('each alert', () => {
   });
 
   test('has the same batch applications on the page', () => {
-    const pattern = SETTINGS.batch_applications[1].replace('(?i).*(', '').replace(').*', '');
+    const pattern =
+      SETTINGS['batch_applications']?.[1].replace('(?i).*(', '').replace(').*', '') ?? '';
     expect(BATCH_APPLICATIONS.source).toBe(pattern);
   });
 });

@@ -1,9 +1,9 @@
 import { listAlerts, writeRules } from '../../src/cli/commands/rules.ts';
-import { recordOf, SETTINGS, settingNames } from '../../src/cli/commands/rules/settings.ts';
+import { SETTING_NAMES, SETTINGS } from '../../src/cli/commands/rules/settings.ts';
 
 /** The template of the PrometheusRule: the rules, with the chart's `rules.set` where `rules --set` changes them. */
 export function writeRulesTemplate(): string {
-  const marked = recordOf(settingNames().map((name) => [name, `@${name}@`]));
+  const marked = Object.fromEntries(SETTING_NAMES.map((name) => [name, `@${name}@`]));
   const waits = Object.fromEntries(listAlerts().map(({ name }) => [name, WAIT]));
   const none = { values: marked, severities: {}, labels: {} };
   const usual = rulesIn(writeRules({ ...none, waits: {} })).map(waitOf);
@@ -45,8 +45,8 @@ function settable(rule: string, usual: string | undefined): string {
     );
 }
 
-const DEFAULTS = settingNames().map(
-  (name) => `${JSON.stringify(name)} ${JSON.stringify(SETTINGS[name][1])}`,
+const DEFAULTS = Object.entries(SETTINGS).map(
+  ([name, [, usual]]) => `${JSON.stringify(name)} ${JSON.stringify(usual)}`,
 );
 
 const HEAD = `{{- /* Written by npm run chart from config/prometheus/rules.template.yml. */}}
@@ -77,7 +77,7 @@ spec:
 `;
 
 function valueOf(name: string): string {
-  const [kind] = SETTINGS[settingNames().find((one) => one === name) ?? 'job'];
+  const kind = SETTINGS[name]?.[0];
   if (kind === 'optional regex') {
     return `{{ with $set.${name} }},application!~{{ . | toJson }}{{ end }}`;
   }

@@ -7,7 +7,7 @@ import type { Environment } from '../../config/secret.ts';
 import { addExamples } from '../command.ts';
 import { writeOut } from '../output/standard-output.ts';
 import { listCatalogue } from './reference.ts';
-import { settingNames } from './rules/settings.ts';
+import { SETTING_NAMES } from './rules/settings.ts';
 
 /** The script of the library needs the package bash-completion; this one needs bash alone, 3.2 of macOS too. */
 const BASH = [
@@ -57,7 +57,7 @@ export async function addCompletion(
   for (const { options } of root.commands.values()) {
     offer(options.get('cluster'), clusters);
   }
-  const settings = settingNames().map((name) => `${name}=`);
+  const settings = SETTING_NAMES.map((name) => `${name}=`);
   offer(root.commands.get('rules')?.options.get('set'), settings);
   const metrics = listCatalogue().map(({ name }) => name);
   offer(root.commands.get('reference')?.arguments.get('name'), metrics);

@@ -124,7 +124,7 @@ export function writeRules({ values, severities, waits, labels }: Settings): str
       else if (SEVERITIES.indexOf(severity) > SEVERITIES.indexOf(highest)) return visitYaml.REMOVE;
       for (const [name, value] of Object.entries(labels)) rule.setIn(['labels', name], value);
       setWait(rule, waits[alert]);
-      if (values.dashboard_url !== '') setDashboard(rule, values.dashboard_url);
+      if (values['dashboard_url']) setDashboard(rule, values['dashboard_url']);
       return visitYaml.SKIP;
     },
   });

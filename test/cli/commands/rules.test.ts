@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { settingNames, SETTINGS } from '../../../src/cli/commands/rules/settings.ts';
+import { SETTING_NAMES, SETTINGS } from '../../../src/cli/commands/rules/settings.ts';
 import { NUMBERS, otherValue } from '../../rules/other-values.ts';
 import { run } from '../../rules/promtool.ts';
 import type { RuleGroup } from '../../rules/rule-set.ts';
@@ -37,7 +37,7 @@ function formsOf(value: string): RegExp {
 describe('the command rules', () => {
   test('lists each setting on a line of its help', async () => {
     const { out } = await runHere(['help', 'rules']);
-    for (const name of settingNames())
+    for (const name of SETTING_NAMES)
       expect(out).toMatch(new RegExp(`^ +${name} \\(.+\\): \\S`, 'm'));
   });
 
@@ -56,7 +56,7 @@ describe('the command rules', () => {
   });
 
   test.each(NUMBERS)('leaves no text with the old limit: %s', async (name) => {
-    const [, value] = SETTINGS[name];
+    const [, value = ''] = SETTINGS[name] ?? [];
     const usual = await rulesWith();
     const changed = await rulesWith(`${name}=${otherValue(name)}`);
     const texts = changed

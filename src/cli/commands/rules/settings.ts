@@ -19,15 +19,11 @@ export type Setting = readonly [
   about: string,
 ];
 
-/** The settings that are texts. */
-const TEXTS = {
+/** The settings of `rules --set KEY=VALUE` and of the chart's `rules.set`. */
+export const SETTINGS: Readonly<Record<string, Setting>> = {
   job: ['regex', 'crdb-exporter.*', 'scrape jobs of the exporter'],
   runbook_url: ['url', RUNBOOK_URL, 'where docs/runbooks is published'],
-  dashboard_url: [
-    'optional url',
-    '',
-    'of Grafana with the dashboards; alerts then have dashboard_url',
-  ],
+  dashboard_url: ['optional url', '', 'of Grafana with the dashboards; alerts then link to them'],
   excluded_applications: ['optional regex', '', 'applications without alerts on transactions'],
   batch_applications: [
     'regex',
@@ -37,20 +33,15 @@ const TEXTS = {
   quorum_tier: [
     'regex',
     '.+',
-    'locality tiers; the narrowest that matches is watched; CrdbQuorumAtRisk',
+    'locality tiers; the narrowest that matches counts; CrdbQuorumAtRisk',
   ],
-} as const satisfies Readonly<Record<string, Setting>>;
-
-export type SettingName = keyof typeof TEXTS | ThresholdName;
-
-/** The settings of `rules --set KEY=VALUE` and of the chart's `rules.set`. */
-export const SETTINGS: Readonly<Record<SettingName, Setting>> = {
-  ...TEXTS,
   ...mapThresholds((name): Setting => {
     const [kind, usual, about] = THRESHOLDS[name];
     return [kind, String(usual), about];
   }),
 };
+
+export const SETTING_NAMES: readonly string[] = Object.keys(SETTINGS);
 
 /** How long an alert waits: one unit, as Prometheus writes it. */
 export const DURATION = /^[1-9]\d{0,4}[smhd]$/;
@@ -63,7 +54,7 @@ export interface ConfiguredSettings extends Pick<Config, 'thresholds' | 'links'>
 
 export interface Settings {
   /** The text of each setting in an expression or a text. */
-  readonly values: Readonly<Record<SettingName, string>>;
+  readonly values: Readonly<Record<string, string>>;
   /** The severity that an alert gets, by its name. */
   readonly severities: Readonly<Record<string, string>>;
   /** How long an alert waits until it fires, by alert. */
@@ -109,8 +100,7 @@ export const OWN_LABELS = [
 export const SEVERITIES = ['off', 'info', 'warning', 'critical'];
 
 /** How a value is written: a regular expression as a PromQL string, an optional one as a matcher, which is absent without it. */
-function writeValue(name: SettingName, value: string): string {
-  const [kind] = SETTINGS[name];
+function writeValue(kind: Setting[0], value: string): string {
   if (kind === 'optional regex') {
     return value === '' ? '' : `,application!~${JSON.stringify(value)}`;
   }
@@ -126,12 +116,11 @@ export function readSettings(
   alerts: readonly AlertTemplate[],
   configured?: ConfiguredSettings,
 ): Settings {
-  const values = recordOf(
-    settingNames().map((name) => {
-      const value = configured && configuredValue(name, configured)?.value;
-      return [name, writeValue(name, value ?? SETTINGS[name][1])];
-    }),
-  );
+  const values: Record<string, string> = {};
+  for (const [name, [kind, usual]] of Object.entries(SETTINGS)) {
+    const value = configured && configuredValue(name, configured)?.value;
+    values[name] = writeValue(kind, value ?? usual);
+  }
   const severities: Record<string, string> = {};
   const waits: Record<string, string> = {};
   const labels: Record<string, string> = {};
@@ -144,30 +133,15 @@ export function readSettings(
     else if (group === 'for') waits[checkWaiting(rest, alerts)] = checkDuration(key, value);
     else if (group === 'label') labels[checkLabel(rest)] = value;
     else {
-      const name = checkName(key);
-      const checked = checkValue(name, value);
-      const known = configured && configuredValue(name, configured);
-      if (known === undefined) values[name] = writeValue(name, checked);
-      else checkSame(name, checked, known);
+      const setting = SETTINGS[key] ?? unknown('setting', key, SETTING_KEYS);
+      const checked = checkValue(key, setting, value);
+      const known = configured && configuredValue(key, configured);
+      if (known === undefined) values[key] = writeValue(setting[0], checked);
+      else checkSame(key, checked, known);
     }
   }
   checkOrder(values);
   return { values, severities, waits, labels };
-}
-
-export function settingNames(): readonly SettingName[] {
-  return Object.keys(SETTINGS).filter((name): name is SettingName => name in SETTINGS);
-}
-
-/** A record with every setting, from pairs. */
-export function recordOf(
-  pairs: readonly (readonly [SettingName, string])[],
-): Record<SettingName, string> {
-  const all: Partial<Record<SettingName, string>> = Object.fromEntries(pairs);
-  const isWhole = (one: typeof all): one is Record<SettingName, string> =>
-    settingNames().every((name) => name in one);
-  if (!isWhole(all)) throw new Error('a setting has no value');
-  return all;
 }
 
 /** The key of a setting in the configuration file and its value there. */
@@ -179,7 +153,7 @@ interface ConfiguredValue {
 
 /** Undefined for a setting that has no key in the file. */
 function configuredValue(
-  name: SettingName,
+  name: string,
   { file, thresholds, links }: ConfiguredSettings,
 ): ConfiguredValue | undefined {
   if (isThresholdName(name)) {
@@ -189,7 +163,7 @@ function configuredValue(
   return { key: `links.${name}`, value: links[name], file };
 }
 
-function checkSame(name: SettingName, value: string, configured: ConfiguredValue): void {
+function checkSame(name: string, value: string, configured: ConfiguredValue): void {
   const isSame = isThresholdName(name)
     ? Number(value) === Number(configured.value)
     : value === configured.value;
@@ -198,21 +172,18 @@ function checkSame(name: SettingName, value: string, configured: ConfiguredValue
   throw usageError(`--set ${name}=${value}: ${there}, for the status page, too: change it there`);
 }
 
-function checkOrder(values: Readonly<Record<SettingName, string>>): void {
+function checkOrder(values: Settings['values']): void {
   const [wrong] = findWrongOrders(mapThresholds((name) => Number(values[name])));
   if (wrong !== undefined) throw usageError(`--set: ${wrong.message}`);
 }
 
-function checkName(key: string): SettingName {
-  const found = settingNames().find((name) => name === key);
-  if (found !== undefined) return found;
-  throw unknown('setting', key, [...settingNames(), 'severity.ALERT', 'for.ALERT', 'label.NAME']);
-}
+/** What may stand before the `=`. */
+const SETTING_KEYS = [...SETTING_NAMES, 'severity.ALERT', 'for.ALERT', 'label.NAME'];
 
 function checkAlert(name: string, alerts: readonly AlertTemplate[]): string {
   const names = alerts.map((alert) => alert.name);
   if (names.includes(name)) return name;
-  throw unknown('alert', name, names);
+  return unknown('alert', name, names);
 }
 
 function checkWaiting(name: string, alerts: readonly AlertTemplate[]): string {
@@ -226,10 +197,10 @@ function checkDuration(key: string, value: string): string {
   throw usageError(`--set ${key}=${value}: not a duration above 0: write 90s, 10m or 2h`);
 }
 
-function unknown(what: string, word: string, words: readonly string[]): Error {
+function unknown(what: string, word: string, words: readonly string[]): never {
   const near = findNearest(word, words);
   const hint = near === undefined ? 'see crdb-exporter rules --help' : `did you mean ${near}?`;
-  return usageError(`--set: there is no ${what} ${JSON.stringify(word)}: ${hint}`);
+  throw usageError(`--set: there is no ${what} ${JSON.stringify(word)}: ${hint}`);
 }
 
 function checkSeverity(key: string, value: string): string {
@@ -271,8 +242,7 @@ function isRegex(text: string): boolean {
   }
 }
 
-function checkValue(name: SettingName, value: string): string {
-  const [kind, usual] = SETTINGS[name];
+function checkValue(name: string, [kind, usual]: Setting, value: string): string {
   const fault = findFault(kind, value);
   if (fault !== undefined) throw usageError(`--set ${name}=${value}: ${fault}`);
   if (kind === 'regex' && value === '') {

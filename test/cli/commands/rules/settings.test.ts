@@ -2,7 +2,6 @@ import { describe, expect, test } from 'vitest';
 import { CommandError } from '../../../../src/cli/command.ts';
 import {
   readSettings,
-  settingNames,
   type Settings,
   SETTINGS,
 } from '../../../../src/cli/commands/rules/settings.ts';
@@ -18,8 +17,7 @@ function read(...pairs: readonly string[]): Settings {
 const DEFAULTS = read().values;
 
 test('without pairs each setting has its default, a regular expression as a text of PromQL', () => {
-  const written = settingNames().map((name) => {
-    const [kind, value] = SETTINGS[name];
+  const written = Object.entries(SETTINGS).map(([name, [kind, value]]) => {
     return [name, kind === 'regex' ? `"${value}"` : value];
   });
   const values = Object.fromEntries(written);

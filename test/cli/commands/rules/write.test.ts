@@ -3,7 +3,7 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { listAlerts, writeRules } from '../../../../src/cli/commands/rules.ts';
-import { readSettings, settingNames } from '../../../../src/cli/commands/rules/settings.ts';
+import { readSettings, SETTING_NAMES } from '../../../../src/cli/commands/rules/settings.ts';
 import type { RuleGroup } from '../../../rules/rule-set.ts';
 
 const TEMPLATE = path.join(import.meta.dirname, '../../../../config/prometheus/rules.template.yml');
@@ -27,7 +27,7 @@ test('every setting and every text stands in a rule, and nothing else is to be f
   const { texts }: { readonly texts: Readonly<Record<string, string>> } = parse(template);
   const rules = template.replaceAll(/^#.*/gm, '');
   const used = Array.from(rules.matchAll(/\$\{(\w+)\}/g), ([, name]) => name);
-  const written = settingNames().filter((name) => name !== 'dashboard_url');
+  const written = SETTING_NAMES.filter((name) => name !== 'dashboard_url');
   expect(new Set(used)).toEqual(new Set([...written, ...Object.keys(texts), 'for']));
 });
 
