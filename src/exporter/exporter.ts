@@ -17,7 +17,7 @@ import { createRoutes } from '../web/routes.ts';
 import type { WebServerOptions } from '../web/server/app.ts';
 import { watchWebConfig, type WebConfigWatcher } from '../web/server/web-config-watcher.ts';
 import { startWebServer, type WebServer } from '../web/server/web-server.ts';
-import { History } from '../web/status/history.ts';
+import { History } from '../web/status/status.ts';
 import { Clusters } from './clusters.ts';
 
 /** `/-/ready` does not wait longer than this for first polls. */

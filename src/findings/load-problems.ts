@@ -3,7 +3,6 @@ import type { NodesResult, NodeStatus } from '../collectors/nodes/collector.ts';
 import type { Thresholds } from '../config/alert-settings.ts';
 import { formatCount, formatDuration, formatList, formatNumber, formatPercent } from '../format.ts';
 import type { AlertName } from '../vocabulary.ts';
-import type { NodeRates } from './node-rates.ts';
 import type { Problem } from './problem.ts';
 
 /** A condition of single nodes; the text follows `Node 3: ` or `Nodes 3 and 4: `. */
@@ -93,10 +92,33 @@ const NODE_CONDITIONS: readonly NodeCondition[] = [
 /** Jobs that may use all CPUs for hours. */
 const HEAVY_JOBS = ['backup', 'import', 'restore'];
 
-/** Problems of load and resources, from the nodes whose records are fresh and the rates between two records. */
+/**
+ * Write stalls per minute of each node between its last two records, of the store with most. Example: records of 12:00:00
+ * and 12:00:30 count 5 and 7 stalls of one store: 4 a minute. A node that restarted has none: its counter began again.
+ */
+export function readWriteStalls(
+  before: NodesResult | undefined,
+  now: NodesResult,
+): ReadonlyMap<number, number> {
+  const earlier = new Map(before?.nodes.map((node) => [node.id, node]));
+  const rates = now.nodes.flatMap((node) => {
+    const previous = earlier.get(node.id);
+    const seconds = node.updatedSeconds - (previous?.updatedSeconds ?? 0);
+    const isRestarted = previous?.startedSeconds !== node.startedSeconds;
+    if (!node.isFresh || previous?.isFresh !== true || isRestarted || seconds <= 0) return [];
+    const counts = Array.from(node.stores, ([storeId, store]) => {
+      const first = previous.stores.get(storeId)?.get('storage.write-stalls') ?? NaN;
+      return (store.get('storage.write-stalls') ?? NaN) - first;
+    }).filter((count) => count >= 0);
+    return [[node.id, (60 * Math.max(0, ...counts)) / seconds] as const];
+  });
+  return new Map(rates);
+}
+
+/** Problems of load and resources, from the nodes whose records are fresh and the write stalls per minute by node id. */
 export function loadProblems(
   { nodes }: NodesResult,
-  { writeStallsPerMinute }: Pick<NodeRates, 'writeStallsPerMinute'>,
+  writeStalls: ReadonlyMap<number, number>,
   thresholds: Thresholds,
 ): readonly Problem[] {
   const fresh = nodes.filter(({ isFresh }) => isFresh);
@@ -107,7 +129,7 @@ export function loadProblems(
     alert: 'CrdbStoreOverloaded',
     key: 'write stalls',
     normalSeconds: 600,
-    read: ({ id }) => writeStallsPerMinute.get(id),
+    read: ({ id }) => writeStalls.get(id),
     isOver: (count) => count > thresholds.write_stalls,
     text: (count) => `a store stops all its writes ${formatNumber(count)} times a minute`,
     next: 'Check disk throughput and bulk writes.',

@@ -8,7 +8,6 @@ import { hotRangeProblems, hotspotProblems } from './hotspots.ts';
 import { assistantProblems, type AssistantStatus } from './job-problems.ts';
 import { jobProblems } from './job-problems.ts';
 import { loadProblems } from './load-problems.ts';
-import type { NodeRates } from './node-rates.ts';
 import { formatLiveNodes, nodeProblems, type NodesStatus } from './nodes.ts';
 import { type CollectorStatus, pollProblems, warningProblem } from './polls.ts';
 import type { Problem } from './problem.ts';
@@ -34,7 +33,8 @@ export interface ClusterView {
 export interface ClusterEvidence {
   readonly settings: FindingSettings;
   readonly results: ProblemResults;
-  readonly rates: NodeRates;
+  /** Write stalls per minute by node id. */
+  readonly writeStalls: ReadonlyMap<number, number>;
   readonly stop: StopEvidence;
   /** What is wrong although polls succeed. */
   readonly warnings: readonly WatchWarning[];
@@ -50,7 +50,7 @@ interface ProblemResults {
 /** The problems of a cluster and of watching it, as the page, /api/status and the commands show them. */
 export function findProblems(
   view: ClusterView,
-  { results, rates, stop, warnings, settings: { thresholds } }: ClusterEvidence,
+  { results, writeStalls, stop, warnings, settings: { thresholds } }: ClusterEvidence,
   nowMs: number,
 ): readonly Problem[] {
   const polledAt = view.collectors.find(({ name }) => name === sessions.name)?.lastSuccessAt;
@@ -71,7 +71,10 @@ export function findProblems(
     ...from('nodes', [
       ...(view.nodes ? nodeProblems(view.nodes, decideDecommission(stop), thresholds) : []),
       ...(nodes
-        ? [...loadProblems(nodes, rates, thresholds), ...jobProblems(nodes, nowMs, thresholds)]
+        ? [
+            ...loadProblems(nodes, writeStalls, thresholds),
+            ...jobProblems(nodes, nowMs, thresholds),
+          ]
         : []),
     ]),
     ...from('ranges', [

@@ -89,7 +89,6 @@ describe.skipIf(!hasProgram('chromium'))('the status page in a browser', OPTIONS
     beforeAll(async () => {
       scene = await openScene({ ...SCENES.incident, intervalSeconds: 0.5 });
       ({ page } = await open(scene));
-      await page.locator('.trend').first().waitFor();
     }, 120_000);
     afterAll(async () => {
       await page.context().close();
@@ -114,18 +113,9 @@ describe.skipIf(!hasProgram('chromium'))('the status page in a browser', OPTIONS
       expect(findings).toMatch(/r\d+ of movr\.public\.users on node \d/);
     });
 
-    test('has figures with their state, and lines with a scale and a span', async () => {
-      expect(await textOf('.figures li')).toMatch(/^SQL p99, slowest node \d+ ms/);
-      const tiles = (await page.locator('.figures li').allInnerTexts()).join(' ');
-      expect(tiles.replaceAll(/\s+/g, ' ')).toMatch(/Live nodes . \d of \d steady for \d+ m?s/);
-      expect(tiles).toMatch(/[\d,]+ – [\d,]+ in \d+ m?s/);
-    });
-
-    test('is followed by nodes with CPU, memory, disk and version, and by panels with their age', async () => {
-      const card = await page.locator('.card', { hasText: 'n1' }).first().innerText();
-      expect(card.replaceAll(/\s+/g, ' ')).toMatch(
-        /^n1 . live CPU \d+ % Mem \d+ % Disk \d+ % .* q\/s · \d+ conns v25\./,
-      );
+    test('is followed by nodes with their liveness, and by panels with their age', async () => {
+      const node = await page.locator('#nodes li', { hasText: 'n1' }).first().innerText();
+      expect(node.replaceAll(/\s+/g, ' ')).toMatch(/^n1 . live$/);
       const ages = await page.locator('.panel > .age').allInnerTexts();
       expect(ages).toHaveLength(7);
       for (const age of ages) expect(age).toMatch(/^\d+ s old$/);
@@ -141,7 +131,6 @@ describe.skipIf(!hasProgram('chromium'))('the status page in a browser', OPTIONS
     expect(await page.locator('.findings li').allInnerTexts()).toEqual([
       expect.stringContaining('User and password were refused'),
     ]);
-    expect(await page.locator('.figures').count()).toBe(0);
     for (const line of await page.locator('.panel.line').all()) {
       expect((await line.boundingBox())?.height).toBeLessThan(50);
     }

@@ -7,8 +7,8 @@ import { takeDashboards } from './dashboard-pictures.ts';
 import { openScene, type SceneName, SCENES } from './scenes.ts';
 
 const FOLDER = path.join(import.meta.dirname, '..', '..', 'docs', 'pictures');
-/** Trends need some polls. */
-const TREND_MS = 45_000;
+/** Long enough for some polls. */
+const POLLS_MS = 45_000;
 
 interface Picture {
   readonly file: string;
@@ -52,7 +52,7 @@ for (const [name, options] of Object.entries(SCENES)) {
     ...options,
     intervalSeconds: name === '300 nodes' ? 15 : 5,
   });
-  await sleep(TREND_MS);
+  await sleep(POLLS_MS);
   for (const { file, colorScheme, viewport, fullPage = false } of pictures) {
     const page = await browser.newPage({ colorScheme, viewport });
     await page.goto(scene.exporter.url);

@@ -6,7 +6,6 @@ import { DEFAULT_THRESHOLDS } from '../../src/config/alert-settings.ts';
 import { hotspotProblems } from '../../src/findings/hotspots.ts';
 import { jobProblems } from '../../src/findings/job-problems.ts';
 import { loadProblems } from '../../src/findings/load-problems.ts';
-import { NO_RATES } from '../../src/findings/node-rates.ts';
 import { NOT_CHECKED, toFindings } from '../../src/findings/problem.ts';
 import { widespreadProblems } from '../../src/findings/range-problems.ts';
 import { BATCH_APPLICATIONS, sessionLoadProblems } from '../../src/findings/sessions.ts';
@@ -59,7 +58,7 @@ function ended(hours: number) {
 function found(more: Partial<Node>, others: readonly Node[] = [node(2)]) {
   const result = nodesResult(node(1, { memoryBytes: 100, ...more }), ...others);
   return [
-    ...loadProblems(result, NO_RATES, DEFAULT_THRESHOLDS),
+    ...loadProblems(result, new Map(), DEFAULT_THRESHOLDS),
     ...jobProblems(result, NOW_MS, DEFAULT_THRESHOLDS),
   ];
 }

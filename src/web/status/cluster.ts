@@ -8,7 +8,6 @@ import { tables } from '../../collectors/tables/collector.ts';
 import type { FindingSettings } from '../../config/alert-settings.ts';
 import type { ClusterConfig } from '../../config/schema.ts';
 import { readAssistant } from '../../findings/job-problems.ts';
-import { NO_RATES, type NodeRates } from '../../findings/node-rates.ts';
 import { readNodes } from '../../findings/nodes.ts';
 import { readCollector } from '../../findings/polls.ts';
 import { type Finding, isProblem, toFindings } from '../../findings/problem.ts';
@@ -74,7 +73,8 @@ export interface ClusterReading extends ClusterParts {
 /** What follows from two polls of a cluster. */
 export interface ClusterComparisons {
   readonly scanCheck?: ScanCheck | undefined;
-  readonly rates?: NodeRates | undefined;
+  /** Write stalls per minute by node id. */
+  readonly writeStalls?: ReadonlyMap<number, number> | undefined;
 }
 
 /** Reads the results of the last polls. `sinceMs` is when this exporter first saw the issue of a key. */
@@ -83,10 +83,10 @@ export function readCluster(
   settings: FindingSettings,
   sinceMs: (key: string) => number,
   nowMs: number,
-  { scanCheck, rates = NO_RATES }: ClusterComparisons = {},
+  { scanCheck, writeStalls = new Map() }: ClusterComparisons = {},
 ): ClusterReading {
   const evidence = {
-    rates,
+    writeStalls,
     results: {
       nodes: cluster.result(nodes),
       ranges: cluster.result(ranges),
@@ -119,7 +119,7 @@ export function readUnreadable(
   };
   const evidence = {
     results: { nodes: undefined, ranges: undefined, sessions: undefined },
-    rates: NO_RATES,
+    writeStalls: new Map(),
     stop: { scan: undefined, statuses: undefined },
     warnings: [...cluster.warnings, warning],
     settings,

@@ -1,10 +1,14 @@
 import { crc32 } from 'node:zlib';
+import { nodes as nodesCollector, type NodesResult } from '../../collectors/nodes/collector.ts';
+import { ranges as rangesCollector } from '../../collectors/ranges/collector.ts';
 import type { FindingSettings } from '../../config/alert-settings.ts';
 import { type FindingLinks, linkFinding } from '../../findings/links.ts';
+import { readWriteStalls } from '../../findings/load-problems.ts';
 import { bySeverity, type Finding, type Problem, toFindings } from '../../findings/problem.ts';
-import { quoteArgument } from '../../format.ts';
-import type { ClusterReading, ClusterSource } from './cluster.ts';
-import type { History, TrendStatus } from './history.ts';
+import { countsOf, scanOf } from '../../findings/scan-check.ts';
+import { ScanHistory } from '../../findings/scan-history.ts';
+import { messageOf, quoteArgument } from '../../format.ts';
+import { type ClusterReading, type ClusterSource, readCluster, readUnreadable } from './cluster.ts';
 
 /** The source of the status page and of /api/status. */
 export interface StatusSource {
@@ -40,7 +44,6 @@ export interface ClusterStatus extends Omit<ClusterReading, 'findings'> {
   readonly mayBeOlder: boolean;
   /** The worst first. */
   readonly findings: readonly FindingStatus[];
-  readonly trends: readonly TrendStatus[];
 }
 
 /** A finding with its links and complete commands. */
@@ -99,7 +102,6 @@ function readClusterStatus(
       mayBeOlder: history.isFromFirstPolls(finding.since, startedMs),
       next: completeCommands(finding.next, flag),
     })),
-    trends: history.trends,
   };
 }
 
@@ -146,4 +148,117 @@ export function createRenderCache<T = Buffer>(source: StatusSource) {
     if (rendered.size > MAX_CACHE_ENTRIES) rendered.delete(oldest);
     return response;
   };
+}
+
+/** The age of the issues of a cluster, and what is compared between its polls, in bounded memory. */
+export class ClusterHistory {
+  readonly #scans = new ScanHistory();
+  /** The last nodes with new records. */
+  #nodes: NodesResult | undefined;
+  #writeStalls: ReadonlyMap<number, number> = new Map();
+  /** Start of the current state and of each current issue, ms. */
+  #since: ReadonlyMap<string, number> = new Map();
+  /** When each collector was polled for the first time, ms. */
+  readonly #firstPolls = new Map<string, number>();
+  readonly #settings: () => FindingSettings;
+
+  /** `settings` are those of the running configuration. */
+  constructor(settings: () => FindingSettings) {
+    this.#settings = settings;
+  }
+
+  /** Reads the cluster, whose state and issues began when this exporter first saw them: new ones now. */
+  read(cluster: ClusterSource, nowMs: number): ClusterReading {
+    return readCluster(cluster, this.#settings(), this.#sinceOr(nowMs), nowMs, {
+      scanCheck: this.#scans.read(),
+      writeStalls: this.#writeStalls,
+    });
+  }
+
+  /** Reads the cluster for the status: one whose results cannot be read takes no other cluster away. */
+  readSafely(cluster: ClusterSource, nowMs: number): ClusterReading {
+    try {
+      return this.read(cluster, nowMs);
+    } catch (error) {
+      const reason = messageOf(error);
+      return readUnreadable(cluster, reason, this.#settings(), this.#sinceOr(nowMs), nowMs);
+    }
+  }
+
+  #sinceOr(nowMs: number): (key: string) => number {
+    return (key) => this.#since.get(key) ?? nowMs;
+  }
+
+  /** Whether the first polls after the start found it already: it may be older. */
+  isFromFirstPolls(since: string, startedMs: number): boolean {
+    const sinceMs = Date.parse(since);
+    return sinceMs >= startedMs && sinceMs <= Math.max(...this.#firstPolls.values());
+  }
+
+  /** Records the state after a poll of this collector. */
+  record(cluster: ClusterSource, collector: string, nowMs: number): void {
+    this.#recordScan(cluster, collector);
+    const { state, findings } = this.read(cluster, nowMs);
+    if (!this.#firstPolls.has(collector)) this.#firstPolls.set(collector, nowMs);
+    const keys = [state, ...findings.map(({ key }) => key)];
+    this.#since = new Map(keys.map((key) => [key, this.#since.get(key) ?? nowMs]));
+  }
+
+  /** Reads the rates when a poll found newer records: a poll between two records finds the same ones. */
+  #recordNodes(listed: NodesResult): void {
+    if (newestRecord(listed) <= newestRecord(this.#nodes)) return;
+    this.#writeStalls = readWriteStalls(this.#nodes, listed);
+    this.#nodes = listed;
+  }
+
+  /** Remembers what is compared with each other: a scan, or the counts of the nodes. */
+  #recordScan(cluster: ClusterSource, collector: string): void {
+    const poller = cluster.pollers.find((one) => one.collector.name === collector);
+    const { state, last } = poller?.outcome ?? {};
+    if (state !== 'ok' || last === undefined) return;
+    const counted = collector === nodesCollector.name ? cluster.result(nodesCollector) : undefined;
+    if (counted !== undefined) {
+      this.#recordNodes(counted);
+      this.#scans.addCounts(last.atMs, countsOf(counted));
+    }
+    const scanned =
+      collector === rangesCollector.name ? cluster.result(rangesCollector) : undefined;
+    const scan = scanned && scanOf(scanned);
+    if (scan === undefined) return;
+    this.#scans.addScan({
+      scan,
+      startMs: last.atMs - last.durationSeconds * 1000,
+      endMs: last.atMs,
+    });
+  }
+}
+
+/** Unix time in seconds; 0 without nodes. */
+function newestRecord(result: NodesResult | undefined): number {
+  return (result?.nodes ?? []).reduce(
+    (last, { updatedSeconds }) => Math.max(last, updatedSeconds),
+    0,
+  );
+}
+
+/** The histories of all clusters. */
+export class History {
+  readonly #clusters = new Map<string, ClusterHistory>();
+  readonly #settings: () => FindingSettings;
+
+  /** `settings` are those of the running configuration. */
+  constructor(settings: () => FindingSettings) {
+    this.#settings = settings;
+  }
+
+  of(cluster: string): ClusterHistory {
+    const history = this.#clusters.get(cluster) ?? new ClusterHistory(this.#settings);
+    this.#clusters.set(cluster, history);
+    return history;
+  }
+
+  /** Drops clusters that are no longer configured. */
+  keep(names: ReadonlySet<string>): void {
+    for (const name of this.#clusters.keys()) if (!names.has(name)) this.#clusters.delete(name);
+  }
 }

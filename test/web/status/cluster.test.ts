@@ -3,7 +3,7 @@ import type { CloudResult } from '../../../src/collectors/cloud.ts';
 import { DEFAULT_FINDING_SETTINGS } from '../../../src/config/alert-settings.ts';
 import type { Poller } from '../../../src/polling/poller.ts';
 import { readCluster } from '../../../src/web/status/cluster.ts';
-import { ClusterHistory } from '../../../src/web/status/history.ts';
+import { ClusterHistory } from '../../../src/web/status/status.ts';
 import { preparePoller } from '../../polling/prepare-poller.ts';
 import { node, nodesResult, polledCluster, rangesResult, sessionsResult } from './results.ts';
 
@@ -16,14 +16,6 @@ function atHourAgo(): number {
 
 function down(id: number, livenessCode: number, recordSeconds: number) {
   return node(id, { livenessCode, updatedSeconds: recordSeconds, isFresh: false });
-}
-
-function cpu(share: number) {
-  return { metrics: new Map([['sys.cpu.combined.percent-normalized', share]]) };
-}
-
-function pointAfter(ms: number, value?: number) {
-  return { at: new Date(NOW_MS + ms).toISOString(), value };
 }
 
 function assistantIn(status: string, health: string): NonNullable<CloudResult['assistant']> {
@@ -159,44 +151,6 @@ test('a state of the migration assistant that is not known is `other`, and witho
 });
 
 describe('the history of a cluster', () => {
-  test('has the figures of each successful poll, and a gap for a failed one', async () => {
-    const history = new ClusterHistory(() => DEFAULT_FINDING_SETTINGS);
-    const [nodes, ranges, sessions, broken] = [
-      ...(await pollersOf({ nodes: 'ok', ranges: 'ok', sessions: 'ok' })),
-      ...(await pollersOf({ nodes: 'failing' })),
-    ];
-    if (!nodes || !ranges || !sessions || !broken) throw new Error('no pollers');
-    const results = {
-      nodes: nodesResult(
-        node(1, cpu(0.2)),
-        node(2, cpu(0.4)),
-        node(3),
-        node(4, { livenessCode: 1 }),
-      ),
-      ranges: rangesResult(0),
-      sessions: sessionsResult({
-        a: { active: 1, idle_in_transaction: 2, idle: 4, oldestTransactionSeconds: 7 },
-        b: { active: 8, oldestTransactionSeconds: 3 },
-      }),
-    };
-    const polled = polledCluster({ pollers: [nodes, ranges, sessions], isUp: true, results });
-    for (const name of ['nodes', 'ranges', 'sessions', 'users'])
-      history.record(polled, name, NOW_MS);
-    const partial = { ...results, ranges: rangesResult(2) };
-    const pollers = [broken, ranges, sessions];
-    const hurt = polledCluster({ pollers, isUp: true, results: partial });
-    for (const name of ['nodes', 'ranges']) history.record(hurt, name, NOW_MS + 1_000);
-    const shown = history.trends.filter(({ name }) => !/sql|statements/i.test(name));
-    expect(shown).toEqual([
-      { name: 'liveNodes', points: [pointAfter(0, 3), pointAfter(1_000)] },
-      { name: 'cpuRatio', points: [pointAfter(0, 0.4), pointAfter(1_000)] },
-      { name: 'queriesPerSecond', points: [pointAfter(0), pointAfter(1_000)] },
-      { name: 'problemRanges', points: [pointAfter(0, 0), pointAfter(1_000)] },
-      { name: 'openSessions', points: [pointAfter(0, 15)] },
-      { name: 'oldestTransactionSeconds', points: [pointAfter(0, 7)] },
-    ]);
-  });
-
   test('knows since when a state and a finding last, and which the first polls found', async () => {
     const history = new ClusterHistory(() => DEFAULT_FINDING_SETTINGS);
     const pollers = await pollersOf({ nodes: 'ok' });

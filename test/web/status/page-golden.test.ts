@@ -154,15 +154,6 @@ const HURT: ClusterStatus = {
     since: `${DAY}13:4${at}:00.000Z`,
     mayBeOlder: at === 1,
   })),
-  trends: [
-    {
-      name: 'openSessions',
-      points: [60, undefined, 62, 58, 60].map((value, at) => ({
-        at: `${DAY}13:5${at}:00.000Z`,
-        value,
-      })),
-    },
-  ],
 };
 
 const BLIND: ClusterStatus = {
@@ -175,7 +166,6 @@ const BLIND: ClusterStatus = {
   assistant: undefined,
   state: 'unknown',
   findings: [],
-  trends: [],
   collectors: [],
 };
 
@@ -221,7 +211,6 @@ const LARGE: ClusterStatus = {
     since: `${DAY}13:4${at}:00.000Z`,
     mayBeOlder: false,
   })),
-  trends: [],
 };
 
 /** An idle cluster without problems. */
@@ -250,7 +239,6 @@ const CALM: ClusterStatus = {
   state: 'healthy',
   mayBeOlder: false,
   findings: [],
-  trends: [],
 };
 
 /** Seen in part: nobody knows what is safe. */

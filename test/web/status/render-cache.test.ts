@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { DEFAULT_FINDING_SETTINGS } from '../../../src/config/alert-settings.ts';
-import { History } from '../../../src/web/status/history.ts';
+import { History } from '../../../src/web/status/status.ts';
 import { createRenderCache, readVersion } from '../../../src/web/status/status.ts';
 import { preparePoller } from '../../polling/prepare-poller.ts';
 import { polledCluster } from './results.ts';

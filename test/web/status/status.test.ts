@@ -23,18 +23,6 @@ describe('/api/status', () => {
       { api: 'cluster', isUp: true },
       { api: 'cloud', isUp: true },
     ]);
-    const names = status.clusters[0]?.trends.map(({ name }) => name).toSorted();
-    expect(names).toEqual([
-      'cpuRatio',
-      'failedStatementsPerSecond',
-      'liveNodes',
-      'oldestTransactionSeconds',
-      'openSessions',
-      'problemRanges',
-      'queriesPerSecond',
-      'sqlLatencyP99Seconds',
-      'statementsPerSecond',
-    ]);
   });
 
   test('agrees with the simulated state of an unhealthy cluster', async () => {
@@ -139,7 +127,7 @@ describe('a node that is not live', () => {
       clusters: { demo: { ...SMALL, nodes: 5, faultyNodes: true, frozen: true } },
     });
     const { text } = await scene.exporter.get('/');
-    const classes = text.matchAll(/<li class="card (\w+)">\s*<b>n(\d+)<\/b>/g);
+    const classes = text.matchAll(/<li class="(\w+)">\s*<b>n(\d+)<\/b>/g);
     const levels = new Map(Array.from(classes, ([, level, id]) => [Number(id), level]));
     const expected: Readonly<Record<string, string>> = { dead: 'critical', live: 'live' };
     const nodes = scene.simulators.get('demo')?.truth().nodes ?? [];

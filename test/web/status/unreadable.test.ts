@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { DEFAULT_FINDING_SETTINGS } from '../../../src/config/alert-settings.ts';
 import { SampleSet } from '../../../src/metrics/sample-set.ts';
 import type { ClusterSource } from '../../../src/web/status/cluster.ts';
-import { History } from '../../../src/web/status/history.ts';
+import { History } from '../../../src/web/status/status.ts';
 import { readStatus } from '../../../src/web/status/status.ts';
 
 function sourceOf(name: string, result: ClusterSource['result']): ClusterSource {

@@ -75,3 +75,50 @@ export function withCode(text: string): readonly Html[] {
       }`;
   });
 }
+
+/** Rows of a table; the rest is on /metrics and in /api/status. */
+export const MAX_ROWS = 10;
+
+/** A column: its title, the content of a cell, and the class of its cells. */
+export type Column<T> = readonly [
+  title: string,
+  cell: (item: T) => Part,
+  kind?: 'number' | 'name' | 'place' | 'bars' | undefined,
+];
+
+/** A table that scrolls sideways where it is too wide, and is a list on a phone; the first column names the row. */
+export function table<T>(
+  label: string,
+  items: readonly T[],
+  columns: readonly (Column<T> | false)[],
+  details: (item: T) => Part = () => undefined,
+): Html {
+  const shown = columns.filter((column) => column !== false);
+  return html`<div class="scroll" tabindex="0" role="group" aria-label="${label}">
+    <table>
+      <thead>
+        <tr>
+          ${shown.map(([title, , kind]) => html`<th scope="col" class="${kind}">${title}</th>`)}
+        </tr>
+      </thead>
+      <tbody>
+        ${items.map(
+          (item) =>
+            html`<tr>
+                ${shown.map(([title, cell, kind], index) =>
+                  index === 0
+                    ? html`<th scope="row" class="${kind}">${cell(item)}</th>`
+                    : html`<td data-title="${title}" class="${kind}">${cell(item)}</td>`,
+                )}
+              </tr>
+              ${details(item)}`,
+        )}
+      </tbody>
+    </table>
+  </div>`;
+}
+
+/** A figure of a table. */
+export function known(value: number | undefined, format: (value: number) => string): string {
+  return value === undefined ? 'not known' : format(value);
+}

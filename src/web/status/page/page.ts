@@ -3,21 +3,11 @@ import { formatLiveNodes } from '../../../findings/nodes.ts';
 import type { CollectorStatus } from '../../../findings/polls.ts';
 import { isProblem } from '../../../findings/problem.ts';
 import { formatList } from '../../../format.ts';
-import { collectorOf } from '../history.ts';
 import { clusterFlag, type ClusterStatus, type Status } from '../status.ts';
-import { collectorTable } from './collector-table.ts';
 import { duration, findingList, formatLevels } from './finding-list.ts';
 import { formatTime, html, type Html, icon, relativeTime } from './html.ts';
-import { nodeMap } from './node-map.ts';
-import {
-  assistantState,
-  hotRanges,
-  loadedTables,
-  problemRanges,
-  safeToStop,
-  sessionTables,
-} from './panels.ts';
-import { trendTiles } from './trends.ts';
+import { assistantState, collectorTable, nodeList, sessionTables } from './panels.ts';
+import { hotRanges, loadedTables, problemRanges, safeToStop } from './range-panels.ts';
 
 /** The words for each state, the worst first. */
 const STATE_TEXTS: Readonly<Record<ClusterStatus['state'], string>> = {
@@ -169,7 +159,7 @@ interface Panel {
   readonly content: Html | undefined;
 }
 
-function isPast({ collectors }: ClusterStatus, collector: string | undefined): boolean {
+function isPast({ collectors }: ClusterStatus, collector: string): boolean {
   return collectors.some(({ name, state }) => name === collector && state === 'failing');
 }
 
@@ -194,7 +184,7 @@ function describePanels(
   const stop = ranges && safeToStop(cluster.safeToStop, ranges);
   const problems = ranges && problemRanges(ranges, findings, nowMs, details);
   const rows = [
-    ['wide', 'Nodes', 'nodes', nodes && nodeMap(nodes, thresholds, nowMs, old('nodes'))],
+    ['wide', 'Nodes', 'nodes', nodes && nodeList(nodes, nowMs, old('nodes'))],
     [kindOf(ranges?.problems), 'Problem ranges', 'ranges', problems],
     [kindOf(ranges?.dependent), 'Safe to stop', 'ranges', stop],
     [kindOf(ranges?.tables), 'Tables', 'ranges', ranges && loadedTables(ranges)],
@@ -230,13 +220,7 @@ function clusterDetails(
     ...shown.map((one) => (one === last ? ({ ...one, kind: 'wide' } as const) : one)),
     { kind: 'wide', title: 'Collectors', content: table },
   ];
-  return html`${findingList(cluster, nowMs)}${trendTiles(
-      cluster.trends,
-      cluster.findings,
-      cluster.nodes,
-      (trend) => isPast(cluster, collectorOf(trend)),
-      cluster.ranges,
-    )}
+  return html`${findingList(cluster, nowMs)}
     <div class="panels">
       ${
         missing.length > 0 &&

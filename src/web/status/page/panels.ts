@@ -1,215 +1,64 @@
 import type { Thresholds } from '../../../config/alert-settings.ts';
 import type { AssistantStatus } from '../../../findings/job-problems.ts';
-import { reportUrl } from '../../../findings/links.ts';
-import type { Finding } from '../../../findings/problem.ts';
 import {
-  type HotRangeStatus,
-  type ProblemRangeStatus,
-  type RangesStatus,
-  formatTable,
-  systemRangeName,
-} from '../../../findings/ranges.ts';
-import { formatRanges } from '../../../findings/safe-to-stop.ts';
-import { type ScanCheck, formatReplicas } from '../../../findings/scan-check.ts';
+  nodeLevel,
+  type NodesStatus,
+  type NodeStatus,
+  stateText,
+} from '../../../findings/nodes.ts';
+import type { CollectorStatus } from '../../../findings/polls.ts';
 import type { SessionsStatus } from '../../../findings/sessions.ts';
+import { formatBytes, formatCount, formatDuration } from '../../../format.ts';
 import {
-  formatBytes,
-  formatCount,
-  formatDuration,
-  formatList,
-  formatNumber,
-  formatPercent,
-} from '../../../format.ts';
-import { SEVERITIES } from '../../../vocabulary.ts';
-import type { SafeToStopStatus } from '../cluster.ts';
-import { type Html, type Part, bar, html, icon, relativeTime, withCode } from './html.ts';
+  bar,
+  type Column,
+  html,
+  type Html,
+  icon,
+  known,
+  MAX_ROWS,
+  relativeTime,
+  table,
+  withCode,
+} from './html.ts';
 
-/** Rows of a table; the rest is on /metrics and in /api/status. */
-const MAX_ROWS = 10;
+/** Nodes that are drawn; of larger clusters only those that are not healthy, and the others are counted. */
+const MAX_NODES = 400;
 
-/** A column: its title, the content of a cell, and the class of its cells. */
-export type Column<T> = readonly [
-  title: string,
-  cell: (item: T) => Part,
-  kind?: 'number' | 'name' | 'place' | 'bars' | undefined,
-];
-
-/** A table that scrolls sideways where it is too wide, and is a list on a phone; the first column names the row. */
-export function table<T>(
-  label: string,
-  items: readonly T[],
-  columns: readonly (Column<T> | false)[],
-  details: (item: T) => Part = () => undefined,
-): Html {
-  const shown = columns.filter((column) => column !== false);
-  return html`<div class="scroll" tabindex="0" role="group" aria-label="${label}">
-    <table>
-      <thead>
-        <tr>
-          ${shown.map(([title, , kind]) => html`<th scope="col" class="${kind}">${title}</th>`)}
-        </tr>
-      </thead>
-      <tbody>
-        ${items.map(
-          (item) =>
-            html`<tr>
-                ${shown.map(([title, cell, kind], index) =>
-                  index === 0
-                    ? html`<th scope="row" class="${kind}">${cell(item)}</th>`
-                    : html`<td data-title="${title}" class="${kind}">${cell(item)}</td>`,
-                )}
-              </tr>
-              ${details(item)}`,
-        )}
-      </tbody>
-    </table>
+/** The nodes by locality with their liveness; `lastSeenAt` while the polls fail, when nobody knows what is so now. */
+export function nodeList({ list }: NodesStatus, nowMs: number, lastSeenAt?: string): Html {
+  const isHealthy = ({ status, isStale }: NodeStatus) => status === 'live' && !isStale;
+  const localities = [...Map.groupBy(list, ({ locality }) => locality)];
+  return html`<div class="localities">
+    ${localities
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
+      .map(([locality, nodes]) => {
+        const shown = list.length <= MAX_NODES ? nodes : nodes.filter((node) => !isHealthy(node));
+        const hidden = nodes.length - shown.length;
+        return html`<section>
+          <h4>${locality.replaceAll(',', ', ') || 'no locality'} <small>${nodes.length}</small></h4>
+          <ul>
+            ${shown.map((node) => nodeItem(node, nowMs, lastSeenAt))}
+          </ul>
+          ${hidden > 0 && html`<p class="quiet">and ${formatCount(hidden)} healthy</p>`}
+        </section>`;
+      })}
   </div>`;
 }
 
-/** `–` when it is not known. */
-export function known(value: number | undefined, format: (value: number) => string): string {
-  return value === undefined ? '–' : format(value);
-}
-
-function readFrom({ scanned, failed, skipped }: RangesStatus['nodes']): string {
-  const down = skipped > 0 ? `; ${skipped} down and not queried` : '';
-  return `Read from ${scanned} of ${scanned + failed + skipped} nodes${down}.`;
-}
-
-/** Range problems by number, and the ranges with the oldest of the worst ones. */
-export function problemRanges(
-  { problems, oldest, nodes, downSinceScan, scanCheck }: RangesStatus,
-  findings: readonly Finding[],
-  nowMs: number,
-  { flag, consoleUrl }: RangeDetails,
-): Html {
-  const read = html`<p class="quiet">${readFrom(nodes)}</p>
-    ${scanCheck && scanCheckLine(scanCheck)}${
-      downSinceScan.length > 0 &&
-      html`<p class="old">
-        ${icon('warning')} Read before node ${formatList(downSinceScan)} went down: the next scan
-        shows the effect.
-      </p>`
-    }`;
-  const counts = Object.entries(problems);
-  if (counts.length === 0)
-    return html`<p>No range${nodes.failed > 0 && ' that was read'} has a problem.</p>
-      ${read}`;
-  /** The level of the finding about this problem. */
-  const levelOf = (problem: string) =>
-    findings.find(({ key }) => key === `ranges ${problem}`)?.level ?? 'warning';
-  const rankOf = (problem: string) => SEVERITIES.indexOf(levelOf(problem));
-  const rows = oldest.toSorted((a, b) => rankOf(a.problem) - rankOf(b.problem));
-  return html`<ul class="counts">
-      ${counts.map(
-        ([problem, count]) =>
-          html`<li class="${levelOf(problem)}">
-            <b>${formatCount(count)}</b> ${formatProblem(problem)}
-          </li>`,
-      )}
-    </ul>
-    ${table('Oldest problem ranges', rows.slice(0, MAX_ROWS), [
-      ['Range', ({ rangeId }) => rangeName(rangeId, consoleUrl)],
-      ['Problem', ({ problem }) => formatProblem(problem)],
-      ['Table', placeOf, 'place'],
-      ['Reported by', ({ nodeId, storeId }) => `n${nodeId} s${storeId || '–'}`],
-      ['For', ({ firstSeenAt }) => relativeTime(firstSeenAt, nowMs), 'number'],
-    ])}
-    ${rangeCommand(rows[0], flag)}${read}`;
-}
-
-/** `movr.public.rides, index 1`. */
-function placeOf(range: ProblemRangeStatus | HotRangeStatus): string {
-  const text = formatTable(range.table, 'id') || (systemRangeName(range) ?? '–');
-  return range.index === '' ? text : `${text}, index ${range.index}`;
-}
-
-/** Which nodes may be restarted now, and what would be lost with the others and with a locality. */
-export function safeToStop(
-  { answer, nodes, reason }: SafeToStopStatus,
-  { dependent = [], unknownVoters }: RangesStatus,
-): Html {
-  const decision =
-    answer === 'yes'
-      ? html`<p>
-          One of these nodes may stop now without a range losing its quorum:
-          <b>${formatList(nodes)}</b>.
-        </p>`
-      : html`<p>
-          ${icon('warning')} ${answer === 'no' ? 'No node may stop now' : 'Not known'}: ${reason}.
-        </p>`;
-  const unknown = Math.max(unknownVoters?.node ?? 0, unknownVoters?.locality ?? 0);
-  const bounds =
-    unknown > 0 &&
-    html`<p class="quiet">Lower bounds: the voters of ${formatRanges(unknown)} are not known.</p>`;
-  if (dependent.length === 0) return html`${decision}${bounds}`;
-  return html`${decision}${table('Dependent ranges', dependent.slice(0, MAX_ROWS), [
-    ['If it stopped', ({ name }) => name, 'name'],
-    ['Lose quorum', ({ quorum }) => formatCount(quorum), 'number'],
-    ['Lose last replica', ({ lastReplica }) => formatCount(lastReplica), 'number'],
-    ['No quorum now', ({ withoutQuorum }) => known(withoutQuorum, formatCount), 'number'],
-  ])}${bounds}`;
-}
-
-function formatProblem(problem: string): string {
-  return problem.replaceAll('_', ' ');
-}
-
-/** The ranges with most queries and with most CPU. */
-export function hotRanges({ hottest }: RangesStatus, { flag, consoleUrl }: RangeDetails): Html {
-  const [first] = hottest;
-  if (first === undefined) return html`<p>No range is listed.</p>`;
-  const max = Math.max(1, ...hottest.map(({ queriesPerSecond }) => queriesPerSecond));
-  const hasCpu = hottest.some(({ cpuSecondsPerSecond }) => cpuSecondsPerSecond !== undefined);
-  return html`${table('Hottest ranges', hottest.slice(0, MAX_ROWS), [
-    ['Range', ({ rangeId }) => rangeName(rangeId, consoleUrl)],
-    ['Table', placeOf, 'place'],
-    ['Node', ({ nodeId }) => `n${nodeId}`],
-    ['Load', ({ queriesPerSecond }) => bar(queriesPerSecond / max), 'bars'],
-    ['Queries/s', ({ queriesPerSecond }) => formatNumber(queriesPerSecond), 'number'],
-    ['Writes/s', ({ writesPerSecond }) => known(writesPerSecond, formatNumber), 'number'],
-    hasCpu && ['CPU', (range) => known(range.cpuSecondsPerSecond, formatPercent), 'number'],
-  ])}${rangeCommand(first, flag)}`;
-}
-
-/** The details of a range are shown by a command, which may need the name of the cluster, and by the DB Console. */
-export interface RangeDetails {
-  /** ` --cluster NAME`, or empty. */
-  readonly flag: string;
-  readonly consoleUrl?: string | undefined;
-}
-
-function rangeName(rangeId: number, consoleUrl: string | undefined): Part {
-  const name = `r${rangeId}`;
-  return consoleUrl === undefined
-    ? name
-    : html`<a href="${reportUrl(consoleUrl, rangeId)}">${name}</a>`;
-}
-
-/** The command that shows all that is known of the first range of a table. */
-function rangeCommand(range: ProblemRangeStatus | HotRangeStatus | undefined, flag: string) {
-  if (range === undefined) return undefined;
-  return html`<p class="quiet">
-    Details of the first: ${withCode(`\`crdb-exporter range ${range.rangeId}${flag}\``)}
-  </p>`;
-}
-
-/** The tables with most load. */
-export function loadedTables({ tables, nodes }: RangesStatus): Html {
-  if (tables.length === 0) return html`<p>No table has ranges.</p>`;
-  const hasCpu = tables.some(({ cpuSecondsPerSecond }) => cpuSecondsPerSecond !== undefined);
-  const hasSize = tables.some(({ sizeBytes }) => sizeBytes !== undefined);
-  const partial =
-    nodes.failed > 0 &&
-    html`<p class="old">${icon('warning')} ${readFrom(nodes)} The figures are lower bounds.</p>`;
-  return html`${table('Tables with most load', tables.slice(0, MAX_ROWS), [
-    ['Table', ({ id, name }) => name ?? formatTable(id, 'id'), 'name'],
-    ['Queries/s', ({ queriesPerSecond }) => formatNumber(queriesPerSecond), 'number'],
-    ['Writes/s', ({ writesPerSecond }) => formatNumber(writesPerSecond), 'number'],
-    hasCpu && ['CPU', (one) => known(one.cpuSecondsPerSecond, formatPercent), 'number'],
-    ['Ranges', ({ ranges }) => formatCount(ranges), 'number'],
-    hasSize && ['Size', ({ sizeBytes }) => known(sizeBytes, formatBytes), 'number'],
-  ])}${partial}`;
+function nodeItem(node: NodeStatus, nowMs: number, lastSeenAt: string | undefined): Html {
+  const { id, isStale, recordAt } = node;
+  if (lastSeenAt !== undefined) {
+    return html`<li class="past">
+      <b>n${id}</b> ${icon('unknown')} last seen ${stateText(node)}
+      ${relativeTime(lastSeenAt, nowMs)} ago
+    </li>`;
+  }
+  const age =
+    isStale && recordAt !== undefined && html`, record ${relativeTime(recordAt, nowMs)} old`;
+  return html`<li class="${nodeLevel(node)}">
+    <b>n${id}</b> ${icon(nodeLevel(node))} ${stateText(node)}${age}
+  </li>`;
 }
 
 /** Sessions by state, and the applications with the oldest transactions. */
@@ -231,7 +80,7 @@ export function sessionTables(sessions: SessionsStatus, thresholds: Thresholds):
 
 /** Above `maxSeconds` it is marked. */
 function formatTransactionAge(seconds: number, maxSeconds: number): Html {
-  if (seconds === 0) return html`–`;
+  if (seconds === 0) return html`none`;
   const age = formatDuration(seconds);
   return seconds <= maxSeconds
     ? html`${age}`
@@ -276,14 +125,59 @@ export function assistantState(assistant: AssistantStatus, nowMs: number): Html 
   </p>`;
 }
 
-/** What was read against the nodes' own counts. */
-function scanCheckLine({ replicas, leases, disagrees }: ScanCheck): Html {
-  const counted =
-    leases === undefined
-      ? 'how many leases the nodes count is not known'
-      : `${formatCount(leases.read)} leases read, the nodes count ${formatCount(leases.counted)} valid ones`;
-  const text = `${formatReplicas(replicas)}; ${counted}.`;
-  return disagrees
-    ? html`<p class="old">${icon('warning')} ${text}</p>`
-    : html`<p class="quiet">${text}</p>`;
+/** The collectors with the age of their data and their errors, each error once. */
+export function collectorTable(collectors: readonly CollectorStatus[], nowMs: number): Html {
+  const firstWith = ({ error }: CollectorStatus) =>
+    collectors.find((one) => one.error !== undefined && one.error.message === error?.message);
+  const columns: readonly Column<CollectorStatus>[] = [
+    ['Collector', ({ name }) => name],
+    [
+      'State',
+      (one) => {
+        const first = firstWith(one);
+        return html`${icon(one.state)} ${one.state}${first && first !== one && `, as ${first.name}`}`;
+      },
+    ],
+    [
+      'Age',
+      ({ lastSuccessAt: at, intervalSeconds }) =>
+        at && bar((nowMs - Date.parse(at)) / 1000 / intervalSeconds),
+      'bars',
+    ],
+    [
+      'Data',
+      ({ lastSuccessAt: at, intervalSeconds, configuredIntervalSeconds }) => {
+        const age = at ? html`${relativeTime(at, nowMs)} old` : 'none';
+        const configured =
+          intervalSeconds > configuredIntervalSeconds &&
+          ` instead of ${formatDuration(configuredIntervalSeconds)}`;
+        return html`${age}, every ${formatDuration(intervalSeconds)}${configured}`;
+      },
+    ],
+    ['Duration', ({ durationSeconds }) => known(durationSeconds, formatDuration), 'number'],
+    ['Items', ({ items }) => known(items, formatCount), 'number'],
+    ['Read', ({ bytes }) => known(bytes, formatBytes), 'number'],
+    ['Series', ({ series }) => formatCount(series), 'number'],
+    [
+      'Next poll',
+      ({ isPolling, nextPollAt: at }) => {
+        if (isPolling) return 'polling';
+        return at ? html`in ${relativeTime(at, nowMs)}` : 'on /probe';
+      },
+    ],
+  ];
+  return table(
+    'Collectors',
+    collectors,
+    columns,
+    (one) =>
+      one.error &&
+      firstWith(one) === one &&
+      html`<tr class="error">
+        <td colspan="${columns.length}">
+          <b>${one.error.reason}:</b> ${one.error.message}.
+          <span class="advice">${withCode(one.error.advice)}</span>
+        </td>
+      </tr>`,
+  );
 }

@@ -10,13 +10,12 @@ import {
   relativeTime,
   withCode,
 } from '../../../../src/web/status/page/html.ts';
+import { assistantState, sessionTables } from '../../../../src/web/status/page/panels.ts';
 import {
-  assistantState,
   hotRanges,
   loadedTables,
   problemRanges,
-  sessionTables,
-} from '../../../../src/web/status/page/panels.ts';
+} from '../../../../src/web/status/page/range-panels.ts';
 import { RANGES, sessionsResult } from '../results.ts';
 
 const NOW = '2026-03-01T12:00:00.000Z';
@@ -110,8 +109,8 @@ describe('sessions', () => {
     expect(all(drawn, /data-title="(?:Oldest|Idle in) txn"[^>]*>([^]*?)<\/td>/g)).toEqual([
       '5 min',
       `<span class="old">${icon('warning').text} 5 min 1 s</span>`,
-      '–',
-      '–',
+      'none',
+      'none',
     ]);
   });
 
@@ -189,6 +188,24 @@ test('no problem is only known of the ranges that were read', () => {
   expect(textOf(problemRanges({ ...RANGES, nodes }, [], NOW_MS, { flag: '' }))).toBe(
     'No range that was read has a problem. Read from 2 of 4 nodes; 1 down and not queried.',
   );
+});
+
+test('tables without a quorum are named with the number of their ranges', () => {
+  const withoutQuorum = {
+    tables: [
+      { id: '104', name: 'movr.public.users', ranges: 3 },
+      { id: '105', name: undefined, ranges: 1 },
+    ],
+    moreTables: 2,
+    otherRanges: 1,
+  };
+  const damaged = { ...RANGES, problems: { unavailable: 5 }, withoutQuorum };
+  const text = 'movr.public.users (3 ranges), table 105 (1 range), 2 more and 1 range outside';
+  const shown = problemRanges(damaged, [], NOW_MS, { flag: '' });
+  expect(textOf(shown)).toContain(`Tables without quorum: ${text} of known tables.`);
+  const nodes = { scanned: 2, failed: 1, skipped: 0 };
+  const partly = problemRanges({ ...damaged, nodes }, [], NOW_MS, { flag: '' });
+  expect(textOf(partly)).toContain(`Tables without quorum, at least: ${text}`);
 });
 
 const columnsWith = (sizeBytes?: number, cpuSecondsPerSecond?: number) => {

@@ -1,0 +1,217 @@
+import { reportUrl } from '../../../findings/links.ts';
+import type { Finding } from '../../../findings/problem.ts';
+import {
+  type HotRangeStatus,
+  type ProblemRangeStatus,
+  type RangesStatus,
+  formatTable,
+  systemRangeName,
+} from '../../../findings/ranges.ts';
+import { formatRanges } from '../../../findings/safe-to-stop.ts';
+import { type ScanCheck, formatReplicas } from '../../../findings/scan-check.ts';
+import {
+  formatBytes,
+  formatCount,
+  formatList,
+  formatNumber,
+  formatPercent,
+} from '../../../format.ts';
+import { SEVERITIES } from '../../../vocabulary.ts';
+import type { SafeToStopStatus } from '../cluster.ts';
+import {
+  bar,
+  type Html,
+  html,
+  icon,
+  known,
+  MAX_ROWS,
+  type Part,
+  relativeTime,
+  table,
+  withCode,
+} from './html.ts';
+
+function readFrom({ scanned, failed, skipped }: RangesStatus['nodes']): string {
+  const down = skipped > 0 ? `; ${skipped} down and not queried` : '';
+  return `Read from ${scanned} of ${scanned + failed + skipped} nodes${down}.`;
+}
+
+/** Range problems by number, and the ranges with the oldest of the worst ones. */
+export function problemRanges(
+  { problems, oldest, nodes, downSinceScan, scanCheck, withoutQuorum }: RangesStatus,
+  findings: readonly Finding[],
+  nowMs: number,
+  { flag, consoleUrl }: RangeDetails,
+): Html {
+  const read = html`<p class="quiet">${readFrom(nodes)}</p>
+    ${scanCheck && scanCheckLine(scanCheck)}${
+      downSinceScan.length > 0 &&
+      html`<p class="old">
+        ${icon('warning')} Read before node ${formatList(downSinceScan)} went down: the next scan
+        shows the effect.
+      </p>`
+    }`;
+  const counts = Object.entries(problems);
+  if (counts.length === 0)
+    return html`<p>No range${nodes.failed > 0 && ' that was read'} has a problem.</p>
+      ${read}`;
+  /** The level of the finding about this problem. */
+  const levelOf = (problem: string) =>
+    findings.find(({ key }) => key === `ranges ${problem}`)?.level ?? 'warning';
+  const rankOf = (problem: string) => SEVERITIES.indexOf(levelOf(problem));
+  const rows = oldest.toSorted((a, b) => rankOf(a.problem) - rankOf(b.problem));
+  return html`<ul class="counts">
+      ${counts.map(
+        ([problem, count]) =>
+          html`<li class="${levelOf(problem)}">
+            <b>${formatCount(count)}</b> ${formatProblem(problem)}
+          </li>`,
+      )}
+    </ul>
+    ${damagedTables(withoutQuorum, nodes.failed > 0)}${table(
+      'Oldest problem ranges',
+      rows.slice(0, MAX_ROWS),
+      [
+        ['Range', ({ rangeId }) => rangeName(rangeId, consoleUrl)],
+        ['Problem', ({ problem }) => formatProblem(problem)],
+        ['Table', placeOf, 'place'],
+        [
+          'Reported by',
+          ({ nodeId, storeId }) =>
+            `n${nodeId}${storeId > 0 ? ` s${storeId}` : ', store not known'}`,
+        ],
+        ['For', ({ firstSeenAt }) => relativeTime(firstSeenAt, nowMs), 'number'],
+      ],
+    )}
+    ${rangeCommand(rows[0], flag)}${read}`;
+}
+
+/** The tables whose users wait; without some nodes there may be more. */
+function damagedTables(
+  { tables, moreTables, otherRanges }: RangesStatus['withoutQuorum'],
+  isPartial: boolean,
+): Html | false {
+  const listed = tables.map(({ id, name, ranges }) => {
+    return `${name ?? formatTable(id)} (${formatRanges(ranges)})`;
+  });
+  const more = moreTables > 0 ? [`${formatCount(moreTables)} more`] : [];
+  const others = otherRanges > 0 ? [`${formatRanges(otherRanges)} outside of known tables`] : [];
+  const all = [...listed, ...more, ...others];
+  return (
+    all.length > 0 &&
+    html`<p class="place">
+      ${icon('critical')} Tables without quorum${isPartial && ', at least'}: ${formatList(all)}.
+    </p>`
+  );
+}
+
+/** `movr.public.rides, index 1`. */
+function placeOf(range: ProblemRangeStatus | HotRangeStatus): string {
+  const text =
+    formatTable(range.table, 'id') || (systemRangeName(range) ?? 'outside of known tables');
+  return range.index === '' ? text : `${text}, index ${range.index}`;
+}
+
+/** Which nodes may be restarted now, and what would be lost with the others and with a locality. */
+export function safeToStop(
+  { answer, nodes, reason }: SafeToStopStatus,
+  { dependent = [], unknownVoters }: RangesStatus,
+): Html {
+  const decision =
+    answer === 'yes'
+      ? html`<p>
+          One of these nodes may stop now without a range losing its quorum:
+          <b>${formatList(nodes)}</b>.
+        </p>`
+      : html`<p>
+          ${icon('warning')} ${answer === 'no' ? 'No node may stop now' : 'Not known'}: ${reason}.
+        </p>`;
+  const unknown = Math.max(unknownVoters?.node ?? 0, unknownVoters?.locality ?? 0);
+  const bounds =
+    unknown > 0 &&
+    html`<p class="quiet">Lower bounds: the voters of ${formatRanges(unknown)} are not known.</p>`;
+  if (dependent.length === 0) return html`${decision}${bounds}`;
+  return html`${decision}${table('Dependent ranges', dependent.slice(0, MAX_ROWS), [
+    ['If it stopped', ({ name }) => name, 'name'],
+    ['Lose quorum', ({ quorum }) => formatCount(quorum), 'number'],
+    ['Lose last replica', ({ lastReplica }) => formatCount(lastReplica), 'number'],
+    [
+      'No quorum now',
+      (one) => (one.withoutQuorum === undefined ? 'not counted' : formatCount(one.withoutQuorum)),
+      'number',
+    ],
+  ])}${bounds}`;
+}
+
+function formatProblem(problem: string): string {
+  return problem.replaceAll('_', ' ');
+}
+
+/** The ranges with most queries and with most CPU. */
+export function hotRanges({ hottest }: RangesStatus, { flag, consoleUrl }: RangeDetails): Html {
+  const [first] = hottest;
+  if (first === undefined) return html`<p>No range is listed.</p>`;
+  const max = Math.max(1, ...hottest.map(({ queriesPerSecond }) => queriesPerSecond));
+  const hasCpu = hottest.some(({ cpuSecondsPerSecond }) => cpuSecondsPerSecond !== undefined);
+  return html`${table('Hottest ranges', hottest.slice(0, MAX_ROWS), [
+    ['Range', ({ rangeId }) => rangeName(rangeId, consoleUrl)],
+    ['Table', placeOf, 'place'],
+    ['Node', ({ nodeId }) => `n${nodeId}`],
+    ['Load', ({ queriesPerSecond }) => bar(queriesPerSecond / max), 'bars'],
+    ['Queries/s', ({ queriesPerSecond }) => formatNumber(queriesPerSecond), 'number'],
+    ['Writes/s', ({ writesPerSecond }) => known(writesPerSecond, formatNumber), 'number'],
+    hasCpu && ['CPU', (range) => known(range.cpuSecondsPerSecond, formatPercent), 'number'],
+  ])}${rangeCommand(first, flag)}`;
+}
+
+/** The details of a range are shown by a command, which may need the name of the cluster, and by the DB Console. */
+export interface RangeDetails {
+  /** ` --cluster NAME`, or empty. */
+  readonly flag: string;
+  readonly consoleUrl?: string | undefined;
+}
+
+function rangeName(rangeId: number, consoleUrl: string | undefined): Part {
+  const name = `r${rangeId}`;
+  return consoleUrl === undefined
+    ? name
+    : html`<a href="${reportUrl(consoleUrl, rangeId)}">${name}</a>`;
+}
+
+/** The command that shows all that is known of the first range of a table. */
+function rangeCommand(range: ProblemRangeStatus | HotRangeStatus | undefined, flag: string) {
+  if (range === undefined) return undefined;
+  return html`<p class="quiet">
+    Details of the first: ${withCode(`\`crdb-exporter range ${range.rangeId}${flag}\``)}
+  </p>`;
+}
+
+/** The tables with most load. */
+export function loadedTables({ tables, nodes }: RangesStatus): Html {
+  if (tables.length === 0) return html`<p>No table has ranges.</p>`;
+  const hasCpu = tables.some(({ cpuSecondsPerSecond }) => cpuSecondsPerSecond !== undefined);
+  const hasSize = tables.some(({ sizeBytes }) => sizeBytes !== undefined);
+  const partial =
+    nodes.failed > 0 &&
+    html`<p class="old">${icon('warning')} ${readFrom(nodes)} The figures are lower bounds.</p>`;
+  return html`${table('Tables with most load', tables.slice(0, MAX_ROWS), [
+    ['Table', ({ id, name }) => name ?? formatTable(id, 'id'), 'name'],
+    ['Queries/s', ({ queriesPerSecond }) => formatNumber(queriesPerSecond), 'number'],
+    ['Writes/s', ({ writesPerSecond }) => formatNumber(writesPerSecond), 'number'],
+    hasCpu && ['CPU', (one) => known(one.cpuSecondsPerSecond, formatPercent), 'number'],
+    ['Ranges', ({ ranges }) => formatCount(ranges), 'number'],
+    hasSize && ['Size', ({ sizeBytes }) => known(sizeBytes, formatBytes), 'number'],
+  ])}${partial}`;
+}
+
+/** What was read against the nodes' own counts. */
+function scanCheckLine({ replicas, leases, disagrees }: ScanCheck): Html {
+  const counted =
+    leases === undefined
+      ? 'how many leases the nodes count is not known'
+      : `${formatCount(leases.read)} leases read, the nodes count ${formatCount(leases.counted)} valid ones`;
+  const text = `${formatReplicas(replicas)}; ${counted}.`;
+  return disagrees
+    ? html`<p class="old">${icon('warning')} ${text}</p>`
+    : html`<p class="quiet">${text}</p>`;
+}
