@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
@@ -82,4 +83,21 @@ describe('more connections than file descriptors', TIMEOUT, () => {
     await untilPolled(address);
     expect(await terminate(running)).toBe(0);
   });
+
+  test.skipIf(!existsSync('/usr/bin/prlimit'))(
+    'are closed but for 12, also when the limit is lowered to 64 later',
+    async () => {
+      await using simulator = await simulate();
+      await using running = startExporterProcess({ simulator });
+      const address = await addressOf(running);
+      const { port, hostname } = new URL(address);
+      execFileSync('/usr/bin/prlimit', [`--pid=${running.child.pid}`, '--nofile=64:64']);
+      const sockets = Array.from({ length: 200 }, () => connect(Number(port), hostname).resume());
+      for (const socket of sockets) socket.on('error', () => undefined);
+      const dropped = async (): Promise<number | undefined> =>
+        (await scrape(address)).value('crdb_exporter_web_connections_dropped_total', {});
+      await expect.poll(dropped, TIMEOUT).toBeGreaterThan(200 - 12);
+      for (const socket of sockets) socket.destroy();
+    },
+  );
 });

@@ -14,14 +14,14 @@ export function connectionsFor(descriptors: number): number {
   return Math.min(MAX_OPEN, Math.max(MIN_OPEN, half));
 }
 
-/** How many connections the limit of open files (`ulimit -n`) allows; the most where the system does not tell it. */
-function readMaxOpen(): number {
+/** How many connections the limit of open files (`ulimit -n`) allows; undefined where the system does not tell it. */
+function readMaxOpen(): number | undefined {
   try {
     const limits = readFileSync('/proc/self/limits', 'utf8');
     const [, soft] = /^Max open files +(\d+)/m.exec(limits) ?? [];
-    return soft === undefined ? MAX_OPEN : connectionsFor(Number(soft));
+    return soft === undefined ? undefined : connectionsFor(Number(soft));
   } catch {
-    return MAX_OPEN;
+    return undefined;
   }
 }
 
@@ -29,7 +29,7 @@ function readMaxOpen(): number {
 export class Connections {
   /** The last response of each, undefined before the first request. The longest without a request or response first. */
   readonly #open = new Map<Socket, ServerResponse | undefined>();
-  readonly #maxOpen = readMaxOpen();
+  #maxOpen = MAX_OPEN;
   readonly #onDropped: () => void;
 
   /** Calls back for each connection that is closed because too many are open. */
@@ -41,6 +41,8 @@ export class Connections {
   add(socket: Socket): void {
     this.#open.set(socket, undefined);
     socket.on('close', () => this.#open.delete(socket));
+    // The limit may be lowered while the process runs.
+    this.#maxOpen = readMaxOpen() ?? this.#maxOpen;
     const [oldest = socket] = this.#open.keys();
     if (this.#open.size <= this.#maxOpen) return;
     this.#open.delete(oldest);
