@@ -32,21 +32,6 @@ export interface Outcome {
   readonly warnings?: ReadonlySet<string>;
 }
 
-/** The warning of a collector whose interval is longer than the configured one. */
-export const STRETCHED = 'responses are slow: max_duty stretches the interval';
-
-/**
- * The interval that keeps responses within their share of the time, in seconds. Example: with `max_duty: 0.1` responses
- * of 9 s stretch an interval of 60 s to 90 s. Waiting for what never responds puts no load on the cluster and does not
- * count.
- */
-export function intervalAfter(
-  last: LastPoll | undefined,
-  { interval, max_duty }: { readonly interval: number; readonly max_duty: number },
-): number {
-  return Math.max(interval, (last?.answerSeconds ?? 0) / max_duty);
-}
-
 export function describePoll(
   { items, pages, bytes, limits, answering }: PollStats,
   atMs: number,

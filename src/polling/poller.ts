@@ -18,15 +18,8 @@ import { fitBudget } from '../metrics/series-budget.ts';
 import { renderSnapshot, type Snapshot } from '../metrics/snapshot.ts';
 import { inSlices } from '../time-slice.ts';
 import type { Limit } from '../vocabulary.ts';
-import {
-  describePoll,
-  failureReason,
-  intervalAfter,
-  type Outcome,
-  STRETCHED,
-  unexpectedFailure,
-} from './outcome.ts';
-import { type Clock, maxAgeSeconds, Schedule } from './schedule.ts';
+import { describePoll, failureReason, type Outcome, unexpectedFailure } from './outcome.ts';
+import { type Clock, maxAgeSeconds, Schedule, STRETCHED, stretchInterval } from './schedule.ts';
 
 export interface PollerOptions {
   readonly cluster: string;
@@ -96,7 +89,7 @@ export class Poller {
 
   /** Longer than the configured one when responses are slow. */
   get intervalSeconds(): number {
-    return intervalAfter(this.#outcome.last, this.#options.settings);
+    return stretchInterval(this.#options.settings, this.#outcome.last?.answerSeconds);
   }
 
   get isPolling(): boolean {
@@ -281,7 +274,7 @@ export class Poller {
     const remedy = failure && this.#options.findRemedy(this.collector, { ...failure, hasWorked });
     const error = failure && { ...failure, remedy: failure.remedy ?? remedy };
     const { settings } = this.#options;
-    const isStretched = intervalAfter(last, settings) > settings.interval;
+    const isStretched = stretchInterval(settings, last?.answerSeconds) > settings.interval;
     const all = isStretched ? new Set([...warnings, STRETCHED]) : warnings;
     this.#outcome = {
       state: error === undefined ? 'ok' : 'failing',

@@ -77,6 +77,21 @@ export class Schedule {
   }
 }
 
+/** The warning of a collector whose interval is longer than the configured one. */
+export const STRETCHED = 'responses are slow: max_duty stretches the interval';
+
+/**
+ * The interval in seconds at which responses take no more than their share of the time. Example: with `max_duty: 0.1`
+ * responses of 9 s stretch an interval of 60 s to 90 s. Waiting for what never responds puts no load on the cluster and
+ * does not count.
+ */
+export function stretchInterval(
+  { interval, max_duty }: { readonly interval: number; readonly max_duty: number },
+  answerSeconds = 0,
+): number {
+  return Math.max(interval, answerSeconds / max_duty);
+}
+
 /** Age beyond which data is no longer shown: three intervals, but at most one and ten minutes. */
 export function maxAgeSeconds(configured: number | undefined, intervalSeconds: number): number {
   return configured ?? intervalSeconds + Math.min(2 * intervalSeconds, 600);
