@@ -21,9 +21,9 @@ import { failureReason } from '../polling/outcome.ts';
 import { SYSTEM_CLOCK } from '../polling/schedule.ts';
 import type { Api, Endpoint, RetryReason } from '../vocabulary.ts';
 import { type CommandContext, CommandError, EXIT, usageError } from './command.ts';
-import { addClusterOptions, loadCommandConfig } from './flags.ts';
 import { note } from './output/standard-output.ts';
 import { runCancellable } from './process/signals.ts';
+import { addClusterOptions, loadCommandConfig } from './schema-flags.ts';
 
 /** The cluster that a command queries by one of its APIs, with the same clients, limits and secrets as the exporter. */
 export interface ClusterTarget<A extends Api = 'cluster'> {

@@ -5,8 +5,8 @@ import { canScan } from '../json/scanner.ts';
 import type { Build } from '../metrics/exporter-metrics.ts';
 import { readBuild } from './build.ts';
 import { type CommandContext, CommandError, EXIT, usageError } from './command.ts';
-import { expandSwitches, optionTerm, takesNext } from './flags.ts';
 import { ignoreBrokenPipes, note, outputFailure } from './output/standard-output.ts';
+import { expandSwitches, optionTerm, takesNext } from './schema-flags.ts';
 
 const EXAMPLES = `
 Examples:

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { ConfigError } from '../../config/issues.ts';
 import { addExamples, type CommandContext, EXIT } from '../command.ts';
-import { addConfigFlags, loadCommandConfig } from '../flags.ts';
+import { addConfigFlags, loadCommandConfig } from '../schema-flags.ts';
 
 /** `check`: the configuration as `serve` would read it. */
 export function define(command: Command, context: CommandContext): void {

@@ -9,9 +9,9 @@ import { renderFamilies } from '../../metrics/snapshot.ts';
 import { SYSTEM_CLOCK } from '../../polling/schedule.ts';
 import { chooseCluster } from '../cluster-target.ts';
 import { addExamples, type CommandContext, EXIT } from '../command.ts';
-import { addClusterOptions, loadCommandConfig } from '../flags.ts';
 import { note, writeServerText } from '../output/standard-output.ts';
 import { runCancellable } from '../process/signals.ts';
+import { addClusterOptions, loadCommandConfig } from '../schema-flags.ts';
 
 /** `probe`: polls every enabled collector once and prints what a scrape would return for the cluster. */
 export function define(command: Command, context: CommandContext): void {

@@ -3,8 +3,7 @@ import { ranges } from '../../collectors/ranges/collector.ts';
 import { PROBLEM_ISSUES } from '../../findings/range-problems.ts';
 import { formatBytes, formatNumber } from '../../format.ts';
 import { addClusterAction, type ClusterTarget } from '../cluster-target.ts';
-import { addExamples, type CommandContext } from '../command.ts';
-import { positiveInteger } from '../flags.ts';
+import { addExamples, type CommandContext, positiveInteger } from '../command.ts';
 import {
   addListingOptions,
   type Column,

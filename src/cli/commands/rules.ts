@@ -5,7 +5,7 @@ import { parseYaml, visitYaml } from '../../config/document.ts';
 import { explainFileError } from '../../config/files.ts';
 import { findFile } from '../../config/sources.ts';
 import { addExamples, type CommandContext, CommandError } from '../command.ts';
-import { addConfigFileFlag, configSources, loadCommandConfig } from '../flags.ts';
+import { addConfigFileFlag, configSources, loadCommandConfig } from '../schema-flags.ts';
 import {
   type AlertTemplate,
   type ConfiguredSettings,

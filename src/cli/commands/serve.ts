@@ -8,9 +8,9 @@ import { Exporter, type ExporterOptions } from '../../exporter/exporter.ts';
 import { createLog, type Log } from '../../log.ts';
 import type { Build } from '../../metrics/exporter-metrics.ts';
 import { addExamples, type CommandContext, CommandError, EXIT, usageError } from '../command.ts';
-import { addConfigFlags, configSources } from '../flags.ts';
 import { onStopSignal, type StopSignal } from '../process/signals.ts';
 import { createSystemdNotifier, inheritedSockets } from '../process/systemd.ts';
+import { addConfigFlags, configSources } from '../schema-flags.ts';
 import { check } from './check.ts';
 
 /** `serve`, also without its name: the exporter. */

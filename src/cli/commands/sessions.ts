@@ -14,8 +14,7 @@ import { grantee } from '../../diagnosis/rules.ts';
 import { formatAge, formatBytes, formatCount, formatList } from '../../format.ts';
 import type { Infer } from '../../json/shape.ts';
 import { addClusterAction, type ClusterTarget, collectOnce } from '../cluster-target.ts';
-import { addExamples, type CommandContext, EXIT } from '../command.ts';
-import { parseDurationFlag } from '../flags.ts';
+import { addExamples, type CommandContext, EXIT, parseDurationFlag } from '../command.ts';
 import {
   addListingOptions,
   type Column,

@@ -1,10 +1,12 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { COLLECTORS } from '../collectors/index.ts';
 import { formatIssues } from '../config/issues.ts';
 import { type ConfigSources, loadConfig } from '../config/load.ts';
 import { CONFIG_FILE, type FlagKey, listFlags } from '../config/sources.ts';
-import { parseDuration } from '../config/values.ts';
 import { type CommandContext, usageError } from './command.ts';
+
+// The flags of the configuration are declared in its schema (config/schema.ts, config/cluster-schema.ts), each with its
+// key, type, default and help. This file gives them to the commands.
 
 const FLAGS = listFlags(COLLECTORS);
 const SWITCHES = new Set(
@@ -111,19 +113,4 @@ function toOptions(key: FlagKey): Option[] {
 function formatDefault(value: unknown): string {
   if (Array.isArray(value)) return value.map(String).join(',');
   return typeof value === 'string' ? value : JSON.stringify(value);
-}
-
-/** A duration as Prometheus writes them, in seconds. */
-export function parseDurationFlag(text: string): number {
-  const seconds = parseDuration(text);
-  if (seconds !== undefined) return seconds;
-  throw new InvalidArgumentError('It must be a duration like 5m, 1h30m or 500ms.');
-}
-
-/** Parser of ids and numbers of things: whole numbers from 1. */
-export function positiveInteger(expected: string): (text: string) => number {
-  return (text) => {
-    if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
-    throw new InvalidArgumentError(expected);
-  };
 }
