@@ -1,9 +1,13 @@
 import type { NodeList, Tier } from '../../cockroach/node.ts';
-import { PROBLEMS } from '../../vocabulary.ts';
+import {
+  countReplicas,
+  countSpare,
+  isUnavailable,
+  isUnderreplicated,
+  type ReplicaCount,
+  type ReplicaHistory,
+} from './lost-replicas.ts';
 import { type KnownVoters, MIN_WITH_NON_VOTERS } from './voters.ts';
-
-const UNAVAILABLE = 1 << PROBLEMS.indexOf('unavailable');
-const UNDERREPLICATED = 1 << PROBLEMS.indexOf('underreplicated');
 
 /** Nodes that may stop together, and the ranges that would then be lost to their users. */
 export interface FailureDomain {
@@ -31,30 +35,19 @@ interface LiveNode extends NodeDomain {
   readonly localities: readonly LocalityDomain[];
 }
 
-/** A range, as complete scans showed it. */
-export interface HolderCounts {
-  /** Holders in the last scan. */
-  readonly last: number;
-  /** Holders when it last had all of them in two scans; 0 while that is not known. */
-  readonly intended: number;
-  /** Whether it was under-replicated in the last scan. */
-  readonly wasMissingSome: boolean;
-}
-
-/** The holders of a range, as a complete scan saw them. */
-export interface HolderView {
-  /** Number of nodes that reported it and have a column. */
+/** The holders of a range in a complete scan. */
+export interface ScannedHolders {
+  /** Number of nodes that reported the range and have a column in the table. */
   readonly reporting: number;
-  /** Number of replicas on nodes that have no column. */
+  /** Number of replicas that were reported by nodes without a column: 1 for a range with nine holders. */
   readonly unplaced: number;
-  /** Number of former holders that are not live. */
+  /** Number of nodes that held the range before and are not live. */
   readonly down: number;
-  /** The range in the complete scan before. */
-  readonly before: HolderCounts;
+  readonly history: ReplicaHistory;
 }
 
 /** A range with at least one live replica. */
-interface LiveRange extends HolderView {
+interface LiveRange extends ScannedHolders {
   /** Node ids; the first `reporting` are those that reported the range. */
   readonly holders: readonly number[];
   /** A bit for each of PROBLEMS. */
@@ -116,61 +109,80 @@ export class FailureDomains {
     return this.isMember(nodeId) && this.#members[nodeId] !== null;
   }
 
-  /** Adds a range; returns what the next scan must know. */
-  addRange(range: LiveRange): HolderCounts {
-    const { reporting, unplaced, down, before, problems } = range;
-    const seen = reporting + unplaced;
-    const { live, intended, isMissingSome } = countReplicas(seen, problems, before);
-    const isUnavailable = (problems & UNAVAILABLE) !== 0;
-    const isReported = (problems & UNDERREPLICATED) !== 0;
-    // A range with one holder, which it had not before, was split off after others were read, or dropped before they were.
-    const isPartial = seen === 1 && before.last !== 1 && !(before.last === 0 && this.#isFirst);
-    if (!isPartial || isUnavailable || (isReported && before.last > 1)) {
-      const voters = this.#voters?.votersOf(range.tableIndex, intended);
-      // A new replica is a holder before it is a voter. Example: of nodes 1, 2 and 3 the last is down, and 4 gets a replica:
-      // there are three holders, and yet one of three voters is missing while the range is under-replicated.
-      const missing = Math.max(0, intended - live, isMissingSome ? down : 0);
-      const canLose = isUnavailable ? -1 : spareReplicas(live, missing, voters ?? intended);
-      const isUncertain = unplaced > 0 || (voters === undefined && intended >= MIN_WITH_NON_VOTERS);
-      // A node without a column cannot say that it holds one of the last that are needed.
-      if (isUncertain && (missing > 0 || (unplaced > 0 && canLose <= 0)))
-        this.unknownVoters.node += 1;
-      const isSplit = this.#addToDomains(range, live, canLose);
-      if (isUncertain && isSplit) this.unknownVoters.locality += 1;
+  /** Adds a range that has a live replica. Returns the history of the range for the next scan. */
+  addRange(range: LiveRange): ReplicaHistory {
+    const { reporting, unplaced, history, problems } = range;
+    const found = reporting + unplaced;
+    const { live, intended, isMissingSome } = countReplicas(found, problems, history);
+    const isPartlyFound = this.#isPartlyFound(found, history);
+    const isShort = isUnderreplicated(problems);
+    if (!isPartlyFound || isUnavailable(problems) || (isShort && history.lastHolders > 1)) {
+      this.#addReplicas(range, { live, intended, isMissingSome });
     }
-    // One scan shows nothing for sure: a replica may have moved, or the range may have been split off.
-    const isSure = !isMissingSome && (seen === before.last || (seen === 1 && !isPartial));
-    return { last: seen, intended: isSure ? seen : before.intended, wasMissingSome: isReported };
+    // One scan does not prove the number: a replica may have moved, or the range may have been split off.
+    const isConfirmed = found === history.lastHolders || (found === 1 && !isPartlyFound);
+    return {
+      lastHolders: found,
+      intended: isConfirmed && !isMissingSome ? found : history.intended,
+      wasUnderreplicated: isShort,
+    };
   }
 
   /**
-   * Adds a range that can lose `canLose` of its `live` replicas; below 0 it has no quorum. Returns whether a locality holds
+   * Whether the scan has found one replica of a range that has more, as it had another number in the scan before. Example:
+   * the scan reads the nodes 1 and 2, then range 7 is split off on the nodes 1, 2 and 3, then the scan reads node 3. It
+   * finds 7 on node 3 alone.
+   */
+  #isPartlyFound(found: number, { lastHolders }: ReplicaHistory): boolean {
+    const isNewOfCluster = lastHolders === 0 && this.#isFirst;
+    return found === 1 && lastHolders !== 1 && !isNewOfCluster;
+  }
+
+  #addReplicas(range: LiveRange, { live, intended, isMissingSome }: ReplicaCount): void {
+    const { unplaced, down } = range;
+    const voters = this.#voters?.votersOf(range.tableIndex, intended);
+    // A new replica is a holder before it is a voter. Example: of nodes 1, 2 and 3 the last is down, and 4 gets a replica:
+    // there are three holders, and yet one of three voters is missing while the range is under-replicated.
+    const missing = Math.max(0, intended - live, isMissingSome ? down : 0);
+    const spare = isUnavailable(range.problems)
+      ? -1
+      : countSpare(live, missing, voters ?? intended);
+    const isUncertain = unplaced > 0 || (voters === undefined && intended >= MIN_WITH_NON_VOTERS);
+    // The range depends on all of its holders, and those without a column are not counted.
+    const isHolderUncounted = unplaced > 0 && spare <= 0;
+    if (isUncertain && (missing > 0 || isHolderUncounted)) this.unknownVoters.node += 1;
+    const isSplit = this.#addToDomains(range, live, spare);
+    if (isUncertain && isSplit) this.unknownVoters.locality += 1;
+  }
+
+  /**
+   * Adds a range that can lose `spare` of its `live` replicas; below 0 it has no quorum. Returns whether a locality holds
    * two or more replicas of it, but not all.
    */
   #addToDomains(
     { holders, reporting }: Pick<LiveRange, 'holders' | 'reporting'>,
     live: number,
-    canLose: number,
+    spare: number,
   ): boolean {
     for (let index = 0; index < reporting; index += 1) {
       this.#reporting[index] = this.#members[holders[index] ?? 0];
     }
-    if (canLose <= 0) {
+    if (spare <= 0) {
       for (let index = 0; index < reporting; index += 1) {
         const node = this.#reporting[index];
         if (!node) continue;
-        increase(node, 1, live, canLose);
-        if (canLose < 0) node.withoutQuorum += 1;
+        increase(node, 1, live, spare);
+        if (spare < 0) node.withoutQuorum += 1;
       }
     }
     let isSplit = false;
     for (let tier = 0; tier < this.#tiers; tier += 1) {
-      if (this.#addToTier(tier, reporting, live, canLose)) isSplit = true;
+      if (this.#addToTier(tier, reporting, live, spare)) isSplit = true;
     }
     return isSplit;
   }
 
-  #addToTier(tier: number, reporting: number, live: number, canLose: number): boolean {
+  #addToTier(tier: number, reporting: number, live: number, spare: number): boolean {
     const nodes = this.#reporting;
     let isSplit = false;
     for (let index = 0; index < reporting; index += 1) {
@@ -179,80 +191,24 @@ export class FailureDomains {
       let inside = 0;
       for (let other = 0; other < reporting; other += 1) {
         if (nodes[other]?.localities[tier] !== domain) continue;
-        // The domain was added with the first of its holders.
+        // The first holder of the domain has added it for all.
         if (other < index) break;
         inside += 1;
       }
       if (inside === 0) continue;
-      increase(domain, inside, live, canLose);
+      increase(domain, inside, live, spare);
       if (inside > 1 && inside < live) isSplit = true;
     }
     return isSplit;
   }
 }
 
-/** How many replicas of a range are live, and how many it should have. */
-export interface ReplicaCount {
-  readonly live: number;
-  readonly intended: number;
-  /** Whether it is under-replicated, or was in the last scan and has got no more since. */
-  readonly isMissingSome: boolean;
-}
-
 /**
- * Counts the replicas of a range of which `count` were reported. Example: it had 3 in two scans, and 2 are reported now: one
- * has moved during the scan, and 3 are live. If it is reported as under-replicated, 2 of 3 are live.
+ * Counts a range of which `inside` of `live` replicas are in the domain. Example: a range can lose 1 of 3 live replicas. A
+ * zone with 2 of them counts for the quorum, and a zone with all 3 for both numbers.
  */
-export function countReplicas(
-  count: number,
-  problems: number,
-  { last, intended, wasMissingSome }: HolderCounts,
-): ReplicaCount {
-  // One replica reports it for all: when that one moves, no replica does.
-  const isReported = (problems & UNDERREPLICATED) !== 0;
-  const isMissingSome = isReported || (wasMissingSome && count <= last);
-  if (isMissingSome) {
-    return { live: count, intended: intendedReplicas(count, intended), isMissingSome };
-  }
-  if ((problems & UNAVAILABLE) !== 0) {
-    return { live: count, intended: Math.max(count, intended), isMissingSome };
-  }
-  const live = count + (count === last ? 0 : movedReplicas(count, intended));
-  return { live, intended: live, isMissingSome };
-}
-
-/**
- * How many more replicas a range can lose whichever they are; below 0 it has no quorum. Which holder is a voter is not
- * known, so each missing one counts as a voter while voters are left. Example: of 3 voters and 2 non-voters one is missing:
- * in the worst case 2 voters are live, the quorum is 2, and 0 are to spare.
- */
-function spareReplicas(live: number, missing: number, voters: number): number {
-  const quorum = quorumOf(voters);
-  const canLose = voters - missing - quorum;
-  // Only the worst case has no quorum, and the server does not say `unavailable`: there is one.
-  if (canLose < 0 && live >= quorum) return 0;
-  return canLose;
-}
-
-/** Replicas that moved during the scan and were not seen: 2 or 4 in place of 3 or 5 show that one did. */
-function movedReplicas(count: number, intended: number): number {
-  return count < intended ? intended - count : 1 - (count % 2);
-}
-
-/** An under-replicated range should have as many as it had before; else 3 where 1 or 2 are seen, and 5 where 3 or 4 are. */
-function intendedReplicas(count: number, before: number): number {
-  const isKnown = before > 1 || (before === 1 && count === 1);
-  return Math.max(isKnown ? before : count + 1 + (count % 2), count);
-}
-
-/** Replicas that make a majority: 2 of 3, 3 of 4. */
-export function quorumOf(replicas: number): number {
-  return Math.floor(replicas / 2) + 1;
-}
-
-/** Counts a range of which `inside` of `live` replicas are in the domain. */
-function increase(domain: FailureDomain, inside: number, live: number, canLose: number): void {
-  if (canLose >= 0 && inside > canLose) domain.quorum += 1;
+function increase(domain: FailureDomain, inside: number, live: number, spare: number): void {
+  if (spare >= 0 && inside > spare) domain.quorum += 1;
   if (inside === live) domain.allReplicas += 1;
 }
 

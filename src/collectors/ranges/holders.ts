@@ -1,19 +1,24 @@
+import type { FailureDomains, ScannedHolders } from './failure-domains.ts';
 import {
   countReplicas,
-  type FailureDomains,
-  type HolderCounts,
-  type HolderView,
-  quorumOf,
+  type FormerHolders,
+  judgeUnreported,
   type ReplicaCount,
-} from './failure-domains.ts';
-import { HAS_UNPLACED, HOLDER_COLUMNS, type RangeTable, WAS_MISSING_SOME } from './range-table.ts';
+  type ReplicaHistory,
+} from './lost-replicas.ts';
+import {
+  HAS_UNPLACED,
+  HOLDER_COLUMNS,
+  type RangeTable,
+  WAS_UNDERREPLICATED,
+} from './range-table.ts';
 
 /** The largest number that the column `nodes` holds. */
 export const MAX_NODE_ID = 0xffff;
 /** The largest number that the columns of counts hold. */
 const MAX_COUNT = 0xff;
 
-/** The nodes that hold each range: those that reported it in this scan, and those that did before. */
+/** The nodes that hold each range: those that have reported it in this scan, and those that did in earlier ones. */
 export class Holders {
   /** Node ids of the range that `read` was called for last. */
   readonly nodes: number[] = [];
@@ -25,7 +30,7 @@ export class Holders {
     this.#table = table;
   }
 
-  /** The node has reported the range in this scan. */
+  /** Records that the node has reported the range in this scan. */
   add(slot: number, nodeId: number): void {
     const { nodes, seen } = this.#table;
     const first = slot * HOLDER_COLUMNS;
@@ -40,7 +45,7 @@ export class Holders {
     this.#mark(slot, HAS_UNPLACED, true);
   }
 
-  /** Fills `nodes` and `seen`, and returns their number. */
+  /** Fills `nodes` and `seen` with the holders of the range, and returns their number; what follows in the arrays is old. */
   read(slot: number): number {
     const { nodes, seen } = this.#table;
     const first = slot * HOLDER_COLUMNS;
@@ -55,13 +60,13 @@ export class Holders {
     return count;
   }
 
-  /** Nodes that reported the range in this scan. */
+  /** The nodes that have reported the range in this scan. */
   seenNodes(slot: number): readonly number[] {
     const count = this.read(slot);
     return this.nodes.filter((_, index) => index < count && this.seen[index] === true);
   }
 
-  /** The last holder takes the column of the one that is removed. */
+  /** Removes a holder. Example: without 5, the columns 4, 5, 6, 7 become 4, 7, 6. */
   remove(slot: number, nodeId: number): void {
     const { nodes, seen } = this.#table;
     const first = slot * HOLDER_COLUMNS;
@@ -76,74 +81,78 @@ export class Holders {
     nodes[first + last] = 0;
   }
 
-  /** How many of the range's replicas are live, of which `replicas` were reported, and how many it should have. */
-  countReplicas(slot: number, replicas: number): ReplicaCount {
-    return countReplicas(replicas, this.#table.problems[slot] ?? 0, this.counts(slot));
+  /** Counts the replicas of a range of which this scan found `found`, before `settle`. */
+  countReplicas(slot: number, found: number): ReplicaCount {
+    return countReplicas(found, this.#table.problems[slot] ?? 0, this.history(slot));
   }
 
   /**
-   * Takes over which nodes hold the range, of which `replicas` were reported, after a scan of all live nodes; returns the
-   * lowest holder of a lost range. Example: nodes 1, 2 and 3 held it, none reports it now, and 1 and 2 are not live: no
-   * quorum of them can have moved or dropped it, so it is lost, and 1 is returned. If only node 1 is not live, the two
-   * others show that it was dropped.
+   * Ends a scan of all live nodes for the range, of which it found `found` replicas: removes the nodes that hold it no
+   * more, and adds it to `domains`. Returns the holder with the lowest id if the range is lost.
    */
-  settle(slot: number, replicas: number, domains: FailureDomains): number | undefined {
+  settle(slot: number, found: number, domains: FailureDomains): number | undefined {
+    const { reporting, live, down, lowestDown } = this.#removeFormer(slot, domains);
+    const history = this.history(slot);
+    const hasUnplaced = ((this.#table.marks[slot] ?? 0) & HAS_UNPLACED) !== 0;
+    const unplaced = hasUnplaced ? Math.max(0, found - reporting) : 0;
+    if (reporting + unplaced > 0) {
+      this.#settleLive(slot, { reporting, unplaced, down, history }, domains);
+      return undefined;
+    }
+    // It is not known whether the holders without a column are live.
+    if (hasUnplaced) return undefined;
+    const judgement = judgeUnreported({ live, down }, history);
+    if (judgement === 'dropped') this.#removeAll(slot, () => true);
+    return judgement === 'lost' ? lowestDown : undefined;
+  }
+
+  /**
+   * Removes the nodes that have left the cluster, and live ones that do not report the range; counts the former holders.
+   * `nodes` then begins with the `reporting` nodes that report it.
+   */
+  #removeFormer(
+    slot: number,
+    domains: FailureDomains,
+  ): FormerHolders & { readonly reporting: number; readonly lowestDown: number } {
     const { nodes, seen } = this;
     const count = this.read(slot);
     let reporting = 0;
-    let gone = 0;
+    let live = 0;
     let down = 0;
     let lowestDown = Infinity;
-    let members = 0;
     for (let index = 0; index < count; index += 1) {
       const nodeId = nodes[index] ?? 0;
-      if (!domains.isMember(nodeId)) {
-        this.remove(slot, nodeId);
-        continue;
-      }
-      members += 1;
-      if (seen[index] === true) {
+      const isMember = domains.isMember(nodeId);
+      if (isMember && seen[index] === true) {
         nodes[reporting] = nodeId;
         reporting += 1;
-      } else if (domains.isLive(nodeId)) {
-        this.remove(slot, nodeId);
-        gone += 1;
-      } else {
+      } else if (isMember && !domains.isLive(nodeId)) {
         lowestDown = Math.min(lowestDown, nodeId);
         down += 1;
+      } else {
+        this.remove(slot, nodeId);
+        if (isMember) live += 1;
       }
     }
-    const before = this.counts(slot);
-    const hasUnplaced = ((this.#table.marks[slot] ?? 0) & HAS_UNPLACED) !== 0;
-    const unplaced = hasUnplaced ? Math.max(0, replicas - reporting) : 0;
-    if (reporting + unplaced > 0) {
-      this.#settleLive(slot, { reporting, unplaced, down, before }, domains);
-      return undefined;
-    }
-    if (down === 0 || hasUnplaced) return undefined;
-    // A range that was seen once, with one holder, had just been split off, and others hold it, too.
-    if (members === 1 && before.intended === 0 && !before.wasMissingSome) return undefined;
-    if (gone < quorumOf(before.intended > 1 ? before.intended : members)) return lowestDown;
-    this.#removeAll(slot, () => true);
-    return undefined;
+    return { reporting, live, down, lowestDown };
   }
 
   /** `nodes` begins with those that reported the range. */
-  #settleLive(slot: number, seen: HolderView, domains: FailureDomains): void {
+  #settleLive(slot: number, scanned: ScannedHolders, domains: FailureDomains): void {
     const { problems, tableIndexes } = this.#table;
-    const counts = domains.addRange({
-      ...seen,
+    const history = domains.addRange({
+      ...scanned,
       holders: this.nodes,
       problems: problems[slot] ?? 0,
       tableIndex: tableIndexes[slot] ?? 0,
     });
-    this.setCounts(slot, counts);
-    const isMissingSome = seen.before.wasMissingSome || counts.wasMissingSome;
+    this.setHistory(slot, history);
+    const isShort = scanned.history.wasUnderreplicated || history.wasUnderreplicated;
     // The range has all of its replicas without those on nodes that are down: they were replaced.
-    if (seen.down > 0 && counts.intended === seen.reporting && !isMissingSome) {
+    if (scanned.down > 0 && history.intended === scanned.reporting && !isShort) {
       this.#removeAll(slot, (nodeId) => !domains.isLive(nodeId));
     }
-    if (seen.unplaced === 0) this.#mark(slot, HAS_UNPLACED, false);
+    if (scanned.unplaced === 0) this.#mark(slot, HAS_UNPLACED, false);
   }
 
   #removeAll(slot: number, isRemoved: (nodeId: number) => boolean): void {
@@ -153,7 +162,7 @@ export class Holders {
     }
   }
 
-  /** Whether it has holders, of which none was read. */
+  /** Whether the range has holders, and the scan read none of them. */
   isUnread(slot: number, readNodes: ReadonlySet<number>): boolean {
     const count = this.read(slot);
     for (let index = 0; index < count; index += 1) {
@@ -162,20 +171,20 @@ export class Holders {
     return count > 0;
   }
 
-  counts(slot: number): HolderCounts {
+  history(slot: number): ReplicaHistory {
     const { lastHolders, intended, marks } = this.#table;
     return {
-      last: lastHolders[slot] ?? 0,
+      lastHolders: lastHolders[slot] ?? 0,
       intended: intended[slot] ?? 0,
-      wasMissingSome: ((marks[slot] ?? 0) & WAS_MISSING_SOME) !== 0,
+      wasUnderreplicated: ((marks[slot] ?? 0) & WAS_UNDERREPLICATED) !== 0,
     };
   }
 
-  setCounts(slot: number, { last, intended, wasMissingSome }: HolderCounts): void {
-    const { lastHolders, intended: intendedColumn } = this.#table;
-    lastHolders[slot] = Math.min(last, MAX_COUNT);
-    intendedColumn[slot] = Math.min(intended, MAX_COUNT);
-    this.#mark(slot, WAS_MISSING_SOME, wasMissingSome);
+  setHistory(slot: number, history: ReplicaHistory): void {
+    const { lastHolders, intended } = this.#table;
+    lastHolders[slot] = Math.min(history.lastHolders, MAX_COUNT);
+    intended[slot] = Math.min(history.intended, MAX_COUNT);
+    this.#mark(slot, WAS_UNDERREPLICATED, history.wasUnderreplicated);
   }
 
   #mark(slot: number, mark: number, isSet: boolean): void {

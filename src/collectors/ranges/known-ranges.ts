@@ -8,12 +8,12 @@ import { MIN_WITH_NON_VOTERS, type SampleChoice } from './voters.ts';
 
 /** Replicas of a range are counted up to this number. */
 const MAX_REPLICAS = 15;
-/** A range is forgotten at this presence: it was missing from 3 complete scans, or from 15 partial ones. */
-const FORGOTTEN = -15;
-const MISSING_FROM_COMPLETE_SCAN = 5;
-const MISSING_FROM_PARTIAL_SCAN = 1;
-/** The table is rebuilt, which costs as much as all of it, once one in so many ranges is to be forgotten. */
-const EXPIRED_SHARE = 8;
+/** A scan that lacks a range lowers its presence by one of these. At -15, after 3 complete scans, the range expires. */
+const LOWERED_BY_COMPLETE_SCAN = 5;
+const LOWERED_BY_PARTIAL_SCAN = 1;
+const EXPIRED = -15;
+/** The table is rebuilt without its expired ranges once they are an eighth of all: that takes as long as filling it. */
+const EXPIRED_SHARE = 1 / 8;
 const MAX_SEQUENCE = 0xffff_ffff;
 const NO_LIVE_REPLICA = PROBLEMS.indexOf('no_live_replica');
 
@@ -24,13 +24,16 @@ export interface ReportedRange {
   readonly problems: number;
   /** Index in LEASE_KINDS of the lease that this replica holds; NO_LEASE when it holds none. */
   readonly lease: number;
-  /** Sequence of the lease, where this replica is a source for it, else 0. */
+  /** Sequence of the lease; 0 where it is taken from another replica (node-tally.ts). */
   readonly sequence: number;
   /** Number of the table index where the range begins. */
   readonly tableIndex: number;
 }
 
-/** Stages a replica of one store until its node is complete; false when the store has reported that range before. */
+/**
+ * Adds a replica to the staging table of its store, which `commit` reads once the node is complete. Returns false if the
+ * store has reported the range before.
+ */
 export function stage(table: RangeTable, range: ReportedRange): boolean {
   const size = table.size;
   const slot = table.put(range.rangeId);
@@ -55,15 +58,18 @@ export interface RangeSummary {
   readonly problemsByTable: Map<number, number[]>;
 }
 
-/** Results that only a scan of all live nodes has. */
+/** Gets the results that only a scan of all live nodes has. */
 export interface WholeView {
-  /** Counts what depends on the nodes and localities. */
+  /** Counts the ranges that depend on each node and locality. */
   readonly domains: FailureDomains;
-  /** Gets the ranges that no live node holds, each with the lowest node that held it; its store is not known. */
+  /** Gets each range that is lost, with the lowest id of the nodes that held it. Its `storeId` is 0: not known. */
   readonly onLost: (range: ListedRange) => void;
 }
 
-/** The ranges of a cluster, from scan to scan. */
+/**
+ * The ranges that the scans of a cluster have found. A scan calls `beginScan`, `commit` for each store, `chooseSamples` and
+ * `endScan`, in this order.
+ */
 export class KnownRanges {
   readonly table = new RangeTable();
   readonly tableIndexes = new TableIndexes();
@@ -75,7 +81,7 @@ export class KnownRanges {
     this.leaseChanges = leaseChanges;
   }
 
-  /** Forgets the last scan, except the sequences and holders that it left. */
+  /** Clears what the last scan reported. The sequences and holders stay, as the next scan is compared with them. */
   *beginScan(): Work {
     const { problems, leases, seen } = this.table;
     yield* walk(this.table.capacity, (from, to) => {
@@ -86,7 +92,7 @@ export class KnownRanges {
     });
   }
 
-  /** Adds the replicas of one store of a node, which is complete. */
+  /** Adds the replicas that one store has reported, after its node was read to the end. */
   *commit(staged: RangeTable, nodeId: number): Work {
     yield* this.table.makeRoomFor(staged);
     yield* walk(staged.capacity, (from, to) => {
@@ -94,38 +100,41 @@ export class KnownRanges {
     });
   }
 
-  #commitSlots(staged: RangeTable, nodeId: number, from: number, end: number): void {
+  #commitSlots(staged: RangeTable, nodeId: number, from: number, to: number): void {
     const { table } = this;
-    for (let slot = from; slot < end; slot += 1) {
-      const id = staged.ids[slot] ?? 0;
+    for (let stagedSlot = from; stagedSlot < to; stagedSlot += 1) {
+      const id = staged.ids[stagedSlot] ?? 0;
       if (id === 0) continue;
-      const to = table.put(id);
-      const replicas = Math.max(table.presence[to] ?? 0, 0);
-      if (replicas === 0) table.tableIndexes[to] = staged.tableIndexes[slot] ?? 0;
-      table.presence[to] = Math.min(replicas + 1, MAX_REPLICAS);
-      table.problems[to] = (table.problems[to] ?? 0) | (staged.problems[slot] ?? 0);
-      this.#commitLease(to, staged.leases[slot] ?? NO_LEASE, staged.sequences[slot] ?? 0);
-      this.#holders.add(to, nodeId);
+      const slot = table.put(id);
+      const replicas = Math.max(table.presence[slot] ?? 0, 0);
+      if (replicas === 0) table.tableIndexes[slot] = staged.tableIndexes[stagedSlot] ?? 0;
+      table.presence[slot] = Math.min(replicas + 1, MAX_REPLICAS);
+      table.problems[slot] = (table.problems[slot] ?? 0) | (staged.problems[stagedSlot] ?? 0);
+      const lease = staged.leases[stagedSlot] ?? NO_LEASE;
+      this.#commitLease(slot, lease, staged.sequences[stagedSlot] ?? 0);
+      this.#holders.add(slot, nodeId);
     }
   }
 
   /**
-   * Changes are counted where the lease is held now, against the sequence of an earlier scan. Example: it was 7, and the
-   * store that holds the lease reports 9: two changes. Two stores may claim a range for a moment: the one with the higher
-   * sequence is believed.
+   * Records the lease that a replica reports, and counts its changes since an earlier scan. Example: the sequence was 7 in
+   * the last scan, and the replica that holds the lease reports 9, so the lease has changed twice. If two replicas report
+   * that they hold it, as may happen while it moves, the one with the higher sequence counts.
    */
   #commitLease(slot: number, lease: number, sequence: number): void {
     const { leases, sequences, marks } = this.table;
-    const known = sequences[slot] ?? 0;
+    const knownSequence = sequences[slot] ?? 0;
     if (lease !== NO_LEASE) {
-      const isOld = ((marks[slot] ?? 0) & HAS_OLD_SEQUENCE) !== 0;
-      if (isOld && sequence > known) this.leaseChanges += sequence - known;
-      if (leases[slot] === NO_LEASE || sequence >= known) leases[slot] = lease;
+      const isOfEarlierScan = ((marks[slot] ?? 0) & HAS_OLD_SEQUENCE) !== 0;
+      if (isOfEarlierScan && sequence > knownSequence) {
+        this.leaseChanges += sequence - knownSequence;
+      }
+      if (leases[slot] === NO_LEASE || sequence >= knownSequence) leases[slot] = lease;
     }
-    sequences[slot] = Math.max(sequence, known);
+    sequences[slot] = Math.max(sequence, knownSequence);
   }
 
-  /** Offers the ranges that may have non-voters, before `endScan`. */
+  /** Offers the ranges that may have non-voters to `choice`, which chooses those whose voters are requested. */
   *chooseSamples(choice: SampleChoice): Work {
     yield* walk(this.table.capacity, (from, to) => {
       for (let slot = from; slot < to; slot += 1) this.#offerSample(choice, slot);
@@ -135,7 +144,7 @@ export class KnownRanges {
   #offerSample(choice: SampleChoice, slot: number): void {
     const { ids, presence, intended: intendedColumn, tableIndexes } = this.table;
     const replicas = presence[slot] ?? 0;
-    // A range of 3 replicas may be one of 5.
+    // Most ranges have 3 replicas and no non-voters. One that was found with 3 may have 5, of which 2 are missing.
     if (replicas <= 0 || (replicas < 3 && (intendedColumn[slot] ?? 0) < MIN_WITH_NON_VOTERS))
       return;
     const { live, intended } = this.#holders.countReplicas(slot, replicas);
@@ -145,8 +154,8 @@ export class KnownRanges {
   }
 
   /**
-   * Ends a scan that read these nodes: counts its ranges and forgets those that were not seen for long. With `whole` it
-   * takes over which nodes hold each range and counts what depends on them.
+   * Ends a scan that read these nodes: counts its ranges and drops the expired ones. With `whole`, after a scan of all
+   * live nodes, it also updates the holders of each range, and finds the lost ranges.
    */
   *endScan(readNodes: ReadonlySet<number>, whole?: WholeView): Work<RangeSummary> {
     const { table } = this;
@@ -157,15 +166,15 @@ export class KnownRanges {
       byProblem: PROBLEMS.map(() => 0),
       problemsByTable: new Map(),
     };
-    let forgotten = 0;
+    let expired = 0;
     yield* walk(table.capacity, (from, to) => {
-      forgotten += this.#endSlots(summary, readNodes, whole, from, to);
+      expired += this.#endSlots(summary, readNodes, whole, from, to);
     });
-    if (forgotten * EXPIRED_SHARE > table.size) yield* table.prune(FORGOTTEN);
+    if (expired > table.size * EXPIRED_SHARE) yield* table.prune(EXPIRED);
     return summary;
   }
 
-  /** Returns the number of ranges to be forgotten. */
+  /** Returns the number of expired ranges. */
   #endSlots(
     summary: RangeSummary,
     readNodes: ReadonlySet<number>,
@@ -174,19 +183,19 @@ export class KnownRanges {
     to: number,
   ): number {
     const { ids, presence } = this.table;
-    const step = whole === undefined ? MISSING_FROM_PARTIAL_SCAN : MISSING_FROM_COMPLETE_SCAN;
-    let forgotten = 0;
+    const lowered = whole === undefined ? LOWERED_BY_PARTIAL_SCAN : LOWERED_BY_COMPLETE_SCAN;
+    let expired = 0;
     for (let slot = from; slot < to; slot += 1) {
       if (ids[slot] === 0) continue;
-      const present = presence[slot] ?? 0;
-      if (present > 0) this.#count(summary, slot, present);
-      if (whole !== undefined) this.#settle(summary, slot, Math.max(present, 0), whole);
-      // Nothing is known of a range whose nodes were not read.
-      if (present > 0 || this.#holders.isUnread(slot, readNodes)) continue;
-      presence[slot] = Math.max(present - step, FORGOTTEN);
-      if (presence[slot] === FORGOTTEN) forgotten += 1;
+      const replicas = Math.max(presence[slot] ?? 0, 0);
+      if (replicas > 0) this.#count(summary, slot, replicas);
+      if (whole !== undefined) this.#settle(summary, slot, replicas, whole);
+      // A range is not missing if its nodes were not read.
+      if (replicas > 0 || this.#holders.isUnread(slot, readNodes)) continue;
+      presence[slot] = Math.max((presence[slot] ?? 0) - lowered, EXPIRED);
+      if (presence[slot] === EXPIRED) expired += 1;
     }
-    return forgotten;
+    return expired;
   }
 
   #count(summary: RangeSummary, slot: number, replicas: number): void {
@@ -203,6 +212,7 @@ export class KnownRanges {
     countProblems(counts, problems);
   }
 
+  /** Updates the holders of the range, and counts and reports it if it is lost. */
   #settle(
     summary: RangeSummary,
     slot: number,

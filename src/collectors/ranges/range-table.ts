@@ -15,7 +15,7 @@ export const HOLDER_COLUMNS = 8;
 /** Its sequence comes from an earlier scan. */
 export const HAS_OLD_SEQUENCE = 1;
 /** It was under-replicated in the last complete scan. */
-export const WAS_MISSING_SOME = 2;
+export const WAS_UNDERREPLICATED = 2;
 /** One of its holders has no column: it is a ninth one, or its id is above 65,535. */
 export const HAS_UNPLACED = 4;
 

@@ -1,10 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  FailureDomains,
-  type HolderCounts,
-} from '../../../src/collectors/ranges/failure-domains.ts';
+import { FailureDomains } from '../../../src/collectors/ranges/failure-domains.ts';
 import { Holders, MAX_NODE_ID } from '../../../src/collectors/ranges/holders.ts';
+import type { ReplicaHistory } from '../../../src/collectors/ranges/lost-replicas.ts';
 import { RangeTable } from '../../../src/collectors/ranges/range-table.ts';
 import { PROBLEMS } from '../../../src/vocabulary.ts';
 
@@ -25,7 +23,7 @@ const actions = fc.array(
 /** What a range is known to have. */
 interface Model {
   readonly seen: Map<number, boolean>;
-  counts: HolderCounts;
+  counts: ReplicaHistory;
 }
 
 describe('the holders of a range', () => {
@@ -39,7 +37,7 @@ describe('the holders of a range', () => {
           const slot = table.put(rangeId);
           const model = models.get(rangeId) ?? {
             seen: new Map(),
-            counts: { last: 0, intended: 0, wasMissingSome: false },
+            counts: { lastHolders: 0, intended: 0, wasUnderreplicated: false },
           };
           models.set(rangeId, model);
           if (act === 'add') {
@@ -52,8 +50,12 @@ describe('the holders of a range', () => {
             table.seen[slot] = 0;
             for (const id of model.seen.keys()) model.seen.set(id, false);
           } else {
-            model.counts = { last: value, intended: 255 - value, wasMissingSome: value > 7 };
-            holders.setCounts(slot, model.counts);
+            model.counts = {
+              lastHolders: value,
+              intended: 255 - value,
+              wasUnderreplicated: value > 7,
+            };
+            holders.setHistory(slot, model.counts);
           }
         }
         for (const [rangeId, model] of models) {
@@ -64,7 +66,7 @@ describe('the holders of a range', () => {
             .map((id, at) => [id, holders.seen[at]] as const);
           expect(new Map(found)).toEqual(model.seen);
           expect(found).toHaveLength(model.seen.size);
-          expect(holders.counts(slot)).toEqual(model.counts);
+          expect(holders.history(slot)).toEqual(model.counts);
         }
       }),
     );
@@ -74,8 +76,12 @@ describe('the holders of a range', () => {
     const table = new RangeTable();
     const holders = new Holders(table);
     const slot = table.put(1);
-    holders.setCounts(slot, { last: 400, intended: 256, wasMissingSome: true });
-    expect(holders.counts(slot)).toEqual({ last: 255, intended: 255, wasMissingSome: true });
+    holders.setHistory(slot, { lastHolders: 400, intended: 256, wasUnderreplicated: true });
+    expect(holders.history(slot)).toEqual({
+      lastHolders: 255,
+      intended: 255,
+      wasUnderreplicated: true,
+    });
   });
 });
 
@@ -102,7 +108,7 @@ function scanOne(
     domains = new FailureDomains({ toScan: all, toSkip: down, localities: new Map() }, true);
     lost = holders.settle(slot, seen.length, domains);
   }
-  return { lost, domains, counts: holders.counts(slot) };
+  return { lost, domains, history: holders.history(slot) };
 }
 
 describe('a former holder that is down', () => {
@@ -133,8 +139,8 @@ describe('a holder without a column', () => {
   test.each([
     ['a ninth one', NINE],
     ['one whose id is 70,000', [1, 2, 70_000]],
-  ])('%s counts as a replica', (_what, seen) => {
-    expect(scanOne({ seen, down: [] }).counts.last).toBe(seen.length);
+  ])('%s history as a replica', (_what, seen) => {
+    expect(scanOne({ seen, down: [] }).history.lastHolders).toBe(seen.length);
   });
 
   test('keeps its range from being reported lost', () => {
@@ -151,8 +157,8 @@ describe('a holder without a column', () => {
   });
 
   test('may be the only one', () => {
-    const { domains, counts, lost } = scanOne({ seen: [70_000], down: [] });
-    expect([counts.last, lost]).toEqual([1, undefined]);
+    const { domains, history, lost } = scanOne({ seen: [70_000], down: [] });
+    expect([history.lastHolders, lost]).toEqual([1, undefined]);
     // Its node would have to say so, and cannot.
     expect(domains.nodes.get(70_000)).toMatchObject({ quorum: 0, allReplicas: 0 });
     expect(domains.unknownVoters.node).toBe(1);
