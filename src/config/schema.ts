@@ -1,7 +1,8 @@
 import * as v from 'valibot';
 import type { OptionSpecs } from '../collector-options.ts';
 import { listenAddress } from './addresses.ts';
-import { LINK_SECTION, THRESHOLD_SECTION } from './alert-settings.ts';
+import { LINK_SECTION } from './alert-settings.ts';
+import { THRESHOLD_SECTION } from './alert-thresholds.ts';
 import {
   type CollectorConfig,
   type CollectorOptions,

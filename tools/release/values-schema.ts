@@ -6,7 +6,7 @@ import {
   SETTINGS,
   SEVERITIES,
 } from '../../src/cli/commands/rules/settings.ts';
-import { boundsOf } from '../../src/config/alert-settings.ts';
+import { boundsOf } from '../../src/config/alert-thresholds.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 

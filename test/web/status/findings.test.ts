@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { DEFAULT_THRESHOLDS } from '../../../src/config/alert-settings.ts';
+import { DEFAULT_THRESHOLDS } from '../../../src/config/alert-thresholds.ts';
 import { nodeProblems, readNodes } from '../../../src/findings/nodes.ts';
 import { pollProblems, type CollectorStatus, warningProblem } from '../../../src/findings/polls.ts';
 import { isProblem, toFindings, toTime } from '../../../src/findings/problem.ts';

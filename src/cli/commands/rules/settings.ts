@@ -1,13 +1,12 @@
+import { findLinkFault, RUNBOOK_URL } from '../../../config/alert-settings.ts';
 import {
-  findLinkFault,
   findThresholdFault,
   findWrongOrders,
   isThresholdName,
   mapThresholds,
-  RUNBOOK_URL,
   type ThresholdName,
   THRESHOLDS,
-} from '../../../config/alert-settings.ts';
+} from '../../../config/alert-thresholds.ts';
 import { findNearest } from '../../../config/issues.ts';
 import type { Config } from '../../../config/schema.ts';
 import { usageError } from '../../command.ts';

@@ -1,4 +1,5 @@
-import type { FindingSettings, Thresholds } from '../../../config/alert-settings.ts';
+import type { FindingSettings } from '../../../config/alert-settings.ts';
+import type { Thresholds } from '../../../config/alert-thresholds.ts';
 import { formatLiveNodes } from '../../../findings/nodes.ts';
 import type { CollectorStatus } from '../../../findings/polls.ts';
 import { isProblem } from '../../../findings/problem.ts';
