@@ -113,7 +113,7 @@ export class FailureDomains {
   addRange(range: LiveRange): ReplicaHistory {
     const { reporting, unplaced, history, problems } = range;
     const found = reporting + unplaced;
-    const { live, intended, isMissingSome } = countReplicas(found, problems, history);
+    const { live, intended, isMissingSome } = this.#countReplicas(range, found);
     const isPartlyFound = this.#isPartlyFound(found, history);
     const isShort = isUnderreplicated(problems);
     if (!isPartlyFound || isUnavailable(problems) || (isShort && history.lastHolders > 1)) {
@@ -126,6 +126,17 @@ export class FailureDomains {
       intended: isConfirmed && !isMissingSome ? found : history.intended,
       wasUnderreplicated: isShort,
     };
+  }
+
+  /**
+   * Counts the replicas of a range. Example: its first scan finds 4, which may be 5 of which one moved. Once the types of a
+   * range of the same table have been read and are 4, they are 4 here, too.
+   */
+  #countReplicas({ tableIndex, problems, history }: LiveRange, found: number): ReplicaCount {
+    const counted = countReplicas(found, problems, history);
+    if (history.lastHolders > 0 || counted.isMissingSome) return counted;
+    const isSampled = this.#voters?.votersOf(tableIndex, found) !== undefined;
+    return isSampled ? { ...counted, live: found, intended: found } : counted;
   }
 
   /**

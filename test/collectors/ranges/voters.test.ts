@@ -127,6 +127,20 @@ describe('the voters of ranges with 4 or more replicas', () => {
   });
 });
 
+test('an even number of replicas is believed in the first scan, once the types of one range show it', async () => {
+  const cluster = fakeCluster([]);
+  cluster.typesOf = () => [0, 0, 5, 5];
+  cluster.nodes = [1, 2, 3, 4].map((nodeId) => ({
+    nodeId,
+    ranges: [1, 2].map((rangeId) =>
+      replica({ rangeId, nodeId, storeId: nodeId, key: '/Table/104/1' }),
+    ),
+  }));
+  const polled = await pollRanges(cluster.api);
+  expect(unknown(polled)).toEqual(['{scope="node"} 0', '{scope="locality"} 0']);
+  expect(polled.of('crdb_node_dependent_ranges')).toContain('{node_id="1",effect="quorum"} 2');
+});
+
 describe('dependent ranges of a multi-region cluster', () => {
   const world = fc.record({
     seed: fc.integer({ min: 1, max: 1_000 }),
