@@ -60,7 +60,8 @@ describe.skipIf(!hasProgram('chromium'))('the status page in a browser', OPTIONS
       const faults = violations.filter(({ impact }) => impact !== 'minor');
       expect(faults.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);
       expect(await overflowOf(page)).toBe(0);
-      if (viewport === DESKTOP) expect(await page.evaluate(SCROLLING)).toEqual([]);
+      const scrolling = viewport === DESKTOP ? await page.evaluate(SCROLLING) : [];
+      expect(scrolling).toEqual([]);
       expect(errors).toEqual([]);
       for (const url of requests) expect(url.startsWith(scene.exporter.url)).toBe(true);
       await page.context().close();

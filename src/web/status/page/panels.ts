@@ -27,7 +27,6 @@ const MAX_NODES = 400;
 
 /** The nodes by locality with their liveness; `lastSeenAt` while the polls fail, when nobody knows what is so now. */
 export function nodeList({ list }: NodesStatus, nowMs: number, lastSeenAt?: string): Html {
-  const isHealthy = ({ status, isStale }: NodeStatus) => status === 'live' && !isStale;
   const localities = [...Map.groupBy(list, ({ locality }) => locality)];
   return html`<div class="localities">
     ${localities
@@ -44,6 +43,10 @@ export function nodeList({ list }: NodesStatus, nowMs: number, lastSeenAt?: stri
         </section>`;
       })}
   </div>`;
+}
+
+function isHealthy({ status, isStale }: NodeStatus): boolean {
+  return status === 'live' && !isStale;
 }
 
 function nodeItem(node: NodeStatus, nowMs: number, lastSeenAt: string | undefined): Html {
