@@ -12,7 +12,7 @@ import { type ClusterConfig, collectorOptions, type Config } from '../config/sch
 import { createRemedyFinder } from '../diagnosis/diagnose.ts';
 import {
   type ProblemFinder,
-  type WatchWarning,
+  type StartedProblem,
   createProblemFinder,
 } from '../findings/watch-problems.ts';
 import type { PollStats } from '../http/poll-stats.ts';
@@ -61,12 +61,12 @@ export class Cluster {
   /** Progress of the running (or last) range scan. */
   #scan = { done: 0, planned: 0 };
 
-  /** `previous` are its pollers under an older configuration. Rejects when a TLS file cannot be read. */
+  /** `previous` is the cluster under an older configuration. Rejects when a TLS file cannot be read. */
   static async create(
     context: ClusterContext,
     config: ClusterConfig,
     shard: Config['shard'],
-    previous: readonly Poller[] = [],
+    previous?: Cluster,
   ): Promise<Cluster> {
     const { build, clock, random, collectors, fileCheckMs = FILE_CHECK_MS } = context;
     const log = context.log.child({ cluster: config.name });
@@ -83,7 +83,7 @@ export class Cluster {
     config: ClusterConfig,
     shard: Config['shard'],
     clients: Clients,
-    previous: readonly Poller[],
+    previous: Cluster | undefined,
   ) {
     this.name = config.name;
     this.config = config;
@@ -91,9 +91,13 @@ export class Cluster {
     this.#context = context;
     this.#shard = shard;
     this.#clients = clients;
-    this.#problemLog = new ProblemLog(context.log, context.clock);
+    this.#problemLog = new ProblemLog(
+      context.log,
+      context.clock,
+      previous === undefined ? undefined : previous.#problemLog,
+    );
     this.#findProblems = createProblemFinder(config, (api) => clients[api]?.http);
-    this.pollers = this.#createPollers(previous);
+    this.pollers = this.#createPollers(previous?.pollers ?? []);
     clients.cluster?.listings.onReplaced((poll, names) => {
       context.log.warn(names, 'cluster replaced, or all its nodes restarted');
       this.#states.drop(poll);
@@ -105,11 +109,9 @@ export class Cluster {
     return this.#clients.cluster?.tls.failure() === undefined;
   }
 
-  /** What is wrong although polls succeed. */
-  get warnings(): readonly WatchWarning[] {
-    return this.#problemLog.problems
-      .filter(({ reason, affects }) => reason === undefined && affects.length === 0)
-      .map((problem) => ({ ...problem, sinceMs: this.#problemLog.sinceMs(problem.key) }));
+  /** The problems of watching it, as the log has them. */
+  get watchProblems(): readonly StartedProblem[] {
+    return this.#problemLog.problems;
   }
 
   /** What a collector found, while it is young enough to be shown. */

@@ -46,8 +46,7 @@ export class Clusters {
         if (before !== undefined && isSame && isSameCluster(before.config, config)) return before;
         const isContinued =
           isSame && before !== undefined && hasSameAddresses(before.config, config);
-        const previous = isContinued ? before.pollers : [];
-        return await Cluster.create(this.#context, config, shard, previous);
+        return await Cluster.create(this.#context, config, shard, isContinued ? before : undefined);
       }),
     );
     const next = tried.flatMap((each) => (each.status === 'fulfilled' ? each.value : []));

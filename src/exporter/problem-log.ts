@@ -1,4 +1,4 @@
-import type { WatchProblem } from '../findings/watch-problems.ts';
+import type { StartedProblem, WatchProblem } from '../findings/watch-problems.ts';
 import { formatDuration } from '../format.ts';
 import type { Log } from '../log.ts';
 import type { Clock } from '../polling/schedule.ts';
@@ -6,11 +6,9 @@ import type { Clock } from '../polling/schedule.ts';
 const REMINDER_MS = 10 * 60_000;
 
 interface LoggedProblem {
-  readonly problem: WatchProblem;
+  readonly problem: StartedProblem;
   /** All collectors that it has concerned. */
   readonly affected: ReadonlySet<string>;
-  /** Wall clock, ms. */
-  readonly sinceMs: number;
   readonly startedAtMs: number;
   readonly loggedAtMs: number;
   /** Polls that ended with it. */
@@ -21,21 +19,18 @@ interface LoggedProblem {
 export class ProblemLog {
   readonly #log: Log;
   readonly #clock: Clock;
-  #known: ReadonlyMap<string, LoggedProblem> = new Map();
+  #known: ReadonlyMap<string, LoggedProblem>;
 
-  constructor(log: Log, clock: Clock) {
+  /** `previous` is the log of the cluster before a reload: its problems go on. */
+  constructor(log: Log, clock: Clock, previous?: ProblemLog) {
     this.#log = log;
     this.#clock = clock;
+    this.#known = previous === undefined ? new Map() : previous.#known;
   }
 
   /** The list of the last update. */
-  get problems(): readonly WatchProblem[] {
+  get problems(): readonly StartedProblem[] {
     return [...this.#known.values()].map(({ problem }) => problem);
-  }
-
-  /** When it was first in the list, wall clock; 0 for what is not in the list. */
-  sinceMs(key: string): number {
-    return this.#known.get(key)?.sinceMs ?? 0;
   }
 
   /** Takes the list after a poll of a collector has ended or was skipped, and logs what has changed. */
@@ -53,17 +48,23 @@ export class ProblemLog {
     const { affects, reason, remedy: hint, message } = problem;
     const nowMs = this.#clock.monotonicMs();
     this.#log.warn({ collector: affects[0], reason, hint }, message);
-    const times = { sinceMs: this.#clock.wallMs(), startedAtMs: nowMs, loggedAtMs: nowMs };
-    return { problem, affected: new Set(affects), ...times, polls: 1 };
+    return {
+      problem: { ...problem, sinceMs: this.#clock.wallMs() },
+      affected: new Set(affects),
+      startedAtMs: nowMs,
+      loggedAtMs: nowMs,
+      polls: 1,
+    };
   }
 
-  #goOn(known: LoggedProblem, problem: WatchProblem, collector: string): LoggedProblem {
-    const { affects, reason, remedy: hint, message } = problem;
+  #goOn(known: LoggedProblem, found: WatchProblem, collector: string): LoggedProblem {
+    const { affects, reason, remedy: hint, message } = found;
+    const problem = { ...found, sinceMs: known.problem.sinceMs };
     const affected = known.affected.union(new Set(affects));
     const polls = known.polls + Number(affects.includes(collector));
     const nowMs = this.#clock.monotonicMs();
     if (nowMs - known.loggedAtMs < REMINDER_MS) return { ...known, problem, affected, polls };
-    const since = new Date(known.sinceMs).toISOString();
+    const since = new Date(problem.sinceMs).toISOString();
     const text = reason === undefined ? `still: ${message}` : `still failing: ${message}`;
     this.#log.warn({ affects: listed(affects), reason, since, polls, hint }, text);
     return { ...known, problem, affected, polls, loggedAtMs: nowMs };

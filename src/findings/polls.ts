@@ -3,7 +3,7 @@ import type { Outcome } from '../polling/outcome.ts';
 import type { Poller } from '../polling/poller.ts';
 import type { Api, FailureReason, Limit } from '../vocabulary.ts';
 import { type Problem, toTime } from './problem.ts';
-import type { WatchWarning } from './watch-problems.ts';
+import type { StartedProblem } from './watch-problems.ts';
 
 /** A collector of a cluster by its poller. */
 export interface CollectorStatus {
@@ -74,81 +74,88 @@ const API_NAMES = {
 } as const;
 const SQL_FIRST = 'First run a SQL query: the database may still work.';
 
-/** Issues of the polls themselves: APIs that are down, collectors that fail, limits. */
-export function pollProblems(
-  collectors: readonly CollectorStatus[],
-  down: ReadonlySet<Api>,
-  lastSeen?: string,
-): readonly Problem[] {
-  const others = collectors.filter(({ api }) => !down.has(api));
+/** A cluster by its polls. */
+interface PolledCluster {
+  readonly name: string;
+  readonly collectors: readonly CollectorStatus[];
+  /** The APIs that are down. */
+  readonly down: ReadonlySet<Api>;
+  /** The problems of watching it, as the log has them. */
+  readonly watchProblems: readonly StartedProblem[];
+  /** The nodes while the cluster API is down, as a sentence. */
+  readonly lastSeen?: string | undefined;
+}
+
+/** Problems of watching a cluster: causes of failed polls in the words of the log, slow polls, and limits. */
+export function pollProblems(cluster: PolledCluster): readonly Problem[] {
+  const { collectors, watchProblems, down } = cluster;
+  const failures = watchProblems.filter(({ reason }) => reason !== undefined);
+  const main = Array.from(down, (downApi) => failures.find(({ api }) => api === downApi));
+  // Warnings of single polls have findings about what they read.
+  const warnings = watchProblems.filter(({ reason, affects }) => {
+    return reason === undefined && affects.length === 0;
+  });
+  // Polls that fail at all URLs have one finding.
+  const shown = warnings.filter(({ key }) => !down.has('cluster') || !key.startsWith('URL '));
   return [
-    ...Array.from(down, (api) =>
-      apiIssue(
-        collectors.filter((one) => one.api === api),
-        lastSeen,
-      ),
-    ).flat(),
-    ...others.flatMap(failureIssue),
+    ...failures.flatMap((failure) => failureProblem(failure, main.includes(failure), cluster)),
     ...collectors.flatMap(stretchProblem),
-    ...collectors.flatMap(limitIssue),
+    ...collectors.flatMap(limitProblem),
+    ...shown.map((warning) => warningProblem(cluster.name, warning)),
   ];
 }
 
-/** One cause, however many collectors it stops. */
-function apiIssue(
-  collectors: readonly CollectorStatus[],
-  lastSeen: string | undefined,
+/** One problem for all collectors that fail of one cause; `isApiDown` for the first cause of an API that is down. */
+function failureProblem(
+  { message, remedy, reason, affects, sinceMs }: StartedProblem,
+  isApiDown: boolean,
+  { name: cluster, collectors, lastSeen }: PolledCluster,
 ): readonly Problem[] {
-  const failing = collectors.filter(({ error }) => error !== undefined);
-  // An open circuit breaker is not the cause of the failures.
-  const cause = failing.find(({ error }) => error?.reason !== 'breaker_open') ?? failing[0];
-  if (cause?.error === undefined) return [];
-  const { api, error } = cause;
+  const failing = collectors.filter(({ name }) => affects.includes(name));
+  const [first] = failing;
+  // A reload has removed them.
+  if (first === undefined) return [];
+  const names = formatList(failing.map(({ name }) => name));
+  const hasData = failing.every((one) => one.hasData);
+  const isRejected = reason === 'auth' || reason === 'forbidden';
+  const staleAlert = hasData ? undefined : ('CrdbDataStale' as const);
+  const alert = isRejected ? 'CrdbAccessRejected' : staleAlert;
+  const advice = formatAdvice(remedy, cluster);
+  const since = toTime(sinceMs);
+  if (!isApiDown) {
+    const subject = failing.length === 1 ? `Collector ${names} is` : `Collectors ${names} are`;
+    const data = hasData ? 'older data is shown' : 'there is no current data';
+    const text = `${subject} failing, ${data}: ${message}.`;
+    return [
+      { key: `collector ${first.name}`, about: 'exporter', alert, text, next: advice, since },
+    ];
+  }
+  const { api } = first;
   const isCluster = api === 'cluster';
   const seen = isCluster && lastSeen !== undefined ? ` ${lastSeen}` : '';
-  const text = `${API_NAMES[api]} is failing: ${error.message}.${seen}`;
-  const names = formatList(failing.map(({ name }) => name));
-  const first = isCluster ? `${SQL_FIRST} ` : '';
-  const next = `${first}${error.advice} Failing collectors: ${names}.`;
-  const alert = api === 'cluster' && !isRejected(cause) ? 'CrdbClusterApiDown' : alertOf(cause);
-  return [{ key: `api ${api}`, about: 'exporter', alert, text, next }];
-}
-
-function failureIssue(collector: CollectorStatus): readonly Problem[] {
-  const { name, error, hasData } = collector;
-  if (error === undefined) return [];
-  const data = hasData ? 'older data is shown' : 'it has no current data';
-  const text = `Collector ${name} is failing, ${data}: ${error.message}.`;
-  const key = `collector ${name}`;
-  return [{ key, about: 'exporter', alert: alertOf(collector), text, next: error.advice }];
-}
-
-function isRejected({ error }: CollectorStatus): boolean {
-  return error?.reason === 'auth' || error?.reason === 'forbidden';
-}
-
-function alertOf(collector: CollectorStatus): Problem['alert'] {
-  if (isRejected(collector)) return 'CrdbAccessRejected';
-  return collector.hasData ? undefined : 'CrdbDataStale';
+  return [
+    {
+      key: `api ${api}`,
+      about: 'exporter',
+      alert: isCluster && !isRejected ? 'CrdbClusterApiDown' : alert,
+      text: `${API_NAMES[api]} is failing: ${message}.${seen}`,
+      next: `${isCluster ? `${SQL_FIRST} ` : ''}${advice} Failing collectors: ${names}.`,
+      since,
+    },
+  ];
 }
 
 /** A problem that fails no poll, such as one of several URLs that is down. */
-export function warningProblem(
+function warningProblem(
   cluster: string,
-  { key, message, remedy, sinceMs }: WatchWarning,
+  { key, message, remedy, alert, sinceMs }: StartedProblem,
 ): Problem {
   const text = `${message.charAt(0).toUpperCase()}${message.slice(1)}.`;
-  return {
-    key,
-    about: 'exporter',
-    level: 'warning',
-    text,
-    next: formatAdvice(remedy, cluster),
-    since: toTime(sinceMs),
-  };
+  const next = formatAdvice(remedy, cluster);
+  return { key, about: 'exporter', alert, level: 'warning', text, next, since: toTime(sinceMs) };
 }
 
-function limitIssue({ name, error, limits }: CollectorStatus): readonly Problem[] {
+function limitProblem({ name, error, limits }: CollectorStatus): readonly Problem[] {
   // The error of a failed poll names its limit.
   if (error !== undefined || limits.length === 0) return [];
   const text = `The last poll of ${name} reached its limit of ${formatList(limits)}: its data is incomplete.`;

@@ -9,13 +9,13 @@ import { assistantProblems, type AssistantStatus } from './job-problems.ts';
 import { jobProblems } from './job-problems.ts';
 import { loadProblems } from './load-problems.ts';
 import { formatLiveNodes, nodeProblems, type NodesStatus } from './nodes.ts';
-import { type CollectorStatus, pollProblems, warningProblem } from './polls.ts';
+import { type CollectorStatus, pollProblems } from './polls.ts';
 import type { Problem } from './problem.ts';
 import { quorumProblems, rangeProblems, widespreadProblems } from './range-problems.ts';
 import { type RangesStatus } from './ranges.ts';
 import { type StopEvidence, decideDecommission } from './safe-to-stop.ts';
 import { sessionLoadProblems, sessionProblems, type SessionsStatus } from './sessions.ts';
-import type { WatchWarning } from './watch-problems.ts';
+import type { StartedProblem } from './watch-problems.ts';
 
 /** What is known of a cluster; a part is absent while there is no current data of it. */
 export interface ClusterView {
@@ -36,8 +36,8 @@ export interface ClusterEvidence {
   /** Write stalls per minute by node id. */
   readonly writeStalls: ReadonlyMap<number, number>;
   readonly stop: StopEvidence;
-  /** What is wrong although polls succeed. */
-  readonly warnings: readonly WatchWarning[];
+  /** The problems of watching the cluster, as the log has them. */
+  readonly watchProblems: readonly StartedProblem[];
 }
 
 /** The current results of polls; absent while there are none. */
@@ -50,7 +50,7 @@ interface ProblemResults {
 /** The problems of a cluster and of watching it, as the page, /api/status and the commands show them. */
 export function findProblems(
   view: ClusterView,
-  { results, writeStalls, stop, warnings, settings: { thresholds } }: ClusterEvidence,
+  { results, writeStalls, stop, watchProblems, settings: { thresholds } }: ClusterEvidence,
   nowMs: number,
 ): readonly Problem[] {
   const polledAt = view.collectors.find(({ name }) => name === sessions.name)?.lastSuccessAt;
@@ -63,11 +63,14 @@ export function findProblems(
       : problems;
   };
   const { nodes, ranges, sessions: listed } = results;
-  // Polls that fail at all URLs have one finding.
-  const shown = isBlind ? warnings.filter(({ key }) => !key.startsWith('URL ')) : warnings;
   return [
-    ...pollProblems(view.collectors, down, describeLastSeen(view, nowMs)),
-    ...shown.map((warning) => warningProblem(view.name, warning)),
+    ...pollProblems({
+      name: view.name,
+      collectors: view.collectors,
+      down,
+      watchProblems,
+      lastSeen: describeLastSeen(view, nowMs),
+    }),
     ...from('nodes', [
       ...(view.nodes ? nodeProblems(view.nodes, decideDecommission(stop), thresholds) : []),
       ...(nodes

@@ -1,7 +1,7 @@
 import type { NodesResult } from '../collectors/nodes/collector.ts';
 import type { SessionsResult } from '../collectors/sessions/collector.ts';
 import type { Thresholds } from '../config/alert-thresholds.ts';
-import { formatCount, formatList, formatNumber, formatPercent, quoteArgument } from '../format.ts';
+import { formatList, formatNumber, formatPercent, quoteArgument } from '../format.ts';
 import { findNodes, type NodeCondition, ratio } from './load-problems.ts';
 import { type Problem, toTime } from './problem.ts';
 
@@ -128,11 +128,6 @@ export function sessionLoadProblems(
   listed: NodesResult,
   thresholds: Thresholds,
 ): readonly Problem[] {
-  const connections = listed.nodes
-    .filter(({ isFresh }) => isFresh)
-    .reduce((all, { metrics }) => all + (metrics.get('sql.conns') ?? 0), 0);
-  const hidden: readonly Problem[] =
-    connections > 0 && tallies.size === 0 ? [hiddenProblem(connections)] : [];
   const tallyOf = (id: number) => tallies.get(id);
   const statements: NodeCondition = {
     alert: 'CrdbStatementConcurrencyHigh',
@@ -153,19 +148,7 @@ export function sessionLoadProblems(
     text: (share) => `SQL sessions use ${formatPercent(share)} of the memory`,
     next: '`crdb-exporter sessions --sort memory` lists the largest first.',
   };
-  const found = [statements, memory].flatMap((condition) =>
+  return [statements, memory].flatMap((condition) =>
     findNodes(condition, listed.nodes, thresholds),
   );
-  return [...hidden, ...found];
-}
-
-function hiddenProblem(connections: number): Problem {
-  return {
-    key: 'hidden sessions',
-    about: 'exporter',
-    alert: 'CrdbSessionsHidden',
-    normalSeconds: 3600,
-    text: `The list of sessions is empty, although the nodes count ${formatCount(connections)} connections.`,
-    next: 'The user probably lacks VIEWACTIVITYREDACTED; `crdb-exporter diagnose` prints the GRANT.',
-  };
 }

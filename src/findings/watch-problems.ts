@@ -8,7 +8,7 @@ import { grantee } from '../diagnosis/rules.ts';
 import { formatCount } from '../format.ts';
 import type { HttpClient } from '../http/client.ts';
 import type { Poller } from '../polling/poller.ts';
-import { APIS, type Api, type FailureReason } from '../vocabulary.ts';
+import { type AlertName, APIS, type Api, type FailureReason } from '../vocabulary.ts';
 
 /** Something that is wrong with watching a cluster, as the log and the page say it once. */
 export interface WatchProblem {
@@ -19,12 +19,14 @@ export interface WatchProblem {
   /** Why polls fail; undefined while they succeed in spite of the problem. */
   readonly reason?: FailureReason | undefined;
   readonly api?: Api | undefined;
+  /** The alert with the same condition. */
+  readonly alert?: AlertName | undefined;
   /** The collectors whose polls it concerns. */
   readonly affects: readonly string[];
 }
 
-/** A problem that fails no poll, with its start. */
-export interface WatchWarning extends Pick<WatchProblem, 'key' | 'message' | 'remedy'> {
+/** A problem of watching a cluster with its start. */
+export interface StartedProblem extends WatchProblem {
   /** Wall clock, ms. */
   readonly sinceMs: number;
 }
@@ -107,7 +109,10 @@ export function checkUrls(
 /** Clients connect and leave between the polls of nodes and sessions: one contradiction proves nothing. */
 const MIN_CONTRADICTIONS = 3;
 
-/** Finds out that the user sees no sessions of others although clients are connected; to be called after each poll of them. */
+/**
+ * Finds out that the user sees no sessions of others although clients are connected; to be called after each poll of
+ * them. Without the name of the user, only an empty list shows it.
+ */
 export function createSessionsCheck({ cluster_api: login }: ClusterConfig) {
   const user = login?.username?.toLowerCase();
   let contradictions = 0;
@@ -115,7 +120,7 @@ export function createSessionsCheck({ cluster_api: login }: ClusterConfig) {
   return (cluster: PollResults): WatchProblem | undefined => {
     const listed = cluster.result(sessions);
     const known = cluster.result(nodes)?.nodes;
-    if (user === undefined || listed === undefined || known === undefined) return found;
+    if (listed === undefined || known === undefined) return found;
     const connections = known
       .filter(({ isFresh }) => isFresh)
       .reduce((sum, { metrics }) => sum + (metrics.get('sql.conns') ?? 0), 0);
@@ -124,10 +129,13 @@ export function createSessionsCheck({ cluster_api: login }: ClusterConfig) {
     const isPlausible = seesOthers || connections === 0 || listed.failedNodes.size > 0;
     contradictions = isPlausible ? 0 : contradictions + 1;
     const count = formatCount(connections);
-    const problem = {
+    const seen =
+      user === undefined ? 'the list is empty' : `the user ${user} sees only its own sessions`;
+    const problem: WatchProblem = {
       key: 'own sessions',
+      alert: 'CrdbSessionsHidden',
       affects: [],
-      message: `sessions: the user ${user} sees only its own sessions, although the nodes count ${count} connections`,
+      message: `sessions: ${seen}, although the nodes count ${count} connections`,
       remedy: `run GRANT SYSTEM VIEWACTIVITYREDACTED TO ${grantee(login)};`,
     };
     found = contradictions >= MIN_CONTRADICTIONS ? problem : undefined;

@@ -19,12 +19,14 @@ function prepare() {
   const destination = { write: (line: string) => lines.push(line) };
   const log = createLog({ level: 'debug', format: 'json', destination });
   const clock = { nowMs: 0 };
+  const times = {
+    wallMs: () => Date.parse(SINCE) + clock.nowMs,
+    monotonicMs: () => clock.nowMs,
+  };
   return {
     clock,
-    log: new ProblemLog(log, {
-      wallMs: () => Date.parse(SINCE) + clock.nowMs,
-      monotonicMs: () => clock.nowMs,
-    }),
+    log: new ProblemLog(log, times),
+    after: (previous: ProblemLog) => new ProblemLog(log, times, previous),
     logged: () =>
       lines.splice(0).map((line) => {
         const { time, ...rest } = JSON.parse(line);
@@ -58,6 +60,19 @@ test('a problem is logged once, again after ten minutes, and when it is over', (
   expect(logged()).toEqual([{ level: 'info', ...over, msg: text }]);
 });
 
+test('the problems of a cluster go on after a reload', () => {
+  const { clock, log, logged, after } = prepare();
+  log.update([LATE], 'nodes');
+  expect(logged()).toHaveLength(1);
+  clock.nowMs = 60_000;
+  const next = after(log);
+  expect(next.problems).toEqual([{ ...LATE, sinceMs: Date.parse(SINCE) }]);
+  next.update([LATE], 'nodes');
+  expect(logged()).toEqual([]);
+  next.update([], 'nodes');
+  expect(logged()).toMatchObject([{ msg: 'recovered after 1 min: no answer' }]);
+});
+
 test('a collector that fails of another cause has not recovered', () => {
   const { log, logged } = prepare();
   log.update([LATE], 'nodes');
@@ -73,7 +88,7 @@ test('what fails no poll names no collector, for as long as it lasts', () => {
   clock.nowMs = 1_000;
   for (const name of ['nodes', 'ranges']) log.update([URL_FAILS], name);
   expect(logged()).toEqual([{ level: 'warn', hint: 'start it', msg: 'one URL fails' }]);
-  expect([log.problems, log.sinceMs('URL a')]).toEqual([[URL_FAILS], Date.parse(SINCE) + 1_000]);
+  expect(log.problems).toEqual([{ ...URL_FAILS, sinceMs: Date.parse(SINCE) + 1_000 }]);
   clock.nowMs += 600_000;
   log.update([URL_FAILS], 'nodes');
   expect(logged()).toMatchObject([{ msg: 'still: one URL fails' }]);

@@ -58,6 +58,7 @@ test('a user that sees only its own sessions is reported at the third contradict
   expect(contradicting.map(check)).toEqual(contradicting.map(() => undefined));
   const problem = {
     key: 'own sessions',
+    alert: 'CrdbSessionsHidden',
     affects: [],
     message:
       'sessions: the user watcher sees only its own sessions, although the nodes count 1,234 connections',
@@ -82,9 +83,15 @@ test.each([
   for (let poll = 0; poll < 5; poll += 1) expect(check(cluster)).toBeUndefined();
 });
 
-test('nothing is reported without a login', async () => {
+test('without the name of the user an empty list is reported, and no other one', async () => {
   const check = createSessionsCheck(await prepare());
   for (let poll = 0; poll < 5; poll += 1) expect(check(BLIND)).toBeUndefined();
+  const empty = found([700], {});
+  expect([check(empty), check(empty), check(empty)?.message]).toEqual([
+    undefined,
+    undefined,
+    'sessions: the list is empty, although the nodes count 700 connections',
+  ]);
 });
 
 test('a URL that fails is reported while another one works', async () => {

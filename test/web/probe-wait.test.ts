@@ -24,7 +24,7 @@ test.each([
     isPolled: false,
     config: { console_url: undefined },
     pollers: [],
-    warnings: [],
+    watchProblems: [],
     result: () => undefined,
     lastResult: () => undefined,
     isUp: () => undefined,

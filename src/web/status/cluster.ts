@@ -21,7 +21,7 @@ import {
 } from '../../findings/safe-to-stop.ts';
 import { isScanWrong, type ScanCheck } from '../../findings/scan-check.ts';
 import { readSessions } from '../../findings/sessions.ts';
-import type { WatchWarning } from '../../findings/watch-problems.ts';
+import type { StartedProblem } from '../../findings/watch-problems.ts';
 import type { SampleSet } from '../../metrics/sample-set.ts';
 import type { RenderedFamily } from '../../metrics/snapshot.ts';
 import type { Poller } from '../../polling/poller.ts';
@@ -35,8 +35,8 @@ export interface ClusterSource {
   /** The configuration may have the address of the DB Console. */
   readonly config: Pick<ClusterConfig, 'console_url'>;
   readonly pollers: readonly Poller[];
-  /** What is wrong although polls succeed. */
-  readonly warnings: readonly WatchWarning[];
+  /** The problems of watching it, as the log has them. */
+  readonly watchProblems: readonly StartedProblem[];
   /** The last result of a collector; undefined while it is too old to be shown. */
   result<R extends CollectorResult>(collector: CollectorWith<Api, R>): R | undefined;
   lastResult<R extends CollectorResult>(collector: CollectorWith<Api, R>): R | undefined;
@@ -93,7 +93,7 @@ export function readCluster(
       sessions: cluster.result(sessions),
     },
     stop: readStopEvidence(cluster, nowMs),
-    warnings: cluster.warnings,
+    watchProblems: cluster.watchProblems,
     settings,
   };
   return assess(readParts(cluster, evidence.stop, scanCheck), evidence, sinceMs, nowMs);
@@ -109,7 +109,13 @@ export function readUnreadable(
 ): ClusterReading {
   const key = 'unreadable results';
   const message = `the results of this cluster cannot be shown: ${reason}`;
-  const warning = { key, message, remedy: 'report this message', sinceMs: sinceMs(key) };
+  const unreadable = {
+    key,
+    message,
+    remedy: 'report this message',
+    affects: [],
+    sinceMs: sinceMs(key),
+  };
   const withoutResults = {
     name: cluster.name,
     isPolled: cluster.isPolled,
@@ -121,7 +127,7 @@ export function readUnreadable(
     results: { nodes: undefined, ranges: undefined, sessions: undefined },
     writeStalls: new Map(),
     stop: { scan: undefined, statuses: undefined },
-    warnings: [...cluster.warnings, warning],
+    watchProblems: [...cluster.watchProblems, unreadable],
     settings,
   };
   const status = assess(readParts(withoutResults, evidence.stop), evidence, sinceMs, nowMs);

@@ -1,12 +1,15 @@
 import { describe, expect, test } from 'vitest';
+import { cloud } from '../../../src/collectors/cloud.ts';
 import { DEFAULT_THRESHOLDS } from '../../../src/config/alert-thresholds.ts';
 import { nodeProblems, readNodes } from '../../../src/findings/nodes.ts';
-import { pollProblems, type CollectorStatus, warningProblem } from '../../../src/findings/polls.ts';
+import { type CollectorStatus, pollProblems } from '../../../src/findings/polls.ts';
 import { isProblem, toFindings, toTime } from '../../../src/findings/problem.ts';
 import { rangeProblems } from '../../../src/findings/range-problems.ts';
 import { formatTable, type RangesStatus } from '../../../src/findings/ranges.ts';
 import { readSessions, sessionProblems } from '../../../src/findings/sessions.ts';
-import { PROBLEMS } from '../../../src/vocabulary.ts';
+import { failedPolls } from '../../../src/findings/watch-problems.ts';
+import { type Api, type FailureReason, PROBLEMS } from '../../../src/vocabulary.ts';
+import { orders } from '../../support/collectors.ts';
 import { expectGolden } from '../../support/golden.ts';
 import { node, nodesResult, RANGES, sessionsResult } from './results.ts';
 
@@ -37,9 +40,19 @@ function collector(name: string, more: Partial<CollectorStatus> = {}): Collector
   };
 }
 
-function failing(name: string, reason: NonNullable<CollectorStatus['error']>['reason'], more = {}) {
-  const error = { reason, message: `${name} failed`, advice: `Repair ${name}.` };
+function failing(name: string, reason: FailureReason, more: Partial<CollectorStatus> = {}) {
+  const error = { reason, message: `${name} failed`, advice: '' };
   return collector(name, { error, state: 'failing', ...more });
+}
+
+/** The problems of polls while these APIs are down. */
+function polled(collectors: readonly CollectorStatus[], ...down: readonly Api[]) {
+  const pollers = collectors.map(({ name, api, state, error }) => ({
+    collector: api === 'cloud' ? { ...cloud, name } : { ...orders, name },
+    outcome: { state, error: error && { ...error, remedy: `repair ${name}` } },
+  }));
+  const watchProblems = failedPolls(pollers, []).map((one) => ({ ...one, sinceMs: NOW_MS - 9 }));
+  return pollProblems({ name: 'shop one', collectors, down: new Set(down), watchProblems });
 }
 
 /** So many ranges with each problem, of which so many are listed. */
@@ -76,7 +89,6 @@ test('every finding that there is matches the golden file', async () => {
   const problems = rangesWith(
     Object.fromEntries(PROBLEMS.map((problem, at) => [problem, [1_000 * at + 1, at % 5]])),
   );
-  const down = new Set(['cluster', 'cloud'] as const);
   const issues = [
     ...nodeProblems(
       readNodes(nodesResult(...nodes), undefined),
@@ -93,30 +105,26 @@ test('every finding that there is matches the golden file', async () => {
       NOW,
       DEFAULT_THRESHOLDS,
     ),
-    ...pollProblems(
+    ...polled(
       [
         failing('nodes', 'breaker_open'),
         failing('ranges', 'timeout', { hasData: false, limits: ['duration'] }),
         collector('sessions', { limits: ['bytes', 'series'] }),
         failing('cloud', 'auth', { api: 'cloud' }),
       ],
-      down,
+      'cluster',
+      'cloud',
     ),
-    ...pollProblems(
-      [failing('nodes', 'http'), failing('users', 'http', { hasData: false })],
-      new Set(),
-    ),
-    warningProblem('shop', {
-      key: 'URL a',
-      message: 'one fails',
-      remedy: undefined,
-      sinceMs: NOW_MS - 1,
-    }),
-    warningProblem('shop one', {
-      key: 'URL b',
-      message: 'one fails',
-      remedy: 'run it;',
-      sinceMs: 0,
+    ...polled([failing('nodes', 'http'), failing('users', 'http', { hasData: false })]),
+    ...pollProblems({
+      name: 'shop one',
+      collectors: [collector('nodes')],
+      down: new Set(),
+      watchProblems: [
+        { key: 'URL a', message: 'one fails', affects: [], sinceMs: NOW_MS - 1 },
+        { key: 'URL b', message: 'one fails', remedy: 'run it;', affects: [], sinceMs: 0 },
+        { key: 'nodes: odd', message: 'it is odd', affects: ['nodes'], sinceMs: 0 },
+      ],
     }),
   ];
   const findings = toFindings(issues, () => NOW_MS - 3_599_999, NOW_MS);
@@ -227,12 +235,12 @@ describe('findings of ranges', () => {
 });
 
 /** The alerts of findings by key while this API is down. */
-function alertsOf(api: 'cluster' | 'cloud', ...all: readonly CollectorStatus[]) {
-  return pollProblems(all, new Set([api])).map(({ key, alert }) => [key, alert]);
+function alertsOf(api: Api, ...all: readonly CollectorStatus[]) {
+  return polled(all, api).map(({ key, alert }) => [key, alert]);
 }
 
 describe('findings of collectors', () => {
-  test('are one for an API that is down, with the alert of its cause, and each for the others', () => {
+  test('are one for each cause, and the first of an API that is down is about the API', () => {
     expect(alertsOf('cluster', collector('nodes'))).toEqual([]);
     expect(alertsOf('cluster', failing('nodes', 'timeout'))).toEqual([
       ['api cluster', 'CrdbClusterApiDown'],
@@ -241,11 +249,21 @@ describe('findings of collectors', () => {
       const all = [failing('nodes', 'breaker_open'), failing('ranges', reason)];
       expect(alertsOf('cluster', ...all)).toEqual([['api cluster', 'CrdbAccessRejected']]);
     }
-    const cloud = failing('cloud', 'http', { api: 'cloud' });
-    expect(alertsOf('cluster', failing('nodes', 'http'), cloud)).toEqual([
+    const others = [failing('users', 'decode'), failing('cloud', 'http', { api: 'cloud' })];
+    expect(alertsOf('cluster', failing('nodes', 'http'), ...others)).toEqual([
       ['api cluster', 'CrdbClusterApiDown'],
+      ['collector users', undefined],
       ['collector cloud', undefined],
     ]);
+  });
+
+  test('have the words and the start of the problem in the log', () => {
+    const [found] = polled([failing('nodes', 'http')]);
+    expect(found).toMatchObject({
+      text: 'Collector nodes is failing, older data is shown: nodes failed.',
+      next: "Repair nodes. `crdb-exporter diagnose --cluster 'shop one'` checks every step.",
+      since: '2026-03-01T11:59:59.991Z',
+    });
   });
 
   test('of a Cloud API that is down have the alert of its data', () => {

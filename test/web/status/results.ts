@@ -8,6 +8,7 @@ import type { SessionsResult } from '../../../src/collectors/sessions/collector.
 import { createTally, type SessionTally } from '../../../src/collectors/sessions/session.ts';
 import type { RangesStatus } from '../../../src/findings/ranges.ts';
 import type { ScanCheck } from '../../../src/findings/scan-check.ts';
+import { failedPolls } from '../../../src/findings/watch-problems.ts';
 import { SampleSet } from '../../../src/metrics/sample-set.ts';
 import type { Poller } from '../../../src/polling/poller.ts';
 import type { ClusterSource } from '../../../src/web/status/cluster.ts';
@@ -135,7 +136,7 @@ export function polledCluster({
     isPolled,
     pollers,
     config: { console_url: undefined },
-    warnings: [],
+    watchProblems: failedPolls(pollers, []).map((problem) => ({ ...problem, sinceMs: 0 })),
     result<R extends CollectorResult>(collector: {
       readonly name: string;
       collect(...args: never): Promise<R>;

@@ -11,7 +11,7 @@ function sourceOf(name: string, result: ClusterSource['result']): ClusterSource 
     isPolled: true,
     config: { console_url: undefined },
     pollers: [],
-    warnings: [],
+    watchProblems: [],
     result,
     lastResult: () => undefined,
     isUp: () => true,
