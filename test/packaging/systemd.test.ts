@@ -66,7 +66,10 @@ interface Served {
 }
 
 /** The exporter with a small simulated cluster, started as by systemd. */
-async function serve(node: string, { sockets = 0, watchdogMs = 0 }): Promise<Served> {
+async function serve(
+  node: string,
+  { sockets, watchdogMs }: { readonly sockets: number; readonly watchdogMs: number },
+): Promise<Served> {
   const simulator = await startSimulator({ nodes: 3, ranges: 20, frozen: true });
   onTestFinished(() => simulator.close());
   const folder = makeFolder();
@@ -88,36 +91,18 @@ async function serve(node: string, { sockets = 0, watchdogMs = 0 }): Promise<Ser
   return { running, folder };
 }
 
-function testNotifications(node: string): void {
-  test('the exporter notifies that it is ready when it serves scrapes, and that it stops', async () => {
-    const { running } = await serve(node, {});
-    const [, address = ''] = await running.said(/notified\tREADY=1\tSTATUS=listening on (\S+)/);
-    expect((await fetch(`${address}/-/healthy`)).status).toBe(200);
-    expect(await running.stop()).toBe(0);
-    await running.said(/notified\tSTOPPING=1/);
-  });
-
-  test('the exporter notifies the watchdog more than once per period', async () => {
-    const { running } = await serve(node, { watchdogMs: 900 });
+function testService(node: string): void {
+  test('the exporter serves at passed sockets, tells when it is ready, alive and stopping', async () => {
+    const { running, folder } = await serve(node, { sockets: 2, watchdogMs: 900 });
+    const [, addresses = ''] = await running.said(/notified\tREADY=1\tSTATUS=listening on (.*)/);
+    const [, first, second] = await running.said(/socket (\d+)\nsocket (\d+)/);
+    const urls = [first, second].map((port) => `http://127.0.0.1:${port}`);
+    expect(addresses.split(', ').slice(0, 2)).toEqual(urls);
+    for (const url of urls) expect((await fetch(`${url}/-/healthy`)).status).toBe(200);
+    expect(await askUnix(path.join(folder, 'web.sock'), '/-/healthy')).toBe(200);
     await running.said(/(?:notified\tWATCHDOG=1\n[^]*){3}/);
     expect(await running.stop()).toBe(0);
-  });
-
-  test('passed sockets replace the configured addresses', async () => {
-    const { running, folder } = await serve(node, { sockets: 2 });
-    await running.said(/notified\tREADY=1/);
-    const [, first, second] = await running.said(/socket (\d+)\nsocket (\d+)/);
-    for (const port of [first, second]) {
-      expect((await fetch(`http://127.0.0.1:${port}/-/healthy`)).status).toBe(200);
-    }
-    const status = await askUnix(path.join(folder, 'web.sock'), '/-/healthy');
-    expect(status).toBe(200);
-    const [, addresses] = await running.said(/STATUS=listening on (.*)/);
-    expect(addresses?.split(', ').slice(0, 2)).toEqual([
-      `http://127.0.0.1:${first}`,
-      `http://127.0.0.1:${second}`,
-    ]);
-    expect(await running.stop()).toBe(0);
+    await running.said(/notified\tSTOPPING=1/);
   });
 }
 
@@ -125,13 +110,13 @@ const HAS_NEEDED = ['systemd-notify', 'python3'].every(hasProgram);
 const OLD_NODE = findOldNode();
 
 describe.skipIf(!HAS_NEEDED)('under systemd (needs systemd-notify and python3)', () => {
-  testNotifications(process.execPath);
+  testService(process.execPath);
 });
 
 describe.skipIf(!HAS_NEEDED || OLD_NODE === undefined)(
   'under systemd with a Node that is too old (needs one below 24 on PATH, systemd-notify and python3)',
   () => {
-    testNotifications(OLD_NODE ?? '');
+    testService(OLD_NODE ?? '');
   },
 );
 
