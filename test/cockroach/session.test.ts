@@ -94,13 +94,6 @@ describe('logging in', () => {
     expect(simulator.requests.count('login')).toBe(1);
   });
 
-  test('a login that answers without a session is a decode failure', async () => {
-    await using simulator = await simulate();
-    simulator.fault({ endpoint: 'login', kind: 'status', status: 200, body: '{}' });
-    await using client = connect(simulator);
-    await expect(countNodes(client)).rejects.toMatchObject({ reason: 'decode' });
-  });
-
   test('a login that is answered with nonsense counts as one that failed', async () => {
     await using simulator = await simulate();
     simulator.fault({ endpoint: 'login', kind: 'empty' });
@@ -141,17 +134,6 @@ describe('logging in', () => {
     expect(simulator.requests.count('logout')).toBe(0);
   });
 
-  test('a token that ends after each poll costs one login a minute, beside the first two', async () => {
-    await using simulator = await simulate();
-    let now = 0;
-    await using client = connect(simulator, { monotonicMs: () => now });
-    for (now = 0; now < 300_000; now += 5_000) {
-      await countNodes(client).catch(() => undefined);
-      simulator.world.revokeTokens();
-    }
-    expect(simulator.requests.count('login')).toBe(6);
-  });
-
   test('logging out ends the session that was made here, once', async () => {
     await using simulator = await simulate();
     await using client = connect(simulator);
@@ -173,16 +155,6 @@ describe('the token', () => {
       expect(client.finished.map(({ code }) => code)).toEqual([200, 200, 200]);
     },
   );
-
-  test('that is refused as soon as it is issued is not replaced at every poll', async () => {
-    await using simulator = await simulate();
-    simulator.fault({ endpoint: 'nodes', kind: 'status', status: 401 });
-    await using client = connect(simulator);
-    for (let poll = 0; poll < 5; poll += 1) {
-      await expect(countNodes(client)).rejects.toMatchObject({ reason: 'auth' });
-    }
-    expect(simulator.requests.count('login')).toBe(2);
-  });
 });
 
 describe('an endpoint that refuses what others accept', () => {

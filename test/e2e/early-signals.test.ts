@@ -4,7 +4,6 @@ import { PROCESS_TIMEOUT_MS, startProgram, writeTemporary } from '../cli/run.ts'
 import { MAIN, preload, startExporterProcess } from './process-support.ts';
 
 const TIMEOUT = { timeout: PROCESS_TIMEOUT_MS };
-const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
 let simulator: Simulator;
 
@@ -15,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => simulator.close());
 
 /** Program text: the process sends itself a signal when Node.js is about to load a module of this name. */
-function signalAtLoad(signal: (typeof SIGNALS)[number], module: string): string {
+function signalAtLoad(signal: 'SIGTERM' | 'SIGINT', module: string): string {
   return `
     import { registerHooks } from 'node:module';
     let isSent = false;
@@ -33,16 +32,16 @@ function signalAtLoad(signal: (typeof SIGNALS)[number], module: string): string 
 
 /** From the first module after the one that delays signals to one of the last. */
 const MOMENTS = [
-  '/cli/program.ts',
-  '/commander/index.js',
-  '/cli/commands/serve.ts',
-  '/web/server/web-server.ts',
-];
+  ['SIGTERM', '/cli/program.ts'],
+  ['SIGINT', '/commander/index.js'],
+  ['SIGINT', '/cli/commands/serve.ts'],
+  ['SIGTERM', '/web/server/web-server.ts'],
+] as const;
 
-describe.each(SIGNALS)('%s while modules are being loaded', TIMEOUT, (signal) => {
+describe('a signal while modules are being loaded', TIMEOUT, () => {
   test.each(MOMENTS)(
-    '(at %s) stops the exporter in an orderly way, with exit code 0',
-    async (module) => {
+    '(%s at %s) stops the exporter in an orderly way, with exit code 0',
+    async (signal, module) => {
       const before = signalAtLoad(signal, module);
       await using running = startExporterProcess({ simulator, before });
       const { code, out, err } = await running.ended;
@@ -59,28 +58,31 @@ describe.each(SIGNALS)('%s while modules are being loaded', TIMEOUT, (signal) =>
       module: '/simulator/index.ts',
     },
   ])('ends $command.0 with 0', async ({ command, module }) => {
-    const before = signalAtLoad(signal, module);
+    const before = signalAtLoad('SIGINT', module);
     await using running = startProgram(process.execPath, [...preload(before), MAIN, ...command]);
     const { code, err } = await running.ended;
     expect(err).toContain('signal sent');
     expect([code, running.child.signalCode]).toEqual([0, null]);
   });
 
-  test('ends a command that has no signal handler', async () => {
-    const before = signalAtLoad(signal, '/cli/commands/check.ts');
-    const config = await writeTemporary('exporter.yml', '');
-    // Only the signal can end it.
-    const stay = 'setInterval(() => undefined, 1000);';
-    const command = [
-      ...preload(before),
-      ...preload(stay),
-      MAIN,
-      'check',
-      `--config.file=${config}`,
-    ];
-    await using running = startProgram(process.execPath, command);
-    const { err } = await running.ended;
-    expect(err).toBe('signal sent\n');
-    expect(running.child.signalCode).toBe(signal);
-  });
+  test.each(['SIGTERM', 'SIGINT'] as const)(
+    '(%s) ends a command that has no signal handler',
+    async (signal) => {
+      const before = signalAtLoad(signal, '/cli/commands/check.ts');
+      const config = await writeTemporary('exporter.yml', '');
+      // Only the signal can end it.
+      const stay = 'setInterval(() => undefined, 1000);';
+      const command = [
+        ...preload(before),
+        ...preload(stay),
+        MAIN,
+        'check',
+        `--config.file=${config}`,
+      ];
+      await using running = startProgram(process.execPath, command);
+      const { err } = await running.ended;
+      expect(err).toBe('signal sent\n');
+      expect(running.child.signalCode).toBe(signal);
+    },
+  );
 });

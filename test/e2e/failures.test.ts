@@ -10,20 +10,12 @@ function simulate(): Promise<Simulator> {
 
 const NODES = { collector: 'nodes', shard: '0' };
 
-describe('the reason of a failed poll', () => {
+describe.concurrent('the reason of a failed poll', () => {
   const cases: readonly (readonly [string, Parameters<Simulator['fault']>[0], string])[] = [
-    ['a 500', { kind: 'status', status: 500 }, 'http'],
     ['a 503', { kind: 'status', status: 503 }, 'http'],
-    ['a 429', { kind: 'status', status: 429, headers: { 'retry-after': '1' } }, 'http'],
-    ['a 400', { kind: 'status', status: 400, body: 'bad limit' }, 'http'],
-    ['a 307', { kind: 'redirect', location: 'https://elsewhere.invalid/' }, 'http'],
     ['a 403', { kind: 'status', status: 403 }, 'forbidden'],
     ['a 401 on every header', { kind: 'status', status: 401 }, 'auth'],
     ['a 404', { kind: 'status', status: 404 }, 'not_available'],
-    ['a 501', { kind: 'status', status: 501 }, 'not_available'],
-    ['a 204', { kind: 'no-content' }, 'decode'],
-    ['an empty 200', { kind: 'empty' }, 'decode'],
-    ['text with 200', { kind: 'text' }, 'decode'],
     ['HTML with 200', { kind: 'html' }, 'decode'],
     ['half a document', { kind: 'bad-json' }, 'decode'],
     [
@@ -33,10 +25,9 @@ describe('the reason of a failed poll', () => {
     ],
     ['a reset connection', { kind: 'reset' }, 'network'],
     ['a body cut short', { kind: 'cut', bytes: 500 }, 'network'],
-    ['fewer bytes than announced', { kind: 'wrong-length' }, 'network'],
   ];
 
-  test.each(cases)('%s', async (_name, fault, reason) => {
+  test.for(cases)('%s', async ([_name, fault, reason], context) => {
     await using simulator = await simulate();
     const handle = simulator.fault({ endpoint: 'nodes', ...fault });
     await using exporter = await startTestExporter({
@@ -49,17 +40,17 @@ describe('the reason of a failed poll', () => {
       (scrape) =>
         (scrape.value('crdb_exporter_poll_failures_total', { ...NODES, reason }) ?? 0) > 0,
     );
-    expect(failed.value('crdb_exporter_collector_success', NODES)).toBe(0);
-    expect(failed.value('crdb_up', { api: 'cluster' })).toBe(0);
-    expect(failed.all('crdb_nodes')).toEqual([]);
+    context.expect(failed.value('crdb_exporter_collector_success', NODES)).toBe(0);
+    context.expect(failed.value('crdb_up', { api: 'cluster' })).toBe(0);
+    context.expect(failed.all('crdb_nodes')).toEqual([]);
     const line = `level=warn .*collector=nodes .*reason=${reason} hint="[^"]{20}`;
-    expect(exporter.log()).toMatch(new RegExp(line));
+    context.expect(exporter.log()).toMatch(new RegExp(line));
 
     handle.remove();
     const good = await exporter.until(
       (scrape) => scrape.value('crdb_up', { api: 'cluster' }) === 1,
     );
-    expect(good.all('crdb_nodes').length).toBeGreaterThan(0);
+    context.expect(good.all('crdb_nodes').length).toBeGreaterThan(0);
   });
 });
 

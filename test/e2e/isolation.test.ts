@@ -52,26 +52,6 @@ describe('isolation of failures', () => {
       );
     });
   });
-
-  test('a failing collector does not affect the other collectors of its cluster', async () => {
-    await using simulator = await simulate();
-    simulator.fault({ endpoint: 'sessions', kind: 'bad-json' });
-    await using exporter = await startTestExporter({
-      yaml: `clusters:\n${clusterYaml(simulator)}`,
-      intervalSeconds: 0.2,
-    });
-    const seen = await exporter.until(
-      (scrape) =>
-        scrape.value('crdb_exporter_collector_success', { collector: 'nodes' }) === 1 &&
-        (scrape.value('crdb_exporter_poll_failures_total', {
-          collector: 'sessions',
-          reason: 'decode',
-        }) ?? 0) > 1,
-    );
-    expect(seen.all('crdb_nodes').length).toBeGreaterThan(0);
-    expect(seen.all('crdb_sessions')).toEqual([]);
-    expect(seen.value('crdb_up', { api: 'cluster' })).toBe(1);
-  });
 });
 
 describe('a cluster that is down at start', () => {
@@ -95,29 +75,6 @@ describe('a cluster that is down at start', () => {
     const up = await exporter.until((scrape) => scrape.value('crdb_up') === 1);
     expect(up.all('crdb_nodes').length).toBeGreaterThan(0);
     expect(simulator.requests.count('login')).toBe(0);
-  });
-
-  test('is logged once with its remedy, not again with each skipped poll', async () => {
-    await using exporter = await startTestExporter({
-      yaml: `clusters:\n  - name: down\n    cluster_api: { urls: ["${await refusing()}"] }\n`,
-      intervalSeconds: 0.1,
-    });
-    await exporter.until((scrape) =>
-      ['polls_skipped', 'poll_failures'].every((name) => {
-        const labels = {
-          collector: 'nodes',
-          reason: name === 'polls_skipped' ? 'breaker_open' : 'network',
-        };
-        return (scrape.value(`crdb_exporter_${name}_total`, labels) ?? 0) > 3;
-      }),
-    );
-    const warnings = exporter.log().match(/level=warn .*/g) ?? [];
-    const refused = warnings.filter((line) =>
-      /reason=network hint="nothing listens there/.test(line),
-    );
-    expect(refused).toHaveLength(1);
-    // Skipped first, if other collectors opened the breaker.
-    expect(warnings.length).toBeLessThanOrEqual(2);
   });
 
   test('is skipped, not queued, while its breaker is open', async () => {

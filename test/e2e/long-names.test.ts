@@ -14,7 +14,7 @@ test(
   async () => {
     await using server = await startFlood({
       '/sessions/': () =>
-        listOf('sessions', 200, (at) =>
+        listOf('sessions', 120, (at) =>
           JSON.stringify({
             node_id: 1,
             username: `${at}${HALF}`,
@@ -24,7 +24,7 @@ test(
     });
     const application_rewrite = [{ regex: '^pid-', replacement: 'pid' }];
     const { scrape, peakMiB } = await endure('sessions', server, { heapMiB, application_rewrite });
-    expect(scrape.value('crdb_sessions', { state: 'idle' })).toBe(200);
+    expect(scrape.value('crdb_sessions', { state: 'idle' })).toBe(120);
     const listed = scrape.all('crdb_application_sessions', { state: 'idle' })[1];
     const application = listed?.labels['application'] ?? '';
     expect(application).toMatch(/^\d+x+$/);

@@ -88,12 +88,6 @@ describe('a node that', () => {
     expect(limitsHit(scrape)).toEqual(['pages']);
   });
 
-  test('never sends a last page is aborted after 1,000 pages', async () => {
-    const { scrape } = await scanWith((response, offset) => page([], offset + 1)(response, offset));
-    expectOnlyFirst(scrape);
-    expect(limitsHit(scrape)).toEqual(['pages']);
-  });
-
   test('sends a range of 17 MB loses only that range', async () => {
     const huge = replica(2, 8, `,"span":{"start_key":"${'x'.repeat(HUGE)}"}`);
     const { scrape } = await scanWith(page([replica(2, 7), huge, replica(2, 9)]));

@@ -1,4 +1,3 @@
-import type { ServerResponse } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { object, string } from '../../src/json/shape.ts';
@@ -6,21 +5,7 @@ import { testStats } from '../support/cluster.ts';
 import { ask, connect } from '../support/http-client.ts';
 import { good, refusing, serve } from '../support/http-server.ts';
 
-function answerSick(_request: unknown, response: ServerResponse): void {
-  response.statusCode = 500;
-  response.end();
-}
-
 describe('several URLs', () => {
-  test('the next one is used when one refuses, which is then left alone', async () => {
-    await using second = await good();
-    await using client = connect([await refusing(), second.url], { breakerOpenMs: 60_000 });
-    expect(await ask(client)).toBe('{"fine":true}');
-    expect(await ask(client)).toBe('{"fine":true}');
-    expect(client.finished.map(({ code }) => code)).toEqual(['error', 200, 200]);
-    expect(client.http.upstreams().map(({ state }) => state)).toEqual(['open', 'closed']);
-  });
-
   test('the next one is not used once a part of the answer was handed on', async () => {
     await using first = await serve((_request, response) => {
       response.write('{"half":');
@@ -128,48 +113,6 @@ describe('several URLs', () => {
     expect(second.requests).toEqual([]);
   });
 
-  test('one request is sent to each of them, three times at most to one', async () => {
-    for (const [count, most] of [
-      [2, 3],
-      [5, 5],
-    ] as const) {
-      await using server = await serve((_request, response) => {
-        response.statusCode = 503;
-        response.end();
-      });
-      const urls = Array.from({ length: count }, () => server.url);
-      await using client = connect(urls);
-      await expect(ask(client)).rejects.toMatchObject({ status: 503 });
-      expect(server.requests).toHaveLength(most);
-      expect(client.retried).toHaveLength(most - count);
-    }
-  });
-
-  test('a 500 is retried once at the next URL for requests that allow it', async () => {
-    await using sick = await serve((_request, response) => {
-      response.statusCode = 500;
-      response.end();
-    });
-    await using second = await good();
-    await using client = connect([sick.url, second.url]);
-    expect(await ask(client, { retryOn500: true })).toBe('{"fine":true}');
-    await using other = connect([sick.url, second.url]);
-    await expect(ask(other)).rejects.toMatchObject({ reason: 'http', status: 500 });
-    expect(client.http.upstreams().map(({ state }) => state)).toEqual(['closed', 'closed']);
-  });
-
-  test('a 500 of two URLs is not retried', async () => {
-    await using first = await serve(answerSick);
-    await using second = await serve(answerSick);
-    await using third = await serve(answerSick);
-    await using client = connect([first.url, second.url, third.url]);
-    const asked = ask(client, { retryOn500: true });
-    await expect(asked).rejects.toMatchObject({ reason: 'http', status: 500 });
-    const counts = [first, second, third].map(({ requests }) => requests.length);
-    expect(counts).toEqual([1, 1, 0]);
-    expect(client.retried).toEqual([]);
-  });
-
   test('a recovered URL is used again', async () => {
     const url = await refusing();
     await using second = await good();
@@ -191,81 +134,7 @@ describe('several URLs', () => {
   });
 });
 
-describe('a single URL', () => {
-  test('is left alone after three failures in a row, and again after the next one', async () => {
-    let now = 0;
-    const url = await refusing();
-    await using client = connect([url], { breakerOpenMs: 1_000, monotonicMs: () => now });
-    await expect(ask(client)).rejects.toMatchObject({ reason: 'network' });
-    expect(client.http.blockedMs()).toBe(1_000);
-    await expect(ask(client)).rejects.toMatchObject({ reason: 'breaker_open' });
-    expect(client.finished).toHaveLength(3);
-    now = 1_000;
-    await expect(ask(client)).rejects.toMatchObject({ reason: 'network' });
-    await expect(ask(client)).rejects.toMatchObject({ reason: 'breaker_open' });
-    expect(client.finished).toHaveLength(4);
-  });
-
-  test('a 500 never opens its breaker', async () => {
-    await using sick = await serve((_request, response) => {
-      response.statusCode = 500;
-      response.end();
-    });
-    await using client = connect([sick.url]);
-    for (let poll = 0; poll < 6; poll += 1) {
-      await expect(ask(client)).rejects.toMatchObject({ status: 500 });
-    }
-    expect(client.http.blockedMs()).toBe(0);
-    expect(client.finished).toHaveLength(6);
-  });
-});
-
 describe('retries', () => {
-  test('a read that failed for a passing reason is retried and counted', async () => {
-    let failures = 2;
-    await using server = await serve((_request, response) => {
-      failures -= 1;
-      response.statusCode = failures >= 0 ? 503 : 200;
-      response.end('{"fine":true}');
-    });
-    await using client = connect([server.url]);
-    expect(await ask(client)).toBe('{"fine":true}');
-    expect(client.retried).toEqual([
-      { endpoint: 'nodes', reason: 'http' },
-      { endpoint: 'nodes', reason: 'http' },
-    ]);
-  });
-
-  test.each([400, 401, 403, 404, 500, 501])('none after a %d', async (status) => {
-    await using server = await serve((_request, response) => {
-      response.statusCode = status;
-      response.end();
-    });
-    await using client = connect([server.url]);
-    await expect(ask(client)).rejects.toMatchObject({ status });
-    expect(server.requests).toHaveLength(1);
-  });
-
-  test('none of a write that the server may have begun with', async () => {
-    await using server = await serve((_request, response) => {
-      response.statusCode = 503;
-      response.end();
-    });
-    await using client = connect([server.url]);
-    await expect(ask(client, { method: 'POST' })).rejects.toMatchObject({ status: 503 });
-    expect(server.requests).toHaveLength(1);
-  });
-
-  test('none once a part of the answer was handed on', async () => {
-    await using server = await serve((_request, response) => {
-      response.write('{"half":');
-      setTimeout(() => response.destroy(), 20);
-    });
-    await using client = connect([server.url]);
-    await expect(ask(client)).rejects.toMatchObject({ reason: 'network' });
-    expect(server.requests).toHaveLength(1);
-  });
-
   test('in a long outage at most one in ten requests', async () => {
     await using server = await serve((_request, response) => {
       response.statusCode = 429;

@@ -63,7 +63,7 @@ const SHARDS = { ...EVERYTHING, shards: 4, monitor: { kind: 'PodMonitor' } };
 const CASES = { SMALLEST, EVERYTHING, SHARDS };
 const HAS_HELM = hasProgram('helm');
 /** What the chart renders with the values of a case. */
-const RENDERED = new Map(
+const RENDERED = new Map<object, readonly KubernetesObject[]>(
   Object.values(CASES).map((values) => [values, HAS_HELM ? render(values) : []]),
 );
 
