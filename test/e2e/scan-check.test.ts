@@ -1,13 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { Checklist } from '../../src/cli/commands/diagnose/checklist.ts';
-import { checkNodes } from '../../src/cli/commands/diagnose/polls.ts';
-import { checkRanges } from '../../src/cli/commands/diagnose/range-scan.ts';
-import { COLLECTORS } from '../../src/collectors/index.ts';
-import { loadConfig } from '../../src/config/load.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/index.ts';
 import type { Status } from '../../src/web/status/status.ts';
-import { configFlag } from '../cli/run.ts';
-import { createTestClient } from '../support/cluster.ts';
+import { configFlag, runHere } from '../cli/run.ts';
 import { clusterYaml, startTestExporter, type TestExporter } from '../support/exporter.ts';
 import { type Keep, openLossyProxy } from '../support/lossy-proxy.ts';
 
@@ -63,23 +57,15 @@ async function untilStatus(
   }
 }
 
+/** The check `own counts` of `diagnose --scan` through the proxy. */
 async function diagnose(simulator: Simulator, url: string) {
-  const flag = await configFlag(simulator);
-  const flags = { 'config.file': flag.slice(flag.indexOf('=') + 1) };
-  const { config } = await loadConfig({ flags, env: {}, collectors: COLLECTORS });
-  const [cluster] = config.clusters;
-  if (cluster === undefined) throw new Error('no cluster');
-  const list = new Checklist(cluster, AbortSignal.timeout(60_000));
-  const password = () => Promise.resolve(simulator.password);
-  await using client = createTestClient({
-    urls: [url],
-    username: simulator.username,
-    password,
-  });
-  const known = await checkNodes(list, client.api);
-  if (known === undefined) throw new Error('the nodes cannot be read');
-  await checkRanges(list, client.api, known, { isWhole: true, nextRecordMs: 1 });
-  return list.results.find(({ check }) => check === 'own counts');
+  const flag = await configFlag({ ...simulator, clusterUrls: [url] });
+  const { out } = await runHere(['diagnose', '--scan', '--output', 'json', flag]);
+  const report: {
+    clusters: readonly { findings: readonly { check: string; detail: string }[] }[];
+  } = JSON.parse(out);
+  const findings = report.clusters.flatMap((cluster) => cluster.findings);
+  return findings.find(({ check }) => check === 'own counts');
 }
 
 describe('an exporter that reads the ranges of a node wrongly', { timeout: 60_000 }, () => {

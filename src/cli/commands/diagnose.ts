@@ -1,17 +1,10 @@
 import { type Command, Option } from 'commander';
-import type { ClusterApi } from '../../cockroach/cluster-api.ts';
 import { cloud } from '../../collectors/cloud.ts';
-import type { Collector } from '../../collectors/collector.ts';
-import { COLLECTORS } from '../../collectors/index.ts';
 import { nodes } from '../../collectors/nodes/collector.ts';
-import { ranges } from '../../collectors/ranges/collector.ts';
-import { sessions } from '../../collectors/sessions/collector.ts';
-import { tables } from '../../collectors/tables/collector.ts';
-import { users } from '../../collectors/users.ts';
 import type { FindingSettings } from '../../config/alert-settings.ts';
 import type { ClusterConfig } from '../../config/schema.ts';
 import { runbookUrl } from '../../findings/links.ts';
-import { formatCount, formatJson, formatLine } from '../../format.ts';
+import { formatJson, formatLine } from '../../format.ts';
 import { chooseCluster, openClients } from '../cluster-target.ts';
 import { addExamples, type CommandContext, EXIT } from '../command.ts';
 import { writeOut } from '../output/standard-output.ts';
@@ -19,9 +12,8 @@ import { cutMiddle, paint, type Style } from '../output/table.ts';
 import { runCancellable } from '../process/signals.ts';
 import { addClusterOptions, loadCommandConfig } from '../schema-flags.ts';
 import { Checklist, type Verdict } from './diagnose/checklist.ts';
+import { checkClusterApi } from './diagnose/cluster-api.ts';
 import { checkConnectivity } from './diagnose/connectivity.ts';
-import { checkCollector, checkNodes, describeSessions, describeTables } from './diagnose/polls.ts';
-import { checkRanges } from './diagnose/range-scan.ts';
 
 const MARKS: Readonly<Record<Verdict['verdict'], readonly [mark: string, style: Style]>> = {
   ok: ['✓', 'green'],
@@ -53,10 +45,7 @@ export function define(command: Command, context: CommandContext): void {
     const clusters = cluster === undefined ? config.clusters : [chooseCluster(config, cluster)];
     const exitCode = await runCancellable(async (signal) => {
       const lists = clusters.map((one) => new Checklist(one, signal, verbose));
-      for (const list of lists) {
-        await checkCluster(list, context, options);
-        signal.throwIfAborted();
-      }
+      for (const list of lists) await checkCluster(list, context, options);
       return report(lists, options.output, config.links);
     });
     context.setExitCode(exitCode);
@@ -100,38 +89,10 @@ async function checkCluster(list: Checklist, context: CommandContext, options: O
   }
   if (clients.cloud !== undefined && config.cloud_api !== undefined) {
     if (await checkConnectivity(list, config.cloud_api.url, cloud)) {
-      await checkCollector(list, cloud, clients.cloud.api, ({ assistant }) =>
+      await list.poll(cloud, clients.cloud.api, ({ assistant }) =>
         assistant === undefined ? 'there is none' : `${assistant.status}, ${assistant.health}`,
       );
     }
-  }
-}
-
-/** Polls every collector of the cluster API, those that are disabled, too. */
-async function checkClusterApi(list: Checklist, api: ClusterApi, { scan, output }: Options) {
-  const known = await checkNodes(list, api);
-  if (known === undefined) return;
-  await checkRanges(list, api, known, { isWhole: scan === true, output });
-  await checkCollector(list, sessions, api, (result) =>
-    describeSessions(list, result, known.connections),
-  );
-  await checkCollector(list, users, api, ({ count }) => `${formatCount(count)} users`);
-  await checkCollector(list, tables, api, (result) => describeTables(list, result));
-  await checkOthers(list, api);
-}
-
-/** Collectors whose results have a description of their own. */
-const DESCRIBED: ReadonlySet<Collector> = new Set([nodes, ranges, sessions, users, tables]);
-
-/** Polls the other collectors of the cluster API. */
-export async function checkOthers(
-  list: Checklist,
-  api: ClusterApi,
-  collectors: readonly Collector[] = COLLECTORS,
-): Promise<void> {
-  for (const collector of collectors) {
-    if (DESCRIBED.has(collector) || collector.api === 'cloud') continue;
-    await checkCollector(list, collector, api, (_, items) => `${formatCount(items)} items`);
   }
 }
 

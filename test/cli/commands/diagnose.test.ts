@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { checkOthers } from '../../../src/cli/commands/diagnose.ts';
 import { Checklist } from '../../../src/cli/commands/diagnose/checklist.ts';
+import { checkOthers } from '../../../src/cli/commands/diagnose/cluster-api.ts';
 import { cloud } from '../../../src/collectors/cloud.ts';
 import { ranges } from '../../../src/collectors/ranges/collector.ts';
 import { tables } from '../../../src/collectors/tables/collector.ts';

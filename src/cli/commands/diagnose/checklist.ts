@@ -1,19 +1,22 @@
+import {
+  CollectError,
+  type CollectorResult,
+  type CollectorWith,
+} from '../../../collectors/collector.ts';
 import type { ClusterConfig } from '../../../config/schema.ts';
 import { createRemedyFinder, diagnose } from '../../../diagnosis/diagnose.ts';
 import type { Operation } from '../../../diagnosis/failure.ts';
 import { formatBytes, formatMs, messageOf } from '../../../format.ts';
+import { RequestError } from '../../../http/errors.ts';
 import { createPollStats, type PollStats } from '../../../http/poll-stats.ts';
 import { failureReason } from '../../../polling/outcome.ts';
-import type { AlertName, Endpoint } from '../../../vocabulary.ts';
-import { RequestRecorder } from '../../cluster-target.ts';
-
-/** One line of the checklist. */
-export interface CheckResult extends Verdict {
-  /** The name of the check: `TLS` or `GET /nodes/`. */
-  readonly check: string;
-  /** Where: a URL, or an API. */
-  readonly target: string;
-}
+import type { AlertName, Api, Endpoint } from '../../../vocabulary.ts';
+import {
+  collectOnce,
+  type PollOptions,
+  type PollTarget,
+  RequestRecorder,
+} from '../../cluster-target.ts';
 
 /** The result of a check. */
 export interface Verdict {
@@ -24,6 +27,24 @@ export interface Verdict {
   readonly advice?: string | undefined;
   /** The alert with the same condition, which has a runbook. */
   readonly alert?: AlertName | undefined;
+}
+
+/** One line of the checklist. */
+export interface CheckResult extends Verdict {
+  /** The name of the check: `TLS` or `GET /nodes/`. */
+  readonly check: string;
+  /** Where: a URL, or an API. */
+  readonly target: string;
+}
+
+/** One poll of a collector, as the exporter makes it. */
+interface Poll<Result> {
+  /** Undefined when it found nothing useful. */
+  readonly result: Result | undefined;
+  /** Why it failed; a failed poll may have found something. */
+  readonly error: unknown;
+  readonly bytes: number;
+  readonly seconds: number;
 }
 
 /** The checks of one cluster: what they need, and their results so far. */
@@ -39,22 +60,16 @@ export class Checklist {
     this.stats = createPollStats(signal);
   }
 
+  /** Adds a result, of the cluster API unless it is of another target. */
+  add(check: string, verdict: Verdict, target = 'cluster API'): void {
+    this.results.push({ check, target, ...verdict });
+  }
+
   /** Status, size and time of the last request to the endpoint. */
   describeLast(endpoint: Endpoint): string {
     const request = this.recorder.last(endpoint);
     if (request === undefined) return 'no request';
     return `${request.code}, ${formatBytes(request.bytes)} in ${formatMs(request.seconds * 1000)}`;
-  }
-
-  /** Adds a result of the cluster API. */
-  add(
-    check: string,
-    verdict: Verdict['verdict'],
-    detail: string,
-    advice?: string,
-    alert?: AlertName,
-  ): void {
-    this.results.push({ check, target: 'cluster API', verdict, detail, advice, alert });
   }
 
   /** Why an operation failed, and the remedy. Rethrows when the command was cancelled. */
@@ -75,14 +90,58 @@ export class Checklist {
     work: () => Promise<string | Verdict>,
   ): Promise<boolean> {
     try {
-      const found = await work();
-      const outcome = typeof found === 'string' ? { verdict: 'ok' as const, detail: found } : found;
-      this.results.push({ check, target, ...outcome });
+      this.add(check, toVerdict(await work()), target);
       return true;
     } catch (error) {
-      const reason = this.explain(operation, error);
-      this.results.push({ check, target, verdict: 'failed', ...reason });
+      this.add(check, { verdict: 'failed', ...this.explain(operation, error) }, target);
       return false;
     }
   }
+
+  /**
+   * Polls a collector once with its configured options and adds what it found, or why it failed: only a warning while the
+   * collector is disabled. A poll that does not get past the login is the check `login`.
+   */
+  async poll<A extends Api, R extends CollectorResult>(
+    collector: CollectorWith<A, R>,
+    api: PollTarget<A>['api'],
+    describe: (result: R, items: number) => string | Verdict,
+    more: Partial<PollOptions> = {},
+  ): Promise<Poll<R>> {
+    const stats = createPollStats(this.stats.signal);
+    const warnings: string[] = [];
+    const startedAt = performance.now();
+    let result: R | undefined;
+    let error: unknown;
+    try {
+      const warn = (text: string): void => void warnings.push(text);
+      result = await collectOnce(collector, { config: this.config, api, stats }, { warn, ...more });
+      const { failure } = result;
+      error = failure && (failure.cause ?? new CollectError(failure.reason, failure.message));
+    } catch (thrown) {
+      error = thrown;
+    }
+    const seconds = (performance.now() - startedAt) / 1000;
+    const poll = { result, error, bytes: stats.bytes, seconds };
+    const target = collector.api === 'cluster' ? 'cluster API' : 'Cloud API';
+    if (result === undefined || error !== undefined) {
+      const isLogin = error instanceof RequestError && error.endpoint === 'login';
+      const isEnabled = this.config.collectors[collector.name]?.enabled === true;
+      const verdict = isEnabled ? 'failed' : 'warning';
+      const check = isLogin ? 'login' : collector.request;
+      this.add(check, { verdict, ...this.explain(collector, error) }, target);
+      return poll;
+    }
+    const found = toVerdict(describe(result, stats.items));
+    const size = `${formatBytes(stats.bytes)} in ${formatMs(seconds * 1000)}`;
+    const detail = [size, found.detail, ...warnings].filter((text) => text !== '').join('; ');
+    const verdict = warnings.length > 0 && found.verdict === 'ok' ? 'warning' : found.verdict;
+    this.add(collector.request, { ...found, verdict, detail }, target);
+    return poll;
+  }
+}
+
+/** A text alone describes what is good. */
+function toVerdict(found: string | Verdict): Verdict {
+  return typeof found === 'string' ? { verdict: 'ok', detail: found } : found;
 }

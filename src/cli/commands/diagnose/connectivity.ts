@@ -16,13 +16,13 @@ const DAY_MS = 86_400_000;
 
 /** Checks name, TCP and TLS of one URL, each only after the one before succeeded; resolves to whether all did. */
 export async function checkConnectivity(list: Checklist, text: string, operation: Operation) {
-  const { config, results } = list;
+  const { config } = list;
   const url = new URL(text);
   const isHttps = url.protocol === 'https:';
   const target = url.origin;
   if ((isHttps ? config.proxy.https : config.proxy.http) !== undefined) {
     const detail = 'goes through a proxy';
-    results.push({ check: 'connection', target, verdict: 'skipped', detail });
+    list.add('connection', { verdict: 'skipped', detail }, target);
     return true;
   }
   const host = url.hostname.replace(/^\[|\]$/g, '');

@@ -1,11 +1,10 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import type { ClusterApi } from '../../../cockroach/cluster-api.ts';
-import { nodes, type NodesResult } from '../../../collectors/nodes/collector.ts';
+import { livenessOf, REACHABLE } from '../../../cockroach/node.ts';
+import { nodes, type NodesResult, type NodeStatus } from '../../../collectors/nodes/collector.ts';
 import { ranges, type RangesResult } from '../../../collectors/ranges/collector.ts';
 import { type ClusterConfig, collectorOptions } from '../../../config/schema.ts';
 import { writeDuration } from '../../../config/values.ts';
 import {
-  type OwnCounts,
   type ScanComparison,
   compareScan,
   countsOf,
@@ -14,13 +13,12 @@ import {
   scanOf,
 } from '../../../findings/scan-check.ts';
 import { formatBytes, formatCount, formatList, formatMs } from '../../../format.ts';
+import { createPollStats } from '../../../http/poll-stats.ts';
+import { collectOnce } from '../../cluster-target.ts';
 import { withProgress } from '../../output/progress.ts';
 import { noteScanCost } from '../../replicas.ts';
 import type { Checklist, Verdict } from './checklist.ts';
-import { checkCollector, type KnownNodes, pollOnce } from './polls.ts';
 
-/** Nodes write their records every ten seconds. */
-const NEXT_RECORD_MS = 11_000;
 const MAX_STORES = 5;
 /** Intervals that people configure, seconds. */
 const ROUND_INTERVALS = [30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 43_200, 86_400];
@@ -40,34 +38,45 @@ interface ScanCost {
 export async function checkRanges(
   list: Checklist,
   api: ClusterApi,
-  known: KnownNodes,
-  { isWhole = false, output = 'json', nextRecordMs = NEXT_RECORD_MS } = {},
+  before: NodesResult | undefined,
+  { isWhole, output }: { readonly isWhole: boolean; readonly output: string },
 ): Promise<void> {
-  const { result: before } = known;
-  const [onlyNode] = isWhole ? [] : known.ids;
-  if (known.ids.length === 0 || before === undefined) {
-    list.add(ranges.request, 'skipped', 'no node to query is known');
+  const reachable = reachableNodes(before);
+  const sizes = reachable.map(ownReplicas);
+  const smallest = reachable[sizes.indexOf(Math.min(...sizes))];
+  if (before === undefined || smallest === undefined) {
+    list.add(ranges.request, { verdict: 'skipped', detail: 'no node to query is known' });
     return;
   }
-  if (isWhole) noteScanCost(known.ids.length, known.replicas);
+  const counted = sizes.reduce((sum, size) => sum + size, 0);
+  if (isWhole) noteScanCost(reachable.length, counted);
+  const onlyNode = isWhole ? undefined : smallest.id;
   // A list in pages shows neither the cost of a whole one nor all replicas.
   const options = { ...collectorOptions(list.config, ranges), page_limit: 0 };
-  const { result, stats, seconds } = await withProgress(
+  const { result, bytes, seconds } = await withProgress(
     'nodes',
     isWhole ? output : 'json',
     (_advance, scanProgress) =>
-      checkCollector(list, ranges, api, describeScan, { onlyNode, scanProgress, options }),
+      list.poll(ranges, api, describeScan, { onlyNode, scanProgress, options }),
   );
   if (result?.summary === undefined) return;
   await list.run('own counts', 'cluster API', nodes, () =>
-    compareCounts(list, api, before, result, nextRecordMs),
+    compareCounts(list, api, before, result),
   );
   if (list.config.collectors['ranges']?.enabled !== true) return;
-  const replicas = replicasOf(result);
-  const sample = { isMeasured: isWhole, replicas, bytes: stats.bytes, seconds };
-  const cost = isWhole ? sample : estimateWhole(list, known, sample);
-  const verdict = judgeCost(list.config, cost);
-  list.results.push({ check: 'range scan', target: 'load', ...verdict });
+  const sample = { isMeasured: isWhole, replicas: replicasOf(result), bytes, seconds };
+  const cost = isWhole ? sample : estimateWhole(list, reachable.length, counted, sample);
+  list.add('range scan', judgeCost(list.config, cost), 'load');
+}
+
+/** The nodes that are live, draining or decommissioning. */
+export function reachableNodes(result: NodesResult | undefined): readonly NodeStatus[] {
+  return (result?.nodes ?? []).filter((node) => REACHABLE.has(livenessOf(node)));
+}
+
+/** The replicas that the node counts; 0 where it sends no count, before version 23.2. */
+function ownReplicas({ stores }: NodeStatus): number {
+  return Array.from(stores.values()).reduce((sum, store) => sum + (store.get('replicas') ?? 0), 0);
 }
 
 function describeScan(result: RangesResult): string {
@@ -85,26 +94,15 @@ function replicasOf({ scanned }: RangesResult): number {
 
 /** Compares the replicas that were read with the nodes' own counts before and after. */
 async function compareCounts(
-  list: Checklist,
+  { config, stats: { signal } }: Checklist,
   api: ClusterApi,
   before: NodesResult,
   scanned: RangesResult,
-  nextRecordMs: number,
 ): Promise<Verdict> {
   const scan = scanOf(scanned);
   if (scan === undefined) return { verdict: 'warning', detail: 'the scan read too few nodes' };
-  const readCounts = async (): Promise<OwnCounts> => {
-    const { result, error } = await pollOnce(list, nodes, api);
-    if (result === undefined) throw error;
-    return countsOf(result);
-  };
-  const counts = [countsOf(before), await readCounts()];
-  let comparison = compareScan(scan, counts);
-  if (comparison?.disagrees === true) {
-    // The counts after the scan may still be those of a record from before it.
-    await wait(nextRecordMs, undefined, { signal: list.stats.signal });
-    comparison = compareScan(scan, [...counts, await readCounts()]);
-  }
+  const after = await collectOnce(nodes, { config, api, stats: createPollStats(signal) });
+  const comparison = compareScan(scan, [countsOf(before), countsOf(after)]);
   return describeComparison(comparison, scanned.scanned.length);
 }
 
@@ -139,13 +137,14 @@ function describeComparison(comparison: ScanComparison | undefined, scannedNodes
  */
 function estimateWhole(
   { config, recorder }: Checklist,
-  { ids, replicas: reported }: KnownNodes,
+  nodeCount: number,
+  counted: number,
   sample: ScanCost,
 ): ScanCost {
   // Releases before 23.2 do not report replicas: assume that all nodes are like this one.
-  const replicas = reported > 0 ? reported : sample.replicas * ids.length;
-  const factor = sample.replicas === 0 ? ids.length : replicas / sample.replicas;
-  const concurrency = Math.min(collectorOptions(config, ranges).concurrency, ids.length);
+  const replicas = counted > 0 ? counted : sample.replicas * nodeCount;
+  const factor = sample.replicas === 0 ? nodeCount : replicas / sample.replicas;
+  const concurrency = Math.min(collectorOptions(config, ranges).concurrency, nodeCount);
   // The poll lists the nodes once, however many it reads.
   const { bytes, seconds } = recorder.last('node_ranges') ?? sample;
   return {
