@@ -33,7 +33,7 @@ const IMPORTERS: Readonly<Record<string, string>> = {
   'cli-truncate': 'cli/output/table.ts',
   commander: 'cli/',
   express: 'web/server/app.ts',
-  ora: 'cli/output/progress.ts',
+  ora: 'cli/output/standard-output.ts',
   'p-limit': 'http/client.ts',
   pino: 'log.ts',
   'prom-client': 'metrics/exporter-metrics.ts',

@@ -61,7 +61,7 @@ const FILES: Readonly<
   Record<string, () => Promise<{ define(command: Command, context: CommandContext): void }>>
 > = {
   serve: () => import('./commands/serve.ts'),
-  check: () => import('./commands/check.ts'),
+  check: async () => ({ define: (await import('./commands/serve.ts')).defineCheck }),
   diagnose: () => import('./commands/diagnose.ts'),
   reference: () => import('./commands/reference.ts'),
   completion: () => import('./commands/completion.ts'),
@@ -71,8 +71,8 @@ const FILES: Readonly<
   range: () => import('./commands/range.ts'),
   sessions: () => import('./commands/sessions.ts'),
   tables: () => import('./commands/tables.ts'),
-  table: () => import('./commands/table.ts'),
-  users: () => import('./commands/users.ts'),
+  table: async () => ({ define: (await import('./commands/tables.ts')).defineTable }),
+  users: async () => ({ define: (await import('./commands/sessions.ts')).defineUsers }),
   probe: () => import('./commands/probe.ts'),
   cloud: () => import('./commands/cloud.ts'),
   demo: () => import('./commands/demo.ts'),

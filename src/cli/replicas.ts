@@ -27,8 +27,7 @@ import {
 } from '../json/shape.ts';
 import type { ClusterTarget } from './cluster-target.ts';
 import { CommandError } from './command.ts';
-import { withProgress } from './output/progress.ts';
-import { note } from './output/standard-output.ts';
+import { note, withProgress } from './output/standard-output.ts';
 
 /** One element of GET /nodes/{node_id}/ranges/. */
 export const rangeElement = object({

@@ -68,7 +68,7 @@ describe('a signal while modules are being loaded', TIMEOUT, () => {
   test.each(['SIGTERM', 'SIGINT'] as const)(
     '(%s) ends a command that has no signal handler',
     async (signal) => {
-      const before = signalAtLoad(signal, '/cli/commands/check.ts');
+      const before = signalAtLoad(signal, '/cli/commands/serve.ts');
       const config = await writeTemporary('exporter.yml', '');
       // Only the signal can end it.
       const stay = 'setInterval(() => undefined, 1000);';

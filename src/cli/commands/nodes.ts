@@ -17,8 +17,7 @@ import {
   numberColumn,
   openListing,
 } from '../output/listing.ts';
-import { withProgress } from '../output/progress.ts';
-import { note } from '../output/standard-output.ts';
+import { note, withProgress } from '../output/standard-output.ts';
 import { noteScanCost, routeOf } from '../replicas.ts';
 
 const NODES_PER_PAGE = 100;

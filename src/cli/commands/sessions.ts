@@ -9,10 +9,11 @@ import {
   sessionDetails,
   type ShownDetails,
 } from '../../collectors/sessions/session.ts';
+import { users } from '../../collectors/users.ts';
 import { collectorOptions } from '../../config/schema.ts';
 import { grantee } from '../../diagnosis/rules.ts';
 import { formatAge, formatBytes, formatCount, formatList } from '../../format.ts';
-import type { Infer } from '../../json/shape.ts';
+import { type Infer, object, string } from '../../json/shape.ts';
 import { addClusterAction, type ClusterTarget, collectOnce } from '../cluster-target.ts';
 import { addExamples, type CommandContext, EXIT, parseDurationFlag } from '../command.ts';
 import {
@@ -22,8 +23,7 @@ import {
   numberColumn,
   openListing,
 } from '../output/listing.ts';
-import { withProgress } from '../output/progress.ts';
-import { note } from '../output/standard-output.ts';
+import { note, withProgress } from '../output/standard-output.ts';
 
 /** Old enough for a transaction without a running statement to be a mistake of its application. */
 const OLD_SECONDS = 60;
@@ -200,4 +200,26 @@ function toHex(id: unknown): string | undefined {
 
 function toTime(milliseconds: number | undefined): string | null {
   return milliseconds === undefined ? null : new Date(milliseconds).toISOString();
+}
+
+/** `users`: GET /users/. */
+export function defineUsers(command: Command, context: CommandContext): void {
+  addListingOptions(command);
+  addClusterAction(command, context, users, printUsers);
+  addExamples(
+    command,
+    'users --config.file=exporter.yml',
+    'users --output json --config.file=exporter.yml --cluster prod',
+  );
+}
+
+async function printUsers(target: ClusterTarget, options: ListingOptions): Promise<void> {
+  const listing = openListing<{ username: string }>(options, 'users', [
+    { title: 'USER', value: ({ username }) => username, isWhole: true },
+  ]);
+  await target.api.users(target.stats, {
+    shape: object({ username: string() }),
+    onUser: ({ username = '' }) => listing.add({ username }),
+  });
+  await listing.close();
 }

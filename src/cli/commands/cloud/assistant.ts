@@ -8,8 +8,7 @@ import type { Infer } from '../../../json/shape.ts';
 import { addClusterAction, type ClusterTarget } from '../../cluster-target.ts';
 import { addExamples, type CommandContext, CommandError, EXIT } from '../../command.ts';
 import { addListingOptions, type ListingOptions } from '../../output/listing.ts';
-import { startSpinner } from '../../output/progress.ts';
-import { note, writeJson } from '../../output/standard-output.ts';
+import { note, writeJson, startSpinner } from '../../output/standard-output.ts';
 import { printTable, type Style } from '../../output/table.ts';
 import { addConfirmOption, confirm } from './confirm.ts';
 

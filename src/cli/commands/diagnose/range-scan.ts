@@ -15,7 +15,7 @@ import {
 import { formatBytes, formatCount, formatList, formatMs } from '../../../format.ts';
 import { createPollStats } from '../../../http/poll-stats.ts';
 import { collectOnce } from '../../cluster-target.ts';
-import { withProgress } from '../../output/progress.ts';
+import { withProgress } from '../../output/standard-output.ts';
 import { noteScanCost } from '../../replicas.ts';
 import type { Checklist, Verdict } from './checklist.ts';
 
