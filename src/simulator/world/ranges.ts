@@ -183,9 +183,14 @@ function placeRegions(
     const { id } = random.pick(node.stores);
     replicas.push(makeReplica(node, id, replicas.length + 1, isVoter));
   };
-  for (let count = 0; count < home; count++) place(0, true);
+  // A region with too few nodes leaves voters to the next one: of 3 voters a home with 2 nodes has 2.
+  const placeVoter = (region: number): void => {
+    const regions = free.map((_, index) => (region + index) % free.length);
+    place(regions.find((index) => free[index]?.length !== 0) ?? region, true);
+  };
+  for (let count = 0; count < home; count++) placeVoter(0);
   for (let count = home; count < all; count++)
-    place(1 + ((count - home) % (free.length - 1)), true);
+    placeVoter(free.length === 1 ? 0 : 1 + ((count - home) % (free.length - 1)));
   for (let region = 1; region < free.length; region++) {
     const ids = byRegion[region]?.map(({ id }) => id) ?? [];
     if (!replicas.some(({ nodeId }) => ids.includes(nodeId))) place(region, false);
