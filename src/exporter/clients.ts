@@ -35,10 +35,10 @@ const BREAKER_SHARE_OF_INTERVAL = 0.9;
 const MAX_BREAKER_INTERVAL_MS = 30_000;
 /** How long a logout, and a login before it that is under way, may delay the end of the process. */
 const LOGOUT_MS = 3_500;
-/** If no collector reads single nodes. */
+/** The share applies where no collector reads single nodes. */
 const DEFAULT_MAX_DUTY = 0.1;
 
-/** What reads the API of a cluster. */
+/** The client of a cluster's API. */
 interface ClusterClient {
   readonly api: ClusterApi;
   readonly listings: NodeListings;
@@ -47,7 +47,7 @@ interface ClusterClient {
   readonly tls: FileWatch<ClientTls>;
 }
 
-/** What reads the Cloud API. */
+/** The client of the Cloud API. */
 interface CloudClient {
   readonly api: CloudControl;
   readonly http: HttpClient;

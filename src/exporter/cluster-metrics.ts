@@ -11,7 +11,7 @@ import type { Poller } from '../polling/poller.ts';
 import { type Api, APIS, BREAKER_STATES, LIMITS } from '../vocabulary.ts';
 import type { Clients } from './clients.ts';
 
-/** What the metrics of a cluster show, for one scrape. */
+/** The state of a cluster that its metrics show, for one scrape. */
 export interface MeasuredCluster {
   readonly config: ClusterConfig;
   readonly clients: Clients;

@@ -27,7 +27,7 @@ import { type Clients, createClients } from './clients.ts';
 import { measureCluster } from './cluster-metrics.ts';
 import { ProblemLog } from './problem-log.ts';
 
-/** What all clusters of an exporter share. */
+/** All clusters of an exporter share this. */
 export interface ClusterContext {
   readonly collectors: readonly Collector[];
   readonly metrics: ExporterMetrics;
@@ -114,13 +114,13 @@ export class Cluster {
     return this.#problemLog.problems;
   }
 
-  /** What a collector found, while it is young enough to be shown. */
+  /** The last result of a collector, while it is young enough to be shown. */
   result<R extends CollectorResult>(collector: CollectorWith<Api, R>): R | undefined {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- made by the collector of that name
     return this.#poller(collector)?.result as R | undefined;
   }
 
-  /** What a collector found last, however old. */
+  /** The last result of a collector, however old. */
   lastResult<R extends CollectorResult>(collector: CollectorWith<Api, R>): R | undefined {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- made by the collector of that name
     return this.#poller(collector)?.lastResult as R | undefined;
@@ -270,7 +270,7 @@ export class Cluster {
   }
 }
 
-/** What the collectors of a cluster API keep from poll to poll: lease sequences, first-seen times, the last backup … */
+/** The collectors of a cluster API keep these states from poll to poll: lease sequences, first-seen times, the last backup … */
 class CollectorStates {
   readonly #states: { readonly collector: Collector; readonly state: object }[] = [];
   /** How often another cluster was noticed, and by which poll the last time. */

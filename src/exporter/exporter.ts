@@ -46,7 +46,7 @@ const WEB_CONFIG_KEPT = 'web config file not reloaded, keeping the previous one'
 export interface ReloadOutcome {
   readonly succeeded: boolean;
   readonly error?: string;
-  /** What was loaded but has no effect yet. */
+  /** The settings that were loaded but have no effect yet. */
   readonly note?: string | undefined;
 }
 

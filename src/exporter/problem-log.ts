@@ -70,7 +70,7 @@ export class ProblemLog {
     return { ...known, problem, affected, polls, loggedAtMs: nowMs };
   }
 
-  /** What fails of another cause now has not recovered. */
+  /** A collector that fails of another cause now has not recovered. */
   #end({ problem, affected, startedAtMs }: LoggedProblem, now: readonly WatchProblem[]): void {
     const { reason, message } = problem;
     const failing = now.filter((one) => one.reason !== undefined).flatMap(({ affects }) => affects);

@@ -15,7 +15,7 @@ export interface NodeCondition {
   /** The measured value; undefined when the node does not send it. */
   readonly read: (node: NodeStatus) => number | undefined;
   readonly isOver: (value: number, thresholds: Thresholds) => boolean;
-  /** What is said of the worst value. */
+  /** The sentence about the worst value. */
   readonly text: (worst: number) => string;
   readonly next: string;
 }

@@ -1,3 +1,4 @@
+import { type FindingSettings, RUNBOOK_URL } from '../config/alert-settings.ts';
 import { toTimestamp } from '../format.ts';
 import { ALERT_SEVERITIES, type AlertName, SEVERITIES, type Severity } from '../vocabulary.ts';
 
@@ -11,7 +12,7 @@ export const NORMAL_SECONDS = {
 export interface Problem {
   /** The key stays the same for as long as the problem lasts. */
   readonly key: string;
-  /** What has the issue: a part of the cluster, or the exporter that reads it. */
+  /** The part of the cluster that has the problem, or the exporter that reads it. */
   readonly about: 'nodes' | 'ranges' | 'sessions' | 'jobs' | 'assistant' | 'exporter';
   /** The alert with the same condition, whose severity it has. */
   readonly alert?: AlertName | undefined;
@@ -81,6 +82,55 @@ export function isProblem({ about, level }: Pick<Finding, 'about' | 'level'>): b
 /** RFC 3339; undefined for 0, which stands for unknown, and for what is no time. */
 export function toTime(milliseconds: number | undefined): string | undefined {
   return milliseconds ? toTimestamp(milliseconds) : undefined;
+}
+
+/** Where a finding leads; a link that is not configured is absent. */
+export interface FindingLinks {
+  readonly runbookUrl?: string | undefined;
+  readonly dashboardUrl?: string | undefined;
+  /** The reports of the DB Console on the ranges that the finding names. */
+  readonly rangeReports?: readonly { readonly rangeId: number; readonly url: string }[] | undefined;
+}
+
+/** The dashboard about a part of a cluster. */
+const DASHBOARDS: Readonly<Record<Finding['about'], string>> = {
+  nodes: 'crdb-nodes',
+  ranges: 'crdb-ranges',
+  sessions: 'crdb-sql',
+  jobs: 'crdb-overview',
+  assistant: 'crdb-overview',
+  exporter: 'crdb-exporter',
+};
+
+/** The links of a finding about the cluster with this name and this address of its DB Console. */
+export function linkFinding(
+  { about, alert, rangeIds = [] }: Pick<Finding, 'about' | 'alert' | 'rangeIds'>,
+  links: FindingSettings['links'],
+  { name, consoleUrl }: { readonly name: string; readonly consoleUrl?: string | undefined },
+): FindingLinks {
+  const { dashboard_url: dashboards } = links;
+  const board = `${dashboards}/d/${DASHBOARDS[about]}?var-cluster=${encodeURIComponent(name)}`;
+  return {
+    runbookUrl: alert && runbookUrl(alert, links),
+    dashboardUrl: dashboards === '' ? undefined : board,
+    rangeReports:
+      consoleUrl === undefined || rangeIds.length === 0
+        ? undefined
+        : rangeIds.map((rangeId) => ({ rangeId, url: reportUrl(consoleUrl, rangeId) })),
+  };
+}
+
+/** The runbook of an alert; undefined without the setting: nobody has said that the repository can be reached from here. */
+export function runbookUrl(
+  alert: AlertName,
+  { runbook_url: runbooks }: FindingSettings['links'],
+): string | undefined {
+  return runbooks === RUNBOOK_URL ? undefined : `${runbooks}/${alert}.md`;
+}
+
+/** The report of the DB Console on a range. */
+export function reportUrl(consoleUrl: string, rangeId: number): string {
+  return `${consoleUrl.replace(/\/$/, '')}/#/reports/range/${rangeId}`;
 }
 
 /** Alerts that the page does not evaluate, and why. */

@@ -5,19 +5,18 @@ import type { FindingSettings } from '../config/alert-settings.ts';
 import { formatDuration } from '../format.ts';
 import type { Api } from '../vocabulary.ts';
 import { hotRangeProblems, hotspotProblems } from './hotspots.ts';
-import { assistantProblems, type AssistantStatus } from './job-problems.ts';
-import { jobProblems } from './job-problems.ts';
+import { assistantProblems, type AssistantStatus, jobProblems } from './job-problems.ts';
 import { loadProblems } from './load-problems.ts';
 import { formatLiveNodes, nodeProblems, type NodesStatus } from './nodes.ts';
 import { type CollectorStatus, pollProblems } from './polls.ts';
 import type { Problem } from './problem.ts';
 import { quorumProblems, rangeProblems, widespreadProblems } from './range-problems.ts';
-import { type RangesStatus } from './ranges.ts';
+import type { RangesStatus } from './ranges.ts';
 import { type StopEvidence, decideDecommission } from './safe-to-stop.ts';
 import { sessionLoadProblems, sessionProblems, type SessionsStatus } from './sessions.ts';
 import type { StartedProblem } from './watch-problems.ts';
 
-/** What is known of a cluster; a part is absent while there is no current data of it. */
+/** A cluster as far as it is known; a part is absent while there is no current data of it. */
 export interface ClusterView {
   readonly name: string;
   /** `isUp` is crdb_up: absent before the first poll has ended. */
@@ -29,7 +28,7 @@ export interface ClusterView {
   readonly collectors: readonly CollectorStatus[];
 }
 
-/** What the problems follow from. */
+/** The facts that the problems follow from. */
 export interface ClusterEvidence {
   readonly settings: FindingSettings;
   readonly results: ProblemResults;

@@ -4,7 +4,6 @@ import type { ListedRange } from '../collectors/ranges/listed-ranges.ts';
 import { labelOfTable, QUERIES, tableLabels, UNKNOWN_TABLE } from '../collectors/ranges/replica.ts';
 import type { TablesResult } from '../collectors/tables/collector.ts';
 import { PROBLEMS } from '../vocabulary.ts';
-import { isDown, type NodesStatus } from './nodes.ts';
 import { toTime } from './problem.ts';
 import { type ScanCheck } from './scan-check.ts';
 
@@ -91,7 +90,7 @@ const MAX_DAMAGED_TABLES = 10;
 export function readRanges(
   { scanned, failed, skipped, summary }: RangesResult,
   tables: TablesResult | undefined,
-  nodes: NodesStatus | undefined,
+  downNodes: readonly number[] = [],
   scanCheck?: ScanCheck,
 ): RangesStatus {
   const stores = summary === undefined ? [] : scanned.flatMap((node) => [...node.stores.values()]);
@@ -106,10 +105,7 @@ export function readRanges(
       firstSeenAt: toTime(range.firstSeenSeconds * 1000) ?? '',
     })),
   );
-  const downSinceScan = (nodes?.list ?? [])
-    .filter(isDown)
-    .filter(({ id }) => scanned.some(({ nodeId }) => nodeId === id))
-    .map(({ id }) => id);
+  const downSinceScan = downNodes.filter((id) => scanned.some(({ nodeId }) => nodeId === id));
   return {
     ranges: summary?.domains && summary.ranges,
     replicas: sumOf(stores.map(({ replicas }) => replicas)),
@@ -182,7 +178,7 @@ function readTables(
     .toSorted((a, b) => b.queriesPerSecond - a.queriesPerSecond);
 }
 
-/** What depends on a node or on a locality: what would happen to ranges if it stopped now. */
+/** The ranges that depend on a node or on a locality: what would happen to them if it stopped now. */
 interface DependentRanges {
   /** `node 3` or `region=us-east1,zone=b`. */
   readonly name: string;

@@ -14,7 +14,7 @@ export interface LastScan {
   readonly intervalSeconds: number;
 }
 
-/** What is known of a cluster when somebody wants to stop a node. */
+/** The knowledge of a cluster when somebody wants to stop a node. */
 export interface StopEvidence {
   /** The last scan; undefined while it is too old to be shown. */
   readonly scan: LastScan | undefined;
@@ -85,7 +85,7 @@ function summarize(
   return { answer: 'unknown', nodes, reason: unknown.reason, decisions };
 }
 
-/** Why the scan does not show the cluster as it is now. */
+/** The reason why the scan does not show the cluster as it is now. */
 function findDoubt({ scan, statuses }: StopEvidence): string | undefined {
   if (scan === undefined) return 'there is no current range scan';
   const { summary, failed } = scan.result;
@@ -105,7 +105,7 @@ function findDoubt({ scan, statuses }: StopEvidence): string | undefined {
   return `${formatNodes(gone)} went down after the last range scan: wait for the next one`;
 }
 
-/** What forbids every stop: ranges that are without quorum or lost already. */
+/** The damage that forbids every stop: ranges that are without quorum or lost already. */
 function findDamage(
   { problems }: NonNullable<RangesResult['summary']>,
   { nodes }: FailureDomains,
@@ -122,7 +122,7 @@ function describeDraining(nodes: readonly number[]): string | undefined {
   return `${formatNodes(nodes)} ${nodes.length === 1 ? 'is' : 'are'} draining`;
 }
 
-/** What would be lost with this node. */
+/** The ranges that would be lost with this node. */
 function describeLoss({ quorum, allReplicas }: NodeDomain): string | undefined {
   if (quorum > 0) return `${formatRanges(quorum)} would lose the quorum`;
   return allReplicas > 0
@@ -130,7 +130,7 @@ function describeLoss({ quorum, allReplicas }: NodeDomain): string | undefined {
     : undefined;
 }
 
-/** Why numbers of 0 prove nothing: they are lower bounds. */
+/** The reason why numbers of 0 prove nothing: they are lower bounds. */
 function findGap(lost: number | undefined, domains: FailureDomains): string | undefined {
   if (lost === undefined) return 'ranges may be lost that no node reports';
   const count = domains.unknownVoters.node;

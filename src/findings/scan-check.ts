@@ -9,7 +9,7 @@ import type { Problem } from './problem.ts';
 /** Difference that may come from ranges that were split or moved: both must be exceeded. */
 const TOLERANCE = { share: 0.02, count: 20 };
 
-/** What a scan read of one store. */
+/** The numbers that a scan read of one store. */
 interface ScannedStore {
   readonly nodeId: number;
   readonly storeId: number;
@@ -29,7 +29,7 @@ export interface ScanCounts {
 /** Problems that one replica of a range reports, so that the sum over the stores is the number of ranges. */
 type ComparedProblem = 'unavailable' | 'underreplicated';
 
-/** What a node counts on one of its stores; a count that the server does not send is undefined. */
+/** The counts of a node on one of its stores; a count that the server does not send is undefined. */
 export interface CountedStore extends Readonly<Record<ComparedProblem, number | undefined>> {
   readonly nodeId: number;
   readonly storeId: number;
@@ -219,7 +219,7 @@ export function countsOf({ nodes }: NodesResult): OwnCounts {
   return new Map(stores.map((store) => [storeKey(store.nodeId, store.storeId), store]));
 }
 
-/** What a scan counted; undefined when it failed. */
+/** The counts of a scan; undefined when it failed. */
 export function scanOf({ scanned, failed, summary }: RangesResult): ScanCounts | undefined {
   if (summary === undefined) return undefined;
   const distinct = (problem: RangeProblem): number => summary.problems.get(problem)?.ranges ?? 0;

@@ -75,7 +75,7 @@ function causeOf(
   return causes.find(({ affects }) => affects.includes(name)) ?? causes[0];
 }
 
-/** What the last polls warned of. */
+/** The warnings of the last polls. */
 export function pollWarnings(pollers: readonly PolledCollector[]): readonly WatchProblem[] {
   return pollers.flatMap(({ collector: { name }, outcome: { warnings = [] } }) =>
     [...warnings].map((message) => ({ key: `${name}: ${message}`, message, affects: [name] })),
@@ -148,7 +148,7 @@ interface WatchedCluster extends PollResults {
   readonly pollers: readonly Pick<Poller, 'collector' | 'outcome'>[];
 }
 
-/** What is wrong with watching a cluster; to be called after each poll, with the collector that polled and the last list. */
+/** Finds the problems of watching a cluster; to be called after each poll, with the collector that polled and the last list. */
 export type ProblemFinder = (
   cluster: WatchedCluster,
   polled: Collector,

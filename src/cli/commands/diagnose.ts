@@ -3,7 +3,7 @@ import { cloud } from '../../collectors/cloud.ts';
 import { nodes } from '../../collectors/nodes/collector.ts';
 import type { FindingSettings } from '../../config/alert-settings.ts';
 import type { ClusterConfig } from '../../config/schema.ts';
-import { runbookUrl } from '../../findings/links.ts';
+import { runbookUrl } from '../../findings/problem.ts';
 import { formatJson, formatLine } from '../../format.ts';
 import { chooseCluster, openClients } from '../cluster-target.ts';
 import { addExamples, type CommandContext, EXIT } from '../command.ts';

@@ -8,7 +8,7 @@ import { tables } from '../../collectors/tables/collector.ts';
 import type { FindingSettings } from '../../config/alert-settings.ts';
 import type { ClusterConfig } from '../../config/schema.ts';
 import { readAssistant } from '../../findings/job-problems.ts';
-import { readNodes } from '../../findings/nodes.ts';
+import { isDown, readNodes } from '../../findings/nodes.ts';
 import { readCollector } from '../../findings/polls.ts';
 import { type Finding, isProblem, toFindings } from '../../findings/problem.ts';
 import { type ClusterEvidence, type ClusterView, findProblems } from '../../findings/problems.ts';
@@ -70,7 +70,7 @@ export interface ClusterReading extends ClusterParts {
   readonly findings: readonly Finding[];
 }
 
-/** What follows from two polls of a cluster. */
+/** The comparisons of two polls of a cluster. */
 export interface ClusterComparisons {
   readonly scanCheck?: ScanCheck | undefined;
   /** Write stalls per minute by node id. */
@@ -170,6 +170,7 @@ function readParts(
   const nodesResult = cluster.result(nodes);
   const rangesResult = cluster.result(ranges);
   const nodesStatus = nodesResult && readNodes(nodesResult, rangesResult);
+  const downNodes = nodesStatus?.list.filter(isDown).map(({ id }) => id);
   const sessionsResult = cluster.result(sessions);
   const cloudResult = cluster.result(cloud);
   const apis = new Set(cluster.pollers.map(({ collector }) => collector.api));
@@ -180,7 +181,7 @@ function readParts(
     nodes: nodesStatus,
     ranges:
       rangesResult &&
-      readRanges(rangesResult, cluster.result(tables), nodesStatus, nodesResult && scanCheck),
+      readRanges(rangesResult, cluster.result(tables), downNodes, nodesResult && scanCheck),
     safeToStop: readSafeToStop(evidence),
     sessions: sessionsResult && readSessions(sessionsResult),
     assistant: cloudResult && readAssistant(cloudResult),

@@ -13,8 +13,8 @@ import {
   toJson,
 } from '../respond.ts';
 import type { Route } from '../server/app.ts';
-import { html } from './page/html.ts';
-import { frame, type PageLinks, renderPage } from './page/page.ts';
+import { frame, html, type PageLinks } from './page/html.ts';
+import { renderPage } from './page/page.ts';
 import { createRenderCache, readStatus, readVersion, type StatusSource } from './status.ts';
 
 const YAML_HEADERS = {
@@ -99,7 +99,7 @@ function refuseForeignHosts(route: Route, externalUrl: string): Route {
   };
 }
 
-/** What pages load. */
+/** The files that pages load. */
 function loadAssets() {
   const style = loadAsset('page.css', 'text/css; charset=utf-8', 'page.css', 'panels.css');
   // The file is not named page.js: page.ts becomes that in the package.

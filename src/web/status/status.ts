@@ -2,8 +2,8 @@ import { crc32 } from 'node:zlib';
 import { nodes as nodesCollector, type NodesResult } from '../../collectors/nodes/collector.ts';
 import { ranges as rangesCollector } from '../../collectors/ranges/collector.ts';
 import type { FindingSettings } from '../../config/alert-settings.ts';
-import { type FindingLinks, linkFinding } from '../../findings/links.ts';
 import { readWriteStalls } from '../../findings/load-problems.ts';
+import { type FindingLinks, linkFinding } from '../../findings/problem.ts';
 import { bySeverity, type Finding, type Problem, toFindings } from '../../findings/problem.ts';
 import { countsOf, scanOf } from '../../findings/scan-check.ts';
 import { ScanHistory } from '../../findings/scan-history.ts';
@@ -19,7 +19,7 @@ export interface StatusSource {
   readonly describedConfig: () => unknown;
   /** Limits and links of the running configuration. */
   readonly findingSettings: () => FindingSettings;
-  /** What is wrong with the exporter itself, for every cluster. */
+  /** The problems of the exporter itself, for every cluster. */
   readonly problems: () => readonly Problem[];
   /** Wall clock, ms. */
   readonly startedMs: number;
@@ -69,7 +69,7 @@ export function readStatus(source: StatusSource): Status {
 /** Commands of this program in a text. */
 const COMMANDS = /`(crdb-exporter [^`]+)`/g;
 
-/** What a command for one of several configured clusters needs. */
+/** The flag that a command for one of several configured clusters needs. */
 export function clusterFlag(clusters: readonly unknown[], name: string): string {
   return clusters.length > 1 ? ` --cluster ${quoteArgument(name)}` : '';
 }

@@ -3,7 +3,7 @@ import type { RangesResult } from '../../../src/collectors/ranges/collector.ts';
 import { FailureDomains } from '../../../src/collectors/ranges/failure-domains.ts';
 import { tableIndexOf } from '../../../src/collectors/ranges/replica.ts';
 import type { ProblemSummary } from '../../../src/collectors/ranges/scan.ts';
-import { readNodes } from '../../../src/findings/nodes.ts';
+import { isDown, readNodes } from '../../../src/findings/nodes.ts';
 import { readRanges } from '../../../src/findings/ranges.ts';
 import { type RangeProblem, REPORTED_PROBLEMS } from '../../../src/vocabulary.ts';
 import { scannedNode } from '../../collectors/ranges/cluster.ts';
@@ -70,7 +70,9 @@ describe('the number of ranges', () => {
       node(4, { livenessCode: 6 }),
     );
     const result = scanned({ ...whole([[0, 0]]) }, [1, 2, 4]);
-    const { downSinceScan, dependent } = readRanges(result, undefined, readNodes(nodes, undefined));
+    const down = readNodes(nodes, undefined).list.filter(isDown);
+    const ids = down.map(({ id }) => id);
+    const { downSinceScan, dependent } = readRanges(result, undefined, ids);
     expect([downSinceScan, dependent]).toEqual([[2], undefined]);
   });
 });

@@ -9,7 +9,7 @@ export class Html {
   }
 }
 
-/** What a template takes. */
+/** A value that a template takes. */
 export type Part = Html | string | number | undefined | false | readonly Part[];
 
 /** Markup around values; a value that is not markup is escaped, undefined and false are dropped, and so is indentation. */
@@ -121,4 +121,59 @@ export function table<T>(
 /** A figure of a table. */
 export function known(value: number | undefined, format: (value: number) => string): string {
   return value === undefined ? 'not known' : format(value);
+}
+
+/** URLs on every page; those of assets have a query that changes with the content. */
+export interface PageLinks {
+  readonly style: string;
+  readonly script: string;
+  readonly icon: string;
+  readonly telemetryPath: string;
+}
+
+/** Which exporter made a page, and when; times are RFC 3339. */
+interface PageOrigin {
+  readonly version: string;
+  readonly startedAt: string;
+  readonly at: string;
+}
+
+/** A page around its main content, with links to the other pages. */
+export function frame(
+  title: string,
+  main: Html,
+  { version, startedAt, at }: PageOrigin,
+  links: PageLinks,
+): string {
+  return html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <title>${title} · crdb-exporter</title>
+        <link rel="icon" href="${links.icon}" type="image/svg+xml" />
+        <link rel="stylesheet" href="${links.style}" />
+        <script src="${links.script}" defer></script>
+      </head>
+      <body>
+        <a class="skip" href="#main">Skip to the content</a>
+        <header>
+          <h1><a href="/">crdb-exporter</a></h1>
+          <p class="quiet">${version} · up ${relativeTime(startedAt, Date.parse(at))}</p>
+          <nav aria-label="All pages">
+            <a href="${links.telemetryPath}">Metrics</a> <a href="/api/status">Status as JSON</a>
+            <a href="/config">Configuration</a> <a href="/sd/nodes">Discovery: nodes</a>
+            <a href="/sd/clusters">Discovery: clusters</a> <a href="/-/healthy">Health</a>
+            <a href="/-/ready">Readiness</a>
+          </nav>
+        </header>
+        <main id="main">${main}</main>
+        <footer>
+          <p>
+            As of <data id="at" value="${at}">${formatTime(at)}</data>. <a href="">Refresh</a>
+            <span id="live" role="status"></span>
+          </p>
+        </footer>
+      </body>
+    </html> `.text;
 }

@@ -2,11 +2,19 @@ import type { FindingSettings } from '../../../config/alert-settings.ts';
 import type { Thresholds } from '../../../config/alert-thresholds.ts';
 import { formatLiveNodes } from '../../../findings/nodes.ts';
 import type { CollectorStatus } from '../../../findings/polls.ts';
-import { isProblem } from '../../../findings/problem.ts';
+import { type Finding, isProblem, NOT_CHECKED } from '../../../findings/problem.ts';
 import { formatList } from '../../../format.ts';
-import { clusterFlag, type ClusterStatus, type Status } from '../status.ts';
-import { duration, findingList, formatLevels } from './finding-list.ts';
-import { formatTime, html, type Html, icon, relativeTime } from './html.ts';
+import { clusterFlag, type ClusterStatus, type FindingStatus, type Status } from '../status.ts';
+import {
+  formatTime,
+  frame,
+  html,
+  type Html,
+  icon,
+  type PageLinks,
+  relativeTime,
+  withCode,
+} from './html.ts';
 import { assistantState, collectorTable, nodeList, sessionTables } from './panels.ts';
 import { hotRanges, loadedTables, problemRanges, safeToStop } from './range-panels.ts';
 
@@ -16,14 +24,6 @@ const STATE_TEXTS: Readonly<Record<ClusterStatus['state'], string>> = {
   unknown: 'is unknown',
   healthy: 'is healthy',
 };
-
-/** URLs on every page; those of assets have a query that changes with the content. */
-export interface PageLinks {
-  readonly style: string;
-  readonly script: string;
-  readonly icon: string;
-  readonly telemetryPath: string;
-}
 
 /** The status page: every cluster in a line, one of them in full: the named one or the one in the worst state. */
 export function renderPage(
@@ -40,46 +40,6 @@ export function renderPage(
   const main = html`${status.clusters.length > 1 && clusterTabs(status, shown)}
   ${headline(shown, nowMs)}${clusterDetails(shown, nowMs, clusterFlag(status.clusters, shown.name), thresholds)}`;
   return frame(`${shown.name} ${STATE_TEXTS[shown.state]}`, main, status, links);
-}
-
-/** A page around its main content, with links to the other pages. */
-export function frame(
-  title: string,
-  main: Html,
-  { version, startedAt, at }: Pick<Status, 'version' | 'startedAt' | 'at'>,
-  links: PageLinks,
-): string {
-  return html`<!doctype html>
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <title>${title} · crdb-exporter</title>
-        <link rel="icon" href="${links.icon}" type="image/svg+xml" />
-        <link rel="stylesheet" href="${links.style}" />
-        <script src="${links.script}" defer></script>
-      </head>
-      <body>
-        <a class="skip" href="#main">Skip to the content</a>
-        <header>
-          <h1><a href="/">crdb-exporter</a></h1>
-          <p class="quiet">${version} · up ${relativeTime(startedAt, Date.parse(at))}</p>
-          <nav aria-label="All pages">
-            <a href="${links.telemetryPath}">Metrics</a> <a href="/api/status">Status as JSON</a>
-            <a href="/config">Configuration</a> <a href="/sd/nodes">Discovery: nodes</a>
-            <a href="/sd/clusters">Discovery: clusters</a> <a href="/-/healthy">Health</a>
-            <a href="/-/ready">Readiness</a>
-          </nav>
-        </header>
-        <main id="main">${main}</main>
-        <footer>
-          <p>
-            As of <data id="at" value="${at}">${formatTime(at)}</data>. <a href="">Refresh</a>
-            <span id="live" role="status"></span>
-          </p>
-        </footer>
-      </body>
-    </html> `.text;
 }
 
 function chooseCluster(clusters: readonly ClusterStatus[], name: string | undefined) {
@@ -247,4 +207,82 @@ function panel({ kind, title, source, content }: Panel, nowMs: number): Html {
     }
     ${content}
   </section>`;
+}
+
+/** The other findings unfold, so that the panels below are in sight. */
+const MAX_UNFOLDED = 6;
+
+/** Present without findings, too, so that a live page keeps its structure. */
+function findingList({ findings, state }: ClusterStatus, nowMs: number): Html {
+  const [first, more] = [findings.slice(0, MAX_UNFOLDED), findings.slice(MAX_UNFOLDED)];
+  const none = state === 'unknown' ? 'There is not enough data yet.' : 'No problems found.';
+  const unchecked = Object.keys(NOT_CHECKED).filter((name) => name !== 'CrdbWatchdog');
+  return html`<section class="findings" aria-labelledby="findings-title">
+    <h3 id="findings-title">Findings</h3>
+    ${first.length === 0 && html`<p class="quiet">${none}</p>`}
+    ${
+      state === 'healthy' &&
+      html`<details class="unchecked">
+        <summary>${unchecked.length} alerts are not checked here</summary>
+        <p class="quiet">Prometheus evaluates them: ${unchecked.join(', ')}.</p>
+      </details>`
+    }
+    <ul>
+      ${first.map((finding) => findingItem(finding, nowMs))}
+    </ul>
+    ${
+      more.length > 0 &&
+      html`<details>
+        <summary>${more.length} more: ${formatLevels(more)}</summary>
+        <ul>
+          ${more.map((finding) => findingItem(finding, nowMs))}
+        </ul>
+      </details>`
+    }
+  </section>`;
+}
+
+function findingItem(finding: FindingStatus, nowMs: number): Html {
+  const { about, alert, level, text, next } = finding;
+  const subject = about === 'exporter' ? `${level}, of the exporter` : level;
+  return html`<li class="${level}">
+    ${icon(about === 'exporter' ? 'unknown' : level)}
+    <div>
+      <strong><span class="hidden">${subject}: </span>${text}</strong>
+      <span class="advice">${withCode(next)}</span>${
+        alert && html` <small class="alert">${alert}</small>`
+      }${linkList(finding)}
+    </div>
+    <span class="since">${duration(finding, nowMs)}</span>
+  </li>`;
+}
+
+/** The links of a finding, as far as they are configured. */
+function linkList({ runbookUrl, dashboardUrl, rangeReports = [] }: FindingStatus): Html {
+  const links = [
+    ['Runbook', runbookUrl] as const,
+    ['Dashboard', dashboardUrl] as const,
+    ...rangeReports.map(({ rangeId, url }) => [`r${rangeId} in DB Console`, url] as const),
+  ];
+  return html`${links.map(
+    ([title, url]) => url !== undefined && html` <small><a href="${url}">${title}</a></small>`,
+  )}`;
+}
+
+/** `1 critical, 2 warnings and 5 info`. */
+function formatLevels(findings: readonly Finding[]): string {
+  const levels = Map.groupBy(findings, ({ level }) => level);
+  const counts = Array.from(
+    levels,
+    ([level, { length }]) => `${length} ${level}${level === 'warning' && length > 1 ? 's' : ''}`,
+  );
+  return formatList(counts);
+}
+
+/** `for 5 min`; what the first polls found may have lasted longer. */
+function duration(
+  { since, mayBeOlder }: Pick<ClusterStatus, 'since' | 'mayBeOlder'>,
+  nowMs: number,
+) {
+  return html`for ${mayBeOlder && 'at least '}${relativeTime(since, nowMs)}`;
 }

@@ -1,4 +1,4 @@
-import { reportUrl } from '../../../findings/links.ts';
+import { reportUrl } from '../../../findings/problem.ts';
 import type { Finding } from '../../../findings/problem.ts';
 import {
   type HotRangeStatus,
@@ -204,7 +204,7 @@ export function loadedTables({ tables, nodes }: RangesStatus): Html {
   ])}${partial}`;
 }
 
-/** What was read against the nodes' own counts. */
+/** The numbers of a scan against the nodes' own counts. */
 function scanCheckLine({ replicas, leases, disagrees }: ScanCheck): Html {
   const counted =
     leases === undefined
