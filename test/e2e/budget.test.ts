@@ -106,23 +106,6 @@ describe('a series budget', () => {
     expect(cut.all('crdb_node_metric')).toEqual([]);
   });
 
-  test('of a collector drops metrics by key first, and leaves other collectors alone', async () => {
-    await using simulator = await startSimulator({ nodes: 24, ranges: 900, frozen: true });
-    const metrics = 'metrics: ["sys.*", "sql.*"]';
-    const whole = await poll(simulator, `collectors: { nodes: { ${metrics} } }`);
-    const byKey = ['crdb_node_metric', 'crdb_store_metric'];
-    const chosen = byKey.reduce((sum, name) => sum + whole.all(name).length, 0);
-    expect(chosen).toBeGreaterThan(10);
-    const maxSeries = countSeries(whole, 'nodes') - chosen + 3;
-    expect(maxSeries).toBeGreaterThan(500);
-    const own = `nodes: { max_series: ${maxSeries}, ${metrics} }`;
-    const cut = await poll(simulator, `collectors: { ${own} }`);
-    expect(countSeries(cut, 'nodes')).toBe(maxSeries - 3);
-    expect(dropped(cut)).toEqual({ crdb_node_metric: chosen });
-    expect(limited(cut)).toEqual(['nodes']);
-    for (const name of DATA.slice(1)) expect(countSeries(cut, name)).toBe(countSeries(whole, name));
-  });
-
   test('of application names sums the rest as `other`', async () => {
     await using simulator = await simulate();
     const whole = await poll(simulator, '');

@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { hashSync } from 'bcryptjs';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { runHere } from '../cli/run.ts';
 import { makeFolder } from '../config/folder.ts';
 import { createAuthority } from '../support/certificates.ts';
 import { serve } from '../support/http-server.ts';
@@ -143,7 +144,7 @@ describe.each(['logfmt', 'json'])('a debug run with logs as %s', (format) => {
     };
     await collect();
     await eventually(async () =>
-      failedPolls(said()) > 25 && api.requests.length > 20 ? true : undefined,
+      failedPolls(said()) > 15 && api.requests.length > 20 ? true : undefined,
     );
     await collect();
     const commandLine = await readCommandLine(child.pid);
@@ -186,10 +187,10 @@ describe('command-line errors', () => {
   ])('of %s does not repeat it', async (_what, settings) => {
     const yaml = `clusters:\n  - name: a\n    cluster_api: { ${settings} }\n`;
     const folder = await makeFolder({ 'exporter.yml': yaml });
-    const checked = run(['check', `--config.file=${folder}/exporter.yml`]);
-    expect(await checked.ended).toEqual([1, null]);
-    expect(checked.said()).toContain('exporter.yml:3:');
-    expect(checked.said()).not.toContain(MARKER);
+    const { code, out, err } = await runHere(['check', `--config.file=${folder}/exporter.yml`]);
+    expect(code).toBe(1);
+    expect(out + err).toContain('exporter.yml:3:');
+    expect(out + err).not.toContain(MARKER);
   });
 
   test('of an invalid web config name the line; exit code 2, for check 1', async () => {
@@ -200,19 +201,17 @@ describe('command-line errors', () => {
       [['check', ...flags], 1],
       [['--config.check', ...flags], 1],
     ] as const) {
-      const program = run(args);
-      expect(await program.ended).toEqual([code, null]);
-      expect(program.said()).toContain(
-        'web.yml:1:26: basic_auth_users.ops: the value is not a bcrypt',
-      );
-      expect(program.said()).not.toContain(MARKER);
+      const ended = await runHere(args);
+      expect(ended.code).toBe(code);
+      const said = ended.out + ended.err;
+      expect(said).toContain('web.yml:1:26: basic_auth_users.ops: the value is not a bcrypt');
+      expect(said).not.toContain(MARKER);
     }
   });
 
   test('no flag takes a secret', async () => {
-    const help = run(['serve', '--help']);
-    await help.ended;
-    const flags = help.said().match(/^ +--[\w.-]+/gm) ?? [];
+    const { out } = await runHere(['serve', '--help']);
+    const flags = out.match(/^ +--[\w.-]+/gm) ?? [];
     expect(flags.length).toBeGreaterThan(10);
     const secret = flags.filter((flag) => /password|token|secret|key/.test(flag));
     expect(secret.filter((flag) => !flag.endsWith('-file'))).toEqual([]);

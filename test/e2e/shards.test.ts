@@ -10,26 +10,6 @@ import {
 
 const SHARDS = 3;
 
-/** Problems that several replicas of a range report, so that two shards may count the same range. */
-const REPORTED_BY_MANY = [
-  'no_raft_leader',
-  'quiescent_equals_ticking',
-  'raft_log_too_large',
-  'circuit_breaker_error',
-  'other',
-];
-
-const BY_STORE = [
-  'crdb_range_replicas',
-  'crdb_range_leases',
-  'crdb_range_replicas_quiescent',
-  'crdb_range_replicas_ticking',
-  'crdb_range_problem_replicas',
-  'crdb_store_queries_per_second',
-  'crdb_store_writes_per_second',
-  'crdb_store_cpu_seconds_per_second',
-  'crdb_range_scan_node_success',
-];
 const NO_LEASE = ['crdb_ranges_by_lease_kind', { kind: 'none' }] as const;
 const OF_ALL_RANGES = [
   'crdb_ranges',
@@ -57,54 +37,6 @@ function startLocal(simulator: Simulator): Promise<TestExporter> {
 async function firstScan(exporter: TestExporter): Promise<Scrape> {
   return exporter.until((scrape) => scrape.all('crdb_range_scan_nodes').length > 0);
 }
-
-/** Samples of some scrapes by their labels but `shard`, added up. */
-function addUp(scrapes: readonly Scrape[], family: string): Readonly<Record<string, number>> {
-  const sums: Record<string, number> = {};
-  for (const { labels, value } of scrapes.flatMap((scrape) => scrape.all(family))) {
-    const { shard: _shard, ...others } = labels;
-    const key = JSON.stringify(others);
-    sums[key] = (sums[key] ?? 0) + value;
-  }
-  return sums;
-}
-
-function total(scrapes: readonly Scrape[], family: string): number {
-  return Object.values(addUp(scrapes, family)).reduce((sum, value) => sum + value, 0);
-}
-
-test('three shards together export the same as one exporter', async () => {
-  await using simulator = await simulate();
-  await using single = await startShard(simulator, 0, 1);
-  await using first = await startShard(simulator, 0, SHARDS);
-  await using second = await startShard(simulator, 1, SHARDS);
-  await using third = await startShard(simulator, 2, SHARDS);
-  const whole = [await firstScan(single)];
-  const parts = await Promise.all([first, second, third].map(firstScan));
-
-  for (const family of BY_STORE) {
-    const expected = addUp(whole, family);
-    expect(Object.keys(expected).length).toBeGreaterThan(0);
-    expect({ family, sums: addUp(parts, family) }).toEqual({ family, sums: expected });
-  }
-  for (const family of ['crdb_ranges_by_queries_per_second_bucket', 'crdb_range_scan_nodes']) {
-    expect({ family, sums: addUp(parts, family) }).toEqual({ family, sums: addUp(whole, family) });
-  }
-  const problems = addUp(whole, 'crdb_range_problem_ranges');
-  for (const [labels, sum] of Object.entries(addUp(parts, 'crdb_range_problem_ranges'))) {
-    const isExact = !REPORTED_BY_MANY.some((problem) => labels.includes(`"${problem}"`));
-    const least = problems[labels] ?? NaN;
-    expect([labels, isExact ? sum === least : sum >= least]).toEqual([labels, true]);
-  }
-  // A range whose lease two stores claim briefly is one range for an exporter that reads both.
-  const kinds = (scrapes: readonly Scrape[]) =>
-    total(scrapes, 'crdb_ranges_by_lease_kind') -
-    scrapes.reduce((sum, scrape) => sum + (scrape.value(...NO_LEASE) ?? 0), 0);
-  expect(kinds(parts)).toBeGreaterThanOrEqual(kinds(whole));
-  expect(kinds(parts)).toBeLessThanOrEqual(total(whole, 'crdb_range_leases'));
-  const largest = parts.map((part) => part.value('crdb_range_max_queries_per_second') ?? 0);
-  expect(Math.max(...largest)).toBe(whole[0]?.value('crdb_range_max_queries_per_second'));
-});
 
 test('shards do not export families that need all ranges', async () => {
   await using simulator = await simulate();

@@ -84,8 +84,8 @@ describe('nobody reads freed buffers', () => {
     };
     // Twice over the same connections, which must not keep a freed buffer either.
     for (let round = 0; round < 2; round += 1) {
-      const bodies = await Promise.all([read(), read(), read()]);
-      expect(bodies.map((body) => body.equals(BODY))).toEqual([true, true, true]);
+      const bodies = await Promise.all([read(), read()]);
+      expect(bodies.map((body) => body.equals(BODY))).toEqual([true, true]);
     }
     expect(pooled.map(String)).toEqual(pooled.map((_, at) => `text ${at}`));
     // Otherwise this test would show nothing.

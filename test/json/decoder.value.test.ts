@@ -82,14 +82,4 @@ describe('a broken document', () => {
     const tooDeep = expect.objectContaining({ kind: 'depth' });
     expect(() => read(nested(129), array(raw()))).toThrow(tooDeep);
   });
-  test.each([
-    ['', 'truncated'],
-    ['{"x":', 'truncated'],
-    ['{} x', 'trailing'],
-    ['\uFEFF{}', 'encoding'],
-    ['<html>', 'syntax'],
-    [`${'['.repeat(200)}${']'.repeat(200)}`, 'depth'],
-  ])('%.20j is an error of kind %s', (text, kind) => {
-    expect(() => read(text, integer())).toThrow(expect.objectContaining({ kind }));
-  });
 });

@@ -18,7 +18,7 @@ const KNOWN_VALUES = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j'];
 const FEW = KNOWN_VALUES.slice(0, 3);
 
 const worlds: Arbitrary<World> = record({
-  nodes: constant(1000),
+  nodes: constant(400),
   stores: integer({ min: 1, max: 8 }),
   entries: integer({ min: 0, max: 40 }),
   keys: integer({ min: 0, max: 5 }),

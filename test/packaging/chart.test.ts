@@ -1,15 +1,22 @@
-import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { Ajv } from 'ajv';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { listAlerts, writeRules } from '../../src/cli/commands/rules.ts';
 import { readSettings } from '../../src/cli/commands/rules/settings.ts';
 import { makeValuesSchema } from '../../tools/release/values-schema.ts';
 import { hasProgram } from '../support/programs.ts';
-import { helm, type KubernetesObject, type PodSpec, readObjects, render } from './helm.ts';
+import {
+  compile,
+  helm,
+  type KubernetesObject,
+  type PodSpec,
+  readObjects,
+  render,
+  validate,
+  VALIDATOR,
+} from './helm.ts';
 import { ROOT } from './installed.ts';
 
 const SECRET_FOLDER = '/etc/crdb-exporter/secrets/crdb';
@@ -263,8 +270,6 @@ describe.skipIf(!HAS_HELM)('the chart (needs helm)', () => {
   });
 });
 
-const VALIDATOR = 'kubernetes-validate';
-
 describe.skipIf(!HAS_HELM || !hasProgram(VALIDATOR))(
   'manifests of the chart (needs helm and kubernetes-validate)',
   () => {
@@ -279,31 +284,3 @@ describe.skipIf(!HAS_HELM || !hasProgram(VALIDATOR))(
     });
   },
 );
-
-function makeFolder(): string {
-  const folder = mkdtempSync(path.join(tmpdir(), 'crdb-exporter-chart-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  return folder;
-}
-
-function validate(objects: readonly unknown[]): { status: number | null; output: string } {
-  const file = path.join(makeFolder(), 'objects.yaml');
-  writeFileSync(file, objects.map((object) => `---\n${JSON.stringify(object)}\n`).join(''));
-  const { status, stdout, stderr } = spawnSync(VALIDATOR, ['--strict', file], { encoding: 'utf8' });
-  return { status, output: stdout + stderr };
-}
-
-/** Errors of the compiler for these objects as literals of their types; unknown keys are errors. */
-function compile(objects: readonly KubernetesObject[]): string {
-  const models = path.join(ROOT, 'node_modules/@kubernetes-models/prometheus-operator');
-  const source = objects.map(
-    (object, index) =>
-      `import type { I${object.kind} as T${index} } from ${JSON.stringify(`${models}/${object.apiVersion}/${object.kind}.js`)};
-export const o${index}: T${index} = ${JSON.stringify(object)};`,
-  );
-  const file = path.join(makeFolder(), 'objects.ts');
-  writeFileSync(file, source.join('\n'));
-  const flags = '--ignoreConfig --noEmit --strict --skipLibCheck --module nodenext'.split(' ');
-  const tsc = path.join(ROOT, 'node_modules/.bin/tsc');
-  return spawnSync(tsc, [...flags, '--types', '', file], { encoding: 'utf8' }).stdout;
-}

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { onTestFinished } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { ROOT } from './installed.ts';
 
@@ -66,4 +67,36 @@ export function readObjects(yaml: string): readonly KubernetesObject[] {
     return document.toJS();
   });
   return objects.filter((object) => object !== null);
+}
+
+/** Checks objects against the schemas of Kubernetes. */
+export const VALIDATOR = 'kubernetes-validate';
+
+function makeFolder(): string {
+  const folder = mkdtempSync(path.join(tmpdir(), 'crdb-exporter-chart-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  return folder;
+}
+
+/** What the validator of Kubernetes says of these objects. */
+export function validate(objects: readonly unknown[]): { status: number | null; output: string } {
+  const file = path.join(makeFolder(), 'objects.yaml');
+  writeFileSync(file, objects.map((object) => `---\n${JSON.stringify(object)}\n`).join(''));
+  const { status, stdout, stderr } = spawnSync(VALIDATOR, ['--strict', file], { encoding: 'utf8' });
+  return { status, output: stdout + stderr };
+}
+
+/** Errors of the compiler for these objects as literals of their types; unknown keys are errors. */
+export function compile(objects: readonly KubernetesObject[]): string {
+  const models = path.join(ROOT, 'node_modules/@kubernetes-models/prometheus-operator');
+  const source = objects.map(
+    (object, index) =>
+      `import type { I${object.kind} as T${index} } from ${JSON.stringify(`${models}/${object.apiVersion}/${object.kind}.js`)};
+export const o${index}: T${index} = ${JSON.stringify(object)};`,
+  );
+  const file = path.join(makeFolder(), 'objects.ts');
+  writeFileSync(file, source.join('\n'));
+  const flags = '--ignoreConfig --noEmit --strict --skipLibCheck --module nodenext'.split(' ');
+  const tsc = path.join(ROOT, 'node_modules/.bin/tsc');
+  return spawnSync(tsc, [...flags, '--types', '', file], { encoding: 'utf8' }).stdout;
 }

@@ -84,14 +84,6 @@ describe('ranges that depend on a node', () => {
     );
   });
 
-  test('are judged by the number of replicas they had before', async () => {
-    const before = { ranges: { 1: [1, 2, 3] }, nodes: LIVE };
-    const zoneChanged = { ...before, problems: { 1: 'underreplicated' } };
-    // Without two scans before, three of five would be assumed.
-    expect((await scan(before, before, zoneChanged)).nodes[0]).toBe('{node_id="1"} 0');
-    expect((await scan(zoneChanged)).nodes[0]).toBe('{node_id="1"} 1');
-  });
-
   test('are without quorum, or have their last replica there, when they cannot lose a quorum', async () => {
     const problems = { 1: 'unavailable', 2: 'unavailable' };
     const { of } = await scan({ ranges: { 1: [1], 2: [1, 2] }, nodes: LIVE, problems });
@@ -132,16 +124,6 @@ describe('ranges that depend on a node', () => {
       '{node_id="2",effect="all_replicas"} 0',
       '{node_id="2",effect="without_quorum"} 0',
     ]);
-  });
-
-  test('are not those of which a replica moved while they were scanned', async () => {
-    const whole = { ranges: { 1: [1, 2, 3], 2: [1, 2, 3, 4, 5] }, nodes: LIVE };
-    const moving = { ...whole, ranges: { 1: [1], 2: [1, 2, 3] } };
-    expect((await scan(whole, moving)).nodes[0]).toBe('{node_id="1"} 0');
-    expect((await scan({ ...whole, ranges: { 1: [1, 2] } })).nodes[0]).toBe('{node_id="1"} 0');
-    // An even number of replicas that stays is what is intended.
-    const even = { ...whole, ranges: { 1: [1, 2] } };
-    expect((await scan(even, even)).nodes[0]).toBe('{node_id="1"} 1');
   });
 
   test('are absent while a node cannot be read', async () => {

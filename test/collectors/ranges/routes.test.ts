@@ -101,16 +101,6 @@ describe('routes gateway and proxy', () => {
     },
   );
 
-  test('the failure of a node with the wrong ranges has the reason decode', async () => {
-    const cluster = fakeCluster([node(2, { ranges: node(1).ranges ?? [] })]);
-    const { failure } = await pollRanges(cluster.api);
-    expect(failure).toMatchObject({
-      reason: 'decode',
-      message:
-        'ranges: 1 of 1 nodes were not read; ranges of node 2: the response holds ranges of node 1',
-    });
-  });
-
   test.each(['gateway', 'proxy'] as const)('%s: the URLs take turns', async (route) => {
     const cluster = fakeCluster([node(1), node(2), node(3)]);
     const state = ranges.createState();
@@ -208,43 +198,5 @@ describe('route local', () => {
     cluster.nodes = [node(7, { ranges: [] })];
     const { of } = await pollRanges(cluster.api, { ...LOCAL, state });
     expect(of('crdb_range_scan_node_success')).toEqual(['{node_id="7"} 1']);
-  });
-
-  test('counts lease changes between the scans of the store that holds the lease', async () => {
-    const state = ranges.createState();
-    const fields = { rangeId: 1, nodeId: 7, lease: 2, leaseNodeId: 7 };
-    const holds = (sequence: number) => replica({ ...fields, storeId: 2, sequence });
-    const follows = (sequence: number) => replica({ ...fields, storeId: 1, sequence });
-    const changes: (readonly string[])[] = [];
-    for (const elements of [[holds(5), follows(5)], [follows(7)], [holds(8), follows(8)]]) {
-      const cluster = fakeCluster([{ nodeId: 7, ranges: elements }]);
-      const { of } = await pollRanges(cluster.api, { ...LOCAL, state });
-      changes.push(of('crdb_range_lease_changes_total'));
-    }
-    expect(changes.at(-1)).toEqual(['{shard="0"} 3']);
-  });
-
-  test('counts lease changes that end on the node', async () => {
-    const state = ranges.createState();
-    const cluster = fakeCluster([]);
-    const lease = (storeId: number, sequence: number): void => {
-      const leaseNodeId = storeId;
-      cluster.nodes = [
-        {
-          nodeId: 7,
-          ranges: [
-            replica({ rangeId: 1, nodeId: 7, storeId: 7, lease: storeId, leaseNodeId, sequence }),
-          ],
-        },
-      ];
-    };
-    lease(7, 5);
-    await pollRanges(cluster.api, { ...LOCAL, state });
-    lease(8, 6);
-    const gone = await pollRanges(cluster.api, { ...LOCAL, state });
-    expect(gone.of('crdb_range_lease_changes_total')).toEqual(['{shard="0"} 0']);
-    lease(7, 7);
-    const back = await pollRanges(cluster.api, { ...LOCAL, state });
-    expect(back.of('crdb_range_lease_changes_total')).toEqual(['{shard="0"} 1']);
   });
 });

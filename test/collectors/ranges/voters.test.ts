@@ -183,7 +183,7 @@ describe('dependent ranges of a multi-region cluster', () => {
         }
         expect(uncertain === 0 || !isRead).toBe(true);
       }),
-      { numRuns: 12, seed: 1 },
+      { numRuns: 8, seed: 1 },
     );
   }, 60_000);
 });
