@@ -9,7 +9,7 @@ import {
 } from '../collectors/ranges/replica.ts';
 import { discoverTables } from '../collectors/tables/discovery.ts';
 import { formatTableName } from '../collectors/tables/table.ts';
-import { type ClusterConfig, collectorOptions } from '../config/schema.ts';
+import { collectorOptions } from '../config/schema.ts';
 import { diagnose } from '../diagnosis/diagnose.ts';
 import { formatBytes, formatCount, formatList } from '../format.ts';
 import { RequestError } from '../http/errors.ts';
@@ -206,8 +206,9 @@ export async function readNode(
   const firstUrl = at % (config.cluster_api?.urls.length ?? 1);
   try {
     // A few ranges are ready at once.
-    const headersMs = request.rangeIds === undefined ? { headersMs: nodeTimeoutMs(config) } : {};
-    const options = { ...request, ...headersMs, firstUrl, shape: rangeElement };
+    const headersMs = collectorOptions(config, ranges).node_timeout * 1000;
+    const patience = request.rangeIds === undefined ? { headersMs } : {};
+    const options = { ...request, ...patience, firstUrl, shape: rangeElement };
     await target.api.nodeRanges(stats, options);
     return undefined;
   } catch (error) {
@@ -215,11 +216,6 @@ export async function readNode(
     if (diagnosis === undefined || stats.signal.aborted) throw error;
     return { ...diagnosis, error };
   }
-}
-
-/** To the headers of the list of a node. */
-function nodeTimeoutMs(config: ClusterConfig): number {
-  return collectorOptions(config, ranges).node_timeout * 1000;
 }
 
 /** Prints whose ranges are not in the output. */

@@ -23,36 +23,6 @@ async function printed(args: readonly string[]): Promise<Pick<Ended, 'code' | 'o
 }
 
 describe('the command line', () => {
-  test('lists its commands with --help', async () => {
-    const { code, out, err } = await runHere(['--help']);
-    expect({ code, err }).toEqual({ code: 0, err: '' });
-    const commands = ['serve', 'check', 'diagnose', 'reference', 'nodes', 'ranges', 'sessions'];
-    for (const name of [...commands, 'table', 'users', 'probe', 'cloud', 'demo', 'simulate']) {
-      expect(out).toMatch(new RegExp(`^  ${name}\\b`, 'm'));
-    }
-  });
-
-  test.each([
-    ['serve'],
-    ['check'],
-    ['diagnose'],
-    ['nodes'],
-    ['ranges'],
-    ['sessions'],
-    ['table'],
-    ['users'],
-    ['probe'],
-    ['demo'],
-    ['simulate'],
-    ['cloud', 'rename-database'],
-    ['cloud', 'assistant', 'provision'],
-    ['cloud', 'ca-cert', 'delete'],
-  ])('explains `%s %s %s` with examples', async (...words) => {
-    const { code, out } = await runHere([...words, '--help']);
-    expect(code).toBe(0);
-    expect(out).toContain('\nExamples:\n  crdb-exporter ');
-  });
-
   test('prints its version with that of Node', async () => {
     const { code, out } = await runHere(['--version']);
     expect(code).toBe(0);
@@ -135,30 +105,6 @@ describe('the command line', () => {
     ]);
     expect(code).toBe(0);
     expect(out).toContain('crdb-exporter cloud ca-cert set');
-  });
-
-  test.each([['nodes'], ['ranges'], ['probe'], ['diagnose'], ['cloud', 'assistant', 'get']])(
-    'lists own options first, then those of the connection: %s %s %s',
-    async (...words) => {
-      const { out } = await runHere([...words, '--help']);
-      const groups = [...out.matchAll(/^([A-Z][\w ]+):$/gm)].map(([, title]) => title);
-      expect(groups.filter((title) => title !== 'Arguments')).toEqual([
-        'Options',
-        'Connection',
-        'Examples',
-      ]);
-      const connection = out.slice(out.indexOf('Connection:'));
-      for (const flag of ['--cluster <name>', '--config.file', '--cluster.url', '--cloud.url']) {
-        expect(connection).toContain(`  ${flag}`);
-      }
-    },
-  );
-
-  test('shows in the help how a switch is turned off', async () => {
-    const { out } = await runHere(['serve', '--help']);
-    for (const name of ['collector.users', 'collector.nodes', 'web.enable-lifecycle']) {
-      expect(out).toContain(`  --[no-]${name} `);
-    }
   });
 
   test('hints at the demo when no cluster is configured', async () => {
@@ -258,12 +204,6 @@ describe('the process', { timeout: PROCESS_TIMEOUT_MS }, () => {
     const { code, out, err } = await run(['--help']);
     expect({ code, err }).toEqual({ code: 0, err: '' });
     expect(out).toMatch(/^Usage: crdb-exporter /);
-  });
-
-  test('ends with status 2 on wrong usage', async () => {
-    const { code, out, err } = await run(['srve']);
-    expect({ code, out }).toEqual({ code: 2, out: '' });
-    expect(err).toBe('crdb-exporter: there is no command "srve": did you mean serve?\n');
   });
 
   test('names the remedy when the address is in use', async () => {

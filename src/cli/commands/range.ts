@@ -49,10 +49,10 @@ async function printReports(
   options: ListingOptions & { readonly watch?: true; readonly showKeys?: true },
 ): Promise<number> {
   const names = await readTableNames(target);
-  for (let before: readonly number[] = []; ;) {
+  for (;;) {
     const { toScan, toSkip } = await listNodes(target.api, target.stats);
     const replicas: Replica[] = [];
-    const failed = await askNodes(target, [...new Set(ids)], toScan, before, (range) => {
+    const failed = await askNodes(target, [...new Set(ids)], toScan, (range) => {
       replicas.push(toReplica(range, names, options.showKeys));
     });
     const unread = [...failed, ...toSkip].toSorted((a, b) => a - b);
@@ -64,20 +64,17 @@ async function printReports(
     if (!options.watch || !(hasProblem || failed.length > 0)) {
       return isWhole ? EXIT.ok : EXIT.failed;
     }
-    before = failed;
     await wait(WATCH_SECONDS * 1000, undefined, { signal: target.stats.signal });
   }
 }
 
 /**
- * Queries every live node for these ranges; resolves to those that failed, and prints the reason unless one failed
- * `before`, too. Rejects when all fail.
+ * Queries every live node for these ranges; resolves to those that failed, with the reason printed. Rejects when all fail.
  */
 async function askNodes(
   target: ClusterTarget,
   rangeIds: readonly number[],
   nodeIds: readonly number[],
-  before: readonly number[],
   onRange: (range: RangeElement) => void,
 ): Promise<readonly number[]> {
   const failed: number[] = [];
@@ -95,8 +92,7 @@ async function askNodes(
     });
     if (failure === undefined) return;
     failed.push(nodeId);
-    const reason = before.includes(nodeId) ? '' : `: ${failure.cause}; ${failure.remedy}`;
-    note(`node ${nodeId} was not read${reason}`);
+    note(`node ${nodeId} was not read: ${failure.cause}; ${failure.remedy}`);
     if (failed.length === nodeIds.length) throw failure.error;
   };
   const queue = nodeIds.entries();

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -142,18 +141,6 @@ describe('the CA certificate of the source', () => {
     },
   );
 
-  test('that was changed meanwhile is printed with a warning', async () => {
-    await setBundle();
-    const saved = await newPath();
-    const other = PEM.replace('c29t', 'bW9y');
-    const body = JSON.stringify({ x509_pem_cert: other });
-    simulator.fault({ kind: 'status', status: 200, body, api: 'cloud', skip: 1 });
-    const { code, out, err } = await cloud('ca-cert', 'delete', '--yes', '--save', saved);
-    expect({ code, out }).toEqual({ code: 0, out: other });
-    expect(err).toContain('warning: the bundle that the service deleted is not the one');
-    expect(await readFile(saved, 'utf8')).toBe(PEM);
-  });
-
   test('is sent without what else the file holds', async () => {
     const file = await writeTemporary('ca.pem', `subject=CN = ca\n${PEM}password: hunter2\n${PEM}`);
     expect((await cloud('ca-cert', 'set', file, '--yes')).code).toBe(0);
@@ -173,27 +160,13 @@ describe('the CA certificate of the source', () => {
     },
   );
 
-  test('is not sent incomplete', async () => {
-    const file = await writeTemporary('ca.pem', `${PEM}${PEM.slice(0, 40)}`);
-    const { code, err } = await cloud('ca-cert', 'set', file, '--yes');
+  test.each([
+    ['half a certificate', `${PEM}${PEM.slice(0, 40)}`, 'holds an incomplete certificate'],
+    ['no PEM', 'nonsense', 'holds no certificate: it must be PEM'],
+  ])('is not sent from a file with %s', async (_what, text, message) => {
+    const { code, err } = await cloud('ca-cert', 'set', await writeTemporary('a', text), '--yes');
     expect(code).toBe(2);
-    expect(err).toContain('holds an incomplete certificate');
-    expect(calls()).toEqual([]);
-  });
-
-  test('is not read from a named pipe', async () => {
-    const pipe = path.join(path.dirname(await writeTemporary('ca.pem', PEM)), 'pipe');
-    execFileSync('mkfifo', [pipe]);
-    const { code, err } = await cloud('ca-cert', 'set', pipe, '--yes');
-    expect(code).toBe(2);
-    expect(err).toContain('it is a named pipe: name a regular file');
-  });
-
-  test('must be PEM', async () => {
-    const file = await writeTemporary('ca.pem', 'nonsense');
-    const { code, err } = await cloud('ca-cert', 'set', file, '--yes');
-    expect(code).toBe(2);
-    expect(err).toContain('holds no certificate: it must be PEM');
+    expect(err).toContain(message);
     expect(calls()).toEqual([]);
   });
 });

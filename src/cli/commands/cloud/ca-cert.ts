@@ -1,5 +1,4 @@
-import { type FileHandle, open, rm } from 'node:fs/promises';
-import path from 'node:path';
+import { open, rm } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { cloud } from '../../../collectors/cloud.ts';
 import { explainFileError, readTextFile } from '../../../config/files.ts';
@@ -82,8 +81,8 @@ async function deleteBundle(
     note('the certificates could not be printed: nothing was deleted; use --save FILE');
     return EXIT.failed;
   }
-  const deleted = await target.api.deleteCaCertificate(target.stats);
-  await reportDeleted(found, deleted ?? found);
+  await target.api.deleteCaCertificate(target.stats);
+  note(`done: ${SYSTEM_ROOTS}`);
   return EXIT.ok;
 }
 
@@ -97,16 +96,6 @@ async function keep(pem: string, save: string | undefined): Promise<boolean> {
   await saveCertificates(pem, save);
   note(`the certificates are saved in ${save}`);
   return true;
-}
-
-async function reportDeleted(found: string, deleted: string): Promise<void> {
-  note(`done: ${SYSTEM_ROOTS}`);
-  if (asLines(deleted) === asLines(found)) return;
-  const ending = deleted === '' ? 'it returned none' : 'standard output ends with it';
-  note(
-    `warning: the bundle that the service deleted is not the one that it returned before: ${ending}`,
-  );
-  await writeServerText(asLines(deleted));
 }
 
 const BEGIN = '-----BEGIN CERTIFICATE-----';
@@ -132,34 +121,24 @@ async function readCertificates(file: string): Promise<string> {
   );
 }
 
-/**
- * Writes certificates to a new file. They are on the disk when this resolves, also if the machine loses power then. A
- * file that could not be written is removed.
- */
+/** Writes certificates to a new file; one that could not be written is removed. */
 async function saveCertificates(pem: string, file: string): Promise<void> {
+  const refuse = (why: string, exitCode: number, cause: unknown): CommandError =>
+    new CommandError(`cannot write ${file}: ${why}; nothing was deleted`, exitCode, cause);
   const created = await open(file, 'wx').catch((cause: unknown) => {
     const exists = cause instanceof Error && 'code' in cause && cause.code === 'EEXIST';
     const why = exists ? 'it exists: choose a new one' : explainFileError(cause, 'folder');
-    throw notWritten(file, why, EXIT.usage, cause);
+    throw refuse(why, EXIT.usage, cause);
   });
+  await using handle = created;
   try {
-    await writeAndSync(created, asLines(pem));
-    await using folder = await open(path.dirname(file));
-    await folder.sync();
+    await handle.writeFile(asLines(pem));
+    // The service keeps no copy, so the file is on the disk before anything is deleted.
+    await handle.sync();
   } catch (cause) {
     await rm(file, { force: true });
-    throw notWritten(file, explainFileError(cause), EXIT.failed, cause);
+    throw refuse(explainFileError(cause), EXIT.failed, cause);
   }
-}
-
-async function writeAndSync(created: FileHandle, text: string): Promise<void> {
-  await using file = created;
-  await file.writeFile(text);
-  await file.sync();
-}
-
-function notWritten(file: string, why: string, exitCode: number, cause: unknown): CommandError {
-  return new CommandError(`cannot write ${file}: ${why}; nothing was deleted`, exitCode, cause);
 }
 
 /** PEM that ends in a line break; '' stays ''. */
