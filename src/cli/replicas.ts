@@ -123,9 +123,10 @@ export async function readTableNames(target: ClusterTarget): Promise<ReadonlyMap
     const tables = await discoverTables(target.api, target.stats);
     return new Map(tables.map((table) => [table.tableId, formatTableName(table)]));
   } catch (error) {
-    // Names are an addition: what needs them fails by its own requests, or not at all.
-    if (error instanceof RequestError) return new Map();
-    throw error;
+    // Ranges are listed without names; where no request arrives, the first failure says why.
+    const isOfTables = error instanceof RequestError && error.endpoint === 'table_metadata';
+    if (!isOfTables || error.reason === 'network' || error.reason === 'tls') throw error;
+    return new Map();
   }
 }
 

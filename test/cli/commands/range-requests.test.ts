@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { startSimulator } from '../../../src/simulator/index.ts';
+import { refusing } from '../../support/http-server.ts';
 import { configFlag, runHere } from '../run.ts';
 
 test.each([
@@ -31,3 +32,15 @@ test('diagnose reads its node in one response, whatever page_limit is', async ()
   expect(read.length).toBeGreaterThan(0);
   expect(read.filter(({ path }) => /limit=|offset=/.test(path))).toEqual([]);
 });
+
+test.each(['ranges', 'range 1', 'tables --load'])(
+  '%s says why a cluster cannot be reached',
+  async (command) => {
+    const { code, err } = await runHere([
+      ...command.split(' '),
+      `--cluster.url=${await refusing()}`,
+    ]);
+    expect(code).toBe(1);
+    expect(err).toContain('connect ECONNREFUSED');
+  },
+);
