@@ -111,9 +111,9 @@ export class HttpClient implements AsyncDisposable {
     }
   }
 
-  /** How long no URL may be sent a request, ms; 0 when one may. */
+  /** How long failures keep every request from all URLs, ms; 0 if a request may be sent. */
   blockedMs(): number {
-    return this.#health.blockedMs();
+    return this.#health.failedMs();
   }
 
   /** What is left of the longest pause (Retry-After) that keeps an endpoint from all URLs, ms. */

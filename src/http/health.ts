@@ -4,20 +4,20 @@ import { type Attempt, type HttpRequest, nameOf } from './request.ts';
 import { pauseMs, pausesUrl } from './retry.ts';
 import { EndpointHealth, healthOf, type HealthOptions, Upstream } from './upstream.ts';
 
-/** A node without a response is skipped no longer than this. */
+/** A node that did not respond is skipped no longer than this. */
 const MAX_SKIP_MS = 300_000;
 
-/** One try of a request, with what its outcome tells about. */
+/** One attempt of a request at one URL, with the health that its outcome changes. */
 export interface TrackedAttempt extends Attempt {
   readonly request: HttpRequest;
   readonly endpoint: EndpointHealth;
-  /** The request finds out whether a half-open URL works again. */
+  /** Whether the URL is half open, so that this request finds out whether it works again. */
   readonly isTrial: boolean;
 }
 
 /**
- * The health of the URLs of one API, of their endpoints and of the nodes behind them: where a request may be sent now. Each
- * has a circuit breaker; a node that did not respond is skipped for a time.
+ * Decides to which URLs of one API a request may be sent now. Each URL, each endpoint at a URL, and each node behind the
+ * URLs has a circuit breaker. A node that did not respond is skipped for a time.
  */
 export class Health {
   readonly upstreams: readonly Upstream[];
@@ -31,7 +31,7 @@ export class Health {
     this.#options = options;
   }
 
-  /** The URLs in the order in which this request tries them: those that failed it last come after the others. */
+  /** The URLs in the order in which this request tries them; URLs of the same rank follow each other from `firstUrl` on. */
   order(request: HttpRequest): readonly Upstream[] {
     const first = (request.firstUrl ?? 0) % this.upstreams.length;
     return [...this.upstreams.slice(first), ...this.upstreams.slice(0, first)]
@@ -41,8 +41,9 @@ export class Health {
   }
 
   /**
-   * A half-open URL comes first, so that it is soon known whether it works again; the lists of nodes may take long, so
-   * other requests find that out.
+   * The lowest rank comes first: -2 for a half-open URL, so that it is soon known whether it works again; -1 where the
+   * last request to this endpoint succeeded; the time where it failed, so that the oldest failure comes first; the largest
+   * number where a breaker is not closed. Requests to nodes may take long, so other requests try half-open URLs.
    */
   #rank(upstream: Upstream, request: HttpRequest): number {
     if (upstream.breaker.state === 'half_open' && request.node === undefined) return -2;
@@ -58,12 +59,12 @@ export class Health {
     return healthOf(this.#nodes, node, create);
   }
 
-  /** All of them must let the request through. */
+  /** The breakers of the URL and of the endpoint or node: each of them must let the request through. */
   #breakers(upstream: Upstream, request: HttpRequest): readonly Breaker[] {
     return [upstream.breaker, this.#endpoint(upstream, request).breaker];
   }
 
-  /** Whether the request may be sent to this URL now; then it must be. */
+  /** Returns whether the request may be sent to this URL now. If so, it counts as sent, and the caller must send it. */
   tryAcquire(upstream: Upstream, request: HttpRequest): boolean {
     const breakers = this.#breakers(upstream, request);
     if (breakers.some(({ state }) => state === 'open')) return false;
@@ -71,38 +72,51 @@ export class Health {
     return true;
   }
 
-  /** How long failures keep this request from all URLs, and pauses; without a request, failures alone any request. */
-  blockedMs(request?: HttpRequest): number {
-    const openUntilMs = this.upstreams.map((upstream) => {
-      if (request === undefined) return upstream.breaker.failedUntilMs;
-      return Math.max(...this.#breakers(upstream, request).map((breaker) => breaker.openUntilMs));
-    });
-    return this.#untilMs(Math.min(...openUntilMs));
+  /** How long failures keep every request from all URLs, ms. Pauses do not count: a poll fails for them, and tells so. */
+  failedMs(): number {
+    const openUntilMs = this.upstreams.map(({ breaker }) => breaker.failedUntilMs);
+    return this.#msUntil(Math.min(...openUntilMs));
   }
 
-  /** The pause that keeps this request from all URLs: the shortest one, if each URL has one. */
+  /** How long failures and pauses keep this request from all URLs, ms. */
+  blockedMs(request: HttpRequest): number {
+    const openUntilMs = this.upstreams.map((upstream) => {
+      return Math.max(...this.#breakers(upstream, request).map((breaker) => breaker.openUntilMs));
+    });
+    return this.#msUntil(Math.min(...openUntilMs));
+  }
+
+  /** The pause that keeps this request from all URLs; undefined if a URL has none. */
   pauseOf(request: HttpRequest): Pause | undefined {
     return this.#shortestPause((upstream) => this.#breakers(upstream, request));
   }
 
-  /** What is left of the longest pause that keeps an endpoint from all URLs, ms. */
+  /** What is left of the longest pause that keeps an endpoint from all URLs, ms. The wait between two trials does not count. */
   pausedMs(): number {
     const names = new Set(this.upstreams.flatMap(({ endpoints }) => [...endpoints.keys()]));
-    const pauses = [undefined, ...names].map((name = '') =>
-      this.#shortestPause(({ breaker, endpoints }) => [
-        breaker,
-        endpoints.get(name)?.breaker ?? breaker,
-      ]),
-    );
-    const requested = pauses.flatMap((pause) => (pause?.isTrial === true ? [] : (pause ?? [])));
-    return this.#untilMs(Math.max(0, ...requested.map(({ untilMs }) => untilMs)));
+    const pauses = [
+      this.#shortestPause(({ breaker }) => [breaker]),
+      ...Array.from(names, (name) =>
+        this.#shortestPause(({ breaker, endpoints }) => [
+          breaker,
+          endpoints.get(name)?.breaker ?? breaker,
+        ]),
+      ),
+    ];
+    const endsMs = pauses.map((pause) => (pause?.isTrial === true ? 0 : (pause?.untilMs ?? 0)));
+    return this.#msUntil(Math.max(...endsMs));
   }
 
-  /** Undefined unless every URL has a pause; at a URL the longest pause of its breakers counts. */
+  /**
+   * The pause that ends first, if every URL has one. At each URL the longest pause of its breakers counts. Example: A is
+   * paused for 30 s, and the endpoint at B for 10 s. The endpoint can be requested again in 10 s, at B.
+   */
   #shortestPause(breakers: (upstream: Upstream) => readonly Breaker[]): Pause | undefined {
     const pauses = this.upstreams.flatMap((upstream) => {
-      const started = breakers(upstream).flatMap(({ pause }) => pause ?? []);
-      return started.toSorted((a, b) => b.untilMs - a.untilMs).slice(0, 1);
+      const longestFirst = breakers(upstream)
+        .flatMap(({ pause }) => pause ?? [])
+        .toSorted((a, b) => b.untilMs - a.untilMs);
+      return longestFirst.slice(0, 1);
     });
     if (pauses.length < this.upstreams.length) return undefined;
     return pauses.toSorted((a, b) => a.untilMs - b.untilMs)[0];
@@ -110,13 +124,14 @@ export class Health {
 
   /** How long the node of this request is still to be skipped, ms. */
   skippedMs({ node = NaN }: HttpRequest): number {
-    return this.#untilMs(this.#nodes.get(node)?.skippedUntilMs ?? 0);
+    return this.#msUntil(this.#nodes.get(node)?.skippedUntilMs ?? 0);
   }
 
-  #untilMs(timeMs: number): number {
+  #msUntil(timeMs: number): number {
     return Math.max(0, timeMs - this.#options.monotonicMs());
   }
 
+  /** Creates the attempt that is sent now, after `tryAcquire`. */
   begin(upstream: Upstream, request: HttpRequest): TrackedAttempt {
     const isTrial = upstream.breaker.state === 'half_open';
     const endpoint = this.#endpoint(upstream, request);
@@ -139,15 +154,16 @@ export class Health {
   }
 
   /**
-   * With several URLs, time is left for the next one. Example with a deadline of 30 s, and 5 s after silence: of 20 s that
-   * the poll has left a URL gets 15 s; of 8 s a trial gets 4 s, and any other request all.
+   * How long this attempt may wait for headers. With several URLs it leaves time of the poll for the next one. Example: the
+   * deadline is 30 s, or 5 s after silence. If the poll has 20 s left, a URL gets 15 s of them. If it has 8 s left, a trial
+   * gets 4 s, and any other request gets all.
    */
   #headersMs(endpoint: EndpointHealth, request: HttpRequest, isTrial: boolean): number {
     const fullMs = this.#fullHeadersMs(request);
     const deadlineMs = endpoint.headersMs(isTrial, fullMs);
     const { endsAtMs } = request.stats;
     if (this.#isOnlyUrl || request.node !== undefined || endsAtMs === undefined) return deadlineMs;
-    const leftMs = this.#untilMs(endsAtMs);
+    const leftMs = this.#msUntil(endsAtMs);
     const shortMs = endpoint.shortHeadersMs(fullMs);
     if (leftMs > 2 * shortMs) return Math.min(deadlineMs, Math.round(leftMs - shortMs));
     return isTrial ? Math.min(deadlineMs, Math.max(1, Math.round(leftMs / 2))) : deadlineMs;
@@ -163,8 +179,8 @@ export class Health {
   }
 
   /**
-   * Records a failure: a pause that the server requested, silence, or what the scope of the error says. Returns whether the
-   * URL seems to be silent as a whole.
+   * Records a failure as a pause that the server requested, as silence, or else as a failure of the scope of the error (the
+   * URL, the endpoint or none). Returns whether the URL seems to respond to no request at all.
    */
   failed(attempt: TrackedAttempt, error: RequestError): boolean {
     const { upstream, endpoint, startMs, code } = attempt;
@@ -180,7 +196,7 @@ export class Health {
     return isUrlSilent;
   }
 
-  /** Records that a URL refused what another one has just accepted: a balancer with a login, or another cluster. */
+  /** Records that a URL refused what another one has just accepted, as a URL of another cluster does. */
   refused(upstream: Upstream, error: RequestError): void {
     upstream.lastFailure = error;
     upstream.breaker.open(this.#options.monotonicMs());
@@ -200,15 +216,15 @@ export class Health {
   }
 
   /**
-   * Decides who is silent. If the URL has responded to other requests since the middle of the first wait, the endpoint or
-   * node alone is; otherwise the URL may be. Example: node 3 gets a request at 0 s and no response until 30 s. The URL sent
-   * the list of node 1 at 20 s, so node 3 is skipped for 300 s with a `max_duty` of 0.1. Had the URL frozen at 10 s, node 3
-   * would be read again in the next scan.
+   * Decides what is silent: only the endpoint or node, if the URL has responded to another request since the middle of the
+   * first wait, and else perhaps the URL. Returns whether it may be the URL, which a trial always assumes. Example: node 3 gets a request at 0 s, and has
+   * not responded at 30 s. If the URL sent the list of node 1 at 20 s, node 3 is skipped for 300 s, with a `max_duty` of
+   * 0.1. If the URL sent nothing after 10 s, node 3 is read again in the next scan.
    */
   #recordSilence(attempt: TrackedAttempt): boolean {
     const { upstream, endpoint, request, startMs, code, isTrial } = attempt;
     const waitedMs = this.#options.monotonicMs() - startMs;
-    // The poll was over soon after its request was sent: nothing is known of the server.
+    // The poll ended soon after this request was sent, which shows nothing about the server.
     const shortMs = endpoint.shortHeadersMs(this.#fullHeadersMs(request));
     if (request.stats.signal.aborted && waitedMs < shortMs / 2) return false;
     endpoint.recordSilence(startMs, waitedMs);
@@ -218,7 +234,7 @@ export class Health {
       if (isNode) endpoint.skippedUntilMs = startMs + waitedMs + skipMs;
       return isTrial;
     }
-    // Frozen nodes must not keep other requests from the only URL.
+    // The only URL stays in use when nodes are silent, as other requests need it.
     if (isNode && this.#isOnlyUrl) return isTrial;
     upstream.recordSilence(isNode ? nameOf(request) : request.endpoint, startMs);
     return isTrial || !isNode;
@@ -226,8 +242,8 @@ export class Health {
 }
 
 /**
- * Whether there were no headers in time. For a node also headers without a body in time, and a gateway that got no response
- * from it; a response that was still arriving when the poll was over is no silence.
+ * Whether no headers arrived in time. A node is also silent if its body does not arrive in time, or if a gateway says that
+ * the node did not respond. A response that was still arriving when the poll ended is not silence.
  */
 function isSilence({ request, code }: TrackedAttempt, error: RequestError): boolean {
   if (isNodeTimeout(error, request)) return true;

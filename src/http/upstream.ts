@@ -1,38 +1,38 @@
 import { Breaker, type BreakerOptions } from './breaker.ts';
 import type { RequestError } from './errors.ts';
 
-/** A single failure may be an accident. */
+/** This many failures in a row open the breaker of the only URL, of an endpoint or of a node. */
 const MAX_FAILURES = 3;
-/** With several URLs the next one is at hand. */
+/** One failure opens the breaker of one of several URLs, as the next URL can be used at once. */
 const MAX_FAILURES_OF_ONE_OF_SEVERAL = 1;
-/** A single endpoint or node may be silent for reasons that do not concern its URL. */
+/** A URL counts as silent when this many of its endpoints and nodes are: a single one may have reasons of its own. */
 const MIN_SILENT_TO_OPEN = 2;
-/** While there is no response, one in this many requests gets the full deadline. */
+/** While there is no response, every third request gets the full deadline. */
 const FULL_DEADLINE_EVERY = 3;
-/** Servers name nodes and tables; invented names must not fill the memory. */
+/** Bounds the memory: servers choose the ids of nodes and the names of tables. */
 const MAX_NAMES = 10_000;
 
 export interface HealthOptions extends BreakerOptions {
-  /** To the headers of a response; the short one is for requests after silence. */
+  /** The waits for the headers of a response. The second one, which is shorter, is for requests after silence. */
   readonly deadlines: { readonly headersMs: number; readonly headersAfterSilenceMs: number };
-  /** Largest share of the time that may be spent on waiting for a silent node. */
+  /** Largest share of the time that is spent on a silent node: with 0.1 a wait of 5 s is followed by 50 s without requests. */
   readonly maxDuty: number;
 }
 
-/** The health of an endpoint or a table at one URL, or of a node behind all URLs. */
+/** The health of an endpoint or a table at one URL, or of a node at all URLs. */
 export class EndpointHealth {
   readonly breaker: Breaker;
-  /** When the last request at a URL failed, monotonic ms; absent where it succeeded. */
+  /** When the last request failed, by URL, monotonic ms. A URL where it succeeded is absent. */
   readonly failedAtMs = new Map<Upstream, number>();
-  /** A silent node gets no requests until then, monotonic ms. */
+  /** Until when a silent node gets no requests, monotonic ms. */
   skippedUntilMs = -Infinity;
-  /** The middle of the wait for the first request in a row without a response, monotonic ms. */
+  /** The middle of the wait for the first of the requests in `#silences`, monotonic ms. */
   silentSinceMs: number | undefined;
   readonly #options: HealthOptions;
   readonly #isNode: boolean;
-  /** Requests in a row without a response. */
+  /** Number of requests in a row that got no response. */
   #silences = 0;
-  /** How long the last response took to its headers. */
+  /** How long the headers of the last response took. */
   #responseMs: number | undefined;
 
   constructor(options: HealthOptions, isNode = false) {
@@ -42,8 +42,8 @@ export class EndpointHealth {
   }
 
   /**
-   * How long the next request may wait for headers, `fullMs` at most. Example: of a deadline of 30 s, a server without a
-   * response costs 30 s at first, then 5 s, and 30 s in every third request: it may have become slow.
+   * How long the next request may wait for headers, at most `fullMs`. Example: a server that does not respond is waited for
+   * 30 s, 5 s, 30 s, 5 s, 5 s, 30 s and so on. Every third wait is long, as the server may only have become slow.
    */
   headersMs(isTrial: boolean, fullMs: number): number {
     const attempt = this.#silences + 1;
@@ -52,8 +52,8 @@ export class EndpointHealth {
   }
 
   /**
-   * The deadline after silence: 5 s, or 16 s where the last response took 8 s. A node that has never responded may need
-   * the full one: it prepares a long list before it sends headers.
+   * The wait for headers after silence: 5 s, or 16 s if the last response took 8 s. A node that has never responded gets
+   * all of `fullMs`, as it may prepare a long list before it sends headers.
    */
   shortHeadersMs(fullMs: number): number {
     if (this.#isNode && this.#responseMs === undefined) return fullMs;
@@ -67,7 +67,7 @@ export class EndpointHealth {
     this.silentSinceMs = undefined;
   }
 
-  /** Records a request that was sent at this time and waited for in vain. */
+  /** Records a request that got no response in `waitedMs`. */
   recordSilence(sentAtMs: number, waitedMs: number): void {
     this.#silences += 1;
     this.silentSinceMs ??= sentAtMs + waitedMs / 2;
@@ -82,7 +82,7 @@ export class EndpointHealth {
   }
 }
 
-/** The health of what has this name, which begins as good. Above 10,000 names all of them begin anew. */
+/** The health of this name, which is created if it is new. A name beyond the first 10,000 removes all others. */
 export function healthOf<K>(
   healths: Map<K, EndpointHealth>,
   name: K,
@@ -99,16 +99,16 @@ export class Upstream {
   readonly url: URL;
   /** host:port, as the label `target`. */
   readonly name: string;
-  /** Opened by failures to connect, by the silence of several endpoints or nodes, and by refusals of what another URL accepts. */
+  /** Opened when connecting fails, when two endpoints or nodes are silent, and when the URL refuses what another one accepts. */
   readonly breaker: Breaker;
-  /** By the names of the endpoints and tables that were requested here. */
+  /** The health of each endpoint and table that was requested here, by name. */
   readonly endpoints = new Map<string, EndpointHealth>();
-  /** Why it is not used, or was not. */
+  /** The last failure because of which the URL is not used, or was not. */
   lastFailure: RequestError | undefined;
-  /** When headers last arrived from it, monotonic ms. */
+  /** When headers last arrived from the URL, monotonic ms. */
   respondedAtMs = -Infinity;
   readonly #options: HealthOptions;
-  /** Endpoints and nodes that have been silent since the last response of this URL, or since it was opened. */
+  /** Endpoints and nodes that were silent since the URL last responded, or since its breaker was last opened. */
   readonly #silent = new Set<string>();
 
   constructor(text: string, isOnly: boolean, options: HealthOptions) {
@@ -127,8 +127,8 @@ export class Upstream {
   }
 
   /**
-   * Records that an endpoint or a node got no response here, and that nothing else has arrived meanwhile. The second one
-   * opens the breaker; then the count begins anew, so that a single endpoint that hangs cannot keep the URL open.
+   * Records that an endpoint or a node was silent, and that the URL has sent nothing else meanwhile. The second name opens
+   * the breaker, and the names are removed, so that an endpoint that hangs for ever cannot open it again alone.
    */
   recordSilence(name: string, sentAtMs: number): void {
     this.#silent.add(name);

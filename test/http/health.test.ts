@@ -64,7 +64,7 @@ describe('a breaker', () => {
     expect(health.tryAcquire(upstream(0), REQUEST)).toBe(true);
     upstream(0).breaker.open(clock.now - 4_000);
     expect(health.tryAcquire(upstream(0), REQUEST)).toBe(false);
-    expect([health.blockedMs(), health.blockedMs(REQUEST)]).toEqual([6_000, 6_000]);
+    expect([health.failedMs(), health.blockedMs(REQUEST)]).toEqual([6_000, 6_000]);
     clock.now += 6_000;
     expect(upstream(0).breaker.state).toBe('half_open');
     expect(health.tryAcquire(upstream(0), REQUEST)).toBe(true);
@@ -72,7 +72,7 @@ describe('a breaker', () => {
     silence(0);
     expect(upstream(0).breaker.state).toBe('half_open');
     silence(0, USERS);
-    expect([upstream(0).breaker.state, health.blockedMs()]).toEqual(['open', 9_000]);
+    expect([upstream(0).breaker.state, health.failedMs()]).toEqual(['open', 9_000]);
     answer(0);
     expect(upstream(0).breaker.state).toBe('closed');
   });
@@ -80,9 +80,9 @@ describe('a breaker', () => {
   test('blocks for the shortest time of all URLs, at each for the longer one of the URL and the endpoint', () => {
     const { health, upstream, clock } = create(2);
     upstream(0).breaker.open(clock.now - 1_000);
-    expect(health.blockedMs()).toBe(0);
+    expect(health.failedMs()).toBe(0);
     upstream(1).breaker.open(clock.now - 4_000);
-    expect([health.blockedMs(), health.blockedMs(REQUEST)]).toEqual([6_000, 6_000]);
+    expect([health.failedMs(), health.blockedMs(REQUEST)]).toEqual([6_000, 6_000]);
     upstream(1)
       .endpoints.get('nodes')
       ?.breaker.open(clock.now - 2_000);
