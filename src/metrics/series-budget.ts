@@ -1,22 +1,24 @@
 import type { Family } from './family.ts';
 import type { ListSample, SampleSet, SampleSetFamily } from './sample-set.ts';
 
-/** The samples of a poll within a budget, and the numbers of series that it drops, by family name. */
+/** The samples of a poll that fit into the budget. */
 export interface WithinBudget {
   readonly families: readonly SampleSetFamily[];
+  /** Number of dropped series by name of the family. */
   readonly dropped: ReadonlyMap<string, number>;
 }
 
-/** The most important first. Series of the whole cluster are never dropped, the last ones are dropped first. */
-const STEPS = ['cluster', 'list head', 'node', 'store', 'store_and_kind', 'list', 'chosen'];
-/** So many entries of a list are its head. */
-const LIST_HEAD = 5;
-/** Distance of the ranks of two steps: more than a list has entries, or a collector families. */
-const STEP = 1e9;
+/** The classes of series, from those that are never dropped to those that are dropped first. */
+const CLASSES = ['cluster', 'list head', 'node', 'store', 'store_and_kind', 'list', 'chosen'];
+/** The first entries of each list are its head. */
+const LIST_HEAD_ENTRIES = 5;
+/** Difference of the ranks of two classes: more than a list has entries, or a collector has families. */
+const CLASS_RANKS = 1e9;
 
 /**
- * Drops what is least important until at most `maxSeries` are left. Within a step the last family goes first, as a
- * whole, and the last entries of all lists: with 20 hot ranges of 4 series each, 9 series too many cost 3 ranges.
+ * Drops the least important series until at most `maxSeries` are left. Lists lose their last entries, each with all of its
+ * series; of other families the last one is dropped as a whole. Example: with 20 hot ranges of 4 series each and 9 series
+ * too many, the last 3 ranges are dropped.
  */
 export function fitBudget(set: SampleSet, maxSeries: number): WithinBudget {
   const all = [...set.families()];
@@ -27,12 +29,12 @@ export function fitBudget(set: SampleSet, maxSeries: number): WithinBudget {
     const ranks = rankFamily(family, positions.get(family) ?? [index]);
     return { family, samples, ranks };
   });
-  const firstDropped = findFirstDropped(ranked, maxSeries);
+  const limit = findLimit(ranked, maxSeries);
   const families = ranked.map(({ family, samples, ranks }) => {
-    if (ranks.every((rank) => rank < firstDropped)) return { family, samples };
-    // Only entries of lists, which are short, are looked at one by one; other families go as a whole.
+    if (ranks.every((rank) => rank < limit)) return { family, samples };
+    // Samples are compared one by one in lists alone, which are short.
     const important = [...(ranks.length > 1 ? samples : [])].filter(
-      (_sample, index) => (ranks[index] ?? Infinity) < firstDropped,
+      (_sample, index) => (ranks[index] ?? Infinity) < limit,
     );
     dropped.set(family.name, samples.size - important.length);
     return { family, samples: new Map(important) };
@@ -41,46 +43,47 @@ export function fitBudget(set: SampleSet, maxSeries: number): WithinBudget {
 }
 
 interface RankedFamily extends SampleSetFamily {
-  /** One rank of the family, or one of each entry of a list: the larger, the earlier it is dropped. */
+  /** The rank of the family, or one for each sample of a list. The largest rank is dropped first. */
   readonly ranks: readonly number[];
 }
 
+/** Example: the rank of the 7th hot range is 5e9 + 6: class 5 is `list`, and positions begin with 0. */
 function rankFamily({ importance }: Family, positions: readonly number[]): readonly number[] {
   return positions.map((position) => {
-    const isHead = importance === 'list' && position < LIST_HEAD;
-    return STEP * STEPS.indexOf(isHead ? 'list head' : importance) + position;
+    const isHead = importance === 'list' && position < LIST_HEAD_ENTRIES;
+    return CLASS_RANKS * CLASSES.indexOf(isHead ? 'list head' : importance) + position;
   });
 }
 
-/** The rank from which on everything is dropped. */
-function findFirstDropped(families: readonly RankedFamily[], maxSeries: number): number {
+/** The lowest rank that is dropped, with all above it; Infinity if none is dropped. */
+function findLimit(families: readonly RankedFamily[], maxSeries: number): number {
   const units = families.flatMap(({ samples, ranks }) =>
     ranks.map((rank) => ({ rank, series: samples.size / ranks.length })),
   );
   let series = 0;
   const first = units
     .toSorted((a, b) => a.rank - b.rank)
-    .find((unit) => (series += unit.series) > maxSeries && unit.rank >= STEP);
+    .find((unit) => (series += unit.series) > maxSeries && unit.rank >= CLASS_RANKS);
   return first?.rank ?? Infinity;
 }
 
 /**
- * The position of the entry of each sample in its list, by family: 0 for the entry that is written first. With `per`,
- * each problem has positions of its own, and families without that label take the best one: of a range that is the 2nd
- * unavailable one and the 7th without a lease, the reporter has the 2nd position.
+ * The position of each sample of a list: that of its entry, 0 for the entry that was written first. With `per`, positions
+ * are counted for each value of that label, and families without the label get the lowest one. Example: a range is the 2nd
+ * unavailable one and the 7th without a lease. Its series of these problems get 1 and 6, and that of its reporter gets 1.
  */
 function findPositions(samples: readonly ListSample[]): ReadonlyMap<Family, readonly number[]> {
   const lists = new Map<string, Map<string, number>>();
-  const best = new Map<string, number>();
+  const lowest = new Map<string, number>();
   const positionOf = ({ list: { name, entry, per }, labels }: ListSample): number => {
     const key = JSON.stringify([name, ...entry.map((label) => labels[label])]);
-    const known = best.get(key);
-    if (per === undefined && known !== undefined) return known;
+    const before = lowest.get(key);
+    if (per === undefined && before !== undefined) return before;
     const listKey = JSON.stringify([name, per && labels[per]]);
     const list = lists.get(listKey) ?? new Map<string, number>();
     const position = list.get(key) ?? list.size;
     lists.set(listKey, list.set(key, position));
-    best.set(key, Math.min(position, known ?? position));
+    lowest.set(key, Math.min(position, before ?? position));
     return position;
   };
   const placed = samples.map((sample) => ({ ...sample, position: positionOf(sample) }));
