@@ -9,48 +9,48 @@ import type { FailureReason } from '../vocabulary.ts';
 
 interface ApiLoginOptions {
   readonly http: HttpClient;
-  /** Absent with a ready token or an insecure cluster. */
+  /** Undefined with a token from the configuration, and for an insecure cluster. */
   readonly username: string | undefined;
-  /** The password, or a ready token. Read for each login, and when the server refuses the token: its file may change. */
+  /** Reads the password, or the token, from the configuration: for each login, and when a token is refused, as files change. */
   readonly secret: (() => Promise<string>) | undefined;
-  /** The time for one login; the calls that wait for it may give up earlier. */
+  /** The maximum duration of one login. The requests that wait for it may give up earlier. */
   readonly loginTimeoutMs: number;
   readonly loginTried: () => void;
   readonly loginFailed: (error: RequestError) => void;
   readonly monotonicMs: () => number;
 }
 
-/** A GET of the cluster API; the session adds what authorizes it. */
+/** A GET of the cluster API, to which ApiLogin adds the token. */
 export interface ApiRequest<T> extends Omit<
   HttpRequest<T>,
   'method' | 'headers' | 'body' | 'sentToken'
 > {
-  /** The token goes out as the cookie `session`, as paths beside the API v2 want it; a refusal proves nothing about it. */
+  /** Sends the token as the cookie `session`, as paths outside of /api/v2/ expect it. A refusal then does not replace it. */
   readonly sendsCookie?: boolean;
 }
 
-/** Refused secrets do not get better with time, and each login costs the server a slow hash. */
-const LOGIN_PAUSE_MS = 60_000;
-/** A login that brings no usable token may be a balancer's page: worth another login sooner. */
+/** Pause after a refused login: the same password is hardly accepted later, and each login costs the server a slow hash. */
+const REFUSED_PAUSE_MS = 60_000;
+/** Pause after a login whose response has no usable token: a load balancer may have answered for a moment. */
 const UNUSABLE_PAUSE_MS = 15_000;
 const MAX_TOKEN_LENGTH = 4096;
 const LOGIN = { endpoint: 'login' } as const;
-/** Responses to a login or logout, which hold a token at most. */
+/** Maximum size of the response to a login or logout. */
 const MAX_RESPONSE_BYTES = 64 * 1024;
 
 export const loginResponse = object({ session: string() });
 
-/** How long a failed login is not tried again with the same password; 0 for other reasons. */
+/** How long the same password is not tried again after a login that failed for this reason; 0 for other reasons. */
 const LOGIN_PAUSES_MS: Partial<Readonly<Record<FailureReason, number>>> = {
-  auth: LOGIN_PAUSE_MS,
-  forbidden: LOGIN_PAUSE_MS,
+  auth: REFUSED_PAUSE_MS,
+  forbidden: REFUSED_PAUSE_MS,
   decode: UNUSABLE_PAUSE_MS,
   limit: UNUSABLE_PAUSE_MS,
 };
 
 interface Token {
   readonly text: string;
-  /** Its source: the password of the login, or the ready token itself. */
+  /** What the configuration held when the token was created: the password of the login, or the token itself. */
   readonly secret: string;
 }
 
@@ -63,22 +63,25 @@ interface FailedLogin {
 }
 
 /**
- * The token of one cluster: one login for any number of waiting calls. A 401 means a new login, at most one in a minute. A
- * login that fails is tried again after a pause, or at once when the password has changed.
+ * Gets and replaces the token of one cluster. All requests that need one wait for the same login. A token that is refused
+ * with 401 is replaced by a new login, at most once in a minute. A login that fails is tried again after a pause, or at
+ * once when the password has changed. Example: the password is refused at 0 s. Requests fail without a login until 60 s,
+ * but if its file changes at 10 s, the next request logs in.
  */
 export class ApiLogin {
   readonly #options: ApiLoginOptions;
   #token: Token | undefined;
+  /** The token that is being fetched. */
   #pending: Promise<Token> | undefined;
   #failedLogin: FailedLogin | undefined;
-  /** When a refused token was last replaced by a login. */
-  #renewedAtMs = -Infinity;
+  /** When a refused token was last dropped, monotonic ms. */
+  #droppedAtMs = -Infinity;
 
   constructor(options: ApiLoginOptions) {
     this.#options = options;
   }
 
-  /** Sends a request with the token. When servers refuse the token, it is sent once more with a new one. */
+  /** Sends a request with the token. If the token is refused, sends the request once more with a new token. */
   async get<T>(request: ApiRequest<T>): Promise<T> {
     const { endpoint, stats } = request;
     try {
@@ -89,7 +92,7 @@ export class ApiLogin {
     }
   }
 
-  /** Ends the session that was created by a login here, if there is one; waits for a login that is under way. */
+  /** Ends the session of the token if a login created it. Waits for a login that has begun. */
   async logOut(signal: AbortSignal): Promise<void> {
     const { username, http } = this.#options;
     if (username === undefined) return;
@@ -108,14 +111,14 @@ export class ApiLogin {
 
   async #lastToken(signal: AbortSignal): Promise<Token | undefined> {
     if (this.#pending === undefined) return this.#token;
-    // A login that fails leaves no session.
+    // A failed login has created no session.
     const login = this.#pending.catch(() => undefined);
     return abortable(login, signal, 'logout: waiting for the login', { endpoint: 'logout' });
   }
 
   async #authorize<T>(request: ApiRequest<T>): Promise<T> {
     if (this.#options.secret === undefined) return this.#send(request, {});
-    const token = await this.#current();
+    const token = await this.#getToken();
     if (request.sendsCookie === true) {
       return this.#options.http.send({ ...request, method: 'GET', headers: sessionCookie(token) });
     }
@@ -123,29 +126,33 @@ export class ApiLogin {
       return await this.#send(request, sessionHeaders(token));
     } catch (error) {
       const isRefused = error instanceof RequestError && error.reason === 'auth';
-      if (!isRefused || !(await this.#mayReplace(token))) throw error;
+      if (!isRefused || !(await this.#dropRefused(token))) throw error;
     }
-    return this.#send(request, sessionHeaders(await this.#current()));
+    return this.#send(request, sessionHeaders(await this.#getToken()));
   }
 
   #send<T>(request: ApiRequest<T>, headers: Readonly<Record<string, string>>): Promise<T> {
     return this.#options.http.send({ ...request, method: 'GET', headers, sentToken: true });
   }
 
-  /** Whether a refused token has been replaced, or may be replaced now: a ready token only by a changed file. */
-  async #mayReplace(token: Token): Promise<boolean> {
+  /**
+   * Drops a refused token, so that the next call of `#getToken` gets a new one. Returns false if it must stay: a token of
+   * the configuration until its file changes, and the token of a login for a minute after the last drop.
+   */
+  async #dropRefused(token: Token): Promise<boolean> {
     const { username, secret, monotonicMs } = this.#options;
     const isChanged = username === undefined && (await secret?.()) !== token.secret;
+    // Another request has replaced it meanwhile.
     if (token !== this.#token) return true;
     const nowMs = monotonicMs();
-    const mayLogIn = username !== undefined && nowMs - this.#renewedAtMs >= LOGIN_PAUSE_MS;
+    const mayLogIn = username !== undefined && nowMs - this.#droppedAtMs >= REFUSED_PAUSE_MS;
     if (!isChanged && !mayLogIn) return false;
-    this.#renewedAtMs = nowMs;
+    this.#droppedAtMs = nowMs;
     this.#token = undefined;
     return true;
   }
 
-  async #current(): Promise<Token> {
+  async #getToken(): Promise<Token> {
     if (this.#token !== undefined) return this.#token;
     this.#pending ??= this.#fetch().finally(() => {
       this.#pending = undefined;
@@ -162,7 +169,7 @@ export class ApiLogin {
     return this.#token;
   }
 
-  /** POST /login/ with a form (a JSON body is not understood). */
+  /** Sends POST /login/ with a form, as servers do not understand a JSON body; throws the last error during its pause. */
   async #logIn(username: string, password: string): Promise<string> {
     const { http, loginTimeoutMs, loginTried, loginFailed, monotonicMs } = this.#options;
     const failed = this.#failedLogin;
@@ -191,12 +198,12 @@ export class ApiLogin {
   }
 }
 
-/** Servers read the first; the second is the name in the first documents of the API. */
+/** Servers read the first header. The second one has the name in the first documents of the API. */
 function sessionHeaders({ text }: Token): Record<string, string> {
   return { 'X-Cockroach-API-Session': text, 'X-Service-API-Session': text };
 }
 
-/** Without `sentToken` beside it, a refusal proves nothing about the token. */
+/** The request has no `sentToken` then, so that a refusal does not count as a refusal of the token. */
 function sessionCookie({ text }: Token): Record<string, string> {
   return { cookie: `session=${text}` };
 }
@@ -208,7 +215,7 @@ function readToken(body: Buffer): string {
   return value.session;
 }
 
-/** Servers send base64; what no header can carry would fail every request before it is sent. */
+/** Rejects a token that no header can carry, with which every request would fail before it is sent. Servers send base64. */
 function checkToken(token: string, reason: FailureReason, what: string): void {
   if (token.length > MAX_TOKEN_LENGTH) {
     throw new RequestError(reason, `${what} is longer than ${MAX_TOKEN_LENGTH} characters`, LOGIN);

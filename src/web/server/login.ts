@@ -5,17 +5,17 @@ import { Worker } from 'node:worker_threads';
 import type { WebConfig } from '../../config/web-config.ts';
 import { sendText } from '../respond.ts';
 
-/** Far more than there are users; a password that was accepted once is not compared again. */
+/** Number of accepted logins that are remembered, so that they need no other comparison. There are far fewer users. */
 const MAX_ACCEPTED = 100;
-/** Logins that wait for their comparison. */
+/** Number of logins that wait for their comparison; one more displaces one of them at random. */
 const MAX_WAITING = 100;
-/** A client that is dropped and retries at once would displace others without end: it is answered so much later. */
+/** A displaced client is answered after this time: if it tried again at once, it would displace others without end. */
 const BUSY_SECONDS = 5;
-/** Compared for unknown users, so that they take the same time: 53 characters. */
+/** Salt and hash, 53 characters, that are compared for unknown users, so that they take as long as known ones. */
 const UNKNOWN_USER_HASH = '......................0123456789012345678901234567890';
 const BASIC = /^basic ([A-Za-z\d+/]+={0,2})$/i;
 
-/** `busy`: too many comparisons wait for this one to be made, or its client has left. */
+/** `busy`: the login was displaced by another one, or its client has left. */
 export type LoginOutcome = 'accepted' | 'rejected' | 'busy';
 
 /** Compares a password with a bcrypt hash. */
@@ -28,7 +28,7 @@ interface Attempt {
   readonly result: PromiseWithResolvers<LoginOutcome>;
 }
 
-/** Requires the password of one of the present users; resolves to false when it has sent 401 or 429 itself. */
+/** Requires the password of one of the configured users. Resolves to false once it has answered with 401 or 429. */
 export function createAuthenticator(users: () => WebConfig['users'], compare: ComparePassword) {
   const checkLogin = createLoginCheck(users, compare);
   return async ({ headers }: IncomingMessage, response: ServerResponse): Promise<boolean> => {
@@ -39,7 +39,7 @@ export function createAuthenticator(users: () => WebConfig['users'], compare: Co
     if (result === 'rejected') {
       sendText(response, 401, 'Unauthorized\n', { 'www-authenticate': 'Basic' });
     } else if (result === 'busy') {
-      // Ends early only when the client has left, which then needs no response.
+      // The wait ends early if the client leaves, which then gets no response.
       const options = { signal: closed.signal, ref: false };
       await sleep(BUSY_SECONDS * 1000, undefined, options).catch(() => undefined);
       sendText(response, 429, 'too many concurrent logins\n', { 'retry-after': '1' });
@@ -49,9 +49,10 @@ export function createAuthenticator(users: () => WebConfig['users'], compare: Co
 }
 
 /**
- * Checks Authorization headers against the bcrypt hashes of the present users, until `left` is aborted. One comparison is
- * made at a time, and the next is drawn at random: with 99 guesses waiting, a scraper's first login is the next with a
- * chance of 1 %, again and again, so that guesses delay it but cannot lock it out.
+ * Checks Authorization headers against the bcrypt hashes of the configured users, until `left` is aborted. Comparisons are
+ * slow, so there is one at a time, and the next one is chosen at random from at most 100 logins. Example: somebody guesses
+ * passwords, and 99 guesses wait beside the first login of a scraper. That login is the next with a chance of 1 %, and
+ * again after each comparison. So guesses delay a scraper, and cannot lock it out. An accepted login is not compared again.
  */
 export function createLoginCheck(users: () => WebConfig['users'], compare: ComparePassword) {
   const secret = randomBytes(32);
@@ -59,13 +60,13 @@ export function createLoginCheck(users: () => WebConfig['users'], compare: Compa
   const waiting = new Set<Attempt>();
   let isComparing = false;
 
-  /** The hash is part of the key: when it changes, the password must be compared again. */
+  /** The key of an accepted login. The hash is part of it, so that a new hash requires a new comparison. */
   function keyOf(user: string, password: string): string {
     const parts = JSON.stringify([user, users().get(user), password]);
     return createHmac('sha256', secret).update(parts).digest('base64');
   }
 
-  async function login({ user, password }: Attempt): Promise<LoginOutcome> {
+  async function compareLogin({ user, password }: Attempt): Promise<LoginOutcome> {
     const key = keyOf(user, password);
     if (accepted.has(key)) return 'accepted';
     const hash = users().get(user);
@@ -82,10 +83,10 @@ export function createLoginCheck(users: () => WebConfig['users'], compare: Compa
     return attempt;
   }
 
-  async function run(): Promise<void> {
+  async function compareWaiting(): Promise<void> {
     isComparing = true;
     for (let next = takeRandom(); next !== undefined; next = takeRandom()) {
-      await login(next).then(next.result.resolve, next.result.reject);
+      await compareLogin(next).then(next.result.resolve, next.result.reject);
     }
     isComparing = false;
   }
@@ -102,7 +103,7 @@ export function createLoginCheck(users: () => WebConfig['users'], compare: Compa
     left.addEventListener('abort', () => {
       if (waiting.delete(attempt)) attempt.result.resolve('busy');
     });
-    if (!isComparing) void run();
+    if (!isComparing) void compareWaiting();
     return attempt.result.promise;
   };
 }
@@ -116,7 +117,7 @@ function parseBasic(authorization = '') {
   return { user: text.slice(0, colon), password: text.slice(colon + 1) };
 }
 
-/** A hash as slow to compare as the slowest of the users. */
+/** A hash that takes as long to compare as the slowest one of the users. */
 function hashOfUnknownUser(users: WebConfig['users']): string {
   const costs = Array.from(users.values(), (hash) => hash.split('$')[2] ?? '10');
   return `$2b$${costs.toSorted().at(-1) ?? '10'}$${UNKNOWN_USER_HASH}`;
