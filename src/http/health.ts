@@ -217,9 +217,9 @@ export class Health {
 
   /**
    * Decides what is silent: only the endpoint or node, if the URL has responded to another request since the middle of the
-   * first wait, and else perhaps the URL. Returns whether it may be the URL, which a trial always assumes. Example: node 3 gets a request at 0 s, and has
-   * not responded at 30 s. If the URL sent the list of node 1 at 20 s, node 3 is skipped for 300 s, with a `max_duty` of
-   * 0.1. If the URL sent nothing after 10 s, node 3 is read again in the next scan.
+   * first wait, and else perhaps the URL. Returns whether it may be the URL, which is assumed of every trial. Example: node
+   * 3 gets a request at 0 s, and has not responded at 30 s. If the URL sent the list of node 1 at 20 s, node 3 is skipped
+   * for 300 s, with a `max_duty` of 0.1. If the URL sent nothing after 10 s, node 3 is read again in the next scan.
    */
   #recordSilence(attempt: TrackedAttempt): boolean {
     const { upstream, endpoint, request, startMs, code, isTrial } = attempt;
