@@ -2,15 +2,15 @@ import { cleanLabelValue } from '../../metrics/sample-text.ts';
 import { interleave, rank } from '../top-list.ts';
 import { addTally, createTally, type SessionTally, sizeOf } from './session.ts';
 
-/** An application and a user, as their labels show them; clean values hold no newline. */
+/** An application and a user, as their labels show them, with a newline between them: no clean label value holds one. */
 export type Pair = `${string}\n${string}`;
 
 const UNSET = 'unset';
 
-/** The label of the sum of all that is not listed. A real application or user of this name is in that sum, too. */
+/** The label of the sum of what is not listed. An application or user with this name is added to the sum, too. */
 const OTHER = 'other';
 
-/** Names that become equal as labels are one pair, so that no label set is written twice. */
+/** The pair of a session. Names that become equal as labels make one pair, so that no label set is written twice. */
 export function pairOf(application: string, user: string): Pair {
   return `${cleanLabelValue(application) || UNSET}\n${cleanLabelValue(user) || UNSET}`;
 }
@@ -20,13 +20,13 @@ function splitPair(pair: Pair): readonly [application: string, user: string] {
   return [application, user];
 }
 
-/** Pairs and users held at a time. Clients choose their names, so there may be as many as sessions. */
-const MAX_HELD = 10_000;
+/** The maximum number of pairs, and of users, that are counted. Clients choose names, so each session may have its own. */
+const MAX_TALLIES = 10_000;
 
-/** The figures for which users are listed, and how many for each. */
+/** The values by which users are ranked, and how many users each ranking lists at most. */
 export const USER_RANKINGS = [{ valueOf: sizeOf, max: Infinity }];
 
-/** The figures for which pairs of application and user are listed. */
+/** The same for pairs of application and user. */
 export const PAIR_RANKINGS = [
   ...USER_RANKINGS,
   { valueOf: ({ oldestTransactionSeconds }: SessionTally) => oldestTransactionSeconds, max: 10 },
@@ -34,50 +34,52 @@ export const PAIR_RANKINGS = [
 ];
 
 /**
- * Counts open sessions by pair in bounded memory: when there are too many pairs, the sessions of those with the fewest are
- * added to the sum of the unlisted ones, except of the pairs with the oldest transactions or most memory. Sums stay exact,
- * and so do the pairs that were listed before. Example: with 10,001 pairs, 5,000 of one session each are summed up; when
- * one of them opens a second session in the same poll, it counts one, and two from the next poll on if it is listed.
+ * Counts the open sessions of a poll by pair, for at most 10,000 pairs. When there are more, half of the pairs are removed,
+ * those with the fewest sessions, and their sessions are added to `removed`. Pairs that the last poll listed stay, and so
+ * do those with the oldest transactions and with most memory. The sum of all sessions is always right. Example: pair
+ * 10,001 comes, and 5,000 pairs of one session each are removed. If one of them then has another session in the same poll,
+ * it is counted again from one.
  */
 export class ApplicationTallies {
-  /** All sessions by user; those of users beyond the bound are in `other`. */
+  /** All sessions by user. Those of the users after the first 10,000 are counted as `other`. */
   readonly byUser = new Map<string, SessionTally>();
-  /** Sessions of pairs that are not held, by user. */
-  readonly unlisted = new Map<string, SessionTally>();
+  /** Sessions of removed pairs by user. */
+  readonly removed = new Map<string, SessionTally>();
   readonly byPair = new Map<Pair, SessionTally>();
-  readonly #listed: Members<Pair>;
-  readonly #maxHeld: number;
+  readonly #listed: Listed<Pair>;
+  readonly #maxTallies: number;
 
-  constructor(listed: Members<Pair>, maxHeld = MAX_HELD) {
+  /** `listed` are the pairs that the last poll listed. */
+  constructor(listed: Listed<Pair>, maxTallies = MAX_TALLIES) {
     this.#listed = listed;
-    this.#maxHeld = maxHeld;
+    this.#maxTallies = maxTallies;
   }
 
   count(pair: Pair, session: SessionTally): void {
     const [application, user] = splitPair(pair);
-    const isHeld = this.byUser.has(user) || this.byUser.size < this.#maxHeld;
-    addTo(this.byUser, isHeld ? user : OTHER, session);
+    const isUserCounted = this.byUser.has(user) || this.byUser.size < this.#maxTallies;
+    addTo(this.byUser, isUserCounted ? user : OTHER, session);
     if (application === OTHER) {
-      addTo(this.unlisted, this.byUser.has(user) ? user : OTHER, session);
+      addTo(this.removed, isUserCounted ? user : OTHER, session);
       return;
     }
     addTo(this.byPair, pair, session);
-    if (this.byPair.size > this.#maxHeld) this.#shrink();
+    if (this.byPair.size > this.#maxTallies) this.#removePairs();
   }
 
-  /** Removes half of the pairs that may go, so that this is seldom. */
-  #shrink(): void {
-    const stays = new Set(this.#listed.keys());
+  /** Removes half of the pairs that need not stay: sorting all pairs takes long, and is then seldom necessary. */
+  #removePairs(): void {
+    const staying = new Set(this.#listed.keys());
     for (const { valueOf, max } of PAIR_RANKINGS.slice(1)) {
       const highest = sortByRank(this.byPair, valueOf).slice(0, max);
-      for (const pair of highest) stays.add(pair);
+      for (const pair of highest) staying.add(pair);
     }
     const fewestFirst = sortByRank(this.byPair, sizeOf).toReversed();
-    const removable = fewestFirst.filter((pair) => !stays.has(pair));
+    const removable = fewestFirst.filter((pair) => !staying.has(pair));
     for (const pair of removable.slice(0, Math.ceil(removable.length / 2))) {
       const user = splitPair(pair)[1];
       const tally = this.byPair.get(pair) ?? createTally();
-      addTo(this.unlisted, this.byUser.has(user) ? user : OTHER, tally);
+      addTo(this.removed, this.byUser.has(user) ? user : OTHER, tally);
       this.byPair.delete(pair);
     }
   }
@@ -89,40 +91,43 @@ function addTo<Key>(tallies: Map<Key, SessionTally>, key: Key, more: SessionTall
   tallies.set(key, tally);
 }
 
-/** The keys whose value is not 0, without `other`, in the order of `rank`. */
+/** The keys whose value is above 0, without `other`, sorted by `rank`, which prefers those that are listed already. */
 function sortByRank<Key extends string>(
   tallies: ReadonlyMap<Key, SessionTally>,
   valueOf: (tally: SessionTally) => number,
-  members: Members<Key> = new Map(),
+  listed: Listed<Key> = new Map(),
 ): readonly Key[] {
   const entries = Array.from(tallies, ([id, tally]) => ({ id, value: valueOf(tally) }));
   const candidates = entries.filter(({ id, value }) => id !== OTHER && value > 0);
-  return rank(candidates, (key) => members.has(key)).map(({ id }) => id);
+  return rank(candidates, (key) => listed.has(key)).map(({ id }) => id);
 }
 
-/** The listed entries, the most important first, each with the number of polls since it last qualified; these numbers ascend. */
-export type Members<Key extends string> = ReadonlyMap<Key, number>;
+/** The listed pairs or users, the most important first, each with the number of polls since it last ranked high enough. */
+export type Listed<Key extends string> = ReadonlyMap<Key, number>;
 
-/** A series that comes and goes is of no use in a graph: what is listed stays for this number of polls, unless the list is full. */
-const MIN_POLLS = 10;
+/** A pair or user stays listed until this many polls have ranked it too low: series that come and go spoil graphs. */
+const MAX_LOW_POLLS = 10;
 
-/** Chooses at most `max` of those that rank highest, with hysteresis. */
-export function chooseMembers<Key extends string>(
+/**
+ * Chooses the at most `max` pairs or users that are listed. Example with `max` 3: A, B and C were listed, and in this poll
+ * A and D have sessions. A and D are listed, and B stays beside them; C has no place. B leaves after ten such polls.
+ */
+export function chooseListed<Key extends string>(
   tallies: ReadonlyMap<Key, SessionTally>,
-  before: Members<Key>,
+  before: Listed<Key>,
   max: number,
   rankings: typeof PAIR_RANKINGS,
-): Members<Key> {
+): Listed<Key> {
   const ranked = rankings.map(({ valueOf, max: most }) =>
     sortByRank(tallies, valueOf, before).slice(0, most),
   );
-  // The first of each ranking, then the second, so that each has its share of a short list.
-  const qualified = interleave(ranked).slice(0, max);
-  const names = new Set(qualified);
+  // A short list gets the first of each ranking, then the second of each.
+  const high = interleave(ranked).slice(0, max);
+  const highKeys = new Set(high);
   const staying = [...before]
-    .map(([key, polls]) => [key, polls + 1] as const)
-    .filter(([key, polls]) => !names.has(key) && polls < MIN_POLLS);
-  return new Map([...qualified.map((key) => [key, 0] as const), ...staying].slice(0, max));
+    .map(([key, lowPolls]) => [key, lowPolls + 1] as const)
+    .filter(([key, lowPolls]) => !highKeys.has(key) && lowPolls < MAX_LOW_POLLS);
+  return new Map([...high.map((key) => [key, 0] as const), ...staying].slice(0, max));
 }
 
 /** The open sessions of a SQL user, or of `other`. */
@@ -135,29 +140,32 @@ export interface ApplicationSessions extends UserSessions {
   readonly application: string;
 }
 
-/** The sum of all pairs that are not members, the members, also those without sessions now, then the sums by user. */
+/**
+ * The sessions by pair, also of listed pairs without sessions now. What is not listed is summed up by user. The order is:
+ * other/other, the listed pairs, then `other` of each listed user.
+ */
 export function listApplications(
-  { byPair, unlisted }: ApplicationTallies,
-  members: Members<Pair>,
-  users: Members<string>,
+  { byPair, removed }: ApplicationTallies,
+  listed: Listed<Pair>,
+  users: Listed<string>,
 ): readonly ApplicationSessions[] {
-  const others = [...byPair]
-    .filter(([pair]) => !members.has(pair))
+  const unlisted = [...byPair]
+    .filter(([pair]) => !listed.has(pair))
     .map(([pair, tally]) => [splitPair(pair)[1], tally] as const);
-  const sums = listUsers([...unlisted, ...others], users);
-  const listed = Array.from(members.keys(), (pair) => {
+  const sums = listUsers([...removed, ...unlisted], users);
+  const pairs = Array.from(listed.keys(), (pair) => {
     const [application, user] = splitPair(pair);
     return { application, user, ...(byPair.get(pair) ?? createTally()) };
   });
-  return sums.map((sum) => ({ application: OTHER, ...sum })).toSpliced(1, 0, ...listed);
+  return sums.map((sum) => ({ application: OTHER, ...sum })).toSpliced(1, 0, ...pairs);
 }
 
-/** The sum of all users that are not members, then the members, also those without sessions now. */
+/** The sessions by user: `other`, then the listed users, also those without sessions now. */
 export function listUsers(
   byUser: Iterable<readonly [user: string, SessionTally]>,
-  members: Members<string>,
+  listed: Listed<string>,
 ): readonly UserSessions[] {
-  const listed = new Map(Array.from([OTHER, ...members.keys()], (user) => [user, createTally()]));
-  for (const [user, tally] of byUser) addTo(listed, listed.has(user) ? user : OTHER, tally);
-  return Array.from(listed, ([user, tally]) => ({ user, ...tally }));
+  const sums = new Map(Array.from([OTHER, ...listed.keys()], (user) => [user, createTally()]));
+  for (const [user, tally] of byUser) addTo(sums, sums.has(user) ? user : OTHER, tally);
+  return Array.from(sums, ([user, tally]) => ({ user, ...tally }));
 }

@@ -7,10 +7,10 @@ import { defineCollector, type CollectorPoll, type CollectorResult } from '../co
 import {
   type ApplicationSessions,
   ApplicationTallies,
-  chooseMembers,
+  chooseListed,
   listApplications,
   listUsers,
-  type Members,
+  type Listed,
   type Pair,
   PAIR_RANKINGS,
   pairOf,
@@ -69,8 +69,8 @@ const OPTIONS = {
 interface State {
   /** Prefix of the names of internal applications, as the server last reported it. */
   internalPrefix: string;
-  pairs: Members<Pair>;
-  users: Members<string>;
+  pairs: Listed<Pair>;
+  users: Listed<string>;
 }
 
 type Context = CollectorPoll<OptionValues<typeof OPTIONS>, State>;
@@ -127,8 +127,8 @@ export const sessions = defineCollector({
       await assertNodeAnswered(api, context, failedNodes);
     }
     const { byPair, byUser } = applications;
-    state.pairs = chooseMembers(byPair, state.pairs, options.max_applications, PAIR_RANKINGS);
-    state.users = chooseMembers(byUser, state.users, options.max_users, USER_RANKINGS);
+    state.pairs = chooseListed(byPair, state.pairs, options.max_applications, PAIR_RANKINGS);
+    state.users = chooseListed(byUser, state.users, options.max_users, USER_RANKINGS);
     const nodes = [...count.nodes].toSorted(([a], [b]) => a - b);
     return {
       nodes: new Map(
