@@ -150,6 +150,22 @@ function isMany(list: NodesStatus['list'], { nodes_down }: Thresholds): boolean 
   return down >= MANY_NODES && down >= nodes_down * list.length;
 }
 
+/** Localities of several nodes that are all down, without those inside of another one: `region=us-east1`. */
+function findLostLocalities(list: NodesStatus['list']): readonly string[] {
+  const byPrefix = new Map<string, NodesStatus['list'][number][]>();
+  for (const node of list) {
+    const tiers = node.locality === '' ? [] : node.locality.split(',');
+    for (const index of tiers.keys()) {
+      const prefix = tiers.slice(0, index + 1).join(',');
+      byPrefix.set(prefix, [...(byPrefix.get(prefix) ?? []), node]);
+    }
+  }
+  const lost = [...byPrefix]
+    .filter(([, nodes]) => nodes.length >= MANY_NODES && nodes.every(isDown))
+    .map(([prefix]) => prefix);
+  return lost.filter((prefix) => !lost.some((other) => prefix.startsWith(`${other},`)));
+}
+
 /** Nodes whose process or machine is down: their last record is about as old as that. */
 export function isDown({ status }: Pick<NodeStatus, 'status'>): boolean {
   return status === 'unavailable' || DEAD.has(status);
@@ -180,7 +196,9 @@ export function nodeProblems(
   for (const [status, { what, ...issue }] of Object.entries(LIVENESS_ISSUES)) {
     const nodes = list.filter((node) => node.status === status);
     if (nodes.length === 0) continue;
-    const text = `${formatNodes(nodes)} ${nodes.length === 1 ? 'is' : 'are'} ${what}.`;
+    const lost = areManyDown && nodes.every(isDown) ? findLostLocalities(list) : [];
+    const where = lost.length === 0 ? '' : ` Localities without a live node: ${formatList(lost)}.`;
+    const text = `${formatNodes(nodes)} ${nodes.length === 1 ? 'is' : 'are'} ${what}.${where}`;
     // A node that is down wrote its last record just before.
     const since = nodes.every(isDown) ? oldestRecord(nodes) : undefined;
     const alert = areManyDown && nodes.every(isDown) ? 'CrdbMultipleNodesDown' : issue.alert;

@@ -80,6 +80,23 @@ test.each([
   expect(issues.map(({ alert }) => alert)).toEqual(alerts);
 });
 
+test('nodes that are down name the region that is lost, not its zones', () => {
+  const tiersOf = (region: string, zone: string): Node['tiers'] => [
+    { key: 'region', value: region },
+    { key: 'zone', value: zone },
+  ];
+  const all = ['east', 'east', 'west', 'west', 'north'].map((region, index) =>
+    node(index + 1, {
+      tiers: tiersOf(region, `${region}-${index}`),
+      livenessCode: region === 'east' ? 1 : 3,
+    }),
+  );
+  const issues = nodeProblems(readNodes(result(...all), undefined), FORBIDDEN, DEFAULT_THRESHOLDS);
+  expect(issues.map(({ text }) => text)).toEqual([
+    'Nodes 1 and 2 are dead. Localities without a live node: region=east.',
+  ]);
+});
+
 test('issues of nodes that are down or stale began with the oldest record', () => {
   const [dead, silent, draining] = [1, 2, 6].map((livenessCode) => ({ livenessCode }));
   const { list, builds, byStatus } = readNodes(
