@@ -72,10 +72,13 @@ export class Checklist {
     return `${request.code}, ${formatBytes(request.bytes)} in ${formatMs(request.seconds * 1000)}`;
   }
 
-  /** Why an operation failed, and the remedy. Rethrows when the command was cancelled. */
-  explain(operation: Operation, error: unknown): Omit<Verdict, 'verdict'> {
+  /**
+   * Why an operation failed, and the remedy: not to look for another port where its API has worked. Rethrows when the
+   * command was cancelled.
+   */
+  explain(operation: Operation, error: unknown, hasWorked = false): Omit<Verdict, 'verdict'> {
     if (this.stats.signal.aborted) throw error;
-    const request = diagnose(error, operation, this.config);
+    const request = diagnose(error, operation, this.config, { hasWorked });
     if (request !== undefined) return { detail: request.cause, advice: request.remedy };
     const failure = { reason: failureReason(error), message: messageOf(error), cause: error };
     const findRemedy = createRemedyFinder(this.config);
@@ -129,7 +132,10 @@ export class Checklist {
       const isEnabled = this.config.collectors[collector.name]?.enabled === true;
       const verdict = isEnabled ? 'failed' : 'warning';
       const check = isLogin ? 'login' : collector.request;
-      this.add(check, { verdict, ...this.explain(collector, error) }, target);
+      const hasWorked = this.results.some(
+        (each) => each.target === target && each.verdict === 'ok',
+      );
+      this.add(check, { verdict, ...this.explain(collector, error, hasWorked) }, target);
       return poll;
     }
     const found = toVerdict(describe(result, stats.items));

@@ -64,6 +64,12 @@ export async function checkRanges(
     compareCounts(list, api, before, result),
   );
   if (list.config.collectors['ranges']?.enabled !== true) return;
+  if (result.failed.length > 0) {
+    // Waiting for a node that does not respond does not count as load.
+    const detail = 'its cost is not known: not all nodes were read';
+    list.add('range scan', { verdict: 'skipped', detail }, 'load');
+    return;
+  }
   const sample = { isMeasured: isWhole, replicas: replicasOf(result), bytes, seconds };
   const cost = isWhole ? sample : estimateWhole(list, reachable.length, counted, sample);
   list.add('range scan', judgeCost(list.config, cost), 'load');
@@ -83,7 +89,8 @@ function describeScan(result: RangesResult): string {
   const { scanned, failed } = result;
   const ids = formatList(scanned.map(({ nodeId }) => nodeId));
   const where = `${scanned.length === 1 ? 'node' : 'nodes'} ${ids}`;
-  const missing = failed.length === 0 ? '' : `; ${failed.length} nodes were not read`;
+  const unread = failed.length === 1 ? '1 node was' : `${failed.length} nodes were`;
+  const missing = failed.length === 0 ? '' : `; ${unread} not read`;
   return `${formatCount(replicasOf(result))} replicas on ${where}${missing}`;
 }
 
