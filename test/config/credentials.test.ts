@@ -6,118 +6,64 @@ import { COLLECTORS } from '../../src/collectors/index.ts';
 import { describeConfig } from '../../src/config/describe.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { Secret } from '../../src/config/secret.ts';
-import { API, CLUSTER, testBadFiles } from './bad-file.ts';
+import { API, CLUSTER } from './bad-file.ts';
 import { makeFolder } from './folder.ts';
-import { loadText, warningsOf } from './loading.ts';
+import { loadText, problemsOf, warningsOf } from './loading.ts';
 
 const USER = `${CLUSTER}      username: u\n`;
 
-testBadFiles([
-  [
-    'a password file that is not there',
-    `${USER}      password_file: nope\n`,
-    [
-      '6:22: clusters[0].cluster_api.password_file: cannot read the secret file nope: there is no such file',
-    ],
-  ],
-  [
-    'a folder for a password file',
-    `${USER}      password_file: folder\n`,
-    [
-      '6:22: clusters[0].cluster_api.password_file: cannot read the secret file folder: it is a directory',
-    ],
-    { files: { 'folder/x': '' } },
-  ],
-  [
-    'an empty password file',
-    `${USER}      password_file: s\n`,
-    ['6:22: clusters[0].cluster_api.password_file: the secret file s is empty'],
-    { files: { s: '\n' } },
-  ],
-  [
-    'a password file of two lines',
-    `${USER}      password_file: s\n`,
-    [
-      '6:22: clusters[0].cluster_api.password_file: the secret file s holds more than one line of text',
-    ],
-    { files: { s: 'hunter2\nhunter3\n' } },
-  ],
-  [
-    'a password file with a NUL, as UTF-16 has them',
-    `${USER}      password_file: s\n`,
-    [
-      '6:22: clusters[0].cluster_api.password_file: the secret file s holds a NUL character: write it as UTF-8 text',
-    ],
-    { files: { s: 'hunter2\0\n' } },
-  ],
-  [
-    'a password with a NUL',
-    `${USER}      password: "hunter\\02"\n`,
-    [
-      '6:17: clusters[0].cluster_api.password: the secret holds a NUL character: write it as UTF-8 text',
-    ],
-  ],
-  [
-    'a password in three ways',
-    `${USER}      password: hunter2\n      password_file: s\n      password_env: X\n`,
-    [
-      '7:22: clusters[0].cluster_api.password_file: password_file beside password: keep one of them',
-      '8:21: clusters[0].cluster_api.password_env: password_env beside password: keep one of them',
-    ],
-    { files: { s: 'a' }, env: { X: 'a' } },
-  ],
-  [
-    'a token in two ways',
-    `${CLUSTER}      token: hunter2\n      token_env: X\n`,
-    ['6:18: clusters[0].cluster_api.token_env: token_env beside token: keep one of them'],
-    { env: { X: 'a' } },
-  ],
-  [
-    'a variable that is not set',
-    `${USER}      password_env: X\n`,
-    ['6:21: clusters[0].cluster_api.password_env: the environment variable "X" is not set'],
-  ],
-  [
-    'a variable of two lines',
-    `${USER}      password_env: X\n`,
-    [
-      '6:21: clusters[0].cluster_api.password_env: the environment variable "X" holds more than one line of text',
-    ],
-    { env: { X: 'hunter2\nhunter3' } },
-  ],
-  [
-    'a number for a password',
-    `${USER}      password: 12345678\n`,
-    ['6:17: clusters[0].cluster_api.password: the secret is not text: put it in quotes'],
-  ],
-  [
-    'a list for a password',
-    `${USER}      password: [hunter2]\n`,
-    ['6:17: clusters[0].cluster_api.password: the secret is not a single value'],
-  ],
-  [
-    'an empty password',
-    `${USER}      password: ""\n`,
-    ['6:17: clusters[0].cluster_api.password: the secret is empty'],
-  ],
-  [
-    'a username without password',
-    USER,
-    [
-      '5:17: clusters[0].cluster_api.username: a username without password: add password_file, password_env or password',
-    ],
-  ],
-  [
-    'a password without username',
-    `${CLUSTER}      password: hunter2\n`,
-    ['5:17: clusters[0].cluster_api.password: a password without username: add username'],
-  ],
-  [
-    'a token beside a username',
-    `${USER}      password: hunter2\n      token: hunter2\n`,
-    ['7:14: clusters[0].cluster_api.token: a token beside a username: keep one way to log in'],
-  ],
-]);
+/** Clusters that differ in how they log in, and what is wrong with each. */
+const LOGINS = [
+  'username: u, password_file: nope',
+  'username: u, password_file: folder',
+  'username: u, password_file: empty',
+  'username: u, password_file: lines',
+  'username: u, password_file: nul',
+  'username: u, password: "hunter\\02"',
+  'username: u, password: hunter2, password_file: good, password_env: GOOD',
+  'token: hunter2, token_env: GOOD',
+  'username: u, password_env: UNSET',
+  'username: u, password_env: LINES',
+  'username: u, password: 12345678',
+  'username: u, password: [hunter2]',
+  'username: u, password: ""',
+  'username: u',
+  'password: hunter2',
+  'username: u, password: hunter2, token: hunter2',
+];
+
+test('what is wrong with a login is reported with its place and its remedy, never with the secret', async () => {
+  const clusters = LOGINS.map(
+    (login, at) => `  - { name: c${at}, cluster_api: { urls: ["https://a:1"], ${login} } }\n`,
+  );
+  const problems = await problemsOf(
+    loadText(`clusters:\n${clusters.join('')}`, {
+      files: { 'folder/x': '', empty: '\n', lines: 'a\nb\n', nul: 'a\0\n', good: 'a' },
+      env: { GOOD: 'a', LINES: 'hunter2\nhunter3' },
+    }),
+  );
+  expect(`\n${problems.join('\n')}\n`).toMatchInlineSnapshot(`
+    "
+    exporter.yml:2:83: clusters[0].cluster_api.password_file: cannot read the secret file nope: there is no such file
+    exporter.yml:3:83: clusters[1].cluster_api.password_file: cannot read the secret file folder: it is a directory
+    exporter.yml:4:83: clusters[2].cluster_api.password_file: the secret file empty is empty
+    exporter.yml:5:83: clusters[3].cluster_api.password_file: the secret file lines holds more than one line of text
+    exporter.yml:6:83: clusters[4].cluster_api.password_file: the secret file nul holds a NUL character: write it as UTF-8 text
+    exporter.yml:7:78: clusters[5].cluster_api.password: the secret holds a NUL character: write it as UTF-8 text
+    exporter.yml:8:102: clusters[6].cluster_api.password_file: password_file beside password: keep one of them
+    exporter.yml:8:122: clusters[6].cluster_api.password_env: password_env beside password: keep one of them
+    exporter.yml:9:82: clusters[7].cluster_api.token_env: token_env beside token: keep one of them
+    exporter.yml:10:82: clusters[8].cluster_api.password_env: the environment variable "UNSET" is not set
+    exporter.yml:11:82: clusters[9].cluster_api.password_env: the environment variable "LINES" holds more than one line of text
+    exporter.yml:12:79: clusters[10].cluster_api.password: the secret is not text: put it in quotes
+    exporter.yml:13:79: clusters[11].cluster_api.password: the secret is not a single value
+    exporter.yml:14:79: clusters[12].cluster_api.password: the secret is empty
+    exporter.yml:15:66: clusters[13].cluster_api.username: a username without password: add password_file, password_env or password
+    exporter.yml:16:66: clusters[14].cluster_api.password: a password without username: add username
+    exporter.yml:17:95: clusters[15].cluster_api.token: a token beside a username: keep one way to log in
+    "
+  `);
+});
 
 test.each([
   ['text', '      password: hunter2\n', { password: '<secret>' }],
