@@ -205,12 +205,6 @@ describe('sessions', () => {
     expect([read.elements.length, read.paths.length, ends]).toEqual([2, 2, 2]);
   });
 
-  test('fail where `next` is no token', async () => {
-    const { outcome } = await readFrom(sessions, '{"sessions":[],"next":7}');
-    const message = 'sessions: `next` is not a token';
-    expect(outcome).toMatchObject({ reason: 'decode', message });
-  });
-
   test('keep the prefix that an earlier page named', async () => {
     const { outcome } = await readFrom(
       sessions,
@@ -219,24 +213,6 @@ describe('sessions', () => {
     );
     expect(outcome).toEqual({ failedNodes: new Set([2, 0]), internalPrefix: '$ x' });
   });
-});
-
-/** So many nodes, and two elements that are none. */
-function listingOf(count: number): string {
-  const list = Array.from({ length: count }, (_, at) => ({ node_id: at + 1 }));
-  return JSON.stringify({ nodes: [{}, ...list, { node_id: 0 }] });
-}
-
-test('ten thousand nodes are read', async () => {
-  const read = await readFrom(nodes, listingOf(10_000));
-  expect(read).toMatchObject({ outcome: { dateMs: 60_000 }, items: 10_002, limits: [] });
-});
-
-test('more than ten thousand nodes are no cluster', async () => {
-  const { outcome, elements, limits } = await readFrom(nodes, listingOf(10_001));
-  const message = 'nodes: more than 10000 nodes';
-  expect(outcome).toMatchObject({ reason: 'limit', message });
-  expect([elements.length, limits]).toEqual([10_001, ['items']]);
 });
 
 test.each<readonly [string, Read, boolean]>([

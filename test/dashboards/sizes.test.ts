@@ -12,9 +12,9 @@ describe.skipIf(!hasProgram('prometheus'))(`the panels of a cluster of ${NODES} 
 
   beforeAll(async () => {
     panels = await queryPanels({
-      size: { nodes: NODES, ranges: 450, sessions: 1000, scenario: 'calm' },
-      intervalSeconds: 5,
-      seconds: 10,
+      size: { nodes: NODES, ranges: 300, sessions: 300, scenario: 'calm' },
+      intervalSeconds: 3,
+      seconds: 6,
     });
   }, 280_000);
 

@@ -1,5 +1,3 @@
-import { createServer } from 'node:net';
-import { createServer as createTlsServer } from 'node:tls';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { CollectError } from '../../src/collectors/collector.ts';
 import { COLLECTORS } from '../../src/collectors/index.ts';
@@ -52,44 +50,6 @@ describe('a command reports cause and remedy in one sentence when', () => {
     const { code, err } = await runHere(['nodes', '--cluster.url=http://nowhere.invalid:8080']);
     expect(code).toBe(1);
     expectOneSentence(err, { problem: /nowhere\.invalid/, remedy: 'name' });
-  });
-
-  test('the port does not speak TLS', async () => {
-    const server = await serve((_request, response) => response.end('{}'));
-    onTestFinished(() => server[Symbol.asyncDispose]());
-    const url = server.url.replace('http:', 'https:');
-    const { code, err } = await runHere(['nodes', `--cluster.url=${url}`]);
-    expect(code).toBe(1);
-    const remedy = 'that port does not speak TLS: write http:// in the URL';
-    expectOneSentence(err, { problem: /nodes at \S+: /, remedy });
-  });
-
-  test('no HTTP server listens there', async () => {
-    const server = createServer((socket) => {
-      socket.on('error', () => undefined);
-      socket.end('SSH-2.0-OpenSSH_9.6\r\n');
-    });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    onTestFinished(() => void server.close());
-    const address = server.address();
-    const port = typeof address === 'object' ? address?.port : 0;
-    const { code, err } = await runHere(['nodes', `--cluster.url=http://127.0.0.1:${port}`]);
-    expect(code).toBe(1);
-    const remedy = 'no HTTP server listens there';
-    expectOneSentence(err, { problem: /nodes at \S+: the response is not HTTP/, remedy });
-  });
-
-  test('the port is that of RPC and SQL, which speaks TLS but not HTTP', async () => {
-    const identity = await (await createAuthority()).issue({ name: 'crdb' });
-    const server = createTlsServer({ ...identity, ALPNProtocols: ['h2'] });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    onTestFinished(() => void server.close());
-    const address = server.address();
-    const port = typeof address === 'object' ? address?.port : 0;
-    const { code, err } = await runHere(['nodes', `--cluster.url=https://127.0.0.1:${port}`]);
-    expect(code).toBe(1);
-    const problem = /: the port does not speak HTTP \(ERR_SSL_TLSV1_ALERT_NO_APPLICATION/;
-    expectOneSentence(err, { problem, remedy: 'not that of SQL (26257)' });
   });
 
   test('the CA is unknown, without the advice of Node.js', async () => {

@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startSimulator } from '../../src/simulator/index.ts';
 import { clusterYaml, readScrape, type Scrape, startTestExporter } from '../support/exporter.ts';
 import { hasProgram } from '../support/programs.ts';
@@ -62,8 +62,13 @@ function dataOf({ samples }: Scrape): readonly string[] {
 }
 
 describe('a compressed response is read completely', () => {
+  let exporter: Awaited<ReturnType<typeof startPolledExporter>>;
+  beforeAll(async () => {
+    exporter = await startPolledExporter();
+  });
+  afterAll(() => exporter[Symbol.asyncDispose]());
+
   test('by Node', async () => {
-    await using exporter = await startPolledExporter();
     const answer = await fetch(`${exporter.url}/metrics`);
     expect(answer.headers.get('content-encoding')).toBe('gzip');
     expect(dataOf(readScrape(await answer.text()))).toEqual(dataOf(exporter.whole));
@@ -71,14 +76,12 @@ describe('a compressed response is read completely', () => {
 
   for (const { program, read } of READERS) {
     test.skipIf(!hasProgram(program))(`by ${program}`, async () => {
-      await using exporter = await startPolledExporter();
       const { stdout } = await read(`${exporter.url}/metrics`);
       expect(dataOf(readScrape(stdout))).toEqual(dataOf(exporter.whole));
     });
   }
 
   test.skipIf(!hasProgram('victoria-metrics'))('by VictoriaMetrics', async () => {
-    await using exporter = await startPolledExporter();
     await using database = await startVictoriaMetrics(new URL(exporter.url).host);
     const name = '{__name__=~"crdb_.*",__name__!~"crdb_exporter_.*"}';
     const query = encodeURIComponent(`count(${name})`);

@@ -27,23 +27,6 @@ test.each([
   expect(failure.message.replace(/^.*HTTP 400/, '')).toBe(hint);
 });
 
-test.each([
-  [401, 'auth', ' (the session or token was not accepted)'],
-  [403, 'forbidden', ' (the user lacks a privilege)'],
-  [404, 'not_available', ' (no such thing here)'],
-  [501, 'not_available', ' (not offered by this server)'],
-  [301, 'http', ' (a redirect, not followed: is the scheme http or https right?)'],
-  [399, 'http', ' (a redirect, not followed: is the scheme http or https right?)'],
-  [402, 'http', ''],
-  [418, 'http', ''],
-  [500, 'http', ''],
-  [999, 'http', ''],
-])('a %i is %s with the hint "%s"', async (status, reason, hint) => {
-  const failure = await fail(status, 'a token of the session in base64', true);
-  expect(failure.reason).toBe(reason);
-  expect(failure.message.replace(/^.*HTTP \d+/, '')).toBe(hint);
-});
-
 test.each([200, 201, 202, 203, 226, 299])('a %i is a success', async (status) => {
   await using server = await serve((_request, response) => response.writeHead(status).end('{}'));
   await using client = connect([server.url]);

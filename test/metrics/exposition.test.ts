@@ -1,7 +1,3 @@
-import { execFile } from 'node:child_process';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import { promisify } from 'node:util';
 import { gunzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -188,37 +184,6 @@ describe('a compressed exposition', () => {
     const unpacked = run('gzip', ['-dc'], join({ parts, gzip: true }));
     expect(unpacked.equals(join({ parts }))).toBe(true);
   });
-
-  it.skipIf(isMissing('curl'))(
-    'is read to its end by curl, which stops after a first member',
-    async () => {
-      const parts = [await largeSnapshot('a'), await largeSnapshot('b')];
-      const packed = join({ parts, gzip: true });
-      const server = createServer((_request, response) => {
-        response.setHeader('content-encoding', 'gzip').end(packed);
-      });
-      await once(server.listen(0, '127.0.0.1'), 'listening');
-      try {
-        const address = server.address();
-        const port = typeof address === 'object' ? address?.port : undefined;
-        const { stdout } = await promisify(execFile)(
-          'curl',
-          [
-            '--silent',
-            '--show-error',
-            '--noproxy',
-            '*',
-            '--compressed',
-            `http://127.0.0.1:${port}/`,
-          ],
-          { maxBuffer: 2 ** 26 },
-        );
-        expect(stdout === join({ parts }).toString()).toBe(true);
-      } finally {
-        server.close();
-      }
-    },
-  );
 });
 
 describe('the whole output', () => {

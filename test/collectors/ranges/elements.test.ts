@@ -107,12 +107,6 @@ describe('invalid input', () => {
     expect(of('crdb_range_replicas')).toHaveLength(2);
     expect(of('crdb_ranges_by_replicas')).toContain('{replicas="2",shard="0"} 1');
   });
-
-  test('a listing whose `next` does not advance fails its node', async () => {
-    const standing = { nodeId: 1, ranges: [GOOD], next: 0 };
-    const { failure } = await pollRanges(fakeCluster([standing]).api);
-    expect(failure?.reason).toBe('limit');
-  });
 });
 
 describe('an element', () => {

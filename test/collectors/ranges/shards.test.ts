@@ -1,8 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { ranges } from '../../../src/collectors/ranges/collector.ts';
 import { ownsNode } from '../../../src/collectors/ranges/read-nodes.ts';
-import { RequestError } from '../../../src/http/errors.ts';
-import { type FakeNode, fakeCluster, pollRanges, replica } from './cluster.ts';
+import { fakeCluster, pollRanges, replica } from './cluster.ts';
 
 const NODES = Array.from({ length: 600 }, (_, at) => at + 1);
 
@@ -45,12 +43,6 @@ test('the owner of a node is the same in every release', () => {
   `);
 });
 
-/** What one node of the cluster reports of range 1. */
-function report(nodeId: number, holder: number, sequence: number): FakeNode {
-  const element = replica({ rangeId: 1, nodeId, storeId: nodeId, lease: holder, sequence });
-  return { nodeId, ranges: [element] };
-}
-
 describe('shards', () => {
   const nodeIds = [1, 2, 3, 4, 5, 6, 7, 8];
   const cluster = fakeCluster(
@@ -84,18 +76,6 @@ describe('shards', () => {
     expect(of('crdb_range_lease_changes_total')).toEqual(['{shard="1"} 0']);
   });
 
-  test('add up to the ranges with a problem that one replica reports', async () => {
-    const polled = await Promise.all([0, 1, 2].map((index) => pollShard(index, 3)));
-    const counts = polled.map(({ of }) =>
-      Number(
-        of('crdb_range_problem_ranges')
-          .find((line) => line.includes('unavailable'))
-          ?.split(' ')[1],
-      ),
-    );
-    expect(counts.reduce((sum, count) => sum + count, 0)).toBe(8);
-  });
-
   test('that own no node are healthy and count zero', async () => {
     const lonely = fakeCluster([{ nodeId: 1, ranges: [] }]);
     const polled = await Promise.all(
@@ -107,41 +87,5 @@ describe('shards', () => {
     for (const { of } of polled) expect(of('crdb_range_problem_ranges')).toHaveLength(12);
     const read = polled.flatMap(({ of }) => of('crdb_range_scan_node_success'));
     expect(read).toEqual(['{node_id="1"} 1']);
-  });
-});
-
-describe('lease changes of a shard', () => {
-  const SHARD = { index: 0, count: 2 };
-  const isOwn = (nodeId: number): boolean => ownsNode(nodeId, SHARD.index, SHARD.count);
-  const [first = 0, second = 0] = NODES.filter(isOwn);
-  const foreign = NODES.find((nodeId) => !isOwn(nodeId)) ?? 0;
-
-  async function changesOver(scans: readonly (readonly FakeNode[])[]): Promise<readonly string[]> {
-    const state = ranges.createState();
-    let last: readonly string[] = [];
-    for (const nodes of scans) {
-      const context = { shards: SHARD };
-      const { of } = await pollRanges(fakeCluster(nodes).api, { state, context });
-      last = of('crdb_range_lease_changes_total');
-    }
-    return last;
-  }
-
-  test('include a lease that comes from a node of another shard', async () => {
-    const scans = [
-      [report(first, foreign, 5), report(foreign, foreign, 5)],
-      [report(first, first, 6), report(foreign, first, 6)],
-    ];
-    expect(await changesOver(scans)).toEqual(['{shard="0"} 1']);
-  });
-
-  test('are complete although the holder was not read once', async () => {
-    const failed = { nodeId: first, ranges: new RequestError('http', 'HTTP 500') };
-    const scans = [
-      [report(first, first, 5), report(second, first, 5)],
-      [failed, report(second, first, 7)],
-      [report(first, first, 8), report(second, first, 8)],
-    ];
-    expect(await changesOver(scans)).toEqual(['{shard="0"} 3']);
   });
 });

@@ -282,17 +282,3 @@ describe('fan-out errors', () => {
     expect(requests).toHaveLength(1);
   });
 });
-
-test('all pages are read', async () => {
-  const token = Buffer.from('1,|2|1|3,').toString('base64');
-  const { of, requests } = await pollListing(
-    (path) =>
-      path.includes('start=')
-        ? listingOf([sessionOf(2)])
-        : listingOf([sessionOf(1), sessionOf(1)], { next: token }),
-    { page_limit: 2 },
-  );
-  expect(requests).toHaveLength(2);
-  expect(requests[0]).toBe('/sessions/?exclude_closed_sessions=true&limit=2');
-  expect(of('crdb_session_alloc_bytes')).toEqual(['{node_id="1"} 200', '{node_id="2"} 100']);
-});
