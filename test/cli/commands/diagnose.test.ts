@@ -225,23 +225,6 @@ describe('what is wrong is found with its remedy:', () => {
     expect(of('range scan')?.advice).toMatch(/^set collectors\.ranges\.interval to \d+\w;/);
   });
 
-  test('a node that does not respond, whose silence is no cost of the scan', async () => {
-    await using simulator = await simulate({ nodes: 3 });
-    simulator.world.freezeNode(3, 'ranges');
-    const more = 'collectors: { ranges: { interval: 1s, node_timeout: 1s } }\n';
-    const { of } = await diagnoseBy(await configFlag(simulator, { more }), '--scan');
-    expect(of(ranges.request)).toMatchObject({ verdict: 'warning' });
-    expect(of(ranges.request)?.detail).toContain('1 node was not read');
-    expect(of('range scan')).toMatchObject({ verdict: 'skipped' });
-  });
-
-  test('a closed connection of an API that has worked: no other port', async () => {
-    await using simulator = await simulate();
-    simulator.fault({ kind: 'reset', endpoint: 'sessions' });
-    const { of } = await diagnoseBy(await configFlag(simulator));
-    expect(of('GET /sessions/')?.advice).toMatch(/^the server closed the connection: check that/);
-  });
-
   test('tables that cannot be read', async () => {
     const more = 'collectors: { tables: { tables: [movr.public.rides, movr.public.nowhere] } }\n';
     const { code, of } = await diagnose({}, { more });
