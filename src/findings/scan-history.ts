@@ -1,9 +1,13 @@
+import type { NodesResult } from '../collectors/nodes/collector.ts';
+import type { RangesResult } from '../collectors/ranges/collector.ts';
+import type { RangeProblem } from '../vocabulary.ts';
 import {
   compareScan,
   type OwnCounts,
   type ScanCheck,
   type ScanComparison,
   type ScanCounts,
+  storeKey,
 } from './scan-check.ts';
 
 /** Counts from this long before a scan, and until this long after it, are compared with it. */
@@ -85,4 +89,45 @@ export class ScanHistory {
       around.map(({ counts }) => counts),
     );
   }
+}
+
+/** The counts of the nodes whose records are fresh. */
+export function countsOf({ nodes }: NodesResult): OwnCounts {
+  const stores = nodes
+    .filter(({ isFresh }) => isFresh)
+    .flatMap(({ id: nodeId, stores: ofNode }) =>
+      Array.from(ofNode, ([id, values]) => ({
+        nodeId,
+        storeId: Number(id),
+        replicas: values.get('replicas'),
+        leaseholders: values.get('replicas.leaseholders'),
+        unavailable: values.get('ranges.unavailable'),
+        underreplicated: values.get('ranges.underreplicated'),
+      })),
+    );
+  return new Map(stores.map((store) => [storeKey(store.nodeId, store.storeId), store]));
+}
+
+/** The counts of a scan; undefined when it failed. */
+export function scanOf({ scanned, failed, summary }: RangesResult): ScanCounts | undefined {
+  if (summary === undefined) return undefined;
+  const distinct = (problem: RangeProblem): number => summary.problems.get(problem)?.ranges ?? 0;
+  return {
+    nodes: new Set(scanned.map(({ nodeId }) => nodeId)),
+    stores: scanned.flatMap(({ nodeId, stores }) =>
+      Array.from(stores, ([storeId, { replicas, leases }]) => ({
+        nodeId,
+        storeId,
+        replicas,
+        leases,
+      })),
+    ),
+    problems:
+      failed.length > 0
+        ? undefined
+        : {
+            unavailable: distinct('unavailable'),
+            underreplicated: distinct('underreplicated'),
+          },
+  };
 }

@@ -8,7 +8,7 @@ import { openScene, type SceneName, SCENES } from './scenes.ts';
 
 const FOLDER = path.join(import.meta.dirname, '..', '..', 'docs', 'pictures');
 /** Long enough for some polls. */
-const POLLS_MS = 45_000;
+const POLLS_MS = 15_000;
 
 interface Picture {
   readonly file: string;

@@ -77,9 +77,15 @@ export interface ClusterComparisons {
   readonly writeStalls?: ReadonlyMap<number, number> | undefined;
 }
 
+/** The parts of a cluster that its reading follows from. */
+type ReadableCluster = Pick<
+  ClusterSource,
+  'name' | 'isPolled' | 'pollers' | 'watchProblems' | 'isUp' | 'result'
+>;
+
 /** Reads the results of the last polls. `sinceMs` is when this exporter first saw the issue of a key. */
 export function readCluster(
-  cluster: ClusterSource,
+  cluster: ReadableCluster,
   settings: FindingSettings,
   sinceMs: (key: string) => number,
   nowMs: number,
@@ -99,19 +105,18 @@ export function readCluster(
   return assess(readParts(cluster, evidence.stop, scanCheck), evidence, sinceMs, nowMs);
 }
 
-/** Only what does not depend on the results, and why. */
+/** Reads a cluster without its results, and says why. */
 export function readUnreadable(
-  cluster: ClusterSource,
+  cluster: ReadableCluster,
   reason: string,
   settings: FindingSettings,
   sinceMs: (key: string) => number,
   nowMs: number,
 ): ClusterReading {
   const key = 'unreadable results';
-  const message = `the results of this cluster cannot be shown: ${reason}`;
   const unreadable = {
     key,
-    message,
+    message: `the results of this cluster cannot be shown: ${reason}`,
     remedy: 'report this message',
     affects: [],
     sinceMs: sinceMs(key),
@@ -120,17 +125,11 @@ export function readUnreadable(
     name: cluster.name,
     isPolled: cluster.isPolled,
     pollers: cluster.pollers,
+    watchProblems: [...cluster.watchProblems, unreadable],
     isUp: (api: Api) => cluster.isUp(api),
     result: () => undefined,
   };
-  const evidence = {
-    results: { nodes: undefined, ranges: undefined, sessions: undefined },
-    writeStalls: new Map(),
-    stop: { scan: undefined, statuses: undefined },
-    watchProblems: [...cluster.watchProblems, unreadable],
-    settings,
-  };
-  const status = assess(readParts(withoutResults, evidence.stop), evidence, sinceMs, nowMs);
+  const status = readCluster(withoutResults, settings, sinceMs, nowMs);
   return { ...status, state: status.state === 'healthy' ? 'unknown' : status.state };
 }
 
@@ -163,7 +162,7 @@ function isVisible(parts: ClusterParts): boolean {
 
 /** A part is absent while there is no current data of it. */
 function readParts(
-  cluster: Pick<ClusterSource, 'name' | 'isPolled' | 'pollers' | 'isUp' | 'result'>,
+  cluster: ReadableCluster,
   evidence: StopEvidence,
   scanCheck?: ScanCheck,
 ): ClusterParts {

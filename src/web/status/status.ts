@@ -5,8 +5,7 @@ import type { FindingSettings } from '../../config/alert-settings.ts';
 import { readWriteStalls } from '../../findings/load-problems.ts';
 import { type FindingLinks, linkFinding } from '../../findings/problem.ts';
 import { bySeverity, type Finding, type Problem, toFindings } from '../../findings/problem.ts';
-import { countsOf, scanOf } from '../../findings/scan-check.ts';
-import { ScanHistory } from '../../findings/scan-history.ts';
+import { countsOf, scanOf, ScanHistory } from '../../findings/scan-history.ts';
 import { messageOf, quoteArgument } from '../../format.ts';
 import { type ClusterReading, type ClusterSource, readCluster, readUnreadable } from './cluster.ts';
 

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { isProblem, toFindings } from '../../../src/findings/problem.ts';
 import { rangeProblems } from '../../../src/findings/range-problems.ts';
-import { countsOf, type ScanCheck } from '../../../src/findings/scan-check.ts';
+import type { ScanCheck } from '../../../src/findings/scan-check.ts';
+import { countsOf } from '../../../src/findings/scan-history.ts';
 import { node, nodesResult, RANGES } from './results.ts';
 
 const WRONG: ScanCheck = {

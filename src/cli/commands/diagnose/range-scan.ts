@@ -7,11 +7,10 @@ import { writeDuration } from '../../../config/values.ts';
 import {
   type ScanComparison,
   compareScan,
-  countsOf,
   formatReplicas,
   formatStore,
-  scanOf,
 } from '../../../findings/scan-check.ts';
+import { countsOf, scanOf } from '../../../findings/scan-history.ts';
 import { formatBytes, formatCount, formatList, formatMs } from '../../../format.ts';
 import { createPollStats } from '../../../http/poll-stats.ts';
 import { collectOnce } from '../../cluster-target.ts';
